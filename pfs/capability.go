@@ -1,0 +1,259 @@
+package pfs
+
+import (
+	"context"
+	"io/fs"
+	"time"
+)
+
+// The optional capabilities: interfaces of one method that a FileSystem may
+// implement. Call the function below each, which asserts it. To implement one
+// and to answer Unsupported from it is the same as not to implement it.
+
+// Symlinker makes symbolic links.
+type Symlinker interface {
+	// Symlink makes name a link to target, kept as it is written. Something at
+	// name answers Exist.
+	Symlink(ctx context.Context, target string, name Path) error
+}
+
+// MakeLink makes name a symbolic link to target, where fsys is a Symlinker.
+func MakeLink(ctx context.Context, fsys FileSystem, target string, name Path) error {
+	if c, ok := fsys.(Symlinker); ok {
+		return c.Symlink(ctx, target, name)
+	}
+	return E("pfs.MakeLink", name, Unsupported, nil)
+}
+
+// Chmoder changes permission bits.
+type Chmoder interface {
+	// Chmod sets the permission bits of name, which is not a link.
+	Chmod(ctx context.Context, name Path, mode fs.FileMode) error
+}
+
+// Chmod sets the permission bits of name, where fsys is a Chmoder.
+func Chmod(ctx context.Context, fsys FileSystem, name Path, mode fs.FileMode) error {
+	if c, ok := fsys.(Chmoder); ok {
+		return c.Chmod(ctx, name, mode)
+	}
+	return E("pfs.Chmod", name, Unsupported, nil)
+}
+
+// Chtimer changes modification times.
+type Chtimer interface {
+	// Chtime sets the modification time of name, which is not a link. Stores
+	// keep at least whole seconds. A Digest kept with the file stays trusted.
+	Chtime(ctx context.Context, name Path, mtime time.Time) error
+}
+
+// Chtime sets the modification time of name, where fsys is a Chtimer.
+func Chtime(ctx context.Context, fsys FileSystem, name Path, mtime time.Time) error {
+	if c, ok := fsys.(Chtimer); ok {
+		return c.Chtime(ctx, name, mtime)
+	}
+	return E("pfs.Chtime", name, Unsupported, nil)
+}
+
+// Handle is a file open for changes in place. What is written is visible at once
+// and carries no promise of a staged write.
+type Handle interface {
+	File
+	// WriteAt writes p at offset off and lengthens the file if need be; a gap
+	// reads as zeros.
+	WriteAt(ctx context.Context, p []byte, off int64) (n int, err error)
+	// Truncate makes the file size bytes long.
+	Truncate(ctx context.Context, size int64) error
+	// Sync returns when what was written survives a crash of the store.
+	Sync(ctx context.Context) error
+}
+
+// Editor changes files in place.
+type Editor interface {
+	// Edit opens the existing file name for changes in place.
+	Edit(ctx context.Context, name Path) (Handle, error)
+}
+
+// Edit opens name for changes in place, where fsys is an Editor.
+func Edit(ctx context.Context, fsys FileSystem, name Path) (Handle, error) {
+	if c, ok := fsys.(Editor); ok {
+		return c.Edit(ctx, name)
+	}
+	return nil, E("pfs.Edit", name, Unsupported, nil)
+}
+
+// ExclusiveRenamer renames without replacing.
+type ExclusiveRenamer interface {
+	// RenameExclusive is Rename, but anything at newName answers Exist.
+	RenameExclusive(ctx context.Context, oldName, newName Path) error
+}
+
+// RenameExclusive renames without replacing, where fsys is an ExclusiveRenamer.
+func RenameExclusive(ctx context.Context, fsys FileSystem, oldName, newName Path) error {
+	if c, ok := fsys.(ExclusiveRenamer); ok {
+		return c.RenameExclusive(ctx, oldName, newName)
+	}
+	return E("pfs.RenameExclusive", newName, Unsupported, nil)
+}
+
+// TreeRemover removes whole trees faster than one entry at a time.
+type TreeRemover interface {
+	// RemoveTree removes name and all below it. A name that is not there
+	// answers NotExist. Links are removed, not followed. If it fails on the way,
+	// what it has not reached is still there.
+	RemoveTree(ctx context.Context, name Path) error
+}
+
+// Space is the size of a store, in bytes.
+type Space struct {
+	Total, Free int64
+}
+
+// SpaceReporter tells how large the store is.
+type SpaceReporter interface {
+	// Space reports the store that holds name.
+	Space(ctx context.Context, name Path) (Space, error)
+}
+
+// SpaceOf reports the store that holds name, where fsys is a SpaceReporter.
+func SpaceOf(ctx context.Context, fsys FileSystem, name Path) (Space, error) {
+	if c, ok := fsys.(SpaceReporter); ok {
+		return c.Space(ctx, name)
+	}
+	return Space{}, E("pfs.SpaceOf", name, Unsupported, nil)
+}
+
+// Usage is what there is below a directory, not counting itself, and what there
+// may be.
+type Usage struct {
+	Bytes, Files, Dirs int64
+	// MaxBytes and MaxFiles are the quota; 0 means none. MaxFiles counts files
+	// and directories together.
+	MaxBytes, MaxFiles int64
+}
+
+// UsageReporter knows the sum of a tree without walking it entry by entry.
+type UsageReporter interface {
+	// Usage sums the tree below the directory name. The quota is the one set on
+	// name itself.
+	Usage(ctx context.Context, name Path) (Usage, error)
+}
+
+// QuotaSetter limits trees.
+type QuotaSetter interface {
+	// SetQuota limits the tree below the directory name; 0 lifts a limit.
+	// Writes that would pass a limit answer Quota from then on.
+	SetQuota(ctx context.Context, name Path, maxBytes, maxFiles int64) error
+}
+
+// SetQuota limits the tree below name, where fsys is a QuotaSetter.
+func SetQuota(ctx context.Context, fsys FileSystem, name Path, maxBytes, maxFiles int64) error {
+	if c, ok := fsys.(QuotaSetter); ok {
+		return c.SetQuota(ctx, name, maxBytes, maxFiles)
+	}
+	return E("pfs.SetQuota", name, Unsupported, nil)
+}
+
+// Copier copies a file inside the store or service, without the bytes passing
+// through the caller.
+type Copier interface {
+	// CopyFile stages a copy of the file src and commits it as dst, verified.
+	// progress, if not nil, is called now and then with the bytes done so far.
+	CopyFile(ctx context.Context, src, dst Path, opts CopyOptions, progress func(done int64)) (Info, error)
+}
+
+// CopyOptions says how CopyFile publishes. The zero value replaces what is at the
+// target and takes mode and time from the source.
+type CopyOptions struct {
+	ID        string // of the staged write, so that a copy can go on; see CreateOptions
+	NoReplace bool
+	NewTime   bool // the copy's time is now, not the source's
+}
+
+// Digester computes digests where the bytes are.
+type Digester interface {
+	// Digest returns the tree digest of the file name under the algorithm, read
+	// from the stored bytes now, as "algorithm:hex"; package pfs/digest lists
+	// the algorithms. One that it does not know answers Unsupported.
+	Digest(ctx context.Context, name Path, algorithm string, progress func(done int64)) (string, error)
+}
+
+// LeafDigest is the XXH3-128 of one leaf of ChunkSize bytes of a file (the last
+// one possibly short), big-endian. Package pfs/digest computes it.
+type LeafDigest [16]byte
+
+// LeafDigester tells what a staged write holds without sending it. It is a
+// capability of a Staged, not of a FileSystem.
+type LeafDigester interface {
+	// LeafDigests returns the digests of up to n leaves from leaf number first
+	// on, of a file that will have size bytes; fewer if fewer were staged.
+	LeafDigests(ctx context.Context, size, first int64, n int) ([]LeafDigest, error)
+}
+
+// BatchEntry is one small file or one directory of WriteBatch.
+type BatchEntry struct {
+	Path    Path
+	Mode    fs.FileMode // fs.ModeDir makes a directory, as Mkdir does
+	ModTime time.Time   // of files; zero means now
+	Data    []byte      // the whole content
+	Digest  string      // see CommitOptions
+	// NoReplace answers Exist if something has the name.
+	NoReplace bool
+}
+
+// BatchWriter writes many small files for little more than the price of one.
+type BatchWriter interface {
+	// WriteBatch makes the entries in order, each as Mkdir or as Create and
+	// Commit would: whole or not at all. The errors stand in the order of the
+	// entries, nil for those that are done and durable.
+	WriteBatch(ctx context.Context, entries []BatchEntry) []error
+}
+
+// WriteBatch makes the entries in order, one by one where fsys is no BatchWriter.
+// len(errs) == len(entries).
+func WriteBatch(ctx context.Context, fsys FileSystem, entries []BatchEntry) (errs []error) {
+	if c, ok := fsys.(BatchWriter); ok {
+		return c.WriteBatch(ctx, entries)
+	}
+	errs = make([]error, len(entries))
+	for i, e := range entries {
+		errs[i] = writeEntry(ctx, fsys, e)
+	}
+	return errs
+}
+
+// writeEntry makes one entry with the core operations.
+func writeEntry(ctx context.Context, fsys FileSystem, e BatchEntry) error {
+	if e.Mode.IsDir() {
+		return fsys.Mkdir(ctx, e.Path, e.Mode.Perm())
+	}
+	w, err := fsys.Create(ctx, e.Path, CreateOptions{Size: int64(len(e.Data))})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	for off := 0; off < len(e.Data); off += ChunkSize {
+		end := min(off+ChunkSize, len(e.Data))
+		if _, err := w.WriteAt(ctx, e.Data[off:end], int64(off)); err != nil {
+			return err
+		}
+	}
+	_, err = w.Commit(ctx, CommitOptions{
+		Size: int64(len(e.Data)), Mode: e.Mode, ModTime: e.ModTime, Digest: e.Digest, NoReplace: e.NoReplace,
+	})
+	return err
+}
+
+// Sweeper removes temporaries that nobody went on with.
+type Sweeper interface {
+	// Sweep removes the staged writes below dir that are older than age and
+	// returns how many they were and how many bytes they held.
+	Sweep(ctx context.Context, dir Path, age time.Duration) (n int, bytes int64, err error)
+}
+
+// Sweep removes stale staged writes below dir, where fsys is a Sweeper.
+func Sweep(ctx context.Context, fsys FileSystem, dir Path, age time.Duration) (n int, bytes int64, err error) {
+	if c, ok := fsys.(Sweeper); ok {
+		return c.Sweep(ctx, dir, age)
+	}
+	return 0, 0, E("pfs.Sweep", dir, Unsupported, nil)
+}

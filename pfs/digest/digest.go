@@ -1,0 +1,195 @@
+// Package digest computes the tree digests that pfs keeps with files and compares
+// them by.
+//
+// A file is a row of leaves of pfs.ChunkSize bytes, the last one possibly short;
+// an empty file has none. With H the hash of the algorithm, the digest is
+//
+//	H( size as 8 bytes big-endian | H(leaf 0) | H(leaf 1) | ... )
+//
+// written "algorithm:hex". So it can be computed in parallel, checked for a range
+// and resumed, and two files of one size and digest are the same but for a
+// collision.
+//
+// Algorithms: "xxh3" is XXH3-128 (16 bytes, big-endian): it finds every accident
+// and costs almost nothing, and is what transfers use to ask "is it the same
+// file". "blake3" is BLAKE3-256: it also resists an adversary, and is used where a
+// digest is a promise to others (verify, manifests).
+package digest
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/zeebo/blake3"
+	"github.com/zeebo/xxh3"
+)
+
+// The algorithms.
+const (
+	XXH3   = "xxh3"
+	BLAKE3 = "blake3"
+)
+
+// Leaf returns the XXH3-128 of one leaf.
+func Leaf(p []byte) pfs.LeafDigest { return xxh3.Hash128(p).Bytes() }
+
+// Algorithm returns the part of a digest before the colon; "" if it has none.
+func Algorithm(d string) string {
+	a, _, _ := strings.Cut(d, ":")
+	return a
+}
+
+// algorithm is one hash in both of its uses.
+type algorithm struct {
+	leaf func(p []byte) []byte
+	root func() root
+}
+
+type root interface {
+	io.Writer
+	Sum(b []byte) []byte
+}
+
+// xxh3Root gives the streaming XXH3-128 the form of a hash.Hash.
+type xxh3Root struct{ xxh3.Hasher }
+
+func (h *xxh3Root) Sum(b []byte) []byte {
+	sum := h.Sum128().Bytes()
+	return append(b, sum[:]...)
+}
+
+func find(name string) (algorithm, bool) {
+	switch name {
+	case XXH3:
+		return algorithm{
+			leaf: func(p []byte) []byte { d := Leaf(p); return d[:] },
+			root: func() root { return &xxh3Root{} },
+		}, true
+	case BLAKE3:
+		return algorithm{
+			leaf: func(p []byte) []byte { d := blake3.Sum256(p); return d[:] },
+			root: func() root { return blake3.New() },
+		}, true
+	}
+	return algorithm{}, false
+}
+
+// Known reports whether name is an algorithm of this package.
+func Known(name string) bool {
+	_, ok := find(name)
+	return ok
+}
+
+// Tree computes the digest of one file from its leaves in order.
+type Tree struct {
+	name string
+	root root
+}
+
+// NewTree begins the digest of a file of size bytes. It answers Unsupported for an
+// unknown algorithm.
+func NewTree(name string, size int64) (*Tree, error) {
+	a, ok := find(name)
+	if !ok {
+		return nil, pfs.Errorf("digest.NewTree", "", pfs.Unsupported,
+			"digest algorithm %q: this program knows %q and %q", name, XXH3, BLAKE3)
+	}
+	t := &Tree{name: name, root: a.root()}
+	t.root.Write(binary.BigEndian.AppendUint64(nil, uint64(size)))
+	return t, nil
+}
+
+// Add takes the hash of the next leaf; for XXH3 that is Leaf's.
+func (t *Tree) Add(leaf []byte) { t.root.Write(leaf) }
+
+// Sum returns the digest once every leaf was added.
+func (t *Tree) Sum() string { return t.name + ":" + hex.EncodeToString(t.root.Sum(nil)) }
+
+// Bytes returns the XXH3 digest of a file that is in memory.
+func Bytes(p []byte) string {
+	t, _ := NewTree(XXH3, int64(len(p)))
+	for len(p) > 0 {
+		n := min(len(p), pfs.ChunkSize)
+		d := Leaf(p[:n])
+		t.Add(d[:])
+		p = p[n:]
+	}
+	return t.Sum()
+}
+
+// ReadFunc fills p from offset off or fails.
+type ReadFunc func(p []byte, off int64) error
+
+// Of reads the size bytes of a file, jobs leaves at a time, and returns its
+// digest. progress, if not nil, is told the bytes done so far. Memory is jobs
+// leaves.
+func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, progress func(done int64)) (string, error) {
+	a, ok := find(name)
+	t, err := NewTree(name, size)
+	if !ok || err != nil {
+		return "", err
+	}
+	leaves := (size + pfs.ChunkSize - 1) / pfs.ChunkSize
+	jobs = int(min(int64(max(jobs, 1)), max(leaves, 1)))
+
+	// Worker w does the leaves w, w+jobs, w+2*jobs ...: taking one result from
+	// each in turn gives them in order, and a worker is at most one ahead.
+	type result struct {
+		sum []byte
+		err error
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	results := make([]chan result, jobs)
+	for w := range jobs {
+		results[w] = make(chan result)
+		wg.Go(func() {
+			buf := make([]byte, min(size, pfs.ChunkSize))
+			for i := int64(w); i < leaves; i += int64(jobs) {
+				off := i * pfs.ChunkSize
+				p := buf[:min(pfs.ChunkSize, size-off)]
+				r := result{err: pfs.CheckContext(ctx, "digest.Of", "")}
+				if r.err == nil {
+					r.err = read(p, off)
+				}
+				if r.err == nil {
+					r.sum = a.leaf(p)
+				}
+				select {
+				case results[w] <- r:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	for i := range leaves {
+		var r result
+		select {
+		case r = <-results[i%int64(jobs)]:
+		case <-ctx.Done():
+			r.err = pfs.CheckContext(ctx, "digest.Of", "")
+		}
+		if r.err != nil {
+			return "", r.err
+		}
+		t.Add(r.sum)
+		if progress != nil {
+			progress(min(size, (i+1)*pfs.ChunkSize))
+		}
+	}
+	return t.Sum(), nil
+}
+
+// OfFile returns the digest of an open file.
+func OfFile(ctx context.Context, f pfs.File, name string, jobs int, progress func(done int64)) (string, error) {
+	read := func(p []byte, off int64) error { return pfs.ReadFull(ctx, f, p, off) }
+	return Of(ctx, read, f.Info().Size, name, jobs, progress)
+}

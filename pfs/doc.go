@@ -1,0 +1,72 @@
+// Package pfs is the contract of the paddle file system: one small interface,
+// [FileSystem], that every store, decorator, client and mux implements and
+// every front (HTTP service, gateway, mount, command) is written against.
+// It imports the standard library only.
+//
+// The conformance suite pfs/pfstest checks every promise made here; an
+// implementation is done when the suite passes on it. pfs/memfs is the
+// reference implementation.
+//
+// # Paths
+//
+// A [Path] is absolute, slash-separated and clean. [ParsePath] is the one place
+// that refuses what cannot be a path: "..", ".", empty elements, NUL, invalid
+// UTF-8, elements longer than 255 bytes and paths longer than 4096, and names
+// that begin with the reserved prefix ".pfs-". Everything else is a legal name:
+// spaces, "~", "@", a leading "-", any Unicode. Names are bytes: no case folding,
+// no normalization. An implementation answers [Invalid] to a Path that ParsePath
+// would have refused.
+//
+// # Links
+//
+// No store follows a symbolic link, anywhere in a path. Stat describes the link
+// itself. An operation that would have to pass through a link, or open one, fails
+// with [Symlink] and the link's own path in [Error.Path]. Following is the work of
+// one decorator (pfs/linkfs) that sits above the permission check, so that each
+// step of a link is checked again.
+//
+// # Staged writes
+//
+// [FileSystem.Create] returns a [Staged] write. Nothing of it can be seen under
+// any name until Commit, which checks, makes durable and renames, in this order:
+// a reader sees the whole old file or the whole new one, on every store, whatever
+// dies in between. Close without Commit discards; Suspend keeps the staged bytes,
+// so that Create with the same [CreateOptions.ID] goes on with them. What nobody
+// goes on with is swept after an age that the store states. Two writers of one
+// path never mix: the last Commit wins whole.
+//
+// # Consistency
+//
+// After an operation returned nil, every later operation through the same
+// FileSystem sees its effect, and for Mkdir, Remove, Rename and Commit the effect
+// survives a crash of the store's machine to the degree that the store's own sync
+// gives. A listing that runs beside changes contains every entry that was there
+// the whole time exactly once.
+//
+// # Concurrency and cancellation
+//
+// Every method of a FileSystem and of a File may be called from any number of
+// goroutines. A Staged write takes concurrent WriteAt calls for different units.
+// ctx comes first in whatever can block. Libraries below may take no context, so
+// what is promised is this: an operation called with a context that is already
+// done changes nothing and returns an error of Kind [Canceled] that wraps the
+// context's error; one that runs ends no later than the chunk in progress (at
+// most [ChunkSize] bytes, or one page of a listing).
+//
+// # Errors
+//
+// Every error is an [*Error] or wraps one: Op, Path, [Kind] and cause. Kinds are a
+// closed list, cross the wire intact, and are themselves errors, so
+// errors.Is(err, pfs.NotExist) reads as it should; the sentinels of io/fs work
+// too. A store that cannot be reached answers [Unavailable], never [NotExist].
+// Bytes that fail a check are never returned as data: the answer is [Integrity].
+//
+// # Optional capabilities
+//
+// What not every store can do is an interface of one method (capability.go).
+// Callers never assert these interfaces; they call the function of the same name
+// in this package, which asserts, falls back where an honest fallback exists, and
+// else answers [Unsupported]. A decorator implements all of them and answers
+// Unsupported where the file system below does, so having the method is not yet a
+// promise: the answer is.
+package pfs

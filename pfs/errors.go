@@ -1,0 +1,191 @@
+package pfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// Kind classifies an error. The list is closed and append-only: the numbers
+// cross the wire and decide exit codes. A Kind is itself an error, so that
+// errors.Is(err, pfs.NotExist) works on any error of this tree.
+type Kind uint8
+
+// The Kinds. Every gateway maps each of them in one table, and its tests check
+// that the table is total.
+const (
+	Other           Kind = iota // unclassified; a bug or a failure of the machine
+	Invalid                     // malformed path, option or request
+	NotExist                    // no such file or directory
+	Exist                       // something of that name is there already
+	Permission                  // this identity may not do that
+	Unauthenticated             // no valid identity: log in
+	IsDir                       // a directory where a file is needed
+	NotDir                      // a file where a directory is needed
+	NotEmpty                    // the directory has entries
+	Symlink                     // a link in the path, which a store does not follow
+	CrossStore                  // source and target are on different stores
+	Unsupported                 // the store cannot do that at all
+	ReadOnly                    // nothing can be changed here
+	NoSpace                     // the store is full
+	Quota                       // the owner's quota is used up
+	Conflict                    // changed or gone in the meantime: look again
+	Unavailable                 // store or service not reachable now: try again
+	Limit                       // too many requests, or one too large
+	Integrity                   // bytes failed their check
+	Canceled                    // the caller gave up
+	Closed                      // used after Close
+	numKinds
+)
+
+var kindTexts = [numKinds]string{
+	Other:           "failed",
+	Invalid:         "invalid argument",
+	NotExist:        "no such file or directory",
+	Exist:           "already exists",
+	Permission:      "permission denied",
+	Unauthenticated: "not logged in",
+	IsDir:           "is a directory",
+	NotDir:          "not a directory",
+	NotEmpty:        "directory not empty",
+	Symlink:         "symbolic link not followed",
+	CrossStore:      "on another store",
+	Unsupported:     "not supported by this store",
+	ReadOnly:        "read-only",
+	NoSpace:         "no space left on the store",
+	Quota:           "quota exceeded",
+	Conflict:        "changed in the meantime",
+	Unavailable:     "unavailable",
+	Limit:           "limit exceeded",
+	Integrity:       "integrity check failed",
+	Canceled:        "canceled",
+	Closed:          "already closed",
+}
+
+// Kinds returns all Kinds, for tables that must be total.
+func Kinds() []Kind {
+	ks := make([]Kind, numKinds)
+	for i := range ks {
+		ks[i] = Kind(i)
+	}
+	return ks
+}
+
+// Error returns the Kind's text in plain words. A number beyond the list (from a
+// newer peer) reads as Other.
+func (k Kind) Error() string {
+	if k >= numKinds {
+		k = Other
+	}
+	return kindTexts[k]
+}
+
+// Is makes a Kind match the sentinel of package io/fs that means the same.
+func (k Kind) Is(target error) bool {
+	switch target {
+	case fs.ErrNotExist:
+		return k == NotExist
+	case fs.ErrExist:
+		return k == Exist || k == NotEmpty
+	case fs.ErrPermission:
+		return k == Permission || k == ReadOnly
+	case fs.ErrInvalid:
+		return k == Invalid
+	case fs.ErrClosed:
+		return k == Closed
+	case errors.ErrUnsupported:
+		return k == Unsupported
+	}
+	return false
+}
+
+// Temporary reports whether the same call may succeed later without anybody
+// changing anything: the condition under which a caller retries.
+func (k Kind) Temporary() bool { return k == Unavailable || k == Limit }
+
+// Error is the one error type of the tree.
+type Error struct {
+	Op   string // "package.Method" that met the failure, for the operator
+	Path Path   // what it happened to; may be empty
+	Kind Kind
+	Err  error // cause, in the words of the layer below; may be nil
+}
+
+// Errorf makes an Error whose cause is a formatted message; %w wraps as in
+// fmt.Errorf. The message says what a user can do with: the thing, the place and
+// the way out. It does not repeat Path or the Kind's text.
+func Errorf(op string, name Path, kind Kind, format string, args ...any) error {
+	return &Error{Op: op, Path: name, Kind: kind, Err: fmt.Errorf(format, args...)}
+}
+
+// E makes an Error with the cause err, which may be nil.
+func E(op string, name Path, kind Kind, err error) error {
+	return &Error{Op: op, Path: name, Kind: kind, Err: err}
+}
+
+// Error reads "path: kind: cause". Op is left to logs (see Detail): users read
+// this text.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Path != "" {
+		b.WriteString(string(e.Path))
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Kind.Error())
+	if e.Err != nil {
+		if cause := e.Err.Error(); cause != e.Kind.Error() {
+			b.WriteString(": ")
+			b.WriteString(cause)
+		}
+	}
+	return b.String()
+}
+
+// Detail reads "op path: kind: cause", for logs.
+func (e *Error) Detail() string { return e.Op + " " + e.Error() }
+
+// Is reports whether target is e's Kind or an io/fs sentinel that means the same.
+func (e *Error) Is(target error) bool { return target == e.Kind || e.Kind.Is(target) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf classifies any error. nil has no Kind; do not ask.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	var k Kind
+	if errors.As(err, &k) {
+		return k
+	}
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return Canceled
+	case errors.Is(err, fs.ErrNotExist):
+		return NotExist
+	case errors.Is(err, fs.ErrExist):
+		return Exist
+	case errors.Is(err, fs.ErrPermission):
+		return Permission
+	case errors.Is(err, fs.ErrInvalid):
+		return Invalid
+	case errors.Is(err, fs.ErrClosed):
+		return Closed
+	case errors.Is(err, errors.ErrUnsupported):
+		return Unsupported
+	}
+	return Other
+}
+
+// CheckContext returns an error of Kind Canceled if ctx is done. Implementations
+// call it first, and between chunks.
+func CheckContext(ctx context.Context, op string, name Path) error {
+	if err := ctx.Err(); err != nil {
+		return E(op, name, Canceled, err)
+	}
+	return nil
+}

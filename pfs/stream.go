@@ -1,0 +1,103 @@
+package pfs
+
+import (
+	"context"
+	"io"
+)
+
+// Reader reads a File in order or at random, as the interfaces of package io do.
+// Its ReadAt may be called concurrently; Read and Seek may not.
+type Reader struct {
+	ctx context.Context
+	f   File
+	off int64
+}
+
+var (
+	_ io.ReadSeeker = (*Reader)(nil)
+	_ io.ReaderAt   = (*Reader)(nil)
+)
+
+// NewReader returns a Reader of f that gives up when ctx is done. It does not own
+// f: closing stays with the caller.
+func NewReader(ctx context.Context, f File) *Reader { return &Reader{ctx: ctx, f: f} }
+
+// Size returns the length of the file in bytes.
+func (r *Reader) Size() int64 { return r.f.Info().Size }
+
+func (r *Reader) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := r.f.ReadAt(r.ctx, p, r.off)
+	r.off += int64(n)
+	if n > 0 && err == io.EOF {
+		err = nil // the next Read says so
+	}
+	return n, err
+}
+
+// ReadAt reads len(p) bytes from offset off.
+func (r *Reader) ReadAt(p []byte, off int64) (int, error) { return r.f.ReadAt(r.ctx, p, off) }
+
+// Seek sets the offset of the next Read.
+func (r *Reader) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += r.off
+	case io.SeekEnd:
+		offset += r.Size()
+	}
+	if offset < 0 {
+		return 0, Errorf("pfs.Reader.Seek", "", Invalid, "negative offset %d", offset)
+	}
+	r.off = offset
+	return offset, nil
+}
+
+// Writer appends to a Staged write, as io.Writer does. Size tells CommitOptions
+// how much was written.
+type Writer struct {
+	ctx context.Context
+	w   Staged
+	off int64
+}
+
+var _ io.Writer = (*Writer)(nil)
+
+// NewWriter returns a Writer that begins at the start of w and gives up when ctx
+// is done. Commit, Suspend and Close stay with the caller.
+func NewWriter(ctx context.Context, w Staged) *Writer { return &Writer{ctx: ctx, w: w} }
+
+// Size returns the number of bytes written so far.
+func (w *Writer) Size() int64 { return w.off }
+
+func (w *Writer) Write(p []byte) (n int, err error) {
+	for len(p) > 0 && err == nil {
+		var k int
+		k, err = w.w.WriteAt(w.ctx, p[:min(len(p), ChunkSize)], w.off)
+		w.off += int64(k)
+		n += k
+		p = p[k:]
+	}
+	return n, err
+}
+
+// ReadFull reads exactly len(p) bytes of f from offset off. The end of the file
+// on the way answers Integrity: the file is shorter than its Info says.
+func ReadFull(ctx context.Context, f File, p []byte, off int64) error {
+	for len(p) > 0 {
+		n, err := f.ReadAt(ctx, p, off)
+		p, off = p[n:], off+int64(n)
+		if len(p) == 0 {
+			return nil
+		}
+		if err == io.EOF {
+			return Errorf("pfs.ReadFull", "", Integrity, "%s ends at byte %d of %d", f.Info().Name, off, f.Info().Size)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
