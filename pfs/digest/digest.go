@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"io"
 	"strings"
 	"sync"
@@ -192,4 +193,21 @@ func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, p
 func OfFile(ctx context.Context, f pfs.File, name string, jobs int, progress func(done int64)) (string, error) {
 	read := func(p []byte, off int64) error { return pfs.ReadFull(ctx, f, p, off) }
 	return Of(ctx, read, f.Info().Size, name, jobs, progress)
+}
+
+// Stored returns the digest of the file name computed from its bytes now: by the
+// file system where it can, else by reading.
+func Stored(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, algorithm string, progress func(done int64)) (string, error) {
+	if c, ok := fsys.(pfs.Digester); ok {
+		d, err := c.Digest(ctx, name, algorithm, progress)
+		if !errors.Is(err, pfs.Unsupported) {
+			return d, err
+		}
+	}
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return OfFile(ctx, f, algorithm, 2, progress)
 }

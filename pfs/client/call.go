@@ -1,0 +1,75 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// call does one call of the protocol. changes says that it must not be done twice.
+func (c *Client) call(ctx context.Context, op, method string, name pfs.Path, changes bool, request, reply any, progress func(int64)) error {
+	if err := pfs.CheckPath(op, name); err != nil {
+		return err
+	}
+	if err := pfs.CheckContext(ctx, op, name); err != nil {
+		return err
+	}
+	m := message{op: op, name: name, path: wire.PathCall + method}
+	if changes {
+		m.id = pfs.NewID()
+	}
+	return c.post(ctx, m, request, reply, progress)
+}
+
+// post sends a request message and decodes the reply message.
+func (c *Client) post(ctx context.Context, m message, request, reply any, progress func(int64)) error {
+	b := wire.Encode(request)
+	m.method, m.kind = http.MethodPost, wire.TypeMessage
+	m.body = func() (io.Reader, int64) { return bytes.NewReader(b), int64(len(b)) }
+	return c.send(ctx, m, c.replyTo(m, reply, progress))
+}
+
+// replyTo returns the receiver of a reply message that comes at once or in frames.
+func (c *Client) replyTo(m message, reply any, progress func(int64)) func(*http.Response, func()) error {
+	return func(resp *http.Response, touch func()) error {
+		switch kind := resp.Header.Get("Content-Type"); kind {
+		case wire.TypeMessage:
+			b, err := io.ReadAll(io.LimitReader(resp.Body, wire.MaxMessage+1))
+			if err != nil {
+				return err
+			}
+			if resp.ContentLength >= 0 && int64(len(b)) < resp.ContentLength {
+				return io.ErrUnexpectedEOF
+			}
+			return wire.Decode(b, reply)
+		case wire.TypeFrames:
+			return receiveFrames(resp.Body, reply, touch, progress)
+		default:
+			return pfs.Errorf(m.op, m.name, pfs.Other, "the service answered with content of type %.40q", kind)
+		}
+	}
+}
+
+// receiveFrames reads the answer of a long call.
+func receiveFrames(r io.Reader, reply any, touch func(), progress func(int64)) error {
+	for {
+		var f wire.Frame
+		if err := wire.ReadFrame(r, &f); err != nil {
+			return err
+		}
+		touch()
+		if progress != nil {
+			progress(f.Progress)
+		}
+		switch {
+		case f.Error != nil:
+			return f.Error.Err()
+		case f.Done:
+			return wire.Decode(f.Reply, reply)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// handle is a file open for changes in place.
+type handle struct {
+	c      *Client
+	name   pfs.Path
+	info   pfs.Info
+	closed atomic.Bool
+}
+
+// Edit opens name for changes in place.
+func (c *Client) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
+	var reply wire.InfoReply
+	err := c.call(ctx, "client.Edit", wire.CallEdit, name, false, wire.PathRequest{Path: string(name)}, &reply, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &handle{c: c, name: name, info: reply.Info.Info()}, nil
+}
+
+func (h *handle) check(ctx context.Context, op string, off int64) error {
+	switch {
+	case h.closed.Load():
+		return pfs.E(op, h.name, pfs.Closed, nil)
+	case off < 0:
+		return pfs.Errorf(op, h.name, pfs.Invalid, "negative offset %d", off)
+	}
+	return pfs.CheckContext(ctx, op, h.name)
+}
+
+// ReadAt reads what the file holds now.
+func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	const op = "client.ReadAt"
+	if err := h.check(ctx, op, off); err != nil {
+		return 0, err
+	}
+	f, err := h.c.Open(ctx, h.name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return f.ReadAt(ctx, p, off)
+}
+
+// WriteAt writes chunk by chunk.
+func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+	const op = "client.WriteAt"
+	if err := h.check(ctx, op, off); err != nil {
+		return 0, err
+	}
+	for n < len(p) {
+		b := p[n:min(n+pfs.ChunkSize, len(p))]
+		m := dataMessage(op, http.MethodPut, wire.PathEdit, h.name, off+int64(n))
+		if err := h.c.sendChunk(ctx, m, b); err != nil {
+			return n, err
+		}
+		n += len(b)
+	}
+	return n, nil
+}
+
+// Truncate sets the length.
+func (h *handle) Truncate(ctx context.Context, size int64) error {
+	const op = "client.Truncate"
+	if err := h.check(ctx, op, size); err != nil {
+		return err
+	}
+	return h.c.call(ctx, op, wire.CallTruncate, h.name, true, wire.TruncateRequest{Path: string(h.name), Size: size}, &wire.Empty{}, nil)
+}
+
+// Sync makes what was written durable.
+func (h *handle) Sync(ctx context.Context) error {
+	const op = "client.Sync"
+	if err := h.check(ctx, op, 0); err != nil {
+		return err
+	}
+	return h.c.call(ctx, op, wire.CallEditSync, h.name, false, wire.PathRequest{Path: string(h.name)}, &wire.Empty{}, nil)
+}
+
+// Info describes the file as it was when it was opened.
+func (h *handle) Info() pfs.Info { return h.info }
+
+func (h *handle) Close() error {
+	h.closed.Store(true)
+	return nil
+}

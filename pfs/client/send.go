@@ -1,0 +1,232 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// stall is how long nothing may move on a request before it is given up.
+const stall = time.Minute
+
+// message is one request to the service.
+type message struct {
+	op     string // of errors
+	name   pfs.Path
+	method string
+	path   string
+	query  url.Values
+	kind   string // Content-Type
+	// body returns the request's body, anew for each attempt; nil for none.
+	body func() (io.Reader, int64)
+	// id is the request ID of a call that must not be done twice.
+	id string
+	// anonymous requests carry no token.
+	anonymous bool
+}
+
+// send sends m, again if need be, until receive accepts the answer or there is no
+// point in trying further. receive must read what it needs before it returns; touch
+// shows that the answer is moving.
+func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Response, touch func()) error) error {
+	refreshed := false
+	for try := 0; ; {
+		token, err := c.currentToken(ctx, m)
+		if err == nil {
+			err = c.attempt(ctx, m, token, receive)
+		}
+		kind := pfs.KindOf(err)
+		switch {
+		case err == nil:
+			return nil
+		case kind == pfs.Unauthenticated && !m.anonymous && !refreshed && token != "":
+			refreshed = true
+			c.drop(token)
+			if _, err := c.newToken(ctx, token); err != nil {
+				return err
+			}
+			continue
+		case !kind.Temporary() && !(kind == pfs.Integrity && isTransit(err)) || try >= c.opts.Retries || ctx.Err() != nil:
+			return err
+		}
+		c.opts.Logger.Debug("asking again", "op", m.op, "path", string(m.name), "try", try+1, "error", err)
+		if err := pause(ctx, m.op, m.name, try); err != nil {
+			return err
+		}
+		try++
+	}
+}
+
+// pause waits before try number try+1: 0.1 s doubling to 2 s, each time a random part
+// of it so that many clients do not come back together.
+func pause(ctx context.Context, op string, name pfs.Path, try int) error {
+	most := min(2*time.Second, 100*time.Millisecond<<try)
+	timer := time.NewTimer(most/2 + rand.N(most/2))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return pfs.E(op, name, pfs.Canceled, ctx.Err())
+	case <-timer.C:
+		return nil
+	}
+}
+
+// errStalled is the cause when nothing moved for the time of stall.
+var errStalled = fmt.Errorf("nothing moved for %v", stall)
+
+// attempt sends m once.
+func (c *Client) attempt(ctx context.Context, m message, token string, receive func(*http.Response, func()) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watch := time.AfterFunc(stall, func() { cancel(errStalled) })
+	defer watch.Stop()
+	touch := func() { watch.Reset(stall) }
+
+	req, err := c.request(ctx, m, token, touch)
+	if err != nil {
+		return pfs.E(m.op, m.name, pfs.Invalid, err)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return c.transportError(ctx, m, err)
+	}
+	defer resp.Body.Close()
+	touch()
+	if err := c.check(m, resp); err != nil {
+		return err
+	}
+	err = receive(resp, touch)
+	var e *pfs.Error
+	if err != nil && !errors.As(err, &e) {
+		return c.transportError(ctx, m, err)
+	}
+	if err == nil {
+		_, _ = io.CopyN(io.Discard, resp.Body, 1) // reach the end, so that the connection is kept
+	}
+	return named(err, m)
+}
+
+// named gives an error that names no path the message's.
+func named(err error, m message) error {
+	var e *pfs.Error
+	if err == nil || !errors.As(err, &e) || e.Path != "" || m.name == "" {
+		return err
+	}
+	named := *e
+	named.Path = m.name
+	return &named
+}
+
+func (c *Client) request(ctx context.Context, m message, token string, touch func()) (*http.Request, error) {
+	target := c.base + m.path
+	if m.query != nil {
+		target += "?" + m.query.Encode()
+	}
+	var body io.Reader
+	var length int64
+	if m.body != nil {
+		body, length = m.body()
+		body = &touching{body, touch}
+	}
+	req, err := http.NewRequestWithContext(ctx, m.method, target, body)
+	if err != nil {
+		return nil, err
+	}
+	if m.body != nil {
+		req.ContentLength = length
+		req.Header.Set("Content-Type", m.kind)
+	}
+	req.Header.Set(wire.HeaderProtocol, strconv.Itoa(wire.Version))
+	set := func(header, value string) {
+		if value != "" {
+			req.Header.Set(header, value)
+		}
+	}
+	set("User-Agent", c.opts.UserAgent)
+	set(wire.HeaderDatacenter, c.opts.Datacenter)
+	set(wire.HeaderRequest, m.id)
+	if token != "" {
+		set("Authorization", "Bearer "+token)
+	}
+	return req, nil
+}
+
+// touching calls touch whenever its reader is read.
+type touching struct {
+	io.Reader
+	touch func()
+}
+
+func (t *touching) Read(p []byte) (int, error) {
+	t.touch()
+	return t.Reader.Read(p)
+}
+
+// check answers the error that resp carries, if any.
+func (c *Client) check(m message, resp *http.Response) error {
+	version := resp.Header.Get(wire.HeaderProtocol)
+	if version == "" {
+		kind := wire.KindOfStatus(resp.StatusCode)
+		return pfs.Errorf(m.op, m.name, kind, "%s answered %s, but not as a pfs service: check the endpoint and what is between", c.base, resp.Status)
+	}
+	if resp.StatusCode < 400 {
+		if version != strconv.Itoa(wire.Version) {
+			return pfs.Errorf(m.op, m.name, pfs.Unsupported,
+				"the service speaks protocol %.20q, this client protocol %d: use a client of the service's version", version, wire.Version)
+		}
+		return nil
+	}
+	var e wire.Error
+	b, err := io.ReadAll(io.LimitReader(resp.Body, wire.MaxMessage))
+	if err == nil {
+		err = wire.Decode(b, &e)
+	}
+	if err != nil {
+		return pfs.Errorf(m.op, m.name, wire.KindOfStatus(resp.StatusCode), "%s answered %s", c.base, resp.Status)
+	}
+	return named(e.Err(), m)
+}
+
+// transportError classifies what net/http or a body's Read returned.
+func (c *Client) transportError(ctx context.Context, m message, err error) error {
+	if cause := context.Cause(ctx); cause != nil && cause != errStalled {
+		return pfs.E(m.op, m.name, pfs.Canceled, cause)
+	}
+	if context.Cause(ctx) == errStalled {
+		return pfs.Errorf(m.op, m.name, pfs.Unavailable, "%s: %w", c.base, errStalled)
+	}
+	var pinned *PinError
+	if errors.As(err, &pinned) {
+		return pfs.E(m.op, m.name, pfs.Unauthenticated, pinned)
+	}
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var host x509.HostnameError
+	var verification *tls.CertificateVerificationError
+	if errors.As(err, &unknown) || errors.As(err, &invalid) || errors.As(err, &host) || errors.As(err, &verification) {
+		return pfs.Errorf(m.op, m.name, pfs.Unauthenticated, "%s cannot prove who it is (%w): log in with --fingerprint to trust its certificate", c.base, err)
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err // without method and URL, which the message has already
+	}
+	return pfs.Errorf(m.op, m.name, pfs.Unavailable, "%s: %w", c.base, err)
+}
+
+// isTransit reports whether an Integrity error arose between the two ends, so that
+// sending again can help.
+func isTransit(err error) bool {
+	var e *pfs.Error
+	return errors.As(err, &e) && e.Op == "wire.CheckSum"
+}

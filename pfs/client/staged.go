@@ -1,0 +1,158 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// staged is a staged write in the service.
+type staged struct {
+	c       *Client
+	name    pfs.Path
+	id      string
+	unit    int64
+	resumed bool
+	ended   atomic.Bool
+}
+
+var _ pfs.LeafDigester = (*staged)(nil)
+
+// Create begins a staged write in the service, or goes on with one.
+func (c *Client) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
+	// With an ID of our own a create whose reply was lost finds its staged write.
+	if opts.ID == "" {
+		opts.ID = pfs.NewID()
+	}
+	var reply wire.CreateReply
+	err := c.call(ctx, "client.Create", wire.CallCreate, name, false,
+		wire.CreateRequest{Path: string(name), ID: opts.ID, Reopen: opts.Reopen, Size: opts.Size}, &reply, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &staged{c: c, name: name, id: reply.ID, unit: reply.Unit, resumed: reply.Resumed}, nil
+}
+
+func (w *staged) ID() string    { return w.id }
+func (w *staged) Resumed() bool { return w.resumed }
+func (w *staged) Unit() int64   { return w.unit }
+
+// check answers Closed after the end.
+func (w *staged) check(ctx context.Context, op string) error {
+	if w.ended.Load() {
+		return pfs.E(op, w.name, pfs.Closed, nil)
+	}
+	return pfs.CheckContext(ctx, op, w.name)
+}
+
+// WriteAt sends p chunk by chunk.
+func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+	const op = "client.WriteAt"
+	if err := w.check(ctx, op); err != nil {
+		return 0, err
+	}
+	if off < 0 {
+		return 0, pfs.Errorf(op, w.name, pfs.Invalid, "negative offset %d", off)
+	}
+	for n < len(p) {
+		b := p[n:min(n+pfs.ChunkSize, len(p))]
+		m := dataMessage(op, http.MethodPut, wire.PathData, w.name, off+int64(n))
+		m.query.Set("id", w.id)
+		if err := w.c.sendChunk(ctx, m, b); err != nil {
+			return n, err
+		}
+		n += len(b)
+	}
+	return n, nil
+}
+
+// sendChunk sends b in the message m.
+func (c *Client) sendChunk(ctx context.Context, m message, b []byte) error {
+	if err := pfs.CheckContext(ctx, m.op, m.name); err != nil {
+		return err
+	}
+	m.kind = wire.TypeChunk
+	m.body = func() (io.Reader, int64) {
+		r := wire.NewChunkReader(b)
+		return r, r.Len()
+	}
+	return c.send(ctx, m, func(*http.Response, func()) error { return nil })
+}
+
+// ReadAt reads back what was staged. The protocol tells digests of staged leaves, not
+// their bytes: nobody needs those but the sender, who has them.
+func (w *staged) ReadAt(context.Context, []byte, int64) (int, error) {
+	return 0, pfs.Errorf("client.ReadAt", w.name, pfs.Unsupported, "staged bytes cannot be read back over the network")
+}
+
+// LeafDigests asks what the service holds.
+func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]pfs.LeafDigest, error) {
+	const op = "client.LeafDigests"
+	if err := w.check(ctx, op); err != nil {
+		return nil, err
+	}
+	var reply wire.LeavesReply
+	err := w.c.call(ctx, op, wire.CallLeaves, w.name, false,
+		wire.LeavesRequest{Path: string(w.name), ID: w.id, Size: size, First: first, Count: min(n, wire.MaxLeaves)}, &reply, nil)
+	if err != nil {
+		return nil, err
+	}
+	const width = len(pfs.LeafDigest{})
+	leaves := make([]pfs.LeafDigest, len(reply.Leaves)/width)
+	for i := range leaves {
+		copy(leaves[i][:], reply.Leaves[i*width:])
+	}
+	return leaves[:min(len(leaves), n)], nil
+}
+
+// Sync returns when all that was sent is durable.
+func (w *staged) Sync(ctx context.Context) error {
+	const op = "client.Sync"
+	if err := w.check(ctx, op); err != nil {
+		return err
+	}
+	return w.c.call(ctx, op, wire.CallSync, w.name, false, wire.StagedRequest{Path: string(w.name), ID: w.id}, &wire.Empty{}, nil)
+}
+
+// Commit publishes. The service checks opts.Digest against what it received.
+func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
+	const op = "client.Commit"
+	if err := w.check(ctx, op); err != nil {
+		return pfs.Info{}, err
+	}
+	var reply wire.InfoReply
+	err := w.c.call(ctx, op, wire.CallCommit, w.name, true, wire.CommitRequest{
+		Path: string(w.name), ID: w.id, Size: opts.Size, Mode: wire.ModeBits(opts.Perm()),
+		Time: wire.NewOptionalTime(opts.ModTime), Digest: opts.Digest, NoReplace: opts.NoReplace,
+	}, &reply, nil)
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	w.ended.Store(true)
+	return reply.Info.Info(), nil
+}
+
+// Suspend leaves what was staged in the service, which keeps it for a week.
+func (w *staged) Suspend() error {
+	w.ended.Store(true)
+	return nil
+}
+
+// discardWithin bounds the farewell of a staged write: what it does not reach is swept
+// later.
+const discardWithin = 5 * time.Second
+
+// Close discards what was staged.
+func (w *staged) Close() error {
+	if w.ended.Swap(true) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), discardWithin)
+	defer cancel()
+	return w.c.call(ctx, "client.Close", wire.CallDiscard, w.name, false, wire.StagedRequest{Path: string(w.name), ID: w.id}, &wire.Empty{}, nil)
+}

@@ -1,0 +1,106 @@
+package digest
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/zeebo/blake3"
+	"github.com/zeebo/xxh3"
+)
+
+// content is a file of size pseudo-random bytes that is made where it is read.
+func content(size int64) []byte {
+	p := make([]byte, size)
+	r := rand.NewChaCha8([32]byte{1})
+	_, _ = r.Read(p)
+	return p
+}
+
+func reader(p []byte) ReadFunc {
+	return func(b []byte, off int64) error {
+		if copy(b, p[off:]) < len(b) {
+			return io.ErrUnexpectedEOF
+		}
+		return nil
+	}
+}
+
+// byDefinition follows the package documentation word by word.
+func byDefinition(p []byte, name string) string {
+	hash := func(b []byte) []byte {
+		if name == XXH3 {
+			d := xxh3.Hash128(b).Bytes()
+			return d[:]
+		}
+		d := blake3.Sum256(b)
+		return d[:]
+	}
+	all := binary.BigEndian.AppendUint64(nil, uint64(len(p)))
+	for off := 0; off < len(p); off += 4 << 20 {
+		all = append(all, hash(p[off:min(off+4<<20, len(p))])...)
+	}
+	return name + ":" + hex.EncodeToString(hash(all))
+}
+
+func TestDigestFollowsItsDefinition(t *testing.T) {
+	for _, size := range []int64{0, 1, pfs.ChunkSize - 1, pfs.ChunkSize, pfs.ChunkSize + 1, 5*pfs.ChunkSize + 3} {
+		p := content(size)
+		for _, name := range []string{XXH3, BLAKE3} {
+			want := byDefinition(p, name)
+			for _, jobs := range []int{0, 1, 3, 64} {
+				var last int64
+				got, err := Of(context.Background(), reader(p), size, name, jobs, func(done int64) { last = done })
+				if err != nil || got != want {
+					t.Errorf("%d bytes, %s, %d jobs: %s, %v, want %s", size, name, jobs, got, err, want)
+				}
+				if last != size {
+					t.Errorf("%d bytes: progress ended at %d", size, last)
+				}
+			}
+		}
+		if got := Bytes(p); got != byDefinition(p, XXH3) {
+			t.Errorf("Bytes of %d bytes: %s", size, got)
+		}
+	}
+}
+
+func TestDigestErrors(t *testing.T) {
+	ctx := context.Background()
+	if _, err := Of(ctx, reader(nil), 0, "md5", 1, nil); !errors.Is(err, pfs.Unsupported) {
+		t.Errorf("unknown algorithm: %v", err)
+	}
+	broken := errors.New("broken")
+	before := runtime.NumGoroutine()
+	_, err := Of(ctx, func(_ []byte, off int64) error {
+		if off >= 3*pfs.ChunkSize {
+			return broken
+		}
+		return nil
+	}, 100*pfs.ChunkSize, XXH3, 4, nil)
+	if err != broken {
+		t.Errorf("got %v, want the read's error", err)
+	}
+	if after := runtime.NumGoroutine(); after > before {
+		t.Errorf("%d goroutines before, %d after", before, after)
+	}
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := Of(done, reader(content(10)), 10, XXH3, 1, nil); !errors.Is(err, pfs.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+}
+
+func BenchmarkLeaf(b *testing.B) {
+	p := content(pfs.ChunkSize)
+	b.SetBytes(pfs.ChunkSize)
+	for b.Loop() {
+		Leaf(p)
+	}
+}

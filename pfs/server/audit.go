@@ -1,0 +1,47 @@
+package server
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// audit writes one line for a change that was asked for: who, from where, what, and
+// how it ended.
+func (s *Server) audit(r *http.Request, user, method string, err error, fields ...any) {
+	result := "ok"
+	if err != nil {
+		result = pfs.KindOf(err).Error()
+	}
+	args := append([]any{"user", user, "remote", r.RemoteAddr, "method", method, "result", result}, fields...)
+	s.cfg.Audit.Log(r.Context(), slog.LevelInfo, "audit", args...)
+}
+
+// auditFields are the parts of a request message that the audit line tells.
+func auditFields(message any) []any {
+	switch q := message.(type) {
+	case wire.PathRequest:
+		return []any{"path", q.Path}
+	case wire.TwoPathRequest:
+		return []any{"path", q.Old, "to", q.New}
+	case wire.SymlinkRequest:
+		return []any{"path", q.Path, "target", q.Target}
+	case wire.ModeRequest:
+		return []any{"path", q.Path, "mode", q.Mode}
+	case wire.TimeRequest:
+		return []any{"path", q.Path, "time", q.Time.Time()}
+	case wire.QuotaRequest:
+		return []any{"path", q.Path, "max_bytes", q.MaxBytes, "max_files", q.MaxFiles}
+	case wire.SweepRequest:
+		return []any{"path", q.Path, "seconds", q.Seconds}
+	case wire.CopyRequest:
+		return []any{"path", q.Source, "to", q.Target}
+	case wire.CommitRequest:
+		return []any{"path", q.Path, "bytes", q.Size, "digest", q.Digest}
+	case wire.TruncateRequest:
+		return []any{"path", q.Path, "size", q.Size}
+	}
+	return nil
+}

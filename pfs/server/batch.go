@@ -1,0 +1,106 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// batches bounds the batches in memory at one time: each may hold MaxBatchBytes.
+const batches = 8
+
+// batch makes many small files and directories.
+func (s *Server) batch(w http.ResponseWriter, r *request) {
+	select {
+	case s.batches <- struct{}{}:
+		defer func() { <-s.batches }()
+	case <-r.Context().Done():
+		return
+	}
+	entries, err := s.receiveBatch(w, r)
+	if err != nil {
+		s.audit(r.Request, r.id.Name, "batch", err)
+		s.fail(w, r.Request, err)
+		return
+	}
+	var reply wire.BatchReply
+	var bytes int64
+	for i, err := range pfs.WriteBatch(r.Context(), r.tree, entries) {
+		if err != nil {
+			reply.Failed = append(reply.Failed, wire.BatchFailure{Index: i, Error: wire.NewError(err)})
+			s.metrics.failed(pfs.KindOf(err))
+		}
+		bytes += int64(len(entries[i].Data))
+	}
+	if len(entries) > 0 {
+		s.audit(r.Request, r.id.Name, "batch", nil, "first", entries[0].Path, "last", entries[len(entries)-1].Path,
+			"entries", len(entries), "failed", len(reply.Failed), "bytes", bytes)
+	}
+	s.reply(w, http.StatusOK, reply)
+}
+
+// receiveBatch reads a whole batch and checks all of it.
+func (s *Server) receiveBatch(w http.ResponseWriter, r *request) ([]pfs.BatchEntry, error) {
+	const op = "server.receiveBatch"
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(stall))
+	var m wire.BatchRequest
+	if err := wire.ReadFrame(r.Body, &m); err != nil {
+		return nil, received(op, "", err)
+	}
+	if len(m.Entries) > wire.MaxBatchEntries {
+		return nil, pfs.Errorf(op, "", pfs.Invalid, "batch of %d entries, the limit is %d", len(m.Entries), wire.MaxBatchEntries)
+	}
+	entries := make([]pfs.BatchEntry, len(m.Entries))
+	left := int64(wire.MaxBatchBytes)
+	for i, e := range m.Entries {
+		name, err := pfs.ParsePath(e.Path)
+		if err != nil {
+			return nil, err
+		}
+		if e.Size < 0 || e.Size > left {
+			return nil, pfs.Errorf(op, name, pfs.Invalid, "entry of %d bytes in a batch of at most %d", e.Size, wire.MaxBatchBytes)
+		}
+		left -= e.Size
+		entries[i] = pfs.BatchEntry{
+			Path: name, Mode: wire.FileMode(e.Mode), ModTime: e.Time.Optional(), Digest: e.Digest, NoReplace: e.NoReplace,
+		}
+	}
+	buf := make([]byte, wire.MaxBatchBytes-left)
+	for i, e := range m.Entries {
+		if entries[i].Mode.IsDir() {
+			continue
+		}
+		_ = control.SetReadDeadline(time.Now().Add(stall))
+		data := buf[:e.Size:e.Size]
+		buf = buf[e.Size:]
+		if err := wire.ReadChunk(r.Body, data); err != nil {
+			return nil, received(op, entries[i].Path, err)
+		}
+		sum := digest.Bytes(data)
+		if digest.Algorithm(e.Digest) == digest.XXH3 && e.Digest != sum {
+			return nil, pfs.Errorf(op, entries[i].Path, pfs.Integrity, "the sender has %s and the service %s", e.Digest, sum)
+		}
+		entries[i].Data, entries[i].Digest = data, sum
+	}
+	if n, _ := r.Body.Read(make([]byte, 1)); n > 0 {
+		return nil, pfs.Errorf(op, "", pfs.Invalid, "bytes after the end of the batch")
+	}
+	return entries, nil
+}
+
+// received classifies an error of reading a request's body: what is not the sender's
+// mistake is the connection's.
+func received(op string, name pfs.Path, err error) error {
+	if k := pfs.KindOf(err); k == pfs.Integrity || k == pfs.Invalid {
+		return err
+	}
+	if err == io.ErrUnexpectedEOF || err == io.EOF {
+		return pfs.Errorf(op, name, pfs.Unavailable, "the request broke off")
+	}
+	return pfs.Errorf(op, name, pfs.Unavailable, "the request broke off: %w", err)
+}

@@ -1,0 +1,274 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// callFunc does one call: it decodes b, acts on r.tree and returns the reply message.
+type callFunc func(ctx context.Context, r *request, b []byte, progress func(int64)) (reply any, err error)
+
+// call is one method of the protocol.
+type call struct {
+	do callFunc
+	// changes says that the call leaves a line in the audit log.
+	changes bool
+	// once says that the call must not be done twice under one request ID.
+	once bool
+}
+
+// handle makes a callFunc of a typed handler.
+func handle[Q, A any](do func(ctx context.Context, r *request, q Q, progress func(int64)) (A, error)) callFunc {
+	return func(ctx context.Context, r *request, b []byte, progress func(int64)) (any, error) {
+		var q Q
+		if err := wire.Decode(b, &q); err != nil {
+			return nil, err
+		}
+		r.audit = auditFields(q)
+		return do(ctx, r, q, progress)
+	}
+}
+
+// onPath makes a callFunc of a handler that acts on one path and replies nothing.
+func onPath(do func(ctx context.Context, tree pfs.FileSystem, name pfs.Path) error) callFunc {
+	return handle(func(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (wire.Empty, error) {
+		name, err := pfs.ParsePath(q.Path)
+		if err != nil {
+			return wire.Empty{}, err
+		}
+		return wire.Empty{}, do(ctx, r.tree, name)
+	})
+}
+
+// onTwoPaths makes a callFunc of a rename.
+func onTwoPaths(do func(ctx context.Context, tree pfs.FileSystem, oldName, newName pfs.Path) error) callFunc {
+	return handle(func(ctx context.Context, r *request, q wire.TwoPathRequest, _ func(int64)) (wire.Empty, error) {
+		oldName, newName, err := parseTwo(q.Old, q.New)
+		if err != nil {
+			return wire.Empty{}, err
+		}
+		return wire.Empty{}, do(ctx, r.tree, oldName, newName)
+	})
+}
+
+func parseTwo(a, b string) (p, q pfs.Path, err error) {
+	if p, err = pfs.ParsePath(a); err == nil {
+		q, err = pfs.ParsePath(b)
+	}
+	return p, q, err
+}
+
+// calls is the table of all methods.
+func (s *Server) calls() map[string]call {
+	change := func(do callFunc) call { return call{do: do, changes: true, once: true} }
+	return map[string]call{
+		wire.CallStat: {do: handle(statCall)},
+		wire.CallList: {do: handle(listCall)},
+		wire.CallMkdir: change(handle(func(ctx context.Context, r *request, q wire.ModeRequest, _ func(int64)) (wire.Empty, error) {
+			name, err := pfs.ParsePath(q.Path)
+			if err != nil {
+				return wire.Empty{}, err
+			}
+			return wire.Empty{}, r.tree.Mkdir(ctx, name, wire.FileMode(q.Mode).Perm())
+		})),
+		wire.CallRemove: change(onPath(func(ctx context.Context, tree pfs.FileSystem, name pfs.Path) error {
+			return tree.Remove(ctx, name)
+		})),
+		wire.CallRemoveTree: change(onPath(pfs.RemoveTree)),
+		wire.CallRename: change(onTwoPaths(func(ctx context.Context, tree pfs.FileSystem, o, n pfs.Path) error {
+			return tree.Rename(ctx, o, n)
+		})),
+		wire.CallRenameExclusive: change(onTwoPaths(pfs.RenameExclusive)),
+		wire.CallSymlink: change(handle(func(ctx context.Context, r *request, q wire.SymlinkRequest, _ func(int64)) (wire.Empty, error) {
+			name, err := pfs.ParsePath(q.Path)
+			if err != nil {
+				return wire.Empty{}, err
+			}
+			return wire.Empty{}, pfs.MakeLink(ctx, r.tree, q.Target, name)
+		})),
+		wire.CallChmod: change(handle(func(ctx context.Context, r *request, q wire.ModeRequest, _ func(int64)) (wire.Empty, error) {
+			name, err := pfs.ParsePath(q.Path)
+			if err != nil {
+				return wire.Empty{}, err
+			}
+			return wire.Empty{}, pfs.Chmod(ctx, r.tree, name, wire.FileMode(q.Mode))
+		})),
+		wire.CallChtime: change(handle(func(ctx context.Context, r *request, q wire.TimeRequest, _ func(int64)) (wire.Empty, error) {
+			name, err := pfs.ParsePath(q.Path)
+			if err != nil {
+				return wire.Empty{}, err
+			}
+			return wire.Empty{}, pfs.Chtime(ctx, r.tree, name, q.Time.Time())
+		})),
+		wire.CallSpace:    {do: handle(spaceCall)},
+		wire.CallUsage:    {do: handle(usageCall)},
+		wire.CallSetQuota: change(handle(setQuotaCall)),
+		wire.CallSweep:    change(handle(sweepCall)),
+		wire.CallCopy:     change(handle(copyCall)),
+		wire.CallDigest:   {do: handle(digestCall)},
+
+		wire.CallCreate: {do: handle(func(ctx context.Context, r *request, q wire.CreateRequest, _ func(int64)) (wire.CreateReply, error) {
+			return s.create(ctx, r, q)
+		})},
+		wire.CallLeaves: {do: handle(s.leaves)},
+		wire.CallSync: {do: handle(func(ctx context.Context, r *request, q wire.StagedRequest, _ func(int64)) (wire.Empty, error) {
+			return wire.Empty{}, s.sync(ctx, r, q)
+		})},
+		wire.CallCommit: change(handle(s.commit)),
+		wire.CallDiscard: {do: handle(func(ctx context.Context, r *request, q wire.StagedRequest, _ func(int64)) (wire.Empty, error) {
+			return wire.Empty{}, s.discard(ctx, r, q)
+		})},
+
+		wire.CallEdit: {do: handle(editCall)},
+		wire.CallTruncate: change(handle(func(ctx context.Context, r *request, q wire.TruncateRequest, _ func(int64)) (wire.Empty, error) {
+			return wire.Empty{}, edited(ctx, r, q.Path, func(h pfs.Handle) error { return h.Truncate(ctx, q.Size) })
+		})),
+		wire.CallEditSync: {do: handle(func(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (wire.Empty, error) {
+			return wire.Empty{}, edited(ctx, r, q.Path, func(h pfs.Handle) error { return h.Sync(ctx) })
+		})},
+	}
+}
+
+// serveCall makes a handler of a call.
+func (s *Server) serveCall(method string, c call) func(http.ResponseWriter, *request) {
+	return func(w http.ResponseWriter, r *request) {
+		b, err := body(w, r.Request)
+		if err != nil {
+			s.fail(w, r.Request, err)
+			return
+		}
+		s.answer(w, r.Request, func(ctx context.Context, progress func(int64)) outcome {
+			do := func() outcome {
+				reply, err := c.do(ctx, r, b, progress)
+				if c.changes {
+					s.audit(r.Request, r.id.Name, method, err, r.audit...)
+				}
+				if err != nil {
+					return outcome{err: err}
+				}
+				return outcome{reply: wire.Encode(reply)}
+			}
+			id := r.Header.Get(wire.HeaderRequest)
+			if !c.once || !pfs.ValidID(id) {
+				return do()
+			}
+			return s.once.do(ctx, r.id.Name+"\x00"+method+"\x00"+id, do)
+		})
+	}
+}
+
+func statCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.InfoReply, err error) {
+	name, err := pfs.ParsePath(q.Path)
+	if err != nil {
+		return reply, err
+	}
+	info, err := r.tree.Stat(ctx, name)
+	return wire.InfoReply{Info: wire.NewInfo(info)}, err
+}
+
+func listCall(ctx context.Context, r *request, q wire.ListRequest, _ func(int64)) (reply wire.ListReply, err error) {
+	name, err := pfs.ParsePath(q.Path)
+	if err != nil {
+		return reply, err
+	}
+	page, err := r.tree.List(ctx, name, pfs.ListOptions{Token: q.Token, Limit: q.Limit})
+	if err != nil {
+		return reply, err
+	}
+	reply = wire.ListReply{Entries: make([]wire.Info, len(page.Entries)), Unnamed: page.Unnamed, Next: page.Next}
+	for i, e := range page.Entries {
+		reply.Entries[i] = wire.NewInfo(e)
+	}
+	return reply, nil
+}
+
+func spaceCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.SpaceReply, err error) {
+	name, err := pfs.ParsePath(q.Path)
+	if err != nil {
+		return reply, err
+	}
+	sp, err := pfs.SpaceOf(ctx, r.tree, name)
+	return wire.SpaceReply{Total: sp.Total, Free: sp.Free}, err
+}
+
+func usageCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.UsageReply, err error) {
+	name, err := pfs.ParsePath(q.Path)
+	if err != nil {
+		return reply, err
+	}
+	u, err := pfs.UsageOf(ctx, r.tree, name)
+	return wire.UsageReply(u), err
+}
+
+func setQuotaCall(ctx context.Context, r *request, q wire.QuotaRequest, _ func(int64)) (reply wire.Empty, err error) {
+	name, err := pfs.ParsePath(q.Path)
+	if err != nil {
+		return reply, err
+	}
+	if q.MaxBytes < 0 || q.MaxFiles < 0 {
+		return reply, pfs.Errorf("server.setQuota", name, pfs.Invalid, "quota of %d bytes and %d files", q.MaxBytes, q.MaxFiles)
+	}
+	return reply, pfs.SetQuota(ctx, r.tree, name, q.MaxBytes, q.MaxFiles)
+}
+
+func sweepCall(ctx context.Context, r *request, q wire.SweepRequest, _ func(int64)) (reply wire.SweepReply, err error) {
+	name, err := pfs.ParsePath(q.Path)
+	if err != nil {
+		return reply, err
+	}
+	const century = 100 * 365 * 24 * 3600
+	if q.Seconds < 0 || q.Seconds > century {
+		return reply, pfs.Errorf("server.sweep", name, pfs.Invalid, "age of %d seconds", q.Seconds)
+	}
+	n, bytes, err := pfs.Sweep(ctx, r.tree, name, time.Duration(q.Seconds)*time.Second)
+	return wire.SweepReply{Count: int64(n), Bytes: bytes}, err
+}
+
+func copyCall(ctx context.Context, r *request, q wire.CopyRequest, progress func(int64)) (reply wire.InfoReply, err error) {
+	src, dst, err := parseTwo(q.Source, q.Target)
+	if err != nil {
+		return reply, err
+	}
+	if q.ID != "" && !pfs.ValidID(q.ID) {
+		return reply, pfs.Errorf("server.copy", dst, pfs.Invalid, "%.80q is no ID of a staged write", q.ID)
+	}
+	opts := pfs.CopyOptions{ID: q.ID, NoReplace: q.NoReplace, NewTime: q.NewTime}
+	info, err := pfs.CopyFile(ctx, r.tree, src, dst, opts, progress)
+	return wire.InfoReply{Info: wire.NewInfo(info)}, err
+}
+
+func digestCall(ctx context.Context, r *request, q wire.DigestRequest, progress func(int64)) (reply wire.DigestReply, err error) {
+	name, err := pfs.ParsePath(q.Path)
+	if err != nil {
+		return reply, err
+	}
+	reply.Digest, err = digest.Stored(ctx, r.tree, name, q.Algorithm, progress)
+	return reply, err
+}
+
+func editCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.InfoReply, err error) {
+	err = edited(ctx, r, q.Path, func(h pfs.Handle) error {
+		reply.Info = wire.NewInfo(h.Info())
+		return nil
+	})
+	return reply, err
+}
+
+// edited does one step on a file open for changes in place.
+func edited(ctx context.Context, r *request, path string, step func(pfs.Handle) error) error {
+	name, err := pfs.ParsePath(path)
+	if err != nil {
+		return err
+	}
+	h, err := pfs.Edit(ctx, r.tree, name)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	return step(h)
+}

@@ -1,0 +1,253 @@
+package server
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+	"github.com/zeebo/xxh3"
+)
+
+const (
+	// pieceSize is how much of a chunk is held in memory: received, checked and
+	// written, or read and sent, piece by piece, so that a request costs little
+	// memory and the bytes are still in the processor's cache at the next step.
+	pieceSize = 256 << 10
+
+	// stall is how long a client may make no progress before it is given up.
+	stall = time.Minute
+)
+
+var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
+
+// query reads the parameters of a data request.
+type query struct {
+	path, id, version string
+	off, length       int64
+	info              bool
+}
+
+func parseQuery(r *http.Request) (q query, name pfs.Path, err error) {
+	const op = "server.parseQuery"
+	v := r.URL.Query()
+	q.path, q.id, q.version, q.info = v.Get("path"), v.Get("id"), v.Get("version"), v.Get("info") == "1"
+	if name, err = pfs.ParsePath(q.path); err != nil {
+		return q, "", err
+	}
+	for _, f := range []struct {
+		name string
+		to   *int64
+	}{{"off", &q.off}, {"len", &q.length}} {
+		s := v.Get(f.name)
+		if s == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil || n < 0 {
+			return q, "", pfs.Errorf(op, name, pfs.Invalid, "parameter %s=%.40q", f.name, s)
+		}
+		*f.to = n
+	}
+	if q.length > pfs.ChunkSize {
+		return q, "", pfs.Errorf(op, name, pfs.Invalid, "chunk of %d bytes, the limit is %d", q.length, pfs.ChunkSize)
+	}
+	return q, name, nil
+}
+
+// getData answers one chunk of a file.
+func (s *Server) getData(w http.ResponseWriter, r *request) {
+	const op = "server.getData"
+	q, name, err := parseQuery(r.Request)
+	if err != nil {
+		s.fail(w, r.Request, err)
+		return
+	}
+	ctx := r.Context()
+	f, err := r.tree.Open(ctx, name)
+	if err != nil {
+		s.fail(w, r.Request, err)
+		return
+	}
+	defer f.Close()
+	info := f.Info()
+	if q.version != "" && q.version != info.Version {
+		s.fail(w, r.Request, pfs.Errorf(op, name, pfs.Conflict, "the file was replaced while it was read"))
+		return
+	}
+
+	buf := pieces.Get().(*[pieceSize]byte)
+	defer pieces.Put(buf)
+	length := max(0, min(q.length, info.Size-q.off))
+	// The first piece is read before the answer begins: an error can still be told.
+	first := buf[:min(length, pieceSize)]
+	if err := pfs.ReadFull(ctx, f, first, q.off); err != nil {
+		s.fail(w, r.Request, err)
+		return
+	}
+	h := w.Header()
+	if q.info {
+		h.Set(wire.HeaderInfo, base64.StdEncoding.EncodeToString(wire.Encode(wire.NewInfo(info))))
+	}
+	h.Set("Content-Type", wire.TypeChunk)
+	h.Set("Content-Length", strconv.FormatInt(length+wire.SumSize, 10))
+	control := http.NewResponseController(w)
+	if cork, ok := ctx.Value(corkKey{}).(*wire.Cork); ok {
+		cork.Hold()
+		defer func() {
+			_ = control.Flush() // out of net/http's buffer, then out of the cork
+			_ = cork.Release()
+		}()
+	}
+	var sum uint32
+	for done := int64(0); done < length; {
+		p := buf[:min(length-done, pieceSize)]
+		if done > 0 {
+			if err := pfs.ReadFull(ctx, f, p, q.off+done); err != nil {
+				s.abort(r, "reading", err)
+			}
+		}
+		sum = wire.UpdateSum(sum, p)
+		_ = control.SetWriteDeadline(time.Now().Add(stall))
+		if _, err := w.Write(p); err != nil {
+			return // the client has gone
+		}
+		done += int64(len(p))
+	}
+	_, _ = w.Write(binary.BigEndian.AppendUint32(nil, sum))
+}
+
+// abort ends an answer that has begun by cutting the connection, so that the client
+// cannot take it for a whole one.
+func (s *Server) abort(r *request, doing string, err error) {
+	s.cfg.Logger.Error("answer cut off", "request", r.URL.Path, "doing", doing, "error", detail(err))
+	s.metrics.failed(pfs.KindOf(err))
+	panic(http.ErrAbortHandler)
+}
+
+// putData takes one chunk of a staged write.
+func (s *Server) putData(w http.ResponseWriter, r *request) {
+	q, name, err := parseQuery(r.Request)
+	if err == nil {
+		q.length, err = chunkLength(r.Request, name)
+	}
+	if err != nil {
+		s.fail(w, r.Request, err)
+		return
+	}
+	ctx := r.Context()
+	u, err := s.upload(ctx, r, q.path, q.id)
+	if err != nil {
+		s.fail(w, r.Request, err)
+		return
+	}
+	defer s.uploads.release(u)
+	err = s.receiveLeaf(w, r, u, q.off, q.length)
+	if err != nil {
+		s.fail(w, r.Request, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// chunkLength returns the number of bytes in the chunk that the request carries.
+func chunkLength(r *http.Request, name pfs.Path) (int64, error) {
+	n := r.ContentLength - wire.SumSize
+	if n < 0 || n > pfs.ChunkSize {
+		return 0, pfs.Errorf("server.chunkLength", name, pfs.Invalid,
+			"a chunk with Content-Length %d; it has 4 to %d", r.ContentLength, pfs.ChunkSize+wire.SumSize)
+	}
+	return n, nil
+}
+
+// receiveLeaf writes the chunk at off and keeps its digest if it is a whole leaf from
+// a leaf's start.
+func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, length int64) error {
+	// A chunk that spans two leaves spoils what was known of both.
+	first, last := off/pfs.ChunkSize, (off+max(length, 1)-1)/pfs.ChunkSize
+	for n := first; n <= last; n++ {
+		c := u.chunk(n)
+		c.Lock()
+		defer c.Unlock()
+		c.size = 0
+	}
+	var hash xxh3.Hasher
+	err := s.receive(w, r, length, func(p []byte, at int64) error {
+		_, _ = hash.Write(p) // never fails
+		_, err := u.staged.WriteAt(r.Context(), p, off+at)
+		return err
+	})
+	if err == nil && off%pfs.ChunkSize == 0 {
+		c := u.chunk(first)
+		c.size, c.digest = int(length), hash.Sum128().Bytes()
+	}
+	return err
+}
+
+// receive reads a chunk of length bytes piece by piece, passes each to write, and
+// checks the sum behind it.
+func (s *Server) receive(w http.ResponseWriter, r *request, length int64, write func(p []byte, at int64) error) error {
+	const op = "server.receive"
+	control := http.NewResponseController(w)
+	buf := pieces.Get().(*[pieceSize]byte)
+	defer pieces.Put(buf)
+	var sum uint32
+	for done := int64(0); done < length; {
+		p := buf[:min(length-done, pieceSize)]
+		_ = control.SetReadDeadline(time.Now().Add(stall))
+		if _, err := io.ReadFull(r.Body, p); err != nil {
+			return pfs.Errorf(op, "", pfs.Unavailable, "the chunk broke off: %w", err)
+		}
+		sum = wire.UpdateSum(sum, p)
+		if err := write(p, done); err != nil {
+			return err
+		}
+		done += int64(len(p))
+	}
+	err := wire.CheckSum(r.Body, sum)
+	if err != nil && pfs.KindOf(err) != pfs.Integrity {
+		return pfs.Errorf(op, "", pfs.Unavailable, "the chunk broke off: %w", err)
+	}
+	return err
+}
+
+// putEdit writes one chunk in place. Nothing is written before the whole chunk was
+// checked: in place there is no staged write that could be refused later.
+func (s *Server) putEdit(w http.ResponseWriter, r *request) {
+	q, name, err := parseQuery(r.Request)
+	if err == nil {
+		q.length, err = chunkLength(r.Request, name)
+	}
+	if err == nil {
+		err = s.editChunk(w, r, name, q)
+	}
+	s.audit(r.Request, r.id.Name, "edit", err, "path", name, "off", q.off, "bytes", q.length)
+	if err != nil {
+		s.fail(w, r.Request, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *Server) editChunk(w http.ResponseWriter, r *request, name pfs.Path, q query) error {
+	data := make([]byte, 0, min(q.length, pieceSize))
+	err := s.receive(w, r, q.length, func(p []byte, _ int64) error {
+		data = append(data, p...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	h, err := pfs.Edit(r.Context(), r.tree, name)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	_, err = h.WriteAt(r.Context(), data, q.off)
+	return err
+}

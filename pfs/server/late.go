@@ -1,0 +1,87 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+const (
+	// patience is how long a call may take before its answer becomes a stream of
+	// frames.
+	patience = time.Second
+	// heartbeat is the time between frames.
+	heartbeat = 2 * time.Second
+)
+
+// outcome is what a call ended with: an encoded reply or an error.
+type outcome struct {
+	reply []byte
+	err   error
+}
+
+// answer runs call and answers its outcome, as frames if it takes long. The call's
+// context ends when the client has gone.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, call func(ctx context.Context, progress func(int64)) outcome) {
+	var progress atomic.Int64
+	done := make(chan outcome, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				s.cfg.Logger.Error("panic", "request", r.URL.Path, "panic", p)
+				done <- outcome{err: pfs.Errorf("server.answer", "", pfs.Other, "the service failed on this call; its log says how")}
+			}
+		}()
+		done <- call(r.Context(), progress.Store)
+	}()
+
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case o := <-done:
+		s.answerAtOnce(w, r, o)
+	case <-timer.C:
+		s.answerLate(w, r, &progress, done)
+	}
+}
+
+func (s *Server) answerAtOnce(w http.ResponseWriter, r *http.Request, o outcome) {
+	if o.err != nil {
+		s.fail(w, r, o.err)
+		return
+	}
+	s.replyEncoded(w, http.StatusOK, o.reply)
+}
+
+func (s *Server) answerLate(w http.ResponseWriter, r *http.Request, progress *atomic.Int64, done <-chan outcome) {
+	w.Header().Set("Content-Type", wire.TypeFrames)
+	w.WriteHeader(http.StatusOK)
+	ticker := time.NewTicker(heartbeat)
+	defer ticker.Stop()
+	control := http.NewResponseController(w)
+	send := func(f wire.Frame) {
+		_ = control.SetWriteDeadline(time.Now().Add(stall))
+		_ = wire.WriteFrame(w, f) // if the client has gone the call's context is done
+		_ = control.Flush()
+	}
+	for {
+		send(wire.Frame{Progress: progress.Load()})
+		select {
+		case o := <-done:
+			f := wire.Frame{Progress: progress.Load(), Done: true, Reply: o.reply}
+			if o.err != nil {
+				e := wire.NewError(o.err)
+				f.Error = &e
+				s.metrics.failed(pfs.KindOf(o.err))
+				s.cfg.Logger.Debug("call failed", "request", r.URL.Path, "error", detail(o.err))
+			}
+			send(f)
+			return
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,262 @@
+// Package server serves a tree of files over HTTP by the protocol of package wire.
+//
+// It keeps nothing that another replica over the same stores would need: who asks is
+// in the token, what was uploaded is in the store. What it holds in memory (open
+// staged writes, the digests of chunks it has seen, outcomes of recent calls) only
+// saves work and is found again, or done again, elsewhere.
+//
+// Memory does not depend on the size of files: a request holds one buffer of
+// pieceSize, and requests at work are limited.
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// Authenticator knows who is who. auth.Service is one. Refusals are of Kind
+// Unauthenticated, or Limit after too many attempts.
+type Authenticator interface {
+	Login(ctx context.Context, user, password, remote string) (auth.Tokens, error)
+	Refresh(ctx context.Context, refresh, remote string) (auth.Tokens, error)
+	Logout(ctx context.Context, refresh string) error
+	Verify(ctx context.Context, access string) (auth.Identity, error)
+}
+
+// Config is what a Server needs. Fields without a stated default are required.
+type Config struct {
+	Auth Authenticator
+
+	// View returns the tree as the identity may see it; alias is the name by which
+	// the client knows the current datacenter, or empty.
+	View func(id auth.Identity, alias string) pfs.FileSystem
+
+	// EnsureHome makes what a user needs before the first request. Default: nothing.
+	EnsureHome func(ctx context.Context, user string) error
+
+	// Ready reports whether the stores can be reached. Default: always.
+	Ready func(ctx context.Context) error
+
+	Datacenters []string
+	Current     string
+	Version     string // of the program
+
+	Logger *slog.Logger // default: discard
+	Audit  *slog.Logger // one line for every change; default: Logger
+
+	// MaxRequests bounds the requests at work at one time; more wait for their turn
+	// up to a few seconds and are then answered Limit. Default 256.
+	MaxRequests int
+}
+
+// Server is an http.Handler. Close it to suspend the staged writes it holds open.
+type Server struct {
+	cfg     Config
+	mux     *http.ServeMux
+	uploads *uploads
+	once    *once
+	slots   chan struct{}
+	batches chan struct{}
+	metrics *metrics
+}
+
+// New returns a Server.
+func New(cfg Config) *Server {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Audit == nil {
+		cfg.Audit = cfg.Logger
+	}
+	if cfg.MaxRequests <= 0 {
+		cfg.MaxRequests = 256
+	}
+	s := &Server{
+		cfg: cfg, mux: http.NewServeMux(), uploads: newUploads(), once: newOnce(),
+		slots: make(chan struct{}, cfg.MaxRequests), batches: make(chan struct{}, batches),
+	}
+	s.metrics = newMetrics(s)
+	s.routes()
+	return s
+}
+
+func (s *Server) routes() {
+	s.mux.HandleFunc("GET /healthz", s.health)
+	s.mux.HandleFunc("GET /readyz", s.ready)
+	s.mux.HandleFunc("GET "+wire.PathService, s.service)
+	s.mux.HandleFunc("POST "+wire.PathLogin, s.limited(session(s, s.login)))
+	s.mux.HandleFunc("POST "+wire.PathRefresh, s.limited(session(s, s.refresh)))
+	s.mux.HandleFunc("POST "+wire.PathLogout, s.limited(session(s, s.logout)))
+	s.mux.HandleFunc("GET "+wire.PathData, s.limited(s.authenticated(s.getData)))
+	s.mux.HandleFunc("PUT "+wire.PathData, s.limited(s.authenticated(s.putData)))
+	s.mux.HandleFunc("PUT "+wire.PathEdit, s.limited(s.authenticated(s.putEdit)))
+	s.mux.HandleFunc("POST "+wire.PathBatch, s.limited(s.authenticated(s.batch)))
+	for method, call := range s.calls() {
+		s.mux.HandleFunc("POST "+wire.PathCall+method, s.limited(s.authenticated(s.serveCall(method, call))))
+	}
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, pfs.Errorf("server.route", "", pfs.Unsupported, "%s %q is not a request of protocol %d", r.Method, r.URL.Path, wire.Version))
+	})
+}
+
+// ServeHTTP serves one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	rec := &recorder{ResponseWriter: w}
+	rec.Header().Set(wire.HeaderProtocol, strconv.Itoa(wire.Version))
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler {
+			s.cfg.Logger.Error("panic", "request", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+			if rec.status == 0 {
+				s.fail(rec, r, pfs.Errorf("server.ServeHTTP", "", pfs.Other, "the service failed on this request; its log says how"))
+			}
+		}
+		s.metrics.observe(r, rec, time.Since(began))
+	}()
+	if v := r.Header.Get(wire.HeaderProtocol); v != "" && v != strconv.Itoa(wire.Version) {
+		s.fail(rec, r, pfs.Errorf("server.ServeHTTP", "", pfs.Unsupported,
+			"the client speaks protocol %.20q, this service protocol %d: use a client of this service's version", v, wire.Version))
+		return
+	}
+	s.mux.ServeHTTP(rec, r)
+}
+
+// Close suspends the staged writes that the server holds open. Requests must have
+// ended (http.Server.Shutdown).
+func (s *Server) Close(context.Context) error {
+	s.uploads.closeAll()
+	return nil
+}
+
+// corkKey is the context key of a connection's cork.
+type corkKey struct{}
+
+// ConnContext is for http.Server: with it, and with a wire.CorkListener below TLS, a
+// chunk goes out in few writes. Without them all works, slower.
+func (s *Server) ConnContext(ctx context.Context, c net.Conn) context.Context {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	if cork, ok := c.(*wire.Cork); ok {
+		return context.WithValue(ctx, corkKey{}, cork)
+	}
+	return ctx
+}
+
+// waitForSlot is how long a request waits for its turn before it is turned away.
+const waitForSlot = 10 * time.Second
+
+// limited runs h when one of the MaxRequests slots is free.
+func (s *Server) limited(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case s.slots <- struct{}{}:
+		default:
+			timer := time.NewTimer(waitForSlot)
+			defer timer.Stop()
+			select {
+			case s.slots <- struct{}{}:
+			case <-r.Context().Done():
+				return
+			case <-timer.C:
+				s.fail(w, r, pfs.Errorf("server.limited", "", pfs.Limit, "%d requests are at work, try again", cap(s.slots)))
+				return
+			}
+		}
+		defer func() { <-s.slots }()
+		h(w, r)
+	}
+}
+
+// request is an authenticated request.
+type request struct {
+	*http.Request
+	id    auth.Identity
+	tree  pfs.FileSystem
+	audit []any // what the audit line tells of the call
+}
+
+// authenticated finds out who asks before h.
+func (s *Server) authenticated(h func(http.ResponseWriter, *request)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !ok {
+			s.fail(w, r, pfs.Errorf("server.authenticated", "", pfs.Unauthenticated, "the request carries no access token"))
+			return
+		}
+		id, err := s.cfg.Auth.Verify(r.Context(), token)
+		if err == nil && s.cfg.EnsureHome != nil {
+			err = s.cfg.EnsureHome(r.Context(), id.Name)
+		}
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		h(w, &request{Request: r, id: id, tree: s.cfg.View(id, r.Header.Get(wire.HeaderDatacenter))})
+	}
+}
+
+// fail answers err.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	kind := pfs.KindOf(err)
+	level := slog.LevelDebug
+	if kind == pfs.Other || kind == pfs.Integrity {
+		level = slog.LevelError
+	}
+	s.cfg.Logger.Log(r.Context(), level, "request failed", "request", r.Method+" "+r.URL.Path, "remote", r.RemoteAddr, "kind", kind.Error(), "error", detail(err))
+	s.metrics.failed(kind)
+	if kind == pfs.Limit || kind == pfs.Unavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	s.reply(w, wire.StatusOf(kind), wire.NewError(err))
+}
+
+// reply answers a message.
+func (s *Server) reply(w http.ResponseWriter, status int, message any) {
+	s.replyEncoded(w, status, wire.Encode(message))
+}
+
+func (s *Server) replyEncoded(w http.ResponseWriter, status int, b []byte) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(stall))
+	h := w.Header()
+	h.Set("Content-Type", wire.TypeMessage)
+	h.Set("Content-Length", strconv.Itoa(len(b)))
+	w.WriteHeader(status)
+	_, _ = w.Write(b) // the client has gone, and learns so by itself
+}
+
+// detail is err's text for the log.
+func detail(err error) string {
+	if e, ok := err.(*pfs.Error); ok {
+		return e.Detail()
+	}
+	return err.Error()
+}
+
+// body reads the request's message.
+func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	const op = "server.body"
+	switch n := r.ContentLength; {
+	case n < 0:
+		return nil, pfs.Errorf(op, "", pfs.Invalid, "the request states no Content-Length")
+	case n > wire.MaxMessage:
+		return nil, pfs.Errorf(op, "", pfs.Invalid, "message of %d bytes, the limit is %d", n, wire.MaxMessage)
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(stall))
+	b, err := wire.ReadMessage(r.Body, r.ContentLength)
+	if err != nil {
+		return nil, received(op, "", err)
+	}
+	return b, nil
+}

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// service describes the service to anybody.
+func (s *Server) service(w http.ResponseWriter, _ *http.Request) {
+	s.reply(w, http.StatusOK, wire.ServiceInfo{
+		Version: s.cfg.Version, Protocol: wire.Version, Datacenters: s.cfg.Datacenters, Current: s.cfg.Current,
+	})
+}
+
+// session makes a handler of a request that comes without an access token.
+func session[Q, A any](s *Server, do func(r *http.Request, q Q) (A, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var q Q
+		b, err := body(w, r)
+		if err == nil {
+			err = wire.Decode(b, &q)
+		}
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		reply, err := do(r, q)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.reply(w, http.StatusOK, reply)
+	}
+}
+
+func (s *Server) login(r *http.Request, c wire.Credentials) (wire.Tokens, error) {
+	t, err := s.cfg.Auth.Login(r.Context(), c.User, c.Password, r.RemoteAddr)
+	s.audit(r, c.User, "login", err)
+	return tokens(t), err
+}
+
+func (s *Server) refresh(r *http.Request, q wire.RefreshRequest) (wire.Tokens, error) {
+	t, err := s.cfg.Auth.Refresh(r.Context(), q.Refresh, r.RemoteAddr)
+	return tokens(t), err
+}
+
+func (s *Server) logout(r *http.Request, q wire.RefreshRequest) (wire.Empty, error) {
+	return wire.Empty{}, s.cfg.Auth.Logout(r.Context(), q.Refresh)
+}
+
+func tokens(t auth.Tokens) wire.Tokens {
+	return wire.Tokens{
+		User: t.User, Access: t.Access, Refresh: t.Refresh,
+		Expires: wire.NewTime(t.Expires), RefreshExpires: wire.NewTime(t.RefreshExpires),
+	}
+}

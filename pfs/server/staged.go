@@ -1,0 +1,151 @@
+package server
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// upload returns the staged write id of path for the request's user. Release it.
+func (s *Server) upload(ctx context.Context, r *request, path, id string) (*upload, error) {
+	const op = "server.upload"
+	name, err := pfs.ParsePath(path)
+	if err != nil {
+		return nil, err
+	}
+	if !pfs.ValidID(id) {
+		return nil, pfs.Errorf(op, name, pfs.Invalid, "%.80q is no ID of a staged write", id)
+	}
+	return s.uploads.acquire(uploadKey{r.id.Name, name, id}, func() (pfs.Staged, error) {
+		return r.tree.Create(ctx, name, pfs.CreateOptions{ID: id, Reopen: true})
+	})
+}
+
+func (s *Server) create(ctx context.Context, r *request, m wire.CreateRequest) (wire.CreateReply, error) {
+	name, err := pfs.ParsePath(m.Path)
+	if err != nil {
+		return wire.CreateReply{}, err
+	}
+	if m.ID != "" && !pfs.ValidID(m.ID) {
+		return wire.CreateReply{}, pfs.Errorf("server.create", name, pfs.Invalid, "%.80q is no ID of a staged write", m.ID)
+	}
+	if m.Size < 0 {
+		return wire.CreateReply{}, pfs.Errorf("server.create", name, pfs.Invalid, "size %d", m.Size)
+	}
+	opened := false
+	resumed := true // if another request has it open there is something to go on with
+	u, err := s.uploads.acquire(uploadKey{r.id.Name, name, m.ID}, func() (pfs.Staged, error) {
+		opened = true
+		return r.tree.Create(ctx, name, pfs.CreateOptions{ID: m.ID, Reopen: m.Reopen, Size: m.Size})
+	})
+	if err != nil {
+		return wire.CreateReply{}, err
+	}
+	defer s.uploads.release(u)
+	if opened {
+		resumed = u.staged.Resumed()
+	}
+	return wire.CreateReply{ID: u.key.id, Unit: u.staged.Unit(), Resumed: resumed}, nil
+}
+
+func (s *Server) leaves(ctx context.Context, r *request, m wire.LeavesRequest, progress func(int64)) (wire.LeavesReply, error) {
+	u, err := s.upload(ctx, r, m.Path, m.ID)
+	if err != nil {
+		return wire.LeavesReply{}, err
+	}
+	defer s.uploads.release(u)
+	all := (m.Size + pfs.ChunkSize - 1) / pfs.ChunkSize
+	if m.Size < 0 || m.First < 0 || m.Count < 0 {
+		return wire.LeavesReply{}, pfs.Errorf("server.leaves", u.key.path, pfs.Invalid, "leaves %d+%d of %d bytes", m.First, m.Count, m.Size)
+	}
+	last := min(all, m.First+int64(min(m.Count, wire.MaxLeaves)))
+	var reply wire.LeavesReply
+	buf := make([]byte, min(pfs.ChunkSize, m.Size))
+	for n := m.First; n < last; n++ {
+		if err := pfs.CheckContext(ctx, "server.leaves", u.key.path); err != nil {
+			return reply, err
+		}
+		d, err := u.leaf(ctx, n, m.Size, buf)
+		if pfs.KindOf(err) == pfs.Integrity && err != nil {
+			break // staged only so far
+		}
+		if err != nil {
+			return reply, err
+		}
+		reply.Leaves = append(reply.Leaves, d[:]...)
+		progress((n - m.First + 1) * pfs.ChunkSize)
+	}
+	return reply, nil
+}
+
+func (s *Server) sync(ctx context.Context, r *request, m wire.StagedRequest) error {
+	u, err := s.upload(ctx, r, m.Path, m.ID)
+	if err != nil {
+		return err
+	}
+	defer s.uploads.release(u)
+	return u.staged.Sync(ctx)
+}
+
+func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, progress func(int64)) (wire.InfoReply, error) {
+	const op = "server.commit"
+	var reply wire.InfoReply
+	if m.Size < 0 {
+		return reply, pfs.Errorf(op, pfs.Path(m.Path), pfs.Invalid, "size %d", m.Size)
+	}
+	opts := pfs.CommitOptions{
+		Size: m.Size, Mode: wire.FileMode(m.Mode), ModTime: m.Time.Optional(), Digest: m.Digest, NoReplace: m.NoReplace,
+	}
+	u, err := s.upload(ctx, r, m.Path, m.ID)
+	if pfs.KindOf(err) == pfs.Conflict && err != nil {
+		return s.commitAgain(ctx, r, m, err)
+	}
+	if err != nil {
+		return reply, err
+	}
+	defer s.uploads.release(u)
+	sum, err := u.sum(ctx, m.Size, progress)
+	if err != nil {
+		return reply, err
+	}
+	if digest.Algorithm(m.Digest) == digest.XXH3 && m.Digest != sum {
+		return reply, pfs.Errorf(op, u.key.path, pfs.Integrity,
+			"the sender has %s and the service %s: not published; copy again to send what differs", m.Digest, sum)
+	}
+	if m.Digest == "" {
+		opts.Digest = sum
+	}
+	info, err := u.staged.Commit(ctx, opts)
+	if err != nil {
+		return reply, err
+	}
+	s.uploads.end(u)
+	reply.Info = wire.NewInfo(info)
+	return reply, nil
+}
+
+// commitAgain answers a commit whose staged write is gone. If the file that is there
+// now has the size and digest that were to be published, the commit was done before
+// and its reply lost; else gone is the answer.
+func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitRequest, gone error) (wire.InfoReply, error) {
+	info, err := r.tree.Stat(ctx, pfs.Path(m.Path))
+	if err != nil || m.Digest == "" || m.NoReplace || info.Size != m.Size || info.Digest != m.Digest {
+		return wire.InfoReply{}, gone
+	}
+	return wire.InfoReply{Info: wire.NewInfo(info)}, nil
+}
+
+func (s *Server) discard(ctx context.Context, r *request, m wire.StagedRequest) error {
+	u, err := s.upload(ctx, r, m.Path, m.ID)
+	if pfs.KindOf(err) == pfs.Conflict && err != nil {
+		return nil // gone already
+	}
+	if err != nil {
+		return err
+	}
+	defer s.uploads.release(u)
+	s.uploads.end(u)
+	return u.staged.Close()
+}

@@ -1,0 +1,269 @@
+package server
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+const (
+	// idleUpload is how long a staged write stays open without a request. After
+	// that it is suspended, and opened again when one comes.
+	idleUpload = time.Minute
+	// mostUploads bounds the staged writes held open; the least recently used one
+	// that is idle is suspended first.
+	mostUploads = 1024
+)
+
+// uploadKey names a staged write. The user is part of it: nobody reaches a staged
+// write that the permission check did not open for the same user.
+type uploadKey struct {
+	user string
+	path pfs.Path
+	id   string
+}
+
+// upload is a staged write held open between requests, with the digests of the
+// chunks that arrived through this server. Both only save work: an upload that is
+// not here is opened again by its ID, and digests not here are read back.
+type upload struct {
+	key    uploadKey
+	staged pfs.Staged
+
+	mu     sync.Mutex
+	chunks map[int64]*chunk // by leaf number
+	ended  bool             // committed or discarded
+
+	// Guarded by uploads.mu.
+	users   int
+	used    time.Time
+	element *list.Element
+}
+
+// chunk is one leaf of an upload. Its lock keeps two requests from writing it at the
+// same time: one whose connection broke may still be at work when its successor
+// comes, and must not write over what that one has verified.
+type chunk struct {
+	sync.Mutex
+	size   int // bytes verified; 0 if they are not to be trusted
+	digest pfs.LeafDigest
+}
+
+// chunk returns the leaf number n, making it if needed.
+func (u *upload) chunk(n int64) *chunk {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	c := u.chunks[n]
+	if c == nil {
+		c = &chunk{}
+		u.chunks[n] = c
+	}
+	return c
+}
+
+// known returns the digest of leaf n if it arrived here with size bytes.
+func (u *upload) known(n int64, size int) (pfs.LeafDigest, bool) {
+	u.mu.Lock()
+	c := u.chunks[n]
+	u.mu.Unlock()
+	if c == nil {
+		return pfs.LeafDigest{}, false
+	}
+	c.Lock()
+	defer c.Unlock()
+	return c.digest, c.size == size && size > 0
+}
+
+// leaf returns the digest of leaf n of a file of size bytes, read back from the store
+// if it is not known.
+func (u *upload) leaf(ctx context.Context, n, size int64, buf []byte) (pfs.LeafDigest, error) {
+	off := n * pfs.ChunkSize
+	length := int(min(pfs.ChunkSize, size-off))
+	if d, ok := u.known(n, length); ok {
+		return d, nil
+	}
+	k, err := u.staged.ReadAt(ctx, buf[:length], off)
+	if k < length {
+		if err != nil && pfs.KindOf(err) != pfs.Other {
+			return pfs.LeafDigest{}, err
+		}
+		return pfs.LeafDigest{}, pfs.Errorf("server.leaf", u.key.path, pfs.Integrity,
+			"only %d of %d bytes were staged: send the rest and commit again", off+int64(k), size)
+	}
+	return digest.Leaf(buf[:length]), nil
+}
+
+// sum returns the xxh3 digest of the first size bytes.
+func (u *upload) sum(ctx context.Context, size int64, progress func(int64)) (string, error) {
+	tree, err := digest.NewTree(digest.XXH3, size)
+	if err != nil {
+		return "", err
+	}
+	var buf []byte
+	for n := int64(0); n*pfs.ChunkSize < size; n++ {
+		if err := pfs.CheckContext(ctx, "server.sum", u.key.path); err != nil {
+			return "", err
+		}
+		length := int(min(pfs.ChunkSize, size-n*pfs.ChunkSize))
+		d, ok := u.known(n, length)
+		if !ok {
+			if buf == nil {
+				buf = make([]byte, min(pfs.ChunkSize, size))
+			}
+			if d, err = u.leaf(ctx, n, size, buf); err != nil {
+				return "", err
+			}
+		}
+		tree.Add(d[:])
+		progress(min(size, (n+1)*pfs.ChunkSize))
+	}
+	return tree.Sum(), nil
+}
+
+// uploads holds the open staged writes.
+type uploads struct {
+	mu     sync.Mutex
+	open   map[uploadKey]*upload
+	recent *list.List // of *upload, most recently used first
+	stop   chan struct{}
+}
+
+func newUploads() *uploads {
+	us := &uploads{open: map[uploadKey]*upload{}, recent: list.New(), stop: make(chan struct{})}
+	go us.suspendIdle()
+	return us
+}
+
+// acquire returns the upload of key, opening it if it is not open. Call release when
+// the request is done.
+func (us *uploads) acquire(key uploadKey, open func() (pfs.Staged, error)) (*upload, error) {
+	if u := us.find(key); u != nil {
+		return u, nil
+	}
+	staged, err := open()
+	if err != nil {
+		return nil, err
+	}
+	key.id = staged.ID()
+	us.mu.Lock()
+	if u := us.open[key]; u != nil { // another request was faster
+		us.use(u)
+		us.mu.Unlock()
+		_ = staged.Suspend()
+		return u, nil
+	}
+	u := &upload{key: key, staged: staged, chunks: map[int64]*chunk{}}
+	us.open[key] = u
+	us.use(u)
+	spare := us.spare(mostUploads, 0)
+	us.mu.Unlock()
+	suspend(spare)
+	return u, nil
+}
+
+func (us *uploads) find(key uploadKey) *upload {
+	us.mu.Lock()
+	defer us.mu.Unlock()
+	u := us.open[key]
+	if u != nil {
+		us.use(u)
+	}
+	return u
+}
+
+// use counts one more user of u. us.mu is held.
+func (us *uploads) use(u *upload) {
+	u.users++
+	if u.element == nil {
+		u.element = us.recent.PushFront(u)
+	} else {
+		us.recent.MoveToFront(u.element)
+	}
+}
+
+// release ends one use of u.
+func (us *uploads) release(u *upload) {
+	us.mu.Lock()
+	defer us.mu.Unlock()
+	u.users--
+	u.used = time.Now()
+}
+
+// end forgets u, which was committed or discarded.
+func (us *uploads) end(u *upload) {
+	us.mu.Lock()
+	defer us.mu.Unlock()
+	us.forget(u)
+}
+
+// forget takes u out. us.mu is held.
+func (us *uploads) forget(u *upload) {
+	if us.open[u.key] == u {
+		delete(us.open, u.key)
+		us.recent.Remove(u.element)
+	}
+}
+
+// spare takes out the idle uploads beyond the most recent keep, and those idle for
+// longer than age (0: any). us.mu is held.
+func (us *uploads) spare(keep int, age time.Duration) []*upload {
+	var out []*upload
+	for e := us.recent.Back(); e != nil; {
+		u, before := e.Value.(*upload), e.Prev()
+		old := age > 0 && time.Since(u.used) > age
+		if u.users == 0 && (old || us.recent.Len() > keep) {
+			us.forget(u)
+			out = append(out, u)
+		}
+		e = before
+	}
+	return out
+}
+
+// suspendIdle suspends what nobody uses, until closeAll.
+func (us *uploads) suspendIdle() {
+	ticker := time.NewTicker(idleUpload / 4)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-us.stop:
+			return
+		case <-ticker.C:
+		}
+		us.mu.Lock()
+		spare := us.spare(mostUploads, idleUpload)
+		us.mu.Unlock()
+		suspend(spare)
+	}
+}
+
+// closeAll suspends everything.
+func (us *uploads) closeAll() {
+	us.mu.Lock()
+	close(us.stop)
+	var all []*upload
+	for _, u := range us.open {
+		all = append(all, u)
+	}
+	us.open = map[uploadKey]*upload{}
+	us.recent.Init()
+	us.mu.Unlock()
+	suspend(all)
+}
+
+// count returns the number of uploads held open.
+func (us *uploads) count() int {
+	us.mu.Lock()
+	defer us.mu.Unlock()
+	return len(us.open)
+}
+
+func suspend(us []*upload) {
+	for _, u := range us {
+		_ = u.staged.Suspend() // what it lost is found when it is opened again
+	}
+}

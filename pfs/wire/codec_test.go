@@ -1,0 +1,102 @@
+package wire
+
+import (
+	"bytes"
+	"io"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+func TestDecodeRoundTrip(t *testing.T) {
+	want := ListReply{
+		Entries: []Info{{Name: "a b", Size: 1 << 40, Mode: 0o100644, Time: Time{-5, 999}, Digest: "xxh3:00"}, {Name: "日本"}},
+		Unnamed: []string{`"\xff"`}, Next: "token",
+	}
+	var got ListReply
+	if err := Decode(Encode(want), &got); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestDecodeRefusesWhatIsNotThere(t *testing.T) {
+	tests := []struct {
+		name string
+		b    []byte
+		says string
+	}{
+		{"nothing", nil, "cut off"},
+		{"array of 4 billion", []byte{0xdd, 0xff, 0xff, 0xff, 0xff}, "count"},
+		{"map of 4 billion", []byte{0xdf, 0xff, 0xff, 0xff, 0xff}, "count"},
+		{"string of 4 billion", []byte{0xdb, 0xff, 0xff, 0xff, 0xff}, "length"},
+		{"bytes of 2 billion", []byte{0xc6, 0x7f, 0xff, 0xff, 0xff}, "length"},
+		{"array cut in its head", []byte{0xdc, 0x00}, "cut off"},
+		{"extension", []byte{0xd4, 0x00, 0x00}, "type"},
+		{"nested too deep", bytes.Repeat([]byte{0x91}, 100), "deep"},
+		{"bytes after the end", []byte{0x80, 0x00}, "after its end"},
+		{"entries of 4 billion in a reply", append([]byte{0x81, 0xa7}, append([]byte("entries"), 0xdd, 0xff, 0xff, 0xff, 0xf0)...), "count"},
+		{"too long", make([]byte, MaxMessage+1), "limit"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			err := Decode(tt.b, &ListReply{})
+			runtime.ReadMemStats(&after)
+			if pfs.KindOf(err) != pfs.Invalid || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("Decode: %v, want Invalid and %q", err, tt.says)
+			}
+			if grew := after.TotalAlloc - before.TotalAlloc; grew > 1<<20 {
+				t.Errorf("Decode allocated %d bytes", grew)
+			}
+		})
+	}
+}
+
+func TestUnknownFieldsAreIgnored(t *testing.T) {
+	type newer struct {
+		Path string   `msgpack:"path"`
+		More []string `msgpack:"more"`
+	}
+	var got PathRequest
+	if err := Decode(Encode(newer{Path: "/a", More: []string{"x"}}), &got); err != nil || got.Path != "/a" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestFrames(t *testing.T) {
+	var b bytes.Buffer
+	want := Frame{Progress: 7, Done: true, Error: &Error{Kind: 3, Text: "x"}, Reply: []byte{1, 2}}
+	if err := WriteFrame(&b, want); err != nil {
+		t.Fatal(err)
+	}
+	whole := b.Bytes()
+	for n := range whole {
+		if err := ReadFrame(bytes.NewReader(whole[:n]), &Frame{}); err != io.ErrUnexpectedEOF {
+			t.Errorf("cut at %d: %v, want unexpected EOF", n, err)
+		}
+	}
+	var got Frame
+	if err := ReadFrame(&b, &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(Encode(ListReply{Entries: []Info{{Name: "a"}}}))
+	f.Add(Encode(BatchRequest{Entries: []BatchEntry{{Path: "/a", Time: &Time{}}}}))
+	f.Add([]byte{0xdd, 0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, m := range []any{&ListReply{}, &BatchRequest{}, &CommitRequest{}, &Frame{}, &BatchReply{}} {
+			if err := Decode(b, m); err != nil && pfs.KindOf(err) != pfs.Invalid {
+				t.Errorf("%T: %v", m, err)
+			}
+		}
+	})
+}

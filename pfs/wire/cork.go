@@ -1,0 +1,111 @@
+package wire
+
+import (
+	"io"
+	"net"
+	"sync"
+)
+
+// corkSize is how many bytes are gathered before they go to the kernel. TLS makes
+// records of 16 KiB and writes each by itself; a chunk sent in calls of this size
+// takes a sixteenth of the system calls.
+const corkSize = 256 << 10
+
+// Cork is a connection whose writes can be held together. It lies below TLS.
+type Cork struct {
+	net.Conn
+
+	mu  sync.Mutex
+	buf *[corkSize]byte // nil while the cork is off
+	n   int             // bytes held back
+	err error           // of a write that was held back
+}
+
+var corkBuffers = sync.Pool{New: func() any { return new([corkSize]byte) }}
+
+// NewCork returns c with a cork that is off.
+func NewCork(c net.Conn) *Cork { return &Cork{Conn: c} }
+
+// Write writes p, or holds it back while the cork is on.
+func (c *Cork) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.buf == nil {
+		return c.Conn.Write(p)
+	}
+	for rest := p; len(rest) > 0; {
+		if c.n == corkSize {
+			c.flush()
+		}
+		if c.err != nil {
+			return 0, c.err
+		}
+		k := copy(c.buf[c.n:], rest)
+		c.n, rest = c.n+k, rest[k:]
+	}
+	return len(p), nil
+}
+
+// flush writes what was held back. c.mu is held.
+func (c *Cork) flush() {
+	if c.err == nil && c.n > 0 {
+		_, c.err = c.Conn.Write(c.buf[:c.n])
+	}
+	c.n = 0
+}
+
+// Hold begins to hold writes together. Every Hold needs its Release.
+func (c *Cork) Hold() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.buf == nil {
+		c.buf = corkBuffers.Get().(*[corkSize]byte)
+	}
+}
+
+// Release writes what was held back and returns its error. The buffer goes back to
+// the pool: an idle connection holds none.
+func (c *Cork) Release() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.buf != nil {
+		c.flush()
+		corkBuffers.Put(c.buf)
+		c.buf = nil
+	}
+	return c.err
+}
+
+// CorkListener accepts connections that are Corks.
+type CorkListener struct{ net.Listener }
+
+// Accept accepts the next connection.
+func (l CorkListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return NewCork(c), nil
+}
+
+// CorkedConn is a connection (TLS, mostly) over a Cork, which it holds whenever
+// io.Copy writes a body to it.
+type CorkedConn struct {
+	net.Conn
+	Cork *Cork
+}
+
+// ReadFrom copies r to the connection in few writes.
+func (c *CorkedConn) ReadFrom(r io.Reader) (int64, error) {
+	c.Cork.Hold()
+	buf := copyBuffers.Get().(*[piece]byte)
+	defer copyBuffers.Put(buf)
+	// The struct hides c's ReadFrom from io.CopyBuffer.
+	n, err := io.CopyBuffer(struct{ io.Writer }{c.Conn}, r, buf[:])
+	if rerr := c.Cork.Release(); err == nil {
+		err = rerr
+	}
+	return n, err
+}
+
+var copyBuffers = sync.Pool{New: func() any { return new([piece]byte) }}

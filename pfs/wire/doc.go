@@ -1,0 +1,109 @@
+// Package wire is the protocol between the pfs service and its clients: messages,
+// their encoding, errors, chunks and the names of the calls. Package server serves
+// it and package client speaks it; both import the definitions from here, so that
+// they cannot drift apart.
+//
+// # Transport
+//
+// HTTP/1.1, over TLS but for the loopback interface. Everything is below /v1.
+// Every response carries
+//
+//	Pfs-Protocol: 1
+//
+// A client that does not find the header is not talking to a pfs service (a proxy
+// answered, say), and one that finds another number must not go on. A request may
+// carry the header too; a number that the service does not speak is answered with
+// the Kind unsupported and the number that it does.
+//
+// Every request but those for /v1/service, /v1/login, /v1/refresh and /v1/logout
+// carries
+//
+//	Authorization: Bearer ACCESS-TOKEN
+//
+// Access tokens live for minutes. An expired one is answered with the Kind
+// unauthenticated (HTTP 401) before anything is done; the client posts its refresh
+// token to /v1/refresh and sends the request again.
+//
+// Two more headers are optional: "Pfs-Datacenter: NAME" is the name by which this
+// client knows the service's current datacenter (its configuration entry), accepted
+// in paths where no datacenter has the name itself; "Pfs-Request: ID" is below.
+//
+// # Messages
+//
+// Control messages are MessagePack maps with the keys of the structs in
+// message.go; unknown keys are ignored and absent ones are zero, so that a field can
+// be added within a version. No message is longer than MaxMessage bytes. A receiver
+// checks every length in a message against the bytes at hand before it decodes
+// (Decode), so a message can never cost more memory than a small multiple of its
+// size. Paths are absolute names as pfs.ParsePath accepts them. A time is seconds and
+// nanoseconds since 1970 UTC; a mode is POSIX st_mode.
+//
+// # Calls
+//
+//	POST /v1/call/METHOD   body: the method's request message
+//
+// A call that ends within a second is answered with its reply message (200,
+// application/msgpack), or with an error. A longer one is answered with 200 and
+// application/x-pfs-frames: frames, each a length of 4 bytes big-endian and a Frame
+// message of that many bytes. A frame at least every few seconds shows that the call
+// is alive and how far it is; the last one has Done set and carries the reply or the
+// error. A stream that ends before it was cut.
+//
+// If the connection ends before the reply, the service gives the call up as soon as
+// it notices, so it may or may not have been done. Calls may be sent again: reading
+// ones freely; create, leaves, sync and commit because a staged write has an ID; the
+// rest with the same Pfs-Request ID (8 to 64 characters of 0-9 and a-z), under which
+// a service remembers the outcome for ten minutes and answers it again instead of
+// doing the call twice.
+//
+// # Errors
+//
+// A status of 400 or above comes with an Error message: kind (the number of the
+// pfs.Kind), path, and text. The kind decides; the status is derived from it
+// (StatusOf) for the sake of proxies and logs. A body that is no Error message comes
+// from something between; its status is mapped by KindOfStatus.
+//
+// # Data
+//
+// Content travels as chunks of at most pfs.ChunkSize (4 MiB) bytes, each a request
+// of its own. A chunk on the wire is its bytes followed by their CRC-32C
+// (Castagnoli), 4 bytes big-endian; Content-Length counts both.
+//
+//	GET /v1/data?path=P&off=O&len=L[&version=V][&info=1]
+//
+// answers a chunk of at most L bytes from offset O, shorter only at the end of the
+// file. With version, a file whose Info.Version is another answers conflict. With
+// info, the header Pfs-Info holds the Info message in base64 (standard, padded). A
+// receiver whose CRC differs asks again.
+//
+//	PUT /v1/data?path=P&id=ID&off=O
+//
+// writes a chunk to the staged write ID; 204 if the CRC was right, and integrity
+// (HTTP 422) if not, after which the chunk must be sent again. Chunks of one staged
+// write may be sent in any order and in parallel.
+//
+//	PUT /v1/edit?path=P&off=O
+//
+// writes a chunk to an existing file in place, as pfs.Handle.WriteAt does.
+//
+// # Upload sessions
+//
+// An upload is: create (with an ID of the client's choosing, best derived from the
+// source, so that the same upload run again finds its own), then, if create said
+// resumed, leaves to learn the digests of what is staged already, then PUT for every
+// chunk that is missing or differs, then commit with size and digest. The service
+// computes the digest of what it received, reads back what it did not see itself
+// (another replica did, or an earlier life), and publishes only if both are the same;
+// else it answers integrity and keeps the staged write. sync makes what was sent so
+// far durable, for senders that cannot read their source again. A staged write that
+// nobody goes on with is swept after a week; discard removes it at once.
+//
+// # Batches
+//
+//	POST /v1/batch
+//
+// body: a 4-byte length, a BatchRequest message of that many bytes, then the contents
+// of its files in order, each followed by its CRC-32C. At most MaxBatchEntries entries
+// and MaxBatchBytes of content. Answers a BatchReply with one Error a failed entry.
+// The others are whole, visible and durable.
+package wire

@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Error is a pfs.Error on the wire.
+type Error struct {
+	Kind uint8  `msgpack:"kind"`
+	Op   string `msgpack:"op"`
+	Path string `msgpack:"path"`
+	Text string `msgpack:"text"` // the cause, without path and kind
+}
+
+// NewError encodes err. Only the words of a pfs.Error go out; of any other error the
+// peer learns the Kind, since its text may tell what is not the peer's business.
+func NewError(err error) Error {
+	var e *pfs.Error
+	if !errors.As(err, &e) {
+		return Error{Kind: uint8(pfs.KindOf(err))}
+	}
+	w := Error{Kind: uint8(e.Kind), Op: e.Op, Path: string(e.Path)}
+	if e.Err != nil {
+		w.Text = e.Err.Error()
+	}
+	return w
+}
+
+// Err decodes e.
+func (e Error) Err() error {
+	kind := pfs.Kind(e.Kind)
+	if int(e.Kind) >= len(pfs.Kinds()) {
+		kind = pfs.Other
+	}
+	out := &pfs.Error{Op: e.Op, Path: pfs.Path(e.Path), Kind: kind}
+	if e.Text != "" {
+		out.Err = errors.New(e.Text)
+	}
+	return out
+}
+
+// statuses is the one table of Kinds to HTTP statuses.
+var statuses = map[pfs.Kind]int{
+	pfs.Other:           http.StatusInternalServerError,
+	pfs.Invalid:         http.StatusBadRequest,
+	pfs.NotExist:        http.StatusNotFound,
+	pfs.Exist:           http.StatusConflict,
+	pfs.Permission:      http.StatusForbidden,
+	pfs.Unauthenticated: http.StatusUnauthorized,
+	pfs.IsDir:           http.StatusConflict,
+	pfs.NotDir:          http.StatusConflict,
+	pfs.NotEmpty:        http.StatusConflict,
+	pfs.Symlink:         http.StatusConflict,
+	pfs.CrossStore:      http.StatusConflict,
+	pfs.Unsupported:     http.StatusNotImplemented,
+	pfs.ReadOnly:        http.StatusForbidden,
+	pfs.NoSpace:         http.StatusInsufficientStorage,
+	pfs.Quota:           http.StatusInsufficientStorage,
+	pfs.Conflict:        http.StatusPreconditionFailed,
+	pfs.Unavailable:     http.StatusServiceUnavailable,
+	pfs.Limit:           http.StatusTooManyRequests,
+	pfs.Integrity:       http.StatusUnprocessableEntity,
+	pfs.Canceled:        499, // the client closed the request: as other servers log it
+	pfs.Closed:          http.StatusGone,
+}
+
+// StatusOf returns the HTTP status for a Kind.
+func StatusOf(k pfs.Kind) int {
+	if s, ok := statuses[k]; ok {
+		return s
+	}
+	return http.StatusInternalServerError
+}
+
+// KindOfStatus classifies an answer that carries no Error message: it comes from
+// something between client and service.
+func KindOfStatus(status int) pfs.Kind {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooEarly,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return pfs.Unavailable
+	case http.StatusTooManyRequests:
+		return pfs.Limit
+	case http.StatusRequestEntityTooLarge:
+		return pfs.Invalid
+	}
+	return pfs.Other
+}

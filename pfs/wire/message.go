@@ -1,0 +1,428 @@
+package wire
+
+import (
+	"io/fs"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// The headers of the protocol.
+const (
+	HeaderProtocol   = "Pfs-Protocol"
+	HeaderDatacenter = "Pfs-Datacenter"
+	HeaderRequest    = "Pfs-Request"
+	HeaderInfo       = "Pfs-Info"
+
+	TypeMessage = "application/msgpack"
+	TypeFrames  = "application/x-pfs-frames"
+	TypeChunk   = "application/octet-stream"
+)
+
+// The paths of the protocol.
+const (
+	PathService = "/v1/service"
+	PathLogin   = "/v1/login"
+	PathRefresh = "/v1/refresh"
+	PathLogout  = "/v1/logout"
+	PathCall    = "/v1/call/" // + method
+	PathData    = "/v1/data"
+	PathEdit    = "/v1/edit"
+	PathBatch   = "/v1/batch"
+)
+
+// The methods of PathCall, with their request and reply messages.
+const (
+	CallStat            = "stat"             // PathRequest -> InfoReply
+	CallList            = "list"             // ListRequest -> ListReply
+	CallMkdir           = "mkdir"            // ModeRequest -> Empty
+	CallRemove          = "remove"           // PathRequest -> Empty
+	CallRemoveTree      = "remove-tree"      // PathRequest -> Empty
+	CallRename          = "rename"           // TwoPathRequest -> Empty
+	CallRenameExclusive = "rename-exclusive" // TwoPathRequest -> Empty
+	CallSymlink         = "symlink"          // SymlinkRequest -> Empty
+	CallChmod           = "chmod"            // ModeRequest -> Empty
+	CallChtime          = "chtime"           // TimeRequest -> Empty
+	CallSpace           = "space"            // PathRequest -> SpaceReply
+	CallUsage           = "usage"            // PathRequest -> UsageReply
+	CallSetQuota        = "set-quota"        // QuotaRequest -> Empty
+	CallSweep           = "sweep"            // SweepRequest -> SweepReply
+	CallCopy            = "copy"             // CopyRequest -> InfoReply
+	CallDigest          = "digest"           // DigestRequest -> DigestReply
+
+	CallCreate  = "create"  // CreateRequest -> CreateReply
+	CallLeaves  = "leaves"  // LeavesRequest -> LeavesReply
+	CallSync    = "sync"    // StagedRequest -> Empty
+	CallCommit  = "commit"  // CommitRequest -> InfoReply
+	CallDiscard = "discard" // StagedRequest -> Empty
+
+	CallEdit     = "edit"     // PathRequest -> InfoReply; may the file be changed in place?
+	CallTruncate = "truncate" // TruncateRequest -> Empty
+	CallEditSync = "edit-sync"
+)
+
+// Empty is a message without content.
+type Empty struct{}
+
+// Credentials ask for tokens.
+type Credentials struct {
+	User     string `msgpack:"user"`
+	Password string `msgpack:"password"`
+}
+
+// RefreshRequest asks for a new access token, or (logout) ends the refresh token.
+type RefreshRequest struct {
+	Refresh string `msgpack:"refresh"`
+}
+
+// Tokens are what a login gives.
+type Tokens struct {
+	User           string `msgpack:"user"`
+	Access         string `msgpack:"access"`
+	Refresh        string `msgpack:"refresh"`
+	Expires        Time   `msgpack:"expires"` // of Access
+	RefreshExpires Time   `msgpack:"refresh_expires"`
+}
+
+// ServiceInfo describes the service to anybody.
+type ServiceInfo struct {
+	Version     string   `msgpack:"version"`  // of the program
+	Protocol    int      `msgpack:"protocol"` // Version
+	Datacenters []string `msgpack:"datacenters"`
+	Current     string   `msgpack:"current"` // the one of /pfs/public
+}
+
+// PathRequest names one path.
+type PathRequest struct {
+	Path string `msgpack:"path"`
+}
+
+// TwoPathRequest names where something is and where it goes.
+type TwoPathRequest struct {
+	Old string `msgpack:"old"`
+	New string `msgpack:"new"`
+}
+
+// SymlinkRequest makes a link.
+type SymlinkRequest struct {
+	Path   string `msgpack:"path"`
+	Target string `msgpack:"target"`
+}
+
+// ModeRequest sets permission bits.
+type ModeRequest struct {
+	Path string `msgpack:"path"`
+	Mode uint32 `msgpack:"mode"`
+}
+
+// TimeRequest sets a modification time.
+type TimeRequest struct {
+	Path string `msgpack:"path"`
+	Time Time   `msgpack:"time"`
+}
+
+// ListRequest asks for a page; see pfs.ListOptions.
+type ListRequest struct {
+	Path  string `msgpack:"path"`
+	Token string `msgpack:"token"`
+	Limit int    `msgpack:"limit"`
+}
+
+// ListReply is a page; see pfs.Page.
+type ListReply struct {
+	Entries []Info   `msgpack:"entries"`
+	Unnamed []string `msgpack:"unnamed"`
+	Next    string   `msgpack:"next"`
+}
+
+// SpaceReply is a pfs.Space.
+type SpaceReply struct {
+	Total int64 `msgpack:"total"`
+	Free  int64 `msgpack:"free"`
+}
+
+// UsageReply is a pfs.Usage.
+type UsageReply struct {
+	Bytes    int64 `msgpack:"bytes"`
+	Files    int64 `msgpack:"files"`
+	Dirs     int64 `msgpack:"dirs"`
+	MaxBytes int64 `msgpack:"max_bytes"`
+	MaxFiles int64 `msgpack:"max_files"`
+}
+
+// QuotaRequest sets a quota.
+type QuotaRequest struct {
+	Path     string `msgpack:"path"`
+	MaxBytes int64  `msgpack:"max_bytes"`
+	MaxFiles int64  `msgpack:"max_files"`
+}
+
+// SweepRequest removes staged writes older than Seconds.
+type SweepRequest struct {
+	Path    string `msgpack:"path"`
+	Seconds int64  `msgpack:"seconds"`
+}
+
+// SweepReply tells what was removed.
+type SweepReply struct {
+	Count int64 `msgpack:"count"`
+	Bytes int64 `msgpack:"bytes"`
+}
+
+// CopyRequest copies a file inside the service; see pfs.CopyOptions.
+type CopyRequest struct {
+	Source    string `msgpack:"source"`
+	Target    string `msgpack:"target"`
+	ID        string `msgpack:"id"`
+	NoReplace bool   `msgpack:"no_replace"`
+	NewTime   bool   `msgpack:"new_time"`
+}
+
+// DigestRequest asks for a digest of the stored bytes.
+type DigestRequest struct {
+	Path      string `msgpack:"path"`
+	Algorithm string `msgpack:"algorithm"`
+}
+
+// DigestReply is "algorithm:hex".
+type DigestReply struct {
+	Digest string `msgpack:"digest"`
+}
+
+// CreateRequest begins a staged write or goes on with one; see pfs.CreateOptions.
+type CreateRequest struct {
+	Path   string `msgpack:"path"`
+	ID     string `msgpack:"id"`
+	Reopen bool   `msgpack:"reopen"`
+	Size   int64  `msgpack:"size"`
+}
+
+// CreateReply describes the staged write.
+type CreateReply struct {
+	ID      string `msgpack:"id"`
+	Unit    int64  `msgpack:"unit"`
+	Resumed bool   `msgpack:"resumed"`
+}
+
+// StagedRequest names a staged write.
+type StagedRequest struct {
+	Path string `msgpack:"path"`
+	ID   string `msgpack:"id"`
+}
+
+// LeavesRequest asks for the digests of staged leaves; see pfs.LeafDigester. At most
+// MaxLeaves come in one reply.
+type LeavesRequest struct {
+	Path  string `msgpack:"path"`
+	ID    string `msgpack:"id"`
+	Size  int64  `msgpack:"size"`
+	First int64  `msgpack:"first"`
+	Count int    `msgpack:"count"`
+}
+
+// MaxLeaves bounds the leaves of one LeavesReply: 4 GiB of file.
+const MaxLeaves = 1024
+
+// LeavesReply holds digests of 16 bytes, one after the other.
+type LeavesReply struct {
+	Leaves []byte `msgpack:"leaves"`
+}
+
+// CommitRequest publishes; see pfs.CommitOptions.
+type CommitRequest struct {
+	Path      string `msgpack:"path"`
+	ID        string `msgpack:"id"`
+	Size      int64  `msgpack:"size"`
+	Mode      uint32 `msgpack:"mode"`
+	Time      *Time  `msgpack:"time"`
+	Digest    string `msgpack:"digest"`
+	NoReplace bool   `msgpack:"no_replace"`
+}
+
+// TruncateRequest sets the length of an existing file.
+type TruncateRequest struct {
+	Path string `msgpack:"path"`
+	Size int64  `msgpack:"size"`
+}
+
+// InfoReply describes one file.
+type InfoReply struct {
+	Info Info `msgpack:"info"`
+}
+
+// The bounds of a batch.
+const (
+	MaxBatchEntries = 1024
+	MaxBatchBytes   = 2 * pfs.ChunkSize
+)
+
+// BatchRequest lists the entries of a batch; the contents follow the message.
+type BatchRequest struct {
+	Entries []BatchEntry `msgpack:"entries"`
+}
+
+// BatchEntry is a pfs.BatchEntry without its content.
+type BatchEntry struct {
+	Path      string `msgpack:"path"`
+	Mode      uint32 `msgpack:"mode"`
+	Time      *Time  `msgpack:"time"`
+	Size      int64  `msgpack:"size"`
+	Digest    string `msgpack:"digest"`
+	NoReplace bool   `msgpack:"no_replace"`
+}
+
+// BatchReply lists the entries that failed.
+type BatchReply struct {
+	Failed []BatchFailure `msgpack:"failed"`
+}
+
+// BatchFailure is the error of the entry Index.
+type BatchFailure struct {
+	Index int   `msgpack:"index"`
+	Error Error `msgpack:"error"`
+}
+
+// Frame is one step of a long call.
+type Frame struct {
+	Progress int64  `msgpack:"progress"` // in the call's own unit, mostly bytes
+	Done     bool   `msgpack:"done"`
+	Error    *Error `msgpack:"error"`
+	Reply    []byte `msgpack:"reply"` // the encoded reply message
+}
+
+// Time is seconds and nanoseconds since 1970 UTC.
+type Time struct {
+	Sec  int64 `msgpack:"s"`
+	Nsec int64 `msgpack:"n"`
+}
+
+// NewTime encodes t.
+func NewTime(t time.Time) Time { return Time{t.Unix(), int64(t.Nanosecond())} }
+
+// NewOptionalTime encodes t, nil if it is zero.
+func NewOptionalTime(t time.Time) *Time {
+	if t.IsZero() {
+		return nil
+	}
+	w := NewTime(t)
+	return &w
+}
+
+// Time decodes t.
+func (t Time) Time() time.Time { return time.Unix(t.Sec, t.Nsec) }
+
+// Optional decodes t, zero if it is nil.
+func (t *Time) Optional() time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time()
+}
+
+// Info is a pfs.Info.
+type Info struct {
+	Name    string `msgpack:"name"`
+	Size    int64  `msgpack:"size"`
+	Mode    uint32 `msgpack:"mode"`
+	Time    Time   `msgpack:"time"`
+	Owner   string `msgpack:"owner,omitempty"`
+	Group   string `msgpack:"group,omitempty"`
+	Target  string `msgpack:"target,omitempty"`
+	Version string `msgpack:"version,omitempty"`
+	Digest  string `msgpack:"digest,omitempty"`
+}
+
+// NewInfo encodes i.
+func NewInfo(i pfs.Info) Info {
+	return Info{
+		Name: i.Name, Size: i.Size, Mode: ModeBits(i.Mode), Time: NewTime(i.ModTime),
+		Owner: i.Owner, Group: i.Group, Target: i.Target, Version: i.Version, Digest: i.Digest,
+	}
+}
+
+// Info decodes i.
+func (i Info) Info() pfs.Info {
+	return pfs.Info{
+		Name: i.Name, Size: i.Size, Mode: FileMode(i.Mode), ModTime: i.Time.Time(),
+		Owner: i.Owner, Group: i.Group, Target: i.Target, Version: i.Version, Digest: i.Digest,
+	}
+}
+
+// POSIX st_mode.
+const (
+	typeMask = 0o170000
+	typeFIFO = 0o010000
+	typeChar = 0o020000
+	typeDir  = 0o040000
+	typeBlk  = 0o060000
+	typeReg  = 0o100000
+	typeLink = 0o120000
+	typeSock = 0o140000
+	setUID   = 0o4000
+	setGID   = 0o2000
+	sticky   = 0o1000
+)
+
+// ModeBits returns m as POSIX st_mode.
+func ModeBits(m fs.FileMode) uint32 {
+	bits := uint32(m.Perm())
+	switch {
+	case m.IsRegular():
+		bits |= typeReg
+	case m.IsDir():
+		bits |= typeDir
+	case m&fs.ModeSymlink != 0:
+		bits |= typeLink
+	case m&fs.ModeNamedPipe != 0:
+		bits |= typeFIFO
+	case m&fs.ModeSocket != 0:
+		bits |= typeSock
+	case m&fs.ModeCharDevice != 0:
+		bits |= typeChar
+	case m&fs.ModeDevice != 0:
+		bits |= typeBlk
+	}
+	if m&fs.ModeSetuid != 0 {
+		bits |= setUID
+	}
+	if m&fs.ModeSetgid != 0 {
+		bits |= setGID
+	}
+	if m&fs.ModeSticky != 0 {
+		bits |= sticky
+	}
+	return bits
+}
+
+// FileMode returns the mode of POSIX st_mode bits. Without type bits it is a
+// regular file's.
+func FileMode(bits uint32) fs.FileMode {
+	m := fs.FileMode(bits & 0o777)
+	switch bits & typeMask {
+	case 0, typeReg:
+	case typeDir:
+		m |= fs.ModeDir
+	case typeLink:
+		m |= fs.ModeSymlink
+	case typeFIFO:
+		m |= fs.ModeNamedPipe
+	case typeSock:
+		m |= fs.ModeSocket
+	case typeChar:
+		m |= fs.ModeDevice | fs.ModeCharDevice
+	case typeBlk:
+		m |= fs.ModeDevice
+	default:
+		m |= fs.ModeIrregular
+	}
+	if bits&setUID != 0 {
+		m |= fs.ModeSetuid
+	}
+	if bits&setGID != 0 {
+		m |= fs.ModeSetgid
+	}
+	if bits&sticky != 0 {
+		m |= fs.ModeSticky
+	}
+	return m
+}
