@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"time"
@@ -27,9 +28,16 @@ func (s *Server) batch(w http.ResponseWriter, r *request) {
 		s.fail(w, r.Request, err)
 		return
 	}
-	var reply wire.BatchReply
+	s.answer(w, r.Request, func(ctx context.Context, progress func(int64)) outcome {
+		return s.doOnce(ctx, r, "batch", func() outcome {
+			return outcome{reply: wire.Encode(s.writeBatch(ctx, r, entries))}
+		})
+	})
+}
+
+func (s *Server) writeBatch(ctx context.Context, r *request, entries []pfs.BatchEntry) (reply wire.BatchReply) {
 	var bytes int64
-	for i, err := range pfs.WriteBatch(r.Context(), r.tree, entries) {
+	for i, err := range pfs.WriteBatch(ctx, r.tree, entries) {
 		if err != nil {
 			reply.Failed = append(reply.Failed, wire.BatchFailure{Index: i, Error: wire.NewError(err)})
 			s.metrics.failed(pfs.KindOf(err))
@@ -40,7 +48,7 @@ func (s *Server) batch(w http.ResponseWriter, r *request) {
 		s.audit(r.Request, r.id.Name, "batch", nil, "first", entries[0].Path, "last", entries[len(entries)-1].Path,
 			"entries", len(entries), "failed", len(reply.Failed), "bytes", bytes)
 	}
-	s.reply(w, http.StatusOK, reply)
+	return reply
 }
 
 // receiveBatch reads a whole batch and checks all of it.

@@ -153,13 +153,21 @@ func (s *Server) serveCall(method string, c call) func(http.ResponseWriter, *req
 				}
 				return outcome{reply: wire.Encode(reply)}
 			}
-			id := r.Header.Get(wire.HeaderRequest)
-			if !c.once || !pfs.ValidID(id) {
+			if !c.once {
 				return do()
 			}
-			return s.once.do(ctx, r.id.Name+"\x00"+method+"\x00"+id, do)
+			return s.doOnce(ctx, r, method, do)
 		})
 	}
+}
+
+// doOnce does a change, but not twice under one request ID.
+func (s *Server) doOnce(ctx context.Context, r *request, method string, do func() outcome) outcome {
+	id := r.Header.Get(wire.HeaderRequest)
+	if !pfs.ValidID(id) {
+		return do()
+	}
+	return s.once.do(ctx, r.id.Name+"\x00"+method+"\x00"+id, do)
 }
 
 func statCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.InfoReply, err error) {
@@ -176,16 +184,26 @@ func listCall(ctx context.Context, r *request, q wire.ListRequest, _ func(int64)
 	if err != nil {
 		return reply, err
 	}
-	page, err := r.tree.List(ctx, name, pfs.ListOptions{Token: q.Token, Limit: q.Limit})
-	if err != nil {
-		return reply, err
+	for limit := q.Limit; ; limit = len(reply.Entries) / 2 {
+		page, err := r.tree.List(ctx, name, pfs.ListOptions{Token: q.Token, Limit: limit})
+		if err != nil {
+			return reply, err
+		}
+		reply = wire.ListReply{Entries: make([]wire.Info, len(page.Entries)), Unnamed: page.Unnamed, Next: page.Next}
+		size := 0
+		for i, e := range page.Entries {
+			reply.Entries[i] = wire.NewInfo(e)
+			size += entryOverhead + len(e.Name) + len(e.Owner) + len(e.Group) + len(e.Target) + len(e.Version) + len(e.Digest)
+		}
+		// Thousands of links with long targets can be more than one message.
+		if size < wire.MaxMessage || len(reply.Entries) < 2 {
+			return reply, nil
+		}
 	}
-	reply = wire.ListReply{Entries: make([]wire.Info, len(page.Entries)), Unnamed: page.Unnamed, Next: page.Next}
-	for i, e := range page.Entries {
-		reply.Entries[i] = wire.NewInfo(e)
-	}
-	return reply, nil
 }
+
+// entryOverhead bounds the bytes of an encoded entry beside its strings.
+const entryOverhead = 160
 
 func spaceCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.SpaceReply, err error) {
 	name, err := pfs.ParsePath(q.Path)
