@@ -82,17 +82,20 @@ func (l *Layer) route(ctx context.Context, op string, a Access, name Path, call 
 
 // one carries an operation on one path.
 func (l *Layer) one(ctx context.Context, op string, a Access, name Path, call func(FileSystem, Path) error) error {
-	inner := name
+	inner, below := name, error(nil)
 	err := l.route(ctx, op, a, name, func(fsys FileSystem, p Path) error {
-		inner = p
-		return call(fsys, p)
+		inner, below = p, call(fsys, p)
+		return below
 	})
+	if err != below {
+		return err // of the layer itself, in the caller's words
+	}
 	return renamed(err, inner, name)
 }
 
 // two carries an operation on two paths.
 func (l *Layer) two(ctx context.Context, op string, a Access, src Path, b Access, dst Path, call func(fsys FileSystem, src, dst Path) error) error {
-	s, d := src, dst
+	s, d, below := src, dst, error(nil)
 	err := l.route(ctx, op, a, src, func(sfs FileSystem, sp Path) error {
 		s = sp
 		return l.route(ctx, op, b, dst, func(dfs FileSystem, dp Path) error {
@@ -100,27 +103,24 @@ func (l *Layer) two(ctx context.Context, op string, a Access, src Path, b Access
 			if sfs != dfs {
 				return Errorf(op, dst, CrossStore, "%s and %s are on different stores", src, dst)
 			}
-			return call(sfs, sp, dp)
+			below = call(sfs, sp, dp)
+			return below
 		})
 	})
-	if e := (*Error)(nil); errors.As(err, &e) {
-		switch {
-		case e.Path == src || e.Path == dst:
-			return err
-		case d.Within(e.Path) || e.Path.Within(d):
-			return renamed(err, d, dst)
-		}
+	var e *Error
+	if err == nil || err != below || !errors.As(err, &e) {
+		return err
+	}
+	if e.Path != s && (d.Within(e.Path) || e.Path.Within(d)) {
+		return renamed(err, d, dst)
 	}
 	return renamed(err, s, src)
 }
 
 // renamed gives err the path that the caller used instead of the inner one.
 func renamed(err error, inner, outer Path) error {
-	if err == nil || inner == outer {
-		return err
-	}
 	var e *Error
-	if !errors.As(err, &e) || e.Path == "" || e.Path == outer {
+	if err == nil || inner == outer || !errors.As(err, &e) || e.Path == "" {
 		return err
 	}
 	// The layer replaced a leading part of the path: drop the common tail.
@@ -215,7 +215,10 @@ func (l *Layer) Chtime(ctx context.Context, name Path, mtime time.Time) error {
 
 func (l *Layer) Edit(ctx context.Context, name Path) (h Handle, err error) {
 	err = l.one(ctx, "pfs.Edit", Write, name, func(fsys FileSystem, p Path) error {
-		h, err = Edit(ctx, fsys, p)
+		g, err := Edit(ctx, fsys, p)
+		if err == nil {
+			h = layerHandle{g, p, name}
+		}
 		return err
 	})
 	return h, err
@@ -361,6 +364,36 @@ func (f layerFile) Info() Info {
 	return info
 }
 
+// layerHandle is a Handle whose errors carry the path that the caller used.
+type layerHandle struct {
+	Handle
+	inner, outer Path
+}
+
+func (h layerHandle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	n, err := h.Handle.ReadAt(ctx, p, off)
+	return n, renamed(err, h.inner, h.outer)
+}
+
+func (h layerHandle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
+	n, err := h.Handle.WriteAt(ctx, p, off)
+	return n, renamed(err, h.inner, h.outer)
+}
+
+func (h layerHandle) Truncate(ctx context.Context, size int64) error {
+	return renamed(h.Handle.Truncate(ctx, size), h.inner, h.outer)
+}
+
+func (h layerHandle) Sync(ctx context.Context) error {
+	return renamed(h.Handle.Sync(ctx), h.inner, h.outer)
+}
+
+func (h layerHandle) Info() Info {
+	info := h.Handle.Info()
+	info.Name = h.outer.Base()
+	return info
+}
+
 // layerStaged is a Staged whose errors carry the path that the caller used.
 type layerStaged struct {
 	Staged
@@ -371,6 +404,11 @@ var _ LeafDigester = (*layerStaged)(nil)
 
 func (w *layerStaged) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
 	n, err := w.Staged.WriteAt(ctx, p, off)
+	return n, renamed(err, w.inner, w.outer)
+}
+
+func (w *layerStaged) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	n, err := w.Staged.ReadAt(ctx, p, off)
 	return n, renamed(err, w.inner, w.outer)
 }
 

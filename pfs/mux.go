@@ -17,15 +17,19 @@ type Mount struct {
 
 // NewMux returns one tree made of the mounts. A path belongs to the mount with
 // the longest At that it is within. The directories above the mounts exist, hold
-// only what leads to a mount, and are read-only. A mount below another hides what
+// only what leads to a mount, and are read-only; the top of a mount cannot be removed or
+// renamed. A mount below another hides what
 // that one has there, and is not added to its listings.
 func NewMux(mounts ...Mount) *Layer {
 	byDepth := slices.Clone(mounts)
 	slices.SortStableFunc(byDepth, func(a, b Mount) int { return len(b.At) - len(a.At) })
 	above := newMountDirs(mounts)
-	return NewLayer(func(_ context.Context, _ Access, name Path, call func(FileSystem, Path) error) error {
+	return NewLayer(func(_ context.Context, a Access, name Path, call func(FileSystem, Path) error) error {
 		for _, m := range byDepth {
 			if name.Within(m.At) {
+				if name == m.At && a == Delete {
+					return Errorf("pfs.Mux", name, Invalid, "the top of a mounted tree stays where it is")
+				}
 				return call(m.FS, name.Rebase(m.At, m.Dir))
 			}
 		}

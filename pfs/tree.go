@@ -143,16 +143,24 @@ func removeTree(ctx context.Context, fsys FileSystem, name Path, info Info) erro
 		if err != nil {
 			return err
 		}
-		token = ""
+		removed := 0
 		for _, e := range page.Entries {
-			if err := removeTree(ctx, fsys, name.Join(e.Name), e); err != nil && !errors.Is(err, NotExist) {
+			err := removeTree(ctx, fsys, name.Join(e.Name), e)
+			if err == nil {
+				removed++
+			} else if !errors.Is(err, NotExist) {
 				return err
 			}
 		}
-		if len(page.Entries) == 0 {
-			if token = page.Next; token == "" {
-				return fsys.Remove(ctx, name)
-			}
+		switch {
+		case removed > 0:
+			token = ""
+		case page.Next != "":
+			token = page.Next
+		case len(page.Entries) > 0:
+			return Errorf("pfs.RemoveTree", name, NotEmpty, "%s is listed but cannot be removed", name.Join(page.Entries[0].Name))
+		default:
+			return fsys.Remove(ctx, name)
 		}
 	}
 }
@@ -168,7 +176,7 @@ func UsageOf(ctx context.Context, fsys FileSystem, name Path) (Usage, error) {
 	var u Usage
 	err := Walk(ctx, fsys, name, func(p Path, info Info, err error) error {
 		switch {
-		case errors.Is(err, Invalid):
+		case errors.Is(err, Invalid) && info.IsDir():
 			return nil // an entry without a usable name does not end the sum
 		case err != nil:
 			return err

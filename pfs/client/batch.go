@@ -12,59 +12,62 @@ import (
 
 // WriteBatch sends the entries in as few requests as their bounds allow.
 func (c *Client) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
+	const op = "client.WriteBatch"
 	errs := make([]error, len(entries))
-	for i := 0; i < len(entries); {
-		n, size := 0, int64(0)
-		for ; i+n < len(entries) && n < wire.MaxBatchEntries; n++ {
-			size += int64(len(entries[i+n].Data))
-			if size > wire.MaxBatchBytes {
-				break
-			}
+	var group []int // of entries that go together
+	var size int64
+	send := func() {
+		if len(group) > 0 {
+			c.writeGroup(ctx, entries, group, errs)
 		}
-		if n == 0 { // too large for any batch
-			errs[i] = c.writeOne(ctx, entries[i])
-			i++
+		group, size = group[:0], 0
+	}
+	for i, e := range entries {
+		n := int64(len(e.Data))
+		if errs[i] = pfs.CheckPath(op, e.Path); errs[i] != nil {
 			continue
 		}
-		c.writeBatch(ctx, entries[i:i+n], errs[i:i+n])
-		i += n
+		if n > wire.MaxBatchBytes { // too large for any batch
+			send()
+			errs[i] = c.writeOne(ctx, e)
+			continue
+		}
+		if size+n > wire.MaxBatchBytes || len(group) == wire.MaxBatchEntries {
+			send()
+		}
+		group, size = append(group, i), size+n
 	}
+	send()
 	return errs
 }
 
-// writeBatch sends one batch and fills errs.
-func (c *Client) writeBatch(ctx context.Context, entries []pfs.BatchEntry, errs []error) {
+// writeGroup sends the entries with the indices of group as one batch and fills their
+// errs.
+func (c *Client) writeGroup(ctx context.Context, entries []pfs.BatchEntry, group []int, errs []error) {
 	const op = "client.WriteBatch"
-	fail := func(err error) {
-		for i := range errs {
-			if errs[i] = err; err != nil {
-				errs[i] = named(err, message{name: entries[i].Path})
-			}
-		}
-	}
-	for _, e := range entries {
-		if err := pfs.CheckPath(op, e.Path); err != nil {
-			fail(err)
-			return
-		}
-	}
-	if err := pfs.CheckContext(ctx, op, ""); err != nil {
-		fail(err)
-		return
-	}
-	body := encodeBatch(entries)
-	m := message{
-		op: op, method: http.MethodPost, path: wire.PathBatch, kind: wire.TypeChunk, id: pfs.NewID(),
-		body: func() (io.Reader, int64) { return bytes.NewReader(body), int64(len(body)) },
+	batch := make([]pfs.BatchEntry, len(group))
+	for k, i := range group {
+		batch[k] = entries[i]
 	}
 	var reply wire.BatchReply
-	if err := c.send(ctx, m, c.replyTo(m, &reply, nil)); err != nil {
-		fail(err)
+	err := pfs.CheckContext(ctx, op, "")
+	if err == nil {
+		body := encodeBatch(batch)
+		m := message{
+			op: op, method: http.MethodPost, path: wire.PathBatch, kind: wire.TypeChunk, id: pfs.NewID(),
+			body: func() (io.Reader, int64) { return bytes.NewReader(body), int64(len(body)) },
+		}
+		err = c.send(ctx, m, c.replyTo(m, &reply, nil))
+	}
+	if err != nil {
+		for _, i := range group {
+			errs[i] = named(err, message{name: entries[i].Path})
+		}
 		return
 	}
 	for _, f := range reply.Failed {
-		if f.Index >= 0 && f.Index < len(errs) {
-			errs[f.Index] = f.Error.Err()
+		if f.Index >= 0 && f.Index < len(group) {
+			errs[group[f.Index]] = f.Error.Err()
 		}
 	}
 }

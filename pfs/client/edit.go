@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"sync"
 	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -13,8 +14,17 @@ import (
 type handle struct {
 	c      *Client
 	name   pfs.Path
-	info   pfs.Info
 	closed atomic.Bool
+
+	mu   sync.Mutex
+	info pfs.Info
+}
+
+// resize keeps the length that Info tells.
+func (h *handle) resize(size func(old int64) int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.info.Size, h.info.Digest = size(h.info.Size), ""
 }
 
 // Edit opens name for changes in place.
@@ -64,6 +74,7 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 			return n, err
 		}
 		n += len(b)
+		h.resize(func(old int64) int64 { return max(old, off+int64(n)) })
 	}
 	return n, nil
 }
@@ -74,7 +85,11 @@ func (h *handle) Truncate(ctx context.Context, size int64) error {
 	if err := h.check(ctx, op, size); err != nil {
 		return err
 	}
-	return h.c.call(ctx, op, wire.CallTruncate, h.name, true, wire.TruncateRequest{Path: string(h.name), Size: size}, &wire.Empty{}, nil)
+	err := h.c.call(ctx, op, wire.CallTruncate, h.name, true, wire.TruncateRequest{Path: string(h.name), Size: size}, &wire.Empty{}, nil)
+	if err == nil {
+		h.resize(func(int64) int64 { return size })
+	}
+	return err
 }
 
 // Sync makes what was written durable.
@@ -86,8 +101,13 @@ func (h *handle) Sync(ctx context.Context) error {
 	return h.c.call(ctx, op, wire.CallEditSync, h.name, false, wire.PathRequest{Path: string(h.name)}, &wire.Empty{}, nil)
 }
 
-// Info describes the file as it was when it was opened.
-func (h *handle) Info() pfs.Info { return h.info }
+// Info describes the file as it was when it was opened, with the length that changes
+// through this handle gave it.
+func (h *handle) Info() pfs.Info {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.info
+}
 
 func (h *handle) Close() error {
 	h.closed.Store(true)

@@ -81,6 +81,9 @@ func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err erro
 	case off < 0:
 		return 0, pfs.Errorf(op, f.name, pfs.Invalid, "negative offset %d", off)
 	}
+	if err := pfs.CheckContext(ctx, op, f.name); err != nil {
+		return 0, err
+	}
 	want := p[:max(0, min(int64(len(p)), f.info.Size-off))]
 	if off < int64(len(f.head)) {
 		n = copy(want, f.head[off:])

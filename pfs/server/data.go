@@ -1,8 +1,10 @@
 package server
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -69,17 +71,13 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 		return
 	}
 	ctx := r.Context()
-	f, err := r.tree.Open(ctx, name)
+	f, err := s.openData(ctx, r, q, name)
 	if err != nil {
 		s.fail(w, r.Request, err)
 		return
 	}
 	defer f.Close()
 	info := f.Info()
-	if q.version != "" && q.version != info.Version {
-		s.fail(w, r.Request, pfs.Errorf(op, name, pfs.Conflict, "the file was replaced while it was read"))
-		return
-	}
 
 	buf := pieces.Get().(*[pieceSize]byte)
 	defer pieces.Put(buf)
@@ -120,6 +118,61 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 		done += int64(len(p))
 	}
 	_, _ = w.Write(binary.BigEndian.AppendUint32(nil, sum))
+}
+
+// openData opens the file, or the staged write, that a chunk is asked of.
+func (s *Server) openData(ctx context.Context, r *request, q query, name pfs.Path) (pfs.File, error) {
+	const op = "server.openData"
+	if q.id != "" {
+		u, err := s.upload(ctx, r, q.path, q.id)
+		if err != nil {
+			return nil, err
+		}
+		return s.stagedFile(ctx, u, q.off, q.length)
+	}
+	f, err := r.tree.Open(ctx, name)
+	if q.version == "" {
+		return f, err
+	}
+	if errors.Is(err, pfs.NotExist) {
+		return nil, pfs.Errorf(op, name, pfs.Conflict, "the file was removed while it was read")
+	}
+	if err == nil && q.version != f.Info().Version {
+		f.Close()
+		return nil, pfs.Errorf(op, name, pfs.Conflict, "the file was replaced while it was read")
+	}
+	return f, err
+}
+
+// stagedFile is a staged write as a File that ends where its bytes end, seen from the
+// chunk at off.
+func (s *Server) stagedFile(ctx context.Context, u *upload, off, length int64) (pfs.File, error) {
+	f := &stagedFile{s: s, u: u}
+	buf := make([]byte, length)
+	n, err := u.staged.ReadAt(ctx, buf, off)
+	if err != nil && err != io.EOF {
+		f.Close()
+		return nil, err
+	}
+	f.info = pfs.Info{Name: u.key.path.Base(), Size: off + int64(n)}
+	return f, nil
+}
+
+type stagedFile struct {
+	s    *Server
+	u    *upload
+	info pfs.Info
+}
+
+func (f *stagedFile) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	return f.u.staged.ReadAt(ctx, p, off)
+}
+
+func (f *stagedFile) Info() pfs.Info { return f.info }
+
+func (f *stagedFile) Close() error {
+	f.s.uploads.release(f.u)
+	return nil
 }
 
 // abort ends an answer that has begun by cutting the connection, so that the client

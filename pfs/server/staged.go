@@ -34,20 +34,15 @@ func (s *Server) create(ctx context.Context, r *request, m wire.CreateRequest) (
 	if m.Size < 0 {
 		return wire.CreateReply{}, pfs.Errorf("server.create", name, pfs.Invalid, "size %d", m.Size)
 	}
-	opened := false
-	resumed := true // if another request has it open there is something to go on with
-	u, err := s.uploads.acquire(uploadKey{r.id.Name, name, m.ID}, func() (pfs.Staged, error) {
-		opened = true
-		return r.tree.Create(ctx, name, pfs.CreateOptions{ID: m.ID, Reopen: m.Reopen, Size: m.Size})
-	})
+	// The store is asked also if the upload is open here: it may have been removed or
+	// swept there.
+	staged, err := r.tree.Create(ctx, name, pfs.CreateOptions{ID: m.ID, Reopen: m.Reopen, Size: m.Size})
 	if err != nil {
 		return wire.CreateReply{}, err
 	}
-	defer s.uploads.release(u)
-	if opened {
-		resumed = u.staged.Resumed()
-	}
-	return wire.CreateReply{ID: u.key.id, Unit: u.staged.Unit(), Resumed: resumed}, nil
+	reply := wire.CreateReply{ID: staged.ID(), Unit: staged.Unit(), Resumed: staged.Resumed()}
+	s.uploads.release(s.uploads.install(uploadKey{r.id.Name, name, reply.ID}, staged))
+	return reply, nil
 }
 
 func (s *Server) leaves(ctx context.Context, r *request, m wire.LeavesRequest, progress func(int64)) (wire.LeavesReply, error) {
@@ -107,6 +102,11 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 	}
 	defer s.uploads.release(u)
 	sum, err := u.sum(ctx, m.Size, progress)
+	if err != nil && u.empty(ctx) {
+		// Nothing is staged. That is so if this ID was committed before and the reply
+		// was lost: the store knows, and else says that the bytes are missing.
+		sum, err = m.Digest, nil
+	}
 	if err != nil {
 		return reply, err
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"container/list"
 	"context"
+	"io"
 	"sync"
 	"time"
 
@@ -97,6 +98,12 @@ func (u *upload) leaf(ctx context.Context, n, size int64, buf []byte) (pfs.LeafD
 	return digest.Leaf(buf[:length]), nil
 }
 
+// empty reports whether nothing is staged.
+func (u *upload) empty(ctx context.Context) bool {
+	n, err := u.staged.ReadAt(ctx, make([]byte, 1), 0)
+	return n == 0 && err == io.EOF
+}
+
 // sum returns the xxh3 digest of the first size bytes.
 func (u *upload) sum(ctx context.Context, size int64, progress func(int64)) (string, error) {
 	tree, err := digest.NewTree(digest.XXH3, size)
@@ -148,21 +155,32 @@ func (us *uploads) acquire(key uploadKey, open func() (pfs.Staged, error)) (*upl
 	if err != nil {
 		return nil, err
 	}
-	key.id = staged.ID()
+	return us.install(key, staged), nil
+}
+
+// install returns the upload of key over staged, or, if requests are at work on it
+// already, the one that they use. Call release when the request is done.
+func (us *uploads) install(key uploadKey, staged pfs.Staged) *upload {
 	us.mu.Lock()
-	if u := us.open[key]; u != nil { // another request was faster
-		us.use(u)
+	old := us.open[key]
+	if old != nil && old.users > 0 {
+		us.use(old)
 		us.mu.Unlock()
 		_ = staged.Suspend()
-		return u, nil
+		return old
+	}
+	var spare []*upload
+	if old != nil {
+		us.forget(old)
+		spare = append(spare, old)
 	}
 	u := &upload{key: key, staged: staged, chunks: map[int64]*chunk{}}
 	us.open[key] = u
 	us.use(u)
-	spare := us.spare(mostUploads, 0)
+	spare = append(spare, us.spare(mostUploads, 0)...)
 	us.mu.Unlock()
 	suspend(spare)
-	return u, nil
+	return u
 }
 
 func (us *uploads) find(key uploadKey) *upload {

@@ -74,7 +74,8 @@
 // answers a chunk of at most L bytes from offset O, shorter only at the end of the
 // file. With version, a file whose Info.Version is another answers conflict. With
 // info, the header Pfs-Info holds the Info message in base64 (standard, padded). A
-// receiver whose CRC differs asks again.
+// receiver whose CRC differs asks again. With id=ID the chunk comes from that staged
+// write.
 //
 //	PUT /v1/data?path=P&id=ID&off=O
 //

@@ -1,0 +1,328 @@
+package pfs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// layerCalls is every operation on a path that there is, with the accesses that it
+// must ask for. New ones belong here.
+var layerCalls = []struct {
+	name string
+	want []string
+	call func(ctx context.Context, l *pfs.Layer) error
+}{
+	{"Open", []string{"Read /f"}, func(ctx context.Context, l *pfs.Layer) error { _, err := l.Open(ctx, "/f"); return err }},
+	{"Create", []string{"Write /f"}, func(ctx context.Context, l *pfs.Layer) error {
+		_, err := l.Create(ctx, "/f", pfs.CreateOptions{})
+		return err
+	}},
+	{"Stat", []string{"Lookup /f"}, func(ctx context.Context, l *pfs.Layer) error { _, err := l.Stat(ctx, "/f"); return err }},
+	{"List", []string{"ListDir /"}, func(ctx context.Context, l *pfs.Layer) error {
+		_, err := l.List(ctx, "/", pfs.ListOptions{})
+		return err
+	}},
+	{"Mkdir", []string{"Make /new"}, func(ctx context.Context, l *pfs.Layer) error { return l.Mkdir(ctx, "/new", 0o755) }},
+	{"Remove", []string{"Delete /f"}, func(ctx context.Context, l *pfs.Layer) error { return l.Remove(ctx, "/f") }},
+	{"Rename", []string{"Delete /f", "Write /new"}, func(ctx context.Context, l *pfs.Layer) error {
+		return l.Rename(ctx, "/f", "/new")
+	}},
+	{"Symlink", []string{"Write /new"}, func(ctx context.Context, l *pfs.Layer) error { return l.Symlink(ctx, "f", "/new") }},
+	{"Chmod", []string{"Write /f"}, func(ctx context.Context, l *pfs.Layer) error { return l.Chmod(ctx, "/f", 0o600) }},
+	{"Chtime", []string{"Write /f"}, func(ctx context.Context, l *pfs.Layer) error {
+		return l.Chtime(ctx, "/f", time.Unix(1, 0))
+	}},
+	{"Edit", []string{"Write /f"}, func(ctx context.Context, l *pfs.Layer) error { _, err := l.Edit(ctx, "/f"); return err }},
+	{"RenameExclusive", []string{"Delete /f", "Write /new"}, func(ctx context.Context, l *pfs.Layer) error {
+		return l.RenameExclusive(ctx, "/f", "/new")
+	}},
+	{"RemoveTree", []string{"Delete /d"}, func(ctx context.Context, l *pfs.Layer) error { return l.RemoveTree(ctx, "/d") }},
+	{"Space", []string{"Lookup /"}, func(ctx context.Context, l *pfs.Layer) error { _, err := l.Space(ctx, "/"); return err }},
+	{"Usage", []string{"Lookup /d"}, func(ctx context.Context, l *pfs.Layer) error { _, err := l.Usage(ctx, "/d"); return err }},
+	{"SetQuota", []string{"Administer /d"}, func(ctx context.Context, l *pfs.Layer) error { return l.SetQuota(ctx, "/d", 1, 1) }},
+	{"CopyFile", []string{"Read /f", "Write /new"}, func(ctx context.Context, l *pfs.Layer) error {
+		_, err := l.CopyFile(ctx, "/f", "/new", pfs.CopyOptions{}, nil)
+		return err
+	}},
+	{"Digest", []string{"Read /f"}, func(ctx context.Context, l *pfs.Layer) error {
+		_, err := l.Digest(ctx, "/f", "xxh3", nil)
+		return err
+	}},
+	{"WriteBatch", []string{"Make /new", "Write /new/f"}, func(ctx context.Context, l *pfs.Layer) error {
+		return errors.Join(l.WriteBatch(ctx, []pfs.BatchEntry{{Path: "/new", Mode: fs.ModeDir | 0o755}, {Path: "/new/f"}})...)
+	}},
+	{"Sweep", []string{"Administer /d"}, func(ctx context.Context, l *pfs.Layer) error {
+		_, _, err := l.Sweep(ctx, "/d", time.Hour)
+		return err
+	}},
+}
+
+// accessNames are the Accesses as they are written in the tests.
+var accessNames = map[pfs.Access]string{
+	pfs.Lookup: "Lookup", pfs.Read: "Read", pfs.ListDir: "ListDir", pfs.Write: "Write",
+	pfs.Make: "Make", pfs.Delete: "Delete", pfs.Administer: "Administer",
+}
+
+func TestLayerAsksForEveryOperation(t *testing.T) {
+	for _, c := range layerCalls {
+		var asked []string
+		store := newTree(t, "/f", "/d/")
+		l := pfs.NewLayer(func(_ context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+			asked = append(asked, accessNames[a]+" "+string(name))
+			return call(store, name)
+		})
+		if err := c.call(t.Context(), l); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if !slices.Equal(asked, c.want) {
+			t.Errorf("%s asks for %q, want %q", c.name, asked, c.want)
+		}
+	}
+}
+
+func TestLayerCanRefuseEveryOperation(t *testing.T) {
+	for _, c := range layerCalls {
+		l := pfs.NewLayer(func(_ context.Context, _ pfs.Access, name pfs.Path, _ func(pfs.FileSystem, pfs.Path) error) error {
+			return pfs.E("test.Through", name, pfs.Permission, nil)
+		})
+		if err := c.call(t.Context(), l); !errors.Is(err, pfs.Permission) {
+			t.Errorf("%s: %v, want Permission", c.name, err)
+		}
+	}
+}
+
+func TestLayerAsksNobodyInVain(t *testing.T) {
+	l := pfs.NewLayer(func(context.Context, pfs.Access, pfs.Path, func(pfs.FileSystem, pfs.Path) error) error {
+		t.Error("the layer was asked")
+		return nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range layerCalls {
+		if err := c.call(ctx, l); !errors.Is(err, pfs.Canceled) {
+			t.Errorf("%s: %v, want Canceled", c.name, err)
+		}
+	}
+	if err := l.Mkdir(t.Context(), "/a/../b", 0o755); !errors.Is(err, pfs.Invalid) {
+		t.Errorf("Mkdir: %v, want Invalid", err)
+	}
+	if err := l.Rename(t.Context(), "relative", "/b"); !errors.Is(err, pfs.Invalid) {
+		t.Errorf("Rename: %v, want Invalid", err)
+	}
+}
+
+func TestLayerMayCallTwice(t *testing.T) {
+	store := newTree(t, "/f")
+	l := pfs.NewLayer(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		if err := call(store, "/missing"); !errors.Is(err, pfs.NotExist) {
+			t.Errorf("the first call: %v, want NotExist", err)
+		}
+		return call(store, name)
+	})
+	pfstest.WantFile(t, l, "/f", []byte("/f"))
+}
+
+func TestAccessChanges(t *testing.T) {
+	for a, name := range accessNames {
+		want := a != pfs.Lookup && a != pfs.Read && a != pfs.ListDir
+		if got := a.Changes(); got != want {
+			t.Errorf("%s changes: %v", name, got)
+		}
+	}
+}
+
+func TestLayerErrorPaths(t *testing.T) {
+	store := newTree(t, "/in/f", "/in/d/x", "/in/link -> d", "/in/in/f", "/above -> in")
+	sub := pfs.NewSub(store, "/in")
+	mux := pfs.NewMux(pfs.Mount{At: "/m/n", FS: store, Dir: "/in"}, pfs.Mount{At: "/p", FS: store, Dir: "/in/d"})
+	broken := pfs.NewSub(store, "/above/x")
+	gone := pfs.NewSub(store, "/gone")
+	stat := func(fsys pfs.FileSystem, name pfs.Path) error {
+		_, err := fsys.Stat(t.Context(), name)
+		return err
+	}
+	tests := []struct {
+		err  error
+		kind pfs.Kind
+		want pfs.Path
+	}{
+		{stat(sub, "/missing"), pfs.NotExist, "/missing"},
+		{stat(sub, "/f/x"), pfs.NotDir, "/f"},
+		{stat(sub, "/link/x/y"), pfs.Symlink, "/link"},
+		{stat(sub, "/in/missing"), pfs.NotExist, "/in/missing"},
+		{stat(gone, "/"), pfs.NotExist, "/"},
+		{stat(gone, "/x"), pfs.NotExist, "/x"},
+		{stat(broken, "/x"), pfs.Symlink, "/above"}, // not below the mount: as the store says
+		{stat(mux, "/m/n/link/x"), pfs.Symlink, "/m/n/link"},
+		{stat(mux, "/m/n/in/missing"), pfs.NotExist, "/m/n/in/missing"},
+		{stat(mux, "/p/missing"), pfs.NotExist, "/p/missing"},
+		{sub.Rename(t.Context(), "/missing", "/new"), pfs.NotExist, "/missing"},
+		{sub.Rename(t.Context(), "/f", "/d"), pfs.Exist, "/d"},
+		{sub.Rename(t.Context(), "/f", "/link/new"), pfs.Symlink, "/link"},
+		{sub.Rename(t.Context(), "/link/x", "/new"), pfs.Symlink, "/link"},
+		{sub.Rename(t.Context(), "/d", "/d/new"), pfs.Invalid, "/d/new"},
+		{sub.Rename(t.Context(), "/missing", "/in/missing"), pfs.NotExist, "/missing"},
+		{sub.Rename(t.Context(), "/in/missing", "/missing"), pfs.NotExist, "/in/missing"},
+		{mux.Rename(t.Context(), "/p/missing", "/m/n/new"), pfs.NotExist, "/p/missing"},
+		{mux.Rename(t.Context(), "/m/n/f", "/p/missing/new"), pfs.NotExist, "/p/missing/new"},
+	}
+	for i, tt := range tests {
+		t.Run(fmt.Sprint(i), func(t *testing.T) { wantPath(t, tt.err, tt.kind, tt.want) })
+	}
+}
+
+func TestLayerErrorPathsOfOpenFiles(t *testing.T) {
+	sub := pfs.NewSub(newTree(t, "/in/f"), "/in")
+	ctx, p := t.Context(), make([]byte, 1)
+	f, err := sub.Open(ctx, "/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	_, err = f.ReadAt(ctx, p, 0)
+	wantPath(t, err, pfs.Closed, "/f")
+
+	w, err := sub.Create(ctx, "/f", pfs.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Commit(ctx, pfs.CommitOptions{Size: 5})
+	wantPath(t, err, pfs.Integrity, "/f")
+	w.Close()
+	_, err = w.WriteAt(ctx, p, 0)
+	wantPath(t, err, pfs.Closed, "/f")
+	_, err = w.ReadAt(ctx, p, 0)
+	wantPath(t, err, pfs.Closed, "/f")
+	wantPath(t, w.Sync(ctx), pfs.Closed, "/f")
+
+	h, err := sub.Edit(ctx, "/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Close()
+	_, err = h.WriteAt(ctx, p, 0)
+	wantPath(t, err, pfs.Closed, "/f")
+	wantPath(t, h.Truncate(ctx, 0), pfs.Closed, "/f")
+}
+
+func TestLayerNamesInfoAsAsked(t *testing.T) {
+	sub := pfs.NewSub(newTree(t, "/in/f"), "/in")
+	if got := pfstest.MustStat(t, sub, "/").Name; got != "/" {
+		t.Errorf("the root is named %q", got)
+	}
+	if got := pfstest.WriteFile(t, sub, "/g", nil).Name; got != "g" {
+		t.Errorf("Commit returns the name %q", got)
+	}
+}
+
+func TestLayerTwoStores(t *testing.T) {
+	mux := pfs.NewMux(
+		pfs.Mount{At: "/a", FS: newTree(t, "/f"), Dir: "/"},
+		pfs.Mount{At: "/b", FS: newTree(t, "/g"), Dir: "/"},
+	)
+	wantPath(t, mux.Rename(t.Context(), "/a/f", "/b/f"), pfs.CrossStore, "/b/f")
+	wantPath(t, mux.RenameExclusive(t.Context(), "/a/f", "/b/f"), pfs.CrossStore, "/b/f")
+	_, err := mux.CopyFile(t.Context(), "/a/f", "/b/f", pfs.CopyOptions{}, nil)
+	wantPath(t, err, pfs.CrossStore, "/b/f")
+	pfstest.WantNames(t, mux, "/b", "g")
+}
+
+// batches is a store that notes the batches it is given.
+type batches struct {
+	pfs.FileSystem
+	got [][]pfs.Path
+	err func(pfs.Path) error // of an entry, instead of writing it
+}
+
+func (b *batches) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
+	var names []pfs.Path
+	errs := make([]error, len(entries))
+	for i, e := range entries {
+		names = append(names, e.Path)
+		if errs[i] = b.err(e.Path); errs[i] == nil {
+			errs[i] = pfs.WriteBatch(ctx, b.FileSystem, []pfs.BatchEntry{e})[0]
+		}
+	}
+	b.got = append(b.got, names)
+	return errs
+}
+
+func newBatches() *batches {
+	return &batches{FileSystem: memfs.New(memfs.Options{}), err: func(pfs.Path) error { return nil }}
+}
+
+func entriesOf(names ...pfs.Path) (entries []pfs.BatchEntry) {
+	for _, name := range names {
+		entries = append(entries, pfs.BatchEntry{Path: name, Data: []byte(name)})
+	}
+	return entries
+}
+
+func TestLayerGroupsBatches(t *testing.T) {
+	a, b := newBatches(), newBatches()
+	mux := pfs.NewMux(pfs.Mount{At: "/a", FS: a, Dir: "/"}, pfs.Mount{At: "/b", FS: b, Dir: "/"})
+	errs := mux.WriteBatch(t.Context(), entriesOf("/a/1", "/a/2", "/b/3", "/top", "/a/../x", "/a/4", "/a/no/5", "/a/6"))
+	kinds := []pfs.Kind{3: pfs.ReadOnly, 4: pfs.Invalid, 6: pfs.NotExist, 7: 0}
+	for i, want := range kinds {
+		if (errs[i] == nil) != (want == 0) || errs[i] != nil && !errors.Is(errs[i], want) {
+			t.Errorf("entry %d: %v, want kind %d", i, errs[i], want)
+		}
+	}
+	wantPath(t, errs[3], pfs.ReadOnly, "/top")
+	wantPath(t, errs[6], pfs.NotExist, "/a/no/5")
+	want := [][]pfs.Path{{"/1", "/2"}, {"/4", "/no/5", "/6"}}
+	if !slices.EqualFunc(a.got, want, slices.Equal) {
+		t.Errorf("batches of /a are %q, want %q", a.got, want)
+	}
+	if !slices.EqualFunc(b.got, [][]pfs.Path{{"/3"}}, slices.Equal) {
+		t.Errorf("batches of /b are %q", b.got)
+	}
+	pfstest.WantFile(t, mux, "/a/6", []byte("/a/6"))
+	pfstest.WantFile(t, mux, "/b/3", []byte("/b/3"))
+}
+
+func TestLayerLooksAgainAtBusyEntries(t *testing.T) {
+	for _, kind := range []pfs.Kind{pfs.Unavailable, pfs.Limit, pfs.Symlink} {
+		store := newBatches()
+		store.err = func(name pfs.Path) error {
+			if name == "/in/2" {
+				return pfs.E("test.WriteBatch", name, kind, nil)
+			}
+			return nil
+		}
+		pfstest.MustMkdir(t, store, "/in")
+		sub := pfs.NewSub(store, "/in")
+		for i, err := range sub.WriteBatch(t.Context(), entriesOf("/1", "/2", "/3")) {
+			if err != nil {
+				t.Errorf("entry %d: %v", i, err)
+			}
+		}
+		pfstest.WantNames(t, sub, "/", "1", "2", "3")
+	}
+}
+
+func TestLayerBatchIsRefusedByEntry(t *testing.T) {
+	store := newBatches()
+	l := pfs.NewLayer(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		if name == "/secret" {
+			return pfs.E("test.Through", name, pfs.Permission, nil)
+		}
+		return call(store, name)
+	})
+	errs := l.WriteBatch(t.Context(), entriesOf("/secret", "/1", "/secret", "/2", "/secret"))
+	for i, err := range errs {
+		if (i%2 == 0) != errors.Is(err, pfs.Permission) {
+			t.Errorf("entry %d: %v", i, err)
+		}
+	}
+	pfstest.WantNames(t, store, "/", "1", "2")
+}

@@ -1,0 +1,97 @@
+package memfs
+
+import (
+	"io"
+	"maps"
+	"slices"
+)
+
+// pageSize is the length of a page of content, at most.
+const pageSize = 64 << 10
+
+// content is a row of bytes in pages, by page number. A page may be short or
+// missing altogether; what it lacks reads as zeros, so that a gap costs nothing.
+type content struct {
+	pages map[int64][]byte
+	size  int64
+}
+
+// contentOf returns a content that holds a copy of p.
+func contentOf(p []byte) content {
+	var c content
+	c.writeAt(p, 0)
+	return c
+}
+
+// readAt reads as io.ReaderAt does. off is not negative.
+func (c content) readAt(p []byte, off int64) (n int, err error) {
+	if off >= c.size {
+		return 0, io.EOF
+	}
+	if int64(len(p)) > c.size-off {
+		p, err = p[:c.size-off], io.EOF
+	}
+	for n < len(p) {
+		i, start := pageAt(off + int64(n))
+		part := p[n:min(len(p), n+pageSize-start)]
+		k := 0
+		if page := c.pages[i]; start < len(page) {
+			k = copy(part, page[start:])
+		}
+		clear(part[k:])
+		n += len(part)
+	}
+	return n, err
+}
+
+// writeAt writes p where it lies: only for a content that nobody else reads.
+func (c *content) writeAt(p []byte, off int64) {
+	c.size = max(c.size, off+int64(len(p)))
+	if c.pages == nil && len(p) > 0 {
+		c.pages = map[int64][]byte{}
+	}
+	for len(p) > 0 {
+		i, start := pageAt(off)
+		k := min(len(p), pageSize-start)
+		page := c.pages[i]
+		if gap := start + k - len(page); gap > 0 {
+			page = append(page, make([]byte, gap)...)
+		}
+		copy(page[start:], p[:k])
+		c.pages[i] = page
+		p, off = p[k:], off+int64(k)
+	}
+}
+
+// resized returns a content of size bytes that shares its pages with c. The page
+// that is cut loses its spare capacity too, so that growing again copies it.
+func (c content) resized(size int64) content {
+	if size < c.size {
+		last, end := pageAt(size)
+		c.pages = maps.Clone(c.pages)
+		maps.DeleteFunc(c.pages, func(i int64, _ []byte) bool { return i > last })
+		if page := c.pages[last]; end < len(page) {
+			c.pages[last] = page[:end:end]
+		}
+	}
+	c.size = size
+	return c
+}
+
+// edited returns a content that shares all pages with c but those in which n
+// bytes from off on lie, so that these can be written.
+func (c content) edited(off int64, n int) content {
+	c.pages = maps.Clone(c.pages)
+	first, _ := pageAt(off)
+	for i := first; i*pageSize < off+int64(n); i++ {
+		if page, ok := c.pages[i]; ok {
+			c.pages[i] = slices.Clone(page)
+		}
+	}
+	return c
+}
+
+// pageAt returns the page in which the byte off lies, and where in it.
+func pageAt(off int64) (page int64, start int) {
+	return off / pageSize, int(off % pageSize)
+}

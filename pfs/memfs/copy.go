@@ -1,0 +1,63 @@
+package memfs
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+// CopyFile makes dst a file with the content of src. Content is never changed, so
+// the two share it until one of them is edited.
+func (s *FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptions, progress func(done int64)) (pfs.Info, error) {
+	const op = "memfs.CopyFile"
+	if err := begin(ctx, op, src); err != nil {
+		return pfs.Info{}, err
+	}
+	if err := begin(ctx, op, dst); err != nil {
+		return pfs.Info{}, err
+	}
+	if err := checkCreate(op, dst, pfs.CreateOptions{ID: opts.ID}); err != nil {
+		return pfs.Info{}, err
+	}
+	info, err := s.copyFile(op, src, dst, opts)
+	if err == nil && progress != nil {
+		progress(info.Size)
+	}
+	return info, err
+}
+
+func (s *FS) copyFile(op string, src, dst pfs.Path, opts pfs.CopyOptions) (pfs.Info, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err := s.findFile(op, src)
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	if err := s.checkSpace(op, dst, n.data.size); err != nil {
+		return pfs.Info{}, err
+	}
+	mtime := n.mtime
+	if opts.NewTime {
+		mtime = time.Time{}
+	}
+	return s.publish(op, dst, n.data, opts.ID, pfs.CommitOptions{
+		Mode: n.mode, ModTime: mtime, Digest: n.digest, NoReplace: opts.NoReplace,
+	})
+}
+
+// Digest computes the digest of the file name as it is now.
+func (s *FS) Digest(ctx context.Context, name pfs.Path, algorithm string, progress func(done int64)) (string, error) {
+	const op = "memfs.Digest"
+	if !digest.Known(algorithm) {
+		return "", pfs.Errorf(op, name, pfs.Unsupported, "unknown digest algorithm %q", algorithm)
+	}
+	f, err := s.Open(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return digest.OfFile(ctx, f, algorithm, runtime.GOMAXPROCS(0), progress)
+}

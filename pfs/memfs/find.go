@@ -1,0 +1,66 @@
+package memfs
+
+import "github.com/paddlecloud/pfs/pfs"
+
+// find returns the node at name, links in its own place included.
+func (s *FS) find(op string, name pfs.Path) (*node, error) {
+	if name == pfs.Root {
+		return s.root, nil
+	}
+	dir, err := s.parent(op, name)
+	if err != nil {
+		return nil, err
+	}
+	n := dir.child(name.Base())
+	if n == nil {
+		return nil, pfs.E(op, name, pfs.NotExist, nil)
+	}
+	return n, nil
+}
+
+// parent returns the directory that holds or may hold name, which is not the
+// root. The way there passes through directories only.
+func (s *FS) parent(op string, name pfs.Path) (*node, error) {
+	n, at := s.root, pfs.Root
+	for elem := range name.Parent().Names() {
+		at = at.Join(elem)
+		n = n.child(elem)
+		switch {
+		case n == nil:
+			return nil, pfs.Errorf(op, name, pfs.NotExist, "there is no directory %s", at)
+		case n.isLink():
+			return nil, pfs.E(op, at, pfs.Symlink, nil)
+		case !n.mode.IsDir():
+			return nil, pfs.E(op, at, pfs.NotDir, nil)
+		}
+	}
+	return n, nil
+}
+
+// findDir returns the directory name.
+func (s *FS) findDir(op string, name pfs.Path) (*node, error) {
+	n, err := s.find(op, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case n.isLink():
+		return nil, pfs.E(op, name, pfs.Symlink, nil)
+	case !n.mode.IsDir():
+		return nil, pfs.E(op, name, pfs.NotDir, nil)
+	}
+	return n, nil
+}
+
+// findFile returns the file name.
+func (s *FS) findFile(op string, name pfs.Path) (*node, error) {
+	n, err := s.find(op, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case n.isLink():
+		return nil, pfs.E(op, name, pfs.Symlink, nil)
+	case n.mode.IsDir():
+		return nil, pfs.E(op, name, pfs.IsDir, nil)
+	}
+	return n, nil
+}

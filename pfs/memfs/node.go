@@ -1,0 +1,68 @@
+package memfs
+
+import (
+	"io/fs"
+	"strconv"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// node is a file, a directory or a link. Which one its mode tells.
+type node struct {
+	mode  fs.FileMode
+	mtime time.Time
+
+	// parent is the directory that holds it, nil for the root and for what was
+	// removed or replaced.
+	parent *node
+
+	data    content // of a file; its pages are never changed
+	version uint64  // of a file; new with every change of data
+	digest  string  // of data, or empty
+	madeBy  string  // ID of the staged write that made it, or empty
+
+	target string // of a link
+
+	dir *directory // of a directory
+}
+
+func newDir(mode fs.FileMode) *node {
+	return &node{mode: fs.ModeDir | mode.Perm(), mtime: now(), dir: newDirectory()}
+}
+
+func (n *node) isLink() bool { return n.mode&fs.ModeSymlink != 0 }
+
+// child returns the entry of that name of a directory, nil if it has none.
+func (n *node) child(name string) *node {
+	if e := n.dir.entries[name]; e != nil {
+		return e.node
+	}
+	return nil
+}
+
+// size is what Info.Size says.
+func (n *node) size() int64 { return n.data.size + int64(len(n.target)) }
+
+func (n *node) info(name string) pfs.Info {
+	info := pfs.Info{
+		Name: name, Size: n.size(), Mode: n.mode, ModTime: n.mtime,
+		Target: n.target, Digest: n.digest,
+	}
+	if n.mode.IsRegular() {
+		info.Version = strconv.FormatUint(n.version, 36)
+	}
+	return info
+}
+
+// now is the time as it is kept: without the monotonic clock, so that it can be
+// compared with ==.
+func now() time.Time { return time.Now().Round(0) }
+
+// mtimeOr returns t as it is kept, and now for the zero time.
+func mtimeOr(t time.Time) time.Time {
+	if t.IsZero() {
+		return now()
+	}
+	return t.Round(0)
+}

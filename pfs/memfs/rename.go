@@ -1,0 +1,79 @@
+package memfs
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Rename gives oldName the name newName.
+func (s *FS) Rename(ctx context.Context, oldName, newName pfs.Path) error {
+	return s.rename(ctx, "memfs.Rename", oldName, newName, func(n, old *node) error {
+		switch {
+		case old == nil || old == n:
+			return nil
+		case old.mode.IsDir():
+			return pfs.E("memfs.Rename", newName, pfs.Exist, nil)
+		case n.mode.IsDir():
+			return pfs.E("memfs.Rename", newName, pfs.NotDir, nil)
+		}
+		return nil
+	})
+}
+
+// RenameExclusive is Rename that replaces nothing.
+func (s *FS) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
+	return s.rename(ctx, "memfs.RenameExclusive", oldName, newName, func(_, old *node) error {
+		if old != nil {
+			return pfs.E("memfs.RenameExclusive", newName, pfs.Exist, nil)
+		}
+		return nil
+	})
+}
+
+// rename moves a node if allow, told what is moved and what is at newName, does
+// not object.
+func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, allow func(n, old *node) error) error {
+	if err := begin(ctx, op, oldName); err != nil {
+		return err
+	}
+	if err := begin(ctx, op, newName); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err := s.find(op, oldName)
+	if err != nil {
+		return err
+	}
+	if newName == pfs.Root {
+		return allow(n, s.root)
+	}
+	if newName.Within(oldName) && newName != oldName && n.mode.IsDir() {
+		return pfs.Errorf(op, newName, pfs.Invalid, "%s cannot be moved into itself", oldName)
+	}
+	dir, err := s.parent(op, newName)
+	if err != nil {
+		return err
+	}
+	old := dir.child(newName.Base())
+	if err := allow(n, old); err != nil || old == n {
+		return err
+	}
+	return s.move(op, n, oldName, newName, dir)
+}
+
+// move takes n from oldName to newName in dir, replacing what is there. It is
+// taken out first, so that a quota above both places counts it once.
+func (s *FS) move(op string, n *node, oldName, newName pfs.Path, dir *node) error {
+	from := n.parent
+	delta := n.tally()
+	from.add(tally{}.minus(delta))
+	if err := s.link(op, newName, dir, n); err != nil {
+		from.add(delta)
+		return err
+	}
+	from.dir.drop(oldName.Base())
+	from.mtime = now()
+	return nil
+}

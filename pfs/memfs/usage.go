@@ -1,0 +1,119 @@
+package memfs
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// tally counts what a tree holds. Every directory keeps the tally of all that is
+// below it, so that neither Usage nor a quota has to walk.
+type tally struct{ bytes, files, dirs int64 }
+
+func (t tally) plus(u tally) tally {
+	return tally{t.bytes + u.bytes, t.files + u.files, t.dirs + u.dirs}
+}
+
+func (t tally) minus(u tally) tally {
+	return tally{t.bytes - u.bytes, t.files - u.files, t.dirs - u.dirs}
+}
+
+// tally counts n and all below it.
+func (n *node) tally() tally {
+	if n.mode.IsDir() {
+		return n.dir.sum.plus(tally{dirs: 1})
+	}
+	return tally{bytes: n.size(), files: 1}
+}
+
+// add changes the sums of n, a directory, and all above it.
+func (n *node) add(delta tally) {
+	for ; n != nil; n = n.parent {
+		n.dir.sum = n.dir.sum.plus(delta)
+	}
+}
+
+// checkQuota answers Quota if adding delta below n, a directory, passes a limit
+// of n or of a directory above it. What does not add is never refused.
+func (n *node) checkQuota(op string, name pfs.Path, delta tally) error {
+	for ; n != nil; n = n.parent {
+		d, after := n.dir, n.dir.sum.plus(delta)
+		if delta.bytes > 0 && d.maxBytes > 0 && after.bytes > d.maxBytes {
+			return pfs.Errorf(op, name, pfs.Quota, "%d bytes more than the %d allowed", after.bytes-d.maxBytes, d.maxBytes)
+		}
+		if delta.files+delta.dirs > 0 && d.maxFiles > 0 && after.files+after.dirs > d.maxFiles {
+			return pfs.Errorf(op, name, pfs.Quota, "no more than %d files and directories are allowed", d.maxFiles)
+		}
+	}
+	return nil
+}
+
+// checkSpace answers NoSpace if the store cannot take more bytes.
+func (s *FS) checkSpace(op string, name pfs.Path, more int64) error {
+	if free := s.space().Free; s.capacity > 0 && more > free {
+		return pfs.Errorf(op, name, pfs.NoSpace, "%d bytes needed, %d free", more, free)
+	}
+	return nil
+}
+
+// space is the size of the store. Without a limit it has room for whatever an
+// int64 can count.
+func (s *FS) space() pfs.Space {
+	total := s.capacity
+	if total <= 0 {
+		total = 1<<63 - 1
+	}
+	return pfs.Space{Total: total, Free: total - s.root.dir.sum.bytes - s.staged}
+}
+
+// Space reports the capacity and how much of it is free.
+func (s *FS) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
+	const op = "memfs.Space"
+	if err := begin(ctx, op, name); err != nil {
+		return pfs.Space{}, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if _, err := s.find(op, name); err != nil {
+		return pfs.Space{}, err
+	}
+	return s.space(), nil
+}
+
+// Usage sums the tree below name.
+func (s *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
+	const op = "memfs.Usage"
+	if err := begin(ctx, op, name); err != nil {
+		return pfs.Usage{}, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	n, err := s.findDir(op, name)
+	if err != nil {
+		return pfs.Usage{}, err
+	}
+	d := n.dir
+	return pfs.Usage{
+		Bytes: d.sum.bytes, Files: d.sum.files, Dirs: d.sum.dirs,
+		MaxBytes: d.maxBytes, MaxFiles: d.maxFiles,
+	}, nil
+}
+
+// SetQuota limits the tree below name.
+func (s *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
+	const op = "memfs.SetQuota"
+	if err := begin(ctx, op, name); err != nil {
+		return err
+	}
+	if maxBytes < 0 || maxFiles < 0 {
+		return pfs.Errorf(op, name, pfs.Invalid, "negative quota (%d bytes, %d files): 0 lifts a limit", maxBytes, maxFiles)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err := s.findDir(op, name)
+	if err != nil {
+		return err
+	}
+	n.dir.maxBytes, n.dir.maxFiles = maxBytes, maxFiles
+	return nil
+}

@@ -1,0 +1,72 @@
+package pfstest
+
+import "github.com/paddlecloud/pfs/pfs"
+
+// errorPromises are those that hold for all operations alike; what is particular
+// to one is checked with it.
+var errorPromises = []promise{
+	{says: "a name that is not there answers NotExist", check: checkMissing},
+	{says: "a missing directory on the way answers NotExist", check: checkMissingParent},
+	{says: "a file on the way is never passed through", check: checkFileOnTheWay},
+	{says: "a directory in the place of a file answers IsDir", check: checkDirectoryAsFile},
+	{says: "a file in the place of a directory answers NotDir to List", check: checkFileAsDirectory},
+	{says: "what failed has changed nothing", check: checkFailedChangesNothing},
+}
+
+func checkMissing(e *env) {
+	e.each(func(op operation) bool { return op.needsName }, func(e *env, op operation) {
+		MustMkdir(e, e.fs, "/dir")
+		e.want(op.call(e.ctx, e.fs, "/missing"), pfs.NotExist, "/missing")
+		e.want(op.call(e.ctx, e.fs, "/dir/missing"), pfs.NotExist, "/dir/missing")
+	})
+}
+
+func checkMissingParent(e *env) {
+	const name = "/missing/parent/name"
+	e.each(func(op operation) bool { return op.needsName || op.makesName }, func(e *env, op operation) {
+		e.want(op.call(e.ctx, e.fs, name), pfs.NotExist, upwards(name)...)
+		WantNames(e, e.fs, pfs.Root, otherFile.Base())
+	})
+}
+
+// checkFileOnTheWay leaves it open whether below a file there is nothing or
+// cannot be anything, but for those who would put something there.
+func checkFileOnTheWay(e *env) {
+	const name = "/file/name"
+	e.each(func(op operation) bool { return op.needsName || op.makesName }, func(e *env, op operation) {
+		WriteFile(e, e.fs, "/file", []byte("a file"))
+		kinds := []pfs.Kind{pfs.NotDir, pfs.NotExist}
+		if op.makesName {
+			kinds = kinds[:1]
+		}
+		e.wantOneOf(op.call(e.ctx, e.fs, name), kinds, upwards(name)...)
+		WantFile(e, e.fs, "/file", []byte("a file"))
+	})
+}
+
+func checkDirectoryAsFile(e *env) {
+	e.each(func(op operation) bool { return op.needsFile }, func(e *env, op operation) {
+		MustMkdir(e, e.fs, "/dir/below")
+		e.want(op.call(e.ctx, e.fs, "/dir"), pfs.IsDir, "/dir")
+		e.want(op.call(e.ctx, e.fs, "/dir/below"), pfs.IsDir, "/dir/below")
+	})
+}
+
+func checkFileAsDirectory(e *env) {
+	WriteFile(e, e.fs, "/file", nil)
+	_, err := e.fs.List(e.ctx, "/file", pfs.ListOptions{})
+	e.want(err, pfs.NotDir, "/file")
+}
+
+func checkFailedChangesNothing(e *env) {
+	e.each(func(op operation) bool { return op.makesName }, func(e *env, op operation) {
+		MustMkdir(e, e.fs, "/dir")
+		before := MustStat(e, e.fs, otherFile)
+		if op.call(e.ctx, e.fs, "/missing/name") == nil {
+			e.Fatal("success in a directory that is not there")
+		}
+		WantNames(e, e.fs, pfs.Root, "dir", otherFile.Base())
+		WantNames(e, e.fs, "/dir")
+		e.sameInfo("a file that was not touched", MustStat(e, e.fs, otherFile), before)
+	})
+}

@@ -1,0 +1,106 @@
+package pfstest
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+// gapPromises are what a store promises that cannot do something: to say so.
+var gapPromises = []promise{
+	{says: "MakeLink answers Unsupported", check: unsupported("MakeLink"), only: NoSymlink},
+	{says: "Chmod answers Unsupported", check: unsupported("Chmod"), only: NoChmod},
+	{says: "Chtime answers Unsupported", check: unsupported("Chtime"), only: NoChtime},
+	{says: "Edit answers Unsupported", check: unsupported("Edit"), only: NoEdit},
+	{says: "RenameExclusive answers Unsupported", check: unsupported("RenameExclusive from"), only: NoExclusiveRename},
+	{says: "SetQuota answers Unsupported", check: unsupported("SetQuota"), only: NoQuota},
+	{says: "SpaceOf answers Unsupported", check: unsupported("SpaceOf"), only: NoSpaceReport},
+	{says: "Digest answers Unsupported", check: unsupported("Digest"), only: NoDigester},
+	{says: "Sweep answers Unsupported", check: unsupported("Sweep"), only: NoSweep},
+	{says: "ReadAt of a Staged answers Unsupported", check: checkNoReadBack, only: NoReadBack},
+	{says: "LeafDigests answers Unsupported", check: checkNoLeafDigests, only: NoLeafDigests},
+	{says: "Commit with NoReplace answers Unsupported and publishes nothing", check: checkNoExclusiveCommit, only: NoExclusiveCommit},
+	{says: "permission bits are stated as they are", check: checkNoMode, only: NoMode},
+	{says: "no digest is claimed", check: checkNoKeptDigest, only: NoKeptDigest},
+	{says: "a committed ID is unknown and does no harm", check: checkNoCommitMemory, only: NoCommitMemory},
+}
+
+// unsupported checks that the operation answers Unsupported and does nothing.
+func unsupported(name string) func(e *env) {
+	return func(e *env) {
+		MustMkdir(e, e.fs, "/dir")
+		WriteFile(e, e.fs, "/dir/f", []byte("content"))
+		WriteFile(e, e.fs, otherFile, []byte("other"))
+		for _, op := range operations {
+			if op.name != name {
+				continue
+			}
+			for _, p := range []pfs.Path{"/dir/f", "/dir/new"} {
+				if err := op.call(e.ctx, e.fs, p); !errors.Is(err, pfs.Unsupported) {
+					e.Errorf("%s: error %v, want Unsupported", p, err)
+				}
+			}
+		}
+		WantNames(e, e.fs, "/dir", "f")
+		WantNames(e, e.fs, pfs.Root, "dir", otherFile.Base())
+	}
+}
+
+func checkNoReadBack(e *env) {
+	w := e.create("/f", pfs.CreateOptions{})
+	e.put(w, Pattern(1, 1000))
+	_, err := w.ReadAt(e.ctx, make([]byte, 10), 0)
+	e.want(err, pfs.Unsupported, "/f")
+}
+
+func checkNoLeafDigests(e *env) {
+	w := e.create("/f", pfs.CreateOptions{})
+	e.put(w, Pattern(1, 1000))
+	if c, ok := w.(pfs.LeafDigester); ok {
+		_, err := c.LeafDigests(e.ctx, 1000, 0, 1)
+		WantKind(e, err, pfs.Unsupported)
+	}
+}
+
+func checkNoExclusiveCommit(e *env) {
+	w := e.create("/f", pfs.CreateOptions{})
+	e.put(w, []byte("content"))
+	_, err := w.Commit(e.ctx, pfs.CommitOptions{Size: 7, NoReplace: true})
+	e.want(err, pfs.Unsupported, "/f")
+	WantAbsent(e, e.fs, "/f")
+	e.commit(w, 7)
+	WantFile(e, e.fs, "/f", []byte("content"))
+}
+
+func checkNoMode(e *env) {
+	got := map[fs.FileMode]bool{}
+	for _, mode := range []fs.FileMode{0o600, 0o755} {
+		info := WriteFileWith(e, e.fs, "/f", nil, pfs.CommitOptions{Mode: mode})
+		e.sameInfo("what Commit returns", info, MustStat(e, e.fs, "/f"))
+		got[info.Mode] = true
+	}
+	if got[0o600] && got[0o755] {
+		e.Error("the store keeps permission bits: the gap is none")
+	}
+}
+
+func checkNoKeptDigest(e *env) {
+	data := Pattern(1, 1000)
+	info := WriteFileWith(e, e.fs, "/f", data, pfs.CommitOptions{Digest: digest.Bytes(data)})
+	if got := MustStat(e, e.fs, "/f").Digest; got != "" || info.Digest != "" {
+		e.Errorf("digests %q and %q: the gap is none", info.Digest, got)
+	}
+}
+
+func checkNoCommitMemory(e *env) {
+	w := e.create("/f", pfs.CreateOptions{ID: someID})
+	e.put(w, Pattern(1, 1000))
+	e.commit(w, 1000)
+	e.wantGone("/f", someID)
+	w = e.create("/f", pfs.CreateOptions{ID: someID})
+	_, err := w.Commit(e.ctx, pfs.CommitOptions{Size: 1000})
+	e.want(err, pfs.Integrity, "/f")
+	WantFile(e, e.fs, "/f", Pattern(1, 1000))
+}

@@ -1,0 +1,174 @@
+package pfstest
+
+import (
+	"context"
+	"io/fs"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+// Names that the operations on two paths use for the other one. The checks that
+// run over all operations make a file at otherFile, and nothing at otherFree.
+const (
+	otherFile pfs.Path = "/other-file"
+	otherFree pfs.Path = "/other-free"
+)
+
+// operation is a method, or a capability, with one of its paths left open.
+type operation struct {
+	name string
+	gap  Gap
+	call func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error
+
+	needsName bool // answers NotExist if nothing has the name
+	needsFile bool // answers IsDir if a directory has it
+	makesName bool // needs the parent: NotExist without, NotDir if it is a file
+	opens     bool // answers Symlink if a link has it
+	anywhere  bool // may not look at the path at all
+}
+
+var operations = []operation{
+	{name: "Open", needsName: true, needsFile: true, opens: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			f, err := fsys.Open(ctx, p)
+			if err == nil {
+				f.Close()
+			}
+			return err
+		}},
+	{name: "Create", needsFile: true, makesName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			w, err := fsys.Create(ctx, p, pfs.CreateOptions{})
+			if err == nil {
+				w.Close()
+			}
+			return err
+		}},
+	{name: "Stat", needsName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			_, err := fsys.Stat(ctx, p)
+			return err
+		}},
+	{name: "List", needsName: true, opens: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			_, err := fsys.List(ctx, p, pfs.ListOptions{})
+			return err
+		}},
+	{name: "Mkdir", makesName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return fsys.Mkdir(ctx, p, 0o755)
+		}},
+	{name: "Remove", needsName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return fsys.Remove(ctx, p)
+		}},
+	{name: "Rename from", needsName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return fsys.Rename(ctx, p, otherFree)
+		}},
+	{name: "Rename to", makesName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return fsys.Rename(ctx, otherFile, p)
+		}},
+	{name: "MakeLink", gap: NoSymlink, makesName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return pfs.MakeLink(ctx, fsys, "target", p)
+		}},
+	{name: "Chmod", gap: NoChmod, needsName: true, opens: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return pfs.Chmod(ctx, fsys, p, 0o600)
+		}},
+	{name: "Chtime", gap: NoChtime, needsName: true, opens: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return pfs.Chtime(ctx, fsys, p, time.Unix(1e9, 0))
+		}},
+	{name: "Edit", gap: NoEdit, needsName: true, needsFile: true, opens: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			h, err := pfs.Edit(ctx, fsys, p)
+			if err == nil {
+				h.Close()
+			}
+			return err
+		}},
+	{name: "RenameExclusive from", gap: NoExclusiveRename, needsName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return pfs.RenameExclusive(ctx, fsys, p, otherFree)
+		}},
+	{name: "RenameExclusive to", gap: NoExclusiveRename, makesName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return pfs.RenameExclusive(ctx, fsys, otherFile, p)
+		}},
+	{name: "RemoveTree", needsName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return pfs.RemoveTree(ctx, fsys, p)
+		}},
+	{name: "SpaceOf", gap: NoSpaceReport, anywhere: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			_, err := pfs.SpaceOf(ctx, fsys, p)
+			return err
+		}},
+	{name: "UsageOf", needsName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			_, err := pfs.UsageOf(ctx, fsys, p)
+			return err
+		}},
+	{name: "SetQuota", gap: NoQuota, needsName: true, opens: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return pfs.SetQuota(ctx, fsys, p, 0, 0)
+		}},
+	{name: "CopyFile from", needsName: true, needsFile: true, opens: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			_, err := pfs.CopyFile(ctx, fsys, p, otherFree, pfs.CopyOptions{}, nil)
+			return err
+		}},
+	{name: "CopyFile to", needsFile: true, makesName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			_, err := pfs.CopyFile(ctx, fsys, otherFile, p, pfs.CopyOptions{}, nil)
+			return err
+		}},
+	{name: "Digest", gap: NoDigester, needsName: true, needsFile: true, opens: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			_, err := digestOf(ctx, fsys, p, digest.XXH3)
+			return err
+		}},
+	{name: "WriteBatch of a file", needsFile: true, makesName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return pfs.WriteBatch(ctx, fsys, []pfs.BatchEntry{{Path: p, Data: []byte("batch")}})[0]
+		}},
+	{name: "WriteBatch of a directory", makesName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return pfs.WriteBatch(ctx, fsys, []pfs.BatchEntry{{Path: p, Mode: fs.ModeDir | 0o755}})[0]
+		}},
+	{name: "Sweep", gap: NoSweep, opens: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			_, _, err := pfs.Sweep(ctx, fsys, p, time.Hour)
+			return err
+		}},
+}
+
+// digestOf asks the store for a digest.
+func digestOf(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, algorithm string) (string, error) {
+	c, ok := fsys.(pfs.Digester)
+	if !ok {
+		return "", pfs.E("pfstest.digestOf", name, pfs.Unsupported, nil)
+	}
+	return c.Digest(ctx, name, algorithm, nil)
+}
+
+// each calls check for the operations that the store claims to have and that
+// which selects. Each gets a file system of its own, on which otherFile is made.
+func (e *env) each(which func(operation) bool, check func(e *env, op operation)) {
+	for _, op := range operations {
+		if e.lacks(op.gap) || !which(op) {
+			continue
+		}
+		e.Run(op.name, func(t *testing.T) {
+			e := newEnv(t, e.opts)
+			WriteFile(e, e.fs, otherFile, []byte("other"))
+			check(e, op)
+		})
+	}
+}

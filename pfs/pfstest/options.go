@@ -1,0 +1,70 @@
+package pfstest
+
+import (
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Options says what is tested.
+type Options struct {
+	// New returns a fresh file system whose root is an empty directory. What
+	// must be undone is left to t.Cleanup.
+	New func(t *testing.T) pfs.FileSystem
+
+	// Reopen returns another instance of the store that fsys, made by New,
+	// stands on, as a process started later would see it. fsys is used no more
+	// but for Close of what is open. nil if there is no such thing.
+	Reopen func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem
+
+	// Gaps is what the store cannot do.
+	Gaps Gap
+
+	// Names is the number of entries of the large directory; 0 means 100,000.
+	Names int
+}
+
+// Gap is a set of things that a store cannot do.
+type Gap uint
+
+// The gaps. Where nothing else is said, the function of package pfs must answer
+// Unsupported.
+const (
+	NoSymlink         Gap = 1 << iota // pfs.MakeLink
+	NoChmod                           // pfs.Chmod
+	NoChtime                          // pfs.Chtime
+	NoEdit                            // pfs.Edit
+	NoExclusiveRename                 // pfs.RenameExclusive
+	NoExclusiveCommit                 // CommitOptions.NoReplace
+	NoQuota                           // pfs.SetQuota
+	NoSpaceReport                     // pfs.SpaceOf
+	NoDigester                        // the Digester capability
+	NoSweep                           // pfs.Sweep
+
+	// NoReadBack: Staged.ReadAt answers Unsupported.
+	NoReadBack
+
+	// NoLeafDigests: the Staged is no LeafDigester, or answers Unsupported.
+	NoLeafDigests
+
+	// NoMode: permission bits are the store's own, whatever was asked for.
+	NoMode
+
+	// NoKeptDigest: Info.Digest is always empty.
+	NoKeptDigest
+
+	// NoCommitMemory: an ID is forgotten with its Commit. To go on with it
+	// answers Conflict, or begins an empty staged write whose Commit answers
+	// Integrity; the published file stays as it is.
+	NoCommitMemory
+)
+
+// has reports whether g and h have a gap in common.
+func (g Gap) has(h Gap) bool { return g&h != 0 }
+
+func (o Options) names() int {
+	if o.Names == 0 {
+		return 100_000
+	}
+	return o.Names
+}

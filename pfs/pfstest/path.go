@@ -1,0 +1,140 @@
+package pfstest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+var pathPromises = []promise{
+	{says: "what ParsePath refuses answers Invalid to every operation", check: checkInvalidPaths},
+	{says: "every legal name can be that of a file", check: checkNamesOfFiles},
+	{says: "every legal name can be that of a directory", check: checkNamesOfDirectories},
+	{says: "every legal name can be that of a link", check: checkNamesOfLinks, needs: NoSymlink},
+	{says: "names that differ by case or normalization are different names", check: checkNamesApart},
+	{says: "a path may be deep", check: checkDeepPath},
+	{says: "the root is a directory from the start", check: checkRoot},
+	{says: "the root cannot be removed, replaced or moved", check: checkRootStays},
+}
+
+// badPaths are what a conversion can make and ParsePath refuses.
+var badPaths = []pfs.Path{
+	"", "a", "../x", "/..", "/a/../b", "/../etc", ".", "/.", "/a/./b", "//", "/a//b", "/a/", "./a",
+	"/.pfs-x", "/a/.pfs-", "/.pfs-x/b", "/a\x00b", "/\xff", "/a/\xc3\x28",
+	pfs.Path("/" + strings.Repeat("n", pfs.MaxName+1)),
+	pfs.Path(strings.Repeat("/deep", pfs.MaxPath/5+1)),
+}
+
+// oddNames are legal and often broken.
+var oddNames = []string{
+	" ", "a b", " leading", "trailing ", "tab\there", "line\nbreak", "return\r",
+	"~", "~user", "user@example.org", "-", "-rf", "--help", "...", "..x", "x..", ".hidden", ".pfs",
+	"*", "?", "[a]", "{a,b}", "a\\b", "a:b", "a;b", "a|b", "a&b", "$HOME", "`id`", "'", "\"", "#", "%2F", "%00", "+", "=", ",",
+	"ünïcödé", "文件", "नमस्ते", "🚣", "\u202eright-to-left", "\u200b", "\x01", "\x7f", "CON", "nul.txt",
+	strings.Repeat("x", pfs.MaxName), strings.Repeat("界", pfs.MaxName/3),
+}
+
+func checkInvalidPaths(e *env) {
+	e.each(func(operation) bool { return true }, func(e *env, op operation) {
+		for _, bad := range badPaths {
+			err := op.call(e.ctx, e.fs, bad)
+			if !errors.Is(err, pfs.Invalid) {
+				e.Errorf("%.60q: error %v, want Invalid", string(bad), err)
+			}
+		}
+		WantNames(e, e.fs, pfs.Root, otherFile.Base())
+	})
+}
+
+func checkNamesOfFiles(e *env) {
+	for i, name := range oddNames {
+		p, data := pfs.Root.Join(name), Pattern(uint64(i), 100+i)
+		WriteFile(e, e.fs, p, data)
+		WantFile(e, e.fs, p, data)
+		if got := MustStat(e, e.fs, p).Name; got != name {
+			e.Errorf("Stat of %q gives the name %q", name, got)
+		}
+		WantNames(e, e.fs, pfs.Root, name)
+		e.ok(e.fs.Rename(e.ctx, p, "/moved"))
+		e.ok(e.fs.Rename(e.ctx, "/moved", p))
+		e.ok(e.fs.Remove(e.ctx, p))
+		WantAbsent(e, e.fs, p)
+	}
+}
+
+func checkNamesOfDirectories(e *env) {
+	for i, name := range oddNames {
+		p, data := pfs.Root.Join(name), Pattern(uint64(i), 10)
+		e.ok(e.fs.Mkdir(e.ctx, p, 0o755))
+		WriteFile(e, e.fs, p.Join(name), data)
+		WantFile(e, e.fs, p.Join(name), data)
+		WantNames(e, e.fs, p, name)
+		WantNames(e, e.fs, pfs.Root, name)
+		e.ok(pfs.RemoveTree(e.ctx, e.fs, p))
+	}
+	WantNames(e, e.fs, pfs.Root)
+}
+
+func checkNamesOfLinks(e *env) {
+	for _, name := range oddNames {
+		p := pfs.Root.Join(name)
+		MustLink(e, e.fs, name, p)
+		if got := MustStat(e, e.fs, p); got.Target != name || got.Name != name {
+			e.Errorf("link %q to itself has name %q and target %q", name, got.Name, got.Target)
+		}
+		e.ok(e.fs.Remove(e.ctx, p))
+	}
+}
+
+func checkNamesApart(e *env) {
+	names := []string{"name", "NAME", "Name", "\u00e9", "e\u0301", "\u212b", "\u00c5", "A\u030a", "ﬁ", "fi"}
+	for i, name := range names {
+		WriteFile(e, e.fs, pfs.Root.Join(name), Pattern(uint64(i), 10+i))
+	}
+	for i, name := range names {
+		WantFile(e, e.fs, pfs.Root.Join(name), Pattern(uint64(i), 10+i))
+	}
+	if got := len(Names(e, e.fs, pfs.Root)); got != len(names) {
+		e.Errorf("%d entries, want %d", got, len(names))
+	}
+}
+
+func checkDeepPath(e *env) {
+	p := pfs.Root
+	for i := range 100 {
+		p = p.Join(fmt.Sprintf("level-%d", i))
+	}
+	MustMkdir(e, e.fs, p)
+	WriteFile(e, e.fs, p.Join("file"), []byte("deep"))
+	WantFile(e, e.fs, p.Join("file"), []byte("deep"))
+	e.ok(pfs.RemoveTree(e.ctx, e.fs, "/level-0"))
+	WantNames(e, e.fs, pfs.Root)
+}
+
+func checkRoot(e *env) {
+	if info := MustStat(e, e.fs, pfs.Root); !info.IsDir() || info.Name != "/" {
+		e.Errorf("Stat of the root gives name %q and mode %v", info.Name, info.Mode)
+	}
+	WantNames(e, e.fs, pfs.Root)
+	e.ok(e.fs.Mkdir(e.ctx, pfs.Root, 0o700))
+}
+
+func checkRootStays(e *env) {
+	WriteFile(e, e.fs, "/file", []byte("kept"))
+	MustMkdir(e, e.fs, "/dir")
+	_, err := e.fs.Open(e.ctx, pfs.Root)
+	e.want(err, pfs.IsDir, pfs.Root)
+	_, err = e.fs.Create(e.ctx, pfs.Root, pfs.CreateOptions{})
+	e.want(err, pfs.IsDir, pfs.Root)
+	e.want(e.fs.Rename(e.ctx, pfs.Root, "/dir/root"), pfs.Invalid, pfs.Root, "/dir/root")
+	e.want(e.fs.Rename(e.ctx, "/dir", pfs.Root), pfs.Exist, pfs.Root)
+	e.want(e.fs.Rename(e.ctx, "/file", pfs.Root), pfs.Exist, pfs.Root)
+	e.want(e.fs.Remove(e.ctx, pfs.Root), pfs.Invalid, pfs.Root)
+	WantNames(e, e.fs, pfs.Root, "dir", "file")
+	e.ok(e.fs.Remove(e.ctx, "/dir"))
+	e.ok(e.fs.Remove(e.ctx, "/file"))
+	e.want(e.fs.Remove(e.ctx, pfs.Root), pfs.Invalid, pfs.Root)
+	WantNames(e, e.fs, pfs.Root)
+}

@@ -1,0 +1,177 @@
+package pfstest
+
+import "github.com/paddlecloud/pfs/pfs"
+
+var resumePromises = []promise{
+	{says: "Create takes the ID it is given, or chooses a fresh one", check: checkIDs},
+	{says: "an ID of another form answers Invalid", check: checkBadIDs},
+	{says: "Suspend keeps what was staged, under no name", check: checkSuspendKeeps},
+	{says: "Create with the ID goes on with a suspended write", check: checkResume},
+	{says: "a write may be suspended again and again", check: checkResumeOften},
+	{says: "Reopen of an ID that is not there answers Conflict and begins nothing", check: checkReopenUnknown},
+	{says: "an ID belongs to one path", check: checkIDOfOnePath},
+	{says: "Close of a resumed write discards it", check: checkCloseResumed},
+	{says: "a suspended write is found by another instance", check: checkOtherInstance, twice: true},
+	{says: "an abandoned write that was synced is found by another instance", check: checkAbandoned, twice: true},
+	{says: "what was published is found by another instance", check: checkPublishedElsewhere, twice: true},
+}
+
+const someID = "0123456789abcdefsomeid"
+
+func checkIDs(e *env) {
+	seen := map[string]bool{}
+	for range 20 {
+		w := e.create("/f", pfs.CreateOptions{})
+		if id := w.ID(); !pfs.ValidID(id) || seen[id] {
+			e.Fatalf("ID %q is not valid or not fresh", id)
+		}
+		seen[w.ID()] = true
+	}
+	for _, id := range []string{"12345678", someID, "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"} {
+		w := e.create("/f", pfs.CreateOptions{ID: id})
+		if w.ID() != id || w.Resumed() {
+			e.Errorf("Create with ID %q gives %q, resumed %v", id, w.ID(), w.Resumed())
+		}
+	}
+}
+
+func checkBadIDs(e *env) {
+	for _, id := range []string{"short", "UPPERCASE", "with/slash", "../../../../etc", "with space", "ünïcödé1", "12345678\x00"} {
+		_, err := e.fs.Create(e.ctx, "/f", pfs.CreateOptions{ID: id})
+		WantKind(e, err, pfs.Invalid)
+	}
+}
+
+func checkSuspendKeeps(e *env) {
+	w := e.create("/f", pfs.CreateOptions{ID: someID})
+	e.put(w, Pattern(1, 1000))
+	e.ok(w.Suspend())
+	e.ok(w.Suspend())
+	e.ok(w.Close())
+	WantAbsent(e, e.fs, "/f")
+	WantNames(e, e.fs, pfs.Root)
+	e.wantStaged(e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true}), Pattern(1, 1000))
+}
+
+func checkResume(e *env) {
+	w := e.create("/f", pfs.CreateOptions{ID: someID})
+	unit := w.Unit()
+	e.writeUnit(w, 0, unit)
+	e.ok(w.Suspend())
+	e.goOn(unit)
+}
+
+// goOn resumes the write of /f whose first unit was staged, and ends it.
+func (e *env) goOn(unit int64) {
+	e.Helper()
+	w := e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true})
+	if !w.Resumed() || w.ID() != someID {
+		e.Fatalf("resumed %v, ID %q", w.Resumed(), w.ID())
+	}
+	if !e.lacks(NoReadBack) {
+		e.wantResumed(w, unit)
+	}
+	e.writeUnit(w, unit, 1000)
+	_, err := w.Commit(e.ctx, pfs.CommitOptions{Size: unit + 1000})
+	e.ok(err)
+	e.wantPattern("/f", unit+1000)
+}
+
+// wantResumed fails unless the first unit of Pattern(1) can be read from w.
+func (e *env) wantResumed(w pfs.Staged, unit int64) {
+	e.Helper()
+	p, want := make([]byte, 1000), make([]byte, 1000)
+	for _, off := range []int64{0, unit / 2, unit - 1000} {
+		_, err := w.ReadAt(e.ctx, p, off)
+		fill(want, 1, off)
+		if string(p) != string(want) {
+			e.Fatalf("ReadAt %d of a resumed write = %s, %v", off, brief(p), err)
+		}
+	}
+}
+
+func checkResumeOften(e *env) {
+	w := e.create("/f", pfs.CreateOptions{ID: someID})
+	unit := w.Unit()
+	e.ok(w.Suspend())
+	for i := range int64(3) {
+		w := e.create("/f", pfs.CreateOptions{ID: someID})
+		e.writeUnit(w, i*unit, unit)
+		e.ok(w.Suspend())
+	}
+	w = e.create("/f", pfs.CreateOptions{ID: someID})
+	_, err := w.Commit(e.ctx, pfs.CommitOptions{Size: 3 * unit})
+	e.ok(err)
+	e.wantPattern("/f", 3*unit)
+}
+
+func checkReopenUnknown(e *env) {
+	WriteFile(e, e.fs, "/there", []byte("content"))
+	for _, name := range []pfs.Path{"/f", "/there"} {
+		_, err := e.fs.Create(e.ctx, name, pfs.CreateOptions{ID: someID, Reopen: true})
+		e.want(err, pfs.Conflict, name)
+		e.wantGone(name, someID)
+	}
+	WantNames(e, e.fs, pfs.Root, "there")
+}
+
+func checkIDOfOnePath(e *env) {
+	MustMkdir(e, e.fs, "/dir")
+	w := e.create("/f", pfs.CreateOptions{ID: someID})
+	e.put(w, Pattern(1, 1000))
+	e.ok(w.Suspend())
+	for _, other := range []pfs.Path{"/g", "/dir/f"} {
+		e.wantGone(other, someID)
+		w := e.create(other, pfs.CreateOptions{ID: someID})
+		if w.Resumed() {
+			e.Errorf("%s goes on with the staged write of /f", other)
+		}
+		e.put(w, Pattern(2, 500))
+		e.commit(w, 500)
+	}
+	w = e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true})
+	e.wantStaged(w, Pattern(1, 1000))
+}
+
+func checkCloseResumed(e *env) {
+	w := e.create("/f", pfs.CreateOptions{ID: someID})
+	e.put(w, Pattern(1, 1000))
+	e.ok(w.Suspend())
+	w = e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true})
+	e.ok(w.Close())
+	e.wantGone("/f", someID)
+}
+
+// elsewhere goes on with another instance of the store.
+func (e *env) elsewhere() { e.fs = e.opts.Reopen(e.T, e.fs) }
+
+func checkOtherInstance(e *env) {
+	w := e.create("/f", pfs.CreateOptions{ID: someID})
+	unit := w.Unit()
+	e.writeUnit(w, 0, unit)
+	e.ok(w.Suspend())
+	e.elsewhere()
+	WantAbsent(e, e.fs, "/f")
+	e.goOn(unit)
+}
+
+// checkAbandoned neither suspends nor closes, as a process that dies.
+func checkAbandoned(e *env) {
+	w, err := e.fs.Create(e.ctx, "/f", pfs.CreateOptions{ID: someID})
+	e.ok(err)
+	unit := w.Unit()
+	e.writeUnit(w, 0, unit)
+	e.ok(w.Sync(e.ctx))
+	e.elsewhere()
+	WantAbsent(e, e.fs, "/f")
+	e.goOn(unit)
+}
+
+func checkPublishedElsewhere(e *env) {
+	MustMkdir(e, e.fs, "/dir")
+	WriteFile(e, e.fs, "/dir/f", Pattern(1, 1000))
+	want := MustStat(e, e.fs, "/dir/f")
+	e.elsewhere()
+	e.sameInfo("the file", MustStat(e, e.fs, "/dir/f"), want)
+	WantFile(e, e.fs, "/dir/f", Pattern(1, 1000))
+}

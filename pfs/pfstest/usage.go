@@ -1,0 +1,154 @@
+package pfstest
+
+import (
+	"errors"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+var usagePromises = []promise{
+	{says: "UsageOf sums what is below a directory, not itself", check: checkUsage},
+	{says: "UsageOf follows every change", check: checkUsageFollows},
+	{says: "UsageOf does not count staged writes as files", check: checkUsageStaged},
+	{says: "SetQuota is seen in UsageOf and can be lifted", check: checkQuotaSeen, needs: NoQuota},
+	{says: "a write that would pass the quota answers Quota", check: checkQuotaBytes, needs: NoQuota},
+	{says: "a file too many answers Quota", check: checkQuotaFiles, needs: NoQuota},
+	{says: "a quota holds for all below", check: checkQuotaBelow, needs: NoQuota},
+	{says: "what was removed or replaced counts no more", check: checkQuotaFreed, needs: NoQuota},
+}
+
+// wantUsage fails unless the tree below name has these sums.
+func (e *env) wantUsage(name pfs.Path, bytes, files, dirs int64) {
+	e.Helper()
+	got, err := pfs.UsageOf(e.ctx, e.fs, name)
+	e.ok(err)
+	if got.Bytes != bytes || got.Files != files || got.Dirs != dirs {
+		e.Fatalf("usage of %s is %d bytes, %d files, %d directories, want %d, %d, %d",
+			name, got.Bytes, got.Files, got.Dirs, bytes, files, dirs)
+	}
+}
+
+func checkUsage(e *env) {
+	e.wantUsage(pfs.Root, 0, 0, 0)
+	MustMkdir(e, e.fs, "/a/b/c")
+	WriteFile(e, e.fs, "/a/f", Pattern(1, 1000))
+	WriteFile(e, e.fs, "/a/b/c/g", Pattern(1, 234))
+	WriteFile(e, e.fs, "/h", nil)
+	e.wantUsage(pfs.Root, 1234, 3, 3)
+	e.wantUsage("/a", 1234, 2, 2)
+	e.wantUsage("/a/b", 234, 1, 1)
+	e.wantUsage("/a/b/c", 234, 1, 0)
+}
+
+func checkUsageFollows(e *env) {
+	MustMkdir(e, e.fs, "/a/b")
+	WriteFile(e, e.fs, "/a/b/f", Pattern(1, 1000))
+	WriteFile(e, e.fs, "/a/b/f", Pattern(1, 300))
+	e.wantUsage("/a", 300, 1, 1)
+	_, err := pfs.CopyFile(e.ctx, e.fs, "/a/b/f", "/a/g", pfs.CopyOptions{}, nil)
+	e.ok(err)
+	e.wantUsage("/a", 600, 2, 1)
+	e.ok(e.fs.Rename(e.ctx, "/a/b", "/moved"))
+	e.wantUsage("/a", 300, 1, 0)
+	e.wantUsage("/moved", 300, 1, 0)
+	e.ok(e.fs.Rename(e.ctx, "/a/g", "/moved/f"))
+	e.wantUsage(pfs.Root, 300, 1, 2)
+	if !e.lacks(NoEdit) {
+		e.overwrite(e.edit("/moved/f"), []byte("tail"), 996)
+		e.wantUsage("/moved", 1000, 1, 0)
+	}
+	e.ok(pfs.RemoveTree(e.ctx, e.fs, "/moved"))
+	e.ok(e.fs.Remove(e.ctx, "/a"))
+	e.wantUsage(pfs.Root, 0, 0, 0)
+}
+
+func checkUsageStaged(e *env) {
+	w := e.create("/f", pfs.CreateOptions{})
+	e.put(w, Pattern(1, 1000))
+	e.ok(w.Sync(e.ctx))
+	got, err := pfs.UsageOf(e.ctx, e.fs, pfs.Root)
+	e.ok(err)
+	if got.Files != 0 || got.Dirs != 0 {
+		e.Errorf("usage is %+v while a file is staged", got)
+	}
+}
+
+func checkQuotaSeen(e *env) {
+	MustMkdir(e, e.fs, "/home")
+	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 12_345_678, 99))
+	for _, want := range []pfs.Usage{{MaxBytes: 12_345_678, MaxFiles: 99}, {MaxBytes: 1 << 30}, {}} {
+		e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", want.MaxBytes, want.MaxFiles))
+		got, err := pfs.UsageOf(e.ctx, e.fs, "/home")
+		e.ok(err)
+		if got != want {
+			e.Errorf("usage = %+v, want %+v", got, want)
+		}
+	}
+}
+
+func checkQuotaBytes(e *env) {
+	MustMkdir(e, e.fs, "/home")
+	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 100_000, 0))
+	WriteFile(e, e.fs, "/home/f", Pattern(1, 60_000))
+	WantKind(e, e.write("/home/g", Pattern(1, 60_000), pfs.CommitOptions{}), pfs.Quota)
+	WantAbsent(e, e.fs, "/home/g")
+	_, err := pfs.CopyFile(e.ctx, e.fs, "/home/f", "/home/g", pfs.CopyOptions{}, nil)
+	WantKind(e, err, pfs.Quota)
+	WantKind(e, pfs.WriteBatch(e.ctx, e.fs, []pfs.BatchEntry{{Path: "/home/g", Data: Pattern(1, 60_000)}})[0], pfs.Quota)
+	if !e.lacks(NoEdit) {
+		_, err := e.edit("/home/f").WriteAt(e.ctx, []byte("x"), 100_000)
+		WantKind(e, err, pfs.Quota)
+	}
+	WriteFile(e, e.fs, "/elsewhere", Pattern(1, 60_000))
+	err = e.fs.Rename(e.ctx, "/elsewhere", "/home/g")
+	WantKind(e, err, pfs.Quota)
+	e.wantUsage("/home", 60_000, 1, 0)
+	WantFile(e, e.fs, "/home/f", Pattern(1, 60_000))
+	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 0, 0))
+	e.ok(e.fs.Rename(e.ctx, "/elsewhere", "/home/g"))
+}
+
+func checkQuotaFiles(e *env) {
+	MustMkdir(e, e.fs, "/home")
+	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 0, 3))
+	WriteFile(e, e.fs, "/home/a", nil)
+	WriteFile(e, e.fs, "/home/b", nil)
+	MustMkdir(e, e.fs, "/home/c")
+	WantKind(e, e.write("/home/d", nil, pfs.CommitOptions{}), pfs.Quota)
+	WantKind(e, e.fs.Mkdir(e.ctx, "/home/d", 0o755), pfs.Quota)
+	e.ok(e.fs.Mkdir(e.ctx, "/home/c", 0o755))
+	WriteFile(e, e.fs, "/home/a", []byte("replaced"))
+	WantNames(e, e.fs, "/home", "a", "b", "c")
+}
+
+func checkQuotaBelow(e *env) {
+	MustMkdir(e, e.fs, "/home/a/b/c")
+	MustMkdir(e, e.fs, "/other")
+	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 100_000, 0))
+	WriteFile(e, e.fs, "/home/a/f", Pattern(1, 60_000))
+	WantKind(e, e.write("/home/a/b/c/f", Pattern(1, 60_000), pfs.CommitOptions{}), pfs.Quota)
+	e.ok(e.write("/other/f", Pattern(1, 60_000), pfs.CommitOptions{}))
+	e.ok(e.fs.Rename(e.ctx, "/home/a/f", "/home/a/b/c/f"))
+	WantKind(e, e.fs.Rename(e.ctx, "/other", "/home/other"), pfs.Quota)
+	WantFile(e, e.fs, "/other/f", Pattern(1, 60_000))
+}
+
+func checkQuotaFreed(e *env) {
+	MustMkdir(e, e.fs, "/home")
+	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 100_000, 2))
+	for range 3 {
+		WriteFile(e, e.fs, "/home/f", Pattern(1, 90_000))
+		WriteFile(e, e.fs, "/home/f", Pattern(2, 95_000))
+		e.ok(e.fs.Remove(e.ctx, "/home/f"))
+	}
+	for i := range 3 {
+		w := e.create("/home/g", pfs.CreateOptions{Size: 90_000})
+		e.put(w, Pattern(uint64(i), 90_000))
+		e.ok(w.Close())
+	}
+	_, err := e.fs.Create(e.ctx, "/home/g", pfs.CreateOptions{Size: 1 << 40})
+	if err != nil && !errors.Is(err, pfs.Quota) && !errors.Is(err, pfs.NoSpace) {
+		e.Errorf("Create of a size that cannot fit: %v", err)
+	}
+	e.wantUsage("/home", 0, 0, 0)
+}

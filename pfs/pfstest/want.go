@@ -1,0 +1,103 @@
+package pfstest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// WantKind fails the test unless err is an error of the Kind, whichever way one
+// asks.
+func WantKind(t testing.TB, err error, kind pfs.Kind) {
+	t.Helper()
+	var e *pfs.Error
+	switch {
+	case err == nil:
+		t.Fatalf("no error, want %q", kind)
+	case !errors.As(err, &e):
+		t.Fatalf("error %T %v is no *pfs.Error", err, err)
+	case pfs.KindOf(err) != kind || !errors.Is(err, kind):
+		t.Fatalf("error %q is of kind %q, want %q", e.Detail(), pfs.KindOf(err), kind)
+	case e.Op == "":
+		t.Fatalf("error %q has no Op", err)
+	}
+}
+
+// want fails unless err is of the Kind and its Path is one of about.
+func (e *env) want(err error, kind pfs.Kind, about ...pfs.Path) {
+	e.Helper()
+	WantKind(e, err, kind)
+	var pe *pfs.Error
+	if errors.As(err, &pe); !slices.Contains(about, pe.Path) {
+		e.Fatalf("error %q is about %q, want it about one of %q", pe.Detail(), pe.Path, about)
+	}
+}
+
+// wantOneOf is want where the contract leaves the Kind open.
+func (e *env) wantOneOf(err error, kinds []pfs.Kind, about ...pfs.Path) {
+	e.Helper()
+	if err == nil || !slices.Contains(kinds, pfs.KindOf(err)) {
+		e.Fatalf("error %v, want one of %q", err, kinds)
+	}
+	e.want(err, pfs.KindOf(err), about...)
+}
+
+// ok fails if err is not nil.
+func (e *env) ok(err error) {
+	e.Helper()
+	if err != nil {
+		e.Fatal(detail(err))
+	}
+}
+
+// detail is what an operator would read.
+func detail(err error) string {
+	var pe *pfs.Error
+	if errors.As(err, &pe) {
+		return pe.Detail()
+	}
+	return err.Error()
+}
+
+// sameInfo fails unless got is want, times compared as times.
+func (e *env) sameInfo(what string, got, want pfs.Info) {
+	e.Helper()
+	if !got.ModTime.Equal(want.ModTime) {
+		e.Fatalf("%s has time %v, want %v", what, got.ModTime, want.ModTime)
+	}
+	got.ModTime = want.ModTime
+	if got != want {
+		e.Fatalf("%s is\n%+v, want\n%+v", what, got, want)
+	}
+}
+
+// sameSecond fails unless got is want to the second, which is what every store
+// keeps.
+func (e *env) sameSecond(what string, got, want time.Time) {
+	e.Helper()
+	if got.Unix() != want.Unix() {
+		e.Fatalf("%s is %v, want %v", what, got, want)
+	}
+}
+
+// upwards returns name and the directories above it but the root: what an error
+// on the way to name may be about.
+func upwards(name pfs.Path) []pfs.Path {
+	var ps []pfs.Path
+	for ; name != pfs.Root; name = name.Parent() {
+		ps = append(ps, name)
+	}
+	return ps
+}
+
+// brief describes content in a failure.
+func brief(p []byte) string {
+	if len(p) > 32 {
+		return fmt.Sprintf("%d bytes %x...", len(p), p[:32])
+	}
+	return fmt.Sprintf("%d bytes %x", len(p), p)
+}
