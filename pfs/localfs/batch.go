@@ -4,205 +4,301 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// few is up to how many files a batch syncs one by one. More are synced together with
-// everything else that waits on the disk, which costs as much as a handful of single
-// syncs.
-const few = 4
+// Bounds of a group of entries that is synced at once.
+const (
+	groupFiles = 1024
+	groupBytes = 64 << 20
+	groupDirs  = 64 // each is open meanwhile
+	// groupFew files or less are synced one by one, since to sync the whole disk
+	// may mean to wait for others' bytes.
+	groupFew = 8
+	// groupJobs files are written at the same time.
+	groupJobs = 4
+)
 
-// batch is a WriteBatch at work.
-type batch struct {
-	fs      *FS
-	entries []pfs.BatchEntry
-	errs    []error
-	dirs    map[pfs.Path]*dir // directories in use
-	touched map[pfs.Path]*dir // those whose names changed
-	pending []pendingFile     // written, not yet published
-	names   map[pfs.Path]bool // of pending
-	single  bool              // sync one by one
-}
-
-// pendingFile is an entry whose temporary is written.
-type pendingFile struct {
-	index int
-	dir   *dir
-	temp  string
-	old   int64 // bytes that it will replace
-	files int64 // 1 if it replaces nothing
-}
-
-// WriteBatch writes all temporaries, makes them durable together, and renames them.
-func (s *FS) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
-	b := &batch{
-		fs: s, entries: entries, errs: make([]error, len(entries)),
-		dirs: map[pfs.Path]*dir{}, touched: map[pfs.Path]*dir{}, names: map[pfs.Path]bool{},
-		single: len(entries) <= few,
+// WriteBatch stages a group of files in parallel, makes all of them durable with one
+// sync of the disk, gives them their names in order and syncs each directory once.
+func (f *FS) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
+	b := &batch{fs: f, ctx: ctx, entries: entries, errs: make([]error, len(entries))}
+	for i, e := range entries {
+		if b.full(e) {
+			b.flush()
+		}
+		b.add(i, e)
 	}
-	defer b.close()
-	for i := range entries {
-		b.errs[i] = b.take(ctx, i)
-	}
-	b.publish(ctx)
-	b.syncNames()
+	b.flush()
 	return b.errs
 }
 
-func (b *batch) close() {
-	for _, d := range b.dirs {
-		d.Close()
-	}
+const batchOp = "localfs.WriteBatch"
+
+// batch is one WriteBatch with the group that is on.
+type batch struct {
+	fs      *FS
+	ctx     context.Context
+	entries []pfs.BatchEntry // all of them
+	errs    []error
+
+	files   []*batchFile
+	names   map[pfs.Path]bool // of files
+	bytes   int
+	parents map[pfs.Path]*batchDir
 }
 
-// dir opens the directory name once.
-func (b *batch) dir(op string, name pfs.Path) (*dir, error) {
-	if d := b.dirs[name]; d != nil {
-		return d, nil
+// batchDir is a directory that a group writes to.
+type batchDir struct {
+	dir     dir
+	trees   []*tree
+	changed []int // entries that are done but for the sync
+}
+
+// batchFile is a file of a group on its way.
+type batchFile struct {
+	i     int
+	entry pfs.BatchEntry
+	in    *batchDir
+	base  string
+	temp  string // "" once there is none
+	room  *claim
+	spare int64
+	extra int64
+}
+
+// full reports whether the group must end before e: it is large enough, or e needs
+// what is only staged yet.
+func (b *batch) full(e pfs.BatchEntry) bool {
+	return len(b.files) >= groupFiles || b.bytes >= groupBytes || len(b.parents) >= groupDirs ||
+		b.names[e.Path.Parent()] || e.Mode.IsDir() && b.names[e.Path]
+}
+
+// add makes a directory, or takes a file into the group.
+func (b *batch) add(i int, e pfs.BatchEntry) {
+	if err := b.fs.check(b.ctx, batchOp, e.Path); err != nil {
+		b.errs[i] = err
+		return
 	}
-	d, err := b.fs.openDir(op, name)
+	in, err := b.parent(e.Path.Parent())
+	if err != nil {
+		b.errs[i] = fail(batchOp, e.Path, err)
+		return
+	}
+	if !e.Mode.IsDir() {
+		b.files = append(b.files, &batchFile{i: i, entry: e, in: in, base: e.Path.Base()})
+		b.names[e.Path] = true
+		b.bytes += len(e.Data)
+		return
+	}
+	base := e.Path.Base()
+	if e.Path == pfs.Root {
+		base = "."
+	}
+	made, err := b.fs.mkdir(b.ctx, batchOp, in.dir, base, e.Path, e.Mode)
+	if made {
+		in.changed = append(in.changed, i)
+	}
+	b.errs[i] = fail(batchOp, e.Path, err)
+}
+
+// parent opens a directory, or finds it open.
+func (b *batch) parent(name pfs.Path) (*batchDir, error) {
+	if in := b.parents[name]; in != nil {
+		return in, nil
+	}
+	d, err := b.fs.openDir(relative(name))
 	if err != nil {
 		return nil, err
 	}
-	b.dirs[name] = d
-	return d, nil
+	trees, err := b.fs.treesOf(name)
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	if b.parents == nil {
+		b.parents, b.names = map[pfs.Path]*batchDir{}, map[pfs.Path]bool{}
+	}
+	in := &batchDir{dir: d, trees: trees}
+	b.parents[name] = in
+	return in, nil
 }
 
-// take makes a directory, or writes the temporary of a file.
-func (b *batch) take(ctx context.Context, i int) error {
-	const op = "localfs.WriteBatch"
-	e := b.entries[i]
-	if err := begin(ctx, op, e.Path); err != nil {
+// flush ends the group.
+func (b *batch) flush() {
+	b.stage()
+	b.syncFiles()
+	for _, w := range b.files {
+		if b.errs[w.i] == nil {
+			b.errs[w.i] = fail(batchOp, w.entry.Path, b.publish(w))
+		}
+		b.drop(w)
+	}
+	for _, in := range b.parents {
+		b.syncDir(in)
+		in.dir.Close()
+	}
+	b.files, b.names, b.parents, b.bytes = nil, nil, nil, 0
+}
+
+// stage writes the temporaries.
+func (b *batch) stage() {
+	single := b.single()
+	var wg sync.WaitGroup
+	for j := range min(groupJobs, len(b.files)) {
+		wg.Go(func() {
+			for k := j; k < len(b.files); k += groupJobs {
+				w := b.files[k]
+				b.errs[w.i] = fail(batchOp, w.entry.Path, b.write(w, single))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// single reports whether each file is synced by itself.
+func (b *batch) single() bool { return !syncsWholeDisk || len(b.files) <= groupFew }
+
+// write stages one file, and syncs it if told to.
+func (b *batch) write(w *batchFile, sync bool) error {
+	if err := pfs.CheckContext(b.ctx, batchOp, w.entry.Path); err != nil {
 		return err
 	}
-	if e.Path == pfs.Root {
-		if e.Mode.IsDir() {
-			return nil
-		}
-		return pfs.E(op, e.Path, pfs.IsDir, nil)
+	if err := b.claim(w); err != nil {
+		return err
 	}
-	if b.names[e.Path] {
-		b.publish(ctx) // the entries before have to be seen by this one
-	}
-	d, err := b.dir(op, e.Path.Parent())
+	temp := stagedName(w.base, pfs.NewID())
+	file, err := w.in.dir.openFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	if e.Mode.IsDir() {
-		made, err := b.fs.mkdir(ctx, op, d, e.Path, e.Path.Base(), e.Mode)
-		if made {
-			b.touched[e.Path.Parent()] = d
-		}
-		return fail(op, e.Path, err)
+	w.temp = temp
+	err = b.fill(w, file)
+	if err == nil && sync && !b.fs.opts.NoSync {
+		err = file.Sync()
 	}
-	return fail(op, e.Path, b.stage(ctx, op, d, i))
+	return errors.Join(err, file.Close())
 }
 
-// stage writes the temporary of the entry i.
-func (b *batch) stage(ctx context.Context, op string, d *dir, i int) error {
-	e := b.entries[i]
-	p := pendingFile{index: i, dir: d, files: 1}
-	old, err := d.stat(e.Path.Base())
+// claim looks at the target and takes the room that the file needs more.
+func (b *batch) claim(w *batchFile) error {
+	if err := w.lookAtTarget(); err != nil {
+		return err
+	}
+	var err error
+	w.room, err = b.fs.claimOf(b.ctx, w.in.trees, max(0, int64(len(w.entry.Data))-w.spare), w.extra)
+	return err
+}
+
+// lookAtTarget refuses what is at the name where it may not be replaced.
+func (w *batchFile) lookAtTarget() error {
+	st, err := w.in.dir.stat(w.base, false)
 	switch {
-	case err == nil && e.NoReplace:
-		return pfs.E(op, e.Path, pfs.Exist, nil)
-	case err == nil && old.info.IsDir():
-		return pfs.E(op, e.Path, pfs.IsDir, nil)
-	case err == nil:
-		p.old, p.files = old.info.Size, 0
-	case !errors.Is(err, os.ErrNotExist):
+	case missing(err):
+		w.spare, w.extra = 0, 1
+		return nil
+	case err != nil:
 		return err
+	case w.entry.NoReplace:
+		return pfs.E(batchOp, w.entry.Path, pfs.Exist, nil)
+	case st.mode.IsDir():
+		return pfs.E(batchOp, w.entry.Path, pfs.IsDir, nil)
 	}
-	if err := b.fs.quotas.charge(ctx, op, e.Path, int64(len(e.Data))-p.old, p.files); err != nil {
-		return err
-	}
-	id := pfs.NewID()
-	p.temp = tempName(id, e.Path.Base())
-	if err := b.write(p, id); err != nil {
-		_ = d.unlink(p.temp)
-		b.refund(p)
-		return err
-	}
-	b.pending = append(b.pending, p)
-	b.names[e.Path] = true
+	w.spare, w.extra = st.size, 0
 	return nil
 }
 
-func (b *batch) write(p pendingFile, id string) error {
-	e := b.entries[p.index]
-	f, err := p.dir.open(p.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+// fill writes content and all that belongs to it.
+func (b *batch) fill(w *batchFile, file *os.File) error {
+	data := w.entry.Data
+	for off := 0; off < len(data); off += pfs.ChunkSize {
+		if err := pfs.CheckContext(b.ctx, batchOp, w.entry.Path); err != nil {
+			return err
+		}
+		if _, err := file.WriteAt(data[off:min(len(data), off+pfs.ChunkSize)], int64(off)); err != nil {
+			return err
+		}
+	}
+	size := int64(len(data))
+	_, err := b.fs.dress(w.in.dir, w.temp, file, "", pfs.CommitOptions{
+		Size: size, Mode: w.entry.Mode, ModTime: w.entry.ModTime, Digest: w.entry.Digest,
+	}, stat{size: size})
+	return err
+}
+
+// syncFiles makes what was staged durable.
+func (b *batch) syncFiles() {
+	if b.single() || b.fs.opts.NoSync {
+		return
+	}
+	synced := map[uint64]error{} // by the device
+	for _, w := range b.files {
+		if b.errs[w.i] != nil {
+			continue
+		}
+		st, err := w.in.dir.stat(".", false)
+		if err == nil {
+			if _, done := synced[st.dev]; !done {
+				synced[st.dev] = w.in.dir.syncAll()
+			}
+			err = synced[st.dev]
+		}
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = syncOne(w.in.dir, w.temp)
+		}
+		b.errs[w.i] = fail(batchOp, w.entry.Path, err)
+	}
+}
+
+// syncOne makes a closed file durable.
+func syncOne(d dir, name string) error {
+	file, err := d.openFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if _, err := f.Write(e.Data); err != nil {
+	return errors.Join(file.Sync(), file.Close())
+}
+
+// publish gives one file its name.
+func (b *batch) publish(w *batchFile) error {
+	if err := w.lookAtTarget(); err != nil {
 		return err
 	}
-	opts := pfs.CommitOptions{Size: int64(len(e.Data)), Mode: e.Mode, ModTime: e.ModTime, Digest: e.Digest}
-	if b.single {
-		return finishFile(f, e.Path.Base(), opts, id)
+	size := int64(len(w.entry.Data))
+	if err := w.room.reach(max(0, size-w.spare), w.extra); err != nil {
+		return err
 	}
-	return setAttributes(f, e.Path.Base(), opts, id)
+	if err := w.in.dir.rename(w.temp, w.in.dir, w.base, w.entry.NoReplace); err != nil {
+		return err
+	}
+	w.temp = ""
+	w.room.settle(pfs.Usage{Bytes: size - w.spare, Files: w.extra})
+	w.in.changed = append(w.in.changed, w.i)
+	return nil
 }
 
-func (b *batch) refund(p pendingFile) {
-	e := b.entries[p.index]
-	b.fs.quotas.refund(e.Path, int64(len(e.Data))-p.old, p.files)
+// drop undoes what is left of a file that was not published.
+func (b *batch) drop(w *batchFile) {
+	if w.temp != "" {
+		w.in.dir.unlink(w.temp)
+	}
+	if w.room != nil {
+		w.room.release()
+	}
 }
 
-// publish makes the pending files durable and gives them their names.
-func (b *batch) publish(ctx context.Context) {
-	const op = "localfs.WriteBatch"
-	if len(b.pending) == 0 {
+// syncDir makes the names durable that the group made in one directory.
+func (b *batch) syncDir(in *batchDir) {
+	if len(in.changed) == 0 {
 		return
 	}
-	err := pfs.CheckContext(ctx, op, "")
-	if err == nil && !b.single {
-		err = b.pending[0].dir.syncDisk()
-	}
-	for _, p := range b.pending {
-		e := b.entries[p.index]
-		perr := err
-		if perr == nil {
-			rename := p.dir.rename
-			if e.NoReplace {
-				rename = p.dir.renameExclusive
-			}
-			perr = rename(p.temp, p.dir, e.Path.Base())
-		}
-		if perr != nil {
-			_ = p.dir.unlink(p.temp)
-			b.refund(p)
-			b.errs[p.index] = fail(op, e.Path, perr)
-			continue
-		}
-		b.touched[e.Path.Parent()] = p.dir
-	}
-	b.pending = nil
-	clear(b.names)
-}
-
-// syncNames makes the new names durable. If that fails nothing is sure: every entry
-// that was done is told so.
-func (b *batch) syncNames() {
-	var err error
-	all := len(b.touched) > few
-	for _, d := range b.touched {
-		if all {
-			err = d.syncDisk()
-			break
-		}
-		if err = d.sync(); err != nil {
-			break
-		}
-	}
+	err := b.fs.syncDir(in.dir)
 	if err == nil {
 		return
 	}
-	for i := range b.errs {
-		if b.errs[i] == nil {
-			b.errs[i] = fail("localfs.WriteBatch", b.entries[i].Path, err)
-		}
+	for _, i := range in.changed {
+		b.errs[i] = fail(batchOp, b.entries[i].Path, err)
 	}
 }

@@ -7,170 +7,232 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Commit publishes: check, attributes, fsync, rename, fsync of the directory.
+// Commit publishes the file: length, mode, time and mark are set, all is made
+// durable, and then it gets its name.
 func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
-	const op = "localfs.Commit"
+	const op = "localfs.Staged.Commit"
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
 		return pfs.Info{}, err
 	}
-	st := w.st
-	st.mu.Lock()
-	defer st.mu.Unlock()
+	if opts.Size < 0 {
+		return pfs.Info{}, pfs.Errorf(op, w.name, pfs.Invalid, "negative size %d", opts.Size)
+	}
 	w.mu.Lock()
-	ended := w.ended
-	w.mu.Unlock()
-	switch {
-	case st.done != nil:
+	defer w.mu.Unlock()
+	switch w.state {
+	case committed:
+		return w.done, fail(op, w.name, w.fs.syncDir(w.dir))
 	case ended:
 		return pfs.Info{}, pfs.E(op, w.name, pfs.Closed, nil)
-	case st.gone:
-		return pfs.Info{}, pfs.Errorf(op, w.name, pfs.Conflict, "the staged write %s was ended by another", st.id)
-	default:
-		info, err := w.publish(ctx, op, opts)
+	}
+	if w.lost != nil {
+		return pfs.Info{}, w.lost
+	}
+	info, err := w.commitLocked(ctx, op, opts)
+	if err != nil {
+		return pfs.Info{}, fail(op, w.name, err)
+	}
+	return info, nil
+}
+
+// commitLocked is Commit with the handle to itself.
+func (w *staged) commitLocked(ctx context.Context, op string, opts pfs.CommitOptions) (pfs.Info, error) {
+	if err := lockFile(w.file, true); err != nil {
+		return pfs.Info{}, err
+	}
+	defer unlockFile(w.file)
+	st, err := statFile(w.file)
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	if err := w.live(op); err != nil || st.size < opts.Size {
+		if info, ok := w.committedBefore(ctx, opts); ok {
+			return info, w.wasCommitted(op, info)
+		}
 		if err != nil {
-			return pfs.Info{}, fail(op, w.name, err)
+			return pfs.Info{}, w.parentGone(op, err)
 		}
-		st.done = &info
-		w.fs.retire(st)
+		return pfs.Info{}, pfs.Errorf(op, w.name, pfs.Integrity, "%d of %d bytes were staged", st.size, opts.Size)
 	}
-	if w.end() {
-		w.fs.free(st)
+	if err := w.inPlace(op); err != nil {
+		return pfs.Info{}, err
 	}
-	return *st.done, nil
+	if info, done, err := w.target(ctx, op, opts); done || err != nil {
+		return info, err
+	}
+	return w.publish(op, opts, st)
 }
 
-// publish does the work of Commit. st.mu is held.
-func (w *staged) publish(ctx context.Context, op string, opts pfs.CommitOptions) (pfs.Info, error) {
-	st := w.st
-	have, err := statFile(st.f, st.base)
+// parentGone says that the directory is what is gone, if it is.
+func (w *staged) parentGone(op string, err error) error {
+	if gone := w.inPlace(op); gone != nil {
+		return gone
+	}
+	return err
+}
+
+// inPlace checks that the directory in which the file is staged is still the one
+// that the path leads to.
+func (w *staged) inPlace(op string) error {
+	d, err := w.fs.openDir(relative(w.name.Parent()))
 	if err != nil {
-		return pfs.Info{}, err
+		return err
 	}
-	if have.info.Size == 0 || opts.NoReplace {
-		if info, ok := w.published(opts); ok {
-			return info, w.discard()
-		}
-	}
-	if have.info.Size < opts.Size {
-		return pfs.Info{}, pfs.Errorf(op, w.name, pfs.Integrity, "only %d of %d bytes were staged", have.info.Size, opts.Size)
-	}
-	old, err := w.replaced(op, opts)
+	defer d.Close()
+	now, err := d.stat(".", false)
 	if err != nil {
-		return pfs.Info{}, err
+		return err
 	}
-	if err := w.account(ctx, op, opts.Size, old); err != nil {
-		return pfs.Info{}, err
+	then, err := w.dir.stat(".", false)
+	if err != nil {
+		return err
 	}
-	if err := w.finish(opts); err != nil {
-		w.unaccount(opts.Size, old)
-		return pfs.Info{}, err
+	if !now.same(then) {
+		return pfs.Errorf(op, w.name, pfs.Conflict, "its directory was moved or replaced since Create")
 	}
-	rename := st.dir.rename
-	if opts.NoReplace {
-		rename = st.dir.renameExclusive
-	}
-	if err := rename(st.key.temp, st.dir, st.base); err != nil {
-		w.unaccount(opts.Size, old)
-		if errors.Is(err, os.ErrNotExist) {
-			return pfs.Info{}, pfs.Errorf(op, w.name, pfs.Conflict, "the staged write %s is gone: it was swept, or its directory removed", st.id)
-		}
-		return pfs.Info{}, err
-	}
-	if err := st.dir.sync(); err != nil {
-		return pfs.Info{}, err
-	}
-	now, err := statFile(st.f, st.base)
-	now.info.Digest = opts.Digest
-	if fileMark(st.f).digest == "" {
-		now.info.Digest = ""
-	}
-	return now.info, err
+	return nil
 }
 
-// published finds out whether this ID was committed before, by somebody who did not
-// get the answer.
-func (w *staged) published(opts pfs.CommitOptions) (pfs.Info, bool) {
-	m := w.st.dir.mark(w.st.base)
-	if m.id != w.st.id || opts.Digest != "" && m.digest != opts.Digest {
-		return pfs.Info{}, false
-	}
-	now, err := w.st.dir.stat(w.st.base)
-	if err != nil || now.info.Size != opts.Size {
-		return pfs.Info{}, false
-	}
-	now.info.Digest = m.digestOf(now.info)
-	return now.info, true
-}
-
-// replaced describes what Commit will replace; a zero Info if nothing.
-func (w *staged) replaced(op string, opts pfs.CommitOptions) (pfs.Info, error) {
-	old, err := w.st.dir.stat(w.st.base)
+// target looks at what has the name. It finds out early what forbids to publish,
+// and adjusts the claim to what will be replaced.
+func (w *staged) target(ctx context.Context, op string, opts pfs.CommitOptions) (info pfs.Info, done bool, err error) {
+	st, err := w.dir.stat(w.base, false)
 	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return pfs.Info{}, nil
+	case missing(err):
+		w.spare, w.extra = 0, 1
 	case err != nil:
-		return pfs.Info{}, err
+		return pfs.Info{}, false, err
 	case opts.NoReplace:
-		return pfs.Info{}, pfs.E(op, w.name, pfs.Exist, nil)
-	case old.info.IsDir():
-		return pfs.Info{}, pfs.E(op, w.name, pfs.IsDir, nil)
+		if info, ok := w.committedBefore(ctx, opts); ok {
+			return info, true, w.wasCommitted(op, info)
+		}
+		return pfs.Info{}, false, pfs.E(op, w.name, pfs.Exist, nil)
+	case st.mode.IsDir():
+		return pfs.Info{}, false, pfs.E(op, w.name, pfs.IsDir, nil)
+	default:
+		w.spare, w.extra = st.size, 0
 	}
-	return old.info, nil
+	return pfs.Info{}, false, w.room.reach(max(0, opts.Size-w.spare), w.extra)
 }
 
-// account charges what the published file adds to what was staged, without what it
-// replaces.
-func (w *staged) account(ctx context.Context, op string, size int64, old pfs.Info) error {
-	files := int64(1)
-	if old.Name != "" {
-		files = 0
+// publish makes the file of the temporary, which st describes.
+func (w *staged) publish(op string, opts pfs.CommitOptions, st stat) (pfs.Info, error) {
+	kept, err := w.fs.dress(w.dir, w.temp, w.file, w.id, opts, st)
+	if err != nil {
+		return pfs.Info{}, err
 	}
-	return w.fs.quotas.charge(ctx, op, w.name, size-w.st.charged(w.st.length())-old.Size, files)
+	if err := w.syncFile(op); err != nil {
+		w.loseLocked(err)
+		return pfs.Info{}, err
+	}
+	if err := w.dir.rename(w.temp, w.dir, w.base, opts.NoReplace); err != nil {
+		return pfs.Info{}, err
+	}
+	w.state = committed
+	w.room.settle(pfs.Usage{Bytes: opts.Size - w.spare, Files: w.extra})
+	st, err = statFile(w.file)
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	w.done = w.fs.info(w.name, st)
+	w.done.Digest = kept
+	return w.done, w.fs.syncDir(w.dir)
 }
 
-func (w *staged) unaccount(size int64, old pfs.Info) {
-	files := int64(1)
-	if old.Name != "" {
-		files = 0
-	}
-	w.fs.quotas.refund(w.name, size-w.st.charged(w.st.length())-old.Size, files)
-}
+// allocationSlack is what a file system may allocate for a file beyond its length,
+// in bytes, without anybody having asked for it.
+const allocationSlack = 64 << 10
 
-// finish gives the temporary its length and attributes and makes it durable.
-func (w *staged) finish(opts pfs.CommitOptions) error {
-	f := w.st.f
-	// Also cuts off what was preallocated beyond the end.
-	if err := f.Truncate(opts.Size); err != nil {
-		return err
+// dress gives the temporary temp, open as file, what it will have as a published
+// file, and returns the digest that is kept with it.
+func (f *FS) dress(d dir, temp string, file *os.File, id string, opts pfs.CommitOptions, st stat) (kept string, err error) {
+	// Room that was allocated beyond the end is given back too.
+	if st.size > opts.Size || st.disk > opts.Size+allocationSlack {
+		if err := file.Truncate(opts.Size); err != nil {
+			return "", err
+		}
 	}
-	return finishFile(f, w.st.base, opts, w.st.id)
-}
-
-// finishFile gives f its attributes.
-func finishFile(f *os.File, base string, opts pfs.CommitOptions, id string) error {
-	if err := setAttributes(f, base, opts, id); err != nil {
-		return err
-	}
-	return f.Sync()
-}
-
-func setAttributes(f *os.File, base string, opts pfs.CommitOptions, id string) error {
-	if err := f.Chmod(opts.Perm()); err != nil {
-		return err
+	if err := file.Chmod(opts.Perm()); err != nil {
+		return "", err
 	}
 	mtime := opts.ModTime
 	if mtime.IsZero() {
 		mtime = time.Now()
 	}
-	if err := setTime(f, mtime); err != nil {
-		return err
+	if err := d.chtime(temp, mtime); err != nil {
+		return "", err
 	}
-	now, err := statFile(f, base) // the time as the disk keeps it
+	if st, err = statFile(file); err != nil {
+		return "", err
+	}
+	m := mark{size: opts.Size, mtime: st.mtime, id: id, digest: keepable(opts.Digest)}
+	if m.id == "" && m.digest == "" {
+		return "", nil
+	}
+	if f.writeMark(file, m) {
+		return m.digest, nil
+	}
+	return "", nil
+}
+
+// committedBefore reports whether the file that has the name now is what this ID
+// was committed as.
+func (w *staged) committedBefore(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, bool) {
+	file, err := w.dir.openFile(w.base, os.O_RDONLY, 0)
 	if err != nil {
+		return pfs.Info{}, false
+	}
+	defer file.Close()
+	st, err := statFile(file)
+	if err != nil || !st.mode.IsRegular() || st.size != opts.Size {
+		return pfs.Info{}, false
+	}
+	m, marked := w.fs.readMark(file, st)
+	switch {
+	case st.same(w.from): // by another handle
+	case marked && m.id != "":
+		if m.id != w.id || opts.Digest != "" && m.digest != "" && m.digest != opts.Digest {
+			return pfs.Info{}, false
+		}
+	case !w.fs.looksLike(ctx, file, st, opts):
+		return pfs.Info{}, false
+	}
+	info := w.fs.info(w.name, st)
+	info.Digest = m.digest
+	return info, true
+}
+
+// wasCommitted ends the handle as a Commit would, whose work another one did.
+func (w *staged) wasCommitted(op string, info pfs.Info) error {
+	w.state, w.done = committed, info
+	w.room.release()
+	if w.live(op) != nil {
+		return nil
+	}
+	return unlessMissing(w.dir.unlink(w.temp))
+}
+
+// looksLike is what is left to recognise a file by where no mark could be kept: a
+// file without one, whose bytes have the digest, or if none is given whose time is
+// the one asked for.
+func (f *FS) looksLike(ctx context.Context, file *os.File, st stat, opts pfs.CommitOptions) bool {
+	if _, err := f.attrs.get(file, markName, make([]byte, maxMark)); !errors.Is(err, errors.ErrUnsupported) {
+		return false
+	}
+	if algorithm := digest.Algorithm(opts.Digest); digest.Known(algorithm) {
+		got, err := digest.Of(ctx, fillFrom(file), st.size, algorithm, 1, nil)
+		return err == nil && got == opts.Digest
+	}
+	return !opts.ModTime.IsZero() && st.mtime.Equal(opts.ModTime)
+}
+
+// fillFrom reads a file for a digest.
+func fillFrom(file *os.File) digest.ReadFunc {
+	return func(p []byte, off int64) error {
+		_, err := file.ReadAt(p, off)
 		return err
 	}
-	setFileMark(f, mark{digest: opts.Digest, size: opts.Size, time: now.info.ModTime.UnixNano(), id: id})
-	return nil
 }

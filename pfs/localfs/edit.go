@@ -2,129 +2,129 @@ package localfs
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// handle is a file open for changes in place.
+// handle is a file that is changed in place.
 type handle struct {
-	file
-	fs *FS
+	fs    *FS
+	name  pfs.Path
+	file  *os.File
+	trees []*tree
 
-	change sync.Mutex
-	marked bool // the mark may still be there
+	unmark sync.Once  // before the first change
+	length sync.Mutex // held by what may change the length, where a quota counts it
 }
 
-// Edit opens name for changes in place.
-func (s *FS) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
+var _ pfs.Handle = (*handle)(nil)
+
+// Edit opens the existing file name for changes in place. The first change drops
+// the digest that is kept with it.
+func (f *FS) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
 	const op = "localfs.Edit"
-	if err := begin(ctx, op, name); err != nil {
-		return nil, err
-	}
-	f, st, err := s.openRegular(op, name, os.O_RDWR)
-	if err != nil {
-		return nil, err
-	}
-	st.info.Digest = fileMark(f).digestOf(st.info)
-	return &handle{file: file{name: name, info: st.info, f: f}, fs: s, marked: true}, nil
-}
-
-// changing takes the file for a change to a length of at least size (exactly size, if
-// exact), dropping its digest first. Release it with h.mu.RUnlock.
-func (h *handle) changing(ctx context.Context, op string, size int64, exact bool) error {
-	if err := pfs.CheckContext(ctx, op, h.name); err != nil {
+	h := &handle{fs: f, name: name}
+	err := f.at(ctx, op, name, func(d dir, base string) (err error) {
+		if h.trees, err = f.treesOf(name.Parent()); err != nil {
+			return err
+		}
+		h.file, _, err = f.openRegular(d, base, op, name, os.O_RDWR)
 		return err
-	}
-	h.mu.RLock()
-	if h.f == nil {
-		h.mu.RUnlock()
-		return pfs.E(op, h.name, pfs.Closed, nil)
-	}
-	h.change.Lock()
-	defer h.change.Unlock()
-	if h.marked {
-		_ = removexattr(h.f) // there may be none; its size and time guard it too
-		h.marked = false
-	}
-	st, err := statFile(h.f, "")
-	if err == nil && (exact || size > st.info.Size) {
-		err = h.fs.quotas.charge(ctx, op, h.name, size-st.info.Size, 0)
-	}
+	})
 	if err != nil {
-		h.mu.RUnlock()
-		return fail(op, h.name, err)
+		return nil, err
 	}
-	return nil
+	return h, nil
 }
 
-// WriteAt writes in place.
+// Info describes the file as it is now, or as it was last if it cannot be asked.
+func (h *handle) Info() pfs.Info {
+	st, err := statFile(h.file)
+	if err != nil {
+		return pfs.Info{Name: h.name.Base()}
+	}
+	info := h.fs.info(h.name, st)
+	if m, ok := h.fs.readMark(h.file, st); ok {
+		info.Digest = m.digest
+	}
+	return info
+}
+
+func (h *handle) Close() error { return closeFile("localfs.Handle.Close", h.name, h.file) }
+
+func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	return readAt(ctx, "localfs.Handle.ReadAt", h.name, h.file, p, off)
+}
+
 func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
-	const op = "localfs.WriteAt"
+	const op = "localfs.Handle.WriteAt"
 	if off < 0 {
 		return 0, pfs.Errorf(op, h.name, pfs.Invalid, "negative offset %d", off)
 	}
-	if err := h.changing(ctx, op, off+int64(len(p)), false); err != nil {
-		return 0, err
-	}
-	defer h.mu.RUnlock()
-	for n < len(p) {
+	for {
 		if err := pfs.CheckContext(ctx, op, h.name); err != nil {
 			return n, err
 		}
-		k, err := h.f.WriteAt(p[n:min(n+pfs.ChunkSize, len(p))], off+int64(n))
+		chunk := p[n:min(len(p), n+pfs.ChunkSize)]
+		at := off + int64(n)
+		k := 0
+		err := h.change(ctx, at+int64(len(chunk)), func() (err error) {
+			k, err = h.file.WriteAt(chunk, at)
+			return err
+		})
 		n += k
-		if err != nil {
+		if err != nil || n == len(p) {
 			return n, fail(op, h.name, err)
 		}
 	}
-	h.resize(func(old int64) int64 { return max(old, off+int64(n)) })
-	return n, nil
 }
 
-// resize keeps the length that Info tells.
-func (h *handle) resize(size func(old int64) int64) {
-	h.change.Lock()
-	defer h.change.Unlock()
-	h.info.Size, h.info.Digest = size(h.info.Size), ""
-}
-
-// Info describes the file as it was when it was opened, with the length that changes
-// through this handle gave it.
-func (h *handle) Info() pfs.Info {
-	h.change.Lock()
-	defer h.change.Unlock()
-	return h.info
-}
-
-// Truncate sets the length.
+// Truncate makes the file size bytes long.
 func (h *handle) Truncate(ctx context.Context, size int64) error {
-	const op = "localfs.Truncate"
+	const op = "localfs.Handle.Truncate"
 	if size < 0 {
 		return pfs.Errorf(op, h.name, pfs.Invalid, "negative size %d", size)
 	}
-	if err := h.changing(ctx, op, size, true); err != nil {
-		return err
-	}
-	defer h.mu.RUnlock()
-	err := h.f.Truncate(size)
-	if err == nil {
-		h.resize(func(int64) int64 { return size })
-	}
-	return fail(op, h.name, err)
-}
-
-// Sync makes what was written durable.
-func (h *handle) Sync(ctx context.Context) error {
-	const op = "localfs.Sync"
 	if err := pfs.CheckContext(ctx, op, h.name); err != nil {
 		return err
 	}
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	if h.f == nil {
-		return pfs.E(op, h.name, pfs.Closed, nil)
+	return fail(op, h.name, h.change(ctx, size, func() error { return h.file.Truncate(size) }))
+}
+
+// Sync returns when what was written survives a crash of the machine.
+func (h *handle) Sync(ctx context.Context) error {
+	const op = "localfs.Handle.Sync"
+	if err := pfs.CheckContext(ctx, op, h.name); err != nil {
+		return err
 	}
-	return fail(op, h.name, h.f.Sync())
+	if h.fs.opts.NoSync {
+		_, err := h.file.Stat() // answers Closed
+		return fail(op, h.name, err)
+	}
+	return fail(op, h.name, h.file.Sync())
+}
+
+// change does what may lengthen the file to end, within the quotas.
+func (h *handle) change(ctx context.Context, end int64, do func() error) error {
+	h.unmark.Do(func() { _ = h.fs.attrs.remove(h.file, markName) })
+	if len(h.trees) == 0 {
+		return do()
+	}
+	h.length.Lock()
+	defer h.length.Unlock()
+	before, err := statFile(h.file)
+	if err != nil {
+		return err
+	}
+	c, err := h.fs.claimOf(ctx, h.trees, max(0, end-before.size), 0)
+	if err != nil {
+		return err
+	}
+	err = do()
+	after, failed := statFile(h.file)
+	c.settle(pfs.Usage{Bytes: after.size - before.size})
+	return errors.Join(err, failed)
 }

@@ -1,66 +1,92 @@
 package localfs
 
 import (
+	"bytes"
 	"encoding/binary"
-	"strconv"
+	"fmt"
+	"unsafe"
 
-	"github.com/paddlecloud/pfs/pfs"
 	"golang.org/x/sys/unix"
 )
 
-// The head of struct linux_dirent64: d_ino, d_off, d_reclen, d_type; then the name,
-// ended by NUL.
-const (
-	direntOff    = 8
-	direntLen    = 16
-	direntName   = 19
-	direntBuffer = 64 << 10
-)
-
-// names calls fn with the names in d in the directory's own order, without "." and
-// "..", from the place token on ("" is the start), until fn returns false. It returns
-// the place behind the last name that fn was given, "" at the end. The place is the
-// kernel's own cookie, which stays good when the directory is closed and opened again,
-// by any process.
-func (d *dir) names(token string, fn func(name string) bool) (next string, err error) {
-	f, err := d.reopen()
+// entries reads the directory in its own order. A token is the directory's inode
+// and the cookie that the kernel gives with each entry: any process resumes with
+// it, at the price of the page, and what comes or goes meanwhile does not shift it.
+func (d *fdDir) entries(token string, limit int) (names []string, next string, err error) {
+	st, err := d.stat(".", false)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	defer f.Close()
-	fd := int(f.Fd())
+	fd, err := d.read()
+	if err != nil {
+		return nil, "", err
+	}
+	defer unix.Close(fd)
 	if token != "" {
-		cookie, err := strconv.ParseInt(token, 36, 64)
-		if err == nil {
-			_, err = unix.Seek(fd, cookie, unix.SEEK_SET)
-		}
+		off, err := parseCursor(token, st.ino)
 		if err != nil {
-			return "", pfs.Errorf("localfs.List", "", pfs.Conflict, "no place in this directory: begin again")
+			return nil, "", err
+		}
+		if _, err := unix.Seek(fd, off, unix.SEEK_SET); err != nil {
+			return nil, "", errStaleToken
 		}
 	}
-	buf := make([]byte, direntBuffer)
+	buf := make([]byte, 32<<10)
 	for {
-		n, err := retry(func() (int, error) { return unix.Getdents(fd, buf) })
-		if err != nil {
-			return "", err
+		n, err := unix.Getdents(fd, buf)
+		if err == unix.EINTR {
+			continue
 		}
-		if n == 0 {
-			return "", nil
+		if err != nil || n == 0 {
+			return names, "", err
 		}
-		for rec := buf[:n]; len(rec) >= direntName; {
-			size := int(binary.NativeEndian.Uint16(rec[direntLen:]))
-			if size < direntName || size > len(rec) {
-				return "", unix.EIO
+		for rest := buf[:n]; len(rest) > 0; {
+			var e entry
+			e, rest = nextEntry(rest)
+			if e.live() {
+				names = append(names, e.name)
 			}
-			cookie := int64(binary.NativeEndian.Uint64(rec[direntOff:]))
-			name := unix.ByteSliceToString(rec[direntName:size])
-			rec = rec[size:]
-			if name == "." || name == ".." {
-				continue
-			}
-			if !fn(name) {
-				return strconv.FormatInt(cookie, 36), nil
+			if len(names) == limit {
+				return names, cursor(st.ino, e.off), nil
 			}
 		}
 	}
+}
+
+// cursor makes a token.
+func cursor(ino uint64, off int64) string { return fmt.Sprintf("%x.%x", ino, off) }
+
+// parseCursor takes a token apart that was made for the directory ino.
+func parseCursor(token string, ino uint64) (off int64, err error) {
+	var of uint64
+	if n, err := fmt.Sscanf(token, "%x.%x", &of, &off); n != 2 || err != nil || of != ino || off < 0 {
+		return 0, errStaleToken
+	}
+	return off, nil
+}
+
+// entry is a struct linux_dirent64.
+type entry struct {
+	ino  uint64
+	off  int64 // cookie of the entry after it
+	name string
+}
+
+// live tells a name from the directory's own and from what was removed.
+func (e entry) live() bool { return e.ino != 0 && e.name != "." && e.name != ".." }
+
+// nextEntry takes the first entry off p.
+func nextEntry(p []byte) (e entry, rest []byte) {
+	const (
+		offAt  = unsafe.Offsetof(unix.Dirent{}.Off)
+		lenAt  = unsafe.Offsetof(unix.Dirent{}.Reclen)
+		nameAt = unsafe.Offsetof(unix.Dirent{}.Name)
+	)
+	size := binary.NativeEndian.Uint16(p[lenAt:])
+	name, _, _ := bytes.Cut(p[nameAt:size], []byte{0})
+	return entry{
+		ino:  binary.NativeEndian.Uint64(p),
+		off:  int64(binary.NativeEndian.Uint64(p[offAt:])),
+		name: string(name),
+	}, p[size:]
 }

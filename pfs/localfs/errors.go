@@ -1,6 +1,7 @@
 package localfs
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,78 +10,110 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// kinds is the one table of what the operating system answers.
+var (
+	// errStaleToken says that a token does not belong to the directory.
+	errStaleToken = pfs.Errorf("localfs.List", "", pfs.Conflict, "the directory is another one than that of the token: list it from the start")
+	// errSwapped says that a name led elsewhere when it was opened.
+	errSwapped = errors.New("it was replaced at this moment")
+)
+
+// kinds maps the numbers of the system to Kinds.
+//
+// EIO is Other, "a failure of the machine": to try again, as Unavailable would have
+// it, does not mend a disk, and after a failed write it would even seem to. ENOSPC
+// has company in what cannot be stored for want of room of another sort. What is
+// not supported the numbers know themselves (errors.ErrUnsupported).
 var kinds = map[syscall.Errno]pfs.Kind{
 	syscall.ENOENT:       pfs.NotExist,
 	syscall.ENOTDIR:      pfs.NotDir,
 	syscall.EISDIR:       pfs.IsDir,
 	syscall.EEXIST:       pfs.Exist,
 	syscall.ENOTEMPTY:    pfs.NotEmpty,
+	syscall.ELOOP:        pfs.Symlink,
 	syscall.EACCES:       pfs.Permission,
 	syscall.EPERM:        pfs.Permission,
 	syscall.EROFS:        pfs.ReadOnly,
 	syscall.ENOSPC:       pfs.NoSpace,
+	syscall.EFBIG:        pfs.NoSpace,
+	syscall.EMLINK:       pfs.NoSpace,
 	syscall.EDQUOT:       pfs.Quota,
 	syscall.EXDEV:        pfs.CrossStore,
-	syscall.ELOOP:        pfs.Symlink,
 	syscall.EINVAL:       pfs.Invalid,
 	syscall.ENAMETOOLONG: pfs.Invalid,
-	syscall.EFBIG:        pfs.NoSpace,
+	syscall.EILSEQ:       pfs.Invalid,
+	syscall.ENXIO:        pfs.Unsupported,
+	syscall.ETXTBSY:      pfs.Conflict,
+	syscall.EBUSY:        pfs.Conflict,
 	syscall.EMFILE:       pfs.Limit,
 	syscall.ENFILE:       pfs.Limit,
 	syscall.ENOMEM:       pfs.Limit,
 	syscall.ESTALE:       pfs.Unavailable,
+	syscall.ENOTCONN:     pfs.Unavailable,
+	syscall.EHOSTDOWN:    pfs.Unavailable,
 	syscall.ETIMEDOUT:    pfs.Unavailable,
 	syscall.EAGAIN:       pfs.Unavailable,
-	syscall.EBUSY:        pfs.Unavailable,
-	syscall.ETXTBSY:      pfs.Unavailable,
-	syscall.EOPNOTSUPP:   pfs.Unsupported,
-	syscall.ENOSYS:       pfs.Unsupported,
-	// A device error: the bytes are there or not, nobody can say. It is not
-	// Unavailable, since asking again does not help.
-	syscall.EIO: pfs.Other,
+	syscall.EINTR:        pfs.Unavailable,
+	syscall.EIO:          pfs.Other,
 }
 
-// kindOf classifies an error of the operating system.
+// kindOf classifies an error of the system.
 func kindOf(err error) pfs.Kind {
+	var link *linkError
 	var errno syscall.Errno
-	if errors.As(err, &errno) {
-		if k, ok := kinds[errno]; ok {
-			return k
+	switch {
+	case errors.As(err, &link):
+		return pfs.Symlink
+	case errors.Is(err, errSwapped):
+		return pfs.Conflict
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return pfs.Canceled
+	case errors.As(err, &errno):
+		if kind, ok := kinds[errno]; ok {
+			return kind
+		}
+		if kind, ok := systemKinds[errno]; ok {
+			return kind
 		}
 	}
-	return pfs.KindOf(err) // what package io/fs recognizes, and else Other
+	return pfs.KindOf(err)
 }
 
-// fail gives err, which may be nil, its Op, Path and Kind. The cause is the bare error
-// number: where the store lies on the host is nobody's business.
+// fail makes an error of package pfs about name of whatever happened. nil stays
+// nil, and what is one already is only given what it lacks.
 func fail(op string, name pfs.Path, err error) error {
 	if err == nil {
 		return nil
 	}
-	var e *pfs.Error
-	if errors.As(err, &e) {
+	var known *pfs.Error
+	if errors.As(err, &known) {
+		if known.Path == "" && known.Kind != pfs.Invalid {
+			return pfs.E(op, name, known.Kind, known.Err)
+		}
 		return err
 	}
-	var path *fs.PathError
-	var link *os.LinkError
-	var call *os.SyscallError
-	switch {
-	case errors.As(err, &path):
-		err = path.Err
-	case errors.As(err, &link):
-		err = link.Err
-	case errors.As(err, &call):
-		err = call.Err
+	if k := pfs.Kind(0); errors.As(err, &k) {
+		return pfs.E(op, name, k, nil)
 	}
-	return pfs.E(op, name, kindOf(err), err)
+	var link *linkError
+	if errors.As(err, &link) {
+		return pfs.E(op, absolute(link.rel), pfs.Symlink, nil)
+	}
+	return pfs.E(op, name, kindOf(err), cause(err))
 }
 
-// orExist makes the error about the root, which is no entry of anything, one about a
-// name that is taken.
-func orExist(err error, name pfs.Path) error {
-	if name == pfs.Root && errors.Is(err, pfs.Invalid) {
-		return pfs.E("localfs.entry", name, pfs.Exist, nil)
+// cause returns the part of an error of the system that names no path: where the
+// root is on the host is nobody's business.
+func cause(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return cause(path.Err)
+	case errors.As(err, &link):
+		return cause(link.Err)
 	}
 	return err
 }
+
+// missing reports whether err says that nothing has the name.
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,76 +1,174 @@
 package localfs
 
 import (
-	"fmt"
+	"encoding/binary"
+	"encoding/hex"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// markName is the extended attribute of a published file.
+// markName is the extended attribute that holds the mark of a file.
 const markName = "user.pfs.digest"
 
-// mark is what is kept with a published file: its digest, with the size and time that
-// it is good for, and the ID of the staged write that made it. The zero mark means
-// that nothing is known.
+// maxMark bounds an attribute that somebody else may have made.
+const maxMark = 1024
+
+// attributes are extended attributes of open files.
+type attributes interface {
+	get(f *os.File, name string, p []byte) (n int, err error)
+	set(f *os.File, name string, p []byte) error
+	remove(f *os.File, name string) error
+}
+
+// mark is what is kept about the content of a file. It is true while the file has
+// this size and time.
 type mark struct {
-	digest string
 	size   int64
-	time   int64 // modification time, nanoseconds since 1970
-	id     string
+	mtime  time.Time
+	id     string // of the staged write that the file was; "" if not known
+	digest string // "" if not known
 }
 
+// of reports whether m speaks of the content that st describes.
+func (m mark) of(st stat) bool { return m.size == st.size && m.mtime.Equal(st.mtime) }
+
+// encode is short, so that it fits into the inode beside the file's other
+// attributes: a block of its own would cost small files more than their content.
+// It is a 1, the size as a uvarint, the time in ns as a varint, and then the ID and
+// the digest, each as packHex leaves it.
 func (m mark) encode() []byte {
-	dash := func(s string) string {
-		if s == "" {
-			return "-"
-		}
-		return s
-	}
-	return fmt.Appendf(nil, "%s %d %d %s", dash(m.digest), m.size, m.time, dash(m.id))
+	p := binary.AppendUvarint([]byte{1}, uint64(m.size))
+	p = binary.AppendVarint(p, m.mtime.UnixNano())
+	p = packHex(p, "", m.id)
+	name, sum, _ := strings.Cut(m.digest, ":")
+	return packHex(p, name, sum)
 }
 
-// parseMark reads what encode wrote; what anybody else wrote is nothing.
-func parseMark(b []byte) (m mark) {
-	if n, err := fmt.Sscanf(string(b), "%s %d %d %s", &m.digest, &m.size, &m.time, &m.id); err != nil || n != 4 {
-		return mark{}
+// packHex appends a length of name, name, a length of sum with a bit that says
+// whether the bytes that follow are sum itself or what it is the hex of.
+func packHex(p []byte, name, sum string) []byte {
+	p = append(p, byte(len(name)))
+	p = append(p, name...)
+	if raw, err := hex.DecodeString(sum); err == nil && hex.EncodeToString(raw) == sum {
+		p = binary.AppendUvarint(p, uint64(len(raw))<<1|1)
+		return append(p, raw...)
 	}
-	m.digest, m.id = strings.TrimPrefix(m.digest, "-"), strings.TrimPrefix(m.id, "-")
-	return m
+	p = binary.AppendUvarint(p, uint64(len(sum))<<1)
+	return append(p, sum...)
 }
 
-// digestOf returns the digest if it was made for the file as info describes it.
-func (m mark) digestOf(info pfs.Info) string {
-	if m.size != info.Size || m.time != info.ModTime.UnixNano() {
+// decodeMark reads what encode wrote. Anything else is no mark.
+func decodeMark(p []byte) (m mark, ok bool) {
+	if len(p) == 0 || p[0] != 1 {
+		return mark{}, false
+	}
+	r := markReader{p: p[1:]}
+	m.size = int64(r.uvarint())
+	m.mtime = time.Unix(0, r.varint())
+	_, m.id = r.hex()
+	name, sum := r.hex()
+	if name != "" || sum != "" {
+		m.digest = name + ":" + sum
+	}
+	return m, !r.bad && len(r.p) == 0
+}
+
+// markReader takes a mark apart; bad is set once something is missing.
+type markReader struct {
+	p   []byte
+	bad bool
+}
+
+func (r *markReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.p)
+	r.take(n)
+	return v
+}
+
+func (r *markReader) varint() int64 {
+	v, n := binary.Varint(r.p)
+	r.take(n)
+	return v
+}
+
+// take returns the next n bytes.
+func (r *markReader) take(n int) []byte {
+	if n < 0 || n > len(r.p) {
+		r.bad, r.p = true, nil
+		return nil
+	}
+	p := r.p[:n]
+	r.p = r.p[n:]
+	return p
+}
+
+func (r *markReader) hex() (name, sum string) {
+	if n := r.take(1); len(n) == 1 {
+		name = string(r.take(int(n[0])))
+	}
+	n := r.uvarint()
+	p := r.take(int(min(n>>1, maxMark)))
+	if n&1 == 1 {
+		return name, hex.EncodeToString(p)
+	}
+	return name, string(p)
+}
+
+// readMark returns the mark of an open file that st describes, if it has one and
+// it is still true.
+func (f *FS) readMark(file *os.File, st stat) (mark, bool) {
+	p := make([]byte, maxMark)
+	n, err := f.attrs.get(file, markName, p)
+	if err != nil {
+		return mark{}, false
+	}
+	m, ok := decodeMark(p[:n])
+	return m, ok && m.of(st)
+}
+
+// writeMark keeps m with an open file and reports whether it could. Without, the
+// file is only less well known.
+func (f *FS) writeMark(file *os.File, m mark) bool {
+	return f.attrs.set(file, markName, m.encode()) == nil
+}
+
+// markOf returns the mark of the file base, which st describes, if it has one that
+// is true and the file may be read.
+func (f *FS) markOf(d dir, base string, st stat) (mark, bool) {
+	if !st.mode.IsRegular() {
+		return mark{}, false
+	}
+	file, err := d.openFile(base, os.O_RDONLY, 0)
+	if err != nil {
+		return mark{}, false
+	}
+	defer file.Close()
+	return f.readMark(file, st)
+}
+
+// keepable returns d if it is a digest of a form that a mark should hold.
+func keepable(d string) string {
+	if !digest.Known(digest.Algorithm(d)) || len(d) > maxMark/2 {
 		return ""
 	}
-	return m.digest
+	return d
 }
 
-// maxMark bounds a mark: a digest of 80 bytes, two numbers and an ID.
-const maxMark = 512
-
-// mark returns the mark of name, zero if it has none or cannot have one.
-func (d *dir) mark(name string) mark {
-	var buf [maxMark]byte
-	n, err := d.getxattrAt(name, buf[:])
-	if err != nil {
-		return mark{}
+// info makes Info of what was found under name.
+func (f *FS) info(name pfs.Path, st stat) pfs.Info {
+	info := pfs.Info{
+		Name:    name.Base(),
+		Mode:    st.mode.Type() | st.mode.Perm(),
+		ModTime: st.mtime,
+		Version: st.version(),
 	}
-	return parseMark(buf[:n])
-}
-
-// setMark marks name. A file system that cannot keep it goes without.
-func (d *dir) setMark(name string, m mark) { _ = d.setxattrAt(name, m.encode()) }
-
-func fileMark(f *os.File) mark {
-	var buf [maxMark]byte
-	n, err := getxattr(f, buf[:])
-	if err != nil {
-		return mark{}
+	if !st.mode.IsDir() {
+		info.Size = st.size
 	}
-	return parseMark(buf[:n])
+	info.Owner, info.Group = f.owners.names(st)
+	return info
 }
-
-func setFileMark(f *os.File, m mark) { _ = setxattr(f, m.encode()) }

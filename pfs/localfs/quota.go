@@ -2,305 +2,236 @@ package localfs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-const (
-	// quotaFile, in a directory, limits what is below it.
-	quotaFile = pfs.TempPrefix + "quota"
+// limits is a quota; 0 means no limit.
+type limits struct{ bytes, files int64 }
 
-	// quotaKnown is how long a directory's quota is believed before its file is
-	// looked at again: the time in which a change by another process is seen.
-	quotaKnown = 10 * time.Second
+// quotaFormat is the content of a quota file.
+const quotaFormat = "bytes %d\nfiles %d\n"
 
-	// mostAccounts bounds the directories remembered.
-	mostAccounts = 100_000
-)
-
-// limits is the content of a quota file.
-type limits struct {
-	MaxBytes int64 `json:"max_bytes"`
-	MaxFiles int64 `json:"max_files"`
-}
-
-// quotas knows the limited trees.
+// quotas knows the trees with a quota that were met, and which staged writes are
+// open in this process.
 type quotas struct {
-	fs *FS
-
-	mu       sync.Mutex
-	accounts map[pfs.Path]*account
+	mu    sync.Mutex
+	trees map[pfs.Path]*tree
+	open  map[string]int // handles by the name of the temporary
 }
 
-// account is what is known of one directory: mostly that it has no quota.
-type account struct {
-	dir   pfs.Path
-	limit limits
-	read  time.Time // when the file was looked at
-
-	mu      sync.Mutex
-	used    pfs.Usage
-	counted time.Time // zero: used is not known
-}
-
-func (q *quotas) init(s *FS) {
-	q.fs, q.accounts = s, map[pfs.Path]*account{}
-}
-
-// over returns the accounts with limits that name counts for: of the directories above
-// it.
-func (q *quotas) over(name pfs.Path) []*account {
-	if q.fs.opts.FollowLinks {
-		return nil // a user's own files have no quota of ours
-	}
-	var out []*account
-	for dir := name; dir != pfs.Root; {
-		dir = dir.Parent()
-		if a := q.account(dir); a.limit != (limits{}) {
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
-// account returns what is known of dir, looking at its quota file if need be.
-func (q *quotas) account(dir pfs.Path) *account {
-	q.mu.Lock()
-	a := q.accounts[dir]
-	q.mu.Unlock()
-	if a != nil && time.Since(a.read) < quotaKnown {
-		return a
-	}
-	fresh := &account{dir: dir, limit: q.readLimits(dir), read: time.Now()}
+// tree returns the tree at name, which has these limits now.
+func (q *quotas) tree(name pfs.Path, l limits) *tree {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if a := q.accounts[dir]; a != nil && a.limit == fresh.limit {
-		a.read = fresh.read
-		return a
+	t := q.trees[name]
+	if t == nil {
+		if q.trees == nil {
+			q.trees = map[pfs.Path]*tree{}
+		}
+		t = &tree{name: name}
+		q.trees[name] = t
 	}
-	if len(q.accounts) >= mostAccounts {
-		clear(q.accounts)
-	}
-	q.accounts[dir] = fresh
-	return fresh
+	t.setLimits(l)
+	return t
 }
 
-// readLimits reads the quota file of dir. One that cannot be read limits nothing, and
-// is told to the administrator.
-func (q *quotas) readLimits(dir pfs.Path) (l limits) {
-	const op = "localfs.readLimits"
-	d, err := q.fs.openDir(op, dir)
-	if err != nil {
-		return l
-	}
-	defer d.Close()
-	f, err := d.open(quotaFile, os.O_RDONLY, 0)
-	if err != nil {
-		return l
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, 4096))
-	if err == nil {
-		err = json.Unmarshal(b, &l)
-	}
-	if err != nil {
-		q.fs.opts.Logger.Error("quota file ignored", "directory", string(dir), "error", err)
-	}
-	return l
-}
-
-// charge adds to what the trees above name hold, or answers Quota.
-func (q *quotas) charge(ctx context.Context, op string, name pfs.Path, bytes, files int64) error {
-	accounts := q.over(name)
-	for i, a := range accounts {
-		if err := q.add(ctx, op, name, a, bytes, files, true); err != nil {
-			for _, b := range accounts[:i] {
-				b.change(-bytes, -files)
-			}
-			return err
+// forget drops what is known about name and all below it, because it was moved,
+// removed or has no quota any more.
+func (q *quotas) forget(name pfs.Path) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for p := range q.trees {
+		if p.Within(name) {
+			delete(q.trees, p)
 		}
 	}
-	return nil
 }
 
-// check answers Quota if bytes more would not fit, without adding them.
-func (q *quotas) check(ctx context.Context, op string, name pfs.Path, bytes int64) error {
-	for _, a := range q.over(name) {
-		if err := q.add(ctx, op, name, a, bytes, 0, false); err != nil {
-			return err
+// enter and leave count the open handles of a staged write and report whether this
+// is the first, or was the last.
+func (q *quotas) enter(temp string) (first bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.open == nil {
+		q.open = map[string]int{}
+	}
+	q.open[temp]++
+	return q.open[temp] == 1
+}
+
+func (q *quotas) leave(temp string) (last bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.open[temp]--
+	if q.open[temp] > 0 {
+		return false
+	}
+	delete(q.open, temp)
+	return true
+}
+
+func (q *quotas) isOpen(temp string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.open[temp] > 0
+}
+
+// treesOf returns the trees with a quota that the directory name is in, itself
+// included. Each quota file is looked for every time, so that a quota set by
+// another process holds at once: that costs two system calls a level.
+func (f *FS) treesOf(name pfs.Path) ([]*tree, error) {
+	if f.opts.FollowLinks {
+		return nil, nil
+	}
+	var trees []*tree
+	for p := name; ; p = p.Parent() {
+		t, err := f.treeAt(p)
+		if err != nil {
+			return nil, err
+		}
+		if t != nil {
+			trees = append(trees, t)
+		}
+		if p == pfs.Root {
+			return trees, nil
 		}
 	}
-	return nil
 }
 
-// refund takes from what the trees above name hold.
-func (q *quotas) refund(name pfs.Path, bytes, files int64) {
-	for _, a := range q.over(name) {
-		a.change(-bytes, -files)
+// treeAt returns the tree of the directory name if it has a quota, nil if not. That
+// there is no such directory is for others to find.
+func (f *FS) treeAt(name pfs.Path) (*tree, error) {
+	if f.opts.FollowLinks {
+		return nil, nil
 	}
-}
-
-// recount makes the trees above name be counted anew when that is next needed.
-func (q *quotas) recount(name pfs.Path) {
-	for _, a := range q.over(name) {
-		a.mu.Lock()
-		a.counted = time.Time{}
-		a.mu.Unlock()
-	}
-}
-
-// same reports whether the same limits hold for both names.
-func (q *quotas) same(a, b pfs.Path) bool { return slices.Equal(q.over(a), q.over(b)) }
-
-func (a *account) change(bytes, files int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.used.Bytes += bytes
-	a.used.Files += files
-}
-
-// add checks, and if take is set adds, bytes and files.
-func (q *quotas) add(ctx context.Context, op string, name pfs.Path, a *account, bytes, files int64, take bool) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := q.count(ctx, a); err != nil {
-		return err
-	}
-	if most := a.limit.MaxBytes; most > 0 && bytes > 0 && a.used.Bytes+bytes > most {
-		return pfs.Errorf(op, name, pfs.Quota, "%s may hold %d bytes, holds %d, and %d more were asked for", a.dir, most, a.used.Bytes, bytes)
-	}
-	if most, have := a.limit.MaxFiles, a.used.Files+a.used.Dirs; most > 0 && files > 0 && have+files > most {
-		return pfs.Errorf(op, name, pfs.Quota, "%s may hold %d files and directories and holds %d", a.dir, most, have)
-	}
-	if take {
-		a.used.Bytes += bytes
-		a.used.Files += files
-	}
-	return nil
-}
-
-// count walks the tree if what it holds is not known, or was counted too long ago.
-// a.mu is held: writers of this tree wait, and no others.
-func (q *quotas) count(ctx context.Context, a *account) error {
-	if !a.counted.IsZero() && time.Since(a.counted) < q.fs.opts.RecountEvery {
-		return nil
-	}
-	d, err := q.fs.openDir("localfs.count", a.dir)
+	d, err := f.openDir(relative(name))
 	if err != nil {
-		return err
-	}
-	defer d.Close()
-	used, err := d.usage(ctx, ".")
-	if err != nil {
-		return fail("localfs.count", a.dir, err)
-	}
-	a.used, a.counted = used, time.Now()
-	return nil
-}
-
-// usage sums what is below the directory name of d. Staged writes count by their
-// bytes.
-func (d *dir) usage(ctx context.Context, name string) (u pfs.Usage, err error) {
-	sum := func(_ *dir, entry string, st statted) error {
-		switch {
-		case st.info.IsDir():
-			u.Dirs++
-		case strings.HasPrefix(entry, stagePrefix):
-			u.Bytes += st.info.Size
-		case strings.HasPrefix(entry, pfs.TempPrefix):
-		default:
-			u.Files++
-			u.Bytes += st.info.Size
+		if passed(err) {
+			return nil, nil
 		}
-		return nil
-	}
-	if name == "." {
-		return u, d.each(ctx, sum)
-	}
-	err = d.below(ctx, name, sum)
-	return u, err
-}
-
-// Usage sums the tree below name by walking it where it lies.
-func (s *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
-	const op = "localfs.Usage"
-	if err := begin(ctx, op, name); err != nil {
-		return pfs.Usage{}, err
-	}
-	d, err := s.openDir(op, name)
-	if err != nil {
-		return pfs.Usage{}, err
+		return nil, err
 	}
 	defer d.Close()
-	u, err := d.usage(ctx, ".")
-	if err != nil {
-		return pfs.Usage{}, fail(op, name, err)
+	l, err := readLimits(d, name)
+	if missing(err) {
+		return nil, nil
 	}
-	a := s.quotas.account(name)
-	u.MaxBytes, u.MaxFiles = a.limit.MaxBytes, a.limit.MaxFiles
-	return u, nil
+	if err != nil {
+		return nil, err
+	}
+	return f.quotas.tree(name, l), nil
 }
 
-// SetQuota limits the tree below name.
-func (s *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
+// readLimits reads the quota file of d.
+func readLimits(d dir, name pfs.Path) (l limits, err error) {
+	h, err := d.openFile(quotaName, os.O_RDONLY, 0)
+	if err != nil {
+		return limits{}, err
+	}
+	defer h.Close()
+	if st, err := statFile(h); err != nil || !st.mode.IsRegular() {
+		return limits{}, errors.Join(err, damagedQuota(name))
+	}
+	p, err := io.ReadAll(io.LimitReader(h, 256))
+	if err != nil {
+		return limits{}, err
+	}
+	if n, err := fmt.Sscanf(string(p), quotaFormat, &l.bytes, &l.files); n != 2 || err != nil || l.bytes < 0 || l.files < 0 {
+		return limits{}, damagedQuota(name)
+	}
+	return l, nil
+}
+
+func damagedQuota(name pfs.Path) error {
+	return pfs.Errorf("localfs.readLimits", "", pfs.Integrity, "the file %s in %q is no quota: set the quota again", quotaName, name)
+}
+
+// SetQuota limits the tree below the directory name. The limits are kept in a file
+// in it, so they move with it and hold for every process that serves it.
+func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
 	const op = "localfs.SetQuota"
-	if err := begin(ctx, op, name); err != nil {
-		return err
+	if f.opts.FollowLinks {
+		return pfs.Errorf(op, name, pfs.Unsupported, "quotas belong to the directory of a service")
 	}
 	if maxBytes < 0 || maxFiles < 0 {
-		return pfs.Errorf(op, name, pfs.Invalid, "quota of %d bytes and %d files", maxBytes, maxFiles)
+		return pfs.Errorf(op, name, pfs.Invalid, "a quota of %d bytes and %d files: 0 lifts a limit, less there is not", maxBytes, maxFiles)
 	}
-	d, err := s.openDir(op, name)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	l := limits{maxBytes, maxFiles}
-	if l == (limits{}) {
-		err = d.unlink(quotaFile)
-		if errors.Is(err, os.ErrNotExist) {
-			err = nil
+	return f.in(ctx, op, name, func(d dir) error {
+		l := limits{bytes: maxBytes, files: maxFiles}
+		if l == (limits{}) {
+			f.quotas.forget(name)
+			if err := d.unlink(quotaName); err != nil && !missing(err) {
+				return err
+			}
+			return f.syncDir(d)
 		}
-	} else {
-		err = d.replaceFile(quotaFile, l)
-	}
-	if err == nil {
-		err = d.sync()
-	}
-	s.quotas.mu.Lock()
-	delete(s.quotas.accounts, name)
-	s.quotas.mu.Unlock()
-	return fail(op, name, err)
+		if err := f.writeLimits(d, l); err != nil {
+			return err
+		}
+		f.quotas.tree(name, l)
+		return nil
+	})
 }
 
-// replaceFile writes v as JSON to name, atomically and durably.
-func (d *dir) replaceFile(name string, v any) error {
-	b, err := json.Marshal(v)
+// writeLimits replaces the quota file of d.
+func (f *FS) writeLimits(d dir, l limits) error {
+	temp := stagedName(quotaName, pfs.NewID())
+	h, err := d.openFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	temp := tempName(pfs.NewID(), name)
-	f, err := d.open(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+	_, err = fmt.Fprintf(h, quotaFormat, l.bytes, l.files)
+	if err == nil && !f.opts.NoSync {
+		err = h.Sync()
 	}
-	defer f.Close()
-	if _, err = f.Write(b); err == nil {
-		err = f.Sync()
-	}
+	err = errors.Join(err, h.Close())
 	if err == nil {
-		err = d.rename(temp, d, name)
+		err = d.rename(temp, d, quotaName, false)
 	}
 	if err != nil {
-		_ = d.unlink(temp)
+		d.unlink(temp)
+		return err
 	}
-	return err
+	return f.syncDir(d)
+}
+
+// exceeded makes the error of a tree whose quota does not allow what was asked for.
+func (t *tree) exceeded(used pfs.Usage, l limits) error {
+	whose := fmt.Sprintf("%q", t.name.Base())
+	if t.name == pfs.Root {
+		whose = "the store"
+	}
+	return pfs.Errorf("localfs.claim", "", pfs.Quota,
+		"%s may hold %s and holds %s and %d files and directories: remove some, or ask for a larger quota",
+		whose, l, size(used.Bytes), used.Files+used.Dirs)
+}
+
+func (l limits) String() string {
+	switch {
+	case l.files == 0:
+		return size(l.bytes)
+	case l.bytes == 0:
+		return fmt.Sprintf("%d files and directories", l.files)
+	}
+	return fmt.Sprintf("%s in %d files and directories", size(l.bytes), l.files)
+}
+
+// size writes n bytes for a person.
+func size(n int64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	v, i := float64(n)/1024, 0
+	for v >= 1024 && i < len(units)-1 {
+		v /= 1024
+		i++
+	}
+	return fmt.Sprintf("%.1f %ciB", v, units[i])
 }

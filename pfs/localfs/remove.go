@@ -2,187 +2,115 @@ package localfs
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
-	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Mkdir makes a directory.
-func (s *FS) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	const op = "localfs.Mkdir"
-	if err := begin(ctx, op, name); err != nil {
-		return err
-	}
-	if name == pfs.Root {
-		return nil
-	}
-	d, base, err := s.parent(op, name)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	made, err := s.mkdir(ctx, op, d, name, base, mode)
-	if err == nil && made {
-		err = d.sync()
-	}
-	return fail(op, name, err)
-}
+// removeTries bounds how often Remove clears a directory in which staged writes
+// keep appearing.
+const removeTries = 10
 
-// mkdir makes a directory in d and reports whether it was not there.
-func (s *FS) mkdir(ctx context.Context, op string, d *dir, name pfs.Path, base string, mode fs.FileMode) (bool, error) {
-	if st, err := d.stat(base); err == nil {
-		if !st.info.IsDir() {
-			return false, pfs.E(op, name, pfs.Exist, nil)
-		}
-		return false, nil
-	}
-	if err := s.quotas.charge(ctx, op, name, 0, 1); err != nil {
-		return false, err
-	}
-	err := d.mkdir(base, mode)
-	if err == nil {
-		return true, nil
-	}
-	s.quotas.refund(name, 0, 1)
-	if st, serr := d.stat(base); serr == nil && st.info.IsDir() {
-		return false, nil // another made it
-	}
-	return false, err
-}
-
-// Remove removes a file, link or empty directory.
-func (s *FS) Remove(ctx context.Context, name pfs.Path) error {
+// Remove removes the file, link or empty directory name. Temporaries in a directory
+// go with it.
+func (f *FS) Remove(ctx context.Context, name pfs.Path) error {
 	const op = "localfs.Remove"
-	if err := begin(ctx, op, name); err != nil {
-		return err
-	}
-	d, base, err := s.parent(op, name)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	st, err := d.stat(base)
-	if err != nil {
-		return fail(op, name, err)
-	}
-	if st.info.IsDir() {
-		err = d.rmdir(base)
-		if kindOf(err) == pfs.NotEmpty || errors.Is(err, os.ErrExist) {
-			err = s.rmdirWithTemporaries(d, base, err)
+	return f.at(ctx, op, name, func(d dir, base string) error {
+		if name == pfs.Root {
+			return pfs.Errorf(op, name, pfs.Invalid, "the top directory cannot be removed")
 		}
-	} else {
-		err = d.unlink(base)
-	}
-	if err != nil {
-		return fail(op, name, err)
-	}
-	s.quotas.refund(name, st.info.Size, 1)
-	return fail(op, name, d.sync())
-}
-
-// rmdirWithTemporaries removes a directory that holds nothing but temporaries.
-func (s *FS) rmdirWithTemporaries(d *dir, base string, notEmpty error) error {
-	sub, err := d.sub(base)
-	if err != nil {
-		return err
-	}
-	defer sub.Close()
-	var temporaries []string
-	only := true
-	_, err = sub.names("", func(name string) bool {
-		only = strings.HasPrefix(name, pfs.TempPrefix)
-		temporaries = append(temporaries, name)
-		return only
-	})
-	if err != nil {
-		return err
-	}
-	if !only {
-		return notEmpty
-	}
-	for _, name := range temporaries {
-		if err := sub.unlink(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		st, err := d.stat(base, false)
+		if err != nil {
 			return err
 		}
-	}
-	return d.rmdir(base)
+		trees, err := f.treesOf(name.Parent())
+		if err != nil {
+			return err
+		}
+		gone := usageOf(st)
+		if st.mode.IsDir() {
+			var staged int64
+			staged, err = f.removeDir(d, base, name)
+			gone.Bytes += staged
+		} else {
+			err = d.unlink(base)
+		}
+		if err != nil {
+			return err
+		}
+		for _, t := range trees {
+			t.book(sum(pfs.Usage{}, gone, -1))
+		}
+		return f.syncDir(d)
+	})
 }
 
-// RemoveTree removes name and all below it.
-func (s *FS) RemoveTree(ctx context.Context, name pfs.Path) error {
-	const op = "localfs.RemoveTree"
-	if err := begin(ctx, op, name); err != nil {
-		return err
+// usageOf is what one entry adds to the usage of its tree.
+func usageOf(st stat) pfs.Usage {
+	if st.mode.IsDir() {
+		return pfs.Usage{Dirs: 1}
 	}
-	d, base, err := s.parent(op, name)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	st, err := d.stat(base)
-	if err != nil {
-		return fail(op, name, err)
-	}
-	s.quotas.recount(name)
-	if !st.info.IsDir() {
-		err = d.unlink(base)
-	} else if err = d.below(ctx, base, removeEntry); err == nil {
+	return pfs.Usage{Bytes: st.size, Files: 1}
+}
+
+// removeDir removes a directory that holds nothing but temporaries, and returns
+// what those of them held that nobody has open.
+func (f *FS) removeDir(d dir, base string, name pfs.Path) (staged int64, err error) {
+	for range removeTries {
 		err = d.rmdir(base)
+		if kindOf(err) != pfs.NotEmpty && kindOf(err) != pfs.Exist {
+			break
+		}
+		held, empty, failed := f.clearHidden(d, base)
+		staged += held
+		if failed != nil {
+			return staged, failed
+		}
+		if !empty {
+			return staged, pfs.E("localfs.Remove", name, pfs.NotEmpty, nil)
+		}
 	}
-	if err != nil {
-		return fail(op, name, err)
+	if err == nil {
+		f.quotas.forget(name)
 	}
-	return fail(op, name, d.sync())
+	return staged, err
 }
 
-func removeEntry(d *dir, name string, st statted) error {
-	var err error
-	if st.info.IsDir() {
-		err = d.rmdir(name)
-	} else {
-		err = d.unlink(name)
-	}
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// below calls visit for everything below the directory name of d, temporaries
-// included, a directory after its entries. It does not follow links.
-func (d *dir) below(ctx context.Context, name string, visit func(d *dir, name string, st statted) error) error {
-	sub, err := d.sub(name)
+// clearHidden removes the temporaries of the directory base, if it has nothing
+// else.
+func (f *FS) clearHidden(d dir, base string) (held int64, empty bool, err error) {
+	sub, err := d.open(base)
 	if err != nil {
-		return err
+		return 0, false, err
 	}
 	defer sub.Close()
-	return sub.each(ctx, visit)
-}
-
-func (d *dir) each(ctx context.Context, visit func(d *dir, name string, st statted) error) error {
-	var failed error
-	_, err := d.names("", func(name string) bool {
-		if failed = pfs.CheckContext(ctx, "localfs.each", ""); failed != nil {
-			return false
+	var hidden []string
+	for token := ""; ; {
+		names, next, err := sub.entries(token, walkPage)
+		if err != nil {
+			return 0, false, err
 		}
-		st, err := d.stat(name)
-		if errors.Is(err, os.ErrNotExist) {
-			return true
+		for _, entry := range names {
+			if !isHidden(entry) {
+				return 0, false, nil
+			}
+			hidden = append(hidden, entry)
 		}
-		if err == nil && st.info.IsDir() {
-			err = d.below(ctx, name, visit)
+		if next == "" || len(hidden) >= walkPage {
+			break
 		}
-		if err == nil {
-			err = visit(d, name, st)
-		}
-		failed = err
-		return err == nil
-	})
-	if failed != nil {
-		return failed
+		token = next
 	}
-	return err
+	for _, entry := range hidden {
+		st, err := sub.stat(entry, false)
+		if err == nil {
+			err = sub.unlink(entry)
+		}
+		if err != nil && !missing(err) {
+			return held, false, err
+		}
+		if err == nil && isStaged(entry) && !f.quotas.isOpen(entry) {
+			held += st.held()
+		}
+	}
+	return held, true, nil
 }

@@ -2,103 +2,151 @@ package localfs
 
 import (
 	"context"
-	"errors"
-	"os"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Rename renames.
-func (s *FS) Rename(ctx context.Context, oldName, newName pfs.Path) error {
-	return s.rename(ctx, "localfs.Rename", oldName, newName, false)
+// Rename gives oldName the name newName.
+func (f *FS) Rename(ctx context.Context, oldName, newName pfs.Path) error {
+	return f.rename(ctx, rename{op: "localfs.Rename", from: oldName, to: newName})
 }
 
-// RenameExclusive renames without replacing.
-func (s *FS) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
-	return s.rename(ctx, "localfs.RenameExclusive", oldName, newName, true)
+// RenameExclusive is Rename, but anything at newName answers Exist.
+func (f *FS) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
+	return f.rename(ctx, rename{op: "localfs.RenameExclusive", from: oldName, to: newName, exclusive: true})
 }
 
-func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, exclusive bool) error {
-	if err := begin(ctx, op, oldName); err != nil {
-		return err
-	}
-	if err := pfs.CheckPath(op, newName); err != nil {
-		return err
-	}
-	from, oldBase, err := s.parent(op, oldName)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	source, err := from.stat(oldBase)
-	if err != nil {
-		return fail(op, oldName, err)
-	}
-	if newName == pfs.Root {
-		return pfs.E(op, newName, pfs.Exist, nil)
-	}
-	to, newBase, err := s.parent(op, newName)
-	if err != nil {
-		return err
-	}
-	defer to.Close()
-	target, err := to.stat(newBase)
-	exists := err == nil
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fail(op, newName, err)
-	}
-	switch {
-	case oldName == newName && !exclusive:
-		return nil
-	case source.info.IsDir() && newName != oldName && newName.Within(oldName):
-		return pfs.Errorf(op, newName, pfs.Invalid, "%s cannot be moved into itself", oldName)
-	case exists && (exclusive || target.info.IsDir()):
-		return pfs.E(op, newName, pfs.Exist, nil)
-	case exists && source.info.IsDir():
-		return pfs.E(op, newName, pfs.NotDir, nil)
-	}
-	undo, err := s.moveUsage(ctx, op, from, oldBase, source, oldName, newName)
-	if err != nil {
-		return err
-	}
-	move := from.rename
-	if exclusive {
-		move = from.renameExclusive
-	}
-	if err := move(oldBase, to, newBase); err != nil {
-		undo()
-		return fail(op, newName, err)
-	}
-	if exists {
-		s.quotas.refund(newName, target.info.Size, 1)
-	}
-	if err := to.sync(); err != nil {
-		return fail(op, newName, err)
-	}
-	return fail(op, oldName, from.sync())
+// rename is one renaming on its way.
+type rename struct {
+	op        string
+	from, to  pfs.Path
+	exclusive bool
+
+	moved    stat // what is at from
+	replaced stat // what is at to
+	taken    bool // something is at to
 }
 
-// moveUsage charges the trees that newName is in, where oldName is not, and the other
-// way round.
-func (s *FS) moveUsage(ctx context.Context, op string, from *dir, base string, source statted, oldName, newName pfs.Path) (undo func(), err error) {
-	nothing := func() {}
-	if s.quotas.same(oldName, newName) {
-		return nothing, nil
+func (f *FS) rename(ctx context.Context, r rename) error {
+	if err := f.check(ctx, r.op, r.to); err != nil {
+		return err
 	}
-	bytes, files := source.info.Size, int64(1)
-	if source.info.IsDir() {
-		u, err := from.usage(ctx, base)
+	return f.at(ctx, r.op, r.from, func(d dir, base string) error {
+		st, err := d.stat(base, false)
 		if err != nil {
-			return nothing, fail(op, oldName, err)
+			return err
 		}
-		bytes, files = u.Bytes, u.Files+u.Dirs+1
+		r.moved = st
+		if done, err := r.sameOrInside(); done || err != nil {
+			return err
+		}
+		to, newBase, err := f.parent(r.to)
+		if err != nil {
+			return fail(r.op, r.to, err)
+		}
+		defer to.Close()
+		return fail(r.op, r.to, f.renameTo(ctx, r, d, base, to, newBase))
+	})
+}
+
+// sameOrInside ends a renaming of a name to itself, of the root, and of a directory
+// into itself.
+func (r rename) sameOrInside() (done bool, err error) {
+	switch {
+	case r.from == r.to && !r.exclusive:
+		return true, nil
+	case r.from == r.to || r.to == pfs.Root:
+		return true, pfs.E(r.op, r.to, pfs.Exist, nil)
+	case r.from == pfs.Root, r.moved.mode.IsDir() && r.to.Within(r.from):
+		return true, pfs.Errorf(r.op, r.from, pfs.Invalid, "it cannot be moved into itself, to %s", r.to)
 	}
-	if err := s.quotas.charge(ctx, op, newName, bytes, files); err != nil {
-		return nothing, err
+	return false, nil
+}
+
+// renameTo renames between two open directories.
+func (f *FS) renameTo(ctx context.Context, r rename, d dir, base string, to dir, newBase string) error {
+	if err := r.lookAt(to, newBase); err != nil {
+		return err
 	}
-	s.quotas.refund(oldName, bytes, files)
-	return func() {
-		s.quotas.refund(newName, bytes, files)
-		s.quotas.refund(oldName, -bytes, -files)
-	}, nil
+	c, err := f.claimMove(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	// Nothing may be where a directory goes, not even the empty directory that
+	// the system would replace.
+	err = d.rename(base, to, newBase, r.exclusive || r.moved.mode.IsDir())
+	switch kindOf(err) {
+	case pfs.Exist, pfs.NotEmpty, pfs.IsDir, pfs.NotDir:
+		if err != nil {
+			return r.refused(to, newBase, err)
+		}
+	}
+	if missing(err) {
+		return pfs.E(r.op, r.from, pfs.NotExist, nil)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.dropSecondName(d, base); err != nil {
+		return err
+	}
+	c.settle()
+	if r.moved.mode.IsDir() {
+		f.quotas.forget(r.from)
+		f.quotas.forget(r.to)
+	}
+	return f.syncBoth(d, to, r.from.Parent() == r.to.Parent())
+}
+
+// lookAt refuses what is at the new name where it may not be replaced.
+func (r *rename) lookAt(to dir, newBase string) error {
+	st, err := to.stat(newBase, false)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.replaced, r.taken = st, true
+	return r.mayReplace()
+}
+
+func (r rename) mayReplace() error {
+	switch {
+	case !r.taken:
+		return nil
+	case r.exclusive, r.replaced.mode.IsDir():
+		return pfs.E(r.op, r.to, pfs.Exist, nil)
+	case r.moved.mode.IsDir():
+		return pfs.E(r.op, r.to, pfs.NotDir, nil)
+	}
+	return nil
+}
+
+// refused finds out why the system refused: something came to the new name at this
+// moment.
+func (r rename) refused(to dir, newBase string, err error) error {
+	if e := r.lookAt(to, newBase); e != nil {
+		return e
+	}
+	return err
+}
+
+// dropSecondName removes the old name where both were names of one file, for which
+// the system does nothing.
+func (r rename) dropSecondName(d dir, base string) error {
+	if !r.taken || r.moved.links < 2 || !r.moved.same(r.replaced) {
+		return nil
+	}
+	return unlessMissing(d.unlink(base))
+}
+
+// syncBoth makes a renaming durable.
+func (f *FS) syncBoth(d, to dir, same bool) error {
+	err := f.syncDir(to)
+	if err == nil && !same {
+		err = f.syncDir(d)
+	}
+	return err
 }

@@ -2,37 +2,59 @@ package localfs
 
 import (
 	"context"
+	"io/fs"
 	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Sweep removes the staged writes below name that nobody has touched for age.
-func (s *FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int, bytes int64, err error) {
+// Sweep removes the staged writes below dir that were last written to before age,
+// and what a RemoveTree of that time left on its way.
+func (f *FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "localfs.Sweep"
-	if err := begin(ctx, op, name); err != nil {
+	if err := f.check(ctx, op, name); err != nil {
 		return 0, 0, err
 	}
-	d, err := s.openDir(op, name)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer d.Close()
 	before := time.Now().Add(-age)
-	err = d.each(ctx, func(d *dir, entry string, st statted) error {
-		if !strings.HasPrefix(entry, stagePrefix) || !st.info.IsRegular() || st.info.ModTime.After(before) {
-			return nil
+	err = f.walk(ctx, relative(name), func(d dir, rel, entry string, st stat) (bool, error) {
+		if !isHidden(entry) || st.mtime.After(before) {
+			return true, nil
 		}
-		if err := d.unlink(entry); err != nil {
-			return err
+		switch {
+		case strings.HasPrefix(entry, removedPrefix) && st.mode.IsDir():
+			return false, f.sweepTree(ctx, op, d, entry, absolute(rel))
+		case isStaged(entry) && st.mode.IsRegular():
+			if err := d.unlink(entry); err != nil {
+				return false, unlessMissing(err)
+			}
+			n++
+			bytes += st.size
+			return false, f.swept(absolute(rel), entry, st)
 		}
-		n++
-		bytes += st.info.Size
-		return nil
+		return true, nil
 	})
-	if n > 0 {
-		s.quotas.recount(name.Join("swept"))
-	}
 	return n, bytes, fail(op, name, err)
+}
+
+// swept books that a staged write of the directory name is gone. One that is open
+// here is counted by its claim.
+func (f *FS) swept(name pfs.Path, temp string, st stat) error {
+	if f.quotas.isOpen(temp) {
+		return nil
+	}
+	return f.book(name, pfs.Usage{Bytes: -st.held()})
+}
+
+// sweepTree ends a RemoveTree.
+func (f *FS) sweepTree(ctx context.Context, op string, d dir, entry string, name pfs.Path) error {
+	r := remover{ctx: ctx, f: f, op: op, top: d}
+	err := r.remove(d, entry, stat{mode: fs.ModeDir}, 0)
+	if err == nil {
+		err = r.removeLifted()
+	}
+	if failed := f.book(name, sum(pfs.Usage{}, r.gone, -1)); err == nil {
+		err = failed
+	}
+	return err
 }

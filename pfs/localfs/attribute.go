@@ -1,0 +1,119 @@
+package localfs
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Chmod sets the permission bits of name. A directory keeps its special bits.
+func (f *FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
+	const op = "localfs.Chmod"
+	return f.at(ctx, op, name, func(d dir, base string) error {
+		st, err := f.lookAtNoLink(d, base, op, name)
+		if err != nil {
+			return err
+		}
+		bits := mode.Perm()
+		if st.mode.IsDir() {
+			bits |= st.mode & special
+		}
+		return d.chmod(base, bits)
+	})
+}
+
+// Chtime sets the modification time of name. A digest stays trusted.
+func (f *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
+	const op = "localfs.Chtime"
+	return f.at(ctx, op, name, func(d dir, base string) error {
+		st, err := f.lookAtNoLink(d, base, op, name)
+		if err != nil {
+			return err
+		}
+		if !st.mode.IsRegular() {
+			return d.chtime(base, mtime)
+		}
+		file, err := d.openFile(base, os.O_RDONLY, 0)
+		if err != nil {
+			return d.chtime(base, mtime) // without the right to read it has no mark to us
+		}
+		defer file.Close()
+		return f.chtimeMarked(d, base, file, mtime)
+	})
+}
+
+// chtimeMarked is chtime of a file whose mark goes with it.
+func (f *FS) chtimeMarked(d dir, base string, file *os.File, mtime time.Time) error {
+	st, err := statFile(file)
+	if err != nil {
+		return err
+	}
+	m, ok := f.readMark(file, st)
+	if err := d.chtime(base, mtime); err != nil || !ok {
+		return err
+	}
+	st, err = statFile(file)
+	if err != nil {
+		return err
+	}
+	m.mtime = st.mtime // as the file system rounded it
+	f.writeMark(file, m)
+	return nil
+}
+
+// lookAtNoLink describes base, which must not be a link.
+func (f *FS) lookAtNoLink(d dir, base, op string, name pfs.Path) (stat, error) {
+	st, err := f.look(d, base)
+	if err == nil && st.mode&fs.ModeSymlink != 0 {
+		err = pfs.E(op, name, pfs.Symlink, nil)
+	}
+	return st, err
+}
+
+// Symlink makes name a link to target.
+func (f *FS) Symlink(ctx context.Context, target string, name pfs.Path) error {
+	const op = "localfs.Symlink"
+	return f.at(ctx, op, name, func(d dir, base string) error {
+		if name == pfs.Root {
+			return pfs.E(op, name, pfs.Exist, nil)
+		}
+		if target == "" || strings.IndexByte(target, 0) >= 0 {
+			return pfs.Errorf(op, name, pfs.Invalid, "a link cannot lead to %q", target)
+		}
+		c, err := f.claim(ctx, name.Parent(), 0, 1)
+		if err != nil {
+			return err
+		}
+		defer c.release()
+		if err := d.symlink(target, base); err != nil {
+			return err
+		}
+		c.settle(pfs.Usage{Bytes: int64(len(target)), Files: 1})
+		return f.syncDir(d)
+	})
+}
+
+// Space reports the disk that holds name, or where name would be.
+func (f *FS) Space(ctx context.Context, name pfs.Path) (space pfs.Space, err error) {
+	const op = "localfs.Space"
+	if err := f.check(ctx, op, name); err != nil {
+		return pfs.Space{}, err
+	}
+	for {
+		d, err := f.openDir(relative(name))
+		if kind := kindOf(err); err != nil && name != pfs.Root && (kind == pfs.NotExist || kind == pfs.NotDir || kind == pfs.Symlink) {
+			name = name.Parent()
+			continue
+		}
+		if err != nil {
+			return pfs.Space{}, fail(op, name, err)
+		}
+		defer d.Close()
+		space, err = d.space()
+		return space, fail(op, name, err)
+	}
+}

@@ -1,0 +1,142 @@
+package localfs
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// openStore returns a durable store in a fresh directory.
+func openStore(t testing.TB, opts Options) (*FS, string) {
+	t.Helper()
+	dir := t.TempDir()
+	return openAt(t, dir, opts), dir
+}
+
+// openAt returns a store in dir.
+func openAt(t testing.TB, dir string, opts Options) *FS {
+	t.Helper()
+	f, err := New(dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// BenchmarkWriteBatch makes 10,000 files of 4 KiB a round, in batches.
+func BenchmarkWriteBatch(b *testing.B) {
+	const files = 10_000
+	data := pfstest.Pattern(1, 4096)
+	sum := digest.Bytes(data)
+	for _, size := range []int{256, 1000} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			f, _ := openStore(b, Options{})
+			b.SetBytes(files * 4096)
+			for round := 0; b.Loop(); round++ {
+				dir := pfs.Root.Join(fmt.Sprint(round))
+				pfstest.MustMkdir(b, f, dir)
+				for n := 0; n < files; n += size {
+					batch := make([]pfs.BatchEntry, min(size, files-n))
+					for i := range batch {
+						batch[i] = pfs.BatchEntry{Path: dir.Join(fmt.Sprint(n + i)), Data: data, Digest: sum}
+					}
+					for _, err := range f.WriteBatch(b.Context(), batch) {
+						if err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkList reads a directory of 100,000 names a round.
+func BenchmarkList(b *testing.B) {
+	const names = 100_000
+	f, _ := openStore(b, Options{NoSync: true})
+	makeNames(b, f, pfs.Root, names)
+	for b.Loop() {
+		n := 0
+		for _, err := range pfs.Entries(b.Context(), f, pfs.Root, nil) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		if n != names {
+			b.Fatalf("%d entries, want %d", n, names)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*names), "ns/entry")
+}
+
+// makeNames makes n empty files in dir.
+func makeNames(t testing.TB, f *FS, dir pfs.Path, n int) {
+	t.Helper()
+	batch := make([]pfs.BatchEntry, 0, groupFiles)
+	for i := range n {
+		batch = append(batch, pfs.BatchEntry{Path: dir.Join(fmt.Sprintf("name-%07d", i))})
+		if len(batch) < cap(batch) && i < n-1 {
+			continue
+		}
+		for _, err := range f.WriteBatch(t.Context(), batch) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		batch = batch[:0]
+	}
+}
+
+// BenchmarkStagedWrite stages and commits 256 MiB a round, durably.
+func BenchmarkStagedWrite(b *testing.B) {
+	const size = 256 << 20
+	chunk := pfstest.Pattern(1, pfs.ChunkSize)
+	f, _ := openStore(b, Options{})
+	b.SetBytes(size)
+	for b.Loop() {
+		w, err := f.Create(b.Context(), "/f", pfs.CreateOptions{Size: size})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for off := int64(0); off < size; off += pfs.ChunkSize {
+			if _, err := w.WriteAt(b.Context(), chunk, off); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if _, err := w.Commit(b.Context(), pfs.CommitOptions{Size: size}); err != nil {
+			b.Fatal(err)
+		}
+		w.Close()
+	}
+}
+
+// BenchmarkSmallOperations are the price of a path.
+func BenchmarkSmallOperations(b *testing.B) {
+	f, _ := openStore(b, Options{NoSync: true})
+	const dir = pfs.Path("/a/b/c/d/e")
+	pfstest.MustMkdir(b, f, dir)
+	pfstest.WriteFile(b, f, dir.Join("f"), []byte("content"))
+	b.Run("Stat", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := f.Stat(b.Context(), dir.Join("f")); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("MkdirRemove", func(b *testing.B) {
+		for b.Loop() {
+			if err := f.Mkdir(b.Context(), dir.Join("g"), 0o755); err != nil {
+				b.Fatal(err)
+			}
+			if err := f.Remove(b.Context(), dir.Join("g")); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,195 @@
+package localfs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+// CopyFile copies inside the disk: by sharing blocks where the file system can,
+// else in the kernel, else through memory.
+//
+// What was copied is read back and its digest compared, with the one kept with the
+// source if there is a trusted one, else with one computed from the source. So a
+// copy always has a digest, and a source that no longer has the bytes it was
+// published with is not copied in silence. Shared blocks were never copied: such a
+// copy is not read, and has the digest that its source has.
+func (f *FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptions, progress func(done int64)) (info pfs.Info, err error) {
+	const op = "localfs.CopyFile"
+	if err := f.check(ctx, op, dst); err != nil {
+		return pfs.Info{}, err
+	}
+	r, err := f.openFile(ctx, op, src)
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	defer r.Close()
+	w, err := f.create(ctx, op, dst, pfs.CreateOptions{ID: opts.ID, Size: r.info.Size})
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	defer func() {
+		if err != nil && opts.ID != "" {
+			w.Suspend() // so that the same copy goes on
+		}
+		w.Close()
+	}()
+	c := copying{ctx: ctx, op: op, r: r, w: w, progress: progress}
+	sum, err := c.run()
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	commit := pfs.CommitOptions{Size: r.info.Size, Mode: r.info.Mode, Digest: sum, NoReplace: opts.NoReplace}
+	if !opts.NewTime {
+		commit.ModTime = r.info.ModTime
+	}
+	return w.Commit(ctx, commit)
+}
+
+// copying is one CopyFile.
+type copying struct {
+	ctx      context.Context
+	op       string
+	r        *file
+	w        *staged
+	progress func(done int64)
+}
+
+// run stages the copy and returns the digest to keep with it.
+func (c *copying) run() (sum string, err error) {
+	if !c.w.resumed && c.share() {
+		c.report(c.r.info.Size)
+		return c.r.info.Digest, c.sourceUnchanged()
+	}
+	for off := int64(0); off < c.r.info.Size; {
+		n := min(pfs.ChunkSize, c.r.info.Size-off)
+		if err := c.chunk(off, n); err != nil {
+			return "", err
+		}
+		off += n
+		c.report(off)
+	}
+	return c.verify()
+}
+
+func (c *copying) report(done int64) {
+	if c.progress != nil {
+		c.progress(done)
+	}
+}
+
+// share reports whether the copy now shares the blocks of the source.
+func (c *copying) share() bool {
+	shared := false
+	err := c.w.use(c.op, func() error {
+		shared = shareBlocks(c.w.file, c.r.file)
+		return nil
+	})
+	return shared && err == nil
+}
+
+// chunk copies n bytes at off, unless a copy that was interrupted has them already.
+func (c *copying) chunk(off, n int64) error {
+	if err := pfs.CheckContext(c.ctx, c.op, c.w.name); err != nil {
+		return err
+	}
+	if c.w.resumed {
+		same, err := c.has(off, int(n))
+		if same || err != nil {
+			return err
+		}
+	}
+	return c.w.use(c.op, func() error {
+		err := copyBytes(c.w.file, c.r.file, off, n)
+		c.w.wrote(off, n)
+		return err
+	})
+}
+
+// has reports whether source and copy hold the same n bytes at off.
+func (c *copying) has(off int64, n int) (bool, error) {
+	got, want := make([]byte, n), make([]byte, n)
+	k, err := c.w.ReadAt(c.ctx, got, off)
+	if err == io.EOF || k < n && err == nil {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := pfs.ReadFull(c.ctx, c.r, want, off); err != nil {
+		return false, err
+	}
+	return digest.Leaf(got) == digest.Leaf(want), nil
+}
+
+// copyBytes copies n bytes at off from src to dst.
+func copyBytes(dst, src *os.File, off, n int64) error {
+	for n > 0 {
+		k, err := copyRange(dst, src, off, int(n))
+		if err != nil || k == 0 {
+			return copyThroughMemory(dst, src, off, n)
+		}
+		off += int64(k)
+		n -= int64(k)
+	}
+	return nil
+}
+
+// copyThroughMemory takes what the kernel does not copy itself. That the source is
+// shorter than it was is found when the copy is verified.
+func copyThroughMemory(dst, src *os.File, off, n int64) error {
+	p := make([]byte, n)
+	k, err := src.ReadAt(p, off)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	_, err = dst.WriteAt(p[:k], off)
+	return err
+}
+
+// verify compares the copy with the source.
+func (c *copying) verify() (string, error) {
+	want, algorithm := c.r.info.Digest, digest.Algorithm(c.r.info.Digest)
+	var err error
+	if !digest.Known(algorithm) {
+		algorithm = digest.XXH3
+		want, err = digest.OfFile(c.ctx, c.r, algorithm, runtime.GOMAXPROCS(0), nil)
+	}
+	if err != nil {
+		return "", fail(c.op, c.r.name, err)
+	}
+	got, err := digest.Of(c.ctx, c.fill, c.r.info.Size, algorithm, runtime.GOMAXPROCS(0), nil)
+	if err != nil {
+		return "", fail(c.op, c.w.name, err)
+	}
+	if err := c.sourceUnchanged(); err != nil {
+		return "", err
+	}
+	if got != want {
+		return "", pfs.Errorf(c.op, c.w.name, pfs.Integrity, "the copy is %s, and %s is %s: one of them does not have the bytes that were written", got, c.r.name, want)
+	}
+	return got, nil
+}
+
+// fill reads the copy back.
+func (c *copying) fill(p []byte, off int64) error {
+	n, err := c.w.ReadAt(c.ctx, p, off)
+	if n == len(p) {
+		return nil
+	}
+	return errors.Join(err, io.ErrUnexpectedEOF)
+}
+
+// sourceUnchanged answers Conflict if the source was written to meanwhile.
+func (c *copying) sourceUnchanged() error {
+	_, err := c.r.ReadAt(c.ctx, nil, 0)
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,85 @@
+package localfs
+
+import (
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// dir is an open directory, and all that this package asks the operating system
+// about names. A name is one element, or "." for the directory itself. Where it is
+// not said otherwise links are not followed; those dirs that were opened to follow
+// them do so in open, openFile, chmod and chtime. Errors are those of the system,
+// or a *linkError. A dir may be used by many goroutines until it is closed.
+type dir interface {
+	Close() error
+
+	// open opens the directory rel, a path of any number of elements or "". A
+	// link on the way is a *linkError.
+	open(rel string) (dir, error)
+
+	// stat describes name, or if follow is set what it leads to.
+	stat(name string, follow bool) (stat, error)
+	readlink(name string) (string, error)
+
+	// openFile opens name without ever waiting for a peer, as a fifo would. perm
+	// is subject to the umask.
+	openFile(name string, flag int, perm fs.FileMode) (*os.File, error)
+
+	// mkdir makes a directory; perm is subject to the umask.
+	mkdir(name string, perm fs.FileMode) error
+	unlink(name string) error
+	rmdir(name string) error
+	symlink(target, name string) error
+	link(name string, to dir, newName string) error
+
+	// rename replaces newName, or if exclusive is set answers EEXIST.
+	rename(name string, to dir, newName string, exclusive bool) error
+
+	chmod(name string, mode fs.FileMode) error
+	chtime(name string, mtime time.Time) error
+
+	// entries returns up to limit names in an order that token continues, and the
+	// token for the rest, "" if there is none.
+	entries(token string, limit int) (names []string, next string, err error)
+
+	// sync makes the names in the directory durable.
+	sync() error
+	// syncAll makes durable all that was written to the file system that holds
+	// the directory, or answers errors.ErrUnsupported.
+	syncAll() error
+
+	space() (pfs.Space, error)
+}
+
+// linkError says that a link stands where a directory or file was wanted.
+type linkError struct {
+	rel string // path of the link from the dir that was asked
+}
+
+func (e *linkError) Error() string { return "symbolic link" }
+
+// renameExclusively is what rename does where the system cannot: a second name,
+// or for a directory an empty one that the system lets it replace.
+func renameExclusively(d dir, name string, to dir, newName string) error {
+	st, err := d.stat(name, false)
+	if err != nil {
+		return err
+	}
+	if !st.mode.IsDir() {
+		if err := d.link(name, to, newName); err != nil {
+			return err
+		}
+		return d.unlink(name)
+	}
+	if err := to.mkdir(newName, 0o700); err != nil {
+		return err
+	}
+	if err := d.rename(name, to, newName, false); err != nil {
+		to.rmdir(newName)
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,278 @@
+package localfs
+
+import (
+	"encoding/base64"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// openRoot opens the directory at path with nothing but package os, which every
+// system has.
+func openRoot(path string, follow bool) (dir, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return &rootDir{top: root, root: root, follow: follow}, nil
+}
+
+// rootDir is a directory by its os.Root. As that one follows links, each name is
+// compared with what was opened.
+type rootDir struct {
+	top    *os.Root
+	rel    string // of root below top
+	root   *os.Root
+	follow bool
+}
+
+var _ dir = (*rootDir)(nil)
+
+func (d *rootDir) Close() error { return d.root.Close() }
+
+// path returns the path of name for package os, which follows links.
+func (d *rootDir) path(name string) string { return filepath.Join(d.root.Name(), name) }
+
+func (d *rootDir) open(rel string) (dir, error) {
+	if d.follow {
+		root, err := os.OpenRoot(d.path(rel))
+		return d.opened(root, rel, err)
+	}
+	if rel == "" {
+		root, err := d.root.OpenRoot(".")
+		return d.opened(root, "", err)
+	}
+	cur := d.root
+	for i := 0; i <= len(rel); {
+		n := strings.IndexByte(rel[i:], '/')
+		if n < 0 {
+			n = len(rel) - i
+		}
+		next, err := openElement(cur, rel[i:i+n])
+		if cur != d.root {
+			cur.Close()
+		}
+		if link := (*linkError)(nil); errors.As(err, &link) {
+			link.rel = rel[:i+n]
+		}
+		if err != nil {
+			return nil, err
+		}
+		cur = next
+		i += n + 1
+	}
+	return d.opened(cur, rel, nil)
+}
+
+// opened makes a dir of what an open returned.
+func (d *rootDir) opened(root *os.Root, rel string, err error) (dir, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &rootDir{top: d.top, rel: strings.Trim(d.rel+"/"+rel, "/"), root: root, follow: d.follow}, nil
+}
+
+// openElement opens the directory name in root if it is one and still is that one
+// when it is open.
+func openElement(root *os.Root, name string) (*os.Root, error) {
+	before, err := root.Lstat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case before.Mode()&fs.ModeSymlink != 0:
+		return nil, &linkError{rel: name}
+	case !before.IsDir():
+		return nil, syscall.ENOTDIR
+	}
+	next, err := root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	after, err := next.Stat(".")
+	if err == nil && !os.SameFile(before, after) {
+		err = errSwapped
+	}
+	if err != nil {
+		next.Close()
+		return nil, err
+	}
+	return next, nil
+}
+
+func (d *rootDir) stat(name string, follow bool) (stat, error) {
+	var info fs.FileInfo
+	var err error
+	if follow {
+		info, err = os.Stat(d.path(name))
+	} else {
+		info, err = d.root.Lstat(name)
+	}
+	if err != nil {
+		return stat{}, err
+	}
+	return statOf(info), nil
+}
+
+func (d *rootDir) readlink(name string) (string, error) { return d.root.Readlink(name) }
+
+func (d *rootDir) openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	if flag&os.O_EXCL != 0 {
+		return d.root.OpenFile(name, flag, perm)
+	}
+	if d.follow {
+		return os.OpenFile(d.path(name), flag|nonBlocking, perm)
+	}
+	before, err := d.root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if before.Mode()&fs.ModeSymlink != 0 {
+		return nil, &linkError{rel: name}
+	}
+	file, err := d.root.OpenFile(name, flag|nonBlocking, perm)
+	if err != nil {
+		return nil, err
+	}
+	after, err := file.Stat()
+	if err == nil && !os.SameFile(before, after) {
+		err = errSwapped
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+func (d *rootDir) mkdir(name string, perm fs.FileMode) error {
+	return d.root.Mkdir(name, perm.Perm())
+}
+
+// unlink and rmdir share what package os offers, which takes both.
+func (d *rootDir) unlink(name string) error {
+	info, err := d.root.Lstat(name)
+	if err == nil && info.IsDir() {
+		return syscall.EISDIR
+	}
+	return d.root.Remove(name)
+}
+
+func (d *rootDir) rmdir(name string) error {
+	info, err := d.root.Lstat(name)
+	if err == nil && !info.IsDir() {
+		return syscall.ENOTDIR
+	}
+	return d.root.Remove(name)
+}
+
+func (d *rootDir) symlink(target, name string) error { return d.root.Symlink(target, name) }
+
+func (d *rootDir) link(name string, to dir, newName string) error {
+	from, into := d.across(to)
+	return from.top.Link(below(from.rel, name), below(into.rel, newName))
+}
+
+func (d *rootDir) rename(name string, to dir, newName string, exclusive bool) error {
+	if exclusive {
+		if st, err := d.stat(name, false); err == nil && !st.mode.IsDir() {
+			return renameExclusively(d, name, to, newName)
+		}
+		// Package os itself refuses to replace even an empty directory.
+		if _, err := to.stat(newName, false); err == nil {
+			return syscall.EEXIST
+		}
+	}
+	from, into := d.across(to)
+	return from.top.Rename(below(from.rel, name), below(into.rel, newName))
+}
+
+// across returns d and to by their paths below one os.Root: their own if they are
+// one directory, so that nothing on the way can be swapped, else the top's.
+func (d *rootDir) across(to dir) (from, into *rootDir) {
+	t := to.(*rootDir)
+	if t.rel == d.rel {
+		d = &rootDir{top: d.root}
+		return d, d
+	}
+	return d, t
+}
+
+func (d *rootDir) chmod(name string, mode fs.FileMode) error {
+	file, err := d.openFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return file.Chmod(mode)
+}
+
+func (d *rootDir) chtime(name string, mtime time.Time) error {
+	if d.follow {
+		return os.Chtimes(d.path(name), time.Time{}, mtime)
+	}
+	return d.root.Chtimes(name, time.Time{}, mtime)
+}
+
+// entries gives the names in their sorted order, so that a token is the last one
+// and needs nothing from the system. A page costs a reading of the whole
+// directory, in the memory of the page.
+func (d *rootDir) entries(token string, limit int) (names []string, next string, err error) {
+	last, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil {
+		return nil, "", errStaleToken
+	}
+	f, err := d.root.Open(".")
+	if err != nil {
+		return nil, "", err
+	}
+	defer f.Close()
+	more := false
+	for {
+		some, err := f.Readdirnames(1024)
+		for _, name := range some {
+			if name > string(last) {
+				names = append(names, name)
+			}
+		}
+		if len(names) > limit+8192 || err != nil {
+			slices.Sort(names)
+			more = more || len(names) > limit
+			names = names[:min(limit, len(names))]
+		}
+		if err != nil {
+			break
+		}
+	}
+	if more {
+		next = base64.RawURLEncoding.EncodeToString([]byte(names[len(names)-1]))
+	}
+	return names, next, nil
+}
+
+// sync makes the names durable where a directory can be opened for that.
+func (d *rootDir) sync() error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := d.root.Open(".")
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
+func (d *rootDir) syncAll() error { return errors.ErrUnsupported }
+
+func (d *rootDir) space() (pfs.Space, error) { return spaceOf(d.root.Name()) }

@@ -1,0 +1,178 @@
+package localfs
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Options says how the directory is used. The zero value is the store of a
+// service: no link is followed and every change is durable when it returns.
+type Options struct {
+	// FollowLinks makes the operating system follow symbolic links as usual, for
+	// the local side of a command. Stat still describes the link itself.
+	FollowLinks bool
+
+	// NoSync leaves out every sync, so that a crash of the machine may lose or
+	// empty files that were committed. It is meant for tests.
+	NoSync bool
+
+	// RecountEvery is the age at which the usage of a tree with a quota is
+	// counted again in the background, since others may change files too. 0
+	// means one hour.
+	RecountEvery time.Duration
+}
+
+// FS is a tree of a local disk. Use New.
+type FS struct {
+	opts   Options
+	owners owners
+	attrs  attributes
+	quotas quotas
+
+	mu   sync.RWMutex // of root, held for reading while root is used
+	root dir          // nil once closed
+
+	life context.Context // of work in the background
+	end  context.CancelFunc
+	work sync.WaitGroup
+}
+
+var (
+	_ pfs.FileSystem       = (*FS)(nil)
+	_ pfs.Symlinker        = (*FS)(nil)
+	_ pfs.Chmoder          = (*FS)(nil)
+	_ pfs.Chtimer          = (*FS)(nil)
+	_ pfs.Editor           = (*FS)(nil)
+	_ pfs.ExclusiveRenamer = (*FS)(nil)
+	_ pfs.TreeRemover      = (*FS)(nil)
+	_ pfs.SpaceReporter    = (*FS)(nil)
+	_ pfs.UsageReporter    = (*FS)(nil)
+	_ pfs.QuotaSetter      = (*FS)(nil)
+	_ pfs.Copier           = (*FS)(nil)
+	_ pfs.Digester         = (*FS)(nil)
+	_ pfs.BatchWriter      = (*FS)(nil)
+	_ pfs.Sweeper          = (*FS)(nil)
+)
+
+// New returns the tree below the existing directory dir, which may be a link.
+// Errors name dir as it was given; no later error does.
+func New(dir string, opts Options) (*FS, error) {
+	return newFS(dir, opts, openTop)
+}
+
+// newFS is New with a choice of the operating system's side.
+func newFS(path string, opts Options, open func(path string, follow bool) (dir, error)) (*FS, error) {
+	root, err := open(path, opts.FollowLinks)
+	if err != nil {
+		return nil, pfs.Errorf("localfs.New", "", kindOf(err), "directory %q: %w", path, cause(err))
+	}
+	if opts.RecountEvery == 0 {
+		opts.RecountEvery = time.Hour
+	}
+	f := &FS{opts: opts, root: root, attrs: fileAttributes{}}
+	f.life, f.end = context.WithCancel(context.Background())
+	return f, nil
+}
+
+// Close ends the use of the file system. Files that are open go on; every other
+// operation answers Closed.
+func (f *FS) Close() error {
+	f.mu.Lock()
+	root := f.root
+	f.root = nil
+	f.mu.Unlock()
+	if root == nil {
+		return nil
+	}
+	f.end()
+	f.work.Wait()
+	return root.Close()
+}
+
+// check is how every operation begins.
+func (f *FS) check(ctx context.Context, op string, name pfs.Path) error {
+	if err := pfs.CheckPath(op, name); err != nil {
+		return err
+	}
+	if reason := unfitName(name); reason != "" {
+		return pfs.Errorf(op, name, pfs.Invalid, "%s", reason)
+	}
+	return pfs.CheckContext(ctx, op, name)
+}
+
+// openDir opens a directory by its path below the root, "" for the root itself.
+func (f *FS) openDir(rel string) (dir, error) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.root == nil {
+		return nil, pfs.Closed
+	}
+	return f.root.open(rel)
+}
+
+// parent opens the directory that holds name and returns name's last element,
+// which is "." for the root.
+func (f *FS) parent(name pfs.Path) (d dir, base string, err error) {
+	base = name.Base()
+	if name == pfs.Root {
+		base = "."
+	}
+	d, err = f.openDir(relative(name.Parent()))
+	return d, base, err
+}
+
+// at begins an operation on name and calls do with the directory that holds it.
+// Errors that are not yet of package pfs are about name.
+func (f *FS) at(ctx context.Context, op string, name pfs.Path, do func(d dir, base string) error) error {
+	if err := f.check(ctx, op, name); err != nil {
+		return err
+	}
+	d, base, err := f.parent(name)
+	if err != nil {
+		return fail(op, name, err)
+	}
+	defer d.Close()
+	return fail(op, name, do(d, base))
+}
+
+// in begins an operation on the directory name and calls do with it open.
+func (f *FS) in(ctx context.Context, op string, name pfs.Path, do func(d dir) error) error {
+	if err := f.check(ctx, op, name); err != nil {
+		return err
+	}
+	d, err := f.openDir(relative(name))
+	if err != nil {
+		return fail(op, name, err)
+	}
+	defer d.Close()
+	return fail(op, name, do(d))
+}
+
+// look describes what an operation that opens base would open.
+func (f *FS) look(d dir, base string) (stat, error) { return d.stat(base, f.opts.FollowLinks) }
+
+// syncDir makes the names in d durable.
+func (f *FS) syncDir(d dir) error {
+	if f.opts.NoSync {
+		return nil
+	}
+	return d.sync()
+}
+
+// relative returns name as a path below the root.
+func relative(name pfs.Path) string { return strings.TrimPrefix(string(name), "/") }
+
+// absolute is the opposite of relative.
+func absolute(rel string) pfs.Path { return pfs.Path("/" + rel) }
+
+// below returns the path of name in the directory rel.
+func below(rel, name string) string {
+	if rel == "" {
+		return name
+	}
+	return rel + "/" + name
+}

@@ -1,0 +1,38 @@
+package localfs
+
+import (
+	"os"
+	"sync"
+)
+
+// shared is the shared lock of an open file, held while at least one user of this
+// handle needs it: the lock belongs to the open file, not to the goroutine.
+type shared struct {
+	file *os.File
+
+	mu    sync.Mutex
+	users int
+}
+
+func (s *shared) acquire() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users == 0 {
+		if err := lockFile(s.file, false); err != nil {
+			return err
+		}
+	}
+	s.users++
+	return nil
+}
+
+// release gives the lock back when the last user does. Should that fail it goes
+// with the file.
+func (s *shared) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users--
+	if s.users == 0 {
+		_ = unlockFile(s.file)
+	}
+}

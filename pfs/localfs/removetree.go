@@ -1,0 +1,155 @@
+package localfs
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// maxDepth is how deep RemoveTree goes with a descriptor for each level. What is
+// deeper is first moved to the top.
+const maxDepth = 64
+
+// RemoveTree removes name and all below it. Links are removed, not followed: each
+// directory is opened by its name in the one above, which is open.
+func (f *FS) RemoveTree(ctx context.Context, name pfs.Path) error {
+	const op = "localfs.RemoveTree"
+	return f.at(ctx, op, name, func(d dir, base string) error {
+		if name == pfs.Root {
+			return pfs.Errorf(op, name, pfs.Invalid, "the top directory cannot be removed")
+		}
+		st, err := d.stat(base, false)
+		if err != nil {
+			return err
+		}
+		trees, err := f.treesOf(name.Parent())
+		if err != nil {
+			return err
+		}
+		r := remover{ctx: ctx, f: f, op: op, top: d}
+		err = r.remove(d, base, st, 0)
+		if err == nil {
+			err = r.removeLifted()
+		}
+		for _, t := range trees {
+			t.book(sum(pfs.Usage{}, r.gone, -1))
+		}
+		f.quotas.forget(name)
+		if err != nil {
+			return err
+		}
+		return f.syncDir(d)
+	})
+}
+
+// remover removes one tree.
+type remover struct {
+	ctx  context.Context
+	f    *FS
+	op   string
+	top  dir // where what is too deep is moved to
+	gone pfs.Usage
+
+	lifted []string // hidden names in top
+}
+
+// remove removes the entry name of d. That it is gone already is success.
+func (r *remover) remove(d dir, name string, st stat, depth int) error {
+	if !st.mode.IsDir() {
+		if err := d.unlink(name); err != nil {
+			return unlessMissing(err)
+		}
+		r.count(name, st)
+		return nil
+	}
+	if depth >= maxDepth {
+		return r.lift(d, name, st)
+	}
+	if err := r.empty(d, name, depth); err != nil {
+		return unlessMissing(err)
+	}
+	if err := d.rmdir(name); err != nil {
+		return unlessMissing(err)
+	}
+	r.count(name, st)
+	return nil
+}
+
+// count notes what is gone.
+func (r *remover) count(name string, st stat) {
+	switch {
+	case !isHidden(name):
+		r.gone = sum(r.gone, usageOf(st), 1)
+	case isStaged(name) && !r.f.quotas.isOpen(name):
+		r.gone.Bytes += st.held()
+	}
+}
+
+// lift moves a directory beside the tree, under a hidden name, to be removed later:
+// so no tree is too deep for the descriptors or the stack of a process.
+func (r *remover) lift(d dir, name string, st stat) error {
+	hidden := removedPrefix + pfs.NewID()
+	if err := d.rename(name, r.top, hidden, true); err != nil {
+		return unlessMissing(err)
+	}
+	r.count(name, st)
+	r.lifted = append(r.lifted, hidden)
+	return nil
+}
+
+// removeLifted removes what was lifted, and what is lifted from that.
+func (r *remover) removeLifted() error {
+	for len(r.lifted) > 0 {
+		name := r.lifted[len(r.lifted)-1]
+		r.lifted = r.lifted[:len(r.lifted)-1]
+		if err := r.remove(r.top, name, stat{mode: fs.ModeDir}, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// empty removes what is in the directory name of d, until a reading of it from the
+// start finds nothing.
+func (r *remover) empty(d dir, name string, depth int) error {
+	sub, err := d.open(name)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	for token, removed := "", false; ; {
+		if err := pfs.CheckContext(r.ctx, r.op, ""); err != nil {
+			return err
+		}
+		names, next, err := sub.entries(token, walkPage)
+		if err != nil {
+			return err
+		}
+		for _, entry := range names {
+			removed = true
+			st, err := sub.stat(entry, false)
+			if err == nil {
+				err = r.remove(sub, entry, st, depth+1)
+			}
+			if err := unlessMissing(err); err != nil {
+				return err
+			}
+		}
+		token = next
+		if next == "" {
+			if !removed {
+				return nil
+			}
+			removed = false
+		}
+	}
+}
+
+// unlessMissing takes it for success that something was gone already.
+func unlessMissing(err error) error {
+	if missing(err) {
+		return nil
+	}
+	return err
+}

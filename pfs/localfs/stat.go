@@ -1,0 +1,99 @@
+package localfs
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// stat is what the system says about a name or an open file.
+type stat struct {
+	mode  fs.FileMode // type, permission and special bits
+	size  int64       // bytes
+	disk  int64       // bytes that are allocated on the disk, if known
+	mtime time.Time
+	ctime int64 // ns; 0 if not known
+	links uint64
+
+	dev, ino uint64 // 0 if not known; then info tells identity
+	info     fs.FileInfo
+
+	uid, gid uint32
+	owned    bool // uid and gid are known
+}
+
+// special are the bits of a mode that Chmod leaves alone on directories: they say
+// which group new files get.
+const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
+// statOf makes a stat of what package os says.
+func statOf(info fs.FileInfo) stat {
+	st := stat{mode: info.Mode(), size: info.Size(), mtime: info.ModTime(), links: 1, info: info}
+	st.fill(info.Sys())
+	return st
+}
+
+// statFile describes an open file.
+func statFile(f *os.File) (stat, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return stat{}, err
+	}
+	return statOf(info), nil
+}
+
+// same reports whether s and t describe one file.
+func (s stat) same(t stat) bool {
+	if s.ino != 0 && t.ino != 0 {
+		return s.ino == t.ino && s.dev == t.dev
+	}
+	return s.info != nil && t.info != nil && os.SameFile(s.info, t.info)
+}
+
+// unchanged reports whether t, taken later of the same file, shows no sign of a
+// change of its content.
+func (s stat) unchanged(t stat) bool { return s.size == t.size && s.mtime.Equal(t.mtime) }
+
+// held is what a staged write counts: its length, or what was allocated for it if
+// that is much more.
+func (s stat) held() int64 {
+	if s.disk > s.size+pfs.ChunkSize {
+		return s.disk
+	}
+	return s.size
+}
+
+// version is Info.Version. The inode and its change time tell two files apart that
+// agree in size and modification time, which anybody may set.
+func (s stat) version() string {
+	return fmt.Sprintf("%x-%x-%x-%x", s.ino, s.size, s.mtime.UnixNano(), s.ctime)
+}
+
+// refuse says why s cannot be opened as a file, nil if it can.
+func (s stat) refuse(op string, name pfs.Path) error {
+	switch {
+	case s.mode.IsRegular():
+		return nil
+	case s.mode.IsDir():
+		return pfs.E(op, name, pfs.IsDir, nil)
+	case s.mode&fs.ModeSymlink != 0:
+		return pfs.E(op, name, pfs.Symlink, nil)
+	}
+	return pfs.Errorf(op, name, pfs.Unsupported, "it is a %s, no regular file", typeName(s.mode))
+}
+
+// typeName names a type that is neither file, directory nor link.
+func typeName(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "fifo"
+	case mode&fs.ModeSocket != 0:
+		return "socket"
+	case mode&fs.ModeDevice != 0:
+		return "device"
+	}
+	return "special file"
+}

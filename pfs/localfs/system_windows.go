@@ -1,0 +1,20 @@
+package localfs
+
+import (
+	"github.com/paddlecloud/pfs/pfs"
+	"golang.org/x/sys/windows"
+)
+
+// nonBlocking is not needed: files of this system do not wait for a peer.
+const nonBlocking = 0
+
+// spaceOf reports the file system that holds path.
+func spaceOf(path string) (pfs.Space, error) {
+	p, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return pfs.Space{}, err
+	}
+	var free, total uint64
+	err = windows.GetDiskFreeSpaceEx(p, &free, &total, nil)
+	return pfs.Space{Total: int64(total), Free: int64(free)}, err
+}

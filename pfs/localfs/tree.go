@@ -1,0 +1,149 @@
+package localfs
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// tree keeps the sums of a directory with a quota. Counting is one walk at first
+// need; from then on every operation of this FS books what it changes. Other
+// processes' changes come in with the next count.
+type tree struct {
+	name pfs.Path
+
+	mu      sync.Mutex
+	limits  limits
+	used    pfs.Usage // what is published, and staged by nobody here
+	claims  limits    // what operations under way, staged writes included, will need
+	counted time.Time // of used; zero: not yet
+	count   *count    // the walk that is on, nil if none is
+}
+
+// count is one walk of a tree.
+type count struct {
+	done    chan struct{} // closed at its end
+	err     error
+	net     pfs.Usage // booked since it began
+	touched pfs.Usage // the same without signs
+}
+
+func (t *tree) setLimits(l limits) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.limits = l
+}
+
+// usage is what Usage answers.
+func (t *tree) usage() pfs.Usage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	u := t.used
+	u.Bytes += t.claims.bytes
+	u.MaxBytes, u.MaxFiles = t.limits.bytes, t.limits.files
+	return u
+}
+
+// ready returns once the tree was counted. A count that is merely old is begun
+// again and not waited for.
+func (t *tree) ready(ctx context.Context, f *FS) error {
+	t.mu.Lock()
+	first := t.counted.IsZero()
+	if !first && time.Since(t.counted) < f.opts.RecountEvery {
+		t.mu.Unlock()
+		return nil
+	}
+	c := t.count
+	if c == nil {
+		c = &count{done: make(chan struct{})}
+		t.count = c
+		f.background(func(life context.Context) { t.recount(life, f, c) })
+	}
+	t.mu.Unlock()
+	if !first {
+		return nil
+	}
+	select {
+	case <-c.done:
+		return c.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// recount walks the tree. Where files changed meanwhile through this FS the walk
+// may have seen them or not: it then only overrules the sums if it differs from
+// them by more than these changes explain.
+func (t *tree) recount(ctx context.Context, f *FS, c *count) {
+	found, err := f.count(ctx, t.name)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count = nil
+	c.err = err
+	close(c.done)
+	if err != nil {
+		return // the next operation tries again
+	}
+	if t.counted.IsZero() || !within(found, t.used, c.touched) {
+		t.used = sum(found, c.net, 1)
+	}
+	t.counted = time.Now()
+}
+
+// within reports whether a and b differ by no more than by.
+func within(a, b, by pfs.Usage) bool {
+	return abs(a.Bytes-b.Bytes) <= by.Bytes && abs(a.Files-b.Files) <= by.Files && abs(a.Dirs-b.Dirs) <= by.Dirs
+}
+
+func abs(n int64) int64 { return max(n, -n) }
+
+// book adds a change to the sums.
+func (t *tree) book(change pfs.Usage) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.bookLocked(change)
+}
+
+func (t *tree) bookLocked(change pfs.Usage) {
+	if c := t.count; c != nil {
+		c.net = sum(c.net, change, 1)
+		c.touched.Bytes += abs(change.Bytes)
+		c.touched.Files += abs(change.Files)
+		c.touched.Dirs += abs(change.Dirs)
+	}
+	if !t.counted.IsZero() {
+		t.used = sum(t.used, change, 1)
+	}
+}
+
+// take claims more, if the limits allow it.
+func (t *tree) take(more limits) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	used := t.used
+	used.Bytes += t.claims.bytes
+	used.Files += t.claims.files
+	if more.bytes > 0 && t.limits.bytes > 0 && used.Bytes+more.bytes > t.limits.bytes ||
+		more.files > 0 && t.limits.files > 0 && used.Files+used.Dirs+more.files > t.limits.files {
+		return t.exceeded(used, t.limits)
+	}
+	t.claims.bytes += more.bytes
+	t.claims.files += more.files
+	return nil
+}
+
+// give returns a claim and books what became of it.
+func (t *tree) give(claimed limits, change pfs.Usage) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.claims.bytes -= claimed.bytes
+	t.claims.files -= claimed.files
+	t.bookLocked(change)
+}
+
+// background runs work until it ends or the file system is closed.
+func (f *FS) background(work func(life context.Context)) {
+	f.work.Go(func() { work(f.life) })
+}

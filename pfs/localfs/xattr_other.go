@@ -1,0 +1,17 @@
+//go:build !linux && !darwin
+
+package localfs
+
+import (
+	"errors"
+	"os"
+)
+
+// fileAttributes are the extended attributes of the system: it has none.
+type fileAttributes struct{}
+
+var _ attributes = fileAttributes{}
+
+func (fileAttributes) get(*os.File, string, []byte) (int, error) { return 0, errors.ErrUnsupported }
+func (fileAttributes) set(*os.File, string, []byte) error        { return errors.ErrUnsupported }
+func (fileAttributes) remove(*os.File, string) error             { return errors.ErrUnsupported }
