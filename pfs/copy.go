@@ -15,7 +15,7 @@ import (
 //
 // With opts.ID, a copy that was cut off keeps what it staged, and another call
 // with that ID goes on with it. progress may be nil.
-func CopyFile(ctx context.Context, fsys FileSystem, src, dst Path, opts CopyOptions, progress func(done int64)) (Info, error) {
+func CopyFile(ctx context.Context, fsys FileSystem, src, dst Path, opts CopyOptions, progress func(done int64)) (info Info, err error) {
 	if c, ok := fsys.(Copier); ok {
 		if info, err := c.CopyFile(ctx, src, dst, opts, progress); !errors.Is(err, Unsupported) {
 			return info, err
@@ -31,20 +31,15 @@ func CopyFile(ctx context.Context, fsys FileSystem, src, dst Path, opts CopyOpti
 	if err != nil {
 		return Info{}, err
 	}
-	defer w.Close()
-	info, err := copyStaged(ctx, fsys, src, f, w, opts, progress)
-	if err != nil && opts.ID != "" {
-		w.Suspend() // a failure to keep costs only what is copied again
-	}
-	return info, err
-}
-
-// copyStaged fills w from f and publishes it, if src is still what f reads.
-func copyStaged(ctx context.Context, fsys FileSystem, src Path, f File, w Staged, opts CopyOptions, progress func(int64)) (Info, error) {
+	defer func() {
+		if err != nil && opts.ID != "" {
+			w.Suspend() // a failure to keep costs only what is copied again
+		}
+		w.Close()
+	}()
 	if err := copyChunks(ctx, f, w, progress); err != nil {
 		return Info{}, err
 	}
-	from := f.Info()
 	if err := checkUnchanged(ctx, fsys, src, from.Version); err != nil {
 		return Info{}, err
 	}

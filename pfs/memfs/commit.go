@@ -35,8 +35,8 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	return info, nil
 }
 
-// commit checks and publishes the stage, with all locks held. It may leave
-// nothing changed but on success.
+// commit checks and publishes the stage, with all locks held. It changes nothing
+// unless it succeeds.
 func (w *staged) commit(op string, opts pfs.CommitOptions) (pfs.Info, error) {
 	s, st := w.fs, w.st
 	dir, old, err := s.place(op, w.name)

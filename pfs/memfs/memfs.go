@@ -13,9 +13,7 @@ package memfs
 
 import (
 	"context"
-	"io/fs"
 	"sync"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -86,86 +84,4 @@ func (s *FS) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
 		return pfs.Info{}, err
 	}
 	return n.info(name.Base()), nil
-}
-
-// Mkdir makes the directory name.
-func (s *FS) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	const op = "memfs.Mkdir"
-	if err := begin(ctx, op, name); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mkdir(op, name, mode)
-}
-
-// mkdir is Mkdir with the lock held.
-func (s *FS) mkdir(op string, name pfs.Path, mode fs.FileMode) error {
-	if name == pfs.Root {
-		return nil
-	}
-	dir, err := s.parent(op, name)
-	if err != nil {
-		return err
-	}
-	if n := dir.child(name.Base()); n != nil {
-		if n.mode.IsDir() {
-			return nil
-		}
-		return pfs.E(op, name, pfs.Exist, nil)
-	}
-	return s.link(op, name, dir, newDir(mode))
-}
-
-// Symlink makes name a link to target.
-func (s *FS) Symlink(ctx context.Context, target string, name pfs.Path) error {
-	const op = "memfs.Symlink"
-	if err := begin(ctx, op, name); err != nil {
-		return err
-	}
-	if target == "" || len(target) > pfs.MaxPath {
-		return pfs.Errorf(op, name, pfs.Invalid, "link target of %d bytes, it must have 1 to %d", len(target), pfs.MaxPath)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if name == pfs.Root {
-		return pfs.E(op, name, pfs.Exist, nil)
-	}
-	dir, err := s.parent(op, name)
-	if err != nil {
-		return err
-	}
-	if dir.child(name.Base()) != nil {
-		return pfs.E(op, name, pfs.Exist, nil)
-	}
-	return s.link(op, name, dir, &node{mode: fs.ModeSymlink | 0o777, mtime: now(), target: target})
-}
-
-// Chmod sets the permission bits of name.
-func (s *FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	return s.setAttr(ctx, "memfs.Chmod", name, func(n *node) {
-		n.mode = n.mode.Type() | mode.Perm()
-	})
-}
-
-// Chtime sets the modification time of name.
-func (s *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
-	return s.setAttr(ctx, "memfs.Chtime", name, func(n *node) { n.mtime = mtime.Round(0) })
-}
-
-func (s *FS) setAttr(ctx context.Context, op string, name pfs.Path, set func(*node)) error {
-	if err := begin(ctx, op, name); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n, err := s.find(op, name)
-	if err != nil {
-		return err
-	}
-	if n.isLink() {
-		return pfs.E(op, name, pfs.Symlink, nil)
-	}
-	set(n)
-	return nil
 }

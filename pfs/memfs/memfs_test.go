@@ -1,9 +1,7 @@
 package memfs_test
 
 import (
-	"fmt"
 	"testing"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
@@ -231,33 +229,4 @@ func TestSparseFile(t *testing.T) {
 	}
 	_, err = h.WriteAt(ctx, []byte("xx"), 1<<63-2)
 	pfstest.WantKind(t, err, pfs.Invalid)
-}
-
-// TestRemovingManyIsFast removes from both ends of a directory: with a place that
-// is searched for or moved on each removal this would take minutes.
-func TestRemovingManyIsFast(t *testing.T) {
-	const n = 50_000
-	ctx := t.Context()
-	s := memfs.New(memfs.Options{})
-	name := func(i int) pfs.Path { return pfs.Root.Join(fmt.Sprint(i)) }
-	for i := range n {
-		if errs := s.WriteBatch(ctx, []pfs.BatchEntry{{Path: name(i)}}); errs[0] != nil {
-			t.Fatal(errs[0])
-		}
-	}
-	start := time.Now()
-	for i := range n / 2 {
-		for _, k := range []int{i, n - 1 - i} {
-			if err := s.Remove(ctx, name(k)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := s.List(ctx, pfs.Root, pfs.ListOptions{Limit: 1}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("%d removals took %v", n, took)
-	}
-	pfstest.WantNames(t, s, pfs.Root)
 }

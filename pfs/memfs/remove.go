@@ -2,7 +2,6 @@ package memfs
 
 import (
 	"context"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -44,38 +43,4 @@ func (s *FS) remove(ctx context.Context, op string, name pfs.Path, allow func(*n
 	}
 	s.unlink(name.Base(), n.parent)
 	return nil
-}
-
-// Sweep removes the staged writes below dir that were last written longer than
-// age ago.
-func (s *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int, bytes int64, err error) {
-	const op = "memfs.Sweep"
-	if err := begin(ctx, op, dir); err != nil {
-		return 0, 0, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	top, err := s.findDir(op, dir)
-	if err != nil {
-		return 0, 0, err
-	}
-	n, bytes = s.sweep(top, now().Add(-age))
-	return n, bytes, nil
-}
-
-// sweep discards what was last touched before the time until, below top.
-func (s *FS) sweep(top *node, until time.Time) (n int, bytes int64) {
-	for _, st := range top.dir.staged {
-		if !st.touched.After(until) {
-			n, bytes = n+1, bytes+st.size
-			s.discard(st)
-		}
-	}
-	for _, e := range top.dir.entries {
-		if e.node.mode.IsDir() {
-			k, b := s.sweep(e.node, until)
-			n, bytes = n+k, bytes+b
-		}
-	}
-	return n, bytes
 }

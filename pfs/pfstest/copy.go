@@ -10,6 +10,7 @@ import (
 var copyPromises = []promise{
 	{says: "CopyFile copies content, mode, time and digest", check: checkCopy},
 	{says: "CopyFile replaces a file, and a link itself", check: checkCopyOver},
+	{says: "CopyFile of a file onto itself leaves it as it is", check: checkCopySelf},
 	{says: "CopyFile with NewTime gives the copy the time of now", check: checkCopyNewTime},
 	{says: "CopyFile with NoReplace answers Exist if something has the name", check: checkCopyNoReplace, needs: NoExclusiveCommit},
 	{says: "CopyFile tells its progress", check: checkCopyProgress},
@@ -54,6 +55,16 @@ func checkCopyOver(e *env) {
 	e.copy("/f", "/link", pfs.CopyOptions{})
 	WantFile(e, e.fs, "/link", Pattern(1, 1000))
 	WantFile(e, e.fs, "/target", Pattern(2, 2000))
+}
+
+// checkCopySelf leaves it open whether that is success.
+func checkCopySelf(e *env) {
+	WriteFile(e, e.fs, "/f", Pattern(1, 1000))
+	if _, err := pfs.CopyFile(e.ctx, e.fs, "/f", "/f", pfs.CopyOptions{}, nil); err != nil {
+		e.wantOneOf(err, []pfs.Kind{pfs.Invalid, pfs.Exist}, "/f")
+	}
+	WantFile(e, e.fs, "/f", Pattern(1, 1000))
+	WantNames(e, e.fs, pfs.Root, "f")
 }
 
 func checkCopyNewTime(e *env) {

@@ -19,7 +19,6 @@ var gapPromises = []promise{
 	{says: "SpaceOf answers Unsupported", check: unsupported("SpaceOf"), only: NoSpaceReport},
 	{says: "Digest answers Unsupported", check: unsupported("Digest"), only: NoDigester},
 	{says: "Sweep answers Unsupported", check: unsupported("Sweep"), only: NoSweep},
-	{says: "ReadAt of a Staged answers Unsupported", check: checkNoReadBack, only: NoReadBack},
 	{says: "LeafDigests answers Unsupported", check: checkNoLeafDigests, only: NoLeafDigests},
 	{says: "Commit with NoReplace answers Unsupported and publishes nothing", check: checkNoExclusiveCommit, only: NoExclusiveCommit},
 	{says: "permission bits are stated as they are", check: checkNoMode, only: NoMode},
@@ -46,13 +45,6 @@ func unsupported(name string) func(e *env) {
 		WantNames(e, e.fs, "/dir", "f")
 		WantNames(e, e.fs, pfs.Root, "dir", otherFile.Base())
 	}
-}
-
-func checkNoReadBack(e *env) {
-	w := e.create("/f", pfs.CreateOptions{})
-	e.put(w, Pattern(1, 1000))
-	_, err := w.ReadAt(e.ctx, make([]byte, 10), 0)
-	e.want(err, pfs.Unsupported, "/f")
 }
 
 func checkNoLeafDigests(e *env) {

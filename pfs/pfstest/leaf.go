@@ -37,3 +37,16 @@ func checkLeafDigests(e *env) {
 		e.Errorf("LeafDigests of a longer file = %x, want the first two of %x", longer, want)
 	}
 }
+
+func checkResumedLeaves(e *env) {
+	w := e.create("/f", pfs.CreateOptions{ID: someID})
+	unit := w.Unit()
+	e.writeUnit(w, 0, unit)
+	e.ok(w.Suspend())
+	w = e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true})
+	got, err := w.(pfs.LeafDigester).LeafDigests(e.ctx, 2*unit, 0, 1)
+	e.ok(err)
+	if want := leavesOf(Pattern(1, pfs.ChunkSize)); unit >= pfs.ChunkSize && !slices.Equal(got, want) {
+		e.Errorf("LeafDigests = %x, want %x", got, want)
+	}
+}

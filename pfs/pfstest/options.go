@@ -41,9 +41,6 @@ const (
 	NoDigester                        // the Digester capability
 	NoSweep                           // pfs.Sweep
 
-	// NoReadBack: Staged.ReadAt answers Unsupported.
-	NoReadBack
-
 	// NoLeafDigests: the Staged is no LeafDigester, or answers Unsupported.
 	NoLeafDigests
 

@@ -7,6 +7,7 @@ var resumePromises = []promise{
 	{says: "an ID of another form answers Invalid", check: checkBadIDs},
 	{says: "Suspend keeps what was staged, under no name", check: checkSuspendKeeps},
 	{says: "Create with the ID goes on with a suspended write", check: checkResume},
+	{says: "LeafDigests tell what a resumed write holds", check: checkResumedLeaves, needs: NoLeafDigests},
 	{says: "a write may be suspended again and again", check: checkResumeOften},
 	{says: "Reopen of an ID that is not there answers Conflict and begins nothing", check: checkReopenUnknown},
 	{says: "an ID belongs to one path", check: checkIDOfOnePath},
@@ -68,9 +69,7 @@ func (e *env) goOn(unit int64) {
 	if !w.Resumed() || w.ID() != someID {
 		e.Fatalf("resumed %v, ID %q", w.Resumed(), w.ID())
 	}
-	if !e.lacks(NoReadBack) {
-		e.wantResumed(w, unit)
-	}
+	e.wantResumed(w, unit)
 	e.writeUnit(w, unit, 1000)
 	_, err := w.Commit(e.ctx, pfs.CommitOptions{Size: unit + 1000})
 	e.ok(err)

@@ -1,0 +1,57 @@
+package cliargs
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Nearest returns the candidate that word was most likely meant to be: one that
+// it begins, or one few slips away. "" means that none is near.
+func Nearest(word string, candidates []string) string {
+	best, least := "", max(1, len(word)/3)+1
+	for _, c := range candidates {
+		d := distance(word, c)
+		if len(word) > 2 && strings.HasPrefix(c, word) {
+			d = min(d, 1)
+		}
+		if d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// didYouMean makes the end of a message of a near word, which may be "".
+func didYouMean(prefix, near string) string {
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %s%s?", prefix, near)
+}
+
+// distance counts the slips between a and b: characters too many, missing, wrong,
+// or two neighbours the wrong way round.
+func distance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	var before []int // the row before the last
+	last := make([]int, len(t)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range s {
+		row := make([]int, len(t)+1)
+		row[0] = i + 1
+		for j := range t {
+			wrong := 1
+			if s[i] == t[j] {
+				wrong = 0
+			}
+			row[j+1] = min(row[j]+1, last[j+1]+1, last[j]+wrong)
+			if i > 0 && j > 0 && s[i] == t[j-1] && s[i-1] == t[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(t)]
+}

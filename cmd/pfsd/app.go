@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/urfave/cli/v2"
+)
+
+const program = "pfsd"
+
+// Main is the program with all that it touches of the world.
+type Main struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+
+	// Hangups is called by the service, which reads its certificate again and opens
+	// its audit log anew whenever the channel tells it to. nil means never.
+	Hangups func() <-chan os.Signal
+
+	printer *cliio.Printer
+}
+
+// Run does what args say, args[0] being the name of the program, and returns the
+// exit code. When ctx is done the service shuts down in good order and other
+// commands are interrupted.
+func (m *Main) Run(ctx context.Context, args []string) int {
+	m.printer = &cliio.Printer{
+		Program: program, Out: cliio.NewOutput(m.Stdout), Err: m.Stderr, Plain: !cliio.IsTerminal(m.Stdout),
+	}
+	app := m.app()
+	err := cliargs.Run(ctx, app, args)
+	if flushErr := m.printer.Out.Flush(); err == nil {
+		err = flushErr
+	}
+	m.report(err)
+	return int(cliio.CodeOf(err))
+}
+
+// report tells what went wrong, and what to read about a wrong command line.
+func (m *Main) report(err error) {
+	if err == nil {
+		return
+	}
+	m.printer.Message("%v", err)
+	var usage *cliargs.UsageError
+	if errors.As(err, &usage) && usage.Command != "" {
+		m.printer.Message("see: %s --help", usage.Command)
+	}
+}
+
+func (m *Main) app() *cli.App {
+	app := &cli.App{
+		Name:        program,
+		Usage:       "the pfs service",
+		Description: "The pfs service: trees of files for paddlectl and other clients, over HTTPS.\nTo begin: pfsd user add NAME --data DIR; pfsd serve --data DIR",
+		Reader:      m.Stdin,
+		Writer:      m.printer.Out,
+		ErrWriter:   m.Stderr,
+	}
+	app.Commands = []*cli.Command{
+		m.serveCommand(), m.userCommand(), m.versionCommand(), m.completionCommand(app), m.helpCommand(app),
+	}
+	return app
+}
+
+// operands returns the operands of a command that takes exactly those named.
+func operands(c *cli.Context, names ...string) ([]string, error) {
+	args := c.Args().Slice()
+	switch {
+	case len(args) < len(names):
+		return nil, cliargs.Usagef("%s is missing", names[len(args)])
+	case len(args) > len(names):
+		return nil, cliargs.Usagef("what is %q for?", args[len(names)])
+	}
+	return args, nil
+}

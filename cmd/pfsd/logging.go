@@ -1,0 +1,72 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// newLogger returns the log in a format and from a level on.
+func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, cliargs.Usagef("--log-level %q: debug, info, warn or error", level)
+	}
+	opts := &slog.HandlerOptions{Level: l}
+	switch format {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, opts)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, opts)), nil
+	}
+	return nil, cliargs.Usagef("--log-format %q: text or json", format)
+}
+
+// logFile is a file that lines are appended to. It can be opened anew, so that
+// another program may move it away.
+type logFile struct {
+	path string
+
+	mu sync.Mutex
+	f  *os.File
+}
+
+// openLogFile opens the file, which only its owner may read, and makes it if it is
+// not there.
+func openLogFile(path string) (*logFile, error) {
+	l := &logFile{path: path}
+	return l, l.Reopen()
+}
+
+// Reopen goes on in the file that has the name now. If that fails, it stays with
+// the one it had.
+func (l *logFile) Reopen() error {
+	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return pfs.E("pfsd.Reopen", "", pfs.KindOf(err), err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f != nil {
+		l.f.Close()
+	}
+	l.f = f
+	return nil
+}
+
+func (l *logFile) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.f.Write(p)
+}
+
+// Close closes the file.
+func (l *logFile) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.f.Close()
+}

@@ -1,0 +1,38 @@
+// Command pfsd is the pfs service: it serves trees of files to paddlectl and other
+// clients over HTTPS, and keeps the accounts of its users. docs/pfsd.md says how
+// to run it.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	m := &Main{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Hangups: hangups}
+	os.Exit(m.Run(untilSignal(), os.Args))
+}
+
+// untilSignal returns a context that is done after SIGINT or SIGTERM. From then on
+// these signals end the program at once, as if nobody had ever asked for them.
+func untilSignal() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals)
+		cancel()
+	}()
+	return ctx
+}
+
+// hangups returns where hangups are told from now on, instead of ending the
+// program.
+func hangups() <-chan os.Signal {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	return signals
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 64 << 10
+	// drain is how long requests at work may take to end after a signal.
+	drain = 30 * time.Second
+)
+
+// door is where requests come in.
+type door struct {
+	server   *http.Server
+	listener net.Listener
+}
+
+// run serves until ctx is done and all requests have ended. announce is called
+// once, when clients can connect.
+func (s *service) run(ctx context.Context, hangup <-chan os.Signal, announce func([]string)) error {
+	front, err := listen(s.opts.listen)
+	if err != nil {
+		return err
+	}
+	defer front.Close()
+	doors := []door{{s.httpServer(s.frontHandler()), stacked(front, s.opts.connections, s.tlsConfig())}}
+	var metrics net.Listener
+	if s.opts.metricsListen != "" {
+		if metrics, err = listen(s.opts.metricsListen); err != nil {
+			return err
+		}
+		defer metrics.Close()
+		doors = append(doors, door{s.httpServer(s.metricsHandler()), newLimitListener(metrics, metricsConnections)})
+	}
+	announce(s.announcement(front.Addr(), metrics))
+
+	background, stop := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { (&sweeper{stores: s.stores, auth: s.auth, log: s.log}).run(background) })
+	work.Go(func() { s.followHangups(background, hangup) })
+	err = s.serveAll(ctx, doors)
+	stop()
+	work.Wait()
+	return errors.Join(err, s.server.Close(context.WithoutCancel(ctx)))
+}
+
+func (s *service) tlsConfig() *tls.Config {
+	if s.cert == nil {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: s.cert.GetCertificate,
+	}
+}
+
+// httpServer bounds what a client can hold without sending anything. Bodies have
+// deadlines of their own, which move with every piece.
+func (s *service) httpServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ConnContext:       s.server.ConnContext,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+}
+
+// serveAll serves until ctx is done or a listener fails, then shuts down.
+func (s *service) serveAll(ctx context.Context, doors []door) error {
+	failed := make(chan error, len(doors))
+	for _, d := range doors {
+		go func() { failed <- d.server.Serve(d.listener) }()
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+		s.log.Info("shutting down: requests at work may end", "within", drain)
+	case err = <-failed:
+		err = pfs.Errorf("pfsd.serveAll", "", pfs.Other, "%w", err)
+	}
+	return errors.Join(err, s.shutdown(context.WithoutCancel(ctx), doors))
+}
+
+// shutdown lets requests at work end, and cuts off those that take too long.
+func (s *service) shutdown(ctx context.Context, doors []door) error {
+	ctx, cancel := context.WithTimeout(ctx, drain)
+	defer cancel()
+	var errs []error
+	for _, d := range doors {
+		err := d.server.Shutdown(ctx)
+		if errors.Is(err, context.DeadlineExceeded) {
+			s.log.Warn("some requests did not end in time and were cut off")
+			err = d.server.Close()
+		}
+		errs = append(errs, err)
+	}
+	s.log.Info("stopped")
+	return errors.Join(errs...)
+}
+
+// followHangups reads the certificate again and opens the audit log anew at every
+// hangup.
+func (s *service) followHangups(ctx context.Context, hangup <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangup:
+			s.reload()
+		}
+	}
+}
+
+func (s *service) reload() {
+	if s.cert != nil {
+		if err := s.cert.Reload(); err != nil {
+			s.log.Error("certificate not read again, going on with the one before", "err", err)
+		} else {
+			s.log.Info("certificate read again", "fingerprint", s.fingerprint())
+			s.warnOfExpiry()
+		}
+	}
+	if s.audit != nil {
+		if err := s.audit.Reopen(); err != nil {
+			s.log.Error("audit log not opened anew, going on in the one before", "err", err)
+		}
+	}
+}

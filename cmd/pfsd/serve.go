@@ -1,0 +1,115 @@
+package main
+
+import (
+	"net"
+
+	"github.com/paddlecloud/pfs/cmd/internal/backends"
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/urfave/cli/v2"
+)
+
+// serveOptions says how the service runs.
+type serveOptions struct {
+	data                  string
+	listen, metricsListen string
+	datacenters           []datacenter
+	current               string
+	tlsCert, tlsKey       string
+	noTLS, insecure       bool
+	logFormat, logLevel   string
+	auditLog              string
+	connections, requests int
+}
+
+func (m *Main) serveCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "serve",
+		Usage: "run the service",
+		Description: "Runs the service until SIGTERM or SIGINT: requests at work end, for 30 seconds at most, and\n" +
+			"uploads that are not finished can go on later. A second signal ends it at once. SIGHUP\n" +
+			"reads the certificate again and opens the audit log anew.\n\n" +
+			"With --data alone it makes what it needs there: accounts, keys, a certificate and one\n" +
+			"datacenter \"local\" with its files in DIR/store. Stores: " + backends.Forms + ".",
+		Flags: []cli.Flag{
+			dataFlag,
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8730", Usage: "serve at `HOST:PORT`; port 0 takes a free one"},
+			&cli.StringSliceFlag{Name: "datacenter", Usage: "`NAME=URL` of a store; may be repeated"},
+			&cli.StringFlag{Name: "current", Usage: "`NAME` of the datacenter that /pfs/public is of", DefaultText: "the first"},
+			&cli.StringFlag{Name: "tls-cert", Usage: "certificate chain in PEM `FILE`", DefaultText: "a self-signed one in DIR"},
+			&cli.StringFlag{Name: "tls-key", Usage: "its key in PEM `FILE`"},
+			&cli.BoolFlag{Name: "no-tls", Usage: "serve plain HTTP, on loopback only"},
+			&cli.BoolFlag{Name: "insecure", Usage: "allow --no-tls elsewhere: behind a proxy that does TLS"},
+			&cli.IntFlag{Name: "max-connections", Value: 4096, Usage: "accept at most `N` connections at a time"},
+			&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "work on at most `N` requests at a time"},
+			&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics with the rest, on loopback only"},
+			&cli.StringFlag{Name: "audit-log", Usage: "append a line for every change to `FILE`", DefaultText: "in the log"},
+			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log: text or json"},
+			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn or error"},
+		},
+		Action: func(c *cli.Context) error {
+			if _, err := operands(c); err != nil {
+				return err
+			}
+			opts, err := readServeOptions(c)
+			if err != nil {
+				return err
+			}
+			return m.serve(c.Context, opts)
+		},
+	}
+}
+
+func readServeOptions(c *cli.Context) (serveOptions, error) {
+	dir, err := dataDir(c)
+	if err != nil {
+		return serveOptions{}, err
+	}
+	dcs, err := parseDatacenters(c.StringSlice("datacenter"), dir)
+	if err != nil {
+		return serveOptions{}, err
+	}
+	o := serveOptions{
+		data: dir, listen: c.String("listen"), metricsListen: c.String("metrics-listen"),
+		datacenters: dcs, current: c.String("current"),
+		tlsCert: c.String("tls-cert"), tlsKey: c.String("tls-key"), noTLS: c.Bool("no-tls"), insecure: c.Bool("insecure"),
+		logFormat: c.String("log-format"), logLevel: c.String("log-level"), auditLog: c.String("audit-log"),
+		connections: c.Int("max-connections"), requests: c.Int("max-requests"),
+	}
+	if o.current == "" {
+		o.current = dcs[0].name
+	}
+	return o, o.check()
+}
+
+// host returns the host that is served at, empty if it is all of them.
+func (o serveOptions) host() string {
+	host, _, err := net.SplitHostPort(o.listen)
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// check refuses options that contradict each other.
+func (o serveOptions) check() error {
+	switch {
+	case findDatacenter(o.datacenters, o.current) < 0:
+		return cliargs.Usagef("--current %s is none of the datacenters", o.current)
+	case (o.tlsCert == "") != (o.tlsKey == ""):
+		return cliargs.Usagef("--tls-cert and --tls-key are needed together")
+	case o.noTLS && o.tlsCert != "":
+		return cliargs.Usagef("--no-tls and --tls-cert contradict each other")
+	case o.insecure && !o.noTLS:
+		return cliargs.Usagef("--insecure only goes with --no-tls")
+	case o.connections < 1 || o.requests < 1:
+		return cliargs.Usagef("--max-connections and --max-requests must be at least 1")
+	}
+	loopback, err := isLoopback("--listen", o.listen)
+	if err == nil && o.noTLS && !o.insecure && !loopback {
+		err = cliargs.Usagef("--no-tls would send passwords in plain text to %s: use TLS, listen on 127.0.0.1, or add --insecure behind a proxy that does TLS", o.listen)
+	}
+	if err == nil && o.metricsListen != "" {
+		_, err = isLoopback("--metrics-listen", o.metricsListen)
+	}
+	return err
+}

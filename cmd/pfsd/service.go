@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/paddlecloud/pfs/cmd/internal/backends"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/server"
+)
+
+// service is the service with all that it has open.
+type service struct {
+	opts   serveOptions
+	log    *slog.Logger
+	auth   *auth.Service
+	stores map[string]pfs.FileSystem // by datacenter
+	server *server.Server
+	cert   *auth.Certificate // nil without TLS
+	audit  *logFile          // nil if the audit goes to the log
+
+	closers []func() error
+}
+
+// serve runs the service until ctx is done.
+func (m *Main) serve(ctx context.Context, opts serveOptions) error {
+	log, err := newLogger(m.Stderr, opts.logFormat, opts.logLevel)
+	if err != nil {
+		return err
+	}
+	s := &service{opts: opts, log: log, stores: map[string]pfs.FileSystem{}}
+	if err := s.open(ctx); err != nil {
+		return errors.Join(err, s.close())
+	}
+	announce := func(lines []string) {
+		for _, line := range lines {
+			if opts.logFormat == "json" {
+				log.Info(line)
+			} else {
+				m.say(line)
+			}
+		}
+	}
+	var hangup <-chan os.Signal
+	if m.Hangups != nil {
+		hangup = m.Hangups()
+	}
+	return errors.Join(s.run(ctx, hangup, announce), s.close())
+}
+
+// open opens all but the network.
+func (s *service) open(ctx context.Context) error {
+	steps := []func(context.Context) error{s.openAuth, s.openCertificate, s.openAudit, s.openStores, s.openServer}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close closes what was opened, the last first.
+func (s *service) close() error {
+	var errs []error
+	for len(s.closers) > 0 {
+		last := len(s.closers) - 1
+		errs = append(errs, s.closers[last]())
+		s.closers = s.closers[:last]
+	}
+	return errors.Join(errs...)
+}
+
+func (s *service) openAuth(ctx context.Context) (err error) {
+	if err := auth.MakeDir(s.opts.data); err != nil {
+		return err
+	}
+	s.auth, err = auth.Open(ctx, s.opts.data, auth.Options{Logger: s.log})
+	return err
+}
+
+func (s *service) openCertificate(ctx context.Context) (err error) {
+	switch {
+	case s.opts.noTLS:
+		return nil
+	case s.opts.tlsCert != "":
+		s.cert, err = auth.LoadCertificate(s.opts.tlsCert, s.opts.tlsKey)
+	default:
+		s.cert, err = auth.LoadOrMakeCertificate(ctx,
+			filepath.Join(s.opts.data, "tls.crt"), filepath.Join(s.opts.data, "tls.key"), []string{s.opts.host()})
+	}
+	return err
+}
+
+func (s *service) openAudit(context.Context) (err error) {
+	if s.opts.auditLog == "" {
+		return nil
+	}
+	if s.audit, err = openLogFile(s.opts.auditLog); err == nil {
+		s.closers = append(s.closers, s.audit.Close)
+	}
+	return err
+}
+
+// auditLogger returns where the server writes its audit lines.
+func (s *service) auditLogger() (*slog.Logger, error) {
+	if s.audit == nil {
+		return s.log, nil
+	}
+	return newLogger(s.audit, s.opts.logFormat, "info")
+}
+
+func (s *service) openStores(ctx context.Context) error {
+	for _, dc := range s.opts.datacenters {
+		if dc.own != "" {
+			if err := os.Mkdir(dc.own, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+				return pfs.E("pfsd.openStores", "", pfs.KindOf(err), err)
+			}
+		}
+		store, err := backends.Open(ctx, dc.url)
+		if err != nil {
+			return pfs.Errorf("pfsd.openStores", "", pfs.KindOf(err), "datacenter %s: %w", dc.name, err)
+		}
+		s.stores[dc.name] = store.FileSystem
+		s.closers = append(s.closers, store.Close)
+	}
+	return nil
+}
+
+// ready reports whether every store answers.
+func (s *service) ready(ctx context.Context) error {
+	for name, store := range s.stores {
+		if _, err := store.Stat(ctx, pfs.Root); err != nil {
+			return pfs.Errorf("pfsd.ready", "", pfs.KindOf(err), "datacenter %s: %w", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+)
+
+// swept is a store that notes how it is swept.
+type swept struct {
+	pfs.FileSystem
+	err  error
+	when []time.Time
+	age  time.Duration
+}
+
+func (s *swept) Sweep(_ context.Context, dir pfs.Path, age time.Duration) (int, int64, error) {
+	s.when, s.age = append(s.when, time.Now()), age
+	return 3, 4096, s.err
+}
+
+// Every store is swept after ten minutes and then every day, whatever becomes of
+// the others.
+func TestSweeper(t *testing.T) {
+	var log bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	service, err := auth.Open(t.Context(), t.TempDir(), auth.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, bad := &swept{}, &swept{err: errors.New("disk on fire")}
+	without := struct{ pfs.FileSystem }{}
+	stores := map[string]pfs.FileSystem{"good": good, "bad": bad, "without": without}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		start := time.Now()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			(&sweeper{stores: stores, auth: service, log: logger}).run(ctx)
+		}()
+		time.Sleep(firstSweep + 2*sweepEvery + time.Minute) // of the bubble's clock
+		cancel()
+		<-ended
+		for _, s := range []*swept{good, bad} {
+			if len(s.when) != 3 || !s.when[0].Equal(start.Add(firstSweep)) || s.when[2].Sub(s.when[1]) != sweepEvery {
+				t.Errorf("swept at %v, started at %v", s.when, start)
+			}
+			if s.age != 7*24*time.Hour {
+				t.Errorf("swept what is older than %v, want 7 days", s.age)
+			}
+		}
+	})
+	for want, n := range map[string]int{"disk on fire": 3, "datacenter=good removed=3 bytes=4096": 3, "datacenter=without": 0, "sweep of sessions": 3} {
+		if got := strings.Count(log.String(), want); got != n {
+			t.Errorf("%q is logged %d times, want %d:\n%s", want, got, n, &log)
+		}
+	}
+}

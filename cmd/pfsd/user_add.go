@@ -1,0 +1,81 @@
+package main
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/urfave/cli/v2"
+)
+
+func (m *Main) userAddCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "add",
+		Usage:     "add an account",
+		ArgsUsage: "NAME",
+		Description: "Adds an account. NAME is often an e-mail address; the home of the user is called so.\n" +
+			"HDFS user, uid and gid are who the user is on the stores. Left out, they are chosen so\n" +
+			"that no two accounts share them, removed ones included. Roles: user (own home, reads\n" +
+			"public), publisher (also writes public), admin (also sees every home, sets quotas).",
+		Flags: []cli.Flag{
+			dataFlag,
+			passwordFlag,
+			&cli.StringFlag{Name: "role", Value: string(auth.User), Usage: "`ROLE`: user, publisher or admin"},
+			&cli.StringFlag{Name: "hdfs-user", Usage: "`USER` on HDFS", DefaultText: "made of NAME"},
+			&cli.IntFlag{Name: "uid", Usage: "number `N` of the user on CephFS and local stores", DefaultText: "the next free one"},
+			&cli.IntFlag{Name: "gid", Usage: "number `N` of the group there", DefaultText: "the uid"},
+		},
+		Action: func(c *cli.Context) error {
+			args, err := operands(c, "NAME")
+			if err != nil {
+				return err
+			}
+			return m.userAdd(c, auth.NewAccount{
+				Name: args[0], Role: auth.Role(c.String("role")),
+				HDFSUser: c.String("hdfs-user"), UID: c.Int("uid"), GID: c.Int("gid"),
+			})
+		},
+	}
+}
+
+func (m *Main) userAdd(c *cli.Context, n auth.NewAccount) error {
+	dir, err := dataDir(c)
+	if err != nil {
+		return err
+	}
+	accounts, err := accountsIn(dir)
+	if err != nil {
+		return err
+	}
+	if err := canAdd(c.Context, accounts, n); err != nil {
+		return err
+	}
+	if n.Password, err = m.newPassword(c.Context, n.Name, c.Bool(passwordFlag.Name)); err != nil {
+		return err
+	}
+	if err := auth.MakeDir(dir); err != nil {
+		return err
+	}
+	made, err := accounts.Add(c.Context, n)
+	if err != nil {
+		return err
+	}
+	m.printer.Message("added %s: role %s, HDFS user %s, uid %d, gid %d", made.Name, made.Role, made.HDFSUser, made.UID, made.GID)
+	return nil
+}
+
+// canAdd refuses what Add would refuse, before anybody types a password.
+func canAdd(ctx context.Context, accounts *auth.Accounts, n auth.NewAccount) error {
+	const op = "pfsd.canAdd"
+	if reason := auth.CheckName(n.Name); reason != "" {
+		return pfs.Errorf(op, "", pfs.Invalid, "user name %q: %s", n.Name, reason)
+	}
+	if _, err := auth.ParseRole(string(cmp.Or(n.Role, auth.User))); err != nil {
+		return err
+	}
+	if _, err := accounts.Get(n.Name); err == nil {
+		return pfs.Errorf(op, "", pfs.Exist, "account %q: pfsd user passwd gives it another password", n.Name)
+	}
+	return pfs.CheckContext(ctx, op, "")
+}

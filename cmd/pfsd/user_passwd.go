@@ -1,0 +1,38 @@
+package main
+
+import "github.com/urfave/cli/v2"
+
+func (m *Main) userPasswdCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "passwd",
+		Usage:     "give an account another password",
+		ArgsUsage: "NAME",
+		Flags:     []cli.Flag{dataFlag, passwordFlag},
+		Action: func(c *cli.Context) error {
+			args, err := operands(c, "NAME")
+			if err != nil {
+				return err
+			}
+			return m.userPasswd(c, args[0])
+		},
+	}
+}
+
+func (m *Main) userPasswd(c *cli.Context, name string) error {
+	accounts, err := openAccounts(c)
+	if err != nil {
+		return err
+	}
+	if _, err := accounts.Get(name); err != nil {
+		return err
+	}
+	password, err := m.newPassword(c.Context, name, c.Bool(passwordFlag.Name))
+	if err != nil {
+		return err
+	}
+	if err := accounts.SetPassword(c.Context, name, password); err != nil {
+		return err
+	}
+	m.printer.Message("%s has another password and is logged out everywhere", name)
+	return nil
+}

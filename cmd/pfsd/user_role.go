@@ -1,0 +1,30 @@
+package main
+
+import (
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/urfave/cli/v2"
+)
+
+func (m *Main) userRoleCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "role",
+		Usage:     "give an account another role",
+		ArgsUsage: "NAME user|publisher|admin",
+		Flags:     []cli.Flag{dataFlag},
+		Action: func(c *cli.Context) error {
+			args, err := operands(c, "NAME", "the role")
+			if err != nil {
+				return err
+			}
+			accounts, err := openAccounts(c)
+			if err != nil {
+				return err
+			}
+			if err := accounts.SetRole(c.Context, args[0], auth.Role(args[1])); err != nil {
+				return err
+			}
+			m.printer.Message("%s has the role %s and is logged out everywhere", args[0], args[1])
+			return nil
+		},
+	}
+}

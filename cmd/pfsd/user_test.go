@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs/auth"
+)
+
+func TestUserCommands(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	mustRun(t, goodPassword, "user", "add", "ann@example.org", "--data", data, "--password-stdin")
+	mustRun(t, goodPassword, "user", "add", "--data", data, "--password-stdin", "--role", "publisher",
+		"--hdfs-user", "robert", "--uid", "7", "--gid", "8", "bob")
+
+	got := mustRun(t, "", "user", "ls", "--data", data)
+	for _, want := range []string{"NAME", "ann@example.org  user       ann_example.org  20000  20000", "bob              publisher  robert           7      8"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("user ls has no %q:\n%s", want, got.stdout)
+		}
+	}
+	got = mustRun(t, "", "user", "ls", "--json", "--data", data)
+	var lines []accountLine
+	for dec := json.NewDecoder(strings.NewReader(got.stdout)); dec.More(); {
+		var line accountLine
+		if err := dec.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) != 2 || lines[1].Name != "bob" || lines[1].Role != auth.Publisher || lines[1].UID != 7 || lines[1].Created.IsZero() {
+		t.Errorf("user ls --json: %+v", lines)
+	}
+	if strings.Contains(got.stdout, "argon2") {
+		t.Errorf("user ls tells a password hash:\n%s", got.stdout)
+	}
+
+	mustRun(t, "another horse", "user", "passwd", "bob", "--data", data, "--password-stdin")
+	mustRun(t, "", "user", "role", "bob", "admin", "--data", data)
+	mustRun(t, "", "user", "rm", "ann@example.org", "--data", data)
+	accounts, err := auth.OpenAccounts(filepath.Join(data, auth.AccountsFile), auth.AccountsOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob, err := accounts.Verify(context.Background(), "bob", "another horse")
+	if err != nil || bob.Role != auth.Admin {
+		t.Errorf("bob is %+v, %v; want an admin with the new password", bob, err)
+	}
+	if n := len(accounts.List()); n != 1 {
+		t.Errorf("%d accounts, want 1", n)
+	}
+}
+
+func TestUserErrors(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	missing := filepath.Join(t.TempDir(), "missing")
+	mustRun(t, goodPassword, "user", "add", "ann", "--data", data, "--password-stdin")
+	tests := []struct {
+		args  string
+		stdin string
+		code  cliio.Code
+		says  string
+	}{
+		{"user add ann --password-stdin --data " + data, goodPassword, cliio.Exists, `"ann"`},
+		{"user add Ann --password-stdin --data " + data, goodPassword, cliio.Exists, "too like"},
+		{"user add bob --uid 20000 --password-stdin --data " + data, goodPassword, cliio.Exists, "uid 20000"},
+		{"user add bob --password-stdin --data " + data, "short\n", cliio.Usage, "8 to 1024"},
+		{"user add bob --password-stdin --data " + data, "", cliio.Usage, "8 to 1024"},
+		{"user add bob --password-stdin --data " + data, strings.Repeat("x", 5000), cliio.Usage, "8 to 1024"},
+		{"user add bob --password-stdin --data " + data, "two lines\nof it\n", cliio.Usage, "one line"},
+		{"user passwd bob --password-stdin --data " + data, goodPassword, cliio.NotFound, `"bob"`},
+		{"user role bob admin --data " + data, "", cliio.NotFound, `"bob"`},
+		{"user role ann root --data " + data, "", cliio.Usage, "root"},
+		{"user rm bob --data " + data, "", cliio.NotFound, `"bob"`},
+		{"user ls --data " + missing, "", cliio.NotFound, missing},
+		{"user rm ann --data " + missing, "", cliio.NotFound, missing},
+	}
+	for _, tt := range tests {
+		got := run(t, tt.stdin, strings.Fields(tt.args)...)
+		if got.code != int(tt.code) || !strings.Contains(got.stderr, tt.says) {
+			t.Errorf("pfsd %s: code %d, stderr %q; want code %d and %q", tt.args, got.code, got.stderr, tt.code, tt.says)
+		}
+	}
+	if _, err := os.Stat(missing); err == nil {
+		t.Error("a directory was made by a command that only looks")
+	}
+	if got := mustRun(t, "", "user", "ls", "--json", "--data", data); strings.Count(got.stdout, "\n") != 1 {
+		t.Errorf("accounts after all that was refused:\n%s", got.stdout)
+	}
+}
+
+func TestHelpVersionCompletion(t *testing.T) {
+	tests := []struct{ args, says string }{
+		{"", "Subcommands:"},
+		{"--help", "serve"},
+		{"help", "completion"},
+		{"help serve", "--datacenter NAME=URL"},
+		{"help user add", "--password-stdin"},
+		{"serve --help", "127.0.0.1:8730"},
+		{"user add -h", "HDFS user"},
+		{"version", "protocol 1"},
+		{"completion bash", "complete -o default -F _pfsd pfsd"},
+		{"completion zsh", "#compdef pfsd"},
+		{"completion fish", "-l metrics-listen -r"},
+	}
+	for _, tt := range tests {
+		got := mustRun(t, "", strings.Fields(tt.args)...)
+		if !strings.Contains(got.stdout, tt.says) || got.stderr != "" {
+			t.Errorf("pfsd %s: no %q in\n%s%s", tt.args, tt.says, got.stdout, got.stderr)
+		}
+	}
+}
+
+func TestCanceledCommand(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var out, errOut bytes.Buffer
+	m := &Main{Stdin: strings.NewReader(goodPassword), Stdout: &out, Stderr: &errOut}
+	args := []string{program, "user", "add", "ann", "--data", filepath.Join(t.TempDir(), "d"), "--password-stdin"}
+	if code := m.Run(ctx, args); code != int(cliio.Interrupted) {
+		t.Errorf("code %d, want %d: %s", code, cliio.Interrupted, &errOut)
+	}
+}

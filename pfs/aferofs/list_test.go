@@ -1,0 +1,130 @@
+package aferofs_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/aferofs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"github.com/spf13/afero"
+)
+
+// largeDir makes a directory whose names take several times what a listing keeps.
+func largeDir(t *testing.T, afs afero.Fs) (names []string) {
+	t.Helper()
+	if err := afs.Mkdir("/dir", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("n", 200)
+	for i := range 30_000 {
+		name := fmt.Sprintf("%05d%s", i*7919%30_000, long)
+		f, err := afs.Create("/dir/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// listFrom lists dir from a token on, and returns the names and the second token.
+func listFrom(t *testing.T, fsys pfs.FileSystem, dir pfs.Path, token string) (names []string, second string) {
+	t.Helper()
+	for n := 0; ; n++ {
+		page, err := fsys.List(t.Context(), dir, pfs.ListOptions{Token: token, Limit: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page.Entries {
+			names = append(names, e.Name)
+		}
+		if n == 1 {
+			second = page.Next
+		}
+		if page.Next == "" {
+			return names, second
+		}
+		token = page.Next
+	}
+}
+
+func TestListReadsAgainWhatItDoesNotKeep(t *testing.T) {
+	afs := afero.NewMemMapFs()
+	want := largeDir(t, afs)
+	fsys := aferofs.Store(afs, aferofs.Options{})
+	got, second := listFrom(t, fsys, "/dir", "")
+	if !slices.Equal(got, want) {
+		t.Fatalf("%d names in the order of the listing, want %d in their own", len(got), len(want))
+	}
+	if again, _ := listFrom(t, fsys, "/dir", second); !slices.Equal(again, want[2000:]) {
+		t.Errorf("from the second token again: %d names, want %d", len(again), len(want)-2000)
+	}
+	other := aferofs.Store(afs, aferofs.Options{})
+	if there, _ := listFrom(t, other, "/dir", second); !slices.Equal(there, want[2000:]) {
+		t.Errorf("from the second token on another instance: %d names, want %d", len(there), len(want)-2000)
+	}
+}
+
+func TestListKeepsFewNames(t *testing.T) {
+	afs := afero.NewMemMapFs()
+	largeDir(t, afs)
+	fsys := aferofs.Store(afs, aferofs.Options{})
+	before := heap()
+	for i := range 50 { // listings that nobody ends
+		if _, err := fsys.List(t.Context(), "/dir", pfs.ListOptions{Limit: 10 + i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if grown := heap() - before; grown > 24<<20 {
+		t.Errorf("50 listings that were not ended keep %d MiB", grown>>20)
+	}
+	runtime.KeepAlive(fsys)
+}
+
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func TestListSeesWhatCameBeforeIt(t *testing.T) {
+	fsys := aferofs.Store(afero.NewMemMapFs(), aferofs.Options{})
+	for _, name := range []pfs.Path{"/a", "/b", "/d"} {
+		pfstest.WriteFile(t, fsys, name, nil)
+	}
+	if _, err := fsys.List(t.Context(), "/", pfs.ListOptions{Limit: 1}); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.WriteFile(t, fsys, "/c", nil)
+	pfstest.WantNames(t, fsys, "/", "a", "b", "c", "d")
+}
+
+func TestListNamesWhatCannotBeNamed(t *testing.T) {
+	root := t.TempDir()
+	bad := "bad\xffname"
+	if err := os.WriteFile(filepath.Join(root, bad), nil, 0o600); err != nil {
+		t.Skip("the file system of the tests refuses such names: ", err)
+	}
+	fsys := aferofs.Store(afero.NewOsFs(), aferofs.Options{Root: root})
+	pfstest.WriteFile(t, fsys, "/good", nil)
+	page, err := fsys.List(t.Context(), "/", pfs.ListOptions{})
+	if err != nil || len(page.Entries) != 1 || !slices.Equal(page.Unnamed, []string{`"bad\xffname"`}) {
+		t.Errorf("List = %+v, %v, want one entry and one that cannot be named", page, err)
+	}
+	if err := fsys.Remove(t.Context(), "/good"); err != nil {
+		t.Fatal(err)
+	}
+	first, err := fsys.List(t.Context(), "/", pfs.ListOptions{Limit: 1})
+	if err != nil || len(first.Unnamed) != 1 {
+		t.Errorf("List of one = %+v, %v", first, err)
+	}
+}

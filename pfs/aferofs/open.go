@@ -1,0 +1,103 @@
+package aferofs
+
+import (
+	"context"
+	"io"
+	"math"
+	"sync"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/spf13/afero"
+)
+
+// Open opens the file name for reading. It goes on with the old content of a file
+// that is replaced, as far as afs does.
+func (s *store) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
+	const op = "aferofs.Open"
+	if err := s.begin(ctx, op, name); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	fi, err := s.findFile(op, name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.afs.Open(s.real(name))
+	if err != nil {
+		return nil, fail(op, name, err)
+	}
+	return &file{name: name, info: s.info(name, fi), f: f}, nil
+}
+
+// file is an open file. One ReadAt at a time: afero's own keep a place.
+type file struct {
+	name pfs.Path
+	info pfs.Info
+
+	mu     sync.Mutex
+	f      afero.File
+	closed bool
+}
+
+var _ pfs.File = (*file)(nil)
+
+func (f *file) Info() pfs.Info { return f.info }
+
+func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	return inChunks(ctx, "aferofs.File.ReadAt", f.name, p, off, f.read)
+}
+
+// read reads one chunk.
+func (f *file) read(op string, p []byte, off int64) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return 0, pfs.E(op, f.name, pfs.Closed, nil)
+	}
+	return readAt(op, f.name, f.f, p, off)
+}
+
+func (f *file) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil
+	}
+	f.closed = true
+	return fail("aferofs.File.Close", f.name, f.f.Close())
+}
+
+// inChunks hands p to do chunk by chunk, as long as ctx is not done.
+func inChunks(ctx context.Context, op string, name pfs.Path, p []byte, off int64, do func(op string, p []byte, off int64) (int, error)) (n int, err error) {
+	if off < 0 || off > math.MaxInt64-int64(len(p)) {
+		return 0, pfs.Errorf(op, name, pfs.Invalid, "offset %d", off)
+	}
+	for {
+		if err := pfs.CheckContext(ctx, op, name); err != nil {
+			return n, err
+		}
+		k, err := do(op, p[n:min(len(p), n+pfs.ChunkSize)], off+int64(n))
+		n += k
+		if err != nil || n == len(p) {
+			return n, err
+		}
+	}
+}
+
+// readAt fills p or says why not, whatever afero's file does at its end.
+func readAt(op string, name pfs.Path, f afero.File, p []byte, off int64) (n int, err error) {
+	for n < len(p) {
+		k, err := f.ReadAt(p[n:], off+int64(n))
+		n += k
+		switch {
+		case err == io.EOF, err == io.ErrUnexpectedEOF, err == nil && k == 0:
+			if n < len(p) {
+				return n, io.EOF
+			}
+		case err != nil:
+			return n, fail(op, name, err)
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,154 @@
+package aferofs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/spf13/afero"
+)
+
+// FromPFS returns fsys as an afero.Fs. Every operation gives up when ctx is done:
+// afero has no context of its own.
+//
+// Writing follows package pfs. A file that is made, or opened with O_TRUNC, is
+// staged: nothing of it can be seen before Close, which publishes it whole; if a
+// write failed, or Close itself does, nothing is published and the old file stays.
+// So the error of Close must be looked at. O_EXCL publishes only if nothing has the
+// name at that moment too. A file that is there and opened for writing without
+// O_TRUNC is edited in place where fsys can do that.
+//
+// Names are made absolute and cleaned as afero.MemMapFs does: "." is the root, and
+// ".." drops the name before it. Links are followed if fsys follows them; Stat then
+// describes what they lead to, LstatIfPossible the link. Chown is not supported.
+//
+// Errors are *fs.PathError. For a missing or existing name, and for permission,
+// the cause is the sentinel of package fs, because os.IsNotExist and its siblings,
+// which afero uses, look for exactly that; else it is the error of fsys.
+func FromPFS(ctx context.Context, fsys pfs.FileSystem) afero.Fs { return &tree{ctx, fsys} }
+
+// tree is a pfs.FileSystem seen by afero.
+type tree struct {
+	ctx  context.Context
+	fsys pfs.FileSystem
+}
+
+var (
+	_ afero.Fs        = (*tree)(nil)
+	_ afero.Symlinker = (*tree)(nil)
+)
+
+// Name tells users of afero what kind of file system this is.
+func (*tree) Name() string { return "pfs" }
+
+// on does one operation on the path that name is.
+func (t *tree) on(op, name string, do func(p pfs.Path) error) error {
+	p, err := pfs.ParsePath(path.Clean("/" + filepath.ToSlash(name)))
+	if err == nil {
+		err = do(p)
+	}
+	return pathError(op, name, err)
+}
+
+// pathError makes err what afero's users expect.
+func pathError(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	switch pfs.KindOf(err) {
+	case pfs.NotExist:
+		err = fs.ErrNotExist
+	case pfs.Exist:
+		err = fs.ErrExist
+	case pfs.Permission:
+		err = fs.ErrPermission
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}
+
+// Mkdir makes a directory. One that is there already answers fs.ErrExist, unless
+// it is made at the same moment.
+func (t *tree) Mkdir(name string, perm os.FileMode) error {
+	return t.on("mkdir", name, func(p pfs.Path) error {
+		if there, err := pfs.Exists(t.ctx, t.fsys, p); err != nil {
+			return err
+		} else if there {
+			return fs.ErrExist
+		}
+		return t.fsys.Mkdir(t.ctx, p, perm)
+	})
+}
+
+// MkdirAll makes a directory and the parents that are missing.
+func (t *tree) MkdirAll(name string, perm os.FileMode) error {
+	return t.on("mkdir", name, func(p pfs.Path) error {
+		return pfs.MkdirAll(t.ctx, t.fsys, p, perm)
+	})
+}
+
+// Remove removes a file, a link or an empty directory.
+func (t *tree) Remove(name string) error {
+	return t.on("remove", name, func(p pfs.Path) error { return t.fsys.Remove(t.ctx, p) })
+}
+
+// RemoveAll removes a name, if it is there, and all below it.
+func (t *tree) RemoveAll(name string) error {
+	return t.on("removeall", name, func(p pfs.Path) error {
+		err := pfs.RemoveTree(t.ctx, t.fsys, p)
+		if errors.Is(err, pfs.NotExist) {
+			return nil
+		}
+		return err
+	})
+}
+
+// Rename gives oldname the name newname, as pfs.FileSystem does.
+func (t *tree) Rename(oldname, newname string) error {
+	return t.on("rename", oldname, func(from pfs.Path) error {
+		return t.on("rename", newname, func(to pfs.Path) error {
+			return t.fsys.Rename(t.ctx, from, to)
+		})
+	})
+}
+
+// Chmod sets the permission bits.
+func (t *tree) Chmod(name string, mode os.FileMode) error {
+	return t.on("chmod", name, func(p pfs.Path) error { return pfs.Chmod(t.ctx, t.fsys, p, mode) })
+}
+
+// Chtimes sets the modification time. Times of access are not kept.
+func (t *tree) Chtimes(name string, _, mtime time.Time) error {
+	return t.on("chtimes", name, func(p pfs.Path) error { return pfs.Chtime(t.ctx, t.fsys, p, mtime) })
+}
+
+// Chown answers pfs.Unsupported.
+func (t *tree) Chown(name string, _, _ int) error {
+	return t.on("chown", name, func(p pfs.Path) error {
+		return pfs.Errorf("aferofs.Chown", p, pfs.Unsupported, "owners are set by the service")
+	})
+}
+
+// SymlinkIfPossible makes newname a link to oldname.
+func (t *tree) SymlinkIfPossible(oldname, newname string) error {
+	return t.on("symlink", newname, func(p pfs.Path) error {
+		return pfs.MakeLink(t.ctx, t.fsys, oldname, p)
+	})
+}
+
+// ReadlinkIfPossible returns where a link leads, as it is written.
+func (t *tree) ReadlinkIfPossible(name string) (target string, err error) {
+	err = t.on("readlink", name, func(p pfs.Path) error {
+		info, err := t.fsys.Stat(t.ctx, p)
+		if err == nil && !info.IsLink() {
+			err = pfs.Errorf("aferofs.Readlink", p, pfs.Invalid, "not a link")
+		}
+		target = info.Target
+		return err
+	})
+	return target, err
+}

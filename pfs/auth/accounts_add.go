@@ -1,0 +1,54 @@
+package auth
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Add makes an account. One of that name answers Exist; a name, role, HDFS user,
+// uid, gid or password that cannot be Invalid; an HDFS user or uid that another
+// account has or had, or a name too like another, Conflict.
+func (a *Accounts) Add(ctx context.Context, n NewAccount) (Account, error) {
+	const op = "auth.Add"
+	if n.Role == "" {
+		n.Role = User
+	}
+	if reason := n.fault(); reason != "" {
+		return Account{}, pfs.Errorf(op, "", pfs.Invalid, "%s", reason)
+	}
+	hash, err := a.hash.hash(ctx, op, n.Password)
+	if err != nil {
+		return Account{}, err
+	}
+	var made Account
+	err = a.update(ctx, op, func(t *table) error {
+		made, err = t.add(n, hash, a.opts.Now())
+		return err
+	})
+	return made, err
+}
+
+// fault explains what is wrong with n taken alone.
+func (n NewAccount) fault() string {
+	if reason := CheckName(n.Name); reason != "" {
+		return reason
+	}
+	if _, err := ParseRole(string(n.Role)); err != nil {
+		return err.Error()
+	}
+	if n.HDFSUser != "" {
+		if reason := checkHDFSUser(n.HDFSUser); reason != "" {
+			return reason
+		}
+	}
+	if n.UID != 0 {
+		if reason := checkID("uid", n.UID); reason != "" {
+			return reason
+		}
+	}
+	if n.GID != 0 {
+		return checkID("gid", n.GID)
+	}
+	return ""
+}

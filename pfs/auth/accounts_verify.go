@@ -1,0 +1,34 @@
+package auth
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Verify returns the account name if password is right, and else answers
+// Unauthenticated, in the same time whether the account exists or not (one with a
+// bcrypt hash from elsewhere takes its own). When too many passwords wait to be
+// checked it answers Limit.
+func (a *Accounts) Verify(ctx context.Context, name, password string) (Account, error) {
+	const op = "auth.Verify"
+	if len(password) > MaxPassword {
+		return Account{}, wrongPassword(op)
+	}
+	r, known := a.view().find(name)
+	if !known {
+		r = &record{}
+	}
+	ok, err := a.hash.check(ctx, op, r.Password, password)
+	if err != nil {
+		return Account{}, err
+	}
+	if !ok || !known {
+		return Account{}, wrongPassword(op)
+	}
+	return r.account(), nil
+}
+
+func wrongPassword(op string) error {
+	return pfs.Errorf(op, "", pfs.Unauthenticated, "wrong user name or password")
+}

@@ -1,0 +1,81 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"golang.org/x/crypto/argon2"
+)
+
+const (
+	// MinPassword and MaxPassword bound new passwords, in bytes.
+	MinPassword = 8
+	MaxPassword = 1024
+
+	// maxHashing is the number of passwords being checked at a time, and maxQueued
+	// that of those waiting for their turn: at most two times 64 MiB, and a second
+	// or two, whatever comes in.
+	maxHashing = 2
+	maxQueued  = 64
+)
+
+// hasher computes password hashes, few at a time.
+type hasher struct {
+	turns chan struct{}
+	queue chan struct{}
+	dummy passwordHash // costs what a real one does
+}
+
+func newHasher() *hasher {
+	return &hasher{
+		turns: make(chan struct{}, maxHashing),
+		queue: make(chan struct{}, maxHashing+maxQueued),
+		dummy: &argonHash{
+			memory: argonMemory, passes: argonPasses, lanes: argonLanes,
+			salt: make([]byte, argonSaltLen), key: make([]byte, argonKeyLen),
+		},
+	}
+}
+
+// do runs f when its turn has come.
+func (h *hasher) do(ctx context.Context, op string, f func()) error {
+	select {
+	case h.queue <- struct{}{}:
+		defer func() { <-h.queue }()
+	default:
+		return pfs.Errorf(op, "", pfs.Limit, "too many logins at this moment: %w", retryAfter(minDelay))
+	}
+	select {
+	case h.turns <- struct{}{}:
+		defer func() { <-h.turns }()
+	case <-ctx.Done():
+		return pfs.E(op, "", pfs.Canceled, ctx.Err())
+	}
+	f()
+	return nil
+}
+
+// hash makes the hash to keep of a new password.
+func (h *hasher) hash(ctx context.Context, op, password string) (string, error) {
+	if n := len(password); n < MinPassword || n > MaxPassword {
+		return "", pfs.Errorf(op, "", pfs.Invalid, "password of %d bytes: %d to %d are needed", n, MinPassword, MaxPassword)
+	}
+	a := &argonHash{memory: argonMemory, passes: argonPasses, lanes: argonLanes, salt: make([]byte, argonSaltLen)}
+	rand.Read(a.salt)
+	err := h.do(ctx, op, func() {
+		a.key = argon2.IDKey([]byte(password), a.salt, a.passes, a.memory, a.lanes, argonKeyLen)
+	})
+	return a.String(), err
+}
+
+// check reports whether password is that of the hash in PHC or bcrypt form. An
+// empty hash, of an account that is not there, matches nothing and costs as much.
+func (h *hasher) check(ctx context.Context, op, hash, password string) (ok bool, err error) {
+	against, known := h.dummy, false
+	if parsed, err := parseHash(hash); err == nil {
+		against, known = parsed, true
+	}
+	err = h.do(ctx, op, func() { ok = against.matches([]byte(password)) })
+	return ok && known, err
+}

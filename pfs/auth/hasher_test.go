@@ -1,0 +1,61 @@
+package auth
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Whatever comes in, two passwords are checked at a time, a bounded number waits,
+// and the rest is sent away.
+func TestHasherBounds(t *testing.T) {
+	h := newHasher()
+	entered := make(chan struct{}, 1000)
+	release := make(chan struct{})
+	var wg sync.WaitGroup
+	start := func() {
+		wg.Go(func() {
+			err := h.do(context.Background(), "test", func() {
+				entered <- struct{}{}
+				<-release
+			})
+			if err != nil {
+				t.Errorf("do: %v", err)
+			}
+		})
+	}
+	for range maxHashing {
+		start()
+		<-entered
+	}
+	// Fill the queue by hand, so that nobody has to wait until all have lined up.
+	for range maxQueued {
+		h.queue <- struct{}{}
+	}
+	wantKind(t, h.do(context.Background(), "test", func() { t.Error("ran beyond the queue") }), pfs.Limit)
+
+	<-h.queue // one leaves the queue
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	wantKind(t, h.do(ctx, "test", func() { t.Error("ran out of turn") }), pfs.Canceled)
+
+	start()
+	close(release)
+	wg.Wait()
+}
+
+func TestUnknownUserCostsTheSame(t *testing.T) {
+	h := newHasher()
+	d, ok := h.dummy.(*argonHash)
+	if !ok {
+		t.Fatal("dummy is no argon2id hash")
+	}
+	if d.memory != argonMemory || d.passes != argonPasses || d.lanes != argonLanes || len(d.key) != argonKeyLen {
+		t.Errorf("dummy costs m=%d t=%d p=%d, a real hash m=%d t=%d p=%d", d.memory, d.passes, d.lanes, argonMemory, argonPasses, argonLanes)
+	}
+	if ok, err := h.check(context.Background(), "test", "", ""); ok || err != nil {
+		t.Errorf("check against no hash = %v, %v; want false", ok, err)
+	}
+}

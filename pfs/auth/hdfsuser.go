@@ -1,0 +1,53 @@
+package auth
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxHDFSUser is the longest HDFS user, in bytes.
+const maxHDFSUser = 255
+
+// checkHDFSUser explains why name cannot be an HDFS user. "/" and "@" make it a
+// Kerberos principal, which Hadoop cuts down to what comes before them.
+func checkHDFSUser(name string) string {
+	switch {
+	case name == "":
+		return "empty HDFS user"
+	case len(name) > maxHDFSUser:
+		return fmt.Sprintf("HDFS user of %d bytes, the limit is %d", len(name), maxHDFSUser)
+	case name[0] == '-' || name[0] == '.':
+		return fmt.Sprintf("HDFS user %q begins with %q", name, name[0])
+	case strings.ContainsFunc(name, func(r rune) bool { return !hdfsRune(r) }):
+		return fmt.Sprintf("HDFS user %q: only letters, digits, \".\", \"-\" and \"_\" are allowed", name)
+	}
+	return ""
+}
+
+func hdfsRune(r rune) bool {
+	return r == '.' || r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}
+
+// hdfsSystemUsers have rights of their own on common clusters: nobody becomes one
+// of them by being called so. An administrator may still give one by name.
+var hdfsSystemUsers = []string{"hdfs", "root", "hadoop", "yarn", "mapred", "hbase", "hive", "spark", "supergroup"}
+
+// deriveHDFSUser spells the whole name in the characters allowed, and adds a
+// number until taken says no.
+func deriveHDFSUser(name string, taken func(string) bool) string {
+	base := strings.Map(func(r rune) rune {
+		if hdfsRune(r) {
+			return r
+		}
+		return '_'
+	}, name)
+	if base[0] == '-' || base[0] == '.' {
+		base = "_" + base[1:]
+	}
+	base = base[:min(len(base), maxHDFSUser-16)]
+	user := base
+	for i := 2; taken(user); i++ {
+		user = fmt.Sprintf("%s-%d", base, i)
+	}
+	return user
+}

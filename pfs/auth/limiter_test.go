@@ -1,0 +1,180 @@
+package auth
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+func testLimiter() (*limiter, *clock) {
+	c := newClock()
+	return newLimiter(c.Now), c
+}
+
+// fail lets one attempt fail; it reports whether it was let in.
+func fail(l *limiter, account, remote string) bool {
+	_, wait := l.begin(account, remote)
+	return wait == nil
+}
+
+// failures counts how many attempts in a row are let in.
+func failures(l *limiter, account, remote string) (n int) {
+	for n < 1000 && fail(l, account, remote) {
+		n++
+	}
+	return n
+}
+
+// login lets one attempt succeed.
+func login(t *testing.T, l *limiter, account, remote string) {
+	t.Helper()
+	a, wait := l.begin(account, remote)
+	if wait != nil {
+		t.Fatalf("login of %s from %s: %v", account, remote, wait)
+	}
+	a.succeed()
+}
+
+func TestDelaysDouble(t *testing.T) {
+	l, c := testLimiter()
+	if got := failures(l, "ann", "192.0.2.1"); got != freePair+1 {
+		t.Fatalf("%d failures in a row, want %d", got, freePair+1)
+	}
+	want := minDelay
+	for range 15 {
+		_, wait := l.begin("ann", "192.0.2.1")
+		if wait == nil || wait.Wait != want {
+			t.Fatalf("got to wait %v, want %v", wait, want)
+		}
+		c.Advance(want)
+		if !fail(l, "ann", "192.0.2.1") {
+			t.Fatalf("refused after %v", want)
+		}
+		want = min(2*want, maxDelay)
+	}
+	c.Advance(forgetAfter + time.Second)
+	if got := failures(l, "ann", "192.0.2.1"); got != freePair+1 {
+		t.Errorf("%d failures after an hour, want %d", got, freePair+1)
+	}
+}
+
+func TestSuccessClears(t *testing.T) {
+	l, _ := testLimiter()
+	for range freePair - 1 {
+		fail(l, "ann", "192.0.2.1")
+	}
+	login(t, l, "ann", "192.0.2.1")
+	if got := failures(l, "ann", "192.0.2.1"); got != freePair+1 {
+		t.Errorf("%d failures after a login, want %d", got, freePair+1)
+	}
+}
+
+// Many at the same time are not better off: attempts count from their begin.
+func TestAttemptsCountFromTheirBegin(t *testing.T) {
+	l, _ := testLimiter()
+	var open []*attempt
+	for {
+		a, wait := l.begin("ann", "192.0.2.1")
+		if wait != nil {
+			break
+		}
+		open = append(open, a)
+	}
+	if got := len(open); got != freePair+1 {
+		t.Errorf("%d attempts at the same time, want %d", got, freePair+1)
+	}
+	for _, a := range open {
+		a.abandon()
+	}
+	if got := failures(l, "ann", "192.0.2.1"); got != freePair+1 {
+		t.Errorf("abandoned attempts counted: %d failures in a row, want %d", got, freePair+1)
+	}
+}
+
+func TestNetworkIsLimited(t *testing.T) {
+	l, _ := testLimiter()
+	login(t, l, "neighbour", "192.0.2.1")
+	n := 0
+	for ; n < 1000 && fail(l, fmt.Sprint("user", n), "192.0.2.1:1234"); n++ {
+	}
+	if n != freeNetwork+1 {
+		t.Errorf("%d accounts tried from one network, want %d", n, freeNetwork+1)
+	}
+	if !fail(l, "ann", "192.0.2.2") {
+		t.Error("another network is refused")
+	}
+	login(t, l, "neighbour", "192.0.2.1")
+	if fail(l, "ann", "192.0.2.1") {
+		t.Error("a neighbour's login let the network in again")
+	}
+}
+
+// Strangers cannot lock an account, from however many networks they come.
+func TestStrangersCannotLockAnAccount(t *testing.T) {
+	l, c := testLimiter()
+	login(t, l, "ann", "198.51.100.1")
+	guesses := 0
+	for i := range 1000 {
+		guesses += failures(l, "ann", fmt.Sprintf("2001:db8:%x::1", i))
+	}
+	if most := 1000*(freeStranger+1) + attackAt*freePair; guesses > most {
+		t.Errorf("%d guesses from 1000 networks, want at most %d", guesses, most)
+	}
+	if guesses < 1000 {
+		t.Errorf("%d guesses from 1000 networks: somebody was refused at the first attempt", guesses)
+	}
+	login(t, l, "ann", "203.0.113.9")
+	if got := failures(l, "ann", "198.51.100.1"); got != freePair+1 {
+		t.Errorf("%d failures from a network known before, want %d", got, freePair+1)
+	}
+	c.Advance(forgetAfter + time.Second)
+	if got := failures(l, "ann", "2001:db8:fff::1"); got != freePair+1 {
+		t.Errorf("%d failures an hour after the attack, want %d", got, freePair+1)
+	}
+}
+
+// Refused attempts leave no trace: a flood of names from one address does not
+// push out what is known.
+func TestRefusalsPushNothingOut(t *testing.T) {
+	l, _ := testLimiter()
+	for i := range 1000 {
+		fail(l, fmt.Sprint("user", i), "192.0.2.1")
+	}
+	if got, most := l.counters.order.Len(), 2*(freeNetwork+1)+1; got != most {
+		t.Errorf("%d counters, want %d", got, most)
+	}
+}
+
+func TestNetworkOf(t *testing.T) {
+	tests := []struct{ remote, want string }{
+		{"192.0.2.1", "192.0.2.1"},
+		{"192.0.2.1:4711", "192.0.2.1"},
+		{"[::ffff:192.0.2.1]:4711", "192.0.2.1"},
+		{"[2001:db8:1:2ff::1]:4711", "2001:db8:1:200::/56"},
+		{"2001:db8:1:2ab:3:4:5:6", "2001:db8:1:200::/56"},
+		{"fe80::1%eth0", "fe80::/56"},
+		{"@", "@"},
+		{"", ""},
+	}
+	for _, tt := range tests {
+		if got := networkOf(tt.remote); got != tt.want {
+			t.Errorf("networkOf(%q) = %q, want %q", tt.remote, got, tt.want)
+		}
+	}
+}
+
+func TestLRU(t *testing.T) {
+	c := newLRU[string, int](2)
+	c.add("a", 1)
+	c.add("b", 2)
+	c.get("a")
+	c.add("c", 3)
+	for key, want := range map[string]bool{"a": true, "b": false, "c": true} {
+		if _, ok := c.get(key); ok != want {
+			t.Errorf("get(%q) = %v, want %v", key, ok, want)
+		}
+	}
+	if len(c.entries) != c.order.Len() {
+		t.Errorf("%d entries, %d in order", len(c.entries), c.order.Len())
+	}
+}

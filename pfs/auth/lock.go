@@ -1,0 +1,41 @@
+package auth
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// lockPoll is how often a lock that somebody else has is tried again. It is held
+// for as long as one file takes to be written.
+const lockPoll = 10 * time.Millisecond
+
+// withLock runs f while no other process, here or on another replica, is in
+// withLock for the same path. The lock is a file beside it that stays.
+func withLock(ctx context.Context, op, path string, f func() error) error {
+	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fileError(op, err)
+	}
+	defer lock.Close()
+	if err := giveToOwner(lock, filepath.Dir(path)); err != nil {
+		return fileError(op, err)
+	}
+	for {
+		got, err := tryLock(lock)
+		if err != nil {
+			return fileError(op, err)
+		}
+		if got {
+			return f()
+		}
+		select {
+		case <-ctx.Done():
+			return pfs.Errorf(op, "", pfs.Canceled, "waiting for %s: %w", lock.Name(), ctx.Err())
+		case <-time.After(lockPoll):
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package auth
+
+import "container/list"
+
+// lru is a map that holds at most a number of entries and forgets the ones that
+// were not used for longest. It is not safe for concurrent use.
+type lru[K comparable, V any] struct {
+	most    int
+	entries map[K]*list.Element
+	order   *list.List // of lruEntry, most recently used first
+}
+
+type lruEntry[K comparable, V any] struct {
+	key   K
+	value V
+}
+
+func newLRU[K comparable, V any](most int) *lru[K, V] {
+	return &lru[K, V]{most: most, entries: map[K]*list.Element{}, order: list.New()}
+}
+
+func (c *lru[K, V]) get(key K) (value V, ok bool) {
+	e, ok := c.entries[key]
+	if !ok {
+		return value, false
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(lruEntry[K, V]).value, true
+}
+
+// add enters a key that is not there.
+func (c *lru[K, V]) add(key K, value V) {
+	c.entries[key] = c.order.PushFront(lruEntry[K, V]{key, value})
+	if c.order.Len() > c.most {
+		oldest := c.order.Remove(c.order.Back()).(lruEntry[K, V])
+		delete(c.entries, oldest.key)
+	}
+}

@@ -1,0 +1,58 @@
+//go:build unix
+
+package auth
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// tryLock takes the exclusive lock of f, which ends with f. It reports whether it
+// got it.
+func tryLock(f *os.File) (bool, error) {
+	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
+	case nil:
+		return true, nil
+	case unix.EWOULDBLOCK, unix.EINTR:
+		return false, nil
+	default:
+		return false, &fs.PathError{Op: "flock", Path: f.Name(), Err: err}
+	}
+}
+
+// syncDir makes the names in dir durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// openToAll reports whether anybody on the machine may read or write the file.
+// The group may: volumes of clusters are often shared through it.
+func openToAll(info fs.FileInfo) bool { return info.Mode().Perm()&0o007 != 0 }
+
+// writableByAll reports whether anybody on the machine may change the directory.
+func writableByAll(info fs.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }
+
+// giveToOwner hands f to the owner of dir if root made it, so that root's
+// commands do not lock out a service that runs as somebody else.
+func giveToOwner(f *os.File, dir string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	return f.Chown(int(st.Uid), int(st.Gid))
+}

@@ -1,0 +1,119 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+const (
+	refreshUserLen   = 16 // bytes of a refresh token that find its user's directory
+	refreshSecretLen = 32 // random bytes
+	maxRefreshFile   = 4096
+)
+
+// refreshToken is a token as the user has it: where to look, and the secret.
+type refreshToken [refreshUserLen + refreshSecretLen]byte
+
+func newRefreshToken(user string) (t refreshToken) {
+	sum := sha256.Sum256([]byte(user))
+	copy(t[:], sum[:refreshUserLen])
+	rand.Read(t[refreshUserLen:])
+	return t
+}
+
+// parseRefresh reads what String wrote.
+func parseRefresh(s string) (t refreshToken, ok bool) {
+	if len(s) != base64.RawURLEncoding.EncodedLen(len(t)) {
+		return t, false
+	}
+	n, err := base64.RawURLEncoding.Strict().Decode(t[:], []byte(s))
+	return t, err == nil && n == len(t)
+}
+
+func (t refreshToken) String() string { return base64.RawURLEncoding.EncodeToString(t[:]) }
+
+// path is where the token is kept below dir, named by a hash of the secret.
+func (t refreshToken) path(dir string) string {
+	sum := sha256.Sum256(t[:])
+	return filepath.Join(dir, hex.EncodeToString(t[:refreshUserLen]), hex.EncodeToString(sum[:]))
+}
+
+// refreshRecord is what is kept of a refresh token. When it was last used is the
+// modification time of the file: setting that cannot bring back a file that a
+// logout removes at the same moment.
+type refreshRecord struct {
+	User       string    `json:"user"`
+	Generation string    `json:"generation"`
+	Created    time.Time `json:"created"`
+	Expires    time.Time `json:"expires"`
+}
+
+// refreshStore keeps refresh tokens, in a directory a user.
+type refreshStore struct {
+	dir  string
+	most int // tokens of one user
+}
+
+// add keeps a new token and drops the user's least recently used ones beyond the
+// bound.
+func (s *refreshStore) add(op string, t refreshToken, r refreshRecord) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return fileError(op, err)
+	}
+	path := t.path(s.dir)
+	if err := s.trim(filepath.Dir(path), s.most-1); err != nil {
+		return fileError(op, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fileError(op, err)
+	}
+	if err := writeFile(path, data); err != nil {
+		return fileError(op, err)
+	}
+	return fileError(op, os.Chtimes(path, r.Created, r.Created))
+}
+
+// get returns the record of a token, or an error that is fs.ErrNotExist.
+func (s *refreshStore) get(op string, t refreshToken) (refreshRecord, error) {
+	return readRefresh(op, t.path(s.dir))
+}
+
+func readRefresh(op, path string) (refreshRecord, error) {
+	var r refreshRecord
+	data, _, err := readSecret(op, path, maxRefreshFile)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		return r, pfs.Errorf(op, "", pfs.Invalid, "%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// used notes that a token was used now.
+func (s *refreshStore) used(op string, t refreshToken, now time.Time) error {
+	return removedIsFine(op, os.Chtimes(t.path(s.dir), now, now))
+}
+
+// remove forgets a token. One that is not there is success.
+func (s *refreshStore) remove(op string, t refreshToken) error {
+	return removedIsFine(op, os.Remove(t.path(s.dir)))
+}
+
+func removedIsFine(op string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fileError(op, err)
+}

@@ -1,0 +1,236 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// What Options with the zero value mean.
+const (
+	DefaultAccessLife  = 15 * time.Minute
+	DefaultRefreshLife = 30 * 24 * time.Hour
+	DefaultMaxRefresh  = 100
+)
+
+// AccountsFile is the name of the accounts file in the directory of a Service.
+const AccountsFile = "accounts.yaml"
+
+// Options says how a Service works. The zero value is good.
+type Options struct {
+	AccessLife  time.Duration    // of access tokens
+	RefreshLife time.Duration    // of refresh tokens, from the login
+	MaxRefresh  int              // refresh tokens of one user; the least recently used go
+	Poll        time.Duration    // after which a change of the accounts file is seen
+	Now         func() time.Time // nil means time.Now
+	Logger      *slog.Logger     // for logins and refusals; nil means none
+}
+
+// Service answers who somebody is. Its methods may be called concurrently. Every
+// refusal is of Kind Unauthenticated and says what to do, but for one: too many
+// failed logins answer Limit with a RetryAfter.
+type Service struct {
+	accounts *Accounts
+	signer   *signer
+	refresh  *refreshStore
+	limiter  *limiter
+	opts     Options
+}
+
+// Tokens is what a login gives.
+type Tokens struct {
+	User           string
+	Access         string    // proves who makes a request; see Service.Verify
+	Refresh        string    // buys Access tokens; see Service.Refresh
+	Expires        time.Time // of Access
+	RefreshExpires time.Time
+}
+
+// Open returns the service that keeps its files in dir, which must exist, and
+// makes those that are missing.
+func Open(ctx context.Context, dir string, opts Options) (*Service, error) {
+	opts.AccessLife = cmp.Or(opts.AccessLife, DefaultAccessLife)
+	opts.RefreshLife = cmp.Or(opts.RefreshLife, DefaultRefreshLife)
+	opts.MaxRefresh = cmp.Or(opts.MaxRefresh, DefaultMaxRefresh)
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	accounts, err := OpenAccounts(filepath.Join(dir, AccountsFile), AccountsOptions{
+		Poll: opts.Poll, Now: opts.Now, Logger: opts.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	key, err := loadOrMakeKey(ctx, filepath.Join(dir, "token.key"))
+	if err != nil {
+		return nil, err
+	}
+	return &Service{
+		accounts: accounts,
+		signer:   newSigner(key, opts.AccessLife, opts.Now),
+		refresh:  &refreshStore{dir: filepath.Join(dir, "refresh"), most: opts.MaxRefresh},
+		limiter:  newLimiter(opts.Now),
+		opts:     opts,
+	}, nil
+}
+
+// Accounts returns the accounts of the service.
+func (s *Service) Accounts() *Accounts { return s.accounts }
+
+// Login checks a password for somebody at the address remote and begins a
+// session.
+func (s *Service) Login(ctx context.Context, user, password, remote string) (Tokens, error) {
+	const op = "auth.Login"
+	if err := pfs.CheckContext(ctx, op, ""); err != nil {
+		return Tokens{}, err
+	}
+	try, wait := s.limiter.begin(user, remote)
+	if wait != nil {
+		s.logRefused("login limited", user, remote)
+		return Tokens{}, pfs.Errorf(op, "", pfs.Limit, "too many failed logins: %w", wait)
+	}
+	account, err := s.accounts.Verify(ctx, user, password)
+	switch {
+	case errors.Is(err, pfs.Unauthenticated):
+		s.logRefused("login failed", user, remote)
+		return Tokens{}, err
+	case err != nil:
+		try.abandon()
+		return Tokens{}, err
+	}
+	try.succeed()
+	s.opts.Logger.Info("login", "user", account.Name, "remote", remote)
+	return s.begin(op, account)
+}
+
+// logRefused leaves out a name that is no account's: people type their password
+// into the wrong field.
+func (s *Service) logRefused(msg, user, remote string) {
+	if _, err := s.accounts.Get(user); err != nil {
+		user = "(unknown)"
+	}
+	s.opts.Logger.Warn(msg, "user", user, "remote", remote)
+}
+
+// begin makes the tokens of a new session.
+func (s *Service) begin(op string, account Account) (Tokens, error) {
+	access, expires, err := s.signer.issue(account)
+	if err != nil {
+		return Tokens{}, err
+	}
+	now := s.opts.Now()
+	r := refreshRecord{User: account.Name, Generation: account.Generation, Created: now, Expires: now.Add(s.opts.RefreshLife)}
+	refresh := newRefreshToken(account.Name)
+	if err := s.refresh.add(op, refresh, r); err != nil {
+		return Tokens{}, err
+	}
+	return Tokens{
+		User: account.Name, Access: access, Expires: expires,
+		Refresh: refresh.String(), RefreshExpires: r.Expires,
+	}, nil
+}
+
+// Refresh buys a new access token. The refresh token stays the same.
+func (s *Service) Refresh(ctx context.Context, refresh, remote string) (Tokens, error) {
+	const op = "auth.Refresh"
+	if err := pfs.CheckContext(ctx, op, ""); err != nil {
+		return Tokens{}, err
+	}
+	token, ok := parseRefresh(refresh)
+	if !ok {
+		return Tokens{}, pfs.Errorf(op, "", pfs.Unauthenticated, "not a refresh token: log in again")
+	}
+	r, err := s.refresh.get(op, token)
+	if errors.Is(err, fs.ErrNotExist) {
+		s.opts.Logger.Warn("refresh token unknown", "remote", remote)
+		return Tokens{}, pfs.Errorf(op, "", pfs.Unauthenticated, "the session has ended or was logged out: log in again")
+	}
+	if err != nil {
+		return Tokens{}, err
+	}
+	account, err := s.current(op, r.User, r.Generation)
+	if err == nil && !s.opts.Now().Before(r.Expires) {
+		err = pfs.Errorf(op, "", pfs.Unauthenticated, "the session ended at %s: log in again", r.Expires.UTC().Format(time.RFC3339))
+	}
+	if err != nil {
+		s.opts.Logger.Warn("refresh refused", "user", r.User, "remote", remote, "err", err)
+		s.note(s.refresh.remove(op, token))
+		return Tokens{}, err
+	}
+	access, expires, err := s.signer.issue(account)
+	if err != nil {
+		return Tokens{}, err
+	}
+	s.note(s.refresh.used(op, token, s.opts.Now()))
+	return Tokens{
+		User: account.Name, Access: access, Expires: expires,
+		Refresh: refresh, RefreshExpires: r.Expires,
+	}, nil
+}
+
+// note logs a failure to keep the books, which is nobody's who asks.
+func (s *Service) note(err error) {
+	if err != nil {
+		s.opts.Logger.Warn("refresh tokens", "err", err)
+	}
+}
+
+// current returns the account name if it is still in the generation given.
+func (s *Service) current(op, name, generation string) (Account, error) {
+	account, err := s.accounts.Get(name)
+	if err != nil {
+		return Account{}, pfs.Errorf(op, "", pfs.Unauthenticated, "account %q was removed: ask an administrator of the service", name)
+	}
+	if account.Generation != generation {
+		return Account{}, pfs.Errorf(op, "", pfs.Unauthenticated, "the password or role of %q was changed: log in again", name)
+	}
+	return account, nil
+}
+
+// Logout ends the session of a refresh token. One that has ended already is
+// success. Access tokens bought before live out their time.
+func (s *Service) Logout(ctx context.Context, refresh string) error {
+	const op = "auth.Logout"
+	if err := pfs.CheckContext(ctx, op, ""); err != nil {
+		return err
+	}
+	token, ok := parseRefresh(refresh)
+	if !ok {
+		return pfs.Errorf(op, "", pfs.Unauthenticated, "not a refresh token: there is nothing to log out")
+	}
+	return s.refresh.remove(op, token)
+}
+
+// Verify returns who an access token stands for.
+func (s *Service) Verify(ctx context.Context, access string) (Identity, error) {
+	const op = "auth.Verify"
+	if err := pfs.CheckContext(ctx, op, ""); err != nil {
+		return Identity{}, err
+	}
+	c, err := s.signer.check(op, access)
+	if err != nil {
+		return Identity{}, err
+	}
+	account, err := s.current(op, c.Subject, c.Generation)
+	return account.Identity, err
+}
+
+// Sweep removes refresh tokens that are of no use any more and returns how many
+// they were.
+func (s *Service) Sweep(ctx context.Context) (int, error) {
+	const op = "auth.Sweep"
+	now := s.opts.Now()
+	return s.refresh.sweep(ctx, op, now, func(r refreshRecord) bool {
+		_, err := s.current(op, r.User, r.Generation)
+		return err != nil || !now.Before(r.Expires)
+	})
+}

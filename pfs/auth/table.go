@@ -1,0 +1,173 @@
+package auth
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// record is one account as the file has it.
+type record struct {
+	Name       string    `yaml:"name"`
+	Password   string    `yaml:"password"` // hash
+	Role       Role      `yaml:"role"`
+	HDFSUser   string    `yaml:"hdfs_user"`
+	UID        int       `yaml:"uid"`
+	GID        int       `yaml:"gid"`
+	Generation string    `yaml:"generation"`
+	Created    time.Time `yaml:"created"`
+}
+
+func (r record) account() Account {
+	return Account{
+		Identity:   Identity{Name: r.Name, Role: r.Role, HDFSUser: r.HDFSUser, UID: r.UID, GID: r.GID},
+		Generation: r.Generation,
+		Created:    r.Created,
+	}
+}
+
+// former is what stays of a removed account. Files of it may be left on the
+// stores, so nobody else gets its identity there; the same name gets it back.
+type former struct {
+	Name     string `yaml:"name"`
+	HDFSUser string `yaml:"hdfs_user"`
+	UID      int    `yaml:"uid"`
+	GID      int    `yaml:"gid"`
+}
+
+// table is the content of the accounts file. A table that is shared is not
+// changed any more.
+type table struct {
+	Version  int      `yaml:"version"`
+	Accounts []record `yaml:"accounts"`
+	Former   []former `yaml:"former,omitempty"`
+
+	byName map[string]int // index into Accounts
+}
+
+// find returns the account called name, which may be changed before the table is
+// shared.
+func (t *table) find(name string) (*record, bool) {
+	i, ok := t.byName[name]
+	if !ok {
+		return nil, false
+	}
+	return &t.Accounts[i], true
+}
+
+// holders tells who has which identity.
+type holders struct {
+	names map[string]string // folded name -> name
+	hdfs  map[string]string // lower-case HDFS user -> name
+	uids  map[int]string    // uid -> name
+	gids  map[int]bool
+}
+
+// claim enters an identity and explains what it has in common with another's.
+func (h *holders) claim(name, hdfsUser string, uid, gid int) string {
+	lower := strings.ToLower(hdfsUser)
+	if other, ok := h.names[foldName(name)]; ok {
+		if other == name {
+			return fmt.Sprintf("account %q exists", name)
+		}
+		return fmt.Sprintf("account %q is too like %q: their homes could become one", name, other)
+	}
+	if other, ok := h.hdfs[lower]; ok {
+		return fmt.Sprintf("HDFS user %q is that of account %q", hdfsUser, other)
+	}
+	if other, ok := h.uids[uid]; ok {
+		return fmt.Sprintf("uid %d is that of account %q", uid, other)
+	}
+	h.names[foldName(name)], h.hdfs[lower], h.uids[uid], h.gids[gid] = name, name, name, true
+	return ""
+}
+
+// holders returns who has which identity, former accounts included. It explains
+// the first fault it meets by at, which gets the section and the index there.
+func (t *table) holders(at func(section string, i int, reason string)) *holders {
+	h := &holders{names: map[string]string{}, hdfs: map[string]string{}, uids: map[int]string{}, gids: map[int]bool{}}
+	for i, r := range t.Accounts {
+		if reason := h.claim(r.Name, r.HDFSUser, r.UID, r.GID); reason != "" {
+			at("accounts", i, reason)
+		}
+	}
+	for i, f := range t.Former {
+		if reason := h.claim(f.Name, f.HDFSUser, f.UID, f.GID); reason != "" {
+			at("former", i, reason)
+		}
+	}
+	return h
+}
+
+// add makes the account n with the password hash given.
+func (t *table) add(n NewAccount, hash string, now time.Time) (Account, error) {
+	const op = "auth.Add"
+	if _, ok := t.find(n.Name); ok {
+		return Account{}, pfs.Errorf(op, "", pfs.Exist, "account %q", n.Name)
+	}
+	old := t.takeFormer(n.Name)
+	h := t.holders(func(string, int, string) {})
+	n.UID = cmp.Or(n.UID, old.UID, h.freeUID())
+	n.GID = cmp.Or(n.GID, old.GID, n.UID)
+	n.HDFSUser = cmp.Or(n.HDFSUser, old.HDFSUser, deriveHDFSUser(n.Name, h.hasHDFSUser))
+	if reason := h.claim(n.Name, n.HDFSUser, n.UID, n.GID); reason != "" {
+		return Account{}, pfs.Errorf(op, "", pfs.Conflict, "%s; choose another", reason)
+	}
+	r := record{
+		Name: n.Name, Password: hash, Role: n.Role, HDFSUser: n.HDFSUser, UID: n.UID, GID: n.GID,
+		Generation: newGeneration(), Created: now.UTC().Truncate(time.Second),
+	}
+	t.Accounts = append(t.Accounts, r)
+	t.index()
+	return r.account(), nil
+}
+
+// freeUID returns the lowest number that nobody has, as a group neither.
+func (h *holders) freeUID() int {
+	uid := FirstUID
+	for h.uids[uid] != "" || h.gids[uid] {
+		uid++
+	}
+	return uid
+}
+
+// hasHDFSUser reports whether user is somebody, here or on any HDFS.
+func (h *holders) hasHDFSUser(user string) bool {
+	lower := strings.ToLower(user)
+	return h.hdfs[lower] != "" || slices.Contains(hdfsSystemUsers, lower)
+}
+
+// takeFormer removes and returns what stayed of an account called name.
+func (t *table) takeFormer(name string) former {
+	i := slices.IndexFunc(t.Former, func(f former) bool { return f.Name == name })
+	if i < 0 {
+		return former{}
+	}
+	old := t.Former[i]
+	t.Former = slices.Delete(t.Former, i, i+1)
+	return old
+}
+
+// remove drops the account called name and keeps its identity from others.
+func (t *table) remove(name string) bool {
+	r, ok := t.find(name)
+	if !ok {
+		return false
+	}
+	t.Former = append(t.Former, former{Name: r.Name, HDFSUser: r.HDFSUser, UID: r.UID, GID: r.GID})
+	i := t.byName[name]
+	t.Accounts = slices.Delete(t.Accounts, i, i+1)
+	t.index()
+	return true
+}
+
+func (t *table) index() {
+	t.byName = make(map[string]int, len(t.Accounts))
+	for i, r := range t.Accounts {
+		t.byName[r.Name] = i
+	}
+}

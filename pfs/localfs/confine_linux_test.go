@@ -1,0 +1,264 @@
+package localfs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"golang.org/x/sys/unix"
+)
+
+// TestNothingOutsideIsReached lets an attacker exchange, as fast as the kernel can,
+// a directory for a link that leads out of the store, and a file for a link to a
+// secret, while every operation runs on them. Nothing outside may be read, and
+// nothing there may change.
+func TestNothingOutsideIsReached(t *testing.T) {
+	for name, open := range map[string]func(string, bool) (dir, error){"openat2": openTop, "element by element": openByElements} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			attack(t, open)
+		})
+	}
+}
+
+const attackRounds = 3000
+
+func attack(t *testing.T, open func(string, bool) (dir, error)) {
+	root, outside := t.TempDir(), t.TempDir()
+	secret := []byte("secret")
+	for _, d := range []string{root, outside} {
+		must(t, os.MkdirAll(filepath.Join(d, "sub"), 0o755))
+	}
+	must(t, os.WriteFile(filepath.Join(outside, "file"), secret, 0o600))
+	must(t, os.WriteFile(filepath.Join(outside, "sub", "file"), secret, 0o600))
+	before := snapshot(t, outside)
+
+	f, err := newFS(root, Options{NoSync: true}, open)
+	must(t, err)
+	defer f.Close()
+	pfstest.WriteFile(t, f, "/sub/file", []byte("public"))
+	must(t, os.Symlink(outside, filepath.Join(root, "to-outside")))
+	must(t, os.Symlink(filepath.Join(outside, "file"), filepath.Join(root, "to-file")))
+	pfstest.WriteFile(t, f, "/file", []byte("public"))
+
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { flip(root, stop, "sub", "to-outside") })
+	wg.Go(func() { flip(root, stop, "file", "to-file") })
+	seen := map[pfs.Kind]int{}
+	for i := range attackRounds {
+		for _, name := range []pfs.Path{"/sub/file", "/file"} {
+			for _, err := range assault(t.Context(), t, f, name, secret, i) {
+				if err != nil {
+					seen[pfs.KindOf(err)]++
+				} else {
+					seen[255]++
+				}
+			}
+		}
+	}
+	close(stop)
+	wg.Wait()
+	if seen[pfs.Symlink] == 0 || seen[255] == 0 {
+		t.Errorf("the race was not run: %v", seen)
+	}
+	if after := snapshot(t, outside); !equal(before, after) {
+		t.Errorf("outside changed from %v to %v", before, after)
+	}
+}
+
+// flip exchanges two names of dir until told to stop.
+func flip(dir string, stop <-chan struct{}, a, b string) {
+	a, b = filepath.Join(dir, a), filepath.Join(dir, b)
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+			unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+		}
+	}
+}
+
+// assault does one round of operations on name and returns how they ended.
+func assault(ctx context.Context, t *testing.T, f *FS, name pfs.Path, secret []byte, round int) []error {
+	var errs []error
+	add := func(err error) { errs = append(errs, err) }
+	add(readSecret(ctx, t, f, name, secret))
+	switch round % 8 {
+	case 0:
+		add(f.Chmod(ctx, name, 0o644))
+	case 1:
+		add(f.Chtime(ctx, name, time.Unix(1e9, 0)))
+	case 2:
+		add(f.WriteBatch(ctx, []pfs.BatchEntry{{Path: name.Parent().Join("batch"), Data: []byte("x")}})[0])
+	case 3:
+		add(f.Mkdir(ctx, "/sub/made", 0o755))
+		add(f.Remove(ctx, "/sub/made"))
+	case 4:
+		h, err := f.Edit(ctx, name)
+		if err == nil {
+			_, err = h.WriteAt(ctx, []byte("public"), 0)
+			h.Close()
+		}
+		add(err)
+	case 5:
+		_, err := f.List(ctx, "/sub", pfs.ListOptions{})
+		add(err)
+		_, _, err = f.Sweep(ctx, "/", 0)
+		add(err)
+	case 6:
+		w, err := f.Create(ctx, "/sub/staged", pfs.CreateOptions{})
+		if err == nil {
+			w.WriteAt(ctx, []byte("staged"), 0)
+			_, err = w.Commit(ctx, pfs.CommitOptions{Size: 6})
+			w.Close()
+		}
+		add(err)
+	case 7:
+		add(f.Rename(ctx, "/sub/staged", "/sub/renamed"))
+		add(f.RemoveTree(ctx, "/sub/renamed"))
+	}
+	return errs
+}
+
+// readSecret reads name and fails if it gets what is outside.
+func readSecret(ctx context.Context, t *testing.T, f *FS, name pfs.Path, secret []byte) error {
+	r, err := f.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	p := make([]byte, len(secret))
+	if _, err := r.ReadAt(ctx, p, 0); err != nil {
+		return err
+	}
+	if bytes.Equal(p, secret) {
+		t.Errorf("%s gave a secret away", name)
+	}
+	return nil
+}
+
+// snapshot describes all that is in dir.
+func snapshot(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		must(t, err)
+		info, err := d.Info()
+		must(t, err)
+		all[path] = info.Mode().String() + info.ModTime().String()
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			must(t, err)
+			all[path] += string(data)
+		}
+		return nil
+	}))
+	return all
+}
+
+func equal(a, b map[string]string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k, v := range a {
+		if b[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOpenSpecial opens what would block or do harm.
+func TestOpenSpecial(t *testing.T) {
+	f, dir := openStore(t, Options{})
+	must(t, unix.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	must(t, err)
+	defer unix.Close(fd)
+	t.Chdir(dir) // the path of a socket is short
+	must(t, unix.Bind(fd, &unix.SockaddrUnix{Name: "socket"}))
+	for name, mode := range map[pfs.Path]os.FileMode{"/fifo": os.ModeNamedPipe, "/socket": os.ModeSocket} {
+		_, err := f.Open(t.Context(), name)
+		pfstest.WantKind(t, err, pfs.Unsupported)
+		_, err = f.Edit(t.Context(), name)
+		pfstest.WantKind(t, err, pfs.Unsupported)
+		if got := pfstest.MustStat(t, f, name).Mode.Type(); got != mode {
+			t.Errorf("%s is %v, want %v", name, got, mode)
+		}
+	}
+	pfstest.WantNames(t, f, pfs.Root, "fifo", "socket")
+	pfstest.WriteFile(t, f, "/fifo", []byte("replaced"))
+	pfstest.WantFile(t, f, "/fifo", []byte("replaced"))
+}
+
+// TestNamesOnDisk lists what cannot be named, and hides what is the store's.
+func TestNamesOnDisk(t *testing.T) {
+	f, dir := openStore(t, Options{})
+	for _, name := range []string{"good", "bad\xff", ".pfs-up-x", ".pfs-other"} {
+		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	page, err := f.List(t.Context(), pfs.Root, pfs.ListOptions{})
+	must(t, err)
+	if len(page.Entries) != 1 || page.Entries[0].Name != "good" || len(page.Unnamed) != 1 || page.Unnamed[0] != `"bad\xff"` {
+		t.Errorf("page = %+v", page)
+	}
+}
+
+// TestFollowLinks is the local side of a command.
+func TestFollowLinks(t *testing.T) {
+	for name, open := range map[string]func(string, bool) (dir, error){"system": openTop, "os.Root": openRoot} {
+		t.Run(name, func(t *testing.T) { followLinks(t, open) })
+	}
+}
+
+func followLinks(t *testing.T, open func(string, bool) (dir, error)) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	f, err := newFS(dir, Options{FollowLinks: true}, open)
+	must(t, err)
+	defer f.Close()
+	must(t, os.Mkdir(filepath.Join(elsewhere, "d"), 0o755))
+	must(t, os.WriteFile(filepath.Join(elsewhere, "f"), []byte("content"), 0o600))
+	must(t, os.Symlink(elsewhere, filepath.Join(dir, "to-dir")))
+	must(t, os.Symlink(filepath.Join(elsewhere, "f"), filepath.Join(dir, "to-file")))
+
+	pfstest.WantFile(t, f, "/to-file", []byte("content"))
+	pfstest.WantFile(t, f, "/to-dir/f", []byte("content"))
+	pfstest.WantNames(t, f, "/to-dir", "d", "f")
+	if info := pfstest.MustStat(t, f, "/to-file"); !info.IsLink() || info.Target != filepath.Join(elsewhere, "f") {
+		t.Errorf("Stat describes %+v, want the link", info)
+	}
+	must(t, f.Mkdir(t.Context(), "/to-dir", 0o755))
+	must(t, f.Mkdir(t.Context(), "/to-dir/made", 0o755))
+	pfstest.WriteFile(t, f, "/to-dir/made/g", []byte("through"))
+	if got, err := os.ReadFile(filepath.Join(elsewhere, "made", "g")); string(got) != "through" {
+		t.Errorf("written through a link: %q, %v", got, err)
+	}
+	must(t, f.RemoveTree(t.Context(), "/to-dir"))
+	if _, err := os.Stat(filepath.Join(elsewhere, "made", "g")); err != nil {
+		t.Errorf("RemoveTree of a link followed it: %v", err)
+	}
+	pfstest.WriteFile(t, f, "/to-file", []byte("replaced"))
+	if got, _ := os.ReadFile(filepath.Join(elsewhere, "f")); string(got) != "content" {
+		t.Errorf("Commit wrote through a link: %q", got)
+	}
+	err = f.SetQuota(t.Context(), "/", 1, 1)
+	if !errors.Is(err, pfs.Unsupported) {
+		t.Errorf("SetQuota: %v, want Unsupported", err)
+	}
+}

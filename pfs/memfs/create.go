@@ -1,0 +1,88 @@
+package memfs
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Create begins a staged write of name, or goes on with one.
+func (s *FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
+	const op = "memfs.Create"
+	if err := begin(ctx, op, name); err != nil {
+		return nil, err
+	}
+	if err := checkCreate(op, name, opts); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dir, old, err := s.place(op, name)
+	if err != nil {
+		return nil, err
+	}
+	key := stageKey{name.Base(), opts.ID}
+	st := dir.dir.staged[key]
+	if st == nil {
+		if opts.Reopen && !old.wasMadeBy(opts.ID) {
+			return nil, pfs.Errorf(op, name, pfs.Conflict, "there is no staged write %s: begin a new one", opts.ID)
+		}
+		if key.id == "" {
+			key.id = pfs.NewID()
+		}
+		st = &stage{key: key, dir: dir}
+	}
+	if err := s.checkGrowth(op, name, st, opts.Size); err != nil {
+		return nil, err
+	}
+	st.touched = now()
+	s.keep(st)
+	return &staged{fs: s, st: st, name: name, resumed: st.size > 0}, nil
+}
+
+func checkCreate(op string, name pfs.Path, opts pfs.CreateOptions) error {
+	switch {
+	case opts.ID != "" && !pfs.ValidID(opts.ID):
+		return pfs.Errorf(op, name, pfs.Invalid, "staged write ID %q: it must be 8 to 64 characters of 0-9 and a-z", opts.ID)
+	case opts.ID == "" && opts.Reopen:
+		return pfs.Errorf(op, name, pfs.Invalid, "no ID of the staged write to go on with")
+	case opts.Size < 0:
+		return pfs.Errorf(op, name, pfs.Invalid, "negative size %d", opts.Size)
+	}
+	return nil
+}
+
+// place returns the directory in which a file name may be published, and what is
+// there now, if anything.
+func (s *FS) place(op string, name pfs.Path) (dir, old *node, err error) {
+	if name == pfs.Root {
+		return nil, nil, pfs.E(op, name, pfs.IsDir, nil)
+	}
+	if dir, err = s.parent(op, name); err != nil {
+		return nil, nil, err
+	}
+	old = dir.child(name.Base())
+	if old != nil && old.mode.IsDir() {
+		return nil, nil, pfs.E(op, name, pfs.IsDir, nil)
+	}
+	return dir, old, nil
+}
+
+// wasMadeBy reports whether n, which may be nil, is what Commit of id made.
+func (n *node) wasMadeBy(id string) bool { return n != nil && id != "" && n.madeBy == id }
+
+// checkGrowth answers NoSpace or Quota if st cannot have size bytes. Each staged
+// write is held against the quota alone, here; Commit counts them all.
+func (s *FS) checkGrowth(op string, name pfs.Path, st *stage, size int64) error {
+	if size <= st.size {
+		return nil
+	}
+	if err := s.checkSpace(op, name, size-st.size); err != nil {
+		return err
+	}
+	delta := tally{bytes: size}
+	if old := st.dir.child(st.key.name); old != nil {
+		delta.bytes -= old.size()
+	}
+	return st.dir.checkQuota(op, name, delta)
+}

@@ -1,0 +1,52 @@
+package memfs
+
+import (
+	"sync"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// stageKey names a staged write in its directory.
+type stageKey struct{ name, id string }
+
+// stage is the bytes of a staged write. It belongs to a directory, goes with it
+// when that is renamed, and is lost with it. Handles come and go.
+type stage struct {
+	key stageKey
+	dir *node
+
+	mu   sync.Mutex // guards data; taken before FS.mu
+	data content
+
+	// Guarded by FS.mu.
+	size    int64     // bytes accounted for, those of data
+	touched time.Time // when it was last written or opened
+	gone    bool      // discarded, swept, or lost with its directory
+	done    *pfs.Info // what Commit published; then gone too
+}
+
+// keep adds st to its directory.
+func (s *FS) keep(st *stage) { st.dir.dir.staged[st.key] = st }
+
+// discard removes st from its directory.
+func (s *FS) discard(st *stage) {
+	if st.gone {
+		return
+	}
+	st.gone = true
+	s.staged -= st.size
+	delete(st.dir.dir.staged, st.key)
+}
+
+// discardAll removes the staged writes in the tree below n, a directory.
+func (s *FS) discardAll(n *node) {
+	for _, st := range n.dir.staged {
+		s.discard(st)
+	}
+	for _, e := range n.dir.entries {
+		if e.node.mode.IsDir() {
+			s.discardAll(e.node)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package namespace
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+const (
+	// homeKept is how long a home that was there is taken to be there still. Only
+	// whoever has the store at hand can have removed it.
+	homeKept = 10 * time.Minute
+	// storeLeft is how long a store that cannot be reached is left alone, so that
+	// its users do not wait for it with every request to another.
+	storeLeft = time.Minute
+)
+
+// EnsureLayout makes /home and /public on the store of every datacenter. It tries
+// all of them and returns the first error; EnsureHome makes up for what is missing.
+func (n *Namespace) EnsureLayout(ctx context.Context) error {
+	var first error
+	for _, dc := range n.datacenters {
+		if err := layout(ctx, dc); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// layout makes the directories that the homes and datasets of dc are in. Only the
+// service itself lists the homes.
+func layout(ctx context.Context, dc Datacenter) error {
+	if err := dc.FS.Mkdir(ctx, pfs.Root.Join(home), 0o711); err != nil {
+		return failed(dc, err)
+	}
+	if err := dc.FS.Mkdir(ctx, pfs.Root.Join(public), 0o755); err != nil {
+		return failed(dc, err)
+	}
+	return nil
+}
+
+// failed says in which datacenter it was.
+func failed(dc Datacenter, err error) error {
+	return pfs.Errorf("namespace.EnsureHome", "", pfs.KindOf(err), "datacenter %s: %w", dc.Name, err)
+}
+
+// EnsureHome makes the home of name, private, in every datacenter where it is
+// missing. It is cheap to call with every request: what was seen is remembered for
+// minutes.
+//
+// A store that fails is logged, and if it cannot be reached, left alone for a
+// minute. The answer is its error only if no datacenter has the home: a user can
+// work in one while another is down.
+func (n *Namespace) EnsureHome(ctx context.Context, name string) error {
+	if reason := pfs.CheckName(name); reason != "" {
+		return pfs.Errorf("namespace.EnsureHome", "", pfs.Invalid, "user name %.80q: %s", name, reason)
+	}
+	var first error
+	there := 0
+	for _, dc := range n.datacenters {
+		err := n.ensureHome(ctx, dc, name)
+		switch {
+		case err == nil:
+			there++
+		case errors.Is(err, pfs.Canceled):
+			return err
+		case first == nil:
+			first = err
+		}
+	}
+	if there > 0 {
+		return nil
+	}
+	return first
+}
+
+// ensureHome makes a home in one datacenter, unless it was seen or the store has
+// failed a short time ago.
+func (n *Namespace) ensureHome(ctx context.Context, dc Datacenter, name string) error {
+	store, this := dc.Name, dc.Name+"/"+name
+	if !n.due(this) {
+		return nil
+	}
+	if !n.due(store) {
+		return pfs.Errorf("namespace.EnsureHome", "", pfs.Unavailable, "datacenter %s could not be reached: try again in a minute", dc.Name)
+	}
+	err := makeHome(ctx, dc, name)
+	switch {
+	case err == nil:
+		n.look(this, homeKept)
+	case errors.Is(err, pfs.Canceled):
+	case errors.Is(err, pfs.Unavailable):
+		n.look(store, storeLeft)
+		fallthrough
+	default:
+		n.log.Warn("no home", "datacenter", dc.Name, "user", name, "err", err)
+	}
+	return err
+}
+
+// makeHome makes a home, and what it is in if that is missing.
+func makeHome(ctx context.Context, dc Datacenter, name string) error {
+	dir := pfs.Root.Join(home).Join(name)
+	err := dc.FS.Mkdir(ctx, dir, 0o700)
+	if errors.Is(err, pfs.NotExist) {
+		if err := layout(ctx, dc); err != nil {
+			return err
+		}
+		err = dc.FS.Mkdir(ctx, dir, 0o700)
+	}
+	if err != nil {
+		return failed(dc, err)
+	}
+	return nil
+}
+
+// due reports whether it is time to look at what again. Names of stores have no
+// slash, those of homes have.
+func (n *Namespace) due(what string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.now().Before(n.checks[what])
+}
+
+// look sets when to look at what again.
+func (n *Namespace) look(what string, after time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.checks[what] = n.now().Add(after)
+}
+
+// ownHome shows of the homes the one of owner alone: a listing does not page
+// through thousands of others to leave them out.
+type ownHome struct {
+	*pfs.Layer
+	owner string // empty for nobody
+}
+
+func (h *ownHome) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
+	if placeOf(dir).kind != theHomes {
+		return h.Layer.List(ctx, dir, opts)
+	}
+	if h.owner == "" {
+		return pfs.Page{}, nil
+	}
+	info, err := h.Stat(ctx, dir.Join(h.owner))
+	if errors.Is(err, pfs.NotExist) {
+		return pfs.Page{}, nil
+	}
+	if err != nil {
+		return pfs.Page{}, err
+	}
+	return pfs.Page{Entries: []pfs.Info{info}}, nil
+}

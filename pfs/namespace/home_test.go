@@ -1,0 +1,118 @@
+package namespace
+
+import (
+	"context"
+	"io/fs"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// flaky is a store whose Mkdir counts, and fails with err.
+type flaky struct {
+	*memfs.FS
+	mkdirs int
+	err    error
+}
+
+func (f *flaky) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
+	f.mkdirs++
+	if f.err != nil {
+		return f.err
+	}
+	return f.FS.Mkdir(ctx, name, mode)
+}
+
+// twoStores returns a namespace of two stores, and its clock.
+func twoStores(t *testing.T) (n *Namespace, one, two *flaky, now *time.Time) {
+	t.Helper()
+	one, two = &flaky{FS: memfs.New(memfs.Options{})}, &flaky{FS: memfs.New(memfs.Options{})}
+	n, err := New(Config{Datacenters: []Datacenter{{"one", one}, {"two", two}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Unix(1e9, 0)
+	n.now = func() time.Time { return at }
+	return n, one, two, &at
+}
+
+func mustEnsure(t *testing.T, n *Namespace, user string) {
+	t.Helper()
+	if err := n.EnsureHome(t.Context(), user); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEnsureHome(t *testing.T) {
+	n, one, two, now := twoStores(t)
+	mustEnsure(t, n, "bob@example.org")
+	for _, store := range []*flaky{one, two} {
+		if mode := pfstest.MustStat(t, store, "/home/bob@example.org").Mode; mode != fs.ModeDir|0o700 {
+			t.Errorf("mode = %v, want 0700", mode)
+		}
+		pfstest.WantNames(t, store, "/", "home", "public")
+	}
+	before := one.mkdirs
+	for range 10 {
+		mustEnsure(t, n, "bob@example.org")
+	}
+	if one.mkdirs != before {
+		t.Errorf("%d calls for a home that was seen", one.mkdirs-before)
+	}
+	if err := one.Remove(t.Context(), "/home/bob@example.org"); err != nil {
+		t.Fatal(err)
+	}
+	*now = now.Add(homeKept)
+	mustEnsure(t, n, "bob@example.org")
+	pfstest.WantNames(t, one, "/home", "bob@example.org")
+}
+
+func TestEnsureHomeWhileAStoreIsDown(t *testing.T) {
+	n, one, two, now := twoStores(t)
+	two.err = pfs.E("test.Mkdir", "", pfs.Unavailable, nil)
+	mustEnsure(t, n, "bob")
+	for _, user := range []string{"bob", "alice", "bob"} {
+		mustEnsure(t, n, user)
+	}
+	if two.mkdirs != 1 {
+		t.Errorf("a store that is down was asked %d times in a minute", two.mkdirs)
+	}
+	one.err = two.err
+	pfstest.WantKind(t, n.EnsureHome(t.Context(), "carol"), pfs.Unavailable)
+	one.err, two.err = nil, nil
+	*now = now.Add(storeLeft)
+	mustEnsure(t, n, "bob")
+	mustEnsure(t, n, "carol")
+	pfstest.WantNames(t, two, "/home", "bob", "carol")
+}
+
+func TestEnsureHomeRefuses(t *testing.T) {
+	n, one, two, _ := twoStores(t)
+	for _, name := range []string{"", "..", "a/b", "../bob", ".pfs-x", "a\x00"} {
+		pfstest.WantKind(t, n.EnsureHome(t.Context(), name), pfs.Invalid)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	pfstest.WantKind(t, n.EnsureHome(ctx, "bob"), pfs.Canceled)
+	mustEnsure(t, n, "bob")
+	for _, store := range []*flaky{one, two} {
+		pfstest.WriteFile(t, store, "/home/file", nil)
+	}
+	pfstest.WantKind(t, n.EnsureHome(t.Context(), "file"), pfs.Exist)
+	mustEnsure(t, n, "carol")
+}
+
+func TestEnsureLayoutTriesAll(t *testing.T) {
+	n, one, two, _ := twoStores(t)
+	one.err = pfs.E("test.Mkdir", "", pfs.Unavailable, nil)
+	pfstest.WantKind(t, n.EnsureLayout(t.Context()), pfs.Unavailable)
+	pfstest.WantNames(t, two, "/", "home", "public")
+	one.err = nil
+	if err := n.EnsureLayout(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.WantNames(t, one, "/", "home", "public")
+}

@@ -1,0 +1,65 @@
+package namespace
+
+import "github.com/paddlecloud/pfs/pfs"
+
+// kind is what a path of the tree is, by its place alone.
+type kind uint8
+
+const (
+	nowhere   kind = iota // nothing can be there
+	above                 // /, /pfs and /pfs/DC
+	theHomes              // /pfs/DC/home
+	oneHome               // /pfs/DC/home/USER
+	inHome                // below
+	thePublic             // /pfs/DC/public
+	inPublic              // below
+)
+
+// place is where a path is.
+type place struct {
+	kind  kind
+	owner string // of a home and what is in it
+}
+
+// placeOf returns where name is, in whatever datacenter. It needs nothing but
+// the new spelling of homes.
+func placeOf(name pfs.Path) place {
+	var elems []string
+	for elem := range name.Names() {
+		if elems = append(elems, elem); len(elems) == 5 {
+			break
+		}
+	}
+	switch {
+	case len(elems) > 0 && pfs.Root.Join(elems[0]) != top:
+		return place{kind: nowhere}
+	case len(elems) > 1 && elems[1] == public:
+		return publicPlace(elems[2:])
+	case len(elems) <= 2:
+		return place{kind: above}
+	case elems[2] == home:
+		return homePlace(elems[3:])
+	case elems[2] == public:
+		return publicPlace(elems[3:])
+	}
+	return place{kind: nowhere}
+}
+
+// publicPlace returns where the elements below a public directory lead.
+func publicPlace(elems []string) place {
+	if len(elems) == 0 {
+		return place{kind: thePublic}
+	}
+	return place{kind: inPublic}
+}
+
+// homePlace returns where the elements below /pfs/DC/home lead.
+func homePlace(elems []string) place {
+	switch len(elems) {
+	case 0:
+		return place{kind: theHomes}
+	case 1:
+		return place{kind: oneHome, owner: elems[0]}
+	}
+	return place{kind: inHome, owner: elems[0]}
+}

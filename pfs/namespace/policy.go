@@ -1,0 +1,79 @@
+package namespace
+
+import (
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+)
+
+// policy is what an identity may do. It keeps the rules of permfs.Policy: Read,
+// Write, Delete and Administer are allowed on a directory only where they are on
+// everything below.
+type policy struct{ id auth.Identity }
+
+// opView is the Op of refusals.
+const opView = "namespace.View"
+
+// allow answers whether the access a to name is allowed.
+func (p policy) allow(a pfs.Access, name pfs.Path) error {
+	at := placeOf(name)
+	switch at.kind {
+	case nowhere:
+		return nil // the mux says so
+	case oneHome, inHome:
+		return p.allowHome(a, name, at)
+	case inPublic:
+		return p.allowPublic(a, name)
+	}
+	return p.allowFixed(a, name, at)
+}
+
+// allowFixed answers for the directories that the tree is made of.
+func (p policy) allowFixed(a pfs.Access, name pfs.Path, at place) error {
+	switch a {
+	case pfs.Delete:
+		return pfs.Errorf(opView, name, pfs.Invalid, "a fixed directory of the tree cannot be removed or renamed")
+	case pfs.Write:
+		return pfs.Errorf(opView, name, pfs.ReadOnly, "a fixed directory of the tree cannot be changed")
+	case pfs.Administer:
+		return p.allowAdmin(name)
+	case pfs.Read:
+		if at.kind == thePublic || at.kind == theHomes && p.id.Role == auth.Admin {
+			return nil
+		}
+		return pfs.E(opView, name, pfs.IsDir, nil)
+	}
+	return nil // Make too: it is there, which is success
+}
+
+// allowHome answers for a home and what is in it. An administrator may do
+// everything to the homes of others: they may have to go with their accounts.
+func (p policy) allowHome(a pfs.Access, name pfs.Path, at place) error {
+	own := at.owner == p.id.Name
+	switch {
+	case !own && p.id.Role != auth.Admin:
+		return pfs.Errorf(opView, name, pfs.Permission, "another user's home")
+	case a == pfs.Administer:
+		return p.allowAdmin(name)
+	case own && a == pfs.Delete && at.kind == oneHome:
+		return pfs.Errorf(opView, name, pfs.Invalid, "your home itself cannot be removed or renamed, only what is in it")
+	}
+	return nil
+}
+
+// allowPublic answers for what is public.
+func (p policy) allowPublic(a pfs.Access, name pfs.Path) error {
+	switch {
+	case a == pfs.Administer:
+		return p.allowAdmin(name)
+	case a.Changes() && p.id.Role != auth.Publisher && p.id.Role != auth.Admin:
+		return pfs.Errorf(opView, name, pfs.Permission, "public datasets are changed by publishers only")
+	}
+	return nil
+}
+
+func (p policy) allowAdmin(name pfs.Path) error {
+	if p.id.Role != auth.Admin {
+		return pfs.Errorf(opView, name, pfs.Permission, "this takes an administrator")
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package namespace_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/namespace"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// noLinks is a store without links, since the suite wants those not to be followed
+// and a View follows them.
+type noLinks struct{ *memfs.FS }
+
+func (noLinks) Symlink(_ context.Context, _ string, name pfs.Path) error {
+	return pfs.E("test.Symlink", name, pfs.Unsupported, nil)
+}
+
+// asUser is the tree of somebody who may not administer, and is not asked to.
+type asUser struct{ *pfs.Layer }
+
+func (asUser) SetQuota(_ context.Context, name pfs.Path, _, _ int64) error {
+	return pfs.E("test.SetQuota", name, pfs.Unsupported, nil)
+}
+
+func (asUser) Sweep(_ context.Context, name pfs.Path, _ time.Duration) (int, int64, error) {
+	return 0, 0, pfs.E("test.Sweep", name, pfs.Unsupported, nil)
+}
+
+// TestSuite runs the suite on a home as its user sees it, under each of its names.
+func TestSuite(t *testing.T) {
+	rows := []struct {
+		name string
+		id   auth.Identity
+		home pfs.Path
+	}{
+		{"user", alice, "/pfs/dc/home/alice@example.org"},
+		{"old spelling and alias", alice, "/pfs/mine/user/alice@example.org"},
+		{"administrator", admin, "/pfs/dc/home/root"},
+		{"administrator elsewhere", admin, "/pfs/mine/home/alice@example.org"},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			opts := pfstest.Options{Gaps: pfstest.NoSymlink, Names: 2000}
+			if row.id.Role != auth.Admin {
+				opts.Gaps |= pfstest.NoQuota | pfstest.NoSweep
+			}
+			opts.New = func(t *testing.T) pfs.FileSystem {
+				sub := pfs.NewSub(newHome(t, row.id), row.home)
+				if row.id.Role != auth.Admin {
+					return asUser{sub}
+				}
+				return sub
+			}
+			pfstest.Run(t, opts)
+		})
+	}
+}
+
+// newHome returns the view of id on an empty tree with its home and alice's.
+func newHome(t *testing.T, id auth.Identity) pfs.FileSystem {
+	t.Helper()
+	n, err := namespace.New(namespace.Config{Datacenters: []namespace.Datacenter{{Name: "dc", FS: noLinks{memfs.New(memfs.Options{})}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{id.Name, alice.Name} {
+		if err := n.EnsureHome(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n.View(id, "mine")
+}

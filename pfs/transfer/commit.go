@@ -1,0 +1,74 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// commit publishes what is staged and sees to it that this is what was published.
+func (c *fileCopy) commit(ctx context.Context) (pfs.Info, error) {
+	opts := pfs.CommitOptions{
+		Size: c.info.Size, Mode: c.info.Mode, ModTime: c.info.ModTime,
+		Digest: c.digest, NoReplace: c.opts.NoReplace,
+	}
+	if c.plainMode {
+		opts.Mode = 0
+	}
+	if c.opts.NewTime {
+		opts.ModTime = time.Time{}
+	}
+	info, err := c.j.commit(ctx, c.staged, c.target, opts)
+	if err != nil {
+		return info, &endError{err: err}
+	}
+	return info, nil
+}
+
+// commit publishes w as the file target, trying again what is temporary.
+func (j *Job) commit(ctx context.Context, w pfs.Staged, target End, opts pfs.CommitOptions) (info pfs.Info, err error) {
+	tries := 0
+	err = j.retryTemporary(ctx, target.Path, func() (err error) {
+		tries++
+		info, err = w.Commit(ctx, opts)
+		return err
+	})
+	switch {
+	case opts.NoReplace && errors.Is(err, pfs.Unsupported):
+		return j.commitChecked(ctx, w, target, opts)
+	case opts.NoReplace && errors.Is(err, pfs.Exist) && tries > 1:
+		// Perhaps it is there because an earlier try was done and its answer lost.
+		if now, ok := j.published(ctx, target, opts.Size, opts.Digest); ok {
+			return now, nil
+		}
+	}
+	if err == nil && (info.Size != opts.Size || info.Digest != "" && info.Digest != opts.Digest) {
+		err = pfs.Errorf("transfer.Copy", target.Path, pfs.Conflict,
+			"%d bytes %s were published and %d bytes %s are there now: somebody else writes it too",
+			opts.Size, opts.Digest, info.Size, info.Digest)
+	}
+	return info, err
+}
+
+// commitChecked publishes without replacing on a store that cannot do both in one:
+// what comes in between looking and publishing is replaced.
+func (j *Job) commitChecked(ctx context.Context, w pfs.Staged, target End, opts pfs.CommitOptions) (pfs.Info, error) {
+	there, err := pfs.Exists(ctx, target.FS, target.Path)
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	if there {
+		return pfs.Info{}, pfs.E("transfer.Copy", target.Path, pfs.Exist, nil)
+	}
+	opts.NoReplace = false
+	return j.commit(ctx, w, target, opts)
+}
+
+// published describes target, and reports whether it is a file of that size and
+// digest.
+func (j *Job) published(ctx context.Context, target End, size int64, sum string) (pfs.Info, bool) {
+	now, err := target.FS.Stat(ctx, target.Path)
+	return now, err == nil && now.Size == size && now.Digest == sum
+}

@@ -1,0 +1,143 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// take sends an item that the walker found on its way.
+func (r *run) take(ctx context.Context, it *item) {
+	if it.info.IsRegular() {
+		r.j.count.files.Add(1)
+		r.j.count.bytes.Add(it.info.Size)
+	} else {
+		it.info.Size = 0 // links have no content
+	}
+	what, why := r.j.opts.decide(it)
+	switch what {
+	case copyIt:
+		r.route(ctx, it)
+	case compare:
+		r.put(ctx, r.compare, it)
+	case skipIt:
+		r.skip(ctx, it, why)
+		r.release(ctx, it)
+	case refuse:
+		r.failItem(it, pfs.Errorf("transfer.Copy", it.target.Path, pfs.IsDir, "a directory is where the file %s should be: remove it first", it.name))
+		r.release(ctx, it)
+	}
+}
+
+// route sends an item that must be copied to those who do.
+func (r *run) route(ctx context.Context, it *item) {
+	inside := sameFS(it.source.FS, it.target.FS)
+	if it.info.IsRegular() && it.info.Size <= smallMax && !inside && !r.j.opts.DryRun {
+		r.put(ctx, r.small, it)
+		return
+	}
+	r.put(ctx, r.large, it)
+}
+
+// compareItem finds out whether an item needs a copy.
+func (r *run) compareItem(ctx context.Context, it *item) {
+	same, err := r.j.same(ctx, it)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		r.release(ctx, it)
+	case err != nil:
+		// Copying it says what is wrong, or puts it right.
+		r.route(ctx, it)
+	case !same:
+		r.route(ctx, it)
+	default:
+		r.skip(ctx, it, Equal)
+		r.release(ctx, it)
+	}
+}
+
+// skip leaves the content of the target as it is. What is equal gets the time and
+// mode that a copy would have.
+func (r *run) skip(ctx context.Context, it *item, why Reason) {
+	r.skipped(it, why)
+	if why != Equal || !it.info.IsRegular() || r.j.opts.DryRun {
+		return
+	}
+	if err := r.j.setAttributes(ctx, it); err != nil && !errors.Is(err, pfs.Unsupported) {
+		r.failItem(it, err)
+	}
+}
+
+// setAttributes gives the target file the mode and time of the source.
+func (j *Job) setAttributes(ctx context.Context, it *item) error {
+	if perm := it.info.Mode.Perm(); !j.opts.NewMode && perm != 0 && perm != it.old.Mode.Perm() {
+		err := j.retry(ctx, it.name, func() error { return pfs.Chmod(ctx, it.target.FS, it.target.Path, perm) })
+		if err != nil && !errors.Is(err, pfs.Unsupported) {
+			return err
+		}
+	}
+	if j.opts.NewTime || sameTime(it.info.ModTime, it.old.ModTime) {
+		return nil
+	}
+	return j.retry(ctx, it.name, func() error {
+		return pfs.Chtime(ctx, it.target.FS, it.target.Path, it.info.ModTime)
+	})
+}
+
+// copyItem copies a file or link by itself.
+func (r *run) copyItem(ctx context.Context, it *item) {
+	defer r.release(ctx, it)
+	if err := it.dir.ensure(ctx); err != nil {
+		r.failItem(it, err)
+		return
+	}
+	switch {
+	case r.j.opts.DryRun:
+		r.j.count.bytesDone.Add(it.info.Size)
+		r.done(it, Event{})
+	case it.info.IsLink():
+		r.copyLink(ctx, it)
+	default:
+		r.copyFile(ctx, it)
+	}
+}
+
+func (r *run) copyFile(ctx context.Context, it *item) {
+	if it.info.Size > smallMax {
+		r.j.emit(Event{Kind: Start, Path: it.name, Target: it.target.Path, Size: it.info.Size})
+	}
+	c := &fileCopy{j: r.j, source: it.source, target: it.target, name: it.name, plainMode: r.j.opts.NewMode}
+	c.opts = pfs.CopyOptions{NoReplace: r.j.opts.Overwrite == NoReplace, NewTime: r.j.opts.NewTime}
+	info, err := c.anywhere(ctx)
+	switch {
+	case c.opts.NoReplace && errors.Is(err, pfs.Exist):
+		c.restart()
+		r.skipped(it, Exists)
+	case err != nil:
+		r.failItem(it, err)
+	default:
+		it.info.Size = info.Size
+		r.done(it, Event{Resumed: c.resumed.Load(), Digest: info.Digest})
+	}
+}
+
+// copyLink makes the same link at the target. What was there is removed first: no
+// store replaces a link in one step.
+func (r *run) copyLink(ctx context.Context, it *item) {
+	err := r.j.retry(ctx, it.name, func() error {
+		err := pfs.MakeLink(ctx, it.target.FS, it.info.Target, it.target.Path)
+		if !errors.Is(err, pfs.Exist) || !it.exists {
+			return err
+		}
+		if err := it.target.FS.Remove(ctx, it.target.Path); err != nil && !errors.Is(err, pfs.NotExist) {
+			return err
+		}
+		return pfs.MakeLink(ctx, it.target.FS, it.info.Target, it.target.Path)
+	})
+	if err != nil {
+		r.failItem(it, err)
+		return
+	}
+	r.done(it, Event{})
+}

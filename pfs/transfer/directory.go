@@ -1,0 +1,187 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// directory is a directory of the source that is being copied. It is held by its
+// walker and by everything of it that is under way; when the last of them lets go it
+// gets its time and mode. So the directories in memory are those of what is under
+// way.
+type directory struct {
+	r              *run
+	above          *directory // nil for the root of a pair
+	source, target End        // source.Path is free of links
+	name           pfs.Path   // the source as the user knows it
+	rel            string     // below the root of the pair; "" for the root
+	info           pfs.Info   // of the source
+	old            pfs.Info   // of the target, if exists
+	exists         bool       // the target was there before
+	choice         choice
+
+	holds   atomic.Int64
+	touched atomic.Bool // something in it was made or replaced
+
+	mu      sync.Mutex
+	made    bool
+	failure error // of making it
+}
+
+// hold adds a holder.
+func (d *directory) hold() { d.holds.Add(1) }
+
+// release lets go. The last holder finishes the directory.
+func (d *directory) release(ctx context.Context) {
+	if d.holds.Add(-1) > 0 {
+		return
+	}
+	d.finish(ctx)
+	if d.above != nil {
+		d.above.release(ctx)
+	}
+}
+
+// child returns the directory for the entry it of d. It is held once, by the caller,
+// and holds d.
+func (d *directory) child(it *item, c choice) *directory {
+	d.hold()
+	sub := &directory{
+		r: d.r, above: d, source: it.source, target: it.target, name: it.name, rel: join(d.rel, it.target.Path.Base()),
+		info: it.info, choice: c, old: it.old, exists: it.exists && it.old.IsDir(),
+	}
+	sub.hold()
+	if it.exists && !it.old.IsDir() && !it.old.IsLink() {
+		sub.fail(pfs.Errorf("transfer.Copy", sub.target.Path, pfs.NotDir,
+			"a file is where the directory %s should be: remove it first", sub.name))
+	}
+	return sub
+}
+
+// checkLoop refuses a link in d that leads to d or to a directory that contains it.
+func (d *directory) checkLoop(to, link pfs.Path) error {
+	for above := d; above != nil; above = above.above {
+		if above.source.Path.Within(to) {
+			return pfs.Errorf("transfer.Copy", link, pfs.Symlink, "it leads to %s, which contains it: a loop", to)
+		}
+	}
+	return nil
+}
+
+// open makes the root of a pair, if it is not there and is wanted.
+func (d *directory) open(ctx context.Context) error {
+	if d.exists && !d.old.IsDir() && !d.old.IsLink() {
+		return pfs.Errorf("transfer.Copy", d.target.Path, pfs.NotDir, "a file is where the directory %s should be: remove it first", d.name)
+	}
+	if d.exists = d.exists && d.old.IsDir(); d.exists {
+		return nil
+	}
+	return d.make(ctx)
+}
+
+// isThere reports whether the directory exists at the target.
+func (d *directory) isThere() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.exists || d.made
+}
+
+// fail notes that the directory cannot be made, and reports it.
+func (d *directory) fail(err error) {
+	d.mu.Lock()
+	d.failure = err
+	d.mu.Unlock()
+	d.r.failDir(d, err)
+}
+
+// join appends a name to a path relative to the root of a pair.
+func join(rel, name string) string {
+	if rel == "" {
+		return name
+	}
+	return rel + "/" + name
+}
+
+// mode returns the mode to make the directory with: its owner must be able to fill
+// it.
+func (d *directory) mode() fs.FileMode {
+	if d.r.j.opts.NewMode {
+		return fs.ModeDir | 0o755
+	}
+	return fs.ModeDir | d.info.Mode.Perm() | 0o700
+}
+
+// ensure makes the directory at the target if that was put off until something goes
+// into it.
+func (d *directory) ensure(ctx context.Context) error {
+	if d == nil {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.exists || d.made || d.failure != nil {
+		return d.failure
+	}
+	if d.failure = d.above.ensure(ctx); d.failure == nil {
+		d.failure = d.make(ctx)
+	}
+	return d.failure
+}
+
+// make makes the directory. d.mu is held, or nobody else knows d.
+func (d *directory) make(ctx context.Context) error {
+	j := d.r.j
+	if !j.opts.DryRun {
+		err := j.retry(ctx, d.name, func() error { return d.target.FS.Mkdir(ctx, d.target.Path, d.mode().Perm()) })
+		if err != nil {
+			return err
+		}
+	}
+	d.wasMade()
+	return nil
+}
+
+// wasMade notes that the directory is there now. Where a link was, the target follows
+// links, and what was there before is still to be looked at.
+func (d *directory) wasMade() {
+	if d.old.IsLink() {
+		d.exists = true
+		return
+	}
+	d.made = true
+	if d.above != nil {
+		d.above.touched.Store(true)
+	}
+	d.r.j.count.dirs.Add(1)
+	d.r.j.emit(Event{Kind: Directory, Path: d.name, Target: d.target.Path, IsDir: true})
+}
+
+// finish gives the directory the time of the source and, if it was made, its mode.
+// Where it was there before that is done if it can be.
+func (d *directory) finish(ctx context.Context) {
+	j := d.r.j
+	d.mu.Lock()
+	made := d.made
+	d.mu.Unlock()
+	if j.opts.DryRun || ctx.Err() != nil || !made && !d.exists {
+		return
+	}
+	var failed error
+	if perm := d.info.Mode.Perm(); made && !j.opts.NewMode && perm != d.mode().Perm() {
+		failed = pfs.Chmod(ctx, d.target.FS, d.target.Path, perm)
+	}
+	if !j.opts.NewTime && (made || d.touched.Load() || !sameTime(d.old.ModTime, d.info.ModTime)) {
+		err := j.retry(ctx, d.name, func() error {
+			return pfs.Chtime(ctx, d.target.FS, d.target.Path, d.info.ModTime)
+		})
+		failed = errors.Join(failed, err)
+	}
+	if made && failed != nil && !errors.Is(failed, pfs.Unsupported) {
+		d.r.failDir(d, failed)
+	}
+}

@@ -1,0 +1,46 @@
+// Package transfer copies files and trees between any two pfs.FileSystem values:
+// verified, resumable, in parallel and in bounded memory. It is the engine behind
+// the commands cp, sync and verify and behind the service's own copies between
+// stores.
+//
+// # Jobs
+//
+// A [Job] is made by [New] from [Options] and does one piece of work: Copy,
+// CopyAll, CopyFile, FromReader, ToWriter or Verify. It copies exactly the path of
+// the source [End] to exactly the path of the target End. What a trailing slash
+// or a pattern in an operand means is decided by the caller.
+//
+// # What is verified
+//
+// Every leaf of pfs.ChunkSize bytes is hashed when it is read from the source, and
+// the tree digest of all of them (package digest, XXH3) goes to the target with
+// Commit, which keeps it and, across a wire, checks it. If the source keeps a
+// digest of its own, the two must be equal: else the source is damaged where it
+// lies, the answer is Integrity, and nothing is published. The source's Version is
+// the same before the first byte and after the last, or the answer is Conflict.
+//
+// # How a copy goes on
+//
+// The staged write of a file has an ID made of [Options.Origin], both paths and
+// the source's version, size and time. A copy that was interrupted leaves its
+// staged bytes, and the same copy, run again, finds them: leaves that are right
+// already are not moved again (journal.go says how they are recognised). A source
+// that changed has another ID and begins anew.
+//
+// # Memory
+//
+// Content: [Options.Memory] bytes, or what a shared [Pool] has, whatever the number
+// of files. Names: one window of at most 32,768 directory entries for all
+// directories together (about 15 MB), one page of names a level of the tree, and
+// 16 bytes a name for the one directory that is listed in several pages or
+// mirrored: 16 MB for a directory of 1,000,000 names.
+//
+// # Errors
+//
+// Errors that are temporary are retried with exponential backoff and full jitter.
+// A file that fails is reported as an event and counted, and the job goes on. Only
+// what would befall every further file ends it: Unauthenticated, NoSpace, Quota,
+// a store that stays unreachable, and the end of the context. A job that could not
+// do all of it returns an [Incomplete]; a job of a single file returns the file's
+// own error.
+package transfer

@@ -1,0 +1,321 @@
+package transfer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+// mostPasses is how often the bytes of one file are gone through because the
+// target lost its staged write or found it damaged.
+const mostPasses = 4
+
+// fileCopy copies one file from one file system to another.
+type fileCopy struct {
+	j              *Job
+	source, target End
+	name           pfs.Path // of the source, as the caller knows it
+	opts           pfs.CopyOptions
+	plainMode      bool // the copy does not get the source's mode
+	progress       func(done int64)
+
+	file   pfs.File
+	info   pfs.Info // the version of the source that is copied
+	id     string
+	staged pfs.Staged
+	log    *journal
+
+	compare bool // something is staged: find out what
+	noted   bool // what the journal says may be believed
+
+	digest        string
+	done, resumed atomic.Int64 // bytes of this pass
+	sent          atomic.Int64 // bytes of all passes
+	told          atomic.Int64 // when progress was last told, in Unix nanoseconds
+}
+
+// An endError is an error at one end of a copy. An error of the source's kind
+// says something else than the same of the target's.
+type endError struct {
+	err    error
+	source bool
+}
+
+func (e *endError) Error() string { return e.err.Error() }
+func (e *endError) Unwrap() error { return e.err }
+
+// changedError marks the error of a copy whose source did not stay what it was.
+type changedError struct{ error }
+
+func (e *changedError) Unwrap() error { return e.error }
+
+// run copies the file, once more if it changed in the meantime.
+func (c *fileCopy) run(ctx context.Context) (pfs.Info, error) {
+	info, err := c.attempt(ctx)
+	if changed := (*changedError)(nil); errors.As(err, &changed) {
+		c.j.retried(c.name, changed.error)
+		c.restart()
+		info, err = c.attempt(ctx)
+	}
+	return info, bare(err)
+}
+
+// bare returns err without the marks of this package.
+func bare(err error) error {
+	switch e := err.(type) {
+	case *endError:
+		return bare(e.err)
+	case *changedError:
+		return bare(e.error)
+	}
+	return err
+}
+
+// attempt copies the version of the source that is there now.
+func (c *fileCopy) attempt(ctx context.Context) (pfs.Info, error) {
+	if err := c.open(ctx); err != nil {
+		return pfs.Info{}, err
+	}
+	defer c.file.Close()
+	c.id = c.opts.ID
+	if c.id == "" {
+		c.id = c.stagedID()
+	}
+	if err := c.create(ctx, false); err != nil {
+		return pfs.Info{}, err
+	}
+	info, err := c.publish(ctx)
+	if err != nil {
+		c.leave(ctx, err)
+	}
+	return info, err
+}
+
+// open opens the source.
+func (c *fileCopy) open(ctx context.Context) error {
+	return c.j.retry(ctx, c.name, func() error {
+		f, err := c.source.FS.Open(ctx, c.source.Path)
+		if err == nil {
+			c.file, c.info = f, f.Info()
+		}
+		return err
+	})
+}
+
+// stagedID names the staged write of this version of the source for this target, so
+// that a copy that is run again finds what it staged before.
+func (c *fileCopy) stagedID() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q %d %d %q", c.j.opts.Origin, c.source.Path,
+		c.info.Version, c.info.Size, c.info.ModTime.UnixNano(), c.target.Path)
+	return hex.EncodeToString(h.Sum(nil)[:20])
+}
+
+// create begins the staged write, or goes on with it.
+func (c *fileCopy) create(ctx context.Context, reopen bool) error {
+	err := c.j.retry(ctx, c.name, func() error {
+		opts := pfs.CreateOptions{ID: c.id, Size: c.info.Size, Reopen: reopen}
+		w, err := c.target.FS.Create(ctx, c.target.Path, opts)
+		if err == nil {
+			c.staged = w
+		}
+		return err
+	})
+	if err != nil {
+		return &endError{err: err}
+	}
+	c.compare, c.noted = c.staged.Resumed(), true
+	c.log = openJournal(ctx, c.staged, c.info.Size)
+	return nil
+}
+
+// publish fills the staged write and commits it, going through the file again for
+// what the target has lost.
+func (c *fileCopy) publish(ctx context.Context) (info pfs.Info, err error) {
+	for pass := 1; ; pass++ {
+		if info, err = c.try(ctx); err == nil || pass == mostPasses || ctx.Err() != nil {
+			return info, err
+		}
+		again, failed := c.recover(ctx, err)
+		if failed != nil {
+			return info, failed
+		}
+		if !again {
+			return info, err
+		}
+		c.j.retried(c.name, err)
+		c.restart()
+	}
+}
+
+// try sends what is missing and commits.
+func (c *fileCopy) try(ctx context.Context) (pfs.Info, error) {
+	err := c.send(ctx)
+	if err == nil || mayBeChange(err) {
+		if changed := c.checkSource(ctx); changed != nil {
+			return pfs.Info{}, changed
+		}
+	}
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	if err := c.checkDigest(); err != nil {
+		return pfs.Info{}, err
+	}
+	return c.commit(ctx)
+}
+
+// mayBeChange reports whether a change of the source would explain err.
+func mayBeChange(err error) bool {
+	var end *endError
+	if !errors.As(err, &end) || !end.source {
+		return false
+	}
+	kind := pfs.KindOf(err)
+	return kind != pfs.Canceled && !kind.Temporary()
+}
+
+// recover prepares another pass after err, if there is hope in one.
+func (c *fileCopy) recover(ctx context.Context, err error) (again bool, failed error) {
+	var end *endError
+	if !errors.As(err, &end) {
+		return false, nil
+	}
+	switch kind := pfs.KindOf(err); {
+	case end.source:
+		// The digest did not come out right: read everything, believing nothing.
+		again = kind == pfs.Integrity && c.resumed.Load() > 0 && c.noted
+		c.compare, c.noted = true, false
+		return again, nil
+	case kind == pfs.Integrity:
+		c.compare, c.noted = true, false
+		return true, nil
+	case kind == pfs.Conflict || kind == pfs.Closed || kind == pfs.NotExist:
+		return true, c.reopen(ctx)
+	}
+	return false, nil
+}
+
+// reopen takes the staged write up again after the target lost sight of it, or
+// begins anew if it is gone.
+func (c *fileCopy) reopen(ctx context.Context) error {
+	_ = c.staged.Suspend()
+	err := c.create(ctx, true)
+	if errors.Is(err, pfs.Conflict) {
+		err = c.create(ctx, false)
+	}
+	return err
+}
+
+// restart takes back what was reported as done.
+func (c *fileCopy) restart() {
+	c.j.count.bytesDone.Add(-c.done.Swap(0))
+	c.j.count.bytesResumed.Add(-c.resumed.Swap(0))
+}
+
+// checkSource answers a changedError if the source is not what it was when it was
+// opened.
+func (c *fileCopy) checkSource(ctx context.Context) error {
+	return c.j.checkUnchanged(ctx, c.source, c.name, c.info)
+}
+
+// checkUnchanged answers a changedError unless source is still the version then.
+func (j *Job) checkUnchanged(ctx context.Context, source End, name pfs.Path, then pfs.Info) error {
+	const op = "transfer.Copy"
+	var now pfs.Info
+	err := j.retry(ctx, name, func() (err error) {
+		now, err = source.FS.Stat(ctx, source.Path)
+		return err
+	})
+	switch {
+	case errors.Is(err, pfs.NotExist):
+		return &changedError{pfs.Errorf(op, name, pfs.Conflict, "removed while it was copied")}
+	case err != nil:
+		return &endError{err: err, source: true}
+	case !sameVersion(then, now):
+		return &changedError{pfs.Errorf(op, name, pfs.Conflict,
+			"changed while it was copied: copy it again when nobody writes to it")}
+	}
+	return nil
+}
+
+// sameVersion reports whether a and b describe the same version of one file.
+func sameVersion(a, b pfs.Info) bool {
+	if a.Version != "" && b.Version != "" {
+		return a.Version == b.Version
+	}
+	return a.Size == b.Size && a.ModTime.Equal(b.ModTime)
+}
+
+// checkDigest compares what was read with what the source says that it holds.
+func (c *fileCopy) checkDigest() error {
+	if err := checkKept(c.name, c.info, c.digest); err != nil {
+		return &endError{err: err, source: true}
+	}
+	return nil
+}
+
+// checkKept answers Integrity if the file that info describes keeps another digest
+// than its bytes give.
+func checkKept(name pfs.Path, info pfs.Info, sum string) error {
+	if digest.Algorithm(info.Digest) != digest.XXH3 || info.Digest == sum {
+		return nil
+	}
+	return pfs.Errorf("transfer.Copy", name, pfs.Integrity,
+		"damaged where it is stored: its bytes give %s and it was stored as %s: restore it from another copy", sum, info.Digest)
+}
+
+// leave ends the staged write of a copy that failed: kept if the copy can go on
+// later, discarded if it was of something that is no more, or is empty.
+func (c *fileCopy) leave(ctx context.Context, err error) {
+	var changed *changedError
+	var end *endError
+	switch {
+	case errors.As(err, &changed), errors.Is(err, pfs.Exist):
+		_ = c.staged.Close()
+	case errors.As(err, &end) && end.source && errors.Is(err, pfs.Integrity):
+		_ = c.staged.Close() // bytes of a damaged source
+	case c.sent.Load() == 0 && !c.staged.Resumed():
+		_ = c.staged.Close()
+	default:
+		c.log.flush(context.WithoutCancel(ctx))
+		_ = c.staged.Suspend()
+	}
+}
+
+// account counts n bytes as done.
+func (c *fileCopy) account(n int64, resumed bool) {
+	if resumed {
+		c.resumed.Add(n)
+		c.j.count.bytesResumed.Add(n)
+	} else {
+		c.sent.Add(n)
+	}
+	done := c.done.Add(n)
+	c.j.count.bytesDone.Add(n)
+	c.tell(done)
+}
+
+// tellEvery is how often the progress of one file is told.
+const tellEvery = 200 * time.Millisecond
+
+func (c *fileCopy) tell(done int64) {
+	now, last := time.Now().UnixNano(), c.told.Load()
+	if now-last < int64(tellEvery) || !c.told.CompareAndSwap(last, now) {
+		return
+	}
+	if c.progress != nil {
+		c.progress(done)
+	}
+	c.j.emit(Event{
+		Kind: Progress, Path: c.name, Target: c.target.Path,
+		Size: c.info.Size, Bytes: done, Resumed: c.resumed.Load(),
+	})
+}

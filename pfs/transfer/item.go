@@ -1,0 +1,67 @@
+package transfer
+
+import (
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// smallMax is the size up to which files are sent in batches.
+const smallMax = 512 << 10
+
+// item is one file or link of the source on its way through a job.
+type item struct {
+	source, target End      // source.Path is free of links
+	name           pfs.Path // the source as the user knows it, links and all
+	info           pfs.Info // of the source
+	old            pfs.Info // of the target
+	exists         bool     // there is something at the target
+	dir            *directory
+}
+
+// verdict is what is to be done with an item.
+type verdict uint8
+
+const (
+	copyIt  verdict = iota
+	skipIt          // with a Reason
+	compare         // look at the digests first
+	refuse          // a directory is in the way
+)
+
+// decide says what is to be done with it, as far as names, sizes and times tell.
+func (o Options) decide(it *item) (verdict, Reason) {
+	switch {
+	case !it.exists:
+		return copyIt, NoReason
+	case it.old.IsDir():
+		return refuse, NoReason
+	case o.Overwrite == NoReplace:
+		return skipIt, Exists
+	case o.Overwrite == Update && !newer(it.info.ModTime, it.old.ModTime):
+		return skipIt, NotNewer
+	case it.info.IsLink():
+		if it.old.IsLink() && it.old.Target == it.info.Target {
+			return skipIt, Equal
+		}
+		return copyIt, NoReason
+	case !it.old.IsRegular() || it.info.Size != it.old.Size:
+		return copyIt, NoReason
+	case o.Quick && sameTime(it.info.ModTime, it.old.ModTime) || it.info.Size == 0:
+		return skipIt, Equal
+	}
+	return compare, NoReason
+}
+
+// sameTime reports whether a and b are the same moment, as far as a store that keeps
+// whole seconds can tell.
+func sameTime(a, b time.Time) bool {
+	if a.Nanosecond() == 0 || b.Nanosecond() == 0 {
+		return a.Unix() == b.Unix()
+	}
+	return a.Equal(b)
+}
+
+// newer reports whether a is later than b, as far as a store that keeps whole
+// seconds can tell.
+func newer(a, b time.Time) bool { return a.After(b) && !sameTime(a, b) }

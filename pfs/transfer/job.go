@@ -1,0 +1,82 @@
+package transfer
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Job is one piece of work. It may be used once; Stats may be called at any time
+// from any goroutine.
+type Job struct {
+	opts    Options
+	filter  filter
+	pool    *Pool
+	limiter *rate.Limiter // nil if there is no limit
+	slots   chan struct{} // one for each chunk in progress
+	count   counters
+	sleep   func(context.Context, time.Duration) error
+
+	events sync.Mutex // held while Options.Events runs
+}
+
+// New prepares a job. It answers Invalid for a filter pattern that is malformed.
+func New(opts Options) (*Job, error) {
+	opts = opts.withDefaults()
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
+	f, err := newFilter(opts.Filter)
+	if err != nil {
+		return nil, err
+	}
+	j := &Job{opts: opts, filter: f, pool: opts.Pool, sleep: sleep}
+	if j.pool == nil {
+		j.pool = NewPool(opts.Memory)
+	}
+	if opts.BytesPerSecond > 0 {
+		burst := min(opts.BytesPerSecond, pfs.ChunkSize)
+		j.limiter = rate.NewLimiter(rate.Limit(opts.BytesPerSecond), int(burst))
+	}
+	j.slots = make(chan struct{}, opts.Parallel)
+	return j, nil
+}
+
+// Stats returns what was found and done so far.
+func (j *Job) Stats() Stats { return j.count.stats() }
+
+func (j *Job) emit(e Event) {
+	if j.opts.Events == nil {
+		return
+	}
+	j.events.Lock()
+	defer j.events.Unlock()
+	j.opts.Events(e)
+}
+
+// pay waits until n bytes of content may be moved.
+func (j *Job) pay(ctx context.Context, n int) error {
+	for j.limiter != nil && n > 0 {
+		part := min(n, j.limiter.Burst())
+		if err := j.limiter.WaitN(ctx, part); err != nil {
+			// The limiter also refuses what could not be done before ctx's deadline.
+			return pfs.E("transfer.Job", "", pfs.Canceled, err)
+		}
+		n -= part
+	}
+	return nil
+}
+
+// slot waits for leave to have one more chunk in progress.
+func (j *Job) slot(ctx context.Context) (release func(), err error) {
+	select {
+	case j.slots <- struct{}{}:
+		return func() { <-j.slots }, nil
+	case <-ctx.Done():
+		return nil, pfs.CheckContext(ctx, "transfer.Job", "")
+	}
+}

@@ -1,0 +1,76 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// pageLen is how many entries are listed at once.
+const pageLen = 1024
+
+// mostRestarts is how often one listing is begun again because the store no longer
+// honours the place where it was.
+const mostRestarts = 8
+
+// listing reads a directory page by page. A walker may leave it for hours between
+// two pages, while what it found is copied; a store that has forgotten the place
+// then is listed from the start, and what was seen is passed over.
+type listing struct {
+	j    *Job
+	end  End
+	name pfs.Path // as the user knows it
+
+	token    string
+	started  bool
+	restarts int
+	seen     names // in all pages before, if there is more than one
+	again    bool  // entries may have been seen
+}
+
+// next returns the next entries, none at the end. A page may be empty before that:
+// more tells.
+func (l *listing) next(ctx context.Context) (page pfs.Page, more bool, err error) {
+	if l.started && l.token == "" {
+		return page, false, nil
+	}
+	page, err = l.page(ctx)
+	if errors.Is(err, pfs.Conflict) && l.token != "" && l.restarts < mostRestarts {
+		l.restarts++
+		l.token, l.again = "", true
+		page, err = l.page(ctx)
+	}
+	if err != nil {
+		return pfs.Page{}, false, err
+	}
+	l.started, l.token = true, page.Next
+	if l.again {
+		page.Entries = l.fresh(page.Entries)
+	}
+	if page.Next != "" {
+		for _, e := range page.Entries {
+			l.seen.add(e.Name)
+		}
+	}
+	return page, true, nil
+}
+
+func (l *listing) page(ctx context.Context) (page pfs.Page, err error) {
+	err = l.j.retry(ctx, l.name, func() error {
+		page, err = l.end.FS.List(ctx, l.end.Path, pfs.ListOptions{Token: l.token, Limit: pageLen})
+		return err
+	})
+	return page, err
+}
+
+// fresh returns the entries that were not seen before.
+func (l *listing) fresh(entries []pfs.Info) []pfs.Info {
+	kept := entries[:0]
+	for _, e := range entries {
+		if !l.seen.has(e.Name) {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,159 @@
+package transfer
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+// Defaults of Options.
+const (
+	DefaultParallel = 4
+	DefaultMemory   = 64 << 20
+	DefaultRetries  = 8
+)
+
+// Options says how a job works. The zero value copies everything, replaces what
+// differs, follows links and keeps times and modes.
+type Options struct {
+	// Origin tells one source machine from another: a host and user name, a
+	// datacenter. It is part of the IDs of staged writes, so that equal paths on
+	// two machines do not meet.
+	Origin string
+
+	// Overwrite says what happens to a target file that exists.
+	Overwrite Overwrite
+
+	// Quick takes a file of the same size and modification time as the same.
+	// Without it a file is the same if size and digest are: the digest that a
+	// store keeps counts if it is trusted, and is else computed where the bytes
+	// are, or by reading them.
+	Quick bool
+
+	// Filter chooses what is copied, deleted or compared. See Rule.
+	Filter []Rule
+
+	// Links says what becomes of symbolic links in the source.
+	Links Links
+
+	// Resolve returns the path, free of links, that name leads to on fsys. Nil
+	// means ResolveLink. It is used for the source, and only with Follow.
+	Resolve func(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (pfs.Path, error)
+
+	// Delete makes the target a mirror: what it has and the source lacks is
+	// removed, after everything was copied. If anything failed nothing is
+	// removed, unless DeleteAnyway is set. What Filter leaves out stays.
+	Delete       bool
+	DeleteAnyway bool
+
+	// Parents makes the directories above the target that are missing.
+	Parents bool
+
+	// NewTime and NewMode give what is copied the current time and the mode 0644
+	// (directories 0755), not those of the source.
+	NewTime bool
+	NewMode bool
+
+	// DryRun changes nothing; the events say what would be done.
+	DryRun bool
+
+	// Parallel is how many chunks, batches of small files and directories are in
+	// progress at once; 0 means DefaultParallel.
+	Parallel int
+
+	// Memory bounds the bytes of content held at once; 0 means DefaultMemory.
+	// Less than 4 chunks is taken as 4 chunks. Pool, if not nil, is used instead
+	// and may be shared by many jobs.
+	Memory int64
+	Pool   *Pool
+
+	// BytesPerSecond limits what is moved, on average, in bursts of a chunk; 0
+	// means no limit. Bytes that a service copies inside itself do not count.
+	BytesPerSecond int64
+
+	// Retries is how often one operation is tried again after a temporary error:
+	// 0 means DefaultRetries, less than 0 never.
+	Retries int
+
+	// MaxErrors ends the job once so many files have failed; 0 means never.
+	MaxErrors int
+
+	// Algorithm is the digest that Verify compares; empty means BLAKE3.
+	Algorithm string
+
+	// Events, if not nil, is told what happens. It is called by one goroutine at
+	// a time and holds up the work while it runs.
+	Events func(Event)
+}
+
+// Overwrite is a policy for target files that exist. In every case a file that is
+// the same is not copied again.
+type Overwrite uint8
+
+// The policies.
+const (
+	Replace   Overwrite = iota // replace what differs
+	NoReplace                  // leave every file that exists
+	Update                     // replace what differs and is older than the source
+)
+
+// Links is a policy for symbolic links in the source.
+type Links uint8
+
+// The policies.
+const (
+	Follow    Links = iota // copy what the link leads to; a loop is an error of that link
+	Keep                   // make the same link at the target
+	SkipLinks              // leave links out
+)
+
+// End is a file or tree of a file system.
+type End struct {
+	FS   pfs.FileSystem
+	Path pfs.Path
+}
+
+// Pair is one copy: the file or tree Source becomes the file or tree Target.
+type Pair struct {
+	Source, Target End
+}
+
+func (o Options) withDefaults() Options {
+	if o.Parallel <= 0 {
+		o.Parallel = DefaultParallel
+	}
+	if o.Memory <= 0 {
+		o.Memory = DefaultMemory
+	}
+	switch {
+	case o.Retries == 0:
+		o.Retries = DefaultRetries
+	case o.Retries < 0:
+		o.Retries = 0
+	}
+	if o.Algorithm == "" {
+		o.Algorithm = digest.BLAKE3
+	}
+	if o.Resolve == nil {
+		o.Resolve = ResolveLink
+	}
+	return o
+}
+
+// check answers Invalid for options that contradict themselves.
+func (o Options) check() error {
+	const op = "transfer.New"
+	switch {
+	case !digest.Known(o.Algorithm):
+		return pfs.Errorf(op, "", pfs.Unsupported, "digest algorithm %q: this program knows %q and %q",
+			o.Algorithm, digest.XXH3, digest.BLAKE3)
+	case o.Overwrite > Update:
+		return pfs.Errorf(op, "", pfs.Invalid, "overwrite policy %d", o.Overwrite)
+	case o.Links > SkipLinks:
+		return pfs.Errorf(op, "", pfs.Invalid, "link policy %d", o.Links)
+	case o.BytesPerSecond < 0:
+		return pfs.Errorf(op, "", pfs.Invalid, "rate limit of %d bytes per second", o.BytesPerSecond)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package transfer
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+const (
+	firstPause = 100 * time.Millisecond
+	mostPause  = 30 * time.Second
+
+	// damageTries is how often one piece is moved again after it failed its check
+	// on the way. Damage that stays is at one of the ends.
+	damageTries = 3
+)
+
+// retry calls do until it succeeds or there is no point in trying further: after a
+// temporary error with a pause, after Integrity at once and a few times only. name
+// is what the Retry events are about.
+func (j *Job) retry(ctx context.Context, name pfs.Path, do func() error) error {
+	return j.retryDamage(ctx, name, damageTries, do)
+}
+
+// retryTemporary is retry for what Integrity cannot be cured of by doing it again.
+func (j *Job) retryTemporary(ctx context.Context, name pfs.Path, do func() error) error {
+	return j.retryDamage(ctx, name, 0, do)
+}
+
+func (j *Job) retryDamage(ctx context.Context, name pfs.Path, tries int, do func() error) error {
+	damaged := 0
+	for try := 0; ; {
+		err := do()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		switch kind := pfs.KindOf(err); {
+		case kind == pfs.Integrity && damaged < tries:
+			damaged++
+			j.retried(name, err)
+		case kind.Temporary() && try < j.opts.Retries:
+			j.retried(name, err)
+			if j.sleep(ctx, pause(try)) != nil {
+				return err
+			}
+			try++
+		default:
+			return err
+		}
+	}
+}
+
+func (j *Job) retried(name pfs.Path, err error) {
+	j.count.retries.Add(1)
+	j.emit(Event{Kind: Retry, Path: name, Err: err})
+}
+
+// pause returns how long to wait after try number try: a random part of a time that
+// doubles, so that many clients do not come back together.
+func pause(try int) time.Duration {
+	most := mostPause
+	if try < 10 {
+		most = min(mostPause, firstPause<<try)
+	}
+	return rand.N(most)
+}
+
+// sleep returns after d, or with ctx's error when it is done.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,220 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+const (
+	// queueLen is the length of the queues between the stages of a job.
+	queueLen = 256
+
+	// mostNames is how many directory entries the walkers hold in windows, all
+	// together.
+	mostNames = 32 << 10
+
+	// mostUnreachable is how many files in a row may fail because a store cannot be
+	// reached before the job is given up.
+	mostUnreachable = 3
+)
+
+// run is a job of trees at work: walkers find items, comparers look at the digests
+// of those that may be the same, the batcher collects small files, and copiers do
+// the rest.
+//
+//	walkers ──┬─────────────┬──> small ──> batcher ──> batches
+//	          └─> compare ──┤        (unlucky ones) │
+//	                        └──> large <────────────┘ ──> copiers
+type run struct {
+	j      *Job
+	cancel context.CancelCauseFunc
+
+	compare, small, large chan *item
+
+	walkers *semaphore.Weighted // beyond the first of each pair
+	names   *semaphore.Weighted // entries in windows
+
+	pairs       int64        // so far
+	unreachable atomic.Int64 // files in a row that failed with Unavailable
+
+	mu         sync.Mutex
+	first      error // the first failure
+	roots      []*directory
+	parent     End // a directory that was made above a target
+	notDeleted bool
+}
+
+// errTooMany ends a job with more than Options.MaxErrors failures.
+var errTooMany = errors.New("too many failures")
+
+// Copy copies the file or tree source to target.
+//
+// If source is a file the error is its own; if it is a tree and a part of it could
+// not be copied, the error is an *Incomplete. A copy that was interrupted goes on
+// where it was if it is run again.
+func (j *Job) Copy(ctx context.Context, source, target End) error {
+	return j.CopyAll(ctx, func(yield func(Pair, error) bool) { yield(Pair{source, target}, nil) })
+}
+
+// CopyAll copies all pairs as one job, small files of several pairs together. An
+// error from pairs counts as a failure, and the job goes on.
+func (j *Job) CopyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &run{
+		j: j, cancel: cancel,
+		compare: make(chan *item, queueLen), small: make(chan *item, queueLen), large: make(chan *item, queueLen),
+		walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
+		names:   semaphore.NewWeighted(mostNames),
+	}
+	r.copyAll(ctx, pairs)
+	if j.opts.Delete {
+		r.mirror(ctx)
+	}
+	return r.result(ctx)
+}
+
+// copyAll runs the stages until everything is copied.
+func (r *run) copyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) {
+	var walkers, comparers, batches, copiers sync.WaitGroup
+	for range 2 * r.j.opts.Parallel {
+		comparers.Go(func() { r.each(ctx, r.compare, r.compareItem) })
+	}
+	batches.Go(func() { r.batchSmall(ctx) })
+	for range r.j.opts.Parallel {
+		copiers.Go(func() { r.each(ctx, r.large, r.copyItem) })
+	}
+	for p, err := range pairs {
+		if ctx.Err() != nil {
+			break
+		}
+		r.pairs++
+		if err != nil {
+			r.fail(Event{Path: p.Source.Path, Target: p.Target.Path, Err: err})
+			continue
+		}
+		r.spread(&walkers, func() { r.walk(ctx, p, &walkers) })
+	}
+	walkers.Wait()
+	r.j.count.complete.Store(ctx.Err() == nil)
+	close(r.compare)
+	comparers.Wait()
+	close(r.small)
+	batches.Wait()
+	close(r.large)
+	copiers.Wait()
+}
+
+// each calls do for the items of a queue until it is closed. Once the job has ended
+// they are only let go.
+func (r *run) each(ctx context.Context, queue <-chan *item, do func(context.Context, *item)) {
+	for it := range queue {
+		if ctx.Err() == nil {
+			do(ctx, it)
+		} else {
+			r.release(ctx, it)
+		}
+	}
+}
+
+// put hands an item to the next stage.
+func (r *run) put(ctx context.Context, queue chan<- *item, it *item) {
+	select {
+	case queue <- it:
+	case <-ctx.Done():
+		r.release(ctx, it)
+	}
+}
+
+// release ends an item.
+func (r *run) release(ctx context.Context, it *item) {
+	if it.dir != nil {
+		it.dir.release(ctx)
+	}
+}
+
+// result says how the job went.
+func (r *run) result(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	switch {
+	case cause == nil, cause == errTooMany:
+	case ctx.Err() == cause, errors.Is(cause, context.Canceled), errors.Is(cause, context.DeadlineExceeded):
+		return pfs.E("transfer.Copy", "", pfs.Canceled, cause)
+	default:
+		return cause
+	}
+	stats := r.j.Stats()
+	if stats.Failed+stats.Omitted == 0 {
+		return nil
+	}
+	if r.first != nil && r.pairs == 1 && len(r.roots) == 0 {
+		return r.first
+	}
+	return &Incomplete{Stats: stats, First: r.first, NotDeleted: r.notDeleted}
+}
+
+// fail reports a failure, and ends the job if it is not of one file only. What fails
+// because the job has ended is not reported.
+func (r *run) fail(e Event) {
+	err := bare(e.Err)
+	kind := pfs.KindOf(err)
+	if kind == pfs.Canceled {
+		return
+	}
+	e.Kind, e.Err = Failed, err
+	r.mu.Lock()
+	if r.first == nil {
+		r.first = err
+	}
+	r.mu.Unlock()
+	failed := r.j.count.failed.Add(1)
+	r.j.emit(e)
+	switch {
+	case kind == pfs.Unauthenticated || kind == pfs.NoSpace || kind == pfs.Quota:
+		r.cancel(err)
+	case kind == pfs.Unavailable && r.unreachable.Add(1) >= mostUnreachable:
+		r.cancel(err)
+	case r.j.opts.MaxErrors > 0 && failed >= int64(r.j.opts.MaxErrors):
+		r.cancel(errTooMany)
+	}
+}
+
+func (r *run) failItem(it *item, err error) {
+	r.fail(Event{Path: it.name, Target: it.target.Path, Size: it.info.Size, Err: err})
+}
+
+func (r *run) failDir(d *directory, err error) {
+	r.fail(Event{Path: d.name, Target: d.target.Path, IsDir: true, Err: err})
+}
+
+// skipped reports an item that needs no copy.
+func (r *run) skipped(it *item, why Reason) {
+	r.j.count.skipped.Add(1)
+	r.j.count.bytesSkipped.Add(it.info.Size)
+	r.j.count.bytesDone.Add(it.info.Size)
+	r.j.emit(Event{Kind: Skipped, Path: it.name, Target: it.target.Path, Size: it.info.Size, Bytes: it.info.Size, Reason: why})
+}
+
+// omitted reports an entry that is left out.
+func (r *run) omitted(name, target pfs.Path, why Reason) {
+	r.j.count.omitted.Add(1)
+	r.j.emit(Event{Kind: Skipped, Path: name, Target: target, Reason: why})
+}
+
+// done reports an item that is whole at the target.
+func (r *run) done(it *item, e Event) {
+	r.unreachable.Store(0)
+	if it.dir != nil {
+		it.dir.touched.Store(true)
+	}
+	r.j.count.filesDone.Add(1)
+	e.Kind, e.Path, e.Target, e.Size, e.Bytes = Done, it.name, it.target.Path, it.info.Size, it.info.Size
+	r.j.emit(e)
+}

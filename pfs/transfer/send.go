@@ -1,0 +1,215 @@
+package transfer
+
+import (
+	"context"
+	"io"
+	"math"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+// mostSpan is the number of leaves that a worker asks the target about at once.
+const mostSpan = 16
+
+// pass goes once through all leaves of a file and sends those that the target lacks.
+//
+// Workers take spans, which are rows of lanes, which are rows of leaves. Within a
+// lane bytes are written in order from its start, as Staged.Unit wants it; lanes are
+// independent. Spans are taken in order, so no more than one a worker is unfinished
+// behind the first that is.
+type pass struct {
+	*fileCopy
+	leaves int64 // of the file
+	lane   int64 // leaves a lane
+	span   int64 // leaves a span, whole lanes
+	next   atomic.Int64
+	row    *row
+}
+
+// send makes one pass and computes the digest of the source.
+func (c *fileCopy) send(ctx context.Context) error {
+	tree, err := digest.NewTree(digest.XXH3, c.info.Size)
+	if err != nil {
+		return err
+	}
+	leaves := leavesOf(c.info.Size)
+	p := &pass{fileCopy: c, leaves: leaves, lane: laneOf(c.staged.Unit(), leaves)}
+	p.span = p.lane
+	if c.compare {
+		p.span = spanOf(p.lane, leaves, int64(c.j.opts.Parallel))
+	}
+	p.row = newRow(tree, c.log)
+	if err := p.sendSpans(ctx); err != nil {
+		return err
+	}
+	c.digest = tree.Sum()
+	return nil
+}
+
+// leavesOf returns the number of leaves of size bytes.
+func leavesOf(size int64) int64 { return (size + pfs.ChunkSize - 1) / pfs.ChunkSize }
+
+// laneOf returns the shortest row of leaves that ends where a piece of unit bytes
+// does: all of them if there is none.
+func laneOf(unit, leaves int64) int64 {
+	if unit <= 0 {
+		return 1
+	}
+	a, b := unit, int64(pfs.ChunkSize)
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return max(1, min(unit/a, leaves))
+}
+
+// spanOf returns the leaves that a worker takes at once where it has to ask about
+// them: whole lanes, few enough that all workers have something to do.
+func spanOf(lane, leaves, workers int64) int64 {
+	lanes := min(mostSpan, leaves/workers) / lane
+	return lane * max(1, lanes)
+}
+
+// sendSpans works on the spans in parallel.
+func (p *pass) sendSpans(ctx context.Context) error {
+	spans := (p.leaves + p.span - 1) / p.span
+	workers := min(int64(p.j.opts.Parallel), spans)
+	if workers <= 1 {
+		return p.work(ctx)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	for range workers {
+		g.Go(func() error { return p.work(ctx) })
+	}
+	return g.Wait()
+}
+
+// work takes spans until none is left.
+func (p *pass) work(ctx context.Context) error {
+	for {
+		first := (p.next.Add(1) - 1) * p.span
+		if first >= p.leaves {
+			return nil
+		}
+		if err := p.sendSpan(ctx, first, min(first+p.span, p.leaves)); err != nil {
+			return err
+		}
+	}
+}
+
+// sendSpan sends the leaves [first, end), lane by lane.
+func (p *pass) sendSpan(ctx context.Context, first, end int64) error {
+	var s *staging
+	if p.compare {
+		var err error
+		if s, err = p.lookUp(ctx, first, end); err != nil {
+			return err
+		}
+	}
+	for at := first; at < end; at += p.lane {
+		if err := p.sendLane(ctx, s, at, min(at+p.lane, end)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendLane sends the leaves [first, end) of one lane, unless all of them are there.
+func (p *pass) sendLane(ctx context.Context, s *staging, first, end int64) error {
+	release, err := p.j.slot(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	buf, err := p.j.pool.get(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.j.pool.put(buf)
+	l := leaf{pass: p, buf: buf, at: -1}
+	if s != nil {
+		if whole, err := p.holds(ctx, s, &l, first, end); whole || err != nil {
+			return err
+		}
+	}
+	for i := first; i < end; i++ {
+		if err := l.load(ctx, i); err != nil {
+			return err
+		}
+		if err := l.write(ctx); err != nil {
+			return err
+		}
+		p.row.add(ctx, i, l.digest)
+	}
+	return nil
+}
+
+// leaf is a buffer with one leaf of the source in it.
+type leaf struct {
+	*pass
+	buf    []byte
+	at     int64 // which leaf; -1 for none
+	p      []byte
+	digest pfs.LeafDigest
+}
+
+// bounds returns the part of the file that leaf i is.
+func (p *pass) bounds(i int64) (off int64, n int) {
+	off = i * pfs.ChunkSize
+	return off, int(min(pfs.ChunkSize, p.info.Size-off))
+}
+
+// load reads leaf i of the source, if it is not there already.
+func (l *leaf) load(ctx context.Context, i int64) error {
+	if l.at == i {
+		return nil
+	}
+	off, n := l.bounds(i)
+	l.at, l.p = -1, l.buf[:n]
+	err := l.j.retry(ctx, l.name, func() error {
+		if err := pfs.CheckContext(ctx, "transfer.Copy", l.name); err != nil {
+			return err
+		}
+		return pfs.ReadFull(ctx, l.file, l.p, off)
+	})
+	if err != nil {
+		return &endError{err: err, source: true}
+	}
+	l.at, l.digest = i, digest.Leaf(l.p)
+	return nil
+}
+
+// write stages the leaf.
+func (l *leaf) write(ctx context.Context) error {
+	if err := l.j.pay(ctx, len(l.p)); err != nil {
+		return err
+	}
+	err := l.j.retry(ctx, l.name, func() error {
+		_, err := l.staged.WriteAt(ctx, l.p, l.at*pfs.ChunkSize)
+		return err
+	})
+	if err != nil {
+		return &endError{err: err}
+	}
+	l.account(int64(len(l.p)), false)
+	return nil
+}
+
+// readBack fills p with staged bytes from off on and reports whether there were
+// enough. An error of the reading counts as not there: it is sent again then.
+func readBack(ctx context.Context, w pfs.Staged, p []byte, off int64) bool {
+	if off > math.MaxInt64-int64(len(p)) {
+		return false
+	}
+	for len(p) > 0 {
+		n, err := w.ReadAt(ctx, p, off)
+		p, off = p[n:], off+int64(n)
+		if err != nil && (err != io.EOF || len(p) > 0) {
+			return false
+		}
+	}
+	return true
+}

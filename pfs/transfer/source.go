@@ -1,0 +1,61 @@
+package transfer
+
+import (
+	"context"
+	"io"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// source reads an io.Reader in a goroutine of its own, which a context cannot stop.
+type source struct {
+	ask chan []byte
+	got chan readResult
+}
+
+type readResult struct {
+	n   int
+	end bool // of the stream
+	err error
+}
+
+// newSource begins to serve reads of r, until ask is closed.
+func newSource(r io.Reader) *source {
+	s := &source{ask: make(chan []byte), got: make(chan readResult, 1)}
+	go func() {
+		for p := range s.ask {
+			s.got <- fill(r, p)
+		}
+	}()
+	return s
+}
+
+// fill reads until p is full, the stream ends or fails. Unlike io.ReadFull it tells
+// the end of a stream from a stream that says io.ErrUnexpectedEOF: that one was cut.
+func fill(r io.Reader, p []byte) (res readResult) {
+	for res.n < len(p) {
+		n, err := r.Read(p[res.n:])
+		res.n += n
+		if err == io.EOF {
+			res.end = true
+			return res
+		}
+		if err != nil {
+			res.err = err
+			return res
+		}
+	}
+	return res
+}
+
+// read fills p, less only at the end of the stream. If ctx is done before, p stays
+// with the reader.
+func (s *source) read(ctx context.Context, p []byte) (n int, end bool, err error) {
+	s.ask <- p
+	select {
+	case r := <-s.got:
+		return r.n, r.end, r.err
+	case <-ctx.Done():
+		return 0, false, pfs.CheckContext(ctx, "transfer.FromReader", "")
+	}
+}

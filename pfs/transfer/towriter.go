@@ -1,0 +1,159 @@
+package transfer
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+// ToWriter writes length bytes of the file source from offset on to w, in order;
+// length < 0 means to the end. It reads ahead in parallel and returns the bytes
+// written. If the source keeps a digest and the whole file is asked for, the digest
+// is checked at the end: Integrity then says that what was written is wrong, and
+// Conflict that the file changed on the way.
+func (j *Job) ToWriter(ctx context.Context, source End, w io.Writer, offset, length int64) (int64, error) {
+	if offset < 0 {
+		return 0, pfs.Errorf("transfer.ToWriter", source.Path, pfs.Invalid, "negative offset %d", offset)
+	}
+	var f pfs.File
+	err := j.retry(ctx, source.Path, func() (err error) {
+		f, err = source.FS.Open(ctx, source.Path)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	d := &download{j: j, name: source.Path, f: f, w: w, end: f.Info().Size}
+	if length >= 0 && offset < d.end {
+		d.end = offset + min(length, d.end-offset)
+	}
+	j.count.files.Add(1)
+	j.count.bytes.Add(max(0, d.end-offset))
+	j.count.complete.Store(true)
+	if offset == 0 && d.end == f.Info().Size {
+		if d.tree, err = digest.NewTree(digest.XXH3, d.end); err != nil {
+			return 0, err
+		}
+	}
+	if err := d.run(ctx, offset); err != nil {
+		return d.written, err
+	}
+	if err := j.checkUnchanged(ctx, source, source.Path, f.Info()); err != nil {
+		return d.written, bare(err)
+	}
+	done := Event{Kind: Done, Path: source.Path, Size: d.written, Bytes: d.written}
+	if d.tree != nil {
+		done.Digest = d.tree.Sum()
+		if err := checkKept(source.Path, f.Info(), done.Digest); err != nil {
+			return d.written, err
+		}
+	}
+	j.count.filesDone.Add(1)
+	j.emit(done)
+	return d.written, nil
+}
+
+// download writes a part of a file to a stream.
+type download struct {
+	j       *Job
+	name    pfs.Path
+	f       pfs.File
+	w       io.Writer
+	end     int64
+	written int64
+	tree    *digest.Tree // of a whole file
+}
+
+// piece is a part of the file that is being read.
+type piece struct {
+	p      []byte
+	digest pfs.LeafDigest
+	err    error
+	read   chan struct{} // closed when p or err is there
+}
+
+// run reads pieces in parallel and writes them in order.
+func (d *download) run(ctx context.Context, offset int64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var readers sync.WaitGroup
+	queue := make(chan *piece, d.j.opts.Parallel)
+	defer func() {
+		cancel()
+		readers.Wait()
+		close(queue)
+		for c := range queue {
+			d.j.pool.put(c.p)
+		}
+	}()
+	readers.Go(func() { d.readAhead(ctx, offset, queue) })
+	for d.written < d.end-offset {
+		select {
+		case c := <-queue:
+			if err := d.take(ctx, c); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return pfs.CheckContext(ctx, "transfer.ToWriter", d.name)
+		}
+	}
+	return nil
+}
+
+// readAhead starts to read the pieces in order, as many as the queue takes.
+func (d *download) readAhead(ctx context.Context, off int64, queue chan<- *piece) {
+	var reads sync.WaitGroup
+	defer reads.Wait()
+	for off < d.end {
+		buf, err := d.j.pool.get(ctx)
+		if err != nil {
+			return
+		}
+		// Pieces end where leaves do.
+		n := min(pfs.ChunkSize-off%pfs.ChunkSize, d.end-off)
+		c := &piece{p: buf[:n], read: make(chan struct{})}
+		at := off
+		reads.Go(func() { d.read(ctx, c, at) })
+		select {
+		case queue <- c:
+		case <-ctx.Done():
+			<-c.read
+			d.j.pool.put(buf)
+			return
+		}
+		off += n
+	}
+}
+
+func (d *download) read(ctx context.Context, c *piece, off int64) {
+	defer close(c.read)
+	c.err = d.j.retry(ctx, d.name, func() error { return pfs.ReadFull(ctx, d.f, c.p, off) })
+	if c.err == nil && d.tree != nil {
+		c.digest = digest.Leaf(c.p)
+	}
+}
+
+// take writes a piece once it is read.
+func (d *download) take(ctx context.Context, c *piece) error {
+	<-c.read
+	defer d.j.pool.put(c.p)
+	if c.err != nil {
+		return c.err
+	}
+	if err := d.j.pay(ctx, len(c.p)); err != nil {
+		return err
+	}
+	n, err := d.w.Write(c.p)
+	d.written += int64(n)
+	d.j.count.bytesDone.Add(int64(n))
+	if err != nil {
+		return pfs.E("transfer.ToWriter", d.name, pfs.KindOf(err), err)
+	}
+	if d.tree != nil {
+		d.tree.Add(c.digest[:])
+	}
+	return nil
+}

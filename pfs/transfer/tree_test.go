@@ -1,0 +1,595 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+)
+
+// plant makes files; a name that ends in a slash is an empty directory, and one with
+// "->" a link.
+func plant(t testing.TB, fsys pfs.FileSystem, names ...string) {
+	t.Helper()
+	ctx := context.Background()
+	for _, name := range names {
+		if link, target, ok := strings.Cut(name, "->"); ok {
+			must(t, pfs.MkdirAll(ctx, fsys, pfs.Path(link).Parent(), 0o755))
+			must(t, pfs.MakeLink(ctx, fsys, target, pfs.Path(link)))
+		} else if dir, ok := strings.CutSuffix(name, "/"); ok {
+			must(t, pfs.MkdirAll(ctx, fsys, pfs.Path(dir), 0o755))
+		} else {
+			put(t, fsys, pfs.Path(name), []byte(name))
+		}
+	}
+}
+
+func TestTree(t *testing.T) {
+	ctx := context.Background()
+	a, b := newFaulty(t), newFaulty(t)
+	plant(t, a, "/s/a", "/s/sub/b", "/s/sub/deep/c", "/s/empty/", "/s/a b ~@é", "/s/sub/-x")
+	put(t, a, "/s/big", noise(1, 2*chunk+1))
+	must(t, a.Chmod(ctx, "/s/sub", 0o550))
+	must(t, a.Chtime(ctx, "/s/sub", past))
+	must(t, a.Chtime(ctx, "/s", past.Add(time.Hour)))
+
+	rec := &recorder{t: t}
+	j := newJob(t, Options{Events: rec.record})
+	must(t, j.Copy(ctx, End{a, "/s"}, End{b, "/d"}))
+	if got, want := tree(t, b, "/d"), tree(t, a, "/s"); got != want {
+		t.Fatalf("got %s, want %s", got, want)
+	}
+	checkFile(t, b, "/d/big", noise(1, 2*chunk+1))
+	checkFile(t, b, "/d/sub/deep/c", []byte("/s/sub/deep/c"))
+	for _, tc := range []struct {
+		name  pfs.Path
+		mode  fs.FileMode
+		mtime time.Time
+	}{{"/d", 0o755, past.Add(time.Hour)}, {"/d/sub", 0o550, past}, {"/d/a", 0o640, past}} {
+		info, err := b.Stat(ctx, tc.name)
+		must(t, err)
+		if info.Mode.Perm() != tc.mode || !info.ModTime.Equal(tc.mtime) {
+			t.Errorf("%s: got %v %v, want %v %v", tc.name, info.Mode, info.ModTime, tc.mode, tc.mtime)
+		}
+	}
+	s := j.Stats()
+	if s.Files != 6 || s.FilesDone != 6 || s.Dirs != 4 || s.Bytes != s.BytesDone || !s.Complete {
+		t.Errorf("stats: %+v", s)
+	}
+	if got := len(rec.of(Done)); got != 6 {
+		t.Errorf("%d done events", got)
+	}
+	if got := len(rec.of(Directory)); got != 4 {
+		t.Errorf("%d directory events", got)
+	}
+
+	// Again: nothing to do.
+	b.written.Store(0)
+	b.mkdirs.Store(0)
+	j = newJob(t, Options{})
+	must(t, j.Copy(ctx, End{a, "/s"}, End{b, "/d"}))
+	if s := j.Stats(); s.Skipped != 6 || s.FilesDone != 0 || s.Dirs != 0 || s.BytesDone != s.Bytes || s.BytesSkipped != s.Bytes {
+		t.Errorf("stats of the second run: %+v", s)
+	}
+	if b.written.Load() != 0 || b.mkdirs.Load() != 0 {
+		t.Errorf("the second run wrote %d bytes and made %d directories", b.written.Load(), b.mkdirs.Load())
+	}
+
+	// One file differs in content, not in size and time.
+	put(t, a, "/s/sub/b", []byte("/S/SUB/B"))
+	must(t, a.Chtime(ctx, "/s/sub", past))
+	j = newJob(t, Options{})
+	must(t, j.Copy(ctx, End{a, "/s"}, End{b, "/d"}))
+	checkFile(t, b, "/d/sub/b", []byte("/S/SUB/B"))
+	if s := j.Stats(); s.FilesDone != 1 || s.Skipped != 5 {
+		t.Errorf("stats of the third run: %+v", s)
+	}
+	if info, _ := b.Stat(ctx, "/d/sub"); !info.ModTime.Equal(past) {
+		t.Errorf("time of the directory of the changed file: got %v", info.ModTime)
+	}
+}
+
+func TestManySmallFilesTakeFewRequests(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	for i := range 2000 {
+		put(t, a.FS, pfs.Path(fmt.Sprintf("/s/d%d/f%d", i%20, i)), []byte(fmt.Sprint(i)))
+	}
+	must(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/s"}, End{b, "/d"}))
+	if got, want := tree(t, b, "/d"), tree(t, a, "/s"); got != want {
+		t.Error("the trees differ")
+	}
+	if n := b.batches.Load() + b.creates.Load() + b.mkdirs.Load() + b.lists.Load() + b.stats.Load(); n > 40 {
+		t.Errorf("%d requests for 2000 files", n)
+	}
+}
+
+func TestPairs(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	plant(t, a, "/x", "/y", "/z/f")
+	pairs := func(yield func(Pair, error) bool) {
+		for _, name := range []pfs.Path{"/x", "/missing", "/y", "/z"} {
+			if !yield(Pair{End{a, name}, End{b, "/in/to" + name}}, nil) {
+				return
+			}
+		}
+		yield(Pair{}, pfs.E("test", "/pattern", pfs.NotExist, nil))
+	}
+	j := newJob(t, Options{Parents: true})
+	err := j.CopyAll(context.Background(), pairs)
+	var in *Incomplete
+	if !errors.As(err, &in) || in.Stats.Failed != 2 || in.Stats.FilesDone != 3 {
+		t.Errorf("got %v, %+v", err, j.Stats())
+	}
+	if got, want := tree(t, b, "/"), "in/ in/to/ in/to/x in/to/y in/to/z/ in/to/z/f"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestRootErrors(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	plant(t, a, "/f", "/d/f")
+	plant(t, b, "/f", "/d/")
+	for _, tc := range []struct {
+		source, target pfs.Path
+		want           pfs.Kind
+	}{
+		{"/none", "/x", pfs.NotExist}, {"/f", "/none/x", pfs.NotExist}, {"/f", "/d", pfs.IsDir}, {"/d", "/f", pfs.NotDir},
+		{"/d", "/none/x", pfs.NotExist},
+	} {
+		err := newJob(t, Options{}).Copy(context.Background(), End{a, tc.source}, End{b, tc.target})
+		checkKind(t, err, tc.want)
+	}
+}
+
+func TestOverwrite(t *testing.T) {
+	ctx := context.Background()
+	later := past.Add(time.Hour)
+	for _, size := range []int{3, smallMax + 1} {
+		fresh, old := noise(1, size), noise(2, size)
+		for _, tc := range []struct {
+			name   string
+			policy Overwrite
+			quick  bool
+			aTime  time.Time
+			copied bool
+		}{
+			{"replace", Replace, false, past, true},
+			{"no replace", NoReplace, false, later, false},
+			{"update, same time", Update, false, past, false},
+			{"update, newer", Update, false, later, true},
+			{"update, newer by less than a second", Update, false, past.Add(time.Millisecond), false},
+			{"quick, same time", Replace, true, past, false},
+			{"quick, other time", Replace, true, later, true},
+		} {
+			t.Run(fmt.Sprint(tc.name, size), func(t *testing.T) {
+				a, b := newFaulty(t), newFaulty(t)
+				put(t, a, "/s/f", fresh)
+				put(t, a, "/s/new", []byte("new"))
+				must(t, a.Chtime(ctx, "/s/f", tc.aTime))
+				put(t, b, "/d/f", old)
+				j := newJob(t, Options{Overwrite: tc.policy, Quick: tc.quick})
+				must(t, j.Copy(ctx, End{a, "/s"}, End{b, "/d"}))
+				want := old
+				if tc.copied {
+					want = fresh
+				}
+				checkFile(t, b, "/d/f", want)
+				checkFile(t, b, "/d/new", []byte("new"))
+				if s := j.Stats(); tc.copied != (s.Skipped == 0) || s.BytesDone != s.Bytes {
+					t.Errorf("got %+v", s)
+				}
+			})
+		}
+	}
+}
+
+// TestNoReplaceRace has somebody else make the file after it was looked for.
+func TestNoReplaceRace(t *testing.T) {
+	for _, size := range []int{3, smallMax + 1} {
+		a, b := newFaulty(t), newFaulty(t)
+		put(t, a, "/s/f", noise(1, size))
+		var once sync.Once
+		b.before = func(op string, name pfs.Path) error {
+			if op == "batch" || op == "commit" {
+				once.Do(func() { put(t, b.FS, name, []byte("theirs")) })
+			}
+			return nil
+		}
+		j := newJob(t, Options{Overwrite: NoReplace})
+		must(t, j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"}))
+		checkFile(t, b, "/d/f", []byte("theirs"))
+		if s := j.Stats(); s.Skipped != 1 || s.FilesDone != 0 || s.BytesDone != s.Bytes {
+			t.Errorf("got %+v", s)
+		}
+	}
+}
+
+// TestSameGetsAttributes copies a file of which only time and mode differ.
+func TestSameGetsAttributes(t *testing.T) {
+	ctx := context.Background()
+	a, b := newFaulty(t), newFaulty(t)
+	put(t, a, "/f", []byte("x"))
+	put(t, b, "/f", []byte("x"))
+	must(t, a.Chmod(ctx, "/f", 0o755))
+	must(t, a.Chtime(ctx, "/f", past.Add(time.Hour)))
+	must(t, newJob(t, Options{}).Copy(ctx, End{a, "/f"}, End{b, "/f"}))
+	info, _ := b.Stat(ctx, "/f")
+	if info.Mode.Perm() != 0o755 || !info.ModTime.Equal(past.Add(time.Hour)) || b.written.Load() != 1 {
+		t.Errorf("got %v %v, %d bytes written", info.Mode, info.ModTime, b.written.Load())
+	}
+}
+
+func TestFilter(t *testing.T) {
+	all := []string{"/s/a.c", "/s/a.o", "/s/sub/b.c", "/s/sub/b.o", "/s/sub/keep.o", "/s/build/x.c", "/s/sub/build/y.c", "/s/data/deep/z.csv", "/s/empty/"}
+	ex := func(p string) Rule { return Rule{true, p} }
+	in := func(p string) Rule { return Rule{false, p} }
+	for _, tc := range []struct {
+		rules []Rule
+		want  string
+	}{
+		{[]Rule{ex("*.o")}, "a.c build/ build/x.c data/ data/deep/ data/deep/z.csv empty/ sub/ sub/b.c sub/build/ sub/build/y.c"},
+		{[]Rule{ex("*.o"), in("keep.o"), ex("build/")}, "a.c data/ data/deep/ data/deep/z.csv empty/ sub/ sub/b.c sub/keep.o"},
+		{[]Rule{ex("/build"), ex("/data"), ex("*.o"), ex("empty/")}, "a.c sub/ sub/b.c sub/build/ sub/build/y.c"},
+		{[]Rule{in("*.csv")}, "data/ data/deep/ data/deep/z.csv"},
+		{[]Rule{in("sub/"), ex("*.o")}, "sub/ sub/b.c sub/build/ sub/build/y.c"},
+		{[]Rule{in("sub/*.c")}, "sub/ sub/b.c"},
+		{[]Rule{in("**/build/**")}, "build/ build/x.c sub/ sub/build/ sub/build/y.c"},
+		{[]Rule{ex("sub"), in("sub/b.c")}, "a.c a.o build/ build/x.c data/ data/deep/ data/deep/z.csv empty/"},
+		{[]Rule{ex("*")}, ""},
+		{[]Rule{ex("{a,b}.[co]")}, "build/ build/x.c data/ data/deep/ data/deep/z.csv empty/ sub/ sub/build/ sub/build/y.c sub/keep.o"},
+	} {
+		t.Run(fmt.Sprint(tc.rules), func(t *testing.T) {
+			a, b := newFaulty(t), newFaulty(t)
+			plant(t, a, all...)
+			must(t, newJob(t, Options{Filter: tc.rules}).Copy(context.Background(), End{a, "/s"}, End{b, "/d"}))
+			if got := tree(t, b, "/d"); got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestLinks(t *testing.T) {
+	for _, tc := range []struct {
+		name          string
+		links         Links
+		want          string
+		omitted, fail int64
+	}{
+		{"follow", Follow, "dir/ dir/f f tof todir/ todir/f toto", 0, 2},
+		{"keep", Keep, "dir/ dir/f dir/up->.. f gone->nowhere toto->todir/f tof->f todir->dir", 0, 0},
+		{"skip", SkipLinks, "dir/ dir/f f", 5, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a, b := newFaulty(t), newFaulty(t)
+			plant(t, a, "/s/f", "/s/dir/f", "/s/tof->f", "/s/todir->dir", "/s/gone->nowhere", "/s/toto->todir/f", "/s/dir/up->..")
+			rec := &recorder{t: t}
+			j := newJob(t, Options{Links: tc.links, Events: rec.record})
+			err := j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"})
+			got := strings.Fields(tree(t, b, "/d"))
+			want := strings.Fields(tc.want)
+			if fmt.Sprint(sorted(got)) != fmt.Sprint(sorted(want)) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+			s := j.Stats()
+			if tc.links == Follow {
+				tc.fail++ // dir/up below dir and below todir, and gone
+			}
+			if s.Omitted != tc.omitted || s.Failed != tc.fail {
+				t.Errorf("stats %+v", s)
+			}
+			if (err != nil) != (tc.omitted+tc.fail > 0) {
+				t.Errorf("got %v", err)
+			}
+			if tc.links == Follow {
+				checkFile(t, b, "/d/toto", []byte("/s/dir/f"))
+				for _, e := range rec.of(Failed) {
+					if k := pfs.KindOf(e.Err); k != pfs.Symlink && k != pfs.NotExist {
+						t.Errorf("%s: %v", e.Path, e.Err)
+					}
+				}
+			}
+			if tc.links == Keep { // again: the same
+				j := newJob(t, Options{Links: Keep})
+				must(t, j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"}))
+				if s := j.Stats(); s.FilesDone != 0 || s.Skipped != 7 {
+					t.Errorf("second run: %+v", s)
+				}
+			}
+		})
+	}
+}
+
+func sorted(s []string) []string {
+	out := append([]string(nil), s...)
+	for i := range out {
+		for k := i; k > 0 && out[k] < out[k-1]; k-- {
+			out[k], out[k-1] = out[k-1], out[k]
+		}
+	}
+	return out
+}
+
+func TestLinkReplacesFile(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	plant(t, a, "/s/l->f")
+	plant(t, b, "/d/l")
+	must(t, newJob(t, Options{Links: Keep}).Copy(context.Background(), End{a, "/s"}, End{b, "/d"}))
+	if got := tree(t, b, "/d"); got != "l->f" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestRootLink(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	plant(t, a, "/real/f", "/link->real", "/tofile->/real/f")
+	must(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/link"}, End{b, "/x"}))
+	must(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/tofile"}, End{b, "/y"}))
+	must(t, newJob(t, Options{Links: Keep}).Copy(context.Background(), End{a, "/link/f"}, End{b, "/z"}))
+	must(t, newJob(t, Options{Links: Keep}).Copy(context.Background(), End{a, "/link"}, End{b, "/w"}))
+	if got, want := tree(t, b, "/"), "w->real x/ x/f y z"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestResolveLink(t *testing.T) {
+	a := memfs.New(memfs.Options{})
+	plant(t, a, "/d/e/f", "/d/up->../d/./e//f", "/abs->/d/e", "/root->../../..", "/x->x", "/gone->d/none", "/chain->abs/../up")
+	for _, tc := range []struct {
+		name, want pfs.Path
+		kind       pfs.Kind
+	}{
+		{"/", "/", 0}, {"/d/e/f", "/d/e/f", 0}, {"/d/up", "/d/e/f", 0}, {"/abs/f", "/d/e/f", 0}, {"/root", "/", 0},
+		{"/chain", "/d/e/f", 0}, {"/x", "", pfs.Symlink}, {"/gone", "", pfs.NotExist}, {"/none", "", pfs.NotExist},
+	} {
+		got, err := ResolveLink(context.Background(), a, tc.name)
+		if got != tc.want || tc.kind != 0 && !errors.Is(err, tc.kind) || tc.kind == 0 && err != nil {
+			t.Errorf("%s: got %s, %v; want %s, %v", tc.name, got, err, tc.want, tc.kind)
+		}
+	}
+}
+
+func TestMirror(t *testing.T) {
+	source := []string{"/s/a", "/s/sub/b", "/s/sub/special"}
+	target := []string{"/d/a", "/d/extra", "/d/sub/b", "/d/sub/extra", "/d/old/x/y", "/d/old/x/keep.log", "/d/keep.log", "/d/link->a", "/d/sub/dir/keep.log"}
+	whole := "a extra keep.log link->a old/ old/x/ old/x/keep.log old/x/y sub/ sub/b sub/dir/ sub/dir/keep.log sub/extra sub/special"
+	ex := []Rule{{true, "*.log"}}
+	for _, tc := range []struct {
+		name    string
+		o       Options
+		fail    bool
+		want    string
+		deleted int64
+	}{
+		{"no", Options{}, false, whole, 0},
+		{"all", Options{Delete: true}, false, "a sub/ sub/b sub/special", 6},
+		{"filtered", Options{Delete: true, Filter: ex}, false, "a keep.log old/ old/x/ old/x/keep.log sub/ sub/b sub/dir/ sub/dir/keep.log sub/special", 4},
+		{"failed", Options{Delete: true}, true, strings.Replace(whole, " sub/special", "", 1), 0},
+		{"anyway", Options{Delete: true, DeleteAnyway: true}, true, "a sub/ sub/b", 6},
+		{"dry", Options{Delete: true, DryRun: true}, false, strings.Replace(whole, " sub/special", "", 1), 6},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a, b := newFaulty(t), newFaulty(t)
+			plant(t, a, source...)
+			plant(t, b, target...)
+			if tc.fail {
+				a.before = func(op string, name pfs.Path) error {
+					if op == "open" && name == "/s/sub/special" {
+						return pfs.E("test", name, pfs.Permission, nil)
+					}
+					return nil
+				}
+			}
+			rec := &recorder{t: t}
+			tc.o.Events = rec.record
+			j := newJob(t, tc.o)
+			err := j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"})
+			if got := tree(t, b, "/d"); got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+			if got := j.Stats().Deleted; got != tc.deleted || len(rec.of(Deleted)) != int(tc.deleted) {
+				t.Errorf("%d deleted, want %d", got, tc.deleted)
+			}
+			var in *Incomplete
+			if errors.As(err, &in) != tc.fail || tc.fail && in.NotDeleted == tc.o.DeleteAnyway {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestDryRun(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	plant(t, a, "/s/a", "/s/new/b", "/s/same", "/s/l->a")
+	plant(t, b, "/d/a")
+	put(t, b, "/d/same", []byte("/s/same"))
+	before := tree(t, b, "/")
+	rec := &recorder{t: t}
+	j := newJob(t, Options{DryRun: true, Events: rec.record, Links: Keep})
+	must(t, j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"}))
+	if got := tree(t, b, "/"); got != before {
+		t.Errorf("changed to %s", got)
+	}
+	if s := j.Stats(); s.FilesDone != 3 || s.Skipped != 1 || s.Dirs != 1 || s.BytesDone != s.Bytes {
+		t.Errorf("got %+v", s)
+	}
+	if len(rec.of(Done)) != 3 || len(rec.of(Directory)) != 1 {
+		t.Errorf("got %+v", rec.events)
+	}
+}
+
+func TestInTheWay(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	plant(t, a, "/s/x", "/s/y/f", "/s/ok")
+	plant(t, b, "/d/x/g", "/d/y")
+	j := newJob(t, Options{})
+	err := j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"})
+	var in *Incomplete
+	if !errors.As(err, &in) || in.Stats.Failed != 2 || in.Stats.FilesDone != 1 {
+		t.Errorf("got %v", err)
+	}
+	if got, want := tree(t, b, "/d"), "ok x/ x/g y"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// strange lists a special file and a name that cannot be a path.
+type strange struct{ pfs.FileSystem }
+
+func (s strange) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
+	page, err := s.FileSystem.List(ctx, name, opts)
+	page.Entries = append(page.Entries, pfs.Info{Name: "pipe", Mode: fs.ModeNamedPipe})
+	page.Unnamed = append(page.Unnamed, `"\xff"`)
+	return page, err
+}
+
+func TestSpecialAndUnnamed(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	plant(t, a, "/s/f")
+	rec := &recorder{t: t}
+	err := newJob(t, Options{Events: rec.record}).Copy(context.Background(), End{strange{a}, "/s"}, End{b, "/d"})
+	var in *Incomplete
+	if !errors.As(err, &in) || in.Stats.Failed != 1 || in.Stats.Omitted != 1 || in.Stats.FilesDone != 1 {
+		t.Errorf("got %v", err)
+	}
+	if es := rec.of(Failed); len(es) != 1 || !strings.Contains(es[0].Err.Error(), `\xff`) {
+		t.Errorf("got %+v", es)
+	}
+	if es := rec.of(Skipped); len(es) != 1 || es[0].Reason != Special || es[0].Path != "/s/pipe" {
+		t.Errorf("got %+v", es)
+	}
+}
+
+func TestFailuresOfFiles(t *testing.T) {
+	for _, tc := range []struct {
+		kind     pfs.Kind
+		most     int
+		all      bool // the job goes on to the end
+		jobError pfs.Kind
+	}{
+		{pfs.Permission, 0, true, pfs.Permission},
+		{pfs.Permission, 2, false, pfs.Permission},
+		{pfs.NoSpace, 0, false, pfs.NoSpace},
+		{pfs.Quota, 0, false, pfs.Quota},
+		{pfs.Unauthenticated, 0, false, pfs.Unauthenticated},
+		{pfs.Unavailable, 0, false, pfs.Unavailable},
+	} {
+		t.Run(fmt.Sprint(tc.kind, tc.most), func(t *testing.T) {
+			a, b := newFaulty(t), newFaulty(t)
+			for i := range 100 {
+				put(t, a, pfs.Path(fmt.Sprintf("/s/%d", i)), noise(uint64(i), smallMax+1))
+			}
+			b.before = func(op string, name pfs.Path) error {
+				if op == "create" {
+					return pfs.E("test", name, tc.kind, nil)
+				}
+				return nil
+			}
+			j := newJob(t, Options{MaxErrors: tc.most})
+			err := j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"})
+			checkKind(t, err, tc.jobError)
+			if s := j.Stats(); (s.Failed == 100) != tc.all {
+				t.Errorf("%d failed", s.Failed)
+			}
+		})
+	}
+}
+
+func TestCancelTree(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	for i := range 3000 {
+		put(t, a.FS, pfs.Path(fmt.Sprintf("/s/%d/%d", i%30, i)), []byte("x"))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var n atomic.Int64
+	b.before = func(op string, _ pfs.Path) error {
+		if op == "batch" && n.Add(1) == 700 {
+			cancel()
+		}
+		return nil
+	}
+	rec := &recorder{t: t}
+	err := newJob(t, Options{Events: rec.record}).Copy(ctx, End{a, "/s"}, End{b, "/d"})
+	checkKind(t, err, pfs.Canceled)
+	if es := rec.of(Failed); len(es) > 0 {
+		t.Errorf("failures were reported: %v", es[0])
+	}
+	must(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/s"}, End{b, "/d"}))
+	if tree(t, b, "/d") != tree(t, a, "/s") {
+		t.Error("the trees differ")
+	}
+}
+
+// TestPlainTarget copies between stores without any capability.
+func TestPlainTarget(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	plant(t, a, "/s/a", "/s/sub/b")
+	for range 2 {
+		j := newJob(t, Options{Delete: true})
+		must(t, j.Copy(context.Background(), End{plain{a}, "/s"}, End{plain{b}, "/d"}))
+		if got, want := tree(t, b, "/d"), tree(t, a, "/s"); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		plant(t, b, "/d/extra/x")
+	}
+	j := newJob(t, Options{})
+	if err := j.Verify(context.Background(), End{plain{a}, "/s"}, End{plain{b}, "/d"}); !errors.Is(err, pfs.Integrity) || j.Stats().Extra != 1 {
+		t.Errorf("got %v, %+v", err, j.Stats())
+	}
+}
+
+func TestBatchFaults(t *testing.T) {
+	for _, kind := range []pfs.Kind{pfs.Unavailable, pfs.Integrity, pfs.Unsupported, pfs.Permission} {
+		t.Run(kind.Error(), func(t *testing.T) {
+			a, b := newFaulty(t), newFaulty(t)
+			for i := range 50 {
+				put(t, a.FS, pfs.Path(fmt.Sprintf("/s/%d", i)), []byte(fmt.Sprint(i)))
+			}
+			var mu sync.Mutex
+			failed := map[pfs.Path]bool{}
+			b.before = func(op string, name pfs.Path) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if op == "batch" && name != "/d" && !failed[name] && len(failed) < 20 {
+					failed[name] = true
+					return pfs.E("test", name, kind, nil)
+				}
+				return nil
+			}
+			j := newJob(t, Options{})
+			err := j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"})
+			if kind == pfs.Permission {
+				if s := j.Stats(); err == nil || s.Failed != 20 || s.FilesDone != 30 {
+					t.Errorf("got %v, %+v", err, s)
+				}
+				return
+			}
+			must(t, err)
+			if tree(t, b, "/d") != tree(t, a, "/s") {
+				t.Error("the trees differ")
+			}
+			if s := j.Stats(); s.FilesDone != 50 || s.BytesDone != s.Bytes {
+				t.Errorf("got %+v", s)
+			}
+		})
+	}
+}
+
+func TestDigestKept(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	plant(t, a, "/s/f")
+	must(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/s"}, End{b, "/d"}))
+	info, _ := b.Stat(context.Background(), "/d/f")
+	if want := digest.Bytes([]byte("/s/f")); info.Digest != want {
+		t.Errorf("got %s, want %s", info.Digest, want)
+	}
+}

@@ -1,0 +1,274 @@
+package transfer
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Verify compares the files or trees a and b by digest (Options.Algorithm), which is
+// computed from the stored bytes, where they are if the store can do that. Every
+// difference is an event: Missing, Extra, Different, and Failed for what could not
+// be read; a directory that is missing or extra is one. It returns nil if there is
+// none, an error of Kind Integrity if something is missing, extra or different, and
+// else an *Incomplete. Filter and Links hold for both sides.
+func (j *Job) Verify(ctx context.Context, a, b End) error {
+	v := &verifier{j: j, names: semaphore.NewWeighted(mostNames), walkers: semaphore.NewWeighted(int64(j.opts.Parallel))}
+	v.files.SetLimit(2 * j.opts.Parallel)
+	a, infoA, err := j.root(ctx, a)
+	if err != nil {
+		return err
+	}
+	b, infoB, err := j.root(ctx, b)
+	if err != nil {
+		return err
+	}
+	v.compare(ctx, &twins{a: a, b: b, choice: j.filter.root, infoA: infoA, infoB: infoB})
+	v.dirs.Wait()
+	_ = v.files.Wait()
+	if err := pfs.CheckContext(ctx, "transfer.Verify", a.Path); err != nil {
+		return err
+	}
+	j.count.complete.Store(true)
+	s := j.Stats()
+	switch {
+	case s.Missing+s.Extra+s.Different > 0:
+		return pfs.Errorf("transfer.Verify", b.Path, pfs.Integrity, "not the same as %s: %d missing, %d extra, %d different, %d not readable",
+			a.Path, s.Missing, s.Extra, s.Different, s.Failed)
+	case s.Failed+s.Omitted > 0:
+		return &Incomplete{Stats: s, First: v.first}
+	}
+	return nil
+}
+
+// verifier is a Verify at work.
+type verifier struct {
+	j       *Job
+	names   *semaphore.Weighted // entries in windows
+	walkers *semaphore.Weighted // beyond the first
+	dirs    sync.WaitGroup      // of walkers
+	files   errgroup.Group      // being compared
+
+	mu    sync.Mutex
+	first error
+}
+
+// twins are two entries of one name.
+type twins struct {
+	above        *twins
+	a, b         End // free of links
+	infoA, infoB pfs.Info
+	rel          string
+	choice       choice
+}
+
+func (v *verifier) fail(path, target pfs.Path, err error) {
+	if pfs.KindOf(err) == pfs.Canceled {
+		return
+	}
+	v.mu.Lock()
+	if v.first == nil {
+		v.first = err
+	}
+	v.mu.Unlock()
+	v.j.count.failed.Add(1)
+	v.j.emit(Event{Kind: Failed, Path: path, Target: target, Err: err})
+}
+
+// compare compares two entries, files in a goroutine of their own.
+func (v *verifier) compare(ctx context.Context, t *twins) {
+	isDir := t.infoA.IsDir()
+	if t.infoA.IsRegular() {
+		v.j.count.files.Add(1)
+		v.j.count.bytes.Add(t.infoA.Size)
+	}
+	switch {
+	case t.infoA.Mode.Type() != t.infoB.Mode.Type():
+		v.different(t, "one is %s, the other %s", kindOf(t.infoA), kindOf(t.infoB))
+	case isDir && v.walkers.TryAcquire(1):
+		v.dirs.Go(func() {
+			defer v.walkers.Release(1)
+			v.compareDirs(ctx, t)
+		})
+	case isDir:
+		v.compareDirs(ctx, t)
+	case t.infoA.IsLink():
+		v.compareLinks(t)
+	case !t.infoA.IsRegular():
+		v.j.count.omitted.Add(1)
+		v.j.emit(Event{Kind: Skipped, Path: t.a.Path, Target: t.b.Path, Reason: Special})
+	case t.infoA.Size != t.infoB.Size:
+		v.different(t, "%d bytes and %d bytes", t.infoA.Size, t.infoB.Size)
+	default:
+		v.files.Go(func() error {
+			v.compareFiles(ctx, t)
+			return nil
+		})
+	}
+}
+
+// kindOf says in words what info describes.
+func kindOf(info pfs.Info) string {
+	switch {
+	case info.IsDir():
+		return "a directory"
+	case info.IsLink():
+		return "a link"
+	case info.IsRegular():
+		return "a file"
+	}
+	return "a special file"
+}
+
+func (v *verifier) different(t *twins, format string, args ...any) {
+	v.j.count.different.Add(1)
+	v.j.emit(Event{
+		Kind: Different, Path: t.a.Path, Target: t.b.Path, Size: t.infoA.Size, IsDir: t.infoA.IsDir(),
+		Err: pfs.Errorf("transfer.Verify", t.b.Path, pfs.Integrity, format, args...),
+	})
+}
+
+func (v *verifier) equal(t *twins, sum string) {
+	v.j.count.same.Add(1)
+	v.j.emit(Event{Kind: Same, Path: t.a.Path, Target: t.b.Path, Size: t.infoA.Size, Bytes: t.infoA.Size, Digest: sum})
+}
+
+func (v *verifier) compareLinks(t *twins) {
+	if t.infoA.Target != t.infoB.Target {
+		v.different(t, "one leads to %q, the other to %q", t.infoA.Target, t.infoB.Target)
+		return
+	}
+	v.equal(t, "")
+}
+
+// compareFiles compares the digests of two files, computed at the same time.
+func (v *verifier) compareFiles(ctx context.Context, t *twins) {
+	var a, b string
+	var counted int64
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		a, err = v.j.compute(gctx, t.a, v.j.opts.Algorithm, func(done int64) {
+			v.j.count.bytesDone.Add(done - counted)
+			counted = done
+		})
+		return err
+	})
+	g.Go(func() (err error) {
+		b, err = v.j.compute(gctx, t.b, v.j.opts.Algorithm, nil)
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		v.fail(t.a.Path, t.b.Path, err)
+		return
+	}
+	v.j.count.bytesDone.Add(t.infoA.Size - counted)
+	v.j.count.filesDone.Add(1)
+	if a != b {
+		v.different(t, "%s and %s", a, b)
+		return
+	}
+	v.equal(t, a)
+}
+
+// compareDirs compares two directories and all below them.
+func (v *verifier) compareDirs(ctx context.Context, t *twins) {
+	w := &windows{
+		a: &listing{j: v.j, end: t.a, name: t.a.Path}, b: &t.b, names: v.names,
+		unnamed: func(quoted string) {
+			v.fail(t.a.Path, t.b.Path, pfs.Errorf("transfer.Verify", t.a.Path, pfs.Invalid, "entry %s cannot be named here: rename it", quoted))
+		},
+	}
+	for {
+		entries, err := w.next(ctx)
+		if err != nil {
+			w.drop()
+			v.fail(t.a.Path, t.b.Path, err)
+			return
+		}
+		if entries == nil {
+			break
+		}
+		var dirs []*twins
+		for _, e := range entries {
+			if sub := v.entry(ctx, t, e); sub != nil {
+				dirs = append(dirs, sub)
+			}
+		}
+		w.drop()
+		for _, sub := range dirs {
+			v.compare(ctx, sub)
+		}
+	}
+	err := v.j.extras(ctx, t.a, t.b, func(info pfs.Info) error {
+		v.extra(t, info)
+		return pfs.CheckContext(ctx, "transfer.Verify", t.b.Path)
+	})
+	if err != nil {
+		v.fail(t.a.Path, t.b.Path, err)
+	}
+}
+
+// entry compares an entry of a directory, or returns the directories that it is.
+func (v *verifier) entry(ctx context.Context, t *twins, e entry) *twins {
+	sub := &twins{
+		above: t, rel: join(t.rel, e.info.Name), infoA: e.info, infoB: e.old,
+		a: End{t.a.FS, t.a.Path.Join(e.info.Name)}, b: End{t.b.FS, t.b.Path.Join(e.info.Name)},
+	}
+	if v.j.filter.choose(t.choice, sub.rel, e.info.IsDir()) == excluded {
+		return nil
+	}
+	if err := v.follow(ctx, sub, e.exists); err != nil {
+		v.fail(sub.a.Path, sub.b.Path, err)
+		return nil
+	}
+	sub.choice = v.j.filter.choose(t.choice, sub.rel, sub.infoA.IsDir())
+	switch {
+	case sub.choice == excluded, sub.choice == open && !sub.infoA.IsDir():
+	case sub.infoA.IsLink() && v.j.opts.Links == SkipLinks:
+	case !e.exists && sub.choice == taken:
+		v.j.count.missing.Add(1)
+		v.j.emit(Event{Kind: Missing, Path: sub.a.Path, Target: sub.b.Path, Size: sub.infoA.Size, IsDir: sub.infoA.IsDir()})
+	case !e.exists:
+	case sub.infoA.IsDir():
+		return sub
+	default:
+		v.compare(ctx, sub)
+	}
+	return nil
+}
+
+// follow replaces links by what they lead to, if links are to be followed.
+func (v *verifier) follow(ctx context.Context, t *twins, both bool) (err error) {
+	if v.j.opts.Links != Follow {
+		return nil
+	}
+	if t.infoA.IsLink() {
+		link := t.a.Path
+		if t.a, t.infoA, err = v.j.follow(ctx, t.a); err != nil {
+			return err
+		}
+		for above := t.above; above != nil && t.infoA.IsDir(); above = above.above {
+			if above.a.Path.Within(t.a.Path) {
+				return pfs.Errorf("transfer.Verify", link, pfs.Symlink, "it leads to %s, which contains it: a loop", t.a.Path)
+			}
+		}
+	}
+	if both && t.infoB.IsLink() {
+		t.b, t.infoB, err = v.j.follow(ctx, t.b)
+	}
+	return err
+}
+
+// extra reports an entry that only the second tree has.
+func (v *verifier) extra(t *twins, info pfs.Info) {
+	isLink := info.IsLink() && v.j.opts.Links == SkipLinks
+	if v.j.filter.choose(t.choice, join(t.rel, info.Name), info.IsDir()) != taken || isLink {
+		return
+	}
+	v.j.count.extra.Add(1)
+	v.j.emit(Event{Kind: Extra, Target: t.b.Path.Join(info.Name), Size: info.Size, IsDir: info.IsDir()})
+}
