@@ -41,8 +41,8 @@ var allowed = map[string][]string{
 	// imports stores; paddlectl's own local side is one.
 	"cmd/internal/backends": {"pfs", "pfs/localfs", "pfs/memfs"},
 	"cmd/internal/cliargs":  {},
-	"cmd/internal/cliio":    {"pfs", "pfs/transfer", "pfs/digest"},
-	"cmd/internal/config":   {"pfs", "pfs/client"},
+	"cmd/internal/cliio":    {"pfs", "pfs/transfer", "cmd/internal/cliargs"},
+	"cmd/internal/config":   {"pfs", "pfs/client", "cmd/internal/cliargs"},
 	"cmd/paddlectl": {"pfs", "pfs/client", "pfs/digest", "pfs/localfs", "pfs/transfer", "pfs/wire",
 		"cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config"},
 	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/wire",

@@ -41,8 +41,12 @@ type argonHash struct {
 }
 
 func (h *argonHash) matches(password []byte) bool {
-	key := argon2.IDKey(password, h.salt, h.passes, h.memory, h.lanes, uint32(len(h.key)))
-	return subtle.ConstantTimeCompare(key, h.key) == 1
+	return subtle.ConstantTimeCompare(h.derive(password), h.key) == 1
+}
+
+// derive makes the key of a password, as long as the one that h has.
+func (h *argonHash) derive(password []byte) []byte {
+	return argon2.IDKey(password, h.salt, h.passes, h.memory, h.lanes, uint32(len(h.key)))
 }
 
 func (h *argonHash) String() string {

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 
 	"github.com/paddlecloud/pfs/pfs"
-	"golang.org/x/crypto/argon2"
 )
 
 const (
@@ -24,14 +23,14 @@ const (
 type hasher struct {
 	turns chan struct{}
 	queue chan struct{}
-	dummy passwordHash // costs what a real one does
+	model argonHash // what new hashes cost; its salt and key are of nobody
 }
 
 func newHasher() *hasher {
 	return &hasher{
 		turns: make(chan struct{}, maxHashing),
 		queue: make(chan struct{}, maxHashing+maxQueued),
-		dummy: &argonHash{
+		model: argonHash{
 			memory: argonMemory, passes: argonPasses, lanes: argonLanes,
 			salt: make([]byte, argonSaltLen), key: make([]byte, argonKeyLen),
 		},
@@ -61,18 +60,17 @@ func (h *hasher) hash(ctx context.Context, op, password string) (string, error) 
 	if n := len(password); n < MinPassword || n > MaxPassword {
 		return "", pfs.Errorf(op, "", pfs.Invalid, "password of %d bytes: %d to %d are needed", n, MinPassword, MaxPassword)
 	}
-	a := &argonHash{memory: argonMemory, passes: argonPasses, lanes: argonLanes, salt: make([]byte, argonSaltLen)}
+	a := h.model
+	a.salt = make([]byte, argonSaltLen)
 	rand.Read(a.salt)
-	err := h.do(ctx, op, func() {
-		a.key = argon2.IDKey([]byte(password), a.salt, a.passes, a.memory, a.lanes, argonKeyLen)
-	})
+	err := h.do(ctx, op, func() { a.key = a.derive([]byte(password)) })
 	return a.String(), err
 }
 
 // check reports whether password is that of the hash in PHC or bcrypt form. An
 // empty hash, of an account that is not there, matches nothing and costs as much.
 func (h *hasher) check(ctx context.Context, op, hash, password string) (ok bool, err error) {
-	against, known := h.dummy, false
+	against, known := passwordHash(&h.model), false
 	if parsed, err := parseHash(hash); err == nil {
 		against, known = parsed, true
 	}

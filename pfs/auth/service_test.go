@@ -27,7 +27,7 @@ func newTestService(t *testing.T, opts Options) (*Service, *clock) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustAdd(t, s.Accounts(), NewAccount{Name: "ann"})
+	mustAdd(t, cheap(s.Accounts()), NewAccount{Name: "ann"})
 	return s, c
 }
 
@@ -110,7 +110,7 @@ func TestChangesEndTokens(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := tt.change(other); err != nil {
+			if err := tt.change(cheap(other)); err != nil {
 				t.Fatal(err)
 			}
 			c.Advance(DefaultPoll)

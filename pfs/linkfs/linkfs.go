@@ -53,7 +53,7 @@ func (f *follower) through(ctx context.Context, a pfs.Access, name pfs.Path, cal
 		err := call(f.fsys, at)
 		link, ok := linkIn(err, at)
 		if !ok || link == at && keepsLast(a) {
-			return w.translate(err, at)
+			return w.translate(err)
 		}
 		if at, err = w.follow(ctx, link, at); err != nil {
 			return err

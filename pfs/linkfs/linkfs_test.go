@@ -23,7 +23,7 @@ func (noLinks) Symlink(_ context.Context, _ string, name pfs.Path) error {
 }
 
 func TestSuite(t *testing.T) {
-	pfstest.Run(t, pfstest.Options{Gaps: pfstest.NoSymlink, Names: 2000, New: func(*testing.T) pfs.FileSystem {
+	pfstest.Run(t, pfstest.Options{Gaps: pfstest.NoSymlink, Names: 300, New: func(*testing.T) pfs.FileSystem {
 		return linkfs.New(noLinks{memfs.New(memfs.Options{})})
 	}})
 }

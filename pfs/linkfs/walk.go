@@ -106,12 +106,12 @@ func (w *walk) resolve(ctx context.Context, at pfs.Path) (pfs.Path, pfs.Info, er
 
 // translate sees to errors about what is above the place where the last link leads:
 // the caller wrote nothing that stands for it. The Layer does all others.
-func (w *walk) translate(err error, at pfs.Path) error {
+func (w *walk) translate(err error) error {
 	var e *pfs.Error
 	if w.links == 0 || !errors.As(err, &e) || e.Path == "" {
 		return err
 	}
-	if w.to.Within(e.Path) && w.to != e.Path && at.Within(e.Path) && !w.name.Within(e.Path) {
+	if w.to.Within(e.Path) && w.to != e.Path && !w.name.Within(e.Path) {
 		return w.blame(err)
 	}
 	return err

@@ -9,24 +9,6 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// openStore returns a durable store in a fresh directory.
-func openStore(t testing.TB, opts Options) (*FS, string) {
-	t.Helper()
-	dir := t.TempDir()
-	return openAt(t, dir, opts), dir
-}
-
-// openAt returns a store in dir.
-func openAt(t testing.TB, dir string, opts Options) *FS {
-	t.Helper()
-	f, err := New(dir, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	return f
-}
-
 // BenchmarkWriteBatch makes 10,000 files of 4 KiB a round, in batches.
 func BenchmarkWriteBatch(b *testing.B) {
 	const files = 10_000

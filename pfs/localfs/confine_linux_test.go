@@ -177,13 +177,6 @@ func equal(a, b map[string]string) bool {
 	return true
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestOpenSpecial opens what would block or do harm.
 func TestOpenSpecial(t *testing.T) {
 	f, dir := openStore(t, Options{})

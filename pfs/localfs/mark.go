@@ -85,12 +85,14 @@ type markReader struct {
 
 func (r *markReader) uvarint() uint64 {
 	v, n := binary.Uvarint(r.p)
+	r.bad = r.bad || n == 0
 	r.take(n)
 	return v
 }
 
 func (r *markReader) varint() int64 {
 	v, n := binary.Varint(r.p)
+	r.bad = r.bad || n == 0
 	r.take(n)
 	return v
 }

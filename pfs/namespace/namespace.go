@@ -37,10 +37,10 @@ import (
 
 // Names in the tree and on the stores.
 const (
-	top    pfs.Path = "/pfs"
-	home            = "home"
-	public          = "public"
-	user            = "user" // the old spelling of home
+	top    = pfs.Path("/pfs")
+	home   = "home"
+	public = "public"
+	user   = "user" // the old spelling of home
 )
 
 // Datacenter is a store and the name that it has in the tree.

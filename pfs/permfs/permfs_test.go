@@ -15,7 +15,7 @@ import (
 
 // TestSuite runs the suite with a policy that allows everything.
 func TestSuite(t *testing.T) {
-	pfstest.Run(t, pfstest.Options{Names: 2000, New: func(*testing.T) pfs.FileSystem {
+	pfstest.Run(t, pfstest.Options{Names: 300, New: func(*testing.T) pfs.FileSystem {
 		return permfs.New(memfs.New(memfs.Options{}), func(pfs.Access, pfs.Path) error { return nil })
 	}})
 }

@@ -12,6 +12,7 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -217,9 +218,18 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.cfg.Logger.Log(r.Context(), level, "request failed", "request", r.Method+" "+r.URL.Path, "remote", r.RemoteAddr, "kind", kind.Error(), "error", detail(err))
 	s.metrics.failed(kind)
 	if kind == pfs.Limit || kind == pfs.Unavailable {
-		w.Header().Set("Retry-After", "1")
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(err)))
 	}
 	s.reply(w, wire.StatusOf(kind), wire.NewError(err))
+}
+
+// retryAfter is the number of whole seconds after which err may be gone.
+func retryAfter(err error) int {
+	var later *auth.RetryAfter
+	if errors.As(err, &later) {
+		return int((later.Wait + time.Second - 1) / time.Second)
+	}
+	return 1
 }
 
 // reply answers a message.

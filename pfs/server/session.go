@@ -37,7 +37,11 @@ func session[Q, A any](s *Server, do func(r *http.Request, q Q) (A, error)) http
 
 func (s *Server) login(r *http.Request, c wire.Credentials) (wire.Tokens, error) {
 	t, err := s.cfg.Auth.Login(r.Context(), c.User, c.Password, r.RemoteAddr)
-	s.audit(r, c.User, "login", err)
+	user := c.User
+	if err != nil {
+		user = "(unknown)" // people type passwords where the name belongs
+	}
+	s.audit(r, user, "login", err)
 	return tokens(t), err
 }
 

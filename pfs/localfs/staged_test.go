@@ -1,0 +1,229 @@
+package localfs
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+const id = "0123456789abcdef"
+
+// TestCrash leaves a staged write as a process that died does, and goes on with it
+// from another instance, which finds out what it has.
+func TestCrash(t *testing.T) {
+	f, dir := openStore(t, Options{})
+	data := pfstest.Pattern(1, 2*pfs.ChunkSize+100)
+	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{ID: id, Size: int64(len(data))})
+	must(t, err)
+	_, err = w.WriteAt(t.Context(), data[pfs.ChunkSize:2*pfs.ChunkSize], pfs.ChunkSize)
+	must(t, err)
+
+	g := openAt(t, dir, Options{})
+	w2, err := g.Create(t.Context(), "/f", pfs.CreateOptions{ID: id, Reopen: true})
+	must(t, err)
+	defer w2.Close()
+	leaves, err := w2.(pfs.LeafDigester).LeafDigests(t.Context(), int64(len(data)), 0, 3)
+	must(t, err)
+	if len(leaves) != 2 || leaves[1] != digest.Leaf(data[pfs.ChunkSize:2*pfs.ChunkSize]) || leaves[0] == digest.Leaf(data[:pfs.ChunkSize]) {
+		t.Errorf("leaves = %x", leaves)
+	}
+	for _, off := range []int{0, 2 * pfs.ChunkSize} {
+		_, err := w2.WriteAt(t.Context(), data[off:min(len(data), off+pfs.ChunkSize)], int64(off))
+		must(t, err)
+	}
+	_, err = w2.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data))})
+	must(t, err)
+	pfstest.WantFile(t, g, "/f", data)
+
+	// The first handle comes back to life: it must not touch what is published.
+	_, err = w.WriteAt(t.Context(), []byte("late"), 0)
+	pfstest.WantKind(t, err, pfs.Conflict)
+	must(t, w.Close())
+	pfstest.WantFile(t, g, "/f", data)
+}
+
+// TestTwoHandles writes through two handles of one ID while one of them commits.
+func TestTwoHandles(t *testing.T) {
+	for round := range 20 {
+		f, dir := openStore(t, Options{NoSync: true})
+		g := openAt(t, dir, Options{NoSync: true})
+		old := pfstest.Pattern(1, 200_000)
+		w := stage(t, f, "/f", pfs.CreateOptions{ID: id}, old)
+		other, err := g.Create(t.Context(), "/f", pfs.CreateOptions{ID: id})
+		must(t, err)
+		defer other.Close()
+		started := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				// The same bytes, until the other has committed; then anything.
+				p := old[:100_000]
+				if i > 0 {
+					p = old[:100_000+i%7]
+				} else {
+					close(started)
+				}
+				if _, err := other.WriteAt(t.Context(), p, 0); err != nil {
+					wantKind(t, err, pfs.Conflict)
+					return
+				}
+			}
+		})
+		<-started
+		_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(old))})
+		must(t, err)
+		wg.Wait()
+		_, err = other.WriteAt(t.Context(), []byte("after"), int64(round))
+		pfstest.WantKind(t, err, pfs.Conflict)
+		pfstest.WantFile(t, f, "/f", old)
+	}
+}
+
+// wantKind is pfstest.WantKind for other goroutines than the test's.
+func wantKind(t *testing.T, err error, kind pfs.Kind) {
+	if !errors.Is(err, kind) {
+		t.Errorf("error %v, want %v", err, kind)
+	}
+}
+
+func TestDirectoryMovedUnderStagedWrite(t *testing.T) {
+	f, _ := openStore(t, Options{})
+	must(t, f.Mkdir(t.Context(), "/a", 0o755))
+	w := stage(t, f, "/a/f", pfs.CreateOptions{}, []byte("x"))
+	must(t, f.Rename(t.Context(), "/a", "/b"))
+	must(t, f.Mkdir(t.Context(), "/a", 0o755))
+	_, err := w.Commit(t.Context(), pfs.CommitOptions{Size: 1})
+	pfstest.WantKind(t, err, pfs.Conflict)
+	pfstest.WantNames(t, f, "/a")
+	pfstest.WantNames(t, f, "/b")
+}
+
+func TestStagedFileIsPrivate(t *testing.T) {
+	f, dir := openStore(t, Options{})
+	stage(t, f, "/f", pfs.CreateOptions{}, []byte("x"))
+	names := temps(t, dir)
+	if len(names) != 1 || len(names[0]) > 100 {
+		t.Fatalf("temporaries %q, want one", names)
+	}
+	info, err := os.Stat(filepath.Join(dir, names[0]))
+	must(t, err)
+	if info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("mode = %v, want it private", info.Mode())
+	}
+}
+
+// TestPlantedTemporary puts something else where a staged write would be.
+func TestPlantedTemporary(t *testing.T) {
+	f, dir := openStore(t, Options{})
+	outside := filepath.Join(t.TempDir(), "outside")
+	must(t, os.WriteFile(outside, []byte("outside"), 0o600))
+	planted := filepath.Join(dir, stagedName("f", id))
+	for what, plant := range map[string]func() error{
+		"link":      func() error { return os.Symlink(outside, planted) },
+		"hard link": func() error { return os.Link(outside, planted) },
+		"directory": func() error { return os.Mkdir(planted, 0o755) },
+	} {
+		must(t, plant())
+		w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{ID: id})
+		if err == nil {
+			w.Close()
+			t.Errorf("a %s was taken for a staged write", what)
+		}
+		must(t, os.Remove(planted))
+	}
+	if got, _ := os.ReadFile(outside); string(got) != "outside" {
+		t.Errorf("outside is now %q", got)
+	}
+}
+
+// TestPreallocation looks that room is taken at Create and what is too much given
+// back at Commit, both without a change of what is read.
+func TestPreallocation(t *testing.T) {
+	const size = 8 << 20
+	f, dir := openStore(t, Options{})
+	w := stage(t, f, "/f", pfs.CreateOptions{Size: size}, []byte("short"))
+	disk := func(name string) int64 {
+		h, err := os.Open(filepath.Join(dir, name))
+		must(t, err)
+		defer h.Close()
+		st, err := statFile(h)
+		must(t, err)
+		return st.disk
+	}
+	if got := disk(temps(t, dir)[0]); got < size {
+		t.Skipf("the file system does not allocate: %d bytes", got)
+	}
+	_, err := w.Commit(t.Context(), pfs.CommitOptions{Size: 5})
+	must(t, err)
+	if got := disk("f"); got > allocationSlack {
+		t.Errorf("%d bytes are still allocated for a file of 5", got)
+	}
+	pfstest.WantFile(t, f, "/f", []byte("short"))
+}
+
+// TestCommitWithoutAttributes repeats a Commit where no mark could be kept.
+func TestCommitWithoutAttributes(t *testing.T) {
+	f, _ := openStore(t, Options{})
+	f.attrs = noAttributes{}
+	data := pfstest.Pattern(1, 1000)
+	at := time.Unix(1e9, 0)
+	commit := pfs.CommitOptions{Size: 1000, Digest: digest.Bytes(data), ModTime: at}
+	_, err := stage(t, f, "/f", pfs.CreateOptions{ID: id}, data).Commit(t.Context(), commit)
+	must(t, err)
+	for name, test := range map[string]struct {
+		opts pfs.CommitOptions
+		ok   bool
+	}{
+		"same digest":            {pfs.CommitOptions{Size: 1000, Digest: digest.Bytes(data)}, true},
+		"same time":              {pfs.CommitOptions{Size: 1000, ModTime: at}, true},
+		"other digest same time": {pfs.CommitOptions{Size: 1000, Digest: digest.Bytes(data[1:]), ModTime: at}, false},
+		"other size":             {pfs.CommitOptions{Size: 999, Digest: digest.Bytes(data)}, false},
+		"nothing to go by":       {pfs.CommitOptions{Size: 1000}, false},
+	} {
+		w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{ID: id})
+		must(t, err)
+		if _, err = w.Commit(t.Context(), test.opts); (err == nil) != test.ok {
+			t.Errorf("%s: error %v", name, err)
+		}
+		must(t, w.Close())
+	}
+	pfstest.WantFile(t, f, "/f", data)
+}
+
+func TestSweep(t *testing.T) {
+	f, dir := openStore(t, Options{})
+	outside := t.TempDir()
+	must(t, f.Mkdir(t.Context(), "/d", 0o755))
+	must(t, os.Symlink(outside, filepath.Join(dir, "d", "link")))
+	must(t, os.WriteFile(filepath.Join(outside, stagedPrefix+"x"), nil, 0o600))
+	must(t, stage(t, f, "/d/old", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend())
+	must(t, stage(t, f, "/d/new", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend())
+	then := time.Now().Add(-48 * time.Hour)
+	must(t, os.Chtimes(filepath.Join(dir, "d", stagedName("old", id)), then, then))
+	left := filepath.Join(dir, removedPrefix+id)
+	must(t, os.MkdirAll(filepath.Join(left, "a", "b"), 0o755))
+	must(t, os.Chtimes(left, then, then))
+	must(t, os.Chtimes(outside, then, then))
+
+	n, bytes, err := f.Sweep(t.Context(), "/", 24*time.Hour)
+	if n != 1 || bytes != 1000 || err != nil {
+		t.Errorf("Sweep = %d, %d, %v, want 1, 1000", n, bytes, err)
+	}
+	if got := strings.Join(temps(t, filepath.Join(dir, "d")), " "); got != stagedName("new", id) {
+		t.Errorf("left are %q", got)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Error("what a RemoveTree left is still there")
+	}
+	if len(temps(t, outside)) != 1 {
+		t.Error("a link was followed")
+	}
+}
