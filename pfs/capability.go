@@ -56,6 +56,8 @@ func Chtime(ctx context.Context, fsys FileSystem, name Path, mtime time.Time) er
 
 // Handle is a file open for changes in place. What is written is visible at once
 // and carries no promise of a staged write.
+//
+// Its Info is that of Edit with the length that changes through this Handle gave it.
 type Handle interface {
 	File
 	// WriteAt writes p at offset off and lengthens the file if need be; a gap

@@ -126,8 +126,8 @@ type Info struct {
 
 	// Digest is the tree digest of the content ("algorithm:hex", package
 	// pfs/digest) if one is kept and still trusted, which is while size and
-	// modification time are those it was made for. Empty means not known; see
-	// the Digest function. Listings may leave it out.
+	// modification time are those it was made for. Empty means not known: package
+	// digest computes it then. Listings may leave it out.
 	Digest string
 }
 
@@ -195,7 +195,8 @@ type Staged interface {
 	// returns what Stat will say. It answers Integrity if fewer than
 	// opts.Size bytes were staged; what was staged beyond is cut off. After a
 	// Commit that failed the staged write is still there. Commit of an ID that
-	// has already been committed to this name is success.
+	// has already been committed to this name is success, as long as what it
+	// published is still there unchanged.
 	Commit(ctx context.Context, opts CommitOptions) (Info, error)
 
 	// Suspend ends the use of this handle and keeps what was staged.

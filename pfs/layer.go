@@ -232,7 +232,12 @@ func (l *Layer) RenameExclusive(ctx context.Context, oldName, newName Path) erro
 
 func (l *Layer) RemoveTree(ctx context.Context, name Path) error {
 	return l.one(ctx, "pfs.RemoveTree", Delete, name, func(fsys FileSystem, p Path) error {
-		return RemoveTree(ctx, fsys, p)
+		// Where the store has no way of its own the caller walks, through this layer.
+		c, ok := fsys.(TreeRemover)
+		if !ok {
+			return E("pfs.RemoveTree", p, Unsupported, nil)
+		}
+		return c.RemoveTree(ctx, p)
 	})
 }
 
@@ -246,7 +251,11 @@ func (l *Layer) Space(ctx context.Context, name Path) (s Space, err error) {
 
 func (l *Layer) Usage(ctx context.Context, name Path) (u Usage, err error) {
 	err = l.one(ctx, "pfs.Usage", Lookup, name, func(fsys FileSystem, p Path) error {
-		u, err = UsageOf(ctx, fsys, p)
+		c, ok := fsys.(UsageReporter)
+		if !ok {
+			return E("pfs.Usage", p, Unsupported, nil)
+		}
+		u, err = c.Usage(ctx, p)
 		return err
 	})
 	return u, err

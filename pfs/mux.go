@@ -137,9 +137,17 @@ func (d *mountDirs) Mkdir(_ context.Context, name Path, _ fs.FileMode) error {
 }
 
 func (d *mountDirs) Remove(_ context.Context, name Path) error {
-	return d.refuse("pfs.Mux.Remove", name)
+	return d.refuseExisting("pfs.Mux.Remove", name)
 }
 
 func (d *mountDirs) Rename(_ context.Context, oldName, _ Path) error {
-	return d.refuse("pfs.Mux.Rename", oldName)
+	return d.refuseExisting("pfs.Mux.Rename", oldName)
+}
+
+// refuseExisting answers for a change of what must be there.
+func (d *mountDirs) refuseExisting(op string, name Path) error {
+	if _, ok := d.children[name]; !ok {
+		return E(op, name, NotExist, nil)
+	}
+	return d.refuse(op, name)
 }

@@ -56,10 +56,18 @@ func TestCommitThatFailedMayBeTriedAgain(t *testing.T) {
 	pfstest.WantNames(t, fsys, "/")
 }
 
-// refusing lets nothing be renamed to a name.
+// refusing lets nothing be renamed to a name, and takes permissions seriously even
+// where the tests run as root.
 type refusing struct {
 	afero.Fs
 	name string
+}
+
+func (r refusing) OpenFile(name string, flag int, perm os.FileMode) (afero.File, error) {
+	if info, err := r.Stat(name); err == nil && flag&os.O_RDWR != 0 && info.Mode()&0o200 == 0 {
+		return nil, &os.PathError{Op: "open", Path: name, Err: os.ErrPermission}
+	}
+	return r.Fs.OpenFile(name, flag, perm)
 }
 
 func (r refusing) Rename(from, to string) error {

@@ -95,6 +95,15 @@ func (a *Accounts) view() *table {
 	return a.table
 }
 
+// viewNow returns the accounts as the file has them now: a user who was just added
+// can log in.
+func (a *Accounts) viewNow() *table {
+	a.mu.Lock()
+	a.looked = time.Time{}
+	a.mu.Unlock()
+	return a.view()
+}
+
 // look reads the file again if it changed.
 func (a *Accounts) look() {
 	now, err := os.Stat(a.path)

@@ -15,7 +15,7 @@ func (a *Accounts) Verify(ctx context.Context, name, password string) (Account, 
 	if len(password) > MaxPassword {
 		return Account{}, wrongPassword(op)
 	}
-	r, known := a.view().find(name)
+	r, known := a.viewNow().find(name)
 	if !known {
 		r = &record{}
 	}

@@ -272,6 +272,16 @@ func TestPermissionBelow(t *testing.T) {
 	}
 }
 
+// TestUsageWalks sums a tree of a store that knows no sums itself.
+func TestUsageWalks(t *testing.T) {
+	_, m := newTree(t, map[pfs.Path]string{"/home/alice/link": "dir"})
+	fsys := linkfs.New(struct{ pfs.FileSystem }{m})
+	u, err := pfs.UsageOf(t.Context(), fsys, "/home/alice/link")
+	if want := (pfs.Usage{Files: 1, Dirs: 1, Bytes: 10}); err != nil || u != want {
+		t.Errorf("usage = %+v, %v, want %+v", u, err, want)
+	}
+}
+
 // swapping replaces a link by a directory between the error about it and the look
 // at it.
 type swapping struct {

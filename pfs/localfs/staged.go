@@ -150,17 +150,37 @@ func (w *staged) opened(op string, opts pfs.CreateOptions, made bool) (err error
 			return err
 		}
 	}
-	if !made {
-		if err := w.room.reach(max(0, w.from.size-w.spare), w.extra); err != nil {
-			return err
-		}
-	}
 	w.lock.file = w.file
-	if w.fs.quotas.enter(w.temp) && !made {
-		// From now on the claim counts it.
-		return w.fs.book(w.name.Parent(), pfs.Usage{Bytes: -w.from.held()})
+	first := w.fs.quotas.enter(w.temp)
+	if made {
+		return nil
+	}
+	if err := w.adopt(first); err != nil {
+		w.fs.quotas.leave(w.temp)
+		return err
 	}
 	return nil
+}
+
+// adopt lets the claim count what was staged before. Until now, if this is the
+// first handle here, the sums did.
+func (w *staged) adopt(first bool) error {
+	kept := pfs.Usage{Bytes: w.from.held()}
+	if first {
+		w.book(sum(pfs.Usage{}, kept, -1))
+	}
+	err := w.room.reach(max(0, w.from.size-w.spare), w.extra)
+	if err != nil && first {
+		w.book(kept)
+	}
+	return err
+}
+
+// book notes a change in the trees of the claim.
+func (w *staged) book(change pfs.Usage) {
+	for _, t := range w.room.trees {
+		t.book(change)
+	}
 }
 
 func (w *staged) ID() string    { return w.id }

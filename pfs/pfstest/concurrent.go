@@ -138,7 +138,7 @@ func (e *env) readWhile(n int, f func()) {
 }
 
 func checkReadersWhileReplaced(e *env) {
-	const commits = 300
+	const commits = 200
 	e.ok(e.write("/f", numberedContent(0), pfs.CommitOptions{}))
 	e.readWhile(commits, func() {
 		for i := range commits {

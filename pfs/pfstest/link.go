@@ -55,6 +55,18 @@ func (e *env) homes(target string) {
 	MustLink(e, e.fs, target, "/home/alice/link")
 }
 
+// eachHomes makes the homes and calls check with each of the targets in turn.
+func (e *env) eachHomes(targets []string, check func()) {
+	e.Helper()
+	e.homes(targets[0])
+	for _, target := range targets {
+		e.ok(e.fs.Remove(e.ctx, "/home/alice/link"))
+		MustLink(e, e.fs, target, "/home/alice/link")
+		check()
+		e.wantHomes()
+	}
+}
+
 // wantHomes fails if anything of bob's has changed.
 func (e *env) wantHomes() {
 	e.Helper()
@@ -79,23 +91,17 @@ func checkLinkOnTheWay(e *env) {
 
 func checkLinkOutside(e *env) {
 	e.each(notAnywhere, func(e *env, op operation) {
-		for _, target := range targets {
-			e.homes(target)
+		e.eachHomes(targets, func() {
 			e.want(op.call(e.ctx, e.fs, "/home/alice/link/passwd"), pfs.Symlink, "/home/alice/link")
-			e.wantHomes()
-			e.ok(e.fs.Remove(e.ctx, "/home/alice/link"))
-		}
+		})
 	})
 }
 
 func checkLinkOpened(e *env) {
 	e.each(func(op operation) bool { return op.opens }, func(e *env, op operation) {
-		for _, target := range append([]string{"../bob/f"}, targets...) {
-			e.homes(target)
+		e.eachHomes(append([]string{"../bob/f"}, targets...), func() {
 			e.want(op.call(e.ctx, e.fs, "/home/alice/link"), pfs.Symlink, "/home/alice/link")
-			e.wantHomes()
-			e.ok(e.fs.Remove(e.ctx, "/home/alice/link"))
-		}
+		})
 	})
 }
 

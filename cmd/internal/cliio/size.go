@@ -1,0 +1,83 @@
+package cliio
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Size writes a number of bytes for people: "1.5 GiB". From 1024 up it has two or
+// three digits.
+func Size(n int64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	f, unit := float64(n)/1024, 0
+	for f >= 999.5 && unit < len(units)-1 {
+		f, unit = f/1024, unit+1
+	}
+	if f < 9.95 {
+		return fmt.Sprintf("%.1f %ciB", f, units[unit])
+	}
+	return fmt.Sprintf("%.0f %ciB", f, units[unit])
+}
+
+// ShortSize is Size in a column: "1.5G", "17".
+func ShortSize(n int64) string {
+	s := strings.Replace(Size(n), " ", "", 1)
+	return strings.TrimSuffix(strings.TrimSuffix(s, "iB"), "B")
+}
+
+// ParseSize reads a number of bytes: "4096", "10M" and "10MiB" (1024 * 1024),
+// "10MB" (1000 * 1000), "1.5G". Case does not matter.
+func ParseSize(s string) (int64, error) {
+	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	f, err := strconv.ParseFloat(digits, 64)
+	factor, ok := unitFactor(strings.ToUpper(s[len(digits):]))
+	if err != nil || !ok || f < 0 {
+		return 0, fmt.Errorf("%q is no size: write it as 4096, 10M or 1.5G", s)
+	}
+	if f *= factor; f >= math.MaxInt64 {
+		return 0, fmt.Errorf("%q is too large a size", s)
+	}
+	return int64(f), nil
+}
+
+func unitFactor(unit string) (factor float64, ok bool) {
+	if unit == "" || unit == "B" {
+		return 1, true
+	}
+	power := strings.IndexByte("KMGTPE", unit[0]) + 1
+	switch {
+	case power == 0:
+		return 0, false
+	case unit[1:] == "" || unit[1:] == "IB":
+		return math.Pow(1024, float64(power)), true
+	case unit[1:] == "B":
+		return math.Pow(1000, float64(power)), true
+	}
+	return 0, false
+}
+
+// SizeFlag is the value of a flag that takes a number of bytes.
+type SizeFlag struct {
+	Bytes int64
+	Given bool
+}
+
+// Set reads the value.
+func (f *SizeFlag) Set(s string) (err error) {
+	f.Given = true
+	f.Bytes, err = ParseSize(s)
+	return err
+}
+
+// String is empty if the flag is not given, so that help texts show no default.
+func (f *SizeFlag) String() string {
+	if f == nil || !f.Given {
+		return ""
+	}
+	return strconv.FormatInt(f.Bytes, 10)
+}

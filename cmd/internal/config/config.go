@@ -1,0 +1,147 @@
+// Package config reads and writes the user's configuration: the datacenters, who
+// the user is there, and the tokens that prove it.
+//
+// The file is YAML, ~/.paddle/config unless PADDLE_CONFIG names another:
+//
+//	datacenters:
+//	- name: datacenter1
+//	  username: alice@example.org
+//	  endpoint: https://cloud.example.org
+//	current-datacenter: datacenter1
+//
+// The older way to choose, "active: true" in one entry, means the same. Reading is
+// strict: what is not understood is an error with file and line. A mistake inside
+// one entry disables that entry alone. Writing keeps the comments and the order of
+// what it does not change, and is atomic.
+//
+// Tokens are files of their own in the folder "tokens" beside the configuration,
+// one for each endpoint, datacenter and user.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// File is a configuration read from a file.
+type File struct {
+	// Name is the file's name. A file that is not there reads as empty.
+	Name string
+	// Entries are the datacenters in the order of the file, those with an Err
+	// included.
+	Entries []Entry
+	// Warnings are worth showing once.
+	Warnings []string
+
+	current     string // current-datacenter; "" if not given
+	currentLine int
+	doc         *document
+}
+
+// Entry is one datacenter.
+type Entry struct {
+	Name        string
+	Username    string
+	Password    string
+	UserCert    string // accepted for old files; the service asks for no client certificate
+	UserKey     string
+	Endpoint    string // without a slash at the end
+	Fingerprint string // SHA-256 of the pinned certificate in hex, "" if none is pinned
+	Insecure    bool   // plain http beyond this machine is accepted
+	Active      bool   // the older way to say which entry is the current one
+
+	// Err says why this entry cannot be used; nil if it can.
+	Err  error
+	Line int
+}
+
+// Error is something wrong in the file. It is of Kind Invalid.
+type Error struct {
+	File string
+	Line int // 0 if it is about the file as a whole
+	Text string
+}
+
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %s", e.File, e.Text)
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text)
+}
+
+// Unwrap makes pfs.KindOf answer Invalid.
+func (e *Error) Unwrap() error { return pfs.Invalid }
+
+// Path returns the name of the configuration file: PADDLE_CONFIG, else
+// .paddle/config in the user's folder. getenv looks up the environment.
+func Path(getenv func(string) string) (string, error) {
+	if name := getenv("PADDLE_CONFIG"); name != "" {
+		return name, nil
+	}
+	home := getenv("HOME")
+	if runtime.GOOS == "windows" {
+		home = getenv("USERPROFILE")
+	}
+	if home == "" {
+		return "", pfs.Errorf("config.Path", "", pfs.Invalid,
+			"the environment names no home folder: set PADDLE_CONFIG to the file to use")
+	}
+	return filepath.Join(home, ".paddle", "config"), nil
+}
+
+// maxSize bounds the file, in bytes.
+const maxSize = 1 << 20
+
+// Load reads the file name. It fails only if nothing of the file can be used.
+func Load(name string) (*File, error) {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Parse(name, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxSize {
+		return nil, &Error{File: name, Text: fmt.Sprintf("larger than %d bytes: this is no configuration", maxSize)}
+	}
+	file, err := Parse(name, data)
+	if err == nil {
+		file.checkMode(f)
+	}
+	return file, err
+}
+
+// checkMode warns if others may read a password.
+func (f *File) checkMode(file *os.File) {
+	info, err := file.Stat()
+	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
+		return
+	}
+	for _, e := range f.Entries {
+		if e.Password != "" {
+			f.warn("%s holds a password and its mode is %#o, so that others may read it: chmod 600 %s",
+				f.Name, info.Mode().Perm(), f.Name)
+			return
+		}
+	}
+}
+
+func (f *File) warn(format string, args ...any) {
+	f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...))
+}
+
+func (f *File) errorf(line int, format string, args ...any) error {
+	return &Error{File: f.Name, Line: line, Text: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,153 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/rogpeppe/go-internal/lockedfile"
+	"go.yaml.in/yaml/v3"
+)
+
+// Edit loads the file name, lets change change it, and writes it, while no other
+// process does the same. If change fails nothing is written.
+func Edit(name string, change func(*File) error) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	unlock, err := lock(name + ".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	f, err := Load(name)
+	if err != nil {
+		return err
+	}
+	if err := change(f); err != nil {
+		return err
+	}
+	data, err := f.doc.encode()
+	if err != nil {
+		return err
+	}
+	return writeFile(name, data)
+}
+
+// lock waits for the lock file name. Where files cannot be locked it does without:
+// two processes at the same moment are rare, and the loser only logs in again.
+func lock(name string) (unlock func(), err error) {
+	unlock, err = lockedfile.MutexAt(name).Lock()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return func() {}, nil
+	}
+	return unlock, err
+}
+
+// Put adds the entry e, or changes the entry of its name. What is empty in e is
+// removed there, except for the keys active, usercert and userkey, which stay as
+// they are.
+func (f *File) Put(e Entry) error {
+	if reason := checkName(e.Name); reason != "" {
+		return fmt.Errorf("%w: datacenter %q: %s", pfs.Invalid, e.Name, reason)
+	}
+	if old, ok := f.Find(e.Name); ok && old.Err != nil && f.count(e.Name) > 1 {
+		return old.Err
+	}
+	n := f.doc.entry(e.Name)
+	texts := map[string]string{
+		"name": e.Name, "username": e.Username, "password": e.Password, "endpoint": e.Endpoint, "fingerprint": e.Fingerprint,
+	}
+	for _, key := range entryKeys {
+		if text, ok := texts[key]; ok {
+			set(n, key, optional(text))
+		}
+	}
+	var insecure *yaml.Node
+	if e.Insecure {
+		insecure = boolean(true)
+	}
+	set(n, "insecure", insecure)
+	return f.reparse()
+}
+
+func optional(text string) *yaml.Node {
+	if text == "" {
+		return nil
+	}
+	return scalar(text)
+}
+
+func (f *File) count(name string) (n int) {
+	for _, e := range f.Entries {
+		if e.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+// SetCurrent makes the entry name the current one, in the way or ways in which the
+// file says it already.
+func (f *File) SetCurrent(name string) error {
+	if _, ok := f.Find(name); !ok {
+		return pfs.Errorf("config.SetCurrent", "", pfs.NotExist, "%s: %s", f.Name, f.noSuch(name))
+	}
+	hasActive := false
+	for _, n := range f.doc.entries().Content {
+		v := get(n, "active")
+		own := get(n, "name")
+		is := own != nil && own.Value == name
+		if v != nil {
+			hasActive = true
+			set(n, "active", boolean(is))
+		}
+	}
+	if hasActive {
+		set(f.doc.entry(name), "active", boolean(true))
+	}
+	if !hasActive || get(f.doc.top, keyCurrent) != nil {
+		set(f.doc.top, keyCurrent, scalar(name))
+	}
+	return f.reparse()
+}
+
+// reparse brings the entries up to date with the document.
+func (f *File) reparse() error {
+	data, err := f.doc.encode()
+	if err != nil {
+		return err
+	}
+	g, err := Parse(f.Name, data)
+	if err != nil {
+		return err
+	}
+	*f = *g
+	return nil
+}
+
+// writeFile replaces the file name as a whole, readable by its owner only. A link
+// stays a link.
+func writeFile(name string, data []byte) error {
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // of mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // gone under this name if all went well
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), name)
+}

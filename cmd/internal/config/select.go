@@ -1,0 +1,110 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Find returns the entry called name; ok is false if there is none. The entry may
+// have an Err.
+func (f *File) Find(name string) (e Entry, ok bool) {
+	for _, e := range f.Entries {
+		if e.Name == name {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Check reports a file that says in two ways which datacenter is the current one,
+// or says one that it does not have.
+func (f *File) Check() error {
+	_, err := f.chosen()
+	return err
+}
+
+// Current returns the entry to use where none is named: the one that
+// current-datacenter names or that is active, or else the only one. Its Err, if it
+// has one, is the answer.
+func (f *File) Current() (Entry, error) {
+	e, err := f.chosen()
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case e != nil:
+		return *e, e.Err
+	case len(f.Entries) == 1:
+		return f.Entries[0], f.Entries[0].Err
+	case len(f.Entries) == 0:
+		return Entry{}, pfs.Errorf("config.Current", "", pfs.Unauthenticated,
+			"%s names no datacenter: paddlectl login --endpoint https://HOST:PORT --username NAME", f.Name)
+	}
+	return Entry{}, f.errorf(0, "none of the datacenters %s is the current one: paddlectl config use-context NAME",
+		strings.Join(f.Names(), ", "))
+}
+
+// chosen returns the entry that the file says is the current one, nil if it says
+// nothing.
+func (f *File) chosen() (*Entry, error) {
+	active, err := f.active()
+	if err != nil || f.current == "" {
+		return active, err
+	}
+	for i := range f.Entries {
+		e := &f.Entries[i]
+		if e.Name != f.current {
+			continue
+		}
+		if active != nil && active.Name != e.Name {
+			return nil, f.errorf(f.currentLine,
+				"current-datacenter is %q, but %q (line %d) is active: keep one of the two, or run paddlectl config use-context NAME",
+				f.current, active.Name, active.Line)
+		}
+		return e, nil
+	}
+	return nil, f.errorf(f.currentLine, "current-datacenter: %s", f.noSuch(f.current))
+}
+
+// active returns the entry with "active: true", nil if there is none.
+func (f *File) active() (*Entry, error) {
+	var active *Entry
+	for i := range f.Entries {
+		e := &f.Entries[i]
+		if !e.Active {
+			continue
+		}
+		if active != nil {
+			return nil, f.errorf(e.Line,
+				"two datacenters are active, %q (line %d) and %q (line %d): remove one \"active: true\", or run paddlectl config use-context NAME",
+				active.Name, active.Line, e.Name, e.Line)
+		}
+		active = e
+	}
+	return active, nil
+}
+
+// Names returns the names of the entries.
+func (f *File) Names() []string {
+	var names []string
+	for _, e := range f.Entries {
+		if e.Name != "" {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// noSuch says that there is no datacenter name, and what there is.
+func (f *File) noSuch(name string) string {
+	text := fmt.Sprintf("there is no datacenter %q", name)
+	if near := cliargs.Nearest(name, f.Names()); near != "" {
+		return text + fmt.Sprintf(": did you mean %q?", near)
+	}
+	if len(f.Entries) == 0 {
+		return text + ", nor any other"
+	}
+	return text + ", only " + strings.Join(f.Names(), ", ")
+}

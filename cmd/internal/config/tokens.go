@@ -1,0 +1,109 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs/client"
+)
+
+// tokenFile keeps the tokens of one endpoint, datacenter and user.
+type tokenFile struct {
+	name  string
+	owner tokenOwner
+}
+
+// tokenOwner says whose tokens a file holds.
+type tokenOwner struct {
+	Endpoint   string `json:"endpoint"`
+	Datacenter string `json:"datacenter"`
+	Username   string `json:"username"`
+}
+
+// storedTokens is the content of a token file.
+type storedTokens struct {
+	tokenOwner
+	User           string    `json:"user"`
+	Access         string    `json:"access"`
+	Refresh        string    `json:"refresh"`
+	Expires        time.Time `json:"expires"`
+	RefreshExpires time.Time `json:"refresh_expires"`
+}
+
+// newTokenFile names the token file of an entry of the configuration file
+// configName.
+func newTokenFile(configName string, e Entry) tokenFile {
+	owner := tokenOwner{Endpoint: e.Endpoint, Datacenter: e.Name, Username: e.Username}
+	sum := sha256.Sum256([]byte(strings.Join([]string{owner.Endpoint, owner.Datacenter, owner.Username}, "\x00")))
+	name := fmt.Sprintf("%s-%s", fileName(e.Name), hex.EncodeToString(sum[:8]))
+	return tokenFile{name: filepath.Join(filepath.Dir(configName), "tokens", name), owner: owner}
+}
+
+// fileName makes a file name that every system accepts of a datacenter's name.
+// Different names may become one: the hash behind it tells them apart.
+func fileName(datacenter string) string {
+	const most = 40
+	name := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '-' {
+			return r
+		}
+		return '_'
+	}, datacenter)
+	return name[:min(len(name), most)]
+}
+
+// lock waits until no other process changes the file.
+func (t tokenFile) lock() (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(t.name), 0o700); err != nil {
+		return nil, err
+	}
+	return lock(t.name + ".lock")
+}
+
+// load returns the zero Tokens if there are none, or none that can be read:
+// logging in again mends that.
+func (t tokenFile) load() (client.Tokens, error) {
+	data, err := os.ReadFile(t.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return client.Tokens{}, nil
+	}
+	if err != nil {
+		return client.Tokens{}, err
+	}
+	var s storedTokens
+	if json.Unmarshal(data, &s) != nil || s.tokenOwner != t.owner {
+		return client.Tokens{}, nil
+	}
+	return client.Tokens{
+		User: s.User, Access: s.Access, Refresh: s.Refresh,
+		Expires: s.Expires, RefreshExpires: s.RefreshExpires,
+	}, nil
+}
+
+func (t tokenFile) save(tokens client.Tokens) error {
+	data, err := json.MarshalIndent(storedTokens{
+		tokenOwner: t.owner,
+		User:       tokens.User, Access: tokens.Access, Refresh: tokens.Refresh,
+		Expires: tokens.Expires, RefreshExpires: tokens.RefreshExpires,
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(t.name, append(data, '\n'))
+}
+
+func (t tokenFile) remove() error {
+	err := os.Remove(t.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,15 @@
+# Completion of paddlectl for bash: source <(paddlectl completion bash)
+_paddlectl() {
+	local line=${COMP_LINE:0:COMP_POINT} words cur prefix IFS
+	read -ra words <<<"$line"
+	[[ $line == *[[:space:]] ]] && words+=("")
+	cur=${words[${#words[@]}-1]}
+	IFS=$'\n'
+	COMPREPLY=($("${words[0]}" __complete -- "${words[@]:1}" 2>/dev/null))
+	# A directory or "--flag=" goes on: no space behind it.
+	[[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[/=] ]] && compopt -o nospace 2>/dev/null
+	# bash replaces only what follows the last of these characters.
+	prefix=${cur%"${cur##*[@:=]}"}
+	COMPREPLY=("${COMPREPLY[@]#"$prefix"}")
+}
+complete -o default -F _paddlectl paddlectl paddlecloud

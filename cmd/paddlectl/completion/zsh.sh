@@ -1,0 +1,17 @@
+#compdef paddlectl paddlecloud
+# Completion of paddlectl for zsh: put this into a folder of your fpath as _paddlectl.
+_paddlectl() {
+	local -a found open closed
+	found=("${(@f)$("${words[1]}" __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+	found=(${found:#})
+	if (( ! $#found )); then
+		_files
+		return
+	fi
+	# A directory goes on: no space behind it.
+	open=(${(M)found:#*/})
+	closed=(${found:#*/})
+	compadd -S '' -a open
+	compadd -a closed
+}
+compdef _paddlectl paddlectl paddlecloud

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"os"
+	"os/user"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/urfave/cli/v2"
+)
+
+// copyOptions are what cp, sync and file have in common.
+type copyOptions struct {
+	dryRun, verbose, json         bool
+	noClobber, update             bool
+	noPreserve, links, skipLinks  bool
+	quick, checksum               bool
+	recursive, parents, mirroring bool
+
+	rules    []transfer.Rule
+	parallel int
+	retries  int
+	bwlimit  cliio.SizeFlag
+}
+
+// flags are the flags of cp and sync.
+func (o *copyOptions) flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.GenericFlag{Name: "include", Usage: "copy what matches `PATTERN`; of all rules the last that matches decides", Value: &ruleFlag{rules: &o.rules}},
+		&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN` (*.tmp, logs/, data/**/raw)", Value: &ruleFlag{rules: &o.rules, exclude: true}},
+		&cli.BoolFlag{Name: "dry-run", Usage: "change nothing, print what would be done", Destination: &o.dryRun},
+		&cli.BoolFlag{Name: "no-clobber", Aliases: []string{"n"}, Usage: "do not replace files that exist", Destination: &o.noClobber},
+		&cli.BoolFlag{Name: "update", Aliases: []string{"u"}, Usage: "replace only files that are older than the source", Destination: &o.update},
+		&cli.BoolFlag{Name: "quick", Usage: "files of the same size and time are the same; do not compare digests", Destination: &o.quick},
+		&cli.BoolFlag{Name: "checksum", Usage: "files of the same size and digest are the same (the default)", Destination: &o.checksum},
+		&cli.BoolFlag{Name: "no-preserve", Usage: "give copies the current time and the mode 0644, not those of the source", Destination: &o.noPreserve},
+		&cli.BoolFlag{Name: "links", Usage: "copy links as links, do not follow them", Destination: &o.links},
+		&cli.BoolFlag{Name: "skip-links", Usage: "leave links out", Destination: &o.skipLinks},
+		&cli.IntFlag{Name: "parallel", Aliases: []string{"j"}, Usage: "move `N` chunks or batches of small files at once", Value: transfer.DefaultParallel, Destination: &o.parallel},
+		&cli.GenericFlag{Name: "bwlimit", Usage: "move at most `SIZE` a second, like 10M", Value: &o.bwlimit},
+		&cli.IntFlag{Name: "retries", Usage: "try again `N` times after a temporary error", Value: transfer.DefaultRetries, Destination: &o.retries},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "one line a file on standard error", Destination: &o.verbose},
+		&cli.BoolFlag{Name: "json", Usage: "events and the sums as JSON, one object a line", Destination: &o.json},
+	}
+}
+
+// ruleFlag adds its values to the rules, in the order in which they are given.
+type ruleFlag struct {
+	rules   *[]transfer.Rule
+	exclude bool
+}
+
+func (f *ruleFlag) Set(pattern string) error {
+	*f.rules = append(*f.rules, transfer.Rule{Exclude: f.exclude, Pattern: pattern})
+	return nil
+}
+
+func (f *ruleFlag) String() string { return "" }
+
+// check refuses flags that contradict each other.
+func (o *copyOptions) check() error {
+	switch {
+	case o.noClobber && o.update:
+		return cliargs.Usagef("--no-clobber and --update contradict each other")
+	case o.links && o.skipLinks:
+		return cliargs.Usagef("--links and --skip-links contradict each other")
+	case o.quick && o.checksum:
+		return cliargs.Usagef("--quick and --checksum contradict each other")
+	case o.parallel < 1 || o.parallel > 256:
+		return cliargs.Usagef("--parallel %d: a number from 1 to 256 is needed", o.parallel)
+	case o.retries < 0:
+		return cliargs.Usagef("--retries %d: a number from 0 up is needed", o.retries)
+	}
+	return nil
+}
+
+// job returns the options as package transfer knows them.
+func (o *copyOptions) job() transfer.Options {
+	t := transfer.Options{
+		Origin:         origin(),
+		Quick:          o.quick,
+		Filter:         o.rules,
+		Delete:         o.mirroring,
+		Parents:        o.parents,
+		NewTime:        o.noPreserve,
+		NewMode:        o.noPreserve,
+		DryRun:         o.dryRun,
+		Parallel:       o.parallel,
+		BytesPerSecond: o.bwlimit.Bytes,
+		Retries:        o.retries,
+	}
+	if o.retries == 0 {
+		t.Retries = -1
+	}
+	switch {
+	case o.noClobber:
+		t.Overwrite = transfer.NoReplace
+	case o.update:
+		t.Overwrite = transfer.Update
+	}
+	switch {
+	case o.links:
+		t.Links = transfer.Keep
+	case o.skipLinks:
+		t.Links = transfer.SkipLinks
+	}
+	return t
+}
+
+// origin names this machine and user, so that uploads of equal paths from two
+// machines do not go on with each other's bytes.
+func origin() string {
+	host, _ := os.Hostname() // without a name they still differ by what they send
+	if u, err := user.Current(); err == nil {
+		return u.Uid + "@" + host
+	}
+	return host
+}

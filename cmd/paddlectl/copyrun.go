@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+// transferring is one transfer and what is shown of it.
+type transferring struct {
+	d     *deps
+	o     *copyOptions
+	c     *copier // nil if no trees are copied
+	job   *transfer.Job
+	start time.Time
+	name  atomic.Pointer[string] // what is worked on
+
+	// Of the events, which come one at a time.
+	failed  int // failures that were reported
+	refused int // of them, files that exist and were not to be replaced
+	special int // entries left out that nobody asked to leave out
+}
+
+// transfer runs work, shows how far it is, reports what fails and sums up.
+func (d *deps) transfer(ctx context.Context, o *copyOptions, c *copier, work func(context.Context, *transfer.Job) error) error {
+	t := &transferring{d: d, o: o, c: c, start: d.now()}
+	opts := o.job()
+	opts.Events = t.event
+	var err error
+	if t.job, err = transfer.New(opts); err != nil {
+		return err
+	}
+	stop := t.showBar()
+	err = work(ctx, t.job)
+	stop()
+	return t.end(ctx, err)
+}
+
+// showBar shows the progress bar, where there is a terminal for it.
+func (t *transferring) showBar() (stop func()) {
+	stderr := t.d.main.Stderr
+	onScreen := t.c == nil && cliio.IsTerminal(t.d.main.Stdout) // what is copied itself
+	if !t.d.terminal(stderr) || t.o.dryRun || onScreen {
+		return func() {}
+	}
+	bar := cliio.NewBar(stderr, func() int { return cliio.Width(stderr) }, t.progress)
+	old := t.d.stderr.set(bar)
+	return func() {
+		bar.Stop()
+		t.d.stderr.set(old)
+	}
+}
+
+func (t *transferring) progress() cliio.Progress {
+	s := t.job.Stats()
+	p := cliio.Progress{
+		Done: s.BytesDone, Total: s.Bytes, Moved: moved(s),
+		Files: s.FilesDone + s.Skipped, FilesTotal: s.Files, Complete: s.Complete,
+	}
+	if name := t.name.Load(); name != nil {
+		p.Name = *name
+	}
+	return p
+}
+
+// moved returns the bytes that have travelled.
+func moved(s transfer.Stats) int64 { return s.BytesDone - s.BytesSkipped - s.BytesResumed }
+
+// eventJSON is how --json shows an event.
+type eventJSON struct {
+	Event   string `json:"event"`
+	Path    string `json:"path,omitempty"`
+	Target  string `json:"target,omitempty"`
+	IsDir   bool   `json:"directory,omitempty"`
+	Size    *int64 `json:"size,omitempty"`
+	Bytes   *int64 `json:"bytes,omitempty"`
+	Resumed int64  `json:"resumed,omitempty"`
+	Digest  string `json:"digest,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Code    int    `json:"code,omitempty"` // exit code that the error alone would have
+}
+
+func newEventJSON(e transfer.Event) eventJSON {
+	j := eventJSON{
+		Event: e.Kind.String(), Path: localText(e.Path), Target: localText(e.Target), IsDir: e.IsDir,
+		Resumed: e.Resumed, Digest: e.Digest, Reason: e.Reason.String(),
+	}
+	if e.Size >= 0 && !e.IsDir {
+		j.Size = &e.Size
+	}
+	if e.Kind == transfer.Start || e.Kind == transfer.Progress || e.Kind == transfer.Done {
+		j.Bytes = &e.Bytes
+	}
+	if e.Err != nil {
+		j.Error, j.Code = e.Err.Error(), int(cliio.CodeOf(e.Err))
+	}
+	return j
+}
+
+// localText writes a path as this machine does, unless it is one of the service.
+func localText(p pfs.Path) string {
+	if runtime.GOOS == "windows" && p != "" && !p.Within("/pfs") {
+		return strings.ReplaceAll(string(p), "/", `\`)
+	}
+	return string(p)
+}
+
+// event is told by the transfer what happens.
+func (t *transferring) event(e transfer.Event) {
+	if t.o.json {
+		t.d.out.JSON(newEventJSON(e)) // an error shows when Out is flushed
+	}
+	switch e.Kind {
+	case transfer.Start, transfer.Progress:
+		t.working(e)
+	case transfer.Done:
+		t.working(e)
+		t.line("copy", e)
+	case transfer.Directory:
+		t.line("mkdir", e)
+	case transfer.Deleted:
+		t.line("delete", e)
+	case transfer.Skipped:
+		t.skipped(e)
+	case transfer.Failed:
+		t.fail(e.Err)
+	case transfer.Retry:
+		if t.o.verbose {
+			t.d.out.Message("trying again: %v", e.Err)
+		}
+	}
+}
+
+// working notes what the progress bar names.
+func (t *transferring) working(e transfer.Event) {
+	name := string(e.Path)
+	if name == "" {
+		name = string(e.Target)
+	}
+	t.name.Store(&name)
+}
+
+// line tells of something done, or with --dry-run of what would be.
+func (t *transferring) line(verb string, e transfer.Event) {
+	text := verb + " " + localText(e.Target)
+	if e.Path != "" && verb == "copy" {
+		text = fmt.Sprintf("%s %s -> %s", verb, localText(e.Path), localText(e.Target))
+	}
+	switch {
+	case t.o.dryRun && !t.o.json:
+		t.d.out.Printf("%s\n", t.d.out.Name(text))
+	case t.o.verbose:
+		t.d.out.Message("%s", text)
+	}
+}
+
+func (t *transferring) skipped(e transfer.Event) {
+	asked := e.Reason == transfer.Link && t.o.skipLinks
+	switch {
+	case e.Reason == transfer.Exists && t.c != nil && t.c.tops[e.Target] != "":
+		t.refused++
+		t.fail(pfs.Errorf("paddlectl.cp", e.Target, pfs.Exist, "not replaced"))
+	case (e.Reason == transfer.Special || e.Reason == transfer.Link) && !asked:
+		t.special++
+		t.d.out.Message("%s: left out: %s", localText(e.Path), e.Reason)
+	case t.o.verbose:
+		t.d.out.Message("skip %s: %s", localText(e.Path), e.Reason)
+	}
+}
+
+func (t *transferring) fail(err error) {
+	if t.c != nil {
+		err = t.c.hint(err)
+	}
+	t.failed++
+	t.d.reportFailure(err)
+}
+
+// end sums up and returns what decides the exit code.
+func (t *transferring) end(ctx context.Context, err error) error {
+	if t.o.json {
+		t.d.out.JSON(t.sums(err))
+	}
+	var incomplete *transfer.Incomplete
+	switch {
+	case t.d.stopped.Load() && err != nil:
+		t.sayHowToGoOn()
+		return err
+	case errors.As(err, &incomplete) && incomplete.Stats.Failed == 0 && t.special == 0:
+		err = nil // only what was asked to be left out
+	case errors.As(err, &incomplete):
+		if incomplete.NotDeleted {
+			t.d.out.Message("nothing was deleted, because of the failures")
+		}
+		err = cliio.Reported(cliio.Partly)
+	}
+	if err == nil && t.refused > 0 {
+		err = cliio.Reported(cliio.Exists)
+		if s := t.job.Stats(); s.FilesDone+s.Skipped > int64(t.refused) {
+			err = cliio.Reported(cliio.Partly)
+		}
+	}
+	if err == nil || isReported(err) {
+		t.d.out.Message("%s", t.summary())
+	}
+	if err != nil && t.failed > 0 {
+		return cliio.Reported(cliio.CodeOf(err)) // every failure was named
+	}
+	return err
+}
+
+// sumsJSON is the last line of --json.
+type sumsJSON struct {
+	Event        string  `json:"event"` // "summary"
+	Files        int64   `json:"files"`
+	Bytes        int64   `json:"bytes"`
+	FilesDone    int64   `json:"files_done"`
+	BytesMoved   int64   `json:"bytes_moved"`
+	BytesResumed int64   `json:"bytes_resumed"`
+	Dirs         int64   `json:"directories"`
+	Skipped      int64   `json:"skipped"`
+	LeftOut      int64   `json:"left_out"`
+	Failed       int64   `json:"failed"`
+	Deleted      int64   `json:"deleted"`
+	Retries      int64   `json:"retries"`
+	Seconds      float64 `json:"seconds"`
+	Error        string  `json:"error,omitempty"`
+}
+
+func (t *transferring) sums(err error) sumsJSON {
+	s := t.job.Stats()
+	j := sumsJSON{
+		Event: "summary", Files: s.Files, Bytes: s.Bytes, FilesDone: s.FilesDone, BytesMoved: moved(s),
+		BytesResumed: s.BytesResumed, Dirs: s.Dirs, Skipped: s.Skipped, LeftOut: s.Omitted, Failed: s.Failed,
+		Deleted: s.Deleted, Retries: s.Retries, Seconds: t.d.now().Sub(t.start).Seconds(),
+	}
+	if err != nil {
+		j.Error = err.Error()
+	}
+	return j
+}
+
+// summary says in one line what was done.
+func (t *transferring) summary() string {
+	s := t.job.Stats()
+	verb := "copied"
+	if t.o.dryRun {
+		verb = "to copy"
+	}
+	bytes := moved(s)
+	text := fmt.Sprintf("%s, %s %s", count(s.FilesDone, "file", "files"), cliio.Size(bytes), verb)
+	const worthTelling = 100 * time.Millisecond
+	if elapsed := t.d.now().Sub(t.start); !t.o.dryRun && bytes > 0 && elapsed >= worthTelling {
+		text += fmt.Sprintf(" in %.1f s (%s/s)", elapsed.Seconds(), cliio.Size(int64(float64(bytes)/elapsed.Seconds())))
+	}
+	for _, part := range []struct {
+		n    int64
+		what string
+	}{
+		{s.Skipped - int64(t.refused), "skipped"},
+		{s.Omitted, "left out"},
+		{s.Deleted, "deleted"},
+		{s.Failed + int64(t.refused), "failed"},
+	} {
+		if part.n > 0 {
+			text += fmt.Sprintf(", %d %s", part.n, part.what)
+		}
+	}
+	if s.BytesResumed > 0 {
+		text += fmt.Sprintf(", %s were there from before", cliio.Size(s.BytesResumed))
+	}
+	return text
+}
+
+// sayHowToGoOn tells what an interrupt has left and which command goes on.
+func (t *transferring) sayHowToGoOn() {
+	t.d.told = true
+	if t.c == nil || t.c.tops == nil {
+		t.d.out.Message("interrupted: a stream cannot go on, nothing of it was kept")
+		return
+	}
+	s := t.job.Stats()
+	t.d.out.Message("interrupted: %d of %s done; what was sent is kept, and the same command goes on with it",
+		s.FilesDone+s.Skipped, count(s.Files, "file", "files"))
+	t.d.hint(shellLine(append([]string{t.d.out.Program}, t.d.main.Args[1:]...)))
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/urfave/cli/v2"
+)
+
+func (d *deps) cpCommand() *cli.Command {
+	o := &copyOptions{}
+	return d.command(spec{
+		name: "cp", args: "SRC... DEST", least: 2, most: -1,
+		summary: "upload or download files",
+		text: `Copies files and, with --recursive, directories: to the service, from it, inside
+it, and from one datacenter to another. Paths that begin with /pfs/ are on the
+service, all others on this machine; "-" is standard input or output.
+
+  - A file becomes DEST, or DEST/NAME if DEST is a directory or ends in a slash.
+  - SRC/, a directory with a slash at the end: what is in it goes into DEST.
+  - SRC, a directory without one, becomes DEST/NAME, whether DEST exists or not.
+
+Several sources, and quoted patterns, need a DEST that is a directory or ends in a
+slash. The last element of DEST is made if it is missing, what is above it is not.
+
+Every byte is verified. A file that is at its target already, with the same digest,
+is not copied again. A copy that was interrupted goes on where it was if the same
+command is run again. A file appears at its target when it is whole.`,
+		examples: []string{
+			"paddlectl cp model.bin /pfs/dc1/home/alice/",
+			"paddlectl cp -r ./data/ /pfs/dc1/home/alice/data",
+			"paddlectl cp -r '/pfs/dc1/home/alice/out/*' ./results/",
+			"tar c . | paddlectl cp - /pfs/dc1/home/alice/backup.tar",
+		},
+		exits: remoteExits(cliio.NotFound, cliio.Exists, cliio.Integrity, cliio.Partly),
+		flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "copy directories with all that is in them", Destination: &o.recursive},
+		}, o.flags()...),
+		run: func(ctx context.Context, operands []string) error { return runCp(ctx, d, o, operands) },
+	})
+}
+
+func runCp(ctx context.Context, d *deps, o *copyOptions, operands []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	ops, err := d.operands(operands)
+	if err != nil {
+		return err
+	}
+	from, to := ops[:len(ops)-1], ops[len(ops)-1]
+	switch {
+	case to.place == stdio:
+		return d.toOutput(ctx, o, from)
+	case len(from) == 1 && from[0].place == stdio:
+		return d.fromInput(ctx, o, to)
+	}
+	return d.copyAll(ctx, o, from, to)
+}
+
+// operands reads the operands of a copy.
+func (d *deps) operands(texts []string) ([]operand, error) {
+	var list []operand
+	for _, text := range texts {
+		o, err := d.parseOperand(text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, o)
+	}
+	return list, nil
+}
+
+// copyAll copies files and trees.
+func (d *deps) copyAll(ctx context.Context, o *copyOptions, from []operand, to operand) error {
+	remotes := to.place == remote
+	many := len(from) > 1
+	for _, op := range from {
+		if op.place == stdio {
+			return cliargs.Usagef("\"-\" cannot be copied together with files")
+		}
+		remotes = remotes || op.place == remote
+		many = many || d.isPattern(op)
+	}
+	if !remotes {
+		return cliargs.Usagef("all paths are of this machine: those of the service begin with /pfs/")
+	}
+	t, err := d.target(ctx, to, many)
+	if err != nil {
+		return err
+	}
+	c := &copier{d: d, o: o, to: t, tops: map[pfs.Path]string{}}
+	if err := c.checkSources(ctx, from); err != nil {
+		return c.hint(err)
+	}
+	if err := c.makeTarget(ctx); err != nil {
+		return c.hint(err)
+	}
+	return d.transfer(ctx, o, c, func(ctx context.Context, job *transfer.Job) error {
+		return c.hint(job.CopyAll(ctx, c.pairs(ctx, from)))
+	})
+}
+
+// isPattern reports whether an operand is matched with what there is. A local name
+// that exists as it was typed is not.
+func (d *deps) isPattern(op operand) bool {
+	if op.place == remote {
+		return pfs.HasMagic(string(op.path))
+	}
+	if !strings.ContainsAny(op.local, "*?[") {
+		return false
+	}
+	_, err := os.Lstat(op.local)
+	return errors.Is(err, os.ErrNotExist)
+}
+
+// copier is one copy of files and trees.
+type copier struct {
+	d    *deps
+	o    *copyOptions
+	to   copyTarget
+	tops map[pfs.Path]string // what the plain operands become, and which they are
+
+	makesTarget bool
+}
+
+// checkSources looks at all operands that are no patterns, so that a mistake in
+// one is found before anything is copied.
+func (c *copier) checkSources(ctx context.Context, from []operand) error {
+	for _, op := range from {
+		if c.d.isPattern(op) {
+			c.makesTarget = c.makesTarget || !c.to.exists && c.to.slash
+			continue
+		}
+		for s, err := range c.d.sources(ctx, []operand{op}, c.o) {
+			if err != nil && len(from) > 1 && !errors.Is(err, pfs.Invalid) {
+				break // the others can be copied
+			}
+			if err == nil {
+				err = c.check(s)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *copier) check(s copySource) error {
+	p, err := c.to.place(s)
+	if err != nil {
+		return err
+	}
+	c.makesTarget = c.makesTarget || c.to.makesDir(s)
+	if s.isDir && s.contents {
+		return nil // several may be merged
+	}
+	if other, twice := c.tops[p]; twice {
+		return cliargs.Usagef("%s and %s would both become %s", other, s.text, p)
+	}
+	c.tops[p] = s.text
+	return nil
+}
+
+// makeTarget makes DEST where it has to be a directory.
+func (c *copier) makeTarget(ctx context.Context) error {
+	if !c.makesTarget || c.o.dryRun {
+		return nil
+	}
+	if c.o.parents {
+		return pfs.MkdirAll(ctx, c.to.end.FS, c.to.end.Path, 0o755)
+	}
+	return c.to.end.FS.Mkdir(ctx, c.to.end.Path, 0o755)
+}
+
+// hint adds the way out to an error that says that DEST has no parent.
+func (c *copier) hint(err error) error {
+	parent := c.to.end.Path.Parent()
+	how := "mkdir -p " + shellWord(string(parent))
+	if parent.Within("/pfs") {
+		how = c.d.out.Program + " " + how
+	}
+	return parentHint(err, c.to.end.Path, how)
+}
+
+// pairs yields the copies to make.
+func (c *copier) pairs(ctx context.Context, from []operand) iter.Seq2[transfer.Pair, error] {
+	return func(yield func(transfer.Pair, error) bool) {
+		for s, err := range c.d.sources(ctx, from, c.o) {
+			p := transfer.Pair{Source: s.end, Target: c.to.end}
+			if err == nil {
+				p.Target.Path, err = c.to.place(s)
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
+}
+
+// toOutput writes files to standard output.
+func (d *deps) toOutput(ctx context.Context, o *copyOptions, from []operand) error {
+	if o.json || o.dryRun {
+		return cliargs.Usagef("--json and --dry-run have no place beside the file on standard output")
+	}
+	return d.transfer(ctx, o, nil, func(ctx context.Context, job *transfer.Job) error {
+		for s, err := range d.sources(ctx, from, o) {
+			if err != nil {
+				return err
+			}
+			if _, err := job.ToWriter(ctx, s.end, d.out.Out, 0, -1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// fromInput writes standard input to a file.
+func (d *deps) fromInput(ctx context.Context, o *copyOptions, to operand) error {
+	t, err := d.target(ctx, to, false)
+	switch {
+	case err != nil:
+		return err
+	case o.dryRun:
+		return cliargs.Usagef("--dry-run cannot tell what standard input holds")
+	case t.isDir || t.slash:
+		return cliargs.Usagef("%q is a directory: standard input has no name, so DEST must be that of a file", to.text)
+	}
+	c := &copier{d: d, o: o, to: t}
+	return d.transfer(ctx, o, c, func(ctx context.Context, job *transfer.Job) error {
+		_, err := job.FromReader(ctx, t.end, d.main.Stdin, pfs.CommitOptions{NoReplace: o.noClobber})
+		return c.hint(err)
+	})
+}

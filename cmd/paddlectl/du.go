@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+)
+
+type duOptions struct {
+	human, summary, json bool
+
+	depth int
+}
+
+func (d *deps) duCommand() *cli.Command {
+	var o duOptions
+	return d.command(spec{
+		name: "du", args: "[PATH...]", most: -1,
+		summary: "sum up the sizes below directories",
+		text: `Sums the sizes of the files below each directory, in bytes as they would be
+read; without PATH below your home. Links count as themselves and are not
+followed.`,
+		examples: []string{
+			"paddlectl du -sh /pfs/dc1/home/alice/*",
+			"paddlectl du -h --max-depth 1 /pfs/dc1/home/alice",
+		},
+		exits: remoteExits(cliio.NotFound, cliio.Partly),
+		flags: []cli.Flag{
+			&cli.BoolFlag{Name: "human-readable", Aliases: []string{"h"}, Usage: "sizes like 1.5G", Destination: &o.human},
+			&cli.BoolFlag{Name: "summarize", Aliases: []string{"s"}, Usage: "only the sum of each PATH", Destination: &o.summary},
+			&cli.IntFlag{Name: "max-depth", Usage: "show sums down to `N` levels below each PATH", Value: -1, DefaultText: "all", Destination: &o.depth},
+			jsonFlag(&o.json),
+		},
+		run: func(ctx context.Context, operands []string) error { return runDu(ctx, d, o, operands) },
+	})
+}
+
+func runDu(ctx context.Context, d *deps, o duOptions, operands []string) error {
+	if o.summary {
+		o.depth = 0
+	}
+	if len(operands) == 0 {
+		home, err := d.home(ctx)
+		if err != nil {
+			return err
+		}
+		operands = []string{string(home)}
+	}
+	u := &du{d: d, o: o}
+	err := d.eachTarget(ctx, operands, func(t target) error { return u.target(ctx, t) })
+	if err == nil && u.failed {
+		return cliio.Reported(cliio.Partly)
+	}
+	return err
+}
+
+// du is one run of the command.
+type du struct {
+	d      *deps
+	o      duOptions
+	failed bool // something below could not be read, and was reported
+}
+
+func (u *du) target(ctx context.Context, t target) error {
+	info, err := t.stat(ctx)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return u.print(t.path, pfs.Usage{Bytes: info.Size, Files: 1})
+	}
+	_, err = u.sum(ctx, t.fs, t.path, u.o.depth)
+	return err
+}
+
+// sum adds up and prints dir and the directories down to depth levels below it;
+// depth < 0 means all. What is deeper is added up where the store can do that.
+func (u *du) sum(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, depth int) (pfs.Usage, error) {
+	var total pfs.Usage
+	var err error
+	if depth == 0 {
+		total, err = pfs.UsageOf(ctx, fsys, dir)
+	} else {
+		total, err = u.entries(ctx, fsys, dir, depth)
+	}
+	if err != nil {
+		return total, err
+	}
+	return total, u.print(dir, total)
+}
+
+func (u *du) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, depth int) (total pfs.Usage, err error) {
+	for e, err := range pfs.Entries(ctx, fsys, dir, func(quoted string) {
+		u.failed = true
+		u.d.out.Message("%s: entry %s cannot be named here and is not counted", dir, quoted)
+	}) {
+		if err != nil {
+			return total, err
+		}
+		if !e.IsDir() {
+			total.Files++
+			total.Bytes += e.Size
+			continue
+		}
+		sub, err := u.sum(ctx, fsys, dir.Join(e.Name), depth-1)
+		if hopeless(ctx, err) {
+			return total, err
+		}
+		if err != nil && !errors.Is(err, pfs.NotExist) { // gone in the meantime
+			u.failed = true
+			u.d.reportFailure(err)
+		}
+		total.Bytes += sub.Bytes
+		total.Files += sub.Files
+		total.Dirs += sub.Dirs + 1
+	}
+	return total, nil
+}
+
+func (u *du) print(name pfs.Path, total pfs.Usage) error {
+	if u.o.json {
+		return u.d.out.JSON(struct {
+			Path  pfs.Path `json:"path"`
+			Bytes int64    `json:"bytes"`
+			Files int64    `json:"files"`
+			Dirs  int64    `json:"dirs"`
+		}{name, total.Bytes, total.Files, total.Dirs})
+	}
+	size := fmt.Sprint(total.Bytes)
+	if u.o.human {
+		size = cliio.ShortSize(total.Bytes)
+	}
+	u.d.out.Printf("%s\t%s\n", size, u.d.out.Name(string(name)))
+	return nil
+}

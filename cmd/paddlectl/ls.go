@@ -1,0 +1,350 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+)
+
+type lsOptions struct {
+	long, all, recursive, human, dirs, single, reverse, json bool
+
+	sort string
+}
+
+func (d *deps) lsCommand() *cli.Command {
+	var o lsOptions
+	return d.command(spec{
+		name: "ls", args: "[PATH...]", most: -1,
+		summary: "List files on PaddlePaddle Cloud",
+		text: `Lists directories and files; without PATH your home. A quoted pattern
+(* ? [a-z] {a,b} **) is matched on the service.
+
+Up to 10,000 entries of a directory are sorted by name. Larger ones are shown as
+they come, in the store's order, unless --sort asks for an order: that takes
+temporary space on disk, and the first line comes when all is read.`,
+		examples: []string{
+			"paddlectl ls -lh /pfs/dc1/home/alice",
+			"paddlectl ls '/pfs/public/dataset/uci_housing/train-*'",
+			"paddlectl ls --sort size -l /pfs/dc1/home/alice/out",
+		},
+		exits: remoteExits(cliio.NotFound, cliio.Partly),
+		flags: []cli.Flag{
+			&cli.BoolFlag{Name: "long", Aliases: []string{"l"}, Usage: "mode, owner, group, size and time, too", Destination: &o.long},
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "names that begin with a dot, too", Destination: &o.all},
+			&cli.BoolFlag{Name: "recursive", Aliases: []string{"R"}, Usage: "directories below, too", Destination: &o.recursive},
+			&cli.BoolFlag{Name: "human-readable", Aliases: []string{"h"}, Usage: "sizes like 1.5G", Destination: &o.human},
+			&cli.BoolFlag{Name: "directory", Aliases: []string{"d"}, Usage: "directories themselves, not what is in them", Destination: &o.dirs},
+			&cli.BoolFlag{Name: "single", Aliases: []string{"1"}, Usage: "one name a line, on a terminal too", Destination: &o.single},
+			&cli.StringFlag{Name: "sort", Usage: "sort by `KEY`: name, size (largest first) or time (newest first)", Destination: &o.sort},
+			&cli.BoolFlag{Name: "reverse", Aliases: []string{"r"}, Usage: "the other way round", Destination: &o.reverse},
+			jsonFlag(&o.json),
+		},
+		run: func(ctx context.Context, operands []string) error { return runLs(ctx, d, o, operands) },
+	})
+}
+
+// jsonFlag is --json of all commands.
+func jsonFlag(to *bool) cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "results as JSON, one object a line", Destination: to}
+}
+
+func runLs(ctx context.Context, d *deps, o lsOptions, operands []string) error {
+	compare, err := o.order()
+	if err != nil {
+		return err
+	}
+	if len(operands) == 0 {
+		home, err := d.home(ctx)
+		if err != nil {
+			return err
+		}
+		operands = []string{string(home)}
+	}
+	l := &ls{d: d, o: o, compare: compare}
+	l.headers = o.recursive || len(operands) > 1 || pfs.HasMagic(operands[0])
+	err = d.eachTarget(ctx, operands, func(t target) error { return l.target(ctx, t) })
+	if err == nil && l.failed {
+		return cliio.Reported(cliio.Partly)
+	}
+	return err
+}
+
+// order returns the order that is asked for, nil if none is.
+func (o lsOptions) order() (func(a, b pfs.Info) int, error) {
+	orders := map[string]func(a, b pfs.Info) int{"name": byName, "size": bySize, "time": byTime}
+	key := o.sort
+	if key == "" && o.reverse {
+		key = "name"
+	}
+	compare := orders[key]
+	switch {
+	case key == "":
+		return nil, nil
+	case compare == nil:
+		return nil, cliargs.Usagef("--sort %s: name, size or time is needed", key)
+	case o.reverse:
+		return func(a, b pfs.Info) int { return compare(b, a) }, nil
+	}
+	return compare, nil
+}
+
+// ls is one run of the command.
+type ls struct {
+	d       *deps
+	o       lsOptions
+	compare func(a, b pfs.Info) int
+	headers bool
+	begun   bool // something was printed
+	failed  bool // something below could not be shown, and was reported
+}
+
+// target shows one operand: what is in a directory, and else the thing itself.
+func (l *ls) target(ctx context.Context, t target) error {
+	info, err := t.stat(ctx)
+	if err != nil {
+		return err
+	}
+	follow := info.IsLink() && (t.contents || !l.o.long)
+	if l.o.dirs || !info.IsDir() && !follow {
+		return l.itself(t, info)
+	}
+	err = l.directory(ctx, t.fs, t.path)
+	if follow && (errors.Is(err, pfs.NotDir) || errors.Is(err, pfs.NotExist)) {
+		return l.itself(t, info) // a link to a file, or to nothing
+	}
+	return err
+}
+
+// itself shows the target by its path.
+func (l *ls) itself(t target, info pfs.Info) error {
+	l.begun = true
+	if l.o.json {
+		return l.d.out.JSON(newEntryJSON(t.path, info))
+	}
+	info.Name = string(t.path)
+	l.lines([]pfs.Info{info})
+	return nil
+}
+
+// directory shows what is in dir and, if asked, below.
+func (l *ls) directory(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) error {
+	list, err := l.d.list(ctx, fsys, dir)
+	if err != nil {
+		return err
+	}
+	complete := list.whole
+	l.header(dir)
+	if err := l.show(ctx, list); err != nil {
+		return err
+	}
+	l.failed = l.failed || list.unnamed > 0
+	if !l.o.recursive {
+		return nil
+	}
+	var names []string // not list, which holds more than these
+	if complete {
+		names = l.subdirectories(list.first)
+	}
+	return l.below(ctx, fsys, dir, names, complete)
+}
+
+func (l *ls) subdirectories(entries []pfs.Info) (names []string) {
+	for _, e := range entries {
+		if e.IsDir() && l.visible(e) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+func (l *ls) header(dir pfs.Path) {
+	if !l.headers || l.o.json {
+		return
+	}
+	if l.begun {
+		l.d.out.Printf("\n")
+	}
+	l.begun = true
+	l.d.out.Printf("%s:\n", l.d.out.Name(string(dir)))
+}
+
+// show prints the entries of one directory.
+func (l *ls) show(ctx context.Context, list *listing) error {
+	switch {
+	case list.whole:
+		if l.compare != nil {
+			slices.SortFunc(list.first, l.compare)
+		}
+		return l.print(list.dir, list.first, true)
+	case l.compare != nil:
+		return l.showSorted(ctx, list)
+	}
+	l.d.out.Note("%s has more than %d entries: they are shown unsorted; --sort name sorts them", list.dir, sortedUpTo)
+	b := block{print: func(entries []pfs.Info) error { return l.print(list.dir, entries, false) }}
+	if err := list.each(ctx, b.add); err != nil {
+		return err
+	}
+	return b.flush()
+}
+
+// showSorted prints any number of entries in the order that is asked for.
+func (l *ls) showSorted(ctx context.Context, list *listing) error {
+	s := newSorter(l.compare)
+	defer s.close() // what cannot be removed is in the folder for temporary files
+	if err := list.each(ctx, s.add); err != nil {
+		return err
+	}
+	b := block{print: func(entries []pfs.Info) error { return l.print(list.dir, entries, false) }}
+	if err := s.each(b.add); err != nil {
+		return err
+	}
+	return b.flush()
+}
+
+// block collects entries to line up some at a time.
+type block struct {
+	entries []pfs.Info
+	print   func([]pfs.Info) error
+}
+
+// blockSize is how many entries are lined up with each other.
+const blockSize = 1000
+
+func (b *block) add(e pfs.Info) error {
+	if b.entries = append(b.entries, e); len(b.entries) < blockSize {
+		return nil
+	}
+	return b.flush()
+}
+
+func (b *block) flush() error {
+	err := b.print(b.entries)
+	b.entries = b.entries[:0]
+	return err
+}
+
+// visible drops what -a is needed for.
+func (l *ls) visible(e pfs.Info) bool { return l.o.all || !strings.HasPrefix(e.Name, ".") }
+
+// print shows entries of dir.
+func (l *ls) print(dir pfs.Path, entries []pfs.Info, grid bool) error {
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e pfs.Info) bool { return !l.visible(e) })
+	switch {
+	case l.o.json:
+		for _, e := range entries {
+			if err := l.d.out.JSON(newEntryJSON(dir.Join(e.Name), e)); err != nil {
+				return err
+			}
+		}
+	case grid && !l.o.single && !l.o.long && l.d.terminal(l.d.main.Stdout):
+		l.grid(entries)
+	default:
+		l.lines(entries)
+	}
+	return nil
+}
+
+// lines prints one entry a line; with -l in columns as wide as these need.
+func (l *ls) lines(entries []pfs.Info) {
+	if !l.o.long {
+		for _, e := range entries {
+			l.d.out.Printf("%s\n", l.d.out.Name(e.Name))
+		}
+		return
+	}
+	var owner, group, size int
+	for _, e := range entries {
+		owner, group = max(owner, cliio.Columns(e.Owner)), max(group, cliio.Columns(e.Group))
+		size = max(size, len(l.size(e)))
+	}
+	for _, e := range entries {
+		l.d.out.Printf("%s %s %s %*s %s %s%s\n", modeText(e), pad(dash(e.Owner), owner), pad(dash(e.Group), group),
+			size, l.size(e), timeText(e.ModTime), l.d.out.Name(e.Name), l.arrow(e))
+	}
+}
+
+func (l *ls) size(e pfs.Info) string {
+	if l.o.human {
+		return cliio.ShortSize(e.Size)
+	}
+	return fmt.Sprint(e.Size)
+}
+
+// arrow shows where a link leads.
+func (l *ls) arrow(e pfs.Info) string {
+	if !e.IsLink() {
+		return ""
+	}
+	return " -> " + l.d.out.Name(e.Target)
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// pad fills s with spaces up to so many columns.
+func pad(s string, columns int) string {
+	return s + strings.Repeat(" ", max(0, columns-cliio.Columns(s)))
+}
+
+// grid prints names in as many columns as the terminal takes, downwards.
+func (l *ls) grid(entries []pfs.Info) {
+	names, widest := make([]string, len(entries)), 1
+	for i, e := range entries {
+		names[i] = l.d.out.Name(e.Name)
+		widest = max(widest, cliio.Columns(names[i]))
+	}
+	columns := max(1, cliio.Width(l.d.main.Stdout)/(widest+2))
+	rows := (len(names) + columns - 1) / columns
+	for row := range rows {
+		var line strings.Builder
+		for i := row; i < len(names); i += rows {
+			line.WriteString(pad(names[i], widest+2))
+		}
+		l.d.out.Printf("%s\n", strings.TrimRight(line.String(), " "))
+	}
+}
+
+// below shows the directories below dir. names has them if complete, else they
+// are listed again: there may be too many to keep.
+func (l *ls) below(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, names []string, complete bool) error {
+	for _, name := range names {
+		if err := l.further(ctx, fsys, dir.Join(name)); err != nil {
+			return err
+		}
+	}
+	if complete {
+		return nil
+	}
+	for e, err := range pfs.Entries(ctx, fsys, dir, nil) {
+		if err == nil && e.IsDir() && l.visible(e) {
+			err = l.further(ctx, fsys, dir.Join(e.Name))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// further shows one more directory. If it cannot, the others still can.
+func (l *ls) further(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) error {
+	err := l.directory(ctx, fsys, dir)
+	if err == nil || hopeless(ctx, err) {
+		return err
+	}
+	l.failed = true
+	l.d.reportFailure(err)
+	return nil
+}

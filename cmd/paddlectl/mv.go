@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/urfave/cli/v2"
+)
+
+type mvOptions struct {
+	noClobber, verbose bool
+}
+
+func (d *deps) mvCommand() *cli.Command {
+	var o mvOptions
+	return d.command(spec{
+		name: "mv", args: "SRC... DEST", least: 2, most: -1,
+		summary: "rename or move files on PaddlePaddle Cloud",
+		text: `Renames SRC to DEST, or moves it into DEST if that is a directory or ends in a
+slash. Several sources, and quoted patterns, need a directory. A file at the new
+name is replaced. Inside a store that is one step; between stores and datacenters
+the source is copied, verified, and then removed, except for what has changed in
+the meantime. An interrupted move goes on if the same command is run again.`,
+		examples: []string{
+			"paddlectl mv /pfs/dc1/home/alice/a.csv /pfs/dc1/home/alice/b.csv",
+			"paddlectl mv '/pfs/dc1/home/alice/*.log' /pfs/dc1/home/alice/logs/",
+		},
+		exits: remoteExits(cliio.NotFound, cliio.Exists, cliio.Integrity, cliio.Partly),
+		flags: []cli.Flag{
+			&cli.BoolFlag{Name: "no-clobber", Aliases: []string{"n"}, Usage: "do not replace what exists", Destination: &o.noClobber},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each path that was moved", Destination: &o.verbose},
+		},
+		run: func(ctx context.Context, operands []string) error { return runMv(ctx, d, o, operands) },
+	})
+}
+
+func runMv(ctx context.Context, d *deps, o mvOptions, operands []string) error {
+	list, err := d.remoteOperands(operands)
+	if err != nil {
+		return err
+	}
+	last := len(list) - 1
+	many := last > 1 || pfs.HasMagic(string(list[0].path))
+	to, err := d.target(ctx, list[last], many)
+	if err != nil {
+		return err
+	}
+	if many && !to.isDir && !to.slash {
+		return cliargs.Usagef("%q is no directory, and several sources need one: end it with a slash to make it", to.text)
+	}
+	if to.slash && !to.exists {
+		if err := to.end.FS.Mkdir(ctx, to.end.Path, 0o755); err != nil {
+			return d.mkdirHint(err, to.end.Path)
+		}
+		to.exists, to.isDir = true, true
+	}
+	m := &mover{d: d, o: o, to: to}
+	return d.eachTarget(ctx, operands[:last], func(t target) error { return m.move(ctx, t) })
+}
+
+// mkdirHint adds the way out to an error that says that the parent of name is
+// missing.
+func (d *deps) mkdirHint(err error, name pfs.Path) error {
+	return parentHint(err, name, d.out.Program+" mkdir -p "+shellWord(string(name.Parent())))
+}
+
+// mover is one run of the command.
+type mover struct {
+	d  *deps
+	o  mvOptions
+	to copyTarget
+}
+
+func (m *mover) move(ctx context.Context, t target) error {
+	if isRoot(t.path) {
+		return cliargs.Usagef("%s is not moved: it is a directory of the service", t.path)
+	}
+	to := m.to.end
+	if m.to.isDir {
+		to.Path = to.Path.Join(t.path.Base())
+	}
+	err := pfs.E("paddlectl.mv", to.Path, pfs.CrossStore, nil)
+	if t.fs == to.FS {
+		err = m.rename(ctx, t, to.Path)
+	}
+	if errors.Is(err, pfs.CrossStore) {
+		err = m.carry(ctx, t, to)
+	}
+	if err != nil {
+		return m.hint(ctx, t, to, err)
+	}
+	if m.o.verbose {
+		m.d.out.Printf("%s -> %s\n", m.d.out.Name(string(t.path)), m.d.out.Name(string(to.Path)))
+	}
+	return nil
+}
+
+// hint names the way out if it is the parent of the new name that is missing.
+func (m *mover) hint(ctx context.Context, t target, to transfer.End, err error) error {
+	if !errors.Is(err, pfs.NotExist) {
+		return err
+	}
+	if _, serr := t.fs.Stat(ctx, t.path); serr != nil {
+		return err
+	}
+	return hinted{err, m.d.out.Program + " mkdir -p " + shellWord(string(to.Path.Parent()))}
+}
+
+func (m *mover) rename(ctx context.Context, t target, to pfs.Path) error {
+	if m.o.noClobber {
+		return pfs.RenameExclusive(ctx, t.fs, t.path, to)
+	}
+	return t.fs.Rename(ctx, t.path, to)
+}
+
+// carry copies t to another store and then removes it.
+func (m *mover) carry(ctx context.Context, t target, to transfer.End) error {
+	if m.o.noClobber {
+		switch exists, err := pfs.Exists(ctx, to.FS, to.Path); {
+		case err != nil:
+			return err
+		case exists:
+			return pfs.E("paddlectl.mv", to.Path, pfs.Exist, nil)
+		}
+	}
+	o := simpleCopy()
+	o.links, o.noClobber = true, m.o.noClobber
+	c := &copier{d: m.d, o: o, to: m.to, tops: map[pfs.Path]string{to.Path: string(t.path)}}
+	err := m.d.transfer(ctx, o, c, func(ctx context.Context, job *transfer.Job) error {
+		return job.Copy(ctx, t.end(), to)
+	})
+	if err != nil {
+		return err
+	}
+	return m.removeCopied(ctx, t, to)
+}
+
+// removeCopied removes what is at the target as it is at the source. What came or
+// changed after it was copied stays, and is reported.
+func (m *mover) removeCopied(ctx context.Context, t target, to transfer.End) error {
+	info, err := t.fs.Stat(ctx, t.path)
+	if err != nil {
+		return err
+	}
+	return m.removeEntry(ctx, t.end(), to, info)
+}
+
+func (m *mover) removeEntry(ctx context.Context, from, to transfer.End, info pfs.Info) error {
+	if !info.IsDir() {
+		return m.removeFile(ctx, from, to, info)
+	}
+	kept := cliio.NewTally(m.d.reportFailure)
+	// A listing may run while what it has yielded is removed.
+	for e, err := range pfs.Entries(ctx, from.FS, from.Path, nil) {
+		if err != nil {
+			return err
+		}
+		err = m.removeEntry(ctx,
+			transfer.End{FS: from.FS, Path: from.Path.Join(e.Name)}, transfer.End{FS: to.FS, Path: to.Path.Join(e.Name)}, e)
+		kept.Add(err)
+		if hopeless(ctx, err) {
+			break
+		}
+	}
+	if err := kept.Err(); err != nil {
+		return err
+	}
+	return from.FS.Remove(ctx, from.Path)
+}
+
+func (m *mover) removeFile(ctx context.Context, from, to transfer.End, info pfs.Info) error {
+	there, err := to.FS.Stat(ctx, to.Path)
+	if err != nil {
+		return err
+	}
+	same := there.Mode.Type() == info.Mode.Type() && there.Size == info.Size && there.Target == info.Target &&
+		(info.IsLink() || sameSecond(there.ModTime, info.ModTime))
+	if !same {
+		return pfs.Errorf("paddlectl.mv", from.Path, pfs.Conflict, "not removed: it differs from %s by now", to.Path)
+	}
+	return from.FS.Remove(ctx, from.Path)
+}
+
+// sameSecond compares times as well as every store keeps them.
+func sameSecond(a, b time.Time) bool { return a.Unix() == b.Unix() }

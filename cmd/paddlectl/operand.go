@@ -1,0 +1,122 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// place says where an operand is.
+type place uint8
+
+const (
+	local  place = iota // a file of this machine
+	remote              // below /pfs, on a service
+	stdio               // "-"
+)
+
+// operand is a file or directory as it was typed.
+type operand struct {
+	text  string
+	place place
+	path  pfs.Path // of a remote one; may be a pattern
+	local string   // of a local one
+	// contents says that a slash stood at the end: what is in the directory, not
+	// the directory.
+	contents bool
+}
+
+// localPrefix marks a local path that begins with /pfs.
+const localPrefix = "file:"
+
+// parseOperand reads an operand. Remote paths are those that begin with /pfs/.
+func (d *deps) parseOperand(text string) (operand, error) {
+	o := operand{text: text, contents: endsInSlash(text)}
+	switch {
+	case text == "":
+		return o, cliargs.Usagef("an empty path")
+	case text == "-":
+		o.place = stdio
+		return o, nil
+	case isRemote(text):
+		o.place = remote
+		var err error
+		if o.path, err = pfs.CleanPath(text); err == nil {
+			o.path = d.newSpelling(o.path)
+		}
+		return o, err
+	}
+	o.local = strings.TrimPrefix(text, localPrefix)
+	if o.local == "" {
+		return o, cliargs.Usagef("an empty path: %q", text)
+	}
+	return o, nil
+}
+
+// isRemote reports whether text is a path on a service.
+func isRemote(text string) bool {
+	rest := strings.TrimLeft(text, "/")
+	return rest != text && (rest == "pfs" || strings.HasPrefix(rest, "pfs/"))
+}
+
+// endsInSlash reports whether text names what is in a directory: "a/", "a/." and
+// also "." and "..", which are no names.
+func endsInSlash(text string) bool {
+	text = filepath.ToSlash(text)
+	last := text[strings.LastIndexByte(text, '/')+1:]
+	return last == "" || last == "." || last == ".."
+}
+
+// newSpelling returns /pfs/DC/home/USER/... for the older /pfs/DC/user/USER/...
+func (d *deps) newSpelling(p pfs.Path) pfs.Path {
+	parts := strings.SplitN(string(p), "/", 6) // "", pfs, DC, user, USER, rest
+	if len(parts) < 5 || parts[3] != "user" {
+		return p
+	}
+	parts[3] = "home"
+	d.out.Note("/pfs/%[1]s/user/%[2]s is the old spelling of /pfs/%[1]s/home/%[2]s", parts[2], parts[4])
+	return pfs.Path(strings.Join(parts, "/"))
+}
+
+// remoteOperands reads operands that must be on a service.
+func (d *deps) remoteOperands(texts []string) ([]operand, error) {
+	var list []operand
+	for _, text := range texts {
+		o, err := d.parseOperand(text)
+		if err != nil {
+			return nil, err
+		}
+		if o.place != remote {
+			return nil, cliargs.Usagef("%q is a path of this machine: those of the service begin with /pfs/", text)
+		}
+		list = append(list, o)
+	}
+	return list, nil
+}
+
+// datacenter returns the element after /pfs; "" if there is none.
+func datacenter(p pfs.Path) string {
+	parts := strings.SplitN(string(p), "/", 4)
+	if len(parts) < 3 {
+		return ""
+	}
+	return parts[2]
+}
+
+// isRoot reports whether p is a directory that the service provides, not the user:
+// /pfs, /pfs/DC, /pfs/DC/home, /pfs/DC/home/USER, /pfs/DC/public, /pfs/DC/mnt/NAME
+// and what leads there.
+func isRoot(p pfs.Path) bool {
+	parts := strings.Split(string(p), "/")[1:]
+	switch {
+	case len(parts) <= 2:
+		return true
+	case parts[1] == "public":
+		return false
+	case len(parts) == 3:
+		return true
+	}
+	return len(parts) == 4 && (parts[2] == "home" || parts[2] == "mnt")
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/paddlecloud/pfs/cmd/internal/config"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/client"
+)
+
+// remotes are the services in use, connected when they are first needed.
+type remotes struct {
+	d    *deps
+	mu   sync.Mutex
+	file *config.File
+	open map[string]*connection // by the name of the entry
+}
+
+// connection is the service of one entry.
+type connection struct {
+	entry   config.Entry
+	fs      pfs.FileSystem
+	client  *client.Client // nil if Main.Open opened fs
+	session *config.Session
+}
+
+func newRemotes(d *deps) *remotes { return &remotes{d: d, open: map[string]*connection{}} }
+
+// close ends idle connections.
+func (r *remotes) close() {
+	for _, c := range r.open {
+		if c.client != nil {
+			c.client.Close()
+		}
+	}
+}
+
+// config loads the configuration, once, and shows what it warns of.
+func (r *remotes) config() (*config.File, error) {
+	if r.file != nil {
+		return r.file, nil
+	}
+	name, err := r.d.configName()
+	if err != nil {
+		return nil, err
+	}
+	file, err := config.Load(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range file.Warnings {
+		r.d.out.Note("warning: %s", w)
+	}
+	r.file = file
+	return file, nil
+}
+
+// at returns the service that has the path p: that of the entry which has the
+// name of its datacenter, else the current one.
+func (r *remotes) at(ctx context.Context, p pfs.Path) (*connection, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	file, err := r.config()
+	if err == nil {
+		err = file.Check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e, ok := file.Find(datacenter(p)); ok {
+		if e.Err != nil {
+			return nil, e.Err
+		}
+		return r.connect(ctx, e)
+	}
+	return r.connectCurrent(ctx, file)
+}
+
+// current returns the service of the current entry.
+func (r *remotes) current(ctx context.Context) (*connection, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	file, err := r.config()
+	if err != nil {
+		return nil, err
+	}
+	return r.connectCurrent(ctx, file)
+}
+
+func (r *remotes) connectCurrent(ctx context.Context, file *config.File) (*connection, error) {
+	e, err := file.Current()
+	if err != nil {
+		return nil, err
+	}
+	return r.connect(ctx, e)
+}
+
+// connect returns the service of e. r.mu is held.
+func (r *remotes) connect(ctx context.Context, e config.Entry) (*connection, error) {
+	if c := r.open[e.Name]; c != nil {
+		return c, nil
+	}
+	c := &connection{entry: e}
+	var err error
+	if r.d.main.Open != nil {
+		c.fs, err = r.d.main.Open(e)
+	} else {
+		err = r.dial(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.open[e.Name] = c
+	return c, nil
+}
+
+// dial makes the client of c.
+func (r *remotes) dial(ctx context.Context, c *connection) error {
+	if err := checkPlain(c.entry); err != nil {
+		return err
+	}
+	if err := r.d.pinOnLoopback(ctx, &c.entry); err != nil {
+		return err
+	}
+	var err error
+	if c.client, err = r.d.client(c.entry, func(ctx context.Context, refused string) (string, error) {
+		return c.session.Token(ctx, refused)
+	}); err != nil {
+		return err
+	}
+	c.fs = c.client
+	c.session = config.NewSession(r.file.Name, c.entry, c.client)
+	return nil
+}
+
+// client makes a client of the service of e.
+func (d *deps) client(e config.Entry, token func(context.Context, string) (string, error)) (*client.Client, error) {
+	opts := client.Options{
+		Endpoint:    e.Endpoint,
+		Fingerprint: e.Fingerprint,
+		Datacenter:  e.Name,
+		Token:       token,
+		UserAgent:   d.out.Program + "/" + version(),
+	}
+	if d.global.debug {
+		opts.Logger = slog.New(slog.NewTextHandler(d.stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	return client.New(opts)
+}
+
+// checkPlain refuses to send passwords and tokens over a network in the clear.
+func checkPlain(e config.Entry) error {
+	u, err := url.Parse(e.Endpoint)
+	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) || e.Insecure {
+		return err
+	}
+	return fmt.Errorf("%w: %s would carry the login of datacenter %q unencrypted: use https, or where the network is trusted paddlectl login --insecure",
+		pfs.Invalid, e.Endpoint, e.Name)
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+// pinOnLoopback takes the certificate of a service on this machine as it is, at
+// the first use: nobody is in between. It is kept for the next time.
+func (d *deps) pinOnLoopback(ctx context.Context, e *config.Entry) error {
+	u, err := url.Parse(e.Endpoint)
+	if err != nil || u.Scheme != "https" || e.Fingerprint != "" || !isLoopback(u.Hostname()) {
+		return err
+	}
+	fingerprint, trusted, err := client.Fingerprint(ctx, e.Endpoint)
+	if err != nil || trusted {
+		return err
+	}
+	e.Fingerprint = fingerprint
+	err = config.Edit(d.remotes.file.Name, func(f *config.File) error {
+		stored, ok := f.Find(e.Name)
+		if !ok || stored.Err != nil || stored.Endpoint != e.Endpoint {
+			return errUnchanged
+		}
+		stored.Fingerprint = fingerprint
+		return f.Put(stored)
+	})
+	if err != nil && !errors.Is(err, errUnchanged) {
+		d.out.Note("the fingerprint of %s was not stored: %v", e.Endpoint, err)
+	}
+	return nil
+}
+
+// errUnchanged ends an edit that has nothing to do.
+var errUnchanged = errors.New("unchanged")

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+)
+
+type rmOptions struct {
+	recursive, force, verbose bool
+}
+
+func (d *deps) rmCommand() *cli.Command {
+	var o rmOptions
+	return d.command(spec{
+		name: "rm", args: "PATH...", least: 1, most: -1,
+		summary: "rm files on PaddlePaddle Cloud",
+		text: `Removes files and links, and with --recursive directories with all that is in
+them. Links are removed, not followed. A home, a datacenter and the directories
+above them are never removed. There is no way back.`,
+		examples: []string{
+			"paddlectl rm /pfs/dc1/home/alice/old.csv",
+			"paddlectl rm -r '/pfs/dc1/home/alice/out/epoch-0*'",
+		},
+		exits: remoteExits(cliio.NotFound, cliio.Exists, cliio.Partly),
+		flags: []cli.Flag{
+			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "remove directories with all that is in them", Destination: &o.recursive},
+			&cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "what is not there is no error", Destination: &o.force},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each path that was removed", Destination: &o.verbose},
+		},
+		run: func(ctx context.Context, operands []string) error { return runRm(ctx, d, o, operands) },
+	})
+}
+
+func runRm(ctx context.Context, d *deps, o rmOptions, operands []string) error {
+	return d.each(ctx, operands, o.expander(d), func(t target) error {
+		err := o.remove(ctx, d, t)
+		if o.force && errors.Is(err, pfs.NotExist) {
+			return nil
+		}
+		if err == nil && o.verbose {
+			d.out.Printf("%s\n", d.out.Name(string(t.path)))
+		}
+		return err
+	})
+}
+
+// expander makes a pattern that matches nothing no error if --force is given.
+func (o rmOptions) expander(d *deps) expander {
+	return func(ctx context.Context, op operand, fn func(target) error) error {
+		err := d.expand(ctx, op, fn)
+		if o.force && errors.Is(err, pfs.NotExist) {
+			return nil
+		}
+		return err
+	}
+}
+
+func (o rmOptions) remove(ctx context.Context, d *deps, t target) error {
+	if isRoot(t.path) {
+		return hinted{
+			cliargs.Usagef("%s is not removed: it is a directory of the service", t.path),
+			d.out.Program + " rm -r " + shellWord(string(t.path)+"/*") + " removes what is in it",
+		}
+	}
+	info, err := t.stat(ctx)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return t.fs.Remove(ctx, t.path)
+	}
+	if !o.recursive {
+		return hinted{
+			pfs.E("paddlectl.rm", t.path, pfs.IsDir, nil),
+			d.out.Program + " rm -r " + shellWord(string(t.path)) + " removes it with all that is in it",
+		}
+	}
+	return pfs.RemoveTree(ctx, t.fs, t.path)
+}

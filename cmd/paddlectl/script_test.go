@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"paddlectl": main, "paddlecloud": main})
+}
+
+// password is that of all accounts of the services that scripts start.
+const password = "a password for tests"
+
+// TestScripts runs the scripts in testdata against services that they start. Beyond
+// the usual commands of testscript they have
+//
+//	service NAME [FLAG...]  start pfsd with the users alice and (an admin) root; sets
+//	                        $NAME to its address and $NAME_PIN to its fingerprint
+//	stop NAME               end it
+//	login NAME [FLAG...]    paddlectl login as alice
+//	exits CODE CMD ARG...   run CMD, which must exit with CODE
+//	fill FILE SIZE          make a file of so many bytes
+func TestScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds and starts pfsd")
+	}
+	tools := newTools(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("PADDLE_CONFIG", filepath.Join(e.WorkDir, ".paddle", "config"))
+			e.Setenv("PASSWORD", password)
+			return os.WriteFile(filepath.Join(e.WorkDir, ".password"), []byte(password+"\n"), 0o600)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"service": tools.service,
+			"stop":    tools.stop,
+			"login":   login,
+			"exits":   exits,
+			"fill":    fill,
+		},
+	})
+}
+
+// tools are what scripts share: a pfsd and the accounts of its services.
+type tools struct {
+	pfsd     string
+	accounts string   // a data directory with the accounts
+	running  sync.Map // process id -> *running
+}
+
+func newTools(t *testing.T) *tools {
+	t.Helper()
+	dir := t.TempDir()
+	s := &tools{pfsd: filepath.Join(dir, "pfsd"), accounts: filepath.Join(dir, "accounts")}
+	if out, err := exec.Command("go", "build", "-o", s.pfsd, "../pfsd").CombinedOutput(); err != nil {
+		t.Fatalf("build pfsd: %v\n%s", err, out)
+	}
+	for _, user := range [][]string{{"alice"}, {"bob@example.org"}, {"root", "--role", "admin"}} {
+		cmd := exec.Command(s.pfsd, append([]string{"user", "add", "--data", s.accounts, "--password-stdin"}, user...)...)
+		cmd.Stdin = strings.NewReader(password + "\n")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("pfsd user add: %v\n%s", err, out)
+		}
+	}
+	return s
+}
+
+// running is a service of one script.
+type running struct {
+	cmd  *exec.Cmd
+	done chan error
+}
+
+func (r *running) stop() {
+	r.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
+	<-r.done
+}
+
+func (s *tools) service(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: service NAME [FLAG...]")
+	}
+	name, flags := args[0], args[1:]
+	data := ts.MkAbs(name + "-data")
+	if _, err := os.Stat(data); errors.Is(err, os.ErrNotExist) {
+		ts.Check(os.CopyFS(data, os.DirFS(s.accounts)))
+		ts.Check(os.Chmod(data, 0o700))
+		ts.Check(filepath.WalkDir(data, func(p string, e os.DirEntry, err error) error {
+			if err == nil && !e.IsDir() {
+				err = os.Chmod(p, 0o600)
+			}
+			return err
+		}))
+	}
+	listen := "127.0.0.1:0"
+	if old := ts.Getenv(name); old != "" { // again, where clients know it
+		listen = strings.TrimPrefix(strings.TrimPrefix(old, "https://"), "http://")
+	}
+	cmd := exec.Command(s.pfsd, append([]string{"serve", "--data", data, "--listen", listen}, flags...)...)
+	stderr, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	r := &running{cmd: cmd, done: make(chan error, 1)}
+	ts.Defer(r.stop)
+	url, pin, err := announced(stderr)
+	go func() {
+		io.Copy(io.Discard, stderr)
+		r.done <- cmd.Wait()
+		close(r.done)
+	}()
+	ts.Check(err)
+	ts.Setenv(name, url)
+	ts.Setenv(name+"_PIN", pin)
+	ts.Setenv(name+"_PID", strconv.Itoa(cmd.Process.Pid))
+	s.running.Store(cmd.Process.Pid, r)
+}
+
+var (
+	pinLine    = regexp.MustCompile(`fingerprint ([0-9a-f]{64})`)
+	listenLine = regexp.MustCompile(`listening on (https?://\S+)`)
+)
+
+// announced reads what a service says until it can be reached.
+func announced(r io.Reader) (url, pin string, err error) {
+	var said strings.Builder
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		fmt.Fprintln(&said, lines.Text())
+		if m := pinLine.FindStringSubmatch(lines.Text()); m != nil {
+			pin = m[1]
+		}
+		if m := listenLine.FindStringSubmatch(lines.Text()); m != nil {
+			return m[1], pin, nil
+		}
+	}
+	return "", "", fmt.Errorf("the service ended:\n%s", &said)
+}
+
+func (s *tools) stop(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: stop NAME")
+	}
+	pid, err := strconv.Atoi(ts.Getenv(args[0] + "_PID"))
+	ts.Check(err)
+	r, ok := s.running.Load(pid)
+	if !ok {
+		ts.Fatalf("%s does not run", args[0])
+	}
+	r.(*running).stop()
+}
+
+func login(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: login NAME [FLAG...]")
+	}
+	words := append([]string{"login", "--endpoint", ts.Getenv(args[0]), "--username", "alice", "--password-stdin"}, args[1:]...)
+	cmd := exec.Command("paddlectl", words...)
+	cmd.Path = lookPath(ts, "paddlectl")
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = []string{"PADDLE_CONFIG=" + ts.Getenv("PADDLE_CONFIG"), "PATH=" + ts.Getenv("PATH")}
+	cmd.Stdin = strings.NewReader(password + "\n")
+	out, err := cmd.CombinedOutput()
+	ts.Logf("%s", out)
+	ts.Check(err)
+}
+
+func lookPath(ts *testscript.TestScript, name string) string {
+	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(filepath.ListSeparator)) {
+		if p := filepath.Join(dir, name); isExecutable(p) {
+			return p
+		}
+	}
+	ts.Fatalf("no %s in PATH", name)
+	return ""
+}
+
+func isExecutable(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE CMD ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// fill makes a file of so many bytes, in lines.
+func fill(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: fill FILE SIZE")
+	}
+	size, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	data := make([]byte, size)
+	x := uint32(1)
+	for i := range data {
+		x = x*1664525 + 1013904223
+		data[i] = 'a' + byte(x>>24)%26
+		if i%80 == 79 {
+			data[i] = '\n'
+		}
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o600))
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// target is one path on a service that an operand names.
+type target struct {
+	fs       pfs.FileSystem
+	path     pfs.Path
+	contents bool // a slash stood at the end
+	matched  *pfs.Info
+}
+
+// stat describes the target itself.
+func (t target) stat(ctx context.Context) (pfs.Info, error) {
+	if t.matched != nil {
+		return *t.matched, nil
+	}
+	return t.fs.Stat(ctx, t.path)
+}
+
+// expander calls a function for each path that an operand names.
+type expander func(ctx context.Context, o operand, fn func(target) error) error
+
+// named calls fn for the path of o as it was typed.
+func (d *deps) named(ctx context.Context, o operand, fn func(target) error) error {
+	conn, err := d.remotes.at(ctx, o.path)
+	if err != nil {
+		return err
+	}
+	return fn(target{fs: conn.fs, path: o.path, contents: o.contents})
+}
+
+// expand calls fn for each path that o names: the one, or all that its pattern
+// matches. No match is an error of Kind NotExist. A name that exists as it was
+// typed is no pattern.
+func (d *deps) expand(ctx context.Context, o operand, fn func(target) error) error {
+	if !pfs.HasMagic(string(o.path)) {
+		return d.named(ctx, o, fn)
+	}
+	conn, err := d.remotes.at(ctx, o.path)
+	if err != nil {
+		return err
+	}
+	t := target{fs: conn.fs, path: o.path, contents: o.contents}
+	switch exists, err := pfs.Exists(ctx, t.fs, t.path); {
+	case err != nil && !errors.Is(err, pfs.NotDir):
+		return err
+	case exists:
+		return fn(t)
+	}
+	return d.matches(ctx, t, fn)
+}
+
+// matches calls fn for each path that the pattern t.path matches, sorted as a
+// shell does, whatever their number.
+func (d *deps) matches(ctx context.Context, t target, fn func(target) error) error {
+	s := newSorter(byName)
+	defer s.close() // what cannot be removed is in the folder for temporary files
+	err := pfs.Glob(ctx, t.fs, string(t.path), func(name pfs.Path, info pfs.Info) error {
+		info.Name = string(name)
+		return s.add(info)
+	})
+	if err != nil {
+		return err
+	}
+	found := false
+	err = s.each(func(info pfs.Info) error {
+		found = true
+		m := target{fs: t.fs, path: pfs.Path(info.Name), contents: t.contents}
+		info.Name = m.path.Base()
+		m.matched = &info
+		return fn(m)
+	})
+	if err == nil && !found {
+		err = pfs.Errorf("paddlectl.expand", t.path, pfs.NotExist, "nothing matches")
+	}
+	return err
+}
+
+// errStop ends the work on further targets: the reason was reported.
+var errStop = errors.New("stop")
+
+// eachTarget calls fn for every path that the operands name, and goes on after an
+// error. The result says what became of them all.
+func (d *deps) eachTarget(ctx context.Context, operands []string, fn func(target) error) error {
+	return d.each(ctx, operands, d.expand, fn)
+}
+
+// eachNamed is eachTarget for what is to be made: no operand is a pattern.
+func (d *deps) eachNamed(ctx context.Context, operands []string, fn func(target) error) error {
+	return d.each(ctx, operands, d.named, fn)
+}
+
+func (d *deps) each(ctx context.Context, operands []string, expand expander, fn func(target) error) error {
+	list, err := d.remoteOperands(operands)
+	if err != nil {
+		return err
+	}
+	if len(list) == 1 && !pfs.HasMagic(string(list[0].path)) {
+		return expand(ctx, list[0], fn)
+	}
+	tally := cliio.NewTally(d.reportFailure)
+	for _, o := range list {
+		err := expand(ctx, o, func(t target) error {
+			err := fn(t)
+			tally.Add(err)
+			if hopeless(ctx, err) {
+				return errStop
+			}
+			return nil
+		})
+		if err == errStop {
+			break
+		}
+		if err != nil {
+			tally.Add(err)
+		}
+		if hopeless(ctx, err) {
+			break
+		}
+	}
+	return tally.Err()
+}
+
+// hopeless reports whether every further target would fail as this one did.
+func hopeless(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, pfs.Unauthenticated)
+}
+
+// reportFailure reports the failure of one of several targets. That of an
+// interrupted command needs no explanation.
+func (d *deps) reportFailure(err error) {
+	if d.stopped.Load() && pfs.KindOf(err) == pfs.Canceled {
+		return
+	}
+	d.report(err)
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+)
+
+func (d *deps) touchCommand() *cli.Command {
+	return d.command(spec{
+		name: "touch", args: "PATH...", least: 1, most: -1,
+		summary:  "make empty files, or set their time to now",
+		text:     "Makes files that are not there, empty, and gives those that are the current time.",
+		examples: []string{"paddlectl touch /pfs/dc1/home/alice/out/_DONE"},
+		exits:    remoteExits(cliio.NotFound, cliio.Exists, cliio.Partly),
+		run: func(ctx context.Context, operands []string) error {
+			return d.eachNamed(ctx, operands, func(t target) error {
+				return parentHint(touch(ctx, d, t), t.path, d.out.Program+" mkdir -p "+shellWord(string(t.path.Parent())))
+			})
+		},
+	})
+}
+
+func touch(ctx context.Context, d *deps, t target) error {
+	_, err := t.fs.Stat(ctx, t.path)
+	if errors.Is(err, pfs.NotExist) {
+		err = createEmpty(ctx, t)
+		if !errors.Is(err, pfs.Exist) { // somebody else has just made it
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	return pfs.Chtime(ctx, t.fs, t.path, d.now())
+}
+
+func createEmpty(ctx context.Context, t target) error {
+	w, err := t.fs.Create(ctx, t.path, pfs.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	_, err = w.Commit(ctx, pfs.CommitOptions{NoReplace: true})
+	if errors.Is(err, pfs.Unsupported) {
+		_, err = w.Commit(ctx, pfs.CommitOptions{})
+	}
+	return err
+}

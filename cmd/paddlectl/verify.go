@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/urfave/cli/v2"
+)
+
+type verifyOptions struct {
+	copyOptions
+
+	algorithm string
+}
+
+func (d *deps) verifyCommand() *cli.Command {
+	o := &verifyOptions{}
+	return d.command(spec{
+		name: "verify", args: "A B", least: 2, most: 2,
+		summary: "compare files or directories by digest",
+		text: `Compares two files, or all that is in two directories, by digests computed from
+the bytes as they are stored now, each where the bytes are. Either may be on the
+service or on this machine. Prints what is missing in B, extra in B or different.`,
+		examples: []string{
+			"paddlectl verify ./data /pfs/dc1/home/alice/data",
+			"paddlectl verify --json /pfs/dc1/home/alice/data /pfs/dc2/home/alice/data",
+		},
+		exits: remoteExits(cliio.NotFound, cliio.Integrity, cliio.Partly),
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "algorithm", Usage: "compare by `NAME`: blake3, or the faster xxh3, which finds accidents but no fraud", Value: digest.BLAKE3, Destination: &o.algorithm},
+			&cli.GenericFlag{Name: "include", Usage: "compare what matches `PATTERN`; of all rules the last that matches decides", Value: &ruleFlag{rules: &o.rules}},
+			&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN`", Value: &ruleFlag{rules: &o.rules, exclude: true}},
+			&cli.BoolFlag{Name: "links", Usage: "compare where links lead, do not follow them", Destination: &o.links},
+			&cli.IntFlag{Name: "parallel", Aliases: []string{"j"}, Usage: "compare `N` pairs of files at once", Value: transfer.DefaultParallel, Destination: &o.parallel},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print what is the same, too, with its digest", Destination: &o.verbose},
+			jsonFlag(&o.json),
+		},
+		run: func(ctx context.Context, operands []string) error { return runVerify(ctx, d, o, operands) },
+	})
+}
+
+func runVerify(ctx context.Context, d *deps, o *verifyOptions, operands []string) error {
+	if !digest.Known(o.algorithm) {
+		return cliargs.Usagef("--algorithm %s: %s or %s is needed", o.algorithm, digest.BLAKE3, digest.XXH3)
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	var ends []transfer.End
+	for _, text := range operands {
+		op, err := d.parseOperand(text)
+		if err == nil && op.place == stdio {
+			err = cliargs.Usagef("\"-\" cannot be compared: files and directories can")
+		}
+		if err != nil {
+			return err
+		}
+		e, err := d.end(ctx, op)
+		if err != nil {
+			return err
+		}
+		ends = append(ends, e)
+	}
+	v := &verification{transferring: transferring{d: d, o: &o.copyOptions, start: d.now()}}
+	opts := o.job()
+	opts.Algorithm, opts.Events = o.algorithm, v.event
+	var err error
+	if v.job, err = transfer.New(opts); err != nil {
+		return err
+	}
+	stop := v.showBar()
+	err = v.job.Verify(ctx, ends[0], ends[1])
+	stop()
+	return v.end(err)
+}
+
+// verification is one run of the command.
+type verification struct {
+	transferring
+}
+
+// event prints what was found.
+func (v *verification) event(e transfer.Event) {
+	switch e.Kind {
+	case transfer.Same:
+		v.working(e)
+		if v.o.verbose {
+			v.found(e, localText(e.Path)+"  "+e.Digest)
+		}
+	case transfer.Missing:
+		v.found(e, localText(e.Path))
+	case transfer.Extra:
+		v.found(e, localText(e.Target))
+	case transfer.Different:
+		v.found(e, e.Err.Error())
+	case transfer.Failed:
+		v.failed++
+		v.d.reportFailure(e.Err)
+	case transfer.Skipped:
+		v.d.out.Message("%s: left out: %s", localText(e.Path), e.Reason)
+	}
+}
+
+func (v *verification) found(e transfer.Event, text string) {
+	if v.o.json {
+		v.d.out.JSON(newEventJSON(e)) // an error shows when Out is flushed
+		return
+	}
+	v.d.out.Printf("%-9s  %s\n", e.Kind, v.d.out.Name(text))
+}
+
+// end sums up.
+func (v *verification) end(err error) error {
+	s := v.job.Stats()
+	var incomplete *transfer.Incomplete
+	switch {
+	case errors.As(err, &incomplete):
+		err = cliio.Reported(cliio.Partly)
+	case errors.Is(err, pfs.Integrity):
+		err = cliio.Reported(cliio.Integrity)
+	case err != nil:
+		return err
+	}
+	v.d.out.Message("%d same, %d missing, %d extra, %d different, %d not readable", s.Same, s.Missing, s.Extra, s.Different, s.Failed)
+	if v.o.json {
+		v.d.out.JSON(struct {
+			Event     string `json:"event"`
+			Same      int64  `json:"same"`
+			Missing   int64  `json:"missing"`
+			Extra     int64  `json:"extra"`
+			Different int64  `json:"different"`
+			Failed    int64  `json:"failed"`
+		}{"summary", s.Same, s.Missing, s.Extra, s.Different, s.Failed})
+	}
+	return err
+}

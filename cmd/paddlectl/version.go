@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/urfave/cli/v2"
+)
+
+// release is set when a release is built: -ldflags "-X main.release=1.2.3".
+var release string
+
+// version returns the version of this program.
+func version() string {
+	if release != "" {
+		return release
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "development"
+	}
+	return info.Main.Version
+}
+
+// versionJSON is how --json shows the versions.
+type versionJSON struct {
+	Version string       `json:"version"`
+	Go      string       `json:"go"`
+	OS      string       `json:"os"`
+	Arch    string       `json:"arch"`
+	Service *serviceJSON `json:"service,omitempty"`
+}
+
+type serviceJSON struct {
+	Endpoint    string   `json:"endpoint"`
+	Version     string   `json:"version"`
+	Protocol    int      `json:"protocol"`
+	Datacenters []string `json:"datacenters"`
+	Current     string   `json:"current"`
+}
+
+func (d *deps) versionCommand() *cli.Command {
+	var service, json bool
+	return d.command(spec{
+		name:     "version",
+		summary:  "show the version of this program and of the service",
+		text:     "Shows the version of this program and, with --service, of the current service.",
+		examples: []string{"paddlectl version --service --json"},
+		exits:    []cliio.Code{cliio.Denied, cliio.Unavailable},
+		flags: []cli.Flag{
+			&cli.BoolFlag{Name: "service", Usage: "ask the current service for its version, too", Destination: &service},
+			jsonFlag(&json),
+		},
+		run: func(ctx context.Context, _ []string) error { return runVersion(ctx, d, service, json) },
+	})
+}
+
+func runVersion(ctx context.Context, d *deps, service, json bool) error {
+	v := versionJSON{Version: version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	if service {
+		conn, err := d.remotes.current(ctx)
+		if err != nil {
+			return err
+		}
+		info, err := conn.client.Service(ctx)
+		if err != nil {
+			return err
+		}
+		v.Service = &serviceJSON{conn.entry.Endpoint, info.Version, info.Protocol, info.Datacenters, info.Current}
+	}
+	if json {
+		return d.out.JSON(v)
+	}
+	d.out.Printf("%s %s (%s, %s/%s)\n", d.out.Program, v.Version, v.Go, v.OS, v.Arch)
+	if s := v.Service; s != nil {
+		d.out.Printf("service %s (protocol %d) at %s, datacenters %v\n", s.Version, s.Protocol, s.Endpoint, s.Datacenters)
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package localfs
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// openHome returns a store with a directory /home of that quota.
+func openHome(t *testing.T, opts Options, maxBytes, maxFiles int64) (*FS, string) {
+	t.Helper()
+	f, dir := openStore(t, opts)
+	must(t, f.Mkdir(t.Context(), "/home", 0o755))
+	must(t, f.SetQuota(t.Context(), "/home", maxBytes, maxFiles))
+	return f, dir
+}
+
+func TestQuotaMessage(t *testing.T) {
+	f, _ := openHome(t, Options{}, 3<<20, 0)
+	write(t, f, "/home/f", 2<<20)
+	_, err := f.Create(t.Context(), "/home/g", pfs.CreateOptions{Size: 2 << 20})
+	pfstest.WantKind(t, err, pfs.Quota)
+	for _, part := range []string{"/home/g", `"home"`, "3.0 MiB", "2.0 MiB"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error %q does not say %s", err, part)
+		}
+	}
+}
+
+// TestQuotaCountsStaged follows the bytes of staged writes through all that can
+// become of them.
+func TestQuotaCountsStaged(t *testing.T) {
+	f, dir := openHome(t, Options{}, 1<<20, 0)
+	w := stage(t, f, "/home/a", pfs.CreateOptions{ID: id, Size: 600_000}, make([]byte, 100))
+	wantUsage(t, f, "/home", 600_000, 0, 0)
+	_, err := f.Create(t.Context(), "/home/b", pfs.CreateOptions{Size: 600_000})
+	pfstest.WantKind(t, err, pfs.Quota)
+	b := stage(t, f, "/home/b", pfs.CreateOptions{}, make([]byte, 400_000))
+	_, err = b.WriteAt(t.Context(), make([]byte, 100_000), 400_000)
+	pfstest.WantKind(t, err, pfs.Quota)
+	must(t, b.Close())
+	wantUsage(t, f, "/home", 600_000, 0, 0)
+
+	_, err = w.WriteAt(t.Context(), make([]byte, 700_000), 0)
+	must(t, err)
+	must(t, w.Suspend())
+	wantUsage(t, f, "/home", 700_000, 0, 0)
+	w, err = f.Create(t.Context(), "/home/a", pfs.CreateOptions{ID: id, Reopen: true})
+	must(t, err)
+	wantUsage(t, f, "/home", 700_000, 0, 0)
+	must(t, w.Suspend())
+	_, _, err = f.Sweep(t.Context(), "/", 0)
+	must(t, err)
+	wantUsage(t, f, "/home", 0, 0, 0)
+
+	w = stage(t, f, "/home/a", pfs.CreateOptions{}, make([]byte, 700_000))
+	_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: 650_000})
+	must(t, err)
+	wantUsage(t, f, "/home", 650_000, 1, 0)
+	must(t, f.Mkdir(t.Context(), "/home/d", 0o755))
+	must(t, stage(t, f, "/home/d/c", pfs.CreateOptions{}, make([]byte, 100_000)).Suspend())
+	wantUsage(t, f, "/home", 750_000, 1, 1)
+	must(t, f.Remove(t.Context(), "/home/d"))
+	wantUsage(t, f, "/home", 650_000, 1, 0)
+
+	// Another instance, which counts, finds the same.
+	wantUsage(t, openAt(t, dir, Options{}), "/home", 650_000, 1, 0)
+}
+
+// TestQuotaIsSeenByOthers sets a quota through one instance and meets it in another.
+func TestQuotaIsSeenByOthers(t *testing.T) {
+	f, dir := openStore(t, Options{})
+	g := openAt(t, dir, Options{})
+	must(t, f.Mkdir(t.Context(), "/home", 0o755))
+	write(t, g, "/home/f", 1000)
+	must(t, f.SetQuota(t.Context(), "/home", 1500, 0))
+	_, err := g.Create(t.Context(), "/home/g", pfs.CreateOptions{Size: 1000})
+	pfstest.WantKind(t, err, pfs.Quota)
+	must(t, f.Rename(t.Context(), "/home", "/moved"))
+	_, err = g.Create(t.Context(), "/moved/g", pfs.CreateOptions{Size: 1000})
+	pfstest.WantKind(t, err, pfs.Quota)
+	must(t, f.SetQuota(t.Context(), "/moved", 0, 0))
+	write(t, g, "/moved/g", 1000)
+}
+
+// TestQuotaRecount lets files come and go behind the store's back.
+func TestQuotaRecount(t *testing.T) {
+	f, dir := openHome(t, Options{RecountEvery: time.Nanosecond}, 1<<20, 0)
+	write(t, f, "/home/f", 1000)
+	wantUsage(t, f, "/home", 1000, 1, 0)
+	must(t, os.WriteFile(filepath.Join(dir, "home", "foreign"), make([]byte, 500), 0o600))
+	w := stage(t, f, "/home/g", pfs.CreateOptions{}, make([]byte, 100)) // is not counted twice
+	for {
+		u, err := f.Usage(t.Context(), "/home")
+		must(t, err)
+		if u.Bytes == 1600 && u.Files == 2 {
+			break
+		}
+		if t.Context().Err() != nil {
+			t.Fatalf("usage is still %+v", u)
+		}
+	}
+	must(t, w.Close())
+}
+
+// TestQuotaTogether lets many writers fill a home: no byte too many may get in, and
+// what was counted on the way must be what there is.
+func TestQuotaTogether(t *testing.T) {
+	const limit, each, writers = 100_000, 3000, 8
+	f, dir := openHome(t, Options{NoSync: true}, limit, 0)
+	var done atomic.Int64
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			for k := range 10 {
+				name := pfs.Path("/home/" + string(rune('a'+i)) + string(rune('a'+k)))
+				var err error
+				if k%2 == 0 {
+					err = f.WriteBatch(t.Context(), []pfs.BatchEntry{{Path: name, Data: make([]byte, each)}})[0]
+				} else {
+					err = publish(t, f, name, each)
+				}
+				switch pfs.KindOf(err) {
+				case pfs.Quota:
+				default:
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					done.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := done.Load(); n != limit/each {
+		t.Errorf("%d files fit, want %d", n, limit/each)
+	}
+	wantUsage(t, f, "/home", done.Load()*each, done.Load(), 0)
+	wantUsage(t, openAt(t, dir, Options{}), "/home", done.Load()*each, done.Load(), 0)
+}
+
+// publish is pfstest.WriteFile for other goroutines than the test's.
+func publish(t *testing.T, f *FS, name pfs.Path, n int) error {
+	w, err := f.Create(t.Context(), name, pfs.CreateOptions{Size: int64(n)})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if _, err := w.WriteAt(t.Context(), make([]byte, n), 0); err != nil {
+		return err
+	}
+	_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: int64(n)})
+	return err
+}
+
+func TestQuotaDamaged(t *testing.T) {
+	f, dir := openHome(t, Options{}, 1000, 0)
+	must(t, os.WriteFile(filepath.Join(dir, "home", quotaName), []byte("nonsense"), 0o600))
+	_, err := f.Create(t.Context(), "/home/f", pfs.CreateOptions{})
+	pfstest.WantKind(t, err, pfs.Integrity)
+	must(t, f.SetQuota(t.Context(), "/home", 1000, 0))
+	write(t, f, "/home/f", 100)
+}
+
+func TestQuotaOfTwoTrees(t *testing.T) {
+	f, _ := openHome(t, Options{}, 10_000, 0)
+	for _, d := range []pfs.Path{"/home/a", "/home/b"} {
+		must(t, f.Mkdir(t.Context(), d, 0o755))
+		must(t, f.SetQuota(t.Context(), d, 4000, 0))
+	}
+	write(t, f, "/home/a/f", 3000)
+	write(t, f, "/home/b/f", 3000)
+	pfstest.WantKind(t, f.Rename(t.Context(), "/home/a/f", "/home/b/g"), pfs.Quota)
+	must(t, f.Rename(t.Context(), "/home/a/f", "/home/b/f")) // replaces as much
+	wantUsage(t, f, "/home/a", 0, 0, 0)
+	wantUsage(t, f, "/home/b", 3000, 1, 0)
+	wantUsage(t, f, "/home", 3000, 1, 2)
+	must(t, f.RemoveTree(t.Context(), "/home/b"))
+	wantUsage(t, f, "/home", 0, 0, 1)
+}
