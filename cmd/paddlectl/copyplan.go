@@ -41,10 +41,8 @@ func (t copyTarget) place(s copySource) (pfs.Path, error) {
 	switch {
 	case s.contents && !s.isDir:
 		return "", pfs.Errorf("paddlectl.cp", s.end.Path, pfs.NotDir, "%q ends in a slash, but is a file", s.text)
-	case t.exists && !t.isDir && (s.isDir || t.slash || t.many):
+	case t.exists && !t.isDir && (s.isDir || t.slash):
 		return "", pfs.Errorf("paddlectl.cp", t.end.Path, pfs.NotDir, "it is a file, and %q needs a directory", s.text)
-	case t.many && !t.isDir && !t.slash:
-		return "", cliargs.Usagef("%q is no directory, and several sources need one: end it with a slash to make it", t.text)
 	case s.contents:
 		return t.end.Path, nil
 	case s.isDir, t.isDir, t.slash:
@@ -53,9 +51,17 @@ func (t copyTarget) place(s copySource) (pfs.Path, error) {
 	return t.end.Path, nil
 }
 
+// checkMany refuses several sources for what is no directory.
+func (t copyTarget) checkMany() error {
+	if t.many && !t.isDir && !t.slash {
+		return cliargs.Usagef("%q is no directory, and several sources need one: end it with a slash to make it", t.text)
+	}
+	return nil
+}
+
 // makesDir reports whether DEST itself has to be a directory before s is copied.
 func (t copyTarget) makesDir(s copySource) bool {
-	return !t.exists && !s.contents && (s.isDir || t.slash || t.many)
+	return !t.exists && !s.contents && (s.isDir || t.slash)
 }
 
 // end returns the file system and path of an operand.

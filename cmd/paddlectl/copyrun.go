@@ -201,7 +201,7 @@ func (t *transferring) end(ctx context.Context, err error) error {
 		if incomplete.NotDeleted {
 			t.d.out.Message("nothing was deleted, because of the failures")
 		}
-		err = cliio.Reported(cliio.Partly)
+		err = cliio.Reported(incompleteCode(incomplete))
 	}
 	if err == nil && t.refused > 0 {
 		err = cliio.Reported(cliio.Exists)
@@ -216,6 +216,15 @@ func (t *transferring) end(ctx context.Context, err error) error {
 		return cliio.Reported(cliio.CodeOf(err)) // every failure was named
 	}
 	return err
+}
+
+// incompleteCode is Partly, or if nothing was done because of one failure its code.
+func incompleteCode(e *transfer.Incomplete) cliio.Code {
+	s := e.Stats
+	if s.Failed == 1 && s.FilesDone+s.Skipped+s.Dirs == 0 {
+		return cliio.CodeOf(e.First)
+	}
+	return cliio.Partly
 }
 
 // sumsJSON is the last line of --json.

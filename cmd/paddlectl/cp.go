@@ -93,6 +93,9 @@ func (d *deps) copyAll(ctx context.Context, o *copyOptions, from []operand, to o
 		return cliargs.Usagef("all paths are of this machine: those of the service begin with /pfs/")
 	}
 	t, err := d.target(ctx, to, many)
+	if err == nil {
+		err = t.checkMany()
+	}
 	if err != nil {
 		return err
 	}

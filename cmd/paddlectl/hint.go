@@ -74,7 +74,7 @@ func (h hinted) Unwrap() error { return h.error }
 // missing.
 func parentHint(err error, name pfs.Path, way string) error {
 	var e *pfs.Error
-	if errors.As(err, &e) && e.Kind == pfs.NotExist && (e.Path == name || name.Within(e.Path)) {
+	if errors.As(err, &e) && e.Kind == pfs.NotExist && e.Path != "" && name.Within(e.Path) {
 		return hinted{err, way}
 	}
 	return err

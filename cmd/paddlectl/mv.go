@@ -47,11 +47,11 @@ func runMv(ctx context.Context, d *deps, o mvOptions, operands []string) error {
 	last := len(list) - 1
 	many := last > 1 || pfs.HasMagic(string(list[0].path))
 	to, err := d.target(ctx, list[last], many)
+	if err == nil {
+		err = to.checkMany()
+	}
 	if err != nil {
 		return err
-	}
-	if many && !to.isDir && !to.slash {
-		return cliargs.Usagef("%q is no directory, and several sources need one: end it with a slash to make it", to.text)
 	}
 	if to.slash && !to.exists {
 		if err := to.end.FS.Mkdir(ctx, to.end.Path, 0o755); err != nil {

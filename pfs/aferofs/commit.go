@@ -19,7 +19,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	defer w.u.mu.Unlock()
 	if done := w.done(); done != nil {
 		w.ended.Store(true)
-		return *done, nil
+		return *done, w.s.syncDir(op, w.u.name.Parent())
 	}
 	if err := w.check(op, opts); err != nil {
 		return pfs.Info{}, err
@@ -115,13 +115,11 @@ func (w *staged) publish(op string, opts pfs.CommitOptions) (pfs.Info, error) {
 	}
 	s.forget(u)
 	s.gone(u.name)
-	if err := s.changed(op, u.name); err != nil {
-		return pfs.Info{}, err
-	}
 	fi, err := s.lstat(s.real(u.name))
 	if err != nil {
 		return pfs.Info{}, fail(op, u.name, err)
 	}
+	s.generations.changed(u.name, fi)
 	info := s.info(u.name, fi)
 	u.done = &info
 	return info, nil

@@ -2,6 +2,8 @@ package aferofs_test
 
 import (
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -35,6 +37,36 @@ func largeDir(t *testing.T, afs afero.Fs) (names []string) {
 	return names
 }
 
+// shuffled reads directories in no order, some names at a time, as a disk does.
+type shuffled struct{ afero.Fs }
+
+func (s shuffled) Open(name string) (afero.File, error) {
+	f, err := s.Fs.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.IsDir() {
+		return f, err
+	}
+	names, err := f.Readdirnames(-1)
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	return &shuffledDir{f, names}, err
+}
+
+type shuffledDir struct {
+	afero.File
+	names []string
+}
+
+func (d *shuffledDir) Readdirnames(n int) (some []string, err error) {
+	if len(d.names) == 0 {
+		return nil, io.EOF
+	}
+	n = min(n, len(d.names))
+	some, d.names = d.names[:n], d.names[n:]
+	return some, nil
+}
+
 // listFrom lists dir from a token on, and returns the names and the second token.
 func listFrom(t *testing.T, fsys pfs.FileSystem, dir pfs.Path, token string) (names []string, second string) {
 	t.Helper()
@@ -57,7 +89,7 @@ func listFrom(t *testing.T, fsys pfs.FileSystem, dir pfs.Path, token string) (na
 }
 
 func TestListOfMoreNamesThanAreKept(t *testing.T) {
-	afs := afero.NewMemMapFs()
+	afs := shuffled{afero.NewMemMapFs()}
 	want := largeDir(t, afs)
 	fsys := aferofs.Store(afs, aferofs.Options{})
 	before := heap()

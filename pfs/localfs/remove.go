@@ -29,7 +29,7 @@ func (f *FS) Remove(ctx context.Context, name pfs.Path) error {
 		gone := usageOf(st)
 		if st.mode.IsDir() {
 			var staged int64
-			staged, err = f.removeDir(d, base, name)
+			staged, err = f.removeDir(ctx, d, base, name)
 			gone.Bytes += staged
 		} else {
 			err = d.unlink(base)
@@ -54,19 +54,26 @@ func usageOf(st stat) pfs.Usage {
 
 // removeDir removes a directory that holds nothing but temporaries, and returns
 // what those of them held that nobody has open.
-func (f *FS) removeDir(d dir, base string, name pfs.Path) (staged int64, err error) {
-	for range removeTries {
+func (f *FS) removeDir(ctx context.Context, d dir, base string, name pfs.Path) (staged int64, err error) {
+	const op = "localfs.Remove"
+	for tries := 0; tries < removeTries; {
 		err = d.rmdir(base)
 		if kindOf(err) != pfs.NotEmpty && kindOf(err) != pfs.Exist {
 			break
 		}
-		held, empty, failed := f.clearHidden(d, base)
-		staged += held
-		if failed != nil {
-			return staged, failed
+		if err := pfs.CheckContext(ctx, op, name); err != nil {
+			return staged, err
 		}
-		if !empty {
-			return staged, pfs.E("localfs.Remove", name, pfs.NotEmpty, nil)
+		c, err := f.clearHidden(ctx, op, d, base)
+		staged += c.held
+		if err != nil {
+			return staged, err
+		}
+		if c.others {
+			return staged, pfs.E(op, name, pfs.NotEmpty, nil)
+		}
+		if c.removed == 0 {
+			tries++
 		}
 	}
 	if err == nil {
@@ -75,42 +82,62 @@ func (f *FS) removeDir(d dir, base string, name pfs.Path) (staged int64, err err
 	return staged, err
 }
 
-// clearHidden removes the temporaries of the directory base, if it has nothing
-// else.
-func (f *FS) clearHidden(d dir, base string) (held int64, empty bool, err error) {
+// cleared is what clearHidden found.
+type cleared struct {
+	others  bool  // there are entries of users; nothing was removed
+	removed int   // temporaries
+	held    int64 // bytes of those that nobody has open
+}
+
+// clearHidden removes temporaries of the directory base, a page of them, if it has
+// nothing else.
+func (f *FS) clearHidden(ctx context.Context, op string, d dir, base string) (c cleared, err error) {
 	sub, err := d.open(base)
 	if err != nil {
-		return 0, false, err
+		return c, err
 	}
 	defer sub.Close()
-	var hidden []string
-	for token := ""; ; {
-		names, next, err := sub.entries(token, walkPage)
-		if err != nil {
-			return 0, false, err
-		}
-		for _, entry := range names {
-			if !isHidden(entry) {
-				return 0, false, nil
-			}
-			hidden = append(hidden, entry)
-		}
-		if next == "" || len(hidden) >= walkPage {
-			break
-		}
-		token = next
+	hidden, others, err := hiddenIn(sub)
+	if err != nil || others {
+		return cleared{others: others}, err
 	}
+	r := remover{ctx: ctx, f: f, op: op, top: sub}
 	for _, entry := range hidden {
 		st, err := sub.stat(entry, false)
 		if err == nil {
-			err = sub.unlink(entry)
+			err = r.remove(sub, entry, st, 0)
+			c.removed++
 		}
-		if err != nil && !missing(err) {
-			return held, false, err
+		if err == nil {
+			err = r.removeLifted()
 		}
-		if err == nil && isStaged(entry) && !f.quotas.isOpen(entry) {
-			held += st.held()
+		if unlessMissing(err) != nil {
+			return c, err
 		}
 	}
-	return held, true, nil
+	c.held = r.gone.Bytes
+	return c, nil
+}
+
+// hiddenIn returns the first page of temporaries of d, or that there are entries of
+// users among them.
+func hiddenIn(d dir) (hidden []string, others bool, err error) {
+	for token := ""; ; {
+		names, next, err := d.entries(token, walkPage)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, entry := range names {
+			if !isHidden(entry) {
+				return nil, true, nil
+			}
+		}
+		if len(hidden) < walkPage {
+			hidden = append(hidden, names...)
+		}
+		if next == "" {
+			return hidden, false, nil
+		}
+		token = next
+	}
 }

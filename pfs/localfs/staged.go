@@ -290,10 +290,12 @@ func (w *staged) Sync(ctx context.Context) error {
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
 		return err
 	}
-	err := w.use(op, func() error { return w.syncFile(op) })
-	if err == nil {
-		err = fail(op, w.name, w.fs.syncDir(w.dir)) // the name of the temporary
-	}
+	err := w.use(op, func() error {
+		if err := w.syncFile(op); err != nil {
+			return err
+		}
+		return w.fs.syncDir(w.dir) // the name of the temporary
+	})
 	if lost := (*lostError)(nil); errors.As(err, &lost) {
 		w.lose(err)
 	}
@@ -330,7 +332,7 @@ func (w *staged) lose(err error) {
 }
 
 func (w *staged) loseLocked(err error) {
-	if w.lost == nil {
+	if w.lost == nil && w.state == writing {
 		w.lost = err
 		w.dir.unlink(w.temp)
 	}

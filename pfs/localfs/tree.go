@@ -58,8 +58,11 @@ func (t *tree) ready(ctx context.Context, f *FS) error {
 	c := t.count
 	if c == nil {
 		c = &count{done: make(chan struct{})}
+		if !f.background(func(life context.Context) { t.recount(life, f, c) }) {
+			t.mu.Unlock()
+			return pfs.Closed
+		}
 		t.count = c
-		f.background(func(life context.Context) { t.recount(life, f, c) })
 	}
 	t.mu.Unlock()
 	if !first {
@@ -143,7 +146,14 @@ func (t *tree) give(claimed limits, change pfs.Usage) {
 	t.bookLocked(change)
 }
 
-// background runs work until it ends or the file system is closed.
-func (f *FS) background(work func(life context.Context)) {
+// background begins work that ends early if the file system is closed, and reports
+// whether it could: not if it is closed already.
+func (f *FS) background(work func(life context.Context)) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.root == nil {
+		return false
+	}
 	f.work.Go(func() { work(f.life) })
+	return true
 }

@@ -32,12 +32,14 @@ func (r *run) take(ctx context.Context, it *item) {
 
 // route sends an item that must be copied to those who do.
 func (r *run) route(ctx context.Context, it *item) {
-	inside := sameFS(it.source.FS, it.target.FS)
-	if it.info.IsRegular() && it.info.Size <= smallMax && !inside && !r.j.opts.DryRun {
+	switch {
+	case sameFS(it.source.FS, it.target.FS):
+		r.put(ctx, r.inside, it)
+	case it.info.IsRegular() && it.info.Size <= smallMax && !r.j.opts.DryRun:
 		r.put(ctx, r.small, it)
-		return
+	default:
+		r.put(ctx, r.large, it)
 	}
-	r.put(ctx, r.large, it)
 }
 
 // compareItem finds out whether an item needs a copy.

@@ -31,12 +31,14 @@ const (
 //
 //	walkers ──┬─────────────┬──> small ──> batcher ──> batches
 //	          └─> compare ──┤        (unlucky ones) │
-//	                        └──> large <────────────┘ ──> copiers
+//	                        ├──> large <────────────┘ ──> copiers
+//	                        └──> inside ────────────────> copiers
 type run struct {
 	j      *Job
 	cancel context.CancelCauseFunc
 
 	compare, small, large chan *item
+	inside                chan *item // copies within one file system
 
 	walkers *semaphore.Weighted // beyond the first of each pair
 	names   *semaphore.Weighted // entries in windows
@@ -70,7 +72,8 @@ func (j *Job) CopyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) error {
 	defer cancel(nil)
 	r := &run{
 		j: j, cancel: cancel,
-		compare: make(chan *item, queueLen), small: make(chan *item, queueLen), large: make(chan *item, queueLen),
+		compare: make(chan *item, queueLen), small: make(chan *item, queueLen),
+		large: make(chan *item, queueLen), inside: make(chan *item, queueLen),
 		walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
 		names:   semaphore.NewWeighted(mostNames),
 	}
@@ -84,13 +87,16 @@ func (j *Job) CopyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) error {
 // copyAll runs the stages until everything is copied.
 func (r *run) copyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) {
 	var walkers, comparers, batches, copiers sync.WaitGroup
+	// More files than Options.Parallel are begun at once, so that the chunks of one
+	// move while another waits to be created or committed.
 	for range 2 * r.j.opts.Parallel {
 		comparers.Go(func() { r.each(ctx, r.compare, r.compareItem) })
-	}
-	batches.Go(func() { r.batchSmall(ctx) })
-	for range r.j.opts.Parallel {
 		copiers.Go(func() { r.each(ctx, r.large, r.copyItem) })
 	}
+	for range 4 * r.j.opts.Parallel {
+		copiers.Go(func() { r.each(ctx, r.inside, r.copyItem) })
+	}
+	batches.Go(func() { r.batchSmall(ctx) })
 	for p, err := range pairs {
 		if ctx.Err() != nil {
 			break
@@ -109,6 +115,7 @@ func (r *run) copyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) {
 	close(r.small)
 	batches.Wait()
 	close(r.large)
+	close(r.inside)
 	copiers.Wait()
 }
 

@@ -184,6 +184,7 @@ func TestNearest(t *testing.T) {
 		{"jsno", "json"},
 		{"paralel", "parallel"},
 		{"xyz", ""},
+		{"x", ""},
 		{"", ""},
 	}
 	for _, tt := range tests {

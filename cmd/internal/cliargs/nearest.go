@@ -8,7 +8,7 @@ import (
 // Nearest returns the candidate that word was most likely meant to be: one that
 // it begins, or one few slips away. "" means that none is near.
 func Nearest(word string, candidates []string) string {
-	best, least := "", max(1, len(word)/3)+1
+	best, least := "", min(max(1, len(word)/3), len(word)-1)+1
 	for _, c := range candidates {
 		d := distance(word, c)
 		if len(word) > 2 && strings.HasPrefix(c, word) {

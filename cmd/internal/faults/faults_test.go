@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	count = flag.Int("faults", 12, "number of faults to inject")
+	count = flag.Int("faults", 10, "number of faults to inject")
 	seed  = flag.Uint64("seed", 0, "seed of the campaign; 0 takes one from the clock")
 )
 
@@ -174,10 +174,10 @@ func (s *scene) prepare(i int, direction string) (args []string, want content) {
 	case "up", "down":
 		name := fmt.Sprintf("%s%d", direction, i%3) // again and again: old versions are replaced
 		from, to := filepath.Join(s.work, name), filepath.Join(s.home, "d", name)
-		args = []string{"cp", name, remote + name}
+		args = []string{"cp", "--bwlimit", "80M", name, remote + name}
 		if direction == "down" {
 			from, to = to, filepath.Join(s.work, "got-"+name)
-			args = []string{"cp", remote + name, "got-" + name}
+			args = []string{"cp", "--bwlimit", "80M", remote + name, "got-" + name}
 		}
 		old, _ := os.ReadFile(to)
 		p := s.random(4<<20 + s.rng.IntN(40<<20))
