@@ -16,13 +16,20 @@ func shellLine(args []string) string {
 
 // shellWord quotes s if a shell would not take it as it is.
 func shellWord(s string) string {
+	if runtime.GOOS == "windows" && isQuoted(posixWord(s)) {
+		return `"` + s + `"`
+	}
+	return posixWord(s)
+}
+
+func isQuoted(word string) bool { return word[0] == '\'' }
+
+// posixWord is shellWord for the shells of Unix.
+func posixWord(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_-+=:,./"
 	isPlain := func(r rune) bool { return strings.ContainsRune(plain, r) }
-	switch {
-	case s != "" && strings.TrimFunc(s, isPlain) == "":
+	if s != "" && strings.TrimFunc(s, isPlain) == "" {
 		return s
-	case runtime.GOOS == "windows":
-		return `"` + s + `"`
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -146,7 +146,7 @@ func (s *sorter) merge(runs []string, fn func(pfs.Info) error) error {
 		case nil:
 			heap.Fix(h, 0)
 		case io.EOF:
-			heap.Pop(h).(*run).file.Close()
+			heap.Pop(h).(*sortedRun).file.Close()
 		default:
 			return err
 		}
@@ -154,19 +154,19 @@ func (s *sorter) merge(runs []string, fn func(pfs.Info) error) error {
 	return nil
 }
 
-// run is a run being read. It has at least one entry.
-type run struct {
+// sortedRun is a run being read. It has at least one entry.
+type sortedRun struct {
 	file *os.File
 	dec  *gob.Decoder
 	head pfs.Info
 }
 
-func openRun(name string) (*run, error) {
+func openRun(name string) (*sortedRun, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{file: f, dec: gob.NewDecoder(bufio.NewReaderSize(f, 16<<10))}
+	r := &sortedRun{file: f, dec: gob.NewDecoder(bufio.NewReaderSize(f, 16<<10))}
 	if err := r.advance(); err != nil {
 		f.Close()
 		return nil, err
@@ -174,21 +174,21 @@ func openRun(name string) (*run, error) {
 	return r, nil
 }
 
-func (r *run) advance() error {
+func (r *sortedRun) advance() error {
 	r.head = pfs.Info{} // gob leaves out zero fields
 	return r.dec.Decode(&r.head)
 }
 
 // runHeap has the run with the smallest head at the top.
 type runHeap struct {
-	runs    []*run
+	runs    []*sortedRun
 	compare func(a, b pfs.Info) int
 }
 
 func (h *runHeap) Len() int           { return len(h.runs) }
 func (h *runHeap) Less(i, j int) bool { return h.compare(h.runs[i].head, h.runs[j].head) < 0 }
 func (h *runHeap) Swap(i, j int)      { h.runs[i], h.runs[j] = h.runs[j], h.runs[i] }
-func (h *runHeap) Push(x any)         { h.runs = append(h.runs, x.(*run)) }
+func (h *runHeap) Push(x any)         { h.runs = append(h.runs, x.(*sortedRun)) }
 func (h *runHeap) Pop() any {
 	last := h.runs[len(h.runs)-1]
 	h.runs = h.runs[:len(h.runs)-1]

@@ -91,5 +91,13 @@ func (f *follower) throughEnd(ctx context.Context, _ pfs.Access, name pfs.Path, 
 	if err != nil {
 		return err
 	}
-	return call(f.Layer, at)
+	return call(summing{f.Layer}, at)
+}
+
+// summing is a tree that sums what is below a directory even where the store does
+// not: whoever asked would walk from the path that was written, where the link is.
+type summing struct{ *pfs.Layer }
+
+func (s summing) Usage(ctx context.Context, dir pfs.Path) (pfs.Usage, error) {
+	return pfs.UsageOf(ctx, s.Layer, dir)
 }

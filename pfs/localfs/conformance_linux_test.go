@@ -2,8 +2,8 @@ package localfs
 
 // systemWays are the ways that only this system has.
 var systemWays = []way{
-	{name: "not durable", opts: Options{NoSync: true}, open: openTop},
-	{name: "without openat2", opts: Options{NoSync: true}, open: openByElements, names: 5000},
+	{name: "not durable", opts: Options{NoSync: true}, open: openTop, names: 20_000},
+	{name: "without openat2", opts: Options{NoSync: true}, open: openByElements, names: 2000},
 }
 
 // openByElements opens a tree as where openat2 is missing.

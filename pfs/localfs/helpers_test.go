@@ -70,4 +70,6 @@ func wantUsage(t testing.TB, f *FS, name pfs.Path, bytes, files, dirs int64) {
 }
 
 // write publishes n bytes as name.
-func write(t testing.TB, f *FS, name pfs.Path, n int) { pfstest.WriteFile(t, f, name, pfstest.Pattern(1, n)) }
+func write(t testing.TB, f *FS, name pfs.Path, n int) {
+	pfstest.WriteFile(t, f, name, pfstest.Pattern(1, n))
+}
