@@ -18,14 +18,15 @@ func (s *store) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := s.findFile(op, name); err != nil {
+	fi, err := s.findFile(op, name)
+	if err != nil {
 		return nil, err
 	}
 	f, err := s.afs.OpenFile(s.real(name), os.O_RDWR, 0)
 	if err != nil {
 		return nil, fail(op, name, err)
 	}
-	h := &handle{s: s, name: name, at: name, f: f}
+	h := &handle{s: s, name: name, at: name, f: f, info: s.info(name, fi)}
 	s.edits[h] = struct{}{}
 	return h, nil
 }
@@ -38,6 +39,7 @@ type handle struct {
 	// mu is for one access at a time, and is taken before store.mu.
 	mu     sync.Mutex
 	f      afero.File
+	info   pfs.Info
 	closed bool
 
 	// Guarded by store.mu.
@@ -47,20 +49,10 @@ type handle struct {
 
 var _ pfs.Handle = (*handle)(nil)
 
-// Info describes the file as it is now, or nothing but its name if that is not
-// known any more.
 func (h *handle) Info() pfs.Info {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.s.mu.RLock()
-	defer h.s.mu.RUnlock()
-	fi, err := h.f.Stat()
-	if h.closed || err != nil {
-		return pfs.Info{Name: h.name.Base()}
-	}
-	info := h.s.info(h.at, fi)
-	info.Name = h.name.Base()
-	return info
+	return h.info
 }
 
 func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
@@ -121,6 +113,7 @@ func (h *handle) change(op string, do func() error) error {
 	if err != nil {
 		return fail(op, h.name, err)
 	}
+	h.info.Size = fi.Size()
 	h.s.generations.changed(h.at, fi)
 	return nil
 }

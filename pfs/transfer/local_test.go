@@ -1,0 +1,85 @@
+package transfer
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/localfs"
+)
+
+// openDir returns a directory as a store.
+func openDir(t testing.TB) *localfs.FS {
+	t.Helper()
+	fsys, err := localfs.New(t.TempDir(), localfs.Options{NoSync: true, FollowLinks: true})
+	must(t, err)
+	t.Cleanup(func() { fsys.Close() })
+	return fsys
+}
+
+// TestResumeDownload cuts a copy to a local directory: what the journal tells of is
+// not read from the source again.
+func TestResumeDownload(t *testing.T) {
+	const leaves = 26
+	a, b := newFaulty(t), openDir(t)
+	want := noise(2, leaves*chunk-11)
+	put(t, a, "/f", want)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var reads atomic.Int64
+	a.before = func(op string, _ pfs.Path) error {
+		if op == "read" && reads.Add(1) == 22 {
+			cancel()
+		}
+		return nil
+	}
+	checkKind(t, newJob(t, Options{}).Copy(ctx, End{a, "/f"}, End{b, "/f"}), pfs.Canceled)
+	checkAbsent(t, b, "/f")
+	a.before = nil
+	a.read.Store(0)
+	j := newJob(t, Options{})
+	must(t, j.Copy(context.Background(), End{a, "/f"}, End{b, "/f"}))
+	checkFile(t, b, "/f", want)
+	if got := a.read.Load(); got > (leaves-16)*chunk {
+		t.Errorf("the second run read %d leaves of %d", got/chunk, leaves)
+	}
+	info, err := b.Stat(context.Background(), "/f")
+	if err != nil || info.Size != int64(len(want)) || !info.ModTime.Equal(past) {
+		t.Errorf("got %+v, %v", info, err)
+	}
+}
+
+// TestLocalTree copies a tree between directories, with links as the operating
+// system follows them.
+func TestLocalTree(t *testing.T) {
+	a, b := openDir(t), openDir(t)
+	plant(t, a, "/s/f", "/s/sub/g", "/s/link->sub", "/s/e/", "/s/loop->..")
+	put(t, a, "/s/big", noise(3, 2*chunk+9))
+	for range 2 {
+		j := newJob(t, Options{})
+		err := j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"})
+		if s := j.Stats(); err == nil || s.Failed != 1 {
+			t.Errorf("got %v, %+v", err, s)
+		}
+		if got, want := tree(t, b, "/d"), "big e/ f link/ link/g sub/ sub/g"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	checkFile(t, b, "/d/big", noise(3, 2*chunk+9))
+	if err := a.Remove(context.Background(), "/s/loop"); err != nil {
+		t.Fatal(err)
+	}
+	j := newJob(t, Options{Delete: true})
+	must(t, j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"}))
+	if s := j.Stats(); s.Skipped != 4 || s.FilesDone != 0 {
+		t.Errorf("got %+v", s)
+	}
+	must(t, newJob(t, Options{}).Verify(context.Background(), End{a, "/s"}, End{b, "/d"}))
+
+	// The target is reached through a link, which the operating system follows.
+	plant(t, b, "/real/f", "/through->real")
+	must(t, newJob(t, Options{Overwrite: NoReplace}).Copy(context.Background(), End{a, "/s"}, End{b, "/through"}))
+	checkFile(t, b, "/real/f", []byte("/real/f"))
+	checkFile(t, b, "/real/sub/g", []byte("/s/sub/g"))
+}
