@@ -28,7 +28,7 @@ func TestNothingOutsideIsReached(t *testing.T) {
 	}
 }
 
-const attackRounds = 3000
+const attackRounds = 1500
 
 func attack(t *testing.T, open func(string, bool) (dir, error)) {
 	root, outside := t.TempDir(), t.TempDir()

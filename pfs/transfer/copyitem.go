@@ -109,7 +109,7 @@ func (r *run) copyFile(ctx context.Context, it *item) {
 	if it.info.Size > smallMax {
 		r.j.emit(Event{Kind: Start, Path: it.name, Target: it.target.Path, Size: it.info.Size})
 	}
-	c := &fileCopy{j: r.j, source: it.source, target: it.target, name: it.name, plainMode: r.j.opts.NewMode}
+	c := &fileCopy{j: r.j, source: it.source, target: it.target, name: it.name, info: it.info, plainMode: r.j.opts.NewMode}
 	c.opts = pfs.CopyOptions{NoReplace: r.j.opts.Overwrite == NoReplace, NewTime: r.j.opts.NewTime}
 	info, err := c.anywhere(ctx)
 	switch {

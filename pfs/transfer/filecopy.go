@@ -131,7 +131,8 @@ func (c *fileCopy) create(ctx context.Context, reopen bool) error {
 	if err != nil {
 		return &endError{err: err}
 	}
-	c.compare, c.noted = c.staged.Resumed(), true
+	// An ID of the caller's choosing does not tell the version of the source.
+	c.compare, c.noted = c.staged.Resumed(), c.opts.ID == ""
 	c.log = openJournal(ctx, c.staged, c.info.Size)
 	return nil
 }

@@ -26,12 +26,15 @@ const halfWindow = StreamWindow / pfs.ChunkSize / 2
 // opts.Size and opts.Digest, if not zero, are what the caller expects; a stream that
 // has another size or digest answers Integrity and is not published. If FromReader
 // fails, a Read of r may still be in progress when it returns.
-func (j *Job) FromReader(ctx context.Context, target End, r io.Reader, opts pfs.CommitOptions) (pfs.Info, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
+func (j *Job) FromReader(caller context.Context, target End, r io.Reader, opts pfs.CommitOptions) (pfs.Info, error) {
+	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	j.count.files.Add(1)
 	s := &stream{j: j, target: target, id: pfs.NewID(), cancel: cancel, expect: opts.Size}
 	info, err := s.run(ctx, r, opts)
+	if first := context.Cause(ctx); err != nil && first != nil && caller.Err() == nil {
+		err = first // what failed first has stopped the rest
+	}
 	if err != nil {
 		j.count.failed.Add(1)
 		j.emit(Event{Kind: Failed, Target: target.Path, Size: -1, Bytes: s.length, Err: err})
@@ -58,10 +61,6 @@ func (s *stream) run(ctx context.Context, r io.Reader, opts pfs.CommitOptions) (
 		info, err = s.commit(ctx, last, opts)
 	}
 	if err != nil {
-		// What failed first has stopped the rest, which says only that it was stopped.
-		if cause := context.Cause(ctx); cause != nil && pfs.KindOf(err) == pfs.Canceled && pfs.KindOf(cause) != pfs.Canceled {
-			err = cause
-		}
 		s.cancel(err)
 	}
 	_ = last.wait()

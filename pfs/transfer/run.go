@@ -36,6 +36,7 @@ const (
 type run struct {
 	j      *Job
 	cancel context.CancelCauseFunc
+	ended  func() bool // the job's context is done
 
 	compare, small, large chan *item
 	inside                chan *item // copies within one file system
@@ -67,11 +68,11 @@ func (j *Job) Copy(ctx context.Context, source, target End) error {
 
 // CopyAll copies all pairs as one job, small files of several pairs together. An
 // error from pairs counts as a failure, and the job goes on.
-func (j *Job) CopyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+func (j *Job) CopyAll(caller context.Context, pairs iter.Seq2[Pair, error]) error {
+	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	r := &run{
-		j: j, cancel: cancel,
+		j: j, cancel: cancel, ended: func() bool { return ctx.Err() != nil },
 		compare: make(chan *item, queueLen), small: make(chan *item, queueLen),
 		large: make(chan *item, queueLen), inside: make(chan *item, queueLen),
 		walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
@@ -81,7 +82,10 @@ func (j *Job) CopyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) error {
 	if j.opts.Delete {
 		r.mirror(ctx)
 	}
-	return r.result(ctx)
+	if err := caller.Err(); err != nil {
+		return pfs.E("transfer.Copy", "", pfs.Canceled, err)
+	}
+	return r.result(context.Cause(ctx))
 }
 
 // copyAll runs the stages until everything is copied.
@@ -147,15 +151,11 @@ func (r *run) release(ctx context.Context, it *item) {
 	}
 }
 
-// result says how the job went.
-func (r *run) result(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	switch {
-	case cause == nil, cause == errTooMany:
-	case ctx.Err() == cause, errors.Is(cause, context.Canceled), errors.Is(cause, context.DeadlineExceeded):
-		return pfs.E("transfer.Copy", "", pfs.Canceled, cause)
-	default:
-		return cause
+// result says how the job went. ended is what ended it before its time, if anything
+// did.
+func (r *run) result(ended error) error {
+	if ended != nil && ended != errTooMany {
+		return ended
 	}
 	stats := r.j.Stats()
 	if stats.Failed+stats.Omitted == 0 {
@@ -172,7 +172,7 @@ func (r *run) result(ctx context.Context) error {
 func (r *run) fail(e Event) {
 	err := bare(e.Err)
 	kind := pfs.KindOf(err)
-	if kind == pfs.Canceled {
+	if kind == pfs.Canceled && r.ended() {
 		return
 	}
 	e.Kind, e.Err = Failed, err

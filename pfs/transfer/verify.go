@@ -17,7 +17,10 @@ import (
 // none, an error of Kind Integrity if something is missing, extra or different, and
 // else an *Incomplete. Filter and Links hold for both sides.
 func (j *Job) Verify(ctx context.Context, a, b End) error {
-	v := &verifier{j: j, names: semaphore.NewWeighted(mostNames), walkers: semaphore.NewWeighted(int64(j.opts.Parallel))}
+	v := &verifier{
+		j: j, ended: func() bool { return ctx.Err() != nil },
+		names: semaphore.NewWeighted(mostNames), walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
+	}
 	v.files.SetLimit(2 * j.opts.Parallel)
 	a, infoA, err := j.root(ctx, a)
 	if err != nil {
@@ -53,6 +56,8 @@ type verifier struct {
 	dirs    sync.WaitGroup      // of walkers
 	files   errgroup.Group      // being compared
 
+	ended   func() bool         // the job's context is done
+
 	mu    sync.Mutex
 	first error
 }
@@ -67,7 +72,7 @@ type twins struct {
 }
 
 func (v *verifier) fail(path, target pfs.Path, err error) {
-	if pfs.KindOf(err) == pfs.Canceled {
+	if pfs.KindOf(err) == pfs.Canceled && v.ended() {
 		return
 	}
 	v.mu.Lock()

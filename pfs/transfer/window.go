@@ -51,8 +51,8 @@ func (w *windows) drop() {
 }
 
 // fill takes pages of a into the window as long as they may be held, but only one
-// if there is nothing to compare them with.
-func (w *windows) fill(ctx context.Context) (more bool, err error) {
+// if there is nothing to compare them with. It reports whether there may be more.
+func (w *windows) fill(ctx context.Context) (bool, error) {
 	for {
 		page, more, err := w.page(ctx)
 		if err != nil || !more {
