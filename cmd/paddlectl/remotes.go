@@ -147,7 +147,7 @@ func (d *deps) client(e config.Entry, token func(context.Context, string) (strin
 		Fingerprint: e.Fingerprint,
 		Datacenter:  e.Name,
 		Token:       token,
-		UserAgent:   d.out.Program + "/" + version(),
+		UserAgent:   d.out.Program + "/" + version,
 	}
 	if d.global.debug {
 		opts.Logger = slog.New(slog.NewTextHandler(d.stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -3,26 +3,14 @@ package main
 import (
 	"context"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/urfave/cli/v2"
 )
 
-// release is set when a release is built: -ldflags "-X main.release=1.2.3".
-var release string
-
-// version returns the version of this program.
-func version() string {
-	if release != "" {
-		return release
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "development"
-	}
-	return info.Main.Version
-}
+// version is that of this program, set when it is built: -ldflags "-X
+// main.version=1.2.3".
+var version = "unknown"
 
 // versionJSON is how --json shows the versions.
 type versionJSON struct {
@@ -58,7 +46,7 @@ func (d *deps) versionCommand() *cli.Command {
 }
 
 func runVersion(ctx context.Context, d *deps, service, json bool) error {
-	v := versionJSON{Version: version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v := versionJSON{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if service {
 		conn, err := d.remotes.current(ctx)
 		if err != nil {

@@ -66,7 +66,7 @@ func (r *run) skip(ctx context.Context, it *item, why Reason) {
 	if why != Equal || !it.info.IsRegular() || r.j.opts.DryRun {
 		return
 	}
-	if err := r.j.setAttributes(ctx, it); err != nil && !errors.Is(err, pfs.Unsupported) {
+	if err := r.j.setAttributes(ctx, it); err != nil {
 		r.failItem(it, err)
 	}
 }
@@ -75,16 +75,16 @@ func (r *run) skip(ctx context.Context, it *item, why Reason) {
 func (j *Job) setAttributes(ctx context.Context, it *item) error {
 	if perm := it.info.Mode.Perm(); !j.opts.NewMode && perm != 0 && perm != it.old.Mode.Perm() {
 		err := j.retry(ctx, it.name, func() error { return pfs.Chmod(ctx, it.target.FS, it.target.Path, perm) })
-		if err != nil && !errors.Is(err, pfs.Unsupported) {
+		if err := ifSupported(err); err != nil {
 			return err
 		}
 	}
 	if j.opts.NewTime || sameTime(it.info.ModTime, it.old.ModTime) {
 		return nil
 	}
-	return j.retry(ctx, it.name, func() error {
+	return ifSupported(j.retry(ctx, it.name, func() error {
 		return pfs.Chtime(ctx, it.target.FS, it.target.Path, it.info.ModTime)
-	})
+	}))
 }
 
 // copyItem copies a file or link by itself.

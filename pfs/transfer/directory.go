@@ -73,7 +73,7 @@ func (d *directory) checkLoop(to, link pfs.Path) error {
 	return nil
 }
 
-// open makes the root of a pair, if it is not there and is wanted.
+// open makes the root of a pair, if it is not there.
 func (d *directory) open(ctx context.Context) error {
 	if d.exists && !d.old.IsDir() && !d.old.IsLink() {
 		return pfs.Errorf("transfer.Copy", d.target.Path, pfs.NotDir, "a file is where the directory %s should be: remove it first", d.name)
@@ -164,24 +164,47 @@ func (d *directory) wasMade() {
 // finish gives the directory the time of the source and, if it was made, its mode.
 // Where it was there before that is done if it can be.
 func (d *directory) finish(ctx context.Context) {
-	j := d.r.j
 	d.mu.Lock()
 	made := d.made
 	d.mu.Unlock()
-	if j.opts.DryRun || ctx.Err() != nil || !made && !d.exists {
+	if d.r.j.opts.DryRun || ctx.Err() != nil || !made && !d.exists {
 		return
 	}
-	var failed error
-	if perm := d.info.Mode.Perm(); made && !j.opts.NewMode && perm != d.mode().Perm() {
-		failed = pfs.Chmod(ctx, d.target.FS, d.target.Path, perm)
+	err := d.setMode(ctx, made)
+	if err == nil {
+		err = d.setTime(ctx, made)
 	}
-	if !j.opts.NewTime && (made || d.touched.Load() || !sameTime(d.old.ModTime, d.info.ModTime)) {
-		err := j.retry(ctx, d.name, func() error {
-			return pfs.Chtime(ctx, d.target.FS, d.target.Path, d.info.ModTime)
-		})
-		failed = errors.Join(failed, err)
+	if made && err != nil {
+		d.r.failDir(d, err)
 	}
-	if made && failed != nil && !errors.Is(failed, pfs.Unsupported) {
-		d.r.failDir(d, failed)
+}
+
+// setMode takes away the rights that were needed to fill the directory.
+func (d *directory) setMode(ctx context.Context, made bool) error {
+	perm := d.info.Mode.Perm()
+	if !made || d.r.j.opts.NewMode || perm == d.mode().Perm() {
+		return nil
 	}
+	return ifSupported(d.r.j.retry(ctx, d.name, func() error {
+		return pfs.Chmod(ctx, d.target.FS, d.target.Path, perm)
+	}))
+}
+
+func (d *directory) setTime(ctx context.Context, made bool) error {
+	same := !made && !d.touched.Load() && sameTime(d.old.ModTime, d.info.ModTime)
+	if same || d.r.j.opts.NewTime {
+		return nil
+	}
+	return ifSupported(d.r.j.retry(ctx, d.name, func() error {
+		return pfs.Chtime(ctx, d.target.FS, d.target.Path, d.info.ModTime)
+	}))
+}
+
+// ifSupported returns err, but nil for what the store cannot do at all: its files
+// have no modes or times to set.
+func ifSupported(err error) error {
+	if errors.Is(err, pfs.Unsupported) {
+		return nil
+	}
+	return err
 }

@@ -31,9 +31,9 @@
 //
 // Content: [Options.Memory] bytes, or what a shared [Pool] has, whatever the number
 // of files. Names: one window of at most 32,768 directory entries for all
-// directories together (about 15 MB), one page of names a level of the tree, and
-// 16 bytes a name for the one directory that is listed in several pages or
-// mirrored: 16 MB for a directory of 1,000,000 names.
+// directories together (about 15 MB), the names of the subdirectories of one window
+// for each level of the tree, and 16 bytes a name for a directory that takes several
+// pages or is made a mirror: 16 MB for one of 1,000,000 names.
 //
 // # Errors
 //

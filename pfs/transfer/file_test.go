@@ -409,3 +409,30 @@ func TestRateLimit(t *testing.T) {
 		t.Errorf("300 KiB at 1 MiB/s took %v", took)
 	}
 }
+
+// TestOwnID goes on under an ID of the caller's choosing after the source changed: it
+// says nothing about what was staged under it before.
+func TestOwnID(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	put(t, a, "/f", noise(1, 20*chunk))
+	opts := pfs.CopyOptions{ID: pfs.NewID()}
+	b.before = func(op string, _ pfs.Path) error {
+		if op == "commit" {
+			return pfs.E("test", "/f", pfs.Permission, nil)
+		}
+		return nil
+	}
+	_, err := newJob(t, Options{}).CopyFile(context.Background(), End{a, "/f"}, End{b, "/f"}, opts, nil)
+	checkKind(t, err, pfs.Permission)
+	b.before = nil
+	want := noise(1, 20*chunk)
+	want[3*chunk] ^= 1
+	put(t, a, "/f", want)
+	j := newJob(t, Options{})
+	_, err = j.CopyFile(context.Background(), End{a, "/f"}, End{b, "/f"}, opts, nil)
+	must(t, err)
+	checkFile(t, b, "/f", want)
+	if got := j.Stats().BytesResumed; got != 19*chunk {
+		t.Errorf("%d bytes resumed, want %d", got, 19*chunk)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,7 +39,9 @@ type fileCopy struct {
 	digest        string
 	done, resumed atomic.Int64 // bytes of this pass
 	sent          atomic.Int64 // bytes of all passes
-	told          atomic.Int64 // when progress was last told, in Unix nanoseconds
+
+	telling sync.Mutex // held while progress is told
+	told    time.Time  // when that was last
 }
 
 // An endError is an error at one end of a copy. An error of the source's kind
@@ -308,10 +311,14 @@ func (c *fileCopy) account(n int64, resumed bool) {
 const tellEvery = 200 * time.Millisecond
 
 func (c *fileCopy) tell(done int64) {
-	now, last := time.Now().UnixNano(), c.told.Load()
-	if now-last < int64(tellEvery) || !c.told.CompareAndSwap(last, now) {
+	if !c.telling.TryLock() {
 		return
 	}
+	defer c.telling.Unlock()
+	if time.Since(c.told) < tellEvery {
+		return
+	}
+	c.told = time.Now()
 	if c.progress != nil {
 		c.progress(done)
 	}

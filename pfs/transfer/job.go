@@ -22,6 +22,7 @@ type Job struct {
 	sleep   func(context.Context, time.Duration) error
 
 	events sync.Mutex // held while Options.Events runs
+	big    sync.Mutex // held while a big set of names is
 }
 
 // New prepares a job. It answers Invalid for a filter pattern that is malformed.

@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -14,16 +15,18 @@ func (r *run) mirror(ctx context.Context) {
 		r.notDeleted = true
 		return
 	}
+	var walkers sync.WaitGroup
 	for _, d := range r.roots {
 		if d.exists {
-			r.mirrorDir(ctx, d)
+			r.mirrorDir(ctx, d, &walkers)
 		}
 	}
+	walkers.Wait()
 }
 
 // mirrorDir removes from the target of d what the source lacks, and then does the
-// same below. Only one directory's names are held at a time.
-func (r *run) mirrorDir(ctx context.Context, d *directory) {
+// same below.
+func (r *run) mirrorDir(ctx context.Context, d *directory, walkers *sync.WaitGroup) {
 	removed := false
 	err := r.j.extras(ctx, d.source, d.target, func(info pfs.Info) error {
 		e := End{d.target.FS, d.target.Path.Join(info.Name)}
@@ -51,7 +54,7 @@ func (r *run) mirrorDir(ctx context.Context, d *directory) {
 		}
 		for _, info := range page.Entries {
 			if sub := r.mirrored(ctx, d, info); sub != nil {
-				r.mirrorDir(ctx, sub)
+				r.spread(walkers, func() { r.mirrorDir(ctx, sub, walkers) })
 			}
 		}
 	}

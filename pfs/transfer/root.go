@@ -34,12 +34,11 @@ func (r *run) walk(ctx context.Context, p Pair, walkers *sync.WaitGroup) {
 	}
 	d := &directory{r: r, source: source, target: p.Target, name: name, info: info, old: old, exists: exists, choice: r.j.filter.root}
 	d.hold()
-	r.root(d)
 	if err := d.open(ctx); err != nil {
-		d.release(ctx)
 		fail(err)
 		return
 	}
+	r.root(d)
 	r.walkDir(ctx, d, walkers)
 }
 

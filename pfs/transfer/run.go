@@ -59,8 +59,8 @@ var errTooMany = errors.New("too many failures")
 
 // Copy copies the file or tree source to target.
 //
-// If source is a file the error is its own; if it is a tree and a part of it could
-// not be copied, the error is an *Incomplete. A copy that was interrupted goes on
+// If source is a file, or nothing at all could be done, the error is that of the one
+// failure; if it is a tree and a part of it could not be copied, an *Incomplete. A copy that was interrupted goes on
 // where it was if it is run again.
 func (j *Job) Copy(ctx context.Context, source, target End) error {
 	return j.CopyAll(ctx, func(yield func(Pair, error) bool) { yield(Pair{source, target}, nil) })
@@ -161,7 +161,8 @@ func (r *run) result(ended error) error {
 	if stats.Failed+stats.Omitted == 0 {
 		return nil
 	}
-	if r.first != nil && r.pairs == 1 && len(r.roots) == 0 {
+	alone := len(r.roots) == 0 || stats.Failed == 1 && stats.FilesDone+stats.Skipped+stats.Omitted == 0
+	if r.first != nil && r.pairs == 1 && alone {
 		return r.first
 	}
 	return &Incomplete{Stats: stats, First: r.first, NotDeleted: r.notDeleted}

@@ -56,7 +56,7 @@ type verifier struct {
 	dirs    sync.WaitGroup      // of walkers
 	files   errgroup.Group      // being compared
 
-	ended   func() bool         // the job's context is done
+	ended func() bool // the job's context is done
 
 	mu    sync.Mutex
 	first error

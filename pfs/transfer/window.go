@@ -116,10 +116,15 @@ func (w *windows) match(ctx context.Context) error {
 	}
 }
 
+// bigSet is the number of names from which on only one set of names is held at a
+// time.
+const bigSet = 64 << 10
+
 // extras calls extra for every entry that the directory b has and a has not. Memory
 // is 16 bytes for each name in a.
 func (j *Job) extras(ctx context.Context, a, b End, extra func(pfs.Info) error) error {
 	var has names
+	big := false
 	in := listing{j: j, end: a, name: a.Path}
 	for {
 		page, more, err := in.next(ctx)
@@ -134,6 +139,11 @@ func (j *Job) extras(ctx context.Context, a, b End, extra func(pfs.Info) error) 
 		}
 		for _, info := range page.Entries {
 			has.add(info.Name)
+		}
+		if !big && len(has.hashes) > bigSet {
+			big = true
+			j.big.Lock()
+			defer j.big.Unlock()
 		}
 	}
 	over := listing{j: j, end: b, name: b.Path}

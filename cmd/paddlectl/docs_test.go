@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/urfave/cli/v2"
+)
+
+var update = flag.Bool("update", false, "write the generated parts of docs/cli.md")
+
+const manual = "../../docs/cli.md"
+
+// TestManual holds docs/cli.md to the help texts and tables that it is made of.
+func TestManual(t *testing.T) {
+	have, err := os.ReadFile(manual)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := string(have)
+	for name, text := range map[string]string{"codes": codeTable(), "commands": commandTexts()} {
+		if want, err = withPart(want, name, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want == string(have) {
+		return
+	}
+	if !*update {
+		t.Fatal("docs/cli.md is not what the commands say: go test ./cmd/paddlectl -run TestManual -update")
+	}
+	if err := os.WriteFile(manual, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withPart replaces one generated part of doc.
+func withPart(doc, name, text string) (string, error) {
+	before, rest, ok := strings.Cut(doc, "<!-- generated: "+name+" -->\n")
+	_, after, ended := strings.Cut(rest, "<!-- end -->")
+	if !ok || !ended {
+		return "", fmt.Errorf("docs/cli.md has no part %q", name)
+	}
+	return before + "<!-- generated: " + name + " -->\n" + text + "<!-- end -->" + after, nil
+}
+
+func codeTable() string {
+	var b strings.Builder
+	b.WriteString("| code | meaning |\n|---|---|\n")
+	for _, c := range cliio.Codes() {
+		fmt.Fprintf(&b, "| %d | %s |\n", c, c)
+	}
+	return b.String()
+}
+
+func commandTexts() string {
+	app := newDeps(&Main{Stdout: io.Discard, Stderr: io.Discard}).app()
+	var b strings.Builder
+	var each func(commands, path []*cli.Command)
+	each = func(commands, path []*cli.Command) {
+		for _, c := range commands {
+			if c.Hidden {
+				continue
+			}
+			path := append(path[:len(path):len(path)], c)
+			var names []string
+			for _, p := range path {
+				names = append(names, p.Name)
+			}
+			fmt.Fprintf(&b, "### %s\n\n```text\n%s```\n\n", strings.Join(names, " "), helpOf(names))
+			each(c.Subcommands, path)
+		}
+	}
+	each(app.Commands, nil)
+	return b.String()
+}
+
+// helpOf returns what --help prints.
+func helpOf(names []string) string {
+	var out bytes.Buffer
+	m := &Main{Args: append(append([]string{"paddlectl"}, names...), "--help"), Stdout: &out, Stderr: io.Discard}
+	m.Run(context.Background())
+	return out.String()
+}
+
+// TestManualNamesEveryField checks that no field of --json is undocumented.
+func TestManualNamesEveryField(t *testing.T) {
+	doc, err := os.ReadFile(manual)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []any{entryJSON{}, eventJSON{}, sumsJSON{}, entryStatus{}, versionJSON{}, serviceJSON{}} {
+		for i := range reflect.TypeOf(v).NumField() {
+			name, _, _ := strings.Cut(reflect.TypeOf(v).Field(i).Tag.Get("json"), ",")
+			if !strings.Contains(string(doc), "`"+name+"`") {
+				t.Errorf("docs/cli.md does not mention %q of %T", name, v)
+			}
+		}
+	}
+}
