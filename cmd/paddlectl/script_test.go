@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PADDLE_CONFIG", filepath.Join(e.WorkDir, ".paddle", "config"))
-			e.Setenv("PASSWORD", password)
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // else a second for each command, under -race
 			return os.WriteFile(filepath.Join(e.WorkDir, ".password"), []byte(password+"\n"), 0o600)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -171,7 +171,9 @@ func login(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.Command("paddlectl", words...)
 	cmd.Path = lookPath(ts, "paddlectl")
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = []string{"PADDLE_CONFIG=" + ts.Getenv("PADDLE_CONFIG"), "PATH=" + ts.Getenv("PATH")}
+	for _, key := range []string{"PADDLE_CONFIG", "PATH", "GORACE"} {
+		cmd.Env = append(cmd.Env, key+"="+ts.Getenv(key))
+	}
 	cmd.Stdin = strings.NewReader(password + "\n")
 	out, err := cmd.CombinedOutput()
 	ts.Logf("%s", out)

@@ -64,7 +64,6 @@ func parseQuery(r *http.Request) (q query, name pfs.Path, err error) {
 
 // getData answers one chunk of a file.
 func (s *Server) getData(w http.ResponseWriter, r *request) {
-	const op = "server.getData"
 	q, name, err := parseQuery(r.Request)
 	if err != nil {
 		s.fail(w, r.Request, err)

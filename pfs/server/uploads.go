@@ -37,7 +37,6 @@ type upload struct {
 
 	mu     sync.Mutex
 	chunks map[int64]*chunk // by leaf number
-	ended  bool             // committed or discarded
 
 	// Guarded by uploads.mu.
 	users   int

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // commit publishes what is staged and sees to it that this is what was published.
@@ -44,7 +45,8 @@ func (j *Job) commit(ctx context.Context, w pfs.Staged, target End, opts pfs.Com
 			return now, nil
 		}
 	}
-	if err == nil && (info.Size != opts.Size || info.Digest != "" && info.Digest != opts.Digest) {
+	other := digest.Algorithm(info.Digest) == digest.XXH3 && info.Digest != opts.Digest
+	if err == nil && (info.Size != opts.Size || other) {
 		err = pfs.Errorf("transfer.Copy", target.Path, pfs.Conflict,
 			"%d bytes %s were published and %d bytes %s are there now: somebody else writes it too",
 			opts.Size, opts.Digest, info.Size, info.Digest)

@@ -36,7 +36,8 @@ type fileCopy struct {
 	compare bool // something is staged: find out what
 	noted   bool // what the journal says may be believed
 
-	digest        string
+	digest        string       // of the bytes that were read
+	damaged       bool         // it is not the one that the source keeps
 	done, resumed atomic.Int64 // bytes of this pass
 	sent          atomic.Int64 // bytes of all passes
 
@@ -260,7 +261,8 @@ func sameVersion(a, b pfs.Info) bool {
 
 // checkDigest compares what was read with what the source says that it holds.
 func (c *fileCopy) checkDigest() error {
-	if err := checkKept(c.name, c.info, c.digest); err != nil {
+	err := checkKept(c.name, c.info, c.digest)
+	if c.damaged = err != nil; c.damaged {
 		return &endError{err: err, source: true}
 	}
 	return nil
@@ -277,15 +279,13 @@ func checkKept(name pfs.Path, info pfs.Info, sum string) error {
 }
 
 // leave ends the staged write of a copy that failed: kept if the copy can go on
-// later, discarded if it was of something that is no more, or is empty.
+// later, discarded if it was of something that is no more, or was never good, or is
+// empty.
 func (c *fileCopy) leave(ctx context.Context, err error) {
 	var changed *changedError
-	var end *endError
 	switch {
-	case errors.As(err, &changed), errors.Is(err, pfs.Exist):
+	case errors.As(err, &changed), errors.Is(err, pfs.Exist), c.damaged:
 		_ = c.staged.Close()
-	case errors.As(err, &end) && end.source && errors.Is(err, pfs.Integrity):
-		_ = c.staged.Close() // bytes of a damaged source
 	case c.sent.Load() == 0 && !c.staged.Resumed():
 		_ = c.staged.Close()
 	default:

@@ -1,9 +1,11 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,8 +15,8 @@ import (
 const (
 	digestSize = int64(len(pfs.LeafDigest{}))
 
-	// journalBlock is the number of digests written at once: one small write for
-	// every 64 MiB.
+	// journalBlock is the number of digests written at once, from a multiple of it
+	// on: one small write for every 64 MiB.
 	journalBlock = 16
 
 	// flushWithin bounds the last write of a copy that is given up.
@@ -36,16 +38,23 @@ type journal struct {
 	w    pfs.Staged
 	base int64
 
-	mu    sync.Mutex
-	off   bool
-	first int64 // the leaf that block begins with
-	block []byte
+	mu     sync.Mutex
+	off    bool
+	leaves int64
+	blocks map[int64][]noted // not yet written, by block number
+}
+
+// noted is the digest of a leaf.
+type noted struct {
+	leaf   int64
+	digest pfs.LeafDigest
 }
 
 // openJournal returns the journal of w, which will have size bytes.
 func openJournal(ctx context.Context, w pfs.Staged, size int64) *journal {
-	l := &journal{w: w, base: leavesOf(size) * pfs.ChunkSize}
-	l.off = size <= pfs.ChunkSize || w.Unit() != pfs.ChunkSize
+	leaves := leavesOf(size)
+	l := &journal{w: w, base: leaves * pfs.ChunkSize, leaves: leaves, blocks: map[int64][]noted{}}
+	l.off = leaves < 2 || w.Unit() != pfs.ChunkSize
 	if !l.off {
 		_, err := w.ReadAt(ctx, make([]byte, digestSize), l.base)
 		l.off = err != nil && !errors.Is(err, io.EOF)
@@ -77,36 +86,47 @@ func (l *journal) read(ctx context.Context, first, end int64) []pfs.LeafDigest {
 	return ds
 }
 
-// add notes leaf i, the one after the last.
+// add notes the digest of leaf i, and writes its block once that is full.
 func (l *journal) add(ctx context.Context, i int64, d pfs.LeafDigest) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.off {
 		return
 	}
-	if i == 0 { // another pass
-		l.first, l.block = 0, l.block[:0]
-	}
-	l.block = append(l.block, d[:]...)
-	if len(l.block) == journalBlock*int(digestSize) {
-		l.write(ctx)
+	b := i / journalBlock
+	l.blocks[b] = append(l.blocks[b], noted{i, d})
+	if int64(len(l.blocks[b])) >= min(journalBlock, l.leaves-b*journalBlock) {
+		l.write(ctx, b)
 	}
 }
 
-// flush writes what was noted since the last full block.
+// flush writes the blocks that are not full: the last write of a copy that is given
+// up.
 func (l *journal) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushWithin)
 	defer cancel()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.off && len(l.block) > 0 {
-		l.write(ctx)
+	for b := range l.blocks {
+		l.write(ctx, b)
 	}
 }
 
-func (l *journal) write(ctx context.Context) {
-	_, err := l.w.WriteAt(ctx, l.block, l.base+l.first*digestSize)
-	l.off = err != nil
-	l.first += int64(len(l.block)) / digestSize
-	l.block = l.block[:0]
+// write writes what is noted of block b, row by row: what an earlier attempt noted
+// between them stays.
+func (l *journal) write(ctx context.Context, b int64) {
+	leaves := l.blocks[b]
+	delete(l.blocks, b)
+	slices.SortFunc(leaves, func(a, b noted) int { return cmp.Compare(a.leaf, b.leaf) })
+	for len(leaves) > 0 && !l.off {
+		var p []byte
+		n := 0
+		for n < len(leaves) && leaves[n].leaf == leaves[0].leaf+int64(n) {
+			p = append(p, leaves[n].digest[:]...)
+			n++
+		}
+		_, err := l.w.WriteAt(ctx, p, l.base+leaves[0].leaf*digestSize)
+		l.off = err != nil
+		leaves = leaves[n:]
+	}
 }

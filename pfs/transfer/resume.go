@@ -59,7 +59,7 @@ func (p *pass) holds(ctx context.Context, s *staging, l *leaf, first, end int64)
 	for k, d := range digests {
 		_, n := p.bounds(first + int64(k))
 		p.account(int64(n), true)
-		p.row.add(ctx, first+int64(k), d)
+		p.finish(ctx, first+int64(k), d)
 	}
 	return true, nil
 }

@@ -19,8 +19,7 @@ const mostSpan = 16
 //
 // Workers take spans, which are rows of lanes, which are rows of leaves. Within a
 // lane bytes are written in order from its start, as Staged.Unit wants it; lanes are
-// independent. Spans are taken in order, so no more than one a worker is unfinished
-// behind the first that is.
+// independent, and one that has to be tried again does not hold up the others.
 type pass struct {
 	*fileCopy
 	leaves int64 // of the file
@@ -42,7 +41,7 @@ func (c *fileCopy) send(ctx context.Context) error {
 	if c.compare {
 		p.span = spanOf(p.lane, leaves, int64(c.j.opts.Parallel))
 	}
-	p.row = newRow(tree, c.log)
+	p.row = newRow(tree)
 	if err := p.sendSpans(ctx); err != nil {
 		return err
 	}
@@ -142,9 +141,15 @@ func (p *pass) sendLane(ctx context.Context, s *staging, first, end int64) error
 		if err := l.write(ctx); err != nil {
 			return err
 		}
-		p.row.add(ctx, i, l.digest)
+		p.finish(ctx, i, l.digest)
 	}
 	return nil
+}
+
+// finish notes that the target has leaf i, whose digest is d.
+func (p *pass) finish(ctx context.Context, i int64, d pfs.LeafDigest) {
+	p.row.add(i, d)
+	p.log.add(ctx, i, d)
 }
 
 // leaf is a buffer with one leaf of the source in it.
