@@ -33,7 +33,7 @@ const (
 	Quota                       // the owner's quota is used up
 	Conflict                    // changed or gone in the meantime: look again
 	Unavailable                 // store or service not reachable now: try again
-	Limit                       // too many requests, or one too large
+	Limit                       // too many requests now: wait and try again
 	Integrity                   // bytes failed their check
 	Canceled                    // the caller gave up
 	Closed                      // used after Close

@@ -155,7 +155,8 @@ type File interface {
 }
 
 // Staged is a file being written. It ends with exactly one of Commit, Suspend or
-// Close; a deferred Close after one of the other two does nothing, so that
+// Close, and Close always follows: after one of the other two it only releases the
+// handle, so that
 //
 //	w, err := fsys.Create(ctx, name, pfs.CreateOptions{})
 //	...

@@ -367,6 +367,8 @@ func (f layerFile) ReadAt(ctx context.Context, p []byte, off int64) (int, error)
 	return n, renamed(err, f.inner, f.outer)
 }
 
+func (f layerFile) Close() error { return renamed(f.File.Close(), f.inner, f.outer) }
+
 func (f layerFile) Info() Info {
 	info := f.File.Info()
 	info.Name = f.outer.Base()
@@ -397,6 +399,8 @@ func (h layerHandle) Sync(ctx context.Context) error {
 	return renamed(h.Handle.Sync(ctx), h.inner, h.outer)
 }
 
+func (h layerHandle) Close() error { return renamed(h.Handle.Close(), h.inner, h.outer) }
+
 func (h layerHandle) Info() Info {
 	info := h.Handle.Info()
 	info.Name = h.outer.Base()
@@ -424,6 +428,10 @@ func (w *layerStaged) ReadAt(ctx context.Context, p []byte, off int64) (int, err
 func (w *layerStaged) Sync(ctx context.Context) error {
 	return renamed(w.Staged.Sync(ctx), w.inner, w.outer)
 }
+
+func (w *layerStaged) Suspend() error { return renamed(w.Staged.Suspend(), w.inner, w.outer) }
+
+func (w *layerStaged) Close() error { return renamed(w.Staged.Close(), w.inner, w.outer) }
 
 func (w *layerStaged) Commit(ctx context.Context, opts CommitOptions) (Info, error) {
 	info, err := w.Staged.Commit(ctx, opts)

@@ -54,7 +54,8 @@ func (s *service) run(ctx context.Context, hangup <-chan os.Signal, announce fun
 	err = s.serveAll(ctx, doors)
 	stop()
 	work.Wait()
-	return errors.Join(err, s.server.Close(context.WithoutCancel(ctx)))
+	s.server.Close()
+	return err
 }
 
 func (s *service) tlsConfig() *tls.Config {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -71,7 +72,7 @@ func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Re
 // pause waits before try number try+1: 0.1 s doubling to 2 s, each time a random part
 // of it so that many clients do not come back together.
 func pause(ctx context.Context, op string, name pfs.Path, try int) error {
-	most := min(2*time.Second, 100*time.Millisecond<<try)
+	most := min(2*time.Second, 100*time.Millisecond<<min(try, 10))
 	timer := time.NewTimer(most/2 + rand.N(most/2))
 	defer timer.Stop()
 	select {
@@ -93,10 +94,13 @@ func (c *Client) attempt(ctx context.Context, m message, token string, receive f
 	defer watch.Stop()
 	touch := func() { watch.Reset(stall) }
 
-	req, err := c.request(ctx, m, token, touch)
+	req, body, err := c.request(ctx, m, token, touch)
 	if err != nil {
 		return pfs.E(m.op, m.name, pfs.Invalid, err)
 	}
+	// An answer may come before the body was read, while net/http still reads it: what
+	// it is made of belongs to the caller again when this returns.
+	defer body.Close()
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return c.transportError(ctx, m, err)
@@ -128,23 +132,19 @@ func named(err error, m message) error {
 	return &named
 }
 
-func (c *Client) request(ctx context.Context, m message, token string, touch func()) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, m message, token string, touch func()) (*http.Request, *sentBody, error) {
 	target := c.base + m.path
 	if m.query != nil {
 		target += "?" + m.query.Encode()
 	}
-	var body io.Reader
-	var length int64
-	if m.body != nil {
-		body, length = m.body()
-		body = &touching{body, touch}
-	}
-	req, err := http.NewRequestWithContext(ctx, m.method, target, body)
+	req, err := http.NewRequestWithContext(ctx, m.method, target, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	body := &sentBody{touch: touch}
 	if m.body != nil {
-		req.ContentLength = length
+		body.r, req.ContentLength = m.body()
+		req.Body = body
 		req.Header.Set("Content-Type", m.kind)
 	}
 	req.Header.Set(wire.HeaderProtocol, strconv.Itoa(wire.Version))
@@ -159,7 +159,33 @@ func (c *Client) request(ctx context.Context, m message, token string, touch fun
 	if token != "" {
 		set("Authorization", "Bearer "+token)
 	}
-	return req, nil
+	return req, body, nil
+}
+
+// sentBody is the body of a request. After Close nothing reads it any more.
+type sentBody struct {
+	touch func()
+
+	mu     sync.Mutex
+	r      io.Reader
+	closed bool
+}
+
+func (b *sentBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	b.touch()
+	return b.r.Read(p)
+}
+
+func (b *sentBody) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	return nil
 }
 
 // touching calls touch whenever its reader is read.
@@ -200,11 +226,13 @@ func (c *Client) check(m message, resp *http.Response) error {
 
 // transportError classifies what net/http or a body's Read returned.
 func (c *Client) transportError(ctx context.Context, m message, err error) error {
-	if cause := context.Cause(ctx); cause != nil && cause != errStalled {
-		return pfs.E(m.op, m.name, pfs.Canceled, cause)
-	}
-	if context.Cause(ctx) == errStalled {
+	switch cause := context.Cause(ctx); {
+	case cause == errStalled:
 		return pfs.Errorf(m.op, m.name, pfs.Unavailable, "%s: %w", c.base, errStalled)
+	case cause != nil && cause != ctx.Err():
+		return pfs.Errorf(m.op, m.name, pfs.Canceled, "%w: %w", ctx.Err(), cause)
+	case cause != nil:
+		return pfs.E(m.op, m.name, pfs.Canceled, cause)
 	}
 	var pinned *PinError
 	if errors.As(err, &pinned) {

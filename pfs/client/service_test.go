@@ -83,7 +83,7 @@ func start(t testing.TB, fsys pfs.FileSystem, secure bool, wrap func(http.Handle
 	}
 	t.Cleanup(func() {
 		ts.Close()
-		_ = s.Close(context.Background())
+		s.Close()
 	})
 	return &service{ts, a}
 }

@@ -23,7 +23,8 @@ const (
 	pieceSize = 256 << 10
 
 	// stall is how long a client may make no progress before it is given up.
-	stall = time.Minute
+	// A client's own limit is longer: it finds the service free when it comes again.
+	stall = 30 * time.Second
 )
 
 var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
@@ -224,9 +225,16 @@ func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, 
 	first, last := off/pfs.ChunkSize, (off+max(length, 1)-1)/pfs.ChunkSize
 	for n := first; n <= last; n++ {
 		c := u.chunk(n)
-		c.Lock()
-		defer c.Unlock()
+		if err := c.take(r.Context(), u.key.path); err != nil {
+			return err
+		}
+		defer c.release()
 		c.size = 0
+	}
+	u.publishing.RLock()
+	defer u.publishing.RUnlock()
+	if u.committed {
+		return pfs.Errorf("server.receiveLeaf", u.key.path, pfs.Conflict, "the staged write %s was committed", u.key.id)
 	}
 	var hash xxh3.Hasher
 	err := s.receive(w, r, length, func(p []byte, at int64) error {

@@ -20,59 +20,78 @@ const (
 type once struct {
 	mu    sync.Mutex
 	calls map[string]*onceCall
-	order []string // keys by age
+	order []string // keys of outcomes by age
 }
 
 type onceCall struct {
-	began   time.Time
 	done    chan struct{}
-	outcome outcome
+	outcome outcome   // once done is closed
+	kept    bool      // the outcome is for all who ask
+	ended   time.Time // zero while the call is at work; guarded by once.mu
 }
 
 func newOnce() *once { return &once{calls: map[string]*onceCall{}} }
 
-// do runs call, or waits for and returns the outcome of the call that came first
-// under the same key. A call that failed for want of a client or a store is not
-// remembered: it may be tried again.
+// do runs call, or waits for and returns the outcome of the call that came first under
+// the same key. A call that failed for want of its client or of a store is not
+// remembered, and whoever waited for it does it himself.
 func (o *once) do(ctx context.Context, key string, call func() outcome) outcome {
-	o.mu.Lock()
-	if c, ok := o.calls[key]; ok {
-		o.mu.Unlock()
+	for {
+		c, first := o.enter(key)
+		if first {
+			o.run(key, c, call)
+			return c.outcome
+		}
 		select {
 		case <-c.done:
-			return c.outcome
+			if c.kept {
+				return c.outcome
+			}
 		case <-ctx.Done():
 			return outcome{err: pfs.CheckContext(ctx, "server.once", "")}
 		}
 	}
-	c := &onceCall{began: time.Now(), done: make(chan struct{})}
-	o.calls[key] = c
-	o.order = append(o.order, key)
-	o.forget()
-	o.mu.Unlock()
-
-	c.outcome = outcome{err: pfs.Errorf("server.once", "", pfs.Other, "the call failed")}
-	defer func() {
-		close(c.done)
-		if err := c.outcome.err; err != nil {
-			if k := pfs.KindOf(err); k.Temporary() || k == pfs.Canceled || k == pfs.Other {
-				o.mu.Lock()
-				delete(o.calls, key)
-				o.mu.Unlock()
-			}
-		}
-	}()
-	c.outcome = call()
-	return c.outcome
 }
 
-// forget drops what is too old or too much. o.mu is held.
-func (o *once) forget() {
-	for len(o.order) > 0 {
-		c, ok := o.calls[o.order[0]]
-		if ok && len(o.order) <= mostRemembered && time.Since(c.began) < remembered {
-			return
+// enter returns the call of key and whether the caller is to do it.
+func (o *once) enter(key string) (c *onceCall, first bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if c := o.calls[key]; c != nil {
+		return c, false
+	}
+	c = &onceCall{done: make(chan struct{})}
+	o.calls[key] = c
+	return c, true
+}
+
+// run does the call.
+func (o *once) run(key string, c *onceCall, call func() outcome) {
+	c.outcome = outcome{err: pfs.Errorf("server.once", "", pfs.Other, "the call failed")}
+	defer func() {
+		c.kept = c.outcome.err == nil || lasting(pfs.KindOf(c.outcome.err))
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if c.kept {
+			c.ended = time.Now()
+			o.order = append(o.order, key)
+			o.forget()
+		} else {
+			delete(o.calls, key)
 		}
+		close(c.done)
+	}()
+	c.outcome = call()
+}
+
+// lasting reports whether a call that failed so would fail so again.
+func lasting(k pfs.Kind) bool {
+	return !k.Temporary() && k != pfs.Canceled && k != pfs.Other
+}
+
+// forget drops outcomes that are too old or too many. o.mu is held.
+func (o *once) forget() {
+	for len(o.order) > mostRemembered || len(o.order) > 0 && time.Since(o.calls[o.order[0]].ended) >= remembered {
 		delete(o.calls, o.order[0])
 		o.order = o.order[1:]
 	}

@@ -5,8 +5,10 @@
 // staged writes, the digests of chunks it has seen, outcomes of recent calls) only
 // saves work and is found again, or done again, elsewhere.
 //
-// Memory does not depend on the size of files: a request holds one buffer of
-// pieceSize, and requests at work are limited.
+// Memory does not depend on the size of files. A chunk that is sent or received passes
+// through one buffer of pieceSize; what reads staged bytes back, or writes in place,
+// holds one chunk; a batch holds all of its MaxBatchBytes, and there are at most eight
+// of those at a time. Requests at work are limited.
 package server
 
 import (
@@ -135,10 +137,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Close suspends the staged writes that the server holds open. Requests must have
 // ended (http.Server.Shutdown).
-func (s *Server) Close(context.Context) error {
-	s.uploads.closeAll()
-	return nil
-}
+func (s *Server) Close() { s.uploads.closeAll() }
 
 // corkKey is the context key of a connection's cork.
 type corkKey struct{}
@@ -248,7 +247,8 @@ func (s *Server) replyEncoded(w http.ResponseWriter, status int, b []byte) {
 
 // detail is err's text for the log.
 func detail(err error) string {
-	if e, ok := err.(*pfs.Error); ok {
+	var e *pfs.Error
+	if errors.As(err, &e) {
 		return e.Detail()
 	}
 	return err.Error()

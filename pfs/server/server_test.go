@@ -53,7 +53,7 @@ func newServer(t *testing.T, fsys pfs.FileSystem, change func(*Config)) (*Server
 		change(&cfg)
 	}
 	s := New(cfg)
-	t.Cleanup(func() { _ = s.Close(context.Background()) })
+	t.Cleanup(s.Close)
 	return s, log
 }
 

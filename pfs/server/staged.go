@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -63,7 +64,7 @@ func (s *Server) leaves(ctx context.Context, r *request, m wire.LeavesRequest, p
 			return reply, err
 		}
 		d, err := u.leaf(ctx, n, m.Size, buf)
-		if pfs.KindOf(err) == pfs.Integrity && err != nil {
+		if errors.Is(err, pfs.Integrity) {
 			break // staged only so far
 		}
 		if err != nil {
@@ -94,13 +95,15 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 		Size: m.Size, Mode: wire.FileMode(m.Mode), ModTime: m.Time.Optional(), Digest: m.Digest, NoReplace: m.NoReplace,
 	}
 	u, err := s.upload(ctx, r, m.Path, m.ID)
-	if pfs.KindOf(err) == pfs.Conflict && err != nil {
+	if errors.Is(err, pfs.Conflict) {
 		return s.commitAgain(ctx, r, m, err)
 	}
 	if err != nil {
 		return reply, err
 	}
 	defer s.uploads.release(u)
+	u.publishing.Lock()
+	defer u.publishing.Unlock()
 	sum, err := u.sum(ctx, m.Size, progress)
 	if err != nil && u.empty(ctx) {
 		// Nothing is staged. That is so if this ID was committed before and the reply
@@ -114,13 +117,12 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 		return reply, pfs.Errorf(op, u.key.path, pfs.Integrity,
 			"the sender has %s and the service %s: not published; copy again to send what differs", m.Digest, sum)
 	}
-	if m.Digest == "" {
-		opts.Digest = sum
-	}
+	opts.Digest = sum // of the bytes that arrived: what else was stated is not known to be true
 	info, err := u.staged.Commit(ctx, opts)
 	if err != nil {
 		return reply, err
 	}
+	u.committed = true
 	s.uploads.end(u)
 	reply.Info = wire.NewInfo(info)
 	return reply, nil
@@ -139,7 +141,7 @@ func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitReque
 
 func (s *Server) discard(ctx context.Context, r *request, m wire.StagedRequest) error {
 	u, err := s.upload(ctx, r, m.Path, m.ID)
-	if pfs.KindOf(err) == pfs.Conflict && err != nil {
+	if errors.Is(err, pfs.Conflict) {
 		return nil // gone already
 	}
 	if err != nil {

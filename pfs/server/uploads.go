@@ -35,10 +35,16 @@ type upload struct {
 	key    uploadKey
 	staged pfs.Staged
 
+	// publishing is held by requests that write, and exclusively by commit: between
+	// the check of the digest and the rename nothing changes.
+	publishing sync.RWMutex
+	committed  bool // guarded by publishing
+
 	mu     sync.Mutex
 	chunks map[int64]*chunk // by leaf number
 
 	// Guarded by uploads.mu.
+	over    bool // committed or discarded: to be closed after the last user
 	users   int
 	used    time.Time
 	element *list.Element
@@ -48,10 +54,22 @@ type upload struct {
 // same time: one whose connection broke may still be at work when its successor
 // comes, and must not write over what that one has verified.
 type chunk struct {
-	sync.Mutex
-	size   int // bytes verified; 0 if they are not to be trusted
+	lock   chan struct{} // holds one token while a request has the chunk
+	size   int           // bytes verified; 0 if they are not to be trusted
 	digest pfs.LeafDigest
 }
+
+// take waits for the chunk, or for ctx.
+func (c *chunk) take(ctx context.Context, name pfs.Path) error {
+	select {
+	case c.lock <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return pfs.CheckContext(ctx, "server.chunk", name)
+	}
+}
+
+func (c *chunk) release() { <-c.lock }
 
 // chunk returns the leaf number n, making it if needed.
 func (u *upload) chunk(n int64) *chunk {
@@ -59,22 +77,21 @@ func (u *upload) chunk(n int64) *chunk {
 	defer u.mu.Unlock()
 	c := u.chunks[n]
 	if c == nil {
-		c = &chunk{}
+		c = &chunk{lock: make(chan struct{}, 1)}
 		u.chunks[n] = c
 	}
 	return c
 }
 
 // known returns the digest of leaf n if it arrived here with size bytes.
-func (u *upload) known(n int64, size int) (pfs.LeafDigest, bool) {
+func (u *upload) known(ctx context.Context, n int64, size int) (pfs.LeafDigest, bool) {
 	u.mu.Lock()
 	c := u.chunks[n]
 	u.mu.Unlock()
-	if c == nil {
+	if c == nil || c.take(ctx, u.key.path) != nil {
 		return pfs.LeafDigest{}, false
 	}
-	c.Lock()
-	defer c.Unlock()
+	defer c.release()
 	return c.digest, c.size == size && size > 0
 }
 
@@ -83,7 +100,7 @@ func (u *upload) known(n int64, size int) (pfs.LeafDigest, bool) {
 func (u *upload) leaf(ctx context.Context, n, size int64, buf []byte) (pfs.LeafDigest, error) {
 	off := n * pfs.ChunkSize
 	length := int(min(pfs.ChunkSize, size-off))
-	if d, ok := u.known(n, length); ok {
+	if d, ok := u.known(ctx, n, length); ok {
 		return d, nil
 	}
 	k, err := u.staged.ReadAt(ctx, buf[:length], off)
@@ -115,7 +132,7 @@ func (u *upload) sum(ctx context.Context, size int64, progress func(int64)) (str
 			return "", err
 		}
 		length := int(min(pfs.ChunkSize, size-n*pfs.ChunkSize))
-		d, ok := u.known(n, length)
+		d, ok := u.known(ctx, n, length)
 		if !ok {
 			if buf == nil {
 				buf = make([]byte, min(pfs.ChunkSize, size))
@@ -136,6 +153,7 @@ type uploads struct {
 	open   map[uploadKey]*upload
 	recent *list.List // of *upload, most recently used first
 	stop   chan struct{}
+	once   sync.Once
 }
 
 func newUploads() *uploads {
@@ -202,18 +220,23 @@ func (us *uploads) use(u *upload) {
 	}
 }
 
-// release ends one use of u.
+// release ends one use of u. The last one closes what was committed or discarded.
 func (us *uploads) release(u *upload) {
 	us.mu.Lock()
-	defer us.mu.Unlock()
 	u.users--
 	u.used = time.Now()
+	last := u.over && u.users == 0
+	us.mu.Unlock()
+	if last {
+		_ = u.staged.Close() // nothing of it is left but the handle
+	}
 }
 
-// end forgets u, which was committed or discarded.
+// end forgets u, which was committed or discarded by a request that still uses it.
 func (us *uploads) end(u *upload) {
 	us.mu.Lock()
 	defer us.mu.Unlock()
+	u.over = true
 	us.forget(u)
 }
 
@@ -260,8 +283,8 @@ func (us *uploads) suspendIdle() {
 
 // closeAll suspends everything.
 func (us *uploads) closeAll() {
+	us.once.Do(func() { close(us.stop) })
 	us.mu.Lock()
-	close(us.stop)
 	var all []*upload
 	for _, u := range us.open {
 		all = append(all, u)

@@ -108,7 +108,9 @@ func (s *scene) startServer() {
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		b, _ := os.ReadFile(log.Name())
 		if _, rest, ok := strings.Cut(string(b), "listening on https://"); ok && strings.ContainsAny(rest, "\r\n \"") {
-			s.listen = rest[:strings.IndexAny(rest, "\r\n \"")]
+			if s.relay == nil { // later it is the same
+				s.listen = rest[:strings.IndexAny(rest, "\r\n \"")]
+			}
 			return
 		}
 	}
