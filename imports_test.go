@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	"pfs/rofs":      {"pfs"},
 	"pfs/permfs":    {"pfs"},
 	"pfs/linkfs":    {"pfs"},
-	"pfs/namespace": {"pfs", "pfs/auth", "pfs/permfs", "pfs/linkfs", "pfs/rofs"},
+	"pfs/namespace": {"pfs", "pfs/auth", "pfs/permfs", "pfs/linkfs"},
 
 	"pfs/transfer": {"pfs", "pfs/digest"},
 	"pfs/server":   {"pfs", "pfs/auth", "pfs/digest", "pfs/wire"},
