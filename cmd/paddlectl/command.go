@@ -54,14 +54,12 @@ func (d *deps) command(s spec) *cli.Command {
 
 func (s spec) checkCount(n int) error {
 	switch {
-	case n < s.least && s.most == s.least:
-		return cliargs.Usagef("%d operands are needed: %s", s.least, s.args)
 	case n < s.least:
-		return cliargs.Usagef("at least %d operands are needed: %s", s.least, s.args)
+		return cliargs.Usagef("too few operands: %s is needed", s.args)
 	case s.most == 0 && n > 0:
 		return cliargs.Usagef("takes no operands, got %d", n)
 	case s.most >= 0 && n > s.most:
-		return cliargs.Usagef("too many operands: %d where %s belongs", n, s.args)
+		return cliargs.Usagef("too many operands: %d where %s is needed", n, s.args)
 	}
 	return nil
 }

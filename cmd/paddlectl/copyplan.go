@@ -131,17 +131,20 @@ func (d *deps) sources(ctx context.Context, operands []operand, o *copyOptions) 
 // source calls fn for each path that one operand names.
 func (d *deps) source(ctx context.Context, op operand, fn func(e transfer.End, text string) error) error {
 	if op.place == local {
-		return d.localSource(op, fn)
+		return d.localSource(ctx, op, fn)
 	}
 	return d.expand(ctx, op, func(t target) error { return fn(t.end(), string(t.path)) })
 }
 
 // localSource calls fn for the local path, or for what it matches if it is a
 // pattern that no shell has expanded.
-func (d *deps) localSource(op operand, fn func(e transfer.End, text string) error) error {
+func (d *deps) localSource(ctx context.Context, op operand, fn func(e transfer.End, text string) error) error {
 	names := []string{op.local}
-	if d.isPattern(op) {
-		var err error
+	pattern, err := d.isPattern(ctx, op)
+	if err != nil {
+		return err
+	}
+	if pattern {
 		if names, err = filepath.Glob(op.local); err != nil {
 			return cliargs.Usagef("%q is no pattern: a [ without ], or a \\ at the end", op.text)
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"os"
-	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -80,17 +78,19 @@ func (d *deps) operands(texts []string) ([]operand, error) {
 
 // copyAll copies files and trees.
 func (d *deps) copyAll(ctx context.Context, o *copyOptions, from []operand, to operand) error {
-	remotes := to.place == remote
-	many := len(from) > 1
+	anyRemote := to.place == remote
 	for _, op := range from {
 		if op.place == stdio {
 			return cliargs.Usagef("\"-\" cannot be copied together with files")
 		}
-		remotes = remotes || op.place == remote
-		many = many || d.isPattern(op)
+		anyRemote = anyRemote || op.place == remote
 	}
-	if !remotes {
+	if !anyRemote {
 		return cliargs.Usagef("all paths are of this machine: those of the service begin with /pfs/")
+	}
+	many, err := d.isMany(ctx, from)
+	if err != nil {
+		return err
 	}
 	t, err := d.target(ctx, to, many)
 	if err == nil {
@@ -111,19 +111,6 @@ func (d *deps) copyAll(ctx context.Context, o *copyOptions, from []operand, to o
 	})
 }
 
-// isPattern reports whether an operand is matched with what there is. A local name
-// that exists as it was typed is not.
-func (d *deps) isPattern(op operand) bool {
-	if op.place == remote {
-		return pfs.HasMagic(string(op.path))
-	}
-	if !strings.ContainsAny(op.local, "*?[") {
-		return false
-	}
-	_, err := os.Lstat(op.local)
-	return errors.Is(err, os.ErrNotExist)
-}
-
 // copier is one copy of files and trees.
 type copier struct {
 	d    *deps
@@ -138,7 +125,11 @@ type copier struct {
 // one is found before anything is copied.
 func (c *copier) checkSources(ctx context.Context, from []operand) error {
 	for _, op := range from {
-		if c.d.isPattern(op) {
+		pattern, err := c.d.isPattern(ctx, op)
+		if err != nil {
+			return err
+		}
+		if pattern {
 			c.makesTarget = c.makesTarget || !c.to.exists && c.to.slash
 			continue
 		}

@@ -64,7 +64,7 @@ func runLogin(ctx context.Context, d *deps, o loginOptions) error {
 		return err
 	}
 	if e.Username == "" {
-		if e.Username, err = d.ask("User name: "); err != nil {
+		if e.Username, err = d.ask(ctx, "User name: "); err != nil {
 			return err
 		}
 	}
@@ -86,7 +86,7 @@ func runLogin(ctx context.Context, d *deps, o loginOptions) error {
 	if err := o.checkName(file, e); err != nil {
 		return err
 	}
-	password, err := o.password(d, e)
+	password, err := o.password(ctx, d, e)
 	if err != nil {
 		return err
 	}
@@ -149,14 +149,14 @@ func (o loginOptions) checkName(file *config.File, e config.Entry) error {
 }
 
 // password gets the password: from standard input, the terminal, or the entry.
-func (o loginOptions) password(d *deps, e config.Entry) (string, error) {
+func (o loginOptions) password(ctx context.Context, d *deps, e config.Entry) (string, error) {
 	switch {
 	case o.passwordStdin:
 		return readLine(d.main.Stdin)
 	case e.Password != "":
 		return e.Password, nil
 	}
-	return d.askPassword(fmt.Sprintf("Password of %s at %s: ", e.Username, e.Endpoint))
+	return d.askPassword(ctx, fmt.Sprintf("Password of %s at %s: ", e.Username, e.Endpoint))
 }
 
 // keepLogin stores the tokens and writes the entry into the configuration.
@@ -199,18 +199,18 @@ func (d *deps) trust(ctx context.Context, endpoint, known, given string) (string
 	if err != nil || isLoopback(u.Hostname()) {
 		return shown, err
 	}
-	return shown, d.confirm(endpoint, shown)
+	return shown, d.confirm(ctx, endpoint, shown)
 }
 
 // confirm asks the user whether a certificate is the right one.
-func (d *deps) confirm(endpoint, fingerprint string) error {
+func (d *deps) confirm(ctx context.Context, endpoint, fingerprint string) error {
 	unknown := fmt.Errorf("%w: the certificate of %s is not known: its fingerprint is %s",
 		pfs.Permission, endpoint, fingerprint)
 	if !cliio.IsTerminal(d.main.Stdin) {
 		return hinted{unknown, "if the administrator of the service confirms it: --fingerprint " + fingerprint}
 	}
 	fmt.Fprintf(d.stderr, "The certificate of %s is not known. Its SHA-256 fingerprint is\n  %s\n", endpoint, fingerprint)
-	answer, err := d.ask("Is that what the administrator of the service says? (y/N) ")
+	answer, err := d.ask(ctx, "Is that what the administrator of the service says? (y/N) ")
 	if err != nil {
 		return err
 	}
@@ -221,21 +221,35 @@ func (d *deps) confirm(endpoint, fingerprint string) error {
 }
 
 // ask asks for a line at the terminal.
-func (d *deps) ask(question string) (string, error) {
+func (d *deps) ask(ctx context.Context, question string) (string, error) {
 	if !cliio.IsTerminal(d.main.Stdin) {
 		return "", cliargs.Usagef("--username NAME is needed where there is no terminal to ask at")
 	}
 	fmt.Fprint(d.stderr, question)
-	return readLine(d.main.Stdin)
+	type answer struct {
+		line string
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		line, err := readLine(d.main.Stdin)
+		got <- answer{line, err}
+	}()
+	select {
+	case a := <-got:
+		return a.line, a.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 // askPassword asks for a password at the terminal, which does not show it.
-func (d *deps) askPassword(question string) (string, error) {
+func (d *deps) askPassword(ctx context.Context, question string) (string, error) {
 	f, ok := d.main.Stdin.(*os.File)
 	if !ok || !cliio.IsTerminal(f) {
 		return "", cliargs.Usagef("--password-stdin is needed where there is no terminal to ask at")
 	}
 	fmt.Fprint(d.stderr, question)
 	defer fmt.Fprintln(d.stderr)
-	return cliio.ReadPassword(f)
+	return cliio.ReadPasswordContext(ctx, f)
 }

@@ -112,6 +112,9 @@ func (l *ls) target(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
+	if t.contents && info.IsRegular() {
+		return pfs.E("paddlectl.ls", t.path, pfs.NotDir, nil)
+	}
 	follow := info.IsLink() && (t.contents || !l.o.long)
 	if l.o.dirs || !info.IsDir() && !follow {
 		return l.itself(t, info)

@@ -45,7 +45,10 @@ func runMv(ctx context.Context, d *deps, o mvOptions, operands []string) error {
 		return err
 	}
 	last := len(list) - 1
-	many := last > 1 || pfs.HasMagic(string(list[0].path))
+	many, err := d.isMany(ctx, list[:last])
+	if err != nil {
+		return err
+	}
 	to, err := d.target(ctx, list[last], many)
 	if err == nil {
 		err = to.checkMany()

@@ -17,9 +17,12 @@ import (
 
 // remotes are the services in use, connected when they are first needed.
 type remotes struct {
-	d    *deps
-	mu   sync.Mutex
+	d *deps
+
+	load sync.Mutex // guards file
 	file *config.File
+
+	mu   sync.Mutex             // guards open
 	open map[string]*connection // by the name of the entry
 }
 
@@ -44,6 +47,8 @@ func (r *remotes) close() {
 
 // config loads the configuration, once, and shows what it warns of.
 func (r *remotes) config() (*config.File, error) {
+	r.load.Lock()
+	defer r.load.Unlock()
 	if r.file != nil {
 		return r.file, nil
 	}
@@ -65,8 +70,6 @@ func (r *remotes) config() (*config.File, error) {
 // at returns the service that has the path p: that of the entry which has the
 // name of its datacenter, else the current one.
 func (r *remotes) at(ctx context.Context, p pfs.Path) (*connection, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	file, err := r.config()
 	if err == nil {
 		err = file.Check()
@@ -78,32 +81,28 @@ func (r *remotes) at(ctx context.Context, p pfs.Path) (*connection, error) {
 		if e.Err != nil {
 			return nil, e.Err
 		}
-		return r.connect(ctx, e)
+		return r.connect(ctx, file.Name, e)
 	}
-	return r.connectCurrent(ctx, file)
+	return r.current(ctx)
 }
 
 // current returns the service of the current entry.
 func (r *remotes) current(ctx context.Context) (*connection, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	file, err := r.config()
 	if err != nil {
 		return nil, err
 	}
-	return r.connectCurrent(ctx, file)
-}
-
-func (r *remotes) connectCurrent(ctx context.Context, file *config.File) (*connection, error) {
 	e, err := file.Current()
 	if err != nil {
 		return nil, err
 	}
-	return r.connect(ctx, e)
+	return r.connect(ctx, file.Name, e)
 }
 
-// connect returns the service of e. r.mu is held.
-func (r *remotes) connect(ctx context.Context, e config.Entry) (*connection, error) {
+// connect returns the service of the entry e of the file configName.
+func (r *remotes) connect(ctx context.Context, configName string, e config.Entry) (*connection, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if c := r.open[e.Name]; c != nil {
 		return c, nil
 	}
@@ -112,7 +111,7 @@ func (r *remotes) connect(ctx context.Context, e config.Entry) (*connection, err
 	if r.d.main.Open != nil {
 		c.fs, err = r.d.main.Open(e)
 	} else {
-		err = r.dial(ctx, c)
+		err = r.dial(ctx, configName, c)
 	}
 	if err != nil {
 		return nil, err
@@ -122,11 +121,11 @@ func (r *remotes) connect(ctx context.Context, e config.Entry) (*connection, err
 }
 
 // dial makes the client of c.
-func (r *remotes) dial(ctx context.Context, c *connection) error {
+func (r *remotes) dial(ctx context.Context, configName string, c *connection) error {
 	if err := checkPlain(c.entry); err != nil {
 		return err
 	}
-	if err := r.d.pinOnLoopback(ctx, &c.entry); err != nil {
+	if err := r.d.pinOnLoopback(ctx, configName, &c.entry); err != nil {
 		return err
 	}
 	var err error
@@ -136,7 +135,7 @@ func (r *remotes) dial(ctx context.Context, c *connection) error {
 		return err
 	}
 	c.fs = c.client
-	c.session = config.NewSession(r.file.Name, c.entry, c.client)
+	c.session = config.NewSession(configName, c.entry, c.client)
 	return nil
 }
 
@@ -172,7 +171,7 @@ func isLoopback(host string) bool {
 
 // pinOnLoopback takes the certificate of a service on this machine as it is, at
 // the first use: nobody is in between. It is kept for the next time.
-func (d *deps) pinOnLoopback(ctx context.Context, e *config.Entry) error {
+func (d *deps) pinOnLoopback(ctx context.Context, configName string, e *config.Entry) error {
 	u, err := url.Parse(e.Endpoint)
 	if err != nil || u.Scheme != "https" || e.Fingerprint != "" || !isLoopback(u.Hostname()) {
 		return err
@@ -182,7 +181,7 @@ func (d *deps) pinOnLoopback(ctx context.Context, e *config.Entry) error {
 		return err
 	}
 	e.Fingerprint = fingerprint
-	err = config.Edit(d.remotes.file.Name, func(f *config.File) error {
+	err = config.Edit(configName, func(f *config.File) error {
 		stored, ok := f.Find(e.Name)
 		if !ok || stored.Err != nil || stored.Endpoint != e.Endpoint {
 			return errUnchanged

@@ -37,24 +37,16 @@ func (d *deps) named(ctx context.Context, o operand, fn func(target) error) erro
 }
 
 // expand calls fn for each path that o names: the one, or all that its pattern
-// matches. No match is an error of Kind NotExist. A name that exists as it was
-// typed is no pattern.
+// matches. No match is an error of Kind NotExist.
 func (d *deps) expand(ctx context.Context, o operand, fn func(target) error) error {
-	if !pfs.HasMagic(string(o.path)) {
-		return d.named(ctx, o, fn)
-	}
-	conn, err := d.remotes.at(ctx, o.path)
+	pattern, err := d.isPattern(ctx, o)
 	if err != nil {
 		return err
 	}
-	t := target{fs: conn.fs, path: o.path, contents: o.contents}
-	switch exists, err := pfs.Exists(ctx, t.fs, t.path); {
-	case err != nil && !errors.Is(err, pfs.NotDir):
-		return err
-	case exists:
-		return fn(t)
+	if !pattern {
+		return d.named(ctx, o, fn)
 	}
-	return d.matches(ctx, t, fn)
+	return d.named(ctx, o, func(t target) error { return d.matches(ctx, t, fn) })
 }
 
 // matches calls fn for each path that the pattern t.path matches, sorted as a

@@ -183,6 +183,13 @@ func TestQuotaOfTwoTrees(t *testing.T) {
 	wantUsage(t, f, "/home/a", 0, 0, 0)
 	wantUsage(t, f, "/home/b", 3000, 1, 0)
 	wantUsage(t, f, "/home", 3000, 1, 2)
+
+	// What the outer tree refuses must not stay taken in the inner one.
+	write(t, f, "/home/other", 5000)
+	_, err := f.Create(t.Context(), "/home/a/g", pfs.CreateOptions{Size: 4000})
+	pfstest.WantKind(t, err, pfs.Quota)
+	must(t, f.Remove(t.Context(), "/home/other"))
+	write(t, f, "/home/a/g", 4000)
 	must(t, f.RemoveTree(t.Context(), "/home/b"))
-	wantUsage(t, f, "/home", 0, 0, 1)
+	wantUsage(t, f, "/home", 4000, 1, 1)
 }

@@ -113,20 +113,30 @@ func (l *journal) flush(ctx context.Context) {
 }
 
 // write writes what is noted of block b, row by row: what an earlier attempt noted
-// between them stays.
+// between them stays. If ctx is done the block waits for flush.
 func (l *journal) write(ctx context.Context, b int64) {
 	leaves := l.blocks[b]
-	delete(l.blocks, b)
 	slices.SortFunc(leaves, func(a, b noted) int { return cmp.Compare(a.leaf, b.leaf) })
 	for len(leaves) > 0 && !l.off {
-		var p []byte
-		n := 0
-		for n < len(leaves) && leaves[n].leaf == leaves[0].leaf+int64(n) {
-			p = append(p, leaves[n].digest[:]...)
-			n++
+		n := rowLen(leaves)
+		p := make([]byte, 0, int64(n)*digestSize)
+		for _, leaf := range leaves[:n] {
+			p = append(p, leaf.digest[:]...)
 		}
-		_, err := l.w.WriteAt(ctx, p, l.base+leaves[0].leaf*digestSize)
-		l.off = err != nil
+		if _, err := l.w.WriteAt(ctx, p, l.base+leaves[0].leaf*digestSize); err != nil {
+			l.off = ctx.Err() == nil
+			return
+		}
 		leaves = leaves[n:]
 	}
+	delete(l.blocks, b)
+}
+
+// rowLen returns how many leaves from the first on have no gap between them.
+func rowLen(leaves []noted) int {
+	n := 1
+	for n < len(leaves) && leaves[n].leaf == leaves[0].leaf+int64(n) {
+		n++
+	}
+	return n
 }

@@ -1,6 +1,8 @@
 package cliio
 
 import (
+	"context"
+	"errors"
 	"io"
 	"os"
 
@@ -25,6 +27,30 @@ func Width(w io.Writer) int {
 
 // ReadPassword reads a line from the terminal r without showing it.
 func ReadPassword(r *os.File) (string, error) {
-	p, err := term.ReadPassword(int(r.Fd()))
-	return string(p), err
+	return ReadPasswordContext(context.Background(), r)
+}
+
+// ReadPasswordContext is ReadPassword, but if ctx is done first it returns ctx's
+// error, and the terminal shows again what is typed.
+func ReadPasswordContext(ctx context.Context, r *os.File) (string, error) {
+	fd := int(r.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", err
+	}
+	type answer struct {
+		password []byte
+		err      error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		p, err := term.ReadPassword(fd)
+		got <- answer{p, err}
+	}()
+	select {
+	case a := <-got:
+		return string(a.password), a.err
+	case <-ctx.Done():
+		return "", errors.Join(ctx.Err(), term.Restore(fd, before))
+	}
 }

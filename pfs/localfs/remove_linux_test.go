@@ -1,0 +1,27 @@
+package localfs
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"golang.org/x/sys/unix"
+)
+
+// TestRemoveTreeDescriptors removes a tree that has more levels than the process may
+// have files open.
+func TestRemoveTreeDescriptors(t *testing.T) {
+	f, dir := openStore(t, Options{NoSync: true})
+	must(t, os.MkdirAll(filepath.Join(dir, strings.Repeat("d/", 500)), 0o755))
+	var was unix.Rlimit
+	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &was))
+	few := was
+	few.Cur = min(was.Cur, maxDepth+100)
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &few))
+	err := f.RemoveTree(t.Context(), "/d")
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &was))
+	must(t, err)
+	pfstest.WantNames(t, f, "/")
+}
