@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -58,6 +59,8 @@ func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Re
 				return err
 			}
 			continue
+		case kind == pfs.Limit && m.anonymous:
+			return err // a login that is limited gains nothing by coming again at once
 		case !kind.Temporary() && !(kind == pfs.Integrity && isTransit(err)) || try >= c.opts.Retries || ctx.Err() != nil:
 			return err
 		}
@@ -204,6 +207,9 @@ func (c *Client) check(m message, resp *http.Response) error {
 	version := resp.Header.Get(wire.HeaderProtocol)
 	if version == "" {
 		kind := wire.KindOfStatus(resp.StatusCode)
+		if resp.StatusCode == http.StatusBadRequest && strings.HasPrefix(c.base, "http://") {
+			return pfs.Errorf(m.op, m.name, kind, "%s answered %s, but not as a pfs service: if it serves TLS, write https://", c.base, resp.Status)
+		}
 		return pfs.Errorf(m.op, m.name, kind, "%s answered %s, but not as a pfs service: check the endpoint and what is between", c.base, resp.Status)
 	}
 	if resp.StatusCode < 400 {

@@ -95,7 +95,7 @@ func (s *Session) renew(ctx context.Context) error {
 		if !errors.Is(err, pfs.Unauthenticated) {
 			return err
 		}
-		err = s.notLoggedIn(errors.New("the login has expired or was revoked"))
+		err = s.notLoggedIn(err)
 	}
 	if s.entry.Password == "" || s.entry.Username == "" {
 		return err
@@ -110,6 +110,10 @@ func (s *Session) renew(ctx context.Context) error {
 
 func (s *Session) notLoggedIn(why error) error {
 	text := fmt.Sprintf("datacenter %q", s.entry.Name)
+	var e *pfs.Error
+	if errors.As(why, &e) && e.Err != nil {
+		why = e.Err // in the service's words, without saying twice what kind it is
+	}
 	if why != nil {
 		text += ": " + why.Error()
 	}
