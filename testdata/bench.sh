@@ -5,12 +5,13 @@
 #   RUNS=5      counted runs of each row
 #   SIZE=2048   MiB of the large file
 #   FILES=10000 small files of 4 KiB
-#   MANY=64     parallel uploads of 1 GiB for the memory row; 0 leaves it out
+#   MANY=64     parallel uploads for the memory row; 0 leaves it out
+#   EACH=1024   MiB of each of them: the disk must hold them all
 #   NAMES=1000000 entries of the large directory; 0 leaves it out
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=$PWD/bin
-RUNS=${RUNS:-5} SIZE=${SIZE:-2048} FILES=${FILES:-10000} MANY=${MANY:-64} NAMES=${NAMES:-1000000}
+RUNS=${RUNS:-5} SIZE=${SIZE:-2048} FILES=${FILES:-10000} MANY=${MANY:-64} EACH=${EACH:-1024} NAMES=${NAMES:-1000000}
 dir=$(mktemp -d "${TMPDIR:-/tmp}/pfs-bench.XXXXXX")
 pids=()
 trap 'kill "${pids[@]}" 2>/dev/null || true; rm -rf "$dir"' EXIT
@@ -122,7 +123,7 @@ if [ "$NAMES" -gt 0 ]; then
   rm -rf "$many"
 fi
 if [ "$MANY" -gt 0 ]; then
-  truncate -s 1G "$dir/one"
+  truncate -s "${EACH}M" "$dir/one"
   uploads=()
   for i in $(seq "$MANY"); do
     /usr/bin/time -f '%M' -o "$dir/mem.$i" "$bin/paddlectl" cp "$dir/one" "$home/one$i" >/dev/null 2>&1 &
@@ -130,5 +131,5 @@ if [ "$MANY" -gt 0 ]; then
   done
   wait "${uploads[@]}"
   echo
-  echo "$MANY parallel uploads of 1 GiB: pfsd $(peak $server) MiB resident at most, paddlectl $(cat "$dir"/mem.* | sort -n | tail -n 1 | awk '{printf "%.0f", $1 / 1024}') MiB."
+  echo "$MANY parallel uploads of $EACH MiB: pfsd $(peak $server) MiB resident at most, paddlectl $(cat "$dir"/mem.* | sort -n | tail -n 1 | awk '{printf "%.0f", $1 / 1024}') MiB."
 fi
