@@ -153,6 +153,9 @@ func (c *copier) check(s copySource) error {
 	if err != nil {
 		return err
 	}
+	if s.isDir && s.end.FS == c.to.end.FS && p.Within(s.end.Path) {
+		return pfs.Errorf("paddlectl.cp", p, pfs.Invalid, "it is inside the source %s: choose a target outside", s.end.Path)
+	}
 	c.makesTarget = c.makesTarget || c.to.makesDir(s)
 	if s.isDir && s.contents {
 		return nil // several may be merged

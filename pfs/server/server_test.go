@@ -17,6 +17,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
@@ -205,6 +206,18 @@ func TestStagedWritesBelongToTheirUser(t *testing.T) {
 		if w := do(s, r.method, r.url, r.body, "Authorization", "Bearer mallory"); kindOf(t, w) != pfs.Permission {
 			t.Errorf("%s %s of another user's staged write: HTTP %d", r.method, r.url, w.Code)
 		}
+	}
+}
+
+func TestOnlyTheServicesOwnDigestIsKept(t *testing.T) {
+	fsys := memfs.New(memfs.Options{})
+	s, _ := newServer(t, fsys, nil)
+	do(s, "POST", "/v1/call/create", wire.Encode(wire.CreateRequest{Path: "/f", ID: "12345678"}))
+	do(s, "PUT", "/v1/data?path=/f&id=12345678", onWire([]byte("data")))
+	w := do(s, "POST", "/v1/call/commit", wire.Encode(wire.CommitRequest{Path: "/f", ID: "12345678", Size: 4, Digest: "blake3:00"}))
+	info, err := fsys.Stat(t.Context(), "/f")
+	if w.Code != 200 || err != nil || info.Digest != digest.Bytes([]byte("data")) {
+		t.Errorf("HTTP %d, digest %q, %v", w.Code, info.Digest, err)
 	}
 }
 

@@ -96,7 +96,7 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 	}
 	u, err := s.upload(ctx, r, m.Path, m.ID)
 	if errors.Is(err, pfs.Conflict) {
-		return s.commitAgain(ctx, r, m, err)
+		return s.commitAgain(ctx, r, m, opts, err)
 	}
 	if err != nil {
 		return reply, err
@@ -128,13 +128,31 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 	return reply, nil
 }
 
-// commitAgain answers a commit whose staged write is gone. If the file that is there
-// now has the size and digest that were to be published, the commit was done before
-// and its reply lost; else gone is the answer.
-func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitRequest, gone error) (wire.InfoReply, error) {
-	info, err := r.tree.Stat(ctx, pfs.Path(m.Path))
-	if err != nil || m.Digest == "" || m.NoReplace || info.Size != m.Size || info.Digest != m.Digest {
-		return wire.InfoReply{}, gone
+// commitAgain answers a commit whose staged write is gone: it was committed before and
+// the reply lost, or it was discarded or swept. The store knows, which is asked by
+// committing an empty staged write of the same ID. An empty file cannot be told so; its
+// digest can.
+func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitRequest, opts pfs.CommitOptions, gone error) (reply wire.InfoReply, err error) {
+	name := pfs.Path(m.Path) // s.upload has checked it
+	if m.Size == 0 {
+		info, err := r.tree.Stat(ctx, name)
+		if err != nil || m.Digest == "" || info.Size != 0 || info.Digest != m.Digest {
+			return reply, gone
+		}
+		return wire.InfoReply{Info: wire.NewInfo(info)}, nil
+	}
+	w, err := r.tree.Create(ctx, name, pfs.CreateOptions{ID: m.ID})
+	if err != nil {
+		return reply, gone
+	}
+	defer w.Close()
+	if w.Resumed() { // somebody has begun anew
+		_ = w.Suspend()
+		return reply, gone
+	}
+	info, err := w.Commit(ctx, opts)
+	if err != nil {
+		return reply, gone
 	}
 	return wire.InfoReply{Info: wire.NewInfo(info)}, nil
 }
