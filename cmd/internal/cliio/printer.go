@@ -70,6 +70,9 @@ func (p *Printer) Note(format string, args ...any) {
 }
 
 func (p *Printer) message(line string) {
+	// What was printed before stands before, where both go to one place. An error
+	// stays in Out, and is told at the end.
+	_ = p.Out.Flush()
 	who := p.Program + ": "
 	if p.Command != "" {
 		who += p.Command + ": "
