@@ -137,7 +137,7 @@ func (s *Server) calls() map[string]call {
 // serveCall makes a handler of a call.
 func (s *Server) serveCall(method string, c call) func(http.ResponseWriter, *request) {
 	return func(w http.ResponseWriter, r *request) {
-		b, err := body(w, r.Request)
+		b, err := body(w, r.Request, wire.MaxMessage)
 		if err != nil {
 			s.fail(w, r.Request, err)
 			return

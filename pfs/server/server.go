@@ -254,14 +254,14 @@ func detail(err error) string {
 	return err.Error()
 }
 
-// body reads the request's message.
-func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// body reads the request's message of at most limit bytes.
+func body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	const op = "server.body"
 	switch n := r.ContentLength; {
 	case n < 0:
 		return nil, pfs.Errorf(op, "", pfs.Invalid, "the request states no Content-Length")
-	case n > wire.MaxMessage:
-		return nil, pfs.Errorf(op, "", pfs.Invalid, "message of %d bytes, the limit is %d", n, wire.MaxMessage)
+	case n > limit:
+		return nil, pfs.Errorf(op, "", pfs.Invalid, "message of %d bytes, the limit is %d", n, limit)
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(stall))
 	b, err := wire.ReadMessage(r.Body, r.ContentLength)

@@ -14,11 +14,14 @@ func (s *Server) service(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
+// maxAnonymous bounds the message of somebody who has not proved anything yet.
+const maxAnonymous = 16 << 10
+
 // session makes a handler of a request that comes without an access token.
 func session[Q, A any](s *Server, do func(r *http.Request, q Q) (A, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var q Q
-		b, err := body(w, r)
+		b, err := body(w, r, maxAnonymous)
 		if err == nil {
 			err = wire.Decode(b, &q)
 		}

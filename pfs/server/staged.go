@@ -19,7 +19,7 @@ func (s *Server) upload(ctx context.Context, r *request, path, id string) (*uplo
 	if !pfs.ValidID(id) {
 		return nil, pfs.Errorf(op, name, pfs.Invalid, "%.80q is no ID of a staged write", id)
 	}
-	return s.uploads.acquire(uploadKey{r.id.Name, name, id}, func() (pfs.Staged, error) {
+	return s.uploads.acquire(uploadKey{r.id.Name, r.id.Role, name, id}, func() (pfs.Staged, error) {
 		return r.tree.Create(ctx, name, pfs.CreateOptions{ID: id, Reopen: true})
 	})
 }
@@ -42,7 +42,7 @@ func (s *Server) create(ctx context.Context, r *request, m wire.CreateRequest) (
 		return wire.CreateReply{}, err
 	}
 	reply := wire.CreateReply{ID: staged.ID(), Unit: staged.Unit(), Resumed: staged.Resumed()}
-	s.uploads.release(s.uploads.install(uploadKey{r.id.Name, name, reply.ID}, staged))
+	s.uploads.release(s.uploads.install(uploadKey{r.id.Name, r.id.Role, name, reply.ID}, staged))
 	return reply, nil
 }
 

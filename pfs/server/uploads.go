@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
@@ -22,8 +23,10 @@ const (
 
 // uploadKey names a staged write. The user is part of it: nobody reaches a staged
 // write that the permission check did not open for the same user.
+// The role is, too: who loses one loses what it had opened.
 type uploadKey struct {
 	user string
+	role auth.Role
 	path pfs.Path
 	id   string
 }
