@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io/fs"
 	"net/http"
 	"time"
 
@@ -45,6 +46,17 @@ func onPath(do func(ctx context.Context, tree pfs.FileSystem, name pfs.Path) err
 	})
 }
 
+// onMode makes a callFunc of a handler that gives one path a mode.
+func onMode(do func(ctx context.Context, tree pfs.FileSystem, name pfs.Path, mode fs.FileMode) error) callFunc {
+	return handle(func(ctx context.Context, r *request, q wire.ModeRequest, _ func(int64)) (wire.Empty, error) {
+		name, err := pfs.ParsePath(q.Path)
+		if err != nil {
+			return wire.Empty{}, err
+		}
+		return wire.Empty{}, do(ctx, r.tree, name, wire.FileMode(q.Mode))
+	})
+}
+
 // onTwoPaths makes a callFunc of a rename.
 func onTwoPaths(do func(ctx context.Context, tree pfs.FileSystem, oldName, newName pfs.Path) error) callFunc {
 	return handle(func(ctx context.Context, r *request, q wire.TwoPathRequest, _ func(int64)) (wire.Empty, error) {
@@ -69,12 +81,8 @@ func (s *Server) calls() map[string]call {
 	return map[string]call{
 		wire.CallStat: {do: handle(statCall)},
 		wire.CallList: {do: handle(listCall)},
-		wire.CallMkdir: change(handle(func(ctx context.Context, r *request, q wire.ModeRequest, _ func(int64)) (wire.Empty, error) {
-			name, err := pfs.ParsePath(q.Path)
-			if err != nil {
-				return wire.Empty{}, err
-			}
-			return wire.Empty{}, r.tree.Mkdir(ctx, name, wire.FileMode(q.Mode).Perm())
+		wire.CallMkdir: change(onMode(func(ctx context.Context, tree pfs.FileSystem, name pfs.Path, mode fs.FileMode) error {
+			return tree.Mkdir(ctx, name, mode.Perm())
 		})),
 		wire.CallRemove: change(onPath(func(ctx context.Context, tree pfs.FileSystem, name pfs.Path) error {
 			return tree.Remove(ctx, name)
@@ -91,13 +99,7 @@ func (s *Server) calls() map[string]call {
 			}
 			return wire.Empty{}, pfs.MakeLink(ctx, r.tree, q.Target, name)
 		})),
-		wire.CallChmod: change(handle(func(ctx context.Context, r *request, q wire.ModeRequest, _ func(int64)) (wire.Empty, error) {
-			name, err := pfs.ParsePath(q.Path)
-			if err != nil {
-				return wire.Empty{}, err
-			}
-			return wire.Empty{}, pfs.Chmod(ctx, r.tree, name, wire.FileMode(q.Mode))
-		})),
+		wire.CallChmod: change(onMode(pfs.Chmod)),
 		wire.CallChtime: change(handle(func(ctx context.Context, r *request, q wire.TimeRequest, _ func(int64)) (wire.Empty, error) {
 			name, err := pfs.ParsePath(q.Path)
 			if err != nil {
