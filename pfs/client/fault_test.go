@@ -159,6 +159,22 @@ func TestBitsFlippedOnTheWire(t *testing.T) {
 	}
 }
 
+func TestBatchOfLongPaths(t *testing.T) {
+	s := serve(t, memfs.New(memfs.Options{}))
+	c := s.connect(t, s.URL)
+	deep := "/missing" + strings.Repeat("/"+strings.Repeat("d", 250), 15)
+	entries := make([]pfs.BatchEntry, 2*wire.MaxBatchEntries)
+	for i := range entries {
+		entries[i] = pfs.BatchEntry{Path: pfs.Path(fmt.Sprintf("%s/%d", deep, i)), Data: []byte("x")}
+	}
+	for i, err := range c.WriteBatch(t.Context(), entries) {
+		var e *pfs.Error
+		if !errors.Is(err, pfs.NotExist) || !errors.As(err, &e) || !entries[i].Path.Within(e.Path) {
+			t.Fatalf("entry %d: %v, want that there is no /missing", i, err)
+		}
+	}
+}
+
 func TestTokenExpiresInTheMiddle(t *testing.T) {
 	s := serve(t, memfs.New(memfs.Options{}))
 	c := s.connect(t, s.URL)

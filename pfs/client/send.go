@@ -61,7 +61,7 @@ func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Re
 			continue
 		case kind == pfs.Limit && m.anonymous:
 			return err // a login that is limited gains nothing by coming again at once
-		case !kind.Temporary() && !(kind == pfs.Integrity && isTransit(err)) || try >= c.opts.Retries || ctx.Err() != nil:
+		case !kind.Temporary() && !errors.Is(err, wire.ErrDamaged) || try >= c.opts.Retries || ctx.Err() != nil:
 			return err
 		}
 		c.opts.Logger.Debug("asking again", "op", m.op, "path", string(m.name), "try", try+1, "error", err)
@@ -256,11 +256,4 @@ func (c *Client) transportError(ctx context.Context, m message, err error) error
 		err = u.Err // without method and URL, which the message has already
 	}
 	return pfs.Errorf(m.op, m.name, pfs.Unavailable, "%s: %w", c.base, err)
-}
-
-// isTransit reports whether an Integrity error arose between the two ends, so that
-// sending again can help.
-func isTransit(err error) bool {
-	var e *pfs.Error
-	return errors.As(err, &e) && e.Op == "wire.CheckSum"
 }

@@ -139,11 +139,17 @@ func (s *Server) calls() map[string]call {
 // serveCall makes a handler of a call.
 func (s *Server) serveCall(method string, c call) func(http.ResponseWriter, *request) {
 	return func(w http.ResponseWriter, r *request) {
-		b, err := body(w, r.Request, wire.MaxMessage)
+		b, err := body(w, r.Request)
 		if err != nil {
 			s.fail(w, r.Request, err)
 			return
 		}
+		end, err := s.begin(r, s.requests)
+		if err != nil {
+			s.fail(w, r.Request, err)
+			return
+		}
+		defer end()
 		s.answer(w, r.Request, func(ctx context.Context, progress func(int64)) outcome {
 			do := func() outcome {
 				reply, err := c.do(ctx, r, b, progress)
@@ -169,7 +175,7 @@ func (s *Server) doOnce(ctx context.Context, r *request, method string, do func(
 	if !pfs.ValidID(id) {
 		return do()
 	}
-	return s.once.do(ctx, r.id.Name+"\x00"+method+"\x00"+id, do)
+	return s.once.do(ctx, onceKey{r.id.Name, method, id}, do)
 }
 
 func statCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.InfoReply, err error) {

@@ -16,16 +16,10 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-const (
-	// pieceSize is how much of a chunk is held in memory: received, checked and
-	// written, or read and sent, piece by piece, so that a request costs little
-	// memory and the bytes are still in the processor's cache at the next step.
-	pieceSize = 256 << 10
-
-	// stall is how long a client may make no progress before it is given up.
-	// A client's own limit is longer: it finds the service free when it comes again.
-	stall = 30 * time.Second
-)
+// pieceSize is how much of a chunk is held in memory: received, checked and written,
+// or read and sent, piece by piece, so that a request costs little memory and the
+// bytes are still in the processor's cache at the next step.
+const pieceSize = 256 << 10
 
 var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
@@ -147,15 +141,12 @@ func (s *Server) openData(ctx context.Context, r *request, q query, name pfs.Pat
 // stagedFile is a staged write as a File that ends where its bytes end, seen from the
 // chunk at off.
 func (s *Server) stagedFile(ctx context.Context, u *upload, off, length int64) (pfs.File, error) {
-	f := &stagedFile{s: s, u: u}
-	buf := make([]byte, length)
-	n, err := u.staged.ReadAt(ctx, buf, off)
-	if err != nil && err != io.EOF {
-		f.Close()
+	n, err := u.stagedAt(ctx, off, length)
+	if err != nil {
+		s.uploads.release(u)
 		return nil, err
 	}
-	f.info = pfs.Info{Name: u.key.path.Base(), Size: off + int64(n)}
-	return f, nil
+	return &stagedFile{s: s, u: u, info: pfs.Info{Name: u.key.path.Base(), Size: off + n}}, nil
 }
 
 type stagedFile struct {
@@ -233,8 +224,8 @@ func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, 
 	}
 	u.publishing.RLock()
 	defer u.publishing.RUnlock()
-	if u.committed {
-		return pfs.Errorf("server.receiveLeaf", u.key.path, pfs.Conflict, "the staged write %s was committed", u.key.id)
+	if u.over { // the store knows more
+		return pfs.Errorf("server.receiveLeaf", u.key.path, pfs.Unavailable, "the staged write %s was committed meanwhile", u.key.id)
 	}
 	var hash xxh3.Hasher
 	err := s.receive(w, r, length, func(p []byte, at int64) error {
@@ -253,13 +244,15 @@ func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, 
 // checks the sum behind it.
 func (s *Server) receive(w http.ResponseWriter, r *request, length int64, write func(p []byte, at int64) error) error {
 	const op = "server.receive"
-	control := http.NewResponseController(w)
+	pace := newPace(w, length)
+	pace.next()
+	defer pace.done()
 	buf := pieces.Get().(*[pieceSize]byte)
 	defer pieces.Put(buf)
 	var sum uint32
 	for done := int64(0); done < length; {
 		p := buf[:min(length-done, pieceSize)]
-		_ = control.SetReadDeadline(time.Now().Add(stall))
+		pace.next()
 		if _, err := io.ReadFull(r.Body, p); err != nil {
 			return pfs.Errorf(op, "", pfs.Unavailable, "the chunk broke off: %w", err)
 		}

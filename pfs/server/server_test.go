@@ -267,23 +267,6 @@ func TestLateAnswers(t *testing.T) {
 	})
 }
 
-func TestTooManyRequestsWaitAndAreTurnedAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := newServer(t, slow{memfs.New(memfs.Options{}), 2 * waitForSlot, nil}, func(c *Config) { c.MaxRequests = 1 })
-		go do(s, "POST", "/v1/call/usage", wire.Encode(wire.PathRequest{Path: "/"}))
-		synctest.Wait()
-		began := time.Now()
-		w := do(s, "POST", "/v1/call/stat", wire.Encode(wire.PathRequest{Path: "/"}))
-		if kindOf(t, w) != pfs.Limit || time.Since(began) != waitForSlot {
-			t.Errorf("HTTP %d after %v", w.Code, time.Since(began))
-		}
-		if w := do(s, "GET", "/healthz", nil); w.Code != 200 {
-			t.Errorf("/healthz while the service is busy: HTTP %d", w.Code)
-		}
-		time.Sleep(2 * waitForSlot) // until the first request has ended
-	})
-}
-
 func TestIdleUploadsAreSuspended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fsys := memfs.New(memfs.Options{})
@@ -347,30 +330,4 @@ func TestReadiness(t *testing.T) {
 	if w := do(s, "GET", "/readyz", nil); w.Code != 200 {
 		t.Errorf("HTTP %d", w.Code)
 	}
-}
-
-func TestOnceForgets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o, done := newOnce(), 0
-		call := func() outcome { done++; return outcome{} }
-		for range 3 {
-			o.do(t.Context(), "key", call)
-		}
-		if done != 1 {
-			t.Errorf("done %d times", done)
-		}
-		time.Sleep(remembered)
-		for i := range 2 * mostRemembered {
-			o.do(t.Context(), fmt.Sprint(i), call)
-		}
-		if len(o.calls) > mostRemembered || len(o.order) > mostRemembered {
-			t.Errorf("%d outcomes are remembered", len(o.calls))
-		}
-		o.do(t.Context(), "again", func() outcome { return outcome{err: pfs.E("test", "", pfs.Unavailable, nil)} })
-		done = 0
-		o.do(t.Context(), "again", call)
-		if done != 1 {
-			t.Error("a call that could not be done is not tried again")
-		}
-	})
 }

@@ -104,6 +104,9 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 	defer s.uploads.release(u)
 	u.publishing.Lock()
 	defer u.publishing.Unlock()
+	if u.over {
+		return s.commitAgain(ctx, r, m, opts, pfs.Errorf(op, u.key.path, pfs.Conflict, "the staged write %s has ended meanwhile", u.key.id))
+	}
 	sum, err := u.sum(ctx, m.Size, progress)
 	if err != nil && u.empty(ctx) {
 		// Nothing is staged. That is so if this ID was committed before and the reply
@@ -122,7 +125,7 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 	if err != nil {
 		return reply, err
 	}
-	u.committed = true
+	u.over = true
 	s.uploads.end(u)
 	reply.Info = wire.NewInfo(info)
 	return reply, nil
@@ -166,6 +169,9 @@ func (s *Server) discard(ctx context.Context, r *request, m wire.StagedRequest) 
 		return err
 	}
 	defer s.uploads.release(u)
+	u.publishing.Lock()
+	defer u.publishing.Unlock()
+	u.over = true
 	s.uploads.end(u)
 	return u.staged.Close()
 }

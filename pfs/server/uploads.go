@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -37,20 +38,28 @@ type uploadKey struct {
 type upload struct {
 	key    uploadKey
 	staged pfs.Staged
-
-	// publishing is held by requests that write, and exclusively by commit: between
-	// the check of the digest and the rename nothing changes.
-	publishing sync.RWMutex
-	committed  bool // guarded by publishing
+	*staging
 
 	mu     sync.Mutex
 	chunks map[int64]*chunk // by leaf number
 
 	// Guarded by uploads.mu.
-	over    bool // committed or discarded: to be closed after the last user
+	last    func() error // what the last user does; nil while the upload is open
 	users   int
 	used    time.Time
 	element *list.Element
+}
+
+// staging is what the uploads of one ID have in common. The same staged write may be
+// reached by several names (a home and its old spelling, a link), and then it has
+// several uploads, none of which knows what the others wrote.
+type staging struct {
+	// publishing is held by requests that write, and exclusively by commit: between
+	// the check of the digest and the rename nothing changes.
+	publishing sync.RWMutex
+	over       bool // committed or discarded by one of them; guarded by publishing
+
+	several atomic.Bool // more than one upload: digests are read back
 }
 
 // chunk is one leaf of an upload. Its lock keeps two requests from writing it at the
@@ -86,8 +95,12 @@ func (u *upload) chunk(n int64) *chunk {
 	return c
 }
 
-// known returns the digest of leaf n if it arrived here with size bytes.
+// known returns the digest of leaf n if it arrived here with size bytes, and only
+// here.
 func (u *upload) known(ctx context.Context, n int64, size int) (pfs.LeafDigest, bool) {
+	if u.several.Load() {
+		return pfs.LeafDigest{}, false
+	}
 	u.mu.Lock()
 	c := u.chunks[n]
 	u.mu.Unlock()
@@ -108,13 +121,17 @@ func (u *upload) leaf(ctx context.Context, n, size int64, buf []byte) (pfs.LeafD
 	}
 	k, err := u.staged.ReadAt(ctx, buf[:length], off)
 	if k < length {
-		if err != nil && pfs.KindOf(err) != pfs.Other {
-			return pfs.LeafDigest{}, err
-		}
-		return pfs.LeafDigest{}, pfs.Errorf("server.leaf", u.key.path, pfs.Integrity,
-			"only %d of %d bytes were staged: send the rest and commit again", off+int64(k), size)
+		return pfs.LeafDigest{}, u.short(size, err)
 	}
 	return digest.Leaf(buf[:length]), nil
+}
+
+// short is the error of a staged write that ends before size, or could not be read.
+func (u *upload) short(size int64, err error) error {
+	if err != nil && err != io.EOF {
+		return err
+	}
+	return pfs.Errorf("server.short", u.key.path, pfs.Integrity, "fewer than %d bytes were staged: send the rest and commit again", size)
 }
 
 // empty reports whether nothing is staged.
@@ -123,11 +140,33 @@ func (u *upload) empty(ctx context.Context) bool {
 	return n == 0 && err == io.EOF
 }
 
+// stagedAt returns how many of the length bytes at off are staged.
+func (u *upload) stagedAt(ctx context.Context, off, length int64) (int64, error) {
+	if length == 0 {
+		return 0, nil
+	}
+	n, err := u.staged.ReadAt(ctx, make([]byte, 1), off+length-1)
+	if n == 1 {
+		return length, nil
+	}
+	if err == io.EOF {
+		n, err = u.staged.ReadAt(ctx, make([]byte, length), off)
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return int64(n), err
+}
+
 // sum returns the xxh3 digest of the first size bytes.
 func (u *upload) sum(ctx context.Context, size int64, progress func(int64)) (string, error) {
 	tree, err := digest.NewTree(digest.XXH3, size)
 	if err != nil {
 		return "", err
+	}
+	// Asked first, since all before a size that is far off would be read in vain.
+	if n, err := u.stagedAt(ctx, max(0, size-1), min(1, size)); err != nil || n < min(1, size) {
+		return "", u.short(size, err)
 	}
 	var buf []byte
 	for n := int64(0); n*pfs.ChunkSize < size; n++ {
@@ -194,13 +233,24 @@ func (us *uploads) install(key uploadKey, staged pfs.Staged) *upload {
 		us.forget(old)
 		spare = append(spare, old)
 	}
-	u := &upload{key: key, staged: staged, chunks: map[int64]*chunk{}}
+	u := &upload{key: key, staged: staged, staging: us.stagingOf(key), chunks: map[int64]*chunk{}}
 	us.open[key] = u
 	us.use(u)
 	spare = append(spare, us.spare(mostUploads, 0)...)
 	us.mu.Unlock()
 	suspend(spare)
 	return u
+}
+
+// stagingOf returns the staging of the upload to be opened under key. us.mu is held.
+func (us *uploads) stagingOf(key uploadKey) *staging {
+	for _, u := range us.open {
+		if u.key.id == key.id {
+			u.several.Store(true)
+			return u.staging
+		}
+	}
+	return &staging{}
 }
 
 func (us *uploads) find(key uploadKey) *upload {
@@ -223,24 +273,40 @@ func (us *uploads) use(u *upload) {
 	}
 }
 
-// release ends one use of u. The last one closes what was committed or discarded.
+// release ends one use of u.
 func (us *uploads) release(u *upload) {
 	us.mu.Lock()
 	u.users--
 	u.used = time.Now()
-	last := u.over && u.users == 0
+	var last func() error
+	if u.users == 0 {
+		last = u.last
+	}
 	us.mu.Unlock()
-	if last {
-		_ = u.staged.Close() // nothing of it is left but the handle
+	if last != nil {
+		_ = last() // nothing of it is left but the handle
 	}
 }
 
-// end forgets u, which was committed or discarded by a request that still uses it.
+// end forgets u, which was committed or discarded by a request that still uses it, and
+// the other uploads of its staging: whoever comes next opens them again, and finds
+// them gone if they were of the same staged write.
 func (us *uploads) end(u *upload) {
 	us.mu.Lock()
-	defer us.mu.Unlock()
-	u.over = true
+	u.last = u.staged.Close
 	us.forget(u)
+	var spare []*upload
+	for _, other := range us.open {
+		if other.staging != u.staging {
+			continue
+		}
+		us.forget(other)
+		if other.last = other.staged.Suspend; other.users == 0 {
+			spare = append(spare, other)
+		}
+	}
+	us.mu.Unlock()
+	suspend(spare)
 }
 
 // forget takes u out. us.mu is held.

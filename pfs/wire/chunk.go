@@ -98,7 +98,7 @@ func CheckSum(r io.Reader, sum uint32) error {
 		return cut(err)
 	}
 	if want := binary.BigEndian.Uint32(tail[:]); want != sum {
-		return pfs.Errorf("wire.CheckSum", "", pfs.Integrity, "chunk with CRC-32C %08x arrived as %08x", want, sum)
+		return pfs.Errorf("wire.CheckSum", "", pfs.Integrity, "%w: chunk with CRC-32C %08x arrived as %08x", ErrDamaged, want, sum)
 	}
 	return nil
 }

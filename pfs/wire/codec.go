@@ -16,6 +16,13 @@ const (
 	// pfs.MaxPage entries with names of 255 bytes.
 	MaxMessage = 4 << 20
 
+	// MaxRequest bounds the message of a request, in bytes: two paths, a digest and
+	// some numbers. Only that of a batch may have MaxMessage.
+	MaxRequest = 16 << 10
+
+	// maxItems bounds the elements of one array or map. The longest is a page.
+	maxItems = pfs.MaxPage
+
 	// maxDepth bounds the nesting of a message.
 	maxDepth = 8
 )
@@ -110,6 +117,9 @@ func skip(b []byte, depth int) (rest []byte, reason string) {
 func skipMany(b []byte, head int, n int64, depth int) ([]byte, string) {
 	if n > int64(len(b)-head) {
 		return b, "a count beyond its end"
+	}
+	if n > 2*maxItems { // a map has keys and values
+		return b, "more elements than any message has"
 	}
 	rest := b[head:]
 	for range n {

@@ -41,6 +41,7 @@ func TestDecodeRefusesWhatIsNotThere(t *testing.T) {
 		{"nested too deep", bytes.Repeat([]byte{0x91}, 100), "deep"},
 		{"bytes after the end", []byte{0x80, 0x00}, "after its end"},
 		{"entries of 4 billion in a reply", append([]byte{0x81, 0xa7}, append([]byte("entries"), 0xdd, 0xff, 0xff, 0xff, 0xf0)...), "count"},
+		{"four million elements", append([]byte{0x81, 0xa7}, append([]byte("entries"), append([]byte{0xdd, 0, 0x3f, 0xff, 0}, make([]byte, 0x3fff00)...)...)...), "elements"},
 		{"too long", make([]byte, MaxMessage+1), "limit"},
 	}
 	for _, tt := range tests {

@@ -32,10 +32,11 @@
 //
 // Control messages are MessagePack maps with the keys of the structs in
 // message.go; unknown keys are ignored and absent ones are zero, so that a field can
-// be added within a version. No message is longer than MaxMessage bytes. A receiver
-// checks every length in a message against the bytes at hand before it decodes
-// (Decode), so a message can never cost more memory than a small multiple of its
-// size. Paths are absolute names as pfs.ParsePath accepts them. A time is seconds and
+// be added within a version. No message is longer than MaxMessage bytes, and none of
+// a call or a login longer than MaxRequest; no array in one has more elements than a
+// page. A receiver checks every length in a message against the bytes at hand before
+// it decodes (Decode), so a message can never cost more memory than a small multiple
+// of its size. Paths are absolute names as pfs.ParsePath accepts them. A time is seconds and
 // nanoseconds since 1970 UTC; a mode is POSIX st_mode.
 //
 // # Calls
@@ -56,11 +57,17 @@
 // a service remembers the outcome for ten minutes and answers it again instead of
 // doing the call twice.
 //
+// A service works on a limited number of requests at a time, for each user and in all.
+// One that had to wait too long for its turn is answered limit (429) with Retry-After.
+// A sender must keep moving: a request whose body stands still for half a minute, or
+// comes in at less than 16 KiB a second for longer than that, is given up.
+//
 // # Errors
 //
 // A status of 400 or above comes with an Error message: kind (the number of the
 // pfs.Kind), path, and text. The kind decides; the status is derived from it
-// (StatusOf) for the sake of proxies and logs. A body that is no Error message comes
+// (StatusOf) for the sake of proxies and logs. With damaged set the bytes of the
+// request changed on their way, and sending them again can help. A body that is no Error message comes
 // from something between; its status is mapped by KindOfStatus.
 //
 // # Data
