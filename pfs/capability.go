@@ -183,6 +183,9 @@ type Digester interface {
 // one possibly short), big-endian. Package pfs/digest computes it.
 type LeafDigest [16]byte
 
+// Leaves returns the number of leaves of a file of size bytes.
+func Leaves(size int64) int64 { return (size + ChunkSize - 1) / ChunkSize }
+
 // LeafDigester tells what a staged write holds without sending it. It is a
 // capability of a Staged, not of a FileSystem.
 type LeafDigester interface {

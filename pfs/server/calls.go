@@ -260,8 +260,8 @@ func copyCall(ctx context.Context, r *request, q wire.CopyRequest, progress func
 	if err != nil {
 		return reply, err
 	}
-	if q.ID != "" && !pfs.ValidID(q.ID) {
-		return reply, pfs.Errorf("server.copy", dst, pfs.Invalid, "%.80q is no ID of a staged write", q.ID)
+	if err := (pfs.CreateOptions{ID: q.ID}).Check("server.copy", dst); err != nil {
+		return reply, err
 	}
 	opts := pfs.CopyOptions{ID: q.ID, NoReplace: q.NoReplace, NewTime: q.NewTime}
 	info, err := pfs.CopyFile(ctx, r.tree, src, dst, opts, progress)

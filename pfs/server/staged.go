@@ -16,11 +16,12 @@ func (s *Server) upload(ctx context.Context, r *request, path, id string) (*uplo
 	if err != nil {
 		return nil, err
 	}
-	if !pfs.ValidID(id) {
-		return nil, pfs.Errorf(op, name, pfs.Invalid, "%.80q is no ID of a staged write", id)
+	opts := pfs.CreateOptions{ID: id, Reopen: true}
+	if err := opts.Check(op, name); err != nil {
+		return nil, err
 	}
 	return s.uploads.acquire(uploadKey{r.id.Name, r.id.Role, name, id}, func() (pfs.Staged, error) {
-		return r.tree.Create(ctx, name, pfs.CreateOptions{ID: id, Reopen: true})
+		return r.tree.Create(ctx, name, opts)
 	})
 }
 
@@ -29,15 +30,13 @@ func (s *Server) create(ctx context.Context, r *request, m wire.CreateRequest) (
 	if err != nil {
 		return wire.CreateReply{}, err
 	}
-	if m.ID != "" && !pfs.ValidID(m.ID) {
-		return wire.CreateReply{}, pfs.Errorf("server.create", name, pfs.Invalid, "%.80q is no ID of a staged write", m.ID)
-	}
-	if m.Size < 0 {
-		return wire.CreateReply{}, pfs.Errorf("server.create", name, pfs.Invalid, "size %d", m.Size)
+	opts := pfs.CreateOptions{ID: m.ID, Reopen: m.Reopen, Size: m.Size}
+	if err := opts.Check("server.create", name); err != nil {
+		return wire.CreateReply{}, err
 	}
 	// The store is asked also if the upload is open here: it may have been removed or
 	// swept there.
-	staged, err := r.tree.Create(ctx, name, pfs.CreateOptions{ID: m.ID, Reopen: m.Reopen, Size: m.Size})
+	staged, err := r.tree.Create(ctx, name, opts)
 	if err != nil {
 		return wire.CreateReply{}, err
 	}
@@ -52,7 +51,7 @@ func (s *Server) leaves(ctx context.Context, r *request, m wire.LeavesRequest, p
 		return wire.LeavesReply{}, err
 	}
 	defer s.uploads.release(u)
-	all := (m.Size + pfs.ChunkSize - 1) / pfs.ChunkSize
+	all := pfs.Leaves(m.Size)
 	if m.Size < 0 || m.First < 0 || m.Count < 0 {
 		return wire.LeavesReply{}, pfs.Errorf("server.leaves", u.key.path, pfs.Invalid, "leaves %d+%d of %d bytes", m.First, m.Count, m.Size)
 	}

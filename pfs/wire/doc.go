@@ -67,8 +67,8 @@
 // A status of 400 or above comes with an Error message: kind (the number of the
 // pfs.Kind), path, and text. The kind decides; the status is derived from it
 // (StatusOf) for the sake of proxies and logs. With damaged set the bytes of the
-// request changed on their way, and sending them again can help. A body that is no Error message comes
-// from something between; its status is mapped by KindOfStatus.
+// request changed on their way, and sending them again can help. A body that is no
+// Error message comes from something between; its status is mapped by KindOfStatus.
 //
 // # Data
 //
