@@ -184,6 +184,36 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	return b.r.Read(p)
 }
 
+// Len returns the number of bytes that WriteTo would write; -1 for what is no chunk.
+func (b *sentBody) Len() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c, ok := b.r.(*wire.ChunkReader); ok {
+		return c.Len()
+	}
+	return -1
+}
+
+// WriteTo writes a chunk piece by piece.
+func (b *sentBody) WriteTo(w io.Writer) (total int64, err error) {
+	for err == nil && b.Len() > 0 {
+		var n int64
+		n, err = b.writeNext(w)
+		total += n
+	}
+	return total, err
+}
+
+func (b *sentBody) writeNext(w io.Writer) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	b.touch()
+	return b.r.(*wire.ChunkReader).WriteNext(w)
+}
+
 func (b *sentBody) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

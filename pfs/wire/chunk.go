@@ -32,8 +32,13 @@ type ChunkReader struct {
 // NewChunkReader returns the wire form of p.
 func NewChunkReader(p []byte) *ChunkReader { return &ChunkReader{p: p} }
 
-// Len returns the number of bytes that the whole chunk has on the wire.
-func (r *ChunkReader) Len() int64 { return int64(len(r.p)) + SumSize }
+// Len returns the number of bytes that are still to be read.
+func (r *ChunkReader) Len() int64 {
+	if r.tail != nil {
+		return int64(len(r.tail))
+	}
+	return int64(len(r.p)-r.off) + SumSize
+}
 
 func (r *ChunkReader) Read(b []byte) (int, error) {
 	if r.off < len(r.p) {
@@ -60,20 +65,29 @@ func (r *ChunkReader) advance(n int) {
 // WriteTo spares io.Copy its buffer and its copy.
 func (r *ChunkReader) WriteTo(w io.Writer) (int64, error) {
 	var total int64
-	for r.off < len(r.p) {
-		b := r.p[r.off:min(r.off+piece, len(r.p))]
-		n, err := w.Write(b)
-		r.advance(n)
-		total += int64(n)
+	for r.Len() > 0 {
+		n, err := r.WriteNext(w)
+		total += n
 		if err != nil {
 			return total, err
 		}
 	}
-	var sum [SumSize]byte
-	binary.BigEndian.PutUint32(sum[:], r.sum)
-	n, err := w.Write(sum[:])
-	r.tail = []byte{}
-	return total + int64(n), err
+	return total, nil
+}
+
+// WriteNext writes the next piece.
+func (r *ChunkReader) WriteNext(w io.Writer) (int64, error) {
+	if r.off < len(r.p) {
+		n, err := w.Write(r.p[r.off:min(r.off+piece, len(r.p))])
+		r.advance(n)
+		return int64(n), err
+	}
+	if r.tail == nil {
+		r.tail = binary.BigEndian.AppendUint32(nil, r.sum)
+	}
+	n, err := w.Write(r.tail)
+	r.tail = r.tail[n:]
+	return int64(n), err
 }
 
 // ReadChunk reads a chunk of exactly len(p) bytes and its sum into p. A sum that
