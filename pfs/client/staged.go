@@ -102,7 +102,7 @@ func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err er
 		m.query.Set("len", strconv.Itoa(len(b)))
 		k := 0
 		err := w.c.send(ctx, m, func(resp *http.Response, touch func()) error {
-			k = int(min(max(resp.ContentLength-wire.SumSize, 0), int64(len(b))))
+			k = int(min(max(resp.ContentLength-int64(wire.SumSize), 0), int64(len(b))))
 			return receiveChunk(resp, touch, b[:k])
 		})
 		if err != nil {

@@ -152,7 +152,7 @@ func TestBadRequests(t *testing.T) {
 		{"chunk too long", "GET", fmt.Sprintf("/v1/data?path=/f&len=%d", pfs.ChunkSize+1), nil, pfs.Invalid},
 		{"ID of another form", "PUT", "/v1/data?path=/f&id=../../x", onWire(nil), pfs.Invalid},
 		{"chunk without its sum", "PUT", "/v1/data?path=/f&id=12345678", []byte("abc"), pfs.Invalid},
-		{"chunk with a wrong sum", "PUT", "/v1/data?path=/f&id=12345678", []byte("data....."), pfs.Integrity},
+		{"chunk with a wrong sum", "PUT", "/v1/data?path=/f&id=12345678", append([]byte("data"), make([]byte, wire.SumSize)...), pfs.Integrity},
 		{"staged write that is not there", "PUT", "/v1/data?path=/f&id=87654321", onWire([]byte("x")), pfs.Conflict},
 		{"negative size", "POST", "/v1/call/commit", wire.Encode(wire.CommitRequest{Path: "/f", ID: "12345678", Size: -1}), pfs.Invalid},
 		{"commit of what was not sent", "POST", "/v1/call/commit", wire.Encode(wire.CommitRequest{Path: "/f", ID: "12345678", Size: 1 << 50}), pfs.Integrity},

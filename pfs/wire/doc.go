@@ -73,20 +73,21 @@
 // # Data
 //
 // Content travels as chunks of at most pfs.ChunkSize (4 MiB) bytes, each a request
-// of its own. A chunk on the wire is its bytes followed by their CRC-32C
-// (Castagnoli), 4 bytes big-endian; Content-Length counts both.
+// of its own. A chunk on the wire is its bytes followed by their sum, which is their
+// XXH3-128, 16 bytes big-endian; Content-Length counts both. It is the digest of the
+// leaf if the chunk is one, so that nobody has to pass over the bytes twice.
 //
 //	GET /v1/data?path=P&off=O&len=L[&version=V][&info=1]
 //
 // answers a chunk of at most L bytes from offset O, shorter only at the end of the
 // file. With version, a file whose Info.Version is another answers conflict. With
 // info, the header Pfs-Info holds the Info message in base64 (standard, padded). A
-// receiver whose CRC differs asks again. With id=ID the chunk comes from that staged
+// receiver whose sum differs asks again. With id=ID the chunk comes from that staged
 // write.
 //
 //	PUT /v1/data?path=P&id=ID&off=O
 //
-// writes a chunk to the staged write ID; 204 if the CRC was right, and integrity
+// writes a chunk to the staged write ID; 204 if the sum was right, and integrity
 // (HTTP 422) if not, after which the chunk must be sent again. Chunks of one staged
 // write may be sent in any order and in parallel.
 //
@@ -111,7 +112,7 @@
 //	POST /v1/batch
 //
 // body: a 4-byte length, a BatchRequest message of that many bytes, then the contents
-// of its files in order, each followed by its CRC-32C. At most MaxBatchEntries entries
+// of its files in order, each followed by its sum. At most MaxBatchEntries entries
 // and MaxBatchBytes of content. Answers a BatchReply with one Error a failed entry.
 // The others are whole, visible and durable.
 package wire
