@@ -183,8 +183,13 @@ type Digester interface {
 // one possibly short), big-endian. Package pfs/digest computes it.
 type LeafDigest [16]byte
 
-// Leaves returns the number of leaves of a file of size bytes.
-func Leaves(size int64) int64 { return (size + ChunkSize - 1) / ChunkSize }
+// Leaves returns the number of leaves of a file of size bytes, 0 or more.
+func Leaves(size int64) int64 {
+	if size == 0 {
+		return 0
+	}
+	return (size-1)/ChunkSize + 1
+}
 
 // LeafDigester tells what a staged write holds without sending it. It is a
 // capability of a Staged, not of a FileSystem.
