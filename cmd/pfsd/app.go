@@ -46,7 +46,13 @@ func (m *Main) report(err error) {
 	if err == nil {
 		return
 	}
-	m.printer.Message("%v", err)
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range several.Unwrap() {
+			m.report(err)
+		}
+		return
+	}
+	m.printer.Message("%v", cause(err))
 	var usage *cliargs.UsageError
 	if errors.As(err, &usage) && usage.Command != "" {
 		m.printer.Message("see: %s --help", usage.Command)

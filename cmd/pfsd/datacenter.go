@@ -41,7 +41,7 @@ func parseDatacenters(pairs []string, data string) ([]datacenter, error) {
 			return nil, cliargs.Usagef("--datacenter %s is given twice", name)
 		}
 		if err := backends.Check(storeURL); err != nil {
-			return nil, cliargs.Usagef("--datacenter %s: %v", name, err)
+			return nil, cliargs.Usagef("--datacenter %s: %v", name, cause(err))
 		}
 		dcs = append(dcs, datacenter{name: name, url: storeURL})
 	}

@@ -47,7 +47,7 @@ func openLogFile(path string) (*logFile, error) {
 func (l *logFile) Reopen() error {
 	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return pfs.E("pfsd.Reopen", "", pfs.KindOf(err), err)
+		return pfs.Errorf("pfsd.Reopen", "", pfs.KindOf(err), "--audit-log: %w", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

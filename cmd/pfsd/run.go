@@ -31,7 +31,7 @@ type door struct {
 // run serves until ctx is done and all requests have ended. announce is called
 // once, when clients can connect.
 func (s *service) run(ctx context.Context, hangup <-chan os.Signal, announce func([]string)) error {
-	front, err := listen(s.opts.listen)
+	front, err := listen("--listen", s.opts.listen)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s *service) run(ctx context.Context, hangup <-chan os.Signal, announce fun
 	doors := []door{{s.httpServer(s.frontHandler()), stacked(front, s.opts.connections, s.tlsConfig())}}
 	var metrics net.Listener
 	if s.opts.metricsListen != "" {
-		if metrics, err = listen(s.opts.metricsListen); err != nil {
+		if metrics, err = listen("--metrics-listen", s.opts.metricsListen); err != nil {
 			return err
 		}
 		defer metrics.Close()

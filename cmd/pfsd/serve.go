@@ -5,6 +5,7 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/urfave/cli/v2"
 )
 
@@ -104,12 +105,12 @@ func (o serveOptions) check() error {
 	case o.connections < 1 || o.requests < 1:
 		return cliargs.Usagef("--max-connections and --max-requests must be at least 1")
 	}
-	loopback, err := isLoopback("--listen", o.listen)
-	if err == nil && o.noTLS && !o.insecure && !loopback {
+	err := checkAddress("--listen", o.listen)
+	if err == nil && o.noTLS && !o.insecure && !cliio.IsLoopback(o.host()) {
 		err = cliargs.Usagef("--no-tls would send passwords in plain text to %s: use TLS, listen on 127.0.0.1, or add --insecure behind a proxy that does TLS", o.listen)
 	}
 	if err == nil && o.metricsListen != "" {
-		_, err = isLoopback("--metrics-listen", o.metricsListen)
+		err = checkAddress("--metrics-listen", o.metricsListen)
 	}
 	return err
 }

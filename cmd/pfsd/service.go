@@ -75,6 +75,9 @@ func (s *service) close() error {
 }
 
 func (s *service) openAuth(ctx context.Context) (err error) {
+	if _, err := isDir(s.opts.data); err != nil {
+		return err
+	}
 	if err := auth.MakeDir(s.opts.data); err != nil {
 		return err
 	}
@@ -87,7 +90,9 @@ func (s *service) openCertificate(ctx context.Context) (err error) {
 	case s.opts.noTLS:
 		return nil
 	case s.opts.tlsCert != "":
-		s.cert, err = auth.LoadCertificate(s.opts.tlsCert, s.opts.tlsKey)
+		if s.cert, err = auth.LoadCertificate(s.opts.tlsCert, s.opts.tlsKey); err != nil {
+			return pfs.Errorf("pfsd.openCertificate", "", pfs.KindOf(err), "--tls-cert and --tls-key: %w", cause(err))
+		}
 	default:
 		s.cert, err = auth.LoadOrMakeCertificate(ctx,
 			filepath.Join(s.opts.data, "tls.crt"), filepath.Join(s.opts.data, "tls.key"), []string{s.opts.host()})
@@ -122,7 +127,7 @@ func (s *service) openStores(ctx context.Context) error {
 		}
 		store, err := backends.Open(ctx, dc.url)
 		if err != nil {
-			return pfs.Errorf("pfsd.openStores", "", pfs.KindOf(err), "datacenter %s: %w", dc.name, err)
+			return pfs.Errorf("pfsd.openStores", "", pfs.KindOf(err), "datacenter %s: %w", dc.name, cause(err))
 		}
 		s.stores[dc.name] = store.FileSystem
 		s.closers = append(s.closers, store.Close)

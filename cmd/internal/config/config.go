@@ -62,11 +62,12 @@ type Entry struct {
 	Line int
 }
 
-// Error is something wrong in the file. It is of Kind Invalid.
+// Error is something wrong in the file, or something that it does not have.
 type Error struct {
 	File string
 	Line int // 0 if it is about the file as a whole
 	Text string
+	Kind pfs.Kind // Invalid or NotExist
 }
 
 func (e *Error) Error() string {
@@ -76,8 +77,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text)
 }
 
-// Unwrap makes pfs.KindOf answer Invalid.
-func (e *Error) Unwrap() error { return pfs.Invalid }
+// Unwrap makes pfs.KindOf answer Kind, which Text says already.
+func (e *Error) Unwrap() error { return e.Kind }
 
 // Path returns the name of the configuration file: PADDLE_CONFIG, else
 // .paddle/config in the user's folder. getenv looks up the environment.
@@ -114,7 +115,7 @@ func Load(name string) (*File, error) {
 		return nil, err
 	}
 	if len(data) > maxSize {
-		return nil, &Error{File: name, Text: fmt.Sprintf("larger than %d bytes: this is no configuration", maxSize)}
+		return nil, &Error{File: name, Text: fmt.Sprintf("larger than %d bytes: this is no configuration", maxSize), Kind: pfs.Invalid}
 	}
 	file, err := Parse(name, data)
 	if err == nil {
@@ -143,5 +144,5 @@ func (f *File) warn(format string, args ...any) {
 }
 
 func (f *File) errorf(line int, format string, args ...any) error {
-	return &Error{File: f.Name, Line: line, Text: fmt.Sprintf(format, args...)}
+	return &Error{File: f.Name, Line: line, Text: fmt.Sprintf(format, args...), Kind: pfs.Invalid}
 }
