@@ -58,7 +58,7 @@ func (r rename) sameOrInside() (done bool, err error) {
 	case r.from == r.to || r.to == pfs.Root:
 		return true, pfs.E(r.op, r.to, pfs.Exist, nil)
 	case r.from == pfs.Root, r.moved.mode.IsDir() && r.to.Within(r.from):
-		return true, pfs.Errorf(r.op, r.from, pfs.Invalid, "it cannot be moved into itself, to %s", r.to)
+		return true, pfs.Errorf(r.op, r.from, pfs.Invalid, "a directory cannot be moved into itself")
 	}
 	return false, nil
 }

@@ -324,29 +324,6 @@ func TestErrorsKeepTheSpelling(t *testing.T) {
 	}
 }
 
-func TestOldSpelling(t *testing.T) {
-	rows := []struct {
-		name, meant pfs.Path
-		old         bool
-	}{
-		{"/pfs/dc/user/alice/f", "/pfs/dc/home/alice/f", true},
-		{"/pfs/dc/user", "/pfs/dc/home", true},
-		{"/pfs/dc/user/user/user", "/pfs/dc/home/user/user", true},
-		{"/pfs/dc/home/user", "/pfs/dc/home/user", false},
-		{"/pfs/dc/users", "/pfs/dc/users", false},
-		{"/pfs/public/user/x", "/pfs/public/user/x", false},
-		{"/pfs/dc", "/pfs/dc", false},
-		{"/pfs", "/pfs", false},
-		{"/", "/", false},
-		{"/x/dc/user", "/x/dc/user", false},
-	}
-	for _, row := range rows {
-		if meant, old := namespace.OldSpelling(row.name); meant != row.meant || old != row.old {
-			t.Errorf("OldSpelling(%s) = %s, %v, want %s, %v", row.name, meant, old, row.meant, row.old)
-		}
-	}
-}
-
 func TestFixedDirectories(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
