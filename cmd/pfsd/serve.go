@@ -41,7 +41,7 @@ func (m *Main) serveCommand() *cli.Command {
 			&cli.BoolFlag{Name: "no-tls", Usage: "serve plain HTTP, on loopback only"},
 			&cli.BoolFlag{Name: "insecure", Usage: "allow --no-tls elsewhere: behind a proxy that does TLS"},
 			&cli.IntFlag{Name: "max-connections", Value: 4096, Usage: "accept at most `N` connections at a time"},
-			&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "work on at most `N` requests at a time"},
+			&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "work on at most `N` requests at a time, a quarter of them for one user"},
 			&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics with the rest, on loopback only"},
 			&cli.StringFlag{Name: "audit-log", Usage: "append a line for every change to `FILE`", DefaultText: "in the log"},
 			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log: text or json"},
