@@ -69,7 +69,7 @@ func (m *Main) app() *cli.App {
 		ErrWriter:   m.Stderr,
 	}
 	app.Commands = []*cli.Command{
-		m.serveCommand(), m.userCommand(), m.versionCommand(), m.completionCommand(app), m.helpCommand(app),
+		m.serveCommand(), m.checkCommand(), m.userCommand(), m.versionCommand(), m.completionCommand(app), m.helpCommand(app),
 	}
 	return app
 }

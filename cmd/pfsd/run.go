@@ -112,32 +112,3 @@ func (s *service) shutdown(ctx context.Context, doors []door) error {
 	s.log.Info("stopped")
 	return errors.Join(errs...)
 }
-
-// followHangups reads the certificate again and opens the audit log anew at every
-// hangup.
-func (s *service) followHangups(ctx context.Context, hangup <-chan os.Signal) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-hangup:
-			s.reload()
-		}
-	}
-}
-
-func (s *service) reload() {
-	if s.cert != nil {
-		if err := s.cert.Reload(); err != nil {
-			s.log.Error("certificate not read again, going on with the one before", "err", err)
-		} else {
-			s.log.Info("certificate read again", "fingerprint", s.fingerprint())
-			s.warnOfExpiry()
-		}
-	}
-	if s.audit != nil {
-		if err := s.audit.Reopen(); err != nil {
-			s.log.Error("audit log not opened anew, going on in the one before", "err", err)
-		}
-	}
-}

@@ -20,6 +20,9 @@ type serveOptions struct {
 	logFormat, logLevel   string
 	auditLog              string
 	connections, requests int
+
+	file  configFile
+	fixed map[string]bool // options that the command line has set
 }
 
 func (m *Main) serveCommand() *cli.Command {
@@ -28,25 +31,10 @@ func (m *Main) serveCommand() *cli.Command {
 		Usage: "run the service",
 		Description: "Runs the service until SIGTERM or SIGINT: requests at work end, for 30 seconds at most, and\n" +
 			"uploads that are not finished can go on later. A second signal ends it at once. SIGHUP\n" +
-			"reads the certificate again and opens the audit log anew.\n\n" +
+			"reads the certificate and the level of the log again and opens the audit log anew.\n\n" +
 			"With --data alone it makes what it needs there: accounts, keys, a certificate and one\n" +
 			"datacenter \"local\" with its files in DIR/store. Stores: " + backends.Forms + ".",
-		Flags: []cli.Flag{
-			dataFlag,
-			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8730", Usage: "serve at `HOST:PORT`; port 0 takes a free one"},
-			&cli.StringSliceFlag{Name: "datacenter", Usage: "`NAME=URL` of a store; may be repeated"},
-			&cli.StringFlag{Name: "current", Usage: "`NAME` of the datacenter that /pfs/public is of", DefaultText: "the first"},
-			&cli.StringFlag{Name: "tls-cert", Usage: "certificate chain in PEM `FILE`", DefaultText: "a self-signed one in DIR"},
-			&cli.StringFlag{Name: "tls-key", Usage: "its key in PEM `FILE`"},
-			&cli.BoolFlag{Name: "no-tls", Usage: "serve plain HTTP, on loopback only"},
-			&cli.BoolFlag{Name: "insecure", Usage: "allow --no-tls elsewhere: behind a proxy that does TLS"},
-			&cli.IntFlag{Name: "max-connections", Value: 4096, Usage: "accept at most `N` connections at a time"},
-			&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "work on at most `N` requests at a time, a quarter of them for one user"},
-			&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics with the rest, on loopback only"},
-			&cli.StringFlag{Name: "audit-log", Usage: "append a line for every change to `FILE`", DefaultText: "in the log"},
-			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log: text or json"},
-			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn or error"},
-		},
+		Flags: serveFlags(),
 		Action: func(c *cli.Context) error {
 			if _, err := operands(c); err != nil {
 				return err
@@ -60,12 +48,54 @@ func (m *Main) serveCommand() *cli.Command {
 	}
 }
 
+// defaultLogLevel is the level of the log without --log-level.
+const defaultLogLevel = "info"
+
+// serveFlags are the options of serve, of which a configuration file may set all but
+// the first.
+func serveFlags() []cli.Flag {
+	return []cli.Flag{
+		configFlag,
+		dataFlag,
+		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8730", Usage: "serve at `HOST:PORT`; port 0 takes a free one"},
+		&cli.StringSliceFlag{Name: "datacenter", Usage: "`NAME=URL` of a store; may be repeated"},
+		&cli.StringFlag{Name: "current", Usage: "`NAME` of the datacenter that /pfs/public is of", DefaultText: "the first"},
+		&cli.StringFlag{Name: "tls-cert", Usage: "certificate chain in PEM `FILE`", DefaultText: "a self-signed one in DIR"},
+		&cli.StringFlag{Name: "tls-key", Usage: "its key in PEM `FILE`"},
+		&cli.BoolFlag{Name: "no-tls", Usage: "serve plain HTTP, on loopback only"},
+		&cli.BoolFlag{Name: "insecure", Usage: "allow --no-tls elsewhere: behind a proxy that does TLS"},
+		&cli.IntFlag{Name: "max-connections", Value: 4096, Usage: "accept at most `N` connections at a time"},
+		&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "work on at most `N` requests at a time, a quarter of them for one user"},
+		&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics with the rest, on loopback only"},
+		&cli.StringFlag{Name: "audit-log", Usage: "append a line for every change to `FILE`", DefaultText: "in the log"},
+		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log: text or json"},
+		&cli.StringFlag{Name: "log-level", Value: defaultLogLevel, Usage: "`LEVEL` of the log: debug, info, warn or error"},
+	}
+}
+
+// fixedOptions returns the names of the options that the command line has set.
+func fixedOptions(c *cli.Context) map[string]bool {
+	fixed := map[string]bool{}
+	for _, name := range c.LocalFlagNames() {
+		fixed[name] = true
+	}
+	return fixed
+}
+
 func readServeOptions(c *cli.Context) (serveOptions, error) {
+	fixed := fixedOptions(c)
+	file, err := readConfigFile(c)
+	if err == nil {
+		err = file.apply(c)
+	}
+	if err != nil {
+		return serveOptions{}, err
+	}
 	dir, err := dataDir(c)
 	if err != nil {
 		return serveOptions{}, err
 	}
-	dcs, err := parseDatacenters(c.StringSlice("datacenter"), dir)
+	dcs, err := readDatacenters(c, file, dir)
 	if err != nil {
 		return serveOptions{}, err
 	}
@@ -75,6 +105,7 @@ func readServeOptions(c *cli.Context) (serveOptions, error) {
 		tlsCert: c.String("tls-cert"), tlsKey: c.String("tls-key"), noTLS: c.Bool("no-tls"), insecure: c.Bool("insecure"),
 		logFormat: c.String("log-format"), logLevel: c.String("log-level"), auditLog: c.String("audit-log"),
 		connections: c.Int("max-connections"), requests: c.Int("max-requests"),
+		file: file, fixed: fixed,
 	}
 	if o.current == "" {
 		o.current = dcs[0].name

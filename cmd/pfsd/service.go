@@ -17,6 +17,7 @@ import (
 type service struct {
 	opts   serveOptions
 	log    *slog.Logger
+	level  slog.LevelVar
 	auth   *auth.Service
 	stores map[string]pfs.FileSystem // by datacenter
 	server *server.Server
@@ -28,18 +29,21 @@ type service struct {
 
 // serve runs the service until ctx is done.
 func (m *Main) serve(ctx context.Context, opts serveOptions) error {
-	log, err := newLogger(m.Stderr, opts.logFormat, opts.logLevel)
+	s := &service{opts: opts, stores: map[string]pfs.FileSystem{}}
+	err := setLevel(&s.level, opts.logLevel)
+	if err == nil {
+		s.log, err = newLogger(m.Stderr, opts.logFormat, &s.level)
+	}
 	if err != nil {
 		return err
 	}
-	s := &service{opts: opts, log: log, stores: map[string]pfs.FileSystem{}}
 	if err := s.open(ctx); err != nil {
 		return errors.Join(err, s.close())
 	}
 	announce := func(lines []string) {
 		for _, line := range lines {
 			if opts.logFormat == "json" {
-				log.Info(line)
+				s.log.Info(line)
 			} else {
 				m.say(line)
 			}
@@ -115,7 +119,7 @@ func (s *service) auditLogger() (*slog.Logger, error) {
 	if s.audit == nil {
 		return s.log, nil
 	}
-	return newLogger(s.audit, s.opts.logFormat, "info")
+	return newLogger(s.audit, s.opts.logFormat, slog.LevelInfo)
 }
 
 func (s *service) openStores(ctx context.Context) error {
@@ -125,7 +129,7 @@ func (s *service) openStores(ctx context.Context) error {
 				return pfs.E("pfsd.openStores", "", pfs.KindOf(err), err)
 			}
 		}
-		store, err := backends.Open(ctx, dc.url)
+		store, err := backends.Open(ctx, dc.store)
 		if err != nil {
 			return pfs.Errorf("pfsd.openStores", "", pfs.KindOf(err), "datacenter %s: %w", dc.name, cause(err))
 		}

@@ -26,9 +26,24 @@ func (m *Main) userCommand() *cli.Command {
 
 var dataFlag = &cli.StringFlag{Name: "data", Usage: "keep accounts, keys and, by default, files in `DIR`"}
 
-// dataDir returns the directory that --data names.
+// accountFlags are the flags of all commands that work on accounts, and those of one.
+func accountFlags(more ...cli.Flag) []cli.Flag {
+	return append([]cli.Flag{
+		dataFlag,
+		&cli.StringFlag{Name: configFlag.Name, Usage: "take the directory from the option data of `FILE`, a configuration of serve"},
+	}, more...)
+}
+
+// dataDir returns the directory that --data names, or else the file of --config.
 func dataDir(c *cli.Context) (string, error) {
 	dir := c.String("data")
+	if dir == "" {
+		file, err := readConfigFile(c)
+		if err != nil {
+			return "", err
+		}
+		dir = file.get("data")
+	}
 	if dir == "" {
 		return "", cliargs.Usagef("--data DIR is missing")
 	}

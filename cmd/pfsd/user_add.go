@@ -19,14 +19,13 @@ func (m *Main) userAddCommand() *cli.Command {
 			"not. Left out, they are chosen so that no two accounts share them, removed ones\n" +
 			"included. Roles: user (own home, reads public), publisher (also writes public), admin\n" +
 			"(also reads and writes every home, sets quotas). DIR is made if it is not there.",
-		Flags: []cli.Flag{
-			dataFlag,
+		Flags: accountFlags(
 			passwordFlag,
 			&cli.StringFlag{Name: "role", Value: string(auth.User), Usage: "`ROLE`: user, publisher or admin"},
 			&cli.StringFlag{Name: "hdfs-user", Usage: "`USER` on HDFS", DefaultText: "made of NAME"},
 			&cli.IntFlag{Name: "uid", Usage: "number `N` of the user on stores that know users by number", DefaultText: "the next free one"},
 			&cli.IntFlag{Name: "gid", Usage: "number `N` of the group there", DefaultText: "the uid"},
-		},
+		),
 		Action: func(c *cli.Context) error {
 			args, err := operands(c, "NAME")
 			if err != nil {

@@ -9,7 +9,7 @@ func (m *Main) userPasswdCommand() *cli.Command {
 		ArgsUsage: "NAME",
 		Description: "Gives an account another password, asked for twice or read from standard input. All\n" +
 			"sessions of the account end within 2 seconds.",
-		Flags: []cli.Flag{dataFlag, passwordFlag},
+		Flags: accountFlags(passwordFlag),
 		Action: func(c *cli.Context) error {
 			args, err := operands(c, "NAME")
 			if err != nil {

@@ -12,7 +12,7 @@ func (m *Main) userRoleCommand() *cli.Command {
 		ArgsUsage: "NAME user|publisher|admin",
 		Description: "Gives an account another role; user add --help says what they are. All sessions of the\n" +
 			"account end within 2 seconds.",
-		Flags: []cli.Flag{dataFlag},
+		Flags: accountFlags(),
 		Action: func(c *cli.Context) error {
 			args, err := operands(c, "NAME", "the role")
 			if err != nil {

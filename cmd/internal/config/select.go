@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/strictyaml"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
@@ -24,7 +25,7 @@ func (f *File) Get(name string) (Entry, error) {
 	if e, ok := f.Find(name); ok {
 		return e, nil
 	}
-	return Entry{}, &Error{File: f.Name, Text: f.noSuch(name), Kind: pfs.NotExist}
+	return Entry{}, &strictyaml.Error{File: f.Name, Text: f.noSuch(name), Kind: pfs.NotExist}
 }
 
 // Check reports a file that says in two ways which datacenter is the current one,
