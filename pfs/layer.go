@@ -25,7 +25,9 @@ const (
 	Make
 	// Delete removes a name: Remove, RemoveTree, Rename's old name.
 	Delete
-	// Administer changes what the owner may not: SetQuota, Sweep.
+	// Discard removes what is staged below a directory: Sweep.
+	Discard
+	// Administer changes what the owner may not: SetQuota.
 	Administer
 )
 
@@ -295,7 +297,7 @@ func (l *Layer) Digest(ctx context.Context, name Path, algorithm string, progres
 }
 
 func (l *Layer) Sweep(ctx context.Context, dir Path, age time.Duration) (n int, bytes int64, err error) {
-	err = l.one(ctx, "pfs.Sweep", Administer, dir, func(fsys FileSystem, p Path) error {
+	err = l.one(ctx, "pfs.Sweep", Discard, dir, func(fsys FileSystem, p Path) error {
 		n, bytes, err = Sweep(ctx, fsys, p, age)
 		return err
 	})

@@ -20,13 +20,21 @@ type claim struct {
 // claim takes room for bytes and files (or directories) in the trees. It answers Quota
 // if one of them has not so much left.
 func (f *FS) claim(ctx context.Context, trees []*tree, bytes, files int64) (*claim, error) {
-	for _, t := range trees {
-		if err := t.ready(ctx, f); err != nil {
-			return nil, err
-		}
+	if err := f.ready(ctx, trees); err != nil {
+		return nil, err
 	}
 	c := &claim{trees: trees}
 	return c, c.reach(bytes, files)
+}
+
+// ready returns once all trees were counted.
+func (f *FS) ready(ctx context.Context, trees []*tree) error {
+	for _, t := range trees {
+		if err := t.ready(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reach makes the claim at least so large.

@@ -61,7 +61,7 @@ func (f *FS) usageOfAll(ctx context.Context, d dir, base string, st stat) (pfs.U
 		return u, err
 	}
 	defer sub.Close()
-	inside, err := f.count(ctx, sub)
+	inside, err := f.count(ctx, sub, f.quotas.claimed)
 	return sum(u, inside, 1), err
 }
 

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -22,7 +24,16 @@ const quotaFormat = "bytes %d\nfiles %d\n"
 type quotas struct {
 	mu    sync.Mutex
 	trees map[pfs.Path]*tree
-	open  map[tempID]int // handles of each
+	open  map[tempID]*opened
+}
+
+// opened is a staged write that has handles here. They share one claim, since they
+// write one file.
+type opened struct {
+	handles int // guarded by quotas.mu
+
+	taking sync.Mutex            // held by a handle that takes room
+	room   atomic.Pointer[claim] // nil until the first handle has taken it
 }
 
 // tempID tells temporaries apart: two directories may have one of the same name. Where
@@ -69,33 +80,56 @@ func (q *quotas) drop(name pfs.Path) {
 	delete(q.trees, name)
 }
 
-// enter and leave count the open handles of a staged write and report whether this
-// is the first, or was the last.
-func (q *quotas) enter(temp tempID) (first bool) {
+// enter adds a handle of a staged write.
+func (q *quotas) enter(temp tempID) *opened {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.open == nil {
-		q.open = map[tempID]int{}
+		q.open = map[tempID]*opened{}
 	}
-	q.open[temp]++
-	return q.open[temp] == 1
+	o := q.open[temp]
+	if o == nil {
+		o = &opened{}
+		q.open[temp] = o
+	}
+	o.handles++
+	return o
 }
 
+// leave takes a handle away and reports whether it was the last.
 func (q *quotas) leave(temp tempID) (last bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.open[temp]--
-	if q.open[temp] > 0 {
+	o := q.open[temp]
+	o.handles--
+	if o.handles > 0 {
 		return false
 	}
 	delete(q.open, temp)
 	return true
 }
 
-func (q *quotas) isOpen(temp tempID) bool {
+// claims returns the trees in which the staged write is counted by a claim, because it
+// is open here.
+func (q *quotas) claims(temp tempID) []*tree {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.open[temp] > 0
+	o := q.open[temp]
+	q.mu.Unlock()
+	if o == nil {
+		return nil
+	}
+	if room := o.room.Load(); room != nil {
+		return room.trees
+	}
+	return nil
+}
+
+// claimed reports whether the staged write is counted somewhere by a claim.
+func (q *quotas) claimed(temp tempID) bool { return len(q.claims(temp)) > 0 }
+
+// claimedIn reports whether it is in t.
+func (q *quotas) claimedIn(t *tree) func(temp tempID) bool {
+	return func(temp tempID) bool { return slices.Contains(q.claims(temp), t) }
 }
 
 // treeOf returns the tree of the open directory d if it has a quota, nil if not. It

@@ -68,7 +68,7 @@ func (r *remover) count(name string, st stat) {
 	switch {
 	case !isHidden(name):
 		r.gone = sum(r.gone, usageOf(st), 1)
-	case isStaged(name) && !r.f.quotas.isOpen(newTempID(name, st)):
+	case isStaged(name) && !r.f.quotas.claimed(newTempID(name, st)):
 		r.gone.Bytes += st.held()
 	}
 }

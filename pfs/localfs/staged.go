@@ -98,20 +98,11 @@ func (w *staged) begin(ctx context.Context, op string, trees []*tree, opts pfs.C
 	default:
 		return err
 	}
-	room, err := w.fs.claim(ctx, trees, max(0, opts.Size-w.spare), w.extra)
-	if err != nil {
-		return err
-	}
-	w.room = room
-	if err := w.open(op, opts); err != nil {
-		room.release()
-		return err
-	}
-	return nil
+	return w.open(ctx, op, trees, opts)
 }
 
 // open opens the temporary that is there, or makes it.
-func (w *staged) open(op string, opts pfs.CreateOptions) (err error) {
+func (w *staged) open(ctx context.Context, op string, trees []*tree, opts pfs.CreateOptions) (err error) {
 	w.file, err = w.openTemp()
 	if missing(err) && opts.Reopen {
 		return pfs.Errorf(op, w.name, pfs.Conflict, "nothing is staged as %q: it was committed, discarded or swept", w.id)
@@ -127,7 +118,7 @@ func (w *staged) open(op string, opts pfs.CreateOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := w.opened(op, opts, made); err != nil {
+	if err := w.opened(ctx, op, trees, opts, made); err != nil {
 		w.file.Close()
 		if made {
 			w.dir.unlink(w.temp)
@@ -175,7 +166,7 @@ func (w *staged) makeWritable(left *os.File) error {
 func untouched(st stat) bool { return st.mode.IsRegular() && st.links <= 1 }
 
 // opened checks what was opened and prepares it.
-func (w *staged) opened(op string, opts pfs.CreateOptions, made bool) (err error) {
+func (w *staged) opened(ctx context.Context, op string, trees []*tree, opts pfs.CreateOptions, made bool) (err error) {
 	if w.from, err = statFile(w.file); err != nil {
 		return err
 	}
@@ -183,16 +174,12 @@ func (w *staged) opened(op string, opts pfs.CreateOptions, made bool) (err error
 		return pfs.Errorf(op, w.name, pfs.Conflict, "what is staged as %q was tampered with: use another ID", w.id)
 	}
 	w.resumed = w.from.size > 0
-	if err := w.allocate(opts.Size); err != nil {
+	w.lock.file = w.file
+	if err := w.takeRoom(ctx, trees, opts.Size, made); err != nil {
 		return err
 	}
-	w.lock.file = w.file
-	first := w.fs.quotas.enter(w.tempID())
-	if made {
-		return nil
-	}
-	if err := w.adopt(first); err != nil {
-		w.fs.quotas.leave(w.tempID())
+	if err := w.allocate(opts.Size); err != nil {
+		w.leave(!made)
 		return err
 	}
 	return nil
@@ -227,18 +214,31 @@ func (w *staged) giveBack() error {
 // tempID tells the temporary from others of its name.
 func (w *staged) tempID() tempID { return newTempID(w.temp, w.from) }
 
-// adopt lets the claim count what was staged before. Until now, if this is the
-// first handle here, the sums did.
-func (w *staged) adopt(first bool) error {
-	kept := pfs.Usage{Bytes: w.from.held()}
-	if first {
-		book(w.room.trees, sum(pfs.Usage{}, kept, -1))
+// takeRoom claims what a file of size bytes needs, or joins the claim of the handles
+// that the temporary has already. What was staged before stood in the sums until its
+// first handle came, and is a part of the claim from now on.
+func (w *staged) takeRoom(ctx context.Context, trees []*tree, size int64, made bool) error {
+	if err := w.fs.ready(ctx, trees); err != nil {
+		return err
 	}
-	err := w.room.reach(max(0, w.from.size-w.spare), w.extra)
-	if err != nil && first {
-		book(w.room.trees, kept)
+	o := w.fs.quotas.enter(w.tempID())
+	o.taking.Lock()
+	defer o.taking.Unlock()
+	var kept pfs.Usage
+	if w.room = o.room.Load(); w.room == nil {
+		w.room = &claim{trees: trees}
+		if !made {
+			kept.Bytes = w.from.held()
+		}
 	}
-	return err
+	book(trees, sum(pfs.Usage{}, kept, -1))
+	if err := w.room.reach(max(0, max(size, w.from.size)-w.spare), w.extra); err != nil {
+		book(trees, kept)
+		w.fs.quotas.leave(w.tempID())
+		return err
+	}
+	o.room.Store(w.room)
+	return nil
 }
 
 func (w *staged) ID() string    { return w.id }
@@ -429,10 +429,14 @@ func (w *staged) discard(op string) error {
 	return unlessMissing(w.dir.unlink(w.temp))
 }
 
-// leave gives the room back. What is kept goes from the claim to the sums.
+// leave gives the room back with the last handle. What is kept goes from the claim to
+// the sums.
 func (w *staged) leave(keep bool) {
+	if !w.fs.quotas.leave(w.tempID()) {
+		return
+	}
 	var kept pfs.Usage
-	if w.fs.quotas.leave(w.tempID()) && keep && w.live("") == nil {
+	if keep && w.live("") == nil {
 		if st, err := statFile(w.file); err == nil {
 			kept.Bytes = st.held()
 		}

@@ -76,8 +76,10 @@ func (s *sweep) staged(p place, temp string, st stat) error {
 	}
 	s.n++
 	s.bytes += st.held()
-	if !s.f.quotas.isOpen(newTempID(temp, st)) {
-		book(p.trees, pfs.Usage{Bytes: -st.held()})
+	for _, t := range p.trees {
+		if !s.f.quotas.claimedIn(t)(newTempID(temp, st)) {
+			t.book(pfs.Usage{Bytes: -st.held()})
+		}
 	}
 	return nil
 }

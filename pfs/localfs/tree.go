@@ -81,7 +81,7 @@ func (t *tree) ready(ctx context.Context, f *FS) error {
 // may have seen them or not: it then only overrules the sums if it differs from
 // them by more than these changes explain. If it fails the sums are as good as they were.
 func (t *tree) recount(ctx context.Context, f *FS, c *count) {
-	found, err := f.countAt(ctx, t.name)
+	found, err := f.countTree(ctx, t)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.count = nil

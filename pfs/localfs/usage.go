@@ -37,7 +37,7 @@ func (f *FS) usageOfDir(ctx context.Context, d dir, name pfs.Path) (pfs.Usage, e
 		return pfs.Usage{}, err
 	}
 	if t == nil {
-		return f.count(ctx, d)
+		return f.count(ctx, d, func(tempID) bool { return false })
 	}
 	if err := t.ready(ctx, f); err != nil {
 		return pfs.Usage{}, err
@@ -45,19 +45,19 @@ func (f *FS) usageOfDir(ctx context.Context, d dir, name pfs.Path) (pfs.Usage, e
 	return t.usage(), nil
 }
 
-// countAt is count of the directory name.
-func (f *FS) countAt(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
-	d, err := f.openDir(relative(name))
+// countTree is count of the directory of t.
+func (f *FS) countTree(ctx context.Context, t *tree) (pfs.Usage, error) {
+	d, err := f.openDir(relative(t.name))
 	if err != nil {
 		return pfs.Usage{}, err
 	}
 	defer d.Close()
-	return f.count(ctx, d)
+	return f.count(ctx, d, f.quotas.claimedIn(t))
 }
 
-// count walks the tree below d. Staged writes that are open here are left out: they
-// are known better by their claims.
-func (f *FS) count(ctx context.Context, d dir) (u pfs.Usage, err error) {
+// count walks the tree below d. It leaves out staged writes of which claimed says that
+// they are known better by their claims.
+func (f *FS) count(ctx context.Context, d dir, claimed func(tempID) bool) (u pfs.Usage, err error) {
 	w := walker{f: f, visit: func(_ place, entry string, st stat) (bool, error) {
 		switch {
 		case st.mode.IsDir():
@@ -65,7 +65,7 @@ func (f *FS) count(ctx context.Context, d dir) (u pfs.Usage, err error) {
 				u.Dirs++
 			}
 		case isStaged(entry):
-			if !f.quotas.isOpen(newTempID(entry, st)) {
+			if !claimed(newTempID(entry, st)) {
 				u.Bytes += st.held()
 			}
 		case !isHidden(entry):
