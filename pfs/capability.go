@@ -199,6 +199,21 @@ type LeafDigester interface {
 	LeafDigests(ctx context.Context, size, first int64, n int) ([]LeafDigest, error)
 }
 
+// Identifier tells staged writes apart. It is a capability of a Staged: two handles
+// write the same bytes exactly if their identities are equal (==), whatever names and
+// links led to them.
+type Identifier interface {
+	Identity() any
+}
+
+// IdentityOf returns the identity of w, nil if it has none.
+func IdentityOf(w Staged) any {
+	if i, ok := w.(Identifier); ok {
+		return i.Identity()
+	}
+	return nil
+}
+
 // BatchEntry is one small file or one directory of WriteBatch.
 type BatchEntry struct {
 	Path    Path

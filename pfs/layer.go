@@ -415,7 +415,12 @@ type layerStaged struct {
 	inner, outer Path
 }
 
-var _ LeafDigester = (*layerStaged)(nil)
+var (
+	_ LeafDigester = (*layerStaged)(nil)
+	_ Identifier   = (*layerStaged)(nil)
+)
+
+func (w *layerStaged) Identity() any { return IdentityOf(w.Staged) }
 
 func (w *layerStaged) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
 	n, err := w.Staged.WriteAt(ctx, p, off)

@@ -36,8 +36,8 @@ func listen(flag, address string) (net.Listener, error) {
 
 // stacked returns l with the limit of connections, the cork that the server uses,
 // and TLS unless config is nil, in this order.
-func stacked(l net.Listener, connections int, config *tls.Config) net.Listener {
-	l = wire.CorkListener{Listener: newLimitListener(l, connections)}
+func stacked(l net.Listener, connections, share int, config *tls.Config) net.Listener {
+	l = wire.CorkListener{Listener: newLimitListener(l, connections, share)}
 	if config == nil {
 		return l
 	}

@@ -36,14 +36,14 @@ func (s *service) run(ctx context.Context, hangup <-chan os.Signal, announce fun
 		return err
 	}
 	defer front.Close()
-	doors := []door{{s.httpServer(s.frontHandler()), stacked(front, s.opts.connections, s.tlsConfig())}}
+	doors := []door{{s.httpServer(s.frontHandler()), stacked(front, s.opts.connections, s.opts.addressShare(), s.tlsConfig())}}
 	var metrics net.Listener
 	if s.opts.metricsListen != "" {
 		if metrics, err = listen("--metrics-listen", s.opts.metricsListen); err != nil {
 			return err
 		}
 		defer metrics.Close()
-		doors = append(doors, door{s.httpServer(s.metricsHandler()), newLimitListener(metrics, metricsConnections)})
+		doors = append(doors, door{s.httpServer(s.metricsHandler()), newLimitListener(metrics, metricsConnections, 0)})
 	}
 	announce(s.announcement(front.Addr(), metrics))
 

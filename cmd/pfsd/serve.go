@@ -20,6 +20,7 @@ type serveOptions struct {
 	logFormat, logLevel   string
 	auditLog              string
 	connections, requests int
+	perAddress            int // connections of one address; 0 is no limit, less a quarter
 
 	file  configFile
 	fixed map[string]bool // options that the command line has set
@@ -65,6 +66,7 @@ func serveFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "no-tls", Usage: "serve plain HTTP, on loopback only"},
 		&cli.BoolFlag{Name: "insecure", Usage: "allow --no-tls elsewhere: behind a proxy that does TLS"},
 		&cli.IntFlag{Name: "max-connections", Value: 4096, Usage: "accept at most `N` connections at a time"},
+		&cli.IntFlag{Name: "max-connections-per-address", Value: -1, Usage: "accept at most `N` of them from one address; 0 is no limit, for a service behind a proxy", DefaultText: "a quarter"},
 		&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "work on at most `N` requests at a time, a quarter of them for one user"},
 		&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics with the rest, on loopback only"},
 		&cli.StringFlag{Name: "audit-log", Usage: "append a line for every change to `FILE`", DefaultText: "in the log"},
@@ -105,7 +107,8 @@ func readServeOptions(c *cli.Context) (serveOptions, error) {
 		tlsCert: c.String("tls-cert"), tlsKey: c.String("tls-key"), noTLS: c.Bool("no-tls"), insecure: c.Bool("insecure"),
 		logFormat: c.String("log-format"), logLevel: c.String("log-level"), auditLog: c.String("audit-log"),
 		connections: c.Int("max-connections"), requests: c.Int("max-requests"),
-		file: file, fixed: fixed,
+		perAddress: c.Int("max-connections-per-address"),
+		file:       file, fixed: fixed,
 	}
 	if o.current == "" {
 		o.current = dcs[0].name
@@ -120,6 +123,14 @@ func (o serveOptions) host() string {
 		return ""
 	}
 	return host
+}
+
+// addressShare is the number of connections that one address may have; 0 is no limit.
+func (o serveOptions) addressShare() int {
+	if o.perAddress < 0 {
+		return max(1, o.connections/4)
+	}
+	return o.perAddress
 }
 
 // check refuses options that contradict each other.

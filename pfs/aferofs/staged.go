@@ -62,7 +62,10 @@ type staged struct {
 var (
 	_ pfs.Staged       = (*staged)(nil)
 	_ pfs.LeafDigester = (*staged)(nil)
+	_ pfs.Identifier   = (*staged)(nil)
 )
+
+func (w *staged) Identity() any { return w.u }
 
 func (w *staged) ID() string    { return w.u.id }
 func (w *staged) Resumed() bool { return w.resumed }

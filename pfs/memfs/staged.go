@@ -20,7 +20,10 @@ type staged struct {
 var (
 	_ pfs.Staged       = (*staged)(nil)
 	_ pfs.LeafDigester = (*staged)(nil)
+	_ pfs.Identifier   = (*staged)(nil)
 )
+
+func (w *staged) Identity() any { return w.st }
 
 func (w *staged) ID() string    { return w.st.key.id }
 func (w *staged) Resumed() bool { return w.resumed }

@@ -57,7 +57,6 @@ func (s *Server) receiveBatch(w http.ResponseWriter, r *request) ([]pfs.BatchEnt
 	const op = "server.receiveBatch"
 	pace := newPace(w, wire.MaxMessage+wire.MaxBatchBytes)
 	pace.next()
-	defer pace.done()
 	var m wire.BatchRequest
 	if err := wire.ReadFrame(r.Body, &m); err != nil {
 		return nil, received(op, "", err)
@@ -100,5 +99,6 @@ func (s *Server) receiveBatch(w http.ResponseWriter, r *request) ([]pfs.BatchEnt
 	if n, _ := r.Body.Read(make([]byte, 1)); n > 0 {
 		return nil, pfs.Errorf(op, "", pfs.Invalid, "bytes after the end of the batch")
 	}
+	pace.done()
 	return entries, nil
 }

@@ -38,9 +38,20 @@ func (p pace) next() {
 	_ = p.control.SetReadDeadline(at)
 }
 
-// done takes the limit away: net/http reads on to notice when the client goes, and
-// must not take the silence of a client that waits for its answer for that.
+// done takes the limit away after the whole body: net/http reads on to notice when the
+// client goes, and must not take the silence of a client that waits for its answer for
+// that.
 func (p pace) done() { _ = p.control.SetReadDeadline(time.Time{}) }
+
+// linger is how long net/http may wait for the rest of a body that nobody wants before it
+// sends an answer and ends the connection.
+const linger = time.Second
+
+// giveUp lets no more of the body be waited for: before an answer that comes without
+// its having been read, net/http reads it to its end.
+func giveUp(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
+}
 
 // body reads the request's message.
 func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
@@ -53,11 +64,11 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	p := newPace(w, r.ContentLength)
 	p.next()
-	defer p.done()
 	b, err := wire.ReadMessage(r.Body, r.ContentLength)
 	if err != nil {
 		return nil, received(op, "", err)
 	}
+	p.done()
 	return b, nil
 }
 

@@ -2,6 +2,9 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"time"
@@ -263,9 +266,29 @@ func copyCall(ctx context.Context, r *request, q wire.CopyRequest, progress func
 	if err := (pfs.CreateOptions{ID: q.ID}).Check("server.copy", dst); err != nil {
 		return reply, err
 	}
-	opts := pfs.CopyOptions{ID: q.ID, NoReplace: q.NoReplace, NewTime: q.NewTime}
+	id, err := copyID(ctx, r, q.ID, src)
+	if err != nil {
+		return reply, err
+	}
+	opts := pfs.CopyOptions{ID: id, NoReplace: q.NoReplace, NewTime: q.NewTime}
 	info, err := pfs.CopyFile(ctx, r.tree, src, dst, opts, progress)
 	return wire.InfoReply{Info: wire.NewInfo(info)}, err
+}
+
+// copyID returns the ID of the staged write of a copy, which nobody but a copy of this
+// version of the source can write to: what the source's digest promises must not be
+// changed on the way.
+func copyID(ctx context.Context, r *request, id string, src pfs.Path) (string, error) {
+	if id == "" {
+		return "", nil
+	}
+	f, err := r.tree.Open(ctx, src)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", r.id.Name, id, src, f.Info().Version))
+	return copyPrefix + hex.EncodeToString(sum[:20]), nil
 }
 
 func digestCall(ctx context.Context, r *request, q wire.DigestRequest, progress func(int64)) (reply wire.DigestReply, err error) {

@@ -211,6 +211,14 @@ func chunkLength(r *http.Request, name pfs.Path) (int64, error) {
 // receiveLeaf writes the chunk at off and keeps its digest if it is a whole leaf from
 // a leaf's start.
 func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, length int64) error {
+	leave, err := u.enter(r.Context(), 1)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if u.over { // the store knows more
+		return pfs.Errorf("server.receiveLeaf", u.key.path, pfs.Unavailable, "the staged write %s has ended meanwhile", u.key.id)
+	}
 	// A chunk that spans two leaves spoils what was known of both.
 	first, last := off/pfs.ChunkSize, (off+max(length, 1)-1)/pfs.ChunkSize
 	for n := first; n <= last; n++ {
@@ -220,11 +228,6 @@ func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, 
 		}
 		defer c.release()
 		c.size = 0
-	}
-	u.publishing.RLock()
-	defer u.publishing.RUnlock()
-	if u.over { // the store knows more
-		return pfs.Errorf("server.receiveLeaf", u.key.path, pfs.Unavailable, "the staged write %s was committed meanwhile", u.key.id)
 	}
 	sum, err := s.receive(w, r, length, func(p []byte, at int64) error {
 		_, err := u.staged.WriteAt(r.Context(), p, off+at)
@@ -243,7 +246,6 @@ func (s *Server) receive(w http.ResponseWriter, r *request, length int64, write 
 	const op = "server.receive"
 	pace := newPace(w, length)
 	pace.next()
-	defer pace.done()
 	buf := pieces.Get().(*[pieceSize]byte)
 	defer pieces.Put(buf)
 	var sum wire.Sum
@@ -262,6 +264,9 @@ func (s *Server) receive(w http.ResponseWriter, r *request, length int64, write 
 	err := sum.Check(r.Body)
 	if err != nil && pfs.KindOf(err) != pfs.Integrity {
 		err = pfs.Errorf(op, "", pfs.Unavailable, "the chunk broke off: %w", err)
+	}
+	if err == nil {
+		pace.done()
 	}
 	return sum.Digest(), err
 }

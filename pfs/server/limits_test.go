@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,6 +50,8 @@ func TestEachUserHasAShareOfTheSlots(t *testing.T) {
 			t.Errorf("/healthz while the service is busy: HTTP %d", w.Code)
 		}
 		time.Sleep(2 * waitForSlot)
+		s.requests.mu.Lock()
+		defer s.requests.mu.Unlock()
 		if n := len(s.requests.holders); n > 0 || s.requests.taken() > 0 {
 			t.Errorf("%d holders of %d slots are left", n, s.requests.taken())
 		}
@@ -221,4 +224,37 @@ func TestAStoreThatHangsHoldsOnlyItsUsersShare(t *testing.T) {
 		}
 		cancel()
 	})
+}
+
+func TestBodiesThatNeverComeEndTheConnection(t *testing.T) {
+	const many = 200000
+	long := "/" + strings.Repeat("long/", 700)
+	tests := []struct{ name, header string }{
+		{"without a token", "POST /v1/call/stat HTTP/1.1\r\nHost: pfs\r\nContent-Length: 100000\r\n\r\n"},
+		{"of an unknown call", header("POST", "/v1/call/x", many)},
+		{"of a call, too long", header("POST", "/v1/call/stat", many)},
+		{"with an answer longer than a buffer", header("PUT", "/v1/data?off=x&path="+long, many)},
+		{"of an edit", header("PUT", "/v1/edit?off=x&path="+long, many)},
+		{"of another protocol", "POST /v1/call/stat HTTP/1.1\r\nHost: pfs\r\nPfs-Protocol: 9\r\nContent-Length: 100000\r\n\r\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, _ := newServer(t, memfs.New(memfs.Options{}), nil)
+				c := serve(t, s)()
+				defer c.Close()
+				began := time.Now()
+				go io.WriteString(c, tt.header)
+				if _, err := io.Copy(io.Discard, c); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took > 2*linger {
+					t.Errorf("the connection was held for %v", took)
+				}
+				if n := s.requests.taken(); n > 0 {
+					t.Errorf("%d slots are taken", n)
+				}
+			})
+		})
+	}
 }

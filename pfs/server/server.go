@@ -132,6 +132,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.metrics.observe(r, rec, time.Since(began))
 	}()
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(rec).SetReadDeadline(began.Add(stall)) // until pace sets another
+	}
 	if v := r.Header.Get(wire.HeaderProtocol); v != "" && v != strconv.Itoa(wire.Version) {
 		s.fail(rec, r, pfs.Errorf("server.ServeHTTP", "", pfs.Unsupported,
 			"the client speaks protocol %.20q, this service protocol %d: use a client of this service's version", v, wire.Version))
@@ -217,6 +220,7 @@ func (s *Server) begun(in *slots, h func(http.ResponseWriter, *request)) func(ht
 
 // fail answers err.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	giveUp(w)
 	kind := pfs.KindOf(err)
 	level := slog.LevelDebug
 	if kind == pfs.Other || kind == pfs.Integrity {

@@ -5,12 +5,12 @@ import (
 	"context"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"golang.org/x/sync/semaphore"
 )
 
 const (
@@ -40,9 +40,6 @@ type upload struct {
 	staged pfs.Staged
 	*staging
 
-	mu     sync.Mutex
-	chunks map[int64]*chunk // by leaf number
-
 	// Guarded by uploads.mu.
 	last    func() error // what the last user does; nil while the upload is open
 	users   int
@@ -50,16 +47,34 @@ type upload struct {
 	element *list.Element
 }
 
-// staging is what the uploads of one ID have in common. The same staged write may be
-// reached by several names (a home and its old spelling, a link), and then it has
-// several uploads, none of which knows what the others wrote.
+// staging is what the uploads of one staged write have in common: several, where it is
+// reached by several names (a home and its old spelling, a link).
 type staging struct {
-	// publishing is held by requests that write, and exclusively by commit: between
-	// the check of the digest and the rename nothing changes.
-	publishing sync.RWMutex
-	over       bool // committed or discarded by one of them; guarded by publishing
+	identity any // nil if the store does not tell staged writes apart
 
-	several atomic.Bool // more than one upload: digests are read back
+	// use is held, with weight 1, by requests that write, and exclusively by what
+	// ends the staged write: between the check of the digest and the rename nothing
+	// changes. It is taken before the lock of a chunk.
+	use  *semaphore.Weighted
+	over bool // committed or discarded; guarded by use
+
+	mu     sync.Mutex
+	chunks map[int64]*chunk // by leaf number
+}
+
+// exclusive is the weight of who wants nobody else to use a staging.
+const exclusive = 1 << 30
+
+func newStaging(identity any) *staging {
+	return &staging{identity: identity, use: semaphore.NewWeighted(exclusive), chunks: map[int64]*chunk{}}
+}
+
+// enter waits until the upload may be used with a weight. The caller calls leave once.
+func (u *upload) enter(ctx context.Context, weight int64) (leave func(), err error) {
+	if err := u.use.Acquire(ctx, weight); err != nil {
+		return nil, pfs.E("server.enter", u.key.path, pfs.Canceled, err)
+	}
+	return func() { u.use.Release(weight) }, nil
 }
 
 // chunk is one leaf of an upload. Its lock keeps two requests from writing it at the
@@ -84,21 +99,21 @@ func (c *chunk) take(ctx context.Context, name pfs.Path) error {
 func (c *chunk) release() { <-c.lock }
 
 // chunk returns the leaf number n, making it if needed.
-func (u *upload) chunk(n int64) *chunk {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	c := u.chunks[n]
+func (s *staging) chunk(n int64) *chunk {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.chunks[n]
 	if c == nil {
 		c = &chunk{lock: make(chan struct{}, 1)}
-		u.chunks[n] = c
+		s.chunks[n] = c
 	}
 	return c
 }
 
-// known returns the digest of leaf n if it arrived here with size bytes, and only
-// here.
+// known returns the digest of leaf n if it arrived here with size bytes. Where the
+// store does not tell staged writes apart another one may be meant, and none is known.
 func (u *upload) known(ctx context.Context, n int64, size int) (pfs.LeafDigest, bool) {
-	if u.several.Load() {
+	if u.identity == nil {
 		return pfs.LeafDigest{}, false
 	}
 	u.mu.Lock()
@@ -233,7 +248,7 @@ func (us *uploads) install(key uploadKey, staged pfs.Staged) *upload {
 		us.forget(old)
 		spare = append(spare, old)
 	}
-	u := &upload{key: key, staged: staged, staging: us.stagingOf(key), chunks: map[int64]*chunk{}}
+	u := &upload{key: key, staged: staged, staging: us.stagingOf(key, staged)}
 	us.open[key] = u
 	us.use(u)
 	spare = append(spare, us.spare(mostUploads, 0)...)
@@ -243,14 +258,14 @@ func (us *uploads) install(key uploadKey, staged pfs.Staged) *upload {
 }
 
 // stagingOf returns the staging of the upload to be opened under key. us.mu is held.
-func (us *uploads) stagingOf(key uploadKey) *staging {
+func (us *uploads) stagingOf(key uploadKey, staged pfs.Staged) *staging {
+	identity := pfs.IdentityOf(staged)
 	for _, u := range us.open {
-		if u.key.id == key.id {
-			u.several.Store(true)
+		if u.key.id == key.id && u.identity == identity {
 			return u.staging
 		}
 	}
-	return &staging{}
+	return newStaging(identity)
 }
 
 func (us *uploads) find(key uploadKey) *upload {

@@ -98,7 +98,8 @@
 // # Upload sessions
 //
 // An upload is: create (with an ID of the client's choosing, best derived from the
-// source, so that the same upload run again finds its own), then, if create said
+// source, so that the same upload run again finds its own; IDs that begin with "copy"
+// are the service's), then, if create said
 // resumed, leaves to learn the digests of what is staged already, then PUT for every
 // chunk that is missing or differs, then commit with size and digest. The service
 // computes the digest of what it received, reads back what it did not see itself
