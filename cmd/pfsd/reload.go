@@ -37,6 +37,8 @@ func (s *service) reload() {
 	if s.audit != nil {
 		if err := s.audit.Reopen(); err != nil {
 			s.log.Error("audit log not opened anew, going on in the one before", "err", err)
+		} else {
+			s.log.Info("audit log opened anew", "file", s.opts.auditLog)
 		}
 	}
 }

@@ -28,17 +28,17 @@ func (s *Server) batch(w http.ResponseWriter, r *request) {
 }
 
 func (s *Server) writeBatch(ctx context.Context, r *request, entries []pfs.BatchEntry) (reply wire.BatchReply) {
-	var bytes int64
 	for i, err := range pfs.WriteBatch(ctx, r.tree, entries) {
+		e := entries[i]
+		if e.Mode.IsDir() {
+			s.audit(r.Request, r.id.Name, "batch-mkdir", err, "path", e.Path)
+		} else {
+			s.audit(r.Request, r.id.Name, "batch-write", err, "path", e.Path, "bytes", len(e.Data), "digest", e.Digest)
+		}
 		if err != nil {
-			reply.Failed = append(reply.Failed, batchFailure(i, entries[i].Path, err))
+			reply.Failed = append(reply.Failed, batchFailure(i, e.Path, err))
 			s.metrics.failed(pfs.KindOf(err))
 		}
-		bytes += int64(len(entries[i].Data))
-	}
-	if len(entries) > 0 {
-		s.audit(r.Request, r.id.Name, "batch", nil, "first", entries[0].Path, "last", entries[len(entries)-1].Path,
-			"entries", len(entries), "failed", len(reply.Failed), "bytes", bytes)
 	}
 	return reply
 }

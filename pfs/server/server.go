@@ -49,6 +49,10 @@ type Config struct {
 	// EnsureHome makes what a user needs before the first request. Default: nothing.
 	EnsureHome func(ctx context.Context, user string) error
 
+	// Account reports whether there is an account of that name, so that the audit log
+	// can name it after a failed login. Default: none is named.
+	Account func(name string) bool
+
 	// Ready reports whether the stores can be reached. Default: always.
 	Ready func(ctx context.Context) error
 

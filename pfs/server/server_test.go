@@ -289,15 +289,28 @@ func TestIdleUploadsAreSuspended(t *testing.T) {
 
 func TestAuditAndMetrics(t *testing.T) {
 	fsys := memfs.New(memfs.Options{})
-	s, log := newServer(t, fsys, nil)
-	do(s, "POST", "/v1/call/mkdir", wire.Encode(wire.ModeRequest{Path: "/made", Mode: 0o755}))
+	s, log := newServer(t, fsys, func(c *Config) { c.Account = func(name string) bool { return name == "bob" } })
+	do(s, "POST", "/v1/call/mkdir", wire.Encode(wire.ModeRequest{Path: "/made", Mode: 0o040755}))
+	var batch bytes.Buffer
+	_ = wire.WriteFrame(&batch, wire.BatchRequest{Entries: []wire.BatchEntry{
+		{Path: "/made/one", Size: 3}, {Path: "/absent/two", Size: 3}, {Path: "/made/dir", Mode: 0o040755},
+	}})
+	batch.Write(onWire([]byte("one")))
+	batch.Write(onWire([]byte("two")))
+	do(s, "POST", "/v1/batch", batch.Bytes())
+	do(s, "POST", "/v1/login", wire.Encode(wire.Credentials{User: "bob", Password: "secret word"}))
 	do(s, "POST", "/v1/call/remove", wire.Encode(wire.PathRequest{Path: "/absent"}))
 	do(s, "POST", "/v1/call/stat", wire.Encode(wire.PathRequest{Path: "/looked-at"}))
 	do(s, "POST", "/v1/login", wire.Encode(wire.Credentials{User: "hunter2", Password: "secret word"}))
 	for _, want := range []string{
 		"user=alice remote=192.0.2.1:1234 method=mkdir result=ok path=/made",
 		`method=remove result="no such file or directory" path=/absent`,
-		`method=login result="not logged in"`,
+		`user=(unknown) remote=192.0.2.1:1234 method=login result="not logged in"`,
+		`user=bob remote=192.0.2.1:1234 method=login result="not logged in"`,
+		"mode=0755",
+		"method=batch-write result=ok path=/made/one bytes=3 digest=xxh3:",
+		`method=batch-write result="no such file or directory" path=/absent/two`,
+		"method=batch-mkdir result=ok path=/made/dir",
 	} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q", want)
@@ -310,7 +323,7 @@ func TestAuditAndMetrics(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	s.Metrics().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	for _, want := range []string{`pfs_requests_total{operation="mkdir",status="200"} 1`, `pfs_failures_total{kind="no such file or directory"} 2`} {
+	for _, want := range []string{`pfs_requests_total{operation="mkdir",status="200"} 1`, `pfs_failures_total{kind="no such file or directory"} 3`} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("the metrics lack %q", want)
 		}

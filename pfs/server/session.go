@@ -57,7 +57,7 @@ func address(r *http.Request) string {
 func (s *Server) login(r *http.Request, c wire.Credentials) (wire.Tokens, error) {
 	t, err := s.cfg.Auth.Login(r.Context(), c.User, c.Password, r.RemoteAddr)
 	user := c.User
-	if err != nil {
+	if err != nil && (s.cfg.Account == nil || !s.cfg.Account(user)) {
 		user = "(unknown)" // people type passwords where the name belongs
 	}
 	s.audit(r, user, "login", err)
