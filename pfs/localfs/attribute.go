@@ -92,10 +92,16 @@ func (f *FS) Symlink(ctx context.Context, target string, name pfs.Path) error {
 			return err
 		}
 		defer c.release()
-		if err := p.dir.symlink(target, base); err != nil {
+		err = f.holding(named{p, base}, "", func() error {
+			if err := p.dir.symlink(target, base); err != nil {
+				return err
+			}
+			c.settle(sums{bytes: size, files: 1})
+			return nil
+		})
+		if err != nil {
 			return err
 		}
-		c.settle(pfs.Usage{Bytes: size, Files: 1})
 		return f.syncDir(p.dir)
 	})
 }

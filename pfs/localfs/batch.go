@@ -65,7 +65,8 @@ type batchFile struct {
 	in    *batchDir
 	base  string
 	temp  string // "" once there is none
-	room  *claim
+	open  tempID // of temp, by which room counts it
+	room  *claim // nil until it is taken
 	spare int64
 	extra int64
 }
@@ -194,12 +195,10 @@ func (b *batch) write(w *batchFile, sync bool) error {
 	if err := b.claim(w); err != nil {
 		return err
 	}
-	temp := stagedName(w.base, pfs.NewID())
-	file, err := w.in.dir.openFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, tempMode)
+	file, err := b.openTemp(w)
 	if err != nil {
 		return err
 	}
-	w.temp = temp
 	err = b.fill(w, file)
 	if err == nil && sync {
 		err = b.fs.sync(file)
@@ -207,14 +206,49 @@ func (b *batch) write(w *batchFile, sync bool) error {
 	return errors.Join(err, file.Close())
 }
 
+// openTemp makes the temporary. Who removes it meanwhile, or counts the tree, finds it
+// counted by its claim.
+func (b *batch) openTemp(w *batchFile) (*os.File, error) {
+	temp := stagedName(w.base, pfs.NewID())
+	release, err := b.fs.hold(named{w.in.place, temp})
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	file, err := w.in.dir.openFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, tempMode)
+	if err != nil {
+		return nil, err
+	}
+	w.temp = temp
+	if len(w.in.trees) == 0 {
+		return file, nil
+	}
+	st, err := statFile(file)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	w.open = newTempID(temp, st)
+	b.fs.quotas.enter(w.open).room.Store(w.room)
+	return file, nil
+}
+
 // claim looks at the target and takes the room that the file needs more.
 func (b *batch) claim(w *batchFile) error {
 	if err := w.lookAtTarget(); err != nil {
 		return err
 	}
-	var err error
-	w.room, err = b.fs.claim(b.ctx, w.in.trees, max(0, int64(len(w.entry.Data))-w.spare), w.extra)
-	return err
+	if err := b.fs.ready(b.ctx, w.in.trees); err != nil {
+		return err
+	}
+	w.room = &claim{trees: w.in.trees}
+	return w.room.reach(w.needs())
+}
+
+// needs is what the file needs.
+func (w *batchFile) needs() need {
+	size := int64(len(w.entry.Data))
+	return need{limits: limits{max(0, size-w.spare), w.extra}}
 }
 
 // lookAtTarget refuses what is at the name where it may not be replaced.
@@ -286,18 +320,22 @@ func (f *FS) syncOne(d dir, name string) error {
 
 // publish gives one file its name.
 func (b *batch) publish(w *batchFile) error {
+	return b.fs.holding(named{w.in.place, w.base}, w.temp, func() error { return b.rename(w) })
+}
+
+// rename is publish while the name and what has it are held.
+func (b *batch) rename(w *batchFile) error {
 	if err := w.lookAtTarget(); err != nil {
 		return err
 	}
-	size := int64(len(w.entry.Data))
-	if err := w.room.reach(max(0, size-w.spare), w.extra); err != nil {
+	if err := w.room.reach(w.needs()); err != nil {
 		return err
 	}
 	if err := w.in.dir.rename(w.temp, w.in.dir, w.base, w.entry.NoReplace); err != nil {
 		return err
 	}
 	w.temp = ""
-	w.room.settle(pfs.Usage{Bytes: size - w.spare, Files: w.extra})
+	w.room.settle(sums{bytes: int64(len(w.entry.Data)) - w.spare, files: w.extra})
 	w.in.changed = append(w.in.changed, w.i)
 	return nil
 }
@@ -306,6 +344,9 @@ func (b *batch) publish(w *batchFile) error {
 func (b *batch) drop(w *batchFile) {
 	if w.temp != "" {
 		w.in.dir.unlink(w.temp)
+	}
+	if w.open != (tempID{}) {
+		b.fs.quotas.leave(w.open)
 	}
 	if w.room != nil {
 		w.room.release()

@@ -3,9 +3,23 @@ package localfs
 import (
 	"context"
 	"sync"
-
-	"github.com/paddlecloud/pfs/pfs"
 )
+
+// need is what an operation under way may add to a tree.
+type need struct {
+	limits        // what will be there more than now, once it is done
+	staged limits // what it keeps in staged writes until then
+}
+
+// plus adds b times sign.
+func (a need) plus(b need, sign int64) need {
+	return need{a.limits.plus(b.limits, sign), a.staged.plus(b.staged, sign)}
+}
+
+// beyond returns by how much a is more than b.
+func (a need) beyond(b need) need {
+	return need{a.limits.beyond(b.limits), a.staged.beyond(b.staged)}
+}
 
 // claim is what an operation under way may add to the trees that it works in. It
 // ends with settle or release, whichever comes first.
@@ -13,7 +27,7 @@ type claim struct {
 	trees []*tree
 
 	mu    sync.Mutex
-	held  limits
+	held  need
 	ended bool
 }
 
@@ -24,7 +38,7 @@ func (f *FS) claim(ctx context.Context, trees []*tree, bytes, files int64) (*cla
 		return nil, err
 	}
 	c := &claim{trees: trees}
-	return c, c.reach(bytes, files)
+	return c, c.reach(need{limits: limits{bytes, files}})
 }
 
 // ready returns once all trees were counted.
@@ -38,31 +52,30 @@ func (f *FS) ready(ctx context.Context, trees []*tree) error {
 }
 
 // reach makes the claim at least so large.
-func (c *claim) reach(bytes, files int64) error {
+func (c *claim) reach(want need) error {
 	if len(c.trees) == 0 {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	more := limits{bytes: max(0, bytes-c.held.bytes), files: max(0, files-c.held.files)}
-	if c.ended || more == (limits{}) {
+	more := want.beyond(c.held)
+	if c.ended || more == (need{}) {
 		return nil
 	}
 	for i, t := range c.trees {
 		if err := t.take(more); err != nil {
 			for _, t := range c.trees[:i] {
-				t.give(more, pfs.Usage{})
+				t.give(more, sums{})
 			}
 			return err
 		}
 	}
-	c.held.bytes += more.bytes
-	c.held.files += more.files
+	c.held = c.held.plus(more, 1)
 	return nil
 }
 
 // settle gives the claim back and books what has changed in fact.
-func (c *claim) settle(change pfs.Usage) {
+func (c *claim) settle(change sums) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
@@ -75,10 +88,10 @@ func (c *claim) settle(change pfs.Usage) {
 }
 
 // release gives the claim back: nothing has changed.
-func (c *claim) release() { c.settle(pfs.Usage{}) }
+func (c *claim) release() { c.settle(sums{}) }
 
 // book notes in the trees a change that needs no room.
-func book(trees []*tree, change pfs.Usage) {
+func book(trees []*tree, change sums) {
 	for _, t := range trees {
 		t.book(change)
 	}

@@ -66,7 +66,7 @@ func (w *staged) commitLocked(ctx context.Context, op string, opts pfs.CommitOpt
 	if info, done, err := w.target(ctx, op, opts); done || err != nil {
 		return info, err
 	}
-	return w.publish(op, opts, st)
+	return w.publish(ctx, op, opts, st)
 }
 
 // parentGone says that the directory is what is gone, if it is.
@@ -118,11 +118,11 @@ func (w *staged) target(ctx context.Context, op string, opts pfs.CommitOptions) 
 	default:
 		w.spare, w.extra = st.size, 0
 	}
-	return pfs.Info{}, false, w.room.reach(max(0, opts.Size-w.spare), w.extra)
+	return pfs.Info{}, false, w.room.reach(w.needs(opts.Size))
 }
 
 // publish makes the file of the temporary, which st describes.
-func (w *staged) publish(op string, opts pfs.CommitOptions, st stat) (pfs.Info, error) {
+func (w *staged) publish(ctx context.Context, op string, opts pfs.CommitOptions, st stat) (pfs.Info, error) {
 	kept, err := w.fs.dress(w.dir, w.temp, w.file, w.id, opts, st)
 	if err != nil {
 		return pfs.Info{}, err
@@ -130,11 +130,9 @@ func (w *staged) publish(op string, opts pfs.CommitOptions, st stat) (pfs.Info, 
 	if err := w.syncFile(op); err != nil {
 		return pfs.Info{}, err
 	}
-	if err := w.dir.rename(w.temp, w.dir, w.base, opts.NoReplace); err != nil {
-		return pfs.Info{}, err
+	if info, done, err := w.giveName(ctx, op, opts); done || err != nil {
+		return info, err
 	}
-	w.state = committed
-	w.room.settle(pfs.Usage{Bytes: opts.Size - w.spare, Files: w.extra})
 	st, err = statFile(w.file)
 	if err != nil {
 		return pfs.Info{}, err
@@ -142,6 +140,25 @@ func (w *staged) publish(op string, opts pfs.CommitOptions, st stat) (pfs.Info, 
 	w.done = w.fs.info(w.name, st)
 	w.done.Digest = kept
 	return w.done, w.fs.syncDir(w.dir)
+}
+
+// giveName renames the temporary, and books that. Where a quota counts what has the name
+// it looks at it again, since others may have replaced or removed it during the sync.
+func (w *staged) giveName(ctx context.Context, op string, opts pfs.CommitOptions) (info pfs.Info, done bool, err error) {
+	err = w.fs.holding(w.named(w.base), w.temp, func() error {
+		if len(w.in) > 0 {
+			if info, done, err = w.target(ctx, op, opts); done || err != nil {
+				return err
+			}
+		}
+		if err := w.dir.rename(w.temp, w.dir, w.base, opts.NoReplace); err != nil {
+			return err
+		}
+		w.state = committed
+		w.room.settle(sums{bytes: opts.Size - w.spare, files: w.extra})
+		return nil
+	})
+	return info, done, err
 }
 
 // allocationSlack is what a file system may allocate for a file beyond its length,

@@ -33,6 +33,20 @@
 // file's bytes with CommitOptions.Digest, or else its time with ModTime, or else
 // not at all.
 //
+// # Quotas
+//
+// The sums of a directory with a quota are kept in memory, counted at first need, and
+// exact as far as this FS makes the changes: an operation holds the name, and the file
+// that has it, while it looks at what it replaces or removes, does so and books it. Bytes
+// go to the disk before that, so nobody waits for a sync. What other processes change
+// comes in with the next count, which is at once if the sums become negative or a
+// directory was moved into or out of the tree.
+//
+// Staged writes count with their bytes, and against the limit on files as one file each,
+// though Usage does not call them files. One that will replace a file takes no room that
+// the file has, so that a full tree can be written over; but all staged writes together
+// may be no more than the limits. So a tree holds little more than twice its limits on the disk.
+//
 // # Durability
 //
 // Commit writes, syncs the file, renames and syncs the directory, and Mkdir,

@@ -14,10 +14,14 @@ type handle struct {
 	fs    *FS
 	name  pfs.Path
 	file  *os.File
+	from  stat // identity of file
 	trees []*tree
 
-	unmark sync.Once  // before the first change
-	length sync.Mutex // held by what may change the length, where a quota counts it
+	unmark sync.Once // before the first change
+
+	mu       sync.Mutex // of the following
+	nameless *claim     // of a file that no tree counts any more, until the handle ends
+	had      int64      // bytes of that file before
 }
 
 var _ pfs.Handle = (*handle)(nil)
@@ -29,7 +33,7 @@ func (f *FS) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
 	h := &handle{fs: f, name: name}
 	err := f.change(ctx, op, name, func(p place, base string) (err error) {
 		h.trees = p.trees
-		h.file, _, err = f.openRegular(p.dir, base, op, name, os.O_RDWR)
+		h.file, h.from, err = f.openRegular(p.dir, base, op, name, os.O_RDWR)
 		return err
 	})
 	if err != nil {
@@ -51,7 +55,15 @@ func (h *handle) Info() pfs.Info {
 	return info
 }
 
-func (h *handle) Close() error { return closeFile("localfs.Handle.Close", h.name, h.file) }
+func (h *handle) Close() error {
+	err := closeFile("localfs.Handle.Close", h.name, h.file)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.nameless != nil {
+		h.nameless.release()
+	}
+	return err
+}
 
 func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return readAt(ctx, "localfs.Handle.ReadAt", h.name, h.file, p, off)
@@ -110,11 +122,16 @@ func (h *handle) change(ctx context.Context, end int64, do func() error) error {
 	if len(h.trees) == 0 {
 		return do()
 	}
-	h.length.Lock()
-	defer h.length.Unlock()
+	if err := h.fs.ready(ctx, h.trees); err != nil {
+		return err
+	}
+	defer h.fs.quotas.slots.hold(fileSlot(h.from))()
 	before, err := statFile(h.file)
 	if err != nil {
 		return err
+	}
+	if before.links == 0 {
+		return h.changeNameless(before.size, end, do)
 	}
 	c, err := h.fs.claim(ctx, h.trees, max(0, end-before.size), 0)
 	if err != nil {
@@ -124,7 +141,24 @@ func (h *handle) change(ctx context.Context, end int64, do func() error) error {
 	err = do()
 	after, failed := statFile(h.file)
 	if failed == nil {
-		c.settle(pfs.Usage{Bytes: after.size - before.size})
+		c.settle(sums{bytes: after.size - before.size})
 	}
 	return errors.Join(err, failed)
+}
+
+// changeNameless is change of a file of size bytes that was removed or replaced. No walk
+// finds it: what it grows by takes room until the handle ends.
+func (h *handle) changeNameless(size, end int64, do func() error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, err := h.file.Stat(); err != nil { // it was closed, and nobody would release the claim
+		return err
+	}
+	if h.nameless == nil {
+		h.nameless, h.had = &claim{trees: h.trees}, size
+	}
+	if err := h.nameless.reach(need{limits: limits{bytes: end - h.had}}); err != nil {
+		return err
+	}
+	return do()
 }

@@ -39,6 +39,11 @@ func (f *FS) mkdir(ctx context.Context, op string, p place, base string, name pf
 		return false, err
 	}
 	defer c.release()
+	release, err := f.hold(named{p, base})
+	if err != nil {
+		return false, err
+	}
+	defer release()
 	if err := p.dir.mkdir(base, mode); err != nil {
 		if kindOf(err) == pfs.Exist {
 			if there, _ := f.isThere(op, p.dir, base, name); there { // made at this moment
@@ -47,7 +52,7 @@ func (f *FS) mkdir(ctx context.Context, op string, p place, base string, name pf
 		}
 		return false, err
 	}
-	c.settle(pfs.Usage{Dirs: 1})
+	c.settle(sums{dirs: 1})
 	return true, setMode(p.dir, base, mode)
 }
 

@@ -3,8 +3,6 @@ package localfs
 import (
 	"context"
 	"slices"
-
-	"github.com/paddlecloud/pfs/pfs"
 )
 
 // move is what a renaming does to the quotas: the trees that it enters get what
@@ -13,46 +11,54 @@ type move struct {
 	entered  *claim
 	left     []*tree
 	both     []*tree
-	moved    pfs.Usage
-	replaced pfs.Usage
+	moved    sums
+	replaced sums
+	isDir    bool // what moves is a directory
 }
 
-// claimMove takes room in the trees that a renaming enters. A directory is counted
-// for that, but only if it crosses the border of a tree.
-func (f *FS) claimMove(ctx context.Context, r rename, d place, base string, to place) (m *move, err error) {
-	m = &move{}
-	var entered []*tree
+// borders tells the trees that a renaming enters from those that it leaves, and those
+// that it stays in.
+func borders(from, to place) (entered, left, both []*tree) {
 	for _, t := range to.trees {
-		if slices.Contains(d.trees, t) {
-			m.both = append(m.both, t)
+		if slices.Contains(from.trees, t) {
+			both = append(both, t)
 		} else {
 			entered = append(entered, t)
 		}
 	}
-	for _, t := range d.trees {
+	for _, t := range from.trees {
 		if !slices.Contains(to.trees, t) {
-			m.left = append(m.left, t)
+			left = append(left, t)
 		}
 	}
+	return entered, left, both
+}
+
+// claimMove takes room in the trees that a renaming enters. A directory is counted
+// for that, but only if it crosses the border of a tree.
+func (f *FS) claimMove(ctx context.Context, r rename, from, to named) (m *move, err error) {
+	m = &move{isDir: r.moved.mode.IsDir()}
+	entered, left, both := borders(from.place, to.place)
+	m.left, m.both = left, both
 	if r.taken {
-		m.replaced = usageOf(r.replaced)
+		m.replaced = sumsOf(r.replaced)
 	}
 	if len(entered)+len(m.left) > 0 {
-		if m.moved, err = f.usageOfAll(ctx, d.dir, base, r.moved); err != nil {
+		if m.moved, err = f.sumsOfAll(ctx, from.dir, from.name, r.moved); err != nil {
 			return nil, err
 		}
 	}
-	net := sum(m.moved, m.replaced, -1)
-	m.entered, err = f.claim(ctx, entered, net.Bytes, net.Files+net.Dirs)
+	net := m.moved.plus(m.replaced, -1)
+	m.entered, err = f.claim(ctx, entered, net.bytes, net.files+net.dirs+net.staged.files)
 	if err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// usageOfAll is what base and all below it add to a tree.
-func (f *FS) usageOfAll(ctx context.Context, d dir, base string, st stat) (pfs.Usage, error) {
-	u := usageOf(st)
+// sumsOfAll is what base and all below it add to a tree.
+func (f *FS) sumsOfAll(ctx context.Context, d dir, base string, st stat) (sums, error) {
+	u := sumsOf(st)
 	if !st.mode.IsDir() {
 		return u, nil
 	}
@@ -62,14 +68,21 @@ func (f *FS) usageOfAll(ctx context.Context, d dir, base string, st stat) (pfs.U
 	}
 	defer sub.Close()
 	inside, err := f.count(ctx, sub, f.quotas.claimed)
-	return sum(u, inside, 1), err
+	return u.plus(inside, 1), err
 }
 
-// settle books the renaming, which was done.
+// settle books the renaming, which was done. What changed below a directory while it was
+// counted and moved may have been booked on either side of the border.
 func (m *move) settle() {
-	m.entered.settle(sum(m.moved, m.replaced, -1))
-	book(m.left, sum(pfs.Usage{}, m.moved, -1))
-	book(m.both, sum(pfs.Usage{}, m.replaced, -1))
+	m.entered.settle(m.moved.plus(m.replaced, -1))
+	book(m.left, m.moved.negated())
+	book(m.both, m.replaced.negated())
+	if !m.isDir {
+		return
+	}
+	for _, t := range slices.Concat(m.entered.trees, m.left) {
+		t.doubt()
+	}
 }
 
 // release gives the room back, if settle did not come first.

@@ -13,8 +13,18 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// limits is a quota; 0 means no limit.
+// limits is a quota, of which 0 means no limit, or what is measured by one.
 type limits struct{ bytes, files int64 }
+
+// plus adds b times sign.
+func (a limits) plus(b limits, sign int64) limits {
+	return limits{a.bytes + sign*b.bytes, a.files + sign*b.files}
+}
+
+// beyond returns by how much a is more than b.
+func (a limits) beyond(b limits) limits {
+	return limits{max(0, a.bytes-b.bytes), max(0, a.files-b.files)}
+}
 
 // quotaFormat is the content of a quota file.
 const quotaFormat = "bytes %d\nfiles %d\n"
@@ -25,15 +35,15 @@ type quotas struct {
 	mu    sync.Mutex
 	trees map[pfs.Path]*tree
 	open  map[tempID]*opened
+
+	slots slots
 }
 
 // opened is a staged write that has handles here. They share one claim, since they
 // write one file.
 type opened struct {
-	handles int // guarded by quotas.mu
-
-	taking sync.Mutex            // held by a handle that takes room
-	room   atomic.Pointer[claim] // nil until the first handle has taken it
+	handles int                   // guarded by quotas.mu
+	room    atomic.Pointer[claim] // nil until the first handle has taken it
 }
 
 // tempID tells temporaries apart: two directories may have one of the same name. Where
@@ -234,10 +244,10 @@ func exceeds(used, more, limit int64) bool { return limit > 0 && more > 0 && mor
 
 // exceeded is the error of a tree in which more is too much. Its path is that of the
 // directory with the quota, which is what the user can do something about.
-func (t *tree) exceeded(used, more, limit, unit string) error {
+func (t *tree) exceeded(used, limit, more string) error {
 	return pfs.Errorf("localfs.claim", t.name, pfs.Quota,
-		"%s of the limit of %s%s are used, and this asks for %s more: remove files or ask for a larger quota",
-		used, limit, unit, more)
+		"%s of the limit of %s are used, and this asks for %s more: remove files or ask for a larger quota",
+		used, limit, more)
 }
 
 // size writes n bytes for a person, and how many they are for one who counts.

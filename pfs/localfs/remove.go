@@ -2,6 +2,7 @@ package localfs
 
 import (
 	"context"
+	"errors"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -17,16 +18,11 @@ func (f *FS) Remove(ctx context.Context, name pfs.Path) error {
 		if st.mode.IsDir() {
 			return r.removeDir(base, st)
 		}
-		if err := r.top.unlink(base); err != nil {
-			return err
-		}
-		r.count(base, st)
-		return nil
+		return r.unlink(r.top, base)
 	})
 }
 
-// removing begins what removes name, calls do with what name is, and books what is gone
-// then, even if not all is that should be.
+// removing begins what removes name and calls do with what name is.
 func (f *FS) removing(ctx context.Context, op string, name pfs.Path, do func(r *remover, base string, st stat) error) error {
 	return f.change(ctx, op, name, func(p place, base string) error {
 		if name == pfs.Root {
@@ -36,10 +32,8 @@ func (f *FS) removing(ctx context.Context, op string, name pfs.Path, do func(r *
 		if err != nil {
 			return err
 		}
-		r := remover{ctx: ctx, f: f, op: op, top: p.dir}
-		err = do(&r, base, st)
-		book(p.trees, sum(pfs.Usage{}, r.gone, -1))
-		if err != nil {
+		r := remover{ctx: ctx, f: f, op: op, top: p.dir, trees: p.trees}
+		if err := do(&r, base, st); err != nil {
 			return err
 		}
 		if st.mode.IsDir() {
@@ -49,21 +43,45 @@ func (f *FS) removing(ctx context.Context, op string, name pfs.Path, do func(r *
 	})
 }
 
-// usageOf is what one entry adds to the usage of its tree.
-func usageOf(st stat) pfs.Usage {
-	if st.mode.IsDir() {
-		return pfs.Usage{Dirs: 1}
+// unlink removes the entry name of d, which is no directory, and books it as what it is
+// at that moment.
+func (r *remover) unlink(d dir, name string) error {
+	return r.f.holding(named{place{d, r.trees}, name}, "", func() error {
+		var st stat
+		if len(r.trees) > 0 {
+			var err error
+			if st, err = d.stat(name, false); err != nil {
+				return err
+			}
+		}
+		if err := d.unlink(name); err != nil {
+			return err
+		}
+		r.book(name, st)
+		return nil
+	})
+}
+
+// rmdir removes the directory name of d, which is empty, and books that.
+func (r *remover) rmdir(d dir, name string, st stat) error {
+	release, err := r.f.hold(named{place{d, r.trees}, name})
+	if err != nil {
+		return err
 	}
-	return pfs.Usage{Bytes: st.size, Files: 1}
+	defer release()
+	if err := d.rmdir(name); err != nil {
+		return err
+	}
+	r.book(name, st)
+	return nil
 }
 
 // removeDir removes the directory base of the top, which may hold nothing but
 // temporaries.
 func (r *remover) removeDir(base string, st stat) error {
 	for tries := 0; ; tries++ {
-		err := r.top.rmdir(base)
+		err := r.rmdir(r.top, base, st)
 		if err == nil {
-			r.count(base, st)
 			return nil
 		}
 		if kind := kindOf(err); kind != pfs.NotEmpty && kind != pfs.Exist || tries == removeTries {
@@ -86,10 +104,8 @@ func (r *remover) clear(base string) error {
 	if err := r.onlyHidden(sub); err != nil {
 		return err
 	}
-	if err := r.empty(sub, 0, isHidden); err != nil {
-		return err
-	}
-	return r.removeLifted()
+	err = r.empty(sub, 0, isHidden)
+	return errors.Join(err, r.removeLifted())
 }
 
 // onlyHidden answers NotEmpty if d has entries of users.

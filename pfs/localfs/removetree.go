@@ -2,7 +2,7 @@ package localfs
 
 import (
 	"context"
-	"io/fs"
+	"errors"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -23,32 +23,26 @@ func (f *FS) RemoveTree(ctx context.Context, name pfs.Path) error {
 
 // remover removes one tree.
 type remover struct {
-	ctx  context.Context
-	f    *FS
-	op   string
-	top  dir // where what is too deep is moved to
-	gone pfs.Usage
+	ctx   context.Context
+	f     *FS
+	op    string
+	top   dir     // where what is too deep is moved to
+	trees []*tree // that top is in
 
 	lifted []string // hidden names in top
 }
 
 // removeAll removes the entry name of the top and all below it.
 func (r *remover) removeAll(name string, st stat) error {
-	if err := r.remove(r.top, name, st, 0); err != nil {
-		return err
-	}
-	return r.removeLifted()
+	err := r.remove(r.top, name, st, 0)
+	return errors.Join(err, r.removeLifted())
 }
 
 // remove removes the entry name of d, but for what is too deep. That it is gone
 // already is success.
 func (r *remover) remove(d dir, name string, st stat, depth int) error {
 	if !st.mode.IsDir() {
-		if err := d.unlink(name); err != nil {
-			return unlessMissing(err)
-		}
-		r.count(name, st)
-		return nil
+		return unlessMissing(r.unlink(d, name))
 	}
 	if depth >= maxDepth {
 		return r.lift(d, name, st)
@@ -56,20 +50,17 @@ func (r *remover) remove(d dir, name string, st stat, depth int) error {
 	if err := r.removeBelow(d, name, depth); err != nil {
 		return unlessMissing(err)
 	}
-	if err := d.rmdir(name); err != nil {
-		return unlessMissing(err)
-	}
-	r.count(name, st)
-	return nil
+	return unlessMissing(r.rmdir(d, name, st))
 }
 
-// count notes what is gone.
-func (r *remover) count(name string, st stat) {
+// book books that an entry is gone: at once, so that a count of the tree that is on
+// meanwhile can be compared with the sums.
+func (r *remover) book(name string, st stat) {
 	switch {
 	case !isHidden(name):
-		r.gone = sum(r.gone, usageOf(st), 1)
+		book(r.trees, sumsOf(st).negated())
 	case isStaged(name) && !r.f.quotas.claimed(newTempID(name, st)):
-		r.gone.Bytes += st.held()
+		book(r.trees, stagedSums(st).negated())
 	}
 }
 
@@ -77,24 +68,34 @@ func (r *remover) count(name string, st stat) {
 // so no tree is too deep for the descriptors or the stack of a process.
 func (r *remover) lift(d dir, name string, st stat) error {
 	hidden := removedPrefix + pfs.NewID()
+	release, err := r.f.hold(named{place{d, r.trees}, name})
+	if err != nil {
+		return err
+	}
+	defer release()
 	if err := d.rename(name, r.top, hidden, true); err != nil {
 		return unlessMissing(err)
 	}
-	r.count(name, st)
+	r.book(name, st)
 	r.lifted = append(r.lifted, hidden)
 	return nil
 }
 
-// removeLifted removes what was lifted, and what is lifted from that.
-func (r *remover) removeLifted() error {
+// removeLifted removes what was lifted, and what is lifted from that: all of it, since
+// nobody sees what is left. It answers the first error.
+func (r *remover) removeLifted() (first error) {
 	for len(r.lifted) > 0 {
 		name := r.lifted[len(r.lifted)-1]
 		r.lifted = r.lifted[:len(r.lifted)-1]
-		if err := r.remove(r.top, name, stat{mode: fs.ModeDir}, 0); err != nil {
-			return err
+		st, err := r.top.stat(name, false) // it may have been replaced before it was lifted
+		if err == nil {
+			err = r.remove(r.top, name, st, 0)
+		}
+		if err := unlessMissing(err); first == nil {
+			first = err
 		}
 	}
-	return nil
+	return first
 }
 
 // removeBelow removes what is in the directory name of d.

@@ -45,7 +45,10 @@ func (f *FS) rename(ctx context.Context, r rename) error {
 			return fail(r.op, r.to, err)
 		}
 		defer to.dir.Close()
-		return fail(r.op, r.to, f.renameTo(ctx, r, d, base, to, newBase))
+		if err := f.renameTo(ctx, r, named{d, base}, named{to, newBase}); err != nil {
+			return fail(r.op, r.to, err)
+		}
+		return fail(r.op, r.to, f.syncBoth(d.dir, to.dir, r.from.Parent() == r.to.Parent()))
 	})
 }
 
@@ -63,22 +66,38 @@ func (r rename) sameOrInside() (done bool, err error) {
 	return false, nil
 }
 
-// renameTo renames between two open directories.
-func (f *FS) renameTo(ctx context.Context, r rename, d place, base string, to place, newBase string) error {
-	if err := r.lookAt(to.dir, newBase); err != nil {
+// renameTo renames between two open directories, but for the sync. What it looked at and
+// counted is what it then moves and replaces.
+func (f *FS) renameTo(ctx context.Context, r rename, from, to named) error {
+	entered, _, _ := borders(from.place, to.place)
+	if err := f.ready(ctx, entered); err != nil {
 		return err
 	}
-	c, err := f.claimMove(ctx, r, d, base, to)
+	release, err := f.hold(from, to)
+	if err != nil {
+		return err
+	}
+	defer release()
+	defer f.holdFiles(from, to)()
+	if len(from.trees)+len(to.trees) > 0 {
+		if r.moved, err = from.dir.stat(from.name, false); err != nil {
+			return r.refused(to.dir, to.name, err)
+		}
+	}
+	if err := r.lookAt(to.dir, to.name); err != nil {
+		return err
+	}
+	c, err := f.claimMove(ctx, r, from, to)
 	if err != nil {
 		return err
 	}
 	defer c.release()
 	// Nothing may be where a directory goes, not even the empty directory that
 	// the system would replace.
-	if err := d.dir.rename(base, to.dir, newBase, r.exclusive || r.moved.mode.IsDir()); err != nil {
-		return r.refused(to.dir, newBase, err)
+	if err := from.dir.rename(from.name, to.dir, to.name, r.exclusive || r.moved.mode.IsDir()); err != nil {
+		return r.refused(to.dir, to.name, err)
 	}
-	if err := r.dropSecondName(d.dir, base); err != nil {
+	if err := r.dropSecondName(from.dir, from.name); err != nil {
 		return err
 	}
 	c.settle()
@@ -86,7 +105,7 @@ func (f *FS) renameTo(ctx context.Context, r rename, d place, base string, to pl
 		f.quotas.forget(r.from)
 		f.quotas.forget(r.to)
 	}
-	return f.syncBoth(d.dir, to.dir, r.from.Parent() == r.to.Parent())
+	return nil
 }
 
 // lookAt refuses what is at the new name where it may not be replaced.

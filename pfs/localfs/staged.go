@@ -19,7 +19,8 @@ type staged struct {
 	id      string
 	resumed bool
 
-	dir  dir    // of the target
+	dir  dir // of the target
+	in   []*tree
 	base string // the target
 	temp string // the temporary
 	file *os.File
@@ -78,8 +79,8 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 	if err != nil {
 		return nil, fail(op, name, err)
 	}
-	w := &staged{fs: f, name: name, id: opts.ID, dir: p.dir, base: base, temp: stagedName(base, opts.ID)}
-	if err := w.begin(ctx, op, p.trees, opts); err != nil {
+	w := &staged{fs: f, name: name, id: opts.ID, dir: p.dir, in: p.trees, base: base, temp: stagedName(base, opts.ID)}
+	if err := w.begin(ctx, op, opts); err != nil {
 		p.dir.Close()
 		return nil, fail(op, name, err)
 	}
@@ -87,7 +88,7 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 }
 
 // begin looks at the target, takes room and opens the temporary.
-func (w *staged) begin(ctx context.Context, op string, trees []*tree, opts pfs.CreateOptions) error {
+func (w *staged) begin(ctx context.Context, op string, opts pfs.CreateOptions) error {
 	switch st, err := w.dir.stat(w.base, false); {
 	case err == nil && st.mode.IsDir():
 		return pfs.E(op, w.name, pfs.IsDir, nil)
@@ -98,16 +99,45 @@ func (w *staged) begin(ctx context.Context, op string, trees []*tree, opts pfs.C
 	default:
 		return err
 	}
-	return w.open(ctx, op, trees, opts)
+	if err := w.fs.ready(ctx, w.in); err != nil {
+		return err
+	}
+	made, err := w.open(op, opts)
+	if err != nil {
+		return err
+	}
+	if err := w.allocate(opts.Size); err != nil {
+		w.undo(made)
+		w.leave(!made)
+		return err
+	}
+	return nil
 }
 
-// open opens the temporary that is there, or makes it.
-func (w *staged) open(ctx context.Context, op string, trees []*tree, opts pfs.CreateOptions) (err error) {
+// undo closes the temporary, and removes it if this handle made it.
+func (w *staged) undo(made bool) {
+	w.file.Close()
+	if made {
+		w.dir.unlink(w.temp)
+	}
+}
+
+// named is a name beside the target.
+func (w *staged) named(name string) named { return named{place{w.dir, w.in}, name} }
+
+// open opens the temporary that is there, or makes it, and takes room for it. Who removes
+// it meanwhile finds it counted.
+func (w *staged) open(op string, opts pfs.CreateOptions) (made bool, err error) {
+	release, err := w.fs.hold(w.named(w.temp))
+	if err != nil {
+		return false, err
+	}
+	defer release()
 	w.file, err = w.openTemp()
 	if missing(err) && opts.Reopen {
-		return pfs.Errorf(op, w.name, pfs.Conflict, "nothing is staged as %q: it was committed, discarded or swept", w.id)
+		return false, pfs.Errorf(op, w.name, pfs.Conflict, "nothing is staged as %q: it was committed, discarded or swept", w.id)
 	}
-	made := missing(err)
+	made = missing(err)
 	if made {
 		w.file, err = w.dir.openFile(w.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, tempMode)
 	}
@@ -116,16 +146,13 @@ func (w *staged) open(ctx context.Context, op string, trees []*tree, opts pfs.Cr
 		w.file, err = w.openTemp()
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	if err := w.opened(ctx, op, trees, opts, made); err != nil {
-		w.file.Close()
-		if made {
-			w.dir.unlink(w.temp)
-		}
-		return err
+	if err := w.opened(op, opts, made); err != nil {
+		w.undo(made)
+		return false, err
 	}
-	return nil
+	return made, nil
 }
 
 // openTemp opens the temporary. A Commit that did not come to its end may have left it
@@ -166,7 +193,7 @@ func (w *staged) makeWritable(left *os.File) error {
 func untouched(st stat) bool { return st.mode.IsRegular() && st.links <= 1 }
 
 // opened checks what was opened and prepares it.
-func (w *staged) opened(ctx context.Context, op string, trees []*tree, opts pfs.CreateOptions, made bool) (err error) {
+func (w *staged) opened(op string, opts pfs.CreateOptions, made bool) (err error) {
 	if w.from, err = statFile(w.file); err != nil {
 		return err
 	}
@@ -175,14 +202,7 @@ func (w *staged) opened(ctx context.Context, op string, trees []*tree, opts pfs.
 	}
 	w.resumed = w.from.size > 0
 	w.lock.file = w.file
-	if err := w.takeRoom(ctx, trees, opts.Size, made); err != nil {
-		return err
-	}
-	if err := w.allocate(opts.Size); err != nil {
-		w.leave(!made)
-		return err
-	}
-	return nil
+	return w.takeRoom(opts.Size, made)
 }
 
 // allocate reserves the room on the disk that size bytes need.
@@ -217,28 +237,30 @@ func (w *staged) tempID() tempID { return newTempID(w.temp, w.from) }
 // takeRoom claims what a file of size bytes needs, or joins the claim of the handles
 // that the temporary has already. What was staged before stood in the sums until its
 // first handle came, and is a part of the claim from now on.
-func (w *staged) takeRoom(ctx context.Context, trees []*tree, size int64, made bool) error {
-	if err := w.fs.ready(ctx, trees); err != nil {
-		return err
-	}
+//
+// The name of the temporary is held.
+func (w *staged) takeRoom(size int64, made bool) error {
 	o := w.fs.quotas.enter(w.tempID())
-	o.taking.Lock()
-	defer o.taking.Unlock()
-	var kept pfs.Usage
+	var kept sums
 	if w.room = o.room.Load(); w.room == nil {
-		w.room = &claim{trees: trees}
+		w.room = &claim{trees: w.in}
 		if !made {
-			kept.Bytes = w.from.held()
+			kept = stagedSums(w.from)
 		}
 	}
-	book(trees, sum(pfs.Usage{}, kept, -1))
-	if err := w.room.reach(max(0, max(size, w.from.size)-w.spare), w.extra); err != nil {
-		book(trees, kept)
+	book(w.in, kept.negated())
+	if err := w.room.reach(w.needs(max(size, w.from.size))); err != nil {
+		book(w.in, kept)
 		w.fs.quotas.leave(w.tempID())
 		return err
 	}
 	o.room.Store(w.room)
 	return nil
+}
+
+// needs is what size staged bytes need.
+func (w *staged) needs(size int64) need {
+	return need{limits{max(0, size-w.spare), w.extra}, limits{size, 1}}
 }
 
 func (w *staged) ID() string    { return w.id }
@@ -314,7 +336,7 @@ func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 // little to do. Small pieces are sent together.
 func (w *staged) write(p []byte, off int64) (int, error) {
 	end := off + int64(len(p))
-	if err := w.room.reach(max(0, end-w.spare), w.extra); err != nil {
+	if err := w.room.reach(w.needs(end)); err != nil {
 		return 0, err
 	}
 	n, err := w.file.WriteAt(p, off)
@@ -432,14 +454,15 @@ func (w *staged) discard(op string) error {
 // leave gives the room back with the last handle. What is kept goes from the claim to
 // the sums.
 func (w *staged) leave(keep bool) {
+	if release, err := w.fs.hold(w.named(w.temp)); err == nil {
+		defer release()
+	}
 	if !w.fs.quotas.leave(w.tempID()) {
 		return
 	}
-	var kept pfs.Usage
-	if keep && w.live("") == nil {
-		if st, err := statFile(w.file); err == nil {
-			kept.Bytes = st.held()
-		}
+	var kept sums
+	if st, err := w.dir.stat(w.temp, false); keep && err == nil && st.same(w.from) {
+		kept = stagedSums(st)
 	}
 	w.room.settle(kept)
 }

@@ -71,14 +71,23 @@ func (s *sweep) visit(p place, entry string, st stat) (enter bool, err error) {
 // staged removes a staged write and books that it is gone. One that is open here is
 // counted by its claim.
 func (s *sweep) staged(p place, temp string, st stat) error {
+	release, err := s.f.hold(named{p, temp})
+	if err != nil {
+		return err
+	}
+	defer release()
+	now, err := p.dir.stat(temp, false)
+	if err != nil || !now.same(st) || now.touched().After(s.before) { // somebody goes on with it
+		return unlessMissing(err)
+	}
 	if err := p.dir.unlink(temp); err != nil {
 		return unlessMissing(err)
 	}
 	s.n++
-	s.bytes += st.held()
+	s.bytes += now.held()
 	for _, t := range p.trees {
 		if !s.f.quotas.claimedIn(t)(newTempID(temp, st)) {
-			t.book(pfs.Usage{Bytes: -st.held()})
+			t.book(stagedSums(now).negated())
 		}
 	}
 	return nil
@@ -86,8 +95,6 @@ func (s *sweep) staged(p place, temp string, st stat) error {
 
 // tree ends a RemoveTree.
 func (s *sweep) tree(p place, entry string) error {
-	r := remover{ctx: s.ctx, f: s.f, op: s.op, top: p.dir}
-	err := r.removeAll(entry, stat{mode: fs.ModeDir})
-	book(p.trees, sum(pfs.Usage{}, r.gone, -1))
-	return err
+	r := remover{ctx: s.ctx, f: s.f, op: s.op, top: p.dir, trees: p.trees}
+	return r.removeAll(entry, stat{mode: fs.ModeDir})
 }

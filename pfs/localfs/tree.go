@@ -17,9 +17,10 @@ type tree struct {
 
 	mu      sync.Mutex
 	limits  limits
-	used    pfs.Usage // what is published, and staged by nobody here
-	claims  limits    // what operations under way, staged writes included, will need
+	used    sums      // what is published, and staged by nobody here
+	claims  need      // of operations under way, staged writes included
 	counted time.Time // of used; zero: not yet
+	doubted bool      // used cannot be right, and is to be counted again at once
 	count   *count    // the walk that is on, nil if none is
 }
 
@@ -27,8 +28,8 @@ type tree struct {
 type count struct {
 	done    chan struct{} // closed at its end
 	err     error
-	net     pfs.Usage // booked since it began
-	touched pfs.Usage // the same without signs
+	net     sums // booked since it began
+	touched sums // the same without signs
 }
 
 func (t *tree) setLimits(l limits) {
@@ -41,18 +42,18 @@ func (t *tree) setLimits(l limits) {
 func (t *tree) usage() pfs.Usage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	u := t.used
+	u := t.used.usage()
 	u.Bytes += t.claims.bytes
 	u.MaxBytes, u.MaxFiles = t.limits.bytes, t.limits.files
 	return u
 }
 
-// ready returns once the tree was counted. A count that is merely old is begun
-// again and not waited for.
+// ready returns once the tree was counted. A count that is merely old or doubted is
+// begun again and not waited for.
 func (t *tree) ready(ctx context.Context, f *FS) error {
 	t.mu.Lock()
 	first := t.counted.IsZero()
-	if !first && time.Since(t.counted) < f.opts.RecountEvery {
+	if !first && !t.doubted && time.Since(t.counted) < f.opts.RecountEvery {
 		t.mu.Unlock()
 		return nil
 	}
@@ -88,62 +89,84 @@ func (t *tree) recount(ctx context.Context, f *FS, c *count) {
 	c.err = err
 	close(c.done)
 	first := t.counted.IsZero()
-	if err == nil && (first || !within(found, t.used, c.touched)) {
-		t.used = sum(found, c.net, 1)
+	if err == nil && (first || !found.within(t.used, c.touched)) {
+		t.used = found.plus(c.net, 1)
 	}
 	if err == nil || !first { // else the next operation tries again
-		t.counted = time.Now()
+		t.used = t.used.atLeast(sums{})
+		t.counted, t.doubted = time.Now(), false
 	}
 }
 
-// within reports whether a and b differ by no more than by.
-func within(a, b, by pfs.Usage) bool {
-	return abs(a.Bytes-b.Bytes) <= by.Bytes && abs(a.Files-b.Files) <= by.Files && abs(a.Dirs-b.Dirs) <= by.Dirs
+// doubt has the tree counted again at the next need.
+func (t *tree) doubt() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.doubted = true
 }
 
-func abs(n int64) int64 { return max(n, -n) }
-
 // book adds a change to the sums.
-func (t *tree) book(change pfs.Usage) {
+func (t *tree) book(change sums) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.bookLocked(change)
 }
 
-func (t *tree) bookLocked(change pfs.Usage) {
+func (t *tree) bookLocked(change sums) {
 	if c := t.count; c != nil {
-		c.net = sum(c.net, change, 1)
-		c.touched.Bytes += abs(change.Bytes)
-		c.touched.Files += abs(change.Files)
-		c.touched.Dirs += abs(change.Dirs)
+		c.net = c.net.plus(change, 1)
+		c.touched = c.touched.plus(change.magnitude(), 1)
 	}
-	if !t.counted.IsZero() {
-		t.used = sum(t.used, change, 1)
+	if t.counted.IsZero() {
+		return
+	}
+	t.used = t.used.plus(change, 1)
+	if t.used != t.used.atLeast(sums{}) { // another process books in its own sums what it does here
+		t.doubted = true
 	}
 }
 
 // take claims more, if the limits allow it.
-func (t *tree) take(more limits) error {
+//
+// A staged write takes no room that the file has which it will replace, so that a full
+// tree can be written over. But with many of them one file would make room for any
+// number: so what is staged may not be more than the limits either.
+func (t *tree) take(more need) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	bytes, files := t.used.Bytes+t.claims.bytes, t.used.Files+t.used.Dirs+t.claims.files
-	if exceeds(bytes, more.bytes, t.limits.bytes) {
-		return t.exceeded(size(bytes), size(more.bytes), size(t.limits.bytes), "")
+	bytes, files := t.used.bytes+t.claims.bytes, t.used.files+t.used.dirs+t.claims.files
+	staged := t.used.staged.plus(t.claims.staged, 1)
+	switch {
+	case exceeds(bytes, more.bytes, t.limits.bytes):
+		return t.exceeded(size(bytes), size(t.limits.bytes), size(more.bytes))
+	case exceeds(files+t.used.staged.files, more.files, t.limits.files):
+		return t.exceeded(entries(files, t.used.staged.files), fmt.Sprint(t.limits.files, " files and directories"), fmt.Sprint(more.files))
+	case exceeds(staged.bytes, more.staged.bytes, t.limits.bytes):
+		return t.exceeded(size(staged.bytes)+" in unfinished uploads", size(t.limits.bytes), size(more.staged.bytes))
+	case exceeds(staged.files, more.staged.files, t.limits.files):
+		return t.exceeded(entries(0, staged.files), fmt.Sprint(t.limits.files, " files and directories"), fmt.Sprint(more.staged.files))
 	}
-	if exceeds(files, more.files, t.limits.files) {
-		return t.exceeded(fmt.Sprint(files), fmt.Sprint(more.files), fmt.Sprint(t.limits.files), " files and directories")
-	}
-	t.claims.bytes += more.bytes
-	t.claims.files += more.files
+	t.claims = t.claims.plus(more, 1)
 	return nil
 }
 
+// entries writes a number of files and directories, and of staged writes. Only if there
+// are any are they told apart.
+func entries(files, staged int64) string {
+	switch {
+	case staged == 0:
+		return fmt.Sprint(files)
+	case files == 0:
+		return fmt.Sprintf("%d unfinished uploads", staged)
+	}
+	return fmt.Sprintf("%d files and directories and %d unfinished uploads", files, staged)
+}
+
 // give returns a claim and books what became of it.
-func (t *tree) give(claimed limits, change pfs.Usage) {
+func (t *tree) give(claimed need, change sums) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.claims.bytes -= claimed.bytes
-	t.claims.files -= claimed.files
+	t.claims = t.claims.plus(claimed, -1)
 	t.bookLocked(change)
 }
 

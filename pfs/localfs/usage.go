@@ -16,7 +16,7 @@ func (f *FS) Usage(ctx context.Context, name pfs.Path) (u pfs.Usage, err error) 
 			return err
 		}
 		if !st.mode.IsDir() {
-			u = usageOf(st)
+			u = sumsOf(st).usage()
 			return nil
 		}
 		sub, err := d.open(base)
@@ -37,7 +37,8 @@ func (f *FS) usageOfDir(ctx context.Context, d dir, name pfs.Path) (pfs.Usage, e
 		return pfs.Usage{}, err
 	}
 	if t == nil {
-		return f.count(ctx, d, func(tempID) bool { return false })
+		found, err := f.count(ctx, d, func(tempID) bool { return false })
+		return found.usage(), err
 	}
 	if err := t.ready(ctx, f); err != nil {
 		return pfs.Usage{}, err
@@ -46,10 +47,10 @@ func (f *FS) usageOfDir(ctx context.Context, d dir, name pfs.Path) (pfs.Usage, e
 }
 
 // countTree is count of the directory of t.
-func (f *FS) countTree(ctx context.Context, t *tree) (pfs.Usage, error) {
+func (f *FS) countTree(ctx context.Context, t *tree) (sums, error) {
 	d, err := f.openDir(relative(t.name))
 	if err != nil {
-		return pfs.Usage{}, err
+		return sums{}, err
 	}
 	defer d.Close()
 	return f.count(ctx, d, f.quotas.claimedIn(t))
@@ -57,31 +58,22 @@ func (f *FS) countTree(ctx context.Context, t *tree) (pfs.Usage, error) {
 
 // count walks the tree below d. It leaves out staged writes of which claimed says that
 // they are known better by their claims.
-func (f *FS) count(ctx context.Context, d dir, claimed func(tempID) bool) (u pfs.Usage, err error) {
+func (f *FS) count(ctx context.Context, d dir, claimed func(tempID) bool) (found sums, err error) {
 	w := walker{f: f, visit: func(_ place, entry string, st stat) (bool, error) {
 		switch {
 		case st.mode.IsDir():
 			if !isHidden(entry) {
-				u.Dirs++
+				found.dirs++
 			}
 		case isStaged(entry):
 			if !claimed(newTempID(entry, st)) {
-				u.Bytes += st.held()
+				found = found.plus(stagedSums(st), 1)
 			}
 		case !isHidden(entry):
-			u.Files++
-			u.Bytes += st.size
+			found = found.plus(sumsOf(st), 1)
 		}
 		return true, nil
 	}}
 	err = w.walk(ctx, place{dir: d})
-	return u, err
-}
-
-// sum adds and subtracts usages.
-func sum(a pfs.Usage, b pfs.Usage, sign int64) pfs.Usage {
-	a.Bytes += sign * b.Bytes
-	a.Files += sign * b.Files
-	a.Dirs += sign * b.Dirs
-	return a
+	return found, err
 }

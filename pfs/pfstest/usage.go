@@ -16,6 +16,7 @@ var usagePromises = []promise{
 	{says: "a quota holds for all below", check: checkQuotaBelow, needs: NoQuota},
 	{says: "a staged write counts once, however often it is gone on with", check: checkQuotaResumed, needs: NoQuota},
 	{says: "what was removed or replaced counts no more", check: checkQuotaFreed, needs: NoQuota},
+	{says: "what two writes began to replace at the same time is subtracted once", check: checkQuotaReplacedTwice, needs: NoQuota},
 }
 
 // wantUsage fails unless the tree below name has these sums.
@@ -152,6 +153,26 @@ func checkQuotaFreed(e *env) {
 		e.Errorf("Create of a size that cannot fit: %v", err)
 	}
 	e.wantUsage("/home", 0, 0, 0)
+}
+
+func checkQuotaReplacedTwice(e *env) {
+	MustMkdir(e, e.fs, "/home")
+	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 100_000, 0))
+	WriteFile(e, e.fs, "/home/f", Pattern(1, 30_000))
+	var all []pfs.Staged
+	for range 3 {
+		all = append(all, e.create("/home/f", pfs.CreateOptions{}))
+	}
+	for i, w := range all {
+		e.put(w, Pattern(uint64(i), 10))
+		if i == 2 {
+			e.ok(e.fs.Remove(e.ctx, "/home/f"))
+		}
+		_, err := w.Commit(e.ctx, pfs.CommitOptions{Size: 10})
+		e.ok(err)
+		e.ok(w.Close())
+	}
+	e.wantUsage("/home", 10, 1, 0)
 }
 
 func checkQuotaResumed(e *env) {

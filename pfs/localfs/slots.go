@@ -1,0 +1,138 @@
+package localfs
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+)
+
+// slot is a place on the disk whose changes a quota counts: a name in a directory, or
+// with no name a file. Where the system has no inodes many share one.
+type slot struct {
+	dev, ino uint64 // of the directory, or the file
+	name     string
+}
+
+// compare orders slots, so that whoever holds several takes them in one order.
+func (s slot) compare(t slot) int {
+	return cmp.Or(cmp.Compare(s.dev, t.dev), cmp.Compare(s.ino, t.ino), cmp.Compare(s.name, t.name))
+}
+
+// slots are the slots that are held, each by one operation. Who holds names may take
+// files and not the other way round.
+type slots struct {
+	mu   sync.Mutex
+	held map[slot]*holding
+}
+
+// holding is a slot with those that hold it or wait for it.
+type holding struct {
+	sync.Mutex
+	users int // guarded by slots.mu
+}
+
+// hold waits until all of at are free and takes them.
+func (s *slots) hold(at ...slot) (release func()) {
+	slices.SortFunc(at, slot.compare)
+	at = slices.Compact(at)
+	for _, one := range at {
+		s.enter(one).Lock()
+	}
+	return func() {
+		for _, one := range at {
+			s.leave(one)
+		}
+	}
+}
+
+func (s *slots) enter(at slot) *holding {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.held[at]
+	if h == nil {
+		if s.held == nil {
+			s.held = map[slot]*holding{}
+		}
+		h = &holding{}
+		s.held[at] = h
+	}
+	h.users++
+	return h
+}
+
+func (s *slots) leave(at slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.held[at]
+	h.Unlock()
+	if h.users--; h.users == 0 {
+		delete(s.held, at)
+	}
+}
+
+// free is the release of what is not held.
+func free() {}
+
+// named is a name in an open directory, in trees that count it.
+type named struct {
+	place
+	name string
+}
+
+// hold keeps every other operation of this FS from changing what has these names, where
+// a quota counts it: what is read of it then is what will be replaced or removed. Files
+// may still be written in place.
+func (f *FS) hold(names ...named) (release func(), err error) {
+	var at []slot
+	for _, n := range names {
+		if len(n.trees) == 0 {
+			continue
+		}
+		st, err := n.dir.stat(".", false)
+		if err != nil {
+			return nil, err
+		}
+		at = append(at, slot{st.dev, st.ino, n.name})
+	}
+	if len(at) == 0 {
+		return free, nil
+	}
+	return f.quotas.slots.hold(at...), nil
+}
+
+// holdFiles is hold for what is written in place to the files that have these names,
+// which the caller holds.
+func (f *FS) holdFiles(names ...named) (release func()) {
+	var at []slot
+	for _, n := range names {
+		if len(n.trees) == 0 {
+			continue
+		}
+		if st, err := n.dir.stat(n.name, false); err == nil && st.mode.IsRegular() {
+			at = append(at, fileSlot(st))
+		}
+	}
+	if len(at) == 0 {
+		return free
+	}
+	return f.quotas.slots.hold(at...)
+}
+
+// fileSlot is that of the file that st describes.
+func fileSlot(st stat) slot { return slot{dev: st.dev, ino: st.ino} }
+
+// holding calls do while it holds the name and the file that has it, and the file temp
+// beside it that will have it, "" for none.
+func (f *FS) holding(n named, temp string, do func() error) error {
+	release, err := f.hold(n)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if temp == "" {
+		defer f.holdFiles(n)()
+	} else {
+		defer f.holdFiles(n, named{n.place, temp})()
+	}
+	return do()
+}
