@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/urfave/cli/v2"
 )
 
@@ -41,7 +42,7 @@ func (d *deps) candidates(ctx context.Context, app *cli.App, words []string) []s
 		words = []string{""}
 	}
 	before, word := words[:len(words)-1], words[len(words)-1]
-	path, operands, flagValue := d.reached(app, before)
+	path, operands, waiting := d.reached(app, before)
 	commands, flags := app.Commands, app.Flags
 	var last *cli.Command
 	if len(path) > 0 {
@@ -49,8 +50,10 @@ func (d *deps) candidates(ctx context.Context, app *cli.App, words []string) []s
 		commands, flags = last.Subcommands, append(slices.Clone(last.Flags), app.Flags...)
 	}
 	switch {
-	case flagValue:
-		return d.paths(ctx, word)
+	case waiting != "":
+		return d.values(ctx, waiting, word)
+	case strings.HasPrefix(word, "--") && strings.Contains(word, "="):
+		return d.valuesBehind(ctx, word)
 	case strings.HasPrefix(word, "-"):
 		return matching(flagWords(flags), word)
 	case operands == 0 && len(commands) > 0 && (last == nil || last.Action == nil):
@@ -59,6 +62,33 @@ func (d *deps) candidates(ctx context.Context, app *cli.App, words []string) []s
 		return nil
 	}
 	return append(d.otherWords(last.Name, app, operands, commands, word), d.paths(ctx, word)...)
+}
+
+// values returns what the flag called name may be given.
+func (d *deps) values(ctx context.Context, name, word string) []string {
+	switch name {
+	case "sort":
+		return matching(sortKeys, word)
+	case "algorithm":
+		return matching([]string{digest.BLAKE3, digest.XXH3}, word)
+	case "type":
+		return matching([]string{"d", "f", "l"}, word)
+	case "datacenter":
+		if file, err := d.remotes.config(); err == nil {
+			return matching(file.Names(), word)
+		}
+	}
+	return d.paths(ctx, word)
+}
+
+// valuesBehind is values for a word like --name=value.
+func (d *deps) valuesBehind(ctx context.Context, word string) []string {
+	flag, value, _ := strings.Cut(word, "=")
+	var list []string
+	for _, v := range d.values(ctx, strings.TrimLeft(flag, "-"), value) {
+		list = append(list, flag+"="+v)
+	}
+	return list
 }
 
 // otherWords returns the candidates that are no paths.
@@ -81,15 +111,15 @@ func (d *deps) otherWords(command string, app *cli.App, operands int, commands [
 }
 
 // reached walks the words that are complete: the commands they name, how many
-// operands follow, and whether the last is a flag that waits for its value.
-func (d *deps) reached(app *cli.App, words []string) (path []*cli.Command, operands int, flagValue bool) {
+// operands follow, and the first name of the flag that waits for its value, if one does.
+func (d *deps) reached(app *cli.App, words []string) (path []*cli.Command, operands int, waiting string) {
 	commands, flags := app.Commands, app.Flags
 	for _, w := range words {
 		switch {
-		case flagValue:
-			flagValue = false
+		case waiting != "":
+			waiting = ""
 		case strings.HasPrefix(w, "-") && w != "-":
-			flagValue = waitsForValue(flags, w)
+			waiting = waitsForValue(flags, w)
 		default:
 			i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(w) })
 			if i < 0 || operands > 0 {
@@ -101,18 +131,18 @@ func (d *deps) reached(app *cli.App, words []string) (path []*cli.Command, opera
 			commands = commands[i].Subcommands
 		}
 	}
-	return path, operands, flagValue
+	return path, operands, waiting
 }
 
-// waitsForValue reports whether the flag word needs another word.
-func waitsForValue(flags []cli.Flag, word string) bool {
+// waitsForValue returns the first name of the flag word if it needs another word.
+func waitsForValue(flags []cli.Flag, word string) string {
 	name := strings.TrimLeft(word, "-")
 	for _, f := range flags {
-		if dg, ok := f.(cli.DocGenerationFlag); ok && slices.Contains(f.Names(), name) {
-			return dg.TakesValue()
+		if dg, ok := f.(cli.DocGenerationFlag); ok && slices.Contains(f.Names(), name) && dg.TakesValue() {
+			return f.Names()[0]
 		}
 	}
-	return false
+	return ""
 }
 
 func flagWords(flags []cli.Flag) []string {

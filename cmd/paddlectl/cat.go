@@ -17,7 +17,7 @@ func (d *deps) catCommand() *cli.Command {
 	var o catOptions
 	return d.command(spec{
 		name: "cat", args: "PATH...", least: 1, most: -1,
-		summary: "print files on PaddlePaddle Cloud",
+		summary: "print files",
 		text: `Writes files to standard output, one after the other. Bytes are checked before
 they are written, and a whole file at its end, too.`,
 		examples: []string{

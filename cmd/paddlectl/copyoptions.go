@@ -12,7 +12,7 @@ import (
 
 // copyOptions are what cp, sync and file have in common.
 type copyOptions struct {
-	dryRun, verbose, json         bool
+	dryRun, verbose, quiet, json  bool
 	noClobber, update             bool
 	noPreserve, links, skipLinks  bool
 	quick, checksum               bool
@@ -22,6 +22,8 @@ type copyOptions struct {
 	parallel int
 	retries  int
 	bwlimit  cliio.SizeFlag
+
+	summed bool // the last line of --json was written
 }
 
 // defaultRetries bridge a minute or so: the pauses before them are random up to a
@@ -57,6 +59,7 @@ func (o *copyOptions) flags() []cli.Flag {
 		&cli.GenericFlag{Name: "bwlimit", Usage: "move at most `SIZE` a second, like 10M", Value: &o.bwlimit},
 		&cli.IntFlag{Name: "retries", Usage: "ask again `N` times for what fails for the moment, after growing pauses", Value: defaultRetries, Destination: &o.retries},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "one line a file on standard error", Destination: &o.verbose},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary; what fails is told all the same", Destination: &o.quiet},
 		&cli.BoolFlag{Name: "json", Usage: "events and the sums as JSON, one object a line", Destination: &o.json},
 	}
 }
@@ -81,6 +84,8 @@ func (o *copyOptions) check() error {
 		return cliargs.Usagef("--no-clobber and --update contradict each other")
 	case o.links && o.skipLinks:
 		return cliargs.Usagef("--links and --skip-links contradict each other")
+	case o.quiet && o.verbose:
+		return cliargs.Usagef("--quiet and --verbose contradict each other")
 	case o.quick && o.checksum:
 		return cliargs.Usagef("--quick and --checksum contradict each other")
 	case o.parallel < 1 || o.parallel > 256:

@@ -49,7 +49,7 @@ func (d *deps) transfer(ctx context.Context, o *copyOptions, c *copier, work fun
 func (t *transferring) showBar() (stop func()) {
 	stderr := t.d.main.Stderr
 	onScreen := t.c == nil && cliio.IsTerminal(t.d.main.Stdout) // what is copied itself
-	if !t.d.terminal(stderr) || t.o.dryRun || onScreen {
+	if !t.d.terminal(stderr) || t.o.dryRun || t.o.quiet || onScreen {
 		return func() {}
 	}
 	bar := cliio.NewBar(stderr, func() int { return cliio.Width(stderr) }, t.progress)
@@ -198,6 +198,7 @@ func (t *transferring) fail(ctx context.Context, err error) {
 // end sums up and returns what decides the exit code.
 func (t *transferring) end(ctx context.Context, err error) error {
 	if t.o.json {
+		t.o.summed = true
 		t.d.out.JSON(t.sums(err))
 	}
 	var incomplete *transfer.Incomplete
@@ -219,7 +220,7 @@ func (t *transferring) end(ctx context.Context, err error) error {
 			err = cliio.Reported(cliio.Partly)
 		}
 	}
-	if err == nil || isReported(err) {
+	if (err == nil || isReported(err)) && !t.o.quiet {
 		t.d.out.Message("%s", t.summary())
 	}
 	if err != nil && t.failed > 0 {
@@ -266,6 +267,15 @@ func (t *transferring) sums(err error) sumsJSON {
 		j.Error = err.Error()
 	}
 	return j
+}
+
+// summed writes the last line of --json for a copy that failed with err before it
+// began, so that there is one always.
+func (d *deps) summed(o *copyOptions, err error) error {
+	if o.json && !o.summed && err != nil {
+		d.out.JSON(sumsJSON{Event: "summary", Error: err.Error()})
+	}
+	return err
 }
 
 // summary says in one line what was done, or with --dry-run what would be.

@@ -42,7 +42,7 @@ command is run again. A file appears at its target when it is whole.`,
 		flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "copy directories with all that is in them", Destination: &o.recursive},
 		}, o.flags()...),
-		run: func(ctx context.Context, operands []string) error { return runCp(ctx, d, o, operands) },
+		run: func(ctx context.Context, operands []string) error { return d.summed(o, runCp(ctx, d, o, operands)) },
 	})
 }
 
@@ -90,7 +90,7 @@ func (d *deps) copyAll(ctx context.Context, o *copyOptions, from []operand, to o
 		anyRemote = anyRemote || op.place == remote
 	}
 	if !anyRemote {
-		return cliargs.Usagef("all paths are of this machine: those of the service begin with /pfs/")
+		return cliargs.Usagef("all paths are of this machine: those of the service begin with /pfs/%s", d.didYouMeanInHome(to.text))
 	}
 	many, err := d.isMany(ctx, from)
 	if err != nil {
@@ -191,14 +191,23 @@ func (c *copier) makeTarget(ctx context.Context) error {
 	return err
 }
 
-// hint adds the way out to an error that says that DEST has no parent.
+// hint adds the way out to an error that says that DEST has no parent, or that a
+// directory is where a link should be.
 func (c *copier) hint(ctx context.Context, err error) error {
-	parent := c.to.end.Path.Parent()
-	how := "mkdir -p " + shellWord(string(parent))
-	if parent.Within("/pfs") {
-		how = c.d.out.Program + " " + how
+	var e *pfs.Error
+	if c.o.links && errors.As(err, &e) && e.Kind == pfs.IsDir {
+		return hinted{err, "an earlier copy without --links follows links and makes directories; " + c.how("rm -r", e.Path) + " removes this one"}
 	}
-	return parentHint(ctx, err, c.to.end, how)
+	return parentHint(ctx, err, c.to.end, c.how("mkdir -p", c.to.end.Path.Parent()))
+}
+
+// how is the command for something at the target, here or on the service.
+func (c *copier) how(command string, p pfs.Path) string {
+	line := command + " " + shellWord(localText(p))
+	if p.Within(top) {
+		line = c.d.out.Program + " " + line
+	}
+	return line
 }
 
 // pairs yields the copies to make.

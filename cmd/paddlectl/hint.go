@@ -1,13 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/internal/config"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/client"
 	"github.com/paddlecloud/pfs/pfs/transfer"
@@ -18,12 +23,15 @@ import (
 func (d *deps) wayOut(err error) string {
 	var pin *client.PinError
 	var usage *cliargs.UsageError
+	var name *transfer.NameError
 	var h hinted
 	switch {
-	case errors.As(err, &pin):
-		return "" // says it itself
 	case errors.As(err, &h):
 		return h.way
+	case errors.As(err, &pin):
+		return d.pinLine(err, pin)
+	case errors.As(err, &name):
+		return renameLine(name)
 	case errors.As(err, &usage):
 		return ""
 	}
@@ -40,6 +48,17 @@ func (d *deps) wayOut(err error) string {
 		return "look again, then repeat the command"
 	}
 	return ""
+}
+
+// renameLine is the command that renames a file of this machine whose name is not
+// UTF-8; "" where there is none.
+func renameLine(e *transfer.NameError) string {
+	if e.IsUTF8() || e.Dir.Within(top) || runtime.GOOS == "windows" {
+		return ""
+	}
+	dir := shellWord(string(e.Dir)) + "/"
+	inside := strings.ReplaceAll(e.Quoted[1:len(e.Quoted)-1], "'", `\'`)
+	return "in bash: mv " + dir + "$'" + inside + "' " + dir + "NEW-NAME"
 }
 
 // quotaLine is the command that shows the quota which err says is used up: stores
@@ -73,25 +92,82 @@ func (d *deps) unavailableHint(err error) string {
 // loginLine is the command that logs in where err says that somebody is not.
 func (d *deps) loginLine(err error) string {
 	file, cerr := d.remotes.config()
-	if cerr != nil || len(file.Entries) == 0 {
+	if cerr != nil {
 		return "" // the message says it already
 	}
-	e, cerr := file.Current()
+	if len(file.Entries) == 0 {
+		return d.loginAnywhere()
+	}
+	e, cerr := entryOf(file, err)
+	if cerr != nil {
+		return d.loginAnywhere()
+	}
+	return d.loginTo(e)
+}
+
+// entryOf returns the entry of the service that err came from: that of its path, else
+// the current one.
+func entryOf(file *config.File, err error) (config.Entry, error) {
 	var pe *pfs.Error
 	if errors.As(err, &pe) {
 		if named, ok := file.Find(datacenter(pe.Path)); ok {
-			e, cerr = named, named.Err
+			return named, named.Err
 		}
 	}
+	return file.Current()
+}
+
+func (d *deps) loginAnywhere() string {
+	return d.out.Program + " login --endpoint https://HOST:PORT --username NAME"
+}
+
+// loginTo is the command that logs in to the service of e. The name of an entry that
+// is still to be made may be missing.
+func (d *deps) loginTo(e config.Entry) string {
+	line := []string{d.out.Program, "login", "--endpoint", e.Endpoint, "--username", cmp.Or(e.Username, "NAME")}
+	if e.Name != "" {
+		line = append(line, "--datacenter", e.Name)
+	}
+	return shellLine(line)
+}
+
+// pinLine is the command that accepts another certificate than the known one.
+func (d *deps) pinLine(err error, pin *client.PinError) string {
+	file, cerr := d.remotes.config()
 	if cerr != nil {
-		return d.out.Program + " login --endpoint https://HOST:PORT --username NAME"
+		return ""
 	}
-	user := e.Username
-	if user == "" {
-		user = "NAME"
+	e, cerr := entryOf(file, err)
+	if cerr != nil || e.Fingerprint != pin.Pinned {
+		i := slices.IndexFunc(file.Entries, func(e config.Entry) bool { return e.Fingerprint == pin.Pinned })
+		if i < 0 {
+			return "" // the message says how
+		}
+		e = file.Entries[i]
 	}
-	return fmt.Sprintf("%s login --endpoint %s --username %s --datacenter %s",
-		d.out.Program, shellWord(e.Endpoint), shellWord(user), shellWord(e.Name))
+	return d.trustLine(e, pin)
+}
+
+func (d *deps) trustLine(e config.Entry, pin *client.PinError) string {
+	return "if its administrator confirms the new one: " + d.loginTo(e) + " --fingerprint " + pin.Shown
+}
+
+// loginHint adds the way out to an error of the service of e that is about the login,
+// whatever path the error names. The service itself says how long it refuses more
+// tries.
+func (d *deps) loginHint(err error, e config.Entry) error {
+	var pin *client.PinError
+	switch kind := pfs.KindOf(err); {
+	case err == nil:
+		return nil
+	case errors.As(err, &pin):
+		return hinted{err, d.trustLine(e, pin)}
+	case kind == pfs.Unauthenticated:
+		return hinted{err, d.loginTo(e)}
+	case kind == pfs.Limit:
+		return hinted{err, ""}
+	}
+	return err
 }
 
 // hinted is an error with a way out that only the command knew.

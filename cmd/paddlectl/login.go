@@ -69,7 +69,7 @@ func runLogin(ctx context.Context, d *deps, o loginOptions) error {
 		}
 	}
 	if e.Fingerprint, err = d.trust(ctx, e.Endpoint, e.Fingerprint, o.fingerprint); err != nil {
-		return err
+		return d.loginHint(err, e)
 	}
 	c, err := d.client(e, 0, nil)
 	if err != nil {
@@ -78,7 +78,7 @@ func runLogin(ctx context.Context, d *deps, o loginOptions) error {
 	defer c.Close()
 	info, err := c.Service(ctx)
 	if err != nil {
-		return err
+		return d.loginHint(err, e)
 	}
 	if e.Name == "" {
 		e.Name = info.Current
@@ -92,7 +92,7 @@ func runLogin(ctx context.Context, d *deps, o loginOptions) error {
 	}
 	tokens, err := c.Login(ctx, e.Username, password)
 	if err != nil {
-		return err
+		return d.loginHint(err, e)
 	}
 	if err := d.keepLogin(ctx, e, c, tokens); err != nil {
 		return err

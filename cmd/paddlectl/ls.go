@@ -86,6 +86,9 @@ func runLs(ctx context.Context, d *deps, o lsOptions, operands []string) error {
 	return err
 }
 
+// sortKeys are the values of --sort.
+var sortKeys = []string{"name", "size", "time"}
+
 // order returns the order that is asked for, nil if none is.
 func (o lsOptions) order() (func(a, b pfs.Info) int, error) {
 	orders := map[string]func(a, b pfs.Info) int{"name": byName, "size": bySize, "time": byTime}

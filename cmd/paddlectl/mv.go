@@ -20,12 +20,13 @@ func (d *deps) mvCommand() *cli.Command {
 	var o mvOptions
 	return d.command(spec{
 		name: "mv", args: "SRC... DEST", least: 2, most: -1,
-		summary: "rename or move files on PaddlePaddle Cloud",
-		text: `Renames SRC to DEST, or moves it into DEST if that is a directory or ends in a
-slash. Several sources, and quoted patterns, need a directory. A file at the new
-name is replaced. Inside a store that is one step; between stores and datacenters
-the source is copied, verified, and then removed, except for what has changed in
-the meantime. An interrupted move goes on if the same command is run again.`,
+		summary: "rename or move files",
+		text: `Renames SRC to DEST, or moves it into DEST if that is a directory. Several sources,
+quoted patterns, and a DEST that ends in a slash need a directory that is there. A
+file at the new name is replaced. Inside a store that is one step; between stores
+and datacenters the source is copied, verified, and then removed, except for what
+has changed in the meantime. An interrupted move goes on if the same command is run
+again.`,
 		examples: []string{
 			"paddlectl mv /pfs/dc1/home/alice/a.csv /pfs/dc1/home/alice/b.csv",
 			"paddlectl mv '/pfs/dc1/home/alice/*.log' /pfs/dc1/home/alice/logs/",
@@ -51,19 +52,30 @@ func runMv(ctx context.Context, d *deps, o mvOptions, operands []string) error {
 	}
 	to, err := d.target(ctx, list[last], many)
 	if err == nil {
-		err = to.checkMany()
+		err = to.checkDir(ctx, d)
 	}
 	if err != nil {
 		return err
 	}
-	if to.slash && !to.exists {
-		if err := to.end.FS.Mkdir(ctx, to.end.Path, 0o755); err != nil {
-			return d.mkdirHint(ctx, err, to.end)
-		}
-		to.exists, to.isDir = true, true
-	}
 	m := &mover{d: d, o: o, to: to}
 	return d.eachTarget(ctx, operands[:last], func(t target) error { return m.move(ctx, t) })
+}
+
+// checkDir refuses a DEST that has to be a directory and is none: unlike cp, mv makes
+// nothing but the new name.
+func (t copyTarget) checkDir(ctx context.Context, d *deps) error {
+	switch {
+	case t.isDir:
+		return nil
+	case t.slash && !t.exists:
+		err := pfs.E("paddlectl.mv", t.end.Path, pfs.NotExist, nil)
+		return parentHint(ctx, err, t.end, d.out.Program+" mkdir -p "+shellWord(string(t.end.Path)))
+	case t.slash:
+		return pfs.E("paddlectl.mv", t.end.Path, pfs.NotDir, nil)
+	case t.many:
+		return cliargs.Usagef("%q is no directory, and several sources need one", t.text)
+	}
+	return nil
 }
 
 // mkdirHint adds the way out to an error that says that the parent of at is missing.

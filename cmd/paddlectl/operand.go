@@ -96,11 +96,29 @@ func (d *deps) remoteOperands(texts []string) ([]operand, error) {
 			return nil, err
 		}
 		if o.place != remote {
-			return nil, cliargs.Usagef("%q is a path of this machine: those of the service begin with /pfs/", text)
+			return nil, cliargs.Usagef("%q is a path of this machine: those of the service begin with /pfs/%s", text, d.didYouMeanInHome(text))
 		}
 		list = append(list, o)
 	}
 	return list, nil
+}
+
+// didYouMeanInHome makes the end of a message about a path that was typed as one of
+// this machine and can be one in the user's home; "" if that is not known.
+func (d *deps) didYouMeanInHome(text string) string {
+	file, err := d.remotes.config()
+	if err != nil || text == "-" || strings.HasPrefix(text, "/") || strings.HasPrefix(text, localPrefix) {
+		return ""
+	}
+	e, err := file.Current()
+	if err != nil || pfs.CheckName(e.Username) != "" {
+		return ""
+	}
+	p, err := pfs.CleanPath(string(homeOf(e.Name, e.Username)) + "/" + text)
+	if err != nil {
+		return ""
+	}
+	return ": did you mean " + shellWord(string(p)) + "?"
 }
 
 // datacenter returns the element after /pfs; "" if there is none.

@@ -147,7 +147,10 @@ func (r *remotes) dial(ctx context.Context, configName string, c *connection) er
 	if err := r.d.pinOnLoopback(ctx, configName, &c.entry); err != nil {
 		return err
 	}
-	token := func(ctx context.Context, refused string) (string, error) { return c.session.Token(ctx, refused) }
+	token := func(ctx context.Context, refused string) (string, error) {
+		token, err := c.session.Token(ctx, refused)
+		return token, r.d.loginHint(err, c.entry)
+	}
 	patient, err := r.d.client(c.entry, r.retries, token)
 	if err != nil {
 		return err

@@ -66,10 +66,13 @@ func (o rmOptions) expander(d *deps) expander {
 func (o rmOptions) remove(ctx context.Context, d *deps, t target) error {
 	if isRoot(t.path) {
 		err := cliargs.Usagef("%s is not removed: it is a directory of the service", t.path)
-		if o.recursive && d.isOwnHome(ctx, t.path) {
+		switch {
+		case !o.recursive:
+			return err
+		case d.isOwnHome(ctx, t.path):
 			return hinted{err, d.out.Program + " rm -r " + shellWord(string(t.path)+"/{*,.*}") + " removes all that is in it"}
 		}
-		return err
+		return hinted{err, "it stays, and takes no space when it is empty; what is in it can be removed by those who may"}
 	}
 	info, err := t.stat(ctx)
 	if err != nil {

@@ -9,32 +9,43 @@ import (
 )
 
 func (d *deps) statCommand() *cli.Command {
-	var json bool
+	s := &stat{d: d}
 	return d.command(spec{
 		name: "stat", args: "PATH...", least: 1, most: -1,
-		summary: "describe files on PaddlePaddle Cloud",
+		summary: "describe files",
 		text: `Shows all that is known of files, directories and links. Links are described
 themselves, not followed.`,
 		examples: []string{"paddlectl stat --json /pfs/dc1/home/alice/model.bin"},
 		exits:    pathExits(),
-		flags:    []cli.Flag{jsonFlag(&json)},
+		flags:    []cli.Flag{jsonFlag(&s.json)},
 		run: func(ctx context.Context, operands []string) error {
-			return d.eachTarget(ctx, operands, func(t target) error { return runStat(ctx, d, t, json) })
+			return d.eachTarget(ctx, operands, func(t target) error { return s.target(ctx, t) })
 		},
 	})
 }
 
-func runStat(ctx context.Context, d *deps, t target, json bool) error {
+// stat is one run of the command.
+type stat struct {
+	d     *deps
+	json  bool
+	begun bool // something was printed
+}
+
+func (s *stat) target(ctx context.Context, t target) error {
 	info, err := t.fs.Stat(ctx, t.path) // again after a pattern: a listing tells less
 	if err != nil {
 		return err
 	}
-	if json {
-		return d.out.JSON(newEntryJSON(t.path, info))
+	if s.json {
+		return s.d.out.JSON(newEntryJSON(t.path, info))
 	}
+	if s.begun {
+		s.d.out.Printf("\n")
+	}
+	s.begun = true
 	for _, line := range describe(t.path, info) {
 		if line.value != "" {
-			d.out.Printf("%-9s %s\n", line.name+":", d.out.Name(line.value))
+			s.d.out.Printf("%-9s %s\n", line.name+":", s.d.out.Name(line.value))
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ anything failed nothing is removed. What --exclude leaves out stays.`,
 		flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "delete", Usage: "remove from DEST what SRC does not have", Destination: &o.mirroring},
 		}, o.flags()...),
-		run: func(ctx context.Context, operands []string) error { return runSync(ctx, d, o, operands) },
+		run: func(ctx context.Context, operands []string) error { return d.summed(o, runSync(ctx, d, o, operands)) },
 	})
 }
 
@@ -45,7 +45,7 @@ func runSync(ctx context.Context, d *deps, o *copyOptions, operands []string) er
 	case from.place == stdio || to.place == stdio:
 		return cliargs.Usagef("\"-\" is no directory: sync copies directories")
 	case from.place == local && to.place == local:
-		return cliargs.Usagef("both paths are of this machine: those of the service begin with /pfs/")
+		return cliargs.Usagef("both paths are of this machine: those of the service begin with /pfs/%s", d.didYouMeanInHome(to.text))
 	}
 	source, err := d.end(ctx, from)
 	if err != nil {

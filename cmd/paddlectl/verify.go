@@ -41,48 +41,54 @@ if anything is, the exit code is 7.`,
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print what is the same, too, with its digest", Destination: &o.verbose},
 			jsonFlag(&o.json),
 		},
-		run: func(ctx context.Context, operands []string) error { return runVerify(ctx, d, o, operands) },
+		run: func(ctx context.Context, operands []string) error {
+			v := &verification{transferring: transferring{d: d, o: &o.copyOptions, start: d.now()}}
+			return v.end(v.run(ctx, o, operands))
+		},
 	})
 }
 
-func runVerify(ctx context.Context, d *deps, o *verifyOptions, operands []string) error {
+// verification is one run of the command.
+type verification struct {
+	transferring
+}
+
+func (v *verification) run(ctx context.Context, o *verifyOptions, operands []string) error {
 	if !digest.Known(o.algorithm) {
 		return cliargs.Usagef("--algorithm %s: %s or %s is needed", o.algorithm, digest.BLAKE3, digest.XXH3)
 	}
 	if err := o.check(); err != nil {
 		return err
 	}
-	var ends []transfer.End
-	for _, text := range operands {
+	ends, err := v.d.twoEnds(ctx, operands)
+	if err != nil {
+		return err
+	}
+	opts := o.job()
+	opts.Algorithm, opts.Events = o.algorithm, v.event
+	if v.job, err = transfer.New(opts); err != nil {
+		return err
+	}
+	stop := v.showBar()
+	defer stop()
+	return v.job.Verify(ctx, v.d.remotes.once(ends[0]), v.d.remotes.once(ends[1]))
+}
+
+// twoEnds reads the operands of a comparison.
+func (d *deps) twoEnds(ctx context.Context, operands []string) (ends [2]transfer.End, err error) {
+	for i, text := range operands {
 		op, err := d.parseOperand(text)
 		if err == nil && op.place == stdio {
 			err = cliargs.Usagef("\"-\" cannot be compared: files and directories can")
 		}
 		if err != nil {
-			return err
+			return ends, err
 		}
-		e, err := d.end(ctx, op)
-		if err != nil {
-			return err
+		if ends[i], err = d.end(ctx, op); err != nil {
+			return ends, err
 		}
-		ends = append(ends, e)
 	}
-	v := &verification{transferring: transferring{d: d, o: &o.copyOptions, start: d.now()}}
-	opts := o.job()
-	opts.Algorithm, opts.Events = o.algorithm, v.event
-	var err error
-	if v.job, err = transfer.New(opts); err != nil {
-		return err
-	}
-	stop := v.showBar()
-	err = v.job.Verify(ctx, d.remotes.once(ends[0]), d.remotes.once(ends[1]))
-	stop()
-	return v.end(err)
-}
-
-// verification is one run of the command.
-type verification struct {
-	transferring
+	return ends, nil
 }
 
 // event prints what was found.
@@ -98,7 +104,7 @@ func (v *verification) event(e transfer.Event) {
 	case transfer.Extra:
 		v.found(e, localText(e.Target))
 	case transfer.Different:
-		v.found(e, e.Err.Error())
+		v.found(e, differenceText(e))
 	case transfer.Failed:
 		v.failed++
 		v.d.reportFailure(e.Err)
@@ -111,15 +117,44 @@ func (v *verification) event(e transfer.Event) {
 
 func (v *verification) found(e transfer.Event, text string) {
 	if v.o.json {
-		v.d.out.JSON(newEventJSON(e)) // an error shows when Out is flushed
+		j := newEventJSON(e)
+		if e.Kind == transfer.Different {
+			j.Error = text
+		}
+		v.d.out.JSON(j) // an error shows when Out is flushed
 		return
 	}
 	v.d.out.Printf("%-9s  %s\n", e.Kind, v.d.out.Name(text))
 }
 
-// end sums up.
+// differenceText says in what two files differ. That they do is no failure of a
+// check, as the Kind of the error would have it.
+func differenceText(e transfer.Event) string {
+	var pe *pfs.Error
+	if errors.As(e.Err, &pe) && pe.Err != nil {
+		return localText(e.Target) + ": " + pe.Err.Error()
+	}
+	return e.Err.Error()
+}
+
+// verifySums is the last line of --json.
+type verifySums struct {
+	Event     string `json:"event"` // "summary"
+	Same      int64  `json:"same"`
+	Missing   int64  `json:"missing"`
+	Extra     int64  `json:"extra"`
+	Different int64  `json:"different"`
+	Failed    int64  `json:"failed"`
+	Error     string `json:"error,omitempty"` // why it ended early
+}
+
+// end sums up, also what failed before it began.
 func (v *verification) end(err error) error {
-	s := v.job.Stats()
+	var s transfer.Stats
+	if v.job != nil {
+		s = v.job.Stats()
+	}
+	sums := verifySums{"summary", s.Same, s.Missing, s.Extra, s.Different, s.Failed, ""}
 	var incomplete *transfer.Incomplete
 	switch {
 	case errors.As(err, &incomplete):
@@ -127,18 +162,13 @@ func (v *verification) end(err error) error {
 	case errors.Is(err, pfs.Integrity):
 		err = cliio.Reported(cliio.Integrity)
 	case err != nil:
-		return err
+		sums.Error = err.Error()
 	}
-	v.d.out.Message("%d same, %d missing, %d extra, %d different, %d not readable", s.Same, s.Missing, s.Extra, s.Different, s.Failed)
+	if sums.Error == "" {
+		v.d.out.Message("%d same, %d missing, %d extra, %d different, %d not readable", s.Same, s.Missing, s.Extra, s.Different, s.Failed)
+	}
 	if v.o.json {
-		v.d.out.JSON(struct {
-			Event     string `json:"event"`
-			Same      int64  `json:"same"`
-			Missing   int64  `json:"missing"`
-			Extra     int64  `json:"extra"`
-			Different int64  `json:"different"`
-			Failed    int64  `json:"failed"`
-		}{"summary", s.Same, s.Missing, s.Extra, s.Different, s.Failed})
+		v.d.out.JSON(sums)
 	}
 	return err
 }

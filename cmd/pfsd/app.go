@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
 )
 
@@ -37,11 +39,15 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	if flushErr := m.printer.Out.Flush(); err == nil {
 		err = flushErr
 	}
+	if err != nil && ctx.Err() != nil && pfs.KindOf(err) == pfs.Canceled {
+		m.printer.Message("interrupted")
+		return int(cliio.Interrupted)
+	}
 	m.report(err)
 	return int(cliio.CodeOf(err))
 }
 
-// report tells what went wrong, and what to read about a wrong command line.
+// report tells what went wrong, and how to read about a wrong command line.
 func (m *Main) report(err error) {
 	if err == nil {
 		return
@@ -55,7 +61,7 @@ func (m *Main) report(err error) {
 	m.printer.Message("%v", cause(err))
 	var usage *cliargs.UsageError
 	if errors.As(err, &usage) && usage.Command != "" {
-		m.printer.Message("see: %s --help", usage.Command)
+		fmt.Fprintf(m.Stderr, "hint: %s --help\n", cliio.Escape(usage.Command))
 	}
 }
 

@@ -57,6 +57,33 @@ func TestUserCommands(t *testing.T) {
 	}
 }
 
+func TestVersion(t *testing.T) {
+	if got, flag := mustRun(t, "", "version"), mustRun(t, "", "--version"); got != flag || !strings.HasPrefix(got.stdout, "pfsd "+version) {
+		t.Errorf("version prints %q, --version %q", got.stdout, flag.stdout)
+	}
+	var v versionJSON
+	if err := json.Unmarshal([]byte(mustRun(t, "", "version", "--json").stdout), &v); err != nil || v.Version != version || v.Protocol == 0 {
+		t.Errorf("version --json: %+v, %v", v, err)
+	}
+}
+
+func TestUsageErrorsHint(t *testing.T) {
+	if got := run(t, "", "user", "add"); got.code != int(cliio.Usage) || !strings.HasSuffix(got.stderr, "\nhint: pfsd user add --help\n") {
+		t.Errorf("code %d, %q", got.code, got.stderr)
+	}
+}
+
+func TestInterruptedCommand(t *testing.T) {
+	var errs bytes.Buffer
+	m := &Main{Stdin: strings.NewReader(goodPassword), Stdout: &bytes.Buffer{}, Stderr: &errs}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	code := m.Run(ctx, []string{program, "user", "add", "ann", "--data", t.TempDir(), "--password-stdin"})
+	if code != int(cliio.Interrupted) || errs.String() != "pfsd: interrupted\n" {
+		t.Errorf("code %d, %q", code, errs.String())
+	}
+}
+
 func TestUserErrors(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	missing := filepath.Join(t.TempDir(), "missing")

@@ -10,15 +10,29 @@ import (
 // version is set when the program is built for others.
 var version = "unknown"
 
+// versionJSON is how --json shows the version.
+type versionJSON struct {
+	Version  string `json:"version"`
+	Protocol int    `json:"protocol"`
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
 func (m *Main) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "show the version of the program and of its protocol",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "as one JSON object"}},
 		Action: func(c *cli.Context) error {
 			if _, err := operands(c); err != nil {
 				return err
 			}
-			m.printer.Printf("%s %s, protocol %d, %s %s/%s\n", program, version, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			v := versionJSON{version, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH}
+			if c.Bool("json") {
+				return m.printer.JSON(v)
+			}
+			m.printer.Printf("%s %s, protocol %d, %s %s/%s\n", program, v.Version, v.Protocol, v.Go, v.OS, v.Arch)
 			return nil
 		},
 	}

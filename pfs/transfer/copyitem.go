@@ -25,9 +25,17 @@ func (r *run) take(ctx context.Context, it *item) {
 		r.skip(ctx, it, why)
 		r.release(ctx, it)
 	case refuse:
-		r.failItem(it, pfs.Errorf("transfer.Copy", it.target.Path, pfs.IsDir, "a directory is where the file %s should be: remove it first", it.name))
+		r.failItem(it, pfs.Errorf("transfer.Copy", it.target.Path, pfs.IsDir, "a directory is where the %s %s should be: remove it first", it.what(), it.name))
 		r.release(ctx, it)
 	}
+}
+
+// what says what an item is, a file or a link.
+func (it *item) what() string {
+	if it.info.IsLink() {
+		return "link"
+	}
+	return "file"
 }
 
 // route sends an item that must be copied to those who do.

@@ -231,7 +231,8 @@ func (c *fileCopy) checkSource(ctx context.Context) error {
 	return c.j.checkUnchanged(ctx, c.source, c.name, c.info)
 }
 
-// checkUnchanged answers a changedError unless source is still the version then.
+// checkUnchanged answers a changedError unless source, or the file that it leads to,
+// is still the version then.
 func (j *Job) checkUnchanged(ctx context.Context, source End, name pfs.Path, then pfs.Info) error {
 	const op = "transfer.Copy"
 	var now pfs.Info
@@ -239,6 +240,9 @@ func (j *Job) checkUnchanged(ctx context.Context, source End, name pfs.Path, the
 		now, err = source.FS.Stat(ctx, source.Path)
 		return err
 	})
+	if err == nil && now.IsLink() {
+		_, now, err = j.follow(ctx, source) // what Open has opened
+	}
 	switch {
 	case errors.Is(err, pfs.NotExist):
 		return &changedError{pfs.Errorf(op, name, pfs.Conflict, "removed while it was copied")}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
@@ -207,6 +208,46 @@ func TestToWriter(t *testing.T) {
 	_, err = newJob(t, Options{}).ToWriter(context.Background(), End{a, "/none"}, io.Discard, 0, 1)
 	checkKind(t, err, pfs.NotExist)
 }
+
+// TestToWriterLinks checks that what is written is the file that a link leads to, and
+// that a change of it is noticed.
+func TestToWriterLinks(t *testing.T) {
+	ctx := context.Background()
+	a := newFaulty(t)
+	data := noise(4, chunk+17)
+	put(t, a, "/d/f", data)
+	for link, target := range map[pfs.Path]string{"/link": "d/f", "/again": "link", "/dangling": "d/none", "/loop": "loop"} {
+		must(t, pfs.MakeLink(ctx, a, target, link))
+	}
+	for _, name := range []pfs.Path{"/link", "/again"} {
+		var w bytes.Buffer
+		_, err := newJob(t, Options{}).ToWriter(ctx, End{a, name}, &w, 0, -1)
+		must(t, err)
+		if !bytes.Equal(w.Bytes(), data) {
+			t.Errorf("%s: got %d bytes, want %d", name, w.Len(), len(data))
+		}
+		_, err = newJob(t, Options{}).ToWriter(ctx, End{a, name}, io.Discard, 5, 1)
+		must(t, err)
+	}
+	_, err := newJob(t, Options{}).ToWriter(ctx, End{a, "/dangling"}, io.Discard, 0, -1)
+	checkKind(t, err, pfs.NotExist)
+	if !strings.Contains(err.Error(), "it leads to /d/none") {
+		t.Errorf("got %v, want the place that the link leads to", err)
+	}
+	_, err = newJob(t, Options{}).ToWriter(ctx, End{a, "/loop"}, io.Discard, 0, -1)
+	checkKind(t, err, pfs.Symlink)
+
+	replace := writerFunc(func(p []byte) (int, error) {
+		put(t, a, "/d/f", data[:7])
+		return len(p), nil
+	})
+	_, err = newJob(t, Options{}).ToWriter(ctx, End{a, "/link"}, replace, 0, 1)
+	checkKind(t, err, pfs.Conflict)
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // limited takes so many bytes and then fails.
 type limited struct{ left int }

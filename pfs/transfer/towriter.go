@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
 
@@ -18,16 +19,16 @@ func (j *Job) ToWriter(ctx context.Context, source End, w io.Writer, offset, len
 	if offset < 0 {
 		return 0, pfs.Errorf("transfer.ToWriter", source.Path, pfs.Invalid, "negative offset %d", offset)
 	}
-	var f pfs.File
-	err := j.retry(ctx, source.Path, func() (err error) {
-		f, err = source.FS.Open(ctx, source.Path)
-		return err
-	})
+	name := source.Path
+	f, err := j.openFile(ctx, source)
+	if err != nil {
+		source, f, err = j.openLink(ctx, source, err)
+	}
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	d := &download{j: j, name: source.Path, f: f, w: w, end: f.Info().Size}
+	d := &download{j: j, name: name, f: f, w: w, end: f.Info().Size}
 	if length >= 0 && offset < d.end {
 		d.end = offset + min(length, d.end-offset)
 	}
@@ -42,19 +43,48 @@ func (j *Job) ToWriter(ctx context.Context, source End, w io.Writer, offset, len
 	if err := d.run(ctx, offset); err != nil {
 		return d.written, err
 	}
-	if err := j.checkUnchanged(ctx, source, source.Path, f.Info()); err != nil {
+	if err := j.checkUnchanged(ctx, source, name, f.Info()); err != nil {
 		return d.written, bare(err)
 	}
-	done := Event{Kind: Done, Path: source.Path, Size: d.written, Bytes: d.written}
+	done := Event{Kind: Done, Path: name, Size: d.written, Bytes: d.written}
 	if d.tree != nil {
 		done.Digest = d.tree.Sum()
-		if err := checkKept(source.Path, f.Info(), done.Digest); err != nil {
+		if err := checkKept(name, f.Info(), done.Digest); err != nil {
 			return d.written, err
 		}
 	}
 	j.count.filesDone.Add(1)
 	j.emit(done)
 	return d.written, nil
+}
+
+func (j *Job) openFile(ctx context.Context, e End) (f pfs.File, err error) {
+	err = j.retry(ctx, e.Path, func() (err error) {
+		f, err = e.FS.Open(ctx, e.Path)
+		return err
+	})
+	return f, err
+}
+
+// openLink opens the file that e leads to, after err, that of opening e itself: some
+// stores follow no links, and others do not say where one leads to nothing.
+func (j *Job) openLink(ctx context.Context, e End, err error) (End, pfs.File, error) {
+	switch {
+	case errors.Is(err, pfs.Symlink):
+	case !errors.Is(err, pfs.NotExist):
+		return e, nil, err
+	default:
+		if info, serr := j.stat(ctx, e); serr != nil || !info.IsLink() {
+			return e, nil, err
+		}
+	}
+	to, err := j.opts.Resolve(ctx, e.FS, e.Path)
+	if err != nil {
+		return e, nil, err
+	}
+	e.Path = to
+	f, err := j.openFile(ctx, e)
+	return e, f, err
 }
 
 // download writes a part of a file to a stream.

@@ -329,6 +329,21 @@ func TestLinkReplacesFile(t *testing.T) {
 	}
 }
 
+// TestLinkOntoDirectory checks what is said where an earlier copy, which followed the
+// link, has made a directory.
+func TestLinkOntoDirectory(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	plant(t, a, "/s/l->dir", "/s/dir/f")
+	must(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/s"}, End{b, "/d"}))
+	rec := &recorder{t: t}
+	err := newJob(t, Options{Links: Keep, Events: rec.record}).Copy(context.Background(), End{a, "/s"}, End{b, "/d"})
+	failed := rec.of(Failed)
+	const want = "/d/l: is a directory: a directory is where the link /s/l should be: remove it first"
+	if len(failed) != 1 || failed[0].Err.Error() != want {
+		t.Errorf("got %v and %v, want %q", err, failed, want)
+	}
+}
+
 func TestRootLink(t *testing.T) {
 	a, b := newFaulty(t), newFaulty(t)
 	plant(t, a, "/real/f", "/link->real", "/tofile->/real/f")

@@ -22,6 +22,7 @@ func (j *Job) Verify(ctx context.Context, a, b End) error {
 		names: semaphore.NewWeighted(mostNames), walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
 	}
 	v.files.SetLimit(2 * j.opts.Parallel)
+	nameA, nameB := a.Path, b.Path
 	a, infoA, err := j.root(ctx, a)
 	if err != nil {
 		return err
@@ -30,7 +31,7 @@ func (j *Job) Verify(ctx context.Context, a, b End) error {
 	if err != nil {
 		return err
 	}
-	v.compare(ctx, &twins{a: a, b: b, choice: j.filter.root, infoA: infoA, infoB: infoB})
+	v.compare(ctx, &twins{a: a, b: b, nameA: nameA, nameB: nameB, choice: j.filter.root, infoA: infoA, infoB: infoB})
 	v.dirs.Wait()
 	_ = v.files.Wait()
 	if err := pfs.CheckContext(ctx, "transfer.Verify", a.Path); err != nil {
@@ -65,7 +66,8 @@ type verifier struct {
 // twins are two entries of one name.
 type twins struct {
 	above        *twins
-	a, b         End // free of links
+	a, b         End      // free of links
+	nameA, nameB pfs.Path // as the user knows them
 	infoA, infoB pfs.Info
 	rel          string
 	choice       choice
@@ -105,7 +107,7 @@ func (v *verifier) compare(ctx context.Context, t *twins) {
 		v.compareLinks(t)
 	case !t.infoA.IsRegular():
 		v.j.count.omitted.Add(1)
-		v.j.emit(Event{Kind: Skipped, Path: t.a.Path, Target: t.b.Path, Reason: Special})
+		v.j.emit(Event{Kind: Skipped, Path: t.nameA, Target: t.nameB, Reason: Special})
 	case t.infoA.Size != t.infoB.Size:
 		v.different(t, "%d bytes and %d bytes", t.infoA.Size, t.infoB.Size)
 	default:
@@ -132,14 +134,14 @@ func kindOf(info pfs.Info) string {
 func (v *verifier) different(t *twins, format string, args ...any) {
 	v.j.count.different.Add(1)
 	v.j.emit(Event{
-		Kind: Different, Path: t.a.Path, Target: t.b.Path, Size: t.infoA.Size, IsDir: t.infoA.IsDir(),
-		Err: pfs.Errorf("transfer.Verify", t.b.Path, pfs.Integrity, format, args...),
+		Kind: Different, Path: t.nameA, Target: t.nameB, Size: t.infoA.Size, IsDir: t.infoA.IsDir(),
+		Err: pfs.Errorf("transfer.Verify", t.nameB, pfs.Integrity, format, args...),
 	})
 }
 
 func (v *verifier) equal(t *twins, sum string) {
 	v.j.count.same.Add(1)
-	v.j.emit(Event{Kind: Same, Path: t.a.Path, Target: t.b.Path, Size: t.infoA.Size, Bytes: t.infoA.Size, Digest: sum})
+	v.j.emit(Event{Kind: Same, Path: t.nameA, Target: t.nameB, Size: t.infoA.Size, Bytes: t.infoA.Size, Digest: sum})
 }
 
 func (v *verifier) compareLinks(t *twins) {
@@ -167,7 +169,7 @@ func (v *verifier) compareFiles(ctx context.Context, t *twins) {
 		return err
 	})
 	if err := g.Wait(); err != nil {
-		v.fail(t.a.Path, t.b.Path, err)
+		v.fail(t.nameA, t.nameB, err)
 		return
 	}
 	v.j.count.bytesDone.Add(t.infoA.Size - counted)
@@ -182,16 +184,16 @@ func (v *verifier) compareFiles(ctx context.Context, t *twins) {
 // compareDirs compares two directories and all below them.
 func (v *verifier) compareDirs(ctx context.Context, t *twins) {
 	w := &windows{
-		a: &listing{j: v.j, end: t.a, name: t.a.Path}, b: &t.b, names: v.names,
+		a: &listing{j: v.j, end: t.a, name: t.nameA}, b: &t.b, names: v.names,
 		unnamed: func(quoted string) {
-			v.fail(t.a.Path, t.b.Path, pfs.Errorf("transfer.Verify", t.a.Path, pfs.Invalid, "entry %s cannot be named here: rename it", quoted))
+			v.fail(t.nameA, t.nameB, pfs.E("transfer.Verify", t.nameA, pfs.Invalid, &NameError{Dir: t.nameA, Quoted: quoted}))
 		},
 	}
 	for {
 		entries, err := w.next(ctx)
 		if err != nil {
 			w.drop()
-			v.fail(t.a.Path, t.b.Path, err)
+			v.fail(t.nameA, t.nameB, err)
 			return
 		}
 		if entries == nil {
@@ -213,7 +215,7 @@ func (v *verifier) compareDirs(ctx context.Context, t *twins) {
 		return pfs.CheckContext(ctx, "transfer.Verify", t.b.Path)
 	})
 	if err != nil {
-		v.fail(t.a.Path, t.b.Path, err)
+		v.fail(t.nameA, t.nameB, err)
 	}
 }
 
@@ -222,12 +224,13 @@ func (v *verifier) entry(ctx context.Context, t *twins, e entry) *twins {
 	sub := &twins{
 		above: t, rel: join(t.rel, e.info.Name), infoA: e.info, infoB: e.old,
 		a: End{t.a.FS, t.a.Path.Join(e.info.Name)}, b: End{t.b.FS, t.b.Path.Join(e.info.Name)},
+		nameA: t.nameA.Join(e.info.Name), nameB: t.nameB.Join(e.info.Name),
 	}
 	if v.j.filter.choose(t.choice, sub.rel, e.info.IsDir()) == excluded {
 		return nil
 	}
 	if err := v.follow(ctx, sub, e.exists); err != nil {
-		v.fail(sub.a.Path, sub.b.Path, err)
+		v.fail(sub.nameA, sub.nameB, err)
 		return nil
 	}
 	sub.choice = v.j.filter.choose(t.choice, sub.rel, sub.infoA.IsDir())
@@ -236,7 +239,7 @@ func (v *verifier) entry(ctx context.Context, t *twins, e entry) *twins {
 	case sub.infoA.IsLink() && v.j.opts.Links == SkipLinks:
 	case !e.exists && sub.choice == taken:
 		v.j.count.missing.Add(1)
-		v.j.emit(Event{Kind: Missing, Path: sub.a.Path, Target: sub.b.Path, Size: sub.infoA.Size, IsDir: sub.infoA.IsDir()})
+		v.j.emit(Event{Kind: Missing, Path: sub.nameA, Target: sub.nameB, Size: sub.infoA.Size, IsDir: sub.infoA.IsDir()})
 	case !e.exists:
 	case sub.infoA.IsDir():
 		return sub
@@ -252,13 +255,12 @@ func (v *verifier) follow(ctx context.Context, t *twins, both bool) (err error) 
 		return nil
 	}
 	if t.infoA.IsLink() {
-		link := t.a.Path
 		if t.a, t.infoA, err = v.j.follow(ctx, t.a); err != nil {
 			return err
 		}
 		for above := t.above; above != nil && t.infoA.IsDir(); above = above.above {
 			if above.a.Path.Within(t.a.Path) {
-				return pfs.Errorf("transfer.Verify", link, pfs.Symlink, "it leads to %s, which contains it: a loop", t.a.Path)
+				return pfs.Errorf("transfer.Verify", t.nameA, pfs.Symlink, "it leads to %s, which contains it: a loop", t.a.Path)
 			}
 		}
 	}
@@ -275,5 +277,5 @@ func (v *verifier) extra(t *twins, info pfs.Info) {
 		return
 	}
 	v.j.count.extra.Add(1)
-	v.j.emit(Event{Kind: Extra, Target: t.b.Path.Join(info.Name), Size: info.Size, IsDir: info.IsDir()})
+	v.j.emit(Event{Kind: Extra, Target: t.nameB.Join(info.Name), Size: info.Size, IsDir: info.IsDir()})
 }

@@ -87,6 +87,17 @@ func TestVerifySame(t *testing.T) {
 	if in := (*Incomplete)(nil); !errors.As(err, &in) || in.Stats.Failed != 1 {
 		t.Errorf("got %v", err)
 	}
+	plant(t, a, "/s/again->sub", "/s/sub/up->..")
+	rec := &recorder{t: t}
+	_ = newJob(t, Options{Events: rec.record}).Verify(ctx, End{a, "/s"}, End{b, "/d"})
+	var loops []string
+	for _, e := range rec.of(Failed) {
+		loops = append(loops, string(e.Path))
+	}
+	slices.Sort(loops)
+	if got, want := strings.Join(loops, " "), "/s/l/up /s/loop /s/sub/up"; got != want {
+		t.Errorf("loops at %s, want %s", got, want)
+	}
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
 	checkKind(t, newJob(t, Options{}).Verify(canceled, End{a, "/s"}, End{b, "/d"}), pfs.Canceled)

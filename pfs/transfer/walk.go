@@ -61,7 +61,7 @@ func (r *run) spread(walkers *sync.WaitGroup, do func()) {
 }
 
 func (r *run) unnamed(d *directory, quoted string) {
-	r.failDir(d, pfs.Errorf("transfer.Copy", d.name, pfs.Invalid, "entry %s cannot be named here: rename it", quoted))
+	r.failDir(d, pfs.E("transfer.Copy", d.name, pfs.Invalid, &NameError{Dir: d.name, Quoted: quoted}))
 }
 
 // sort sends the files and links of a window on their way and returns its

@@ -135,7 +135,7 @@ func (j *Job) extras(ctx context.Context, a, b End, extra func(pfs.Info) error) 
 			break
 		}
 		if len(page.Unnamed) > 0 {
-			return pfs.Errorf("transfer.List", a.Path, pfs.Invalid, "entry %s cannot be named here: rename it", page.Unnamed[0])
+			return pfs.E("transfer.List", a.Path, pfs.Invalid, &NameError{Dir: a.Path, Quoted: page.Unnamed[0]})
 		}
 		for _, info := range page.Entries {
 			has.add(info.Name)

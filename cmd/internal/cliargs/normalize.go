@@ -37,6 +37,7 @@ type commandLine struct {
 	operands []string
 	ended    bool // "--" was seen
 	help     bool
+	version  bool
 }
 
 func parse(app *cli.App, args []string) (*commandLine, error) {
@@ -172,6 +173,7 @@ func (l *commandLine) set(v *level, f cli.Flag, value string, hasValue bool, res
 	name := f.Names()[0]
 	if !takesValue(f) && !hasValue {
 		l.help = l.help || name == helpName
+		l.version = l.version || name == versionName && v == l.levels[0]
 		v.given = append(v.given, "--"+name)
 		return 0, nil
 	}

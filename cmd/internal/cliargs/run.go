@@ -11,7 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"regexp"
+	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/urfave/cli/v2"
@@ -24,13 +26,17 @@ var helpFlagOff = sync.OnceFunc(func() { cli.HelpFlag = nil })
 // Run runs app on args, whose first element is the name of the program. Every
 // command gets the flag --help (and -h, unless it has another use for it). Errors
 // are returned and never printed; what is wrong with the command line is a
-// *UsageError. Without a command, an app that has no Action shows its help.
+// *UsageError. Without a command, an app that has no Action shows its help. An app
+// with a command "version" gets a flag --version that runs it.
 func Run(ctx context.Context, app *cli.App, args []string) error {
 	helpFlagOff()
 	prepare(app)
 	line, err := parse(app, args)
 	if err != nil {
 		return err
+	}
+	if line.version {
+		return app.RunContext(ctx, []string{app.Name, versionName})
 	}
 	if line.help || len(line.path) == 0 && app.Action == nil {
 		_, err := io.WriteString(app.Writer, Help(app, line.path...))
@@ -53,6 +59,9 @@ func prepare(app *cli.App) {
 	app.ExitErrHandler = func(*cli.Context, error) {}
 	app.OnUsageError = asUsageError
 	app.Flags = withHelp(app.Flags)
+	if slices.ContainsFunc(app.Commands, func(c *cli.Command) bool { return c.Name == versionName }) {
+		app.Flags = append(app.Flags, &cli.BoolFlag{Name: versionName, Usage: "show the version, as the command of that name does", DisableDefaultText: true})
+	}
 	prepareCommands(app.Commands)
 }
 
@@ -65,12 +74,33 @@ func prepareCommands(commands []*cli.Command) {
 	}
 }
 
-// asUsageError takes what the flag package says of a value that does not fit.
+// unfit is what the flag package says of a value that does not fit.
+var unfit = regexp.MustCompile(`(?s)^invalid (boolean )?value ("(?:[^"\\]|\\.)*") for (?:flag )?-([^ :]+): (.*)$`)
+
+// asUsageError says in the words of the other errors what the flag package says.
 func asUsageError(_ *cli.Context, err error, _ bool) error {
-	return Usagef("%s", strings.TrimSuffix(err.Error(), ": parse error"))
+	m := unfit.FindStringSubmatch(err.Error())
+	if m == nil {
+		return Usagef("%v", err)
+	}
+	boolean, quoted, name, why := m[1] != "", m[2], m[3], m[4]
+	value, err := strconv.Unquote(quoted)
+	if err != nil || value == "" {
+		value = quoted
+	}
+	switch {
+	case boolean:
+		why = "true or false is needed"
+	case why == "parse error":
+		why = "a number is needed"
+	}
+	return Usagef("--%s %s: %s", name, value, why)
 }
 
-const helpName = "help"
+const (
+	helpName    = "help"
+	versionName = "version"
+)
 
 func withHelp(flags []cli.Flag) []cli.Flag {
 	help := &cli.BoolFlag{Name: helpName, Usage: "show this help", DisableDefaultText: true}

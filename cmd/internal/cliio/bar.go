@@ -3,6 +3,7 @@ package cliio
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -92,13 +93,10 @@ func (b *Bar) draw() {
 }
 
 // line writes p in at most width columns. What does not fit is left out, the
-// least important first.
+// least important first. A rate below 0 is not known. What grows, or comes later, has
+// its room from the beginning, so that nothing behind it moves.
 func (p Progress) line(width int, perSecond float64) string {
-	amount := Size(p.Done)
-	if p.Complete {
-		amount += " / " + Size(p.Total)
-	}
-	parts := []string{p.percent(), amount, Size(int64(perSecond)) + "/s", p.eta(perSecond), p.files()}
+	parts := []string{p.percent(), p.amount(), p.rate(perSecond), p.eta(perSecond), p.files()}
 	line := ""
 	for _, part := range parts {
 		next := line
@@ -116,6 +114,22 @@ func (p Progress) line(width int, perSecond float64) string {
 		line += "  " + Shorten(Escape(p.Name), room)
 	}
 	return line
+}
+
+func (p Progress) amount() string {
+	done := fmt.Sprintf("%7s", Size(p.Done))
+	if !p.Complete {
+		return done
+	}
+	return done + " / " + Size(p.Total)
+}
+
+// rate is blank as long as nothing has moved: that is no standstill.
+func (p Progress) rate(perSecond float64) string {
+	if perSecond < 0 || p.Moved == 0 {
+		return strings.Repeat(" ", len("999 MiB/s"))
+	}
+	return fmt.Sprintf("%9s", Size(int64(perSecond))+"/s")
 }
 
 func (p Progress) fraction() float64 {
@@ -143,10 +157,18 @@ func (p Progress) meter(room int) string {
 }
 
 func (p Progress) eta(perSecond float64) string {
-	if !p.Complete || perSecond < 1 || p.Done >= p.Total {
+	if !p.Complete {
 		return ""
 	}
-	seconds := int64(float64(p.Total-p.Done)/perSecond + 0.5)
+	eta := ""
+	if perSecond >= 1 && p.Done < p.Total {
+		eta = clock(int64(float64(p.Total-p.Done)/perSecond + 0.5))
+	}
+	return fmt.Sprintf("%-9s", eta)
+}
+
+// clock writes how many seconds are left; nothing if they are too many to tell.
+func clock(seconds int64) string {
 	switch h, m, s := seconds/3600, seconds/60%60, seconds%60; {
 	case h >= 100:
 		return ""
@@ -162,7 +184,8 @@ func (p Progress) files() string {
 	case p.Complete && p.FilesTotal == 1:
 		return ""
 	case p.Complete:
-		return fmt.Sprintf("%d / %d files", p.Files, p.FilesTotal)
+		total := strconv.FormatInt(p.FilesTotal, 10)
+		return fmt.Sprintf("%*d / %s files", len(total), p.Files, total)
 	}
 	return fmt.Sprintf("%d files", p.Files)
 }
@@ -187,10 +210,10 @@ func (r *rate) add(at time.Time, bytes int64) {
 	}
 }
 
-// perSecond is 0 until there are two samples.
+// perSecond is below 0 until there are two samples.
 func (r *rate) perSecond() float64 {
 	if len(r.samples) < 2 {
-		return 0
+		return -1
 	}
 	first, last := r.samples[0], r.samples[len(r.samples)-1]
 	elapsed := last.at.Sub(first.at).Seconds()

@@ -172,28 +172,47 @@ func TestShorten(t *testing.T) {
 }
 
 func TestProgressLineFits(t *testing.T) {
-	p := Progress{Done: 1 << 29, Total: 1 << 30, Files: 3, FilesTotal: 12, Complete: true, Name: "/pfs/dc/home/alice/数据/part-00001"}
+	p := Progress{Done: 1 << 29, Total: 1 << 30, Moved: 1 << 29, Files: 3, FilesTotal: 12, Complete: true, Name: "/pfs/dc/home/alice/数据/part-00001"}
 	for width := range 160 {
 		line := p.line(width, 1<<20)
 		if got := Columns(line); got > width {
 			t.Fatalf("width %d: %q has %d columns", width, line, got)
 		}
 	}
-	const want = "[==========          ]  50%  512 MiB / 1.0 GiB  1.0 MiB/s  ETA 8:32  3 / 12 files  …据/part-00001"
+	const want = "[==========          ]  50%  512 MiB / 1.0 GiB  1.0 MiB/s  ETA 8:32    3 / 12 files  …/part-00001"
 	if got := p.line(98, 1<<20); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	p.Complete = false
-	if got, want := p.line(40, 0), "512 MiB  0 B/s  3 files  …es/part-00001"; !strings.HasPrefix(got, "512 MiB  0 B/s  3 files") {
-		t.Errorf("got %q, want something like %q", got, want)
+	if got, want := p.line(40, 0), "512 MiB      0 B/s  3 files  …part-00001"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestProgressNameStays checks that the name of the file does not jump while a
+// transfer goes from nothing known to its end.
+func TestProgressNameStays(t *testing.T) {
+	p := Progress{Total: 1 << 30, FilesTotal: 120, Complete: true, Name: "NAME"}
+	at := strings.Index(p.line(120, -1), "NAME")
+	if line := p.line(120, -1); at < 0 || strings.Contains(line, "B/s") {
+		t.Errorf("first line %q: want a name and no rate", line)
+	}
+	for _, tt := range []struct {
+		done, files int64
+		perSecond   float64
+	}{{0, 0, 0}, {512, 0, 0}, {1023, 1, 900}, {1 << 20, 11, 1 << 20}, {999 << 20, 119, 999 << 20}, {1 << 30, 120, 5}} {
+		p.Done, p.Moved, p.Files = tt.done, tt.done, tt.files
+		if line := p.line(120, tt.perSecond); strings.Index(line, "NAME") != at {
+			t.Errorf("%q: the name is at %d, want %d", line, strings.Index(line, "NAME"), at)
+		}
 	}
 }
 
 func TestRate(t *testing.T) {
 	var r rate
 	start := time.Unix(0, 0)
-	if got := r.perSecond(); got != 0 {
-		t.Errorf("without samples: %v, want 0", got)
+	if got := r.perSecond(); got >= 0 {
+		t.Errorf("without samples: %v, want less than 0", got)
 	}
 	for i := range 100 { // 10 seconds of 1000 bytes a second, then nothing
 		r.add(start.Add(time.Duration(i)*redraw), int64(i)*100)
@@ -219,7 +238,8 @@ func TestBarKeepsMessagesApart(t *testing.T) {
 	fmt.Fprintln(b, "a message")
 	b.draw()
 	b.clear()
-	want := "\r5 B  0 B/s  0 files\x1b[K" + "\r\x1b[K" + "a message\n" + "\r5 B  0 B/s  0 files\x1b[K" + "\r\x1b[K"
+	const line = "\r    5 B             0 files\x1b[K"
+	want := line + "\r\x1b[K" + "a message\n" + line + "\r\x1b[K"
 	if got := out.String(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

@@ -1,6 +1,7 @@
 package cliio
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -33,14 +34,23 @@ func ShortSize(n int64) string {
 // ParseSize reads a number of bytes: "4096", "10M" and "10MiB" (1024 * 1024),
 // "10MB" (1000 * 1000), "1.5G". Case does not matter.
 func ParseSize(s string) (int64, error) {
+	n, err := parseSize(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q is %w", s, err)
+	}
+	return n, nil
+}
+
+// parseSize is ParseSize whose errors leave it to the caller to name s.
+func parseSize(s string) (int64, error) {
 	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	f, err := strconv.ParseFloat(digits, 64)
 	factor, ok := unitFactor(strings.ToUpper(s[len(digits):]))
 	if err != nil || !ok || f < 0 {
-		return 0, fmt.Errorf("%q is no size: write it as 4096, 10M or 1.5G", s)
+		return 0, errors.New("no size: write it as 4096, 10M or 1.5G")
 	}
 	if f *= factor; f >= math.MaxInt64 {
-		return 0, fmt.Errorf("%q is too large a size", s)
+		return 0, errors.New("too large a size")
 	}
 	return int64(f), nil
 }
@@ -70,7 +80,7 @@ type SizeFlag struct {
 // Set reads the value.
 func (f *SizeFlag) Set(s string) (err error) {
 	f.Given = true
-	f.Bytes, err = ParseSize(s)
+	f.Bytes, err = parseSize(s)
 	return err
 }
 

@@ -100,8 +100,8 @@ func TestNoFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Current(); pfs.KindOf(err) != pfs.Unauthenticated || !strings.Contains(err.Error(), "paddlectl login") {
-		t.Errorf("Current = %v, want Unauthenticated and the way out", err)
+	if _, err := f.Current(); pfs.KindOf(err) != pfs.Unauthenticated || !strings.Contains(err.Error(), f.Name) {
+		t.Errorf("Current = %v, want Unauthenticated and the name of the file", err)
 	}
 }
 

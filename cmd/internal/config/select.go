@@ -49,7 +49,7 @@ func (f *File) Current() (Entry, error) {
 		return f.Entries[0], f.Entries[0].Err
 	case len(f.Entries) == 0:
 		return Entry{}, pfs.Errorf("config.Current", "", pfs.Unauthenticated,
-			"%s names no datacenter: paddlectl login --endpoint https://HOST:PORT --username NAME", f.Name)
+			"%s names no datacenter", f.Name)
 	}
 	return Entry{}, f.errorf(0, "none of the datacenters %s is the current one: paddlectl config use-context NAME",
 		strings.Join(f.Names(), ", "))

@@ -13,7 +13,8 @@ type line struct {
 	*relay.Relay
 
 	mu    sync.Mutex
-	every int  // bytes between faults; 0 means none
+	every int  // bytes between faults
+	left  int  // faults to come
 	flip  bool // flip a bit instead of cutting
 	since int  // bytes since the last fault
 }
@@ -25,31 +26,35 @@ func newLine(t *testing.T, target func() string) *line {
 	return l
 }
 
-// trouble makes a fault after each every bytes, from now on.
+// mostTroubles is how many faults one copy meets: fewer than it has tries.
+const mostTroubles = 4
+
+// trouble makes faults, one after each every bytes, from now on.
 func (l *line) trouble(every int, flip bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.every, l.flip, l.since = max(every, 256<<10), flip, 0
+	l.every, l.flip, l.since, l.left = max(every, 256<<10), flip, 0, mostTroubles
 }
 
 // calm ends the trouble.
 func (l *line) calm() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.every = 0
+	l.left = 0
 }
 
 // spoil does to p what is due, and reports whether the connection lives.
 func (l *line) spoil(_ int, p []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.every == 0 {
+	if l.left == 0 {
 		return true
 	}
 	if l.since += len(p); l.since < l.every {
 		return true
 	}
 	l.since = 0
+	l.left--
 	if l.flip {
 		p[len(p)/2] ^= 1
 		return true

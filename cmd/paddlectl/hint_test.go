@@ -1,0 +1,50 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/cmd/internal/config"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/client"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+// TestLoginHints checks that the way out is that of the service which refused, and
+// that a login which comes too often has none beside its message.
+func TestLoginHints(t *testing.T) {
+	d := newDeps(&Main{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }})
+	e := config.Entry{Name: "far", Username: "bob", Endpoint: "https://far:1"}
+	const login = "paddlectl login --endpoint https://far:1 --username bob --datacenter far"
+	pin := &client.PinError{Pinned: "aa", Shown: "bb"}
+	for _, tt := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"not logged in", pfs.E("x.Y", "", pfs.Unauthenticated, nil), login},
+		{"another certificate", pfs.E("x.Y", "", pfs.Unauthenticated, pin), "if its administrator confirms the new one: " + login + " --fingerprint bb"},
+		{"too often", pfs.Errorf("x.Y", "", pfs.Limit, "try again in 1s"), ""},
+	} {
+		if got := d.wayOut(d.loginHint(tt.err, e)); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if d.loginHint(nil, e) != nil {
+		t.Error("a hint without an error")
+	}
+}
+
+func TestRenameLine(t *testing.T) {
+	for quoted, want := range map[string]string{
+		`"b\xffd"`:   `mv '/a b'/$'b\xffd' '/a b'/NEW-NAME`,
+		`"it's\xff"`: `mv '/a b'/$'it\'s\xff' '/a b'/NEW-NAME`,
+		`".pfs-x"`:   "",
+	} {
+		got := renameLine(&transfer.NameError{Dir: "/a b", Quoted: quoted})
+		if want == "" && got != "" || !strings.HasSuffix(got, want) {
+			t.Errorf("%s: %q, want %q", quoted, got, want)
+		}
+	}
+}
