@@ -69,7 +69,7 @@ func (d *deps) quotaLine(err error) string {
 	if errors.As(err, &e) && e.Path.Within(top) {
 		line += " " + shellWord(string(e.Path))
 	}
-	return line + " shows what is used and allowed"
+	return line + " shows what is used and allowed; uploads that were broken off count, too: " + d.out.Program + " rm --help"
 }
 
 // unavailableHint asks for the service where nobody answered at all.

@@ -3,14 +3,18 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
 )
 
 type rmOptions struct {
 	recursive, force, verbose bool
+	unfinished                bool
+	olderThan                 time.Duration
 }
 
 func (d *deps) rmCommand() *cli.Command {
@@ -24,18 +28,32 @@ above them are never removed. There is no way back.
 
 A quoted pattern (* ? [a-z] {a,b} **) is matched on the service. As in a shell, it
 matches names that begin with a dot only where it has that dot: '.*', or '{*,.*}'
-for all names. To see what a pattern matches: ls -d.`,
+for all names. To see what a pattern matches: ls -d.
+
+An upload that was broken off is kept for a week, so that it can go on; it cannot be
+seen, and counts for the quota. --unfinished removes those below directories.`,
 		examples: []string{
 			"paddlectl rm /pfs/dc1/home/alice/old.csv",
 			"paddlectl rm -r '/pfs/dc1/home/alice/out/epoch-0*'",
+			"paddlectl rm --unfinished /pfs/dc1/home/alice",
 		},
 		exits: pathExits(),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "remove directories with all that is in them", Destination: &o.recursive},
 			&cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "what is not there is no error", Destination: &o.force},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each path that was removed", Destination: &o.verbose},
+			&cli.BoolFlag{Name: "unfinished", Usage: "remove unfinished uploads below the directories, and nothing else", Destination: &o.unfinished},
+			&cli.DurationFlag{Name: "older-than", Usage: "with --unfinished: those that nobody has written to for `TIME`, like 2h", Destination: &o.olderThan},
 		},
-		run: func(ctx context.Context, operands []string) error { return runRm(ctx, d, o, operands) },
+		run: func(ctx context.Context, operands []string) error {
+			if o.unfinished {
+				return runRmUnfinished(ctx, d, o, operands)
+			}
+			if o.olderThan != 0 {
+				return cliargs.Usagef("--older-than only goes with --unfinished")
+			}
+			return runRm(ctx, d, o, operands)
+		},
 	})
 }
 
@@ -47,6 +65,24 @@ func runRm(ctx context.Context, d *deps, o rmOptions, operands []string) error {
 		}
 		if err == nil && o.verbose {
 			d.out.Printf("%s\n", d.out.Name(string(t.path)))
+		}
+		return err
+	})
+}
+
+// runRmUnfinished removes what is staged below the operands. An upload that is at work
+// meets that as a change of the target, and begins anew.
+func runRmUnfinished(ctx context.Context, d *deps, o rmOptions, operands []string) error {
+	switch {
+	case o.recursive:
+		return cliargs.Usagef("--unfinished and --recursive contradict each other: the first leaves all files")
+	case o.olderThan < 0:
+		return cliargs.Usagef("--older-than %v: a time like 2h is needed", o.olderThan)
+	}
+	return d.each(ctx, operands, o.expander(d), func(t target) error {
+		n, bytes, err := pfs.Sweep(ctx, t.fs, t.path, o.olderThan)
+		if err == nil {
+			d.out.Printf("%s: %d unfinished uploads removed, %s\n", d.out.Name(string(t.path)), n, cliio.Size(bytes))
 		}
 		return err
 	})

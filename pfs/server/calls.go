@@ -113,7 +113,7 @@ func (s *Server) calls() map[string]call {
 		wire.CallSpace:    {do: handle(spaceCall)},
 		wire.CallUsage:    {do: handle(usageCall)},
 		wire.CallSetQuota: change(handle(setQuotaCall)),
-		wire.CallSweep:    change(handle(sweepCall)),
+		wire.CallSweep:    change(handle(s.sweepCall)),
 		wire.CallCopy:     change(handle(copyCall)),
 		wire.CallDigest:   {do: handle(digestCall)},
 
@@ -245,7 +245,7 @@ func setQuotaCall(ctx context.Context, r *request, q wire.QuotaRequest, _ func(i
 	return reply, pfs.SetQuota(ctx, r.tree, name, q.MaxBytes, q.MaxFiles)
 }
 
-func sweepCall(ctx context.Context, r *request, q wire.SweepRequest, _ func(int64)) (reply wire.SweepReply, err error) {
+func (s *Server) sweepCall(ctx context.Context, r *request, q wire.SweepRequest, _ func(int64)) (reply wire.SweepReply, err error) {
 	name, err := pfs.ParsePath(q.Path)
 	if err != nil {
 		return reply, err
@@ -254,6 +254,7 @@ func sweepCall(ctx context.Context, r *request, q wire.SweepRequest, _ func(int6
 	if q.Seconds < 0 || q.Seconds > century {
 		return reply, pfs.Errorf("server.sweep", name, pfs.Invalid, "age of %d seconds", q.Seconds)
 	}
+	s.uploads.suspendUnused() // what is open here counts as in use where it is stored
 	n, bytes, err := pfs.Sweep(ctx, r.tree, name, time.Duration(q.Seconds)*time.Second)
 	return wire.SweepReply{Count: int64(n), Bytes: bytes}, err
 }

@@ -365,6 +365,14 @@ func (us *uploads) suspendIdle() {
 	}
 }
 
+// suspendUnused suspends what no request uses now.
+func (us *uploads) suspendUnused() {
+	us.mu.Lock()
+	spare := us.spare(0, 0)
+	us.mu.Unlock()
+	suspend(spare)
+}
+
 // closeAll suspends everything.
 func (us *uploads) closeAll() {
 	us.once.Do(func() { close(us.stop) })

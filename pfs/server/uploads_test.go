@@ -261,3 +261,18 @@ func TestUsersDoNotWaitForEachOther(t *testing.T) {
 		<-other
 	})
 }
+
+func TestSweepEndsTheUseOfWhatItRemoves(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	s, _ := newServer(t, store, nil)
+	create(t, s, "/f")
+	put(t, s, "/f", "unfinished")
+	w := do(s, "POST", "/v1/call/sweep", wire.Encode(wire.SweepRequest{Path: "/"}))
+	var reply wire.SweepReply
+	if err := wire.Decode(w.Body.Bytes(), &reply); err != nil || reply.Count != 1 || reply.Bytes != 10 {
+		t.Errorf("HTTP %d, %+v, %v", w.Code, reply, err)
+	}
+	if n := s.uploads.count(); n != 0 {
+		t.Errorf("%d uploads are held open", n)
+	}
+}
