@@ -58,17 +58,30 @@ line() {
     awk -v text="$2" '{printf "| %s | %.2f | %.2f to %.2f | %.2f |\n", text, $1, $2, $3, $4 / $1}'
 }
 cpsync() { cp "$1" "$2" && sync "$2" "$(dirname "$2")"; }
+rcsync() { rc --no-check-certificate copyto -I "$1" "$2" && sync "$2" "$(dirname "$2")"; }
 rc() { rclone --config "$dir/rclone.conf" "$@"; }
+
+head -c $((SIZE << 20)) /dev/urandom >"$dir/big"
+mkdir "$dir/small"
+for i in $(seq "$FILES"); do head -c 4096 "$dir/big" >"$dir/small/f$i"; done
 
 if command -v rclone >/dev/null; then
   mkdir -p "$dir/rc"
+  cp "$dir/big" "$dir/rc/there" # its webdav server does not give back what was just sent
   rclone serve webdav "$dir/rc" --addr 127.0.0.1:28731 >/dev/null 2>&1 & pids+=($!)
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
+    -keyout "$dir/key.pem" -out "$dir/cert.pem" 2>/dev/null
+  rclone serve webdav "$dir/rc" --addr 127.0.0.1:28733 --cert "$dir/cert.pem" --key "$dir/key.pem" >/dev/null 2>&1 & pids+=($!)
   rclone serve sftp "$dir/rc" --addr 127.0.0.1:28732 --user u --pass p >/dev/null 2>&1 & pids+=($!)
   sleep 2
   cat >"$dir/rclone.conf" <<C
 [dav]
 type = webdav
 url = http://127.0.0.1:28731
+vendor = other
+[davs]
+type = webdav
+url = https://127.0.0.1:28733
 vendor = other
 [sftp]
 type = sftp
@@ -78,10 +91,6 @@ user = u
 pass = $(rclone obscure p)
 C
 fi
-
-head -c $((SIZE << 20)) /dev/urandom >"$dir/big"
-mkdir "$dir/small"
-for i in $(seq "$FILES"); do head -c 4096 "$dir/big" >"$dir/small/f$i"; done
 
 for i in $(seq "$RUNS"); do
   row cp cpsync "$dir/big" "$dir/big.cp"
@@ -93,11 +102,12 @@ for i in $(seq "$RUNS"); do
   row sdown ctl cp -r "$home/small$i" "$dir/small.down"
   if command -v rclone >/dev/null; then
     for r in dav sftp; do
-      row rc-$r-up rc copyto "$dir/big" $r:big
-      row rc-$r-down rc copyto $r:big "$dir/big.rc"
+      row rc-$r-up rc copyto -I "$dir/big" $r:big
+      row rc-$r-down rc copyto -I $r:there "$dir/big.rc"
     done
-    row rc-sftp-small rc copy "$dir/small" sftp:small
-    rm -rf "$dir/rc/"* "$dir/big.rc"
+    row rc-davs-down rcsync davs:there "$dir/big.rc"
+    row rc-sftp-small rc copy -I "$dir/small" sftp:small
+    rm -rf "$dir/rc/big" "$dir/rc/small" "$dir/big.rc"
   fi
   rm -rf "$dir/big.cp" "$dir/big.down" "$dir/small.cp" "$dir/small.down"
   ctl rm -r "$home/big$i" "$home/small$i"
@@ -115,6 +125,7 @@ if command -v rclone >/dev/null; then
     line rc-$r-up "rclone to its own $r server" cp
     line rc-$r-down "rclone from its own $r server" cp
   done
+  line rc-davs-down "rclone from its own dav server over TLS, and sync" cp
 fi
 echo
 echo "| $FILES files of 4 KiB | median s | least to most | speed against cp -r |"
