@@ -2,6 +2,7 @@
 # make test    everything that must hold before a change lands
 # make build   the programs, into bin/
 # make bench   speed and memory beside cp and rclone; results for docs/benchmarks.md
+# make testbed-up, testbed-down   the real HDFS that tests share (they start it themselves too)
 # make faults  200 random cuts, flips and kills; results for docs/faults.md
 # make lint    gofmt, go vet, staticcheck, go mod tidy
 SHELL := /bin/bash
@@ -9,7 +10,7 @@ GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: build demo test bench faults fuzz lint cross
+.PHONY: build demo test bench faults fuzz lint cross testbed-up testbed-down
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
@@ -47,3 +48,9 @@ bench: build
 
 faults: build
 	$(GO) test -count=1 -timeout 60m -v -run TestFaults ./cmd/internal/faults -args -faults=200
+
+testbed-up:
+	testdata/testbed/hdfs.sh up
+
+testbed-down:
+	@for mode in simple ha secure; do HDFS_MODE=$$mode testdata/testbed/hdfs.sh down; done

@@ -37,6 +37,9 @@ var allowed = map[string][]string{
 	"pfs/client":   {"pfs", "pfs/wire"},
 	"pfs/pfstest":  {"pfs", "pfs/digest"},
 
+	// For tests: real clusters.
+	"internal/testbed": {},
+
 	// Only cmd reads flags, environment and files, and only the list of stores
 	// imports stores; paddlectl's own local side is one.
 	"cmd/internal/backends": {"pfs", "pfs/localfs", "pfs/memfs"},
