@@ -1,0 +1,2 @@
+// Package hdfsfs is a pfs.FileSystem over HDFS.
+package hdfsfs
