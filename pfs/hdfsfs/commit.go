@@ -352,8 +352,11 @@ func (f *FS) give(ctx context.Context, at string, dir pfs.Path, st status, perm 
 		}
 	}
 	parent, err := f.status(ctx, dir)
-	if err != nil {
+	if is(err, pfs.NotExist, pfs.NotDir) {
 		return fail("hdfsfs.Staged.Commit", dir, err)
+	}
+	if err != nil {
+		return err
 	}
 	owner := st.Owner
 	if f.owner != "" {

@@ -38,12 +38,13 @@ var (
 
 // cluster is what all users share.
 type cluster struct {
-	opts    Options
-	names   *names
-	http    http.RoundTripper
-	krb     *krb.Client // nil without Kerberos
-	readers readers
-	service *FS // as which New was called
+	opts     Options
+	names    *names // by address
+	webNames *names // by URL
+	http     http.RoundTripper
+	krb      *krb.Client // nil without Kerberos
+	readers  readers
+	service  *FS // as which New was called
 
 	mu       sync.Mutex
 	users    map[string]*list.Element // of recent, by name
@@ -64,7 +65,7 @@ func New(ctx context.Context, opts Options) (*FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{opts: opts, names: newNames(opts.NameNodes), users: map[string]*list.Element{}, recent: list.New()}
+	c := &cluster{opts: opts, names: newNames(opts.NameNodes), webNames: newNames(opts.WebHDFS), users: map[string]*list.Element{}, recent: list.New()}
 	c.http = newTransport(opts)
 	if err := c.login(); err != nil {
 		return nil, err

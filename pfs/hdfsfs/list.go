@@ -1,10 +1,12 @@
 package hdfsfs
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,8 +17,7 @@ import (
 // A token is the name after which the next page begins, behind tokenMark.
 const tokenMark = "after:"
 
-// List returns one page of the entries of dir, in the order of their bytes, which is
-// HDFS's own.
+// List returns one page of the entries of dir, in HDFS's own order.
 func (f *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
 	const op = "hdfsfs.List"
 	if err := f.check(ctx, op, dir); err != nil {
@@ -165,9 +166,15 @@ func (sc *scan) next(ctx context.Context, at, after string) (batch []status, mor
 func readDir(lib *hdfs.FileReader, after string, n int) (batch []status, err error) {
 	infos, err := lib.Readdir(n)
 	for _, info := range infos {
-		if info.Name() > after {
+		if after == "" || comesAfter(info.Name(), after) {
 			batch = append(batch, newStatus(info))
 		}
 	}
 	return batch, err
+}
+
+// comesAfter reports whether HDFS lists a behind b: it compares bytes as numbers from
+// -128 to 127.
+func comesAfter(a, b string) bool {
+	return slices.CompareFunc([]byte(a), []byte(b), func(x, y byte) int { return cmp.Compare(int8(x), int8(y)) }) > 0
 }

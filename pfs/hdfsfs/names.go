@@ -45,3 +45,12 @@ func (n *names) report(address string, err error) {
 	}
 	n.failed[address] = time.Now()
 }
+
+// failedSince reports whether one failed after a time: what was connected to it then
+// hangs as well.
+func (n *names) failedSince(address string, t time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	at, ok := n.failed[address]
+	return ok && at.After(t)
+}

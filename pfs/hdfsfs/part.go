@@ -106,16 +106,22 @@ func (pt *part) add(ctx context.Context, p []byte) error {
 	if len(p) == 0 {
 		return nil
 	}
-	before := pt.now.n
 	if err := pt.now.write(p); err != nil {
+		n := pt.now.n
 		pt.drop()
-		if is(err, pfs.Unavailable) {
-			return pfs.Errorf("hdfsfs.Staged.WriteAt", pt.w.name, pfs.Integrity,
-				"the DataNodes that took the piece at byte %d were lost with %d bytes of it: write it again from its start (%w)", pt.start(), before, cause(err))
-		}
-		return err
+		return pt.lost(n, err)
 	}
 	return pt.full(ctx)
+}
+
+// lost makes the error of an attempt that failed with n bytes that were taken before:
+// only who wrote them has them still.
+func (pt *part) lost(n int64, err error) error {
+	if n == 0 || !is(err, pfs.Unavailable) {
+		return err
+	}
+	return pfs.Errorf("hdfsfs.Staged.WriteAt", pt.w.name, pfs.Integrity,
+		"%d bytes of the piece at byte %d were lost on their way: write it again from its start (%w)", n, pt.start(), cause(err))
 }
 
 // full stores the part once it is complete.
@@ -142,7 +148,7 @@ func (pt *part) settle(ctx context.Context) error {
 	}
 	pt.now = nil
 	if err := a.finish(ctx); err != nil {
-		return err
+		return pt.lost(a.n, err)
 	}
 	stored, err := pt.stored(ctx)
 	if err != nil {

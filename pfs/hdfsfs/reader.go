@@ -50,7 +50,7 @@ func (r *reader) read(ctx context.Context, p []byte, off int64) (n int, err erro
 	// Each of a few replicas may take its time before the next one is tried.
 	const replicas = 4
 	err = r.s.do(ctx, replicas*r.file.fs.opts.Timeout, func() error {
-		if _, err := r.lib.Seek(off, io.SeekStart); err != nil {
+		if err := r.seek(off); err != nil {
 			return err
 		}
 		n, err = io.ReadFull(r.lib, p)
@@ -58,6 +58,26 @@ func (r *reader) read(ctx context.Context, p []byte, off int64) (n int, err erro
 	})
 	r.at = off + int64(n)
 	return n, unexpected(err)
+}
+
+// mostSkipped is how many bytes are read and thrown away rather than opening another
+// connection.
+const mostSkipped = 128 << 10
+
+// seek goes to off. The library's own Seek must not be used on an open connection: to
+// the same place it opens another one, and after a short way forward it forgets how
+// far it is in the block, and delivers bytes of another place when it changes to
+// another replica. From the start of the file it opens a new connection.
+func (r *reader) seek(off int64) error {
+	if gap := off - r.at; gap >= 0 && gap <= mostSkipped && r.at > 0 {
+		_, err := io.CopyN(io.Discard, r.lib, gap)
+		return err
+	}
+	if _, err := r.lib.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := r.lib.Seek(off, io.SeekStart)
+	return err
 }
 
 func (r *reader) close() {

@@ -22,6 +22,8 @@ type session struct {
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool // all that are open; true for those to DataNodes
+	to    string            // the NameNode
+	since time.Time         // when it was dialled
 	cause error             // why it was given up
 	stale bool              // a connection to the NameNode failed
 	sent  bool              // a request was sent since the last call began
@@ -141,7 +143,7 @@ func (s *session) close() {
 func (s *session) usable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cause == nil && !s.stale
+	return s.cause == nil && !s.stale && !s.cluster.names.failedSince(s.to, s.since)
 }
 
 // wasSent reports whether the last call sent anything: if so, and it failed, nobody
@@ -179,8 +181,13 @@ func (s *session) forget(c net.Conn) {
 
 // dialNameNode connects to a NameNode for the library, whose context is empty.
 func (s *session) dialNameNode(_ context.Context, network, address string) (net.Conn, error) {
+	s.mu.Lock()
+	s.to, s.since = address, time.Now()
+	s.mu.Unlock()
 	conn, err := s.dialer().DialContext(s.life, network, address)
-	s.cluster.names.report(address, err)
+	if err != nil {
+		s.cluster.names.report(address, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -96,6 +96,9 @@ func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 	if maxBytes < 0 || maxFiles < 0 {
 		return pfs.Errorf(op, name, pfs.Invalid, "negative quota (%d bytes, %d files): 0 lifts a limit", maxBytes, maxFiles)
 	}
+	if !f.hasWeb() {
+		return fail(op, name, errWebOff)
+	}
 	replicas, err := f.replication(ctx)
 	if err != nil {
 		return fail(op, name, err)

@@ -27,7 +27,6 @@ func newTransport(o Options) http.RoundTripper {
 	t.TLSClientConfig = o.TLS
 	t.MaxIdleConnsPerHost = mostIdle
 	t.IdleConnTimeout = idleTime
-	t.ResponseHeaderTimeout = o.Timeout
 	return t
 }
 
@@ -64,8 +63,11 @@ func (f *FS) web(ctx context.Context, call webCall, reply any) error {
 		return errWebOff
 	}
 	var err error
-	for _, base := range f.opts.WebHDFS {
+	for _, base := range f.webNames.order() {
 		err = f.webAt(ctx, base, call, reply)
+		if is(err, pfs.Unavailable) && ctx.Err() == nil {
+			f.webNames.report(base, err)
+		}
 		if !goesOn(err, call.repeat) {
 			return err
 		}

@@ -61,7 +61,8 @@ pid() {
 }
 
 launch() {
-  local n=$1 i=${1#dn}
+  local n=$1
+  rm -f "$D/run/$n.fenced"
   case $n in
   nn) daemon "$n" "${JAVA[@]}" -Xmx512m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.namenode.NameNode ;;
   nn[12]) daemon "$n" "${JAVA[@]}" -Xmx512m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.namenode.NameNode \
@@ -105,6 +106,7 @@ gone() { ! pid "$1" >/dev/null; }
 signal() {
   local p
   p=$(pid "$2") || return 0
+  [ "$1" != CONT ] || [ ! -f "$D/run/$2.fenced" ] || set -- KILL "$2"
   kill "-$1" "$p"
   case $1 in TERM|KILL) await 20 "stop of $2" gone "$2" ;; esac
 }
@@ -183,11 +185,12 @@ idle() {
 
 active() { local n; for n in $NAMENODES; do jmx "$n" NameNode,name=FSNamesystem | grep -q '"tag.HAState" : "active"' && echo "$n"; done; return 0; }
 
-# failover NN: the other one steps down; if it is dead, its say is not waited for.
+# failover NN: the other one steps down. One that cannot is fenced: should it only have been paused, it
+# will not wake up as a second active one.
 failover() {
   local n force=
   for n in $NAMENODES; do
-    [ "$n" = "$1" ] || { serves "$n" && haadmin -transitionToStandby "$n"; } || force=--forceactive
+    [ "$n" = "$1" ] || { serves "$n" && haadmin -transitionToStandby "$n"; } || { force=--forceactive; touch "$D/run/$n.fenced"; }
   done
   haadmin -transitionToActive $force "$1"
 }
