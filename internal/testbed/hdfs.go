@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // HDFSCluster is a running HDFS: one NameNode ("nn") or two ("nn1", "nn2"), and the
@@ -27,6 +28,7 @@ type HDFSCluster struct {
 
 	script string
 	env    []string
+	alone  bool
 }
 
 // HDFS returns the cluster that all tests share.
@@ -59,6 +61,7 @@ func hdfs(t testing.TB, mode string, alone bool) *HDFSCluster {
 	c := &HDFSCluster{
 		script: script(t, "hdfs.sh"),
 		env:    []string{"HDFS_MODE=" + mode, "HDFS_DIR=" + dir, "HDFS_IDLE=" + idle},
+		alone:  alone,
 	}
 	hold(t, dir+".use", alone)
 	c.up(t)
@@ -159,7 +162,12 @@ func (c *HDFSCluster) Scratch(t testing.TB) string {
 		return dir
 	}
 	c.web(t, http.MethodPut, dir, "MKDIRS", "permission", "777")
-	t.Cleanup(func() { c.web(t, http.MethodDelete, dir, "DELETE", "recursive", "true") })
+	t.Cleanup(func() {
+		if c.alone {
+			c.up(t) // the test may have left something broken
+		}
+		c.web(t, http.MethodDelete, dir, "DELETE", "recursive", "true")
+	})
 	return dir
 }
 
@@ -173,7 +181,8 @@ func (c *HDFSCluster) web(t testing.TB, method, path, op, name, value string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := http.DefaultClient.Do(req)
+		client := http.Client{Timeout: 10 * time.Second}
+		resp, err := client.Do(req)
 		if err != nil {
 			last = err.Error()
 			continue

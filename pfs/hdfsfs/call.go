@@ -28,7 +28,7 @@ func (f *FS) call(ctx context.Context, r repeat, do func(c *hdfs.Client) error) 
 	var err error
 	for i := 0; ; i++ {
 		var sent bool
-		if sent, err = f.callOnce(ctx, do); err == nil || !mayRepeat(err, sent, r) || i == len(retries) {
+		if sent, err = f.callOnce(ctx, do); err == nil || !f.mayRepeat(err, sent, r) || i == len(retries) {
 			return err
 		}
 		if wait(ctx, retries[i]) != nil {
@@ -48,12 +48,15 @@ func (f *FS) callOnce(ctx context.Context, do func(c *hdfs.Client) error) (sent 
 }
 
 // mayRepeat reports whether a call that failed is worth another one. A NameNode that
-// answered at all has not carried it out.
-func mayRepeat(err error, sent bool, r repeat) bool {
+// answered at all has not carried it out; one that did not answer in all that time is
+// asked again only if there is another, which is then the first to be asked.
+func (f *FS) mayRepeat(err error, sent bool, r repeat) bool {
 	var remote remoteError
 	var late *noAnswer
 	switch {
-	case !is(err, pfs.Unavailable), errors.As(err, &late):
+	case !is(err, pfs.Unavailable):
+		return false
+	case errors.As(err, &late) && len(f.opts.NameNodes) == 1:
 		return false
 	case errors.As(err, &remote):
 		return remote.Exception() == standbyException

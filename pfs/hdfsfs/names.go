@@ -1,12 +1,13 @@
 package hdfsfs
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
 
-// names orders the NameNodes: the one that answered last comes first, those that
-// failed lately come last.
+// names orders the NameNodes: those that failed lately come last, the one that failed
+// last at the very end.
 type names struct {
 	mu     sync.Mutex
 	all    []string
@@ -32,6 +33,7 @@ func (n *names) order() []string {
 			good = append(good, a)
 		}
 	}
+	slices.SortStableFunc(bad, func(a, b string) int { return n.failed[a].Compare(n.failed[b]) })
 	return append(good, bad...)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/pfs"
 )
 
 // session is a client of the library with all of its connections. One caller at a
@@ -92,6 +93,9 @@ func (s *session) do(ctx context.Context, limit time.Duration, call func() error
 	if s.cause != nil {
 		return s.cause
 	}
+	// The library lets NameNodes that failed rest for five seconds, all of them if
+	// need be; a new client asks at once.
+	s.stale = s.stale || is(err, pfs.Unavailable)
 	return err
 }
 
@@ -185,7 +189,7 @@ func (s *session) dialNameNode(_ context.Context, network, address string) (net.
 	s.to, s.since = address, time.Now()
 	s.mu.Unlock()
 	conn, err := s.dialer().DialContext(s.life, network, address)
-	if err != nil {
+	if err != nil && s.life.Err() == nil {
 		s.cluster.names.report(address, err)
 	}
 	if err != nil {
