@@ -1,2 +1,0 @@
-// Package hdfsfs is a pfs.FileSystem over HDFS.
-package hdfsfs

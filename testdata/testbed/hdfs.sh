@@ -80,7 +80,7 @@ launch() {
 jmx() {
   local url=http://127.0.0.1:$(port "$1-http")
   [ "$MODE" != secure ] || url=https://localhost:$(port "$1-https")
-  curl -sk -m 2 "$url/jmx?qry=Hadoop:service=$2"
+  KRB5CCNAME=FILE:$D/krb/ccache-jmx curl -sk -m 2 --negotiate -u : "$url/jmx?qry=Hadoop:service=$2"
 }
 
 serves() {
@@ -153,7 +153,11 @@ up() {
   for n in $(daemons); do signal CONT "$n"; done
   if [ -f "$D/up" ] && live; then addresses; return; fi
   configure
-  if [ "$MODE" = secure ]; then kerberos; start kdc; fi
+  if [ "$MODE" = secure ]; then
+    kerberos
+    start kdc
+    await 10 "a ticket" env KRB5CCNAME="FILE:$D/krb/ccache-jmx" kinit -kt "$D/krb/nn.keytab" nn/localhost
+  fi
   format
   for n in $(daemons); do pid "$n" >/dev/null || launch "$n"; done
   for n in $(daemons); do await 90 "start of $n" serves "$n"; done

@@ -39,6 +39,10 @@ core_site() {
   prop hadoop.security.authentication kerberos
   prop hadoop.security.authorization true
   prop hadoop.rpc.protection "$PROTECTION"
+  prop hadoop.http.filter.initializers org.apache.hadoop.hdfs.web.AuthFilterInitializer
+  prop hadoop.http.authentication.type kerberos
+  prop hadoop.http.authentication.kerberos.principal HTTP/localhost@PFS.TEST
+  prop hadoop.http.authentication.kerberos.keytab "$D/krb/HTTP.keytab"
   prop hadoop.security.auth_to_local "RULE:[2:\$1@\$0](nn@.*)s/.*/$(id -un)/ RULE:[2:\$1@\$0](dn@.*)s/.*/$(id -un)/ DEFAULT"
 }
 
