@@ -25,6 +25,7 @@ var allowed = map[string][]string{
 	"pfs/memfs":   {"pfs", "pfs/digest"},
 	"pfs/localfs": {"pfs", "pfs/digest"},
 	"pfs/aferofs": {"pfs", "pfs/digest"},
+	"pfs/hdfsfs":  {"pfs", "pfs/digest"},
 
 	// Decorators, and the tree that users see, made of them.
 	"pfs/rofs":      {"pfs"},

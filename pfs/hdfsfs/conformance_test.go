@@ -11,7 +11,7 @@ import (
 )
 
 // TestMain leaves out what the suite says of names with a ":", which HDFS refuses and
-// the suite knows no gap for; TestNames is about the others.
+// the suite knows no gap for; TestOddNames is about the others.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if f := flag.Lookup("test.skip"); f.Value.String() == "" {

@@ -1,0 +1,67 @@
+// Package hdfsfs is a pfs.FileSystem over HDFS, through the library
+// github.com/colinmarc/hdfs.
+//
+// # Reads
+//
+// No byte is delivered that was not verified. The library hands out what a DataNode
+// sends before it checks it, so the check is made below it, in the connection that it
+// is given (dataConn): each packet is taken whole and compared with its checksums
+// before the library sees any of it. A damaged replica looks to the library like a
+// lost connection, and it goes to the next one at that very byte. The damage is
+// logged; a block without a good replica is an Integrity error that names file, offset,
+// block and DataNodes. What cannot be verified is refused with Unsupported or an error:
+// blocks without checksums, data transfer that is signed or encrypted as a whole,
+// encryption zones.
+//
+// A File is bound to its inode: a file that takes its name is never mixed into it.
+// Once HDFS has removed the blocks of a file that was replaced, reads answer Conflict.
+//
+// # Writes
+//
+// A staged write is a directory in ".pfs-stage/USER" below the root. It is named by the
+// inode of the target's directory, a hash of the target's name, and the ID. In it:
+//
+//   - "new-RANDOM" is a part on its way.
+//   - "part-NUMBER" is a part that is whole and verified: its checksum was asked back
+//     from the cluster. A part is Options.PartSize long, and is Unit.
+//   - "joined" is a row of parts from the first on, which Commit has joined.
+//
+// Commit joins the parts by the NameNode's concat, gives the file its mode, time, group
+// and mark, and renames it. Each step can be seen in the directory, so that a Commit
+// that was cut off, and another handle of the same ID, go on from there.
+//
+// The library cannot mend the pipeline of a part: when a DataNode is lost, the bytes of
+// that part are, and WriteAt answers Integrity until the part is written again from its
+// start. If no pipeline can be built, fewer replicas are asked for; the NameNode is told
+// to make the others.
+//
+// The directory is not beside the target, for three reasons: HDFS's own quotas would
+// count what is staged and what it will replace together; a sum of a tree, which HDFS
+// gives in one call, would contain it; and an empty directory could not be removed at
+// once. What it costs: default ACLs, storage policies and erasure coding of the target's
+// directory do not reach the file, nor does its group unless the service or the user
+// may give it.
+//
+// The extended attribute "user.pfs.digest" of a file holds the digest and the ID of the
+// staged write that it was, and the size and time for which both are true.
+//
+// # WebHDFS
+//
+// The library lacks some calls, which are made over the NameNode's web server: concat,
+// renaming and committing without replacing, quotas, listing from a name on, block
+// locations, a removal that tells whether there was anything. Without WebHDFS the parts
+// are copied into one file, pages of a listing cost what is before them, and the rest
+// answers Unsupported.
+//
+// # Calls
+//
+// The library takes no context. Each call has a client for itself (session), whose
+// connections are closed when the context is done or the call takes too long; sessions
+// are pooled a user. The NameNode that failed last is asked last. A call whose answer
+// was lost is repeated only if that does no harm; otherwise it answers Unavailable.
+//
+// # What HDFS cannot do
+//
+// It has no symbolic links that one could make, no writing in place, no ":" in names,
+// and no time before 1970. Chtime and Commit keep whole seconds.
+package hdfsfs
