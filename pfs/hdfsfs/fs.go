@@ -72,7 +72,8 @@ func New(ctx context.Context, opts Options) (*FS, error) {
 	}
 	user := opts.User
 	if c.krb != nil {
-		user = c.krb.Credentials.UserName()
+		// nn/host is nn to HDFS.
+		user, _, _ = strings.Cut(c.krb.Credentials.UserName(), "/")
 	}
 	c.service = c.newFS(user)
 	if err := c.service.try(ctx, op); err != nil {
@@ -113,7 +114,7 @@ func (f *FS) try(ctx context.Context, op string) error {
 // are made under that name; with Kerberos they are made as the service, which gives
 // the user what it has written. The file systems of the users seen last are kept.
 func (f *FS) As(user string) (*FS, error) {
-	if user == "" || strings.ContainsAny(user, "/@:\x00\n ") {
+	if !validUser(user) {
 		return nil, pfs.Errorf("hdfsfs.As", "", pfs.Invalid, "%q cannot be the name of an HDFS user", user)
 	}
 	c := f.cluster
@@ -137,6 +138,12 @@ func (f *FS) As(user string) (*FS, error) {
 		delete(c.users, oldest.user)
 	}
 	return as, nil
+}
+
+// validUser reports whether user can be the name of an HDFS user, which is one of a
+// directory too.
+func validUser(user string) bool {
+	return pfs.CheckName(user) == "" && !strings.ContainsAny(user, "@:\n ")
 }
 
 // Close ends the use of the file system by all users. Files that are open go on for

@@ -44,6 +44,8 @@ func TestKerberos(t *testing.T) {
 		t.Errorf("owners are %q and %q, want alice", info.Owner, pfstest.MustStat(t, f, "/home").Owner)
 	}
 	pfstest.WantFile(t, alice, "/home/f", data)
+	pfstest.WriteFile(t, f, "/home/own", data)
+	must(t, f.Remove(t.Context(), "/home/own"))
 	must(t, pfs.RenameExclusive(t.Context(), f, "/home/f", "/home/g"))
 	pfstest.WantNames(t, f, "/home", "g")
 }

@@ -85,6 +85,8 @@ func (o Options) checked() (Options, error) {
 		return o, pfs.Errorf(op, "", pfs.Invalid, "no NameNode is given")
 	case o.User == "" && o.Kerberos == nil:
 		return o, pfs.Errorf(op, "", pfs.Invalid, "no HDFS user is given")
+	case o.Kerberos == nil && !validUser(o.User):
+		return o, pfs.Errorf(op, "", pfs.Invalid, "%q cannot be the name of an HDFS user", o.User)
 	case !path.IsAbs(o.Root) || path.Clean(o.Root) != o.Root:
 		return o, pfs.Errorf(op, "", pfs.Invalid, "root %q: it must be an absolute path without \".\", \"..\" and a slash at the end", o.Root)
 	case o.BlockSize < 0 || o.BlockSize%checksumChunk != 0:

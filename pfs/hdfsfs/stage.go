@@ -25,8 +25,7 @@ const (
 	attemptPrefix = "new-" // a part that is being written, or that was abandoned
 )
 
-// stageAttribute is the extended attribute of the directory of a staged write: the
-// length of its parts and the path of its target.
+// stageAttribute is the extended attribute of the directory of a staged write.
 const stageAttribute = "user.pfs.stage"
 
 // stageRoot is where one user's files are written.
@@ -104,22 +103,26 @@ func (r *stageRoot) within(ctx context.Context, do func() error) error {
 	return err
 }
 
-// stageMark is what stageAttribute holds.
+// stageMark is what stageAttribute holds: how the parts are written, all of them alike,
+// and for which name.
 type stageMark struct {
-	unit int64
-	name pfs.Path
+	unit, block int64
+	name        pfs.Path
 }
 
-func (m stageMark) encode() string { return fmt.Sprintf("1 %d %s", m.unit, m.name) }
+func (m stageMark) encode() string { return fmt.Sprintf("1 %d %d %s", m.unit, m.block, m.name) }
 
 func decodeStageMark(s string) (m stageMark, ok bool) {
-	version, rest, _ := strings.Cut(s, " ")
-	unit, name, ok := strings.Cut(rest, " ")
-	n, err := strconv.ParseInt(unit, 10, 64)
-	if version != "1" || !ok || err != nil || n <= 0 {
+	fields := strings.SplitN(s, " ", 4) // the name may have spaces
+	if len(fields) != 4 || fields[0] != "1" {
 		return stageMark{}, false
 	}
-	return stageMark{unit: n, name: pfs.Path(name)}, true
+	var errs [2]error
+	m.unit, errs[0] = strconv.ParseInt(fields[1], 10, 64)
+	m.block, errs[1] = strconv.ParseInt(fields[2], 10, 64)
+	m.name = pfs.Path(fields[3])
+	ok = errs == [2]error{} && m.block > 0 && m.unit > 0 && m.unit%m.block == 0
+	return m, ok
 }
 
 // stageMarkOf reads the attribute of the directory of a staged write. One that has

@@ -114,7 +114,7 @@ func (w *staged) open(ctx context.Context, op string, reopen bool) error {
 		})
 	}
 	if err == nil {
-		m := stageMark{unit: w.lay.unit, name: w.name}
+		m := stageMark{unit: w.lay.unit, block: w.lay.block, name: w.name}
 		return w.fs.setAttribute(ctx, w.dir, stageAttribute, m.encode())
 	}
 	if !is(err, pfs.Exist) {
@@ -130,7 +130,7 @@ func (w *staged) open(ctx context.Context, op string, reopen bool) error {
 	w.resumed = c.joined > 0 || len(c.parts) > 0
 	m, ok, err := w.fs.stageMarkOf(ctx, w.dir)
 	if ok {
-		w.lay.unit = m.unit
+		w.lay.unit, w.lay.block = m.unit, m.block
 	}
 	return err
 }

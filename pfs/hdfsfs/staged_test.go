@@ -25,7 +25,9 @@ func TestResumeKeepsParts(t *testing.T) {
 	}
 	before := inodes(t, f, w.dir)
 	// Nothing is said to the handle: its process is gone.
-	again := open(t, f.opts)
+	o := f.opts
+	o.BlockSize = 2 * small // parts go on as they were begun
+	again := open(t, o)
 	w, err = again.create(t.Context(), "test", "/f", pfs.CreateOptions{ID: testID, Reopen: true})
 	must(t, err)
 	defer w.Close()
