@@ -61,6 +61,9 @@ func TestConformance(t *testing.T) {
 		{name: "parts of several blocks", change: func(o *Options) { o.BlockSize = 64 << 10; o.PartSize = 1 << 20 }, names: 100},
 	} {
 		t.Run(way.name, func(t *testing.T) {
+			if testing.Short() && way.change != nil {
+				t.Skip("one way is enough for a short test")
+			}
 			at := func(t *testing.T, root string) pfs.FileSystem {
 				o := options(c, root)
 				if way.change != nil {

@@ -107,6 +107,9 @@ func TestNoGoodReplica(t *testing.T) {
 	if strings.Count(text, "127.0.0.1:") != 3 {
 		t.Errorf("the error does not name three DataNodes: %s", text)
 	}
+	// A second time, some of them may have noticed.
+	_, err = readAll(t.Context(), f, "/f", small)
+	pfstest.WantKind(t, err, pfs.Integrity)
 }
 
 // TestNoChecksums refuses what cannot be verified.

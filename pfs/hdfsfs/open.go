@@ -103,18 +103,22 @@ func (h *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err erro
 // readChunk reads one chunk, with a new reader if one that was kept fails: it may know
 // blocks that have moved.
 func (h *file) readChunk(ctx context.Context, op string, p []byte, off int64) (int, error) {
+	var before findings
 	if r := h.fs.readers.take(h, off); r != nil {
-		n, _, err := h.readWith(ctx, r, p, off)
+		n, found, err := h.readWith(ctx, r, p, off)
 		if err == nil || ctx.Err() != nil {
 			return n, fail(op, h.name, err)
 		}
+		before = found
 	}
 	r, err := h.newReader(ctx)
 	if err != nil {
-		return 0, h.failed(ctx, op, findings{}, off, err)
+		return 0, h.failed(ctx, op, before, off, err)
 	}
 	n, found, err := h.readWith(ctx, r, p, off)
 	if err != nil {
+		// A DataNode that noticed its damage meanwhile is not named the second time.
+		found.damaged = append(found.damaged, before.damaged...)
 		return n, h.failed(ctx, op, found, off+int64(n), err)
 	}
 	return n, nil
