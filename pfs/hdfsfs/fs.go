@@ -3,6 +3,7 @@ package hdfsfs
 import (
 	"container/list"
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -107,6 +108,24 @@ func (f *FS) try(ctx context.Context, op string) error {
 	if d.EncryptDataTransfer {
 		return pfs.Errorf(op, "", pfs.Unsupported, "the cluster encrypts its data transfer (dfs.encrypt.data.transfer): what is read could not be verified")
 	}
+	return f.tryWeb(ctx, op)
+}
+
+// tryWeb does without WebHDFS if no NameNode speaks it now, while their RPC does: its
+// address may be a guess.
+func (f *FS) tryWeb(ctx context.Context, op string) error {
+	if !f.hasWeb() {
+		return nil
+	}
+	err := f.web(ctx, webCall{method: http.MethodGet, op: "GETFILESTATUS", path: f.opts.Root, repeat: often}, nil)
+	var remote remoteError
+	switch {
+	case err == nil || errors.As(err, &remote) || is(err, pfs.Unsupported):
+		return nil
+	case is(err, pfs.Canceled, pfs.Unauthenticated):
+		return fail(op, "", err)
+	}
+	f.noteWebOff(err.Error())
 	return nil
 }
 
