@@ -25,6 +25,7 @@ var allowed = map[string][]string{
 	"pfs/memfs":   {"pfs", "pfs/digest"},
 	"pfs/localfs": {"pfs", "pfs/digest"},
 	"pfs/aferofs": {"pfs", "pfs/digest"},
+	"pfs/cephfs":  {"pfs", "pfs/digest"},
 	"pfs/hdfsfs":  {"pfs", "pfs/digest"},
 
 	// Decorators, and the tree that users see, made of them.
@@ -38,19 +39,21 @@ var allowed = map[string][]string{
 	"pfs/client":   {"pfs", "pfs/wire"},
 	"pfs/pfstest":  {"pfs", "pfs/digest"},
 
-	// For tests: real clusters.
+	// For tests only: a proxy that spoils what passes, and real clusters.
+	"internal/relay":   {},
 	"internal/testbed": {},
 
 	// Only cmd reads flags, environment and files, and only the list of stores
 	// imports stores; paddlectl's own local side is one.
-	"cmd/internal/backends": {"pfs", "pfs/localfs", "pfs/memfs"},
-	"cmd/internal/cliargs":  {},
-	"cmd/internal/cliio":    {"pfs", "pfs/transfer", "cmd/internal/cliargs"},
-	"cmd/internal/config":   {"pfs", "pfs/client", "cmd/internal/cliargs"},
+	"cmd/internal/backends":   {"pfs", "cmd/internal/cliargs", "pfs/localfs", "pfs/memfs"},
+	"cmd/internal/cliargs":    {},
+	"cmd/internal/cliio":      {"pfs", "pfs/transfer", "cmd/internal/cliargs"},
+	"cmd/internal/strictyaml": {"pfs", "cmd/internal/cliargs"},
+	"cmd/internal/config":     {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/strictyaml"},
 	"cmd/paddlectl": {"pfs", "pfs/client", "pfs/digest", "pfs/localfs", "pfs/transfer", "pfs/wire",
 		"cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config"},
 	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/wire",
-		"cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio"},
+		"cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/strictyaml"},
 }
 
 // longest is the length of the longest allowed chain of imports.

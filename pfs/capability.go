@@ -183,12 +183,35 @@ type Digester interface {
 // one possibly short), big-endian. Package pfs/digest computes it.
 type LeafDigest [16]byte
 
+// Leaves returns the number of leaves of a file of size bytes, 0 or more.
+func Leaves(size int64) int64 {
+	if size == 0 {
+		return 0
+	}
+	return (size-1)/ChunkSize + 1
+}
+
 // LeafDigester tells what a staged write holds without sending it. It is a
 // capability of a Staged, not of a FileSystem.
 type LeafDigester interface {
 	// LeafDigests returns the digests of up to n leaves from leaf number first
 	// on, of a file that will have size bytes; fewer if fewer were staged.
 	LeafDigests(ctx context.Context, size, first int64, n int) ([]LeafDigest, error)
+}
+
+// Identifier tells staged writes apart. It is a capability of a Staged: two handles
+// write the same bytes exactly if their identities are equal (==), whatever names and
+// links led to them.
+type Identifier interface {
+	Identity() any
+}
+
+// IdentityOf returns the identity of w, nil if it has none.
+func IdentityOf(w Staged) any {
+	if i, ok := w.(Identifier); ok {
+		return i.Identity()
+	}
+	return nil
 }
 
 // BatchEntry is one small file or one directory of WriteBatch.

@@ -83,6 +83,20 @@ type CreateOptions struct {
 	Size int64
 }
 
+// Check answers Invalid if the options are none that a staged write of name can begin
+// with. Every Create begins with it.
+func (o CreateOptions) Check(op string, name Path) error {
+	switch {
+	case o.ID != "" && !ValidID(o.ID):
+		return Errorf(op, name, Invalid, "staged write ID %.80q: it must be 8 to 64 characters of 0-9 and a-z", o.ID)
+	case o.ID == "" && o.Reopen:
+		return Errorf(op, name, Invalid, "no ID of the staged write to go on with")
+	case o.Size < 0:
+		return Errorf(op, name, Invalid, "negative size %d", o.Size)
+	}
+	return nil
+}
+
 // ListOptions selects a page of a listing.
 type ListOptions struct {
 	// Token is Page.Next of the page before, empty for the first page. A token

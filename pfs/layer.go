@@ -25,7 +25,9 @@ const (
 	Make
 	// Delete removes a name: Remove, RemoveTree, Rename's old name.
 	Delete
-	// Administer changes what the owner may not: SetQuota, Sweep.
+	// Discard removes what is staged below a directory: Sweep.
+	Discard
+	// Administer changes what the owner may not: SetQuota.
 	Administer
 )
 
@@ -295,7 +297,7 @@ func (l *Layer) Digest(ctx context.Context, name Path, algorithm string, progres
 }
 
 func (l *Layer) Sweep(ctx context.Context, dir Path, age time.Duration) (n int, bytes int64, err error) {
-	err = l.one(ctx, "pfs.Sweep", Administer, dir, func(fsys FileSystem, p Path) error {
+	err = l.one(ctx, "pfs.Sweep", Discard, dir, func(fsys FileSystem, p Path) error {
 		n, bytes, err = Sweep(ctx, fsys, p, age)
 		return err
 	})
@@ -413,7 +415,12 @@ type layerStaged struct {
 	inner, outer Path
 }
 
-var _ LeafDigester = (*layerStaged)(nil)
+var (
+	_ LeafDigester = (*layerStaged)(nil)
+	_ Identifier   = (*layerStaged)(nil)
+)
+
+func (w *layerStaged) Identity() any { return IdentityOf(w.Staged) }
 
 func (w *layerStaged) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
 	n, err := w.Staged.WriteAt(ctx, p, off)

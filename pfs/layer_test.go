@@ -60,7 +60,7 @@ var layerCalls = []struct {
 	{"WriteBatch", []string{"Make /new", "Write /new/f"}, func(ctx context.Context, l *pfs.Layer) error {
 		return errors.Join(l.WriteBatch(ctx, []pfs.BatchEntry{{Path: "/new", Mode: fs.ModeDir | 0o755}, {Path: "/new/f"}})...)
 	}},
-	{"Sweep", []string{"Administer /d"}, func(ctx context.Context, l *pfs.Layer) error {
+	{"Sweep", []string{"Discard /d"}, func(ctx context.Context, l *pfs.Layer) error {
 		_, _, err := l.Sweep(ctx, "/d", time.Hour)
 		return err
 	}},
@@ -69,7 +69,7 @@ var layerCalls = []struct {
 // accessNames are the Accesses as they are written in the tests.
 var accessNames = map[pfs.Access]string{
 	pfs.Lookup: "Lookup", pfs.Read: "Read", pfs.ListDir: "ListDir", pfs.Write: "Write",
-	pfs.Make: "Make", pfs.Delete: "Delete", pfs.Administer: "Administer",
+	pfs.Make: "Make", pfs.Delete: "Delete", pfs.Discard: "Discard", pfs.Administer: "Administer",
 }
 
 func TestLayerAsksForEveryOperation(t *testing.T) {

@@ -19,7 +19,7 @@ func (d *deps) app() *cli.App {
 		ErrWriter: d.stderr,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "config", Usage: "read the configuration from `FILE`, not from PADDLE_CONFIG or ~/.paddle/config", Destination: &d.global.config},
-			&cli.BoolFlag{Name: "debug", Usage: "show on standard error what is asked of services again, and why", Destination: &d.global.debug},
+			&cli.BoolFlag{Name: "debug", Usage: "show on standard error what is tried again, and why", Destination: &d.global.debug},
 		},
 	}
 	general := []*cli.Command{

@@ -24,7 +24,7 @@ they are written, and a whole file at its end, too.`,
 			"paddlectl cat /pfs/dc1/home/alice/log.txt",
 			"paddlectl cat --offset 1G --length 4K /pfs/dc1/home/alice/big.bin | xxd",
 		},
-		exits: remoteExits(cliio.NotFound, cliio.Exists, cliio.Integrity, cliio.Partly),
+		exits: pathExits(cliio.Integrity),
 		flags: []cli.Flag{
 			&cli.GenericFlag{Name: "offset", Usage: "begin `SIZE` bytes into each file", Value: &o.offset},
 			&cli.GenericFlag{Name: "length", Usage: "at most `SIZE` bytes of each file", Value: &o.length},
@@ -40,7 +40,11 @@ func runCat(ctx context.Context, d *deps, o catOptions, operands []string) error
 		}
 	}
 	return d.eachTarget(ctx, operands, func(t target) error {
-		job, err := transfer.New(transfer.Options{})
+		job, err := transfer.New(transfer.Options{Retries: defaultRetries, Events: func(e transfer.Event) {
+			if e.Kind == transfer.Retry {
+				d.tellRetry(e, false)
+			}
+		}})
 		if err != nil {
 			return err
 		}
@@ -48,7 +52,7 @@ func runCat(ctx context.Context, d *deps, o catOptions, operands []string) error
 		if o.length.Given {
 			length = o.length.Bytes
 		}
-		_, err = job.ToWriter(ctx, t.end(), d.out.Out, o.offset.Bytes, length)
+		_, err = job.ToWriter(ctx, d.remotes.once(t.end()), d.out.Out, o.offset.Bytes, length)
 		return err
 	})
 }

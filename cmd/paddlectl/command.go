@@ -99,3 +99,8 @@ func (s spec) codes() []cliio.Code {
 func remoteExits(more ...cliio.Code) []cliio.Code {
 	return append(more, cliio.Denied, cliio.Unavailable, cliio.Interrupted)
 }
+
+// pathExits are the codes of commands that take paths on a service.
+func pathExits(more ...cliio.Code) []cliio.Code {
+	return remoteExits(append(more, cliio.NotFound, cliio.Exists, cliio.Partly)...)
+}

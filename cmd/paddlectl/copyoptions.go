@@ -24,11 +24,27 @@ type copyOptions struct {
 	bwlimit  cliio.SizeFlag
 }
 
+// defaultRetries bridge a minute or so: the pauses before them are random up to a
+// time that doubles from 0.1 s to 30 s.
+const defaultRetries = 10
+
+// never is what packages client and transfer take for no retries; 0 is their
+// default.
+const never = -1
+
+// tries returns the value of --retries as those packages take it.
+func (o *copyOptions) tries() int {
+	if o.retries == 0 {
+		return never
+	}
+	return o.retries
+}
+
 // flags are the flags of cp and sync.
 func (o *copyOptions) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.GenericFlag{Name: "include", Usage: "copy what matches `PATTERN`; of all rules the last that matches decides", Value: &ruleFlag{rules: &o.rules}},
-		&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN` (*.tmp, logs/, data/**/raw)", Value: &ruleFlag{rules: &o.rules, exclude: true}},
+		&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN` (*.tmp, logs/, data/**/raw); excluded directories are not entered", Value: &ruleFlag{rules: &o.rules, exclude: true}},
 		&cli.BoolFlag{Name: "dry-run", Usage: "change nothing, print what would be done", Destination: &o.dryRun},
 		&cli.BoolFlag{Name: "no-clobber", Aliases: []string{"n"}, Usage: "do not replace files that exist", Destination: &o.noClobber},
 		&cli.BoolFlag{Name: "update", Aliases: []string{"u"}, Usage: "replace only files that are older than the source", Destination: &o.update},
@@ -39,7 +55,7 @@ func (o *copyOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "skip-links", Usage: "leave links out", Destination: &o.skipLinks},
 		&cli.IntFlag{Name: "parallel", Aliases: []string{"j"}, Usage: "move `N` chunks or batches of small files at once", Value: transfer.DefaultParallel, Destination: &o.parallel},
 		&cli.GenericFlag{Name: "bwlimit", Usage: "move at most `SIZE` a second, like 10M", Value: &o.bwlimit},
-		&cli.IntFlag{Name: "retries", Usage: "try again `N` times after a temporary error", Value: transfer.DefaultRetries, Destination: &o.retries},
+		&cli.IntFlag{Name: "retries", Usage: "ask again `N` times for what fails for the moment, after growing pauses", Value: defaultRetries, Destination: &o.retries},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "one line a file on standard error", Destination: &o.verbose},
 		&cli.BoolFlag{Name: "json", Usage: "events and the sums as JSON, one object a line", Destination: &o.json},
 	}
@@ -88,10 +104,7 @@ func (o *copyOptions) job() transfer.Options {
 		DryRun:         o.dryRun,
 		Parallel:       o.parallel,
 		BytesPerSecond: o.bwlimit.Bytes,
-		Retries:        o.retries,
-	}
-	if o.retries == 0 {
-		t.Retries = -1
+		Retries:        o.tries(),
 	}
 	switch {
 	case o.noClobber:

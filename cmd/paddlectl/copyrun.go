@@ -24,16 +24,17 @@ type transferring struct {
 	name  atomic.Pointer[string] // what is worked on
 
 	// Of the events, which come one at a time.
-	failed  int // failures that were reported
-	refused int // of them, files that exist and were not to be replaced
-	special int // entries left out that nobody asked to leave out
+	failed  int    // failures that were reported
+	refused int    // of them, files that exist and were not to be replaced
+	special int    // entries left out that nobody asked to leave out
+	told    string // the last failure that was reported
 }
 
 // transfer runs work, shows how far it is, reports what fails and sums up.
 func (d *deps) transfer(ctx context.Context, o *copyOptions, c *copier, work func(context.Context, *transfer.Job) error) error {
 	t := &transferring{d: d, o: o, c: c, start: d.now()}
 	opts := o.job()
-	opts.Events = t.event
+	opts.Events = func(e transfer.Event) { t.event(ctx, e) }
 	var err error
 	if t.job, err = transfer.New(opts); err != nil {
 		return err
@@ -115,7 +116,7 @@ func localText(p pfs.Path) string {
 }
 
 // event is told by the transfer what happens.
-func (t *transferring) event(e transfer.Event) {
+func (t *transferring) event(ctx context.Context, e transfer.Event) {
 	if t.o.json {
 		t.d.out.JSON(newEventJSON(e)) // an error shows when Out is flushed
 	}
@@ -130,13 +131,18 @@ func (t *transferring) event(e transfer.Event) {
 	case transfer.Deleted:
 		t.line("delete", e)
 	case transfer.Skipped:
-		t.skipped(e)
+		t.skipped(ctx, e)
 	case transfer.Failed:
-		t.fail(e.Err)
+		t.fail(ctx, e.Err)
 	case transfer.Retry:
-		if t.o.verbose {
-			t.d.out.Message("trying again: %v", e.Err)
-		}
+		t.d.tellRetry(e, t.o.verbose)
+	}
+}
+
+// tellRetry tells with -v or --debug what is tried again.
+func (d *deps) tellRetry(e transfer.Event, verbose bool) {
+	if verbose || d.global.debug {
+		d.out.Message("trying again: %v", e.Err)
 	}
 }
 
@@ -163,12 +169,12 @@ func (t *transferring) line(verb string, e transfer.Event) {
 	}
 }
 
-func (t *transferring) skipped(e transfer.Event) {
+func (t *transferring) skipped(ctx context.Context, e transfer.Event) {
 	asked := e.Reason == transfer.Link && t.o.skipLinks
 	switch {
 	case e.Reason == transfer.Exists && t.c != nil && t.c.tops[e.Target] != "":
 		t.refused++
-		t.fail(pfs.Errorf("paddlectl.cp", e.Target, pfs.Exist, "not replaced"))
+		t.fail(ctx, pfs.Errorf("paddlectl.cp", e.Target, pfs.Exist, "not replaced"))
 	case (e.Reason == transfer.Special || e.Reason == transfer.Link) && !asked:
 		t.special++
 		t.d.out.Message("%s: left out: %s", localText(e.Path), e.Reason)
@@ -177,12 +183,16 @@ func (t *transferring) skipped(e transfer.Event) {
 	}
 }
 
-func (t *transferring) fail(err error) {
+func (t *transferring) fail(ctx context.Context, err error) {
 	if t.c != nil {
-		err = t.c.hint(err)
+		err = t.c.hint(ctx, err)
 	}
 	t.failed++
-	t.d.reportFailure(err)
+	// A quota that is used up says the same of every file.
+	if text := err.Error(); text != t.told {
+		t.told = text
+		t.d.reportFailure(err)
+	}
 }
 
 // end sums up and returns what decides the exit code.
@@ -258,36 +268,42 @@ func (t *transferring) sums(err error) sumsJSON {
 	return j
 }
 
-// summary says in one line what was done.
+// summary says in one line what was done, or with --dry-run what would be.
 func (t *transferring) summary() string {
 	s := t.job.Stats()
-	verb := "copied"
+	text := fmt.Sprintf("%s, %s copied%s", count(s.FilesDone, "file", "files"), cliio.Size(moved(s)), t.speed(moved(s)))
+	skipped, omitted, deleted := "%d skipped", "%d left out", "%d deleted"
 	if t.o.dryRun {
-		verb = "to copy"
-	}
-	bytes := moved(s)
-	text := fmt.Sprintf("%s, %s %s", count(s.FilesDone, "file", "files"), cliio.Size(bytes), verb)
-	const worthTelling = 100 * time.Millisecond
-	if elapsed := t.d.now().Sub(t.start); !t.o.dryRun && bytes > 0 && elapsed >= worthTelling {
-		text += fmt.Sprintf(" in %.1f s (%s/s)", elapsed.Seconds(), cliio.Size(int64(float64(bytes)/elapsed.Seconds())))
+		text = fmt.Sprintf("would copy %s, %s", count(s.FilesDone, "file", "files"), cliio.Size(moved(s)))
+		skipped, omitted, deleted = "skip %d", "leave out %d", "delete %d"
 	}
 	for _, part := range []struct {
 		n    int64
 		what string
 	}{
-		{s.Skipped - int64(t.refused), "skipped"},
-		{s.Omitted, "left out"},
-		{s.Deleted, "deleted"},
-		{s.Failed + int64(t.refused), "failed"},
+		{s.Skipped - int64(t.refused), skipped},
+		{s.Omitted, omitted},
+		{s.Deleted, deleted},
+		{s.Failed + int64(t.refused), "%d failed"},
 	} {
 		if part.n > 0 {
-			text += fmt.Sprintf(", %d %s", part.n, part.what)
+			text += ", " + fmt.Sprintf(part.what, part.n)
 		}
 	}
 	if s.BytesResumed > 0 {
 		text += fmt.Sprintf(", %s were there from before", cliio.Size(s.BytesResumed))
 	}
 	return text
+}
+
+// speed tells how long it took to move so many bytes, if it was long enough to tell.
+func (t *transferring) speed(bytes int64) string {
+	const worthTelling = 100 * time.Millisecond
+	elapsed := t.d.now().Sub(t.start)
+	if bytes <= 0 || elapsed < worthTelling {
+		return ""
+	}
+	return fmt.Sprintf(" in %.1f s (%s/s)", elapsed.Seconds(), cliio.Size(int64(float64(bytes)/elapsed.Seconds())))
 }
 
 // sayHowToGoOn tells what an interrupt has left and which command goes on.

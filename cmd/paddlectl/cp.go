@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -37,7 +38,7 @@ command is run again. A file appears at its target when it is whole.`,
 			"paddlectl cp -r '/pfs/dc1/home/alice/out/*' ./results/",
 			"tar c . | paddlectl cp - /pfs/dc1/home/alice/backup.tar",
 		},
-		exits: remoteExits(cliio.NotFound, cliio.Exists, cliio.Integrity, cliio.Partly),
+		exits: pathExits(cliio.Integrity),
 		flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "copy directories with all that is in them", Destination: &o.recursive},
 		}, o.flags()...),
@@ -49,16 +50,22 @@ func runCp(ctx context.Context, d *deps, o *copyOptions, operands []string) erro
 	if err := o.check(); err != nil {
 		return err
 	}
+	d.remotes.retries = o.tries()
 	ops, err := d.operands(operands)
 	if err != nil {
 		return err
 	}
 	from, to := ops[:len(ops)-1], ops[len(ops)-1]
+	fromInput := slices.ContainsFunc(from, func(op operand) bool { return op.place == stdio })
 	switch {
+	case fromInput && to.place == stdio:
+		return cliargs.Usagef("\"-\" as SRC and as DEST would copy standard input to standard output: one of them must be a file")
+	case fromInput && len(from) > 1:
+		return cliargs.Usagef("\"-\" must be the only SRC: standard input cannot be copied together with files")
+	case fromInput:
+		return d.fromInput(ctx, o, to)
 	case to.place == stdio:
 		return d.toOutput(ctx, o, from)
-	case len(from) == 1 && from[0].place == stdio:
-		return d.fromInput(ctx, o, to)
 	}
 	return d.copyAll(ctx, o, from, to)
 }
@@ -80,9 +87,6 @@ func (d *deps) operands(texts []string) ([]operand, error) {
 func (d *deps) copyAll(ctx context.Context, o *copyOptions, from []operand, to operand) error {
 	anyRemote := to.place == remote
 	for _, op := range from {
-		if op.place == stdio {
-			return cliargs.Usagef("\"-\" cannot be copied together with files")
-		}
 		anyRemote = anyRemote || op.place == remote
 	}
 	if !anyRemote {
@@ -101,13 +105,13 @@ func (d *deps) copyAll(ctx context.Context, o *copyOptions, from []operand, to o
 	}
 	c := &copier{d: d, o: o, to: t, tops: map[pfs.Path]string{}}
 	if err := c.checkSources(ctx, from); err != nil {
-		return c.hint(err)
+		return c.hint(ctx, err)
 	}
 	if err := c.makeTarget(ctx); err != nil {
-		return c.hint(err)
+		return c.hint(ctx, err)
 	}
 	return d.transfer(ctx, o, c, func(ctx context.Context, job *transfer.Job) error {
-		return c.hint(job.CopyAll(ctx, c.pairs(ctx, from)))
+		return c.hint(ctx, job.CopyAll(ctx, c.pairs(ctx, from)))
 	})
 }
 
@@ -169,30 +173,39 @@ func (c *copier) check(s copySource) error {
 
 // makeTarget makes DEST where it has to be a directory.
 func (c *copier) makeTarget(ctx context.Context) error {
-	if !c.makesTarget || c.o.dryRun {
+	if !c.makesTarget {
 		return nil
 	}
-	if c.o.parents {
-		return pfs.MkdirAll(ctx, c.to.end.FS, c.to.end.Path, 0o755)
+	var err error
+	switch {
+	case c.o.dryRun:
+	case c.o.parents:
+		err = pfs.MkdirAll(ctx, c.to.end.FS, c.to.end.Path, 0o755)
+	default:
+		err = c.to.end.FS.Mkdir(ctx, c.to.end.Path, 0o755)
 	}
-	return c.to.end.FS.Mkdir(ctx, c.to.end.Path, 0o755)
+	if err == nil {
+		t := &transferring{d: c.d, o: c.o, c: c}
+		t.event(ctx, transfer.Event{Kind: transfer.Directory, Target: c.to.end.Path, IsDir: true})
+	}
+	return err
 }
 
 // hint adds the way out to an error that says that DEST has no parent.
-func (c *copier) hint(err error) error {
+func (c *copier) hint(ctx context.Context, err error) error {
 	parent := c.to.end.Path.Parent()
 	how := "mkdir -p " + shellWord(string(parent))
 	if parent.Within("/pfs") {
 		how = c.d.out.Program + " " + how
 	}
-	return parentHint(err, c.to.end.Path, how)
+	return parentHint(ctx, err, c.to.end, how)
 }
 
 // pairs yields the copies to make.
 func (c *copier) pairs(ctx context.Context, from []operand) iter.Seq2[transfer.Pair, error] {
 	return func(yield func(transfer.Pair, error) bool) {
 		for s, err := range c.d.sources(ctx, from, c.o) {
-			p := transfer.Pair{Source: s.end, Target: c.to.end}
+			p := transfer.Pair{Source: c.d.remotes.once(s.end), Target: c.d.remotes.once(c.to.end)}
 			if err == nil {
 				p.Target.Path, err = c.to.place(s)
 			}
@@ -213,7 +226,7 @@ func (d *deps) toOutput(ctx context.Context, o *copyOptions, from []operand) err
 			if err != nil {
 				return err
 			}
-			if _, err := job.ToWriter(ctx, s.end, d.out.Out, 0, -1); err != nil {
+			if _, err := job.ToWriter(ctx, d.remotes.once(s.end), d.out.Out, 0, -1); err != nil {
 				return err
 			}
 		}
@@ -234,7 +247,7 @@ func (d *deps) fromInput(ctx context.Context, o *copyOptions, to operand) error 
 	}
 	c := &copier{d: d, o: o, to: t}
 	return d.transfer(ctx, o, c, func(ctx context.Context, job *transfer.Job) error {
-		_, err := job.FromReader(ctx, t.end, d.main.Stdin, pfs.CommitOptions{NoReplace: o.noClobber})
-		return c.hint(err)
+		_, err := job.FromReader(ctx, d.remotes.once(t.end), d.main.Stdin, pfs.CommitOptions{NoReplace: o.noClobber})
+		return c.hint(ctx, err)
 	})
 }

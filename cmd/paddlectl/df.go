@@ -18,10 +18,11 @@ func (d *deps) dfCommand() *cli.Command {
 	return d.command(spec{
 		name: "df", args: "[PATH...]", most: -1,
 		summary: "show the space on each datacenter",
-		text: `Shows size and free space of the stores that hold the paths; without PATH of all
-datacenters of the current service. What you may use of it: see quota.`,
-		examples: []string{"paddlectl df -h"},
-		exits:    remoteExits(cliio.NotFound, cliio.Partly),
+		text: `Shows size and free space of the stores that hold the paths. /pfs/DC stands for
+all that is below it, home and public; /pfs, and no PATH, for all datacenters of
+the current service. What you may use of it: see quota.`,
+		examples: []string{"paddlectl df -h", "paddlectl df --json /pfs/dc1"},
+		exits:    pathExits(),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "human-readable", Aliases: []string{"h"}, Usage: "sizes like 1.5G", Destination: &o.human},
 			jsonFlag(&o.json),
@@ -32,42 +33,53 @@ datacenters of the current service. What you may use of it: see quota.`,
 
 func runDf(ctx context.Context, d *deps, o dfOptions, operands []string) error {
 	if len(operands) == 0 {
-		var err error
-		if operands, err = d.datacenters(ctx); err != nil {
-			return err
-		}
+		operands = []string{string(top)}
 	}
-	header := !o.json
-	return d.eachTarget(ctx, operands, func(t target) error {
-		space, err := pfs.SpaceOf(ctx, t.fs, t.path)
-		if err != nil {
-			return err
-		}
-		if header {
-			d.out.Printf("%14s %14s %14s %4s  %s\n", "SIZE", "USED", "FREE", "USE%", "PATH")
-			header = false
-		}
-		return o.print(d, t.path, space)
-	})
+	f := &df{d: d, o: o, header: !o.json}
+	return d.eachTarget(ctx, operands, func(t target) error { return f.target(ctx, t) })
 }
 
-// datacenters returns /pfs/DC/home, which is on its store, for each datacenter.
-func (d *deps) datacenters(ctx context.Context) ([]string, error) {
-	conn, err := d.remotes.current(ctx)
-	if err != nil {
-		return nil, err
+// df is one run of the command.
+type df struct {
+	d      *deps
+	o      dfOptions
+	header bool // is still to be printed
+}
+
+// target shows the store that holds t; where t is above the stores, all those below.
+func (f *df) target(ctx context.Context, t target) error {
+	if t.path != top && t.path.Parent() != top || t.path == currentPublic {
+		return f.store(ctx, t)
 	}
-	top := pfs.Root.Join("pfs")
-	var list []string
-	for e, err := range pfs.Entries(ctx, conn.fs, top, nil) {
+	tally := cliio.NewTally(f.d.reportFailure)
+	for e, err := range pfs.Entries(ctx, t.fs, t.path, nil) {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if e.Name != "public" {
-			list = append(list, string(top.Join(e.Name).Join("home")))
+		below := target{fs: t.fs, path: t.path.Join(e.Name)}
+		if below.path == currentPublic {
+			continue // that of a datacenter, which has its own row
+		}
+		err := f.target(ctx, below)
+		tally.Add(err)
+		if hopeless(ctx, err) {
+			break
 		}
 	}
-	return list, nil
+	return tally.Err()
+}
+
+// store prints the row of the store that holds t.
+func (f *df) store(ctx context.Context, t target) error {
+	space, err := pfs.SpaceOf(ctx, t.fs, t.path)
+	if err != nil {
+		return err
+	}
+	if f.header {
+		f.d.out.Printf("%14s %14s %14s %4s  %s\n", "SIZE", "USED", "FREE", "USE%", "PATH")
+		f.header = false
+	}
+	return f.o.print(f.d, t.path, space)
 }
 
 func (o dfOptions) print(d *deps, name pfs.Path, s pfs.Space) error {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"github.com/urfave/cli/v2"
 )
 
@@ -103,6 +104,31 @@ func TestManualNamesEveryField(t *testing.T) {
 			if !strings.Contains(string(doc), "`"+name+"`") {
 				t.Errorf("docs/cli.md does not mention %q of %T", name, v)
 			}
+		}
+	}
+}
+
+// TestHelpNamesTheExitCode checks that what a command answers to a path that leads
+// through a file is among the codes of its help text.
+func TestHelpNamesTheExitCode(t *testing.T) {
+	t.Chdir(t.TempDir())
+	fsys := newHome(t)
+	pfstest.WriteFile(t, fsys, home+"/file", nil)
+	const below = home + "/file/x"
+	for _, args := range [][]string{
+		{"cat", below}, {"cp", below, "x"}, {"df", below}, {"du", below}, {"file", "get", below, "x"}, {"file", "ls", below},
+		{"file", "rm", below}, {"find", below}, {"ls", below}, {"mkdir", below}, {"mv", below, home + "/y"}, {"quota", below},
+		{"quota", "set", "--files", "1", below}, {"rm", below}, {"stat", below}, {"sync", below, "x"}, {"touch", below},
+		{"tree", below}, {"verify", below, home},
+	} {
+		got := run(t, testMain(t, fsys, args...))
+		names := args[:1]
+		if args[0] == "file" || args[1] == "set" {
+			names = args[:2]
+		}
+		line := fmt.Sprintf("\n  %3d  %s\n", got.code, got.code)
+		if got.code == cliio.Done || !strings.Contains(helpOf(names), line) {
+			t.Errorf("%v: code %d, which its help does not name: %s", args, got.code, got.stderr)
 		}
 	}
 }

@@ -28,7 +28,7 @@ followed.`,
 			"paddlectl du -sh /pfs/dc1/home/alice/*",
 			"paddlectl du -h --max-depth 1 /pfs/dc1/home/alice",
 		},
-		exits: remoteExits(cliio.NotFound, cliio.Partly),
+		exits: pathExits(),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "human-readable", Aliases: []string{"h"}, Usage: "sizes like 1.5G", Destination: &o.human},
 			&cli.BoolFlag{Name: "summarize", Aliases: []string{"s"}, Usage: "only the sum of each PATH", Destination: &o.summary},

@@ -30,7 +30,7 @@ func (d *deps) fileCommand() *cli.Command {
 
 cp, ls and rm do the same with more choices.`,
 		examples: []string{"paddlectl file dataset/ /pfs/dc1/home/alice/dataset"},
-		exits:    remoteExits(cliio.NotFound, cliio.Exists, cliio.Integrity, cliio.Partly),
+		exits:    pathExits(cliio.Integrity),
 		run:      func(ctx context.Context, operands []string) error { return runFilePut(ctx, d, operands) },
 		subs:     []*cli.Command{d.filePutCommand(), d.fileGetCommand(), d.fileLsCommand(), d.fileRmCommand()},
 	})
@@ -42,7 +42,7 @@ func (d *deps) filePutCommand() *cli.Command {
 		summary:  "upload a file or directory",
 		text:     "Uploads a file or directory.\n\n" + fileRules,
 		examples: []string{"paddlectl file put dataset /pfs/dc1/home/alice"},
-		exits:    remoteExits(cliio.NotFound, cliio.Exists, cliio.Integrity, cliio.Partly),
+		exits:    pathExits(cliio.Integrity),
 		run:      func(ctx context.Context, operands []string) error { return runFilePut(ctx, d, operands) },
 	})
 }
@@ -69,7 +69,7 @@ func runFilePut(ctx context.Context, d *deps, operands []string) error {
 
 // simpleCopy returns the options of file put and file get.
 func simpleCopy() *copyOptions {
-	return &copyOptions{recursive: true, parallel: transfer.DefaultParallel, retries: transfer.DefaultRetries}
+	return &copyOptions{recursive: true, parallel: transfer.DefaultParallel, retries: defaultRetries}
 }
 
 // checkBelowHere refuses sources that are not below the current directory.
@@ -108,7 +108,7 @@ func (d *deps) fileGetCommand() *cli.Command {
 		summary:  "download a file or directory",
 		text:     "Downloads a file or directory. Files that exist are not replaced: for one file that\nis an error, in a directory they are left as they are.",
 		examples: []string{"paddlectl file get /pfs/dc1/home/alice/model.bin ."},
-		exits:    remoteExits(cliio.NotFound, cliio.Exists, cliio.Integrity, cliio.Partly),
+		exits:    pathExits(cliio.Integrity),
 		run:      func(ctx context.Context, operands []string) error { return runFileGet(ctx, d, operands) },
 	})
 }
@@ -136,7 +136,7 @@ func (d *deps) fileLsCommand() *cli.Command {
 		summary:  "list files, one name a line",
 		text:     "Lists directories and files, one name a line.",
 		examples: []string{"paddlectl file ls /pfs/dc1/home/alice"},
-		exits:    remoteExits(cliio.NotFound, cliio.Partly),
+		exits:    pathExits(),
 		run: func(ctx context.Context, operands []string) error {
 			return runLs(ctx, d, lsOptions{single: true}, operands)
 		},
@@ -149,7 +149,7 @@ func (d *deps) fileRmCommand() *cli.Command {
 		summary:  "remove files",
 		text:     "Removes files. paddlectl rm -r removes directories.",
 		examples: []string{"paddlectl file rm /pfs/dc1/home/alice/old.csv"},
-		exits:    remoteExits(cliio.NotFound, cliio.Exists, cliio.Partly),
+		exits:    pathExits(),
 		run:      func(ctx context.Context, operands []string) error { return runRm(ctx, d, rmOptions{}, operands) },
 	})
 }

@@ -34,7 +34,7 @@ PATH below your home. Links are shown, not followed.`,
 			"paddlectl find /pfs/dc1/home/alice -name '*.ckpt' -size +1G",
 			"paddlectl find /pfs/dc1/home/alice -type f -mtime -7 -print0 | xargs -0 -n1 paddlectl stat",
 		},
-		exits: remoteExits(cliio.NotFound, cliio.Partly),
+		exits: pathExits(),
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "name", Usage: "last element matches `PATTERN` (* ? [a-z])", Destination: &o.name},
 			&cli.StringFlag{Name: "iname", Usage: "like -name `PATTERN`, but upper and lower case are the same", Destination: &o.iname},

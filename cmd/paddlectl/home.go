@@ -19,5 +19,15 @@ func (d *deps) home(ctx context.Context) (pfs.Path, error) {
 	if reason := pfs.CheckName(user); reason != "" {
 		return "", pfs.Errorf("paddlectl.home", "", pfs.Invalid, "username %q: %s", user, reason)
 	}
-	return pfs.Root.Join("pfs").Join(conn.entry.Name).Join("home").Join(user), nil
+	return homeOf(conn.entry.Name, user), nil
+}
+
+func homeOf(dc, user string) pfs.Path {
+	return top.Join(dc).Join("home").Join(user)
+}
+
+// isOwnHome reports whether p is the home of the user who is logged in there.
+func (d *deps) isOwnHome(ctx context.Context, p pfs.Path) bool {
+	conn, err := d.remotes.at(ctx, p)
+	return err == nil && pfs.CheckName(conn.entry.Username) == "" && p == homeOf(datacenter(p), conn.entry.Username)
 }

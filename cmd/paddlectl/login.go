@@ -71,7 +71,7 @@ func runLogin(ctx context.Context, d *deps, o loginOptions) error {
 	if e.Fingerprint, err = d.trust(ctx, e.Endpoint, e.Fingerprint, o.fingerprint); err != nil {
 		return err
 	}
-	c, err := d.client(e, nil)
+	c, err := d.client(e, 0, nil)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (d *deps) trust(ctx context.Context, endpoint, known, given string) (string
 		return known, nil
 	}
 	u, err := url.Parse(endpoint)
-	if err != nil || isLoopback(u.Hostname()) {
+	if err != nil || cliio.IsLoopback(u.Hostname()) {
 		return shown, err
 	}
 	return shown, d.confirm(ctx, endpoint, shown)
@@ -251,5 +251,5 @@ func (d *deps) askPassword(ctx context.Context, question string) (string, error)
 	}
 	fmt.Fprint(d.stderr, question)
 	defer fmt.Fprintln(d.stderr)
-	return cliio.ReadPasswordContext(ctx, f)
+	return cliio.ReadPassword(ctx, f)
 }

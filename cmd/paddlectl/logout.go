@@ -6,7 +6,6 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/internal/config"
-	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
 )
 
@@ -18,7 +17,7 @@ func (d *deps) logoutCommand() *cli.Command {
 datacenters named, else the current one. The entry stays in the configuration.
 Commands that run elsewhere with the same login may go on for a few minutes.`,
 		examples: []string{"paddlectl logout"},
-		exits:    []cliio.Code{cliio.NotFound, cliio.Unavailable, cliio.Partly, cliio.Interrupted},
+		exits:    remoteExits(cliio.NotFound, cliio.Partly),
 		run:      func(ctx context.Context, operands []string) error { return runLogout(ctx, d, operands) },
 	})
 }
@@ -37,12 +36,11 @@ func runLogout(ctx context.Context, d *deps, names []string) error {
 	}
 	tally := cliio.NewTally(d.reportFailure)
 	for _, name := range names {
-		e, ok := file.Find(name)
-		if !ok {
-			tally.Add(fmt.Errorf("there is no datacenter %q in %s: %w", name, file.Name, pfs.NotExist))
-			continue
+		e, err := file.Get(name)
+		if err == nil {
+			err = d.logout(ctx, file, e)
 		}
-		tally.Add(d.logout(ctx, file, e))
+		tally.Add(err)
 	}
 	return tally.Err()
 }
@@ -51,7 +49,7 @@ func (d *deps) logout(ctx context.Context, file *config.File, e config.Entry) er
 	if e.Err != nil {
 		return e.Err
 	}
-	c, err := d.client(e, nil)
+	c, err := d.client(e, 0, nil)
 	if err != nil {
 		return err
 	}

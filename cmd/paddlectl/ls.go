@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,8 +23,10 @@ func (d *deps) lsCommand() *cli.Command {
 	return d.command(spec{
 		name: "ls", args: "[PATH...]", most: -1,
 		summary: "List files on PaddlePaddle Cloud",
-		text: `Lists directories and files; without PATH your home. A quoted pattern
-(* ? [a-z] {a,b} **) is matched on the service.
+		text: `Lists directories and files; without PATH your home. Of several PATHs the files
+come first, then each directory under its name. A quoted pattern
+(* ? [a-z] {a,b} **) is matched on the service; names that begin with a dot only by
+a pattern with that dot.
 
 Up to 10,000 entries of a directory are sorted by name. Larger ones are shown as
 they come, in the store's order, unless --sort asks for an order: that takes
@@ -35,7 +36,7 @@ temporary space on disk, and the first line comes when all is read.`,
 			"paddlectl ls '/pfs/public/dataset/uci_housing/train-*'",
 			"paddlectl ls --sort size -l /pfs/dc1/home/alice/out",
 		},
-		exits: remoteExits(cliio.NotFound, cliio.Partly),
+		exits: pathExits(),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "long", Aliases: []string{"l"}, Usage: "mode, owner, group, size and time, too", Destination: &o.long},
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "names that begin with a dot, too", Destination: &o.all},
@@ -68,11 +69,19 @@ func runLs(ctx context.Context, d *deps, o lsOptions, operands []string) error {
 		}
 		operands = []string{string(home)}
 	}
-	l := &ls{d: d, o: o, compare: compare}
+	l := newLs(d, o, compare)
+	defer l.close()
 	l.headers = o.recursive || len(operands) > 1 || pfs.HasMagic(operands[0])
 	err = d.eachTarget(ctx, operands, func(t target) error { return l.target(ctx, t) })
-	if err == nil && l.failed {
+	if ctx.Err() != nil {
+		return err
+	}
+	shown := l.showTargets(ctx)
+	switch {
+	case err == nil && shown == nil && l.failed, err != nil && shown != nil:
 		return cliio.Reported(cliio.Partly)
+	case err == nil:
+		return shown
 	}
 	return err
 }
@@ -96,45 +105,30 @@ func (o lsOptions) order() (func(a, b pfs.Info) int, error) {
 	return compare, nil
 }
 
-// ls is one run of the command.
+// ls is one run of the command. As everywhere, the operands that are no directories
+// come first, together, and then the directories one by one.
 type ls struct {
-	d       *deps
-	o       lsOptions
-	compare func(a, b pfs.Info) int
-	headers bool
-	begun   bool // something was printed
-	failed  bool // something below could not be shown, and was reported
+	d           *deps
+	o           lsOptions
+	compare     func(a, b pfs.Info) int
+	files, dirs *sorter // operands, whose paths are in Name
+	headers     bool
+	begun       bool // something was printed
+	failed      bool // something below could not be shown, and was reported
 }
 
-// target shows one operand: what is in a directory, and else the thing itself.
-func (l *ls) target(ctx context.Context, t target) error {
-	info, err := t.stat(ctx)
-	if err != nil {
-		return err
+func newLs(d *deps, o lsOptions, compare func(a, b pfs.Info) int) *ls {
+	order := compare
+	if order == nil {
+		order = byName
 	}
-	if t.contents && info.IsRegular() {
-		return pfs.E("paddlectl.ls", t.path, pfs.NotDir, nil)
-	}
-	follow := info.IsLink() && (t.contents || !l.o.long)
-	if l.o.dirs || !info.IsDir() && !follow {
-		return l.itself(t, info)
-	}
-	err = l.directory(ctx, t.fs, t.path)
-	if follow && (errors.Is(err, pfs.NotDir) || errors.Is(err, pfs.NotExist)) {
-		return l.itself(t, info) // a link to a file, or to nothing
-	}
-	return err
+	return &ls{d: d, o: o, compare: compare, files: newSorter(order), dirs: newSorter(order)}
 }
 
-// itself shows the target by its path.
-func (l *ls) itself(t target, info pfs.Info) error {
-	l.begun = true
-	if l.o.json {
-		return l.d.out.JSON(newEntryJSON(t.path, info))
-	}
-	info.Name = string(t.path)
-	l.lines([]pfs.Info{info})
-	return nil
+// close removes temporary files. What cannot be removed is in the folder for them.
+func (l *ls) close() {
+	l.files.close()
+	l.dirs.close()
 }
 
 // directory shows what is in dir and, if asked, below.

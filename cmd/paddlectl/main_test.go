@@ -253,6 +253,28 @@ func TestInterruptedCopyGoesOn(t *testing.T) {
 	}
 }
 
+// full is a file system whose quota is used up.
+type full struct{ pfs.FileSystem }
+
+func (full) Create(context.Context, pfs.Path, pfs.CreateOptions) (pfs.Staged, error) {
+	return nil, pfs.Errorf("full.Create", home, pfs.Quota, "nothing is left")
+}
+
+func TestUsedUpQuotaIsToldOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a", "b", "c"} {
+		if err := os.WriteFile(name, []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := run(t, testMain(t, full{newHome(t)}, "cp", "a", "b", "c", home))
+	const want = "paddlectl: cp: /pfs/dc/home/alice: quota exceeded: nothing is left\n" +
+		"hint: paddlectl quota /pfs/dc/home/alice shows what is used and allowed\n"
+	if got.code != cliio.Failed || got.stderr != want {
+		t.Errorf("code %d, %q; want 1, %q", got.code, got.stderr, want)
+	}
+}
+
 func TestInterruptedStreamSaysSo(t *testing.T) {
 	f := &interruptible{FileSystem: newHome(t), left: 1, interrupts: make(chan os.Signal, 1)}
 	m := testMain(t, f, "cp", "-", home+"/x")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
 )
@@ -24,7 +23,7 @@ func (d *deps) mkdirCommand() *cli.Command {
 			"paddlectl mkdir /pfs/dc1/home/alice/data",
 			"paddlectl mkdir -p /pfs/dc1/home/alice/a/b/c",
 		},
-		exits: remoteExits(cliio.NotFound, cliio.Exists, cliio.Partly),
+		exits: pathExits(),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "parents", Aliases: []string{"p"}, Usage: "make missing parents, too, and accept what is there", Destination: &o.parents},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each directory", Destination: &o.verbose},
@@ -36,7 +35,7 @@ func (d *deps) mkdirCommand() *cli.Command {
 func runMkdir(ctx context.Context, d *deps, o mkdirOptions, operands []string) error {
 	return d.eachNamed(ctx, operands, func(t target) error {
 		if err := o.mkdir(ctx, t); err != nil {
-			return parentHint(err, t.path, d.out.Program+" mkdir -p "+shellWord(string(t.path)))
+			return parentHint(ctx, err, t.end(), d.out.Program+" mkdir -p "+shellWord(string(t.path)))
 		}
 		if o.verbose {
 			d.out.Printf("%s\n", d.out.Name(string(t.path)))

@@ -30,7 +30,7 @@ the meantime. An interrupted move goes on if the same command is run again.`,
 			"paddlectl mv /pfs/dc1/home/alice/a.csv /pfs/dc1/home/alice/b.csv",
 			"paddlectl mv '/pfs/dc1/home/alice/*.log' /pfs/dc1/home/alice/logs/",
 		},
-		exits: remoteExits(cliio.NotFound, cliio.Exists, cliio.Integrity, cliio.Partly),
+		exits: pathExits(cliio.Integrity),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "no-clobber", Aliases: []string{"n"}, Usage: "do not replace what exists", Destination: &o.noClobber},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each path that was moved", Destination: &o.verbose},
@@ -58,7 +58,7 @@ func runMv(ctx context.Context, d *deps, o mvOptions, operands []string) error {
 	}
 	if to.slash && !to.exists {
 		if err := to.end.FS.Mkdir(ctx, to.end.Path, 0o755); err != nil {
-			return d.mkdirHint(err, to.end.Path)
+			return d.mkdirHint(ctx, err, to.end)
 		}
 		to.exists, to.isDir = true, true
 	}
@@ -66,10 +66,9 @@ func runMv(ctx context.Context, d *deps, o mvOptions, operands []string) error {
 	return d.eachTarget(ctx, operands[:last], func(t target) error { return m.move(ctx, t) })
 }
 
-// mkdirHint adds the way out to an error that says that the parent of name is
-// missing.
-func (d *deps) mkdirHint(err error, name pfs.Path) error {
-	return parentHint(err, name, d.out.Program+" mkdir -p "+shellWord(string(name.Parent())))
+// mkdirHint adds the way out to an error that says that the parent of at is missing.
+func (d *deps) mkdirHint(ctx context.Context, err error, at transfer.End) error {
+	return parentHint(ctx, err, at, d.out.Program+" mkdir -p "+shellWord(string(at.Path.Parent())))
 }
 
 // mover is one run of the command.
@@ -87,6 +86,9 @@ func (m *mover) move(ctx context.Context, t target) error {
 	if m.to.isDir {
 		to.Path = to.Path.Join(t.path.Base())
 	}
+	if err := m.checkInside(ctx, t, to); err != nil {
+		return err
+	}
 	err := pfs.E("paddlectl.mv", to.Path, pfs.CrossStore, nil)
 	if t.fs == to.FS {
 		err = m.rename(ctx, t, to.Path)
@@ -103,6 +105,18 @@ func (m *mover) move(ctx context.Context, t target) error {
 	return nil
 }
 
+// checkInside refuses to move a directory into itself, in the user's words.
+func (m *mover) checkInside(ctx context.Context, t target, to transfer.End) error {
+	if t.fs != to.FS || t.path == to.Path || !to.Path.Within(t.path) {
+		return nil
+	}
+	info, err := t.stat(ctx)
+	if err == nil && info.IsDir() {
+		err = pfs.Errorf("paddlectl.mv", to.Path, pfs.Invalid, "it is inside the source %s: choose a target outside", t.path)
+	}
+	return err
+}
+
 // hint names the way out if it is the parent of the new name that is missing.
 func (m *mover) hint(ctx context.Context, t target, to transfer.End, err error) error {
 	if !errors.Is(err, pfs.NotExist) {
@@ -111,7 +125,7 @@ func (m *mover) hint(ctx context.Context, t target, to transfer.End, err error) 
 	if _, serr := t.fs.Stat(ctx, t.path); serr != nil {
 		return err
 	}
-	return hinted{err, m.d.out.Program + " mkdir -p " + shellWord(string(to.Path.Parent()))}
+	return m.d.mkdirHint(ctx, err, to)
 }
 
 func (m *mover) rename(ctx context.Context, t target, to pfs.Path) error {
@@ -135,7 +149,7 @@ func (m *mover) carry(ctx context.Context, t target, to transfer.End) error {
 	o.links, o.noClobber = true, m.o.noClobber
 	c := &copier{d: m.d, o: o, to: m.to, tops: map[pfs.Path]string{to.Path: string(t.path)}}
 	err := m.d.transfer(ctx, o, c, func(ctx context.Context, job *transfer.Job) error {
-		return job.Copy(ctx, t.end(), to)
+		return job.Copy(ctx, m.d.remotes.once(t.end()), m.d.remotes.once(to))
 	})
 	if err != nil {
 		return err

@@ -28,6 +28,13 @@ type operand struct {
 	contents bool
 }
 
+const (
+	// top is the directory of all that is on a service.
+	top = pfs.Path("/pfs")
+	// currentPublic is the public directory of the current datacenter.
+	currentPublic = top + "/public"
+)
+
 // localPrefix marks a local path that begins with /pfs.
 const localPrefix = "file:"
 
@@ -72,7 +79,7 @@ func endsInSlash(text string) bool {
 // newSpelling returns /pfs/DC/home/USER/... for the older /pfs/DC/user/USER/...
 func (d *deps) newSpelling(p pfs.Path) pfs.Path {
 	parts := strings.SplitN(string(p), "/", 6) // "", pfs, DC, user, USER, rest
-	if len(parts) < 5 || parts[3] != "user" {
+	if len(parts) < 5 || parts[2] == "public" || parts[3] != "user" {
 		return p
 	}
 	parts[3] = "home"

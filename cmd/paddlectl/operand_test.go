@@ -21,6 +21,7 @@ func TestParseOperand(t *testing.T) {
 		{"//pfs//dc/./home/u/", operand{place: remote, path: "/pfs/dc/home/u", contents: true}, 0},
 		{"/pfs/dc/home/u/.", operand{place: remote, path: "/pfs/dc/home/u", contents: true}, 0},
 		{"/pfs/dc/user/u/x", operand{place: remote, path: "/pfs/dc/home/u/x"}, 0},
+		{"/pfs/public/user/u/x", operand{place: remote, path: "/pfs/public/user/u/x"}, 0},
 		{"/pfs/dc/user", operand{place: remote, path: "/pfs/dc/user"}, 0},
 		{"/pfs/dc/home/u/user/x", operand{place: remote, path: "/pfs/dc/home/u/user/x"}, 0},
 		{"/pfsx", operand{place: local, local: "/pfsx"}, 0},

@@ -20,12 +20,13 @@ func (d *deps) quotaCommand() *cli.Command {
 		name: "quota", args: "[PATH...]", most: -1,
 		summary: "show what is used and allowed",
 		text: `Shows what the files below each directory use and how much they may; without PATH
-below your home. A limit shown as "-" is none.`,
+below your home. "-" says that the directory has no limit of its own; those of the
+directories that it is in hold, too. FILES counts directories as well.`,
 		examples: []string{
 			"paddlectl quota -h",
 			"paddlectl quota set --bytes 500G --files 1000000 /pfs/dc1/home/bob",
 		},
-		exits: remoteExits(cliio.NotFound, cliio.Partly),
+		exits: pathExits(),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "human-readable", Aliases: []string{"h"}, Usage: "sizes like 1.5G", Destination: &o.human},
 			jsonFlag(&o.json),
@@ -101,7 +102,7 @@ func (d *deps) quotaSetCommand() *cli.Command {
 		summary:  "limit what a directory may hold (administrators)",
 		text:     "Limits the tree below each directory. A limit that is not given stays as it is.",
 		examples: []string{"paddlectl quota set --bytes 500G /pfs/dc1/home/bob"},
-		exits:    remoteExits(cliio.NotFound, cliio.Partly),
+		exits:    pathExits(),
 		flags: []cli.Flag{
 			&cli.GenericFlag{Name: "bytes", Usage: "at most `SIZE` bytes; 0 lifts the limit", Value: &o.bytes},
 			&cli.Int64Flag{Name: "files", Usage: "at most `N` files and directories; 0 lifts the limit", Value: asItIs, DefaultText: "as it is", Destination: &o.files},

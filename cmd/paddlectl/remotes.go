@@ -5,19 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/url"
-	"strings"
 	"sync"
 
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/internal/config"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/client"
+	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
 // remotes are the services in use, connected when they are first needed.
 type remotes struct {
-	d *deps
+	d       *deps
+	retries int // of --retries, as package client has it: 0 is its default, less is never
 
 	load sync.Mutex // guards file
 	file *config.File
@@ -27,10 +28,15 @@ type remotes struct {
 }
 
 // connection is the service of one entry.
+//
+// A failure that may pass is met by asking again, in one place only, so that the
+// number of tries is the one that was asked for: fs does so itself, and once does
+// not, for the jobs of package transfer, which have their own patience.
 type connection struct {
 	entry   config.Entry
 	fs      pfs.FileSystem
-	client  *client.Client // nil if Main.Open opened fs
+	once    pfs.FileSystem
+	clients []*client.Client // behind fs and once; none if Main.Open opened fs
 	session *config.Session
 }
 
@@ -39,8 +45,8 @@ func newRemotes(d *deps) *remotes { return &remotes{d: d, open: map[string]*conn
 // close ends idle connections.
 func (r *remotes) close() {
 	for _, c := range r.open {
-		if c.client != nil {
-			c.client.Close()
+		for _, cl := range c.clients {
+			cl.Close()
 		}
 	}
 }
@@ -110,6 +116,7 @@ func (r *remotes) connect(ctx context.Context, configName string, e config.Entry
 	var err error
 	if r.d.main.Open != nil {
 		c.fs, err = r.d.main.Open(e)
+		c.once = c.fs
 	} else {
 		err = r.dial(ctx, configName, c)
 	}
@@ -120,7 +127,19 @@ func (r *remotes) connect(ctx context.Context, configName string, e config.Entry
 	return c, nil
 }
 
-// dial makes the client of c.
+// once returns e for a job: on a service, with requests that are sent once.
+func (r *remotes) once(e transfer.End) transfer.End {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.open {
+		if e.FS == c.fs {
+			e.FS = c.once
+		}
+	}
+	return e
+}
+
+// dial makes the clients of c.
 func (r *remotes) dial(ctx context.Context, configName string, c *connection) error {
 	if err := checkPlain(c.entry); err != nil {
 		return err
@@ -128,24 +147,29 @@ func (r *remotes) dial(ctx context.Context, configName string, c *connection) er
 	if err := r.d.pinOnLoopback(ctx, configName, &c.entry); err != nil {
 		return err
 	}
-	var err error
-	if c.client, err = r.d.client(c.entry, func(ctx context.Context, refused string) (string, error) {
-		return c.session.Token(ctx, refused)
-	}); err != nil {
+	token := func(ctx context.Context, refused string) (string, error) { return c.session.Token(ctx, refused) }
+	patient, err := r.d.client(c.entry, r.retries, token)
+	if err != nil {
 		return err
 	}
-	c.fs = c.client
-	c.session = config.NewSession(configName, c.entry, c.client)
+	once, err := r.d.client(c.entry, never, token)
+	if err != nil {
+		return err
+	}
+	c.fs, c.once, c.clients = patient, once, []*client.Client{patient, once}
+	c.session = config.NewSession(configName, c.entry, once)
 	return nil
 }
 
-// client makes a client of the service of e.
-func (d *deps) client(e config.Entry, token func(context.Context, string) (string, error)) (*client.Client, error) {
+// client makes a client of the service of e. retries and token are those of
+// client.Options.
+func (d *deps) client(e config.Entry, retries int, token func(context.Context, string) (string, error)) (*client.Client, error) {
 	opts := client.Options{
 		Endpoint:    e.Endpoint,
 		Fingerprint: e.Fingerprint,
 		Datacenter:  e.Name,
 		Token:       token,
+		Retries:     retries,
 		UserAgent:   d.out.Program + "/" + version,
 	}
 	if d.global.debug {
@@ -157,23 +181,18 @@ func (d *deps) client(e config.Entry, token func(context.Context, string) (strin
 // checkPlain refuses to send passwords and tokens over a network in the clear.
 func checkPlain(e config.Entry) error {
 	u, err := url.Parse(e.Endpoint)
-	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) || e.Insecure {
+	if err != nil || u.Scheme != "http" || cliio.IsLoopback(u.Hostname()) || e.Insecure {
 		return err
 	}
 	return fmt.Errorf("%w: %s would carry the login of datacenter %q unencrypted: use https, or where the network is trusted paddlectl login --insecure",
 		pfs.Invalid, e.Endpoint, e.Name)
 }
 
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
-}
-
 // pinOnLoopback takes the certificate of a service on this machine as it is, at
 // the first use: nobody is in between. It is kept for the next time.
 func (d *deps) pinOnLoopback(ctx context.Context, configName string, e *config.Entry) error {
 	u, err := url.Parse(e.Endpoint)
-	if err != nil || u.Scheme != "https" || e.Fingerprint != "" || !isLoopback(u.Hostname()) {
+	if err != nil || u.Scheme != "https" || e.Fingerprint != "" || !cliio.IsLoopback(u.Hostname()) {
 		return err
 	}
 	fingerprint, trusted, err := client.Fingerprint(ctx, e.Endpoint)

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
-	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
 )
@@ -21,12 +20,16 @@ func (d *deps) rmCommand() *cli.Command {
 		summary: "rm files on PaddlePaddle Cloud",
 		text: `Removes files and links, and with --recursive directories with all that is in
 them. Links are removed, not followed. A home, a datacenter and the directories
-above them are never removed. There is no way back.`,
+above them are never removed. There is no way back.
+
+A quoted pattern (* ? [a-z] {a,b} **) is matched on the service. As in a shell, it
+matches names that begin with a dot only where it has that dot: '.*', or '{*,.*}'
+for all names. To see what a pattern matches: ls -d.`,
 		examples: []string{
 			"paddlectl rm /pfs/dc1/home/alice/old.csv",
 			"paddlectl rm -r '/pfs/dc1/home/alice/out/epoch-0*'",
 		},
-		exits: remoteExits(cliio.NotFound, cliio.Exists, cliio.Partly),
+		exits: pathExits(),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "remove directories with all that is in them", Destination: &o.recursive},
 			&cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "what is not there is no error", Destination: &o.force},
@@ -62,10 +65,11 @@ func (o rmOptions) expander(d *deps) expander {
 
 func (o rmOptions) remove(ctx context.Context, d *deps, t target) error {
 	if isRoot(t.path) {
-		return hinted{
-			cliargs.Usagef("%s is not removed: it is a directory of the service", t.path),
-			d.out.Program + " rm -r " + shellWord(string(t.path)+"/*") + " removes what is in it",
+		err := cliargs.Usagef("%s is not removed: it is a directory of the service", t.path)
+		if o.recursive && d.isOwnHome(ctx, t.path) {
+			return hinted{err, d.out.Program + " rm -r " + shellWord(string(t.path)+"/{*,.*}") + " removes all that is in it"}
 		}
+		return err
 	}
 	info, err := t.stat(ctx)
 	if err != nil {

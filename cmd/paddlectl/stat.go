@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
 )
@@ -17,7 +16,7 @@ func (d *deps) statCommand() *cli.Command {
 		text: `Shows all that is known of files, directories and links. Links are described
 themselves, not followed.`,
 		examples: []string{"paddlectl stat --json /pfs/dc1/home/alice/model.bin"},
-		exits:    remoteExits(cliio.NotFound, cliio.Partly),
+		exits:    pathExits(),
 		flags:    []cli.Flag{jsonFlag(&json)},
 		run: func(ctx context.Context, operands []string) error {
 			return d.eachTarget(ctx, operands, func(t target) error { return runStat(ctx, d, t, json) })

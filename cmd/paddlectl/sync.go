@@ -23,7 +23,7 @@ anything failed nothing is removed. What --exclude leaves out stays.`,
 			"paddlectl sync ./data /pfs/dc1/home/alice/data",
 			"paddlectl sync --delete --exclude '*.tmp' /pfs/dc1/home/alice/out ./out",
 		},
-		exits: remoteExits(cliio.NotFound, cliio.Exists, cliio.Integrity, cliio.Partly),
+		exits: pathExits(cliio.Integrity),
 		flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "delete", Usage: "remove from DEST what SRC does not have", Destination: &o.mirroring},
 		}, o.flags()...),
@@ -35,6 +35,7 @@ func runSync(ctx context.Context, d *deps, o *copyOptions, operands []string) er
 	if err := o.check(); err != nil {
 		return err
 	}
+	d.remotes.retries = o.tries()
 	ops, err := d.operands(operands)
 	if err != nil {
 		return err
@@ -63,6 +64,6 @@ func runSync(ctx context.Context, d *deps, o *copyOptions, operands []string) er
 	}
 	c := &copier{d: d, o: o, to: t, tops: map[pfs.Path]string{}}
 	return d.transfer(ctx, o, c, func(ctx context.Context, job *transfer.Job) error {
-		return c.hint(job.Copy(ctx, source, t.end))
+		return c.hint(ctx, job.Copy(ctx, d.remotes.once(source), d.remotes.once(t.end)))
 	})
 }

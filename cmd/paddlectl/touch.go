@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
 )
@@ -15,10 +14,10 @@ func (d *deps) touchCommand() *cli.Command {
 		summary:  "make empty files, or set their time to now",
 		text:     "Makes files that are not there, empty, and gives those that are the current time.",
 		examples: []string{"paddlectl touch /pfs/dc1/home/alice/out/_DONE"},
-		exits:    remoteExits(cliio.NotFound, cliio.Exists, cliio.Partly),
+		exits:    pathExits(),
 		run: func(ctx context.Context, operands []string) error {
 			return d.eachNamed(ctx, operands, func(t target) error {
-				return parentHint(touch(ctx, d, t), t.path, d.out.Program+" mkdir -p "+shellWord(string(t.path.Parent())))
+				return d.mkdirHint(ctx, touch(ctx, d, t), t.end())
 			})
 		},
 	})

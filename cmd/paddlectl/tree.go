@@ -24,7 +24,7 @@ func (d *deps) treeCommand() *cli.Command {
 10,000 entries as they come); without PATH your home. The last line counts what
 was shown. Links are shown, not followed.`,
 		examples: []string{"paddlectl tree -d -L 2 /pfs/dc1/home/alice"},
-		exits:    remoteExits(cliio.NotFound, cliio.Partly),
+		exits:    pathExits(),
 		flags: []cli.Flag{
 			&cli.IntFlag{Name: "level", Aliases: []string{"L"}, Usage: "at most `N` levels", DefaultText: "all", Destination: &o.level},
 			&cli.BoolFlag{Name: "directories", Aliases: []string{"d"}, Usage: "directories only", Destination: &o.dirs},

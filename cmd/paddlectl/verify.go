@@ -19,22 +19,23 @@ type verifyOptions struct {
 }
 
 func (d *deps) verifyCommand() *cli.Command {
-	o := &verifyOptions{}
+	o := &verifyOptions{copyOptions: copyOptions{retries: defaultRetries}}
 	return d.command(spec{
 		name: "verify", args: "A B", least: 2, most: 2,
 		summary: "compare files or directories by digest",
 		text: `Compares two files, or all that is in two directories, by digests computed from
 the bytes as they are stored now, each where the bytes are. Either may be on the
-service or on this machine. Prints what is missing in B, extra in B or different.`,
+service or on this machine. Prints what is missing in B, extra in B or different;
+if anything is, the exit code is 7.`,
 		examples: []string{
 			"paddlectl verify ./data /pfs/dc1/home/alice/data",
 			"paddlectl verify --json /pfs/dc1/home/alice/data /pfs/dc2/home/alice/data",
 		},
-		exits: remoteExits(cliio.NotFound, cliio.Integrity, cliio.Partly),
+		exits: pathExits(cliio.Integrity),
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "algorithm", Usage: "compare by `NAME`: blake3, or the faster xxh3, which finds accidents but no fraud", Value: digest.BLAKE3, Destination: &o.algorithm},
 			&cli.GenericFlag{Name: "include", Usage: "compare what matches `PATTERN`; of all rules the last that matches decides", Value: &ruleFlag{rules: &o.rules}},
-			&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN`", Value: &ruleFlag{rules: &o.rules, exclude: true}},
+			&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN`; excluded directories are not entered", Value: &ruleFlag{rules: &o.rules, exclude: true}},
 			&cli.BoolFlag{Name: "links", Usage: "compare where links lead, do not follow them", Destination: &o.links},
 			&cli.IntFlag{Name: "parallel", Aliases: []string{"j"}, Usage: "compare `N` pairs of files at once", Value: transfer.DefaultParallel, Destination: &o.parallel},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print what is the same, too, with its digest", Destination: &o.verbose},
@@ -74,7 +75,7 @@ func runVerify(ctx context.Context, d *deps, o *verifyOptions, operands []string
 		return err
 	}
 	stop := v.showBar()
-	err = v.job.Verify(ctx, ends[0], ends[1])
+	err = v.job.Verify(ctx, d.remotes.once(ends[0]), d.remotes.once(ends[1]))
 	stop()
 	return v.end(err)
 }
@@ -101,6 +102,8 @@ func (v *verification) event(e transfer.Event) {
 	case transfer.Failed:
 		v.failed++
 		v.d.reportFailure(e.Err)
+	case transfer.Retry:
+		v.d.tellRetry(e, v.o.verbose)
 	case transfer.Skipped:
 		v.d.out.Message("%s: left out: %s", localText(e.Path), e.Reason)
 	}

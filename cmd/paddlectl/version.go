@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/urfave/cli/v2"
 )
 
@@ -36,7 +35,7 @@ func (d *deps) versionCommand() *cli.Command {
 		summary:  "show the version of this program and of the service",
 		text:     "Shows the version of this program and, with --service, of the current service.",
 		examples: []string{"paddlectl version --service --json"},
-		exits:    []cliio.Code{cliio.Denied, cliio.Unavailable},
+		exits:    remoteExits(),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "service", Usage: "ask the current service for its version, too", Destination: &service},
 			jsonFlag(&json),
@@ -52,7 +51,7 @@ func runVersion(ctx context.Context, d *deps, service, json bool) error {
 		if err != nil {
 			return err
 		}
-		info, err := conn.client.Service(ctx)
+		info, err := conn.clients[0].Service(ctx)
 		if err != nil {
 			return err
 		}

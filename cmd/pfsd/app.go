@@ -46,7 +46,13 @@ func (m *Main) report(err error) {
 	if err == nil {
 		return
 	}
-	m.printer.Message("%v", err)
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range several.Unwrap() {
+			m.report(err)
+		}
+		return
+	}
+	m.printer.Message("%v", cause(err))
 	var usage *cliargs.UsageError
 	if errors.As(err, &usage) && usage.Command != "" {
 		m.printer.Message("see: %s --help", usage.Command)
@@ -63,7 +69,7 @@ func (m *Main) app() *cli.App {
 		ErrWriter:   m.Stderr,
 	}
 	app.Commands = []*cli.Command{
-		m.serveCommand(), m.userCommand(), m.versionCommand(), m.completionCommand(app), m.helpCommand(app),
+		m.serveCommand(), m.checkCommand(), m.userCommand(), m.versionCommand(), m.completionCommand(app), m.helpCommand(app),
 	}
 	return app
 }

@@ -1,6 +1,10 @@
 package main
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+)
 
 // metricsConnections is enough for whoever collects metrics.
 const metricsConnections = 64
@@ -8,8 +12,7 @@ const metricsConnections = 64
 // frontHandler serves clients. Where only this machine can reach it and nothing
 // else was asked for, it serves the metrics too.
 func (s *service) frontHandler() http.Handler {
-	loopback, err := isLoopback("--listen", s.opts.listen)
-	if err != nil || !loopback || s.opts.metricsListen != "" {
+	if !cliio.IsLoopback(s.opts.host()) || s.opts.metricsListen != "" {
 		return s.server
 	}
 	metrics := s.server.Metrics()

@@ -5,17 +5,24 @@ import (
 	"sync"
 )
 
-// limitListener accepts a bounded number of connections at a time; more wait in
-// the kernel's queue.
+// limitListener accepts a bounded number of connections at a time; more wait in the
+// kernel's queue. Of one address it takes no more than a share, so that nobody can have
+// them all, and closes what is beyond.
 type limitListener struct {
 	net.Listener
 	slots  chan struct{}
+	share  int // 0: no limit
 	closed chan struct{}
 	once   sync.Once
+
+	mu   sync.Mutex
+	held map[string]int // connections by address
 }
 
-func newLimitListener(l net.Listener, most int) *limitListener {
-	return &limitListener{Listener: l, slots: make(chan struct{}, most), closed: make(chan struct{})}
+func newLimitListener(l net.Listener, most, share int) *limitListener {
+	return &limitListener{
+		Listener: l, slots: make(chan struct{}, most), share: share, closed: make(chan struct{}), held: map[string]int{},
+	}
 }
 
 // Accept waits for a free slot, then for a connection.
@@ -25,12 +32,46 @@ func (l *limitListener) Accept() (net.Conn, error) {
 	case <-l.closed:
 		return nil, net.ErrClosed
 	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.slots
-		return nil, err
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			<-l.slots
+			return nil, err
+		}
+		from := hostOf(c.RemoteAddr())
+		if l.enter(from) {
+			return &limitedConn{Conn: c, free: sync.OnceFunc(func() { l.leave(from) })}, nil
+		}
+		c.Close()
 	}
-	return &limitedConn{Conn: c, free: sync.OnceFunc(func() { <-l.slots })}, nil
+}
+
+// enter counts a connection from an address, unless that has its share.
+func (l *limitListener) enter(from string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.share > 0 && l.held[from] >= l.share {
+		return false
+	}
+	l.held[from]++
+	return true
+}
+
+func (l *limitListener) leave(from string) {
+	l.mu.Lock()
+	if l.held[from]--; l.held[from] == 0 {
+		delete(l.held, from)
+	}
+	l.mu.Unlock()
+	<-l.slots
+}
+
+func hostOf(a net.Addr) string {
+	host, _, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	return host
 }
 
 // Close also ends an Accept that waits for a slot.

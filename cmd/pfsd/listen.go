@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/netip"
 	"os"
@@ -11,32 +12,32 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// isLoopback reports whether only this machine reaches a HOST:PORT to listen at.
-func isLoopback(flag, address string) (bool, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || port == "" {
-		return false, cliargs.Usagef("%s %q: HOST:PORT is needed, for example 127.0.0.1:8730", flag, address)
+// checkAddress refuses what is no HOST:PORT to listen at.
+func checkAddress(flag, address string) error {
+	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
+		return cliargs.Usagef("%s %q: HOST:PORT is needed, for example 127.0.0.1:8730", flag, address)
 	}
-	if host == "localhost" {
-		return true, nil
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback(), nil
+	return nil
 }
 
-// listen opens the address.
-func listen(address string) (net.Listener, error) {
+// listen opens the address of a flag.
+func listen(flag, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, pfs.Errorf("pfsd.listen", "", pfs.KindOf(err), "%w", err)
+	if err == nil {
+		return l, nil
 	}
-	return l, nil
+	why := err
+	var op *net.OpError
+	if errors.As(err, &op) {
+		why = op.Err // without the address, which the message has
+	}
+	return nil, pfs.Errorf("pfsd.listen", "", pfs.KindOf(err), "%s %s: %w: choose another address", flag, address, why)
 }
 
 // stacked returns l with the limit of connections, the cork that the server uses,
 // and TLS unless config is nil, in this order.
-func stacked(l net.Listener, connections int, config *tls.Config) net.Listener {
-	l = wire.CorkListener{Listener: newLimitListener(l, connections)}
+func stacked(l net.Listener, connections, share int, config *tls.Config) net.Listener {
+	l = wire.CorkListener{Listener: newLimitListener(l, connections, share)}
 	if config == nil {
 		return l
 	}

@@ -10,13 +10,17 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// newLogger returns the log in a format and from a level on.
-func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, cliargs.Usagef("--log-level %q: debug, info, warn or error", level)
+// setLevel makes the log begin at the level called name.
+func setLevel(level *slog.LevelVar, name string) error {
+	if err := level.UnmarshalText([]byte(name)); err != nil {
+		return cliargs.Usagef("--log-level %q: debug, info, warn or error", name)
 	}
-	opts := &slog.HandlerOptions{Level: l}
+	return nil
+}
+
+// newLogger returns the log in a format and from a level on.
+func newLogger(w io.Writer, format string, level slog.Leveler) (*slog.Logger, error) {
+	opts := &slog.HandlerOptions{Level: level}
 	switch format {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, opts)), nil
@@ -47,7 +51,7 @@ func openLogFile(path string) (*logFile, error) {
 func (l *logFile) Reopen() error {
 	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
-		return pfs.E("pfsd.Reopen", "", pfs.KindOf(err), err)
+		return pfs.Errorf("pfsd.Reopen", "", pfs.KindOf(err), "--audit-log: %w", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -75,17 +75,6 @@ func TestWrongCommandLines(t *testing.T) {
 	}
 }
 
-func TestIsLoopback(t *testing.T) {
-	for address, want := range map[string]bool{
-		"127.0.0.1:0": true, "127.8.9.10:80": true, "[::1]:80": true, "localhost:80": true,
-		"0.0.0.0:80": false, ":80": false, "[::]:80": false, "192.0.2.1:80": false, "host:80": false, "localhost.example.org:80": false,
-	} {
-		if got, err := isLoopback("--listen", address); got != want || err != nil {
-			t.Errorf("isLoopback(%q) = %v, %v; want %v", address, got, err, want)
-		}
-	}
-}
-
 func TestEndpoint(t *testing.T) {
 	got := endpoint("https", &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 8730})
 	if want := "https://192.0.2.1:8730"; got != want {

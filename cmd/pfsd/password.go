@@ -12,7 +12,6 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 )
 
 var passwordFlag = &cli.BoolFlag{Name: "password-stdin", Usage: "read the password from standard input, one line"}
@@ -56,33 +55,13 @@ func readPassword(r io.Reader) (string, error) {
 	return line, nil
 }
 
-// ask reads a line from the terminal without showing it. If ctx ends first, the
-// terminal is left as it was found.
+// ask reads a line from the terminal without showing it.
 func (m *Main) ask(ctx context.Context, terminal *os.File, prompt string) (string, error) {
-	const op = "pfsd.ask"
-	before, err := term.GetState(int(terminal.Fd()))
-	if err != nil {
-		return "", pfs.E(op, "", pfs.Other, err)
-	}
 	fmt.Fprint(m.Stderr, prompt)
 	defer fmt.Fprintln(m.Stderr)
-	type answer struct {
-		line string
-		err  error
+	line, err := cliio.ReadPassword(ctx, terminal)
+	if err != nil {
+		return "", pfs.Errorf("pfsd.ask", "", pfs.Canceled, "no password was typed: %w", err)
 	}
-	answers := make(chan answer, 1)
-	go func() {
-		line, err := cliio.ReadPassword(terminal)
-		answers <- answer{line, err}
-	}()
-	select {
-	case a := <-answers:
-		if a.err != nil {
-			return "", pfs.Errorf(op, "", pfs.Canceled, "no password was typed: %w", a.err)
-		}
-		return a.line, nil
-	case <-ctx.Done():
-		_ = term.Restore(int(terminal.Fd()), before) // nothing more can be done about it
-		return "", pfs.E(op, "", pfs.Canceled, ctx.Err())
-	}
+	return line, nil
 }

@@ -31,19 +31,19 @@ type door struct {
 // run serves until ctx is done and all requests have ended. announce is called
 // once, when clients can connect.
 func (s *service) run(ctx context.Context, hangup <-chan os.Signal, announce func([]string)) error {
-	front, err := listen(s.opts.listen)
+	front, err := listen("--listen", s.opts.listen)
 	if err != nil {
 		return err
 	}
 	defer front.Close()
-	doors := []door{{s.httpServer(s.frontHandler()), stacked(front, s.opts.connections, s.tlsConfig())}}
+	doors := []door{{s.httpServer(s.frontHandler()), stacked(front, s.opts.connections, s.opts.addressShare(), s.tlsConfig())}}
 	var metrics net.Listener
 	if s.opts.metricsListen != "" {
-		if metrics, err = listen(s.opts.metricsListen); err != nil {
+		if metrics, err = listen("--metrics-listen", s.opts.metricsListen); err != nil {
 			return err
 		}
 		defer metrics.Close()
-		doors = append(doors, door{s.httpServer(s.metricsHandler()), newLimitListener(metrics, metricsConnections)})
+		doors = append(doors, door{s.httpServer(s.metricsHandler()), newLimitListener(metrics, metricsConnections, 0)})
 	}
 	announce(s.announcement(front.Addr(), metrics))
 
@@ -111,33 +111,4 @@ func (s *service) shutdown(ctx context.Context, doors []door) error {
 	}
 	s.log.Info("stopped")
 	return errors.Join(errs...)
-}
-
-// followHangups reads the certificate again and opens the audit log anew at every
-// hangup.
-func (s *service) followHangups(ctx context.Context, hangup <-chan os.Signal) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-hangup:
-			s.reload()
-		}
-	}
-}
-
-func (s *service) reload() {
-	if s.cert != nil {
-		if err := s.cert.Reload(); err != nil {
-			s.log.Error("certificate not read again, going on with the one before", "err", err)
-		} else {
-			s.log.Info("certificate read again", "fingerprint", s.fingerprint())
-			s.warnOfExpiry()
-		}
-	}
-	if s.audit != nil {
-		if err := s.audit.Reopen(); err != nil {
-			s.log.Error("audit log not opened anew, going on in the one before", "err", err)
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/urfave/cli/v2"
 )
 
@@ -19,6 +20,10 @@ type serveOptions struct {
 	logFormat, logLevel   string
 	auditLog              string
 	connections, requests int
+	perAddress            int // connections of one address; 0 is no limit, less a quarter
+
+	file  configFile
+	fixed map[string]bool // options that the command line has set
 }
 
 func (m *Main) serveCommand() *cli.Command {
@@ -27,25 +32,10 @@ func (m *Main) serveCommand() *cli.Command {
 		Usage: "run the service",
 		Description: "Runs the service until SIGTERM or SIGINT: requests at work end, for 30 seconds at most, and\n" +
 			"uploads that are not finished can go on later. A second signal ends it at once. SIGHUP\n" +
-			"reads the certificate again and opens the audit log anew.\n\n" +
+			"reads the certificate and the level of the log again and opens the audit log anew.\n\n" +
 			"With --data alone it makes what it needs there: accounts, keys, a certificate and one\n" +
 			"datacenter \"local\" with its files in DIR/store. Stores: " + backends.Forms + ".",
-		Flags: []cli.Flag{
-			dataFlag,
-			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8730", Usage: "serve at `HOST:PORT`; port 0 takes a free one"},
-			&cli.StringSliceFlag{Name: "datacenter", Usage: "`NAME=URL` of a store; may be repeated"},
-			&cli.StringFlag{Name: "current", Usage: "`NAME` of the datacenter that /pfs/public is of", DefaultText: "the first"},
-			&cli.StringFlag{Name: "tls-cert", Usage: "certificate chain in PEM `FILE`", DefaultText: "a self-signed one in DIR"},
-			&cli.StringFlag{Name: "tls-key", Usage: "its key in PEM `FILE`"},
-			&cli.BoolFlag{Name: "no-tls", Usage: "serve plain HTTP, on loopback only"},
-			&cli.BoolFlag{Name: "insecure", Usage: "allow --no-tls elsewhere: behind a proxy that does TLS"},
-			&cli.IntFlag{Name: "max-connections", Value: 4096, Usage: "accept at most `N` connections at a time"},
-			&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "work on at most `N` requests at a time"},
-			&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics with the rest, on loopback only"},
-			&cli.StringFlag{Name: "audit-log", Usage: "append a line for every change to `FILE`", DefaultText: "in the log"},
-			&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log: text or json"},
-			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of the log: debug, info, warn or error"},
-		},
+		Flags: serveFlags(),
 		Action: func(c *cli.Context) error {
 			if _, err := operands(c); err != nil {
 				return err
@@ -59,12 +49,55 @@ func (m *Main) serveCommand() *cli.Command {
 	}
 }
 
+// defaultLogLevel is the level of the log without --log-level.
+const defaultLogLevel = "info"
+
+// serveFlags are the options of serve, of which a configuration file may set all but
+// the first.
+func serveFlags() []cli.Flag {
+	return []cli.Flag{
+		configFlag,
+		dataFlag,
+		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8730", Usage: "serve at `HOST:PORT`; port 0 takes a free one"},
+		&cli.StringSliceFlag{Name: "datacenter", Usage: "`NAME=URL` of a store; may be repeated"},
+		&cli.StringFlag{Name: "current", Usage: "`NAME` of the datacenter that /pfs/public is of", DefaultText: "the first"},
+		&cli.StringFlag{Name: "tls-cert", Usage: "certificate chain in PEM `FILE`", DefaultText: "a self-signed one in DIR"},
+		&cli.StringFlag{Name: "tls-key", Usage: "its key in PEM `FILE`"},
+		&cli.BoolFlag{Name: "no-tls", Usage: "serve plain HTTP, on loopback only"},
+		&cli.BoolFlag{Name: "insecure", Usage: "allow --no-tls elsewhere: behind a proxy that does TLS"},
+		&cli.IntFlag{Name: "max-connections", Value: 4096, Usage: "accept at most `N` connections at a time"},
+		&cli.IntFlag{Name: "max-connections-per-address", Value: -1, Usage: "accept at most `N` of them from one address; 0 is no limit, for a service behind a proxy", DefaultText: "a quarter"},
+		&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "work on at most `N` requests at a time, a quarter of them for one user"},
+		&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics with the rest, on loopback only"},
+		&cli.StringFlag{Name: "audit-log", Usage: "append a line for every change to `FILE`", DefaultText: "in the log"},
+		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log: text or json"},
+		&cli.StringFlag{Name: "log-level", Value: defaultLogLevel, Usage: "`LEVEL` of the log: debug, info, warn or error"},
+	}
+}
+
+// fixedOptions returns the names of the options that the command line has set.
+func fixedOptions(c *cli.Context) map[string]bool {
+	fixed := map[string]bool{}
+	for _, name := range c.LocalFlagNames() {
+		fixed[name] = true
+	}
+	return fixed
+}
+
 func readServeOptions(c *cli.Context) (serveOptions, error) {
+	fixed := fixedOptions(c)
+	file, err := readConfigFile(c)
+	if err == nil {
+		err = file.apply(c)
+	}
+	if err != nil {
+		return serveOptions{}, err
+	}
 	dir, err := dataDir(c)
 	if err != nil {
 		return serveOptions{}, err
 	}
-	dcs, err := parseDatacenters(c.StringSlice("datacenter"), dir)
+	dcs, err := readDatacenters(c, file, dir)
 	if err != nil {
 		return serveOptions{}, err
 	}
@@ -74,6 +107,8 @@ func readServeOptions(c *cli.Context) (serveOptions, error) {
 		tlsCert: c.String("tls-cert"), tlsKey: c.String("tls-key"), noTLS: c.Bool("no-tls"), insecure: c.Bool("insecure"),
 		logFormat: c.String("log-format"), logLevel: c.String("log-level"), auditLog: c.String("audit-log"),
 		connections: c.Int("max-connections"), requests: c.Int("max-requests"),
+		perAddress: c.Int("max-connections-per-address"),
+		file:       file, fixed: fixed,
 	}
 	if o.current == "" {
 		o.current = dcs[0].name
@@ -90,6 +125,14 @@ func (o serveOptions) host() string {
 	return host
 }
 
+// addressShare is the number of connections that one address may have; 0 is no limit.
+func (o serveOptions) addressShare() int {
+	if o.perAddress < 0 {
+		return max(1, o.connections/4)
+	}
+	return o.perAddress
+}
+
 // check refuses options that contradict each other.
 func (o serveOptions) check() error {
 	switch {
@@ -104,12 +147,12 @@ func (o serveOptions) check() error {
 	case o.connections < 1 || o.requests < 1:
 		return cliargs.Usagef("--max-connections and --max-requests must be at least 1")
 	}
-	loopback, err := isLoopback("--listen", o.listen)
-	if err == nil && o.noTLS && !o.insecure && !loopback {
+	err := checkAddress("--listen", o.listen)
+	if err == nil && o.noTLS && !o.insecure && !cliio.IsLoopback(o.host()) {
 		err = cliargs.Usagef("--no-tls would send passwords in plain text to %s: use TLS, listen on 127.0.0.1, or add --insecure behind a proxy that does TLS", o.listen)
 	}
 	if err == nil && o.metricsListen != "" {
-		_, err = isLoopback("--metrics-listen", o.metricsListen)
+		err = checkAddress("--metrics-listen", o.metricsListen)
 	}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 type service struct {
 	opts   serveOptions
 	log    *slog.Logger
+	level  slog.LevelVar
 	auth   *auth.Service
 	stores map[string]pfs.FileSystem // by datacenter
 	server *server.Server
@@ -28,18 +29,21 @@ type service struct {
 
 // serve runs the service until ctx is done.
 func (m *Main) serve(ctx context.Context, opts serveOptions) error {
-	log, err := newLogger(m.Stderr, opts.logFormat, opts.logLevel)
+	s := &service{opts: opts, stores: map[string]pfs.FileSystem{}}
+	err := setLevel(&s.level, opts.logLevel)
+	if err == nil {
+		s.log, err = newLogger(m.Stderr, opts.logFormat, &s.level)
+	}
 	if err != nil {
 		return err
 	}
-	s := &service{opts: opts, log: log, stores: map[string]pfs.FileSystem{}}
 	if err := s.open(ctx); err != nil {
 		return errors.Join(err, s.close())
 	}
 	announce := func(lines []string) {
 		for _, line := range lines {
 			if opts.logFormat == "json" {
-				log.Info(line)
+				s.log.Info(line)
 			} else {
 				m.say(line)
 			}
@@ -75,6 +79,9 @@ func (s *service) close() error {
 }
 
 func (s *service) openAuth(ctx context.Context) (err error) {
+	if _, err := isDir(s.opts.data); err != nil {
+		return err
+	}
 	if err := auth.MakeDir(s.opts.data); err != nil {
 		return err
 	}
@@ -87,7 +94,9 @@ func (s *service) openCertificate(ctx context.Context) (err error) {
 	case s.opts.noTLS:
 		return nil
 	case s.opts.tlsCert != "":
-		s.cert, err = auth.LoadCertificate(s.opts.tlsCert, s.opts.tlsKey)
+		if s.cert, err = auth.LoadCertificate(s.opts.tlsCert, s.opts.tlsKey); err != nil {
+			return pfs.Errorf("pfsd.openCertificate", "", pfs.KindOf(err), "--tls-cert and --tls-key: %w", cause(err))
+		}
 	default:
 		s.cert, err = auth.LoadOrMakeCertificate(ctx,
 			filepath.Join(s.opts.data, "tls.crt"), filepath.Join(s.opts.data, "tls.key"), []string{s.opts.host()})
@@ -110,7 +119,7 @@ func (s *service) auditLogger() (*slog.Logger, error) {
 	if s.audit == nil {
 		return s.log, nil
 	}
-	return newLogger(s.audit, s.opts.logFormat, "info")
+	return newLogger(s.audit, s.opts.logFormat, slog.LevelInfo)
 }
 
 func (s *service) openStores(ctx context.Context) error {
@@ -120,9 +129,9 @@ func (s *service) openStores(ctx context.Context) error {
 				return pfs.E("pfsd.openStores", "", pfs.KindOf(err), err)
 			}
 		}
-		store, err := backends.Open(ctx, dc.url)
+		store, err := backends.Open(ctx, dc.store)
 		if err != nil {
-			return pfs.Errorf("pfsd.openStores", "", pfs.KindOf(err), "datacenter %s: %w", dc.name, err)
+			return pfs.Errorf("pfsd.openStores", "", pfs.KindOf(err), "datacenter %s: %w", dc.name, cause(err))
 		}
 		s.stores[dc.name] = store.FileSystem
 		s.closers = append(s.closers, store.Close)

@@ -17,52 +17,27 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// loginRequest is a request in the parts before and after its last byte.
-func loginRequest() (most, last []byte) {
-	body := wire.Encode(wire.Credentials{User: "ann", Password: strings.TrimSpace(goodPassword)})
-	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: pfs\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", wire.PathLogin, wire.TypeMessage, len(body))
-	return append([]byte(head), body[:len(body)-1]...), body[len(body)-1:]
-}
-
-// halfway opens a request at address and leaves it without its last byte, at a
-// point where the service is known to work on it.
-func halfway(t *testing.T, address string) (conn net.Conn, last []byte) {
+// halfway opens a request at address and leaves it without its body, at a point
+// where the service waits for that. r has the answer once rest was written to conn.
+func halfway(t *testing.T, address string) (conn net.Conn, rest []byte, r *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	most, last := loginRequest()
-	// A first request on the same connection: when it is answered, the connection
-	// counts as in use as soon as the next one begins.
-	if _, err := conn.Write([]byte("GET /healthz HTTP/1.1\r\nHost: pfs\r\n\r\n")); err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	body := wire.Encode(wire.Credentials{User: "ann", Password: strings.TrimSpace(goodPassword)})
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: pfs\r\nContent-Type: %s\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n",
+		wire.PathLogin, wire.TypeMessage, len(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	io.Copy(io.Discard, resp.Body)
-	if _, err := conn.Write(most); err != nil {
-		t.Fatal(err)
+	r = bufio.NewReader(conn)
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil || resp.StatusCode != http.StatusContinue {
+		t.Fatalf("%+v, %v; want to be asked for the body", resp, err)
 	}
-	waitForRequest(t, address)
-	return conn, last
-}
-
-// waitForRequest returns when the service has a request at work besides the one
-// that asks.
-func waitForRequest(t *testing.T, address string) {
-	t.Helper()
-	for {
-		_, body := status(t, "http://"+address+"/metrics")
-		for line := range strings.Lines(body) {
-			if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name == "pfs_requests_at_work" && value != "0" {
-				return
-			}
-		}
-	}
+	return conn, body, r
 }
 
 // closed returns when nobody listens at address any more.
@@ -80,17 +55,17 @@ func closed(address string) {
 func TestGracefulShutdown(t *testing.T) {
 	s := start(t, dataFor(t), "--no-tls")
 	address := strings.TrimPrefix(s.endpoint, "http://")
-	conn, last := halfway(t, address)
+	conn, rest, r := halfway(t, address)
 	stopped := make(chan int)
 	go func() {
 		code, _ := s.stop()
 		stopped <- code
 	}()
 	closed(address)
-	if _, err := conn.Write(last); err != nil {
+	if _, err := conn.Write(rest); err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	resp, err := http.ReadResponse(r, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

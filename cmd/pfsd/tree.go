@@ -9,7 +9,7 @@ import (
 
 // openServer makes the tree that users see of the stores, and its server.
 func (s *service) openServer(ctx context.Context) error {
-	config := namespace.Config{Current: s.opts.current, Logger: s.log}
+	config := namespace.Config{Current: s.opts.current, Logger: s.log, Account: s.auth.Accounts().Has}
 	for _, dc := range s.opts.datacenters {
 		config.Datacenters = append(config.Datacenters, namespace.Datacenter{Name: dc.name, FS: s.stores[dc.name]})
 	}
@@ -28,6 +28,7 @@ func (s *service) openServer(ctx context.Context) error {
 		Auth: s.auth, View: tree.View, EnsureHome: tree.EnsureHome, Ready: s.ready,
 		Datacenters: names(s.opts.datacenters), Current: s.opts.current, Version: version,
 		Logger: s.log, Audit: audit, MaxRequests: s.opts.requests,
+		Account: s.auth.Accounts().Has,
 	})
 	return nil
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -24,9 +26,24 @@ func (m *Main) userCommand() *cli.Command {
 
 var dataFlag = &cli.StringFlag{Name: "data", Usage: "keep accounts, keys and, by default, files in `DIR`"}
 
-// dataDir returns the directory that --data names.
+// accountFlags are the flags of all commands that work on accounts, and those of one.
+func accountFlags(more ...cli.Flag) []cli.Flag {
+	return append([]cli.Flag{
+		dataFlag,
+		&cli.StringFlag{Name: configFlag.Name, Usage: "take the directory from the option data of `FILE`, a configuration of serve"},
+	}, more...)
+}
+
+// dataDir returns the directory that --data names, or else the file of --config.
 func dataDir(c *cli.Context) (string, error) {
 	dir := c.String("data")
+	if dir == "" {
+		file, err := readConfigFile(c)
+		if err != nil {
+			return "", err
+		}
+		dir = file.get("data")
+	}
 	if dir == "" {
 		return "", cliargs.Usagef("--data DIR is missing")
 	}
@@ -40,14 +57,36 @@ func dataDir(c *cli.Context) (string, error) {
 // openAccounts opens the accounts in the directory that --data names, which must
 // be there.
 func openAccounts(c *cli.Context) (*auth.Accounts, error) {
+	const op = "pfsd.openAccounts"
 	dir, err := dataDir(c)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(dir); err != nil {
-		return nil, pfs.E("pfsd.openAccounts", "", pfs.KindOf(err), err)
+	there, err := isDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		return nil, pfs.Errorf(op, "", pfs.NotExist, "there is no directory %s: is --data right? pfsd serve --data %s makes it",
+			dir, shellQuote(dir))
 	}
 	return accountsIn(dir)
+}
+
+// isDir reports whether there is a directory dir. Anything else of that name is an
+// error.
+func isDir(dir string) (bool, error) {
+	const op = "pfsd.isDir"
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, pfs.E(op, "", pfs.KindOf(err), err)
+	case !info.IsDir():
+		return false, pfs.Errorf(op, "", pfs.NotDir, "%s is a file: --data names the directory of accounts and keys", dir)
+	}
+	return true, nil
 }
 
 func accountsIn(dir string) (*auth.Accounts, error) {

@@ -15,17 +15,17 @@ func (m *Main) userAddCommand() *cli.Command {
 		Usage:     "add an account",
 		ArgsUsage: "NAME",
 		Description: "Adds an account. NAME is often an e-mail address; the home of the user is called so.\n" +
-			"HDFS user, uid and gid are who the user is on the stores. Left out, they are chosen so\n" +
-			"that no two accounts share them, removed ones included. Roles: user (own home, reads\n" +
-			"public), publisher (also writes public), admin (also sees every home, sets quotas).",
-		Flags: []cli.Flag{
-			dataFlag,
+			"HDFS user, uid and gid are who the user is on stores that know users; file: and mem: do\n" +
+			"not. Left out, they are chosen so that no two accounts share them, removed ones\n" +
+			"included. Roles: user (own home, reads public), publisher (also writes public), admin\n" +
+			"(also reads and writes every home, sets quotas). DIR is made if it is not there.",
+		Flags: accountFlags(
 			passwordFlag,
 			&cli.StringFlag{Name: "role", Value: string(auth.User), Usage: "`ROLE`: user, publisher or admin"},
 			&cli.StringFlag{Name: "hdfs-user", Usage: "`USER` on HDFS", DefaultText: "made of NAME"},
-			&cli.IntFlag{Name: "uid", Usage: "number `N` of the user on CephFS and local stores", DefaultText: "the next free one"},
+			&cli.IntFlag{Name: "uid", Usage: "number `N` of the user on stores that know users by number", DefaultText: "the next free one"},
 			&cli.IntFlag{Name: "gid", Usage: "number `N` of the group there", DefaultText: "the uid"},
-		},
+		),
 		Action: func(c *cli.Context) error {
 			args, err := operands(c, "NAME")
 			if err != nil {
@@ -44,6 +44,10 @@ func (m *Main) userAdd(c *cli.Context, n auth.NewAccount) error {
 	if err != nil {
 		return err
 	}
+	there, err := isDir(dir)
+	if err != nil {
+		return err
+	}
 	accounts, err := accountsIn(dir)
 	if err != nil {
 		return err
@@ -56,6 +60,9 @@ func (m *Main) userAdd(c *cli.Context, n auth.NewAccount) error {
 	}
 	if err := auth.MakeDir(dir); err != nil {
 		return err
+	}
+	if !there {
+		m.printer.Message("made %s: it was not there", dir)
 	}
 	made, err := accounts.Add(c.Context, n)
 	if err != nil {
@@ -75,7 +82,7 @@ func canAdd(ctx context.Context, accounts *auth.Accounts, n auth.NewAccount) err
 		return err
 	}
 	if _, err := accounts.Get(n.Name); err == nil {
-		return pfs.Errorf(op, "", pfs.Exist, "account %q: pfsd user passwd gives it another password", n.Name)
+		return pfs.Errorf(op, "", pfs.Exist, "there is an account %q already: pfsd user passwd gives it another password", n.Name)
 	}
 	return pfs.CheckContext(ctx, op, "")
 }

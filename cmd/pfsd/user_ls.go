@@ -11,9 +11,10 @@ import (
 
 func (m *Main) userLsCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "ls",
-		Usage: "list the accounts",
-		Flags: []cli.Flag{dataFlag, &cli.BoolFlag{Name: "json", Usage: "one JSON object a line"}},
+		Name:        "ls",
+		Usage:       "list the accounts",
+		Description: "Lists the accounts by name, with who they are on the stores.",
+		Flags:       accountFlags(&cli.BoolFlag{Name: "json", Usage: "one JSON object a line"}),
 		Action: func(c *cli.Context) error {
 			if _, err := operands(c); err != nil {
 				return err

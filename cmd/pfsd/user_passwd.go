@@ -7,7 +7,9 @@ func (m *Main) userPasswdCommand() *cli.Command {
 		Name:      "passwd",
 		Usage:     "give an account another password",
 		ArgsUsage: "NAME",
-		Flags:     []cli.Flag{dataFlag, passwordFlag},
+		Description: "Gives an account another password, asked for twice or read from standard input. All\n" +
+			"sessions of the account end within 2 seconds.",
+		Flags: accountFlags(passwordFlag),
 		Action: func(c *cli.Context) error {
 			args, err := operands(c, "NAME")
 			if err != nil {

@@ -8,7 +8,7 @@ func (m *Main) userRmCommand() *cli.Command {
 		Usage:       "remove an account",
 		ArgsUsage:   "NAME",
 		Description: "Removes an account. Its files stay; nobody else gets its HDFS user and uid, and an\naccount added under the same name gets them back.",
-		Flags:       []cli.Flag{dataFlag},
+		Flags:       accountFlags(),
 		Action: func(c *cli.Context) error {
 			args, err := operands(c, "NAME")
 			if err != nil {

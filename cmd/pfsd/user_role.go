@@ -10,7 +10,9 @@ func (m *Main) userRoleCommand() *cli.Command {
 		Name:      "role",
 		Usage:     "give an account another role",
 		ArgsUsage: "NAME user|publisher|admin",
-		Flags:     []cli.Flag{dataFlag},
+		Description: "Gives an account another role; user add --help says what they are. All sessions of the\n" +
+			"account end within 2 seconds.",
+		Flags: accountFlags(),
 		Action: func(c *cli.Context) error {
 			args, err := operands(c, "NAME", "the role")
 			if err != nil {

@@ -60,7 +60,12 @@ func TestUserCommands(t *testing.T) {
 func TestUserErrors(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	missing := filepath.Join(t.TempDir(), "missing")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	mustRun(t, goodPassword, "user", "add", "ann", "--data", data, "--password-stdin")
+	noDirectory := "pfsd: there is no directory " + missing + ": is --data right? pfsd serve --data " + missing + " makes it\n"
 	tests := []struct {
 		args  string
 		stdin string
@@ -78,8 +83,13 @@ func TestUserErrors(t *testing.T) {
 		{"user role bob admin --data " + data, "", cliio.NotFound, `"bob"`},
 		{"user role ann root --data " + data, "", cliio.Usage, "root"},
 		{"user rm bob --data " + data, "", cliio.NotFound, `"bob"`},
-		{"user ls --data " + missing, "", cliio.NotFound, missing},
-		{"user rm ann --data " + missing, "", cliio.NotFound, missing},
+		{"user ls --data " + missing, "", cliio.NotFound, noDirectory},
+		{"user rm ann --data " + missing, "", cliio.NotFound, noDirectory},
+		{"user role ann admin --data " + missing, "", cliio.NotFound, noDirectory},
+		{"user passwd ann --password-stdin --data " + missing, goodPassword, cliio.NotFound, noDirectory},
+		{"user add ../ann --password-stdin --data " + missing, goodPassword, cliio.Usage, "slash"},
+		{"user add ann --password-stdin --data " + file, goodPassword, cliio.Exists, file + " is a file"},
+		{"user ls --data " + file, "", cliio.Exists, file + " is a file"},
 	}
 	for _, tt := range tests {
 		got := run(t, tt.stdin, strings.Fields(tt.args)...)
@@ -92,6 +102,42 @@ func TestUserErrors(t *testing.T) {
 	}
 	if got := mustRun(t, "", "user", "ls", "--json", "--data", data); strings.Count(got.stdout, "\n") != 1 {
 		t.Errorf("accounts after all that was refused:\n%s", got.stdout)
+	}
+}
+
+// A directory that user add has to make may be a slip of the hand: it is told.
+func TestUserAddTellsOfANewDirectory(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	const added = "pfsd: added ann: role user, HDFS user ann, uid 20000, gid 20000\n"
+	first := mustRun(t, goodPassword, "user", "add", "ann", "--data", data, "--password-stdin")
+	if want := "pfsd: made " + data + ": it was not there\n" + added; first.stderr != want {
+		t.Errorf("stderr %q, want %q", first.stderr, want)
+	}
+	second := mustRun(t, goodPassword, "user", "add", "bob", "--data", data, "--password-stdin")
+	if strings.Contains(second.stderr, "made") {
+		t.Errorf("stderr %q, and nothing was made", second.stderr)
+	}
+}
+
+// What is wrong is said once, without the words of the Kind.
+func TestMessages(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	mustRun(t, goodPassword, "user", "add", "ann", "--data", data, "--password-stdin")
+	tests := []struct {
+		args, says string
+		code       cliio.Code
+	}{
+		{"user rm bob --data " + data, `no account "bob"`, cliio.NotFound},
+		{"user add ann --password-stdin --data " + data, `there is an account "ann" already: pfsd user passwd gives it another password`, cliio.Exists},
+		{"serve --data " + data + " --audit-log /none/log", "--audit-log: open /none/log: no such file or directory", cliio.NotFound},
+		{"serve --data " + data + " --datacenter a=file:///none", `datacenter a: directory "/none": no such file or directory`, cliio.NotFound},
+		{"serve --data " + data + " --tls-cert /none/c --tls-key k", "--tls-cert and --tls-key: open /none/c: no such file or directory", cliio.NotFound},
+	}
+	for _, tt := range tests {
+		got := run(t, goodPassword, strings.Fields(tt.args)...)
+		if want := "pfsd: " + tt.says + "\n"; got.code != int(tt.code) || got.stderr != want {
+			t.Errorf("pfsd %s: code %d, %q; want %d, %q", tt.args, got.code, got.stderr, tt.code, want)
+		}
 	}
 }
 

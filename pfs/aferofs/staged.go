@@ -16,7 +16,7 @@ func (s *store) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOption
 	if err := s.begin(ctx, op, name); err != nil {
 		return nil, err
 	}
-	if err := checkCreate(op, name, opts); err != nil {
+	if err := opts.Check(op, name); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -34,18 +34,6 @@ func (s *store) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOption
 	}
 	u.handles++
 	return &staged{s: s, u: u, resumed: u.wrote.Load()}, nil
-}
-
-func checkCreate(op string, name pfs.Path, opts pfs.CreateOptions) error {
-	switch {
-	case opts.ID != "" && !pfs.ValidID(opts.ID):
-		return pfs.Errorf(op, name, pfs.Invalid, "staged write ID %q: it must be 8 to 64 characters of 0-9 and a-z", opts.ID)
-	case opts.ID == "" && opts.Reopen:
-		return pfs.Errorf(op, name, pfs.Invalid, "no ID of the staged write to go on with")
-	case opts.Size < 0:
-		return pfs.Errorf(op, name, pfs.Invalid, "negative size %d", opts.Size)
-	}
-	return nil
 }
 
 // checkPlace checks that a file may be published as name now: over a file or link,
@@ -74,7 +62,10 @@ type staged struct {
 var (
 	_ pfs.Staged       = (*staged)(nil)
 	_ pfs.LeafDigester = (*staged)(nil)
+	_ pfs.Identifier   = (*staged)(nil)
 )
+
+func (w *staged) Identity() any { return w.u }
 
 func (w *staged) ID() string    { return w.u.id }
 func (w *staged) Resumed() bool { return w.resumed }
@@ -166,7 +157,7 @@ func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]p
 	if size < 0 || first < 0 || n < 0 {
 		return nil, pfs.Errorf(op, w.u.name, pfs.Invalid, "%d leaves from %d on of %d bytes", n, first, size)
 	}
-	leaves := (size + pfs.ChunkSize - 1) / pfs.ChunkSize
+	leaves := pfs.Leaves(size)
 	buf := make([]byte, min(size, pfs.ChunkSize))
 	var ds []pfs.LeafDigest
 	for i := first; len(ds) < n && i < leaves; i++ {

@@ -168,6 +168,12 @@ func (a *Accounts) Get(name string) (Account, error) {
 	return r.account(), nil
 }
 
+// Has reports whether there is an account called name.
+func (a *Accounts) Has(name string) bool {
+	_, ok := a.view().find(name)
+	return ok
+}
+
 // List returns the accounts, sorted by name.
 func (a *Accounts) List() []Account {
 	t := a.view()

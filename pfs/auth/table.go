@@ -72,7 +72,7 @@ func (h *holders) claim(name, hdfsUser string, uid, gid int) string {
 	lower := strings.ToLower(hdfsUser)
 	if other, ok := h.names[foldName(name)]; ok {
 		if other == name {
-			return fmt.Sprintf("account %q exists", name)
+			return fmt.Sprintf("there is an account %q already", name)
 		}
 		return fmt.Sprintf("account %q is too like %q: their homes could become one", name, other)
 	}

@@ -10,17 +10,20 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
+// entryOverhead bounds the bytes of an encoded entry of a batch beside its strings.
+const entryOverhead = 160
+
 // WriteBatch sends the entries in as few requests as their bounds allow.
 func (c *Client) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
 	const op = "client.WriteBatch"
 	errs := make([]error, len(entries))
-	var group []int // of entries that go together
-	var size int64
+	var group []int      // of entries that go together
+	var size, text int64 // bytes of content, and of the message that lists them
 	send := func() {
 		if len(group) > 0 {
 			c.writeGroup(ctx, entries, group, errs)
 		}
-		group, size = group[:0], 0
+		group, size, text = group[:0], 0, 0
 	}
 	for i, e := range entries {
 		n := int64(len(e.Data))
@@ -32,10 +35,11 @@ func (c *Client) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []err
 			errs[i] = c.writeOne(ctx, e)
 			continue
 		}
-		if size+n > wire.MaxBatchBytes || len(group) == wire.MaxBatchEntries {
+		about := entryOverhead + int64(len(e.Path)+len(e.Digest))
+		if size+n > wire.MaxBatchBytes || text+about > wire.MaxMessage || len(group) == wire.MaxBatchEntries {
 			send()
 		}
-		group, size = append(group, i), size+n
+		group, size, text = append(group, i), size+n, text+about
 	}
 	send()
 	return errs
@@ -67,7 +71,8 @@ func (c *Client) writeGroup(ctx context.Context, entries []pfs.BatchEntry, group
 	}
 	for _, f := range reply.Failed {
 		if f.Index >= 0 && f.Index < len(group) {
-			errs[group[f.Index]] = f.Error.Err()
+			i := group[f.Index]
+			errs[i] = named(f.Error.Err(), message{name: entries[i].Path})
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/paddlecloud/pfs/internal/relay"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/client"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -22,64 +23,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// relay is a TCP proxy whose spoil function may change or cut what passes. spoil is
-// given the bytes of one direction of one connection in order and returns false to
-// cut it.
-type relay struct {
-	net.Listener
-	target string
-	spoil  func(conn int, p []byte) bool
-	conns  atomic.Int64
-}
-
-func newRelay(t *testing.T, target string, spoil func(conn int, p []byte) bool) *relay {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &relay{Listener: l, target: strings.TrimPrefix(strings.TrimPrefix(target, "http://"), "https://"), spoil: spoil}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go r.serve(c)
-		}
-	}()
-	return r
-}
-
-func (r *relay) serve(c net.Conn) {
-	defer c.Close()
-	s, err := net.Dial("tcp", r.target)
-	if err != nil {
-		return
-	}
-	defer s.Close()
-	n := int(r.conns.Add(1))
-	var wg sync.WaitGroup
-	pass := func(to, from net.Conn) {
-		defer c.Close()
-		defer s.Close()
-		buf := make([]byte, 16<<10)
-		for {
-			k, err := from.Read(buf)
-			if k > 0 && (!r.spoil(n, buf[:k]) || writeAll(to, buf[:k]) != nil) || err != nil {
-				return
-			}
-		}
-	}
-	wg.Go(func() { pass(s, c) })
-	wg.Go(func() { pass(c, s) })
-	wg.Wait()
-}
-
-func writeAll(w io.Writer, p []byte) error {
-	_, err := w.Write(p)
-	return err
+// spoiled returns a relay to s.
+func spoiled(t *testing.T, s *service, spoil relay.Spoil) *relay.Relay {
+	return relay.New(t, s.Listener.Addr().String, spoil)
 }
 
 func randomBytes(n int) []byte {
@@ -127,14 +73,14 @@ func TestConnectionsCutEveryTenMiB(t *testing.T) {
 	s := serve(t, memfs.New(memfs.Options{}))
 	var mu sync.Mutex
 	passed := map[int]int{}
-	r := newRelay(t, s.URL, func(conn int, p []byte) bool {
+	r := spoiled(t, s, func(conn int, p []byte) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		passed[conn] += len(p)
 		return passed[conn] < 10<<20
 	})
-	roundTrip(t, s.connect(t, "https://"+r.Addr().String()), randomBytes(45<<20+12345))
-	if n := r.conns.Load(); n < 8 {
+	roundTrip(t, s.connect(t, "https://"+r.Address()), randomBytes(45<<20+12345))
+	if n := r.Connections(); n < 8 {
 		t.Errorf("only %d connections: the test cut nothing", n)
 	}
 }
@@ -145,17 +91,33 @@ func TestBitsFlippedOnTheWire(t *testing.T) {
 	// message is a request of its own kind.
 	s := start(t, memfs.New(memfs.Options{}), false, nil)
 	var flips, seen atomic.Int64
-	r := newRelay(t, s.URL, func(_ int, p []byte) bool {
+	r := spoiled(t, s, func(_ int, p []byte) bool {
 		before := seen.Add(int64(len(p))) - int64(len(p))
-		if len(p) == 16<<10 && before/(6<<20) != seen.Load()/(6<<20) {
+		if len(p) >= 16<<10 && before/(6<<20) != seen.Load()/(6<<20) {
 			p[len(p)/2] ^= 0x04
 			flips.Add(1)
 		}
 		return true
 	})
-	roundTrip(t, s.connect(t, "http://"+r.Addr().String()), randomBytes(64<<20))
+	roundTrip(t, s.connect(t, "http://"+r.Address()), randomBytes(64<<20))
 	if flips.Load() < 10 {
 		t.Errorf("only %d bits were flipped", flips.Load())
+	}
+}
+
+func TestBatchOfLongPaths(t *testing.T) {
+	s := serve(t, memfs.New(memfs.Options{}))
+	c := s.connect(t, s.URL)
+	deep := "/missing" + strings.Repeat("/"+strings.Repeat("d", 250), 15)
+	entries := make([]pfs.BatchEntry, 2*wire.MaxBatchEntries)
+	for i := range entries {
+		entries[i] = pfs.BatchEntry{Path: pfs.Path(fmt.Sprintf("%s/%d", deep, i)), Data: []byte("x")}
+	}
+	for i, err := range c.WriteBatch(t.Context(), entries) {
+		var e *pfs.Error
+		if !errors.Is(err, pfs.NotExist) || !errors.As(err, &e) || !entries[i].Path.Within(e.Path) {
+			t.Fatalf("entry %d: %v, want that there is no /missing", i, err)
+		}
 	}
 }
 

@@ -66,7 +66,7 @@ func dataMessage(op, method, path string, name pfs.Path, off int64) message {
 
 // receiveChunk reads a chunk of exactly len(p) bytes.
 func receiveChunk(resp *http.Response, touch func(), p []byte) error {
-	if want := int64(len(p)) + wire.SumSize; resp.ContentLength != want {
+	if want := int64(len(p) + wire.SumSize); resp.ContentLength != want {
 		return pfs.Errorf("client.receiveChunk", "", pfs.Integrity, "chunk of %d bytes came as %d", want, resp.ContentLength)
 	}
 	return wire.ReadChunk(&touching{resp.Body, touch}, p)

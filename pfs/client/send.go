@@ -61,7 +61,7 @@ func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Re
 			continue
 		case kind == pfs.Limit && m.anonymous:
 			return err // a login that is limited gains nothing by coming again at once
-		case !kind.Temporary() && !(kind == pfs.Integrity && isTransit(err)) || try >= c.opts.Retries || ctx.Err() != nil:
+		case !kind.Temporary() && !errors.Is(err, wire.ErrDamaged) || try >= c.opts.Retries || ctx.Err() != nil:
 			return err
 		}
 		c.opts.Logger.Debug("asking again", "op", m.op, "path", string(m.name), "try", try+1, "error", err)
@@ -184,6 +184,36 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	return b.r.Read(p)
 }
 
+// Len returns the number of bytes that WriteTo would write; -1 for what is no chunk.
+func (b *sentBody) Len() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c, ok := b.r.(*wire.ChunkReader); ok {
+		return c.Len()
+	}
+	return -1
+}
+
+// WriteTo writes a chunk piece by piece.
+func (b *sentBody) WriteTo(w io.Writer) (total int64, err error) {
+	for err == nil && b.Len() > 0 {
+		var n int64
+		n, err = b.writeNext(w)
+		total += n
+	}
+	return total, err
+}
+
+func (b *sentBody) writeNext(w io.Writer) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	b.touch()
+	return b.r.(*wire.ChunkReader).WriteNext(w)
+}
+
 func (b *sentBody) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -256,11 +286,4 @@ func (c *Client) transportError(ctx context.Context, m message, err error) error
 		err = u.Err // without method and URL, which the message has already
 	}
 	return pfs.Errorf(m.op, m.name, pfs.Unavailable, "%s: %w", c.base, err)
-}
-
-// isTransit reports whether an Integrity error arose between the two ends, so that
-// sending again can help.
-func isTransit(err error) bool {
-	var e *pfs.Error
-	return errors.As(err, &e) && e.Op == "wire.CheckSum"
 }

@@ -52,14 +52,22 @@ func (w *staged) check(ctx context.Context, op string) error {
 	return pfs.CheckContext(ctx, op, w.name)
 }
 
+// checkAt is check for a step at an offset.
+func (w *staged) checkAt(ctx context.Context, op string, off int64) error {
+	if err := w.check(ctx, op); err != nil {
+		return err
+	}
+	if off < 0 {
+		return pfs.Errorf(op, w.name, pfs.Invalid, "negative offset %d", off)
+	}
+	return nil
+}
+
 // WriteAt sends p chunk by chunk.
 func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "client.WriteAt"
-	if err := w.check(ctx, op); err != nil {
+	if err := w.checkAt(ctx, op, off); err != nil {
 		return 0, err
-	}
-	if off < 0 {
-		return 0, pfs.Errorf(op, w.name, pfs.Invalid, "negative offset %d", off)
 	}
 	for n < len(p) {
 		b := p[n:min(n+pfs.ChunkSize, len(p))]
@@ -89,11 +97,8 @@ func (c *Client) sendChunk(ctx context.Context, m message, b []byte) error {
 // ReadAt reads back what was staged.
 func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "client.ReadAt"
-	if err := w.check(ctx, op); err != nil {
+	if err := w.checkAt(ctx, op, off); err != nil {
 		return 0, err
-	}
-	if off < 0 {
-		return 0, pfs.Errorf(op, w.name, pfs.Invalid, "negative offset %d", off)
 	}
 	for n < len(p) {
 		b := p[n:min(n+pfs.ChunkSize, len(p))]
@@ -102,7 +107,7 @@ func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err er
 		m.query.Set("len", strconv.Itoa(len(b)))
 		k := 0
 		err := w.c.send(ctx, m, func(resp *http.Response, touch func()) error {
-			k = int(min(max(resp.ContentLength-wire.SumSize, 0), int64(len(b))))
+			k = int(min(max(resp.ContentLength-int64(wire.SumSize), 0), int64(len(b))))
 			return receiveChunk(resp, touch, b[:k])
 		})
 		if err != nil {

@@ -135,7 +135,7 @@ func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, p
 	if !ok || err != nil {
 		return "", err
 	}
-	leaves := (size + pfs.ChunkSize - 1) / pfs.ChunkSize
+	leaves := pfs.Leaves(size)
 	jobs = int(min(int64(max(jobs, 1)), max(leaves, 1)))
 
 	// Worker w does the leaves w, w+jobs, w+2*jobs ...: taking one result from

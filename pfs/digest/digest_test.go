@@ -7,8 +7,8 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"runtime"
 	"testing"
+	"testing/synctest"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/zeebo/blake3"
@@ -77,19 +77,17 @@ func TestDigestErrors(t *testing.T) {
 		t.Errorf("unknown algorithm: %v", err)
 	}
 	broken := errors.New("broken")
-	before := runtime.NumGoroutine()
-	_, err := Of(ctx, func(_ []byte, off int64) error {
-		if off >= 3*pfs.ChunkSize {
-			return broken
+	synctest.Test(t, func(t *testing.T) { // which fails if a goroutine stays behind
+		_, err := Of(t.Context(), func(_ []byte, off int64) error {
+			if off >= 3*pfs.ChunkSize {
+				return broken
+			}
+			return nil
+		}, 100*pfs.ChunkSize, XXH3, 4, nil)
+		if err != broken {
+			t.Errorf("got %v, want the read's error", err)
 		}
-		return nil
-	}, 100*pfs.ChunkSize, XXH3, 4, nil)
-	if err != broken {
-		t.Errorf("got %v, want the read's error", err)
-	}
-	if after := runtime.NumGoroutine(); after > before {
-		t.Errorf("%d goroutines before, %d after", before, after)
-	}
+	})
 	done, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := Of(done, reader(content(10)), 10, XXH3, 1, nil); !errors.Is(err, pfs.Canceled) {

@@ -48,6 +48,8 @@ func (f *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
 
 // chtimeMarked is chtime of a file whose mark goes with it.
 func (f *FS) chtimeMarked(d dir, base string, file *os.File, mtime time.Time) error {
+	f.marks.Lock()
+	defer f.marks.Unlock()
 	st, err := statFile(file)
 	if err != nil {
 		return err
@@ -77,23 +79,24 @@ func (f *FS) lookAtNoLink(d dir, base, op string, name pfs.Path) (stat, error) {
 // Symlink makes name a link to target.
 func (f *FS) Symlink(ctx context.Context, target string, name pfs.Path) error {
 	const op = "localfs.Symlink"
-	return f.at(ctx, op, name, func(d dir, base string) error {
+	return f.change(ctx, op, name, func(p place, base string) error {
 		if name == pfs.Root {
 			return pfs.E(op, name, pfs.Exist, nil)
 		}
 		if target == "" || strings.IndexByte(target, 0) >= 0 {
 			return pfs.Errorf(op, name, pfs.Invalid, "a link cannot lead to %q", target)
 		}
-		c, err := f.claim(ctx, name.Parent(), 0, 1)
+		size := int64(len(target))
+		c, err := f.claim(ctx, p.trees, size, 1)
 		if err != nil {
 			return err
 		}
 		defer c.release()
-		if err := d.symlink(target, base); err != nil {
+		if err := p.dir.symlink(target, base); err != nil {
 			return err
 		}
-		c.settle(pfs.Usage{Bytes: int64(len(target)), Files: 1})
-		return f.syncDir(d)
+		c.settle(pfs.Usage{Bytes: size, Files: 1})
+		return f.syncDir(p.dir)
 	})
 }
 
@@ -103,17 +106,31 @@ func (f *FS) Space(ctx context.Context, name pfs.Path) (space pfs.Space, err err
 	if err := f.check(ctx, op, name); err != nil {
 		return pfs.Space{}, err
 	}
-	for {
-		d, err := f.openDir(relative(name))
-		if kind := kindOf(err); err != nil && name != pfs.Root && (kind == pfs.NotExist || kind == pfs.NotDir || kind == pfs.Symlink) {
-			name = name.Parent()
-			continue
-		}
-		if err != nil {
-			return pfs.Space{}, fail(op, name, err)
-		}
-		defer d.Close()
-		space, err = d.space()
-		return space, fail(op, name, err)
+	d, err := f.openNearest(relative(name))
+	if err != nil {
+		return pfs.Space{}, fail(op, name, err)
 	}
+	defer d.Close()
+	space, err = d.space()
+	return space, fail(op, name, err)
+}
+
+// openNearest opens the last directory that there is on the way down to rel.
+func (f *FS) openNearest(rel string) (dir, error) {
+	d, err := f.openDir("")
+	if err != nil {
+		return nil, err
+	}
+	for name := range elements(rel) {
+		next, err := d.open(name)
+		if err != nil && passed(err) {
+			return d, nil
+		}
+		d.Close()
+		if err != nil {
+			return nil, err
+		}
+		d = next
+	}
+	return d, nil
 }

@@ -48,12 +48,13 @@ type batch struct {
 	names   map[pfs.Path]bool // of files
 	bytes   int
 	parents map[pfs.Path]*batchDir
+	disks   map[uint64]disk // by the device, nil for one that cannot be synced as a whole
 }
 
 // batchDir is a directory that a group writes to.
 type batchDir struct {
-	dir     dir
-	trees   []*tree
+	place
+	disk    disk  // that it is on, nil if none is needed or there is none
 	changed []int // entries that are done but for the sync
 }
 
@@ -93,11 +94,7 @@ func (b *batch) add(i int, e pfs.BatchEntry) {
 		b.bytes += len(e.Data)
 		return
 	}
-	base := e.Path.Base()
-	if e.Path == pfs.Root {
-		base = "."
-	}
-	made, err := b.fs.mkdir(b.ctx, batchOp, in.dir, base, e.Path, e.Mode)
+	made, err := b.fs.mkdir(b.ctx, batchOp, in.place, lastName(e.Path), e.Path, e.Mode)
 	if made {
 		in.changed = append(in.changed, i)
 	}
@@ -109,21 +106,44 @@ func (b *batch) parent(name pfs.Path) (*batchDir, error) {
 	if in := b.parents[name]; in != nil {
 		return in, nil
 	}
-	d, err := b.fs.openDir(relative(name))
+	p, err := b.fs.openPlace(relative(name))
 	if err != nil {
 		return nil, err
 	}
-	trees, err := b.fs.treesOf(name)
-	if err != nil {
-		d.Close()
+	in := &batchDir{place: p}
+	if in.disk, err = b.disk(p.dir); err != nil {
+		p.dir.Close()
 		return nil, err
 	}
 	if b.parents == nil {
 		b.parents, b.names = map[pfs.Path]*batchDir{}, map[pfs.Path]bool{}
 	}
-	in := &batchDir{dir: d, trees: trees}
 	b.parents[name] = in
 	return in, nil
+}
+
+// disk opens the disk that holds d, or finds it open. That is before anything is written
+// to it: a loss that others were told of since then would not be told again.
+func (b *batch) disk(d dir) (disk, error) {
+	if b.fs.opts.NoSync || !syncsWholeDisk {
+		return nil, nil
+	}
+	st, err := d.stat(".", false)
+	if err != nil {
+		return nil, err
+	}
+	if opened, ok := b.disks[st.dev]; ok {
+		return opened, nil
+	}
+	opened, err := d.disk()
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, err
+	}
+	if b.disks == nil {
+		b.disks = map[uint64]disk{}
+	}
+	b.disks[st.dev] = opened
+	return opened, nil
 }
 
 // flush ends the group.
@@ -140,7 +160,12 @@ func (b *batch) flush() {
 		b.syncDir(in)
 		in.dir.Close()
 	}
-	b.files, b.names, b.parents, b.bytes = nil, nil, nil, 0
+	for _, d := range b.disks {
+		if d != nil {
+			d.Close()
+		}
+	}
+	b.files, b.names, b.parents, b.disks, b.bytes = nil, nil, nil, nil, 0
 }
 
 // stage writes the temporaries.
@@ -170,14 +195,14 @@ func (b *batch) write(w *batchFile, sync bool) error {
 		return err
 	}
 	temp := stagedName(w.base, pfs.NewID())
-	file, err := w.in.dir.openFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := w.in.dir.openFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, tempMode)
 	if err != nil {
 		return err
 	}
 	w.temp = temp
 	err = b.fill(w, file)
-	if err == nil && sync && !b.fs.opts.NoSync {
-		err = file.Sync()
+	if err == nil && sync {
+		err = b.fs.sync(file)
 	}
 	return errors.Join(err, file.Close())
 }
@@ -188,7 +213,7 @@ func (b *batch) claim(w *batchFile) error {
 		return err
 	}
 	var err error
-	w.room, err = b.fs.claimOf(b.ctx, w.in.trees, max(0, int64(len(w.entry.Data))-w.spare), w.extra)
+	w.room, err = b.fs.claim(b.ctx, w.in.trees, max(0, int64(len(w.entry.Data))-w.spare), w.extra)
 	return err
 }
 
@@ -233,32 +258,30 @@ func (b *batch) syncFiles() {
 	if b.single() || b.fs.opts.NoSync {
 		return
 	}
-	synced := map[uint64]error{} // by the device
+	synced := map[disk]error{}
 	for _, w := range b.files {
 		if b.errs[w.i] != nil {
 			continue
 		}
-		st, err := w.in.dir.stat(".", false)
-		if err == nil {
-			if _, done := synced[st.dev]; !done {
-				synced[st.dev] = w.in.dir.syncAll()
-			}
-			err = synced[st.dev]
-		}
-		if errors.Is(err, errors.ErrUnsupported) {
-			err = syncOne(w.in.dir, w.temp)
+		err, done := synced[w.in.disk]
+		switch {
+		case w.in.disk == nil:
+			err = b.fs.syncOne(w.in.dir, w.temp)
+		case !done:
+			err = w.in.disk.sync()
+			synced[w.in.disk] = err
 		}
 		b.errs[w.i] = fail(batchOp, w.entry.Path, err)
 	}
 }
 
 // syncOne makes a closed file durable.
-func syncOne(d dir, name string) error {
+func (f *FS) syncOne(d dir, name string) error {
 	file, err := d.openFile(name, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(file.Sync(), file.Close())
+	return errors.Join(f.sync(file), file.Close())
 }
 
 // publish gives one file its name.

@@ -1,7 +1,9 @@
 package localfs
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -122,4 +124,38 @@ func BenchmarkSmallOperations(b *testing.B) {
 			from, to = to, from
 		}
 	})
+}
+
+// BenchmarkDepth is the price of a deep path for what changes the sums of a quota, and of
+// a deep tree for what walks it, in all and a level.
+func BenchmarkDepth(b *testing.B) {
+	for _, depth := range []int{4, 64, 1000} {
+		f, _ := openStore(b, Options{NoSync: true})
+		b.Cleanup(func() { f.RemoveTree(context.Background(), "/d") })
+		makeChain(b, f, depth).Close()
+		dir := pfs.Path(strings.Repeat("/d", depth))
+		for _, bench := range []struct {
+			name string
+			do   func() error
+		}{
+			{"Mkdir", func() error { return f.Mkdir(b.Context(), dir, 0o755) }},
+			{"Create", func() error {
+				w, err := f.Create(b.Context(), dir.Join("f"), pfs.CreateOptions{})
+				if err == nil {
+					err = w.Close()
+				}
+				return err
+			}},
+			{"Usage", func() error { _, err := f.Usage(b.Context(), "/"); return err }},
+		} {
+			b.Run(fmt.Sprintf("%s/%d", bench.name, depth), func(b *testing.B) {
+				for b.Loop() {
+					if err := bench.do(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*depth), "ns/level")
+			})
+		}
+	}
 }

@@ -9,16 +9,18 @@ import (
 // syncsWholeDisk tells whether dirs can syncAll.
 const syncsWholeDisk = true
 
-// allocate reserves room for the first size bytes of f without changing its
-// length. A file system that cannot is no error.
-func allocate(f *os.File, size int64) error {
+// allocate reserves room for the first size bytes of f, which has some of it already,
+// without changing its length. A file system that cannot is no error.
+//
+// What cannot fit is refused before: some file systems would first give away all that
+// they have, and others would find the disk full meanwhile.
+func allocate(f *os.File, size, has int64) error {
 	err := withFD(f, func(fd int) error {
-		for {
-			err := unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size)
-			if err != unix.EINTR {
-				return err
-			}
+		space, err := spaceOn(fd)
+		if err == nil && space.Total > 0 && size-has > space.Free {
+			return unix.ENOSPC
 		}
+		return uninterrupted(func() error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size) })
 	})
 	if err == unix.EOPNOTSUPP || err == unix.ENOSYS {
 		return nil

@@ -10,9 +10,9 @@ import (
 // syncsWholeDisk tells whether dirs can syncAll.
 const syncsWholeDisk = false
 
-// allocate reserves room for the first size bytes of f without changing its
-// length: the system cannot.
-func allocate(*os.File, int64) error { return nil }
+// allocate reserves room for the first size bytes of f, which has some of it already,
+// without changing its length: the system cannot.
+func allocate(f *os.File, size, has int64) error { return nil }
 
 // startWriteback sends n bytes of f on their way to the disk: the system does so
 // when it likes.

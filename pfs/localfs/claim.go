@@ -17,25 +17,24 @@ type claim struct {
 	ended bool
 }
 
-// claim takes room for bytes and files (or directories) below the directory name.
-// It answers Quota if some tree has not so much left.
-func (f *FS) claim(ctx context.Context, name pfs.Path, bytes, files int64) (*claim, error) {
-	trees, err := f.treesOf(name)
-	if err != nil {
+// claim takes room for bytes and files (or directories) in the trees. It answers Quota
+// if one of them has not so much left.
+func (f *FS) claim(ctx context.Context, trees []*tree, bytes, files int64) (*claim, error) {
+	if err := f.ready(ctx, trees); err != nil {
 		return nil, err
-	}
-	return f.claimOf(ctx, trees, bytes, files)
-}
-
-// claimOf is claim where the trees are known.
-func (f *FS) claimOf(ctx context.Context, trees []*tree, bytes, files int64) (*claim, error) {
-	for _, t := range trees {
-		if err := t.ready(ctx, f); err != nil {
-			return nil, err
-		}
 	}
 	c := &claim{trees: trees}
 	return c, c.reach(bytes, files)
+}
+
+// ready returns once all trees were counted.
+func (f *FS) ready(ctx context.Context, trees []*tree) error {
+	for _, t := range trees {
+		if err := t.ready(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reach makes the claim at least so large.
@@ -78,11 +77,9 @@ func (c *claim) settle(change pfs.Usage) {
 // release gives the claim back: nothing has changed.
 func (c *claim) release() { c.settle(pfs.Usage{}) }
 
-// book notes a change below the directory name that needs no room.
-func (f *FS) book(name pfs.Path, change pfs.Usage) error {
-	trees, err := f.treesOf(name)
+// book notes in the trees a change that needs no room.
+func book(trees []*tree, change pfs.Usage) {
 	for _, t := range trees {
 		t.book(change)
 	}
-	return err
 }

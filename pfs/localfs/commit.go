@@ -28,10 +28,13 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	case ended:
 		return pfs.Info{}, pfs.E(op, w.name, pfs.Closed, nil)
 	}
-	if w.lost != nil {
-		return pfs.Info{}, w.lost
+	if lost := w.lost.Load(); lost != nil {
+		return pfs.Info{}, lost
 	}
 	info, err := w.commitLocked(ctx, op, opts)
+	if w.state == committed || w.lost.Load() != nil {
+		w.free(op, false)
+	}
 	if err != nil {
 		return pfs.Info{}, fail(op, w.name, err)
 	}
@@ -125,7 +128,6 @@ func (w *staged) publish(op string, opts pfs.CommitOptions, st stat) (pfs.Info, 
 		return pfs.Info{}, err
 	}
 	if err := w.syncFile(op); err != nil {
-		w.loseLocked(err)
 		return pfs.Info{}, err
 	}
 	if err := w.dir.rename(w.temp, w.dir, w.base, opts.NoReplace); err != nil {

@@ -122,6 +122,8 @@ func assault(ctx context.Context, t *testing.T, f *FS, name pfs.Path, secret []b
 		add(err)
 		_, _, err = f.Sweep(ctx, "/", 0)
 		add(err)
+		_, err = f.Usage(ctx, "/sub")
+		add(err)
 	case 6:
 		w, err := f.Create(ctx, "/sub/staged", pfs.CreateOptions{})
 		if err == nil {

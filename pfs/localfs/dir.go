@@ -2,7 +2,9 @@ package localfs
 
 import (
 	"io/fs"
+	"iter"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -47,11 +49,37 @@ type dir interface {
 
 	// sync makes the names in the directory durable.
 	sync() error
-	// syncAll makes durable all that was written to the file system that holds
-	// the directory, or answers errors.ErrUnsupported.
-	syncAll() error
+	// disk opens the file system that holds the directory, or answers
+	// errors.ErrUnsupported.
+	disk() (disk, error)
 
 	space() (pfs.Space, error)
+}
+
+// disk is a file system that is synced as a whole.
+type disk interface {
+	Close() error
+
+	// sync makes durable all that was written since the disk was opened, or tells
+	// that some of it was lost.
+	sync() error
+}
+
+// elements yields the elements of rel from the top, each with the way down to it, which
+// is the leading part of rel that ends with it.
+func elements(rel string) iter.Seq2[string, string] {
+	return func(yield func(name, way string) bool) {
+		for i := 0; i < len(rel); {
+			n := strings.IndexByte(rel[i:], '/')
+			if n < 0 {
+				n = len(rel) - i
+			}
+			if !yield(rel[i:i+n], rel[:i+n]) {
+				return
+			}
+			i += n + 1
+		}
+	}
 }
 
 // linkError says that a link stands where a directory or file was wanted.

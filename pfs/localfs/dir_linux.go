@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -31,14 +30,13 @@ type fdDir struct {
 
 var _ dir = (*fdDir)(nil)
 
-// openat is the system call, again when a signal came between.
-func openat(fd int, name string, flags int, perm uint32) (int, error) {
-	for {
-		fd, err := unix.Openat(fd, name, flags|unix.O_CLOEXEC, perm)
-		if err != unix.EINTR {
-			return fd, err
-		}
-	}
+// openat is the system call.
+func openat(at int, name string, flags int, perm uint32) (fd int, err error) {
+	err = uninterrupted(func() (err error) {
+		fd, err = unix.Openat(at, name, flags|unix.O_CLOEXEC, perm)
+		return err
+	})
+	return fd, err
 }
 
 func (d *fdDir) Close() error { return unix.Close(d.fd) }
@@ -82,16 +80,11 @@ func (d *fdDir) opened(fd int, err error) (dir, error) {
 // walk opens rel one element at a time, none of which may be a link.
 func (d *fdDir) walk(rel string) (dir, error) {
 	cur := d
-	for i := 0; i <= len(rel); {
-		n := strings.IndexByte(rel[i:], '/')
-		if n < 0 {
-			n = len(rel) - i
-		}
-		name := rel[i : i+n]
+	for name, way := range elements(rel) {
 		fd, err := openat(cur.fd, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 		if err == unix.ENOTDIR || err == unix.ELOOP {
 			if st, e := cur.stat(name, false); e == nil && st.mode&fs.ModeSymlink != 0 {
-				err = &linkError{rel: rel[:i+n]}
+				err = &linkError{rel: way}
 			}
 		}
 		if cur != d {
@@ -101,7 +94,6 @@ func (d *fdDir) walk(rel string) (dir, error) {
 			return nil, err
 		}
 		cur = d.child(fd)
-		i += n + 1
 	}
 	return cur, nil
 }
@@ -112,7 +104,7 @@ func (d *fdDir) stat(name string, follow bool) (stat, error) {
 	if follow {
 		flags = 0
 	}
-	if err := unix.Fstatat(d.fd, name, &st, flags); err != nil {
+	if err := uninterrupted(func() error { return unix.Fstatat(d.fd, name, &st, flags) }); err != nil {
 		return stat{}, err
 	}
 	return statOfUnix(&st), nil
@@ -120,8 +112,11 @@ func (d *fdDir) stat(name string, follow bool) (stat, error) {
 
 func (d *fdDir) readlink(name string) (string, error) {
 	for n := 256; ; n *= 2 {
-		p := make([]byte, n)
-		k, err := unix.Readlinkat(d.fd, name, p)
+		p, k := make([]byte, n), 0
+		err := uninterrupted(func() (err error) {
+			k, err = unix.Readlinkat(d.fd, name, p)
+			return err
+		})
 		if err != nil {
 			return "", err
 		}
@@ -147,25 +142,31 @@ func (d *fdDir) openFile(name string, flag int, perm fs.FileMode) (*os.File, err
 }
 
 func (d *fdDir) mkdir(name string, perm fs.FileMode) error {
-	return unix.Mkdirat(d.fd, name, uint32(perm.Perm()))
+	return uninterrupted(func() error { return unix.Mkdirat(d.fd, name, uint32(perm.Perm())) })
 }
 
-func (d *fdDir) unlink(name string) error { return unix.Unlinkat(d.fd, name, 0) }
+func (d *fdDir) unlink(name string) error {
+	return uninterrupted(func() error { return unix.Unlinkat(d.fd, name, 0) })
+}
 
-func (d *fdDir) rmdir(name string) error { return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR) }
+func (d *fdDir) rmdir(name string) error {
+	return uninterrupted(func() error { return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR) })
+}
 
-func (d *fdDir) symlink(target, name string) error { return unix.Symlinkat(target, d.fd, name) }
+func (d *fdDir) symlink(target, name string) error {
+	return uninterrupted(func() error { return unix.Symlinkat(target, d.fd, name) })
+}
 
 func (d *fdDir) link(name string, to dir, newName string) error {
-	return unix.Linkat(d.fd, name, to.(*fdDir).fd, newName, 0)
+	return uninterrupted(func() error { return unix.Linkat(d.fd, name, to.(*fdDir).fd, newName, 0) })
 }
 
 func (d *fdDir) rename(name string, to dir, newName string, exclusive bool) error {
 	fd := to.(*fdDir).fd
 	if !exclusive {
-		return unix.Renameat(d.fd, name, fd, newName)
+		return uninterrupted(func() error { return unix.Renameat(d.fd, name, fd, newName) })
 	}
-	err := unix.Renameat2(d.fd, name, fd, newName, unix.RENAME_NOREPLACE)
+	err := uninterrupted(func() error { return unix.Renameat2(d.fd, name, fd, newName, unix.RENAME_NOREPLACE) })
 	if err == unix.EINVAL || err == unix.ENOSYS || err == unix.EOPNOTSUPP {
 		return renameExclusively(d, name, to, newName)
 	}
@@ -176,11 +177,12 @@ func (d *fdDir) rename(name string, to dir, newName string, exclusive bool) erro
 // descriptor and its name in /proc do the same.
 func (d *fdDir) chmod(name string, mode fs.FileMode) error {
 	bits := unixMode(mode)
+	flags := unix.AT_SYMLINK_NOFOLLOW
 	if d.follow {
-		return unix.Fchmodat(d.fd, name, bits, 0)
+		flags = 0
 	}
-	err := unix.Fchmodat(d.fd, name, bits, unix.AT_SYMLINK_NOFOLLOW)
-	if err != unix.EOPNOTSUPP && err != unix.ENOSYS && err != unix.EINVAL {
+	err := uninterrupted(func() error { return unix.Fchmodat(d.fd, name, bits, flags) })
+	if d.follow || err != unix.EOPNOTSUPP && err != unix.ENOSYS && err != unix.EINVAL {
 		return err
 	}
 	fd, err := openat(d.fd, name, unix.O_PATH|unix.O_NOFOLLOW, 0)
@@ -189,13 +191,13 @@ func (d *fdDir) chmod(name string, mode fs.FileMode) error {
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	if err := uninterrupted(func() error { return unix.Fstat(fd, &st) }); err != nil {
 		return err
 	}
 	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
 		return unix.ELOOP
 	}
-	return unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), bits)
+	return uninterrupted(func() error { return unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), bits) })
 }
 
 func (d *fdDir) chtime(name string, mtime time.Time) error {
@@ -207,7 +209,8 @@ func (d *fdDir) chtime(name string, mtime time.Time) error {
 	if err != nil {
 		return err
 	}
-	return unix.UtimesNanoAt(d.fd, name, []unix.Timespec{{Nsec: unix.UTIME_OMIT}, at}, flags)
+	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, at}
+	return uninterrupted(func() error { return unix.UtimesNanoAt(d.fd, name, times, flags) })
 }
 
 // read opens the directory itself for reading.
@@ -226,27 +229,40 @@ func (d *fdDir) sync() error {
 		return err
 	}
 	defer unix.Close(fd)
-	if err := unix.Fsync(fd); err != nil && err != unix.EINVAL {
-		return err
+	err = uninterrupted(func() error { return unix.Fsync(fd) })
+	if err == unix.EINVAL {
+		return nil
 	}
-	return nil
+	return err
 }
 
-func (d *fdDir) syncAll() error {
+func (d *fdDir) disk() (disk, error) {
 	fd, err := d.read()
 	if err == unix.EACCES {
-		return errors.ErrUnsupported
+		return nil, errors.ErrUnsupported
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer unix.Close(fd)
-	return unix.Syncfs(fd)
+	return fdDisk(fd), nil
 }
 
-func (d *fdDir) space() (pfs.Space, error) {
+// fdDisk is a disk by the descriptor of one of its directories. The kernel tells each
+// descriptor once of the bytes that were lost since it was opened.
+type fdDisk int
+
+func (fd fdDisk) Close() error { return unix.Close(int(fd)) }
+
+func (fd fdDisk) sync() error {
+	return uninterrupted(func() error { return unix.Syncfs(int(fd)) })
+}
+
+func (d *fdDir) space() (pfs.Space, error) { return spaceOn(d.fd) }
+
+// spaceOn reports the file system of the descriptor fd.
+func spaceOn(fd int) (pfs.Space, error) {
 	var st unix.Statfs_t
-	if err := unix.Fstatfs(d.fd, &st); err != nil {
+	if err := uninterrupted(func() error { return unix.Fstatfs(fd, &st) }); err != nil {
 		return pfs.Space{}, err
 	}
 	unit := int64(st.Frsize)

@@ -3,6 +3,7 @@ package localfs
 import (
 	"encoding/base64"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -51,23 +52,18 @@ func (d *rootDir) open(rel string) (dir, error) {
 		return d.opened(root, "", err)
 	}
 	cur := d.root
-	for i := 0; i <= len(rel); {
-		n := strings.IndexByte(rel[i:], '/')
-		if n < 0 {
-			n = len(rel) - i
-		}
-		next, err := openElement(cur, rel[i:i+n])
+	for name, way := range elements(rel) {
+		next, err := openElement(cur, name)
 		if cur != d.root {
 			cur.Close()
 		}
 		if link := (*linkError)(nil); errors.As(err, &link) {
-			link.rel = rel[:i+n]
+			link.rel = way
 		}
 		if err != nil {
 			return nil, err
 		}
 		cur = next
-		i += n + 1
 	}
 	return d.opened(cur, rel, nil)
 }
@@ -194,6 +190,14 @@ func (d *rootDir) rename(name string, to dir, newName string, exclusive bool) er
 	return from.top.Rename(below(from.rel, name), below(into.rel, newName))
 }
 
+// below returns the path of name in the directory rel.
+func below(rel, name string) string {
+	if rel == "" {
+		return name
+	}
+	return rel + "/" + name
+}
+
 // across returns d and to by their paths below one os.Root: their own if they are
 // one directory, so that nothing on the way can be swapped, else the top's.
 func (d *rootDir) across(to dir) (from, into *rootDir) {
@@ -235,20 +239,20 @@ func (d *rootDir) entries(token string, limit int) (names []string, next string,
 	}
 	defer f.Close()
 	more := false
-	for {
+	for end := false; !end; {
 		some, err := f.Readdirnames(1024)
+		if end = err == io.EOF; err != nil && !end {
+			return nil, "", err
+		}
 		for _, name := range some {
 			if name > string(last) {
 				names = append(names, name)
 			}
 		}
-		if len(names) > limit+8192 || err != nil {
+		if len(names) > limit+8192 || end {
 			slices.Sort(names)
 			more = more || len(names) > limit
 			names = names[:min(limit, len(names))]
-		}
-		if err != nil {
-			break
 		}
 	}
 	if more {
@@ -273,6 +277,6 @@ func (d *rootDir) sync() error {
 	return f.Sync()
 }
 
-func (d *rootDir) syncAll() error { return errors.ErrUnsupported }
+func (d *rootDir) disk() (disk, error) { return nil, errors.ErrUnsupported }
 
 func (d *rootDir) space() (pfs.Space, error) { return spaceOf(d.root.Name()) }

@@ -48,6 +48,14 @@
 // sync succeed. So the staged write is discarded, which is the one failure of a
 // Commit that it does not survive.
 //
+// # Depth
+//
+// The price of an operation grows with its path and not faster. What changes the sums of
+// a quota goes down from the root and looks for a quota in each directory on the way,
+// which takes three system calls a level; all else is one call. Directories that were
+// moved into each other can be deeper than any Path: they are counted, swept and removed
+// all the same, with a bounded number of names in memory and some dozens of descriptors.
+//
 // # Two handles of one ID
 //
 // Handles of one staged write may write at the same time, in one process or

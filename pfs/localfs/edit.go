@@ -27,11 +27,9 @@ var _ pfs.Handle = (*handle)(nil)
 func (f *FS) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
 	const op = "localfs.Edit"
 	h := &handle{fs: f, name: name}
-	err := f.at(ctx, op, name, func(d dir, base string) (err error) {
-		if h.trees, err = f.treesOf(name.Parent()); err != nil {
-			return err
-		}
-		h.file, _, err = f.openRegular(d, base, op, name, os.O_RDWR)
+	err := f.change(ctx, op, name, func(p place, base string) (err error) {
+		h.trees = p.trees
+		h.file, _, err = f.openRegular(p.dir, base, op, name, os.O_RDWR)
 		return err
 	})
 	if err != nil {
@@ -100,16 +98,15 @@ func (h *handle) Sync(ctx context.Context) error {
 	if err := pfs.CheckContext(ctx, op, h.name); err != nil {
 		return err
 	}
-	if h.fs.opts.NoSync {
-		_, err := h.file.Stat() // answers Closed
+	if _, err := h.file.Stat(); err != nil { // which a sync that is left out would not tell
 		return fail(op, h.name, err)
 	}
-	return fail(op, h.name, h.file.Sync())
+	return fail(op, h.name, h.fs.sync(h.file))
 }
 
 // change does what may lengthen the file to end, within the quotas.
 func (h *handle) change(ctx context.Context, end int64, do func() error) error {
-	h.unmark.Do(func() { _ = h.fs.attrs.remove(h.file, markName) })
+	h.unmark.Do(func() { h.fs.removeMark(h.file) })
 	if len(h.trees) == 0 {
 		return do()
 	}
@@ -119,12 +116,15 @@ func (h *handle) change(ctx context.Context, end int64, do func() error) error {
 	if err != nil {
 		return err
 	}
-	c, err := h.fs.claimOf(ctx, h.trees, max(0, end-before.size), 0)
+	c, err := h.fs.claim(ctx, h.trees, max(0, end-before.size), 0)
 	if err != nil {
 		return err
 	}
+	defer c.release()
 	err = do()
 	after, failed := statFile(h.file)
-	c.settle(pfs.Usage{Bytes: after.size - before.size})
+	if failed == nil {
+		c.settle(pfs.Usage{Bytes: after.size - before.size})
+	}
 	return errors.Join(err, failed)
 }

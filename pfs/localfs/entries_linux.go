@@ -33,10 +33,11 @@ func (d *fdDir) entries(token string, limit int) (names []string, next string, e
 	}
 	buf := make([]byte, 32<<10)
 	for {
-		n, err := unix.Getdents(fd, buf)
-		if err == unix.EINTR {
-			continue
-		}
+		n := 0
+		err := uninterrupted(func() (err error) {
+			n, err = unix.Getdents(fd, buf)
+			return err
+		})
 		if err != nil || n == 0 {
 			return names, "", err
 		}

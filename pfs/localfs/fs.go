@@ -2,6 +2,7 @@ package localfs
 
 import (
 	"context"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -31,7 +32,9 @@ type FS struct {
 	opts   Options
 	owners owners
 	attrs  attributes
+	sync   func(*os.File) error // makes what was written to a file durable
 	quotas quotas
+	marks  sync.Mutex // held by what gives a mark another time, or drops it
 
 	mu   sync.RWMutex // of root, held for reading while root is used
 	root dir          // nil once closed
@@ -73,7 +76,10 @@ func newFS(path string, opts Options, open func(path string, follow bool) (dir, 
 	if opts.RecountEvery == 0 {
 		opts.RecountEvery = time.Hour
 	}
-	f := &FS{opts: opts, root: root, attrs: fileAttributes{}}
+	f := &FS{opts: opts, root: root, attrs: fileAttributes{}, sync: (*os.File).Sync}
+	if opts.NoSync {
+		f.sync = func(*os.File) error { return nil }
+	}
 	f.life, f.end = context.WithCancel(context.Background())
 	return f, nil
 }
@@ -114,15 +120,18 @@ func (f *FS) openDir(rel string) (dir, error) {
 	return f.root.open(rel)
 }
 
-// parent opens the directory that holds name and returns name's last element,
-// which is "." for the root.
+// parent opens the directory that holds name and returns name's last element.
 func (f *FS) parent(name pfs.Path) (d dir, base string, err error) {
-	base = name.Base()
-	if name == pfs.Root {
-		base = "."
-	}
 	d, err = f.openDir(relative(name.Parent()))
-	return d, base, err
+	return d, lastName(name), err
+}
+
+// lastName returns the last element of name, "." for the root, which is its own parent.
+func lastName(name pfs.Path) string {
+	if name == pfs.Root {
+		return "."
+	}
+	return name.Base()
 }
 
 // at begins an operation on name and calls do with the directory that holds it.
@@ -168,11 +177,3 @@ func relative(name pfs.Path) string { return strings.TrimPrefix(string(name), "/
 
 // absolute is the opposite of relative.
 func absolute(rel string) pfs.Path { return pfs.Path("/" + rel) }
-
-// below returns the path of name in the directory rel.
-func below(rel, name string) string {
-	if rel == "" {
-		return name
-	}
-	return rel + "/" + name
-}

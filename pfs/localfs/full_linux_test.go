@@ -1,8 +1,10 @@
 package localfs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -10,13 +12,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFullDisk fills a file system of 8 MiB.
-func TestFullDisk(t *testing.T) {
+// mountSmall mounts a file system of that size on a fresh directory.
+func mountSmall(t *testing.T, size string) string {
+	t.Helper()
 	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"); err != nil {
+	mountAt(t, dir, size)
+	return dir
+}
+
+func mountAt(t *testing.T, dir, size string) {
+	t.Helper()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
 		t.Skipf("mounting a small file system needs privilege: %v", err)
 	}
 	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+}
+
+// TestFullDisk fills a file system of 8 MiB.
+func TestFullDisk(t *testing.T) {
+	dir := mountSmall(t, "8m")
 	f := openAt(t, dir, Options{})
 	data := pfstest.Pattern(1, pfs.ChunkSize)
 	write(t, f, "/kept", 1000)
@@ -49,15 +63,118 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestFullDiskIsFreed fails in every way on a full file system, and makes room again in
+// every way, while the store is open: what was removed, discarded or swept must be free
+// at once.
+func TestFullDiskIsFreed(t *testing.T) {
+	const size = 32 << 20
+	f := openAt(t, mountSmall(t, "32m"), Options{})
+	ctx, data := t.Context(), pfstest.Pattern(1, pfs.ChunkSize)
+	w := fillUp(t, f, data)
+	free := func(what string, want int64) {
+		t.Helper()
+		space, err := f.Space(ctx, "/")
+		must(t, err)
+		if space.Free < want || space.Free >= want+pfs.ChunkSize {
+			t.Errorf("%s: %d bytes are free, want %d and no leaf more", what, space.Free, want)
+		}
+	}
+
+	free("full", 0)
+	_, err := f.Create(ctx, "/sized", pfs.CreateOptions{Size: size / 2})
+	pfstest.WantKind(t, err, pfs.NoSpace)
+	_, err = f.CopyFile(ctx, "/full0", "/copy", pfs.CopyOptions{}, nil)
+	pfstest.WantKind(t, err, pfs.NoSpace)
+	for _, err := range f.WriteBatch(ctx, []pfs.BatchEntry{{Path: "/batch", Data: data}}) {
+		pfstest.WantKind(t, err, pfs.NoSpace)
+	}
+	free("after what failed", 0)
+	if got := strings.Count(namesIn(t, f, ""), stagedPrefix); got != 1 {
+		t.Errorf("%d temporaries, want the one that goes on", got)
+	}
+
+	must(t, f.Remove(ctx, "/full0"))
+	must(t, f.RemoveTree(ctx, "/full1"))
+	free("removed", 2*pfs.ChunkSize)
+	again := stage(t, f, "/again", pfs.CreateOptions{}, data)
+	_, err = again.Commit(ctx, pfs.CommitOptions{Size: pfs.ChunkSize})
+	must(t, err)
+	must(t, f.Remove(ctx, "/again")) // before its handle is closed
+	free("committed and removed", 2*pfs.ChunkSize)
+	must(t, stage(t, f, "/discarded", pfs.CreateOptions{}, data).Close())
+	free("discarded", 2*pfs.ChunkSize)
+
+	// The upload that failed is given up, and swept.
+	staged, err := w.(*staged).length("")
+	must(t, err)
+	must(t, w.Suspend())
+	free("suspended", 2*pfs.ChunkSize)
+	n, bytes, err := f.Sweep(ctx, "/", 0)
+	if n != 1 || bytes != staged || err != nil {
+		t.Errorf("Sweep = %d, %d, %v, want 1, %d", n, bytes, err, staged)
+	}
+	free("swept", 2*pfs.ChunkSize+staged)
+	if open := openRemoved(t); len(open) != 0 {
+		t.Errorf("removed files are still open: %q", open)
+	}
+}
+
+// fillUp publishes files until half of the disk is full, and stages one until the other
+// half is. It returns that one.
+func fillUp(t *testing.T, f *FS, data []byte) pfs.Staged {
+	t.Helper()
+	for i := range 4 {
+		pfstest.WriteFile(t, f, pfs.Path(fmt.Sprint("/full", i)), data)
+	}
+	w, err := f.Create(t.Context(), "/upload", pfs.CreateOptions{ID: id})
+	must(t, err)
+	t.Cleanup(func() { w.Close() })
+	for off := int64(0); err == nil; off += pfs.ChunkSize {
+		_, err = w.WriteAt(t.Context(), data, off)
+	}
+	pfstest.WantKind(t, err, pfs.NoSpace)
+	return w
+}
+
+// openRemoved returns the removed temporaries that this process has open.
+func openRemoved(t *testing.T) (open []string) {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	must(t, err)
+	for _, fd := range fds {
+		to, err := os.Readlink(filepath.Join("/proc/self/fd", fd.Name()))
+		if err == nil && strings.HasSuffix(to, " (deleted)") && strings.Contains(to, pfs.TempPrefix) {
+			open = append(open, to)
+		}
+	}
+	return open
+}
+
+// TestAllocationThatFails goes on with a staged write in a size that does not fit. What the
+// file system allocated on the way must not stay taken.
+func TestAllocationThatFails(t *testing.T) {
+	f, _ := openStore(t, Options{})
+	w := stage(t, f, "/f", pfs.CreateOptions{ID: id}, make([]byte, 1000)).(*staged)
+	_, err := f.Create(t.Context(), "/f", pfs.CreateOptions{ID: id, Size: 1 << 42})
+	pfstest.WantKind(t, err, pfs.NoSpace)
+	check := func(what string) {
+		t.Helper()
+		if st, err := statFile(w.file); err != nil || st.size != 1000 || st.disk > allocationSlack {
+			t.Errorf("%s: %d bytes are staged, %d allocated, %v", what, st.size, st.disk, err)
+		}
+	}
+	check("refused before")
+	must(t, allocate(w.file, 8<<20, 0)) // as far as it came
+	must(t, w.giveBack())
+	check("given back")
+}
+
 // TestCrossStore renames over the border of a mounted file system.
 func TestCrossStore(t *testing.T) {
 	f, dir := openStore(t, Options{})
 	must(t, f.Mkdir(t.Context(), "/mounted", 0o755))
 	at := filepath.Join(dir, "mounted")
-	if err := unix.Mount("tmpfs", at, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("mounting a small file system needs privilege: %v", err)
-	}
-	t.Cleanup(func() { unix.Unmount(at, unix.MNT_DETACH) })
+	mountAt(t, at, "1m")
 	write(t, f, "/f", 10)
 	pfstest.WantKind(t, f.Rename(t.Context(), "/f", "/mounted/f"), pfs.CrossStore)
 	_, err := f.CopyFile(t.Context(), "/f", "/mounted/f", pfs.CopyOptions{}, nil)

@@ -23,23 +23,12 @@ func lockFile(f *os.File, exclusive bool) error {
 func unlockFile(f *os.File) error { return flock(f, unix.LOCK_UN) }
 
 func flock(f *os.File, how int) error {
-	c, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var failed error
-	err = c.Control(func(fd uintptr) {
-		failed = unix.EINTR
-		for failed == unix.EINTR {
-			failed = unix.Flock(int(fd), how)
-		}
+	err := withFD(f, func(fd int) error {
+		return uninterrupted(func() error { return unix.Flock(fd, how) })
 	})
-	if err != nil {
-		return err
-	}
-	switch failed {
+	switch err {
 	case unix.ENOSYS, unix.EOPNOTSUPP, unix.ENOLCK:
 		return nil
 	}
-	return failed
+	return err
 }

@@ -133,9 +133,21 @@ func (f *FS) readMark(file *os.File, st stat) (mark, bool) {
 }
 
 // writeMark keeps m with an open file and reports whether it could. Without, the
-// file is only less well known.
+// file is only less well known; but it must not keep the mark of what it held before.
 func (f *FS) writeMark(file *os.File, m mark) bool {
-	return f.attrs.set(file, markName, m.encode()) == nil
+	if f.attrs.set(file, markName, m.encode()) == nil {
+		return true
+	}
+	_ = f.attrs.remove(file, markName)
+	return false
+}
+
+// removeMark drops the mark of an open file that will be changed in place. What cannot
+// be dropped is void once the file has another time.
+func (f *FS) removeMark(file *os.File) {
+	f.marks.Lock()
+	defer f.marks.Unlock()
+	_ = f.attrs.remove(file, markName)
 }
 
 // markOf returns the mark of the file base, which st describes, if it has one that

@@ -11,47 +11,59 @@ import (
 // process's umask.
 func (f *FS) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 	const op = "localfs.Mkdir"
-	return f.at(ctx, op, name, func(d dir, base string) error {
-		made, err := f.mkdir(ctx, op, d, base, name, mode)
+	there := false // as most are that somebody asks for, and no quota is about them
+	err := f.at(ctx, op, name, func(d dir, base string) (err error) {
+		there, err = f.isThere(op, d, base, name)
+		return err
+	})
+	if there || err != nil {
+		return err
+	}
+	return f.change(ctx, op, name, func(p place, base string) error {
+		made, err := f.mkdir(ctx, op, p, base, name, mode)
 		if err != nil || !made {
 			return err
 		}
-		return f.syncDir(d)
+		return f.syncDir(p.dir)
 	})
 }
 
-// mkdir makes the directory base of d, but for the sync, and reports whether it was
+// mkdir makes the directory base of p, but for the sync, and reports whether it was
 // not there before.
-func (f *FS) mkdir(ctx context.Context, op string, d dir, base string, name pfs.Path, mode fs.FileMode) (made bool, err error) {
-	if st, err := f.look(d, base); err == nil {
-		if !st.mode.IsDir() {
-			return false, pfs.E(op, name, pfs.Exist, nil)
-		}
-		return false, nil
+func (f *FS) mkdir(ctx context.Context, op string, p place, base string, name pfs.Path, mode fs.FileMode) (made bool, err error) {
+	if there, err := f.isThere(op, p.dir, base, name); there || err != nil {
+		return false, err
 	}
-	c, err := f.claim(ctx, name.Parent(), 0, 1)
+	c, err := f.claim(ctx, p.trees, 0, 1)
 	if err != nil {
 		return false, err
 	}
 	defer c.release()
-	err = d.mkdir(base, mode)
-	if pfs.KindOf(fail(op, name, err)) == pfs.Exist {
-		return false, f.madeByOther(op, d, base, name)
-	}
-	if err != nil {
+	if err := p.dir.mkdir(base, mode); err != nil {
+		if kindOf(err) == pfs.Exist {
+			if there, _ := f.isThere(op, p.dir, base, name); there { // made at this moment
+				return false, nil
+			}
+		}
 		return false, err
 	}
 	c.settle(pfs.Usage{Dirs: 1})
-	return true, setMode(d, base, mode)
+	return true, setMode(p.dir, base, mode)
 }
 
-// madeByOther says what it means that something has the name now.
-func (f *FS) madeByOther(op string, d dir, base string, name pfs.Path) error {
+// isThere reports whether base is a directory already. Anything else of that name is an
+// error.
+func (f *FS) isThere(op string, d dir, base string, name pfs.Path) (bool, error) {
 	st, err := f.look(d, base)
-	if missing(err) || err == nil && !st.mode.IsDir() {
-		return pfs.E(op, name, pfs.Exist, nil)
+	switch {
+	case missing(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !st.mode.IsDir():
+		return false, pfs.E(op, name, pfs.Exist, nil)
 	}
-	return err
+	return true, nil
 }
 
 // setMode gives base the permission bits of mode, if it has others. A directory

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -22,8 +24,26 @@ const quotaFormat = "bytes %d\nfiles %d\n"
 type quotas struct {
 	mu    sync.Mutex
 	trees map[pfs.Path]*tree
-	open  map[string]int // handles by the name of the temporary
+	open  map[tempID]*opened
 }
+
+// opened is a staged write that has handles here. They share one claim, since they
+// write one file.
+type opened struct {
+	handles int // guarded by quotas.mu
+
+	taking sync.Mutex            // held by a handle that takes room
+	room   atomic.Pointer[claim] // nil until the first handle has taken it
+}
+
+// tempID tells temporaries apart: two directories may have one of the same name. Where
+// the system has no inodes it does not.
+type tempID struct {
+	dev, ino uint64
+	name     string
+}
+
+func newTempID(name string, st stat) tempID { return tempID{st.dev, st.ino, name} }
 
 // tree returns the tree at name, which has these limits now.
 func (q *quotas) tree(name pfs.Path, l limits) *tree {
@@ -41,8 +61,8 @@ func (q *quotas) tree(name pfs.Path, l limits) *tree {
 	return t
 }
 
-// forget drops what is known about name and all below it, because it was moved,
-// removed or has no quota any more.
+// forget drops what is known about name and all below it, because it was moved or
+// removed.
 func (q *quotas) forget(name pfs.Path) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -53,104 +73,111 @@ func (q *quotas) forget(name pfs.Path) {
 	}
 }
 
-// enter and leave count the open handles of a staged write and report whether this
-// is the first, or was the last.
-func (q *quotas) enter(temp string) (first bool) {
+// drop is forget for name alone, whose quota is new or lifted.
+func (q *quotas) drop(name pfs.Path) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.trees, name)
+}
+
+// enter adds a handle of a staged write.
+func (q *quotas) enter(temp tempID) *opened {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.open == nil {
-		q.open = map[string]int{}
+		q.open = map[tempID]*opened{}
 	}
-	q.open[temp]++
-	return q.open[temp] == 1
+	o := q.open[temp]
+	if o == nil {
+		o = &opened{}
+		q.open[temp] = o
+	}
+	o.handles++
+	return o
 }
 
-func (q *quotas) leave(temp string) (last bool) {
+// leave takes a handle away and reports whether it was the last.
+func (q *quotas) leave(temp tempID) (last bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.open[temp]--
-	if q.open[temp] > 0 {
+	o := q.open[temp]
+	o.handles--
+	if o.handles > 0 {
 		return false
 	}
 	delete(q.open, temp)
 	return true
 }
 
-func (q *quotas) isOpen(temp string) bool {
+// claims returns the trees in which the staged write is counted by a claim, because it
+// is open here.
+func (q *quotas) claims(temp tempID) []*tree {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.open[temp] > 0
+	o := q.open[temp]
+	q.mu.Unlock()
+	if o == nil {
+		return nil
+	}
+	if room := o.room.Load(); room != nil {
+		return room.trees
+	}
+	return nil
 }
 
-// treesOf returns the trees with a quota that the directory name is in, itself
-// included. Each quota file is looked for every time, so that a quota set by
-// another process holds at once: that costs two system calls a level.
-func (f *FS) treesOf(name pfs.Path) ([]*tree, error) {
+// claimed reports whether the staged write is counted somewhere by a claim.
+func (q *quotas) claimed(temp tempID) bool { return len(q.claims(temp)) > 0 }
+
+// claimedIn reports whether it is in t.
+func (q *quotas) claimedIn(t *tree) func(temp tempID) bool {
+	return func(temp tempID) bool { return slices.Contains(q.claims(temp), t) }
+}
+
+// treeOf returns the tree of the open directory d if it has a quota, nil if not. It
+// asks for the path of d only then.
+func (f *FS) treeOf(d dir, path func() pfs.Path) (*tree, error) {
 	if f.opts.FollowLinks {
 		return nil, nil
 	}
-	var trees []*tree
-	for p := name; ; p = p.Parent() {
-		t, err := f.treeAt(p)
-		if err != nil {
-			return nil, err
-		}
-		if t != nil {
-			trees = append(trees, t)
-		}
-		if p == pfs.Root {
-			return trees, nil
-		}
-	}
-}
-
-// treeAt returns the tree of the directory name if it has a quota, nil if not. That
-// there is no such directory is for others to find.
-func (f *FS) treeAt(name pfs.Path) (*tree, error) {
-	if f.opts.FollowLinks {
-		return nil, nil
-	}
-	d, err := f.openDir(relative(name))
-	if err != nil {
-		if passed(err) {
-			return nil, nil
-		}
-		return nil, err
-	}
-	defer d.Close()
-	l, err := readLimits(d, name)
+	l, err := readLimits(d)
 	if missing(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, fail("localfs.treeOf", path(), err)
 	}
-	return f.quotas.tree(name, l), nil
+	return f.quotas.tree(path(), l), nil
 }
 
 // readLimits reads the quota file of d.
-func readLimits(d dir, name pfs.Path) (l limits, err error) {
+func readLimits(d dir) (l limits, err error) {
 	h, err := d.openFile(quotaName, os.O_RDONLY, 0)
+	if err != nil && kindOf(err) == pfs.Symlink {
+		return limits{}, errNoQuota
+	}
 	if err != nil {
 		return limits{}, err
 	}
 	defer h.Close()
-	if st, err := statFile(h); err != nil || !st.mode.IsRegular() {
-		return limits{}, errors.Join(err, damagedQuota(name))
+	st, err := statFile(h)
+	if err != nil {
+		return limits{}, err
+	}
+	if !st.mode.IsRegular() {
+		return limits{}, errNoQuota
 	}
 	p, err := io.ReadAll(io.LimitReader(h, 256))
 	if err != nil {
 		return limits{}, err
 	}
 	if n, err := fmt.Sscanf(string(p), quotaFormat, &l.bytes, &l.files); n != 2 || err != nil || l.bytes < 0 || l.files < 0 {
-		return limits{}, damagedQuota(name)
+		return limits{}, errNoQuota
 	}
 	return l, nil
 }
 
-func damagedQuota(name pfs.Path) error {
-	return pfs.Errorf("localfs.readLimits", "", pfs.Integrity, "the file %s in %q is no quota: set the quota again", quotaName, name)
-}
+// errNoQuota says that the quota file is damaged: as long as that is so nothing may be
+// written, since nobody knows how much.
+var errNoQuota = pfs.Errorf("localfs.readLimits", "", pfs.Integrity, "its file %s is no quota: set the quota again", quotaName)
 
 // SetQuota limits the tree below the directory name. The limits are kept in a file
 // in it, so they move with it and hold for every process that serves it.
@@ -164,31 +191,33 @@ func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 	}
 	return f.in(ctx, op, name, func(d dir) error {
 		l := limits{bytes: maxBytes, files: maxFiles}
+		_, err := d.stat(quotaName, false)
+		isNew := missing(err)
 		if l == (limits{}) {
-			f.quotas.forget(name)
-			if err := d.unlink(quotaName); err != nil && !missing(err) {
-				return err
-			}
-			return f.syncDir(d)
+			err = unlessMissing(d.unlink(quotaName))
+		} else {
+			err = f.writeLimits(d, l)
 		}
-		if err := f.writeLimits(d, l); err != nil {
+		if err != nil {
 			return err
 		}
-		f.quotas.tree(name, l)
-		return nil
+		if isNew || l == (limits{}) { // the sums of what has no quota are not kept up
+			f.quotas.drop(name)
+		}
+		return f.syncDir(d)
 	})
 }
 
 // writeLimits replaces the quota file of d.
 func (f *FS) writeLimits(d dir, l limits) error {
 	temp := stagedName(quotaName, pfs.NewID())
-	h, err := d.openFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	h, err := d.openFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, tempMode)
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(h, quotaFormat, l.bytes, l.files)
-	if err == nil && !f.opts.NoSync {
-		err = h.Sync()
+	if err == nil {
+		err = f.sync(h)
 	}
 	err = errors.Join(err, h.Close())
 	if err == nil {
@@ -196,33 +225,22 @@ func (f *FS) writeLimits(d dir, l limits) error {
 	}
 	if err != nil {
 		d.unlink(temp)
-		return err
 	}
-	return f.syncDir(d)
+	return err
 }
 
-// exceeded makes the error of a tree whose quota does not allow what was asked for.
-func (t *tree) exceeded(used pfs.Usage, l limits) error {
-	whose := fmt.Sprintf("%q", t.name.Base())
-	if t.name == pfs.Root {
-		whose = "the store"
-	}
-	return pfs.Errorf("localfs.claim", "", pfs.Quota,
-		"%s may hold %s and holds %s and %d files and directories: remove some, or ask for a larger quota",
-		whose, l, size(used.Bytes), used.Files+used.Dirs)
+// exceeds reports whether more is too much where used of limit are used; 0 is no limit.
+func exceeds(used, more, limit int64) bool { return limit > 0 && more > 0 && more > limit-used }
+
+// exceeded is the error of a tree in which more is too much. Its path is that of the
+// directory with the quota, which is what the user can do something about.
+func (t *tree) exceeded(used, more, limit, unit string) error {
+	return pfs.Errorf("localfs.claim", t.name, pfs.Quota,
+		"%s of the limit of %s%s are used, and this asks for %s more: remove files or ask for a larger quota",
+		used, limit, unit, more)
 }
 
-func (l limits) String() string {
-	switch {
-	case l.files == 0:
-		return size(l.bytes)
-	case l.bytes == 0:
-		return fmt.Sprintf("%d files and directories", l.files)
-	}
-	return fmt.Sprintf("%s in %d files and directories", size(l.bytes), l.files)
-}
-
-// size writes n bytes for a person.
+// size writes n bytes for a person, and how many they are for one who counts.
 func size(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
@@ -233,5 +251,5 @@ func size(n int64) string {
 		v /= 1024
 		i++
 	}
-	return fmt.Sprintf("%.1f %ciB", v, units[i])
+	return fmt.Sprintf("%.1f %ciB (%d bytes)", v, units[i], n)
 }

@@ -1,9 +1,10 @@
 package localfs
 
 import (
+	"errors"
+	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,16 +23,81 @@ func openHome(t *testing.T, opts Options, maxBytes, maxFiles int64) (*FS, string
 	return f, dir
 }
 
+// TestQuotaMessage looks that a refusal names the directory with the quota, the limit, what
+// is used, what was asked for and the way out.
 func TestQuotaMessage(t *testing.T) {
-	f, _ := openHome(t, Options{}, 3<<20, 0)
-	write(t, f, "/home/f", 2<<20)
-	_, err := f.Create(t.Context(), "/home/g", pfs.CreateOptions{Size: 2 << 20})
-	pfstest.WantKind(t, err, pfs.Quota)
-	for _, part := range []string{"/home/g", `"home"`, "3.0 MiB", "2.0 MiB"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("error %q does not say %s", err, part)
-		}
+	const way = ": remove files or ask for a larger quota"
+	create := func(f *FS, size int64) error {
+		_, err := f.Create(t.Context(), "/home/a/g", pfs.CreateOptions{Size: size})
+		return err
 	}
+	tests := []struct {
+		name         string
+		bytes, files int64 // the quota of /home
+		ofA          int64 // that of /home/a, in bytes
+		do           func(f *FS) error
+		path         pfs.Path
+		want         string
+	}{
+		{"bytes", 3 << 20, 0, 0, func(f *FS) error { return create(f, 2<<20) }, "/home",
+			"2.0 MiB (2097152 bytes) of the limit of 3.0 MiB (3145728 bytes) are used, and this asks for 2.0 MiB (2097152 bytes) more"},
+		{"few bytes", 2<<20 + 5, 100, 0, func(f *FS) error { return create(f, 6) }, "/home",
+			"2.0 MiB (2097152 bytes) of the limit of 2.0 MiB (2097157 bytes) are used, and this asks for 6 bytes more"},
+		{"more than can be added", 3 << 20, 0, 0, func(f *FS) error { return create(f, math.MaxInt64) }, "/home",
+			"2.0 MiB (2097152 bytes) of the limit of 3.0 MiB (3145728 bytes) are used, and this asks for 8.0 EiB (9223372036854775807 bytes) more"},
+		{"files", 3 << 20, 2, 0, func(f *FS) error { return f.Mkdir(t.Context(), "/home/a/d", 0o755) }, "/home",
+			"2 of the limit of 2 files and directories are used, and this asks for 1 more"},
+		{"the inner of two", 3 << 20, 0, 1000, func(f *FS) error { return create(f, 2<<20) }, "/home/a",
+			"0 bytes of the limit of 1000 bytes are used, and this asks for 2.0 MiB (2097152 bytes) more"},
+		{"a link", 2<<20 + 5, 0, 0, func(f *FS) error { return f.Symlink(t.Context(), "target", "/home/a/l") }, "/home",
+			"2.0 MiB (2097152 bytes) of the limit of 2.0 MiB (2097157 bytes) are used, and this asks for 6 bytes more"},
+		{"a batch", 3 << 20, 0, 0, func(f *FS) error {
+			return f.WriteBatch(t.Context(), []pfs.BatchEntry{{Path: "/home/a/g", Data: make([]byte, 2<<20)}})[0]
+		}, "/home",
+			"2.0 MiB (2097152 bytes) of the limit of 3.0 MiB (3145728 bytes) are used, and this asks for 2.0 MiB (2097152 bytes) more"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f, _ := openHome(t, Options{NoSync: true}, 0, 0)
+			must(t, f.Mkdir(t.Context(), "/home/a", 0o755))
+			write(t, f, "/home/f", 2<<20)
+			must(t, f.SetQuota(t.Context(), "/home", test.bytes, test.files))
+			must(t, f.SetQuota(t.Context(), "/home/a", test.ofA, 0))
+			var e *pfs.Error
+			if err := test.do(f); !errors.As(err, &e) || e.Kind != pfs.Quota || e.Path != test.path || e.Err.Error() != test.want+way {
+				t.Errorf("error %q,\nwant %s: %s%s", err, test.path, test.want, way)
+			}
+		})
+	}
+}
+
+// TestQuotaOfSameNames has two staged writes of one ID and one name, in two directories:
+// that one is open must not hide the other one.
+func TestQuotaOfSameNames(t *testing.T) {
+	f, _ := openHome(t, Options{}, 1<<20, 0)
+	for _, d := range []pfs.Path{"/home/a", "/home/b"} {
+		must(t, f.Mkdir(t.Context(), d, 0o755))
+	}
+	must(t, stage(t, f, "/home/a/f", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend())
+	b := stage(t, f, "/home/b/f", pfs.CreateOptions{ID: id}, make([]byte, 100))
+	wantUsage(t, f, "/home", 1100, 0, 2)
+	a := stage(t, f, "/home/a/f", pfs.CreateOptions{ID: id}, make([]byte, 1000))
+	wantUsage(t, f, "/home", 1100, 0, 2)
+	must(t, a.Suspend())
+	wantUsage(t, f, "/home", 1100, 0, 2)
+	must(t, b.Close())
+	wantUsage(t, f, "/home", 1000, 0, 2)
+}
+
+// TestQuotaSetAgain lifts a quota, lets files come, and sets it again.
+func TestQuotaSetAgain(t *testing.T) {
+	f, _ := openHome(t, Options{}, 1<<20, 0)
+	write(t, f, "/home/f", 1000)
+	wantUsage(t, f, "/home", 1000, 1, 0)
+	must(t, f.SetQuota(t.Context(), "/home", 0, 0))
+	write(t, f, "/home/g", 500)
+	must(t, f.SetQuota(t.Context(), "/home", 1<<20, 0))
+	wantUsage(t, f, "/home", 1500, 2, 0)
 }
 
 // TestQuotaCountsStaged follows the bytes of staged writes through all that can
@@ -164,8 +230,12 @@ func publish(t *testing.T, f *FS, name pfs.Path, n int) error {
 func TestQuotaDamaged(t *testing.T) {
 	f, dir := openHome(t, Options{}, 1000, 0)
 	must(t, os.WriteFile(filepath.Join(dir, "home", quotaName), []byte("nonsense"), 0o600))
+	must(t, f.Mkdir(t.Context(), "/beside", 0o755)) // which it is no matter of
 	_, err := f.Create(t.Context(), "/home/f", pfs.CreateOptions{})
 	pfstest.WantKind(t, err, pfs.Integrity)
+	if e := (*pfs.Error)(nil); !errors.As(err, &e) || e.Path != "/home" {
+		t.Errorf("error %q, want it about /home", err)
+	}
 	must(t, f.SetQuota(t.Context(), "/home", 1000, 0))
 	write(t, f, "/home/f", 100)
 }

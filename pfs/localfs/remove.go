@@ -6,41 +6,46 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// removeTries bounds how often Remove clears a directory in which staged writes
-// keep appearing.
+// removeTries bounds how often Remove clears a directory in which temporaries keep
+// appearing.
 const removeTries = 10
 
 // Remove removes the file, link or empty directory name. Temporaries in a directory
 // go with it.
 func (f *FS) Remove(ctx context.Context, name pfs.Path) error {
-	const op = "localfs.Remove"
-	return f.at(ctx, op, name, func(d dir, base string) error {
+	return f.removing(ctx, "localfs.Remove", name, func(r *remover, base string, st stat) error {
+		if st.mode.IsDir() {
+			return r.removeDir(base, st)
+		}
+		if err := r.top.unlink(base); err != nil {
+			return err
+		}
+		r.count(base, st)
+		return nil
+	})
+}
+
+// removing begins what removes name, calls do with what name is, and books what is gone
+// then, even if not all is that should be.
+func (f *FS) removing(ctx context.Context, op string, name pfs.Path, do func(r *remover, base string, st stat) error) error {
+	return f.change(ctx, op, name, func(p place, base string) error {
 		if name == pfs.Root {
 			return pfs.Errorf(op, name, pfs.Invalid, "the top directory cannot be removed")
 		}
-		st, err := d.stat(base, false)
+		st, err := p.dir.stat(base, false)
 		if err != nil {
 			return err
 		}
-		trees, err := f.treesOf(name.Parent())
+		r := remover{ctx: ctx, f: f, op: op, top: p.dir}
+		err = do(&r, base, st)
+		book(p.trees, sum(pfs.Usage{}, r.gone, -1))
 		if err != nil {
 			return err
 		}
-		gone := usageOf(st)
 		if st.mode.IsDir() {
-			var staged int64
-			staged, err = f.removeDir(ctx, d, base, name)
-			gone.Bytes += staged
-		} else {
-			err = d.unlink(base)
+			f.quotas.forget(name)
 		}
-		if err != nil {
-			return err
-		}
-		for _, t := range trees {
-			t.book(sum(pfs.Usage{}, gone, -1))
-		}
-		return f.syncDir(d)
+		return f.syncDir(p.dir)
 	})
 }
 
@@ -52,91 +57,58 @@ func usageOf(st stat) pfs.Usage {
 	return pfs.Usage{Bytes: st.size, Files: 1}
 }
 
-// removeDir removes a directory that holds nothing but temporaries, and returns
-// what those of them held that nobody has open.
-func (f *FS) removeDir(ctx context.Context, d dir, base string, name pfs.Path) (staged int64, err error) {
-	const op = "localfs.Remove"
-	for tries := 0; tries < removeTries; {
-		err = d.rmdir(base)
-		if kindOf(err) != pfs.NotEmpty && kindOf(err) != pfs.Exist {
-			break
+// removeDir removes the directory base of the top, which may hold nothing but
+// temporaries.
+func (r *remover) removeDir(base string, st stat) error {
+	for tries := 0; ; tries++ {
+		err := r.top.rmdir(base)
+		if err == nil {
+			r.count(base, st)
+			return nil
 		}
-		if err := pfs.CheckContext(ctx, op, name); err != nil {
-			return staged, err
+		if kind := kindOf(err); kind != pfs.NotEmpty && kind != pfs.Exist || tries == removeTries {
+			return err
 		}
-		c, err := f.clearHidden(ctx, op, d, base)
-		staged += c.held
-		if err != nil {
-			return staged, err
-		}
-		if c.others {
-			return staged, pfs.E(op, name, pfs.NotEmpty, nil)
-		}
-		if c.removed == 0 {
-			tries++
+		if err := r.clear(base); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		f.quotas.forget(name)
-	}
-	return staged, err
 }
 
-// cleared is what clearHidden found.
-type cleared struct {
-	others  bool  // there are entries of users; nothing was removed
-	removed int   // temporaries
-	held    int64 // bytes of those that nobody has open
-}
-
-// clearHidden removes temporaries of the directory base, a page of them, if it has
-// nothing else.
-func (f *FS) clearHidden(ctx context.Context, op string, d dir, base string) (c cleared, err error) {
-	sub, err := d.open(base)
+// clear removes the temporaries in the directory base of the top, if it has nothing
+// else.
+func (r *remover) clear(base string) error {
+	sub, err := r.top.open(base)
 	if err != nil {
-		return c, err
+		return err
 	}
 	defer sub.Close()
-	hidden, others, err := hiddenIn(sub)
-	if err != nil || others {
-		return cleared{others: others}, err
+	if err := r.onlyHidden(sub); err != nil {
+		return err
 	}
-	r := remover{ctx: ctx, f: f, op: op, top: sub}
-	for _, entry := range hidden {
-		st, err := sub.stat(entry, false)
-		if err == nil {
-			err = r.remove(sub, entry, st, 0)
-			c.removed++
-		}
-		if err == nil {
-			err = r.removeLifted()
-		}
-		if unlessMissing(err) != nil {
-			return c, err
-		}
+	if err := r.empty(sub, 0, isHidden); err != nil {
+		return err
 	}
-	c.held = r.gone.Bytes
-	return c, nil
+	return r.removeLifted()
 }
 
-// hiddenIn returns the first page of temporaries of d, or that there are entries of
-// users among them.
-func hiddenIn(d dir) (hidden []string, others bool, err error) {
+// onlyHidden answers NotEmpty if d has entries of users.
+func (r *remover) onlyHidden(d dir) error {
 	for token := ""; ; {
+		if err := pfs.CheckContext(r.ctx, r.op, ""); err != nil {
+			return err
+		}
 		names, next, err := d.entries(token, walkPage)
 		if err != nil {
-			return nil, false, err
+			return err
 		}
-		for _, entry := range names {
-			if !isHidden(entry) {
-				return nil, true, nil
+		for _, name := range names {
+			if !isHidden(name) {
+				return pfs.E(r.op, "", pfs.NotEmpty, nil)
 			}
 		}
-		if len(hidden) < walkPage {
-			hidden = append(hidden, names...)
-		}
 		if next == "" {
-			return hidden, false, nil
+			return nil
 		}
 		token = next
 	}

@@ -14,32 +14,10 @@ const maxDepth = 64
 // RemoveTree removes name and all below it. Links are removed, not followed: each
 // directory is opened by its name in the one above, which is open.
 func (f *FS) RemoveTree(ctx context.Context, name pfs.Path) error {
-	const op = "localfs.RemoveTree"
-	return f.at(ctx, op, name, func(d dir, base string) error {
-		if name == pfs.Root {
-			return pfs.Errorf(op, name, pfs.Invalid, "the top directory cannot be removed")
-		}
-		st, err := d.stat(base, false)
-		if err != nil {
-			return err
-		}
-		trees, err := f.treesOf(name.Parent())
-		if err != nil {
-			return err
-		}
-		r := remover{ctx: ctx, f: f, op: op, top: d}
-		err = r.remove(d, base, st, 0)
-		if err == nil {
-			err = r.removeLifted()
-		}
-		for _, t := range trees {
-			t.book(sum(pfs.Usage{}, r.gone, -1))
-		}
-		f.quotas.forget(name)
-		if err != nil {
-			return err
-		}
-		return f.syncDir(d)
+	return f.removing(ctx, "localfs.RemoveTree", name, func(r *remover, base string, st stat) error {
+		// Quotas on the way may be gone even if not all of it is.
+		defer f.quotas.forget(name)
+		return r.removeAll(base, st)
 	})
 }
 
@@ -54,7 +32,16 @@ type remover struct {
 	lifted []string // hidden names in top
 }
 
-// remove removes the entry name of d. That it is gone already is success.
+// removeAll removes the entry name of the top and all below it.
+func (r *remover) removeAll(name string, st stat) error {
+	if err := r.remove(r.top, name, st, 0); err != nil {
+		return err
+	}
+	return r.removeLifted()
+}
+
+// remove removes the entry name of d, but for what is too deep. That it is gone
+// already is success.
 func (r *remover) remove(d dir, name string, st stat, depth int) error {
 	if !st.mode.IsDir() {
 		if err := d.unlink(name); err != nil {
@@ -66,7 +53,7 @@ func (r *remover) remove(d dir, name string, st stat, depth int) error {
 	if depth >= maxDepth {
 		return r.lift(d, name, st)
 	}
-	if err := r.empty(d, name, depth); err != nil {
+	if err := r.removeBelow(d, name, depth); err != nil {
 		return unlessMissing(err)
 	}
 	if err := d.rmdir(name); err != nil {
@@ -81,7 +68,7 @@ func (r *remover) count(name string, st stat) {
 	switch {
 	case !isHidden(name):
 		r.gone = sum(r.gone, usageOf(st), 1)
-	case isStaged(name) && !r.f.quotas.isOpen(name):
+	case isStaged(name) && !r.f.quotas.claimed(newTempID(name, st)):
 		r.gone.Bytes += st.held()
 	}
 }
@@ -110,27 +97,35 @@ func (r *remover) removeLifted() error {
 	return nil
 }
 
-// empty removes what is in the directory name of d, until a reading of it from the
-// start finds nothing.
-func (r *remover) empty(d dir, name string, depth int) error {
+// removeBelow removes what is in the directory name of d.
+func (r *remover) removeBelow(d dir, name string, depth int) error {
 	sub, err := d.open(name)
 	if err != nil {
 		return err
 	}
 	defer sub.Close()
+	return r.empty(sub, depth+1, func(string) bool { return true })
+}
+
+// empty removes the entries of d that are wanted, until a reading of it from the start
+// finds none.
+func (r *remover) empty(d dir, depth int, wanted func(name string) bool) error {
 	for token, removed := "", false; ; {
 		if err := pfs.CheckContext(r.ctx, r.op, ""); err != nil {
 			return err
 		}
-		names, next, err := sub.entries(token, walkPage)
+		names, next, err := d.entries(token, walkPage)
 		if err != nil {
 			return err
 		}
-		for _, entry := range names {
+		for _, name := range names {
+			if !wanted(name) {
+				continue
+			}
 			removed = true
-			st, err := sub.stat(entry, false)
+			st, err := d.stat(name, false)
 			if err == nil {
-				err = r.remove(sub, entry, st, depth+1)
+				err = r.remove(d, name, st, depth)
 			}
 			if err := unlessMissing(err); err != nil {
 				return err

@@ -31,8 +31,8 @@ func (f *FS) rename(ctx context.Context, r rename) error {
 	if err := f.check(ctx, r.op, r.to); err != nil {
 		return err
 	}
-	return f.at(ctx, r.op, r.from, func(d dir, base string) error {
-		st, err := d.stat(base, false)
+	return f.change(ctx, r.op, r.from, func(d place, base string) error {
+		st, err := d.dir.stat(base, false)
 		if err != nil {
 			return err
 		}
@@ -40,11 +40,11 @@ func (f *FS) rename(ctx context.Context, r rename) error {
 		if done, err := r.sameOrInside(); done || err != nil {
 			return err
 		}
-		to, newBase, err := f.parent(r.to)
+		to, newBase, err := f.parentPlace(r.to)
 		if err != nil {
 			return fail(r.op, r.to, err)
 		}
-		defer to.Close()
+		defer to.dir.Close()
 		return fail(r.op, r.to, f.renameTo(ctx, r, d, base, to, newBase))
 	})
 }
@@ -58,37 +58,27 @@ func (r rename) sameOrInside() (done bool, err error) {
 	case r.from == r.to || r.to == pfs.Root:
 		return true, pfs.E(r.op, r.to, pfs.Exist, nil)
 	case r.from == pfs.Root, r.moved.mode.IsDir() && r.to.Within(r.from):
-		return true, pfs.Errorf(r.op, r.from, pfs.Invalid, "it cannot be moved into itself, to %s", r.to)
+		return true, pfs.Errorf(r.op, r.from, pfs.Invalid, "a directory cannot be moved into itself")
 	}
 	return false, nil
 }
 
 // renameTo renames between two open directories.
-func (f *FS) renameTo(ctx context.Context, r rename, d dir, base string, to dir, newBase string) error {
-	if err := r.lookAt(to, newBase); err != nil {
+func (f *FS) renameTo(ctx context.Context, r rename, d place, base string, to place, newBase string) error {
+	if err := r.lookAt(to.dir, newBase); err != nil {
 		return err
 	}
-	c, err := f.claimMove(ctx, r)
+	c, err := f.claimMove(ctx, r, d, base, to)
 	if err != nil {
 		return err
 	}
 	defer c.release()
 	// Nothing may be where a directory goes, not even the empty directory that
 	// the system would replace.
-	err = d.rename(base, to, newBase, r.exclusive || r.moved.mode.IsDir())
-	switch kindOf(err) {
-	case pfs.Exist, pfs.NotEmpty, pfs.IsDir, pfs.NotDir:
-		if err != nil {
-			return r.refused(to, newBase, err)
-		}
+	if err := d.dir.rename(base, to.dir, newBase, r.exclusive || r.moved.mode.IsDir()); err != nil {
+		return r.refused(to.dir, newBase, err)
 	}
-	if missing(err) {
-		return pfs.E(r.op, r.from, pfs.NotExist, nil)
-	}
-	if err != nil {
-		return err
-	}
-	if err := r.dropSecondName(d, base); err != nil {
+	if err := r.dropSecondName(d.dir, base); err != nil {
 		return err
 	}
 	c.settle()
@@ -96,7 +86,7 @@ func (f *FS) renameTo(ctx context.Context, r rename, d dir, base string, to dir,
 		f.quotas.forget(r.from)
 		f.quotas.forget(r.to)
 	}
-	return f.syncBoth(d, to, r.from.Parent() == r.to.Parent())
+	return f.syncBoth(d.dir, to.dir, r.from.Parent() == r.to.Parent())
 }
 
 // lookAt refuses what is at the new name where it may not be replaced.
@@ -125,10 +115,15 @@ func (r rename) mayReplace() error {
 }
 
 // refused finds out why the system refused: something came to the new name at this
-// moment.
+// moment, or the old one went.
 func (r rename) refused(to dir, newBase string, err error) error {
-	if e := r.lookAt(to, newBase); e != nil {
-		return e
+	switch kindOf(err) {
+	case pfs.Exist, pfs.NotEmpty, pfs.IsDir, pfs.NotDir:
+		if e := r.lookAt(to, newBase); e != nil {
+			return e
+		}
+	case pfs.NotExist:
+		return pfs.E(r.op, r.from, pfs.NotExist, nil)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package localfs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"sync"
@@ -33,8 +34,11 @@ type staged struct {
 
 	mu    sync.RWMutex // held for reading by what uses file, for writing by what ends it
 	state state
+	freed bool     // file is closed, and the room given back
 	done  pfs.Info // what Commit published
-	lost  error    // why the staged bytes are gone
+
+	syncing sync.Mutex                // held by a sync until its failure is known to all
+	lost    atomic.Pointer[pfs.Error] // why the staged bytes are gone
 }
 
 var (
@@ -64,29 +68,26 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 	if err := f.check(ctx, op, name); err != nil {
 		return nil, err
 	}
+	if err := opts.Check(op, name); err != nil {
+		return nil, err
+	}
 	if opts.ID == "" {
 		opts.ID = pfs.NewID()
 	}
-	if !pfs.ValidID(opts.ID) {
-		return nil, pfs.Errorf(op, name, pfs.Invalid, "ID %q: 8 to 64 characters of 0-9 and a-z are one", opts.ID)
-	}
-	if opts.Size < 0 {
-		return nil, pfs.Errorf(op, name, pfs.Invalid, "negative size %d", opts.Size)
-	}
-	d, base, err := f.parent(name)
+	p, base, err := f.parentPlace(name)
 	if err != nil {
 		return nil, fail(op, name, err)
 	}
-	w := &staged{fs: f, name: name, id: opts.ID, dir: d, base: base, temp: stagedName(base, opts.ID)}
-	if err := w.begin(ctx, op, opts); err != nil {
-		d.Close()
+	w := &staged{fs: f, name: name, id: opts.ID, dir: p.dir, base: base, temp: stagedName(base, opts.ID)}
+	if err := w.begin(ctx, op, p.trees, opts); err != nil {
+		p.dir.Close()
 		return nil, fail(op, name, err)
 	}
 	return w, nil
 }
 
 // begin looks at the target, takes room and opens the temporary.
-func (w *staged) begin(ctx context.Context, op string, opts pfs.CreateOptions) error {
+func (w *staged) begin(ctx context.Context, op string, trees []*tree, opts pfs.CreateOptions) error {
 	switch st, err := w.dir.stat(w.base, false); {
 	case err == nil && st.mode.IsDir():
 		return pfs.E(op, w.name, pfs.IsDir, nil)
@@ -97,36 +98,27 @@ func (w *staged) begin(ctx context.Context, op string, opts pfs.CreateOptions) e
 	default:
 		return err
 	}
-	room, err := w.fs.claim(ctx, w.name.Parent(), max(0, opts.Size-w.spare), w.extra)
-	if err != nil {
-		return err
-	}
-	w.room = room
-	if err := w.open(op, opts); err != nil {
-		room.release()
-		return err
-	}
-	return nil
+	return w.open(ctx, op, trees, opts)
 }
 
 // open opens the temporary that is there, or makes it.
-func (w *staged) open(op string, opts pfs.CreateOptions) (err error) {
-	w.file, err = w.dir.openFile(w.temp, os.O_RDWR, 0)
+func (w *staged) open(ctx context.Context, op string, trees []*tree, opts pfs.CreateOptions) (err error) {
+	w.file, err = w.openTemp()
 	if missing(err) && opts.Reopen {
 		return pfs.Errorf(op, w.name, pfs.Conflict, "nothing is staged as %q: it was committed, discarded or swept", w.id)
 	}
 	made := missing(err)
 	if made {
-		w.file, err = w.dir.openFile(w.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		w.file, err = w.dir.openFile(w.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, tempMode)
 	}
 	if errors.Is(err, fs.ErrExist) { // another handle made it at this moment
 		made = false
-		w.file, err = w.dir.openFile(w.temp, os.O_RDWR, 0)
+		w.file, err = w.openTemp()
 	}
 	if err != nil {
 		return err
 	}
-	if err := w.opened(op, opts, made); err != nil {
+	if err := w.opened(ctx, op, trees, opts, made); err != nil {
 		w.file.Close()
 		if made {
 			w.dir.unlink(w.temp)
@@ -136,51 +128,117 @@ func (w *staged) open(op string, opts pfs.CreateOptions) (err error) {
 	return nil
 }
 
+// openTemp opens the temporary. A Commit that did not come to its end may have left it
+// with the mode that the file should get, which need not let its owner write.
+func (w *staged) openTemp() (*os.File, error) {
+	file, err := w.dir.openFile(w.temp, os.O_RDWR, 0)
+	if err == nil || kindOf(err) != pfs.Permission {
+		return file, err
+	}
+	left, failed := w.dir.openFile(w.temp, os.O_RDONLY, 0)
+	if failed != nil {
+		return nil, err
+	}
+	defer left.Close()
+	if err := w.makeWritable(left); err != nil {
+		return nil, err
+	}
+	return w.dir.openFile(w.temp, os.O_RDWR, 0)
+}
+
+// makeWritable gives left, which is open to be read only, back the mode of a temporary,
+// if it still is the temporary once no Commit is on.
+func (w *staged) makeWritable(left *os.File) error {
+	if err := lockFile(left, true); err != nil {
+		return err
+	}
+	st, err := statFile(left)
+	if err != nil {
+		return err
+	}
+	if now, err := w.dir.stat(w.temp, false); err != nil || !now.same(st) || !untouched(st) {
+		return err
+	}
+	return left.Chmod(tempMode)
+}
+
+// untouched reports whether st can be what this package made as a temporary.
+func untouched(st stat) bool { return st.mode.IsRegular() && st.links <= 1 }
+
 // opened checks what was opened and prepares it.
-func (w *staged) opened(op string, opts pfs.CreateOptions, made bool) (err error) {
+func (w *staged) opened(ctx context.Context, op string, trees []*tree, opts pfs.CreateOptions, made bool) (err error) {
 	if w.from, err = statFile(w.file); err != nil {
 		return err
 	}
-	if !w.from.mode.IsRegular() || w.from.links > 1 {
+	if !untouched(w.from) {
 		return pfs.Errorf(op, w.name, pfs.Conflict, "what is staged as %q was tampered with: use another ID", w.id)
 	}
 	w.resumed = w.from.size > 0
-	if opts.Size > w.from.size {
-		if err := allocate(w.file, opts.Size); err != nil {
-			return err
-		}
-	}
 	w.lock.file = w.file
-	first := w.fs.quotas.enter(w.temp)
-	if made {
-		return nil
+	if err := w.takeRoom(ctx, trees, opts.Size, made); err != nil {
+		return err
 	}
-	if err := w.adopt(first); err != nil {
-		w.fs.quotas.leave(w.temp)
+	if err := w.allocate(opts.Size); err != nil {
+		w.leave(!made)
 		return err
 	}
 	return nil
 }
 
-// adopt lets the claim count what was staged before. Until now, if this is the
-// first handle here, the sums did.
-func (w *staged) adopt(first bool) error {
-	kept := pfs.Usage{Bytes: w.from.held()}
-	if first {
-		w.book(sum(pfs.Usage{}, kept, -1))
+// allocate reserves the room on the disk that size bytes need.
+func (w *staged) allocate(size int64) error {
+	if size <= w.from.size {
+		return nil
 	}
-	err := w.room.reach(max(0, w.from.size-w.spare), w.extra)
-	if err != nil && first {
-		w.book(kept)
+	err := allocate(w.file, size, max(w.from.size, w.from.disk))
+	if err == nil {
+		return nil
 	}
-	return err
+	return errors.Join(err, w.giveBack())
 }
 
-// book notes a change in the trees of the claim.
-func (w *staged) book(change pfs.Usage) {
-	for _, t := range w.room.trees {
-		t.book(change)
+// giveBack frees what an allocation that failed took beyond the end. The lock keeps the
+// end where it is.
+func (w *staged) giveBack() error {
+	if err := lockFile(w.file, true); err != nil {
+		return err
 	}
+	defer unlockFile(w.file)
+	st, err := statFile(w.file)
+	if err != nil || st.disk <= w.from.disk {
+		return err
+	}
+	return w.file.Truncate(st.size)
+}
+
+// tempID tells the temporary from others of its name.
+func (w *staged) tempID() tempID { return newTempID(w.temp, w.from) }
+
+// takeRoom claims what a file of size bytes needs, or joins the claim of the handles
+// that the temporary has already. What was staged before stood in the sums until its
+// first handle came, and is a part of the claim from now on.
+func (w *staged) takeRoom(ctx context.Context, trees []*tree, size int64, made bool) error {
+	if err := w.fs.ready(ctx, trees); err != nil {
+		return err
+	}
+	o := w.fs.quotas.enter(w.tempID())
+	o.taking.Lock()
+	defer o.taking.Unlock()
+	var kept pfs.Usage
+	if w.room = o.room.Load(); w.room == nil {
+		w.room = &claim{trees: trees}
+		if !made {
+			kept.Bytes = w.from.held()
+		}
+	}
+	book(trees, sum(pfs.Usage{}, kept, -1))
+	if err := w.room.reach(max(0, max(size, w.from.size)-w.spare), w.extra); err != nil {
+		book(trees, kept)
+		w.fs.quotas.leave(w.tempID())
+		return err
+	}
+	o.room.Store(w.room)
+	return nil
 }
 
 func (w *staged) ID() string    { return w.id }
@@ -210,7 +268,10 @@ func (w *staged) usable(op string) error {
 	if w.state != writing {
 		return pfs.E(op, w.name, pfs.Closed, nil)
 	}
-	return w.lost
+	if lost := w.lost.Load(); lost != nil {
+		return lost
+	}
+	return nil
 }
 
 // live reports whether the temporary still has its name; the lock is held, so that
@@ -296,69 +357,65 @@ func (w *staged) Sync(ctx context.Context) error {
 		}
 		return w.fs.syncDir(w.dir) // the name of the temporary
 	})
-	if lost := (*lostError)(nil); errors.As(err, &lost) {
-		w.lose(err)
+	if w.lost.Load() != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.free(op, false)
 	}
 	return err
 }
 
-// lostError says that staged bytes did not reach the disk.
-type lostError struct{ err error }
-
-func (e *lostError) Error() string {
-	return "the disk did not take the bytes, which must be sent again: " + e.err.Error()
-}
-
-func (e *lostError) Unwrap() error { return e.err }
-
-// syncFile syncs the temporary. After a failure the next sync would succeed
-// without the bytes, so there must be none.
+// syncFile syncs the temporary. After a failure the next sync would succeed without the
+// bytes: so there is none, and what is staged is worth nothing.
 func (w *staged) syncFile(op string) error {
-	if w.fs.opts.NoSync {
-		return nil
+	w.syncing.Lock()
+	defer w.syncing.Unlock()
+	if lost := w.lost.Load(); lost != nil {
+		return lost
 	}
-	err := w.file.Sync()
+	err := w.fs.sync(w.file)
 	if err == nil {
 		return nil
 	}
-	return pfs.E(op, w.name, kindOf(err), &lostError{err: cause(err)})
-}
-
-// lose discards what was staged because of err.
-func (w *staged) lose(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.loseLocked(err)
-}
-
-func (w *staged) loseLocked(err error) {
-	if w.lost == nil && w.state == writing {
-		w.lost = err
-		w.dir.unlink(w.temp)
-	}
+	lost := &pfs.Error{Op: op, Path: w.name, Kind: kindOf(err),
+		Err: fmt.Errorf("the disk did not take the bytes, which must be sent again: %w", cause(err))}
+	w.lost.Store(lost)
+	return lost
 }
 
 // Suspend ends the use of this handle and keeps what was staged.
-func (w *staged) Suspend() error { return w.end("localfs.Staged.Suspend", false) }
+func (w *staged) Suspend() error { return w.end("localfs.Staged.Suspend", true) }
 
 // Close discards what was staged, unless Commit or Suspend came first.
-func (w *staged) Close() error { return w.end("localfs.Staged.Close", true) }
+func (w *staged) Close() error { return w.end("localfs.Staged.Close", false) }
 
 // end ends the handle.
-func (w *staged) end(op string, discard bool) error {
+func (w *staged) end(op string, keep bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	before := w.state
-	w.state = ended
-	if before == ended {
+	if w.state == ended {
 		return nil
 	}
+	err := w.free(op, keep)
+	w.state = ended
+	return fail(op, w.name, errors.Join(err, w.dir.Close()))
+}
+
+// free closes the temporary, once, so that the disk has its bytes as soon as it has no
+// name any more, and gives the room back. What was not published is discarded, unless it
+// is to be kept and is not lost. w.mu is held.
+func (w *staged) free(op string, keep bool) error {
+	if w.freed {
+		return nil
+	}
+	w.freed = true
+	keep = keep && w.lost.Load() == nil
 	var err error
-	if before == writing && discard && w.lost == nil {
+	if w.state == writing && !keep {
 		err = w.discard(op)
 	}
-	w.leave(before == writing && !discard)
-	return fail(op, w.name, errors.Join(err, w.file.Close(), w.dir.Close()))
+	w.leave(keep)
+	return errors.Join(err, w.file.Close())
 }
 
 // discard removes the temporary if it is still this one's.
@@ -372,10 +429,14 @@ func (w *staged) discard(op string) error {
 	return unlessMissing(w.dir.unlink(w.temp))
 }
 
-// leave gives the room back. What is kept goes from the claim to the sums.
+// leave gives the room back with the last handle. What is kept goes from the claim to
+// the sums.
 func (w *staged) leave(keep bool) {
+	if !w.fs.quotas.leave(w.tempID()) {
+		return
+	}
 	var kept pfs.Usage
-	if w.fs.quotas.leave(w.temp) && keep && w.live("") == nil {
+	if keep && w.live("") == nil {
 		if st, err := statFile(w.file); err == nil {
 			kept.Bytes = st.held()
 		}

@@ -3,10 +3,14 @@ package localfs
 import (
 	"bytes"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -215,31 +219,200 @@ func TestCommitWithoutAttributes(t *testing.T) {
 }
 
 func TestSweep(t *testing.T) {
-	f, dir := openStore(t, Options{})
+	const day = 24 * time.Hour
+	f, w := watchStore(t, openTop)
 	outside := t.TempDir()
 	must(t, f.Mkdir(t.Context(), "/d", 0o755))
-	must(t, os.Symlink(outside, filepath.Join(dir, "d", "link")))
+	must(t, f.Symlink(t.Context(), outside, "/d/link"))
 	must(t, os.WriteFile(filepath.Join(outside, stagedPrefix+"x"), nil, 0o600))
 	must(t, stage(t, f, "/d/old", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend())
 	must(t, stage(t, f, "/d/new", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend())
-	then := time.Now().Add(-48 * time.Hour)
-	must(t, os.Chtimes(filepath.Join(dir, "d", stagedName("old", id)), then, then))
-	left := filepath.Join(dir, removedPrefix+id)
-	must(t, os.MkdirAll(filepath.Join(left, "a", "b"), 0o755))
-	must(t, os.Chtimes(left, then, then))
-	must(t, os.Chtimes(outside, then, then))
+	top, err := f.openDir("")
+	must(t, err)
+	left := enterNew(t, enterNew(t, top, removedPrefix+id), "a")
+	plant(t, left, "file", 10)
+	must(t, left.Close())
+	w.age = map[string]time.Duration{stagedName("old", id): 2 * day, removedPrefix + id: 2 * day, stagedPrefix + "x": 2 * day}
 
-	n, bytes, err := f.Sweep(t.Context(), "/", 24*time.Hour)
+	n, bytes, err := f.Sweep(t.Context(), "/", day)
 	if n != 1 || bytes != 1000 || err != nil {
 		t.Errorf("Sweep = %d, %d, %v, want 1, 1000", n, bytes, err)
 	}
-	if got := strings.Join(temps(t, filepath.Join(dir, "d")), " "); got != stagedName("new", id) {
-		t.Errorf("left are %q", got)
-	}
-	if _, err := os.Stat(left); err == nil {
-		t.Error("what a RemoveTree left is still there")
+	names := map[string]string{"": "d", "d": "link " + stagedName("new", id)}
+	for rel, want := range names {
+		if got := namesIn(t, f, rel); got != want {
+			t.Errorf("left in %q are %q, want %q", rel, got, want)
+		}
 	}
 	if len(temps(t, outside)) != 1 {
 		t.Error("a link was followed")
+	}
+}
+
+// namesIn returns all names in the directory rel, sorted.
+func namesIn(t *testing.T, f *FS, rel string) string {
+	t.Helper()
+	d, err := f.openDir(rel)
+	must(t, err)
+	defer d.Close()
+	names, _, err := d.entries("", pfs.MaxPage)
+	must(t, err)
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(b, a) })
+	return strings.Join(names, " ")
+}
+
+// TestSweepDuringCommit sweeps while a temporary has the time of the file already, which
+// is long ago.
+func TestSweepDuringCommit(t *testing.T) {
+	f, w := watchStore(t, openTop)
+	staged := stage(t, f, "/f", pfs.CreateOptions{ID: id}, []byte("content"))
+	w.rename = func(name, newName string) error {
+		n, _, err := f.Sweep(t.Context(), "/", 24*time.Hour)
+		if n != 0 || err != nil {
+			t.Errorf("Sweep = %d, %v, want nothing to sweep", n, err)
+		}
+		return nil
+	}
+	_, err := staged.Commit(t.Context(), pfs.CommitOptions{Size: 7, ModTime: time.Unix(1e9, 0)})
+	must(t, err)
+	pfstest.WantFile(t, f, "/f", []byte("content"))
+}
+
+// TestCommitRefusedByDisk has a disk that has no room for one more name. What is staged
+// stays, and goes on when there is some.
+func TestCommitRefusedByDisk(t *testing.T) {
+	f, w := watchStore(t, openTop)
+	staged := stage(t, f, "/f", pfs.CreateOptions{ID: id}, []byte("content"))
+	w.rename = func(string, string) error { return syscall.ENOSPC }
+	_, err := staged.Commit(t.Context(), pfs.CommitOptions{Size: 7, Mode: 0o444})
+	pfstest.WantKind(t, err, pfs.NoSpace)
+	must(t, staged.Suspend())
+	if got := namesIn(t, f, ""); got != stagedName("f", id) {
+		t.Errorf("left are %q, want the staged write", got)
+	}
+	w.rename = nil
+	staged, err = f.Create(t.Context(), "/f", pfs.CreateOptions{ID: id, Reopen: true})
+	must(t, err)
+	_, err = staged.Commit(t.Context(), pfs.CommitOptions{Size: 7, Mode: 0o444})
+	must(t, err)
+	must(t, staged.Close())
+	pfstest.WantFile(t, f, "/f", []byte("content"))
+}
+
+// TestLostBytes has a sync fail once, as a disk does that lost bytes: there must be no
+// second sync, whose success would mean nothing, and no file made of what is left.
+func TestLostBytes(t *testing.T) {
+	ctx := t.Context()
+	commit := func(w pfs.Staged) error {
+		_, err := w.Commit(ctx, pfs.CommitOptions{Size: 7})
+		return err
+	}
+	for name, first := range map[string]func(w pfs.Staged) error{
+		"Sync":   func(w pfs.Staged) error { return w.Sync(ctx) },
+		"Commit": commit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, dir := openStore(t, Options{})
+			w := stage(t, f, "/f", pfs.CreateOptions{}, []byte("content"))
+			syncs := 0
+			f.sync = func(*os.File) error {
+				if syncs++; syncs == 1 {
+					return &os.PathError{Op: "sync", Path: dir, Err: syscall.EIO}
+				}
+				return nil
+			}
+			err := first(w)
+			if pfs.KindOf(err) != pfs.Other || !errors.Is(err, syscall.EIO) || strings.Contains(err.Error(), dir) {
+				t.Errorf("error %v, want that of the disk", err)
+			}
+			_, writing := w.WriteAt(ctx, []byte("x"), 0)
+			for _, again := range []error{w.Sync(ctx), commit(w), writing} {
+				if !errors.Is(again, syscall.EIO) {
+					t.Errorf("later error %v, want the same", again)
+				}
+			}
+			if syncs != 1 {
+				t.Errorf("%d syncs, want no second one", syncs)
+			}
+			if _, err := statFile(w.(*staged).file); !errors.Is(err, os.ErrClosed) {
+				t.Errorf("the file of lost bytes is still open: %v", err)
+			}
+			must(t, w.Close())
+			if left, err := os.ReadDir(dir); len(left) != 0 || err != nil {
+				t.Errorf("left are %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// TestLostBytesTogether begins a sync while another one fails. The disk tells one of them
+// of the bytes that it lost; both must know.
+func TestLostBytesTogether(t *testing.T) {
+	f, _ := openStore(t, Options{})
+	w := stage(t, f, "/f", pfs.CreateOptions{}, []byte("content")).(*staged)
+	second := make(chan error, 1)
+	var syncs atomic.Int64
+	f.sync = func(*os.File) error {
+		if syncs.Add(1) > 1 {
+			return nil
+		}
+		go func() { second <- w.syncFile("") }()
+		return syscall.EIO
+	}
+	for _, err := range []error{w.Sync(t.Context()), <-second} {
+		if !errors.Is(err, syscall.EIO) {
+			t.Errorf("error %v of a sync whose bytes are lost", err)
+		}
+	}
+}
+
+// TestCommittedIsClosed looks that a handle does not keep the bytes of what it published,
+// which may be removed before the handle ends.
+func TestCommittedIsClosed(t *testing.T) {
+	f, _ := openStore(t, Options{})
+	w := stage(t, f, "/f", pfs.CreateOptions{ID: id}, []byte("content"))
+	other, err := f.Create(t.Context(), "/f", pfs.CreateOptions{ID: id})
+	must(t, err)
+	defer other.Close()
+	for _, h := range []pfs.Staged{w, other} {
+		_, err := h.Commit(t.Context(), pfs.CommitOptions{Size: 7})
+		must(t, err)
+		if _, err := statFile(h.(*staged).file); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("the file is still open: %v", err)
+		}
+		_, err = h.Commit(t.Context(), pfs.CommitOptions{Size: 7})
+		must(t, err)
+	}
+}
+
+// TestBeyondWhatIsStaged asks for far more bytes than were staged. That must be told from
+// the length alone, which stays.
+func TestBeyondWhatIsStaged(t *testing.T) {
+	const pebibyte = 1 << 50
+	f, dir := openStore(t, Options{})
+	w := stage(t, f, "/f", pfs.CreateOptions{ID: id}, make([]byte, 10))
+	for _, size := range []int64{11, pebibyte, math.MaxInt64} {
+		_, err := w.Commit(t.Context(), pfs.CommitOptions{Size: size})
+		pfstest.WantKind(t, err, pfs.Integrity)
+		for _, first := range []int64{0, 1, size / pfs.ChunkSize, math.MaxInt64} {
+			leaves, err := w.(pfs.LeafDigester).LeafDigests(t.Context(), size, first, math.MaxInt)
+			if len(leaves) != 0 || err != nil {
+				t.Errorf("%d leaves from %d on of %d bytes, %v, want none", len(leaves), first, size, err)
+			}
+		}
+	}
+	info, err := os.Stat(filepath.Join(dir, stagedName("f", id)))
+	must(t, err)
+	if info.Size() != 10 {
+		t.Errorf("%d bytes are staged now, want 10", info.Size())
+	}
+
+	_, err = w.WriteAt(t.Context(), make([]byte, pfs.ChunkSize), 10) // one leaf, and 10 bytes
+	must(t, err)
+	for size, want := range map[int64]int{10: 1, pfs.ChunkSize: 1, pfs.ChunkSize + 10: 2, pfs.ChunkSize + 11: 1, pebibyte: 1} {
+		leaves, err := w.(pfs.LeafDigester).LeafDigests(t.Context(), size, 0, 5)
+		if len(leaves) != want || err != nil {
+			t.Errorf("%d leaves of %d bytes, %v, want %d", len(leaves), size, err, want)
+		}
 	}
 }

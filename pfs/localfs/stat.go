@@ -66,6 +66,15 @@ func (s stat) held() int64 {
 	return s.size
 }
 
+// touched is when the content or anything else about a file was changed last. A Commit
+// on its way has given the temporary the modification time of the file already.
+func (s stat) touched() time.Time {
+	if c := time.Unix(0, s.ctime); c.After(s.mtime) {
+		return c
+	}
+	return s.mtime
+}
+
 // version is Info.Version. The inode and its change time tell two files apart that
 // agree in size and modification time, which anybody may set.
 func (s stat) version() string {

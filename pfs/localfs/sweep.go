@@ -10,51 +10,84 @@ import (
 )
 
 // Sweep removes the staged writes below dir that were last written to before age,
-// and what a RemoveTree of that time left on its way.
+// and what a RemoveTree of that time left on its way. What it cannot remove or look into
+// does not keep it from the rest: it answers the first error at the end.
 func (f *FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "localfs.Sweep"
 	if err := f.check(ctx, op, name); err != nil {
 		return 0, 0, err
 	}
-	before := time.Now().Add(-age)
-	err = f.walk(ctx, relative(name), func(d dir, rel, entry string, st stat) (bool, error) {
-		if !isHidden(entry) || st.mtime.After(before) {
-			return true, nil
-		}
-		switch {
-		case strings.HasPrefix(entry, removedPrefix) && st.mode.IsDir():
-			return false, f.sweepTree(ctx, op, d, entry, absolute(rel))
-		case isStaged(entry) && st.mode.IsRegular():
-			if err := d.unlink(entry); err != nil {
-				return false, unlessMissing(err)
-			}
-			n++
-			bytes += st.size
-			return false, f.swept(absolute(rel), entry, st)
-		}
-		return true, nil
-	})
-	return n, bytes, fail(op, name, err)
-}
-
-// swept books that a staged write of the directory name is gone. One that is open
-// here is counted by its claim.
-func (f *FS) swept(name pfs.Path, temp string, st stat) error {
-	if f.quotas.isOpen(temp) {
-		return nil
+	p, err := f.openPlace(relative(name))
+	if err != nil {
+		return 0, 0, fail(op, name, err)
 	}
-	return f.book(name, pfs.Usage{Bytes: -st.held()})
-}
-
-// sweepTree ends a RemoveTree.
-func (f *FS) sweepTree(ctx context.Context, op string, d dir, entry string, name pfs.Path) error {
-	r := remover{ctx: ctx, f: f, op: op, top: d}
-	err := r.remove(d, entry, stat{mode: fs.ModeDir}, 0)
+	defer p.dir.Close()
+	s := sweep{ctx: ctx, f: f, op: op, before: time.Now().Add(-age)}
+	w := walker{f: f, visit: s.visit, top: name, denied: s.note}
+	err = w.walk(ctx, p)
 	if err == nil {
-		err = r.removeLifted()
+		err = s.failed
 	}
-	if failed := f.book(name, sum(pfs.Usage{}, r.gone, -1)); err == nil {
-		err = failed
+	return s.n, s.bytes, fail(op, name, err)
+}
+
+// sweep is one Sweep.
+type sweep struct {
+	ctx    context.Context
+	f      *FS
+	op     string
+	before time.Time
+
+	n      int
+	bytes  int64
+	failed error // the first
+}
+
+func (s *sweep) note(err error) {
+	if s.failed == nil {
+		s.failed = err
 	}
+}
+
+// visit removes an entry if it is to be swept.
+func (s *sweep) visit(p place, entry string, st stat) (enter bool, err error) {
+	if !isHidden(entry) || st.touched().After(s.before) {
+		return true, nil
+	}
+	switch {
+	case strings.HasPrefix(entry, removedPrefix) && st.mode.IsDir():
+		err = s.tree(p, entry)
+	case isStaged(entry) && st.mode.IsRegular():
+		err = s.staged(p, entry, st)
+	default:
+		return true, nil
+	}
+	if err != nil {
+		s.note(err)
+	}
+	return false, nil
+}
+
+// staged removes a staged write and books that it is gone. One that is open here is
+// counted by its claim.
+func (s *sweep) staged(p place, temp string, st stat) error {
+	if err := p.dir.unlink(temp); err != nil {
+		return unlessMissing(err)
+	}
+	s.n++
+	s.bytes += st.held()
+	for _, t := range p.trees {
+		if !s.f.quotas.claimedIn(t)(newTempID(temp, st)) {
+			t.book(pfs.Usage{Bytes: -st.held()})
+		}
+	}
+	return nil
+}
+
+// tree ends a RemoveTree.
+func (s *sweep) tree(p place, entry string) error {
+	r := remover{ctx: s.ctx, f: s.f, op: s.op, top: p.dir}
+	err := r.removeAll(entry, stat{mode: fs.ModeDir})
+	book(p.trees, sum(pfs.Usage{}, r.gone, -1))
 	return err
 }

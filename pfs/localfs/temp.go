@@ -15,6 +15,9 @@ const (
 	removedPrefix = pfs.TempPrefix + "rm-"
 	// quotaName is the file that holds the quota of its directory.
 	quotaName = pfs.TempPrefix + "quota"
+
+	// tempMode is the mode of what is not published yet.
+	tempMode = 0o600
 )
 
 // stagedName names the staged write id of the target base: a hash of base ties it

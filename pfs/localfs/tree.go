@@ -2,6 +2,7 @@ package localfs
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -78,21 +79,21 @@ func (t *tree) ready(ctx context.Context, f *FS) error {
 
 // recount walks the tree. Where files changed meanwhile through this FS the walk
 // may have seen them or not: it then only overrules the sums if it differs from
-// them by more than these changes explain.
+// them by more than these changes explain. If it fails the sums are as good as they were.
 func (t *tree) recount(ctx context.Context, f *FS, c *count) {
-	found, err := f.count(ctx, t.name)
+	found, err := f.countTree(ctx, t)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.count = nil
 	c.err = err
 	close(c.done)
-	if err != nil {
-		return // the next operation tries again
-	}
-	if t.counted.IsZero() || !within(found, t.used, c.touched) {
+	first := t.counted.IsZero()
+	if err == nil && (first || !within(found, t.used, c.touched)) {
 		t.used = sum(found, c.net, 1)
 	}
-	t.counted = time.Now()
+	if err == nil || !first { // else the next operation tries again
+		t.counted = time.Now()
+	}
 }
 
 // within reports whether a and b differ by no more than by.
@@ -125,12 +126,12 @@ func (t *tree) bookLocked(change pfs.Usage) {
 func (t *tree) take(more limits) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	used := t.used
-	used.Bytes += t.claims.bytes
-	used.Files += t.claims.files
-	if more.bytes > 0 && t.limits.bytes > 0 && used.Bytes+more.bytes > t.limits.bytes ||
-		more.files > 0 && t.limits.files > 0 && used.Files+used.Dirs+more.files > t.limits.files {
-		return t.exceeded(used, t.limits)
+	bytes, files := t.used.Bytes+t.claims.bytes, t.used.Files+t.used.Dirs+t.claims.files
+	if exceeds(bytes, more.bytes, t.limits.bytes) {
+		return t.exceeded(size(bytes), size(more.bytes), size(t.limits.bytes), "")
+	}
+	if exceeds(files, more.files, t.limits.files) {
+		return t.exceeded(fmt.Sprint(files), fmt.Sprint(more.files), fmt.Sprint(t.limits.files), " files and directories")
 	}
 	t.claims.bytes += more.bytes
 	t.claims.files += more.files

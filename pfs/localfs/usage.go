@@ -16,37 +16,56 @@ func (f *FS) Usage(ctx context.Context, name pfs.Path) (u pfs.Usage, err error) 
 			return err
 		}
 		if !st.mode.IsDir() {
-			u = pfs.Usage{Bytes: st.size, Files: 1}
+			u = usageOf(st)
 			return nil
 		}
-		t, err := f.treeAt(name)
+		sub, err := d.open(base)
 		if err != nil {
 			return err
 		}
-		if t == nil {
-			u, err = f.count(ctx, name)
-			return err
-		}
-		if err := t.ready(ctx, f); err != nil {
-			return err
-		}
-		u = t.usage()
-		return nil
+		defer sub.Close()
+		u, err = f.usageOfDir(ctx, sub, name)
+		return err
 	})
 	return u, err
 }
 
-// count walks the tree below name. Staged writes that are open here are left out:
+// usageOfDir is Usage of the open directory d.
+func (f *FS) usageOfDir(ctx context.Context, d dir, name pfs.Path) (pfs.Usage, error) {
+	t, err := f.treeOf(d, func() pfs.Path { return name })
+	if err != nil {
+		return pfs.Usage{}, err
+	}
+	if t == nil {
+		return f.count(ctx, d, func(tempID) bool { return false })
+	}
+	if err := t.ready(ctx, f); err != nil {
+		return pfs.Usage{}, err
+	}
+	return t.usage(), nil
+}
+
+// countTree is count of the directory of t.
+func (f *FS) countTree(ctx context.Context, t *tree) (pfs.Usage, error) {
+	d, err := f.openDir(relative(t.name))
+	if err != nil {
+		return pfs.Usage{}, err
+	}
+	defer d.Close()
+	return f.count(ctx, d, f.quotas.claimedIn(t))
+}
+
+// count walks the tree below d. It leaves out staged writes of which claimed says that
 // they are known better by their claims.
-func (f *FS) count(ctx context.Context, name pfs.Path) (u pfs.Usage, err error) {
-	err = f.walk(ctx, relative(name), func(_ dir, rel, entry string, st stat) (bool, error) {
+func (f *FS) count(ctx context.Context, d dir, claimed func(tempID) bool) (u pfs.Usage, err error) {
+	w := walker{f: f, visit: func(_ place, entry string, st stat) (bool, error) {
 		switch {
 		case st.mode.IsDir():
 			if !isHidden(entry) {
 				u.Dirs++
 			}
 		case isStaged(entry):
-			if !f.quotas.isOpen(entry) {
+			if !claimed(newTempID(entry, st)) {
 				u.Bytes += st.held()
 			}
 		case !isHidden(entry):
@@ -54,7 +73,8 @@ func (f *FS) count(ctx context.Context, name pfs.Path) (u pfs.Usage, err error) 
 			u.Bytes += st.size
 		}
 		return true, nil
-	})
+	}}
+	err = w.walk(ctx, place{dir: d})
 	return u, err
 }
 

@@ -6,73 +6,252 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// walkPage is the number of names that a walk reads at once.
-const walkPage = 1024
+const (
+	// walkPage is the number of names that a walk reads at once, fewNames the
+	// number that it does while it has more than maxPending directories to enter.
+	walkPage   = 1024
+	fewNames   = 16
+	maxPending = 64 << 10
 
-// visitFunc is told of one entry of the directory rel, which is open as d. Below a
-// directory for which it answers false the walk does not go.
-type visitFunc func(d dir, rel, name string, st stat) (enter bool, err error)
+	// walkOpen is the number of levels above it that a walk keeps open.
+	walkOpen = 32
+)
 
-// walk visits all that is below the directory rel, hidden names too, without
-// following a link. What goes away meanwhile is passed over. It holds one
-// directory open, and a page of names a level.
-func (f *FS) walk(ctx context.Context, rel string, visit visitFunc) error {
-	for token := ""; ; {
+// visitFunc is told of one entry of the directory p. Below a directory for which it
+// answers false the walk does not go.
+type visitFunc func(p place, name string, st stat) (enter bool, err error)
+
+// walker visits all that is below a directory, hidden names too, without following a
+// link. What goes away meanwhile is passed over.
+//
+// A tree may be deeper than any Path and than there are descriptors. So the walker
+// knows the levels above it by their names, and those that it closed meanwhile it opens
+// again from the nearest one that is still open, if the same directory is still there.
+type walker struct {
+	f     *FS
+	visit visitFunc
+
+	// top is the path of the directory, if places are to know their trees; else "".
+	top pfs.Path
+
+	// denied is told why a directory could not be entered or read, if the walk is to
+	// go on without it; else nil.
+	denied func(err error)
+
+	levels  []level
+	pending int // directories still to enter, in all levels
+}
+
+// level is one directory on the way from the top down to where the walk is.
+type level struct {
+	place        // its dir is nil while it is closed
+	name  string // in the level above
+	is    stat   // to know it again by
+
+	dirs  []string // still to enter
+	token string   // of the next page
+	read  bool     // to the last page
+}
+
+// walk visits what is below the directory p, which stays open and the caller's.
+func (w *walker) walk(ctx context.Context, p place) error {
+	w.levels = []level{{place: p}}
+	defer func() {
+		for len(w.levels) > 1 {
+			w.up()
+		}
+	}()
+	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		dirs, next, err := f.walkEntries(rel, token, visit)
+		l := &w.levels[len(w.levels)-1]
+		var err error
+		switch {
+		case len(l.dirs) > 0:
+			err = w.down()
+		case !l.read:
+			err = w.page()
+		case len(w.levels) == 1:
+			return nil
+		default:
+			w.up()
+		}
 		if err != nil {
 			return err
 		}
-		for _, name := range dirs {
-			if err := f.walk(ctx, below(rel, name), visit); err != nil && !passed(err) {
-				return err
-			}
-		}
-		if next == "" {
-			return nil
-		}
-		token = next
 	}
 }
 
-// walkEntries visits one page of the directory rel and returns the directories in
-// it.
-func (f *FS) walkEntries(rel, token string, visit visitFunc) (dirs []string, next string, err error) {
-	d, err := f.openDir(rel)
-	if err != nil {
-		return nil, "", err
+// page visits one page of the level that the walk is at.
+func (w *walker) page() error {
+	l, err := w.here()
+	if l == nil {
+		return err
 	}
-	defer d.Close()
-	names, next, err := d.entries(token, walkPage)
-	if err != nil {
-		return nil, "", err
+	limit := walkPage
+	if w.pending > maxPending {
+		limit = fewNames
 	}
+	names, next, err := l.dir.entries(l.token, limit)
+	if err != nil {
+		return w.leave(err)
+	}
+	l.token, l.read = next, next == ""
 	for _, name := range names {
-		st, err := d.stat(name, false)
+		st, err := l.dir.stat(name, false)
 		if missing(err) {
 			continue
 		}
 		if err != nil {
-			return nil, "", err
+			return w.leave(err)
 		}
-		enter, err := visit(d, rel, name, st)
+		enter, err := w.visit(l.place, name, st)
 		if err != nil {
-			return nil, "", err
+			return err
 		}
 		if enter && st.mode.IsDir() {
-			dirs = append(dirs, name)
+			l.dirs = append(l.dirs, name)
+			w.pending++
 		}
 	}
-	return dirs, next, nil
+	return nil
+}
+
+// down enters the next directory of the level that the walk is at.
+func (w *walker) down() error {
+	l, err := w.here()
+	if l == nil {
+		return err
+	}
+	name := l.dirs[len(l.dirs)-1]
+	l.dirs = l.dirs[:len(l.dirs)-1]
+	w.pending--
+	p, err := w.open(l.place, name)
+	if err != nil {
+		return w.unlessPassed(err)
+	}
+	st, err := p.dir.stat(".", false)
+	if err != nil {
+		p.dir.Close()
+		return err
+	}
+	w.levels = append(w.levels, level{place: p, name: name, is: st})
+	w.trim(len(w.levels) - 1)
+	return nil
+}
+
+// open opens a directory for the first time.
+func (w *walker) open(p place, name string) (place, error) {
+	if w.top == "" {
+		d, err := p.dir.open(name)
+		return place{dir: d}, err
+	}
+	return w.f.step(p, name, func() pfs.Path { return w.path(name) })
+}
+
+// path returns the path of the directory name of the level that the walk is at.
+func (w *walker) path(name string) pfs.Path {
+	p := w.top
+	for _, l := range w.levels[1:] {
+		p = p.Join(l.name)
+	}
+	return p.Join(name)
+}
+
+// up leaves the level that the walk is at.
+func (w *walker) up() {
+	n := len(w.levels) - 1
+	w.pending -= len(w.levels[n].dirs)
+	w.close(n)
+	w.levels = w.levels[:n]
+}
+
+// leave leaves a level because of err, if that is to be passed over. At the top it is not.
+func (w *walker) leave(err error) error {
+	if len(w.levels) == 1 {
+		return err
+	}
+	if err := w.unlessPassed(err); err != nil {
+		return err
+	}
+	w.up()
+	return nil
+}
+
+// unlessPassed takes it for success that a directory is not there any more, or is denied.
+func (w *walker) unlessPassed(err error) error {
+	switch {
+	case passed(err):
+		return nil
+	case kindOf(err) == pfs.Permission && w.denied != nil:
+		w.denied(err)
+		return nil
+	}
+	return err
+}
+
+// here returns the level that the walk is at, which is open, or nil if it had to
+// leave it.
+func (w *walker) here() (*level, error) {
+	n := len(w.levels) - 1
+	i := n
+	for w.levels[i].dir == nil {
+		i--
+	}
+	for ; i < n; i++ {
+		if err := w.reopen(i + 1); err != nil {
+			return nil, w.leave(err)
+		}
+		w.trim(i + 1)
+	}
+	return &w.levels[n], nil
+}
+
+// reopen opens the level i again in the one above it.
+func (w *walker) reopen(i int) error {
+	l := &w.levels[i]
+	d, err := w.levels[i-1].dir.open(l.name)
+	if err != nil {
+		return err
+	}
+	st, err := d.stat(".", false)
+	if err == nil && !st.same(l.is) {
+		err = errSwapped
+	}
+	if err != nil {
+		d.Close()
+		return err
+	}
+	l.dir = d
+	return nil
+}
+
+// trim closes levels as the walk reaches level n: those that are walkOpen above it, but
+// for each walkOpen-th one, which is closed walkOpen times as far above, and so on. So
+// the descriptors grow with the logarithm of the depth, and to open levels again costs no
+// more than it did to open them at first.
+func (w *walker) trim(n int) {
+	for span := walkOpen; span <= n; span *= walkOpen {
+		if i := n - span; i%span != 0 {
+			w.close(i)
+		}
+	}
+}
+
+// close closes the level i, if it is open.
+func (w *walker) close(i int) {
+	if l := &w.levels[i]; l.dir != nil {
+		l.dir.Close()
+		l.dir = nil
+	}
 }
 
 // passed reports whether a walk goes on after err: the directory is not there any
-// more, or is so deep that no Path leads to it.
+// more.
 func passed(err error) bool {
 	switch kindOf(err) {
-	case pfs.NotExist, pfs.NotDir, pfs.Symlink, pfs.Conflict, pfs.Invalid:
+	case pfs.NotExist, pfs.NotDir, pfs.Symlink, pfs.Conflict:
 		return true
 	}
 	return false

@@ -19,7 +19,7 @@ func (s *FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptio
 	if err := begin(ctx, op, dst); err != nil {
 		return pfs.Info{}, err
 	}
-	if err := checkCreate(op, dst, pfs.CreateOptions{ID: opts.ID}); err != nil {
+	if err := (pfs.CreateOptions{ID: opts.ID}).Check(op, dst); err != nil {
 		return pfs.Info{}, err
 	}
 	info, err := s.copyFile(op, src, dst, opts)

@@ -12,7 +12,7 @@ func (s *FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) 
 	if err := begin(ctx, op, name); err != nil {
 		return nil, err
 	}
-	if err := checkCreate(op, name, opts); err != nil {
+	if err := opts.Check(op, name); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -38,18 +38,6 @@ func (s *FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) 
 	st.touched = now()
 	s.keep(st)
 	return &staged{fs: s, st: st, name: name, resumed: st.size > 0}, nil
-}
-
-func checkCreate(op string, name pfs.Path, opts pfs.CreateOptions) error {
-	switch {
-	case opts.ID != "" && !pfs.ValidID(opts.ID):
-		return pfs.Errorf(op, name, pfs.Invalid, "staged write ID %q: it must be 8 to 64 characters of 0-9 and a-z", opts.ID)
-	case opts.ID == "" && opts.Reopen:
-		return pfs.Errorf(op, name, pfs.Invalid, "no ID of the staged write to go on with")
-	case opts.Size < 0:
-		return pfs.Errorf(op, name, pfs.Invalid, "negative size %d", opts.Size)
-	}
-	return nil
 }
 
 // place returns the directory in which a file name may be published, and what is

@@ -50,7 +50,7 @@ func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, a
 		return allow(n, s.root)
 	}
 	if newName.Within(oldName) && newName != oldName && n.mode.IsDir() {
-		return pfs.Errorf(op, newName, pfs.Invalid, "%s cannot be moved into itself", oldName)
+		return pfs.Errorf(op, newName, pfs.Invalid, "a directory cannot be moved into itself")
 	}
 	dir, err := s.parent(op, newName)
 	if err != nil {

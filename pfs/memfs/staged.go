@@ -20,7 +20,10 @@ type staged struct {
 var (
 	_ pfs.Staged       = (*staged)(nil)
 	_ pfs.LeafDigester = (*staged)(nil)
+	_ pfs.Identifier   = (*staged)(nil)
 )
+
+func (w *staged) Identity() any { return w.st }
 
 func (w *staged) ID() string    { return w.st.key.id }
 func (w *staged) Resumed() bool { return w.resumed }
@@ -128,7 +131,7 @@ func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]p
 	if size < 0 || first < 0 || n < 0 {
 		return nil, pfs.Errorf(op, w.name, pfs.Invalid, "%d leaves from %d on of %d bytes", n, first, size)
 	}
-	leaves := (size + pfs.ChunkSize - 1) / pfs.ChunkSize
+	leaves := pfs.Leaves(size)
 	buf := make([]byte, min(size, pfs.ChunkSize))
 	var ds []pfs.LeafDigest
 	for i := first; len(ds) < n && i < leaves; i++ {

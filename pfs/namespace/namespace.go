@@ -57,6 +57,10 @@ type Config struct {
 	// for. Default: the first.
 	Current string
 
+	// Account reports whether there is an account of that name. With it administrators
+	// find the homes of all accounts, and make none of no account. Default: not asked.
+	Account func(name string) bool
+
 	Logger *slog.Logger // default: discard
 }
 
@@ -65,6 +69,7 @@ type Namespace struct {
 	datacenters []Datacenter
 	current     string
 	mux         *pfs.Layer
+	account     func(name string) bool // nil: nobody knows
 	log         *slog.Logger
 	now         func() time.Time
 
@@ -85,7 +90,7 @@ func New(cfg Config) (*Namespace, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	n := &Namespace{
-		datacenters: slices.Clone(cfg.Datacenters), current: cfg.Current, log: cfg.Logger,
+		datacenters: slices.Clone(cfg.Datacenters), current: cfg.Current, account: cfg.Account, log: cfg.Logger,
 		now: time.Now, checks: map[string]time.Time{},
 	}
 	n.mux = pfs.NewMux(n.mounts()...)
@@ -151,8 +156,11 @@ func (n *Namespace) View(id auth.Identity, alias string) pfs.FileSystem {
 		alias = ""
 	}
 	var stores pfs.FileSystem = n.mux
-	if id.Role != auth.Admin {
+	switch {
+	case id.Role != auth.Admin:
 		stores = &ownHome{n.mux, id.Name}
+	case n.account != nil:
+		stores = newOthers(n, stores)
 	}
 	return linkfs.New(newSpelled(n, alias, permfs.New(stores, policy{id}.allow)))
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // policy is what an identity may do. It keeps the rules of permfs.Policy: Read,
-// Write, Delete and Administer are allowed on a directory only where they are on
+// Write, Delete, Discard and Administer are allowed on a directory only where they are on
 // everything below.
 type policy struct{ id auth.Identity }
 
@@ -34,7 +34,7 @@ func (p policy) allowFixed(a pfs.Access, name pfs.Path, at place) error {
 		return pfs.Errorf(opView, name, pfs.Invalid, "a fixed directory of the tree cannot be removed or renamed")
 	case pfs.Write:
 		return pfs.Errorf(opView, name, pfs.ReadOnly, "a fixed directory of the tree cannot be changed")
-	case pfs.Administer:
+	case pfs.Administer, pfs.Discard:
 		return p.allowAdmin(name)
 	case pfs.Read:
 		if at.kind == thePublic || at.kind == theHomes && p.id.Role == auth.Admin {

@@ -28,21 +28,21 @@ func TestPolicy(t *testing.T) {
 	type row struct {
 		path pfs.Path
 		// want has a Kind for each access, in the order of package pfs:
-		// Lookup, Read, ListDir, Write, Make, Delete, Administer.
-		want [7]pfs.Kind
+		// Lookup, Read, ListDir, Write, Make, Delete, Discard, Administer.
+		want [8]pfs.Kind
 	}
 	const (
 		perm, dir, bad, ro = pfs.Permission, pfs.IsDir, pfs.Invalid, pfs.ReadOnly
 	)
-	fixed := [7]pfs.Kind{yes, dir, yes, ro, yes, bad, perm}
-	fixedPublic := [7]pfs.Kind{yes, yes, yes, ro, yes, bad, perm}
-	never := [7]pfs.Kind{perm, perm, perm, perm, perm, perm, perm}
-	always := [7]pfs.Kind{yes, yes, yes, yes, yes, yes, yes}
-	owner := [7]pfs.Kind{yes, yes, yes, yes, yes, yes, perm}
-	ownerTop := [7]pfs.Kind{yes, yes, yes, yes, yes, bad, perm}
-	reader := [7]pfs.Kind{yes, yes, yes, perm, perm, perm, perm}
-	adminAbove := [7]pfs.Kind{yes, dir, yes, ro, yes, bad, yes}
-	adminFixed := [7]pfs.Kind{yes, yes, yes, ro, yes, bad, yes}
+	fixed := [8]pfs.Kind{yes, dir, yes, ro, yes, bad, perm, perm}
+	fixedPublic := [8]pfs.Kind{yes, yes, yes, ro, yes, bad, perm, perm}
+	never := [8]pfs.Kind{perm, perm, perm, perm, perm, perm, perm, perm}
+	always := [8]pfs.Kind{yes, yes, yes, yes, yes, yes, yes, yes}
+	owner := [8]pfs.Kind{yes, yes, yes, yes, yes, yes, yes, perm}
+	ownerTop := [8]pfs.Kind{yes, yes, yes, yes, yes, bad, yes, perm}
+	reader := [8]pfs.Kind{yes, yes, yes, perm, perm, perm, perm, perm}
+	adminAbove := [8]pfs.Kind{yes, dir, yes, ro, yes, bad, yes, yes}
+	adminFixed := [8]pfs.Kind{yes, yes, yes, ro, yes, bad, yes, yes}
 	ofUser := []row{
 		{"/", fixed}, {"/pfs", fixed}, {"/pfs/dc", fixed}, {homes, fixed},
 		{"/pfs/dc/public", fixedPublic}, {"/pfs/public", fixedPublic},
@@ -67,7 +67,7 @@ func TestPolicy(t *testing.T) {
 			{"/", adminAbove}, {"/pfs", adminAbove}, {"/pfs/dc", adminAbove},
 			{homes, adminFixed}, {"/pfs/dc/public", adminFixed}, {"/pfs/public", adminFixed},
 			{mine, always}, {mine + "/f", always}, {bobs + "/a/b/c", always}, {set, always}, {setNow, always},
-			{homes + "/root", [7]pfs.Kind{yes, yes, yes, yes, yes, bad, yes}}, {homes + "/root/f", always},
+			{homes + "/root", [8]pfs.Kind{yes, yes, yes, yes, yes, bad, yes, yes}}, {homes + "/root/f", always},
 		}},
 	}
 	for _, part := range table {
@@ -89,7 +89,7 @@ func TestPolicy(t *testing.T) {
 // up to five of the names that mean something.
 func TestPolicyIsForTrees(t *testing.T) {
 	names := []string{"pfs", "dc", home, public, user, "bob", alice.Name}
-	trees := []pfs.Access{pfs.Read, pfs.Write, pfs.Delete, pfs.Administer}
+	trees := []pfs.Access{pfs.Read, pfs.Write, pfs.Delete, pfs.Discard, pfs.Administer}
 	var check func(p policy, dir pfs.Path, depth int)
 	check = func(p policy, dir pfs.Path, depth int) {
 		for _, name := range names {

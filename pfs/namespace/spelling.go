@@ -7,19 +7,18 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// OldSpelling returns the path that is meant by one with the old spelling of a
-// home, /pfs/DC/user/..., and whether name is one: then whoever wrote it should be
-// told.
-func OldSpelling(name pfs.Path) (meant pfs.Path, old bool) {
+// modern returns the path that is meant by name, which may have the old spelling of a
+// home, /pfs/DC/user/...
+func modern(name pfs.Path) pfs.Path {
 	dc, ok := datacenterOf(name)
 	if !ok || dc == public {
-		return name, false // /pfs/public/user is a dataset
+		return name // /pfs/public/user is a dataset
 	}
 	was := top.Join(dc).Join(user)
 	if !name.Within(was) {
-		return name, false
+		return name
 	}
-	return name.Rebase(was, top.Join(dc).Join(home)), true
+	return name.Rebase(was, top.Join(dc).Join(home))
 }
 
 // datacenterOf returns the element of name that is a datacenter's, or "public".
@@ -55,7 +54,7 @@ func newSpelled(n *Namespace, alias string, below pfs.FileSystem) *spelled {
 // meant returns the path that name stands for: with the datacenter's own name, and
 // "home".
 func (s *spelled) meant(name pfs.Path) (pfs.Path, error) {
-	at, _ := OldSpelling(name)
+	at := modern(name)
 	dc, ok := datacenterOf(name)
 	switch {
 	case !ok || s.n.has(dc):

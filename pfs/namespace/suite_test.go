@@ -3,7 +3,6 @@ package namespace_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
@@ -27,10 +26,6 @@ func (asUser) SetQuota(_ context.Context, name pfs.Path, _, _ int64) error {
 	return pfs.E("test.SetQuota", name, pfs.Unsupported, nil)
 }
 
-func (asUser) Sweep(_ context.Context, name pfs.Path, _ time.Duration) (int, int64, error) {
-	return 0, 0, pfs.E("test.Sweep", name, pfs.Unsupported, nil)
-}
-
 // TestSuite runs the suite on a home as different people see it.
 func TestSuite(t *testing.T) {
 	rows := []struct {
@@ -45,7 +40,7 @@ func TestSuite(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			opts := pfstest.Options{Gaps: pfstest.NoSymlink, Names: 300}
 			if row.id.Role != auth.Admin {
-				opts.Gaps |= pfstest.NoQuota | pfstest.NoSweep
+				opts.Gaps |= pfstest.NoQuota
 			}
 			opts.New = func(t *testing.T) pfs.FileSystem {
 				sub := pfs.NewSub(newHome(t, row.id), row.home)

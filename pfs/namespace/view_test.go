@@ -324,29 +324,6 @@ func TestErrorsKeepTheSpelling(t *testing.T) {
 	}
 }
 
-func TestOldSpelling(t *testing.T) {
-	rows := []struct {
-		name, meant pfs.Path
-		old         bool
-	}{
-		{"/pfs/dc/user/alice/f", "/pfs/dc/home/alice/f", true},
-		{"/pfs/dc/user", "/pfs/dc/home", true},
-		{"/pfs/dc/user/user/user", "/pfs/dc/home/user/user", true},
-		{"/pfs/dc/home/user", "/pfs/dc/home/user", false},
-		{"/pfs/dc/users", "/pfs/dc/users", false},
-		{"/pfs/public/user/x", "/pfs/public/user/x", false},
-		{"/pfs/dc", "/pfs/dc", false},
-		{"/pfs", "/pfs", false},
-		{"/", "/", false},
-		{"/x/dc/user", "/x/dc/user", false},
-	}
-	for _, row := range rows {
-		if meant, old := namespace.OldSpelling(row.name); meant != row.meant || old != row.old {
-			t.Errorf("OldSpelling(%s) = %s, %v, want %s, %v", row.name, meant, old, row.meant, row.old)
-		}
-	}
-}
-
 func TestFixedDirectories(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
@@ -395,6 +372,37 @@ func TestAdministrator(t *testing.T) {
 	if err := pfs.RemoveTree(ctx, fsys, "/pfs/east/home/bob"); err != nil {
 		t.Errorf("removing a home whose user has gone: %v", err)
 	}
+}
+
+func TestAdministratorAndAccounts(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	n, err := namespace.New(namespace.Config{
+		Datacenters: []namespace.Datacenter{{Name: "dc", FS: store}},
+		Account:     func(name string) bool { return name == "new" || name == admin.Name },
+	})
+	if err == nil {
+		err = n.EnsureLayout(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, fsys := t.Context(), n.View(admin, "")
+	if err := pfs.SetQuota(ctx, fsys, "/pfs/dc/home/new", 1000, 0); err != nil {
+		t.Errorf("quota of an account that has not logged in yet: %v", err)
+	}
+	pfstest.WriteFile(t, fsys, "/pfs/dc/home/new/f", []byte("given"))
+	for _, name := range []pfs.Path{"/pfs/dc/home/nwe", "/pfs/dc/home/nwe/f"} {
+		pfstest.WantKind(t, fsys.Mkdir(ctx, name, 0o755), pfs.NotExist)
+		_, err := fsys.Create(ctx, name, pfs.CreateOptions{})
+		pfstest.WantKind(t, err, pfs.NotExist)
+	}
+	pfstest.MustMkdir(t, store, "/home/gone/dir")
+	pfstest.WriteFile(t, store, "/home/gone/f", []byte("of a removed account"))
+	pfstest.WantFile(t, fsys, "/pfs/dc/home/gone/f", []byte("of a removed account"))
+	if err := pfs.RemoveTree(ctx, fsys, "/pfs/dc/home/gone"); err != nil {
+		t.Errorf("removing the home of a removed account: %v", err)
+	}
+	pfstest.WantNames(t, store, "/home", "new")
 }
 
 func TestBetweenDatacenters(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // exists or not. It is asked about paths as they are written, is called from many
 // goroutines, and must not block.
 //
-// Read, Write, Delete and Administer are granted for trees: a policy that allows
+// Read, Write, Delete, Discard and Administer are granted for trees: a policy that allows
 // one of them on a directory allows it on everything that is or ever will be below.
 // So allowing Delete is enough to let RemoveTree or Rename take a directory
 // whole, and a policy must refuse it above whatever it protects. Who may Delete

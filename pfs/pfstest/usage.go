@@ -14,6 +14,7 @@ var usagePromises = []promise{
 	{says: "a write that would pass the quota answers Quota", check: checkQuotaBytes, needs: NoQuota},
 	{says: "a file too many answers Quota", check: checkQuotaFiles, needs: NoQuota},
 	{says: "a quota holds for all below", check: checkQuotaBelow, needs: NoQuota},
+	{says: "a staged write counts once, however often it is gone on with", check: checkQuotaResumed, needs: NoQuota},
 	{says: "what was removed or replaced counts no more", check: checkQuotaFreed, needs: NoQuota},
 }
 
@@ -151,4 +152,24 @@ func checkQuotaFreed(e *env) {
 		e.Errorf("Create of a size that cannot fit: %v", err)
 	}
 	e.wantUsage("/home", 0, 0, 0)
+}
+
+func checkQuotaResumed(e *env) {
+	MustMkdir(e, e.fs, "/home")
+	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 100_000, 1))
+	content := Pattern(1, 90_000)
+	opts := pfs.CreateOptions{ID: someID, Size: 90_000}
+	first := e.create("/home/f", opts)
+	e.put(first, content)
+	second := e.create("/home/f", opts) // while the first is open
+	e.ok(second.Suspend())
+	third := e.create("/home/f", opts)
+	e.ok(first.Suspend())
+	e.ok(third.Suspend())
+	last := e.create("/home/f", opts) // while none is
+	e.put(last, content)
+	_, err := last.Commit(e.ctx, pfs.CommitOptions{Size: 90_000})
+	e.ok(err)
+	e.wantUsage("/home", 90_000, 1, 0)
+	WantFile(e, e.fs, "/home/f", content)
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -29,7 +30,7 @@ func auditFields(message any) []any {
 	case wire.SymlinkRequest:
 		return []any{"path", q.Path, "target", q.Target}
 	case wire.ModeRequest:
-		return []any{"path", q.Path, "mode", q.Mode}
+		return []any{"path", q.Path, "mode", fmt.Sprintf("%04o", q.Mode&0o7777)}
 	case wire.TimeRequest:
 		return []any{"path", q.Path, "time", q.Time.Time()}
 	case wire.QuotaRequest:

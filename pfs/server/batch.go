@@ -2,9 +2,7 @@ package server
 
 import (
 	"context"
-	"io"
 	"net/http"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -12,16 +10,10 @@ import (
 )
 
 // batches bounds the batches in memory at one time: each may hold MaxBatchBytes.
-const batches = 8
+const batches = 12
 
 // batch makes many small files and directories.
 func (s *Server) batch(w http.ResponseWriter, r *request) {
-	select {
-	case s.batches <- struct{}{}:
-		defer func() { <-s.batches }()
-	case <-r.Context().Done():
-		return
-	}
 	entries, err := s.receiveBatch(w, r)
 	if err != nil {
 		s.audit(r.Request, r.id.Name, "batch", err)
@@ -36,26 +28,35 @@ func (s *Server) batch(w http.ResponseWriter, r *request) {
 }
 
 func (s *Server) writeBatch(ctx context.Context, r *request, entries []pfs.BatchEntry) (reply wire.BatchReply) {
-	var bytes int64
 	for i, err := range pfs.WriteBatch(ctx, r.tree, entries) {
+		e := entries[i]
+		if e.Mode.IsDir() {
+			s.audit(r.Request, r.id.Name, "batch-mkdir", err, "path", e.Path)
+		} else {
+			s.audit(r.Request, r.id.Name, "batch-write", err, "path", e.Path, "bytes", len(e.Data), "digest", e.Digest)
+		}
 		if err != nil {
-			reply.Failed = append(reply.Failed, wire.BatchFailure{Index: i, Error: wire.NewError(err)})
+			reply.Failed = append(reply.Failed, batchFailure(i, e.Path, err))
 			s.metrics.failed(pfs.KindOf(err))
 		}
-		bytes += int64(len(entries[i].Data))
-	}
-	if len(entries) > 0 {
-		s.audit(r.Request, r.id.Name, "batch", nil, "first", entries[0].Path, "last", entries[len(entries)-1].Path,
-			"entries", len(entries), "failed", len(reply.Failed), "bytes", bytes)
 	}
 	return reply
+}
+
+// batchFailure leaves out the path if it is the entry's: the sender knows it.
+func batchFailure(i int, name pfs.Path, err error) wire.BatchFailure {
+	e := wire.NewError(err)
+	if e.Path == string(name) {
+		e.Path = ""
+	}
+	return wire.BatchFailure{Index: i, Error: e}
 }
 
 // receiveBatch reads a whole batch and checks all of it.
 func (s *Server) receiveBatch(w http.ResponseWriter, r *request) ([]pfs.BatchEntry, error) {
 	const op = "server.receiveBatch"
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(stall))
+	pace := newPace(w, wire.MaxMessage+wire.MaxBatchBytes)
+	pace.next()
 	var m wire.BatchRequest
 	if err := wire.ReadFrame(r.Body, &m); err != nil {
 		return nil, received(op, "", err)
@@ -83,7 +84,7 @@ func (s *Server) receiveBatch(w http.ResponseWriter, r *request) ([]pfs.BatchEnt
 		if entries[i].Mode.IsDir() {
 			continue
 		}
-		_ = control.SetReadDeadline(time.Now().Add(stall))
+		pace.next()
 		data := buf[:e.Size:e.Size]
 		buf = buf[e.Size:]
 		if err := wire.ReadChunk(r.Body, data); err != nil {
@@ -98,17 +99,6 @@ func (s *Server) receiveBatch(w http.ResponseWriter, r *request) ([]pfs.BatchEnt
 	if n, _ := r.Body.Read(make([]byte, 1)); n > 0 {
 		return nil, pfs.Errorf(op, "", pfs.Invalid, "bytes after the end of the batch")
 	}
+	pace.done()
 	return entries, nil
-}
-
-// received classifies an error of reading a request's body: what is not the sender's
-// mistake is the connection's.
-func received(op string, name pfs.Path, err error) error {
-	if k := pfs.KindOf(err); k == pfs.Integrity || k == pfs.Invalid {
-		return err
-	}
-	if err == io.ErrUnexpectedEOF || err == io.EOF {
-		return pfs.Errorf(op, name, pfs.Unavailable, "the request broke off")
-	}
-	return pfs.Errorf(op, name, pfs.Unavailable, "the request broke off: %w", err)
 }

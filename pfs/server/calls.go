@@ -2,6 +2,9 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"time"
@@ -139,11 +142,17 @@ func (s *Server) calls() map[string]call {
 // serveCall makes a handler of a call.
 func (s *Server) serveCall(method string, c call) func(http.ResponseWriter, *request) {
 	return func(w http.ResponseWriter, r *request) {
-		b, err := body(w, r.Request, wire.MaxMessage)
+		b, err := body(w, r.Request)
 		if err != nil {
 			s.fail(w, r.Request, err)
 			return
 		}
+		end, err := s.begin(r, s.requests)
+		if err != nil {
+			s.fail(w, r.Request, err)
+			return
+		}
+		defer end()
 		s.answer(w, r.Request, func(ctx context.Context, progress func(int64)) outcome {
 			do := func() outcome {
 				reply, err := c.do(ctx, r, b, progress)
@@ -169,7 +178,7 @@ func (s *Server) doOnce(ctx context.Context, r *request, method string, do func(
 	if !pfs.ValidID(id) {
 		return do()
 	}
-	return s.once.do(ctx, r.id.Name+"\x00"+method+"\x00"+id, do)
+	return s.once.do(ctx, onceKey{r.id.Name, method, id}, do)
 }
 
 func statCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.InfoReply, err error) {
@@ -254,12 +263,32 @@ func copyCall(ctx context.Context, r *request, q wire.CopyRequest, progress func
 	if err != nil {
 		return reply, err
 	}
-	if q.ID != "" && !pfs.ValidID(q.ID) {
-		return reply, pfs.Errorf("server.copy", dst, pfs.Invalid, "%.80q is no ID of a staged write", q.ID)
+	if err := (pfs.CreateOptions{ID: q.ID}).Check("server.copy", dst); err != nil {
+		return reply, err
 	}
-	opts := pfs.CopyOptions{ID: q.ID, NoReplace: q.NoReplace, NewTime: q.NewTime}
+	id, err := copyID(ctx, r, q.ID, src)
+	if err != nil {
+		return reply, err
+	}
+	opts := pfs.CopyOptions{ID: id, NoReplace: q.NoReplace, NewTime: q.NewTime}
 	info, err := pfs.CopyFile(ctx, r.tree, src, dst, opts, progress)
 	return wire.InfoReply{Info: wire.NewInfo(info)}, err
+}
+
+// copyID returns the ID of the staged write of a copy, which nobody but a copy of this
+// version of the source can write to: what the source's digest promises must not be
+// changed on the way.
+func copyID(ctx context.Context, r *request, id string, src pfs.Path) (string, error) {
+	if id == "" {
+		return "", nil
+	}
+	f, err := r.tree.Open(ctx, src)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", r.id.Name, id, src, f.Info().Version))
+	return copyPrefix + hex.EncodeToString(sum[:20]), nil
 }
 
 func digestCall(ctx context.Context, r *request, q wire.DigestRequest, progress func(int64)) (reply wire.DigestReply, err error) {

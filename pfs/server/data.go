@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"io"
 	"net/http"
@@ -13,19 +12,12 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/wire"
-	"github.com/zeebo/xxh3"
 )
 
-const (
-	// pieceSize is how much of a chunk is held in memory: received, checked and
-	// written, or read and sent, piece by piece, so that a request costs little
-	// memory and the bytes are still in the processor's cache at the next step.
-	pieceSize = 256 << 10
-
-	// stall is how long a client may make no progress before it is given up.
-	// A client's own limit is longer: it finds the service free when it comes again.
-	stall = 30 * time.Second
-)
+// pieceSize is how much of a chunk is held in memory: received, checked and written,
+// or read and sent, piece by piece, so that a request costs little memory and the
+// bytes are still in the processor's cache at the next step.
+const pieceSize = 256 << 10
 
 var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
@@ -93,7 +85,7 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 		h.Set(wire.HeaderInfo, base64.StdEncoding.EncodeToString(wire.Encode(wire.NewInfo(info))))
 	}
 	h.Set("Content-Type", wire.TypeChunk)
-	h.Set("Content-Length", strconv.FormatInt(length+wire.SumSize, 10))
+	h.Set("Content-Length", strconv.FormatInt(length+int64(wire.SumSize), 10))
 	control := http.NewResponseController(w)
 	if cork, ok := ctx.Value(corkKey{}).(*wire.Cork); ok {
 		cork.Hold()
@@ -102,7 +94,7 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 			_ = cork.Release()
 		}()
 	}
-	var sum uint32
+	var sum wire.Sum
 	for done := int64(0); done < length; {
 		p := buf[:min(length-done, pieceSize)]
 		if done > 0 {
@@ -110,14 +102,15 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 				s.abort(r, "reading", err)
 			}
 		}
-		sum = wire.UpdateSum(sum, p)
+		sum.Add(p)
 		_ = control.SetWriteDeadline(time.Now().Add(stall))
 		if _, err := w.Write(p); err != nil {
 			return // the client has gone
 		}
 		done += int64(len(p))
 	}
-	_, _ = w.Write(binary.BigEndian.AppendUint32(nil, sum))
+	d := sum.Digest()
+	_, _ = w.Write(d[:])
 }
 
 // openData opens the file, or the staged write, that a chunk is asked of.
@@ -147,15 +140,12 @@ func (s *Server) openData(ctx context.Context, r *request, q query, name pfs.Pat
 // stagedFile is a staged write as a File that ends where its bytes end, seen from the
 // chunk at off.
 func (s *Server) stagedFile(ctx context.Context, u *upload, off, length int64) (pfs.File, error) {
-	f := &stagedFile{s: s, u: u}
-	buf := make([]byte, length)
-	n, err := u.staged.ReadAt(ctx, buf, off)
-	if err != nil && err != io.EOF {
-		f.Close()
+	n, err := u.stagedAt(ctx, off, length)
+	if err != nil {
+		s.uploads.release(u)
 		return nil, err
 	}
-	f.info = pfs.Info{Name: u.key.path.Base(), Size: off + int64(n)}
-	return f, nil
+	return &stagedFile{s: s, u: u, info: pfs.Info{Name: u.key.path.Base(), Size: off + n}}, nil
 }
 
 type stagedFile struct {
@@ -210,10 +200,10 @@ func (s *Server) putData(w http.ResponseWriter, r *request) {
 
 // chunkLength returns the number of bytes in the chunk that the request carries.
 func chunkLength(r *http.Request, name pfs.Path) (int64, error) {
-	n := r.ContentLength - wire.SumSize
+	n := r.ContentLength - int64(wire.SumSize)
 	if n < 0 || n > pfs.ChunkSize {
 		return 0, pfs.Errorf("server.chunkLength", name, pfs.Invalid,
-			"a chunk with Content-Length %d; it has 4 to %d", r.ContentLength, pfs.ChunkSize+wire.SumSize)
+			"a chunk with Content-Length %d; it has %d to %d", r.ContentLength, wire.SumSize, pfs.ChunkSize+wire.SumSize)
 	}
 	return n, nil
 }
@@ -221,6 +211,14 @@ func chunkLength(r *http.Request, name pfs.Path) (int64, error) {
 // receiveLeaf writes the chunk at off and keeps its digest if it is a whole leaf from
 // a leaf's start.
 func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, length int64) error {
+	leave, err := u.enter(r.Context(), 1)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if u.over { // the store knows more
+		return pfs.Errorf("server.receiveLeaf", u.key.path, pfs.Unavailable, "the staged write %s has ended meanwhile", u.key.id)
+	}
 	// A chunk that spans two leaves spoils what was known of both.
 	first, last := off/pfs.ChunkSize, (off+max(length, 1)-1)/pfs.ChunkSize
 	for n := first; n <= last; n++ {
@@ -231,49 +229,46 @@ func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, 
 		defer c.release()
 		c.size = 0
 	}
-	u.publishing.RLock()
-	defer u.publishing.RUnlock()
-	if u.committed {
-		return pfs.Errorf("server.receiveLeaf", u.key.path, pfs.Conflict, "the staged write %s was committed", u.key.id)
-	}
-	var hash xxh3.Hasher
-	err := s.receive(w, r, length, func(p []byte, at int64) error {
-		_, _ = hash.Write(p) // never fails
+	sum, err := s.receive(w, r, length, func(p []byte, at int64) error {
 		_, err := u.staged.WriteAt(r.Context(), p, off+at)
 		return err
 	})
 	if err == nil && off%pfs.ChunkSize == 0 {
 		c := u.chunk(first)
-		c.size, c.digest = int(length), hash.Sum128().Bytes()
+		c.size, c.digest = int(length), sum
 	}
 	return err
 }
 
-// receive reads a chunk of length bytes piece by piece, passes each to write, and
-// checks the sum behind it.
-func (s *Server) receive(w http.ResponseWriter, r *request, length int64, write func(p []byte, at int64) error) error {
+// receive reads a chunk of length bytes piece by piece, passes each to write, checks
+// the sum behind it and returns that.
+func (s *Server) receive(w http.ResponseWriter, r *request, length int64, write func(p []byte, at int64) error) (pfs.LeafDigest, error) {
 	const op = "server.receive"
-	control := http.NewResponseController(w)
+	pace := newPace(w, length)
+	pace.next()
 	buf := pieces.Get().(*[pieceSize]byte)
 	defer pieces.Put(buf)
-	var sum uint32
+	var sum wire.Sum
 	for done := int64(0); done < length; {
 		p := buf[:min(length-done, pieceSize)]
-		_ = control.SetReadDeadline(time.Now().Add(stall))
+		pace.next()
 		if _, err := io.ReadFull(r.Body, p); err != nil {
-			return pfs.Errorf(op, "", pfs.Unavailable, "the chunk broke off: %w", err)
+			return pfs.LeafDigest{}, pfs.Errorf(op, "", pfs.Unavailable, "the chunk broke off: %w", err)
 		}
-		sum = wire.UpdateSum(sum, p)
+		sum.Add(p)
 		if err := write(p, done); err != nil {
-			return err
+			return pfs.LeafDigest{}, err
 		}
 		done += int64(len(p))
 	}
-	err := wire.CheckSum(r.Body, sum)
+	err := sum.Check(r.Body)
 	if err != nil && pfs.KindOf(err) != pfs.Integrity {
-		return pfs.Errorf(op, "", pfs.Unavailable, "the chunk broke off: %w", err)
+		err = pfs.Errorf(op, "", pfs.Unavailable, "the chunk broke off: %w", err)
 	}
-	return err
+	if err == nil {
+		pace.done()
+	}
+	return sum.Digest(), err
 }
 
 // putEdit writes one chunk in place. Nothing is written before the whole chunk was
@@ -296,7 +291,7 @@ func (s *Server) putEdit(w http.ResponseWriter, r *request) {
 
 func (s *Server) editChunk(w http.ResponseWriter, r *request, name pfs.Path, q query) error {
 	data := make([]byte, 0, min(q.length, pieceSize))
-	err := s.receive(w, r, q.length, func(p []byte, _ int64) error {
+	_, err := s.receive(w, r, q.length, func(p []byte, _ int64) error {
 		data = append(data, p...)
 		return nil
 	})

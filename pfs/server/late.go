@@ -24,6 +24,14 @@ type outcome struct {
 	err   error
 }
 
+// size returns about how many bytes o takes.
+func (o outcome) size() int {
+	if o.err != nil {
+		return len(o.err.Error())
+	}
+	return len(o.reply)
+}
+
 // answer runs call and answers its outcome, as frames if it takes long. The call's
 // context ends when the client has gone.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, call func(ctx context.Context, progress func(int64)) outcome) {

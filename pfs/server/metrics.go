@@ -49,7 +49,7 @@ func newMetrics(s *Server) *metrics {
 		}, func() float64 { return float64(s.uploads.count()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "pfs_requests_at_work", Help: "Requests being served now.",
-		}, func() float64 { return float64(len(s.slots)) }),
+		}, func() float64 { return float64(s.requests.taken()) }),
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)

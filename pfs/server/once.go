@@ -1,6 +1,7 @@
 package server
 
 import (
+	"container/list"
 	"context"
 	"sync"
 	"time"
@@ -8,38 +9,60 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
+// What is remembered is bounded in time, number and bytes; the oldest goes first.
 const (
 	// remembered is how long the outcome of a call is kept under its request ID.
 	remembered = 10 * time.Minute
-	// mostRemembered bounds the outcomes kept; the oldest go first.
-	mostRemembered = 4096
+	// mostRemembered bounds the outcomes kept of all users, and ownRemembered those
+	// of one, so that nobody makes the service forget the others'.
+	mostRemembered = 16 << 10
+	ownRemembered  = 2 << 10
+	// mostReply bounds one outcome. A larger one is not kept: the call is done again
+	// when it is asked for again.
+	mostReply = 16 << 10
+	// mostBytes bounds all outcomes kept.
+	mostBytes = 16 << 20
+	// outcomeOverhead stands for what an outcome takes beside its texts.
+	outcomeOverhead = 512
 )
 
 // once remembers the outcomes of recent calls that must not be done twice, so that a
 // client whose connection was cut can ask again.
 type once struct {
 	mu    sync.Mutex
-	calls map[string]*onceCall
-	order []string // keys of outcomes by age
+	calls map[onceKey]*onceCall
+	kept  list.List // of *onceCall, oldest first
+	own   map[string]*list.List
+	bytes int
 }
+
+// onceKey names a call.
+type onceKey struct{ user, method, id string }
 
 type onceCall struct {
+	key     onceKey
 	done    chan struct{}
-	outcome outcome   // once done is closed
-	kept    bool      // the outcome is for all who ask
-	ended   time.Time // zero while the call is at work; guarded by once.mu
+	outcome outcome // once done is closed
+	kept    bool    // the outcome is for all who ask
+
+	// Guarded by once.mu, set when the outcome is kept.
+	ended    time.Time
+	size     int
+	all, own *list.Element
 }
 
-func newOnce() *once { return &once{calls: map[string]*onceCall{}} }
+func newOnce() *once {
+	return &once{calls: map[onceKey]*onceCall{}, own: map[string]*list.List{}}
+}
 
 // do runs call, or waits for and returns the outcome of the call that came first under
 // the same key. A call that failed for want of its client or of a store is not
 // remembered, and whoever waited for it does it himself.
-func (o *once) do(ctx context.Context, key string, call func() outcome) outcome {
+func (o *once) do(ctx context.Context, key onceKey, call func() outcome) outcome {
 	for {
 		c, first := o.enter(key)
 		if first {
-			o.run(key, c, call)
+			o.run(c, call)
 			return c.outcome
 		}
 		select {
@@ -54,30 +77,29 @@ func (o *once) do(ctx context.Context, key string, call func() outcome) outcome 
 }
 
 // enter returns the call of key and whether the caller is to do it.
-func (o *once) enter(key string) (c *onceCall, first bool) {
+func (o *once) enter(key onceKey) (c *onceCall, first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if c := o.calls[key]; c != nil {
 		return c, false
 	}
-	c = &onceCall{done: make(chan struct{})}
+	c = &onceCall{key: key, done: make(chan struct{})}
 	o.calls[key] = c
 	return c, true
 }
 
 // run does the call.
-func (o *once) run(key string, c *onceCall, call func() outcome) {
+func (o *once) run(c *onceCall, call func() outcome) {
 	c.outcome = outcome{err: pfs.Errorf("server.once", "", pfs.Other, "the call failed")}
 	defer func() {
-		c.kept = c.outcome.err == nil || lasting(pfs.KindOf(c.outcome.err))
+		c.size = c.outcome.size() + outcomeOverhead
+		c.kept = c.size <= mostReply && (c.outcome.err == nil || lasting(pfs.KindOf(c.outcome.err)))
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if c.kept {
-			c.ended = time.Now()
-			o.order = append(o.order, key)
-			o.forget()
+			o.keep(c)
 		} else {
-			delete(o.calls, key)
+			delete(o.calls, c.key)
 		}
 		close(c.done)
 	}()
@@ -89,10 +111,35 @@ func lasting(k pfs.Kind) bool {
 	return !k.Temporary() && k != pfs.Canceled && k != pfs.Other
 }
 
-// forget drops outcomes that are too old or too many. o.mu is held.
-func (o *once) forget() {
-	for len(o.order) > mostRemembered || len(o.order) > 0 && time.Since(o.calls[o.order[0]].ended) >= remembered {
-		delete(o.calls, o.order[0])
-		o.order = o.order[1:]
+// keep remembers c and forgets what is too old or too much. o.mu is held.
+func (o *once) keep(c *onceCall) {
+	own := o.own[c.key.user]
+	if own == nil {
+		own = list.New()
+		o.own[c.key.user] = own
 	}
+	c.ended, c.all, c.own = time.Now(), o.kept.PushBack(c), own.PushBack(c)
+	o.bytes += c.size
+	if own.Len() > ownRemembered {
+		o.forget(own.Front().Value.(*onceCall))
+	}
+	for e := o.kept.Front(); e != nil; e = o.kept.Front() {
+		oldest := e.Value.(*onceCall)
+		if o.kept.Len() <= mostRemembered && o.bytes <= mostBytes && time.Since(oldest.ended) < remembered {
+			return
+		}
+		o.forget(oldest)
+	}
+}
+
+// forget drops c, which was kept. o.mu is held.
+func (o *once) forget(c *onceCall) {
+	delete(o.calls, c.key)
+	o.kept.Remove(c.all)
+	own := o.own[c.key.user]
+	own.Remove(c.own)
+	if own.Len() == 0 {
+		delete(o.own, c.key.user)
+	}
+	o.bytes -= c.size
 }

@@ -7,8 +7,9 @@
 //
 // Memory does not depend on the size of files. A chunk that is sent or received passes
 // through one buffer of pieceSize; what reads staged bytes back, or writes in place,
-// holds one chunk; a batch holds all of its MaxBatchBytes, and there are at most eight
-// of those at a time. Requests at work are limited.
+// holds one chunk; a batch holds all of its MaxBatchBytes, and there are at most a
+// dozen of those at a time. Requests at work are limited, in all and for each user;
+// messages are small (wire.MaxRequest) and read before a request counts as at work.
 package server
 
 import (
@@ -48,6 +49,10 @@ type Config struct {
 	// EnsureHome makes what a user needs before the first request. Default: nothing.
 	EnsureHome func(ctx context.Context, user string) error
 
+	// Account reports whether there is an account of that name, so that the audit log
+	// can name it after a failed login. Default: none is named.
+	Account func(name string) bool
+
 	// Ready reports whether the stores can be reached. Default: always.
 	Ready func(ctx context.Context) error
 
@@ -58,20 +63,22 @@ type Config struct {
 	Logger *slog.Logger // default: discard
 	Audit  *slog.Logger // one line for every change; default: Logger
 
-	// MaxRequests bounds the requests at work at one time; more wait for their turn
-	// up to a few seconds and are then answered Limit. Default 256.
+	// MaxRequests bounds the requests at work at one time, a quarter of them for one
+	// user; more wait for their turn up to a few seconds and are then answered Limit.
+	// Default 256. Logins and batches are bounded by themselves.
 	MaxRequests int
 }
 
 // Server is an http.Handler. Close it to suspend the staged writes it holds open.
 type Server struct {
-	cfg     Config
-	mux     *http.ServeMux
-	uploads *uploads
-	once    *once
-	slots   chan struct{}
-	batches chan struct{}
-	metrics *metrics
+	cfg      Config
+	mux      *http.ServeMux
+	uploads  *uploads
+	once     *once
+	requests *slots // by user
+	batches  *slots // by user
+	logins   *slots // by address
+	metrics  *metrics
 }
 
 // New returns a Server.
@@ -87,7 +94,9 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), uploads: newUploads(), once: newOnce(),
-		slots: make(chan struct{}, cfg.MaxRequests), batches: make(chan struct{}, batches),
+		requests: newSlots(cfg.MaxRequests, cfg.MaxRequests/4),
+		batches:  newSlots(batches, batches/3),
+		logins:   newSlots(logins, logins/4),
 	}
 	s.metrics = newMetrics(s)
 	s.routes()
@@ -98,15 +107,15 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /healthz", s.health)
 	s.mux.HandleFunc("GET /readyz", s.ready)
 	s.mux.HandleFunc("GET "+wire.PathService, s.service)
-	s.mux.HandleFunc("POST "+wire.PathLogin, s.limited(session(s, s.login)))
-	s.mux.HandleFunc("POST "+wire.PathRefresh, s.limited(session(s, s.refresh)))
-	s.mux.HandleFunc("POST "+wire.PathLogout, s.limited(session(s, s.logout)))
-	s.mux.HandleFunc("GET "+wire.PathData, s.limited(s.authenticated(s.getData)))
-	s.mux.HandleFunc("PUT "+wire.PathData, s.limited(s.authenticated(s.putData)))
-	s.mux.HandleFunc("PUT "+wire.PathEdit, s.limited(s.authenticated(s.putEdit)))
-	s.mux.HandleFunc("POST "+wire.PathBatch, s.limited(s.authenticated(s.batch)))
+	s.mux.HandleFunc("POST "+wire.PathLogin, session(s, s.login))
+	s.mux.HandleFunc("POST "+wire.PathRefresh, session(s, s.refresh))
+	s.mux.HandleFunc("POST "+wire.PathLogout, session(s, s.logout))
+	s.mux.HandleFunc("GET "+wire.PathData, s.authenticated(s.begun(s.requests, s.getData)))
+	s.mux.HandleFunc("PUT "+wire.PathData, s.authenticated(s.begun(s.requests, s.putData)))
+	s.mux.HandleFunc("PUT "+wire.PathEdit, s.authenticated(s.begun(s.requests, s.putEdit)))
+	s.mux.HandleFunc("POST "+wire.PathBatch, s.authenticated(s.begun(s.batches, s.batch)))
 	for method, call := range s.calls() {
-		s.mux.HandleFunc("POST "+wire.PathCall+method, s.limited(s.authenticated(s.serveCall(method, call))))
+		s.mux.HandleFunc("POST "+wire.PathCall+method, s.authenticated(s.serveCall(method, call)))
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, pfs.Errorf("server.route", "", pfs.Unsupported, "%s %q is not a request of protocol %d", r.Method, r.URL.Path, wire.Version))
@@ -127,6 +136,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.metrics.observe(r, rec, time.Since(began))
 	}()
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(rec).SetReadDeadline(began.Add(stall)) // until pace sets another
+	}
 	if v := r.Header.Get(wire.HeaderProtocol); v != "" && v != strconv.Itoa(wire.Version) {
 		s.fail(rec, r, pfs.Errorf("server.ServeHTTP", "", pfs.Unsupported,
 			"the client speaks protocol %.20q, this service protocol %d: use a client of this service's version", v, wire.Version))
@@ -154,37 +166,12 @@ func (s *Server) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// waitForSlot is how long a request waits for its turn before it is turned away.
-const waitForSlot = 10 * time.Second
-
-// limited runs h when one of the MaxRequests slots is free.
-func (s *Server) limited(h http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case s.slots <- struct{}{}:
-		default:
-			timer := time.NewTimer(waitForSlot)
-			defer timer.Stop()
-			select {
-			case s.slots <- struct{}{}:
-			case <-r.Context().Done():
-				return
-			case <-timer.C:
-				s.fail(w, r, pfs.Errorf("server.limited", "", pfs.Limit, "%d requests are at work, try again", cap(s.slots)))
-				return
-			}
-		}
-		defer func() { <-s.slots }()
-		h(w, r)
-	}
-}
-
 // request is an authenticated request.
 type request struct {
 	*http.Request
 	id    auth.Identity
-	tree  pfs.FileSystem
-	audit []any // what the audit line tells of the call
+	tree  pfs.FileSystem // from begin on
+	audit []any          // what the audit line tells of the call
 }
 
 // authenticated finds out who asks before h.
@@ -196,19 +183,48 @@ func (s *Server) authenticated(h func(http.ResponseWriter, *request)) http.Handl
 			return
 		}
 		id, err := s.cfg.Auth.Verify(r.Context(), token)
-		if err == nil && s.cfg.EnsureHome != nil {
-			err = s.cfg.EnsureHome(r.Context(), id.Name)
-		}
 		if err != nil {
 			s.fail(w, r, err)
 			return
 		}
-		h(w, &request{Request: r, id: id, tree: s.cfg.View(id, r.Header.Get(wire.HeaderDatacenter))})
+		h(w, &request{Request: r, id: id})
+	}
+}
+
+// begin waits for the request's turn and gives it its user's tree. Messages are read
+// before: a request that is at work waits for stores, not for its sender. The caller
+// calls end once.
+func (s *Server) begin(r *request, in *slots) (end func(), err error) {
+	end, err = in.acquire(r.Context(), r.id.Name)
+	if err != nil {
+		return nil, err
+	}
+	if s.cfg.EnsureHome != nil {
+		if err := s.cfg.EnsureHome(r.Context(), r.id.Name); err != nil {
+			end()
+			return nil, err
+		}
+	}
+	r.tree = s.cfg.View(r.id, r.Header.Get(wire.HeaderDatacenter))
+	return end, nil
+}
+
+// begun makes a handler whose request begins before h.
+func (s *Server) begun(in *slots, h func(http.ResponseWriter, *request)) func(http.ResponseWriter, *request) {
+	return func(w http.ResponseWriter, r *request) {
+		end, err := s.begin(r, in)
+		if err != nil {
+			s.fail(w, r.Request, err)
+			return
+		}
+		defer end()
+		h(w, r)
 	}
 }
 
 // fail answers err.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	giveUp(w)
 	kind := pfs.KindOf(err)
 	level := slog.LevelDebug
 	if kind == pfs.Other || kind == pfs.Integrity {
@@ -252,21 +268,4 @@ func detail(err error) string {
 		return e.Detail()
 	}
 	return err.Error()
-}
-
-// body reads the request's message of at most limit bytes.
-func body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	const op = "server.body"
-	switch n := r.ContentLength; {
-	case n < 0:
-		return nil, pfs.Errorf(op, "", pfs.Invalid, "the request states no Content-Length")
-	case n > limit:
-		return nil, pfs.Errorf(op, "", pfs.Invalid, "message of %d bytes, the limit is %d", n, limit)
-	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(stall))
-	b, err := wire.ReadMessage(r.Body, r.ContentLength)
-	if err != nil {
-		return nil, received(op, "", err)
-	}
-	return b, nil
 }

@@ -152,7 +152,7 @@ func TestBadRequests(t *testing.T) {
 		{"chunk too long", "GET", fmt.Sprintf("/v1/data?path=/f&len=%d", pfs.ChunkSize+1), nil, pfs.Invalid},
 		{"ID of another form", "PUT", "/v1/data?path=/f&id=../../x", onWire(nil), pfs.Invalid},
 		{"chunk without its sum", "PUT", "/v1/data?path=/f&id=12345678", []byte("abc"), pfs.Invalid},
-		{"chunk with a wrong sum", "PUT", "/v1/data?path=/f&id=12345678", []byte("data....."), pfs.Integrity},
+		{"chunk with a wrong sum", "PUT", "/v1/data?path=/f&id=12345678", append([]byte("data"), make([]byte, wire.SumSize)...), pfs.Integrity},
 		{"staged write that is not there", "PUT", "/v1/data?path=/f&id=87654321", onWire([]byte("x")), pfs.Conflict},
 		{"negative size", "POST", "/v1/call/commit", wire.Encode(wire.CommitRequest{Path: "/f", ID: "12345678", Size: -1}), pfs.Invalid},
 		{"commit of what was not sent", "POST", "/v1/call/commit", wire.Encode(wire.CommitRequest{Path: "/f", ID: "12345678", Size: 1 << 50}), pfs.Integrity},
@@ -267,23 +267,6 @@ func TestLateAnswers(t *testing.T) {
 	})
 }
 
-func TestTooManyRequestsWaitAndAreTurnedAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := newServer(t, slow{memfs.New(memfs.Options{}), 2 * waitForSlot, nil}, func(c *Config) { c.MaxRequests = 1 })
-		go do(s, "POST", "/v1/call/usage", wire.Encode(wire.PathRequest{Path: "/"}))
-		synctest.Wait()
-		began := time.Now()
-		w := do(s, "POST", "/v1/call/stat", wire.Encode(wire.PathRequest{Path: "/"}))
-		if kindOf(t, w) != pfs.Limit || time.Since(began) != waitForSlot {
-			t.Errorf("HTTP %d after %v", w.Code, time.Since(began))
-		}
-		if w := do(s, "GET", "/healthz", nil); w.Code != 200 {
-			t.Errorf("/healthz while the service is busy: HTTP %d", w.Code)
-		}
-		time.Sleep(2 * waitForSlot) // until the first request has ended
-	})
-}
-
 func TestIdleUploadsAreSuspended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fsys := memfs.New(memfs.Options{})
@@ -306,15 +289,28 @@ func TestIdleUploadsAreSuspended(t *testing.T) {
 
 func TestAuditAndMetrics(t *testing.T) {
 	fsys := memfs.New(memfs.Options{})
-	s, log := newServer(t, fsys, nil)
-	do(s, "POST", "/v1/call/mkdir", wire.Encode(wire.ModeRequest{Path: "/made", Mode: 0o755}))
+	s, log := newServer(t, fsys, func(c *Config) { c.Account = func(name string) bool { return name == "bob" } })
+	do(s, "POST", "/v1/call/mkdir", wire.Encode(wire.ModeRequest{Path: "/made", Mode: 0o040755}))
+	var batch bytes.Buffer
+	_ = wire.WriteFrame(&batch, wire.BatchRequest{Entries: []wire.BatchEntry{
+		{Path: "/made/one", Size: 3}, {Path: "/absent/two", Size: 3}, {Path: "/made/dir", Mode: 0o040755},
+	}})
+	batch.Write(onWire([]byte("one")))
+	batch.Write(onWire([]byte("two")))
+	do(s, "POST", "/v1/batch", batch.Bytes())
+	do(s, "POST", "/v1/login", wire.Encode(wire.Credentials{User: "bob", Password: "secret word"}))
 	do(s, "POST", "/v1/call/remove", wire.Encode(wire.PathRequest{Path: "/absent"}))
 	do(s, "POST", "/v1/call/stat", wire.Encode(wire.PathRequest{Path: "/looked-at"}))
 	do(s, "POST", "/v1/login", wire.Encode(wire.Credentials{User: "hunter2", Password: "secret word"}))
 	for _, want := range []string{
 		"user=alice remote=192.0.2.1:1234 method=mkdir result=ok path=/made",
 		`method=remove result="no such file or directory" path=/absent`,
-		`method=login result="not logged in"`,
+		`user=(unknown) remote=192.0.2.1:1234 method=login result="not logged in"`,
+		`user=bob remote=192.0.2.1:1234 method=login result="not logged in"`,
+		"mode=0755",
+		"method=batch-write result=ok path=/made/one bytes=3 digest=xxh3:",
+		`method=batch-write result="no such file or directory" path=/absent/two`,
+		"method=batch-mkdir result=ok path=/made/dir",
 	} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q", want)
@@ -327,7 +323,7 @@ func TestAuditAndMetrics(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	s.Metrics().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	for _, want := range []string{`pfs_requests_total{operation="mkdir",status="200"} 1`, `pfs_failures_total{kind="no such file or directory"} 2`} {
+	for _, want := range []string{`pfs_requests_total{operation="mkdir",status="200"} 1`, `pfs_failures_total{kind="no such file or directory"} 3`} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("the metrics lack %q", want)
 		}
@@ -347,30 +343,4 @@ func TestReadiness(t *testing.T) {
 	if w := do(s, "GET", "/readyz", nil); w.Code != 200 {
 		t.Errorf("HTTP %d", w.Code)
 	}
-}
-
-func TestOnceForgets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o, done := newOnce(), 0
-		call := func() outcome { done++; return outcome{} }
-		for range 3 {
-			o.do(t.Context(), "key", call)
-		}
-		if done != 1 {
-			t.Errorf("done %d times", done)
-		}
-		time.Sleep(remembered)
-		for i := range 2 * mostRemembered {
-			o.do(t.Context(), fmt.Sprint(i), call)
-		}
-		if len(o.calls) > mostRemembered || len(o.order) > mostRemembered {
-			t.Errorf("%d outcomes are remembered", len(o.calls))
-		}
-		o.do(t.Context(), "again", func() outcome { return outcome{err: pfs.E("test", "", pfs.Unavailable, nil)} })
-		done = 0
-		o.do(t.Context(), "again", call)
-		if done != 1 {
-			t.Error("a call that could not be done is not tried again")
-		}
-	})
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net"
 	"net/http"
 
 	"github.com/paddlecloud/pfs/pfs/auth"
@@ -14,14 +15,14 @@ func (s *Server) service(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// maxAnonymous bounds the message of somebody who has not proved anything yet.
-const maxAnonymous = 16 << 10
+// logins bounds the requests for tokens that are at work at one time.
+const logins = 64
 
 // session makes a handler of a request that comes without an access token.
 func session[Q, A any](s *Server, do func(r *http.Request, q Q) (A, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var q Q
-		b, err := body(w, r, maxAnonymous)
+		b, err := body(w, r)
 		if err == nil {
 			err = wire.Decode(b, &q)
 		}
@@ -29,6 +30,12 @@ func session[Q, A any](s *Server, do func(r *http.Request, q Q) (A, error)) http
 			s.fail(w, r, err)
 			return
 		}
+		end, err := s.logins.acquire(r.Context(), address(r))
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		defer end()
 		reply, err := do(r, q)
 		if err != nil {
 			s.fail(w, r, err)
@@ -38,10 +45,19 @@ func session[Q, A any](s *Server, do func(r *http.Request, q Q) (A, error)) http
 	}
 }
 
+// address returns the address of the machine that the request came from.
+func address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
 func (s *Server) login(r *http.Request, c wire.Credentials) (wire.Tokens, error) {
 	t, err := s.cfg.Auth.Login(r.Context(), c.User, c.Password, r.RemoteAddr)
 	user := c.User
-	if err != nil {
+	if err != nil && (s.cfg.Account == nil || !s.cfg.Account(user)) {
 		user = "(unknown)" // people type passwords where the name belongs
 	}
 	s.audit(r, user, "login", err)

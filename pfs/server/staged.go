@@ -3,11 +3,23 @@ package server
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
+
+// copyPrefix begins the IDs of the service's own copies.
+const copyPrefix = "copy"
+
+// checkCreate refuses an ID that is the service's.
+func checkCreate(op string, name pfs.Path, opts pfs.CreateOptions) error {
+	if strings.HasPrefix(opts.ID, copyPrefix) {
+		return pfs.Errorf(op, name, pfs.Invalid, "staged write ID %.80q: IDs that begin with %q are the service's", opts.ID, copyPrefix)
+	}
+	return opts.Check(op, name)
+}
 
 // upload returns the staged write id of path for the request's user. Release it.
 func (s *Server) upload(ctx context.Context, r *request, path, id string) (*upload, error) {
@@ -16,12 +28,18 @@ func (s *Server) upload(ctx context.Context, r *request, path, id string) (*uplo
 	if err != nil {
 		return nil, err
 	}
-	if !pfs.ValidID(id) {
-		return nil, pfs.Errorf(op, name, pfs.Invalid, "%.80q is no ID of a staged write", id)
+	opts := pfs.CreateOptions{ID: id, Reopen: true}
+	if err := checkCreate(op, name, opts); err != nil {
+		return nil, err
 	}
-	return s.uploads.acquire(uploadKey{r.id.Name, r.id.Role, name, id}, func() (pfs.Staged, error) {
-		return r.tree.Create(ctx, name, pfs.CreateOptions{ID: id, Reopen: true})
+	return s.uploads.acquire(r.uploadKey(name, id), func() (pfs.Staged, error) {
+		return r.tree.Create(ctx, name, opts)
 	})
+}
+
+// uploadKey names a staged write of the request's user.
+func (r *request) uploadKey(name pfs.Path, id string) uploadKey {
+	return uploadKey{r.id.Name, r.id.Role, name, id}
 }
 
 func (s *Server) create(ctx context.Context, r *request, m wire.CreateRequest) (wire.CreateReply, error) {
@@ -29,20 +47,18 @@ func (s *Server) create(ctx context.Context, r *request, m wire.CreateRequest) (
 	if err != nil {
 		return wire.CreateReply{}, err
 	}
-	if m.ID != "" && !pfs.ValidID(m.ID) {
-		return wire.CreateReply{}, pfs.Errorf("server.create", name, pfs.Invalid, "%.80q is no ID of a staged write", m.ID)
-	}
-	if m.Size < 0 {
-		return wire.CreateReply{}, pfs.Errorf("server.create", name, pfs.Invalid, "size %d", m.Size)
+	opts := pfs.CreateOptions{ID: m.ID, Reopen: m.Reopen, Size: m.Size}
+	if err := checkCreate("server.create", name, opts); err != nil {
+		return wire.CreateReply{}, err
 	}
 	// The store is asked also if the upload is open here: it may have been removed or
 	// swept there.
-	staged, err := r.tree.Create(ctx, name, pfs.CreateOptions{ID: m.ID, Reopen: m.Reopen, Size: m.Size})
+	staged, err := r.tree.Create(ctx, name, opts)
 	if err != nil {
 		return wire.CreateReply{}, err
 	}
 	reply := wire.CreateReply{ID: staged.ID(), Unit: staged.Unit(), Resumed: staged.Resumed()}
-	s.uploads.release(s.uploads.install(uploadKey{r.id.Name, r.id.Role, name, reply.ID}, staged))
+	s.uploads.release(s.uploads.install(r.uploadKey(name, reply.ID), staged))
 	return reply, nil
 }
 
@@ -52,7 +68,7 @@ func (s *Server) leaves(ctx context.Context, r *request, m wire.LeavesRequest, p
 		return wire.LeavesReply{}, err
 	}
 	defer s.uploads.release(u)
-	all := (m.Size + pfs.ChunkSize - 1) / pfs.ChunkSize
+	all := pfs.Leaves(m.Size)
 	if m.Size < 0 || m.First < 0 || m.Count < 0 {
 		return wire.LeavesReply{}, pfs.Errorf("server.leaves", u.key.path, pfs.Invalid, "leaves %d+%d of %d bytes", m.First, m.Count, m.Size)
 	}
@@ -102,12 +118,19 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 		return reply, err
 	}
 	defer s.uploads.release(u)
-	u.publishing.Lock()
-	defer u.publishing.Unlock()
+	leave, err := u.enter(ctx, exclusive)
+	if err != nil {
+		return reply, err
+	}
+	defer leave()
+	if u.over {
+		return s.commitAgain(ctx, r, m, opts, pfs.Errorf(op, u.key.path, pfs.Conflict, "the staged write %s has ended meanwhile", u.key.id))
+	}
 	sum, err := u.sum(ctx, m.Size, progress)
 	if err != nil && u.empty(ctx) {
-		// Nothing is staged. That is so if this ID was committed before and the reply
-		// was lost: the store knows, and else says that the bytes are missing.
+		// Nothing is staged, and nothing will be while u is used exclusively. That is so
+		// if this ID was committed before and the reply was lost: the store knows, and
+		// else says that the bytes are missing.
 		sum, err = m.Digest, nil
 	}
 	if err != nil {
@@ -122,7 +145,7 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 	if err != nil {
 		return reply, err
 	}
-	u.committed = true
+	u.over = true
 	s.uploads.end(u)
 	reply.Info = wire.NewInfo(info)
 	return reply, nil
@@ -130,8 +153,8 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 
 // commitAgain answers a commit whose staged write is gone: it was committed before and
 // the reply lost, or it was discarded or swept. The store knows, which is asked by
-// committing an empty staged write of the same ID. An empty file cannot be told so; its
-// digest can.
+// committing an empty staged write of the same ID, while nobody can write to it. An empty
+// file cannot be told so; its digest can.
 func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitRequest, opts pfs.CommitOptions, gone error) (reply wire.InfoReply, err error) {
 	name := pfs.Path(m.Path) // s.upload has checked it
 	if m.Size == 0 {
@@ -145,12 +168,19 @@ func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitReque
 	if err != nil {
 		return reply, gone
 	}
-	defer w.Close()
-	if w.Resumed() { // somebody has begun anew
-		_ = w.Suspend()
+	u := s.uploads.install(r.uploadKey(name, m.ID), w)
+	defer s.uploads.release(u)
+	leave, err := u.enter(ctx, exclusive)
+	if err != nil {
+		return reply, err
+	}
+	defer leave()
+	if u.over || !u.empty(ctx) { // somebody has begun anew
 		return reply, gone
 	}
-	info, err := w.Commit(ctx, opts)
+	info, err := u.staged.Commit(ctx, opts)
+	u.over = true
+	s.uploads.end(u)
 	if err != nil {
 		return reply, gone
 	}
@@ -166,6 +196,15 @@ func (s *Server) discard(ctx context.Context, r *request, m wire.StagedRequest) 
 		return err
 	}
 	defer s.uploads.release(u)
+	leave, err := u.enter(ctx, exclusive)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if u.over {
+		return nil
+	}
+	u.over = true
 	s.uploads.end(u)
 	return u.staged.Close()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"golang.org/x/sync/semaphore"
 )
 
 const (
@@ -37,20 +38,43 @@ type uploadKey struct {
 type upload struct {
 	key    uploadKey
 	staged pfs.Staged
-
-	// publishing is held by requests that write, and exclusively by commit: between
-	// the check of the digest and the rename nothing changes.
-	publishing sync.RWMutex
-	committed  bool // guarded by publishing
-
-	mu     sync.Mutex
-	chunks map[int64]*chunk // by leaf number
+	*staging
 
 	// Guarded by uploads.mu.
-	over    bool // committed or discarded: to be closed after the last user
+	last    func() error // what the last user does; nil while the upload is open
 	users   int
 	used    time.Time
 	element *list.Element
+}
+
+// staging is what the uploads of one staged write have in common: several, where it is
+// reached by several names (a home and its old spelling, a link).
+type staging struct {
+	identity any // nil if the store does not tell staged writes apart
+
+	// use is held, with weight 1, by requests that write, and exclusively by what
+	// ends the staged write: between the check of the digest and the rename nothing
+	// changes. It is taken before the lock of a chunk.
+	use  *semaphore.Weighted
+	over bool // committed or discarded; guarded by use
+
+	mu     sync.Mutex
+	chunks map[int64]*chunk // by leaf number
+}
+
+// exclusive is the weight of who wants nobody else to use a staging.
+const exclusive = 1 << 30
+
+func newStaging(identity any) *staging {
+	return &staging{identity: identity, use: semaphore.NewWeighted(exclusive), chunks: map[int64]*chunk{}}
+}
+
+// enter waits until the upload may be used with a weight. The caller calls leave once.
+func (u *upload) enter(ctx context.Context, weight int64) (leave func(), err error) {
+	if err := u.use.Acquire(ctx, weight); err != nil {
+		return nil, pfs.E("server.enter", u.key.path, pfs.Canceled, err)
+	}
+	return func() { u.use.Release(weight) }, nil
 }
 
 // chunk is one leaf of an upload. Its lock keeps two requests from writing it at the
@@ -75,19 +99,23 @@ func (c *chunk) take(ctx context.Context, name pfs.Path) error {
 func (c *chunk) release() { <-c.lock }
 
 // chunk returns the leaf number n, making it if needed.
-func (u *upload) chunk(n int64) *chunk {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	c := u.chunks[n]
+func (s *staging) chunk(n int64) *chunk {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.chunks[n]
 	if c == nil {
 		c = &chunk{lock: make(chan struct{}, 1)}
-		u.chunks[n] = c
+		s.chunks[n] = c
 	}
 	return c
 }
 
-// known returns the digest of leaf n if it arrived here with size bytes.
+// known returns the digest of leaf n if it arrived here with size bytes. Where the
+// store does not tell staged writes apart another one may be meant, and none is known.
 func (u *upload) known(ctx context.Context, n int64, size int) (pfs.LeafDigest, bool) {
+	if u.identity == nil {
+		return pfs.LeafDigest{}, false
+	}
 	u.mu.Lock()
 	c := u.chunks[n]
 	u.mu.Unlock()
@@ -108,13 +136,17 @@ func (u *upload) leaf(ctx context.Context, n, size int64, buf []byte) (pfs.LeafD
 	}
 	k, err := u.staged.ReadAt(ctx, buf[:length], off)
 	if k < length {
-		if err != nil && pfs.KindOf(err) != pfs.Other {
-			return pfs.LeafDigest{}, err
-		}
-		return pfs.LeafDigest{}, pfs.Errorf("server.leaf", u.key.path, pfs.Integrity,
-			"only %d of %d bytes were staged: send the rest and commit again", off+int64(k), size)
+		return pfs.LeafDigest{}, u.short(size, err)
 	}
 	return digest.Leaf(buf[:length]), nil
+}
+
+// short is the error of a staged write that ends before size, or could not be read.
+func (u *upload) short(size int64, err error) error {
+	if err != nil && err != io.EOF {
+		return err
+	}
+	return pfs.Errorf("server.short", u.key.path, pfs.Integrity, "fewer than %d bytes were staged: send the rest and commit again", size)
 }
 
 // empty reports whether nothing is staged.
@@ -123,11 +155,33 @@ func (u *upload) empty(ctx context.Context) bool {
 	return n == 0 && err == io.EOF
 }
 
+// stagedAt returns how many of the length bytes at off are staged.
+func (u *upload) stagedAt(ctx context.Context, off, length int64) (int64, error) {
+	if length == 0 {
+		return 0, nil
+	}
+	n, err := u.staged.ReadAt(ctx, make([]byte, 1), off+length-1)
+	if n == 1 {
+		return length, nil
+	}
+	if err == io.EOF {
+		n, err = u.staged.ReadAt(ctx, make([]byte, length), off)
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return int64(n), err
+}
+
 // sum returns the xxh3 digest of the first size bytes.
 func (u *upload) sum(ctx context.Context, size int64, progress func(int64)) (string, error) {
 	tree, err := digest.NewTree(digest.XXH3, size)
 	if err != nil {
 		return "", err
+	}
+	// Asked first, since all before a size that is far off would be read in vain.
+	if n, err := u.stagedAt(ctx, max(0, size-1), min(1, size)); err != nil || n < min(1, size) {
+		return "", u.short(size, err)
 	}
 	var buf []byte
 	for n := int64(0); n*pfs.ChunkSize < size; n++ {
@@ -194,13 +248,24 @@ func (us *uploads) install(key uploadKey, staged pfs.Staged) *upload {
 		us.forget(old)
 		spare = append(spare, old)
 	}
-	u := &upload{key: key, staged: staged, chunks: map[int64]*chunk{}}
+	u := &upload{key: key, staged: staged, staging: us.stagingOf(key, staged)}
 	us.open[key] = u
 	us.use(u)
 	spare = append(spare, us.spare(mostUploads, 0)...)
 	us.mu.Unlock()
 	suspend(spare)
 	return u
+}
+
+// stagingOf returns the staging of the upload to be opened under key. us.mu is held.
+func (us *uploads) stagingOf(key uploadKey, staged pfs.Staged) *staging {
+	identity := pfs.IdentityOf(staged)
+	for _, u := range us.open {
+		if u.key.id == key.id && u.identity == identity {
+			return u.staging
+		}
+	}
+	return newStaging(identity)
 }
 
 func (us *uploads) find(key uploadKey) *upload {
@@ -223,24 +288,40 @@ func (us *uploads) use(u *upload) {
 	}
 }
 
-// release ends one use of u. The last one closes what was committed or discarded.
+// release ends one use of u.
 func (us *uploads) release(u *upload) {
 	us.mu.Lock()
 	u.users--
 	u.used = time.Now()
-	last := u.over && u.users == 0
+	var last func() error
+	if u.users == 0 {
+		last = u.last
+	}
 	us.mu.Unlock()
-	if last {
-		_ = u.staged.Close() // nothing of it is left but the handle
+	if last != nil {
+		_ = last() // nothing of it is left but the handle
 	}
 }
 
-// end forgets u, which was committed or discarded by a request that still uses it.
+// end forgets u, which was committed or discarded by a request that still uses it, and
+// the other uploads of its staging: whoever comes next opens them again, and finds
+// them gone if they were of the same staged write.
 func (us *uploads) end(u *upload) {
 	us.mu.Lock()
-	defer us.mu.Unlock()
-	u.over = true
+	u.last = u.staged.Close
 	us.forget(u)
+	var spare []*upload
+	for _, other := range us.open {
+		if other.staging != u.staging {
+			continue
+		}
+		us.forget(other)
+		if other.last = other.staged.Suspend; other.users == 0 {
+			spare = append(spare, other)
+		}
+	}
+	us.mu.Unlock()
+	suspend(spare)
 }
 
 // forget takes u out. us.mu is held.

@@ -129,7 +129,14 @@ func (r *run) copyFile(ctx context.Context, it *item) {
 func (r *run) copyLink(ctx context.Context, it *item) {
 	err := r.j.retry(ctx, it.name, func() error {
 		err := pfs.MakeLink(ctx, it.target.FS, it.info.Target, it.target.Path)
-		if !errors.Is(err, pfs.Exist) || !it.exists {
+		if !errors.Is(err, pfs.Exist) {
+			return err
+		}
+		now, serr := it.target.FS.Stat(ctx, it.target.Path)
+		if serr == nil && now.IsLink() && now.Target == it.info.Target {
+			return nil // made before, and the answer was lost
+		}
+		if !it.exists {
 			return err
 		}
 		if err := it.target.FS.Remove(ctx, it.target.Path); err != nil && !errors.Is(err, pfs.NotExist) {

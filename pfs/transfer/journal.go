@@ -52,7 +52,7 @@ type noted struct {
 
 // openJournal returns the journal of w, which will have size bytes.
 func openJournal(ctx context.Context, w pfs.Staged, size int64) *journal {
-	leaves := leavesOf(size)
+	leaves := pfs.Leaves(size)
 	l := &journal{w: w, base: leaves * pfs.ChunkSize, leaves: leaves, blocks: map[int64][]noted{}}
 	l.off = leaves < 2 || w.Unit() != pfs.ChunkSize
 	if !l.off {

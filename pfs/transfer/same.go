@@ -67,7 +67,7 @@ func (j *Job) readDigest(ctx context.Context, e End, algorithm string, progress 
 	}
 	defer j.pool.cancel()
 	jobs := 1
-	for int64(jobs) < min(int64(j.opts.Parallel), leavesOf(f.Info().Size)) && j.pool.tryReserve() {
+	for int64(jobs) < min(int64(j.opts.Parallel), pfs.Leaves(f.Info().Size)) && j.pool.tryReserve() {
 		defer j.pool.cancel()
 		jobs++
 	}

@@ -35,7 +35,7 @@ func (c *fileCopy) send(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	leaves := leavesOf(c.info.Size)
+	leaves := pfs.Leaves(c.info.Size)
 	p := &pass{fileCopy: c, leaves: leaves, lane: laneOf(c.staged.Unit(), leaves)}
 	p.span = p.lane
 	if c.compare {
@@ -48,9 +48,6 @@ func (c *fileCopy) send(ctx context.Context) error {
 	c.digest = tree.Sum()
 	return nil
 }
-
-// leavesOf returns the number of leaves of size bytes.
-func leavesOf(size int64) int64 { return (size + pfs.ChunkSize - 1) / pfs.ChunkSize }
 
 // laneOf returns the shortest row of leaves that ends where a piece of unit bytes
 // does: all of them if there is none.

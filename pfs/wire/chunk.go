@@ -1,20 +1,24 @@
 package wire
 
 import (
-	"encoding/binary"
-	"hash/crc32"
 	"io"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/zeebo/xxh3"
 )
 
-// SumSize is the length of the checksum behind each chunk.
-const SumSize = 4
+// SumSize is the length of the sum behind each chunk.
+const SumSize = len(pfs.LeafDigest{})
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// Sum computes the sum of a chunk as its bytes pass: their XXH3-128, which is also the
+// digest of the leaf if the chunk is one. The zero value is ready.
+type Sum struct{ hash xxh3.Hasher }
 
-// UpdateSum continues the CRC-32C of a chunk.
-func UpdateSum(sum uint32, p []byte) uint32 { return crc32.Update(sum, castagnoli, p) }
+// Add adds p.
+func (s *Sum) Add(p []byte) { _, _ = s.hash.Write(p) } // never fails
+
+// Digest returns the sum of what was added.
+func (s *Sum) Digest() pfs.LeafDigest { return s.hash.Sum128().Bytes() }
 
 // piece is how much of a chunk is summed and passed on at a time: small enough to be
 // still in the processor's cache when the next step touches it.
@@ -25,15 +29,20 @@ const piece = 256 << 10
 type ChunkReader struct {
 	p    []byte
 	off  int
-	sum  uint32
+	sum  Sum
 	tail []byte
 }
 
 // NewChunkReader returns the wire form of p.
 func NewChunkReader(p []byte) *ChunkReader { return &ChunkReader{p: p} }
 
-// Len returns the number of bytes that the whole chunk has on the wire.
-func (r *ChunkReader) Len() int64 { return int64(len(r.p)) + SumSize }
+// Len returns the number of bytes that are still to be read.
+func (r *ChunkReader) Len() int64 {
+	if r.tail != nil {
+		return int64(len(r.tail))
+	}
+	return int64(len(r.p) - r.off + SumSize)
+}
 
 func (r *ChunkReader) Read(b []byte) (int, error) {
 	if r.off < len(r.p) {
@@ -42,7 +51,7 @@ func (r *ChunkReader) Read(b []byte) (int, error) {
 		return n, nil
 	}
 	if r.tail == nil {
-		r.tail = binary.BigEndian.AppendUint32(nil, r.sum)
+		r.end()
 	}
 	if len(r.tail) == 0 {
 		return 0, io.EOF
@@ -53,52 +62,68 @@ func (r *ChunkReader) Read(b []byte) (int, error) {
 }
 
 func (r *ChunkReader) advance(n int) {
-	r.sum = UpdateSum(r.sum, r.p[r.off:r.off+n])
+	r.sum.Add(r.p[r.off : r.off+n])
 	r.off += n
+}
+
+// end puts the sum behind the bytes.
+func (r *ChunkReader) end() {
+	d := r.sum.Digest()
+	r.tail = d[:]
 }
 
 // WriteTo spares io.Copy its buffer and its copy.
 func (r *ChunkReader) WriteTo(w io.Writer) (int64, error) {
 	var total int64
-	for r.off < len(r.p) {
-		b := r.p[r.off:min(r.off+piece, len(r.p))]
-		n, err := w.Write(b)
-		r.advance(n)
-		total += int64(n)
+	for r.Len() > 0 {
+		n, err := r.WriteNext(w)
+		total += n
 		if err != nil {
 			return total, err
 		}
 	}
-	var sum [SumSize]byte
-	binary.BigEndian.PutUint32(sum[:], r.sum)
-	n, err := w.Write(sum[:])
-	r.tail = []byte{}
-	return total + int64(n), err
+	return total, nil
+}
+
+// WriteNext writes the next piece.
+func (r *ChunkReader) WriteNext(w io.Writer) (int64, error) {
+	if r.off < len(r.p) {
+		n, err := w.Write(r.p[r.off:min(r.off+piece, len(r.p))])
+		r.advance(n)
+		return int64(n), err
+	}
+	if r.tail == nil {
+		r.end()
+	}
+	n, err := w.Write(r.tail)
+	r.tail = r.tail[n:]
+	return int64(n), err
 }
 
 // ReadChunk reads a chunk of exactly len(p) bytes and its sum into p. A sum that
 // differs answers Integrity; the bytes in p are not to be used then.
 func ReadChunk(r io.Reader, p []byte) error {
-	var sum uint32
+	var sum Sum
 	for b := p; len(b) > 0; {
 		n := min(piece, len(b))
 		if _, err := io.ReadFull(r, b[:n]); err != nil {
 			return cut(err)
 		}
-		sum = UpdateSum(sum, b[:n])
+		sum.Add(b[:n])
 		b = b[n:]
 	}
-	return CheckSum(r, sum)
+	return sum.Check(r)
 }
 
-// CheckSum reads the sum behind a chunk and answers Integrity if it is not sum.
-func CheckSum(r io.Reader, sum uint32) error {
-	var tail [SumSize]byte
-	if _, err := io.ReadFull(r, tail[:]); err != nil {
+// Check reads the sum behind a chunk from r and answers Integrity, with ErrDamaged, if
+// it is not that of what was added.
+func (s *Sum) Check(r io.Reader) error {
+	var want pfs.LeafDigest
+	if _, err := io.ReadFull(r, want[:]); err != nil {
 		return cut(err)
 	}
-	if want := binary.BigEndian.Uint32(tail[:]); want != sum {
-		return pfs.Errorf("wire.CheckSum", "", pfs.Integrity, "chunk with CRC-32C %08x arrived as %08x", want, sum)
+	if got := s.Digest(); got != want {
+		return pfs.Errorf("wire.Check", "", pfs.Integrity, "%w: chunk with XXH3-128 %x arrived as %x", ErrDamaged, want, got)
 	}
 	return nil
 }

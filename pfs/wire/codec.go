@@ -16,6 +16,19 @@ const (
 	// pfs.MaxPage entries with names of 255 bytes.
 	MaxMessage = 4 << 20
 
+	// MaxRequest bounds the message of a request, in bytes: two paths, a digest and
+	// some numbers. Only that of a batch may have MaxMessage.
+	MaxRequest = 16 << 10
+
+	// maxItems bounds the elements of one array, the longest of which is a page, and
+	// maxKeys those of a map.
+	maxItems = pfs.MaxPage
+	maxKeys  = 64
+
+	// maxValues bounds the values of a message, keys included: a page of entries has
+	// half of that. A message that repeats itself stays cheap.
+	maxValues = 32 * pfs.MaxPage
+
 	// maxDepth bounds the nesting of a message.
 	maxDepth = 8
 )
@@ -36,7 +49,8 @@ func Decode(b []byte, message any) error {
 	if len(b) > MaxMessage {
 		return pfs.Errorf("wire.Decode", "", pfs.Invalid, "message of %d bytes, the limit is %d", len(b), MaxMessage)
 	}
-	rest, reason := skip(b, maxDepth)
+	left := maxValues
+	rest, reason := skip(b, maxDepth, &left)
 	if reason == "" && len(rest) > 0 {
 		reason = "bytes after its end"
 	}
@@ -52,21 +66,24 @@ func Decode(b []byte, message any) error {
 // skip passes over one MessagePack value and returns what follows it, or the bytes
 // where it is malformed and why. Every element takes at least one byte, so a count
 // larger than the bytes left is refused before anybody allocates for it.
-func skip(b []byte, depth int) (rest []byte, reason string) {
+func skip(b []byte, depth int, left *int) (rest []byte, reason string) {
 	if len(b) == 0 {
 		return b, "cut off"
 	}
 	if depth == 0 {
 		return b, "nested too deep"
 	}
+	if *left--; *left < 0 {
+		return b, "more values than any message has"
+	}
 	c := b[0]
 	switch {
 	case c <= 0x7f, c >= 0xe0, c == 0xc0, c == 0xc2, c == 0xc3: // fixint, nil, bool
 		return b[1:], ""
 	case c <= 0x8f:
-		return skipMany(b, 1, 2*int64(c&0x0f), depth)
+		return skipMany(b, 1, 2*int64(c&0x0f), depth, left)
 	case c <= 0x9f:
-		return skipMany(b, 1, int64(c&0x0f), depth)
+		return skipMany(b, 1, int64(c&0x0f), depth, left)
 	case c <= 0xbf:
 		return skipBytes(b, 1, int64(c&0x1f))
 	}
@@ -89,32 +106,41 @@ func skip(b []byte, depth int) (rest []byte, reason string) {
 		if len(b) < 3 {
 			return b, "cut off"
 		}
-		n := int64(binary.BigEndian.Uint16(b[1:]))
-		if c == 0xde {
-			n *= 2
-		}
-		return skipMany(b, 3, n, depth)
+		return skipCounted(b, 3, int64(binary.BigEndian.Uint16(b[1:])), c == 0xde, depth, left)
 	case 0xdd, 0xdf:
 		if len(b) < 5 {
 			return b, "cut off"
 		}
-		n := int64(binary.BigEndian.Uint32(b[1:]))
-		if c == 0xdf {
-			n *= 2
-		}
-		return skipMany(b, 5, n, depth)
+		return skipCounted(b, 5, int64(binary.BigEndian.Uint32(b[1:])), c == 0xdf, depth, left)
 	}
 	return b, "a type that no message has" // extensions, and 0xc1, which is nothing
 }
 
-func skipMany(b []byte, head int, n int64, depth int) ([]byte, string) {
+// skipCounted passes over an array of n elements, or a map of n keys with their values.
+func skipCounted(b []byte, head int, n int64, isMap bool, depth int, left *int) ([]byte, string) {
+	most := int64(maxItems)
+	if isMap {
+		most = maxKeys
+	}
+	switch {
+	case n > int64(len(b)-head):
+		return b, "a count beyond its end"
+	case n > most:
+		return b, "more elements than any message has"
+	case isMap:
+		n *= 2
+	}
+	return skipMany(b, head, n, depth, left)
+}
+
+func skipMany(b []byte, head int, n int64, depth int, left *int) ([]byte, string) {
 	if n > int64(len(b)-head) {
 		return b, "a count beyond its end"
 	}
 	rest := b[head:]
 	for range n {
 		var reason string
-		if rest, reason = skip(rest, depth-1); reason != "" {
+		if rest, reason = skip(rest, depth-1, left); reason != "" {
 			return rest, reason
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -41,6 +42,9 @@ func TestDecodeRefusesWhatIsNotThere(t *testing.T) {
 		{"nested too deep", bytes.Repeat([]byte{0x91}, 100), "deep"},
 		{"bytes after the end", []byte{0x80, 0x00}, "after its end"},
 		{"entries of 4 billion in a reply", append([]byte{0x81, 0xa7}, append([]byte("entries"), 0xdd, 0xff, 0xff, 0xff, 0xf0)...), "count"},
+		{"four million elements", append([]byte{0x81, 0xa7}, append([]byte("entries"), append([]byte{0xdd, 0, 0x3f, 0xff, 0}, make([]byte, 0x3fff00)...)...)...), "elements"},
+		{"one array again and again", repeated(4096), "values"},
+		{"a map of many keys", append([]byte{0xde, 0x00, 0x41}, make([]byte, 130)...), "elements"},
 		{"too long", make([]byte, MaxMessage+1), "limit"},
 	}
 	for _, tt := range tests {
@@ -56,6 +60,37 @@ func TestDecodeRefusesWhatIsNotThere(t *testing.T) {
 				t.Errorf("Decode allocated %d bytes", grew)
 			}
 		})
+	}
+}
+
+// repeated is a map whose key entries comes as often as a map may have keys, each time
+// with n elements.
+func repeated(n int) []byte {
+	b := []byte{0xde, 0x00, maxKeys}
+	for range maxKeys {
+		b = append(b, 0xa7)
+		b = append(b, "entries"...)
+		b = append(b, 0xdc, byte(n>>8), byte(n))
+		b = append(b, bytes.Repeat([]byte{0xc0}, n)...)
+	}
+	return b
+}
+
+func TestTheLongestMessagesFit(t *testing.T) {
+	when := NewTime(time.Now())
+	page := ListReply{Next: "token"}
+	batch := BatchRequest{}
+	for range pfs.MaxPage {
+		page.Entries = append(page.Entries, Info{Name: "n", Owner: "o", Group: "g", Target: "t", Version: "v", Digest: "d"})
+		page.Unnamed = append(page.Unnamed, "u")
+	}
+	for range MaxBatchEntries {
+		batch.Entries = append(batch.Entries, BatchEntry{Path: "/p", Time: &when, Digest: "d"})
+	}
+	for _, m := range []any{page, batch} {
+		if err := Decode(Encode(m), reflect.New(reflect.TypeOf(m)).Interface()); err != nil {
+			t.Errorf("%T: %v", m, err)
+		}
 	}
 }
 

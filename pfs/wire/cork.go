@@ -98,14 +98,34 @@ type CorkedConn struct {
 // ReadFrom copies r to the connection in few writes.
 func (c *CorkedConn) ReadFrom(r io.Reader) (int64, error) {
 	c.Cork.Hold()
-	buf := copyBuffers.Get().(*[piece]byte)
-	defer copyBuffers.Put(buf)
-	// The struct hides c's ReadFrom from io.CopyBuffer.
-	n, err := io.CopyBuffer(struct{ io.Writer }{c.Conn}, r, buf[:])
+	n, err := c.copy(r)
 	if rerr := c.Cork.Release(); err == nil {
 		err = rerr
 	}
 	return n, err
+}
+
+func (c *CorkedConn) copy(r io.Reader) (int64, error) {
+	// net/http passes a body of a stated length as a LimitedReader, which hides that
+	// it can write itself.
+	if l, ok := r.(*io.LimitedReader); ok {
+		if b, ok := l.R.(SelfWriter); ok && b.Len() == l.N {
+			n, err := b.WriteTo(c.Conn)
+			l.N -= n
+			return n, err
+		}
+	}
+	buf := copyBuffers.Get().(*[piece]byte)
+	defer copyBuffers.Put(buf)
+	// The struct hides c's ReadFrom from io.CopyBuffer.
+	return io.CopyBuffer(struct{ io.Writer }{c.Conn}, r, buf[:])
+}
+
+// SelfWriter is a body that is written without a copy. Len is the number of bytes that
+// WriteTo will write.
+type SelfWriter interface {
+	io.WriterTo
+	Len() int64
 }
 
 var copyBuffers = sync.Pool{New: func() any { return new([piece]byte) }}

@@ -48,6 +48,35 @@ func TestCork(t *testing.T) {
 	}
 }
 
+// body is a chunk that counts how it is taken.
+type body struct {
+	*ChunkReader
+	reads int
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	b.reads++
+	return b.ChunkReader.Read(p)
+}
+
+func TestABodyOfStatedLengthWritesItself(t *testing.T) {
+	p := bytes.Repeat([]byte("0123456789"), 100_000)
+	want, _ := io.ReadAll(NewChunkReader(p))
+	for _, stated := range []int64{int64(len(want)), int64(len(want)) - 1} {
+		under := &countingConn{}
+		c := &CorkedConn{Conn: under, Cork: NewCork(under)}
+		b := &body{ChunkReader: NewChunkReader(p)}
+		limited := &io.LimitedReader{R: b, N: stated}
+		n, err := c.ReadFrom(limited)
+		if n != stated || err != nil || limited.N != 0 || !bytes.Equal(under.got.Bytes(), want[:stated]) {
+			t.Errorf("%d bytes, %v, %d left to send of %d", n, err, limited.N, stated)
+		}
+		if whole := stated == int64(len(want)); whole != (b.reads == 0) {
+			t.Errorf("%d of %d bytes took %d reads", stated, len(want), b.reads)
+		}
+	}
+}
+
 // failingConn takes nothing.
 type failingConn struct{ net.Conn }
 

@@ -32,10 +32,11 @@
 //
 // Control messages are MessagePack maps with the keys of the structs in
 // message.go; unknown keys are ignored and absent ones are zero, so that a field can
-// be added within a version. No message is longer than MaxMessage bytes. A receiver
-// checks every length in a message against the bytes at hand before it decodes
-// (Decode), so a message can never cost more memory than a small multiple of its
-// size. Paths are absolute names as pfs.ParsePath accepts them. A time is seconds and
+// be added within a version. No message is longer than MaxMessage bytes, and none of
+// a call or a login longer than MaxRequest; no array in one has more elements than a
+// page. A receiver checks every length in a message against the bytes at hand before
+// it decodes (Decode), so a message can never cost more memory than a small multiple
+// of its size. Paths are absolute names as pfs.ParsePath accepts them. A time is seconds and
 // nanoseconds since 1970 UTC; a mode is POSIX st_mode.
 //
 // # Calls
@@ -56,30 +57,37 @@
 // a service remembers the outcome for ten minutes and answers it again instead of
 // doing the call twice.
 //
+// A service works on a limited number of requests at a time, for each user and in all.
+// One that had to wait too long for its turn is answered limit (429) with Retry-After.
+// A sender must keep moving: a request whose body stands still for half a minute, or
+// comes in at less than 16 KiB a second for longer than that, is given up.
+//
 // # Errors
 //
 // A status of 400 or above comes with an Error message: kind (the number of the
 // pfs.Kind), path, and text. The kind decides; the status is derived from it
-// (StatusOf) for the sake of proxies and logs. A body that is no Error message comes
-// from something between; its status is mapped by KindOfStatus.
+// (StatusOf) for the sake of proxies and logs. With damaged set the bytes of the
+// request changed on their way, and sending them again can help. A body that is no
+// Error message comes from something between; its status is mapped by KindOfStatus.
 //
 // # Data
 //
 // Content travels as chunks of at most pfs.ChunkSize (4 MiB) bytes, each a request
-// of its own. A chunk on the wire is its bytes followed by their CRC-32C
-// (Castagnoli), 4 bytes big-endian; Content-Length counts both.
+// of its own. A chunk on the wire is its bytes followed by their sum, which is their
+// XXH3-128, 16 bytes big-endian; Content-Length counts both. It is the digest of the
+// leaf if the chunk is one, so that nobody has to pass over the bytes twice.
 //
 //	GET /v1/data?path=P&off=O&len=L[&version=V][&info=1]
 //
 // answers a chunk of at most L bytes from offset O, shorter only at the end of the
 // file. With version, a file whose Info.Version is another answers conflict. With
 // info, the header Pfs-Info holds the Info message in base64 (standard, padded). A
-// receiver whose CRC differs asks again. With id=ID the chunk comes from that staged
+// receiver whose sum differs asks again. With id=ID the chunk comes from that staged
 // write.
 //
 //	PUT /v1/data?path=P&id=ID&off=O
 //
-// writes a chunk to the staged write ID; 204 if the CRC was right, and integrity
+// writes a chunk to the staged write ID; 204 if the sum was right, and integrity
 // (HTTP 422) if not, after which the chunk must be sent again. Chunks of one staged
 // write may be sent in any order and in parallel.
 //
@@ -90,7 +98,8 @@
 // # Upload sessions
 //
 // An upload is: create (with an ID of the client's choosing, best derived from the
-// source, so that the same upload run again finds its own), then, if create said
+// source, so that the same upload run again finds its own; IDs that begin with "copy"
+// are the service's), then, if create said
 // resumed, leaves to learn the digests of what is staged already, then PUT for every
 // chunk that is missing or differs, then commit with size and digest. The service
 // computes the digest of what it received, reads back what it did not see itself
@@ -104,7 +113,7 @@
 //	POST /v1/batch
 //
 // body: a 4-byte length, a BatchRequest message of that many bytes, then the contents
-// of its files in order, each followed by its CRC-32C. At most MaxBatchEntries entries
+// of its files in order, each followed by its sum. At most MaxBatchEntries entries
 // and MaxBatchBytes of content. Answers a BatchReply with one Error a failed entry.
 // The others are whole, visible and durable.
 package wire

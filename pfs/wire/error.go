@@ -13,7 +13,14 @@ type Error struct {
 	Op   string `msgpack:"op"`
 	Path string `msgpack:"path"`
 	Text string `msgpack:"text"` // the cause, without path and kind
+
+	// Damaged says that the bytes of the request were damaged on their way: sending
+	// them again can help.
+	Damaged bool `msgpack:"damaged,omitempty"`
 }
+
+// ErrDamaged is in the chain of an Integrity error that arose between the two ends.
+var ErrDamaged = errors.New("damaged on the way")
 
 // NewError encodes err. Only the words of a pfs.Error go out; of any other error the
 // peer learns the Kind, since its text may tell what is not the peer's business.
@@ -22,7 +29,7 @@ func NewError(err error) Error {
 	if !errors.As(err, &e) {
 		return Error{Kind: uint8(pfs.KindOf(err))}
 	}
-	w := Error{Kind: uint8(e.Kind), Op: e.Op, Path: string(e.Path)}
+	w := Error{Kind: uint8(e.Kind), Op: e.Op, Path: string(e.Path), Damaged: errors.Is(err, ErrDamaged)}
 	if e.Err != nil {
 		w.Text = e.Err.Error()
 	}
@@ -36,11 +43,20 @@ func (e Error) Err() error {
 		kind = pfs.Other
 	}
 	out := &pfs.Error{Op: e.Op, Path: pfs.Path(e.Path), Kind: kind}
-	if e.Text != "" {
+	switch {
+	case e.Damaged:
+		out.Err = damaged(e.Text)
+	case e.Text != "":
 		out.Err = errors.New(e.Text)
 	}
 	return out
 }
+
+// damaged is the text of an error that arose between the two ends.
+type damaged string
+
+func (d damaged) Error() string        { return string(d) }
+func (d damaged) Is(target error) bool { return target == ErrDamaged }
 
 // statuses is the one table of Kinds to HTTP statuses.
 var statuses = map[pfs.Kind]int{

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,20 @@ func TestErrorsCrossIntact(t *testing.T) {
 		if !errors.Is(out, k) || out.Error() != in.Error() {
 			t.Errorf("%v crossed as %v", in, out)
 		}
+	}
+}
+
+func TestDamageCrossesAsDamage(t *testing.T) {
+	in := ReadChunk(strings.NewReader("data and no sum of it"), make([]byte, 4))
+	var w Error
+	if err := Decode(Encode(NewError(in)), &w); err != nil {
+		t.Fatal(err)
+	}
+	if out := w.Err(); !errors.Is(out, ErrDamaged) || !errors.Is(out, pfs.Integrity) || out.Error() != in.Error() {
+		t.Errorf("%v crossed as %v", in, out)
+	}
+	if out := NewError(pfs.Errorf("store.Op", "/a", pfs.Integrity, "the store's own")).Err(); errors.Is(out, ErrDamaged) {
+		t.Errorf("%v crossed as damage on the way", out)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -34,7 +35,7 @@ func TestCheck(t *testing.T) {
 		{"%zz", false},
 	}
 	for _, tt := range tests {
-		err := Check(tt.url)
+		err := Check(Spec{URL: tt.url})
 		if (err == nil) != tt.ok || err != nil && pfs.KindOf(err) != pfs.Invalid {
 			t.Errorf("Check(%q) = %v, want ok %v", tt.url, err, tt.ok)
 		}
@@ -52,7 +53,7 @@ func TestOpen(t *testing.T) {
 		stores = append(stores, FileURL(dir))
 	}
 	for _, url := range stores {
-		store, err := Open(ctx, url)
+		store, err := Open(ctx, Spec{URL: url})
 		if err != nil {
 			t.Fatalf("Open(%q): %v", url, err)
 		}
@@ -74,8 +75,17 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, url := range []string{FileURL(filepath.Join(dir, "missing")), FileURL(filepath.Join(dir, "file")), "nonsense"} {
-		if _, err := Open(context.Background(), url); err == nil {
+		if _, err := Open(context.Background(), Spec{URL: url}); err == nil {
 			t.Errorf("Open(%q) succeeded", url)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, url := range []string{"mem:", "file:///srv"} {
+		err := Check(Spec{URL: url, Options: map[string]string{"replication": "3"}})
+		if pfs.KindOf(err) != pfs.Invalid || !strings.Contains(err.Error(), "replication") {
+			t.Errorf("Check of %s with an option that it does not have: %v", url, err)
 		}
 	}
 }

@@ -52,6 +52,18 @@ func TestCodeOf(t *testing.T) {
 	}
 }
 
+func TestIsLoopback(t *testing.T) {
+	for host, want := range map[string]bool{
+		"127.0.0.1": true, "127.8.9.10": true, "::1": true, "::ffff:127.0.0.1": true, "localhost": true, "LocalHost": true,
+		"": false, "0.0.0.0": false, "::": false, "192.0.2.1": false, "host": false,
+		"localhost.example.org": false, "a.localhost": false, "127.0.0.1.example.org": false,
+	} {
+		if got := IsLoopback(host); got != want {
+			t.Errorf("IsLoopback(%q) = %v, want %v", host, got, want)
+		}
+	}
+}
+
 func TestTally(t *testing.T) {
 	missing, denied, stopped := error(pfs.NotExist), error(pfs.Permission), error(pfs.Canceled)
 	tests := []struct {

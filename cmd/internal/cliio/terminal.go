@@ -25,14 +25,9 @@ func Width(w io.Writer) int {
 	return 80
 }
 
-// ReadPassword reads a line from the terminal r without showing it.
-func ReadPassword(r *os.File) (string, error) {
-	return ReadPasswordContext(context.Background(), r)
-}
-
-// ReadPasswordContext is ReadPassword, but if ctx is done first it returns ctx's
-// error, and the terminal shows again what is typed.
-func ReadPasswordContext(ctx context.Context, r *os.File) (string, error) {
+// ReadPassword reads a line from the terminal r without showing it. If ctx is done
+// first it returns ctx's error, and the terminal shows again what is typed.
+func ReadPassword(ctx context.Context, r *os.File) (string, error) {
 	fd := int(r.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {

@@ -27,6 +27,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/paddlecloud/pfs/cmd/internal/strictyaml"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
@@ -61,23 +62,6 @@ type Entry struct {
 	Err  error
 	Line int
 }
-
-// Error is something wrong in the file. It is of Kind Invalid.
-type Error struct {
-	File string
-	Line int // 0 if it is about the file as a whole
-	Text string
-}
-
-func (e *Error) Error() string {
-	if e.Line == 0 {
-		return fmt.Sprintf("%s: %s", e.File, e.Text)
-	}
-	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text)
-}
-
-// Unwrap makes pfs.KindOf answer Invalid.
-func (e *Error) Unwrap() error { return pfs.Invalid }
 
 // Path returns the name of the configuration file: PADDLE_CONFIG, else
 // .paddle/config in the user's folder. getenv looks up the environment.
@@ -114,7 +98,7 @@ func Load(name string) (*File, error) {
 		return nil, err
 	}
 	if len(data) > maxSize {
-		return nil, &Error{File: name, Text: fmt.Sprintf("larger than %d bytes: this is no configuration", maxSize)}
+		return nil, &strictyaml.Error{File: name, Text: fmt.Sprintf("larger than %d bytes: this is no configuration", maxSize), Kind: pfs.Invalid}
 	}
 	file, err := Parse(name, data)
 	if err == nil {
@@ -143,5 +127,8 @@ func (f *File) warn(format string, args ...any) {
 }
 
 func (f *File) errorf(line int, format string, args ...any) error {
-	return &Error{File: f.Name, Line: line, Text: fmt.Sprintf(format, args...)}
+	return f.yaml().Errorf(line, format, args...)
 }
+
+// yaml returns the reader of the file's syntax.
+func (f *File) yaml() strictyaml.File { return strictyaml.File(f.Name) }

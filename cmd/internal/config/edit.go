@@ -92,8 +92,8 @@ func (f *File) count(name string) (n int) {
 // SetCurrent makes the entry name the current one, in the way or ways in which the
 // file says it already.
 func (f *File) SetCurrent(name string) error {
-	if _, ok := f.Find(name); !ok {
-		return pfs.Errorf("config.SetCurrent", "", pfs.NotExist, "%s: %s", f.Name, f.noSuch(name))
+	if _, err := f.Get(name); err != nil {
+		return err
 	}
 	hasActive := false
 	for _, n := range f.doc.entries().Content {

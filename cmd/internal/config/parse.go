@@ -1,16 +1,12 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/strictyaml"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/client"
 	"go.yaml.in/yaml/v3"
@@ -30,17 +26,17 @@ var entryKeys = []string{
 // Parse reads a configuration. name is the file's, for messages.
 func Parse(name string, data []byte) (*File, error) {
 	f := &File{Name: name}
-	root, err := f.decode(data)
+	root, err := f.yaml().Parse(data, `"datacenters:" and "current-datacenter:"`)
 	if err != nil {
 		return nil, err
 	}
 	f.doc = newDocument(root)
-	err = f.eachPair(f.doc.top, []string{keyDatacenters, keyCurrent}, func(key string, value *yaml.Node) error {
+	err = f.yaml().EachPair(f.doc.top, []string{keyDatacenters, keyCurrent}, func(key string, value *yaml.Node) error {
 		if key == keyDatacenters {
 			return f.parseEntries(value)
 		}
 		f.currentLine = value.Line
-		f.current, err = f.text(key, value)
+		f.current, err = f.yaml().Text(key, value)
 		return err
 	})
 	if err != nil {
@@ -50,73 +46,12 @@ func Parse(name string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// decode parses the one YAML document of the file; nil if it is empty.
-func (f *File) decode(data []byte) (*yaml.Node, error) {
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	var root, second yaml.Node
-	if err := dec.Decode(&root); err == io.EOF {
-		return nil, nil
-	} else if err != nil {
-		return nil, f.syntax(err)
-	}
-	if err := dec.Decode(&second); err != io.EOF {
-		return nil, f.errorf(second.Line, "a second YAML document: only one is read")
-	}
-	top := root.Content[0]
-	if top.Kind == yaml.ScalarNode && top.Tag == "!!null" {
-		return nil, nil // nothing but comments
-	}
-	if top.Kind != yaml.MappingNode {
-		return nil, f.errorf(top.Line, "%s where %q and %q belong", kindName(top), keyDatacenters+":", keyCurrent+":")
-	}
-	return &root, nil
-}
-
-// syntax moves the line number of a YAML error to where editors find it.
-func (f *File) syntax(err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		if number, reason, ok := strings.Cut(rest, ": "); ok {
-			if line, err := strconv.Atoi(number); err == nil {
-				return f.errorf(line, "%s", reason)
-			}
-		}
-	}
-	return f.errorf(0, "%s", text)
-}
-
-// eachPair calls fn for the pairs of the mapping m, whose keys must be known and
-// stand there once.
-func (f *File) eachPair(m *yaml.Node, known []string, fn func(key string, value *yaml.Node) error) error {
-	seen := map[string]int{}
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		k, v := m.Content[i], m.Content[i+1]
-		if k.Kind != yaml.ScalarNode {
-			return f.errorf(k.Line, "%s where a key belongs", kindName(k))
-		}
-		if line, twice := seen[k.Value]; twice {
-			return f.errorf(k.Line, "%q again, it is on line %d already", k.Value, line)
-		}
-		seen[k.Value] = k.Line
-		if !slices.Contains(known, k.Value) {
-			if near := cliargs.Nearest(k.Value, known); near != "" {
-				return f.errorf(k.Line, "unknown key %q: did you mean %q?", k.Value, near)
-			}
-			return f.errorf(k.Line, "unknown key %q: the keys here are %s", k.Value, strings.Join(known, ", "))
-		}
-		if err := fn(k.Value, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (f *File) parseEntries(list *yaml.Node) error {
-	if list.Kind == yaml.ScalarNode && list.Tag == "!!null" {
+	if strictyaml.IsNull(list) {
 		return nil
 	}
 	if list.Kind != yaml.SequenceNode {
-		return f.errorf(list.Line, "datacenters: %s where a list of entries (\"- name: ...\") belongs", kindName(list))
+		return f.errorf(list.Line, "datacenters: %s where a list of entries (\"- name: ...\") belongs", strictyaml.KindName(list))
 	}
 	for _, n := range list.Content {
 		e := Entry{Line: n.Line}
@@ -132,19 +67,19 @@ func (f *File) parseEntries(list *yaml.Node) error {
 // still has its name.
 func (f *File) parseEntry(n *yaml.Node, e *Entry) (first error) {
 	if n.Kind != yaml.MappingNode {
-		return f.errorf(n.Line, "%s where an entry (\"name: ...\") belongs", kindName(n))
+		return f.errorf(n.Line, "%s where an entry (\"name: ...\") belongs", strictyaml.KindName(n))
 	}
 	texts := map[string]*string{
 		"name": &e.Name, "username": &e.Username, "password": &e.Password, "usercert": &e.UserCert,
 		"userkey": &e.UserKey, "endpoint": &e.Endpoint, "fingerprint": &e.Fingerprint,
 	}
 	flags := map[string]*bool{"active": &e.Active, "insecure": &e.Insecure}
-	err := f.eachPair(n, entryKeys, func(key string, v *yaml.Node) error {
+	err := f.yaml().EachPair(n, entryKeys, func(key string, v *yaml.Node) error {
 		var err error
 		if to := texts[key]; to != nil {
-			*to, err = f.text(key, v)
+			*to, err = f.yaml().Text(key, v)
 		} else {
-			*flags[key], err = f.flag(key, v)
+			*flags[key], err = f.yaml().Flag(key, v)
 		}
 		if first == nil {
 			first = err
@@ -155,39 +90,6 @@ func (f *File) parseEntry(n *yaml.Node, e *Entry) (first error) {
 		first = err
 	}
 	return first
-}
-
-// text returns the text of a scalar as it is written, so that a password of
-// digits stays what it is.
-func (f *File) text(key string, v *yaml.Node) (string, error) {
-	switch {
-	case v.Kind == yaml.SequenceNode && v.Style&yaml.FlowStyle != 0:
-		return "", f.errorf(v.Line, "%s: a text is needed, and square brackets make a list: leave them out, or put quotes around", key)
-	case v.Kind != yaml.ScalarNode:
-		return "", f.errorf(v.Line, "%s: a text is needed, not %s", key, kindName(v))
-	case v.Tag == "!!null":
-		return "", nil
-	}
-	return v.Value, nil
-}
-
-func (f *File) flag(key string, v *yaml.Node) (on bool, err error) {
-	if v.Kind != yaml.ScalarNode || v.Decode(&on) != nil {
-		return false, f.errorf(v.Line, "%s: true or false is needed", key)
-	}
-	return on, nil
-}
-
-func kindName(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
-		return "a list"
-	case yaml.AliasNode:
-		return "an alias"
-	}
-	return "a single value"
 }
 
 // checkEntry refuses values that cannot work.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/strictyaml"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
@@ -17,6 +18,14 @@ func (f *File) Find(name string) (e Entry, ok bool) {
 		}
 	}
 	return Entry{}, false
+}
+
+// Get is Find, but it is an error of Kind NotExist if there is none.
+func (f *File) Get(name string) (Entry, error) {
+	if e, ok := f.Find(name); ok {
+		return e, nil
+	}
+	return Entry{}, &strictyaml.Error{File: f.Name, Text: f.noSuch(name), Kind: pfs.NotExist}
 }
 
 // Check reports a file that says in two ways which datacenter is the current one,

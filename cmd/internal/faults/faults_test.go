@@ -36,7 +36,7 @@ type scene struct {
 	config string
 	server *exec.Cmd
 	listen string
-	relay  *relay
+	line   *line
 }
 
 func TestFaults(t *testing.T) {
@@ -71,13 +71,13 @@ func newScene(t *testing.T) *scene {
 	s.listen = "127.0.0.1:0"
 	s.startServer()
 	t.Cleanup(func() { _ = s.server.Process.Kill() })
-	s.relay = newRelay(t, func() string { return s.listen })
+	s.line = newLine(t, func() string { return s.listen })
 	add := exec.Command(filepath.Join(s.bin, "pfsd"), "user", "add", "alice", "--data", s.data, "--password-stdin")
 	add.Stdin = strings.NewReader("correct horse battery\n")
 	if out, err := add.CombinedOutput(); err != nil {
 		t.Fatalf("user add: %v\n%s", err, out)
 	}
-	if code, out := s.run(s.command("correct horse battery\n", "login", "--endpoint", "https://"+s.relay.address(),
+	if code, out := s.run(s.command("correct horse battery\n", "login", "--endpoint", "https://"+s.line.Address(),
 		"--username", "alice", "--password-stdin", "--datacenter", "local")); code != 0 {
 		t.Fatalf("login: exit %d\n%s", code, out)
 	}
@@ -108,7 +108,7 @@ func (s *scene) startServer() {
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		b, _ := os.ReadFile(log.Name())
 		if _, rest, ok := strings.Cut(string(b), "listening on https://"); ok && strings.ContainsAny(rest, "\r\n \"") {
-			if s.relay == nil { // later it is the same
+			if s.line == nil { // later it is the same
 				s.listen = rest[:strings.IndexAny(rest, "\r\n \"")]
 			}
 			return
@@ -154,7 +154,7 @@ func (s *scene) round(i int, direction, name string, fault func(*exec.Cmd)) {
 	time.Sleep(time.Duration(s.rng.IntN(150)) * time.Millisecond)
 	fault(c)
 	code := exitCode(c.Wait())
-	s.relay.calm()
+	s.line.calm()
 	s.check(want, false, "after the fault")
 	s.Logf("round %d: %s %s: exit %d", i, direction, name, code)
 
@@ -234,9 +234,9 @@ func (s *scene) check(want content, complete bool, when string) {
 	})
 }
 
-func (s *scene) cut(*exec.Cmd) { s.relay.trouble(s.rng.IntN(8<<20), false) }
+func (s *scene) cut(*exec.Cmd) { s.line.trouble(s.rng.IntN(8<<20), false) }
 
-func (s *scene) damage(*exec.Cmd) { s.relay.trouble(s.rng.IntN(8<<20), true) }
+func (s *scene) damage(*exec.Cmd) { s.line.trouble(s.rng.IntN(8<<20), true) }
 
 func (s *scene) killServer(*exec.Cmd) {
 	_ = s.server.Process.Kill()

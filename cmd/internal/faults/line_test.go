@@ -1,0 +1,58 @@
+package faults
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/paddlecloud/pfs/internal/relay"
+)
+
+// line is the connection between client and service, which can be made to cut or to
+// flip bits.
+type line struct {
+	*relay.Relay
+
+	mu    sync.Mutex
+	every int  // bytes between faults; 0 means none
+	flip  bool // flip a bit instead of cutting
+	since int  // bytes since the last fault
+}
+
+func newLine(t *testing.T, target func() string) *line {
+	t.Helper()
+	l := &line{}
+	l.Relay = relay.New(t, target, l.spoil)
+	return l
+}
+
+// trouble makes a fault after each every bytes, from now on.
+func (l *line) trouble(every int, flip bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.every, l.flip, l.since = max(every, 256<<10), flip, 0
+}
+
+// calm ends the trouble.
+func (l *line) calm() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.every = 0
+}
+
+// spoil does to p what is due, and reports whether the connection lives.
+func (l *line) spoil(_ int, p []byte) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.every == 0 {
+		return true
+	}
+	if l.since += len(p); l.since < l.every {
+		return true
+	}
+	l.since = 0
+	if l.flip {
+		p[len(p)/2] ^= 1
+		return true
+	}
+	return false
+}

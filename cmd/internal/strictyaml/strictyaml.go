@@ -1,0 +1,146 @@
+// Package strictyaml reads configuration files: what a program does not know in them
+// is an error that names the file, the line and what was probably meant.
+package strictyaml
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/pfs"
+	"go.yaml.in/yaml/v3"
+)
+
+// File is the name of a file, for messages.
+type File string
+
+// Error is something wrong in a file, or something that it does not have.
+type Error struct {
+	File string
+	Line int // 0 if it is about the file as a whole
+	Text string
+	Kind pfs.Kind // Invalid or NotExist
+}
+
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %s", e.File, e.Text)
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text)
+}
+
+// Unwrap makes pfs.KindOf answer Kind, which Text says already.
+func (e *Error) Unwrap() error { return e.Kind }
+
+// Errorf returns an Error of Kind Invalid.
+func (f File) Errorf(line int, format string, args ...any) error {
+	return &Error{File: string(f), Line: line, Text: fmt.Sprintf(format, args...), Kind: pfs.Invalid}
+}
+
+// Parse returns the one YAML document of a file, whose top is a mapping; nil if the
+// file is empty. layout says what keys belong there.
+func (f File) Parse(data []byte, layout string) (*yaml.Node, error) {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var root, second yaml.Node
+	if err := dec.Decode(&root); err == io.EOF {
+		return nil, nil
+	} else if err != nil {
+		return nil, f.syntax(err)
+	}
+	if err := dec.Decode(&second); err != io.EOF {
+		return nil, f.Errorf(second.Line, "a second YAML document: only one is read")
+	}
+	top := root.Content[0]
+	if IsNull(top) {
+		return nil, nil // nothing but comments
+	}
+	if top.Kind != yaml.MappingNode {
+		return nil, f.Errorf(top.Line, "%s where %s belong", KindName(top), layout)
+	}
+	return &root, nil
+}
+
+// syntax moves the line number of a YAML error to where editors find it.
+func (f File) syntax(err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(text, "line "); ok {
+		if number, reason, ok := strings.Cut(rest, ": "); ok {
+			if line, err := strconv.Atoi(number); err == nil {
+				return f.Errorf(line, "%s", reason)
+			}
+		}
+	}
+	return f.Errorf(0, "%s", text)
+}
+
+// EachPair calls fn for the pairs of the mapping m, whose keys must stand there once
+// and be known; where known is nil all are.
+func (f File) EachPair(m *yaml.Node, known []string, fn func(key string, value *yaml.Node) error) error {
+	seen := map[string]int{}
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		k, v := m.Content[i], m.Content[i+1]
+		if k.Kind != yaml.ScalarNode {
+			return f.Errorf(k.Line, "%s where a key belongs", KindName(k))
+		}
+		if line, twice := seen[k.Value]; twice {
+			return f.Errorf(k.Line, "%q again, it is on line %d already", k.Value, line)
+		}
+		seen[k.Value] = k.Line
+		if known != nil && !slices.Contains(known, k.Value) {
+			return f.unknown(k, known)
+		}
+		if err := fn(k.Value, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f File) unknown(k *yaml.Node, known []string) error {
+	if near := cliargs.Nearest(k.Value, known); near != "" {
+		return f.Errorf(k.Line, "unknown key %q: did you mean %q?", k.Value, near)
+	}
+	return f.Errorf(k.Line, "unknown key %q: the keys here are %s", k.Value, strings.Join(known, ", "))
+}
+
+// Text returns the text of a single value as it is written, so that a password of
+// digits stays what it is.
+func (f File) Text(key string, v *yaml.Node) (string, error) {
+	switch {
+	case v.Kind == yaml.SequenceNode && v.Style&yaml.FlowStyle != 0:
+		return "", f.Errorf(v.Line, "%s: a text is needed, and square brackets make a list: leave them out, or put quotes around", key)
+	case v.Kind != yaml.ScalarNode:
+		return "", f.Errorf(v.Line, "%s: a text is needed, not %s", key, KindName(v))
+	case IsNull(v):
+		return "", nil
+	}
+	return v.Value, nil
+}
+
+// Flag returns a value that is true or false.
+func (f File) Flag(key string, v *yaml.Node) (on bool, err error) {
+	if v.Kind != yaml.ScalarNode || v.Decode(&on) != nil {
+		return false, f.Errorf(v.Line, "%s: true or false is needed", key)
+	}
+	return on, nil
+}
+
+// IsNull reports whether nothing is written where n is.
+func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// KindName is what n is, for messages.
+func KindName(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return "an alias"
+	}
+	return "a single value"
+}

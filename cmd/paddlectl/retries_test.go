@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"github.com/paddlecloud/pfs/pfs/server"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// anybody lets everybody in, as alice.
+type anybody struct{}
+
+func (anybody) Login(context.Context, string, string, string) (auth.Tokens, error) {
+	return auth.Tokens{Access: "access", Refresh: "refresh", Expires: time.Now().Add(time.Hour)}, nil
+}
+
+func (a anybody) Refresh(ctx context.Context, _, _ string) (auth.Tokens, error) {
+	return a.Login(ctx, "", "", "")
+}
+
+func (anybody) Logout(context.Context, string) error { return nil }
+
+func (anybody) Verify(context.Context, string) (auth.Identity, error) {
+	return auth.Identity{Name: "alice", Role: auth.User}, nil
+}
+
+// TestRetriesIsTheWholeNumber checks that a request that fails for the moment is sent
+// once and --retries times more, whichever part of the program sends it.
+func TestRetriesIsTheWholeNumber(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("up", []byte("up"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, down string // the path of requests that always fail
+		args       []string
+		want       int64
+	}{
+		{"before the copy", wire.PathCall + "stat", []string{"cp", "--retries", "2", "up", home + "/"}, 3},
+		{"upload", wire.PathBatch, []string{"cp", "--retries", "2", "up", home + "/"}, 3},
+		{"upload, never", wire.PathBatch, []string{"cp", "--retries", "0", "up", home + "/"}, 1},
+		{"download", wire.PathData, []string{"cp", "--retries", "2", home + "/there", "down"}, 3},
+		{"to standard output", wire.PathData, []string{"cp", "--retries", "2", home + "/there", "-"}, 3},
+		{"sync", wire.PathBatch, []string{"sync", "--retries", "1", ".", home + "/d"}, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			fsys := newHome(t)
+			pfstest.WriteFile(t, fsys, home+"/there", make([]byte, 2<<20)) // too large for a batch
+			up := server.New(server.Config{
+				Auth: anybody{}, View: func(auth.Identity, string) pfs.FileSystem { return fsys }, Datacenters: []string{"dc"}, Current: "dc",
+			})
+			t.Cleanup(func() { up.Close() })
+			var asked atomic.Int64
+			front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != tt.down {
+					up.ServeHTTP(w, r)
+					return
+				}
+				asked.Add(1)
+				w.Header().Set(wire.HeaderProtocol, "1")
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}))
+			t.Cleanup(front.Close)
+			m := testMain(t, nil, tt.args...)
+			m.Open = nil
+			name := filepath.Join(t.TempDir(), "config")
+			text := "datacenters:\n- name: dc\n  username: alice\n  password: secret\n  endpoint: " + front.URL + "\n"
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			m.Args = append([]string{m.Args[0], "--config", name}, tt.args...)
+			got := run(t, m)
+			if got.code != cliio.Unavailable || asked.Load() != tt.want {
+				t.Errorf("code %d after %d requests, want 6 after %d\n%s", got.code, asked.Load(), tt.want, got.stderr)
+			}
+			if strings.Contains(got.stderr, "secret") {
+				t.Errorf("the password is shown: %s", got.stderr)
+			}
+		})
+	}
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/paddlecloud/pfs/cmd/internal/backends"
+	"github.com/paddlecloud/pfs/cmd/internal/strictyaml"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+	"go.yaml.in/yaml/v3"
+)
+
+var configFlag = &cli.StringFlag{Name: "config", Usage: "read options and datacenters from `FILE` (YAML); what the command line says goes first"}
+
+// maxConfig bounds a configuration file, in bytes.
+const maxConfig = 1 << 20
+
+// The keys of a configuration file beside the options of serve, which have their own
+// names there.
+const (
+	keyDatacenters = "datacenters"
+	keyStore       = "store"
+	keyOptions     = "options"
+)
+
+// ownPaths are the options that name files. In a configuration file they are relative
+// to the directory that it is in.
+var ownPaths = []string{"data", "tls-cert", "tls-key", "audit-log"}
+
+// configFile is what a configuration file says.
+type configFile struct {
+	file        strictyaml.File
+	settings    []setting
+	datacenters []datacenter
+}
+
+// setting is an option of serve.
+type setting struct {
+	name, value string
+	line        int
+}
+
+// readConfigFile reads the file that --config names; without it the result is empty.
+func readConfigFile(c *cli.Context) (configFile, error) {
+	name := c.String(configFlag.Name)
+	if name == "" {
+		return configFile{}, nil
+	}
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return configFile{}, pfs.E("pfsd.readConfigFile", "", pfs.KindOf(err), err)
+	}
+	return loadConfigFile(name)
+}
+
+// loadConfigFile reads the configuration file called name.
+func loadConfigFile(name string) (configFile, error) {
+	const op = "pfsd.loadConfigFile"
+	f := configFile{file: strictyaml.File(name)}
+	data, err := os.ReadFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, pfs.Errorf(op, "", pfs.NotExist, "--config: there is no file %s", name)
+	case err != nil:
+		return f, pfs.Errorf(op, "", pfs.KindOf(err), "--config: %w", err)
+	case len(data) > maxConfig:
+		return f, f.file.Errorf(0, "larger than %d bytes: this is no configuration", maxConfig)
+	}
+	return f, f.parse(data)
+}
+
+func (f *configFile) parse(data []byte) error {
+	known := slices.Sorted(maps.Keys(serveSettings()))
+	root, err := f.file.Parse(data, "options of serve (\"listen: ...\") and \"datacenters:\"")
+	if root == nil || err != nil {
+		return err
+	}
+	return f.file.EachPair(root.Content[0], append(known, keyDatacenters), func(key string, v *yaml.Node) error {
+		if key == keyDatacenters {
+			return f.parseDatacenters(v)
+		}
+		value, err := f.file.Text(key, v)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(ownPaths, key) && value != "" && !filepath.IsAbs(value) {
+			value = filepath.Join(filepath.Dir(string(f.file)), value)
+		}
+		f.settings = append(f.settings, setting{key, value, v.Line})
+		return nil
+	})
+}
+
+// serveSettings are the options of serve that a file may set, by name.
+func serveSettings() map[string]cli.Flag {
+	m := map[string]cli.Flag{}
+	for _, flag := range serveFlags() {
+		name := flag.Names()[0]
+		if name != configFlag.Name && name != "datacenter" {
+			m[name] = flag
+		}
+	}
+	return m
+}
+
+// parseDatacenters reads the mapping of names to stores.
+func (f *configFile) parseDatacenters(m *yaml.Node) error {
+	if m.Kind != yaml.MappingNode {
+		return f.file.Errorf(m.Line, "%s: %s where names of datacenters belong, each with its %q", keyDatacenters, strictyaml.KindName(m), keyStore+":")
+	}
+	return f.file.EachPair(m, nil, func(name string, v *yaml.Node) error {
+		dc := datacenter{name: name}
+		if err := f.parseDatacenter(v, &dc); err != nil {
+			return err
+		}
+		if err := dc.check(); err != nil {
+			return f.file.Errorf(v.Line, "datacenter %q: %v", name, cause(err))
+		}
+		f.datacenters = append(f.datacenters, dc)
+		return nil
+	})
+}
+
+func (f *configFile) parseDatacenter(m *yaml.Node, dc *datacenter) error {
+	if m.Kind != yaml.MappingNode {
+		return f.file.Errorf(m.Line, "datacenter %q: %s where \"store: URL\" belongs", dc.name, strictyaml.KindName(m))
+	}
+	return f.file.EachPair(m, []string{keyStore, keyOptions}, func(key string, v *yaml.Node) (err error) {
+		if key == keyStore {
+			dc.store.URL, err = f.file.Text(key, v)
+			return err
+		}
+		dc.store.Options, err = f.parseOptions(v)
+		return err
+	})
+}
+
+// parseOptions reads the options of a store. Which there are is the store's affair.
+func (f *configFile) parseOptions(m *yaml.Node) (map[string]string, error) {
+	if m.Kind != yaml.MappingNode {
+		return nil, f.file.Errorf(m.Line, "%s: %s where options of the store belong", keyOptions, strictyaml.KindName(m))
+	}
+	options := map[string]string{}
+	err := f.file.EachPair(m, nil, func(key string, v *yaml.Node) (err error) {
+		options[key], err = f.file.Text(key, v)
+		return err
+	})
+	return options, err
+}
+
+// apply sets the options that the command line has left out.
+func (f configFile) apply(c *cli.Context) error {
+	for _, s := range f.settings {
+		if c.IsSet(s.name) {
+			continue
+		}
+		if err := c.Set(s.name, s.value); err != nil {
+			return f.file.Errorf(s.line, "%s: %v", s.name, err)
+		}
+	}
+	return nil
+}
+
+// get returns what the file says of an option, "" if nothing.
+func (f configFile) get(name string) string {
+	for _, s := range f.settings {
+		if s.name == name {
+			return s.value
+		}
+	}
+	return ""
+}
+
+// check refuses what cannot be a datacenter.
+func (d datacenter) check() error {
+	const op = "pfsd.datacenter"
+	if reason := pfs.CheckName(d.name); reason != "" {
+		return pfs.Errorf(op, "", pfs.Invalid, "%s", reason)
+	}
+	if d.name == "public" {
+		return pfs.Errorf(op, "", pfs.Invalid, "/pfs/public is the public tree of the current datacenter; choose another name")
+	}
+	return backends.Check(d.store)
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+)
+
+// writeConfig writes a configuration file into dir and returns its name.
+func writeConfig(t *testing.T, dir, text string) string {
+	t.Helper()
+	name := filepath.Join(dir, "pfsd.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestWrongConfigFiles(t *testing.T) {
+	tests := []struct {
+		name, text string
+		code       cliio.Code
+		says       []string
+	}{
+		{"unknown option", "data: d\nlisen: 127.0.0.1:0\n", cliio.Usage, []string{":2:", `"lisen"`, `did you mean "listen"`}},
+		{"an option twice", "data: d\ndata: e\n", cliio.Usage, []string{":2:", "line 1"}},
+		{"a list for a text", "data: [a]\n", cliio.Usage, []string{":1:", "data"}},
+		{"not a number", "data: d\nmax-requests: many\n", cliio.Usage, []string{":2:", "max-requests"}},
+		{"not true or false", "data: d\nno-tls: perhaps\n", cliio.Usage, []string{":2:", "no-tls"}},
+		{"no YAML", "data: d\n\tx\n", cliio.Usage, []string{":2:"}},
+		{"a list at the top", "- data\n", cliio.Usage, []string{":1:", "a list"}},
+		{"two documents", "data: d\n---\ndata: e\n", cliio.Usage, []string{"second YAML document"}},
+		{"datacenters as a list", "data: d\ndatacenters:\n- a\n", cliio.Usage, []string{":3:", "a list"}},
+		{"a datacenter without a store", "data: d\ndatacenters:\n  dc1: {}\n", cliio.Usage, []string{":3:", "dc1", "URL"}},
+		{"a datacenter's unknown key", "data: d\ndatacenters:\n  dc1:\n    stor: 'mem:'\n", cliio.Usage, []string{":4:", `did you mean "store"`}},
+		{"a store of no known kind", "data: d\ndatacenters:\n  dc1: {store: s3://b}\n", cliio.Usage, []string{":3:", "s3"}},
+		{"an option that the store does not have", "data: d\ndatacenters:\n  dc1: {store: 'mem:', options: {size: 3}}\n", cliio.Usage, []string{":3:", "size"}},
+		{"a datacenter called public", "data: d\ndatacenters:\n  public: {store: 'mem:'}\n", cliio.Usage, []string{":3:", "/pfs/public"}},
+		{"a current one that is not there", "data: d\ncurrent: b\ndatacenters:\n  a: {store: 'mem:'}\n", cliio.Usage, []string{"--current b"}},
+		{"no data", "listen: 127.0.0.1:0\n", cliio.Usage, []string{"--data"}},
+		{"empty", "", cliio.Usage, []string{"--data"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			name := writeConfig(t, dir, tt.text)
+			for _, command := range []string{"serve", "check"} {
+				got := run(t, "", command, "--config", name)
+				if got.code != int(tt.code) {
+					t.Errorf("%s: code %d, want %d\n%s", command, got.code, tt.code, got.stderr)
+				}
+				for _, says := range tt.says {
+					if !strings.Contains(got.stderr, says) {
+						t.Errorf("%s: stderr %q lacks %q", command, got.stderr, says)
+					}
+				}
+			}
+			if left, _ := os.ReadDir(dir); len(left) != 1 {
+				t.Errorf("%d files are there after refusals, want the configuration alone", len(left))
+			}
+		})
+	}
+	if got := run(t, "", "serve", "--config", "/no/such/file"); got.code != int(cliio.NotFound) || !strings.Contains(got.stderr, "/no/such/file") {
+		t.Errorf("a file that is not there: code %d, %s", got.code, got.stderr)
+	}
+}
+
+func TestServeByConfigFile(t *testing.T) {
+	dir := t.TempDir()
+	name := writeConfig(t, dir, `
+# relative to this file
+data: data
+listen: 127.0.0.1:1     # the command line says otherwise
+log-level: error
+current: far
+datacenters:
+  near: {store: "mem:"}
+  far:  {store: "mem:"}
+`)
+	mustRun(t, goodPassword, "user", "add", "carol", "--config", name, "--password-stdin")
+	r := start(t, filepath.Join(dir, "data"), "--config", name)
+	c, _ := r.login(t, "carol")
+	for _, want := range []string{"/pfs/near/home/carol", "/pfs/far/home/carol"} {
+		if !strings.Contains(r.said, "datacenter "+strings.Split(want, "/")[2]) {
+			t.Errorf("the start does not tell of %s:\n%s", want, r.said)
+		}
+	}
+	info, err := c.Service(t.Context())
+	if err != nil || info.Current != "far" {
+		t.Errorf("current datacenter %q, %v; want far", info.Current, err)
+	}
+}
+
+func TestHangupReadsTheConfigurationAgain(t *testing.T) {
+	dir := t.TempDir()
+	name := writeConfig(t, dir, "data: data\nlog-level: error\ndatacenters:\n  dc: {store: 'mem:'}\n")
+	r := start(t, filepath.Join(dir, "data"), "--config", name)
+	for _, text := range []string{
+		"data: data\nlog-level: wrong: YAML\n",
+		"data: data\nlog-level: info\nmax-requests: 7\ndatacenters:\n  other: {store: 'mem:'}\n",
+		"data: data\nlog-level: info\ndatacenters:\n  dc: {store: 'mem:'}\n",
+	} {
+		writeConfig(t, dir, text)
+		r.hangup <- os.Interrupt
+		r.hangup <- os.Interrupt // taken when the one before is done
+	}
+	_, log := r.stop()
+	for _, want := range []string{"going on with the one before", `options="datacenters max-requests"`, "configuration read again"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+}

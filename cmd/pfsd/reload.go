@@ -1,0 +1,83 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// followHangups reloads at every hangup until ctx is done.
+func (s *service) followHangups(ctx context.Context, hangup <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangup:
+			s.reload()
+		}
+	}
+}
+
+// reload reads the certificate again, opens the audit log anew and takes from the
+// configuration file what can change while requests are at work. What fails stays as
+// it was.
+func (s *service) reload() {
+	if s.cert != nil {
+		if err := s.cert.Reload(); err != nil {
+			s.log.Error("certificate not read again, going on with the one before", "err", err)
+		} else {
+			s.log.Info("certificate read again", "fingerprint", s.fingerprint())
+			s.warnOfExpiry()
+		}
+	}
+	s.reloadConfig()
+	if s.audit != nil {
+		if err := s.audit.Reopen(); err != nil {
+			s.log.Error("audit log not opened anew, going on in the one before", "err", err)
+		} else {
+			s.log.Info("audit log opened anew", "file", s.opts.auditLog)
+		}
+	}
+}
+
+// reloadConfig reads the configuration file again. What needs a restart is named.
+func (s *service) reloadConfig() {
+	was := s.opts.file
+	if was.file == "" {
+		return
+	}
+	now, err := loadConfigFile(string(was.file))
+	if err != nil {
+		s.log.Error("configuration not read again, going on with the one before", "err", cause(err))
+		return
+	}
+	level := s.opts.logLevel
+	if !s.opts.fixed["log-level"] {
+		level = cmp.Or(now.get("log-level"), defaultLogLevel)
+	}
+	if err := setLevel(&s.level, level); err != nil {
+		s.log.Error("log level stays as it was", "file", was.file, "err", err)
+	}
+	if changed := now.needRestart(was, s.opts.fixed); len(changed) > 0 {
+		s.log.Warn("the configuration has changes that need a restart", "file", was.file, "options", strings.Join(changed, " "))
+	}
+	s.log.Info("configuration read again", "file", was.file)
+}
+
+// needRestart returns the names of what differs from was and is not taken over while
+// the service runs; the command line has fixed some options.
+func (f configFile) needRestart(was configFile, fixed map[string]bool) (names []string) {
+	for name := range serveSettings() {
+		if name != "log-level" && !fixed[name] && f.get(name) != was.get(name) {
+			names = append(names, name)
+		}
+	}
+	if !fixed["datacenter"] && !reflect.DeepEqual(f.datacenters, was.datacenters) {
+		names = append(names, keyDatacenters)
+	}
+	slices.Sort(names)
+	return names
+}

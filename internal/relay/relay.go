@@ -1,0 +1,90 @@
+// Package relay is a TCP proxy for tests: it stands between two programs and spoils
+// what passes.
+package relay
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Spoil is given the bytes of one direction of connection number conn (from 1 on), in
+// order. It may change them, and returns false to cut the connection. It is called
+// concurrently.
+type Spoil func(conn int, p []byte) bool
+
+// Relay accepts connections until the test ends.
+type Relay struct {
+	listener net.Listener
+	target   func() string
+	spoil    Spoil
+	conns    atomic.Int64
+}
+
+// New returns a Relay that passes each connection to the address that target gives.
+func New(t testing.TB, target func() string, spoil Spoil) *Relay {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	r := &Relay{listener: l, target: target, spoil: spoil}
+	go r.accept()
+	return r
+}
+
+// Address is where the Relay listens, as host:port.
+func (r *Relay) Address() string { return r.listener.Addr().String() }
+
+// Connections returns how many connections came so far.
+func (r *Relay) Connections() int { return int(r.conns.Load()) }
+
+func (r *Relay) accept() {
+	for {
+		c, err := r.listener.Accept()
+		if err != nil {
+			return
+		}
+		go r.serve(c)
+	}
+}
+
+// serve passes bytes both ways until one side ends or the connection is cut.
+func (r *Relay) serve(c net.Conn) {
+	defer c.Close()
+	s, err := net.Dial("tcp", r.target())
+	if err != nil {
+		return
+	}
+	defer s.Close()
+	n := int(r.conns.Add(1))
+	var ways sync.WaitGroup
+	for _, way := range [][2]net.Conn{{s, c}, {c, s}} {
+		ways.Go(func() {
+			defer c.Close()
+			defer s.Close()
+			r.pass(n, way[0], way[1])
+		})
+	}
+	ways.Wait()
+}
+
+func (r *Relay) pass(conn int, to, from net.Conn) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			if !r.spoil(conn, buf[:n]) {
+				return
+			}
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package localfs
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// place is an open directory and the trees with a quota that it is in, itself
+// included, the innermost first.
+type place struct {
+	dir   dir
+	trees []*tree
+}
+
+// openPlace opens the directory rel below the root, "" for the root itself, and looks
+// for the quota of each directory on the way. It goes down one element at a time, so
+// that its price grows with the depth, and that the trees are those of the directory
+// that was opened, whatever is renamed meanwhile. Nothing is remembered of quota files:
+// what another process sets holds at once.
+func (f *FS) openPlace(rel string) (place, error) {
+	if f.opts.FollowLinks {
+		d, err := f.openDir(rel)
+		return place{dir: d}, err
+	}
+	d, err := f.openDir("")
+	if err != nil {
+		return place{}, err
+	}
+	p, err := f.placeOf(d, nil, func() pfs.Path { return pfs.Root })
+	if err != nil {
+		return place{}, err
+	}
+	for name, way := range elements(rel) {
+		next, err := f.step(p, name, func() pfs.Path { return absolute(way) })
+		p.dir.Close()
+		if link := (*linkError)(nil); errors.As(err, &link) {
+			link.rel = way
+		}
+		if err != nil {
+			return place{}, err
+		}
+		p = next
+	}
+	return p, nil
+}
+
+// step opens the directory name of p, whose path is asked for if it has a quota.
+func (f *FS) step(p place, name string, path func() pfs.Path) (place, error) {
+	d, err := p.dir.open(name)
+	if err != nil {
+		return place{}, err
+	}
+	return f.placeOf(d, p.trees, path)
+}
+
+// placeOf makes a place of the open directory d in the trees above, or closes it.
+func (f *FS) placeOf(d dir, above []*tree, path func() pfs.Path) (place, error) {
+	t, err := f.treeOf(d, path)
+	if err != nil {
+		d.Close()
+		return place{}, err
+	}
+	if t == nil {
+		return place{d, above}, nil
+	}
+	return place{d, slices.Concat([]*tree{t}, above)}, nil
+}
+
+// parentPlace is parent for what changes the sums of a tree.
+func (f *FS) parentPlace(name pfs.Path) (p place, base string, err error) {
+	p, err = f.openPlace(relative(name.Parent()))
+	return p, lastName(name), err
+}
+
+// change is at for an operation that changes the sums of a tree.
+func (f *FS) change(ctx context.Context, op string, name pfs.Path, do func(p place, base string) error) error {
+	if err := f.check(ctx, op, name); err != nil {
+		return err
+	}
+	p, base, err := f.parentPlace(name)
+	if err != nil {
+		return fail(op, name, err)
+	}
+	defer p.dir.Close()
+	return fail(op, name, do(p, base))
+}

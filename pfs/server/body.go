@@ -1,0 +1,82 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+const (
+	// stall is how long a client may make no progress before it is given up.
+	// A client's own limit is longer: it finds the service free when it comes again.
+	stall = 30 * time.Second
+
+	// slowest is the rate, in bytes a second, that a sender must keep on average
+	// after its first stall: who sends a byte now and then is given up as well.
+	slowest = 16 << 10
+)
+
+// pace gives up a sender that does not keep moving.
+type pace struct {
+	control *http.ResponseController
+	end     time.Time // when all must be here
+}
+
+// newPace begins to read a body of size bytes.
+func newPace(w http.ResponseWriter, size int64) pace {
+	return pace{http.NewResponseController(w), time.Now().Add(stall + time.Duration(size)*time.Second/slowest)}
+}
+
+// next gives the sender time for one more piece.
+func (p pace) next() {
+	at := time.Now().Add(stall)
+	if at.After(p.end) {
+		at = p.end
+	}
+	_ = p.control.SetReadDeadline(at)
+}
+
+// done takes the limit away after the whole body: net/http reads on to notice when the
+// client goes, and must not take the silence of a client that waits for its answer for
+// that.
+func (p pace) done() { _ = p.control.SetReadDeadline(time.Time{}) }
+
+// linger is how long net/http may wait for the rest of a body that nobody wants before it
+// sends an answer and ends the connection.
+const linger = time.Second
+
+// giveUp lets no more of the body be waited for: before an answer that comes without
+// its having been read, net/http reads it to its end.
+func giveUp(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
+}
+
+// body reads the request's message.
+func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	const op = "server.body"
+	switch n := r.ContentLength; {
+	case n < 0:
+		return nil, pfs.Errorf(op, "", pfs.Invalid, "the request states no Content-Length")
+	case n > wire.MaxRequest:
+		return nil, pfs.Errorf(op, "", pfs.Invalid, "message of %d bytes, the limit is %d", n, wire.MaxRequest)
+	}
+	p := newPace(w, r.ContentLength)
+	p.next()
+	b, err := wire.ReadMessage(r.Body, r.ContentLength)
+	if err != nil {
+		return nil, received(op, "", err)
+	}
+	p.done()
+	return b, nil
+}
+
+// received classifies an error of reading a request's body: what is not the sender's
+// mistake is the connection's.
+func received(op string, name pfs.Path, err error) error {
+	if k := pfs.KindOf(err); k == pfs.Integrity || k == pfs.Invalid {
+		return err
+	}
+	return pfs.Errorf(op, name, pfs.Unavailable, "the request broke off: %w", err)
+}

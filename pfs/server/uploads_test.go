@@ -1,0 +1,263 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// twoNames returns a server that shows the files of the store under /a and /b.
+func twoNames(t *testing.T) (*Server, pfs.FileSystem) {
+	store := memfs.New(memfs.Options{})
+	view := pfs.NewLayer(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		return call(store, pfs.Root.Join(name.Base()))
+	})
+	s, _ := newServer(t, store, func(c *Config) {
+		c.View = func(auth.Identity, string) pfs.FileSystem { return view }
+	})
+	return s, store
+}
+
+func put(t *testing.T, s *Server, path, data string) {
+	t.Helper()
+	if w := do(s, "PUT", "/v1/data?path="+path+"&id=12345678", onWire([]byte(data))); w.Code != 204 {
+		t.Fatalf("PUT %s: HTTP %d", path, w.Code)
+	}
+}
+
+func create(t *testing.T, s *Server, path string) {
+	t.Helper()
+	if w := do(s, "POST", "/v1/call/create", wire.Encode(wire.CreateRequest{Path: path, ID: "12345678"})); w.Code != 200 {
+		t.Fatalf("create %s: HTTP %d", path, w.Code)
+	}
+}
+
+func commit(s *Server, path, data string) int {
+	return do(s, "POST", "/v1/call/commit", wire.Encode(wire.CommitRequest{
+		Path: path, ID: "12345678", Size: int64(len(data)), Digest: digest.Bytes([]byte(data)),
+	})).Code
+}
+
+func TestAStagedWriteWithTwoNames(t *testing.T) {
+	const mine, others = "the bytes that were sent", "written by another name!"
+	tests := []struct {
+		name   string
+		before func(t *testing.T, s *Server)
+	}{
+		{"written by the other name after", func(t *testing.T, s *Server) {
+			create(t, s, "/a/f")
+			put(t, s, "/a/f", mine)
+			create(t, s, "/b/f")
+			put(t, s, "/b/f", others)
+		}},
+		{"both open before", func(t *testing.T, s *Server) {
+			create(t, s, "/b/f")
+			create(t, s, "/a/f")
+			put(t, s, "/a/f", mine)
+			put(t, s, "/b/f", others)
+		}},
+		{"opened by a chunk", func(t *testing.T, s *Server) {
+			create(t, s, "/a/f")
+			put(t, s, "/a/f", mine)
+			put(t, s, "/b/f", others)
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, store := twoNames(t)
+			tt.before(t, s)
+			if code := commit(s, "/a/f", mine); code != 422 {
+				t.Errorf("commit of bytes that are not there: HTTP %d", code)
+			}
+			if code := commit(s, "/a/f", others); code != 200 {
+				t.Errorf("commit of the bytes that are there: HTTP %d", code)
+			}
+			if n := s.uploads.count(); n != 0 {
+				t.Errorf("%d uploads are open after the commit", n)
+			}
+			put(t, s, "/b/f", "late") // begins anew
+			f, err := store.Open(t.Context(), "/f")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			got := make([]byte, len(others))
+			if err := pfs.ReadFull(t.Context(), f, got, 0); err != nil || string(got) != others {
+				t.Errorf("published %q, %v", got, err)
+			}
+			if got := f.Info().Digest; got != digest.Bytes([]byte(others)) {
+				t.Errorf("published with digest %q", got)
+			}
+		})
+	}
+}
+
+func TestTwoStagedWritesOfOneID(t *testing.T) {
+	s, store := twoNames(t)
+	create(t, s, "/a/f")
+	create(t, s, "/a/g")
+	put(t, s, "/a/f", "first")
+	if code := commit(s, "/a/f", "first"); code != 200 {
+		t.Fatalf("commit of the first: HTTP %d", code)
+	}
+	put(t, s, "/a/g", "second")
+	if code := commit(s, "/a/g", "second"); code != 200 {
+		t.Fatalf("commit of the second: HTTP %d", code)
+	}
+	for name, want := range map[pfs.Path]string{"/f": "first", "/g": "second"} {
+		if info, err := store.Stat(t.Context(), name); err != nil || info.Digest != digest.Bytes([]byte(want)) {
+			t.Errorf("%s: %q, %v", name, info.Digest, err)
+		}
+	}
+}
+
+// later sends a request as alice in the background and returns its answer.
+func later(s *Server, method, target string, body io.Reader, length int) <-chan *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, body)
+	r.ContentLength = int64(length)
+	r.Header.Set("Authorization", "Bearer alice")
+	done := make(chan *httptest.ResponseRecorder, 1)
+	go func() {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		done <- w
+	}()
+	return done
+}
+
+func TestACommitBetweenTwoChunksDoesNotLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newServer(t, memfs.New(memfs.Options{}), nil)
+		create(t, s, "/f")
+		chunk := onWire(make([]byte, pfs.ChunkSize))
+		half, rest := io.Pipe()
+		first := later(s, "PUT", fmt.Sprintf("/v1/data?path=/f&id=12345678&off=%d", pfs.ChunkSize), half, len(chunk))
+		go rest.Write(chunk[:1000])
+		synctest.Wait()
+		message := wire.Encode(wire.CommitRequest{Path: "/f", ID: "12345678", Size: 2 * pfs.ChunkSize})
+		publish := later(s, "POST", "/v1/call/commit", bytes.NewReader(message), len(message))
+		synctest.Wait()
+		second := later(s, "PUT", "/v1/data?path=/f&id=12345678&off=0", bytes.NewReader(chunk), len(chunk))
+		synctest.Wait()
+		rest.Close()
+		for i, answer := range []<-chan *httptest.ResponseRecorder{first, publish, second} {
+			select {
+			case <-answer:
+			case <-time.After(time.Minute):
+				t.Fatalf("request %d is still at work", i+1)
+			}
+		}
+	})
+}
+
+func TestWhoeverWaitsForACommitCanGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newServer(t, memfs.New(memfs.Options{}), nil)
+		create(t, s, "/f")
+		half, rest := io.Pipe()
+		first := later(s, "PUT", "/v1/data?path=/f&id=12345678", half, 1000)
+		synctest.Wait()
+		message := wire.Encode(wire.CommitRequest{Path: "/f", ID: "12345678", Size: 4})
+		ctx, cancel := context.WithCancel(t.Context())
+		r := httptest.NewRequest("POST", "/v1/call/commit", bytes.NewReader(message)).WithContext(ctx)
+		r.Header.Set("Authorization", "Bearer alice")
+		go s.ServeHTTP(httptest.NewRecorder(), r)
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		if n := s.requests.taken(); n != 1 {
+			t.Errorf("%d requests are at work after the client of the commit has gone, want the chunk's alone", n)
+		}
+		rest.Close()
+		<-first
+	})
+}
+
+// TestACommitOfWhatIsGonePublishesNothing lets chunks come in while commits of an ID
+// that has nothing staged ask whether they were done before.
+func TestACommitOfWhatIsGonePublishesNothing(t *testing.T) {
+	s, store := twoNames(t)
+	const mine, others = "the digest of these", "but these are there"
+	stop := make(chan struct{})
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				do(s, "POST", "/v1/call/create", wire.Encode(wire.CreateRequest{Path: "/b/f", ID: "12345678"}))
+				do(s, "PUT", "/v1/data?path=/b/f&id=12345678", onWire([]byte(others)))
+				do(s, "POST", "/v1/call/discard", wire.Encode(wire.StagedRequest{Path: "/b/f", ID: "12345678"}))
+			}
+		}
+	})
+	for range 500 {
+		commit(s, "/a/f", mine)
+	}
+	close(stop)
+	sending.Wait()
+	if info, err := store.Stat(t.Context(), "/f"); err == nil {
+		t.Errorf("published %+v, which was never sent", info)
+	}
+}
+
+func TestNobodyWritesToACopyOnItsWay(t *testing.T) {
+	fsys := memfs.New(memfs.Options{})
+	s, _ := newServer(t, fsys, nil)
+	create(t, s, "/f")
+	put(t, s, "/f", "content")
+	if code := commit(s, "/f", "content"); code != 200 {
+		t.Fatalf("commit: HTTP %d", code)
+	}
+	id, err := copyID(t.Context(), &request{Request: httptest.NewRequest("GET", "/", nil), tree: fsys}, "12345678", "/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []struct {
+		method, url string
+		body        []byte
+	}{
+		{"PUT", "/v1/data?path=/g&id=" + id, onWire([]byte("forged"))},
+		{"POST", "/v1/call/create", wire.Encode(wire.CreateRequest{Path: "/g", ID: id})},
+		{"POST", "/v1/call/commit", wire.Encode(wire.CommitRequest{Path: "/g", ID: id})},
+	} {
+		if w := do(s, r.method, r.url, r.body); kindOf(t, w) != pfs.Invalid {
+			t.Errorf("%s %s with the ID of a copy: HTTP %d", r.method, r.url, w.Code)
+		}
+	}
+	w := do(s, "POST", "/v1/call/copy", wire.Encode(wire.CopyRequest{Source: "/f", Target: "/g", ID: "12345678"}))
+	if info, err := fsys.Stat(t.Context(), "/g"); w.Code != 200 || err != nil || info.Digest != digest.Bytes([]byte("content")) {
+		t.Errorf("copy: HTTP %d, %q, %v", w.Code, info.Digest, err)
+	}
+}
+
+func TestUsersDoNotWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newServer(t, memfs.New(memfs.Options{}), nil)
+		create(t, s, "/mine")
+		put(t, s, "/mine", "mine")
+		create(t, s, "/others") // of the same ID
+		half, rest := io.Pipe()
+		other := later(s, "PUT", "/v1/data?path=/others&id=12345678", half, 1000)
+		synctest.Wait()
+		began := time.Now()
+		if code := commit(s, "/mine", "mine"); code != 200 || time.Since(began) > 0 {
+			t.Errorf("commit while another file of the same ID is written: HTTP %d after %v", code, time.Since(began))
+		}
+		rest.Close()
+		<-other
+	})
+}
