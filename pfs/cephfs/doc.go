@@ -1,0 +1,2 @@
+// Package cephfs is a pfs.FileSystem over a CephFS.
+package cephfs
