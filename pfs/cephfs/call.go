@@ -21,6 +21,7 @@ type call struct {
 	m   *mount
 	who *who
 	s   *store
+	top string // see FS
 
 	state   *atomic.Int32 // running, finished or abandoned
 	since   atomic.Int64  // when the call of libcephfs that is on began, in ns
@@ -51,7 +52,7 @@ func run[T any](ctx context.Context, f *FS, do func(c *call) (T, error), drop fu
 		if err != nil {
 			return none, err
 		}
-		c := &call{ctx: ctx, m: m, who: f.who, s: f.store, state: new(atomic.Int32)}
+		c := &call{ctx: ctx, m: m, who: f.who, s: f.store, top: f.top, state: new(atomic.Int32)}
 		v, err := begin(c, do, drop)
 		if err == nil || !again || c.state.Load() != finished || c.changed.Load() || !lost(err) {
 			return v, err
@@ -124,7 +125,7 @@ var errAbandoned = errors.New("nobody waits for this any more")
 
 // undo returns c for what must be done even if nobody waits.
 func (c *call) undo() *call {
-	return &call{ctx: context.WithoutCancel(c.ctx), m: c.m, who: c.who, s: c.s, state: c.state, undoing: true}
+	return &call{ctx: context.WithoutCancel(c.ctx), m: c.m, who: c.who, s: c.s, top: c.top, state: c.state, undoing: true}
 }
 
 // lib makes one call of libcephfs that may be made twice.

@@ -3,6 +3,7 @@
 package cephfs
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -30,28 +31,31 @@ func openStore(t testing.TB, opts Options) *FS {
 
 var lastRoot atomic.Int64
 
-// newRoot makes an empty directory in the cluster and returns its options.
-func newRoot(t testing.TB, c testbed.CephCluster, top *FS) Options {
+// newDir makes an empty directory of the cluster's file system.
+func newDir(t testing.TB, f *FS) pfs.Path {
 	t.Helper()
 	name := pfs.Root.Join(fmt.Sprintf("test-%s-%d", pfs.NewID(), lastRoot.Add(1)))
-	pfstest.MustMkdir(t, top, name)
-	opts := optionsOf(c)
-	opts.Root = string(name)
-	return opts
+	pfstest.MustMkdir(t, f, name)
+	return name
 }
 
 func TestConformance(t *testing.T) {
 	c := testbed.Ceph(t)
-	top := openStore(t, optionsOf(c))
-	roots := map[pfs.FileSystem]Options{}
-	at := func(t *testing.T, opts Options) pfs.FileSystem {
-		f := openStore(t, opts)
-		roots[f] = opts
-		return f
-	}
+	one, other := openStore(t, optionsOf(c)), openStore(t, optionsOf(c))
+	dirs := map[pfs.FileSystem]pfs.Path{}
 	pfstest.Run(t, pfstest.Options{
-		New:    func(t *testing.T) pfs.FileSystem { return at(t, newRoot(t, c, top)) },
-		Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return at(t, roots[fsys]) },
+		New: func(t *testing.T) pfs.FileSystem {
+			dir := newDir(t, one)
+			f := one.Below(dir)
+			dirs[f] = dir
+			t.Cleanup(func() {
+				if err := one.RemoveTree(context.Background(), dir); err != nil {
+					t.Error(err)
+				}
+			})
+			return f
+		},
+		Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return other.Below(dirs[fsys]) },
 		Names:  3000,
 	})
 }

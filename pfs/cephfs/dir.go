@@ -3,6 +3,7 @@
 package cephfs
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -34,8 +35,22 @@ type linkError struct {
 
 func (e *linkError) Error() string { return "symbolic link" }
 
-// root opens the top directory.
+// root opens the top directory of the tree.
 func (c *call) root() (*dir, error) {
+	d, err := c.mountRoot()
+	if err != nil || c.top == "" {
+		return d, err
+	}
+	defer d.Close()
+	top, err := d.open(c.top)
+	if link := (*linkError)(nil); errors.As(err, &link) {
+		link.rel = ""
+	}
+	return top, err
+}
+
+// mountRoot opens the top directory of the mount.
+func (c *call) mountRoot() (*dir, error) {
 	d := &dir{c: c}
 	err := c.lib(func(m *cMount, _ *cPerms) (err error) {
 		d.in, err = lookupRoot(m)

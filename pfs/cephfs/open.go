@@ -48,6 +48,10 @@ type Store interface {
 	// that user with these groups besides its own.
 	As(owner Owner, groups ...uint32) pfs.FileSystem
 
+	// Below returns the tree below the existing directory dir as one of its own. It shares the
+	// connection, and ends with it.
+	Below(dir pfs.Path) pfs.FileSystem
+
 	// Close ends the use of the store. Files that are open then answer Closed.
 	Close() error
 }

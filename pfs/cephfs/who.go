@@ -5,6 +5,7 @@ package cephfs
 import (
 	"context"
 	"runtime"
+	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -25,6 +26,7 @@ type FS struct {
 	store *store
 	who   *who
 	owner *Owner // of what is made; nil if it is who's anyway
+	top   string // path of the tree's root below the mount's, "" if it is that
 }
 
 var (
@@ -47,12 +49,17 @@ var (
 
 // For returns the same tree, in which whatever is made belongs to owner.
 func (f *FS) For(owner Owner) pfs.FileSystem {
-	return &FS{store: f.store, who: f.who, owner: &owner}
+	return &FS{store: f.store, who: f.who, owner: &owner, top: f.top}
 }
 
 // As returns the same tree with every call made as owner.
 func (f *FS) As(owner Owner, groups ...uint32) pfs.FileSystem {
-	return &FS{store: f.store, who: newWho(owner, groups)}
+	return &FS{store: f.store, who: newWho(owner, groups), top: f.top}
+}
+
+// Below returns the tree below the directory dir as one of its own, over the same mount.
+func (f *FS) Below(dir pfs.Path) pfs.FileSystem {
+	return &FS{store: f.store, who: f.who, owner: f.owner, top: strings.TrimPrefix(f.top+string(dir), "/")}
 }
 
 // Close ends the use of the store.
