@@ -71,6 +71,10 @@ func (b *batch) add(i int, e pfs.BatchEntry) {
 	if b.errs[i] = check(b.ctx, batchOp, e.Path); b.errs[i] != nil {
 		return
 	}
+	if len(e.Data) > pfs.ChunkSize {
+		b.errs[i] = b.writeLarge(e)
+		return
+	}
 	b.group = append(b.group, &batchFile{i: i, entry: e})
 	b.names[e.Path] = true
 	b.bytes += len(e.Data)
@@ -110,10 +114,17 @@ func (b *batch) each(do func(w *batchFile) error) {
 
 // stage writes one temporary, and makes it durable if told to.
 func (b *batch) stage(w *batchFile, sync bool) error {
-	temp := stagedName(w.entry.Path.Base(), pfs.NewID())
+	data, err := b.fs.store.buffer(b.ctx, len(w.entry.Data))
+	if err != nil {
+		return fail(batchOp, w.entry.Path, err)
+	}
+	copy(data.p, w.entry.Data)
+	e := w.entry
+	opts := pfs.CommitOptions{Size: int64(len(e.Data)), Mode: e.Mode, ModTime: e.ModTime, Digest: e.Digest, NoReplace: e.NoReplace}
+	temp := stagedName(e.Path.Base(), pfs.NewID())
 	w.temp = temp
-	err := b.fs.change(b.ctx, batchOp, w.entry.Path, func(d *dir, base string) error {
-		if err := d.lookAtTarget(base, w.entry); err != nil {
+	err = b.fs.change(b.ctx, batchOp, e.Path, func(d *dir, base string) error {
+		if err := d.lookAtTarget(base, e.Path, opts.NoReplace); err != nil {
 			return err
 		}
 		h, st, err := d.create(temp, 0o600, syscall.O_RDWR|syscall.O_CREAT|syscall.O_EXCL)
@@ -121,52 +132,48 @@ func (b *batch) stage(w *batchFile, sync bool) error {
 			return err
 		}
 		defer h.drop()
-		if err := h.writeAll(d.c, w.entry.Data); err != nil {
+		if _, err := h.write(d.c, data.p, 0); err != nil {
 			return err
 		}
-		size := int64(len(w.entry.Data))
-		st.size = size
-		_, err = b.fs.dress(d.c, h, "", pfs.CommitOptions{
-			Size: size, Mode: w.entry.Mode, ModTime: w.entry.ModTime, Digest: w.entry.Digest,
-		}, st)
+		st.size = opts.Size
+		_, err = b.fs.dress(d.c, h, "", opts, st)
 		if err == nil && sync {
 			err = h.sync(d.c)
 		}
 		return err
 	})
+	data.free(err)
 	return err
 }
 
-// writeAll writes data in chunks.
-func (h *handle) writeAll(c *call, data []byte) error {
-	for off := 0; off < len(data); off += pfs.ChunkSize {
-		piece := data[off:min(len(data), off+pfs.ChunkSize)]
-		b, err := c.s.buffer(c.ctx, len(piece))
-		if err != nil {
-			return err
-		}
-		copy(b.p, piece)
-		_, err = h.write(c, b.p, int64(off))
-		b.free(nil)
-		if err != nil {
-			return err
-		}
+// writeLarge makes a file of more than a chunk by itself.
+func (b *batch) writeLarge(e pfs.BatchEntry) error {
+	w, err := b.fs.create(b.ctx, batchOp, e.Path, pfs.CreateOptions{Size: int64(len(e.Data))})
+	if err != nil {
+		return err
 	}
-	return nil
+	defer w.Close()
+	if _, err := w.WriteAt(b.ctx, e.Data, 0); err != nil {
+		return err
+	}
+	_, err = w.Commit(b.ctx, pfs.CommitOptions{
+		Size: int64(len(e.Data)), Mode: e.Mode, ModTime: e.ModTime, Digest: e.Digest, NoReplace: e.NoReplace,
+	})
+	return err
 }
 
 // lookAtTarget refuses what is at the name where it may not be replaced.
-func (d *dir) lookAtTarget(base string, e pfs.BatchEntry) error {
+func (d *dir) lookAtTarget(base string, name pfs.Path, noReplace bool) error {
 	st, err := d.stat(base)
 	switch {
 	case missing(err):
 		return nil
 	case err != nil:
 		return err
-	case e.NoReplace:
-		return pfs.E(batchOp, e.Path, pfs.Exist, nil)
+	case noReplace:
+		return pfs.E(batchOp, name, pfs.Exist, nil)
 	case st.mode.IsDir():
-		return pfs.E(batchOp, e.Path, pfs.IsDir, nil)
+		return pfs.E(batchOp, name, pfs.IsDir, nil)
 	}
 	return nil
 }
@@ -190,14 +197,12 @@ func (b *batch) sync() {
 
 // publish gives one file its name.
 func (b *batch) publish(w *batchFile) error {
-	return b.fs.change(b.ctx, batchOp, w.entry.Path, func(d *dir, base string) error {
-		if err := d.lookAtTarget(base, w.entry); err != nil {
+	name, temp, noReplace := w.entry.Path, w.temp, w.entry.NoReplace
+	return b.fs.change(b.ctx, batchOp, name, func(d *dir, base string) error {
+		if err := d.lookAtTarget(base, name, noReplace); err != nil {
 			return err
 		}
-		if err := d.rename(w.temp, d, base, w.entry.NoReplace); err != nil {
-			return err
-		}
-		return nil
+		return d.rename(temp, d, base, noReplace)
 	})
 }
 
@@ -219,7 +224,8 @@ func (b *batch) syncDirs() {
 
 // discard undoes what is left of a file that was not published.
 func (b *batch) discard(w *batchFile) {
+	temp := w.temp
 	_ = b.fs.change(context.WithoutCancel(b.ctx), batchOp, w.entry.Path, func(d *dir, _ string) error {
-		return unlessMissing(d.unlink(w.temp))
+		return unlessMissing(d.unlink(temp))
 	})
 }
