@@ -72,6 +72,20 @@ func newPerms(uid, gid uint32, groups []uint32) *cPerms {
 
 func freePerms(p *cPerms) { C.ceph_userperm_destroy(p) }
 
+// reclaim ends the session that another client, which is no more, has left under this name: else the
+// MDS would wait a minute or more for it to let go of files. The session of this mount gets the name.
+func reclaim(m *cMount, session string) error {
+	c := C.CString(session)
+	defer C.free(unsafe.Pointer(c))
+	err := failed(C.ceph_start_reclaim(m, c, C.CEPH_RECLAIM_RESET))
+	C.ceph_finish_reclaim(m)
+	C.ceph_set_uuid(m, c)
+	if err == syscall.ENOENT || err == syscall.EOPNOTSUPP {
+		return nil
+	}
+	return err
+}
+
 func abortConn(m *cMount) error { return failed(C.ceph_abort_conn(m)) }
 
 // withName calls do with name as C wants it.

@@ -35,7 +35,7 @@ var errGone = errors.New("the connection to the cluster was given up")
 
 // connect makes a mount. It may take the whole timeout.
 func connect(o Options) (*mount, error) {
-	if err := readable(o.Keyring); err != nil {
+	if err := checkKeyring(o); err != nil {
 		return nil, err
 	}
 	info, err := cephfs.CreateMountWithId(o.User)
@@ -50,27 +50,43 @@ func connect(o Options) (*mount, error) {
 		info.Release()
 		return nil, refused(o, err)
 	}
-	if err := info.MountWithRoot(o.Root); err != nil {
+	if err := m.begin(o); err != nil {
 		info.Release()
 		return nil, refused(o, err)
 	}
 	return m, nil
 }
 
-// readable answers Invalid or Permission if the keyring cannot be read: the cluster would only
-// say that it was not found.
-func readable(keyring string) error {
-	if keyring == "" {
+// begin mounts what was configured, in place of a mount that went before.
+func (m *mount) begin(o Options) error {
+	if err := m.info.Init(); err != nil {
+		return err
+	}
+	if err := reclaim(m.c, o.Session); err != nil {
+		return err
+	}
+	return m.info.MountWithRoot(o.Root)
+}
+
+// checkKeyring answers Invalid or Permission if the keyring has no key of the user that could be read.
+// libcephfs would go on without one, and the monitors would not answer.
+func checkKeyring(o Options) error {
+	if o.Keyring == "" {
 		return nil
 	}
-	f, err := os.Open(keyring)
-	if errors.Is(err, os.ErrNotExist) {
-		return pfs.Errorf(openOp, "", pfs.Invalid, "the keyring %q is not there", keyring)
-	}
-	if err != nil {
+	p, err := os.ReadFile(o.Keyring)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return pfs.Errorf(openOp, "", pfs.Invalid, "the keyring %q is not there", o.Keyring)
+	case err != nil:
 		return pfs.Errorf(openOp, "", pfs.Permission, "the keyring cannot be read: %w", err)
 	}
-	return f.Close()
+	for line := range strings.Lines(string(p)) {
+		if strings.TrimSpace(line) == "[client."+o.User+"]" {
+			return nil
+		}
+	}
+	return pfs.Errorf(openOp, "", pfs.Invalid, "the keyring %q has no key of client.%s", o.Keyring, o.User)
 }
 
 // configure sets what differs from Ceph's defaults. No object cache: it takes 200 MB a mount, and
@@ -83,10 +99,14 @@ func (m *mount) configure(o Options) error {
 	}
 	seconds := strconv.Itoa(int(math.Ceil(o.Timeout.Seconds())))
 	options := [][2]string{
+		{"auth_client_required", "cephx"},
 		{"client_oc", "false"},
 		{"client_mount_timeout", seconds},
 		{"rados_osd_op_timeout", seconds},
 		{"rados_mon_op_timeout", seconds},
+		// An OSD that came back is looked for well before the calls that wait for it time out.
+		{"objecter_tick_interval", "1"},
+		{"objecter_timeout", strconv.FormatFloat(min(10, o.Timeout.Seconds()/4), 'f', 1, 64)},
 		{"log_file", ""},
 		{"log_to_stderr", "false"},
 		{"err_to_stderr", "false"},
@@ -118,7 +138,7 @@ func refused(o Options, err error) error {
 	errno := errnoOf(err)
 	switch errno {
 	case syscall.ETIMEDOUT:
-		return pfs.Errorf(openOp, "", pfs.Unavailable, "%s do not answer within %v", where, o.Timeout)
+		return pfs.Errorf(openOp, "", pfs.Unavailable, "%s do not let client.%s in within %v: they are not there, have no quorum, or do not know its key in %q", where, o.User, o.Timeout, o.Keyring)
 	case syscall.EACCES, syscall.EPERM:
 		return pfs.Errorf(openOp, "", pfs.Permission, "%s refuse client.%s: its key in %q is not theirs, or may not use file system %q", where, o.User, o.Keyring, o.FileSystem)
 	case syscall.ENOENT:

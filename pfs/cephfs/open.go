@@ -23,6 +23,11 @@ type Options struct {
 	// Root is the directory of it that is the root of the tree; empty means "/". It must exist.
 	Root string
 
+	// Session names this client to the cluster, different from all others. If it is the same
+	// after a crash, what the cluster still holds for the dead program is ended at once, and else
+	// after a minute or more. Empty means a fresh name.
+	Session string
+
 	// Timeout is how long one call may go without an answer; then it answers Unavailable. 0
 	// means 30 seconds.
 	Timeout time.Duration

@@ -58,7 +58,7 @@ func open(ctx context.Context, opts Options) (Store, error) {
 		moving: semaphore.NewWeighted(maxMoving),
 	}
 	if _, err := s.mounted(ctx); err != nil {
-		s.close()
+		go s.close() // which waits for a mount that is still on its way
 		return nil, err
 	}
 	return &FS{store: s, who: newWho(Owner{}, nil)}, nil
@@ -74,6 +74,9 @@ func (o *Options) complete() error {
 	}
 	if o.Root == "" {
 		o.Root = "/"
+	}
+	if o.Session == "" {
+		o.Session = pfs.NewID()
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = 30 * time.Second
@@ -106,11 +109,20 @@ func (s *store) mounted(ctx context.Context) (*mount, error) {
 		s.ending.Go(func() { s.dial(d) })
 	}
 	s.mu.Unlock()
+	return d.wait(ctx, 2*s.opts.Timeout)
+}
+
+// wait returns the mount once it is made.
+func (d *dialing) wait(ctx context.Context, most time.Duration) (*mount, error) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
 	select {
 	case <-d.done:
 		return d.m, d.err
 	case <-ctx.Done():
 		return nil, timedOut(ctx)
+	case <-timer.C:
+		return nil, pfs.Errorf(openOp, "", pfs.Unavailable, "the cluster has not answered for %v", most)
 	}
 }
 

@@ -145,7 +145,7 @@ up() {
   v2=$(free_port); v1=$(free_port)
   mon="[v2:127.0.0.1:$v2,v1:127.0.0.1:$v1]"
   write_conf "$dir" "$fsid" "$mon"
-  echo "127.0.0.1:$v1" > "$dir/monitors"
+  echo "127.0.0.1:$v2" > "$dir/monitors"
   local all=(--cap mon 'allow *' --cap osd 'allow *' --cap mds 'allow *' --cap mgr 'allow *')
   {
     ceph-authtool --create-keyring "$dir/keyring" --gen-key -n mon. --cap mon 'allow *'
