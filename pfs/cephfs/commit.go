@@ -19,6 +19,9 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	if opts.Size < 0 {
 		return pfs.Info{}, pfs.Errorf(op, w.name, pfs.Invalid, "negative size %d", opts.Size)
 	}
+	if err := w.behind.flush(ctx, op); err != nil && pfs.KindOf(err) != pfs.Conflict {
+		return pfs.Info{}, err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch w.state {
@@ -26,6 +29,9 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 		return w.done, nil
 	case ended:
 		return pfs.Info{}, pfs.E(op, w.name, pfs.Closed, nil)
+	}
+	if w.late.Load() > 0 {
+		return pfs.Info{}, fail(op, w.name, errLate)
 	}
 	info, err := run(ctx, w.fs, func(c *call) (pfs.Info, error) { return w.commit(c, op, opts) }, nil)
 	if err != nil {

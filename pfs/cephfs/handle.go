@@ -110,8 +110,29 @@ func (h *handle) lock(c *call, kind int) error {
 	return c.lib(func(m *cMount, _ *cPerms) error { return setlk(m, h.fh, kind, h.owner) })
 }
 
+// apart is the length from which on the two halves of a read are asked for at once.
+const apart = 1 << 20
+
 // read reads until p is full or the file ends.
-func (h *handle) read(c *call, p []byte, off int64) (n int, err error) {
+func (h *handle) read(c *call, p []byte, off int64) (int, error) {
+	if len(p) < apart {
+		return h.readPart(c, p, off)
+	}
+	half := len(p) / 2
+	var rest int
+	var failed error
+	var wg sync.WaitGroup
+	wg.Go(func() { rest, failed = h.readPart(c, p[half:], off+int64(half)) })
+	n, err := h.readPart(c, p[:half], off)
+	wg.Wait()
+	if err != nil || n < half {
+		return n, err
+	}
+	return half + rest, failed
+}
+
+// readPart is read with one question after the other.
+func (h *handle) readPart(c *call, p []byte, off int64) (n int, err error) {
 	for n < len(p) {
 		var k int
 		err := c.lib(func(m *cMount, _ *cPerms) (err error) {

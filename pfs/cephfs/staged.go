@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -21,6 +22,8 @@ type staged struct {
 	from    stat   // identity of the temporary
 	file    opened
 	lock    shared
+	behind  *behind
+	late    atomic.Int64 // abandoned calls that may still write
 
 	mu    sync.RWMutex // held for reading by what uses file, for writing by what ends it
 	state state
@@ -68,6 +71,7 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 	}
 	return at(ctx, f, op, name, func(d *dir, base string) (*staged, error) {
 		w := &staged{fs: f, name: name, id: opts.ID, temp: stagedName(base, opts.ID)}
+		w.behind = newBehind(w)
 		if err := w.begin(d, base, op, opts); err != nil {
 			return nil, err
 		}
@@ -189,7 +193,7 @@ func (w *staged) change(ctx context.Context, op string, do func(c *call, h *hand
 	if err := w.usable(op); err != nil {
 		return 0, err
 	}
-	n, err := run(ctx, w.fs, func(c *call) (int, error) {
+	n, err := w.tracked(ctx, func(c *call) (int, error) {
 		h, err := w.file.use(c)
 		if err != nil {
 			return 0, err
@@ -203,11 +207,38 @@ func (w *staged) change(ctx context.Context, op string, do func(c *call, h *hand
 			return 0, err
 		}
 		return do(c, h)
-	}, nil)
+	})
 	return n, fail(op, w.name, err)
 }
 
-// WriteAt writes p at offset off.
+// tracked is run for what changes the temporary. A call that was abandoned may still write what it
+// was given, so until it has ended nobody writes anything else, or publishes.
+func (w *staged) tracked(ctx context.Context, do func(c *call) (int, error)) (int, error) {
+	if w.late.Load() > 0 {
+		return 0, errLate
+	}
+	const on, left, over = 0, 1, 2
+	var how atomic.Int32
+	how.Store(over)
+	n, err := run(ctx, w.fs, func(c *call) (int, error) {
+		how.Store(on)
+		defer func() {
+			if how.Swap(over) == left {
+				w.late.Add(-1)
+			}
+		}()
+		return do(c)
+	}, nil)
+	if how.CompareAndSwap(on, left) {
+		w.late.Add(1)
+	}
+	return n, err
+}
+
+var errLate = pfs.Errorf("cephfs.Staged", "", pfs.Unavailable, "a call that was given up is still on its way to the cluster")
+
+// WriteAt writes p at offset off. It may return before the cluster has the bytes; that they could not
+// be written is then said by a later call, and at the latest by Sync or Commit.
 func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "cephfs.Staged.WriteAt"
 	if off < 0 {
@@ -217,7 +248,8 @@ func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 		if err := pfs.CheckContext(ctx, op, w.name); err != nil {
 			return n, err
 		}
-		k, err := w.writeChunk(ctx, op, p[n:min(len(p), n+pfs.ChunkSize)], off+int64(n))
+		at := off + int64(n)
+		k, err := w.writeChunk(ctx, op, p[n:min(len(p), n+int(pfs.ChunkSize-at%pfs.ChunkSize))], at)
 		n += k
 		if err != nil || n == len(p) {
 			return n, err
@@ -225,8 +257,19 @@ func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 	}
 }
 
-// writeChunk writes at most a chunk.
+// writeChunk writes part of one chunk, now or later.
 func (w *staged) writeChunk(ctx context.Context, op string, p []byte, off int64) (int, error) {
+	w.mu.RLock()
+	err := w.usable(op)
+	w.mu.RUnlock()
+	if err != nil {
+		return 0, err
+	}
+	return w.behind.write(ctx, op, p, off)
+}
+
+// writeNow writes part of one chunk and waits for the cluster.
+func (w *staged) writeNow(ctx context.Context, op string, p []byte, off int64) (int, error) {
 	b, err := w.fs.store.buffer(ctx, len(p))
 	if err != nil {
 		return 0, fail(op, w.name, err)
@@ -240,6 +283,12 @@ func (w *staged) writeChunk(ctx context.Context, op string, p []byte, off int64)
 // ReadAt reads back what was staged.
 func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "cephfs.Staged.ReadAt"
+	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
+		return 0, err
+	}
+	if err := w.behind.flush(ctx, op); err != nil {
+		return 0, err
+	}
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if err := w.usable(op); err != nil {
@@ -252,6 +301,9 @@ func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err er
 func (w *staged) Sync(ctx context.Context) error {
 	const op = "cephfs.Staged.Sync"
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
+		return err
+	}
+	if err := w.behind.flush(ctx, op); err != nil {
 		return err
 	}
 	_, err := w.change(ctx, op, func(c *call, h *handle) (int, error) {
@@ -275,7 +327,11 @@ func (w *staged) Suspend() error { return w.end("cephfs.Staged.Suspend", false) 
 func (w *staged) Close() error { return w.end("cephfs.Staged.Close", true) }
 
 // end ends the handle.
-func (w *staged) end(op string, discard bool) error {
+func (w *staged) end(op string, discard bool) (err error) {
+	if !discard {
+		err = w.behind.flush(context.Background(), op)
+	}
+	w.behind.drop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := w.state
@@ -283,7 +339,6 @@ func (w *staged) end(op string, discard bool) error {
 	if before == ended {
 		return nil
 	}
-	var err error
 	if before == writing && discard {
 		_, err = run(context.Background(), w.fs, func(c *call) (struct{}, error) {
 			return struct{}{}, w.discard(c, op)

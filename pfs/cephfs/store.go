@@ -32,6 +32,7 @@ type store struct {
 	opts   Options
 	calls  *semaphore.Weighted // of maxCalls
 	moving *semaphore.Weighted // of maxMoving
+	behind *semaphore.Weighted // of maxBehind
 
 	mu      sync.Mutex
 	cur     *mount
@@ -56,6 +57,7 @@ func open(ctx context.Context, opts Options) (Store, error) {
 		opts:   opts,
 		calls:  semaphore.NewWeighted(maxCalls),
 		moving: semaphore.NewWeighted(maxMoving),
+		behind: semaphore.NewWeighted(maxBehind),
 	}
 	if _, err := s.mounted(ctx); err != nil {
 		go s.close() // which waits for a mount that is still on its way

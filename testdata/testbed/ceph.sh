@@ -207,13 +207,13 @@ down() {
 
 # linger holds the lock by itself while it takes the cluster down, so that nobody begins to use it then.
 linger() {
-  local dir=$1 lock=$2 seconds=${3:-60}
+  local dir=$1 lock=$2 seconds=${3:-60} idle=0
   exec 9>>"$lock"
-  while :; do
-    flock -x 9
+  while sleep 1; do
+    if ! flock -n -x 9; then idle=0; continue; fi
+    idle=$((idle + 1))
+    if [ "$idle" -ge "$seconds" ]; then down "$dir"; return; fi
     flock -u 9
-    sleep "$seconds"
-    if flock -n -x 9; then down "$dir"; return; fi
   done
 }
 
