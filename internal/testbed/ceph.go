@@ -25,6 +25,7 @@ type CephCluster struct {
 	FileSystem string
 
 	script string
+	user   *os.File // locked until the process ends
 }
 
 // Ceph returns the Ceph cluster that all packages of a test run share, for as long as
@@ -70,7 +71,8 @@ var sharedCeph = sync.OnceValues(func() (CephCluster, error) {
 		return CephCluster{}, err
 	}
 	users := filepath.Join(base, "ceph.users")
-	if cephUser, err = lock(users, syscall.LOCK_SH); err != nil {
+	user, err := lock(users, syscall.LOCK_SH)
+	if err != nil {
 		return CephCluster{}, err
 	}
 	starting, err := lock(filepath.Join(base, "ceph.starting"), syscall.LOCK_EX)
@@ -78,7 +80,7 @@ var sharedCeph = sync.OnceValues(func() (CephCluster, error) {
 		return CephCluster{}, err
 	}
 	defer starting.Close()
-	c := CephCluster{Dir: filepath.Join(base, "ceph"), User: "admin", FileSystem: "cephfs", script: script}
+	c := CephCluster{Dir: filepath.Join(base, "ceph"), User: "admin", FileSystem: "cephfs", script: script, user: user}
 	c.Conf, c.Keyring = filepath.Join(c.Dir, "ceph.conf"), filepath.Join(c.Dir, "keyring")
 	if exec.Command(script, "alive", c.Dir).Run() != nil {
 		if err := c.up(users); err != nil {
@@ -89,9 +91,6 @@ var sharedCeph = sync.OnceValues(func() (CephCluster, error) {
 	c.Monitors = strings.TrimSpace(string(monitors))
 	return c, err
 })
-
-// cephUser is the lock of this process.
-var cephUser *os.File
 
 // cephScript returns the script once the programs are there.
 func cephScript() (string, error) {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -245,8 +244,6 @@ func (d *dir) chmod(name string, mode fs.FileMode) error {
 	bits := unixMode(mode)
 	return d.set(name, change{mode: &bits})
 }
-
-func (d *dir) chtime(name string, mtime time.Time) error { return d.set(name, change{mtime: &mtime}) }
 
 // sync makes the names in the directory durable.
 func (d *dir) sync() error {

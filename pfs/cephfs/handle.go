@@ -163,7 +163,7 @@ func (h *handle) write(c *call, p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// open is a file as its user has it open: by a handle of the mount that serves now, which is
+// opened is a file as its user has it open: by a handle of the mount that serves now, which is
 // opened again when that mount is another one.
 type opened struct {
 	again func(c *call) (*handle, error)
@@ -194,14 +194,19 @@ func (o *opened) use(c *call) (*handle, error) {
 	return o.replace(h), nil
 }
 
-// replace puts h in the place of the handle of a lost mount, unless another operation was faster.
+// replace puts h in the place of the handle of a lost mount, unless another operation was faster, and
+// returns the one to use.
 func (o *opened) replace(h *handle) *handle {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.h != nil && o.h.m == h.m || o.closed {
+	switch {
+	case o.closed:
 		return h // for this operation alone
-	}
-	if o.h != nil {
+	case o.h != nil && o.h.m == h.m:
+		h.drop()
+		o.h.hold()
+		return o.h
+	case o.h != nil:
 		o.h.drop()
 	}
 	o.h = h

@@ -28,8 +28,9 @@ const (
 type shared struct {
 	mu    sync.Mutex
 	users int
-	h     *handle // that the lock is held by; nil if it is not
-	later *time.Timer
+	h     *handle     // that the lock is held by; nil if it is not
+	later *time.Timer // gives the lock back, and holds kept until then
+	kept  *handle
 }
 
 // acquire takes the lock, or finds it taken, for one user more.
@@ -60,7 +61,8 @@ func (s *shared) release(c *call, h *handle) {
 	}
 	s.keep()
 	quiet := c.undo()
-	h.hold() // for the timer
+	h.hold()
+	s.kept = h
 	s.later = time.AfterFunc(lockLinger, func() { s.giveBack(quiet, h) })
 }
 
@@ -92,9 +94,9 @@ func (s *shared) forget() {
 // keep ends the waiting to give the lock back; s.mu is held.
 func (s *shared) keep() {
 	if s.later != nil && s.later.Stop() {
-		s.h.drop()
+		s.kept.drop()
 	}
-	s.later = nil
+	s.later, s.kept = nil, nil
 }
 
 // poll takes a lock, and asks again while another has it.
