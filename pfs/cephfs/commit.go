@@ -108,11 +108,13 @@ func (w *staged) publish(d *dir, base string, h *handle, opts pfs.CommitOptions,
 	if err := d.rename(w.temp, d, base, opts.NoReplace); err != nil {
 		return pfs.Info{}, err
 	}
-	after := d.with(d.c.undo()) // it has its name, whoever still waits
-	if err := after.sync(); err != nil {
-		return pfs.Info{}, err
+	after := d.c.undo() // it has its name, whoever still waits
+	// The MDS answers before it has written. To sync the file waits for that, and unlike to sync
+	// the directory it says if the session was ended meanwhile and the name forgotten.
+	if err := h.sync(after); err != nil {
+		return pfs.Info{}, pfs.Errorf("cephfs.Staged.Commit", w.name, pfs.Unavailable, "nobody knows whether it has its name: %w", err)
 	}
-	if st, err = h.stat(after.c); err != nil {
+	if st, err = h.stat(after); err != nil {
 		return pfs.Info{}, err
 	}
 	info := st.info(w.name)

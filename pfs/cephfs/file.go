@@ -18,6 +18,7 @@ type file struct {
 	from stat // as it was opened
 	info pfs.Info
 	opened
+	ahead ahead
 }
 
 var _ pfs.File = (*file)(nil)
@@ -42,7 +43,7 @@ func (f *FS) openFile(ctx context.Context, op string, name pfs.Path) (*file, err
 		if m, ok := h.mark(d.c, st); ok {
 			r.info.Digest = m.digest
 		}
-		r.h, r.again = h, r.openAgain
+		r.h, r.again, r.ahead.f = h, r.openAgain, r
 		return r, nil
 	}, func(r *file) { r.close().drop() })
 }
@@ -93,6 +94,7 @@ func (r *file) Info() pfs.Info { return r.info }
 
 // Close releases the file.
 func (r *file) Close() error {
+	r.ahead.close()
 	closeHandle(r.fs, r.opened.close())
 	return nil
 }
@@ -109,15 +111,40 @@ func closeHandle(f *FS, h *handle) {
 }
 
 // ReadAt answers Conflict if the file was changed in place since it was opened: the bytes would be
-// those of two versions.
-func (r *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
-	return readAt(ctx, r.fs, "cephfs.File.ReadAt", r.name, &r.opened, p, off, func(c *call, h *handle) error {
+// those of two versions. Small pieces that are read in order come from what was read ahead.
+func (r *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+	const op = "cephfs.File.ReadAt"
+	if err := pfs.CheckContext(ctx, op, r.name); err != nil {
+		return 0, err
+	}
+	for len(p)-n < aheadSize && n < len(p) && off >= 0 {
+		k, ok := r.ahead.read(ctx, p[n:], off+int64(n))
+		if !ok {
+			break
+		}
+		n += k
+	}
+	if n == len(p) && n > 0 {
+		return n, nil
+	}
+	k, err := r.readNow(ctx, p[n:], off+int64(n))
+	return n + k, err
+}
+
+// readNow reads from the cluster.
+func (r *file) readNow(ctx context.Context, p []byte, off int64) (int, error) {
+	const op = "cephfs.File.ReadAt"
+	n, err := readAt(ctx, r.fs, op, r.name, &r.opened, p, off, func(c *call, h *handle) error {
 		now, err := h.stat(c)
 		if err == nil && !r.from.unchanged(now) {
 			err = errChanged
 		}
 		return err
 	})
+	if err == io.EOF && n < len(p) && off+int64(n) < r.from.size {
+		return n, pfs.Errorf(op, r.name, pfs.Integrity, "the store has its bytes up to %d only, of %d", off+int64(n), r.from.size)
+	}
+	return n, err
 }
 
 // readAt reads an open file in chunks. after, if not nil, judges what was read.

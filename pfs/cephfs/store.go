@@ -33,6 +33,7 @@ type store struct {
 	calls  *semaphore.Weighted // of maxCalls
 	moving *semaphore.Weighted // of maxMoving
 	behind *semaphore.Weighted // of maxBehind
+	ahead  *semaphore.Weighted // of maxAhead
 
 	mu      sync.Mutex
 	cur     *mount
@@ -58,6 +59,7 @@ func open(ctx context.Context, opts Options) (Store, error) {
 		calls:  semaphore.NewWeighted(maxCalls),
 		moving: semaphore.NewWeighted(maxMoving),
 		behind: semaphore.NewWeighted(maxBehind),
+		ahead:  semaphore.NewWeighted(maxAhead),
 	}
 	if _, err := s.mounted(ctx); err != nil {
 		go s.close() // which waits for a mount that is still on its way
