@@ -13,7 +13,7 @@ import (
 const (
 	// maxAhead is the number of bytes of all open files that are read ahead. With more, reads ask
 	// for themselves.
-	maxAhead = 32 << 20
+	maxAhead = 16 << 20
 	// aheadSize is the length of what is read at once for a reader of small pieces in order.
 	aheadSize = 1 << 20
 	// aheadFrom is the length of a piece at the start of a chunk that is taken for the first of

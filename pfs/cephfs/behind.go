@@ -15,7 +15,7 @@ import (
 const (
 	// maxBehind is the number of bytes of all staged writes that are kept to be written later.
 	// With more, WriteAt writes by itself.
-	maxBehind = 64 << 20
+	maxBehind = 32 << 20
 	// flightsEach is the number of chunks of one staged write that are on their way at once
 	// while its WriteAt has returned.
 	flightsEach = 2
@@ -90,7 +90,7 @@ func (b *behind) join(p []byte, off int64) *piece {
 	case t == nil && !b.w.fs.store.behind.TryAcquire(pfs.ChunkSize):
 		return nil
 	case t == nil:
-		full := largeBuffers.Get().(*[]byte)
+		full := poolFor(pfs.ChunkSize).Get().(*[]byte)
 		t = &piece{off: off, p: (*full)[:0], full: full}
 		b.open[off/pfs.ChunkSize] = t
 	}
@@ -135,7 +135,7 @@ func (b *behind) land(t *piece, err error) {
 func (b *behind) free(t *piece) {
 	b.w.fs.store.behind.Release(pfs.ChunkSize)
 	if !t.shared {
-		largeBuffers.Put(t.full)
+		poolFor(pfs.ChunkSize).Put(t.full)
 	}
 }
 

@@ -31,11 +31,17 @@ func openStore(t testing.TB, opts Options) *FS {
 
 var lastRoot atomic.Int64
 
-// newDir makes an empty directory of the cluster's file system.
+// newDir makes an empty directory of the cluster's file system, for as long as the test runs: the
+// cluster is small and shared.
 func newDir(t testing.TB, f *FS) pfs.Path {
 	t.Helper()
 	name := pfs.Root.Join(fmt.Sprintf("test-%s-%d", pfs.NewID(), lastRoot.Add(1)))
 	pfstest.MustMkdir(t, f, name)
+	t.Cleanup(func() {
+		if err := again(func() error { return f.RemoveTree(context.Background(), name) }); err != nil {
+			t.Error(err)
+		}
+	})
 	return name
 }
 
@@ -56,11 +62,6 @@ func TestConformance(t *testing.T) {
 			dir := newDir(t, one)
 			f := loose{one.Below(dir).(*FS)}
 			dirs[f] = dir
-			t.Cleanup(func() {
-				if err := one.RemoveTree(context.Background(), dir); err != nil {
-					t.Error(err)
-				}
-			})
 			return f
 		},
 		Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem {

@@ -24,7 +24,7 @@ const (
 	// threads. With more there is no new one.
 	maxGivenUp = 4
 	// maxMoving is the number of bytes that are on their way from and to the cluster at once.
-	maxMoving = 64 << 20
+	maxMoving = 24 << 20
 )
 
 // store is the mount that serves now, and what it takes to make the next one.
