@@ -209,3 +209,32 @@ func TestSpecialFiles(t *testing.T) {
 	err := stat{mode: fs.ModeNamedPipe}.refuse("cephfs.Open", "/fifo")
 	pfstest.WantKind(t, err, pfs.Unsupported)
 }
+
+// TestLastWriteStays writes each chunk wrong, in pieces and whole, and then right, as a sender does whose
+// first try failed its check.
+func TestLastWriteStays(t *testing.T) {
+	f := own(t)
+	wrong, right := pfstest.Pattern(1, 3*pfs.ChunkSize), pfstest.Pattern(2, 3*pfs.ChunkSize)
+	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, piece := range []int{pfs.ChunkSize, 256 << 10} {
+		for _, data := range [][]byte{wrong, right} {
+			for off := 0; off < len(data); off += piece {
+				if _, err := w.WriteAt(t.Context(), data[off:off+piece], int64(off)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		got := make([]byte, len(right))
+		if _, err := w.ReadAt(t.Context(), got, 0); err != nil || string(got) != string(right) {
+			t.Errorf("pieces of %d: what was staged first came back, error %v", piece, err)
+		}
+	}
+	if _, err := w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(right))}); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.WantFile(t, f, "/f", right)
+}

@@ -13,7 +13,7 @@
 #   ceph.sh ceph DIR ARGS...     the ceph command of that cluster, as its administrator
 #   ceph.sh linger DIR LOCK [S]  takes the cluster down once nobody has held a shared flock on LOCK for S seconds
 #
-# After 'up': DIR/ceph.conf, DIR/keyring with client.admin, DIR/monitors, and the file system "cephfs".
+# After "up": DIR/ceph.conf, DIR/keyring with client.admin, DIR/monitors, and the file system "cephfs".
 set -euo pipefail
 
 readonly commands=(ceph ceph-authtool ceph-mds ceph-mgr ceph-mon ceph-osd monmaptool flock)
