@@ -30,8 +30,8 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	case ended:
 		return pfs.Info{}, pfs.E(op, w.name, pfs.Closed, nil)
 	}
-	if w.late.Load() > 0 {
-		return pfs.Info{}, fail(op, w.name, errLate)
+	if err := w.late.wait(ctx, w.fs.store.opts.Timeout); err != nil {
+		return pfs.Info{}, fail(op, w.name, err)
 	}
 	info, err := run(ctx, w.fs, func(c *call) (pfs.Info, error) { return w.commit(c, op, opts) }, nil)
 	if err != nil {

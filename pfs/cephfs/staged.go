@@ -23,7 +23,7 @@ type staged struct {
 	file    opened
 	lock    shared
 	behind  *behind
-	late    atomic.Int64 // abandoned calls that may still write
+	late    late
 
 	mu    sync.RWMutex // held for reading by what uses file, for writing by what ends it
 	state state
@@ -214,8 +214,8 @@ func (w *staged) change(ctx context.Context, op string, do func(c *call, h *hand
 // tracked is run for what changes the temporary. A call that was abandoned may still write what it
 // was given, so until it has ended nobody writes anything else, or publishes.
 func (w *staged) tracked(ctx context.Context, do func(c *call) (int, error)) (int, error) {
-	if w.late.Load() > 0 {
-		return 0, errLate
+	if err := w.late.wait(ctx, w.fs.store.opts.Timeout); err != nil {
+		return 0, err
 	}
 	const on, left, over = 0, 1, 2
 	var how atomic.Int32
@@ -224,18 +224,16 @@ func (w *staged) tracked(ctx context.Context, do func(c *call) (int, error)) (in
 		how.Store(on)
 		defer func() {
 			if how.Swap(over) == left {
-				w.late.Add(-1)
+				w.late.add(-1)
 			}
 		}()
 		return do(c)
 	}, nil)
 	if how.CompareAndSwap(on, left) {
-		w.late.Add(1)
+		w.late.add(1)
 	}
 	return n, err
 }
-
-var errLate = pfs.Errorf("cephfs.Staged", "", pfs.Unavailable, "a call that was given up is still on its way to the cluster")
 
 // WriteAt writes p at offset off. It may return before the cluster has the bytes; that they could not
 // be written is then said by a later call, and at the latest by Sync or Commit.

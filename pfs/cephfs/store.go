@@ -170,16 +170,27 @@ func (s *store) giveUp(m *mount, why error) {
 	})
 }
 
-// close ends the use of the store. Calls that are on their way get the timeout to end by
-// themselves.
+// close ends the use of the store. Calls that are on their way get the timeout to end by themselves;
+// what a dead cluster keeps from ending is left behind.
 func (s *store) close() error {
 	s.mu.Lock()
 	m := s.cur
 	s.cur, s.closed = nil, true
 	s.mu.Unlock()
 	if m != nil && m.kill() {
-		m.end(s.opts.Timeout)
+		s.ending.Go(func() { m.end(s.opts.Timeout) })
 	}
-	s.ending.Wait()
-	return nil
+	ended := make(chan struct{})
+	go func() {
+		s.ending.Wait()
+		close(ended)
+	}()
+	timer := time.NewTimer(2 * s.opts.Timeout)
+	defer timer.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-timer.C:
+		return pfs.Errorf("cephfs.Close", "", pfs.Unavailable, "the cluster does not let go of its connection")
+	}
 }
