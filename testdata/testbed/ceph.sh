@@ -207,9 +207,11 @@ down() {
 
 # linger holds the lock by itself while it takes the cluster down, so that nobody begins to use it then.
 linger() {
-  local dir=$1 lock=$2 seconds=${3:-60} idle=0
+  local dir=$1 lock=$2 seconds=${3:-60} idle=0 conf
   exec 9>>"$lock"
+  conf=$(cat "$dir/ceph.conf")
   while sleep 1; do
+    [ "$(cat "$dir/ceph.conf" 2>/dev/null)" = "$conf" ] || return 0 # taken down by somebody else
     if ! flock -n -x 9; then idle=0; continue; fi
     idle=$((idle + 1))
     if [ "$idle" -ge "$seconds" ]; then down "$dir"; return; fi
