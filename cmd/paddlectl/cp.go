@@ -47,11 +47,7 @@ command is run again. A file appears at its target when it is whole.`,
 }
 
 func runCp(ctx context.Context, d *deps, o *copyOptions, operands []string) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	d.remotes.retries = o.tries()
-	ops, err := d.operands(operands)
+	ops, err := d.begin(o, operands)
 	if err != nil {
 		return err
 	}
@@ -68,6 +64,15 @@ func runCp(ctx context.Context, d *deps, o *copyOptions, operands []string) erro
 		return d.toOutput(ctx, o, from)
 	}
 	return d.copyAll(ctx, o, from, to)
+}
+
+// begin checks the options of a copy and reads its operands.
+func (d *deps) begin(o *copyOptions, texts []string) ([]operand, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	d.remotes.retries = o.tries()
+	return d.operands(texts)
 }
 
 // operands reads the operands of a copy.

@@ -32,11 +32,7 @@ anything failed nothing is removed. What --exclude leaves out stays.`,
 }
 
 func runSync(ctx context.Context, d *deps, o *copyOptions, operands []string) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	d.remotes.retries = o.tries()
-	ops, err := d.operands(operands)
+	ops, err := d.begin(o, operands)
 	if err != nil {
 		return err
 	}

@@ -74,12 +74,12 @@ func (s *Server) leaves(ctx context.Context, r *request, m wire.LeavesRequest, p
 	}
 	last := min(all, m.First+int64(min(m.Count, wire.MaxLeaves)))
 	var reply wire.LeavesReply
-	buf := make([]byte, min(pfs.ChunkSize, m.Size))
+	var buf []byte
 	for n := m.First; n < last; n++ {
 		if err := pfs.CheckContext(ctx, "server.leaves", u.key.path); err != nil {
 			return reply, err
 		}
-		d, err := u.leaf(ctx, n, m.Size, buf)
+		d, err := u.leaf(ctx, n, m.Size, &buf)
 		if errors.Is(err, pfs.Integrity) {
 			break // staged only so far
 		}

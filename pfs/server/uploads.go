@@ -127,18 +127,21 @@ func (u *upload) known(ctx context.Context, n int64, size int) (pfs.LeafDigest, 
 }
 
 // leaf returns the digest of leaf n of a file of size bytes, read back from the store
-// if it is not known.
-func (u *upload) leaf(ctx context.Context, n, size int64, buf []byte) (pfs.LeafDigest, error) {
+// if it is not known. It makes buf, which is then the next one's, when it first needs it.
+func (u *upload) leaf(ctx context.Context, n, size int64, buf *[]byte) (pfs.LeafDigest, error) {
 	off := n * pfs.ChunkSize
 	length := int(min(pfs.ChunkSize, size-off))
 	if d, ok := u.known(ctx, n, length); ok {
 		return d, nil
 	}
-	k, err := u.staged.ReadAt(ctx, buf[:length], off)
-	if k < length {
+	if *buf == nil {
+		*buf = make([]byte, min(pfs.ChunkSize, size))
+	}
+	p := (*buf)[:length]
+	if k, err := u.staged.ReadAt(ctx, p, off); k < length {
 		return pfs.LeafDigest{}, u.short(size, err)
 	}
-	return digest.Leaf(buf[:length]), nil
+	return digest.Leaf(p), nil
 }
 
 // short is the error of a staged write that ends before size, or could not be read.
@@ -184,19 +187,13 @@ func (u *upload) sum(ctx context.Context, size int64, progress func(int64)) (str
 		return "", u.short(size, err)
 	}
 	var buf []byte
-	for n := int64(0); n*pfs.ChunkSize < size; n++ {
+	for n := range pfs.Leaves(size) {
 		if err := pfs.CheckContext(ctx, "server.sum", u.key.path); err != nil {
 			return "", err
 		}
-		length := int(min(pfs.ChunkSize, size-n*pfs.ChunkSize))
-		d, ok := u.known(ctx, n, length)
-		if !ok {
-			if buf == nil {
-				buf = make([]byte, min(pfs.ChunkSize, size))
-			}
-			if d, err = u.leaf(ctx, n, size, buf); err != nil {
-				return "", err
-			}
+		d, err := u.leaf(ctx, n, size, &buf)
+		if err != nil {
+			return "", err
 		}
 		tree.Add(d[:])
 		progress(min(size, (n+1)*pfs.ChunkSize))

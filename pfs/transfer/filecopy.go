@@ -104,13 +104,11 @@ func (c *fileCopy) attempt(ctx context.Context) (pfs.Info, error) {
 
 // open opens the source.
 func (c *fileCopy) open(ctx context.Context) error {
-	return c.j.retry(ctx, c.name, func() error {
-		f, err := c.source.FS.Open(ctx, c.source.Path)
-		if err == nil {
-			c.file, c.info = f, f.Info()
-		}
-		return err
-	})
+	f, err := c.j.openFile(ctx, c.source, c.name)
+	if err == nil {
+		c.file, c.info = f, f.Info()
+	}
+	return err
 }
 
 // stagedID names the staged write of this version of the source for this target, so

@@ -20,7 +20,7 @@ func (j *Job) ToWriter(ctx context.Context, source End, w io.Writer, offset, len
 		return 0, pfs.Errorf("transfer.ToWriter", source.Path, pfs.Invalid, "negative offset %d", offset)
 	}
 	name := source.Path
-	f, err := j.openFile(ctx, source)
+	f, err := j.openFile(ctx, source, name)
 	if err != nil {
 		source, f, err = j.openLink(ctx, source, err)
 	}
@@ -58,8 +58,9 @@ func (j *Job) ToWriter(ctx context.Context, source End, w io.Writer, offset, len
 	return d.written, nil
 }
 
-func (j *Job) openFile(ctx context.Context, e End) (f pfs.File, err error) {
-	err = j.retry(ctx, e.Path, func() (err error) {
+// openFile opens e, which the caller knows as name, as often as may help.
+func (j *Job) openFile(ctx context.Context, e End, name pfs.Path) (f pfs.File, err error) {
+	err = j.retry(ctx, name, func() (err error) {
 		f, err = e.FS.Open(ctx, e.Path)
 		return err
 	})
@@ -83,7 +84,7 @@ func (j *Job) openLink(ctx context.Context, e End, err error) (End, pfs.File, er
 		return e, nil, err
 	}
 	e.Path = to
-	f, err := j.openFile(ctx, e)
+	f, err := j.openFile(ctx, e, to)
 	return e, f, err
 }
 
