@@ -1,0 +1,102 @@
+"""Chunks: what a file is made of. The package recordio of the same tree (in Go)
+describes the format."""
+
+from __future__ import absolute_import
+
+import struct
+import zlib
+
+from . import snappy
+from .errors import RecordIOError
+
+MAX_CHUNK = 1 << 30  # bytes, stored and decompressed
+_MAGIC = 0x01020304
+_HEADER = struct.Struct("<5I")
+_LENGTH = struct.Struct("<I")
+_STEP = 1 << 20  # bytes that are asked for at once, whatever a header states
+_NONE, _SNAPPY, _GZIP = 0, 1, 2
+
+
+def read_chunks(f):
+    """Yields the records of each chunk of the binary file f as a list of bytes."""
+    while True:
+        head = _read(f, _HEADER.size)
+        if not head:
+            return
+        if len(head) < _HEADER.size:
+            raise RecordIOError("cut off: %d bytes where a chunk would begin" % len(head))
+        magic, checksum, compressor, size, count = _HEADER.unpack(head)
+        if magic != _MAGIC:
+            raise RecordIOError("no chunk begins where one must: not a RecordIO file, or damaged")
+        if size > MAX_CHUNK:
+            raise RecordIOError("a chunk of %d bytes: at most %d" % (size, MAX_CHUNK))
+        stored = _read(f, size)
+        if len(stored) < size:
+            raise RecordIOError("cut off: %d of a chunk's %d bytes" % (len(stored), size))
+        if count == 0:  # an index or metadata
+            continue
+        if zlib.crc32(stored) & 0xFFFFFFFF != checksum:
+            raise RecordIOError("a chunk does not match its checksum")
+        yield _records(_decompressed(stored, compressor), count)
+
+
+def _read(f, size):
+    """Reads size bytes, or fewer at the end of the file."""
+    parts = []
+    while size > 0:
+        part = f.read(min(size, _STEP))
+        if not part:
+            break
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _decompressed(stored, compressor):
+    if compressor == _NONE:
+        return stored
+    if compressor == _SNAPPY:
+        return snappy.decode_stream(stored, MAX_CHUNK)
+    if compressor == _GZIP:
+        return _gunzip(stored)
+    raise RecordIOError(
+        "compressor %#x is not known here: "
+        "write the file anew with none, snappy or gzip (paddlectl recordio recompress)" % compressor
+    )
+
+
+def _gunzip(data):
+    """Returns what the gzip members in data hold. One that is cut off gives what it has;
+    the lengths of the records tell that it is not enough."""
+    parts, room = [], MAX_CHUNK
+    while data:
+        member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        try:
+            part = member.decompress(data, room + 1)
+        except zlib.error as e:
+            raise RecordIOError("gzip: %s" % e)
+        room -= len(part)
+        if room < 0:
+            raise RecordIOError("a chunk of more than %d bytes" % MAX_CHUNK)
+        parts.append(part)
+        data = member.unused_data
+    return b"".join(parts)
+
+
+def _records(payload, count):
+    """Cuts payload into exactly count records that fill it."""
+    records, pos, end = [], 0, len(payload)
+    if count * _LENGTH.size > end:
+        raise RecordIOError("a chunk of %d bytes states %d records" % (end, count))
+    while len(records) < count:
+        if end - pos < _LENGTH.size:
+            raise RecordIOError("a chunk states %d records and has %d" % (count, len(records)))
+        (size,) = _LENGTH.unpack_from(payload, pos)
+        pos += _LENGTH.size
+        if size > end - pos:
+            raise RecordIOError("a record of %d bytes where %d are left of its chunk" % (size, end - pos))
+        records.append(payload[pos : pos + size])
+        pos += size
+    if pos != end:
+        raise RecordIOError("%d bytes follow the last of %d records of a chunk" % (end - pos, count))
+    return records

@@ -1,0 +1,86 @@
+"""The reader of one file."""
+
+from __future__ import absolute_import
+
+from .chunks import read_chunks
+from .errors import RecordIOError
+
+
+class _Empty(bytes):
+    """A record without bytes. It is true, so that the usual loop, which ends at the
+    first record that is not, goes on behind it."""
+
+    def __bool__(self):
+        return True
+
+    __nonzero__ = __bool__
+
+
+_EMPTY = _Empty()
+
+
+class reader(object):  # noqa: N801 (the name that programs know)
+    """Reads the records of a file in order:
+
+        r = recordio.reader(path)
+        while True:
+            record = r.read()
+            if record is None:
+                break
+
+    or ``for record in recordio.reader(path)``. Records are bytes. One chunk is in
+    memory at a time. What is damaged raises RecordIOError, and again if asked again.
+    """
+
+    def __init__(self, path):
+        self._path = path
+        self._file = open(path, "rb")
+        self._chunks = read_chunks(self._file)
+        self._records = iter(())
+        self._failure = None
+
+    def read(self):
+        """Returns the next record, or None at the end. An empty record is b"", which is
+        true here (and only None is the end)."""
+        if self._failure is not None:
+            raise self._failure
+        while True:
+            for record in self._records:
+                return record or _EMPTY
+            if not self._next_chunk():
+                return None
+
+    def _next_chunk(self):
+        try:
+            chunk = next(self._chunks, None)
+        except RecordIOError as e:
+            self._failure = RecordIOError("%s: %s" % (self._path, e))
+            self.close()
+            raise self._failure
+        if chunk is None:
+            self.close()
+            return False
+        self._records = iter(chunk)
+        return True
+
+    def close(self):
+        """Closes the file; nothing is read behind that."""
+        self._file.close()
+        self._chunks = self._records = iter(())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        record = self.read()
+        if record is None:
+            raise StopIteration
+        return record
+
+    next = __next__

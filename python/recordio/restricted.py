@@ -1,0 +1,118 @@
+"""Pickles that can only make data.
+
+A pickle is a program: it may import and call anything. Here it finds what numbers,
+text, bytes, containers and numpy arrays are made of, and nothing else.
+"""
+
+from __future__ import absolute_import
+
+import collections
+import importlib
+import io
+import pickle
+import sys
+
+from .errors import PickleError
+
+_BUILTINS = dict((f.__name__, f) for f in (complex, frozenset, set))
+
+
+def _no_bytes():
+    """Stands for bytes, which protocol 2 calls for empty ones."""
+    return b""
+
+
+def _latin1(text, encoding):
+    """Stands for _codecs.encode, by which protocol 2 writes bytes."""
+    if encoding not in ("latin1", "latin-1"):
+        raise PickleError("a pickle that encodes as %r" % (encoding,))
+    return text.encode("latin1")
+
+
+class _NDArray(object):
+    """Stands for numpy.ndarray, which a pickle names but does not call: calling it with
+    a large shape takes that much memory."""
+
+    def __new__(cls, *args):
+        raise PickleError("a pickle that makes an array by itself")
+
+
+def _empty_array(subtype, shape, kind):
+    """Stands for numpy's _reconstruct; the array's state fills it."""
+    return _numpy_multiarray("_reconstruct")(_numpy("ndarray"), (0,), b"b")
+
+
+def _numpy_multiarray(name):
+    """numpy.core moved in numpy 2."""
+    return _import(("numpy._core.multiarray", "numpy.core.multiarray"), name)
+
+
+def _numpy(name):
+    return _import(("numpy",), name)
+
+
+def _import(places, name):
+    for place in places:
+        try:
+            return getattr(importlib.import_module(place), name)
+        except ImportError:
+            pass
+    raise PickleError("the pickle holds a numpy array, and numpy is not installed")
+
+
+def _find(module, name):
+    """Returns what a pickle may use under that name."""
+    if module in ("builtins", "__builtin__"):
+        if name in _BUILTINS:
+            return _BUILTINS[name]
+        if name == "bytes":
+            return _no_bytes
+    if (module, name) == ("_codecs", "encode"):
+        return _latin1
+    if (module, name) == ("collections", "OrderedDict"):
+        return collections.OrderedDict
+    if (module, name) == ("numpy", "dtype"):
+        return _numpy(name)
+    if (module, name) == ("numpy", "ndarray"):
+        return _NDArray
+    if module in ("numpy.core.multiarray", "numpy._core.multiarray"):
+        if name == "_reconstruct":
+            return _empty_array
+        if name == "scalar":
+            return _numpy_multiarray(name)
+    if module in ("numpy.core.numeric", "numpy._core.numeric") and name == "_frombuffer":
+        return _import(("numpy._core.numeric", "numpy.core.numeric"), name)
+    raise PickleError(
+        "the pickle uses %s.%s, which might run anything: "
+        "if you trust its author, decode it with pickle.loads" % (module, name)
+    )
+
+
+class _Unpickler(pickle.Unpickler):
+    """Finds no more than _find does. In Python 2 it is the slow unpickler: the fast one
+    cannot be restricted by a class."""
+
+    def find_class(self, module, name):
+        return _find(module, name)
+
+
+def _unpickler(f):
+    if sys.version_info[0] < 3:
+        return _Unpickler(f)
+    # Text of Python 2 may hold any bytes; latin1 keeps each, and numpy needs it.
+    return _Unpickler(f, encoding="latin1")
+
+
+def load(f):
+    """Reads one pickle from the binary file f."""
+    try:
+        return _unpickler(f).load()
+    except PickleError:
+        raise
+    except Exception as e:  # damaged pickles raise almost anything
+        raise PickleError("not a pickle, or damaged: %s: %s" % (type(e).__name__, e))
+
+
+def loads(data):
+    """Reads the pickle that data (bytes) begins with."""
+    return load(io.BytesIO(data))

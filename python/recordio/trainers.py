@@ -1,0 +1,72 @@
+"""Readers of the part of a dataset that one of several trainers gets: file i, in
+lexicographic order, goes to trainer i mod the number of trainers."""
+
+from __future__ import absolute_import
+
+import glob
+
+from . import restricted
+from .decoders import decoder_of
+from .reading import reader as open_reader
+
+
+def check_trainer(trainer_id, count):
+    """Raises ValueError unless 0 <= trainer_id < count."""
+    if not 0 <= trainer_id < count:
+        raise ValueError("trainer id %d of %d trainers: ids run from 0 to %d" % (trainer_id, count, count - 1))
+
+
+def files_of(pattern, count, trainer_id):
+    """Returns the files of one trainer, sorted. Raises ValueError if some trainer
+    would get none: the others would wait for it for ever."""
+    files = sorted(glob.glob(pattern))
+    if len(files) < count:
+        raise ValueError("%s: %d files for %d trainers" % (pattern, len(files), count))
+    return files[trainer_id::count]
+
+
+def recordio_reader(filepath, parallelism, trainer_id, decode="auto"):
+    """Returns a function that yields the samples of one trainer's RecordIO files.
+
+    filepath is a pattern such as "/pfs/dc/home/alice/dataset/housing_train*",
+    parallelism the number of trainers. The files are looked for when the function is
+    called.
+    """
+    check_trainer(trainer_id, parallelism)
+    decode = decoder_of(decode)
+
+    def reader():
+        for path in files_of(filepath, parallelism, trainer_id):
+            for sample in samples(path, decode):
+                yield sample
+
+    return reader
+
+
+def samples(path, decode):
+    """Yields the decoded records of one file."""
+    with open_reader(path) as records:
+        for record in records:
+            yield decode(record)
+
+
+def cluster_files_reader(files_pattern, trainer_count, trainer_id=None, loader=restricted.load, train_id=None):
+    """Returns a function that yields the samples of one trainer's files, each of which
+    holds one pickled list (or whatever loader, called with the open file, returns).
+
+    train_id is another spelling of trainer_id.
+    """
+    if (trainer_id is None) == (train_id is None):
+        raise TypeError("cluster_files_reader needs trainer_id")
+    if trainer_id is None:
+        trainer_id = train_id
+    check_trainer(trainer_id, trainer_count)
+
+    def reader():
+        for path in files_of(files_pattern, trainer_count, trainer_id):
+            with open(path, "rb") as f:
+                lines = loader(f)
+            for line in lines:
+                yield line
+
+    return reader

@@ -1,0 +1,106 @@
+package convert
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+)
+
+// batch is what a worker hands over: the payloads of some records in a row.
+type batch struct {
+	payloads []byte
+	ends     []int // where each payload ends in payloads
+	bad      []badRecord
+	lines    int64 // lines that the batch was made of
+	bytes    int64 // bytes of the input that it was made of
+	err      error // ends the input
+}
+
+// badRecord is a record that was left out of a batch.
+type badRecord struct {
+	after int // how many records of the batch come before it
+	err   *RecordError
+	raw   []byte // what the input has there, if it has lines
+}
+
+func (b *batch) reset() {
+	*b = batch{payloads: b.payloads[:0], ends: b.ends[:0], bad: b.bad[:0]}
+}
+
+// add appends the record that enc holds, or why it cannot be one.
+func (b *batch) add(enc Encoder) error {
+	if enc.Err() == nil {
+		b.payloads = enc.Append(b.payloads)
+	}
+	if err := enc.Err(); err != nil {
+		enc.Reset()
+		return err
+	}
+	b.ends = append(b.ends, len(b.payloads))
+	return nil
+}
+
+// full reports whether the batch is worth handing over.
+func (b *batch) full() bool { return len(b.payloads) >= blockSize/2 || len(b.ends)+len(b.bad) >= 4096 }
+
+// drop notes a bad record.
+func (b *batch) drop(err *RecordError, raw []byte) {
+	b.bad = append(b.bad, badRecord{after: len(b.ends), err: err, raw: bytes.Clone(raw)})
+}
+
+// parseBlock makes a batch of all records of a block. Lines and offsets are counted
+// from the start of the block.
+func parseBlock(data []byte, p lineParser, enc Encoder, b *batch) {
+	b.payloads = slices.Grow(b.payloads, len(data))
+	b.lines, b.bytes = int64(bytes.Count(data, newline)), int64(len(data))
+	p.block(data)
+	counted, line := 0, int64(1) // up to where lines were counted, and which is there
+	for {
+		start, end, err := p.parse(enc)
+		if err == io.EOF {
+			return
+		}
+		if err == nil {
+			err = b.add(enc)
+		} else {
+			enc.Reset()
+		}
+		if err != nil {
+			line += int64(bytes.Count(data[counted:start], newline))
+			counted = start
+			b.drop(&RecordError{Line: line, Offset: int64(start), Err: err}, trimEnd(data[start:end]))
+		}
+	}
+}
+
+var newline = []byte("\n")
+
+// decodeSome makes a batch of the next records of a decoder, and reports whether
+// there are more. row is the number of records before them.
+func decodeSome(d Decoder, row *int64, enc Encoder, b *batch) (more bool) {
+	for !b.full() {
+		err := d.Next(enc)
+		if err == io.EOF {
+			return false
+		}
+		*row++
+		if err == nil {
+			err = b.add(enc)
+			if err != nil {
+				err = &RecordError{Row: *row, Offset: -1, Err: err}
+			}
+		} else {
+			enc.Reset()
+		}
+		var bad *RecordError
+		switch {
+		case errors.As(err, &bad):
+			b.drop(bad, nil)
+		case err != nil:
+			b.err = err
+			return false
+		}
+	}
+	return true
+}

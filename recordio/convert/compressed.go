@@ -1,0 +1,199 @@
+package convert
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// compression is one way in which an input of any format may be wrapped.
+type compression struct {
+	name       string
+	extensions []string
+	magic      []byte
+	open       func(r io.Reader) (io.ReadCloser, error)
+}
+
+var compressions = []compression{
+	{"gzip", []string{".gz", ".tgz"}, []byte{0x1f, 0x8b, 8}, openGzip},
+	{"zstd", []string{".zst", ".zstd"}, []byte{0x28, 0xb5, 0x2f, 0xfd}, openZstd},
+}
+
+func openGzip(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }
+
+// zstdWindow is the largest window that is taken memory for; it is what the zstd
+// program takes without --long.
+const zstdWindow = 128 << 20
+
+func openZstd(r io.Reader) (io.ReadCloser, error) {
+	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(zstdWindow))
+	if err != nil {
+		return nil, err
+	}
+	return d.IOReadCloser(), nil
+}
+
+// opened is an input as its format sees it, with what must be closed in the end.
+type opened struct {
+	Input
+	head   []byte // the first SniffLen bytes
+	closes []func() error
+}
+
+// close ends the input. Every close is called; the first error is returned.
+func (o *opened) close() error {
+	var first error
+	for i := len(o.closes) - 1; i >= 0; i-- {
+		if err := o.closes[i](); err != nil && first == nil {
+			first = err
+		}
+	}
+	o.closes = nil
+	return first
+}
+
+// open opens s and takes off a compression, which is found by its first bytes.
+func open(ctx context.Context, s Source) (*opened, error) {
+	c, err := s.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := &opened{Input: Input{Name: s.Name, Label: s.Label, Class: s.Class, ReaderAt: c.ReaderAt, Size: c.Size}}
+	if c.Close != nil {
+		o.closes = append(o.closes, c.Close)
+	}
+	if err := o.start(c); err != nil {
+		return nil, errors.Join(err, o.close())
+	}
+	return o, nil
+}
+
+func (o *opened) start(c Content) error {
+	if o.Size < 0 {
+		o.ReaderAt = nil
+	}
+	r := c.Reader
+	if r == nil {
+		if o.ReaderAt == nil {
+			return faultf(ErrUnsupported, "convert: a Content needs a Reader, or a ReaderAt and its Size")
+		}
+		r = io.NewSectionReader(o.ReaderAt, 0, o.Size)
+	}
+	if o.Size >= 0 {
+		r = &sized{r: r, size: o.Size}
+	} else {
+		o.ReaderAt = nil
+	}
+	b := bufio.NewReaderSize(r, 64<<10)
+	head, err := peek(b)
+	if err != nil {
+		return err
+	}
+	for _, z := range compressions {
+		if bytes.HasPrefix(head, z.magic) {
+			return o.decompress(z, b)
+		}
+	}
+	o.Reader, o.head = b, head
+	return nil
+}
+
+// decompress makes o the input that is inside of it.
+func (o *opened) decompress(z compression, r io.Reader) error {
+	d, err := z.open(r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", z.name, corrupt(err))
+	}
+	o.closes = append(o.closes, d.Close)
+	o.ReaderAt, o.Size = nil, -1
+	o.Name = trimCompression(o.Name, z)
+	b := bufio.NewReaderSize(&inside{r: d, name: z.name}, 64<<10)
+	o.head, err = peek(b)
+	o.Reader = b
+	return err
+}
+
+// trimCompression returns name without the ending of z; "a.tgz" is "a.tar".
+func trimCompression(name string, z compression) string {
+	for _, ext := range z.extensions {
+		if base, ok := cutExtension(name, ext); ok {
+			if ext == ".tgz" {
+				return base + ".tar"
+			}
+			return base
+		}
+	}
+	return name
+}
+
+// cutExtension returns name without ext, in whatever case it is written.
+func cutExtension(name, ext string) (base string, ok bool) {
+	n := len(name) - len(ext)
+	if n <= 0 || !strings.EqualFold(name[n:], ext) {
+		return name, false
+	}
+	return name[:n], true
+}
+
+// peek returns the first SniffLen bytes of b; less only if the input is shorter.
+func peek(b *bufio.Reader) ([]byte, error) {
+	head, err := b.Peek(SniffLen)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return bytes.Clone(head), err
+}
+
+// inside reads decompressed bytes and tells damage from the failures of a store.
+type inside struct {
+	r    io.Reader
+	name string
+}
+
+func (i *inside) Read(p []byte) (int, error) {
+	n, err := i.r.Read(p)
+	if err != nil && err != io.EOF {
+		err = fmt.Errorf("%s: %w", i.name, corrupt(err))
+	}
+	return n, err
+}
+
+// corrupt gives an error of a decompressor the kind that it has here.
+func corrupt(err error) error {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return faultf(ErrTruncated, "the compressed data ends in the middle")
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, zstd.ErrCRCMismatch):
+		return faultf(ErrChecksum, "the data does not match its checksum")
+	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return faultf(ErrLimit, "the window is larger than %d MiB: compress it without --long", zstdWindow>>20)
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, zstd.ErrMagicMismatch):
+		return faultf(ErrSyntax, "%v", err)
+	}
+	return err
+}
+
+// sized reads an input that has told its size, and does not take an early end for
+// the end.
+type sized struct {
+	r    io.Reader
+	size int64
+	done int64
+}
+
+func (s *sized) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.done += int64(n)
+	if err == io.EOF && s.done < s.size {
+		err = faultf(ErrTruncated, "the input ended after %d of its %d bytes", s.done, s.size)
+	}
+	return n, err
+}

@@ -1,0 +1,183 @@
+package convert
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// CSVOptions say how tables of text are read. The zero value reads a file with a
+// header and infers the types of its columns.
+type CSVOptions struct {
+	// Comma separates the columns; 0 is ',' for the format csv and a tab for tsv. ' '
+	// is any run of blanks, as in many tables of UCI; such tables have no quotes.
+	Comma byte
+	// NoHeader says that the first line is a record already. Columns then have the
+	// names of Columns; without it, records are arrays.
+	NoHeader bool
+	Columns  []string
+	// Types gives columns their types, by name, or by number from 1 where they have no
+	// name. The types of all others are inferred from the first block of the first
+	// input; a value that does not fit there is a bad record.
+	Types map[string]Type
+	// Text makes the columns that Types does not name String, instead of inferring.
+	Text bool
+	// Null is a text that means that the value is missing, besides the empty one in
+	// columns that are not text: "NA", "?".
+	Null string
+	// Labels names columns, as Types does, and makes the record [features, labels]: an
+	// array of all other values, and one of these, which is the form of sample that
+	// PaddlePaddle's readers yield.
+	Labels []string
+}
+
+var csvFormat = Format{
+	Name:       "csv",
+	Doc:        "comma-separated values, RFC 4180: a map of the columns of each row",
+	Extensions: []string{".csv"},
+	lines:      func(o Options) lineFormat { return newTable(o.CSV, ',') },
+}
+
+var tsvFormat = Format{
+	Name:       "tsv",
+	Doc:        "tab-separated values, quoted as in csv: a map of the columns of each row",
+	Extensions: []string{".tsv", ".tab"},
+	lines:      func(o Options) lineFormat { return newTable(o.CSV, '\t') },
+}
+
+// table reads tables of text: it knows where records end, and the columns, which
+// the first input with rows decides for all.
+type table struct {
+	opts    CSVOptions
+	comma   byte
+	header  []string // of the first input; nil if it has none
+	columns []column // nil before the first row
+	layout  layout
+}
+
+func newTable(o CSVOptions, comma byte) *table {
+	if o.Comma != 0 {
+		comma = o.Comma
+	}
+	return &table{opts: o, comma: comma}
+}
+
+// next implements lineFormat. A record ends at the first newline outside of quotes,
+// and quotes begin only where a field does: text such as 5" inside of a field cannot
+// swallow the lines behind it.
+func (t *table) next(p []byte) int {
+	fieldStart := true
+	for i := 0; i < len(p); {
+		switch c := p[i]; {
+		case c == '\n':
+			return i + 1
+		case c == '"' && fieldStart && t.comma != ' ':
+			n := quotedLen(p[i:])
+			if n == 0 {
+				return 0
+			}
+			i += n
+			fieldStart = false
+		default:
+			fieldStart = c == t.comma
+			i++
+		}
+	}
+	return 0
+}
+
+// quotedLen returns the length of the quoted text that p begins with, quotes
+// included; 0 if it does not end in p.
+func quotedLen(p []byte) int {
+	for i := 1; ; {
+		n := bytes.IndexByte(p[i:], '"')
+		if n < 0 {
+			return 0
+		}
+		i += n + 1
+		if i == len(p) || p[i] != '"' {
+			return i
+		}
+		i++
+	}
+}
+
+// cut implements lineFormat. Without quotes that is the last newline; with them the
+// records must be walked through, but only from quote to quote.
+func (t *table) cut(p []byte) int {
+	if t.comma == ' ' || bytes.IndexByte(p, '"') < 0 {
+		return bytes.LastIndexByte(p, '\n') + 1
+	}
+	return t.cutQuoted(p)
+}
+
+// cutQuoted returns the end of the last record in p.
+func (t *table) cutQuoted(p []byte) int {
+	end, i := 0, 0 // i is outside of quotes
+	for {
+		quote := bytes.IndexByte(p[i:], '"')
+		if quote < 0 {
+			quote = len(p) - i
+		}
+		if n := bytes.LastIndexByte(p[i:i+quote], '\n'); n >= 0 {
+			end = i + n + 1
+		}
+		if i += quote; i == len(p) {
+			return end
+		}
+		if i > 0 && p[i-1] != '\n' && p[i-1] != t.comma {
+			i++ // inside of a field: an error there, but no quoting
+			continue
+		}
+		n := quotedLen(p[i:])
+		if n == 0 {
+			return end
+		}
+		i += n
+	}
+}
+
+// begin implements lineFormat.
+func (t *table) begin(head []byte) (skip int, err error) {
+	var names []string
+	if !t.opts.NoHeader {
+		if names, skip, err = t.readHeader(head); err != nil || skip == 0 {
+			return skip, err
+		}
+	}
+	if t.columns == nil && t.header == nil {
+		t.header = names
+	}
+	if !slices.Equal(names, t.header) {
+		return skip, faultf(ErrSyntax, "its columns are %s, those of the first input %s",
+			strings.Join(names, ", "), strings.Join(t.header, ", "))
+	}
+	if rows := head[skip:]; t.columns == nil && len(bytes.TrimSpace(rows)) > 0 {
+		return skip, t.describe(rows)
+	}
+	return skip, nil
+}
+
+// readHeader reads the first record that is not empty as names.
+func (t *table) readHeader(head []byte) (names []string, n int, err error) {
+	f := fields{comma: t.comma}
+	f.block(head)
+	row, _, n, err := f.row(t)
+	if err == io.EOF {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("the header: %w", err)
+	}
+	for _, name := range row {
+		names = append(names, string(name))
+	}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, 0, faultf(ErrSyntax, "the header has two columns %q", name)
+		}
+	}
+	return names, n, nil
+}

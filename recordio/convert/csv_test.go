@@ -1,0 +1,256 @@
+package convert
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCSV(t *testing.T) {
+	for _, c := range []struct {
+		name, data string
+		opts       CSVOptions
+		want       []string
+	}{
+		{"header", "a,b\n1,x\n", CSVOptions{}, []string{`{"a":1,"b":"x"}`}},
+		{"order of columns", "z,a\n1,2\n", CSVOptions{}, []string{`{"z":1,"a":2}`}},
+		{"no end of line", "a,b\r\n1,x\r\n2,y", CSVOptions{}, []string{`{"a":1,"b":"x"}`, `{"a":2,"b":"y"}`}},
+		{"byte order mark", "\ufeffa\n1\n", CSVOptions{}, []string{`{"a":1}`}},
+		{"empty lines", "\n\na\n\n1\r\n\r\n2\n\n", CSVOptions{}, []string{`{"a":1}`, `{"a":2}`}},
+		{"quotes", "a,b\n\"x,\"\"y\"\"\n\",\"\"\r\n\"\",z\n", CSVOptions{}, []string{`{"a":"x,\"y\"\n","b":""}`, `{"a":"","b":"z"}`}},
+		{"quotes inside", "a,b\n5\" disk,x\"y\"\n", CSVOptions{}, []string{`{"a":"5\" disk","b":"x\"y\""}`}},
+		{"quotes in header", "\"a,b\",\"c\"\"d\"\n1,2\n", CSVOptions{}, []string{`{"a,b":1,"c\"d":2}`}},
+		{"header only", "a,b\n", CSVOptions{}, nil},
+		{"empty", "", CSVOptions{}, nil},
+		{"no header", "1,x\n2,y\n", CSVOptions{NoHeader: true}, []string{`[1,"x"]`, `[2,"y"]`}},
+		{"names", "1,x\n", CSVOptions{NoHeader: true, Columns: []string{"n", "s"}}, []string{`{"n":1,"s":"x"}`}},
+		{"inferred", "i,f,m,b,t,zip,big,e\n-5,1.5,1,true,x,02134,99999999999999999999,\n7,-2e3,2.5,False,1,1,1,\n",
+			CSVOptions{}, []string{
+				`{"i":-5,"f":1.5,"m":1.0,"b":true,"t":"x","zip":"02134","big":"99999999999999999999","e":""}`,
+				`{"i":7,"f":-2000.0,"m":2.5,"b":false,"t":"1","zip":"1","big":"1","e":""}`}},
+		{"missing", "a,b,c\n1,,x\n,2.5,\n", CSVOptions{}, []string{`{"a":1,"b":null,"c":"x"}`, `{"a":null,"b":2.5,"c":""}`}},
+		{"null", "a,b\nNA,NA\n1,x\n", CSVOptions{Null: "NA"}, []string{`{"a":null,"b":null}`, `{"a":1,"b":"x"}`}},
+		{"declared", "a,b,c,d,e\n1,2,3,0,x\n", CSVOptions{Types: map[string]Type{"a": TypeText, "2": TypeFloat, "c": TypeFloat32, "d": TypeBool, "e": TypeSkip}},
+			[]string{`{"a":"1","b":2.0,"c":3.0,"d":false}`}},
+		{"bytes", "a\n\xff\n", CSVOptions{Types: map[string]Type{"a": TypeBytes}}, []string{`{"a":"/w=="}`}},
+		{"text", "a\n1\n", CSVOptions{Text: true}, []string{`{"a":"1"}`}},
+		{"labels", "a,b,c\n1,2,3\n", CSVOptions{Labels: []string{"b"}}, []string{`[[1,3],[2]]`}},
+		{"semicolon", "a;b\n1,5;2\n", CSVOptions{Comma: ';'}, []string{`{"a":"1,5","b":2}`}},
+		{"blanks", "  1  2.5\t x\n3 4 \"y\n", CSVOptions{Comma: ' ', NoHeader: true}, []string{`[1,2.5,"x"]`, `[3,4.0,"\"y"]`}},
+	} {
+		got, err := asJSON(t, Options{Format: "csv", CSV: c.opts}, "a", c.data)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, %v\nwant %q", c.name, got, err, c.want)
+		}
+	}
+	if got, err := asJSON(t, Options{}, "a.tsv", "a\tb,c\n1\t\"x\ty\"\n"); err != nil || !slices.Equal(got, []string{`{"a":1,"b,c":"x\ty"}`}) {
+		t.Errorf("tsv: got %q, %v", got, err)
+	}
+}
+
+func TestCSVErrors(t *testing.T) {
+	for _, c := range []struct {
+		data string
+		opts CSVOptions
+		want string
+	}{
+		{"a,b\n1,2\n3\n", CSVOptions{}, "a, line 3, offset 8: 1 columns instead of 2"},
+		{"a,b\n\"x\ny\",2\n3\n", CSVOptions{}, "a, line 4, offset 12: 1 columns instead of 2"},
+		{"a\n\"x\" y\n", CSVOptions{}, "a, line 2, offset 2: column 1 goes on behind its closing quote"},
+		{"a\n1\n\"x\n2\n", CSVOptions{}, "a, line 3, offset 4: a quote is opened and not closed"},
+		{"a\n\"x\ny\n", CSVOptions{}, "a, line 2, offset 2: a quote is opened and not closed"},
+		{"a\nx\xe9\n", CSVOptions{}, `a, line 2, offset 2: column 1 ("a") is not UTF-8: byte 0xe9 at position 2 of "x\xe9"; the encoding raw takes any bytes, and the type bytes`},
+		{"a\n1\n" + strings.Repeat("2\n", sampleRows) + "2.5\n", CSVOptions{},
+			`a, line 1003, offset 2004: column 1 ("a"): "2.5" is no int, as the first rows were; give the column a type if it may be`},
+		{"a\n1\n", CSVOptions{Types: map[string]Type{"b": TypeInt}}, `a: column "b": there are 1 ("a")`},
+		{"a\n1\n", CSVOptions{Labels: []string{"2"}}, `a: column "2": there are 1 ("a")`},
+		{"\"a\n1\n", CSVOptions{}, "a: the header: a quote is opened and not closed"},
+	} {
+		_, err := asJSON(t, Options{Format: "csv", CSV: c.opts}, "a", c.data)
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%q: got  %v\nwant %s", c.data, err, c.want)
+		}
+	}
+}
+
+// All inputs have the columns of the first.
+func TestCSVInputs(t *testing.T) {
+	a, empty := memorySource("a.csv", []byte("x,y\n1,2\n")), memorySource("empty.csv", []byte("x,y\n"))
+	got, stats, err := payloads(t, Options{Encoding: "json"}, empty, a, memorySource("b.csv", []byte("x,y\n3,4\n")))
+	if err != nil || !slices.Equal(got, []string{`{"x":1,"y":2}`, `{"x":3,"y":4}`}) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if want := []Column{{"x", TypeInt}, {"y", TypeInt}}; !slices.Equal(stats.Columns, want) {
+		t.Errorf("columns %v, want %v", stats.Columns, want)
+	}
+	_, _, err = payloads(t, Options{}, a, memorySource("c.csv", []byte("y,x\n3,4\n")))
+	if want := "c.csv: its columns are y, x, those of the first input x, y"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// randomTable is a table as csv.Writer writes it, with quotes and newlines in cells,
+// and its rows.
+func randomTable(rnd *rand.Rand, rows int) (data []byte, want [][]string) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	parts := []string{"a", "\"", ",", "\n", " ", "é", "12", "\"\"", "x,y\n"}
+	for range rows {
+		row := []string{"k"} // so that no line is empty
+		for range 3 {
+			cell := ""
+			for range rnd.IntN(5) {
+				cell += parts[rnd.IntN(len(parts))]
+			}
+			row = append(row, cell)
+		}
+		w.Write(row)
+		want = append(want, row)
+	}
+	w.Flush()
+	return b.Bytes(), want
+}
+
+// Blocks are cut between rows, so that the rows do not depend on where they are cut.
+func TestCSVBlocks(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for range 50 {
+		data, want := randomTable(rnd, 40)
+		for _, size := range []int{8, 33, 100, 1 << 20} {
+			table := newTable(CSVOptions{}, ',')
+			b := &blockReader{r: bytes.NewReader(data), format: table, limit: 1 << 20, size: size}
+			var got [][]string
+			for {
+				block, err := b.next(nil)
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, tableRows(t, table, block)...)
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("blocks of %d: got %q\nwant %q\nof %q", size, got, want, data)
+			}
+		}
+	}
+}
+
+func tableRows(t *testing.T, table *table, block []byte) (rows [][]string) {
+	t.Helper()
+	f := fields{comma: table.comma}
+	f.block(block)
+	for {
+		cells, _, _, err := f.row(table)
+		if err == io.EOF {
+			return rows
+		}
+		if err != nil {
+			t.Fatalf("%v in %q", err, block)
+		}
+		row := make([]string, len(cells))
+		for i, c := range cells {
+			row[i] = string(c)
+		}
+		rows = append(rows, row)
+	}
+}
+
+// FuzzCSV holds the three ways through a table to each other: cut, next and the
+// parser see the same rows, and what encoding/csv reads is read the same.
+func FuzzCSV(f *testing.F) {
+	data, _ := randomTable(rand.New(rand.NewPCG(1, 1)), 5)
+	f.Add(data, byte(','))
+	f.Add([]byte("a,b\n\"x\"\"\ny\",5\" z\n\n,\r\n\"a\"b\n1,\"2"), byte(','))
+	f.Add([]byte(" 1  2\n3\t4\n"), byte(' '))
+	f.Fuzz(func(t *testing.T, data []byte, comma byte) {
+		if comma == '"' || comma == '\n' || comma == '\r' || comma == 0 {
+			return
+		}
+		table := newTable(CSVOptions{Comma: comma}, ',')
+		end := 0
+		for {
+			n := table.next(data[end:])
+			if n == 0 {
+				break
+			}
+			end += n
+		}
+		if cut := table.cut(data); cut != end {
+			t.Fatalf("cut at %d, records end at %d", cut, end)
+		}
+		got, good := fuzzRows(t, table, data)
+		r := csv.NewReader(bytes.NewReader(data))
+		r.Comma, r.FieldsPerRecord, r.ReuseRecord = rune(comma), -1, false
+		want, err := r.ReadAll()
+		plain := comma != ' ' && comma < 0x80 && !bytes.ContainsAny(data, "\r")
+		if err == nil && plain && (!good || fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want)) {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+		checkRun(t, Options{Format: "csv", CSV: CSVOptions{Comma: comma}}, data)
+	})
+}
+
+// fuzzRows returns the rows of data; not good if one of them is bad.
+func fuzzRows(t *testing.T, table *table, data []byte) (rows [][]string, good bool) {
+	f := fields{comma: table.comma}
+	f.block(data)
+	good = true
+	for last := 0; ; {
+		cells, start, end, err := f.row(table)
+		if err == io.EOF {
+			return rows, good
+		}
+		if start < last || end <= start || end > len(data) {
+			t.Fatalf("a row at %d to %d behind one that ends at %d", start, end, last)
+		}
+		last = end
+		if n := table.next(data[start:]); n != end-start && (n != 0 || end != len(data)) {
+			t.Fatalf("the row at %d ends at %d, and is cut at %d", start, end, start+n)
+		}
+		if err != nil {
+			good = false
+			continue
+		}
+		row := make([]string, len(cells))
+		for i, c := range cells {
+			row[i] = string(c)
+		}
+		rows = append(rows, row)
+	}
+}
+
+// checkRun runs data through every encoding: nothing but the known kinds of errors
+// may come out.
+func checkRun(t *testing.T, opts Options, data []byte) {
+	t.Helper()
+	opts.Jobs, opts.Bad, opts.Limits = 1, BadPolicy{Policy: Skip, Max: -1}, Limits{Record: 1 << 16, Depth: 16}
+	for _, e := range Encodings {
+		opts.Encoding = e.Name
+		_, err := Run(t.Context(), oneSource("x", data), opts, func(p []byte) error {
+			if len(p) > 1<<16 {
+				t.Fatalf("a payload of %d bytes", len(p))
+			}
+			return nil
+		})
+		if err != nil && !knownKind(err) {
+			t.Fatalf("%s: %v", e.Name, err)
+		}
+	}
+}
+
+func knownKind(err error) bool {
+	for _, kind := range []error{ErrSyntax, ErrTruncated, ErrChecksum, ErrLimit, ErrUnsupported} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}

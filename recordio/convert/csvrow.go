@@ -1,0 +1,267 @@
+package convert
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/bits"
+)
+
+// fields splits the rows of a block into cells. The cells of a row are valid until
+// the next one.
+type fields struct {
+	comma byte
+	data  []byte
+	pos   int
+	cells [][]byte
+	plain []byte // the unquoted text of cells with quotes inside
+}
+
+func (f *fields) block(p []byte) { f.data, f.pos = p, 0 }
+
+// row returns the cells of the next row that is not empty, and where it is. After an
+// error it goes on behind the row, as t cuts it.
+func (f *fields) row(t *table) (cells [][]byte, start, end int, err error) {
+	for f.pos < len(f.data) {
+		start = f.pos
+		f.cells, f.plain = f.cells[:0], f.plain[:0]
+		if f.comma == ' ' {
+			f.blanks()
+		} else {
+			err = f.split()
+		}
+		if err != nil {
+			f.pos = len(f.data)
+			if n := t.next(f.data[start:]); n > 0 {
+				f.pos = start + n
+			}
+			return nil, start, f.pos, err
+		}
+		if len(f.cells) > 0 {
+			return f.cells, start, f.pos, nil
+		}
+	}
+	return nil, f.pos, f.pos, io.EOF
+}
+
+// blanks splits a line at runs of blanks.
+func (f *fields) blanks() {
+	c := lineCursor{data: f.data, pos: f.pos}
+	line, _, end, _ := c.line()
+	f.pos = end
+	for {
+		var word []byte
+		if word, line = cutBlank(line); len(word) == 0 {
+			return
+		}
+		f.cells = append(f.cells, word)
+	}
+}
+
+// split splits the row at pos. An empty line has no cells.
+func (f *fields) split() error {
+	data, comma, i := f.data, f.comma, f.pos
+	for {
+		if i < len(data) && data[i] == '"' {
+			next, last, err := f.quoted(i)
+			if err != nil || last {
+				f.pos = next
+				return err
+			}
+			i = next
+			continue
+		}
+		start := i
+		i += cellLen(data[i:], comma)
+		if i < len(data) && data[i] == comma {
+			f.cells = append(f.cells, data[start:i])
+			i++
+			continue
+		}
+		cell := data[start:i]
+		if n := len(cell); n > 0 && cell[n-1] == '\r' {
+			cell = cell[:n-1]
+		}
+		f.pos = min(i+1, len(data))
+		if len(f.cells) > 0 || len(cell) > 0 {
+			f.cells = append(f.cells, cell)
+		}
+		return nil
+	}
+}
+
+// cellLen returns the length of the unquoted cell that p begins with: to the next
+// comma or newline. Cells are too short for two searches, and too many for one
+// character at a time: it looks at eight.
+func cellLen(p []byte, comma byte) int {
+	commas := ones * uint64(comma)
+	for i := 0; i+8 <= len(p); i += 8 {
+		word := binary.LittleEndian.Uint64(p[i:])
+		if found := zeroBytes(word^commas) | zeroBytes(word^ones*'\n'); found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for i := len(p) &^ 7; i < len(p); i++ {
+		if p[i] == comma || p[i] == '\n' {
+			return i
+		}
+	}
+	return len(p)
+}
+
+const ones = 0x0101010101010101
+
+// zeroBytes sets the highest bit of each byte of word that is 0. Above the first of
+// them there may be more, from the borrow: only the lowest counts.
+func zeroBytes(word uint64) uint64 { return (word - ones) &^ word & (ones << 7) }
+
+// quoted takes the quoted cell at i. It returns where the next cell begins, or, if
+// this is the last of its row, the next row.
+func (f *fields) quoted(i int) (next int, last bool, err error) {
+	n := quotedLen(f.data[i:])
+	if n == 0 {
+		return 0, false, faultf(ErrTruncated, "a quote is opened and not closed")
+	}
+	f.cells = append(f.cells, f.unquote(f.data[i+1:i+n-1]))
+	i += n
+	if i < len(f.data) && f.data[i] == f.comma {
+		return i + 1, false, nil
+	}
+	if i < len(f.data) && f.data[i] == '\r' {
+		i++
+	}
+	if i < len(f.data) && f.data[i] != '\n' {
+		return 0, false, faultf(ErrSyntax, "column %d goes on behind its closing quote", len(f.cells))
+	}
+	return min(i+1, len(f.data)), true, nil
+}
+
+// unquote returns text with one quote for two.
+func (f *fields) unquote(text []byte) []byte {
+	if bytes.IndexByte(text, '"') < 0 {
+		return text
+	}
+	start := len(f.plain)
+	for {
+		i := bytes.IndexByte(text, '"')
+		if i < 0 {
+			break
+		}
+		f.plain = append(f.plain, text[:i+1]...)
+		text = text[i+2:]
+	}
+	f.plain = append(f.plain, text...)
+	return f.plain[start:]
+}
+
+// tableParser parses the rows of one block.
+type tableParser struct {
+	fields
+	checked
+	table   *table
+	columns []column
+	layout  layout
+}
+
+func (t *table) parser() lineParser {
+	return &tableParser{fields: fields{comma: t.comma}, table: t, columns: t.columns, layout: t.layout}
+}
+
+func (p *tableParser) block(data []byte) {
+	p.fields.block(data)
+	p.check(data)
+}
+
+func (p *tableParser) parse(enc Encoder) (start, end int, err error) {
+	cells, start, end, err := p.row(p.table)
+	if err != nil {
+		return start, end, err
+	}
+	if len(cells) != len(p.columns) {
+		return start, end, faultf(ErrSyntax, "%d columns instead of %d", len(cells), len(p.columns))
+	}
+	return start, end, p.record(cells, enc)
+}
+
+// record gives a row to enc.
+func (p *tableParser) record(cells [][]byte, enc Encoder) error {
+	if p.layout.labels != nil {
+		enc.Array(2)
+		if err := p.array(p.layout.columns, cells, enc); err != nil {
+			return err
+		}
+		return p.endWith(p.array(p.layout.labels, cells, enc), enc)
+	}
+	if !p.layout.named {
+		return p.array(p.layout.columns, cells, enc)
+	}
+	enc.Map(len(p.layout.columns))
+	for _, i := range p.layout.columns {
+		enc.Key(p.columns[i].name)
+		if err := p.cell(i, cells[i], enc); err != nil {
+			return err
+		}
+	}
+	enc.End()
+	return nil
+}
+
+func (p *tableParser) array(which []int, cells [][]byte, enc Encoder) error {
+	enc.Array(len(which))
+	for _, i := range which {
+		if err := p.cell(i, cells[i], enc); err != nil {
+			return err
+		}
+	}
+	enc.End()
+	return nil
+}
+
+func (p *tableParser) endWith(err error, enc Encoder) error {
+	if err == nil {
+		enc.End()
+	}
+	return err
+}
+
+// cell gives the value of column i to enc.
+func (p *tableParser) cell(i int, text []byte, enc Encoder) error {
+	c := &p.columns[i]
+	if c.missing(text) {
+		enc.Nil()
+		return nil
+	}
+	switch c.typ {
+	case TypeInt:
+		if v, ok := parseInt(text); ok {
+			enc.Int(v)
+			return nil
+		}
+	case TypeFloat:
+		if v, ok := parseAnyFloat(text); ok {
+			enc.Float64(v)
+			return nil
+		}
+	case TypeFloat32:
+		if v, ok := parseAnyFloat(text); ok {
+			enc.Float32(float32(v))
+			return nil
+		}
+	case TypeBool:
+		if v, ok := parseBool(text); ok {
+			enc.Bool(v)
+			return nil
+		}
+	case TypeBytes:
+		enc.Bytes(text)
+		return nil
+	default:
+		if err := p.text(text); err != nil {
+			return fmt.Errorf("column %s is %w, and the type bytes", c.title(i), err)
+		}
+		enc.String(text)
+		return nil
+	}
+	return c.misfit(i, text)
+}

@@ -1,0 +1,293 @@
+package convert
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Type is the type of a column of text.
+type Type uint8
+
+// The types of columns.
+const (
+	TypeText    Type = iota + 1 // UTF-8 text; empty is empty text
+	TypeBytes                   // any bytes
+	TypeInt                     // 64 bits; empty is missing, as in the types below
+	TypeFloat                   // the nearest float64; also nan, inf, -inf
+	TypeFloat32                 // half as large
+	TypeBool                    // true and false, in lower, upper or title case, 1 and 0
+	TypeSkip                    // left out
+)
+
+var typeNames = [...]string{TypeText: "text", TypeBytes: "bytes", TypeInt: "int", TypeFloat: "float",
+	TypeFloat32: "float32", TypeBool: "bool", TypeSkip: "skip"}
+
+// ParseType returns the type of a name: text, bytes, int, float, float32, bool,
+// skip.
+func ParseType(name string) (Type, error) {
+	if i := slices.Index(typeNames[1:], name); i >= 0 {
+		return Type(i + 1), nil
+	}
+	return 0, unknown("type", name, typeNames[1:])
+}
+
+func (t Type) String() string {
+	if t == 0 || int(t) >= len(typeNames) {
+		return "unknown"
+	}
+	return typeNames[t]
+}
+
+// column is one column of a table.
+type column struct {
+	name     string // "" if it has none
+	typ      Type
+	inferred bool
+	null     string
+}
+
+// missing reports whether text stands for no value.
+func (c *column) missing(text []byte) bool {
+	if len(text) == 0 {
+		return c.typ != TypeText && c.typ != TypeBytes
+	}
+	return c.null != "" && string(text) == c.null
+}
+
+// title is how messages name column i.
+func (c *column) title(i int) string {
+	if c.name == "" {
+		return strconv.Itoa(i + 1)
+	}
+	return fmt.Sprintf("%d (%q)", i+1, c.name)
+}
+
+// misfit is the error for text that is not of the type of column i.
+func (c *column) misfit(i int, text []byte) error {
+	hint := ""
+	if c.inferred {
+		hint = ", as the first rows were; give the column a type if it may be"
+	}
+	return faultf(ErrSyntax, "column %s: %s is no %s%s", c.title(i), clip(text), c.typ, hint)
+}
+
+// layout says which columns make the record, and in what form.
+type layout struct {
+	named   bool // a map; else an array
+	columns []int
+	labels  []int // if any, the record is [columns, labels]
+}
+
+// sample returns the rows of head that types are inferred from, as cells.
+func (t *table) sample(head []byte) [][][]byte {
+	f := fields{comma: t.comma}
+	f.block(head)
+	var rows [][][]byte
+	for {
+		cells, _, _, err := f.row(t)
+		if err == io.EOF || len(rows) == sampleRows {
+			return rows
+		}
+		if err != nil {
+			continue
+		}
+		row := make([][]byte, len(cells))
+		for i, cell := range cells {
+			row[i] = bytes.Clone(cell)
+		}
+		rows = append(rows, row)
+	}
+}
+
+// sampleRows is the number of rows that types are inferred from.
+const sampleRows = 1000
+
+// describe decides the columns and the layout, by the first rows.
+func (t *table) describe(head []byte) error {
+	rows := t.sample(head)
+	names := t.header
+	if names == nil {
+		names = t.opts.Columns
+	}
+	n := len(names)
+	if n == 0 && len(rows) > 0 {
+		n = len(rows[0])
+	}
+	columns := make([]column, n)
+	for i := range columns {
+		if names != nil {
+			columns[i].name = names[i]
+		}
+		columns[i].null = t.opts.Null
+	}
+	if err := t.declare(columns); err != nil {
+		return err
+	}
+	for i := range columns {
+		if c := &columns[i]; c.typ == 0 {
+			c.typ, c.inferred = TypeText, false
+			if !t.opts.Text {
+				c.infer(i, n, rows)
+			}
+		}
+	}
+	return t.lay(columns, names != nil)
+}
+
+// declare gives columns the types of the options.
+func (t *table) declare(columns []column) error {
+	for _, key := range slices.Sorted(maps.Keys(t.opts.Types)) {
+		i, err := find(columns, key)
+		if err != nil {
+			return err
+		}
+		columns[i].typ = t.opts.Types[key]
+	}
+	return nil
+}
+
+// find returns the index of the column with a name, or with a number from 1.
+func find(columns []column, key string) (int, error) {
+	if i := slices.IndexFunc(columns, func(c column) bool { return c.name == key && key != "" }); i >= 0 {
+		return i, nil
+	}
+	if i, err := strconv.Atoi(key); err == nil && 1 <= i && i <= len(columns) {
+		return i - 1, nil
+	}
+	names := make([]string, len(columns))
+	for i := range columns {
+		names[i] = columns[i].title(i)
+	}
+	return 0, unknown("column", key, names)
+}
+
+// lay decides what a record looks like.
+func (t *table) lay(columns []column, named bool) error {
+	l := layout{named: named}
+	for _, key := range t.opts.Labels {
+		i, err := find(columns, key)
+		if err != nil {
+			return err
+		}
+		l.labels = append(l.labels, i)
+	}
+	for i := range columns {
+		if columns[i].typ != TypeSkip && !slices.Contains(l.labels, i) {
+			l.columns = append(l.columns, i)
+		}
+	}
+	t.columns, t.layout = columns, l
+	return nil
+}
+
+// infer finds the narrowest type that holds column i in all rows of n cells.
+func (c *column) infer(i, n int, rows [][][]byte) {
+	var typ Type
+	for _, row := range rows {
+		if len(row) != n || len(row[i]) == 0 || c.null != "" && string(row[i]) == c.null {
+			continue
+		}
+		typ = widen(typ, typeOf(row[i]))
+		if typ == TypeText {
+			return
+		}
+	}
+	if typ != 0 {
+		c.typ, c.inferred = typ, true
+	}
+}
+
+// widen returns a type that holds both; 0 is that of no value.
+func widen(a, b Type) Type {
+	switch {
+	case a == 0 || a == b:
+		return b
+	case a == TypeInt && b == TypeFloat, a == TypeFloat && b == TypeInt:
+		return TypeFloat
+	}
+	return TypeText
+}
+
+// typeOf returns the narrowest type for text. Digits behind a leading zero are text,
+// as in postal codes, and so is an integer that does not fit.
+func typeOf(text []byte) Type {
+	digits := bytes.TrimPrefix(text, []byte("-"))
+	if len(digits) > 1 && digits[0] == '0' && digits[1] != '.' && digits[1] != 'e' && digits[1] != 'E' {
+		return TypeText
+	}
+	if _, ok := parseInt(text); ok {
+		return TypeInt
+	}
+	if _, ok := parseFloat(text); ok && bytes.ContainsAny(text, ".eE") {
+		return TypeFloat
+	}
+	switch string(text) {
+	case "true", "false", "True", "False", "TRUE", "FALSE":
+		return TypeBool
+	}
+	return TypeText
+}
+
+// parseInt reads a decimal integer of 64 bits with an optional sign.
+func parseInt(text []byte) (int64, bool) {
+	negative := false
+	if len(text) > 1 && (text[0] == '-' || text[0] == '+') {
+		negative, text = text[0] == '-', text[1:]
+	}
+	if len(text) == 0 || len(text) > 19 {
+		return 0, false
+	}
+	var v uint64
+	for _, c := range text {
+		d := uint64(c - '0')
+		if d > 9 {
+			return 0, false
+		}
+		v = v*10 + d
+	}
+	if negative {
+		return -int64(v), v <= 1<<63
+	}
+	return int64(v), v <= math.MaxInt64
+}
+
+// parseAnyFloat is parseFloat that also knows nan and inf.
+func parseAnyFloat(text []byte) (float64, bool) {
+	if v, ok := parseFloat(text); ok {
+		return v, true
+	}
+	switch strings.ToLower(string(text)) {
+	case "nan", "-nan":
+		return math.NaN(), true
+	case "inf", "+inf", "infinity":
+		return math.Inf(1), true
+	case "-inf", "-infinity":
+		return math.Inf(-1), true
+	}
+	return 0, false
+}
+
+func parseBool(text []byte) (v, ok bool) {
+	switch string(text) {
+	case "true", "True", "TRUE", "1":
+		return true, true
+	case "false", "False", "FALSE", "0":
+		return false, true
+	}
+	return false, false
+}
+
+// summary returns the columns that were found.
+func (t *table) summary() []Column {
+	columns := make([]Column, len(t.columns))
+	for i, c := range t.columns {
+		columns[i] = Column{Name: c.name, Type: c.typ}
+	}
+	return columns
+}

@@ -1,0 +1,37 @@
+package convert
+
+// Encoding is one form of payload that can be written.
+type Encoding struct {
+	// Name is the name users know it by, such as "msgpack".
+	Name string
+	// Doc is one line for help texts.
+	Doc string
+	// New returns an encoder that holds to l.
+	New func(l Limits) Encoder
+}
+
+// Encodings lists every form of payload that can be written; the first is what is
+// written if nothing else is asked for.
+var Encodings = []Encoding{
+	{"msgpack", "MessagePack; arrays of numbers as the package msgpack-numpy writes them", newMsgpack},
+	{"pickle", "Python pickle, protocol 2, for Python 2 and 3; arrays of numbers as numpy.ndarray", newPickle},
+	{"json", "JSON; bytes as base64, arrays of numbers nested", newJSON},
+	{rawName, "bytes or text as they stand; of formats of lines, the line", newRaw},
+}
+
+const rawName = "raw"
+
+// findEncoding returns the encoding of a name; the first if name is "".
+func findEncoding(name string) (Encoding, error) {
+	if name == "" {
+		return Encodings[0], nil
+	}
+	names := make([]string, len(Encodings))
+	for i, e := range Encodings {
+		if e.Name == name {
+			return e, nil
+		}
+		names[i] = e.Name
+	}
+	return Encoding{}, unknown("encoding", name, names)
+}

@@ -1,0 +1,81 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// What is wrong with an input; for errors.Is.
+var (
+	// ErrSyntax: the content is not what its format says.
+	ErrSyntax = errors.New("malformed")
+	// ErrTruncated: the input ends in the middle of something.
+	ErrTruncated = errors.New("truncated")
+	// ErrChecksum: the content does not match its own checksum.
+	ErrChecksum = errors.New("checksum mismatch")
+	// ErrLimit: a record is larger or deeper than Limits allow, or a number does not fit.
+	ErrLimit = errors.New("over the limit")
+	// ErrUnsupported: the content is well formed, but has no place in a record.
+	ErrUnsupported = errors.New("unsupported")
+)
+
+// RecordError is one bad record of an input, which the policy may skip.
+type RecordError struct {
+	// Input is the name of the source; Run fills it in.
+	Input string
+	// Line is the first line of the record, from 1; 0 where a format has no lines.
+	Line int64
+	// Row is the number of the record in its input, from 1; 0 where only Line is known.
+	Row int64
+	// Offset is where in the (decompressed) input the record begins, in bytes; negative
+	// if it is not known.
+	Offset int64
+	// Err is the reason.
+	Err error
+}
+
+func (e *RecordError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Input)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ", line %d", e.Line)
+	}
+	if e.Row > 0 {
+		fmt.Fprintf(&b, ", record %d", e.Row)
+	}
+	if e.Offset >= 0 {
+		fmt.Fprintf(&b, ", offset %d", e.Offset)
+	}
+	return strings.TrimPrefix(b.String(), ", ") + ": " + e.Err.Error()
+}
+
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// fault is a reason of one of the kinds above, in words.
+type fault struct {
+	kind error
+	text string
+}
+
+func (f *fault) Error() string { return f.text }
+func (f *fault) Unwrap() error { return f.kind }
+
+// faultf returns an error that is kind to errors.Is and reads as the text.
+func faultf(kind error, format string, args ...any) error {
+	return &fault{kind: kind, text: fmt.Sprintf(format, args...)}
+}
+
+// clip quotes text for a message, but not all of a long one.
+func clip(text []byte) string {
+	const most = 40
+	if len(text) <= most {
+		return fmt.Sprintf("%q", text)
+	}
+	return fmt.Sprintf("%q...", text[:most])
+}
+
+// unknown is the error for a name that is not in a list.
+func unknown(what, name string, known []string) error {
+	return faultf(ErrUnsupported, "%s %q: there are %s", what, name, strings.Join(known, ", "))
+}

@@ -1,0 +1,254 @@
+package convert
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"math"
+	"strconv"
+)
+
+// jsonEncoder writes JSON without spaces. Bytes become base64; a tensor becomes
+// nested arrays. A number that JSON does not know (not a number, infinite, complex)
+// is an error.
+type jsonEncoder struct{ nesting }
+
+var _ Encoder = (*jsonEncoder)(nil)
+
+func newJSON(l Limits) Encoder { return &jsonEncoder{newNesting(l)} }
+
+// begin notes that a value begins, and writes what separates it from the one before.
+func (e *jsonEncoder) begin() bool {
+	first := e.top.have == 0
+	if !e.value() {
+		return false
+	}
+	if e.top.kind == inArray && !first {
+		e.buf = append(e.buf, ',')
+	}
+	return true
+}
+
+func (e *jsonEncoder) Map(n int)   { e.level(inMap, n, '{') }
+func (e *jsonEncoder) Array(n int) { e.level(inArray, n, '[') }
+
+func (e *jsonEncoder) level(k kind, n int, bracket byte) {
+	comma := e.top.kind == inArray && e.top.have > 0
+	if !e.open(k, n) {
+		return
+	}
+	if comma {
+		e.buf = append(e.buf, ',')
+	}
+	e.buf = append(e.buf, bracket)
+}
+
+func (e *jsonEncoder) End() {
+	l, ok := e.close()
+	switch {
+	case !ok:
+	case l.kind == inMap:
+		e.buf = append(e.buf, '}')
+	default:
+		e.buf = append(e.buf, ']')
+	}
+}
+
+func (e *jsonEncoder) Key(name string) {
+	if !e.key() {
+		return
+	}
+	if e.top.have > 0 {
+		e.buf = append(e.buf, ',')
+	}
+	e.buf = append(appendQuoted(e.buf, name), ':')
+}
+
+func (e *jsonEncoder) Nil() { e.text("null") }
+
+func (e *jsonEncoder) Bool(v bool) {
+	if v {
+		e.text("true")
+	} else {
+		e.text("false")
+	}
+}
+
+func (e *jsonEncoder) text(s string) {
+	if e.begin() {
+		e.buf = append(e.buf, s...)
+	}
+}
+
+func (e *jsonEncoder) Int(v int64) {
+	if e.begin() {
+		e.buf = strconv.AppendInt(e.buf, v, 10)
+	}
+}
+
+func (e *jsonEncoder) Uint(v uint64) {
+	if e.begin() {
+		e.buf = strconv.AppendUint(e.buf, v, 10)
+	}
+}
+
+func (e *jsonEncoder) Float32(v float32) { e.float(float64(v), 32) }
+func (e *jsonEncoder) Float64(v float64) { e.float(v, 64) }
+
+func (e *jsonEncoder) float(v float64, bits int) {
+	if e.begin() && e.finite(v) {
+		e.buf = appendFloat(e.buf, v, bits)
+	}
+}
+
+func (e *jsonEncoder) finite(v float64) bool {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return e.fail(faultf(ErrUnsupported, "JSON has no number %v: the encodings msgpack and pickle hold it", v))
+	}
+	return true
+}
+
+// appendFloat appends the shortest text that reads back as v, with an exponent only
+// for the very large and very small, and always as a number that is no integer.
+func appendFloat(b []byte, v float64, bits int) []byte {
+	format := byte('f')
+	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	start := len(b)
+	b = strconv.AppendFloat(b, v, format, -1, bits)
+	for _, c := range b[start:] {
+		if c == '.' || c == 'e' {
+			return b
+		}
+	}
+	return append(b, ".0"...)
+}
+
+func (e *jsonEncoder) Number(text []byte) {
+	if e.begin() && e.fits(len(text)) {
+		e.buf = append(e.buf, text...)
+	}
+}
+
+func (e *jsonEncoder) String(v []byte) {
+	if e.begin() && e.fits(len(v)) {
+		e.buf = appendQuoted(e.buf, v)
+	}
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendQuoted appends s, which is UTF-8, in quotes, with the escapes that JSON asks
+// for and no others.
+func appendQuoted[T string | []byte](b []byte, s T) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, s[start:i]...)
+		start = i + 1
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+	}
+	b = append(b, s[start:]...)
+	return append(b, '"')
+}
+
+func (e *jsonEncoder) Bytes(v []byte) {
+	if e.begin() && e.fits(base64.StdEncoding.EncodedLen(len(v))) {
+		e.buf = append(base64.StdEncoding.AppendEncode(append(e.buf, '"'), v), '"')
+	}
+}
+
+// Tensor writes arrays nested as deep as there are dimensions.
+func (e *jsonEncoder) Tensor(dtype DType, shape []int64, data []byte) {
+	switch {
+	case dtype == Complex64 || dtype == Complex128:
+		e.fail(faultf(ErrUnsupported, "JSON has no complex numbers: the encodings msgpack and pickle hold them"))
+	case len(e.outer)+len(shape) > e.limits.Depth:
+		e.fail(faultf(ErrLimit, "an array of %d dimensions: values nest deeper than the limit of %d", len(shape), e.limits.Depth))
+	default:
+		comma := e.top.kind == inArray && e.top.have > 0
+		if !e.tensor(dtype, shape, data) {
+			return
+		}
+		if comma {
+			e.buf = append(e.buf, ',')
+		}
+		e.elements(dtype, shape, data)
+	}
+}
+
+// elements writes the part of a tensor with the dimensions shape.
+func (e *jsonEncoder) elements(dtype DType, shape []int64, data []byte) {
+	if len(shape) == 0 {
+		e.element(dtype, data)
+		return
+	}
+	e.buf = append(e.buf, '[')
+	part := 0
+	if shape[0] > 0 {
+		part = len(data) / int(shape[0])
+	}
+	for i := range int(shape[0]) {
+		if i > 0 {
+			e.buf = append(e.buf, ',')
+		}
+		if e.elements(dtype, shape[1:], data[i*part:(i+1)*part]); e.err != nil || !e.fits(0) {
+			return
+		}
+	}
+	e.buf = append(e.buf, ']')
+}
+
+// element writes one number of a tensor.
+func (e *jsonEncoder) element(dtype DType, p []byte) {
+	le := binary.LittleEndian
+	switch dtype {
+	case Bool8:
+		e.buf = strconv.AppendBool(e.buf, p[0] != 0)
+	case Int8:
+		e.buf = strconv.AppendInt(e.buf, int64(int8(p[0])), 10)
+	case Int16:
+		e.buf = strconv.AppendInt(e.buf, int64(int16(le.Uint16(p))), 10)
+	case Int32:
+		e.buf = strconv.AppendInt(e.buf, int64(int32(le.Uint32(p))), 10)
+	case Int64:
+		e.buf = strconv.AppendInt(e.buf, int64(le.Uint64(p)), 10)
+	case Uint8:
+		e.buf = strconv.AppendUint(e.buf, uint64(p[0]), 10)
+	case Uint16:
+		e.buf = strconv.AppendUint(e.buf, uint64(le.Uint16(p)), 10)
+	case Uint32:
+		e.buf = strconv.AppendUint(e.buf, uint64(le.Uint32(p)), 10)
+	case Uint64:
+		e.buf = strconv.AppendUint(e.buf, le.Uint64(p), 10)
+	case Float16:
+		e.real(float64(halfFloat(le.Uint16(p))), 32)
+	case Float32:
+		e.real(float64(math.Float32frombits(le.Uint32(p))), 32)
+	case Float64:
+		e.real(math.Float64frombits(le.Uint64(p)), 64)
+	}
+}
+
+func (e *jsonEncoder) real(v float64, bits int) {
+	if e.finite(v) {
+		e.buf = appendFloat(e.buf, v, bits)
+	}
+}
+
+func (e *jsonEncoder) Append(dst []byte) []byte { return e.finish(dst) }

@@ -1,0 +1,161 @@
+package convert
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// lineFormat reads a format of lines. Its inputs are cut into blocks between
+// records, and the blocks are parsed in parallel. All methods are called by one
+// goroutine; only the parsers that it made run beside it.
+type lineFormat interface {
+	// begin looks at the start of the next input: whole records, and all of the input
+	// if it is short. It returns how much of head is not records.
+	begin(head []byte) (skip int, err error)
+	// next returns the length of the record at the start of p, with its line end; 0 if
+	// p ends before it.
+	next(p []byte) int
+	// cut returns the length of the whole records at the start of p.
+	cut(p []byte) int
+	// parser returns a parser for one block of the input that was begun last.
+	parser() lineParser
+}
+
+// lineParser parses the records of one block.
+type lineParser interface {
+	// block begins p, whole records. The last may lack its line end.
+	block(p []byte)
+	// parse gives the next record to enc and returns where in the block it is. After
+	// the last it returns io.EOF; any other error is about this record only.
+	parse(enc Encoder) (start, end int, err error)
+}
+
+// newlines is how formats with one record on each line are cut.
+type newlines struct{}
+
+func (newlines) begin([]byte) (int, error) { return 0, nil }
+func (newlines) next(p []byte) int         { return bytes.IndexByte(p, '\n') + 1 }
+func (newlines) cut(p []byte) int          { return bytes.LastIndexByte(p, '\n') + 1 }
+
+// lineCursor walks over the lines of a block.
+type lineCursor struct {
+	data []byte
+	pos  int
+}
+
+func (c *lineCursor) block(p []byte) { c.data, c.pos = p, 0 }
+
+// line returns the next line without its end, and where it is with it.
+func (c *lineCursor) line() (line []byte, start, end int, err error) {
+	if c.pos == len(c.data) {
+		return nil, c.pos, c.pos, io.EOF
+	}
+	start, end = c.pos, len(c.data)
+	if i := bytes.IndexByte(c.data[start:], '\n'); i >= 0 {
+		end = start + i + 1
+	}
+	c.pos = end
+	return trimEnd(c.data[start:end]), start, end, nil
+}
+
+// trimEnd returns p without the "\n" or "\r\n" at its end.
+func trimEnd(p []byte) []byte {
+	if n := len(p); n > 0 && p[n-1] == '\n' {
+		p = p[:n-1]
+	}
+	if n := len(p); n > 0 && p[n-1] == '\r' {
+		p = p[:n-1]
+	}
+	return p
+}
+
+// rawLines parses the records of a format as the bytes that they are, without their
+// line ends. Empty lines are no records.
+type rawLines struct {
+	format lineFormat
+	data   []byte
+	pos    int
+}
+
+func (r *rawLines) block(p []byte) { r.data, r.pos = p, 0 }
+
+func (r *rawLines) parse(enc Encoder) (start, end int, err error) {
+	for r.pos < len(r.data) {
+		start = r.pos
+		n := r.format.next(r.data[start:])
+		if n == 0 {
+			n = len(r.data) - start
+		}
+		r.pos += n
+		if line := trimEnd(r.data[start:r.pos]); len(line) > 0 {
+			enc.Bytes(line)
+			return start, r.pos, nil
+		}
+	}
+	return r.pos, r.pos, io.EOF
+}
+
+// blockSize is how much of an input of lines is parsed at a time: enough that the
+// work is much larger than the cost of handing it over. It never depends on the
+// number of workers.
+const blockSize = 1 << 20
+
+// blockReader cuts an input of lines into blocks.
+type blockReader struct {
+	r      io.Reader
+	format lineFormat
+	limit  int    // of one record
+	size   int    // of a block
+	rest   []byte // what the last block left
+	err    error  // of r, once it came; io.EOF at the end
+}
+
+// next returns the next block in buf, which it may replace by a larger one. After
+// the last it returns io.EOF.
+func (b *blockReader) next(buf []byte) ([]byte, error) {
+	buf = append(buf[:0], b.rest...)
+	for size := b.size; ; size *= 2 {
+		buf = b.fill(buf, size)
+		if b.err != nil && !errors.Is(b.err, io.EOF) {
+			return nil, b.err
+		}
+		if b.err != nil && len(buf) == 0 {
+			return nil, io.EOF
+		}
+		cut := len(buf)
+		if b.err == nil {
+			cut = b.format.cut(buf)
+		}
+		if cut > 0 {
+			b.rest = append(b.rest[:0], buf[cut:]...)
+			return buf[:cut], nil
+		}
+		if len(buf) > b.limit {
+			return nil, faultf(ErrLimit, "no end of the record within the limit of %d bytes", b.limit)
+		}
+	}
+}
+
+// fill reads until buf holds size bytes or the input ends.
+func (b *blockReader) fill(buf []byte, size int) []byte {
+	if cap(buf) < size {
+		buf = append(make([]byte, 0, size), buf...)
+	}
+	if b.err != nil || len(buf) >= size {
+		return buf
+	}
+	for empty := 0; b.err == nil && len(buf) < size; {
+		n, err := b.r.Read(buf[len(buf):size])
+		buf, b.err = buf[:len(buf)+n], err
+		if empty++; n > 0 {
+			empty = 0
+		} else if err == nil && empty == maxEmptyReads {
+			b.err = io.ErrNoProgress
+		}
+	}
+	return buf
+}
+
+// maxEmptyReads is how often a reader may give nothing and no error.
+const maxEmptyReads = 100

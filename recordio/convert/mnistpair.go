@@ -1,0 +1,155 @@
+package convert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WithLabels returns a source of the format mnist whose records are maps of "label"
+// and "image": item i of both files, which must have the same number of items.
+func WithLabels(images, labels Source) Source {
+	pair := images
+	pair.Open = func(ctx context.Context) (Content, error) { return openIDXFiles(ctx, images, labels) }
+	return pair
+}
+
+// LabelsOf returns the name of the file of labels that belongs to a file of images of
+// MNIST, such as "train-labels-idx1-ubyte.gz" to "train-images-idx3-ubyte.gz"; false if
+// images is no such name.
+func LabelsOf(images string) (labels string, ok bool) {
+	for _, sep := range []string{"-", "."} { // both are found
+		i := strings.LastIndex(images, "images"+sep+"idx3")
+		if i >= 0 {
+			return images[:i] + "labels" + sep + "idx1" + images[i+len("images"+sep+"idx3"):], true
+		}
+	}
+	return "", false
+}
+
+// idxPairMark begins the stream that is made of two files: the headers of labels and
+// images, then label and image of each item in turn. It occurs in no file.
+const idxPairMark = "idx\x00pair"
+
+// openIDXFiles opens both files and joins them to one stream.
+func openIDXFiles(ctx context.Context, images, labels Source) (Content, error) {
+	i, err := open(ctx, images)
+	if err != nil {
+		return Content{}, err
+	}
+	l, err := open(ctx, labels)
+	if err != nil {
+		return Content{}, errors.Join(fmt.Errorf("the labels, %s: %w", labels.Name, err), i.close())
+	}
+	shut := func() error { return errors.Join(i.close(), l.close()) }
+	stream, err := newIDXStream(i.Input, l.Input)
+	if err != nil {
+		return Content{}, errors.Join(err, shut())
+	}
+	return Content{Reader: stream, Size: -1, Close: shut}, nil
+}
+
+// idxStream joins two files to one stream.
+type idxStream struct {
+	files [2]*idxItems // labels, images
+	n     int64        // items that were read of both
+	which int          // of the files has the next item
+	rest  []byte       // what Read did not give yet
+}
+
+func newIDXStream(images, labels Input) (*idxStream, error) {
+	s := &idxStream{rest: []byte(idxPairMark)}
+	for k, in := range []Input{labels, images} {
+		items, err := openIDX(newCounter(in.Reader), Limits{}.withDefaults())
+		if err == nil {
+			err = items.checkSize(in.Size)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", in.Name, err)
+		}
+		s.files[k] = items
+		s.rest = append(s.rest, items.head...)
+	}
+	if l, i := s.files[0].count, s.files[1].count; l != i {
+		return nil, faultf(ErrSyntax, "%s has %d labels for %d images: they make no samples", labels.Name, l, i)
+	}
+	return s, nil
+}
+
+func (s *idxStream) Read(p []byte) (int, error) {
+	for len(s.rest) == 0 {
+		if err := s.advance(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// advance reads the next item.
+func (s *idxStream) advance() error {
+	file := s.files[s.which]
+	if s.n == file.count {
+		return s.end()
+	}
+	var err error
+	if s.rest, err = file.next(); err != nil {
+		return err
+	}
+	if s.which++; s.which == len(s.files) {
+		s.which = 0
+		s.n++
+	}
+	return nil
+}
+
+func (s *idxStream) end() error {
+	for _, file := range s.files {
+		if err := file.end(); err != io.EOF {
+			return err
+		}
+	}
+	return io.EOF
+}
+
+// idxPairDecoder gives the items of a joined stream.
+type idxPairDecoder struct {
+	labels, images *idxItems
+	n              int64
+}
+
+func openIDXPair(c *counter, limits Limits) (Decoder, error) {
+	if err := c.skip(int64(len(idxPairMark)), "the header"); err != nil {
+		return nil, err
+	}
+	labels, err := openIDX(c, limits)
+	if err != nil {
+		return nil, err
+	}
+	images, err := openIDX(c, limits)
+	if err != nil {
+		return nil, err
+	}
+	return &idxPairDecoder{labels: labels, images: images}, nil
+}
+
+func (d *idxPairDecoder) Next(enc Encoder) error {
+	if d.n == min(d.labels.count, d.images.count) {
+		return d.images.end()
+	}
+	d.n++
+	enc.Map(2)
+	enc.Key("label")
+	if err := d.labels.encodeNext(enc); err != nil {
+		return err
+	}
+	enc.Key("image")
+	if err := d.images.encodeNext(enc); err != nil {
+		return err
+	}
+	enc.End()
+	return nil
+}

@@ -1,0 +1,188 @@
+package convert
+
+import (
+	"math"
+	"slices"
+)
+
+// kind is what encloses a value.
+type kind uint8
+
+const (
+	whole kind = iota // nothing: the value is the record
+	inMap
+	inArray
+)
+
+// level is one open Map or Array.
+type level struct {
+	kind  kind
+	keyed bool // a Key waits for its value
+	want  int  // announced number of values; negative if unknown
+	have  int  // values so far
+	start int  // where the payload of this level begins; the encoder's own
+}
+
+// nesting holds every encoder to the order of calls, and to its limits. Encoders
+// embed it and ask it before they write anything.
+type nesting struct {
+	limits Limits
+	top    level
+	outer  []level
+	buf    []byte
+	err    error
+}
+
+func newNesting(l Limits) nesting { return nesting{limits: l.withDefaults()} }
+
+// Err implements Encoder.
+func (n *nesting) Err() error { return n.err }
+
+// Reset implements Encoder.
+func (n *nesting) Reset() {
+	n.top, n.outer, n.buf, n.err = level{}, n.outer[:0], n.buf[:0], nil
+}
+
+// fail keeps the first error and returns false.
+func (n *nesting) fail(err error) bool {
+	if n.err == nil {
+		n.err = err
+	}
+	return false
+}
+
+var errOrder = faultf(ErrSyntax, "convert: the calls of an Encoder are out of order")
+
+// value notes that a value begins, and reports whether it may.
+func (n *nesting) value() bool {
+	if n.err != nil {
+		return false
+	}
+	if !n.top.keyed && n.top.kind == inMap || n.top.kind == whole && n.top.have > 0 {
+		return n.fail(errOrder)
+	}
+	if len(n.buf) > n.limits.Record {
+		return n.fail(n.tooLarge())
+	}
+	n.top.keyed = false
+	n.top.have++
+	return true
+}
+
+func (n *nesting) tooLarge() error {
+	return faultf(ErrLimit, "the payload is larger than the limit of %d bytes a record", n.limits.Record)
+}
+
+// key notes that a key begins, and reports whether it may.
+func (n *nesting) key() bool {
+	if n.err != nil {
+		return false
+	}
+	if n.top.kind != inMap || n.top.keyed {
+		return n.fail(errOrder)
+	}
+	n.top.keyed = true
+	return true
+}
+
+// open begins a level of k with want values.
+func (n *nesting) open(k kind, want int) bool {
+	if !n.value() {
+		return false
+	}
+	if len(n.outer) >= n.limits.Depth {
+		return n.fail(faultf(ErrLimit, "values nest deeper than the limit of %d", n.limits.Depth))
+	}
+	n.outer = append(n.outer, n.top)
+	n.top = level{kind: k, want: want, start: len(n.buf)}
+	return true
+}
+
+// close ends the innermost level and returns it.
+func (n *nesting) close() (level, bool) {
+	if n.err != nil {
+		return level{}, false
+	}
+	l := n.top
+	if l.kind == whole || l.keyed || l.want >= 0 && l.want != l.have {
+		return level{}, n.fail(errOrder)
+	}
+	last := len(n.outer) - 1
+	n.top, n.outer = n.outer[last], n.outer[:last]
+	return l, true
+}
+
+// finish appends the finished payload to dst, unless it is not finished.
+func (n *nesting) finish(dst []byte) []byte {
+	if n.err == nil && (n.top.kind != whole || n.top.have != 1) {
+		n.fail(errOrder)
+	}
+	if n.err == nil && len(n.buf) > n.limits.Record {
+		n.fail(n.tooLarge())
+	}
+	if n.err != nil {
+		return dst
+	}
+	dst = append(dst, n.buf...)
+	n.Reset()
+	return dst
+}
+
+// tensor reports whether a tensor of dtype and shape may come, and fits data.
+func (n *nesting) tensor(dtype DType, shape []int64, data []byte) bool {
+	if n.err != nil {
+		return false
+	}
+	if size, ok := tensorSize(dtype, shape); !ok || size != int64(len(data)) {
+		return n.fail(errTensor)
+	}
+	return n.value()
+}
+
+// tensorSize returns the bytes of a tensor; not ok if that overflows, or a dimension
+// is negative.
+func tensorSize(dtype DType, shape []int64) (size int64, ok bool) {
+	if slices.Contains(shape, 0) {
+		return 0, slices.Min(shape) == 0 && dtype.known()
+	}
+	size = int64(dtype.Size())
+	for _, dim := range shape {
+		if dim < 0 || size > math.MaxInt64/dim {
+			return 0, false
+		}
+		size *= dim
+	}
+	return size, size > 0
+}
+
+var errTensor = faultf(ErrSyntax, "convert: a Tensor's shape and data do not match")
+
+// fits reports whether size more bytes are within the limit of a record, before
+// memory is taken for them.
+func (n *nesting) fits(size int) bool {
+	if size > n.limits.Record-len(n.buf) {
+		return n.fail(n.tooLarge())
+	}
+	return true
+}
+
+// putNumber gives a JSON number to e as the type that holds it in 64 bits.
+func putNumber(e Encoder, n *nesting, text []byte) {
+	v, isInteger := parseInteger(text)
+	if !isInteger {
+		f, ok := parseFloat(text)
+		if !ok {
+			n.fail(faultf(ErrLimit, "%s is not a number that a float64 can hold", clip(text)))
+			return
+		}
+		e.Float64(f)
+		return
+	}
+	if i, ok := v.signed(); ok {
+		e.Int(i)
+	} else if u, ok := v.unsigned(); ok {
+		e.Uint(u)
+	} else {
+		n.fail(faultf(ErrLimit, "the integer %s does not fit 64 bits: the encodings json and pickle hold it", clip(text)))
+	}
+}

@@ -1,0 +1,47 @@
+package convert
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+)
+
+// parseFloat gives the bits that strconv gives.
+func TestParseFloat(t *testing.T) {
+	texts := []string{"0", "-0", "1", "-1.5", "+2", ".5", "5.", "0.1", "123456789012345678", "9007199254740993",
+		"1e22", "1e23", "1.7976931348623157e308", "5e-324", "0.000000000000000000000001", "12345678901234567890123",
+		"99999999999999999999.9", "0.30000000000000004"}
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for range 20000 {
+		texts = append(texts, strconv.FormatFloat(rnd.NormFloat64()*math.Pow10(rnd.IntN(30)-15), 'f', rnd.IntN(12), 64),
+			fmt.Sprint(math.Float64frombits(rnd.Uint64()&^(1<<62))))
+	}
+	for _, text := range texts {
+		got, ok := parseFloat([]byte(text))
+		want, err := strconv.ParseFloat(text, 64)
+		if !ok || err != nil || math.Float64bits(got) != math.Float64bits(want) {
+			t.Errorf("%s: got %v, %v; want %v, %v", text, got, ok, want, err)
+		}
+	}
+	for _, text := range []string{"", "-", "+", ".", "-.", "e1", "1e", "1.2.3", "0x10", "1_000", "inf", "NaN", "1e999", "1 ", " 1", "1,5"} {
+		if got, ok := parseFloat([]byte(text)); ok {
+			t.Errorf("%q: got %v", text, got)
+		}
+	}
+}
+
+func TestParseInt(t *testing.T) {
+	for _, text := range []string{"0", "-1", "+7", "9223372036854775807", "-9223372036854775808", "007"} {
+		got, ok := parseInt([]byte(text))
+		if want, err := strconv.ParseInt(text, 10, 64); !ok || err != nil || got != want {
+			t.Errorf("%s: got %d, %v; want %d", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"", "-", "+", "1.0", "9223372036854775808", "-9223372036854775809", "99999999999999999999", "1a"} {
+		if got, ok := parseInt([]byte(text)); ok {
+			t.Errorf("%q: got %d", text, got)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package convert
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+)
+
+// parquetFormat reads Parquet files. The record is a row, as a map of its columns in
+// the order of the schema: lists become arrays, structs become maps, and so do maps
+// with text as keys; other maps become arrays of maps of "key" and "value".
+//
+// Dates, times and timestamps are counts in the unit of their column; those of the old
+// type INT96 are nanoseconds since 1970. Decimals become text, which keeps them as they
+// are. Text must be UTF-8.
+//
+// Columns are read page by page: memory is a few pages a column, and bounded in all.
+var parquetFormat = Format{
+	Name:       "parquet",
+	Doc:        "Parquet: a row, as a map by column",
+	Extensions: []string{".parquet", ".parq"},
+	Sniff:      func(head []byte) bool { return bytes.HasPrefix(head, []byte(parquetMark)) },
+	open: func(in Input, opts Options) (Decoder, error) {
+		return openParquet(in, opts.Limits.withDefaults())
+	},
+}
+
+const parquetMark = "PAR1"
+
+// parquetDecoder gives the rows of one row group after the other.
+type parquetDecoder struct {
+	file   *file.Reader
+	root   *parquetNode
+	leaves []*parquetLeaf
+	limit  int
+
+	group int   // that is read next
+	rows  int64 // left of the one before
+	n     int64
+}
+
+func openParquet(in Input, limits Limits) (Decoder, error) {
+	if in.ReaderAt == nil {
+		return nil, faultf(ErrUnsupported, "a Parquet file begins at its end: it can only be read from a file that is not compressed as a whole")
+	}
+	if err := checkParquetFooter(in, limits.Record); err != nil {
+		return nil, err
+	}
+	props := parquet.NewReaderProperties(newBoundedMemory(4 * int64(limits.Record)))
+	props.BufferedStreamEnabled = true
+	page := 2 * int64(limits.Record)
+	props.MaxCompressedPageSize, props.MaxUncompressedPageSize = page, page
+	d := &parquetDecoder{limit: limits.Record}
+	err := guard(func() (err error) {
+		section := io.NewSectionReader(in.ReaderAt, 0, in.Size)
+		d.file, err = file.NewParquetReader(section, file.WithReadProps(props))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.root, d.leaves, err = newParquetSchema(d.file.MetaData().Schema)
+	return d, err
+}
+
+func (d *parquetDecoder) Next(enc Encoder) error {
+	for d.rows == 0 {
+		if err := d.nextGroup(); err != nil {
+			return err
+		}
+	}
+	d.rows--
+	d.n++
+	row := parquetRow{enc: enc, room: d.limit}
+	if err := row.structure(d.root); err != nil {
+		return d.failed(err)
+	}
+	for _, leaf := range d.leaves {
+		if rep, _, ok, err := leaf.peek(); err != nil || ok && rep != 0 {
+			return d.failed(leaf.inconsistent(err))
+		}
+	}
+	if row.bad != nil {
+		return &RecordError{Row: d.n, Offset: -1, Err: row.bad}
+	}
+	return nil
+}
+
+// nextGroup goes on to the next row group. It returns io.EOF behind the last.
+func (d *parquetDecoder) nextGroup() error {
+	for _, leaf := range d.leaves {
+		if _, _, ok, err := leaf.peek(); err != nil || ok {
+			return d.failed(leaf.inconsistent(err))
+		}
+	}
+	if d.group == d.file.NumRowGroups() {
+		return io.EOF
+	}
+	group := d.file.RowGroup(d.group)
+	d.group++
+	for i, leaf := range d.leaves {
+		if err := leaf.open(group, i); err != nil {
+			return d.failed(err)
+		}
+	}
+	if d.rows = group.NumRows(); d.rows < 0 {
+		return d.failed(faultf(ErrSyntax, "%d rows by the footer", d.rows))
+	}
+	return nil
+}
+
+// failed puts the place into an error.
+func (d *parquetDecoder) failed(err error) error {
+	return fmt.Errorf("row %d, in row group %d of %d: %w", d.n, d.group, d.file.NumRowGroups(), err)
+}
+
+// guard calls fn, which calls the library, and returns what is wrong with the file.
+// The library panics over some damage, and when memory runs out; it does so in this
+// goroutine.
+func guard(fn func() error) (err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case *fault:
+			err = v
+		default:
+			err = faultf(ErrSyntax, "damaged: %v", v)
+		}
+	}()
+	return parquetError(fn())
+}
+
+// parquetError gives an error of the library a kind. Errors of the input stay what
+// they are.
+func parquetError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &parquetFault{err}
+}
+
+// parquetFault is an error of the library: a damaged file, if the input did not fail.
+type parquetFault struct{ err error }
+
+func (f *parquetFault) Error() string   { return f.err.Error() }
+func (f *parquetFault) Unwrap() []error { return []error{f.err, ErrSyntax} }

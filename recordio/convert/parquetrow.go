@@ -1,0 +1,138 @@
+package convert
+
+import "unicode/utf8"
+
+// parquetRow puts one row together out of the levels and values of all columns, as
+// the paper on Dremel has it: the repetition level of an entry says which list goes on,
+// its definition level how far down something is there.
+type parquetRow struct {
+	enc  Encoder
+	room int   // entries that may still come
+	bad  error // the first value that has no place in a record
+}
+
+// node gives n, which has an entry in each of its columns, to the encoder.
+func (r *parquetRow) node(n *parquetNode) error {
+	_, def, ok, err := n.first.peek()
+	if err != nil || !ok {
+		return n.first.inconsistent(err)
+	}
+	if n.optional && def < n.def {
+		r.enc.Nil()
+		return r.pass(n)
+	}
+	switch n.kind {
+	case parquetStruct:
+		return r.structure(n)
+	case parquetList, parquetMap:
+		return r.list(n, def)
+	}
+	return r.value(n.leaf)
+}
+
+// pass takes one entry from each column below n.
+func (r *parquetRow) pass(n *parquetNode) error {
+	for _, leaf := range n.leaves {
+		if _, err := r.take(leaf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take takes the next entry of a column.
+func (r *parquetRow) take(leaf *parquetLeaf) (value int, err error) {
+	if r.room--; r.room < 0 {
+		return 0, faultf(ErrLimit, "a row with more values than the limit for a record has bytes")
+	}
+	if _, _, ok, err := leaf.peek(); err != nil || !ok {
+		return 0, leaf.inconsistent(err)
+	}
+	return leaf.next(), nil
+}
+
+func (r *parquetRow) structure(n *parquetNode) error {
+	r.enc.Map(len(n.children))
+	for _, child := range n.children {
+		r.enc.Key(child.name)
+		if err := r.node(child); err != nil {
+			return err
+		}
+	}
+	r.enc.End()
+	return nil
+}
+
+// list gives the items of a list or map, whose first entry has level def.
+func (r *parquetRow) list(n *parquetNode, def int16) error {
+	if n.kind == parquetMap {
+		r.enc.Map(-1)
+	} else {
+		r.enc.Array(-1)
+	}
+	if def < n.full {
+		if err := r.pass(n); err != nil {
+			return err
+		}
+		r.enc.End()
+		return nil
+	}
+	for {
+		if err := r.item(n); err != nil {
+			return err
+		}
+		rep, _, ok, err := n.first.peek()
+		if err != nil {
+			return err
+		}
+		if !ok || rep < n.rep {
+			r.enc.End()
+			return nil
+		}
+	}
+}
+
+func (r *parquetRow) item(n *parquetNode) error {
+	if n.kind == parquetList {
+		return r.node(n.children[0])
+	}
+	if err := r.key(n.children[0].leaf); err != nil {
+		return err
+	}
+	return r.node(n.children[1])
+}
+
+// key gives the key of a pair.
+func (r *parquetRow) key(leaf *parquetLeaf) error {
+	i, err := r.take(leaf)
+	if err != nil {
+		return err
+	}
+	key := leaf.values.key(i)
+	if !utf8.ValidString(key) {
+		r.fail(leaf, faultf(ErrSyntax, "a key that is not UTF-8: %.40q", key))
+		key = ""
+	}
+	r.enc.Key(key)
+	return nil
+}
+
+// value gives a value that is not null. If it has no place in a record the row is bad,
+// and is read to its end all the same.
+func (r *parquetRow) value(leaf *parquetLeaf) error {
+	i, err := r.take(leaf)
+	if err != nil {
+		return err
+	}
+	if err := leaf.values.encode(r.enc, i); err != nil {
+		r.fail(leaf, err)
+		r.enc.Nil()
+	}
+	return nil
+}
+
+func (r *parquetRow) fail(leaf *parquetLeaf, err error) {
+	if r.bad == nil {
+		r.bad = leaf.failed(err)
+	}
+}

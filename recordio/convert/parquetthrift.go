@@ -1,0 +1,173 @@
+package convert
+
+import "encoding/binary"
+
+// The types of thrift's compact protocol.
+const (
+	thriftTrue   = 1
+	thriftFalse  = 2
+	thriftByte   = 3
+	thriftI16    = 4
+	thriftI32    = 5
+	thriftI64    = 6
+	thriftDouble = 7
+	thriftBinary = 8
+	thriftList   = 9
+	thriftSet    = 10
+	thriftMap    = 11
+	thriftStruct = 12
+	thriftUUID   = 13
+)
+
+// maxThriftDepth is how deep values may nest; a footer needs less than ten.
+const maxThriftDepth = 64
+
+var errFooter = faultf(ErrSyntax, "the footer is damaged")
+
+// thriftReader goes over values of thrift's compact protocol, and keeps none.
+type thriftReader struct {
+	rest  []byte
+	depth int
+}
+
+func (w *thriftReader) skip(n uint64) error {
+	if n > uint64(len(w.rest)) {
+		return errFooter
+	}
+	w.rest = w.rest[n:]
+	return nil
+}
+
+func (w *thriftReader) byte() (byte, error) {
+	if len(w.rest) == 0 {
+		return 0, errFooter
+	}
+	b := w.rest[0]
+	w.rest = w.rest[1:]
+	return b, nil
+}
+
+func (w *thriftReader) varint() (uint64, error) {
+	v, n := binary.Uvarint(w.rest)
+	if n <= 0 {
+		return 0, errFooter
+	}
+	w.rest = w.rest[n:]
+	return v, nil
+}
+
+// structure calls field for each field of a struct, which has to read its value.
+func (w *thriftReader) structure(field func(id int64, typ byte) error) error {
+	if w.depth++; w.depth > maxThriftDepth {
+		return errFooter
+	}
+	defer func() { w.depth-- }()
+	for id := int64(0); ; {
+		head, err := w.byte()
+		if err != nil || head == 0 {
+			return err
+		}
+		if delta := int64(head >> 4); delta != 0 {
+			id += delta
+		} else {
+			v, err := w.varint()
+			if err != nil {
+				return err
+			}
+			id = int64(v>>1) ^ -int64(v&1)
+		}
+		if err := field(id, head&0xf); err != nil {
+			return err
+		}
+	}
+}
+
+// list calls element for each element of a list or set. There cannot be more than
+// bytes are left, since none of them is smaller.
+func (w *thriftReader) list(element func(typ byte) error) error {
+	head, err := w.byte()
+	if err != nil {
+		return err
+	}
+	n := uint64(head >> 4)
+	if n == 15 {
+		if n, err = w.varint(); err != nil {
+			return err
+		}
+	}
+	if n > uint64(len(w.rest)) {
+		return errFooter
+	}
+	for range n {
+		if err := element(head & 0xf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// value passes a value of that type.
+func (w *thriftReader) value(typ byte) error {
+	switch typ {
+	case thriftTrue, thriftFalse: // the type of a field is the value
+		return nil
+	case thriftByte:
+		return w.skip(1)
+	case thriftI16, thriftI32, thriftI64:
+		_, err := w.varint()
+		return err
+	case thriftDouble:
+		return w.skip(8)
+	case thriftUUID:
+		return w.skip(16)
+	case thriftBinary:
+		n, err := w.varint()
+		if err != nil {
+			return err
+		}
+		return w.skip(n)
+	case thriftList, thriftSet:
+		if w.depth++; w.depth > maxThriftDepth {
+			return errFooter
+		}
+		defer func() { w.depth-- }()
+		return w.list(w.element)
+	case thriftStruct:
+		return w.structure(func(_ int64, typ byte) error { return w.value(typ) })
+	case thriftMap:
+		return w.pairs()
+	}
+	return errFooter
+}
+
+// element passes an element of a collection, in which booleans take a byte.
+func (w *thriftReader) element(typ byte) error {
+	if typ == thriftTrue || typ == thriftFalse {
+		return w.skip(1)
+	}
+	return w.value(typ)
+}
+
+// pairs passes a map.
+func (w *thriftReader) pairs() error {
+	n, err := w.varint()
+	if err != nil || n == 0 {
+		return err
+	}
+	types, err := w.byte()
+	if err != nil {
+		return err
+	}
+	if n > uint64(len(w.rest)) {
+		return errFooter
+	}
+	for range n {
+		if err := w.element(types >> 4); err != nil {
+			return err
+		}
+		if err := w.element(types & 0xf); err != nil {
+			return err
+		}
+	}
+	return nil
+}

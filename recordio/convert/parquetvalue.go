@@ -1,0 +1,127 @@
+package convert
+
+import (
+	"encoding/binary"
+	"math/big"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+)
+
+// isParquetText reports whether the values of a column are text.
+func isParquetText(n *schema.PrimitiveNode) bool {
+	switch n.LogicalType().(type) {
+	case schema.StringLogicalType, schema.EnumLogicalType, schema.JSONLogicalType:
+		return n.PhysicalType() == parquet.Types.ByteArray
+	}
+	return false
+}
+
+func giveBool(enc Encoder, v bool) error       { enc.Bool(v); return nil }
+func giveFloat32(enc Encoder, v float32) error { enc.Float32(v); return nil }
+func giveFloat64(enc Encoder, v float64) error { enc.Float64(v); return nil }
+
+func giveInt96(enc Encoder, v parquet.Int96) error {
+	enc.Int(v.ToTime().UnixNano())
+	return nil
+}
+
+// isUnsigned reports whether an integer column has no sign.
+func isUnsigned(n *schema.PrimitiveNode) bool {
+	t, ok := n.LogicalType().(schema.IntLogicalType)
+	return ok && !t.IsSigned()
+}
+
+func giverInt32(n *schema.PrimitiveNode) func(Encoder, int32) error {
+	if d, ok := n.LogicalType().(schema.DecimalLogicalType); ok {
+		return func(enc Encoder, v int32) error { return giveDecimal(enc, big.NewInt(int64(v)), d.Scale()) }
+	}
+	if isUnsigned(n) {
+		return func(enc Encoder, v int32) error { enc.Uint(uint64(uint32(v))); return nil }
+	}
+	return func(enc Encoder, v int32) error { enc.Int(int64(v)); return nil }
+}
+
+func giverInt64(n *schema.PrimitiveNode) func(Encoder, int64) error {
+	if d, ok := n.LogicalType().(schema.DecimalLogicalType); ok {
+		return func(enc Encoder, v int64) error { return giveDecimal(enc, big.NewInt(v), d.Scale()) }
+	}
+	if isUnsigned(n) {
+		return func(enc Encoder, v int64) error { enc.Uint(uint64(v)); return nil }
+	}
+	return func(enc Encoder, v int64) error { enc.Int(v); return nil }
+}
+
+func giverByteArray(n *schema.PrimitiveNode) func(Encoder, parquet.ByteArray) error {
+	if d, ok := n.LogicalType().(schema.DecimalLogicalType); ok {
+		return func(enc Encoder, v parquet.ByteArray) error { return giveBigDecimal(enc, v, d.Scale()) }
+	}
+	if isParquetText(n) {
+		return giveText
+	}
+	return func(enc Encoder, v parquet.ByteArray) error { enc.Bytes(v); return nil }
+}
+
+func giveText(enc Encoder, v parquet.ByteArray) error {
+	if !utf8.Valid(v) {
+		return faultf(ErrSyntax, "a text that is not UTF-8: %.40q", []byte(v))
+	}
+	enc.String(v)
+	return nil
+}
+
+func giverFixed(n *schema.PrimitiveNode) func(Encoder, parquet.FixedLenByteArray) error {
+	switch d := n.LogicalType().(type) {
+	case schema.DecimalLogicalType:
+		return func(enc Encoder, v parquet.FixedLenByteArray) error { return giveBigDecimal(enc, v, d.Scale()) }
+	case schema.Float16LogicalType:
+		return giveFloat16
+	}
+	return func(enc Encoder, v parquet.FixedLenByteArray) error { enc.Bytes(v); return nil }
+}
+
+func giveFloat16(enc Encoder, v parquet.FixedLenByteArray) error {
+	if len(v) != 2 {
+		return faultf(ErrSyntax, "a half-precision number of %d bytes", len(v))
+	}
+	enc.Float32(halfFloat(binary.LittleEndian.Uint16(v)))
+	return nil
+}
+
+// maxDecimal is the longest unscaled decimal that is read, in bytes: 256 bits.
+const maxDecimal = 32
+
+// giveBigDecimal reads two's complement, big-endian.
+func giveBigDecimal(enc Encoder, v []byte, scale int32) error {
+	if len(v) > maxDecimal {
+		return faultf(ErrLimit, "a decimal of %d bytes; at most %d are read", len(v), maxDecimal)
+	}
+	n := new(big.Int).SetBytes(v)
+	if len(v) > 0 && v[0]&0x80 != 0 {
+		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(v))))
+	}
+	return giveDecimal(enc, n, scale)
+}
+
+// giveDecimal gives n with scale digits behind the point to enc, as text.
+func giveDecimal(enc Encoder, n *big.Int, scale int32) error {
+	if scale < 0 || scale > 100 {
+		return faultf(ErrUnsupported, "a decimal with %s digits behind the point", strconv.Itoa(int(scale)))
+	}
+	sign, digits := "", n.String()
+	if n.Sign() < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	if scale > 0 {
+		if missing := int(scale) + 1 - len(digits); missing > 0 {
+			digits = strings.Repeat("0", missing) + digits
+		}
+		point := len(digits) - int(scale)
+		digits = digits[:point] + "." + digits[point:]
+	}
+	enc.String([]byte(sign + digits))
+	return nil
+}

@@ -1,0 +1,169 @@
+package convert
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"iter"
+)
+
+// produce makes the tasks of all sources, until one fails or ctx ends.
+func (r *run) produce(ctx context.Context, sources iter.Seq2[Source, error]) {
+	for s, err := range sources {
+		t := &task{source: s, err: err}
+		if err == nil {
+			r.inputs++
+		}
+		if err == nil && r.format == nil {
+			t.open, t.err = r.find(ctx, s)
+		}
+		switch {
+		case t.err != nil:
+			r.put(ctx, t)
+			return
+		case r.format.lines == nil:
+			if !r.put(ctx, t) {
+				return
+			}
+		case !r.cut(ctx, t):
+			return
+		}
+	}
+}
+
+// find opens the first source and finds the format.
+func (r *run) find(ctx context.Context, s Source) (*opened, error) {
+	o, err := open(ctx, s)
+	if err == nil {
+		if r.format, err = Sniff(o.head, o.Name); err != nil {
+			o.close()
+			return nil, err
+		}
+	}
+	return o, err
+}
+
+// put hands t to a worker and to delivery; false if ctx ended first.
+func (r *run) put(ctx context.Context, t *task) bool {
+	t.out = make(chan *batch, 1)
+	select {
+	case <-ctx.Done():
+		t.closeInput()
+		return false
+	case r.queue <- t:
+	}
+	if t.err != nil {
+		return true
+	}
+	select {
+	case <-ctx.Done():
+		t.closeInput()
+		return false
+	case r.work <- t:
+		return true
+	}
+}
+
+func (t *task) closeInput() error {
+	if t.open == nil {
+		return nil
+	}
+	return t.open.close()
+}
+
+// cut makes a task of each block of an input of lines; false if that was the end.
+func (r *run) cut(ctx context.Context, t *task) bool {
+	s, o := t.source, t.open
+	if r.lines == nil {
+		r.lines = r.format.lines(r.opts)
+	}
+	var err error
+	if o == nil {
+		o, err = open(ctx, s)
+	}
+	if err == nil {
+		err = r.cutBlocks(ctx, s, o)
+		if cerr := o.close(); err == nil {
+			err = cerr
+		}
+	}
+	if err != nil {
+		r.put(ctx, &task{source: s, lines: true, err: err})
+	}
+	return err == nil
+}
+
+func (r *run) cutBlocks(ctx context.Context, s Source, o *opened) error {
+	b := &blockReader{r: o.Reader, format: r.lines, limit: r.opts.Limits.Record, size: blockSize}
+	for first := true; ; first = false {
+		block, err := b.next(r.takeBlock())
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		t := &task{source: s, lines: true, first: first, block: block}
+		if first {
+			if err := t.begin(r.lines); err != nil {
+				return err
+			}
+		}
+		t.parser = r.parser()
+		if !r.put(ctx, t) {
+			return ctx.Err()
+		}
+	}
+}
+
+// begin takes off what stands before the records of an input: a byte order mark and
+// a header.
+func (t *task) begin(f lineFormat) error {
+	if err := refuseUTF16(t.block); err != nil {
+		return err
+	}
+	whole := t.block
+	t.block = bytes.TrimPrefix(t.block, []byte("\ufeff"))
+	skip, err := f.begin(t.block)
+	if err != nil {
+		return err
+	}
+	t.block = t.block[skip:]
+	head := whole[:len(whole)-len(t.block)]
+	t.headBytes, t.headLines = int64(len(head)), int64(bytes.Count(head, newline))
+	return nil
+}
+
+// refuseUTF16 returns an error for text in UTF-16, which no format here reads.
+func refuseUTF16(p []byte) error {
+	if bytes.HasPrefix(p, []byte{0xff, 0xfe}) || bytes.HasPrefix(p, []byte{0xfe, 0xff}) {
+		return faultf(ErrUnsupported, "the text is UTF-16: recode it as UTF-8")
+	}
+	return nil
+}
+
+// parser returns the parser for a block of the input that was begun last.
+func (r *run) parser() lineParser {
+	if r.encoding.Name == rawName {
+		return &rawLines{format: r.lines}
+	}
+	return r.lines.parser()
+}
+
+// takeBlock returns the memory of a block that is done, or nil.
+func (r *run) takeBlock() []byte {
+	select {
+	case b := <-r.blocks:
+		return b
+	default:
+		return nil
+	}
+}
+
+// putBlock keeps the memory of a block for the next one.
+func (r *run) putBlock(b []byte) {
+	select {
+	case r.blocks <- b:
+	default:
+	}
+}

@@ -1,0 +1,196 @@
+package convert
+
+import (
+	"context"
+	"fmt"
+)
+
+// serve carries out tasks until there are no more.
+func (r *run) serve(ctx context.Context) {
+	enc := r.encoding.New(r.opts.Limits)
+	for t := range r.work {
+		enc.Reset()
+		if t.lines {
+			r.parse(ctx, t, enc)
+		} else {
+			r.decode(ctx, t, enc)
+		}
+		close(t.out)
+	}
+}
+
+// parse carries out a block of lines.
+func (r *run) parse(ctx context.Context, t *task, enc Encoder) {
+	b := r.takeBatch()
+	parseBlock(t.block, t.parser, enc, b)
+	r.putBlock(t.block)
+	t.block = nil
+	t.give(ctx, b)
+}
+
+// decode carries out an input of any other format.
+func (r *run) decode(ctx context.Context, t *task, enc Encoder) {
+	if err := r.decodeInput(ctx, t, enc); err != nil {
+		t.give(ctx, &batch{err: err})
+	}
+}
+
+func (r *run) decodeInput(ctx context.Context, t *task, enc Encoder) (err error) {
+	if t.open == nil {
+		if t.open, err = open(ctx, t.source); err != nil {
+			return err
+		}
+	}
+	defer func() {
+		if cerr := t.closeInput(); err == nil {
+			err = cerr
+		}
+	}()
+	d, err := r.format.open(t.open.Input, r.opts)
+	if err != nil {
+		return err
+	}
+	for row, more := int64(0), true; more; {
+		b := r.takeBatch()
+		more = decodeSome(d, &row, enc, b)
+		if !t.give(ctx, b) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// give hands b over; false if ctx ended first.
+func (t *task) give(ctx context.Context, b *batch) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case t.out <- b:
+		return true
+	}
+}
+
+// takeBatch returns an empty batch.
+func (r *run) takeBatch() *batch {
+	select {
+	case b := <-r.batches:
+		b.reset()
+		return b
+	default:
+		return &batch{}
+	}
+}
+
+// putBatch keeps a batch that was delivered for another use.
+func (r *run) putBatch(b *batch) {
+	select {
+	case r.batches <- b:
+	default:
+	}
+}
+
+// deliver gives the batches of all tasks to emit, in order, until one fails.
+func (r *run) deliver(ctx context.Context) error {
+	var at place
+	for {
+		var t *task
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case t = <-r.queue:
+		}
+		if t == nil {
+			return nil
+		}
+		at.enter(t)
+		if t.err != nil {
+			return at.failed(t.err)
+		}
+		if err := r.deliverTask(ctx, t, &at); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *run) deliverTask(ctx context.Context, t *task, at *place) error {
+	for {
+		var b *batch
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case b = <-t.out:
+		}
+		// A worker that saw the end of ctx gives up in the middle, so this comes first.
+		if ctx.Err() != nil || b == nil {
+			return ctx.Err()
+		}
+		if err := r.deliverBatch(b, at); err != nil {
+			return err
+		}
+		at.line += b.lines
+		at.offset += b.bytes
+		r.putBatch(b)
+	}
+}
+
+func (r *run) deliverBatch(b *batch, at *place) error {
+	start, bad := 0, b.bad
+	for i, end := range b.ends {
+		for ; len(bad) > 0 && bad[0].after == i; bad = bad[1:] {
+			if err := r.opts.Bad.bad(at.of(bad[0]), &r.stats); err != nil {
+				return err
+			}
+		}
+		if err := r.emit(b.payloads[start:end]); err != nil {
+			return err
+		}
+		r.stats.Records++
+		r.stats.Payload += int64(end - start)
+		start = end
+	}
+	for _, x := range bad {
+		if err := r.opts.Bad.bad(at.of(x), &r.stats); err != nil {
+			return err
+		}
+	}
+	if b.err != nil {
+		return at.failed(b.err)
+	}
+	return nil
+}
+
+// place is where delivery is in the input that it is in.
+type place struct {
+	name   string
+	lines  bool
+	line   int64 // lines before the block
+	offset int64 // bytes before it
+}
+
+// enter moves to t, which may begin an input.
+func (p *place) enter(t *task) {
+	if !t.lines || t.first || t.source.Name != p.name {
+		*p = place{name: t.source.Name, lines: t.lines, line: t.headLines, offset: t.headBytes}
+	}
+}
+
+// of puts the place into a bad record.
+func (p *place) of(b badRecord) badRecord {
+	b.err.Input = p.name
+	if p.lines {
+		b.err.Line += p.line
+		b.err.Offset += p.offset
+	}
+	return b
+}
+
+// failed puts the place into an error that ends an input.
+func (p *place) failed(err error) error {
+	if p.name == "" {
+		return err
+	}
+	if p.lines && p.line > 0 {
+		return fmt.Errorf("%s, line %d: %w", p.name, p.line+1, err)
+	}
+	return fmt.Errorf("%s: %w", p.name, err)
+}

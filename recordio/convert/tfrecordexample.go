@@ -1,0 +1,256 @@
+package convert
+
+import (
+	"encoding/binary"
+	"unicode/utf8"
+)
+
+// The wire types of protocol buffers.
+const (
+	wireVarint = 0
+	wire64     = 1
+	wireBytes  = 2
+	wire32     = 5
+)
+
+// protoField is one field of a message.
+type protoField struct {
+	number uint64
+	wire   byte
+	value  uint64 // of wireVarint
+	bytes  []byte // of all others
+}
+
+// protoReader splits a message into its fields.
+type protoReader struct{ rest []byte }
+
+func badProto() error {
+	return faultf(ErrSyntax, "not a tf.train.Example; the format tfrecord-raw reads records of anything")
+}
+
+// next returns the next field, and false behind the last.
+func (p *protoReader) next() (f protoField, ok bool, err error) {
+	if len(p.rest) == 0 {
+		return f, false, nil
+	}
+	tag, err := p.varint()
+	if err != nil {
+		return f, false, err
+	}
+	f.number, f.wire = tag>>3, byte(tag&7)
+	switch f.wire {
+	case wireVarint:
+		f.value, err = p.varint()
+	case wire64:
+		f.bytes, err = p.cut(8)
+	case wire32:
+		f.bytes, err = p.cut(4)
+	case wireBytes:
+		var n uint64
+		if n, err = p.varint(); err == nil {
+			f.bytes, err = p.cut(n)
+		}
+	default: // groups, which these messages do not have
+		err = badProto()
+	}
+	return f, err == nil, err
+}
+
+func (p *protoReader) varint() (uint64, error) {
+	v, n := binary.Uvarint(p.rest)
+	if n <= 0 {
+		return 0, badProto()
+	}
+	p.rest = p.rest[n:]
+	return v, nil
+}
+
+func (p *protoReader) cut(n uint64) ([]byte, error) {
+	if n > uint64(len(p.rest)) {
+		return nil, badProto()
+	}
+	b := p.rest[:n]
+	p.rest = p.rest[n:]
+	return b, nil
+}
+
+// eachMessage calls fn with the content of each field of that number, which must be a
+// message or text. Other fields are passed over, as protocol buffers ask.
+func eachMessage(message []byte, number uint64, fn func(content []byte) error) error {
+	p := protoReader{message}
+	for {
+		f, ok, err := p.next()
+		if err != nil || !ok {
+			return err
+		}
+		if f.number != number {
+			continue
+		}
+		if f.wire != wireBytes {
+			return badProto()
+		}
+		if err := fn(f.bytes); err != nil {
+			return err
+		}
+	}
+}
+
+// exampleEncoder gives the content of Examples to enc.
+type exampleEncoder struct {
+	enc   Encoder
+	limit int // of the bytes of numbers of one feature
+}
+
+// example gives an Example {1: Features} or a SequenceExample {1: Features,
+// 2: FeatureLists} to enc as a map.
+func (e exampleEncoder) example(record []byte) error {
+	sequence := false
+	if err := eachMessage(record, 2, func([]byte) error { sequence = true; return nil }); err != nil {
+		return err
+	}
+	if !sequence {
+		return e.entries(record, 1, e.feature)
+	}
+	e.enc.Map(2)
+	e.enc.Key("context")
+	if err := e.entries(record, 1, e.feature); err != nil {
+		return err
+	}
+	e.enc.Key("feature_lists")
+	if err := e.entries(record, 2, e.featureList); err != nil {
+		return err
+	}
+	e.enc.End()
+	return nil
+}
+
+// entries gives the message in field number of record, which is one map {1: key,
+// 2: value}, to enc.
+func (e exampleEncoder) entries(record []byte, number uint64, value func([]byte) error) error {
+	e.enc.Map(-1)
+	seen := map[string]bool{}
+	err := eachMessage(record, number, func(features []byte) error {
+		return eachMessage(features, 1, func(entry []byte) error {
+			return e.entry(entry, seen, value)
+		})
+	})
+	e.enc.End()
+	return err
+}
+
+func (e exampleEncoder) entry(entry []byte, seen map[string]bool, value func([]byte) error) error {
+	var key, content []byte
+	keep := func(to *[]byte) func([]byte) error {
+		return func(b []byte) error { *to = b; return nil }
+	}
+	if err := eachMessage(entry, 1, keep(&key)); err != nil {
+		return err
+	}
+	if err := eachMessage(entry, 2, keep(&content)); err != nil {
+		return err
+	}
+	if !utf8.Valid(key) {
+		return faultf(ErrSyntax, "the name of feature %q is not UTF-8", key)
+	}
+	name := string(key)
+	if seen[name] {
+		return faultf(ErrSyntax, "two features of the name %q", name)
+	}
+	seen[name] = true
+	e.enc.Key(name)
+	return value(content)
+}
+
+// featureList gives {1: Feature, repeated} to enc as an array.
+func (e exampleEncoder) featureList(list []byte) error {
+	e.enc.Array(-1)
+	err := eachMessage(list, 1, e.feature)
+	e.enc.End()
+	return err
+}
+
+// feature gives one of {1: BytesList, 2: FloatList, 3: Int64List} to enc; nil if
+// the feature is none of them. The last one counts.
+func (e exampleEncoder) feature(feature []byte) error {
+	var kind uint64
+	var list []byte
+	p := protoReader{feature}
+	for {
+		f, ok, err := p.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		if f.number >= 1 && f.number <= 3 {
+			if f.wire != wireBytes {
+				return badProto()
+			}
+			kind, list = f.number, f.bytes
+		}
+	}
+	switch kind {
+	case 1:
+		return e.bytesList(list)
+	case 2:
+		return e.numberList(list, Float32)
+	case 3:
+		return e.numberList(list, Int64)
+	}
+	e.enc.Nil()
+	return nil
+}
+
+func (e exampleEncoder) bytesList(list []byte) error {
+	e.enc.Array(-1)
+	err := eachMessage(list, 1, func(b []byte) error { e.enc.Bytes(b); return nil })
+	e.enc.End()
+	return err
+}
+
+// numberList gives {1: numbers} to enc. The numbers are packed into one field, or
+// a field each.
+func (e exampleEncoder) numberList(list []byte, dtype DType) error {
+	var data []byte
+	p := protoReader{list}
+	for {
+		f, ok, err := p.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		if f.number == 1 {
+			if data, err = appendNumbers(data, f, dtype); err != nil {
+				return err
+			}
+			if len(data) > e.limit {
+				return faultf(ErrLimit, "a feature of more than %d bytes of numbers", e.limit)
+			}
+		}
+	}
+	e.enc.Tensor(dtype, []int64{int64(len(data) / dtype.Size())}, data)
+	return nil
+}
+
+// appendNumbers appends the numbers in f, little-endian, to data.
+func appendNumbers(data []byte, f protoField, dtype DType) ([]byte, error) {
+	switch {
+	case dtype == Int64 && f.wire == wireVarint:
+		return binary.LittleEndian.AppendUint64(data, f.value), nil
+	case dtype == Int64 && f.wire == wireBytes:
+		for p := (protoReader{f.bytes}); len(p.rest) > 0; {
+			v, err := p.varint()
+			if err != nil {
+				return nil, err
+			}
+			data = binary.LittleEndian.AppendUint64(data, v)
+		}
+		return data, nil
+	case dtype == Float32 && f.wire == wire32, dtype == Float32 && f.wire == wireBytes && len(f.bytes)%4 == 0:
+		return append(data, f.bytes...), nil
+	}
+	return nil, badProto()
+}

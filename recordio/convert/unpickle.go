@@ -1,0 +1,106 @@
+package convert
+
+import "io"
+
+// pickleFormat reads pickles of Python, protocols 0 to 5, as split of
+// paddle.v2.dataset.common writes them: a list or tuple gives a record for each of its
+// items, any other value is one record, and an input may have several pickles. Nothing
+// in a pickle is executed: it may only name the few classes that carry data, which are
+// in unpicklecall.go; any other is an error.
+//
+// Tuples, lists and sets become arrays, dicts become maps in their order, arrays and
+// scalars of numpy what the format npy makes of them. A str of Python 2 is text if it
+// is UTF-8, else bytes. Integer keys of dicts become decimal text.
+//
+// A list in a file that is not compressed is read in as much memory as its items take
+// that are appended at once (Python does it by the thousand), without the bytes of
+// their arrays. Any other value must fit into twice the limit of a record.
+var pickleFormat = Format{
+	Name:       "pickle",
+	Doc:        "Python pickle, never executed: each item of a list, or the value",
+	Extensions: []string{".pickle", ".pkl", ".pck"},
+	Sniff:      isPickle,
+	open: func(in Input, opts Options) (Decoder, error) {
+		return newPickleDecoder(in, opts.Limits.withDefaults()), nil
+	},
+}
+
+// isPickle recognises protocols 2 to 5, which begin with their number, and what
+// protocols 0 and 1 begin a list with.
+func isPickle(head []byte) bool {
+	if len(head) < 4 {
+		return false
+	}
+	switch head[0] {
+	case opProto:
+		return head[1] >= 2 && head[1] <= 5 && opcodes[head[2]].name != ""
+	case opEmptyList:
+		return head[1] == opBinPut && head[2] <= 1
+	}
+	return string(head[:3]) == "(lp" && (head[3] == '0' || head[3] == '1')
+}
+
+// pickleDecoder gives the samples of the pickles of an input.
+type pickleDecoder struct {
+	machine *unpickler
+	at      io.ReaderAt
+	limits  Limits
+
+	items []any // samples that were not given yet
+	n     int64
+	begun bool // the machine is in the middle of a pickle
+}
+
+func newPickleDecoder(in Input, limits Limits) *pickleDecoder {
+	scan := newPickleScanner(in.Reader, limits.Record, in.ReaderAt != nil)
+	return &pickleDecoder{
+		machine: &unpickler{scan: scan, plan: planPickles(in, limits, planFrom), limits: limits},
+		at:      in.ReaderAt,
+		limits:  limits,
+	}
+}
+
+func (d *pickleDecoder) Next(enc Encoder) error {
+	for len(d.items) == 0 {
+		if err := d.more(); err != nil {
+			return err
+		}
+	}
+	item := d.items[0]
+	d.items[0], d.items = nil, d.items[1:]
+	d.n++
+	w := pickleWriter{enc: enc, at: d.at, depth: d.limits.Depth, room: d.limits.Record}
+	if err := w.value(item); err != nil {
+		return &RecordError{Row: d.n, Offset: -1, Err: err}
+	}
+	return nil
+}
+
+// more lets the machine go on to the next samples.
+func (d *pickleDecoder) more() error {
+	if !d.begun {
+		d.machine.begin()
+		d.begun = true
+	}
+	value, items, err := d.machine.run()
+	if err != nil {
+		return err
+	}
+	if d.items = items; len(items) > 0 {
+		return nil
+	}
+	d.begun = false
+	d.items = samplesOf(value)
+	return nil
+}
+
+// samplesOf returns the samples that a whole pickle is.
+func samplesOf(value any) []any {
+	switch v := value.(type) {
+	case *pickleList:
+		return v.items
+	case pickleTuple:
+		return v
+	}
+	return []any{value}
+}

@@ -1,0 +1,242 @@
+package convert
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+)
+
+// The samples that simple and arrays of testdata/make_foreign.py make. Python 2 has no
+// bytes: what is not UTF-8 is.
+var (
+	simpleSamples = []string{
+		`["text 中","YnkA/3Rlcw==",1,-1,255,65536,-2147483648]`,
+		`[9223372036854775807,-9223372036854775808,18446744073709551615,2147483648,true,false,null]`,
+		`{"a":1.5,"b":[1,[2],[]],"e":{}}`,
+	}
+	arraySamples = []string{`[[0.0,1.0,2.0],[3.0,4.0,5.0]]`, `[[0,1,2],[3,4,5]]`, `2.5`, `-7`, `true`, `0.5`,
+		`["YWI=","Yw=="]`, `[]`, `3`, `["x","中"]`}
+	housingSamples = []string{
+		`[[0.00632,18.0,2.31,0.0,0.538,6.575,65.2,4.09,1.0,296.0,15.3,396.9,4.98],[24.0]]`,
+		`[[0.02731,0.0,7.07,0.0,0.469,6.421,78.9,4.9671,2.0,242.0,17.8,396.9,9.14],[21.6]]`,
+		`[[0.02729,0.0,7.07,0.0,0.469,7.185,61.1,4.9671,2.0,242.0,17.8,392.83,4.03],[34.7]]`,
+		`[[0.03237,0.0,2.18,0.0,0.458,6.998,45.8,6.0622,3.0,222.0,18.7,394.63,2.94],[33.4]]`,
+		`[[0.06905,0.0,2.18,0.0,0.458,7.147,54.2,6.0622,3.0,222.0,18.7,396.9,5.33],[36.2]]`,
+	}
+)
+
+func TestUnpickle(t *testing.T) {
+	type test struct {
+		name string
+		want []string
+	}
+	tests := []test{
+		{"py2-housing-00000", housingSamples[:3]}, // split writes one too many to the first
+		{"py2-housing-00001", housingSamples[3:]},
+		{"housing-4", housingSamples},
+		{"memo", []string{`["shared"]`, `["shared"]`, `[["shared"],1]`}},
+		{"several", []string{`{"i":0}`, `{"i":1}`, `{"i":2}`}},
+	}
+	for p := range 6 {
+		tests = append(tests, test{fmt.Sprintf("py3-arrays-%d", p), arraySamples})
+	}
+	for p := range 3 {
+		tests = append(tests, test{fmt.Sprintf("py2-arrays-%d", p), arraySamples})
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			data := readFile(t, "testdata/pickle/"+tt.name+".pickle")
+			checkRecords(t, decodeWith(pickleFormat, fileInput("a.pickle", data), Options{}), tt.want)
+			checkRecords(t, decodeWith(pickleFormat, streamInput("a.pickle", data), Options{}), tt.want)
+			checkRecords(t, streamed(data), tt.want)
+		})
+	}
+}
+
+// streamed reads data as an input that is too large to be kept.
+func streamed(data []byte) decoded {
+	return decodeWith(Format{open: func(in Input, opts Options) (Decoder, error) {
+		d := newPickleDecoder(in, opts.Limits.withDefaults())
+		d.machine.plan = planPickles(in, d.limits, 0)
+		return d, nil
+	}}, fileInput("a.pickle", data), Options{})
+}
+
+// Every protocol of both Pythons gives the same values; the last sample has an
+// infinity, which JSON has not.
+func TestUnpickleScalars(t *testing.T) {
+	for _, name := range glob(t, "testdata/pickle/*-simple-*.pickle") {
+		t.Run(name, func(t *testing.T) {
+			d := decodeWith(pickleFormat, fileInput("a.pickle", readFile(t, name)), Options{})
+			if d.err != nil || len(d.bad) != 1 {
+				t.Fatalf("error %v, bad records %q; want one bad record", d.err, d.bad)
+			}
+			d.bad = nil
+			checkRecords(t, d, simpleSamples)
+		})
+	}
+}
+
+func TestUnpickleOrdered(t *testing.T) {
+	dec, err := pickleFormat.open(fileInput("a", readFile(t, "testdata/pickle/ordered.pickle")), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`{"z":1,"a":2}`, `[1,2]`, `[3]`, `"YmE="`, "", `1180591620717411303424`}
+	enc := newJSON(Limits{})
+	for i, want := range want {
+		if err := dec.Next(enc); err != nil {
+			t.Fatal(err)
+		}
+		if enc.Err() != nil { // JSON has no complex numbers
+			enc.Reset()
+			if want == "" {
+				continue
+			}
+		}
+		if got := string(enc.Append(nil)); got != want {
+			t.Errorf("sample %d is %s, want %s", i, got, want)
+		}
+	}
+}
+
+func TestUnpickleRefuses(t *testing.T) {
+	refused := func(offset int, name string) string {
+		return fmt.Sprintf("offset %d: the pickle names %q, which is not data; it was not called, and nothing of the pickle is ever executed", offset, name)
+	}
+	tests := []struct{ name, want string }{
+		{"evil-0", refused(17, "posix.system")},
+		{"evil-2", refused(13, "posix.system")},
+		{"evil-4", refused(37, "posix.system")},
+		{"date", refused(5, "datetime.date")},
+		{"loop", "record 1: values nest deeper than the limit, or contain themselves"},
+		{"objects", `offset 115: an array of Python objects (dtype "O8"), which only Python can read; save it with a dtype of its own`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			data := readFile(t, "testdata/pickle/"+tt.name+".pickle")
+			checkMessage(t, decodeWith(pickleFormat, fileInput("a.pickle", data), Options{}), tt.want)
+		})
+	}
+}
+
+func TestUnpickleErrors(t *testing.T) {
+	tests := []struct{ name, data, want string }{
+		{"nothing", "", "the input ends at offset 0, in the middle of a pickle"},
+		{"text", "hello", "offset 0: BINGET 101 of nothing"},
+		{"no opcode", "\x80\x02\xff", "offset 2: 0xff is no opcode of pickle"},
+		{"protocol", "\x80\x09.", "offset 0: protocol 9 of pickle; 0 to 5 are known"},
+		{"cut", "\x80\x02]q", "the input ends at offset 4, in the middle of BINPUT"},
+		{"no stop", "\x80\x02]", "the input ends at offset 3, in the middle of a pickle"},
+		{"empty stack", ".", "offset 0: STOP with 0 values on the stack"},
+		{"mark", "(.", "offset 1: STOP with 0 values on the stack"},
+		{"length", "\x80\x02T\xff\xff\xff\x7f", "offset 2: BINSTRING of 2147483647 bytes is over the limit of 67108864 for a record"},
+		{"long length", "\x80\x04\x8e\xff\xff\xff\xff\xff\xff\xff\x7f", "offset 2: BINBYTES8 of 9223372036854775807 bytes is over the limit of 67108864 for a record"},
+		{"huge length", "\x80\x04\x8e\xff\xff\xff\xff\xff\xff\xff\xff", "offset 2: BINBYTES8 18446744073709551615"},
+		{"claimed", "\x80\x02T\xff\xff\xff\x03ab", "the input ends at offset 9, in the middle of BINSTRING"},
+		{"negative", "\x80\x02T\xff\xff\xff\xff", "offset 2: BINSTRING of -1 bytes"},
+		{"persistent", "\x80\x02K\x01Q.", "offset 4: opcode BINPERSID makes an object of a class, or takes something from outside of the pickle; only data is read"},
+		{"instance", "(i__main__\nX\n.", "offset 1: opcode INST makes an object of a class, or takes something from outside of the pickle; only data is read"},
+		{"reduce", "\x80\x02K\x01)R.", "offset 5: REDUCE of what cannot be called"},
+		{"ndarray", "\x80\x02cnumpy\nndarray\n)R.", "offset 18: REDUCE of what cannot be called"},
+		{"class", "\x80\x02cnumpy\nndarray\n.", "record 1: a class of Python, which is not data"},
+		{"shape", "\x80\x02cnumpy._core.numeric\n_frombuffer\n(C\x01acnumpy\ndtype\nU\x02u1\x85RJ\xff\xff\xff\x7f\x85U\x01CtR.",
+			"record 1: rows of 2147483647 bytes are over the limit of 67108863 for a record"},
+		{"integer", "I12x\n.", `offset 0: "12x" is no integer`},
+		{"digits", "L" + strings.Repeat("9", 5000) + "L\n.", "offset 0: an integer of more than 4300 digits"},
+		{"bytes of integer", "\x80\x02\x8b\xff\xff\x00\x00" + strings.Repeat("x", 65535), "offset 2: an integer of 65535 bytes; at most 1791 are read"},
+		{"key", "\x80\x02}N]s.", "record 1: a key of a dict that is neither text nor an integer"},
+		{"odd", "\x80\x02}(K\x01u.", "offset 6: SETITEMS with a key without a value"},
+		{"escape", "S'\\x1'\n.", `offset 0: \x without two digits`},
+		{"surrogate", "V\\ud800\n.", "offset 0: half of a character"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			checkMemory(t, 8<<20, func() {
+				checkMessage(t, decodeWith(pickleFormat, fileInput("a.pickle", []byte(tt.data)), Options{}), tt.want)
+			})
+		})
+	}
+}
+
+// A few bytes that stand for 2^60 values: pairs of the same pair.
+func TestUnpickleBomb(t *testing.T) {
+	var b bytes.Buffer
+	b.WriteString("\x80\x02]K\x00")
+	for range 60 {
+		b.WriteString("2\x86") // DUP, TUPLE2
+	}
+	b.WriteString("a.")
+	checkMemory(t, 64<<20, func() {
+		d := decodeWith(pickleFormat, fileInput("a", b.Bytes()), Options{Limits: Limits{Record: 1 << 20}})
+		checkMessage(t, d, "record 1: the values of the sample are more than the limit for a record")
+	})
+	deep := strings.Repeat("]", 1000) + strings.Repeat("a", 999) + "."
+	checkMessage(t, decodeWith(pickleFormat, fileInput("a", []byte(deep)), Options{}),
+		"record 1: values nest deeper than the limit, or contain themselves")
+}
+
+// A list that is larger than memory may be is read from a file, and refused from a
+// stream.
+func TestUnpickleMemory(t *testing.T) {
+	const samples = 3000
+	var b bytes.Buffer
+	b.WriteString("\x80\x02]q\x00")
+	for i := 0; i < samples; i += 100 {
+		b.WriteByte('(')
+		for k := range 100 { // each in the memo, as Python does
+			b.WriteString("T\x00\x20\x00\x00" + strings.Repeat("x", 8192))
+			b.Write([]byte{'r', byte(i + k), byte((i + k) >> 8), 0, 0})
+		}
+		b.WriteByte('e')
+	}
+	b.WriteByte('.')
+	opts := Options{Limits: Limits{Record: 1 << 20}}
+	checkMemory(t, 200<<20, func() {
+		dec, err := pickleFormat.open(fileInput("a", b.Bytes()), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		enc := newRaw(opts.Limits)
+		var payload []byte
+		for range samples {
+			if err := dec.Next(enc); err != nil {
+				t.Fatal(err)
+			}
+			if payload = enc.Append(payload[:0]); len(payload) != 8192 {
+				t.Fatalf("a sample of %d bytes", len(payload))
+			}
+		}
+	})
+	d := decodeWith(pickleFormat, streamInput("a", b.Bytes()), opts)
+	if d.err == nil || !strings.Contains(d.err.Error(), "the values of the pickle take more than 2097152 bytes") {
+		t.Errorf("a stream ends with %v", d.err)
+	}
+}
+
+// A tuple of two lists begins as a list does.
+func TestUnpickleTupleOfLists(t *testing.T) {
+	data := []byte("\x80\x02](K\x01K\x02e](K\x03K\x04e\x86.")
+	checkRecords(t, streamed(data), []string{`[1,2]`, `[3,4]`})
+}
+
+func TestUnpickleFloats(t *testing.T) {
+	for text, want := range map[string]float64{"1.5": 1.5, "inf": math.Inf(1), "-inf": math.Inf(-1), "1e999": math.Inf(1)} {
+		got, err := parsePickleFloat(&pickleEvent{text: []byte(text)})
+		if err != nil || got != want {
+			t.Errorf("%s is %v, %v; want %v", text, got, err, want)
+		}
+	}
+}
+
+func TestUnpickleDamage(t *testing.T) {
+	for _, name := range []string{"py2-arrays-0", "py3-arrays-5", "py2-housing-00000"} {
+		checkDamage(t, pickleFormat, readFile(t, "testdata/pickle/"+name+".pickle"))
+	}
+}
+
+func FuzzUnpickle(f *testing.F) {
+	fuzzFormats(f, glob(f, "testdata/pickle/*.pickle"), pickleFormat)
+}

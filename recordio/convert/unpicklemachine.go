@@ -1,0 +1,336 @@
+package convert
+
+import (
+	"io"
+)
+
+// unpickler is the machine of pickle, without its calls: it puts together values and
+// nothing else.
+type unpickler struct {
+	scan   *pickleScanner
+	plan   *picklePlan
+	limits Limits
+
+	e      pickleEvent
+	stack  []any
+	marks  []int // heights of the stack
+	memo   map[int64]any
+	stored int64 // values that were put into the memo, kept or not
+	index  int   // of the pickle in its input
+
+	// What the values take, roughly, in bytes: those that the memo may hold for ever,
+	// and those since the last sample.
+	kept, fresh int64
+	keeps       bool // the memo took one of the fresh
+}
+
+// What a value takes without its bytes (an interface in a slice, and what it points
+// to), and an entry of the memo.
+const (
+	valueCost = 32
+	memoCost  = 64
+)
+
+// memory is how much values may take, in bytes.
+func (u *unpickler) memory() int64 { return 2 * int64(u.limits.Record) }
+
+// begin makes the machine ready for the next pickle of the input.
+func (u *unpickler) begin() {
+	u.stack, u.marks, u.memo = u.stack[:0], u.marks[:0], map[int64]any{}
+	u.stored, u.kept, u.fresh, u.keeps = 0, 0, 0, false
+}
+
+// run goes on until the pickle ends, and returns its value, or until a list that is
+// all of it got items: then it returns these, which the list forgets. At the end of
+// the input it returns io.EOF.
+func (u *unpickler) run() (value any, items []any, err error) {
+	for {
+		if err := u.scan.next(&u.e); err != nil {
+			return nil, nil, u.ended(err)
+		}
+		if u.e.code == opStop {
+			value, err := u.stop()
+			return value, nil, err
+		}
+		if err := u.step(); err != nil {
+			return nil, nil, err
+		}
+		if err := u.account(); err != nil {
+			return nil, nil, err
+		}
+		if u.e.code == opAppend || u.e.code == opAppends {
+			if items := u.give(); len(items) > 0 {
+				return nil, items, nil
+			}
+		}
+	}
+}
+
+// ended answers for the end of the input: it may come only between pickles.
+func (u *unpickler) ended(err error) error {
+	if err == io.EOF && (u.index == 0 && u.e.offset == 0 || len(u.stack) > 0 || len(u.marks) > 0) {
+		return u.scan.c.failed(err, "a pickle")
+	}
+	return err
+}
+
+func (u *unpickler) stop() (any, error) {
+	if len(u.stack) != 1 || len(u.marks) != 0 {
+		return nil, u.wrong("with %d values on the stack", len(u.stack))
+	}
+	u.index++
+	return u.stack[0], nil
+}
+
+// account adds what an event takes to what is taken.
+func (u *unpickler) account() error {
+	u.fresh += valueCost + int64(len(u.e.text)+len(u.e.second))
+	if u.kept+u.fresh <= u.memory() {
+		return nil
+	}
+	return faultf(ErrLimit, "offset %d: the values of the pickle take more than %d bytes before the first sample is complete, or because others may still refer to them; make several files of it, or give it as a file that is not compressed",
+		u.e.offset, u.memory())
+}
+
+// give takes the items out of the list that is all of the pickle.
+func (u *unpickler) give() []any {
+	if len(u.stack) != 1 || len(u.marks) != 0 || !u.plan.streams(u.index) {
+		return nil
+	}
+	list := u.stack[0].(*pickleList)
+	items := list.items
+	list.items, list.given = nil, true
+	if u.keeps {
+		u.kept += u.fresh
+	}
+	u.fresh, u.keeps = 0, false
+	return items
+}
+
+func (u *unpickler) wrong(format string, args ...any) error {
+	args = append([]any{u.e.offset, u.e.name()}, args...)
+	return faultf(ErrSyntax, "offset %d: %s "+format, args...)
+}
+
+func (u *unpickler) push(v any) { u.stack = append(u.stack, v) }
+
+// pop takes n values off the stack, which must lie above the last mark. They are
+// valid until the next push.
+func (u *unpickler) pop(n int) ([]any, error) {
+	low := len(u.stack) - n
+	if len(u.marks) > 0 && low < u.marks[len(u.marks)-1] || low < 0 {
+		return nil, u.wrong("needs %d values, which are not there", n)
+	}
+	values := u.stack[low:]
+	u.stack = u.stack[:low]
+	return values, nil
+}
+
+// popMark takes all values above the last mark off the stack.
+func (u *unpickler) popMark() ([]any, error) {
+	if len(u.marks) == 0 {
+		return nil, u.wrong("without a mark")
+	}
+	low := u.marks[len(u.marks)-1]
+	u.marks = u.marks[:len(u.marks)-1]
+	values := u.stack[low:]
+	u.stack = u.stack[:low]
+	return values, nil
+}
+
+// top returns the value on the top of the stack.
+func (u *unpickler) top() (any, error) {
+	values, err := u.pop(1)
+	if err != nil {
+		return nil, err
+	}
+	u.push(values[0])
+	return values[0], nil
+}
+
+// step does what one event says.
+func (u *unpickler) step() error {
+	switch u.e.code {
+	case opProto:
+		if u.e.number > 5 {
+			return faultf(ErrUnsupported, "offset %d: protocol %d of pickle; 0 to 5 are known", u.e.offset, u.e.number)
+		}
+	case opFrame:
+	case opMark:
+		u.marks = append(u.marks, len(u.stack))
+	case opPop:
+		return u.discard()
+	case opPopMark:
+		_, err := u.popMark()
+		return err
+	case opDup:
+		v, err := u.top()
+		if err == nil {
+			u.push(v)
+		}
+		return err
+	case opPut, opBinPut, opLongBinPut, opMemoize, opGet, opBinGet, opLongBinGet:
+		return u.remember()
+	case opReduce, opBuild, opGlobal, opStackGlobal:
+		return u.call()
+	case opAppend, opAppends, opAddItems, opSetItem, opSetItems:
+		return u.fill()
+	default:
+		v, err := u.value()
+		if err == nil {
+			u.push(v)
+		}
+		return err
+	}
+	return nil
+}
+
+// discard does POP, which may also take a mark.
+func (u *unpickler) discard() error {
+	if n := len(u.marks); n > 0 && u.marks[n-1] == len(u.stack) {
+		u.marks = u.marks[:n-1]
+		return nil
+	}
+	_, err := u.pop(1)
+	return err
+}
+
+// remember does the events of the memo.
+func (u *unpickler) remember() error {
+	switch u.e.code {
+	case opGet, opBinGet, opLongBinGet:
+		v, ok := u.memo[u.e.number]
+		if !ok {
+			return u.wrong("%d of nothing", u.e.number)
+		}
+		u.push(v)
+		return nil
+	case opMemoize:
+		u.e.number = u.stored
+	}
+	v, err := u.top()
+	if err != nil {
+		return err
+	}
+	u.stored++
+	if u.plan.needs(u.e.number) {
+		u.memo[u.e.number], u.keeps = v, true
+		u.fresh += memoCost
+	}
+	return nil
+}
+
+// value makes the value of an event that pushes one.
+func (u *unpickler) value() (any, error) {
+	e := &u.e
+	switch e.code {
+	case opNone:
+		return nil, nil
+	case opNewTrue, opNewFalse:
+		return e.code == opNewTrue, nil
+	case opBinInt, opBinInt1, opBinInt2:
+		return e.number, nil
+	case opInt, opLong:
+		return parsePickleInt(e)
+	case opLong1, opLong4:
+		return parsePickleLong(e)
+	case opFloat:
+		return parsePickleFloat(e)
+	case opBinFloat:
+		return e.float, nil
+	case opString:
+		data, err := unquotePickle(e)
+		return &pickleText{kind: oldText, data: data}, err
+	case opUnicode:
+		data, err := decodeRawUnicode(e)
+		return &pickleText{kind: unicodeText, data: data}, err
+	case opBinString, opShortBinString:
+		return e.bytes(oldText), nil
+	case opBinUnicode, opShortBinUnicode, opBinUnicode8:
+		return e.bytes(unicodeText), nil
+	case opBinBytes, opShortBinBytes, opBinBytes8, opByteArray8:
+		return e.bytes(byteText), nil
+	}
+	return u.collection()
+}
+
+// bytes returns the argument as a value.
+func (e *pickleEvent) bytes(kind textKind) *pickleText {
+	return &pickleText{kind: kind, data: e.text, far: e.far, length: e.length}
+}
+
+// collection makes the value of an event that makes one of others.
+func (u *unpickler) collection() (any, error) {
+	switch u.e.code {
+	case opEmptyList, opEmptySet:
+		return &pickleList{}, nil
+	case opEmptyTuple:
+		return pickleTuple{}, nil
+	case opEmptyDict:
+		return &pickleDict{}, nil
+	case opTuple1, opTuple2, opTuple3:
+		values, err := u.pop(int(u.e.code-opTuple1) + 1)
+		return append(pickleTuple{}, values...), err
+	case opTuple:
+		values, err := u.popMark()
+		return append(pickleTuple{}, values...), err
+	case opList, opFrozenSet:
+		values, err := u.popMark()
+		return &pickleList{items: append([]any{}, values...)}, err
+	case opDict:
+		values, err := u.popMark()
+		if err != nil {
+			return nil, err
+		}
+		d := &pickleDict{}
+		return d, u.setItems(d, values)
+	}
+	return nil, faultf(ErrUnsupported, "offset %d: opcode %s makes an object of a class, or takes something from outside of the pickle; only data is read", u.e.offset, u.e.name())
+}
+
+// fill does the events that put values into a collection.
+func (u *unpickler) fill() error {
+	values, err := u.fillings()
+	if err != nil {
+		return err
+	}
+	into, err := u.top()
+	if err != nil {
+		return err
+	}
+	switch to := into.(type) {
+	case *pickleList:
+		if u.e.code != opSetItem && u.e.code != opSetItems {
+			to.items = append(to.items, values...)
+			return nil
+		}
+	case *pickleDict:
+		if u.e.code == opSetItem || u.e.code == opSetItems {
+			return u.setItems(to, values)
+		}
+	}
+	return u.wrong("on a value that is none of those")
+}
+
+// fillings takes what a collection is filled with off the stack.
+func (u *unpickler) fillings() ([]any, error) {
+	switch u.e.code {
+	case opAppend:
+		return u.pop(1)
+	case opSetItem:
+		return u.pop(2)
+	}
+	return u.popMark()
+}
+
+// setItems adds keys and values in turn to d. Python has the last of two equal keys;
+// that is left to whoever reads the record.
+func (u *unpickler) setItems(d *pickleDict, values []any) error {
+	if len(values)%2 != 0 {
+		return u.wrong("with a key without a value")
+	}
+	for i := 0; i < len(values); i += 2 {
+		d.keys, d.values = append(d.keys, values[i]), append(d.values, values[i+1])
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package convert
+
+import (
+	"archive/tar"
+	"errors"
+	"io"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// tarReader reads the files of an archive, and notices if it does not end where it
+// should.
+type tarReader struct {
+	c   *counter
+	tar *tar.Reader
+	end int64 // where the content of the last file ended
+	err error // sticks
+}
+
+func newTarReader(r io.Reader) *tarReader {
+	c := newCounter(r)
+	return &tarReader{c: c, tar: tar.NewReader(c)}
+}
+
+// tarMember is a file of an archive.
+type tarMember struct {
+	name  string
+	kind  byte
+	size  int64
+	start int64  // where its content begins
+	key   string // path up to the first dot of the last part
+	ext   string // what follows that dot
+}
+
+// next passes what is left of a file and returns the head of the one behind it, and
+// io.EOF behind the last.
+func (t *tarReader) next() (*tarMember, error) {
+	if t.err != nil {
+		return nil, t.err
+	}
+	m, err := t.read()
+	t.err = err
+	return m, err
+}
+
+func (t *tarReader) read() (*tarMember, error) {
+	if _, err := io.Copy(io.Discard, t.tar); err != nil {
+		return nil, t.failed(err)
+	}
+	t.end = t.c.off
+	h, err := t.tar.Next()
+	if err == io.EOF {
+		return nil, t.ended()
+	}
+	if err != nil {
+		return nil, t.failed(err)
+	}
+	key, ext := splitKey(h.Name)
+	return &tarMember{name: h.Name, kind: h.Typeflag, size: h.Size, start: t.c.off, key: key, ext: ext}, nil
+}
+
+// content appends the n bytes of the file that next returned to dst.
+func (t *tarReader) content(dst []byte, n int) ([]byte, error) {
+	dst, err := appendFrom(t.tar, dst, n)
+	if err != nil {
+		err = t.failed(err)
+	}
+	return dst, err
+}
+
+// splitKey splits the name of a file at the first dot of its last part. Extensions are
+// the same in upper and lower case.
+func splitKey(name string) (key, ext string) {
+	dir, base := path.Split(name)
+	stem, ext, _ := strings.Cut(base, ".")
+	return dir + stem, strings.ToLower(ext)
+}
+
+// hidden reports whether a file is passed over.
+func (m *tarMember) hidden() bool {
+	return m.kind == tar.TypeDir || m.kind == tar.TypeXGlobalHeader || strings.HasPrefix(path.Base(m.name), ".")
+}
+
+// stray returns why a file belongs to no sample, "" if it does.
+func (m *tarMember) stray() string {
+	switch {
+	case m.kind != tar.TypeReg:
+		return "is a link or special, and has no content"
+	case m.ext == "":
+		return "has no extension, so that it belongs to no sample"
+	case m.ext == keyField:
+		return "has an extension that is the name of the key"
+	case !utf8.ValidString(m.name):
+		return "has a name that is not UTF-8"
+	}
+	return ""
+}
+
+// ended returns io.EOF if the archive ends with the block of zeros that says so, and
+// nothing follows but more of them.
+func (t *tarReader) ended() error {
+	if t.c.off-t.end < 512 {
+		return faultf(ErrTruncated, "the archive ends at offset %d without the blocks that end one", t.c.off)
+	}
+	for {
+		b, err := t.c.ReadByte()
+		switch {
+		case err == io.EOF:
+			return err
+		case err != nil:
+			return t.c.failed(err, "what follows the archive")
+		case b != 0:
+			return faultf(ErrSyntax, "something follows the end of the archive, at offset %d; of archives put together by cat, each is an input of its own", t.c.off-1)
+		}
+	}
+}
+
+func (t *tarReader) failed(err error) error {
+	if errors.Is(err, tar.ErrHeader) || errors.Is(err, tar.ErrFieldTooLong) {
+		return faultf(ErrSyntax, "the archive is damaged in front of offset %d", t.c.off)
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return t.c.failed(err, "the archive")
+}

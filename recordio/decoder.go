@@ -1,0 +1,120 @@
+package recordio
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// decoder decompresses payloads. It keeps what can be used again and is not for
+// concurrent use.
+type decoder struct {
+	limit  int64 // most bytes of a payload after decompression
+	verify bool  // also the checksums inside payloads whose own has been verified
+	gz     *gzip.Reader
+	zs     *zstd.Decoder
+}
+
+// close frees what the decoder keeps.
+func (d *decoder) close() {
+	if d.zs != nil {
+		d.zs.Close()
+		d.zs = nil
+	}
+}
+
+// unpack appends the data of p, a payload or some of its blocks, to dst.
+func (d *decoder) unpack(dst []byte, dialect Dialect, comp Compressor, p []byte) ([]byte, *Error) {
+	switch {
+	case comp == Snappy && dialect == Fluid:
+		return decodeStream(dst, p, d.limit, d.verify)
+	case comp == Snappy && dialect == Pyrecordio:
+		return decodeBlock(dst, p, d.limit)
+	case comp == Snappy:
+		return decodeFrames(dst, p, d.limit, d.verify)
+	case comp == Gzip:
+		return d.gunzip(dst, p)
+	case comp == Zstd:
+		return d.unzstd(dst, p)
+	case comp == None:
+		return append(dst, p...), nil
+	}
+	return dst, fault(Unsupported, "%v", comp)
+}
+
+// gunzip appends the data of all members of p to dst.
+func (d *decoder) gunzip(dst, p []byte) ([]byte, *Error) {
+	if err := d.gzipReset(bytes.NewReader(p)); err != nil {
+		return dst, fault(Malformed, "gzip: %w", err)
+	}
+	return d.inflate(dst)
+}
+
+func (d *decoder) gzipReset(r *bytes.Reader) error {
+	if d.gz == nil {
+		d.gz = new(gzip.Reader)
+	}
+	return d.gz.Reset(r)
+}
+
+// inflate appends what the gzip reader has left. The room grows with what has been
+// decompressed, never by what the payload says of itself.
+func (d *decoder) inflate(dst []byte) ([]byte, *Error) {
+	from := len(dst)
+	for {
+		if len(dst) == cap(dst) {
+			dst = slices.Grow(dst, max(frameRaw, len(dst)))
+		}
+		n, err := d.gz.Read(dst[len(dst):cap(dst)])
+		dst = dst[:len(dst)+n]
+		switch {
+		case int64(len(dst)-from) > d.limit:
+			return dst[:from], tooLarge(d.limit)
+		case err == io.EOF:
+			return dst, nil
+		case errors.Is(err, gzip.ErrChecksum):
+			return dst[:from], fault(Checksum, "gzip member")
+		case err != nil:
+			return dst[:from], fault(Malformed, "gzip: %w", err)
+		}
+	}
+}
+
+// unzstd appends the data of all frames of p to dst.
+func (d *decoder) unzstd(dst, p []byte) ([]byte, *Error) {
+	if d.zs == nil {
+		zs, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(uint64(d.limit)), zstd.WithDecoderMaxWindow(zstdMaxWindow))
+		if err != nil {
+			return dst, fault(Invalid, "zstd: %w", err)
+		}
+		d.zs = zs
+	}
+	total, flt := zstdRaw(p, d.limit-int64(len(dst)))
+	if flt != nil {
+		return dst, flt
+	}
+	want := len(dst) + total
+	dst = extend(dst, total)[:len(dst)] // at once, where DecodeAll would for every frame
+	if dst, flt = d.zstdFrames(dst, p); flt == nil && len(dst) != want {
+		flt = fault(Malformed, "zstd frames of %d bytes say %d", len(dst), want)
+	}
+	return dst, flt
+}
+
+func (d *decoder) zstdFrames(dst, p []byte) ([]byte, *Error) {
+	out, err := d.zs.DecodeAll(p, dst)
+	switch {
+	case errors.Is(err, zstd.ErrCRCMismatch):
+		return dst, fault(Checksum, "zstd frame")
+	case errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return dst, tooLarge(d.limit)
+	case err != nil:
+		return dst, fault(Malformed, "zstd: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,107 @@
+package recordio
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind classifies an error. A Kind is itself an error, so that
+// errors.Is(err, recordio.Checksum) works on any error of this package.
+type Kind uint8
+
+// The kinds of errors.
+const (
+	IO          Kind = iota // the reader or writer below failed; its error is the cause
+	Truncated               // the file ends in the middle of a chunk
+	Checksum                // bytes do not match their checksum
+	Malformed               // what a header or a length says cannot be
+	Limit                   // larger than the options or the format allow
+	Unsupported             // a compressor that this package does not know
+	Stale                   // an index of another file, or of an earlier state of this one
+	OutOfRange              // no record of that number
+	Closed                  // used after Close
+	Invalid                 // options that contradict each other or make no sense
+)
+
+var kindTexts = [...]string{
+	IO:          "input or output failed",
+	Truncated:   "ends in the middle of a chunk",
+	Checksum:    "checksum does not match",
+	Malformed:   "malformed",
+	Limit:       "limit exceeded",
+	Unsupported: "not supported",
+	Stale:       "index does not match the file",
+	OutOfRange:  "no such record",
+	Closed:      "already closed",
+	Invalid:     "invalid argument",
+}
+
+// Error returns the Kind's text in plain words.
+func (k Kind) Error() string {
+	if int(k) >= len(kindTexts) {
+		return "failed"
+	}
+	return kindTexts[k]
+}
+
+// damage reports whether errors of this Kind tell of bytes that are not what was
+// written, which a [Policy] other than Fail passes over.
+func (k Kind) damage() bool {
+	switch k {
+	case Truncated, Checksum, Malformed, Limit, Unsupported:
+		return true
+	}
+	return false
+}
+
+// Error is the error type of this package. Chunk and Record count from 0 and are
+// -1 where they are not known or do not apply.
+type Error struct {
+	Path   string // as given in the options; may be empty
+	Offset int64  // of the header of the chunk, in bytes from the start of the file
+	Chunk  int64  // number of the chunk in the file
+	Record int64  // number of the record in the file
+	Kind   Kind
+	Err    error // cause, with what was found; may be nil
+}
+
+// Error reads "path: chunk 3 at byte 4096: kind: cause".
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Path != "" {
+		b.WriteString(e.Path + ": ")
+	}
+	if e.Record >= 0 {
+		fmt.Fprintf(&b, "record %d: ", e.Record)
+	}
+	if e.Chunk >= 0 {
+		fmt.Fprintf(&b, "chunk %d at byte %d: ", e.Chunk, e.Offset)
+	}
+	b.WriteString(e.Kind.Error())
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
+}
+
+// Is reports whether target is e's Kind.
+func (e *Error) Is(target error) bool { return target == e.Kind }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// plain returns an Error about no chunk and no record.
+func plain(path string, kind Kind, cause error) *Error {
+	return &Error{Path: path, Chunk: -1, Record: -1, Kind: kind, Err: cause}
+}
+
+// fault returns an Error about a place that the caller fills in (see at).
+func fault(kind Kind, format string, args ...any) *Error {
+	return plain("", kind, fmt.Errorf(format, args...))
+}
+
+// at sets the place of e.
+func (e *Error) at(path string, offset, chunk int64) *Error {
+	e.Path, e.Offset, e.Chunk = path, offset, chunk
+	return e
+}

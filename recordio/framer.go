@@ -1,0 +1,183 @@
+package recordio
+
+import (
+	"bytes"
+	"errors"
+	"hash/crc32"
+	"io"
+)
+
+// chunk is one chunk on its way from the stream to its records.
+type chunk struct {
+	off    int64 // of its header in the file
+	num    int64 // of the chunk in the file
+	head   header
+	stored []byte // header and payload, or a damaged stretch
+	whole  bool   // the payload matches the header's checksum
+
+	buf   []byte // what a window gave away with stored, to be given back
+	raw   []byte // payload after decompression; may be stored itself
+	array []byte // for raw, kept
+	walk  walker // the records of raw
+
+	damage *Damage // to be reported before the records
+	err    *Error  // ends the scan before the records
+	bare   bool    // raw holds saved records without their lengths
+
+	ready chan struct{} // of a pipeline: it is decoded
+	sent  delivery
+}
+
+func (c *chunk) payload() []byte { return c.stored[min(len(c.stored), headerSize):] }
+
+// clear makes c ready for the next chunk and keeps its arrays.
+func (c *chunk) clear() {
+	c.head, c.stored, c.raw, c.whole = header{}, nil, nil, false
+	c.walk.reset(0, 0)
+	c.damage, c.err, c.bare = nil, nil, false
+}
+
+// framer cuts a stream into chunks and verifies their checksums.
+type framer struct {
+	win     window
+	path    string
+	limit   int64
+	policy  Policy
+	dialect Dialect
+	num     int64 // of the next chunk
+	give    bool  // chunks own their bytes, which otherwise are the window's
+	budget  int64 // bytes that may still be summed to find a chunk behind damage
+}
+
+// next puts the next chunk into c. The error is io.EOF or one that ends the scan;
+// damage that the policy passes over is in c.
+func (f *framer) next(c *chunk) error {
+	c.clear()
+	b := f.win.peek(headerSize)
+	if len(b) == 0 {
+		return f.ended()
+	}
+	c.off, c.num = f.win.off, f.num
+	f.num++
+	flt := f.frame(c)
+	switch {
+	case flt == nil:
+		f.hand(c, headerSize+int(c.head.size))
+		return nil
+	case f.policy == Fail || !flt.Kind.damage():
+		return flt.at(f.path, c.off, c.num)
+	}
+	return f.pass(c, flt.at(f.path, c.off, c.num))
+}
+
+// ended says why the stream has no more bytes.
+func (f *framer) ended() error {
+	if errors.Is(f.win.err, io.EOF) {
+		return io.EOF
+	}
+	return f.broken().at(f.path, f.win.off, f.num)
+}
+
+// broken returns the failure of the stream.
+func (f *framer) broken() *Error { return plain("", IO, f.win.err) }
+
+// hand gives the next n bytes to c.
+func (f *framer) hand(c *chunk, n int) {
+	if f.give {
+		c.stored = f.win.take(n, c.buf)
+		c.buf = c.stored[:0]
+	} else {
+		c.stored = f.win.peek(n)
+		f.win.discard(n)
+	}
+	if c.whole && c.head.comp == None {
+		c.raw = c.payload()
+	}
+}
+
+// frame reads the chunk at the start of the window and verifies it.
+func (f *framer) frame(c *chunk) *Error {
+	if f.dialect != Unknown {
+		return f.frameAs(c, f.dialect)
+	}
+	flt := f.frameAs(c, Go)
+	if flt == nil {
+		f.dialect = Go
+		if c.head.comp == Snappy && isWangkuiyi(f.win.peek(headerSize + int(c.head.size))[headerSize:]) {
+			f.dialect = Wangkuiyi
+		}
+		return nil
+	}
+	for _, d := range []Dialect{Fluid, Pyrecordio} {
+		var other chunk
+		if flt.Kind.damage() && f.frameAs(&other, d) == nil && other.head.n > 0 {
+			c.head, c.whole, c.walk, f.dialect = other.head, true, other.walk, d
+			return nil
+		}
+	}
+	return flt
+}
+
+// isWangkuiyi tells a payload in which a record's length has a frame of its own,
+// as an unbuffered writer makes it.
+func isWangkuiyi(payload []byte) bool {
+	if !bytes.HasPrefix(payload, streamID) {
+		return false
+	}
+	f, err := nextFrame(payload[len(streamID):])
+	return err == nil && f.data() && f.raw == lengthSize && len(payload) > len(streamID)+f.size
+}
+
+// frameAs reads the chunk as one of dialect d.
+func (f *framer) frameAs(c *chunk, d Dialect) *Error {
+	b := f.win.peek(headerSize)
+	if len(b) < headerSize {
+		return f.short("the last %d bytes are not a header", len(b))
+	}
+	if !bytes.HasPrefix(b, magicBytes) {
+		return fault(Malformed, "no chunk begins with % x", b[:len(magicBytes)])
+	}
+	c.head = parseHeader(b, d)
+	if flt := c.head.check(f.limit); flt != nil {
+		return flt
+	}
+	sum, flt := f.sum(c, d)
+	if flt != nil {
+		return flt
+	}
+	if sum != c.head.crc {
+		return fault(Checksum, "the payload of %d bytes has %08x, the header says %08x", c.head.size, sum, c.head.crc)
+	}
+	c.whole = true
+	return nil
+}
+
+// sum reads the payload and sums it, and walks the records of one that is not
+// compressed, while it is in the processor's cache.
+func (f *framer) sum(c *chunk, d Dialect) (uint32, *Error) {
+	total := headerSize + int(c.head.size)
+	sum, done := uint32(0), headerSize
+	f.win.hint = total
+	c.walk.reset(int(c.head.size), c.head.n)
+	for done < total {
+		want := min(total, done+sumPiece)
+		b := f.win.peek(want)
+		if len(b) < want {
+			return 0, f.short("%d bytes of a payload of %d are there", len(b)-headerSize, c.head.size)
+		}
+		sum = crc32.Update(sum, d.table(), b[done:])
+		if c.head.comp == None {
+			c.walk.walk(b[headerSize:])
+		}
+		done = want
+	}
+	return sum, nil
+}
+
+// short returns the error of a stream that has fewer bytes than it should.
+func (f *framer) short(format string, args ...any) *Error {
+	if !errors.Is(f.win.err, io.EOF) {
+		return f.broken()
+	}
+	return fault(Truncated, format, args...)
+}

@@ -1,0 +1,151 @@
+package recordio
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+)
+
+// maxHop is the largest block that is decoded for one record. Where blocks are
+// larger the whole chunk is decoded, and kept for the next record.
+const maxHop = 2 << 20
+
+// hop reads single records out of chunks. It keeps the blocks that it decoded last,
+// and is not for concurrent use.
+type hop struct {
+	decoder
+	file   *File
+	stored []byte
+
+	chunk    int // that raw is of; -1 none
+	from, to int // bytes of the chunk's data that are in raw
+	raw      []byte
+}
+
+// record returns record i until the next call. dense says that others of its chunk
+// will be asked for.
+func (h *hop) record(i int64, dense bool) ([]byte, error) {
+	f := h.file
+	c := findChunk(f.x.chunks, i)
+	k := i - f.x.chunks[c].First
+	p := f.known[c].Load()
+	if p == nil || dense {
+		return h.whole(c, k)
+	}
+	start, end := p.bounds(k)
+	first, last, from, to := cover(p.blocks, start-lengthSize, end)
+	if to-from > maxHop && to-from > 4*(end-start) {
+		return h.whole(c, k)
+	}
+	if h.chunk != c || start-lengthSize < h.from || end > h.to {
+		if err := h.load(c, p.blocks, first, last, from, to); err != nil {
+			return nil, err
+		}
+	}
+	rec := h.raw[start-h.from : end-h.from]
+	if said := binary.LittleEndian.Uint32(h.raw[start-h.from-lengthSize:]); int(said) != len(rec) {
+		return nil, f.wrong(c, Stale, "the record has %d bytes, the index says %d", said, len(rec))
+	}
+	return rec, nil
+}
+
+// whole takes record k out of the decoded chunk c.
+func (h *hop) whole(c int, k int64) ([]byte, error) {
+	open, err := h.file.open(c)
+	if err != nil {
+		return nil, err
+	}
+	start, end := open.part.bounds(k)
+	return open.raw[start:end], nil
+}
+
+// cover returns which blocks hold bytes start to end of a chunk's data, and which
+// bytes they hold.
+func cover(blocks []block, start, end int) (first, last, from, to int) {
+	for last = range blocks {
+		to += int(blocks[last].raw)
+		if to <= start {
+			first, from = last+1, to
+		}
+		if to >= end {
+			break
+		}
+	}
+	return first, last, from, to
+}
+
+// load decodes blocks first to last of chunk c.
+func (h *hop) load(c int, blocks []block, first, last, from, to int) error {
+	h.chunk = -1
+	if err := h.file.check(c); err != nil {
+		return err
+	}
+	info := h.file.x.chunks[c]
+	off, n := info.Offset+headerSize, 0
+	for _, b := range blocks[:first] {
+		off += int64(b.stored)
+	}
+	for _, b := range blocks[first : last+1] {
+		n += int(b.stored)
+	}
+	h.stored = extend(h.stored[:0], n)
+	if err := readFullAt(h.file.r, h.stored, off); err != nil {
+		return err
+	}
+	if err := h.unpackBlocks(c, blocks[first:last+1]); err != nil {
+		return err
+	}
+	if len(h.raw) != to-from {
+		return h.file.wrong(c, Stale, "%d bytes of data where the index says %d", len(h.raw), to-from)
+	}
+	h.chunk, h.from, h.to = c, from, to
+	return nil
+}
+
+// unpackBlocks decodes what has been read.
+func (h *hop) unpackBlocks(c int, blocks []block) error {
+	x := h.file.x
+	if x.chunks[c].Compressor != None {
+		raw, flt := h.unpack(h.raw[:0], x.dialect, x.chunks[c].Compressor, h.stored)
+		h.raw = raw
+		if flt != nil {
+			return h.file.at(c, flt)
+		}
+		return nil
+	}
+	h.raw, h.stored = h.stored, h.raw
+	p := h.raw
+	for _, b := range blocks {
+		if crc32.Checksum(p[:b.stored], castagnoli) != b.sum {
+			return h.file.wrong(c, Checksum, "%d bytes of the payload", b.stored)
+		}
+		p = p[b.stored:]
+	}
+	return nil
+}
+
+// check compares the header of chunk c with the index, once, and what the index
+// says with the limits.
+func (f *File) check(c int) error {
+	if f.right[c].Load() {
+		return nil
+	}
+	info := f.x.chunks[c]
+	if info.Size-headerSize > f.opts.MaxChunkBytes || info.RawBytes > f.opts.MaxChunkBytes {
+		return f.wrong(c, Limit, "%d bytes, %d after decompression; the limit is %d", info.Size, info.RawBytes, f.opts.MaxChunkBytes)
+	}
+	if err := f.x.matches(f.r, info); err != nil {
+		return err
+	}
+	f.right[c].Store(true)
+	return nil
+}
+
+// wrong returns an error about chunk c.
+func (f *File) wrong(c int, kind Kind, format string, args ...any) error {
+	return f.at(c, plain("", kind, fmt.Errorf(format, args...)))
+}
+
+func (f *File) at(c int, flt *Error) error {
+	return flt.at(f.opts.Path, f.x.chunks[c].Offset, int64(c))
+}

@@ -1,0 +1,142 @@
+package recordio
+
+import (
+	"hash/crc32"
+	"slices"
+)
+
+// sumPiece is how much is summed at a time: little enough to be in the processor's
+// cache since it was put there.
+const sumPiece = 256 << 10
+
+// packer turns the data of a chunk into its payload while it arrives, in groups of
+// whole blocks.
+type packer struct {
+	comp  Compressor
+	group int // bytes of data packed at a time, 0 for compressor None
+	keep  bool
+	crc   uint32
+
+	arena  []byte // of the last chunk, to be used again
+	out    []byte // room for a header and the payload so far
+	summed int    // bytes of out that are in crc, or the header's room
+	blocks []block
+
+	serial *encoder
+	jobs   *crew // nil: serial packs
+}
+
+// init prepares the packer for opts.
+func (p *packer) init(opts WriterOptions) error {
+	p.comp, p.keep = opts.Compressor, opts.Index != NoIndex
+	if p.comp == None {
+		return nil
+	}
+	p.group = max(p.comp.blockRaw(), sumPiece)
+	if opts.Parallelism > 1 {
+		jobs, err := newCrew(p.comp, opts.Parallelism)
+		p.jobs = jobs
+		return err
+	}
+	serial, err := newEncoder(p.comp)
+	p.serial = serial
+	return err
+}
+
+// begin starts a chunk and returns where its data goes.
+func (p *packer) begin() []byte {
+	p.crc, p.summed, p.blocks = 0, headerSize, p.blocks[:0]
+	if p.out == nil {
+		p.out = make([]byte, headerSize, sumPiece)
+	}
+	p.out = p.out[:headerSize]
+	if p.comp == None {
+		return p.out
+	}
+	if p.comp == Snappy {
+		p.out = append(p.out, streamID...)
+	}
+	return p.arena[:0]
+}
+
+// add takes whole groups out of arena, which begins with the data not yet taken,
+// and returns the arena to go on with.
+func (p *packer) add(arena []byte) ([]byte, error) {
+	if p.comp == None {
+		if len(arena)-p.summed >= sumPiece {
+			p.sum(arena)
+			if cap(arena)-len(arena) < sumPiece {
+				arena = slices.Grow(arena, len(arena)) // a chunk is long: twice the room at once
+			}
+		}
+		return arena, nil
+	}
+	if len(arena) < p.group {
+		return arena, nil
+	}
+	return p.take(arena, len(arena)/p.group*p.group)
+}
+
+// take packs the first n bytes of arena.
+func (p *packer) take(arena []byte, n int) ([]byte, error) {
+	if p.jobs != nil {
+		return p.jobs.submit(p, arena, n)
+	}
+	out, err := p.serial.pack(p.out, arena[:n])
+	p.append(out, p.serial)
+	return arena[:copy(arena, arena[n:])], err
+}
+
+// append takes over out, which begins with p.out, and the members of e.
+func (p *packer) append(out []byte, e *encoder) {
+	p.out = out
+	p.blocks = append(p.blocks, e.members...)
+	e.members = e.members[:0]
+	p.sum(out)
+}
+
+// sum brings the checksum up to the end of out.
+func (p *packer) sum(out []byte) {
+	p.crc = crc32.Update(p.crc, crc32.IEEETable, out[p.summed:])
+	p.summed = len(out)
+}
+
+// finish takes the rest of the chunk's data and returns the room for its header
+// with the payload behind it.
+func (p *packer) finish(arena []byte) ([]byte, error) {
+	if p.comp == None {
+		p.out = arena
+		p.sum(arena)
+		return arena, nil
+	}
+	if len(arena) > 0 {
+		var err error
+		if arena, err = p.take(arena, len(arena)); err != nil {
+			return nil, err
+		}
+	}
+	p.arena = arena
+	if p.jobs != nil {
+		if err := p.jobs.drain(p); err != nil {
+			return nil, err
+		}
+	}
+	return p.out, nil
+}
+
+// listBlocks returns the blocks of the payload that finish returned.
+func (p *packer) listBlocks(payload []byte) []block {
+	if p.comp == Gzip {
+		return append([]block(nil), p.blocks...)
+	}
+	var d decoder
+	bs, _ := d.blocks(Go, p.comp, payload, 0) // our own payload is well formed
+	return bs
+}
+
+// close ends the goroutines.
+func (p *packer) close() {
+	if p.jobs != nil {
+		p.jobs.close()
+	}
+}

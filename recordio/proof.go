@@ -1,0 +1,84 @@
+package recordio
+
+import "encoding/binary"
+
+// fromStart passes on the records of the runs that can be reached from the chunk's
+// first by their lengths, as long as every length stands in a run. A record that
+// reaches into a gap is lost, but where the next one begins is known.
+func fromStart(runs []run, keep func([]byte)) {
+	pos := 0
+	for i := range runs {
+		r := &runs[i]
+		if r.at < 0 || pos < r.at {
+			return
+		}
+		for pos+lengthSize <= r.at+len(r.data) {
+			start := pos - r.at + lengthSize
+			end := start + int(binary.LittleEndian.Uint32(r.data[start-lengthSize:]))
+			pos = r.at + end
+			if end > len(r.data) {
+				break
+			}
+			keep(r.data[start:end])
+		}
+		r.data, r.at = r.data[min(len(r.data), max(0, pos-r.at)):], pos // what is left for fromEnd
+	}
+}
+
+// fromEnd passes on the records of the last run if they lead exactly to the end of
+// the chunk. Where the first of them begins must be guessed, so a chain of lengths
+// is believed only from where no other chain passes it by, which drops a record or
+// two more than are lost. Only data that imitates lengths right up to a true one
+// could still pass for a record.
+func fromEnd(runs []run, keep func([]byte)) {
+	last := runs[len(runs)-1]
+	if !last.last || len(last.data) == 0 {
+		return
+	}
+	good := chains(last.data)
+	for pos := meeting(last.data, good); pos < len(last.data); {
+		start := pos + lengthSize
+		pos = leads(last.data, pos)
+		keep(last.data[start:pos])
+	}
+}
+
+// leads returns where the length at position i says that the next one is.
+func leads(data []byte, i int) int {
+	return i + lengthSize + int(binary.LittleEndian.Uint32(data[i:]))
+}
+
+// bits is a set of positions.
+type bits []uint64
+
+func (b bits) add(i int)      { b[i/64] |= 1 << (i % 64) }
+func (b bits) has(i int) bool { return b[i/64]>>(i%64)&1 == 1 }
+
+// chains returns the positions from which lengths lead exactly to the end.
+func chains(data []byte) bits {
+	good := make(bits, len(data)/64+1)
+	for i := len(data) - lengthSize; i >= 0; i-- {
+		if n := leads(data, i); n == len(data) || n < len(data) && good.has(n) {
+			good.add(i)
+		}
+	}
+	return good
+}
+
+// meeting returns the first position behind a record of some bytes that no chain
+// passes by; len(data) if there is none.
+func meeting(data []byte, good bits) int {
+	reach, begun := 0, false
+	for i := range data {
+		if !good.has(i) {
+			continue
+		}
+		n := leads(data, i)
+		if begun && reach <= i && n > i+lengthSize {
+			return i
+		}
+		begun = begun || n > i+lengthSize
+		reach = max(reach, n)
+	}
+	return len(data)
+}

@@ -1,0 +1,167 @@
+package recordio
+
+import (
+	"bytes"
+)
+
+// salvage finds the records of the damaged stretch c that can be proven right. The
+// proof is a checksum: that of the header over the whole payload, or those that
+// parts of the payload have of their own.
+func (s *stage) salvage(c *chunk) {
+	c.head = parseHeader(c.stored, s.dialect)
+	p := c.payload()
+	if intact(p, c.head, s.dialect) {
+		for _, comp := range likely(c.head.comp, p) {
+			if s.records(c, comp, p) == nil {
+				c.damage.Lost = 0
+				return
+			}
+		}
+	}
+	c.walk.ends = c.walk.ends[:0]
+	for _, comp := range likely(c.head.comp, p) {
+		if s.partial(c, comp, p) {
+			return
+		}
+	}
+}
+
+// likely returns the compressors that p may have been stored with: the one that
+// the header says, and the one that p looks like.
+func likely(said Compressor, p []byte) []Compressor {
+	looks := None
+	switch {
+	case bytes.HasPrefix(p, streamID), bytes.HasPrefix(p, streamMagic):
+		looks = Snappy
+	case bytes.HasPrefix(p, gzipMagic):
+		looks = Gzip
+	case bytes.HasPrefix(p, zstdMagic):
+		looks = Zstd
+	}
+	if said == looks || !said.known() {
+		return []Compressor{looks}
+	}
+	return []Compressor{said, looks}
+}
+
+// maxTries bounds the false blocks that are decoded in one damaged stretch.
+const maxTries = 4096
+
+// run is a stretch of data that is proven right.
+type run struct {
+	at   int // where it begins in the data of the chunk; -1 unknown
+	data []byte
+	last bool // it ends where the chunk's data ends
+}
+
+// partial takes the records out of the blocks of p that are right. It reports
+// whether there were any.
+func (s *stage) partial(c *chunk, comp Compressor, p []byte) bool {
+	runs := s.runs(comp, p)
+	if len(runs) == 0 {
+		return false
+	}
+	if c.damage.Err.Kind == Truncated {
+		runs[len(runs)-1].last = false
+	}
+	var out []byte
+	ends := c.walk.ends[:0]
+	keep := func(rec []byte) {
+		out = append(out, rec...)
+		ends = append(ends, uint32(len(out)))
+	}
+	fromStart(runs, keep)
+	fromEnd(runs, keep)
+	c.raw, c.walk.ends, c.bare = out, ends, true
+	return len(ends) > 0
+}
+
+// runs decodes what it can of p, at most as much as a chunk may hold.
+func (s *stage) runs(comp Compressor, p []byte) []run {
+	verify := s.verify
+	s.verify, s.tries = true, maxTries
+	defer func() { s.verify = verify }()
+	var runs []run
+	at, joined := 0, false // where the next data stands; whether it continues a run
+	for left := s.limit; len(p) > 0; {
+		size, raw, ok := s.piece(comp, p)
+		p = p[size:]
+		if left -= int64(max(raw, 0)); left < 0 {
+			return runs
+		}
+		switch {
+		case ok && joined:
+			r := &runs[len(runs)-1]
+			r.data = append(r.data, s.scratch...)
+		case ok:
+			runs = append(runs, run{at: at, data: bytes.Clone(s.scratch)})
+		}
+		joined = ok
+		if at < 0 || raw < 0 {
+			at = -1
+		} else {
+			at += raw
+		}
+	}
+	if joined {
+		runs[len(runs)-1].last = true
+	}
+	return runs
+}
+
+// piece decodes the block at the start of p into s.scratch. It returns its size, its
+// bytes of data, and whether its own checksum is right; if not, raw is -1 where
+// nothing tells how much is missing, and size leads to the next block that is right.
+func (s *stage) piece(comp Compressor, p []byte) (size, raw int, ok bool) {
+	b, measured := s.nextBlock(comp, p)
+	if measured && s.right(comp, p[:b.stored]) {
+		return int(b.stored), len(s.scratch), true
+	}
+	for size = 1; size < len(p) && !s.isBlock(comp, p[size:]); size++ {
+	}
+	// The size that a damaged block states is believed only if all but the last have it.
+	if measured && int(b.stored) == size && s.dialect == Go && int(b.raw) == comp.blockRaw() {
+		return size, int(b.raw), false
+	}
+	return size, -1, false
+}
+
+// isBlock reports whether p begins with a block whose checksum is right.
+func (s *stage) isBlock(comp Compressor, p []byte) bool {
+	if s.tries <= 0 {
+		return false
+	}
+	b, ok := s.nextBlock(comp, p)
+	if !ok || b.raw == 0 {
+		return false
+	}
+	s.tries--
+	return s.right(comp, p[:b.stored])
+}
+
+// right decodes a block into s.scratch.
+func (s *stage) right(comp Compressor, p []byte) bool {
+	out, flt := s.unpack(s.scratch[:0], s.dialect, comp, p)
+	s.scratch = out
+	return flt == nil
+}
+
+// nextBlock measures the block at the start of p.
+func (s *stage) nextBlock(comp Compressor, p []byte) (block, bool) {
+	var f frame
+	var flt *Error
+	switch {
+	case comp == Snappy && s.dialect == Fluid:
+		f, flt = nextStreamBlock(p)
+	case comp == Snappy && s.dialect != Pyrecordio:
+		f, flt = nextFrame(p)
+	case comp == Zstd && bytes.HasPrefix(p, zstdMagic):
+		b, flt := nextZstdFrame(p)
+		return b, flt == nil
+	case comp == Gzip && bytes.HasPrefix(p, gzipMagic):
+		return s.firstMember(p)
+	default:
+		return block{}, false
+	}
+	return block{stored: uint32(f.size), raw: uint32(f.raw)}, flt == nil
+}

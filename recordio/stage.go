@@ -1,0 +1,93 @@
+package recordio
+
+import "hash/crc32"
+
+// stage turns chunks into records. Each goroutine that decodes has one.
+type stage struct {
+	decoder
+	path    string
+	policy  Policy
+	dialect Dialect // of the chunk at work
+	tries   int     // blocks that salvage may still decode in vain
+	scratch []byte  // the block that it decoded last
+}
+
+// open decodes c, or saves what can be saved of it.
+func (s *stage) open(c *chunk, d Dialect) {
+	s.dialect = d
+	if c.damage == nil {
+		flt := s.decode(c)
+		switch {
+		case flt == nil:
+			return
+		case s.policy == Fail:
+			c.err = flt.at(s.path, c.off, c.num)
+			return
+		}
+		c.damage = &Damage{Offset: c.off, Bytes: int64(len(c.stored)), Lost: -1, Err: flt.at(s.path, c.off, c.num)}
+	}
+	c.walk.ends = c.walk.ends[:0]
+	if s.policy == Salvage && len(c.stored) > headerSize {
+		s.salvage(c)
+	}
+	s.count(c)
+}
+
+// decode decompresses a whole chunk and finds its records. One that says it has
+// none may hold anything, but not records.
+func (s *stage) decode(c *chunk) *Error {
+	if !c.head.comp.known() {
+		return nil // it has 0 records, see header.check
+	}
+	var flt *Error
+	if c.head.comp == None {
+		flt = c.walk.exact()
+	} else {
+		flt = s.records(c, c.head.comp, c.payload())
+	}
+	if c.head.n == 0 && (flt != nil || len(c.walk.ends) == 0) {
+		c.walk.ends = c.walk.ends[:0]
+		return nil
+	}
+	if n := uint32(len(c.walk.ends)); flt == nil && n != c.head.n {
+		flt = fault(Malformed, "the header says %d records, the payload has %d", c.head.n, n)
+		c.head.n = n // of the two the payload has a checksum
+	}
+	return flt
+}
+
+// records decompresses p into c and finds the records, which must fill it.
+func (s *stage) records(c *chunk, comp Compressor, p []byte) *Error {
+	raw, flt := p, (*Error)(nil)
+	if comp != None {
+		raw, flt = s.unpack(c.array[:0], s.dialect, comp, p)
+		c.array = raw[:0]
+		if flt != nil {
+			return flt
+		}
+	}
+	c.raw = raw
+	c.walk.reset(len(raw), c.head.n)
+	c.walk.walk(raw)
+	return c.walk.exact()
+}
+
+// count puts into c's damage how many records are saved and lost.
+func (s *stage) count(c *chunk) {
+	saved := int64(len(c.walk.ends))
+	c.damage.Saved = saved
+	if c.damage.Lost == 0 {
+		return // salvage knows that all are there
+	}
+	said := int64(c.head.n)
+	if c.damage.Bytes == headerSize+int64(c.head.size) && said > saved && c.head.check(s.limit) == nil {
+		c.damage.Lost = said - saved
+	}
+}
+
+// intact reports whether p has the checksum that h states, or would if one bit of
+// the checksum itself had not been flipped.
+func intact(p []byte, h header, d Dialect) bool {
+	wrong := crc32.Checksum(p, d.table()) ^ h.crc
+	return wrong&(wrong-1) == 0
+}

@@ -1,0 +1,138 @@
+package recordio
+
+import (
+	"bytes"
+	"errors"
+	"syscall"
+	"testing"
+)
+
+// full is a disk with room for n bytes.
+type full struct{ n int }
+
+func (d *full) Write(p []byte) (int, error) {
+	if k := min(d.n, len(p)); k < len(p) {
+		d.n = 0
+		return k, syscall.ENOSPC
+	}
+	d.n -= len(p)
+	return len(p), nil
+}
+
+func TestErrorsOfAWriterStick(t *testing.T) {
+	for _, c := range Compressors() {
+		for _, workers := range []int{1, 2} {
+			w := NewWriter(&full{n: 500}, WriterOptions{Path: "f", Compressor: c, ChunkBytes: 100, Parallelism: workers})
+			var first error
+			for first == nil {
+				first = w.Write([]byte("0123456789"))
+			}
+			if !errors.Is(first, syscall.ENOSPC) || !errors.Is(first, IO) {
+				t.Errorf("%v: %v", c, first)
+			}
+			again := w.Append(func(dst []byte) []byte { return append(dst, 'x') })
+			if again != first || w.Write(nil) != first || w.Flush() != first || w.Close() != first {
+				t.Errorf("%v: the error does not stick: %v", c, again)
+			}
+		}
+	}
+}
+
+func TestTheFullDiskIsNamed(t *testing.T) {
+	w := NewWriter(&full{n: 30}, WriterOptions{Path: "data/train-00001", ChunkBytes: 1})
+	for range 3 {
+		w.Write([]byte("a"))
+	}
+	want := "data/train-00001: chunk 1 at byte 30: input or output failed: no space left on device"
+	if err := w.Close(); err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestCloseTwice(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter(&out, WriterOptions{Compressor: Snappy, Parallelism: 2})
+	if err := w.Write([]byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	size := out.Len()
+	if err := w.Write([]byte("b")); !errors.Is(err, Closed) || w.Close() != nil || out.Len() != size {
+		t.Errorf("Write after Close: %v", err)
+	}
+}
+
+func TestWriteCopies(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter(&out, WriterOptions{})
+	buf := []byte("first")
+	w.Write(buf)
+	copy(buf, "SECND")
+	w.Write(buf)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "records", scanAll(t, out.Bytes(), ScanOptions{}), [][]byte{[]byte("first"), []byte("SECND")})
+}
+
+func TestHookAndStats(t *testing.T) {
+	var out bytes.Buffer
+	var chunks []ChunkInfo
+	w := NewWriter(&out, WriterOptions{ChunkBytes: 2, Offset: 100, OnChunk: func(c ChunkInfo) { chunks = append(chunks, c) }})
+	for _, rec := range []string{"", "", "a", "", "bcd"} {
+		if err := w.Write([]byte(rec)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := WriterStats{Records: 5, RecordBytes: 4, Chunks: 2, FileBytes: 64}
+	if w.Stats() != want {
+		t.Errorf("Stats are %+v, want %+v", w.Stats(), want)
+	}
+	if len(chunks) != 2 || chunks[0].Offset != 100 || chunks[0].Records != 4 || chunks[1].Offset != 137 || chunks[1].First != 4 {
+		t.Errorf("the hook got %+v", chunks)
+	}
+}
+
+func TestOptionsOfAWriterAreChecked(t *testing.T) {
+	for _, c := range []struct {
+		opts WriterOptions
+		kind Kind
+	}{
+		{WriterOptions{Compressor: 3}, Unsupported},
+		{WriterOptions{ChunkBytes: -1}, Invalid},
+		{WriterOptions{ChunkBytes: 2 << 30}, Invalid},
+		{WriterOptions{Index: KeepIndex, Offset: 1}, Invalid},
+	} {
+		w := NewWriter(&bytes.Buffer{}, c.opts)
+		if err := w.Write(nil); !errors.Is(err, c.kind) || !errors.Is(w.Close(), c.kind) {
+			t.Errorf("%+v: %v, want %v", c.opts, err, c.kind)
+		}
+	}
+	w := NewWriter(&bytes.Buffer{}, WriterOptions{})
+	if err := w.Append(func([]byte) []byte { return nil }); !errors.Is(err, Invalid) {
+		t.Errorf("an encode that returns nothing: %v", err)
+	}
+}
+
+func TestEmptyRecordsDoNotGatherWithoutEnd(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter(&out, WriterOptions{ChunkBytes: 10})
+	for range 1<<20 + 1 {
+		if err := w.Write(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.Stats().Chunks != 1 {
+		t.Errorf("%d chunks are written, want 1", w.Stats().Chunks)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,64 @@
+package shard
+
+import "fmt"
+
+// Assignment is which files each trainer gets, trainer 0 first, each one's in
+// lexicographic order. Every file is in it exactly once, and nobody has none.
+type Assignment [][]File
+
+// Of returns the files of trainer t, or ErrTrainer if the assignment is for another
+// number of trainers.
+func (a Assignment) Of(t Trainer) ([]File, error) {
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	if t.Count != len(a) {
+		return nil, fmt.Errorf("%w: %s, but the files were given to %d", ErrTrainer, t, len(a))
+	}
+	return a[t.ID], nil
+}
+
+// Records returns the number of records of each trainer.
+func (a Assignment) Records() []int64 { return a.loads(ByRecords) }
+
+// Bytes returns the bytes of each trainer's files.
+func (a Assignment) Bytes() []int64 { return a.loads(ByBytes) }
+
+func (a Assignment) loads(w Weight) []int64 {
+	loads := make([]int64, len(a))
+	for i, files := range a {
+		for _, f := range files {
+			loads[i] += w.of(f)
+		}
+	}
+	return loads
+}
+
+// Imbalance returns by how much the largest load is above the mean, as a fraction:
+// 0 is even, 0.2 means that all wait for one trainer with a fifth more to do.
+func Imbalance(loads []int64) float64 {
+	var most, sum float64
+	for _, n := range loads {
+		most, sum = max(most, float64(n)), sum+float64(n)
+	}
+	if sum == 0 {
+		return 0
+	}
+	return most*float64(len(loads))/sum - 1
+}
+
+// prepared checks files against the number of trainers and returns them sorted,
+// with an empty assignment.
+func prepared(files []File, trainers int) ([]File, Assignment, error) {
+	if err := (Trainer{Count: trainers}).Check(); err != nil {
+		return nil, nil, err
+	}
+	if len(files) < trainers {
+		return nil, nil, fmt.Errorf("%w: %d files for %d trainers: make more files, or share out records (range)", ErrIdle, len(files), trainers)
+	}
+	files, err := sorted(files)
+	if err != nil {
+		return nil, nil, err
+	}
+	return files, make(Assignment, trainers), nil
+}

@@ -1,0 +1,19 @@
+package shard
+
+import (
+	"io"
+	"strings"
+)
+
+// WriteList writes names as training programs expect them in /train.list and
+// /test.list: one a line, without a line feed after the last. The error is ErrFile
+// for a name that does not fit on a line, or that of w.
+func WriteList(w io.Writer, names []string) error {
+	for _, name := range names {
+		if err := checkName(name); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, strings.Join(names, "\n"))
+	return err
+}

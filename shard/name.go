@@ -1,0 +1,65 @@
+package shard
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Of is the meaning of the number behind -of- in names such as train-00003-of-00010.
+type Of uint8
+
+// The meanings.
+const (
+	OfAny   Of = iota // the number of the last file if there is one of that number, else the number of files
+	OfCount           // the number of files
+	OfLast            // the number of the last file, counted from 0, as in the design of PaddlePaddle
+)
+
+// numbered is a name that says which file of how many it is.
+type numbered struct {
+	name  string
+	stem  string // up to the file's number
+	index int64
+	width int // digits of index
+	set   setKey
+}
+
+// setKey is what the files of one set have in common besides their stem.
+type setKey struct {
+	of     int64
+	suffix string // behind that number
+}
+
+var (
+	ofName    = regexp.MustCompile(`(?s)^(.*\D)?(\d{1,18})-of-(\d{1,18})(\D.*)?$`)
+	plainName = regexp.MustCompile(`(?s)^(.*\D)?\d{1,18}(\D.*)?$`)
+)
+
+// parseName returns false for a name without -of-.
+func parseName(name string) (numbered, bool) {
+	m := ofName.FindStringSubmatch(name)
+	if m == nil {
+		return numbered{}, false
+	}
+	index, errIndex := strconv.ParseInt(m[2], 10, 64)
+	of, errOf := strconv.ParseInt(m[3], 10, 64)
+	return numbered{name: name, stem: m[1], index: index, width: len(m[2]), set: setKey{of, m[4]}},
+		errIndex == nil && errOf == nil
+}
+
+// sibling returns the name of file i of the set of n.
+func (n numbered) sibling(i int64) string {
+	number := strconv.FormatInt(i, 10)
+	zeros := strings.Repeat("0", max(0, n.width-len(number)))
+	return n.stem + zeros + number + n.name[len(n.stem)+n.width:]
+}
+
+// plainStem returns what stands before the number of a name without -of-.
+func plainStem(name string) (string, bool) {
+	m := plainName.FindStringSubmatch(name)
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
+}

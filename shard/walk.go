@@ -1,0 +1,88 @@
+package shard
+
+import "fmt"
+
+// Walk gives one trainer its records of an epoch, step by step. In each step the
+// trainers together take the next Trainer.Count positions of the order, trainer 0
+// the first of them. So the state of all of them is one number, the cursor: how many
+// positions have been taken. Any number of trainers may go on from it.
+//
+// A Walk is for one goroutine.
+type Walk struct {
+	order   Order
+	trainer Trainer
+	cursor  int64
+	left    int64 // steps of this trainer
+}
+
+// NewWalk starts at cursor, 0 <= cursor <= o.Len(). The error is ErrTrainer,
+// ErrCursor or ErrOption.
+func NewWalk(o Order, cursor int64, t Trainer, e Equal) (*Walk, error) {
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	if cursor < 0 || cursor > o.Len() {
+		return nil, beyond(cursor, o.Len())
+	}
+	if e > Pad {
+		return nil, fmt.Errorf("%w: unknown way %d to make trainers equal", ErrOption, e)
+	}
+	return &Walk{order: o, trainer: t, cursor: cursor, left: TailOf(o.Len()-cursor, t, e).Steps}, nil
+}
+
+// Next returns the trainer's record of the next step, and false when the epoch is
+// over for it.
+func (w *Walk) Next() (record int64, ok bool) {
+	if w.left == 0 {
+		return -1, false
+	}
+	record = w.order.At(w.position())
+	w.left--
+	w.cursor += min(int64(w.trainer.Count), w.order.Len()-w.cursor)
+	return record, true
+}
+
+// position returns the trainer's position in the step that begins at the cursor. What
+// lies beyond the end, as only Pad asks for, is taken from the beginning.
+func (w *Walk) position() int64 {
+	id, rest := int64(w.trainer.ID), w.order.Len()-w.cursor
+	if id < rest {
+		return w.cursor + id
+	}
+	return (id - rest) % w.order.Len()
+}
+
+// Cursor returns how many positions of the epoch have been taken once each trainer
+// has done as many steps as this one: what to keep to go on from here, whatever the
+// number of trainers then. With Exact only trainer 0 is sure to take part in the last
+// step: keep its cursor.
+func (w *Walk) Cursor() int64 { return w.cursor }
+
+// Steps returns how many records this trainer still gets in this epoch. When there
+// are none for trainer 0 the epoch is over: begin the next one at cursor 0.
+func (w *Walk) Steps() int64 { return w.left }
+
+// TailOf tells what the last records of an epoch become if the number of trainers
+// stays: how many steps trainer t, which must be valid, has, and how many of the
+// records are dropped or repeated, for all trainers together.
+func TailOf(records int64, t Trainer, e Equal) Tail {
+	n := int64(t.Count)
+	rest := records % n
+	switch {
+	case e == Drop:
+		return Tail{Steps: records / n, Dropped: rest}
+	case e == Pad && rest > 0:
+		return Tail{Steps: records/n + 1, Repeated: n - rest}
+	}
+	return Tail{Steps: share(records, t)}
+}
+
+// share returns how many of total things trainer t has if they are dealt out: the
+// first total mod n trainers have one more than the others.
+func share(total int64, t Trainer) int64 {
+	n := total / int64(t.Count)
+	if int64(t.ID) < total%int64(t.Count) {
+		n++
+	}
+	return n
+}

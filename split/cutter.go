@@ -1,0 +1,33 @@
+package split
+
+// cutter carries a rule out: it tells for one record after the other where it goes.
+type cutter struct {
+	rule Rule
+	seen int64 // records
+	last int   // the file of the last record, for rules of consecutive records
+	held int64 // bytes in it, for Bytes
+}
+
+// place returns the file of the next record, which has size bytes. For rules of
+// consecutive records it is the last file or the one after it.
+func (c *cutter) place(size int64) int {
+	defer func() { c.seen++ }()
+	switch {
+	case c.rule.kind == roundRobin:
+		return int(c.seen % c.rule.n)
+	case c.rule.kind == bytes:
+		return c.placeBytes(size)
+	case c.seen == c.rule.end(c.last):
+		c.last++
+	}
+	return c.last
+}
+
+// placeBytes compares with what there is room for: a sum of sizes could overflow.
+func (c *cutter) placeBytes(size int64) int {
+	if c.seen > 0 && size > c.rule.n-c.held {
+		c.last, c.held = c.last+1, 0
+	}
+	c.held += size
+	return c.last
+}

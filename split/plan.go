@@ -1,0 +1,106 @@
+package split
+
+import (
+	"fmt"
+	"iter"
+)
+
+// Plan is which records go to which file, file 0 first. It is a plain value.
+type Plan struct {
+	Files []File `json:"files"`
+}
+
+// File is one file of a plan: the records First, First+Step, ..., Records of them.
+type File struct {
+	Name    string `json:"name"`
+	First   int64  `json:"first"`
+	Step    int64  `json:"step"` // 1: consecutive records
+	Records int64  `json:"records"`
+	Bytes   int64  `json:"bytes,omitempty"` // of the records; 0 where a plan was made without sizes
+}
+
+// Records returns the number of records in all files.
+func (p Plan) Records() int64 {
+	var sum int64
+	for _, f := range p.Files {
+		sum += f.Records
+	}
+	return sum
+}
+
+// Plan lays out total records without looking at any, in time and memory
+// proportional to the number of files. Bytes needs PlanSizes (ErrNeedsSizes); a rule
+// with another WithCount is ErrCount.
+func (r Rule) Plan(p Pattern, total int64) (Plan, error) {
+	if r.known && r.total != total {
+		return Plan{}, wrongCount(r.total, total)
+	}
+	r = r.WithCount(total)
+	if err := r.check(); err != nil {
+		return Plan{}, err
+	}
+	if r.NeedsSizes() {
+		return Plan{}, fmt.Errorf("%w to make files of %d bytes", ErrNeedsSizes, r.n)
+	}
+	if r.kind == roundRobin {
+		return r.dealt().named(p)
+	}
+	return r.consecutive().named(p)
+}
+
+// dealt lays out a RoundRobin of r.total records.
+func (r Rule) dealt() Plan {
+	var plan Plan
+	for i := range r.n {
+		n := r.total / r.n
+		if i < r.total%r.n {
+			n++
+		}
+		plan.Files = append(plan.Files, File{First: i, Step: r.n, Records: n})
+	}
+	return plan
+}
+
+// consecutive lays out r.total records by the rules that count them.
+func (r Rule) consecutive() Plan {
+	var plan Plan
+	var first int64
+	for i := 0; first < r.total; i++ {
+		end := min(r.end(i), r.total)
+		plan.Files = append(plan.Files, File{First: first, Step: 1, Records: end - first})
+		first = end
+	}
+	if r.trailing(r.total, len(plan.Files)) {
+		plan.Files = append(plan.Files, File{First: r.total, Step: 1})
+	}
+	return plan
+}
+
+// PlanSizes lays out records whose sizes in bytes are given in order. It works for
+// every rule that does not need a count, and fills in File.Bytes.
+func (r Rule) PlanSizes(p Pattern, sizes iter.Seq[int64]) (Plan, error) {
+	if err := r.check(); err != nil {
+		return Plan{}, err
+	}
+	t := tally{cutter: cutter{rule: r}}
+	for size := range sizes {
+		t.add(size)
+	}
+	return t.finish(p)
+}
+
+// named fills in the names.
+func (p Plan) named(pattern Pattern) (Plan, error) {
+	for i := range p.Files {
+		name, err := pattern.Name(i, len(p.Files))
+		if err != nil {
+			return Plan{}, err
+		}
+		p.Files[i].Name = name
+	}
+	return p, nil
+}
+
+func wrongCount(want, got int64) error {
+	return fmt.Errorf("%w: %d were announced and %d came: count again", ErrCount, want, got)
+}

@@ -1,0 +1,50 @@
+package split
+
+// tally builds the plan of records that pass by.
+type tally struct {
+	cutter
+	plan Plan
+}
+
+// add places a record of size bytes and returns its file.
+func (t *tally) add(size int64) int {
+	record := t.seen
+	i := t.place(size)
+	if i == len(t.plan.Files) {
+		t.open(record)
+	}
+	t.plan.Files[i].Records++
+	t.plan.Files[i].Bytes += size
+	return i
+}
+
+// open adds the file that the given record begins.
+func (t *tally) open(record int64) {
+	step := int64(1)
+	if t.rule.kind == roundRobin {
+		step = t.rule.n
+	}
+	t.plan.Files = append(t.plan.Files, File{First: record, Step: step})
+}
+
+// trailing reports whether the set so far lacks its empty last file.
+func (t *tally) trailing() bool { return t.rule.trailing(t.seen, len(t.plan.Files)) }
+
+// counted returns ErrCount if the records so far are not as many as the rule asks.
+func (t *tally) counted() error {
+	if t.rule.known && t.seen != t.rule.total {
+		return wrongCount(t.rule.total, t.seen)
+	}
+	return t.rule.enough(t.seen)
+}
+
+// finish returns the plan with names once all records have passed.
+func (t *tally) finish(p Pattern) (Plan, error) {
+	if err := t.counted(); err != nil {
+		return Plan{}, err
+	}
+	if t.trailing() {
+		t.open(t.seen)
+	}
+	return t.plan.named(p)
+}
