@@ -46,4 +46,4 @@ bench: build
 	testdata/bench.sh
 
 faults: build
-	$(GO) test -count=1 -timeout 60m -v -run TestFaults ./cmd/internal/faults -args -faults=200
+	$(GO) test -count=1 -timeout 60m -v ./cmd/internal/faults -args -faults=200 -long=10240

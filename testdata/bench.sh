@@ -58,6 +58,7 @@ line() {
     awk -v text="$2" '{printf "| %s | %.2f | %.2f to %.2f | %.2f |\n", text, $1, $2, $3, $4 / $1}'
 }
 cpsync() { cp "$1" "$2" && sync "$2" "$(dirname "$2")"; }
+cprsync() { cp -r "$1" "$2" && sync -f "$2"; }
 rcsync() { rc --no-check-certificate copyto -I "$1" "$2" && sync "$2" "$(dirname "$2")"; }
 rc() { rclone --config "$dir/rclone.conf" "$@"; }
 
@@ -98,6 +99,7 @@ for i in $(seq "$RUNS"); do
   row down ctl cp "$home/big$i" "$dir/big.down"
   cmp "$dir/big" "$dir/big.down"
   row cpr cp -r "$dir/small" "$dir/small.cp$i"
+  row cprs cprsync "$dir/small" "$dir/small.cps$i"
   row sup ctl cp -r "$dir/small" "$home/small$i"
   row sdown ctl cp -r "$home/small$i" "$dir/small.down$i"
   if command -v rclone >/dev/null; then
@@ -126,15 +128,16 @@ if command -v rclone >/dev/null; then
     line rc-$r-up "rclone to its own $r server" cp
     line rc-$r-down "rclone from its own $r server" cp
   done
-  line rc-davs-down "rclone from its own dav server over TLS, and sync" cp
+  line rc-davs-down "rclone from its own dav server, over TLS as ours, then sync" cp
 fi
 echo
-echo "| $FILES files of 4 KiB | median s | least to most | speed against cp -r |"
+echo "| $FILES files of 4 KiB | median s | least to most | speed against cp -r and sync |"
 echo "|---|---|---|---|"
-line cpr "cp -r, not synced" cpr
-line sup "paddlectl up, verified, synced" cpr
-line sdown "paddlectl down, verified, synced" cpr
-if command -v rclone >/dev/null; then line rc-sftp-small "rclone to its own sftp server" cpr; fi
+line cpr "cp -r, not synced" cprs
+line cprs "cp -r, sync" cprs
+line sup "paddlectl up, verified, synced" cprs
+line sdown "paddlectl down, verified, synced" cprs
+if command -v rclone >/dev/null; then line rc-sftp-small "rclone to its own sftp server" cprs; fi
 
 peak() { awk '/VmHWM/ {printf "%.0f", $2 / 1024}' "/proc/$1/status"; }
 if [ "$NAMES" -gt 0 ]; then

@@ -55,22 +55,30 @@ func words(commands []*cli.Command, flags []cli.Flag) string {
 }
 
 func bashCompletion(app *cli.App) string {
-	var b strings.Builder
-	b.WriteString("_pfsd() {\n  local words\n  case \"${COMP_WORDS[*]:1:COMP_CWORD-1} \" in\n")
-	for _, c := range app.Commands {
-		for _, sub := range c.Subcommands {
-			fmt.Fprintf(&b, "  \"%s %s \"*) words=%q ;;\n", c.Name, sub.Name, words(nil, sub.Flags))
-		}
-		fmt.Fprintf(&b, "  \"%s \"*) words=%q ;;\n", c.Name, words(c.Subcommands, c.Flags))
-	}
-	fmt.Fprintf(&b, "  *) words=%q ;;\n  esac\n", words(app.Commands, app.Flags))
-	b.WriteString("  COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\ncomplete -o default -F _pfsd pfsd\n")
-	return b.String()
+	return "_pfsd() {\n  local next\n" + candidates(app, `${COMP_WORDS[*]:1:COMP_CWORD-1}`) +
+		"  COMPREPLY=($(compgen -W \"$next\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\ncomplete -o default -F _pfsd pfsd\n"
 }
 
-// zshCompletion lets zsh run the script of bash.
 func zshCompletion(app *cli.App) string {
-	return "#compdef pfsd\nautoload -U +X bashcompinit && bashcompinit\n" + bashCompletion(app)
+	return "#compdef pfsd\n_pfsd() {\n  local line=\"${(j: :)words[2,CURRENT-1]}\" next\n" + candidates(app, `$line`) +
+		"  compadd -- ${=next} || _files\n}\n" +
+		// Found in fpath, the script itself is the first call of the function.
+		"if [[ ${zsh_eval_context[-1]} == loadautofunc ]]; then _pfsd \"$@\"; else compdef _pfsd pfsd; fi\n"
+}
+
+// candidates is the part of a script that sets $next to what may follow, line being
+// how the shell writes the words before, behind the program.
+func candidates(app *cli.App, line string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  case \"%s \" in\n", line)
+	for _, c := range app.Commands {
+		for _, sub := range c.Subcommands {
+			fmt.Fprintf(&b, "  \"%s %s \"*) next=%q ;;\n", c.Name, sub.Name, words(nil, sub.Flags))
+		}
+		fmt.Fprintf(&b, "  \"%s \"*) next=%q ;;\n", c.Name, words(c.Subcommands, c.Flags))
+	}
+	fmt.Fprintf(&b, "  *) next=%q ;;\n  esac\n", words(app.Commands, app.Flags))
+	return b.String()
 }
 
 func fishCompletion(app *cli.App) string {

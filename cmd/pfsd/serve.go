@@ -2,10 +2,12 @@ package main
 
 import (
 	"net"
+	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/urfave/cli/v2"
 )
 
@@ -19,6 +21,7 @@ type serveOptions struct {
 	noTLS, insecure       bool
 	logFormat, logLevel   string
 	auditLog              string
+	accessLife            time.Duration // of access tokens
 	connections, requests int
 	perAddress            int // connections of one address; 0 is no limit, less a quarter
 
@@ -49,6 +52,9 @@ func (m *Main) serveCommand() *cli.Command {
 	}
 }
 
+// maxAccessLife bounds --access-life: an access token cannot be taken back.
+const maxAccessLife = 24 * time.Hour
+
 // defaultLogLevel is the level of the log without --log-level.
 const defaultLogLevel = "info"
 
@@ -68,6 +74,7 @@ func serveFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-connections", Value: 4096, Usage: "accept at most `N` connections at a time"},
 		&cli.IntFlag{Name: "max-connections-per-address", Value: -1, Usage: "accept at most `N` of them from one address; 0 is no limit, for a service behind a proxy", DefaultText: "a quarter"},
 		&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "work on at most `N` requests at a time, a quarter of them for one user"},
+		&cli.DurationFlag{Name: "access-life", Value: auth.DefaultAccessLife, Usage: "give access tokens for `DURATION`; clients renew them by themselves"},
 		&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics with the rest, on loopback only"},
 		&cli.StringFlag{Name: "audit-log", Usage: "append a line for every change to `FILE`", DefaultText: "in the log"},
 		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log: text or json"},
@@ -108,6 +115,7 @@ func readServeOptions(c *cli.Context) (serveOptions, error) {
 		logFormat: c.String("log-format"), logLevel: c.String("log-level"), auditLog: c.String("audit-log"),
 		connections: c.Int("max-connections"), requests: c.Int("max-requests"),
 		perAddress: c.Int("max-connections-per-address"),
+		accessLife: c.Duration("access-life"),
 		file:       file, fixed: fixed,
 	}
 	if o.current == "" {
@@ -144,6 +152,8 @@ func (o serveOptions) check() error {
 		return cliargs.Usagef("--no-tls and --tls-cert contradict each other")
 	case o.insecure && !o.noTLS:
 		return cliargs.Usagef("--insecure only goes with --no-tls")
+	case o.accessLife < time.Second || o.accessLife > maxAccessLife:
+		return cliargs.Usagef("--access-life %v: it must be %v to %v", o.accessLife, time.Second, maxAccessLife)
 	case o.connections < 1 || o.requests < 1:
 		return cliargs.Usagef("--max-connections and --max-requests must be at least 1")
 	}

@@ -85,7 +85,7 @@ func (s *service) openAuth(ctx context.Context) (err error) {
 	if err := auth.MakeDir(s.opts.data); err != nil {
 		return err
 	}
-	s.auth, err = auth.Open(ctx, s.opts.data, auth.Options{Logger: s.log})
+	s.auth, err = auth.Open(ctx, s.opts.data, auth.Options{AccessLife: s.opts.accessLife, Logger: s.log})
 	return err
 }
 

@@ -77,6 +77,7 @@ var (
 	_ pfs.Copier           = (*Client)(nil)
 	_ pfs.Digester         = (*Client)(nil)
 	_ pfs.BatchWriter      = (*Client)(nil)
+	_ pfs.BatchReader      = (*Client)(nil)
 	_ pfs.Sweeper          = (*Client)(nil)
 )
 

@@ -1,7 +1,12 @@
 package pfstest
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -16,6 +21,9 @@ var batchPromises = []promise{
 	{says: "an entry replaces a link itself", check: checkBatchOverLink, needs: NoSymlink},
 	{says: "a large entry is written whole", check: checkBatchLarge},
 	{says: "an empty batch is no error", check: checkBatchEmpty},
+	{says: "ReadBatch reads and describes files whole", check: checkReadBatch},
+	{says: "ReadBatch answers an error for each file that it cannot read", check: checkReadBatchErrors},
+	{says: "ReadBatch reads more than one request holds", check: checkReadBatchLarge},
 }
 
 // batch makes the entries and fails if one of them fails.
@@ -140,4 +148,87 @@ func checkBatchEmpty(e *env) {
 	if errs := pfs.WriteBatch(e.ctx, e.fs, nil); len(errs) != 0 {
 		e.Errorf("errors of an empty batch: %v", errs)
 	}
+}
+
+// asked returns the files with room for as many bytes as they have.
+func asked(content map[pfs.Path][]byte) (files []pfs.BatchFile) {
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		files = append(files, pfs.BatchFile{Path: name, Data: make([]byte, len(content[name]))})
+	}
+	return files
+}
+
+// wantRead fails unless the files hold the content and are described as Stat does.
+func (e *env) wantRead(files []pfs.BatchFile, content map[pfs.Path][]byte) {
+	e.Helper()
+	for _, f := range files {
+		if !bytes.Equal(f.Data, content[f.Path]) {
+			e.Errorf("%s: other bytes than were written", f.Path)
+		}
+		if want := MustStat(e, e.fs, f.Path); f.Info.Version != want.Version || f.Info.Name != want.Name || !f.Info.ModTime.Equal(want.ModTime) {
+			e.Errorf("%s: described as %+v, want %+v", f.Path, f.Info, want)
+		}
+	}
+}
+
+func checkReadBatch(e *env) {
+	content := map[pfs.Path][]byte{"/a": Pattern(1, 5000), "/d/b": Pattern(2, 1), "/d/empty": {}}
+	e.ok(e.fs.Mkdir(e.ctx, "/d", 0o755))
+	for name, data := range content {
+		WriteFile(e, e.fs, name, data)
+	}
+	files := asked(content)
+	for _, err := range pfs.ReadBatch(e.ctx, e.fs, files) {
+		e.ok(err)
+	}
+	e.wantRead(files, content)
+	if errs := pfs.ReadBatch(e.ctx, e.fs, nil); len(errs) != 0 {
+		e.Errorf("%d errors for no file", len(errs))
+	}
+}
+
+func checkReadBatchErrors(e *env) {
+	e.ok(e.fs.Mkdir(e.ctx, "/d", 0o755))
+	WriteFile(e, e.fs, "/f", []byte("abc"))
+	tests := []struct {
+		name pfs.Path
+		size int
+		want error
+	}{
+		{"/f", 3, nil},
+		{"/missing", 3, pfs.NotExist},
+		{"/f", 2, pfs.Conflict},
+		{"/f", 4, pfs.Conflict},
+		{"/d", 0, pfs.IsDir},
+		{"no path", 3, pfs.Invalid},
+		{"/f", 3, nil},
+	}
+	files := make([]pfs.BatchFile, len(tests))
+	for i, tt := range tests {
+		files[i] = pfs.BatchFile{Path: tt.name, Data: make([]byte, tt.size)}
+	}
+	for i, err := range pfs.ReadBatch(e.ctx, e.fs, files) {
+		tt := tests[i]
+		if !errors.Is(err, tt.want) {
+			e.Errorf("%s as %d bytes: %v, want %v", tt.name, tt.size, err, tt.want)
+		}
+		if tt.want == nil && string(files[i].Data) != "abc" {
+			e.Errorf("%s: read %q", tt.name, files[i].Data)
+		}
+	}
+}
+
+func checkReadBatchLarge(e *env) {
+	content := map[pfs.Path][]byte{"/large": Pattern(3, 2*pfs.ChunkSize+1)}
+	for i := range 5 {
+		content[pfs.Path(fmt.Sprint("/part", i))] = Pattern(uint64(i), pfs.ChunkSize/2)
+	}
+	for name, data := range content {
+		WriteFile(e, e.fs, name, data)
+	}
+	files := asked(content)
+	for _, err := range pfs.ReadBatch(e.ctx, e.fs, files) {
+		e.ok(err)
+	}
+	e.wantRead(files, content)
 }

@@ -43,13 +43,18 @@ func (s *Server) writeBatch(ctx context.Context, r *request, entries []pfs.Batch
 	return reply
 }
 
-// batchFailure leaves out the path if it is the entry's: the sender knows it.
+// batchFailure is the failure of the entry i.
 func batchFailure(i int, name pfs.Path, err error) wire.BatchFailure {
+	return wire.BatchFailure{Index: i, Error: entryError(name, err)}
+}
+
+// entryError leaves out the path if it is the entry's: the client knows it.
+func entryError(name pfs.Path, err error) wire.Error {
 	e := wire.NewError(err)
 	if e.Path == string(name) {
 		e.Path = ""
 	}
-	return wire.BatchFailure{Index: i, Error: e}
+	return e
 }
 
 // receiveBatch reads a whole batch and checks all of it.

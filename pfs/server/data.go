@@ -87,13 +87,7 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 	h.Set("Content-Type", wire.TypeChunk)
 	h.Set("Content-Length", strconv.FormatInt(length+int64(wire.SumSize), 10))
 	control := http.NewResponseController(w)
-	if cork, ok := ctx.Value(corkKey{}).(*wire.Cork); ok {
-		cork.Hold()
-		defer func() {
-			_ = control.Flush() // out of net/http's buffer, then out of the cork
-			_ = cork.Release()
-		}()
-	}
+	defer hold(ctx, w)()
 	var sum wire.Sum
 	for done := int64(0); done < length; {
 		p := buf[:min(length-done, pieceSize)]
@@ -111,6 +105,19 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 	}
 	d := sum.Digest()
 	_, _ = w.Write(d[:])
+}
+
+// hold keeps what is written back until there is much of it, or release is called.
+func hold(ctx context.Context, w http.ResponseWriter) (release func()) {
+	cork, ok := ctx.Value(corkKey{}).(*wire.Cork)
+	if !ok {
+		return func() {}
+	}
+	cork.Hold()
+	return func() {
+		_ = http.NewResponseController(w).Flush() // out of net/http's buffer, then out of the cork
+		_ = cork.Release()
+	}
 }
 
 // openData opens the file, or the staged write, that a chunk is asked of.

@@ -114,6 +114,7 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("PUT "+wire.PathData, s.authenticated(s.begun(s.requests, s.putData)))
 	s.mux.HandleFunc("PUT "+wire.PathEdit, s.authenticated(s.begun(s.requests, s.putEdit)))
 	s.mux.HandleFunc("POST "+wire.PathBatch, s.authenticated(s.begun(s.batches, s.batch)))
+	s.mux.HandleFunc("POST "+wire.PathRead, s.authenticated(s.begun(s.batches, s.readBatch)))
 	for method, call := range s.calls() {
 		s.mux.HandleFunc("POST "+wire.PathCall+method, s.authenticated(s.serveCall(method, call)))
 	}

@@ -107,7 +107,7 @@ func onWire(p []byte) []byte {
 
 func TestNothingWithoutAToken(t *testing.T) {
 	s, _ := newServer(t, memfs.New(memfs.Options{}), nil)
-	targets := []string{"GET /v1/data?path=/", "PUT /v1/data?path=/f&id=12345678", "PUT /v1/edit?path=/f", "POST /v1/batch"}
+	targets := []string{"GET /v1/data?path=/", "PUT /v1/data?path=/f&id=12345678", "PUT /v1/edit?path=/f", "POST /v1/batch", "POST /v1/read"}
 	for method := range s.calls() {
 		targets = append(targets, "POST "+wire.PathCall+method)
 	}
@@ -129,7 +129,7 @@ func TestBadRequests(t *testing.T) {
 	if w := do(s, "POST", "/v1/call/create", create); w.Code != 200 {
 		t.Fatalf("create: HTTP %d", w.Code)
 	}
-	batch := func(m wire.BatchRequest, rest ...byte) []byte {
+	batch := func(m any, rest ...byte) []byte {
 		var b bytes.Buffer
 		_ = wire.WriteFrame(&b, m)
 		return append(b.Bytes(), rest...)
@@ -162,6 +162,11 @@ func TestBadRequests(t *testing.T) {
 		{"batch of a negative size", "POST", "/v1/batch", batch(wire.BatchRequest{Entries: []wire.BatchEntry{{Path: "/a", Size: -1}}}), pfs.Invalid},
 		{"batch with more behind", "POST", "/v1/batch", batch(wire.BatchRequest{}, 1), pfs.Invalid},
 		{"batch of too many", "POST", "/v1/batch", batch(wire.BatchRequest{Entries: make([]wire.BatchEntry, wire.MaxBatchEntries+1)}), pfs.Invalid},
+		{"read that breaks off", "POST", "/v1/read", []byte{0, 0, 0, 9}, pfs.Unavailable},
+		{"read of more than allowed", "POST", "/v1/read", batch(wire.ReadRequest{Files: []wire.ReadFile{{Path: "/a", Size: wire.MaxBatchBytes}, {Path: "/b", Size: 1}}}), pfs.Invalid},
+		{"read of a negative size", "POST", "/v1/read", batch(wire.ReadRequest{Files: []wire.ReadFile{{Path: "/a", Size: -1}}}), pfs.Invalid},
+		{"read of a path with ..", "POST", "/v1/read", batch(wire.ReadRequest{Files: []wire.ReadFile{{Path: "/a/../b"}}}), pfs.Invalid},
+		{"read of too many", "POST", "/v1/read", batch(wire.ReadRequest{Files: make([]wire.ReadFile, wire.MaxBatchEntries+1)}), pfs.Invalid},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 const (
@@ -17,44 +18,46 @@ const (
 	linger = 20 * time.Millisecond
 )
 
-// batch is a number of small files that are written by one request.
+// batch is a number of small files that are read, and written, by few requests.
 type batch struct {
-	fs    pfs.FileSystem
-	buf   []byte
-	used  int
-	slots []*slot
-	reads sync.WaitGroup
+	from, to pfs.FileSystem
+	buf      []byte
+	used     int
+	slots    []*slot
 }
 
 // slot is the place of a file in a batch.
 type slot struct {
 	it    *item
+	data  []byte
 	entry pfs.BatchEntry
-	out   bool // not in the batch any more
 	err   error
 }
 
 // fits reports whether it can go into the batch.
 func (b *batch) fits(it *item) bool {
-	return sameFS(b.fs, it.target.FS) && len(b.slots) < mostEntries && b.used+int(it.info.Size) <= len(b.buf)
+	return sameFS(b.from, it.source.FS) && sameFS(b.to, it.target.FS) &&
+		len(b.slots) < mostEntries && b.used+int(it.info.Size) <= len(b.buf)
+}
+
+// add puts it into the batch.
+func (b *batch) add(it *item) {
+	end := b.used + int(it.info.Size)
+	b.slots = append(b.slots, &slot{it: it, data: b.buf[b.used:end:end]})
+	b.used = end
 }
 
 // batcher collects small files into batches.
 type batcher struct {
-	r       *run
-	b       *batch        // being collected; nil if none
-	reading chan struct{} // one for each file being read
-	flying  chan struct{} // one for each batch being written
-	work    sync.WaitGroup
+	r      *run
+	b      *batch        // being collected; nil if none
+	flying chan struct{} // one for each batch being read and written
+	work   sync.WaitGroup
 }
 
 // batchSmall sends the small files in batches until their queue is closed.
 func (r *run) batchSmall(ctx context.Context) {
-	s := &batcher{
-		r:       r,
-		reading: make(chan struct{}, 4*r.j.opts.Parallel),
-		flying:  make(chan struct{}, r.j.opts.Parallel),
-	}
+	s := &batcher{r: r, flying: make(chan struct{}, r.j.opts.Parallel)}
 	for it, ok := s.next(ctx); ok; it, ok = s.next(ctx) {
 		s.add(ctx, it)
 	}
@@ -81,7 +84,7 @@ func (s *batcher) next(ctx context.Context) (*item, bool) {
 	return it, ok
 }
 
-// add reads a small file into the batch.
+// add puts a small file into the batch.
 func (s *batcher) add(ctx context.Context, it *item) {
 	if s.b != nil && !s.b.fits(it) {
 		s.flush(ctx)
@@ -92,28 +95,13 @@ func (s *batcher) add(ctx context.Context, it *item) {
 			s.r.release(ctx, it)
 			return
 		}
-		s.b = &batch{fs: it.target.FS, buf: buf}
+		s.b = &batch{from: it.source.FS, to: it.target.FS, buf: buf}
 	}
-	b, place := s.b, &slot{it: it}
-	p := b.buf[b.used:][:it.info.Size]
-	b.used += len(p)
-	b.slots = append(b.slots, place)
-	b.reads.Add(1)
-	s.reading <- struct{}{}
-	s.work.Go(func() {
-		s.r.readSmall(ctx, place, p)
-		<-s.reading
-		// From here on the batch does not wait for this file, so that this file
-		// may wait for memory that the batch holds.
-		out := place.out
-		b.reads.Done()
-		if out {
-			s.r.put(ctx, s.r.large, it)
-		}
-	})
+	s.b.add(it)
 }
 
-// flush sends the batch.
+// flush copies what is in the batch. Files that must be copied by themselves wait for
+// memory, so they are passed on only when the batch has given back its own.
 func (s *batcher) flush(ctx context.Context) {
 	b := s.b
 	if b == nil {
@@ -122,31 +110,46 @@ func (s *batcher) flush(ctx context.Context) {
 	s.b = nil
 	s.flying <- struct{}{}
 	s.work.Go(func() {
-		b.reads.Wait()
-		again := s.r.writeBatch(ctx, b)
+		ready, alone := s.r.readBatch(ctx, b)
+		alone = append(alone, s.r.writeBatch(ctx, b.to, ready)...)
 		s.r.j.pool.put(b.buf)
 		<-s.flying
-		for _, it := range again {
+		for _, it := range alone {
 			s.r.put(ctx, s.r.large, it)
 		}
 	})
 }
 
-// readSmall reads a file into p. A file with which anything is out of the ordinary
-// leaves the batch: copied by itself it is retried, or fails, with all due care.
-func (r *run) readSmall(ctx context.Context, s *slot, p []byte) {
-	sum, info, err := r.j.readWhole(ctx, s.it.source, p)
-	if err == nil {
-		err = s.it.dir.ensure(ctx)
+// readBatch reads the files of the batch. A file with which anything is out of the
+// ordinary is none of those that are ready: copied alone it is retried, or fails, with
+// all due care.
+func (r *run) readBatch(ctx context.Context, b *batch) (ready []*slot, alone []*item) {
+	files := make([]pfs.BatchFile, len(b.slots))
+	for i, s := range b.slots {
+		files[i] = pfs.BatchFile{Path: s.it.source.Path, Data: s.data}
 	}
-	if err != nil {
-		s.out = true
-		return
+	for i, err := range pfs.ReadBatch(ctx, b.from, files) {
+		s := b.slots[i]
+		if err == nil && r.prepare(ctx, s, files[i].Info) {
+			ready = append(ready, s)
+		} else {
+			alone = append(alone, s.it)
+		}
+	}
+	return ready, alone
+}
+
+// prepare makes the entry of a file that was read. It reports false if its bytes are
+// not those that the source keeps a digest of, or its directory cannot be made.
+func (r *run) prepare(ctx context.Context, s *slot, info pfs.Info) bool {
+	sum := digest.Bytes(s.data)
+	if info.Digest != "" && info.Digest != sum || s.it.dir.ensure(ctx) != nil {
+		return false
 	}
 	o := r.j.opts
 	s.entry = pfs.BatchEntry{
 		Path: s.it.target.Path, Mode: info.Mode.Perm(), ModTime: info.ModTime,
-		Data: p, Digest: sum, NoReplace: o.Overwrite == NoReplace,
+		Data: s.data, Digest: sum, NoReplace: o.Overwrite == NoReplace,
 	}
 	if o.NewMode {
 		s.entry.Mode = 0
@@ -154,18 +157,16 @@ func (r *run) readSmall(ctx context.Context, s *slot, p []byte) {
 	if o.NewTime {
 		s.entry.ModTime = time.Time{}
 	}
+	return true
 }
 
-// writeBatch writes what is in the batch. It returns the files that must be copied
-// by themselves.
-func (r *run) writeBatch(ctx context.Context, b *batch) (again []*item) {
-	var todo []*slot
-	for _, s := range b.slots {
-		if !s.out {
-			todo = append(todo, s)
-		}
+// writeBatch writes the files of todo. It returns those that must be copied alone.
+func (r *run) writeBatch(ctx context.Context, to pfs.FileSystem, todo []*slot) (alone []*item) {
+	bytes := 0
+	for _, s := range todo {
+		bytes += len(s.data)
 	}
-	if len(todo) == 0 || r.j.pay(ctx, b.used) != nil {
+	if len(todo) == 0 || r.j.pay(ctx, bytes) != nil {
 		for _, s := range todo {
 			r.release(ctx, s.it)
 		}
@@ -175,19 +176,19 @@ func (r *run) writeBatch(ctx context.Context, b *batch) (again []*item) {
 	_ = r.j.retry(ctx, todo[0].it.name, func() error {
 		tries++
 		var err error
-		todo, err = r.tryBatch(ctx, b.fs, todo, tries, &again)
+		todo, err = r.tryBatch(ctx, to, todo, tries, &alone)
 		return err
 	})
 	for _, s := range todo {
 		r.failItem(s.it, s.err)
 		r.release(ctx, s.it)
 	}
-	return again
+	return alone
 }
 
 // tryBatch writes the files of todo. It returns those for which another try may
 // help, and an error of one of them.
-func (r *run) tryBatch(ctx context.Context, fsys pfs.FileSystem, todo []*slot, try int, again *[]*item) (left []*slot, first error) {
+func (r *run) tryBatch(ctx context.Context, fsys pfs.FileSystem, todo []*slot, try int, alone *[]*item) (left []*slot, first error) {
 	entries := make([]pfs.BatchEntry, len(todo))
 	for i, s := range todo {
 		entries[i] = s.entry
@@ -204,7 +205,7 @@ func (r *run) tryBatch(ctx context.Context, fsys pfs.FileSystem, todo []*slot, t
 		case s.entry.NoReplace && kind == pfs.Exist:
 			r.existsSmall(ctx, s, try)
 		case kind == pfs.Unsupported:
-			*again = append(*again, s.it)
+			*alone = append(*alone, s.it)
 		default:
 			r.failItem(s.it, err)
 			r.release(ctx, s.it)

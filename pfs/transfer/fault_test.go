@@ -83,6 +83,17 @@ func (f *faulty) Remove(ctx context.Context, name pfs.Path) error {
 	return f.FS.Remove(ctx, name)
 }
 
+// remote is a faulty source that is read in batches, as a client is.
+type remote struct {
+	*faulty
+	reads atomic.Int64
+}
+
+func (r *remote) ReadBatch(ctx context.Context, files []pfs.BatchFile) []error {
+	r.reads.Add(1)
+	return pfs.ReadBatch(ctx, r.faulty, files)
+}
+
 func (f *faulty) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
 	f.batches.Add(1)
 	errs := make([]error, len(entries))

@@ -112,6 +112,55 @@ func TestManySmallFilesTakeFewRequests(t *testing.T) {
 	}
 }
 
+func TestManySmallFilesComeInFewRequests(t *testing.T) {
+	a, b := &remote{faulty: newFaulty(t)}, newFaulty(t)
+	for i := range 2000 {
+		put(t, a.FS, pfs.Path(fmt.Sprintf("/s/d%d/f%d", i%20, i)), []byte(fmt.Sprint(i)))
+	}
+	var opened atomic.Int64
+	a.before = func(op string, _ pfs.Path) error {
+		if op == "open" {
+			opened.Add(1)
+		}
+		return nil
+	}
+	must(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/s"}, End{b, "/d"}))
+	if got, want := tree(t, b, "/d"), tree(t, a, "/s"); got != want {
+		t.Error("the trees differ")
+	}
+	if n := a.reads.Load(); n > 20 || opened.Load() != 2000 {
+		t.Errorf("%d requests, which opened %d files, for 2000 files", n, opened.Load())
+	}
+}
+
+// A file of a batch that cannot be read, or is not what it was, is copied alone: it
+// fails, or not, by itself.
+func TestReadFaultsInABatch(t *testing.T) {
+	for _, kind := range []pfs.Kind{pfs.Unavailable, pfs.Conflict, pfs.Permission} {
+		t.Run(kind.Error(), func(t *testing.T) {
+			a, b := &remote{faulty: newFaulty(t)}, newFaulty(t)
+			for i := range 50 {
+				put(t, a.FS, pfs.Path(fmt.Sprintf("/s/%d", i)), []byte(fmt.Sprint(i)))
+			}
+			var failures atomic.Int64
+			a.before = func(op string, name pfs.Path) error {
+				if op == "open" && name == "/s/7" && (kind == pfs.Permission || failures.Add(1) == 1) {
+					return pfs.E("test", name, kind, nil)
+				}
+				return nil
+			}
+			j := newJob(t, Options{})
+			err := j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"})
+			if s := j.Stats(); kind == pfs.Permission && (err == nil || s.Failed != 1 || s.FilesDone != 49) {
+				t.Errorf("got %v, %+v", err, s)
+			}
+			if kind != pfs.Permission && (err != nil || tree(t, b, "/d") != tree(t, a, "/s")) {
+				t.Errorf("got %v, %+v", err, j.Stats())
+			}
+		})
+	}
+}
+
 func TestPairs(t *testing.T) {
 	a, b := newFaulty(t), newFaulty(t)
 	plant(t, a, "/x", "/y", "/z/f")

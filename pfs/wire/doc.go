@@ -116,4 +116,11 @@
 // of its files in order, each followed by its sum. At most MaxBatchEntries entries
 // and MaxBatchBytes of content. Answers a BatchReply with one Error a failed entry.
 // The others are whole, visible and durable.
+//
+//	POST /v1/read
+//
+// body: a 4-byte length and a ReadRequest message of that many bytes, within the same
+// bounds. Answers many small files at once: a 4-byte length, a ReadReply message, then
+// the contents of the files without an error in order, each followed by its sum. A file
+// of another length than the request says answers conflict.
 package wire

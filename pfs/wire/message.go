@@ -29,6 +29,7 @@ const (
 	PathData    = "/v1/data"
 	PathEdit    = "/v1/edit"
 	PathBatch   = "/v1/batch"
+	PathRead    = "/v1/read"
 )
 
 // The methods of PathCall, with their request and reply messages.
@@ -280,6 +281,29 @@ type BatchReply struct {
 type BatchFailure struct {
 	Index int   `msgpack:"index"`
 	Error Error `msgpack:"error"`
+}
+
+// ReadRequest lists the small files that are asked for.
+type ReadRequest struct {
+	Files []ReadFile `msgpack:"files"`
+}
+
+// ReadFile is a file and the length that it is taken to have.
+type ReadFile struct {
+	Path string `msgpack:"path"`
+	Size int64  `msgpack:"size"`
+}
+
+// ReadReply describes the files in their order; the contents of those without an error
+// follow the message.
+type ReadReply struct {
+	Files []ReadResult `msgpack:"files"`
+}
+
+// ReadResult is one file of a ReadReply.
+type ReadResult struct {
+	Info  Info   `msgpack:"info"`
+	Error *Error `msgpack:"error"`
 }
 
 // Frame is one step of a long call.

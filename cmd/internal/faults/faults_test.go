@@ -23,6 +23,7 @@ import (
 var (
 	count = flag.Int("faults", 10, "number of faults to inject")
 	seed  = flag.Uint64("seed", 0, "seed of the campaign; 0 takes one from the clock")
+	long  = flag.Int64("long", 160, "MiB of the upload during which the access token expires")
 )
 
 // scene is a service behind a bad network, and a user.
@@ -36,11 +37,12 @@ type scene struct {
 	config string
 	server *exec.Cmd
 	listen string
+	life   time.Duration // of access tokens
 	line   *line
 }
 
 func TestFaults(t *testing.T) {
-	s := newScene(t)
+	s := newScene(t, 15*time.Minute)
 	kinds := []func(*exec.Cmd){s.cut, s.damage, s.killServer, s.killClient, s.interruptClient}
 	names := []string{"cut", "flip", "kill server", "kill client", "interrupt client"}
 	done := map[string]int{}
@@ -56,12 +58,12 @@ func TestFaults(t *testing.T) {
 	t.Logf("%d faults, seed %d, every file whole and right or absent: %v", *count, *seed, done)
 }
 
-func newScene(t *testing.T) *scene {
+func newScene(t *testing.T, life time.Duration) *scene {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	dir := t.TempDir()
-	s := &scene{T: t, rng: rand.New(rand.NewPCG(*seed, 0)), bin: filepath.Join(dir, "bin"), data: filepath.Join(dir, "data"),
+	s := &scene{T: t, life: life, rng: rand.New(rand.NewPCG(*seed, 0)), bin: filepath.Join(dir, "bin"), data: filepath.Join(dir, "data"),
 		work: filepath.Join(dir, "work"), config: filepath.Join(dir, "config")}
 	build := exec.Command("go", "build", "-o", s.bin+"/", "github.com/paddlecloud/pfs/cmd/...")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -101,7 +103,7 @@ func (s *scene) startServer() {
 	log, err := os.OpenFile(filepath.Join(filepath.Dir(s.data), "pfsd.log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
 	must(s.T, err)
 	defer log.Close()
-	s.server = exec.Command(filepath.Join(s.bin, "pfsd"), "serve", "--data", s.data, "--listen", s.listen)
+	s.server = exec.Command(filepath.Join(s.bin, "pfsd"), "serve", "--data", s.data, "--listen", s.listen, "--access-life", s.life.String())
 	s.server.Stderr = log
 	s.server.Stdout = log
 	must(s.T, s.server.Start())

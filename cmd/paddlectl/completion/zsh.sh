@@ -14,4 +14,9 @@ _paddlectl() {
 	compadd -S '' -a open
 	compadd -a closed
 }
-compdef _paddlectl paddlectl paddlecloud
+# Found in fpath, the script itself is the first call of the function.
+if [[ ${zsh_eval_context[-1]} == loadautofunc ]]; then
+	_paddlectl "$@"
+else
+	compdef _paddlectl paddlectl paddlecloud
+fi

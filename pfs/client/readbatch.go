@@ -1,0 +1,97 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// ReadBatch asks for the files in as few requests as their bounds allow.
+func (c *Client) ReadBatch(ctx context.Context, files []pfs.BatchFile) []error {
+	const op = "client.ReadBatch"
+	errs := make([]error, len(files))
+	var group []int      // of files that go together
+	var size, text int64 // bytes of content, and of the message that lists them
+	send := func() {
+		if len(group) > 0 {
+			c.readGroup(ctx, files, group, errs)
+		}
+		group, size, text = group[:0], 0, 0
+	}
+	for i, f := range files {
+		n := int64(len(f.Data))
+		if errs[i] = pfs.CheckPath(op, f.Path); errs[i] != nil {
+			continue
+		}
+		if n > wire.MaxBatchBytes { // too large for any batch
+			errs[i] = pfs.ReadBatch(ctx, struct{ pfs.FileSystem }{c}, files[i:i+1])[0]
+			continue
+		}
+		about := entryOverhead + int64(len(f.Path))
+		if size+n > wire.MaxBatchBytes || text+about > wire.MaxMessage || len(group) == wire.MaxBatchEntries {
+			send()
+		}
+		group, size, text = append(group, i), size+n, text+about
+	}
+	send()
+	return errs
+}
+
+// readGroup reads the files with the indices of group as one batch and fills their errs.
+func (c *Client) readGroup(ctx context.Context, files []pfs.BatchFile, group []int, errs []error) {
+	const op = "client.ReadBatch"
+	err := pfs.CheckContext(ctx, op, "")
+	if err == nil {
+		var request wire.ReadRequest
+		for _, i := range group {
+			request.Files = append(request.Files, wire.ReadFile{Path: string(files[i].Path), Size: int64(len(files[i].Data))})
+		}
+		var body bytes.Buffer
+		_ = wire.WriteFrame(&body, request) // a Buffer takes everything
+		m := message{
+			op: op, method: http.MethodPost, path: wire.PathRead, kind: wire.TypeChunk,
+			body: func() (io.Reader, int64) { return bytes.NewReader(body.Bytes()), int64(body.Len()) },
+		}
+		err = c.send(ctx, m, func(resp *http.Response, touch func()) error {
+			return receiveBatch(&touching{resp.Body, touch}, files, group, errs)
+		})
+	}
+	if err != nil {
+		for _, i := range group {
+			errs[i] = named(err, message{name: files[i].Path})
+		}
+	}
+}
+
+// receiveBatch reads the answer to a batch.
+func receiveBatch(body io.Reader, files []pfs.BatchFile, group []int, errs []error) error {
+	const op = "client.ReadBatch"
+	r := bufio.NewReaderSize(body, 64<<10)
+	var reply wire.ReadReply
+	if err := wire.ReadFrame(r, &reply); err != nil {
+		return err
+	}
+	if len(reply.Files) != len(group) {
+		return pfs.Errorf(op, "", pfs.Other, "the service answered %d files when asked for %d", len(reply.Files), len(group))
+	}
+	for k, i := range group {
+		f, got := &files[i], reply.Files[k]
+		if got.Error != nil {
+			errs[i] = named(got.Error.Err(), message{name: f.Path})
+			continue
+		}
+		f.Info, errs[i] = got.Info.Info(), nil
+		if f.Info.Size != int64(len(f.Data)) {
+			return pfs.Errorf(op, f.Path, pfs.Other, "the service sent %d bytes when asked for %d", f.Info.Size, len(f.Data))
+		}
+		if err := wire.ReadChunk(r, f.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
