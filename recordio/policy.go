@@ -9,10 +9,12 @@ const (
 	Fail Policy = iota
 	// Skip passes over a damaged chunk and goes on with the next one that is whole.
 	Skip
-	// Salvage also returns the records of a damaged chunk that can be proven right:
-	// all of them where only the header is damaged, and those outside the damaged
-	// part where parts of the payload have checksums of their own (snappy, zstd,
-	// gzip of several members).
+	// Salvage also returns records of a damaged chunk: all of them where only the
+	// header is damaged, and those outside the damaged part where parts of the payload
+	// have checksums of their own (snappy, zstd, gzip of several members). Behind such
+	// a part the first boundary between records is inferred from a chain of lengths
+	// that agree; a record or two are given up to be sure of it. Only content made to
+	// look like such a chain could pass for records.
 	Salvage
 )
 
