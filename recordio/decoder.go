@@ -67,7 +67,8 @@ func (d *decoder) inflate(dst []byte) ([]byte, *Error) {
 	from := len(dst)
 	for {
 		if len(dst) == cap(dst) {
-			dst = slices.Grow(dst, max(frameRaw, len(dst)))
+			room := max(0, d.limit-int64(len(dst)-from)) + 1 // one byte more tells that it is too large
+			dst = slices.Grow(dst, int(min(room, int64(max(frameRaw, len(dst))))))
 		}
 		n, err := d.gz.Read(dst[len(dst):cap(dst)])
 		dst = dst[:len(dst)+n]
