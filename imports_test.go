@@ -50,10 +50,13 @@ var allowed = map[string][]string{
 	// imports stores; paddlectl's own local side is one.
 	"cmd/internal/backends":   {"pfs", "cmd/internal/cliargs", "pfs/localfs", "pfs/memfs"},
 	"cmd/internal/cliargs":    {},
+	"cmd/internal/manifest":   {},
+	"cmd/internal/payload":    {"recordio/convert"},
 	"cmd/internal/cliio":      {"pfs", "pfs/transfer", "cmd/internal/cliargs"},
 	"cmd/internal/strictyaml": {"pfs", "cmd/internal/cliargs"},
 	"cmd/internal/config":     {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/strictyaml"},
 	"cmd/paddlectl": {"pfs", "pfs/client", "pfs/digest", "pfs/localfs", "pfs/transfer", "pfs/wire",
+		"recordio", "recordio/convert", "split", "shard", "cmd/internal/manifest", "cmd/internal/payload",
 		"cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config"},
 	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/wire",
 		"cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/strictyaml"},

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The main job from an empty machine: serve a directory, put a tree and a large file
-# into a home, interrupt and resume, bring them back, compare.
+# into a home, interrupt and resume, bring them back, compare; then make a dataset and
+# read it by two trainers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=$PWD/bin
@@ -64,6 +65,20 @@ say "Bring both back and compare"
 diff -r "$dir/tree" "$dir/back" && echo "the tree is the same"
 cmp "$dir/big" "$dir/big.back" && echo "the large file is the same"
 "$bin/paddlectl" verify "$dir/big" "$home/big"
+
+say "Make a dataset of the UCI housing table, and upload it"
+"$bin/paddlectl" dataset convert --output-path "$dir/dataset" --name-prefix uci_housing_train --line-count 10 \
+  --no-header --delimiter space --label 14 recordio/convert/testdata/housing/housing.data
+"$bin/paddlectl" cp -r "$dir/dataset" "$home/"
+"$bin/paddlectl" dataset verify "$home/dataset"
+
+say "Two trainers read it, each its own half"
+for trainer in 0 1; do
+  PADDLE_INIT_TRAINER_ID=$trainer PADDLE_INIT_NUM_GRADIENT_SERVERS=2 \
+    "$bin/paddlectl" dataset shard --policy range --read "$home/dataset" >"$dir/trainer$trainer"
+  echo "trainer $trainer: $(wc -l <"$dir/trainer$trainer") records, the first $(head -n 1 "$dir/trainer$trainer")"
+done
+"$bin/paddlectl" dataset cat "$home/dataset" | cmp - <(cat "$dir/trainer0" "$dir/trainer1") && echo "together they have all, once"
 
 say "Another user is refused"
 export PADDLE_CONFIG=$dir/config-bob

@@ -31,13 +31,14 @@ func (d *deps) app() *cli.App {
 		d.mvCommand(), d.quotaCommand(), d.rmCommand(), d.statCommand(), d.syncCommand(), d.touchCommand(),
 		d.treeCommand(), d.verifyCommand(),
 	}
-	app.CustomAppHelpTemplate = overview(app.Name, general, files)
-	app.Commands = slices.Concat(general, files, []*cli.Command{d.candidatesCommand(app)})
+	data := []*cli.Command{d.datasetCommand(), d.recordioCommand()}
+	app.CustomAppHelpTemplate = overview(app.Name, general, files, data)
+	app.Commands = slices.Concat(general, files, data, []*cli.Command{d.candidatesCommand(app)})
 	return app
 }
 
 // overview is the help text of the program itself.
-func overview(name string, general, files []*cli.Command) string {
+func overview(name string, general, files, data []*cli.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage: %s <flags> <subcommand> <subcommand args>\n", name)
 	for _, group := range []struct {
@@ -46,6 +47,7 @@ func overview(name string, general, files []*cli.Command) string {
 	}{
 		{"Subcommands:", general},
 		{"Subcommands for PFS:", files},
+		{"Subcommands for data:", data},
 	} {
 		fmt.Fprintf(&b, "\n%s\n", group.title)
 		for _, c := range group.commands {

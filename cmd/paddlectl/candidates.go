@@ -71,6 +71,10 @@ func (d *deps) values(ctx context.Context, name, word string) []string {
 		return matching(sortKeys, word)
 	case "algorithm":
 		return matching([]string{digest.BLAKE3, digest.XXH3}, word)
+	case "on-damage":
+		return matching([]string{"fail", "salvage", "skip"}, word)
+	case "compressor":
+		return matching([]string{"gzip", "none", "snappy", "zstd"}, word)
 	case "type":
 		return matching([]string{"d", "f", "l"}, word)
 	case "datacenter":

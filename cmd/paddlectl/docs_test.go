@@ -98,7 +98,11 @@ func TestManualNamesEveryField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range []any{entryJSON{}, eventJSON{}, sumsJSON{}, entryStatus{}, versionJSON{}, serviceJSON{}} {
+	for _, v := range []any{
+		entryJSON{}, eventJSON{}, sumsJSON{}, entryStatus{}, versionJSON{}, serviceJSON{},
+		fileJSON{}, chunkJSON{}, recordJSON{}, damageJSON{}, reportJSON{}, tailJSON{}, indexJSON{}, writtenJSON{},
+		differenceJSON{}, comparisonJSON{}, statsJSON{}, powerJSON{}, benchJSON{},
+	} {
 		for i := range reflect.TypeOf(v).NumField() {
 			name, _, _ := strings.Cut(reflect.TypeOf(v).Field(i).Tag.Get("json"), ",")
 			if !strings.Contains(string(doc), "`"+name+"`") {
@@ -119,11 +123,15 @@ func TestHelpNamesTheExitCode(t *testing.T) {
 		{"cat", below}, {"cp", below, "x"}, {"df", below}, {"du", below}, {"file", "get", below, "x"}, {"file", "ls", below},
 		{"file", "rm", below}, {"find", below}, {"ls", below}, {"mkdir", below}, {"mv", below, home + "/y"}, {"quota", below},
 		{"quota", "set", "--files", "1", below}, {"rm", below}, {"stat", below}, {"sync", below, "x"}, {"touch", below},
-		{"tree", below}, {"verify", below, home},
+		{"tree", below}, {"verify", below, home}, {"recordio", "ls", below}, {"recordio", "info", below},
+		{"recordio", "cat", below}, {"recordio", "get", below, "0"}, {"recordio", "verify", below},
+		{"recordio", "repair", below, "-o", "x"}, {"recordio", "salvage", below, "-o", "x"}, {"recordio", "index", below},
+		{"recordio", "split", "--records", "1", "--output-path", "x", below}, {"recordio", "diff", below, below},
+		{"recordio", "stats", below}, {"recordio", "bench", below}, {"recordio", "merge", below, "-o", "x"},
 	} {
 		got := run(t, testMain(t, fsys, args...))
 		names := args[:1]
-		if args[0] == "file" || args[1] == "set" {
+		if args[0] == "file" || args[0] == "recordio" || args[1] == "set" {
 			names = args[:2]
 		}
 		line := fmt.Sprintf("\n  %3d  %s\n", got.code, got.code)

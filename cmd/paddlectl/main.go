@@ -19,6 +19,7 @@ func main() {
 		Stdout:     os.Stdout,
 		Stderr:     os.Stderr,
 		Getenv:     os.Getenv,
+		Root:       os.DirFS("/"),
 		Interrupts: interrupts,
 		Exit:       os.Exit,
 	}

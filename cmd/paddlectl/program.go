@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,7 @@ type Main struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
+	Root           fs.FS // the machine's "/", where a job says who its processes are; nil: not looked at
 
 	// Interrupts carries signals: the first asks the command to stop where it can
 	// go on later, the second calls Exit at once.

@@ -34,15 +34,22 @@ const password = "a password for tests"
 //	login NAME [FLAG...]    paddlectl login as alice
 //	exits CODE CMD ARG...   run CMD, which must exit with CODE
 //	fill FILE SIZE          make a file of so many bytes
+//
+// and $GOLDEN, the directory of files that the reference of package recordio wrote.
 func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and starts pfsd")
 	}
 	tools := newTools(t)
+	golden, err := filepath.Abs("../../recordio/testdata/golden")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PADDLE_CONFIG", filepath.Join(e.WorkDir, ".paddle", "config"))
+			e.Setenv("GOLDEN", golden)
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // else a second for each command, under -race
 			return os.WriteFile(filepath.Join(e.WorkDir, ".password"), []byte(password+"\n"), 0o600)
 		},

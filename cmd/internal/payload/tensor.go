@@ -1,0 +1,136 @@
+package payload
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/paddlecloud/pfs/recordio/convert"
+)
+
+// dtypes has the element types by the names of numpy.
+var dtypes = func() map[string]convert.DType {
+	m := map[string]convert.DType{}
+	for t := convert.Bool8; t <= convert.Complex128; t++ {
+		m[t.String()] = t
+	}
+	return m
+}()
+
+// The keys of an array, as msgpack-numpy and convert write them.
+var (
+	tensorHead  = []byte("\xc4\x02nd\xc3\xc4\x04type")
+	tensorKind  = []byte("\xc4\x04kind\xc4\x00")
+	tensorShape = []byte("\xc4\x05shape")
+	tensorData  = []byte("\xc4\x04data")
+)
+
+// tensor walks a map of n pairs if it is an array of numbers in exactly the form in
+// which convert writes it. Any other is left as the map that it is.
+func (w *walker) tensor(n uint64) (done bool, err error) {
+	rest := w.b[w.at:]
+	if n != 5 || !bytes.HasPrefix(rest, tensorHead) {
+		return false, nil
+	}
+	t := &walker{b: rest, at: len(tensorHead)}
+	name, ok := t.shortText()
+	dtype, known := dtypes[name]
+	if !ok || !known || !t.skip(tensorKind) || !t.skip(tensorShape) {
+		return false, nil
+	}
+	shape, ok := t.shape()
+	if !ok || !t.skip(tensorData) {
+		return false, nil
+	}
+	data, ok := t.data()
+	if size, fits := product(shape, dtype.Size()); !ok || !fits || size != int64(len(data)) {
+		return false, nil
+	}
+	w.at += t.at
+	w.enc.Tensor(dtype, shape, data)
+	return true, nil
+}
+
+// skip passes over what must be there.
+func (w *walker) skip(want []byte) bool {
+	if !bytes.HasPrefix(w.b[w.at:], want) {
+		return false
+	}
+	w.at += len(want)
+	return true
+}
+
+func (w *walker) shortText() (string, bool) {
+	c, err := w.take(1)
+	if err != nil || c[0] < 0xa0 || c[0] > 0xbf {
+		return "", false
+	}
+	p, err := w.take(uint64(c[0] & 0x1f))
+	return string(p), err == nil
+}
+
+// maxDims is the most dimensions that numpy has.
+const maxDims = 64
+
+func (w *walker) shape() (shape []int64, ok bool) {
+	c, err := w.take(1)
+	if err != nil {
+		return nil, false
+	}
+	n := uint64(c[0] & 0x0f)
+	switch {
+	case c[0] == 0xdc:
+		if n, err = w.number(2); err != nil || n > maxDims {
+			return nil, false
+		}
+	case c[0] < 0x90 || c[0] > 0x9f:
+		return nil, false
+	}
+	for range n {
+		dim, ok := w.dim()
+		if !ok {
+			return nil, false
+		}
+		shape = append(shape, dim)
+	}
+	return shape, true
+}
+
+// dim reads one dimension.
+func (w *walker) dim() (int64, bool) {
+	c, err := w.take(1)
+	switch {
+	case err != nil:
+		return 0, false
+	case c[0] <= 0x7f:
+		return int64(c[0]), true
+	case c[0] < 0xcc || c[0] > 0xcf:
+		return 0, false
+	}
+	v, err := w.number(1 << (c[0] - 0xcc))
+	return int64(v), err == nil && v <= math.MaxInt32
+}
+
+func (w *walker) data() ([]byte, bool) {
+	c, err := w.take(1)
+	if err != nil || c[0] < 0xc4 || c[0] > 0xc6 {
+		return nil, false
+	}
+	n, err := w.number(1 << (c[0] - 0xc4))
+	if err != nil {
+		return nil, false
+	}
+	p, err := w.take(n)
+	return p, err == nil
+}
+
+// product returns the bytes of an array; false if they are more than a record has.
+func product(shape []int64, size int) (int64, bool) {
+	n := int64(size)
+	for _, dim := range shape {
+		if dim < 0 || dim > 0 && n > math.MaxInt32/dim {
+			return 0, false
+		}
+		n *= dim
+	}
+	return n, true
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/recordio"
+)
+
+// dataError is an error about the content of a file, with the Kind that gives it its
+// exit code.
+type dataError struct {
+	err  error
+	kind pfs.Kind
+}
+
+func (e dataError) Error() string   { return e.err.Error() }
+func (e dataError) Unwrap() []error { return []error{e.err, e.kind} }
+
+// recordKinds has the Kind of what package recordio finds. Its errors of input and
+// output have the Kind of their cause.
+var recordKinds = map[recordio.Kind]pfs.Kind{
+	recordio.Truncated:   pfs.Integrity,
+	recordio.Checksum:    pfs.Integrity,
+	recordio.Malformed:   pfs.Integrity,
+	recordio.Limit:       pfs.Integrity,
+	recordio.Unsupported: pfs.Integrity,
+	recordio.Stale:       pfs.Integrity,
+	recordio.OutOfRange:  pfs.NotExist,
+	recordio.Closed:      pfs.Closed,
+	recordio.Invalid:     pfs.Invalid,
+}
+
+// recordError gives an error of package recordio its exit code; others are returned
+// as they are.
+func recordError(err error) error {
+	var e *recordio.Error
+	var p *pfs.Error
+	if !errors.As(err, &e) || errors.As(err, &p) {
+		return err
+	}
+	kind, ok := recordKinds[e.Kind]
+	if !ok {
+		return err
+	}
+	return dataError{err, kind}
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+// dataFile names a file of data that a command reads: one of this machine, one of a
+// service, or standard input.
+type dataFile struct {
+	text  string       // as it was typed, or what a pattern matched; for messages
+	end   transfer.End // not of standard input
+	stdin bool
+}
+
+// stdinText is what messages call standard input.
+const stdinText = "standard input"
+
+// eachDataFile calls fn for every file that the operands name, patterns expanded and
+// links followed. It stops at the first error.
+func (d *deps) eachDataFile(ctx context.Context, operands []string, fn func(dataFile) error) error {
+	ops, err := d.operands(operands)
+	if err != nil {
+		return err
+	}
+	stdin := false
+	for _, op := range ops {
+		if op.place == stdio {
+			if stdin {
+				return cliargs.Usagef("\"-\" is given twice: standard input can be read once")
+			}
+			stdin = true
+			if err := fn(dataFile{text: stdinText, stdin: true}); err != nil {
+				return err
+			}
+			continue
+		}
+		err := d.source(ctx, op, func(e transfer.End, text string) error {
+			if hiddenMatch(op, e.Path) {
+				return nil
+			}
+			return fn(dataFile{text: text, end: e})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hiddenMatch reports whether a local pattern matched a dot-file, such as an index,
+// without that dot. Elsewhere patterns do not.
+func hiddenMatch(op operand, p pfs.Path) bool {
+	typed := filepath.Base(op.local)
+	return op.place == local && strings.ContainsAny(typed, "*?[") && !strings.HasPrefix(typed, ".") && strings.HasPrefix(p.Base(), ".")
+}
+
+// dataFiles lists the files that the operands name, in that order; what a pattern
+// matches is sorted. The same file twice is an error.
+func (d *deps) dataFiles(ctx context.Context, operands []string) ([]dataFile, error) {
+	var list []dataFile
+	seen := map[transfer.End]string{}
+	err := d.eachDataFile(ctx, operands, func(f dataFile) error {
+		if first, twice := seen[f.end]; twice && !f.stdin {
+			return cliargs.Usagef("%s and %s are the same file", first, f.text)
+		}
+		seen[f.end] = f.text
+		list = append(list, f)
+		return nil
+	})
+	return list, err
+}
+
+// dataFile is the one file that an operand names, which may be a pattern that
+// matches one.
+func (d *deps) dataFile(ctx context.Context, operand string) (dataFile, error) {
+	list, err := d.dataFiles(ctx, []string{operand})
+	if err == nil && len(list) != 1 {
+		err = cliargs.Usagef("%q matches %d files: one is needed", operand, len(list))
+	}
+	if err != nil {
+		return dataFile{}, err
+	}
+	return list[0], nil
+}
+
+// input is an open dataFile. What it reads is one version of the file: if that is
+// replaced meanwhile the reads go on with the old one or answer Conflict.
+type input struct {
+	dataFile
+	io.Reader // from the beginning to the end, once; counted in the meter
+
+	// ReaderAt reads at random, as io.ReaderAt does; nil for standard input.
+	ReaderAt io.ReaderAt
+
+	size int64    // -1 for standard input
+	info pfs.Info // of the version that is open; zero for standard input
+	file pfs.File
+	stop func() // ends what reads ahead
+}
+
+// open opens f. A file of a service is read ahead of its Reader. m, which may be nil,
+// counts what is read through Reader, and knows the total if the caller adds it.
+func (d *deps) open(ctx context.Context, f dataFile, m *meter) (*input, error) {
+	if f.stdin {
+		r := newStoppable(ctx, d.main.Stdin)
+		return &input{dataFile: f, Reader: m.reader(r), size: -1, stop: r.stop}, nil
+	}
+	end, info, err := followed(ctx, f.end, true)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() && !info.IsRegular() {
+		return nil, pfs.Errorf("paddlectl.open", end.Path, pfs.Invalid, "no regular file: pipe it to standard input, which is called -")
+	}
+	file, err := end.FS.Open(ctx, end.Path)
+	if err != nil {
+		return nil, err
+	}
+	f.end = end
+	in := &input{dataFile: f, info: file.Info(), size: file.Info().Size, file: file, stop: func() {}}
+	at := pfs.NewReader(ctx, file)
+	in.Reader, in.ReaderAt = m.reader(at), at
+	if end.Path.Within(top) {
+		ahead := newReadAhead(ctx, file, in.size)
+		in.Reader, in.stop = m.reader(ahead), ahead.stop
+	}
+	return in, nil
+}
+
+// Close ends the use of the file.
+func (in *input) Close() error {
+	in.stop()
+	if in.file == nil {
+		return nil
+	}
+	return in.file.Close()
+}
+
+// sameFile reports whether f is the file that e leads to.
+func (f dataFile) sameFile(ctx context.Context, e transfer.End) bool {
+	if f.stdin || f.end.FS != e.FS {
+		return false
+	}
+	if f.end.Path == e.Path {
+		return true
+	}
+	a, _, errA := followed(ctx, f.end, true)
+	b, _, errB := followed(ctx, e, true)
+	if errA != nil || errB != nil {
+		return false // what is not there is not the same
+	}
+	return a.Path == b.Path || !a.Path.Within(top) && sameOnDisk(a, b)
+}
+
+// sameOnDisk reports whether two paths of this machine are one file, by other names
+// of it too.
+func sameOnDisk(a, b transfer.End) bool {
+	i, errA := os.Stat(localText(a.Path))
+	j, errB := os.Stat(localText(b.Path))
+	return errA == nil && errB == nil && os.SameFile(i, j)
+}
+
+// sizeOf returns the bytes of all files together; -1 if one is standard input. What
+// cannot be described is counted as nothing: opening it says why.
+func sizeOf(ctx context.Context, files []dataFile) int64 {
+	total := int64(0)
+	for _, f := range files {
+		if f.stdin {
+			return -1
+		}
+		if _, info, err := followed(ctx, f.end, true); err == nil {
+			total += info.Size
+		}
+	}
+	return total
+}
+
+// isMissing reports whether err says that a file is not there.
+func isMissing(err error) bool { return errors.Is(err, pfs.NotExist) }

@@ -1,0 +1,26 @@
+package main
+
+import "github.com/urfave/cli/v2"
+
+func (d *deps) datasetCommand() *cli.Command {
+	return d.command(spec{
+		name:    "dataset",
+		summary: "make datasets for training, check them, share them out",
+		text: `Turns real data into shards of RecordIO with a manifest, checks them, shares them
+out to trainers, publishes them. Paths that begin with /pfs/ are on a service.`,
+		subs: []*cli.Command{
+			d.datasetCatCommand(), d.datasetConvertCommand(), d.datasetInfoCommand(), d.datasetPublishCommand(),
+			d.datasetShardCommand(), d.datasetSplitCommand(), d.datasetVerifyCommand(),
+		},
+	})
+}
+
+// listFlag gathers the values of a flag that may be given several times.
+type listFlag struct{ values *[]string }
+
+func (f *listFlag) Set(s string) error {
+	*f.values = append(*f.values, s)
+	return nil
+}
+
+func (f *listFlag) String() string { return "" }

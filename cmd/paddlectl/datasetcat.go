@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/internal/payload"
+	"github.com/urfave/cli/v2"
+)
+
+type datasetCatOptions struct {
+	payload string
+	limit   int64
+}
+
+func (d *deps) datasetCatCommand() *cli.Command {
+	o := datasetCatOptions{}
+	return d.command(spec{
+		name: "cat", args: "DATASET|FILE...", least: 1, most: -1,
+		summary: "print records, decoded, as JSON lines",
+		text: `Prints the samples of a dataset, or of files of RecordIO, one JSON value a line.
+Bytes become base64, arrays of numbers nested arrays. Pickles are read, never
+executed. For records as they stand: paddlectl recordio cat.`,
+		examples: []string{"paddlectl dataset cat --limit 3 ./dataset", "paddlectl dataset cat '/pfs/dc1/home/alice/dataset/uci_housing_train-*' | jq ."},
+		exits:    pathExits(cliio.Integrity),
+		flags: []cli.Flag{
+			payloadFlag(&o.payload),
+			&cli.Int64Flag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` records", Value: -1, DefaultText: "all", Destination: &o.limit},
+		},
+		run: func(ctx context.Context, operands []string) error { return runDatasetCat(ctx, d, o, operands) },
+	})
+}
+
+// payloadFlag is --payload of commands that read records.
+func payloadFlag(to *string) cli.Flag {
+	return &cli.StringFlag{Name: "payload", Usage: "records are encoded as `NAME`: msgpack, pickle, json, raw (as the manifest says, else as the first record looks)", Destination: to}
+}
+
+func runDatasetCat(ctx context.Context, d *deps, o datasetCatOptions, operands []string) error {
+	if err := checkPayload(o.payload); err != nil {
+		return err
+	}
+	if o.limit < -1 {
+		return cliargs.Usagef("--limit %d: a number from 0 on is needed", o.limit)
+	}
+	set, files, err := d.datasetOrFiles(ctx, operands)
+	if err != nil {
+		return err
+	}
+	if set != nil && o.payload == "" {
+		o.payload = set.Payload
+	}
+	m := d.startMeter(d.onScreen(), sizeOf(ctx, files), len(files))
+	defer m.end()
+	t := transcoder{from: o.payload, to: payload.JSON}
+	return t.run(ctx, d.recordsOf(ctx, files, o.limit, m), func(line []byte) error {
+		_, err := d.out.Out.Write(append(line[:len(line):len(line)], '\n'))
+		return err
+	})
+}

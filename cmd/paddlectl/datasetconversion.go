@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/internal/manifest"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio/convert"
+	"github.com/paddlecloud/pfs/split"
+)
+
+// conversion is one run of dataset convert.
+type conversion struct {
+	d     *deps
+	o     *convertOptions
+	in    *datasetInputs
+	dir   transfer.End // for the shards
+	set   *oldSet      // what is there of a set of that name
+	work  *workshop
+	outs  *outputs
+	bad   *badFile // nil: bad records are not collected
+	start time.Time
+	stats convert.Stats
+}
+
+// newConversion looks at the target and takes up, with --resume, what is there.
+func newConversion(ctx context.Context, d *deps, o *convertOptions, in *datasetInputs) (*conversion, error) {
+	c := &conversion{d: d, o: o, in: in, start: d.now()}
+	var err error
+	if c.dir, err = d.outputDir(ctx, o.outputPath); err != nil {
+		return nil, err
+	}
+	if c.set, err = findOldSet(ctx, c.dir, o.namePrefix); err != nil {
+		return nil, err
+	}
+	if c.set.manifest && !o.force {
+		return nil, hinted{pfs.Errorf("paddlectl.convert", c.dir.Path.Join(manifest.FileName(o.namePrefix)), pfs.Exist, "the dataset exists"),
+			"--force replaces it"}
+	}
+	if c.work, err = openWorkshop(ctx, c); err != nil {
+		return nil, err
+	}
+	if len(c.set.shards) > 0 && !o.force && !c.work.resumed {
+		return nil, hinted{pfs.Errorf("paddlectl.convert", c.dir.Path.Join(c.set.shards[0]), pfs.Exist, "shards of that name exist, without a manifest"),
+			"--force replaces them"}
+	}
+	return c, c.work.begin(ctx)
+}
+
+// run makes the shards and publishes them.
+func (c *conversion) run(ctx context.Context) error {
+	c.outs = c.d.newOutputs(ctx, c.o.force || c.work.resumed, nil)
+	c.outs.keepParts = true
+	sink := &shardSink{c: c, ctx: ctx}
+	err := c.collect(ctx)
+	if err == nil {
+		err = c.convert(ctx, sink)
+	}
+	if err == nil {
+		err = c.publish(ctx, sink)
+	}
+	if err != nil {
+		c.outs.abort()
+		c.work.leave(ctx, c.d, sink.done)
+		return c.explain(err)
+	}
+	return c.tell(sink)
+}
+
+// collect begins the file of bad records.
+func (c *conversion) collect(ctx context.Context) error {
+	if c.o.badFile == "" {
+		return nil
+	}
+	end, err := c.d.outputEnd(ctx, c.o.badFile)
+	if err != nil {
+		return err
+	}
+	out, err := c.outs.create(c.o.badFile, end)
+	if err != nil {
+		return err
+	}
+	c.bad = &badFile{out: out, in: c.in}
+	c.o.options.Bad.Collect = c.bad.collect
+	return nil
+}
+
+// convert reads all inputs into sink, through what has to know all records first.
+func (c *conversion) convert(ctx context.Context, sink recordSink) (err error) {
+	c.in.meter = c.d.startMeter(c.o.quiet, c.in.bytes, int(c.in.files))
+	defer c.in.meter.end()
+	switch {
+	case c.o.shuffle:
+		err = c.shuffled(ctx, sink)
+	case c.o.rule.NeedsCount():
+		err = c.counted(ctx, sink)
+	default:
+		if err = sink.begin(c.o.rule); err == nil {
+			err = c.read(ctx, sink.Write)
+		}
+	}
+	return sink.end(err)
+}
+
+// read gives the payloads of all records to emit.
+func (c *conversion) read(ctx context.Context, emit func(payload []byte) error) (err error) {
+	mnist := c.o.format == "" || c.o.format == "mnist"
+	c.stats, err = convert.Run(ctx, c.in.sources(ctx, mnist), c.o.options, emit)
+	return err
+}
+
+// shuffled brings the records into a random order.
+func (c *conversion) shuffled(ctx context.Context, sink recordSink) (err error) {
+	s := convert.NewShuffler(c.o.seed, int(c.o.shuffleMemory.Bytes), newSpill)
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := c.read(ctx, s.Add); err != nil {
+		return err
+	}
+	if err := sink.begin(c.countedRule(c.stats.Records)); err != nil {
+		return err
+	}
+	return s.Each(interruptibly(ctx, sink.Write))
+}
+
+// counted keeps the records in a temporary file until their number is known.
+func (c *conversion) counted(ctx context.Context, sink recordSink) (err error) {
+	s := &spool{}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := c.read(ctx, s.add); err != nil {
+		return err
+	}
+	if err := sink.begin(c.countedRule(c.stats.Records)); err != nil {
+		return err
+	}
+	return s.each(interruptibly(ctx, sink.Write))
+}
+
+func (c *conversion) countedRule(records int64) split.Rule {
+	if c.o.rule.NeedsCount() {
+		return c.o.rule.WithCount(records)
+	}
+	return c.o.rule
+}
+
+// interruptibly ends a loop without input or output when ctx does.
+func interruptibly(ctx context.Context, emit func([]byte) error) func([]byte) error {
+	return func(payload []byte) error {
+		if err := pfs.CheckContext(ctx, "paddlectl.convert", ""); err != nil {
+			return err
+		}
+		return emit(payload)
+	}
+}
+
+// manifest describes what sink made.
+func (c *conversion) manifest(shards []manifest.Shard) *manifest.Manifest {
+	m := &manifest.Manifest{
+		Format: manifest.Format, Version: manifest.Version, Name: c.o.namePrefix,
+		Payload: c.o.payload, Of: c.o.ofText(), Source: c.stats.Format,
+		Inputs: c.in.list(), Options: c.o.ofBytes(), Classes: c.in.labels, Bad: c.stats.Bad, Shards: shards,
+	}
+	for _, col := range c.stats.Columns {
+		m.Columns = append(m.Columns, manifest.Column{Name: col.Name, Type: col.Type.String()})
+	}
+	m.Sum()
+	return m
+}
+
+// publish gives all files their names, the manifest last.
+func (c *conversion) publish(ctx context.Context, sink *shardSink) error {
+	shards, err := sink.name()
+	if err != nil {
+		return err
+	}
+	text, err := manifest.Encode(c.manifest(shards))
+	if err != nil {
+		return err
+	}
+	if c.bad != nil {
+		if err := c.bad.out.finish(); err != nil {
+			return err
+		}
+	}
+	if err := c.set.withdraw(ctx, shards); err != nil {
+		return err
+	}
+	end := transfer.End{FS: c.dir.FS, Path: c.dir.Path.Join(manifest.FileName(c.o.namePrefix))}
+	out, err := c.outs.create(localText(end.Path), end)
+	if err != nil {
+		return err
+	}
+	if _, err := out.Write(text); err != nil {
+		return err
+	}
+	if err := out.finish(); err != nil {
+		return err
+	}
+	if err := c.outs.publish(); err != nil {
+		return err
+	}
+	return c.work.remove(ctx)
+}
+
+// convertSums is the result of convert with --json.
+type convertSums struct {
+	Dataset string          `json:"dataset"` // the path of its manifest
+	Records int64           `json:"records"`
+	Bytes   int64           `json:"bytes"`
+	Bad     int64           `json:"bad"`
+	Kept    int             `json:"kept"` // shards of the run before
+	Seconds float64         `json:"seconds"`
+	DryRun  bool            `json:"dry_run,omitempty"`
+	Shards  json.RawMessage `json:"shards"`
+}
+
+// tell sums up.
+func (c *conversion) tell(sink *shardSink) error {
+	c.tellBad()
+	if sink.empty > 0 {
+		c.d.out.Message("%s empty: many readers, such as those of the manuals, take the first one for the end of the file",
+			count(sink.empty, "record is", "records are"))
+	}
+	m := c.manifest(sink.shards)
+	if c.o.json {
+		shards, err := json.Marshal(sink.shards)
+		if err != nil {
+			return err
+		}
+		path := c.dir.Path.Join(manifest.FileName(m.Name))
+		return c.d.out.JSON(convertSums{localText(path), m.Records, m.Bytes, m.Bad, sink.kept, c.d.now().Sub(c.start).Seconds(), false, shards})
+	}
+	if c.o.quiet {
+		return nil
+	}
+	text := fmt.Sprintf("%s of %s in %s, %s", count(m.Records, "record", "records"), c.stats.Format,
+		count(int64(len(m.Shards)), "shard", "shards"), cliio.Size(m.Bytes))
+	if sink.kept > 0 {
+		text += fmt.Sprintf(", %d of them from the run before", sink.kept)
+	}
+	if m.Bad > 0 {
+		text += fmt.Sprintf(", %s left out", count(m.Bad, "malformed record", "malformed records"))
+	}
+	c.d.out.Message("%s", text)
+	return nil
+}
+
+// tellBad names the first records that were left out.
+func (c *conversion) tellBad() {
+	for _, bad := range c.stats.FirstBad {
+		c.d.out.Message("left out: %v", c.located(bad))
+	}
+	if more := c.stats.Bad - int64(len(c.stats.FirstBad)); more > 0 {
+		c.d.out.Message("left out: %d more", more)
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/recordio/convert"
+	"github.com/urfave/cli/v2"
+)
+
+func (d *deps) datasetConvertCommand() *cli.Command {
+	o := &convertOptions{}
+	return d.command(spec{
+		name: "convert", args: "INPUT...", least: 1, most: -1,
+		summary: "turn data of many formats into shards of RecordIO",
+		text: `Reads files, directories, patterns or standard input (-), and writes their samples
+as records into the shards PREFIX-00000-of-00010, ... and a manifest, the dot-file
+.PREFIX.manifest. All get their names together, the manifest last: a set without
+one is not complete. A directory is read with all below it, in the order of the
+names, without dot-files; its subdirectories are the labels of images.
+
+The same input, options and seed give the same bytes, whatever --jobs is.
+
+A run that fails or is killed leaves the shards that it finished in the
+dot-directory .PREFIX.convert; the same command with --resume checks them and goes
+on. They are made anew with --restart.
+
+Formats:
+` + listed(formatLines()) + `
+and any of them compressed with gzip or zstd. Payloads:
+` + listed(encodingLines()),
+		examples: []string{
+			"paddlectl dataset convert --output-path ./dataset --name-prefix uci_housing_train --line-count 10 --no-header --delimiter space housing.data",
+			"paddlectl dataset convert --output-path /pfs/dc1/home/alice/pets --name-prefix pets --num-shards 100 --shuffle --seed 7 ./images",
+			"zcat log.json.gz | paddlectl dataset convert --format jsonl --output-path logs --name-prefix log --bad skip -",
+		},
+		exits: pathExits(cliio.Integrity),
+		flags: o.flags(),
+		run: func(ctx context.Context, operands []string) error {
+			return runConvert(ctx, d, o, operands)
+		},
+	})
+}
+
+// listed writes two columns, the first as wide as it needs.
+func listed(lines [][2]string) string {
+	width := 0
+	for _, l := range lines {
+		width = max(width, len(l[0]))
+	}
+	var b strings.Builder
+	for i, l := range lines {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString("  " + l[0] + strings.Repeat(" ", width-len(l[0])+2) + l[1])
+	}
+	return b.String()
+}
+
+func formatLines() (lines [][2]string) {
+	for _, f := range convert.Formats {
+		lines = append(lines, [2]string{f.Name, f.Doc})
+	}
+	return lines
+}
+
+func encodingLines() (lines [][2]string) {
+	for _, e := range convert.Encodings {
+		lines = append(lines, [2]string{e.Name, e.Doc})
+	}
+	return lines
+}
+
+// runConvert makes a dataset of what the operands name.
+func runConvert(ctx context.Context, d *deps, o *convertOptions, operands []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	in, err := d.datasetInputs(ctx, operands)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	if in.files == 0 {
+		return cliargs.Usagef("there is no file in %s", strings.Join(operands, ", "))
+	}
+	if o.dryRun {
+		return (&conversion{d: d, o: o, in: in}).rehearse(ctx)
+	}
+	c, err := newConversion(ctx, d, o, in)
+	if err != nil {
+		return err
+	}
+	return c.run(ctx)
+}

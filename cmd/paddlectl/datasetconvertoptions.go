@@ -1,0 +1,327 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/internal/manifest"
+	"github.com/paddlecloud/pfs/recordio"
+	"github.com/paddlecloud/pfs/recordio/convert"
+	"github.com/paddlecloud/pfs/split"
+	"github.com/urfave/cli/v2"
+)
+
+// convertOptions are the flags of dataset convert, and what check makes of them.
+type convertOptions struct {
+	outputPath, namePrefix string
+	lineCount, numShards   int64
+	shardSize              cliio.SizeFlag
+	paddleCompat           bool
+
+	format, payload string
+	delimiter       string
+	noHeader, text  bool
+	columns, null   string
+	types, labels   []string
+
+	shuffle       bool
+	seed          uint64
+	shuffleMemory cliio.SizeFlag
+
+	bad, badFile string
+	maxBad       int64
+	maxRecord    cliio.SizeFlag
+
+	compressor string
+	chunkSize  cliio.SizeFlag
+	jobs       int
+
+	resume, restart, force, dryRun, quiet, json bool
+
+	rule    split.Rule
+	pattern split.Pattern
+	options convert.Options
+	packed  recordio.Compressor
+}
+
+const (
+	defaultShardBytes = 256 << 20
+	// defaultChunkBytes is less than the reference's 32 MiB: faster to read, and less
+	// is lost to damage.
+	defaultChunkBytes = 4 << 20
+)
+
+func (o *convertOptions) flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "output-path", Usage: "write the shards into `DIR`, which is made if it is missing", Destination: &o.outputPath},
+		&cli.StringFlag{Name: "name-prefix", Usage: "begin the names of the shards with `PREFIX`", Destination: &o.namePrefix},
+		&cli.Int64Flag{Name: "line-count", Usage: "put `N` records into each shard", Destination: &o.lineCount},
+		&cli.Int64Flag{Name: "num-shards", Usage: "make `K` shards, whose records differ by at most one", Destination: &o.numShards},
+		&cli.GenericFlag{Name: "shard-size", Usage: "put records of `SIZE` bytes into each shard (256M if nothing else is said)", Value: &o.shardSize},
+		&cli.BoolFlag{Name: "paddle-compat", Usage: "cut, count in names and chunk as convert of paddle.v2.dataset.common: see docs/datasets.md", Destination: &o.paddleCompat},
+		&cli.StringFlag{Name: "format", Usage: "the inputs are `NAME` (csv if a flag about tables is given, else found by content and name)", Destination: &o.format},
+		&cli.StringFlag{Name: "payload", Usage: "encode records as `NAME`", Value: convert.Encodings[0].Name, Destination: &o.payload},
+		&cli.StringFlag{Name: "delimiter", Usage: "`CHAR` between the columns of a table, or tab, or space for any run of blanks", Destination: &o.delimiter},
+		&cli.BoolFlag{Name: "no-header", Usage: "the first line of a table is a record", Destination: &o.noHeader},
+		&cli.StringFlag{Name: "columns", Usage: "`NAMES` of the columns of a table without a header, between commas", Destination: &o.columns},
+		&cli.GenericFlag{Name: "type", Usage: "`COLUMN=TYPE` of a table, COLUMN by name or number from 1: text, bytes, int, float, float32, bool, skip; several times", Value: &listFlag{&o.types}},
+		&cli.BoolFlag{Name: "text", Usage: "columns without --type are text; do not find out their types", Destination: &o.text},
+		&cli.StringFlag{Name: "null", Usage: "`TEXT` in a table that means that the value is missing, such as NA", Destination: &o.null},
+		&cli.GenericFlag{Name: "label", Usage: "`COLUMN` of a table that is a label: records become [features, labels]; several times", Value: &listFlag{&o.labels}},
+		&cli.BoolFlag{Name: "shuffle", Usage: "put the records into a random order", Destination: &o.shuffle},
+		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.seed},
+		&cli.GenericFlag{Name: "shuffle-memory", Usage: "shuffle in about `SIZE` of memory (64M), the rest in the folder for temporary files", Value: &o.shuffleMemory},
+		&cli.StringFlag{Name: "bad", Usage: "`POLICY` for records that are malformed: fail, or skip them", Value: "fail", Destination: &o.bad},
+		&cli.Int64Flag{Name: "max-bad", Usage: "skip at most `N` records; -1 means any number", Value: convert.DefaultMaxBad, Destination: &o.maxBad},
+		&cli.StringFlag{Name: "bad-file", Usage: "skip malformed records and write them to `FILE`, as JSON lines with the reason", Destination: &o.badFile},
+		&cli.GenericFlag{Name: "max-record", Usage: "refuse records of more than `SIZE` (64M)", Value: &o.maxRecord},
+		&cli.StringFlag{Name: "compressor", Usage: "compress chunks by `NAME`: none, snappy, gzip, zstd", Value: "snappy", Destination: &o.compressor},
+		&cli.GenericFlag{Name: "chunk-size", Usage: "put records of `SIZE` bytes into a chunk (4M; 32M with --paddle-compat)", Value: &o.chunkSize},
+		&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "work on `N` pieces of input at once; 0 is one a processor", Destination: &o.jobs},
+		&cli.BoolFlag{Name: "resume", Usage: "go on with what a run before has finished", Destination: &o.resume},
+		&cli.BoolFlag{Name: "restart", Usage: "discard what a run before has finished", Destination: &o.restart},
+		forceFlag(&o.force),
+		&cli.BoolFlag{Name: "dry-run", Usage: "read everything, write nothing, print the shards that would be made", Destination: &o.dryRun},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary", Destination: &o.quiet},
+		jsonFlag(&o.json),
+	}
+}
+
+// check makes the values of the flags what they stand for.
+func (o *convertOptions) check() error {
+	switch {
+	case o.outputPath == "":
+		return cliargs.Usagef("--output-path is needed: the directory for the shards")
+	case o.resume && o.restart:
+		return cliargs.Usagef("--resume goes on and --restart begins anew: give one")
+	case o.jobs < 0:
+		return cliargs.Usagef("--jobs %d: a number from 0 on is needed", o.jobs)
+	}
+	if why := manifest.CheckName(o.namePrefix); why != "" {
+		return cliargs.Usagef("--name-prefix %q: %s", o.namePrefix, why)
+	}
+	for _, check := range []func() error{o.checkRule, o.checkWriting, o.checkPolicy, o.checkTable} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRule finds how records are cut into shards and how these are called.
+func (o *convertOptions) checkRule() error {
+	given := 0
+	for _, is := range []bool{o.lineCount != 0, o.numShards != 0, o.shardSize.Given} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		return cliargs.Usagef("--line-count, --num-shards and --shard-size exclude each other")
+	case o.lineCount < 0 || o.numShards < 0 || o.numShards > manifest.MaxShards:
+		return cliargs.Usagef("--line-count and --num-shards are numbers from 1 on; at most %d shards are made", manifest.MaxShards)
+	case o.paddleCompat && given == 1 && o.shardSize.Given, o.paddleCompat && given == 0:
+		return cliargs.Usagef("--paddle-compat needs --line-count or --num-shards")
+	case o.shardSize.Given && o.shardSize.Bytes == 0:
+		return cliargs.Usagef("--shard-size 0: shards hold something")
+	case o.paddleCompat && o.lineCount > 0:
+		o.rule = split.PaddleConvert(o.lineCount)
+	case o.lineCount > 0:
+		o.rule = split.Records(o.lineCount)
+	case o.numShards > 0:
+		o.rule = split.Files(int(o.numShards))
+	case o.shardSize.Given:
+		o.rule = split.Bytes(o.shardSize.Bytes)
+	default:
+		o.rule = split.Bytes(defaultShardBytes)
+	}
+	var err error
+	o.pattern, err = split.ParsePattern(split.Escape(o.namePrefix)+o.suffix(), o.of())
+	return err
+}
+
+// suffix is what stands behind the prefix in the names of shards.
+func (o *convertOptions) suffix() string {
+	if o.paddleCompat && o.lineCount > 0 {
+		return "-%05d"
+	}
+	return "-%05d-of-%05d"
+}
+
+func (o *convertOptions) of() split.Of {
+	if o.paddleCompat {
+		return split.OfLast
+	}
+	return split.OfCount
+}
+
+// ofText is of for the manifest.
+func (o *convertOptions) ofText() string {
+	switch {
+	case !o.pattern.HasTotal():
+		return ""
+	case o.paddleCompat:
+		return "last"
+	}
+	return "count"
+}
+
+// checkWriting finds how shards are written.
+func (o *convertOptions) checkWriting() error {
+	var err error
+	if o.packed, err = recordio.ParseCompressor(o.compressor); err != nil {
+		return cliargs.Usagef("--compressor %s: none, snappy, gzip or zstd is needed", o.compressor)
+	}
+	if o.chunkSize.Bytes > math.MaxInt32 || o.chunkSize.Given && o.chunkSize.Bytes == 0 {
+		return cliargs.Usagef("--chunk-size %d: at least 1 byte and less than 2G is needed", o.chunkSize.Bytes)
+	}
+	if !o.chunkSize.Given {
+		o.chunkSize.Bytes = defaultChunkBytes
+		if o.paddleCompat {
+			o.chunkSize.Bytes = recordio.DefaultChunkBytes
+		}
+	}
+	if o.maxRecord.Bytes > math.MaxInt32 || o.shuffleMemory.Bytes > math.MaxInt32 {
+		return cliargs.Usagef("--max-record and --shuffle-memory are less than 2G")
+	}
+	o.options.Format, o.options.Encoding, o.options.Jobs = o.format, o.payload, o.jobs
+	o.options.Limits.Record = int(o.maxRecord.Bytes)
+	return o.checkNames()
+}
+
+// checkNames refuses formats and payloads that there are not.
+func (o *convertOptions) checkNames() error {
+	is := func(f convert.Format) bool { return f.Name == o.format }
+	if o.format != "" && !slices.ContainsFunc(convert.Formats, is) {
+		return cliargs.Usagef("--format %s: there is no such format: %s", o.format, namesOf(formatLines()))
+	}
+	if !slices.ContainsFunc(convert.Encodings, func(e convert.Encoding) bool { return e.Name == o.payload }) {
+		return cliargs.Usagef("--payload %s: there is no such encoding: %s", o.payload, namesOf(encodingLines()))
+	}
+	return nil
+}
+
+// namesOf lists the first column.
+func namesOf(lines [][2]string) string {
+	var names []string
+	for _, l := range lines {
+		names = append(names, l[0])
+	}
+	return strings.Join(names, ", ")
+}
+
+// checkPolicy finds what happens to malformed records.
+func (o *convertOptions) checkPolicy() error {
+	o.options.Bad.Max = o.maxBad
+	switch {
+	case o.maxBad == 0:
+		o.options.Bad.Policy = convert.Fail
+	case o.badFile != "":
+		o.options.Bad.Policy = convert.Collect
+	case o.bad == "skip":
+		o.options.Bad.Policy = convert.Skip
+	case o.bad != "fail":
+		return cliargs.Usagef("--bad %s: fail or skip is needed", o.bad)
+	}
+	return nil
+}
+
+// checkTable finds how tables are read.
+func (o *convertOptions) checkTable() error {
+	t := &o.options.CSV
+	t.NoHeader, t.Text, t.Null, t.Labels = o.noHeader, o.text, o.null, o.labels
+	switch {
+	case o.delimiter == "tab":
+		t.Comma = '\t'
+	case o.delimiter == "space":
+		t.Comma = ' '
+	case len(o.delimiter) == 1:
+		t.Comma = o.delimiter[0]
+	case o.delimiter != "":
+		return cliargs.Usagef("--delimiter %q: one byte is needed, or tab, or space", o.delimiter)
+	}
+	if o.columns != "" {
+		t.Columns = strings.Split(o.columns, ",")
+	}
+	if o.delimiter != "" || o.noHeader || o.text || o.columns != "" || o.null != "" || len(o.types)+len(o.labels) > 0 {
+		switch o.options.Format {
+		case "":
+			o.options.Format = "csv"
+		case "csv", "tsv":
+		default:
+			return cliargs.Usagef("--delimiter, --no-header, --columns, --type, --text, --null and --label are for tables, not --format %s", o.format)
+		}
+	}
+	for _, text := range o.types {
+		name, kind, ok := cutLast(text, "=")
+		parsed, err := convert.ParseType(kind)
+		if !ok || err != nil {
+			return cliargs.Usagef("--type %q: COLUMN=TYPE is needed, TYPE one of text, bytes, int, float, float32, bool, skip", text)
+		}
+		if t.Types == nil {
+			t.Types = map[string]convert.Type{}
+		}
+		t.Types[name] = parsed
+	}
+	return nil
+}
+
+// cutLast cuts s at the last sep.
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// ofBytes lists the flags that the bytes of the shards depend on, in the order of the
+// alphabet. They stand in the manifest, and a run goes on only with those of equal
+// ones.
+func (o *convertOptions) ofBytes() []string {
+	var list []string
+	add := func(given bool, name string, value any) {
+		if given {
+			list = append(list, fmt.Sprintf("--%s=%v", name, value))
+		}
+	}
+	add(true, "payload", o.payload)
+	add(true, "compressor", o.compressor)
+	add(true, "chunk-size", o.chunkSize.Bytes)
+	add(o.lineCount > 0, "line-count", o.lineCount)
+	add(o.numShards > 0, "num-shards", o.numShards)
+	add(o.shardSize.Given, "shard-size", o.shardSize.Bytes)
+	add(o.paddleCompat, "paddle-compat", true)
+	add(o.format != "", "format", o.format)
+	add(o.shuffle, "shuffle", true)
+	add(o.shuffle, "seed", o.seed)
+	add(o.delimiter != "", "delimiter", o.delimiter)
+	add(o.noHeader, "no-header", true)
+	add(o.text, "text", true)
+	add(o.columns != "", "columns", o.columns)
+	add(o.null != "", "null", o.null)
+	add(o.options.Bad.Policy != convert.Fail, "bad", "skip")
+	add(o.maxRecord.Given, "max-record", o.maxRecord.Bytes)
+	for _, t := range o.types {
+		add(true, "type", t)
+	}
+	slices.Sort(list)
+	for _, l := range o.labels { // their order matters
+		add(true, "label", l)
+	}
+	return list
+}
+
+// workers is how many goroutines compress.
+func (o *convertOptions) workers() int {
+	if o.jobs > 0 {
+		return o.jobs
+	}
+	return runtime.GOMAXPROCS(0)
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/internal/manifest"
+	"github.com/urfave/cli/v2"
+)
+
+type infoOptions struct{ shards, json bool }
+
+func (d *deps) datasetInfoCommand() *cli.Command {
+	var o infoOptions
+	return d.command(spec{
+		name: "info", args: "DATASET...", least: 1, most: -1,
+		summary: "show what a dataset consists of",
+		text: `Shows what the manifest says. DATASET is the directory of the shards, or DIR/PREFIX,
+or a published dataset, of which the newest version is shown. Nothing is checked:
+paddlectl dataset verify does that.`,
+		examples: []string{"paddlectl dataset info ./dataset", "paddlectl dataset info --shards /pfs/dc1/public/dataset/uci_housing"},
+		exits:    pathExits(cliio.Integrity),
+		flags: []cli.Flag{
+			&cli.BoolFlag{Name: "shards", Usage: "also list the shards", Destination: &o.shards},
+			&cli.BoolFlag{Name: "json", Usage: "the manifest, with the directory as \"path\", on one line", Destination: &o.json},
+		},
+		run: func(ctx context.Context, operands []string) error {
+			return d.eachDataset(ctx, operands, func(s *dataset) error { return d.showDataset(s, o) })
+		},
+	})
+}
+
+// eachDataset calls fn for every dataset that is named, and goes on after a failure.
+func (d *deps) eachDataset(ctx context.Context, operands []string, fn func(*dataset) error) error {
+	one := func(text string) error {
+		s, err := d.openDataset(ctx, text)
+		if err != nil {
+			return err
+		}
+		return fn(s)
+	}
+	if len(operands) == 1 {
+		return one(operands[0])
+	}
+	tally := cliio.NewTally(d.reportFailure)
+	for _, text := range operands {
+		err := one(text)
+		tally.Add(err)
+		if hopeless(ctx, err) {
+			break
+		}
+	}
+	return tally.Err()
+}
+
+// datasetJSON is the result of info with --json.
+type datasetJSON struct {
+	Path string `json:"path"`
+	*manifest.Manifest
+}
+
+func (d *deps) showDataset(s *dataset, o infoOptions) error {
+	if o.json {
+		return d.out.JSON(datasetJSON{localText(s.dir.Path), s.Manifest})
+	}
+	var b strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-10s%s\n", name, d.out.Name(fmt.Sprintf(format, args...)))
+	}
+	row("dataset", "%s", s.setText())
+	row("records", "%d in %s, %s", s.Records, count(int64(len(s.Shards)), "shard", "shards"), cliio.Size(s.Bytes))
+	row("payload", "%s, of %s", s.Payload, s.Source)
+	for _, in := range s.Inputs {
+		row("input", "%s (%s, %s)", in.Path, count(in.Files, "file", "files"), cliio.Size(in.Bytes))
+	}
+	row("options", "%s", strings.Join(s.Options, " "))
+	if len(s.Columns) > 0 {
+		row("columns", "%s", columnsText(s.Columns))
+	}
+	if len(s.Classes) > 0 {
+		row("classes", "%s", strings.Join(s.Classes, ", "))
+	}
+	if s.Bad > 0 {
+		row("left out", "%s", count(s.Bad, "malformed record", "malformed records"))
+	}
+	d.out.Printf("%s", b.String())
+	if o.shards {
+		for _, shard := range s.Shards {
+			d.out.Printf("%s  %d  %s  %s\n", d.out.Name(shard.Name), shard.Records, cliio.Size(shard.Bytes), shard.Digest)
+		}
+	}
+	return nil
+}
+
+// columnsText names the columns with their types; one without a name by its number.
+func columnsText(columns []manifest.Column) string {
+	var list []string
+	for i, c := range columns {
+		name := c.Name
+		if name == "" {
+			name = fmt.Sprint(i + 1)
+		}
+		list = append(list, name+" "+c.Type)
+	}
+	return strings.Join(list, ", ")
+}

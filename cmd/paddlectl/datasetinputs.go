@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/manifest"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio/convert"
+)
+
+// datasetInputs are the files that the operands of convert name, found but not open.
+// Memory does not grow with their number.
+type datasetInputs struct {
+	d      *deps
+	groups []*inputGroup
+	files  int64
+	bytes  int64    // of all; -1 if one is a stream
+	labels []string // of all directories, sorted once all were walked
+	known  map[string]bool
+	meter  *meter
+}
+
+// inputGroup is what one operand names.
+type inputGroup struct {
+	operand string
+	stdin   bool
+	fs      pfs.FileSystem
+	tree    string // what the names of its records do not repeat, for messages; "" if nothing
+	found   *sorter
+	files   int64
+	bytes   int64
+}
+
+// datasetInputs finds what the operands name. The caller closes it.
+func (d *deps) datasetInputs(ctx context.Context, operands []string) (*datasetInputs, error) {
+	in := &datasetInputs{d: d, known: map[string]bool{}}
+	for _, text := range operands {
+		if err := in.add(ctx, text, len(operands) == 1); err != nil {
+			in.close()
+			return nil, err
+		}
+	}
+	in.labels = slices.Sorted(maps.Keys(in.known))
+	return in, nil
+}
+
+func (in *datasetInputs) close() {
+	for _, g := range in.groups {
+		if g.found != nil {
+			g.found.close() // what cannot be removed is in the folder for temporary files
+		}
+	}
+}
+
+// add finds what one operand names.
+func (in *datasetInputs) add(ctx context.Context, text string, alone bool) error {
+	op, err := in.d.parseOperand(text)
+	if err != nil {
+		return err
+	}
+	g := &inputGroup{operand: text}
+	if op.place == stdio {
+		if slices.ContainsFunc(in.groups, func(g *inputGroup) bool { return g.stdin }) {
+			return cliargs.Usagef("\"-\" is given twice: standard input can be read once")
+		}
+		g.stdin, g.files = true, 1
+		in.groups, in.files, in.bytes = append(in.groups, g), in.files+1, -1
+		return nil
+	}
+	g.found = newSorter(byName)
+	in.groups = append(in.groups, g)
+	err = in.d.source(ctx, op, func(e transfer.End, text string) error {
+		g.fs = e.FS
+		return in.addPath(ctx, g, e, text, alone && text == op.text)
+	})
+	in.files += g.files
+	if in.bytes >= 0 {
+		in.bytes += g.bytes
+	}
+	return err
+}
+
+// addPath adds the file e, or all files below the directory e. What is called text
+// for the user is called by its place below that directory if alone is set.
+func (in *datasetInputs) addPath(ctx context.Context, g *inputGroup, e transfer.End, text string, alone bool) error {
+	e, info, err := followed(ctx, e, true)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return g.add(e.Path, text, "", info.Size)
+	}
+	shown := strings.TrimSuffix(text, "/") + "/"
+	if alone {
+		g.tree, shown = shown, ""
+	}
+	return pfs.Walk(ctx, e.FS, e.Path, func(name pfs.Path, info pfs.Info, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name == e.Path:
+			return nil
+		case strings.HasPrefix(info.Name, "."):
+			if info.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case info.IsDir():
+			return nil
+		}
+		return in.addBelow(ctx, g, transfer.End{FS: e.FS, Path: name}, info, e.Path, shown)
+	})
+}
+
+// addBelow adds one entry of a directory that is walked. Links to files are
+// followed.
+func (in *datasetInputs) addBelow(ctx context.Context, g *inputGroup, e transfer.End, info pfs.Info, dir pfs.Path, shown string) error {
+	if info.IsLink() {
+		_, to, err := followed(ctx, e, true)
+		if err != nil {
+			return err
+		}
+		info = to
+	}
+	if !info.IsRegular() {
+		in.d.out.Message("%s: left out: no regular file", localText(e.Path))
+		return nil
+	}
+	rel := strings.TrimPrefix(string(e.Path), strings.TrimSuffix(string(dir), "/")+"/")
+	label, _, nested := strings.Cut(rel, "/")
+	if nested {
+		in.known[label] = true
+	} else {
+		label = ""
+	}
+	return g.add(e.Path, shown+rel, label, info.Size)
+}
+
+// add notes a file: its path, what it is called, and its label stand in the fields of
+// an Info, which is what sorters take.
+func (g *inputGroup) add(p pfs.Path, shown, label string, size int64) error {
+	g.files++
+	g.bytes += size
+	return g.found.add(pfs.Info{Name: string(p), Target: shown, Owner: label, Size: size})
+}
+
+// list describes the operands for the manifest.
+func (in *datasetInputs) list() []manifest.Input {
+	list := make([]manifest.Input, len(in.groups))
+	for i, g := range in.groups {
+		list[i] = manifest.Input{Path: g.operand, Files: g.files, Bytes: g.bytes}
+	}
+	return list
+}
+
+// sources yields the inputs in the order of the operands, those of one by their
+// paths. Where mnist is set, files of labels go with their images.
+func (in *datasetInputs) sources(ctx context.Context, mnist bool) iter.Seq2[convert.Source, error] {
+	return func(yield func(convert.Source, error) bool) {
+		for _, g := range in.groups {
+			if g.stdin {
+				if !yield(in.source(g, pfs.Info{}), nil) {
+					return
+				}
+				continue
+			}
+			labels := map[string]bool{}
+			err := g.found.each(func(f pfs.Info) error {
+				s := in.source(g, f)
+				if mnist && labels[f.Name] {
+					return nil // went with its images
+				}
+				if of, ok := g.labelsOf(ctx, f.Name); mnist && ok {
+					labels[of] = true
+					s = convert.WithLabels(s, in.source(g, pfs.Info{Name: of, Target: of}))
+				}
+				if !yield(s, nil) {
+					return errStop
+				}
+				return nil
+			})
+			if err == errStop || err != nil && !yield(convert.Source{}, err) {
+				return
+			}
+		}
+	}
+}
+
+// labelsOf returns the path of the labels of a file of images of MNIST, if they are
+// there.
+func (g *inputGroup) labelsOf(ctx context.Context, images string) (string, bool) {
+	dir, base := path.Split(images)
+	labels, ok := convert.LabelsOf(base)
+	if !ok {
+		return "", false
+	}
+	exists, err := pfs.Exists(ctx, g.fs, pfs.Path(dir+labels))
+	return dir + labels, exists || err != nil // opening them says what is wrong
+}
+
+// source makes the source of one file.
+func (in *datasetInputs) source(g *inputGroup, f pfs.Info) convert.Source {
+	file := dataFile{text: f.Target, end: transfer.End{FS: g.fs, Path: pfs.Path(f.Name)}, stdin: g.stdin}
+	if g.stdin {
+		file.text = stdinText
+	}
+	class, _ := slices.BinarySearch(in.labels, f.Owner)
+	return convert.Source{Name: file.text, Label: f.Owner, Class: class, Open: func(ctx context.Context) (convert.Content, error) {
+		return in.open(ctx, file)
+	}}
+}
+
+// open opens a file as package convert takes it.
+func (in *datasetInputs) open(ctx context.Context, f dataFile) (convert.Content, error) {
+	src, err := in.d.open(ctx, f, in.meter)
+	if err != nil {
+		return convert.Content{}, err
+	}
+	in.meter.begin(f.text)
+	c := convert.Content{Reader: src, ReaderAt: src.ReaderAt, Size: src.size}
+	if !f.stdin {
+		c.Reader = &wholeReader{input: src}
+	}
+	c.Close = func() error {
+		in.meter.finished()
+		return errors.Join(in.unchanged(ctx, src), src.Close())
+	}
+	return c, nil
+}
+
+// unchanged answers Conflict if a file of this machine is another than the one that
+// was read, since no store sees to that. One that is gone was read to its end.
+func (in *datasetInputs) unchanged(ctx context.Context, src *input) error {
+	if src.stdin || src.end.Path.Within(top) || ctx.Err() != nil {
+		return nil
+	}
+	info, err := src.end.FS.Stat(ctx, src.end.Path)
+	if err != nil || info.IsLink() || info.Version == src.info.Version {
+		return nil
+	}
+	return pfs.Errorf("paddlectl.convert", src.end.Path, pfs.Conflict, "the file was changed while it was read")
+}
+
+// name returns what a source is called where its name alone does not say it.
+func (in *datasetInputs) name(source string) string {
+	if len(in.groups) == 1 {
+		return in.groups[0].tree + source
+	}
+	return source
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/manifest"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+// dataset is a set of shards with its manifest.
+type dataset struct {
+	*manifest.Manifest
+	dir    transfer.End
+	sum    string // BLAKE3 of the text of the manifest
+	shown  string // the directory as messages and lists show it, with a slash at the end
+	remote bool
+}
+
+// latestName is the file of a published dataset that has the number of its version.
+const latestName = "latest"
+
+// openDataset reads the manifest of the dataset that an operand names: its directory,
+// its prefix in there, its manifest, or what dataset publish made of it.
+func (d *deps) openDataset(ctx context.Context, text string) (*dataset, error) {
+	op, err := d.parseOperand(text)
+	if err == nil && op.place == stdio {
+		err = cliargs.Usagef("\"-\" is no dataset: its directory is needed, or DIR/PREFIX")
+	}
+	if err != nil {
+		return nil, err
+	}
+	e, err := d.end(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	info, err := e.FS.Stat(ctx, e.Path)
+	if err == nil && info.IsLink() {
+		e, info, err = followed(ctx, e, true)
+	}
+	switch {
+	case err == nil && info.IsDir():
+		return d.datasetIn(ctx, e, strings.TrimSuffix(text, "/")+"/")
+	case err != nil && !isMissing(err):
+		return nil, err
+	}
+	name := e.Path.Base()
+	if of, ok := manifest.DatasetOf(name); ok {
+		name = of
+	}
+	shown := strings.TrimSuffix(strings.TrimSuffix(text, "/"), e.Path.Base())
+	s, missing := readDataset(ctx, transfer.End{FS: e.FS, Path: e.Path.Parent()}, name, shown)
+	if isMissing(missing) {
+		return nil, hinted{pfs.Errorf("paddlectl.dataset", e.Path, pfs.NotExist, "no dataset: there is no manifest of that name"), wayToDataset}
+	}
+	return s, missing
+}
+
+const wayToDataset = "name the directory of the shards, or DIR/PREFIX; paddlectl dataset convert makes datasets"
+
+// datasetIn reads the one dataset in a directory.
+func (d *deps) datasetIn(ctx context.Context, dir transfer.End, shown string) (*dataset, error) {
+	names, latest, err := datasetsIn(ctx, dir)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(names) == 1:
+		return readDataset(ctx, dir, names[0], shown)
+	case len(names) > 1:
+		return nil, cliargs.Usagef("%s holds the datasets %s: name one, as %s%s", strings.TrimSuffix(shown, "/"),
+			strings.Join(names, ", "), shown, names[0])
+	case !latest:
+		return nil, hinted{pfs.Errorf("paddlectl.dataset", dir.Path, pfs.NotExist, "no dataset: there is no manifest"), wayToDataset}
+	}
+	n, err := readLatest(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	version := strconv.Itoa(n)
+	dir.Path = dir.Path.Join(version)
+	if names, _, err = datasetsIn(ctx, dir); err != nil {
+		return nil, err
+	}
+	if len(names) != 1 {
+		return nil, pfs.Errorf("paddlectl.dataset", dir.Path, pfs.Integrity, "a published version has one manifest, this one %d", len(names))
+	}
+	return readDataset(ctx, dir, names[0], shown+version+"/")
+}
+
+// datasetsIn lists the datasets in a directory, and says whether it is that of a
+// published one.
+func datasetsIn(ctx context.Context, dir transfer.End) (names []string, latest bool, err error) {
+	const most = 1000
+	for e, err := range pfs.Entries(ctx, dir.FS, dir.Path, nil) {
+		if err != nil {
+			return nil, false, err
+		}
+		latest = latest || e.Name == latestName && e.IsRegular()
+		if name, ok := manifest.DatasetOf(e.Name); ok && len(names) < most {
+			names = append(names, name)
+		}
+	}
+	return names, latest, nil
+}
+
+// readDataset reads the manifest of the dataset name in dir.
+func readDataset(ctx context.Context, dir transfer.End, name, shown string) (*dataset, error) {
+	at := dir.Path.Join(manifest.FileName(name))
+	text, err := readSmall(ctx, dir.FS, at, manifest.MaxBytes+1)
+	if err != nil {
+		return nil, err
+	}
+	m, err := manifest.Read(bytes.NewReader(text))
+	if err != nil {
+		return nil, pfs.E("paddlectl.dataset", at, pfs.Integrity, err)
+	}
+	if m.Name != name {
+		return nil, pfs.Errorf("paddlectl.dataset", at, pfs.Integrity, "it is the manifest of %q", m.Name)
+	}
+	s := &dataset{Manifest: m, dir: dir, shown: shown, remote: dir.Path.Within(top)}
+	s.sum, err = digestOf(ctx, text)
+	return s, err
+}
+
+// digestOf returns the digest of a text.
+func digestOf(ctx context.Context, text []byte) (string, error) {
+	read := func(p []byte, off int64) error {
+		copy(p, text[off:])
+		return nil
+	}
+	return digest.Of(ctx, read, int64(len(text)), digest.BLAKE3, 1, nil)
+}
+
+// shard is shard i as a file of data.
+func (s *dataset) shard(i int) dataFile {
+	name := s.Shards[i].Name
+	return dataFile{text: s.shown + name, end: transfer.End{FS: s.dir.FS, Path: s.dir.Path.Join(name)}}
+}
+
+// files are all shards.
+func (s *dataset) files() []dataFile {
+	files := make([]dataFile, len(s.Shards))
+	for i := range s.Shards {
+		files[i] = s.shard(i)
+	}
+	return files
+}
+
+// readLatest reads the number of the newest version of a published dataset.
+func readLatest(ctx context.Context, dir transfer.End) (int, error) {
+	const most = 32
+	at := dir.Path.Join(latestName)
+	text, err := readSmall(ctx, dir.FS, at, most)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := versionOf(strings.TrimSuffix(string(text), "\n"))
+	if !ok {
+		return 0, pfs.Errorf("paddlectl.dataset", at, pfs.Integrity, "%.32q is no number of a version", text)
+	}
+	return n, nil
+}
+
+// versionOf returns the number of a version from its name.
+func versionOf(name string) (int, bool) {
+	n, err := strconv.Atoi(name)
+	return n, err == nil && n > 0 && strconv.Itoa(n) == name
+}
+
+// datasetOrFiles are the files that operands name: the shards of one dataset, or
+// files, in the order given.
+func (d *deps) datasetOrFiles(ctx context.Context, operands []string) (*dataset, []dataFile, error) {
+	if len(operands) == 1 && operands[0] != "-" {
+		s, err := d.openDataset(ctx, operands[0])
+		if err == nil {
+			return s, s.files(), nil
+		}
+		if !isMissing(err) {
+			return nil, nil, err
+		}
+		if isDir, statErr := d.isDirectory(ctx, operands[0]); statErr != nil || isDir {
+			return nil, nil, errors.Join(err, statErr)
+		}
+	}
+	files, err := d.dataFiles(ctx, operands)
+	return nil, files, err
+}
+
+// isDirectory reports whether an operand names a directory that is there.
+func (d *deps) isDirectory(ctx context.Context, text string) (bool, error) {
+	op, err := d.parseOperand(text)
+	if err != nil {
+		return false, err
+	}
+	e, err := d.end(ctx, op)
+	if err != nil {
+		return false, err
+	}
+	_, info, err := followed(ctx, e, true)
+	if isMissing(err) {
+		return false, nil
+	}
+	return info.IsDir(), err
+}
+
+// setText says what a dataset is in a few words.
+func (s *dataset) setText() string {
+	return fmt.Sprintf("%s%s", s.shown, s.Name)
+}

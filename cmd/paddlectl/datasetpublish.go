@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/internal/manifest"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/urfave/cli/v2"
+)
+
+type publishOptions struct{ quiet, json bool }
+
+func (d *deps) datasetPublishCommand() *cli.Command {
+	var o publishOptions
+	return d.command(spec{
+		name: "publish", args: "DATASET [/pfs/DC/public/dataset/NAME]", least: 1, most: 2,
+		summary: "make a dataset public, as a new version",
+		text: `Checks a dataset, copies it to /pfs/DC/public/dataset/NAME/N with N the next free
+number, checks the copy, and writes its manifest last: a version without one is not
+complete. A complete version is never changed; to publish again makes the next one.
+The file latest then has the number of the newest one, which dataset info, cat,
+shard, split and verify read if they are given NAME. Without a target it is the
+current datacenter, and the name of the dataset. Only publishers may do that.
+
+A publication that was interrupted goes on where it was if it is run again.`,
+		examples: []string{"paddlectl dataset publish ./dataset /pfs/dc1/public/dataset/uci_housing"},
+		exits:    pathExits(cliio.Integrity),
+		flags: []cli.Flag{
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary", Destination: &o.quiet},
+			jsonFlag(&o.json),
+		},
+		run: func(ctx context.Context, operands []string) error { return runPublish(ctx, d, o, operands) },
+	})
+}
+
+// publication is one run of publish.
+type publication struct {
+	d    *deps
+	o    publishOptions
+	s    *dataset
+	top  transfer.End // of all versions
+	n    int          // the version that is made
+	text []byte       // of the manifest
+}
+
+// claimName is the file that says whose unfinished version a directory is: the digest
+// of the manifest that is going to be there.
+const claimName = ".publishing"
+
+func runPublish(ctx context.Context, d *deps, o publishOptions, operands []string) error {
+	s, err := d.openDataset(ctx, operands[0])
+	if err != nil {
+		return err
+	}
+	p := &publication{d: d, o: o, s: s}
+	if p.top, err = d.publicPlace(ctx, s, operands[1:]); err != nil {
+		return err
+	}
+	if p.text, err = manifest.Encode(s.Manifest); err != nil {
+		return err
+	}
+	if err := d.verifyDataset(ctx, s, datasetVerifyOptions{quiet: true}); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{p.claim, p.copy, p.check, p.complete, p.advance} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return p.tell()
+}
+
+// publicPlace is where the versions of a dataset are.
+func (d *deps) publicPlace(ctx context.Context, s *dataset, operands []string) (transfer.End, error) {
+	text := ""
+	if len(operands) > 0 {
+		text = operands[0]
+	} else {
+		conn, err := d.remotes.current(ctx)
+		if err != nil {
+			return transfer.End{}, err
+		}
+		text = fmt.Sprintf("/pfs/%s/public/dataset/%s", conn.entry.Name, s.Name)
+	}
+	op, err := d.parseOperand(text)
+	if err != nil {
+		return transfer.End{}, err
+	}
+	if op.place != remote || !isPublicDataset(op.path) {
+		return transfer.End{}, cliargs.Usagef("%q is no place for a public dataset: /pfs/DC/public/dataset/NAME is needed", text)
+	}
+	return d.end(ctx, op)
+}
+
+// isPublicDataset reports whether p is /pfs/DC/public/dataset/NAME or
+// /pfs/public/dataset/NAME.
+func isPublicDataset(p pfs.Path) bool {
+	parts := strings.Split(string(p), "/")[2:]
+	if len(parts) > 0 && parts[0] != "public" {
+		parts = parts[1:]
+	}
+	return len(parts) == 3 && parts[0] == "public" && parts[1] == "dataset"
+}
+
+// version is the directory of version n.
+func (p *publication) version() transfer.End {
+	return transfer.End{FS: p.top.FS, Path: p.top.Path.Join(strconv.Itoa(p.n))}
+}
+
+// claim finds the version to make: an unfinished one of this dataset, or the next
+// free number. Of two publishers at once one gets the number and the other the next.
+func (p *publication) claim(ctx context.Context) error {
+	if err := pfs.MkdirAll(ctx, p.top.FS, p.top.Path, 0o755); err != nil {
+		return err
+	}
+	newest, err := p.newest(ctx)
+	if err != nil {
+		return err
+	}
+	p.n = newest
+	if newest > 0 {
+		if mine, err := p.isMine(ctx); err != nil || mine {
+			return err
+		}
+	}
+	for {
+		p.n++
+		dir := p.version()
+		if err := dir.FS.Mkdir(ctx, dir.Path, 0o755); err != nil {
+			return err
+		}
+		err := pfs.WriteBatch(ctx, dir.FS, []pfs.BatchEntry{{Path: dir.Path.Join(claimName), Mode: 0o644, Data: []byte(p.s.sum), NoReplace: true}})[0]
+		if !errors.Is(err, pfs.Exist) {
+			return err
+		}
+	}
+}
+
+// newest returns the highest number of a version; 0 if there is none.
+func (p *publication) newest(ctx context.Context) (int, error) {
+	newest := 0
+	for e, err := range pfs.Entries(ctx, p.top.FS, p.top.Path, nil) {
+		if err != nil {
+			return 0, err
+		}
+		if n, ok := versionOf(e.Name); ok && e.IsDir() {
+			newest = max(newest, n)
+		}
+	}
+	return newest, nil
+}
+
+// isMine reports whether version n is an unfinished one of this dataset.
+func (p *publication) isMine(ctx context.Context) (bool, error) {
+	dir := p.version()
+	complete, err := pfs.Exists(ctx, dir.FS, dir.Path.Join(manifest.FileName(p.s.Name)))
+	if err != nil || complete {
+		return false, err
+	}
+	text, err := readSmall(ctx, dir.FS, dir.Path.Join(claimName), int64(len(p.s.sum))+1)
+	if isMissing(err) {
+		return false, nil
+	}
+	return string(text) == p.s.sum, err
+}
+
+// copy copies the shards; those that are there already are left.
+func (p *publication) copy(ctx context.Context) error {
+	o := &copyOptions{retries: defaultRetries, parallel: transfer.DefaultParallel, quiet: true}
+	return p.d.transfer(ctx, o, nil, func(ctx context.Context, job *transfer.Job) error {
+		return job.CopyAll(ctx, p.pairs())
+	})
+}
+
+// pairs are the shards and their copies.
+func (p *publication) pairs() iter.Seq2[transfer.Pair, error] {
+	return func(yield func(transfer.Pair, error) bool) {
+		for i, s := range p.s.Shards {
+			to := p.version()
+			to.Path = to.Path.Join(s.Name)
+			pair := transfer.Pair{Source: p.d.remotes.once(p.s.shard(i).end), Target: p.d.remotes.once(to)}
+			if !yield(pair, nil) {
+				return
+			}
+		}
+	}
+}
+
+// check compares the copies, as they are stored, with the manifest.
+func (p *publication) check(ctx context.Context) error {
+	dir := p.version()
+	for _, s := range p.s.Shards {
+		at := dir.Path.Join(s.Name)
+		sum, err := digest.Stored(ctx, dir.FS, at, digest.BLAKE3, nil)
+		if err != nil {
+			return err
+		}
+		if sum != s.Digest {
+			return pfs.Errorf("paddlectl.publish", at, pfs.Integrity, "its digest is %s, want %s: remove it and publish again", sum, s.Digest)
+		}
+	}
+	return nil
+}
+
+// complete writes the manifest.
+func (p *publication) complete(ctx context.Context) error {
+	dir := p.version()
+	err := pfs.WriteBatch(ctx, dir.FS, []pfs.BatchEntry{{
+		Path: dir.Path.Join(manifest.FileName(p.s.Name)), Mode: 0o644, Data: p.text, Digest: digest.Bytes(p.text), NoReplace: true,
+	}})[0]
+	if err != nil {
+		return err
+	}
+	if err := dir.FS.Remove(ctx, dir.Path.Join(claimName)); err != nil && !isMissing(err) {
+		return err
+	}
+	return nil
+}
+
+// advance makes latest say n, unless it says more already.
+func (p *publication) advance(ctx context.Context) error {
+	now, err := readLatest(ctx, p.top)
+	if err != nil && !isMissing(err) {
+		return err
+	}
+	if now >= p.n {
+		return nil
+	}
+	text := []byte(strconv.Itoa(p.n) + "\n")
+	return pfs.WriteBatch(ctx, p.top.FS, []pfs.BatchEntry{{Path: p.top.Path.Join(latestName), Mode: 0o644, Data: text}})[0]
+}
+
+// publishedJSON is the result of publish with --json.
+type publishedJSON struct {
+	Path    string `json:"path"`
+	Version int    `json:"version"`
+	Records int64  `json:"records"`
+	Bytes   int64  `json:"bytes"`
+	Digest  string `json:"digest"` // of the manifest
+}
+
+func (p *publication) tell() error {
+	path := localText(p.version().Path)
+	if p.o.json {
+		return p.d.out.JSON(publishedJSON{path, p.n, p.s.Records, p.s.Bytes, p.s.sum})
+	}
+	if !p.o.quiet {
+		p.d.out.Message("%s: %s in %s, %s", path, count(p.s.Records, "record", "records"),
+			count(int64(len(p.s.Shards)), "shard", "shards"), cliio.Size(p.s.Bytes))
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/split"
+)
+
+// rehearse reads everything and tells what shards it would make.
+func (c *conversion) rehearse(ctx context.Context) error {
+	c.start = c.d.now()
+	s := &countingSink{pattern: c.o.pattern}
+	if err := c.convert(ctx, s); err != nil {
+		return c.explain(err)
+	}
+	c.tellBad()
+	if !c.o.json {
+		for _, f := range s.plan.Files {
+			c.d.out.Printf("%s  %d  %s\n", c.d.out.Name(f.Name), f.Records, cliio.Size(f.Bytes))
+		}
+		return nil
+	}
+	shards, err := json.Marshal(s.plan.Files)
+	if err != nil {
+		return err
+	}
+	return c.d.out.JSON(convertSums{
+		Records: c.stats.Records, Bytes: c.stats.Payload, Bad: c.stats.Bad,
+		Seconds: c.d.now().Sub(c.start).Seconds(), DryRun: true, Shards: shards,
+	})
+}
+
+// countingSink counts records instead of writing them.
+type countingSink struct {
+	pattern split.Pattern
+	w       *split.Writer
+	plan    split.Plan
+}
+
+var _ recordSink = (*countingSink)(nil)
+
+func (s *countingSink) begin(rule split.Rule) (err error) {
+	s.w, err = split.NewWriter(rule, s.pattern, func(int, string) (split.RecordWriter, error) { return nowhere{}, nil })
+	return err
+}
+
+func (s *countingSink) Write(payload []byte) error { return s.w.Write(payload) }
+
+func (s *countingSink) end(err error) error {
+	if err == nil {
+		s.plan, err = s.w.Close()
+	}
+	return err
+}
+
+// nowhere drops records.
+type nowhere struct{}
+
+func (nowhere) Write([]byte) error { return nil }
+func (nowhere) Close() error       { return nil }

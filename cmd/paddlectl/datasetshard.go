@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/shard"
+	"github.com/urfave/cli/v2"
+)
+
+// The ways to share out.
+const (
+	byMod        = "mod"
+	byLPT        = "lpt"
+	byRange      = "range"
+	byRendezvous = "rendezvous"
+	byOrder      = "order"
+)
+
+type shardOptions struct {
+	policy, weight, equal, shuffle string
+	trainers, trainer              int
+	seed, epoch                    uint64
+	cursor, limit                  int64
+	read, json                     bool
+	as, payload                    string
+	lists                          string
+	test                           []string
+
+	who       shard.Trainer
+	all       bool // no trainer is meant: the plan for all of them
+	balance   shard.Weight
+	equally   shard.Equal
+	shuffling shard.Shuffle
+}
+
+func (d *deps) datasetShardCommand() *cli.Command {
+	o := &shardOptions{}
+	return d.command(spec{
+		name: "shard", args: "DATASET|FILE...", least: 1, most: -1,
+		summary: "tell, or read, what each trainer gets",
+		text: `Shares a dataset, or files, out to trainers, and prints what one of them gets, or
+with --trainers alone what all get. With --read it prints the records themselves.
+Which trainer of how many a process is it finds out itself in a job: from
+PADDLE_INIT_TRAINER_ID and PADDLE_INIT_NUM_GRADIENT_SERVERS, PADDLE_TRAINER_ID and
+PADDLE_TRAINERS_NUM, or /trainer_id and /trainer_count.
+
+A set with files that are missing, or stale ones of another set, is refused, and so
+are fewer files than trainers: a trainer would wait for ever.
+
+Policies:
+  mod         file i to trainer i mod N, as cluster_files_reader
+  lpt         whole files, the heaviest first to who has least
+  rendezvous  whole files, of which few move when N changes
+  range       rows of records, whose numbers differ by at most one
+  order       all take turns in one order of all records, which --shuffle chooses:
+              none, global, or block:WINDOW:LANES, by --seed and --epoch. How far
+              they are is one number, the cursor, whatever N was and is going to be`,
+		examples: []string{
+			"paddlectl dataset shard --trainers 4 --trainer 0 ./dataset",
+			"paddlectl dataset shard --lists / --test '/pfs/dc1/home/alice/test/part-*.gz' '/pfs/dc1/home/alice/train/part-*.gz'",
+			"paddlectl dataset shard --policy range --trainers 2 --trainer 1 --read ./dataset",
+			"paddlectl dataset shard --shuffle global --seed 7 --epoch 3 --cursor 120 --trainers 2 --trainer 0 --read ./dataset",
+		},
+		exits: pathExits(cliio.Integrity),
+		flags: o.flags(),
+		run:   func(ctx context.Context, operands []string) error { return runShard(ctx, d, o, operands) },
+	})
+}
+
+func (o *shardOptions) flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "trainers", Usage: "share out to `N` trainers", Destination: &o.trainers},
+		&cli.IntFlag{Name: "trainer", Usage: "say what trainer `I` gets, counted from 0", Value: -1, DefaultText: "as the job says", Destination: &o.trainer},
+		&cli.StringFlag{Name: "policy", Usage: "share out by `NAME`: mod, lpt, range, rendezvous, order", Value: byMod, Destination: &o.policy},
+		&cli.StringFlag{Name: "weight", Usage: "lpt balances `WHAT`: records or bytes", Value: "bytes", Destination: &o.weight},
+		&cli.StringFlag{Name: "equal", Usage: "`HOW` trainers end: exact, or after the same number of records: drop some, or pad with the first ones again", Value: "exact", Destination: &o.equal},
+		&cli.StringFlag{Name: "shuffle", Usage: "the `ORDER` of policy order, which it implies: none, global, block:WINDOW:LANES", Destination: &o.shuffle},
+		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.seed},
+		&cli.Uint64Flag{Name: "epoch", Usage: "shuffle for epoch `N`", Destination: &o.epoch},
+		&cli.Int64Flag{Name: "cursor", Usage: "go on in the order behind the first `N` records, which all trainers together have had", Destination: &o.cursor},
+		&cli.BoolFlag{Name: "read", Usage: "print the records of the trainer", Destination: &o.read},
+		&cli.StringFlag{Name: "as", Usage: "print records as `FORM`: json, one decoded record a line, or recordio", Value: "json", Destination: &o.as},
+		payloadFlag(&o.payload),
+		&cli.Int64Flag{Name: "limit", Aliases: []string{"n"}, Usage: "read at most `N` records", Value: -1, DefaultText: "all", Destination: &o.limit},
+		&cli.StringFlag{Name: "lists", Usage: "write the names of the files to train.list in `DIR`, which in a job is /, instead of printing them", Destination: &o.lists},
+		&cli.GenericFlag{Name: "test", Usage: "with --lists, share out the files of `PATTERN` by mod and write them to test.list; several times", Value: &listFlag{&o.test}},
+		jsonFlag(&o.json),
+	}
+}
+
+// check makes the values of the flags what they stand for.
+func (o *shardOptions) check(env shard.Env) error {
+	var err error
+	if o.equally, err = shard.ParseEqual(o.equal); err != nil {
+		return cliargs.Usagef("--equal %s: exact, drop or pad is needed", o.equal)
+	}
+	if o.shuffling, err = shard.ParseShuffle(o.shuffle); err != nil {
+		return cliargs.Usagef("--shuffle %s: none, global or block:WINDOW:LANES is needed", o.shuffle)
+	}
+	if o.shuffle != "" && o.policy == byMod {
+		o.policy = byOrder
+	}
+	switch o.weight {
+	case "bytes":
+		o.balance = shard.ByBytes
+	case "records":
+		o.balance = shard.ByRecords
+	default:
+		return cliargs.Usagef("--weight %s: records or bytes is needed", o.weight)
+	}
+	if err := o.checkPolicy(); err != nil {
+		return err
+	}
+	return o.checkTrainer(env)
+}
+
+// checkPolicy refuses flags that do not go together.
+func (o *shardOptions) checkPolicy() error {
+	whole := o.policy == byMod || o.policy == byLPT || o.policy == byRendezvous
+	switch {
+	case !whole && o.policy != byRange && o.policy != byOrder:
+		return cliargs.Usagef("--policy %s: mod, lpt, range, rendezvous or order is needed", o.policy)
+	case o.shuffle != "" && o.policy != byOrder:
+		return cliargs.Usagef("--shuffle is for --policy order, not %s", o.policy)
+	case o.lists != "" && (!whole || o.read):
+		return cliargs.Usagef("--lists is for whole files: --policy mod, lpt or rendezvous, without --read")
+	case len(o.test) > 0 && o.lists == "":
+		return cliargs.Usagef("--test is for --lists")
+	case o.as != "json" && o.as != "recordio":
+		return cliargs.Usagef("--as %s: json or recordio is needed", o.as)
+	case o.cursor < 0 || o.cursor > 0 && o.policy != byOrder:
+		return cliargs.Usagef("--cursor is a number from 0 on, for --policy order")
+	}
+	return checkPayload(o.payload)
+}
+
+// checkTrainer finds who is meant.
+func (o *shardOptions) checkTrainer(env shard.Env) error {
+	switch {
+	case o.trainers < 0 || o.trainer < -1:
+		return cliargs.Usagef("--trainers is a number from 1 on, --trainer one from 0 on")
+	case o.trainers > 0 && o.trainer >= 0:
+		o.who = shard.Trainer{ID: o.trainer, Count: o.trainers}
+		return o.who.Check()
+	case o.trainer >= 0:
+		return cliargs.Usagef("--trainer %d of how many: --trainers is needed", o.trainer)
+	case o.trainers > 0:
+		o.all = true
+		if o.read || o.lists != "" {
+			return cliargs.Usagef("--read and --lists are for one trainer: --trainer is needed")
+		}
+		o.who = shard.Trainer{Count: o.trainers}
+		return nil
+	}
+	var err error
+	o.who, err = env.Trainer()
+	if errors.Is(err, shard.ErrNoTrainer) {
+		return cliargs.Usagef("how many trainers are there: --trainers N, and --trainer I for one of them, or a job that says so (PADDLE_TRAINER_ID, PADDLE_TRAINERS_NUM)")
+	}
+	return err
+}
+
+func runShard(ctx context.Context, d *deps, o *shardOptions, operands []string) error {
+	if err := o.check(d.trainerEnv()); err != nil {
+		return err
+	}
+	s, err := d.openSharing(ctx, o, operands)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.lists != "":
+		return s.writeLists(ctx)
+	case o.read:
+		return s.read(ctx)
+	}
+	return s.print(ctx)
+}
+
+// trainerEnv is where this process is told which trainer it is.
+func (d *deps) trainerEnv() shard.Env {
+	lookup := func(name string) (string, bool) {
+		text := d.main.Getenv(name)
+		return text, text != ""
+	}
+	return shard.Env{Lookup: lookup, Root: d.main.Root}
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/shard"
+)
+
+// print tells what the trainer, or all of them, get.
+func (s *sharing) print(ctx context.Context) error {
+	if s.o.policy == byOrder {
+		return s.printOrder()
+	}
+	parts, err := s.parts()
+	if err != nil {
+		return err
+	}
+	if !s.o.all {
+		parts = parts[s.o.who.ID : s.o.who.ID+1]
+	}
+	for _, p := range parts {
+		if err := s.printPart(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *sharing) printPart(p part) error {
+	if s.o.json {
+		return s.d.out.JSON(p)
+	}
+	before := ""
+	if s.o.all {
+		before = fmt.Sprintf("%d\t", p.Trainer.ID)
+	}
+	for _, f := range p.Files {
+		s.d.out.Printf("%s%s\n", before, s.d.out.Name(f.Name))
+	}
+	for _, span := range p.Spans {
+		s.d.out.Printf("%s%s\t%d\t%d\n", before, s.d.out.Name(span.File), span.First, span.Records)
+	}
+	return nil
+}
+
+// orderJSON is what --policy order says without --read.
+type orderJSON struct {
+	shard.State
+	Records  int64 `json:"records"`
+	Steps    int64 `json:"steps"`    // of trainer 0, from the cursor on
+	Dropped  int64 `json:"dropped"`  // records that nobody gets
+	Repeated int64 `json:"repeated"` // records that are given once more
+}
+
+func (s *sharing) printOrder() error {
+	all, order, err := s.order()
+	if err != nil {
+		return err
+	}
+	o := s.o
+	tail := shard.TailOf(order.Len()-min(o.cursor, order.Len()), shard.Trainer{Count: o.who.Count}, o.equally)
+	j := orderJSON{shard.State{Dataset: all.Fingerprint(s.blocks), Shuffle: o.shuffling.String(), Seed: o.seed, Epoch: o.epoch, Cursor: o.cursor},
+		order.Len(), tail.Steps, tail.Dropped, tail.Repeated}
+	if o.json {
+		return s.d.out.JSON(j)
+	}
+	s.d.out.Printf("%d records from cursor %d on in %d steps, %d dropped, %d repeated\n", order.Len(), o.cursor, tail.Steps, tail.Dropped, tail.Repeated)
+	return nil
+}
+
+// order is the order of all records that --shuffle chooses.
+func (s *sharing) order() (*shard.Dataset, shard.Order, error) {
+	all, err := shard.NewDataset(s.files)
+	if err != nil {
+		return nil, nil, err
+	}
+	order, err := s.o.shuffling.Order(all.Len(), s.blocks, s.o.seed, s.o.epoch)
+	return all, order, err
+}
+
+// The files that older training programs read.
+const (
+	trainList = "train.list"
+	testList  = "test.list"
+)
+
+// writeLists writes the names of the trainer's files.
+func (s *sharing) writeLists(ctx context.Context) error {
+	parts, err := s.parts()
+	if err != nil {
+		return err
+	}
+	dir, err := s.d.outputDir(ctx, s.o.lists)
+	if err != nil {
+		return err
+	}
+	outs := s.d.newOutputs(ctx, true, nil)
+	defer outs.abort()
+	if err := writeList(outs, dir, trainList, shard.Names(parts[s.o.who.ID].Files)); err != nil {
+		return err
+	}
+	if len(s.o.test) > 0 {
+		names, err := s.testNames(ctx)
+		if err != nil {
+			return err
+		}
+		if err := writeList(outs, dir, testList, names); err != nil {
+			return err
+		}
+	}
+	return outs.publish()
+}
+
+// testNames are the files for tests of this trainer. Unlike files to train on they
+// may be fewer than the trainers.
+func (s *sharing) testNames(ctx context.Context) ([]string, error) {
+	files, err := s.d.dataFiles(ctx, s.o.test)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkNames(files); err != nil {
+		return nil, err
+	}
+	var all, mine []string
+	for _, f := range files {
+		all = append(all, f.text)
+	}
+	slices.Sort(all)
+	for i, name := range all {
+		if i%s.o.who.Count == s.o.who.ID {
+			mine = append(mine, name)
+		}
+	}
+	return mine, nil
+}
+
+func writeList(outs *outputs, dir transfer.End, name string, files []string) error {
+	dir.Path = dir.Path.Join(name)
+	out, err := outs.create(localText(dir.Path), dir)
+	if err != nil {
+		return err
+	}
+	if err := shard.WriteList(out, files); err != nil {
+		return err
+	}
+	return out.finish()
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/shard"
+)
+
+// sharing is one run of dataset shard.
+type sharing struct {
+	d      *deps
+	o      *shardOptions
+	set    *dataset // nil if files were named
+	files  []shard.File
+	source map[string]dataFile // of files, by name
+	blocks []int64             // records of every chunk, where the order needs them
+}
+
+// openSharing finds what is to be shared out, and checks that it is a whole set.
+func (d *deps) openSharing(ctx context.Context, o *shardOptions, operands []string) (*sharing, error) {
+	set, files, err := d.datasetOrFiles(ctx, operands)
+	if err != nil {
+		return nil, err
+	}
+	s := &sharing{d: d, o: o, set: set, source: map[string]dataFile{}}
+	if err := s.checkSet(ctx, files); err != nil {
+		return nil, err
+	}
+	for i, f := range files {
+		file, err := s.describe(ctx, i, f)
+		if err != nil {
+			return nil, err
+		}
+		s.files = append(s.files, file)
+		s.source[f.text] = f
+	}
+	return s, s.findBlocks(ctx)
+}
+
+// checkSet refuses a set that is not whole.
+func (s *sharing) checkSet(ctx context.Context, files []dataFile) error {
+	if s.set == nil {
+		return checkNames(files)
+	}
+	old, err := findOldSet(ctx, s.set.dir, s.set.Name)
+	if err != nil {
+		return err
+	}
+	return shard.CompareSet(old.shards, s.set.Names())
+}
+
+// checkNames checks files that were named themselves, those of one directory together.
+func checkNames(files []dataFile) error {
+	if slices.ContainsFunc(files, func(f dataFile) bool { return f.stdin }) {
+		return cliargs.Usagef("\"-\" cannot be shared out: files are needed")
+	}
+	names := map[string][]string{}
+	for _, f := range files {
+		dir, name := path.Split(string(f.end.Path))
+		names[dir] = append(names[dir], name)
+	}
+	for _, list := range names {
+		if err := shard.CheckSet(list, shard.OfAny); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describe says how much is in file i.
+func (s *sharing) describe(ctx context.Context, i int, f dataFile) (shard.File, error) {
+	if s.set != nil {
+		m := s.set.Shards[i]
+		return shard.File{Name: f.text, Records: m.Records, Bytes: m.Bytes}, nil
+	}
+	if !s.needsRecords() {
+		_, info, err := followed(ctx, f.end, true)
+		return shard.File{Name: f.text, Bytes: info.Size}, err
+	}
+	records, err := s.d.openRecordFile(ctx, f, &readOptions{})
+	if err != nil {
+		return shard.File{}, err
+	}
+	return shard.File{Name: f.text, Records: records.Len(), Bytes: records.in.size}, records.Close()
+}
+
+// needsRecords reports whether what is asked for depends on the numbers of records.
+func (s *sharing) needsRecords() bool {
+	o := s.o
+	return o.policy == byRange || o.policy == byOrder || o.policy == byLPT && o.balance == shard.ByRecords || o.equally != shard.Exact
+}
+
+// findBlocks finds the chunks of all files if the order depends on them.
+func (s *sharing) findBlocks(ctx context.Context) error {
+	if s.o.policy != byOrder || !s.o.shuffling.NeedsBlocks() {
+		return nil
+	}
+	sorted := slices.SortedFunc(slices.Values(s.files), func(a, b shard.File) int { return strings.Compare(a.Name, b.Name) })
+	for _, f := range sorted {
+		records, err := s.d.openRecordFile(ctx, s.source[f.Name], &readOptions{})
+		if err != nil {
+			return err
+		}
+		for _, c := range records.Chunks() {
+			s.blocks = append(s.blocks, c.Records)
+		}
+		if err := records.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// assign shares out whole files.
+func (s *sharing) assign() (shard.Assignment, error) {
+	switch s.o.policy {
+	case byLPT:
+		return shard.LPT(s.files, s.o.who.Count, s.o.balance)
+	case byRendezvous:
+		return shard.Rendezvous(s.files, s.o.who.Count)
+	}
+	return shard.Mod(s.files, s.o.who.Count)
+}
+
+// part is what one trainer gets: whole files, or rows of records.
+type part struct {
+	Trainer shard.Trainer `json:"trainer"`
+	Files   []shard.File  `json:"files,omitempty"`
+	Spans   []shard.Span  `json:"spans,omitempty"`
+	Records int64         `json:"records"` // 0 if it was not needed
+	Steps   int64         `json:"steps"`   // records that it reads, by --equal; likewise
+}
+
+// parts are what the trainers get, all of them.
+func (s *sharing) parts() ([]part, error) {
+	parts := make([]part, s.o.who.Count)
+	var err error
+	if s.o.policy == byRange {
+		err = s.ranges(parts)
+	} else {
+		err = s.wholes(parts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	records := make([]int64, len(parts))
+	for i := range parts {
+		records[i] = parts[i].Records
+	}
+	tail, err := shard.StepsOf(records, s.o.equally)
+	if err != nil {
+		return nil, err
+	}
+	for i := range parts {
+		if parts[i].Steps = parts[i].Records; s.o.equally != shard.Exact {
+			parts[i].Steps = tail.Steps
+		}
+	}
+	return parts, nil
+}
+
+func (s *sharing) wholes(parts []part) error {
+	a, err := s.assign()
+	if err != nil {
+		return err
+	}
+	records := a.Records()
+	for i := range parts {
+		parts[i] = part{Trainer: shard.Trainer{ID: i, Count: len(parts)}, Files: a[i], Records: records[i]}
+	}
+	return nil
+}
+
+func (s *sharing) ranges(parts []part) error {
+	all, err := shard.NewDataset(s.files)
+	if err != nil {
+		return err
+	}
+	for i := range parts {
+		who := shard.Trainer{ID: i, Count: len(parts)}
+		spans, err := all.Range(who)
+		if err != nil {
+			return err
+		}
+		parts[i] = part{Trainer: who, Spans: spans}
+		for _, span := range spans {
+			parts[i].Records += span.Records
+		}
+	}
+	return nil
+}

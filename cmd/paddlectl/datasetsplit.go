@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/internal/payload"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio"
+	"github.com/paddlecloud/pfs/split"
+	"github.com/urfave/cli/v2"
+)
+
+type datasetSplitOptions struct {
+	lineCount, numFiles  int64
+	suffix, as, payload  string
+	paddleCompat         bool
+	force, quiet, asJSON bool
+
+	dir     string // the part of suffix before its last slash
+	rule    split.Rule
+	pattern split.Pattern
+}
+
+func (d *deps) datasetSplitCommand() *cli.Command {
+	o := &datasetSplitOptions{}
+	return d.command(spec{
+		name: "split", args: "DATASET|FILE...", least: 1, most: -1,
+		summary: "write the records of a dataset to files, as split of PaddlePaddle",
+		text: `Writes the samples of a dataset, or of files of RecordIO, to files of --line-count
+each: as one pickled list a file, which cluster_files_reader reads, as RecordIO or
+as JSON lines. The files get their names together. Pickles are read, never executed.`,
+		examples: []string{
+			"paddlectl dataset split --line-count 500 --suffix ./uci_housing/train-%05d.pickle ./dataset",
+			"paddlectl dataset split --num-files 8 --as recordio --suffix /pfs/dc1/home/alice/part-%05d-of-%05d big.recordio",
+		},
+		exits: pathExits(cliio.Integrity),
+		flags: []cli.Flag{
+			&cli.Int64Flag{Name: "line-count", Usage: "put `N` records into each file", Destination: &o.lineCount},
+			&cli.Int64Flag{Name: "num-files", Usage: "make `K` files, whose records differ by at most one", Destination: &o.numFiles},
+			&cli.StringFlag{Name: "suffix", Usage: "name the files by `PATTERN`, which has %05d for the number, and may have a directory", Value: "%05d.pickle", Destination: &o.suffix},
+			&cli.StringFlag{Name: "as", Usage: "write files as `FORM`: pickle, recordio or json", Value: payload.Pickle, Destination: &o.as},
+			payloadFlag(&o.payload),
+			&cli.BoolFlag{Name: "paddle-compat", Usage: "cut as split of paddle.v2.dataset.common: the first file has one record more", Destination: &o.paddleCompat},
+			forceFlag(&o.force),
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary", Destination: &o.quiet},
+			jsonFlag(&o.asJSON),
+		},
+		run: func(ctx context.Context, operands []string) error { return runDatasetSplit(ctx, d, o, operands) },
+	})
+}
+
+// check makes the values of the flags what they stand for.
+func (o *datasetSplitOptions) check() error {
+	switch {
+	case (o.lineCount > 0) == (o.numFiles > 0) || o.lineCount < 0 || o.numFiles < 0:
+		return cliargs.Usagef("either --line-count or --num-files is needed, a number from 1 on")
+	case o.paddleCompat && o.lineCount == 0:
+		return cliargs.Usagef("--paddle-compat needs --line-count")
+	case o.as != payload.Pickle && o.as != "recordio" && o.as != payload.JSON:
+		return cliargs.Usagef("--as %s: pickle, recordio or json is needed", o.as)
+	case o.paddleCompat:
+		o.rule = split.PaddleSplit(o.lineCount)
+	case o.lineCount > 0:
+		o.rule = split.Records(o.lineCount)
+	default:
+		o.rule = split.Files(int(o.numFiles))
+	}
+	if err := checkPayload(o.payload); err != nil {
+		return err
+	}
+	base := path.Base(o.suffix)
+	o.dir = strings.TrimSuffix(o.suffix, base)
+	if o.dir == "" {
+		o.dir = "."
+	}
+	var err error
+	o.pattern, err = split.ParsePattern(base, split.OfCount)
+	return err
+}
+
+func runDatasetSplit(ctx context.Context, d *deps, o *datasetSplitOptions, operands []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	set, files, err := d.datasetOrFiles(ctx, operands)
+	if err != nil {
+		return err
+	}
+	if set != nil && o.payload == "" {
+		o.payload = set.Payload
+	}
+	if o.pattern.HasTotal() || o.rule.NeedsCount() {
+		total, err := d.countRecords(ctx, set, files)
+		if err != nil {
+			return err
+		}
+		o.rule = o.rule.WithCount(total)
+	}
+	dir, err := d.outputDir(ctx, o.dir)
+	if err != nil {
+		return err
+	}
+	s := &splitting{d: d, o: o, dir: dir, outs: d.newOutputs(ctx, o.force, files)}
+	defer s.outs.abort()
+	return s.run(ctx, files)
+}
+
+// countRecords returns the number of records in files, as their headers say where
+// there is no manifest.
+func (d *deps) countRecords(ctx context.Context, set *dataset, files []dataFile) (int64, error) {
+	if set != nil {
+		return set.Records, nil
+	}
+	total := int64(0)
+	for _, f := range files {
+		if f.stdin {
+			return 0, cliargs.Usagef("the number of records of standard input is not known: give --line-count and a pattern without -of-")
+		}
+		records, err := d.openRecordFile(ctx, f, &readOptions{})
+		if err != nil {
+			return 0, err
+		}
+		total += records.Len()
+		if err := records.Close(); err != nil {
+			return 0, err
+		}
+	}
+	return total, nil
+}
+
+// splitting is one run of dataset split.
+type splitting struct {
+	d    *deps
+	o    *datasetSplitOptions
+	dir  transfer.End
+	outs *outputs
+}
+
+func (s *splitting) run(ctx context.Context, files []dataFile) error {
+	w, err := split.NewWriter(s.o.rule, s.o.pattern, s.create)
+	if err != nil {
+		return err
+	}
+	if err := s.write(ctx, files, w.Write); err != nil {
+		w.Abort(err)
+		return err
+	}
+	plan, err := w.Close()
+	if err != nil {
+		return err
+	}
+	if err := s.outs.publish(); err != nil {
+		return err
+	}
+	if s.o.asJSON {
+		return s.d.out.JSON(plan)
+	}
+	if !s.o.quiet {
+		s.d.out.Message("%s in %s", count(plan.Records(), "record", "records"), count(int64(len(plan.Files)), "file", "files"))
+	}
+	return nil
+}
+
+// write gives all records to emit, in the form in which they are written.
+func (s *splitting) write(ctx context.Context, files []dataFile, emit func([]byte) error) error {
+	m := s.d.startMeter(s.o.quiet, sizeOf(ctx, files), len(files))
+	defer m.end()
+	records := s.d.recordsOf(ctx, files, -1, m)
+	if s.o.as != "recordio" {
+		return transcoder{from: s.o.payload, to: s.o.as}.run(ctx, records, emit)
+	}
+	for rec, err := range records {
+		if err == nil {
+			err = emit(rec.data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create begins one file.
+func (s *splitting) create(_ int, name string) (split.RecordWriter, error) {
+	end := s.dir
+	end.Path = end.Path.Join(name)
+	out, err := s.outs.create(localText(end.Path), end)
+	if err != nil {
+		return nil, err
+	}
+	switch s.o.as {
+	case payload.Pickle:
+		_, err := out.Write([]byte(listBegin))
+		return &pickledList{out}, err
+	case payload.JSON:
+		return &jsonLines{out}, nil
+	}
+	w := recordio.NewWriter(out, recordio.WriterOptions{Path: localText(end.Path), Compressor: recordio.Snappy, ChunkBytes: defaultChunkBytes})
+	return &splitShard{out, w}, nil
+}
+
+// Before and behind the items of a pickled list of protocol 2, and around each item
+// where it is a pickle of its own.
+const (
+	listBegin  = "\x80\x02]("
+	listEnd    = "e."
+	itemBegin  = "\x80\x02"
+	itemEnd    = "."
+	lineEnding = "\n"
+)
+
+// pickledList writes the pickles of protocol 2 that it is given, which use no memo,
+// as the items of one list.
+type pickledList struct{ *output }
+
+func (l *pickledList) Write(rec []byte) error {
+	body := bytes.TrimSuffix(bytes.TrimPrefix(rec, []byte(itemBegin)), []byte(itemEnd))
+	_, err := l.output.Write(body)
+	return err
+}
+
+func (l *pickledList) Close() error {
+	if _, err := l.output.Write([]byte(listEnd)); err != nil {
+		return err
+	}
+	return l.finish()
+}
+
+// jsonLines writes one value a line.
+type jsonLines struct{ *output }
+
+func (l *jsonLines) Write(rec []byte) error {
+	if _, err := l.output.Write(rec); err != nil {
+		return err
+	}
+	_, err := l.output.Write([]byte(lineEnding))
+	return err
+}
+
+func (l *jsonLines) Close() error { return l.finish() }
+
+// splitShard writes RecordIO.
+type splitShard struct {
+	out *output
+	*recordio.Writer
+}
+
+func (s *splitShard) Close() error {
+	if err := s.Writer.Close(); err != nil {
+		return err
+	}
+	return s.out.finish()
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/paddlecloud/pfs/recordio/convert"
+)
+
+// tempFile is a file in the folder for temporary files. Close removes it.
+type tempFile struct{ *os.File }
+
+func newTempFile() (*tempFile, error) {
+	f, err := os.CreateTemp("", "paddlectl-records-")
+	if err != nil {
+		return nil, err
+	}
+	return &tempFile{f}, nil
+}
+
+// newSpill makes room for a shuffle.
+func newSpill() (convert.Spill, error) { return newTempFile() }
+
+func (f *tempFile) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
+
+// spool keeps records in a temporary file, in their order. It is used by one
+// goroutine: add for each, then each, then close.
+type spool struct {
+	file *tempFile
+	w    *bufio.Writer
+}
+
+// spoolBuffer makes the calls of the system few.
+const spoolBuffer = 256 << 10
+
+func (s *spool) add(payload []byte) (err error) {
+	if s.file == nil {
+		if s.file, err = newTempFile(); err != nil {
+			return err
+		}
+		s.w = bufio.NewWriterSize(s.file, spoolBuffer)
+	}
+	var head [4]byte
+	binary.LittleEndian.PutUint32(head[:], uint32(len(payload))) // records are less than 2 GiB
+	if _, err := s.w.Write(head[:]); err != nil {
+		return err
+	}
+	_, err = s.w.Write(payload)
+	return err
+}
+
+// each gives every record to emit; it is valid during the call.
+func (s *spool) each(emit func(payload []byte) error) error {
+	if s.file == nil {
+		return nil
+	}
+	if err := s.w.Flush(); err != nil {
+		return err
+	}
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	r := bufio.NewReaderSize(s.file, spoolBuffer)
+	var head [4]byte
+	var buf []byte
+	for {
+		if _, err := io.ReadFull(r, head[:]); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		n := int(binary.LittleEndian.Uint32(head[:]))
+		if cap(buf) < n {
+			buf = make([]byte, n)
+		}
+		if _, err := io.ReadFull(r, buf[:n]); err != nil {
+			return err
+		}
+		if err := emit(buf[:n]); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *spool) close() error {
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Close()
+}

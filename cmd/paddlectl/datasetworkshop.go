@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/paddlecloud/pfs/cmd/internal/manifest"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+// workshop is the dot-directory in which the shards of one conversion wait until all
+// are there. It has
+//
+//	job           what is made: inputs and options
+//	00000         shard 0, finished
+//	00000.shard   what it holds; written after it
+//
+// and is removed at the end. Nothing in it is believed: a shard is kept only if its
+// bytes have the digest that is stated, and if the records of this run are the ones it
+// was made of.
+type workshop struct {
+	fs      pfs.FileSystem
+	dir     pfs.Path
+	job     []byte
+	exists  bool
+	resumed bool // it goes on with an earlier run
+}
+
+const (
+	workshopSuffix = ".convert"
+	jobName        = "job"
+	shardSuffix    = ".shard"
+	maxShardText   = 4 << 10
+)
+
+// jobText is the content of the file job.
+type jobText struct {
+	Inputs  []string `json:"inputs"`
+	Options []string `json:"options"`
+}
+
+// finishedShard is the content of the file that belongs to a finished shard.
+type finishedShard struct {
+	Shard    manifest.Shard `json:"shard"`    // without its name, which depends on the number of shards
+	Payloads string         `json:"payloads"` // XXH3-128 over the records, each behind its length
+}
+
+// openWorkshop looks for what an earlier run has left, and refuses to go on without
+// being told what to do with it.
+func openWorkshop(ctx context.Context, c *conversion) (*workshop, error) {
+	job := jobText{Options: c.o.ofBytes()}
+	for _, g := range c.in.groups {
+		job.Inputs = append(job.Inputs, g.operand)
+	}
+	text, err := json.MarshalIndent(job, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	w := &workshop{fs: c.dir.FS, dir: c.dir.Path.Join("." + c.o.namePrefix + workshopSuffix), job: text}
+	if w.exists, err = pfs.Exists(ctx, w.fs, w.dir); err != nil || !w.exists || c.o.restart {
+		return w, err
+	}
+	if !c.o.resume {
+		return nil, hinted{pfs.Errorf("paddlectl.convert", w.dir, pfs.Exist, "a run before was not completed, or still runs"),
+			"--resume goes on with what it finished, --restart discards it"}
+	}
+	w.resumed, err = w.sameJob(ctx)
+	return w, err
+}
+
+// sameJob reports whether the run before got as far as stating its job, which must be
+// this one.
+func (w *workshop) sameJob(ctx context.Context) (bool, error) {
+	text, err := readSmall(ctx, w.fs, w.dir.Join(jobName), int64(len(w.job))+1)
+	if isMissing(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !bytes.Equal(text, w.job) {
+		return false, hinted{pfs.Errorf("paddlectl.convert", w.dir, pfs.Conflict, "the run before had other inputs or options"),
+			"--restart discards what it finished"}
+	}
+	return true, nil
+}
+
+// readSmall reads a file of at most so many bytes; of a longer one, only these.
+func readSmall(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, most int64) ([]byte, error) {
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text := make([]byte, min(most, f.Info().Size))
+	return text, pfs.ReadFull(ctx, f, text, 0)
+}
+
+// begin makes the directory, or empties what is not gone on with.
+func (w *workshop) begin(ctx context.Context) error {
+	if w.resumed {
+		return nil
+	}
+	if w.exists {
+		if err := pfs.RemoveTree(ctx, w.fs, w.dir); err != nil {
+			return err
+		}
+	}
+	if err := w.fs.Mkdir(ctx, w.dir, 0o755); err != nil {
+		return err
+	}
+	return w.write(ctx, jobName, w.job)
+}
+
+// write makes one small file.
+func (w *workshop) write(ctx context.Context, name string, text []byte) error {
+	return pfs.WriteBatch(ctx, w.fs, []pfs.BatchEntry{{Path: w.dir.Join(name), Mode: 0o644, Data: text, Digest: digest.Bytes(text)}})[0]
+}
+
+// part is where shard i waits.
+func (w *workshop) part(i int) transfer.End {
+	return transfer.End{FS: w.fs, Path: w.dir.Join(fmt.Sprintf("%05d", i))}
+}
+
+// note states that shard i is finished.
+func (w *workshop) note(ctx context.Context, i int, s finishedShard) error {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return w.write(ctx, w.part(i).Path.Base()+shardSuffix, text)
+}
+
+// finished returns what the run before stated of shard i, if that is what is there;
+// nil if the shard has to be made.
+func (w *workshop) finished(ctx context.Context, i int) (*finishedShard, error) {
+	if !w.resumed {
+		return nil, nil
+	}
+	part := w.part(i)
+	text, err := readSmall(ctx, w.fs, pfs.Path(string(part.Path)+shardSuffix), maxShardText)
+	if isMissing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &finishedShard{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if d.Decode(s) != nil || s.Shard.Records < 0 || s.Shard.RecordBytes < 0 {
+		return nil, nil
+	}
+	sum, err := digest.Stored(ctx, w.fs, part.Path, digest.BLAKE3, nil)
+	switch {
+	case isMissing(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case sum != s.Shard.Digest:
+		return nil, nil
+	}
+	return s, nil
+}
+
+// leave ends a run that failed: what it finished stays, and the user is told; without
+// that nothing stays.
+func (w *workshop) leave(ctx context.Context, d *deps, finished int) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
+	defer cancel()
+	if finished == 0 && !w.resumed {
+		if err := w.remove(ctx); err != nil {
+			d.out.Message("%v", err)
+		}
+		return
+	}
+	kept := "what was finished is"
+	if finished > 0 {
+		kept = count(int64(finished), "finished shard is", "finished shards are")
+	}
+	d.out.Message("%s: %s kept; the same command with --resume goes on", localText(w.dir), kept)
+}
+
+// remove removes the directory and what is in it.
+func (w *workshop) remove(ctx context.Context) error {
+	err := pfs.RemoveTree(ctx, w.fs, w.dir)
+	if errors.Is(err, pfs.NotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,333 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio"
+)
+
+// testDeps returns what commands work with, without a service.
+func testDeps() *deps { return newDeps(&Main{Stdout: io.Discard, Stderr: io.Discard}) }
+
+// pattern returns n bytes that differ from chunk to chunk.
+func pattern(n int) []byte {
+	data := make([]byte, n)
+	for i := range data {
+		data[i] = byte(i>>22) ^ byte(i*7)
+	}
+	return data
+}
+
+// namesIn lists the directory dir.
+func namesIn(t *testing.T, fsys pfs.FileSystem, dir pfs.Path) string {
+	t.Helper()
+	var names []string
+	for info, err := range pfs.Entries(t.Context(), fsys, dir, nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, info.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestOutputsAppearTogether(t *testing.T) {
+	fsys := newHome(t)
+	outs := testDeps().newOutputs(t.Context(), false, nil)
+	defer outs.abort()
+	data := pattern(2*pfs.ChunkSize + 5)
+	var made []*output
+	for _, name := range []string{"a", "b"} {
+		o, err := outs.create(name, transfer.End{FS: fsys, Path: pfs.Path(home + "/" + name)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, o)
+	}
+	part, err := outs.createPart(transfer.End{FS: fsys, Path: home + "/.part"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range append(made, part) {
+		for p := data; len(p) > 0; p = p[min(len(p), 1<<20-3):] {
+			if _, err := o.Write(p[:min(len(p), 1<<20-3)]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := o.finish(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := namesIn(t, fsys, home); got != ".part" {
+		t.Errorf("before publish there is %q, want the part", got)
+	}
+	if err := part.name("c", transfer.End{FS: fsys, Path: home + "/c"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := outs.publish(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []pfs.Path{"a", "b", "c"} {
+		if got := pfstest.ReadFile(t, fsys, home+"/"+name); !bytes.Equal(got, data) {
+			t.Errorf("%s has %d bytes, and not those that were written", name, len(got))
+		}
+		info, err := fsys.Stat(t.Context(), home+"/"+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := digest.Bytes(data)
+		if info.Digest != want {
+			t.Errorf("%s has the digest %q, want %q", name, info.Digest, want)
+		}
+	}
+	if got := namesIn(t, fsys, home); len(strings.Fields(got)) != 3 {
+		t.Errorf("there is %q, want a, b and c", got)
+	}
+}
+
+func TestManyOutputsWaitByThemselves(t *testing.T) {
+	fsys := newHome(t)
+	outs := testDeps().newOutputs(t.Context(), false, nil)
+	for i := range openOutputs + 5 {
+		o, err := outs.create("x", transfer.End{FS: fsys, Path: numbered(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.Write([]byte{byte(i)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.finish(); err != nil {
+			t.Fatal(err)
+		}
+		if open := o.staged != nil; open != (i < openOutputs) {
+			t.Fatalf("output %d is open: %v", i, open)
+		}
+	}
+	if err := outs.publish(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range openOutputs + 5 {
+		if got := pfstest.ReadFile(t, fsys, numbered(i)); !bytes.Equal(got, []byte{byte(i)}) {
+			t.Errorf("file %d has %v", i, got)
+		}
+	}
+}
+
+// numbered is the path of file i.
+func numbered(i int) pfs.Path { return pfs.Path(fmt.Sprintf("%s/x%d", home, i)) }
+
+// failing is a file system that fails where it is told to.
+type failing struct {
+	pfs.FileSystem
+	write, commit func(name pfs.Path) error
+}
+
+type failingStaged struct {
+	pfs.Staged
+	f    *failing
+	name pfs.Path
+}
+
+func (f *failing) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
+	w, err := f.FileSystem.Create(ctx, name, opts)
+	return &failingStaged{w, f, name}, err
+}
+
+func (w *failingStaged) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if w.f.write != nil {
+		if err := w.f.write(w.name); err != nil {
+			return 0, err
+		}
+	}
+	return w.Staged.WriteAt(ctx, p, off)
+}
+
+func (w *failingStaged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
+	if w.f.commit != nil {
+		if err := w.f.commit(w.name); err != nil {
+			return pfs.Info{}, err
+		}
+	}
+	return w.Staged.Commit(ctx, opts)
+}
+
+const goldenDir = "../../recordio/testdata/golden"
+
+// inScratch changes into an empty directory with the golden file a.
+func inScratch(t *testing.T) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(goldenDir, "text-manychunks.snappy.recordio"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("a", data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFullStoreLeavesNothing(t *testing.T) {
+	inScratch(t)
+	fsys := newHome(t)
+	f := &failing{FileSystem: fsys, write: func(name pfs.Path) error {
+		if name == home+"/set/a-00002" {
+			return pfs.E("failing.WriteAt", name, pfs.NoSpace, nil)
+		}
+		return nil
+	}}
+	got := run(t, testMain(t, f, "recordio", "split", "--records", "600", "--output-path", home+"/set", "a"))
+	const want = "paddlectl: recordio split: /pfs/dc/home/alice/set/a-00002: no space left on the store\nhint: paddlectl df shows the space on each datacenter\n"
+	if got.code != cliio.Failed || got.stderr != want {
+		t.Errorf("code %d, %q; want 1, %q", got.code, got.stderr, want)
+	}
+	if names := namesIn(t, fsys, home+"/set"); names != "" {
+		t.Errorf("there is %q, want nothing", names)
+	}
+	if n, _, err := fsys.Sweep(t.Context(), home, 0); n != 0 || err != nil {
+		t.Errorf("%d staged writes were left (%v)", n, err)
+	}
+}
+
+func TestSetThatCannotBeCompletedIsTakenBack(t *testing.T) {
+	inScratch(t)
+	fsys := newHome(t)
+	f := &failing{FileSystem: fsys, commit: func(name pfs.Path) error {
+		if name == home+"/set/a-00003" {
+			return pfs.E("failing.Commit", name, pfs.Exist, nil)
+		}
+		return nil
+	}}
+	got := run(t, testMain(t, f, "recordio", "split", "--records", "600", "--output-path", home+"/set", "a"))
+	if got.code != cliio.Exists || !strings.Contains(got.stderr, "a-00003: already exists") {
+		t.Errorf("code %d: %s", got.code, got.stderr)
+	}
+	if names := namesIn(t, fsys, home+"/set"); names != "" {
+		t.Errorf("there is %q, want nothing", names)
+	}
+	if n, _, err := fsys.Sweep(t.Context(), home, 0); n != 0 || err != nil {
+		t.Errorf("%d staged writes were left (%v)", n, err)
+	}
+}
+
+func TestInterruptedSplitLeavesNothing(t *testing.T) {
+	inScratch(t)
+	fsys := newHome(t)
+	f := &interruptible{FileSystem: fsys, left: 3, interrupts: make(chan os.Signal, 1)}
+	m := testMain(t, f, "recordio", "split", "--records", "600", "--output-path", home+"/set", "a")
+	m.Interrupts = f.interrupts
+	got := run(t, m)
+	if got.code != cliio.Interrupted || got.stderr != "paddlectl: recordio split: interrupted\n" {
+		t.Errorf("code %d: %q", got.code, got.stderr)
+	}
+	if names := namesIn(t, fsys, home+"/set"); names != "" {
+		t.Errorf("there is %q, want nothing", names)
+	}
+	if n, _, err := fsys.Sweep(t.Context(), home, 0); n != 0 || err != nil {
+		t.Errorf("%d staged writes were left (%v)", n, err)
+	}
+}
+
+// TestInterruptWhileInputWaits checks that a pipe on which nothing comes does not
+// keep an interrupted command.
+func TestInterruptWhileInputWaits(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	interrupts := make(chan os.Signal, 1)
+	m := testMain(t, newHome(t), "recordio", "verify", "-")
+	m.Stdin = readerFunc(func(p []byte) (int, error) {
+		interrupts <- os.Interrupt
+		return r.Read(p)
+	})
+	m.Interrupts = interrupts
+	if got := run(t, m); got.code != cliio.Interrupted {
+		t.Errorf("code %d: %s", got.code, got.stderr)
+	}
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// vanishing is a file system whose files are replaced while they are read.
+type vanishing struct{ pfs.FileSystem }
+
+type vanishingFile struct {
+	pfs.File
+	name pfs.Path
+}
+
+func (f vanishing) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
+	file, err := f.FileSystem.Open(ctx, name)
+	return vanishingFile{file, name}, err
+}
+
+func (f vanishingFile) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if off > 0 {
+		return 0, pfs.Errorf("vanishing.ReadAt", f.name, pfs.Conflict, "it was replaced")
+	}
+	return f.File.ReadAt(ctx, p, off)
+}
+
+func TestInputThatChanges(t *testing.T) {
+	fsys := newHome(t)
+	var file bytes.Buffer
+	w := recordio.NewWriter(&file, recordio.WriterOptions{ChunkBytes: 1 << 20})
+	for range 6 {
+		if err := w.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.WriteFile(t, fsys, home+"/a", file.Bytes())
+	got := run(t, testMain(t, vanishing{fsys}, "recordio", "merge", "-q", home+"/a", "-o", home+"/b"))
+	const want = "paddlectl: recordio merge: /pfs/dc/home/alice/a: "
+	if got.code != cliio.Exists || !strings.HasPrefix(got.stderr, want) || !strings.Contains(got.stderr, "it was replaced") {
+		t.Errorf("code %d, %q", got.code, got.stderr)
+	}
+	if names := namesIn(t, fsys, home); names != "a" {
+		t.Errorf("there is %q, want only a", names)
+	}
+}
+
+func TestReadAhead(t *testing.T) {
+	fsys := memfs.New(memfs.Options{})
+	for _, size := range []int{0, 1, pfs.ChunkSize, 7*pfs.ChunkSize + 3} {
+		data := pattern(size)
+		pfstest.WriteFile(t, fsys, "/f", data)
+		f, err := fsys.Open(t.Context(), "/f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newReadAhead(t.Context(), f, int64(size))
+		got, err := io.ReadAll(r)
+		r.stop()
+		if err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%d bytes: %d came back, and not those (%v)", size, len(got), err)
+		}
+		r = newReadAhead(t.Context(), f, int64(size)+1)
+		if _, err := io.ReadAll(r); !errors.Is(err, pfs.Integrity) {
+			t.Errorf("%d bytes, one more announced: %v, want Integrity", size, err)
+		}
+		if _, err := r.Read(make([]byte, 1)); !errors.Is(err, pfs.Integrity) {
+			t.Errorf("after an error: %v, want the same", err)
+		}
+		r.stop()
+		f.Close()
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio"
+)
+
+// recordFile is an open file of records that can be read at random.
+type recordFile struct {
+	*recordio.File
+	in      *input
+	indexed string // what became of the index beside the file
+	index   *recordio.Index
+}
+
+// What became of an index.
+const (
+	indexNone   = "none"
+	indexUsed   = "matches"
+	indexStale  = "does not match"
+	indexBroken = "not readable"
+)
+
+func (f *recordFile) Close() error { return f.in.Close() }
+
+// openRecordFile opens f with the index beside it, if that matches. One that does not
+// is left alone, and the file read without it.
+func (d *deps) openRecordFile(ctx context.Context, f dataFile, o *readOptions) (*recordFile, error) {
+	if f.stdin {
+		return nil, cliargs.Usagef("standard input cannot be read at random: a file is needed")
+	}
+	in, err := d.open(ctx, f, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := &recordFile{in: in}
+	r.index, r.indexed = d.indexBeside(ctx, in)
+	r.File, err = recordio.Open(in.ReaderAt, in.size, recordio.OpenOptions{
+		Path: f.text, Index: r.index, Parallelism: o.parallel, MaxChunkBytes: o.maxChunk.Bytes,
+	})
+	if err != nil {
+		in.Close()
+		return nil, recordError(err)
+	}
+	return r, nil
+}
+
+// indexEnd is where the index of the file e is kept.
+func indexEnd(e transfer.End) transfer.End {
+	e.Path = e.Path.Parent().Join(recordio.IndexName(e.Path.Base()))
+	return e
+}
+
+// indexBeside reads the index beside a file and compares it with the file. Whatever
+// is wrong with it, the file can be read without.
+func (d *deps) indexBeside(ctx context.Context, in *input) (*recordio.Index, string) {
+	x, err := d.readIndex(ctx, in)
+	switch {
+	case err == nil:
+		return x, indexUsed
+	case isMissing(err):
+		return nil, indexNone
+	case errors.Is(err, recordio.Stale):
+		return nil, indexStale
+	}
+	return nil, indexBroken
+}
+
+// readIndex reads and checks the index beside a file.
+func (d *deps) readIndex(ctx context.Context, in *input) (*recordio.Index, error) {
+	e := indexEnd(in.end)
+	beside, err := d.open(ctx, dataFile{text: localText(e.Path), end: e}, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer beside.Close()
+	x, err := recordio.ReadIndex(beside)
+	if err == nil {
+		err = x.Matches(in.ReaderAt, in.size)
+	}
+	return x, recordError(err)
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/recordio"
+	"github.com/urfave/cli/v2"
+)
+
+// repairOptions are the choices of repair.
+type repairOptions struct {
+	readOptions
+
+	output              string
+	force, dryRun, json bool
+}
+
+func (d *deps) recordioRepairCommand() *cli.Command {
+	o := &repairOptions{}
+	return d.command(spec{
+		name: "repair", args: "FILE", least: 1, most: 1,
+		summary: "cut off a last chunk that was not written to its end",
+		text: `Cuts off the end of a file whose writer died, so that it can be gone on with: a last
+chunk that is not whole. All chunks before it stay as they are. A file of this
+machine is changed in place, unless --output names another one; a file of a service
+is never changed in place.
+
+Only the headers of the chunks and the last chunk are looked at; verify checks the
+rest. If there is more to mend than the end, the code is 7 and nothing is changed:
+salvage makes a new file of what is whole. salvage also saves records out of a torn
+chunk, which repair does not.`,
+		examples: []string{
+			"paddlectl recordio repair --dry-run train-00000",
+			"paddlectl recordio repair /pfs/dc1/home/alice/log -o /pfs/dc1/home/alice/log.whole",
+		},
+		exits: pathExits(cliio.Integrity),
+		flags: []cli.Flag{
+			outputFlag(&o.output),
+			&cli.BoolFlag{Name: "dry-run", Usage: "change nothing, print what would be done", Destination: &o.dryRun},
+			forceFlag(&o.force), o.limitFlag(), jsonFlag(&o.json),
+		},
+		run: func(ctx context.Context, operands []string) error { return d.repairRecords(ctx, o, operands[0]) },
+	})
+}
+
+// outputFlag is --output of all commands that make one file.
+func outputFlag(to *string) cli.Flag {
+	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`; - is standard output", Destination: to}
+}
+
+func (d *deps) repairRecords(ctx context.Context, o *repairOptions, operand string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	f, err := d.dataFile(ctx, operand)
+	switch {
+	case err != nil:
+		return err
+	case f.stdin:
+		return cliargs.Usagef("standard input cannot be repaired: a file is needed")
+	case o.output == "" && !o.dryRun && f.end.Path.Within(top):
+		return cliargs.Usagef("%s is on a service and is not changed in place: --output names the file to make", f.text)
+	}
+	in, err := d.open(ctx, f, nil)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if o.output == "" && !o.dryRun {
+		return d.repairInPlace(o, in)
+	}
+	tail, err := recordio.FindTail(in.ReaderAt, in.size, o.scan(f.text, nil))
+	if err != nil {
+		return recordError(err)
+	}
+	if !o.dryRun {
+		if err := d.repairCopy(ctx, o, in, tail); err != nil {
+			return err
+		}
+	}
+	d.tellTail(o, f.text, tail)
+	return nil
+}
+
+// repairInPlace cuts the file itself, and returns when that is on the disk.
+func (d *deps) repairInPlace(o *repairOptions, in *input) error {
+	file, err := os.OpenFile(localText(in.end.Path), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	tail, err := recordio.Repair(file, info.Size(), o.scan(in.text, nil))
+	if err == nil && tail.Torn > 0 {
+		err = file.Sync()
+	}
+	if err != nil {
+		return recordError(err)
+	}
+	d.tellTail(o, in.text, tail)
+	return nil
+}
+
+// repairCopy writes what is whole to another file.
+func (d *deps) repairCopy(ctx context.Context, o *repairOptions, in *input, tail recordio.Tail) error {
+	e, err := d.outputEnd(ctx, o.output)
+	if err != nil {
+		return err
+	}
+	if o.json && e.FS == nil {
+		return cliargs.Usagef("--json has no place beside the file on standard output")
+	}
+	outs := d.newOutputs(ctx, o.force, []dataFile{in.dataFile})
+	defer outs.abort()
+	out, err := outs.create(o.output, e)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(out, io.LimitReader(in, tail.End))
+	if err == nil && n < tail.End {
+		err = pfs.Errorf("paddlectl.repair", in.end.Path, pfs.Conflict, "it became shorter while it was read")
+	}
+	if err == nil {
+		err = out.finish()
+	}
+	if err != nil {
+		return err
+	}
+	return outs.publish()
+}
+
+// tailJSON is how --json shows what repair found.
+type tailJSON struct {
+	Path    string `json:"path"`
+	Torn    int64  `json:"torn"` // bytes cut off
+	Bytes   int64  `json:"bytes"`
+	Chunks  int64  `json:"chunks"`
+	Records int64  `json:"records"`
+	DryRun  bool   `json:"dry_run,omitempty"`
+}
+
+func (d *deps) tellTail(o *repairOptions, name string, t recordio.Tail) {
+	if o.json {
+		d.out.JSON(tailJSON{name, t.Torn, t.End, t.Chunks, t.Records, o.dryRun}) // an error shows when Out is flushed
+		return
+	}
+	left := fmt.Sprintf("%s in %s, %s", count(t.Records, "record", "records"), count(t.Chunks, "chunk", "chunks"), count(t.End, "byte", "bytes"))
+	text := "nothing to cut off: " + left
+	switch {
+	case t.Torn > 0 && o.dryRun:
+		text = fmt.Sprintf("would cut off %s and leave %s", count(t.Torn, "byte", "bytes"), left)
+	case t.Torn > 0:
+		text = fmt.Sprintf("%s cut off, left %s", count(t.Torn, "byte", "bytes"), left)
+	}
+	d.tell(o.output == "-", "%s: %s", name, text)
+}
+
+// tell prints a result, or with aside, where standard output is a file of data, a
+// message.
+func (d *deps) tell(aside bool, format string, args ...any) {
+	if aside {
+		d.out.Message(format, args...)
+		return
+	}
+	d.out.Printf("%s\n", d.out.Name(fmt.Sprintf(format, args...)))
+}

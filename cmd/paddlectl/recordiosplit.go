@@ -1,0 +1,338 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio"
+	"github.com/paddlecloud/pfs/split"
+	"github.com/urfave/cli/v2"
+)
+
+// splitOptions are the choices of split and reshard.
+type splitOptions struct {
+	readOptions
+	writeOptions
+
+	dir, name, of     string
+	records           int64
+	bytes             cliio.SizeFlag
+	files, roundRobin int
+	paddle            bool
+	json              bool
+
+	rule    split.Rule
+	pattern split.Pattern
+}
+
+func (d *deps) recordioSplitCommand() *cli.Command {
+	o := &splitOptions{}
+	return d.command(spec{
+		name: "split", args: "FILE...", least: 1, most: -1,
+		summary: "distribute records over several files",
+		text: `Distributes the records of all files, one file after the other, over new files in a
+directory, which is made if it is missing. One of --records, --bytes, --files and
+--round-robin is needed. The files appear together when all are complete.
+
+--paddle-compat gives the file set of the older convert of PaddlePaddle: the first file
+has a record more than --records says, and the last one may be empty.`,
+		examples: []string{
+			"paddlectl recordio split --records 10000 --output-path shards train",
+			"paddlectl recordio split --files 16 --name 'train-%05d-of-%05d' --output-path /pfs/dc1/home/alice/set train",
+		},
+		exits: pathExits(cliio.Integrity),
+		flags: o.flags(
+			&cli.Int64Flag{Name: "records", Usage: "exactly `N` records in each file, and the rest in the last", Destination: &o.records},
+			&cli.GenericFlag{Name: "bytes", Usage: "at most `SIZE` of records in each file", Value: &o.bytes},
+			&cli.IntFlag{Name: "files", Usage: "`K` files of consecutive records, whose numbers differ by at most one", Destination: &o.files},
+			&cli.IntFlag{Name: "round-robin", Usage: "`K` files, record i in file i mod K; holds a chunk of each in memory", Destination: &o.roundRobin},
+			&cli.BoolFlag{Name: "paddle-compat", Usage: "with --records: cut and count as PaddlePaddle did", Destination: &o.paddle},
+		),
+		run: func(ctx context.Context, operands []string) error { return d.splitRecords(ctx, o, operands) },
+	})
+}
+
+func (d *deps) recordioReshardCommand() *cli.Command {
+	o := &splitOptions{}
+	return d.command(spec{
+		name: "reshard", args: "FILE...", least: 1, most: -1,
+		summary: "make K files of N",
+		text: `Distributes the records of all files, one file after the other, over --files new
+files of consecutive records whose numbers differ by at most one. The files appear
+together when all are complete. The old files stay.`,
+		examples: []string{"paddlectl recordio reshard --files 8 --output-path eight --name 'train-%05d-of-%05d' old/train-*"},
+		exits:    pathExits(cliio.Integrity),
+		flags: o.flags(
+			&cli.IntFlag{Name: "files", Usage: "make `K` files", Destination: &o.files},
+		),
+		run: func(ctx context.Context, operands []string) error { return d.splitRecords(ctx, o, operands) },
+	})
+}
+
+// flags are those that split and reshard share, behind rules.
+func (o *splitOptions) flags(rules ...cli.Flag) []cli.Flag {
+	flags := append(rules,
+		&cli.StringFlag{Name: "output-path", Usage: "make the files in the directory `DIR`", Destination: &o.dir},
+		&cli.StringFlag{Name: "name", Usage: "call them `PATTERN`, with %05d for the number of the file or %05d-of-%05d; without it the name of the first input and -%05d", Destination: &o.name},
+		&cli.StringFlag{Name: "of", Usage: "what stands behind -of-: the `count` of files or the number of the last one (last, as with --paddle-compat)", Destination: &o.of},
+	)
+	flags = append(flags, o.writeOptions.flags()...)
+	return append(append(flags, o.readOptions.flags("fail")...), jsonFlag(&o.json))
+}
+
+// check refuses what cannot be meant, and makes the rule.
+func (o *splitOptions) check() error {
+	if err := cmp.Or(o.readOptions.check(), o.writeOptions.check()); err != nil {
+		return err
+	}
+	given := 0
+	for _, g := range []bool{o.records != 0, o.bytes.Given, o.files != 0, o.roundRobin != 0} {
+		if g {
+			given++
+		}
+	}
+	switch {
+	case o.dir == "":
+		return cliargs.Usagef("--output-path is needed: the directory to make the files in")
+	case given != 1:
+		return cliargs.Usagef("one of --records, --bytes, --files and --round-robin is needed")
+	case o.paddle && o.records == 0:
+		return cliargs.Usagef("--paddle-compat only goes with --records")
+	case o.of != "" && o.of != "count" && o.of != "last":
+		return cliargs.Usagef("--of %s: count or last is needed", o.of)
+	case o.paddle:
+		o.rule = split.PaddleConvert(o.records)
+	case o.records != 0:
+		o.rule = split.Records(o.records)
+	case o.bytes.Given:
+		o.rule = split.Bytes(o.bytes.Bytes)
+	case o.files != 0:
+		o.rule = split.Files(o.files)
+	default:
+		o.rule, o.parallel = split.RoundRobin(o.roundRobin), 1
+	}
+	return nil
+}
+
+// parse reads the pattern of names; first is the first input.
+func (o *splitOptions) parse(first dataFile) error {
+	name := o.name
+	if name == "" && first.stdin {
+		return cliargs.Usagef("--name is needed: standard input has none")
+	}
+	if name == "" {
+		base := first.end.Path.Base()
+		ext := path.Ext(base)
+		name = split.Escape(strings.TrimSuffix(base, ext)) + "-%05d" + split.Escape(ext)
+	}
+	of := split.OfCount
+	if o.of == "last" || o.of == "" && o.paddle {
+		of = split.OfLast
+	}
+	var err error
+	if o.pattern, err = split.ParsePattern(name, of); err != nil {
+		return splitError(err)
+	}
+	if strings.Contains(name, "/") {
+		return cliargs.Usagef("--name %s: a name without a directory is needed: --output-path names that", name)
+	}
+	return nil
+}
+
+// splitError gives an error of package split its exit code: what it refuses was asked
+// for.
+func splitError(err error) error {
+	for _, reason := range []error{split.ErrPattern, split.ErrRule, split.ErrNeedsCount, split.ErrCount, split.ErrDigits} {
+		if errors.Is(err, reason) {
+			return dataError{err, pfs.Invalid}
+		}
+	}
+	return err
+}
+
+// splitRecords is what split and reshard do.
+func (d *deps) splitRecords(ctx context.Context, o *splitOptions, operands []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	files, err := d.dataFiles(ctx, operands)
+	if err != nil {
+		return err
+	}
+	if err := o.parse(files[0]); err != nil {
+		return err
+	}
+	if err := d.countFirst(ctx, o, files); err != nil {
+		return err
+	}
+	outs := d.newOutputs(ctx, o.force, files)
+	defer outs.abort()
+	s := &splitter{o: o, outs: outs, id: pfs.NewID()}
+	w, err := split.NewWriter(o.rule, o.pattern, s.create)
+	if err != nil {
+		return splitError(err)
+	}
+	if s.dir, err = d.outputDir(ctx, o.dir); err != nil {
+		return err
+	}
+	r := d.startReading(ctx, &o.readOptions, files, false)
+	defer r.m.end()
+	if err := s.run(ctx, r, files, w); err != nil {
+		return splitError(err)
+	}
+	if err := outs.publish(); err != nil {
+		return err
+	}
+	r.m.end()
+	s.tell(d)
+	return r.end(nil)
+}
+
+// countFirst counts the records where the rule, or names, need to know it first. The
+// headers tell, unless damage is to be passed over.
+func (d *deps) countFirst(ctx context.Context, o *splitOptions, files []dataFile) error {
+	if !o.rule.NeedsCount() && !o.pattern.HasTotal() {
+		return nil
+	}
+	total := int64(0)
+	for _, f := range files {
+		n, err := d.countRecordFile(ctx, o, f)
+		if errors.Is(err, errUncounted) && !o.rule.NeedsCount() {
+			return nil // the files are named in the end
+		}
+		if err != nil {
+			return err
+		}
+		total += n
+	}
+	o.rule = o.rule.WithCount(total)
+	return nil
+}
+
+// errUncounted says that records can be counted only by reading them.
+var errUncounted = errors.New("the number of records must be known before they are read: " +
+	"use --round-robin, or a file in place of standard input")
+
+func (d *deps) countRecordFile(ctx context.Context, o *splitOptions, f dataFile) (n int64, err error) {
+	switch {
+	case f.stdin:
+		return 0, dataError{errUncounted, pfs.Invalid}
+	case o.policy != recordio.Fail:
+		silent := &reading{d: d, o: &o.readOptions}
+		err := silent.count(ctx, f, &n)
+		return n, err
+	}
+	r, err := d.openRecordFile(ctx, f, &o.readOptions)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	return r.Len(), nil
+}
+
+// count counts the records that can be read, without telling of damage: the second
+// time they are read does.
+func (r *reading) count(ctx context.Context, f dataFile, n *int64) error {
+	in, err := r.d.open(ctx, f, nil)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	s := recordio.NewScanner(in, r.o.scan(f.text, nil))
+	defer s.Close()
+	for s.Scan() {
+		*n++
+	}
+	return recordError(s.Err())
+}
+
+// splitter writes the files of one set.
+type splitter struct {
+	o      *splitOptions
+	outs   *outputs
+	dir    transfer.End
+	id     string // of parts whose names are not known yet
+	source recordio.Compressor
+	files  []*recordOutput
+}
+
+// run reads all records and completes all files.
+func (s *splitter) run(ctx context.Context, r *reading, files []dataFile, w *split.Writer) error {
+	err := r.copyRecords(ctx, files, func(rec []byte, source recordio.Compressor) error {
+		s.source = source
+		return w.Write(rec)
+	})
+	if err != nil {
+		w.Abort(err)
+		return err
+	}
+	plan, err := w.Close()
+	if err != nil {
+		return err
+	}
+	for i, f := range s.files {
+		if f.out.part != "" {
+			err = f.out.name(s.place(plan.Files[i].Name))
+		}
+		if err = cmp.Or(err, f.writeIndex()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create begins file i of the set; see split.Create.
+func (s *splitter) create(i int, name string) (split.RecordWriter, error) {
+	var out *output
+	var err error
+	if name == "" {
+		out, err = s.outs.createPart(transfer.End{FS: s.dir.FS, Path: s.dir.Path.Join(fmt.Sprintf(".%s-%05d.part", s.id, i))})
+	} else {
+		out, err = s.outs.create(s.place(name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &recordOutput{o: &s.o.writeOptions, out: out, parallel: s.o.parallel}
+	s.files = append(s.files, f)
+	return splitFile{s, f}, nil
+}
+
+// place is where the file of that name belongs.
+func (s *splitter) place(name string) (string, transfer.End) {
+	p := s.dir.Path.Join(name)
+	return localText(p), transfer.End{FS: s.dir.FS, Path: p}
+}
+
+// splitFile is a recordOutput as package split knows it.
+type splitFile struct {
+	s *splitter
+	f *recordOutput
+}
+
+func (f splitFile) Write(rec []byte) error { return f.f.write(rec, f.s.source) }
+func (f splitFile) Close() error           { return f.f.close() }
+
+// tell says what was made.
+func (s *splitter) tell(d *deps) {
+	var sum writtenJSON
+	for _, f := range s.files {
+		j := f.written()
+		if s.o.json {
+			d.out.JSON(j) // an error shows when Out is flushed
+		}
+		sum.Records, sum.Chunks, sum.Bytes = sum.Records+j.Records, sum.Chunks+j.Chunks, sum.Bytes+j.Bytes
+	}
+	if !s.o.json && !s.o.quiet {
+		d.out.Message("%s: %s in %s, %s", s.o.dir, count(sum.Records, "record", "records"),
+			count(int64(len(s.files)), "file", "files"), cliio.Size(sum.Bytes))
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/recordio"
+	"github.com/urfave/cli/v2"
+)
+
+// writeOptions are what all commands that write records have in common.
+type writeOptions struct {
+	compressor   string
+	chunk        cliio.SizeFlag
+	index, embed bool
+	force        bool
+
+	as       recordio.Compressor
+	asSource bool // the compressor is that of the first record's chunk
+}
+
+// flags are the flags of those commands.
+func (o *writeOptions) flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "compressor", Usage: "compress with `NAME`: none, snappy, gzip, or zstd, which other readers of the format refuse; without it as the input", Destination: &o.compressor},
+		&cli.GenericFlag{Name: "chunk", Usage: "at most `SIZE` of records in a chunk; 32M without it, as the reference", Value: &o.chunk},
+		&cli.BoolFlag{Name: "index", Usage: "write the index .NAME.idx beside each file, too", Destination: &o.index},
+		&cli.BoolFlag{Name: "embed-index", Usage: "end each file with its index, which other readers pass over", Destination: &o.embed},
+		forceFlag(&o.force),
+	}
+}
+
+// maxChunkBytes is the largest value of --chunk: what a reader takes without being
+// asked to.
+const maxChunkBytes = recordio.DefaultMaxChunkBytes / 2
+
+// check refuses values that cannot be meant.
+func (o *writeOptions) check() error {
+	o.asSource = o.compressor == ""
+	if !o.asSource {
+		var err error
+		if o.as, err = recordio.ParseCompressor(o.compressor); err != nil {
+			return cliargs.Usagef("--compressor %s: none, snappy, gzip or zstd is needed", o.compressor)
+		}
+	}
+	if o.chunk.Given && (o.chunk.Bytes < 1 || o.chunk.Bytes > maxChunkBytes) {
+		return cliargs.Usagef("--chunk: a size from 1 to %s is needed", cliio.ShortSize(maxChunkBytes))
+	}
+	if o.index && o.embed {
+		return cliargs.Usagef("--index and --embed-index contradict each other: an index is beside the file or in it")
+	}
+	return nil
+}
+
+// recordOutput is a file of records that is being made.
+type recordOutput struct {
+	o        *writeOptions
+	out      *output
+	parallel int
+	w        *recordio.Writer // nil before the first record and after close
+
+	// After close:
+	stats recordio.WriterStats
+	index *recordio.Index // nil unless asked for
+}
+
+// writer begins the file. source is the compressor of what is read.
+func (r *recordOutput) writer(source recordio.Compressor) *recordio.Writer {
+	if r.w != nil {
+		return r.w
+	}
+	opts := recordio.WriterOptions{
+		Path: r.out.text, Compressor: r.o.as, ChunkBytes: int(r.o.chunk.Bytes), Parallelism: r.parallel,
+	}
+	if r.o.asSource {
+		opts.Compressor = source
+	}
+	switch {
+	case r.o.embed:
+		opts.Index = recordio.EmbedIndex
+	case r.o.index:
+		opts.Index = recordio.KeepIndex
+	}
+	r.w = recordio.NewWriter(r.out, opts)
+	return r.w
+}
+
+// write adds a record.
+func (r *recordOutput) write(rec []byte, source recordio.Compressor) error {
+	return recordError(r.writer(source).Write(rec))
+}
+
+// close completes the file and gives up the memory of its writer.
+func (r *recordOutput) close() error {
+	w := r.writer(recordio.None)
+	err := w.Close()
+	if err == nil && r.o.index {
+		r.index, err = w.Index()
+	}
+	if err != nil {
+		return recordError(err)
+	}
+	r.stats, r.w = w.Stats(), nil
+	return r.out.finish()
+}
+
+// writeIndex makes the index of a file that is complete and has its name.
+func (r *recordOutput) writeIndex() error {
+	if r.index == nil {
+		return nil
+	}
+	return r.out.set.createIndex(r.out, r.index)
+}
+
+// written describes the file after close.
+func (r *recordOutput) written() writtenJSON {
+	return writtenJSON{Path: r.out.text, Records: r.stats.Records, Chunks: r.stats.Chunks, Bytes: r.stats.FileBytes}
+}
+
+// createIndex adds the index x of the file o to the set.
+func (s *outputs) createIndex(o *output, x *recordio.Index) error {
+	e := indexEnd(o.end)
+	idx, err := s.create(localText(e.Path), e)
+	if err != nil {
+		return err
+	}
+	if err := recordio.WriteIndex(idx, x); err != nil {
+		return recordError(err)
+	}
+	return idx.finish()
+}
