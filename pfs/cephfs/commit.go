@@ -42,7 +42,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 }
 
 // commit is Commit with the handle to itself.
-func (w *staged) commit(c *call, op string, opts pfs.CommitOptions) (pfs.Info, error) {
+func (w *staged) commit(c *call, op string, opts pfs.CommitOptions) (info pfs.Info, err error) {
 	d, base, err := c.parent(w.name)
 	if err != nil {
 		return pfs.Info{}, err
@@ -56,6 +56,7 @@ func (w *staged) commit(c *call, op string, opts pfs.CommitOptions) (pfs.Info, e
 		return pfs.Info{}, err
 	}
 	defer h.drop()
+	defer func() { err = w.broken(h, err) }()
 	if err := w.lock.exclude(c, h); err != nil {
 		return pfs.Info{}, err
 	}

@@ -199,6 +199,16 @@ func (o *opened) replace(h *handle) *handle {
 	return h
 }
 
+// lose lets go of h, so that the next operation opens the file anew.
+func (o *opened) lose(h *handle) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.h == h {
+		o.h = nil
+		h.drop()
+	}
+}
+
 // close ends the use and returns the handle that the user let go of, nil if there is none.
 func (o *opened) close() *handle {
 	o.mu.Lock()

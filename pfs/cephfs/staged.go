@@ -195,13 +195,30 @@ func (w *staged) change(ctx context.Context, op string, do func(c *call, h *hand
 			return 0, err
 		}
 		defer h.drop()
-		if err := w.lock.acquire(c, h, func() error { return w.live(c, op) }); err != nil {
-			return 0, err
-		}
-		defer w.lock.release(c, h)
-		return do(c, h)
+		n, err := w.locked(c, op, h, do)
+		return n, w.broken(h, err)
 	})
 	return n, fail(op, w.name, err)
+}
+
+// locked calls do with the lock held together with others.
+func (w *staged) locked(c *call, op string, h *handle, do func(c *call, h *handle) (int, error)) (int, error) {
+	if err := w.lock.acquire(c, h, func() error { return w.live(c, op) }); err != nil {
+		return 0, err
+	}
+	defer w.lock.release(c, h)
+	return do(c, h)
+}
+
+// broken gives up h if err says that its lock, or what was written through it, was lost with a
+// session: libcephfs answers EIO to all that is done with the file until nobody has it locked.
+func (w *staged) broken(h *handle, err error) error {
+	if !errors.Is(err, syscall.EIO) && !errors.Is(err, errForgotten) {
+		return err
+	}
+	w.lock.forget()
+	w.file.lose(h)
+	return errForgotten
 }
 
 // tracked is run for what changes the temporary. A call that was abandoned may still write what it
