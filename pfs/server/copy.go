@@ -55,7 +55,7 @@ func (s *Server) copyAcross(ctx context.Context, r *request, src, dst pfs.Path, 
 // changed on the way.
 func copyID(ctx context.Context, r *request, id string, src pfs.Path) (string, error) {
 	if id == "" {
-		return "", nil
+		id = pfs.NewID() // not one that could be computed from what anybody sees
 	}
 	f, err := r.tree.Open(ctx, src)
 	if err != nil {

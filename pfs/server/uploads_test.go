@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
@@ -212,6 +214,21 @@ func TestACommitOfWhatIsGonePublishesNothing(t *testing.T) {
 	sending.Wait()
 	if info, err := store.Stat(t.Context(), "/f"); err == nil {
 		t.Errorf("published %+v, which was never sent", info)
+	}
+}
+
+// A copy whose client names no ID gets one that nobody can compute from what is seen.
+func TestCopyWithoutAnIDHasOneOfItsOwn(t *testing.T) {
+	fsys := memfs.New(memfs.Options{})
+	pfstest.WriteFile(t, fsys, "/f", []byte("x"))
+	r := &request{Request: httptest.NewRequest("GET", "/", nil), tree: fsys}
+	one, err := copyID(t.Context(), r, "", "/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := copyID(t.Context(), r, "", "/f")
+	if err != nil || one == two || !strings.HasPrefix(one, copyPrefix) {
+		t.Errorf("got %q and %q, %v", one, two, err)
 	}
 }
 
