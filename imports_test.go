@@ -25,6 +25,8 @@ var allowed = map[string][]string{
 	"pfs/memfs":   {"pfs", "pfs/digest"},
 	"pfs/localfs": {"pfs", "pfs/digest"},
 	"pfs/aferofs": {"pfs", "pfs/digest"},
+	"pfs/cephfs":  {"pfs", "pfs/digest"},
+	"pfs/hdfsfs":  {"pfs", "pfs/digest"},
 
 	// Decorators, and the tree that users see, made of them.
 	"pfs/rofs":      {"pfs"},
@@ -33,22 +35,22 @@ var allowed = map[string][]string{
 	"pfs/namespace": {"pfs", "pfs/auth", "pfs/permfs", "pfs/linkfs"},
 
 	"pfs/transfer": {"pfs", "pfs/digest"},
-	"pfs/server":   {"pfs", "pfs/auth", "pfs/digest", "pfs/wire"},
+	"pfs/server":   {"pfs", "pfs/auth", "pfs/digest", "pfs/transfer", "pfs/wire"},
 	"pfs/client":   {"pfs", "pfs/wire"},
 	"pfs/pfstest":  {"pfs", "pfs/digest"},
 
+	// For tests only: a proxy that spoils what passes, and real clusters.
+	"internal/relay":   {},
+	"internal/testbed": {},
 	// Data preparation knows nothing of file systems.
 	"recordio":         {},
 	"recordio/convert": {},
 	"split":            {},
 	"shard":            {},
 
-	// For tests only.
-	"internal/relay": {},
-
 	// Only cmd reads flags, environment and files, and only the list of stores
 	// imports stores; paddlectl's own local side is one.
-	"cmd/internal/backends":   {"pfs", "cmd/internal/cliargs", "pfs/localfs", "pfs/memfs"},
+	"cmd/internal/backends":   {"pfs", "cmd/internal/cliargs", "pfs/cephfs", "pfs/hdfsfs", "pfs/localfs", "pfs/memfs"},
 	"cmd/internal/cliargs":    {},
 	"cmd/internal/manifest":   {},
 	"cmd/internal/payload":    {"recordio/convert"},

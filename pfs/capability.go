@@ -282,3 +282,25 @@ func Sweep(ctx context.Context, fsys FileSystem, dir Path, age time.Duration) (n
 	}
 	return 0, 0, E("pfs.Sweep", dir, Unsupported, nil)
 }
+
+// BlockLocation says where a part of a file lies.
+type BlockLocation struct {
+	Offset, Length int64
+	Hosts          []string // names of the machines, the nearest first
+}
+
+// BlockLocator tells where files lie, so that work can be placed beside them.
+type BlockLocator interface {
+	// BlockLocations returns where the n bytes of the file name from off on lie,
+	// in order. The first and the last location may reach beyond what was asked
+	// for; what is behind the end of the file has none.
+	BlockLocations(ctx context.Context, name Path, off, n int64) ([]BlockLocation, error)
+}
+
+// LocateBlocks returns where a part of name lies, where fsys is a BlockLocator.
+func LocateBlocks(ctx context.Context, fsys FileSystem, name Path, off, n int64) ([]BlockLocation, error) {
+	if c, ok := fsys.(BlockLocator); ok {
+		return c.BlockLocations(ctx, name, off, n)
+	}
+	return nil, E("pfs.LocateBlocks", name, Unsupported, nil)
+}

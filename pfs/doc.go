@@ -68,5 +68,6 @@
 // in this package, which asserts, falls back where an honest fallback exists, and
 // else answers [Unsupported]. A decorator implements all of them and answers
 // Unsupported where the file system below does, so having the method is not yet a
-// promise: the answer is.
+// promise: the answer is. Only what chooses a user of the store (owner.go) is asked of
+// stores alone.
 package pfs

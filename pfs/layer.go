@@ -14,7 +14,7 @@ type Access uint8
 const (
 	// Lookup describes one path: Stat, Space, Usage.
 	Lookup Access = iota
-	// Read reads content: Open, Digest, the source of a copy.
+	// Read reads content: Open, Digest, BlockLocations, the source of a copy.
 	Read
 	// ListDir reads the names in a directory.
 	ListDir
@@ -64,6 +64,7 @@ var (
 	_ Digester         = (*Layer)(nil)
 	_ BatchWriter      = (*Layer)(nil)
 	_ Sweeper          = (*Layer)(nil)
+	_ BlockLocator     = (*Layer)(nil)
 )
 
 // NewLayer returns the file system whose operations go through t. File systems
@@ -302,6 +303,14 @@ func (l *Layer) Sweep(ctx context.Context, dir Path, age time.Duration) (n int, 
 		return err
 	})
 	return n, bytes, err
+}
+
+func (l *Layer) BlockLocations(ctx context.Context, name Path, off, n int64) (blocks []BlockLocation, err error) {
+	err = l.one(ctx, "pfs.BlockLocations", Read, name, func(fsys FileSystem, p Path) error {
+		blocks, err = LocateBlocks(ctx, fsys, p, off, n)
+		return err
+	})
+	return blocks, err
 }
 
 // WriteBatch finds out where each entry goes, hands runs of entries of one file

@@ -60,10 +60,34 @@ var layerCalls = []struct {
 	{"WriteBatch", []string{"Make /new", "Write /new/f"}, func(ctx context.Context, l *pfs.Layer) error {
 		return errors.Join(l.WriteBatch(ctx, []pfs.BatchEntry{{Path: "/new", Mode: fs.ModeDir | 0o755}, {Path: "/new/f"}})...)
 	}},
+	{"BlockLocations", []string{"Read /f"}, func(ctx context.Context, l *pfs.Layer) error {
+		_, err := l.BlockLocations(ctx, "/f", 0, 2)
+		return err
+	}},
 	{"Sweep", []string{"Discard /d"}, func(ctx context.Context, l *pfs.Layer) error {
 		_, _, err := l.Sweep(ctx, "/d", time.Hour)
 		return err
 	}},
+}
+
+// located is a store that knows where its files lie.
+type located struct{ *memfs.FS }
+
+func (located) BlockLocations(_ context.Context, name pfs.Path, off, n int64) ([]pfs.BlockLocation, error) {
+	if name != "/f" {
+		return nil, pfs.E("located.BlockLocations", name, pfs.NotExist, nil)
+	}
+	return []pfs.BlockLocation{{Offset: off, Length: n, Hosts: []string{"host"}}}, nil
+}
+
+func TestLayerTellsBlockLocations(t *testing.T) {
+	sub := pfs.NewMux(pfs.Mount{At: "/m", FS: located{newTree(t, "/f")}, Dir: "/"})
+	got, err := pfs.LocateBlocks(t.Context(), sub, "/m/f", 3, 4)
+	if err != nil || len(got) != 1 || got[0].Offset != 3 || got[0].Length != 4 || !slices.Equal(got[0].Hosts, []string{"host"}) {
+		t.Errorf("locations = %+v, %v", got, err)
+	}
+	_, err = pfs.LocateBlocks(t.Context(), sub, "/m/g", 3, 4)
+	wantPath(t, err, pfs.NotExist, "/m/g")
 }
 
 // accessNames are the Accesses as they are written in the tests.
@@ -75,7 +99,7 @@ var accessNames = map[pfs.Access]string{
 func TestLayerAsksForEveryOperation(t *testing.T) {
 	for _, c := range layerCalls {
 		var asked []string
-		store := newTree(t, "/f", "/d/")
+		store := located{newTree(t, "/f", "/d/")}
 		l := pfs.NewLayer(func(_ context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 			asked = append(asked, accessNames[a]+" "+string(name))
 			return call(store, name)

@@ -10,7 +10,7 @@ import (
 )
 
 type dfOptions struct {
-	human, json bool
+	human, json, quota bool
 }
 
 func (d *deps) dfCommand() *cli.Command {
@@ -19,12 +19,17 @@ func (d *deps) dfCommand() *cli.Command {
 		name: "df", args: "[PATH...]", most: -1,
 		summary: "show the space on each datacenter",
 		text: `Shows size and free space of the stores that hold the paths. /pfs/DC stands for
-all that is below it, home and public; /pfs, and no PATH, for all datacenters of
-the current service. What you may use of it: see quota.`,
-		examples: []string{"paddlectl df -h", "paddlectl df --json /pfs/dc1"},
+all that is below it, home, public and mapped directories; /pfs, and no PATH, for
+all datacenters of the current service.
+
+With --quota each directory is also asked for limits of its own, those of the store
+included, and has a row of the bytes, and one of the files and directories, that it
+may hold. Without PATH that is asked of your home. See quota for what holds there.`,
+		examples: []string{"paddlectl df -h", "paddlectl df --json /pfs/dc1", "paddlectl df --quota /pfs/dc1/home/bob"},
 		exits:    pathExits(),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "human-readable", Aliases: []string{"h"}, Usage: "sizes like 1.5G", Destination: &o.human},
+			&cli.BoolFlag{Name: "quota", Usage: "show the limits of the directories, too", Destination: &o.quota},
 			jsonFlag(&o.json),
 		},
 		run: func(ctx context.Context, operands []string) error { return runDf(ctx, d, o, operands) },
@@ -32,6 +37,13 @@ the current service. What you may use of it: see quota.`,
 }
 
 func runDf(ctx context.Context, d *deps, o dfOptions, operands []string) error {
+	if len(operands) == 0 && o.quota {
+		home, err := d.home(ctx)
+		if err != nil {
+			return err
+		}
+		operands = []string{string(home)}
+	}
 	if len(operands) == 0 {
 		operands = []string{string(top)}
 	}
@@ -48,7 +60,7 @@ type df struct {
 
 // target shows the store that holds t; where t is above the stores, all those below.
 func (f *df) target(ctx context.Context, t target) error {
-	if t.path != top && t.path.Parent() != top || t.path == currentPublic {
+	if !aboveStores(t.path) {
 		return f.store(ctx, t)
 	}
 	tally := cliio.NewTally(f.d.reportFailure)
@@ -69,7 +81,16 @@ func (f *df) target(ctx context.Context, t target) error {
 	return tally.Err()
 }
 
-// store prints the row of the store that holds t.
+// aboveStores reports whether p is a directory of the service in which there are stores:
+// /pfs, /pfs/DC and /pfs/DC/mnt.
+func aboveStores(p pfs.Path) bool {
+	if p.Base() == "mnt" && p.Parent().Parent() == top && p.Parent() != currentPublic {
+		return true
+	}
+	return p == top || p.Parent() == top && p != currentPublic
+}
+
+// store prints the row of the store that holds t, and those of t's own limits.
 func (f *df) store(ctx context.Context, t target) error {
 	space, err := pfs.SpaceOf(ctx, t.fs, t.path)
 	if err != nil {
@@ -79,24 +100,49 @@ func (f *df) store(ctx context.Context, t target) error {
 		f.d.out.Printf("%14s %14s %14s %4s  %s\n", "SIZE", "USED", "FREE", "USE%", "PATH")
 		f.header = false
 	}
-	return f.o.print(f.d, t.path, space)
+	if err := f.o.print(f.d, dfRow{Path: t.path, Total: space.Total, Used: space.Total - space.Free, Free: space.Free}); err != nil || !f.o.quota {
+		return err
+	}
+	return f.limits(ctx, t)
 }
 
-func (o dfOptions) print(d *deps, name pfs.Path, s pfs.Space) error {
-	used := s.Total - s.Free
-	if o.json {
-		return d.out.JSON(struct {
-			Path  pfs.Path `json:"path"`
-			Total int64    `json:"total"`
-			Used  int64    `json:"used"`
-			Free  int64    `json:"free"`
-		}{name, s.Total, used, s.Free})
+// limits prints the rows of the limits that t has of its own.
+func (f *df) limits(ctx context.Context, t target) error {
+	u, err := pfs.UsageOf(ctx, t.fs, t.path)
+	if err == nil && u.MaxBytes > 0 {
+		err = f.o.print(f.d, dfRow{Path: t.path, Total: u.MaxBytes, Used: u.Bytes, Free: max(0, u.MaxBytes-u.Bytes), Quota: "bytes"})
 	}
-	size := func(n int64) string { return fmt.Sprint(n) }
+	if entries := u.Files + u.Dirs; err == nil && u.MaxFiles > 0 {
+		err = f.o.print(f.d, dfRow{Path: t.path, Total: u.MaxFiles, Used: entries, Free: max(0, u.MaxFiles-entries), Quota: "files"})
+	}
+	return err
+}
+
+// dfRow is a row, as --json shows it.
+type dfRow struct {
+	Path  pfs.Path `json:"path"`
+	Total int64    `json:"total"`
+	Used  int64    `json:"used"`
+	Free  int64    `json:"free"`
+	Quota string   `json:"quota,omitempty"` // what is limited, bytes or files; empty for a store
+}
+
+func (o dfOptions) print(d *deps, r dfRow) error {
+	if o.json {
+		return d.out.JSON(r)
+	}
+	number := func(n int64) string { return fmt.Sprint(n) }
+	size, note := number, ""
 	if o.human {
 		size = cliio.ShortSize
 	}
-	d.out.Printf("%14s %14s %14s %4s  %s\n", size(s.Total), size(used), size(s.Free), share(used, s.Total), d.out.Name(string(name)))
+	if r.Quota != "" {
+		note = " (limit of " + r.Quota + ")"
+	}
+	if r.Quota == "files" {
+		size = number
+	}
+	d.out.Printf("%14s %14s %14s %4s  %s%s\n", size(r.Total), size(r.Used), size(r.Free), share(r.Used, r.Total), d.out.Name(string(r.Path)), note)
 	return nil
 }
 

@@ -16,6 +16,7 @@ type verifyOptions struct {
 	copyOptions
 
 	algorithm string
+	kept      bool
 }
 
 func (d *deps) verifyCommand() *cli.Command {
@@ -26,18 +27,23 @@ func (d *deps) verifyCommand() *cli.Command {
 		text: `Compares two files, or all that is in two directories, by digests computed from
 the bytes as they are stored now, each where the bytes are. Either may be on the
 service or on this machine. Prints what is missing in B, extra in B or different;
-if anything is, the exit code is 7.`,
+if anything is, the exit code is 7.
+
+With --kept the digests count that the stores keep with files and that no change has
+outdated, and only files without are read: that finds what was not copied or changed
+since, fast, but no damage of stored bytes.`,
 		examples: []string{
 			"paddlectl verify ./data /pfs/dc1/home/alice/data",
 			"paddlectl verify --json /pfs/dc1/home/alice/data /pfs/dc2/home/alice/data",
 		},
 		exits: pathExits(cliio.Integrity),
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "algorithm", Usage: "compare by `NAME`: blake3, or the faster xxh3, which finds accidents but no fraud", Value: digest.BLAKE3, Destination: &o.algorithm},
+			&cli.BoolFlag{Name: "kept", Usage: "believe the digests that the stores keep, and read only files that have none", Destination: &o.kept},
+			&cli.StringFlag{Name: "algorithm", Usage: "compare by `NAME`: blake3, or the faster xxh3, which finds accidents but no fraud", DefaultText: "blake3, with --kept xxh3", Destination: &o.algorithm},
 			&cli.GenericFlag{Name: "include", Usage: "compare what matches `PATTERN`; of all rules the last that matches decides", Value: &ruleFlag{rules: &o.rules}},
 			&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN`; excluded directories are not entered", Value: &ruleFlag{rules: &o.rules, exclude: true}},
 			&cli.BoolFlag{Name: "links", Usage: "compare where links lead, do not follow them", Destination: &o.links},
-			&cli.IntFlag{Name: "parallel", Aliases: []string{"j"}, Usage: "compare `N` pairs of files at once", Value: transfer.DefaultParallel, Destination: &o.parallel},
+			&cli.IntFlag{Name: "parallel", Aliases: []string{"j", "jobs"}, Usage: "compare `N` pairs of files at once", Value: transfer.DefaultParallel, Destination: &o.parallel},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print what is the same, too, with its digest", Destination: &o.verbose},
 			jsonFlag(&o.json),
 		},
@@ -54,8 +60,11 @@ type verification struct {
 }
 
 func (v *verification) run(ctx context.Context, o *verifyOptions, operands []string) error {
-	if !digest.Known(o.algorithm) {
+	if o.algorithm != "" && !digest.Known(o.algorithm) {
 		return cliargs.Usagef("--algorithm %s: %s or %s is needed", o.algorithm, digest.BLAKE3, digest.XXH3)
+	}
+	if o.kept && o.algorithm == digest.BLAKE3 {
+		return cliargs.Usagef("--kept and --algorithm %s contradict each other: the digests that stores keep are %s", o.algorithm, digest.XXH3)
 	}
 	if err := o.check(); err != nil {
 		return err
@@ -65,7 +74,7 @@ func (v *verification) run(ctx context.Context, o *verifyOptions, operands []str
 		return err
 	}
 	opts := o.job()
-	opts.Algorithm, opts.Events = o.algorithm, v.event
+	opts.Algorithm, opts.Kept, opts.Events = o.algorithm, o.kept, v.event
 	if v.job, err = transfer.New(opts); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,11 @@ func (s *service) announcement(front net.Addr, metrics net.Listener) []string {
 		if dc.name == s.opts.current {
 			current = ", the current one"
 		}
-		lines = append(lines, fmt.Sprintf("datacenter %s: %s%s", dc.name, dc.shown(), current))
+		state := ""
+		if slices.Contains(s.late, dc.name) {
+			state = "; NO ANSWER, trying on"
+		}
+		lines = append(lines, fmt.Sprintf("datacenter %s: %s%s%s", dc.name, dc.store.URL, current, state))
 	}
 	login := "paddlectl login --endpoint " + endpoint(scheme, front) + " --username NAME"
 	if s.cert != nil {

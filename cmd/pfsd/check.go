@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/urfave/cli/v2"
 )
@@ -21,7 +23,8 @@ func (m *Main) checkCommand() *cli.Command {
 		Usage: "try the configuration and every store",
 		Description: "Tries what serve would use with the same options: the accounts, the certificate and each\n" +
 			"store, in which it writes a small file, reads it back and removes it. It says what is wrong\n" +
-			"with each and changes nothing else. A service may run meanwhile.",
+			"with each and changes nothing else. A service may run meanwhile.\n\n" +
+			"The exit code is 0 if nothing is wrong, and 8 if something is.",
 		Flags: append(serveFlags(),
 			&cli.DurationFlag{Name: "timeout", Value: 30 * time.Second, Usage: "give a store up after `TIME`"},
 			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line"},
@@ -56,31 +59,56 @@ type finding struct {
 	Check string `json:"check"`
 	OK    bool   `json:"ok"`
 	Says  string `json:"says"`
+
+	err error
 }
 
-// run tries everything, whatever fails.
+// run tries everything at the same time, whatever fails, and tells it in order.
 func (k *check) run(ctx context.Context) error {
-	tally := cliio.NewTally(func(error) {}) // they are the result
-	try := func(what string, probe func(context.Context) (string, error)) {
-		says, err := k.probe(ctx, probe)
-		tally.Add(err)
-		if err != nil {
-			says = fmt.Sprint(cause(err))
-		}
-		k.print(finding{Check: what, OK: err == nil, Says: says})
+	findings := []<-chan finding{
+		k.try(ctx, "accounts", k.accounts),
+		k.try(ctx, "certificate", k.certificate),
 	}
-	try("accounts", k.accounts)
-	try("certificate", k.certificate)
 	for _, dc := range k.opts.datacenters {
-		try("datacenter "+dc.name, func(ctx context.Context) (string, error) { return k.datacenter(ctx, dc) })
+		findings = append(findings, k.try(ctx, "datacenter "+dc.name, func(ctx context.Context, t *trial) (string, error) {
+			return k.datacenter(ctx, t, dc)
+		}))
+	}
+	tally := cliio.NewTally(func(error) {}) // they are the result
+	for _, c := range findings {
+		f := <-c
+		tally.Add(f.err)
+		k.print(f)
 	}
 	return tally.Err()
 }
 
-func (k *check) probe(ctx context.Context, probe func(context.Context) (string, error)) (string, error) {
+// try begins a probe. What has not ended when its time is over is left to itself: some
+// calls cannot be ended.
+func (k *check) try(ctx context.Context, what string, probe func(context.Context, *trial) (string, error)) <-chan finding {
+	t := &trial{}
+	ended, result := make(chan finding, 1), make(chan finding, 1)
 	ctx, cancel := context.WithTimeout(ctx, k.timeout)
-	defer cancel()
-	return probe(ctx)
+	go func() {
+		says, err := probe(ctx, t)
+		ended <- finding{Says: says, err: err}
+	}()
+	go func() {
+		defer cancel()
+		var f finding
+		select {
+		case f = <-ended:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			f.err = t.late(ctx, k.timeout)
+		}
+		if f.Check, f.OK = what, f.err == nil; !f.OK {
+			f.Says = fmt.Sprint(cause(f.err))
+		}
+		result <- f
+	}()
+	return result
 }
 
 func (k *check) print(f finding) {
@@ -96,7 +124,7 @@ func (k *check) print(f finding) {
 }
 
 // accounts reads the accounts.
-func (k *check) accounts(context.Context) (string, error) {
+func (k *check) accounts(context.Context, *trial) (string, error) {
 	there, err := isDir(k.opts.data)
 	if err != nil {
 		return "", err
@@ -112,7 +140,7 @@ func (k *check) accounts(context.Context) (string, error) {
 }
 
 // certificate reads the certificate.
-func (k *check) certificate(context.Context) (string, error) {
+func (k *check) certificate(context.Context, *trial) (string, error) {
 	cert, key := k.opts.tlsCert, k.opts.tlsKey
 	if k.opts.noTLS {
 		return "none: plain HTTP", nil
@@ -130,17 +158,29 @@ func (k *check) certificate(context.Context) (string, error) {
 	return fmt.Sprintf("%s, SHA-256 fingerprint %s, until %s", cert, auth.Fingerprint(c.Leaf()), c.Leaf().NotAfter.Format(time.DateOnly)), nil
 }
 
-// datacenter opens the store and tries it.
-func (k *check) datacenter(ctx context.Context, dc datacenter) (string, error) {
+// patience is the part of the whole time that one call may take: a store whose calls
+// end by themselves tells more than that it was late.
+const patience = 3
+
+// datacenter opens the store and tries it. What it says begins with the store's URL.
+func (k *check) datacenter(ctx context.Context, t *trial, dc datacenter) (says string, err error) {
 	if dc.own != "" {
 		if there, err := isDir(dc.own); !there {
-			return fmt.Sprintf("%s: not there yet: serve makes it", dc.shown()), err
+			return fmt.Sprintf("%s: not there yet: serve makes it", dc.store.URL), err
 		}
 	}
-	store, err := backends.Open(ctx, dc.store)
-	if err != nil {
-		return "", err
+	var warnings warnings
+	t.doing("opening " + dc.store.URL)
+	store, err := backends.Open(ctx, dc.store, backends.Caller{Log: slog.New(&warnings), Timeout: k.timeout / patience})
+	if err == nil {
+		says, err = t.probe(ctx, dc, store.FileSystem)
+		t.doing("closing " + dc.store.URL)
+		if cerr := store.Close(); err == nil {
+			err = cerr
+		}
 	}
-	says, err := probeStore(ctx, store)
-	return dc.shown() + ": " + says, errors.Join(err, store.Close())
+	if err != nil {
+		return "", pfs.Errorf("pfsd.check", "", pfs.KindOf(err), "%s: %w", dc.store.URL, cause(err))
+	}
+	return warnings.addTo(dc.store.URL + ": " + says), nil
 }

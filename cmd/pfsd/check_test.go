@@ -92,13 +92,13 @@ func (f forgetful) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
 
 func TestProbeStore(t *testing.T) {
 	store := memfs.New(memfs.Options{})
-	if says, err := probeStore(t.Context(), store); err != nil || !strings.Contains(says, "read back") {
+	if says, err := new(trial).probeStore(t.Context(), store); err != nil || !strings.Contains(says, "read back") {
 		t.Errorf("%q, %v", says, err)
 	}
-	if _, err := probeStore(t.Context(), rofs.New(store)); !errors.Is(err, pfs.ReadOnly) || !strings.Contains(err.Error(), "writing") {
+	if _, err := new(trial).probeStore(t.Context(), rofs.New(store)); !errors.Is(err, pfs.ReadOnly) || !strings.Contains(err.Error(), "writing") {
 		t.Errorf("a store that cannot be written: %v", err)
 	}
-	if _, err := probeStore(t.Context(), forgetful{store}); !errors.Is(err, pfs.Integrity) {
+	if _, err := new(trial).probeStore(t.Context(), forgetful{store}); !errors.Is(err, pfs.Integrity) {
 		t.Errorf("a store that changes what it was given: %v", err)
 	}
 	if page, err := store.List(t.Context(), pfs.Root, pfs.ListOptions{}); err != nil || len(page.Entries) > 0 {

@@ -26,6 +26,9 @@ const (
 	keyDatacenters = "datacenters"
 	keyStore       = "store"
 	keyOptions     = "options"
+	keyDir         = "dir"
+	keyMounts      = "mounts"
+	keyOwners      = "owners"
 )
 
 // ownPaths are the options that name files. In a configuration file they are relative
@@ -114,7 +117,7 @@ func (f *configFile) parseDatacenters(m *yaml.Node) error {
 		return f.file.Errorf(m.Line, "%s: %s where names of datacenters belong, each with its %q", keyDatacenters, strictyaml.KindName(m), keyStore+":")
 	}
 	return f.file.EachPair(m, nil, func(name string, v *yaml.Node) error {
-		dc := datacenter{name: name}
+		dc := datacenter{name: name, store: backends.Spec{Dir: filepath.Dir(string(f.file))}}
 		if err := f.parseDatacenter(v, &dc); err != nil {
 			return err
 		}
@@ -130,14 +133,33 @@ func (f *configFile) parseDatacenter(m *yaml.Node, dc *datacenter) error {
 	if m.Kind != yaml.MappingNode {
 		return f.file.Errorf(m.Line, "datacenter %q: %s where \"store: URL\" belongs", dc.name, strictyaml.KindName(m))
 	}
-	return f.file.EachPair(m, []string{keyStore, keyOptions}, func(key string, v *yaml.Node) (err error) {
-		if key == keyStore {
+	return f.file.EachPair(m, []string{keyStore, keyOptions, keyDir, keyOwners, keyMounts}, func(key string, v *yaml.Node) (err error) {
+		switch key {
+		case keyStore:
 			dc.store.URL, err = f.file.Text(key, v)
-			return err
+		case keyDir:
+			dc.dir, err = f.parsePath(key, v)
+		case keyOwners:
+			dc.serviceOwns, err = f.parseOwners(v)
+		case keyMounts:
+			dc.mounts, err = f.parseMounts(v)
+		default:
+			dc.store.Options, err = f.parseOptions(v)
 		}
-		dc.store.Options, err = f.parseOptions(v)
 		return err
 	})
+}
+
+// parseOwners reads whom files on the store belong to.
+func (f *configFile) parseOwners(v *yaml.Node) (service bool, err error) {
+	text, err := f.file.Text(keyOwners, v)
+	if err != nil {
+		return false, err
+	}
+	if text != "users" && text != "service" {
+		return false, f.file.Errorf(v.Line, "%s: %q is neither \"users\" nor \"service\"", keyOwners, text)
+	}
+	return text == "service", nil
 }
 
 // parseOptions reads the options of a store. Which there are is the store's affair.
@@ -185,5 +207,8 @@ func (d datacenter) check() error {
 	if d.name == "public" {
 		return pfs.Errorf(op, "", pfs.Invalid, "/pfs/public is the public tree of the current datacenter; choose another name")
 	}
-	return backends.Check(d.store)
+	if err := backends.Check(d.store); err != nil {
+		return err
+	}
+	return d.in(nil).Valid()
 }

@@ -114,3 +114,36 @@ func TestHangupReadsTheConfigurationAgain(t *testing.T) {
 		}
 	}
 }
+
+// The configurations that the documents show can be read, on a machine that has Hadoop's.
+func TestDocumentedConfigurations(t *testing.T) {
+	shown, hadoop := 0, t.TempDir()
+	site := "<configuration><property><name>fs.defaultFS</name><value>hdfs://nn1:8020</value></property></configuration>"
+	if err := os.WriteFile(filepath.Join(hadoop, "core-site.xml"), []byte(site), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range []string{"README.md", "docs/pfsd.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range strings.Split(string(text), "```yaml\n")[1:] {
+			block, _, _ := strings.Cut(part, "```")
+			if !strings.Contains(block, "datacenters:") {
+				block = "datacenters:\n  dc:\n    store: hdfs://nn/\n    dir: /pfs\n" + block
+			}
+			block = strings.ReplaceAll(block, "/etc/hadoop/conf", hadoop)
+			f, err := loadConfigFile(writeConfig(t, t.TempDir(), block))
+			if err == nil {
+				err = checkApart(f.datacenters)
+			}
+			if err != nil {
+				t.Errorf("%s: %v\n%s", document, err, block)
+			}
+			shown++
+		}
+	}
+	if shown < 4 {
+		t.Errorf("%d configurations are shown, want at least 4", shown)
+	}
+}

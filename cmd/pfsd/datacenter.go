@@ -1,13 +1,17 @@
 package main
 
 import (
-	"net/url"
+	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/namespace"
 	"github.com/urfave/cli/v2"
 )
 
@@ -16,6 +20,68 @@ type datacenter struct {
 	name  string
 	store backends.Spec
 	own   string // directory to make for it; empty if the store must be there
+
+	dir         pfs.Path // of homes and public; empty for the root of the store
+	serviceOwns bool     // no file is given to users
+	mounts      []namespace.Mount
+}
+
+// in returns the datacenter as the namespace has it, over its store.
+func (d datacenter) in(store pfs.FileSystem) namespace.Datacenter {
+	return namespace.Datacenter{Name: d.name, FS: store, Dir: d.dir, ServiceOwns: d.serviceOwns, Mounts: d.mounts}
+}
+
+// probe tries the store of a datacenter, and what is asked of it there.
+func (t *trial) probe(ctx context.Context, d datacenter, store pfs.FileSystem) (says string, err error) {
+	dir := d.ownDir(ctx, store)
+	says, err = t.probeStore(ctx, pfs.NewSub(store, dir))
+	if err != nil {
+		return "", err
+	}
+	if err := t.probeOwner(ctx, d, store, dir); err != nil {
+		return "", err
+	}
+	t.doing("looking at what is mapped")
+	if err := d.in(store).Check(ctx); err != nil {
+		return "", err
+	}
+	if len(d.mounts) > 0 {
+		says += fmt.Sprintf("; directories mapped: %d", len(d.mounts))
+	}
+	return says, nil
+}
+
+// probeOwner gives a directory to somebody, where files are given to users.
+func (t *trial) probeOwner(ctx context.Context, d datacenter, store pfs.FileSystem, dir pfs.Path) error {
+	given, err := pfs.For(store, pfs.Owner{Name: "nobody", UID: 65534, GID: 65534})
+	if d.serviceOwns || errors.Is(err, pfs.Unsupported) {
+		return nil
+	}
+	name := dir.Join("pfsd-check-" + pfs.NewID())
+	t.doing("giving a directory to a user, which takes the rights of a superuser there (\"owners: service\" does without)")
+	if err == nil {
+		err = given.Mkdir(ctx, name, 0o700)
+	}
+	if err != nil {
+		return t.fail(err)
+	}
+	t.doing("removing the directory " + string(name))
+	if err := store.Remove(ctx, name); err != nil {
+		return t.fail(err)
+	}
+	return nil
+}
+
+// ownDir returns the directory of the store that the service has for itself; the one in
+// which that will be made, where it is not there yet.
+func (d datacenter) ownDir(ctx context.Context, store pfs.FileSystem) pfs.Path {
+	if d.dir == "" {
+		return pfs.Root
+	}
+	if _, err := store.Stat(ctx, d.dir); errors.Is(err, pfs.NotExist) {
+		return d.dir.Parent()
+	}
+	return d.dir
 }
 
 // defaultDatacenter is "local", in the data directory.
@@ -66,13 +132,4 @@ func names(dcs []datacenter) []string {
 		list[i] = d.name
 	}
 	return list
-}
-
-// shown returns the URL without a password.
-func (d datacenter) shown() string {
-	u, err := url.Parse(d.store.URL)
-	if err != nil {
-		return d.store.URL
-	}
-	return u.Redacted()
 }

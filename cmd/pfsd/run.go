@@ -49,7 +49,9 @@ func (s *service) run(ctx context.Context, hangup <-chan os.Signal, announce fun
 
 	background, stop := context.WithCancel(ctx)
 	var work sync.WaitGroup
-	work.Go(func() { (&sweeper{stores: s.stores, auth: s.auth, log: s.log}).run(background) })
+	work.Go(func() {
+		(&sweeper{stores: s.stores, dcs: s.opts.datacenters, auth: s.auth, log: s.log}).run(background)
+	})
 	work.Go(func() { s.followHangups(background, hangup) })
 	err = s.serveAll(ctx, doors)
 	stop()

@@ -157,6 +157,9 @@ func (o serveOptions) check() error {
 	case o.connections < 1 || o.requests < 1:
 		return cliargs.Usagef("--max-connections and --max-requests must be at least 1")
 	}
+	if err := checkApart(o.datacenters); err != nil {
+		return err
+	}
 	err := checkAddress("--listen", o.listen)
 	if err == nil && o.noTLS && !o.insecure && !cliio.IsLoopback(o.host()) {
 		err = cliargs.Usagef("--no-tls would send passwords in plain text to %s: use TLS, listen on 127.0.0.1, or add --insecure behind a proxy that does TLS", o.listen)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/server"
@@ -20,6 +19,7 @@ type service struct {
 	level  slog.LevelVar
 	auth   *auth.Service
 	stores map[string]pfs.FileSystem // by datacenter
+	late   []string                  // datacenters whose stores did not answer at the start
 	server *server.Server
 	cert   *auth.Certificate // nil without TLS
 	audit  *logFile          // nil if the audit goes to the log
@@ -120,31 +120,4 @@ func (s *service) auditLogger() (*slog.Logger, error) {
 		return s.log, nil
 	}
 	return newLogger(s.audit, s.opts.logFormat, slog.LevelInfo)
-}
-
-func (s *service) openStores(ctx context.Context) error {
-	for _, dc := range s.opts.datacenters {
-		if dc.own != "" {
-			if err := os.Mkdir(dc.own, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-				return pfs.E("pfsd.openStores", "", pfs.KindOf(err), err)
-			}
-		}
-		store, err := backends.Open(ctx, dc.store)
-		if err != nil {
-			return pfs.Errorf("pfsd.openStores", "", pfs.KindOf(err), "datacenter %s: %w", dc.name, cause(err))
-		}
-		s.stores[dc.name] = store.FileSystem
-		s.closers = append(s.closers, store.Close)
-	}
-	return nil
-}
-
-// ready reports whether every store answers.
-func (s *service) ready(ctx context.Context) error {
-	for name, store := range s.stores {
-		if _, err := store.Stat(ctx, pfs.Root); err != nil {
-			return pfs.Errorf("pfsd.ready", "", pfs.KindOf(err), "datacenter %s: %w", name, err)
-		}
-	}
-	return nil
 }

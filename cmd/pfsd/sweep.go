@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,6 +23,7 @@ const (
 // sweeper removes what nobody needs any more.
 type sweeper struct {
 	stores map[string]pfs.FileSystem // by datacenter
+	dcs    []datacenter
 	auth   *auth.Service
 	log    *slog.Logger
 }
@@ -43,14 +45,16 @@ func (s *sweeper) run(ctx context.Context) {
 
 // sweep removes stale staged writes and dead refresh tokens once.
 func (s *sweeper) sweep(ctx context.Context) {
-	for name, store := range s.stores {
-		n, bytes, err := pfs.Sweep(ctx, store, pfs.Root, stagedAge)
-		switch {
-		case errors.Is(err, pfs.Unsupported):
-		case err != nil:
-			s.log.Error("sweep of stale uploads", "datacenter", name, "removed", n, "bytes", bytes, "err", err)
-		default:
-			s.log.Info("sweep of stale uploads", "datacenter", name, "removed", n, "bytes", bytes)
+	for _, dc := range s.dcs {
+		for _, dir := range dc.written() {
+			n, bytes, err := pfs.Sweep(ctx, s.stores[dc.name], dir, stagedAge)
+			switch {
+			case errors.Is(err, pfs.Unsupported), errors.Is(err, pfs.NotExist):
+			case err != nil:
+				s.log.Error("sweep of stale uploads", "datacenter", dc.name, "removed", n, "bytes", bytes, "directory", dir, "err", err)
+			default:
+				s.log.Info("sweep of stale uploads", "datacenter", dc.name, "removed", n, "bytes", bytes, "directory", dir)
+			}
 		}
 	}
 	n, err := s.auth.Sweep(ctx)
@@ -59,4 +63,20 @@ func (s *sweeper) sweep(ctx context.Context) {
 		return
 	}
 	s.log.Info("sweep of sessions", "removed", n)
+}
+
+// written returns the directories of the store that the service writes to. Where that
+// is not all of it, the rest is not searched: it may be large, and is others'.
+func (d datacenter) written() []pfs.Path {
+	if d.dir == "" && len(d.mounts) == 0 {
+		return []pfs.Path{pfs.Root}
+	}
+	dir := cmp.Or(d.dir, pfs.Root)
+	dirs := []pfs.Path{dir.Join("home"), dir.Join("public")}
+	for _, m := range d.mounts {
+		if !m.ReadOnly {
+			dirs = append(dirs, m.Dir)
+		}
+	}
+	return dirs
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/namespace"
 )
 
 // swept is a store that notes how it is swept.
@@ -20,10 +22,11 @@ type swept struct {
 	err  error
 	when []time.Time
 	age  time.Duration
+	dirs []pfs.Path
 }
 
 func (s *swept) Sweep(_ context.Context, dir pfs.Path, age time.Duration) (int, int64, error) {
-	s.when, s.age = append(s.when, time.Now()), age
+	s.when, s.age, s.dirs = append(s.when, time.Now()), age, append(s.dirs, dir)
 	return 3, 4096, s.err
 }
 
@@ -45,7 +48,7 @@ func TestSweeper(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			(&sweeper{stores: stores, auth: service, log: logger}).run(ctx)
+			(&sweeper{stores: stores, dcs: []datacenter{{name: "bad"}, {name: "good"}, {name: "without"}}, auth: service, log: logger}).run(ctx)
 		}()
 		time.Sleep(firstSweep + 2*sweepEvery + time.Minute) // of the bubble's clock
 		cancel()
@@ -62,6 +65,30 @@ func TestSweeper(t *testing.T) {
 	for want, n := range map[string]int{"disk on fire": 3, "datacenter=good removed=3 bytes=4096": 3, "datacenter=without": 0, "sweep of sessions": 3} {
 		if got := strings.Count(log.String(), want); got != n {
 			t.Errorf("%q is logged %d times, want %d:\n%s", want, got, n, &log)
+		}
+	}
+}
+
+// Of a store that is not the service's alone only the service's part is swept.
+func TestSweptDirectories(t *testing.T) {
+	service, err := auth.Open(t.Context(), t.TempDir(), auth.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mounts := []namespace.Mount{{Name: "images", Dir: "/old/images", ReadOnly: true}, {Name: "team", Dir: "/old/team"}}
+	for _, row := range []struct {
+		dc   datacenter
+		want []pfs.Path
+	}{
+		{datacenter{name: "dc"}, []pfs.Path{"/"}},
+		{datacenter{name: "dc", dir: "/pfs"}, []pfs.Path{"/pfs/home", "/pfs/public"}},
+		{datacenter{name: "dc", mounts: mounts}, []pfs.Path{"/home", "/public", "/old/team"}},
+	} {
+		store := &swept{}
+		s := &sweeper{stores: map[string]pfs.FileSystem{"dc": store}, dcs: []datacenter{row.dc}, auth: service, log: slog.New(slog.DiscardHandler)}
+		s.sweep(t.Context())
+		if !slices.Equal(store.dirs, row.want) {
+			t.Errorf("swept %q, want %q", store.dirs, row.want)
 		}
 	}
 }

@@ -9,9 +9,13 @@ import (
 
 // openServer makes the tree that users see of the stores, and its server.
 func (s *service) openServer(ctx context.Context) error {
-	config := namespace.Config{Current: s.opts.current, Logger: s.log, Account: s.auth.Accounts().Has}
+	config := namespace.Config{Current: s.opts.current, Logger: s.log, Account: s.auth.Accounts().Identity}
 	for _, dc := range s.opts.datacenters {
-		config.Datacenters = append(config.Datacenters, namespace.Datacenter{Name: dc.name, FS: s.stores[dc.name]})
+		at := dc.in(s.stores[dc.name])
+		if err := at.Check(ctx); err != nil {
+			s.log.Warn("a mapped directory is not ready", "datacenter", dc.name, "err", cause(err))
+		}
+		config.Datacenters = append(config.Datacenters, at)
 	}
 	tree, err := namespace.New(config)
 	if err != nil {
@@ -25,7 +29,7 @@ func (s *service) openServer(ctx context.Context) error {
 		return err
 	}
 	s.server = server.New(server.Config{
-		Auth: s.auth, View: tree.View, EnsureHome: tree.EnsureHome, Ready: s.ready,
+		Auth: s.auth, View: tree.View, EnsureHome: tree.EnsureHome, Down: s.down,
 		Datacenters: names(s.opts.datacenters), Current: s.opts.current, Version: version,
 		Logger: s.log, Audit: audit, MaxRequests: s.opts.requests,
 		Account: s.auth.Accounts().Has,

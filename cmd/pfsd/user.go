@@ -19,7 +19,7 @@ func (m *Main) userCommand() *cli.Command {
 		Description: "Adds, changes, removes and lists accounts. A running service sees a change within\n" +
 			"2 seconds; whoever lost the account or has another password or role is logged out then.",
 		Subcommands: []*cli.Command{
-			m.userAddCommand(), m.userPasswdCommand(), m.userRoleCommand(), m.userRmCommand(), m.userLsCommand(),
+			m.userAddCommand(), m.userPasswdCommand(), m.userRoleCommand(), m.userSetCommand(), m.userRmCommand(), m.userLsCommand(),
 		},
 	}
 }

@@ -43,14 +43,21 @@ func TestUserCommands(t *testing.T) {
 
 	mustRun(t, "another horse", "user", "passwd", "bob", "--data", data, "--password-stdin")
 	mustRun(t, "", "user", "role", "bob", "admin", "--data", data)
+	mustRun(t, "", "user", "set", "bob", "--hdfs-user", "bobby", "--gid", "9", "--data", data)
+	if got := run(t, "", "user", "set", "bob", "--uid", "20000", "--data", data); got.code != int(cliio.Exists) || !strings.Contains(got.stderr, "ann@example.org") {
+		t.Errorf("the uid of another: code %d, %q", got.code, got.stderr)
+	}
 	mustRun(t, "", "user", "rm", "ann@example.org", "--data", data)
+	if got := run(t, "", "user", "set", "bob", "--hdfs-user", "ann_example.org", "--data", data); got.code != int(cliio.Exists) {
+		t.Errorf("the HDFS user of a removed account: code %d, %q", got.code, got.stderr)
+	}
 	accounts, err := auth.OpenAccounts(filepath.Join(data, auth.AccountsFile), auth.AccountsOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	bob, err := accounts.Verify(context.Background(), "bob", "another horse")
-	if err != nil || bob.Role != auth.Admin {
-		t.Errorf("bob is %+v, %v; want an admin with the new password", bob, err)
+	if want := (auth.Identity{Name: "bob", Role: auth.Admin, HDFSUser: "bobby", UID: 7, GID: 9}); err != nil || bob.Identity != want {
+		t.Errorf("bob is %+v, %v; want %+v with the new password", bob, err, want)
 	}
 	if n := len(accounts.List()); n != 1 {
 		t.Errorf("%d accounts, want 1", n)
@@ -109,6 +116,10 @@ func TestUserErrors(t *testing.T) {
 		{"user passwd bob --password-stdin --data " + data, goodPassword, cliio.NotFound, `"bob"`},
 		{"user role bob admin --data " + data, "", cliio.NotFound, `"bob"`},
 		{"user role ann root --data " + data, "", cliio.Usage, "root"},
+		{"user set bob --uid 30000 --data " + data, "", cliio.NotFound, `"bob"`},
+		{"user set ann --data " + data, "", cliio.Usage, "--hdfs-user"},
+		{"user set ann --uid -1 --data " + data, "", cliio.Usage, "-1"},
+		{"user set ann --hdfs-user a@b --data " + data, "", cliio.Usage, "a@b"},
 		{"user rm bob --data " + data, "", cliio.NotFound, `"bob"`},
 		{"user ls --data " + missing, "", cliio.NotFound, noDirectory},
 		{"user rm ann --data " + missing, "", cliio.NotFound, noDirectory},

@@ -174,6 +174,15 @@ func (a *Accounts) Has(name string) bool {
 	return ok
 }
 
+// Identity returns who the account called name is; ok is false if there is none.
+func (a *Accounts) Identity(name string) (id Identity, ok bool) {
+	r, ok := a.view().find(name)
+	if !ok {
+		return Identity{}, false
+	}
+	return r.account().Identity, true
+}
+
 // List returns the accounts, sorted by name.
 func (a *Accounts) List() []Account {
 	t := a.view()

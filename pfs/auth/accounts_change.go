@@ -1,6 +1,11 @@
 package auth
 
-import "context"
+import (
+	"cmp"
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
 
 // SetPassword gives the account name a new password. Its tokens die.
 func (a *Accounts) SetPassword(ctx context.Context, name, password string) error {
@@ -36,6 +41,38 @@ func (a *Accounts) SetRole(ctx context.Context, name string, role Role) error {
 		r.Role, r.Generation = role, newGeneration()
 		return nil
 	})
+}
+
+// StoreIdentity is who an account is on the stores. Zero values stay as they are.
+type StoreIdentity struct {
+	HDFSUser string
+	UID, GID int
+}
+
+// SetStoreIdentity makes the account name another user on the stores. What it has there
+// keeps its owner. One that cannot be answers Invalid, and an HDFS user or uid that
+// another account has or had Conflict. Sessions go on: what they begin from now on
+// belongs to the new identity.
+func (a *Accounts) SetStoreIdentity(ctx context.Context, name string, id StoreIdentity) (changed Account, err error) {
+	const op = "auth.SetStoreIdentity"
+	if reason := (NewAccount{Name: name, Role: User, HDFSUser: id.HDFSUser, UID: id.UID, GID: id.GID}).fault(); reason != "" {
+		return Account{}, pfs.Errorf(op, "", pfs.Invalid, "%s", reason)
+	}
+	err = a.update(ctx, op, func(t *table) error {
+		r, ok := t.find(name)
+		if !ok {
+			return notFound(op, name)
+		}
+		r.HDFSUser, r.UID, r.GID = cmp.Or(id.HDFSUser, r.HDFSUser), cmp.Or(id.UID, r.UID), cmp.Or(id.GID, r.GID)
+		var conflict string
+		t.holders(func(_ string, _ int, reason string) { conflict = cmp.Or(conflict, reason) })
+		if conflict != "" {
+			return pfs.Errorf(op, "", pfs.Conflict, "%s; choose another", conflict)
+		}
+		changed = r.account()
+		return nil
+	})
+	return changed, err
 }
 
 // Remove removes the account name. Its tokens die, its files stay, and so does

@@ -30,7 +30,10 @@ func hdfsRune(r rune) bool {
 
 // hdfsSystemUsers have rights of their own on common clusters: nobody becomes one
 // of them by being called so. An administrator may still give one by name.
-var hdfsSystemUsers = []string{"hdfs", "root", "hadoop", "yarn", "mapred", "hbase", "hive", "spark", "supergroup"}
+var hdfsSystemUsers = []string{
+	"hdfs", "root", "hadoop", "supergroup", "yarn", "mapred", "httpfs", "kms", "dr.who", "pfs", "pfsd",
+	"hbase", "hive", "impala", "spark", "livy", "flink", "kafka", "zookeeper", "oozie", "hue", "solr", "knox", "ranger", "ambari", "trino", "presto",
+}
 
 // deriveHDFSUser spells the whole name in the characters allowed, and adds a
 // number until taken says no.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
 )
 
 const (
@@ -32,10 +33,15 @@ func (n *Namespace) EnsureLayout(ctx context.Context) error {
 // layout makes the directories that the homes and datasets of dc are in. Only the
 // service itself lists the homes.
 func layout(ctx context.Context, dc Datacenter) error {
-	if err := dc.FS.Mkdir(ctx, pfs.Root.Join(home), 0o711); err != nil {
+	if dc.Dir != pfs.Root {
+		if err := dc.FS.Mkdir(ctx, dc.Dir, 0o755); err != nil {
+			return failed(dc, err)
+		}
+	}
+	if err := dc.FS.Mkdir(ctx, dc.at(home), 0o711); err != nil {
 		return failed(dc, err)
 	}
-	if err := dc.FS.Mkdir(ctx, pfs.Root.Join(public), 0o755); err != nil {
+	if err := dc.FS.Mkdir(ctx, dc.at(public), 0o755); err != nil {
 		return failed(dc, err)
 	}
 	return nil
@@ -46,21 +52,21 @@ func failed(dc Datacenter, err error) error {
 	return pfs.Errorf("namespace.EnsureHome", "", pfs.KindOf(err), "datacenter %s: %w", dc.Name, err)
 }
 
-// EnsureHome makes the home of name, private, in every datacenter where it is
-// missing. It is cheap to call with every request: what was seen is remembered for
+// EnsureHome makes the home of id, private and its own, in every datacenter where it is
+// missing; one that is there keeps its owner. It is cheap to call with every request: what was seen is remembered for
 // minutes.
 //
 // A store that fails is logged, and if it cannot be reached, left alone for a
 // minute. The answer is its error only if no datacenter has the home: a user can
 // work in one while another is down.
-func (n *Namespace) EnsureHome(ctx context.Context, name string) error {
-	if reason := pfs.CheckName(name); reason != "" {
-		return pfs.Errorf("namespace.EnsureHome", "", pfs.Invalid, "user name %.80q: %s", name, reason)
+func (n *Namespace) EnsureHome(ctx context.Context, id auth.Identity) error {
+	if reason := pfs.CheckName(id.Name); reason != "" {
+		return pfs.Errorf("namespace.EnsureHome", "", pfs.Invalid, "user name %.80q: %s", id.Name, reason)
 	}
 	var first error
 	there := 0
 	for _, dc := range n.datacenters {
-		err := n.ensureHome(ctx, dc, name)
+		err := n.ensureHome(ctx, dc, id)
 		switch {
 		case err == nil:
 			there++
@@ -78,15 +84,15 @@ func (n *Namespace) EnsureHome(ctx context.Context, name string) error {
 
 // ensureHome makes a home in one datacenter, unless it was seen or the store has
 // failed a short time ago.
-func (n *Namespace) ensureHome(ctx context.Context, dc Datacenter, name string) error {
-	store, this := dc.Name, dc.Name+"/"+name
+func (n *Namespace) ensureHome(ctx context.Context, dc Datacenter, id auth.Identity) error {
+	store, this := dc.Name, dc.Name+"/"+id.Name
 	if !n.due(this) {
 		return nil
 	}
 	if !n.due(store) {
 		return pfs.Errorf("namespace.EnsureHome", "", pfs.Unavailable, "datacenter %s could not be reached: try again in a minute", dc.Name)
 	}
-	err := makeHome(ctx, dc, name)
+	err := makeHome(ctx, dc, id)
 	switch {
 	case err == nil:
 		n.look(this, homeKept)
@@ -95,20 +101,23 @@ func (n *Namespace) ensureHome(ctx context.Context, dc Datacenter, name string) 
 		n.look(store, storeLeft)
 		fallthrough
 	default:
-		n.log.Warn("no home", "datacenter", dc.Name, "user", name, "err", err)
+		n.log.Warn("no home", "datacenter", dc.Name, "user", id.Name, "err", err)
 	}
 	return err
 }
 
 // makeHome makes a home, and what it is in if that is missing.
-func makeHome(ctx context.Context, dc Datacenter, name string) error {
-	dir := pfs.Root.Join(home).Join(name)
-	err := dc.FS.Mkdir(ctx, dir, 0o700)
+func makeHome(ctx context.Context, dc Datacenter, id auth.Identity) error {
+	dir, store := dc.at(home).Join(id.Name), dc.FS
+	if owner, ok := id.Owner(); ok {
+		store = dc.storeFor(owner)
+	}
+	err := store.Mkdir(ctx, dir, 0o700)
 	if errors.Is(err, pfs.NotExist) {
 		if err := layout(ctx, dc); err != nil {
 			return err
 		}
-		err = dc.FS.Mkdir(ctx, dir, 0o700)
+		err = store.Mkdir(ctx, dir, 0o700)
 	}
 	if err != nil {
 		return failed(dc, err)
@@ -129,28 +138,4 @@ func (n *Namespace) look(what string, after time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.checks[what] = n.now().Add(after)
-}
-
-// ownHome shows of the homes the one of owner alone: a listing does not page
-// through thousands of others to leave them out.
-type ownHome struct {
-	*pfs.Layer
-	owner string // empty for nobody
-}
-
-func (h *ownHome) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
-	if placeOf(dir).kind != theHomes {
-		return h.Layer.List(ctx, dir, opts)
-	}
-	if h.owner == "" {
-		return pfs.Page{}, nil
-	}
-	info, err := h.Stat(ctx, dir.Join(h.owner))
-	if errors.Is(err, pfs.NotExist) {
-		return pfs.Page{}, nil
-	}
-	if err != nil {
-		return pfs.Page{}, err
-	}
-	return pfs.Page{Entries: []pfs.Info{info}}, nil
 }

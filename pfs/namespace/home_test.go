@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
@@ -30,7 +31,7 @@ func (f *flaky) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) erro
 func twoStores(t *testing.T) (n *Namespace, one, two *flaky, now *time.Time) {
 	t.Helper()
 	one, two = &flaky{FS: memfs.New(memfs.Options{})}, &flaky{FS: memfs.New(memfs.Options{})}
-	n, err := New(Config{Datacenters: []Datacenter{{"one", one}, {"two", two}}})
+	n, err := New(Config{Datacenters: []Datacenter{{Name: "one", FS: one}, {Name: "two", FS: two}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func twoStores(t *testing.T) (n *Namespace, one, two *flaky, now *time.Time) {
 
 func mustEnsure(t *testing.T, n *Namespace, user string) {
 	t.Helper()
-	if err := n.EnsureHome(t.Context(), user); err != nil {
+	if err := n.EnsureHome(t.Context(), auth.Identity{Name: user}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -81,7 +82,7 @@ func TestEnsureHomeWhileAStoreIsDown(t *testing.T) {
 		t.Errorf("a store that is down was asked %d times in a minute", two.mkdirs)
 	}
 	one.err = two.err
-	pfstest.WantKind(t, n.EnsureHome(t.Context(), "carol"), pfs.Unavailable)
+	pfstest.WantKind(t, n.EnsureHome(t.Context(), auth.Identity{Name: "carol"}), pfs.Unavailable)
 	one.err, two.err = nil, nil
 	*now = now.Add(storeLeft)
 	mustEnsure(t, n, "bob")
@@ -92,16 +93,16 @@ func TestEnsureHomeWhileAStoreIsDown(t *testing.T) {
 func TestEnsureHomeRefuses(t *testing.T) {
 	n, one, two, _ := twoStores(t)
 	for _, name := range []string{"", "..", "a/b", "../bob", ".pfs-x", "a\x00"} {
-		pfstest.WantKind(t, n.EnsureHome(t.Context(), name), pfs.Invalid)
+		pfstest.WantKind(t, n.EnsureHome(t.Context(), auth.Identity{Name: name}), pfs.Invalid)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	pfstest.WantKind(t, n.EnsureHome(ctx, "bob"), pfs.Canceled)
+	pfstest.WantKind(t, n.EnsureHome(ctx, auth.Identity{Name: "bob"}), pfs.Canceled)
 	mustEnsure(t, n, "bob")
 	for _, store := range []*flaky{one, two} {
 		pfstest.WriteFile(t, store, "/home/file", nil)
 	}
-	pfstest.WantKind(t, n.EnsureHome(t.Context(), "file"), pfs.Exist)
+	pfstest.WantKind(t, n.EnsureHome(t.Context(), auth.Identity{Name: "file"}), pfs.Exist)
 	mustEnsure(t, n, "carol")
 }
 

@@ -4,9 +4,10 @@
 //	/pfs/DC/home/USER/...   the home of USER in the datacenter DC
 //	/pfs/DC/public/...      the public datasets of DC
 //	/pfs/public/...         those of the current datacenter
+//	/pfs/DC/mnt/NAME/...    a directory that was in the store before, mapped into the tree
 //	/pfs/DC/user/USER/...   the old spelling of a home: accepted, never listed
 //
-// On the store of a datacenter these are /home/USER and /public.
+// On the store of a datacenter the first two are home/USER and public in its Dir.
 //
 // # Who may do what
 //
@@ -15,14 +16,26 @@
 // with Permission before any store is asked, so the answer is the same whatever is
 // there; a listing of the homes shows the own one alone. A publisher also changes
 // what is public. An administrator does that too, sees and changes every home, sets
-// quotas and sweeps.
+// quotas and sweeps. A mapped directory is for those whom it admits, and for
+// administrators; to all others it is the same as one that there is not.
 //
-// The directories that the tree is made of (/, /pfs, /pfs/DC, .../home, .../public)
-// are fixed for everybody: to remove or rename one answers Invalid, as for a root,
-// and to change one in another way ReadOnly.
+// The directories that the tree is made of (/, /pfs, /pfs/DC, .../home, .../public,
+// .../mnt, .../mnt/NAME) are fixed for everybody: to remove or rename one answers
+// Invalid, as for a root, and to change one in another way ReadOnly.
+//
+// # Whose files are on the stores
+//
+// Where a store can give files to users (pfs.OwnershipGiver), a home and all that is
+// made in it belong to its user, whoever makes it, and what is made in a mapped
+// directory to whoever makes it; what is public belongs to the service. A rename
+// changes no owner. Every access is made with the rights of the service, but in a mapped
+// directory that keeps the store's permissions (pfs.Impersonator): there it is made as
+// the user who asks. An identity without a name and numbers on the stores owns nothing
+// there and enters no such directory.
 package namespace
 
 import (
+	"cmp"
 	"log/slog"
 	"slices"
 	"strings"
@@ -40,6 +53,7 @@ const (
 	top    = pfs.Path("/pfs")
 	home   = "home"
 	public = "public"
+	mnt    = "mnt"
 	user   = "user" // the old spelling of home
 )
 
@@ -47,7 +61,21 @@ const (
 type Datacenter struct {
 	Name string // one element of a path, and not "public"
 	FS   pfs.FileSystem
+
+	// Dir is the directory of FS that homes and public are in. It is made if only it
+	// is missing. Default: the root.
+	Dir pfs.Path
+
+	// ServiceOwns leaves all files to the service, also where FS could give them to
+	// users: it takes rights that the service may not have.
+	ServiceOwns bool
+
+	// Mounts are directories of FS that appear at /pfs/DC/mnt.
+	Mounts []Mount
 }
+
+// at returns where the directory called name is on the store.
+func (dc Datacenter) at(name string) pfs.Path { return dc.Dir.Join(name) }
 
 // Config is what a Namespace is made of.
 type Config struct {
@@ -57,9 +85,9 @@ type Config struct {
 	// for. Default: the first.
 	Current string
 
-	// Account reports whether there is an account of that name. With it administrators
-	// find the homes of all accounts, and make none of no account. Default: not asked.
-	Account func(name string) bool
+	// Account returns the account of that name. With it administrators find the homes of
+	// all accounts, and make none of no account. Default: not asked.
+	Account func(name string) (id auth.Identity, ok bool)
 
 	Logger *slog.Logger // default: discard
 }
@@ -68,8 +96,9 @@ type Config struct {
 type Namespace struct {
 	datacenters []Datacenter
 	current     string
-	mux         *pfs.Layer
-	account     func(name string) bool // nil: nobody knows
+	mounts      map[pfs.Path]Mount // by where they appear
+	muxes       *muxes
+	account     func(name string) (auth.Identity, bool) // nil: nobody knows
 	log         *slog.Logger
 	now         func() time.Time
 
@@ -91,9 +120,15 @@ func New(cfg Config) (*Namespace, error) {
 	}
 	n := &Namespace{
 		datacenters: slices.Clone(cfg.Datacenters), current: cfg.Current, account: cfg.Account, log: cfg.Logger,
-		now: time.Now, checks: map[string]time.Time{},
+		mounts: map[pfs.Path]Mount{}, now: time.Now, checks: map[string]time.Time{},
 	}
-	n.mux = pfs.NewMux(n.mounts()...)
+	for i, dc := range n.datacenters {
+		n.datacenters[i].Dir = cmp.Or(dc.Dir, pfs.Root)
+		for _, m := range dc.Mounts {
+			n.mounts[mountPath(dc.Name, m.Name)] = m
+		}
+	}
+	n.muxes = newMuxes(n.datacenters, n.current)
 	return n, nil
 }
 
@@ -113,27 +148,15 @@ func check(cfg Config) error {
 		case dc.FS == nil:
 			return pfs.Errorf(op, "", pfs.Invalid, "datacenter %q has no file system", dc.Name)
 		}
+		if err := dc.Valid(); err != nil {
+			return pfs.Errorf(op, "", pfs.KindOf(err), "datacenter %q: %w", dc.Name, err)
+		}
 		seen[dc.Name] = true
 	}
 	if !seen[cfg.Current] {
 		return pfs.Errorf(op, "", pfs.Invalid, "the current datacenter %q is none of the %d configured", cfg.Current, len(cfg.Datacenters))
 	}
 	return nil
-}
-
-// mounts places the stores. That of /pfs/public is for the listing of /pfs: paths
-// below it are spelled with their datacenter before they come to the mux.
-func (n *Namespace) mounts() (ms []pfs.Mount) {
-	for _, dc := range n.datacenters {
-		at := top.Join(dc.Name)
-		ms = append(ms,
-			pfs.Mount{At: at.Join(home), FS: dc.FS, Dir: pfs.Root.Join(home)},
-			pfs.Mount{At: at.Join(public), FS: dc.FS, Dir: pfs.Root.Join(public)})
-		if dc.Name == n.current {
-			ms = append(ms, pfs.Mount{At: top.Join(public), FS: dc.FS, Dir: pfs.Root.Join(public)})
-		}
-	}
-	return ms
 }
 
 // has reports whether a datacenter has the name.
@@ -155,14 +178,11 @@ func (n *Namespace) View(id auth.Identity, alias string) pfs.FileSystem {
 	if pfs.CheckName(alias) != "" || alias == public || n.has(alias) {
 		alias = ""
 	}
-	var stores pfs.FileSystem = n.mux
-	switch {
-	case id.Role != auth.Admin:
-		stores = &ownHome{n.mux, id.Name}
-	case n.account != nil:
-		stores = newOthers(n, stores)
+	var below pfs.FileSystem = newStores(n, id)
+	if id.Role == auth.Admin && n.account != nil {
+		below = newOthers(n, below)
 	}
-	return linkfs.New(newSpelled(n, alias, permfs.New(stores, policy{id}.allow)))
+	return linkfs.New(newSpelled(n, alias, permfs.New(below, policy{id, n.mounts}.allow)))
 }
 
 // known lists the datacenters for a message, the current one by its alias.

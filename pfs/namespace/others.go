@@ -22,9 +22,10 @@ func newOthers(n *Namespace, stores pfs.FileSystem) pfs.FileSystem {
 
 // other prepares the access to something of the home of owner.
 func (n *Namespace) other(ctx context.Context, a pfs.Access, name pfs.Path, owner string) error {
+	id, ok := n.account(owner)
 	switch {
-	case n.account(owner):
-		return n.EnsureHome(ctx, owner)
+	case ok:
+		return n.EnsureHome(ctx, id)
 	case a == pfs.Make || a == pfs.Write:
 		return pfs.Errorf(opView, name, pfs.NotExist, "there is no account %q whose home this would be", owner)
 	}

@@ -13,12 +13,16 @@ const (
 	inHome                // below
 	thePublic             // /pfs/DC/public
 	inPublic              // below
+	theMounts             // /pfs/DC/mnt
+	oneMount              // /pfs/DC/mnt/NAME
+	inMount               // below
 )
 
 // place is where a path is.
 type place struct {
 	kind  kind
-	owner string // of a home and what is in it
+	owner string   // of a home and what is in it
+	mount pfs.Path // /pfs/DC/mnt/NAME, for that and what is in it
 }
 
 // placeOf returns where name is, in whatever datacenter. It needs nothing but
@@ -41,6 +45,8 @@ func placeOf(name pfs.Path) place {
 		return homePlace(elems[3:])
 	case elems[2] == public:
 		return publicPlace(elems[3:])
+	case elems[2] == mnt:
+		return mountPlace(elems[1], elems[3:])
 	}
 	return place{kind: nowhere}
 }
@@ -63,3 +69,17 @@ func homePlace(elems []string) place {
 	}
 	return place{kind: inHome, owner: elems[0]}
 }
+
+// mountPlace returns where the elements below /pfs/DC/mnt lead.
+func mountPlace(dc string, elems []string) place {
+	switch len(elems) {
+	case 0:
+		return place{kind: theMounts}
+	case 1:
+		return place{kind: oneMount, mount: mountPath(dc, elems[0])}
+	}
+	return place{kind: inMount, mount: mountPath(dc, elems[0])}
+}
+
+// mountPath is where the mapped directory name of a datacenter appears.
+func mountPath(dc, name string) pfs.Path { return top.Join(dc).Join(mnt).Join(name) }

@@ -8,7 +8,10 @@ import (
 // policy is what an identity may do. It keeps the rules of permfs.Policy: Read,
 // Write, Delete, Discard and Administer are allowed on a directory only where they are on
 // everything below.
-type policy struct{ id auth.Identity }
+type policy struct {
+	id     auth.Identity
+	mounts map[pfs.Path]Mount // by where they appear
+}
 
 // opView is the Op of refusals.
 const opView = "namespace.View"
@@ -23,6 +26,8 @@ func (p policy) allow(a pfs.Access, name pfs.Path) error {
 		return p.allowHome(a, name, at)
 	case inPublic:
 		return p.allowPublic(a, name)
+	case oneMount, inMount:
+		return p.allowMount(a, name, at)
 	}
 	return p.allowFixed(a, name, at)
 }
@@ -37,7 +42,7 @@ func (p policy) allowFixed(a pfs.Access, name pfs.Path, at place) error {
 	case pfs.Administer, pfs.Discard:
 		return p.allowAdmin(name)
 	case pfs.Read:
-		if at.kind == thePublic || at.kind == theHomes && p.id.Role == auth.Admin {
+		if at.kind == thePublic || at.kind != above && p.id.Role == auth.Admin {
 			return nil
 		}
 		return pfs.E(opView, name, pfs.IsDir, nil)
@@ -67,6 +72,29 @@ func (p policy) allowPublic(a pfs.Access, name pfs.Path) error {
 		return p.allowAdmin(name)
 	case a.Changes() && p.id.Role != auth.Publisher && p.id.Role != auth.Admin:
 		return pfs.Errorf(opView, name, pfs.Permission, "public datasets are changed by publishers only")
+	}
+	return nil
+}
+
+// allowMount answers for a mapped directory and what is in it. To whoever may not enter
+// one it is the same as one that there is not.
+func (p policy) allowMount(a pfs.Access, name pfs.Path, at place) error {
+	m, ok := p.mounts[at.mount]
+	switch {
+	case !ok && p.id.Role == auth.Admin:
+		return nil // the mux says so
+	case !ok || !m.admits(p.id):
+		return pfs.Errorf(opView, name, pfs.Permission, "%s is no mapped directory, or none that you may enter", at.mount)
+	case a == pfs.Administer || a == pfs.Discard:
+		return p.allowAdmin(name)
+	case a.Changes() && m.ReadOnly:
+		return pfs.Errorf(opView, name, pfs.ReadOnly, "%s is mapped for reading only", at.mount)
+	case at.kind == inMount:
+		return nil
+	case a == pfs.Delete:
+		return pfs.Errorf(opView, name, pfs.Invalid, "a mapped directory itself cannot be removed or renamed, only what is in it")
+	case a == pfs.Write:
+		return pfs.Errorf(opView, name, pfs.ReadOnly, "a mapped directory itself cannot be changed")
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func TestPolicy(t *testing.T) {
 		for _, row := range part.rows {
 			for a := pfs.Lookup; a <= pfs.Administer; a++ {
 				got := yes
-				if err := (policy{part.id}).allow(a, row.path); err != nil {
+				if err := (policy{id: part.id}).allow(a, row.path); err != nil {
 					got = pfs.KindOf(err)
 				}
 				if got != row.want[a] {
@@ -88,7 +88,7 @@ func TestPolicy(t *testing.T) {
 // TestPolicyIsForTrees checks what permfs.Policy asks of a policy, on all paths of
 // up to five of the names that mean something.
 func TestPolicyIsForTrees(t *testing.T) {
-	names := []string{"pfs", "dc", home, public, user, "bob", alice.Name}
+	names := []string{"pfs", "dc", home, public, user, mnt, "bob", alice.Name}
 	trees := []pfs.Access{pfs.Read, pfs.Write, pfs.Delete, pfs.Discard, pfs.Administer}
 	var check func(p policy, dir pfs.Path, depth int)
 	check = func(p policy, dir pfs.Path, depth int) {
@@ -105,6 +105,8 @@ func TestPolicyIsForTrees(t *testing.T) {
 		}
 	}
 	for _, id := range []auth.Identity{alice, publisher, admin, nobody} {
-		check(policy{id}, pfs.Root, 1)
+		check(policy{id, map[pfs.Path]Mount{
+			"/pfs/dc/mnt/bob": {Access: Access{Everybody: true}}, "/pfs/dc/mnt/dc": {ReadOnly: true, Access: Access{Everybody: true}}, "/pfs/dc/mnt/pfs": {},
+		}}, pfs.Root, 1)
 	}
 }

@@ -62,7 +62,7 @@ func newHome(t *testing.T, id auth.Identity) pfs.FileSystem {
 		t.Fatal(err)
 	}
 	for _, name := range []string{id.Name, alice.Name} {
-		if err := n.EnsureHome(t.Context(), name); err != nil {
+		if err := n.EnsureHome(t.Context(), auth.Identity{Name: name}); err != nil {
 			t.Fatal(err)
 		}
 	}

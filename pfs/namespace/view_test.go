@@ -43,7 +43,7 @@ func newWorld(t *testing.T) world {
 		t.Fatal(err)
 	}
 	for _, id := range []auth.Identity{alice, bob, publisher, admin} {
-		if err := w.EnsureHome(t.Context(), id.Name); err != nil {
+		if err := w.EnsureHome(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -263,7 +263,7 @@ func TestHomesAreNotPagedThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := n.EnsureHome(t.Context(), alice.Name); err != nil {
+	if err := n.EnsureHome(t.Context(), alice); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 100 {
@@ -378,7 +378,9 @@ func TestAdministratorAndAccounts(t *testing.T) {
 	store := memfs.New(memfs.Options{})
 	n, err := namespace.New(namespace.Config{
 		Datacenters: []namespace.Datacenter{{Name: "dc", FS: store}},
-		Account:     func(name string) bool { return name == "new" || name == admin.Name },
+		Account: func(name string) (auth.Identity, bool) {
+			return auth.Identity{Name: name}, name == "new" || name == admin.Name
+		},
 	})
 	if err == nil {
 		err = n.EnsureLayout(t.Context())

@@ -24,6 +24,9 @@ var gapPromises = []promise{
 	{says: "permission bits are stated as they are", check: checkNoMode, only: NoMode},
 	{says: "no digest is claimed", check: checkNoKeptDigest, only: NoKeptDigest},
 	{says: "a committed ID is unknown and does no harm", check: checkNoCommitMemory, only: NoCommitMemory},
+	{says: "a name with a colon answers Invalid to every operation", check: checkNoColon, only: NoColon},
+	{says: "what is far beyond the quota is refused in the end", check: checkLooseBytes, only: LooseQuota},
+	{says: "files far beyond the quota are refused in the end", check: checkLooseFiles, only: LooseQuota},
 }
 
 // unsupported checks that the operation answers Unsupported and does nothing.
@@ -95,4 +98,15 @@ func checkNoCommitMemory(e *env) {
 	_, err := w.Commit(e.ctx, pfs.CommitOptions{Size: 1000})
 	e.want(err, pfs.Integrity, "/f")
 	WantFile(e, e.fs, "/f", Pattern(1, 1000))
+}
+
+func checkNoColon(e *env) {
+	e.each(func(op operation) bool { return !op.anywhere }, func(e *env, op operation) {
+		for _, name := range []pfs.Path{"/a:b", "/:", "/a:b/f"} {
+			if err := op.call(e.ctx, e.fs, name); !errors.Is(err, pfs.Invalid) {
+				e.Errorf("%q: error %v, want Invalid", name, err)
+			}
+		}
+		WantNames(e, e.fs, pfs.Root, otherFile.Base())
+	})
 }

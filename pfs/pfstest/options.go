@@ -54,6 +54,12 @@ const (
 	// answers Conflict, or begins an empty staged write whose Commit answers
 	// Integrity; the published file stays as it is.
 	NoCommitMemory
+
+	// NoColon: names with a ":" answer Invalid.
+	NoColon
+
+	// LooseQuota: a quota holds in the end, neither at once nor to the byte.
+	LooseQuota
 )
 
 // has reports whether g and h have a gap in common.

@@ -3,6 +3,7 @@ package pfstest_test
 import (
 	"context"
 	"io/fs"
+	"strings"
 	"sync"
 	"testing"
 
@@ -81,6 +82,24 @@ func TestConformanceOfAPoorStore(t *testing.T) {
 			pfstest.NoExclusiveCommit | pfstest.NoQuota | pfstest.NoSpaceReport | pfstest.NoDigester | pfstest.NoSweep |
 			pfstest.NoLeafDigests | pfstest.NoMode | pfstest.NoKeptDigest | pfstest.NoCommitMemory,
 		Names: 10_000,
+	})
+}
+
+// TestConformanceOfAPickyStore is about a store that refuses names, and does not
+// promise that its quota is exact.
+func TestConformanceOfAPickyStore(t *testing.T) {
+	pfstest.Run(t, pfstest.Options{
+		New: func(*testing.T) pfs.FileSystem {
+			m := memfs.New(memfs.Options{})
+			return pfs.NewLayer(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+				if strings.Contains(string(name), ":") {
+					return pfs.Errorf("picky", name, pfs.Invalid, "no colon")
+				}
+				return call(m, name)
+			})
+		},
+		Gaps:  pfstest.NoColon | pfstest.LooseQuota,
+		Names: 300,
 	})
 }
 

@@ -2,9 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"io/fs"
 	"net/http"
 	"time"
@@ -114,7 +111,7 @@ func (s *Server) calls() map[string]call {
 		wire.CallUsage:    {do: handle(usageCall)},
 		wire.CallSetQuota: change(handle(setQuotaCall)),
 		wire.CallSweep:    change(handle(s.sweepCall)),
-		wire.CallCopy:     change(handle(copyCall)),
+		wire.CallCopy:     change(handle(s.copyCall)),
 		wire.CallDigest:   {do: handle(digestCall)},
 
 		wire.CallCreate: {do: handle(func(ctx context.Context, r *request, q wire.CreateRequest, _ func(int64)) (wire.CreateReply, error) {
@@ -257,39 +254,6 @@ func (s *Server) sweepCall(ctx context.Context, r *request, q wire.SweepRequest,
 	s.uploads.suspendUnused() // what is open here counts as in use where it is stored
 	n, bytes, err := pfs.Sweep(ctx, r.tree, name, time.Duration(q.Seconds)*time.Second)
 	return wire.SweepReply{Count: int64(n), Bytes: bytes}, err
-}
-
-func copyCall(ctx context.Context, r *request, q wire.CopyRequest, progress func(int64)) (reply wire.InfoReply, err error) {
-	src, dst, err := parseTwo(q.Source, q.Target)
-	if err != nil {
-		return reply, err
-	}
-	if err := (pfs.CreateOptions{ID: q.ID}).Check("server.copy", dst); err != nil {
-		return reply, err
-	}
-	id, err := copyID(ctx, r, q.ID, src)
-	if err != nil {
-		return reply, err
-	}
-	opts := pfs.CopyOptions{ID: id, NoReplace: q.NoReplace, NewTime: q.NewTime}
-	info, err := pfs.CopyFile(ctx, r.tree, src, dst, opts, progress)
-	return wire.InfoReply{Info: wire.NewInfo(info)}, err
-}
-
-// copyID returns the ID of the staged write of a copy, which nobody but a copy of this
-// version of the source can write to: what the source's digest promises must not be
-// changed on the way.
-func copyID(ctx context.Context, r *request, id string, src pfs.Path) (string, error) {
-	if id == "" {
-		return "", nil
-	}
-	f, err := r.tree.Open(ctx, src)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", r.id.Name, id, src, f.Info().Version))
-	return copyPrefix + hex.EncodeToString(sum[:20]), nil
 }
 
 func digestCall(ctx context.Context, r *request, q wire.DigestRequest, progress func(int64)) (reply wire.DigestReply, err error) {

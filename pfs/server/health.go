@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -15,16 +16,21 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// ready says whether the stores answer.
+// ready says which datacenters cannot be used. The service is ready while there is one
+// that can.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	if s.cfg.Ready != nil {
+	var down []string
+	if s.cfg.Down != nil {
 		ctx, cancel := context.WithTimeout(r.Context(), readyWithin)
 		defer cancel()
-		if err := s.cfg.Ready(ctx); err != nil {
-			s.cfg.Logger.Warn("not ready", "error", detail(err))
-			http.Error(w, "not ready", http.StatusServiceUnavailable)
-			return
-		}
+		down = s.cfg.Down(ctx)
 	}
-	_, _ = io.WriteString(w, "ready\n")
+	switch names := strings.Join(down, ", "); {
+	case len(down) == 0:
+		_, _ = io.WriteString(w, "ready\n")
+	case len(down) < len(s.cfg.Datacenters):
+		_, _ = io.WriteString(w, "ready, without: "+names+"\n")
+	default:
+		http.Error(w, "not ready: "+names, http.StatusServiceUnavailable)
+	}
 }

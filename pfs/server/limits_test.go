@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
@@ -204,8 +205,8 @@ func TestAStoreThatHangsHoldsOnlyItsUsersShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newServer(t, memfs.New(memfs.Options{}), func(c *Config) {
 			c.MaxRequests = 8
-			c.EnsureHome = func(ctx context.Context, user string) error {
-				if user == "alice" {
+			c.EnsureHome = func(ctx context.Context, id auth.Identity) error {
+				if id.Name == "alice" {
 					<-ctx.Done()
 				}
 				return ctx.Err()

@@ -8,7 +8,7 @@
 // Memory does not depend on the size of files. A chunk that is sent or received passes
 // through one buffer of pieceSize; what reads staged bytes back, or writes in place,
 // holds one chunk; a batch holds all of its MaxBatchBytes, and there are at most a
-// dozen of those at a time. Requests at work are limited, in all and for each user;
+// dozen of those at a time; copies between stores share copyMemory. Requests at work are limited, in all and for each user;
 // messages are small (wire.MaxRequest) and read before a request counts as at work.
 package server
 
@@ -26,6 +26,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
@@ -47,14 +48,14 @@ type Config struct {
 	View func(id auth.Identity, alias string) pfs.FileSystem
 
 	// EnsureHome makes what a user needs before the first request. Default: nothing.
-	EnsureHome func(ctx context.Context, user string) error
+	EnsureHome func(ctx context.Context, id auth.Identity) error
 
 	// Account reports whether there is an account of that name, so that the audit log
 	// can name it after a failed login. Default: none is named.
 	Account func(name string) bool
 
-	// Ready reports whether the stores can be reached. Default: always.
-	Ready func(ctx context.Context) error
+	// Down returns the names of the Datacenters that cannot be used now. Default: none.
+	Down func(ctx context.Context) []string
 
 	Datacenters []string
 	Current     string
@@ -78,6 +79,7 @@ type Server struct {
 	requests *slots // by user
 	batches  *slots // by user
 	logins   *slots // by address
+	copies   *transfer.Pool
 	metrics  *metrics
 }
 
@@ -97,6 +99,7 @@ func New(cfg Config) *Server {
 		requests: newSlots(cfg.MaxRequests, cfg.MaxRequests/4),
 		batches:  newSlots(batches, batches/3),
 		logins:   newSlots(logins, logins/4),
+		copies:   transfer.NewPool(copyMemory),
 	}
 	s.metrics = newMetrics(s)
 	s.routes()
@@ -201,7 +204,7 @@ func (s *Server) begin(r *request, in *slots) (end func(), err error) {
 		return nil, err
 	}
 	if s.cfg.EnsureHome != nil {
-		if err := s.cfg.EnsureHome(r.Context(), r.id.Name); err != nil {
+		if err := s.cfg.EnsureHome(r.Context(), r.id); err != nil {
 			end()
 			return nil, err
 		}

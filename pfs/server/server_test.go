@@ -339,13 +339,21 @@ func TestAuditAndMetrics(t *testing.T) {
 }
 
 func TestReadiness(t *testing.T) {
-	away := pfs.Errorf("test", "", pfs.Unavailable, "the store is away")
-	s, _ := newServer(t, memfs.New(memfs.Options{}), func(c *Config) { c.Ready = func(context.Context) error { return away } })
-	if w := do(s, "GET", "/readyz", nil); w.Code != http.StatusServiceUnavailable || strings.Contains(w.Body.String(), "store") {
-		t.Errorf("HTTP %d, %q", w.Code, w.Body)
-	}
-	away = nil
-	if w := do(s, "GET", "/readyz", nil); w.Code != 200 {
-		t.Errorf("HTTP %d", w.Code)
+	for _, tt := range []struct {
+		down []string
+		code int
+		says string
+	}{
+		{nil, 200, "ready\n"},
+		{[]string{"b"}, 200, "ready, without: b\n"},
+		{[]string{"a", "b"}, http.StatusServiceUnavailable, "not ready: a, b\n"},
+	} {
+		s, _ := newServer(t, memfs.New(memfs.Options{}), func(c *Config) {
+			c.Datacenters = []string{"a", "b"}
+			c.Down = func(context.Context) []string { return tt.down }
+		})
+		if w := do(s, "GET", "/readyz", nil); w.Code != tt.code || w.Body.String() != tt.says {
+			t.Errorf("%v are down: HTTP %d, %q; want %d, %q", tt.down, w.Code, w.Body, tt.code, tt.says)
+		}
 	}
 }

@@ -126,22 +126,10 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 	if u.over {
 		return s.commitAgain(ctx, r, m, opts, pfs.Errorf(op, u.key.path, pfs.Conflict, "the staged write %s has ended meanwhile", u.key.id))
 	}
-	sum, err := u.sum(ctx, m.Size, progress)
-	if err != nil && u.empty(ctx) {
-		// Nothing is staged, and nothing will be while u is used exclusively. That is so
-		// if this ID was committed before and the reply was lost: the store knows, and
-		// else says that the bytes are missing.
-		sum, err = m.Digest, nil
+	info, err := u.commit(ctx, opts, progress)
+	if errors.Is(err, pfs.Integrity) {
+		u.distrust() // what arrived here is not what the store has: it may have lost it since
 	}
-	if err != nil {
-		return reply, err
-	}
-	if digest.Algorithm(m.Digest) == digest.XXH3 && m.Digest != sum {
-		return reply, pfs.Errorf(op, u.key.path, pfs.Integrity,
-			"the sender has %s and the service %s: not published; copy again to send what differs", m.Digest, sum)
-	}
-	opts.Digest = sum // of the bytes that arrived: what else was stated is not known to be true
-	info, err := u.staged.Commit(ctx, opts)
 	if err != nil {
 		return reply, err
 	}
@@ -149,6 +137,27 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 	s.uploads.end(u)
 	reply.Info = wire.NewInfo(info)
 	return reply, nil
+}
+
+// commit publishes the upload, which the caller uses exclusively, if it has the digest
+// that opts states.
+func (u *upload) commit(ctx context.Context, opts pfs.CommitOptions, progress func(int64)) (pfs.Info, error) {
+	sum, err := u.sum(ctx, opts.Size, progress)
+	if err != nil && u.empty(ctx) {
+		// Nothing is staged, and nothing will be while u is used exclusively. That is so
+		// if this ID was committed before and the reply was lost: the store knows, and
+		// else says that the bytes are missing.
+		sum, err = opts.Digest, nil
+	}
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	if digest.Algorithm(opts.Digest) == digest.XXH3 && opts.Digest != sum {
+		return pfs.Info{}, pfs.Errorf("server.commit", u.key.path, pfs.Integrity,
+			"the sender has %s and the service %s: not published; copy again to send what differs", opts.Digest, sum)
+	}
+	opts.Digest = sum // of the bytes that arrived: what else was stated is not known to be true
+	return u.staged.Commit(ctx, opts)
 }
 
 // commitAgain answers a commit whose staged write is gone: it was committed before and

@@ -110,6 +110,14 @@ func (s *staging) chunk(n int64) *chunk {
 	return c
 }
 
+// distrust forgets what arrived: the store is asked from now on. The caller uses the
+// staging exclusively, so that nobody holds one of the chunks to write it.
+func (s *staging) distrust() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.chunks)
+}
+
 // known returns the digest of leaf n if it arrived here with size bytes. Where the
 // store does not tell staged writes apart another one may be meant, and none is known.
 func (u *upload) known(ctx context.Context, n int64, size int) (pfs.LeafDigest, bool) {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
@@ -214,6 +217,21 @@ func TestACommitOfWhatIsGonePublishesNothing(t *testing.T) {
 	}
 }
 
+// A copy whose client names no ID gets one that nobody can compute from what is seen.
+func TestCopyWithoutAnIDHasOneOfItsOwn(t *testing.T) {
+	fsys := memfs.New(memfs.Options{})
+	pfstest.WriteFile(t, fsys, "/f", []byte("x"))
+	r := &request{Request: httptest.NewRequest("GET", "/", nil), tree: fsys}
+	one, err := copyID(t.Context(), r, "", "/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := copyID(t.Context(), r, "", "/f")
+	if err != nil || one == two || !strings.HasPrefix(one, copyPrefix) {
+		t.Errorf("got %q and %q, %v", one, two, err)
+	}
+}
+
 func TestNobodyWritesToACopyOnItsWay(t *testing.T) {
 	fsys := memfs.New(memfs.Options{})
 	s, _ := newServer(t, fsys, nil)
@@ -274,5 +292,67 @@ func TestSweepEndsTheUseOfWhatItRemoves(t *testing.T) {
 	}
 	if n := s.uploads.count(); n != 0 {
 		t.Errorf("%d uploads are held open", n)
+	}
+}
+
+// forgetful is a store that loses what was staged at the first commit.
+type forgetful struct {
+	*memfs.FS
+	lost atomic.Bool
+}
+
+func (f *forgetful) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
+	w, err := f.FS.Create(ctx, name, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &forgetfulStaged{w, f}, nil
+}
+
+type forgetfulStaged struct {
+	pfs.Staged
+	f *forgetful
+}
+
+func (w *forgetfulStaged) Identity() any { return pfs.IdentityOf(w.Staged) }
+
+func (w *forgetfulStaged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
+	if w.f.lost.Swap(true) {
+		return w.Staged.Commit(ctx, opts)
+	}
+	if _, err := w.WriteAt(ctx, make([]byte, opts.Size), 0); err != nil {
+		return pfs.Info{}, err
+	}
+	return pfs.Info{}, pfs.Errorf("test.Commit", "/f", pfs.Integrity, "0 bytes were staged")
+}
+
+// TestWhatTheStoreLostIsNotKnown has a store lose, before it is published, what it took:
+// the service says no longer that it is there.
+func TestWhatTheStoreLostIsNotKnown(t *testing.T) {
+	const data = "bytes that will be lost"
+	s, _ := newServer(t, &forgetful{FS: memfs.New(memfs.Options{})}, nil)
+	leaves := func() (sum pfs.LeafDigest) {
+		w := do(s, "POST", wire.PathCall+wire.CallLeaves, wire.Encode(wire.LeavesRequest{Path: "/f", ID: "12345678", Size: int64(len(data)), Count: 1}))
+		var reply wire.LeavesReply
+		if err := wire.Decode(w.Body.Bytes(), &reply); w.Code != 200 || err != nil {
+			t.Fatalf("leaves: HTTP %d, %v", w.Code, err)
+		}
+		copy(sum[:], reply.Leaves)
+		return sum
+	}
+	create(t, s, "/f")
+	put(t, s, "/f", data)
+	if got := leaves(); got != digest.Leaf([]byte(data)) {
+		t.Errorf("staged is %x, want what arrived", got)
+	}
+	if code := commit(s, "/f", data); code != 422 {
+		t.Fatalf("commit of what was lost: HTTP %d", code)
+	}
+	if got := leaves(); got != digest.Leaf(make([]byte, len(data))) {
+		t.Errorf("after the loss staged is %x, want what the store has", got)
+	}
+	put(t, s, "/f", data)
+	if code := commit(s, "/f", data); code != 200 {
+		t.Errorf("commit of what was sent again: HTTP %d", code)
 	}
 }

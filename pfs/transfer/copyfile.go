@@ -46,8 +46,12 @@ func (c *fileCopy) inside(ctx context.Context) (info pfs.Info, err error) {
 		c.j.count.bytesDone.Add(done - before)
 		c.tell(done)
 	}
+	opts := c.opts
+	if opts.ID == "" {
+		opts.ID = c.stagedID() // so that the same copy, run again, goes on
+	}
 	err = c.j.retryTemporary(ctx, c.name, func() error {
-		info, err = copier.CopyFile(ctx, c.source.Path, c.target.Path, c.opts, progress)
+		info, err = copier.CopyFile(ctx, c.source.Path, c.target.Path, opts, progress)
 		return err
 	})
 	if err == nil {

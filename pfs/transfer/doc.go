@@ -40,7 +40,10 @@
 // Errors that are temporary are retried with exponential backoff and full jitter.
 // A file that fails is reported as an event and counted, and the job goes on. Only
 // what would befall every further file ends it: Unauthenticated, NoSpace, Quota,
-// a store that stays unreachable, and the end of the context. A job that could not
+// a store that stays unreachable, and the end of the context. What a target lost of a
+// piece (Staged.Unit) on its way is sent again from the start of the piece, and what it
+// lost later is found by going through the file once more; a file is given up when
+// that was in vain several times. A job that could not
 // do all of it returns an [Incomplete]; a job of a single file returns the file's
 // own error.
 package transfer

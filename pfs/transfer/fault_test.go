@@ -23,11 +23,16 @@ type faulty struct {
 	unit int64 // of staged writes, if not 0; order within it is checked
 	flip func(op string, off int64, p []byte)
 
+	// lose, if set, says which units of a staged write are lost now, at a write at an
+	// offset or at a commit, which answers Integrity then. What comes behind a gap in a
+	// unit answers it too, until that is written again from its start.
+	lose func(op string, off int64) (units []int64)
+
 	read, written, batches, creates, mkdirs, lists, stats atomic.Int64
 
 	t  testing.TB
 	mu sync.Mutex
-	at map[string]map[int64]int64 // by staged ID and unit: where it is written next
+	at map[string]map[int64]int64 // by staged ID and unit: where it is written next; -1 if it was lost
 }
 
 func newFaulty(t testing.TB) *faulty {
@@ -160,8 +165,13 @@ func (w *faultyStaged) WriteAt(ctx context.Context, p []byte, off int64) (int, e
 	if err := w.f.hook("write", w.name); err != nil {
 		return 0, err
 	}
+	if err := w.lost(ctx, "write", off); err != nil {
+		return 0, err
+	}
 	if w.f.unit != 0 {
-		w.checkOrder(off, int64(len(p)))
+		if err := w.checkOrder(off, int64(len(p))); err != nil {
+			return 0, err
+		}
 	}
 	if w.f.flip != nil {
 		p = append([]byte(nil), p...)
@@ -171,8 +181,29 @@ func (w *faultyStaged) WriteAt(ctx context.Context, p []byte, off int64) (int, e
 	return w.Staged.WriteAt(ctx, p, off)
 }
 
-// checkOrder fails the test unless each piece is written in order from its start.
-func (w *faultyStaged) checkOrder(off, n int64) {
+// lost spoils the units that are to be lost now.
+func (w *faultyStaged) lost(ctx context.Context, op string, off int64) error {
+	if w.f.lose == nil {
+		return nil
+	}
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	units := w.f.lose(op, off)
+	for _, unit := range units {
+		w.f.at[w.ID()][unit] = -1
+		if _, err := w.Staged.WriteAt(ctx, make([]byte, w.f.unit), unit*w.f.unit); err != nil {
+			return err
+		}
+	}
+	if len(units) == 0 {
+		return nil
+	}
+	return pfs.Errorf("faulty.lost", w.name, pfs.Integrity, "units %d were lost", units)
+}
+
+// checkOrder fails the test unless each piece is written in order from its start. One
+// that was lost answers Integrity until it is written from there.
+func (w *faultyStaged) checkOrder(off, n int64) error {
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
 	next := w.f.at[w.ID()]
@@ -183,6 +214,9 @@ func (w *faultyStaged) checkOrder(off, n int64) {
 	for n > 0 {
 		unit := off / w.f.unit
 		start := off - unit*w.f.unit
+		if start != 0 && next[unit] < 0 {
+			return pfs.Errorf("faulty.checkOrder", w.name, pfs.Integrity, "unit %d was lost", unit)
+		}
 		if start != 0 && start != next[unit] {
 			w.f.t.Errorf("piece %d is written at %d after %d", unit, start, next[unit])
 		}
@@ -190,6 +224,7 @@ func (w *faultyStaged) checkOrder(off, n int64) {
 		next[unit] = start + k
 		off, n = off+k, n-k
 	}
+	return nil
 }
 
 func (w *faultyStaged) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
@@ -218,6 +253,9 @@ func (w *faultyStaged) LeafDigests(ctx context.Context, size, first int64, n int
 
 func (w *faultyStaged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
 	if err := w.f.hook("commit", w.name); err != nil {
+		return pfs.Info{}, err
+	}
+	if err := w.lost(ctx, "commit", 0); err != nil {
 		return pfs.Info{}, err
 	}
 	if w.f.wire {

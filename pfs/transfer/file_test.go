@@ -342,6 +342,33 @@ func TestCopyFileMethod(t *testing.T) {
 	checkKind(t, err, pfs.Exist)
 }
 
+// copier is a service that copies by itself and notes under which IDs.
+type copier struct {
+	pfs.FileSystem
+	ids []string
+}
+
+func (c *copier) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptions, _ func(int64)) (pfs.Info, error) {
+	c.ids = append(c.ids, opts.ID)
+	return pfs.CopyFile(ctx, c.FileSystem, src, dst, opts, nil)
+}
+
+// TestInsideGoesOn: the same copy has the same ID, so that the service can go on with
+// it, and that of another version has another.
+func TestInsideGoesOn(t *testing.T) {
+	c := &copier{FileSystem: newFaulty(t).FS}
+	for _, content := range []string{"one", "one", "two"} {
+		if len(c.ids) != 1 {
+			put(t, c, "/f", []byte(content))
+		}
+		must(t, newJob(t, Options{}).Copy(context.Background(), End{c, "/f"}, End{c, "/g"}))
+		must(t, c.Remove(context.Background(), "/g"))
+	}
+	if len(c.ids) != 3 || !pfs.ValidID(c.ids[0]) || c.ids[0] != c.ids[1] || c.ids[1] == c.ids[2] {
+		t.Errorf("IDs %q", c.ids)
+	}
+}
+
 // TestInside copies within one file system: no bytes come here.
 func TestInside(t *testing.T) {
 	a := newFaulty(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// mostPasses is how often the bytes of one file are gone through because the
-// target lost its staged write or found it damaged.
+// mostPasses is how often in a row the bytes of one file are gone through in vain,
+// because the target lost its staged write or found it damaged.
 const mostPasses = 4
 
 // fileCopy copies one file from one file system to another.
@@ -39,6 +39,7 @@ type fileCopy struct {
 	digest        string       // of the bytes that were read
 	damaged       bool         // it is not the one that the source keeps
 	done, resumed atomic.Int64 // bytes of this pass
+	kept          int64        // the most bytes that a pass found at the target
 	sent          atomic.Int64 // bytes of all passes
 
 	telling sync.Mutex // held while progress is told
@@ -142,8 +143,14 @@ func (c *fileCopy) create(ctx context.Context, reopen bool) error {
 // publish fills the staged write and commits it, going through the file again for
 // what the target has lost.
 func (c *fileCopy) publish(ctx context.Context) (info pfs.Info, err error) {
-	for pass := 1; ; pass++ {
-		if info, err = c.try(ctx); err == nil || pass == mostPasses || ctx.Err() != nil {
+	for vain := 0; ; {
+		if info, err = c.try(ctx); err == nil {
+			return info, nil
+		}
+		if vain++; c.gained() {
+			vain = 0
+		}
+		if vain == mostPasses || ctx.Err() != nil {
 			return info, err
 		}
 		again, failed := c.recover(ctx, err)
@@ -215,6 +222,17 @@ func (c *fileCopy) reopen(ctx context.Context) error {
 		err = c.create(ctx, false)
 	}
 	return err
+}
+
+// gained reports whether the pass that failed found more at the target than any before
+// it, and had something left to send: then the copy comes closer to its end.
+func (c *fileCopy) gained() bool {
+	resumed := c.resumed.Load()
+	if resumed <= c.kept || resumed == c.info.Size {
+		return false
+	}
+	c.kept = resumed
+	return true
 }
 
 // restart takes back what was reported as done.
@@ -307,6 +325,12 @@ func (c *fileCopy) account(n int64, resumed bool) {
 	done := c.done.Add(n)
 	c.j.count.bytesDone.Add(n)
 	c.tell(done)
+}
+
+// takeBack uncounts n bytes that were sent and have to be sent again.
+func (c *fileCopy) takeBack(n int64) {
+	c.done.Add(-n)
+	c.j.count.bytesDone.Add(-n)
 }
 
 // tellEvery is how often the progress of one file is told.

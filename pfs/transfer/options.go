@@ -82,6 +82,10 @@ type Options struct {
 	// Algorithm is the digest that Verify compares; empty means BLAKE3.
 	Algorithm string
 
+	// Kept has Verify believe the XXH3 digests that stores keep with files and trust,
+	// and read only files that have none. Algorithm must be XXH3 then, or empty.
+	Kept bool
+
 	// Events, if not nil, is told what happens. It is called by one goroutine at
 	// a time and holds up the work while it runs.
 	Events func(Event)
@@ -132,6 +136,9 @@ func (o Options) withDefaults() Options {
 	case o.Retries < 0:
 		o.Retries = 0
 	}
+	if o.Algorithm == "" && o.Kept {
+		o.Algorithm = digest.XXH3
+	}
 	if o.Algorithm == "" {
 		o.Algorithm = digest.BLAKE3
 	}
@@ -148,6 +155,8 @@ func (o Options) check() error {
 	case !digest.Known(o.Algorithm):
 		return pfs.Errorf(op, "", pfs.Unsupported, "digest algorithm %q: this program knows %q and %q",
 			o.Algorithm, digest.XXH3, digest.BLAKE3)
+	case o.Kept && o.Algorithm != digest.XXH3:
+		return pfs.Errorf(op, "", pfs.Invalid, "the digests that stores keep are %s, not %s", digest.XXH3, o.Algorithm)
 	case o.Overwrite > Update:
 		return pfs.Errorf(op, "", pfs.Invalid, "overwrite policy %d", o.Overwrite)
 	case o.Links > SkipLinks:

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"io"
 	"math"
 	"sync/atomic"
@@ -12,8 +13,14 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// mostSpan is the number of leaves that a worker asks the target about at once.
-const mostSpan = 16
+const (
+	// mostSpan is the number of leaves that a worker asks the target about at once.
+	mostSpan = 16
+
+	// laneTries is how often a lane of several leaves is sent again from its start
+	// within a pass, because the target lost what it had of it.
+	laneTries = 5
+)
 
 // pass goes once through all leaves of a file and sends those that the target lacks.
 //
@@ -131,16 +138,53 @@ func (p *pass) sendLane(ctx context.Context, s *staging, first, end int64) error
 			return err
 		}
 	}
+	return p.fillLane(ctx, &l, first, end)
+}
+
+// fillLane sends the leaves [first, end) of one lane, again from its start if the target
+// lost what it had of it: only the source still has those bytes, and the other lanes
+// need not wait for them.
+func (p *pass) fillLane(ctx context.Context, l *leaf, first, end int64) error {
+	for try := 0; ; try++ {
+		digests, err := p.writeLane(ctx, l, first, end)
+		if err == nil {
+			for k, d := range digests {
+				p.finish(ctx, first+int64(k), d)
+			}
+			return nil
+		}
+		if !lostLane(err) || end-first == 1 || try == laneTries || ctx.Err() != nil {
+			return err
+		}
+		p.j.retried(p.name, err)
+		p.takeBack(int64(len(digests)) * pfs.ChunkSize)
+		if p.j.sleep(ctx, pause(try)) != nil {
+			return err
+		}
+	}
+}
+
+// lostLane reports whether the target has to be given the lane from its start.
+func lostLane(err error) bool {
+	var end *endError
+	return errors.As(err, &end) && !end.source && errors.Is(err, pfs.Integrity)
+}
+
+// writeLane reads and writes the leaves [first, end) in order. It returns the digests of
+// those that were written. None of them is final before all are: a leaf that is sent
+// again is read again.
+func (p *pass) writeLane(ctx context.Context, l *leaf, first, end int64) ([]pfs.LeafDigest, error) {
+	digests := make([]pfs.LeafDigest, 0, end-first)
 	for i := first; i < end; i++ {
 		if err := l.load(ctx, i); err != nil {
-			return err
+			return digests, err
 		}
 		if err := l.write(ctx); err != nil {
-			return err
+			return digests, err
 		}
-		p.finish(ctx, i, l.digest)
+		digests = append(digests, l.digest)
 	}
-	return nil
+	return digests, nil
 }
 
 // finish notes that the target has leaf i, whose digest is d.

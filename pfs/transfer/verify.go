@@ -11,7 +11,8 @@ import (
 )
 
 // Verify compares the files or trees a and b by digest (Options.Algorithm), which is
-// computed from the stored bytes, where they are if the store can do that. Every
+// computed from the stored bytes, where they are if the store can do that; with
+// Options.Kept, only where no digest is kept. Every
 // difference is an event: Missing, Extra, Different, and Failed for what could not
 // be read; a directory that is missing or extra is one. It returns nil if there is
 // none, an error of Kind Integrity if something is missing, extra or different, and
@@ -158,14 +159,14 @@ func (v *verifier) compareFiles(ctx context.Context, t *twins) {
 	var counted int64
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		a, err = v.j.compute(gctx, t.a, v.j.opts.Algorithm, func(done int64) {
+		a, err = v.digest(gctx, t.a, t.infoA, func(done int64) {
 			v.j.count.bytesDone.Add(done - counted)
 			counted = done
 		})
 		return err
 	})
 	g.Go(func() (err error) {
-		b, err = v.j.compute(gctx, t.b, v.j.opts.Algorithm, nil)
+		b, err = v.digest(gctx, t.b, t.infoB, nil)
 		return err
 	})
 	if err := g.Wait(); err != nil {
@@ -179,6 +180,14 @@ func (v *verifier) compareFiles(ctx context.Context, t *twins) {
 		return
 	}
 	v.equal(t, a)
+}
+
+// digest returns the digest of one file. progress may be nil.
+func (v *verifier) digest(ctx context.Context, e End, info pfs.Info, progress func(done int64)) (string, error) {
+	if v.j.opts.Kept {
+		return v.j.digestOf(ctx, e, info)
+	}
+	return v.j.compute(ctx, e, v.j.opts.Algorithm, progress)
 }
 
 // compareDirs compares two directories and all below them.

@@ -102,3 +102,32 @@ func TestVerifySame(t *testing.T) {
 	cancel()
 	checkKind(t, newJob(t, Options{}).Verify(canceled, End{a, "/s"}, End{b, "/d"}), pfs.Canceled)
 }
+
+// TestVerifyKept believes the digests that are kept, and reads what has none.
+func TestVerifyKept(t *testing.T) {
+	ctx := context.Background()
+	source, a, b := newFaulty(t), newFaulty(t), newFaulty(t)
+	for i, name := range []pfs.Path{"/d/same", "/d/other", "/new"} {
+		put(t, source, name, noise(uint64(i), 2*chunk))
+	}
+	for _, fsys := range []pfs.FileSystem{a, b} {
+		must(t, newJob(t, Options{}).Copy(ctx, End{source, "/d"}, End{fsys, "/"}))
+	}
+	must(t, newJob(t, Options{}).Copy(ctx, End{source, "/new"}, End{b, "/other"}))
+	read := a.read.Load() + b.read.Load()
+	rec := &recorder{t: t}
+	checkKind(t, newJob(t, Options{Kept: true, Events: rec.record}).Verify(ctx, End{plain{a}, "/"}, End{plain{b}, "/"}), pfs.Integrity)
+	if got := a.read.Load() + b.read.Load() - read; got != 0 {
+		t.Errorf("%d bytes read of files whose digests are kept", got)
+	}
+	kinds := map[pfs.Path]EventKind{}
+	for _, e := range rec.events {
+		kinds[e.Path] = e.Kind
+	}
+	if kinds["/same"] != Same || kinds["/other"] != Different || len(kinds) != 2 {
+		t.Errorf("found %v", kinds)
+	}
+	if _, err := New(Options{Kept: true, Algorithm: digest.BLAKE3}); !errors.Is(err, pfs.Invalid) {
+		t.Errorf("kept digests of BLAKE3: %v", err)
+	}
+}

@@ -1,43 +1,65 @@
 // Package backends is the list of stores that the programs can use: a scheme of a
-// URL, and how such a store is opened.
+// URL, the options that such a store has, and how it is opened. Each scheme has a
+// file.
 package backends
 
 import (
 	"context"
-	"fmt"
+	"log/slog"
 	"maps"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/localfs"
-	"github.com/paddlecloud/pfs/pfs/memfs"
 )
 
 // backend is one kind of store.
 type backend struct {
+	form    string   // its URL, for help texts
 	options []string // names of the options that it takes
-	check   func(u *url.URL, options map[string]string) error
-	open    func(ctx context.Context, u *url.URL, options map[string]string) (Store, error)
+
+	// prepare checks all that can be checked without the store.
+	prepare func(r *request) (opener, error)
 }
+
+// opener opens the store that was asked for.
+type opener func(ctx context.Context, by Caller) (Store, error)
 
 // backends is all of them.
 var backends = map[string]backend{
-	"file": {nil, checkFile, openFile},
-	"mem":  {nil, checkMem, openMem},
-}
-
-// Spec says which store is meant and how it is used.
-type Spec struct {
-	URL     string
-	Options map[string]string // by name; which there are depends on the URL's scheme
+	"file":   {fileForm, nil, prepareFile},
+	"mem":    {memForm, nil, prepareMem},
+	"hdfs":   {hdfsForm, hdfsOptions, prepareHDFS},
+	"cephfs": {cephForm, cephOptions, prepareCeph},
 }
 
 // Forms shows the URLs for help texts.
-const Forms = "file:///DIR (a directory that is there), mem: (in memory, gone with the program)"
+const Forms = fileForm + ", " + hdfsForm + ", " + cephForm + ", " + memForm
+
+// Spec says which store is meant and how it is used. No secret is part of it: options
+// name the files that hold them.
+type Spec struct {
+	// URL of the store. Options may stand in it behind a "?", as in a URL of the web.
+	URL string
+	// Options by name; which there are depends on the URL's scheme.
+	Options map[string]string
+	// Dir is the directory that relative names of files in options begin at; empty
+	// means the current one.
+	Dir string
+}
+
+// Caller is the program that opens a store.
+type Caller struct {
+	// Log takes what an operator should know; nil means that nobody listens.
+	Log *slog.Logger
+	// Session names the program to stores that keep sessions: another one of that name
+	// takes the place of this one. Empty means a name that nobody else has.
+	Session string
+	// Timeout ends calls that get no answer, where the store's options say nothing; 0
+	// is the store's default.
+	Timeout time.Duration
+}
 
 // Store is an open store. Close releases it.
 type Store struct {
@@ -47,96 +69,43 @@ type Store struct {
 
 // Check answers Invalid unless such a store could be opened.
 func Check(s Spec) error {
-	_, _, err := parse(s)
+	_, err := s.prepare()
 	return err
 }
 
 // Open opens a store.
-func Open(ctx context.Context, s Spec) (Store, error) {
-	u, b, err := parse(s)
+func Open(ctx context.Context, s Spec, by Caller) (Store, error) {
+	open, err := s.prepare()
 	if err != nil {
 		return Store{}, err
 	}
-	return b.open(ctx, u, s.Options)
+	if by.Log == nil {
+		by.Log = slog.New(slog.DiscardHandler)
+	}
+	return open(ctx, by)
 }
 
-func parse(s Spec) (*url.URL, backend, error) {
-	const op = "backends.parse"
-	u, err := url.Parse(s.URL)
-	if err != nil || u.Scheme == "" {
-		return nil, backend{}, pfs.Errorf(op, "", pfs.Invalid, "store is not a URL: %s is needed", Forms)
+func (s Spec) prepare() (opener, error) {
+	const op = "backends.Check"
+	scheme, _, ok := strings.Cut(s.URL, ":")
+	if !ok || scheme == "" || strings.ContainsAny(scheme, "/%") {
+		return nil, pfs.Errorf(op, "", pfs.Invalid, "store is not a URL: %s is needed", Forms)
 	}
-	b, ok := backends[u.Scheme]
+	b, ok := backends[scheme]
 	if !ok {
 		known := strings.Join(slices.Sorted(maps.Keys(backends)), ", ")
-		return nil, backend{}, pfs.Errorf(op, "", pfs.Invalid, "no store has the scheme %q; there are: %s", u.Scheme, known)
+		return nil, pfs.Errorf(op, "", pfs.Invalid, "no store has the scheme %q; there are: %s", scheme, known)
 	}
-	if err := b.checkOptions(u.Scheme, s.Options); err != nil {
-		return nil, backend{}, err
-	}
-	if err := b.check(u, s.Options); err != nil {
-		return nil, backend{}, pfs.E(op, "", pfs.Invalid, err)
-	}
-	return u, b, nil
-}
-
-// checkOptions refuses options that the store does not have.
-func (b backend) checkOptions(scheme string, options map[string]string) error {
-	const op = "backends.checkOptions"
-	for _, name := range slices.Sorted(maps.Keys(options)) {
-		switch near := cliargs.Nearest(name, b.options); {
-		case slices.Contains(b.options, name):
-		case len(b.options) == 0:
-			return pfs.Errorf(op, "", pfs.Invalid, "option %q: a store %s: has no options", name, scheme)
-		case near != "":
-			return pfs.Errorf(op, "", pfs.Invalid, "unknown option %q: did you mean %q?", name, near)
-		default:
-			return pfs.Errorf(op, "", pfs.Invalid, "unknown option %q: a store %s: has %s", name, scheme, strings.Join(b.options, ", "))
-		}
-	}
-	return nil
-}
-
-// FileURL returns the URL of the store in a directory.
-func FileURL(dir string) string {
-	path := filepath.ToSlash(dir)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // of a Windows drive
-	}
-	return (&url.URL{Scheme: "file", Path: path}).String()
-}
-
-func checkFile(u *url.URL, _ map[string]string) error {
-	if u.Host != "" && u.Host != "localhost" || !strings.HasPrefix(u.Path, "/") || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return fmt.Errorf("%q: a directory of this machine reads file:///DIR (with %%20 for a space, %%23 for #, %%3F for ?)", u.Redacted())
-	}
-	return nil
-}
-
-func openFile(_ context.Context, u *url.URL, _ map[string]string) (Store, error) {
-	fsys, err := localfs.New(localPath(u.Path), localfs.Options{})
+	r, err := newRequest(scheme, b.options, s)
 	if err != nil {
-		return Store{}, err
+		return nil, err
 	}
-	return Store{FileSystem: fsys, Close: fsys.Close}, nil
-}
-
-// localPath returns the directory that the path of a file URL names; a Windows
-// drive stands behind the first slash.
-func localPath(path string) string {
-	if dir := filepath.FromSlash(path[1:]); filepath.VolumeName(dir) != "" {
-		return dir
+	open, err := b.prepare(r)
+	if err == nil {
+		err = r.err
 	}
-	return filepath.FromSlash(path)
-}
-
-func checkMem(u *url.URL, _ map[string]string) error {
-	if u.Opaque != "" || u.Host != "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("%q: a store in memory reads mem: and nothing more", u.Redacted())
+	if err != nil && pfs.KindOf(err) != pfs.Invalid {
+		err = pfs.E(op, "", pfs.Invalid, err)
 	}
-	return nil
-}
-
-func openMem(context.Context, *url.URL, map[string]string) (Store, error) {
-	return Store{FileSystem: memfs.New(memfs.Options{}), Close: func() error { return nil }}, nil
+	return open, err
 }

@@ -53,7 +53,7 @@ func TestOpen(t *testing.T) {
 		stores = append(stores, FileURL(dir))
 	}
 	for _, url := range stores {
-		store, err := Open(ctx, Spec{URL: url})
+		store, err := Open(ctx, Spec{URL: url}, Caller{})
 		if err != nil {
 			t.Fatalf("Open(%q): %v", url, err)
 		}
@@ -75,7 +75,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, url := range []string{FileURL(filepath.Join(dir, "missing")), FileURL(filepath.Join(dir, "file")), "nonsense"} {
-		if _, err := Open(context.Background(), Spec{URL: url}); err == nil {
+		if _, err := Open(context.Background(), Spec{URL: url}, Caller{}); err == nil {
 			t.Errorf("Open(%q) succeeded", url)
 		}
 	}

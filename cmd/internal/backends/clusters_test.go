@@ -1,0 +1,129 @@
+package backends
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// hadoopConf makes a directory with a core-site.xml that has these properties.
+func hadoopConf(t *testing.T, properties map[string]string) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("<configuration>")
+	for name, value := range properties {
+		b.WriteString("<property><name>" + name + "</name><value>" + value + "</value></property>")
+	}
+	b.WriteString("</configuration>")
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "core-site.xml"), []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestCheckClusters holds what is refused, and that the message says which option or
+// part of the URL it is.
+func TestCheckClusters(t *testing.T) {
+	for _, name := range []string{"HADOOP_CONF_DIR", "HADOOP_USER_NAME", "KRB5_CONFIG", "CEPH_CONF"} {
+		t.Setenv(name, "")
+	}
+	simple := hadoopConf(t, map[string]string{"fs.defaultFS": "hdfs://nn1:8020"})
+	secure := hadoopConf(t, map[string]string{"fs.defaultFS": "hdfs://nn1:8020", "hadoop.security.authentication": "kerberos"})
+	empty := t.TempDir()
+	type o = map[string]string
+	tests := []struct {
+		url     string
+		options o
+		want    string // in the message; "" if there is none
+	}{
+		{"hdfs://nn1/root", nil, ""},
+		{"hdfs://nn1:8020,nn2:8021/", nil, ""},
+		{"hdfs://[::1]:8020/root", nil, ""},
+		{"hdfs://nn1/root?user=pfs&replication=2", nil, ""},
+		{"hdfs://nn1/root", o{"user": "pfs", "block-size": "64M", "part-size": "128M", "replication": "2", "timeout": "5s", "datanode-hostname": "true"}, ""},
+		{"hdfs://nn1/root", o{"webhdfs": "off"}, ""},
+		{"hdfs://nn1/root", o{"webhdfs": "http://nn1:50070,https://nn2:50470"}, ""},
+		{"hdfs:///root", o{"conf-dir": simple}, ""},
+		{"hdfs:///root", o{"conf-dir": secure, "principal": "pfs@R", "keytab": "pfs.keytab"}, ""},
+		{"hdfs://nn1/root", o{"principal": "pfs@R", "keytab": "pfs.keytab", "krb5-conf": "/k", "namenode-principal": "hdfs/_HOST", "data-transfer-protection": "authentication"}, ""},
+		{"cephfs://mon1,mon2:6789/fs/root", nil, ""},
+		{"cephfs://mon1/fs", o{"user": "pfs", "keyring": "/k", "conf": "/c", "timeout": "5s"}, ""},
+		{"cephfs://mon1/fs?user=pfs&keyring=/k", nil, ""},
+		{"cephfs:///fs", nil, ""},
+
+		{"hdfs:nn1/root", nil, "hdfs://"},
+		{"hdfs:///root", nil, "HADOOP_CONF_DIR"},
+		{"hdfs:///root", o{"conf-dir": "no/such/dir"}, `"conf-dir"`},
+		{"hdfs:///root", o{"conf-dir": empty}, empty},
+		{"hdfs:///root", o{"conf-dir": secure}, `"principal"`},
+		{"hdfs:///root", o{"conf-dir": secure, "principal": "pfs@R"}, `"keytab"`},
+		{"hdfs:///root", o{"conf-dir": secure, "principal": "pfs@R", "keytab": "/k", "user": "pfs"}, `"user"`},
+		{"hdfs://nn1/root", o{"principal": "pfs@R"}, `"principal"`},
+		{"hdfs://nn1/root", o{"krb5-conf": "/k"}, `"krb5-conf"`},
+		{"hdfs://nn1/root", o{"block-size": "64Q"}, `"block-size"`},
+		{"hdfs://nn1/root", o{"part-size": ""}, `"part-size"`},
+		{"hdfs://nn1/root", o{"replication": "-1"}, `"replication"`},
+		{"hdfs://nn1/root", o{"timeout": "0"}, `"timeout"`},
+		{"hdfs://nn1/root", o{"datanode-hostname": "perhaps"}, `"datanode-hostname"`},
+		{"hdfs://nn1/root", o{"webhdfs": "nn1:9870"}, `"webhdfs"`},
+		{"hdfs://nn1/root", o{"webhdfs": "http://nn1:9870/x"}, `"webhdfs"`},
+		{"hdfs://nn1/root", o{"webhdfs-ca": "/no/such/file"}, `"webhdfs-ca"`},
+		{"hdfs://nn1/root", o{"usr": "pfs"}, `"user"`},
+		{"hdfs://nn1/root", o{"colour": "red"}, "block-size"},
+		{"hdfs://nn1/root?user=a", o{"user": "b"}, "twice"},
+		{"hdfs://nn1/root?user=a&user=b", nil, "twice"},
+		{"hdfs://nn1/root?%zz", nil, "NAME=VALUE"},
+		{"cephfs://mon1,,mon2/fs", nil, "cephfs://"},
+		{"cephfs://mon1/fs", o{"timeout": "soon"}, `"timeout"`},
+		{"cephfs://mon1/fs", o{"key": "secret"}, `"keyring"`},
+		{"cephfs://mon1/fs?session=x", nil, `"session"`},
+	}
+	for _, tt := range tests {
+		err := Check(Spec{URL: tt.url, Options: tt.options})
+		switch {
+		case tt.want == "" && err != nil:
+			t.Errorf("%s %v: %v", tt.url, tt.options, err)
+		case tt.want != "" && (pfs.KindOf(err) != pfs.Invalid || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s %v: %v, want Invalid and %s", tt.url, tt.options, err, tt.want)
+		}
+	}
+}
+
+// A password in a URL is refused, and not told to anybody.
+func TestPasswordInURL(t *testing.T) {
+	for _, url := range []string{
+		"hdfs://alice:s3cret@nn1/root", "hdfs://nn1,alice:s3cret@nn2/root", "cephfs://admin:s3cret@mon1/fs", "file://alice:s3cret@/srv", "mem://alice:s3cret@x",
+	} {
+		err := Check(Spec{URL: url})
+		if pfs.KindOf(err) != pfs.Invalid || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+func TestHadoopConfDirFromEnvironment(t *testing.T) {
+	t.Setenv("HADOOP_CONF_DIR", hadoopConf(t, map[string]string{"fs.defaultFS": "hdfs://nn1:8020"}))
+	if err := Check(Spec{URL: "hdfs:///root"}); err != nil {
+		t.Error(err)
+	}
+	t.Setenv("HADOOP_CONF_DIR", filepath.Join(t.TempDir(), "missing"))
+	if err := Check(Spec{URL: "hdfs:///root"}); pfs.KindOf(err) != pfs.Invalid || !strings.Contains(err.Error(), "HADOOP_CONF_DIR") {
+		t.Errorf("HADOOP_CONF_DIR that is not there: %v", err)
+	}
+}
+
+// Names of files begin at the directory of the configuration.
+func TestRelativeFiles(t *testing.T) {
+	dir := filepath.Dir(hadoopConf(t, map[string]string{"fs.defaultFS": "hdfs://nn1:8020"}))
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Fatal(entries, err)
+	}
+	if err := Check(Spec{URL: "hdfs:///root", Options: map[string]string{"conf-dir": entries[0].Name()}, Dir: dir}); err != nil {
+		t.Error(err)
+	}
+}

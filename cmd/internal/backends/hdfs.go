@@ -1,0 +1,148 @@
+package backends
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net/url"
+	"os"
+	"os/user"
+	"strings"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs"
+)
+
+const hdfsForm = "hdfs://NAMENODE[,NAMENODE]/DIR (hdfs:///DIR takes the NameNodes of HADOOP_CONF_DIR)"
+
+// hdfsOptions are those of an HDFS, in the words of hdfsfs.Options.
+var hdfsOptions = []string{
+	"conf-dir", // with core-site.xml and hdfs-site.xml; else HADOOP_CONF_DIR is
+	"user",     // to act as, where the cluster believes names; else HADOOP_USER_NAME or the system's
+	"principal", "keytab", "krb5-conf", "namenode-principal", "data-transfer-protection",
+	"webhdfs",    // URLs, with commas between them, or "off"
+	"webhdfs-ca", // PEM file for https
+	"block-size", "part-size", "replication", "timeout", "datanode-hostname",
+}
+
+// webOff is the value of the option webhdfs that does without it.
+const webOff = "off"
+
+func prepareHDFS(r *request) (opener, error) {
+	dir, err := r.confDir()
+	if err != nil {
+		return nil, err
+	}
+	o, err := hdfsfs.Parse(r.url, dir)
+	if err != nil {
+		return nil, err
+	}
+	o.BlockSize, o.PartSize, o.Replication = r.size("block-size"), r.size("part-size"), r.number("replication")
+	o.Timeout = r.duration("timeout", 0)
+	o.DatanodeHostname = r.boolean("datanode-hostname", o.DatanodeHostname)
+	r.web(&o)
+	r.identity(&o)
+	return func(ctx context.Context, by Caller) (Store, error) {
+		o.Logger, o.Timeout = by.Log, cmp.Or(o.Timeout, by.Timeout)
+		fsys, err := hdfsfs.New(ctx, o)
+		if err != nil {
+			return Store{}, err
+		}
+		return Store{FileSystem: fsys, Close: fsys.Close}, nil
+	}, nil
+}
+
+// confDir is the directory with Hadoop's configuration, "" if there is none.
+func (r *request) confDir() (string, error) {
+	dir, from := r.file("conf-dir"), "option \"conf-dir\""
+	if dir == "" {
+		dir, from = os.Getenv("HADOOP_CONF_DIR"), "HADOOP_CONF_DIR"
+	}
+	if dir == "" {
+		return "", nil
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", pfs.Errorf("backends.Check", "", pfs.Invalid, "%s: %s is not a directory that can be read", from, dir)
+	}
+	return dir, nil
+}
+
+// web sets where WebHDFS is.
+func (r *request) web(o *hdfsfs.Options) {
+	switch value := r.options["webhdfs"]; value {
+	case "":
+	case webOff:
+		o.WebHDFS = nil
+	default:
+		o.WebHDFS = nil
+		for base := range strings.SplitSeq(value, ",") {
+			u, err := url.Parse(base)
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
+				r.fail("webhdfs", "it is %q, or URLs of the NameNodes' web servers such as http://nn1:9870, with commas between them", webOff)
+				return
+			}
+			o.WebHDFS = append(o.WebHDFS, u.Scheme+"://"+u.Host)
+		}
+	}
+	if ca := r.file("webhdfs-ca"); ca != "" {
+		o.TLS = r.trust(ca)
+	}
+}
+
+// trust is TLS that believes the certificates in a file.
+func (r *request) trust(file string) *tls.Config {
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		r.fail("webhdfs-ca", "%w", err)
+		return nil
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		r.fail("webhdfs-ca", "%s holds no certificate in PEM", file)
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+}
+
+// kerberosOptions are those that mean nothing without Kerberos.
+var kerberosOptions = []string{"principal", "krb5-conf", "namenode-principal", "data-transfer-protection"}
+
+// identity sets as whom the cluster is used: with Kerberos if it asks for that or a
+// keytab is given.
+func (r *request) identity(o *hdfsfs.Options) {
+	if o.Kerberos == nil && r.options["keytab"] == "" {
+		for _, name := range kerberosOptions {
+			if r.options[name] != "" {
+				r.fail(name, "it belongs to Kerberos, which needs \"keytab\" too")
+			}
+		}
+		o.User = cmp.Or(r.options["user"], os.Getenv("HADOOP_USER_NAME"), systemUser())
+		return
+	}
+	for _, name := range []string{"principal", "keytab"} {
+		if r.options[name] == "" {
+			r.fail(name, "it is needed for Kerberos")
+		}
+	}
+	if r.options["user"] != "" {
+		r.fail("user", "with Kerberos the user is the principal's")
+	}
+	k := &hdfsfs.Kerberos{Service: "nn/_HOST"}
+	if o.Kerberos != nil {
+		k.Service, k.Protection = cmp.Or(o.Kerberos.Service, k.Service), o.Kerberos.Protection
+	}
+	k.Principal, k.Keytab = r.options["principal"], r.file("keytab")
+	k.Config = cmp.Or(r.file("krb5-conf"), os.Getenv("KRB5_CONFIG"), "/etc/krb5.conf")
+	k.Service = cmp.Or(r.options["namenode-principal"], k.Service)
+	k.Protection = cmp.Or(r.options["data-transfer-protection"], k.Protection)
+	o.Kerberos = k
+}
+
+// systemUser is the name of the user that the program runs as, "" if it has none.
+func systemUser() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username
+}

@@ -1,0 +1,151 @@
+package backends
+
+import (
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// request is a Spec taken apart. Its methods read options; the first that is wrong is
+// kept in err.
+type request struct {
+	url     string // without options
+	options map[string]string
+	dir     string
+	err     error
+}
+
+// newRequest refuses options that the store does not have, and a password in the URL,
+// which it does not repeat.
+func newRequest(scheme string, known []string, s Spec) (*request, error) {
+	const op = "backends.Check"
+	r := &request{url: s.URL, options: maps.Clone(s.Options), dir: s.Dir}
+	if r.options == nil {
+		r.options = map[string]string{}
+	}
+	address, query, ok := strings.Cut(s.URL, "?")
+	if len(known) > 0 && ok {
+		r.url = address
+		if err := r.takeQuery(query); err != nil {
+			return nil, err
+		}
+	}
+	authority, _, _ := strings.Cut(strings.TrimPrefix(r.url, scheme+"://"), "/")
+	if strings.Contains(authority, "@") {
+		return nil, pfs.Errorf(op, "", pfs.Invalid, "neither a user nor a password belongs into the URL of a store: options name them")
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.options)) {
+		if err := checkOption(scheme, name, known); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// takeQuery adds the options of the URL. None may be given twice.
+func (r *request) takeQuery(query string) error {
+	const op = "backends.Check"
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return pfs.Errorf(op, "", pfs.Invalid, "what follows \"?\" in the URL is not NAME=VALUE&NAME=VALUE")
+	}
+	for name, list := range values {
+		if _, twice := r.options[name]; twice || len(list) > 1 {
+			return pfs.Errorf(op, "", pfs.Invalid, "option %q is given twice", name)
+		}
+		r.options[name] = list[0]
+	}
+	return nil
+}
+
+func checkOption(scheme, name string, known []string) error {
+	const op = "backends.Check"
+	switch near := cliargs.Nearest(name, known); {
+	case slices.Contains(known, name):
+		return nil
+	case len(known) == 0:
+		return pfs.Errorf(op, "", pfs.Invalid, "option %q: a store %s: has no options", name, scheme)
+	case near != "":
+		return pfs.Errorf(op, "", pfs.Invalid, "unknown option %q: did you mean %q?", name, near)
+	}
+	return pfs.Errorf(op, "", pfs.Invalid, "unknown option %q: a store %s: has %s", name, scheme, strings.Join(known, ", "))
+}
+
+// fail keeps the first error about an option.
+func (r *request) fail(name, format string, args ...any) {
+	if r.err == nil {
+		r.err = pfs.Errorf("backends.Check", "", pfs.Invalid, "option %q: "+format, append([]any{name}, args...)...)
+	}
+}
+
+// file reads the name of a file or directory, "" if it is not given.
+func (r *request) file(name string) string {
+	value := r.options[name]
+	if value == "" || filepath.IsAbs(value) {
+		return value
+	}
+	return filepath.Join(r.dir, value)
+}
+
+// number reads a number that is not negative, 0 if it is not given.
+func (r *request) number(name string) int {
+	value, ok := r.options[name]
+	if !ok {
+		return 0
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 {
+		r.fail(name, "%q is not a number", value)
+	}
+	return n
+}
+
+// size reads a number of bytes, 0 if it is not given: 4096, 64K, 128M, 1G.
+func (r *request) size(name string) int64 {
+	value, ok := r.options[name]
+	if !ok {
+		return 0
+	}
+	digits := strings.TrimRight(value, "KMG")
+	shift := map[string]int{"": 0, "K": 10, "M": 20, "G": 30}
+	by, known := shift[value[len(digits):]]
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil || !known || n < 0 {
+		r.fail(name, "%q is no size: write it as 1048576, 64K, 128M or 1G", value)
+		return 0
+	}
+	return n << by
+}
+
+// duration reads a time, otherwise if it is not given.
+func (r *request) duration(name string, otherwise time.Duration) time.Duration {
+	value, ok := r.options[name]
+	if !ok {
+		return otherwise
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil || d <= 0 {
+		r.fail(name, "%q is not a time such as 30s", value)
+	}
+	return d
+}
+
+// boolean reads true or false, otherwise if it is not given.
+func (r *request) boolean(name string, otherwise bool) bool {
+	value, ok := r.options[name]
+	if !ok {
+		return otherwise
+	}
+	b, err := strconv.ParseBool(value)
+	if err != nil {
+		r.fail(name, "%q is neither true nor false", value)
+	}
+	return b
+}

@@ -1,0 +1,146 @@
+package faults
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// scene is a service behind a bad network, and a user.
+type scene struct {
+	*testing.T
+	rng    *rand.Rand
+	bin    string // the programs
+	data   string // of the service
+	home   string // of alice, on the disk of the service
+	work   string // alice's own files
+	config string
+	server *exec.Cmd
+	listen string
+	serve  []string // more options of pfsd
+	line   *line
+}
+
+// newScene builds the programs with these tags, and starts a service with these options.
+func newScene(t *testing.T, tags string, serve ...string) *scene {
+	t.Helper()
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	dir := t.TempDir()
+	s := &scene{T: t, rng: rand.New(rand.NewPCG(*seed, 0)), bin: filepath.Join(dir, "bin"), data: filepath.Join(dir, "data"),
+		work: filepath.Join(dir, "work"), config: filepath.Join(dir, "config"), serve: serve}
+	for _, program := range []string{"pfsd", "paddlectl"} {
+		build := exec.Command("go", "build", "-tags="+tags, "-o", s.bin+"/", "github.com/paddlecloud/pfs/cmd/"+program)
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("go build: %v\n%s", err, out)
+		}
+	}
+	must(t, os.MkdirAll(s.work, 0o755))
+	s.listen = freeAddress(t) // the same for its whole life: stores know the service by it
+	s.startServer()
+	t.Cleanup(s.stopServer)
+	s.line = newLine(t, func() string { return s.listen })
+	add := exec.Command(filepath.Join(s.bin, "pfsd"), "user", "add", "alice", "--data", s.data, "--password-stdin")
+	add.Stdin = strings.NewReader("correct horse battery\n")
+	if out, err := add.CombinedOutput(); err != nil {
+		t.Fatalf("user add: %v\n%s", err, out)
+	}
+	if code, out := s.run(s.command("correct horse battery\n", "login", "--endpoint", "https://"+s.line.Address(),
+		"--username", "alice", "--password-stdin", "--datacenter", "local")); code != 0 {
+		t.Fatalf("login: exit %d\n%s", code, out)
+	}
+	s.home = filepath.Join(s.data, "store", "home", "alice")
+	return s
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// freeAddress returns one of loopback at which nobody listens now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// startServer starts pfsd, on the same address as before, and waits until it listens.
+func (s *scene) startServer() {
+	s.Helper()
+	log, err := os.OpenFile(filepath.Join(filepath.Dir(s.data), "pfsd.log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	must(s.T, err)
+	defer log.Close()
+	s.server = exec.Command(filepath.Join(s.bin, "pfsd"), append([]string{"serve", "--data", s.data, "--listen", s.listen}, s.serve...)...)
+	s.server.Stderr = log
+	s.server.Stdout = log
+	must(s.T, s.server.Start())
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		b, _ := os.ReadFile(log.Name())
+		if bytes.Contains(b, []byte("listening on https://")) {
+			return
+		}
+	}
+	b, _ := os.ReadFile(log.Name())
+	s.Fatalf("pfsd does not listen:\n%s", b)
+}
+
+// stopServer lets pfsd end in good order, so that no store waits for one that is gone.
+func (s *scene) stopServer() {
+	_ = s.server.Process.Signal(syscall.SIGTERM)
+	_ = s.server.Wait()
+}
+
+// command is paddlectl with these arguments.
+func (s *scene) command(stdin string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(s.bin, "paddlectl"), args...)
+	c.Env = append(os.Environ(), "PADDLE_CONFIG="+s.config)
+	c.Stdin = strings.NewReader(stdin)
+	c.Dir = s.work
+	return c
+}
+
+func (s *scene) run(c *exec.Cmd) (int, string) {
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	err := c.Run()
+	return exitCode(err), out.String()
+}
+
+func exitCode(err error) int {
+	if e, ok := err.(*exec.ExitError); ok {
+		return e.ExitCode()
+	}
+	if err != nil {
+		return -2
+	}
+	return 0
+}
+
+func (s *scene) random(n int) []byte {
+	p := make([]byte, n)
+	var key [32]byte
+	for i := range key {
+		key[i] = byte(s.rng.Uint32())
+	}
+	_, _ = rand.NewChaCha8(key).Read(p)
+	return p
+}
+
+func (s *scene) killServer(*exec.Cmd) {
+	_ = s.server.Process.Kill()
+	_ = s.server.Wait()
+	s.startServer()
+}

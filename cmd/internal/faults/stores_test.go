@@ -1,0 +1,170 @@
+package faults
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+)
+
+var (
+	storesFiles = flag.Int("files", 200, "number of files in the tree that goes through the stores")
+	storesBytes = flag.Int64("bytes", 100<<20, "their size together")
+)
+
+// TestStores sends a tree from the disk to a real HDFS, from there to a real CephFS and
+// back to the disk. On each way the service is killed and a DataNode too, if there is
+// one; each copy is run again until it is done, and then the tree is the same.
+func TestStores(t *testing.T) {
+	hdfs := testbed.HDFSAlone(t)
+	root := hdfs.Scratch(t)
+	ceph := testbed.Ceph(t)
+	config := filepath.Join(t.TempDir(), "pfsd.yaml")
+	must(t, os.WriteFile(config, fmt.Appendf(nil, `
+datacenters:
+  hdfs:
+    store: hdfs://%s
+    options: {conf-dir: %s}
+  ceph:
+    store: cephfs://%s/%s
+    options: {user: %s, keyring: %s}
+`, root, hdfs.ConfDir, ceph.Monitors, ceph.FileSystem, ceph.User, ceph.Keyring), 0o600))
+	s := &way{scene: newScene(t, "ceph", "--config", config)}
+	s.makeTree(filepath.Join(s.work, "tree"))
+	t.Cleanup(func() { s.run(s.command("", "rm", "-r", "-f", onCeph)) })
+
+	kill := func(datanode string) { hdfs.Kill(t, datanode) }
+	s.copy("tree", onHDFS, func() { kill("dn1") }, s.killService)
+	hdfs.Start(t, "dn1")
+	hdfs.Settle(t) // what was written meanwhile may be on one DataNode alone
+	s.copy(onHDFS, onCeph, s.killService, func() { kill("dn2") })
+	hdfs.Start(t, "dn2")
+	s.copy(onCeph, "back", s.killService)
+	s.sameFiles("tree", "back")
+}
+
+// The tree on the stores.
+const (
+	onHDFS = "/pfs/hdfs/home/alice/tree"
+	onCeph = "/pfs/ceph/home/alice/tree"
+)
+
+// way is a scene with a tree on its way.
+type way struct {
+	*scene
+	size int64 // of the tree
+}
+
+func (w *way) killService() { w.scene.killServer(nil) }
+
+// makeTree makes files of all sorts of sizes: one that is a quarter of all, some in
+// the middle, many that are small, one that is empty.
+func (w *way) makeTree(dir string) {
+	w.Helper()
+	sizes := []int64{0, *storesBytes / 4}
+	for range *storesFiles / 50 {
+		sizes = append(sizes, *storesBytes/4/int64(*storesFiles/50))
+	}
+	rest := *storesBytes - 2*(*storesBytes/4)
+	for n := *storesFiles - len(sizes); n > 0; n-- {
+		size := rest / int64(n)
+		rest -= size
+		sizes = append(sizes, size)
+	}
+	for i, size := range sizes {
+		sub := filepath.Join(dir, fmt.Sprintf("d%d", i%17), fmt.Sprintf("e%d", i%5))
+		must(w.T, os.MkdirAll(sub, 0o755))
+		must(w.T, os.WriteFile(filepath.Join(sub, fmt.Sprintf("f%d", i)), w.random(int(size)), 0o644))
+		w.size += size
+	}
+}
+
+// copy copies the tree while the faults happen, each when more of it has arrived, and
+// again until it is done. Then both are compared by digest.
+func (w *way) copy(from, to string, faults ...func()) {
+	w.Helper()
+	began := time.Now()
+	c := w.command("", "cp", "-r", "-q", from+"/", to)
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	must(w.T, c.Start())
+	ended := make(chan int, 1)
+	go func() { ended <- exitCode(c.Wait()) }()
+	done := false
+	for i, fault := range faults {
+		done = done || w.await(to, w.size*int64(i+1)/int64(len(faults)+2), ended)
+		fault()
+	}
+	code := <-ended
+	w.Logf("%s to %s, with %d faults: exit %d after %v (ended before the last fault: %v)\n%s",
+		from, to, len(faults), code, time.Since(began).Round(time.Millisecond), done, &out)
+	if code != 0 {
+		w.must("cp", "-r", "-q", from+"/", to)
+	}
+	w.must("verify", from, to)
+	w.Logf("%s to %s: the same after %v", from, to, time.Since(began).Round(time.Millisecond))
+}
+
+// must runs paddlectl, which must succeed.
+func (w *way) must(args ...string) {
+	w.Helper()
+	if code, out := w.run(w.command("", args...)); code != 0 {
+		w.Fatalf("paddlectl %v: exit %d\n%s", args, code, out)
+	}
+}
+
+// poll is how often the progress of a copy is looked at.
+const poll = 100 * time.Millisecond
+
+// await waits until size bytes have arrived, or the copy has ended, which it reports.
+func (w *way) await(to string, size int64, ended chan int) bool {
+	for w.arrived(to) < size {
+		select {
+		case code := <-ended:
+			ended <- code
+			return true
+		case <-time.After(poll):
+		}
+	}
+	return false
+}
+
+// arrived returns how much of the tree has its name at its target.
+func (w *way) arrived(to string) (n int64) {
+	if !filepath.IsAbs(to) {
+		_ = filepath.WalkDir(filepath.Join(w.work, to), func(_ string, e fs.DirEntry, err error) error {
+			if err == nil && e.Type().IsRegular() {
+				if info, err := e.Info(); err == nil {
+					n += info.Size()
+				}
+			}
+			return nil
+		})
+		return n
+	}
+	out, err := w.command("", "du", "-s", "--json", "--", to).Output()
+	if err != nil {
+		return 0 // it is not there yet
+	}
+	var sum struct{ Bytes int64 }
+	must(w.T, json.Unmarshal(out, &sum))
+	return sum.Bytes
+}
+
+// sameFiles compares two trees on the disk by a program that is not ours.
+func (w *way) sameFiles(a, b string) {
+	w.Helper()
+	diff := exec.Command("diff", "-r", a, b)
+	diff.Dir = w.work
+	if out, err := diff.CombinedOutput(); err != nil {
+		w.Errorf("diff -r %s %s: %v\n%.1000s", a, b, err, out)
+	}
+}

@@ -1,0 +1,36 @@
+//go:build ceph
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+)
+
+// TestCheckCephFS holds what the check says of a real CephFS that is not as it should be.
+func TestCheckCephFS(t *testing.T) {
+	c := testbed.Ceph(t)
+	keyring := "keyring: " + c.Keyring
+	ok, says := checkStore(t, "cephfs://"+c.Monitors+"/"+c.FileSystem, keyring)
+	wantSays(t, "a good store", ok, says, true, "read back")
+	ok, says = checkStore(t, "cephfs://"+c.Monitors+"/"+c.FileSystem+"/missing", keyring)
+	wantSays(t, "no root", ok, says, false, `directory "/missing"`)
+	ok, says = checkStore(t, "cephfs://"+c.Monitors+"/other", keyring)
+	wantSays(t, "no file system", ok, says, false, `file system "other"`)
+	ok, says = checkStore(t, "cephfs://"+c.Monitors+"/"+c.FileSystem, "keyring: /no/such/keyring")
+	wantSays(t, "no keyring", ok, says, false, "/no/such/keyring")
+	ok, says = checkStore(t, "cephfs://"+c.Monitors+"/"+c.FileSystem, keyring, "user: nobody")
+	wantSays(t, "no key", ok, says, false, "client.nobody")
+
+	wrong := filepath.Join(t.TempDir(), "keyring")
+	if err := os.WriteFile(wrong, []byte("[client.admin]\n\tkey = AQAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAA==\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ok, says = checkStore(t, "cephfs://"+c.Monitors+"/"+c.FileSystem, "keyring: "+wrong, brief)
+	wantSays(t, "a wrong key", ok, says, false, "client.admin", wrong)
+	ok, says = checkStore(t, "cephfs://"+silent(t)+"/"+c.FileSystem, keyring, brief)
+	wantSays(t, "silent monitors", ok, says, false, "monitors")
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/internal/testbed"
+)
+
+// brief is the option for stores that will not answer; others have the time that a
+// machine at its limit needs.
+const brief = "timeout: 5s"
+
+// checkStore runs the check with one datacenter and returns its line.
+func checkStore(t *testing.T, store string, options ...string) (ok bool, line string) {
+	t.Helper()
+	config := "datacenters:\n  dc:\n    store: " + store + "\n    options:\n"
+	if !slices.Contains(options, brief) {
+		options = append(slices.Clone(options), "timeout: 1m")
+	}
+	for _, o := range options {
+		config += "      " + o + "\n"
+	}
+	file := filepath.Join(t.TempDir(), "pfsd.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, "", "check", "--data", dataFor(t), "--config", file, "--timeout", "2m")
+	for line := range strings.Lines(got.stdout) {
+		if _, says, found := strings.Cut(line, "datacenter dc: "); found {
+			ok := strings.HasPrefix(line, "ok")
+			if want := map[bool]cliio.Code{true: cliio.Done, false: cliio.Partly}[ok]; got.code != int(want) {
+				t.Errorf("code %d, want %d", got.code, want)
+			}
+			return ok, says
+		}
+	}
+	t.Fatalf("no line about the datacenter (code %d):\n%s%s", got.code, got.stdout, got.stderr)
+	return false, ""
+}
+
+func wantSays(t *testing.T, what string, ok bool, says string, wantOK bool, words ...string) {
+	t.Helper()
+	if ok != wantOK {
+		t.Errorf("%s: ok %v, want %v: %s", what, ok, wantOK, says)
+	}
+	for _, word := range words {
+		if !strings.Contains(says, word) {
+			t.Errorf("%s: it does not say %q: %s", what, word, says)
+		}
+	}
+}
+
+// TestCheckHDFS holds what the check says of a real HDFS that is not as it should be.
+func TestCheckHDFS(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	conf := "conf-dir: " + c.ConfDir
+	root := c.Scratch(t)
+	ok, says := checkStore(t, "hdfs://"+root, conf)
+	wantSays(t, "a good store", ok, says, true, "read back")
+	ok, says = checkStore(t, "hdfs://"+root, conf, "webhdfs: http://127.0.0.1:1")
+	wantSays(t, "WebHDFS elsewhere", ok, says, true, "WebHDFS is off", "slow")
+	ok, says = checkStore(t, "hdfs://"+root+"/missing", conf)
+	wantSays(t, "no root", ok, says, false, root+"/missing", "not there")
+	ok, says = checkStore(t, "hdfs:///", conf, "user: nobody-in-particular")
+	wantSays(t, "not writable", ok, says, false, "writing a file", "permission denied")
+
+	leave := c.SafeMode(t)
+	ok, says = checkStore(t, "hdfs://"+root, conf)
+	wantSays(t, "safe mode", ok, says, false, "safe mode")
+	leave()
+	for i := range 3 {
+		c.Kill(t, fmt.Sprintf("dn%d", i+1))
+	}
+	ok, says = checkStore(t, "hdfs://"+root, conf)
+	wantSays(t, "no DataNodes", ok, says, false, "writing a file")
+}
+
+// A Hadoop configuration whose data transfer cannot be verified is named.
+func TestCheckHDFSProtection(t *testing.T) {
+	keytab := filepath.Join(t.TempDir(), "keytab")
+	for _, protection := range []string{"integrity", "privacy"} {
+		ok, says := checkStore(t, "hdfs://127.0.0.1:1/", "principal: pfs@PFS.TEST", "keytab: "+keytab, "data-transfer-protection: "+protection)
+		wantSays(t, protection, ok, says, false, "data.transfer.protection", protection)
+	}
+}
+
+// silent listens, and never answers.
+func silent(t *testing.T) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().String()
+}
+
+// Addresses that swallow whatever comes cost the time that is given, all of them
+// together.
+func TestCheckEndsInTime(t *testing.T) {
+	args := []string{"check", "--data", dataFor(t), "--timeout", "2s"}
+	for i := range 3 {
+		args = append(args, "--datacenter", fmt.Sprintf("dc%d=hdfs://%s,%s/", i, silent(t), silent(t)))
+	}
+	began := time.Now()
+	got := run(t, "", args...)
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if n := strings.Count(got.stdout, "no answer within"); got.code != int(cliio.Partly) || n != 3 {
+		t.Errorf("code %d, %d stores without an answer, want %d and 3:\n%s", got.code, n, cliio.Partly, got.stdout)
+	}
+}
+
+// TestCheckHDFSKerberos holds that the options for Kerberos reach a real cluster, and
+// what the check says where they are wrong.
+func TestCheckHDFSKerberos(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	store := "hdfs://" + c.Scratch(t)
+	common := []string{"conf-dir: " + c.ConfDir, "webhdfs-ca: " + c.CA, "krb5-conf: " + c.KRB5Config, "principal: nn/localhost"}
+	ok, says := checkStore(t, store, append(common, "keytab: "+filepath.Join(c.Keytabs, "nn.keytab"))...)
+	wantSays(t, "a good store", ok, says, true, "read back")
+	if strings.Contains(says, "WebHDFS is off") {
+		t.Errorf("WebHDFS over TLS is not used: %s", says)
+	}
+	ok, says = checkStore(t, store, append(common, "keytab: "+filepath.Join(c.Keytabs, "alice.keytab"))...)
+	wantSays(t, "a keytab of somebody else", ok, says, false, "Kerberos", "nn/localhost")
+	ok, says = checkStore(t, store, append(common, "keytab: /no/such/keytab")...)
+	wantSays(t, "no keytab", ok, says, false, "/no/such/keytab")
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/backends"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+const (
+	// firstTry and lastTry are how long a store that did not answer is left alone, at
+	// first and at most.
+	firstTry = time.Second
+	lastTry  = time.Minute
+)
+
+// openStore opens the store of a datacenter.
+type openStore func(ctx context.Context) (backends.Store, error)
+
+// lateStore stands for a store that did not answer when the service started. It is opened
+// in the background; until then every operation answers Unavailable, and from then on
+// goes to the store. Its methods may be called from many goroutines.
+type lateStore struct {
+	*pfs.Layer
+	datacenter string
+
+	mu     sync.Mutex
+	store  backends.Store // without a FileSystem until it is open
+	owners map[lateOwner]*pfs.Layer
+
+	stop    context.CancelFunc
+	opening sync.WaitGroup
+}
+
+// lateOwner is one whom a tree of the store is of: For him, or As he sees it.
+type lateOwner struct {
+	pfs.Owner
+	as bool
+}
+
+var (
+	_ pfs.OwnershipGiver = (*lateStore)(nil)
+	_ pfs.Impersonator   = (*lateStore)(nil)
+)
+
+// newLateStore begins to open the store. Close ends that.
+func newLateStore(datacenter string, open openStore, log *slog.Logger) *lateStore {
+	l := &lateStore{datacenter: datacenter, owners: map[lateOwner]*pfs.Layer{}}
+	l.Layer = l.layer(func(store pfs.FileSystem) (pfs.FileSystem, error) { return store, nil })
+	ctx, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	l.opening.Go(func() { l.openLater(ctx, open, log) })
+	return l
+}
+
+// layer returns a tree whose operations go to what choose makes of the store.
+func (l *lateStore) layer(choose func(store pfs.FileSystem) (pfs.FileSystem, error)) *pfs.Layer {
+	return pfs.NewLayer(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		store := l.opened()
+		if store == nil {
+			return pfs.Errorf("pfsd.lateStore", name, pfs.Unavailable,
+				"the store of datacenter %s has not answered since the service started, which goes on trying", l.datacenter)
+		}
+		fsys, err := choose(store)
+		if err != nil {
+			return pfs.Errorf("pfsd.lateStore", name, pfs.KindOf(err), "%w", err)
+		}
+		return call(fsys, name)
+	})
+}
+
+// opened returns the store, nil if it is not open yet.
+func (l *lateStore) opened() pfs.FileSystem {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.store.FileSystem
+}
+
+// For returns the store whose new files belong to owner. It cannot know yet whether the
+// store gives files away: where it does not they are the service's.
+func (l *lateStore) For(owner pfs.Owner) (pfs.FileSystem, error) {
+	return l.of(lateOwner{Owner: owner}, func(store pfs.FileSystem) (pfs.FileSystem, error) {
+		fsys, err := pfs.For(store, owner)
+		if errors.Is(err, pfs.Unsupported) {
+			return store, nil
+		}
+		return fsys, err
+	}), nil
+}
+
+// As returns the store as owner may use it. Who turns out to be the service itself there
+// is refused.
+func (l *lateStore) As(owner pfs.Owner) (pfs.FileSystem, error) {
+	return l.of(lateOwner{owner, true}, func(store pfs.FileSystem) (pfs.FileSystem, error) {
+		fsys, err := pfs.As(store, owner)
+		if err == nil && fsys == store {
+			return nil, pfs.Errorf("pfsd.lateStore", "", pfs.Permission, "your account is on this store who the service is, which may do everything: pfsd user set gives it a user of its own")
+		}
+		return fsys, err
+	}), nil
+}
+
+// of returns the one tree of an owner. They are as many as there are accounts.
+func (l *lateStore) of(owner lateOwner, choose func(pfs.FileSystem) (pfs.FileSystem, error)) *pfs.Layer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	tree := l.owners[owner]
+	if tree == nil {
+		tree = l.layer(choose)
+		l.owners[owner] = tree
+	}
+	return tree
+}
+
+// openLater tries to open the store until it succeeds or ctx is done. What is wrong with
+// it besides that it does not answer may be mended there, too.
+func (l *lateStore) openLater(ctx context.Context, open openStore, log *slog.Logger) {
+	timer := time.NewTimer(firstTry)
+	defer timer.Stop()
+	for pause := firstTry; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		store, err := open(ctx)
+		if err == nil {
+			l.mu.Lock()
+			l.store = store
+			l.mu.Unlock()
+			log.Info("the store answers: the datacenter can be used")
+			return
+		}
+		pause = min(2*pause, lastTry)
+		if ctx.Err() == nil {
+			logClosed(log, err, pause)
+		}
+		timer.Reset(pause)
+	}
+}
+
+// logClosed says why a store is not open. One that answers and cannot be used waits for
+// somebody to look at it.
+func logClosed(log *slog.Logger, err error, pause time.Duration) {
+	level := slog.LevelWarn
+	if pfs.KindOf(err) != pfs.Unavailable {
+		level = slog.LevelError
+	}
+	log.Log(context.Background(), level, "the store is not open: the datacenter cannot be used", "err", cause(err), "next try in", pause)
+}
+
+// Close ends the attempts to open the store, and closes it.
+func (l *lateStore) Close() error {
+	l.stop()
+	l.opening.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.store.FileSystem == nil {
+		return nil
+	}
+	return l.store.Close()
+}

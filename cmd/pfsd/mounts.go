@@ -1,0 +1,145 @@
+package main
+
+import (
+	"cmp"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/strictyaml"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/namespace"
+	"go.yaml.in/yaml/v3"
+)
+
+// mountKeys are the keys of a mapped directory.
+var mountKeys = []string{"path", "access", "write", "as-user"}
+
+// What an entry of an access list is.
+const (
+	accessEverybody = "everybody"
+	accessUser      = "user:"
+	accessRole      = "role:"
+)
+
+// parseMounts reads the mapping of names to directories of the store.
+func (f *configFile) parseMounts(m *yaml.Node) (mounts []namespace.Mount, err error) {
+	if m.Kind != yaml.MappingNode {
+		return nil, f.file.Errorf(m.Line, "%s: %s where names of mapped directories belong, each with its \"path:\" and \"access:\"", keyMounts, strictyaml.KindName(m))
+	}
+	err = f.file.EachPair(m, nil, func(name string, v *yaml.Node) error {
+		mount, err := f.parseMount(name, v)
+		mounts = append(mounts, mount)
+		return err
+	})
+	return mounts, err
+}
+
+func (f *configFile) parseMount(name string, m *yaml.Node) (namespace.Mount, error) {
+	mount := namespace.Mount{Name: name, ReadOnly: true}
+	if m.Kind != yaml.MappingNode {
+		return mount, f.file.Errorf(m.Line, "mapped directory %q: %s where \"path:\" and \"access:\" belong", name, strictyaml.KindName(m))
+	}
+	listed := false
+	err := f.file.EachPair(m, mountKeys, func(key string, v *yaml.Node) (err error) {
+		switch key {
+		case "path":
+			mount.Dir, err = f.parsePath(key, v)
+		case "access":
+			listed = true
+			mount.Access, err = f.parseAccess(v)
+		case "write":
+			var write bool
+			write, err = f.file.Flag(key, v)
+			mount.ReadOnly = !write
+		case "as-user":
+			mount.AsUser, err = f.file.Flag(key, v)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+	case mount.Dir == "":
+		err = f.file.Errorf(m.Line, "mapped directory %q: \"path:\" is missing: the directory of the store", name)
+	case !listed:
+		err = f.file.Errorf(m.Line, "mapped directory %q: \"access:\" is missing: who may enter it", name)
+	}
+	return mount, err
+}
+
+// parsePath reads a path on the store.
+func (f *configFile) parsePath(key string, v *yaml.Node) (pfs.Path, error) {
+	text, err := f.file.Text(key, v)
+	if err != nil {
+		return "", err
+	}
+	name, err := pfs.ParsePath(text)
+	if err != nil {
+		return "", f.file.Errorf(v.Line, "%s: %q is no path on the store: it begins with \"/\" and has neither \"..\" nor a \"/\" at its end", key, text)
+	}
+	return name, nil
+}
+
+// parseAccess reads who may enter a mapped directory: one entry, or a list.
+func (f *configFile) parseAccess(v *yaml.Node) (access namespace.Access, err error) {
+	entries := []*yaml.Node{v}
+	if v.Kind == yaml.SequenceNode {
+		entries = v.Content
+	}
+	for _, entry := range entries {
+		text, err := f.file.Text("access", entry)
+		if err != nil {
+			return access, err
+		}
+		user, isUser := strings.CutPrefix(text, accessUser)
+		role, isRole := strings.CutPrefix(text, accessRole)
+		known, roleErr := auth.ParseRole(role)
+		switch {
+		case text == accessEverybody:
+			access.Everybody = true
+		case isUser && auth.CheckName(user) == "":
+			access.Users = append(access.Users, user)
+		case isRole && roleErr == nil:
+			access.Roles = append(access.Roles, known)
+		default:
+			return access, f.file.Errorf(entry.Line, "access: %q is not %q, %sNAME or %suser|publisher|admin", text, accessEverybody, accessUser, accessRole)
+		}
+	}
+	return access, nil
+}
+
+// checkApart refuses a mapped directory by which the homes of another datacenter on the
+// same store, or what is public there, had a second name. It compares the URLs as they
+// are written.
+func checkApart(dcs []datacenter) error {
+	for _, a := range dcs {
+		for _, m := range a.mounts {
+			for _, b := range dcs {
+				store, mounted := a.onStore(m.Live())
+				for _, own := range []string{"home", "public"} {
+					other, dir := b.onStore(cmp.Or(b.dir, pfs.Root).Join(own))
+					if store != other || a.name == b.name || !mounted.Within(dir) && !dir.Within(mounted) {
+						continue
+					}
+					return pfs.Errorf("pfsd.checkApart", "", pfs.Invalid,
+						"datacenter %s: mapped directory %q would show what is /pfs/%s/%s by a second name", a.name, m.Name, b.name, own)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// onStore returns a path of the datacenter by the path that it has on the whole store,
+// which is named by the beginning of its URL.
+func (d datacenter) onStore(name pfs.Path) (store string, whole pfs.Path) {
+	u, err := url.Parse(d.store.URL)
+	if err != nil || u.Path == "" {
+		return d.name, name // in memory: of this datacenter alone
+	}
+	host := strings.Split(u.Host, ",")
+	slices.Sort(host)
+	return u.Scheme + "://" + strings.Join(host, ","), pfs.Path(path.Join("/", u.Path, string(name)))
+}

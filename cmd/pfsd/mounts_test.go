@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/cmd/internal/backends"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+)
+
+func TestWrongOwners(t *testing.T) {
+	got := run(t, "", "check", "--config", writeConfig(t, t.TempDir(), "data: d\ndatacenters:\n  dc: {store: 'mem:', owners: me}\n"))
+	if got.code != int(cliio.Usage) || !strings.Contains(got.stderr, `"me"`) {
+		t.Errorf("code %d, %q", got.code, got.stderr)
+	}
+}
+
+func TestWrongMounts(t *testing.T) {
+	const head = "data: d\ndatacenters:\n  dc:\n    store: 'mem:'\n    mounts:\n"
+	for _, tt := range []struct{ name, text, says string }{
+		{"a list", "    - a\n", ":6: mounts: a list"},
+		{"a text", "      m: /a\n", ":6:"},
+		{"no path", "      m: {access: everybody}\n", `"path:" is missing`},
+		{"no access", "      m: {path: /a}\n", `"access:" is missing`},
+		{"an unknown key", "      m: {pat: /a}\n", `did you mean "path"`},
+		{"a relative path", "      m: {path: a, access: everybody}\n", `"a" is no path`},
+		{"dots", "      m: {path: /a/../home, access: everybody}\n", "no path"},
+		{"an unknown role", "      m: {path: /a, access: 'role:boss'}\n", `"role:boss"`},
+		{"a bare name", "      m: {path: /a, access: [everybody, bob]}\n", `"bob"`},
+		{"no flag", "      m: {path: /a, access: everybody, write: perhaps}\n", "true or false"},
+		{"a home", "      m: {path: /home/bob, access: everybody}\n", "/home"},
+		{"the store", "      m: {path: /, access: everybody}\n", "/home"},
+		{"a slash in the name", "      a/b: {path: /a, access: everybody}\n", "a/b"},
+		{"twice", "      m: {path: /a, access: everybody}\n      m: {path: /b, access: everybody}\n", "line 6"},
+	} {
+		dir := t.TempDir()
+		got := run(t, "", "check", "--config", writeConfig(t, dir, head+tt.text))
+		if got.code != int(cliio.Usage) || !strings.Contains(got.stderr, tt.says) {
+			t.Errorf("%s: code %d, stderr %q, want %q", tt.name, got.code, got.stderr, tt.says)
+		}
+	}
+}
+
+// A directory of one datacenter must not be the homes of another.
+func TestMountsOfDatacentersOnOneStore(t *testing.T) {
+	for text, says := range map[string]string{
+		"  a: {store: 'hdfs://n1,n2/', dir: /a, mounts: {m: {path: /b/home, access: everybody}}}\n  b: {store: 'hdfs://n2,n1/b'}\n":   "/pfs/b/home",
+		"  a: {store: 'hdfs://n1/', dir: /a, mounts: {m: {path: /b, access: everybody}}}\n  b: {store: 'hdfs://n1/', dir: /b}\n":      "/pfs/b/home",
+		"  a: {store: 'file:///s/x', mounts: {m: {path: /y/public/z, access: everybody}}}\n  b: {store: 'file:///s/x', dir: /y}\n":    "/pfs/b/public",
+		"  a: {store: 'hdfs://n1/', dir: /a, mounts: {m: {path: /b, access: everybody}}}\n  b: {store: 'hdfs://other/', dir: /b}\n":   "",
+		"  a: {store: 'hdfs://n1/', dir: /a, mounts: {m: {path: /b/data, access: everybody}}}\n  b: {store: 'hdfs://n1/', dir: /b}\n": "",
+	} {
+		f, err := loadConfigFile(writeConfig(t, t.TempDir(), "data: d\ndatacenters:\n"+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = checkApart(f.datacenters)
+		if says == "" && err != nil || says != "" && (!errors.Is(err, pfs.Invalid) || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%s: %v, want %q", text, err, says)
+		}
+	}
+}
+
+// mountsConfig is a configuration over a store that had directories before.
+func mountsConfig(t *testing.T, more string) (config, store string) {
+	t.Helper()
+	store = filepath.Join(t.TempDir(), "store")
+	for _, dir := range []string{"warehouse/images", "warehouse/team"} {
+		if err := os.MkdirAll(filepath.Join(store, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(store, "warehouse/images/cat"), []byte("meow"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf(`datacenters:
+  dc:
+    store: %s
+    dir: /pfs
+    mounts:
+      images: {path: /warehouse/images, access: everybody%s}
+      team: {path: /warehouse/team, access: ["user:ann", "role:admin"], write: true}
+`, backends.FileURL(store), more)
+	return writeConfig(t, t.TempDir(), text), store
+}
+
+func TestServeMounts(t *testing.T) {
+	config, store := mountsConfig(t, "")
+	s := start(t, dataFor(t), "--config", config)
+	ann, _ := s.login(t, "ann")
+	bob, _ := s.login(t, "bob")
+	if got, err := get(t, bob, "/pfs/dc/mnt/images/cat"); got != "meow" || err != nil {
+		t.Errorf("read %q, %v", got, err)
+	}
+	if err := put(t, ann, "/pfs/dc/mnt/images/dog", "woof"); !errors.Is(err, pfs.ReadOnly) {
+		t.Errorf("ann writes into what is mapped for reading: %v", err)
+	}
+	if err := put(t, ann, "/pfs/dc/mnt/team/dog", "woof"); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(store, "warehouse", "team", "dog")); string(got) != "woof" {
+		t.Errorf("the store has %q, %v", got, err)
+	}
+	if _, err := get(t, bob, "/pfs/dc/mnt/team/dog"); !errors.Is(err, pfs.Permission) {
+		t.Errorf("bob reads what is for ann: %v", err)
+	}
+	for name, c := range map[string]pfs.FileSystem{"images team": ann, "images": bob} {
+		var names []string
+		for e, err := range pfs.Entries(t.Context(), c, "/pfs/dc/mnt", nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, e.Name)
+		}
+		if got := strings.Join(names, " "); got != name {
+			t.Errorf("listed: %q, want %q", got, name)
+		}
+	}
+	if err := put(t, bob, "/pfs/dc/home/bob/f", "f"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(store, "pfs", "home", "bob", "f")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A store that cannot act as users keeps nobody's permissions: that is said before
+// anybody relies on it.
+func TestMountsWithTheStoresPermissions(t *testing.T) {
+	config, _ := mountsConfig(t, ", as-user: true")
+	const says = `mapped directory "images"`
+	got := run(t, "", "serve", "--data", dataFor(t), "--listen", "127.0.0.1:0", "--config", config)
+	if got.code != int(cliio.Failed) || !strings.Contains(got.stderr, says) {
+		t.Errorf("serve: code %d, %q", got.code, got.stderr)
+	}
+	got = run(t, "", "check", "--data", dataFor(t), "--config", config)
+	if got.code != int(cliio.Partly) || !strings.Contains(got.stdout, says) {
+		t.Errorf("check: code %d, %q", got.code, got.stdout)
+	}
+}
+
+// giver is a store that can give directories to users, or may not.
+type giver struct {
+	*memfs.FS
+	err error
+}
+
+func (g giver) For(pfs.Owner) (pfs.FileSystem, error) { return given{g}, nil }
+
+type given struct{ giver }
+
+func (g given) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
+	if g.err != nil {
+		return g.err
+	}
+	return g.FS.Mkdir(ctx, name, mode)
+}
+
+func TestProbeOfOwners(t *testing.T) {
+	denied := pfs.E("test.Mkdir", "/x", pfs.Permission, nil)
+	for _, row := range []struct {
+		dc  datacenter
+		err error
+	}{
+		{datacenter{name: "dc"}, nil}, {datacenter{name: "dc", dir: "/pfs"}, nil},
+		{datacenter{name: "dc"}, denied}, {datacenter{name: "dc", serviceOwns: true}, denied},
+	} {
+		store := giver{memfs.New(memfs.Options{}), row.err}
+		_, err := (&trial{}).probe(t.Context(), row.dc, store)
+		if want := row.err != nil && !row.dc.serviceOwns; want != errors.Is(err, pfs.Permission) || want && !strings.Contains(err.Error(), "owners: service") {
+			t.Errorf("%+v: %v", row.dc, err)
+		}
+		page, err := store.List(t.Context(), "/", pfs.ListOptions{})
+		if err != nil || len(page.Entries) != 0 {
+			t.Errorf("%+v: left %+v, %v", row.dc, page.Entries, err)
+		}
+	}
+}
+
+func TestCheckLooksAtMounts(t *testing.T) {
+	config, store := mountsConfig(t, "")
+	got := run(t, "", "check", "--data", dataFor(t), "--config", config)
+	if got.code != 0 {
+		t.Errorf("code %d, %q", got.code, got.stdout)
+	}
+	if names, err := filepath.Glob(filepath.Join(store, "*")); err != nil || len(names) != 1 {
+		t.Errorf("check left %q, %v", names, err)
+	}
+	if err := os.RemoveAll(filepath.Join(store, "warehouse", "images")); err != nil {
+		t.Fatal(err)
+	}
+	got = run(t, "", "check", "--data", dataFor(t), "--config", config)
+	if got.code != int(cliio.Partly) || !strings.Contains(got.stdout, "/warehouse/images") {
+		t.Errorf("without the directory: code %d, %q", got.code, got.stdout)
+	}
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+// A service has the same name after a restart, and another one for each datacenter and
+// address; without a fixed address it has none.
+func TestSession(t *testing.T) {
+	o := serveOptions{listen: "127.0.0.1:8730"}
+	name := o.session("dc1")
+	if name == "" || name != o.session("dc1") {
+		t.Errorf("session %q, then %q", name, o.session("dc1"))
+	}
+	if other := o.session("dc2"); other == name {
+		t.Errorf("two datacenters have the session %q", other)
+	}
+	if other := (serveOptions{listen: "127.0.0.1:8731"}).session("dc1"); other == name {
+		t.Errorf("two addresses have the session %q", other)
+	}
+	for _, listen := range []string{"127.0.0.1:0", "nonsense"} {
+		if got := (serveOptions{listen: listen}).session("dc1"); got != "" {
+			t.Errorf("at %q the session is %q, want none", listen, got)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	var w warnings
+	log := slog.New(&w)
+	log.Info("nothing to worry about")
+	if got := w.addTo("fine"); got != "fine" {
+		t.Errorf("without warnings: %q", got)
+	}
+	log.Warn("slower", "reason", "it is off")
+	if got := w.addTo("fine"); !strings.HasPrefix(got, "fine; slower") || !strings.Contains(got, "it is off") {
+		t.Errorf("with one: %q", got)
+	}
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/urfave/cli/v2"
+)
+
+func (m *Main) userSetCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "set",
+		Usage:     "make an account another user on the stores",
+		ArgsUsage: "NAME",
+		Description: "Changes who an account is on stores that know users, within 2 seconds. What it has there\n" +
+			"keeps its owner: chown it with the store's own tools. What is not given stays.",
+		Flags: accountFlags(
+			&cli.StringFlag{Name: "hdfs-user", Usage: "`USER` on HDFS"},
+			&cli.IntFlag{Name: "uid", Usage: "number `N` of the user on stores that know users by number"},
+			&cli.IntFlag{Name: "gid", Usage: "number `N` of the group there"},
+		),
+		Action: func(c *cli.Context) error {
+			args, err := operands(c, "NAME")
+			if err != nil {
+				return err
+			}
+			id := auth.StoreIdentity{HDFSUser: c.String("hdfs-user"), UID: c.Int("uid"), GID: c.Int("gid")}
+			if id == (auth.StoreIdentity{}) {
+				return cliargs.Usagef("--hdfs-user, --uid or --gid is needed")
+			}
+			return m.userSet(c, args[0], id)
+		},
+	}
+}
+
+func (m *Main) userSet(c *cli.Context, name string, id auth.StoreIdentity) error {
+	accounts, err := openAccounts(c)
+	if err != nil {
+		return err
+	}
+	a, err := accounts.SetStoreIdentity(c.Context, name, id)
+	if err != nil {
+		return err
+	}
+	m.printer.Message("%s is HDFS user %s, uid %d, gid %d from now on; what it has on the stores keeps its owner", a.Name, a.HDFSUser, a.UID, a.GID)
+	return nil
+}

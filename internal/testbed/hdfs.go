@@ -1,0 +1,191 @@
+package testbed
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// HDFSCluster is a running HDFS: one NameNode ("nn") or two ("nn1", "nn2"), and the
+// DataNodes "dn1" to "dn3". Its block size may be as small as 64 KiB.
+type HDFSCluster struct {
+	NameNodes []string // host:port of their RPC
+	WebHDFS   []string // URL of each one's web server
+	ConfDir   string   // core-site.xml, hdfs-site.xml
+	Superuser string
+
+	// Of a cluster with Kerberos: the configuration, the certificate of the web
+	// servers (PEM), and the directory with nn.keytab, pfs.keytab, alice.keytab, ...
+	KRB5Config, CA, Keytabs string
+
+	part   string
+	script string
+	env    []string
+	alone  bool
+}
+
+// HDFS returns the cluster that all tests share.
+func HDFS(t testing.TB) *HDFSCluster { return hdfs(t, "simple", false) }
+
+// HDFSAlone returns the same cluster for a test that breaks something.
+func HDFSAlone(t testing.TB) *HDFSCluster { return hdfs(t, "simple", true) }
+
+// HDFSPair returns a cluster with two NameNodes, of which nn1 is active.
+func HDFSPair(t testing.TB) *HDFSCluster {
+	c := hdfs(t, "ha", true)
+	c.Failover(t, "nn1")
+	return c
+}
+
+// HDFSSecure returns a cluster with Kerberos (realm PFS.TEST). Its clients run with
+// KRB5_CONFIG set, which is done here.
+func HDFSSecure(t testing.TB) *HDFSCluster {
+	c := hdfs(t, "secure", true)
+	t.Setenv("KRB5_CONFIG", c.KRB5Config)
+	return c
+}
+
+func hdfs(t testing.TB, mode string, alone bool) *HDFSCluster {
+	t.Helper()
+	dir := filepath.Join(stateDir(t), "hdfs-"+mode)
+	c := &HDFSCluster{
+		part:   "hdfs-" + mode,
+		script: script(t, "hdfs.sh"),
+		env:    []string{"HDFS_MODE=" + mode, "HDFS_DIR=" + dir, "TESTBED_IDLE=" + idle},
+		alone:  alone,
+	}
+	hold(t, c.part, dir+".use", alone)
+	c.up(t)
+	if alone {
+		t.Cleanup(func() { c.up(t) })
+	}
+	return c
+}
+
+// up starts what does not run and reads the addresses.
+func (c *HDFSCluster) up(t testing.TB) {
+	t.Helper()
+	v := up(t, c.part, c.script, c.env, "up")
+	c.NameNodes, c.WebHDFS = strings.Split(v["NAMENODES"], ","), strings.Split(v["WEBHDFS"], ",")
+	c.ConfDir, c.KRB5Config, c.CA, c.Keytabs = v["HADOOP_CONF_DIR"], v["KRB5_CONFIG"], v["CA"], v["KEYTABS"]
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Superuser = u.Username
+}
+
+// Do runs a verb of hdfs.sh and returns what it printed.
+func (c *HDFSCluster) Do(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := call(c.script, c.env, args...)
+	if err != nil {
+		t.Fatalf("hdfs.sh %s: %v", strings.Join(args, " "), err)
+	}
+	return out
+}
+
+// Kill ends a daemon as a crash does.
+func (c *HDFSCluster) Kill(t testing.TB, daemon string) { t.Helper(); c.Do(t, "kill", daemon) }
+
+// Start starts a daemon that was killed and returns when it serves.
+func (c *HDFSCluster) Start(t testing.TB, daemon string) { t.Helper(); c.Do(t, "start", daemon) }
+
+// Pause makes a daemon take connections and never answer.
+func (c *HDFSCluster) Pause(t testing.TB, daemon string) { t.Helper(); c.Do(t, "pause", daemon) }
+
+// Resume ends a Pause.
+func (c *HDFSCluster) Resume(t testing.TB, daemon string) { t.Helper(); c.Do(t, "resume", daemon) }
+
+// Settle returns when every block has all of its replicas.
+func (c *HDFSCluster) Settle(t testing.TB) { t.Helper(); c.Do(t, "settle") }
+
+// Failover makes nn1 or nn2 the active NameNode.
+func (c *HDFSCluster) Failover(t testing.TB, namenode string) {
+	t.Helper()
+	c.Do(t, "failover", namenode)
+}
+
+// Flip changes the byte at off of the HDFS file path in the replicas of the named
+// DataNodes, of all if there is none. Their checksums stay.
+func (c *HDFSCluster) Flip(t testing.TB, path string, off int64, datanodes ...string) {
+	t.Helper()
+	if len(datanodes) == 0 {
+		c.Do(t, "flip", path, fmt.Sprint(off))
+	}
+	for _, dn := range datanodes {
+		c.Do(t, "flip", path, fmt.Sprint(off), dn)
+	}
+}
+
+// SafeMode makes the NameNode refuse changes until the end of the test, or until the
+// function that it returns is called.
+func (c *HDFSCluster) SafeMode(t testing.TB) (leave func()) {
+	t.Helper()
+	left := false
+	leave = func() {
+		if !left {
+			left = true
+			c.Do(t, "safemode", "leave")
+		}
+	}
+	t.Cleanup(leave)
+	c.Do(t, "safemode", "enter")
+	return leave
+}
+
+var scratches atomic.Int64
+
+// Scratch makes an HDFS directory that is the test's own, writable for all, and
+// removes it at its end.
+func (c *HDFSCluster) Scratch(t testing.TB) string {
+	t.Helper()
+	dir := fmt.Sprintf("/test-%d-%d", os.Getpid(), scratches.Add(1))
+	if c.Keytabs != "" {
+		c.Do(t, "kinit", "nn")
+		c.Do(t, "fs", "-mkdir", "-p", dir)
+		c.Do(t, "fs", "-chmod", "777", dir)
+		t.Cleanup(func() { c.Do(t, "kinit", "nn"); c.Do(t, "fs", "-rm", "-r", "-f", "-skipTrash", dir) })
+		return dir
+	}
+	c.web(t, http.MethodPut, dir, "MKDIRS", "permission", "777")
+	t.Cleanup(func() {
+		if c.alone {
+			c.up(t) // the test may have left something broken
+		}
+		c.web(t, http.MethodDelete, dir, "DELETE", "recursive", "true")
+	})
+	return dir
+}
+
+// web does one operation over WebHDFS as the superuser, on whichever NameNode takes it.
+func (c *HDFSCluster) web(t testing.TB, method, path, op, name, value string) {
+	t.Helper()
+	query := url.Values{"op": {op}, "user.name": {c.Superuser}, name: {value}}
+	var last string
+	for _, base := range c.WebHDFS {
+		req, err := http.NewRequest(method, base+"/webhdfs/v1"+path+"?"+query.Encode(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := http.Client{Timeout: time.Minute} // a machine at its limit answers late
+		resp, err := client.Do(req)
+		if err != nil {
+			last = err.Error()
+			continue
+		}
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return
+		}
+		last = resp.Status
+	}
+	t.Errorf("%s of %s: %s", op, path, last)
+}

@@ -1,0 +1,277 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"syscall"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Bounds of a group of entries that is made durable at once.
+const (
+	groupFiles = 1024
+	groupBytes = 64 << 20
+	// groupFew files or less are made durable one by one, since to sync the whole mount may mean
+	// to wait for others' bytes.
+	groupFew = 8
+	// groupJobs files are on their way at the same time, in groupDirs directories.
+	groupJobs = 32
+	groupDirs = 4
+)
+
+// WriteBatch stages a group of files in parallel, makes all of them durable with one sync of the
+// mount, gives them their names and makes each directory durable once.
+func (f FS) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
+	b := &batch{fs: f, ctx: ctx, entries: entries, errs: make([]error, len(entries)), names: map[pfs.Path]bool{}}
+	for i, e := range entries {
+		if b.full(e) {
+			b.flush()
+		}
+		b.add(i, e)
+	}
+	b.flush()
+	return b.errs
+}
+
+const batchOp = "cephfs.WriteBatch"
+
+// batch is one WriteBatch with the group that is on.
+type batch struct {
+	fs      FS
+	ctx     context.Context
+	entries []pfs.BatchEntry // all of them
+	errs    []error
+
+	group []*batchFile
+	names map[pfs.Path]bool // of group
+	bytes int
+}
+
+// batchFile is a file of a group on its way.
+type batchFile struct {
+	i     int
+	entry pfs.BatchEntry
+	temp  string // "" while there is none, and once it has its name
+	open  filled // temp, until it is durable under its name
+}
+
+// filled is an open temporary that has its content and mark.
+type filled struct {
+	*handle
+	mark mark
+}
+
+// full reports whether the group must end before e: it is large enough, or has something of that
+// name, or in the place of its directory.
+func (b *batch) full(e pfs.BatchEntry) bool {
+	return len(b.group) >= groupFiles || b.bytes >= groupBytes || b.names[e.Path] || b.names[e.Path.Parent()]
+}
+
+// add makes a directory, or takes a file into the group.
+func (b *batch) add(i int, e pfs.BatchEntry) {
+	if e.Mode.IsDir() {
+		b.errs[i] = b.fs.Mkdir(b.ctx, e.Path, e.Mode)
+		return
+	}
+	if b.errs[i] = check(b.ctx, batchOp, e.Path); b.errs[i] != nil {
+		return
+	}
+	if len(e.Data) > blockSize {
+		b.errs[i] = b.writeLarge(e)
+		return
+	}
+	b.group = append(b.group, &batchFile{i: i, entry: e})
+	b.names[e.Path] = true
+	b.bytes += len(e.Data)
+}
+
+// flush ends the group.
+func (b *batch) flush() {
+	inParallel(groupJobs, len(b.group), func(k int) {
+		w := b.group[k]
+		b.errs[w.i] = b.stage(w)
+	})
+	if len(b.group) > groupFew {
+		b.sync()
+	}
+	b.publish()
+	for _, w := range b.group {
+		closeHandle(b.fs, w.open.handle)
+		if w.temp != "" {
+			b.discard(w)
+		}
+	}
+	b.group, b.names, b.bytes = nil, map[pfs.Path]bool{}, 0
+}
+
+// inParallel calls do with each number below n, some at a time.
+func inParallel(jobs, n int, do func(k int)) {
+	each := func(k int) {
+		for ; k < n; k += jobs {
+			do(k)
+		}
+	}
+	var wg sync.WaitGroup
+	for j := 1; j < min(jobs, n); j++ {
+		wg.Go(func() { each(j) })
+	}
+	each(0)
+	wg.Wait()
+}
+
+// stage writes one temporary.
+func (b *batch) stage(w *batchFile) error {
+	e := w.entry
+	if err := writable(batchOp, e.Path); err != nil {
+		return err
+	}
+	data, err := b.fs.store.movingBuffer(b.ctx, len(e.Data))
+	if err != nil {
+		return fail(batchOp, e.Path, err)
+	}
+	copy(data.p, e.Data)
+	w.temp = stagedName(e.Path.Base(), pfs.NewID())
+	temp := w.temp
+	w.open, err = at(b.ctx, b.fs, batchOp, e.Path, func(d *dir, base string) (filled, error) {
+		if err := d.lookAtTarget(base, e.Path, e.NoReplace); err != nil {
+			return filled{}, err
+		}
+		return b.fs.fill(d, temp, e, data.p)
+	}, func(f filled) { f.drop() })
+	data.free(err)
+	return err
+}
+
+// fill makes the temporary of e, which has the bytes p.
+func (f FS) fill(d *dir, temp string, e pfs.BatchEntry, p []byte) (filled, error) {
+	h, st, err := d.create(temp, 0o600, syscall.O_RDWR|syscall.O_CREAT|syscall.O_EXCL)
+	if err != nil {
+		return filled{}, err
+	}
+	st.size = int64(len(p))
+	_, err = h.write(d.c, p, 0)
+	var m mark
+	if err == nil {
+		m, err = f.dress(d.c, h, "", commitOf(e), st)
+	}
+	if err != nil {
+		h.drop()
+		return filled{}, err
+	}
+	return filled{h, m}, nil
+}
+
+// commitOf says what e is published with.
+func commitOf(e pfs.BatchEntry) pfs.CommitOptions {
+	return pfs.CommitOptions{Size: int64(len(e.Data)), Mode: e.Mode, ModTime: e.ModTime, Digest: e.Digest, NoReplace: e.NoReplace}
+}
+
+// writeLarge makes a file of more than a block by itself.
+func (b *batch) writeLarge(e pfs.BatchEntry) error {
+	w, err := b.fs.create(b.ctx, batchOp, e.Path, pfs.CreateOptions{Size: int64(len(e.Data))})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if _, err := w.WriteAt(b.ctx, e.Data, 0); err != nil {
+		return err
+	}
+	_, err = w.Commit(b.ctx, commitOf(e))
+	return err
+}
+
+// lookAtTarget refuses what is at the name where it may not be replaced.
+func (d *dir) lookAtTarget(base string, name pfs.Path, noReplace bool) error {
+	st, err := d.stat(base)
+	switch {
+	case missing(err):
+		return nil
+	case err != nil:
+		return err
+	case noReplace:
+		return pfs.E(batchOp, name, pfs.Exist, nil)
+	case st.mode.IsDir():
+		return pfs.E(batchOp, name, pfs.IsDir, nil)
+	}
+	return nil
+}
+
+// sync makes all that was staged durable.
+func (b *batch) sync() {
+	_, err := run(b.ctx, b.fs, func(c *call) (struct{}, error) {
+		return struct{}{}, c.lib(func(*cMount, *cPerms) error {
+			if err := c.m.info.SyncFs(); err != nil {
+				return errnoOf(err)
+			}
+			return nil
+		})
+	}, nil)
+	for _, w := range b.group {
+		if b.errs[w.i] == nil {
+			b.errs[w.i] = fail(batchOp, w.entry.Path, err)
+		}
+	}
+}
+
+// publish gives the files their names, directory by directory.
+func (b *batch) publish() {
+	in := map[pfs.Path][]*batchFile{}
+	for _, w := range b.group {
+		if b.errs[w.i] == nil {
+			in[w.entry.Path.Parent()] = append(in[w.entry.Path.Parent()], w)
+		}
+	}
+	dirs := slices.Collect(maps.Keys(in))
+	inParallel(groupDirs, len(dirs), func(k int) { b.publishIn(dirs[k], in[dirs[k]]) })
+}
+
+// publishIn gives the files of one directory their names, and makes these durable at once.
+func (b *batch) publishIn(parent pfs.Path, files []*batchFile) {
+	errs, err := in(b.ctx, b.fs, batchOp, parent, func(d *dir) ([]error, error) {
+		errs := make([]error, len(files))
+		return errs, d.durably(func() error {
+			inParallel(groupJobs/groupDirs, len(files), func(k int) { errs[k] = d.publish(files[k]) })
+			return nil
+		})
+	})
+	for k, w := range files {
+		switch {
+		case err != nil:
+			b.errs[w.i] = pfs.E(batchOp, w.entry.Path, pfs.KindOf(err), err)
+		case errs[k] != nil:
+			b.errs[w.i] = fail(batchOp, w.entry.Path, errs[k])
+		default:
+			w.temp = ""
+		}
+	}
+}
+
+// publish gives one file its name, once it is durable.
+func (d *dir) publish(w *batchFile) error {
+	h := w.open.handle
+	if h.m != d.c.m || !h.tryHold() {
+		return errForgotten
+	}
+	defer h.drop()
+	if err := h.dressed(d.c, w.open.mark); err != nil {
+		return err
+	}
+	base := w.entry.Path.Base()
+	if err := d.lookAtTarget(base, w.entry.Path, w.entry.NoReplace); err != nil {
+		return err
+	}
+	return d.rename(w.temp, d, base, w.entry.NoReplace)
+}
+
+// discard undoes what is left of a file that was not published.
+func (b *batch) discard(w *batchFile) {
+	temp := w.temp
+	_ = b.fs.change(context.WithoutCancel(b.ctx), batchOp, w.entry.Path, func(d *dir, _ string) error {
+		return unlessMissing(d.unlink(temp))
+	})
+}

@@ -1,0 +1,174 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// behind gathers what WriteAt is given until a block is full, which is then written while WriteAt
+// takes the next. The cluster answers for a block in hardly more time than for a small piece. What
+// could not be written is kept, and written again by the next call, so a flush that succeeds has
+// written everything.
+type behind struct {
+	w *staged
+
+	mu     sync.Mutex
+	open   map[int64]*piece // that are being filled, by the number of their block
+	failed []*piece         // whose writing failed
+
+	flights chan struct{}
+	flying  map[int64]bool // blocks that are on their way
+	landed  sync.Cond      // tells of each that is no more
+}
+
+// piece is a part of one block.
+type piece struct {
+	off    int64
+	p      []byte
+	data   *buffer
+	failed error // of a call that may still read it
+}
+
+func (p *piece) end() int64   { return p.off + int64(len(p.p)) }
+func (p *piece) block() int64 { return p.off / blockSize }
+
+func newBehind(w *staged) *behind {
+	b := &behind{w: w, open: map[int64]*piece{}, flying: map[int64]bool{}, flights: make(chan struct{}, flightsEach)}
+	b.landed.L = &b.mu
+	return b
+}
+
+// write takes p, which is part of one block.
+func (b *behind) write(ctx context.Context, op string, p []byte, off int64) (int, error) {
+	if err := b.retry(ctx, op); err != nil {
+		return 0, err
+	}
+	t := b.join(p, off)
+	switch {
+	case t == nil:
+		if err := b.flush(ctx, op); err != nil {
+			return 0, err
+		}
+		return b.w.writeNow(ctx, op, p, off)
+	case t.end()%blockSize != 0:
+		return len(p), nil
+	}
+	select {
+	case b.flights <- struct{}{}:
+		b.launch(op, t)
+		return len(p), nil
+	case <-ctx.Done():
+		return 0, pfs.E(op, b.w.name, pfs.Canceled, ctx.Err()) // the piece stays open
+	}
+}
+
+// join adds p to the piece that ends at off, or begins one, and returns it; nil if there is no
+// memory for that, or if the order is another one: what is written twice must land in that order.
+func (b *behind) join(p []byte, off int64) *piece {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := off / blockSize
+	t := b.open[n]
+	if b.flying[n] || t != nil && t.end() != off {
+		return nil
+	}
+	if t == nil {
+		data := tryBuffer(b.w.fs.store.behind, blockSize)
+		if data == nil {
+			return nil
+		}
+		t = &piece{off: off, p: data.p[:0], data: data}
+		b.open[n] = t
+	}
+	t.p = append(t.p, p...)
+	return t
+}
+
+// launch writes a full piece while its caller goes on.
+func (b *behind) launch(op string, t *piece) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.open, t.block())
+	b.flying[t.block()] = true
+	go func() {
+		b.land(t, b.send(context.Background(), op, t))
+		<-b.flights
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.flying, t.block())
+		b.landed.Broadcast()
+	}()
+}
+
+// send writes a piece.
+func (b *behind) send(ctx context.Context, op string, t *piece) error {
+	_, err := b.w.change(ctx, op, func(c *call, h *handle) (int, error) { return h.write(c, t.p, t.off) })
+	return err
+}
+
+// land ends a piece that was written, or keeps it.
+func (b *behind) land(t *piece, err error) {
+	if err == nil {
+		t.free()
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t.failed = err
+	b.failed = append(b.failed, t)
+}
+
+func (p *piece) free() { p.data.free(p.failed) }
+
+// retry writes again what could not be written.
+func (b *behind) retry(ctx context.Context, op string) error {
+	b.mu.Lock()
+	again := b.failed
+	b.failed = nil
+	b.mu.Unlock()
+	return b.sendAll(ctx, op, again)
+}
+
+// sendAll writes pieces, and keeps those that cannot be.
+func (b *behind) sendAll(ctx context.Context, op string, pieces []*piece) (err error) {
+	for _, t := range pieces {
+		if err == nil {
+			err = b.send(ctx, op, t)
+		}
+		b.land(t, err)
+	}
+	return err
+}
+
+// flush returns once all that write took is written.
+func (b *behind) flush(ctx context.Context, op string) error {
+	pieces := b.rest()
+	slices.SortFunc(pieces, func(s, t *piece) int { return cmp.Compare(s.off, t.off) })
+	return b.sendAll(ctx, op, pieces)
+}
+
+// rest waits for what is on its way, and returns what is left to be written.
+func (b *behind) rest() []*piece {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.flying) > 0 {
+		b.landed.Wait()
+	}
+	pieces := slices.AppendSeq(b.failed, maps.Values(b.open))
+	b.failed, b.open = nil, map[int64]*piece{}
+	return pieces
+}
+
+// drop forgets what was not written.
+func (b *behind) drop() {
+	for _, t := range b.rest() {
+		t.free()
+	}
+}

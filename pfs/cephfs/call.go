@@ -1,0 +1,187 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// call is one operation on its way. libcephfs takes no context and may wait for the cluster for
+// ever, so an operation runs in a goroutine of its own, and whoever began it waits for it only
+// until its context is done or one call of libcephfs has had no answer for the timeout. Then it
+// is abandoned: it begins no further call, but for such as undo what it began.
+type call struct {
+	ctx context.Context
+	m   *mount
+	who *who
+	s   *store
+	top string // see FS
+
+	state   *atomic.Int32 // running, finished or abandoned
+	since   atomic.Int64  // when the call of libcephfs that is on began, in ns
+	changed atomic.Bool   // something was asked for that must not be asked for twice
+	undoing bool          // goes on although nobody waits
+}
+
+// How far an operation has come.
+const (
+	running int32 = iota
+	finished
+	abandoned
+)
+
+// result is what an operation returns.
+type result[T any] struct {
+	v   T
+	err error
+}
+
+// run does an operation on the mount that serves now. If that turns out to be lost before the
+// operation has changed anything, it is done once more on the next one. drop, if not nil, undoes
+// the result of an operation that succeeded after it was abandoned.
+func run[T any](ctx context.Context, f FS, do func(c *call) (T, error), drop func(T)) (T, error) {
+	var none T
+	for again := true; ; again = false {
+		m, err := f.store.mounted(ctx)
+		if err != nil {
+			return none, err
+		}
+		c := &call{ctx: ctx, m: m, who: f.store.who(f.as), s: f.store, top: f.top, state: new(atomic.Int32)}
+		v, err := begin(c, do, drop)
+		if err == nil || !again || c.state.Load() != finished || c.changed.Load() || !lost(err) {
+			return v, err
+		}
+	}
+}
+
+// begin starts an operation and waits for it.
+func begin[T any](c *call, do func(c *call) (T, error), drop func(T)) (none T, err error) {
+	if err := c.s.calls.Acquire(c.ctx, 1); err != nil {
+		return none, timedOut(c.ctx)
+	}
+	c.since.Store(time.Now().UnixNano())
+	done := make(chan result[T], 1)
+	go func() {
+		defer c.s.calls.Release(1)
+		v, err := do(c)
+		if c.state.CompareAndSwap(running, finished) {
+			done <- result[T]{v, err}
+			return
+		}
+		if err == nil && drop != nil {
+			drop(v)
+		}
+		c.m.abandon(-1)
+	}()
+	return wait(c, done)
+}
+
+// wait returns the result of an operation, or abandons it.
+func wait[T any](c *call, done chan result[T]) (none T, err error) {
+	timer := time.NewTimer(c.s.opts.Timeout)
+	defer timer.Stop()
+	for {
+		select {
+		case r := <-done:
+			return r.v, r.err
+		case <-c.ctx.Done():
+			err = timedOut(c.ctx)
+		case <-timer.C:
+			left := c.s.opts.Timeout - time.Since(time.Unix(0, c.since.Load()))
+			if left > 0 {
+				timer.Reset(left)
+				continue
+			}
+			err = pfs.Errorf("cephfs.wait", "", pfs.Unavailable, "the cluster has not answered for %v", c.s.opts.Timeout)
+		}
+		if !c.state.CompareAndSwap(running, abandoned) {
+			r := <-done // it ended at this moment
+			return r.v, r.err
+		}
+		if c.m.abandon(1) > maxAbandoned {
+			c.s.giveUp(c.m, err)
+		}
+		return none, err
+	}
+}
+
+// timedOut is the error of an operation whose context is done. A deadline that passed while the
+// store was asked says that the store is slow; to give up is the caller's own will.
+func timedOut(ctx context.Context) error {
+	if err := ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
+		return pfs.Errorf("cephfs.wait", "", pfs.Unavailable, "the cluster did not answer in time: %w", err)
+	}
+	return pfs.E("cephfs.wait", "", pfs.Canceled, ctx.Err())
+}
+
+// errAbandoned ends an operation for which nobody waits.
+var errAbandoned = errors.New("nobody waits for this any more")
+
+// undo returns c for what must be done even if nobody waits.
+func (c *call) undo() *call {
+	return &call{ctx: context.WithoutCancel(c.ctx), m: c.m, who: c.who, s: c.s, top: c.top, state: c.state, undoing: true}
+}
+
+// lib makes one call of libcephfs that may be made twice.
+func (c *call) lib(do func(m *cMount, p *cPerms) error) error { return c.libAs(c.who, do) }
+
+// libAs is lib as another user.
+func (c *call) libAs(w *who, do func(m *cMount, p *cPerms) error) error {
+	if err := c.goOn(); err != nil {
+		return err
+	}
+	if err := c.m.enter(); err != nil {
+		return err
+	}
+	c.since.Store(time.Now().UnixNano())
+	err := do(c.m.c, w.perms)
+	runtime.KeepAlive(w)
+	c.m.leave()
+	if lost(err) {
+		c.s.giveUp(c.m, err)
+	}
+	return err
+}
+
+// once makes one call of libcephfs whose outcome is not known if the mount is lost meanwhile.
+func (c *call) once(do func(m *cMount, p *cPerms) error) error {
+	return c.lib(func(m *cMount, p *cPerms) error {
+		c.changed.Store(true)
+		return do(m, p)
+	})
+}
+
+// goOn says why no further call may be made.
+func (c *call) goOn() error {
+	switch {
+	case c.undoing:
+		return nil
+	case c.state.Load() == abandoned:
+		return errAbandoned
+	case c.ctx.Err() != nil:
+		return pfs.E("cephfs.wait", "", pfs.Canceled, c.ctx.Err())
+	}
+	return nil
+}
+
+// release gives an inode back, unless all of the mount is gone.
+func (c *call) release(in *cInode) {
+	if c.m.enter() != nil {
+		return
+	}
+	defer c.m.leave()
+	put(c.m.c, in)
+}
+
+// lost reports whether err says that the cluster has ended this mount: its client was evicted, or
+// the mount was given up.
+func lost(err error) bool {
+	return errors.Is(err, errGone) || errors.Is(err, syscall.ESHUTDOWN) || errors.Is(err, syscall.ENOTCONN)
+}

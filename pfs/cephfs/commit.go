@@ -1,0 +1,216 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"context"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Commit publishes the file: length, mode, owner, time and mark are set, all is made durable, and
+// then it gets its name.
+func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
+	const op = "cephfs.Staged.Commit"
+	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
+		return pfs.Info{}, err
+	}
+	if opts.Size < 0 {
+		return pfs.Info{}, pfs.Errorf(op, w.name, pfs.Invalid, "negative size %d", opts.Size)
+	}
+	if err := w.behind.flush(ctx, op); err != nil && pfs.KindOf(err) != pfs.Conflict {
+		return pfs.Info{}, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch w.state {
+	case committed:
+		return w.done, nil
+	case ended:
+		return pfs.Info{}, pfs.E(op, w.name, pfs.Closed, nil)
+	}
+	if err := w.late.wait(ctx, w.fs.store.opts.Timeout); err != nil {
+		return pfs.Info{}, fail(op, w.name, err)
+	}
+	info, err := run(ctx, w.fs, func(c *call) (pfs.Info, error) { return w.commit(c, op, opts) }, nil)
+	if err != nil {
+		return pfs.Info{}, fail(op, w.name, err)
+	}
+	w.state, w.done = committed, info
+	return info, nil
+}
+
+// commit is Commit with the handle to itself.
+func (w *staged) commit(c *call, op string, opts pfs.CommitOptions) (info pfs.Info, err error) {
+	d, base, err := c.parent(w.name)
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	defer d.Close()
+	h, err := w.file.use(c)
+	if pfs.KindOf(err) == pfs.Conflict {
+		return w.committedBefore(d, base, opts, err)
+	}
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	defer h.drop()
+	defer func() { err = w.broken(h, err) }()
+	if err := w.lock.exclude(c, h); err != nil {
+		return pfs.Info{}, err
+	}
+	defer h.lock(c.undo(), lockNone)
+	st, err := d.stat(w.temp)
+	switch {
+	case missing(err) || err == nil && !st.same(w.from):
+		return w.committedBefore(d, base, opts, w.gone(op))
+	case err != nil:
+		return pfs.Info{}, err
+	}
+	if st, err = h.stat(c); err != nil {
+		return pfs.Info{}, err
+	}
+	if st.size < opts.Size {
+		return w.committedBefore(d, base, opts, pfs.Errorf(op, w.name, pfs.Integrity, "%d of %d bytes were staged", st.size, opts.Size))
+	}
+	if info, done, err := w.target(d, base, op, opts); done || err != nil {
+		return info, err
+	}
+	return w.publish(d, base, h, opts, st)
+}
+
+// target looks at what has the name, and finds out early what forbids to publish.
+func (w *staged) target(d *dir, base, op string, opts pfs.CommitOptions) (info pfs.Info, done bool, err error) {
+	there, err := d.stat(base)
+	switch {
+	case missing(err):
+		return pfs.Info{}, false, nil
+	case err != nil:
+		return pfs.Info{}, false, err
+	case opts.NoReplace:
+		info, err := w.committedBefore(d, base, opts, pfs.E(op, w.name, pfs.Exist, nil))
+		return info, true, err
+	case there.mode.IsDir():
+		return pfs.Info{}, false, pfs.E(op, w.name, pfs.IsDir, nil)
+	}
+	return pfs.Info{}, false, nil
+}
+
+// publish makes the file of the temporary, which st describes.
+func (w *staged) publish(d *dir, base string, h *handle, opts pfs.CommitOptions, st stat) (pfs.Info, error) {
+	m, err := w.fs.dress(d.c, h, w.id, opts, st)
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	if err := h.dressed(d.c, m); err != nil {
+		return pfs.Info{}, err
+	}
+	if err := d.rename(w.temp, d, base, opts.NoReplace); err != nil {
+		return pfs.Info{}, err
+	}
+	after := d.c.undo() // it has its name, whoever still waits
+	if err := h.sync(after); err != nil {
+		return pfs.Info{}, pfs.Errorf("cephfs.Staged.Commit", w.name, pfs.Unavailable, "nobody knows whether it has its name: %w", err)
+	}
+	if st, err = h.stat(after); err != nil {
+		return pfs.Info{}, err
+	}
+	info := st.info(w.name)
+	info.Digest = m.digest
+	return info, nil
+}
+
+// dress gives a temporary what it will have as a published file, and returns its mark.
+func (f FS) dress(c *call, h *handle, id string, opts pfs.CommitOptions, st stat) (mark, error) {
+	mode, mtime := unixMode(opts.Perm()), opts.ModTime
+	if mtime.IsZero() {
+		mtime = time.Now()
+	}
+	if st.size > opts.Size {
+		if err := h.set(c, change{size: &opts.Size}); err != nil {
+			return mark{}, err
+		}
+	}
+	m := mark{size: opts.Size, mtime: mtime, id: id, digest: keepable(opts.Digest)}
+	if m.id != "" || m.digest != "" {
+		if err := h.setAttribute(c, markName, m.encode()); err != nil {
+			return mark{}, err
+		}
+	}
+	return m, h.set(c, change{mode: &mode, mtime: &mtime, owner: f.given()})
+}
+
+// committedBefore describes the file that has the name now if it is what this ID was committed as,
+// and else returns err.
+func (w *staged) committedBefore(d *dir, base string, opts pfs.CommitOptions, otherwise error) (pfs.Info, error) {
+	st, err := d.stat(base)
+	if err != nil || !st.mode.IsRegular() || st.size != opts.Size {
+		return pfs.Info{}, otherwise
+	}
+	var m mark
+	err = d.on(base, func(in *cInode, st stat) error {
+		m, _ = newHandle(d.c.m, in).mark(d.c, st)
+		return nil
+	})
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	// Another handle published this very file, or one that was written under the same ID.
+	if !st.same(w.from) && m.id != w.id || opts.Digest != "" && m.digest != "" && m.digest != opts.Digest {
+		return pfs.Info{}, otherwise
+	}
+	if temp, err := d.stat(w.temp); err == nil && temp.same(w.from) {
+		if err := unlessMissing(d.unlink(w.temp)); err != nil {
+			return pfs.Info{}, err
+		}
+		if st, err = d.stat(base); err != nil {
+			return pfs.Info{}, err
+		}
+	}
+	info := st.info(w.name)
+	info.Digest = m.digest
+	return info, nil
+}
+
+// roomFor answers NoSpace or Quota if the store has not so many bytes left for name in d. It asks
+// only for what is worth the question: the store itself notices the rest.
+func (d *dir) roomFor(op string, name pfs.Path, bytes int64) error {
+	const worth = 64 << 20
+	if bytes < worth {
+		return nil
+	}
+	space, err := d.space()
+	if err != nil {
+		return err
+	}
+	if bytes > space.Free {
+		return pfs.Errorf(op, name, pfs.NoSpace, "%d bytes are wanted, %d are free", bytes, space.Free)
+	}
+	return nil
+}
+
+func (d *dir) space() (space pfs.Space, err error) {
+	err = d.c.lib(func(m *cMount, _ *cPerms) (err error) {
+		space, err = statfs(m, d.in)
+		return err
+	})
+	return space, err
+}
+
+// Space reports the store that holds name, or where name would be. Below a quota it is what the
+// quota allows.
+func (f FS) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
+	const op = "cephfs.Space"
+	for {
+		space, err := in(ctx, f, op, name, (*dir).space)
+		switch kindOf(err) {
+		case pfs.NotExist, pfs.NotDir, pfs.Symlink:
+			if err != nil && name != pfs.Root {
+				name = name.Parent()
+				continue
+			}
+		}
+		return space, err
+	}
+}

@@ -1,0 +1,138 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// copyJobs is the number of chunks of a copy that are on their way at once.
+	copyJobs = 4
+	// maxCopying is that of all copies together.
+	maxCopying = 8
+)
+
+// CopyFile copies inside the store, through this program's memory: clients of CephFS have no other
+// way. What was copied is read back and its digest compared, with the one kept with the source if
+// there is a trusted one, else with one computed from the source.
+func (f FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptions, progress func(done int64)) (info pfs.Info, err error) {
+	const op = "cephfs.CopyFile"
+	if err := check(ctx, op, dst); err != nil {
+		return pfs.Info{}, err
+	}
+	r, err := f.openFile(ctx, op, src)
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	defer r.Close()
+	w, err := f.create(ctx, op, dst, pfs.CreateOptions{ID: opts.ID, Size: r.info.Size})
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	defer func() {
+		if err != nil && opts.ID != "" {
+			w.Suspend() // so that the same copy goes on
+		}
+		w.Close()
+	}()
+	c := copying{op: op, r: r, w: w}
+	if err := c.chunks(ctx, progress); err != nil {
+		return pfs.Info{}, err
+	}
+	sum, err := c.verify(ctx)
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	commit := pfs.CommitOptions{Size: r.info.Size, Mode: r.info.Mode, Digest: sum, NoReplace: opts.NoReplace}
+	if !opts.NewTime {
+		commit.ModTime = r.info.ModTime
+	}
+	return w.Commit(ctx, commit)
+}
+
+// copying is one CopyFile.
+type copying struct {
+	op string
+	r  *file
+	w  *staged
+}
+
+// chunks copies all chunks, a row of them at once.
+func (c *copying) chunks(ctx context.Context, progress func(done int64)) error {
+	size := c.r.info.Size
+	for off := int64(0); off < size; off += copyJobs * pfs.ChunkSize {
+		end := min(size, off+copyJobs*pfs.ChunkSize)
+		g, ctx := errgroup.WithContext(ctx)
+		for at := off; at < end; at += pfs.ChunkSize {
+			g.Go(func() error { return c.chunk(ctx, at, min(pfs.ChunkSize, end-at)) })
+		}
+		if err := g.Wait(); err != nil {
+			return err
+		}
+		if progress != nil {
+			progress(end)
+		}
+	}
+	return nil
+}
+
+// chunk copies n bytes at off, unless a copy that was interrupted has them already.
+func (c *copying) chunk(ctx context.Context, off, n int64) error {
+	s := c.r.fs.store
+	if err := s.copying.Acquire(ctx, 1); err != nil {
+		return timedOut(ctx)
+	}
+	defer s.copying.Release(1)
+	p := make([]byte, n)
+	if err := pfs.ReadFull(ctx, c.r, p, off); err != nil {
+		return err
+	}
+	if c.w.resumed {
+		got := make([]byte, n)
+		k, err := c.w.ReadAt(ctx, got, off)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if int64(k) == n && digest.Leaf(got) == digest.Leaf(p) {
+			return nil
+		}
+	}
+	_, err := c.w.WriteAt(ctx, p, off)
+	return err
+}
+
+// verify compares the copy with the source, and returns its digest.
+func (c *copying) verify(ctx context.Context) (string, error) {
+	want, algorithm := c.r.info.Digest, digest.Algorithm(c.r.info.Digest)
+	var err error
+	if !digest.Known(algorithm) {
+		algorithm = digest.XXH3
+		want, err = digest.OfFile(ctx, c.r, algorithm, runtime.GOMAXPROCS(0), nil)
+	}
+	if err != nil {
+		return "", fail(c.op, c.r.name, err)
+	}
+	fill := func(p []byte, off int64) error {
+		n, err := c.w.ReadAt(ctx, p, off)
+		if n == len(p) {
+			return nil
+		}
+		return errors.Join(err, io.ErrUnexpectedEOF)
+	}
+	got, err := digest.Of(ctx, fill, c.r.info.Size, algorithm, runtime.GOMAXPROCS(0), nil)
+	if err != nil {
+		return "", fail(c.op, c.w.name, err)
+	}
+	if got != want {
+		return "", pfs.Errorf(c.op, c.w.name, pfs.Integrity, "the copy is %s, and %s is %s: one of them does not have the bytes that were written", got, c.r.name, want)
+	}
+	return got, nil
+}

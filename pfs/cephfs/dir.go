@@ -1,0 +1,334 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// dir is an open directory, and all that this package asks about names. A name is one element, or
+// "." for the directory itself; a link is never followed. A dir belongs to one call.
+type dir struct {
+	c  *call
+	in *cInode
+}
+
+// Close gives the directory back. A second time does nothing.
+func (d *dir) Close() {
+	if d.in != nil {
+		d.c.release(d.in)
+		d.in = nil
+	}
+}
+
+// linkError says that a link stands where a directory or file was wanted.
+type linkError struct {
+	rel string // path of the link from the directory that was asked
+}
+
+func (e *linkError) Error() string { return "symbolic link" }
+
+// root opens the top directory of the tree.
+func (c *call) root() (*dir, error) {
+	d, err := c.mountRoot()
+	if err != nil || c.top == "" {
+		return d, err
+	}
+	defer d.Close()
+	top, err := d.open(c.top)
+	if link := (*linkError)(nil); errors.As(err, &link) {
+		link.rel = ""
+	}
+	return top, err
+}
+
+// mountRoot opens the top directory of the mount.
+func (c *call) mountRoot() (*dir, error) {
+	d := &dir{c: c}
+	err := c.lib(func(m *cMount, _ *cPerms) (err error) {
+		d.in, err = lookupRoot(m)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// directory opens the directory name.
+func (c *call) directory(name pfs.Path) (*dir, error) {
+	d, err := c.root()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.open(strings.TrimPrefix(string(name), "/"))
+}
+
+// parent opens the directory that holds name and returns name's last element, "." for the root.
+func (c *call) parent(name pfs.Path) (*dir, string, error) {
+	base := name.Base()
+	if name == pfs.Root {
+		base = "."
+	}
+	d, err := c.directory(name.Parent())
+	return d, base, err
+}
+
+// with returns d for another call of the same operation. It shares what Close gives back.
+func (d *dir) with(c *call) *dir { return &dir{c: c, in: d.in} }
+
+// open opens the directory rel, a path of any number of elements or "".
+func (d *dir) open(rel string) (*dir, error) {
+	cur := d
+	for i := 0; i <= len(rel); {
+		n := strings.IndexByte(rel[i:], '/')
+		if n < 0 {
+			n = len(rel) - i
+		}
+		name := rel[i : i+n]
+		if name == "" {
+			name = "."
+		}
+		next, err := cur.element(name)
+		if cur != d {
+			cur.Close()
+		}
+		if link, ok := err.(*linkError); ok {
+			link.rel = rel[:i+n]
+		}
+		if err != nil {
+			return nil, err
+		}
+		cur = next
+		i += n + 1
+	}
+	return cur, nil
+}
+
+// element opens the directory name.
+func (d *dir) element(name string) (*dir, error) {
+	in, st, err := d.lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	if st.mode.IsDir() {
+		return &dir{c: d.c, in: in}, nil
+	}
+	d.c.release(in)
+	if st.mode&fs.ModeSymlink != 0 {
+		return nil, &linkError{rel: name}
+	}
+	return nil, syscall.ENOTDIR
+}
+
+// lookup finds an inode, which must be released.
+func (d *dir) lookup(name string) (in *cInode, st stat, err error) {
+	err = d.c.lib(func(m *cMount, p *cPerms) (err error) {
+		in, st, err = lookup(m, d.in, name, p)
+		return err
+	})
+	return in, st, err
+}
+
+// on calls do with the inode of name.
+func (d *dir) on(name string, do func(in *cInode, st stat) error) error {
+	in, st, err := d.lookup(name)
+	if err != nil {
+		return err
+	}
+	defer d.c.release(in)
+	return do(in, st)
+}
+
+func (d *dir) stat(name string) (st stat, err error) {
+	err = d.on(name, func(_ *cInode, found stat) error {
+		st = found
+		return nil
+	})
+	return st, err
+}
+
+func (d *dir) readlink(name string) (target string, err error) {
+	err = d.on(name, func(in *cInode, st stat) error {
+		return d.c.lib(func(m *cMount, p *cPerms) (err error) {
+			target, err = readlink(m, in, st.size, p)
+			return err
+		})
+	})
+	return target, err
+}
+
+func (d *dir) unlink(name string) error {
+	return d.c.once(func(m *cMount, p *cPerms) error { return unlink(m, d.in, name, p) })
+}
+
+func (d *dir) rmdir(name string) error {
+	return d.c.once(func(m *cMount, p *cPerms) error { return rmdir(m, d.in, name, p) })
+}
+
+func (d *dir) link(name string, to *dir, newName string) error {
+	return d.on(name, func(in *cInode, _ stat) error {
+		return d.c.once(func(m *cMount, p *cPerms) error { return link(m, in, to.in, newName, p) })
+	})
+}
+
+// rename replaces newName, or if exclusive is set answers EEXIST.
+func (d *dir) rename(name string, to *dir, newName string, exclusive bool) error {
+	if exclusive {
+		return d.renameExclusively(name, to, newName)
+	}
+	return d.c.once(func(m *cMount, p *cPerms) error { return rename(m, d.in, name, to.in, newName, p) })
+}
+
+// renameExclusively does what the store has no call for. A file gets its second name by link, which
+// one of any number of callers wins, and then loses its first; who dies between leaves both. For a
+// directory an empty one is made, which one caller wins too, and then replaced; who dies between
+// leaves it empty, and somebody else may fill it, which makes the renaming fail.
+func (d *dir) renameExclusively(name string, to *dir, newName string) error {
+	st, err := d.stat(name)
+	if err != nil {
+		return err
+	}
+	if !st.mode.IsDir() {
+		if err := d.link(name, to, newName); err != nil {
+			return err
+		}
+		return d.with(d.c.undo()).unlink(name)
+	}
+	if err := to.mkdir(newName, 0o700, nil); err != nil {
+		return err
+	}
+	if err := d.rename(name, to, newName, false); err != nil {
+		to.with(d.c.undo()).rmdir(newName)
+		return err
+	}
+	return nil
+}
+
+// set changes attributes of name.
+func (d *dir) set(name string, ch change) error {
+	return d.on(name, func(in *cInode, _ stat) error {
+		return d.c.lib(func(m *cMount, p *cPerms) error { return setattr(m, in, ch, p) })
+	})
+}
+
+func (d *dir) chmod(name string, mode fs.FileMode) error {
+	bits := unixMode(mode)
+	return d.set(name, change{mode: &bits})
+}
+
+// attribute returns an extended attribute of the directory itself.
+func (d *dir) attribute(name string) (value []byte, err error) {
+	err = d.c.lib(func(m *cMount, p *cPerms) (err error) {
+		value, err = getxattr(m, d.in, name, maxMark, p)
+		return err
+	})
+	return value, err
+}
+
+func (d *dir) setAttribute(name string, value []byte) error {
+	return d.c.lib(func(m *cMount, p *cPerms) error { return setxattr(m, d.in, name, value, p) })
+}
+
+// entries returns up to limit entries in the order of the store, which token continues, and the
+// token for the rest, "" if there is none. A token is the directory's inode and a place in the
+// order of the hashes of names: any process goes on with it, at the price of the page, and what
+// comes or goes meanwhile does not shift it.
+func (d *dir) entries(token string, limit int) (found []entry, next string, err error) {
+	st, err := d.stat(".")
+	if err != nil {
+		return nil, "", err
+	}
+	off := int64(0)
+	if token != "" {
+		if off, err = parseCursor(token, st.ino); err != nil {
+			return nil, "", err
+		}
+	}
+	r, err := d.read()
+	if err != nil {
+		return nil, "", err
+	}
+	defer r.Close()
+	if err := r.seek(off); err != nil {
+		return nil, "", err
+	}
+	for {
+		e, ok, err := r.next()
+		if err != nil || !ok {
+			return found, "", err
+		}
+		if e.name == "." || e.name == ".." {
+			continue
+		}
+		found = append(found, e)
+		if len(found) == limit {
+			return found, cursor(st.ino, e.next), nil
+		}
+	}
+}
+
+// cursor makes a token.
+func cursor(ino uint64, off int64) string { return fmt.Sprintf("%x.%x", ino, off) }
+
+// parseCursor takes a token apart that was made for the directory ino.
+func parseCursor(token string, ino uint64) (off int64, err error) {
+	var of uint64
+	if n, err := fmt.Sscanf(token, "%x.%x", &of, &off); n != 2 || err != nil || of != ino || off < 0 {
+		return 0, errStaleToken
+	}
+	return off, nil
+}
+
+// reading is a directory that is being read.
+type reading struct {
+	c *call
+	d *cDir
+}
+
+// read begins to read the directory.
+func (d *dir) read() (*reading, error) {
+	r := &reading{c: d.c}
+	err := d.c.lib(func(m *cMount, p *cPerms) (err error) {
+		r.d, err = opendir(m, d.in, p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *reading) seek(off int64) error {
+	if off == 0 {
+		return nil
+	}
+	return r.c.lib(func(m *cMount, _ *cPerms) error {
+		seekdir(m, r.d, off)
+		return nil
+	})
+}
+
+func (r *reading) next() (e entry, ok bool, err error) {
+	err = r.c.lib(func(m *cMount, _ *cPerms) (err error) {
+		e, ok, err = readdir(m, r.d)
+		return err
+	})
+	return e, ok, err
+}
+
+// Close ends the reading.
+func (r *reading) Close() {
+	if r.c.m.enter() != nil {
+		return
+	}
+	defer r.c.m.leave()
+	releasedir(r.c.m.c, r.d)
+}

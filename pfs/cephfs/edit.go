@@ -1,0 +1,176 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"syscall"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// editing is a file that is changed in place.
+type editing struct {
+	fs   FS
+	name pfs.Path
+	from stat
+	file opened
+
+	mu       sync.Mutex
+	unmarked bool
+}
+
+var _ pfs.Handle = (*editing)(nil)
+
+// Edit opens the existing file name for changes in place. The first change drops the digest that is
+// kept with it.
+func (f FS) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
+	const op = "cephfs.Edit"
+	if err := writable(op, name); err != nil {
+		return nil, err
+	}
+	e, err := at(ctx, f, op, name, func(d *dir, base string) (*editing, error) {
+		h, st, err := d.openRegular(base, op, name, syscall.O_RDWR)
+		if err != nil {
+			return nil, err
+		}
+		e := &editing{fs: f, name: name, from: st}
+		e.file.h, e.file.again = h, e.openAgain
+		return e, nil
+	}, func(e *editing) { e.file.close().drop() })
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// openAgain opens the file on another mount, if it is still the one that was opened.
+func (e *editing) openAgain(c *call) (*handle, error) {
+	d, base, err := c.parent(e.name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	h, st, err := d.openRegular(base, "cephfs.Handle", e.name, syscall.O_RDWR)
+	if missing(err) {
+		return nil, errReplaced
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !st.same(e.from) {
+		h.drop()
+		return nil, errReplaced
+	}
+	return h, nil
+}
+
+// do calls what on the open file.
+func do[T any](ctx context.Context, e *editing, op string, what func(c *call, h *handle) (T, error)) (T, error) {
+	var none T
+	if err := pfs.CheckContext(ctx, op, e.name); err != nil {
+		return none, err
+	}
+	v, err := run(ctx, e.fs, func(c *call) (T, error) {
+		h, err := e.file.use(c)
+		if err != nil {
+			return none, err
+		}
+		defer h.drop()
+		return what(c, h)
+	}, nil)
+	return v, fail(op, e.name, err)
+}
+
+// Info describes the file as it is now, or as it was opened if it cannot be asked.
+func (e *editing) Info() pfs.Info {
+	info, err := do(context.Background(), e, "cephfs.Handle.Info", func(c *call, h *handle) (pfs.Info, error) {
+		st, err := h.stat(c)
+		info := st.info(e.name)
+		if m, ok := h.mark(c, st); ok {
+			info.Digest = m.digest
+		}
+		return info, err
+	})
+	if err != nil {
+		return e.from.info(e.name)
+	}
+	return info
+}
+
+// Close releases the file.
+func (e *editing) Close() error {
+	closeHandle(e.fs, e.file.close())
+	return nil
+}
+
+func (e *editing) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	return readAt(ctx, e.fs, "cephfs.Handle.ReadAt", e.name, &e.file, p, off, nil)
+}
+
+func (e *editing) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+	const op = "cephfs.Handle.WriteAt"
+	if off < 0 {
+		return 0, pfs.Errorf(op, e.name, pfs.Invalid, "negative offset %d", off)
+	}
+	for {
+		part := p[n:min(len(p), n+blockSize)]
+		b, err := e.fs.store.movingBuffer(ctx, len(part))
+		if err != nil {
+			return n, fail(op, e.name, err)
+		}
+		copy(b.p, part)
+		at := off + int64(n)
+		k, err := do(ctx, e, op, func(c *call, h *handle) (int, error) {
+			if err := e.unmark(c, h); err != nil {
+				return 0, err
+			}
+			return h.write(c, b.p, at)
+		})
+		b.free(err)
+		n += k
+		if err != nil || n == len(p) {
+			return n, err
+		}
+	}
+}
+
+// Truncate makes the file size bytes long.
+func (e *editing) Truncate(ctx context.Context, size int64) error {
+	const op = "cephfs.Handle.Truncate"
+	if size < 0 {
+		return pfs.Errorf(op, e.name, pfs.Invalid, "negative size %d", size)
+	}
+	_, err := do(ctx, e, op, func(c *call, h *handle) (struct{}, error) {
+		if err := e.unmark(c, h); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, h.set(c, change{size: &size})
+	})
+	return err
+}
+
+// Sync returns when what was written survives a crash of the store.
+func (e *editing) Sync(ctx context.Context) error {
+	_, err := do(ctx, e, "cephfs.Handle.Sync", func(c *call, h *handle) (struct{}, error) {
+		return struct{}{}, h.sync(c)
+	})
+	return err
+}
+
+// unmark drops the mark before the first change.
+func (e *editing) unmark(c *call, h *handle) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.unmarked {
+		return nil
+	}
+	err := h.removeAttribute(c, markName)
+	if err != nil && !errors.Is(err, syscall.ENODATA) {
+		return err
+	}
+	e.unmarked = true
+	return nil
+}

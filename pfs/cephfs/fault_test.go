@@ -1,0 +1,394 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// wantSoon fails unless do answers with an error of the Kind, within a few timeouts.
+func wantSoon(t *testing.T, timeout time.Duration, kind pfs.Kind, do func() error) {
+	t.Helper()
+	start := time.Now()
+	err := do()
+	if took := time.Since(start); took > 4*timeout {
+		t.Errorf("the answer took %v, with a timeout of %v", took, timeout)
+	}
+	pfstest.WantKind(t, err, kind)
+}
+
+func TestOpenRefuses(t *testing.T) {
+	c := testbed.Ceph(t)
+	const timeout = 2 * time.Second
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := free.Addr().String()
+	free.Close()
+	for _, tt := range []struct {
+		name   string
+		change func(o *Options)
+		want   pfs.Kind
+	}{
+		{"no monitors", func(o *Options) { o.Monitors = nil }, pfs.Invalid},
+		{"nobody listens", func(o *Options) { o.Monitors = []string{nobody} }, pfs.Unavailable},
+		{"a listener that never answers", func(o *Options) { o.Monitors = []string{silent.Addr().String()} }, pfs.Unavailable},
+		{"no such host", func(o *Options) { o.Monitors = []string{"no-such-host.invalid"} }, pfs.Invalid},
+		{"no such keyring", func(o *Options) { o.Keyring = filepath.Join(t.TempDir(), "none") }, pfs.Invalid},
+		{"the key of another cluster", func(o *Options) { o.Keyring = wrongKey(t) }, pfs.Unavailable},
+		{"a user without a key", func(o *Options) { o.User = "nobody" }, pfs.Invalid},
+		{"no such file system", func(o *Options) { o.FileSystem = "none" }, pfs.Invalid},
+		{"no such root", func(o *Options) { o.Root = "/none" }, pfs.Invalid},
+		{"no such ceph.conf", func(o *Options) { o.Config = "/none/ceph.conf" }, pfs.Invalid},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			opts := optionsOf(c)
+			opts.Timeout = timeout
+			tt.change(&opts)
+			wantSoon(t, timeout, tt.want, func() error {
+				s, err := Open(t.Context(), opts)
+				if err == nil {
+					s.Close()
+				}
+				t.Log(err)
+				return err
+			})
+		})
+	}
+}
+
+// TestOpenSaysNothing looks that libcephfs does not write to the standard error of the program.
+func TestOpenSaysNothing(t *testing.T) {
+	opts := optionsOf(testbed.Ceph(t))
+	opts.Keyring, opts.Timeout = wrongKey(t), time.Second
+	said, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	before, err := syscall.Dup(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(before)
+	if err := syscall.Dup3(int(said.Fd()), 2, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, refused := Open(t.Context(), opts)
+	if err := syscall.Dup3(before, 2, 0); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.WantKind(t, refused, pfs.Unavailable)
+	if got, err := os.ReadFile(said.Name()); err != nil || len(got) > 0 {
+		t.Errorf("standard error has %q, error %v", got, err)
+	}
+}
+
+// wrongKey makes a keyring with a key of another cluster.
+func wrongKey(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "keyring")
+	key := "[client.admin]\n\tkey = AQBAAAAAAAAAABAAY2VwaCBrZXkgdGhhdCBpcw==\n"
+	if err := os.WriteFile(name, []byte(key), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestOpenDeadline opens a store that does not answer, with less patience than the options have.
+func TestOpenDeadline(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	c := testbed.Ceph(t)
+	opts := optionsOf(c)
+	opts.Monitors, opts.Timeout = []string{silent.Addr().String()}, 3*time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	_, err = Open(ctx, opts)
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	if took := time.Since(start); took > opts.Timeout/2 {
+		t.Errorf("the answer took %v, with a deadline of 100ms", took)
+	}
+}
+
+// faulty opens a directory of its own over a store that is not waited for long.
+func faulty(t *testing.T, c testbed.CephCluster) FS {
+	t.Helper()
+	opts := optionsOf(c)
+	opts.Timeout = 3 * time.Second
+	one := openStore(t, opts)
+	return one.Below(newDir(t, one)).(FS)
+}
+
+// evict ends all sessions of clients with the MDS, and keeps them out.
+func evict(t *testing.T, c testbed.CephCluster) {
+	t.Helper()
+	var sessions []struct{ ID int64 }
+	out := c.Command(t, "tell", "mds.a", "session", "ls", "--format=json")
+	if err := json.Unmarshal([]byte(out[strings.Index(out, "["):]), &sessions); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	for _, s := range sessions {
+		c.Command(t, "tell", "mds.a", "client", "evict", "id="+strconv.FormatInt(s.ID, 10))
+	}
+}
+
+func TestEvicted(t *testing.T) {
+	c := testbed.CephAlone(t)
+	f := faulty(t, c)
+	data := pfstest.Pattern(1, 3*pfs.ChunkSize+77)
+	pfstest.WriteFile(t, f, "/old", data)
+	r, err := f.Open(t.Context(), "/old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	w, err := f.Create(t.Context(), "/new", pfs.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := w.WriteAt(t.Context(), data[:pfs.ChunkSize], 0); err != nil {
+		t.Fatal(err)
+	}
+
+	evict(t, c)
+
+	got := make([]byte, len(data))
+	if err := again(func() error { return pfs.ReadFull(t.Context(), r, got, 0) }); err != nil || string(got) != string(data) {
+		t.Fatalf("a file that was open reads wrong after an eviction: %v", err)
+	}
+	if err := again(func() error { _, err := w.WriteAt(t.Context(), data, 0); return err }); err != nil {
+		t.Fatalf("a staged write ends with an eviction: %v", err)
+	}
+	// With the OSD are all bytes then, and with nobody but the session the length.
+	if err := again(func() error { return w.(*staged).behind.flush(t.Context(), "cephfs.Test") }); err != nil {
+		t.Fatal(err)
+	}
+	evict(t, c)
+	opts := pfs.CommitOptions{Size: int64(len(data))}
+	if err := again(func() error { _, err := w.Commit(t.Context(), opts); return err }); err != nil {
+		t.Fatalf("Commit after an eviction: %v", err)
+	}
+	pfstest.WantFile(t, f, "/new", data)
+	pfstest.WantNames(t, f, pfs.Root, "new", "old")
+}
+
+// again does what a caller does whose call answers Unavailable: it tries some more times.
+func again(do func() error) (err error) {
+	for range 20 {
+		if err = do(); err == nil || !pfs.KindOf(err).Temporary() {
+			return err
+		}
+	}
+	return err
+}
+
+// TestDaemonKilled kills each daemon in the middle of a write and of a read, and starts it again.
+func TestDaemonKilled(t *testing.T) {
+	for _, daemon := range []string{"osd", "mds", "mon"} {
+		t.Run(daemon, func(t *testing.T) {
+			c := testbed.CephAlone(t)
+			f := faulty(t, c)
+			data := pfstest.Pattern(1, 6*pfs.ChunkSize+77)
+			pfstest.WriteFile(t, f, "/old", data)
+			r, err := f.Open(t.Context(), "/old")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			got := make([]byte, len(data))
+			readFrom := func(off int) error { return pfs.ReadFull(t.Context(), r, got[off:], int64(off)) }
+			if err := pfs.ReadFull(t.Context(), r, got[:1000], 0); err != nil {
+				t.Fatal(err)
+			}
+			w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			half := 3 * pfs.ChunkSize
+			if _, err := w.WriteAt(t.Context(), data[:half], 0); err != nil {
+				t.Fatal(err)
+			}
+
+			c.Kill(t, daemon)
+			if daemon != "mon" { // without one the others go on
+				wantSoon(t, f.store.opts.Timeout, pfs.Unavailable, func() error {
+					_, err := w.WriteAt(t.Context(), data[half:], int64(half))
+					if err == nil {
+						_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data))})
+					}
+					return err
+				})
+			}
+			if daemon == "osd" {
+				wantSoon(t, f.store.opts.Timeout, pfs.Unavailable, func() error { return readFrom(1000) })
+			}
+			if _, err := f.Stat(t.Context(), "/f"); err == nil {
+				t.Fatal("a file is there that was not committed")
+			} else if kind := pfs.KindOf(err); daemon == "mds" && kind != pfs.Unavailable && kind != pfs.NotExist {
+				t.Errorf("Stat while the %s is away: %v", daemon, err)
+			}
+			c.Start(t, daemon)
+
+			if err := again(func() error { return readFrom(1000) }); err != nil || !bytes.Equal(got, data) {
+				t.Fatalf("what was open when the %s was killed reads wrong: %v", daemon, err)
+			}
+			if err := again(func() error { _, err := w.WriteAt(t.Context(), data[half:], int64(half)); return err }); err != nil {
+				t.Fatalf("WriteAt when the %s is back: %v", daemon, err)
+			}
+			opts := pfs.CommitOptions{Size: int64(len(data))}
+			if err := again(func() error { _, err := w.Commit(t.Context(), opts); return err }); err != nil {
+				t.Fatalf("Commit when the %s is back: %v", daemon, err)
+			}
+			pfstest.WantFile(t, f, "/f", data)
+			pfstest.WantNames(t, f, pfs.Root, "f", "old")
+		})
+	}
+}
+
+// TestSilentMDS gives up so many calls to an MDS that does not answer that the mount is given up.
+func TestSilentMDS(t *testing.T) {
+	c := testbed.CephAlone(t)
+	f := faulty(t, c)
+	pfstest.WriteFile(t, f, "/f", []byte("content"))
+	m := f.store.cur
+
+	c.Pause(t, "mds")
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range maxAbandoned + 8 {
+		wg.Go(func() {
+			err := f.Mkdir(ctx, pfs.Root.Join("dir"+strconv.Itoa(i)), 0o755)
+			if kind := pfs.KindOf(err); err == nil || kind != pfs.Unavailable {
+				t.Errorf("Mkdir while the MDS is silent: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	c.Resume(t, "mds")
+
+	if err := again(func() error { return f.Mkdir(t.Context(), "/after", 0o755) }); err != nil {
+		t.Fatalf("Mkdir when the MDS answers again: %v", err)
+	}
+	pfstest.WantFile(t, f, "/f", []byte("content"))
+	select {
+	case <-m.left:
+	case <-time.After(20 * time.Second):
+		t.Error("calls of the mount that was given up have not ended")
+	}
+}
+
+// TestGoneWhileRead removes and replaces files that another client reads, and then ends his session.
+func TestGoneWhileRead(t *testing.T) {
+	c := testbed.CephAlone(t)
+	reader, other := openStore(t, optionsOf(c)), openStore(t, optionsOf(c))
+	dir := newDir(t, other)
+	data := pfstest.Pattern(1, 6*pfs.ChunkSize)
+	got := make([]byte, len(data))
+	for _, how := range []struct {
+		name string
+		gone func(name pfs.Path) error
+	}{
+		{"removed", func(name pfs.Path) error { return other.Remove(t.Context(), name) }},
+		{"replaced", func(name pfs.Path) error { pfstest.WriteFile(t, other, name, []byte("new")); return nil }},
+	} {
+		t.Run(how.name, func(t *testing.T) {
+			name := dir.Join(how.name)
+			pfstest.WriteFile(t, other, name, data)
+			r, err := reader.Open(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if err := pfs.ReadFull(t.Context(), r, got[:1000], 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := how.gone(name); err != nil {
+				t.Fatal(err)
+			}
+			if err := pfs.ReadFull(t.Context(), r, got[1000:], 1000); err != nil || !bytes.Equal(got, data) {
+				t.Errorf("what is open reads wrong once it is %s: %v", how.name, err)
+			}
+			evict(t, c)
+			err = again(func() error { return pfs.ReadFull(t.Context(), r, got, 0) })
+			pfstest.WantKind(t, err, pfs.Conflict)
+		})
+	}
+}
+
+// setFull makes the OSD say that it is "full", or "none" of the sort, and waits until do says that it is
+// noticed.
+func setFull(t *testing.T, c testbed.CephCluster, state string, do func() bool) {
+	t.Helper()
+	c.Command(t, "tell", "osd.0", "injectfull", state)
+	for end := time.Now().Add(time.Minute); !do(); {
+		if time.Now().After(end) {
+			t.Fatalf("nobody has noticed within a minute that the OSD is full: %s", state)
+		}
+	}
+}
+
+// TestFull fills the store in the middle of a file, and makes room again.
+func TestFull(t *testing.T) {
+	c := testbed.CephAlone(t)
+	f := faulty(t, c)
+	data := pfstest.Pattern(1, 2*blockSize)
+	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	write := func() error {
+		_, err := w.WriteAt(t.Context(), data, 0)
+		if err == nil {
+			err = w.Sync(t.Context())
+		}
+		return err
+	}
+	if err := write(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Command(t, "tell", "osd.0", "injectfull", "none") })
+	setFull(t, c, "full", func() bool {
+		if err = write(); err != nil && pfs.KindOf(err) != pfs.NoSpace {
+			t.Fatalf("a write to a full store: %v, want NoSpace", err)
+		}
+		return err != nil
+	})
+	errs := f.WriteBatch(t.Context(), []pfs.BatchEntry{{Path: "/g", Data: data[:1000]}})
+	pfstest.WantKind(t, errs[0], pfs.NoSpace)
+	pfstest.WantNames(t, f, pfs.Root)
+	setFull(t, c, "none", func() bool { return write() == nil })
+	if _, err := w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data))}); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.WantFile(t, f, "/f", data)
+}

@@ -1,0 +1,227 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"context"
+	"io"
+	"syscall"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// file is a File. It reads one inode, which a Commit or Rename over its name leaves as it is for
+// as long as the mount lasts.
+type file struct {
+	fs   FS
+	name pfs.Path
+	from stat // as it was opened
+	info pfs.Info
+	opened
+	ahead ahead
+}
+
+var _ pfs.File = (*file)(nil)
+
+// Open opens name for reading.
+func (f FS) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
+	r, err := f.openFile(ctx, "cephfs.Open", name)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// openFile is Open for other operations.
+func (f FS) openFile(ctx context.Context, op string, name pfs.Path) (*file, error) {
+	return at(ctx, f, op, name, func(d *dir, base string) (*file, error) {
+		h, st, err := d.openRegular(base, op, name, syscall.O_RDONLY)
+		if err != nil {
+			return nil, err
+		}
+		r := &file{fs: f, name: name, from: st, info: st.info(name)}
+		if m, ok := h.mark(d.c, st); ok {
+			r.info.Digest = m.digest
+		}
+		r.h, r.again, r.ahead.f = h, r.openAgain, r
+		return r, nil
+	}, func(r *file) { r.close().drop() })
+}
+
+// openRegular opens base if it is a regular file, and describes what was opened.
+func (d *dir) openRegular(base, op string, name pfs.Path, flags int) (*handle, stat, error) {
+	st, err := d.stat(base)
+	if err == nil {
+		err = st.refuse(op, name)
+	}
+	if err != nil {
+		return nil, stat{}, err
+	}
+	h, st, err := d.openAs(base, flags)
+	if err == nil {
+		err = st.refuse(op, name)
+		if err != nil {
+			h.drop()
+		}
+	}
+	return h, st, err
+}
+
+// openAgain opens the file on another mount, if it is still the one that was opened.
+func (r *file) openAgain(c *call) (*handle, error) {
+	d, base, err := c.parent(r.name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	h, st, err := d.openRegular(base, "cephfs.File.ReadAt", r.name, syscall.O_RDONLY)
+	if missing(err) {
+		return nil, errReplaced
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !r.from.same(st) {
+		h.drop()
+		return nil, errReplaced
+	}
+	return h, nil
+}
+
+var (
+	errReplaced = pfs.Errorf("cephfs.File.ReadAt", "", pfs.Conflict, "it was removed or replaced, and the connection over which it was open is lost: open it again")
+	errChanged  = pfs.Errorf("cephfs.File.ReadAt", "", pfs.Conflict, "it was written to while it was read: open it again")
+)
+
+func (r *file) Info() pfs.Info { return r.info }
+
+// Close releases the file.
+func (r *file) Close() error {
+	r.ahead.close()
+	closeHandle(r.fs, r.opened.close())
+	return nil
+}
+
+// closeHandle drops h. Whoever is not answered leaves that to the goroutine.
+func closeHandle(f FS, h *handle) {
+	if h == nil {
+		return
+	}
+	_, _ = run(context.Background(), f, func(*call) (struct{}, error) {
+		h.drop()
+		return struct{}{}, nil
+	}, nil)
+}
+
+// ReadAt answers Conflict if the file was changed in place since it was opened: the bytes would be
+// those of two versions. What is read in order comes from what was read ahead.
+func (r *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+	const op = "cephfs.File.ReadAt"
+	if err := pfs.CheckContext(ctx, op, r.name); err != nil {
+		return 0, err
+	}
+	r.ahead.expect(off, int64(len(p)))
+	for n < len(p) {
+		k, ok := r.ahead.read(ctx, p[n:], off+int64(n))
+		if !ok {
+			break
+		}
+		n += k
+	}
+	if n == len(p) && n > 0 {
+		return n, nil
+	}
+	k, err := r.readNow(ctx, p[n:], off+int64(n))
+	return n + k, err
+}
+
+// readNow reads from the cluster.
+func (r *file) readNow(ctx context.Context, p []byte, off int64) (int, error) {
+	const op = "cephfs.File.ReadAt"
+	n, err := readAt(ctx, r.fs, op, r.name, &r.opened, p, off, r.unchanged)
+	if err == io.EOF && n < len(p) && off+int64(n) < r.from.size {
+		return n, pfs.Errorf(op, r.name, pfs.Integrity, "the store has its bytes up to %d only, of %d", off+int64(n), r.from.size)
+	}
+	return n, err
+}
+
+// readInto reads all of p from the cluster. Should that fail, p may be written to for a while yet.
+func (r *file) readInto(ctx context.Context, p []byte, off int64) (int, error) {
+	n, err := readBlock(ctx, r.fs, &r.opened, p, off, r.unchanged)
+	if err == nil && n < len(p) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// unchanged answers Conflict if the file was changed in place.
+func (r *file) unchanged(c *call, h *handle) error {
+	now, err := h.stat(c)
+	if err == nil && !r.from.unchanged(now) {
+		err = errChanged
+	}
+	return err
+}
+
+// judge says whether what was read of a file is to be believed.
+type judge func(*call, *handle) error
+
+// readAt reads an open file.
+func readAt(ctx context.Context, f FS, op string, name pfs.Path, o *opened, p []byte, off int64, after judge) (n int, err error) {
+	if off < 0 {
+		return 0, pfs.Errorf(op, name, pfs.Invalid, "negative offset %d", off)
+	}
+	for {
+		if err := pfs.CheckContext(ctx, op, name); err != nil {
+			return n, err
+		}
+		chunk := p[n:min(len(p), n+pfs.ChunkSize)]
+		k, err := readChunk(ctx, f, o, chunk, off+int64(n), after)
+		n += k
+		switch {
+		case err != nil:
+			return n, fail(op, name, err)
+		case k < len(chunk):
+			return n, io.EOF
+		case n == len(p):
+			return n, nil
+		}
+	}
+}
+
+// readChunk reads until p, at most a chunk, is full or the file ends.
+func readChunk(ctx context.Context, f FS, o *opened, p []byte, off int64, after judge) (int, error) {
+	if len(p) == 0 {
+		return readBlock(ctx, f, o, p, off, after)
+	}
+	return blocks(len(p), off, func(from, to int, off int64) (int, error) {
+		b, err := f.store.movingBuffer(ctx, to-from)
+		if err != nil {
+			return 0, err
+		}
+		n, err := readBlock(ctx, f, o, b.p, off, after)
+		copy(p[from:], b.p[:n])
+		b.free(err)
+		return n, err
+	})
+}
+
+// readBlock reads until p is full or the file ends.
+func readBlock(ctx context.Context, f FS, o *opened, p []byte, off int64, after judge) (int, error) {
+	n, err := run(ctx, f, func(c *call) (int, error) {
+		h, err := o.use(c)
+		if err != nil {
+			return 0, err
+		}
+		defer h.drop()
+		n, err := h.read(c, p, off)
+		if err == nil && after != nil {
+			err = after(c, h)
+		}
+		return n, err
+	}, nil)
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}

@@ -1,0 +1,219 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// handle is an open file of one mount. It is closed when its owner and the last operation have let
+// go of it: an operation that was abandoned may still use it.
+type handle struct {
+	m     *mount
+	in    *cInode
+	fh    *cFh
+	owner uint64 // of its locks
+
+	users atomic.Int64
+}
+
+// lastOwner numbers the owners of locks.
+var lastOwner atomic.Uint64
+
+// openAs opens name of d. flags are those of open(2); no kind of file is refused.
+func (d *dir) openAs(name string, flags int) (h *handle, st stat, err error) {
+	in, st, err := d.lookup(name)
+	if err != nil {
+		return nil, stat{}, err
+	}
+	h = newHandle(d.c.m, in)
+	err = d.c.lib(func(m *cMount, p *cPerms) (err error) {
+		h.fh, err = openInode(m, in, flags, p)
+		return err
+	})
+	if err != nil {
+		d.c.release(in)
+		return nil, stat{}, err
+	}
+	return h, st, nil
+}
+
+// create makes the file name, which must not exist, and opens it.
+func (d *dir) create(name string, mode uint32, flags int) (h *handle, st stat, err error) {
+	h = newHandle(d.c.m, nil)
+	err = d.c.once(func(m *cMount, p *cPerms) (err error) {
+		h.in, h.fh, st, err = create(m, d.in, name, mode, flags, p)
+		return err
+	})
+	if err != nil {
+		return nil, stat{}, err
+	}
+	return h, st, nil
+}
+
+func newHandle(m *mount, in *cInode) *handle {
+	h := &handle{m: m, in: in, owner: lastOwner.Add(1)}
+	h.users.Store(1)
+	return h
+}
+
+// hold keeps the handle open for one operation more.
+func (h *handle) hold() { h.users.Add(1) }
+
+// tryHold is hold for who cannot know whether the handle is still open, and reports whether it is.
+func (h *handle) tryHold() bool {
+	for n := h.users.Load(); n > 0; n = h.users.Load() {
+		if h.users.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// drop lets go of the handle. Its locks end with it.
+func (h *handle) drop() {
+	if h.users.Add(-1) > 0 || h.m.enter() != nil {
+		return
+	}
+	defer h.m.leave()
+	closeFh(h.m.c, h.fh)
+	put(h.m.c, h.in)
+}
+
+func (h *handle) stat(c *call) (st stat, err error) {
+	err = c.lib(func(m *cMount, p *cPerms) (err error) {
+		st, err = getattr(m, h.in, p)
+		return err
+	})
+	return st, err
+}
+
+func (h *handle) set(c *call, ch change) error {
+	return c.lib(func(m *cMount, p *cPerms) error { return setattr(m, h.in, ch, p) })
+}
+
+func (h *handle) attribute(c *call, name string) (value []byte, err error) {
+	err = c.lib(func(m *cMount, p *cPerms) (err error) {
+		value, err = getxattr(m, h.in, name, maxMark, p)
+		return err
+	})
+	return value, err
+}
+
+func (h *handle) setAttribute(c *call, name string, value []byte) error {
+	return c.lib(func(m *cMount, p *cPerms) error { return setxattr(m, h.in, name, value, p) })
+}
+
+func (h *handle) removeAttribute(c *call, name string) error {
+	return c.lib(func(m *cMount, p *cPerms) error { return removexattr(m, h.in, name, p) })
+}
+
+// lock takes or gives back the lock of the file, and answers EAGAIN if another owner has it.
+func (h *handle) lock(c *call, kind int) error {
+	return c.lib(func(m *cMount, _ *cPerms) error { return setlk(m, h.fh, kind, h.owner) })
+}
+
+// read reads until p is full or the file ends.
+func (h *handle) read(c *call, p []byte, off int64) (n int, err error) {
+	for n < len(p) {
+		var k int
+		err := c.lib(func(m *cMount, _ *cPerms) (err error) {
+			k, err = read(m, h.fh, p[n:], off+int64(n))
+			return err
+		})
+		n += k
+		if err != nil || k == 0 {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// write writes all of p.
+func (h *handle) write(c *call, p []byte, off int64) (n int, err error) {
+	for n < len(p) {
+		var k int
+		err := c.lib(func(m *cMount, _ *cPerms) (err error) {
+			k, err = write(m, h.fh, p[n:], off+int64(n))
+			return err
+		})
+		n += k
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// opened is a file as its user has it open: by a handle of the mount that serves now, which is
+// opened again when that mount is another one.
+type opened struct {
+	again func(c *call) (*handle, error)
+
+	mu     sync.Mutex
+	h      *handle
+	closed bool
+}
+
+// use returns the handle for one operation, which drops it.
+func (o *opened) use(c *call) (*handle, error) {
+	o.mu.Lock()
+	h, closed := o.h, o.closed
+	if h != nil && h.m == c.m && !closed {
+		h.hold()
+	}
+	o.mu.Unlock()
+	switch {
+	case closed:
+		return nil, pfs.Closed
+	case h != nil && h.m == c.m:
+		return h, nil
+	}
+	h, err := o.again(c)
+	if err != nil {
+		return nil, err
+	}
+	return o.replace(h), nil
+}
+
+// replace puts h in the place of the handle of a lost mount, unless another operation was faster, and
+// returns the one to use.
+func (o *opened) replace(h *handle) *handle {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.closed:
+		return h // for this operation alone
+	case o.h != nil && o.h.m == h.m:
+		h.drop()
+		o.h.hold()
+		return o.h
+	case o.h != nil:
+		o.h.drop()
+	}
+	o.h = h
+	h.hold()
+	return h
+}
+
+// lose lets go of h, so that the next operation opens the file anew.
+func (o *opened) lose(h *handle) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.h == h {
+		o.h = nil
+		h.drop()
+	}
+}
+
+// close ends the use and returns the handle that the user let go of, nil if there is none.
+func (o *opened) close() *handle {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	h := o.h
+	o.h, o.closed = nil, true
+	return h
+}

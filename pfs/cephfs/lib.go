@@ -1,0 +1,307 @@
+//go:build ceph
+
+package cephfs
+
+/*
+#cgo LDFLAGS: -lcephfs
+#cgo CPPFLAGS: -D_FILE_OFFSET_BITS=64 -D_GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <cephfs/libcephfs.h>
+*/
+import "C"
+
+import (
+	"reflect"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/ceph/go-ceph/cephfs"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// This file is all that the package asks of libcephfs by itself. go-ceph makes, configures and
+// unmakes mounts; what it offers on files takes paths, through which libcephfs follows links.
+// The calls here take an inode and one name, so that no link is ever followed, and the user for
+// whom they are made.
+
+type (
+	cMount = C.struct_ceph_mount_info
+	cInode = C.struct_Inode
+	cFh    = C.struct_Fh
+	cPerms = C.UserPerm
+	cDir   = C.struct_ceph_dir_result
+)
+
+// Wanted of every description; a change of the link count or the version is none that it waits for.
+const statWanted = C.CEPH_STATX_BASIC_STATS | C.CEPH_STATX_VERSION
+
+// cMountOf returns the mount that go-ceph keeps to itself, nil should it no longer have one.
+func cMountOf(m *cephfs.MountInfo) *cMount {
+	field := reflect.ValueOf(m).Elem().FieldByName("mount")
+	if !field.IsValid() || field.Kind() != reflect.Pointer {
+		return nil
+	}
+	return (*cMount)(field.UnsafePointer())
+}
+
+// failed makes an error of what libcephfs returns, nil of 0 and more.
+func failed(n C.int) error {
+	if n < 0 {
+		return syscall.Errno(-n)
+	}
+	return nil
+}
+
+func newPerms(id ids) *cPerms {
+	return C.ceph_userperm_new(C.uid_t(id.uid), C.gid_t(id.gid), 0, nil)
+}
+
+func freePerms(p *cPerms) { C.ceph_userperm_destroy(p) }
+
+// reclaim ends the session that another client, which is no more, has left under this name: else the
+// MDS would wait a minute or more for it to let go of files. The session of this mount gets the name.
+func reclaim(m *cMount, session string) error {
+	c := C.CString(session)
+	defer C.free(unsafe.Pointer(c))
+	err := failed(C.ceph_start_reclaim(m, c, C.CEPH_RECLAIM_RESET))
+	C.ceph_finish_reclaim(m)
+	C.ceph_set_uuid(m, c)
+	if err == syscall.ENOENT || err == syscall.EOPNOTSUPP {
+		return nil
+	}
+	return err
+}
+
+func abortConn(m *cMount) error { return failed(C.ceph_abort_conn(m)) }
+
+// withName calls do with name as C wants it.
+func withName(name string, do func(*C.char) C.int) error {
+	c := C.CString(name)
+	defer C.free(unsafe.Pointer(c))
+	return failed(do(c))
+}
+
+func lookupRoot(m *cMount) (in *cInode, err error) {
+	err = failed(C.ceph_ll_lookup_root(m, &in))
+	return in, err
+}
+
+func lookup(m *cMount, parent *cInode, name string, p *cPerms) (in *cInode, st stat, err error) {
+	var stx C.struct_ceph_statx
+	err = withName(name, func(c *C.char) C.int {
+		return C.ceph_ll_lookup(m, parent, c, &in, &stx, statWanted, C.AT_SYMLINK_NOFOLLOW, p)
+	})
+	return in, statOf(&stx), err
+}
+
+func put(m *cMount, in *cInode) { C.ceph_ll_put(m, in) }
+
+func getattr(m *cMount, in *cInode, p *cPerms) (stat, error) {
+	var stx C.struct_ceph_statx
+	err := failed(C.ceph_ll_getattr(m, in, &stx, statWanted, C.AT_SYMLINK_NOFOLLOW, p))
+	return statOf(&stx), err
+}
+
+// change is what setattr sets; nil leaves a thing as it is.
+type change struct {
+	mode  *uint32
+	size  *int64
+	mtime *time.Time
+	owner *ids
+}
+
+func setattr(m *cMount, in *cInode, c change, p *cPerms) error {
+	var stx C.struct_ceph_statx
+	var mask C.int
+	if c.mode != nil {
+		stx.stx_mode = C.uint16_t(*c.mode)
+		mask |= C.CEPH_SETATTR_MODE
+	}
+	if c.size != nil {
+		stx.stx_size = C.uint64_t(*c.size)
+		mask |= C.CEPH_SETATTR_SIZE
+	}
+	if c.mtime != nil {
+		stx.stx_mtime = timespec(*c.mtime)
+		mask |= C.CEPH_SETATTR_MTIME
+	}
+	if c.owner != nil {
+		stx.stx_uid, stx.stx_gid = C.uint32_t(c.owner.uid), C.uint32_t(c.owner.gid)
+		mask |= C.CEPH_SETATTR_UID | C.CEPH_SETATTR_GID
+	}
+	if mask == 0 {
+		return nil
+	}
+	return failed(C.ceph_ll_setattr(m, in, &stx, mask, p))
+}
+
+func timespec(t time.Time) (ts C.struct_timespec) {
+	ts.tv_sec, ts.tv_nsec = C.time_t(t.Unix()), C.long(t.Nanosecond())
+	return ts
+}
+
+func statOf(stx *C.struct_ceph_statx) stat {
+	return stat{
+		mode:    fileMode(uint32(stx.stx_mode)),
+		size:    int64(stx.stx_size),
+		mtime:   time.Unix(int64(stx.stx_mtime.tv_sec), int64(stx.stx_mtime.tv_nsec)),
+		ctime:   time.Unix(int64(stx.stx_ctime.tv_sec), int64(stx.stx_ctime.tv_nsec)),
+		links:   uint32(stx.stx_nlink),
+		snap:    uint64(stx.stx_dev),
+		ino:     uint64(stx.stx_ino),
+		uid:     uint32(stx.stx_uid),
+		gid:     uint32(stx.stx_gid),
+		version: uint64(stx.stx_version),
+	}
+}
+
+func openInode(m *cMount, in *cInode, flags int, p *cPerms) (fh *cFh, err error) {
+	err = failed(C.ceph_ll_open(m, in, C.int(flags), &fh, p))
+	return fh, err
+}
+
+func create(m *cMount, parent *cInode, name string, mode uint32, flags int, p *cPerms) (in *cInode, fh *cFh, st stat, err error) {
+	var stx C.struct_ceph_statx
+	err = withName(name, func(c *C.char) C.int {
+		return C.ceph_ll_create(m, parent, c, C.mode_t(mode), C.int(flags), &in, &fh, &stx, statWanted, C.AT_SYMLINK_NOFOLLOW, p)
+	})
+	return in, fh, statOf(&stx), err
+}
+
+func closeFh(m *cMount, fh *cFh) error { return failed(C.ceph_ll_close(m, fh)) }
+
+func read(m *cMount, fh *cFh, p []byte, off int64) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n := C.ceph_ll_read(m, fh, C.int64_t(off), C.uint64_t(len(p)), (*C.char)(unsafe.Pointer(&p[0])))
+	return max(0, int(n)), failed(n)
+}
+
+func write(m *cMount, fh *cFh, p []byte, off int64) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n := C.ceph_ll_write(m, fh, C.int64_t(off), C.uint64_t(len(p)), (*C.char)(unsafe.Pointer(&p[0])))
+	return max(0, int(n)), failed(n)
+}
+
+func fsync(m *cMount, fh *cFh) error { return failed(C.ceph_ll_fsync(m, fh, 0)) }
+
+func syncInode(m *cMount, in *cInode) error { return failed(C.ceph_ll_sync_inode(m, in, 0)) }
+
+// The kinds of a lock.
+const (
+	lockShared    = C.F_RDLCK
+	lockExclusive = C.F_WRLCK
+	lockNone      = C.F_UNLCK
+)
+
+// setlk takes or gives back the lock of a whole file for owner, and does not wait.
+func setlk(m *cMount, fh *cFh, kind int, owner uint64) error {
+	fl := C.struct_flock{l_type: C.short(kind), l_whence: C.SEEK_SET}
+	return failed(C.ceph_ll_setlk(m, fh, &fl, C.uint64_t(owner), 0))
+}
+
+func mkdir(m *cMount, parent *cInode, name string, mode uint32, p *cPerms) (in *cInode, st stat, err error) {
+	var stx C.struct_ceph_statx
+	err = withName(name, func(c *C.char) C.int {
+		return C.ceph_ll_mkdir(m, parent, c, C.mode_t(mode), &in, &stx, statWanted, C.AT_SYMLINK_NOFOLLOW, p)
+	})
+	return in, statOf(&stx), err
+}
+
+func symlink(m *cMount, parent *cInode, name, target string, p *cPerms) (in *cInode, st stat, err error) {
+	var stx C.struct_ceph_statx
+	value := C.CString(target)
+	defer C.free(unsafe.Pointer(value))
+	err = withName(name, func(c *C.char) C.int {
+		return C.ceph_ll_symlink(m, parent, c, value, &in, &stx, statWanted, C.AT_SYMLINK_NOFOLLOW, p)
+	})
+	return in, statOf(&stx), err
+}
+
+func readlink(m *cMount, in *cInode, size int64, p *cPerms) (string, error) {
+	buf := make([]byte, size+1)
+	n := C.ceph_ll_readlink(m, in, (*C.char)(unsafe.Pointer(&buf[0])), C.size_t(len(buf)), p)
+	if err := failed(n); err != nil {
+		return "", err
+	}
+	return string(buf[:n]), nil
+}
+
+func link(m *cMount, in, parent *cInode, name string, p *cPerms) error {
+	return withName(name, func(c *C.char) C.int { return C.ceph_ll_link(m, in, parent, c, p) })
+}
+
+func unlink(m *cMount, parent *cInode, name string, p *cPerms) error {
+	return withName(name, func(c *C.char) C.int { return C.ceph_ll_unlink(m, parent, c, p) })
+}
+
+func rmdir(m *cMount, parent *cInode, name string, p *cPerms) error {
+	return withName(name, func(c *C.char) C.int { return C.ceph_ll_rmdir(m, parent, c, p) })
+}
+
+func rename(m *cMount, parent *cInode, name string, to *cInode, newName string, p *cPerms) error {
+	c := C.CString(newName)
+	defer C.free(unsafe.Pointer(c))
+	return withName(name, func(old *C.char) C.int { return C.ceph_ll_rename(m, parent, old, to, c, p) })
+}
+
+func getxattr(m *cMount, in *cInode, name string, size int, p *cPerms) ([]byte, error) {
+	buf := make([]byte, size)
+	var n C.int
+	err := withName(name, func(c *C.char) C.int {
+		n = C.ceph_ll_getxattr(m, in, c, unsafe.Pointer(&buf[0]), C.size_t(size), p)
+		return n
+	})
+	if err != nil {
+		return nil, err
+	}
+	return buf[:n], nil
+}
+
+func setxattr(m *cMount, in *cInode, name string, value []byte, p *cPerms) error {
+	return withName(name, func(c *C.char) C.int {
+		return C.ceph_ll_setxattr(m, in, c, unsafe.Pointer(unsafe.SliceData(value)), C.size_t(len(value)), 0, p)
+	})
+}
+
+func removexattr(m *cMount, in *cInode, name string, p *cPerms) error {
+	return withName(name, func(c *C.char) C.int { return C.ceph_ll_removexattr(m, in, c, p) })
+}
+
+func statfs(m *cMount, in *cInode) (pfs.Space, error) {
+	var st C.struct_statvfs
+	if err := failed(C.ceph_ll_statfs(m, in, &st)); err != nil {
+		return pfs.Space{}, err
+	}
+	unit := int64(st.f_frsize)
+	return pfs.Space{Total: int64(st.f_blocks) * unit, Free: int64(st.f_bavail) * unit}, nil
+}
+
+func opendir(m *cMount, in *cInode, p *cPerms) (d *cDir, err error) {
+	err = failed(C.ceph_ll_opendir(m, in, &d, p))
+	return d, err
+}
+
+func releasedir(m *cMount, d *cDir) { C.ceph_ll_releasedir(m, d) }
+
+func seekdir(m *cMount, d *cDir, off int64) { C.ceph_seekdir(m, d, C.int64_t(off)) }
+
+// readdir returns the next entry and the place of the one after it; ok is false at the end.
+func readdir(m *cMount, d *cDir) (e entry, ok bool, err error) {
+	var de C.struct_dirent
+	var stx C.struct_ceph_statx
+	n := C.ceph_readdirplus_r(m, d, &de, &stx, statWanted, C.AT_SYMLINK_NOFOLLOW, nil)
+	if n <= 0 {
+		return entry{}, false, failed(n)
+	}
+	return entry{name: C.GoString(&de.d_name[0]), st: statOf(&stx), next: int64(de.d_off)}, true, nil
+}

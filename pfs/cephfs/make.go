@@ -1,0 +1,67 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"io/fs"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// mkdir makes a directory with the bits of mode, and those that its parent hands on. owner nil is whom
+// calls are made as.
+func (d *dir) mkdir(name string, mode fs.FileMode, owner *ids) error {
+	return d.make(owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
+		return mkdir(m, d.in, name, unixMode(mode.Perm()), p)
+	})
+}
+
+// symlink makes a link, as mkdir makes a directory.
+func (d *dir) symlink(target, name string, owner *ids) error {
+	return d.make(owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
+		return symlink(m, d.in, name, target, p)
+	})
+}
+
+// make makes what owner is to have as that owner, so that it never belongs to anybody else. Where the
+// store does not let him, it is made as whom calls are made as, and given to him.
+func (d *dir) make(owner *ids, do func(m *cMount, p *cPerms) (*cInode, stat, error)) error {
+	if owner == nil {
+		in, _, err := d.makeAs(d.c.who, do)
+		if err == nil {
+			d.c.release(in)
+		}
+		return err
+	}
+	in, st, err := d.makeAs(d.c.s.who(*owner), do)
+	if err != nil && kindOf(err) == pfs.Permission {
+		in, st, err = d.makeAs(d.c.who, do)
+	}
+	if err != nil {
+		return err
+	}
+	defer d.c.release(in)
+	return d.give(in, st, *owner)
+}
+
+func (d *dir) makeAs(w *who, do func(m *cMount, p *cPerms) (*cInode, stat, error)) (in *cInode, st stat, err error) {
+	err = d.c.libAs(w, func(m *cMount, p *cPerms) (err error) {
+		d.c.changed.Store(true)
+		in, st, err = do(m, p)
+		return err
+	})
+	return in, st, err
+}
+
+// give gives in, which st describes, to owner durably.
+func (d *dir) give(in *cInode, st stat, owner ids) error {
+	if st.owner() == owner {
+		return nil
+	}
+	return d.c.lib(func(m *cMount, p *cPerms) error {
+		if err := setattr(m, in, change{owner: &owner}, p); err != nil {
+			return err
+		}
+		return syncInode(m, in)
+	})
+}

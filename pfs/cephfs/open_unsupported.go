@@ -1,0 +1,14 @@
+//go:build !ceph
+
+package cephfs
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+func open(context.Context, Options) (Store, error) {
+	return nil, pfs.Errorf("cephfs.Open", "", pfs.Unsupported,
+		"this program was built without CephFS: install libcephfs-dev and librados-dev, and build it with `go build -tags ceph`")
+}

@@ -1,0 +1,273 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+const (
+	// walkPage is the number of entries that are read of a directory at once.
+	walkPage = 1024
+	// removeTries bounds how often Remove clears a directory in which staged writes keep
+	// appearing.
+	removeTries = 10
+)
+
+// Remove removes the file, link or empty directory name. Temporaries in a directory go with it.
+func (f FS) Remove(ctx context.Context, name pfs.Path) error {
+	const op = "cephfs.Remove"
+	return f.change(ctx, op, name, func(d *dir, base string) error {
+		if name == pfs.Root {
+			return pfs.Errorf(op, name, pfs.Invalid, "the top directory cannot be removed")
+		}
+		st, err := d.stat(base)
+		if err != nil {
+			return err
+		}
+		return d.durably(func() error {
+			if st.mode.IsDir() {
+				return d.removeDir(op, base, name)
+			}
+			return d.unlink(base)
+		})
+	})
+}
+
+// removeDir removes a directory that holds nothing but temporaries.
+func (d *dir) removeDir(op, base string, name pfs.Path) (err error) {
+	for tries := 0; tries < removeTries; {
+		err = d.rmdir(base)
+		if kindOf(err) != pfs.NotEmpty {
+			return err
+		}
+		removed, others, err := d.clearHidden(base)
+		if err != nil {
+			return err
+		}
+		if others {
+			return pfs.E(op, name, pfs.NotEmpty, nil)
+		}
+		if removed == 0 {
+			tries++
+		}
+	}
+	return pfs.Errorf(op, name, pfs.NotEmpty, "it has snapshots, or files keep being staged in it")
+}
+
+// clearHidden removes temporaries of the directory base, a page of them, if it has nothing else.
+func (d *dir) clearHidden(base string) (removed int, others bool, err error) {
+	sub, err := d.element(base)
+	if err != nil {
+		return 0, false, err
+	}
+	defer sub.Close()
+	hidden, others, err := sub.hidden()
+	if err != nil || others {
+		return 0, others, err
+	}
+	r := remover{top: sub}
+	for _, e := range hidden {
+		if err := unlessMissing(r.all(sub, e)); err != nil {
+			return removed, false, err
+		}
+		removed++
+	}
+	return removed, false, nil
+}
+
+// hidden returns the first page of temporaries of d, or that there are entries of users among them.
+func (d *dir) hidden() (found []entry, others bool, err error) {
+	for token := ""; ; {
+		page, next, err := d.entries(token, walkPage)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, e := range page {
+			if !isHidden(e.name) {
+				return nil, true, nil
+			}
+		}
+		if len(found) < walkPage {
+			found = append(found, page...)
+		}
+		if next == "" {
+			return found, false, nil
+		}
+		token = next
+	}
+}
+
+// RemoveTree removes name and all below it. Links are removed, not followed: each directory is
+// opened by its name in the one above, which is open.
+func (f FS) RemoveTree(ctx context.Context, name pfs.Path) error {
+	const op = "cephfs.RemoveTree"
+	return f.change(ctx, op, name, func(d *dir, base string) error {
+		if name == pfs.Root {
+			return pfs.Errorf(op, name, pfs.Invalid, "the top directory cannot be removed")
+		}
+		st, err := d.stat(base)
+		if err != nil {
+			return err
+		}
+		r := remover{top: d}
+		return d.durably(func() error { return r.all(d, entry{name: base, st: st}) })
+	})
+}
+
+// maxDepth is how deep RemoveTree goes with an open directory for each level. What is deeper is
+// first moved to the top.
+const maxDepth = 64
+
+// remover removes one tree.
+type remover struct {
+	top    *dir     // where what is too deep is moved to
+	lifted []string // hidden names in top
+}
+
+// all removes e of d and what was lifted out of it.
+func (r *remover) all(d *dir, e entry) error {
+	if err := r.remove(d, e, 0); err != nil {
+		return err
+	}
+	for len(r.lifted) > 0 {
+		name := r.lifted[len(r.lifted)-1]
+		r.lifted = r.lifted[:len(r.lifted)-1]
+		st, err := r.top.stat(name)
+		if err == nil {
+			err = r.remove(r.top, entry{name: name, st: st}, 0)
+		}
+		if err := unlessMissing(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove removes one entry. That it is gone already is success.
+func (r *remover) remove(d *dir, e entry, depth int) error {
+	switch {
+	case !e.st.mode.IsDir():
+		return unlessMissing(d.unlink(e.name))
+	case depth >= maxDepth:
+		return r.lift(d, e.name)
+	}
+	if err := r.empty(d, e.name, depth); err != nil {
+		return unlessMissing(err)
+	}
+	return unlessMissing(d.rmdir(e.name))
+}
+
+// lift moves a directory beside the tree, under a hidden name, to be removed later: so no tree is
+// too deep for the memory of the process.
+func (r *remover) lift(d *dir, name string) error {
+	hidden := removedPrefix + pfs.NewID()
+	if err := d.rename(name, r.top, hidden, true); err != nil {
+		return unlessMissing(err)
+	}
+	r.lifted = append(r.lifted, hidden)
+	return nil
+}
+
+// empty removes what is in the directory name of d, until a reading of it from the start finds
+// nothing.
+func (r *remover) empty(d *dir, name string, depth int) error {
+	sub, err := d.element(name)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	for token, removed := "", false; ; {
+		page, next, err := sub.entries(token, walkPage)
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			removed = true
+			if err := r.remove(sub, e, depth+1); err != nil {
+				return err
+			}
+		}
+		token = next
+		if next == "" {
+			if !removed {
+				return nil
+			}
+			removed = false
+		}
+	}
+}
+
+// Sweep removes the staged writes below dir that were last written to before age, and what a
+// RemoveTree of that time left on its way.
+func (f FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int, bytes int64, err error) {
+	const op = "cephfs.Sweep"
+	type swept struct {
+		n     int
+		bytes int64
+	}
+	s, err := in(ctx, f, op, name, func(d *dir) (s swept, err error) {
+		before := time.Now().Add(-age)
+		err = d.walk(func(d *dir, e entry) (bool, error) {
+			if !isHidden(e.name) || e.st.mtime.After(before) {
+				return true, nil
+			}
+			switch {
+			case strings.HasPrefix(e.name, removedPrefix) && e.st.mode.IsDir():
+				r := remover{top: d}
+				return false, r.all(d, e)
+			case isStaged(e.name) && e.st.mode.IsRegular():
+				if err := d.unlink(e.name); err != nil {
+					return false, unlessMissing(err)
+				}
+				s.n++
+				s.bytes += e.st.size
+			}
+			return true, nil
+		}, 0)
+		return s, err
+	})
+	return s.n, s.bytes, err
+}
+
+// walk visits all that is below d, hidden names too, without following a link. Below a directory
+// for which visit answers false it does not go. What goes away meanwhile is passed over, and so is
+// what is deeper than a Path can name.
+func (d *dir) walk(visit func(d *dir, e entry) (enter bool, err error), depth int) error {
+	for token := ""; ; {
+		page, next, err := d.entries(token, walkPage)
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			enter, err := visit(d, e)
+			if err == nil && enter && e.st.mode.IsDir() && depth < pfs.MaxPath/2 {
+				err = d.walkInto(e.name, visit, depth+1)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		token = next
+	}
+}
+
+func (d *dir) walkInto(name string, visit func(d *dir, e entry) (bool, error), depth int) error {
+	sub, err := d.element(name)
+	if err != nil {
+		switch kindOf(err) {
+		case pfs.NotExist, pfs.NotDir, pfs.Symlink:
+			return nil
+		}
+		return err
+	}
+	defer sub.Close()
+	return sub.walk(visit, depth)
+}

@@ -1,0 +1,135 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Rename gives oldName the name newName.
+func (f FS) Rename(ctx context.Context, oldName, newName pfs.Path) error {
+	return f.rename(ctx, renaming{op: "cephfs.Rename", from: oldName, to: newName})
+}
+
+// RenameExclusive is Rename, but anything at newName answers Exist.
+func (f FS) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
+	return f.rename(ctx, renaming{op: "cephfs.RenameExclusive", from: oldName, to: newName, exclusive: true})
+}
+
+// renaming is one renaming on its way.
+type renaming struct {
+	op        string
+	from, to  pfs.Path
+	exclusive bool
+
+	moved    stat // what is at from
+	replaced stat // what is at to
+	taken    bool // something is at to
+}
+
+func (f FS) rename(ctx context.Context, r renaming) error {
+	if err := check(ctx, r.op, r.to); err != nil {
+		return err
+	}
+	if err := writable(r.op, r.to); err != nil {
+		return err
+	}
+	return f.change(ctx, r.op, r.from, func(d *dir, base string) error {
+		st, err := d.stat(base)
+		if err != nil {
+			return err
+		}
+		r.moved = st
+		if done, err := r.sameOrInside(); done || err != nil {
+			return err
+		}
+		to, newBase, err := d.c.parent(r.to)
+		if err != nil {
+			return fail(r.op, r.to, err)
+		}
+		defer to.Close()
+		return fail(r.op, r.to, r.do(d, base, to, newBase))
+	})
+}
+
+// sameOrInside ends a renaming of a name to itself, of the root, and of a directory
+// into itself.
+func (r *renaming) sameOrInside() (done bool, err error) {
+	switch {
+	case r.from == r.to && !r.exclusive:
+		return true, nil
+	case r.from == r.to || r.to == pfs.Root:
+		return true, pfs.E(r.op, r.to, pfs.Exist, nil)
+	case r.from == pfs.Root, r.moved.mode.IsDir() && r.to.Within(r.from):
+		return true, pfs.Errorf(r.op, r.from, pfs.Invalid, "it cannot be moved into itself, to %s", r.to)
+	}
+	return false, nil
+}
+
+// do renames between two open directories.
+func (r *renaming) do(d *dir, base string, to *dir, newBase string) error {
+	if err := r.lookAt(to, newBase); err != nil {
+		return err
+	}
+	err := to.durably(func() error {
+		return d.durably(func() error { return r.move(d, base, to, newBase) })
+	})
+	switch kindOf(err) {
+	case pfs.Exist, pfs.NotEmpty, pfs.IsDir, pfs.NotDir:
+		if err != nil {
+			return r.refused(to, newBase, err)
+		}
+	}
+	if missing(err) {
+		return pfs.E(r.op, r.from, pfs.NotExist, nil)
+	}
+	return err
+}
+
+// move gives the new name. Nothing may be where a directory goes, not even the empty directory that the
+// store would replace.
+func (r *renaming) move(d *dir, base string, to *dir, newBase string) error {
+	if err := d.rename(base, to, newBase, r.exclusive || r.moved.mode.IsDir()); err != nil {
+		return err
+	}
+	return r.dropSecondName(d, base)
+}
+
+// lookAt refuses what is at the new name where it may not be replaced.
+func (r *renaming) lookAt(to *dir, newBase string) error {
+	st, err := to.stat(newBase)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.replaced, r.taken = st, true
+	switch {
+	case r.exclusive, r.replaced.mode.IsDir():
+		return pfs.E(r.op, r.to, pfs.Exist, nil)
+	case r.moved.mode.IsDir():
+		return pfs.E(r.op, r.to, pfs.NotDir, nil)
+	}
+	return nil
+}
+
+// refused finds out why the store refused: something came to the new name at this
+// moment.
+func (r *renaming) refused(to *dir, newBase string, err error) error {
+	if e := r.lookAt(to, newBase); e != nil {
+		return e
+	}
+	return err
+}
+
+// dropSecondName removes the old name where both were names of one file, for which
+// the store does nothing.
+func (r *renaming) dropSecondName(d *dir, base string) error {
+	if !r.taken || r.moved.links < 2 || !r.moved.same(r.replaced) {
+		return nil
+	}
+	return unlessMissing(d.unlink(base))
+}

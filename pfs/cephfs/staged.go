@@ -1,0 +1,373 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// staged is a Staged write: an open temporary in the directory of its target.
+type staged struct {
+	fs      FS
+	name    pfs.Path
+	id      string
+	resumed bool
+	temp    string // name of the temporary
+	from    stat   // identity of the temporary
+	file    opened
+	lock    shared
+	behind  *behind
+	late    late
+
+	mu    sync.RWMutex // held for reading by what uses file, for writing by what ends it
+	state state
+	done  pfs.Info // what Commit published
+}
+
+var (
+	_ pfs.Staged       = (*staged)(nil)
+	_ pfs.LeafDigester = (*staged)(nil)
+)
+
+// state is how far a staged write has come.
+type state uint8
+
+const (
+	writing state = iota
+	committed
+	ended
+)
+
+// Create begins a staged write of name, or goes on with one.
+func (f FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
+	w, err := f.create(ctx, "cephfs.Create", name, opts)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+func (f FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.CreateOptions) (*staged, error) {
+	if err := check(ctx, op, name); err != nil {
+		return nil, err
+	}
+	if err := writable(op, name); err != nil {
+		return nil, err
+	}
+	if err := opts.Check(op, name); err != nil {
+		return nil, err
+	}
+	opts.ID = cmp.Or(opts.ID, pfs.NewID())
+	return at(ctx, f, op, name, func(d *dir, base string) (*staged, error) {
+		w := &staged{fs: f, name: name, id: opts.ID, temp: stagedName(base, opts.ID)}
+		w.behind = newBehind(w)
+		if err := w.begin(d, base, op, opts); err != nil {
+			return nil, err
+		}
+		return w, nil
+	}, func(w *staged) { w.file.close().drop() })
+}
+
+// begin looks at the target and opens the temporary.
+func (w *staged) begin(d *dir, base, op string, opts pfs.CreateOptions) error {
+	st, err := d.stat(base)
+	switch {
+	case err == nil && st.mode.IsDir():
+		return pfs.E(op, w.name, pfs.IsDir, nil)
+	case err != nil && !missing(err):
+		return err
+	}
+	if err := d.roomFor(op, w.name, opts.Size-st.size); err != nil {
+		return err
+	}
+	h, err := w.open(d, op, opts.Reopen)
+	if err != nil {
+		return err
+	}
+	w.resumed = w.from.size > 0
+	w.file.h, w.file.again = h, w.openAgain
+	return nil
+}
+
+// open opens the temporary that is there, or makes it.
+func (w *staged) open(d *dir, op string, reopen bool) (h *handle, err error) {
+	for {
+		h, w.from, err = d.openAs(w.temp, syscall.O_RDWR)
+		switch {
+		case missing(err) && reopen:
+			return nil, pfs.Errorf(op, w.name, pfs.Conflict, "nothing is staged as %q: it was committed, discarded or swept", w.id)
+		case missing(err):
+			h, w.from, err = d.create(w.temp, 0o600, syscall.O_RDWR|syscall.O_CREAT|syscall.O_EXCL)
+			if errors.Is(err, syscall.EEXIST) {
+				continue // another handle made it at this moment
+			}
+			return h, err
+		case err != nil:
+			return nil, err
+		case !w.from.mode.IsRegular():
+			h.drop()
+			return nil, pfs.Errorf(op, w.name, pfs.Conflict, "what is staged as %q was tampered with: use another ID", w.id)
+		case w.from.links > 1:
+			// A Commit that replaces nothing died between its two steps: this is a published file.
+			h.drop()
+			if err := unlessMissing(d.unlink(w.temp)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		return h, nil
+	}
+}
+
+// openAgain opens the temporary on another mount.
+func (w *staged) openAgain(c *call) (*handle, error) {
+	d, _, err := c.parent(w.name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	h, st, err := d.openAs(w.temp, syscall.O_RDWR)
+	if missing(err) {
+		return nil, w.gone("cephfs.Staged")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !st.same(w.from) {
+		h.drop()
+		return nil, w.gone("cephfs.Staged")
+	}
+	return h, nil
+}
+
+// gone says that the temporary is no longer this one's to write.
+func (w *staged) gone(op string) error {
+	return pfs.Errorf(op, w.name, pfs.Conflict, "what was staged as %q is gone: another handle committed or discarded it, or it was swept", w.id)
+}
+
+func (w *staged) ID() string    { return w.id }
+func (w *staged) Resumed() bool { return w.resumed }
+func (w *staged) Unit() int64   { return pfs.ChunkSize }
+
+// usable reports what ended the use of the handle; w.mu is held.
+func (w *staged) usable(op string) error {
+	if w.state != writing {
+		return pfs.E(op, w.name, pfs.Closed, nil)
+	}
+	return nil
+}
+
+// live reports whether the temporary still has its name; the lock is held, so that it keeps it.
+func (w *staged) live(c *call, op string) error {
+	d, _, err := c.parent(w.name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	st, err := d.stat(w.temp)
+	if err == nil && st.same(w.from) {
+		return nil
+	}
+	if err != nil && !missing(err) {
+		return err
+	}
+	return w.gone(op)
+}
+
+// change calls do while the temporary is this handle's to write: not ended here, nor committed or
+// removed by another handle.
+func (w *staged) change(ctx context.Context, op string, do func(c *call, h *handle) (int, error)) (int, error) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if err := w.usable(op); err != nil {
+		return 0, err
+	}
+	n, err := w.tracked(ctx, func(c *call) (int, error) {
+		h, err := w.file.use(c)
+		if err != nil {
+			return 0, err
+		}
+		defer h.drop()
+		n, err := w.locked(c, op, h, do)
+		return n, w.broken(h, err)
+	})
+	return n, fail(op, w.name, err)
+}
+
+// locked calls do with the lock held together with others.
+func (w *staged) locked(c *call, op string, h *handle, do func(c *call, h *handle) (int, error)) (int, error) {
+	if err := w.lock.acquire(c, h, func() error { return w.live(c, op) }); err != nil {
+		return 0, err
+	}
+	defer w.lock.release(c, h)
+	return do(c, h)
+}
+
+// broken gives up h if err says that its lock, or what was written through it, was lost with a
+// session: libcephfs answers EIO to all that is done with the file until nobody has it locked.
+func (w *staged) broken(h *handle, err error) error {
+	if !errors.Is(err, syscall.EIO) && !errors.Is(err, errForgotten) {
+		return err
+	}
+	w.lock.forget()
+	w.file.lose(h)
+	return errForgotten
+}
+
+// tracked is run for what changes the temporary. A call that was abandoned may still write what it
+// was given, so until it has ended nobody writes anything else, or publishes.
+func (w *staged) tracked(ctx context.Context, do func(c *call) (int, error)) (int, error) {
+	if err := w.late.wait(ctx, w.fs.store.opts.Timeout); err != nil {
+		return 0, err
+	}
+	const on, left, over = 0, 1, 2
+	var how atomic.Int32
+	how.Store(over)
+	n, err := run(ctx, w.fs, func(c *call) (int, error) {
+		how.Store(on)
+		defer func() {
+			if how.Swap(over) == left {
+				w.late.add(-1)
+			}
+		}()
+		return do(c)
+	}, nil)
+	if how.CompareAndSwap(on, left) {
+		w.late.add(1)
+	}
+	return n, err
+}
+
+// WriteAt writes p at offset off. It may return before the cluster has the bytes; that they could not
+// be written is then said by a later call, and at the latest by Sync or Commit.
+func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+	const op = "cephfs.Staged.WriteAt"
+	if off < 0 {
+		return 0, pfs.Errorf(op, w.name, pfs.Invalid, "negative offset %d", off)
+	}
+	for {
+		if err := pfs.CheckContext(ctx, op, w.name); err != nil {
+			return n, err
+		}
+		at := off + int64(n)
+		k, err := w.writeBlock(ctx, op, p[n:min(len(p), n+int(blockSize-at%blockSize))], at)
+		n += k
+		if err != nil || n == len(p) {
+			return n, err
+		}
+	}
+}
+
+// writeBlock writes part of one block, now or later.
+func (w *staged) writeBlock(ctx context.Context, op string, p []byte, off int64) (int, error) {
+	w.mu.RLock()
+	err := w.usable(op)
+	w.mu.RUnlock()
+	if err != nil {
+		return 0, err
+	}
+	return w.behind.write(ctx, op, p, off)
+}
+
+// writeNow writes part of one block and waits for the cluster.
+func (w *staged) writeNow(ctx context.Context, op string, p []byte, off int64) (int, error) {
+	b, err := w.fs.store.movingBuffer(ctx, len(p))
+	if err != nil {
+		return 0, fail(op, w.name, err)
+	}
+	copy(b.p, p)
+	n, err := w.change(ctx, op, func(c *call, h *handle) (int, error) { return h.write(c, b.p, off) })
+	b.free(err)
+	return n, err
+}
+
+// ReadAt reads back what was staged.
+func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+	const op = "cephfs.Staged.ReadAt"
+	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
+		return 0, err
+	}
+	if err := w.behind.flush(ctx, op); err != nil {
+		return 0, err
+	}
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if err := w.usable(op); err != nil {
+		return 0, err
+	}
+	return readAt(ctx, w.fs, op, w.name, &w.file, p, off, nil)
+}
+
+// Sync returns when all that was written survives a crash of the store.
+func (w *staged) Sync(ctx context.Context) error {
+	const op = "cephfs.Staged.Sync"
+	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
+		return err
+	}
+	if err := w.behind.flush(ctx, op); err != nil {
+		return err
+	}
+	_, err := w.change(ctx, op, func(c *call, h *handle) (int, error) { return 0, h.sync(c) })
+	return err
+}
+
+// Suspend ends the use of this handle and keeps what was staged.
+func (w *staged) Suspend() error { return w.end("cephfs.Staged.Suspend", false) }
+
+// Close discards what was staged, unless Commit or Suspend came first.
+func (w *staged) Close() error { return w.end("cephfs.Staged.Close", true) }
+
+// end ends the handle.
+func (w *staged) end(op string, discard bool) (err error) {
+	if !discard {
+		err = w.behind.flush(context.Background(), op)
+	}
+	w.behind.drop()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.state
+	w.state = ended
+	if before == ended {
+		return nil
+	}
+	if before == writing && discard {
+		_, err = run(context.Background(), w.fs, func(c *call) (struct{}, error) {
+			return struct{}{}, w.discard(c, op)
+		}, nil)
+	}
+	w.lock.forget()
+	closeHandle(w.fs, w.file.close())
+	return fail(op, w.name, err)
+}
+
+// discard removes the temporary if it is still this one's.
+func (w *staged) discard(c *call, op string) error {
+	h, err := w.file.use(c)
+	if pfs.KindOf(err) == pfs.Conflict {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer h.drop()
+	if err := w.lock.exclude(c, h); err != nil {
+		return err
+	}
+	d, _, err := c.parent(w.name)
+	if err != nil {
+		return unlessMissing(err)
+	}
+	defer d.Close()
+	st, err := d.stat(w.temp)
+	if err != nil || !st.same(w.from) {
+		return unlessMissing(err)
+	}
+	return unlessMissing(d.unlink(w.temp))
+}

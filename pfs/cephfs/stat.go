@@ -1,0 +1,120 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"fmt"
+	"io/fs"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// stat is what the store says about an inode.
+type stat struct {
+	mode         fs.FileMode // type, permission and special bits
+	size         int64       // bytes; of a directory those of all below it
+	mtime, ctime time.Time
+	links        uint32
+	snap, ino    uint64 // snap tells the snapshot apart that the inode is seen in
+	uid, gid     uint32
+	version      uint64 // counts changes
+}
+
+// entry is one name in a directory.
+type entry struct {
+	name string
+	st   stat
+	next int64 // where reading the directory goes on behind it
+}
+
+// special are the bits of a mode that Chmod leaves alone on directories: they say which group
+// new files get.
+const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
+// owner returns whom it belongs to.
+func (s stat) owner() ids { return ids{s.uid, s.gid} }
+
+// same reports whether s and t describe one inode.
+func (s stat) same(t stat) bool { return s.ino == t.ino && s.snap == t.snap }
+
+// unchanged reports whether t, taken later of the same file, shows no sign of a change of its
+// content.
+func (s stat) unchanged(t stat) bool { return s.size == t.size && s.mtime.Equal(t.mtime) }
+
+// tag is Info.Version. The inode and its change time tell two files apart that agree in size and
+// modification time, which anybody may set.
+func (s stat) tag() string {
+	return fmt.Sprintf("%x-%x-%x-%x", s.ino, s.size, s.mtime.UnixNano(), s.ctime.UnixNano())
+}
+
+// refuse says why s cannot be opened as a file, nil if it can.
+func (s stat) refuse(op string, name pfs.Path) error {
+	switch {
+	case s.mode.IsRegular():
+		return nil
+	case s.mode.IsDir():
+		return pfs.E(op, name, pfs.IsDir, nil)
+	case s.mode&fs.ModeSymlink != 0:
+		return pfs.E(op, name, pfs.Symlink, nil)
+	}
+	return pfs.Errorf(op, name, pfs.Unsupported, "it is no regular file but %s", s.mode.Type())
+}
+
+// info makes Info of what was found under name. The store knows users by their numbers only.
+func (s stat) info(name pfs.Path) pfs.Info {
+	info := pfs.Info{
+		Name:    name.Base(),
+		Mode:    s.mode.Type() | s.mode.Perm(),
+		ModTime: s.mtime,
+		Owner:   strconv.FormatUint(uint64(s.uid), 10),
+		Group:   strconv.FormatUint(uint64(s.gid), 10),
+		Version: s.tag(),
+	}
+	if !s.mode.IsDir() {
+		info.Size = s.size
+	}
+	return info
+}
+
+var fileTypes = map[uint32]fs.FileMode{
+	syscall.S_IFREG:  0,
+	syscall.S_IFDIR:  fs.ModeDir,
+	syscall.S_IFLNK:  fs.ModeSymlink,
+	syscall.S_IFIFO:  fs.ModeNamedPipe,
+	syscall.S_IFSOCK: fs.ModeSocket,
+	syscall.S_IFBLK:  fs.ModeDevice,
+	syscall.S_IFCHR:  fs.ModeDevice | fs.ModeCharDevice,
+}
+
+// fileMode and unixMode translate mode bits.
+func fileMode(bits uint32) fs.FileMode {
+	mode, ok := fileTypes[bits&syscall.S_IFMT]
+	if !ok {
+		mode = fs.ModeIrregular
+	}
+	mode |= fs.FileMode(bits & 0o777)
+	for _, b := range specialBits {
+		if bits&b.unix != 0 {
+			mode |= b.mode
+		}
+	}
+	return mode
+}
+
+func unixMode(mode fs.FileMode) uint32 {
+	bits := uint32(mode.Perm())
+	for _, b := range specialBits {
+		if mode&b.mode != 0 {
+			bits |= b.unix
+		}
+	}
+	return bits
+}
+
+var specialBits = []struct {
+	unix uint32
+	mode fs.FileMode
+}{{syscall.S_ISUID, fs.ModeSetuid}, {syscall.S_ISGID, fs.ModeSetgid}, {syscall.S_ISVTX, fs.ModeSticky}}

@@ -1,0 +1,198 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"golang.org/x/sync/semaphore"
+)
+
+const openOp = "cephfs.Open"
+
+const (
+	// maxCalls is the number of operations on their way at once. Each takes a thread.
+	maxCalls = 256
+	// maxAbandoned is the number of operations of one mount that may go on with nobody waiting
+	// for them. With more the mount is given up, which ends them.
+	maxAbandoned = 32
+	// maxGivenUp is the number of mounts that were given up and still have not let go of their
+	// threads. With more there is no new one.
+	maxGivenUp = 4
+)
+
+// store is the mount that serves now, and what it takes to make the next one.
+type store struct {
+	opts    Options
+	calls   *semaphore.Weighted // of maxCalls
+	moving  *semaphore.Weighted // of maxMoving
+	behind  *semaphore.Weighted // of maxBehind
+	ahead   *semaphore.Weighted // of maxAhead
+	copying *semaphore.Weighted // of maxCopying
+	root    *who
+
+	mu      sync.Mutex
+	cur     *mount
+	dialing *dialing // the next mount, if it is on its way
+	givenUp int      // mounts that are not released yet
+	closed  bool
+	ending  sync.WaitGroup
+}
+
+// dialing is the making of a mount, for which any number of operations wait.
+type dialing struct {
+	done chan struct{}
+	m    *mount
+	err  error
+}
+
+func open(ctx context.Context, opts Options) (Store, error) {
+	if err := opts.complete(); err != nil {
+		return nil, err
+	}
+	s := &store{
+		opts:    opts,
+		calls:   semaphore.NewWeighted(maxCalls),
+		moving:  semaphore.NewWeighted(maxMoving),
+		behind:  semaphore.NewWeighted(maxBehind),
+		ahead:   semaphore.NewWeighted(maxAhead),
+		copying: semaphore.NewWeighted(maxCopying),
+		root:    newWho(ids{}),
+	}
+	if _, err := s.mounted(ctx); err != nil {
+		go s.close() // which waits for a mount that is still on its way
+		return nil, err
+	}
+	return FS{store: s}, nil
+}
+
+// complete fills in the defaults.
+func (o *Options) complete() error {
+	if len(o.Monitors) == 0 && o.Config == "" {
+		return pfs.Errorf(openOp, "", pfs.Invalid, "neither monitors nor a ceph.conf are given")
+	}
+	if o.User == "" {
+		o.User = "admin"
+	}
+	if o.Root == "" {
+		o.Root = "/"
+	}
+	if o.Session == "" {
+		o.Session = pfs.NewID()
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 30 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+// mounted returns the mount that serves now, or waits for the next one.
+func (s *store) mounted(ctx context.Context) (*mount, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, pfs.Closed
+	}
+	if m := s.cur; m != nil {
+		s.mu.Unlock()
+		return m, nil
+	}
+	if s.givenUp >= maxGivenUp {
+		s.mu.Unlock()
+		return nil, pfs.Errorf(openOp, "", pfs.Unavailable, "%d connections were given up and none of them has ended yet", maxGivenUp)
+	}
+	d := s.dialing
+	if d == nil {
+		d = &dialing{done: make(chan struct{})}
+		s.dialing = d
+		s.ending.Go(func() { s.dial(d) })
+	}
+	s.mu.Unlock()
+	return d.wait(ctx, 2*s.opts.Timeout)
+}
+
+// wait returns the mount once it is made.
+func (d *dialing) wait(ctx context.Context, most time.Duration) (*mount, error) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-d.done:
+		return d.m, d.err
+	case <-ctx.Done():
+		return nil, timedOut(ctx)
+	case <-timer.C:
+		return nil, pfs.Errorf(openOp, "", pfs.Unavailable, "the cluster has not answered for %v", most)
+	}
+}
+
+// dial makes the next mount.
+func (s *store) dial(d *dialing) {
+	d.m, d.err = connect(s.opts)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dialing = nil
+	switch {
+	case d.err != nil:
+		s.opts.Log.Warn("CephFS cannot be mounted", "error", d.err)
+	case s.closed:
+		d.m.kill()
+		d.m.end(0)
+		d.m, d.err = nil, pfs.Closed
+	default:
+		s.cur = d.m
+		s.opts.Log.Info("CephFS is mounted", "monitors", s.opts.Monitors, "filesystem", s.opts.FileSystem, "root", s.opts.Root)
+	}
+	close(d.done)
+}
+
+// giveUp ends the use of m because of why; the next operation makes another mount.
+func (s *store) giveUp(m *mount, why error) {
+	if !m.kill() {
+		return
+	}
+	s.opts.Log.Warn("the connection to CephFS is given up", "error", why)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cur == m {
+		s.cur = nil
+	}
+	s.givenUp++
+	s.ending.Go(func() {
+		m.end(0)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.givenUp--
+	})
+}
+
+// close ends the use of the store. Calls that are on their way get the timeout to end by themselves;
+// what a dead cluster keeps from ending is left behind.
+func (s *store) close() error {
+	s.mu.Lock()
+	m := s.cur
+	s.cur, s.closed = nil, true
+	s.mu.Unlock()
+	if m != nil && m.kill() {
+		s.ending.Go(func() { m.end(s.opts.Timeout) })
+	}
+	ended := make(chan struct{})
+	go func() {
+		s.ending.Wait()
+		close(ended)
+	}()
+	timer := time.NewTimer(2 * s.opts.Timeout)
+	defer timer.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-timer.C:
+		return pfs.Errorf("cephfs.Close", "", pfs.Unavailable, "the cluster does not let go of its connection")
+	}
+}

@@ -1,0 +1,234 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+func TestKinds(t *testing.T) {
+	for errno, want := range kinds {
+		if got := pfs.KindOf(fail("cephfs.Test", "/f", errno)); got != want {
+			t.Errorf("%v is %q, want %q", errno, got, want)
+		}
+	}
+	if got := pfs.KindOf(fail("cephfs.Test", "/f", syscall.EXFULL)); got != pfs.Other {
+		t.Errorf("a number that is not in the table is %q", got)
+	}
+	for _, err := range []error{errGone, errAbandoned, syscall.ESHUTDOWN} {
+		if got := pfs.KindOf(fail("cephfs.Test", "/f", err)); got != pfs.Unavailable {
+			t.Errorf("%v is %q, want %q", err, got, pfs.Unavailable)
+		}
+	}
+}
+
+func TestMark(t *testing.T) {
+	m := mark{size: 5, mtime: time.Unix(1e9, 5), id: "0123456789abcdef", digest: digest.Bytes([]byte("12345"))}
+	got, ok := decodeMark(m.encode())
+	if !ok || got != m {
+		t.Errorf("a mark %+v is read as %+v, %v", m, got, ok)
+	}
+	for n := range m.encode() {
+		if _, ok := decodeMark(m.encode()[:n]); ok {
+			t.Errorf("a mark of %d bytes less is one", len(m.encode())-n)
+		}
+	}
+	if !m.of(stat{size: 5, mtime: time.Unix(1e9, 5)}) || m.of(stat{size: 5, mtime: time.Unix(1e9, 6)}) {
+		t.Error("a mark is true for another time than its own")
+	}
+}
+
+// own opens an empty directory of a store of its own.
+func own(t *testing.T) FS {
+	t.Helper()
+	one := openStore(t, optionsOf(testbed.Ceph(t)))
+	return one.Below(newDir(t, one)).(FS)
+}
+
+func TestSnapshots(t *testing.T) {
+	c := testbed.Ceph(t)
+	c.Command(t, "fs", "set", c.FileSystem, "allow_new_snaps", "true")
+	f := own(t)
+	pfstest.MustMkdir(t, f, "/dir")
+	pfstest.WriteFile(t, f, "/dir/f", []byte("old"))
+	if err := f.makeSnapshot(t, "/dir", "monday"); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.WriteFile(t, f, "/dir/f", []byte("new"))
+	pfstest.WantFile(t, f, "/dir/.snap/monday/f", []byte("old"))
+	pfstest.WantFile(t, f, "/dir/f", []byte("new"))
+	pfstest.WantNames(t, f, "/dir/.snap", "monday")
+	pfstest.WantNames(t, f, "/dir", "f")
+	ctx := t.Context()
+	_, created := f.Create(ctx, "/dir/.snap/monday/g", pfs.CreateOptions{})
+	_, edited := f.Edit(ctx, "/dir/.snap/monday/f")
+	for what, err := range map[string]error{
+		"Create":     created,
+		"Edit":       edited,
+		"Mkdir":      f.Mkdir(ctx, "/dir/.snap/tuesday", 0o755),
+		"Remove":     f.Remove(ctx, "/dir/.snap/monday"),
+		"RemoveTree": f.RemoveTree(ctx, "/dir/.snap/monday"),
+		"Rename":     f.Rename(ctx, "/dir/f", "/dir/.snap/monday/g"),
+		"Chmod":      f.Chmod(ctx, "/dir/.snap/monday/f", 0o600),
+		"WriteBatch": f.WriteBatch(ctx, []pfs.BatchEntry{{Path: "/dir/.snap/monday/g"}})[0],
+		"SetQuota":   f.SetQuota(ctx, "/dir/.snap/monday", 1, 1),
+	} {
+		if !errors.Is(err, pfs.ReadOnly) {
+			t.Errorf("%s in a snapshot: %v, want ReadOnly", what, err)
+		}
+	}
+	pfstest.WantNames(t, f, "/dir/.snap", "monday")
+}
+
+// makeSnapshot makes one as an administrator would, by mkdir in the hidden directory.
+func (f FS) makeSnapshot(t *testing.T, at pfs.Path, name string) error {
+	t.Cleanup(func() {
+		if err := f.inDir(context.Background(), at.Join(snapDir), func(d *dir) error { return d.rmdir(name) }); err != nil {
+			t.Error(err)
+		}
+	})
+	return f.inDir(t.Context(), at.Join(snapDir), func(d *dir) error { return d.mkdir(name, 0o755, nil) })
+}
+
+func (f FS) inDir(ctx context.Context, name pfs.Path, do func(d *dir) error) error {
+	_, err := in(ctx, f, "cephfs.Test", name, func(d *dir) (struct{}, error) { return struct{}{}, do(d) })
+	return err
+}
+
+// TestQuota fills a directory until the store says that it is full, and looks that it says so soon:
+// its sums follow within seconds.
+func TestQuota(t *testing.T) {
+	f := own(t)
+	pfstest.MustMkdir(t, f, "/home")
+	if err := f.SetQuota(t.Context(), "/home", 20<<20, 0); err != nil {
+		t.Fatal(err)
+	}
+	want := pfs.Usage{MaxBytes: 20 << 20}
+	if got, err := f.Usage(t.Context(), "/home"); err != nil || got != want {
+		t.Errorf("usage = %+v, %v, want %+v", got, err, want)
+	}
+	w, err := f.Create(t.Context(), "/home/f", pfs.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	p := pfstest.Pattern(1, pfs.ChunkSize)
+	for off := int64(0); err == nil && off < 100<<20; off += pfs.ChunkSize {
+		_, err = w.WriteAt(t.Context(), p, off)
+	}
+	if err == nil {
+		_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: 100 << 20})
+	}
+	pfstest.WantKind(t, err, pfs.Quota)
+	pfstest.WantNames(t, f, "/home")
+	_, err = f.Create(t.Context(), "/home/large", pfs.CreateOptions{Size: 1 << 40})
+	if kind := pfs.KindOf(err); err == nil || kind != pfs.NoSpace && kind != pfs.Quota {
+		t.Errorf("Create of what cannot fit: %v", err)
+	}
+}
+
+// TestLinkInTheWay replaces a directory by a link between two operations on a path through it.
+func TestLinkInTheWay(t *testing.T) {
+	f := own(t)
+	pfstest.MustMkdir(t, f, "/alice/dir")
+	pfstest.MustMkdir(t, f, "/bob")
+	w, err := f.Create(t.Context(), "/alice/dir/f", pfs.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := f.Rename(t.Context(), "/alice/dir", "/alice/moved"); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.MustLink(t, f, "../bob", "/alice/dir")
+	_, err = w.Commit(t.Context(), pfs.CommitOptions{})
+	if kind := pfs.KindOf(err); err == nil || kind != pfs.Symlink && kind != pfs.Conflict {
+		t.Errorf("Commit through a link: %v", err)
+	}
+	pfstest.WantNames(t, f, "/bob")
+}
+
+// TestLongNames makes the longest name in the deepest directory that a path can say, and asks for more.
+func TestLongNames(t *testing.T) {
+	f := own(t)
+	long := strings.Repeat("n", pfs.MaxName)
+	dir := pfs.Root
+	for range pfs.MaxPath/(pfs.MaxName+1) - 1 {
+		dir = dir.Join(long)
+	}
+	pfstest.MustMkdir(t, f, dir)
+	name, data := dir.Join(long), []byte("deep")
+	pfstest.WriteFile(t, f, name, data)
+	pfstest.WantFile(t, f, name, data)
+	pfstest.WantNames(t, f, dir, long)
+	if errs := f.WriteBatch(t.Context(), []pfs.BatchEntry{{Path: name, Data: data}}); errs[0] != nil {
+		t.Error(errs[0])
+	}
+	for what, name := range map[string]pfs.Path{
+		"a name that is too long":   pfs.Root.Join(long + "n"),
+		"a path that is too long":   name.Join("n"),
+		"a name of the store's own": pfs.Root.Join(stagedName("f", pfs.NewID())),
+	} {
+		_, opened := f.Open(t.Context(), name)
+		_, created := f.Create(t.Context(), name, pfs.CreateOptions{})
+		for op, err := range map[string]error{
+			"Open":       opened,
+			"Create":     created,
+			"Mkdir":      f.Mkdir(t.Context(), name, 0o755),
+			"Rename":     f.Rename(t.Context(), "/"+pfs.Path(long), name),
+			"WriteBatch": f.WriteBatch(t.Context(), []pfs.BatchEntry{{Path: name}})[0],
+		} {
+			if kind := pfs.KindOf(err); err == nil || kind != pfs.Invalid {
+				t.Errorf("%s of %s: %v, want Invalid", op, what, err)
+			}
+		}
+	}
+}
+
+func TestSpecialFiles(t *testing.T) {
+	if got := fileMode(unixMode(fs.ModeSetgid|0o750) | syscall.S_IFDIR); got != fs.ModeDir|fs.ModeSetgid|0o750 {
+		t.Errorf("mode bits become %v", got)
+	}
+	err := stat{mode: fs.ModeNamedPipe}.refuse("cephfs.Open", "/fifo")
+	pfstest.WantKind(t, err, pfs.Unsupported)
+}
+
+// TestLastWriteStays writes each chunk wrong, in pieces and whole, and then right, as a sender does whose
+// first try failed its check.
+func TestLastWriteStays(t *testing.T) {
+	f := own(t)
+	wrong, right := pfstest.Pattern(1, 3*pfs.ChunkSize), pfstest.Pattern(2, 3*pfs.ChunkSize)
+	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, piece := range []int{pfs.ChunkSize, 256 << 10} {
+		for _, data := range [][]byte{wrong, right} {
+			for off := 0; off < len(data); off += piece {
+				if _, err := w.WriteAt(t.Context(), data[off:off+piece], int64(off)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		got := make([]byte, len(right))
+		if _, err := w.ReadAt(t.Context(), got, 0); err != nil || string(got) != string(right) {
+			t.Errorf("pieces of %d: what was staged first came back, error %v", piece, err)
+		}
+	}
+	if _, err := w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(right))}); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.WantFile(t, f, "/f", right)
+}

@@ -1,0 +1,143 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"syscall"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// exactEntries is the size of a tree, in entries, up to which it is walked to tell its usage.
+const exactEntries = 4096
+
+// Usage sums the tree below name. A large tree costs one question, whatever its size: the MDS keeps
+// sums for every directory. They follow a change within seconds for each level between, and count
+// what is staged. A small tree is walked instead, so that its sums are exact.
+func (f FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
+	const op = "cephfs.Usage"
+	return at(ctx, f, op, name, func(d *dir, base string) (pfs.Usage, error) {
+		st, err := d.stat(base)
+		if err != nil {
+			return pfs.Usage{}, err
+		}
+		if !st.mode.IsDir() {
+			return pfs.Usage{Bytes: st.size, Files: 1}, nil
+		}
+		sub, err := d.element(base)
+		if err != nil {
+			return pfs.Usage{}, err
+		}
+		defer sub.Close()
+		return sub.usage()
+	}, nil)
+}
+
+// usage sums the tree of the directory itself.
+func (d *dir) usage() (pfs.Usage, error) {
+	u, err := d.kept()
+	if err != nil || u.Files+u.Dirs > exactEntries {
+		return u, err
+	}
+	exact := pfs.Usage{MaxBytes: u.MaxBytes, MaxFiles: u.MaxFiles}
+	err = d.count(&exact)
+	if errors.Is(err, errManyEntries) {
+		return u, nil
+	}
+	return exact, err
+}
+
+// kept returns the sums that the MDS keeps. A directory counts among its own, in sums and in quotas.
+func (d *dir) kept() (u pfs.Usage, err error) {
+	for _, v := range []struct {
+		name string
+		into *int64
+	}{
+		{"ceph.dir.rbytes", &u.Bytes},
+		{"ceph.dir.rfiles", &u.Files},
+		{"ceph.dir.rsubdirs", &u.Dirs},
+		{maxBytesName, &u.MaxBytes},
+		{maxFilesName, &u.MaxFiles},
+	} {
+		if *v.into, err = d.number(v.name); err != nil {
+			return pfs.Usage{}, err
+		}
+	}
+	u.Dirs = max(0, u.Dirs-1)
+	if u.MaxFiles > 0 {
+		u.MaxFiles--
+	}
+	return u, nil
+}
+
+// errManyEntries ends a walk that has become too long.
+var errManyEntries = errors.New("too many entries to walk")
+
+// count walks the tree and adds what users have in it to u.
+func (d *dir) count(u *pfs.Usage) error {
+	seen := 0
+	return d.walk(func(_ *dir, e entry) (bool, error) {
+		if seen++; seen > exactEntries {
+			return false, errManyEntries
+		}
+		switch {
+		case isHidden(e.name):
+			return false, nil
+		case e.st.mode.IsDir():
+			u.Dirs++
+		default:
+			u.Files++
+			u.Bytes += e.st.size
+		}
+		return true, nil
+	}, 0)
+}
+
+// number reads an attribute that is a number; one that is not set is 0.
+func (d *dir) number(name string) (int64, error) {
+	p, err := d.attribute(name)
+	if errors.Is(err, syscall.ENODATA) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(string(p), 10, 64)
+	if err != nil {
+		return 0, pfs.Errorf("cephfs.Usage", "", pfs.Integrity, "attribute %s is %q, no number", name, p)
+	}
+	return n, nil
+}
+
+// The attributes that hold the store's own quota.
+const (
+	maxBytesName = "ceph.quota.max_bytes"
+	maxFilesName = "ceph.quota.max_files"
+)
+
+// SetQuota limits the tree below the directory name by the store's own quota, which holds for every
+// client. The store compares with sums that follow a change within seconds, so a little more may be
+// written, or refused for a moment after something was removed; and what is staged counts.
+func (f FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
+	const op = "cephfs.SetQuota"
+	if maxBytes < 0 || maxFiles < 0 {
+		return pfs.Errorf(op, name, pfs.Invalid, "a quota of %d bytes and %d files: 0 lifts a limit, less there is not", maxBytes, maxFiles)
+	}
+	if maxFiles > 0 {
+		maxFiles++ // the directory itself
+	}
+	if err := writable(op, name); err != nil {
+		return err
+	}
+	_, err := in(ctx, f, op, name, func(d *dir) (struct{}, error) {
+		err := d.setAttribute(maxBytesName, strconv.AppendInt(nil, maxBytes, 10))
+		if err == nil {
+			err = d.setAttribute(maxFilesName, strconv.AppendInt(nil, maxFiles, 10))
+		}
+		return struct{}{}, err
+	})
+	return err
+}

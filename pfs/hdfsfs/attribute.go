@@ -1,0 +1,61 @@
+package hdfsfs
+
+import (
+	"context"
+	"io/fs"
+	"time"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Chmod sets the permission bits of name.
+func (f *FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
+	const op = "hdfsfs.Chmod"
+	if err := f.check(ctx, op, name); err != nil {
+		return err
+	}
+	err := f.call(ctx, often, func(c *hdfs.Client) error { return c.Chmod(f.at(name), mode.Perm()) })
+	return f.nameError(ctx, op, name, err)
+}
+
+// Chtime sets the modification time of name, to the second; HDFS knows none before
+// 1970, which becomes its first second.
+func (f *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
+	const op = "hdfsfs.Chtime"
+	if err := f.check(ctx, op, name); err != nil {
+		return err
+	}
+	st, err := f.status(ctx, name)
+	if err != nil {
+		return f.nameError(ctx, op, name, err)
+	}
+	var m mark
+	marked := false
+	if st.IsRegular() {
+		if m, marked, err = f.readMark(ctx, f.at(name), st); err != nil {
+			return fail(op, name, err)
+		}
+	}
+	set, err := f.setTime(ctx, f.at(name), mtime)
+	if err == nil && marked {
+		err = f.setMark(ctx, f.at(name), newMark(m.id, pfs.CommitOptions{Size: m.size, Digest: m.digest}, set))
+	}
+	return fail(op, name, err)
+}
+
+// setTime sets the modification time of a path in HDFS and returns what is kept, in
+// milliseconds.
+func (f *FS) setTime(ctx context.Context, at string, mtime time.Time) (int64, error) {
+	kept := time.Unix(max(0, mtime.Unix()), 0)
+	err := f.call(ctx, often, func(c *hdfs.Client) error { return c.Chtimes(at, kept, kept) })
+	return kept.UnixMilli(), err
+}
+
+// nameError makes the error of an operation on a name that should be there.
+func (f *FS) nameError(ctx context.Context, op string, name pfs.Path, err error) error {
+	if err == nil {
+		return nil
+	}
+	return f.placeError(ctx, op, name, err)
+}

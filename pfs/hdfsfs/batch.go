@@ -1,0 +1,180 @@
+package hdfsfs
+
+import (
+	"context"
+	"io/fs"
+	"sync"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// batchWorkers is the number of files of a batch that are written at once.
+const batchWorkers = 16
+
+// WriteBatch makes the entries: directories in their order, and the files between two
+// of them at once. Files need no directory of a staged write and no parts, and what they
+// have in common is asked for once.
+func (f *FS) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
+	errs := make([]error, len(entries))
+	for i := 0; i < len(entries); {
+		n := independent(entries[i:])
+		f.writeTogether(ctx, entries[i:i+n], errs[i:i+n])
+		i += n
+	}
+	return errs
+}
+
+// independent is the number of entries at the start that do not depend on each other:
+// files of different names, or one directory.
+func independent(entries []pfs.BatchEntry) int {
+	if entries[0].Mode.IsDir() {
+		return 1
+	}
+	seen := map[pfs.Path]bool{}
+	for i, e := range entries {
+		if e.Mode.IsDir() || seen[e.Path] {
+			return i
+		}
+		seen[e.Path] = true
+	}
+	return len(entries)
+}
+
+// writeTogether makes entries that do not depend on each other.
+func (f *FS) writeTogether(ctx context.Context, entries []pfs.BatchEntry, errs []error) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, batchWorkers)
+	b := &batch{FS: f, places: map[pfs.Path]*place{}}
+	for i, e := range entries {
+		slots <- struct{}{}
+		wg.Go(func() {
+			errs[i] = b.write(ctx, e)
+			<-slots
+		})
+	}
+	wg.Wait()
+}
+
+// batch is what files that are written together share.
+type batch struct {
+	*FS
+	mu     sync.Mutex
+	places map[pfs.Path]*place
+}
+
+// place is a directory that files are put into, or are written in until then.
+type place struct {
+	once sync.Once
+	st   status
+	err  error
+}
+
+// place describes the directory dir; at is where it is in HDFS.
+func (b *batch) place(ctx context.Context, dir pfs.Path, at string) (status, error) {
+	b.mu.Lock()
+	p := b.places[dir]
+	if p == nil {
+		p = &place{}
+		b.places[dir] = p
+	}
+	b.mu.Unlock()
+	p.once.Do(func() { p.st, p.err = b.statusAt(ctx, at) })
+	return p.st, p.err
+}
+
+// write makes one entry.
+func (b *batch) write(ctx context.Context, e pfs.BatchEntry) error {
+	const op = "hdfsfs.WriteBatch"
+	if err := b.check(ctx, op, e.Path); err != nil {
+		return err
+	}
+	if e.Mode.IsDir() {
+		return b.Mkdir(ctx, e.Path, e.Mode.Perm())
+	}
+	if e.Path == pfs.Root {
+		return pfs.E(op, e.Path, pfs.IsDir, nil)
+	}
+	if e.NoReplace && !b.hasWeb() {
+		return fail(op, e.Path, errWebOff)
+	}
+	opts := pfs.CommitOptions{Size: int64(len(e.Data)), Mode: e.Mode, ModTime: e.ModTime, Digest: e.Digest, NoReplace: e.NoReplace}
+	at, err := b.store(ctx, e.Data, opts.Perm())
+	if err == nil {
+		err = b.publish(ctx, op, at, e.Path, opts)
+	}
+	return fail(op, e.Path, err)
+}
+
+// store stores data under a name of its own, once more if the cluster lost it.
+func (b *batch) store(ctx context.Context, data []byte, perm fs.FileMode) (at string, err error) {
+	l, err := b.layout(ctx)
+	if err != nil {
+		return "", err
+	}
+	l.perm, l.small = perm, true
+	for range 2 {
+		err = b.stage.within(ctx, func() (err error) {
+			at, err = b.storeOnce(ctx, l, data)
+			return err
+		})
+		if err == nil || !is(err, pfs.Unavailable, pfs.Integrity) {
+			return at, err
+		}
+	}
+	return "", err
+}
+
+func (b *batch) storeOnce(ctx context.Context, l layout, data []byte) (string, error) {
+	first := data[:min(len(data), pfs.ChunkSize)]
+	a, err := b.beginWith(ctx, l, first, func() string { return b.stage.loose("b") })
+	if err != nil {
+		return "", err
+	}
+	for rest := data[len(first):]; len(rest) > 0; {
+		p := rest[:min(len(rest), pfs.ChunkSize)]
+		if err := a.write(p); err != nil {
+			a.discard()
+			return "", err
+		}
+		rest = rest[len(p):]
+	}
+	return a.path, a.finish(ctx)
+}
+
+// publish gives what store has stored its properties and its name.
+func (b *batch) publish(ctx context.Context, op, at string, name pfs.Path, opts pfs.CommitOptions) error {
+	err := b.dressNew(ctx, at, name.Parent(), opts)
+	if err == nil {
+		if err = b.move(ctx, at, b.at(name), opts.NoReplace); err == nil {
+			return nil
+		}
+		err = b.publishError(ctx, op, at, name, err)
+	} else {
+		err = b.placeError(ctx, op, name, err)
+	}
+	b.discardLoose(context.WithoutCancel(ctx), at)
+	return err
+}
+
+// dressNew is dress for a file of which all is known: it was made with these bits, and
+// owner and group are those of what is made where it was made.
+func (b *batch) dressNew(ctx context.Context, at string, dir pfs.Path, opts pfs.CommitOptions) error {
+	home, err := b.place(ctx, "", b.stage.home())
+	if err != nil {
+		return err
+	}
+	parent, err := b.place(ctx, dir, b.FS.at(dir))
+	if err != nil {
+		return fail("hdfsfs.WriteBatch", dir, err)
+	}
+	if err := b.giveTo(ctx, at, home, parent); err != nil {
+		return err
+	}
+	return b.date(ctx, at, "", opts)
+}
+
+// discardLoose removes what could not be published. If that fails it is swept one day.
+func (f *FS) discardLoose(ctx context.Context, at string) {
+	_ = f.call(ctx, often, func(c *hdfs.Client) error { return c.RemoveAll(at) })
+}

@@ -1,0 +1,218 @@
+package hdfsfs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"golang.org/x/sync/errgroup"
+)
+
+// The benchmarks compare ways to do the same on one cluster. One iteration is one round,
+// in which each way has its turn; what is reported is the median of each over the rounds.
+// Machines differ and have other work: only the ratios of one run mean something.
+
+// way is one of the ways that are compared.
+type way struct {
+	name string
+	do   func(round int)
+}
+
+// inTurn measures the ways and reports amount per second of each, in unit.
+func inTurn(b *testing.B, amount float64, unit string, ways []way) {
+	b.Helper()
+	took := map[string][]time.Duration{}
+	for round := 0; b.Loop(); round++ {
+		for _, w := range ways {
+			start := time.Now()
+			w.do(round)
+			took[w.name] = append(took[w.name], time.Since(start))
+		}
+	}
+	for name, all := range took {
+		slices.Sort(all)
+		b.ReportMetric(amount/all[len(all)/2].Seconds(), name+"-"+unit)
+	}
+}
+
+// bench is a cluster with its own block size, and its user's clients.
+type bench struct {
+	*FS
+	c   *testbed.HDFSCluster
+	raw *hdfs.Client
+}
+
+func newBench(b *testing.B) *bench {
+	c := testbed.HDFSAlone(b)
+	o := options(c, c.Scratch(b))
+	o.BlockSize = 0
+	raw, err := hdfs.NewClient(hdfs.ClientOptions{Addresses: c.NameNodes, User: c.Superuser})
+	must(b, err)
+	b.Cleanup(func() { raw.Close() })
+	return &bench{open(b, o), c, raw}
+}
+
+// large is the length of the large file. It is two of the cluster's blocks.
+const large = 256 << 20
+
+// write writes the file with n pieces at once.
+func (h *bench) write(b *testing.B, name pfs.Path, n int) {
+	w, err := h.Create(b.Context(), name, pfs.CreateOptions{Size: large})
+	must(b, err)
+	defer w.Close()
+	data := pfstest.Pattern(1, pfs.ChunkSize)
+	g, ctx := errgroup.WithContext(b.Context())
+	g.SetLimit(n)
+	for start := int64(0); start < large; start += w.Unit() {
+		g.Go(func() error { return writeUnit(ctx, w, data, start) })
+	}
+	must(b, g.Wait())
+	_, err = w.Commit(b.Context(), pfs.CommitOptions{Size: large})
+	must(b, err)
+}
+
+func writeUnit(ctx context.Context, w pfs.Staged, data []byte, start int64) error {
+	for off := start; off < min(large, start+w.Unit()); off += pfs.ChunkSize {
+		if _, err := w.WriteAt(ctx, data, off); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// library writes the file as programs do that use the library as it is.
+func (h *bench) library(b *testing.B, name pfs.Path) {
+	must(b, h.raw.RemoveAll(h.at(name)))
+	w, err := h.raw.Create(h.at(name))
+	must(b, err)
+	data := pfstest.Pattern(1, pfs.ChunkSize)
+	for range large / pfs.ChunkSize {
+		_, err := w.Write(data)
+		must(b, err)
+	}
+	must(b, closeRaw(w))
+}
+
+// closeRaw closes a file of the library, which leaves the waiting to its caller.
+func closeRaw(w *hdfs.FileWriter) error {
+	for {
+		if err := w.Close(); !hdfs.IsErrReplicating(err) {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// BenchmarkWrite writes a large file. hdfs-put is Hadoop's own client with its compilers
+// on, less the time that it takes for an empty file, which is that of its start.
+func BenchmarkWrite(b *testing.B) {
+	h := newBench(b)
+	b.Setenv("_JAVA_OPTIONS", "-XX:TieredStopAtLevel=4")
+	from, empty := filepath.Join(b.TempDir(), "large"), filepath.Join(b.TempDir(), "empty")
+	must(b, writeLocal(empty, nil))
+	must(b, writeLocal(from, pfstest.Pattern(1, large)))
+	put := func(file string) time.Duration {
+		start := time.Now()
+		h.c.Do(b, "fs", "-put", "-f", file, h.at("/put"))
+		return time.Since(start)
+	}
+	var puts []time.Duration
+	inTurn(b, large/1e6, "MB/s", []way{
+		{"one-stream", func(int) { h.write(b, "/f", 1) }},
+		{"library", func(int) { h.library(b, "/raw") }},
+		{"two-streams", func(int) { h.write(b, "/f", 2) }},
+		{"hdfs-put-with-start", func(int) { puts = append(puts, put(from)-put(empty)) }},
+	})
+	slices.Sort(puts)
+	b.ReportMetric(large/1e6/puts[len(puts)/2].Seconds(), "hdfs-put-MB/s")
+}
+
+// BenchmarkRead reads a large file, verified, and as the library does, unverified.
+func BenchmarkRead(b *testing.B) {
+	h := newBench(b)
+	h.write(b, "/f", 2)
+	buf := make([]byte, pfs.ChunkSize)
+	inTurn(b, large/1e6, "MB/s", []way{
+		{"verified", func(int) {
+			r, err := h.Open(b.Context(), "/f")
+			must(b, err)
+			for off := int64(0); off < large; off += pfs.ChunkSize {
+				must(b, pfs.ReadFull(b.Context(), r, buf, off))
+			}
+			must(b, r.Close())
+		}},
+		{"library", func(int) {
+			r, err := h.raw.Open(h.at("/f"))
+			must(b, err)
+			for range large / pfs.ChunkSize {
+				_, err := io.ReadFull(r, buf)
+				must(b, err)
+			}
+			must(b, r.Close())
+		}},
+	})
+}
+
+// BenchmarkSmallFiles writes a thousand files of 16 KiB, by two batches at once, and by
+// rclone's remote for HDFS where rclone is installed.
+func BenchmarkSmallFiles(b *testing.B) {
+	h := newBench(b)
+	const files, dirs = 1000, 10
+	from, data := b.TempDir(), pfstest.Pattern(1, 16<<10)
+	for i := range files {
+		must(b, writeLocal(filepath.Join(from, fmt.Sprintf("d%d/f%d", i%dirs, i)), data))
+	}
+	ways := []way{{"batches", func(round int) {
+		top := pfs.Path(fmt.Sprintf("/batches-%d", round))
+		var g errgroup.Group
+		for half := range 2 {
+			g.Go(func() error { return h.batch(b, top, from, half*files/2, files/2, dirs) })
+		}
+		must(b, g.Wait())
+	}}}
+	if rclone, err := exec.LookPath("rclone"); err == nil {
+		ways = append(ways, way{"rclone", func(round int) {
+			remote := fmt.Sprintf(":hdfs,namenode='%s',username=%s:%s/rclone-%d", h.c.NameNodes[0], h.c.Superuser, h.opts.Root, round)
+			out, err := exec.Command(rclone, "copy", "--config", os.DevNull, "--transfers", "16", from, remote).CombinedOutput()
+			if err != nil {
+				b.Fatalf("rclone: %v: %s", err, strings.TrimSpace(string(out)))
+			}
+		}})
+	}
+	inTurn(b, files, "files/s", ways)
+}
+
+// batch copies n files of the directory from, from the first on.
+func (h *bench) batch(b *testing.B, top pfs.Path, from string, first, n, dirs int) error {
+	for d := range dirs {
+		if err := pfs.MkdirAll(b.Context(), h, top.Join(fmt.Sprintf("d%d", d)), 0o755); err != nil {
+			return err
+		}
+	}
+	entries := make([]pfs.BatchEntry, n)
+	for i := range entries {
+		name := fmt.Sprintf("d%d/f%d", (first+i)%dirs, first+i)
+		data, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			return err
+		}
+		entries[i] = pfs.BatchEntry{Path: top + pfs.Path("/"+name), Data: data, ModTime: time.Now()}
+	}
+	for _, err := range h.WriteBatch(b.Context(), entries) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package hdfsfs
+
+import (
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/colinmarc/hdfs/v2/hadoopconf"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// conf is what core-site.xml and hdfs-site.xml say.
+type conf map[string]string
+
+// loadConf reads the configuration in dir; "" is an empty one.
+func loadConf(dir string) (conf, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	c, err := hadoopconf.Load(dir)
+	if err != nil {
+		return nil, pfs.Errorf("hdfsfs.Parse", "", pfs.Invalid, "Hadoop configuration in %s: %w", dir, err)
+	}
+	if c == nil {
+		return nil, pfs.Errorf("hdfsfs.Parse", "", pfs.NotExist, "no core-site.xml or hdfs-site.xml in %s", dir)
+	}
+	return conf(c), nil
+}
+
+// options returns what does not depend on which NameNodes are used.
+func (c conf) options() Options {
+	o := Options{DatanodeHostname: c["dfs.client.use.datanode.hostname"] == "true"}
+	if strings.EqualFold(c["hadoop.security.authentication"], "kerberos") {
+		service, _, _ := strings.Cut(c["dfs.namenode.kerberos.principal"], "@")
+		o.Kerberos = &Kerberos{Service: service, Protection: c.protection()}
+	}
+	return o
+}
+
+// protection is the strongest of those allowed, which is the one that is asked for.
+func (c conf) protection() string {
+	if c["dfs.encrypt.data.transfer"] == "true" {
+		return "privacy"
+	}
+	strongest := ""
+	for p := range strings.SplitSeq(strings.ToLower(c["dfs.data.transfer.protection"]), ",") {
+		strongest = max(strongest, strings.TrimSpace(p)) // their order is the alphabet's
+	}
+	return strongest
+}
+
+// defaultHost is the host of fs.defaultFS.
+func (c conf) defaultHost() string {
+	for _, key := range []string{"fs.defaultFS", "fs.default.name"} {
+		if u, err := url.Parse(c[key]); err == nil && u.Scheme == "hdfs" {
+			return u.Host
+		}
+	}
+	return ""
+}
+
+// service returns the NameNodes of a name service, or of the one NameNode whose
+// address host is. None means that the configuration does not know it.
+func (c conf) service(host string) (rpc, web []string) {
+	if ids := c["dfs.ha.namenodes."+host]; ids != "" {
+		for id := range strings.SplitSeq(ids, ",") {
+			suffix := "." + host + "." + strings.TrimSpace(id)
+			rpc = append(rpc, c["dfs.namenode.rpc-address"+suffix])
+			web = append(web, c.web(suffix, c["dfs.namenode.rpc-address"+suffix]))
+		}
+		return rpc, c.webOrNone(web)
+	}
+	if host != c.defaultHost() || host == "" {
+		return nil, nil
+	}
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		host = net.JoinHostPort(host, defaultRPCPort)
+	}
+	return []string{host}, c.webOrNone([]string{c.web("", host)})
+}
+
+// web is the URL of the web server of the NameNode with this suffix and address.
+func (c conf) web(suffix, rpc string) string {
+	scheme, key := "http", "dfs.namenode.http-address"
+	if c["dfs.http.policy"] == "HTTPS_ONLY" {
+		scheme, key = "https", "dfs.namenode.https-address"
+	}
+	name, port, err := net.SplitHostPort(c[key+suffix])
+	if err != nil {
+		port = defaultWebPort
+	}
+	if name == "" || name == "0.0.0.0" {
+		name, _, _ = net.SplitHostPort(rpc)
+	}
+	return scheme + "://" + net.JoinHostPort(name, port)
+}
+
+func (c conf) webOrNone(web []string) []string {
+	if c["dfs.webhdfs.enabled"] == "false" {
+		return nil
+	}
+	return web
+}

@@ -1,0 +1,98 @@
+package hdfsfs
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// small are blocks and parts of a few chunks, so that files have many of both.
+const small = 1 << 20
+
+func options(c *testbed.HDFSCluster, root string) Options {
+	return Options{NameNodes: c.NameNodes, WebHDFS: c.WebHDFS, Root: root, User: c.Superuser, BlockSize: small}
+}
+
+// open returns a new file system.
+func open(t testing.TB, o Options) *FS {
+	t.Helper()
+	f, err := New(t.Context(), o)
+	must(t, err)
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// variant is a configuration that the conformance suite runs with.
+type variant struct {
+	name   string
+	change func(o *Options)
+	owner  string
+	gaps   pfstest.Gap
+	themes string // of the suite in which it differs from the first one; "" is all
+}
+
+var variants = []variant{
+	{name: "WebHDFS"},
+	{name: "without WebHDFS", change: func(o *Options) { o.WebHDFS = nil },
+		gaps:   pfstest.NoExclusiveRename | pfstest.NoExclusiveCommit | pfstest.NoQuota,
+		themes: "Stage Resume Commit List Rename Remove Attribute Usage Gap"},
+	{name: "for another owner", owner: "alice", themes: "Stage Commit Mkdir Attribute Batch"},
+	{name: "parts of several blocks", change: func(o *Options) { o.BlockSize = 64 << 10; o.PartSize = 1 << 20 },
+		themes: "Read Stage Resume Commit"},
+}
+
+// new returns a file system over root.
+func (v variant) new(t *testing.T, c *testbed.HDFSCluster, root string) pfs.FileSystem {
+	o := options(c, root)
+	if v.change != nil {
+		v.change(&o)
+	}
+	f := open(t, o)
+	if v.owner == "" {
+		return f
+	}
+	given, err := f.For(pfs.Owner{Name: v.owner})
+	must(t, err)
+	return given
+}
+
+// skip ends a test of a theme in which the variant does not differ.
+func (v variant) skip(t *testing.T) {
+	theme := strings.Split(t.Name(), "/")[2] // of TestConformance/VARIANT/THEME/PROMISE
+	if v.themes != "" && !slices.Contains(strings.Fields(v.themes), theme) {
+		t.Skip("the same as in the first variant")
+	}
+}
+
+func TestConformance(t *testing.T) {
+	c := testbed.HDFS(t)
+	for _, v := range variants {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && v.themes != "" {
+				t.Skip("one variant is enough for a short test")
+			}
+			names := 3000
+			if v.themes != "" {
+				names = 100
+			}
+			pfstest.Run(t, pfstest.Options{
+				New:    func(t *testing.T) pfs.FileSystem { v.skip(t); return v.new(t, c, c.Scratch(t)) },
+				Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return v.new(t, c, fsys.(*FS).opts.Root) },
+				Gaps:   v.gaps | pfstest.NoSymlink | pfstest.NoEdit | pfstest.NoColon,
+				Names:  names,
+			})
+		})
+	}
+}

@@ -1,0 +1,90 @@
+// Package hdfsfs is a pfs.FileSystem over HDFS, through the library
+// github.com/colinmarc/hdfs.
+//
+// # Reads
+//
+// No byte is delivered that was not verified. The library hands out what a DataNode
+// sends before it checks it, so the check is made below it, in the connection that it
+// is given (dataConn): each packet is taken whole and compared with its checksums
+// before the library sees any of it. A damaged replica looks to the library like a
+// lost connection, and it goes to the next one at that very byte. The damage is
+// logged; a block without a good replica is an Integrity error that names file, offset,
+// block and DataNodes. What cannot be verified is refused with Unsupported or an error:
+// blocks without checksums, data transfer that is signed or encrypted as a whole,
+// encryption zones.
+//
+// A File is bound to its inode: a file that takes its name is never mixed into it.
+// Once HDFS has removed the blocks of a file that was replaced, reads answer Conflict.
+//
+// # Writes
+//
+// A staged write is a directory in ".pfs-stage/USER" below the root. It is named by the
+// inode of the target's directory, a hash of the target's name, and the ID. In it:
+//
+//   - "new-RANDOM" is a part on its way.
+//   - "part-NUMBER" is a part that is whole and verified: its checksum was asked back
+//     from the cluster. A part is Options.PartSize long, and is Unit.
+//   - "joined" is a row of parts from the first on, which Commit has joined.
+//
+// Commit joins the parts by the NameNode's concat, gives the file its mode, time, group
+// and mark, and renames it. Each step can be seen in the directory, so that a Commit
+// that was cut off, and another handle of the same ID, go on from there.
+//
+// The library cannot mend the pipeline of a part: when a DataNode is lost, the bytes of
+// that part are, and WriteAt answers Integrity until the part is written again from its
+// start. A part that all DataNodes have acknowledged is verified and stored while the next
+// one is written; the next call that has to do with it waits for that.
+//
+// The NameNode goes on to choose a DataNode that has died until it has missed it for
+// minutes. A pipeline with one is refused while another choice may have none, and then
+// built without it; the NameNode makes the replica that is missing. No block is given to
+// fewer than two DataNodes unless one replica is asked for, or all others that the
+// NameNode has chosen in the last minute cannot be reached. Commit does not look at the
+// replicas again: of one that was lost since, the NameNode would know no sooner than it
+// makes another. With block tokens a pipeline that begins with a dead DataNode is not
+// mended but tried again.
+//
+// The small files of WriteBatch are written many at once and without a directory each.
+// To ask for the checksum of one would cost as much as to write it. Instead the checksums
+// in the packets that leave for the DataNodes are compared with those of the bytes that
+// were given: the last DataNode of a pipeline acknowledges only what matches them, and
+// all of them keep them.
+//
+// The directory is not beside the target, for three reasons: HDFS's own quotas would
+// count what is staged and what it will replace together; a sum of a tree, which HDFS
+// gives in one call, would contain it; and an empty directory could not be removed at
+// once. What it costs: default ACLs, storage policies and erasure coding of the target's
+// directory do not reach the file, nor does its group unless the service or the user
+// may give it.
+//
+// The extended attribute "user.pfs.digest" of a file holds the digest and the ID of the
+// staged write that it was, and the size and time for which both are true.
+//
+// # Users
+//
+// As makes calls as a user, whose permissions HDFS then checks; it needs a cluster that
+// believes names. For makes calls as the service and gives to the user what is made,
+// before it has its name; it needs a service that is a superuser.
+//
+// # WebHDFS
+//
+// The library lacks some calls, which are made over the NameNode's web server: concat,
+// renaming and committing without replacing, quotas, listing from a name on, block
+// locations, a removal that tells whether there was anything. Without WebHDFS the parts
+// are copied into one file, pages of a listing cost what is before them, and the rest
+// answers Unsupported. New finds out whether it is there; one that is lost later is
+// Unavailable.
+//
+// # Calls
+//
+// The library takes no context. Each call has a client for itself (session), whose
+// connections are closed when the context is done or the call takes too long; sessions
+// are pooled a user. The NameNode that failed last is asked last. A call whose answer
+// was lost is repeated only if that does no harm; otherwise it answers Unavailable.
+//
+// # What HDFS cannot do
+//
+// It has no symbolic links that one could make, no writing in place, no ":" in names,
+// no path of more than 1000 levels or 8000 bytes, and no time before 1970. Chtime and
+// Commit keep whole seconds.
+package hdfsfs

@@ -1,0 +1,157 @@
+package hdfsfs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// exceptions is the table of what NameNodes and DataNodes throw: the class decides
+// the Kind, and where the server's own words are of no help, hint is said instead.
+var exceptions = map[string]struct {
+	kind pfs.Kind
+	hint string
+}{
+	"java.io.FileNotFoundException":                                                       {pfs.NotExist, ""},
+	"org.apache.hadoop.fs.PathNotFoundException":                                          {pfs.NotExist, ""},
+	"org.apache.hadoop.fs.FileAlreadyExistsException":                                     {pfs.Exist, ""},
+	"org.apache.hadoop.fs.ParentNotDirectoryException":                                    {pfs.NotDir, ""},
+	"org.apache.hadoop.fs.PathIsNotDirectoryException":                                    {pfs.NotDir, ""},
+	"org.apache.hadoop.fs.PathIsNotEmptyDirectoryException":                               {pfs.NotEmpty, ""},
+	"org.apache.hadoop.fs.UnresolvedLinkException":                                        {pfs.Symlink, ""},
+	"org.apache.hadoop.hdfs.protocol.UnresolvedPathException":                             {pfs.Symlink, ""},
+	"org.apache.hadoop.security.AccessControlException":                                   {pfs.Permission, ""},
+	"org.apache.hadoop.security.authorize.AuthorizationException":                         {pfs.Permission, ""},
+	"java.lang.SecurityException":                                                         {pfs.Permission, ""},
+	"org.apache.hadoop.fs.InvalidPathException":                                           {pfs.Invalid, ""},
+	"org.apache.hadoop.HadoopIllegalArgumentException":                                    {pfs.Invalid, ""},
+	"java.lang.IllegalArgumentException":                                                  {pfs.Invalid, ""},
+	"org.apache.hadoop.fs.FSLimitException$PathComponentTooLongException":                 {pfs.Invalid, "the name is longer than this HDFS allows (dfs.namenode.fs-limits.max-component-length)"},
+	"org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException":      {pfs.Invalid, "the name is longer than this HDFS allows (dfs.namenode.fs-limits.max-component-length)"},
+	"org.apache.hadoop.hdfs.protocol.FSLimitException$MaxDirectoryItemsExceededException": {pfs.Limit, "the directory has as many entries as this HDFS allows (dfs.namenode.fs-limits.max-directory-items)"},
+	"org.apache.hadoop.hdfs.protocol.NSQuotaExceededException":                            {pfs.Quota, ""},
+	"org.apache.hadoop.hdfs.protocol.DSQuotaExceededException":                            {pfs.Quota, ""},
+	"org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException":                 {pfs.Quota, ""},
+	"org.apache.hadoop.hdfs.protocol.QuotaExceededException":                              {pfs.Quota, ""},
+	"org.apache.hadoop.hdfs.server.namenode.SafeModeException":                            {pfs.Unavailable, "the NameNode is in safe mode and takes no changes until it leaves it (hdfs dfsadmin -safemode get)"},
+	"org.apache.hadoop.ipc.RetriableException":                                            {pfs.Unavailable, "the NameNode is starting or in safe mode and asks to come again"},
+	"org.apache.hadoop.ipc.StandbyException":                                              {pfs.Unavailable, "the NameNode is a standby: none of the addresses is the active one now"},
+	"org.apache.hadoop.ipc.ObserverRetryOnActiveException":                                {pfs.Unavailable, "the NameNode is an observer"},
+	"org.apache.hadoop.ipc.RpcNoSuchMethodException":                                      {pfs.Unsupported, ""},
+	"java.lang.UnsupportedOperationException":                                             {pfs.Unsupported, ""},
+	"org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException":                        {pfs.Conflict, "somebody else removed or took over what was being written"},
+	"org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException":                        {pfs.Conflict, "another writer holds the lease of the file"},
+	"org.apache.hadoop.hdfs.protocol.RecoveryInProgressException":                         {pfs.Unavailable, "the file is being recovered from a writer that died"},
+	"org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException":                    {pfs.Unavailable, "the block before is not yet on enough DataNodes"},
+	"org.apache.hadoop.hdfs.BlockMissingException":                                        {pfs.Unavailable, "no DataNode that has the block is there"},
+	"org.apache.hadoop.security.token.SecretManager$InvalidToken":                         {pfs.Unauthenticated, "the token has ended"},
+	"org.apache.hadoop.util.DiskChecker$DiskOutOfSpaceException":                          {pfs.NoSpace, ""},
+}
+
+// noAnswer says that a call was given up at its deadline.
+type noAnswer struct{ what string }
+
+func (e *noAnswer) Error() string { return e.what }
+
+// kindOf classifies an error of the library, of WebHDFS and of the network.
+func kindOf(err error) pfs.Kind {
+	var remote remoteError
+	var known *pfs.Error
+	var k pfs.Kind
+	switch {
+	case errors.As(err, &known):
+		return known.Kind
+	case errors.As(err, &k):
+		return k
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return pfs.Canceled
+	case errors.As(err, &remote):
+		return remoteKind(remote)
+	case errors.Is(err, syscall.ENOTEMPTY):
+		return pfs.NotEmpty
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrExist), errors.Is(err, os.ErrPermission), errors.Is(err, os.ErrInvalid):
+		return pfs.KindOf(err)
+	}
+	// What is left are failures on the way: connections, and the library's own
+	// words about them.
+	return pfs.Unavailable
+}
+
+// remoteError is an exception of the other side, whichever way it came.
+type remoteError interface {
+	error
+	Method() string    // the call it answered
+	Exception() string // its class
+	Message() string   // its text, which may be followed by a trace
+}
+
+// remoteKind looks the class up.
+func remoteKind(err remoteError) pfs.Kind {
+	if e, ok := exceptions[err.Exception()]; ok {
+		return e.kind
+	}
+	if err.Method() == "addBlock" {
+		return pfs.Unavailable // no DataNode could be chosen
+	}
+	return pfs.Other
+}
+
+// fail makes an error of package pfs about name of whatever happened. nil stays nil,
+// and what is one already is only given the path that it lacks.
+func fail(op string, name pfs.Path, err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	var known *pfs.Error
+	if errors.As(err, &known) {
+		if known.Path == "" && known.Kind != pfs.Invalid {
+			return pfs.E(op, name, known.Kind, known.Err)
+		}
+		return err
+	}
+	return pfs.E(op, name, kindOf(err), cause(err))
+}
+
+// cause returns what the message should say: neither paths of the cluster nor traces.
+func cause(err error) error {
+	var remote remoteError
+	var p *fs.PathError
+	switch {
+	case errors.As(err, &remote):
+		return errors.New(remoteText(remote))
+	case errors.As(err, &p) && !errors.Is(p.Err, pfs.KindOf(p.Err)):
+		return p.Err
+	}
+	return err
+}
+
+func remoteText(err remoteError) string {
+	if e := exceptions[err.Exception()]; e.hint != "" {
+		return e.hint
+	}
+	if err.Method() == "addBlock" {
+		return "no DataNode takes a block now: they are gone, full or busy"
+	}
+	text, _, _ := strings.Cut(err.Message(), "\n")
+	return text
+}
+
+// is reports whether err is of one of the kinds.
+func is(err error, kinds ...pfs.Kind) bool {
+	if err == nil {
+		return false
+	}
+	k := kindOf(err)
+	for _, want := range kinds {
+		if k == want {
+			return true
+		}
+	}
+	return false
+}

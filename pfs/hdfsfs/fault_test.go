@@ -1,0 +1,511 @@
+package hdfsfs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// logs returns a logger and what it was told.
+func logs() (*slog.Logger, *bytes.Buffer) {
+	var b bytes.Buffer
+	return slog.New(slog.NewTextHandler(&b, nil)), &b
+}
+
+// readAll reads name with buffers of n bytes through one File.
+func readAll(ctx context.Context, f *FS, name pfs.Path, n int) ([]byte, error) {
+	h, err := f.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	var data []byte
+	buf := make([]byte, n)
+	for {
+		k, err := h.ReadAt(ctx, buf, int64(len(data)))
+		data = append(data, buf[:k]...)
+		if err == io.EOF {
+			return data, nil
+		}
+		if err != nil {
+			return data, err
+		}
+	}
+}
+
+// TestDamagedReplica reads around replicas that are not what was written, on one
+// DataNode or two, whatever the length of their checksum chunks and of the reads.
+func TestDamagedReplica(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	o := options(c, c.Scratch(t))
+	logger, told := logs()
+	o.Logger = logger
+	f := open(t, o)
+	data := pfstest.Pattern(7, 3*small+12_345)
+	pfstest.WriteFile(t, f, "/ours", data)
+	put(t, c, data, path.Join(o.Root, "chunks-of-256"), "dfs.bytes-per-checksum=256")
+	for _, name := range []pfs.Path{"/ours", "/chunks-of-256"} {
+		c.Flip(t, f.at(name), small+70_000, "dn1", "dn2")
+		c.Flip(t, f.at(name), 3, "dn3")
+		for range 4 {
+			for _, n := range []int{100_000, 511, small} {
+				if n == 511 && testing.Short() {
+					continue
+				}
+				got, err := readAll(t.Context(), f, name, n)
+				if err != nil {
+					t.Fatalf("%s in pieces of %d: %v", name, n, err)
+				}
+				if !bytes.Equal(got, data) {
+					t.Fatalf("%s in pieces of %d: wrong bytes were delivered", name, n)
+				}
+			}
+		}
+	}
+	if !strings.Contains(told.String(), "a replica is damaged") {
+		t.Errorf("the log does not tell about the damage: %q", told)
+	}
+}
+
+// put stores data with Hadoop's own client and a property of it.
+func put(t *testing.T, c *testbed.HDFSCluster, data []byte, to, property string) {
+	t.Helper()
+	from := path.Join(t.TempDir(), "data")
+	must(t, writeLocal(from, data))
+	c.Do(t, "fs", "-D", property, "-put", from, to)
+}
+
+// TestNoGoodReplica damages all of them.
+func TestNoGoodReplica(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	f := open(t, options(c, c.Scratch(t)))
+	data := pfstest.Pattern(7, 2*small)
+	pfstest.WriteFile(t, f, "/f", data)
+	c.Flip(t, f.at("/f"), small+200_000)
+	got, err := readAll(t.Context(), f, "/f", 64<<10)
+	pfstest.WantKind(t, err, pfs.Integrity)
+	if !bytes.HasPrefix(data, got) || len(got) < small {
+		t.Errorf("%d bytes were delivered, right %v", len(got), bytes.HasPrefix(data, got))
+	}
+	text := err.Error()
+	for _, want := range []string{"/f", "blk_", "127.0.0.1:", "byte 1"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the error does not name %q: %s", want, text)
+		}
+	}
+	if strings.Count(text, "127.0.0.1:") != 3 {
+		t.Errorf("the error does not name three DataNodes: %s", text)
+	}
+	// A second time, some of them may have noticed.
+	_, err = readAll(t.Context(), f, "/f", small)
+	pfstest.WantKind(t, err, pfs.Integrity)
+}
+
+// TestNoChecksums refuses what cannot be verified.
+func TestNoChecksums(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	f := open(t, options(c, c.Scratch(t)))
+	put(t, c, pfstest.Pattern(1, 10_000), f.at("/f"), "dfs.checksum.type=NULL")
+	got, err := readAll(t.Context(), f, "/f", 4096)
+	if err == nil || len(got) > 0 {
+		t.Fatalf("%d bytes without checksums were delivered, error %v", len(got), err)
+	}
+}
+
+// TestDataNodeLostWhileRead kills the DataNode that is read from.
+func TestDataNodeLostWhileRead(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	f := open(t, options(c, c.Scratch(t)))
+	data := pfstest.Pattern(3, 4*small)
+	pfstest.WriteFile(t, f, "/f", data)
+	c.Settle(t) // a NameNode knows the replicas a moment after the file is closed
+	h, err := f.Open(t.Context(), "/f")
+	must(t, err)
+	defer h.Close()
+	p := make([]byte, len(data))
+	must(t, pfs.ReadFull(t.Context(), h, p[:100_000], 0))
+	c.Kill(t, "dn1")
+	must(t, pfs.ReadFull(t.Context(), h, p[100_000:2*small], 100_000))
+	c.Kill(t, "dn2")
+	must(t, pfs.ReadFull(t.Context(), h, p[2*small:], 2*small))
+	if !bytes.Equal(p, data) {
+		t.Error("wrong bytes")
+	}
+	c.Kill(t, "dn3")
+	_, err = readAll(t.Context(), f, "/f", small)
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	c.Do(t, "start", "dn1", "dn2", "dn3")
+	pfstest.WantFile(t, f, "/f", data)
+}
+
+// TestDataNodeStallsWhileRead stops it without closing its connections.
+func TestDataNodeStallsWhileRead(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	o := options(c, c.Scratch(t))
+	o.Timeout = time.Second
+	f := open(t, o)
+	data := pfstest.Pattern(3, 2*small)
+	pfstest.WriteFile(t, f, "/f", data)
+	c.Settle(t)
+	c.Pause(t, "dn1")
+	c.Pause(t, "dn2")
+	pfstest.WantFile(t, f, "/f", data)
+}
+
+// send writes data as transfers do: after an Integrity a piece again from its start, and
+// after an Unavailable once more.
+func send(ctx context.Context, w pfs.Staged, data []byte, at func(off int)) error {
+	unit := int(w.Unit())
+	for start := 0; start < len(data); start += unit {
+		end := min(start+unit, len(data))
+		failures, waits := 0, 0
+		for off := start; off < end; {
+			at(off)
+			n := min(100_000, end-off)
+			_, err := w.WriteAt(ctx, data[off:off+n], int64(off))
+			switch {
+			case err == nil:
+				off += n
+			case errors.Is(err, pfs.Integrity) && failures < 5:
+				failures++
+				off = start
+			case errors.Is(err, pfs.Unavailable) && waits < 50 && wait(ctx, 100*time.Millisecond) == nil:
+				waits++
+			default:
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// TestDataNodeLostWhileWritten kills one DataNode in the middle of a part, then
+// another after the first is back, and so on.
+func TestDataNodeLostWhileWritten(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	f := open(t, options(c, c.Scratch(t)))
+	data := pfstest.Pattern(3, 6*small+777)
+	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
+	must(t, err)
+	defer w.Close()
+	done := map[int]bool{}
+	var down string
+	must(t, send(t.Context(), w, data, func(off int) {
+		i := off / (2 * small)
+		if off%(2*small) < 500_000 || done[i] || i > 2 {
+			return
+		}
+		done[i] = true
+		if down != "" {
+			c.Start(t, down)
+		}
+		down = []string{"dn1", "dn2", "dn3"}[i]
+		c.Kill(t, down)
+	}))
+	_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data))})
+	must(t, err)
+	pfstest.WantFile(t, f, "/f", data)
+	if len(done) != 3 {
+		t.Errorf("%d DataNodes were killed, want 3", len(done))
+	}
+}
+
+// TestDeadDataNode writes while the NameNode still chooses DataNodes that have died: what
+// was written outlives one more of them, as long as two were alive.
+func TestDeadDataNode(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	f := open(t, options(c, c.Scratch(t)))
+	pfstest.WriteFile(t, f, "/before", []byte("content"))
+	c.Kill(t, "dn1")
+	large, few := pfstest.Pattern(3, 5*small+99), pfstest.Pattern(4, 1000)
+	pfstest.WriteFile(t, f, "/large", large)
+	var batch []pfs.BatchEntry
+	for i := range 20 {
+		batch = append(batch, pfs.BatchEntry{Path: pfs.Path(fmt.Sprintf("/few-%d", i)), Data: few})
+	}
+	must(t, errors.Join(f.WriteBatch(t.Context(), batch)...))
+	c.Kill(t, "dn2")
+	wantSoon(t, f, "/large", large)
+	for _, e := range batch {
+		wantSoon(t, f, e.Path, few)
+	}
+	pfstest.WriteFile(t, f, "/last", large)
+	wantSoon(t, f, "/last", large)
+	c.Kill(t, "dn3")
+	w, err := f.Create(t.Context(), "/none", pfs.CreateOptions{})
+	must(t, err)
+	defer w.Close()
+	_, err = w.WriteAt(t.Context(), large, 0)
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	if !strings.Contains(err.Error(), "DataNode") || !strings.Contains(err.Error(), "127.0.0.1:") {
+		t.Errorf("the error does not name a DataNode: %v", err)
+	}
+	c.Do(t, "start", "dn1", "dn2", "dn3")
+	c.Settle(t)
+	c.Kill(t, "dn3")
+	pfstest.WantFile(t, f, "/last", large)
+}
+
+// wantSoon reads a file that was just written, once the NameNode has heard of a replica
+// that can be read.
+func wantSoon(t *testing.T, f *FS, name pfs.Path, want []byte) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	got, err := readAll(ctx, f, name, small)
+	for errors.Is(err, pfs.Unavailable) && wait(ctx, 50*time.Millisecond) == nil {
+		got, err = readAll(ctx, f, name, small)
+	}
+	must(t, err)
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s: wrong bytes", name)
+	}
+}
+
+// TestNameNodeRestarts kills it in the middle of a write and of a read.
+func TestNameNodeRestarts(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	f := open(t, options(c, c.Scratch(t)))
+	data := pfstest.Pattern(3, 3*small)
+	pfstest.WriteFile(t, f, "/old", data)
+	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
+	must(t, err)
+	defer w.Close()
+	must(t, send(t.Context(), w, data[:2*small+1000], func(int) {}))
+	c.Kill(t, "nn")
+	_, err = f.Stat(t.Context(), "/old")
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	_, err = f.List(t.Context(), pfs.Root, pfs.ListOptions{})
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: 2*small + 1000})
+	pfstest.WantKind(t, err, pfs.Integrity) // the last 1000 bytes were on their way
+	c.Start(t, "nn")
+	c.Do(t, "admin", "-safemode", "wait")
+	pfstest.WantFile(t, f, "/old", data)
+	must(t, send(t.Context(), w, data, func(int) {}))
+	_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data))})
+	must(t, err)
+	pfstest.WantFile(t, f, "/f", data)
+}
+
+// TestNameNodeStalls finds every operation ended at its deadline, with the right
+// Kind, and all well afterwards. Who writes and comes again is not disturbed.
+func TestNameNodeStalls(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	o := options(c, c.Scratch(t))
+	o.Timeout = time.Second
+	f := open(t, o)
+	pfstest.WriteFile(t, f, "/f", []byte("content"))
+	data := pfstest.Pattern(5, 4*small+99)
+	w, err := f.Create(t.Context(), "/sent", pfs.CreateOptions{})
+	must(t, err)
+	defer w.Close()
+	halfway, paused, sent := make(chan bool), make(chan bool), make(chan error)
+	go func() {
+		sent <- send(t.Context(), w, data, func(off int) {
+			if off == 2*small {
+				close(halfway)
+				<-paused
+			}
+		})
+	}()
+	<-halfway
+	c.Pause(t, "nn")
+	close(paused)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for name, do := range map[string]func() error{
+		"Stat":   func() error { _, err := f.Stat(ctx, "/f"); return err },
+		"List":   func() error { _, err := f.List(ctx, pfs.Root, pfs.ListOptions{}); return err },
+		"Open":   func() error { _, err := f.Open(ctx, "/f"); return err },
+		"Create": func() error { _, err := f.Create(ctx, "/g", pfs.CreateOptions{}); return err },
+		"Remove": func() error { return f.Remove(ctx, "/f") },
+		"New":    func() error { _, err := New(ctx, o); return err },
+	} {
+		if err := do(); !errors.Is(err, pfs.Unavailable) {
+			t.Errorf("%s: %v, want Unavailable", name, err)
+		}
+	}
+	gone, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer stop()
+	_, err = f.Stat(gone, "/f")
+	pfstest.WantKind(t, err, pfs.Canceled)
+	c.Resume(t, "nn")
+	must(t, <-sent)
+	again(t, func() error {
+		_, err := w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data))})
+		if errors.Is(err, pfs.Integrity) { // a part that was to be stored in that time
+			err = errors.Join(err, send(t.Context(), w, data, func(int) {}))
+		}
+		return err
+	})
+	pfstest.WantFile(t, f, "/sent", data)
+	if _, err := f.Stat(t.Context(), "/f"); err != nil && !errors.Is(err, pfs.NotExist) { // Remove may have come through
+		t.Error(err)
+	}
+}
+
+// TestChangedWhileRead gives bytes of the file that was opened, and Conflict once HDFS
+// has removed them.
+func TestChangedWhileRead(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	old := pfstest.Pattern(1, 2*small)
+	for name, change := range map[string]func(){
+		"replaced": func() { pfstest.WriteFile(t, f, "/f", pfstest.Pattern(2, 2*small)) },
+		"removed":  func() { must(t, f.Remove(t.Context(), "/f")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			pfstest.WriteFile(t, f, "/f", old)
+			h, err := f.Open(t.Context(), "/f")
+			must(t, err)
+			defer h.Close()
+			p := make([]byte, len(old))
+			must(t, pfs.ReadFull(t.Context(), h, p[:100_000], 0))
+			change()
+			for n := len(old); n == len(old); must(t, wait(t.Context(), 20*time.Millisecond)) {
+				if n, err = h.ReadAt(t.Context(), p, 0); !bytes.Equal(p[:n], old[:n]) {
+					t.Fatal("bytes of another file were delivered")
+				}
+			}
+			pfstest.WantKind(t, err, pfs.Conflict)
+		})
+	}
+}
+
+// TestNoSpace asks for more than the DataNodes have.
+func TestNoSpace(t *testing.T) {
+	c := testbed.HDFS(t)
+	o := options(c, c.Scratch(t))
+	o.BlockSize = 1 << 47
+	f := open(t, o)
+	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
+	must(t, err)
+	defer w.Close()
+	_, err = w.WriteAt(t.Context(), []byte("content"), 0)
+	pfstest.WantKind(t, err, pfs.NoSpace)
+	pfstest.WantKind(t, f.WriteBatch(t.Context(), []pfs.BatchEntry{{Path: "/f", Data: []byte("content")}})[0], pfs.NoSpace)
+	pfstest.WantNames(t, f, pfs.Root)
+}
+
+// TestDeepPaths are taken as far as HDFS takes them.
+func TestDeepPaths(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	deep := pfs.Root
+	for range mostDepth - 2 { // the root of the store is one level, and the file below is another
+		deep = deep.Join("d")
+	}
+	must(t, f.call(t.Context(), often, func(c *hdfs.Client) error { return c.MkdirAll(f.at(deep), 0o755) }))
+	pfstest.WriteFile(t, f, deep.Join("f"), []byte("content"))
+	pfstest.WantFile(t, f, deep.Join("f"), []byte("content"))
+	must(t, f.Mkdir(t.Context(), deep.Join("dir"), 0o755))
+	below := deep.Join("dir").Join("f")
+	_, err := f.Stat(t.Context(), below)
+	pfstest.WantKind(t, err, pfs.Invalid)
+	_, err = f.Create(t.Context(), below, pfs.CreateOptions{})
+	pfstest.WantKind(t, err, pfs.Invalid)
+	pfstest.WantKind(t, f.Mkdir(t.Context(), below, 0o755), pfs.Invalid)
+	pfstest.WantKind(t, f.Rename(t.Context(), deep.Join("f"), below), pfs.Invalid)
+}
+
+// TestNobodyThere is about addresses: nothing listens, or something that never answers.
+func TestNobodyThere(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer silent.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	closed.Close()
+	for _, address := range []string{silent.Addr().String(), closed.Addr().String(), "no-such-host.invalid:8020"} {
+		_, err := New(t.Context(), Options{NameNodes: []string{address}, Root: "/", User: "alice", Timeout: time.Second})
+		pfstest.WantKind(t, err, pfs.Unavailable)
+	}
+}
+
+func TestSafeMode(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	f := open(t, options(c, c.Scratch(t)))
+	pfstest.WriteFile(t, f, "/f", []byte("content"))
+	w, err := f.Create(t.Context(), "/g", pfs.CreateOptions{})
+	must(t, err)
+	defer w.Close()
+	leave := c.SafeMode(t)
+	err = f.Mkdir(t.Context(), "/dir", 0o755)
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	if !strings.Contains(err.Error(), "safe mode") {
+		t.Errorf("the error does not say why: %v", err)
+	}
+	_, err = w.WriteAt(t.Context(), []byte("x"), 0)
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	pfstest.WantKind(t, f.Remove(t.Context(), "/f"), pfs.Unavailable)
+	pfstest.WantFile(t, f, "/f", []byte("content"))
+	leave()
+	must(t, f.Mkdir(t.Context(), "/dir", 0o755))
+}
+
+// TestFailover goes on with the other NameNode, whether the first gave way, died or
+// hangs.
+func TestFailover(t *testing.T) {
+	c := testbed.HDFSPair(t)
+	o := options(c, c.Scratch(t))
+	o.Timeout = 2 * time.Second
+	f := open(t, o)
+	data := pfstest.Pattern(1, 3*small)
+	write := func(name pfs.Path) {
+		t.Helper()
+		// The session at hand may be of the NameNode that is gone: its answer is
+		// Unavailable, and callers come again.
+		again(t, func() error {
+			w, err := f.Create(t.Context(), name, pfs.CreateOptions{})
+			if err != nil {
+				return err
+			}
+			defer w.Close()
+			if err := send(t.Context(), w, data, func(int) {}); err != nil {
+				return err
+			}
+			_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data))})
+			return err
+		})
+	}
+	write("/first")
+	c.Failover(t, "nn2")
+	write("/gave-way")
+	c.Kill(t, "nn2")
+	c.Failover(t, "nn1")
+	write("/died")
+	c.Start(t, "nn2")
+	c.Pause(t, "nn1")
+	c.Failover(t, "nn2")
+	write("/hangs")
+	for _, name := range []pfs.Path{"/first", "/gave-way", "/died", "/hangs"} {
+		pfstest.WantFile(t, f, name, data)
+	}
+}
+
+// again repeats what is Unavailable, as callers do.
+func again(t *testing.T, do func() error) {
+	t.Helper()
+	var err error
+	for range 10 {
+		if err = do(); !errors.Is(err, pfs.Unavailable) && !errors.Is(err, pfs.Integrity) {
+			break
+		}
+		t.Log("once more after: ", err)
+	}
+	must(t, err)
+}

@@ -1,0 +1,202 @@
+package hdfsfs
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/colinmarc/hdfs/v2"
+	krb "github.com/jcmturner/gokrb5/v8/client"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// FS is a tree of an HDFS as one user sees it. Use New, and As and For for others.
+type FS struct {
+	*cluster
+	pool *pool
+	who
+	stage stageRoot
+}
+
+var (
+	_ pfs.FileSystem       = (*FS)(nil)
+	_ pfs.Chmoder          = (*FS)(nil)
+	_ pfs.Chtimer          = (*FS)(nil)
+	_ pfs.ExclusiveRenamer = (*FS)(nil)
+	_ pfs.TreeRemover      = (*FS)(nil)
+	_ pfs.SpaceReporter    = (*FS)(nil)
+	_ pfs.UsageReporter    = (*FS)(nil)
+	_ pfs.QuotaSetter      = (*FS)(nil)
+	_ pfs.Digester         = (*FS)(nil)
+	_ pfs.BatchWriter      = (*FS)(nil)
+	_ pfs.Sweeper          = (*FS)(nil)
+	_ pfs.BlockLocator     = (*FS)(nil)
+	_ pfs.OwnershipGiver   = (*FS)(nil)
+	_ pfs.Impersonator     = (*FS)(nil)
+)
+
+// cluster is what all users share.
+type cluster struct {
+	opts     Options
+	names    *names // by address
+	webNames *names // by URL
+	http     http.RoundTripper
+	krb      *krb.Client // nil without Kerberos
+	readers  readers
+	nodes    *nodes
+	service  *FS // as which New was called
+	others   others
+
+	mu       sync.Mutex
+	defaults *hdfs.ServerDefaults // once they are known
+	webOff   bool                 // WebHDFS was found to be off
+	closed   bool
+}
+
+// New connects to the cluster. It fails if no NameNode answers, the root is not
+// there, or what is read could not be verified.
+func New(ctx context.Context, opts Options) (*FS, error) {
+	const op = "hdfsfs.New"
+	opts, err := opts.checked()
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{opts: opts, names: newNames(opts.NameNodes), webNames: newNames(opts.WebHDFS), nodes: newNodes()}
+	c.http = newTransport(opts)
+	if err := c.login(); err != nil {
+		return nil, err
+	}
+	user := opts.User
+	if c.krb != nil {
+		// nn/host is nn to HDFS.
+		user, _, _ = strings.Cut(c.krb.Credentials.UserName(), "/")
+	}
+	c.service = c.newFS(who{user: user}, &pool{cluster: c, user: user})
+	if err := c.service.try(ctx, op); err != nil {
+		c.service.Close()
+		return nil, err
+	}
+	return c.service, nil
+}
+
+func (c *cluster) newFS(w who, p *pool) *FS {
+	f := &FS{cluster: c, pool: p, who: w}
+	f.stage.fs = f
+	return f
+}
+
+// try checks that the cluster can be used.
+func (f *FS) try(ctx context.Context, op string) error {
+	info, err := f.status(ctx, pfs.Root)
+	switch {
+	case is(err, pfs.NotExist):
+		return pfs.Errorf(op, "", pfs.NotExist, "the root directory %s is not there: make it, or give another one", f.opts.Root)
+	case err != nil:
+		return fail(op, "", err)
+	case !info.IsDir():
+		return pfs.Errorf(op, "", pfs.NotDir, "the root %s is not a directory", f.opts.Root)
+	}
+	d, err := f.serverDefaults(ctx)
+	if err != nil {
+		return fail(op, "", err)
+	}
+	if d.EncryptDataTransfer {
+		return pfs.Errorf(op, "", pfs.Unsupported, "the cluster encrypts its data transfer (dfs.encrypt.data.transfer): what is read could not be verified")
+	}
+	return f.tryWeb(ctx, op)
+}
+
+// tryWeb does without WebHDFS if no NameNode speaks it now, while their RPC does: its
+// address may be a guess.
+func (f *FS) tryWeb(ctx context.Context, op string) error {
+	if !f.hasWeb() {
+		return nil
+	}
+	err := f.web(ctx, webCall{method: http.MethodGet, op: "GETFILESTATUS", path: f.opts.Root, repeat: often}, nil)
+	var remote remoteError
+	switch {
+	case err == nil || errors.As(err, &remote) || is(err, pfs.Unsupported):
+		return nil
+	case is(err, pfs.Canceled, pfs.Unauthenticated):
+		return fail(op, "", err)
+	}
+	f.noteWebOff(err.Error())
+	return nil
+}
+
+// Close ends the use of the file system by all users. Files that are open go on for
+// as long as their connections do.
+func (f *FS) Close() error {
+	c := f.cluster
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.service.pool.close()
+	c.others.close()
+	c.readers.close()
+	if c.krb != nil {
+		c.krb.Destroy()
+	}
+	return nil
+}
+
+// serverDefaults asks the NameNode once.
+func (f *FS) serverDefaults(ctx context.Context) (hdfs.ServerDefaults, error) {
+	f.mu.Lock()
+	known := f.defaults
+	f.mu.Unlock()
+	if known != nil {
+		return *known, nil
+	}
+	var d hdfs.ServerDefaults
+	err := f.call(ctx, often, func(c *hdfs.Client) (err error) {
+		d, err = c.ServerDefaults()
+		return err
+	})
+	if err == nil {
+		f.mu.Lock()
+		f.defaults = &d
+		f.mu.Unlock()
+	}
+	return d, err
+}
+
+// mostPath and mostDepth are the limits of HDFS for a path, in bytes and levels. It does
+// not say which of the many errors of its kind it means when one is passed.
+const (
+	mostPath  = 8000
+	mostDepth = 1000
+)
+
+// check is how every operation begins.
+func (f *FS) check(ctx context.Context, op string, name pfs.Path) error {
+	if err := pfs.CheckPath(op, name); err != nil {
+		return err
+	}
+	if strings.Contains(string(name), ":") {
+		return pfs.Errorf(op, name, pfs.Invalid, "HDFS allows no \":\" in a name: choose another one")
+	}
+	if at := f.at(name); len(at) > mostPath || strings.Count(at, "/") > mostDepth {
+		return pfs.Errorf(op, name, pfs.Invalid, "HDFS allows paths of %d bytes and %d levels, the %s of the store included: choose a shorter one",
+			mostPath, mostDepth, f.opts.Root)
+	}
+	if err := pfs.CheckContext(ctx, op, name); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return pfs.E(op, name, pfs.Closed, nil)
+	}
+	return nil
+}
+
+// at returns where name is in HDFS.
+func (f *FS) at(name pfs.Path) string {
+	if f.opts.Root == "/" {
+		return string(name)
+	}
+	return f.opts.Root + strings.TrimSuffix(string(name), "/")
+}

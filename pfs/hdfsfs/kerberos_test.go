@@ -1,0 +1,148 @@
+package hdfsfs
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/types"
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// secureOptions are those of the superuser of a cluster with Kerberos.
+func secureOptions(t *testing.T, c *testbed.HDFSCluster, root string) Options {
+	t.Helper()
+	o, err := Parse("hdfs://"+root, c.ConfDir)
+	must(t, err)
+	if o.Kerberos == nil {
+		t.Fatal("the configuration does not ask for Kerberos")
+	}
+	o.Kerberos.Principal, o.Kerberos.Keytab = "nn/localhost", filepath.Join(c.Keytabs, "nn.keytab")
+	o.Kerberos.Config = c.KRB5Config
+	pem, err := os.ReadFile(c.CA)
+	must(t, err)
+	o.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
+	o.TLS.RootCAs.AppendCertsFromPEM(pem)
+	o.BlockSize, o.Timeout = small, 5*time.Second
+	return o
+}
+
+// TestKerberos writes in parts, joins over HTTPS, gives files to their user, and reads.
+func TestKerberos(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	f := open(t, secureOptions(t, c, c.Scratch(t)))
+	alice, err := f.For(pfs.Owner{Name: "alice"})
+	must(t, err)
+	_, err = f.As(pfs.Owner{Name: "alice"})
+	pfstest.WantKind(t, err, pfs.Unsupported)
+	must(t, alice.Mkdir(t.Context(), "/home", 0o700))
+	data := pfstest.Pattern(1, 3*small+99)
+	info := pfstest.WriteFile(t, alice, "/home/f", data)
+	if info.Owner != "alice" || pfstest.MustStat(t, f, "/home").Owner != "alice" {
+		t.Errorf("owners are %q and %q, want alice", info.Owner, pfstest.MustStat(t, f, "/home").Owner)
+	}
+	pfstest.WantFile(t, alice, "/home/f", data)
+	pfstest.WriteFile(t, f, "/home/own", data)
+	must(t, f.Remove(t.Context(), "/home/own"))
+	must(t, pfs.RenameExclusive(t.Context(), f, "/home/f", "/home/g"))
+	pfstest.WantNames(t, f, "/home", "g")
+}
+
+// TestWrongKeytab is not let in, and says so.
+func TestWrongKeytab(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	root := c.Scratch(t)
+	o := secureOptions(t, c, root)
+	o.Kerberos.Principal = "alice" // with the key of nn
+	_, err := New(t.Context(), o)
+	pfstest.WantKind(t, err, pfs.Unauthenticated)
+	o.Kerberos.Keytab = filepath.Join(t.TempDir(), "none")
+	_, err = New(t.Context(), o)
+	pfstest.WantKind(t, err, pfs.Invalid)
+	o = secureOptions(t, c, root)
+	o.Kerberos.Protection = "privacy"
+	_, err = New(t.Context(), o)
+	pfstest.WantKind(t, err, pfs.Unsupported)
+}
+
+// TestTicketEnds goes on with another ticket after the end of the first, as long as there
+// is a KDC that gives one.
+func TestTicketEnds(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	root := c.Scratch(t)
+	o := secureOptions(t, c, root)
+	conf, err := os.ReadFile(c.KRB5Config)
+	must(t, err)
+	o.Kerberos.Config = filepath.Join(t.TempDir(), "krb5.conf")
+	must(t, writeLocal(o.Kerberos.Config, bytes.Replace(conf, []byte("[libdefaults]\n"), []byte("[libdefaults]\n ticket_lifetime = 2s\n"), 1)))
+	f := open(t, o)
+	pfstest.WriteFile(t, f, "/f", []byte("content"))
+	c.Kill(t, "kdc")
+	for err = nil; err == nil; must(t, wait(t.Context(), 50*time.Millisecond)) {
+		var page pfs.Page
+		if page, err = f.List(t.Context(), pfs.Root, pfs.ListOptions{}); err == nil && len(page.Entries) != 1 {
+			t.Fatalf("%d entries", len(page.Entries))
+		}
+	}
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	c.Start(t, "kdc")
+	for errors.Is(err, pfs.Unavailable) && wait(t.Context(), 50*time.Millisecond) == nil { // it does not listen at once
+		_, err = f.List(t.Context(), pfs.Root, pfs.ListOptions{})
+	}
+	must(t, err)
+	pfstest.WantNames(t, f, pfs.Root, "f")
+	pfstest.WantFile(t, f, "/f", []byte("content"))
+}
+
+// TestClockTooFarOff asks a KDC that finds the time of the request wrong.
+func TestClockTooFarOff(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	o := secureOptions(t, c, c.Scratch(t))
+	address := kdc(t, errorcode.KRB_AP_ERR_SKEW)
+	o.Kerberos.Config = filepath.Join(t.TempDir(), "krb5.conf")
+	must(t, writeLocal(o.Kerberos.Config, []byte("[libdefaults]\n default_realm = PFS.TEST\n udp_preference_limit = 1\n"+
+		"[realms]\n PFS.TEST = {\n  kdc = "+address+"\n }\n")))
+	_, err := New(t.Context(), o)
+	pfstest.WantKind(t, err, pfs.Unauthenticated)
+	if !strings.Contains(err.Error(), "lock") {
+		t.Errorf("the error does not speak of the clock: %v", err)
+	}
+}
+
+// kdc answers every request with an error and returns its address.
+func kdc(t *testing.T, code int32) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	refusal := messages.NewKRBError(types.NewPrincipalName(2, "krbtgt/PFS.TEST"), "PFS.TEST", code, "")
+	body, err := refusal.Marshal()
+	must(t, err)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			var length [4]byte
+			_, _ = io.ReadFull(conn, length[:])
+			_, _ = io.CopyN(io.Discard, conn, int64(binary.BigEndian.Uint32(length[:])))
+			_, _ = conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...))
+			conn.Close()
+		}
+	}()
+	return l.Addr().String()
+}

@@ -1,0 +1,180 @@
+package hdfsfs
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// A token is the name after which the next page begins, behind tokenMark.
+const tokenMark = "after:"
+
+// List returns one page of the entries of dir, in HDFS's own order.
+func (f *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
+	const op = "hdfsfs.List"
+	if err := f.check(ctx, op, dir); err != nil {
+		return pfs.Page{}, err
+	}
+	after, ok := strings.CutPrefix(opts.Token, tokenMark)
+	if !ok && opts.Token != "" {
+		return pfs.Page{}, pfs.Errorf(op, dir, pfs.Conflict, "the token is none of this store: list the directory from the start")
+	}
+	limit := opts.Limit
+	if limit <= 0 || limit > pfs.MaxPage {
+		limit = pfs.MaxPage
+	}
+	st, err := f.status(ctx, dir)
+	switch {
+	case err != nil:
+		return pfs.Page{}, fail(op, dir, err)
+	case st.IsLink():
+		return pfs.Page{}, pfs.E(op, dir, pfs.Symlink, nil)
+	case !st.IsDir():
+		return pfs.Page{}, pfs.E(op, dir, pfs.NotDir, nil)
+	}
+	l := listing{fs: f, at: f.at(dir), after: after}
+	if err := l.page(ctx, op, dir, limit); err != nil {
+		return pfs.Page{}, fail(op, dir, err)
+	}
+	return l.result, nil
+}
+
+// listing is one page in the making.
+type listing struct {
+	fs    *FS
+	at    string
+	after string // the name that was taken last
+	more  bool   // there is something behind it
+
+	result pfs.Page
+}
+
+// page fills the page from as many answers of the NameNode as it takes.
+func (l *listing) page(ctx context.Context, op string, dir pfs.Path, limit int) error {
+	source := l.fs.listWeb
+	if !l.fs.hasWeb() {
+		source = (&scan{fs: l.fs, limit: limit}).next
+	}
+	for l.more = true; l.more && len(l.result.Entries) < limit; {
+		if err := pfs.CheckContext(ctx, op, dir); err != nil {
+			return err
+		}
+		batch, more, err := source(ctx, l.at, l.after)
+		if is(err, pfs.Unsupported) && l.fs.listWebGone() {
+			return l.page(ctx, op, dir, limit)
+		}
+		if err != nil {
+			return err
+		}
+		l.more = more && len(batch) > 0
+		l.take(batch, limit)
+	}
+	if l.more {
+		l.result.Next = tokenMark + l.after
+	}
+	return nil
+}
+
+// listWebGone reports whether WebHDFS was switched off since it was looked for.
+func (f *FS) listWebGone() bool { return !f.hasWeb() }
+
+// take adds entries up to the limit.
+func (l *listing) take(batch []status, limit int) {
+	for _, st := range batch {
+		if len(l.result.Entries) == limit {
+			l.more = true
+			return
+		}
+		l.after = st.Name
+		switch {
+		case hidden(st.Name):
+		case pfs.CheckName(st.Name) != "":
+			l.result.Unnamed = append(l.result.Unnamed, strconv.Quote(st.Name))
+		default:
+			l.result.Entries = append(l.result.Entries, st.Info)
+		}
+	}
+}
+
+// listWeb asks for the entries after a name, as many as the NameNode likes to give.
+func (f *FS) listWeb(ctx context.Context, at, after string) (batch []status, more bool, err error) {
+	var reply struct {
+		DirectoryListing struct {
+			PartialListing struct {
+				FileStatuses struct{ FileStatus []webStatus }
+			}
+			RemainingEntries int64
+		}
+	}
+	call := webCall{method: http.MethodGet, op: "LISTSTATUS_BATCH", path: at, repeat: often}
+	if after != "" {
+		call.query = url.Values{"startAfter": {after}}
+	}
+	if err := f.web(ctx, call, &reply); err != nil {
+		return nil, false, err
+	}
+	d := reply.DirectoryListing
+	for _, w := range d.PartialListing.FileStatuses.FileStatus {
+		batch = append(batch, w.status())
+	}
+	return batch, d.RemainingEntries > 0, nil
+}
+
+// scan lists without WebHDFS. The library cannot begin after a name, so it begins at
+// the start and passes over what comes before: slow far behind, and never large.
+type scan struct {
+	fs    *FS
+	limit int
+}
+
+// next returns the entries after a name.
+func (sc *scan) next(ctx context.Context, at, after string) (batch []status, more bool, err error) {
+	s, err := sc.fs.pool.get(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer sc.fs.pool.put(s)
+	var lib *hdfs.FileReader
+	for {
+		err = s.do(ctx, sc.fs.opts.Timeout, func() (err error) {
+			if lib == nil {
+				lib, err = s.client.Open(at)
+			}
+			if err == nil {
+				batch, err = readDir(lib, after, sc.limit+1)
+			}
+			return err
+		})
+		if err == io.EOF {
+			return nil, false, nil
+		}
+		if err != nil || len(batch) > 0 {
+			return batch, true, err
+		}
+	}
+}
+
+// readDir reads n entries and returns those after a name.
+func readDir(lib *hdfs.FileReader, after string, n int) (batch []status, err error) {
+	infos, err := lib.Readdir(n)
+	for _, info := range infos {
+		if after == "" || comesAfter(info.Name(), after) {
+			batch = append(batch, newStatus(info))
+		}
+	}
+	return batch, err
+}
+
+// comesAfter reports whether HDFS lists a behind b: it compares bytes as numbers from
+// -128 to 127.
+func comesAfter(a, b string) bool {
+	return slices.CompareFunc([]byte(a), []byte(b), func(x, y byte) int { return cmp.Compare(int8(x), int8(y)) }) > 0
+}

@@ -1,0 +1,47 @@
+package hdfsfs
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// BlockLocations returns where the n bytes of the file name from off on lie. It needs
+// WebHDFS.
+func (f *FS) BlockLocations(ctx context.Context, name pfs.Path, off, n int64) ([]pfs.BlockLocation, error) {
+	const op = "hdfsfs.BlockLocations"
+	if err := f.check(ctx, op, name); err != nil {
+		return nil, err
+	}
+	if off < 0 || n < 0 {
+		return nil, pfs.Errorf(op, name, pfs.Invalid, "%d bytes from %d on", n, off)
+	}
+	st, err := f.status(ctx, name)
+	switch {
+	case err != nil:
+		return nil, f.nameError(ctx, op, name, err)
+	case st.IsDir():
+		return nil, pfs.E(op, name, pfs.IsDir, nil)
+	}
+	var reply struct {
+		BlockLocations struct {
+			BlockLocation []struct {
+				Offset, Length int64
+				Hosts          []string
+			}
+		}
+	}
+	q := url.Values{"offset": {strconv.FormatInt(off, 10)}, "length": {strconv.FormatInt(n, 10)}}
+	err = f.web(ctx, webCall{method: http.MethodGet, op: "GETFILEBLOCKLOCATIONS", path: f.at(name), query: q, repeat: often}, &reply)
+	if err != nil {
+		return nil, fail(op, name, err)
+	}
+	var all []pfs.BlockLocation
+	for _, b := range reply.BlockLocations.BlockLocation {
+		all = append(all, pfs.BlockLocation{Offset: b.Offset, Length: b.Length, Hosts: b.Hosts})
+	}
+	return all, nil
+}

@@ -1,0 +1,84 @@
+package hdfsfs
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Mkdir makes the directory name.
+func (f *FS) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
+	const op = "hdfsfs.Mkdir"
+	if err := f.check(ctx, op, name); err != nil {
+		return err
+	}
+	if f.owner != "" {
+		return f.mkdirGiven(ctx, op, name, mode)
+	}
+	err := f.call(ctx, often, func(c *hdfs.Client) error { return c.Mkdir(f.at(name), mode.Perm()) })
+	return f.mkdirError(ctx, op, name, err)
+}
+
+// mkdirError makes the error of a directory that could not be made; none if there is one.
+func (f *FS) mkdirError(ctx context.Context, op string, name pfs.Path, err error) error {
+	if is(err, pfs.Exist) {
+		if st, err := f.status(ctx, name); err != nil || st.IsDir() {
+			return fail(op, name, err)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return f.placeError(ctx, op, name, err)
+}
+
+// mkdirGiven makes a directory among what is staged and gives it to its owner before it
+// gets its name. Without WebHDFS it may replace an empty one that is made meanwhile.
+func (f *FS) mkdirGiven(ctx context.Context, op string, name pfs.Path, mode fs.FileMode) error {
+	_, err := f.status(ctx, name)
+	switch {
+	case err == nil:
+		return f.mkdirError(ctx, op, name, pfs.Exist)
+	case !is(err, pfs.NotExist):
+		return f.placeError(ctx, op, name, err)
+	}
+	parent, err := f.status(ctx, name.Parent())
+	if err != nil {
+		return f.placeError(ctx, op, name.Parent(), err)
+	}
+	at := f.stage.loose("d")
+	err = f.stage.within(ctx, func() error {
+		return f.call(ctx, often, func(c *hdfs.Client) error { return c.Mkdir(at, mode.Perm()) })
+	})
+	if err == nil {
+		err = f.chown(ctx, at, f.owner, parent.Group)
+	}
+	if err == nil {
+		if err = f.move(ctx, at, f.at(name), f.hasWeb()); err == nil {
+			return nil
+		}
+	}
+	f.discardLoose(context.WithoutCancel(ctx), at)
+	return f.mkdirError(ctx, op, name, err)
+}
+
+// placeError makes the error of an operation that could not put anything at name. The
+// NameNode says that something is not there, or not a directory, without saying
+// whether it is the parent.
+func (f *FS) placeError(ctx context.Context, op string, name pfs.Path, err error) error {
+	if !is(err, pfs.NotExist, pfs.NotDir, pfs.Exist, pfs.Permission, pfs.Other) || name == pfs.Root {
+		return fail(op, name, err)
+	}
+	st, statErr := f.status(ctx, name.Parent())
+	switch {
+	case is(statErr, pfs.NotExist, pfs.NotDir):
+		return f.placeError(ctx, op, name.Parent(), statErr)
+	case statErr == nil && st.IsLink():
+		return pfs.E(op, name.Parent(), pfs.Symlink, nil)
+	case statErr == nil && !st.IsDir():
+		return pfs.E(op, name.Parent(), pfs.NotDir, nil)
+	}
+	return fail(op, name, err)
+}

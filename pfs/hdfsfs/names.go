@@ -1,0 +1,58 @@
+package hdfsfs
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// names orders the NameNodes: those that failed lately come last, the one that failed
+// last at the very end.
+type names struct {
+	mu     sync.Mutex
+	all    []string
+	failed map[string]time.Time
+}
+
+func newNames(addresses []string) *names {
+	return &names{all: append([]string(nil), addresses...), failed: map[string]time.Time{}}
+}
+
+// forgive is how long a failure counts.
+const forgive = time.Minute
+
+// order returns the addresses, the best first.
+func (n *names) order() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var good, bad []string
+	for _, a := range n.all {
+		if at, ok := n.failed[a]; ok && time.Since(at) < forgive {
+			bad = append(bad, a)
+		} else {
+			good = append(good, a)
+		}
+	}
+	slices.SortStableFunc(bad, func(a, b string) int { return n.failed[a].Compare(n.failed[b]) })
+	return append(good, bad...)
+}
+
+// report notes how it went with one.
+func (n *names) report(address string, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err == nil {
+		delete(n.failed, address)
+		return
+	}
+	n.failed[address] = time.Now()
+}
+
+// failedSince reports whether one failed after a time: what was connected to it then
+// hangs as well.
+func (n *names) failedSince(address string, t time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	at, ok := n.failed[address]
+	return ok && at.After(t)
+}

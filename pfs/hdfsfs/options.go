@@ -1,0 +1,165 @@
+package hdfsfs
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Options says which cluster and how it is used.
+type Options struct {
+	// NameNodes are the addresses (host:port) of all NameNodes of one name service.
+	NameNodes []string
+
+	// WebHDFS are the URLs of the NameNodes' web servers, without a path. Empty means
+	// that WebHDFS is not used; the package documentation says what is lost.
+	WebHDFS []string
+
+	// TLS is for https URLs of WebHDFS; nil means the system's certificates.
+	TLS *tls.Config
+
+	// Root is the existing directory that is the root of the file system.
+	Root string
+
+	// User is the HDFS user to act as. With Kerberos it is the principal's.
+	User string
+
+	// Kerberos is nil where the cluster believes every name it is told.
+	Kerberos *Kerberos
+
+	// BlockSize, in bytes, of the files that are written, and Replication, their
+	// number of replicas: 0 is what the cluster says. PartSize is a multiple of
+	// BlockSize, the unit that is written, checked and made durable as one; 0 is one
+	// block.
+	BlockSize, PartSize int64
+	Replication         int
+
+	// Timeout ends a call to a NameNode that does not answer, and a read from a
+	// DataNode that does not go on; 0 is 15 s.
+	Timeout time.Duration
+
+	// DatanodeHostname makes DataNodes be reached by their names, not their
+	// addresses.
+	DatanodeHostname bool
+
+	// Logger takes what an administrator should know: damaged replicas, services
+	// that are off. nil is slog.Default.
+	Logger *slog.Logger
+}
+
+// Kerberos is how the store proves who it is.
+type Kerberos struct {
+	Principal string // with or without @REALM
+	Keytab    string // file
+	Config    string // krb5.conf
+
+	// Service is the NameNodes' principal without the realm; _HOST stands for the
+	// name of each.
+	Service string
+
+	// Protection is dfs.data.transfer.protection. Anything but "authentication"
+	// cannot be read through this package.
+	Protection string
+}
+
+const (
+	defaultRPCPort = "8020"
+	defaultWebPort = "9870"
+	defaultTimeout = 15 * time.Second
+
+	// checksumChunk is the length that the library computes checksums of.
+	checksumChunk = 512
+)
+
+// checked returns o with defaults filled in, or what is wrong with it.
+func (o Options) checked() (Options, error) {
+	const op = "hdfsfs.New"
+	switch {
+	case len(o.NameNodes) == 0:
+		return o, pfs.Errorf(op, "", pfs.Invalid, "no NameNode is given")
+	case o.User == "" && o.Kerberos == nil:
+		return o, pfs.Errorf(op, "", pfs.Invalid, "no HDFS user is given")
+	case o.Kerberos == nil && !validUser(o.User):
+		return o, pfs.Errorf(op, "", pfs.Invalid, "%q cannot be the name of an HDFS user", o.User)
+	case !path.IsAbs(o.Root) || path.Clean(o.Root) != o.Root:
+		return o, pfs.Errorf(op, "", pfs.Invalid, "root %q: it must be an absolute path without \".\", \"..\" and a slash at the end", o.Root)
+	case o.BlockSize < 0 || o.BlockSize%checksumChunk != 0:
+		return o, pfs.Errorf(op, "", pfs.Invalid, "block size %d: it must be a multiple of %d", o.BlockSize, checksumChunk)
+	case o.PartSize < 0 || o.PartSize > 0 && (o.BlockSize == 0 || o.PartSize%o.BlockSize != 0):
+		return o, pfs.Errorf(op, "", pfs.Invalid, "part size %d: it must be a multiple of the block size", o.PartSize)
+	case o.Replication < 0:
+		return o, pfs.Errorf(op, "", pfs.Invalid, "%d replicas", o.Replication)
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Kerberos != nil && o.Kerberos.Protection != "" && o.Kerberos.Protection != "authentication" {
+		return o, pfs.Errorf(op, "", pfs.Unsupported,
+			"dfs.data.transfer.protection is %q: what is read could not be verified; only \"authentication\" is supported", o.Kerberos.Protection)
+	}
+	return o, nil
+}
+
+// Parse makes Options of a store URL and the Hadoop configuration in confDir, which
+// may be "":
+//
+//	hdfs://nn1,nn2:8021/root   NameNodes; WebHDFS at port 9870 of each
+//	hdfs://nameservice/root    a name service of the configuration
+//	hdfs:///root               fs.defaultFS of the configuration
+//
+// User and, where the configuration asks for it, principal and keytab are left to
+// the caller.
+func Parse(store, confDir string) (Options, error) {
+	const op = "hdfsfs.Parse"
+	rest, ok := strings.CutPrefix(store, "hdfs://")
+	if !ok {
+		return Options{}, pfs.Errorf(op, "", pfs.Invalid, "store %q does not begin with \"hdfs://\"", store)
+	}
+	hosts, root, _ := strings.Cut(rest, "/")
+	conf, err := loadConf(confDir)
+	if err != nil {
+		return Options{}, err
+	}
+	o := conf.options()
+	o.Root = path.Clean("/" + root)
+	if hosts == "" {
+		hosts = conf.defaultHost()
+	}
+	if hosts == "" {
+		return Options{}, pfs.Errorf(op, "", pfs.Invalid, "store %q names no NameNode, and no Hadoop configuration does: set HADOOP_CONF_DIR or write hdfs://host:port/...", store)
+	}
+	if rpc, web := conf.service(hosts); len(rpc) > 0 {
+		o.NameNodes, o.WebHDFS = rpc, web
+		return o, nil
+	}
+	for host := range strings.SplitSeq(hosts, ",") {
+		if err := o.addNameNode(host); err != nil {
+			return Options{}, err
+		}
+	}
+	return o, nil
+}
+
+// addNameNode adds a NameNode that is given by its address alone.
+func (o *Options) addNameNode(address string) error {
+	name, port, err := net.SplitHostPort(address)
+	if err != nil {
+		name, port = strings.Trim(address, "[]"), defaultRPCPort
+	}
+	if name == "" || strings.ContainsAny(name, "@?#/ ") {
+		return pfs.Errorf("hdfsfs.Parse", "", pfs.Invalid, "NameNode %q is no host or host:port", address)
+	}
+	web := url.URL{Scheme: "http", Host: net.JoinHostPort(name, defaultWebPort)}
+	o.NameNodes = append(o.NameNodes, net.JoinHostPort(name, port))
+	o.WebHDFS = append(o.WebHDFS, web.String())
+	return nil
+}

@@ -1,0 +1,78 @@
+package hdfsfs
+
+import (
+	"context"
+	"strings"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// who is whose calls and whose files those of an FS are.
+type who struct {
+	user  string // as whom calls are made
+	owner string // to whom files are given before they have their names; "" if they are already
+}
+
+// stageName is the name of the directory in which the files are staged. No name of a
+// user has an "@".
+func (w who) stageName() string {
+	if w.owner == "" {
+		return w.user
+	}
+	return w.owner + "@" + w.user
+}
+
+// For returns the same tree, in which what is made belongs to owner.Name. Calls are
+// made as the service, which must be a superuser to give files away.
+func (f *FS) For(owner pfs.Owner) (pfs.FileSystem, error) {
+	if !validUser(owner.Name) {
+		return nil, wrongUser("hdfsfs.For", owner.Name)
+	}
+	c := f.cluster
+	if owner.Name == c.service.user {
+		return c.service, nil
+	}
+	return c.others.get(who{user: c.service.user, owner: owner.Name}, func(w who) *FS {
+		return c.newFS(w, c.service.pool)
+	}), nil
+}
+
+// As returns the same tree with calls made as owner.Name, where the cluster believes
+// names.
+func (f *FS) As(owner pfs.Owner) (pfs.FileSystem, error) {
+	const op = "hdfsfs.As"
+	c := f.cluster
+	switch {
+	case !validUser(owner.Name):
+		return nil, wrongUser(op, owner.Name)
+	case owner.Name == c.service.user:
+		return c.service, nil
+	case c.krb != nil:
+		return nil, pfs.Errorf(op, "", pfs.Unsupported,
+			"this HDFS asks for Kerberos, and the service has no ticket of %s: its permissions cannot be kept here", owner.Name)
+	}
+	return c.others.get(who{user: owner.Name}, func(w who) *FS {
+		return c.newFS(w, &pool{cluster: c, user: w.user})
+	}), nil
+}
+
+func wrongUser(op, name string) error {
+	return pfs.Errorf(op, "", pfs.Invalid, "%q cannot be the name of an HDFS user", name)
+}
+
+// validUser reports whether user can be the name of an HDFS user, which is one of a
+// directory too.
+func validUser(user string) bool {
+	return pfs.CheckName(user) == "" && !strings.ContainsAny(user, "@:\n ")
+}
+
+// chown gives what is at a path in HDFS to owner and group.
+func (f *FS) chown(ctx context.Context, at, owner, group string) error {
+	err := f.service.call(ctx, often, func(c *hdfs.Client) error { return c.Chown(at, owner, group) })
+	if is(err, pfs.Permission) && f.owner != "" {
+		return pfs.Errorf("hdfsfs.chown", "", pfs.Permission,
+			"%s, as whom the service works, may not give files to %s: make it a superuser of HDFS (dfs.permissions.superusergroup)", f.user, owner)
+	}
+	return err
+}

@@ -1,0 +1,111 @@
+package hdfsfs
+
+import (
+	"fmt"
+	"io/fs"
+	"runtime"
+	"testing"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// as returns the store as the user may use it.
+func as(t *testing.T, f *FS, user string) pfs.FileSystem {
+	t.Helper()
+	u, err := pfs.As(f, pfs.Owner{Name: user})
+	must(t, err)
+	return u
+}
+
+// TestAs keeps the permissions of the store.
+func TestAs(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	alice, bob := as(t, f, "alice"), as(t, f, "bob")
+	if as(t, f, "alice") != alice || alice == bob || as(t, f, c.Superuser) != pfs.FileSystem(f) {
+		t.Error("a user has two file systems, or two users have one")
+	}
+	must(t, alice.Mkdir(t.Context(), "/alice", 0o700))
+	info := pfstest.WriteFile(t, alice, "/alice/f", pfstest.Pattern(1, 2*small))
+	if info.Owner != "alice" {
+		t.Errorf("owner %q, want alice", info.Owner)
+	}
+	_, err := bob.Open(t.Context(), "/alice/f")
+	pfstest.WantKind(t, err, pfs.Permission)
+	_, err = bob.Create(t.Context(), "/alice/g", pfs.CreateOptions{})
+	pfstest.WantKind(t, err, pfs.Permission)
+	_, err = bob.List(t.Context(), "/alice", pfs.ListOptions{})
+	pfstest.WantKind(t, err, pfs.Permission)
+	pfstest.WantKind(t, bob.Remove(t.Context(), "/alice"), pfs.Permission)
+	pfstest.WantKind(t, bob.Rename(t.Context(), "/alice/f", "/f"), pfs.Permission)
+	pfstest.WantKind(t, pfs.WriteBatch(t.Context(), bob, []pfs.BatchEntry{{Path: "/alice/h"}})[0], pfs.Permission)
+	_, err = f.As(pfs.Owner{Name: "no/name"})
+	pfstest.WantKind(t, err, pfs.Invalid)
+}
+
+// TestFor makes what the service makes the owner's, and nothing that was there.
+func TestFor(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	alice, err := pfs.For(f, pfs.Owner{Name: "alice"})
+	must(t, err)
+	pfstest.WriteFile(t, f, "/old", []byte("content"))
+	must(t, alice.Mkdir(t.Context(), "/home", 0o700))
+	must(t, alice.Mkdir(t.Context(), "/home", 0o700))
+	pfstest.WriteFile(t, alice, "/home/f", pfstest.Pattern(1, 2*small))
+	must(t, alice.Rename(t.Context(), "/old", "/home/old"))
+	for _, err := range pfs.WriteBatch(t.Context(), alice, []pfs.BatchEntry{{Path: "/home/g", Data: []byte("small")}, {Path: "/home/dir", Mode: fs.ModeDir | 0o755}}) {
+		must(t, err)
+	}
+	for name, want := range map[pfs.Path]string{"/home": "alice", "/home/f": "alice", "/home/g": "alice", "/home/dir": "alice", "/home/old": c.Superuser} {
+		if got := pfstest.MustStat(t, f, name).Owner; got != want {
+			t.Errorf("owner of %s is %q, want %q", name, got, want)
+		}
+	}
+	pfstest.WantKind(t, alice.Mkdir(t.Context(), "/home/f", 0o700), pfs.Exist)
+	pfstest.WantKind(t, alice.Mkdir(t.Context(), "/home/f/below", 0o700), pfs.NotDir)
+	pfstest.WantKind(t, alice.Mkdir(t.Context(), "/none/below", 0o700), pfs.NotExist)
+	pfstest.WantNames(t, as(t, f, "alice"), "/home", "dir", "f", "g", "old")
+	_, err = f.For(pfs.Owner{Name: "alice@example.org"})
+	pfstest.WantKind(t, err, pfs.Invalid)
+}
+
+// TestForWithoutRights is a service that is no superuser: it says what it lacks, and
+// leaves nothing behind.
+func TestForWithoutRights(t *testing.T) {
+	c := testbed.HDFS(t)
+	o := options(c, c.Scratch(t))
+	o.User = "nobody"
+	f := open(t, o)
+	alice, err := f.For(pfs.Owner{Name: "alice"})
+	must(t, err)
+	pfstest.WantKind(t, alice.Mkdir(t.Context(), "/home", 0o700), pfs.Permission)
+	w, err := alice.Create(t.Context(), "/f", pfs.CreateOptions{})
+	must(t, err)
+	defer w.Close()
+	_, err = w.Commit(t.Context(), pfs.CommitOptions{})
+	pfstest.WantKind(t, err, pfs.Permission)
+	pfstest.WantNames(t, f, pfs.Root)
+}
+
+// TestOthers are the same for as long as anybody has them, and few otherwise.
+func TestOthers(t *testing.T) {
+	var o others
+	get := func(user string) *FS {
+		return o.get(who{user: user}, func(w who) *FS { return &FS{who: w, pool: &pool{}} })
+	}
+	first := get("first")
+	for i := range 3 * mostOthers {
+		get(fmt.Sprint(i))
+	}
+	if get("first") != first {
+		t.Error("a user has two file systems")
+	}
+	runtime.KeepAlive(first)
+	if o.recent.Len() != mostOthers || len(o.kept) != mostOthers {
+		t.Errorf("%d and %d are kept, want %d", o.recent.Len(), len(o.kept), mostOthers)
+	}
+	o.close()
+}

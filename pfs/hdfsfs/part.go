@@ -1,0 +1,299 @@
+package hdfsfs
+
+import (
+	"context"
+	"io"
+	"path"
+	"sync"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// part is one piece of a staged write: what is stored of it, and what is on its way.
+type part struct {
+	w      *staged
+	number int64
+
+	mu     sync.Mutex
+	now    *attempt // nil if none is being written
+	behind *behind  // nil if none is being stored while others are written
+}
+
+// behind is the storing of a part that the DataNodes have: a few round trips, for which
+// whoever writes the next part does not wait.
+type behind struct {
+	done chan struct{} // closed at the end
+	err  error         // valid from then on
+}
+
+// mostBehind is the number of parts of one handle that are stored behind.
+const mostBehind = 4
+
+// path is where the part is stored.
+func (pt *part) path() string { return partPath(pt.w.dir, pt.number) }
+
+// start is the offset of the part in the file.
+func (pt *part) start() int64 { return pt.number * pt.w.lay.unit }
+
+// write writes p at off in the part; pt.mu is held. What was written before may be
+// written again; what comes behind a gap may not.
+func (pt *part) write(ctx context.Context, p []byte, off int64) error {
+	if err := pt.await(); err != nil {
+		return err
+	}
+	if pt.now == nil {
+		return pt.open(ctx, p, off)
+	}
+	known := min(int64(len(p)), pt.now.n-off)
+	switch {
+	case known < 0:
+		return pt.gap(pt.now.n)
+	case known == 0:
+		return pt.add(ctx, p)
+	}
+	switch v := pt.now.compare(p[:known], off); {
+	case v == same:
+		return pt.add(ctx, p[known:])
+	case off > 0:
+		pt.drop()
+		return pt.gap(0)
+	case v == unsure:
+		// It may be a shorter beginning of the same: keep what there is.
+		if err := pt.settle(ctx); err != nil {
+			return err
+		}
+	default:
+		pt.drop()
+	}
+	return pt.open(ctx, p, off)
+}
+
+// open begins an attempt with p at off.
+func (pt *part) open(ctx context.Context, p []byte, off int64) error {
+	if off == 0 {
+		return pt.begin(ctx, p)
+	}
+	stored, err := pt.stored(ctx)
+	if err != nil {
+		return err
+	}
+	if off > stored {
+		return pt.gap(stored)
+	}
+	known := min(int64(len(p)), stored-off)
+	equal, err := pt.holds(ctx, p[:known], off)
+	if err != nil {
+		return err
+	}
+	if !equal {
+		return pt.gap(0)
+	}
+	if p = p[known:]; len(p) == 0 {
+		return nil
+	}
+	if err := pt.again(ctx, stored); err != nil {
+		return err
+	}
+	return pt.add(ctx, p)
+}
+
+// gap says from where on the sender has to go on.
+func (pt *part) gap(have int64) error {
+	from := pt.start()
+	return pfs.Errorf("hdfsfs.Staged.WriteAt", pt.w.name, pfs.Integrity,
+		"of the piece at byte %d only %d bytes are staged: write it again from its start", from, have)
+}
+
+// begin begins an attempt with p, its first bytes.
+func (pt *part) begin(ctx context.Context, p []byte) (err error) {
+	name := func() string { return path.Join(pt.w.dir, attemptPrefix+pfs.NewID()) }
+	pt.now, err = pt.w.fs.beginWith(ctx, pt.w.lay, p, name)
+	if err != nil {
+		return err
+	}
+	return pt.full(ctx)
+}
+
+// add appends p to the attempt.
+func (pt *part) add(ctx context.Context, p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	if err := pt.now.write(p); err != nil {
+		n := pt.now.n
+		pt.drop()
+		return pt.lost(n, err)
+	}
+	return pt.full(ctx)
+}
+
+// lost makes the error of an attempt that failed with n bytes that were taken before:
+// only who wrote them has them still.
+func (pt *part) lost(n int64, err error) error {
+	if n == 0 || !is(err, pfs.Unavailable) {
+		return err
+	}
+	return pfs.Errorf("hdfsfs.Staged.WriteAt", pt.w.name, pfs.Integrity,
+		"%d bytes of the piece at byte %d were lost on their way: write it again from its start (%w)", n, pt.start(), cause(err))
+}
+
+// full closes the part once it is complete, and begins to store it. What becomes of that,
+// the next call that has to do with the part learns.
+func (pt *part) full(ctx context.Context) error {
+	if pt.now.n < pt.w.lay.unit {
+		return nil
+	}
+	a := pt.now
+	pt.now = nil
+	if err := a.close(ctx); err != nil {
+		return pt.lost(a.n, err)
+	}
+	if pt.w.behind.Add(1) > mostBehind {
+		defer pt.w.behind.Add(-1)
+		return pt.store(ctx, a)
+	}
+	b := &behind{done: make(chan struct{})}
+	pt.behind = b
+	go func() {
+		defer pt.w.behind.Add(-1)
+		defer close(b.done)
+		b.err = pt.lost(a.n, pt.store(context.WithoutCancel(ctx), a))
+	}()
+	return nil
+}
+
+// await returns when the part is stored, if that was begun.
+func (pt *part) await() error {
+	b := pt.behind
+	if b == nil {
+		return nil
+	}
+	<-b.done
+	pt.behind = nil
+	return b.err
+}
+
+// drop discards what is on its way.
+func (pt *part) drop() {
+	_ = pt.await()
+	if pt.now != nil {
+		pt.now.discard()
+		pt.now = nil
+	}
+}
+
+// settle makes what is on its way the stored part.
+func (pt *part) settle(ctx context.Context) error {
+	if err := pt.await(); err != nil {
+		return err
+	}
+	a := pt.now
+	if a == nil {
+		return nil
+	}
+	pt.now = nil
+	if err := a.close(ctx); err != nil {
+		return pt.lost(a.n, err)
+	}
+	return pt.store(ctx, a)
+}
+
+// store makes what a wrote, which is closed, the stored part, unless that has the same and
+// more.
+func (pt *part) store(ctx context.Context, a *attempt) error {
+	if err := a.confirm(ctx); err != nil {
+		return pt.lost(a.n, err)
+	}
+	stored, err := pt.stored(ctx)
+	if err != nil {
+		return err
+	}
+	if stored > a.n {
+		begins, err := pt.beginsWith(ctx, a)
+		if err != nil {
+			return err
+		}
+		if begins {
+			a.remove()
+			return nil
+		}
+	}
+	return pt.w.fs.call(ctx, once, func(c *hdfs.Client) error { return c.Rename(a.path, pt.path()) })
+}
+
+// stored is the number of bytes of the stored part; 0 if there is none.
+func (pt *part) stored(ctx context.Context) (int64, error) {
+	st, err := pt.w.fs.statusAt(ctx, pt.path())
+	if is(err, pfs.NotExist) {
+		return 0, nil
+	}
+	return st.Size, err
+}
+
+// reader opens the stored part.
+func (pt *part) reader(ctx context.Context) (*file, error) { return pt.w.openAt(ctx, pt.path()) }
+
+// holds reports whether the stored part has p at off.
+func (pt *part) holds(ctx context.Context, p []byte, off int64) (bool, error) {
+	if len(p) == 0 {
+		return true, nil
+	}
+	h, err := pt.reader(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer h.Close()
+	got := make([]byte, len(p))
+	_, err = h.ReadAt(ctx, got, off)
+	if err != nil && err != io.EOF {
+		return false, err
+	}
+	return string(got) == string(p), nil
+}
+
+// beginsWith reports whether the stored part begins with what a wrote.
+func (pt *part) beginsWith(ctx context.Context, a *attempt) (bool, error) {
+	h, err := pt.reader(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer h.Close()
+	buf := make([]byte, min(a.n, pfs.ChunkSize))
+	for off := int64(0); off < a.n; off += int64(len(buf)) {
+		p := buf[:min(int64(len(buf)), a.n-off)]
+		if err := pfs.ReadFull(ctx, h, p, off); err != nil {
+			return false, err
+		}
+		if a.compare(p, off) != same {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// again begins an attempt with the first n bytes of the stored part: HDFS does not
+// write into a file that is there, nor cut it where one wants.
+func (pt *part) again(ctx context.Context, n int64) error {
+	h, err := pt.reader(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	buf := make([]byte, min(n, pfs.ChunkSize))
+	for off := int64(0); off < n; off += int64(len(buf)) {
+		p := buf[:min(int64(len(buf)), n-off)]
+		if err := pfs.ReadFull(ctx, h, p, off); err != nil {
+			return err
+		}
+		if off == 0 {
+			err = pt.begin(ctx, p)
+		} else {
+			err = pt.add(ctx, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package hdfsfs
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/colinmarc/hdfs/v2"
+)
+
+const (
+	// mostReaders is the number of readers that are kept open between two reads, of
+	// all files together: each holds two connections.
+	mostReaders = 64
+	// mostOfFile is the number of them that one file keeps.
+	mostOfFile = 8
+)
+
+// reader reads one file in order with a session of its own.
+type reader struct {
+	file  *file
+	s     *session
+	lib   *hdfs.FileReader
+	at    int64 // where the next byte comes from without a new connection
+	timer *time.Timer
+}
+
+// newReader opens the inode, so that it is the file that was opened, whatever has its
+// name now.
+func (h *file) newReader(ctx context.Context) (*reader, error) {
+	s, err := h.fs.pool.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{file: h, s: s}
+	err = s.do(ctx, h.fs.opts.Timeout, func() (err error) {
+		r.lib, err = s.client.Open(inode(h.st.id))
+		return err
+	})
+	if err != nil {
+		h.fs.pool.put(s)
+		return nil, err
+	}
+	return r, nil
+}
+
+// read fills p from off on. A reader that failed is to be closed.
+func (r *reader) read(ctx context.Context, p []byte, off int64) (n int, err error) {
+	// Each of a few replicas may take its time before the next one is tried.
+	const replicas = 4
+	err = r.s.do(ctx, replicas*r.file.fs.opts.Timeout, func() error {
+		if err := r.seek(off); err != nil {
+			return err
+		}
+		n, err = io.ReadFull(r.lib, p)
+		return err
+	})
+	r.at = off + int64(n)
+	return n, unexpected(err)
+}
+
+// mostSkipped is how many bytes are read and thrown away rather than opening another
+// connection.
+const mostSkipped = 128 << 10
+
+// seek goes to off. The library's own Seek must not be used on an open connection: to
+// the same place it opens another one, and after a short way forward it forgets how
+// far it is in the block, and delivers bytes of another place when it changes to
+// another replica. From the start of the file it opens a new connection.
+func (r *reader) seek(off int64) error {
+	if gap := off - r.at; gap >= 0 && gap <= mostSkipped && r.at > 0 {
+		_, err := io.CopyN(io.Discard, r.lib, gap)
+		return err
+	}
+	if _, err := r.lib.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := r.lib.Seek(off, io.SeekStart)
+	return err
+}
+
+func (r *reader) close() {
+	r.lib.Close()
+	r.file.fs.pool.put(r.s)
+}
+
+// readers keeps the readers that are between two reads.
+type readers struct {
+	mu     sync.Mutex
+	all    []*reader // the one that was used last at the end
+	closed bool
+}
+
+// take returns a reader of h, if one is kept: one that is at off if there is one.
+func (rs *readers) take(h *file, off int64) *reader {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	best := -1
+	for i, r := range rs.all {
+		if r.file == h && (best < 0 || r.at == off) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	return rs.remove(best)
+}
+
+func (rs *readers) remove(i int) *reader {
+	r := rs.all[i]
+	r.timer.Stop()
+	rs.all = append(rs.all[:i], rs.all[i+1:]...)
+	return r
+}
+
+// put keeps r for a while.
+func (rs *readers) put(r *reader) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	r.file.mu.Lock()
+	closed := r.file.closed
+	r.file.mu.Unlock()
+	if closed || rs.closed {
+		r.close()
+		return
+	}
+	r.timer = time.AfterFunc(idleTime, func() { rs.expire(r) })
+	rs.all = append(rs.all, r)
+	rs.trim(r.file)
+}
+
+// trim closes the oldest readers of h, and of all files, beyond what may be kept.
+func (rs *readers) trim(h *file) {
+	first, count := -1, 0
+	for i, r := range rs.all {
+		if r.file == h {
+			count++
+			if first < 0 {
+				first = i
+			}
+		}
+	}
+	switch {
+	case count > mostOfFile:
+		rs.remove(first).close()
+	case len(rs.all) > mostReaders:
+		rs.remove(0).close()
+	}
+}
+
+func (rs *readers) expire(r *reader) {
+	rs.closeIf(func(other *reader) bool { return other == r })
+}
+
+// drop closes the readers of h.
+func (rs *readers) drop(h *file) {
+	rs.closeIf(func(r *reader) bool { return r.file == h })
+}
+
+func (rs *readers) close() {
+	rs.mu.Lock()
+	rs.closed = true
+	rs.mu.Unlock()
+	rs.closeIf(func(*reader) bool { return true })
+}
+
+func (rs *readers) closeIf(which func(*reader) bool) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for i := len(rs.all) - 1; i >= 0; i-- {
+		if which(rs.all[i]) {
+			rs.remove(i).close()
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package hdfsfs
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Rename gives oldName the name newName.
+func (f *FS) Rename(ctx context.Context, oldName, newName pfs.Path) error {
+	return f.rename(ctx, "hdfsfs.Rename", oldName, newName, false)
+}
+
+// RenameExclusive is Rename that replaces nothing. It needs WebHDFS: the library
+// always replaces.
+func (f *FS) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
+	return f.rename(ctx, "hdfsfs.RenameExclusive", oldName, newName, true)
+}
+
+func (f *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, exclusive bool) error {
+	for _, name := range []pfs.Path{oldName, newName} {
+		if err := f.check(ctx, op, name); err != nil {
+			return err
+		}
+	}
+	if exclusive && !f.hasWeb() {
+		return fail(op, newName, errWebOff)
+	}
+	old, err := f.status(ctx, oldName)
+	if err != nil {
+		return f.placeError(ctx, op, oldName, err)
+	}
+	done, err := f.checkRename(ctx, op, oldName, newName, old, exclusive)
+	if done || err != nil {
+		return err
+	}
+	// A directory replaces nothing, not even an empty directory that somebody makes
+	// at this moment.
+	err = f.move(ctx, f.at(oldName), f.at(newName), exclusive || old.IsDir() && f.hasWeb())
+	if err == nil {
+		return nil
+	}
+	return f.renameError(ctx, op, oldName, newName, err)
+}
+
+// checkRename finds out what forbids the rename, or that there is nothing to do.
+func (f *FS) checkRename(ctx context.Context, op string, oldName, newName pfs.Path, old status, exclusive bool) (done bool, err error) {
+	switch {
+	case newName == oldName && !exclusive:
+		return true, nil
+	case oldName == pfs.Root:
+		return false, pfs.Errorf(op, oldName, pfs.Invalid, "the root cannot be moved")
+	case newName != oldName && old.IsDir() && newName.Within(oldName):
+		return false, pfs.Errorf(op, newName, pfs.Invalid, "%s cannot be moved into itself", oldName)
+	}
+	there, err := f.status(ctx, newName)
+	switch {
+	case is(err, pfs.NotExist):
+		return false, nil
+	case err != nil:
+		return false, f.placeError(ctx, op, newName, err)
+	case exclusive || there.IsDir():
+		return false, pfs.E(op, newName, pfs.Exist, nil)
+	case old.IsDir():
+		return false, pfs.E(op, newName, pfs.NotDir, nil)
+	}
+	return false, nil
+}
+
+// renameError finds out which of the two names an error is about.
+func (f *FS) renameError(ctx context.Context, op string, oldName, newName pfs.Path, err error) error {
+	if is(err, pfs.Unavailable, pfs.Canceled, pfs.Quota, pfs.Exist) {
+		return fail(op, newName, err)
+	}
+	if _, statErr := f.status(ctx, oldName); is(statErr, pfs.NotExist) {
+		return pfs.E(op, oldName, pfs.NotExist, nil)
+	}
+	if st, statErr := f.status(ctx, newName); statErr == nil && st.IsDir() {
+		return pfs.E(op, newName, pfs.Exist, nil)
+	}
+	return f.placeError(ctx, op, newName, err)
+}
+
+// move renames a path in HDFS. Whether a call whose answer was lost was carried out,
+// the caller finds out.
+func (f *FS) move(ctx context.Context, from, to string, exclusive bool) error {
+	if !exclusive {
+		return f.call(ctx, once, func(c *hdfs.Client) error { return c.Rename(from, to) })
+	}
+	return f.web(ctx, webCall{method: http.MethodPut, op: "RENAME", path: from,
+		query: url.Values{"destination": {to}, "renameoptions": {"NONE"}}}, nil)
+}

@@ -1,0 +1,179 @@
+package hdfsfs
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+// stageName is the directory below the root in which files are written until they are
+// published. It is open to all users; each has a directory of its own in it.
+const stageName = pfs.TempPrefix + "stage"
+
+// Names in the directory of a staged write.
+const (
+	joinedName    = "joined" // the parts up to some point, in order
+	partPrefix    = "part-"
+	attemptPrefix = "new-" // a part that is being written, or that was abandoned
+)
+
+// stageAttribute is the extended attribute of the directory of a staged write.
+const stageAttribute = "user.pfs.stage"
+
+// stageRoot is where one user's files are written.
+type stageRoot struct {
+	fs   *FS
+	mu   sync.Mutex
+	made bool
+}
+
+// top is the directory of all users.
+func (r *stageRoot) top() string { return r.fs.at("/" + stageName) }
+
+// home is the directory of the user.
+func (r *stageRoot) home() string { return path.Join(r.top(), r.fs.stageName()) }
+
+// dir is the directory of the staged write id of the name base in the directory that
+// has the inode parent. So it belongs to one path, goes with a parent that is renamed,
+// and is not found in another directory of that name.
+func (r *stageRoot) dir(parent uint64, base, id string) string {
+	sum := digest.Leaf([]byte(base))
+	return path.Join(r.home(), strconv.FormatUint(parent, 36)+"-"+hex.EncodeToString(sum[:8])+"-"+id)
+}
+
+// loose is a fresh name beside the staged writes.
+func (r *stageRoot) loose(prefix string) string {
+	return path.Join(r.home(), prefix+"-"+pfs.NewID())
+}
+
+// ensure makes the directories.
+func (r *stageRoot) ensure(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	const sticky = 0o1777 // everybody may add, and remove what is his
+	if err := r.fs.service.mkdirAt(ctx, r.top(), sticky); err != nil {
+		return err
+	}
+	err := r.fs.mkdirAt(ctx, r.home(), 0o700)
+	r.made = err == nil
+	return err
+}
+
+// ready calls ensure the first time.
+func (r *stageRoot) ready(ctx context.Context) error {
+	r.mu.Lock()
+	made := r.made
+	r.mu.Unlock()
+	if made {
+		return nil
+	}
+	return r.ensure(ctx)
+}
+
+// mkdirAt makes a directory at a path in HDFS, where one may be already.
+func (f *FS) mkdirAt(ctx context.Context, at string, mode uint32) error {
+	err := f.call(ctx, often, func(c *hdfs.Client) error { return c.Mkdir(at, rawMode(mode)) })
+	if is(err, pfs.Exist) {
+		return nil
+	}
+	return err
+}
+
+// within calls do, which puts something into the user's directory, and once more
+// after making the directory if it is gone.
+func (r *stageRoot) within(ctx context.Context, do func() error) error {
+	if err := r.ready(ctx); err != nil {
+		return err
+	}
+	err := do()
+	if is(err, pfs.NotExist) {
+		if err := r.ensure(ctx); err != nil {
+			return err
+		}
+		err = do()
+	}
+	return err
+}
+
+// stageMark is what stageAttribute holds: how the parts are written, all of them alike,
+// and for which name.
+type stageMark struct {
+	unit, block int64
+	name        pfs.Path
+}
+
+func (m stageMark) encode() string { return fmt.Sprintf("1 %d %d %s", m.unit, m.block, m.name) }
+
+func decodeStageMark(s string) (m stageMark, ok bool) {
+	fields := strings.SplitN(s, " ", 4) // the name may have spaces
+	if len(fields) != 4 || fields[0] != "1" {
+		return stageMark{}, false
+	}
+	var errs [2]error
+	m.unit, errs[0] = strconv.ParseInt(fields[1], 10, 64)
+	m.block, errs[1] = strconv.ParseInt(fields[2], 10, 64)
+	m.name = pfs.Path(fields[3])
+	ok = errs == [2]error{} && m.block > 0 && m.unit > 0 && m.unit%m.block == 0
+	return m, ok
+}
+
+// stageMarkOf reads the attribute of the directory of a staged write. One that has
+// none was left behind in the moment of its making.
+func (f *FS) stageMarkOf(ctx context.Context, at string) (m stageMark, ok bool, err error) {
+	value, err := f.attribute(ctx, at, stageAttribute)
+	if err != nil {
+		return stageMark{}, false, err
+	}
+	m, ok = decodeStageMark(value)
+	return m, ok, nil
+}
+
+// content is what the directory of a staged write holds.
+type content struct {
+	joined int64           // bytes at the start of the file that are joined
+	has    bool            // there is a joined file
+	parts  map[int64]int64 // lengths of parts, by number
+}
+
+// contentOf lists the directory of a staged write. The list is as long as the file
+// has parts.
+func (f *FS) contentOf(ctx context.Context, dir string) (content, error) {
+	c := content{parts: map[int64]int64{}}
+	entries, err := f.entries(ctx, dir)
+	for _, e := range entries {
+		if e.Name == joinedName {
+			c.joined, c.has = e.Size, true
+		}
+		if number, ok := strings.CutPrefix(e.Name, partPrefix); ok {
+			if n, err := strconv.ParseInt(number, 16, 64); err == nil {
+				c.parts[n] = e.Size
+			}
+		}
+	}
+	return c, err
+}
+
+// entries lists a directory of the package's own.
+func (f *FS) entries(ctx context.Context, at string) (all []status, err error) {
+	err = f.call(ctx, often, func(c *hdfs.Client) error {
+		infos, err := c.ReadDir(at)
+		all = make([]status, len(infos))
+		for i, info := range infos {
+			all[i] = newStatus(info)
+		}
+		return err
+	})
+	return all, err
+}
+
+func partPath(dir string, number int64) string {
+	return path.Join(dir, fmt.Sprintf("%s%08x", partPrefix, number))
+}

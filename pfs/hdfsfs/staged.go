@@ -1,0 +1,365 @@
+package hdfsfs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path"
+	"sync"
+	"sync/atomic"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+// staged is a handle of a staged write: a directory with a file for each part.
+type staged struct {
+	fs      *FS
+	name    pfs.Path
+	id      string
+	resumed bool
+	dir     string // in HDFS
+	parent  uint64 // inode of the target's directory
+	lay     layout
+
+	mu    sync.RWMutex // held for writing by what ends the handle
+	state state
+	done  pfs.Info // what Commit published
+
+	behind  atomic.Int32 // parts that are stored while others are written
+	partsMu sync.Mutex
+	parts   map[int64]*part // that were used through this handle
+}
+
+// state is how far a handle has come.
+type state uint8
+
+const (
+	writing state = iota
+	committed
+	ended
+)
+
+var (
+	_ pfs.Staged       = (*staged)(nil)
+	_ pfs.LeafDigester = (*staged)(nil)
+)
+
+// Create begins a staged write of name, or goes on with one.
+func (f *FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
+	w, err := f.create(ctx, "hdfsfs.Create", name, opts)
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.CreateOptions) (*staged, error) {
+	if err := f.check(ctx, op, name); err != nil {
+		return nil, err
+	}
+	if opts.ID == "" {
+		opts.ID = pfs.NewID()
+	}
+	if !pfs.ValidID(opts.ID) {
+		return nil, pfs.Errorf(op, name, pfs.Invalid, "ID %q: 8 to 64 characters of 0-9 and a-z are one", opts.ID)
+	}
+	if opts.Size < 0 {
+		return nil, pfs.Errorf(op, name, pfs.Invalid, "negative size %d", opts.Size)
+	}
+	parent, err := f.target(ctx, op, name)
+	if err != nil {
+		return nil, err
+	}
+	w := &staged{fs: f, name: name, id: opts.ID, parent: parent.id, parts: map[int64]*part{}}
+	w.dir = f.stage.dir(parent.id, name.Base(), opts.ID)
+	if w.lay, err = f.layout(ctx); err != nil {
+		return nil, fail(op, name, err)
+	}
+	if err := w.open(ctx, op, opts.Reopen); err != nil {
+		return nil, fail(op, name, err)
+	}
+	return w, nil
+}
+
+// target checks that a file may have the name and describes its parent.
+func (f *FS) target(ctx context.Context, op string, name pfs.Path) (parent status, err error) {
+	if name == pfs.Root {
+		return status{}, pfs.E(op, name, pfs.IsDir, nil)
+	}
+	st, err := f.status(ctx, name)
+	if err == nil && st.IsDir() {
+		return status{}, pfs.E(op, name, pfs.IsDir, nil)
+	}
+	if err != nil && !is(err, pfs.NotExist) {
+		return status{}, f.placeError(ctx, op, name, err)
+	}
+	parent, err = f.status(ctx, name.Parent())
+	switch {
+	case err != nil:
+		return status{}, f.placeError(ctx, op, name.Parent(), err)
+	case parent.IsLink():
+		return status{}, pfs.E(op, name.Parent(), pfs.Symlink, nil)
+	case !parent.IsDir():
+		return status{}, pfs.E(op, name.Parent(), pfs.NotDir, nil)
+	}
+	return parent, nil
+}
+
+// open makes the directory, or looks into the one that is there.
+func (w *staged) open(ctx context.Context, op string, reopen bool) error {
+	err := error(pfs.Exist)
+	if !reopen {
+		err = w.fs.stage.within(ctx, func() error {
+			return w.fs.call(ctx, often, func(c *hdfs.Client) error { return c.Mkdir(w.dir, 0o700) })
+		})
+	}
+	if err == nil {
+		m := stageMark{unit: w.lay.unit, block: w.lay.block, name: w.name}
+		return w.fs.setAttribute(ctx, w.dir, stageAttribute, m.encode())
+	}
+	if !is(err, pfs.Exist) {
+		return err
+	}
+	c, err := w.fs.contentOf(ctx, w.dir)
+	if is(err, pfs.NotExist) && reopen {
+		return pfs.Errorf(op, w.name, pfs.Conflict, "nothing is staged as %q: it was committed, discarded or swept", w.id)
+	}
+	if err != nil {
+		return err
+	}
+	w.resumed = c.joined > 0 || len(c.parts) > 0
+	m, ok, err := w.fs.stageMarkOf(ctx, w.dir)
+	if ok {
+		w.lay.unit, w.lay.block = m.unit, m.block
+	}
+	return err
+}
+
+func (w *staged) ID() string    { return w.id }
+func (w *staged) Resumed() bool { return w.resumed }
+
+// Unit is the length of a part.
+func (w *staged) Unit() int64 { return w.lay.unit }
+
+// part returns the piece of that number.
+func (w *staged) part(number int64) *part {
+	w.partsMu.Lock()
+	defer w.partsMu.Unlock()
+	pt := w.parts[number]
+	if pt == nil {
+		pt = &part{w: w, number: number}
+		w.parts[number] = pt
+	}
+	return pt
+}
+
+// touched returns the pieces that were used through this handle.
+func (w *staged) touched() []*part {
+	w.partsMu.Lock()
+	defer w.partsMu.Unlock()
+	all := make([]*part, 0, len(w.parts))
+	for _, pt := range w.parts {
+		all = append(all, pt)
+	}
+	return all
+}
+
+// use calls do with a piece to itself, while the handle has not ended.
+func (w *staged) use(op string, number int64, do func(pt *part) error) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.state != writing {
+		return pfs.E(op, w.name, pfs.Closed, nil)
+	}
+	pt := w.part(number)
+	pt.mu.Lock()
+	defer pt.mu.Unlock()
+	return w.fail(op, do(pt))
+}
+
+// fail makes an error of whatever happened in the directory of the staged write. If
+// something is not there, another handle has ended it.
+func (w *staged) fail(op string, err error) error {
+	var known *pfs.Error
+	if is(err, pfs.NotExist) && !errors.As(err, &known) {
+		return pfs.Errorf(op, w.name, pfs.Conflict, "what was staged as %q is gone: another handle committed or discarded it, or it was swept", w.id)
+	}
+	return fail(op, w.name, err)
+}
+
+// WriteAt writes p at offset off.
+func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+	const op = "hdfsfs.Staged.WriteAt"
+	if off < 0 {
+		return 0, pfs.Errorf(op, w.name, pfs.Invalid, "negative offset %d", off)
+	}
+	for {
+		if err := pfs.CheckContext(ctx, op, w.name); err != nil {
+			return n, err
+		}
+		if n == len(p) {
+			return n, w.use(op, 0, func(*part) error { return nil })
+		}
+		at := off + int64(n)
+		within := at % w.lay.unit
+		chunk := p[n:min(int64(len(p)), int64(n)+pfs.ChunkSize, int64(n)+w.lay.unit-within)]
+		err := w.use(op, at/w.lay.unit, func(pt *part) error { return pt.write(ctx, chunk, within) })
+		if err != nil {
+			return n, err
+		}
+		n += len(chunk)
+		if n == len(p) {
+			return n, nil
+		}
+	}
+}
+
+// ReadAt reads back what was staged. What is on its way is stored first.
+func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+	const op = "hdfsfs.Staged.ReadAt"
+	if off < 0 {
+		return 0, pfs.Errorf(op, w.name, pfs.Invalid, "negative offset %d", off)
+	}
+	for {
+		if err := pfs.CheckContext(ctx, op, w.name); err != nil {
+			return n, err
+		}
+		var k int
+		at := off + int64(n)
+		within := at % w.lay.unit
+		chunk := p[n:min(int64(len(p)), int64(n)+pfs.ChunkSize, int64(n)+w.lay.unit-within)]
+		err := w.use(op, at/w.lay.unit, func(pt *part) (err error) {
+			k, err = pt.read(ctx, chunk, within)
+			return err
+		})
+		n += k
+		if err != nil || n == len(p) {
+			return n, err
+		}
+	}
+}
+
+// read fills p from off in the part, which may be among those that are joined.
+func (pt *part) read(ctx context.Context, p []byte, off int64) (int, error) {
+	if err := pt.settle(ctx); err != nil {
+		return 0, err
+	}
+	h, err := pt.reader(ctx)
+	if is(err, pfs.NotExist) {
+		off += pt.start()
+		h, err = pt.w.openAt(ctx, path.Join(pt.w.dir, joinedName))
+	}
+	if is(err, pfs.NotExist) {
+		return 0, pt.w.nothing(ctx)
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer h.Close()
+	n, err := h.ReadAt(ctx, p, off)
+	if n == len(p) {
+		err = nil
+	}
+	return n, err
+}
+
+// nothing is io.EOF, if the staged write is still there.
+func (w *staged) nothing(ctx context.Context) error {
+	if _, err := w.fs.statusAt(ctx, w.dir); err != nil {
+		return err
+	}
+	return io.EOF
+}
+
+// openAt opens a file of the staged write for reading.
+func (w *staged) openAt(ctx context.Context, at string) (*file, error) {
+	st, err := w.fs.statusAt(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return &file{fs: w.fs, name: w.name, st: st, staged: true}, nil
+}
+
+// Sync stores what is on its way. A piece that is not complete is written anew when
+// the next bytes of it come.
+func (w *staged) Sync(ctx context.Context) error {
+	const op = "hdfsfs.Staged.Sync"
+	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
+		return err
+	}
+	if err := w.use(op, 0, func(*part) error { return nil }); err != nil {
+		return err
+	}
+	for _, pt := range w.touched() {
+		if err := w.use(op, pt.number, func(pt *part) error { return pt.settle(ctx) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LeafDigests reads what was staged, one leaf after the other.
+func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]pfs.LeafDigest, error) {
+	const op = "hdfsfs.Staged.LeafDigests"
+	if size < 0 || first < 0 || n < 0 {
+		return nil, pfs.Errorf(op, w.name, pfs.Invalid, "%d leaves from %d on, of %d bytes", n, first, size)
+	}
+	var leaves []pfs.LeafDigest
+	var buf []byte
+	for i := first; n > 0 && size > 0 && i <= (size-1)/pfs.ChunkSize; i++ {
+		if buf == nil {
+			buf = make([]byte, min(size, pfs.ChunkSize))
+		}
+		want := int(min(pfs.ChunkSize, size-i*pfs.ChunkSize))
+		k, err := w.ReadAt(ctx, buf[:want], i*pfs.ChunkSize)
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		if k < want {
+			break
+		}
+		leaves = append(leaves, digest.Leaf(buf[:want]))
+		n--
+	}
+	return leaves, nil
+}
+
+// Suspend ends the use of this handle and keeps what was staged.
+func (w *staged) Suspend() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.state
+	w.state = ended
+	if before != writing {
+		return nil
+	}
+	var failed error
+	for _, pt := range w.touched() {
+		if err := pt.settle(context.Background()); err != nil {
+			failed = err
+		}
+	}
+	return w.fail("hdfsfs.Staged.Suspend", failed)
+}
+
+// Close discards what was staged, unless Commit or Suspend came first.
+func (w *staged) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.state
+	w.state = ended
+	if before != writing {
+		return nil
+	}
+	for _, pt := range w.touched() {
+		pt.drop()
+	}
+	return fail("hdfsfs.Staged.Close", w.name, w.remove(context.Background()))
+}
+
+// remove removes the directory.
+func (w *staged) remove(ctx context.Context) error {
+	return w.fs.call(ctx, often, func(c *hdfs.Client) error { return c.RemoveAll(w.dir) })
+}

@@ -1,0 +1,158 @@
+package hdfsfs
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// status is what the NameNode knows about a name.
+type status struct {
+	pfs.Info
+	id          uint64 // of the inode; never used again
+	blockSize   int64
+	replication int
+	refusal     string // why the content cannot be read through this package
+}
+
+// Stat describes name.
+func (f *FS) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
+	const op = "hdfsfs.Stat"
+	if err := f.check(ctx, op, name); err != nil {
+		return pfs.Info{}, err
+	}
+	st, err := f.describe(ctx, name)
+	return st.Info, fail(op, name, err)
+}
+
+// describe is status with the digest that is kept.
+func (f *FS) describe(ctx context.Context, name pfs.Path) (status, error) {
+	st, err := f.status(ctx, name)
+	if err != nil || !st.IsRegular() {
+		return st, err
+	}
+	m, ok, err := f.readMark(ctx, f.at(name), st)
+	if ok {
+		st.Digest = m.digest
+	}
+	return st, err
+}
+
+// status asks the NameNode about name.
+func (f *FS) status(ctx context.Context, name pfs.Path) (status, error) {
+	st, err := f.statusAt(ctx, f.at(name))
+	st.Name = name.Base()
+	return st, err
+}
+
+// statusAt is status of a path in HDFS.
+func (f *FS) statusAt(ctx context.Context, at string) (st status, err error) {
+	err = f.call(ctx, often, func(c *hdfs.Client) error {
+		info, err := c.Stat(at)
+		if err == nil {
+			st = newStatus(info)
+		}
+		return err
+	})
+	return st, err
+}
+
+// fileTypes are those of HDFS, by their number in its protocol.
+const (
+	typeDir     = 1
+	typeSymlink = 3
+)
+
+// newStatus makes a status of what the library returns.
+func newStatus(info os.FileInfo) status {
+	raw := info.Sys().(*hdfs.FileStatus)
+	st := status{
+		Info: pfs.Info{
+			Name:    info.Name(),
+			Mode:    info.Mode().Perm(),
+			ModTime: time.UnixMilli(int64(raw.GetModificationTime())),
+			Owner:   raw.GetOwner(),
+			Group:   raw.GetGroup(),
+		},
+		id:          raw.GetFileId(),
+		blockSize:   int64(raw.GetBlocksize()),
+		replication: int(raw.GetBlockReplication()),
+	}
+	switch raw.GetFileType() {
+	case typeDir:
+		st.Mode |= fs.ModeDir
+	case typeSymlink:
+		st.Mode |= fs.ModeSymlink
+		st.Target = string(raw.GetSymlink())
+		st.Size = int64(len(st.Target))
+	default:
+		st.Size = int64(raw.GetLength())
+		st.Version = version(st.id, st.Size, int64(raw.GetModificationTime()))
+	}
+	if raw.GetFileEncryptionInfo() != nil {
+		st.refusal = "it is in an encryption zone, whose keys this service does not have"
+	}
+	return st
+}
+
+// version makes the tag of a content. A replaced file has another inode, an appended
+// or truncated one another length or time.
+func version(id uint64, size, mtime int64) string {
+	return strconv.FormatUint(id, 36) + "-" + strconv.FormatInt(size, 36) + "-" + strconv.FormatInt(mtime, 36)
+}
+
+// webStatus is a status as WebHDFS writes it.
+type webStatus struct {
+	PathSuffix       string
+	Type             string
+	Length           int64
+	Owner, Group     string
+	Permission       string
+	ModificationTime int64
+	BlockSize        int64
+	Replication      int
+	FileID           uint64 `json:"fileId"`
+	Symlink          string
+}
+
+func (w webStatus) status() status {
+	perm, _ := strconv.ParseUint(w.Permission, 8, 32) // what it cannot be is none
+	st := status{
+		Info: pfs.Info{
+			Name:    path.Base(w.PathSuffix),
+			Mode:    fs.FileMode(perm).Perm(),
+			ModTime: time.UnixMilli(w.ModificationTime),
+			Owner:   w.Owner,
+			Group:   w.Group,
+		},
+		id: w.FileID, blockSize: w.BlockSize, replication: w.Replication,
+	}
+	switch {
+	case w.Type == "DIRECTORY":
+		st.Mode |= fs.ModeDir
+	case w.Symlink != "":
+		st.Mode |= fs.ModeSymlink
+		st.Target = w.Symlink
+		st.Size = int64(len(w.Symlink))
+	default:
+		st.Size = w.Length
+		st.Version = version(w.FileID, w.Length, w.ModificationTime)
+	}
+	return st
+}
+
+// hidden reports whether the name is one of the package's own.
+func hidden(name string) bool { return strings.HasPrefix(name, pfs.TempPrefix) }
+
+// rawMode passes mode bits to the library, which gives their number to the NameNode.
+func rawMode(bits uint32) os.FileMode { return os.FileMode(bits) }
+
+// inode is the path by which HDFS finds an inode, whatever its name is now.
+func inode(id uint64) string { return "/.reserved/.inodes/" + strconv.FormatUint(id, 10) }

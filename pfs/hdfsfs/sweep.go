@@ -1,0 +1,118 @@
+package hdfsfs
+
+import (
+	"context"
+	"path"
+	"time"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Sweep removes staged writes of files below dir that nobody has written to for an
+// age: those of all users whose directories the file system's user may read.
+func (f *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int, bytes int64, err error) {
+	const op = "hdfsfs.Sweep"
+	if err := f.check(ctx, op, dir); err != nil {
+		return 0, 0, err
+	}
+	st, err := f.status(ctx, dir)
+	switch {
+	case err != nil:
+		return 0, 0, f.nameError(ctx, op, dir, err)
+	case !st.IsDir():
+		return 0, 0, pfs.E(op, dir, pfs.NotDir, nil)
+	}
+	sw := sweep{fs: f, op: op, dir: dir, before: time.Now().Add(-age)}
+	users, err := f.entries(ctx, f.stage.top())
+	if is(err, pfs.NotExist) {
+		return 0, 0, nil
+	}
+	for _, user := range users {
+		if err == nil {
+			err = sw.user(ctx, path.Join(f.stage.top(), user.Name))
+		}
+	}
+	return sw.n, sw.bytes, fail(op, dir, err)
+}
+
+// sweep is one Sweep.
+type sweep struct {
+	fs     *FS
+	op     string
+	dir    pfs.Path
+	before time.Time
+	n      int
+	bytes  int64
+}
+
+// user sweeps what one user has staged.
+func (s *sweep) user(ctx context.Context, home string) error {
+	all, err := s.fs.entries(ctx, home)
+	if is(err, pfs.Permission, pfs.NotExist) {
+		return nil
+	}
+	for _, st := range all {
+		if err == nil {
+			err = s.one(ctx, path.Join(home, st.Name), st)
+		}
+	}
+	return err
+}
+
+// one sweeps one staged write, if it is old and its target below the directory.
+func (s *sweep) one(ctx context.Context, at string, st status) error {
+	if err := pfs.CheckContext(ctx, s.op, s.dir); err != nil {
+		return err
+	}
+	if st.ModTime.After(s.before) {
+		return nil
+	}
+	if ours, err := s.below(ctx, at, st); !ours || err != nil {
+		return gone(err)
+	}
+	bytes, fresh, err := s.content(ctx, at, st)
+	if fresh || err != nil {
+		return gone(err)
+	}
+	err = s.fs.call(ctx, often, func(c *hdfs.Client) error { return c.RemoveAll(at) })
+	if err == nil {
+		s.n++
+		s.bytes += bytes
+	}
+	return err
+}
+
+// gone makes no error of what somebody else ended meanwhile.
+func gone(err error) error {
+	if is(err, pfs.NotExist) {
+		return nil
+	}
+	return err
+}
+
+// below reports whether the target is below the directory. What does not say is of
+// nobody, and swept from the root.
+func (s *sweep) below(ctx context.Context, at string, st status) (bool, error) {
+	if s.dir == pfs.Root {
+		return true, nil
+	}
+	if !st.IsDir() {
+		return false, nil
+	}
+	m, ok, err := s.fs.stageMarkOf(ctx, at)
+	return ok && m.name.Within(s.dir), err
+}
+
+// content sums what is staged, and reports whether something of it is fresh.
+func (s *sweep) content(ctx context.Context, at string, st status) (bytes int64, fresh bool, err error) {
+	if !st.IsDir() {
+		return st.Size, false, nil
+	}
+	files, err := s.fs.entries(ctx, at)
+	for _, file := range files {
+		bytes += file.Size
+		fresh = fresh || file.ModTime.After(s.before)
+	}
+	return bytes, fresh, err
+}

@@ -1,0 +1,182 @@
+package hdfsfs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/jcmturner/gokrb5/v8/spnego"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// errWebOff says that an operation needs WebHDFS, which is off.
+var errWebOff = pfs.Errorf("hdfsfs.web", "", pfs.Unsupported, "it needs WebHDFS, which is not configured or is switched off (dfs.webhdfs.enabled)")
+
+// mostAnswer bounds what is read of one answer, in bytes. A page of a listing is the
+// longest.
+const mostAnswer = 16 << 20
+
+func newTransport(o Options) http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = (&net.Dialer{Timeout: o.Timeout / 2}).DialContext
+	t.TLSClientConfig = o.TLS
+	t.MaxIdleConnsPerHost = mostIdle
+	t.IdleConnTimeout = idleTime
+	return t
+}
+
+// webCall is an operation of WebHDFS on a NameNode.
+type webCall struct {
+	method, op string
+	path       string // in HDFS
+	query      url.Values
+	repeat     repeat
+}
+
+// hasWeb reports whether WebHDFS is to be used.
+func (c *cluster) hasWeb() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.opts.WebHDFS) > 0 && !c.webOff
+}
+
+// noteWebOff remembers that WebHDFS is off, and says so once.
+func (c *cluster) noteWebOff(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.webOff {
+		c.webOff = true
+		c.opts.Logger.Warn("WebHDFS is off: large files are written more slowly, and quotas, exclusive names and block locations are not available",
+			"reason", reason)
+	}
+}
+
+// web makes the call on the first NameNode that carries it out, and decodes the
+// answer into reply unless that is nil.
+func (f *FS) web(ctx context.Context, call webCall, reply any) error {
+	if !f.hasWeb() {
+		return errWebOff
+	}
+	var err error
+	for _, base := range f.webNames.order() {
+		err = f.webAt(ctx, base, call, reply)
+		if is(err, pfs.Unavailable) && ctx.Err() == nil {
+			f.webNames.report(base, err)
+		}
+		if !goesOn(err, call.repeat) {
+			return err
+		}
+	}
+	return err
+}
+
+// goesOn reports whether the next NameNode may be asked.
+func goesOn(err error, r repeat) bool {
+	var remote remoteError
+	var op *net.OpError
+	switch {
+	case err == nil || !is(err, pfs.Unavailable):
+		return false
+	case errors.As(err, &remote):
+		return remote.Exception() == standbyException
+	case errors.As(err, &op) && op.Op == "dial":
+		return true
+	}
+	return r == often
+}
+
+func (f *FS) webAt(ctx context.Context, base string, call webCall, reply any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, f.opts.Timeout, &noAnswer{"WebHDFS did not answer within " + f.opts.Timeout.String()})
+	defer cancel()
+	q := url.Values{"op": {call.op}}
+	for k, v := range call.query {
+		q[k] = v
+	}
+	if f.krb == nil {
+		q.Set("user.name", f.user)
+	}
+	req, err := http.NewRequestWithContext(ctx, call.method, base+"/webhdfs/v1"+escape(call.path)+"?"+q.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("X-XSRF-HEADER", "pfs") // asked for where that filter is on
+	resp, err := f.webDo(req)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
+	if err != nil {
+		return err
+	}
+	return f.webAnswer(call, resp, body, reply)
+}
+
+// webDo sends the request, proving who we are where that is asked for.
+func (f *FS) webDo(req *http.Request) (*http.Response, error) {
+	client := &http.Client{Transport: f.http}
+	if f.krb == nil {
+		return client.Do(req)
+	}
+	if err := f.affirm(); err != nil {
+		return nil, err
+	}
+	return spnego.NewClient(f.krb, client, "HTTP/"+req.URL.Hostname()).Do(req)
+}
+
+// webAnswer takes an answer apart.
+func (f *FS) webAnswer(call webCall, resp *http.Response, body []byte, reply any) error {
+	if resp.StatusCode == http.StatusOK {
+		if reply == nil {
+			return nil
+		}
+		if err := json.Unmarshal(body, reply); err != nil {
+			return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "the answer of WebHDFS cannot be read: %w", err)
+		}
+		return nil
+	}
+	var wrong struct{ RemoteException webError }
+	if json.Unmarshal(body, &wrong) == nil && wrong.RemoteException.Class != "" {
+		wrong.RemoteException.method = call.op
+		return &wrong.RemoteException
+	}
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
+		return pfs.Errorf("hdfsfs.web", "", pfs.Unauthenticated, "WebHDFS does not know who we are: %s", resp.Status)
+	case http.StatusNotFound, http.StatusNotImplemented:
+		f.noteWebOff(resp.Status)
+		return errWebOff
+	}
+	return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "WebHDFS answers %s", resp.Status)
+}
+
+// webError is an exception that came over WebHDFS.
+type webError struct {
+	Class string `json:"javaClassName"`
+	Text  string `json:"message"`
+
+	method string
+}
+
+func (e *webError) Error() string     { return e.Class + ": " + e.Text }
+func (e *webError) Method() string    { return e.method }
+func (e *webError) Exception() string { return e.Class }
+func (e *webError) Message() string   { return e.Text }
+
+// escape returns a path as a URL has it.
+func escape(p string) string {
+	var b strings.Builder
+	for name := range strings.SplitSeq(strings.TrimPrefix(p, "/"), "/") {
+		b.WriteByte('/')
+		b.WriteString(url.PathEscape(name))
+	}
+	return b.String()
+}

@@ -1,0 +1,139 @@
+package namespace
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+)
+
+// Mount is a directory of a datacenter's store that appears at /pfs/DC/mnt/NAME.
+type Mount struct {
+	Name     string   // one element of a path
+	Dir      pfs.Path // on the store; neither in, nor above, what homes and public are
+	ReadOnly bool
+	Access   Access
+
+	// AsUser keeps the store's own permissions: every access is made as the user who
+	// asks, where the store is a pfs.Impersonator.
+	AsUser bool
+}
+
+// Access is a list of who may enter a mapped directory. Administrators always may.
+type Access struct {
+	Everybody bool
+	Users     []string
+	Roles     []auth.Role // each with those that include it
+}
+
+// admits reports whether id may enter.
+func (m Mount) admits(id auth.Identity) bool {
+	return id.Role == auth.Admin || m.Access.Everybody || slices.Contains(m.Access.Users, id.Name) ||
+		slices.Contains(m.Access.Roles, id.Role) || id.Role == auth.Publisher && slices.Contains(m.Access.Roles, auth.User)
+}
+
+// Valid answers Invalid for directories by which the tree would not be what it should:
+// names that are none, and a mapped directory by which homes, or what is public, had a
+// second name. It does not ask the store.
+func (dc Datacenter) Valid() error {
+	const op = "namespace.New"
+	dir := cmp.Or(dc.Dir, pfs.Root)
+	if err := pfs.CheckPath(op, dir); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, m := range dc.Mounts {
+		reason := pfs.CheckName(m.Name)
+		switch {
+		case reason != "":
+			return pfs.Errorf(op, "", pfs.Invalid, "name %.80q of a mapped directory: %s", m.Name, reason)
+		case seen[m.Name]:
+			return pfs.Errorf(op, "", pfs.Invalid, "two mapped directories are named %q", m.Name)
+		}
+		seen[m.Name] = true
+		if err := m.valid(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m Mount) valid(dir pfs.Path) error {
+	const op = "namespace.New"
+	if err := pfs.CheckPath(op, m.Dir); err != nil {
+		return err
+	}
+	for _, own := range []pfs.Path{dir.Join(home), dir.Join(public)} {
+		if at := m.Live(); at.Within(own) || own.Within(at) {
+			return pfs.Errorf(op, "", pfs.Invalid, "the directory %s, to be mapped as %q, and %s are one in the other: what is in both would have two names and two rules",
+				m.Dir, m.Name, own)
+		}
+	}
+	return nil
+}
+
+// Live returns the directory that Dir is, or is a snapshot of: HDFS and CephFS show the
+// snapshots of a directory below a name in it. What HDFS shows below /.reserved is all
+// that it has.
+func (m Mount) Live() pfs.Path {
+	at, skip := pfs.Root, false
+	for name := range m.Dir.Names() {
+		switch {
+		case skip:
+			skip = false
+		case name == ".snapshot" || name == ".snap":
+			skip = true
+		case name == ".reserved" && at == pfs.Root:
+			return pfs.Root
+		default:
+			at = at.Join(name)
+		}
+	}
+	return at
+}
+
+// Check tries the mapped directories: that each is a directory of the store, reached
+// without links, and what CheckIdentity asks for. It returns the first fault.
+func (dc Datacenter) Check(ctx context.Context) error {
+	if err := dc.CheckIdentity(); err != nil {
+		return err
+	}
+	for _, m := range dc.Mounts {
+		if err := m.try(ctx, dc.FS); err != nil {
+			return pfs.Errorf("namespace.Check", "", pfs.KindOf(err), "mapped directory %q: %w", m.Name, err)
+		}
+	}
+	return nil
+}
+
+// CheckIdentity answers Unsupported if a mapped directory keeps the store's permissions
+// and the store cannot act as users. It does not ask the store.
+func (dc Datacenter) CheckIdentity() error {
+	for _, m := range dc.Mounts {
+		if !m.AsUser {
+			continue
+		}
+		if _, err := pfs.As(dc.FS, somebody); err != nil {
+			return pfs.Errorf("namespace.Check", "", pfs.KindOf(err), "mapped directory %q: the store's permissions cannot be kept, which takes a store that lets the service act as its users: %w", m.Name, err)
+		}
+	}
+	return nil
+}
+
+// somebody is a user as any store could have it.
+var somebody = pfs.Owner{Name: "nobody", UID: 65534, GID: 65534}
+
+func (m Mount) try(ctx context.Context, store pfs.FileSystem) error {
+	info, err := store.Stat(ctx, m.Dir)
+	switch {
+	case err != nil:
+		return err
+	case info.IsLink():
+		return pfs.Errorf("namespace.Check", m.Dir, pfs.Symlink, "a link: map the directory that it leads to, %s", info.Target)
+	case !info.IsDir():
+		return pfs.E("namespace.Check", m.Dir, pfs.NotDir, nil)
+	}
+	return nil
+}

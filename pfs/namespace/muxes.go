@@ -1,0 +1,128 @@
+package namespace
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// mostMuxes is the number of muxes that are kept: one takes some kilobytes, and is made
+// in microseconds when it is needed again.
+const mostMuxes = 4096
+
+// muxKey is whose the tree of a mux is.
+type muxKey struct {
+	owner pfs.Owner // of what is made; zero is the service
+	// viewer is as whom mapped directories with the store's permissions are used, if
+	// there are any; zero is nobody.
+	viewer pfs.Owner
+}
+
+// muxes are the trees of all stores, one for each user and one of the service.
+type muxes struct {
+	datacenters []Datacenter
+	current     string
+	asUser      bool       // a mapped directory keeps the store's permissions
+	only        *pfs.Layer // the one for everybody, where no store knows users; else nil
+
+	mu   sync.Mutex
+	kept map[muxKey]*pfs.Layer
+}
+
+func newMuxes(datacenters []Datacenter, current string) *muxes {
+	m := &muxes{datacenters: datacenters, current: current, kept: map[muxKey]*pfs.Layer{}}
+	gives := false
+	for _, dc := range datacenters {
+		_, ok := dc.FS.(pfs.OwnershipGiver)
+		gives = gives || ok && !dc.ServiceOwns
+		m.asUser = m.asUser || slices.ContainsFunc(dc.Mounts, func(mapped Mount) bool { return mapped.AsUser })
+	}
+	if !gives && !m.asUser {
+		m.only = m.make(muxKey{})
+	}
+	return m
+}
+
+// get returns the mux of key.
+func (m *muxes) get(key muxKey) *pfs.Layer {
+	if !m.asUser {
+		key.viewer = pfs.Owner{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mux := m.kept[key]
+	if mux == nil {
+		if len(m.kept) >= mostMuxes {
+			clear(m.kept)
+		}
+		mux = m.make(key)
+		m.kept[key] = mux
+	}
+	return mux
+}
+
+// make places the stores as key has them. The mount of /pfs/public is for the listing of
+// /pfs: paths below it are spelled with their datacenter before they come to the mux.
+func (m *muxes) make(key muxKey) *pfs.Layer {
+	var ms []pfs.Mount
+	for _, dc := range m.datacenters {
+		at, store := top.Join(dc.Name), dc.FS
+		if key.owner != (pfs.Owner{}) {
+			store = dc.storeFor(key.owner)
+		}
+		ms = append(ms,
+			pfs.Mount{At: at.Join(home), FS: store, Dir: dc.at(home)},
+			pfs.Mount{At: at.Join(public), FS: store, Dir: dc.at(public)})
+		if dc.Name == m.current {
+			ms = append(ms, pfs.Mount{At: top.Join(public), FS: store, Dir: dc.at(public)})
+		}
+		for _, mapped := range dc.Mounts {
+			fsys := store
+			if mapped.AsUser {
+				fsys = storeAs(dc.FS, key.viewer)
+			}
+			ms = append(ms, pfs.Mount{At: mountPath(dc.Name, mapped.Name), FS: fsys, Dir: mapped.Dir})
+		}
+	}
+	return pfs.NewMux(ms...)
+}
+
+// storeFor returns the store whose new files belong to owner, where they can.
+func (dc Datacenter) storeFor(owner pfs.Owner) pfs.FileSystem {
+	if dc.ServiceOwns {
+		return dc.FS
+	}
+	fsys, err := pfs.For(dc.FS, owner)
+	switch {
+	case errors.Is(err, pfs.Unsupported):
+		return dc.FS
+	case err != nil:
+		return failing(err)
+	}
+	return fsys
+}
+
+// storeAs returns the store as viewer may use it. Nobody uses it as the service does.
+func storeAs(store pfs.FileSystem, viewer pfs.Owner) pfs.FileSystem {
+	if viewer == (pfs.Owner{}) {
+		return failing(pfs.Errorf(opView, "", pfs.Permission, "your account is nobody on this store, whose own permissions hold here"))
+	}
+	fsys, err := pfs.As(store, viewer)
+	switch {
+	case err != nil:
+		return failing(err)
+	case fsys == store:
+		return failing(pfs.Errorf(opView, "", pfs.Permission, "your account is on this store who the service is, which may do everything: pfsd user set gives it a user of its own"))
+	}
+	return fsys
+}
+
+// failing is a file system that answers err to everything.
+func failing(err error) pfs.FileSystem {
+	return pfs.NewLayer(func(_ context.Context, _ pfs.Access, name pfs.Path, _ func(pfs.FileSystem, pfs.Path) error) error {
+		return pfs.Errorf(opView, name, pfs.KindOf(err), "%w", err)
+	})
+}

@@ -1,0 +1,295 @@
+package namespace_test
+
+import (
+	"context"
+	"io/fs"
+	"slices"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/namespace"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// users is a store that knows users: who made each name, and as whom. Its values are
+// compared as those of a real store would be.
+type users struct {
+	*memfs.FS
+	made    map[pfs.Path]string // who owns it
+	allowed string              // who may call below /secret; the service may
+}
+
+func newUsers() *users {
+	return &users{FS: memfs.New(memfs.Options{}), made: map[pfs.Path]string{}, allowed: "alice"}
+}
+
+// seen is the store as one user sees it.
+type seen struct {
+	*users
+	owner string // of what is made
+	as    string // who calls; empty for the service
+}
+
+func (s seen) For(owner pfs.Owner) (pfs.FileSystem, error) { return seen{s.users, owner.Name, ""}, nil }
+func (s seen) As(owner pfs.Owner) (pfs.FileSystem, error) {
+	if owner.Name == "service" {
+		return seen{users: s.users}, nil
+	}
+	return seen{s.users, owner.Name, owner.Name}, nil
+}
+
+func (s seen) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
+	_, err := s.FS.Stat(ctx, name)
+	if err == nil {
+		return nil
+	}
+	s.made[name] = s.owner
+	return s.FS.Mkdir(ctx, name, mode)
+}
+
+func (s seen) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
+	s.made[name] = s.owner
+	return s.FS.Create(ctx, name, opts)
+}
+
+func (s seen) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
+	for _, e := range entries {
+		s.made[e.Path] = s.owner
+	}
+	return s.FS.WriteBatch(ctx, entries)
+}
+
+func (s seen) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
+	if name.Within("/secret") && s.as != "" && s.as != s.allowed {
+		return pfs.Info{}, pfs.E("test.Stat", name, pfs.Permission, nil)
+	}
+	return s.FS.Stat(ctx, name)
+}
+
+// accounts are who the people of the tests are on the stores.
+var accounts = map[string]auth.Identity{
+	alice.Name:     {Name: alice.Name, Role: auth.User, HDFSUser: "alice", UID: 20001, GID: 20001},
+	bob.Name:       {Name: bob.Name, Role: auth.User, HDFSUser: "bob", UID: 20002, GID: 20002},
+	publisher.Name: {Name: publisher.Name, Role: auth.Publisher, HDFSUser: "pia", UID: 20003, GID: 20003},
+	admin.Name:     {Name: admin.Name, Role: auth.Admin, HDFSUser: "adm", UID: 20004, GID: 20004},
+}
+
+func newOwned(t *testing.T, mounts ...namespace.Mount) (*namespace.Namespace, seen) {
+	t.Helper()
+	store := seen{users: newUsers()}
+	n, err := namespace.New(namespace.Config{
+		Datacenters: []namespace.Datacenter{{Name: "dc", FS: store, Dir: "/pfs", Mounts: mounts}},
+		Account:     func(name string) (auth.Identity, bool) { id, ok := accounts[name]; return id, ok },
+	})
+	if err == nil {
+		err = n.EnsureLayout(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range accounts {
+		if err := n.EnsureHome(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n, store
+}
+
+func wantOwner(t *testing.T, s seen, name pfs.Path, want string) {
+	t.Helper()
+	if got, ok := s.made[name]; !ok || got != want {
+		t.Errorf("%s belongs to %q (%t), want %q", name, got, ok, want)
+	}
+}
+
+func TestFilesBelongToTheirUsers(t *testing.T) {
+	n, store := newOwned(t)
+	for name, want := range map[pfs.Path]string{
+		"/pfs": "", "/pfs/home": "", "/pfs/public": "", "/pfs/home/alice@example.org": "alice", "/pfs/home/bob": "bob",
+	} {
+		wantOwner(t, store, name, want)
+	}
+	const home pfs.Path = "/pfs/dc/home/alice@example.org"
+	mine, adm, pia := n.View(accounts[alice.Name], ""), n.View(accounts[admin.Name], ""), n.View(accounts[publisher.Name], "")
+	pfstest.WriteFile(t, mine, home.Join("f"), []byte("f"))
+	pfstest.MustMkdir(t, mine, home.Join("dir"))
+	pfstest.WriteFile(t, mine, "/pfs/dc/user/alice@example.org/old", []byte("old"))
+	pfstest.WriteFile(t, adm, home.Join("given"), nil)
+	pfstest.WriteFile(t, pia, "/pfs/public/set", nil)
+	for i, err := range pfs.WriteBatch(t.Context(), adm, []pfs.BatchEntry{
+		{Path: home.Join("batch"), Data: []byte("1")}, {Path: "/pfs/dc/public/batch"}, {Path: "/pfs/dc/home/bob/batch"},
+	}) {
+		if err != nil {
+			t.Errorf("entry %d: %v", i, err)
+		}
+	}
+	for name, want := range map[pfs.Path]string{
+		"/pfs/home/alice@example.org/f": "alice", "/pfs/home/alice@example.org/dir": "alice", "/pfs/home/alice@example.org/old": "alice",
+		"/pfs/home/alice@example.org/given": "alice", "/pfs/public/set": "",
+		"/pfs/home/alice@example.org/batch": "alice", "/pfs/public/batch": "", "/pfs/home/bob/batch": "bob",
+	} {
+		wantOwner(t, store, name, want)
+	}
+}
+
+// TestStagedWritesAreTheSame reaches one staged write by several names and people.
+func TestStagedWritesAreTheSame(t *testing.T) {
+	n, _ := newOwned(t)
+	opts := pfs.CreateOptions{ID: pfs.NewID(), Size: 1}
+	identity := func(who string, name pfs.Path) any {
+		w, err := n.View(accounts[who], "mine").Create(t.Context(), name, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Suspend()
+		return pfs.IdentityOf(w)
+	}
+	first := identity(alice.Name, "/pfs/dc/home/alice@example.org/f")
+	if first == nil {
+		t.Fatal("no identity")
+	}
+	opts.Reopen = true
+	for who, name := range map[string]pfs.Path{
+		alice.Name: "/pfs/mine/user/alice@example.org/f", admin.Name: "/pfs/dc/home/alice@example.org/f",
+	} {
+		if again := identity(who, name); again != first {
+			t.Errorf("%s has another staged write at %s", who, name)
+		}
+	}
+}
+
+// TestWithinOneStore renames and copies between trees of different users.
+func TestWithinOneStore(t *testing.T) {
+	n, _ := newOwned(t)
+	ctx, adm := t.Context(), n.View(accounts[admin.Name], "")
+	pfstest.WriteFile(t, adm, "/pfs/dc/home/bob/f", []byte("bob's"))
+	steps := []struct{ from, to pfs.Path }{
+		{"/pfs/dc/home/bob/f", "/pfs/dc/home/alice@example.org/f"},
+		{"/pfs/dc/home/alice@example.org/f", "/pfs/public/f"},
+		{"/pfs/public/f", "/pfs/dc/home/bob/f"},
+	}
+	for _, s := range steps {
+		if err := adm.Rename(ctx, s.from, s.to); err != nil {
+			t.Errorf("rename %s to %s: %v", s.from, s.to, err)
+		}
+	}
+	for _, to := range []pfs.Path{"/pfs/public/g", "/pfs/dc/home/alice@example.org/g"} {
+		if err := pfs.RenameExclusive(ctx, adm, "/pfs/dc/home/bob/f", to); err != nil {
+			t.Errorf("rename to %s: %v", to, err)
+		}
+		if _, err := pfs.CopyFile(ctx, adm, to, "/pfs/dc/home/bob/f", pfs.CopyOptions{}, nil); err != nil {
+			t.Errorf("copy of %s: %v", to, err)
+		}
+		pfstest.WantFile(t, adm, "/pfs/dc/home/bob/f", []byte("bob's"))
+	}
+}
+
+// TestNobodyOnTheStore is an identity that a store cannot know: what it makes is the
+// service's, and it is nobody's superuser.
+func TestNobodyOnTheStore(t *testing.T) {
+	n, store := newOwned(t, namespace.Mount{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.Access{Everybody: true}})
+	pfstest.MustMkdir(t, store.FS, "/secret")
+	for _, id := range []auth.Identity{
+		{Name: "carl", Role: auth.User}, {Name: "carl", Role: auth.Admin}, {Name: "carl", Role: auth.User, HDFSUser: "carl"},
+		{Name: "carl", Role: auth.User, UID: 1, GID: 1}, {Name: "carl", Role: auth.User, HDFSUser: "carl", UID: 7, GID: 0},
+	} {
+		if err := n.EnsureHome(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		wantOwner(t, store, "/pfs/home/carl", "")
+		_, err := n.View(id, "").Stat(t.Context(), "/pfs/dc/mnt/kept")
+		pfstest.WantKind(t, err, pfs.Permission)
+	}
+}
+
+// TestNobodyIsTheService is an account that has the service's own name on the store.
+func TestNobodyIsTheService(t *testing.T) {
+	n, store := newOwned(t, namespace.Mount{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.Access{Everybody: true}})
+	pfstest.MustMkdir(t, store.FS, "/secret")
+	_, err := n.View(auth.Identity{Name: "s", HDFSUser: "service", UID: 5, GID: 5}, "").Stat(t.Context(), "/pfs/dc/mnt/kept")
+	pfstest.WantKind(t, err, pfs.Permission)
+}
+
+func TestFilesBelongToTheService(t *testing.T) {
+	store := seen{users: newUsers()}
+	n, err := namespace.New(namespace.Config{Datacenters: []namespace.Datacenter{{Name: "dc", FS: store, ServiceOwns: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := accounts[alice.Name]
+	if err := n.EnsureHome(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.WriteFile(t, n.View(id, ""), "/pfs/dc/home/alice@example.org/f", nil)
+	wantOwner(t, store, "/home/alice@example.org", "")
+	wantOwner(t, store, "/home/alice@example.org/f", "")
+}
+
+func TestStoresPermissionsAreKept(t *testing.T) {
+	n, store := newOwned(t,
+		namespace.Mount{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.Access{Everybody: true}},
+		namespace.Mount{Name: "open", Dir: "/open", Access: namespace.Access{Everybody: true}})
+	pfstest.MustMkdir(t, store.FS, "/secret")
+	pfstest.MustMkdir(t, store.FS, "/open")
+	pfstest.WriteFile(t, store.FS, "/secret/f", []byte("secret"))
+	mine, bobs := n.View(accounts[alice.Name], ""), n.View(accounts[bob.Name], "")
+	ctx := t.Context()
+	if info := pfstest.MustStat(t, mine, "/pfs/dc/mnt/kept/f"); info.Size != 6 {
+		t.Errorf("alice sees %+v", info)
+	}
+	_, err := bobs.Stat(ctx, "/pfs/dc/mnt/kept/f")
+	pfstest.WantKind(t, err, pfs.Permission)
+	_, err = n.View(accounts[admin.Name], "").Stat(ctx, "/pfs/dc/mnt/kept/f")
+	pfstest.WantKind(t, err, pfs.Permission)
+
+	// To take something out of it is no rename with the rights of the service.
+	const to pfs.Path = "/pfs/dc/home/bob/f"
+	pfstest.WantKind(t, bobs.Rename(ctx, "/pfs/dc/mnt/kept/f", to), pfs.CrossStore)
+	_, err = pfs.CopyFile(ctx, bobs, "/pfs/dc/mnt/kept/f", to, pfs.CopyOptions{}, nil)
+	pfstest.WantKind(t, err, pfs.CrossStore)
+
+	pfstest.WriteFile(t, bobs, "/pfs/dc/mnt/open/by-bob", []byte("b"))
+	pfstest.WriteFile(t, mine, "/pfs/dc/mnt/kept/by-alice", []byte("a"))
+	wantOwner(t, store, "/open/by-bob", "bob")
+	wantOwner(t, store, "/secret/by-alice", "alice")
+	if err := bobs.Rename(ctx, "/pfs/dc/mnt/open/by-bob", to); err != nil {
+		t.Errorf("rename out of a mapped directory: %v", err)
+	}
+	if names := pfstest.Names(t, store.FS, "/open"); !slices.Equal(names, nil) {
+		t.Errorf("left: %q", names)
+	}
+}
+
+// cannot is a store that can give and act for nobody, and says why.
+type cannot struct{ *memfs.FS }
+
+func (cannot) For(pfs.Owner) (pfs.FileSystem, error) {
+	return nil, pfs.Errorf("test.For", "", pfs.Unsupported, "no")
+}
+
+func (cannot) As(pfs.Owner) (pfs.FileSystem, error) {
+	return nil, pfs.Errorf("test.As", "", pfs.Unsupported, "nobody believes it")
+}
+
+func TestStoreThatCannotActAsUsers(t *testing.T) {
+	mount := namespace.Mount{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.Access{Everybody: true}}
+	dc := namespace.Datacenter{Name: "dc", FS: cannot{memfs.New(memfs.Options{})}, Mounts: []namespace.Mount{mount}}
+	pfstest.WantKind(t, dc.CheckIdentity(), pfs.Unsupported)
+	n, err := namespace.New(namespace.Config{Datacenters: []namespace.Datacenter{dc}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := accounts[alice.Name]
+	if err := n.EnsureHome(t.Context(), id); err != nil {
+		t.Errorf("a home on a store that cannot give it: %v", err)
+	}
+	pfstest.WriteFile(t, n.View(id, ""), "/pfs/dc/home/alice@example.org/f", nil)
+	_, err = n.View(id, "").Stat(t.Context(), "/pfs/dc/mnt/kept")
+	pfstest.WantKind(t, err, pfs.Unsupported)
+	dc.FS = seen{users: newUsers()}
+	if err := dc.CheckIdentity(); err != nil {
+		t.Error(err)
+	}
+}

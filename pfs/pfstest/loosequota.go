@@ -1,0 +1,73 @@
+package pfstest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// looseTime is how long a loose quota may take to hold, or to be lifted.
+const looseTime = time.Minute
+
+// inTheEnd calls try until it reports that it is done.
+func (e *env) inTheEnd(what string, try func() (done bool)) {
+	e.Helper()
+	for end := time.Now().Add(looseTime); !try(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			e.Fatalf("%s: not within %v", what, looseTime)
+		}
+	}
+}
+
+// refused reports whether err is the quota's. Any other one fails the test.
+func (e *env) refused(err error) bool {
+	e.Helper()
+	if err != nil && !errors.Is(err, pfs.Quota) {
+		e.ok(err)
+	}
+	return err != nil
+}
+
+// checkLooseBytes removes what was taken although it is too much, so that the store
+// does not grow while it finds out.
+func checkLooseBytes(e *env) {
+	const limit = 1 << 20
+	MustMkdir(e, e.fs, "/home/below")
+	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", limit, 0))
+	data := Pattern(1, 8*limit)
+	if e.refused(e.write("/home/f", data, pfs.CommitOptions{})) {
+		WriteFile(e, e.fs, "/home/f", data[:limit/2])
+	}
+	e.inTheEnd("a write far beyond the quota is refused", func() bool {
+		err := e.write("/home/below/g", data, pfs.CommitOptions{})
+		if err == nil {
+			e.ok(e.fs.Remove(e.ctx, "/home/below/g"))
+		}
+		return e.refused(err)
+	})
+	WantAbsent(e, e.fs, "/home/below/g")
+	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 0, 0))
+	e.inTheEnd("a quota is lifted", func() bool {
+		return !e.refused(e.write("/home/below/g", data, pfs.CommitOptions{}))
+	})
+	WantFile(e, e.fs, "/home/below/g", data)
+}
+
+func checkLooseFiles(e *env) {
+	MustMkdir(e, e.fs, "/home")
+	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 0, 3))
+	n := 0
+	e.inTheEnd("a file far beyond the quota is refused", func() bool {
+		n++
+		return e.refused(e.write(pfs.Path(fmt.Sprintf("/home/f%d", n)), nil, pfs.CommitOptions{}))
+	})
+	if n == 1 {
+		e.Error("the first file was refused, and 3 are allowed")
+	}
+	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 0, 0))
+	e.inTheEnd("a quota is lifted", func() bool {
+		return !e.refused(e.write("/home/last", nil, pfs.CommitOptions{}))
+	})
+}

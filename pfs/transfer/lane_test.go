@@ -1,0 +1,126 @@
+package transfer
+
+import (
+	"context"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+const (
+	laneLeaves = 3
+	laneUnit   = laneLeaves * chunk
+	lanes      = 8
+)
+
+// newLanes returns a source with a file of lanes, the last one short, and a target that
+// wants them in order.
+func newLanes(t *testing.T) (a, b *faulty, content []byte) {
+	a, b = newFaulty(t), newFaulty(t)
+	b.unit = laneUnit
+	content = noise(5, lanes*laneUnit-chunk/2)
+	put(t, a, "/f", content)
+	return a, b, content
+}
+
+// TestLostLane loses every unit, more often than a file is gone through, just before it is
+// whole. Each is sent again by itself.
+func TestLostLane(t *testing.T) {
+	const losses = laneTries
+	a, b, content := newLanes(t)
+	left := map[int64]int{}
+	b.lose = func(op string, off int64) []int64 {
+		unit := off / laneUnit
+		if op != "write" || off%laneUnit != laneUnit-chunk || left[unit] == losses {
+			return nil
+		}
+		left[unit]++
+		return []int64{unit}
+	}
+	b.before = func(op string, _ pfs.Path) error {
+		if op == "leaves" || op == "readback" {
+			t.Errorf("%s: what is staged was asked for", op)
+		}
+		return nil
+	}
+	j := newJob(t, Options{})
+	must(t, j.Copy(context.Background(), End{a, "/f"}, End{b, "/f"}))
+	checkFile(t, b, "/f", content)
+	if got := b.creates.Load(); got != 1 {
+		t.Errorf("%d staged writes, want 1", got)
+	}
+	if got, most := a.read.Load(), int64((losses+1)*len(content)); got > most {
+		t.Errorf("%d bytes were read, want %d at most", got, most)
+	}
+	if s := j.Stats(); s.BytesDone != int64(len(content)) || s.BytesResumed != 0 {
+		t.Errorf("%d bytes done, %d of them resumed, of %d", s.BytesDone, s.BytesResumed, len(content))
+	}
+}
+
+// TestLostLaneChanged reads other bytes when a lane is sent again: they are noticed, and
+// what is published is one version.
+func TestLostLaneChanged(t *testing.T) {
+	a, b, content := newLanes(t)
+	changed := false
+	b.lose = func(op string, off int64) []int64 {
+		if changed || op != "write" || off != 2*chunk {
+			return nil
+		}
+		changed = true
+		content[0] ^= 1
+		put(t, a, "/f", content)
+		return []int64{0}
+	}
+	must(t, newJob(t, Options{Parallel: 1}).Copy(context.Background(), End{a, "/f"}, End{b, "/f"}))
+	checkFile(t, b, "/f", content)
+	if info, err := b.FS.Stat(context.Background(), "/f"); err != nil || checkKept("/f", info, digest.Bytes(content)) != nil {
+		t.Errorf("digest %s, %v", info.Digest, err)
+	}
+}
+
+// TestPassesThatGain loses units at each commit, one less each time: that is no reason to
+// give up.
+func TestPassesThatGain(t *testing.T) {
+	a, b, content := newLanes(t)
+	kept := int64(0)
+	b.lose = func(op string, _ int64) (units []int64) {
+		if op != "commit" {
+			return nil
+		}
+		kept++
+		for unit := kept; unit < lanes; unit++ {
+			units = append(units, unit)
+		}
+		return units
+	}
+	j := newJob(t, Options{})
+	must(t, j.Copy(context.Background(), End{a, "/f"}, End{b, "/f"}))
+	checkFile(t, b, "/f", content)
+	if kept != lanes {
+		t.Errorf("%d commits, want %d", kept, lanes)
+	}
+}
+
+// TestPassesInVain loses a unit always: at each write, or at each commit.
+func TestPassesInVain(t *testing.T) {
+	for _, op := range []string{"write", "commit"} {
+		t.Run(op, func(t *testing.T) {
+			a, b, _ := newLanes(t)
+			losses := 0
+			b.lose = func(now string, off int64) []int64 {
+				if now != op || now == "write" && off != 4*laneUnit+chunk {
+					return nil
+				}
+				losses++
+				return []int64{4}
+			}
+			checkKind(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/f"}, End{b, "/f"}), pfs.Integrity)
+			checkAbsent(t, b, "/f")
+			// A pass may gain what the others sent while the lane was lost.
+			if most := (lanes + mostPasses) * (laneTries + 1) * (damageTries + 1); losses > most {
+				t.Errorf("lost %d times before it was given up, want %d at most", losses, most)
+			}
+		})
+	}
+}

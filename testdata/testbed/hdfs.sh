@@ -1,0 +1,263 @@
+#!/usr/bin/env bash
+# A real HDFS on loopback: Hadoop 3.4.2 from Maven Central, a NameNode, three DataNodes, WebHDFS. About ten
+# seconds from 'up' to the first byte.
+#
+#   hdfs.sh install                 as root on Debian, the packages that are missing; anywhere, Hadoop
+#   hdfs.sh up                      install what is missing, start what is not running, print addresses
+#   hdfs.sh down                    stop everything and remove its data
+#   hdfs.sh stop|kill NAME          one daemon: nn (nn1, nn2 with HA), dn1, dn2, dn3
+#   hdfs.sh start NAME...           some of them, until they serve
+#   hdfs.sh pause|resume NAME       SIGSTOP and SIGCONT: it accepts connections and never answers
+#   hdfs.sh flip PATH OFFSET [DN]   flip one byte of the replica of PATH on DN; on all that have one if none is named
+#   hdfs.sh safemode enter|leave
+#   hdfs.sh settle                  wait until every block has all of its replicas
+#   hdfs.sh failover NN             (ha) make nn1 or nn2 the active one
+#   hdfs.sh kinit WHO               (secure) who the next verbs are: nn (the superuser), pfs, alice, bob
+#   hdfs.sh fs|admin|fsck|haadmin ARGS...    Hadoop's own tools
+#
+# HDFS_MODE: simple (default), ha (two NameNodes, switched by hand), secure (Kerberos, block tokens, HTTPS).
+# HDFS_DIR: where it lives; a cluster a directory. PROTECTION=authentication|integrity|privacy with secure.
+# TESTBED_IDLE: seconds after which a cluster that nobody holds $HDFS_DIR.use of goes down by itself; 0 is never.
+# PFS_TESTBED_CACHE: where downloads are kept, by default $XDG_CACHE_HOME/pfs-testbed.
+# Status 3: there can be no cluster on this machine; the message says why.
+set -euo pipefail
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+MODE=${HDFS_MODE:-simple}
+D=${HDFS_DIR:-${PFS_TESTBED_DIR:-${TMPDIR:-/tmp}/pfs-testbed-$(id -u)}/hdfs-$MODE}
+CACHE=${PFS_TESTBED_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pfs-testbed}
+LIB=$CACHE/hadoop-3.4.2
+PROTECTION=${PROTECTION:-authentication}
+DATANODES=3
+HOST=127.0.0.1
+NAMENODES=nn
+JAVA=(java -XX:+UseSerialGC -Djava.net.preferIPv4Stack=true --add-opens java.base/java.lang=ALL-UNNAMED "-Dpfs.testbed=$D"
+  "-Djava.io.tmpdir=$D/tmp" -XX:-UsePerfData)
+case $MODE in
+simple) ;;
+ha) NAMENODES='nn1 nn2' ;;
+secure)
+  HOST=localhost
+  export KRB5_CONFIG=$D/krb/krb5.conf KRB5_KDC_PROFILE=$D/krb/kdc.conf KRB5CCNAME=FILE:$D/krb/ccache
+  JAVA+=("-Djava.security.krb5.conf=$KRB5_CONFIG") ;;
+*) echo "HDFS_MODE=$MODE: simple, ha or secure" >&2; exit 2 ;;
+esac
+. "$HERE/hdfs/install.sh"
+. "$HERE/hdfs/configure.sh"
+. "$HERE/hdfs/kerberos.sh"
+
+usage() { sed -n '/^#  /s/^#   //p' "$0" >&2; exit 2; }
+
+# tool HEAP CLASS ARGS...: a program of Hadoop that ends.
+tool() { local heap=$1; shift; HADOOP_USER_NAME=${HADOOP_USER_NAME:-$(id -un)} "${JAVA[@]}" -XX:TieredStopAtLevel=1 "-Xmx$heap" -cp "$D/conf:$LIB/*" "$@"; }
+
+# daemon NAME COMMAND...: in the background, detached from whoever called.
+daemon() {
+  local n=$1; shift
+  setsid nohup "$@" >>"$D/log/$n.log" 2>&1 </dev/null 9>&- &
+  echo $! >"$D/run/$n.pid"
+}
+
+# pid NAME: its process, if it runs and is this cluster's.
+pid() {
+  local p
+  p=$(cat "$D/run/$1.pid" 2>/dev/null) || return 1
+  grep -qz -F -e "$D" "/proc/$p/cmdline" 2>/dev/null && echo "$p"
+}
+
+launch() {
+  local n=$1
+  rm -f "$D/run/$n.fenced"
+  case $n in
+  nn) daemon "$n" "${JAVA[@]}" -Xmx512m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.namenode.NameNode ;;
+  nn[12]) daemon "$n" "${JAVA[@]}" -Xmx512m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.namenode.NameNode \
+    -D "dfs.ha.namenode.id=$n" -D "dfs.namenode.name.dir=$D/data/$n" ;;
+  dn[0-9]*) daemon "$n" "${JAVA[@]}" -Xmx256m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.datanode.DataNode \
+    -D "dfs.datanode.data.dir=$D/data/$n" -D "dfs.datanode.address=127.0.0.1:$(port "$n")" \
+    -D "dfs.datanode.http.address=127.0.0.1:$(port "$n-http")" -D "dfs.datanode.https.address=localhost:$(port "$n-https")" \
+    -D "dfs.datanode.ipc.address=127.0.0.1:$(port "$n-ipc")" ;;
+  kdc) daemon "$n" krb5kdc -n -r PFS.TEST -P "$D/run/krb5kdc.pid" ;;
+  *) usage ;;
+  esac
+}
+
+# jmx NAME BEAN: what the daemon says about itself.
+jmx() {
+  local url=http://127.0.0.1:$(port "$1-http")
+  [ "$MODE" != secure ] || url=https://localhost:$(port "$1-https")
+  KRB5CCNAME=FILE:$D/krb/ccache-jmx curl -sk -m 2 --negotiate -u : "$url/jmx?qry=Hadoop:service=$2"
+}
+
+serves() {
+  case $1 in
+  kdc) pid kdc >/dev/null ;;
+  nn*) jmx "$1" NameNode,name=FSNamesystem | grep -q '"tag.HAState"' ;;
+  dn*) jmx "$1" DataNode,name=DataNodeInfo | grep -q 'ActorState\\" *: *\\"RUNNING' ;;
+  esac
+}
+
+# await SECONDS WHAT COMMAND...: until the command succeeds.
+await() {
+  local end=$((SECONDS + $1)) what=$2; shift 2
+  until "$@"; do
+    [ $SECONDS -lt $end ] || { echo "$what: not within its time; see $D/log" >&2; return 1; }
+    sleep 0.1
+  done
+}
+
+start() {
+  local n
+  for n in "$@"; do pid "$n" >/dev/null || launch "$n"; done
+  for n in "$@"; do await 120 "start of $n" serves "$n"; done
+}
+gone() { ! pid "$1" >/dev/null; }
+
+signal() {
+  local p
+  p=$(pid "$2") || return 0
+  [ "$1" != CONT ] || [ ! -f "$D/run/$2.fenced" ] || set -- KILL "$2"
+  kill "-$1" "$p"
+  case $1 in TERM|KILL) await 20 "stop of $2" gone "$2" ;; esac
+}
+
+# running: every daemon has a process. A NameNode counts a DataNode that died as alive for a while.
+running() { local n; for n in $(daemons); do pid "$n" >/dev/null || return 1; done; }
+
+# live: all DataNodes report to every NameNode, and the (active) one takes writes.
+live() {
+  local n state=
+  for n in $NAMENODES; do
+    state+=$(jmx "$n" NameNode,name=FSNamesystemState)
+    jmx "$n" NameNode,name=FSNamesystemState | grep -q "\"NumLiveDataNodes\" : $DATANODES" || return 1
+  done
+  grep -q '"FSState" : "Operational"' <<<"$state"
+}
+
+# settled: no block lacks a replica.
+settled() {
+  local state n
+  for n in $NAMENODES; do
+    state=$(jmx "$n" NameNode,name=FSNamesystem)
+    grep -q '"UnderReplicatedBlocks" : 0' <<<"$state" && grep -q '"PendingReplicationBlocks" : 0' <<<"$state" || return 1
+  done
+}
+
+daemons() { [ "$MODE" != secure ] || echo kdc; echo $NAMENODES; seq -f dn%.0f "$DATANODES"; }
+
+# format: an empty file system, on every NameNode.
+format() {
+  local n first=${NAMENODES%% *}
+  [ ! -d "$D/data/$first/current" ] || return 0
+  local args=(-D "dfs.ha.namenode.id=$first")
+  [ "$MODE" = ha ] || args=()
+  tool 256m org.apache.hadoop.hdfs.server.namenode.NameNode "${args[@]}" -D "dfs.namenode.name.dir=$D/data/$first" \
+    -format -nonInteractive >"$D/log/format.log" 2>&1
+  for n in ${NAMENODES#"$first"}; do cp -r "$D/data/$first" "$D/data/$n"; done
+}
+
+addresses() {
+  local n rpc='' web=''
+  for n in $NAMENODES; do
+    rpc+=${rpc:+,}$HOST:$(port "$n")
+    if [ "$MODE" = secure ]; then web+=${web:+,}https://localhost:$(port "$n-https"); else web+=${web:+,}http://127.0.0.1:$(port "$n-http"); fi
+  done
+  echo "HDFS_DIR=$D"
+  echo "NAMENODES=$rpc"
+  echo "WEBHDFS=$web"
+  echo "HADOOP_CONF_DIR=$D/conf"
+  [ "$MODE" != secure ] || { echo "KRB5_CONFIG=$KRB5_CONFIG"; echo "CA=$D/krb/ca.pem"; echo "KEYTABS=$D/krb"; }
+}
+
+up() {
+  local n
+  install
+  for n in $(daemons); do signal CONT "$n"; done
+  if [ -f "$D/up" ] && running && live; then addresses; return; fi
+  configure
+  if [ "$MODE" = secure ]; then
+    kerberos
+    start kdc
+    await 10 "a ticket" env KRB5CCNAME="FILE:$D/krb/ccache-jmx" kinit -kt "$D/krb/nn.keytab" nn/localhost
+  fi
+  format
+  for n in $(daemons); do pid "$n" >/dev/null || launch "$n"; done
+  for n in $(daemons); do await 120 "start of $n" serves "$n"; done
+  [ "$MODE" != ha ] || [ -n "$(active)" ] || failover nn1
+  await 120 "the cluster" live
+  touch "$D/up" "$D.use"
+  [ "${TESTBED_IDLE:-0}" = 0 ] || pid idle >/dev/null || daemon idle "$BASH" "$HERE/hdfs.sh" idle "$D"
+  addresses
+}
+
+down() {
+  local n
+  for n in idle $(daemons); do pid "$n" >/dev/null && kill -KILL "$(pid "$n")" || true; done
+  for n in $(daemons); do await 20 "stop of $n" gone "$n"; done
+  rm -rf "$D"
+}
+
+# idle: ends the cluster once nobody has used it for a while. Whoever uses it holds a shared lock of $D.use
+# and touches it.
+idle() {
+  exec 9>>"$D.use"
+  while [ -f "$D/up" ]; do
+    sleep 5
+    [ $(($(date +%s) - $(stat -c %Y "$D.use"))) -gt "$TESTBED_IDLE" ] && flock -n -x 9 || continue
+    rm -f "$D/run/idle.pid"
+    down
+  done
+}
+
+active() { local n; for n in $NAMENODES; do jmx "$n" NameNode,name=FSNamesystem | grep -q '"tag.HAState" : "active"' && echo "$n"; done; return 0; }
+
+# failover NN: the other one steps down. One that cannot is fenced: should it only have been paused, it
+# will not wake up as a second active one.
+failover() {
+  local n force=
+  for n in $NAMENODES; do
+    [ "$n" = "$1" ] || { serves "$n" && haadmin -transitionToStandby "$n"; } || { force=--forceactive; touch "$D/run/$n.fenced"; }
+  done
+  haadmin -transitionToActive $force "$1"
+}
+haadmin() { tool 256m org.apache.hadoop.hdfs.tools.DFSHAAdmin "$@"; }
+
+# flip PATH OFFSET [DN]: the checksum beside the replica stays what it was.
+flip() {
+  local path=$1 off=$2 dn=${3:-dn*} size block f at b n=0
+  read -r size block < <(tool 256m org.apache.hadoop.hdfs.tools.DFSck "$path" -files -blocks 2>/dev/null | blockat "$off")
+  [ -n "$block" ] || { echo "$path has no byte $off" >&2; return 1; }
+  at=$size
+  for f in $(find "$D"/data/$dn -name "$block"); do
+    b=$(od -An -tu1 -j "$at" -N 1 "$f" | tr -d ' ')
+    printf "\\x$(printf %x $((b ^ 0xff)))" | dd of="$f" bs=1 seek="$at" conv=notrunc status=none
+    n=$((n + 1))
+  done
+  echo "flipped byte $at of $block on $n DataNodes"
+  [ $n -gt 0 ]
+}
+
+# blockat OFFSET: reads what fsck says of a file, prints the offset in the block and the block's name.
+blockat() {
+  awk -v off="$1" 'match($0, /blk_[0-9]+/) { b = substr($0, RSTART, RLENGTH); match($0, /len=[0-9]+/); n = substr($0, RSTART + 4, RLENGTH - 4) + 0
+    if (off < n) { print off, b; exit } off -= n }'
+}
+
+verb=${1:-}; [ -n "$verb" ] || usage; shift
+case $verb in
+up|down) mkdir -p "$(dirname "$D")"; exec 9>"$D.lock"; flock 9; "$verb" ;;
+install) install ;;
+idle) idle ;;
+start) start "$@" ;;
+stop) signal TERM "$1" ;;
+kill) signal KILL "$1" ;;
+pause) signal STOP "$1" ;;
+resume) signal CONT "$1" ;;
+settle) await 60 "a replica of each block on every DataNode" settled ;;
+flip|failover) "$verb" "$@" ;;
+safemode) tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin -safemode "$1" ;;
+kinit) p=$1; case $p in nn|dn) p=$p/localhost ;; esac; kinit -kt "$D/krb/$1.keytab" "$p" ;;
+fs) tool 512m org.apache.hadoop.fs.FsShell "$@" ;;
+admin) tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin "$@" ;;
+fsck) tool 256m org.apache.hadoop.hdfs.tools.DFSck "$@" ;;
+haadmin) haadmin "$@" ;;
+*) usage ;;
+esac

@@ -1,0 +1,118 @@
+# The configuration of a cluster. Sourced by hdfs.sh.
+
+# port NAME: the port of that name, chosen free once and then kept. They lie below the range that
+# outgoing connections take theirs from.
+port() {
+  local p
+  p=$(sed -n "s/^$1 //p" "$D/ports")
+  while [ -z "$p" ]; do
+    p=$((20000 + RANDOM % 10000))
+    if grep -q " $p$" "$D/ports" || (exec 3<>"/dev/tcp/127.0.0.1/$p") 2>/dev/null; then p=; fi
+  done
+  grep -q "^$1 " "$D/ports" || echo "$1 $p" >>"$D/ports"
+  echo "$p"
+}
+
+prop() { echo "  <property><name>$1</name><value>$2</value></property>"; }
+
+configure() {
+  mkdir -p "$D"/{conf,data,log,run,tmp}
+  touch "$D/ports"
+  local n; for n in $NAMENODES; do port "$n" >/dev/null; port "$n-http" >/dev/null; done
+  cp "$HERE/hdfs/log4j.properties" "$D/conf/"
+  # The jars carry no web pages, and the daemons insist on a web application each: an empty one serves
+  # JMX and WebHDFS.
+  for n in hdfs datanode; do mkdir -p "$D/conf/webapps/$n/WEB-INF"; echo '<web-app/>' >"$D/conf/webapps/$n/WEB-INF/web.xml"; done
+  site core; site hdfs
+  [ "$MODE" != secure ] || ssl
+}
+
+site() { { echo '<configuration>'; "$1_site"; echo '</configuration>'; } >"$D/conf/$1-site.xml"; }
+
+core_site() {
+  if [ "$MODE" = ha ]; then prop fs.defaultFS hdfs://testbed; else prop fs.defaultFS "hdfs://$HOST:$(port nn)"; fi
+  prop hadoop.tmp.dir "$D/data"
+  local u; for u in $(printf '%s\n' root pfs "$(id -un)" | sort -u); do
+    prop "hadoop.proxyuser.$u.hosts" '*'; prop "hadoop.proxyuser.$u.users" '*'
+  done
+  [ "$MODE" = secure ] || return 0
+  prop hadoop.security.authentication kerberos
+  prop hadoop.security.authorization true
+  prop hadoop.rpc.protection "$PROTECTION"
+  prop hadoop.http.filter.initializers org.apache.hadoop.hdfs.web.AuthFilterInitializer
+  prop hadoop.http.authentication.type kerberos
+  prop hadoop.http.authentication.kerberos.principal HTTP/localhost@PFS.TEST
+  prop hadoop.http.authentication.kerberos.keytab "$D/krb/HTTP.keytab"
+  prop hadoop.security.auth_to_local "RULE:[2:\$1@\$0](nn@.*)s/.*/$(id -un)/ RULE:[2:\$1@\$0](dn@.*)s/.*/$(id -un)/ DEFAULT"
+}
+
+hdfs_site() {
+  prop dfs.replication 3
+  prop dfs.namenode.fs-limits.min-block-size 65536
+  prop dfs.namenode.acls.enabled true
+  # A DataNode that is gone is known to be after 16 s instead of 10 minutes.
+  prop dfs.heartbeat.interval 1
+  prop dfs.namenode.heartbeat.recheck-interval 3000
+  prop dfs.namenode.safemode.extension 0
+  prop dfs.namenode.redundancy.interval.seconds 1s
+  # A replica that was to be made on one that is gone is made elsewhere after 5 s instead of 5 minutes.
+  prop dfs.namenode.reconstruction.pending.timeout-sec 5
+  # Many replicas are made at once instead of two a DataNode and heartbeat.
+  prop dfs.namenode.replication.max-streams 50
+  prop dfs.namenode.replication.max-streams-hard-limit 100
+  prop dfs.namenode.replication.work.multiplier.per.iteration 50
+  prop dfs.client.block.write.replace-datanode-on-failure.best-effort true
+  prop dfs.datanode.du.reserved 0
+  prop dfs.datanode.max.transfer.threads 8192
+  case $MODE in
+  ha) ha_site ;;
+  *)
+    prop dfs.namenode.name.dir "$D/data/nn"
+    prop dfs.namenode.rpc-address "$HOST:$(port nn)"
+    prop dfs.namenode.http-address "127.0.0.1:$(port nn-http)" ;;
+  esac
+  [ "$MODE" != secure ] || secure_site
+}
+
+# ha_site: two NameNodes over one directory of edits, switched by hand (verb failover).
+ha_site() {
+  prop dfs.nameservices testbed
+  prop dfs.ha.namenodes.testbed nn1,nn2
+  prop dfs.namenode.shared.edits.dir "file://$D/data/edits"
+  prop dfs.client.failover.proxy.provider.testbed org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider
+  prop dfs.ha.fencing.methods 'shell(/bin/true)'
+  prop dfs.ha.automatic-failover.enabled false
+  prop dfs.ha.tail-edits.period 1s
+  local n; for n in nn1 nn2; do
+    prop "dfs.namenode.rpc-address.testbed.$n" "127.0.0.1:$(port $n)"
+    prop "dfs.namenode.http-address.testbed.$n" "127.0.0.1:$(port $n-http)"
+  done
+}
+
+secure_site() {
+  local d
+  for d in namenode datanode; do
+    prop "dfs.$d.kerberos.principal" "${d:0:1}n/localhost@PFS.TEST"
+    prop "dfs.$d.keytab.file" "$D/krb/${d:0:1}n.keytab"
+  done
+  prop dfs.web.authentication.kerberos.principal HTTP/localhost@PFS.TEST
+  prop dfs.web.authentication.kerberos.keytab "$D/krb/HTTP.keytab"
+  prop dfs.block.access.token.enable true
+  prop dfs.data.transfer.protection "$PROTECTION"
+  prop dfs.http.policy HTTPS_ONLY
+  prop dfs.namenode.https-address "localhost:$(port nn-https)"
+  prop dfs.datanode.hostname localhost
+}
+
+ssl() {
+  local side store
+  for side in server client; do
+    { echo '<configuration>'
+      for store in keystore truststore; do
+        prop "ssl.$side.$store.location" "$D/krb/https.jks"
+        prop "ssl.$side.$store.password" changeit
+        prop "ssl.$side.$store.keypassword" changeit
+      done
+      echo '</configuration>'; } >"$D/conf/ssl-$side.xml"
+  done
+}

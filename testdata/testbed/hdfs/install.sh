@@ -1,0 +1,44 @@
+# What a cluster needs: Java, Hadoop's jars, and for Kerberos a KDC. Sourced by hdfs.sh.
+
+# cannot says why there can be no cluster here; callers take status 3 for a reason to skip.
+cannot() { echo "cannot run HDFS here: $*" >&2; exit 3; }
+
+# need PROGRAM PACKAGE...: installs the Debian packages if the program is missing.
+need() {
+  local program=$1; shift
+  command -v "$program" >/dev/null && return
+  command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] ||
+    cannot "$program is missing; on Debian: apt-get install $*"
+  echo "installing $*" >&2
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2 ||
+    { apt-get update -qq >&2 && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2; } ||
+    cannot "apt-get could not install $*"
+}
+
+# install: everything, once a machine. Two callers at a time wait for each other.
+install() {
+  command -v flock >/dev/null || cannot "flock (util-linux) is missing"
+  mkdir -p "$CACHE"
+  exec 8>"$CACHE/lock"; flock 8
+  need java openjdk-17-jre-headless
+  need curl curl
+  [ "$MODE" != secure ] || { need krb5kdc krb5-kdc krb5-admin-server krb5-user; need kadmin.local krb5-admin-server; need kinit krb5-user; need keytool openjdk-17-jre-headless; }
+  [ -f "$LIB/.complete" ] || jars
+  exec 8>&-
+}
+
+# jars: Hadoop and what it depends on, as pom.xml names it, checked against SHA512SUMS.
+# A repository that cannot be reached is not asked again for ten minutes: every test would wait for it.
+jars() {
+  [ -z "$(find "$CACHE/unreachable" -mmin -10 2>/dev/null)" ] || cannot "Maven Central could not be reached a moment ago"
+  need mvn maven
+  echo "fetching Hadoop into $LIB" >&2
+  rm -rf "$LIB"
+  mvn -q -B -Dstyle.color=never -f "$HERE/hdfs/pom.xml" -Dmaven.repo.local="$CACHE/m2" \
+    dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$LIB" >&2 ||
+    { touch "$CACHE/unreachable"; cannot "Maven Central could not be reached"; }
+  (cd "$LIB" && sha512sum --quiet --strict -c "$HERE/hdfs/SHA512SUMS" >&2) ||
+    { rm -rf "$LIB"; echo "the jars are not those of SHA512SUMS" >&2; exit 1; }
+  rm -rf "$CACHE/m2"
+  touch "$LIB/.complete"
+}

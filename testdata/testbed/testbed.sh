@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# The real stores that tests run against: hdfs.sh and ceph.sh together.
+#
+#   testbed.sh install           what is missing, as root on Debian; elsewhere what is there is used
+#   testbed.sh up                start an HDFS and a CephFS, and print how to point pfsd at them
+#   testbed.sh down              stop all clusters
+#   testbed.sh run COMMAND...    run tests with clusters of their own, stop these, and tell which ran
+#
+# With CI=true "run" fails if a real part did not run.
+set -euo pipefail
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export PFS_TESTBED_DIR=${PFS_TESTBED_DIR:-${TMPDIR:-/tmp}/pfs-testbed-$(id -u)}
+
+usage() { sed -n '/^#  /s/^#   //p' "$0" >&2; exit 2; }
+
+# install: a part that cannot be had is told by the tests that would need it.
+install() {
+  HDFS_MODE=secure "$HERE/hdfs.sh" install || true
+  "$HERE/ceph.sh" install || true
+}
+
+up() {
+  local hdfs ceph
+  hdfs=$("$HERE/hdfs.sh" up)
+  ceph=$("$HERE/ceph.sh" up "$PFS_TESTBED_DIR/ceph")
+  printf '%s\n' "$hdfs" "$ceph"
+  value() { sed -n "s/^$1=//p" <<<"$hdfs"$'\n'"$ceph"; }
+  cat <<CONFIG
+
+# pfsd serve --data DIR --config FILE, where FILE is:
+datacenters:
+  hdfs:
+    store: hdfs:///
+    options:
+      conf-dir: $(value HADOOP_CONF_DIR)
+  ceph:
+    store: cephfs://$(value MONITORS)/$(value FILESYSTEM)
+    options:
+      user: $(value USER)
+      keyring: $(value KEYRING)
+CONFIG
+}
+
+down() {
+  local mode status=0
+  for mode in simple ha secure; do
+    [ ! -d "$PFS_TESTBED_DIR/hdfs-$mode" ] || HDFS_MODE=$mode "$HERE/hdfs.sh" down || status=1
+  done
+  [ ! -d "$PFS_TESTBED_DIR/ceph" ] || "$HERE/ceph.sh" down "$PFS_TESTBED_DIR/ceph" || status=1
+  return $status
+}
+
+run() {
+  local status=0
+  PFS_TESTBED_DIR=$(mktemp -d "${TMPDIR:-/tmp}/pfs-test.XXXXXX")
+  export PFS_TESTBED_REPORT=$PFS_TESTBED_DIR/report
+  mkdir "$PFS_TESTBED_REPORT"
+  trap 'down || true; rm -rf "$PFS_TESTBED_DIR"' EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  "$@" || status=$?
+  parts || [ "$status" != 0 ] || [ "${CI:-}" != true ] ||
+    { echo "With CI=true every real part must run." >&2; status=1; }
+  return $status
+}
+
+# parts prints which real parts ran. It fails if one did not.
+parts() {
+  local part name all=0
+  printf '\n%-28s %s\n' 'real part' 'what became of it'
+  while IFS='|' read -r part name; do
+    printf '%-28s ' "$name"
+    if grep -qs '^ran ' "$PFS_TESTBED_REPORT/$part"; then
+      echo "ran: $(sed -n 's/^ran //p' "$PFS_TESTBED_REPORT/$part" | sort -u | paste -sd ' ')"
+    else
+      all=1
+      echo "SKIPPED: $(sed -n 's/^cannot //p' "$PFS_TESTBED_REPORT/$part" 2>/dev/null | head -n 1 | grep . || missing "$part")"
+    fi
+  done <<'PARTS'
+hdfs-simple|HDFS
+hdfs-ha|HDFS, two NameNodes
+hdfs-secure|HDFS, Kerberos
+cephfs|CephFS
+PARTS
+  return $all
+}
+
+# missing says why no test may have asked for a part.
+missing() {
+  case "$1 ${GOFLAGS:-}" in
+  cephfs*-tags=ceph*) echo "no test asked for it" ;;
+  cephfs*) echo "the tests were built without the tag ceph: libcephfs-dev and librados-dev are not there" ;;
+  *) echo "no test asked for it" ;;
+  esac
+}
+
+verb=${1:-}; [ -n "$verb" ] || usage; shift
+case $verb in
+install | up | down) "$verb" ;;
+run) [ $# -gt 0 ] || usage; run "$@" ;;
+*) usage ;;
+esac
