@@ -2,7 +2,6 @@ package aferofs
 
 import (
 	"context"
-	"io"
 	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -153,25 +152,8 @@ func (w *staged) Sync(ctx context.Context) error {
 
 // LeafDigests returns the digests of the leaves that were staged in full.
 func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]pfs.LeafDigest, error) {
-	const op = "aferofs.Staged.LeafDigests"
-	if size < 0 || first < 0 || n < 0 {
-		return nil, pfs.Errorf(op, w.u.name, pfs.Invalid, "%d leaves from %d on of %d bytes", n, first, size)
-	}
-	leaves := pfs.Leaves(size)
-	buf := make([]byte, min(size, pfs.ChunkSize))
-	var ds []pfs.LeafDigest
-	for i := first; len(ds) < n && i < leaves; i++ {
-		leaf := buf[:min(pfs.ChunkSize, size-i*pfs.ChunkSize)]
-		_, err := w.ReadAt(ctx, leaf, i*pfs.ChunkSize)
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		ds = append(ds, digest.Leaf(leaf))
-	}
-	return ds, nil
+	read := func(p []byte, off int64) (int, error) { return w.ReadAt(ctx, p, off) }
+	return digest.Leaves("aferofs.Staged.LeafDigests", w.u.name, read, size, first, n)
 }
 
 func (w *staged) Suspend() error { return w.end("aferofs.Staged.Suspend", false) }

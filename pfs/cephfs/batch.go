@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // Bounds of a group of entries that is made durable at once.
@@ -63,7 +64,7 @@ type batchFile struct {
 // filled is an open temporary that has its content and mark.
 type filled struct {
 	*handle
-	mark mark
+	mark digest.Mark
 }
 
 // full reports whether the group must end before e: it is large enough, or has something of that
@@ -155,7 +156,7 @@ func (f FS) fill(d *dir, temp string, e pfs.BatchEntry, p []byte) (filled, error
 	}
 	st.size = int64(len(p))
 	_, err = h.write(d.c, p, 0)
-	var m mark
+	var m digest.Mark
 	if err == nil {
 		m, err = f.dress(d.c, h, "", commitOf(e), st)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // Commit publishes the file: length, mode, owner, time and mark are set, all is made durable, and
@@ -117,25 +118,25 @@ func (w *staged) publish(d *dir, base string, h *handle, opts pfs.CommitOptions,
 		return pfs.Info{}, err
 	}
 	info := st.info(w.name)
-	info.Digest = m.digest
+	info.Digest = m.Digest
 	return info, nil
 }
 
 // dress gives a temporary what it will have as a published file, and returns its mark.
-func (f FS) dress(c *call, h *handle, id string, opts pfs.CommitOptions, st stat) (mark, error) {
+func (f FS) dress(c *call, h *handle, id string, opts pfs.CommitOptions, st stat) (digest.Mark, error) {
 	mode, mtime := unixMode(opts.Perm()), opts.ModTime
 	if mtime.IsZero() {
 		mtime = time.Now()
 	}
 	if st.size > opts.Size {
 		if err := h.set(c, change{size: &opts.Size}); err != nil {
-			return mark{}, err
+			return digest.Mark{}, err
 		}
 	}
-	m := mark{size: opts.Size, mtime: mtime, id: id, digest: keepable(opts.Digest)}
-	if m.id != "" || m.digest != "" {
-		if err := h.setAttribute(c, markName, m.encode()); err != nil {
-			return mark{}, err
+	m := digest.NewMark(id, opts, mtime)
+	if !m.Empty() {
+		if err := h.setAttribute(c, digest.MarkAttribute, m.Encode()); err != nil {
+			return digest.Mark{}, err
 		}
 	}
 	return m, h.set(c, change{mode: &mode, mtime: &mtime, owner: f.given()})
@@ -148,7 +149,7 @@ func (w *staged) committedBefore(d *dir, base string, opts pfs.CommitOptions, ot
 	if err != nil || !st.mode.IsRegular() || st.size != opts.Size {
 		return pfs.Info{}, otherwise
 	}
-	var m mark
+	var m digest.Mark
 	err = d.on(base, func(in *cInode, st stat) error {
 		m, _ = newHandle(d.c.m, in).mark(d.c, st)
 		return nil
@@ -157,7 +158,7 @@ func (w *staged) committedBefore(d *dir, base string, opts pfs.CommitOptions, ot
 		return pfs.Info{}, err
 	}
 	// Another handle published this very file, or one that was written under the same ID.
-	if !st.same(w.from) && m.id != w.id || opts.Digest != "" && m.digest != "" && m.digest != opts.Digest {
+	if !st.same(w.from) && m.ID != w.id || opts.Digest != "" && m.Digest != "" && m.Digest != opts.Digest {
 		return pfs.Info{}, otherwise
 	}
 	if temp, err := d.stat(w.temp); err == nil && temp.same(w.from) {
@@ -169,7 +170,7 @@ func (w *staged) committedBefore(d *dir, base string, opts pfs.CommitOptions, ot
 		}
 	}
 	info := st.info(w.name)
-	info.Digest = m.digest
+	info.Digest = m.Digest
 	return info, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // dir is an open directory, and all that this package asks about names. A name is one element, or
@@ -227,7 +228,7 @@ func (d *dir) chmod(name string, mode fs.FileMode) error {
 // attribute returns an extended attribute of the directory itself.
 func (d *dir) attribute(name string) (value []byte, err error) {
 	err = d.c.lib(func(m *cMount, p *cPerms) (err error) {
-		value, err = getxattr(m, d.in, name, maxMark, p)
+		value, err = getxattr(m, d.in, name, digest.MaxMark, p)
 		return err
 	})
 	return value, err

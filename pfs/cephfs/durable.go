@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // The MDS answers a change of names before it has written it down, and whoever syncs the directory waits
@@ -68,12 +69,12 @@ func unforgotten(err error) error {
 
 // dressed is sync for a temporary that has got what m says, and looks that it still has it: of length,
 // time and mode that are forgotten no handle is told.
-func (h *handle) dressed(c *call, m mark) error {
+func (h *handle) dressed(c *call, m digest.Mark) error {
 	if err := h.sync(c); err != nil {
 		return err
 	}
 	st, err := h.stat(c)
-	if err == nil && !m.of(st) {
+	if err == nil && !m.Of(st.size, st.mtime) {
 		return errForgotten
 	}
 	return err

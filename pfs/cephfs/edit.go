@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // editing is a file that is changed in place.
@@ -90,7 +91,7 @@ func (e *editing) Info() pfs.Info {
 		st, err := h.stat(c)
 		info := st.info(e.name)
 		if m, ok := h.mark(c, st); ok {
-			info.Digest = m.digest
+			info.Digest = m.Digest
 		}
 		return info, err
 	})
@@ -167,7 +168,7 @@ func (e *editing) unmark(c *call, h *handle) error {
 	if e.unmarked {
 		return nil
 	}
-	err := h.removeAttribute(c, markName)
+	err := h.removeAttribute(c, digest.MarkAttribute)
 	if err != nil && !errors.Is(err, syscall.ENODATA) {
 		return err
 	}

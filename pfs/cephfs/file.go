@@ -41,7 +41,7 @@ func (f FS) openFile(ctx context.Context, op string, name pfs.Path) (*file, erro
 		}
 		r := &file{fs: f, name: name, from: st, info: st.info(name)}
 		if m, ok := h.mark(d.c, st); ok {
-			r.info.Digest = m.digest
+			r.info.Digest = m.Digest
 		}
 		r.h, r.again, r.ahead.f = h, r.openAgain, r
 		return r, nil

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // handle is an open file of one mount. It is closed when its owner and the last operation have let
@@ -97,7 +98,7 @@ func (h *handle) set(c *call, ch change) error {
 
 func (h *handle) attribute(c *call, name string) (value []byte, err error) {
 	err = c.lib(func(m *cMount, p *cPerms) (err error) {
-		value, err = getxattr(m, h.in, name, maxMark, p)
+		value, err = getxattr(m, h.in, name, digest.MaxMark, p)
 		return err
 	})
 	return value, err

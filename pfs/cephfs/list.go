@@ -18,7 +18,7 @@ func (f FS) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
 			if st.mode.IsRegular() {
 				// A handle without an open file is enough for a mark.
 				if m, ok := newHandle(d.c.m, in).mark(d.c, st); ok {
-					info.Digest = m.digest
+					info.Digest = m.Digest
 				}
 			}
 			return nil

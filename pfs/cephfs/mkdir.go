@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // Mkdir makes the directory name with exactly the bits of mode.
@@ -85,8 +86,8 @@ func (f FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
 			if err := h.set(d.c, change{mtime: &mtime}); err != nil || !ok {
 				return err
 			}
-			m.mtime = mtime
-			return h.setAttribute(d.c, markName, m.encode())
+			m.ModTime = mtime
+			return h.setAttribute(d.c, digest.MarkAttribute, m.Encode())
 		})
 	})
 }

@@ -9,11 +9,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -30,22 +28,6 @@ func TestKinds(t *testing.T) {
 		if got := pfs.KindOf(fail("cephfs.Test", "/f", err)); got != pfs.Unavailable {
 			t.Errorf("%v is %q, want %q", err, got, pfs.Unavailable)
 		}
-	}
-}
-
-func TestMark(t *testing.T) {
-	m := mark{size: 5, mtime: time.Unix(1e9, 5), id: "0123456789abcdef", digest: digest.Bytes([]byte("12345"))}
-	got, ok := decodeMark(m.encode())
-	if !ok || got != m {
-		t.Errorf("a mark %+v is read as %+v, %v", m, got, ok)
-	}
-	for n := range m.encode() {
-		if _, ok := decodeMark(m.encode()[:n]); ok {
-			t.Errorf("a mark of %d bytes less is one", len(m.encode())-n)
-		}
-	}
-	if !m.of(stat{size: 5, mtime: time.Unix(1e9, 5)}) || m.of(stat{size: 5, mtime: time.Unix(1e9, 6)}) {
-		t.Error("a mark is true for another time than its own")
 	}
 }
 

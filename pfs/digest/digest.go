@@ -189,6 +189,33 @@ func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, p
 	return t.Sum(), nil
 }
 
+// Leaves returns the digests of up to n leaves from first on, of content of size bytes;
+// fewer where there is less to read. It is what the LeafDigests of a store does that has
+// to read: read is its ReadAt, op and name are for the error.
+func Leaves(op string, name pfs.Path, read func(p []byte, off int64) (int, error), size, first int64, n int) ([]pfs.LeafDigest, error) {
+	if size < 0 || first < 0 || n < 0 {
+		return nil, pfs.Errorf(op, name, pfs.Invalid, "%d leaves from %d on, of %d bytes", n, first, size)
+	}
+	count := min(int64(n), pfs.Leaves(size)-first)
+	if count <= 0 {
+		return nil, nil
+	}
+	var leaves []pfs.LeafDigest
+	buf := make([]byte, min(size, pfs.ChunkSize))
+	for i := first; i < first+count; i++ {
+		leaf := buf[:min(pfs.ChunkSize, size-i*pfs.ChunkSize)]
+		k, err := read(leaf, i*pfs.ChunkSize)
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		if k < len(leaf) {
+			break
+		}
+		leaves = append(leaves, Leaf(leaf))
+	}
+	return leaves, nil
+}
+
 // OfFile returns the digest of an open file.
 func OfFile(ctx context.Context, f pfs.File, name string, jobs int, progress func(done int64)) (string, error) {
 	read := func(p []byte, off int64) error { return pfs.ReadFull(ctx, f, p, off) }

@@ -1,12 +1,15 @@
 package digest
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"io"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -100,5 +103,39 @@ func BenchmarkLeaf(b *testing.B) {
 	b.SetBytes(pfs.ChunkSize)
 	for b.Loop() {
 		Leaf(p)
+	}
+}
+
+func TestLeaves(t *testing.T) {
+	p := content(2*pfs.ChunkSize + 1000)
+	size := int64(len(p))
+	failed := errors.New("a disk that fails")
+	read := func(b []byte, off int64) (int, error) { return bytes.NewReader(p).ReadAt(b, off) }
+	fails := func([]byte, int64) (int, error) { return 0, failed }
+	all := []pfs.LeafDigest{Leaf(p[:pfs.ChunkSize]), Leaf(p[pfs.ChunkSize : 2*pfs.ChunkSize]), Leaf(p[2*pfs.ChunkSize:])}
+	tests := []struct {
+		name        string
+		read        func([]byte, int64) (int, error)
+		size, first int64
+		n           int
+		want        []pfs.LeafDigest
+		err         error
+	}{
+		{"all", read, size, 0, 10, all, nil},
+		{"some", read, size, 1, 1, all[1:2], nil},
+		{"behind the end", read, size, 3, 1, nil, nil},
+		{"far behind the end", read, size, math.MaxInt64, math.MaxInt, nil, nil},
+		{"of more than is there", read, size + 1, 0, 10, all[:2], nil},
+		{"of nothing", read, 0, 0, 10, nil, nil},
+		{"less than none", read, size, 0, -1, nil, pfs.Invalid},
+		{"of less than nothing", read, -1, 0, 1, nil, pfs.Invalid},
+		{"from before the start", read, size, -1, 1, nil, pfs.Invalid},
+		{"fails", fails, size, 0, 1, nil, failed},
+	}
+	for _, test := range tests {
+		got, err := Leaves("test.LeafDigests", "/f", test.read, test.size, test.first, test.n)
+		if !slices.Equal(got, test.want) || !errors.Is(err, test.err) {
+			t.Errorf("%s: %x, %v, want %x, %v", test.name, got, err, test.want, test.err)
+		}
 	}
 }

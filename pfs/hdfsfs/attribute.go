@@ -7,6 +7,7 @@ import (
 
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // Chmod sets the permission bits of name.
@@ -30,7 +31,7 @@ func (f *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
 	if err != nil {
 		return f.nameError(ctx, op, name, err)
 	}
-	var m mark
+	var m digest.Mark
 	marked := false
 	if st.IsRegular() {
 		if m, marked, err = f.readMark(ctx, f.at(name), st); err != nil {
@@ -39,17 +40,17 @@ func (f *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
 	}
 	set, err := f.setTime(ctx, f.at(name), mtime)
 	if err == nil && marked {
-		err = f.setMark(ctx, f.at(name), newMark(m.id, pfs.CommitOptions{Size: m.size, Digest: m.digest}, set))
+		m.ModTime = set
+		err = f.setMark(ctx, f.at(name), m)
 	}
 	return fail(op, name, err)
 }
 
-// setTime sets the modification time of a path in HDFS and returns what is kept, in
-// milliseconds.
-func (f *FS) setTime(ctx context.Context, at string, mtime time.Time) (int64, error) {
+// setTime sets the modification time of a path in HDFS and returns what is kept.
+func (f *FS) setTime(ctx context.Context, at string, mtime time.Time) (time.Time, error) {
 	kept := time.Unix(max(0, mtime.Unix()), 0)
 	err := f.call(ctx, often, func(c *hdfs.Client) error { return c.Chtimes(at, kept, kept) })
-	return kept.UnixMilli(), err
+	return kept, err
 }
 
 // nameError makes the error of an operation on a name that should be there.

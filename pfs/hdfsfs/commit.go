@@ -12,6 +12,7 @@ import (
 
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // mostRounds is how often a Commit begins again because another handle of the same
@@ -157,10 +158,10 @@ func (w *staged) committedBefore(ctx context.Context, opts pfs.CommitOptions) (p
 		return pfs.Info{}, false, err
 	}
 	m, ok, err := w.fs.readMark(ctx, w.fs.at(w.name), st)
-	if err != nil || !ok || m.id != w.id || opts.Digest != "" && m.digest != "" && m.digest != opts.Digest {
+	if err != nil || !ok || m.ID != w.id || opts.Digest != "" && m.Digest != "" && m.Digest != opts.Digest {
 		return pfs.Info{}, false, err
 	}
-	st.Digest = m.digest
+	st.Digest = m.Digest
 	return st.Info, true, nil
 }
 
@@ -345,7 +346,7 @@ func (f *FS) date(ctx context.Context, at, id string, opts pfs.CommitOptions) er
 	if err != nil {
 		return err
 	}
-	return f.setMark(ctx, at, newMark(id, opts, kept))
+	return f.setMark(ctx, at, digest.NewMark(id, opts, kept))
 }
 
 // give sets permission bits, group and owner.

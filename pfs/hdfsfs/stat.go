@@ -40,7 +40,7 @@ func (f *FS) describe(ctx context.Context, name pfs.Path) (status, error) {
 	}
 	m, ok, err := f.readMark(ctx, f.at(name), st)
 	if ok {
-		st.Digest = m.digest
+		st.Digest = m.Digest
 	}
 	return st, err
 }

@@ -62,7 +62,7 @@ func (f *FS) chtimeMarked(d dir, base string, file *os.File, mtime time.Time) er
 	if err != nil {
 		return err
 	}
-	m.mtime = st.mtime // as the file system rounded it
+	m.ModTime = st.mtime // as the file system rounded it
 	f.writeMark(file, m)
 	return nil
 }

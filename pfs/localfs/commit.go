@@ -187,12 +187,12 @@ func (f *FS) dress(d dir, temp string, file *os.File, id string, opts pfs.Commit
 	if st, err = statFile(file); err != nil {
 		return "", err
 	}
-	m := mark{size: opts.Size, mtime: st.mtime, id: id, digest: keepable(opts.Digest)}
-	if m.id == "" && m.digest == "" {
+	m := digest.NewMark(id, opts, st.mtime)
+	if m.Empty() {
 		return "", nil
 	}
 	if f.writeMark(file, m) {
-		return m.digest, nil
+		return m.Digest, nil
 	}
 	return "", nil
 }
@@ -212,15 +212,15 @@ func (w *staged) committedBefore(ctx context.Context, opts pfs.CommitOptions) (p
 	m, marked := w.fs.readMark(file, st)
 	switch {
 	case st.same(w.from): // by another handle
-	case marked && m.id != "":
-		if m.id != w.id || opts.Digest != "" && m.digest != "" && m.digest != opts.Digest {
+	case marked && m.ID != "":
+		if m.ID != w.id || opts.Digest != "" && m.Digest != "" && m.Digest != opts.Digest {
 			return pfs.Info{}, false
 		}
 	case !w.fs.looksLike(ctx, file, st, opts):
 		return pfs.Info{}, false
 	}
 	info := w.fs.info(w.name, st)
-	info.Digest = m.digest
+	info.Digest = m.Digest
 	return info, true
 }
 
@@ -238,7 +238,7 @@ func (w *staged) wasCommitted(op string, info pfs.Info) error {
 // file without one, whose bytes have the digest, or if none is given whose time is
 // the one asked for.
 func (f *FS) looksLike(ctx context.Context, file *os.File, st stat, opts pfs.CommitOptions) bool {
-	if _, err := f.attrs.get(file, markName, make([]byte, maxMark)); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := f.attrs.get(file, digest.MarkAttribute, make([]byte, digest.MaxMark)); !errors.Is(err, errors.ErrUnsupported) {
 		return false
 	}
 	if algorithm := digest.Algorithm(opts.Digest); digest.Known(algorithm) {

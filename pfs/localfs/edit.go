@@ -50,7 +50,7 @@ func (h *handle) Info() pfs.Info {
 	}
 	info := h.fs.info(h.name, st)
 	if m, ok := h.fs.readMark(h.file, st); ok {
-		info.Digest = m.digest
+		info.Digest = m.Digest
 	}
 	return info
 }

@@ -105,7 +105,8 @@ func TestFullDiskIsFreed(t *testing.T) {
 	free("discarded", 2*pfs.ChunkSize)
 
 	// The upload that failed is given up, and swept.
-	staged, err := w.(*staged).length("")
+	st, err := statFile(w.(*staged).file)
+	staged := st.size
 	must(t, err)
 	must(t, w.Suspend())
 	free("suspended", 2*pfs.ChunkSize)

@@ -25,7 +25,7 @@ func (f *FS) describe(d dir, base string, name pfs.Path) (pfs.Info, error) {
 	}
 	info, err := f.entryInfo(d, base, name, st)
 	if m, ok := f.markOf(d, base, st); ok {
-		info.Digest = m.digest
+		info.Digest = m.Digest
 	}
 	return info, err
 }
@@ -64,7 +64,7 @@ func (f *FS) openFile(ctx context.Context, op string, name pfs.Path) (opened *fi
 		}
 		opened = &file{name: name, file: h, from: st, info: f.info(name, st)}
 		if m, ok := f.readMark(h, st); ok {
-			opened.info.Digest = m.digest
+			opened.info.Digest = m.Digest
 		}
 		return nil
 	})

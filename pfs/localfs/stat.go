@@ -81,6 +81,21 @@ func (s stat) version() string {
 	return fmt.Sprintf("%x-%x-%x-%x", s.ino, s.size, s.mtime.UnixNano(), s.ctime)
 }
 
+// info makes Info of what was found under name.
+func (f *FS) info(name pfs.Path, st stat) pfs.Info {
+	info := pfs.Info{
+		Name:    name.Base(),
+		Mode:    st.mode.Type() | st.mode.Perm(),
+		ModTime: st.mtime,
+		Version: st.version(),
+	}
+	if !st.mode.IsDir() {
+		info.Size = st.size
+	}
+	info.Owner, info.Group = f.owners.names(st)
+	return info
+}
+
 // refuse says why s cannot be opened as a file, nil if it can.
 func (s stat) refuse(op string, name pfs.Path) error {
 	switch {

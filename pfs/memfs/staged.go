@@ -124,27 +124,8 @@ func (w *staged) Sync(ctx context.Context) error {
 
 // LeafDigests returns the digests of the leaves that were staged in full.
 func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]pfs.LeafDigest, error) {
-	const op = "memfs.Staged.LeafDigests"
-	if err := w.check(op); err != nil {
-		return nil, err
-	}
-	if size < 0 || first < 0 || n < 0 {
-		return nil, pfs.Errorf(op, w.name, pfs.Invalid, "%d leaves from %d on of %d bytes", n, first, size)
-	}
-	leaves := pfs.Leaves(size)
-	buf := make([]byte, min(size, pfs.ChunkSize))
-	var ds []pfs.LeafDigest
-	for i := first; len(ds) < n && i < leaves; i++ {
-		if err := pfs.CheckContext(ctx, op, w.name); err != nil {
-			return nil, err
-		}
-		leaf := buf[:min(pfs.ChunkSize, size-i*pfs.ChunkSize)]
-		if k, _ := w.read(leaf, i*pfs.ChunkSize); k < len(leaf) {
-			break
-		}
-		ds = append(ds, digest.Leaf(leaf))
-	}
-	return ds, nil
+	read := func(p []byte, off int64) (int, error) { return w.ReadAt(ctx, p, off) }
+	return digest.Leaves("memfs.Staged.LeafDigests", w.name, read, size, first, n)
 }
 
 func (w *staged) Suspend() error {

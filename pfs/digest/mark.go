@@ -1,0 +1,130 @@
+package digest
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+const (
+	// MarkAttribute is the extended attribute in which stores keep the mark of a file.
+	MarkAttribute = "user.pfs.digest"
+	// MaxMark bounds what is read of it, which somebody else may have made, in bytes.
+	MaxMark = 1024
+)
+
+// Mark is what a store keeps with a published file about its content: its digest, so that
+// stat shows it without reading, and the ID of the staged write that it was, so that a Commit
+// whose answer was lost is recognised when it is asked for again.
+//
+// It is true while the file still has the size and the modification time that it had when it
+// got the mark; whoever changes a file in place removes its mark first.
+type Mark struct {
+	Size    int64     // bytes
+	ModTime time.Time // as the store keeps it
+	ID      string    // of the staged write that the file was; "" if not known
+	Digest  string    // "" if not known
+}
+
+// NewMark returns the mark of what the staged write id is committed as. A digest of a form
+// that nobody here knows is not kept.
+func NewMark(id string, opts pfs.CommitOptions, mtime time.Time) Mark {
+	m := Mark{Size: opts.Size, ModTime: mtime, ID: id}
+	if Known(Algorithm(opts.Digest)) && len(opts.Digest) <= MaxMark/2 {
+		m.Digest = opts.Digest
+	}
+	return m
+}
+
+// Of reports whether m speaks of the content of a file with this size and time.
+func (m Mark) Of(size int64, mtime time.Time) bool { return m.Size == size && m.ModTime.Equal(mtime) }
+
+// Empty reports whether m tells nothing.
+func (m Mark) Empty() bool { return m.ID == "" && m.Digest == "" }
+
+// Encode is short, so that it fits into the inode of a local file system beside the
+// file's other attributes: a block of its own would cost small files more than their
+// content. It is a 1, the size as a uvarint, the time in ns as a varint, and then the ID
+// and the digest, each as packHex leaves it.
+func (m Mark) Encode() []byte {
+	p := binary.AppendUvarint([]byte{1}, uint64(m.Size))
+	p = binary.AppendVarint(p, m.ModTime.UnixNano())
+	p = packHex(p, "", m.ID)
+	name, sum, _ := strings.Cut(m.Digest, ":")
+	return packHex(p, name, sum)
+}
+
+// packHex appends a length of name, name, a length of sum with a bit that says
+// whether the bytes that follow are sum itself or what it is the hex of.
+func packHex(p []byte, name, sum string) []byte {
+	p = append(p, byte(len(name)))
+	p = append(p, name...)
+	if raw, err := hex.DecodeString(sum); err == nil && hex.EncodeToString(raw) == sum {
+		p = binary.AppendUvarint(p, uint64(len(raw))<<1|1)
+		return append(p, raw...)
+	}
+	p = binary.AppendUvarint(p, uint64(len(sum))<<1)
+	return append(p, sum...)
+}
+
+// DecodeMark reads what Encode wrote. Anything else is no mark.
+func DecodeMark(p []byte) (m Mark, ok bool) {
+	if len(p) == 0 || p[0] != 1 {
+		return Mark{}, false
+	}
+	r := markReader{p: p[1:]}
+	m.Size = int64(r.uvarint())
+	m.ModTime = time.Unix(0, r.varint())
+	_, m.ID = r.hex()
+	name, sum := r.hex()
+	if name != "" || sum != "" {
+		m.Digest = name + ":" + sum
+	}
+	return m, !r.bad && len(r.p) == 0
+}
+
+// markReader takes a mark apart; bad is set once something is missing.
+type markReader struct {
+	p   []byte
+	bad bool
+}
+
+func (r *markReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.p)
+	r.bad = r.bad || n == 0
+	r.take(n)
+	return v
+}
+
+func (r *markReader) varint() int64 {
+	v, n := binary.Varint(r.p)
+	r.bad = r.bad || n == 0
+	r.take(n)
+	return v
+}
+
+// take returns the next n bytes.
+func (r *markReader) take(n int) []byte {
+	if n < 0 || n > len(r.p) {
+		r.bad, r.p = true, nil
+		return nil
+	}
+	p := r.p[:n]
+	r.p = r.p[n:]
+	return p
+}
+
+func (r *markReader) hex() (name, sum string) {
+	if n := r.take(1); len(n) == 1 {
+		name = string(r.take(int(n[0])))
+	}
+	n := r.uvarint()
+	p := r.take(int(min(n>>1, MaxMark)))
+	if n&1 == 1 {
+		return name, hex.EncodeToString(p)
+	}
+	return name, string(p)
+}
