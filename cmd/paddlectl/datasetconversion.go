@@ -50,6 +50,9 @@ func newConversion(ctx context.Context, d *deps, o *convertOptions, in *datasetI
 		return nil, hinted{pfs.Errorf("paddlectl.convert", c.dir.Path.Join(c.set.shards[0]), pfs.Exist, "shards of that name exist, without a manifest"),
 			"--force replaces them"}
 	}
+	if err := c.checkInputs(ctx); err != nil {
+		return nil, err
+	}
 	return c, c.work.begin(ctx)
 }
 
