@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"slices"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -51,7 +50,7 @@ func (d *decoder) gunzip(dst, p []byte) ([]byte, *Error) {
 	if err := d.gzipReset(bytes.NewReader(p)); err != nil {
 		return dst, fault(Malformed, "gzip: %w", err)
 	}
-	return d.inflate(dst)
+	return d.inflate(dst, p)
 }
 
 func (d *decoder) gzipReset(r *bytes.Reader) error {
@@ -61,14 +60,29 @@ func (d *decoder) gzipReset(r *bytes.Reader) error {
 	return d.gz.Reset(r)
 }
 
-// inflate appends what the gzip reader has left. The room grows with what has been
-// decompressed, never by what the payload says of itself.
-func (d *decoder) inflate(dst []byte) ([]byte, *Error) {
-	from := len(dst)
+// gzipTrusted is the data of gzip up to which room is taken as it appears: twice the
+// chunks of the reference.
+const gzipTrusted = 64 << 20
+
+// inflate appends what the gzip reader has left of p. The room grows with what has
+// been decompressed, never by what the payload says of itself. What becomes large is
+// first decompressed without keeping it: a payload beyond the limit then never takes
+// the limit, and one within it takes no more than it needs.
+func (d *decoder) inflate(dst, p []byte) ([]byte, *Error) {
+	from, measured := len(dst), false
 	for {
 		if len(dst) == cap(dst) {
-			room := max(0, d.limit-int64(len(dst)-from)) + 1 // one byte more tells that it is too large
-			dst = slices.Grow(dst, int(min(room, int64(max(frameRaw, len(dst))))))
+			done := int64(len(dst) - from)
+			room := max(0, d.limit-done) + 1 // one byte more tells that it is too large
+			step := min(room, int64(max(frameRaw, len(dst))))
+			if done+step > gzipTrusted && !measured {
+				total, flt := d.gzipSize(p)
+				if flt != nil {
+					return dst[:from], flt
+				}
+				step, measured = total-done+1, true
+			}
+			dst = extend(dst, int(step))[:len(dst)]
 		}
 		n, err := d.gz.Read(dst[len(dst):cap(dst)])
 		dst = dst[:len(dst)+n]
@@ -83,6 +97,24 @@ func (d *decoder) inflate(dst []byte) ([]byte, *Error) {
 			return dst[:from], fault(Malformed, "gzip: %w", err)
 		}
 	}
+}
+
+// gzipSize returns the bytes of data in all members of p.
+func (d *decoder) gzipSize(p []byte) (int64, *Error) {
+	r, err := gzip.NewReader(bytes.NewReader(p))
+	if err != nil {
+		return 0, fault(Malformed, "gzip: %w", err)
+	}
+	n, err := io.Copy(io.Discard, io.LimitReader(r, d.limit+1))
+	switch {
+	case n > d.limit:
+		return 0, tooLarge(d.limit)
+	case errors.Is(err, gzip.ErrChecksum):
+		return 0, fault(Checksum, "gzip member")
+	case err != nil:
+		return 0, fault(Malformed, "gzip: %w", err)
+	}
+	return n, nil
 }
 
 // unzstd appends the data of all frames of p to dst.

@@ -119,6 +119,42 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
+// A chunk of gzip that becomes large takes what it needs, and one beyond the limit
+// far less than the limit.
+func TestGzipTakesNoMoreThanItNeeds(t *testing.T) {
+	const limit = 128 << 20
+	opts := ScanOptions{MaxChunkBytes: limit}
+	for _, c := range []struct {
+		name string
+		size int
+		kind error
+		most uint64 // bytes allocated
+	}{
+		{"within the limit", limit, nil, limit + gzipTrusted*2 + 8<<20},
+		{"beyond the limit", 2 * limit, Limit, gzipTrusted*2 + 8<<20},
+	} {
+		payload := make([]byte, lengthSize)
+		binary.LittleEndian.PutUint32(payload, uint32(c.size-lengthSize))
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		if _, err := io.Copy(w, io.MultiReader(bytes.NewReader(payload), io.LimitReader(zeros{}, int64(c.size-lengthSize)))); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		file, n := chunkOf(packed.Bytes(), Gzip, 1), 0
+		var err error
+		used := allocated(func() { n, err = count(file, opts) })
+		if !errors.Is(err, c.kind) || c.kind == nil && n != 1 {
+			t.Errorf("%s: %d records, error %v, want %v", c.name, n, err, c.kind)
+		}
+		if used > c.most {
+			t.Errorf("%s: %d bytes allocated, at most %d are needed", c.name, used, c.most)
+		}
+	}
+}
+
 // A file made of headers that all seem to begin a chunk costs time in proportion
 // to its size.
 func TestFalseHeadersCostLittle(t *testing.T) {

@@ -50,6 +50,9 @@ func newConversion(ctx context.Context, d *deps, o *convertOptions, in *datasetI
 		return nil, hinted{pfs.Errorf("paddlectl.convert", c.dir.Path.Join(c.set.shards[0]), pfs.Exist, "shards of that name exist, without a manifest"),
 			"--force replaces them"}
 	}
+	if err := c.checkInputs(ctx); err != nil {
+		return nil, err
+	}
 	return c, c.work.begin(ctx)
 }
 
@@ -112,6 +115,9 @@ func (c *conversion) convert(ctx context.Context, sink recordSink) (err error) {
 func (c *conversion) read(ctx context.Context, emit func(payload []byte) error) (err error) {
 	mnist := c.o.format == "" || c.o.format == "mnist"
 	c.stats, err = convert.Run(ctx, c.in.sources(ctx, mnist), c.o.options, emit)
+	if err == nil && c.stats.Records == 0 && !c.o.allowEmpty {
+		err = hinted{pfs.Errorf("paddlectl.convert", "", pfs.Other, "the input has no records"), "--allow-empty makes an empty dataset"}
+	}
 	return err
 }
 

@@ -43,6 +43,8 @@ type convertOptions struct {
 
 	resume, restart, force, dryRun, quiet, json bool
 
+	allowEmpty bool
+
 	rule    split.Rule
 	pattern split.Pattern
 	options convert.Options
@@ -86,6 +88,7 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "resume", Usage: "go on with what a run before has finished", Destination: &o.resume},
 		&cli.BoolFlag{Name: "restart", Usage: "discard what a run before has finished", Destination: &o.restart},
 		forceFlag(&o.force),
+		&cli.BoolFlag{Name: "allow-empty", Usage: "make a dataset also of no records", Destination: &o.allowEmpty},
 		&cli.BoolFlag{Name: "dry-run", Usage: "read everything, write nothing, print the shards that would be made", Destination: &o.dryRun},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary", Destination: &o.quiet},
 		jsonFlag(&o.json),

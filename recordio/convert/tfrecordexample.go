@@ -77,19 +77,26 @@ func (p *protoReader) cut(n uint64) ([]byte, error) {
 // eachMessage calls fn with the content of each field of that number, which must be a
 // message or text. Other fields are passed over, as protocol buffers ask.
 func eachMessage(message []byte, number uint64, fn func(content []byte) error) error {
+	return eachField(message, func(f protoField) error {
+		if f.number != number {
+			return nil
+		}
+		if f.wire != wireBytes {
+			return badProto()
+		}
+		return fn(f.bytes)
+	})
+}
+
+// eachField calls fn with each field of a message.
+func eachField(message []byte, fn func(protoField) error) error {
 	p := protoReader{message}
 	for {
 		f, ok, err := p.next()
 		if err != nil || !ok {
 			return err
 		}
-		if f.number != number {
-			continue
-		}
-		if f.wire != wireBytes {
-			return badProto()
-		}
-		if err := fn(f.bytes); err != nil {
+		if err := fn(f); err != nil {
 			return err
 		}
 	}
@@ -174,21 +181,18 @@ func (e exampleEncoder) featureList(list []byte) error {
 func (e exampleEncoder) feature(feature []byte) error {
 	var kind uint64
 	var list []byte
-	p := protoReader{feature}
-	for {
-		f, ok, err := p.next()
-		if err != nil {
-			return err
+	err := eachField(feature, func(f protoField) error {
+		if f.number < 1 || f.number > 3 {
+			return nil
 		}
-		if !ok {
-			break
+		if f.wire != wireBytes {
+			return badProto()
 		}
-		if f.number >= 1 && f.number <= 3 {
-			if f.wire != wireBytes {
-				return badProto()
-			}
-			kind, list = f.number, f.bytes
-		}
+		kind, list = f.number, f.bytes
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	switch kind {
 	case 1:
@@ -213,23 +217,17 @@ func (e exampleEncoder) bytesList(list []byte) error {
 // a field each.
 func (e exampleEncoder) numberList(list []byte, dtype DType) error {
 	var data []byte
-	p := protoReader{list}
-	for {
-		f, ok, err := p.next()
-		if err != nil {
-			return err
+	err := eachField(list, func(f protoField) (err error) {
+		if f.number != 1 {
+			return nil
 		}
-		if !ok {
-			break
+		if data, err = appendNumbers(data, f, dtype); err == nil && len(data) > e.limit {
+			err = faultf(ErrLimit, "a feature of more than %d bytes of numbers", e.limit)
 		}
-		if f.number == 1 {
-			if data, err = appendNumbers(data, f, dtype); err != nil {
-				return err
-			}
-			if len(data) > e.limit {
-				return faultf(ErrLimit, "a feature of more than %d bytes of numbers", e.limit)
-			}
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	e.enc.Tensor(dtype, []int64{int64(len(data) / dtype.Size())}, data)
 	return nil
