@@ -59,14 +59,11 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 	if err := f.check(ctx, op, name); err != nil {
 		return nil, err
 	}
+	if err := opts.Check(op, name); err != nil {
+		return nil, err
+	}
 	if opts.ID == "" {
 		opts.ID = pfs.NewID()
-	}
-	if !pfs.ValidID(opts.ID) {
-		return nil, pfs.Errorf(op, name, pfs.Invalid, "ID %q: 8 to 64 characters of 0-9 and a-z are one", opts.ID)
-	}
-	if opts.Size < 0 {
-		return nil, pfs.Errorf(op, name, pfs.Invalid, "negative size %d", opts.Size)
 	}
 	parent, err := f.target(ctx, op, name)
 	if err != nil {

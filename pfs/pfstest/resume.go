@@ -4,7 +4,7 @@ import "github.com/paddlecloud/pfs/pfs"
 
 var resumePromises = []promise{
 	{says: "Create takes the ID it is given, or chooses a fresh one", check: checkIDs},
-	{says: "an ID of another form answers Invalid", check: checkBadIDs},
+	{says: "an ID of another form, or none to go on with, answers Invalid", check: checkBadIDs},
 	{says: "Suspend keeps what was staged, under no name", check: checkSuspendKeeps},
 	{says: "Create with the ID goes on with a suspended write", check: checkResume},
 	{says: "LeafDigests tell what a resumed write holds", check: checkResumedLeaves, needs: NoLeafDigests},
@@ -41,6 +41,10 @@ func checkBadIDs(e *env) {
 		_, err := e.fs.Create(e.ctx, "/f", pfs.CreateOptions{ID: id})
 		WantKind(e, err, pfs.Invalid)
 	}
+	_, err := e.fs.Create(e.ctx, "/f", pfs.CreateOptions{Reopen: true})
+	WantKind(e, err, pfs.Invalid)
+	_, err = e.fs.Create(e.ctx, "/f", pfs.CreateOptions{Size: -1})
+	WantKind(e, err, pfs.Invalid)
 }
 
 func checkSuspendKeeps(e *env) {

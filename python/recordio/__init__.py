@@ -3,7 +3,7 @@
     reader(path)                records of one file, one after the other
     recordio_reader(...)        samples of the files that one of several trainers reads
     cluster_files_reader(...)   the same for files that hold one list each, as split writes
-    dataset.RecordDataset(...)  the first of these as an iterable for PyTorch's DataLoader
+    dataset.RecordDataset(...)  recordio_reader as an iterable for PyTorch's DataLoader
 
 Samples are decoded as pickle or MessagePack, whichever they are, unless told otherwise:
 decode="pickle", "msgpack", "json", "raw" or a function of bytes. Pickles are restricted:

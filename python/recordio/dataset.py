@@ -18,8 +18,8 @@ except ImportError:
 class RecordDataset(_Base):
     """The samples of one trainer's RecordIO files:
 
-        dataset = recordio.RecordDataset("/pfs/dc/home/alice/dataset/housing_train*",
-                                         parallelism=4, trainer_id=1)
+        dataset = recordio.dataset.RecordDataset("/pfs/dc/home/alice/dataset/housing_train*",
+                                                 parallelism=4, trainer_id=1)
         for batch in torch.utils.data.DataLoader(dataset, batch_size=32, num_workers=2):
 
     The workers of a DataLoader share the trainer's files out among them as the trainers
