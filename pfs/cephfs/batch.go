@@ -237,6 +237,11 @@ func (b *batch) publishIn(parent pfs.Path, files []*batchFile) {
 		errs := make([]error, len(files))
 		return errs, d.durably(func() error {
 			inParallel(groupJobs/groupDirs, len(files), func(k int) { errs[k] = d.publish(files[k]) })
+			for k, w := range files {
+				if errs[k] == nil {
+					errs[k] = w.open.named(d.c)
+				}
+			}
 			return nil
 		})
 	})
@@ -267,6 +272,16 @@ func (d *dir) publish(w *batchFile) error {
 		return err
 	}
 	return d.rename(w.temp, d, base, w.entry.NoReplace)
+}
+
+// named returns once the name that the file was given is durable: who syncs its directory waits for names
+// that are made and removed there, but not for renamings.
+func (f filled) named(c *call) error {
+	if f.m != c.m || !f.tryHold() {
+		return errForgotten
+	}
+	defer f.drop()
+	return f.sync(c)
 }
 
 // discard undoes what is left of a file that was not published.

@@ -177,7 +177,7 @@ func (c *call) release(in *cInode) {
 		return
 	}
 	defer c.m.leave()
-	put(c.m.c, in)
+	c.m.put(in)
 }
 
 // lost reports whether err says that the cluster has ended this mount: its client was evicted, or

@@ -16,13 +16,14 @@ import (
 // dir is an open directory, and all that this package asks about names. A name is one element, or
 // "." for the directory itself; a link is never followed. A dir belongs to one call.
 type dir struct {
-	c  *call
-	in *cInode
+	c    *call
+	in   *cInode
+	lent bool // in is the mount's
 }
 
 // Close gives the directory back. A second time does nothing.
 func (d *dir) Close() {
-	if d.in != nil {
+	if d.in != nil && !d.lent {
 		d.c.release(d.in)
 		d.in = nil
 	}
@@ -37,30 +38,19 @@ func (e *linkError) Error() string { return "symbolic link" }
 
 // root opens the top directory of the tree.
 func (c *call) root() (*dir, error) {
-	d, err := c.mountRoot()
-	if err != nil || c.top == "" {
-		return d, err
+	if c.top == "" {
+		return c.mountRoot(), nil
 	}
-	defer d.Close()
-	top, err := d.open(c.top)
+	top, err := c.mountRoot().open(c.top)
 	if link := (*linkError)(nil); errors.As(err, &link) {
 		link.rel = ""
 	}
 	return top, err
 }
 
-// mountRoot opens the top directory of the mount.
-func (c *call) mountRoot() (*dir, error) {
-	d := &dir{c: c}
-	err := c.lib(func(m *cMount, _ *cPerms) (err error) {
-		d.in, err = lookupRoot(m)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
-}
+// mountRoot returns the top directory of the mount. libcephfs is not asked for it: when a mount is given
+// up at that moment it ends the program.
+func (c *call) mountRoot() *dir { return &dir{c: c, in: c.m.root, lent: true} }
 
 // directory opens the directory name.
 func (c *call) directory(name pfs.Path) (*dir, error) {

@@ -66,7 +66,8 @@
 // its journal, and when it ends a session it forgets what it had not written; it tells only
 // handles that were open then, and nobody at all of lengths, modes and times. So each
 // change of names is made with its directory or file open and then synced, and a file is
-// looked at once more, synced, before it gets its name. A batch is synced as a whole, and
+// looked at once more, synced, before it gets its name. What is renamed is synced itself:
+// to sync its directories does not wait for a renaming. A batch is synced as a whole, and
 // each directory once. What was forgotten answers Unavailable.
 //
 // # Memory

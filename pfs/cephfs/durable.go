@@ -21,29 +21,35 @@ func (d *dir) durably(change func() error) error {
 	if err != nil {
 		return err
 	}
-	defer d.unpin(fh)
 	if err := change(); err != nil {
+		d.unpin(fh)
 		return err
 	}
-	return d.sync(fh)
+	err = d.sync(fh)
+	if lost := d.unpin(fh); err == nil {
+		err = lost
+	}
+	return err
 }
 
 // pin opens the directory itself. That asks nobody, neither the cluster nor for permission: nothing is
 // read by it.
 func (d *dir) pin() (fh *cFh, err error) {
 	err = d.c.libAs(d.c.s.root, func(m *cMount, p *cPerms) (err error) {
-		fh, err = openInode(m, d.in, syscall.O_RDONLY|syscall.O_DIRECTORY, p)
+		fh, err = openInode(m, d.in, syscall.O_RDONLY, p)
 		return err
 	})
 	return fh, err
 }
 
-func (d *dir) unpin(fh *cFh) {
-	if d.c.m.enter() != nil {
-		return
+// unpin ends a pin, and answers errForgotten if a session ended meanwhile: some of that is told by the
+// close alone.
+func (d *dir) unpin(fh *cFh) error {
+	if err := d.c.m.enter(); err != nil {
+		return err
 	}
 	defer d.c.m.leave()
-	closeFh(d.c.m.c, fh)
+	return unforgotten(closeFh(d.c.m.c, fh))
 }
 
 // sync returns once the changes of names since the pin are durable.

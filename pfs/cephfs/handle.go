@@ -81,7 +81,7 @@ func (h *handle) drop() {
 	}
 	defer h.m.leave()
 	closeFh(h.m.c, h.fh)
-	put(h.m.c, h.in)
+	h.m.put(h.in)
 }
 
 func (h *handle) stat(c *call) (st stat, err error) {

@@ -23,6 +23,9 @@ import (
 type mount struct {
 	info *cephfs.MountInfo
 	c    *cMount
+	root *cInode // its top directory, for as long as it lasts
+
+	puts sync.RWMutex // held for reading by who gives an inode back
 
 	mu        sync.Mutex
 	dead      bool
@@ -66,7 +69,12 @@ func (m *mount) begin(o Options) error {
 	if err := reclaim(m.c, o.Session); err != nil {
 		return err
 	}
-	return m.info.MountWithRoot(o.Root)
+	if err := m.info.MountWithRoot(o.Root); err != nil {
+		return err
+	}
+	var err error
+	m.root, err = lookupRoot(m.c)
+	return err
 }
 
 // checkKeyring answers Invalid or Permission if the keyring has no key of the user that could be read.
@@ -213,6 +221,23 @@ func (m *mount) abandon(n int) int {
 	return m.abandoned
 }
 
+// isDead reports whether the mount was killed.
+func (m *mount) isDead() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dead
+}
+
+// put gives an inode back. What a dead mount had is given back with it: libcephfs frees all inodes when
+// connections are taken away, and does not notice that one is given back after that.
+func (m *mount) put(in *cInode) {
+	m.puts.RLock()
+	defer m.puts.RUnlock()
+	if !m.isDead() {
+		put(m.c, in)
+	}
+}
+
 // end releases a mount that was killed. It waits for those inside: politely for as long as grace,
 // and then by taking the connections away, which ends the calls that wait for the cluster.
 func (m *mount) end(grace time.Duration) {
@@ -222,6 +247,8 @@ func (m *mount) end(grace time.Duration) {
 	case <-m.left:
 		m.info.Unmount()
 	case <-patience.C:
+		m.puts.Lock() // who found it alive is through then
+		m.puts.Unlock()
 		abortConn(m.c)
 		<-m.left
 	}

@@ -27,14 +27,21 @@ func (s *Server) copyCall(ctx context.Context, r *request, q wire.CopyRequest, p
 	if err := (pfs.CreateOptions{ID: q.ID}).Check("server.copy", dst); err != nil {
 		return reply, err
 	}
-	id, err := copyID(ctx, r, q.ID, src)
+	c := newCopy(r, q.ID, src, dst)
+	done, err := s.copying.acquire(ctx, string(c))
+	if err != nil {
+		return reply, pfs.Errorf("server.copy", dst, pfs.KindOf(err), "another copy under this ID is at work: %w", err)
+	}
+	defer done()
+	id, err := c.versionID(ctx, r.tree, src)
 	if err != nil {
 		return reply, err
 	}
 	opts := pfs.CopyOptions{ID: id, NoReplace: q.NoReplace, NewTime: q.NewTime}
 	info, err := pfs.CopyFile(ctx, r.tree, src, dst, opts, progress)
 	if errors.Is(err, pfs.CrossStore) {
-		info, err = s.copyAcross(ctx, r, src, dst, opts, progress)
+		opts.ID = "" // of the version that the job opens, which may be another by now
+		info, err = s.copyAcross(ctx, r, c, src, dst, opts, progress)
 	}
 	return wire.InfoReply{Info: wire.NewInfo(info)}, err
 }
@@ -42,26 +49,39 @@ func (s *Server) copyCall(ctx context.Context, r *request, q wire.CopyRequest, p
 // copyAcross copies from one store to another: several chunks at a time, each compared
 // with what an earlier copy of the same ID has staged, and the whole with the digest
 // that the source keeps.
-func (s *Server) copyAcross(ctx context.Context, r *request, src, dst pfs.Path, opts pfs.CopyOptions, progress func(int64)) (pfs.Info, error) {
-	job, err := transfer.New(transfer.Options{Pool: s.copies, Retries: never})
+func (s *Server) copyAcross(ctx context.Context, r *request, c copyName, src, dst pfs.Path, opts pfs.CopyOptions, progress func(int64)) (pfs.Info, error) {
+	job, err := transfer.New(transfer.Options{Pool: s.copies, Retries: never, StagedID: c.stagedID})
 	if err != nil {
 		return pfs.Info{}, err
 	}
 	return job.CopyFile(ctx, transfer.End{FS: r.tree, Path: src}, transfer.End{FS: r.tree, Path: dst}, opts, progress)
 }
 
-// copyID returns the ID of the staged write of a copy, which nobody but a copy of this
-// version of the source can write to: what the source's digest promises must not be
-// changed on the way.
-func copyID(ctx context.Context, r *request, id string, src pfs.Path) (string, error) {
+// copyName tells one copy that clients ask for from another: a user's, under an ID, from
+// here to there. Two of one name do not work at the same time.
+type copyName string
+
+func newCopy(r *request, id string, src, dst pfs.Path) copyName {
 	if id == "" {
 		id = pfs.NewID() // not one that could be computed from what anybody sees
 	}
-	f, err := r.tree.Open(ctx, src)
+	return copyName(fmt.Sprintf("%q %q %q %q", r.id.Name, id, src, dst))
+}
+
+// stagedID returns the ID of the staged write for a version of the source, which nobody
+// but a copy of this version can write to: what the source's digest promises must not
+// be changed on the way.
+func (c copyName) stagedID(v pfs.Info) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q %d %d", c, v.Version, v.Size, v.ModTime.UnixNano()))
+	return copyPrefix + hex.EncodeToString(sum[:20])
+}
+
+// versionID is stagedID of the version that is there now.
+func (c copyName) versionID(ctx context.Context, tree pfs.FileSystem, src pfs.Path) (string, error) {
+	f, err := tree.Open(ctx, src)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", r.id.Name, id, src, f.Info().Version))
-	return copyPrefix + hex.EncodeToString(sum[:20]), nil
+	return c.stagedID(f.Info()), nil
 }

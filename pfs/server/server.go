@@ -80,6 +80,7 @@ type Server struct {
 	batches  *slots // by user
 	logins   *slots // by address
 	copies   *transfer.Pool
+	copying  *slots // by the copy, one for each
 	metrics  *metrics
 }
 
@@ -100,6 +101,7 @@ func New(cfg Config) *Server {
 		batches:  newSlots(batches, batches/3),
 		logins:   newSlots(logins, logins/4),
 		copies:   transfer.NewPool(copyMemory),
+		copying:  newSlots(cfg.MaxRequests, 1),
 	}
 	s.metrics = newMetrics(s)
 	s.routes()

@@ -222,11 +222,11 @@ func TestCopyWithoutAnIDHasOneOfItsOwn(t *testing.T) {
 	fsys := memfs.New(memfs.Options{})
 	pfstest.WriteFile(t, fsys, "/f", []byte("x"))
 	r := &request{Request: httptest.NewRequest("GET", "/", nil), tree: fsys}
-	one, err := copyID(t.Context(), r, "", "/f")
+	one, err := newCopy(r, "", "/f", "/g").versionID(t.Context(), fsys, "/f")
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := copyID(t.Context(), r, "", "/f")
+	two, err := newCopy(r, "", "/f", "/g").versionID(t.Context(), fsys, "/f")
 	if err != nil || one == two || !strings.HasPrefix(one, copyPrefix) {
 		t.Errorf("got %q and %q, %v", one, two, err)
 	}
@@ -240,7 +240,8 @@ func TestNobodyWritesToACopyOnItsWay(t *testing.T) {
 	if code := commit(s, "/f", "content"); code != 200 {
 		t.Fatalf("commit: HTTP %d", code)
 	}
-	id, err := copyID(t.Context(), &request{Request: httptest.NewRequest("GET", "/", nil), tree: fsys}, "12345678", "/f")
+	r := &request{id: auth.Identity{Name: "alice"}}
+	id, err := newCopy(r, "12345678", "/f", "/g").versionID(t.Context(), fsys, "/f")
 	if err != nil {
 		t.Fatal(err)
 	}

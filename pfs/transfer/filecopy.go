@@ -89,10 +89,7 @@ func (c *fileCopy) attempt(ctx context.Context) (pfs.Info, error) {
 		return pfs.Info{}, err
 	}
 	defer c.file.Close()
-	c.id = c.opts.ID
-	if c.id == "" {
-		c.id = c.stagedID()
-	}
+	c.id = c.stagedID()
 	if err := c.create(ctx, false); err != nil {
 		return pfs.Info{}, err
 	}
@@ -115,6 +112,12 @@ func (c *fileCopy) open(ctx context.Context) error {
 // stagedID names the staged write of this version of the source for this target, so
 // that a copy that is run again finds what it staged before.
 func (c *fileCopy) stagedID() string {
+	switch {
+	case c.opts.ID != "":
+		return c.opts.ID
+	case c.j.opts.StagedID != nil:
+		return c.j.opts.StagedID(c.info)
+	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q %d %d %q", c.j.opts.Origin, c.source.Path,
 		c.info.Version, c.info.Size, c.info.ModTime.UnixNano(), c.target.Path)
@@ -134,8 +137,8 @@ func (c *fileCopy) create(ctx context.Context, reopen bool) error {
 	if err != nil {
 		return &endError{err: err}
 	}
-	// An ID of the caller's choosing does not tell the version of the source.
-	c.compare, c.noted = c.staged.Resumed(), c.opts.ID == ""
+	// Of an ID of the caller's choosing it is not known who wrote the journal.
+	c.compare, c.noted = c.staged.Resumed(), c.opts.ID == "" && c.j.opts.StagedID == nil
 	c.log = openJournal(ctx, c.staged, c.info.Size)
 	return nil
 }

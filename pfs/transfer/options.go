@@ -22,6 +22,11 @@ type Options struct {
 	// two machines do not meet.
 	Origin string
 
+	// StagedID, if not nil, chooses the ID of the staged write for the version of a
+	// source that was opened. Versions and targets that differ must have IDs that
+	// differ, or the bytes of one are staged among those of another.
+	StagedID func(version pfs.Info) string
+
 	// Overwrite says what happens to a target file that exists.
 	Overwrite Overwrite
 

@@ -132,12 +132,28 @@ live() {
   grep -q '"FSState" : "Operational"' <<<"$state"
 }
 
-# settled: no block lacks a replica.
-settled() {
-  local state n
+# lacking: how many replicas are still to be made, of every NameNode's blocks; nothing if one does not say.
+lacking() {
+  local state n count sum=0
   for n in $NAMENODES; do
-    state=$(jmx "$n" NameNode,name=FSNamesystem)
-    grep -q '"UnderReplicatedBlocks" : 0' <<<"$state" && grep -q '"PendingReplicationBlocks" : 0' <<<"$state" || return 1
+    state=$(jmx "$n" NameNode,name=FSNamesystem) || return 0
+    for count in UnderReplicatedBlocks PendingReplicationBlocks; do
+      count=$(sed -n "s/.*\"$count\" : \([0-9]*\).*/\1/p" <<<"$state")
+      [ -n "$count" ] || return 0
+      sum=$((sum + count))
+    done
+  done
+  echo "$sum"
+}
+
+# settle: waits until no block lacks a replica, however many there are to make, as long as they become fewer.
+# A block whose copy was lost on a busy machine is tried again only after a while.
+settle() {
+  local now least='' end=$((SECONDS + 120))
+  until now=$(lacking); [ "$now" = 0 ]; do
+    if [ -n "$now" ] && { [ -z "$least" ] || [ "$now" -lt "$least" ]; }; then least=$now end=$((SECONDS + 120)); fi
+    [ $SECONDS -lt $end ] || { echo "settle: ${now:-an unknown number of} replicas are missing and become no fewer; see $D/log" >&2; return 1; }
+    sleep 0.1
   done
 }
 
@@ -209,14 +225,28 @@ idle() {
 
 active() { local n; for n in $NAMENODES; do jmx "$n" NameNode,name=FSNamesystem | grep -q '"tag.HAState" : "active"' && echo "$n"; done; return 0; }
 
-# failover NN: the other one steps down. One that cannot is fenced: should it only have been paused, it
-# will not wake up as a second active one.
+# failover NN: the other one steps down. One that cannot, because it is dead or paused, is fenced: should it
+# only have been paused, it will not wake up as a second active one. One that only answers late is waited for.
+# At the end NN is the active one and takes writes.
 failover() {
-  local n force=
+  local n p force=
   for n in $NAMENODES; do
-    [ "$n" = "$1" ] || { serves "$n" && haadmin -transitionToStandby "$n"; } || { force=--forceactive; touch "$D/run/$n.fenced"; }
+    [ "$n" != "$1" ] || continue
+    if p=$(pid "$n") && ! grep -q '^State:.T' "/proc/$p/status"; then
+      await 60 "an answer of $n" serves "$n"
+      haadmin -transitionToStandby "$n"
+    else
+      force=--forceactive
+      touch "$D/run/$n.fenced"
+    fi
   done
   haadmin -transitionToActive $force "$1"
+  await 60 "failover to $1" leads "$1"
+}
+# leads NN: it is active, and not in safe mode.
+leads() {
+  jmx "$1" NameNode,name=FSNamesystem | grep -q '"tag.HAState" : "active"' &&
+    jmx "$1" NameNode,name=FSNamesystemState | grep -q '"FSState" : "Operational"'
 }
 haadmin() { tool 256m org.apache.hadoop.hdfs.tools.DFSHAAdmin "$@"; }
 
@@ -251,8 +281,7 @@ stop) signal TERM "$1" ;;
 kill) signal KILL "$1" ;;
 pause) signal STOP "$1" ;;
 resume) signal CONT "$1" ;;
-settle) await 60 "a replica of each block on every DataNode" settled ;;
-flip|failover) "$verb" "$@" ;;
+flip|failover|settle) "$verb" "$@" ;;
 safemode) tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin -safemode "$1" ;;
 kinit) p=$1; case $p in nn|dn) p=$p/localhost ;; esac; kinit -kt "$D/krb/$1.keytab" "$p" ;;
 fs) tool 512m org.apache.hadoop.fs.FsShell "$@" ;;
