@@ -3,6 +3,7 @@
 package cephfs
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -179,9 +180,10 @@ func (d *dir) rename(name string, to *dir, newName string, exclusive bool) error
 }
 
 // renameExclusively does what the store has no call for. A file gets its second name by link, which
-// one of any number of callers wins, and then loses its first; who dies between leaves both. For a
-// directory an empty one is made, which one caller wins too, and then replaced; who dies between
-// leaves it empty, and somebody else may fill it, which makes the renaming fail.
+// one of any number of callers wins, and then loses its first; who dies between leaves both. A
+// directory would replace nothing but an empty directory: whoever renames one holds a lock on the new
+// name while he looks that it is free, so of all who rename one wins, and who dies leaves nothing. An
+// empty directory that somebody makes at this very moment, who asks for no lock, may still be replaced.
 func (d *dir) renameExclusively(name string, to *dir, newName string) error {
 	st, err := d.stat(name)
 	if err != nil {
@@ -193,14 +195,42 @@ func (d *dir) renameExclusively(name string, to *dir, newName string) error {
 		}
 		return d.with(d.c.undo()).unlink(name)
 	}
-	if err := to.mkdir(newName, 0o700, nil); err != nil {
+	unlock, err := to.lockName(newName)
+	if err != nil {
 		return err
 	}
-	if err := d.rename(name, to, newName, false); err != nil {
-		to.with(d.c.undo()).rmdir(newName)
+	defer unlock()
+	switch _, err := to.stat(newName); {
+	case err == nil:
+		return syscall.EEXIST
+	case !missing(err):
 		return err
 	}
-	return nil
+	return d.rename(name, to, newName, false)
+}
+
+// lockName takes the lock on one name in d, be there something of that name or not. It is a byte of the
+// directory that nobody reads, chosen by a hash of the name, and ends with the session of who holds it.
+func (d *dir) lockName(name string) (unlock func(), err error) {
+	sum := digest.Leaf([]byte(name))
+	at := int64(binary.LittleEndian.Uint64(sum[:]) >> 2)
+	owner := lastOwner.Add(1)
+	fh, err := d.pin()
+	if err != nil {
+		return nil, err
+	}
+	err = poll(d.c, nameBusy, func() error {
+		return d.c.lib(func(m *cMount, _ *cPerms) error { return setlk(m, fh, lockExclusive, at, 1, owner) })
+	})
+	if err != nil {
+		_ = d.unpin(fh)
+		return nil, err
+	}
+	return func() {
+		quiet := d.c.undo()
+		_ = quiet.lib(func(m *cMount, _ *cPerms) error { return setlk(m, fh, lockNone, at, 1, owner) })
+		_ = d.unpin(fh)
+	}, nil
 }
 
 // set changes attributes of name.

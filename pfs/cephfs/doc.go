@@ -53,9 +53,9 @@
 // again, which waits for its name. CephFS has no rename that refuses to replace. With NoReplace the file
 // gets its second name by link, which fails if the name is taken and which one of any
 // number of callers wins, and then loses its first: who dies between leaves a published
-// file and a hidden second name, which the same Commit, or Sweep, removes. A directory is
-// renamed over an empty one, made for it by a mkdir that one caller wins; who dies
-// between leaves that empty directory.
+// file and a hidden second name, which the same Commit, or Sweep, removes. Who renames a
+// directory holds a lock on its new name meanwhile; only an empty directory that somebody
+// makes at the same moment can be replaced.
 //
 // Clients of CephFS cannot reserve space. A Create of 64 MiB and more asks whether there
 // is so much.

@@ -114,7 +114,7 @@ func (h *handle) removeAttribute(c *call, name string) error {
 
 // lock takes or gives back the lock of the file, and answers EAGAIN if another owner has it.
 func (h *handle) lock(c *call, kind int) error {
-	return c.lib(func(m *cMount, _ *cPerms) error { return setlk(m, h.fh, kind, h.owner) })
+	return c.lib(func(m *cMount, _ *cPerms) error { return setlk(m, h.fh, kind, 0, 0, h.owner) })
 }
 
 // read reads until p is full or the file ends.

@@ -203,9 +203,10 @@ const (
 	lockNone      = C.F_UNLCK
 )
 
-// setlk takes or gives back the lock of a whole file for owner, and does not wait.
-func setlk(m *cMount, fh *cFh, kind int, owner uint64) error {
-	fl := C.struct_flock{l_type: C.short(kind), l_whence: C.SEEK_SET}
+// setlk takes or gives back the lock of n bytes from off on, 0 for all to the end, for owner, and does not
+// wait. The bytes need not be there: of a directory it is a lock, too.
+func setlk(m *cMount, fh *cFh, kind int, off, n int64, owner uint64) error {
+	fl := C.struct_flock{l_type: C.short(kind), l_whence: C.SEEK_SET, l_start: C.off_t(off), l_len: C.off_t(n)}
 	return failed(C.ceph_ll_setlk(m, fh, &fl, C.uint64_t(owner), 0))
 }
 

@@ -39,7 +39,7 @@ func (s *shared) acquire(c *call, h *handle, live func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.h != h {
-		if err := poll(c, h, lockShared); err != nil {
+		if err := poll(c, stagedBusy, func() error { return h.lock(c, lockShared) }); err != nil {
 			return err
 		}
 		if err := live(); err != nil {
@@ -85,7 +85,7 @@ func (s *shared) giveBack(c *call, h *handle) {
 // exclude takes the lock alone. It ends with the handle, or with forget.
 func (s *shared) exclude(c *call, h *handle) error {
 	s.forget()
-	return poll(c, h, lockExclusive)
+	return poll(c, stagedBusy, func() error { return h.lock(c, lockExclusive) })
 }
 
 // forget keeps the lock from being given back later, because it ends otherwise.
@@ -104,15 +104,21 @@ func (s *shared) keep() {
 	s.later, s.kept = nil, nil
 }
 
-// poll takes a lock, and asks again while another has it.
-func poll(c *call, h *handle, kind int) error {
+// What another does that has a lock.
+const (
+	stagedBusy = "another service is writing to what is staged here"
+	nameBusy   = "another service is renaming a directory to this name"
+)
+
+// poll takes a lock, and asks again while another has it, who is busy with what.
+func poll(c *call, busy string, lock func() error) error {
 	for until := time.Now().Add(c.s.opts.Timeout); ; {
-		err := h.lock(c, kind)
+		err := lock()
 		if !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EACCES) {
 			return err
 		}
 		if time.Now().After(until) {
-			return pfs.Errorf("cephfs.lock", "", pfs.Unavailable, "another service is writing to what is staged here, or has died while it was: try again in a minute")
+			return pfs.Errorf("cephfs.lock", "", pfs.Unavailable, "%s, or has died while it was: try again in a minute", busy)
 		}
 		select {
 		case <-c.ctx.Done():

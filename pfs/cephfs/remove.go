@@ -166,7 +166,7 @@ func (r *remover) remove(d *dir, e entry, depth int) error {
 // too deep for the memory of the process.
 func (r *remover) lift(d *dir, name string) error {
 	hidden := removedPrefix + pfs.NewID()
-	if err := d.rename(name, r.top, hidden, true); err != nil {
+	if err := d.rename(name, r.top, hidden, false); err != nil {
 		return unlessMissing(err)
 	}
 	r.lifted = append(r.lifted, hidden)
