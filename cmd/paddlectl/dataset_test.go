@@ -3,12 +3,14 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +23,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/internal/manifest"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -462,5 +465,148 @@ func TestPublishGoesOn(t *testing.T) {
 	}
 	if there, err := pfs.Exists(t.Context(), fsys, one.Join(claimName)); there || err != nil {
 		t.Errorf("the claim is there: %v, %v", there, err)
+	}
+}
+
+// TestPublishOnce publishes the same set again, and one that is not like it.
+func TestPublishOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	fsys := newHome(t)
+	const top = pfs.Path("/pfs/dc/public/dataset/x")
+	if err := pfs.MkdirAll(t.Context(), fsys, top.Parent(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	publish := func(code cliio.Code, want string, args ...string) {
+		t.Helper()
+		got := run(t, testMain(t, fsys, append([]string{"dataset", "publish"}, args...)...))
+		if got.code != code || !strings.Contains(got.stderr, want) {
+			t.Errorf("%v: code %d, %q; want %d, %q", args, got.code, got.stderr, code, want)
+		}
+	}
+	convert := func(dir, prefix, text string) {
+		t.Helper()
+		if err := os.WriteFile("t.csv", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := runHere(t, "dataset", "convert", "--output-path", dir, "--name-prefix", prefix, "t.csv"); got.code != cliio.Done {
+			t.Fatalf("code %d: %s", got.code, got.stderr)
+		}
+	}
+	convert("one", "x", "a,b\n1,2\n")
+	convert("columns", "x", "a,c\n1,2\n")
+	convert("prefix", "y", "a,b\n1,2\n")
+	publish(cliio.Done, "/x/1: 1 record", "one", string(top))
+	if err := fsys.Remove(t.Context(), top.Join(latestName)); err != nil { // cut off just before its end
+		t.Fatal(err)
+	}
+	publish(cliio.Done, "already published as version 1", "one", string(top))
+	pfstest.WantFile(t, fsys, top.Join(latestName), []byte("1\n"))
+	publish(cliio.Done, "/x/2: 1 record", "--force", "one", string(top))
+	publish(cliio.Exists, "columns", "columns", string(top))
+	publish(cliio.Exists, `the prefix "x", this set "y"`, "prefix", string(top))
+	publish(cliio.Done, "/x/3: 1 record", "--change-schema", "prefix", string(top))
+	if err := fsys.Mkdir(t.Context(), top.Join("9223372036854775807"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	publish(cliio.Usage, "no version has a number above", "one", string(top))
+}
+
+// claimed is a service in which another publisher completes a version just before this
+// one claims it.
+type claimed struct {
+	*memfs.FS
+	meanwhile func()
+}
+
+func (c *claimed) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
+	if name.Base() == "1" && c.meanwhile != nil {
+		c.meanwhile()
+		c.meanwhile = nil
+	}
+	return c.FS.Mkdir(ctx, name, mode)
+}
+
+// TestPublishClaimsOnlyWhatIsFree has the version completed, and its claim gone, between
+// the look and the claim.
+func TestPublishClaimsOnlyWhatIsFree(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeTable(t, "t.csv", 20, 0)
+	if got := runHere(t, "dataset", "convert", "--output-path", "out", "--name-prefix", "x", "t.csv"); got.code != cliio.Done {
+		t.Fatalf("code %d: %s", got.code, got.stderr)
+	}
+	writeTable(t, "t.csv", 10, 0)
+	if got := runHere(t, "dataset", "convert", "--output-path", "other", "--name-prefix", "x", "t.csv"); got.code != cliio.Done {
+		t.Fatalf("code %d: %s", got.code, got.stderr)
+	}
+	fsys := &claimed{FS: newHome(t)}
+	const one = pfs.Path("/pfs/dc/public/dataset/x/1")
+	if err := pfs.MkdirAll(t.Context(), fsys.FS, one.Parent().Parent(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	fsys.meanwhile = func() {
+		if got := run(t, testMain(t, fsys.FS, "dataset", "publish", "other")); got.code != cliio.Done {
+			t.Errorf("code %d: %s", got.code, got.stderr)
+		}
+	}
+	got := run(t, testMain(t, fsys, "dataset", "publish", "out"))
+	if got.code != cliio.Done || !strings.Contains(got.stderr, "/x/2: 20 records") {
+		t.Errorf("code %d: %s", got.code, got.stderr)
+	}
+	if got := run(t, testMain(t, fsys, "dataset", "verify", string(one))); got.code != cliio.Done {
+		t.Errorf("verify: code %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+	pfstest.WantNames(t, fsys, one, ".x.manifest", "x-00000-of-00001")
+}
+
+// TestPublishKeepsWhatIsThere finds another file in the place of a shard, and one that is
+// no part of the set.
+func TestPublishKeepsWhatIsThere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeTable(t, "t.csv", 20, 0)
+	if got := runHere(t, "dataset", "convert", "--output-path", "out", "--name-prefix", "x", "t.csv"); got.code != cliio.Done {
+		t.Fatalf("code %d: %s", got.code, got.stderr)
+	}
+	for name, want := range map[string]string{"x-00000-of-00001": "its digest is", "x-00000-of-00009": "no part of the set"} {
+		fsys := newHome(t)
+		at := pfs.Path("/pfs/dc/public/dataset/x/1").Join(name)
+		if err := pfs.MkdirAll(t.Context(), fsys, at.Parent(), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile("out/.x.manifest")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, err := digestOf(t.Context(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pfstest.WriteFile(t, fsys, at.Parent().Join(claimName), []byte(sum))
+		pfstest.WriteFile(t, fsys, at, []byte("other"))
+		got := run(t, testMain(t, fsys, "dataset", "publish", "out"))
+		if got.code == cliio.Done || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: code %d: %s; want %q", name, got.code, got.stderr, want)
+		}
+		pfstest.WantFile(t, fsys, at, []byte("other"))
+	}
+}
+
+// TestPublishEmpty publishes a set without records only if told so.
+func TestPublishEmpty(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("t.csv", []byte("a,b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := runHere(t, "dataset", "convert", "--output-path", "out", "--name-prefix", "x", "t.csv"); got.code != cliio.Done {
+		t.Skipf("convert makes no empty sets: %s", got.stderr)
+	}
+	fsys := newHome(t)
+	if err := pfs.MkdirAll(t.Context(), fsys, "/pfs/dc/public/dataset", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(t, testMain(t, fsys, "dataset", "publish", "out")); got.code != cliio.Usage || !strings.Contains(got.stderr, "--allow-empty") {
+		t.Errorf("code %d: %s", got.code, got.stderr)
+	}
+	if got := run(t, testMain(t, fsys, "dataset", "publish", "--allow-empty", "out")); got.code != cliio.Done {
+		t.Errorf("code %d: %s", got.code, got.stderr)
 	}
 }

@@ -24,7 +24,7 @@ type dataset struct {
 	remote bool
 }
 
-// latestName is the file of a published dataset that has the number of its version.
+// latestName is the file of a published dataset that has the number of its newest version.
 const latestName = "latest"
 
 // openDataset reads the manifest of the dataset that an operand names: its directory,
@@ -102,7 +102,7 @@ func datasetsIn(ctx context.Context, dir transfer.End) (names []string, latest b
 		if err != nil {
 			return nil, false, err
 		}
-		latest = latest || e.Name == latestName && e.IsRegular()
+		latest = latest || e.Name == latestName && !e.IsDir()
 		if name, ok := manifest.DatasetOf(e.Name); ok && len(names) < most {
 			names = append(names, name)
 		}
@@ -153,25 +153,42 @@ func (s *dataset) files() []dataFile {
 	return files
 }
 
-// readLatest reads the number of the newest version of a published dataset.
+// readLatest returns the number of the newest version of a published dataset. A service
+// shows the file that has it as a link to that version.
 func readLatest(ctx context.Context, dir transfer.End) (int, error) {
 	const most = 32
 	at := dir.Path.Join(latestName)
-	text, err := readSmall(ctx, dir.FS, at, most)
+	info, err := dir.FS.Stat(ctx, at)
 	if err != nil {
 		return 0, err
 	}
+	text := []byte(info.Target)
+	if !info.IsLink() {
+		if text, err = readSmall(ctx, dir.FS, at, most); err != nil {
+			return 0, err
+		}
+	}
 	n, ok := versionOf(strings.TrimSuffix(string(text), "\n"))
-	if !ok {
+	if !ok || n > mostVersions {
 		return 0, pfs.Errorf("paddlectl.dataset", at, pfs.Integrity, "%.32q is no number of a version", text)
 	}
 	return n, nil
 }
 
-// versionOf returns the number of a version from its name.
+// mostVersions is the highest number of a version.
+const mostVersions = 1_000_000_000
+
+// versionOf returns the number of a version from its name; mostVersions+1 if that is
+// higher than any can be.
 func versionOf(name string) (int, bool) {
+	if name == "" || strings.Trim(name, "0123456789") != "" || name[0] == '0' {
+		return 0, false
+	}
 	n, err := strconv.Atoi(name)
-	return n, err == nil && n > 0 && strconv.Itoa(n) == name
+	if err != nil || n > mostVersions {
+		n = mostVersions + 1
+	}
+	return n, true
 }
 
 // datasetOrFiles are the files that operands name: the shards of one dataset, or

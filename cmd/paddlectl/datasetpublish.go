@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +19,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-type publishOptions struct{ quiet, json bool }
+type publishOptions struct{ force, changeSchema, allowEmpty, quiet, json bool }
 
 func (d *deps) datasetPublishCommand() *cli.Command {
 	var o publishOptions
@@ -31,10 +33,17 @@ The file latest then has the number of the newest one, which dataset info, cat,
 shard, split and verify read if they are given NAME. Without a target it is the
 current datacenter, and the name of the dataset. Only publishers may do that.
 
+A set that is the newest version already is not copied again. One that has another
+prefix, other columns, classes or payload than the newest version is refused: who
+reads NAME expects those.
+
 A publication that was interrupted goes on where it was if it is run again.`,
 		examples: []string{"paddlectl dataset publish ./dataset /pfs/dc1/public/dataset/uci_housing"},
 		exits:    pathExits(cliio.Integrity),
 		flags: []cli.Flag{
+			&cli.BoolFlag{Name: "force", Usage: "make a new version also of the set that is the newest one already", Destination: &o.force},
+			&cli.BoolFlag{Name: "change-schema", Usage: "let prefix, columns, classes and payload be others than in the newest version", Destination: &o.changeSchema},
+			&cli.BoolFlag{Name: "allow-empty", Usage: "publish a set without records", Destination: &o.allowEmpty},
 			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary", Destination: &o.quiet},
 			jsonFlag(&o.json),
 		},
@@ -50,6 +59,7 @@ type publication struct {
 	top  transfer.End // of all versions
 	n    int          // the version that is made
 	text []byte       // of the manifest
+	old  bool         // version n was there before, complete
 }
 
 // claimName is the file that says whose unfinished version a directory is: the digest
@@ -61,6 +71,9 @@ func runPublish(ctx context.Context, d *deps, o publishOptions, operands []strin
 	if err != nil {
 		return err
 	}
+	if s.Records == 0 && !o.allowEmpty {
+		return cliargs.Usagef("%s has no records: --allow-empty publishes it", s.setText())
+	}
 	p := &publication{d: d, o: o, s: s}
 	if p.top, err = d.publicPlace(ctx, s, operands[1:]); err != nil {
 		return err
@@ -71,10 +84,18 @@ func runPublish(ctx context.Context, d *deps, o publishOptions, operands []strin
 	if err := d.verifyDataset(ctx, s, datasetVerifyOptions{quiet: true}); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{p.claim, p.copy, p.check, p.complete, p.advance} {
-		if err := step(ctx); err != nil {
-			return err
+	if err := p.claim(ctx); err != nil {
+		return err
+	}
+	if !p.old {
+		for _, step := range []func(context.Context) error{p.copy, p.check, p.complete} {
+			if err := step(ctx); err != nil {
+				return err
+			}
 		}
+	}
+	if err := p.advance(ctx); err != nil {
+		return err
 	}
 	return p.tell()
 }
@@ -117,55 +138,144 @@ func (p *publication) version() transfer.End {
 }
 
 // claim finds the version to make: an unfinished one of this dataset, or the next
-// free number. Of two publishers at once one gets the number and the other the next.
+// free number. Of two publishers at once one gets the number and the other the next. If
+// the newest version is this dataset it sets old.
 func (p *publication) claim(ctx context.Context) error {
 	if err := pfs.MkdirAll(ctx, p.top.FS, p.top.Path, 0o755); err != nil {
 		return err
 	}
-	newest, err := p.newest(ctx)
-	if err != nil {
-		return err
-	}
-	p.n = newest
-	if newest > 0 {
-		if mine, err := p.isMine(ctx); err != nil || mine {
-			return err
-		}
-	}
 	for {
-		p.n++
-		dir := p.version()
-		if err := dir.FS.Mkdir(ctx, dir.Path, 0o755); err != nil {
-			return err
-		}
-		err := pfs.WriteBatch(ctx, dir.FS, []pfs.BatchEntry{{Path: dir.Path.Join(claimName), Mode: 0o644, Data: []byte(p.s.sum), NoReplace: true}})[0]
-		if !errors.Is(err, pfs.Exist) {
-			return err
-		}
-	}
-}
-
-// newest returns the highest number of a version; 0 if there is none.
-func (p *publication) newest(ctx context.Context) (int, error) {
-	newest := 0
-	for e, err := range pfs.Entries(ctx, p.top.FS, p.top.Path, nil) {
+		newest, complete, err := p.versions(ctx)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		if n, ok := versionOf(e.Name); ok && e.IsDir() {
-			newest = max(newest, n)
+		if p.n = complete; complete > 0 {
+			if p.old, err = p.isPublished(ctx); err != nil || p.old {
+				return err
+			}
+		}
+		if p.n = newest; newest > complete {
+			if mine, err := p.isMine(ctx); err != nil || mine {
+				return err
+			}
+		}
+		if p.n++; p.n > mostVersions {
+			return pfs.Errorf("paddlectl.publish", p.top.Path, pfs.Limit, "there is no number for a version behind %d", newest)
+		}
+		if mine, err := p.take(ctx); err != nil || mine {
+			return err
 		}
 	}
-	return newest, nil
 }
 
-// isMine reports whether version n is an unfinished one of this dataset.
-func (p *publication) isMine(ctx context.Context) (bool, error) {
+// take makes version n and claims it; false if another publisher did.
+func (p *publication) take(ctx context.Context) (bool, error) {
 	dir := p.version()
-	complete, err := pfs.Exists(ctx, dir.FS, dir.Path.Join(manifest.FileName(p.s.Name)))
-	if err != nil || complete {
+	if err := dir.FS.Mkdir(ctx, dir.Path, 0o755); err != nil {
 		return false, err
 	}
+	at := dir.Path.Join(claimName)
+	err := pfs.WriteBatch(ctx, dir.FS, []pfs.BatchEntry{{Path: at, Mode: 0o644, Data: []byte(p.s.sum), NoReplace: true}})[0]
+	if errors.Is(err, pfs.Exist) || errors.Is(err, pfs.ReadOnly) {
+		return false, nil // claimed, or complete already
+	}
+	if err != nil {
+		return false, err
+	}
+	// Another may have completed it and given up the claim between the look and ours.
+	complete, err := p.isComplete(ctx)
+	if err != nil || !complete {
+		return err == nil, err
+	}
+	if err := dir.FS.Remove(ctx, at); err != nil && !isMissing(err) {
+		return false, err
+	}
+	return false, nil
+}
+
+// versions returns the highest number of a version, and that of a complete one; 0 if
+// there is none.
+func (p *publication) versions(ctx context.Context) (newest, complete int, err error) {
+	var all []int
+	for e, err := range pfs.Entries(ctx, p.top.FS, p.top.Path, nil) {
+		if err != nil {
+			return 0, 0, err
+		}
+		n, ok := versionOf(e.Name)
+		switch {
+		case !ok || !e.IsDir():
+			continue
+		case n > mostVersions:
+			return 0, 0, pfs.Errorf("paddlectl.publish", p.top.Path.Join(e.Name), pfs.Invalid,
+				"no version has a number above %d: remove or rename this directory", mostVersions)
+		}
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	for _, n := range slices.Backward(all) {
+		p.n = n
+		if there, err := p.isComplete(ctx); err != nil || there {
+			return all[len(all)-1], n, err
+		}
+	}
+	if len(all) > 0 {
+		newest = all[len(all)-1]
+	}
+	return newest, 0, nil
+}
+
+// isComplete reports whether version n has a manifest, of whatever set.
+func (p *publication) isComplete(ctx context.Context) (bool, error) {
+	names, _, err := datasetsIn(ctx, p.version())
+	if isMissing(err) {
+		return false, nil
+	}
+	return len(names) > 0, err
+}
+
+// isPublished reports whether version n, which is complete, is this dataset. Where it is
+// another one it must have the same schema.
+func (p *publication) isPublished(ctx context.Context) (bool, error) {
+	dir := p.version()
+	names, _, err := datasetsIn(ctx, dir)
+	if err != nil || len(names) != 1 {
+		return false, err
+	}
+	now, err := readDataset(ctx, dir, names[0], "")
+	switch {
+	case err != nil:
+		return false, err
+	case now.sum == p.s.sum:
+		return !p.o.force, nil
+	case p.o.changeSchema:
+		return false, nil
+	}
+	if what := otherSchema(now.Manifest, p.s.Manifest); what != "" {
+		return false, pfs.Errorf("paddlectl.publish", dir.Path, pfs.Conflict,
+			"the newest version has %s: is it the same dataset? --change-schema publishes it, another NAME keeps them apart", what)
+	}
+	return false, nil
+}
+
+// otherSchema says in what a set differs, for who reads it, from the version before; ""
+// if it does not.
+func otherSchema(before, now *manifest.Manifest) string {
+	switch {
+	case before.Name != now.Name:
+		return fmt.Sprintf("the prefix %q, this set %q", before.Name, now.Name)
+	case before.Payload != now.Payload:
+		return fmt.Sprintf("records of %s, this set %s", before.Payload, now.Payload)
+	case !slices.Equal(before.Columns, now.Columns):
+		return fmt.Sprintf("the columns %.200s, this set %.200s", columnsText(before.Columns), columnsText(now.Columns))
+	case !slices.Equal(before.Classes, now.Classes):
+		return fmt.Sprintf("the classes %.200s, this set %.200s", strings.Join(before.Classes, ", "), strings.Join(now.Classes, ", "))
+	}
+	return ""
+}
+
+// isMine reports whether version n, which is not complete, is one of this dataset.
+func (p *publication) isMine(ctx context.Context) (bool, error) {
+	dir := p.version()
 	text, err := readSmall(ctx, dir.FS, dir.Path.Join(claimName), int64(len(p.s.sum))+1)
 	if isMissing(err) {
 		return false, nil
@@ -173,9 +283,10 @@ func (p *publication) isMine(ctx context.Context) (bool, error) {
 	return string(text) == p.s.sum, err
 }
 
-// copy copies the shards; those that are there already are left.
+// copy copies the shards; those that are there already are left, whatever they are:
+// check looks at them.
 func (p *publication) copy(ctx context.Context) error {
-	o := &copyOptions{retries: defaultRetries, parallel: transfer.DefaultParallel, quiet: true}
+	o := &copyOptions{retries: defaultRetries, parallel: transfer.DefaultParallel, quiet: true, noClobber: true}
 	return p.d.transfer(ctx, o, nil, func(ctx context.Context, job *transfer.Job) error {
 		return job.CopyAll(ctx, p.pairs())
 	})
@@ -195,9 +306,18 @@ func (p *publication) pairs() iter.Seq2[transfer.Pair, error] {
 	}
 }
 
-// check compares the copies, as they are stored, with the manifest.
+// check compares the copies, as they are stored, with the manifest, and refuses what does
+// not belong to them.
 func (p *publication) check(ctx context.Context) error {
 	dir := p.version()
+	for e, err := range pfs.Entries(ctx, dir.FS, dir.Path, nil) {
+		if err != nil {
+			return err
+		}
+		if _, ok := slices.BinarySearch(p.s.Names(), e.Name); !ok && e.Name != claimName {
+			return pfs.Errorf("paddlectl.publish", dir.Path.Join(e.Name), pfs.Conflict, "it is no part of the set, and would be published with it: remove it and publish again")
+		}
+	}
 	for _, s := range p.s.Shards {
 		at := dir.Path.Join(s.Name)
 		sum, err := digest.Stored(ctx, dir.FS, at, digest.BLAKE3, nil)
@@ -214,9 +334,15 @@ func (p *publication) check(ctx context.Context) error {
 // complete writes the manifest.
 func (p *publication) complete(ctx context.Context) error {
 	dir := p.version()
-	err := pfs.WriteBatch(ctx, dir.FS, []pfs.BatchEntry{{
-		Path: dir.Path.Join(manifest.FileName(p.s.Name)), Mode: 0o644, Data: p.text, Digest: digest.Bytes(p.text), NoReplace: true,
-	}})[0]
+	at := dir.Path.Join(manifest.FileName(p.s.Name))
+	err := pfs.WriteBatch(ctx, dir.FS, []pfs.BatchEntry{{Path: at, Mode: 0o644, Data: p.text, Digest: digest.Bytes(p.text), NoReplace: true}})[0]
+	if errors.Is(err, pfs.Exist) || errors.Is(err, pfs.ReadOnly) {
+		// Another run of the same publication was faster, or the answer to this one was lost.
+		text, rerr := readSmall(ctx, dir.FS, at, int64(len(p.text))+1)
+		if rerr == nil && bytes.Equal(text, p.text) {
+			err = nil
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -245,15 +371,18 @@ type publishedJSON struct {
 	Version int    `json:"version"`
 	Records int64  `json:"records"`
 	Bytes   int64  `json:"bytes"`
-	Digest  string `json:"digest"` // of the manifest
+	Digest  string `json:"digest"`  // of the manifest
+	Already bool   `json:"already"` // it was that version before
 }
 
 func (p *publication) tell() error {
 	path := localText(p.version().Path)
 	if p.o.json {
-		return p.d.out.JSON(publishedJSON{path, p.n, p.s.Records, p.s.Bytes, p.s.sum})
+		return p.d.out.JSON(publishedJSON{path, p.n, p.s.Records, p.s.Bytes, p.s.sum, p.old})
 	}
-	if !p.o.quiet {
+	if p.old && !p.o.quiet {
+		p.d.out.Message("already published as version %d: %s", p.n, path)
+	} else if !p.o.quiet {
 		p.d.out.Message("%s: %s in %s, %s", path, count(p.s.Records, "record", "records"),
 			count(int64(len(p.s.Shards)), "shard", "shards"), cliio.Size(p.s.Bytes))
 	}

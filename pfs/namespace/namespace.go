@@ -23,6 +23,20 @@
 // .../mnt, .../mnt/NAME) are fixed for everybody: to remove or rename one answers
 // Invalid, as for a root, and to change one in another way ReadOnly.
 //
+// # Published datasets
+//
+// /pfs/DC/public/dataset/NAME/N is version N of a published dataset, N from 1 on. Once
+// a manifest (.PREFIX.manifest) is in it, it is complete: every change of it, or of what
+// is in it, answers ReadOnly to everybody, and so does removing or renaming the dataset.
+// Only administrators remove a version, and then whoever may publish could make it
+// anew. Two things are let in: the file .publishing of an unfinished version may still be
+// removed, and where several services share a store, one may take up to a second to see
+// the manifest that came through another.
+//
+// A file NAME/latest that holds the number of a version is shown as a link to that
+// version. What opened a file through it goes on with that version. Such a file is written
+// like any other.
+//
 // # Whose files are on the stores
 //
 // Where a store can give files to users (pfs.OwnershipGiver), a home and all that is
@@ -103,7 +117,7 @@ type Namespace struct {
 	now         func() time.Time
 
 	mu     sync.Mutex
-	checks map[string]time.Time // when to look again at a home (DC/USER) or a store (DC)
+	checks map[string]time.Time // when to look again at a home (DC/USER), a store (DC) or a version (its path)
 }
 
 // New returns the tree of the datacenters. It does not touch the stores: see
@@ -182,7 +196,7 @@ func (n *Namespace) View(id auth.Identity, alias string) pfs.FileSystem {
 	if id.Role == auth.Admin && n.account != nil {
 		below = newOthers(n, below)
 	}
-	return linkfs.New(newSpelled(n, alias, permfs.New(below, policy{id, n.mounts}.allow)))
+	return linkfs.New(newSpelled(n, alias, permfs.New(newPublished(n, id, below), policy{id, n.mounts}.allow)))
 }
 
 // known lists the datacenters for a message, the current one by its alias.
