@@ -10,26 +10,6 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Stat describes name.
-func (f FS) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
-	return at(ctx, f, "cephfs.Stat", name, func(d *dir, base string) (info pfs.Info, err error) {
-		err = d.on(base, func(in *cInode, st stat) error {
-			info = st.info(name)
-			if st.mode.IsRegular() {
-				// A handle without an open file is enough for a mark.
-				if m, ok := newHandle(d.c.m, in).mark(d.c, st); ok {
-					info.Digest = m.Digest
-				}
-			}
-			return nil
-		})
-		if err == nil && info.IsLink() {
-			info.Target, err = d.readlink(base)
-		}
-		return info, err
-	}, nil)
-}
-
 // List returns one page of dir in the store's order. Digests are left out.
 func (f FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
 	const op = "cephfs.List"

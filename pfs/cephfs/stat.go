@@ -3,6 +3,7 @@
 package cephfs
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"strconv"
@@ -118,3 +119,23 @@ var specialBits = []struct {
 	unix uint32
 	mode fs.FileMode
 }{{syscall.S_ISUID, fs.ModeSetuid}, {syscall.S_ISGID, fs.ModeSetgid}, {syscall.S_ISVTX, fs.ModeSticky}}
+
+// Stat describes name.
+func (f FS) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
+	return at(ctx, f, "cephfs.Stat", name, func(d *dir, base string) (info pfs.Info, err error) {
+		err = d.on(base, func(in *cInode, st stat) error {
+			info = st.info(name)
+			if st.mode.IsRegular() {
+				// A handle without an open file is enough for a mark.
+				if m, ok := newHandle(d.c.m, in).mark(d.c, st); ok {
+					info.Digest = m.Digest
+				}
+			}
+			return nil
+		})
+		if err == nil && info.IsLink() {
+			info.Target, err = d.readlink(base)
+		}
+		return info, err
+	}, nil)
+}

@@ -3,16 +3,13 @@ package hdfsfs
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // mostRounds is how often a Commit begins again because another handle of the same
@@ -319,81 +316,4 @@ func (w *staged) publish(ctx context.Context, whole string, opts pfs.CommitOptio
 	}
 	st, err := w.fs.describe(ctx, w.name)
 	return st.Info, w.tidy(ctx, err)
-}
-
-// dress gives the file at a path in HDFS what it will have in the directory dir.
-func (f *FS) dress(ctx context.Context, at string, dir pfs.Path, id string, opts pfs.CommitOptions) error {
-	st, err := f.statusAt(ctx, at)
-	if err != nil {
-		return err
-	}
-	if st.Size != opts.Size {
-		return pfs.Errorf("hdfsfs.Staged.Commit", "", pfs.Integrity, "%d bytes came together of %d", st.Size, opts.Size)
-	}
-	if err := f.give(ctx, at, dir, st, opts.Perm()); err != nil {
-		return err
-	}
-	return f.date(ctx, at, id, opts)
-}
-
-// date sets the time and the mark of the file at a path in HDFS.
-func (f *FS) date(ctx context.Context, at, id string, opts pfs.CommitOptions) error {
-	mtime := opts.ModTime
-	if mtime.IsZero() {
-		mtime = time.Now()
-	}
-	kept, err := f.setTime(ctx, at, mtime)
-	if err != nil {
-		return err
-	}
-	return f.setMark(ctx, at, digest.NewMark(id, opts, kept))
-}
-
-// give sets permission bits, group and owner.
-func (f *FS) give(ctx context.Context, at string, dir pfs.Path, st status, perm fs.FileMode) error {
-	if st.Mode.Perm() != perm {
-		if err := f.call(ctx, often, func(c *hdfs.Client) error { return c.Chmod(at, perm) }); err != nil {
-			return err
-		}
-	}
-	parent, err := f.status(ctx, dir)
-	if is(err, pfs.NotExist, pfs.NotDir) {
-		return fail("hdfsfs.Staged.Commit", dir, err)
-	}
-	if err != nil {
-		return err
-	}
-	return f.giveTo(ctx, at, st, parent)
-}
-
-// giveTo gives what has the owner and the group of st to whom it is to belong. As HDFS
-// has it, the group is that of the directory parent, if the user may give it.
-func (f *FS) giveTo(ctx context.Context, at string, st, parent status) error {
-	owner := st.Owner
-	if f.owner != "" {
-		owner = f.owner
-	}
-	if owner == st.Owner && parent.Group == st.Group {
-		return nil
-	}
-	err := f.chown(ctx, at, owner, parent.Group)
-	if is(err, pfs.Permission) && owner == st.Owner {
-		return nil // a service that is no superuser
-	}
-	return err
-}
-
-// publishError makes the error of a rename to name that failed. Something that is not
-// there in the directory of the staged write stays a plain error: see round.
-func (f *FS) publishError(ctx context.Context, op, whole string, name pfs.Path, err error) error {
-	if is(err, pfs.Unavailable, pfs.Canceled, pfs.Quota) {
-		return fail(op, name, err)
-	}
-	if _, gone := f.statusAt(ctx, whole); is(gone, pfs.NotExist) {
-		return gone
-	}
-	if st, statErr := f.status(ctx, name); statErr == nil && st.IsDir() && !is(err, pfs.Exist) {
-		return pfs.E(op, name, pfs.IsDir, nil)
-	}
-	return f.placeError(ctx, op, name, err)
 }
