@@ -67,8 +67,12 @@ func (s *service) down(ctx context.Context) (names []string) {
 	var asking sync.WaitGroup
 	for name, store := range s.stores {
 		asking.Go(func() {
-			if _, err := store.Stat(ctx, pfs.Root); err != nil {
-				s.log.Warn("a store does not answer", "datacenter", name, "err", err)
+			err := pfs.Guard("pfsd.down", pfs.Root, func() error {
+				_, err := store.Stat(ctx, pfs.Root)
+				return err
+			})
+			if err != nil {
+				s.log.Warn("a store does not answer", "datacenter", name, "err", pfs.Detail(err))
 				mu.Lock()
 				names = append(names, name)
 				mu.Unlock()

@@ -401,6 +401,7 @@ func (us *uploads) count() int {
 
 func suspend(us []*upload) {
 	for _, u := range us {
-		_ = u.staged.Suspend() // what it lost is found when it is opened again
+		// What it lost is found when it is opened again.
+		_ = pfs.Guard("server.suspend", u.key.path, u.staged.Suspend)
 	}
 }
