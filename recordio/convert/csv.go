@@ -6,12 +6,13 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // CSVOptions say how tables of text are read. The zero value reads a file with a
 // header and infers the types of its columns.
 type CSVOptions struct {
-	// Comma separates the columns; 0 is ',' for the format csv and a tab for tsv. ' '
+	// Comma separates the columns, an ASCII character but no quote; 0 is ',' for the format csv and a tab for tsv. ' '
 	// is any run of blanks, as in many tables of UCI; such tables have no quotes.
 	Comma byte
 	// NoHeader says that the first line is a record already. Columns then have the
@@ -141,6 +142,9 @@ func (t *table) cutQuoted(p []byte) int {
 
 // begin implements lineFormat.
 func (t *table) begin(head []byte) (skip int, err error) {
+	if t.comma >= utf8.RuneSelf || bytes.IndexByte([]byte("\"\r\n\x00"), t.comma) >= 0 {
+		return 0, faultf(ErrUnsupported, "%q cannot separate columns: any ASCII character but a quote and the ends of lines can", t.comma)
+	}
 	var names []string
 	if !t.opts.NoHeader {
 		if names, skip, err = t.readHeader(head); err != nil || skip == 0 {
@@ -171,7 +175,10 @@ func (t *table) readHeader(head []byte) (names []string, n int, err error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("the header: %w", err)
 	}
-	for _, name := range row {
+	for i, name := range row {
+		if err := new(checked).text(name); err != nil {
+			return nil, 0, fmt.Errorf("the header: column %d is %w", i+1, err)
+		}
 		names = append(names, string(name))
 	}
 	for i, name := range names {

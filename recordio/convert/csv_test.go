@@ -65,11 +65,14 @@ func TestCSVErrors(t *testing.T) {
 		{"a\n\"x\" y\n", CSVOptions{}, "a, line 2, offset 2: column 1 goes on behind its closing quote"},
 		{"a\n1\n\"x\n2\n", CSVOptions{}, "a, line 3, offset 4: a quote is opened and not closed"},
 		{"a\n\"x\ny\n", CSVOptions{}, "a, line 2, offset 2: a quote is opened and not closed"},
-		{"a\nx\xe9\n", CSVOptions{}, `a, line 2, offset 2: column 1 ("a") is not UTF-8: byte 0xe9 at position 2 of "x\xe9"; the encoding raw takes any bytes, and the type bytes`},
+		{"a\nx\xe9\n", CSVOptions{}, `a, line 2, offset 2: column 1 ("a") is not UTF-8: byte 0xe9 at position 2 of "x\xe9"; the payload raw takes any bytes, and the type bytes`},
 		{"a\n1\n" + strings.Repeat("2\n", sampleRows) + "2.5\n", CSVOptions{},
 			`a, line 1003, offset 2004: column 1 ("a"): "2.5" is no int, as the first rows were; give the column a type if it may be`},
 		{"a\n1\n", CSVOptions{Types: map[string]Type{"b": TypeInt}}, `a: column "b": there are 1 ("a")`},
 		{"a\n1\n", CSVOptions{Labels: []string{"2"}}, `a: column "2": there are 1 ("a")`},
+		{"a,caf\xe9\n1,2\n", CSVOptions{}, `a: the header: column 2 is not UTF-8: byte 0xe9 at position 4 of "caf\xe9"; the payload raw takes any bytes`},
+		{"a\xe9b\n1\xe92\n", CSVOptions{Comma: 0xe9}, `a: 'é' cannot separate columns: any ASCII character but a quote and the ends of lines can`},
+		{"a\n1\n", CSVOptions{Comma: '"'}, `a: '"' cannot separate columns: any ASCII character but a quote and the ends of lines can`},
 		{"\"a\n1\n", CSVOptions{}, "a: the header: a quote is opened and not closed"},
 	} {
 		_, err := asJSON(t, Options{Format: "csv", CSV: c.opts}, "a", c.data)
