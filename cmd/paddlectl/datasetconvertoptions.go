@@ -296,9 +296,19 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 }
 
 // ofBytes lists the flags that the bytes of the shards depend on, in the order of the
-// alphabet. They stand in the manifest, and a run goes on only with those of equal
-// ones.
+// alphabet, for the manifest.
 func (o *convertOptions) ofBytes() []string {
+	list := o.ofRecords()
+	if o.options.Bad.Policy == convert.Fail {
+		return list
+	}
+	return slices.Insert(list, 0, "--bad=skip") // the first in the alphabet
+}
+
+// ofRecords lists the flags that a run which goes on with another must share with it:
+// all but what happens to malformed records. What was finished had none of these, or
+// left them out; that its records are the same is checked.
+func (o *convertOptions) ofRecords() []string {
 	var list []string
 	add := func(given bool, name string, value any) {
 		if given {
@@ -320,7 +330,6 @@ func (o *convertOptions) ofBytes() []string {
 	add(o.text, "text", true)
 	add(o.columns != "", "columns", o.columns)
 	add(o.null != "", "null", o.null)
-	add(o.options.Bad.Policy != convert.Fail, "bad", "skip")
 	add(o.maxRecord.Given, "max-record", o.maxRecord.Bytes)
 	for _, t := range o.types {
 		add(true, "type", t)
