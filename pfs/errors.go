@@ -143,8 +143,24 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Detail reads "op path: kind: cause", for logs.
-func (e *Error) Detail() string { return e.Op + " " + e.Error() }
+// Detail reads "op path: kind: cause", for logs, with the stack of a panic behind it.
+func (e *Error) Detail() string {
+	text := e.Op + " " + e.Error()
+	var p *PanicError
+	if errors.As(e.Err, &p) {
+		text += "\n" + string(p.Stack)
+	}
+	return text
+}
+
+// Detail is err's text for logs.
+func Detail(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Detail()
+	}
+	return err.Error()
+}
 
 // Is reports whether target is e's Kind or an io/fs sentinel that means the same.
 func (e *Error) Is(target error) bool { return target == e.Kind || e.Kind.Is(target) }

@@ -28,7 +28,7 @@ type BatchReader interface {
 }
 
 // ReadBatch reads the files, some at a time where fsys is no BatchReader.
-// len(errs) == len(files).
+// len(errs) == len(files). A panic of a store's code fails the one file that it was met at.
 func ReadBatch(ctx context.Context, fsys FileSystem, files []BatchFile) (errs []error) {
 	if c, ok := fsys.(BatchReader); ok {
 		return c.ReadBatch(ctx, files)
@@ -39,7 +39,7 @@ func ReadBatch(ctx context.Context, fsys FileSystem, files []BatchFile) (errs []
 	for range min(readers, len(files)) {
 		work.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
-				errs[i] = readWhole(ctx, fsys, &files[i])
+				errs[i] = Guard("pfs.ReadBatch", files[i].Path, func() error { return readWhole(ctx, fsys, &files[i]) })
 			}
 		})
 	}

@@ -15,7 +15,7 @@ type chunk struct {
 	stored []byte // header and payload, or a damaged stretch
 	whole  bool   // the payload matches the header's checksum
 
-	buf   []byte // what a window gave away with stored, to be given back
+	buf   []byte // that a window gave away with stored, to be given back
 	raw   []byte // payload after decompression; may be stored itself
 	array []byte // for raw, kept
 	walk  walker // the records of raw
@@ -84,8 +84,7 @@ func (f *framer) broken() *Error { return plain("", IO, f.win.err) }
 // hand gives the next n bytes to c.
 func (f *framer) hand(c *chunk, n int) {
 	if f.give {
-		c.stored = f.win.take(n, c.buf)
-		c.buf = c.stored[:0]
+		c.stored, c.buf = f.win.take(n, c.buf)
 	} else {
 		c.stored = f.win.peek(n)
 		f.win.discard(n)

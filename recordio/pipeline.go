@@ -1,11 +1,14 @@
 package recordio
 
 // pipeline reads in one goroutine and decodes in others, and delivers the chunks in
-// the order of the file. It holds one chunk for each of these and two more.
+// the order of the file. It holds one chunk for each of these and two more, but only
+// one more array to decompress into: that is what costs, for fresh memory takes longer
+// to be had than to be filled.
 type pipeline struct {
 	order   chan *chunk // read, in order
 	work    chan *chunk // the same, to whom decodes
 	free    chan *chunk
+	arrays  chan []byte // to decompress into
 	stop    chan struct{}
 	current *chunk
 }
@@ -16,17 +19,20 @@ type delivery struct {
 	err     error // ends the scan; the chunk holds nothing
 }
 
-// newPipeline starts the goroutines.
-func newPipeline(f *framer, newStage func() *stage, n int) *pipeline {
+// newPipeline starts the goroutines. array is one to decompress into, or nil.
+func newPipeline(f *framer, newStage func() *stage, n int, array []byte) *pipeline {
 	f.give = true
 	held := n + 2 // one is being read, one is the caller's
 	p := &pipeline{
-		order: make(chan *chunk, held), work: make(chan *chunk, held), free: make(chan *chunk, held), stop: make(chan struct{}),
+		order: make(chan *chunk, held), work: make(chan *chunk, held), free: make(chan *chunk, held),
+		arrays: make(chan []byte, n+1), stop: make(chan struct{}),
 	}
+	p.arrays <- array
 	for range held {
 		p.free <- &chunk{ready: make(chan struct{}, 1)}
 	}
 	for range n {
+		p.arrays <- nil
 		go p.decode(newStage())
 	}
 	go p.read(f)
@@ -53,10 +59,22 @@ func (p *pipeline) read(f *framer) {
 	}
 }
 
-// decode decodes chunks until there are no more.
+// decode decodes chunks until there are no more. It has an array before it takes a
+// chunk, so that nobody waits for one with a chunk that is due.
 func (p *pipeline) decode(s *stage) {
 	defer s.close()
-	for c := range p.work {
+	for {
+		var array []byte
+		select {
+		case <-p.stop:
+			return
+		case array = <-p.arrays:
+		}
+		c, more := <-p.work
+		if !more {
+			return
+		}
+		c.array = array
 		if c.sent.err == nil {
 			s.open(c, c.sent.dialect)
 		}
@@ -66,6 +84,8 @@ func (p *pipeline) decode(s *stage) {
 
 func (p *pipeline) next() (*chunk, Dialect, error) {
 	if p.current != nil {
+		p.arrays <- p.current.array
+		p.current.array = nil
 		p.free <- p.current
 	}
 	p.current = <-p.order
@@ -79,7 +99,7 @@ func (p *pipeline) close() { close(p.stop) }
 // starts a pipeline: what is not compressed is read fastest without.
 type adaptive struct {
 	source
-	start func() source // nil once it is decided
+	start func(array []byte) source // nil once it is decided
 }
 
 func (a *adaptive) next() (*chunk, Dialect, error) {
@@ -87,7 +107,7 @@ func (a *adaptive) next() (*chunk, Dialect, error) {
 	if first && a.start != nil && d.chunk.stored != nil {
 		if d.chunk.head.comp != None {
 			d.close()
-			a.source = a.start()
+			a.source = a.start(d.chunk.array)
 		}
 		a.start = nil
 	}

@@ -60,7 +60,9 @@ func newScanner(r io.Reader, opts ScanOptions, dialect Dialect, verify bool) *Sc
 	}
 	s.source = &direct{framer: f, stage: newStage()}
 	if opts.Parallelism > 1 {
-		s.source = &adaptive{source: s.source, start: func() source { return newPipeline(f, newStage, opts.Parallelism) }}
+		s.source = &adaptive{source: s.source, start: func(array []byte) source {
+			return newPipeline(f, newStage, opts.Parallelism, array)
+		}}
 	}
 	return s
 }

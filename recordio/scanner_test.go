@@ -120,3 +120,30 @@ func TestOptionsOfAScannerAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// However long the file, what is read and decoded takes the same few buffers.
+func TestBuffersAreUsedAgain(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	rec := make([]byte, 1<<20) // random: no compressor makes it shorter
+	for i := range rec {
+		rec[i] = byte(rnd.Uint32())
+	}
+	recs := make([][]byte, 64)
+	for i := range recs {
+		recs[i] = rec[rnd.IntN(len(rec)/2):]
+	}
+	for _, c := range Compressors() {
+		file := write(t, recs, WriterOptions{Compressor: c, ChunkBytes: 1})
+		for _, workers := range []int{1, 2} {
+			var n int
+			var err error
+			got := allocated(func() { n, err = count(file, ScanOptions{Parallelism: workers}) })
+			if n != len(recs) || err != nil {
+				t.Fatalf("%v, %d workers: %d records, %v", c, workers, n, err)
+			}
+			if most := uint64(40 << 20); got > most {
+				t.Errorf("%v, %d workers: %d MiB are allocated for 64 chunks of up to 1 MiB, at most %d are due", c, workers, got>>20, most>>20)
+			}
+		}
+	}
+}

@@ -40,9 +40,9 @@ func (w *window) discard(n int) {
 }
 
 // take passes over the next n bytes, which must have been peeked at, and gives
-// them away together with their buffer; spare takes its place.
-func (w *window) take(n int, spare []byte) []byte {
-	given := w.buf[w.start : w.start+n : w.start+n]
+// them away together with the whole of their buffer; spare takes its place.
+func (w *window) take(n int, spare []byte) (given, buf []byte) {
+	given, buf = w.buf[w.start:w.start+n:w.start+n], w.buf
 	rest := w.buf[w.start+n : w.end]
 	if cap(spare) < len(w.buf) {
 		spare = make([]byte, len(w.buf)) // the next chunk will hardly be shorter
@@ -50,7 +50,7 @@ func (w *window) take(n int, spare []byte) []byte {
 	w.buf = spare[:cap(spare)]
 	w.start, w.end = 0, copy(w.buf, rest)
 	w.off += int64(n)
-	return given
+	return given, buf
 }
 
 // fill reads once, towards n bytes.

@@ -160,7 +160,7 @@ func TestConvertInputVanishes(t *testing.T) {
 				}
 			}}
 			got := run(t, m)
-			if got.code != tt.code || !strings.Contains(got.stderr, tt.want) {
+			if got.code != tt.code || !strings.Contains(got.stderr, tt.want) || strings.Count(got.stderr, "second.csv") != 1 {
 				t.Errorf("code %d, %q; want %d, %q", got.code, got.stderr, tt.code, tt.want)
 			}
 			if left := filesOf(t, "out"); len(left) > 0 {
@@ -307,6 +307,43 @@ func TestConvertResumesOnlyWhatIsRight(t *testing.T) {
 	}
 	if got := runHere(t, "dataset", "verify", "out"); got.code != cliio.Done {
 		t.Errorf("verify: code %d: %s", got.code, got.stderr)
+	}
+}
+
+// TestConvertResumesSkipping goes on, as a run says that can be done, without the row
+// that stopped it.
+func TestConvertResumesSkipping(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeTable(t, "t.csv", 5000, 4500)
+	args := []string{"dataset", "convert", "--output-path", "out", "--name-prefix", "x", "--line-count", "1000", "t.csv"}
+	if got := runHere(t, args...); got.code != cliio.Failed {
+		t.Fatalf("code %d: %s", got.code, got.stderr)
+	}
+	got := runHere(t, append(args, "--resume", "--bad", "skip")...)
+	if got.code != cliio.Done || !strings.Contains(got.stderr, "4 of them from the run before") {
+		t.Fatalf("code %d: %s", got.code, got.stderr)
+	}
+	args[3] = "once"
+	if got := runHere(t, append(args, "--bad", "skip")...); got.code != cliio.Done {
+		t.Fatalf("code %d: %s", got.code, got.stderr)
+	}
+	sameFiles(t, "out", "once")
+}
+
+// TestConvertBadRecordsHaveOneCode gives records that are malformed in several ways:
+// one that ends early is none that was damaged.
+func TestConvertBadRecordsHaveOneCode(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"wide.csv": "a,b\n1,2,3\n", "quote.csv": "a,b\n1,\"2\n", "cut.jsonl": "{\"a\":", "wrong.jsonl": "{\"a\":,}\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := runHere(t, "dataset", "convert", "--output-path", "out", "--name-prefix", "x", name)
+		if got.code != cliio.Failed || strings.Count(got.stderr, name) != 1 {
+			t.Errorf("%s: code %d: %s", name, got.code, got.stderr)
+		}
 	}
 }
 

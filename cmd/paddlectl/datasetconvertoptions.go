@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -108,9 +109,19 @@ func (o *convertOptions) check() error {
 	if why := manifest.CheckName(o.namePrefix); why != "" {
 		return cliargs.Usagef("--name-prefix %q: %s", o.namePrefix, why)
 	}
-	for _, check := range []func() error{o.checkRule, o.checkWriting, o.checkPolicy, o.checkTable} {
+	for _, check := range []func() error{o.checkRule, o.checkWriting, o.checkPolicy, o.checkTable, o.checkText} {
 		if err := check(); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkText refuses values that no manifest can have.
+func (o *convertOptions) checkText() error {
+	for _, text := range o.ofBytes() {
+		if !utf8.ValidString(text) {
+			return cliargs.Usagef("%q: flags are UTF-8: the manifest has them", text)
 		}
 	}
 	return nil
@@ -244,10 +255,10 @@ func (o *convertOptions) checkTable() error {
 		t.Comma = '\t'
 	case o.delimiter == "space":
 		t.Comma = ' '
-	case len(o.delimiter) == 1:
+	case len(o.delimiter) == 1 && o.delimiter[0] < utf8.RuneSelf && !strings.ContainsAny(o.delimiter, "\"\r\n\x00"):
 		t.Comma = o.delimiter[0]
 	case o.delimiter != "":
-		return cliargs.Usagef("--delimiter %q: one byte is needed, or tab, or space", o.delimiter)
+		return cliargs.Usagef("--delimiter %q: one ASCII character is needed, no quote and no end of a line; or tab, or space", o.delimiter)
 	}
 	if o.columns != "" {
 		t.Columns = strings.Split(o.columns, ",")
@@ -285,9 +296,19 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 }
 
 // ofBytes lists the flags that the bytes of the shards depend on, in the order of the
-// alphabet. They stand in the manifest, and a run goes on only with those of equal
-// ones.
+// alphabet, for the manifest.
 func (o *convertOptions) ofBytes() []string {
+	list := o.ofRecords()
+	if o.options.Bad.Policy == convert.Fail {
+		return list
+	}
+	return slices.Insert(list, 0, "--bad=skip") // the first in the alphabet
+}
+
+// ofRecords lists the flags that a run which goes on with another must share with it:
+// all but what happens to malformed records. What was finished had none of these, or
+// left them out; that its records are the same is checked.
+func (o *convertOptions) ofRecords() []string {
 	var list []string
 	add := func(given bool, name string, value any) {
 		if given {
@@ -309,7 +330,6 @@ func (o *convertOptions) ofBytes() []string {
 	add(o.text, "text", true)
 	add(o.columns != "", "columns", o.columns)
 	add(o.null != "", "null", o.null)
-	add(o.options.Bad.Policy != convert.Fail, "bad", "skip")
 	add(o.maxRecord.Given, "max-record", o.maxRecord.Bytes)
 	for _, t := range o.types {
 		add(true, "type", t)

@@ -14,6 +14,9 @@ func (c *conversion) explain(err error) error {
 	if errors.As(err, &bad) {
 		bad.Input = c.in.name(bad.Input)
 	}
+	if p, ok := errors.Unwrap(err).(*pfs.Error); ok && p.Path != "" {
+		err = p // names the input better than package convert in front of it
+	}
 	return convertError(recordError(err))
 }
 

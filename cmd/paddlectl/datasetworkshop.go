@@ -53,7 +53,7 @@ type finishedShard struct {
 // openWorkshop looks for what an earlier run has left, and refuses to go on without
 // being told what to do with it.
 func openWorkshop(ctx context.Context, c *conversion) (*workshop, error) {
-	job := jobText{Options: c.o.ofBytes()}
+	job := jobText{Options: c.o.ofRecords()}
 	for _, g := range c.in.groups {
 		job.Inputs = append(job.Inputs, g.operand)
 	}

@@ -90,8 +90,12 @@ func (k *check) try(ctx context.Context, what string, probe func(context.Context
 	ended, result := make(chan finding, 1), make(chan finding, 1)
 	ctx, cancel := context.WithTimeout(ctx, k.timeout)
 	go func() {
-		says, err := probe(ctx, t)
-		ended <- finding{Says: says, err: err}
+		var f finding
+		f.err = pfs.Guard("pfsd.check", "", func() (err error) {
+			f.Says, err = probe(ctx, t)
+			return err
+		})
+		ended <- f
 	}()
 	go func() {
 		defer cancel()

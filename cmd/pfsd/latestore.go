@@ -127,7 +127,11 @@ func (l *lateStore) openLater(ctx context.Context, open openStore, log *slog.Log
 			return
 		case <-timer.C:
 		}
-		store, err := open(ctx)
+		var store backends.Store
+		err := pfs.Guard("pfsd.openLater", "", func() (err error) {
+			store, err = open(ctx)
+			return err
+		})
 		if err == nil {
 			l.mu.Lock()
 			l.store = store

@@ -11,31 +11,71 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// openStores opens the store of every datacenter. One that does not answer is opened
-// later, since those of others can be used; what is wrong otherwise is a mistake that
-// somebody has to mend, and the service does not start with it.
+// openBackend opens a store: backends.Open.
+type openBackend func(ctx context.Context, spec backends.Spec, by backends.Caller) (backends.Store, error)
+
+// openStores opens the store of every datacenter, all at the same time, since each may take
+// as long as its timeouts. One that does not answer is opened later, since those of others
+// can be used; what is wrong otherwise is a mistake that somebody has to mend, and the
+// service does not start with it.
 func (s *service) openStores(ctx context.Context) error {
-	for _, dc := range s.opts.datacenters {
-		if dc.own != "" {
-			if err := os.Mkdir(dc.own, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-				return pfs.E("pfsd.openStores", "", pfs.KindOf(err), err)
-			}
+	type opened struct {
+		store backends.Store
+		late  bool
+	}
+	all := make([]opened, len(s.opts.datacenters))
+	err := eachDatacenter(s.opts.datacenters, func(i int, dc datacenter) (err error) {
+		all[i].store, all[i].late, err = s.openStore(ctx, dc)
+		if err != nil {
+			err = pfs.Errorf("pfsd.openStores", "", pfs.KindOf(err), "datacenter %s: %w", dc.name, cause(err))
 		}
-		if err := s.openStore(ctx, dc); err != nil {
-			return pfs.Errorf("pfsd.openStores", "", pfs.KindOf(err), "datacenter %s: %w", dc.name, cause(err))
+		return err
+	})
+	for i, dc := range s.opts.datacenters {
+		if all[i].store.FileSystem == nil {
+			continue
+		}
+		s.stores[dc.name] = all[i].store.FileSystem
+		s.closers = append(s.closers, all[i].store.Close)
+		if all[i].late {
+			s.late = append(s.late, dc.name)
 		}
 	}
-	if len(s.late) == len(s.opts.datacenters) {
+	if err == nil && len(s.late) == len(s.opts.datacenters) {
 		s.log.Error("no store answers: the service starts, and can do nothing before one does")
+	}
+	return err
+}
+
+// eachDatacenter calls do for all datacenters at the same time. When all have ended it
+// returns the error of the first datacenter that has one.
+func eachDatacenter(dcs []datacenter, do func(i int, dc datacenter) error) error {
+	errs := make([]error, len(dcs))
+	var work sync.WaitGroup
+	for i, dc := range dcs {
+		work.Go(func() {
+			errs[i] = pfs.Guard("pfsd.eachDatacenter", "", func() error { return do(i, dc) })
+		})
+	}
+	work.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // openStore opens the store of dc, later if it does not answer now.
-func (s *service) openStore(ctx context.Context, dc datacenter) error {
+func (s *service) openStore(ctx context.Context, dc datacenter) (store backends.Store, isLate bool, err error) {
+	if dc.own != "" {
+		if err := os.Mkdir(dc.own, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			return store, false, err
+		}
+	}
 	log := s.log.With("datacenter", dc.name)
 	open := func(ctx context.Context) (backends.Store, error) {
-		store, err := backends.Open(ctx, dc.store, backends.Caller{Log: log, Session: s.opts.session(dc.name)})
+		store, err := s.backend(ctx, dc.store, backends.Caller{Log: log, Session: s.opts.session(dc.name)})
 		if err != nil {
 			return store, err
 		}
@@ -45,19 +85,13 @@ func (s *service) openStore(ctx context.Context, dc datacenter) error {
 		}
 		return store, nil
 	}
-	store, err := open(ctx)
-	switch {
-	case errors.Is(err, pfs.Unavailable):
+	store, err = open(ctx)
+	if errors.Is(err, pfs.Unavailable) {
 		logClosed(log, err, firstTry)
 		late := newLateStore(dc.name, open, log)
-		s.late = append(s.late, dc.name)
-		store = backends.Store{FileSystem: late, Close: late.Close}
-	case err != nil:
-		return err
+		return backends.Store{FileSystem: late, Close: late.Close}, true, nil
 	}
-	s.stores[dc.name] = store.FileSystem
-	s.closers = append(s.closers, store.Close)
-	return nil
+	return store, false, err
 }
 
 // down returns the names of the datacenters whose stores do not answer now. All are asked
@@ -67,8 +101,12 @@ func (s *service) down(ctx context.Context) (names []string) {
 	var asking sync.WaitGroup
 	for name, store := range s.stores {
 		asking.Go(func() {
-			if _, err := store.Stat(ctx, pfs.Root); err != nil {
-				s.log.Warn("a store does not answer", "datacenter", name, "err", err)
+			err := pfs.Guard("pfsd.down", pfs.Root, func() error {
+				_, err := store.Stat(ctx, pfs.Root)
+				return err
+			})
+			if err != nil {
+				s.log.Warn("a store does not answer", "datacenter", name, "err", pfs.Detail(err))
 				mu.Lock()
 				names = append(names, name)
 				mu.Unlock()

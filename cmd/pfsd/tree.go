@@ -11,12 +11,15 @@ import (
 func (s *service) openServer(ctx context.Context) error {
 	config := namespace.Config{Current: s.opts.current, Logger: s.log, Account: s.auth.Accounts().Identity}
 	for _, dc := range s.opts.datacenters {
-		at := dc.in(s.stores[dc.name])
-		if err := at.Check(ctx); err != nil {
+		config.Datacenters = append(config.Datacenters, dc.in(s.stores[dc.name]))
+	}
+	_ = eachDatacenter(s.opts.datacenters, func(i int, dc datacenter) error {
+		err := config.Datacenters[i].Check(ctx)
+		if err != nil {
 			s.log.Warn("a mapped directory is not ready", "datacenter", dc.name, "err", cause(err))
 		}
-		config.Datacenters = append(config.Datacenters, at)
-	}
+		return err
+	})
 	tree, err := namespace.New(config)
 	if err != nil {
 		return err

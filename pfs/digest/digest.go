@@ -158,7 +158,7 @@ func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, p
 				p := buf[:min(pfs.ChunkSize, size-off)]
 				r := result{err: pfs.CheckContext(ctx, "digest.Of", "")}
 				if r.err == nil {
-					r.err = read(p, off)
+					r.err = pfs.Guard("digest.Of", "", func() error { return read(p, off) })
 				}
 				if r.err == nil {
 					r.sum = a.leaf(p)

@@ -3,6 +3,7 @@ package namespace
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -18,16 +19,24 @@ const (
 	storeLeft = time.Minute
 )
 
-// EnsureLayout makes /home and /public on the store of every datacenter. It tries
-// all of them and returns the first error; EnsureHome makes up for what is missing.
+// EnsureLayout makes /home and /public on the store of every datacenter. It tries all of
+// them at the same time and returns the error of the first that has one; EnsureHome makes
+// up for what is missing.
 func (n *Namespace) EnsureLayout(ctx context.Context) error {
-	var first error
-	for _, dc := range n.datacenters {
-		if err := layout(ctx, dc); err != nil && first == nil {
-			first = err
+	errs := make([]error, len(n.datacenters))
+	var work sync.WaitGroup
+	for i, dc := range n.datacenters {
+		work.Go(func() {
+			errs[i] = pfs.Guard("namespace.EnsureLayout", "", func() error { return layout(ctx, dc) })
+		})
+	}
+	work.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
 		}
 	}
-	return first
+	return nil
 }
 
 // layout makes the directories that the homes and datasets of dc are in. Only the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -116,4 +117,28 @@ func TestEnsureLayoutTriesAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	pfstest.WantNames(t, one, "/", "home", "public")
+}
+
+// sluggish is a store whose Mkdir takes its time.
+type sluggish struct{ *memfs.FS }
+
+func (s sluggish) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
+	time.Sleep(time.Minute)
+	return s.FS.Mkdir(ctx, name, mode)
+}
+
+func TestEnsureLayoutDoesNotWaitForOneStoreAfterTheOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, err := New(Config{Datacenters: []Datacenter{
+			{Name: "one", FS: sluggish{memfs.New(memfs.Options{})}}, {Name: "two", FS: sluggish{memfs.New(memfs.Options{})}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		err = n.EnsureLayout(t.Context())
+		if took := time.Since(began); err != nil || took != 2*time.Minute { // of two directories
+			t.Errorf("it took %v, want that of one store; %v", took, err)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package namespace_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -105,6 +106,8 @@ func TestReadOnlyMount(t *testing.T) {
 			for what, err := range map[string]error{
 				"Mkdir": fsys.Mkdir(ctx, name, 0o755), "Remove": fsys.Remove(ctx, name), "RemoveTree": pfs.RemoveTree(ctx, fsys, name),
 				"Chmod":      pfs.Chmod(ctx, fsys, name, 0o777),
+				"SetQuota":   pfs.SetQuota(ctx, fsys, name, 1000, 0),
+				"Sweep":      sweep(ctx, fsys, name),
 				"WriteBatch": pfs.WriteBatch(ctx, fsys, []pfs.BatchEntry{{Path: name}})[0],
 			} {
 				if !errors.Is(err, pfs.ReadOnly) {
@@ -114,6 +117,25 @@ func TestReadOnlyMount(t *testing.T) {
 		}
 	}
 	pfstest.WantNames(t, store, "/old/images", "f")
+}
+
+func sweep(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) error {
+	_, _, err := pfs.Sweep(ctx, fsys, dir, time.Hour)
+	return err
+}
+
+// TestSweepsAboveAReadOnlyMount: those of what is beside it stay an administrator's.
+func TestSweepsAboveAReadOnlyMount(t *testing.T) {
+	n, _ := mapped(t)
+	fsys := n.View(admin, "")
+	for dir, want := range map[pfs.Path]pfs.Kind{
+		"/": pfs.ReadOnly, "/pfs": pfs.ReadOnly, "/pfs/east": pfs.ReadOnly, "/pfs/east/mnt": pfs.ReadOnly,
+		"/pfs/east/home": yesKind, "/pfs/east/public": yesKind, "/pfs/public": yesKind, "/pfs/east/mnt/team": yesKind,
+	} {
+		if err := sweep(t.Context(), fsys, dir); want == yesKind && err != nil || want != yesKind && !errors.Is(err, want) {
+			t.Errorf("sweep of %s: %v, want %v", dir, err, want)
+		}
+	}
 }
 
 func TestMountForWriting(t *testing.T) {

@@ -40,7 +40,7 @@ func (p policy) allowFixed(a pfs.Access, name pfs.Path, at place) error {
 	case pfs.Write:
 		return pfs.Errorf(opView, name, pfs.ReadOnly, "a fixed directory of the tree cannot be changed")
 	case pfs.Administer, pfs.Discard:
-		return p.allowAdmin(name)
+		return p.allowAbove(name)
 	case pfs.Read:
 		if at.kind == thePublic || at.kind != above && p.id.Role == auth.Admin {
 			return nil
@@ -85,16 +85,35 @@ func (p policy) allowMount(a pfs.Access, name pfs.Path, at place) error {
 		return nil // the mux says so
 	case !ok || !m.admits(p.id):
 		return pfs.Errorf(opView, name, pfs.Permission, "%s is no mapped directory, or none that you may enter", at.mount)
+	case a.Changes() && m.ReadOnly:
+		return readOnly(name, at.mount)
 	case a == pfs.Administer || a == pfs.Discard:
 		return p.allowAdmin(name)
-	case a.Changes() && m.ReadOnly:
-		return pfs.Errorf(opView, name, pfs.ReadOnly, "%s is mapped for reading only", at.mount)
 	case at.kind == inMount:
 		return nil
 	case a == pfs.Delete:
 		return pfs.Errorf(opView, name, pfs.Invalid, "a mapped directory itself cannot be removed or renamed, only what is in it")
 	case a == pfs.Write:
 		return pfs.Errorf(opView, name, pfs.ReadOnly, "a mapped directory itself cannot be changed")
+	}
+	return nil
+}
+
+// readOnly refuses a change at name for the sake of a mapped directory.
+func readOnly(name, mount pfs.Path) error {
+	return pfs.Errorf(opView, name, pfs.ReadOnly, "%s is mapped for reading only", mount)
+}
+
+// allowAbove answers for sweeps and quotas of a directory that the tree is made of: they
+// are of all that is below, and so of no directory with one below that only is read.
+func (p policy) allowAbove(name pfs.Path) error {
+	if err := p.allowAdmin(name); err != nil {
+		return err
+	}
+	for at, m := range p.mounts {
+		if m.ReadOnly && at.Within(name) {
+			return readOnly(name, at)
+		}
 	}
 	return nil
 }

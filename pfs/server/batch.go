@@ -37,7 +37,7 @@ func (s *Server) writeBatch(ctx context.Context, r *request, entries []pfs.Batch
 		}
 		if err != nil {
 			reply.Failed = append(reply.Failed, batchFailure(i, e.Path, err))
-			s.metrics.failed(pfs.KindOf(err))
+			s.failed(r.Request, err)
 		}
 	}
 	return reply

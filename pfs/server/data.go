@@ -175,7 +175,7 @@ func (f *stagedFile) Close() error {
 // abort ends an answer that has begun by cutting the connection, so that the client
 // cannot take it for a whole one.
 func (s *Server) abort(r *request, doing string, err error) {
-	s.cfg.Logger.Error("answer cut off", "request", r.URL.Path, "doing", doing, "error", detail(err))
+	s.cfg.Logger.Error("answer cut off", "request", r.URL.Path, "doing", doing, "error", pfs.Detail(err))
 	s.metrics.failed(pfs.KindOf(err))
 	panic(http.ErrAbortHandler)
 }

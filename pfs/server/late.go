@@ -38,13 +38,14 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, call func(ctx co
 	var progress atomic.Int64
 	done := make(chan outcome, 1)
 	go func() {
-		defer func() {
-			if p := recover(); p != nil {
-				s.cfg.Logger.Error("panic", "request", r.URL.Path, "panic", p)
-				done <- outcome{err: pfs.Errorf("server.answer", "", pfs.Other, "the service failed on this call; its log says how")}
-			}
-		}()
-		done <- call(r.Context(), progress.Store)
+		var o outcome
+		if err := pfs.Guard("server.answer", "", func() error {
+			o = call(r.Context(), progress.Store)
+			return nil
+		}); err != nil {
+			o = outcome{err: err}
+		}
+		done <- o
 	}()
 
 	timer := time.NewTimer(patience)
@@ -84,8 +85,7 @@ func (s *Server) answerLate(w http.ResponseWriter, r *http.Request, progress *at
 			if o.err != nil {
 				e := wire.NewError(o.err)
 				f.Error = &e
-				s.metrics.failed(pfs.KindOf(o.err))
-				s.cfg.Logger.Debug("call failed", "request", r.URL.Path, "error", detail(o.err))
+				s.failed(r, o.err)
 			}
 			send(f)
 			return

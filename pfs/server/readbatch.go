@@ -3,7 +3,6 @@ package server
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -25,7 +24,7 @@ func (s *Server) readBatch(w http.ResponseWriter, r *request) {
 		s.fail(w, r.Request, err)
 		return
 	}
-	s.sendBatch(ctx, w, files, errs)
+	s.sendBatch(w, r, files, errs)
 }
 
 // receiveRead reads which files are asked for, checks all of it and makes room for them.
@@ -63,7 +62,7 @@ func receiveRead(w http.ResponseWriter, r *http.Request) ([]pfs.BatchFile, error
 }
 
 // sendBatch answers what was read of the files.
-func (s *Server) sendBatch(ctx context.Context, w http.ResponseWriter, files []pfs.BatchFile, errs []error) {
+func (s *Server) sendBatch(w http.ResponseWriter, r *request, files []pfs.BatchFile, errs []error) {
 	reply := wire.ReadReply{Files: make([]wire.ReadResult, len(files))}
 	length := 0
 	for i, err := range errs {
@@ -71,7 +70,7 @@ func (s *Server) sendBatch(ctx context.Context, w http.ResponseWriter, files []p
 		if err != nil {
 			e := entryError(f.Path, err)
 			reply.Files[i].Error = &e
-			s.metrics.failed(pfs.KindOf(err))
+			s.failed(r.Request, err)
 			continue
 		}
 		reply.Files[i].Info = wire.NewInfo(f.Info)
@@ -82,7 +81,7 @@ func (s *Server) sendBatch(ctx context.Context, w http.ResponseWriter, files []p
 	w.Header().Set("Content-Type", wire.TypeChunk)
 	w.Header().Set("Content-Length", strconv.Itoa(head.Len()+length))
 	out := bufio.NewWriterSize(&timedWriter{w, http.NewResponseController(w)}, pieceSize)
-	defer hold(ctx, w)()
+	defer hold(r.Context(), w)()
 	_, _ = head.WriteTo(out) // a client that has gone learns so by itself
 	for i, err := range errs {
 		if err == nil {

@@ -231,17 +231,23 @@ func (s *Server) begun(in *slots, h func(http.ResponseWriter, *request)) func(ht
 // fail answers err.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	giveUp(w)
+	s.failed(r, err)
+	kind := pfs.KindOf(err)
+	if kind == pfs.Limit || kind == pfs.Unavailable {
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(err)))
+	}
+	s.reply(w, wire.StatusOf(kind), wire.NewError(err))
+}
+
+// failed counts err, and logs it.
+func (s *Server) failed(r *http.Request, err error) {
 	kind := pfs.KindOf(err)
 	level := slog.LevelDebug
 	if kind == pfs.Other || kind == pfs.Integrity {
 		level = slog.LevelError
 	}
-	s.cfg.Logger.Log(r.Context(), level, "request failed", "request", r.Method+" "+r.URL.Path, "remote", r.RemoteAddr, "kind", kind.Error(), "error", detail(err))
+	s.cfg.Logger.Log(r.Context(), level, "request failed", "request", r.Method+" "+r.URL.Path, "remote", r.RemoteAddr, "kind", kind.Error(), "error", pfs.Detail(err))
 	s.metrics.failed(kind)
-	if kind == pfs.Limit || kind == pfs.Unavailable {
-		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(err)))
-	}
-	s.reply(w, wire.StatusOf(kind), wire.NewError(err))
 }
 
 // retryAfter is the number of whole seconds after which err may be gone.
@@ -265,13 +271,4 @@ func (s *Server) replyEncoded(w http.ResponseWriter, status int, b []byte) {
 	h.Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(status)
 	_, _ = w.Write(b) // the client has gone, and learns so by itself
-}
-
-// detail is err's text for the log.
-func detail(err error) string {
-	var e *pfs.Error
-	if errors.As(err, &e) {
-		return e.Detail()
-	}
-	return err.Error()
 }

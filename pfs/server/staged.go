@@ -39,7 +39,7 @@ func (s *Server) upload(ctx context.Context, r *request, path, id string) (*uplo
 
 // uploadKey names a staged write of the request's user.
 func (r *request) uploadKey(name pfs.Path, id string) uploadKey {
-	return uploadKey{r.id.Name, r.id.Role, name, id}
+	return uploadKey{r.id, name, id}
 }
 
 func (s *Server) create(ctx context.Context, r *request, m wire.CreateRequest) (wire.CreateReply, error) {

@@ -22,12 +22,11 @@ const (
 	mostUploads = 1024
 )
 
-// uploadKey names a staged write. The user is part of it: nobody reaches a staged
-// write that the permission check did not open for the same user.
-// The role is, too: who loses one loses what it had opened.
+// uploadKey names a staged write. All of who asks is part of it: nobody reaches a staged
+// write that the permission check did not open for the same user, and who loses a role,
+// or becomes somebody else on the stores, loses what was opened as that.
 type uploadKey struct {
-	user string
-	role auth.Role
+	who  auth.Identity
 	path pfs.Path
 	id   string
 }
@@ -401,6 +400,7 @@ func (us *uploads) count() int {
 
 func suspend(us []*upload) {
 	for _, u := range us {
-		_ = u.staged.Suspend() // what it lost is found when it is opened again
+		// What it lost is found when it is opened again.
+		_ = pfs.Guard("server.suspend", u.key.path, u.staged.Suspend)
 	}
 }

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,7 +129,7 @@ func (r *run) readBatch(ctx context.Context, b *batch) (ready []*slot, alone []*
 	for i, s := range b.slots {
 		files[i] = pfs.BatchFile{Path: s.it.source.Path, Data: s.data}
 	}
-	for i, err := range pfs.ReadBatch(ctx, b.from, files) {
+	for i, err := range guarded(b.slots, func() []error { return pfs.ReadBatch(ctx, b.from, files) }) {
 		s := b.slots[i]
 		if err == nil && r.prepare(ctx, s, files[i].Info) {
 			ready = append(ready, s)
@@ -137,6 +138,19 @@ func (r *run) readBatch(ctx context.Context, b *batch) (ready []*slot, alone []*
 		}
 	}
 	return ready, alone
+}
+
+// guarded returns the errors that do returns for the files of slots. A panic is one for
+// each of them.
+func guarded(slots []*slot, do func() []error) (errs []error) {
+	err := pfs.Guard("transfer.Copy", slots[0].it.name, func() error {
+		errs = do()
+		return nil
+	})
+	if err != nil {
+		errs = slices.Repeat([]error{err}, len(slots))
+	}
+	return errs
 }
 
 // prepare makes the entry of a file that was read. It reports false if its bytes are
@@ -193,7 +207,7 @@ func (r *run) tryBatch(ctx context.Context, fsys pfs.FileSystem, todo []*slot, t
 	for i, s := range todo {
 		entries[i] = s.entry
 	}
-	for i, err := range pfs.WriteBatch(ctx, fsys, entries) {
+	for i, err := range guarded(todo, func() []error { return pfs.WriteBatch(ctx, fsys, entries) }) {
 		s := todo[i]
 		s.err = err
 		kind := pfs.KindOf(err)

@@ -54,7 +54,7 @@ func (r *run) mirrorDir(ctx context.Context, d *directory, walkers *sync.WaitGro
 		}
 		for _, info := range page.Entries {
 			if sub := r.mirrored(ctx, d, info); sub != nil {
-				r.spread(walkers, func() { r.mirrorDir(ctx, sub, walkers) })
+				r.spread(walkers, sub.name, sub.target.Path, func() { r.mirrorDir(ctx, sub, walkers) })
 			}
 		}
 	}

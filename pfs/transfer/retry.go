@@ -19,7 +19,7 @@ const (
 
 // retry calls do until it succeeds or there is no point in trying further: after a
 // temporary error with a pause, after Integrity at once and a few times only. name
-// is what the Retry events are about.
+// is what the Retry events are about, and an error that a panic of do was.
 func (j *Job) retry(ctx context.Context, name pfs.Path, do func() error) error {
 	return j.retryDamage(ctx, name, damageTries, do)
 }
@@ -32,7 +32,7 @@ func (j *Job) retryTemporary(ctx context.Context, name pfs.Path, do func() error
 func (j *Job) retryDamage(ctx context.Context, name pfs.Path, tries int, do func() error) error {
 	damaged := 0
 	for try := 0; ; {
-		err := do()
+		err := pfs.Guard("transfer.retry", name, do)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}

@@ -110,7 +110,7 @@ func (r *run) copyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) {
 			r.fail(Event{Path: p.Source.Path, Target: p.Target.Path, Err: err})
 			continue
 		}
-		r.spread(&walkers, func() { r.walk(ctx, p, &walkers) })
+		r.spread(&walkers, p.Source.Path, p.Target.Path, func() { r.walk(ctx, p, &walkers) })
 	}
 	walkers.Wait()
 	r.j.count.complete.Store(ctx.Err() == nil)
@@ -128,10 +128,21 @@ func (r *run) copyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) {
 func (r *run) each(ctx context.Context, queue <-chan *item, do func(context.Context, *item)) {
 	for it := range queue {
 		if ctx.Err() == nil {
-			do(ctx, it)
+			r.guard(it.name, it.target.Path, func() { do(ctx, it) })
 		} else {
 			r.release(ctx, it)
 		}
+	}
+}
+
+// guard does a goroutine's work on one thing. A panic is that one's failure.
+func (r *run) guard(name, target pfs.Path, do func()) {
+	err := pfs.Guard("transfer.Copy", name, func() error {
+		do()
+		return nil
+	})
+	if err != nil {
+		r.fail(Event{Path: name, Target: target, Err: err})
 	}
 }
 

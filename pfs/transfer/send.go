@@ -85,7 +85,7 @@ func (p *pass) sendSpans(ctx context.Context) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	for range workers {
-		g.Go(func() error { return p.work(ctx) })
+		g.Go(func() error { return pfs.Guard("transfer.Copy", p.name, func() error { return p.work(ctx) }) })
 	}
 	return g.Wait()
 }

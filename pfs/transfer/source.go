@@ -24,7 +24,14 @@ func newSource(r io.Reader) *source {
 	s := &source{ask: make(chan []byte), got: make(chan readResult, 1)}
 	go func() {
 		for p := range s.ask {
-			s.got <- fill(r, p)
+			var got readResult
+			if err := pfs.Guard("transfer.FromReader", "", func() error {
+				got = fill(r, p)
+				return nil
+			}); err != nil {
+				got.err = err
+			}
+			s.got <- got
 		}
 	}()
 	return s

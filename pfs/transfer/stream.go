@@ -124,10 +124,15 @@ func (s *stream) send(ctx context.Context, win *window, p []byte) {
 		if turn != nil {
 			<-turn
 		}
-		if c.err = s.first(ctx, c); c.err != nil {
+		if c.err = s.guard(func() error { return s.first(ctx, c) }); c.err != nil {
 			s.cancel(c.err)
 		}
 	}()
+}
+
+// guard does a goroutine's work.
+func (s *stream) guard(do func() error) error {
+	return pfs.Guard("transfer.FromReader", s.target.Path, do)
 }
 
 // first hashes and writes a chunk.
@@ -181,13 +186,7 @@ func (s *stream) rotate(ctx context.Context, win *window) error {
 	before := make(chan error, 1)
 	s.before = before
 	go func() {
-		err := full.wait()
-		if err == nil {
-			s.note(full)
-			err = s.persist(ctx, full, func(w pfs.Staged) error {
-				return s.j.retryTemporary(ctx, s.target.Path, func() error { return w.Sync(ctx) })
-			})
-		}
+		err := s.guard(func() error { return s.syncWindow(ctx, full) })
 		if err != nil {
 			s.cancel(err)
 		}
@@ -198,6 +197,17 @@ func (s *stream) rotate(ctx context.Context, win *window) error {
 		before <- err
 	}()
 	return nil
+}
+
+// syncWindow makes the window durable.
+func (s *stream) syncWindow(ctx context.Context, full *window) error {
+	if err := full.wait(); err != nil {
+		return err
+	}
+	s.note(full)
+	return s.persist(ctx, full, func(w pfs.Staged) error {
+		return s.j.retryTemporary(ctx, s.target.Path, func() error { return w.Sync(ctx) })
+	})
 }
 
 // settle returns when the window before is durable.

@@ -87,6 +87,17 @@ func (v *verifier) fail(path, target pfs.Path, err error) {
 	v.j.emit(Event{Kind: Failed, Path: path, Target: target, Err: err})
 }
 
+// guard does a goroutine's work on two entries. A panic is their failure.
+func (v *verifier) guard(t *twins, do func()) {
+	err := pfs.Guard("transfer.Verify", t.nameA, func() error {
+		do()
+		return nil
+	})
+	if err != nil {
+		v.fail(t.nameA, t.nameB, err)
+	}
+}
+
 // compare compares two entries, files in a goroutine of their own.
 func (v *verifier) compare(ctx context.Context, t *twins) {
 	isDir := t.infoA.IsDir()
@@ -100,7 +111,7 @@ func (v *verifier) compare(ctx context.Context, t *twins) {
 	case isDir && v.walkers.TryAcquire(1):
 		v.dirs.Go(func() {
 			defer v.walkers.Release(1)
-			v.compareDirs(ctx, t)
+			v.guard(t, func() { v.compareDirs(ctx, t) })
 		})
 	case isDir:
 		v.compareDirs(ctx, t)
@@ -113,7 +124,7 @@ func (v *verifier) compare(ctx context.Context, t *twins) {
 		v.different(t, "%d bytes and %d bytes", t.infoA.Size, t.infoB.Size)
 	default:
 		v.files.Go(func() error {
-			v.compareFiles(ctx, t)
+			v.guard(t, func() { v.compareFiles(ctx, t) })
 			return nil
 		})
 	}
@@ -198,10 +209,10 @@ func (v *verifier) compareDirs(ctx context.Context, t *twins) {
 			v.fail(t.nameA, t.nameB, pfs.E("transfer.Verify", t.nameA, pfs.Invalid, &NameError{Dir: t.nameA, Quoted: quoted}))
 		},
 	}
+	defer w.drop()
 	for {
 		entries, err := w.next(ctx)
 		if err != nil {
-			w.drop()
 			v.fail(t.nameA, t.nameB, err)
 			return
 		}

@@ -17,13 +17,13 @@ func (r *run) walkDir(ctx context.Context, d *directory, walkers *sync.WaitGroup
 		names:   r.names,
 		unnamed: func(quoted string) { r.unnamed(d, quoted) },
 	}
+	defer w.drop()
 	if d.exists {
 		w.b = &d.target
 	}
 	for ctx.Err() == nil {
 		entries, err := w.next(ctx)
 		if err != nil {
-			w.drop()
 			r.failDir(d, err)
 			return
 		}
@@ -45,18 +45,18 @@ func (r *run) descend(ctx context.Context, d *directory, walkers *sync.WaitGroup
 		d.release(ctx)
 		return
 	}
-	r.spread(walkers, func() { r.walkDir(ctx, d, walkers) })
+	r.spread(walkers, d.name, d.target.Path, func() { r.walkDir(ctx, d, walkers) })
 }
 
-// spread calls do in a goroutine of its own if there may be one more, and else here.
-func (r *run) spread(walkers *sync.WaitGroup, do func()) {
+// spread walks name by do, in a goroutine of its own if there may be one more, and else here.
+func (r *run) spread(walkers *sync.WaitGroup, name, target pfs.Path, do func()) {
 	if !r.walkers.TryAcquire(1) {
-		do()
+		r.guard(name, target, do)
 		return
 	}
 	walkers.Go(func() {
 		defer r.walkers.Release(1)
-		do()
+		r.guard(name, target, do)
 	})
 }
 

@@ -176,7 +176,7 @@ func corrupt(err error) error {
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return faultf(ErrLimit, "the window is larger than %d MiB: compress it without --long", zstdWindow>>20)
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, zstd.ErrMagicMismatch):
-		return faultf(ErrSyntax, "%v", err)
+		return faultf(ErrSyntax, "its header is damaged")
 	}
 	return err
 }

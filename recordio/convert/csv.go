@@ -6,12 +6,13 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // CSVOptions say how tables of text are read. The zero value reads a file with a
 // header and infers the types of its columns.
 type CSVOptions struct {
-	// Comma separates the columns; 0 is ',' for the format csv and a tab for tsv. ' '
+	// Comma separates the columns, an ASCII character but no quote; 0 is ',' for the format csv and a tab for tsv. ' '
 	// is any run of blanks, as in many tables of UCI; such tables have no quotes.
 	Comma byte
 	// NoHeader says that the first line is a record already. Columns then have the
@@ -37,14 +38,14 @@ var csvFormat = Format{
 	Name:       "csv",
 	Doc:        "comma-separated values, RFC 4180: a map of the columns of each row",
 	Extensions: []string{".csv"},
-	lines:      func(o Options) lineFormat { return newTable(o.CSV, ',') },
+	lines:      func(o Options) lineFormat { return newTable(o, ',') },
 }
 
 var tsvFormat = Format{
 	Name:       "tsv",
 	Doc:        "tab-separated values, quoted as in csv: a map of the columns of each row",
 	Extensions: []string{".tsv", ".tab"},
-	lines:      func(o Options) lineFormat { return newTable(o.CSV, '\t') },
+	lines:      func(o Options) lineFormat { return newTable(o, '\t') },
 }
 
 // table reads tables of text: it knows where records end, and the columns, which
@@ -52,31 +53,33 @@ var tsvFormat = Format{
 type table struct {
 	opts    CSVOptions
 	comma   byte
+	quotes  quoting
 	header  []string // of the first input; nil if it has none
 	columns []column // nil before the first row
 	layout  layout
 }
 
-func newTable(o CSVOptions, comma byte) *table {
-	if o.Comma != 0 {
-		comma = o.Comma
+func newTable(o Options, comma byte) *table {
+	if o.CSV.Comma != 0 {
+		comma = o.CSV.Comma
 	}
-	return &table{opts: o, comma: comma}
+	return &table{opts: o.CSV, comma: comma, quotes: quoting{comma: comma, limit: o.Limits.withDefaults().Record}}
 }
 
 // next implements lineFormat. A record ends at the first newline outside of quotes,
 // and quotes begin only where a field does: text such as 5" inside of a field cannot
-// swallow the lines behind it.
-func (t *table) next(p []byte) int {
+// swallow the lines behind it. A malformed record ends with its first line, since what
+// its quotes mean is not known.
+func (t *table) next(p []byte) (n int, err error) {
 	fieldStart := true
 	for i := 0; i < len(p); {
 		switch c := p[i]; {
 		case c == '\n':
-			return i + 1
+			return i + 1, nil
 		case c == '"' && fieldStart && t.comma != ' ':
-			n := quotedLen(p[i:])
-			if n == 0 {
-				return 0
+			n, err := t.quotes.cell(p[i:])
+			if err != nil {
+				return firstLine(p), unclosed(err)
 			}
 			i += n
 			fieldStart = false
@@ -85,23 +88,15 @@ func (t *table) next(p []byte) int {
 			i++
 		}
 	}
-	return 0
+	return len(p), nil
 }
 
-// quotedLen returns the length of the quoted text that p begins with, quotes
-// included; 0 if it does not end in p.
-func quotedLen(p []byte) int {
-	for i := 1; ; {
-		n := bytes.IndexByte(p[i:], '"')
-		if n < 0 {
-			return 0
-		}
-		i += n + 1
-		if i == len(p) || p[i] != '"' {
-			return i
-		}
-		i++
+// unclosed makes a fault of a quote that is open at the end of the input.
+func unclosed(err error) error {
+	if err == errOpen {
+		return faultf(ErrSyntax, "a quote is opened and not closed")
 	}
+	return err
 }
 
 // cut implements lineFormat. Without quotes that is the last newline; with them the
@@ -113,9 +108,9 @@ func (t *table) cut(p []byte) int {
 	return t.cutQuoted(p)
 }
 
-// cutQuoted returns the end of the last record in p.
+// cutQuoted returns the end of the last record in p that is sure to end there.
 func (t *table) cutQuoted(p []byte) int {
-	end, i := 0, 0 // i is outside of quotes
+	end, i := 0, 0 // end of the last record; i is outside of quotes
 	for {
 		quote := bytes.IndexByte(p[i:], '"')
 		if quote < 0 {
@@ -131,16 +126,24 @@ func (t *table) cutQuoted(p []byte) int {
 			i++ // inside of a field: an error there, but no quoting
 			continue
 		}
-		n := quotedLen(p[i:])
-		if n == 0 {
+		n, err := t.quotes.cell(p[i:])
+		switch {
+		case err == nil:
+			i += n
+		case err == errOpen || bytes.IndexByte(p[end:], '\n') < 0:
 			return end
+		default:
+			end += firstLine(p[end:])
+			i = end
 		}
-		i += n
 	}
 }
 
 // begin implements lineFormat.
 func (t *table) begin(head []byte) (skip int, err error) {
+	if t.comma >= utf8.RuneSelf || bytes.IndexByte([]byte("\"\r\n\x00"), t.comma) >= 0 {
+		return 0, faultf(ErrUnsupported, "%q cannot separate columns: any ASCII character but a quote and the ends of lines can", t.comma)
+	}
 	var names []string
 	if !t.opts.NoHeader {
 		if names, skip, err = t.readHeader(head); err != nil || skip == 0 {
@@ -162,16 +165,19 @@ func (t *table) begin(head []byte) (skip int, err error) {
 
 // readHeader reads the first record that is not empty as names.
 func (t *table) readHeader(head []byte) (names []string, n int, err error) {
-	f := fields{comma: t.comma}
+	f := t.fields()
 	f.block(head)
-	row, _, n, err := f.row(t)
+	row, _, n, err := f.row()
 	if err == io.EOF {
 		return nil, 0, nil
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("the header: %w", err)
 	}
-	for _, name := range row {
+	for i, name := range row {
+		if err := new(checked).text(name); err != nil {
+			return nil, 0, fmt.Errorf("the header: column %d is %w", i+1, err)
+		}
 		names = append(names, string(name))
 	}
 	for i, name := range names {

@@ -62,15 +62,18 @@ func TestCSVErrors(t *testing.T) {
 	}{
 		{"a,b\n1,2\n3\n", CSVOptions{}, "a, line 3, offset 8: 1 columns instead of 2"},
 		{"a,b\n\"x\ny\",2\n3\n", CSVOptions{}, "a, line 4, offset 12: 1 columns instead of 2"},
-		{"a\n\"x\" y\n", CSVOptions{}, "a, line 2, offset 2: column 1 goes on behind its closing quote"},
-		{"a\n1\n\"x\n2\n", CSVOptions{}, "a, line 3, offset 4: a quote is opened and not closed"},
-		{"a\n\"x\ny\n", CSVOptions{}, "a, line 2, offset 2: a quote is opened and not closed"},
-		{"a\nx\xe9\n", CSVOptions{}, `a, line 2, offset 2: column 1 ("a") is not UTF-8: byte 0xe9 at position 2 of "x\xe9"; the encoding raw takes any bytes, and the type bytes`},
+		{"a\n\"x\" y\n", CSVOptions{}, `a, line 2, offset 2: column 1: " " stands behind a closing quote`},
+		{"a\n1\n\"x\n2\n", CSVOptions{}, "a, line 3, offset 4: column 1: a quote is opened and not closed"},
+		{"a\n\"x\ny\n", CSVOptions{}, "a, line 2, offset 2: column 1: a quote is opened and not closed"},
+		{"a\nx\xe9\n", CSVOptions{}, `a, line 2, offset 2: column 1 ("a") is not UTF-8: byte 0xe9 at position 2 of "x\xe9"; the payload raw takes any bytes, and the type bytes`},
 		{"a\n1\n" + strings.Repeat("2\n", sampleRows) + "2.5\n", CSVOptions{},
 			`a, line 1003, offset 2004: column 1 ("a"): "2.5" is no int, as the first rows were; give the column a type if it may be`},
 		{"a\n1\n", CSVOptions{Types: map[string]Type{"b": TypeInt}}, `a: column "b": there are 1 ("a")`},
 		{"a\n1\n", CSVOptions{Labels: []string{"2"}}, `a: column "2": there are 1 ("a")`},
-		{"\"a\n1\n", CSVOptions{}, "a: the header: a quote is opened and not closed"},
+		{"a,caf\xe9\n1,2\n", CSVOptions{}, `a: the header: column 2 is not UTF-8: byte 0xe9 at position 4 of "caf\xe9"; the payload raw takes any bytes`},
+		{"a\xe9b\n1\xe92\n", CSVOptions{Comma: 0xe9}, `a: 'é' cannot separate columns: any ASCII character but a quote and the ends of lines can`},
+		{"a\n1\n", CSVOptions{Comma: '"'}, `a: '"' cannot separate columns: any ASCII character but a quote and the ends of lines can`},
+		{"\"a\n1\n", CSVOptions{}, "a: the header: column 1: a quote is opened and not closed"},
 	} {
 		_, err := asJSON(t, Options{Format: "csv", CSV: c.opts}, "a", c.data)
 		if err == nil || err.Error() != c.want {
@@ -123,7 +126,7 @@ func TestCSVBlocks(t *testing.T) {
 	for range 50 {
 		data, want := randomTable(rnd, 40)
 		for _, size := range []int{8, 33, 100, 1 << 20} {
-			table := newTable(CSVOptions{}, ',')
+			table := newTable(Options{}, ',')
 			b := &blockReader{r: bytes.NewReader(data), format: table, limit: 1 << 20, size: size}
 			var got [][]string
 			for {
@@ -145,10 +148,10 @@ func TestCSVBlocks(t *testing.T) {
 
 func tableRows(t *testing.T, table *table, block []byte) (rows [][]string) {
 	t.Helper()
-	f := fields{comma: table.comma}
+	f := table.fields()
 	f.block(block)
 	for {
-		cells, _, _, err := f.row(table)
+		cells, _, _, err := f.row()
 		if err == io.EOF {
 			return rows
 		}
@@ -174,17 +177,10 @@ func FuzzCSV(f *testing.F) {
 		if comma == '"' || comma == '\n' || comma == '\r' || comma == 0 {
 			return
 		}
-		table := newTable(CSVOptions{Comma: comma}, ',')
-		end := 0
-		for {
-			n := table.next(data[end:])
-			if n == 0 {
-				break
-			}
-			end += n
-		}
-		if cut := table.cut(data); cut != end {
-			t.Fatalf("cut at %d, records end at %d", cut, end)
+		table := newTable(Options{CSV: CSVOptions{Comma: comma}}, ',')
+		cut := table.cut(data)
+		if whole, parts := rowEnds(table, data), append(rowEnds(table, data[:cut]), rowEnds(table, data[cut:])...); len(whole) != len(parts) {
+			t.Fatalf("%d rows, and %d if it is cut at %d", len(whole), len(parts), cut)
 		}
 		got, good := fuzzRows(t, table, data)
 		r := csv.NewReader(bytes.NewReader(data))
@@ -198,13 +194,62 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
+// rowEnds returns how long each row of data is.
+func rowEnds(t *table, data []byte) (ends []int) {
+	for len(data) > 0 {
+		n, _ := t.next(data)
+		ends, data = append(ends, n), data[n:]
+	}
+	return ends
+}
+
+// TestCSVStrayQuotes skips bad rows: each costs its own first line, and no other, at
+// whatever place the blocks are cut.
+func TestCSVStrayQuotes(t *testing.T) {
+	rows := func(n int) string { return strings.Repeat("1,x\n", n) }
+	for _, c := range []struct {
+		name, data string
+		records    int
+		line       int64
+		want       string
+	}{
+		{"not closed", "a,b\n" + rows(3) + "7,\"x\n" + rows(5), 8, 5, "column 2: a quote is opened and not closed"},
+		{"not closed, last", "a,b\n" + rows(3) + "7,\"x", 3, 5, "column 2: a quote is opened and not closed"},
+		{"closed by the next", "a,b\n7,\"x\n7,\"y\"\n" + rows(2), 3, 2, `column 2: "y" stands behind a closing quote`},
+		{"text behind", "a,b\n1,\"x\" y\n" + rows(2), 2, 2, `column 2: " " stands behind a closing quote`},
+		{"in a cell of two lines", "a,b\n\"1\n2\",\"x\" y\n" + rows(2), 2, 2, `column 2: " " stands behind a closing quote`},
+		{"many lines", "a,b\n1,x\n7,\"x\n" + rows(2*maxCellLines) + "1,\"x\"\n" + rows(2), 2*maxCellLines + 4, 3,
+			fmt.Sprintf("column 2: a quote is opened and not closed within %d lines", maxCellLines)},
+		{"long lines", "a,b\n7,\"x\n" + strings.Repeat("1,"+strings.Repeat("x", 100)+"\n", 500), 500, 2,
+			"column 2: a quote is opened and not closed within the limit of 1000 bytes"},
+	} {
+		for _, encoding := range []string{"json", "raw"} {
+			got, stats, err := payloads(t, Options{Encoding: encoding, Format: "csv", CSV: CSVOptions{Types: map[string]Type{"1": TypeText}},
+				Bad: BadPolicy{Policy: Skip}, Limits: Limits{Record: 1000}}, memorySource("a", []byte(c.data)))
+			if c.name == "in a cell of two lines" { // its second line is a bad row, too
+				if err != nil || len(got) != c.records || stats.Bad != 2 {
+					t.Errorf("%s, %s: %d records, %d bad (%v)", c.name, encoding, len(got), stats.Bad, err)
+				}
+				continue
+			}
+			if err != nil || len(got) != c.records || stats.Bad != 1 {
+				t.Errorf("%s, %s: %d records (want %d), %d bad, %v", c.name, encoding, len(got), c.records, stats.Bad, err)
+				continue
+			}
+			if bad := stats.FirstBad[0]; bad.Line != c.line || !strings.HasSuffix(c.want, bad.Err.Error()) {
+				t.Errorf("%s, %s: got line %d, %v; want %d, %s", c.name, encoding, bad.Line, bad.Err, c.line, c.want)
+			}
+		}
+	}
+}
+
 // fuzzRows returns the rows of data; not good if one of them is bad.
 func fuzzRows(t *testing.T, table *table, data []byte) (rows [][]string, good bool) {
-	f := fields{comma: table.comma}
+	f := table.fields()
 	f.block(data)
 	good = true
 	for last := 0; ; {
-		cells, start, end, err := f.row(table)
+		cells, start, end, err := f.row()
 		if err == io.EOF {
 			return rows, good
 		}
@@ -212,8 +257,8 @@ func fuzzRows(t *testing.T, table *table, data []byte) (rows [][]string, good bo
 			t.Fatalf("a row at %d to %d behind one that ends at %d", start, end, last)
 		}
 		last = end
-		if n := table.next(data[start:]); n != end-start && (n != 0 || end != len(data)) {
-			t.Fatalf("the row at %d ends at %d, and is cut at %d", start, end, start+n)
+		if n, bad := table.next(data[start:]); n != end-start || (bad == nil) != (err == nil) {
+			t.Fatalf("the row at %d ends at %d (%v), and is cut at %d (%v)", start, end, err, start+n, bad)
 		}
 		if err != nil {
 			good = false

@@ -11,18 +11,21 @@ import (
 // fields splits the rows of a block into cells. The cells of a row are valid until
 // the next one.
 type fields struct {
-	comma byte
-	data  []byte
-	pos   int
-	cells [][]byte
-	plain []byte // the unquoted text of cells with quotes inside
+	comma  byte
+	quotes quoting
+	data   []byte
+	pos    int
+	cells  [][]byte
+	plain  []byte // the unquoted text of cells with quotes inside
 }
+
+func (t *table) fields() fields { return fields{comma: t.comma, quotes: t.quotes} }
 
 func (f *fields) block(p []byte) { f.data, f.pos = p, 0 }
 
 // row returns the cells of the next row that is not empty, and where it is. After an
-// error it goes on behind the row, as t cuts it.
-func (f *fields) row(t *table) (cells [][]byte, start, end int, err error) {
+// error it goes on behind the first line of the row, as table.next does.
+func (f *fields) row() (cells [][]byte, start, end int, err error) {
 	for f.pos < len(f.data) {
 		start = f.pos
 		f.cells, f.plain = f.cells[:0], f.plain[:0]
@@ -32,10 +35,7 @@ func (f *fields) row(t *table) (cells [][]byte, start, end int, err error) {
 			err = f.split()
 		}
 		if err != nil {
-			f.pos = len(f.data)
-			if n := t.next(f.data[start:]); n > 0 {
-				f.pos = start + n
-			}
+			f.pos = start + firstLine(f.data[start:])
 			return nil, start, f.pos, err
 		}
 		if len(f.cells) > 0 {
@@ -119,22 +119,16 @@ func zeroBytes(word uint64) uint64 { return (word - ones) &^ word & (ones << 7) 
 // quoted takes the quoted cell at i. It returns where the next cell begins, or, if
 // this is the last of its row, the next row.
 func (f *fields) quoted(i int) (next int, last bool, err error) {
-	n := quotedLen(f.data[i:])
-	if n == 0 {
-		return 0, false, faultf(ErrTruncated, "a quote is opened and not closed")
+	n, err := f.quotes.cell(f.data[i:])
+	if err != nil {
+		return 0, false, fmt.Errorf("column %d: %w", len(f.cells)+1, unclosed(err))
 	}
 	f.cells = append(f.cells, f.unquote(f.data[i+1:i+n-1]))
 	i += n
 	if i < len(f.data) && f.data[i] == f.comma {
 		return i + 1, false, nil
 	}
-	if i < len(f.data) && f.data[i] == '\r' {
-		i++
-	}
-	if i < len(f.data) && f.data[i] != '\n' {
-		return 0, false, faultf(ErrSyntax, "column %d goes on behind its closing quote", len(f.cells))
-	}
-	return min(i+1, len(f.data)), true, nil
+	return i + firstLine(f.data[i:]), true, nil
 }
 
 // unquote returns text with one quote for two.
@@ -159,13 +153,12 @@ func (f *fields) unquote(text []byte) []byte {
 type tableParser struct {
 	fields
 	checked
-	table   *table
 	columns []column
 	layout  layout
 }
 
 func (t *table) parser() lineParser {
-	return &tableParser{fields: fields{comma: t.comma}, table: t, columns: t.columns, layout: t.layout}
+	return &tableParser{fields: t.fields(), columns: t.columns, layout: t.layout}
 }
 
 func (p *tableParser) block(data []byte) {
@@ -174,7 +167,7 @@ func (p *tableParser) block(data []byte) {
 }
 
 func (p *tableParser) parse(enc Encoder) (start, end int, err error) {
-	cells, start, end, err := p.row(p.table)
+	cells, start, end, err := p.row()
 	if err != nil {
 		return start, end, err
 	}

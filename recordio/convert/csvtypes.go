@@ -86,11 +86,11 @@ type layout struct {
 
 // sample returns the rows of head that types are inferred from, as cells.
 func (t *table) sample(head []byte) [][][]byte {
-	f := fields{comma: t.comma}
+	f := t.fields()
 	f.block(head)
 	var rows [][][]byte
 	for {
-		cells, _, _, err := f.row(t)
+		cells, _, _, err := f.row()
 		if err == io.EOF || len(rows) == sampleRows {
 			return rows
 		}

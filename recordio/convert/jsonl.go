@@ -77,7 +77,7 @@ func (p *jsonParser) space() byte {
 // wrong is the error for anything but what is wanted at this place.
 func (p *jsonParser) wrong(want string) error {
 	if p.at >= len(p.src) {
-		return faultf(ErrTruncated, "the line ends at column %d instead of %s", len(p.src)+1, want)
+		return faultf(ErrSyntax, "the line ends at column %d instead of %s", len(p.src)+1, want)
 	}
 	return faultf(ErrSyntax, "%s instead of %s at column %d", clip(p.src[p.at:]), want, p.at+1)
 }

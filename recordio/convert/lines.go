@@ -13,10 +13,12 @@ type lineFormat interface {
 	// begin looks at the start of the next input: whole records, and all of the input
 	// if it is short. It returns how much of head is not records.
 	begin(head []byte) (skip int, err error)
-	// next returns the length of the record at the start of p, with its line end; 0 if
-	// p ends before it.
-	next(p []byte) int
-	// cut returns the length of the whole records at the start of p.
+	// next returns the length of the record at the start of p, with its line end. p is
+	// not empty and whole records, of which the last may lack its line end. An error is
+	// about this record only; n is then what goes with it.
+	next(p []byte) (n int, err error)
+	// cut returns the length of the whole records at the start of p, behind which the
+	// input goes on. next finds the same ones in them.
 	cut(p []byte) int
 	// parser returns a parser for one block of the input that was begun last.
 	parser() lineParser
@@ -34,9 +36,9 @@ type lineParser interface {
 // newlines is how formats with one record on each line are cut.
 type newlines struct{}
 
-func (newlines) begin([]byte) (int, error) { return 0, nil }
-func (newlines) next(p []byte) int         { return bytes.IndexByte(p, '\n') + 1 }
-func (newlines) cut(p []byte) int          { return bytes.LastIndexByte(p, '\n') + 1 }
+func (newlines) begin([]byte) (int, error)  { return 0, nil }
+func (newlines) next(p []byte) (int, error) { return firstLine(p), nil }
+func (newlines) cut(p []byte) int           { return bytes.LastIndexByte(p, '\n') + 1 }
 
 // lineCursor walks over the lines of a block.
 type lineCursor struct {
@@ -83,11 +85,11 @@ func (r *rawLines) block(p []byte) { r.data, r.pos = p, 0 }
 func (r *rawLines) parse(enc Encoder) (start, end int, err error) {
 	for r.pos < len(r.data) {
 		start = r.pos
-		n := r.format.next(r.data[start:])
-		if n == 0 {
-			n = len(r.data) - start
-		}
+		n, err := r.format.next(r.data[start:])
 		r.pos += n
+		if err != nil {
+			return start, r.pos, err
+		}
 		if line := trimEnd(r.data[start:r.pos]); len(line) > 0 {
 			enc.Bytes(line)
 			return start, r.pos, nil

@@ -52,6 +52,6 @@ func (c *checked) text(part []byte) error {
 		return nil
 	}
 	at := len(part) - len(bytes.TrimLeftFunc(part, func(r rune) bool { return r != utf8.RuneError }))
-	return faultf(ErrSyntax, "not UTF-8: byte 0x%02x at position %d of %s; the encoding raw takes any bytes",
+	return faultf(ErrSyntax, "not UTF-8: byte 0x%02x at position %d of %s; the payload raw takes any bytes",
 		part[at], at+1, clip(part))
 }

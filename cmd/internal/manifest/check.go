@@ -2,8 +2,10 @@ package manifest
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"strings"
+	"unicode/utf8"
 )
 
 // check tells what m cannot be.
@@ -25,7 +27,32 @@ func (m *Manifest) check() error {
 			return fmt.Errorf("%w: input %.80q has a negative count", ErrMalformed, in.Path)
 		}
 	}
+	for text := range m.texts() {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("%w: %.80q is not UTF-8", ErrMalformed, text)
+		}
+	}
 	return m.checkShards()
+}
+
+// texts yields every text of m that nothing else checks.
+func (m *Manifest) texts() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		lists := [][]string{{m.Payload, m.Source}, m.Options, m.Classes}
+		for _, in := range m.Inputs {
+			lists = append(lists, []string{in.Path})
+		}
+		for _, c := range m.Columns {
+			lists = append(lists, []string{c.Name, c.Type})
+		}
+		for _, list := range lists {
+			for _, text := range list {
+				if !yield(text) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func (m *Manifest) checkShards() error {

@@ -89,6 +89,26 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestNotUTF8 checks that nothing is written that cannot be read.
+func TestNotUTF8(t *testing.T) {
+	const latin = "caf\xe9"
+	for name, spoil := range map[string]func(m *Manifest){
+		"payload": func(m *Manifest) { m.Payload = latin },
+		"source":  func(m *Manifest) { m.Source = latin },
+		"option":  func(m *Manifest) { m.Options[0] = latin },
+		"class":   func(m *Manifest) { m.Classes = []string{latin} },
+		"input":   func(m *Manifest) { m.Inputs[0].Path = latin },
+		"column":  func(m *Manifest) { m.Columns[0].Name = latin },
+		"type":    func(m *Manifest) { m.Columns[0].Type = latin },
+	} {
+		m := housing()
+		spoil(m)
+		if text, err := Encode(m); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: got %v; Decode would answer %v", name, err, func() error { _, err := Decode(text); return err }())
+		}
+	}
+}
+
 func TestTooLarge(t *testing.T) {
 	endless := strings.NewReader(strings.Repeat(" ", MaxBytes+2))
 	if _, err := Read(endless); !errors.Is(err, ErrMalformed) {

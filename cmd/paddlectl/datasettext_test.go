@@ -1,0 +1,45 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+)
+
+// TestConvertNotUTF8 gives text that is not UTF-8 wherever a manifest would have it:
+// no set is made that nothing could read.
+func TestConvertNotUTF8(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const latin = "caf\xe9"
+	for name, text := range map[string]string{
+		"head.csv": "a," + latin + "\n1,2\n", "good.csv": "a,b\n1,2\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		args []string
+		code cliio.Code
+		want string
+	}{
+		{"header", []string{"head.csv"}, cliio.Failed, "head.csv: the header: column 2 is not UTF-8: byte 0xe9 at position 4"},
+		{"label of a column", []string{"--label", latin, "good.csv"}, cliio.Usage, "flags are UTF-8"},
+		{"text of null", []string{"--null", latin, "good.csv"}, cliio.Usage, "flags are UTF-8"},
+		{"delimiter", []string{"--delimiter", "\xe9", "good.csv"}, cliio.Usage, "one ASCII character is needed"},
+		{"quote as delimiter", []string{"--delimiter", `"`, "good.csv"}, cliio.Usage, "one ASCII character is needed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := runHere(t, append([]string{"dataset", "convert", "-f", "--output-path", "out", "--name-prefix", "x"}, tt.args...)...)
+			if got.code != tt.code || !strings.Contains(got.stderr, tt.want) {
+				t.Errorf("code %d, %q; want %d, %q", got.code, got.stderr, tt.code, tt.want)
+			}
+			if left := filesOf(t, "out"); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}

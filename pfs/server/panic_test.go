@@ -1,0 +1,56 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// buggy panics on the file /bug.
+type buggy struct{ pfs.FileSystem }
+
+func (b buggy) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
+	if name == "/bug" {
+		panic("no such luck")
+	}
+	return b.FileSystem.Open(ctx, name)
+}
+
+func (b buggy) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
+	if name == "/bug" {
+		panic("no such luck")
+	}
+	return b.FileSystem.Stat(ctx, name)
+}
+
+// TestPanicsOfAStoreAreLoggedWithTheirStacks: they fail what they were met at, not the
+// service, whatever the kind of the request.
+func TestPanicsOfAStoreAreLoggedWithTheirStacks(t *testing.T) {
+	m := memfs.New(memfs.Options{})
+	pfstest.WriteFile(t, m, "/f", []byte("12345"))
+	var read bytes.Buffer
+	_ = wire.WriteFrame(&read, wire.ReadRequest{Files: []wire.ReadFile{{Path: "/bug"}, {Path: "/f", Size: 5}}})
+	for _, c := range []struct {
+		target string
+		body   []byte
+		code   int
+	}{
+		{"POST /v1/call/stat", wire.Encode(wire.PathRequest{Path: "/bug"}), 500},
+		{"POST /v1/read", read.Bytes(), 200},
+	} {
+		s, log := newServer(t, buggy{m}, nil)
+		method, target, _ := strings.Cut(c.target, " ")
+		if w := do(s, method, target, c.body); w.Code != c.code {
+			t.Errorf("%s: HTTP %d, want %d", c.target, w.Code, c.code)
+		}
+		if text := log.String(); !strings.Contains(text, "panic_test.go") || !strings.Contains(text, "no such luck") {
+			t.Errorf("%s: the log has no stack:\n%s", c.target, text)
+		}
+	}
+}
