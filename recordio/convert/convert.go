@@ -99,7 +99,7 @@ type Options struct {
 	// Format is the name of one of Formats; "" finds it by the content and the name of
 	// the first source. All sources are of one format.
 	Format string
-	// Encoding is the name of one of Encodings; "" is the first.
+	// Encoding is the name of one of Encodings, or of Shown; "" is the first.
 	Encoding string
 	// Jobs is the number of workers; 0 is one for each processor. The payloads do not
 	// depend on it.
