@@ -79,6 +79,7 @@ func runConvert(ctx context.Context, d *deps, o *convertOptions, operands []stri
 	if err := o.check(); err != nil {
 		return err
 	}
+	d.remotes.retries = defaultRetries // it moves data, and as much as cp
 	in, err := d.datasetInputs(ctx, operands)
 	if err != nil {
 		return err
