@@ -38,6 +38,7 @@ and any of them compressed with gzip or zstd. Payloads:
 		},
 		exits: pathExits(cliio.Integrity),
 		flags: o.flags(),
+		given: func(is func(string) bool) { o.given = is },
 		run: func(ctx context.Context, operands []string) error {
 			return runConvert(ctx, d, o, operands)
 		},
