@@ -65,6 +65,7 @@ var (
 	_ BatchWriter      = (*Layer)(nil)
 	_ Sweeper          = (*Layer)(nil)
 	_ BlockLocator     = (*Layer)(nil)
+	_ AccessChecker    = (*Layer)(nil)
 )
 
 // NewLayer returns the file system whose operations go through t. File systems
@@ -303,6 +304,12 @@ func (l *Layer) Sweep(ctx context.Context, dir Path, age time.Duration) (n int, 
 		return err
 	})
 	return n, bytes, err
+}
+
+func (l *Layer) CheckAccess(ctx context.Context, a Access, name Path) error {
+	return l.one(ctx, "pfs.CheckAccess", a, name, func(fsys FileSystem, p Path) error {
+		return CheckAccess(ctx, fsys, a, p)
+	})
 }
 
 func (l *Layer) BlockLocations(ctx context.Context, name Path, off, n int64) (blocks []BlockLocation, err error) {

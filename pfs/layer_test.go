@@ -57,6 +57,9 @@ var layerCalls = []struct {
 		_, err := l.Digest(ctx, "/f", "xxh3", nil)
 		return err
 	}},
+	{"CheckAccess", []string{"Discard /d"}, func(ctx context.Context, l *pfs.Layer) error {
+		return l.CheckAccess(ctx, pfs.Discard, "/d")
+	}},
 	{"WriteBatch", []string{"Make /new", "Write /new/f"}, func(ctx context.Context, l *pfs.Layer) error {
 		return errors.Join(l.WriteBatch(ctx, []pfs.BatchEntry{{Path: "/new", Mode: fs.ModeDir | 0o755}, {Path: "/new/f"}})...)
 	}},

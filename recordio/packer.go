@@ -1,9 +1,6 @@
 package recordio
 
-import (
-	"hash/crc32"
-	"slices"
-)
+import "hash/crc32"
 
 // sumPiece is how much is summed at a time: little enough to be in the processor's
 // cache since it was put there.
@@ -14,7 +11,7 @@ const sumPiece = 256 << 10
 type packer struct {
 	comp  Compressor
 	group int // bytes of data packed at a time, 0 for compressor None
-	keep  bool
+	chunk int // most record bytes of a chunk
 	crc   uint32
 
 	arena  []byte // of the last chunk, to be used again
@@ -28,7 +25,7 @@ type packer struct {
 
 // init prepares the packer for opts.
 func (p *packer) init(opts WriterOptions) error {
-	p.comp, p.keep = opts.Compressor, opts.Index != NoIndex
+	p.comp, p.chunk = opts.Compressor, opts.ChunkBytes
 	if p.comp == None {
 		return nil
 	}
@@ -66,7 +63,7 @@ func (p *packer) add(arena []byte) ([]byte, error) {
 		if len(arena)-p.summed >= sumPiece {
 			p.sum(arena)
 			if cap(arena)-len(arena) < sumPiece {
-				arena = slices.Grow(arena, len(arena)) // a chunk is long: twice the room at once
+				arena = p.grow(arena)
 			}
 		}
 		return arena, nil
@@ -75,6 +72,19 @@ func (p *packer) add(arena []byte) ([]byte, error) {
 		return arena, nil
 	}
 	return p.take(arena, len(arena)/p.group*p.group)
+}
+
+// grow returns arena with more room: twice as much until it is plain that the chunk
+// becomes long, then all that a chunk takes whose records are not tiny. The room is
+// not touched before it is filled, and seldom copied.
+func (p *packer) grow(arena []byte) []byte {
+	room := 2 * len(arena)
+	if room > p.chunk/8 {
+		room = max(room, p.chunk+p.chunk/8+2*sumPiece)
+	}
+	grown := make([]byte, len(arena), room)
+	copy(grown, arena)
+	return grown
 }
 
 // take packs the first n bytes of arena.

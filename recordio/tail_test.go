@@ -59,6 +59,7 @@ func TestRepairLeavesOtherDamageAlone(t *testing.T) {
 	recs := someRecords(rand.New(rand.NewPCG(17, 17)), 40, 60)
 	file := write(t, recs, WriterOptions{ChunkBytes: 200})
 	starts := chunkStarts(file)
+	last := starts[len(starts)-1]
 	large := bytes.Clone(file)
 	large[starts[1]+14] ^= 0x10 // its size leads behind the end
 	magicless := bytes.Clone(file)
@@ -68,11 +69,20 @@ func TestRepairLeavesOtherDamageAlone(t *testing.T) {
 		opts ScanOptions
 		kind Kind
 	}{
-		"a size in the middle":          {large, ScanOptions{}, Truncated},
-		"a magic in the middle":         {magicless, ScanOptions{}, Malformed},
-		"text":                          {[]byte("id,price\n1,2\n3,4\n5,6\n7,8"), ScanOptions{}, Malformed},
-		"a chunk larger than the limit": {file, ScanOptions{MaxChunkBytes: 100}, Limit},
-		"another dialect":               {foreign{Fluid, None, 10}.file(t, recs), ScanOptions{}, Unsupported},
+		"a size in the middle":            {large, ScanOptions{}, Truncated},
+		"a magic in the middle":           {magicless, ScanOptions{}, Malformed},
+		"one bit of the last payload":     {flipped(file, len(file)-1, 1), ScanOptions{}, Checksum},
+		"one bit of the only chunk":       {flipped(file[:starts[1]], 25, 1), ScanOptions{}, Checksum},
+		"the last chunk's checksum":       {flipped(file, last+4, 1), ScanOptions{}, Checksum},
+		"the last chunk's record count":   {flipped(file, last+16, 1), ScanOptions{}, Malformed},
+		"a larger size in the last chunk": {flipped(file, last+13, 0x80), ScanOptions{}, Truncated},
+		"a smaller size there":            {flipped(file, last+12, 4), ScanOptions{}, Truncated},
+		"the last magic":                  {flipped(file, last, 1), ScanOptions{}, Malformed},
+		"a line break at the end":         {append(bytes.Clone(file), '\n'), ScanOptions{}, Truncated},
+		"nothing but zeros":               {make([]byte, 300), ScanOptions{}, Malformed},
+		"text":                            {[]byte("id,price\n1,2\n3,4\n5,6\n7,8"), ScanOptions{}, Malformed},
+		"a chunk larger than the limit":   {file, ScanOptions{MaxChunkBytes: 100}, Limit},
+		"another dialect":                 {foreign{Fluid, None, 10}.file(t, recs), ScanOptions{}, Unsupported},
 	} {
 		f := &memory{bytes.NewReader(c.file), bytes.Clone(c.file)}
 		c.opts.Path = "f"
@@ -80,6 +90,13 @@ func TestRepairLeavesOtherDamageAlone(t *testing.T) {
 			t.Errorf("%s: %v, cut to %d of %d", name, err, len(f.data), len(c.file))
 		}
 	}
+}
+
+// flipped returns the file with some bits of one byte changed.
+func flipped(file []byte, at int, bits byte) []byte {
+	file = bytes.Clone(file)
+	file[at] ^= bits
+	return file
 }
 
 func TestVerify(t *testing.T) {

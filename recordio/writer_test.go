@@ -3,6 +3,7 @@ package recordio
 import (
 	"bytes"
 	"errors"
+	"io"
 	"syscall"
 	"testing"
 )
@@ -134,5 +135,24 @@ func TestEmptyRecordsDoNotGatherWithoutEnd(t *testing.T) {
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A chunk that is not compressed is put together without copying it over and over.
+func TestAChunkGrowsSeldom(t *testing.T) {
+	rec := make([]byte, 1<<20)
+	got := allocated(func() {
+		w := NewWriter(io.Discard, WriterOptions{})
+		for range 40 {
+			if err := w.Write(rec); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if most := uint64(DefaultChunkBytes + DefaultChunkBytes/2); got > most {
+		t.Errorf("%d MiB are allocated for chunks of %d MiB, at most %d are due", got>>20, DefaultChunkBytes>>20, most>>20)
 	}
 }

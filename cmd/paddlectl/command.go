@@ -24,8 +24,10 @@ type spec struct {
 	// least and most bound the number of operands; most < 0 means any number.
 	least, most int
 
-	run  func(ctx context.Context, operands []string) error
-	subs []*cli.Command
+	// given, if not nil, is told before run how to ask whether a flag was given.
+	given func(isSet func(name string) bool)
+	run   func(ctx context.Context, operands []string) error
+	subs  []*cli.Command
 }
 
 // command makes the command of s.
@@ -45,6 +47,9 @@ func (d *deps) command(s spec) *cli.Command {
 			operands := cc.Args().Slice()
 			if err := s.checkCount(len(operands)); err != nil {
 				return err
+			}
+			if s.given != nil {
+				s.given(cc.IsSet)
 			}
 			return s.run(cc.Context, operands)
 		}

@@ -19,6 +19,8 @@ type dataFile struct {
 	text  string       // as it was typed, or what a pattern matched; for messages
 	end   transfer.End // not of standard input
 	stdin bool
+
+	stated *stated // nil unless it is a shard of a dataset
 }
 
 // stdinText is what messages call standard input.

@@ -9,7 +9,6 @@ import (
 // badFile collects the records that were left out.
 type badFile struct {
 	out *output
-	in  *datasetInputs
 }
 
 // badJSON is one line of the file.
@@ -23,7 +22,7 @@ type badJSON struct {
 }
 
 func (b *badFile) collect(bad *convert.RecordError, record []byte) error {
-	line := badJSON{Input: b.in.name(bad.Input), Line: bad.Line, Row: bad.Row, Error: bad.Err.Error(), Record: string(record)}
+	line := badJSON{Input: bad.Input, Line: bad.Line, Row: bad.Row, Error: bad.Err.Error(), Record: string(record)}
 	if bad.Offset >= 0 {
 		line.Offset = &bad.Offset
 	}

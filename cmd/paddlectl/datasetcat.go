@@ -5,7 +5,7 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/internal/payload"
+	"github.com/paddlecloud/pfs/recordio/convert"
 	"github.com/urfave/cli/v2"
 )
 
@@ -20,8 +20,9 @@ func (d *deps) datasetCatCommand() *cli.Command {
 		name: "cat", args: "DATASET|FILE...", least: 1, most: -1,
 		summary: "print records, decoded, as JSON lines",
 		text: `Prints the samples of a dataset, or of files of RecordIO, one JSON value a line.
-Bytes become base64, arrays of numbers nested arrays. Pickles are read, never
-executed. For records as they stand: paddlectl recordio cat.`,
+Bytes become base64, arrays of numbers nested arrays, numbers that JSON does not know
+the texts "NaN", "Infinity" and "-Infinity", complex ones [REAL,IMAGINARY]. Pickles
+are read, never executed. For records as they stand: paddlectl recordio cat.`,
 		examples: []string{"paddlectl dataset cat --limit 3 ./dataset", "paddlectl dataset cat '/pfs/dc1/home/alice/dataset/uci_housing_train-*' | jq ."},
 		exits:    pathExits(cliio.Integrity),
 		flags: []cli.Flag{
@@ -53,7 +54,7 @@ func runDatasetCat(ctx context.Context, d *deps, o datasetCatOptions, operands [
 	}
 	m := d.startMeter(d.onScreen(), sizeOf(ctx, files), len(files))
 	defer m.end()
-	t := transcoder{from: o.payload, to: payload.JSON}
+	t := transcoder{from: o.payload, to: convert.Shown.Name}
 	return t.run(ctx, d.recordsOf(ctx, files, o.limit, m), func(line []byte) error {
 		_, err := d.out.Out.Write(append(line[:len(line):len(line)], '\n'))
 		return err

@@ -89,7 +89,7 @@ func (c *conversion) collect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.bad = &badFile{out: out, in: c.in}
+	c.bad = &badFile{out: out}
 	c.o.options.Bad.Collect = c.bad.collect
 	return nil
 }
@@ -259,7 +259,7 @@ func (c *conversion) tell(sink *shardSink) error {
 // tellBad names the first records that were left out.
 func (c *conversion) tellBad() {
 	for _, bad := range c.stats.FirstBad {
-		c.d.out.Message("left out: %v", c.located(bad))
+		c.d.out.Message("left out: %v", bad)
 	}
 	if more := c.stats.Bad - int64(len(c.stats.FirstBad)); more > 0 {
 		c.d.out.Message("left out: %d more", more)

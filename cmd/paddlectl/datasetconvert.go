@@ -38,6 +38,7 @@ and any of them compressed with gzip or zstd. Payloads:
 		},
 		exits: pathExits(cliio.Integrity),
 		flags: o.flags(),
+		given: func(is func(string) bool) { o.given = is },
 		run: func(ctx context.Context, operands []string) error {
 			return runConvert(ctx, d, o, operands)
 		},
@@ -79,6 +80,7 @@ func runConvert(ctx context.Context, d *deps, o *convertOptions, operands []stri
 	if err := o.check(); err != nil {
 		return err
 	}
+	d.remotes.retries = defaultRetries // it moves data, and as much as cp
 	in, err := d.datasetInputs(ctx, operands)
 	if err != nil {
 		return err

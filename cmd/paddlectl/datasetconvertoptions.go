@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -45,6 +46,8 @@ type convertOptions struct {
 	resume, restart, force, dryRun, quiet, json bool
 
 	allowEmpty bool
+
+	given func(name string) bool // whether a flag was; nil: none
 
 	rule    split.Rule
 	pattern split.Pattern
@@ -109,7 +112,7 @@ func (o *convertOptions) check() error {
 	if why := manifest.CheckName(o.namePrefix); why != "" {
 		return cliargs.Usagef("--name-prefix %q: %s", o.namePrefix, why)
 	}
-	for _, check := range []func() error{o.checkRule, o.checkWriting, o.checkPolicy, o.checkTable, o.checkText} {
+	for _, check := range []func() error{o.checkRule, o.checkWriting, o.checkPolicy, o.checkTable, o.checkText, o.checkIdle} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -138,7 +141,8 @@ func (o *convertOptions) checkRule() error {
 	switch {
 	case given > 1:
 		return cliargs.Usagef("--line-count, --num-shards and --shard-size exclude each other")
-	case o.lineCount < 0 || o.numShards < 0 || o.numShards > manifest.MaxShards:
+	case o.lineCount < 0 || o.numShards < 0 || o.numShards > manifest.MaxShards,
+		o.is("line-count") && o.lineCount == 0, o.is("num-shards") && o.numShards == 0:
 		return cliargs.Usagef("--line-count and --num-shards are numbers from 1 on; at most %d shards are made", manifest.MaxShards)
 	case o.paddleCompat && given == 1 && o.shardSize.Given, o.paddleCompat && given == 0:
 		return cliargs.Usagef("--paddle-compat needs --line-count or --num-shards")
@@ -232,17 +236,18 @@ func namesOf(lines [][2]string) string {
 
 // checkPolicy finds what happens to malformed records.
 func (o *convertOptions) checkPolicy() error {
-	o.options.Bad.Max = o.maxBad
+	policy, err := convert.ParsePolicy(o.bad)
 	switch {
-	case o.maxBad == 0:
-		o.options.Bad.Policy = convert.Fail
-	case o.badFile != "":
-		o.options.Bad.Policy = convert.Collect
-	case o.bad == "skip":
-		o.options.Bad.Policy = convert.Skip
-	case o.bad != "fail":
+	case err != nil || policy == convert.Collect:
 		return cliargs.Usagef("--bad %s: fail or skip is needed", o.bad)
+	case policy == convert.Fail && o.badFile != "" && o.is("bad"):
+		return cliargs.Usagef("--bad fail and --bad-file, which skips, exclude each other")
+	case o.maxBad == 0:
+		policy = convert.Fail
+	case o.badFile != "":
+		policy = convert.Collect
 	}
+	o.options.Bad.Policy, o.options.Bad.Max = policy, o.maxBad
 	return nil
 }
 
@@ -281,7 +286,20 @@ func (o *convertOptions) checkTable() error {
 		if t.Types == nil {
 			t.Types = map[string]convert.Type{}
 		}
+		if _, twice := t.Types[name]; twice {
+			return cliargs.Usagef("--type names the column %q twice", name)
+		}
 		t.Types[name] = parsed
+	}
+	return errors.Join(refuseTwice("columns", t.Columns), refuseTwice("label", t.Labels))
+}
+
+// refuseTwice refuses columns that a flag names more than once.
+func refuseTwice(flag string, columns []string) error {
+	for i, name := range columns {
+		if slices.Contains(columns[:i], name) {
+			return cliargs.Usagef("--%s names the column %q twice", flag, name)
+		}
 	}
 	return nil
 }

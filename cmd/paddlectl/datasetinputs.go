@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,7 +35,6 @@ type inputGroup struct {
 	operand string
 	stdin   bool
 	fs      pfs.FileSystem
-	tree    string // what the names of its records do not repeat, for messages; "" if nothing
 	found   *sorter
 	files   int64
 	bytes   int64
@@ -89,19 +89,30 @@ func (in *datasetInputs) add(ctx context.Context, text string, alone bool) error
 	return err
 }
 
-// addPath adds the file e, or all files below the directory e. What is called text
-// for the user is called by its place below that directory if alone is set.
+// inputTree is a directory that is walked: what stands in front of the places of its files
+// in messages and in records.
+type inputTree struct {
+	dir         pfs.Path
+	title, name string
+}
+
+// baseOf returns the last part of an operand: manifests and records do not tell where
+// on this machine the data was.
+func baseOf(text string) string { return path.Base(filepath.ToSlash(text)) }
+
+// addPath adds the file e, or all files below the directory e, which the user knows as
+// text. Records call these by their place below it if alone is set.
 func (in *datasetInputs) addPath(ctx context.Context, g *inputGroup, e transfer.End, text string, alone bool) error {
 	e, info, err := followed(ctx, e, true)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
-		return g.add(e.Path, text, "", info.Size)
+		return g.add(foundInput{path: e.Path, title: text, name: baseOf(text)}, info.Size)
 	}
-	shown := strings.TrimSuffix(text, "/") + "/"
-	if alone {
-		g.tree, shown = shown, ""
+	shown := inputTree{dir: e.Path, title: strings.TrimSuffix(text, "/") + "/"}
+	if !alone {
+		shown.name = baseOf(text) + "/"
 	}
 	return pfs.Walk(ctx, e.FS, e.Path, func(name pfs.Path, info pfs.Info, err error) error {
 		switch {
@@ -117,13 +128,13 @@ func (in *datasetInputs) addPath(ctx context.Context, g *inputGroup, e transfer.
 		case info.IsDir():
 			return nil
 		}
-		return in.addBelow(ctx, g, transfer.End{FS: e.FS, Path: name}, info, e.Path, shown)
+		return in.addBelow(ctx, g, transfer.End{FS: e.FS, Path: name}, info, shown)
 	})
 }
 
 // addBelow adds one entry of a directory that is walked. Links to files are
 // followed.
-func (in *datasetInputs) addBelow(ctx context.Context, g *inputGroup, e transfer.End, info pfs.Info, dir pfs.Path, shown string) error {
+func (in *datasetInputs) addBelow(ctx context.Context, g *inputGroup, e transfer.End, info pfs.Info, below inputTree) error {
 	if info.IsLink() {
 		_, to, err := followed(ctx, e, true)
 		if err != nil {
@@ -135,29 +146,34 @@ func (in *datasetInputs) addBelow(ctx context.Context, g *inputGroup, e transfer
 		in.d.out.Message("%s: left out: no regular file", localText(e.Path))
 		return nil
 	}
-	rel := strings.TrimPrefix(string(e.Path), strings.TrimSuffix(string(dir), "/")+"/")
+	rel := strings.TrimPrefix(string(e.Path), strings.TrimSuffix(string(below.dir), "/")+"/")
 	label, _, nested := strings.Cut(rel, "/")
 	if nested {
 		in.known[label] = true
 	} else {
 		label = ""
 	}
-	return g.add(e.Path, shown+rel, label, info.Size)
+	return g.add(foundInput{e.Path, below.title + rel, below.name + rel, label}, info.Size)
 }
 
-// add notes a file: its path, what it is called, and its label stand in the fields of
-// an Info, which is what sorters take.
-func (g *inputGroup) add(p pfs.Path, shown, label string, size int64) error {
+// foundInput is a file: title is what messages call it, name what records do.
+type foundInput struct {
+	path               pfs.Path
+	title, name, label string
+}
+
+// add notes a file in the fields of an Info, which is what sorters take.
+func (g *inputGroup) add(f foundInput, size int64) error {
 	g.files++
 	g.bytes += size
-	return g.found.add(pfs.Info{Name: string(p), Target: shown, Owner: label, Size: size})
+	return g.found.add(pfs.Info{Name: string(f.path), Target: f.title, Group: f.name, Owner: f.label, Size: size})
 }
 
 // list describes the operands for the manifest.
 func (in *datasetInputs) list() []manifest.Input {
 	list := make([]manifest.Input, len(in.groups))
 	for i, g := range in.groups {
-		list[i] = manifest.Input{Path: g.operand, Files: g.files, Bytes: g.bytes}
+		list[i] = manifest.Input{Path: baseOf(g.operand), Files: g.files, Bytes: g.bytes}
 	}
 	return list
 }
@@ -181,7 +197,7 @@ func (in *datasetInputs) sources(ctx context.Context, mnist bool) iter.Seq2[conv
 				}
 				if of, ok := g.labelsOf(ctx, f.Name); mnist && ok {
 					labels[of] = true
-					s = convert.WithLabels(s, in.source(g, pfs.Info{Name: of, Target: of}))
+					s = convert.WithLabels(s, in.source(g, pfs.Info{Name: of, Target: of, Group: of}))
 				}
 				if !yield(s, nil) {
 					return errStop
@@ -211,10 +227,10 @@ func (g *inputGroup) labelsOf(ctx context.Context, images string) (string, bool)
 func (in *datasetInputs) source(g *inputGroup, f pfs.Info) convert.Source {
 	file := dataFile{text: f.Target, end: transfer.End{FS: g.fs, Path: pfs.Path(f.Name)}, stdin: g.stdin}
 	if g.stdin {
-		file.text = stdinText
+		file.text, f.Group = stdinText, stdinText
 	}
 	class, _ := slices.BinarySearch(in.labels, f.Owner)
-	return convert.Source{Name: file.text, Label: f.Owner, Class: class, Open: func(ctx context.Context) (convert.Content, error) {
+	return convert.Source{Name: f.Group, Title: file.text, Label: f.Owner, Class: class, Open: func(ctx context.Context) (convert.Content, error) {
 		return in.open(ctx, file)
 	}}
 }
@@ -248,12 +264,4 @@ func (in *datasetInputs) unchanged(ctx context.Context, src *input) error {
 		return nil
 	}
 	return pfs.Errorf("paddlectl.convert", src.end.Path, pfs.Conflict, "the file was changed while it was read")
-}
-
-// name returns what a source is called where its name alone does not say it.
-func (in *datasetInputs) name(source string) string {
-	if len(in.groups) == 1 {
-		return in.groups[0].tree + source
-	}
-	return source
 }

@@ -15,12 +15,13 @@ type oldSet struct {
 	dir      transfer.End
 	name     string
 	manifest bool
-	shards   []string // sorted
+	shards   []string         // sorted
+	sizes    map[string]int64 // of the shards that are regular files, by name
 }
 
 // findOldSet looks for the dataset name in dir.
 func findOldSet(ctx context.Context, dir transfer.End, name string) (*oldSet, error) {
-	s := &oldSet{dir: dir, name: name}
+	s := &oldSet{dir: dir, name: name, sizes: map[string]int64{}}
 	for e, err := range pfs.Entries(ctx, dir.FS, dir.Path, nil) {
 		switch {
 		case err != nil:
@@ -29,6 +30,9 @@ func findOldSet(ctx context.Context, dir transfer.End, name string) (*oldSet, er
 			s.manifest = true
 		case isShardOf(e.Name, name):
 			s.shards = append(s.shards, e.Name)
+			if e.IsRegular() {
+				s.sizes[e.Name] = e.Size
+			}
 		}
 	}
 	slices.Sort(s.shards)

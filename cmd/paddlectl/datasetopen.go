@@ -140,8 +140,11 @@ func digestOf(ctx context.Context, text []byte) (string, error) {
 
 // shard is shard i as a file of data.
 func (s *dataset) shard(i int) dataFile {
-	name := s.Shards[i].Name
-	return dataFile{text: s.shown + name, end: transfer.End{FS: s.dir.FS, Path: s.dir.Path.Join(name)}}
+	m := s.Shards[i]
+	return dataFile{
+		text: s.shown + m.Name, end: transfer.End{FS: s.dir.FS, Path: s.dir.Path.Join(m.Name)},
+		stated: &stated{m.Bytes, m.Records, "paddlectl dataset verify " + shellWord(s.setText()) + " tells all that is wrong"},
+	}
 }
 
 // files are all shards.
@@ -192,12 +195,12 @@ func versionOf(name string) (int, bool) {
 }
 
 // datasetOrFiles are the files that operands name: the shards of one dataset, or
-// files, in the order given.
+// files, in the order given. A dataset is checked as far as names and sizes tell.
 func (d *deps) datasetOrFiles(ctx context.Context, operands []string) (*dataset, []dataFile, error) {
 	if len(operands) == 1 && operands[0] != "-" {
 		s, err := d.openDataset(ctx, operands[0])
 		if err == nil {
-			return s, s.files(), nil
+			return s, s.files(), d.checkShards(ctx, s)
 		}
 		if !isMissing(err) {
 			return nil, nil, err

@@ -27,17 +27,26 @@ func (d *deps) recordsIn(ctx context.Context, f dataFile, limit *int64, m *meter
 		return false
 	}
 	defer in.Close()
+	if err := f.stated.ofSize(in.end, in.size); err != nil {
+		yield(dataRecord{}, err)
+		return false
+	}
 	m.begin(f.text)
 	s := recordio.NewScanner(in, recordio.ScanOptions{Path: f.text})
 	defer s.Close()
-	for n := int64(0); s.Scan(); n++ {
+	n := int64(0)
+	for ; s.Scan(); n++ {
 		name := recordName(f.text, n)
 		if *limit == 0 || !yield(dataRecord{name: name, data: s.Bytes()}, nil) {
 			return false
 		}
 		*limit--
 	}
-	if err := s.Err(); err != nil {
+	err = s.Err()
+	if err == nil {
+		err = f.stated.ofRecords(in.end, n)
+	}
+	if err != nil {
 		yield(dataRecord{}, recordError(err))
 		return false
 	}

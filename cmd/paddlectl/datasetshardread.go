@@ -7,8 +7,8 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/paddlecloud/pfs/cmd/internal/payload"
 	"github.com/paddlecloud/pfs/recordio"
+	"github.com/paddlecloud/pfs/recordio/convert"
 	"github.com/paddlecloud/pfs/shard"
 )
 
@@ -34,7 +34,7 @@ func (s *sharing) readDecoded(ctx context.Context, records iter.Seq2[dataRecord,
 	if from == "" && s.set != nil {
 		from = s.set.Payload
 	}
-	return transcoder{from: from, to: payload.JSON}.run(ctx, records, func(line []byte) error {
+	return transcoder{from: from, to: convert.Shown.Name}.run(ctx, records, func(line []byte) error {
 		_, err := s.d.out.Out.Write(append(line[:len(line):len(line)], '\n'))
 		return err
 	})

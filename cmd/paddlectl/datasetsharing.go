@@ -27,8 +27,10 @@ func (d *deps) openSharing(ctx context.Context, o *shardOptions, operands []stri
 		return nil, err
 	}
 	s := &sharing{d: d, o: o, set: set, source: map[string]dataFile{}}
-	if err := s.checkSet(ctx, files); err != nil {
-		return nil, err
+	if set == nil {
+		if err := checkNames(files); err != nil {
+			return nil, err
+		}
 	}
 	for i, f := range files {
 		file, err := s.describe(ctx, i, f)
@@ -39,18 +41,6 @@ func (d *deps) openSharing(ctx context.Context, o *shardOptions, operands []stri
 		s.source[f.text] = f
 	}
 	return s, s.findBlocks(ctx)
-}
-
-// checkSet refuses a set that is not whole.
-func (s *sharing) checkSet(ctx context.Context, files []dataFile) error {
-	if s.set == nil {
-		return checkNames(files)
-	}
-	old, err := findOldSet(ctx, s.set.dir, s.set.Name)
-	if err != nil {
-		return err
-	}
-	return shard.CompareSet(old.shards, s.set.Names())
 }
 
 // checkNames checks files that were named themselves, those of one directory together.

@@ -18,7 +18,7 @@ import (
 // transcoder turns the payloads of records into another encoding.
 type transcoder struct {
 	from string // encoding of the records; "": that of the first one
-	to   string // name of one of convert.Encodings
+	to   string // name of one of convert.Encodings, or of convert.Shown
 }
 
 // checkPayload checks the value of --payload of commands that read records.
@@ -105,6 +105,9 @@ func walkRaw(data []byte, enc convert.Encoder) {
 
 // encoder returns an encoder of t.to.
 func (t transcoder) encoder() convert.Encoder {
+	if t.to == convert.Shown.Name {
+		return convert.Shown.New(t.limits())
+	}
 	i := slices.IndexFunc(convert.Encodings, func(e convert.Encoding) bool { return e.Name == t.to })
 	return convert.Encodings[i].New(t.limits())
 }

@@ -37,11 +37,18 @@ func (d *deps) openRecordFile(ctx context.Context, f dataFile, o *readOptions) (
 	if err != nil {
 		return nil, err
 	}
+	if err := f.stated.ofSize(in.end, in.size); err != nil {
+		in.Close()
+		return nil, err
+	}
 	r := &recordFile{in: in}
 	r.index, r.indexed = d.indexBeside(ctx, in)
 	r.File, err = recordio.Open(in.ReaderAt, in.size, recordio.OpenOptions{
 		Path: f.text, Index: r.index, Parallelism: o.parallel, MaxChunkBytes: o.maxChunk.Bytes,
 	})
+	if err == nil {
+		err = f.stated.ofRecords(in.end, r.Len())
+	}
 	if err != nil {
 		in.Close()
 		return nil, recordError(err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,14 +28,14 @@ func (d *deps) recordioRepairCommand() *cli.Command {
 		name: "repair", args: "FILE", least: 1, most: 1,
 		summary: "cut off a last chunk that was not written to its end",
 		text: `Cuts off the end of a file whose writer died, so that it can be gone on with: a last
-chunk that is not whole. All chunks before it stay as they are. A file of this
-machine is changed in place, unless --output names another one; a file of a service
-is never changed in place.
+chunk of which the end is missing, or zeros. All chunks before it stay as they are. A
+file of this machine is changed in place, unless --output names another one; a file
+of a service is never changed in place.
 
 Only the headers of the chunks and the last chunk are looked at; verify checks the
-rest. If there is more to mend than the end, the code is 7 and nothing is changed:
-salvage makes a new file of what is whole. salvage also saves records out of a torn
-chunk, which repair does not.`,
+rest. Whatever else is damaged, also in a last chunk that is there to its end, is code
+7 and nothing is changed: salvage makes a new file of what is whole. salvage also
+saves records out of a torn chunk, which repair does not.`,
 		examples: []string{
 			"paddlectl recordio repair --dry-run train-00000",
 			"paddlectl recordio repair /pfs/dc1/home/alice/log -o /pfs/dc1/home/alice/log.whole",
@@ -77,7 +78,7 @@ func (d *deps) repairRecords(ctx context.Context, o *repairOptions, operand stri
 	}
 	tail, err := recordio.FindTail(in.ReaderAt, in.size, o.scan(f.text, nil))
 	if err != nil {
-		return recordError(err)
+		return d.salvageHint(err, f.text)
 	}
 	if !o.dryRun {
 		if err := d.repairCopy(ctx, o, in, tail); err != nil {
@@ -86,6 +87,14 @@ func (d *deps) repairRecords(ctx context.Context, o *repairOptions, operand stri
 	}
 	d.tellTail(o, f.text, tail)
 	return nil
+}
+
+// salvageHint adds the way out to damage that repair leaves alone.
+func (d *deps) salvageHint(err error, name string) error {
+	if !errors.Is(err, recordio.Checksum) && !errors.Is(err, recordio.Malformed) && !errors.Is(err, recordio.Truncated) {
+		return recordError(err)
+	}
+	return hinted{recordError(err), fmt.Sprintf("this is no torn end: %s recordio salvage %s -o NEW saves what can be read", d.out.Program, shellWord(name))}
 }
 
 // repairInPlace cuts the file itself, and returns when that is on the disk.
@@ -104,7 +113,7 @@ func (d *deps) repairInPlace(o *repairOptions, in *input) error {
 		err = file.Sync()
 	}
 	if err != nil {
-		return recordError(err)
+		return d.salvageHint(err, in.text)
 	}
 	d.tellTail(o, in.text, tail)
 	return nil

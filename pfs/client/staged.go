@@ -27,6 +27,9 @@ var _ pfs.LeafDigester = (*staged)(nil)
 
 // Create begins a staged write in the service, or goes on with one.
 func (c *Client) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
+	if err := opts.Check("client.Create", name); err != nil {
+		return nil, err
+	}
 	// With an ID of our own a create whose reply was lost finds its staged write.
 	if opts.ID == "" {
 		opts.ID = pfs.NewID()

@@ -9,15 +9,35 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// batches bounds the batches in memory at one time: each may hold MaxBatchBytes.
-const batches = 12
+const (
+	// batches bounds the batches in memory at one time, those that are read and those that
+	// are written each: one may hold MaxBatchBytes.
+	batches = 12
+	// leads bounds the leading messages of batches that are received at one time: one may
+	// have MaxMessage bytes.
+	leads = 24
+)
 
 // batch makes many small files and directories.
 func (s *Server) batch(w http.ResponseWriter, r *request) {
-	entries, err := s.receiveBatch(w, r)
-	if err != nil {
+	refuse := func(err error) {
 		s.audit(r.Request, r.id.Name, "batch", err)
 		s.fail(w, r.Request, err)
+	}
+	var m wire.BatchRequest
+	if err := s.receiveLead(w, r, &m); err != nil {
+		refuse(err)
+		return
+	}
+	end, err := s.beginBatch(r, s.writes)
+	if err != nil {
+		refuse(err)
+		return
+	}
+	defer end()
+	entries, err := receiveBatch(w, r.Request, m)
+	if err != nil {
+		refuse(err)
 		return
 	}
 	s.answer(w, r.Request, func(ctx context.Context, progress func(int64)) outcome {
@@ -57,15 +77,27 @@ func entryError(name pfs.Path, err error) wire.Error {
 	return e
 }
 
-// receiveBatch reads a whole batch and checks all of it.
-func (s *Server) receiveBatch(w http.ResponseWriter, r *request) ([]pfs.BatchEntry, error) {
-	const op = "server.receiveBatch"
-	pace := newPace(w, wire.MaxMessage+wire.MaxBatchBytes)
-	pace.next()
-	var m wire.BatchRequest
-	if err := wire.ReadFrame(r.Body, &m); err != nil {
-		return nil, received(op, "", err)
+// receiveLead reads the message that leads a batch. Whoever sends it slowly holds no
+// memory for content meanwhile, and nobody is waited for longer than one stall: it is
+// no more than the names of the files.
+func (s *Server) receiveLead(w http.ResponseWriter, r *request, m any) error {
+	end, err := s.leads.acquireFrom(r.Context(), r.id.Name, address(r.Request))
+	if err != nil {
+		return err
 	}
+	defer end()
+	pace := newPace(w, 0)
+	pace.next()
+	if err := wire.ReadFrame(r.Body, m); err != nil {
+		return received("server.receiveLead", "", err)
+	}
+	pace.done()
+	return nil
+}
+
+// receiveBatch reads the content of a batch and checks all of it.
+func receiveBatch(w http.ResponseWriter, r *http.Request, m wire.BatchRequest) ([]pfs.BatchEntry, error) {
+	const op = "server.receiveBatch"
 	if len(m.Entries) > wire.MaxBatchEntries {
 		return nil, pfs.Errorf(op, "", pfs.Invalid, "batch of %d entries, the limit is %d", len(m.Entries), wire.MaxBatchEntries)
 	}
@@ -85,6 +117,7 @@ func (s *Server) receiveBatch(w http.ResponseWriter, r *request) ([]pfs.BatchEnt
 		}
 	}
 	buf := make([]byte, wire.MaxBatchBytes-left)
+	pace := newPace(w, int64(len(buf)))
 	for i, e := range m.Entries {
 		if entries[i].Mode.IsDir() {
 			continue
@@ -101,6 +134,7 @@ func (s *Server) receiveBatch(w http.ResponseWriter, r *request) ([]pfs.BatchEnt
 		}
 		entries[i].Data, entries[i].Digest = data, sum
 	}
+	pace.next()
 	if n, _ := r.Body.Read(make([]byte, 1)); n > 0 {
 		return nil, pfs.Errorf(op, "", pfs.Invalid, "bytes after the end of the batch")
 	}

@@ -13,35 +13,45 @@ const (
 	// A client's own limit is longer: it finds the service free when it comes again.
 	stall = 30 * time.Second
 
-	// slowest is the rate, in bytes a second, that a sender must keep on average
-	// after its first stall: who sends a byte now and then is given up as well.
+	// slowest is the rate, in bytes a second, that who sends, or reads an answer, must
+	// keep on average after the first stall: a byte now and then is given up as well.
 	slowest = 16 << 10
 )
 
-// pace gives up a sender that does not keep moving.
+// pace gives up a peer that does not keep moving.
 type pace struct {
-	control *http.ResponseController
-	end     time.Time // when all must be here
+	set func(time.Time) error // a deadline
+	end time.Time             // when all must be over
 }
 
 // newPace begins to read a body of size bytes.
 func newPace(w http.ResponseWriter, size int64) pace {
-	return pace{http.NewResponseController(w), time.Now().Add(stall + time.Duration(size)*time.Second/slowest)}
+	return pace{http.NewResponseController(w).SetReadDeadline, endOf(size)}
 }
 
-// next gives the sender time for one more piece.
+// newAnswerPace begins to write an answer of size bytes.
+func newAnswerPace(w http.ResponseWriter, size int64) pace {
+	return pace{http.NewResponseController(w).SetWriteDeadline, endOf(size)}
+}
+
+// endOf is when size bytes must have moved that begin to now.
+func endOf(size int64) time.Time {
+	return time.Now().Add(stall + time.Duration(size)*time.Second/slowest)
+}
+
+// next gives the peer time for one more piece.
 func (p pace) next() {
 	at := time.Now().Add(stall)
 	if at.After(p.end) {
 		at = p.end
 	}
-	_ = p.control.SetReadDeadline(at)
+	_ = p.set(at)
 }
 
 // done takes the limit away after the whole body: net/http reads on to notice when the
 // client goes, and must not take the silence of a client that waits for its answer for
 // that.
-func (p pace) done() { _ = p.control.SetReadDeadline(time.Time{}) }
+func (p pace) done() { _ = p.set(time.Time{}) }
 
 // linger is how long net/http may wait for the rest of a body that nobody wants before it
 // sends an answer and ends the connection.

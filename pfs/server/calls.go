@@ -251,7 +251,10 @@ func (s *Server) sweepCall(ctx context.Context, r *request, q wire.SweepRequest,
 	if q.Seconds < 0 || q.Seconds > century {
 		return reply, pfs.Errorf("server.sweep", name, pfs.Invalid, "age of %d seconds", q.Seconds)
 	}
-	s.uploads.suspendUnused() // what is open here counts as in use where it is stored
+	if err := pfs.CheckAccess(ctx, r.tree, pfs.Discard, name); err != nil {
+		return reply, err
+	}
+	s.uploads.suspendBelow(name) // what is open here counts as in use where it is stored
 	n, bytes, err := pfs.Sweep(ctx, r.tree, name, time.Duration(q.Seconds)*time.Second)
 	return wire.SweepReply{Count: int64(n), Bytes: bytes}, err
 }

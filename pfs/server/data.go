@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/wire"
@@ -86,7 +85,7 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 	}
 	h.Set("Content-Type", wire.TypeChunk)
 	h.Set("Content-Length", strconv.FormatInt(length+int64(wire.SumSize), 10))
-	control := http.NewResponseController(w)
+	pace := newAnswerPace(w, length)
 	defer hold(ctx, w)()
 	var sum wire.Sum
 	for done := int64(0); done < length; {
@@ -97,7 +96,7 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 			}
 		}
 		sum.Add(p)
-		_ = control.SetWriteDeadline(time.Now().Add(stall))
+		pace.next()
 		if _, err := w.Write(p); err != nil {
 			return // the client has gone
 		}

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/wire"
@@ -13,7 +12,18 @@ import (
 
 // readBatch answers many small files.
 func (s *Server) readBatch(w http.ResponseWriter, r *request) {
-	files, err := receiveRead(w, r.Request)
+	var m wire.ReadRequest
+	if err := s.receiveLead(w, r, &m); err != nil {
+		s.fail(w, r.Request, err)
+		return
+	}
+	end, err := s.beginBatch(r, s.reads)
+	if err != nil {
+		s.fail(w, r.Request, err)
+		return
+	}
+	defer end()
+	files, err := filesOf(m)
 	if err != nil {
 		s.fail(w, r.Request, err)
 		return
@@ -27,16 +37,9 @@ func (s *Server) readBatch(w http.ResponseWriter, r *request) {
 	s.sendBatch(w, r, files, errs)
 }
 
-// receiveRead reads which files are asked for, checks all of it and makes room for them.
-func receiveRead(w http.ResponseWriter, r *http.Request) ([]pfs.BatchFile, error) {
-	const op = "server.receiveRead"
-	pace := newPace(w, wire.MaxMessage)
-	pace.next()
-	var m wire.ReadRequest
-	if err := wire.ReadFrame(r.Body, &m); err != nil {
-		return nil, received(op, "", err)
-	}
-	pace.done()
+// filesOf checks which files are asked for and makes room for them.
+func filesOf(m wire.ReadRequest) ([]pfs.BatchFile, error) {
+	const op = "server.filesOf"
 	if len(m.Files) > wire.MaxBatchEntries {
 		return nil, pfs.Errorf(op, "", pfs.Invalid, "batch of %d files, the limit is %d", len(m.Files), wire.MaxBatchEntries)
 	}
@@ -80,7 +83,7 @@ func (s *Server) sendBatch(w http.ResponseWriter, r *request, files []pfs.BatchF
 	_ = wire.WriteFrame(&head, reply) // a Buffer takes everything
 	w.Header().Set("Content-Type", wire.TypeChunk)
 	w.Header().Set("Content-Length", strconv.Itoa(head.Len()+length))
-	out := bufio.NewWriterSize(&timedWriter{w, http.NewResponseController(w)}, pieceSize)
+	out := bufio.NewWriterSize(&timedWriter{w, newAnswerPace(w, int64(head.Len()+length))}, pieceSize)
 	defer hold(r.Context(), w)()
 	_, _ = head.WriteTo(out) // a client that has gone learns so by itself
 	for i, err := range errs {
@@ -91,13 +94,13 @@ func (s *Server) sendBatch(w http.ResponseWriter, r *request, files []pfs.BatchF
 	_ = out.Flush()
 }
 
-// timedWriter gives the client time for each write.
+// timedWriter gives the client time for each write, and for all of them.
 type timedWriter struct {
 	http.ResponseWriter
-	control *http.ResponseController
+	pace pace
 }
 
 func (w *timedWriter) Write(p []byte) (int, error) {
-	_ = w.control.SetWriteDeadline(time.Now().Add(stall))
+	w.pace.next()
 	return w.ResponseWriter.Write(p)
 }

@@ -7,9 +7,11 @@
 //
 // Memory does not depend on the size of files. A chunk that is sent or received passes
 // through one buffer of pieceSize; what reads staged bytes back, or writes in place,
-// holds one chunk; a batch holds all of its MaxBatchBytes, and there are at most a
-// dozen of those at a time; copies between stores share copyMemory. Requests at work are limited, in all and for each user;
-// messages are small (wire.MaxRequest) and read before a request counts as at work.
+// holds one chunk; a batch holds all of its MaxBatchBytes, and there are at most a dozen of
+// those that are read and a dozen that are written at a time; copies between stores share
+// copyMemory. Requests at work are limited, in all and for each user. Messages are small
+// (wire.MaxRequest) and read before a request counts as at work; the leading ones of
+// batches may be larger, and have a limit of their own.
 package server
 
 import (
@@ -77,7 +79,9 @@ type Server struct {
 	uploads  *uploads
 	once     *once
 	requests *slots // by user
-	batches  *slots // by user
+	leads    *slots // by user and address: leading messages of batches
+	reads    *slots // by user and address: batches that are read
+	writes   *slots // by user and address: batches that are written
 	logins   *slots // by address
 	copies   *transfer.Pool
 	copying  *slots // by the copy, one for each
@@ -98,7 +102,9 @@ func New(cfg Config) *Server {
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), uploads: newUploads(), once: newOnce(),
 		requests: newSlots(cfg.MaxRequests, cfg.MaxRequests/4),
-		batches:  newSlots(batches, batches/3),
+		leads:    newSlots(leads, leads/3),
+		reads:    newSlots(batches, batches/3),
+		writes:   newSlots(batches, batches/3),
 		logins:   newSlots(logins, logins/4),
 		copies:   transfer.NewPool(copyMemory),
 		copying:  newSlots(cfg.MaxRequests, 1),
@@ -118,8 +124,8 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET "+wire.PathData, s.authenticated(s.begun(s.requests, s.getData)))
 	s.mux.HandleFunc("PUT "+wire.PathData, s.authenticated(s.begun(s.requests, s.putData)))
 	s.mux.HandleFunc("PUT "+wire.PathEdit, s.authenticated(s.begun(s.requests, s.putEdit)))
-	s.mux.HandleFunc("POST "+wire.PathBatch, s.authenticated(s.begun(s.batches, s.batch)))
-	s.mux.HandleFunc("POST "+wire.PathRead, s.authenticated(s.begun(s.batches, s.readBatch)))
+	s.mux.HandleFunc("POST "+wire.PathBatch, s.authenticated(s.batch))
+	s.mux.HandleFunc("POST "+wire.PathRead, s.authenticated(s.readBatch))
 	for method, call := range s.calls() {
 		s.mux.HandleFunc("POST "+wire.PathCall+method, s.authenticated(s.serveCall(method, call)))
 	}
@@ -205,6 +211,20 @@ func (s *Server) begin(r *request, in *slots) (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.enter(r, end)
+}
+
+// beginBatch is begin for batches, which take much memory: an address has a share too.
+func (s *Server) beginBatch(r *request, in *slots) (end func(), err error) {
+	end, err = in.acquireFrom(r.Context(), r.id.Name, address(r.Request))
+	if err != nil {
+		return nil, err
+	}
+	return s.enter(r, end)
+}
+
+// enter gives a request that has a slot, until end is called, its user's tree.
+func (s *Server) enter(r *request, end func()) (func(), error) {
 	if s.cfg.EnsureHome != nil {
 		if err := s.cfg.EnsureHome(r.Context(), r.id); err != nil {
 			end()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,7 +24,7 @@ type slots struct {
 
 // holder has, or waits for, slots.
 type holder struct {
-	own  chan struct{} // as long as the share
+	own  chan struct{} // as long as its share
 	uses int           // requests that have or want a slot; guarded by slots.mu
 }
 
@@ -31,25 +32,52 @@ func newSlots(n, share int) *slots {
 	return &slots{all: make(chan struct{}, n), share: max(1, share), holders: map[string]*holder{}}
 }
 
+// claim is what a request asks for a slot with: the name of a holder, and how many slots
+// that one may have at a time.
+type claim struct {
+	name  string
+	share int
+	whose string // for the message
+}
+
 // acquire waits for a slot for the holder called name. The caller calls release once.
 func (s *slots) acquire(ctx context.Context, name string) (release func(), err error) {
-	h := s.enter(name)
+	return s.acquireAs(ctx, claim{name, s.share, "of yours"})
+}
+
+// acquireFrom is acquire for a user at an address, which has a share too: half of the
+// slots, since many users may come from behind one.
+func (s *slots) acquireFrom(ctx context.Context, user, address string) (release func(), err error) {
+	return s.acquireAs(ctx,
+		claim{"user " + user, s.share, "of yours"},
+		claim{"address " + address, max(1, cap(s.all)/2), "of your address"})
+}
+
+// acquireAs waits for a slot under each of the claims.
+func (s *slots) acquireAs(ctx context.Context, claims ...claim) (release func(), err error) {
 	timer := time.NewTimer(waitForSlot)
 	defer timer.Stop()
-	if err := take(ctx, h.own, timer.C, "of yours"); err != nil {
-		s.leave(name, h)
-		return nil, err
+	var undo []func()
+	release = func() {
+		for _, f := range slices.Backward(undo) {
+			f()
+		}
+	}
+	for _, c := range claims {
+		h := s.enter(c)
+		undo = append(undo, func() { s.leave(c.name, h) })
+		if err := take(ctx, h.own, timer.C, c.whose); err != nil {
+			release()
+			return nil, err
+		}
+		undo = append(undo, func() { <-h.own })
 	}
 	if err := take(ctx, s.all, timer.C, "of all users"); err != nil {
-		<-h.own
-		s.leave(name, h)
+		release()
 		return nil, err
 	}
-	return func() {
-		<-s.all
-		<-h.own
-		s.leave(name, h)
-	}, nil
+	undo = append(undo, func() { <-s.all })
+	return release, nil
 }
 
 // take waits for a place among places.
@@ -65,13 +93,13 @@ func take(ctx context.Context, places chan struct{}, late <-chan time.Time, whos
 	}
 }
 
-func (s *slots) enter(name string) *holder {
+func (s *slots) enter(c claim) *holder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.holders[name]
+	h := s.holders[c.name]
 	if h == nil {
-		h = &holder{own: make(chan struct{}, s.share)}
-		s.holders[name] = h
+		h = &holder{own: make(chan struct{}, c.share)}
+		s.holders[c.name] = h
 	}
 	h.uses++
 	return h

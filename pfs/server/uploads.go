@@ -337,7 +337,7 @@ func (us *uploads) forget(u *upload) {
 }
 
 // spare takes out the idle uploads beyond the most recent keep, and those idle for
-// longer than age (0: any). us.mu is held.
+// longer than age, if it is not 0. us.mu is held.
 func (us *uploads) spare(keep int, age time.Duration) []*upload {
 	var out []*upload
 	for e := us.recent.Back(); e != nil; {
@@ -369,12 +369,19 @@ func (us *uploads) suspendIdle() {
 	}
 }
 
-// suspendUnused suspends what no request uses now.
-func (us *uploads) suspendUnused() {
+// suspendBelow suspends what no request uses now of the uploads below dir, as their users
+// have written their paths.
+func (us *uploads) suspendBelow(dir pfs.Path) {
 	us.mu.Lock()
-	spare := us.spare(0, 0)
+	var below []*upload
+	for key, u := range us.open {
+		if u.users == 0 && key.path.Within(dir) {
+			us.forget(u)
+			below = append(below, u)
+		}
+	}
 	us.mu.Unlock()
-	suspend(spare)
+	suspend(below)
 }
 
 // closeAll suspends everything.

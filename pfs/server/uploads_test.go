@@ -17,6 +17,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/permfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
@@ -293,6 +294,38 @@ func TestSweepEndsTheUseOfWhatItRemoves(t *testing.T) {
 	}
 	if n := s.uploads.count(); n != 0 {
 		t.Errorf("%d uploads are held open", n)
+	}
+}
+
+// TestASweepSuspendsWhatItIsOf: uploads elsewhere go on, and all if it is refused.
+func TestASweepSuspendsWhatItIsOf(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	pfstest.MustMkdir(t, store, "/alice")
+	pfstest.MustMkdir(t, store, "/bob")
+	s, _ := newServer(t, store, func(c *Config) {
+		c.View = func(auth.Identity, string) pfs.FileSystem {
+			return permfs.New(store, func(a pfs.Access, name pfs.Path) error {
+				if a == pfs.Discard && !name.Within("/alice") {
+					return pfs.E("test.allow", name, pfs.Permission, nil)
+				}
+				return nil
+			})
+		}
+	})
+	create(t, s, "/alice/f")
+	create(t, s, "/bob/f")
+	for _, row := range []struct {
+		dir  string
+		kind pfs.Kind
+		left int
+	}{{"/", pfs.Permission, 2}, {"/bob", pfs.Permission, 2}, {"/alice", pfs.Other, 1}} {
+		w := do(s, "POST", "/v1/call/sweep", wire.Encode(wire.SweepRequest{Path: row.dir, Seconds: 3600}))
+		if row.kind != pfs.Other && kindOf(t, w) != row.kind || row.kind == pfs.Other && w.Code != 200 {
+			t.Errorf("sweep of %s: HTTP %d", row.dir, w.Code)
+		}
+		if n := s.uploads.count(); n != row.left {
+			t.Errorf("after the sweep of %s %d uploads are open, want %d", row.dir, n, row.left)
+		}
 	}
 }
 

@@ -22,15 +22,24 @@ import (
 // Source is an input that is not open yet. A tree of images is a sequence of
 // sources that carry labels.
 type Source struct {
-	// Name is shown in messages; its extension helps to find the format, and formats
-	// of one sample a file put it into the record.
+	// Name helps to find the format by its extension, and formats of one sample a file
+	// put it into the record.
 	Name string
+	// Title is what messages call the input; "" is Name.
+	Title string
 	// Label names the class of every sample of this input, "" if it has none; Class is
 	// its number, from 0.
 	Label string
 	Class int
 	// Open opens the content. It is called once, from any goroutine.
 	Open func(ctx context.Context) (Content, error)
+}
+
+func (s *Source) title() string {
+	if s.Title != "" {
+		return s.Title
+	}
+	return s.Name
 }
 
 // Content is what a Source opens.
@@ -99,7 +108,7 @@ type Options struct {
 	// Format is the name of one of Formats; "" finds it by the content and the name of
 	// the first source. All sources are of one format.
 	Format string
-	// Encoding is the name of one of Encodings; "" is the first.
+	// Encoding is the name of one of Encodings, or of Shown; "" is the first.
 	Encoding string
 	// Jobs is the number of workers; 0 is one for each processor. The payloads do not
 	// depend on it.

@@ -147,6 +147,9 @@ func (t *table) declare(columns []column) error {
 		if err != nil {
 			return err
 		}
+		if columns[i].typ != 0 {
+			return faultf(ErrUnsupported, "the types name column %s twice", columns[i].title(i))
+		}
 		columns[i].typ = t.opts.Types[key]
 	}
 	return nil
@@ -174,6 +177,12 @@ func (t *table) lay(columns []column, named bool) error {
 		i, err := find(columns, key)
 		if err != nil {
 			return err
+		}
+		switch {
+		case slices.Contains(l.labels, i):
+			return faultf(ErrUnsupported, "the labels name column %s twice", columns[i].title(i))
+		case columns[i].typ == TypeSkip:
+			return faultf(ErrUnsupported, "column %s is a label, and has the type skip", columns[i].title(i))
 		}
 		l.labels = append(l.labels, i)
 	}

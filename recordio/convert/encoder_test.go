@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"math"
@@ -233,5 +234,21 @@ func TestHalfFloat(t *testing.T) {
 	}
 	if got := halfFloat(0x7e00); got == got {
 		t.Errorf("0x7e00: got %v, want not a number", got)
+	}
+}
+
+// Shown shows what JSON has no number for, also inside arrays of numbers.
+func TestShown(t *testing.T) {
+	bits := binary.LittleEndian.AppendUint64
+	nan, inf := math.Float64bits(math.NaN()), math.Float64bits(math.Inf(-1))
+	enc := Shown.New(Limits{})
+	enc.Array(3)
+	enc.Float32(float32(math.Inf(1)))
+	enc.Tensor(Float64, []int64{2}, bits(bits(nil, nan), inf))
+	enc.Tensor(Complex128, []int64{1}, bits(bits(nil, math.Float64bits(1)), nan))
+	enc.End()
+	const want = `["Infinity",["NaN","-Infinity"],[[1.0,"NaN"]]]`
+	if got := string(enc.Append(nil)); got != want || enc.Err() != nil {
+		t.Errorf("%s (%v), want %s", got, enc.Err(), want)
 	}
 }

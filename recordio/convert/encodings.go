@@ -19,12 +19,21 @@ var Encodings = []Encoding{
 	{rawName, "bytes or text as they stand; of formats of lines, the line", newRaw},
 }
 
+// Shown is JSON to be looked at, which shows whatever records hold: the numbers that
+// JSON does not know are the texts "NaN", "Infinity" and "-Infinity", and a complex
+// number is the array of its real and its imaginary part. It is none of Encodings,
+// since what reads such payloads would find texts among numbers.
+var Shown = Encoding{"shown", "JSON to be looked at", newShown}
+
 const rawName = "raw"
 
 // findEncoding returns the encoding of a name; the first if name is "".
 func findEncoding(name string) (Encoding, error) {
 	if name == "" {
 		return Encodings[0], nil
+	}
+	if name == Shown.Name {
+		return Shown, nil
 	}
 	names := make([]string, len(Encodings))
 	for i, e := range Encodings {

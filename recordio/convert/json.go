@@ -10,11 +10,15 @@ import (
 // jsonEncoder writes JSON without spaces. Bytes become base64; a tensor becomes
 // nested arrays. A number that JSON does not know (not a number, infinite, complex)
 // is an error.
-type jsonEncoder struct{ nesting }
+type jsonEncoder struct {
+	nesting
+	shown bool // as Shown says, instead of an error
+}
 
 var _ Encoder = (*jsonEncoder)(nil)
 
-func newJSON(l Limits) Encoder { return &jsonEncoder{newNesting(l)} }
+func newJSON(l Limits) Encoder  { return &jsonEncoder{newNesting(l), false} }
+func newShown(l Limits) Encoder { return &jsonEncoder{newNesting(l), true} }
 
 // begin notes that a value begins, and writes what separates it from the one before.
 func (e *jsonEncoder) begin() bool {
@@ -95,16 +99,23 @@ func (e *jsonEncoder) Float32(v float32) { e.float(float64(v), 32) }
 func (e *jsonEncoder) Float64(v float64) { e.float(v, 64) }
 
 func (e *jsonEncoder) float(v float64, bits int) {
-	if e.begin() && e.finite(v) {
-		e.buf = appendFloat(e.buf, v, bits)
+	if e.begin() {
+		e.real(v, bits)
 	}
 }
 
-func (e *jsonEncoder) finite(v float64) bool {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return e.fail(faultf(ErrUnsupported, "JSON has no number %v: the encodings msgpack and pickle hold it", v))
+// notFinite writes a number that JSON does not know.
+func (e *jsonEncoder) notFinite(v float64) {
+	switch {
+	case !e.shown:
+		e.fail(faultf(ErrUnsupported, "JSON has no number %v: the encodings msgpack and pickle hold it", v))
+	case math.IsNaN(v):
+		e.buf = append(e.buf, `"NaN"`...)
+	case v > 0:
+		e.buf = append(e.buf, `"Infinity"`...)
+	default:
+		e.buf = append(e.buf, `"-Infinity"`...)
 	}
-	return true
 }
 
 // appendFloat appends the shortest text that reads back as v, with an exponent only
@@ -176,7 +187,7 @@ func (e *jsonEncoder) Bytes(v []byte) {
 // Tensor writes arrays nested as deep as there are dimensions.
 func (e *jsonEncoder) Tensor(dtype DType, shape []int64, data []byte) {
 	switch {
-	case dtype == Complex64 || dtype == Complex128:
+	case !e.shown && (dtype == Complex64 || dtype == Complex128):
 		e.fail(faultf(ErrUnsupported, "JSON has no complex numbers: the encodings msgpack and pickle hold them"))
 	case len(e.outer)+len(shape) > e.limits.Depth:
 		e.fail(faultf(ErrLimit, "an array of %d dimensions: values nest deeper than the limit of %d", len(shape), e.limits.Depth))
@@ -242,13 +253,28 @@ func (e *jsonEncoder) element(dtype DType, p []byte) {
 		e.real(float64(math.Float32frombits(le.Uint32(p))), 32)
 	case Float64:
 		e.real(math.Float64frombits(le.Uint64(p)), 64)
+	case Complex64:
+		e.complex(Float32, p)
+	case Complex128:
+		e.complex(Float64, p)
 	}
 }
 
 func (e *jsonEncoder) real(v float64, bits int) {
-	if e.finite(v) {
-		e.buf = appendFloat(e.buf, v, bits)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		e.notFinite(v)
+		return
 	}
+	e.buf = appendFloat(e.buf, v, bits)
+}
+
+// complex writes the real and the imaginary part, the latter from half of p on.
+func (e *jsonEncoder) complex(part DType, p []byte) {
+	e.buf = append(e.buf, '[')
+	e.element(part, p[:len(p)/2])
+	e.buf = append(e.buf, ',')
+	e.element(part, p[len(p)/2:])
+	e.buf = append(e.buf, ']')
 }
 
 func (e *jsonEncoder) Append(dst []byte) []byte { return e.finish(dst) }

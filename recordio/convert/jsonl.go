@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// jsonlFormat reads JSON Lines: one JSON value on each line. Keys keep their order,
-// also duplicate ones, and integers their digits.
+// jsonlFormat reads JSON Lines: one JSON value on each line. Keys keep their order
+// and integers their digits; an object that has a key twice is a bad record.
 var jsonlFormat = Format{
 	Name:       "jsonl",
 	Doc:        "JSON Lines: the value of each line, keys in order, integers exact",
@@ -33,6 +33,7 @@ type jsonParser struct {
 	enc   Encoder
 	plain []byte // a string without its escapes
 	keys  keyCache
+	open  keyStack
 }
 
 func (p *jsonParser) block(data []byte) {
@@ -52,7 +53,7 @@ func (p *jsonParser) parse(enc Encoder) (start, end int, err error) {
 		if err := p.text(line); err != nil {
 			return start, end, err
 		}
-		p.enc = enc
+		p.enc, p.open = enc, p.open[:0]
 		if err := p.value(p.depth); err != nil {
 			return start, end, err
 		}
@@ -115,15 +116,22 @@ func (p *jsonParser) object(depth int) error {
 		p.enc.End()
 		return nil
 	}
+	keys := p.open.open()
+	defer p.open.close(keys)
 	for {
 		if p.space() != '"' {
 			return p.wrong("a key")
 		}
-		name, err := p.string()
+		at := p.at
+		text, err := p.string()
 		if err != nil {
 			return err
 		}
-		p.enc.Key(p.keys.intern(name))
+		name := p.keys.intern(text)
+		if !p.open.add(&keys, name) {
+			return faultf(ErrSyntax, "the key %s stands twice in its object, again at column %d", clip([]byte(name)), at+1)
+		}
+		p.enc.Key(name)
 		if p.space() != ':' {
 			return p.wrong(`":"`)
 		}

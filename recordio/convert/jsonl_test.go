@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 func TestJSONL(t *testing.T) {
 	for _, c := range []struct{ name, data, want string }{
 		{"order", `{"z":1,"a":2,"m":{"y":1,"b":2}}`, `{"z":1,"a":2,"m":{"y":1,"b":2}}`},
-		{"duplicates", `{"a":1,"a":2}`, `{"a":1,"a":2}`},
+		{"same key in another object", `{"a":{"a":1},"b":[{"a":2},{"a":3}]}`, `{"a":{"a":1},"b":[{"a":2},{"a":3}]}`},
 		{"large integers", `[9007199254740993,18446744073709551615,-9223372036854775808,123456789012345678901234567890]`,
 			`[9007199254740993,18446744073709551615,-9223372036854775808,123456789012345678901234567890]`},
 		{"numbers", `[0,-0,1.50,1e5,1E-5,-0.0]`, `[0,-0,1.50,1e5,1E-5,-0.0]`},
@@ -61,6 +62,27 @@ func TestJSONLErrors(t *testing.T) {
 		_, err := asJSON(t, opts, "a.jsonl", "1\n"+data+"\n")
 		if want = "a.jsonl, line 2, offset 2: " + want; err == nil || err.Error() != want {
 			t.Errorf("%s: got  %v\nwant %s", data, err, want)
+		}
+	}
+}
+
+// An object that has a key twice is a bad record, however many it has.
+func TestJSONLKeyTwice(t *testing.T) {
+	const inner = `{"k1":0}`
+	for _, n := range []int{1, 2, manyKeys, manyKeys + 1, manyKeys + 2, 500} {
+		text := `{"k0":` + inner
+		for i := 1; i < n; i++ {
+			text += fmt.Sprintf(`,"k%d":%s`, i, inner)
+		}
+		if got, err := asJSON(t, Options{}, "a.jsonl", text+"}\n"); err != nil || len(got) != 1 {
+			t.Errorf("%d keys: %v", n, err)
+		}
+		for _, again := range []int{0, n - 1} {
+			want := fmt.Sprintf(`a.jsonl, line 1, offset 0: the key "k%d" stands twice in its object, again at column %d`, again, len(text)+2)
+			_, err := asJSON(t, Options{}, "a.jsonl", fmt.Sprintf("%s,\"\\u006b%d\":1}\n", text, again))
+			if err == nil || err.Error() != want {
+				t.Errorf("%d keys: got %v, want %s", n, err, want)
+			}
 		}
 	}
 }

@@ -41,7 +41,7 @@ func openIDXFiles(ctx context.Context, images, labels Source) (Content, error) {
 	}
 	l, err := open(ctx, labels)
 	if err != nil {
-		return Content{}, errors.Join(fmt.Errorf("the labels, %s: %w", labels.Name, err), i.close())
+		return Content{}, errors.Join(fmt.Errorf("the labels, %s: %w", labels.title(), err), i.close())
 	}
 	shut := func() error { return errors.Join(i.close(), l.close()) }
 	stream, err := newIDXStream(i.Input, l.Input)

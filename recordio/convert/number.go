@@ -1,7 +1,9 @@
 package convert
 
 import (
+	"encoding/binary"
 	"math"
+	"math/bits"
 	"strconv"
 )
 
@@ -61,6 +63,13 @@ func parseFloat(text []byte) (float64, bool) {
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
 		i = 1
 	}
+	if mantissa, fraction, ok := eightCharacters(text[i:]); ok {
+		v := float64(mantissa) / powers[fraction&7]
+		if text[0] == '-' {
+			v = -v
+		}
+		return v, true
+	}
 	var mantissa uint64
 	first := i
 	for ; i < len(text) && text[i]-'0' <= 9; i++ {
@@ -84,6 +93,32 @@ func parseFloat(text []byte) (float64, bool) {
 		v = -v
 	}
 	return v, true
+}
+
+// eightCharacters reads digits, with a point among them or not, that are no more
+// than eight characters in all, without a step for each: it takes one word, shifts
+// out what stands behind the text, closes the gap of the point, and adds up the
+// digits in pairs. It answers false for any other text, and where the array ends
+// less than eight bytes behind the start of text.
+func eightCharacters(text []byte) (mantissa uint64, fraction int, ok bool) {
+	if len(text) > 8 || cap(text) < 8 {
+		return 0, 0, false
+	}
+	word := (binary.LittleEndian.Uint64(text[:8]) ^ ones*'0') << (64 - 8*len(text))
+	digits := len(text)
+	if point := zeroBytes(word ^ ones*('.'^'0')); point != 0 {
+		at := bits.TrailingZeros64(point) &^ 7
+		before := uint64(1)<<at - 1
+		word = word&before<<8 | word&^(before<<8|0xff)
+		fraction = 7 - at/8
+		digits--
+	}
+	if digits <= 0 || (word+ones*(0x80-10)|word)&(ones<<7) != 0 {
+		return 0, 0, false
+	}
+	word = word * (10<<8 + 1) >> 8
+	word = word & 0x00ff00ff00ff00ff * (100<<16 + 1) >> 16
+	return word & 0x0000ffff0000ffff * (10000<<32 + 1) >> 32, fraction, true
 }
 
 func parseFloatSlowly(text []byte) (float64, bool) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 )
@@ -28,6 +29,26 @@ func TestParseFloat(t *testing.T) {
 	for _, text := range []string{"", "-", "+", ".", "-.", "e1", "1e", "1.2.3", "0x10", "1_000", "inf", "NaN", "1e999", "1 ", " 1", "1,5"} {
 		if got, ok := parseFloat([]byte(text)); ok {
 			t.Errorf("%q: got %v", text, got)
+		}
+	}
+}
+
+// parseFloat looks at words, so what stands around a number, and how much, must not
+// matter. All that it takes or refuses strconv does, too.
+func TestParseFloatAmongOthers(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(7, 8))
+	for range 300000 {
+		text := make([]byte, rnd.IntN(11))
+		for i := range text {
+			text[i] = "01234567899.+-e:/ \x00\xb1"[rnd.IntN(10+rnd.IntN(11))]
+		}
+		want, err := strconv.ParseFloat(string(text), 64)
+		for _, behind := range []string{"", "7", "12345678", ".5,-3.25\n", ",\xff\xff\xff\xff\xff\xff\xff\xff"} {
+			around := slices.Concat([]byte("98"), text, []byte(behind))
+			got, ok := parseFloat(slices.Clip(around)[2 : 2+len(text)])
+			if ok != (err == nil) || ok && math.Float64bits(got) != math.Float64bits(want) {
+				t.Fatalf("%q before %q: got %v, %v; want %v, %v", text, behind, got, ok, want, err)
+			}
 		}
 	}
 }

@@ -169,8 +169,8 @@ type place struct {
 
 // enter moves to t, which may begin an input.
 func (p *place) enter(t *task) {
-	if !t.lines || t.first || t.source.Name != p.name {
-		*p = place{name: t.source.Name, lines: t.lines, line: t.headLines, offset: t.headBytes}
+	if name := t.source.title(); !t.lines || t.first || name != p.name {
+		*p = place{name: name, lines: t.lines, line: t.headLines, offset: t.headBytes}
 	}
 }
 

@@ -44,7 +44,7 @@ type Manifest struct {
 
 // Input is one operand that records came from.
 type Input struct {
-	Path  string `json:"path"` // as it was typed
+	Path  string `json:"path"` // the last part of it
 	Files int64  `json:"files"`
 	Bytes int64  `json:"bytes"` // of the files as they are stored; 0 for a stream
 }

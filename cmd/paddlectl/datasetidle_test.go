@@ -1,0 +1,45 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+)
+
+// TestConvertRefusesIdleFlags gives flags that would do nothing, or not what they say.
+func TestConvertRefusesIdleFlags(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeTable(t, "t.csv", 3, 0)
+	for flags, want := range map[string]string{
+		"--seed 0":                       "--seed does nothing: there is no --shuffle",
+		"--shuffle-memory 1M":            "--shuffle-memory does nothing: there is no --shuffle",
+		"--columns x,y":                  "--columns does nothing: the header",
+		"--payload raw --type a=int":     "--type does nothing: --payload raw",
+		"--payload raw --text":           "--text does nothing: --payload raw",
+		"--payload raw --null NA":        "--null does nothing: --payload raw",
+		"--payload raw --label a":        "--label does nothing: --payload raw",
+		"--max-bad 7":                    "--max-bad does nothing: there is no --bad skip",
+		"--line-count 0":                 "--line-count and --num-shards are numbers from 1 on",
+		"--num-shards 0":                 "--line-count and --num-shards are numbers from 1 on",
+		"--bad xyz":                      "--bad xyz: fail or skip is needed",
+		"--bad xyz --max-bad 0":          "--bad xyz: fail or skip is needed",
+		"--bad xyz --bad-file b":         "--bad xyz: fail or skip is needed",
+		"--bad fail --bad-file b":        "--bad fail and --bad-file",
+		"--no-header --columns a,a":      `the column "a" twice`,
+		"--label a --label a":            `the column "a" twice`,
+		"--label a --label 1":            `column 1 ("a") twice`,
+		"--type a=int --type a=text":     `the column "a" twice`,
+		"--type a=int --type 1=text":     `column 1 ("a") twice`,
+		"--label a --type a=skip --text": `column 1 ("a") is a label`,
+	} {
+		args := append([]string{"dataset", "convert", "--output-path", "out", "--name-prefix", "x"}, strings.Fields(flags)...)
+		got := runHere(t, append(args, "t.csv")...)
+		if got.code == cliio.Done || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: code %d, %q; want %q", flags, got.code, got.stderr, want)
+		}
+		if left := filesOf(t, "out"); len(left) > 0 {
+			t.Fatalf("%s: left behind: %v", flags, left)
+		}
+	}
+}

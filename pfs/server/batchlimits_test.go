@@ -1,0 +1,162 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// from sends a request of a user at an address, with a body that may never end.
+func from(s *Server, user, address, target string, body io.Reader) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("POST", target, body)
+	r.Header.Set("Authorization", "Bearer "+user)
+	r.RemoteAddr = address + ":1"
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+func framed(m any) []byte {
+	var b bytes.Buffer
+	_ = wire.WriteFrame(&b, m)
+	return b.Bytes()
+}
+
+// smallBatch is a batch of one file of 5 bytes.
+func smallBatch(path string) (lead, whole []byte) {
+	lead = framed(wire.BatchRequest{Entries: []wire.BatchEntry{{Path: path, Size: 5}}})
+	return lead, append(bytes.Clone(lead), onWire([]byte("12345"))...)
+}
+
+// halfSent sends the beginnings of batches as four users, each from an address of its own,
+// five times each. They end with the returned function.
+func halfSent(s *Server, begin []byte) (end func()) {
+	var ends []*io.PipeWriter
+	for i := range 20 {
+		body, end := io.Pipe()
+		go from(s, fmt.Sprint("user", i%4), fmt.Sprint("192.0.2.", i%4), wire.PathBatch, body)
+		go end.Write(begin)
+		ends = append(ends, end)
+	}
+	synctest.Wait()
+	return func() {
+		for _, end := range ends {
+			end.Close()
+		}
+		synctest.Wait()
+	}
+}
+
+// TestSlowSendersOfBatches: whoever sends its content slowly holds up no reader, and whoever
+// does not even say what it will be of, holds up nobody.
+func TestSlowSendersOfBatches(t *testing.T) {
+	lead, whole := smallBatch("/f")
+	read := framed(wire.ReadRequest{Files: []wire.ReadFile{{Path: "/g", Size: 5}}})
+	for _, c := range []struct {
+		name   string
+		begin  []byte
+		writes bool // another batch can be written meanwhile
+	}{
+		{"content", lead, false},
+		{"leading message", lead[:5], true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := memfs.New(memfs.Options{})
+			pfstest.WriteFile(t, store, "/g", []byte("12345"))
+			s, _ := newServer(t, store, nil)
+			end := halfSent(s, c.begin)
+			began := time.Now()
+			if w := from(s, "bob", "192.0.2.9", wire.PathRead, bytes.NewReader(read)); w.Code != 200 || time.Since(began) > 0 {
+				t.Errorf("%s: a read answers HTTP %d after %v", c.name, w.Code, time.Since(began))
+			}
+			if c.writes {
+				if w := from(s, "bob", "192.0.2.9", wire.PathBatch, bytes.NewReader(whole)); w.Code != 200 || time.Since(began) > 0 {
+					t.Errorf("%s: a batch answers HTTP %d after %v", c.name, w.Code, time.Since(began))
+				}
+			}
+			end()
+			for _, in := range []*slots{s.leads, s.reads, s.writes} {
+				if n := len(in.holders); n > 0 || in.taken() > 0 {
+					t.Errorf("%s: %d holders of %d slots are left", c.name, n, in.taken())
+				}
+			}
+		})
+	}
+}
+
+// TestAnAddressHasAShareOfTheBatches: not even many accounts on one machine have them all.
+func TestAnAddressHasAShareOfTheBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(batches, batches/3)
+		var ends []func()
+		for i := range batches / 2 {
+			end, err := s.acquireFrom(t.Context(), fmt.Sprint("user", i), "192.0.2.1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends = append(ends, end)
+		}
+		if _, err := s.acquireFrom(t.Context(), "another", "192.0.2.1"); pfs.KindOf(err) != pfs.Limit {
+			t.Errorf("beyond the share of the address: %v", err)
+		}
+		end, err := s.acquireFrom(t.Context(), "another", "192.0.2.2")
+		if err != nil {
+			t.Fatalf("from elsewhere: %v", err)
+		}
+		for _, end := range append(ends, end) {
+			end()
+		}
+		if len(s.holders) > 0 || s.taken() > 0 {
+			t.Errorf("%d holders of %d slots are left", len(s.holders), s.taken())
+		}
+	})
+}
+
+// TestSlowReadersAreGivenUp: who takes a byte of an answer now and then is given up when
+// its bytes would have come at the slowest rate.
+func TestSlowReadersAreGivenUp(t *testing.T) {
+	const size = pfs.ChunkSize
+	for target, request := range map[string]string{
+		wire.PathRead:                  string(framed(wire.ReadRequest{Files: []wire.ReadFile{{Path: "/f", Size: size}}})),
+		"/v1/data?path=/f&len=4194304": "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := memfs.New(memfs.Options{})
+			pfstest.WriteFile(t, store, "/f", make([]byte, size))
+			s, _ := newServer(t, store, nil)
+			c := serve(t, s)()
+			defer c.Close()
+			method := http.MethodGet
+			if request != "" {
+				method = http.MethodPost
+			}
+			began := time.Now()
+			go io.WriteString(c, header(method, target, len(request))+request)
+			buf := make([]byte, 4<<10)
+			for {
+				if _, err := io.ReadFull(c, buf); err != nil {
+					break
+				}
+				time.Sleep(time.Second) // a quarter of the rate
+			}
+			most := stall + size/slowest*time.Second + stall
+			if took := time.Since(began); took > most {
+				t.Errorf("%s: the answer went on for %v, want at most %v", target, took, most)
+			}
+			time.Sleep(stall)
+			if n := s.reads.taken() + s.requests.taken(); n > 0 {
+				t.Errorf("%s: %d slots are still taken", target, n)
+			}
+		})
+	}
+}

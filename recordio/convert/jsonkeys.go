@@ -1,0 +1,40 @@
+package convert
+
+import "slices"
+
+// keyStack holds the keys of all objects that are open, to find those that an object
+// has twice: readers would differ in which of the two they take.
+type keyStack []string
+
+// objectKeys are the keys of one object: those on the stack from base on.
+type objectKeys struct {
+	base int
+	many map[string]struct{} // the same, once they are more than manyKeys
+}
+
+// manyKeys is how many keys are compared one by one.
+const manyKeys = 32
+
+func (s keyStack) open() objectKeys { return objectKeys{base: len(s)} }
+
+// add notes a key of the object on top; false if it has it already.
+func (s *keyStack) add(o *objectKeys, name string) bool {
+	if o.many == nil {
+		mine := (*s)[o.base:]
+		if slices.Contains(mine, name) {
+			return false
+		}
+		if *s = append(*s, name); len(mine) < manyKeys {
+			return true
+		}
+		o.many = make(map[string]struct{}, 2*manyKeys)
+		for _, known := range mine {
+			o.many[known] = struct{}{}
+		}
+	}
+	_, twice := o.many[name]
+	o.many[name] = struct{}{}
+	return !twice
+}
+
+func (s *keyStack) close(o objectKeys) { *s = (*s)[:o.base] }
