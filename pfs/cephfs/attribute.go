@@ -23,7 +23,7 @@ func (f FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 		if st.mode.IsDir() {
 			bits |= st.mode & special
 		}
-		return d.chmod(base, bits)
+		return d.durablyOn(base, func(*cInode, stat) error { return d.chmod(base, bits) })
 	})
 }
 
@@ -34,7 +34,7 @@ func (f FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
 		if _, err := d.statNoLink(base, op, name); err != nil {
 			return err
 		}
-		return d.on(base, func(in *cInode, st stat) error {
+		return d.durablyOn(base, func(in *cInode, st stat) error {
 			h := newHandle(d.c.m, in)
 			m, ok := h.mark(d.c, st)
 			ok = ok && st.mode.IsRegular()

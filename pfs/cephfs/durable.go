@@ -32,6 +32,18 @@ func (d *dir) durably(change func() error) error {
 	return err
 }
 
+// durablyOn makes a change of what has a name in the directory itself, which survives a crash of the
+// cluster when it returns nil. What is neither a file nor a directory cannot be waited for.
+func (d *dir) durablyOn(name string, change func(in *cInode, st stat) error) error {
+	return d.on(name, func(in *cInode, st stat) error {
+		if !st.mode.IsDir() && !st.mode.IsRegular() {
+			return change(in, st)
+		}
+		changed := &dir{c: d.c, in: in, lent: true}
+		return changed.durably(func() error { return change(in, st) })
+	})
+}
+
 // pin opens the directory itself. That asks nobody, neither the cluster nor for permission: nothing is
 // read by it.
 func (d *dir) pin() (fh *cFh, err error) {

@@ -74,7 +74,10 @@ func (r *renaming) do(d *dir, base string, to *dir, newBase string) error {
 		return err
 	}
 	err := to.durably(func() error {
-		return d.durably(func() error { return r.moveDurably(d, base, to, newBase) })
+		return d.durably(func() error {
+			// A sync of its directories does not wait for a renaming, one of what it moves does.
+			return d.durablyOn(base, func(*cInode, stat) error { return r.move(d, base, to, newBase) })
+		})
 	})
 	switch kindOf(err) {
 	case pfs.Exist, pfs.NotEmpty, pfs.IsDir, pfs.NotDir:
@@ -86,18 +89,6 @@ func (r *renaming) do(d *dir, base string, to *dir, newBase string) error {
 		return pfs.E(r.op, r.from, pfs.NotExist, nil)
 	}
 	return err
-}
-
-// moveDurably is move that waits for the renaming itself: a sync of its directories does not, one of what
-// it moved does.
-func (r *renaming) moveDurably(d *dir, base string, to *dir, newBase string) error {
-	return d.on(base, func(in *cInode, st stat) error {
-		if !st.mode.IsDir() && !st.mode.IsRegular() {
-			return r.move(d, base, to, newBase)
-		}
-		moved := &dir{c: d.c, in: in, lent: true}
-		return moved.durably(func() error { return r.move(d, base, to, newBase) })
-	})
 }
 
 // move gives the new name. Nothing may be where a directory goes, not even the empty directory that the

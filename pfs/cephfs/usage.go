@@ -133,11 +133,12 @@ func (f FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int6
 		return err
 	}
 	_, err := in(ctx, f, op, name, func(d *dir) (struct{}, error) {
-		err := d.setAttribute(maxBytesName, strconv.AppendInt(nil, maxBytes, 10))
-		if err == nil {
-			err = d.setAttribute(maxFilesName, strconv.AppendInt(nil, maxFiles, 10))
-		}
-		return struct{}{}, err
+		return struct{}{}, d.durably(func() error {
+			if err := d.setAttribute(maxBytesName, strconv.AppendInt(nil, maxBytes, 10)); err != nil {
+				return err
+			}
+			return d.setAttribute(maxFilesName, strconv.AppendInt(nil, maxFiles, 10))
+		})
 	})
 	return err
 }

@@ -47,6 +47,9 @@ datacenters:
 	hdfs.Settle(t) // what was written meanwhile may be on one DataNode alone
 	s.copy(onHDFS, onCeph, s.killService, func() { kill("dn2") })
 	hdfs.Start(t, "dn2")
+	if s.struck == 0 {
+		t.Error("all copies to the stores ended before anything was broken")
+	}
 	s.copy(onCeph, "back", s.killService)
 	s.sameFiles("tree", "back")
 }
@@ -60,7 +63,8 @@ const (
 // way is a scene with a tree on its way.
 type way struct {
 	*scene
-	size int64 // of the tree
+	size   int64 // of the tree
+	struck int   // faults that happened while something was copied
 }
 
 func (w *way) killService() { w.scene.killServer(nil) }
@@ -98,14 +102,18 @@ func (w *way) copy(from, to string, faults ...func()) {
 	must(w.T, c.Start())
 	ended := make(chan int, 1)
 	go func() { ended <- exitCode(c.Wait()) }()
-	done := false
+	struck, done := 0, false
 	for i, fault := range faults {
 		done = done || w.await(to, w.size*int64(i+1)/int64(len(faults)+2), ended)
+		if !done {
+			struck++
+		}
 		fault()
 	}
 	code := <-ended
-	w.Logf("%s to %s, with %d faults: exit %d after %v (ended before the last fault: %v)\n%s",
-		from, to, len(faults), code, time.Since(began).Round(time.Millisecond), done, &out)
+	w.Logf("%s to %s, %d of %d faults while it copied: exit %d after %v\n%s",
+		from, to, struck, len(faults), code, time.Since(began).Round(time.Millisecond), &out)
+	w.struck += struck
 	if code != 0 {
 		w.must("cp", "-r", "-q", from+"/", to)
 	}
