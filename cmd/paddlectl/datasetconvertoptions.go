@@ -30,6 +30,7 @@ type convertOptions struct {
 	noHeader, text  bool
 	columns, null   string
 	types, labels   []string
+	labelFrom       string
 
 	shuffle       bool
 	seed          uint64
@@ -79,6 +80,7 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "text", Usage: "columns without --type are text; do not find out their types", Destination: &o.text},
 		&cli.StringFlag{Name: "null", Usage: "`TEXT` in a table that means that the value is missing, such as NA", Destination: &o.null},
 		&cli.GenericFlag{Name: "label", Usage: "`COLUMN` of a table that is a label: records become [features, labels]; several times", Value: &listFlag{&o.labels}},
+		&cli.StringFlag{Name: "label-from", Usage: "the label of an image is the directory right below the operand (top), the one it is in (dir), or there is none: `WHICH`", Value: string(labelFromTop), Destination: &o.labelFrom},
 		&cli.BoolFlag{Name: "shuffle", Usage: "put the records into a random order", Destination: &o.shuffle},
 		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.seed},
 		&cli.GenericFlag{Name: "shuffle-memory", Usage: "shuffle in about `SIZE` of memory (64M), the rest in the folder for temporary files", Value: &o.shuffleMemory},
@@ -112,6 +114,10 @@ func (o *convertOptions) check() error {
 	if why := manifest.CheckName(o.namePrefix); why != "" {
 		return cliargs.Usagef("--name-prefix %q: %s", o.namePrefix, why)
 	}
+	if from := labelFrom(o.labelFrom); from != labelFromTop && from != labelFromDir && from != labelFromNone {
+		return cliargs.Usagef("--label-from %s: top, dir or none is needed", o.labelFrom)
+	}
+	o.options.Labelled = labelFrom(o.labelFrom) != labelFromNone
 	for _, check := range []func() error{o.checkRule, o.checkWriting, o.checkPolicy, o.checkTable, o.checkText, o.checkIdle} {
 		if err := check(); err != nil {
 			return err
@@ -348,6 +354,7 @@ func (o *convertOptions) ofRecords() []string {
 	add(o.text, "text", true)
 	add(o.columns != "", "columns", o.columns)
 	add(o.null != "", "null", o.null)
+	add(o.is("label-from"), "label-from", o.labelFrom)
 	add(o.maxRecord.Given, "max-record", o.maxRecord.Bytes)
 	for _, t := range o.types {
 		add(true, "type", t)

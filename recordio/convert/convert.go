@@ -115,6 +115,8 @@ type Options struct {
 	Jobs   int
 	Limits Limits
 	Bad    BadPolicy
+	// Labelled refuses images whose Source has no label.
+	Labelled bool
 
 	CSV CSVOptions
 }
