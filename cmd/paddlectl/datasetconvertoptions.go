@@ -26,6 +26,7 @@ type convertOptions struct {
 	paddleCompat           bool
 
 	format, payload string
+	encoding        string
 	delimiter       string
 	noHeader, text  bool
 	columns, null   string
@@ -73,6 +74,7 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "paddle-compat", Usage: "cut, count in names and chunk as convert of paddle.v2.dataset.common: see docs/datasets.md", Destination: &o.paddleCompat},
 		&cli.StringFlag{Name: "format", Usage: "the inputs are `NAME` (csv if a flag about tables is given, else found by content and name)", Destination: &o.format},
 		&cli.StringFlag{Name: "payload", Usage: "encode records as `NAME`", Value: convert.Encodings[0].Name, Destination: &o.payload},
+		&cli.StringFlag{Name: "encoding", Usage: "text is written in `NAME`: " + strings.Join(convert.Charsets(), ", ") + " (utf-8)", Destination: &o.encoding},
 		&cli.StringFlag{Name: "delimiter", Usage: "`CHAR` between the columns of a table, or tab, or space for any run of blanks", Destination: &o.delimiter},
 		&cli.BoolFlag{Name: "no-header", Usage: "the first line of a table is a record", Destination: &o.noHeader},
 		&cli.StringFlag{Name: "columns", Usage: "`NAMES` of the columns of a table without a header, between commas", Destination: &o.columns},
@@ -216,6 +218,7 @@ func (o *convertOptions) checkWriting() error {
 	}
 	o.options.Format, o.options.Encoding, o.options.Jobs = o.format, o.payload, o.jobs
 	o.options.Limits.Record = int(o.maxRecord.Bytes)
+	o.options.Charset = o.encoding
 	return o.checkNames()
 }
 
@@ -224,6 +227,9 @@ func (o *convertOptions) checkNames() error {
 	is := func(f convert.Format) bool { return f.Name == o.format }
 	if o.format != "" && !slices.ContainsFunc(convert.Formats, is) {
 		return cliargs.Usagef("--format %s: there is no such format: %s", o.format, namesOf(formatLines()))
+	}
+	if known := convert.Charsets(); o.encoding != "" && !slices.Contains(known, o.encoding) {
+		return cliargs.Usagef("--encoding %s: there is no such encoding of text: %s", o.encoding, strings.Join(known, ", "))
 	}
 	if !slices.ContainsFunc(convert.Encodings, func(e convert.Encoding) bool { return e.Name == o.payload }) {
 		return cliargs.Usagef("--payload %s: there is no such encoding: %s", o.payload, namesOf(encodingLines()))
@@ -349,6 +355,7 @@ func (o *convertOptions) ofRecords() []string {
 	add(o.format != "", "format", o.format)
 	add(o.shuffle, "shuffle", true)
 	add(o.shuffle, "seed", o.seed)
+	add(o.encoding != "", "encoding", o.encoding)
 	add(o.delimiter != "", "delimiter", o.delimiter)
 	add(o.noHeader, "no-header", true)
 	add(o.text, "text", true)
