@@ -151,7 +151,7 @@ func TestConvertInputVanishes(t *testing.T) {
 				t.Skip("root may read everything")
 			}
 			writeTable(t, "second.csv", 10, 0)
-			m := testMain(t, nil, "dataset", "convert", "--output-path", "out", "--name-prefix", "x", "-", "second.csv")
+			m := testMain(t, nil, "dataset", "convert", "--output-path", "out", "--name-prefix", "x", "--format", "csv", "-", "second.csv")
 			m.Stdin = &spoiling{r: strings.NewReader("a,b\n1,x\n"), spoil: func() {
 				if err := tt.spoil(); err != nil {
 					t.Error(err)
