@@ -31,10 +31,11 @@ type File struct {
 	opts OpenOptions
 	x    *Index
 
-	known []atomic.Pointer[part] // of each chunk; nil until decoded, where there is no index
-	right []atomic.Bool          // the chunk's header is what the index says
-	cache cache
-	hops  sync.Pool // of *hop
+	indexed bool                   // x is of an index, and not of the headers
+	known   []atomic.Pointer[part] // of each chunk; nil until decoded, where there is no index
+	right   []atomic.Bool          // the chunk's header is what the index says
+	cache   cache
+	hops    sync.Pool // of *hop
 }
 
 // Open returns a File of the size bytes of r, which must allow concurrent ReadAt.
@@ -55,6 +56,7 @@ func Open(r io.ReaderAt, size int64, opts OpenOptions) (*File, error) {
 	if err != nil {
 		return nil, withPath(err, opts.Path)
 	}
+	f.indexed = indexed
 	f.known = make([]atomic.Pointer[part], len(f.x.chunks))
 	f.right = make([]atomic.Bool, len(f.x.chunks))
 	for i := range f.known {
@@ -95,6 +97,9 @@ func (f *File) ends() error {
 
 // Len returns the number of records. Without an index it is what the headers say.
 func (f *File) Len() int64 { return f.x.records }
+
+// Indexed reports whether an index is used, that of the options or an embedded one.
+func (f *File) Indexed() bool { return f.indexed }
 
 // Dialect returns the dialect of the file.
 func (f *File) Dialect() Dialect { return f.x.dialect }

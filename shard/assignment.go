@@ -34,19 +34,6 @@ func (a Assignment) loads(w Weight) []int64 {
 	return loads
 }
 
-// Imbalance returns by how much the largest load is above the mean, as a fraction:
-// 0 is even, 0.2 means that all wait for one trainer with a fifth more to do.
-func Imbalance(loads []int64) float64 {
-	var most, sum float64
-	for _, n := range loads {
-		most, sum = max(most, float64(n)), sum+float64(n)
-	}
-	if sum == 0 {
-		return 0
-	}
-	return most*float64(len(loads))/sum - 1
-}
-
 // prepared checks files against the number of trainers and returns them sorted,
 // with an empty assignment.
 func prepared(files []File, trainers int) ([]File, Assignment, error) {

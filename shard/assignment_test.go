@@ -211,20 +211,6 @@ func TestAssignmentsRefuse(t *testing.T) {
 	}
 }
 
-func TestImbalance(t *testing.T) {
-	tests := []struct {
-		loads []int64
-		want  float64
-	}{
-		{nil, 0}, {[]int64{0, 0}, 0}, {[]int64{5, 5}, 0}, {[]int64{3, 3, 2, 2}, 0.2}, {[]int64{4, 0}, 1},
-	}
-	for _, tt := range tests {
-		if got := Imbalance(tt.loads); math.Abs(got-tt.want) > 1e-9 {
-			t.Errorf("%v: got %v, want %v", tt.loads, got, tt.want)
-		}
-	}
-}
-
 func TestStepsOf(t *testing.T) {
 	tests := []struct {
 		records []int64

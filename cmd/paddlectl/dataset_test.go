@@ -103,7 +103,8 @@ func TestConvertBadInput(t *testing.T) {
 	}{
 		{"columns", []string{"wide.csv"}, cliio.Failed,
 			"paddlectl: dataset convert: wide.csv, line 1000001, offset 8888896: 3 columns instead of 2\n"},
-		{"image", []string{"--format", "images", "pets"}, cliio.Failed,
+		{"unlabelled image", []string{"--format", "images", "pets"}, cliio.Failed, "pets/dog.png: the image has no label\nhint: the directories right below"},
+		{"image", []string{"--format", "images", "--label-from", "none", "pets"}, cliio.Failed,
 			"paddlectl: dataset convert: pets/dog.png, record 1, offset 0: not an image: it begins with \"this is no dog\"\n"},
 		{"pickle", []string{convertData(t, "pickle/evil-2.pickle")}, cliio.Failed, "posix.system"},
 		{"not there", []string{"nothing.csv"}, cliio.NotFound, "nothing.csv: no such file or directory"},
@@ -153,7 +154,7 @@ func TestConvertInputVanishes(t *testing.T) {
 				t.Skip("root may read everything")
 			}
 			writeTable(t, "second.csv", 10, 0)
-			m := testMain(t, nil, "dataset", "convert", "--output-path", "out", "--name-prefix", "x", "-", "second.csv")
+			m := testMain(t, nil, "dataset", "convert", "--output-path", "out", "--name-prefix", "x", "--format", "csv", "-", "second.csv")
 			m.Stdin = &spoiling{r: strings.NewReader("a,b\n1,x\n"), spoil: func() {
 				if err := tt.spoil(); err != nil {
 					t.Error(err)

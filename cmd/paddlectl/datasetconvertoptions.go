@@ -26,10 +26,12 @@ type convertOptions struct {
 	paddleCompat           bool
 
 	format, payload string
+	encoding        string
 	delimiter       string
 	noHeader, text  bool
 	columns, null   string
 	types, labels   []string
+	labelFrom       string
 
 	shuffle       bool
 	seed          uint64
@@ -72,6 +74,7 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "paddle-compat", Usage: "cut, count in names and chunk as convert of paddle.v2.dataset.common: see docs/datasets.md", Destination: &o.paddleCompat},
 		&cli.StringFlag{Name: "format", Usage: "the inputs are `NAME` (csv if a flag about tables is given, else found by content and name)", Destination: &o.format},
 		&cli.StringFlag{Name: "payload", Usage: "encode records as `NAME`", Value: convert.Encodings[0].Name, Destination: &o.payload},
+		&cli.StringFlag{Name: "encoding", Usage: "text is written in `NAME`: " + strings.Join(convert.Charsets(), ", ") + " (utf-8)", Destination: &o.encoding},
 		&cli.StringFlag{Name: "delimiter", Usage: "`CHAR` between the columns of a table, or tab, or space for any run of blanks", Destination: &o.delimiter},
 		&cli.BoolFlag{Name: "no-header", Usage: "the first line of a table is a record", Destination: &o.noHeader},
 		&cli.StringFlag{Name: "columns", Usage: "`NAMES` of the columns of a table without a header, between commas", Destination: &o.columns},
@@ -79,6 +82,7 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "text", Usage: "columns without --type are text; do not find out their types", Destination: &o.text},
 		&cli.StringFlag{Name: "null", Usage: "`TEXT` in a table that means that the value is missing, such as NA", Destination: &o.null},
 		&cli.GenericFlag{Name: "label", Usage: "`COLUMN` of a table that is a label: records become [features, labels]; several times", Value: &listFlag{&o.labels}},
+		&cli.StringFlag{Name: "label-from", Usage: "the label of an image is the directory right below the operand (top), the one it is in (dir), or there is none: `WHICH`", Value: string(labelFromTop), Destination: &o.labelFrom},
 		&cli.BoolFlag{Name: "shuffle", Usage: "put the records into a random order", Destination: &o.shuffle},
 		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.seed},
 		&cli.GenericFlag{Name: "shuffle-memory", Usage: "shuffle in about `SIZE` of memory (64M), the rest in the folder for temporary files", Value: &o.shuffleMemory},
@@ -112,6 +116,10 @@ func (o *convertOptions) check() error {
 	if why := manifest.CheckName(o.namePrefix); why != "" {
 		return cliargs.Usagef("--name-prefix %q: %s", o.namePrefix, why)
 	}
+	if from := labelFrom(o.labelFrom); from != labelFromTop && from != labelFromDir && from != labelFromNone {
+		return cliargs.Usagef("--label-from %s: top, dir or none is needed", o.labelFrom)
+	}
+	o.options.Labelled = labelFrom(o.labelFrom) != labelFromNone
 	for _, check := range []func() error{o.checkRule, o.checkWriting, o.checkPolicy, o.checkTable, o.checkText, o.checkIdle} {
 		if err := check(); err != nil {
 			return err
@@ -210,6 +218,7 @@ func (o *convertOptions) checkWriting() error {
 	}
 	o.options.Format, o.options.Encoding, o.options.Jobs = o.format, o.payload, o.jobs
 	o.options.Limits.Record = int(o.maxRecord.Bytes)
+	o.options.Charset = o.encoding
 	return o.checkNames()
 }
 
@@ -218,6 +227,9 @@ func (o *convertOptions) checkNames() error {
 	is := func(f convert.Format) bool { return f.Name == o.format }
 	if o.format != "" && !slices.ContainsFunc(convert.Formats, is) {
 		return cliargs.Usagef("--format %s: there is no such format: %s", o.format, namesOf(formatLines()))
+	}
+	if known := convert.Charsets(); o.encoding != "" && !slices.Contains(known, o.encoding) {
+		return cliargs.Usagef("--encoding %s: there is no such encoding of text: %s", o.encoding, strings.Join(known, ", "))
 	}
 	if !slices.ContainsFunc(convert.Encodings, func(e convert.Encoding) bool { return e.Name == o.payload }) {
 		return cliargs.Usagef("--payload %s: there is no such encoding: %s", o.payload, namesOf(encodingLines()))
@@ -343,11 +355,13 @@ func (o *convertOptions) ofRecords() []string {
 	add(o.format != "", "format", o.format)
 	add(o.shuffle, "shuffle", true)
 	add(o.shuffle, "seed", o.seed)
+	add(o.encoding != "", "encoding", o.encoding)
 	add(o.delimiter != "", "delimiter", o.delimiter)
 	add(o.noHeader, "no-header", true)
 	add(o.text, "text", true)
 	add(o.columns != "", "columns", o.columns)
 	add(o.null != "", "null", o.null)
+	add(o.is("label-from"), "label-from", o.labelFrom)
 	add(o.maxRecord.Given, "max-record", o.maxRecord.Bytes)
 	for _, t := range o.types {
 		add(true, "type", t)

@@ -12,6 +12,9 @@ func (c *conversion) explain(err error) error {
 	if p, ok := errors.Unwrap(err).(*pfs.Error); ok && p.Path != "" {
 		err = p // names the input better than package convert in front of it
 	}
+	if errors.Is(err, convert.ErrUnlabelled) {
+		return hinted{err, "the directories right below an operand are labels; --label-from dir takes those that the images are in, none makes records without"}
+	}
 	return convertError(recordError(err))
 }
 

@@ -21,6 +21,7 @@ func (o *convertOptions) checkIdle() error {
 		{"seed shuffle-memory", !o.shuffle, "there is no --shuffle"},
 		{"columns", !o.noHeader, "the header names the columns; without one, give --no-header too"},
 		{"type text null label columns", raw, "--payload raw takes lines as they are"},
+		{"label-from", o.format != "" && o.format != "images", "labels of directories are for images, not for --format " + o.format},
 		{"max-bad", !skips, "there is no --bad skip, and no --bad-file"},
 	} {
 		for _, name := range strings.Fields(rule.names) {

@@ -27,7 +27,29 @@ type datasetInputs struct {
 	bytes  int64    // of all; -1 if one is a stream
 	labels []string // of all directories, sorted once all were walked
 	known  map[string]bool
+	from   labelFrom
 	meter  *meter
+}
+
+// labelFrom says which directory is the label of a file.
+type labelFrom string
+
+const (
+	labelFromTop  labelFrom = "top" // the one right below the operand
+	labelFromDir  labelFrom = "dir" // the one that the file is in
+	labelFromNone labelFrom = "none"
+)
+
+// of returns the label of the file name, whose place below the operand is rel; "" if
+// it has none.
+func (f labelFrom) of(name pfs.Path, rel string) string {
+	switch top, _, nested := strings.Cut(rel, "/"); {
+	case f == labelFromDir:
+		return strings.Trim(path.Base(path.Dir(string(name))), "/.")
+	case f == labelFromTop && nested:
+		return top
+	}
+	return ""
 }
 
 // inputGroup is what one operand names.
@@ -41,8 +63,8 @@ type inputGroup struct {
 }
 
 // datasetInputs finds what the operands name. The caller closes it.
-func (d *deps) datasetInputs(ctx context.Context, operands []string) (*datasetInputs, error) {
-	in := &datasetInputs{d: d, known: map[string]bool{}}
+func (d *deps) datasetInputs(ctx context.Context, operands []string, from labelFrom) (*datasetInputs, error) {
+	in := &datasetInputs{d: d, from: from, known: map[string]bool{}}
 	for _, text := range operands {
 		if err := in.add(ctx, text, len(operands) == 1); err != nil {
 			in.close()
@@ -108,7 +130,7 @@ func (in *datasetInputs) addPath(ctx context.Context, g *inputGroup, e transfer.
 		return err
 	}
 	if !info.IsDir() {
-		return g.add(foundInput{path: e.Path, title: text, name: baseOf(text)}, info.Size)
+		return in.addFile(g, foundInput{path: e.Path, title: text, name: baseOf(text)}, "", info.Size)
 	}
 	shown := inputTree{dir: e.Path, title: strings.TrimSuffix(text, "/") + "/"}
 	if !alone {
@@ -147,13 +169,15 @@ func (in *datasetInputs) addBelow(ctx context.Context, g *inputGroup, e transfer
 		return nil
 	}
 	rel := strings.TrimPrefix(string(e.Path), strings.TrimSuffix(string(below.dir), "/")+"/")
-	label, _, nested := strings.Cut(rel, "/")
-	if nested {
-		in.known[label] = true
-	} else {
-		label = ""
+	return in.addFile(g, foundInput{path: e.Path, title: below.title + rel, name: below.name + rel}, rel, info.Size)
+}
+
+// addFile adds a file whose place below the operand is rel, "" for the operand itself.
+func (in *datasetInputs) addFile(g *inputGroup, f foundInput, rel string, size int64) error {
+	if f.label = in.from.of(f.path, rel); f.label != "" {
+		in.known[f.label] = true
 	}
-	return g.add(foundInput{e.Path, below.title + rel, below.name + rel, label}, info.Size)
+	return g.add(f, size)
 }
 
 // foundInput is a file: title is what messages call it, name what records do.

@@ -47,7 +47,7 @@ func (d *deps) recordsIn(ctx context.Context, f dataFile, limit *int64, m *meter
 		err = f.stated.ofRecords(in.end, n)
 	}
 	if err != nil {
-		yield(dataRecord{}, recordError(err))
+		yield(dataRecord{}, d.foreignHint(in, err))
 		return false
 	}
 	m.finished()

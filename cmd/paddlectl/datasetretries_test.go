@@ -7,7 +7,7 @@ func TestConvertIsAsPatientAsCp(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "t.csv", 1, 0)
 	d := &deps{remotes: &remotes{}}
-	o := &convertOptions{outputPath: "out", namePrefix: "x", compressor: "none", payload: "raw", bad: "fail"}
+	o := &convertOptions{outputPath: "out", namePrefix: "x", compressor: "none", payload: "raw", bad: "fail", labelFrom: "top"}
 	o.lineCount = 1
 	if err := runConvert(t.Context(), d, o, []string{"not there"}); err == nil {
 		t.Error("converted what is not there")

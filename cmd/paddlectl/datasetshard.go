@@ -75,14 +75,14 @@ func (o *shardOptions) flags() []cli.Flag {
 		&cli.IntFlag{Name: "trainers", Usage: "share out to `N` trainers", Destination: &o.trainers},
 		&cli.IntFlag{Name: "trainer", Usage: "say what trainer `I` gets, counted from 0", Value: -1, DefaultText: "as the job says", Destination: &o.trainer},
 		&cli.StringFlag{Name: "policy", Usage: "share out by `NAME`: mod, lpt, range, rendezvous, order", Value: byMod, Destination: &o.policy},
-		&cli.StringFlag{Name: "weight", Usage: "lpt balances `WHAT`: records or bytes", Value: "bytes", Destination: &o.weight},
+		&cli.StringFlag{Name: "weight", Usage: "lpt balances `WHAT`: records or bytes", DefaultText: "bytes", Destination: &o.weight},
 		&cli.StringFlag{Name: "equal", Usage: "`HOW` trainers end: exact, or after the same number of records: drop some, or pad with the first ones again", Value: "exact", Destination: &o.equal},
 		&cli.StringFlag{Name: "shuffle", Usage: "the `ORDER` of policy order, which it implies: none, global, block:WINDOW:LANES", Destination: &o.shuffle},
 		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.seed},
 		&cli.Uint64Flag{Name: "epoch", Usage: "shuffle for epoch `N`", Destination: &o.epoch},
 		&cli.Int64Flag{Name: "cursor", Usage: "go on in the order behind the first `N` records, which all trainers together have had", Destination: &o.cursor},
 		&cli.BoolFlag{Name: "read", Usage: "print the records of the trainer", Destination: &o.read},
-		&cli.StringFlag{Name: "as", Usage: "print records as `FORM`: json, one decoded record a line, or recordio", Value: "json", Destination: &o.as},
+		&cli.StringFlag{Name: "as", Usage: "print records as `FORM`: json, one decoded record a line, or recordio", DefaultText: "json", Destination: &o.as},
 		payloadFlag(&o.payload),
 		&cli.Int64Flag{Name: "limit", Aliases: []string{"n"}, Usage: "read at most `N` records", Value: -1, DefaultText: "all", Destination: &o.limit},
 		&cli.StringFlag{Name: "lists", Usage: "write the names of the files to train.list in `DIR`, which in a job is /, instead of printing them", Destination: &o.lists},
@@ -104,7 +104,7 @@ func (o *shardOptions) check(env shard.Env) error {
 		o.policy = byOrder
 	}
 	switch o.weight {
-	case "bytes":
+	case "", "bytes":
 		o.balance = shard.ByBytes
 	case "records":
 		o.balance = shard.ByRecords
@@ -129,12 +129,45 @@ func (o *shardOptions) checkPolicy() error {
 		return cliargs.Usagef("--lists is for whole files: --policy mod, lpt or rendezvous, without --read")
 	case len(o.test) > 0 && o.lists == "":
 		return cliargs.Usagef("--test is for --lists")
-	case o.as != "json" && o.as != "recordio":
+	case o.as != "" && o.as != "json" && o.as != "recordio":
 		return cliargs.Usagef("--as %s: json or recordio is needed", o.as)
 	case o.cursor < 0 || o.cursor > 0 && o.policy != byOrder:
 		return cliargs.Usagef("--cursor is a number from 0 on, for --policy order")
 	}
-	return checkPayload(o.payload)
+	if err := checkPayload(o.payload); err != nil {
+		return err
+	}
+	return o.checkEffect()
+}
+
+// checkEffect refuses flags that would change nothing: who gives one takes it for
+// done.
+func (o *shardOptions) checkEffect() error {
+	const order = "--policy order or --shuffle"
+	for _, f := range []struct {
+		name, needs string
+		given, idle bool
+	}{
+		{"--seed", order, o.seed != 0, o.policy != byOrder},
+		{"--epoch", order, o.epoch != 0, o.policy != byOrder},
+		{"--weight", "--policy lpt", o.weight != "", o.policy != byLPT},
+		{"--as", "--read", o.as != "", !o.read},
+		{"--payload", "--read", o.payload != "", !o.read},
+		{"--limit", "--read", o.limit >= 0, !o.read},
+	} {
+		if f.given && f.idle {
+			return cliargs.Usagef("%s has no effect without %s", f.name, f.needs)
+		}
+	}
+	switch {
+	case o.payload != "" && o.as == "recordio":
+		return cliargs.Usagef("--payload has no effect with --as recordio, which prints records as they are")
+	case o.json && o.read:
+		return cliargs.Usagef("--json has no effect with --read, whose lines are JSON anyway")
+	case o.json && o.lists != "":
+		return cliargs.Usagef("--json has no effect with --lists, which prints nothing")
+	}
+	return nil
 }
 
 // checkTrainer finds who is meant.

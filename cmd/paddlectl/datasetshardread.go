@@ -148,7 +148,7 @@ func recordName(file string, n int64) func() string {
 // Bounds of what is read at once in an order: that many records, or about that many
 // bytes of them. The more, the fewer chunks are decoded twice.
 const (
-	batchRecords = 8192
+	batchRecords = 1 << 16
 	batchBytes   = 64 << 20
 )
 
@@ -164,17 +164,24 @@ func (s *sharing) ordered(ctx context.Context) (iter.Seq2[dataRecord, error], fu
 	}
 	left := s.o.limit
 	seq := func(yield func(dataRecord, error) bool) {
+		reader := newOrderReader(s.d, s.source, s.o.shuffling.String() != "global" || s.recordBytes(all) <= keptBytes)
+		defer reader.close()
+		b := &batch{all: all, reader: reader}
+		most := s.batchSize(all)
 		for {
-			batch := make([]int64, 0, s.batchSize(all))
-			for len(batch) < cap(batch) && left != 0 {
+			b.places = b.places[:0]
+			for len(b.places) < most && left != 0 {
 				n, ok := walk.Next()
 				if !ok {
 					break
 				}
-				batch = append(batch, n)
+				if err := b.add(n); err != nil {
+					yield(dataRecord{}, err)
+					return
+				}
 				left--
 			}
-			if len(batch) == 0 || !s.readBatch(ctx, all, batch, yield) {
+			if len(b.places) == 0 || !b.yield(ctx, yield) {
 				return
 			}
 		}
@@ -182,16 +189,21 @@ func (s *sharing) ordered(ctx context.Context) (iter.Seq2[dataRecord, error], fu
 	return seq, walk.Cursor, nil
 }
 
-// batchSize is how many records are read at once.
-func (s *sharing) batchSize(all *shard.Dataset) int {
+// recordBytes is how many bytes all records have, or about that many.
+func (s *sharing) recordBytes(all *shard.Dataset) int64 {
+	if s.set != nil {
+		return s.set.RecordBytes
+	}
 	bytes := int64(0)
 	for _, f := range all.Files() {
 		bytes += f.Bytes
 	}
-	if s.set != nil {
-		bytes = s.set.RecordBytes
-	}
-	each := max(1, bytes/max(1, all.Len()))
+	return bytes
+}
+
+// batchSize is how many records are read at once.
+func (s *sharing) batchSize(all *shard.Dataset) int {
+	each := max(1, s.recordBytes(all)/max(1, all.Len()))
 	return int(min(batchRecords, max(1, batchBytes/each)))
 }
 
@@ -202,51 +214,64 @@ type located struct {
 	turn   int
 }
 
-// readBatch reads the records of a batch file by file, and yields them in its order.
-func (s *sharing) readBatch(ctx context.Context, all *shard.Dataset, batch []int64, yield func(dataRecord, error) bool) bool {
-	places := make([]located, len(batch))
-	for i, n := range batch {
-		file, number, err := all.Locate(n)
-		if err != nil {
-			yield(dataRecord{}, err)
-			return false
-		}
-		places[i] = located{file, number, i}
-	}
-	slices.SortFunc(places, func(a, b located) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.number, b.number)) })
-	data := make([]dataRecord, len(batch))
-	for from := 0; from < len(places); {
+// batch are records that are read file by file and yielded in their order.
+type batch struct {
+	all    *shard.Dataset
+	reader *orderReader
+
+	places  []located
+	numbers []int64 // of the records of one file
+	data    []byte
+	read    []stretch // by turns
+}
+
+// stretch is where a record stands in the data of a batch.
+type stretch struct {
+	located
+	from, to int
+}
+
+// add puts the record of a number behind those that are there.
+func (b *batch) add(n int64) error {
+	file, number, err := b.all.Locate(n)
+	b.places = append(b.places, located{file: file, number: number, turn: len(b.places)})
+	return err
+}
+
+// yield reads the records and yields them; false if there are to be no more.
+func (b *batch) yield(ctx context.Context, yield func(dataRecord, error) bool) bool {
+	slices.SortFunc(b.places, func(a, b located) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.number, b.number)) })
+	b.data, b.read = b.data[:0], slices.Grow(b.read[:0], len(b.places))[:len(b.places)]
+	for from := 0; from < len(b.places); {
 		to := from + 1
-		for to < len(places) && places[to].file == places[from].file {
+		for to < len(b.places) && b.places[to].file == b.places[from].file {
 			to++
 		}
-		if err := s.readOfFile(ctx, all.Files()[places[from].file].Name, places[from:to], data); err != nil {
+		if err := b.readFile(ctx, b.places[from:to]); err != nil {
 			yield(dataRecord{}, err)
 			return false
 		}
 		from = to
 	}
-	for _, rec := range data {
-		if !yield(rec, nil) {
+	for _, p := range b.read {
+		name := recordName(b.all.Files()[p.file].Name, p.number)
+		if !yield(dataRecord{name: name, data: b.data[p.from:p.to:p.to]}, nil) {
 			return false
 		}
 	}
 	return true
 }
 
-// readOfFile reads the records of a batch that are in one file.
-func (s *sharing) readOfFile(ctx context.Context, name string, places []located, data []dataRecord) error {
-	records, err := s.d.openRecordFile(ctx, s.source[name], &readOptions{})
-	if err != nil {
-		return err
+// readFile reads the records that are in one file.
+func (b *batch) readFile(ctx context.Context, places []located) error {
+	b.numbers = b.numbers[:0]
+	for _, p := range places {
+		b.numbers = append(b.numbers, p.number)
 	}
-	defer records.Close()
-	numbers := make([]int64, len(places))
-	for i, p := range places {
-		numbers[i] = p.number
-	}
-	return recordError(records.ReadBatch(numbers, func(k int, rec []byte) error {
-		data[places[k].turn] = dataRecord{name: recordName(name, places[k].number), data: slices.Clone(rec)}
+	return b.reader.read(ctx, b.all.Files()[places[0].file].Name, b.numbers, func(k int, rec []byte) error {
+		p := places[k]
+		b.read[p.turn] = stretch{p, len(b.data), len(b.data) + len(rec)}
+		b.data = append(b.data, rec...)
 		return nil
-	}))
+	})
 }

@@ -63,6 +63,8 @@ func (o *datasetSplitOptions) check() error {
 		return cliargs.Usagef("--paddle-compat needs --line-count")
 	case o.as != payload.Pickle && o.as != "recordio" && o.as != payload.JSON:
 		return cliargs.Usagef("--as %s: pickle, recordio or json is needed", o.as)
+	case o.payload != "" && o.as == "recordio":
+		return cliargs.Usagef("--payload has no effect with --as recordio, which writes records as they are")
 	case o.paddleCompat:
 		o.rule = split.PaddleSplit(o.lineCount)
 	case o.lineCount > 0:

@@ -29,6 +29,8 @@ func TestConvertNotUTF8(t *testing.T) {
 		{"header", []string{"head.csv"}, cliio.Failed, "head.csv: the header: column 2 is not UTF-8: byte 0xe9 at position 4"},
 		{"label of a column", []string{"--label", latin, "good.csv"}, cliio.Usage, "flags are UTF-8"},
 		{"text of null", []string{"--null", latin, "good.csv"}, cliio.Usage, "flags are UTF-8"},
+		{"encoding", []string{"--encoding", "klingon", "good.csv"}, cliio.Usage, "--encoding klingon: there is no such"},
+		{"encoding of images", []string{"--encoding", "latin1", "--format", "images", "good.csv"}, cliio.Failed, "images is not text"},
 		{"delimiter", []string{"--delimiter", "\xe9", "good.csv"}, cliio.Usage, "one ASCII character is needed"},
 		{"quote as delimiter", []string{"--delimiter", `"`, "good.csv"}, cliio.Usage, "one ASCII character is needed"},
 	} {
@@ -41,5 +43,20 @@ func TestConvertNotUTF8(t *testing.T) {
 				t.Errorf("left behind: %v", left)
 			}
 		})
+	}
+}
+
+// TestConvertEncoding reads the header that TestConvertNotUTF8 cannot.
+func TestConvertEncoding(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("head.csv", []byte("a,caf\xe9\n1,\xfc\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := runHere(t, "dataset", "convert", "--encoding", "latin1", "--output-path", "out", "--name-prefix", "x", "head.csv")
+	if got.code != cliio.Done {
+		t.Fatalf("code %d: %s", got.code, got.stderr)
+	}
+	if got := runHere(t, "dataset", "cat", "out"); got.stdout != "{\"a\":1,\"café\":\"ü\"}\n" {
+		t.Errorf("got %s", got.stdout)
 	}
 }

@@ -13,16 +13,17 @@ import (
 type recordFile struct {
 	*recordio.File
 	in      *input
-	indexed string // what became of the index beside the file
+	indexed string // what became of the index beside the file, or in it
 	index   *recordio.Index
 }
 
-// What became of an index.
+// What became of an index; embedded is the one in the file.
 const (
-	indexNone   = "none"
-	indexUsed   = "matches"
-	indexStale  = "does not match"
-	indexBroken = "not readable"
+	indexNone     = "none"
+	indexEmbedded = "embedded"
+	indexUsed     = "matches"
+	indexStale    = "does not match"
+	indexBroken   = "not readable"
 )
 
 func (f *recordFile) Close() error { return f.in.Close() }
@@ -50,8 +51,12 @@ func (d *deps) openRecordFile(ctx context.Context, f dataFile, o *readOptions) (
 		err = f.stated.ofRecords(in.end, r.Len())
 	}
 	if err != nil {
+		err = d.foreignHint(in, err)
 		in.Close()
-		return nil, recordError(err)
+		return nil, err
+	}
+	if r.indexed == indexNone && r.Indexed() {
+		r.indexed = indexEmbedded
 	}
 	return r, nil
 }

@@ -81,7 +81,7 @@ type fileJSON struct {
 	Compressors []string `json:"compressors"`
 	Bytes       int64    `json:"bytes"`
 	Dialect     string   `json:"dialect"`
-	Index       string   `json:"index"` // beside the file
+	Index       string   `json:"index"` // beside the file, or embedded in it
 }
 
 func newFileJSON(r *recordFile) fileJSON {
@@ -112,7 +112,7 @@ func (d *deps) recordioInfoCommand() *cli.Command {
 		name: "info", args: "FILE", least: 1, most: 1,
 		summary: "describe one file",
 		text: `Describes a file: its dialect, records, chunks, compressor, and whether there is an
-index .NAME.idx beside it that matches. With --chunks lists the chunks, too. Only the
+index .NAME.idx beside it that matches, or one embedded in it. With --chunks lists the chunks, too. Only the
 headers of the chunks are read.`,
 		examples: []string{"paddlectl recordio info --chunks train-00000"},
 		exits:    pathExits(cliio.Integrity),

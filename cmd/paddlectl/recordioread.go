@@ -97,7 +97,7 @@ func (r *reading) each(ctx context.Context, f dataFile, fn func(*recordio.Scanne
 		s.Close()
 		r.add(s.Loss())
 	}()
-	return fn(s)
+	return r.d.foreignHint(in, fn(s))
 }
 
 func (r *reading) add(l recordio.Loss) {

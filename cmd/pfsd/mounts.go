@@ -1,10 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"net/url"
-	"path"
-	"slices"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/strictyaml"
@@ -108,38 +104,4 @@ func (f *configFile) parseAccess(v *yaml.Node) (access namespace.Access, err err
 		}
 	}
 	return access, nil
-}
-
-// checkApart refuses a mapped directory by which the homes of another datacenter on the
-// same store, or what is public there, had a second name. It compares the URLs as they
-// are written.
-func checkApart(dcs []datacenter) error {
-	for _, a := range dcs {
-		for _, m := range a.mounts {
-			for _, b := range dcs {
-				store, mounted := a.onStore(m.Live())
-				for _, own := range []string{"home", "public"} {
-					other, dir := b.onStore(cmp.Or(b.dir, pfs.Root).Join(own))
-					if store != other || a.name == b.name || !mounted.Within(dir) && !dir.Within(mounted) {
-						continue
-					}
-					return pfs.Errorf("pfsd.checkApart", "", pfs.Invalid,
-						"datacenter %s: mapped directory %q would show what is /pfs/%s/%s by a second name", a.name, m.Name, b.name, own)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// onStore returns a path of the datacenter by the path that it has on the whole store,
-// which is named by the beginning of its URL.
-func (d datacenter) onStore(name pfs.Path) (store string, whole pfs.Path) {
-	u, err := url.Parse(d.store.URL)
-	if err != nil || u.Path == "" {
-		return d.name, name // in memory: of this datacenter alone
-	}
-	host := strings.Split(u.Host, ",")
-	slices.Sort(host)
-	return u.Scheme + "://" + strings.Join(host, ","), pfs.Path(path.Join("/", u.Path, string(name)))
 }

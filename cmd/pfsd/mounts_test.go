@@ -14,6 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/namespace"
 )
 
 func TestWrongOwners(t *testing.T) {
@@ -65,6 +66,65 @@ func TestMountsOfDatacentersOnOneStore(t *testing.T) {
 		err = checkApart(f.datacenters)
 		if says == "" && err != nil || says != "" && (!errors.Is(err, pfs.Invalid) || !strings.Contains(err.Error(), says)) {
 			t.Errorf("%s: %v, want %q", text, err, says)
+		}
+	}
+}
+
+// TestStoresThatAreSpelledOtherwise: one directory is known by each of its spellings, and
+// the message names both places of the tree.
+func TestStoresThatAreSpelledOtherwise(t *testing.T) {
+	dir, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Skip(err)
+	}
+	there := filepath.ToSlash(dir)
+	spell := func(dcs ...string) (list []datacenter) {
+		for i, text := range dcs {
+			store, more, _ := strings.Cut(text, " ")
+			d := datacenter{name: string(rune('a' + i)), store: backends.Spec{URL: store}}
+			for _, field := range strings.Fields(more) {
+				key, value, _ := strings.Cut(field, "=")
+				if key == "dir" {
+					d.dir = pfs.Path(value)
+				} else {
+					d.mounts = append(d.mounts, namespace.Mount{Name: key, Dir: pfs.Path(value)})
+				}
+			}
+			list = append(list, d)
+		}
+		return list
+	}
+	for _, row := range []struct {
+		dcs  []datacenter
+		want string // the two places; empty if there are none
+	}{
+		{spell("file://"+there, "file://"+there), "/pfs/a/home and /pfs/b/home"},
+		{spell("file://"+there, "file://localhost"+there), "/pfs/a/home and /pfs/b/home"},
+		{spell("file://"+there, "file://"+there+"/"), "/pfs/a/home and /pfs/b/home"},
+		{spell("file://"+there, "file://"+filepath.ToSlash(link)), "/pfs/a/home and /pfs/b/home"},
+		{spell("file://"+there+"/x", "file://"+filepath.ToSlash(link)+"/x"), "/pfs/a/home and /pfs/b/home"},
+		{spell("file://"+there+" dir=/x", "file://"+there+"/x/home"), "/pfs/a/home and /pfs/b/home"},
+		{spell("hdfs://n1/", "hdfs://N1:8020/"), "/pfs/a/home and /pfs/b/home"},
+		{spell("hdfs://n1,n2/", "hdfs://n2/"), "/pfs/a/home and /pfs/b/home"},
+		{spell("hdfs://n1/ dir=/a", "hdfs://n1:8020/ dir=/b m=/a/home/bob"), "/pfs/a/home and /pfs/b/mnt/m"},
+		{spell("hdfs://n1/ dir=/a m=/data", "hdfs://n1/ dir=/b n=/data/set"), "/pfs/a/mnt/m and /pfs/b/mnt/n"},
+		{spell("hdfs://n1/ dir=/a m=/data n=/data"), "/pfs/a/mnt/m and /pfs/a/mnt/n"},
+		{spell("cephfs://m1/", "cephfs://m1:6789/"), "/pfs/a/home and /pfs/b/home"},
+		{spell("hdfs:///?conf-dir=/etc/a", "hdfs:///?conf-dir=/etc/a"), "/pfs/a/home and /pfs/b/home"},
+		{spell("hdfs://n1/?conf-dir=/etc/a", "hdfs://n1/"), "/pfs/a/home and /pfs/b/home"},
+
+		{spell("hdfs:///?conf-dir=/etc/a", "hdfs:///?conf-dir=/etc/b"), ""},
+		{spell("hdfs://service1/?conf-dir=/etc/a", "hdfs://service1/?conf-dir=/etc/b"), ""},
+		{spell("hdfs://n1/", "hdfs://n1:9000/"), ""},
+		{spell("hdfs://n1/", "cephfs://n1/"), ""},
+		{spell("hdfs://n1/ dir=/a", "hdfs://n1/ dir=/b"), ""},
+		{spell("hdfs://n1/ dir=/a m=/data n=/data/.snapshot/s"), ""},
+		{spell("file://"+there+"/x", "file://"+there+"/y"), ""},
+		{spell("mem:", "mem:"), ""},
+	} {
+		err := checkApart(row.dcs)
+		if row.want == "" && err != nil || row.want != "" && (!errors.Is(err, pfs.Invalid) || !strings.Contains(err.Error(), row.want)) {
+			t.Errorf("%v: %v, want %q", row.dcs, err, row.want)
 		}
 	}
 }

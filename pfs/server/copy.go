@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/transfer"
@@ -13,8 +15,13 @@ import (
 )
 
 const (
-	// copyMemory bounds the bytes that all copies between stores hold at one time.
-	copyMemory = 64 << 20
+	// copyMemory bounds the bytes that all copies between stores hold at one time, and
+	// copyShare those of one user.
+	copyMemory = 128 << 20
+	copyShare  = copyMemory / 4
+	// copyPatience is how long a copy waits for memory while none comes back: then those
+	// who have it hang, and the client hears so.
+	copyPatience = 30 * time.Second
 	// never is for transfer.Options.Retries: the client asks again, and the copy goes on.
 	never = -1
 )
@@ -50,11 +57,51 @@ func (s *Server) copyCall(ctx context.Context, r *request, q wire.CopyRequest, p
 // with what an earlier copy of the same ID has staged, and the whole with the digest
 // that the source keeps.
 func (s *Server) copyAcross(ctx context.Context, r *request, c copyName, src, dst pfs.Path, opts pfs.CopyOptions, progress func(int64)) (pfs.Info, error) {
-	job, err := transfer.New(transfer.Options{Pool: s.copies, Retries: never, StagedID: c.stagedID})
+	pool, leave := s.copies.enter(r.id.Name)
+	defer leave()
+	job, err := transfer.New(transfer.Options{Pool: pool, Retries: never, StagedID: c.stagedID})
 	if err != nil {
 		return pfs.Info{}, err
 	}
 	return job.CopyFile(ctx, transfer.End{FS: r.tree, Path: src}, transfer.End{FS: r.tree, Path: dst}, opts, progress)
+}
+
+// budgets are the users' shares of the memory for copies, so that nobody's hanging stores
+// hold up the copies of others.
+type budgets struct {
+	all *transfer.Pool
+
+	mu    sync.Mutex
+	users map[string]*budget
+}
+
+// budget is a user's share, as long as it has uses.
+type budget struct {
+	pool *transfer.Pool
+	uses int // guarded by budgets.mu
+}
+
+func newBudgets() *budgets {
+	return &budgets{all: transfer.NewPool(copyMemory), users: map[string]*budget{}}
+}
+
+// enter returns the user's share. The caller calls leave once, when all of it was given back.
+func (b *budgets) enter(user string) (pool *transfer.Pool, leave func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	own := b.users[user]
+	if own == nil {
+		own = &budget{pool: b.all.Share(copyShare, copyPatience)}
+		b.users[user] = own
+	}
+	own.uses++
+	return own.pool, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if own.uses--; own.uses == 0 {
+			delete(b.users, user)
+		}
+	}
 }
 
 // copyName tells one copy that clients ask for from another: a user's, under an ID, from

@@ -3,9 +3,13 @@ package server
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -112,6 +116,67 @@ func TestCopyBetweenStoresGoesOn(t *testing.T) {
 		t.Errorf("%d bytes were written again, of %d that were missing", again, copySize-before)
 	}
 	pfstest.WantFile(t, to.FS, "/f", content)
+}
+
+// stuck is a store whose file /stuck is read without end.
+type stuck struct{ *memfs.FS }
+
+func (s stuck) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
+	f, err := s.FS.Open(ctx, name)
+	if err == nil && name == "/stuck" {
+		f = stuckFile{f}
+	}
+	return f, err
+}
+
+type stuckFile struct{ pfs.File }
+
+func (stuckFile) ReadAt(ctx context.Context, _ []byte, _ int64) (int, error) {
+	<-ctx.Done()
+	return 0, pfs.CheckContext(ctx, "test.ReadAt", "/stuck")
+}
+
+// TestAUserWhoseStoreHangsHasOnlyAShareOfTheCopies: others copy on, and what more the user
+// asks for is answered in the end.
+func TestAUserWhoseStoreHangsHasOnlyAShareOfTheCopies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from, to := stuck{memfs.New(memfs.Options{})}, memfs.New(memfs.Options{})
+		pfstest.WriteFile(t, from.FS, "/stuck", []byte("content"))
+		pfstest.WriteFile(t, from.FS, "/f", []byte("content"))
+		s, _ := newServer(t, pfs.NewMux(pfs.Mount{At: "/a", FS: from, Dir: "/"}, pfs.Mount{At: "/b", FS: to, Dir: "/"}), nil)
+		copyAs := func(ctx context.Context, user, source, target string) *httptest.ResponseRecorder {
+			message := wire.Encode(wire.CopyRequest{Source: source, Target: target, ID: pfs.NewID()})
+			r := httptest.NewRequest("POST", wire.PathCall+wire.CallCopy, bytes.NewReader(message)).WithContext(ctx)
+			r.Header.Set("Authorization", "Bearer "+user)
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			return w
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		for i := range copyMemory / pfs.ChunkSize {
+			go copyAs(ctx, "alice", "/a/stuck", fmt.Sprint("/b/stuck", i))
+		}
+		synctest.Wait()
+		began := time.Now()
+		if w := copyAs(t.Context(), "bob", "/a/f", "/b/bob"); w.Code != 200 || time.Since(began) > 0 {
+			t.Errorf("bob's copy: HTTP %d after %v", w.Code, time.Since(began))
+		}
+		w := copyAs(t.Context(), "alice", "/a/f", "/b/alice")
+		var f wire.Frame
+		for !f.Done {
+			if err := wire.ReadFrame(w.Body, &f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if waited := time.Since(began); f.Error == nil || pfs.KindOf(f.Error.Err()) != pfs.Limit || waited > 2*copyPatience {
+			t.Errorf("one more copy of alice: %+v after %v", f.Error, waited)
+		}
+		cancel()
+		synctest.Wait()
+		if n := len(s.copies.users); n > 0 {
+			t.Errorf("%d shares are left", n)
+		}
+	})
 }
 
 // damaged is a store whose files do not have the bytes that they keep the digest of.

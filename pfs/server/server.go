@@ -9,9 +9,9 @@
 // through one buffer of pieceSize; what reads staged bytes back, or writes in place,
 // holds one chunk; a batch holds all of its MaxBatchBytes, and there are at most a dozen of
 // those that are read and a dozen that are written at a time; copies between stores share
-// copyMemory. Requests at work are limited, in all and for each user. Messages are small
-// (wire.MaxRequest) and read before a request counts as at work; the leading ones of
-// batches may be larger, and have a limit of their own.
+// copyMemory, of which a user has a part. Requests at work are limited, in all and for each
+// user. Messages are small (wire.MaxRequest) and read before a request counts as at work;
+// the leading ones of batches may be larger, and have a limit of their own.
 package server
 
 import (
@@ -28,7 +28,6 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
-	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
@@ -83,7 +82,7 @@ type Server struct {
 	reads    *slots // by user and address: batches that are read
 	writes   *slots // by user and address: batches that are written
 	logins   *slots // by address
-	copies   *transfer.Pool
+	copies   *budgets
 	copying  *slots // by the copy, one for each
 	metrics  *metrics
 }
@@ -106,7 +105,7 @@ func New(cfg Config) *Server {
 		reads:    newSlots(batches, batches/3),
 		writes:   newSlots(batches, batches/3),
 		logins:   newSlots(logins, logins/4),
-		copies:   transfer.NewPool(copyMemory),
+		copies:   newBudgets(),
 		copying:  newSlots(cfg.MaxRequests, 1),
 	}
 	s.metrics = newMetrics(s)

@@ -2,6 +2,8 @@ package transfer
 
 import (
 	"context"
+	"sync/atomic"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -17,14 +19,27 @@ const minBuffers = 4
 // stream gives up its window before it waits for more.
 type Pool struct {
 	slots chan struct{} // one for each buffer handed out
-	free  chan []byte   // made before and not in use
+	free  chan []byte   // made before and not in use; of the whole, if this is a share
+	moves atomic.Int64  // of buffers: given back, or filled and sent on
+
+	whole    *Pool         // that this is a share of, or nil
+	patience time.Duration // of who waits; 0 is without end
 }
 
 // NewPool returns a budget of so many bytes, at least 4 chunks.
 func NewPool(bytes int64) *Pool {
-	n := max(bytes/pfs.ChunkSize, minBuffers)
+	n := buffersOf(bytes)
 	return &Pool{slots: make(chan struct{}, n), free: make(chan []byte, n)}
 }
+
+// Share returns a budget within p: what it hands out counts for both, so that whoever has
+// it cannot have all of p, however many jobs hang. Who waits while no buffer moves for the
+// time of patience is answered Limit.
+func (p *Pool) Share(bytes int64, patience time.Duration) *Pool {
+	return &Pool{slots: make(chan struct{}, buffersOf(bytes)), free: p.free, whole: p, patience: patience}
+}
+
+func buffersOf(bytes int64) int64 { return max(bytes/pfs.ChunkSize, minBuffers) }
 
 // reserve counts a buffer that the caller makes itself, waiting until there may be
 // one more.
@@ -32,16 +47,60 @@ func (p *Pool) reserve(ctx context.Context) error {
 	if err := pfs.CheckContext(ctx, "transfer.Pool", ""); err != nil {
 		return err
 	}
-	select {
-	case p.slots <- struct{}{}:
+	if err := p.wait(ctx, p.patience); err != nil {
+		return err
+	}
+	if p.whole == nil {
 		return nil
-	case <-ctx.Done():
-		return pfs.CheckContext(ctx, "transfer.Pool", "")
+	}
+	err := p.whole.wait(ctx, p.patience)
+	if err != nil {
+		<-p.slots
+	}
+	return err
+}
+
+// wait takes a slot of p alone, unless no buffer moves for the time of patience.
+func (p *Pool) wait(ctx context.Context, patience time.Duration) error {
+	if p.trySlot() {
+		return nil
+	}
+	var late <-chan time.Time
+	if patience > 0 {
+		ticker := time.NewTicker(patience)
+		defer ticker.Stop()
+		late = ticker.C
+	}
+	for before := p.moves.Load(); ; before = p.moves.Load() {
+		select {
+		case p.slots <- struct{}{}:
+			return nil
+		case <-ctx.Done():
+			return pfs.CheckContext(ctx, "transfer.Pool", "")
+		case <-late:
+			if p.moves.Load() == before {
+				return pfs.Errorf("transfer.Pool", "", pfs.Limit, "%d chunks are being copied, and none of them has moved for %v: try again", cap(p.slots), patience)
+			}
+		}
 	}
 }
 
 // cancel takes back a reserve; or a get, if somebody may still write to the buffer.
-func (p *Pool) cancel() { <-p.slots }
+func (p *Pool) cancel() {
+	if p.whole != nil {
+		p.whole.cancel()
+	}
+	p.moves.Add(1)
+	<-p.slots
+}
+
+// moved notes that somebody who has a buffer for long makes use of it.
+func (p *Pool) moved() {
+	p.moves.Add(1)
+	if p.whole != nil {
+		p.whole.moved()
+	}
+}
 
 // get returns a buffer, waiting for one if need be.
 func (p *Pool) get(ctx context.Context) ([]byte, error) {
@@ -51,14 +110,26 @@ func (p *Pool) get(ctx context.Context) ([]byte, error) {
 	return p.buffer(), nil
 }
 
-// tryReserve is reserve without waiting.
-func (p *Pool) tryReserve() bool {
+// trySlot takes a slot of p alone, without waiting.
+func (p *Pool) trySlot() bool {
 	select {
 	case p.slots <- struct{}{}:
 		return true
 	default:
 		return false
 	}
+}
+
+// tryReserve is reserve without waiting.
+func (p *Pool) tryReserve() bool {
+	if !p.trySlot() {
+		return false
+	}
+	if p.whole != nil && !p.whole.trySlot() {
+		<-p.slots
+		return false
+	}
+	return true
 }
 
 // try returns a buffer if there is one now.
@@ -81,5 +152,5 @@ func (p *Pool) buffer() []byte {
 // put takes back a buffer of get or try.
 func (p *Pool) put(b []byte) {
 	p.free <- b[:pfs.ChunkSize]
-	<-p.slots
+	p.cancel()
 }

@@ -240,6 +240,7 @@ func (l *leaf) write(ctx context.Context) error {
 	if err != nil {
 		return &endError{err: err}
 	}
+	l.j.pool.moved()
 	l.account(int64(len(l.p)), false)
 	return nil
 }

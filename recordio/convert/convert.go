@@ -115,6 +115,11 @@ type Options struct {
 	Jobs   int
 	Limits Limits
 	Bad    BadPolicy
+	// Charset is the name of one of Charsets, in which the text of all inputs is written;
+	// "" is UTF-8. Places in messages are those in the text as UTF-8.
+	Charset string
+	// Labelled refuses images whose Source has no label.
+	Labelled bool
 
 	CSV CSVOptions
 }

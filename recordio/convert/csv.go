@@ -54,6 +54,7 @@ type table struct {
 	opts    CSVOptions
 	comma   byte
 	quotes  quoting
+	checked checked
 	header  []string // of the first input; nil if it has none
 	columns []column // nil before the first row
 	layout  layout
@@ -63,7 +64,7 @@ func newTable(o Options, comma byte) *table {
 	if o.CSV.Comma != 0 {
 		comma = o.CSV.Comma
 	}
-	return &table{opts: o.CSV, comma: comma, quotes: quoting{comma: comma, limit: o.Limits.withDefaults().Record}}
+	return &table{opts: o.CSV, comma: comma, checked: newChecked(o), quotes: quoting{comma: comma, limit: o.Limits.withDefaults().Record}}
 }
 
 // next implements lineFormat. A record ends at the first newline outside of quotes,
@@ -175,7 +176,7 @@ func (t *table) readHeader(head []byte) (names []string, n int, err error) {
 		return nil, 0, fmt.Errorf("the header: %w", err)
 	}
 	for i, name := range row {
-		if err := new(checked).text(name); err != nil {
+		if err := t.checked.text(name); err != nil {
 			return nil, 0, fmt.Errorf("the header: column %d is %w", i+1, err)
 		}
 		names = append(names, string(name))

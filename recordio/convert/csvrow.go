@@ -158,7 +158,7 @@ type tableParser struct {
 }
 
 func (t *table) parser() lineParser {
-	return &tableParser{fields: t.fields(), columns: t.columns, layout: t.layout}
+	return &tableParser{fields: t.fields(), checked: t.checked, columns: t.columns, layout: t.layout}
 }
 
 func (p *tableParser) block(data []byte) {

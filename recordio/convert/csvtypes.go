@@ -70,11 +70,19 @@ func (c *column) title(i int) string {
 
 // misfit is the error for text that is not of the type of column i.
 func (c *column) misfit(i int, text []byte) error {
-	hint := ""
-	if c.inferred {
-		hint = ", as the first rows were; give the column a type if it may be"
+	if !c.inferred {
+		return faultf(ErrSyntax, "column %s: %s is no %s", c.title(i), clip(text), c.typ)
 	}
-	return faultf(ErrSyntax, "column %s: %s is no %s%s", c.title(i), clip(text), c.typ, hint)
+	name := c.name
+	if name == "" {
+		name = strconv.Itoa(i + 1)
+	}
+	fits := typeOf(text)
+	if c.typ != TypeInt || fits != TypeFloat {
+		fits = TypeText
+	}
+	return faultf(ErrSyntax, "column %s: %s is no %s, as the first %d rows were; --type %s=%s takes it",
+		c.title(i), clip(text), c.typ, sampleRows, name, fits)
 }
 
 // layout says which columns make the record, and in what form.

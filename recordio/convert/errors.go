@@ -16,6 +16,8 @@ var (
 	ErrChecksum = errors.New("checksum mismatch")
 	// ErrLimit: a record is larger or deeper than Limits allow, or a number does not fit.
 	ErrLimit = errors.New("over the limit")
+	// ErrUnlabelled: an image has no label, and Options.Labelled asks for one.
+	ErrUnlabelled = errors.New("no label")
 	// ErrUnsupported: the content is well formed, but has no place in a record.
 	ErrUnsupported = errors.New("unsupported")
 )

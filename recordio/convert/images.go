@@ -21,6 +21,9 @@ var imagesFormat = Format{
 	Extensions: []string{".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp"},
 	Sniff:      func(head []byte) bool { return imageKindOf(head) != nil },
 	open: func(in Input, opts Options) (Decoder, error) {
+		if opts.Labelled && in.Label == "" {
+			return nil, faultf(ErrUnlabelled, "the image has no label")
+		}
 		return &imageDecoder{in: in, limit: opts.Limits.withDefaults().Record}, nil
 	},
 }

@@ -11,15 +11,18 @@ var jsonlFormat = Format{
 	Name:       "jsonl",
 	Doc:        "JSON Lines: the value of each line, keys in order, integers exact",
 	Extensions: []string{".jsonl", ".ndjson"},
-	lines:      func(o Options) lineFormat { return &jsonLines{depth: o.Limits.withDefaults().Depth} },
+	lines: func(o Options) lineFormat {
+		return &jsonLines{depth: o.Limits.withDefaults().Depth, checked: newChecked(o)}
+	},
 }
 
 type jsonLines struct {
 	newlines
-	depth int
+	checked checked
+	depth   int
 }
 
-func (j *jsonLines) parser() lineParser { return &jsonParser{depth: j.depth} }
+func (j *jsonLines) parser() lineParser { return &jsonParser{depth: j.depth, checked: j.checked} }
 
 // jsonParser turns the text of JSON values into calls of an Encoder as it reads it,
 // without building them.

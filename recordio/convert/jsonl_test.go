@@ -55,7 +55,7 @@ func TestJSONLErrors(t *testing.T) {
 		`"\ud800"`:            `"\\ud800\"" instead of a whole pair of surrogates at column 2`,
 		`"\udc00\ud800"`:      `"\\udc00\\ud800\"" instead of a whole pair of surrogates at column 2`,
 		"\x00":                `"\x00" instead of a value at column 1`,
-		"\"\xff\"":            `not UTF-8: byte 0xff at position 2 of "\"\xff\""; the payload raw takes any bytes`,
+		"\"\xff\"":            `not UTF-8: byte 0xff at position 2 of "\"\xff\""; name its encoding, such as latin1; the payload raw takes any bytes`,
 		"[[[[[[[[[1]]]]]]]]]": `values nest deeper than the limit of 8 at column 9`,
 	} {
 		opts := Options{Limits: Limits{Depth: 8}}

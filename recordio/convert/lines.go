@@ -75,6 +75,7 @@ func trimEnd(p []byte) []byte {
 // rawLines parses the records of a format as the bytes that they are, without their
 // line ends. Empty lines are no records.
 type rawLines struct {
+	checked
 	format lineFormat
 	data   []byte
 	pos    int
@@ -91,6 +92,11 @@ func (r *rawLines) parse(enc Encoder) (start, end int, err error) {
 			return start, r.pos, err
 		}
 		if line := trimEnd(r.data[start:r.pos]); len(line) > 0 {
+			if r.recoded { // and of its charset; else any bytes will do
+				if err := r.text(line); err != nil {
+					return start, r.pos, err
+				}
+			}
 			enc.Bytes(line)
 			return start, r.pos, nil
 		}

@@ -33,14 +33,38 @@ func (r *run) produce(ctx context.Context, sources iter.Seq2[Source, error]) {
 
 // find opens the first source and finds the format.
 func (r *run) find(ctx context.Context, s Source) (*opened, error) {
+	o, err := r.openText(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if r.format, err = Sniff(o.head, o.Name); err == nil {
+		err = r.checkCharset()
+	}
+	if err != nil {
+		o.close()
+		return nil, err
+	}
+	return o, nil
+}
+
+// openText opens s, which is text if a charset is given.
+func (r *run) openText(ctx context.Context, s Source) (*opened, error) {
 	o, err := open(ctx, s)
-	if err == nil {
-		if r.format, err = Sniff(o.head, o.Name); err != nil {
+	if err == nil && r.charset != nil {
+		if err = o.recode(r.charset); err != nil {
 			o.close()
 			return nil, err
 		}
 	}
 	return o, err
+}
+
+// checkCharset refuses a charset for a format that is no text.
+func (r *run) checkCharset() error {
+	if r.opts.Charset != "" && r.format.lines == nil {
+		return faultf(ErrUnsupported, "%s is not text: it has no encoding such as %s", r.format.Name, r.opts.Charset)
+	}
+	return nil
 }
 
 // put hands t to a worker and to delivery; false if ctx ended first.
@@ -79,7 +103,7 @@ func (r *run) cut(ctx context.Context, t *task) bool {
 	}
 	var err error
 	if o == nil {
-		o, err = open(ctx, s)
+		o, err = r.openText(ctx, s)
 	}
 	if err == nil {
 		err = r.cutBlocks(ctx, s, o)
@@ -134,10 +158,10 @@ func (t *task) begin(f lineFormat) error {
 	return nil
 }
 
-// refuseUTF16 returns an error for text in UTF-16, which no format here reads.
+// refuseUTF16 returns an error for text in UTF-16 that was not named as that.
 func refuseUTF16(p []byte) error {
 	if bytes.HasPrefix(p, []byte{0xff, 0xfe}) || bytes.HasPrefix(p, []byte{0xfe, 0xff}) {
-		return faultf(ErrUnsupported, "the text is UTF-16: recode it as UTF-8")
+		return faultf(ErrUnsupported, "the text is UTF-16, not UTF-8: name its encoding")
 	}
 	return nil
 }
@@ -145,7 +169,7 @@ func refuseUTF16(p []byte) error {
 // parser returns the parser for a block of the input that was begun last.
 func (r *run) parser() lineParser {
 	if r.encoding.Name == rawName {
-		return &rawLines{format: r.lines}
+		return &rawLines{format: r.lines, checked: newChecked(r.opts)}
 	}
 	return r.lines.parser()
 }

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"runtime"
 	"sync"
+
+	"golang.org/x/text/encoding"
 )
 
 // Stats tell what Run did.
@@ -39,15 +41,21 @@ func Run(ctx context.Context, sources iter.Seq2[Source, error], opts Options, em
 	if opts.Jobs <= 0 {
 		opts.Jobs = runtime.GOMAXPROCS(0)
 	}
-	encoding, err := findEncoding(opts.Encoding)
+	payload, err := findEncoding(opts.Encoding)
 	if err != nil {
 		return Stats{}, err
 	}
-	r := &run{opts: opts, encoding: encoding, emit: emit,
+	r := &run{opts: opts, encoding: payload, emit: emit,
 		queue: make(chan *task, opts.Jobs), work: make(chan *task),
 		batches: make(chan *batch, 2*opts.Jobs), blocks: make(chan []byte, 2*opts.Jobs)}
+	if r.charset, err = findCharset(opts.Charset); err != nil {
+		return Stats{}, err
+	}
 	if opts.Format != "" {
 		if r.format, err = findFormat(opts.Format); err != nil {
+			return Stats{}, err
+		}
+		if err := r.checkCharset(); err != nil {
 			return Stats{}, err
 		}
 	}
@@ -61,8 +69,9 @@ func Run(ctx context.Context, sources iter.Seq2[Source, error], opts Options, em
 type run struct {
 	opts     Options
 	encoding Encoding
-	format   *Format    // set by the producer if it is to be found
-	lines    lineFormat // for a format of lines
+	charset  encoding.Encoding // of the inputs; nil for UTF-8
+	format   *Format           // set by the producer if it is to be found
+	lines    lineFormat        // for a format of lines
 	emit     func([]byte) error
 	queue    chan *task
 	work     chan *task

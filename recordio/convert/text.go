@@ -10,12 +10,15 @@ var textFormat = Format{
 	Name:       "text",
 	Doc:        "one line a record, empty lines included; UTF-8",
 	Extensions: []string{".txt", ".text"},
-	lines:      func(Options) lineFormat { return &textLines{} },
+	lines:      func(o Options) lineFormat { return &textLines{checked: newChecked(o)} },
 }
 
-type textLines struct{ newlines }
+type textLines struct {
+	newlines
+	checked checked
+}
 
-func (*textLines) parser() lineParser { return &textParser{} }
+func (t *textLines) parser() lineParser { return &textParser{checked: t.checked} }
 
 type textParser struct {
 	lineCursor
@@ -41,17 +44,29 @@ func (p *textParser) parse(enc Encoder) (start, end int, err error) {
 
 // checked knows whether a block is UTF-8 as a whole, so that its parts need not be
 // looked at one by one.
-type checked struct{ valid bool }
+type checked struct {
+	valid   bool
+	recoded bool // U+FFFD is what was not of the charset
+}
 
-func (c *checked) check(block []byte) { c.valid = utf8.Valid(block) }
+func newChecked(o Options) checked { return checked{recoded: o.Charset != "" && o.Charset != utf8Name} }
+
+func (c *checked) check(block []byte) { c.valid = c.good(block) }
+
+func (c *checked) good(text []byte) bool {
+	return utf8.Valid(text) && !(c.recoded && bytes.ContainsRune(text, utf8.RuneError))
+}
 
 // text returns an error unless part, which was cut out of the block at ASCII
 // characters, is UTF-8.
 func (c *checked) text(part []byte) error {
-	if c.valid || utf8.Valid(part) {
+	if c.valid || c.good(part) {
 		return nil
 	}
-	at := len(part) - len(bytes.TrimLeftFunc(part, func(r rune) bool { return r != utf8.RuneError }))
-	return faultf(ErrSyntax, "not UTF-8: byte 0x%02x at position %d of %s; the payload raw takes any bytes",
+	at := bytes.IndexFunc(part, func(r rune) bool { return r == utf8.RuneError })
+	if c.recoded {
+		return faultf(ErrSyntax, "not of the encoding that was named, at position %d of %s", at+1, clip(part))
+	}
+	return faultf(ErrSyntax, "not UTF-8: byte 0x%02x at position %d of %s; name its encoding, such as latin1; the payload raw takes any bytes",
 		part[at], at+1, clip(part))
 }

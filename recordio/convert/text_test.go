@@ -15,7 +15,7 @@ func TestText(t *testing.T) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
 	_, err = asJSON(t, Options{}, "a.txt", "one\nt\xe9o\n")
-	const want = `a.txt, line 2, offset 4: not UTF-8: byte 0xe9 at position 2 of "t\xe9o"; the payload raw takes any bytes`
+	const want = `a.txt, line 2, offset 4: not UTF-8: byte 0xe9 at position 2 of "t\xe9o"; name its encoding, such as latin1; the payload raw takes any bytes`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

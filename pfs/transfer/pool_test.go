@@ -1,0 +1,85 @@
+package transfer
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// take takes n buffers.
+func take(t *testing.T, p *Pool, n int) (all [][]byte) {
+	t.Helper()
+	for range n {
+		b, err := p.get(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// TestAShareIsNotTheWhole: who has used up a share waits, and nobody else.
+func TestAShareIsNotTheWhole(t *testing.T) {
+	const patience = time.Minute
+	synctest.Test(t, func(t *testing.T) {
+		whole := NewPool(8 * chunk)
+		one, two := whole.Share(4*chunk, patience), whole.Share(8*chunk, patience)
+		mine := take(t, one, 4)
+		if one.tryReserve() {
+			t.Error("a share gives more than it has")
+		}
+		theirs := take(t, two, 4)
+		if two.tryReserve() || len(two.slots) != 4 {
+			t.Error("the shares give more than the whole has")
+		}
+		for i, p := range []*Pool{one, two} { // the share is used up, and then the whole
+			began := time.Now()
+			_, err := p.get(t.Context())
+			if waited := time.Since(began); pfs.KindOf(err) != pfs.Limit || waited != patience {
+				t.Errorf("pool %d: %v after %v", i, err, waited)
+			}
+		}
+		for _, b := range mine {
+			one.put(b)
+		}
+		for _, b := range theirs {
+			two.put(b)
+		}
+		if n := len(whole.slots) + len(one.slots) + len(two.slots); n > 0 {
+			t.Errorf("%d buffers are not given back", n)
+		}
+	})
+}
+
+// TestWhoeverWaitsInALineIsNotTurnedAway: patience ends only while nothing moves.
+func TestWhoeverWaitsInALineIsNotTurnedAway(t *testing.T) {
+	const patience = time.Minute
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(4*chunk).Share(4*chunk, patience)
+		bufs := take(t, p, 4)
+		const waiting = 20
+		done := make(chan error, waiting)
+		for range waiting {
+			go func() {
+				b, err := p.get(t.Context())
+				if err == nil {
+					time.Sleep(3 * patience) // four at a time, not at the same time
+					p.put(b)
+				}
+				done <- err
+			}()
+		}
+		for _, b := range bufs {
+			time.Sleep(patience * 3 / 4)
+			p.put(b)
+		}
+		for range waiting {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
