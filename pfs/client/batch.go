@@ -10,38 +10,20 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// entryOverhead bounds the bytes of an encoded entry of a batch beside its strings.
-const entryOverhead = 160
-
 // WriteBatch sends the entries in as few requests as their bounds allow.
 func (c *Client) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
 	const op = "client.WriteBatch"
 	errs := make([]error, len(entries))
-	var group []int      // of entries that go together
-	var size, text int64 // bytes of content, and of the message that lists them
-	send := func() {
-		if len(group) > 0 {
-			c.writeGroup(ctx, entries, group, errs)
-		}
-		group, size, text = group[:0], 0, 0
-	}
+	g := grouping{send: func(group []int) { c.writeGroup(ctx, entries, group, errs) }}
 	for i, e := range entries {
-		n := int64(len(e.Data))
 		if errs[i] = pfs.CheckPath(op, e.Path); errs[i] != nil {
 			continue
 		}
-		if n > wire.MaxBatchBytes { // too large for any batch
-			send()
+		if !g.add(i, int64(len(e.Data)), len(e.Path)+len(e.Digest)) {
 			errs[i] = c.writeOne(ctx, e)
-			continue
 		}
-		about := entryOverhead + int64(len(e.Path)+len(e.Digest))
-		if size+n > wire.MaxBatchBytes || text+about > wire.MaxMessage || len(group) == wire.MaxBatchEntries {
-			send()
-		}
-		group, size, text = append(group, i), size+n, text+about
 	}
-	send()
+	g.flush()
 	return errs
 }
 

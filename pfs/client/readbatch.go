@@ -15,30 +15,16 @@ import (
 func (c *Client) ReadBatch(ctx context.Context, files []pfs.BatchFile) []error {
 	const op = "client.ReadBatch"
 	errs := make([]error, len(files))
-	var group []int      // of files that go together
-	var size, text int64 // bytes of content, and of the message that lists them
-	send := func() {
-		if len(group) > 0 {
-			c.readGroup(ctx, files, group, errs)
-		}
-		group, size, text = group[:0], 0, 0
-	}
+	g := grouping{send: func(group []int) { c.readGroup(ctx, files, group, errs) }}
 	for i, f := range files {
-		n := int64(len(f.Data))
 		if errs[i] = pfs.CheckPath(op, f.Path); errs[i] != nil {
 			continue
 		}
-		if n > wire.MaxBatchBytes { // too large for any batch
+		if !g.add(i, int64(len(f.Data)), len(f.Path)) {
 			errs[i] = pfs.ReadBatch(ctx, struct{ pfs.FileSystem }{c}, files[i:i+1])[0]
-			continue
 		}
-		about := entryOverhead + int64(len(f.Path))
-		if size+n > wire.MaxBatchBytes || text+about > wire.MaxMessage || len(group) == wire.MaxBatchEntries {
-			send()
-		}
-		group, size, text = append(group, i), size+n, text+about
 	}
-	send()
+	g.flush()
 	return errs
 }
 

@@ -98,33 +98,28 @@ func (s *Server) receiveLead(w http.ResponseWriter, r *request, m any) error {
 // receiveBatch reads the content of a batch and checks all of it.
 func receiveBatch(w http.ResponseWriter, r *http.Request, m wire.BatchRequest) ([]pfs.BatchEntry, error) {
 	const op = "server.receiveBatch"
-	if len(m.Entries) > wire.MaxBatchEntries {
-		return nil, pfs.Errorf(op, "", pfs.Invalid, "batch of %d entries, the limit is %d", len(m.Entries), wire.MaxBatchEntries)
+	bounds, err := newBatchBounds(op, len(m.Entries))
+	if err != nil {
+		return nil, err
 	}
 	entries := make([]pfs.BatchEntry, len(m.Entries))
-	left := int64(wire.MaxBatchBytes)
 	for i, e := range m.Entries {
-		name, err := pfs.ParsePath(e.Path)
+		name, err := bounds.add(op, e.Path, e.Size)
 		if err != nil {
 			return nil, err
 		}
-		if e.Size < 0 || e.Size > left {
-			return nil, pfs.Errorf(op, name, pfs.Invalid, "entry of %d bytes in a batch of at most %d", e.Size, wire.MaxBatchBytes)
-		}
-		left -= e.Size
 		entries[i] = pfs.BatchEntry{
 			Path: name, Mode: wire.FileMode(e.Mode), ModTime: e.Time.Optional(), Digest: e.Digest, NoReplace: e.NoReplace,
 		}
 	}
-	buf := make([]byte, wire.MaxBatchBytes-left)
-	pace := newPace(w, int64(len(buf)))
+	room := bounds.room()
+	pace := newPace(w, int64(len(room)))
 	for i, e := range m.Entries {
 		if entries[i].Mode.IsDir() {
 			continue
 		}
 		pace.next()
-		data := buf[:e.Size:e.Size]
-		buf = buf[e.Size:]
+		data := room.cut(e.Size)
 		if err := wire.ReadChunk(r.Body, data); err != nil {
 			return nil, received(op, entries[i].Path, err)
 		}

@@ -40,26 +40,19 @@ func (s *Server) readBatch(w http.ResponseWriter, r *request) {
 // filesOf checks which files are asked for and makes room for them.
 func filesOf(m wire.ReadRequest) ([]pfs.BatchFile, error) {
 	const op = "server.filesOf"
-	if len(m.Files) > wire.MaxBatchEntries {
-		return nil, pfs.Errorf(op, "", pfs.Invalid, "batch of %d files, the limit is %d", len(m.Files), wire.MaxBatchEntries)
+	bounds, err := newBatchBounds(op, len(m.Files))
+	if err != nil {
+		return nil, err
 	}
 	files := make([]pfs.BatchFile, len(m.Files))
-	left := int64(wire.MaxBatchBytes)
 	for i, f := range m.Files {
-		name, err := pfs.ParsePath(f.Path)
-		if err != nil {
+		if files[i].Path, err = bounds.add(op, f.Path, f.Size); err != nil {
 			return nil, err
 		}
-		if f.Size < 0 || f.Size > left {
-			return nil, pfs.Errorf(op, name, pfs.Invalid, "file of %d bytes in a batch of at most %d", f.Size, wire.MaxBatchBytes)
-		}
-		left -= f.Size
-		files[i].Path = name
 	}
-	buf := make([]byte, wire.MaxBatchBytes-left)
+	room := bounds.room()
 	for i, f := range m.Files {
-		files[i].Data = buf[:f.Size:f.Size]
-		buf = buf[f.Size:]
+		files[i].Data = room.cut(f.Size)
 	}
 	return files, nil
 }

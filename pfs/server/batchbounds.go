@@ -1,0 +1,44 @@
+package server
+
+import (
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// batchBounds adds up what the message of a batch says is in it, before any memory is
+// taken for that.
+type batchBounds struct{ bytes int64 }
+
+// newBatchBounds begins with a message that names n files and directories.
+func newBatchBounds(op string, n int) (batchBounds, error) {
+	if n > wire.MaxBatchEntries {
+		return batchBounds{}, pfs.Errorf(op, "", pfs.Invalid, "batch of %d entries, the limit is %d", n, wire.MaxBatchEntries)
+	}
+	return batchBounds{}, nil
+}
+
+// add takes one with size bytes of content, and returns its path.
+func (b *batchBounds) add(op, path string, size int64) (pfs.Path, error) {
+	name, err := pfs.ParsePath(path)
+	if err != nil {
+		return "", err
+	}
+	if size < 0 || size > wire.MaxBatchBytes-b.bytes {
+		return "", pfs.Errorf(op, name, pfs.Invalid, "entry of %d bytes in a batch of at most %d", size, wire.MaxBatchBytes)
+	}
+	b.bytes += size
+	return name, nil
+}
+
+// room returns memory for all of the content.
+func (b *batchBounds) room() batchRoom { return make(batchRoom, b.bytes) }
+
+// batchRoom is the memory that is still to be given to files of a batch.
+type batchRoom []byte
+
+// cut gives n bytes to the next file.
+func (r *batchRoom) cut(n int64) []byte {
+	p := (*r)[:n:n]
+	*r = (*r)[n:]
+	return p
+}
