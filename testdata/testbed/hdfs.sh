@@ -250,9 +250,11 @@ leads() {
 }
 haadmin() { tool 256m org.apache.hadoop.hdfs.tools.DFSHAAdmin "$@"; }
 
-# flip PATH OFFSET [DN]: the checksum beside the replica stays what it was.
+# flip PATH OFFSET [DN]: the checksum beside the replica stays what it was. A NameNode knows the replicas of a
+# file only a moment after it is closed: before, a reader may be offered no other than a damaged one.
 flip() {
   local path=$1 off=$2 dn=${3:-dn*} size block f at b n=0
+  settle
   read -r size block < <(tool 256m org.apache.hadoop.hdfs.tools.DFSck "$path" -files -blocks 2>/dev/null | blockat "$off")
   [ -n "$block" ] || { echo "$path has no byte $off" >&2; return 1; }
   at=$size
