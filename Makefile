@@ -2,8 +2,9 @@
 # make test    everything that must hold before a change lands, on real clusters of HDFS and CephFS; on Debian,
 #              root gets what is missing for that, elsewhere what is there is used
 # make build   the programs, into bin/
-# make bench   speed and memory beside cp and rclone, then bench-data; results for docs/benchmarks.md
+# make bench   speed and memory beside cp and rclone, then bench-data and bench-stores; results for docs/benchmarks.md
 # make bench-data   of records and conversion, beside PaddlePaddle/recordio where RECORDIO_REFERENCE names a clone
+# make bench-stores   of a real HDFS and CephFS, beside the libraries, Hadoop's client and rclone
 # make soak    6 GiB in 20,000 files from disk to HDFS to CephFS to disk, with kills on the way
 # make testbed-up, testbed-down   a real HDFS and CephFS, and a configuration of pfsd for them
 # make faults  200 random cuts, flips and kills; results for docs/faults.md
@@ -17,7 +18,7 @@ LDFLAGS := -X main.version=$(VERSION)
 TAGS ?= $(shell [ -e /usr/include/cephfs/libcephfs.h ] && [ -e /usr/include/rados/librados.h ] && echo ceph)
 FLAGS = -tags=$(TAGS)
 
-.PHONY: build demo test bench bench-data faults soak fuzz lint cross testbed-install testbed-up testbed-down
+.PHONY: build demo test bench bench-data bench-stores faults soak fuzz lint cross testbed-install testbed-up testbed-down
 .NOTPARALLEL:
 build:
 	$(GO) build $(FLAGS) -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
@@ -55,10 +56,13 @@ fuzz:
 
 bench: build
 	testdata/bench.sh
-	$(MAKE) --no-print-directory bench-data
+	$(MAKE) --no-print-directory bench-data bench-stores
 
 bench-data: build
 	testdata/bench-data.sh
+
+bench-stores: build
+	TAGS=$(TAGS) testdata/bench-stores.sh
 
 faults: build
 	$(GO) test -count=1 -timeout 60m -v -run 'TestFaults|TestToken' ./cmd/internal/faults -args -faults=200 -long=10240

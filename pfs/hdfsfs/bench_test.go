@@ -63,8 +63,8 @@ func newBench(b *testing.B) *bench {
 	return &bench{open(b, o), c, raw}
 }
 
-// large is the length of the large file. It is two of the cluster's blocks.
-const large = 256 << 20
+// large is the length of the large file. It is eight of the cluster's blocks.
+const large = 1 << 30
 
 // write writes the file with n pieces at once.
 func (h *bench) write(b *testing.B, name pfs.Path, n int) {
