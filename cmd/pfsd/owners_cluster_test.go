@@ -28,7 +28,7 @@ var people = map[string]pfs.Owner{
 	"ann": {Name: "ann", UID: 20000, GID: 20000}, "bob": {Name: "bob", UID: 20001, GID: 20001},
 }
 
-// testOwners serves a store with a directory of ann's that was there before. owners are
+// testOwners serves a store with directories of ann's that were there before. owners are
 // the names of people on the store.
 func testOwners(t *testing.T, spec backends.Spec, owners map[string]string) {
 	store, err := backends.Open(t.Context(), spec, backends.Caller{})
@@ -40,13 +40,13 @@ func testOwners(t *testing.T, spec backends.Spec, owners map[string]string) {
 
 	config := fmt.Sprintf("datacenters:\n  dc:\n    store: %s\n    dir: /pfs\n    mounts:\n", spec.URL) +
 		"      kept: {path: /before, access: everybody, as-user: true, write: true}\n" +
-		"      open: {path: /before/private, access: everybody}\n    options:\n"
+		"      open: {path: /apart, access: everybody}\n    options:\n"
 	for _, name := range slices.Sorted(maps.Keys(spec.Options)) {
 		config += fmt.Sprintf("      %s: %q\n", name, spec.Options[name])
 	}
 	file := writeConfig(t, t.TempDir(), config)
 	if got := run(t, "", "check", "--data", dataFor(t), "--config", file); got.code != 0 {
-		t.Fatalf("check: code %d\n%s", got.code, got.stdout)
+		t.Fatalf("check: code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 	s := start(t, dataFor(t), "--config", file)
 	ann, _ := s.login(t, "ann")
@@ -82,19 +82,25 @@ func testOwners(t *testing.T, spec backends.Spec, owners map[string]string) {
 	}
 }
 
-// prepareOwners makes /before, which is the service's, and in it ann's private directory.
+// prepareOwners makes /before, which is the service's, and private directories of ann's
+// in it and beside it.
 func prepareOwners(t *testing.T, store pfs.FileSystem) {
 	t.Helper()
 	ctx := t.Context()
 	ann, err := pfs.For(store, people["ann"])
 	if err == nil {
-		err = errors.Join(store.Mkdir(ctx, "/before", 0o755), ann.Mkdir(ctx, "/before/private", 0o700), put(t, ann, "/before/private/f", "old"))
+		err = store.Mkdir(ctx, "/before", 0o755)
+	}
+	for _, dir := range []pfs.Path{"/before/private", "/apart"} {
+		if err == nil {
+			err = errors.Join(ann.Mkdir(ctx, dir, 0o700), put(t, ann, dir.Join("f"), "old"))
+		}
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, name := range []pfs.Path{"/before", "/pfs"} {
+		for _, name := range []pfs.Path{"/before", "/apart", "/pfs"} {
 			if err := pfs.RemoveTree(context.Background(), store, name); err != nil && !errors.Is(err, pfs.NotExist) {
 				t.Error(err)
 			}
