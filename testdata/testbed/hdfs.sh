@@ -80,12 +80,14 @@ launch() {
   esac
 }
 
-# jmx NAME BEAN: what the daemon says about itself.
-jmx() {
+# web NAME PATH: what the daemon's web server answers.
+web() {
   local url=http://127.0.0.1:$(port "$1-http")
   [ "$MODE" != secure ] || url=https://localhost:$(port "$1-https")
-  KRB5CCNAME=FILE:$D/krb/ccache-jmx curl -sk -m 2 --negotiate -u : "$url/jmx?qry=Hadoop:service=$2"
+  KRB5CCNAME=FILE:$D/krb/ccache-jmx curl -sk -m "${WAIT:-2}" --negotiate -u : "$url/$2"
 }
+# jmx NAME BEAN: what the daemon says about itself.
+jmx() { web "$1" "jmx?qry=Hadoop:service=$2"; }
 
 serves() {
   case $1 in
@@ -132,16 +134,18 @@ live() {
   grep -q '"FSState" : "Operational"' <<<"$state"
 }
 
-# lacking: how many replicas are still to be made, of every NameNode's blocks; nothing if one does not say.
+# lacking: how many replicas are still to be made, or to be known, of every NameNode's blocks; nothing if one does
+# not say. A standby does not say it by fsck, and what NameNodes count by themselves is up to a second old.
 lacking() {
   local state n count sum=0
   for n in $NAMENODES; do
-    state=$(jmx "$n" NameNode,name=FSNamesystem) || return 0
-    for count in UnderReplicatedBlocks PendingReplicationBlocks; do
-      count=$(sed -n "s/.*\"$count\" : \([0-9]*\).*/\1/p" <<<"$state")
-      [ -n "$count" ] || return 0
-      sum=$((sum + count))
-    done
+    count=$(WAIT=60 web "$n" "fsck?ugi=$(id -un)&path=/" | sed -n 's/^ Missing replicas:[^0-9]*\([0-9]*\).*/\1/p')
+    if [ -z "$count" ]; then
+      state=$(jmx "$n" NameNode,name=FSNamesystem)
+      grep -q '"tag.HAState" : "standby"' <<<"$state" || return 0
+      count=$(sed -n 's/.*"\(Under\|Pending\)Replicat[a-zA-Z]*Blocks" : \([0-9]*\).*/\2/p' <<<"$state" | awk '{ n += $1 } END { print n }')
+    fi
+    sum=$((sum + count))
   done
   echo "$sum"
 }
