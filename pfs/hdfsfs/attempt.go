@@ -124,7 +124,7 @@ func (f *FS) full(ctx context.Context, l layout, err error) error {
 		return nil
 	}
 	var info hdfs.FsInfo
-	failed := f.call(ctx, often, func(c *hdfs.Client) (err error) {
+	failed := f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
 		info, err = c.StatFs()
 		return err
 	})
@@ -298,7 +298,7 @@ func (a *attempt) checksum() [md5.Size]byte {
 // replicate asks for the replicas that the file could not be written with.
 func (a *attempt) replicate(ctx context.Context) {
 	q := url.Values{"replication": {strconv.Itoa(a.wanted)}}
-	err := a.fs.web(ctx, webCall{method: http.MethodPut, op: "SETREPLICATION", path: a.path, query: q, repeat: often}, nil)
+	err := a.fs.web(ctx, webCall{method: http.MethodPut, op: "SETREPLICATION", path: a.path, query: q, repeat: idempotent}, nil)
 	if err != nil {
 		a.fs.opts.Logger.Warn("a file has fewer replicas than it should", "file", path.Base(a.path), "replicas", a.replicas, "wanted", a.wanted, "error", err)
 	}
@@ -315,5 +315,5 @@ func (a *attempt) discard() {
 func (a *attempt) remove() {
 	ctx, cancel := context.WithTimeout(context.Background(), a.fs.opts.Timeout)
 	defer cancel()
-	_ = a.fs.call(ctx, often, func(c *hdfs.Client) error { return c.Remove(a.path) })
+	_ = a.fs.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Remove(a.path) })
 }
