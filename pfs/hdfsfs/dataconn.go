@@ -43,6 +43,7 @@ type dataConn struct {
 	phase   phase
 	lost    error         // why it is not connected
 	write   *writeRequest // that was sent
+	acks    *ackWindow    // of it
 	in      *bufio.Reader // of a read
 	block   blockRange
 	sums    checksums
@@ -117,6 +118,9 @@ func (c *dataConn) SetDeadline(time.Time) error { return nil }
 // Close is called by whoever reads.
 func (c *dataConn) Close() error {
 	c.s.forget(c.Conn)
+	if c.acks != nil {
+		c.acks.close()
+	}
 	if c.in != nil {
 		c.ready = nil
 		giveBuffer(c.in)
@@ -143,6 +147,9 @@ func (c *dataConn) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	n, err := c.Conn.Write(p)
+	if err == nil && c.phase == sending {
+		err = c.acks.note(p)
+	}
 	if err != nil {
 		err = &nodeError{c.dataNode, err}
 	}
@@ -214,16 +221,14 @@ func (c *dataConn) redirect(q *writeRequest) error {
 
 // readBuilt takes what the first DataNode says of the pipeline.
 func (c *dataConn) readBuilt() error {
-	in := takeBuffer(c.Conn)
-	defer giveBuffer(in)
+	in := bufio.NewReader(c.Conn)
 	raw, err := readMessage(in)
 	if err != nil {
 		return &nodeError{c.dataNode, err}
 	}
 	numeric, err := refusal(raw.body)
 	if err == nil {
-		rest, _ := in.Peek(in.Buffered())
-		c.ready, c.phase = append(raw.all, rest...), sending
+		c.ready, c.acks, c.phase = raw.all, newAckWindow(in), sending
 		return nil
 	}
 	bad := c.write.named(numeric)
@@ -240,6 +245,13 @@ func (c *dataConn) Read(p []byte) (int, error) {
 		if err := c.readBuilt(); err != nil {
 			return 0, err
 		}
+	}
+	if c.phase == sending && len(c.ready) == 0 {
+		ack, err := c.acks.next(c.s.life.Done())
+		if err != nil {
+			return 0, &nodeError{c.dataNode, err}
+		}
+		c.ready = ack
 	}
 	if c.phase < answer && len(c.ready) == 0 {
 		n, err := c.Conn.Read(p)
