@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/colinmarc/hdfs/v2"
@@ -141,14 +141,20 @@ func (a *attempt) write(p []byte) error {
 	if len(p) == 0 {
 		return nil
 	}
-	var summing sync.WaitGroup
-	summing.Go(func() { a.sum(p) })
-	defer summing.Wait()
 	return a.s.do(context.Background(), a.limit(), func() error {
-		_, err := a.lib.Write(p)
-		return err
+		for piece := range slices.Chunk(p, writePiece) {
+			a.sum(piece)
+			if _, err := a.lib.Write(piece); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
+
+// writePiece is what is given to the library at once: a packet, so that it is in the
+// processor's cache while it is summed here and there, and copied twice.
+const writePiece = 64 << 10
 
 // limit is how long a pipeline may take for one chunk.
 func (a *attempt) limit() time.Duration { return 2 * a.fs.opts.Timeout }

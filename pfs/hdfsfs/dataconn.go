@@ -43,7 +43,7 @@ type dataConn struct {
 	phase   phase
 	lost    error         // why it is not connected
 	write   *writeRequest // that was sent
-	acks    *ackWindow    // of it
+	flow    *blockFlow    // of it, once it was granted
 	in      *bufio.Reader // of a read
 	block   blockRange
 	sums    checksums
@@ -118,8 +118,8 @@ func (c *dataConn) SetDeadline(time.Time) error { return nil }
 // Close is called by whoever reads.
 func (c *dataConn) Close() error {
 	c.s.forget(c.Conn)
-	if c.acks != nil {
-		c.acks.close()
+	if c.flow != nil {
+		c.flow.close()
 	}
 	if c.in != nil {
 		c.ready = nil
@@ -131,29 +131,28 @@ func (c *dataConn) Close() error {
 
 // Write passes a request, or a packet, on. The library writes each whole.
 func (c *dataConn) Write(p []byte) (int, error) {
+	sent, send := p, c.sendAll
 	switch c.phase {
 	case passing:
 	case sending:
 		c.s.noteSent(p)
+		send = c.flow.send
 	default:
-		sent, err := c.request(p)
-		if err != nil {
+		var err error
+		if sent, err = c.request(p); err != nil {
 			c.Close()
 			return 0, err
 		}
-		if _, err := c.Conn.Write(sent); err != nil {
-			return 0, &nodeError{c.dataNode, err}
-		}
-		return len(p), nil
 	}
-	n, err := c.Conn.Write(p)
-	if err == nil && c.phase == sending {
-		err = c.acks.note(p)
+	if err := send(sent); err != nil {
+		return 0, &nodeError{c.dataNode, err}
 	}
-	if err != nil {
-		err = &nodeError{c.dataNode, err}
-	}
-	return n, err
+	return len(p), nil
+}
+
+func (c *dataConn) sendAll(p []byte) error {
+	_, err := c.Conn.Write(p)
+	return err
 }
 
 // request looks at what the library asks for, and returns what is sent for it. What it
@@ -228,7 +227,7 @@ func (c *dataConn) readBuilt() error {
 	}
 	numeric, err := refusal(raw.body)
 	if err == nil {
-		c.ready, c.acks, c.phase = raw.all, newAckWindow(in), sending
+		c.ready, c.flow, c.phase = raw.all, newBlockFlow(c.Conn, in), sending
 		return nil
 	}
 	bad := c.write.named(numeric)
@@ -247,7 +246,7 @@ func (c *dataConn) Read(p []byte) (int, error) {
 		}
 	}
 	if c.phase == sending && len(c.ready) == 0 {
-		ack, err := c.acks.next(c.s.life.Done())
+		ack, err := c.flow.next(c.s.life.Done())
 		if err != nil {
 			return 0, &nodeError{c.dataNode, err}
 		}
