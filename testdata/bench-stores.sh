@@ -2,32 +2,74 @@
 # Speed and memory on a real HDFS and a real CephFS of its own, as testbed.sh starts them.
 # First the store packages beside the raw libraries and Hadoop's own client (go test
 # -bench: rates in turn, medians), then the real programs, with TLS, verification and
-# durable writes, beside rclone's remote for HDFS; medians as Markdown.
+# durable writes, beside rclone's remote for HDFS and Hadoop's client; medians as Markdown.
+# What all rows of a table have in common: they are taken in turn, after a turn that is
+# not counted, with real data. A peer that is not there is named.
 #   RUNS=3      counted runs of each row
 #   SIZE=1024   MiB of the large file that the programs copy
 #   FILES=5000  small files of 16 KiB
-#   MANY=64     parallel transfers for the memory row, half to each store; 0 leaves it out
+#   MANY=64     parallel transfers for the memory row, half to each store
 #   EACH=64     MiB of each of them
-#   PARTS='packages programs'   what is measured
+#   PARTS='packages large small memory'   what is measured
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=$PWD/bin
-RUNS=${RUNS:-3} SIZE=${SIZE:-1024} FILES=${FILES:-5000} MANY=${MANY:-64} EACH=${EACH:-64} PARTS=${PARTS:-packages programs}
+RUNS=${RUNS:-3} SIZE=${SIZE:-1024} FILES=${FILES:-5000} MANY=${MANY:-64} EACH=${EACH:-64} PARTS=${PARTS:-packages large small memory}
 dir=$(mktemp -d "${TMPDIR:-/tmp}/pfs-bench.XXXXXX")
 mine=${PFS_TESTBED_DIR:+no}
 export PFS_TESTBED_DIR=${PFS_TESTBED_DIR:-$dir/testbed} PADDLE_CONFIG=$dir/config
-server=
+server='' round=0
 cleanup() {
-  [ -z "$server" ] || kill "$server" 2>/dev/null || true
+  trap '' INT TERM
+  jobs -p | xargs -r kill 2>/dev/null || true
+  wait
   [ "$mine" = no ] || testdata/testbed/testbed.sh down || true
   rm -rf "$dir"
 }
 trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 ctl() { "$bin/paddlectl" "$@"; }
-
-echo "$(nproc) processors, $(go version | cut -d' ' -f3-), $RUNS runs in turn."
-testdata/testbed/testbed.sh up >"$dir/up"
+rc() { rclone --config /dev/null --transfers 16 "$@"; }
+# hadoop is Hadoop's own client, with all of Java's compilers.
+hadoop() { HDFS_DIR=$(value HDFS_DIR) _JAVA_OPTIONS=-XX:TieredStopAtLevel=4 testdata/testbed/hdfs.sh fs "$@" 2>"$dir/err" || { cat "$dir/err" >&2; exit 1; }; }
 value() { sed -n "s/^$1=//p" "$dir/up"; }
+
+no_rclone=
+command -v rclone >/dev/null || no_rclone='rclone is not installed'
+
+# use_memory fills what memory is free with clean pages: see bench.sh.
+use_memory() {
+  local free
+  free=$(awk '/MemFree/ {print int($2 / 1024) - 512}' /proc/meminfo)
+  [ "$free" -gt 0 ] || return 0
+  truncate -s "${free}M" "$dir/fill"
+  cat "$dir/fill" >/dev/null
+  rm "$dir/fill"
+}
+
+# note NAME SECONDS keeps the time of a row, if its turn counts.
+note() { [ "$round" = 0 ] || echo "$2" >>"$dir/row.$1"; }
+
+# row NAME COMMAND...: one timed run, kept under NAME.
+row() {
+  local name=$1 t0 t1
+  shift
+  sync
+  use_memory
+  t0=$(date +%s.%N)
+  "$@" >/dev/null 2>"$dir/err" || { echo "$name failed:" >&2; cat "$dir/err" >&2; exit 1; }
+  t1=$(date +%s.%N)
+  note "$name" "$(echo "$t1 $t0" | awk '{printf "%.3f\n", $1 - $2}')"
+}
+median() { sort -n "$dir/row.$1" | awk '{v[NR]=$1} END {print v[int((NR+1)/2)]}'; }
+# line NAME TEXT BASE: a line of the table; the last column is BASE's median over this one's.
+line() {
+  [ -f "$dir/row.$1" ] || { echo "| $2 | not measured: $no_rclone | | |"; return; }
+  echo "$(median "$1") $(sort -n "$dir/row.$1" | sed -n '1p;$p' | tr '\n' ' ') $([ ! -f "$dir/row.$3" ] || median "$3")" |
+    awk -v text="$2" '{printf "| %s | %.2f | %.2f to %.2f | %s |\n", text, $1, $2, $3, $4 == "" ? "-" : sprintf("%.2f", $4 / $1)}'
+}
+head_of() { printf '\n| %s | median s | least to most | %s |\n|---|---|---|---|\n' "$1" "$2"; }
 
 packages() {
   local p
@@ -39,26 +81,9 @@ packages() {
   done
 }
 
-# row NAME COMMAND...: one timed run, kept under NAME.
-row() {
-  local name=$1 t0 t1
-  shift
-  sync
-  t0=$(date +%s.%N)
-  "$@" >/dev/null 2>"$dir/err" || { echo "$name failed:" >&2; cat "$dir/err" >&2; exit 1; }
-  t1=$(date +%s.%N)
-  echo "$t1 $t0" | awk '{printf "%.3f\n", $1 - $2}' >>"$dir/row.$name"
-}
-median() { sort -n "$dir/row.$1" | awk '{v[NR]=$1} END {print v[int((NR+1)/2)]}'; }
-# line NAME TEXT BASE: a line of the table; the last column is BASE's median over this one's.
-line() {
-  [ -f "$dir/row.$1" ] || { echo "| $2 | not measured: rclone is not installed | | |"; return; }
-  echo "$(median "$1") $(sort -n "$dir/row.$1" | sed -n '1p;$p' | tr '\n' ' ') $([ ! -f "$dir/row.$3" ] || median "$3")" |
-    awk -v text="$2" '{printf "| %s | %.2f | %.2f to %.2f | %s |\n", text, $1, $2, $3, $4 == "" ? "-" : sprintf("%.2f", $4 / $1)}'
-}
-rc() { rclone --config /dev/null --transfers 16 "$@"; }
-
+# serve starts the service the first time.
 serve() {
+  [ -z "$server" ] || return 0
   sed -n '/^datacenters:/,$p' "$dir/up" >"$dir/pfsd.yaml"
   "$bin/pfsd" serve --data "$dir/data" --config "$dir/pfsd.yaml" --listen 127.0.0.1:0 2>"$dir/pfsd.log" &
   server=$!
@@ -67,57 +92,82 @@ serve() {
   endpoint=$(sed -n 's/.*listening on \(https:[^ "]*\).*/\1/p' "$dir/pfsd.log")
   echo 'correct horse battery' | "$bin/pfsd" user add bench --data "$dir/data" --password-stdin 2>/dev/null
   echo 'correct horse battery' | ctl login --endpoint "$endpoint" --username bench --password-stdin >/dev/null 2>&1
+  remote=":hdfs,namenode='$(value NAMENODES)',username=$(id -un):/rclone"
 }
 
-programs() {
-  local i s remote k
-  remote=":hdfs,namenode='$(value NAMENODES)',username=$(id -un):/rclone"
+# put is Hadoop's own client, in a process that has put such a file before: what is
+# noted is the second of two, from the time of the first one to its own.
+put() {
+  sync
+  use_memory
+  hadoop -put -f "$dir/big" "$dir/big2" /put
+  note put-up "$(echo "$(stored big2) $(stored big)" | awk '{printf "%.3f\n", ($1 - $2) / 1000}')"
+}
+# stored FILE: when that was, in ms.
+stored() { curl -sf "$(value WEBHDFS)/webhdfs/v1/put/$1?op=GETFILESTATUS" | grep -o '"modificationTime":[0-9]*' | cut -d: -f2; }
+
+large() {
+  local s
   serve
   head -c $((SIZE << 20)) /dev/urandom >"$dir/big"
-  mkdir "$dir/small"
-  for i in $(seq "$FILES"); do head -c 16384 "$dir/big" >"$dir/small/f$i"; done
-  for i in $(seq "$RUNS"); do
+  ln "$dir/big" "$dir/big2"
+  hadoop -mkdir -p /put
+  for round in $(seq 0 "$RUNS"); do
     for s in hdfs ceph; do
       row "$s-up" ctl cp "$dir/big" "/pfs/$s/home/bench/big"
       row "$s-down" ctl cp "/pfs/$s/home/bench/big" "$dir/down"
       cmp "$dir/big" "$dir/down"
-      row "$s-small" ctl cp -r "$dir/small" "/pfs/$s/home/bench/small$i"
-      ctl rm -r "/pfs/$s/home/bench/big" "/pfs/$s/home/bench/small$i" >/dev/null
+      ctl rm "/pfs/$s/home/bench/big" >/dev/null
       rm "$dir/down"
     done
-    if command -v rclone >/dev/null; then
+    if [ -z "$no_rclone" ]; then
       row rc-up rc copyto -I "$dir/big" "$remote/big"
       row rc-down rc copyto -I "$remote/big" "$dir/down"
-      row rc-small rc copy "$dir/small" "$remote/small$i"
-      rc purge "$remote"
       rm "$dir/down"
+      rc purge "$remote"
     fi
+    put
   done
-  echo
-  echo "| HDFS, one file of $SIZE MiB | median s | least to most | speed against rclone |"
-  echo "|---|---|---|---|"
+  hadoop -rm -r -f -skipTrash /put >/dev/null
+  rm "$dir/big2"
+  head_of "HDFS, one file of $SIZE MiB" "speed against rclone"
   line hdfs-up "paddlectl up, verified" rc-up
   line rc-up "rclone up" rc-up
+  line put-up "hdfs dfs -put, without its start" rc-up
   line hdfs-down "paddlectl down, verified, synced" rc-down
   line rc-down "rclone down" rc-down
-  echo
-  echo "| HDFS, $FILES files of 16 KiB | median s | least to most | speed against rclone |"
-  echo "|---|---|---|---|"
+  head_of "CephFS, one file of $SIZE MiB" ""
+  line ceph-up "paddlectl up, verified, durable" none
+  line ceph-down "paddlectl down, verified, synced" none
+}
+
+small() {
+  local i s
+  serve
+  mkdir "$dir/small"
+  head -c $((16384 * FILES)) /dev/urandom | split -b 16384 -a 5 -d - "$dir/small/f"
+  for round in $(seq 0 "$RUNS"); do
+    for s in hdfs ceph; do
+      row "$s-small" ctl cp -r "$dir/small" "/pfs/$s/home/bench/small$round"
+      ctl rm -r "/pfs/$s/home/bench/small$round" >/dev/null
+    done
+    if [ -z "$no_rclone" ]; then
+      row rc-small rc copy "$dir/small" "$remote/small$round"
+      rc purge "$remote"
+    fi
+  done
+  head_of "HDFS, $FILES files of 16 KiB" "speed against rclone"
   line hdfs-small "paddlectl up, verified" rc-small
   line rc-small "rclone up, 16 at once" rc-small
-  echo
-  echo "| CephFS | median s | least to most | |"
-  echo "|---|---|---|---|"
-  line ceph-up "paddlectl up, $SIZE MiB, verified, durable" none
-  line ceph-down "paddlectl down, $SIZE MiB, verified, synced" none
-  line ceph-small "paddlectl up, $FILES files of 16 KiB, verified, durable" none
-  [ "$MANY" = 0 ] || memory
+  head_of "CephFS, $FILES files of 16 KiB" ""
+  line ceph-small "paddlectl up, verified, durable" none
 }
 
 # memory moves many files at once, half to each store.
 memory() {
   local transfers=() k s
-  truncate -s "${EACH}M" "$dir/one"
+  serve
+  head -c $((EACH << 20)) /dev/urandom >"$dir/one"
   for k in $(seq "$MANY"); do
     s=hdfs; [ $((k % 2)) = 0 ] || s=ceph
     ctl cp "$dir/one" "/pfs/$s/home/bench/one$k" >/dev/null 2>"$dir/err.$k" & transfers+=($!)
@@ -127,4 +177,6 @@ memory() {
   echo "$MANY parallel transfers of $EACH MiB, half to each store: pfsd $(awk '/VmHWM/ {printf "%.0f", $2 / 1024}' "/proc/$server/status") MiB resident at most."
 }
 
+echo "$(nproc) processors, $(go version | cut -d' ' -f3-), $RUNS runs in turn."
+testdata/testbed/testbed.sh up >"$dir/up"
 for part in $PARTS; do $part; done

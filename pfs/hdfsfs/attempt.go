@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/colinmarc/hdfs/v2"
@@ -124,7 +124,7 @@ func (f *FS) full(ctx context.Context, l layout, err error) error {
 		return nil
 	}
 	var info hdfs.FsInfo
-	failed := f.call(ctx, often, func(c *hdfs.Client) (err error) {
+	failed := f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
 		info, err = c.StatFs()
 		return err
 	})
@@ -141,14 +141,20 @@ func (a *attempt) write(p []byte) error {
 	if len(p) == 0 {
 		return nil
 	}
-	var summing sync.WaitGroup
-	summing.Go(func() { a.sum(p) })
-	defer summing.Wait()
 	return a.s.do(context.Background(), a.limit(), func() error {
-		_, err := a.lib.Write(p)
-		return err
+		for piece := range slices.Chunk(p, writePiece) {
+			a.sum(piece)
+			if _, err := a.lib.Write(piece); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
+
+// writePiece is what is given to the library at once: a packet, so that it is in the
+// processor's cache while it is summed here and there, and copied twice.
+const writePiece = 64 << 10
 
 // limit is how long a pipeline may take for one chunk.
 func (a *attempt) limit() time.Duration { return 2 * a.fs.opts.Timeout }
@@ -298,7 +304,7 @@ func (a *attempt) checksum() [md5.Size]byte {
 // replicate asks for the replicas that the file could not be written with.
 func (a *attempt) replicate(ctx context.Context) {
 	q := url.Values{"replication": {strconv.Itoa(a.wanted)}}
-	err := a.fs.web(ctx, webCall{method: http.MethodPut, op: "SETREPLICATION", path: a.path, query: q, repeat: often}, nil)
+	err := a.fs.web(ctx, webCall{method: http.MethodPut, op: "SETREPLICATION", path: a.path, query: q, repeat: idempotent}, nil)
 	if err != nil {
 		a.fs.opts.Logger.Warn("a file has fewer replicas than it should", "file", path.Base(a.path), "replicas", a.replicas, "wanted", a.wanted, "error", err)
 	}
@@ -315,5 +321,5 @@ func (a *attempt) discard() {
 func (a *attempt) remove() {
 	ctx, cancel := context.WithTimeout(context.Background(), a.fs.opts.Timeout)
 	defer cancel()
-	_ = a.fs.call(ctx, often, func(c *hdfs.Client) error { return c.Remove(a.path) })
+	_ = a.fs.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Remove(a.path) })
 }

@@ -16,7 +16,7 @@ func (f *FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 	if err := f.check(ctx, op, name); err != nil {
 		return err
 	}
-	err := f.call(ctx, often, func(c *hdfs.Client) error { return c.Chmod(f.at(name), mode.Perm()) })
+	err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chmod(f.at(name), mode.Perm()) })
 	return f.nameError(ctx, op, name, err)
 }
 
@@ -49,7 +49,7 @@ func (f *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
 // setTime sets the modification time of a path in HDFS and returns what is kept.
 func (f *FS) setTime(ctx context.Context, at string, mtime time.Time) (time.Time, error) {
 	kept := time.Unix(max(0, mtime.Unix()), 0)
-	err := f.call(ctx, often, func(c *hdfs.Client) error { return c.Chtimes(at, kept, kept) })
+	err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chtimes(at, kept, kept) })
 	return kept, err
 }
 

@@ -176,5 +176,5 @@ func (b *batch) dressNew(ctx context.Context, at string, dir pfs.Path, opts pfs.
 
 // discardLoose removes what could not be published. If that fails it is swept one day.
 func (f *FS) discardLoose(ctx context.Context, at string) {
-	_ = f.call(ctx, often, func(c *hdfs.Client) error { return c.RemoveAll(at) })
+	_ = f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.RemoveAll(at) })
 }

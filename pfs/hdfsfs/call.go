@@ -14,8 +14,8 @@ import (
 type repeat bool
 
 const (
-	once  repeat = false // it changes what it finds: rename, remove
-	often repeat = true  // the second time does no harm
+	atMostOnce repeat = false // it changes what it finds: rename, remove
+	idempotent repeat = true  // the second time does no harm
 )
 
 // retries are the pauses before a call is made again. They bridge a connection that
@@ -61,7 +61,7 @@ func (f *FS) mayRepeat(err error, sent bool, r repeat) bool {
 	case errors.As(err, &remote):
 		return remote.Exception() == standbyException
 	}
-	return !sent || r == often
+	return !sent || r == idempotent
 }
 
 const standbyException = "org.apache.hadoop.ipc.StandbyException"

@@ -218,7 +218,7 @@ func (w *staged) cut(ctx context.Context, number, n int64) error {
 	if err := a.finish(ctx); err != nil {
 		return err
 	}
-	return w.fs.call(ctx, once, func(c *hdfs.Client) error { return c.Rename(a.path, pt.path()) })
+	return w.fs.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(a.path, pt.path()) })
 }
 
 // mostSources bounds the parts of one concat, whose names are in the URL.
@@ -229,7 +229,7 @@ const mostSources = 24
 func (w *staged) concat(ctx context.Context, op string, c content, size int64) error {
 	joined := path.Join(w.dir, joinedName)
 	if !c.has {
-		err := w.fs.call(ctx, once, func(lib *hdfs.Client) error { return lib.Rename(partPath(w.dir, 0), joined) })
+		err := w.fs.call(ctx, atMostOnce, func(lib *hdfs.Client) error { return lib.Rename(partPath(w.dir, 0), joined) })
 		if err != nil {
 			return err
 		}

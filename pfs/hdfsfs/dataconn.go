@@ -43,6 +43,7 @@ type dataConn struct {
 	phase   phase
 	lost    error         // why it is not connected
 	write   *writeRequest // that was sent
+	flow    *blockFlow    // of it, once it was granted
 	in      *bufio.Reader // of a read
 	block   blockRange
 	sums    checksums
@@ -117,6 +118,9 @@ func (c *dataConn) SetDeadline(time.Time) error { return nil }
 // Close is called by whoever reads.
 func (c *dataConn) Close() error {
 	c.s.forget(c.Conn)
+	if c.flow != nil {
+		c.flow.close()
+	}
 	if c.in != nil {
 		c.ready = nil
 		giveBuffer(c.in)
@@ -127,26 +131,28 @@ func (c *dataConn) Close() error {
 
 // Write passes a request, or a packet, on. The library writes each whole.
 func (c *dataConn) Write(p []byte) (int, error) {
+	sent, send := p, c.sendAll
 	switch c.phase {
 	case passing:
 	case sending:
 		c.s.noteSent(p)
+		send = c.flow.send
 	default:
-		sent, err := c.request(p)
-		if err != nil {
+		var err error
+		if sent, err = c.request(p); err != nil {
 			c.Close()
 			return 0, err
 		}
-		if _, err := c.Conn.Write(sent); err != nil {
-			return 0, &nodeError{c.dataNode, err}
-		}
-		return len(p), nil
 	}
-	n, err := c.Conn.Write(p)
-	if err != nil {
-		err = &nodeError{c.dataNode, err}
+	if err := send(sent); err != nil {
+		return 0, &nodeError{c.dataNode, err}
 	}
-	return n, err
+	return len(p), nil
+}
+
+func (c *dataConn) sendAll(p []byte) error {
+	_, err := c.Conn.Write(p)
+	return err
 }
 
 // request looks at what the library asks for, and returns what is sent for it. What it
@@ -214,16 +220,14 @@ func (c *dataConn) redirect(q *writeRequest) error {
 
 // readBuilt takes what the first DataNode says of the pipeline.
 func (c *dataConn) readBuilt() error {
-	in := takeBuffer(c.Conn)
-	defer giveBuffer(in)
+	in := bufio.NewReader(c.Conn)
 	raw, err := readMessage(in)
 	if err != nil {
 		return &nodeError{c.dataNode, err}
 	}
 	numeric, err := refusal(raw.body)
 	if err == nil {
-		rest, _ := in.Peek(in.Buffered())
-		c.ready, c.phase = append(raw.all, rest...), sending
+		c.ready, c.flow, c.phase = raw.all, newBlockFlow(c.Conn, in), sending
 		return nil
 	}
 	bad := c.write.named(numeric)
@@ -240,6 +244,13 @@ func (c *dataConn) Read(p []byte) (int, error) {
 		if err := c.readBuilt(); err != nil {
 			return 0, err
 		}
+	}
+	if c.phase == sending && len(c.ready) == 0 {
+		ack, err := c.flow.next(c.s.life.Done())
+		if err != nil {
+			return 0, &nodeError{c.dataNode, err}
+		}
+		c.ready = ack
 	}
 	if c.phase < answer && len(c.ready) == 0 {
 		n, err := c.Conn.Read(p)

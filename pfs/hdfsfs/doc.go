@@ -35,6 +35,11 @@
 // start. A part that all DataNodes have acknowledged is verified and stored while the next
 // one is written; the next call that has to do with it waits for that.
 //
+// The library has five packets on their way, and waits for each. Below it packets are
+// joined and acknowledged ahead, 5 MiB of them (blockFlow). The last one of a block is
+// acknowledged only when all DataNodes have acknowledged all, so that nothing counts as
+// stored that is not.
+//
 // The NameNode goes on to choose a DataNode that has died until it has missed it for
 // minutes. A pipeline with one is refused while another choice may have none, and then
 // built without it; the NameNode makes the replica that is missing. No block is given to

@@ -223,6 +223,35 @@ func TestDataNodeLostWhileWritten(t *testing.T) {
 	}
 }
 
+// TestDataNodesStallOnTheWay stops all DataNodes while packets are acknowledged ahead of
+// them: what WriteAt has taken is not called stored.
+func TestDataNodesStallOnTheWay(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	o := options(c, c.Scratch(t))
+	o.BlockSize, o.Timeout = 32<<20, 2*time.Second
+	f := open(t, o)
+	data := pfstest.Pattern(5, 10<<20)
+	const before = 9<<20 + 512<<10
+	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
+	must(t, err)
+	defer w.Close()
+	_, err = w.WriteAt(t.Context(), data[:before], 0)
+	must(t, err)
+	for _, dn := range []string{"dn1", "dn2", "dn3"} {
+		c.Pause(t, dn)
+	}
+	_, err = w.WriteAt(t.Context(), data[before:], before)
+	must(t, err)
+	pfstest.WantKind(t, w.Sync(t.Context()), pfs.Integrity)
+	for _, dn := range []string{"dn1", "dn2", "dn3"} {
+		c.Resume(t, dn)
+	}
+	must(t, send(t.Context(), w, data, func(int) {}))
+	_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data))})
+	must(t, err)
+	pfstest.WantFile(t, f, "/f", data)
+}
+
 // TestDeadDataNode writes while the NameNode still chooses DataNodes that have died: what
 // was written outlives one more of them, as long as two were alive.
 func TestDeadDataNode(t *testing.T) {
@@ -409,7 +438,7 @@ func TestDeepPaths(t *testing.T) {
 	for range mostDepth - 2 { // the root of the store is one level, and the file below is another
 		deep = deep.Join("d")
 	}
-	must(t, f.call(t.Context(), often, func(c *hdfs.Client) error { return c.MkdirAll(f.at(deep), 0o755) }))
+	must(t, f.call(t.Context(), idempotent, func(c *hdfs.Client) error { return c.MkdirAll(f.at(deep), 0o755) }))
 	pfstest.WriteFile(t, f, deep.Join("f"), []byte("content"))
 	pfstest.WantFile(t, f, deep.Join("f"), []byte("content"))
 	must(t, f.Mkdir(t.Context(), deep.Join("dir"), 0o755))

@@ -114,7 +114,7 @@ func (f *FS) tryWeb(ctx context.Context, op string) error {
 	if !f.hasWeb() {
 		return nil
 	}
-	err := f.web(ctx, webCall{method: http.MethodGet, op: "GETFILESTATUS", path: f.opts.Root, repeat: often}, nil)
+	err := f.web(ctx, webCall{method: http.MethodGet, op: "GETFILESTATUS", path: f.opts.Root, repeat: idempotent}, nil)
 	var remote remoteError
 	switch {
 	case err == nil || errors.As(err, &remote) || is(err, pfs.Unsupported):
@@ -151,7 +151,7 @@ func (f *FS) serverDefaults(ctx context.Context) (hdfs.ServerDefaults, error) {
 		return *known, nil
 	}
 	var d hdfs.ServerDefaults
-	err := f.call(ctx, often, func(c *hdfs.Client) (err error) {
+	err := f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
 		d, err = c.ServerDefaults()
 		return err
 	})

@@ -68,7 +68,7 @@ func (l *listing) page(ctx context.Context, op string, dir pfs.Path, limit int) 
 			return err
 		}
 		batch, more, err := source(ctx, l.at, l.after)
-		if is(err, pfs.Unsupported) && l.fs.listWebGone() {
+		if is(err, pfs.Unsupported) && !l.fs.hasWeb() { // it was switched off meanwhile
 			return l.page(ctx, op, dir, limit)
 		}
 		if err != nil {
@@ -82,9 +82,6 @@ func (l *listing) page(ctx context.Context, op string, dir pfs.Path, limit int) 
 	}
 	return nil
 }
-
-// listWebGone reports whether WebHDFS was switched off since it was looked for.
-func (f *FS) listWebGone() bool { return !f.hasWeb() }
 
 // take adds entries up to the limit.
 func (l *listing) take(batch []status, limit int) {
@@ -114,7 +111,7 @@ func (f *FS) listWeb(ctx context.Context, at, after string) (batch []status, mor
 			RemainingEntries int64
 		}
 	}
-	call := webCall{method: http.MethodGet, op: "LISTSTATUS_BATCH", path: at, repeat: often}
+	call := webCall{method: http.MethodGet, op: "LISTSTATUS_BATCH", path: at, repeat: idempotent}
 	if after != "" {
 		call.query = url.Values{"startAfter": {after}}
 	}

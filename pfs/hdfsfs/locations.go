@@ -35,7 +35,7 @@ func (f *FS) BlockLocations(ctx context.Context, name pfs.Path, off, n int64) ([
 		}
 	}
 	q := url.Values{"offset": {strconv.FormatInt(off, 10)}, "length": {strconv.FormatInt(n, 10)}}
-	err = f.web(ctx, webCall{method: http.MethodGet, op: "GETFILEBLOCKLOCATIONS", path: f.at(name), query: q, repeat: often}, &reply)
+	err = f.web(ctx, webCall{method: http.MethodGet, op: "GETFILEBLOCKLOCATIONS", path: f.at(name), query: q, repeat: idempotent}, &reply)
 	if err != nil {
 		return nil, fail(op, name, err)
 	}

@@ -22,7 +22,7 @@ func (f *FS) readMark(ctx context.Context, at string, st status) (m digest.Mark,
 // attribute returns an extended attribute of a path in HDFS; "" if it has none.
 func (f *FS) attribute(ctx context.Context, at, name string) (string, error) {
 	var values map[string]string
-	err := f.call(ctx, often, func(c *hdfs.Client) (err error) {
+	err := f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
 		if values, err = c.GetXAttrs(at, name); err == nil {
 			return nil
 		}
@@ -49,7 +49,7 @@ func (f *FS) setMark(ctx context.Context, at string, m digest.Mark) error {
 
 // setAttribute sets an extended attribute where the cluster has them.
 func (f *FS) setAttribute(ctx context.Context, at, name, value string) error {
-	err := f.call(ctx, often, func(c *hdfs.Client) error { return c.SetXAttr(at, name, value) })
+	err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.SetXAttr(at, name, value) })
 	if is(err, pfs.Unavailable, pfs.Canceled, pfs.NotExist, pfs.Permission) {
 		return err
 	}

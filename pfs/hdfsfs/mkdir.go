@@ -17,7 +17,7 @@ func (f *FS) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 	if f.owner != "" {
 		return f.mkdirGiven(ctx, op, name, mode)
 	}
-	err := f.call(ctx, often, func(c *hdfs.Client) error { return c.Mkdir(f.at(name), mode.Perm()) })
+	err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Mkdir(f.at(name), mode.Perm()) })
 	return f.mkdirError(ctx, op, name, err)
 }
 
@@ -50,7 +50,7 @@ func (f *FS) mkdirGiven(ctx context.Context, op string, name pfs.Path, mode fs.F
 	}
 	at := f.stage.loose("d")
 	err = f.stage.within(ctx, func() error {
-		return f.call(ctx, often, func(c *hdfs.Client) error { return c.Mkdir(at, mode.Perm()) })
+		return f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Mkdir(at, mode.Perm()) })
 	})
 	if err == nil {
 		err = f.chown(ctx, at, f.owner, parent.Group)

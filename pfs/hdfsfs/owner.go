@@ -14,9 +14,9 @@ type who struct {
 	owner string // to whom files are given before they have their names; "" if they are already
 }
 
-// stageName is the name of the directory in which the files are staged. No name of a
-// user has an "@".
-func (w who) stageName() string {
+// stageUser is the name of the directory in stageDir that is w's. No name of a user has
+// an "@".
+func (w who) stageUser() string {
 	if w.owner == "" {
 		return w.user
 	}
@@ -69,7 +69,7 @@ func validUser(user string) bool {
 
 // chown gives what is at a path in HDFS to owner and group.
 func (f *FS) chown(ctx context.Context, at, owner, group string) error {
-	err := f.service.call(ctx, often, func(c *hdfs.Client) error { return c.Chown(at, owner, group) })
+	err := f.service.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chown(at, owner, group) })
 	if is(err, pfs.Permission) && f.owner != "" {
 		return pfs.Errorf("hdfsfs.chown", "", pfs.Permission,
 			"%s, as whom the service works, may not give files to %s: make it a superuser of HDFS (dfs.permissions.superusergroup)", f.user, owner)

@@ -219,7 +219,7 @@ func (pt *part) store(ctx context.Context, a *attempt) error {
 			return nil
 		}
 	}
-	return pt.w.fs.call(ctx, once, func(c *hdfs.Client) error { return c.Rename(a.path, pt.path()) })
+	return pt.w.fs.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(a.path, pt.path()) })
 }
 
 // stored is the number of bytes of the stored part; 0 if there is none.

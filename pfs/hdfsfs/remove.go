@@ -62,9 +62,9 @@ func (f *FS) deleteTaken(ctx context.Context, at string, tree bool) (there bool,
 	}
 	if tree || !st.IsDir() {
 		taken := f.stage.loose("r")
-		err = f.call(ctx, once, func(c *hdfs.Client) error { return c.Rename(at, taken) })
+		err = f.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(at, taken) })
 		if is(err, pfs.NotExist) && f.stage.ensure(ctx) == nil {
-			err = f.call(ctx, once, func(c *hdfs.Client) error { return c.Rename(at, taken) })
+			err = f.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(at, taken) })
 		}
 		if is(err, pfs.NotExist) {
 			return false, nil
@@ -74,7 +74,7 @@ func (f *FS) deleteTaken(ctx context.Context, at string, tree bool) (there bool,
 		}
 		at = taken
 	}
-	err = f.call(ctx, often, func(c *hdfs.Client) error {
+	err = f.call(ctx, idempotent, func(c *hdfs.Client) error {
 		if tree {
 			return c.RemoveAll(at)
 		}

@@ -88,7 +88,7 @@ func (f *FS) renameError(ctx context.Context, op string, oldName, newName pfs.Pa
 // the caller finds out.
 func (f *FS) move(ctx context.Context, from, to string, exclusive bool) error {
 	if !exclusive {
-		return f.call(ctx, once, func(c *hdfs.Client) error { return c.Rename(from, to) })
+		return f.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(from, to) })
 	}
 	return f.web(ctx, webCall{method: http.MethodPut, op: "RENAME", path: from,
 		query: url.Values{"destination": {to}, "renameoptions": {"NONE"}}}, nil)

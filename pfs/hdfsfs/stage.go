@@ -14,9 +14,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// stageName is the directory below the root in which files are written until they are
+// stageDir is the directory below the root in which files are written until they are
 // published. It is open to all users; each has a directory of its own in it.
-const stageName = pfs.TempPrefix + "stage"
+const stageDir = pfs.TempPrefix + "stage"
 
 // Names in the directory of a staged write.
 const (
@@ -36,10 +36,10 @@ type stageRoot struct {
 }
 
 // top is the directory of all users.
-func (r *stageRoot) top() string { return r.fs.at("/" + stageName) }
+func (r *stageRoot) top() string { return r.fs.at("/" + stageDir) }
 
 // home is the directory of the user.
-func (r *stageRoot) home() string { return path.Join(r.top(), r.fs.stageName()) }
+func (r *stageRoot) home() string { return path.Join(r.top(), r.fs.stageUser()) }
 
 // dir is the directory of the staged write id of the name base in the directory that
 // has the inode parent. So it belongs to one path, goes with a parent that is renamed,
@@ -80,7 +80,7 @@ func (r *stageRoot) ready(ctx context.Context) error {
 
 // mkdirAt makes a directory at a path in HDFS, where one may be already.
 func (f *FS) mkdirAt(ctx context.Context, at string, mode uint32) error {
-	err := f.call(ctx, often, func(c *hdfs.Client) error { return c.Mkdir(at, rawMode(mode)) })
+	err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Mkdir(at, rawMode(mode)) })
 	if is(err, pfs.Exist) {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (f *FS) contentOf(ctx context.Context, dir string) (content, error) {
 
 // entries lists a directory of the package's own.
 func (f *FS) entries(ctx context.Context, at string) (all []status, err error) {
-	err = f.call(ctx, often, func(c *hdfs.Client) error {
+	err = f.call(ctx, idempotent, func(c *hdfs.Client) error {
 		infos, err := c.ReadDir(at)
 		all = make([]status, len(infos))
 		for i, info := range infos {

@@ -109,7 +109,7 @@ func (w *staged) open(ctx context.Context, op string, reopen bool) error {
 	err := error(pfs.Exist)
 	if !reopen {
 		err = w.fs.stage.within(ctx, func() error {
-			return w.fs.call(ctx, often, func(c *hdfs.Client) error { return c.Mkdir(w.dir, 0o700) })
+			return w.fs.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Mkdir(w.dir, 0o700) })
 		})
 	}
 	if err == nil {
@@ -163,6 +163,16 @@ func (w *staged) touched() []*part {
 	return all
 }
 
+// usable answers Closed if the handle has ended.
+func (w *staged) usable(op string) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.state != writing {
+		return pfs.E(op, w.name, pfs.Closed, nil)
+	}
+	return nil
+}
+
 // use calls do with a piece to itself, while the handle has not ended.
 func (w *staged) use(op string, number int64, do func(pt *part) error) error {
 	w.mu.RLock()
@@ -197,7 +207,7 @@ func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 			return n, err
 		}
 		if n == len(p) {
-			return n, w.use(op, 0, func(*part) error { return nil })
+			return n, w.usable(op)
 		}
 		at := off + int64(n)
 		within := at % w.lay.unit
@@ -286,7 +296,7 @@ func (w *staged) Sync(ctx context.Context) error {
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
 		return err
 	}
-	if err := w.use(op, 0, func(*part) error { return nil }); err != nil {
+	if err := w.usable(op); err != nil {
 		return err
 	}
 	for _, pt := range w.touched() {
@@ -338,5 +348,5 @@ func (w *staged) Close() error {
 
 // remove removes the directory.
 func (w *staged) remove(ctx context.Context) error {
-	return w.fs.call(ctx, often, func(c *hdfs.Client) error { return c.RemoveAll(w.dir) })
+	return w.fs.call(ctx, idempotent, func(c *hdfs.Client) error { return c.RemoveAll(w.dir) })
 }

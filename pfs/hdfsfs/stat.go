@@ -16,10 +16,8 @@ import (
 // status is what the NameNode knows about a name.
 type status struct {
 	pfs.Info
-	id          uint64 // of the inode; never used again
-	blockSize   int64
-	replication int
-	refusal     string // why the content cannot be read through this package
+	id      uint64 // of the inode; never used again
+	refusal string // why the content cannot be read through this package
 }
 
 // Stat describes name.
@@ -54,7 +52,7 @@ func (f *FS) status(ctx context.Context, name pfs.Path) (status, error) {
 
 // statusAt is status of a path in HDFS.
 func (f *FS) statusAt(ctx context.Context, at string) (st status, err error) {
-	err = f.call(ctx, often, func(c *hdfs.Client) error {
+	err = f.call(ctx, idempotent, func(c *hdfs.Client) error {
 		info, err := c.Stat(at)
 		if err == nil {
 			st = newStatus(info)
@@ -81,9 +79,7 @@ func newStatus(info os.FileInfo) status {
 			Owner:   raw.GetOwner(),
 			Group:   raw.GetGroup(),
 		},
-		id:          raw.GetFileId(),
-		blockSize:   int64(raw.GetBlocksize()),
-		replication: int(raw.GetBlockReplication()),
+		id: raw.GetFileId(),
 	}
 	switch raw.GetFileType() {
 	case typeDir:
@@ -116,8 +112,6 @@ type webStatus struct {
 	Owner, Group     string
 	Permission       string
 	ModificationTime int64
-	BlockSize        int64
-	Replication      int
 	FileID           uint64 `json:"fileId"`
 	Symlink          string
 }
@@ -132,7 +126,7 @@ func (w webStatus) status() status {
 			Owner:   w.Owner,
 			Group:   w.Group,
 		},
-		id: w.FileID, blockSize: w.BlockSize, replication: w.Replication,
+		id: w.FileID,
 	}
 	switch {
 	case w.Type == "DIRECTORY":

@@ -75,7 +75,7 @@ func (s *sweep) one(ctx context.Context, at string, st status) error {
 	if fresh || err != nil {
 		return gone(err)
 	}
-	err = s.fs.call(ctx, often, func(c *hdfs.Client) error { return c.RemoveAll(at) })
+	err = s.fs.call(ctx, idempotent, func(c *hdfs.Client) error { return c.RemoveAll(at) })
 	if err == nil {
 		s.n++
 		s.bytes += bytes

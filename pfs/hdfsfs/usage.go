@@ -22,7 +22,7 @@ func (f *FS) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 		return pfs.Space{}, fail(op, name, err)
 	}
 	var info hdfs.FsInfo
-	err = f.call(ctx, often, func(c *hdfs.Client) (err error) {
+	err = f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
 		info, err = c.StatFs()
 		return err
 	})
@@ -79,7 +79,7 @@ func (f *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 }
 
 func (f *FS) summary(ctx context.Context, at string) (sum *hdfs.ContentSummary, err error) {
-	err = f.call(ctx, often, func(c *hdfs.Client) (err error) {
+	err = f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
 		sum, err = c.GetContentSummary(at)
 		return err
 	})
@@ -112,7 +112,7 @@ func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 	}
 	// The directory itself counts as a name.
 	q := url.Values{"namespacequota": {quota(maxFiles, 1, 1)}, "storagespacequota": {quota(maxBytes, replicas, 0)}}
-	return fail(op, name, f.web(ctx, webCall{method: http.MethodPut, op: "SETQUOTA", path: f.at(name), query: q, repeat: often}, nil))
+	return fail(op, name, f.web(ctx, webCall{method: http.MethodPut, op: "SETQUOTA", path: f.at(name), query: q, repeat: idempotent}, nil))
 }
 
 // quota is a limit as HDFS has it; -1 lifts it.

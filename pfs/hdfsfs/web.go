@@ -87,7 +87,7 @@ func goesOn(err error, r repeat) bool {
 	case errors.As(err, &op) && op.Op == "dial":
 		return true
 	}
-	return r == often
+	return r == idempotent
 }
 
 func (f *FS) webAt(ctx context.Context, base string, call webCall, reply any) error {

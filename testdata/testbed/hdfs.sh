@@ -5,7 +5,7 @@
 #   hdfs.sh install                 as root on Debian, the packages that are missing; anywhere, Hadoop
 #   hdfs.sh up                      install what is missing, start what is not running, print addresses
 #   hdfs.sh down                    stop everything and remove its data
-#   hdfs.sh stop|kill NAME          one daemon: nn (nn1, nn2 with HA), dn1, dn2, dn3
+#   hdfs.sh kill NAME               one daemon: nn (nn1, nn2 with HA), dn1, dn2, dn3
 #   hdfs.sh start NAME...           some of them, until they serve
 #   hdfs.sh pause|resume NAME       SIGSTOP and SIGCONT: it accepts connections and never answers
 #   hdfs.sh flip PATH OFFSET [DN]   flip one byte of the replica of PATH on DN; on all that have one if none is named
@@ -13,10 +13,10 @@
 #   hdfs.sh settle                  wait until every block has all of its replicas
 #   hdfs.sh failover NN             (ha) make nn1 or nn2 the active one
 #   hdfs.sh kinit WHO               (secure) who the next verbs are: nn (the superuser), pfs, alice, bob
-#   hdfs.sh fs|admin|fsck|haadmin ARGS...    Hadoop's own tools
+#   hdfs.sh fs|admin ARGS...        Hadoop's own tools: hdfs dfs, hdfs dfsadmin
 #
 # HDFS_MODE: simple (default), ha (two NameNodes, switched by hand), secure (Kerberos, block tokens, HTTPS).
-# HDFS_DIR: where it lives; a cluster a directory. PROTECTION=authentication|integrity|privacy with secure.
+# HDFS_DIR: where it lives; a cluster a directory.
 # TESTBED_IDLE: seconds after which a cluster that nobody holds $HDFS_DIR.use of goes down by itself; 0 is never.
 # PFS_TESTBED_CACHE: where downloads are kept, by default $XDG_CACHE_HOME/pfs-testbed.
 # Status 3: there can be no cluster on this machine; the message says why.
@@ -26,7 +26,6 @@ MODE=${HDFS_MODE:-simple}
 D=${HDFS_DIR:-${PFS_TESTBED_DIR:-${TMPDIR:-/tmp}/pfs-testbed-$(id -u)}/hdfs-$MODE}
 CACHE=${PFS_TESTBED_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pfs-testbed}
 LIB=$CACHE/hadoop-3.4.2
-PROTECTION=${PROTECTION:-authentication}
 DATANODES=3
 HOST=127.0.0.1
 NAMENODES=nn
@@ -118,7 +117,7 @@ signal() {
   p=$(pid "$2") || return 0
   [ "$1" != CONT ] || [ ! -f "$D/run/$2.fenced" ] || set -- KILL "$2"
   kill "-$1" "$p"
-  case $1 in TERM|KILL) await 20 "stop of $2" gone "$2" ;; esac
+  [ "$1" != KILL ] || await 20 "end of $2" gone "$2"
 }
 
 # running: every daemon has a process. A NameNode counts a DataNode that died as alive for a while.
@@ -283,7 +282,6 @@ up|down) mkdir -p "$(dirname "$D")"; exec 9>"$D.lock"; flock 9; "$verb" ;;
 install) install ;;
 idle) idle ;;
 start) start "$@" ;;
-stop) signal TERM "$1" ;;
 kill) signal KILL "$1" ;;
 pause) signal STOP "$1" ;;
 resume) signal CONT "$1" ;;
@@ -292,7 +290,5 @@ safemode) tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin -safemode "$1" ;;
 kinit) p=$1; case $p in nn|dn) p=$p/localhost ;; esac; kinit -kt "$D/krb/$1.keytab" "$p" ;;
 fs) tool 512m org.apache.hadoop.fs.FsShell "$@" ;;
 admin) tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin "$@" ;;
-fsck) tool 256m org.apache.hadoop.hdfs.tools.DFSck "$@" ;;
-haadmin) haadmin "$@" ;;
 *) usage ;;
 esac

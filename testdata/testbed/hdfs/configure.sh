@@ -38,7 +38,7 @@ core_site() {
   [ "$MODE" = secure ] || return 0
   prop hadoop.security.authentication kerberos
   prop hadoop.security.authorization true
-  prop hadoop.rpc.protection "$PROTECTION"
+  prop hadoop.rpc.protection authentication
   prop hadoop.http.filter.initializers org.apache.hadoop.hdfs.web.AuthFilterInitializer
   prop hadoop.http.authentication.type kerberos
   prop hadoop.http.authentication.kerberos.principal HTTP/localhost@PFS.TEST
@@ -98,7 +98,7 @@ secure_site() {
   prop dfs.web.authentication.kerberos.principal HTTP/localhost@PFS.TEST
   prop dfs.web.authentication.kerberos.keytab "$D/krb/HTTP.keytab"
   prop dfs.block.access.token.enable true
-  prop dfs.data.transfer.protection "$PROTECTION"
+  prop dfs.data.transfer.protection authentication
   prop dfs.http.policy HTTPS_ONLY
   prop dfs.namenode.https-address "localhost:$(port nn-https)"
   prop dfs.datanode.hostname localhost
