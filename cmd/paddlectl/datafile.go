@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
@@ -188,3 +189,19 @@ func sizeOf(ctx context.Context, files []dataFile) int64 {
 
 // isMissing reports whether err says that a file is not there.
 func isMissing(err error) bool { return errors.Is(err, pfs.NotExist) }
+
+// eachOf calls fn for every file, and goes on after an error.
+func (d *deps) eachOf(ctx context.Context, files []dataFile, fn func(dataFile) error) error {
+	if len(files) == 1 {
+		return fn(files[0])
+	}
+	tally := cliio.NewTally(d.reportFailure)
+	for _, f := range files {
+		err := fn(f)
+		tally.Add(err)
+		if hopeless(ctx, err) {
+			break
+		}
+	}
+	return tally.Err()
+}

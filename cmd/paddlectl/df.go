@@ -28,7 +28,7 @@ may hold. Without PATH that is asked of your home. See quota for what holds ther
 		examples: []string{"paddlectl df -h", "paddlectl df --json /pfs/dc1", "paddlectl df --quota /pfs/dc1/home/bob"},
 		exits:    pathExits(),
 		flags: []cli.Flag{
-			&cli.BoolFlag{Name: "human-readable", Aliases: []string{"h"}, Usage: "sizes like 1.5G", Destination: &o.human},
+			humanFlag(&o.human),
 			&cli.BoolFlag{Name: "quota", Usage: "show the limits of the directories, too", Destination: &o.quota},
 			jsonFlag(&o.json),
 		},
