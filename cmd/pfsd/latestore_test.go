@@ -32,13 +32,18 @@ func newOwned() *owned {
 	return &owned{memfs.New(memfs.Options{}), map[pfs.Owner]*memfs.FS{nobody: memfs.New(memfs.Options{})}}
 }
 
-func (o *owned) For(owner pfs.Owner) (pfs.FileSystem, error) { return o.As(owner) }
-
-func (o *owned) As(owner pfs.Owner) (pfs.FileSystem, error) {
+func (o *owned) For(owner pfs.Owner) (pfs.FileSystem, error) {
 	if owner == itself {
 		return o, nil
 	}
 	return o.of[owner], nil
+}
+
+func (o *owned) As(owner pfs.Owner) (pfs.FileSystem, error) {
+	if owner == itself {
+		return nil, pfs.E("test.As", "", pfs.Permission, nil)
+	}
+	return o.For(owner)
 }
 
 // opensAfter returns a store and how it is opened: not before each of the errors was met.

@@ -35,7 +35,7 @@ type seen struct {
 func (s seen) For(owner pfs.Owner) (pfs.FileSystem, error) { return seen{s.users, owner.Name, ""}, nil }
 func (s seen) As(owner pfs.Owner) (pfs.FileSystem, error) {
 	if owner.Name == "service" {
-		return seen{users: s.users}, nil
+		return nil, pfs.E("test.As", "", pfs.Permission, nil)
 	}
 	return seen{s.users, owner.Name, owner.Name}, nil
 }
@@ -76,11 +76,11 @@ var accounts = map[string]auth.Identity{
 	admin.Name:     {Name: admin.Name, Role: auth.Admin, HDFSUser: "adm", UID: 20004, GID: 20004},
 }
 
-func newOwned(t *testing.T, mounts ...namespace.Mount) (*namespace.Namespace, seen) {
+func newOwned(t *testing.T, mounts ...namespace.MappedDir) (*namespace.Namespace, seen) {
 	t.Helper()
 	store := seen{users: newUsers()}
 	n, err := namespace.New(namespace.Config{
-		Datacenters: []namespace.Datacenter{{Name: "dc", FS: store, Dir: "/pfs", Mounts: mounts}},
+		Datacenters: []namespace.Datacenter{{Name: "dc", FS: store, Dir: "/pfs", Mapped: mounts}},
 		Account:     func(name string) (auth.Identity, bool) { id, ok := accounts[name]; return id, ok },
 	})
 	if err == nil {
@@ -189,7 +189,7 @@ func TestWithinOneStore(t *testing.T) {
 // TestNobodyOnTheStore is an identity that a store cannot know: what it makes is the
 // service's, and it is nobody's superuser.
 func TestNobodyOnTheStore(t *testing.T) {
-	n, store := newOwned(t, namespace.Mount{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.Access{Everybody: true}})
+	n, store := newOwned(t, namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}})
 	pfstest.MustMkdir(t, store.FS, "/secret")
 	for _, id := range []auth.Identity{
 		{Name: "carl", Role: auth.User}, {Name: "carl", Role: auth.Admin}, {Name: "carl", Role: auth.User, HDFSUser: "carl"},
@@ -206,7 +206,7 @@ func TestNobodyOnTheStore(t *testing.T) {
 
 // TestNobodyIsTheService is an account that has the service's own name on the store.
 func TestNobodyIsTheService(t *testing.T) {
-	n, store := newOwned(t, namespace.Mount{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.Access{Everybody: true}})
+	n, store := newOwned(t, namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}})
 	pfstest.MustMkdir(t, store.FS, "/secret")
 	_, err := n.View(auth.Identity{Name: "s", HDFSUser: "service", UID: 5, GID: 5}, "").Stat(t.Context(), "/pfs/dc/mnt/kept")
 	pfstest.WantKind(t, err, pfs.Permission)
@@ -229,8 +229,8 @@ func TestFilesBelongToTheService(t *testing.T) {
 
 func TestStoresPermissionsAreKept(t *testing.T) {
 	n, store := newOwned(t,
-		namespace.Mount{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.Access{Everybody: true}},
-		namespace.Mount{Name: "open", Dir: "/open", Access: namespace.Access{Everybody: true}})
+		namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}},
+		namespace.MappedDir{Name: "open", Dir: "/open", Access: namespace.AccessList{Everybody: true}})
 	pfstest.MustMkdir(t, store.FS, "/secret")
 	pfstest.MustMkdir(t, store.FS, "/open")
 	pfstest.WriteFile(t, store.FS, "/secret/f", []byte("secret"))
@@ -274,9 +274,9 @@ func (cannot) As(pfs.Owner) (pfs.FileSystem, error) {
 }
 
 func TestStoreThatCannotActAsUsers(t *testing.T) {
-	mount := namespace.Mount{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.Access{Everybody: true}}
-	dc := namespace.Datacenter{Name: "dc", FS: cannot{memfs.New(memfs.Options{})}, Mounts: []namespace.Mount{mount}}
-	pfstest.WantKind(t, dc.CheckIdentity(), pfs.Unsupported)
+	mount := namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}}
+	dc := namespace.Datacenter{Name: "dc", FS: cannot{memfs.New(memfs.Options{})}, Mapped: []namespace.MappedDir{mount}}
+	pfstest.WantKind(t, dc.CheckAsUser(), pfs.Unsupported)
 	n, err := namespace.New(namespace.Config{Datacenters: []namespace.Datacenter{dc}})
 	if err != nil {
 		t.Fatal(err)
@@ -289,7 +289,7 @@ func TestStoreThatCannotActAsUsers(t *testing.T) {
 	_, err = n.View(id, "").Stat(t.Context(), "/pfs/dc/mnt/kept")
 	pfstest.WantKind(t, err, pfs.Unsupported)
 	dc.FS = seen{users: newUsers()}
-	if err := dc.CheckIdentity(); err != nil {
+	if err := dc.CheckAsUser(); err != nil {
 		t.Error(err)
 	}
 }
