@@ -33,6 +33,9 @@ func (s *FS) copyFile(op string, src, dst pfs.Path, opts pfs.CopyOptions) (pfs.I
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, err := s.findFile(op, src)
+	if err == nil {
+		err = s.may(op, src, n, read)
+	}
 	if err != nil {
 		return pfs.Info{}, err
 	}

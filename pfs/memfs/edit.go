@@ -16,6 +16,9 @@ func (s *FS) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	n, err := s.findFile(op, name)
+	if err == nil {
+		err = s.may(op, name, n, read|change)
+	}
 	if err != nil {
 		return nil, err
 	}

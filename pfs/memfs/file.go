@@ -17,6 +17,9 @@ func (s *FS) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	n, err := s.findFile(op, name)
+	if err == nil {
+		err = s.may(op, name, n, read)
+	}
 	if err != nil {
 		return nil, err
 	}

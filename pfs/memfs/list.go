@@ -23,6 +23,9 @@ func (s *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	n, err := s.findDir(op, dir)
+	if err == nil {
+		err = s.may(op, dir, n, read)
+	}
 	if err != nil {
 		return pfs.Page{}, err
 	}

@@ -89,6 +89,9 @@ func (s *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	n, err := s.findDir(op, name)
+	if err == nil {
+		err = s.may(op, name, n, read)
+	}
 	if err != nil {
 		return pfs.Usage{}, err
 	}
@@ -111,6 +114,9 @@ func (s *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, err := s.findDir(op, name)
+	if err == nil && s.as {
+		err = pfs.Errorf(op, name, pfs.Permission, "quotas are set by whom the store works as")
+	}
 	if err != nil {
 		return err
 	}
