@@ -3,7 +3,6 @@ package memfs
 import (
 	"context"
 	"runtime"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -42,13 +41,7 @@ func (s *FS) copyFile(op string, src, dst pfs.Path, opts pfs.CopyOptions) (pfs.I
 	if err := s.checkSpace(op, dst, n.data.size); err != nil {
 		return pfs.Info{}, err
 	}
-	mtime := n.mtime
-	if opts.NewTime {
-		mtime = time.Time{}
-	}
-	return s.publish(op, dst, n.data, opts.ID, pfs.CommitOptions{
-		Mode: n.mode, ModTime: mtime, Digest: n.digest, NoReplace: opts.NoReplace,
-	})
+	return s.publish(op, dst, n.data, opts.ID, opts.Commit(n.info(src.Base()), n.digest))
 }
 
 // Digest computes the digest of the file name as it is now.

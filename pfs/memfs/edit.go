@@ -63,7 +63,7 @@ func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 
 func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "memfs.Handle.WriteAt"
-	if err := checkRange(op, h.name, off, len(p)); err != nil {
+	if err := pfs.CheckRange(op, h.name, off, len(p)); err != nil {
 		return 0, err
 	}
 	for {

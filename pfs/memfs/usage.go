@@ -108,9 +108,6 @@ func (s *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 	if err := begin(ctx, op, name); err != nil {
 		return err
 	}
-	if maxBytes < 0 || maxFiles < 0 {
-		return pfs.Errorf(op, name, pfs.Invalid, "negative quota (%d bytes, %d files): 0 lifts a limit", maxBytes, maxFiles)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, err := s.findDir(op, name)
