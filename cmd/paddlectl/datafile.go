@@ -190,14 +190,14 @@ func sizeOf(ctx context.Context, files []dataFile) int64 {
 // isMissing reports whether err says that a file is not there.
 func isMissing(err error) bool { return errors.Is(err, pfs.NotExist) }
 
-// eachOf calls fn for every file, and goes on after an error.
-func (d *deps) eachOf(ctx context.Context, files []dataFile, fn func(dataFile) error) error {
-	if len(files) == 1 {
-		return fn(files[0])
+// eachOf calls fn for every one of several things, and goes on after an error.
+func eachOf[T any](ctx context.Context, d *deps, things []T, fn func(T) error) error {
+	if len(things) == 1 {
+		return fn(things[0])
 	}
 	tally := cliio.NewTally(d.reportFailure)
-	for _, f := range files {
-		err := fn(f)
+	for _, one := range things {
+		err := fn(one)
 		tally.Add(err)
 		if hopeless(ctx, err) {
 			break

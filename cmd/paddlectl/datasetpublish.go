@@ -122,16 +122,6 @@ func (d *deps) publicPlace(ctx context.Context, s *dataset, operands []string) (
 	return d.end(ctx, op)
 }
 
-// isPublicDataset reports whether p is /pfs/DC/public/dataset/NAME or
-// /pfs/public/dataset/NAME.
-func isPublicDataset(p pfs.Path) bool {
-	parts := strings.Split(string(p), "/")[2:]
-	if len(parts) > 0 && parts[0] != "public" {
-		parts = parts[1:]
-	}
-	return len(parts) == 3 && parts[0] == "public" && parts[1] == "dataset"
-}
-
 // version is the directory of version n.
 func (p *publication) version() transfer.End {
 	return transfer.End{FS: p.top.FS, Path: p.top.Path.Join(strconv.Itoa(p.n))}

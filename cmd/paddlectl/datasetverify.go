@@ -93,7 +93,7 @@ func (c *datasetCheck) run(ctx context.Context) error {
 			return err
 		}
 	}
-	old, err := findOldSet(ctx, c.s.dir, c.s.Name)
+	old, err := findSet(ctx, c.s.dir, c.s.Name)
 	if err != nil {
 		return err
 	}

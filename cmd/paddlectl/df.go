@@ -81,15 +81,6 @@ func (f *df) target(ctx context.Context, t target) error {
 	return tally.Err()
 }
 
-// aboveStores reports whether p is a directory of the service in which there are stores:
-// /pfs, /pfs/DC and /pfs/DC/mnt.
-func aboveStores(p pfs.Path) bool {
-	if p.Base() == "mnt" && p.Parent().Parent() == top && p.Parent() != currentPublic {
-		return true
-	}
-	return p == top || p.Parent() == top && p != currentPublic
-}
-
 // store prints the row of the store that holds t, and those of t's own limits.
 func (f *df) store(ctx context.Context, t target) error {
 	space, err := pfs.SpaceOf(ctx, t.fs, t.path)

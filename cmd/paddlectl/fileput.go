@@ -8,7 +8,6 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
 )
 
@@ -65,10 +64,4 @@ func checkBelowHere(src operand) error {
 		return cliargs.Usagef("%q: SRC must be below the current directory %s", src.text, here)
 	}
 	return nil
-}
-
-// isInHome reports whether p is a home or below one.
-func isInHome(p pfs.Path) bool {
-	parts := strings.Split(string(p), "/") // "", pfs, DC, home, USER
-	return len(parts) >= 5 && parts[3] == "home"
 }

@@ -84,7 +84,7 @@ func (d *deps) printRecords(ctx context.Context, o *readOptions, p *formatOption
 	}
 	r := d.startReading(ctx, o, files, d.onScreen() || rows.head || rows.given)
 	c := &recordCat{reading: r, printer: &recordPrinter{d: d, o: p}, rows: rows}
-	return r.end(d.eachOf(ctx, files, func(f dataFile) error { return c.file(ctx, f) }))
+	return r.end(eachOf(ctx, d, files, func(f dataFile) error { return c.file(ctx, f) }))
 }
 
 // recordCat is one run of cat or head.

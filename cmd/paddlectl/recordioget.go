@@ -50,16 +50,11 @@ func (d *deps) getRecords(ctx context.Context, o *readOptions, p *formatOptions,
 	}
 	defer r.Close()
 	printer := &recordPrinter{d: d, o: p}
-	tally := cliio.NewTally(d.reportFailure)
 	var rec []byte
-	for _, i := range numbers {
+	return eachOf(ctx, d, numbers, func(i int64) (err error) {
 		if rec, err = r.ReadRecord(i, rec[:0]); err == nil {
 			err = printer.print(f.text, i, rec)
 		}
-		tally.Add(recordError(err))
-		if hopeless(ctx, err) {
-			break
-		}
-	}
-	return tally.Err()
+		return recordError(err)
+	})
 }

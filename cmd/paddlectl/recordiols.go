@@ -41,7 +41,7 @@ func (l *recordioLs) run(ctx context.Context, operands []string) error {
 	if err != nil {
 		return err
 	}
-	return l.d.eachOf(ctx, files, func(f dataFile) error {
+	return eachOf(ctx, l.d, files, func(f dataFile) error {
 		r, err := l.d.openRecordFile(ctx, f, l.o)
 		if err != nil {
 			return err

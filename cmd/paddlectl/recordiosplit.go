@@ -122,23 +122,12 @@ func (o *splitOptions) parse(first dataFile) error {
 	}
 	var err error
 	if o.pattern, err = split.ParsePattern(name, of); err != nil {
-		return splitError(err)
+		return err
 	}
 	if strings.Contains(name, "/") {
 		return cliargs.Usagef("--name %s: a name without a directory is needed: --output-path names that", name)
 	}
 	return nil
-}
-
-// splitError gives an error of package split its exit code: what it refuses was asked
-// for.
-func splitError(err error) error {
-	for _, reason := range []error{split.ErrPattern, split.ErrRule, split.ErrNeedsCount, split.ErrCount, split.ErrDigits} {
-		if errors.Is(err, reason) {
-			return dataError{err, pfs.Invalid}
-		}
-	}
-	return err
 }
 
 // splitRecords is what split and reshard do.
@@ -161,7 +150,7 @@ func (d *deps) splitRecords(ctx context.Context, o *splitOptions, operands []str
 	s := &splitter{o: o, outs: outs, id: pfs.NewID()}
 	w, err := split.NewWriter(o.rule, o.pattern, s.create)
 	if err != nil {
-		return splitError(err)
+		return err
 	}
 	if s.dir, err = d.outputDir(ctx, o.dir); err != nil {
 		return err
@@ -169,7 +158,7 @@ func (d *deps) splitRecords(ctx context.Context, o *splitOptions, operands []str
 	r := d.startReading(ctx, &o.readOptions, files, false)
 	defer r.m.end()
 	if err := s.run(ctx, r, files, w); err != nil {
-		return splitError(err)
+		return err
 	}
 	if err := outs.publish(); err != nil {
 		return err

@@ -116,7 +116,7 @@ func TestLateStore(t *testing.T) {
 // service's, and nobody acts as himself.
 func TestLateStoreWithoutUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memfs.New(memfs.Options{})
+		store := struct{ pfs.FileSystem }{memfs.New(memfs.Options{})}
 		open, _ := opensAfter(store)
 		late := newLateStore("dc", open, slog.New(slog.DiscardHandler))
 		defer late.Close()
