@@ -142,13 +142,17 @@ type UsageReporter interface {
 
 // QuotaSetter limits trees.
 type QuotaSetter interface {
-	// SetQuota limits the tree below the directory name; 0 lifts a limit.
-	// Writes that would pass a limit answer Quota from then on.
+	// SetQuota limits the tree below the directory name; 0 lifts a limit, and
+	// none is negative. Writes that would pass a limit answer Quota from then on.
 	SetQuota(ctx context.Context, name Path, maxBytes, maxFiles int64) error
 }
 
-// SetQuota limits the tree below name, where fsys is a QuotaSetter.
+// SetQuota limits the tree below name, where fsys is a QuotaSetter. Negative limits answer
+// Invalid.
 func SetQuota(ctx context.Context, fsys FileSystem, name Path, maxBytes, maxFiles int64) error {
+	if maxBytes < 0 || maxFiles < 0 {
+		return Errorf("pfs.SetQuota", name, Invalid, "a quota of %d bytes and %d files: 0 lifts a limit, less there is not", maxBytes, maxFiles)
+	}
 	if c, ok := fsys.(QuotaSetter); ok {
 		return c.SetQuota(ctx, name, maxBytes, maxFiles)
 	}
@@ -169,6 +173,15 @@ type CopyOptions struct {
 	ID        string // of the staged write, so that a copy can go on; see CreateOptions
 	NoReplace bool
 	NewTime   bool // the copy's time is now, not the source's
+}
+
+// Commit returns the options that a copy of from is published with. digest is its own.
+func (o CopyOptions) Commit(from Info, digest string) CommitOptions {
+	c := CommitOptions{Size: from.Size, Mode: from.Mode, ModTime: from.ModTime, Digest: digest, NoReplace: o.NoReplace}
+	if o.NewTime {
+		c.ModTime = time.Time{}
+	}
+	return c
 }
 
 // Digester computes digests where the bytes are.

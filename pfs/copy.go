@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 )
 
 // CopyFile makes dst a copy of the file src of the same file system, whole or not
@@ -43,14 +42,7 @@ func CopyFile(ctx context.Context, fsys FileSystem, src, dst Path, opts CopyOpti
 	if err := checkUnchanged(ctx, fsys, src, from.Version); err != nil {
 		return Info{}, err
 	}
-	commit := CommitOptions{
-		Size: from.Size, Mode: from.Mode, ModTime: from.ModTime,
-		Digest: from.Digest, NoReplace: opts.NoReplace,
-	}
-	if opts.NewTime {
-		commit.ModTime = time.Time{}
-	}
-	return w.Commit(ctx, commit)
+	return w.Commit(ctx, opts.Commit(from, from.Digest))
 }
 
 // copyChunks writes to w what f holds and w does not.

@@ -108,6 +108,14 @@ type ListOptions struct {
 	Limit int
 }
 
+// Max returns the largest number of entries that the page may have.
+func (o ListOptions) Max() int {
+	if o.Limit <= 0 || o.Limit > MaxPage {
+		return MaxPage
+	}
+	return o.Limit
+}
+
 // Page is a part of a directory's entries.
 type Page struct {
 	Entries []Info
@@ -234,6 +242,15 @@ type CommitOptions struct {
 	// NoReplace publishes only if nothing has the name at that moment, and else
 	// answers Exist. A store that cannot do it answers Unsupported.
 	NoReplace bool
+}
+
+// Check answers Invalid if the options are none that name can be published with. Every
+// Commit begins with it.
+func (o CommitOptions) Check(op string, name Path) error {
+	if o.Size < 0 {
+		return Errorf(op, name, Invalid, "negative size %d", o.Size)
+	}
+	return nil
 }
 
 // Perm returns the permission bits to publish with.

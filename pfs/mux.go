@@ -102,13 +102,9 @@ func (d *mountDirs) List(_ context.Context, dir Path, opts ListOptions) (Page, e
 		return Page{}, E("pfs.Mux.List", dir, NotExist, nil)
 	}
 	names = names[lowerBound(names, opts.Token):]
-	limit := opts.Limit
-	if limit <= 0 || limit > MaxPage {
-		limit = MaxPage
-	}
 	var page Page
 	for i, name := range names {
-		if i == limit {
+		if i == opts.Max() {
 			page.Next = names[i-1]
 			break
 		}

@@ -42,7 +42,8 @@ type Impersonator interface {
 	// own permissions hold and new files belong to owner. What For says of its
 	// result, of staged writes and of errors goes for this one too; where the store
 	// would not believe the caller who owner is, the answer is Unsupported, and its
-	// message says why.
+	// message says why. Whom the caller itself works as answers Permission: nobody has
+	// the caller's rights by having its name.
 	As(owner Owner) (FileSystem, error)
 }
 

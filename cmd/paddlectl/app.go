@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/urfave/cli/v2"
 )
 
@@ -56,71 +54,4 @@ func overview(name string, general, files, data []*cli.Command) string {
 	}
 	fmt.Fprintf(&b, "\n\nUse \"%[1]s flags\" for a list of top-level flags\nUse \"%[1]s help SUBCOMMAND\" for what one does, its flags and its exit codes\n", name)
 	return b.String()
-}
-
-func (d *deps) helpCommand(app *cli.App) *cli.Command {
-	return d.command(spec{
-		name: "help", args: "[SUBCOMMAND...]", most: -1,
-		summary:  "describe subcommands and their syntax",
-		text:     "Describes a subcommand; without one lists them all.",
-		examples: []string{"paddlectl help cp", "paddlectl help config set"},
-		run: func(_ context.Context, operands []string) error {
-			path, err := findCommand(app, operands)
-			if err == nil {
-				d.out.Printf("%s", cliargs.Help(app, path...))
-			}
-			return err
-		},
-	})
-}
-
-// findCommand finds the command that the names lead to.
-func findCommand(app *cli.App, names []string) ([]*cli.Command, error) {
-	var path []*cli.Command
-	commands := app.Commands
-	for _, name := range names {
-		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(name) })
-		if i < 0 {
-			return nil, cliargs.Usagef("no subcommand %q: %s commands lists them", strings.Join(names, " "), app.Name)
-		}
-		path = append(path, commands[i])
-		commands = commands[i].Subcommands
-	}
-	return path, nil
-}
-
-func (d *deps) commandsCommand(app *cli.App) *cli.Command {
-	return d.command(spec{
-		name:    "commands",
-		summary: "list all command names",
-		text:    "Lists the names of all subcommands, one a line.",
-		run: func(context.Context, []string) error {
-			for _, c := range app.Commands {
-				if !c.Hidden {
-					d.out.Printf("%s\n", c.Name)
-				}
-			}
-			return nil
-		},
-	})
-}
-
-func (d *deps) flagsCommand(app *cli.App) *cli.Command {
-	return d.command(spec{
-		name: "flags", args: "[SUBCOMMAND...]", most: -1,
-		summary: "describe all known top-level flags",
-		text:    "Describes the flags of the program, or those of a subcommand.",
-		run: func(_ context.Context, operands []string) error {
-			path, err := findCommand(app, operands)
-			if err != nil {
-				return err
-			}
-			flags := app.Flags
-			if len(path) > 0 {
-				flags = path[len(path)-1].Flags
-			}
-			d.out.Printf("%s", cliargs.FlagTable(flags))
-			return nil
-		},
-	})
 }

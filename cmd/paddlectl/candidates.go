@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/urfave/cli/v2"
@@ -23,7 +24,7 @@ const (
 // can become, one a line. Nothing is asked and no error is shown.
 func (d *deps) candidatesCommand(app *cli.App) *cli.Command {
 	return d.command(spec{
-		name: "__complete", args: "WORD...", most: -1, hidden: true,
+		name: cliargs.CompletionCommand, args: "WORD...", most: -1, hidden: true,
 		run: func(ctx context.Context, words []string) error {
 			d.stderr.set(io.Discard)
 			ctx, cancel := context.WithTimeout(ctx, completeWithin)
@@ -38,141 +39,56 @@ func (d *deps) candidatesCommand(app *cli.App) *cli.Command {
 
 // candidates returns what the last of words can become.
 func (d *deps) candidates(ctx context.Context, app *cli.App, words []string) []string {
-	if len(words) == 0 {
-		words = []string{""}
-	}
-	before, word := words[:len(words)-1], words[len(words)-1]
-	path, operands, waiting := d.reached(app, before)
-	commands, flags := app.Commands, app.Flags
-	var last *cli.Command
-	if len(path) > 0 {
-		last = path[len(path)-1]
-		commands, flags = last.Subcommands, append(slices.Clone(last.Flags), app.Flags...)
-	}
-	switch {
-	case waiting != "":
-		return d.values(ctx, waiting, word)
-	case strings.HasPrefix(word, "--") && strings.Contains(word, "="):
-		return d.valuesBehind(ctx, word)
-	case strings.HasPrefix(word, "-"):
-		return matching(flagWords(flags), word)
-	case operands == 0 && len(commands) > 0 && (last == nil || last.Action == nil):
-		return matching(commandWords(commands), word)
-	case last == nil:
-		return nil
-	}
-	return append(d.otherWords(last.Name, app, operands, commands, word), d.paths(ctx, word)...)
+	return cliargs.Candidates(app, words, cliargs.Known{
+		Value: func(name, word string) []string { return d.values(ctx, name, word) },
+		Operand: func(command string, i int, word string) []string {
+			if command == "" {
+				return nil // of no command
+			}
+			return append(d.otherWords(app, command, i), d.paths(ctx, word)...)
+		},
+	})
 }
 
 // values returns what the flag called name may be given.
 func (d *deps) values(ctx context.Context, name, word string) []string {
 	switch name {
 	case "sort":
-		return matching(sortKeys, word)
+		return sortKeys
 	case "algorithm":
-		return matching([]string{digest.BLAKE3, digest.XXH3}, word)
+		return []string{digest.BLAKE3, digest.XXH3}
 	case "on-damage":
-		return matching([]string{"fail", "salvage", "skip"}, word)
+		return []string{"fail", "salvage", "skip"}
 	case "compressor":
-		return matching([]string{"gzip", "none", "snappy", "zstd"}, word)
+		return []string{"gzip", "none", "snappy", "zstd"}
 	case "type":
-		return matching([]string{"d", "f", "l"}, word)
+		return []string{"d", "f", "l"}
 	case "datacenter":
-		if file, err := d.remotes.config(); err == nil {
-			return matching(file.Names(), word)
-		}
+		return d.datacenters()
 	}
 	return d.paths(ctx, word)
 }
 
-// valuesBehind is values for a word like --name=value.
-func (d *deps) valuesBehind(ctx context.Context, word string) []string {
-	flag, value, _ := strings.Cut(word, "=")
-	var list []string
-	for _, v := range d.values(ctx, strings.TrimLeft(flag, "-"), value) {
-		list = append(list, flag+"="+v)
+// datacenters returns the names of those in the configuration, as far as it can be read.
+func (d *deps) datacenters() []string {
+	file, err := d.remotes.config()
+	if err != nil {
+		return nil
 	}
-	return list
+	return file.Names()
 }
 
-// otherWords returns the candidates that are no paths.
-func (d *deps) otherWords(command string, app *cli.App, operands int, commands []*cli.Command, word string) []string {
-	var list []string
-	if operands == 0 {
-		list = commandWords(commands)
-	}
+// otherWords returns the operands that are no paths.
+func (d *deps) otherWords(app *cli.App, command string, i int) []string {
 	switch command {
 	case "help", "flags":
-		list = commandWords(app.Commands)
+		return cliargs.CommandWords(app.Commands)
 	case "completion":
-		list = []string{"bash", "fish", "zsh"}
-	case "use-context", "logout":
-		if file, err := d.remotes.config(); err == nil {
-			list = file.Names()
-		}
+		return cliargs.Shells
+	case "config use-context", "config set", "logout":
+		return d.datacenters()
 	}
-	return matching(list, word)
-}
-
-// reached walks the words that are complete: the commands they name, how many
-// operands follow, and the first name of the flag that waits for its value, if one does.
-func (d *deps) reached(app *cli.App, words []string) (path []*cli.Command, operands int, waiting string) {
-	commands, flags := app.Commands, app.Flags
-	for _, w := range words {
-		switch {
-		case waiting != "":
-			waiting = ""
-		case strings.HasPrefix(w, "-") && w != "-":
-			waiting = waitsForValue(flags, w)
-		default:
-			i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(w) })
-			if i < 0 || operands > 0 {
-				operands++
-				continue
-			}
-			path = append(path, commands[i])
-			flags = append(slices.Clone(commands[i].Flags), app.Flags...)
-			commands = commands[i].Subcommands
-		}
-	}
-	return path, operands, waiting
-}
-
-// waitsForValue returns the first name of the flag word if it needs another word.
-func waitsForValue(flags []cli.Flag, word string) string {
-	name := strings.TrimLeft(word, "-")
-	for _, f := range flags {
-		if dg, ok := f.(cli.DocGenerationFlag); ok && slices.Contains(f.Names(), name) && dg.TakesValue() {
-			return f.Names()[0]
-		}
-	}
-	return ""
-}
-
-func flagWords(flags []cli.Flag) []string {
-	var list []string
-	for _, f := range flags {
-		for _, name := range f.Names() {
-			if len(name) > 1 {
-				list = append(list, "--"+name)
-			}
-		}
-	}
-	return list
-}
-
-func commandWords(commands []*cli.Command) []string {
-	var list []string
-	for _, c := range commands {
-		if !c.Hidden {
-			list = append(list, c.Name)
-		}
-	}
-	return list
-}
-
-func matching(list []string, prefix string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !strings.HasPrefix(s, prefix) })
+	return nil
 }
 
 // paths returns the paths on the service that begin with word; directories end in

@@ -5,6 +5,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/recordio"
+	"github.com/paddlecloud/pfs/recordio/convert"
 )
 
 // dataError is an error about the content of a file, with the Kind that gives it its
@@ -44,4 +45,20 @@ func recordError(err error) error {
 		return err
 	}
 	return dataError{err, kind}
+}
+
+// convertError gives an error of package convert its exit code; others are returned
+// as they are.
+func convertError(err error) error {
+	var p *pfs.Error
+	if err == nil || errors.As(err, &p) {
+		return err
+	}
+	switch {
+	case errors.Is(err, convert.ErrChecksum), errors.Is(err, convert.ErrTruncated):
+		return dataError{err, pfs.Integrity}
+	case errors.Is(err, convert.ErrUnsupported):
+		return dataError{err, pfs.Unsupported}
+	}
+	return err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
@@ -188,3 +189,19 @@ func sizeOf(ctx context.Context, files []dataFile) int64 {
 
 // isMissing reports whether err says that a file is not there.
 func isMissing(err error) bool { return errors.Is(err, pfs.NotExist) }
+
+// eachOf calls fn for every one of several things, and goes on after an error.
+func eachOf[T any](ctx context.Context, d *deps, things []T, fn func(T) error) error {
+	if len(things) == 1 {
+		return fn(things[0])
+	}
+	tally := cliio.NewTally(d.reportFailure)
+	for _, one := range things {
+		err := fn(one)
+		tally.Add(err)
+		if hopeless(ctx, err) {
+			break
+		}
+	}
+	return tally.Err()
+}

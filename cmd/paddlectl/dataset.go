@@ -14,13 +14,3 @@ out to trainers, publishes them. Paths that begin with /pfs/ are on a service.`,
 		},
 	})
 }
-
-// listFlag gathers the values of a flag that may be given several times.
-type listFlag struct{ values *[]string }
-
-func (f *listFlag) Set(s string) error {
-	*f.values = append(*f.values, s)
-	return nil
-}
-
-func (f *listFlag) String() string { return "" }

@@ -98,7 +98,7 @@ func (o *convertOptions) flags() []cli.Flag {
 		forceFlag(&o.force),
 		&cli.BoolFlag{Name: "allow-empty", Usage: "make a dataset also of no records", Destination: &o.allowEmpty},
 		&cli.BoolFlag{Name: "dry-run", Usage: "read everything, write nothing, print the shards that would be made", Destination: &o.dryRun},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary", Destination: &o.quiet},
+		quietFlag(&o.quiet),
 		jsonFlag(&o.json),
 	}
 }

@@ -34,25 +34,13 @@ paddlectl dataset verify does that.`,
 
 // eachDataset calls fn for every dataset that is named, and goes on after a failure.
 func (d *deps) eachDataset(ctx context.Context, operands []string, fn func(*dataset) error) error {
-	one := func(text string) error {
+	return eachOf(ctx, d, operands, func(text string) error {
 		s, err := d.openDataset(ctx, text)
 		if err != nil {
 			return err
 		}
 		return fn(s)
-	}
-	if len(operands) == 1 {
-		return one(operands[0])
-	}
-	tally := cliio.NewTally(d.reportFailure)
-	for _, text := range operands {
-		err := one(text)
-		tally.Add(err)
-		if hopeless(ctx, err) {
-			break
-		}
-	}
-	return tally.Err()
+	})
 }
 
 // datasetJSON is the result of info with --json.

@@ -234,3 +234,14 @@ func (d *deps) isDirectory(ctx context.Context, text string) (bool, error) {
 func (s *dataset) setText() string {
 	return fmt.Sprintf("%s%s", s.shown, s.Name)
 }
+
+// readSmall reads a file of at most so many bytes; of a longer one, only these.
+func readSmall(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, most int64) ([]byte, error) {
+	f, err := fsys.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text := make([]byte, min(most, f.Info().Size))
+	return text, pfs.ReadFull(ctx, f, text, 0)
+}

@@ -44,7 +44,7 @@ A publication that was interrupted goes on where it was if it is run again.`,
 			&cli.BoolFlag{Name: "force", Usage: "make a new version also of the set that is the newest one already", Destination: &o.force},
 			&cli.BoolFlag{Name: "change-schema", Usage: "let prefix, columns, classes and payload be others than in the newest version", Destination: &o.changeSchema},
 			&cli.BoolFlag{Name: "allow-empty", Usage: "publish a set without records", Destination: &o.allowEmpty},
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary", Destination: &o.quiet},
+			quietFlag(&o.quiet),
 			jsonFlag(&o.json),
 		},
 		run: func(ctx context.Context, operands []string) error { return runPublish(ctx, d, o, operands) },
@@ -120,16 +120,6 @@ func (d *deps) publicPlace(ctx context.Context, s *dataset, operands []string) (
 		return transfer.End{}, cliargs.Usagef("%q is no place for a public dataset: /pfs/DC/public/dataset/NAME is needed", text)
 	}
 	return d.end(ctx, op)
-}
-
-// isPublicDataset reports whether p is /pfs/DC/public/dataset/NAME or
-// /pfs/public/dataset/NAME.
-func isPublicDataset(p pfs.Path) bool {
-	parts := strings.Split(string(p), "/")[2:]
-	if len(parts) > 0 && parts[0] != "public" {
-		parts = parts[1:]
-	}
-	return len(parts) == 3 && parts[0] == "public" && parts[1] == "dataset"
 }
 
 // version is the directory of version n.

@@ -47,7 +47,7 @@ as JSON lines. The files get their names together. Pickles are read, never execu
 			payloadFlag(&o.payload),
 			&cli.BoolFlag{Name: "paddle-compat", Usage: "cut as split of paddle.v2.dataset.common: the first file has one record more", Destination: &o.paddleCompat},
 			forceFlag(&o.force),
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary", Destination: &o.quiet},
+			quietFlag(&o.quiet),
 			jsonFlag(&o.asJSON),
 		},
 		run: func(ctx context.Context, operands []string) error { return runDatasetSplit(ctx, d, o, operands) },

@@ -35,7 +35,7 @@ func (s *stated) ofRecords(e transfer.End, records int64) error {
 // manifest: what is missing or of another set would be noticed by nobody who reads
 // what is there.
 func (d *deps) checkShards(ctx context.Context, s *dataset) error {
-	found, err := findOldSet(ctx, s.dir, s.Name)
+	found, err := findSet(ctx, s.dir, s.Name)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/payload"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/recordio/convert"
@@ -23,11 +22,10 @@ type transcoder struct {
 
 // checkPayload checks the value of --payload of commands that read records.
 func checkPayload(name string) error {
-	known := []string{"", payload.Msgpack, payload.Pickle, payload.JSON, payload.Raw}
-	if !slices.Contains(known, name) {
-		return cliargs.Usagef("--payload %s: msgpack, pickle, json or raw is needed", name)
+	if name == "" {
+		return nil
 	}
-	return nil
+	return oneOf("payload", name, payload.Msgpack, payload.Pickle, payload.JSON, payload.Raw)
 }
 
 // dataRecord is a record and what messages call it.

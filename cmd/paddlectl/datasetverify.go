@@ -29,7 +29,7 @@ is, the exit code is 7.`,
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quick", Usage: "compare digests, computed where the shards are; do not read the records", Destination: &o.quick},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print the shards that are right, too", Destination: &o.verbose},
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary", Destination: &o.quiet},
+			quietFlag(&o.quiet),
 			jsonFlag(&o.json),
 		},
 		run: func(ctx context.Context, operands []string) error {
@@ -93,7 +93,7 @@ func (c *datasetCheck) run(ctx context.Context) error {
 			return err
 		}
 	}
-	old, err := findOldSet(ctx, c.s.dir, c.s.Name)
+	old, err := findSet(ctx, c.s.dir, c.s.Name)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ may hold. Without PATH that is asked of your home. See quota for what holds ther
 		examples: []string{"paddlectl df -h", "paddlectl df --json /pfs/dc1", "paddlectl df --quota /pfs/dc1/home/bob"},
 		exits:    pathExits(),
 		flags: []cli.Flag{
-			&cli.BoolFlag{Name: "human-readable", Aliases: []string{"h"}, Usage: "sizes like 1.5G", Destination: &o.human},
+			humanFlag(&o.human),
 			&cli.BoolFlag{Name: "quota", Usage: "show the limits of the directories, too", Destination: &o.quota},
 			jsonFlag(&o.json),
 		},
@@ -79,15 +79,6 @@ func (f *df) target(ctx context.Context, t target) error {
 		}
 	}
 	return tally.Err()
-}
-
-// aboveStores reports whether p is a directory of the service in which there are stores:
-// /pfs, /pfs/DC and /pfs/DC/mnt.
-func aboveStores(p pfs.Path) bool {
-	if p.Base() == "mnt" && p.Parent().Parent() == top && p.Parent() != currentPublic {
-		return true
-	}
-	return p == top || p.Parent() == top && p != currentPublic
 }
 
 // store prints the row of the store that holds t, and those of t's own limits.

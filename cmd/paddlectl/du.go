@@ -30,7 +30,7 @@ followed.`,
 		},
 		exits: pathExits(),
 		flags: []cli.Flag{
-			&cli.BoolFlag{Name: "human-readable", Aliases: []string{"h"}, Usage: "sizes like 1.5G", Destination: &o.human},
+			humanFlag(&o.human),
 			&cli.BoolFlag{Name: "summarize", Aliases: []string{"s"}, Usage: "only the sum of each PATH", Destination: &o.summary},
 			&cli.IntFlag{Name: "max-depth", Usage: "show sums down to `N` levels below each PATH", Value: -1, DefaultText: "all", Destination: &o.depth},
 			jsonFlag(&o.json),

@@ -32,7 +32,7 @@ func (d *deps) wayOut(err error) string {
 		return d.pinLine(err, pin)
 	case errors.As(err, &name):
 		return renameLine(name)
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.Is(err, config.ErrNoAccount):
 		return ""
 	}
 	switch pfs.KindOf(err) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -30,6 +31,9 @@ func TestLoginHints(t *testing.T) {
 		if got := d.wayOut(d.loginHint(tt.err, e)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
+	}
+	if got := d.wayOut(fmt.Errorf("ls: %w", config.ErrNoAccount)); got != "" {
+		t.Errorf("an account that was removed: %q, want nothing: no login helps", got)
 	}
 	if d.loginHint(nil, e) != nil {
 		t.Error("a hint without an error")

@@ -22,10 +22,6 @@ func (d *deps) home(ctx context.Context) (pfs.Path, error) {
 	return homeOf(conn.entry.Name, user), nil
 }
 
-func homeOf(dc, user string) pfs.Path {
-	return top.Join(dc).Join("home").Join(user)
-}
-
 // isOwnHome reports whether p is the home of the user who is logged in there.
 func (d *deps) isOwnHome(ctx context.Context, p pfs.Path) bool {
 	conn, err := d.remotes.at(ctx, p)

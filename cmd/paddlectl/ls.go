@@ -41,7 +41,7 @@ temporary space on disk, and the first line comes when all is read.`,
 			&cli.BoolFlag{Name: "long", Aliases: []string{"l"}, Usage: "mode, owner, group, size and time, too", Destination: &o.long},
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "names that begin with a dot, too", Destination: &o.all},
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"R"}, Usage: "directories below, too", Destination: &o.recursive},
-			&cli.BoolFlag{Name: "human-readable", Aliases: []string{"h"}, Usage: "sizes like 1.5G", Destination: &o.human},
+			humanFlag(&o.human),
 			&cli.BoolFlag{Name: "directory", Aliases: []string{"d"}, Usage: "directories themselves, not what is in them", Destination: &o.dirs},
 			&cli.BoolFlag{Name: "single", Aliases: []string{"1"}, Usage: "one name a line, on a terminal too", Destination: &o.single},
 			&cli.StringFlag{Name: "sort", Usage: "sort by `KEY`: name, size (largest first) or time (newest first)", Destination: &o.sort},
@@ -50,11 +50,6 @@ temporary space on disk, and the first line comes when all is read.`,
 		},
 		run: func(ctx context.Context, operands []string) error { return runLs(ctx, d, o, operands) },
 	})
-}
-
-// jsonFlag is --json of all commands.
-func jsonFlag(to *bool) cli.Flag {
-	return &cli.BoolFlag{Name: "json", Usage: "results as JSON, one object a line", Destination: to}
 }
 
 func runLs(ctx context.Context, d *deps, o lsOptions, operands []string) error {

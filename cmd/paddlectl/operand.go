@@ -28,13 +28,6 @@ type operand struct {
 	contents bool
 }
 
-const (
-	// top is the directory of all that is on a service.
-	top = pfs.Path("/pfs")
-	// currentPublic is the public directory of the current datacenter.
-	currentPublic = top + "/public"
-)
-
 // localPrefix marks a local path that begins with /pfs.
 const localPrefix = "file:"
 
@@ -79,10 +72,10 @@ func endsInSlash(text string) bool {
 // newSpelling returns /pfs/DC/home/USER/... for the older /pfs/DC/user/USER/...
 func (d *deps) newSpelling(p pfs.Path) pfs.Path {
 	parts := strings.SplitN(string(p), "/", 6) // "", pfs, DC, user, USER, rest
-	if len(parts) < 5 || parts[2] == "public" || parts[3] != "user" {
+	if len(parts) < 5 || parts[2] == public || parts[3] != oldHomes {
 		return p
 	}
-	parts[3] = "home"
+	parts[3] = homes
 	d.out.Note("/pfs/%[1]s/user/%[2]s is the old spelling of /pfs/%[1]s/home/%[2]s", parts[2], parts[4])
 	return pfs.Path(strings.Join(parts, "/"))
 }
@@ -119,29 +112,4 @@ func (d *deps) didYouMeanInHome(text string) string {
 		return ""
 	}
 	return ": did you mean " + shellWord(string(p)) + "?"
-}
-
-// datacenter returns the element after /pfs; "" if there is none.
-func datacenter(p pfs.Path) string {
-	parts := strings.SplitN(string(p), "/", 4)
-	if len(parts) < 3 {
-		return ""
-	}
-	return parts[2]
-}
-
-// isRoot reports whether p is a directory that the service provides, not the user:
-// /pfs, /pfs/DC, /pfs/DC/home, /pfs/DC/home/USER, /pfs/DC/public, /pfs/DC/mnt/NAME
-// and what leads there.
-func isRoot(p pfs.Path) bool {
-	parts := strings.Split(string(p), "/")[1:]
-	switch {
-	case len(parts) <= 2:
-		return true
-	case parts[1] == "public":
-		return false
-	case len(parts) == 3:
-		return true
-	}
-	return len(parts) == 4 && (parts[2] == "home" || parts[2] == "mnt")
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/transfer"
-	"github.com/urfave/cli/v2"
 )
 
 // outputs are the files that a command makes. None of them can be seen before
@@ -50,11 +49,6 @@ const chunksOnTheWay = 4
 // newOutputs begins a set that is made from inputs, which it must not replace.
 func (d *deps) newOutputs(ctx context.Context, force bool, inputs []dataFile) *outputs {
 	return &outputs{d: d, ctx: ctx, force: force, inputs: inputs, slots: make(chan struct{}, chunksOnTheWay)}
-}
-
-// forceFlag is --force of all commands that make files.
-func forceFlag(to *bool) cli.Flag {
-	return &cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "replace files that exist", Destination: to}
 }
 
 // outputEnd reads the operand of one output file; "-" gives a zero End.

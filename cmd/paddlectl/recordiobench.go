@@ -47,7 +47,7 @@ func (d *deps) benchRecords(ctx context.Context, o *benchOptions, operands []str
 		return err
 	}
 	r := &reading{d: d, o: &o.readOptions} // without a bar, which would be measured, too
-	return r.end(d.eachOf(ctx, files, func(f dataFile) error {
+	return r.end(eachOf(ctx, d, files, func(f dataFile) error {
 		if f.stdin {
 			return cliargs.Usagef("standard input can be read once: a file is needed")
 		}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
@@ -37,29 +36,6 @@ named and left out, and the code is 8.`,
 	})
 }
 
-func (d *deps) recordioHeadCommand() *cli.Command {
-	o, p := &readOptions{}, &formatOptions{}
-	var n int64
-	return d.command(spec{
-		name: "head", args: "FILE...", least: 1, most: -1,
-		summary: "print the first records",
-		text:    `Prints the first records of each file.`,
-		examples: []string{
-			"paddlectl recordio head -n 3 --format json train-00000",
-		},
-		exits: pathExits(cliio.Integrity),
-		flags: append(append([]cli.Flag{
-			&cli.Int64Flag{Name: "records", Aliases: []string{"n"}, Usage: "print `N` records of each file", Value: 10, Destination: &n},
-		}, p.flags()...), o.flags("fail")...),
-		run: func(ctx context.Context, operands []string) error {
-			if n < 0 {
-				return cliargs.Usagef("--records %d: a number from 0 up is needed", n)
-			}
-			return d.printRecords(ctx, o, p, recordRange{hi: n, head: true}, operands)
-		},
-	})
-}
-
 // recordRange is the value of --range: the records lo to hi-1.
 type recordRange struct {
 	lo, hi int64
@@ -70,7 +46,7 @@ type recordRange struct {
 // Set reads the value.
 func (r *recordRange) Set(text string) error {
 	lo, hi, colon := strings.Cut(text, ":")
-	bad := errors.New("--range " + text + ": no range: write it as 100:200, 100: or :200")
+	bad := errors.New("no range: write it as 100:200, 100: or :200")
 	if !colon {
 		return bad
 	}
@@ -108,23 +84,7 @@ func (d *deps) printRecords(ctx context.Context, o *readOptions, p *formatOption
 	}
 	r := d.startReading(ctx, o, files, d.onScreen() || rows.head || rows.given)
 	c := &recordCat{reading: r, printer: &recordPrinter{d: d, o: p}, rows: rows}
-	return r.end(d.eachOf(ctx, files, func(f dataFile) error { return c.file(ctx, f) }))
-}
-
-// eachOf calls fn for every file, and goes on after an error.
-func (d *deps) eachOf(ctx context.Context, files []dataFile, fn func(dataFile) error) error {
-	if len(files) == 1 {
-		return fn(files[0])
-	}
-	tally := cliio.NewTally(d.reportFailure)
-	for _, f := range files {
-		err := fn(f)
-		tally.Add(err)
-		if hopeless(ctx, err) {
-			break
-		}
-	}
-	return tally.Err()
+	return r.end(eachOf(ctx, d, files, func(f dataFile) error { return c.file(ctx, f) }))
 }
 
 // recordCat is one run of cat or head.
@@ -179,58 +139,4 @@ func (c *recordCat) random(ctx context.Context, f dataFile) error {
 		i++
 	}
 	return nil
-}
-
-func (d *deps) recordioGetCommand() *cli.Command {
-	o, p := &readOptions{}, &formatOptions{}
-	return d.command(spec{
-		name: "get", args: "FILE INDEX...", least: 2, most: -1,
-		summary: "print records by number",
-		text: `Prints the records of these numbers, counted from 0, in the order in which they are
-given. With an index beside the file (see index) only the parts of the file that hold
-them are read; without, the headers of all chunks and the chunks that hold them.
-
-A number that the file does not have is code 3.`,
-		examples: []string{"paddlectl recordio get --format raw /pfs/dc1/home/alice/train-00000 4711 > record"},
-		exits:    pathExits(cliio.Integrity),
-		flags:    append(p.flags(), o.limitFlag()),
-		run: func(ctx context.Context, operands []string) error {
-			if err := cmp.Or(o.check(), p.check()); err != nil {
-				return err
-			}
-			return d.getRecords(ctx, o, p, operands)
-		},
-	})
-}
-
-func (d *deps) getRecords(ctx context.Context, o *readOptions, p *formatOptions, operands []string) error {
-	numbers := make([]int64, len(operands)-1)
-	for k, text := range operands[1:] {
-		var err error
-		if numbers[k], err = strconv.ParseInt(text, 10, 64); err != nil || numbers[k] < 0 {
-			return cliargs.Usagef("%q is no number of a record: they are counted from 0", text)
-		}
-	}
-	f, err := d.dataFile(ctx, operands[0])
-	if err != nil {
-		return err
-	}
-	r, err := d.openRecordFile(ctx, f, o)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	printer := &recordPrinter{d: d, o: p}
-	tally := cliio.NewTally(d.reportFailure)
-	var rec []byte
-	for _, i := range numbers {
-		if rec, err = r.ReadRecord(i, rec[:0]); err == nil {
-			err = printer.print(f.text, i, rec)
-		}
-		tally.Add(recordError(err))
-		if hopeless(ctx, err) {
-			break
-		}
-	}
-	return tally.Err()
 }

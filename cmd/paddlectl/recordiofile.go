@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/pfs/transfer"
@@ -95,4 +96,36 @@ func (d *deps) readIndex(ctx context.Context, in *input) (*recordio.Index, error
 		err = x.Matches(in.ReaderAt, in.size)
 	}
 	return x, recordError(err)
+}
+
+// fileJSON is how --json shows a file of records.
+type fileJSON struct {
+	Path        string   `json:"path"`
+	Records     int64    `json:"records"`
+	Chunks      int64    `json:"chunks"`
+	Compressors []string `json:"compressors"`
+	Bytes       int64    `json:"bytes"`
+	Dialect     string   `json:"dialect"`
+	Index       string   `json:"index"` // beside the file, or embedded in it
+}
+
+func newFileJSON(r *recordFile) fileJSON {
+	j := fileJSON{
+		Path: r.in.text, Records: r.Len(), Chunks: int64(len(r.Chunks())), Bytes: r.in.size,
+		Dialect: r.Dialect().String(), Index: r.indexed,
+	}
+	has := map[recordio.Compressor]int64{}
+	for _, c := range r.Chunks() {
+		has[c.Compressor]++
+	}
+	j.Compressors = compressorNames(has)
+	return j
+}
+
+// compressor names those of a file; "-" if it has no chunk.
+func (j fileJSON) compressor() string {
+	if len(j.Compressors) == 0 {
+		return "-"
+	}
+	return strings.Join(j.Compressors, "+")
 }

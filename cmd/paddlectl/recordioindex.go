@@ -57,7 +57,7 @@ func (d *deps) indexRecords(ctx context.Context, o *indexOptions, operands []str
 	}
 	x := &indexing{o: o, reading: d.startReading(ctx, &o.readOptions, files, d.onScreen() || o.compare || o.remove)}
 	defer x.m.end()
-	return d.eachOf(ctx, files, func(f dataFile) error {
+	return eachOf(ctx, d, files, func(f dataFile) error {
 		switch {
 		case f.stdin:
 			return cliargs.Usagef("standard input has no index beside it: a file is needed")

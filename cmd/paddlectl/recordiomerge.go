@@ -6,7 +6,6 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
 )
 
@@ -50,45 +49,6 @@ record is checked and written anew, so any dialect becomes the usual one.`,
 	})
 }
 
-func (d *deps) recordioRecompressCommand() *cli.Command {
-	o := &mergeOptions{}
-	return d.command(spec{
-		name: "recompress", args: "FILE", least: 1, most: 1,
-		summary: "write a file anew with another compressor or other chunks",
-		text: `Writes the records of a file to a new one, with another compressor, other chunks, or
-an index. The same records and choices give the same bytes, with any --parallel.`,
-		examples: []string{
-			"paddlectl recordio recompress --compressor snappy --chunk 1M train -o train.snappy",
-			"paddlectl recordio recompress --compressor none - -o - < in > out",
-		},
-		exits: pathExits(cliio.Integrity),
-		flags: o.flags("fail"),
-		run: func(ctx context.Context, operands []string) error {
-			if o.compressor == "" && !o.chunk.Given && !o.index && !o.embed {
-				return cliargs.Usagef("one of --compressor, --chunk, --index and --embed-index is needed")
-			}
-			return d.mergeRecords(ctx, o, operands)
-		},
-	})
-}
-
-func (d *deps) recordioSalvageCommand() *cli.Command {
-	o := &mergeOptions{}
-	return d.command(spec{
-		name: "salvage", args: "FILE", least: 1, most: 1,
-		summary: "make a whole file of what a damaged one still holds",
-		text: `Writes all records that can be proven right to a new file, and names each damaged
-place, what was lost there and what was saved. docs/recordio-damage.md tells what can
-be saved of what. If a record was lost, or may have been, the exit code is 8.
-
-With --on-damage skip chunks that are damaged are left out whole.`,
-		examples: []string{"paddlectl recordio salvage train-00000 -o train-00000.saved"},
-		exits:    pathExits(cliio.Integrity),
-		flags:    o.flags("salvage"),
-		run:      func(ctx context.Context, operands []string) error { return d.mergeRecords(ctx, o, operands) },
-	})
-}
-
 // mergeRecords writes the records of all files to one.
 func (d *deps) mergeRecords(ctx context.Context, o *mergeOptions, operands []string) error {
 	if err := o.check(); err != nil {
@@ -114,58 +74,16 @@ func (d *deps) mergeRecords(ctx context.Context, o *mergeOptions, operands []str
 	if err := r.copyRecords(ctx, files, to.write); err != nil {
 		return err
 	}
-	if err := steps(to.close, to.writeIndex, outs.publish); err != nil {
+	if err := to.close(); err != nil {
+		return err
+	}
+	if err := to.writeIndex(); err != nil {
+		return err
+	}
+	if err := outs.publish(); err != nil {
 		return err
 	}
 	r.m.end()
 	d.tellWritten(o.json, o.quiet, to.written())
 	return r.end(nil)
-}
-
-// steps does one after the other until one fails.
-func steps(each ...func() error) error {
-	for _, do := range each {
-		if err := do(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// copyRecords passes the records of all files to write, with the compressor of the
-// chunk that they are in. The first file that fails ends it.
-func (r *reading) copyRecords(ctx context.Context, files []dataFile, write func(rec []byte, source recordio.Compressor) error) error {
-	for _, f := range files {
-		err := r.each(ctx, f, func(s *recordio.Scanner) error {
-			for s.Scan() {
-				if err := write(s.Bytes(), s.Chunk().Compressor); err != nil {
-					return err
-				}
-			}
-			return recordError(s.Err())
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writtenJSON is how --json shows a file that was made.
-type writtenJSON struct {
-	Path    string `json:"path"`
-	Records int64  `json:"records"`
-	Chunks  int64  `json:"chunks"`
-	Bytes   int64  `json:"bytes"`
-}
-
-// tellWritten says what was made: with --json as a result, else as a message.
-func (d *deps) tellWritten(json, quiet bool, j writtenJSON) {
-	switch {
-	case json:
-		d.out.JSON(j) // an error shows when Out is flushed
-	case !quiet:
-		d.out.Message("%s: %s in %s, %s", j.Path, count(j.Records, "record", "records"),
-			count(j.Chunks, "chunk", "chunks"), cliio.Size(j.Bytes))
-	}
 }

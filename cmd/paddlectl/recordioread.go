@@ -40,10 +40,6 @@ func (o *readOptions) parallelFlag() cli.Flag {
 	return &cli.IntFlag{Name: "parallel", Aliases: []string{"j"}, Usage: "decompress, and compress, with `N` goroutines", DefaultText: "the processors", Destination: &o.parallel}
 }
 
-func quietFlag(to *bool) cli.Flag {
-	return &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary", Destination: to}
-}
-
 // check refuses values that cannot be meant.
 func (o *readOptions) check() error {
 	policies := map[string]recordio.Policy{"": recordio.Fail, "fail": recordio.Fail, "skip": recordio.Skip, "salvage": recordio.Salvage}
@@ -192,4 +188,23 @@ func compressorNames(has map[recordio.Compressor]int64) []string {
 		}
 	}
 	return names
+}
+
+// copyRecords passes the records of all files to write, with the compressor of the
+// chunk that they are in. The first file that fails ends it.
+func (r *reading) copyRecords(ctx context.Context, files []dataFile, write func(rec []byte, source recordio.Compressor) error) error {
+	for _, f := range files {
+		err := r.each(ctx, f, func(s *recordio.Scanner) error {
+			for s.Scan() {
+				if err := write(s.Bytes(), s.Chunk().Compressor); err != nil {
+					return err
+				}
+			}
+			return recordError(s.Err())
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -50,11 +50,6 @@ saves records out of a torn chunk, which repair does not.`,
 	})
 }
 
-// outputFlag is --output of all commands that make one file.
-func outputFlag(to *string) cli.Flag {
-	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`; - is standard output", Destination: to}
-}
-
 func (d *deps) repairRecords(ctx context.Context, o *repairOptions, operand string) error {
 	if err := o.check(); err != nil {
 		return err

@@ -60,23 +60,6 @@ has a record more than --records says, and the last one may be empty.`,
 	})
 }
 
-func (d *deps) recordioReshardCommand() *cli.Command {
-	o := &splitOptions{}
-	return d.command(spec{
-		name: "reshard", args: "FILE...", least: 1, most: -1,
-		summary: "make K files of N",
-		text: `Distributes the records of all files, one file after the other, over --files new
-files of consecutive records whose numbers differ by at most one. The files appear
-together when all are complete. The old files stay.`,
-		examples: []string{"paddlectl recordio reshard --files 8 --output-path eight --name 'train-%05d-of-%05d' old/train-*"},
-		exits:    pathExits(cliio.Integrity),
-		flags: o.flags(
-			&cli.IntFlag{Name: "files", Usage: "make `K` files", Destination: &o.files},
-		),
-		run: func(ctx context.Context, operands []string) error { return d.splitRecords(ctx, o, operands) },
-	})
-}
-
 // flags are those that split and reshard share, behind rules.
 func (o *splitOptions) flags(rules ...cli.Flag) []cli.Flag {
 	flags := append(rules,
@@ -139,23 +122,12 @@ func (o *splitOptions) parse(first dataFile) error {
 	}
 	var err error
 	if o.pattern, err = split.ParsePattern(name, of); err != nil {
-		return splitError(err)
+		return err
 	}
 	if strings.Contains(name, "/") {
 		return cliargs.Usagef("--name %s: a name without a directory is needed: --output-path names that", name)
 	}
 	return nil
-}
-
-// splitError gives an error of package split its exit code: what it refuses was asked
-// for.
-func splitError(err error) error {
-	for _, reason := range []error{split.ErrPattern, split.ErrRule, split.ErrNeedsCount, split.ErrCount, split.ErrDigits} {
-		if errors.Is(err, reason) {
-			return dataError{err, pfs.Invalid}
-		}
-	}
-	return err
 }
 
 // splitRecords is what split and reshard do.
@@ -178,7 +150,7 @@ func (d *deps) splitRecords(ctx context.Context, o *splitOptions, operands []str
 	s := &splitter{o: o, outs: outs, id: pfs.NewID()}
 	w, err := split.NewWriter(o.rule, o.pattern, s.create)
 	if err != nil {
-		return splitError(err)
+		return err
 	}
 	if s.dir, err = d.outputDir(ctx, o.dir); err != nil {
 		return err
@@ -186,7 +158,7 @@ func (d *deps) splitRecords(ctx context.Context, o *splitOptions, operands []str
 	r := d.startReading(ctx, &o.readOptions, files, false)
 	defer r.m.end()
 	if err := s.run(ctx, r, files, w); err != nil {
-		return splitError(err)
+		return err
 	}
 	if err := outs.publish(); err != nil {
 		return err

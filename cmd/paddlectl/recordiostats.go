@@ -48,7 +48,7 @@ func (d *deps) recordStats(ctx context.Context, o *statsOptions, operands []stri
 	r := d.startReading(ctx, &o.readOptions, files, false)
 	defer r.m.end()
 	s := newLengthStats(o.entropy)
-	err = d.eachOf(ctx, files, func(f dataFile) error {
+	err = eachOf(ctx, d, files, func(f dataFile) error {
 		return r.records(ctx, f, func(rec []byte) error {
 			s.add(rec)
 			return nil

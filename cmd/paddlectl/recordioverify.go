@@ -41,7 +41,7 @@ tells how many records of damaged chunks could be saved.`,
 			r := d.startReading(ctx, o, files, d.onScreen())
 			defer r.m.end()
 			v := &recordVerification{reading: r, json: json}
-			return v.end(d.eachOf(ctx, files, func(f dataFile) error { return v.file(ctx, f) }))
+			return v.end(eachOf(ctx, d, files, func(f dataFile) error { return v.file(ctx, f) }))
 		},
 	})
 }

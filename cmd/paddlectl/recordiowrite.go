@@ -128,3 +128,22 @@ func (s *outputs) createIndex(o *output, x *recordio.Index) error {
 	}
 	return idx.finish()
 }
+
+// writtenJSON is how --json shows a file that was made.
+type writtenJSON struct {
+	Path    string `json:"path"`
+	Records int64  `json:"records"`
+	Chunks  int64  `json:"chunks"`
+	Bytes   int64  `json:"bytes"`
+}
+
+// tellWritten says what was made: with --json as a result, else as a message.
+func (d *deps) tellWritten(json, quiet bool, j writtenJSON) {
+	switch {
+	case json:
+		d.out.JSON(j) // an error shows when Out is flushed
+	case !quiet:
+		d.out.Message("%s: %s in %s, %s", j.Path, count(j.Records, "record", "records"),
+			count(j.Chunks, "chunk", "chunks"), cliio.Size(j.Bytes))
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 )
 
 // inZsh completes what is typed in an interactive zsh that finds the script in its
@@ -43,9 +45,17 @@ func TestShells(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("_paddlectl", zshScript)
-	write("fish/completions/paddlectl.fish", fishScript)
-	write("paddlectl.bash", bashScript)
+	script := func(shell string) string {
+		t.Helper()
+		text, err := cliargs.CompletionScript(shell, "paddlectl", "paddlecloud")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	write("_paddlectl", script("zsh"))
+	write("fish/completions/paddlectl.fish", script("fish"))
+	write("paddlectl.bash", script("bash"))
 
 	tests := []struct{ shell, script, want string }{
 		{"bash", "source ./paddlectl.bash; COMP_LINE='paddlectl ls /pfs/local/d'; COMP_POINT=${#COMP_LINE}; " +

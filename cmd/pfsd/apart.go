@@ -78,9 +78,8 @@ func (d datacenter) shows() (all []shown) {
 		on := func(p pfs.Path) pfs.Path { return pfs.Path(path.Join("/", root, string(p))) }
 		all = append(all, shown{"/pfs/" + d.name + "/" + name, mapped, store, on(at), on(live)})
 	}
-	for _, name := range []string{"home", "public"} {
-		dir := cmp.Or(d.dir, pfs.Root).Join(name)
-		add(name, false, dir, dir)
+	for _, dir := range d.in(nil).OwnDirs() {
+		add(dir.Base(), false, dir, dir)
 	}
 	for _, m := range d.mounts {
 		add("mnt/"+m.Name, true, m.Dir, m.Live())

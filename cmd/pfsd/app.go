@@ -75,7 +75,8 @@ func (m *Main) app() *cli.App {
 		ErrWriter:   m.Stderr,
 	}
 	app.Commands = []*cli.Command{
-		m.serveCommand(), m.checkCommand(), m.userCommand(), m.versionCommand(), m.completionCommand(app), m.helpCommand(app),
+		m.serveCommand(), m.checkCommand(), m.userCommand(), m.versionCommand(), m.completionCommand(), m.helpCommand(app),
+		m.candidatesCommand(app),
 	}
 	return app
 }

@@ -1,29 +1,20 @@
 package main
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/urfave/cli/v2"
 )
 
-// completions makes the completion script of each shell.
-var completions = map[string]func(*cli.App) string{
-	"bash": bashCompletion,
-	"zsh":  zshCompletion,
-	"fish": fishCompletion,
-}
-
-func (m *Main) completionCommand(app *cli.App) *cli.Command {
-	shells := slices.Sorted(maps.Keys(completions))
+func (m *Main) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
 		Usage:     "print a script that completes commands and flags in a shell",
-		ArgsUsage: strings.Join(shells, "|"),
-		Description: "Prints a script that completes commands and flags. To have it in every shell:\n" +
+		ArgsUsage: strings.Join(cliargs.Shells, "|"),
+		Description: "Prints a script that completes commands, flags and their values, and names of accounts\n" +
+			"behind --data DIR. To have it in every shell:\n" +
 			"  bash: pfsd completion bash > ~/.local/share/bash-completion/completions/pfsd\n" +
 			"  zsh:  pfsd completion zsh > a file _pfsd in a directory of $fpath\n" +
 			"  fish: pfsd completion fish > ~/.config/fish/completions/pfsd.fish",
@@ -32,82 +23,82 @@ func (m *Main) completionCommand(app *cli.App) *cli.Command {
 			if err != nil {
 				return err
 			}
-			script, ok := completions[args[0]]
-			if !ok {
-				return cliargs.Usagef("no completion for %q: %s", args[0], strings.Join(shells, ", "))
+			script, err := cliargs.CompletionScript(args[0], program)
+			if err != nil {
+				return err
 			}
-			m.printer.Printf("%s", script(app))
+			m.printer.Printf("%s", script)
 			return nil
 		},
 	}
 }
 
-// words returns what may follow a command: its subcommands and flags.
-func words(commands []*cli.Command, flags []cli.Flag) string {
-	var all []string
-	for _, c := range commands {
-		all = append(all, c.Name)
+// candidatesCommand is what the scripts call.
+func (m *Main) candidatesCommand(app *cli.App) *cli.Command {
+	return &cli.Command{
+		Name:   cliargs.CompletionCommand,
+		Hidden: true,
+		Action: func(c *cli.Context) error {
+			words := c.Args().Slice()
+			for _, word := range cliargs.Candidates(app, words, cliargs.Known{
+				Value:   func(name, _ string) []string { return flagValues[name] },
+				Operand: func(command string, i int, _ string) []string { return operandWords(app, command, i, words) },
+			}) {
+				m.printer.Printf("%s\n", word)
+			}
+			return nil
+		},
 	}
-	for _, f := range flags {
-		all = append(all, "--"+f.Names()[0])
-	}
-	return strings.Join(all, " ")
 }
 
-func bashCompletion(app *cli.App) string {
-	return "_pfsd() {\n  local next\n" + candidates(app, `${COMP_WORDS[*]:1:COMP_CWORD-1}`) +
-		"  COMPREPLY=($(compgen -W \"$next\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\ncomplete -o default -F _pfsd pfsd\n"
+var roles = []string{string(auth.Admin), string(auth.Publisher), string(auth.User)}
+
+// flagValues has the values of flags that take one of a few. Shells complete files behind
+// the others.
+var flagValues = map[string][]string{
+	"log-format": {"json", "text"},
+	"log-level":  {"debug", "error", "info", "warn"},
+	"role":       roles,
 }
 
-func zshCompletion(app *cli.App) string {
-	return "#compdef pfsd\n_pfsd() {\n  local line=\"${(j: :)words[2,CURRENT-1]}\" next\n" + candidates(app, `$line`) +
-		"  compadd -- ${=next} || _files\n}\n" +
-		// Found in fpath, the script itself is the first call of the function.
-		"if [[ ${zsh_eval_context[-1]} == loadautofunc ]]; then _pfsd \"$@\"; else compdef _pfsd pfsd; fi\n"
-}
-
-// candidates is the part of a script that sets $next to what may follow, line being
-// how the shell writes the words before, behind the program.
-func candidates(app *cli.App, line string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "  case \"%s \" in\n", line)
-	for _, c := range app.Commands {
-		for _, sub := range c.Subcommands {
-			fmt.Fprintf(&b, "  \"%s %s \"*) next=%q ;;\n", c.Name, sub.Name, words(nil, sub.Flags))
+// operandWords returns what operand i of a command may be.
+func operandWords(app *cli.App, command string, i int, words []string) []string {
+	switch command {
+	case "completion":
+		return cliargs.Shells
+	case "help":
+		return cliargs.CommandWords(app.Commands)
+	case "user role":
+		if i == 1 {
+			return roles
 		}
-		fmt.Fprintf(&b, "  \"%s \"*) next=%q ;;\n", c.Name, words(c.Subcommands, c.Flags))
-	}
-	fmt.Fprintf(&b, "  *) next=%q ;;\n  esac\n", words(app.Commands, app.Flags))
-	return b.String()
-}
-
-func fishCompletion(app *cli.App) string {
-	var b strings.Builder
-	for _, c := range app.Commands {
-		fmt.Fprintf(&b, "complete -c pfsd -n __fish_use_subcommand -f -a %s -d %s\n", c.Name, fishQuote(c.Usage))
-		fishFlags(&b, "__fish_seen_subcommand_from "+c.Name, c.Flags)
-		for _, sub := range c.Subcommands {
-			fmt.Fprintf(&b, "complete -c pfsd -n '__fish_seen_subcommand_from %s' -f -a %s -d %s\n", c.Name, sub.Name, fishQuote(sub.Usage))
-			fishFlags(&b, fmt.Sprintf("__fish_seen_subcommand_from %s; and __fish_seen_subcommand_from %s", c.Name, sub.Name), sub.Flags)
+		fallthrough
+	case "user passwd", "user rm", "user set":
+		if i == 0 {
+			return accountNames(words)
 		}
 	}
-	return b.String()
+	return nil
 }
 
-func fishFlags(b *strings.Builder, when string, flags []cli.Flag) {
-	for _, f := range flags {
-		doc, ok := f.(cli.DocGenerationFlag)
+// accountNames returns the names of the accounts in the directory that --data names
+// among words, as far as they can be read.
+func accountNames(words []string) (names []string) {
+	for i, word := range words {
+		dir, ok := strings.CutPrefix(word, "--data=")
+		if word == "--data" && i+1 < len(words) {
+			dir, ok = words[i+1], true
+		}
 		if !ok {
 			continue
 		}
-		value := ""
-		if doc.TakesValue() {
-			value = " -r"
+		accounts, err := accountsIn(dir)
+		if err != nil {
+			return nil
 		}
-		fmt.Fprintf(b, "complete -c pfsd -n '%s' -l %s%s -d %s\n", when, f.Names()[0], value, fishQuote(strings.ReplaceAll(doc.GetUsage(), "`", "")))
+		for _, a := range accounts.List() {
+			names = append(names, a.Name)
+		}
 	}
-}
-
-func fishQuote(s string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+	return names
 }

@@ -200,15 +200,8 @@ func (f configFile) get(name string) string {
 
 // check refuses what cannot be a datacenter.
 func (d datacenter) check() error {
-	const op = "pfsd.datacenter"
-	if reason := pfs.CheckName(d.name); reason != "" {
-		return pfs.Errorf(op, "", pfs.Invalid, "%s", reason)
-	}
-	if d.name == "public" {
-		return pfs.Errorf(op, "", pfs.Invalid, "/pfs/public is the public tree of the current datacenter; choose another name")
-	}
-	if err := backends.Check(d.store); err != nil {
+	if err := d.in(nil).CheckNames(); err != nil {
 		return err
 	}
-	return d.in(nil).Valid()
+	return backends.Check(d.store)
 }

@@ -23,12 +23,12 @@ type datacenter struct {
 
 	dir         pfs.Path // of homes and public; empty for the root of the store
 	serviceOwns bool     // no file is given to users
-	mounts      []namespace.Mount
+	mounts      []namespace.MappedDir
 }
 
 // in returns the datacenter as the namespace has it, over its store.
 func (d datacenter) in(store pfs.FileSystem) namespace.Datacenter {
-	return namespace.Datacenter{Name: d.name, FS: store, Dir: d.dir, ServiceOwns: d.serviceOwns, Mounts: d.mounts}
+	return namespace.Datacenter{Name: d.name, FS: store, Dir: d.dir, ServiceOwns: d.serviceOwns, Mapped: d.mounts}
 }
 
 // probe tries the store of a datacenter, and what is asked of it there.
@@ -42,7 +42,7 @@ func (t *trial) probe(ctx context.Context, d datacenter, store pfs.FileSystem) (
 		return "", err
 	}
 	t.doing("looking at what is mapped")
-	if err := d.in(store).Check(ctx); err != nil {
+	if err := d.in(store).CheckMapped(ctx); err != nil {
 		return "", err
 	}
 	if len(d.mounts) > 0 {

@@ -92,15 +92,11 @@ func (l *lateStore) For(owner pfs.Owner) (pfs.FileSystem, error) {
 	}), nil
 }
 
-// As returns the store as owner may use it. Who turns out to be the service itself there
-// is refused.
+// As returns the store as owner may use it. Whom the store refuses is told so by every
+// operation.
 func (l *lateStore) As(owner pfs.Owner) (pfs.FileSystem, error) {
 	return l.of(lateOwner{owner, true}, func(store pfs.FileSystem) (pfs.FileSystem, error) {
-		fsys, err := pfs.As(store, owner)
-		if err == nil && fsys == store {
-			return nil, pfs.Errorf("pfsd.lateStore", "", pfs.Permission, "your account is on this store who the service is, which may do everything: pfsd user set gives it a user of its own")
-		}
-		return fsys, err
+		return pfs.As(store, owner)
 	}), nil
 }
 

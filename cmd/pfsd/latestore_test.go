@@ -32,13 +32,18 @@ func newOwned() *owned {
 	return &owned{memfs.New(memfs.Options{}), map[pfs.Owner]*memfs.FS{nobody: memfs.New(memfs.Options{})}}
 }
 
-func (o *owned) For(owner pfs.Owner) (pfs.FileSystem, error) { return o.As(owner) }
-
-func (o *owned) As(owner pfs.Owner) (pfs.FileSystem, error) {
+func (o *owned) For(owner pfs.Owner) (pfs.FileSystem, error) {
 	if owner == itself {
 		return o, nil
 	}
 	return o.of[owner], nil
+}
+
+func (o *owned) As(owner pfs.Owner) (pfs.FileSystem, error) {
+	if owner == itself {
+		return nil, pfs.E("test.As", "", pfs.Permission, nil)
+	}
+	return o.For(owner)
 }
 
 // opensAfter returns a store and how it is opened: not before each of the errors was met.
@@ -111,7 +116,7 @@ func TestLateStore(t *testing.T) {
 // service's, and nobody acts as himself.
 func TestLateStoreWithoutUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memfs.New(memfs.Options{})
+		store := struct{ pfs.FileSystem }{memfs.New(memfs.Options{})}
 		open, _ := opensAfter(store)
 		late := newLateStore("dc", open, slog.New(slog.DiscardHandler))
 		defer late.Close()

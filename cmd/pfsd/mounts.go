@@ -21,7 +21,7 @@ const (
 )
 
 // parseMounts reads the mapping of names to directories of the store.
-func (f *configFile) parseMounts(m *yaml.Node) (mounts []namespace.Mount, err error) {
+func (f *configFile) parseMounts(m *yaml.Node) (mounts []namespace.MappedDir, err error) {
 	if m.Kind != yaml.MappingNode {
 		return nil, f.file.Errorf(m.Line, "%s: %s where names of mapped directories belong, each with its \"path:\" and \"access:\"", keyMounts, strictyaml.KindName(m))
 	}
@@ -33,8 +33,8 @@ func (f *configFile) parseMounts(m *yaml.Node) (mounts []namespace.Mount, err er
 	return mounts, err
 }
 
-func (f *configFile) parseMount(name string, m *yaml.Node) (namespace.Mount, error) {
-	mount := namespace.Mount{Name: name, ReadOnly: true}
+func (f *configFile) parseMount(name string, m *yaml.Node) (namespace.MappedDir, error) {
+	mount := namespace.MappedDir{Name: name, ReadOnly: true}
 	if m.Kind != yaml.MappingNode {
 		return mount, f.file.Errorf(m.Line, "mapped directory %q: %s where \"path:\" and \"access:\" belong", name, strictyaml.KindName(m))
 	}
@@ -79,7 +79,7 @@ func (f *configFile) parsePath(key string, v *yaml.Node) (pfs.Path, error) {
 }
 
 // parseAccess reads who may enter a mapped directory: one entry, or a list.
-func (f *configFile) parseAccess(v *yaml.Node) (access namespace.Access, err error) {
+func (f *configFile) parseAccess(v *yaml.Node) (access namespace.AccessList, err error) {
 	entries := []*yaml.Node{v}
 	if v.Kind == yaml.SequenceNode {
 		entries = v.Content

@@ -87,7 +87,7 @@ func TestStoresThatAreSpelledOtherwise(t *testing.T) {
 				if key == "dir" {
 					d.dir = pfs.Path(value)
 				} else {
-					d.mounts = append(d.mounts, namespace.Mount{Name: key, Dir: pfs.Path(value)})
+					d.mounts = append(d.mounts, namespace.MappedDir{Name: key, Dir: pfs.Path(value)})
 				}
 			}
 			list = append(list, d)

@@ -79,7 +79,7 @@ func (s *service) openStore(ctx context.Context, dc datacenter) (store backends.
 		if err != nil {
 			return store, err
 		}
-		if err := dc.in(store.FileSystem).CheckIdentity(); err != nil {
+		if err := dc.in(store.FileSystem).CheckAsUser(); err != nil {
 			_ = store.Close()
 			return backends.Store{}, err
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -71,8 +70,7 @@ func (d datacenter) written() []pfs.Path {
 	if d.dir == "" && len(d.mounts) == 0 {
 		return []pfs.Path{pfs.Root}
 	}
-	dir := cmp.Or(d.dir, pfs.Root)
-	dirs := []pfs.Path{dir.Join("home"), dir.Join("public")}
+	dirs := d.in(nil).OwnDirs()
 	for _, m := range d.mounts {
 		if !m.ReadOnly {
 			dirs = append(dirs, m.Dir)

@@ -75,7 +75,7 @@ func TestSweptDirectories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mounts := []namespace.Mount{{Name: "images", Dir: "/old/images", ReadOnly: true}, {Name: "team", Dir: "/old/team"}}
+	mounts := []namespace.MappedDir{{Name: "images", Dir: "/old/images", ReadOnly: true}, {Name: "team", Dir: "/old/team"}}
 	for _, row := range []struct {
 		dc   datacenter
 		want []pfs.Path

@@ -14,7 +14,7 @@ func (s *service) openServer(ctx context.Context) error {
 		config.Datacenters = append(config.Datacenters, dc.in(s.stores[dc.name]))
 	}
 	_ = eachDatacenter(s.opts.datacenters, func(i int, dc datacenter) error {
-		err := config.Datacenters[i].Check(ctx)
+		err := config.Datacenters[i].CheckMapped(ctx)
 		if err != nil {
 			s.log.Warn("a mapped directory is not ready", "datacenter", dc.name, "err", cause(err))
 		}

@@ -191,12 +191,41 @@ func TestHelpVersionCompletion(t *testing.T) {
 		{"version", "protocol 1"},
 		{"completion bash", "complete -o default -F _pfsd pfsd"},
 		{"completion zsh", "#compdef pfsd"},
-		{"completion fish", "-l metrics-listen -r"},
+		{"completion fish", "complete -c $program -a '(__pfsd_complete)'"},
 	}
 	for _, tt := range tests {
 		got := mustRun(t, "", strings.Fields(tt.args)...)
 		if !strings.Contains(got.stdout, tt.says) || got.stderr != "" {
 			t.Errorf("pfsd %s: no %q in\n%s%s", tt.args, tt.says, got.stdout, got.stderr)
+		}
+	}
+}
+
+func TestCandidates(t *testing.T) {
+	data := dataFor(t)
+	mustRun(t, goodPassword, "user", "add", "ann", "--data", data, "--password-stdin")
+	for _, tt := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"u"}, "user"},
+		{[]string{""}, "serve check user version completion help"},
+		{[]string{"user", "r"}, "role rm"},
+		{[]string{"serve", "--log-"}, "--log-format --log-level"},
+		{[]string{"serve", "--log-format", ""}, "json text"},
+		{[]string{"serve", "--log-level=w"}, "--log-level=warn"},
+		{[]string{"serve", "--data", ""}, ""},
+		{[]string{"user", "add", "--role", "p"}, "publisher"},
+		{[]string{"user", "role", "ann", ""}, "admin publisher user"},
+		{[]string{"user", "rm", "--data", data, "an"}, "ann"},
+		{[]string{"user", "passwd", "--data=" + data, ""}, "ann"},
+		{[]string{"user", "rm", "--data", data + "/none", ""}, ""},
+		{[]string{"completion", ""}, "bash fish zsh"},
+		{[]string{"help", "c"}, "check completion"},
+	} {
+		got := mustRun(t, "", append([]string{"__complete", "--"}, tt.words...)...)
+		if words := strings.Join(strings.Fields(got.stdout), " "); words != tt.want {
+			t.Errorf("%q: %q, want %q", tt.words, words, tt.want)
 		}
 	}
 }

@@ -1,7 +1,10 @@
 package testbed
 
 import (
+	"io"
 	"net"
+	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -14,8 +17,41 @@ func TestHDFS(t *testing.T) {
 		}
 		conn.Close()
 	}
-	if dir := c.Scratch(t); dir == "" {
-		t.Error("no scratch directory")
+}
+
+// TestScratch looks at the directory as long as it belongs to a test, and after that.
+func TestScratch(t *testing.T) {
+	c := HDFS(t)
+	status := func(dir string) (int, string) {
+		resp, err := http.Get(c.WebHDFS[0] + "/webhdfs/v1" + dir + "?op=GETFILESTATUS&user.name=" + c.Superuser)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(text)
+	}
+	var dirs []string
+	t.Run("test", func(t *testing.T) {
+		for range 2 {
+			dir := c.Scratch(t)
+			code, text := status(dir)
+			if code != http.StatusOK || !strings.Contains(text, `"permission":"777"`) || !strings.Contains(text, `"type":"DIRECTORY"`) {
+				t.Errorf("%s: status %d, %s: want a directory that is writable for all", dir, code, text)
+			}
+			dirs = append(dirs, dir)
+		}
+	})
+	if len(dirs) != 2 || dirs[0] == dirs[1] {
+		t.Errorf("the directories are %q, want two", dirs)
+	}
+	for _, dir := range dirs {
+		if code, text := status(dir); code != http.StatusNotFound {
+			t.Errorf("%s after its test: status %d, %s: want none", dir, code, text)
+		}
 	}
 }
 

@@ -12,8 +12,8 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	if err := pfs.CheckContext(ctx, op, w.u.name); err != nil {
 		return pfs.Info{}, err
 	}
-	if opts.Size < 0 {
-		return pfs.Info{}, pfs.Errorf(op, w.u.name, pfs.Invalid, "negative size %d", opts.Size)
+	if err := opts.Check(op, w.u.name); err != nil {
+		return pfs.Info{}, err
 	}
 	w.u.mu.Lock()
 	defer w.u.mu.Unlock()

@@ -28,7 +28,7 @@ func (s *store) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (p
 			return pfs.Page{}, err
 		}
 	}
-	return s.page(op, dir, l, last, opts.Limit)
+	return s.page(op, dir, l, last, opts.Max())
 }
 
 // A token is the id of a listing and the last name of a page, which need not be
@@ -71,9 +71,6 @@ func (s *store) openDir(op string, dir pfs.Path) (*names, error) {
 
 // page describes up to limit names of l behind last, less those that are gone.
 func (s *store) page(op string, dir pfs.Path, l *listing, last string, limit int) (pfs.Page, error) {
-	if limit <= 0 || limit > pfs.MaxPage {
-		limit = pfs.MaxPage
-	}
 	rest := l.behind(last)
 	some := rest[:min(limit, len(rest))]
 	page, err := s.describe(op, dir, some)

@@ -3,7 +3,6 @@ package aferofs
 import (
 	"context"
 	"io"
-	"math"
 	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -70,8 +69,8 @@ func (f *file) Close() error {
 
 // inChunks hands p to do chunk by chunk, as long as ctx is not done.
 func inChunks(ctx context.Context, op string, name pfs.Path, p []byte, off int64, do func(op string, p []byte, off int64) (int, error)) (n int, err error) {
-	if off < 0 || off > math.MaxInt64-int64(len(p)) {
-		return 0, pfs.Errorf(op, name, pfs.Invalid, "offset %d", off)
+	if err := pfs.CheckRange(op, name, off, len(p)); err != nil {
+		return 0, err
 	}
 	for {
 		if err := pfs.CheckContext(ctx, op, name); err != nil {

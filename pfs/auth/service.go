@@ -33,8 +33,9 @@ type Options struct {
 }
 
 // Service answers who somebody is. Its methods may be called concurrently. Every
-// refusal is of Kind Unauthenticated and says what to do, but for one: too many
-// failed logins answer Limit with a RetryAfter.
+// refusal is of Kind Unauthenticated and says what to do, but for two: too many
+// failed logins answer Limit with a RetryAfter, and Refresh of an account that was removed
+// answers NotExist, since no login helps.
 type Service struct {
 	accounts *Accounts
 	signer   *signer
@@ -157,6 +158,10 @@ func (s *Service) Refresh(ctx context.Context, refresh, remote string) (Tokens, 
 	if err != nil {
 		return Tokens{}, err
 	}
+	if _, err := s.accounts.Get(r.User); err != nil { // the token stays, to be told the same again, until it is swept
+		s.opts.Logger.Warn("refresh refused", "user", r.User, "remote", remote, "err", err)
+		return Tokens{}, removed(op, r.User, pfs.NotExist)
+	}
 	account, err := s.current(op, r.User, r.Generation)
 	if err == nil && !s.opts.Now().Before(r.Expires) {
 		err = pfs.Errorf(op, "", pfs.Unauthenticated, "the session ended at %s: log in again", r.Expires.UTC().Format(time.RFC3339))
@@ -188,12 +193,16 @@ func (s *Service) note(err error) {
 func (s *Service) current(op, name, generation string) (Account, error) {
 	account, err := s.accounts.Get(name)
 	if err != nil {
-		return Account{}, pfs.Errorf(op, "", pfs.Unauthenticated, "account %q was removed: ask an administrator of the service", name)
+		return Account{}, removed(op, name, pfs.Unauthenticated)
 	}
 	if account.Generation != generation {
 		return Account{}, pfs.Errorf(op, "", pfs.Unauthenticated, "the password or role of %q was changed: log in again", name)
 	}
 	return account, nil
+}
+
+func removed(op, name string, kind pfs.Kind) error {
+	return pfs.Errorf(op, "", kind, "account %q was removed: ask an administrator of the service", name)
 }
 
 // Logout ends the session of a refresh token. One that has ended already is

@@ -4,9 +4,7 @@ package cephfs
 
 import (
 	"context"
-	"errors"
 	"io"
-	"runtime"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -47,15 +45,11 @@ func (f FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOption
 	if err := c.chunks(ctx, progress); err != nil {
 		return pfs.Info{}, err
 	}
-	sum, err := c.verify(ctx)
+	sum, err := digest.OfCopy(ctx, op, dst, w, src, r)
 	if err != nil {
 		return pfs.Info{}, err
 	}
-	commit := pfs.CommitOptions{Size: r.info.Size, Mode: r.info.Mode, Digest: sum, NoReplace: opts.NoReplace}
-	if !opts.NewTime {
-		commit.ModTime = r.info.ModTime
-	}
-	return w.Commit(ctx, commit)
+	return w.Commit(ctx, opts.Commit(r.info, sum))
 }
 
 // copying is one CopyFile.
@@ -107,32 +101,4 @@ func (c *copying) chunk(ctx context.Context, off, n int64) error {
 	}
 	_, err := c.w.WriteAt(ctx, p, off)
 	return err
-}
-
-// verify compares the copy with the source, and returns its digest.
-func (c *copying) verify(ctx context.Context) (string, error) {
-	want, algorithm := c.r.info.Digest, digest.Algorithm(c.r.info.Digest)
-	var err error
-	if !digest.Known(algorithm) {
-		algorithm = digest.XXH3
-		want, err = digest.OfFile(ctx, c.r, algorithm, runtime.GOMAXPROCS(0), nil)
-	}
-	if err != nil {
-		return "", fail(c.op, c.r.name, err)
-	}
-	fill := func(p []byte, off int64) error {
-		n, err := c.w.ReadAt(ctx, p, off)
-		if n == len(p) {
-			return nil
-		}
-		return errors.Join(err, io.ErrUnexpectedEOF)
-	}
-	got, err := digest.Of(ctx, fill, c.r.info.Size, algorithm, runtime.GOMAXPROCS(0), nil)
-	if err != nil {
-		return "", fail(c.op, c.w.name, err)
-	}
-	if got != want {
-		return "", pfs.Errorf(c.op, c.w.name, pfs.Integrity, "the copy is %s, and %s is %s: one of them does not have the bytes that were written", got, c.r.name, want)
-	}
-	return got, nil
 }

@@ -113,8 +113,8 @@ func (e *editing) ReadAt(ctx context.Context, p []byte, off int64) (int, error) 
 
 func (e *editing) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "cephfs.Handle.WriteAt"
-	if off < 0 {
-		return 0, pfs.Errorf(op, e.name, pfs.Invalid, "negative offset %d", off)
+	if err := pfs.CheckRange(op, e.name, off, len(p)); err != nil {
+		return 0, err
 	}
 	for {
 		part := p[n:min(len(p), n+blockSize)]

@@ -168,8 +168,8 @@ type judge func(*call, *handle) error
 
 // readAt reads an open file.
 func readAt(ctx context.Context, f FS, op string, name pfs.Path, o *opened, p []byte, off int64, after judge) (n int, err error) {
-	if off < 0 {
-		return 0, pfs.Errorf(op, name, pfs.Invalid, "negative offset %d", off)
+	if err := pfs.CheckRange(op, name, off, len(p)); err != nil {
+		return 0, err
 	}
 	for {
 		if err := pfs.CheckContext(ctx, op, name); err != nil {

@@ -13,12 +13,8 @@ import (
 // List returns one page of dir in the store's order. Digests are left out.
 func (f FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
 	const op = "cephfs.List"
-	limit := opts.Limit
-	if limit <= 0 || limit > pfs.MaxPage {
-		limit = pfs.MaxPage
-	}
 	return in(ctx, f, op, name, func(d *dir) (page pfs.Page, err error) {
-		found, next, err := d.entries(opts.Token, limit)
+		found, next, err := d.entries(opts.Token, opts.Max())
 		if err != nil {
 			return pfs.Page{}, err
 		}

@@ -249,8 +249,8 @@ func (w *staged) tracked(ctx context.Context, do func(c *call) (int, error)) (in
 // be written is then said by a later call, and at the latest by Sync or Commit.
 func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "cephfs.Staged.WriteAt"
-	if off < 0 {
-		return 0, pfs.Errorf(op, w.name, pfs.Invalid, "negative offset %d", off)
+	if err := pfs.CheckRange(op, w.name, off, len(p)); err != nil {
+		return 0, err
 	}
 	for {
 		if err := pfs.CheckContext(ctx, op, w.name); err != nil {

@@ -123,9 +123,6 @@ const (
 // written, or refused for a moment after something was removed; and what is staged counts.
 func (f FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
 	const op = "cephfs.SetQuota"
-	if maxBytes < 0 || maxFiles < 0 {
-		return pfs.Errorf(op, name, pfs.Invalid, "a quota of %d bytes and %d files: 0 lifts a limit, less there is not", maxBytes, maxFiles)
-	}
 	if maxFiles > 0 {
 		maxFiles++ // the directory itself
 	}

@@ -37,12 +37,12 @@ func (c *Client) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
 	return &handle{c: c, name: name, info: reply.Info.Info()}, nil
 }
 
-func (h *handle) check(ctx context.Context, op string, off int64) error {
-	switch {
-	case h.closed.Load():
+func (h *handle) check(ctx context.Context, op string, off int64, n int) error {
+	if h.closed.Load() {
 		return pfs.E(op, h.name, pfs.Closed, nil)
-	case off < 0:
-		return pfs.Errorf(op, h.name, pfs.Invalid, "negative offset %d", off)
+	}
+	if err := pfs.CheckRange(op, h.name, off, n); err != nil {
+		return err
 	}
 	return pfs.CheckContext(ctx, op, h.name)
 }
@@ -50,7 +50,7 @@ func (h *handle) check(ctx context.Context, op string, off int64) error {
 // ReadAt reads what the file holds now.
 func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	const op = "client.ReadAt"
-	if err := h.check(ctx, op, off); err != nil {
+	if err := h.check(ctx, op, off, len(p)); err != nil {
 		return 0, err
 	}
 	f, err := h.c.Open(ctx, h.name)
@@ -64,7 +64,7 @@ func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 // WriteAt writes chunk by chunk.
 func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "client.WriteAt"
-	if err := h.check(ctx, op, off); err != nil {
+	if err := h.check(ctx, op, off, len(p)); err != nil {
 		return 0, err
 	}
 	for n < len(p) {
@@ -82,7 +82,7 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 // Truncate sets the length.
 func (h *handle) Truncate(ctx context.Context, size int64) error {
 	const op = "client.Truncate"
-	if err := h.check(ctx, op, size); err != nil {
+	if err := h.check(ctx, op, size, 0); err != nil {
 		return err
 	}
 	err := h.c.call(ctx, op, wire.CallTruncate, h.name, true, wire.TruncateRequest{Path: string(h.name), Size: size}, &wire.Empty{}, nil)
@@ -95,7 +95,7 @@ func (h *handle) Truncate(ctx context.Context, size int64) error {
 // Sync makes what was written durable.
 func (h *handle) Sync(ctx context.Context) error {
 	const op = "client.Sync"
-	if err := h.check(ctx, op, 0); err != nil {
+	if err := h.check(ctx, op, 0, 0); err != nil {
 		return err
 	}
 	return h.c.call(ctx, op, wire.CallEditSync, h.name, false, wire.PathRequest{Path: string(h.name)}, &wire.Empty{}, nil)

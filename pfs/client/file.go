@@ -75,11 +75,11 @@ func receiveChunk(resp *http.Response, touch func(), p []byte) error {
 // ReadAt reads the version that Open found.
 func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "client.ReadAt"
-	switch {
-	case f.closed.Load():
+	if f.closed.Load() {
 		return 0, pfs.E(op, f.name, pfs.Closed, nil)
-	case off < 0:
-		return 0, pfs.Errorf(op, f.name, pfs.Invalid, "negative offset %d", off)
+	}
+	if err := pfs.CheckRange(op, f.name, off, len(p)); err != nil {
+		return 0, err
 	}
 	if err := pfs.CheckContext(ctx, op, f.name); err != nil {
 		return 0, err

@@ -55,21 +55,18 @@ func (w *staged) check(ctx context.Context, op string) error {
 	return pfs.CheckContext(ctx, op, w.name)
 }
 
-// checkAt is check for a step at an offset.
-func (w *staged) checkAt(ctx context.Context, op string, off int64) error {
+// checkAt is check for n bytes at an offset.
+func (w *staged) checkAt(ctx context.Context, op string, off int64, n int) error {
 	if err := w.check(ctx, op); err != nil {
 		return err
 	}
-	if off < 0 {
-		return pfs.Errorf(op, w.name, pfs.Invalid, "negative offset %d", off)
-	}
-	return nil
+	return pfs.CheckRange(op, w.name, off, n)
 }
 
 // WriteAt sends p chunk by chunk.
 func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "client.WriteAt"
-	if err := w.checkAt(ctx, op, off); err != nil {
+	if err := w.checkAt(ctx, op, off, len(p)); err != nil {
 		return 0, err
 	}
 	for n < len(p) {
@@ -100,7 +97,7 @@ func (c *Client) sendChunk(ctx context.Context, m message, b []byte) error {
 // ReadAt reads back what was staged.
 func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "client.ReadAt"
-	if err := w.checkAt(ctx, op, off); err != nil {
+	if err := w.checkAt(ctx, op, off, len(p)); err != nil {
 		return 0, err
 	}
 	for n < len(p) {

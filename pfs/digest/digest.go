@@ -22,6 +22,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -220,6 +221,39 @@ func Leaves(op string, name pfs.Path, read func(p []byte, off int64) (int, error
 func OfFile(ctx context.Context, f pfs.File, name string, jobs int, progress func(done int64)) (string, error) {
 	read := func(p []byte, off int64) error { return pfs.ReadFull(ctx, f, p, off) }
 	return Of(ctx, read, f.Info().Size, name, jobs, progress)
+}
+
+// OfCopy returns the digest of w, a copy of src that nobody has published yet, read back
+// and compared with the digest that is kept with src, or else with one computed from it.
+// It answers Integrity if they differ. op and name are for the error.
+func OfCopy(ctx context.Context, op string, name pfs.Path, w pfs.Staged, from pfs.Path, src pfs.File) (string, error) {
+	size, want := src.Info().Size, src.Info().Digest
+	jobs := runtime.GOMAXPROCS(0)
+	var err error
+	if !Known(Algorithm(want)) {
+		if want, err = OfFile(ctx, src, XXH3, jobs, nil); err != nil {
+			return "", err
+		}
+	}
+	read := func(p []byte, off int64) error {
+		n, err := w.ReadAt(ctx, p, off)
+		switch {
+		case n == len(p):
+			return nil
+		case err == nil || err == io.EOF:
+			return pfs.Errorf(op, name, pfs.Integrity, "%d of %d bytes were staged", off+int64(n), size)
+		}
+		return err
+	}
+	got, err := Of(ctx, read, size, Algorithm(want), jobs, nil)
+	if err != nil {
+		return "", err
+	}
+	if got != want {
+		return "", pfs.Errorf(op, name, pfs.Integrity,
+			"the copy is %s, and %s is %s: one of them does not have the bytes that were written", got, from, want)
+	}
+	return got, nil
 }
 
 // Stored returns the digest of the file name computed from its bytes now: by the

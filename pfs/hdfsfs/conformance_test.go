@@ -92,6 +92,7 @@ func TestConformance(t *testing.T) {
 				Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return v.new(t, c, fsys.(*FS).opts.Root) },
 				Gaps:   v.gaps | pfstest.NoSymlink | pfstest.NoEdit | pfstest.NoColon,
 				Names:  names,
+				Owners: []pfs.Owner{{Name: "alice"}, {Name: "bob"}}, Service: pfs.Owner{Name: c.Superuser},
 			})
 		})
 	}

@@ -27,10 +27,6 @@ func (f *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.
 	if !ok && opts.Token != "" {
 		return pfs.Page{}, pfs.Errorf(op, dir, pfs.Conflict, "the token is none of this store: list the directory from the start")
 	}
-	limit := opts.Limit
-	if limit <= 0 || limit > pfs.MaxPage {
-		limit = pfs.MaxPage
-	}
 	st, err := f.status(ctx, dir)
 	switch {
 	case err != nil:
@@ -41,7 +37,7 @@ func (f *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.
 		return pfs.Page{}, pfs.E(op, dir, pfs.NotDir, nil)
 	}
 	l := listing{fs: f, at: f.at(dir), after: after}
-	if err := l.page(ctx, op, dir, limit); err != nil {
+	if err := l.page(ctx, op, dir, opts.Max()); err != nil {
 		return pfs.Page{}, fail(op, dir, err)
 	}
 	return l.result, nil

@@ -68,8 +68,8 @@ func (h *file) Close() error {
 // ReadAt reads verified bytes.
 func (h *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "hdfsfs.File.ReadAt"
-	if off < 0 {
-		return 0, pfs.Errorf(op, h.name, pfs.Invalid, "negative offset %d", off)
+	if err := pfs.CheckRange(op, h.name, off, len(p)); err != nil {
+		return 0, err
 	}
 	h.mu.Lock()
 	closed := h.closed

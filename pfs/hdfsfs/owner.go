@@ -47,7 +47,8 @@ func (f *FS) As(owner pfs.Owner) (pfs.FileSystem, error) {
 	case !validUser(owner.Name):
 		return nil, wrongUser(op, owner.Name)
 	case owner.Name == c.service.user:
-		return c.service, nil
+		return nil, pfs.Errorf(op, "", pfs.Permission,
+			"the account is %s on this HDFS, who the service is, which may do everything: it needs a user of its own", owner.Name)
 	case c.krb != nil:
 		return nil, pfs.Errorf(op, "", pfs.Unsupported,
 			"this HDFS asks for Kerberos, and the service has no ticket of %s: its permissions cannot be kept here", owner.Name)

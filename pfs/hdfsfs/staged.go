@@ -199,8 +199,8 @@ func (w *staged) fail(op string, err error) error {
 // WriteAt writes p at offset off.
 func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "hdfsfs.Staged.WriteAt"
-	if off < 0 {
-		return 0, pfs.Errorf(op, w.name, pfs.Invalid, "negative offset %d", off)
+	if err := pfs.CheckRange(op, w.name, off, len(p)); err != nil {
+		return 0, err
 	}
 	for {
 		if err := pfs.CheckContext(ctx, op, w.name); err != nil {
@@ -226,8 +226,8 @@ func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 // ReadAt reads back what was staged. What is on its way is stored first.
 func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "hdfsfs.Staged.ReadAt"
-	if off < 0 {
-		return 0, pfs.Errorf(op, w.name, pfs.Invalid, "negative offset %d", off)
+	if err := pfs.CheckRange(op, w.name, off, len(p)); err != nil {
+		return 0, err
 	}
 	for {
 		if err := pfs.CheckContext(ctx, op, w.name); err != nil {

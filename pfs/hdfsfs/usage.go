@@ -93,9 +93,6 @@ func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 	if err := f.check(ctx, op, name); err != nil {
 		return err
 	}
-	if maxBytes < 0 || maxFiles < 0 {
-		return pfs.Errorf(op, name, pfs.Invalid, "negative quota (%d bytes, %d files): 0 lifts a limit", maxBytes, maxFiles)
-	}
 	if !f.hasWeb() {
 		return fail(op, name, errWebOff)
 	}

@@ -17,8 +17,8 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
 		return pfs.Info{}, err
 	}
-	if opts.Size < 0 {
-		return pfs.Info{}, pfs.Errorf(op, w.name, pfs.Invalid, "negative size %d", opts.Size)
+	if err := opts.Check(op, w.name); err != nil {
+		return pfs.Info{}, err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"runtime"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -44,11 +43,7 @@ func (f *FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptio
 	if err != nil {
 		return pfs.Info{}, err
 	}
-	commit := pfs.CommitOptions{Size: r.info.Size, Mode: r.info.Mode, Digest: sum, NoReplace: opts.NoReplace}
-	if !opts.NewTime {
-		commit.ModTime = r.info.ModTime
-	}
-	return w.Commit(ctx, commit)
+	return w.Commit(ctx, opts.Commit(r.info, sum))
 }
 
 // copying is one CopyFile.
@@ -152,37 +147,16 @@ func copyThroughMemory(dst, src *os.File, off, n int64) error {
 	return err
 }
 
-// verify compares the copy with the source.
+// verify compares the copy with the source, and returns its digest.
 func (c *copying) verify() (string, error) {
-	want, algorithm := c.r.info.Digest, digest.Algorithm(c.r.info.Digest)
-	var err error
-	if !digest.Known(algorithm) {
-		algorithm = digest.XXH3
-		want, err = digest.OfFile(c.ctx, c.r, algorithm, runtime.GOMAXPROCS(0), nil)
-	}
-	if err != nil {
-		return "", fail(c.op, c.r.name, err)
-	}
-	got, err := digest.Of(c.ctx, c.fill, c.r.info.Size, algorithm, runtime.GOMAXPROCS(0), nil)
-	if err != nil {
-		return "", fail(c.op, c.w.name, err)
-	}
-	if err := c.sourceUnchanged(); err != nil {
+	sum, err := digest.OfCopy(c.ctx, c.op, c.w.name, c.w, c.r.name, c.r)
+	if err != nil && !errors.Is(err, pfs.Integrity) {
 		return "", err
 	}
-	if got != want {
-		return "", pfs.Errorf(c.op, c.w.name, pfs.Integrity, "the copy is %s, and %s is %s: one of them does not have the bytes that were written", got, c.r.name, want)
+	if changed := c.sourceUnchanged(); changed != nil {
+		return "", changed // which is why they may differ
 	}
-	return got, nil
-}
-
-// fill reads the copy back.
-func (c *copying) fill(p []byte, off int64) error {
-	n, err := c.w.ReadAt(c.ctx, p, off)
-	if n == len(p) {
-		return nil
-	}
-	return errors.Join(err, io.ErrUnexpectedEOF)
+	return sum, err
 }
 
 // sourceUnchanged answers Conflict if the source was written to meanwhile.

@@ -71,8 +71,8 @@ func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 
 func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "localfs.Handle.WriteAt"
-	if off < 0 {
-		return 0, pfs.Errorf(op, h.name, pfs.Invalid, "negative offset %d", off)
+	if err := pfs.CheckRange(op, h.name, off, len(p)); err != nil {
+		return 0, err
 	}
 	for {
 		if err := pfs.CheckContext(ctx, op, h.name); err != nil {

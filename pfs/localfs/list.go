@@ -10,12 +10,8 @@ import (
 // List returns one page of dir in the directory's own order. Digests are left out.
 func (f *FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (page pfs.Page, err error) {
 	const op = "localfs.List"
-	limit := opts.Limit
-	if limit <= 0 || limit > pfs.MaxPage {
-		limit = pfs.MaxPage
-	}
 	err = f.in(ctx, op, name, func(d dir) error {
-		names, next, err := d.entries(opts.Token, limit)
+		names, next, err := d.entries(opts.Token, opts.Max())
 		if err != nil {
 			return err
 		}

@@ -128,8 +128,8 @@ func (r *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 
 // readAt reads h in chunks.
 func readAt(ctx context.Context, op string, name pfs.Path, h *os.File, p []byte, off int64) (n int, err error) {
-	if off < 0 {
-		return 0, pfs.Errorf(op, name, pfs.Invalid, "negative offset %d", off)
+	if err := pfs.CheckRange(op, name, off, len(p)); err != nil {
+		return 0, err
 	}
 	for {
 		if err := pfs.CheckContext(ctx, op, name); err != nil {

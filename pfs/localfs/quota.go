@@ -196,9 +196,6 @@ func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 	if f.opts.FollowLinks {
 		return pfs.Errorf(op, name, pfs.Unsupported, "quotas belong to the directory of a service")
 	}
-	if maxBytes < 0 || maxFiles < 0 {
-		return pfs.Errorf(op, name, pfs.Invalid, "a quota of %d bytes and %d files: 0 lifts a limit, less there is not", maxBytes, maxFiles)
-	}
 	return f.in(ctx, op, name, func(d dir) error {
 		l := limits{bytes: maxBytes, files: maxFiles}
 		_, err := d.stat(quotaName, false)

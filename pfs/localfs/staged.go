@@ -312,8 +312,8 @@ func (w *staged) live(op string) error {
 // WriteAt writes p at offset off.
 func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "localfs.Staged.WriteAt"
-	if off < 0 {
-		return 0, pfs.Errorf(op, w.name, pfs.Invalid, "negative offset %d", off)
+	if err := pfs.CheckRange(op, w.name, off, len(p)); err != nil {
+		return 0, err
 	}
 	for {
 		if err := pfs.CheckContext(ctx, op, w.name); err != nil {

@@ -33,6 +33,9 @@ func (s *FS) setAttr(ctx context.Context, op string, name pfs.Path, set func(*no
 	if n.isLink() {
 		return pfs.E(op, name, pfs.Symlink, nil)
 	}
+	if err := s.owns(op, name, n); err != nil {
+		return err
+	}
 	set(n)
 	return nil
 }

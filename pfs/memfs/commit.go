@@ -11,8 +11,8 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
 		return pfs.Info{}, err
 	}
-	if opts.Size < 0 {
-		return pfs.Info{}, pfs.Errorf(op, w.name, pfs.Invalid, "negative size %d", opts.Size)
+	if err := opts.Check(op, w.name); err != nil {
+		return pfs.Info{}, err
 	}
 	w.st.mu.Lock()
 	defer w.st.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *FS) publish(op string, name pfs.Path, data content, id string, opts pfs
 		return pfs.Info{}, pfs.E(op, name, pfs.Exist, nil)
 	}
 	n := &node{
-		mode: opts.Perm(), mtime: mtimeOr(opts.ModTime),
+		mode: opts.Perm(), mtime: mtimeOr(opts.ModTime), owner: s.owner,
 		data: data, version: s.tick(), digest: opts.Digest, madeBy: id,
 	}
 	if err := s.link(op, name, dir, n); err != nil {

@@ -3,7 +3,6 @@ package memfs
 import (
 	"context"
 	"runtime"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -33,19 +32,16 @@ func (s *FS) copyFile(op string, src, dst pfs.Path, opts pfs.CopyOptions) (pfs.I
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, err := s.findFile(op, src)
+	if err == nil {
+		err = s.may(op, src, n, read)
+	}
 	if err != nil {
 		return pfs.Info{}, err
 	}
 	if err := s.checkSpace(op, dst, n.data.size); err != nil {
 		return pfs.Info{}, err
 	}
-	mtime := n.mtime
-	if opts.NewTime {
-		mtime = time.Time{}
-	}
-	return s.publish(op, dst, n.data, opts.ID, pfs.CommitOptions{
-		Mode: n.mode, ModTime: mtime, Digest: n.digest, NoReplace: opts.NoReplace,
-	})
+	return s.publish(op, dst, n.data, opts.ID, opts.Commit(n.info(src.Base()), n.digest))
 }
 
 // Digest computes the digest of the file name as it is now.

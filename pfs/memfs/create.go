@@ -21,7 +21,7 @@ func (s *FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) 
 	if err != nil {
 		return nil, err
 	}
-	key := stageKey{name.Base(), opts.ID}
+	key := stageKey{name.Base(), opts.ID, s.who}
 	st := dir.dir.staged[key]
 	if st == nil {
 		if opts.Reopen && !old.wasMadeBy(opts.ID) {
@@ -47,6 +47,9 @@ func (s *FS) place(op string, name pfs.Path) (dir, old *node, err error) {
 		return nil, nil, pfs.E(op, name, pfs.IsDir, nil)
 	}
 	if dir, err = s.parent(op, name); err != nil {
+		return nil, nil, err
+	}
+	if err := s.may(op, name.Parent(), dir, change); err != nil {
 		return nil, nil, err
 	}
 	old = dir.child(name.Base())

@@ -16,6 +16,9 @@ func (s *FS) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	n, err := s.findFile(op, name)
+	if err == nil {
+		err = s.may(op, name, n, read|change)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +63,7 @@ func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 
 func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "memfs.Handle.WriteAt"
-	if err := checkRange(op, h.name, off, len(p)); err != nil {
+	if err := pfs.CheckRange(op, h.name, off, len(p)); err != nil {
 		return 0, err
 	}
 	for {

@@ -2,7 +2,6 @@ package memfs
 
 import (
 	"context"
-	"math"
 	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -17,6 +16,9 @@ func (s *FS) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	n, err := s.findFile(op, name)
+	if err == nil {
+		err = s.may(op, name, n, read)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +53,7 @@ func (f *file) Close() error {
 // readChunks fills p by read, which is asked for no more than a chunk at once, and
 // stops between two chunks when ctx is done.
 func readChunks(ctx context.Context, op string, name pfs.Path, read func([]byte, int64) (int, error), p []byte, off int64) (n int, err error) {
-	if err := checkRange(op, name, off, len(p)); err != nil {
+	if err := pfs.CheckRange(op, name, off, len(p)); err != nil {
 		return 0, err
 	}
 	for err == nil {
@@ -66,12 +68,4 @@ func readChunks(ctx context.Context, op string, name pfs.Path, read func([]byte,
 		n += k
 	}
 	return n, err
-}
-
-// checkRange refuses n bytes from off on that an int64 cannot count.
-func checkRange(op string, name pfs.Path, off int64, n int) error {
-	if off < 0 || off > math.MaxInt64-int64(n) {
-		return pfs.Errorf(op, name, pfs.Invalid, "offset %d", off)
-	}
-	return nil
 }

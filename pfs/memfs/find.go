@@ -23,6 +23,9 @@ func (s *FS) find(op string, name pfs.Path) (*node, error) {
 func (s *FS) parent(op string, name pfs.Path) (*node, error) {
 	n, at := s.root, pfs.Root
 	for elem := range name.Parent().Names() {
+		if err := s.may(op, at, n, enter); err != nil {
+			return nil, err
+		}
 		at = at.Join(elem)
 		n = n.child(elem)
 		switch {
@@ -34,7 +37,7 @@ func (s *FS) parent(op string, name pfs.Path) (*node, error) {
 			return nil, pfs.E(op, at, pfs.NotDir, nil)
 		}
 	}
-	return n, nil
+	return n, s.may(op, at, n, enter)
 }
 
 // findDir returns the directory name.

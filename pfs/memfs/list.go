@@ -23,17 +23,17 @@ func (s *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	n, err := s.findDir(op, dir)
+	if err == nil {
+		err = s.may(op, dir, n, read)
+	}
 	if err != nil {
 		return pfs.Page{}, err
 	}
-	return n.dir.page(last, opts.Limit), nil
+	return n.dir.page(last, opts.Max()), nil
 }
 
 // page returns up to limit entries that come after the place last.
 func (d *directory) page(last uint64, limit int) pfs.Page {
-	if limit <= 0 || limit > pfs.MaxPage {
-		limit = pfs.MaxPage
-	}
 	var page pfs.Page
 	for _, e := range d.after(last) {
 		if e.node == nil {

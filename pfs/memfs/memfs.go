@@ -23,16 +23,28 @@ type Options struct {
 	// Capacity is the size of the store in bytes: what files and staged writes
 	// hold together. Writes beyond it answer NoSpace. 0 means no limit.
 	Capacity int64
+
+	// User is whom the store works as, and whose what it makes is. Nothing is
+	// refused to it. Default: somebody without a name.
+	User string
 }
 
-// FS is a file system in memory. Make one with New.
+// FS is a file system in memory, as one user has it. Make one with New.
 type FS struct {
+	*store
+	who
+}
+
+// store is what the FS of all users share.
+type store struct {
 	capacity int64
+	user     string
 
 	mu     sync.RWMutex // guards the tree, and all of its nodes and stages
 	root   *node
 	staged int64  // bytes held by staged writes
 	clock  uint64 // counts changes: versions and places in listings
+	others map[who]*FS
 }
 
 var (
@@ -50,15 +62,18 @@ var (
 	_ pfs.Digester         = (*FS)(nil)
 	_ pfs.BatchWriter      = (*FS)(nil)
 	_ pfs.Sweeper          = (*FS)(nil)
+	_ pfs.OwnershipGiver   = (*FS)(nil)
+	_ pfs.Impersonator     = (*FS)(nil)
 )
 
 // New returns an empty file system.
 func New(opts Options) *FS {
-	return &FS{capacity: opts.Capacity, root: newDir(0o755)}
+	service := who{owner: opts.User}
+	return &FS{&store{capacity: opts.Capacity, user: opts.User, root: service.newDir(0o755), others: map[who]*FS{}}, service}
 }
 
 // tick returns a number greater than all before.
-func (s *FS) tick() uint64 {
+func (s *store) tick() uint64 {
 	s.clock++
 	return s.clock
 }

@@ -12,8 +12,10 @@ const id = "0123456789abcdef"
 
 func TestConformance(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{
-		New:    func(*testing.T) pfs.FileSystem { return memfs.New(memfs.Options{}) },
-		Reopen: func(_ *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return fsys },
+		New:     func(*testing.T) pfs.FileSystem { return memfs.New(memfs.Options{User: "service"}) },
+		Reopen:  func(_ *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return fsys },
+		Owners:  []pfs.Owner{{Name: "alice"}, {Name: "bob"}},
+		Service: pfs.Owner{Name: "service"},
 	})
 }
 

@@ -33,5 +33,8 @@ func (s *FS) mkdir(op string, name pfs.Path, mode fs.FileMode) error {
 		}
 		return pfs.E(op, name, pfs.Exist, nil)
 	}
-	return s.link(op, name, dir, newDir(mode))
+	if err := s.may(op, name.Parent(), dir, change); err != nil {
+		return err
+	}
+	return s.link(op, name, dir, s.newDir(mode))
 }

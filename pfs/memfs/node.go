@@ -12,6 +12,7 @@ import (
 type node struct {
 	mode  fs.FileMode
 	mtime time.Time
+	owner string
 
 	// parent is the directory that holds it, nil for the root and for what was
 	// removed or replaced.
@@ -25,10 +26,6 @@ type node struct {
 	target string // of a link
 
 	dir *directory // of a directory
-}
-
-func newDir(mode fs.FileMode) *node {
-	return &node{mode: fs.ModeDir | mode.Perm(), mtime: now(), dir: newDirectory()}
 }
 
 func (n *node) isLink() bool { return n.mode&fs.ModeSymlink != 0 }
@@ -47,7 +44,7 @@ func (n *node) size() int64 { return n.data.size + int64(len(n.target)) }
 func (n *node) info(name string) pfs.Info {
 	info := pfs.Info{
 		Name: name, Size: n.size(), Mode: n.mode, ModTime: n.mtime,
-		Target: n.target, Digest: n.digest,
+		Owner: n.owner, Target: n.target, Digest: n.digest,
 	}
 	if n.mode.IsRegular() {
 		info.Version = strconv.FormatUint(n.version, 36)

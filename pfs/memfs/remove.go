@@ -18,7 +18,8 @@ func (s *FS) Remove(ctx context.Context, name pfs.Path) error {
 
 // RemoveTree removes name and all below it, at once.
 func (s *FS) RemoveTree(ctx context.Context, name pfs.Path) error {
-	return s.remove(ctx, "memfs.RemoveTree", name, func(*node) error { return nil })
+	const op = "memfs.RemoveTree"
+	return s.remove(ctx, op, name, func(n *node) error { return s.mayEmpty(op, name, n) })
 }
 
 // remove removes name if allow does not object.
@@ -33,6 +34,9 @@ func (s *FS) remove(ctx context.Context, op string, name pfs.Path, allow func(*n
 	defer s.mu.Unlock()
 	n, err := s.find(op, name)
 	if err != nil {
+		return err
+	}
+	if err := s.may(op, name.Parent(), n.parent, change); err != nil {
 		return err
 	}
 	if err := allow(n); err != nil {

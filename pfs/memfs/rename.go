@@ -46,6 +46,11 @@ func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, a
 	if err != nil {
 		return err
 	}
+	if oldName != pfs.Root {
+		if err := s.may(op, oldName.Parent(), n.parent, change); err != nil {
+			return err
+		}
+	}
 	if newName == pfs.Root {
 		return allow(n, s.root)
 	}
@@ -53,6 +58,9 @@ func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, a
 		return pfs.Errorf(op, newName, pfs.Invalid, "a directory cannot be moved into itself")
 	}
 	dir, err := s.parent(op, newName)
+	if err == nil {
+		err = s.may(op, newName.Parent(), dir, change)
+	}
 	if err != nil {
 		return err
 	}

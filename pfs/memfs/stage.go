@@ -7,8 +7,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// stageKey names a staged write in its directory.
-type stageKey struct{ name, id string }
+// stageKey names a staged write in its directory: that of one user is none of another's.
+type stageKey struct {
+	name, id string
+	who      who
+}
 
 // stage is the bytes of a staged write. It belongs to a directory, goes with it
 // when that is renamed, and is lost with it. Handles come and go.

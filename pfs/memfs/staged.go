@@ -52,7 +52,7 @@ func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 	if err := w.check(op); err != nil {
 		return 0, err
 	}
-	if err := checkRange(op, w.name, off, len(p)); err != nil {
+	if err := pfs.CheckRange(op, w.name, off, len(p)); err != nil {
 		return 0, err
 	}
 	for {

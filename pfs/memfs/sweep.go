@@ -8,7 +8,7 @@ import (
 )
 
 // Sweep removes the staged writes below dir that were last written longer than
-// age ago.
+// age ago: a user's own, or those of all.
 func (s *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "memfs.Sweep"
 	if err := begin(ctx, op, dir); err != nil {
@@ -27,7 +27,7 @@ func (s *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int,
 // sweep discards what was last touched before the time until, below top.
 func (s *FS) sweep(top *node, until time.Time) (n int, bytes int64) {
 	for _, st := range top.dir.staged {
-		if !st.touched.After(until) {
+		if !st.touched.After(until) && (s.who == st.key.who || s.who == who{owner: s.user}) {
 			n, bytes = n+1, bytes+st.size
 			s.discard(st)
 		}

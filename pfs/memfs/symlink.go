@@ -28,5 +28,8 @@ func (s *FS) Symlink(ctx context.Context, target string, name pfs.Path) error {
 	if dir.child(name.Base()) != nil {
 		return pfs.E(op, name, pfs.Exist, nil)
 	}
-	return s.link(op, name, dir, &node{mode: fs.ModeSymlink | 0o777, mtime: now(), target: target})
+	if err := s.may(op, name.Parent(), dir, change); err != nil {
+		return err
+	}
+	return s.link(op, name, dir, &node{mode: fs.ModeSymlink | 0o777, mtime: now(), owner: s.owner, target: target})
 }

@@ -89,6 +89,9 @@ func (s *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	n, err := s.findDir(op, name)
+	if err == nil {
+		err = s.may(op, name, n, read)
+	}
 	if err != nil {
 		return pfs.Usage{}, err
 	}
@@ -105,12 +108,12 @@ func (s *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 	if err := begin(ctx, op, name); err != nil {
 		return err
 	}
-	if maxBytes < 0 || maxFiles < 0 {
-		return pfs.Errorf(op, name, pfs.Invalid, "negative quota (%d bytes, %d files): 0 lifts a limit", maxBytes, maxFiles)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, err := s.findDir(op, name)
+	if err == nil && s.as {
+		err = pfs.Errorf(op, name, pfs.Permission, "quotas are set by whom the store works as")
+	}
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func newMuxes(datacenters []Datacenter, current string) *muxes {
 	for _, dc := range datacenters {
 		_, ok := dc.FS.(pfs.OwnershipGiver)
 		gives = gives || ok && !dc.ServiceOwns
-		m.asUser = m.asUser || slices.ContainsFunc(dc.Mounts, func(mapped Mount) bool { return mapped.AsUser })
+		m.asUser = m.asUser || slices.ContainsFunc(dc.Mapped, func(mapped MappedDir) bool { return mapped.AsUser })
 	}
 	if !gives && !m.asUser {
 		m.only = m.make(muxKey{})
@@ -79,7 +79,7 @@ func (m *muxes) make(key muxKey) *pfs.Layer {
 		if dc.Name == m.current {
 			ms = append(ms, pfs.Mount{At: top.Join(public), FS: store, Dir: dc.at(public)})
 		}
-		for _, mapped := range dc.Mounts {
+		for _, mapped := range dc.Mapped {
 			fsys := store
 			if mapped.AsUser {
 				fsys = storeAs(dc.FS, key.viewer)
@@ -111,11 +111,8 @@ func storeAs(store pfs.FileSystem, viewer pfs.Owner) pfs.FileSystem {
 		return failing(pfs.Errorf(opView, "", pfs.Permission, "your account is nobody on this store, whose own permissions hold here"))
 	}
 	fsys, err := pfs.As(store, viewer)
-	switch {
-	case err != nil:
+	if err != nil {
 		return failing(err)
-	case fsys == store:
-		return failing(pfs.Errorf(opView, "", pfs.Permission, "your account is on this store who the service is, which may do everything: pfsd user set gives it a user of its own"))
 	}
 	return fsys
 }

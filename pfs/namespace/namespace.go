@@ -84,12 +84,45 @@ type Datacenter struct {
 	// users: it takes rights that the service may not have.
 	ServiceOwns bool
 
-	// Mounts are directories of FS that appear at /pfs/DC/mnt.
-	Mounts []Mount
+	// Mapped are directories of FS that appear at /pfs/DC/mnt.
+	Mapped []MappedDir
 }
 
 // at returns where the directory called name is on the store.
-func (dc Datacenter) at(name string) pfs.Path { return dc.Dir.Join(name) }
+func (dc Datacenter) at(name string) pfs.Path { return cmp.Or(dc.Dir, pfs.Root).Join(name) }
+
+// OwnDirs returns the directories of FS that are the namespace's own: that of the homes
+// and the public one, under the names that they have in the tree.
+func (dc Datacenter) OwnDirs() []pfs.Path { return []pfs.Path{dc.at(home), dc.at(public)} }
+
+// CheckNames answers Invalid for names and directories of which no tree can be made: a
+// name that is none, and a mapped directory by which homes, or what is public, had a
+// second name. It does not ask the store.
+func (dc Datacenter) CheckNames() error {
+	const op = "namespace.CheckNames"
+	if reason := pfs.CheckName(dc.Name); reason != "" {
+		return pfs.Errorf(op, "", pfs.Invalid, "%s", reason)
+	}
+	if dc.Name == public {
+		return pfs.Errorf(op, "", pfs.Invalid, "%s is the public tree of the current datacenter: choose another name", top.Join(public))
+	}
+	if dc.Dir != "" {
+		if err := pfs.CheckPath(op, dc.Dir); err != nil {
+			return err
+		}
+	}
+	seen := map[string]bool{}
+	for _, m := range dc.Mapped {
+		if seen[m.Name] {
+			return pfs.Errorf(op, "", pfs.Invalid, "two mapped directories are named %q", m.Name)
+		}
+		seen[m.Name] = true
+		if err := m.checkNames(op, dc.OwnDirs()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Config is what a Namespace is made of.
 type Config struct {
@@ -110,7 +143,7 @@ type Config struct {
 type Namespace struct {
 	datacenters []Datacenter
 	current     string
-	mounts      map[pfs.Path]Mount // by where they appear
+	mounts      map[pfs.Path]MappedDir // by where they appear
 	muxes       *muxes
 	account     func(name string) (auth.Identity, bool) // nil: nobody knows
 	log         *slog.Logger
@@ -134,11 +167,11 @@ func New(cfg Config) (*Namespace, error) {
 	}
 	n := &Namespace{
 		datacenters: slices.Clone(cfg.Datacenters), current: cfg.Current, account: cfg.Account, log: cfg.Logger,
-		mounts: map[pfs.Path]Mount{}, now: time.Now, checks: map[string]time.Time{},
+		mounts: map[pfs.Path]MappedDir{}, now: time.Now, checks: map[string]time.Time{},
 	}
 	for i, dc := range n.datacenters {
 		n.datacenters[i].Dir = cmp.Or(dc.Dir, pfs.Root)
-		for _, m := range dc.Mounts {
+		for _, m := range dc.Mapped {
 			n.mounts[mountPath(dc.Name, m.Name)] = m
 		}
 	}
@@ -151,19 +184,14 @@ func check(cfg Config) error {
 	const op = "namespace.New"
 	seen := map[string]bool{}
 	for _, dc := range cfg.Datacenters {
-		reason := pfs.CheckName(dc.Name)
+		if err := dc.CheckNames(); err != nil {
+			return pfs.Errorf(op, "", pfs.KindOf(err), "datacenter %.80q: %w", dc.Name, err)
+		}
 		switch {
-		case reason != "":
-			return pfs.Errorf(op, "", pfs.Invalid, "datacenter name %.80q: %s", dc.Name, reason)
-		case dc.Name == public:
-			return pfs.Errorf(op, "", pfs.Invalid, "a datacenter cannot be named %q: %s is the current one's", public, top.Join(public))
 		case seen[dc.Name]:
 			return pfs.Errorf(op, "", pfs.Invalid, "two datacenters are named %q", dc.Name)
 		case dc.FS == nil:
 			return pfs.Errorf(op, "", pfs.Invalid, "datacenter %q has no file system", dc.Name)
-		}
-		if err := dc.Valid(); err != nil {
-			return pfs.Errorf(op, "", pfs.KindOf(err), "datacenter %q: %w", dc.Name, err)
 		}
 		seen[dc.Name] = true
 	}

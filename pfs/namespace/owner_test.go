@@ -1,8 +1,6 @@
 package namespace_test
 
 import (
-	"context"
-	"io/fs"
 	"slices"
 	"testing"
 
@@ -13,59 +11,20 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// users is a store that knows users: who made each name, and as whom. Its values are
-// compared as those of a real store would be.
-type users struct {
-	*memfs.FS
-	made    map[pfs.Path]string // who owns it
-	allowed string              // who may call below /secret; the service may
-}
+// newStore returns a store that knows users.
+func newStore() *memfs.FS { return memfs.New(memfs.Options{User: "service"}) }
 
-func newUsers() *users {
-	return &users{FS: memfs.New(memfs.Options{}), made: map[pfs.Path]string{}, allowed: "alice"}
-}
-
-// seen is the store as one user sees it.
-type seen struct {
-	*users
-	owner string // of what is made
-	as    string // who calls; empty for the service
-}
-
-func (s seen) For(owner pfs.Owner) (pfs.FileSystem, error) { return seen{s.users, owner.Name, ""}, nil }
-func (s seen) As(owner pfs.Owner) (pfs.FileSystem, error) {
-	if owner.Name == "service" {
-		return seen{users: s.users}, nil
-	}
-	return seen{s.users, owner.Name, owner.Name}, nil
-}
-
-func (s seen) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	_, err := s.FS.Stat(ctx, name)
+// mkSecret makes alice's /secret, which nobody else may enter.
+func mkSecret(t *testing.T, store pfs.FileSystem) {
+	t.Helper()
+	owner, _ := accounts[alice.Name].Owner()
+	hers, err := pfs.For(store, owner)
 	if err == nil {
-		return nil
+		err = hers.Mkdir(t.Context(), "/secret", 0o700)
 	}
-	s.made[name] = s.owner
-	return s.FS.Mkdir(ctx, name, mode)
-}
-
-func (s seen) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
-	s.made[name] = s.owner
-	return s.FS.Create(ctx, name, opts)
-}
-
-func (s seen) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
-	for _, e := range entries {
-		s.made[e.Path] = s.owner
+	if err != nil {
+		t.Fatal(err)
 	}
-	return s.FS.WriteBatch(ctx, entries)
-}
-
-func (s seen) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
-	if name.Within("/secret") && s.as != "" && s.as != s.allowed {
-		return pfs.Info{}, pfs.E("test.Stat", name, pfs.Permission, nil)
-	}
-	return s.FS.Stat(ctx, name)
 }
 
 // accounts are who the people of the tests are on the stores.
@@ -76,11 +35,11 @@ var accounts = map[string]auth.Identity{
 	admin.Name:     {Name: admin.Name, Role: auth.Admin, HDFSUser: "adm", UID: 20004, GID: 20004},
 }
 
-func newOwned(t *testing.T, mounts ...namespace.Mount) (*namespace.Namespace, seen) {
+func newOwned(t *testing.T, mounts ...namespace.MappedDir) (*namespace.Namespace, *memfs.FS) {
 	t.Helper()
-	store := seen{users: newUsers()}
+	store := newStore()
 	n, err := namespace.New(namespace.Config{
-		Datacenters: []namespace.Datacenter{{Name: "dc", FS: store, Dir: "/pfs", Mounts: mounts}},
+		Datacenters: []namespace.Datacenter{{Name: "dc", FS: store, Dir: "/pfs", Mapped: mounts}},
 		Account:     func(name string) (auth.Identity, bool) { id, ok := accounts[name]; return id, ok },
 	})
 	if err == nil {
@@ -97,17 +56,17 @@ func newOwned(t *testing.T, mounts ...namespace.Mount) (*namespace.Namespace, se
 	return n, store
 }
 
-func wantOwner(t *testing.T, s seen, name pfs.Path, want string) {
+func wantOwner(t *testing.T, store pfs.FileSystem, name pfs.Path, want string) {
 	t.Helper()
-	if got, ok := s.made[name]; !ok || got != want {
-		t.Errorf("%s belongs to %q (%t), want %q", name, got, ok, want)
+	if got := pfstest.MustStat(t, store, name).Owner; got != want {
+		t.Errorf("%s belongs to %q, want %q", name, got, want)
 	}
 }
 
 func TestFilesBelongToTheirUsers(t *testing.T) {
 	n, store := newOwned(t)
 	for name, want := range map[pfs.Path]string{
-		"/pfs": "", "/pfs/home": "", "/pfs/public": "", "/pfs/home/alice@example.org": "alice", "/pfs/home/bob": "bob",
+		"/pfs": "service", "/pfs/home": "service", "/pfs/public": "service", "/pfs/home/alice@example.org": "alice", "/pfs/home/bob": "bob",
 	} {
 		wantOwner(t, store, name, want)
 	}
@@ -127,8 +86,8 @@ func TestFilesBelongToTheirUsers(t *testing.T) {
 	}
 	for name, want := range map[pfs.Path]string{
 		"/pfs/home/alice@example.org/f": "alice", "/pfs/home/alice@example.org/dir": "alice", "/pfs/home/alice@example.org/old": "alice",
-		"/pfs/home/alice@example.org/given": "alice", "/pfs/public/set": "",
-		"/pfs/home/alice@example.org/batch": "alice", "/pfs/public/batch": "", "/pfs/home/bob/batch": "bob",
+		"/pfs/home/alice@example.org/given": "alice", "/pfs/public/set": "service",
+		"/pfs/home/alice@example.org/batch": "alice", "/pfs/public/batch": "service", "/pfs/home/bob/batch": "bob",
 	} {
 		wantOwner(t, store, name, want)
 	}
@@ -189,8 +148,8 @@ func TestWithinOneStore(t *testing.T) {
 // TestNobodyOnTheStore is an identity that a store cannot know: what it makes is the
 // service's, and it is nobody's superuser.
 func TestNobodyOnTheStore(t *testing.T) {
-	n, store := newOwned(t, namespace.Mount{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.Access{Everybody: true}})
-	pfstest.MustMkdir(t, store.FS, "/secret")
+	n, store := newOwned(t, namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}})
+	mkSecret(t, store)
 	for _, id := range []auth.Identity{
 		{Name: "carl", Role: auth.User}, {Name: "carl", Role: auth.Admin}, {Name: "carl", Role: auth.User, HDFSUser: "carl"},
 		{Name: "carl", Role: auth.User, UID: 1, GID: 1}, {Name: "carl", Role: auth.User, HDFSUser: "carl", UID: 7, GID: 0},
@@ -198,7 +157,7 @@ func TestNobodyOnTheStore(t *testing.T) {
 		if err := n.EnsureHome(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
-		wantOwner(t, store, "/pfs/home/carl", "")
+		wantOwner(t, store, "/pfs/home/carl", "service")
 		_, err := n.View(id, "").Stat(t.Context(), "/pfs/dc/mnt/kept")
 		pfstest.WantKind(t, err, pfs.Permission)
 	}
@@ -206,14 +165,14 @@ func TestNobodyOnTheStore(t *testing.T) {
 
 // TestNobodyIsTheService is an account that has the service's own name on the store.
 func TestNobodyIsTheService(t *testing.T) {
-	n, store := newOwned(t, namespace.Mount{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.Access{Everybody: true}})
-	pfstest.MustMkdir(t, store.FS, "/secret")
+	n, store := newOwned(t, namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}})
+	mkSecret(t, store)
 	_, err := n.View(auth.Identity{Name: "s", HDFSUser: "service", UID: 5, GID: 5}, "").Stat(t.Context(), "/pfs/dc/mnt/kept")
 	pfstest.WantKind(t, err, pfs.Permission)
 }
 
 func TestFilesBelongToTheService(t *testing.T) {
-	store := seen{users: newUsers()}
+	store := newStore()
 	n, err := namespace.New(namespace.Config{Datacenters: []namespace.Datacenter{{Name: "dc", FS: store, ServiceOwns: true}}})
 	if err != nil {
 		t.Fatal(err)
@@ -223,17 +182,17 @@ func TestFilesBelongToTheService(t *testing.T) {
 		t.Fatal(err)
 	}
 	pfstest.WriteFile(t, n.View(id, ""), "/pfs/dc/home/alice@example.org/f", nil)
-	wantOwner(t, store, "/home/alice@example.org", "")
-	wantOwner(t, store, "/home/alice@example.org/f", "")
+	wantOwner(t, store, "/home/alice@example.org", "service")
+	wantOwner(t, store, "/home/alice@example.org/f", "service")
 }
 
 func TestStoresPermissionsAreKept(t *testing.T) {
 	n, store := newOwned(t,
-		namespace.Mount{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.Access{Everybody: true}},
-		namespace.Mount{Name: "open", Dir: "/open", Access: namespace.Access{Everybody: true}})
-	pfstest.MustMkdir(t, store.FS, "/secret")
-	pfstest.MustMkdir(t, store.FS, "/open")
-	pfstest.WriteFile(t, store.FS, "/secret/f", []byte("secret"))
+		namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}},
+		namespace.MappedDir{Name: "open", Dir: "/open", Access: namespace.AccessList{Everybody: true}})
+	mkSecret(t, store)
+	pfstest.MustMkdir(t, store, "/open")
+	pfstest.WriteFile(t, store, "/secret/f", []byte("secret"))
 	mine, bobs := n.View(accounts[alice.Name], ""), n.View(accounts[bob.Name], "")
 	ctx := t.Context()
 	if info := pfstest.MustStat(t, mine, "/pfs/dc/mnt/kept/f"); info.Size != 6 {
@@ -257,7 +216,7 @@ func TestStoresPermissionsAreKept(t *testing.T) {
 	if err := bobs.Rename(ctx, "/pfs/dc/mnt/open/by-bob", to); err != nil {
 		t.Errorf("rename out of a mapped directory: %v", err)
 	}
-	if names := pfstest.Names(t, store.FS, "/open"); !slices.Equal(names, nil) {
+	if names := pfstest.Names(t, store, "/open"); !slices.Equal(names, nil) {
 		t.Errorf("left: %q", names)
 	}
 }
@@ -274,9 +233,9 @@ func (cannot) As(pfs.Owner) (pfs.FileSystem, error) {
 }
 
 func TestStoreThatCannotActAsUsers(t *testing.T) {
-	mount := namespace.Mount{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.Access{Everybody: true}}
-	dc := namespace.Datacenter{Name: "dc", FS: cannot{memfs.New(memfs.Options{})}, Mounts: []namespace.Mount{mount}}
-	pfstest.WantKind(t, dc.CheckIdentity(), pfs.Unsupported)
+	mount := namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}}
+	dc := namespace.Datacenter{Name: "dc", FS: cannot{memfs.New(memfs.Options{})}, Mapped: []namespace.MappedDir{mount}}
+	pfstest.WantKind(t, dc.CheckAsUser(), pfs.Unsupported)
 	n, err := namespace.New(namespace.Config{Datacenters: []namespace.Datacenter{dc}})
 	if err != nil {
 		t.Fatal(err)
@@ -288,8 +247,8 @@ func TestStoreThatCannotActAsUsers(t *testing.T) {
 	pfstest.WriteFile(t, n.View(id, ""), "/pfs/dc/home/alice@example.org/f", nil)
 	_, err = n.View(id, "").Stat(t.Context(), "/pfs/dc/mnt/kept")
 	pfstest.WantKind(t, err, pfs.Unsupported)
-	dc.FS = seen{users: newUsers()}
-	if err := dc.CheckIdentity(); err != nil {
+	dc.FS = newStore()
+	if err := dc.CheckAsUser(); err != nil {
 		t.Error(err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // everything below.
 type policy struct {
 	id     auth.Identity
-	mounts map[pfs.Path]Mount // by where they appear
+	mounts map[pfs.Path]MappedDir // by where they appear
 }
 
 // opView is the Op of refusals.

@@ -105,8 +105,8 @@ func TestPolicyIsForTrees(t *testing.T) {
 		}
 	}
 	for _, id := range []auth.Identity{alice, publisher, admin, nobody} {
-		check(policy{id, map[pfs.Path]Mount{
-			"/pfs/dc/mnt/bob": {Access: Access{Everybody: true}}, "/pfs/dc/mnt/dc": {ReadOnly: true, Access: Access{Everybody: true}}, "/pfs/dc/mnt/pfs": {},
+		check(policy{id, map[pfs.Path]MappedDir{
+			"/pfs/dc/mnt/bob": {Access: AccessList{Everybody: true}}, "/pfs/dc/mnt/dc": {ReadOnly: true, Access: AccessList{Everybody: true}}, "/pfs/dc/mnt/pfs": {},
 		}}, pfs.Root, 1)
 	}
 }

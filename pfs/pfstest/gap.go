@@ -19,6 +19,7 @@ var gapPromises = []promise{
 	{says: "SpaceOf answers Unsupported", check: unsupported("SpaceOf"), only: NoSpaceReport},
 	{says: "Digest answers Unsupported", check: unsupported("Digest"), only: NoDigester},
 	{says: "Sweep answers Unsupported", check: unsupported("Sweep"), only: NoSweep},
+	{says: "For and As answer Unsupported", check: checkNoOwners, only: noOwners},
 	{says: "LeafDigests answers Unsupported", check: checkNoLeafDigests, only: NoLeafDigests},
 	{says: "Commit with NoReplace answers Unsupported and publishes nothing", check: checkNoExclusiveCommit, only: NoExclusiveCommit},
 	{says: "permission bits are stated as they are", check: checkNoMode, only: NoMode},
@@ -48,6 +49,14 @@ func unsupported(name string) func(e *env) {
 		WantNames(e, e.fs, "/dir", "f")
 		WantNames(e, e.fs, pfs.Root, "dir", otherFile.Base())
 	}
+}
+
+func checkNoOwners(e *env) {
+	owner := pfs.Owner{Name: "nobody", UID: 65534, GID: 65534}
+	_, err := pfs.For(e.fs, owner)
+	WantKind(e, err, pfs.Unsupported)
+	_, err = pfs.As(e.fs, owner)
+	WantKind(e, err, pfs.Unsupported)
 }
 
 func checkNoLeafDigests(e *env) {

@@ -20,6 +20,13 @@ type Options struct {
 	// Gaps is what the store cannot do.
 	Gaps Gap
 
+	// Owners are two users that the store can have. A store that knows no users has
+	// none: pfs.For and pfs.As must answer Unsupported then.
+	Owners []pfs.Owner
+
+	// Service is whom the store itself works as; zero if that is no user that it can have.
+	Service pfs.Owner
+
 	// Names is the number of entries of the large directory; 0 means 100,000.
 	Names int
 }
@@ -60,7 +67,22 @@ const (
 
 	// LooseQuota: a quota holds in the end, neither at once nor to the byte.
 	LooseQuota
+
+	noOwners  // Options.Owners is empty
+	noService // Options.Service is zero
 )
+
+// gaps are the declared ones, and those that the other options say.
+func (o Options) gaps() Gap {
+	g := o.Gaps
+	if len(o.Owners) == 0 {
+		g |= noOwners
+	}
+	if o.Service == (pfs.Owner{}) {
+		g |= noService
+	}
+	return g
+}
 
 // has reports whether g and h have a gap in common.
 func (g Gap) has(h Gap) bool { return g&h != 0 }

@@ -32,6 +32,7 @@ func Run(t *testing.T, opts Options) {
 		{"Copy", copyPromises},
 		{"Usage", usagePromises},
 		{"Batch", batchPromises},
+		{"Owner", ownerPromises},
 		{"Gap", gapPromises},
 	}
 	for _, theme := range themes {
@@ -56,7 +57,7 @@ type promise struct {
 }
 
 func (p promise) applies(o Options) bool {
-	return !o.Gaps.has(p.needs) && (p.only == 0 || o.Gaps.has(p.only)) && (!p.twice || o.Reopen != nil)
+	return !o.gaps().has(p.needs) && (p.only == 0 || o.gaps().has(p.only)) && (!p.twice || o.Reopen != nil)
 }
 
 // env is what a promise is checked with.
@@ -72,4 +73,4 @@ func newEnv(t *testing.T, opts Options) *env {
 }
 
 // lacks reports whether the store has declared one of the gaps.
-func (e *env) lacks(g Gap) bool { return e.opts.Gaps.has(g) }
+func (e *env) lacks(g Gap) bool { return e.opts.gaps().has(g) }

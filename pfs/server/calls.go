@@ -236,9 +236,6 @@ func setQuotaCall(ctx context.Context, r *request, q wire.QuotaRequest, _ func(i
 	if err != nil {
 		return reply, err
 	}
-	if q.MaxBytes < 0 || q.MaxFiles < 0 {
-		return reply, pfs.Errorf("server.setQuota", name, pfs.Invalid, "quota of %d bytes and %d files", q.MaxBytes, q.MaxFiles)
-	}
 	return reply, pfs.SetQuota(ctx, r.tree, name, q.MaxBytes, q.MaxFiles)
 }
 

@@ -92,7 +92,10 @@ func (s *Session) renew(ctx context.Context) error {
 			s.keep(tokens)
 			return nil
 		}
-		if !errors.Is(err, pfs.Unauthenticated) {
+		switch {
+		case errors.Is(err, pfs.NotExist):
+			return noAccount{s.notLoggedIn(err)}
+		case !errors.Is(err, pfs.Unauthenticated):
 			return err
 		}
 		err = s.notLoggedIn(err)
@@ -107,6 +110,15 @@ func (s *Session) renew(ctx context.Context) error {
 	s.keep(tokens)
 	return nil
 }
+
+// ErrNoAccount is what the error of a Session matches when the account was removed: no
+// login helps.
+var ErrNoAccount = errors.New("the account was removed")
+
+// noAccount is an error that is ErrNoAccount, too.
+type noAccount struct{ error }
+
+func (e noAccount) Unwrap() []error { return []error{e.error, ErrNoAccount} }
 
 func (s *Session) notLoggedIn(why error) error {
 	text := fmt.Sprintf("datacenter %q", s.entry.Name)

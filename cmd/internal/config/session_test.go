@@ -67,6 +67,24 @@ func TestTokenNotLoggedIn(t *testing.T) {
 	}
 }
 
+// TestTokenOfRemovedAccount offers no login where none helps, and tries none.
+func TestTokenOfRemovedAccount(t *testing.T) {
+	auth := &fakeAuthority{refreshErr: pfs.Errorf("x", "", pfs.NotExist, "account %q was removed", "u")}
+	e := testEntry()
+	e.Password = "secret"
+	s := NewSession(filepath.Join(t.TempDir(), "config"), e, auth)
+	if err := s.Keep(t.Context(), auth.tokens("u", "first", 0)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Token(t.Context(), "first-0")
+	if !errors.Is(err, ErrNoAccount) || pfs.KindOf(err) != pfs.Unauthenticated || !strings.Contains(err.Error(), `account "u" was removed`) {
+		t.Errorf("got %v, want that the account was removed", err)
+	}
+	if auth.logins != 0 {
+		t.Errorf("%d logins", auth.logins)
+	}
+}
+
 func TestTokenIsKept(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "config")
 	auth := &fakeAuthority{}

@@ -1,5 +1,5 @@
-# Completion of paddlectl for bash: source <(paddlectl completion bash)
-_paddlectl() {
+# Completion of PROGRAM for bash: source <(PROGRAM completion bash)
+_PROGRAM() {
 	local line=${COMP_LINE:0:COMP_POINT} words cur prefix IFS
 	read -ra words <<<"$line"
 	[[ $line == *[[:space:]] ]] && words+=("")
@@ -12,4 +12,4 @@ _paddlectl() {
 	prefix=${cur%"${cur##*[@:=]}"}
 	COMPREPLY=("${COMPREPLY[@]#"$prefix"}")
 }
-complete -o default -F _paddlectl paddlectl paddlecloud
+complete -o default -F _PROGRAM PROGRAM ALIASES

@@ -1,6 +1,6 @@
-#compdef paddlectl paddlecloud
-# Completion of paddlectl for zsh: put this into a folder of your fpath as _paddlectl.
-_paddlectl() {
+#compdef PROGRAM ALIASES
+# Completion of PROGRAM for zsh: put this into a folder of your fpath as _PROGRAM.
+_PROGRAM() {
 	local -a found open closed
 	found=("${(@f)$("${words[1]}" __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
 	found=(${found:#})
@@ -16,7 +16,7 @@ _paddlectl() {
 }
 # Found in fpath, the script itself is the first call of the function.
 if [[ ${zsh_eval_context[-1]} == loadautofunc ]]; then
-	_paddlectl "$@"
+	_PROGRAM "$@"
 else
-	compdef _paddlectl paddlectl paddlecloud
+	compdef _PROGRAM PROGRAM ALIASES
 fi

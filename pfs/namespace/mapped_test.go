@@ -22,9 +22,9 @@ func mapped(t *testing.T) (*namespace.Namespace, *memfs.FS) {
 		pfstest.MustMkdir(t, store, dir)
 		pfstest.WriteFile(t, store, dir.Join("f"), []byte(dir))
 	}
-	n, err := namespace.New(namespace.Config{Datacenters: []namespace.Datacenter{{Name: "east", FS: store, Dir: "/pfs", Mounts: []namespace.Mount{
-		{Name: "images", Dir: "/old/images", ReadOnly: true, Access: namespace.Access{Everybody: true}},
-		{Name: "team", Dir: "/old/team", Access: namespace.Access{Users: []string{"bob"}, Roles: []auth.Role{auth.Publisher}}},
+	n, err := namespace.New(namespace.Config{Datacenters: []namespace.Datacenter{{Name: "east", FS: store, Dir: "/pfs", Mapped: []namespace.MappedDir{
+		{Name: "images", Dir: "/old/images", ReadOnly: true, Access: namespace.AccessList{Everybody: true}},
+		{Name: "team", Dir: "/old/team", Access: namespace.AccessList{Users: []string{"bob"}, Roles: []auth.Role{auth.Publisher}}},
 		{Name: "dark", Dir: "/old/dark"},
 	}}}})
 	if err == nil {
@@ -96,7 +96,7 @@ func TestMountsThatAreNotForYou(t *testing.T) {
 	}
 }
 
-func TestReadOnlyMount(t *testing.T) {
+func TestReadOnlyMappedDir(t *testing.T) {
 	n, store := mapped(t)
 	ctx := t.Context()
 	for _, id := range []auth.Identity{alice, admin} {
@@ -124,8 +124,8 @@ func sweep(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) error {
 	return err
 }
 
-// TestSweepsAboveAReadOnlyMount: those of what is beside it stay an administrator's.
-func TestSweepsAboveAReadOnlyMount(t *testing.T) {
+// TestSweepsAboveAReadOnlyMappedDir: those of what is beside it stay an administrator's.
+func TestSweepsAboveAReadOnlyMappedDir(t *testing.T) {
 	n, _ := mapped(t)
 	fsys := n.View(admin, "")
 	for dir, want := range map[pfs.Path]pfs.Kind{
@@ -198,22 +198,22 @@ func TestLinksInMounts(t *testing.T) {
 func TestMountsThatAreRefused(t *testing.T) {
 	m := memfs.New(memfs.Options{})
 	for what, dc := range map[string]namespace.Datacenter{
-		"all":            {Mounts: []namespace.Mount{{Name: "m", Dir: "/"}}},
-		"the homes":      {Mounts: []namespace.Mount{{Name: "m", Dir: "/home"}}},
-		"a home":         {Mounts: []namespace.Mount{{Name: "m", Dir: "/home/bob"}}},
-		"public":         {Mounts: []namespace.Mount{{Name: "m", Dir: "/public/set"}}},
-		"above":          {Dir: "/a/b", Mounts: []namespace.Mount{{Name: "m", Dir: "/a"}}},
-		"dir":            {Dir: "/a/b", Mounts: []namespace.Mount{{Name: "m", Dir: "/a/b"}}},
-		"homes below":    {Dir: "/a/b", Mounts: []namespace.Mount{{Name: "m", Dir: "/a/b/home"}}},
-		"snapshots":      {Dir: "/a", Mounts: []namespace.Mount{{Name: "m", Dir: "/a/.snapshot"}}},
-		"a snapshot":     {Dir: "/a", Mounts: []namespace.Mount{{Name: "m", Dir: "/a/.snap/s/home/bob"}}},
-		"one above":      {Dir: "/a", Mounts: []namespace.Mount{{Name: "m", Dir: "/.snap/s/a"}}},
-		"by the inode":   {Dir: "/a", Mounts: []namespace.Mount{{Name: "m", Dir: "/.reserved/.inodes/7"}}},
-		"no path":        {Mounts: []namespace.Mount{{Name: "m"}}},
-		"dots":           {Mounts: []namespace.Mount{{Name: "m", Dir: "/a/../home"}}},
+		"all":            {Mapped: []namespace.MappedDir{{Name: "m", Dir: "/"}}},
+		"the homes":      {Mapped: []namespace.MappedDir{{Name: "m", Dir: "/home"}}},
+		"a home":         {Mapped: []namespace.MappedDir{{Name: "m", Dir: "/home/bob"}}},
+		"public":         {Mapped: []namespace.MappedDir{{Name: "m", Dir: "/public/set"}}},
+		"above":          {Dir: "/a/b", Mapped: []namespace.MappedDir{{Name: "m", Dir: "/a"}}},
+		"dir":            {Dir: "/a/b", Mapped: []namespace.MappedDir{{Name: "m", Dir: "/a/b"}}},
+		"homes below":    {Dir: "/a/b", Mapped: []namespace.MappedDir{{Name: "m", Dir: "/a/b/home"}}},
+		"snapshots":      {Dir: "/a", Mapped: []namespace.MappedDir{{Name: "m", Dir: "/a/.snapshot"}}},
+		"a snapshot":     {Dir: "/a", Mapped: []namespace.MappedDir{{Name: "m", Dir: "/a/.snap/s/home/bob"}}},
+		"one above":      {Dir: "/a", Mapped: []namespace.MappedDir{{Name: "m", Dir: "/.snap/s/a"}}},
+		"by the inode":   {Dir: "/a", Mapped: []namespace.MappedDir{{Name: "m", Dir: "/.reserved/.inodes/7"}}},
+		"no path":        {Mapped: []namespace.MappedDir{{Name: "m"}}},
+		"dots":           {Mapped: []namespace.MappedDir{{Name: "m", Dir: "/a/../home"}}},
 		"a bad dir":      {Dir: "a"},
-		"a bad name":     {Mounts: []namespace.Mount{{Name: "a/b", Dir: "/a"}}},
-		"the same twice": {Mounts: []namespace.Mount{{Name: "m", Dir: "/a"}, {Name: "m", Dir: "/b"}}},
+		"a bad name":     {Mapped: []namespace.MappedDir{{Name: "a/b", Dir: "/a"}}},
+		"the same twice": {Mapped: []namespace.MappedDir{{Name: "m", Dir: "/a"}, {Name: "m", Dir: "/b"}}},
 	} {
 		dc.Name, dc.FS = "dc", m
 		if _, err := namespace.New(namespace.Config{Datacenters: []namespace.Datacenter{dc}}); !errors.Is(err, pfs.Invalid) {
@@ -221,7 +221,7 @@ func TestMountsThatAreRefused(t *testing.T) {
 		}
 	}
 	for _, dir := range []pfs.Path{"/homes", "/a/home", "/other", "/other/.snapshot/s"} {
-		dc := namespace.Datacenter{Name: "dc", FS: m, Mounts: []namespace.Mount{{Name: "m", Dir: dir}}}
+		dc := namespace.Datacenter{Name: "dc", FS: m, Mapped: []namespace.MappedDir{{Name: "m", Dir: dir}}}
 		if _, err := namespace.New(namespace.Config{Datacenters: []namespace.Datacenter{dc}}); err != nil {
 			t.Errorf("%s: %v", dir, err)
 		}
@@ -237,7 +237,7 @@ func TestCheckTriesMounts(t *testing.T) {
 	for dir, want := range map[pfs.Path]pfs.Kind{
 		"/dir": yesKind, "/dir/sub": yesKind, "/none": pfs.NotExist, "/file": pfs.NotDir, "/link": pfs.Symlink, "/link/sub": pfs.Symlink,
 	} {
-		err := namespace.Datacenter{Name: "dc", FS: m, Mounts: []namespace.Mount{{Name: "m", Dir: dir}}}.Check(t.Context())
+		err := namespace.Datacenter{Name: "dc", FS: m, Mapped: []namespace.MappedDir{{Name: "m", Dir: dir}}}.CheckMapped(t.Context())
 		if want == yesKind && err != nil || want != yesKind && !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", dir, err, want)
 		}

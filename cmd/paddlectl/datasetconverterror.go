@@ -17,19 +17,3 @@ func (c *conversion) explain(err error) error {
 	}
 	return convertError(recordError(err))
 }
-
-// convertError gives an error of package convert its exit code; others are returned
-// as they are.
-func convertError(err error) error {
-	var p *pfs.Error
-	if err == nil || errors.As(err, &p) {
-		return err
-	}
-	switch {
-	case errors.Is(err, convert.ErrChecksum), errors.Is(err, convert.ErrTruncated):
-		return dataError{err, pfs.Integrity}
-	case errors.Is(err, convert.ErrUnsupported):
-		return dataError{err, pfs.Unsupported}
-	}
-	return err
-}

@@ -21,8 +21,8 @@ type conversion struct {
 	o     *convertOptions
 	in    *datasetInputs
 	dir   transfer.End // for the shards
-	set   *oldSet      // what is there of a set of that name
-	work  *workshop
+	set   *foundSet    // what is there of a set of that name
+	work  *stagingDir
 	outs  *outputs
 	bad   *badFile // nil: bad records are not collected
 	start time.Time
@@ -36,14 +36,14 @@ func newConversion(ctx context.Context, d *deps, o *convertOptions, in *datasetI
 	if c.dir, err = d.outputDir(ctx, o.outputPath); err != nil {
 		return nil, err
 	}
-	if c.set, err = findOldSet(ctx, c.dir, o.namePrefix); err != nil {
+	if c.set, err = findSet(ctx, c.dir, o.namePrefix); err != nil {
 		return nil, err
 	}
 	if c.set.manifest && !o.force {
 		return nil, hinted{pfs.Errorf("paddlectl.convert", c.dir.Path.Join(manifest.FileName(o.namePrefix)), pfs.Exist, "the dataset exists"),
 			"--force replaces it"}
 	}
-	if c.work, err = openWorkshop(ctx, c); err != nil {
+	if c.work, err = openStaging(ctx, c); err != nil {
 		return nil, err
 	}
 	if len(c.set.shards) > 0 && !o.force && !c.work.resumed {

@@ -22,7 +22,7 @@ type recordSink interface {
 	end(err error) error
 }
 
-// shardSink writes the records into parts in the workshop.
+// shardSink writes the records into parts in the staging directory.
 type shardSink struct {
 	c   *conversion
 	ctx context.Context

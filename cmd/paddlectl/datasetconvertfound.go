@@ -10,8 +10,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// oldSet is what a directory holds of a dataset.
-type oldSet struct {
+// foundSet is what a directory holds of a dataset.
+type foundSet struct {
 	dir      transfer.End
 	name     string
 	manifest bool
@@ -19,9 +19,9 @@ type oldSet struct {
 	sizes    map[string]int64 // of the shards that are regular files, by name
 }
 
-// findOldSet looks for the dataset name in dir.
-func findOldSet(ctx context.Context, dir transfer.End, name string) (*oldSet, error) {
-	s := &oldSet{dir: dir, name: name, sizes: map[string]int64{}}
+// findSet looks for the dataset name in dir.
+func findSet(ctx context.Context, dir transfer.End, name string) (*foundSet, error) {
+	s := &foundSet{dir: dir, name: name, sizes: map[string]int64{}}
 	for e, err := range pfs.Entries(ctx, dir.FS, dir.Path, nil) {
 		switch {
 		case err != nil:
@@ -50,9 +50,9 @@ func isShardOf(file, dataset string) bool {
 // isDigits reports whether s is a number as names of shards have it.
 func isDigits(s string) bool { return len(s) >= 5 && strings.Trim(s, "0123456789") == "" }
 
-// withdraw removes the manifest of the old set and then its shards that no new one
-// replaces, so that the old set is never taken for complete, nor mixed with the new.
-func (s *oldSet) withdraw(ctx context.Context, replaced []manifest.Shard) error {
+// withdraw removes the manifest of the set and then its shards that no new one
+// replaces, so that the set is never taken for complete, nor mixed with the new.
+func (s *foundSet) withdraw(ctx context.Context, replaced []manifest.Shard) error {
 	if s.manifest {
 		if err := s.dir.FS.Remove(ctx, s.dir.Path.Join(manifest.FileName(s.name))); err != nil && !isMissing(err) {
 			return err

@@ -13,7 +13,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// workshop is the dot-directory in which the shards of one conversion wait until all
+// stagingDir is the dot-directory in which the shards of one conversion wait until all
 // are there. It has
 //
 //	job           what is made: inputs and options
@@ -23,7 +23,7 @@ import (
 // and is removed at the end. Nothing in it is believed: a shard is kept only if its
 // bytes have the digest that is stated, and if the records of this run are the ones it
 // was made of.
-type workshop struct {
+type stagingDir struct {
 	fs      pfs.FileSystem
 	dir     pfs.Path
 	job     []byte
@@ -32,10 +32,10 @@ type workshop struct {
 }
 
 const (
-	workshopSuffix = ".convert"
-	jobName        = "job"
-	shardSuffix    = ".shard"
-	maxShardText   = 4 << 10
+	stagingSuffix = ".convert"
+	jobName       = "job"
+	shardSuffix   = ".shard"
+	maxShardText  = 4 << 10
 )
 
 // jobText is the content of the file job.
@@ -50,9 +50,9 @@ type finishedShard struct {
 	Payloads string         `json:"payloads"` // XXH3-128 over the records, each behind its length
 }
 
-// openWorkshop looks for what an earlier run has left, and refuses to go on without
+// openStaging looks for what an earlier run has left, and refuses to go on without
 // being told what to do with it.
-func openWorkshop(ctx context.Context, c *conversion) (*workshop, error) {
+func openStaging(ctx context.Context, c *conversion) (*stagingDir, error) {
 	job := jobText{Options: c.o.ofRecords()}
 	for _, g := range c.in.groups {
 		job.Inputs = append(job.Inputs, g.operand)
@@ -61,7 +61,7 @@ func openWorkshop(ctx context.Context, c *conversion) (*workshop, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &workshop{fs: c.dir.FS, dir: c.dir.Path.Join("." + c.o.namePrefix + workshopSuffix), job: text}
+	w := &stagingDir{fs: c.dir.FS, dir: c.dir.Path.Join("." + c.o.namePrefix + stagingSuffix), job: text}
 	if w.exists, err = pfs.Exists(ctx, w.fs, w.dir); err != nil || !w.exists || c.o.restart {
 		return w, err
 	}
@@ -75,7 +75,7 @@ func openWorkshop(ctx context.Context, c *conversion) (*workshop, error) {
 
 // sameJob reports whether the run before got as far as stating its job, which must be
 // this one.
-func (w *workshop) sameJob(ctx context.Context) (bool, error) {
+func (w *stagingDir) sameJob(ctx context.Context) (bool, error) {
 	text, err := readSmall(ctx, w.fs, w.dir.Join(jobName), int64(len(w.job))+1)
 	if isMissing(err) {
 		return false, nil
@@ -90,19 +90,8 @@ func (w *workshop) sameJob(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// readSmall reads a file of at most so many bytes; of a longer one, only these.
-func readSmall(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, most int64) ([]byte, error) {
-	f, err := fsys.Open(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text := make([]byte, min(most, f.Info().Size))
-	return text, pfs.ReadFull(ctx, f, text, 0)
-}
-
 // begin makes the directory, or empties what is not gone on with.
-func (w *workshop) begin(ctx context.Context) error {
+func (w *stagingDir) begin(ctx context.Context) error {
 	if w.resumed {
 		return nil
 	}
@@ -118,17 +107,17 @@ func (w *workshop) begin(ctx context.Context) error {
 }
 
 // write makes one small file.
-func (w *workshop) write(ctx context.Context, name string, text []byte) error {
+func (w *stagingDir) write(ctx context.Context, name string, text []byte) error {
 	return pfs.WriteBatch(ctx, w.fs, []pfs.BatchEntry{{Path: w.dir.Join(name), Mode: 0o644, Data: text, Digest: digest.Bytes(text)}})[0]
 }
 
 // part is where shard i waits.
-func (w *workshop) part(i int) transfer.End {
+func (w *stagingDir) part(i int) transfer.End {
 	return transfer.End{FS: w.fs, Path: w.dir.Join(fmt.Sprintf("%05d", i))}
 }
 
 // note states that shard i is finished.
-func (w *workshop) note(ctx context.Context, i int, s finishedShard) error {
+func (w *stagingDir) note(ctx context.Context, i int, s finishedShard) error {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -138,7 +127,7 @@ func (w *workshop) note(ctx context.Context, i int, s finishedShard) error {
 
 // finished returns what the run before stated of shard i, if that is what is there;
 // nil if the shard has to be made.
-func (w *workshop) finished(ctx context.Context, i int) (*finishedShard, error) {
+func (w *stagingDir) finished(ctx context.Context, i int) (*finishedShard, error) {
 	if !w.resumed {
 		return nil, nil
 	}
@@ -170,7 +159,7 @@ func (w *workshop) finished(ctx context.Context, i int) (*finishedShard, error) 
 
 // leave ends a run that failed: what it finished stays, and the user is told; without
 // that nothing stays.
-func (w *workshop) leave(ctx context.Context, d *deps, finished int) {
+func (w *stagingDir) leave(ctx context.Context, d *deps, finished int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
 	defer cancel()
 	if finished == 0 && !w.resumed {
@@ -187,7 +176,7 @@ func (w *workshop) leave(ctx context.Context, d *deps, finished int) {
 }
 
 // remove removes the directory and what is in it.
-func (w *workshop) remove(ctx context.Context) error {
+func (w *stagingDir) remove(ctx context.Context) error {
 	err := pfs.RemoveTree(ctx, w.fs, w.dir)
 	if errors.Is(err, pfs.NotExist) {
 		return nil

@@ -1,0 +1,34 @@
+package cliargs
+
+import (
+	_ "embed"
+	"strings"
+)
+
+// CompletionCommand is the hidden command that the scripts ask for candidates: behind
+// "--" come the words of the line up to the cursor, the last one possibly empty. It
+// prints what that can become, one a line.
+const CompletionCommand = "__complete"
+
+// Shells are those that CompletionScript knows.
+var Shells = []string{"bash", "fish", "zsh"}
+
+var (
+	//go:embed completion/bash.sh
+	bashScript string
+	//go:embed completion/fish.fish
+	fishScript string
+	//go:embed completion/zsh.sh
+	zshScript string
+)
+
+// CompletionScript returns the script that completes program, under its other names too,
+// in a shell. Of a shell that is none of Shells it says so.
+func CompletionScript(shell, program string, aliases ...string) (string, error) {
+	script, ok := map[string]string{"bash": bashScript, "fish": fishScript, "zsh": zshScript}[shell]
+	if !ok {
+		return "", Usagef("no script for %q, only for %s", shell, strings.Join(Shells, ", "))
+	}
+	others := strings.Join(append([]string{""}, aliases...), " ")
+	return strings.NewReplacer(" ALIASES", others, "PROGRAM", program).Replace(script), nil
+}

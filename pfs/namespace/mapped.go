@@ -1,0 +1,117 @@
+package namespace
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+)
+
+// MappedDir is a directory of a datacenter's store that appears at /pfs/DC/mnt/NAME.
+type MappedDir struct {
+	Name     string   // one element of a path
+	Dir      pfs.Path // on the store; neither in, nor above, what homes and public are
+	ReadOnly bool
+	Access   AccessList
+
+	// AsUser keeps the store's own permissions: every access is made as the user who
+	// asks, where the store is a pfs.Impersonator.
+	AsUser bool
+}
+
+// AccessList is a list of who may enter a mapped directory. Administrators always may.
+type AccessList struct {
+	Everybody bool
+	Users     []string
+	Roles     []auth.Role // each with those that include it
+}
+
+// admits reports whether id may enter.
+func (m MappedDir) admits(id auth.Identity) bool {
+	return id.Role == auth.Admin || m.Access.Everybody || slices.Contains(m.Access.Users, id.Name) ||
+		slices.Contains(m.Access.Roles, id.Role) || id.Role == auth.Publisher && slices.Contains(m.Access.Roles, auth.User)
+}
+
+// checkNames refuses a name that is none, and a directory that is in one of own, or has
+// one of them in it.
+func (m MappedDir) checkNames(op string, own []pfs.Path) error {
+	if reason := pfs.CheckName(m.Name); reason != "" {
+		return pfs.Errorf(op, "", pfs.Invalid, "name %.80q of a mapped directory: %s", m.Name, reason)
+	}
+	if err := pfs.CheckPath(op, m.Dir); err != nil {
+		return err
+	}
+	for _, dir := range own {
+		if at := m.Live(); at.Within(dir) || dir.Within(at) {
+			return pfs.Errorf(op, "", pfs.Invalid, "the directory %s, to be mapped as %q, and %s are one in the other: what is in both would have two names and two rules",
+				m.Dir, m.Name, dir)
+		}
+	}
+	return nil
+}
+
+// Live returns the directory that Dir is, or is a snapshot of: HDFS and CephFS show the
+// snapshots of a directory below a name in it. What HDFS shows below /.reserved is all
+// that it has.
+func (m MappedDir) Live() pfs.Path {
+	at, skip := pfs.Root, false
+	for name := range m.Dir.Names() {
+		switch {
+		case skip:
+			skip = false
+		case name == ".snapshot" || name == ".snap":
+			skip = true
+		case name == ".reserved" && at == pfs.Root:
+			return pfs.Root
+		default:
+			at = at.Join(name)
+		}
+	}
+	return at
+}
+
+// CheckMapped tries the mapped directories: that each is a directory of the store, reached
+// without links, and what CheckAsUser asks for. It returns the first fault.
+func (dc Datacenter) CheckMapped(ctx context.Context) error {
+	if err := dc.CheckAsUser(); err != nil {
+		return err
+	}
+	for _, m := range dc.Mapped {
+		if err := m.try(ctx, dc.FS); err != nil {
+			return pfs.Errorf("namespace.CheckMapped", "", pfs.KindOf(err), "mapped directory %q: %w", m.Name, err)
+		}
+	}
+	return nil
+}
+
+// CheckAsUser answers Unsupported if a mapped directory keeps the store's permissions
+// and the store cannot act as users. It does not ask the store.
+func (dc Datacenter) CheckAsUser() error {
+	for _, m := range dc.Mapped {
+		if !m.AsUser {
+			continue
+		}
+		if _, err := pfs.As(dc.FS, somebody); errors.Is(err, pfs.Unsupported) {
+			return pfs.Errorf("namespace.CheckAsUser", "", pfs.Unsupported, "mapped directory %q: the store's permissions cannot be kept, which takes a store that lets the service act as its users: %w", m.Name, err)
+		}
+	}
+	return nil
+}
+
+// somebody is a user as any store could have it.
+var somebody = pfs.Owner{Name: "nobody", UID: 65534, GID: 65534}
+
+func (m MappedDir) try(ctx context.Context, store pfs.FileSystem) error {
+	info, err := store.Stat(ctx, m.Dir)
+	switch {
+	case err != nil:
+		return err
+	case info.IsLink():
+		return pfs.Errorf("namespace.CheckMapped", m.Dir, pfs.Symlink, "a link: map the directory that it leads to, %s", info.Target)
+	case !info.IsDir():
+		return pfs.E("namespace.CheckMapped", m.Dir, pfs.NotDir, nil)
+	}
+	return nil
+}
