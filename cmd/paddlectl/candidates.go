@@ -7,8 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paddlecloud/pfs/cmd/internal/payload"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/recordio/convert"
+	"github.com/paddlecloud/pfs/shard"
 	"github.com/urfave/cli/v2"
 )
 
@@ -45,15 +48,17 @@ func (d *deps) candidates(ctx context.Context, app *cli.App, words []string) []s
 	path, operands, waiting := d.reached(app, before)
 	commands, flags := app.Commands, app.Flags
 	var last *cli.Command
+	command := ""
 	if len(path) > 0 {
 		last = path[len(path)-1]
+		command = last.Name
 		commands, flags = last.Subcommands, append(slices.Clone(last.Flags), app.Flags...)
 	}
 	switch {
 	case waiting != "":
-		return d.values(ctx, waiting, word)
+		return d.values(ctx, command, waiting, word)
 	case strings.HasPrefix(word, "--") && strings.Contains(word, "="):
-		return d.valuesBehind(ctx, word)
+		return d.valuesBehind(ctx, command, word)
 	case strings.HasPrefix(word, "-"):
 		return matching(flagWords(flags), word)
 	case operands == 0 && len(commands) > 0 && (last == nil || last.Action == nil):
@@ -64,19 +69,37 @@ func (d *deps) candidates(ctx context.Context, app *cli.App, words []string) []s
 	return append(d.otherWords(last.Name, app, operands, commands, word), d.paths(ctx, word)...)
 }
 
-// values returns what the flag called name may be given.
-func (d *deps) values(ctx context.Context, name, word string) []string {
+// flagValues are what flags of a few values may be given. A name that stands before a
+// slash is that of the command, where one flag means several things.
+var flagValues = map[string][]string{
+	"sort":           sortKeys,
+	"algorithm":      {digest.BLAKE3, digest.XXH3},
+	"on-damage":      {"fail", "salvage", "skip"},
+	"compressor":     {"gzip", "none", "snappy", "zstd"},
+	"find/type":      {"d", "f", "l"},
+	"format":         recordFormats,
+	"convert/format": firstColumn(formatLines()),
+	"payload":        firstColumn(encodingLines()),
+	"encoding":       convert.Charsets(),
+	"label-from":     {string(labelFromTop), string(labelFromDir), string(labelFromNone)},
+	"delimiter":      {"space", "tab"},
+	"bad":            {"fail", "skip"},
+	"policy":         {byMod, byLPT, byRange, byRendezvous, byOrder},
+	"weight":         {"bytes", "records"},
+	"equal":          {shard.Exact.String(), shard.Drop.String(), shard.Pad.String()},
+	"shuffle":        {"none", "global", "block:"},
+	"shard/as":       {"json", "recordio"},
+	"split/as":       {payload.Pickle, "recordio", "json"},
+}
+
+// values returns what the flag called name of a command may be given.
+func (d *deps) values(ctx context.Context, command, name, word string) []string {
+	for _, key := range []string{command + "/" + name, name} {
+		if known, ok := flagValues[key]; ok {
+			return matching(known, word)
+		}
+	}
 	switch name {
-	case "sort":
-		return matching(sortKeys, word)
-	case "algorithm":
-		return matching([]string{digest.BLAKE3, digest.XXH3}, word)
-	case "on-damage":
-		return matching([]string{"fail", "salvage", "skip"}, word)
-	case "compressor":
-		return matching([]string{"gzip", "none", "snappy", "zstd"}, word)
-	case "type":
-		return matching([]string{"d", "f", "l"}, word)
 	case "datacenter":
 		if file, err := d.remotes.config(); err == nil {
 			return matching(file.Names(), word)
@@ -86,10 +109,10 @@ func (d *deps) values(ctx context.Context, name, word string) []string {
 }
 
 // valuesBehind is values for a word like --name=value.
-func (d *deps) valuesBehind(ctx context.Context, word string) []string {
+func (d *deps) valuesBehind(ctx context.Context, command, word string) []string {
 	flag, value, _ := strings.Cut(word, "=")
 	var list []string
-	for _, v := range d.values(ctx, strings.TrimLeft(flag, "-"), value) {
+	for _, v := range d.values(ctx, command, strings.TrimLeft(flag, "-"), value) {
 		list = append(list, flag+"="+v)
 	}
 	return list
