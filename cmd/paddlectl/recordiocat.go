@@ -70,7 +70,7 @@ type recordRange struct {
 // Set reads the value.
 func (r *recordRange) Set(text string) error {
 	lo, hi, colon := strings.Cut(text, ":")
-	bad := errors.New("--range " + text + ": no range: write it as 100:200, 100: or :200")
+	bad := errors.New("no range: write it as 100:200, 100: or :200")
 	if !colon {
 		return bad
 	}
