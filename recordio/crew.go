@@ -1,5 +1,9 @@
 package recordio
 
+// crewPiece is how much a goroutine packs at a time at least: enough that waking it is
+// little beside it.
+const crewPiece = 512 << 10
+
 // crew packs groups in several goroutines. Its user takes the results in the order
 // of submission, so that the output does not depend on their number.
 type crew struct {

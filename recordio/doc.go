@@ -39,5 +39,6 @@
 // against [ScanOptions.MaxChunkBytes] and, step by step, against the bytes that are
 // really there. A Scanner holds one chunk, stored and decompressed, and with
 // Parallelism one more for each goroutine and another; salvage needs twice that
-// for a while. A Writer holds about one chunk as stored.
+// for a while. A Writer holds about one chunk as stored. Large arrays of those that
+// were closed serve the next ones, until the garbage collector takes them.
 package recordio

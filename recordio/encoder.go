@@ -10,7 +10,6 @@ import (
 // encoder compresses pieces of payloads. It is not for concurrent use.
 type encoder struct {
 	comp    Compressor
-	scratch []byte // of a snappy frame
 	gz      *gzip.Writer
 	zs      *zstd.Encoder
 	members []block // of gzip, since the last call of whoever takes them
@@ -21,8 +20,6 @@ func newEncoder(c Compressor) (*encoder, error) {
 	e := &encoder{comp: c}
 	var err error
 	switch c {
-	case Snappy:
-		e.scratch = make([]byte, maxFrameBody)
 	case Gzip:
 		e.gz = gzip.NewWriter(nil)
 	case Zstd:
@@ -36,7 +33,7 @@ func newEncoder(c Compressor) (*encoder, error) {
 // The result does not depend on what was packed before.
 func (e *encoder) pack(dst, raw []byte) ([]byte, error) {
 	if e.comp == Snappy {
-		return appendFrames(dst, raw, e.scratch), nil
+		return appendFrames(dst, raw), nil
 	}
 	for len(raw) > 0 {
 		piece := raw[:min(len(raw), e.comp.blockRaw())]

@@ -79,16 +79,6 @@ func (x *Index) Size() int64 { return x.size }
 // Chunks describes the chunks that hold records. The caller must not change it.
 func (x *Index) Chunks() []ChunkInfo { return x.chunks }
 
-// RecordSize returns the length of record i in bytes.
-func (x *Index) RecordSize(i int64) (int64, error) {
-	if i < 0 || i >= x.records {
-		return 0, outOfRange("", i, x.records)
-	}
-	c := findChunk(x.chunks, i)
-	start, end := x.parts[c].bounds(i - x.chunks[c].First)
-	return int64(end - start), nil
-}
-
 // findChunk returns which of the chunks holds record i.
 func findChunk(chunks []ChunkInfo, i int64) int {
 	return sort.Search(len(chunks), func(c int) bool { return chunks[c].First+chunks[c].Records > i })

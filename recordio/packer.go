@@ -31,6 +31,7 @@ func (p *packer) init(opts WriterOptions) error {
 	}
 	p.group = max(p.comp.blockRaw(), sumPiece)
 	if opts.Parallelism > 1 {
+		p.group = max(p.group, crewPiece)
 		jobs, err := newCrew(p.comp, opts.Parallelism)
 		p.jobs = jobs
 		return err
@@ -82,9 +83,7 @@ func (p *packer) grow(arena []byte) []byte {
 	if room > p.chunk/8 {
 		room = max(room, p.chunk+p.chunk/8+2*sumPiece)
 	}
-	grown := make([]byte, len(arena), room)
-	copy(grown, arena)
-	return grown
+	return enlarge(arena, room)
 }
 
 // take packs the first n bytes of arena.
@@ -144,9 +143,15 @@ func (p *packer) listBlocks(payload []byte) []block {
 	return bs
 }
 
-// close ends the goroutines.
-func (p *packer) close() {
+// close ends the goroutines and gives up the memory, also that of arena, which may be
+// the payload's.
+func (p *packer) close(arena []byte) {
 	if p.jobs != nil {
 		p.jobs.close()
 	}
+	giveSpare(arena)
+	if p.comp != None {
+		giveSpare(p.out)
+	}
+	p.arena, p.out = nil, nil
 }

@@ -1,5 +1,7 @@
 package recordio
 
+import "sync"
+
 // pipeline reads in one goroutine and decodes in others, and delivers the chunks in
 // the order of the file. It holds one chunk for each of these and two more, but only
 // one more array to decompress into: that is what costs, for fresh memory takes longer
@@ -8,9 +10,12 @@ type pipeline struct {
 	order   chan *chunk // read, in order
 	work    chan *chunk // the same, to whom decodes
 	free    chan *chunk
+	chunks  []*chunk    // all of them
 	arrays  chan []byte // to decompress into
 	stop    chan struct{}
 	current *chunk
+	busy    sync.WaitGroup // the goroutines
+	win     *window        // of whom reads
 }
 
 // delivery of a chunk together with what the framer knew when it was read.
@@ -25,17 +30,19 @@ func newPipeline(f *framer, newStage func() *stage, n int, array []byte) *pipeli
 	held := n + 2 // one is being read, one is the caller's
 	p := &pipeline{
 		order: make(chan *chunk, held), work: make(chan *chunk, held), free: make(chan *chunk, held),
-		arrays: make(chan []byte, n+1), stop: make(chan struct{}),
+		arrays: make(chan []byte, n+1), stop: make(chan struct{}), win: &f.win,
 	}
 	p.arrays <- array
 	for range held {
-		p.free <- &chunk{ready: make(chan struct{}, 1)}
+		c := &chunk{ready: make(chan struct{}, 1)}
+		p.chunks = append(p.chunks, c)
+		p.free <- c
 	}
 	for range n {
 		p.arrays <- nil
-		go p.decode(newStage())
+		p.busy.Go(func() { p.decode(newStage()) })
 	}
-	go p.read(f)
+	p.busy.Go(func() { p.read(f) })
 	return p
 }
 
@@ -72,6 +79,7 @@ func (p *pipeline) decode(s *stage) {
 		}
 		c, more := <-p.work
 		if !more {
+			p.arrays <- array
 			return
 		}
 		c.array = array
@@ -93,7 +101,22 @@ func (p *pipeline) next() (*chunk, Dialect, error) {
 	return p.current, p.current.sent.dialect, p.current.sent.err
 }
 
-func (p *pipeline) close() { close(p.stop) }
+// close ends the goroutines, and gives up the memory once the last of them has ended.
+func (p *pipeline) close() {
+	close(p.stop)
+	go func() {
+		p.busy.Wait()
+		close(p.arrays)
+		for array := range p.arrays {
+			giveSpare(array)
+		}
+		for _, c := range p.chunks {
+			giveSpare(c.array)
+			giveSpare(c.buf)
+		}
+		p.win.close()
+	}()
+}
 
 // adaptive delivers the first chunk from the caller's goroutine and only then
 // starts a pipeline: what is not compressed is read fastest without.
@@ -106,7 +129,7 @@ func (a *adaptive) next() (*chunk, Dialect, error) {
 	d, first := a.source.(*direct)
 	if first && a.start != nil && d.chunk.stored != nil {
 		if d.chunk.head.comp != None {
-			d.close()
+			d.stage.close()
 			a.source = a.start(d.chunk.array)
 		}
 		a.start = nil

@@ -48,15 +48,15 @@ func leads(data []byte, i int) int {
 	return i + lengthSize + int(binary.LittleEndian.Uint32(data[i:]))
 }
 
-// bits is a set of positions.
-type bits []uint64
+// positions is a set of positions.
+type positions []uint64
 
-func (b bits) add(i int)      { b[i/64] |= 1 << (i % 64) }
-func (b bits) has(i int) bool { return b[i/64]>>(i%64)&1 == 1 }
+func (b positions) add(i int)      { b[i/64] |= 1 << (i % 64) }
+func (b positions) has(i int) bool { return b[i/64]>>(i%64)&1 == 1 }
 
 // chains returns the positions from which lengths lead exactly to the end.
-func chains(data []byte) bits {
-	good := make(bits, len(data)/64+1)
+func chains(data []byte) positions {
+	good := make(positions, len(data)/64+1)
 	for i := len(data) - lengthSize; i >= 0; i-- {
 		if n := leads(data, i); n == len(data) || n < len(data) && good.has(n) {
 			good.add(i)
@@ -67,7 +67,7 @@ func chains(data []byte) bits {
 
 // meeting returns the first position behind a record of some bytes that no chain
 // passes by; len(data) if there is none.
-func meeting(data []byte, good bits) int {
+func meeting(data []byte, good positions) int {
 	reach, begun := 0, false
 	for i := range data {
 		if !good.has(i) {

@@ -82,7 +82,11 @@ func (d *direct) next() (*chunk, Dialect, error) {
 	return &d.chunk, d.framer.dialect, nil
 }
 
-func (d *direct) close() { d.stage.close() }
+func (d *direct) close() {
+	d.stage.close()
+	d.framer.win.close()
+	giveSpare(d.chunk.array)
+}
 
 // Scan goes to the next record. It returns false at the end and after an error;
 // see Err.

@@ -22,8 +22,12 @@ const (
 // streamID is the frame that the payload of every chunk begins with.
 var streamID = []byte("\xff\x06\x00\x00sNaPpY")
 
-// maxFrameBody is the most that 64 KiB may become.
-var maxFrameBody = crc32.Size + snappy.MaxEncodedLen(frameRaw)
+// maxEncoded is the most that the data of a frame may become, and what the encoder
+// wants to have room for.
+var maxEncoded = snappy.MaxEncodedLen(frameRaw)
+
+// maxFrameBody is that with the checksum.
+var maxFrameBody = crc32.Size + maxEncoded
 
 // maskedCRC is the checksum of data in both framing formats of snappy.
 func maskedCRC(data []byte) uint32 {
@@ -32,19 +36,23 @@ func maskedCRC(data []byte) uint32 {
 }
 
 // appendFrames appends raw in frames, the same bytes as those of golang/snappy's
-// buffered writer. scratch takes maxFrameBody bytes.
-func appendFrames(dst, raw, scratch []byte) []byte {
+// buffered writer.
+func appendFrames(dst, raw []byte) []byte {
 	for len(raw) > 0 {
 		piece := raw[:min(len(raw), frameRaw)]
 		raw = raw[len(piece):]
-		kind, body := byte(frameCompressed), snappy.Encode(scratch, piece)
+		dst = reserve(dst, frameHead+maxEncoded)
+		head, room := dst[len(dst):len(dst)+frameHead], dst[len(dst)+frameHead:cap(dst)]
+		head[0] = frameCompressed
+		body := snappy.Encode(room, piece)
 		if len(body) >= len(piece)-len(piece)/8 {
-			kind, body = frameStored, piece
+			head[0] = frameStored
+			body = room[:copy(room, piece)]
 		}
 		size := len(body) + crc32.Size
-		dst = append(dst, kind, byte(size), byte(size>>8), byte(size>>16))
-		dst = binary.LittleEndian.AppendUint32(dst, maskedCRC(piece))
-		dst = append(dst, body...)
+		head[1], head[2], head[3] = byte(size), byte(size>>8), byte(size>>16)
+		binary.LittleEndian.PutUint32(head[4:], maskedCRC(piece))
+		dst = dst[:len(dst)+frameHead+len(body)]
 	}
 	return dst
 }
@@ -148,12 +156,11 @@ func decodeFrames(dst, p []byte, limit int64, verify bool) ([]byte, *Error) {
 	return dst, nil
 }
 
-// extend makes dst n bytes longer, with a new array of just that size if it must.
+// extend makes dst n bytes longer, with a spare array if it must, or a new one of just
+// that size.
 func extend(dst []byte, n int) []byte {
 	if need := len(dst) + n; need > cap(dst) {
-		grown := make([]byte, len(dst), need)
-		copy(grown, dst)
-		dst = grown
+		dst = enlarge(dst, need)
 	}
 	return dst[:len(dst)+n]
 }

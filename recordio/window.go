@@ -45,7 +45,10 @@ func (w *window) take(n int, spare []byte) (given, buf []byte) {
 	given, buf = w.buf[w.start:w.start+n:w.start+n], w.buf
 	rest := w.buf[w.start+n : w.end]
 	if cap(spare) < len(w.buf) {
-		spare = make([]byte, len(w.buf)) // the next chunk will hardly be shorter
+		giveSpare(spare)
+		if spare = takeSpare(len(w.buf)); spare == nil {
+			spare = make([]byte, len(w.buf)) // the next chunk will hardly be shorter
+		}
 	}
 	w.buf = spare[:cap(spare)]
 	w.start, w.end = 0, copy(w.buf, rest)
@@ -81,7 +84,17 @@ func (w *window) room(n int) {
 	if w.end < len(w.buf) {
 		return
 	}
-	grown := make([]byte, min(max(n, w.hint, readAhead), max(2*len(w.buf), minDoubling)))
+	want := max(n, w.hint, readAhead)
+	grown := takeSpare(want)
+	if grown == nil {
+		grown = make([]byte, min(want, max(2*len(w.buf), minDoubling)))
+	}
 	w.end = copy(grown, w.buf[w.start:w.end])
 	w.start, w.buf = 0, grown
+}
+
+// close gives up the memory of the window, and of all that was peeked at.
+func (w *window) close() {
+	giveSpare(w.buf)
+	*w = window{off: w.off, err: io.ErrClosedPipe}
 }

@@ -190,7 +190,7 @@ func (w *Writer) Close() error {
 	}
 	w.closed = true
 	w.result = w.finish()
-	w.pack.close()
+	w.pack.close(w.arena)
 	w.arena = nil
 	if w.err == nil {
 		w.err = plain(w.opts.Path, Closed, nil)

@@ -6,18 +6,6 @@ import "fmt"
 // lexicographic order. Every file is in it exactly once, and nobody has none.
 type Assignment [][]File
 
-// Of returns the files of trainer t, or ErrTrainer if the assignment is for another
-// number of trainers.
-func (a Assignment) Of(t Trainer) ([]File, error) {
-	if err := t.Check(); err != nil {
-		return nil, err
-	}
-	if t.Count != len(a) {
-		return nil, fmt.Errorf("%w: %s, but the files were given to %d", ErrTrainer, t, len(a))
-	}
-	return a[t.ID], nil
-}
-
 // Records returns the number of records of each trainer.
 func (a Assignment) Records() []int64 { return a.loads(ByRecords) }
 

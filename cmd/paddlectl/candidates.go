@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/payload"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/recordio/convert"
+	"github.com/paddlecloud/pfs/shard"
 	"github.com/urfave/cli/v2"
 )
 
@@ -40,7 +43,7 @@ func (d *deps) candidatesCommand(app *cli.App) *cli.Command {
 // candidates returns what the last of words can become.
 func (d *deps) candidates(ctx context.Context, app *cli.App, words []string) []string {
 	return cliargs.Candidates(app, words, cliargs.Known{
-		Value: func(name, word string) []string { return d.values(ctx, name, word) },
+		Value: func(command, name, word string) []string { return d.values(ctx, command, name, word) },
 		Operand: func(command string, i int, word string) []string {
 			if command == "" {
 				return nil // of no command
@@ -50,20 +53,38 @@ func (d *deps) candidates(ctx context.Context, app *cli.App, words []string) []s
 	})
 }
 
-// values returns what the flag called name may be given.
-func (d *deps) values(ctx context.Context, name, word string) []string {
-	switch name {
-	case "sort":
-		return sortKeys
-	case "algorithm":
-		return []string{digest.BLAKE3, digest.XXH3}
-	case "on-damage":
-		return []string{"fail", "salvage", "skip"}
-	case "compressor":
-		return []string{"gzip", "none", "snappy", "zstd"}
-	case "type":
-		return []string{"d", "f", "l"}
-	case "datacenter":
+// flagValues are what flags of a few values may be given. A name that stands before a
+// slash is the last one of the command, where one flag means several things.
+var flagValues = map[string][]string{
+	"sort":           sortKeys,
+	"algorithm":      {digest.BLAKE3, digest.XXH3},
+	"on-damage":      {"fail", "salvage", "skip"},
+	"compressor":     {"gzip", "none", "snappy", "zstd"},
+	"find/type":      {"d", "f", "l"},
+	"format":         recordFormats,
+	"convert/format": firstColumn(formatLines()),
+	"payload":        firstColumn(encodingLines()),
+	"encoding":       convert.Charsets(),
+	"label-from":     {string(labelFromTop), string(labelFromDir), string(labelFromNone)},
+	"delimiter":      {"space", "tab"},
+	"bad":            {"fail", "skip"},
+	"policy":         {byMod, byLPT, byRange, byRendezvous, byOrder},
+	"weight":         {"bytes", "records"},
+	"equal":          {shard.Exact.String(), shard.Drop.String(), shard.Pad.String()},
+	"shuffle":        {"none", "global", "block:"},
+	"shard/as":       {"json", "recordio"},
+	"split/as":       {payload.Pickle, "recordio", "json"},
+}
+
+// values returns what the flag called name of a command may be given.
+func (d *deps) values(ctx context.Context, command, name, word string) []string {
+	command = command[strings.LastIndexByte(command, ' ')+1:]
+	for _, key := range []string{command + "/" + name, name} {
+		if known, ok := flagValues[key]; ok {
+			return known
+		}
+	}
+	if name == "datacenter" {
 		return d.datacenters()
 	}
 	return d.paths(ctx, word)

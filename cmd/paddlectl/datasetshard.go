@@ -26,9 +26,10 @@ type shardOptions struct {
 	cursor, limit                  int64
 	read, json                     bool
 	as, payload                    string
-	lists                          string
+	lists, state                   string
 	test                           []string
 
+	kept      *shard.State // of --state
 	who       shard.Trainer
 	all       bool // no trainer is meant: the plan for all of them
 	balance   shard.Weight
@@ -81,6 +82,7 @@ func (o *shardOptions) flags() []cli.Flag {
 		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.seed},
 		&cli.Uint64Flag{Name: "epoch", Usage: "shuffle for epoch `N`", Destination: &o.epoch},
 		&cli.Int64Flag{Name: "cursor", Usage: "go on in the order behind the first `N` records, which all trainers together have had", Destination: &o.cursor},
+		&cli.StringFlag{Name: "state", Usage: "go on in the order where `FILE` says, which --json printed: it has dataset, shuffle, seed, epoch and cursor; another dataset is refused", Destination: &o.state},
 		&cli.BoolFlag{Name: "read", Usage: "print the records of the trainer", Destination: &o.read},
 		&cli.StringFlag{Name: "as", Usage: "print records as `FORM`: json, one decoded record a line, or recordio", DefaultText: "json", Destination: &o.as},
 		payloadFlag(&o.payload),
@@ -197,6 +199,9 @@ func (o *shardOptions) checkTrainer(env shard.Env) error {
 }
 
 func runShard(ctx context.Context, d *deps, o *shardOptions, operands []string) error {
+	if err := o.goOn(ctx, d); err != nil {
+		return err
+	}
 	if err := o.check(d.trainerEnv()); err != nil {
 		return err
 	}

@@ -61,8 +61,12 @@ func (s *sharing) printOrder() error {
 		return err
 	}
 	o := s.o
+	sum, err := s.fingerprint(all)
+	if err != nil {
+		return err
+	}
 	tail := shard.TailOf(order.Len()-min(o.cursor, order.Len()), shard.Trainer{Count: o.who.Count}, o.equally)
-	j := orderJSON{shard.State{Dataset: all.Fingerprint(s.blocks), Shuffle: o.shuffling.String(), Seed: o.seed, Epoch: o.epoch, Cursor: o.cursor},
+	j := orderJSON{shard.State{Dataset: sum, Shuffle: o.shuffling.String(), Seed: o.seed, Epoch: o.epoch, Cursor: o.cursor},
 		order.Len(), tail.Steps, tail.Dropped, tail.Repeated}
 	if o.json {
 		return s.d.out.JSON(j)
@@ -75,6 +79,9 @@ func (s *sharing) printOrder() error {
 func (s *sharing) order() (*shard.Dataset, shard.Order, error) {
 	all, err := shard.NewDataset(s.files)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.fits(all); err != nil {
 		return nil, nil, err
 	}
 	order, err := s.o.shuffling.Order(all.Len(), s.blocks, s.o.seed, s.o.epoch)

@@ -121,8 +121,9 @@ type part struct {
 	Trainer shard.Trainer `json:"trainer"`
 	Files   []shard.File  `json:"files,omitempty"`
 	Spans   []shard.Span  `json:"spans,omitempty"`
-	Records int64         `json:"records"` // 0 if it was not needed
-	Steps   int64         `json:"steps"`   // records that it reads, by --equal; likewise
+	Records int64         `json:"records"`         // 0 if it was not needed
+	Bytes   int64         `json:"bytes,omitempty"` // of whole files
+	Steps   int64         `json:"steps"`           // records that it reads, by --equal; likewise
 }
 
 // parts are what the trainers get, all of them.
@@ -158,9 +159,9 @@ func (s *sharing) wholes(parts []part) error {
 	if err != nil {
 		return err
 	}
-	records := a.Records()
+	records, bytes := a.Records(), a.Bytes()
 	for i := range parts {
-		parts[i] = part{Trainer: shard.Trainer{ID: i, Count: len(parts)}, Files: a[i], Records: records[i]}
+		parts[i] = part{Trainer: shard.Trainer{ID: i, Count: len(parts)}, Files: a[i], Records: records[i], Bytes: bytes[i]}
 	}
 	return nil
 }

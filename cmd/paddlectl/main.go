@@ -9,11 +9,14 @@ import (
 	"syscall"
 )
 
-func main() {
+func main() { os.Exit(newMain().Run(context.Background())) }
+
+// newMain is the program as this process runs it.
+func newMain() *Main {
 	// Two places: the first signal asks the command to stop, the second ends it.
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
-	m := &Main{
+	return &Main{
 		Args:       os.Args,
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,
@@ -23,5 +26,4 @@ func main() {
 		Interrupts: interrupts,
 		Exit:       os.Exit,
 	}
-	os.Exit(m.Run(context.Background()))
 }

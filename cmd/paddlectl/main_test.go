@@ -69,6 +69,9 @@ func run(t *testing.T, m *Main) result {
 	}
 	m.Stderr = &errs
 	code := m.Run(t.Context())
+	if line := repeated(errs.String()); line != "" {
+		t.Errorf("%q: a message says something twice: %s", m.Args, line)
+	}
 	return result{cliio.Code(code), out.String(), errs.String()}
 }
 

@@ -41,7 +41,7 @@ func (m *Main) candidatesCommand(app *cli.App) *cli.Command {
 		Action: func(c *cli.Context) error {
 			words := c.Args().Slice()
 			for _, word := range cliargs.Candidates(app, words, cliargs.Known{
-				Value:   func(name, _ string) []string { return flagValues[name] },
+				Value:   func(_, name, _ string) []string { return flagValues[name] },
 				Operand: func(command string, i int, _ string) []string { return operandWords(app, command, i, words) },
 			}) {
 				m.printer.Printf("%s\n", word)

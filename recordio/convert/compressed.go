@@ -83,7 +83,7 @@ func (o *opened) start(c Content) error {
 	r := c.Reader
 	if r == nil {
 		if o.ReaderAt == nil {
-			return faultf(ErrUnsupported, "convert: a Content needs a Reader, or a ReaderAt and its Size")
+			return faultf(ErrUnsupported, "a Content needs a Reader, or a ReaderAt and its Size")
 		}
 		r = io.NewSectionReader(o.ReaderAt, 0, o.Size)
 	}

@@ -2,8 +2,10 @@ package convert
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -117,7 +119,7 @@ func (t *table) cutQuoted(p []byte) int {
 		if quote < 0 {
 			quote = len(p) - i
 		}
-		if n := bytes.LastIndexByte(p[i:i+quote], '\n'); n >= 0 {
+		if n := lastNewline(p[i : i+quote]); n >= 0 {
 			end = i + n + 1
 		}
 		if i += quote; i == len(p) {
@@ -138,6 +140,19 @@ func (t *table) cutQuoted(p []byte) int {
 			i = end
 		}
 	}
+}
+
+// lastNewline is bytes.LastIndexByte for newlines, eight bytes at a time.
+func lastNewline(p []byte) int {
+	const low = ones * 0x7f
+	for len(p) >= 8 {
+		word := binary.LittleEndian.Uint64(p[len(p)-8:]) ^ ones*'\n'
+		if found := ^((word & low) + low | word | low); found != 0 {
+			return len(p) - 1 - bits.LeadingZeros64(found)/8
+		}
+		p = p[:len(p)-8]
+	}
+	return bytes.LastIndexByte(p, '\n')
 }
 
 // begin implements lineFormat.

@@ -301,3 +301,19 @@ func knownKind(err error) bool {
 	}
 	return false
 }
+
+func TestLastNewline(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for range 2000 {
+		p := make([]byte, rnd.IntN(40))
+		for i := range p {
+			p[i] = "\n\x0b\x8a\x09a\x00\xff\x0a\xf5"[rnd.IntN(9)]
+			if rnd.IntN(3) > 0 {
+				p[i] = byte(rnd.IntN(256))
+			}
+		}
+		if got, want := lastNewline(p), bytes.LastIndexByte(p, '\n'); got != want {
+			t.Fatalf("%q: %d, want %d", p, got, want)
+		}
+	}
+}

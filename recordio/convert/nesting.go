@@ -51,7 +51,7 @@ func (n *nesting) fail(err error) bool {
 	return false
 }
 
-var errOrder = faultf(ErrSyntax, "convert: the calls of an Encoder are out of order")
+var errOrder = faultf(ErrSyntax, "the calls of an Encoder are out of order")
 
 // value notes that a value begins, and reports whether it may.
 func (n *nesting) value() bool {
@@ -155,7 +155,7 @@ func tensorSize(dtype DType, shape []int64) (size int64, ok bool) {
 	return size, size > 0
 }
 
-var errTensor = faultf(ErrSyntax, "convert: a Tensor's shape and data do not match")
+var errTensor = faultf(ErrSyntax, "a Tensor's shape and data do not match")
 
 // fits reports whether size more bytes are within the limit of a record, before
 // memory is taken for them.

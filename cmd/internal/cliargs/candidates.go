@@ -10,8 +10,9 @@ import (
 // Known is what a program knows beyond its commands and flags. What it returns may hold
 // more than begins with word.
 type Known struct {
-	// Value returns what the flag called name, its first one, may be given.
-	Value func(name, word string) []string
+	// Value returns what the flag called name, its first one, of the command may be
+	// given: the command as for Operand.
+	Value func(command, name, word string) []string
 	// Operand returns what the operand number i, from 0, of the command may be: its
 	// names joined by a space.
 	Operand func(command string, i int, word string) []string
@@ -27,10 +28,10 @@ func Candidates(app *cli.App, words []string, known Known) []string {
 	at := reach(app, words[:len(words)-1])
 	switch name, value, assigned := strings.Cut(word, "="); {
 	case at.waiting != "":
-		return beginning(known.Value(at.waiting, word), word)
+		return beginning(known.Value(at.command(), at.waiting, word), word)
 	case assigned && strings.HasPrefix(name, "--"):
 		var list []string
-		for _, v := range beginning(known.Value(strings.TrimLeft(name, "-"), value), value) {
+		for _, v := range beginning(known.Value(at.command(), strings.TrimLeft(name, "-"), value), value) {
 			list = append(list, name+"="+v)
 		}
 		return list
