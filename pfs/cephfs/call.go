@@ -99,7 +99,7 @@ func wait[T any](c *call, done chan result[T]) (none T, err error) {
 				timer.Reset(left)
 				continue
 			}
-			err = pfs.Errorf("cephfs.wait", "", pfs.Unavailable, "the cluster has not answered for %v", c.s.opts.Timeout)
+			err = pfs.Errorf("cephfs.wait", "", pfs.Unavailable, "the CephFS has not answered for %v", c.s.opts.Timeout)
 		}
 		if !c.state.CompareAndSwap(running, abandoned) {
 			r := <-done // it ended at this moment
@@ -116,7 +116,7 @@ func wait[T any](c *call, done chan result[T]) (none T, err error) {
 // store was asked says that the store is slow; to give up is the caller's own will.
 func timedOut(ctx context.Context) error {
 	if err := ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
-		return pfs.Errorf("cephfs.wait", "", pfs.Unavailable, "the cluster did not answer in time: %w", err)
+		return pfs.Errorf("cephfs.wait", "", pfs.Unavailable, "the CephFS did not answer in time: %w", err)
 	}
 	return pfs.E("cephfs.wait", "", pfs.Canceled, ctx.Err())
 }

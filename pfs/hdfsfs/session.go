@@ -81,7 +81,7 @@ func (s *session) do(ctx context.Context, limit time.Duration, call func() error
 	s.sent, s.found = false, findings{}
 	s.mu.Unlock()
 	timer := time.AfterFunc(limit, func() {
-		s.abort(&noAnswer{"no answer within " + limit.String()})
+		s.abort(&noAnswer{"HDFS gave no answer within " + limit.String()})
 	})
 	stop := context.AfterFunc(ctx, func() { s.abort(context.Cause(ctx)) })
 	err := call()

@@ -26,7 +26,7 @@ var (
 )
 
 func TestFaults(t *testing.T) {
-	s := newScene(t, "")
+	s := newScene(t)
 	if code, out := s.run(s.command("", "mkdir", "/pfs/local/home/alice/d")); code != 0 {
 		t.Fatalf("mkdir: exit %d\n%s", code, out)
 	}

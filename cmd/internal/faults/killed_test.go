@@ -35,7 +35,7 @@ datacenters:
     store: hdfs://%s%s
     options: {user: %s, webhdfs: "http://%s", block-size: 1048576}
 `, rpc.Address(), root, c.Superuser, web.Address()), 0o600))
-	s := newScene(t, "", "--config", config)
+	s := newScene(t, "--config", config)
 	store, err := backends.Open(t.Context(), backends.Spec{URL: "hdfs://" + root,
 		Options: map[string]string{"conf-dir": c.ConfDir, "user": c.Superuser}}, backends.Caller{})
 	must(t, err)

@@ -17,6 +17,7 @@ type line struct {
 	left  int  // faults to come
 	flip  bool // flip a bit instead of cutting
 	since int  // bytes since the last fault
+	all   int  // bytes that came
 }
 
 func newLine(t *testing.T, target func() string) *line {
@@ -43,10 +44,18 @@ func (l *line) calm() {
 	l.left = 0
 }
 
+// passed returns how many bytes have come so far, in both directions.
+func (l *line) passed() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all
+}
+
 // spoil does to p what is due, and reports whether the connection lives.
 func (l *line) spoil(_ int, p []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.all += len(p)
 	if l.left == 0 {
 		return true
 	}

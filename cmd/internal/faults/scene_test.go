@@ -28,21 +28,19 @@ type scene struct {
 	line   *line
 }
 
-// newScene builds the programs with these tags, and starts a service with these options.
-func newScene(t *testing.T, tags string, serve ...string) *scene {
+// newScene starts a service with these options.
+func newScene(t *testing.T, serve ...string) *scene {
 	t.Helper()
+	bin, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	dir := t.TempDir()
-	s := &scene{T: t, rng: rand.New(rand.NewPCG(*seed, 0)), bin: filepath.Join(dir, "bin"), data: filepath.Join(dir, "data"),
+	s := &scene{T: t, rng: rand.New(rand.NewPCG(*seed, 0)), bin: bin, data: filepath.Join(dir, "data"),
 		work: filepath.Join(dir, "work"), config: filepath.Join(dir, "config"), serve: serve}
-	for _, program := range []string{"pfsd", "paddlectl"} {
-		build := exec.Command("go", "build", "-tags="+tags, "-o", s.bin+"/", "github.com/paddlecloud/pfs/cmd/"+program)
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("go build: %v\n%s", err, out)
-		}
-	}
 	must(t, os.MkdirAll(s.work, 0o755))
 	s.listen = freeAddress(t) // the same for its whole life: stores know the service by it
 	s.startServer()

@@ -14,7 +14,7 @@ const graceOfTokens = 35 * time.Second
 // TestTokenExpiresInTheMiddle uploads for longer than the token of the login is good.
 func TestTokenExpiresInTheMiddle(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, "", "--access-life", "1s")
+	s := newScene(t, "--access-life", "1s")
 	name, size := filepath.Join(s.work, "long"), *long<<20
 	must(t, os.WriteFile(name, nil, 0o644))
 	must(t, os.Truncate(name, size))

@@ -1,0 +1,189 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/backends"
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// place is a service with a datacenter on a real store, and one, "local", on the disk.
+type place struct {
+	*scene
+	dc     string         // on the real store
+	direct pfs.FileSystem // the same store, past the service
+	pause  func()         // makes the store silent
+	resume func()         // ends that; may be called more than once
+}
+
+// patience is the time that a call of a real store has where it is to be silent.
+const patience = "3s"
+
+// onHDFS serves a directory of the cluster's own. Files have blocks of 1 MiB.
+func onHDFS(t *testing.T, c *testbed.HDFSCluster, options ...string) *place {
+	t.Helper()
+	spec := backends.Spec{URL: "hdfs://" + c.Scratch(t),
+		Options: map[string]string{"conf-dir": c.ConfDir, "user": c.Superuser, "block-size": "1048576"}}
+	p := newPlace(t, "hdfs", spec, options)
+	p.pause, p.resume = func() { c.Pause(t, "nn") }, func() { c.Resume(t, "nn") }
+	t.Cleanup(p.resume)
+	return p
+}
+
+// onCephFS serves a directory of the CephFS.
+func onCephFS(t *testing.T, c testbed.CephCluster, options ...string) *place {
+	t.Helper()
+	spec := backends.Spec{URL: "cephfs://" + c.Monitors + "/" + c.FileSystem + "/",
+		Options: map[string]string{"user": c.User, "keyring": c.Keyring}}
+	top := opened(t, spec)
+	dir := "faults-" + pfs.NewID()
+	must(t, top.Mkdir(t.Context(), pfs.Root.Join(dir), 0o755))
+	t.Cleanup(func() {
+		if err := pfs.RemoveTree(context.Background(), top, pfs.Root.Join(dir)); err != nil {
+			t.Errorf("removal of %s: %v", dir, err)
+		}
+	})
+	spec.URL += dir
+	p := newPlace(t, "ceph", spec, options)
+	p.pause, p.resume = func() { c.Pause(t, "mds") }, func() { c.Resume(t, "mds") }
+	t.Cleanup(p.resume)
+	return p
+}
+
+// newPlace starts a service with the store and more options of it. What the store's users
+// see with their own rights is mapped to "kept".
+func newPlace(t *testing.T, dc string, spec backends.Spec, options []string) *place {
+	t.Helper()
+	p := &place{dc: dc, direct: opened(t, spec)}
+	must(t, p.direct.Mkdir(t.Context(), "/kept", 0o755))
+	var config strings.Builder
+	fmt.Fprintf(&config, "datacenters:\n  local: {store: \"file://%s\"}\n  %s:\n    store: %s\n    dir: /pfs\n", t.TempDir(), dc, spec.URL)
+	if spec.Options["principal"] == "" { // with Kerberos the service is nobody but itself
+		fmt.Fprint(&config, "    mounts:\n      kept: {path: /kept, access: everybody, as-user: true, write: true}\n")
+	}
+	fmt.Fprint(&config, "    options:\n")
+	for name, value := range spec.Options {
+		fmt.Fprintf(&config, "      %s: %q\n", name, value)
+	}
+	for _, o := range options {
+		fmt.Fprintf(&config, "      %s\n", o)
+	}
+	file := filepath.Join(t.TempDir(), "pfsd.yaml")
+	must(t, os.WriteFile(file, []byte(config.String()), 0o600))
+	p.scene = newScene(t, "--config", file)
+	return p
+}
+
+// opened opens a store past the service.
+func opened(t *testing.T, spec backends.Spec) pfs.FileSystem {
+	t.Helper()
+	store, err := backends.Open(t.Context(), spec, backends.Caller{})
+	must(t, err)
+	t.Cleanup(func() { store.Close() })
+	return store.FileSystem
+}
+
+// storedHome is alice's home as the store names it.
+const storedHome pfs.Path = "/pfs/home/alice"
+
+// home is a file of alice's as paddlectl names it, and stored as the store does.
+func (p *place) home(name string) string     { return "/pfs/" + p.dc + "/home/alice/" + name }
+func (p *place) stored(name string) pfs.Path { return storedHome.Join(name) }
+
+// local writes a file of alice's own.
+func (p *place) local(name string, size int) []byte {
+	p.Helper()
+	data := p.random(size)
+	must(p.T, os.WriteFile(filepath.Join(p.work, name), data, 0o600))
+	return data
+}
+
+// put writes a file of alice's own and copies it to the store.
+func (p *place) put(name string, size int) []byte {
+	p.Helper()
+	data := p.local(name, size)
+	p.want(0, "", "cp", "-q", name, p.home(name))
+	return data
+}
+
+// want runs paddlectl and compares its exit code and its words.
+func (p *place) want(code int, says string, args ...string) {
+	p.Helper()
+	got, out := p.run(p.command("", args...))
+	p.wantSaid(args, got, out, code, says)
+}
+
+// wantSaid compares what a command ended with. No fault makes a file "not found", and
+// none makes a listing empty: that would be the end with 0.
+func (p *place) wantSaid(args []string, got int, out string, code int, says string) {
+	p.Helper()
+	if got != code || !strings.Contains(out, says) || code != 3 && strings.Contains(out, "not found") {
+		p.Errorf("paddlectl %.200q: exit %d, want %d and %q:\n%.500q", args, got, code, says, out)
+	}
+}
+
+// wantLocal compares a file of alice's own.
+func (p *place) wantLocal(name string, data []byte) {
+	p.Helper()
+	got, err := os.ReadFile(filepath.Join(p.work, name))
+	if err != nil || !bytes.Equal(got, data) {
+		p.Errorf("%s has %d bytes, not the %d that it should: %v", name, len(got), len(data), err)
+	}
+}
+
+// copying is a paddlectl on its way.
+type copying struct {
+	*exec.Cmd
+	out   bytes.Buffer
+	ended chan int
+}
+
+func (p *place) begin(args ...string) *copying {
+	p.Helper()
+	c := &copying{Cmd: p.command("", args...), ended: make(chan int, 1)}
+	c.Stdout, c.Stderr = &c.out, &c.out
+	must(p.T, c.Start())
+	go func() { c.ended <- exitCode(c.Wait()) }()
+	return c
+}
+
+// through copies a file up and one down, strikes in the middle of both, and wants both
+// commands to end with 0 all the same, and the files to be whole.
+func (p *place) through(strike func()) {
+	p.Helper()
+	const size = 48 << 20
+	down := p.put("down", size)
+	up := p.local("up", size)
+	before := p.line.passed()
+	copies := []*copying{
+		p.begin("cp", "-q", "--bwlimit", "4M", "up", p.home("up")),
+		p.begin("cp", "-q", "--bwlimit", "4M", p.home("down"), "got"),
+	}
+	for p.line.passed()-before < size/2 {
+		time.Sleep(poll)
+		for _, c := range copies {
+			if len(c.ended) > 0 {
+				p.Fatalf("paddlectl %q has ended before anything was broken:\n%s", c.Args[1:], &c.out)
+			}
+		}
+	}
+	pfstest.WantAbsent(p.T, p.direct, p.stored("up"))
+	strike()
+	for _, c := range copies {
+		code := <-c.ended
+		p.Logf("paddlectl %q: exit %d\n%s", c.Args[1:], code, &c.out)
+		p.wantSaid(c.Args[1:], code, c.out.String(), 0, "")
+	}
+	pfstest.WantFile(p.T, p.direct, p.stored("up"), up)
+	p.wantLocal("got", down)
+}
