@@ -123,12 +123,13 @@ func (o *convertOptions) checkNames() error {
 }
 
 // namesOf lists the first column.
-func namesOf(lines [][2]string) string {
-	var names []string
+func namesOf(lines [][2]string) string { return strings.Join(firstColumn(lines), ", ") }
+
+func firstColumn(lines [][2]string) (names []string) {
 	for _, l := range lines {
 		names = append(names, l[0])
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // checkPolicy finds what happens to malformed records.
