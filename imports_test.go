@@ -48,8 +48,8 @@ var allowed = map[string][]string{
 	"split":            {},
 	"shard":            {},
 
-	// Only cmd reads flags, environment and files, and only the list of stores
-	// imports stores; paddlectl's own local side is one.
+	// Only cmd reads flags and configuration, and only the list of stores imports
+	// stores; paddlectl's own local side is one.
 	"cmd/internal/backends":   {"pfs", "cmd/internal/cliargs", "pfs/cephfs", "pfs/hdfsfs", "pfs/localfs", "pfs/memfs"},
 	"cmd/internal/cliargs":    {},
 	"cmd/internal/manifest":   {},

@@ -321,13 +321,17 @@ type BlockLocation struct {
 // BlockLocator tells where files lie, so that work can be placed beside them.
 type BlockLocator interface {
 	// BlockLocations returns where the n bytes of the file name from off on lie,
-	// in order. The first and the last location may reach beyond what was asked
-	// for; what is behind the end of the file has none.
+	// in order and without gaps. The first and the last location may reach beyond
+	// what was asked for; what is behind the end of the file has none.
 	BlockLocations(ctx context.Context, name Path, off, n int64) ([]BlockLocation, error)
 }
 
-// LocateBlocks returns where a part of name lies, where fsys is a BlockLocator.
+// LocateBlocks returns where a part of name lies, where fsys is a BlockLocator. A negative
+// range answers Invalid.
 func LocateBlocks(ctx context.Context, fsys FileSystem, name Path, off, n int64) ([]BlockLocation, error) {
+	if off < 0 || n < 0 {
+		return nil, Errorf("pfs.LocateBlocks", name, Invalid, "%d bytes from %d on", n, off)
+	}
 	if c, ok := fsys.(BlockLocator); ok {
 		return c.BlockLocations(ctx, name, off, n)
 	}

@@ -18,7 +18,7 @@ func TestConformanceCore(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{
 		New: func(*testing.T) pfs.FileSystem { return core{memfs.New(memfs.Options{})} },
 		Gaps: pfstest.NoSymlink | pfstest.NoChmod | pfstest.NoChtime | pfstest.NoEdit | pfstest.NoExclusiveRename |
-			pfstest.NoQuota | pfstest.NoSpaceReport | pfstest.NoDigester | pfstest.NoSweep,
+			pfstest.NoQuota | pfstest.NoSpaceReport | pfstest.NoDigester | pfstest.NoSweep | pfstest.NoBlockLocations,
 		Names: 10_000,
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -61,10 +60,6 @@ type publication struct {
 	text []byte       // of the manifest
 	old  bool         // version n was there before, complete
 }
-
-// claimName is the file that says whose unfinished version a directory is: the digest
-// of the manifest that is going to be there.
-const claimName = ".publishing"
 
 func runPublish(ctx context.Context, d *deps, o publishOptions, operands []string) error {
 	s, err := d.openDataset(ctx, operands[0])
@@ -120,157 +115,6 @@ func (d *deps) publicPlace(ctx context.Context, s *dataset, operands []string) (
 		return transfer.End{}, cliargs.Usagef("%q is no place for a public dataset: /pfs/DC/public/dataset/NAME is needed", text)
 	}
 	return d.end(ctx, op)
-}
-
-// version is the directory of version n.
-func (p *publication) version() transfer.End {
-	return transfer.End{FS: p.top.FS, Path: p.top.Path.Join(strconv.Itoa(p.n))}
-}
-
-// claim finds the version to make: an unfinished one of this dataset, or the next
-// free number. Of two publishers at once one gets the number and the other the next. If
-// the newest version is this dataset it sets old.
-func (p *publication) claim(ctx context.Context) error {
-	if err := pfs.MkdirAll(ctx, p.top.FS, p.top.Path, 0o755); err != nil {
-		return err
-	}
-	for {
-		newest, complete, err := p.versions(ctx)
-		if err != nil {
-			return err
-		}
-		if p.n = complete; complete > 0 {
-			if p.old, err = p.isPublished(ctx); err != nil || p.old {
-				return err
-			}
-		}
-		if p.n = newest; newest > complete {
-			if mine, err := p.isMine(ctx); err != nil || mine {
-				return err
-			}
-		}
-		if p.n++; p.n > mostVersions {
-			return pfs.Errorf("paddlectl.publish", p.top.Path, pfs.Limit, "there is no number for a version behind %d", newest)
-		}
-		if mine, err := p.take(ctx); err != nil || mine {
-			return err
-		}
-	}
-}
-
-// take makes version n and claims it; false if another publisher did.
-func (p *publication) take(ctx context.Context) (bool, error) {
-	dir := p.version()
-	if err := dir.FS.Mkdir(ctx, dir.Path, 0o755); err != nil {
-		return false, err
-	}
-	at := dir.Path.Join(claimName)
-	err := pfs.WriteBatch(ctx, dir.FS, []pfs.BatchEntry{{Path: at, Mode: 0o644, Data: []byte(p.s.sum), NoReplace: true}})[0]
-	if errors.Is(err, pfs.Exist) || errors.Is(err, pfs.ReadOnly) {
-		return false, nil // claimed, or complete already
-	}
-	if err != nil {
-		return false, err
-	}
-	// Another may have completed it and given up the claim between the look and ours.
-	complete, err := p.isComplete(ctx)
-	if err != nil || !complete {
-		return err == nil, err
-	}
-	if err := dir.FS.Remove(ctx, at); err != nil && !isMissing(err) {
-		return false, err
-	}
-	return false, nil
-}
-
-// versions returns the highest number of a version, and that of a complete one; 0 if
-// there is none.
-func (p *publication) versions(ctx context.Context) (newest, complete int, err error) {
-	var all []int
-	for e, err := range pfs.Entries(ctx, p.top.FS, p.top.Path, nil) {
-		if err != nil {
-			return 0, 0, err
-		}
-		n, ok := versionOf(e.Name)
-		switch {
-		case !ok || !e.IsDir():
-			continue
-		case n > mostVersions:
-			return 0, 0, pfs.Errorf("paddlectl.publish", p.top.Path.Join(e.Name), pfs.Invalid,
-				"no version has a number above %d: remove or rename this directory", mostVersions)
-		}
-		all = append(all, n)
-	}
-	slices.Sort(all)
-	for _, n := range slices.Backward(all) {
-		p.n = n
-		if there, err := p.isComplete(ctx); err != nil || there {
-			return all[len(all)-1], n, err
-		}
-	}
-	if len(all) > 0 {
-		newest = all[len(all)-1]
-	}
-	return newest, 0, nil
-}
-
-// isComplete reports whether version n has a manifest, of whatever set.
-func (p *publication) isComplete(ctx context.Context) (bool, error) {
-	names, _, err := datasetsIn(ctx, p.version())
-	if isMissing(err) {
-		return false, nil
-	}
-	return len(names) > 0, err
-}
-
-// isPublished reports whether version n, which is complete, is this dataset. Where it is
-// another one it must have the same schema.
-func (p *publication) isPublished(ctx context.Context) (bool, error) {
-	dir := p.version()
-	names, _, err := datasetsIn(ctx, dir)
-	if err != nil || len(names) != 1 {
-		return false, err
-	}
-	now, err := readDataset(ctx, dir, names[0], "")
-	switch {
-	case err != nil:
-		return false, err
-	case now.sum == p.s.sum:
-		return !p.o.force, nil
-	case p.o.changeSchema:
-		return false, nil
-	}
-	if what := otherSchema(now.Manifest, p.s.Manifest); what != "" {
-		return false, pfs.Errorf("paddlectl.publish", dir.Path, pfs.Conflict,
-			"the newest version has %s: is it the same dataset? --change-schema publishes it, another NAME keeps them apart", what)
-	}
-	return false, nil
-}
-
-// otherSchema says in what a set differs, for who reads it, from the version before; ""
-// if it does not.
-func otherSchema(before, now *manifest.Manifest) string {
-	switch {
-	case before.Name != now.Name:
-		return fmt.Sprintf("the prefix %q, this set %q", before.Name, now.Name)
-	case before.Payload != now.Payload:
-		return fmt.Sprintf("records of %s, this set %s", before.Payload, now.Payload)
-	case !slices.Equal(before.Columns, now.Columns):
-		return fmt.Sprintf("the columns %.200s, this set %.200s", columnsText(before.Columns), columnsText(now.Columns))
-	case !slices.Equal(before.Classes, now.Classes):
-		return fmt.Sprintf("the classes %.200s, this set %.200s", strings.Join(before.Classes, ", "), strings.Join(now.Classes, ", "))
-	}
-	return ""
-}
-
-// isMine reports whether version n, which is not complete, is one of this dataset.
-func (p *publication) isMine(ctx context.Context) (bool, error) {
-	dir := p.version()
-	text, err := readSmall(ctx, dir.FS, dir.Path.Join(claimName), int64(len(p.s.sum))+1)
-	if isMissing(err) {
-		return false, nil
-	}
-	return string(text) == p.s.sum, err
 }
 
 // copy copies the shards; those that are there already are left, whatever they are:

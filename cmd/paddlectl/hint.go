@@ -26,13 +26,15 @@ func (d *deps) wayOut(err error) string {
 	var name *transfer.NameError
 	var h hinted
 	switch {
+	case errors.Is(err, config.ErrNoAccount):
+		return "" // no login helps
 	case errors.As(err, &h):
 		return h.way
 	case errors.As(err, &pin):
 		return d.pinLine(err, pin)
 	case errors.As(err, &name):
 		return renameLine(name)
-	case errors.As(err, &usage), errors.Is(err, config.ErrNoAccount):
+	case errors.As(err, &usage):
 		return ""
 	}
 	switch pfs.KindOf(err) {

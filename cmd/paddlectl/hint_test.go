@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -32,8 +31,11 @@ func TestLoginHints(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if got := d.wayOut(fmt.Errorf("ls: %w", config.ErrNoAccount)); got != "" {
-		t.Errorf("an account that was removed: %q, want nothing: no login helps", got)
+	removed := pfs.E("x.Y", "", pfs.Unauthenticated, config.ErrNoAccount)
+	for _, err := range []error{removed, d.loginHint(removed, e)} {
+		if got := d.wayOut(err); got != "" {
+			t.Errorf("an account that was removed: %q, want nothing: no login helps", got)
+		}
 	}
 	if d.loginHint(nil, e) != nil {
 		t.Error("a hint without an error")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -204,112 +203,8 @@ func (l *ls) showSorted(ctx context.Context, list *listing) error {
 	return b.flush()
 }
 
-// block collects entries to line up some at a time.
-type block struct {
-	entries []pfs.Info
-	print   func([]pfs.Info) error
-}
-
-// blockSize is how many entries are lined up with each other.
-const blockSize = 1000
-
-func (b *block) add(e pfs.Info) error {
-	if b.entries = append(b.entries, e); len(b.entries) < blockSize {
-		return nil
-	}
-	return b.flush()
-}
-
-func (b *block) flush() error {
-	err := b.print(b.entries)
-	b.entries = b.entries[:0]
-	return err
-}
-
 // visible drops what -a is needed for.
 func (l *ls) visible(e pfs.Info) bool { return l.o.all || !strings.HasPrefix(e.Name, ".") }
-
-// print shows entries of dir.
-func (l *ls) print(dir pfs.Path, entries []pfs.Info, grid bool) error {
-	entries = slices.DeleteFunc(slices.Clone(entries), func(e pfs.Info) bool { return !l.visible(e) })
-	switch {
-	case l.o.json:
-		for _, e := range entries {
-			if err := l.d.out.JSON(newEntryJSON(dir.Join(e.Name), e)); err != nil {
-				return err
-			}
-		}
-	case grid && !l.o.single && !l.o.long && l.d.terminal(l.d.main.Stdout):
-		l.grid(entries)
-	default:
-		l.lines(entries)
-	}
-	return nil
-}
-
-// lines prints one entry a line; with -l in columns as wide as these need.
-func (l *ls) lines(entries []pfs.Info) {
-	if !l.o.long {
-		for _, e := range entries {
-			l.d.out.Printf("%s\n", l.d.out.Name(e.Name))
-		}
-		return
-	}
-	var owner, group, size int
-	for _, e := range entries {
-		owner, group = max(owner, cliio.Columns(e.Owner)), max(group, cliio.Columns(e.Group))
-		size = max(size, len(l.size(e)))
-	}
-	for _, e := range entries {
-		l.d.out.Printf("%s %s %s %*s %s %s%s\n", modeText(e), pad(dash(e.Owner), owner), pad(dash(e.Group), group),
-			size, l.size(e), timeText(e.ModTime), l.d.out.Name(e.Name), l.arrow(e))
-	}
-}
-
-func (l *ls) size(e pfs.Info) string {
-	if l.o.human {
-		return cliio.ShortSize(e.Size)
-	}
-	return fmt.Sprint(e.Size)
-}
-
-// arrow shows where a link leads.
-func (l *ls) arrow(e pfs.Info) string {
-	if !e.IsLink() {
-		return ""
-	}
-	return " -> " + l.d.out.Name(e.Target)
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
-// pad fills s with spaces up to so many columns.
-func pad(s string, columns int) string {
-	return s + strings.Repeat(" ", max(0, columns-cliio.Columns(s)))
-}
-
-// grid prints names in as many columns as the terminal takes, downwards.
-func (l *ls) grid(entries []pfs.Info) {
-	names, widest := make([]string, len(entries)), 1
-	for i, e := range entries {
-		names[i] = l.d.out.Name(e.Name)
-		widest = max(widest, cliio.Columns(names[i]))
-	}
-	columns := max(1, cliio.Width(l.d.main.Stdout)/(widest+2))
-	rows := (len(names) + columns - 1) / columns
-	for row := range rows {
-		var line strings.Builder
-		for i := row; i < len(names); i += rows {
-			line.WriteString(pad(names[i], widest+2))
-		}
-		l.d.out.Printf("%s\n", strings.TrimRight(line.String(), " "))
-	}
-}
 
 // below shows the directories below dir. names has them if complete, else they
 // are listed again: there may be too many to keep.

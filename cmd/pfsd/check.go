@@ -175,7 +175,7 @@ func (k *check) datacenter(ctx context.Context, t *trial, dc datacenter) (says s
 	}
 	var warnings warnings
 	t.doing("opening " + dc.store.URL)
-	store, err := backends.Open(ctx, dc.store, backends.Caller{Log: slog.New(&warnings), Timeout: k.timeout / patience})
+	store, err := backends.Open(ctx, dc.store, backends.Caller{Logger: slog.New(&warnings), Timeout: k.timeout / patience})
 	if err == nil {
 		says, err = t.probe(ctx, dc, store.FileSystem)
 		t.doing("closing " + dc.store.URL)

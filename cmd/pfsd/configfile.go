@@ -197,11 +197,3 @@ func (f configFile) get(name string) string {
 	}
 	return ""
 }
-
-// check refuses what cannot be a datacenter.
-func (d datacenter) check() error {
-	if err := d.in(nil).CheckNames(); err != nil {
-		return err
-	}
-	return backends.Check(d.store)
-}

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,59 +26,6 @@ type datacenter struct {
 // in returns the datacenter as the namespace has it, over its store.
 func (d datacenter) in(store pfs.FileSystem) namespace.Datacenter {
 	return namespace.Datacenter{Name: d.name, FS: store, Dir: d.dir, ServiceOwns: d.serviceOwns, Mapped: d.mounts}
-}
-
-// probe tries the store of a datacenter, and what is asked of it there.
-func (t *trial) probe(ctx context.Context, d datacenter, store pfs.FileSystem) (says string, err error) {
-	dir := d.ownDir(ctx, store)
-	says, err = t.probeStore(ctx, pfs.NewSub(store, dir))
-	if err != nil {
-		return "", err
-	}
-	if err := t.probeOwner(ctx, d, store, dir); err != nil {
-		return "", err
-	}
-	t.doing("looking at what is mapped")
-	if err := d.in(store).CheckMapped(ctx); err != nil {
-		return "", err
-	}
-	if len(d.mounts) > 0 {
-		says += fmt.Sprintf("; directories mapped: %d", len(d.mounts))
-	}
-	return says, nil
-}
-
-// probeOwner gives a directory to somebody, where files are given to users.
-func (t *trial) probeOwner(ctx context.Context, d datacenter, store pfs.FileSystem, dir pfs.Path) error {
-	given, err := pfs.For(store, pfs.Owner{Name: "nobody", UID: 65534, GID: 65534})
-	if d.serviceOwns || errors.Is(err, pfs.Unsupported) {
-		return nil
-	}
-	name := dir.Join("pfsd-check-" + pfs.NewID())
-	t.doing("giving a directory to a user, which takes the rights of a superuser there (\"owners: service\" does without)")
-	if err == nil {
-		err = given.Mkdir(ctx, name, 0o700)
-	}
-	if err != nil {
-		return t.fail(err)
-	}
-	t.doing("removing the directory " + string(name))
-	if err := store.Remove(ctx, name); err != nil {
-		return t.fail(err)
-	}
-	return nil
-}
-
-// ownDir returns the directory of the store that the service has for itself; the one in
-// which that will be made, where it is not there yet.
-func (d datacenter) ownDir(ctx context.Context, store pfs.FileSystem) pfs.Path {
-	if d.dir == "" {
-		return pfs.Root
-	}
-	if _, err := store.Stat(ctx, d.dir); errors.Is(err, pfs.NotExist) {
-		return d.dir.Parent()
-	}
-	return d.dir
 }
 
 // defaultDatacenter is "local", in the data directory.
@@ -132,4 +76,12 @@ func names(dcs []datacenter) []string {
 		list[i] = d.name
 	}
 	return list
+}
+
+// check refuses what cannot be a datacenter.
+func (d datacenter) check() error {
+	if err := d.in(nil).CheckNames(); err != nil {
+		return err
+	}
+	return backends.Check(d.store)
 }

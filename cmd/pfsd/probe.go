@@ -2,14 +2,11 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"sync"
-	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
@@ -17,37 +14,6 @@ import (
 
 // probeSize is the length of the file that a store is tried with, in bytes.
 const probeSize = 64 << 10
-
-// trial is the try of one thing. It knows how far it came.
-type trial struct {
-	mu   sync.Mutex
-	step string
-}
-
-// doing notes what comes now.
-func (t *trial) doing(step string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.step = step
-}
-
-// late is the error of a trial that did not end in time.
-func (t *trial) late(ctx context.Context, limit time.Duration) error {
-	const op = "pfsd.check"
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return pfs.E(op, "", pfs.Canceled, ctx.Err())
-	}
-	return pfs.Errorf(op, "", pfs.Unavailable, "no answer within %v while %s", limit, cmp.Or(t.step, "reading files"))
-}
-
-// fail says at what a store failed.
-func (t *trial) fail(err error) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return pfs.Errorf("pfsd.probeStore", "", pfs.KindOf(err), "%s: %w", t.step, cause(err))
-}
 
 // probeStore writes a file into a store, reads it back and removes it. The file has a
 // name that no user can see: what users see is in /home and /public.
@@ -108,4 +74,57 @@ func readProbe(ctx context.Context, store pfs.FileSystem, name pfs.Path, data []
 		return pfs.Errorf("pfsd.readProbe", "", pfs.Integrity, "%d bytes came back that are not those that were written", len(got))
 	}
 	return nil
+}
+
+// probe tries the store of a datacenter, and what is asked of it there.
+func (t *trial) probe(ctx context.Context, d datacenter, store pfs.FileSystem) (says string, err error) {
+	dir := d.ownDir(ctx, store)
+	says, err = t.probeStore(ctx, pfs.NewSub(store, dir))
+	if err != nil {
+		return "", err
+	}
+	if err := t.probeOwner(ctx, d, store, dir); err != nil {
+		return "", err
+	}
+	t.doing("looking at what is mapped")
+	if err := d.in(store).CheckMapped(ctx); err != nil {
+		return "", err
+	}
+	if len(d.mounts) > 0 {
+		says += fmt.Sprintf("; directories mapped: %d", len(d.mounts))
+	}
+	return says, nil
+}
+
+// probeOwner gives a directory to somebody, where files are given to users.
+func (t *trial) probeOwner(ctx context.Context, d datacenter, store pfs.FileSystem, dir pfs.Path) error {
+	given, err := pfs.For(store, pfs.Owner{Name: "nobody", UID: 65534, GID: 65534})
+	if d.serviceOwns || errors.Is(err, pfs.Unsupported) {
+		return nil
+	}
+	name := dir.Join("pfsd-check-" + pfs.NewID())
+	t.doing("giving a directory to a user, which takes the rights of a superuser there (\"owners: service\" does without)")
+	if err == nil {
+		err = given.Mkdir(ctx, name, 0o700)
+	}
+	if err != nil {
+		return t.fail(err)
+	}
+	t.doing("removing the directory " + string(name))
+	if err := store.Remove(ctx, name); err != nil {
+		return t.fail(err)
+	}
+	return nil
+}
+
+// ownDir returns the directory of the store that the service has for itself; the one in
+// which that will be made, where it is not there yet.
+func (d datacenter) ownDir(ctx context.Context, store pfs.FileSystem) pfs.Path {
+	if d.dir == "" {
+		return pfs.Root
+	}
+	if _, err := store.Stat(ctx, d.dir); errors.Is(err, pfs.NotExist) {
+		return d.dir.Parent()
+	}
+	return d.dir
 }

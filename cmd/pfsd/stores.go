@@ -75,7 +75,7 @@ func (s *service) openStore(ctx context.Context, dc datacenter) (store backends.
 	}
 	log := s.log.With("datacenter", dc.name)
 	open := func(ctx context.Context) (backends.Store, error) {
-		store, err := s.backend(ctx, dc.store, backends.Caller{Log: log, Session: s.opts.session(dc.name)})
+		store, err := s.backend(ctx, dc.store, backends.Caller{Logger: log, Session: s.opts.session(dc.name)})
 		if err != nil {
 			return store, err
 		}

@@ -59,7 +59,7 @@ func TestConformance(t *testing.T) {
 		Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem {
 			return other.Below(dirs[fsys])
 		},
-		Gaps:   pfstest.LooseQuota,
+		Gaps:   pfstest.LooseQuota | pfstest.NoBlockLocations,
 		Names:  3000,
 		Owners: []pfs.Owner{{UID: 1001, GID: 1001}, {UID: 1002, GID: 1002}},
 	})

@@ -32,8 +32,8 @@ type Options struct {
 	// means 30 seconds.
 	Timeout time.Duration
 
-	// Log takes what an operator should know: lost and new mounts. nil means nothing is said.
-	Log *slog.Logger
+	// Logger takes what an operator should know: lost and new mounts. nil means nothing is said.
+	Logger *slog.Logger
 }
 
 // Store is an open CephFS. Its operations are made as root of the store; an owner is known to it by

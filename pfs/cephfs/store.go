@@ -87,8 +87,8 @@ func (o *Options) complete() error {
 	if o.Timeout <= 0 {
 		o.Timeout = 30 * time.Second
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return nil
 }
@@ -140,14 +140,14 @@ func (s *store) dial(d *dialing) {
 	s.dialing = nil
 	switch {
 	case d.err != nil:
-		s.opts.Log.Warn("CephFS cannot be mounted", "error", d.err)
+		s.opts.Logger.Warn("CephFS cannot be mounted", "error", d.err)
 	case s.closed:
 		d.m.kill()
 		d.m.end(0)
 		d.m, d.err = nil, pfs.Closed
 	default:
 		s.cur = d.m
-		s.opts.Log.Info("CephFS is mounted", "monitors", s.opts.Monitors, "filesystem", s.opts.FileSystem, "root", s.opts.Root)
+		s.opts.Logger.Info("CephFS is mounted", "monitors", s.opts.Monitors, "filesystem", s.opts.FileSystem, "root", s.opts.Root)
 	}
 	close(d.done)
 }
@@ -157,7 +157,7 @@ func (s *store) giveUp(m *mount, why error) {
 	if !m.kill() {
 		return
 	}
-	s.opts.Log.Warn("the connection to CephFS is given up", "error", why)
+	s.opts.Logger.Warn("the connection to CephFS is given up", "error", why)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cur == m {

@@ -28,6 +28,7 @@ func TestConformance(t *testing.T) {
 				s := services[fsys]
 				return s.connect(t, s.URL)
 			},
+			Gaps:  pfstest.NoBlockLocations,
 			Names: 20_000,
 		})
 	})
@@ -49,6 +50,7 @@ func TestConformance(t *testing.T) {
 				s := services[fsys]
 				return s.connect(t, s.URL)
 			},
+			Gaps:  pfstest.NoBlockLocations,
 			Names: 5_000,
 		})
 	})

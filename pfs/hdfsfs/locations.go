@@ -16,9 +16,6 @@ func (f *FS) BlockLocations(ctx context.Context, name pfs.Path, off, n int64) ([
 	if err := f.check(ctx, op, name); err != nil {
 		return nil, err
 	}
-	if off < 0 || n < 0 {
-		return nil, pfs.Errorf(op, name, pfs.Invalid, "%d bytes from %d on", n, off)
-	}
 	st, err := f.status(ctx, name)
 	switch {
 	case err != nil:

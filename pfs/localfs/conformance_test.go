@@ -54,7 +54,7 @@ func (w way) run(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{
 		New:    func(t *testing.T) pfs.FileSystem { return at(t, t.TempDir()) },
 		Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return at(t, dirs[fsys]) },
-		Gaps:   w.gaps,
+		Gaps:   w.gaps | pfstest.NoBlockLocations,
 		Names:  w.names,
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -56,166 +55,8 @@ const (
 	ended
 )
 
-// Create begins a staged write of name, or goes on with one.
-func (f *FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
-	w, err := f.create(ctx, "localfs.Create", name, opts)
-	if err != nil {
-		return nil, err
-	}
-	return w, nil
-}
-
-func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.CreateOptions) (*staged, error) {
-	if err := f.check(ctx, op, name); err != nil {
-		return nil, err
-	}
-	if err := opts.Check(op, name); err != nil {
-		return nil, err
-	}
-	if opts.ID == "" {
-		opts.ID = pfs.NewID()
-	}
-	p, base, err := f.parentPlace(name)
-	if err != nil {
-		return nil, fail(op, name, err)
-	}
-	w := &staged{fs: f, name: name, id: opts.ID, dir: p.dir, in: p.trees, base: base, temp: stagedName(base, opts.ID)}
-	if err := w.begin(ctx, op, opts); err != nil {
-		p.dir.Close()
-		return nil, fail(op, name, err)
-	}
-	return w, nil
-}
-
-// begin looks at the target, takes room and opens the temporary.
-func (w *staged) begin(ctx context.Context, op string, opts pfs.CreateOptions) error {
-	switch st, err := w.dir.stat(w.base, false); {
-	case err == nil && st.mode.IsDir():
-		return pfs.E(op, w.name, pfs.IsDir, nil)
-	case err == nil:
-		w.spare = st.size
-	case missing(err):
-		w.extra = 1
-	default:
-		return err
-	}
-	if err := w.fs.ready(ctx, w.in); err != nil {
-		return err
-	}
-	made, err := w.open(op, opts)
-	if err != nil {
-		return err
-	}
-	if err := w.allocate(opts.Size); err != nil {
-		w.undo(made)
-		w.leave(!made)
-		return err
-	}
-	return nil
-}
-
-// undo closes the temporary, and removes it if this handle made it.
-func (w *staged) undo(made bool) {
-	w.file.Close()
-	if made {
-		w.dir.unlink(w.temp)
-	}
-}
-
 // named is a name beside the target.
 func (w *staged) named(name string) named { return named{place{w.dir, w.in}, name} }
-
-// open opens the temporary that is there, or makes it, and takes room for it. Who removes
-// it meanwhile finds it counted.
-func (w *staged) open(op string, opts pfs.CreateOptions) (made bool, err error) {
-	release, err := w.fs.hold(w.named(w.temp))
-	if err != nil {
-		return false, err
-	}
-	defer release()
-	w.file, err = w.openTemp()
-	if missing(err) && opts.Reopen {
-		return false, pfs.Errorf(op, w.name, pfs.Conflict, "nothing is staged as %q: it was committed, discarded or swept", w.id)
-	}
-	made = missing(err)
-	if made {
-		w.file, err = w.dir.openFile(w.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, tempMode)
-	}
-	if errors.Is(err, fs.ErrExist) { // another handle made it at this moment
-		made = false
-		w.file, err = w.openTemp()
-	}
-	if err != nil {
-		return false, err
-	}
-	if err := w.opened(op, opts, made); err != nil {
-		w.undo(made)
-		return false, err
-	}
-	return made, nil
-}
-
-// openTemp opens the temporary. A Commit that did not come to its end may have left it
-// with the mode that the file should get, which need not let its owner write.
-func (w *staged) openTemp() (*os.File, error) {
-	file, err := w.dir.openFile(w.temp, os.O_RDWR, 0)
-	if err == nil || kindOf(err) != pfs.Permission {
-		return file, err
-	}
-	left, failed := w.dir.openFile(w.temp, os.O_RDONLY, 0)
-	if failed != nil {
-		return nil, err
-	}
-	defer left.Close()
-	if err := w.makeWritable(left); err != nil {
-		return nil, err
-	}
-	return w.dir.openFile(w.temp, os.O_RDWR, 0)
-}
-
-// makeWritable gives left, which is open to be read only, back the mode of a temporary,
-// if it still is the temporary once no Commit is on.
-func (w *staged) makeWritable(left *os.File) error {
-	if err := lockFile(left, true); err != nil {
-		return err
-	}
-	st, err := statFile(left)
-	if err != nil {
-		return err
-	}
-	if now, err := w.dir.stat(w.temp, false); err != nil || !now.same(st) || !untouched(st) {
-		return err
-	}
-	return left.Chmod(tempMode)
-}
-
-// untouched reports whether st can be what this package made as a temporary.
-func untouched(st stat) bool { return st.mode.IsRegular() && st.links <= 1 }
-
-// opened checks what was opened and prepares it.
-func (w *staged) opened(op string, opts pfs.CreateOptions, made bool) (err error) {
-	if w.from, err = statFile(w.file); err != nil {
-		return err
-	}
-	if !untouched(w.from) {
-		return pfs.Errorf(op, w.name, pfs.Conflict, "what is staged as %q was tampered with: use another ID", w.id)
-	}
-	w.resumed = w.from.size > 0
-	w.lock.file = w.file
-	return w.takeRoom(opts.Size, made)
-}
-
-// allocate reserves the room on the disk that size bytes need.
-func (w *staged) allocate(size int64) error {
-	if size <= w.from.size {
-		return nil
-	}
-	err := allocate(w.file, size, max(w.from.size, w.from.disk))
-	if err == nil {
-		return nil
-	}
-	return errors.Join(err, w.giveBack())
-}
 
 // giveBack frees what an allocation that failed took beyond the end. The lock keeps the
 // end where it is.
@@ -233,30 +74,6 @@ func (w *staged) giveBack() error {
 
 // tempID tells the temporary from others of its name.
 func (w *staged) tempID() tempID { return newTempID(w.temp, w.from) }
-
-// takeRoom claims what a file of size bytes needs, or joins the claim of the handles
-// that the temporary has already. What was staged before stood in the sums until its
-// first handle came, and is a part of the claim from now on.
-//
-// The name of the temporary is held.
-func (w *staged) takeRoom(size int64, made bool) error {
-	o := w.fs.quotas.enter(w.tempID())
-	var kept sums
-	if w.room = o.room.Load(); w.room == nil {
-		w.room = &claim{trees: w.in}
-		if !made {
-			kept = stagedSums(w.from)
-		}
-	}
-	book(w.in, kept.negated())
-	if err := w.room.reach(w.needs(max(size, w.from.size))); err != nil {
-		book(w.in, kept)
-		w.fs.quotas.leave(w.tempID())
-		return err
-	}
-	o.room.Store(w.room)
-	return nil
-}
 
 // needs is what size staged bytes need.
 func (w *staged) needs(size int64) need {

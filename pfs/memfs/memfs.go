@@ -62,6 +62,7 @@ var (
 	_ pfs.Digester         = (*FS)(nil)
 	_ pfs.BatchWriter      = (*FS)(nil)
 	_ pfs.Sweeper          = (*FS)(nil)
+	_ pfs.BlockLocator     = (*FS)(nil)
 	_ pfs.OwnershipGiver   = (*FS)(nil)
 	_ pfs.Impersonator     = (*FS)(nil)
 )

@@ -152,6 +152,11 @@ var operations = []operation{
 			}
 			return err
 		}},
+	{name: "LocateBlocks", gap: NoBlockLocations, needsName: true, needsFile: true, opens: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			_, err := pfs.LocateBlocks(ctx, fsys, p, 0, 1)
+			return err
+		}},
 	{name: "Sweep", gap: NoSweep, opens: true,
 		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
 			_, _, err := pfs.Sweep(ctx, fsys, p, time.Hour)

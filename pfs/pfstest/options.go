@@ -47,6 +47,7 @@ const (
 	NoSpaceReport                     // pfs.SpaceOf
 	NoDigester                        // the Digester capability
 	NoSweep                           // pfs.Sweep
+	NoBlockLocations                  // pfs.LocateBlocks
 
 	// NoLeafDigests: the Staged is no LeafDigester, or answers Unsupported.
 	NoLeafDigests

@@ -32,6 +32,7 @@ func Run(t *testing.T, opts Options) {
 		{"Copy", copyPromises},
 		{"Usage", usagePromises},
 		{"Batch", batchPromises},
+		{"Locate", locatePromises},
 		{"Owner", ownerPromises},
 		{"Gap", gapPromises},
 	}

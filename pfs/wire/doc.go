@@ -22,7 +22,8 @@
 //
 // Access tokens live for minutes. An expired one is answered with the Kind
 // unauthenticated (HTTP 401) before anything is done; the client posts its refresh
-// token to /v1/refresh and sends the request again.
+// token to /v1/refresh and sends the request again. That answers not found (HTTP 404) if
+// the account was removed: no login helps.
 //
 // Two more headers are optional: "Pfs-Datacenter: NAME" is the name by which this
 // client knows the service's current datacenter (its configuration entry), accepted

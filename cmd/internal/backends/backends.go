@@ -51,8 +51,8 @@ type Spec struct {
 
 // Caller is the program that opens a store.
 type Caller struct {
-	// Log takes what an operator should know; nil means that nobody listens.
-	Log *slog.Logger
+	// Logger takes what an operator should know; nil means that nobody listens.
+	Logger *slog.Logger
 	// Session names the program to stores that keep sessions: another one of that name
 	// takes the place of this one. Empty means a name that nobody else has.
 	Session string
@@ -79,8 +79,8 @@ func Open(ctx context.Context, s Spec, by Caller) (Store, error) {
 	if err != nil {
 		return Store{}, err
 	}
-	if by.Log == nil {
-		by.Log = slog.New(slog.DiscardHandler)
+	if by.Logger == nil {
+		by.Logger = slog.New(slog.DiscardHandler)
 	}
 	return open(ctx, by)
 }

@@ -36,7 +36,7 @@ func prepareCeph(r *request) (opener, error) {
 		return nil, err
 	}
 	return func(ctx context.Context, by Caller) (Store, error) {
-		o.Log, o.Session, o.Timeout = by.Log, by.Session, cmp.Or(timeout, by.Timeout)
+		o.Logger, o.Session, o.Timeout = by.Logger, by.Session, cmp.Or(timeout, by.Timeout)
 		store, err := cephfs.Open(ctx, o)
 		if err != nil {
 			return Store{}, err

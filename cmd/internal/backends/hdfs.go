@@ -44,7 +44,7 @@ func prepareHDFS(r *request) (opener, error) {
 	r.web(&o)
 	r.identity(&o)
 	return func(ctx context.Context, by Caller) (Store, error) {
-		o.Logger, o.Timeout = by.Log, cmp.Or(o.Timeout, by.Timeout)
+		o.Logger, o.Timeout = by.Logger, cmp.Or(o.Timeout, by.Timeout)
 		fsys, err := hdfsfs.New(ctx, o)
 		if err != nil {
 			return Store{}, err

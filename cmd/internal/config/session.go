@@ -94,7 +94,7 @@ func (s *Session) renew(ctx context.Context) error {
 		}
 		switch {
 		case errors.Is(err, pfs.NotExist):
-			return noAccount{s.notLoggedIn(err)}
+			return pfs.E(tokenOp, "", pfs.Unauthenticated, noAccount{s.because(err)})
 		case !errors.Is(err, pfs.Unauthenticated):
 			return err
 		}
@@ -115,12 +115,19 @@ func (s *Session) renew(ctx context.Context) error {
 // login helps.
 var ErrNoAccount = errors.New("the account was removed")
 
-// noAccount is an error that is ErrNoAccount, too.
+// noAccount is a cause that is ErrNoAccount, too.
 type noAccount struct{ error }
 
-func (e noAccount) Unwrap() []error { return []error{e.error, ErrNoAccount} }
+func (e noAccount) Is(target error) bool { return target == ErrNoAccount }
+
+const tokenOp = "config.Session.Token"
 
 func (s *Session) notLoggedIn(why error) error {
+	return pfs.E(tokenOp, "", pfs.Unauthenticated, s.because(why))
+}
+
+// because names the datacenter and, if there is a reason, that.
+func (s *Session) because(why error) error {
 	text := fmt.Sprintf("datacenter %q", s.entry.Name)
 	var e *pfs.Error
 	if errors.As(why, &e) && e.Err != nil {
@@ -129,7 +136,7 @@ func (s *Session) notLoggedIn(why error) error {
 	if why != nil {
 		text += ": " + why.Error()
 	}
-	return pfs.Errorf("config.Session.Token", "", pfs.Unauthenticated, "%s", text)
+	return errors.New(text)
 }
 
 func (s *Session) keep(tokens client.Tokens) error {
