@@ -142,17 +142,20 @@ large() {
 }
 
 small() {
-  local i s
+  local s from
   serve
-  mkdir "$dir/small"
+  mkdir "$dir/small" "$dir/few" # the turn that is not counted has a tenth of them
   head -c $((16384 * FILES)) /dev/urandom | split -b 16384 -a 5 -d - "$dir/small/f"
+  find "$dir/small" -name '*0' -exec cp -t "$dir/few" {} +
   for round in $(seq 0 "$RUNS"); do
+    from=$dir/small
+    [ "$round" != 0 ] || from=$dir/few
     for s in hdfs ceph; do
-      row "$s-small" ctl cp -r "$dir/small" "/pfs/$s/home/bench/small$round"
+      row "$s-small" ctl cp -r "$from" "/pfs/$s/home/bench/small$round"
       ctl rm -r "/pfs/$s/home/bench/small$round" >/dev/null
     done
     if [ -z "$no_rclone" ]; then
-      row rc-small rc copy "$dir/small" "$remote/small$round"
+      row rc-small rc copy "$from" "$remote/small$round"
       rc purge "$remote"
     fi
   done
@@ -172,7 +175,7 @@ memory() {
     s=hdfs; [ $((k % 2)) = 0 ] || s=ceph
     ctl cp "$dir/one" "/pfs/$s/home/bench/one$k" >/dev/null 2>"$dir/err.$k" & transfers+=($!)
   done
-  for k in "${transfers[@]}"; do wait "$k" || { cat "$dir"/err.* >&2; exit 1; }; done
+  for k in "${transfers[@]}"; do wait "$k" || { cat "$dir"/err.* "$dir/pfsd.log" >&2; exit 1; }; done
   echo
   echo "$MANY parallel transfers of $EACH MiB, half to each store: pfsd $(awk '/VmHWM/ {printf "%.0f", $2 / 1024}' "/proc/$server/status") MiB resident at most."
 }
