@@ -31,6 +31,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 ctl() { "$bin/paddlectl" "$@"; }
 rc() { rclone --config /dev/null --transfers 16 "$@"; }
+rcsync() { rc copyto -I "$1" "$2" && sync "$2" "$(dirname "$2")"; }
 # hadoop is Hadoop's own client, with all of Java's compilers.
 hadoop() { HDFS_DIR=$(value HDFS_DIR) _JAVA_OPTIONS=-XX:TieredStopAtLevel=4 testdata/testbed/hdfs.sh fs "$@" 2>"$dir/err" || { cat "$dir/err" >&2; exit 1; }; }
 value() { sed -n "s/^$1=//p" "$dir/up"; }
@@ -124,6 +125,8 @@ large() {
       row rc-up rc copyto -I "$dir/big" "$remote/big"
       row rc-down rc copyto -I "$remote/big" "$dir/down"
       rm "$dir/down"
+      row rc-downsync rcsync "$remote/big" "$dir/down"
+      rm "$dir/down"
       rc purge "$remote"
     fi
     put
@@ -136,6 +139,7 @@ large() {
   line put-up "hdfs dfs -put, without its start" rc-up
   line hdfs-down "paddlectl down, verified, synced" rc-down
   line rc-down "rclone down" rc-down
+  line rc-downsync "rclone down, then sync" rc-down
   head_of "CephFS, one file of $SIZE MiB" ""
   line ceph-up "paddlectl up, verified, durable" none
   line ceph-down "paddlectl down, verified, synced" none
