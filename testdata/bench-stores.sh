@@ -31,6 +31,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 ctl() { "$bin/paddlectl" "$@"; }
 rc() { rclone --config /dev/null --transfers 16 "$@"; }
+rcsync() { rc copyto -I "$1" "$2" && sync "$2" "$(dirname "$2")"; }
 # hadoop is Hadoop's own client, with all of Java's compilers.
 hadoop() { HDFS_DIR=$(value HDFS_DIR) _JAVA_OPTIONS=-XX:TieredStopAtLevel=4 testdata/testbed/hdfs.sh fs "$@" 2>"$dir/err" || { cat "$dir/err" >&2; exit 1; }; }
 value() { sed -n "s/^$1=//p" "$dir/up"; }
@@ -124,6 +125,8 @@ large() {
       row rc-up rc copyto -I "$dir/big" "$remote/big"
       row rc-down rc copyto -I "$remote/big" "$dir/down"
       rm "$dir/down"
+      row rc-downsync rcsync "$remote/big" "$dir/down"
+      rm "$dir/down"
       rc purge "$remote"
     fi
     put
@@ -136,23 +139,27 @@ large() {
   line put-up "hdfs dfs -put, without its start" rc-up
   line hdfs-down "paddlectl down, verified, synced" rc-down
   line rc-down "rclone down" rc-down
+  line rc-downsync "rclone down, then sync" rc-down
   head_of "CephFS, one file of $SIZE MiB" ""
   line ceph-up "paddlectl up, verified, durable" none
   line ceph-down "paddlectl down, verified, synced" none
 }
 
 small() {
-  local i s
+  local s from
   serve
-  mkdir "$dir/small"
+  mkdir "$dir/small" "$dir/few" # the turn that is not counted has a tenth of them
   head -c $((16384 * FILES)) /dev/urandom | split -b 16384 -a 5 -d - "$dir/small/f"
+  find "$dir/small" -name '*0' -exec cp -t "$dir/few" {} +
   for round in $(seq 0 "$RUNS"); do
+    from=$dir/small
+    [ "$round" != 0 ] || from=$dir/few
     for s in hdfs ceph; do
-      row "$s-small" ctl cp -r "$dir/small" "/pfs/$s/home/bench/small$round"
+      row "$s-small" ctl cp -r "$from" "/pfs/$s/home/bench/small$round"
       ctl rm -r "/pfs/$s/home/bench/small$round" >/dev/null
     done
     if [ -z "$no_rclone" ]; then
-      row rc-small rc copy "$dir/small" "$remote/small$round"
+      row rc-small rc copy "$from" "$remote/small$round"
       rc purge "$remote"
     fi
   done
@@ -172,7 +179,7 @@ memory() {
     s=hdfs; [ $((k % 2)) = 0 ] || s=ceph
     ctl cp "$dir/one" "/pfs/$s/home/bench/one$k" >/dev/null 2>"$dir/err.$k" & transfers+=($!)
   done
-  for k in "${transfers[@]}"; do wait "$k" || { cat "$dir"/err.* >&2; exit 1; }; done
+  for k in "${transfers[@]}"; do wait "$k" || { cat "$dir"/err.* "$dir/pfsd.log" >&2; exit 1; }; done
   echo
   echo "$MANY parallel transfers of $EACH MiB, half to each store: pfsd $(awk '/VmHWM/ {printf "%.0f", $2 / 1024}' "/proc/$server/status") MiB resident at most."
 }
