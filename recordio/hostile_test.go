@@ -174,3 +174,27 @@ func TestFalseHeadersCostLittle(t *testing.T) {
 		t.Errorf("%d left to be summed, want 0 to %d", f.budget, most)
 	}
 }
+
+// A long stretch without a chunk is passed over in little memory, and looked through by
+// salvage without being copied for each step.
+func TestLongDamageCostsLittle(t *testing.T) {
+	const size = 16 << 20
+	file := append(make([]byte, size), chunkOf([]byte{1, 0, 0, 0, 'x'}, None, 1)...)
+	for policy, most := range map[Policy]uint64{Skip: 8 << 20, Salvage: 6 * size} {
+		var loss Loss
+		n := 0
+		used := allocated(func() {
+			s := NewScanner(bytes.NewReader(file), ScanOptions{Policy: policy})
+			for s.Scan() {
+				n++
+			}
+			loss = s.Loss()
+		})
+		if n != 1 || loss.Bytes != size {
+			t.Errorf("%v: %d records, %d bytes passed over; want 1, %d", policy, n, loss.Bytes, size)
+		}
+		if used > most {
+			t.Errorf("%v: %d bytes allocated, at most %d are needed", policy, used, most)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 const (
 	searchStep = 64 << 10 // read at a time while looking for a chunk
+	keptSearch = 1 << 20  // kept of it where nobody looks through what is passed over
 	// searchCost is how many bytes may be summed for each byte passed over, besides a
 	// few chunks, so that a file made of false headers costs no more than that.
 	searchCost = 64
@@ -55,11 +56,19 @@ func (f *framer) seek() (span int64, kept, found bool) {
 		next := max(at, len(b)-len(magicBytes)+1)
 		f.budget += searchCost * int64(next-at)
 		at = next
-		if int64(at) > f.limit {
+		if int64(at) > f.keeps() {
 			f.win.discard(at)
 			span, at = span+int64(at), 0
 		}
 	}
+}
+
+// keeps is how much of a damaged stretch is kept: what salvage looks through.
+func (f *framer) keeps() int64 {
+	if f.policy == Salvage {
+		return f.limit
+	}
+	return min(f.limit, keptSearch)
 }
 
 // chained reports whether what c's header says is believable: its payload is there

@@ -8,6 +8,7 @@ const (
 	readAhead   = 64 << 10 // read at once where less is asked for
 	maxNoBytes  = 100      // reads without bytes or error before giving up
 	minDoubling = 1 << 20  // a buffer larger than this only doubles once it is full
+	mostGrowth  = 32 << 20 // more than that is not taken for bytes that nothing announces
 )
 
 // window is a stream of which the next bytes can be looked at before they are
@@ -85,6 +86,9 @@ func (w *window) room(n int) {
 		return
 	}
 	want := max(n, w.hint, readAhead)
+	if n > w.hint { // nobody knows how much more it becomes: a little at a time would copy all each time
+		want = max(want, min(2*len(w.buf), len(w.buf)+mostGrowth))
+	}
 	grown := takeSpare(want)
 	if grown == nil {
 		grown = make([]byte, min(want, max(2*len(w.buf), minDoubling)))

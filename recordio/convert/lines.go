@@ -123,7 +123,7 @@ type blockReader struct {
 // the last it returns io.EOF.
 func (b *blockReader) next(buf []byte) ([]byte, error) {
 	buf = append(buf[:0], b.rest...)
-	for size := b.size; ; size *= 2 {
+	for size := b.size; ; size = min(2*size, max(b.limit+1, b.size)) {
 		buf = b.fill(buf, size)
 		if b.err != nil && !errors.Is(b.err, io.EOF) {
 			return nil, b.err

@@ -199,7 +199,7 @@ func TestRunInputErrors(t *testing.T) {
 		{"wide.csv", Content{Reader: strings.NewReader("\xff\xfea\x00,\x00b\x00"), Size: -1}, "the text is UTF-16, not UTF-8: name its encoding", ErrUnsupported},
 		{"twice.csv", Content{Reader: strings.NewReader("a,a\n1,2\n"), Size: -1}, `the header has two columns "a"`, ErrSyntax},
 		{"binary", Content{Reader: strings.NewReader("\x00\x01\x02"), Size: -1}, "neither its content nor its name tell the format: name it", ErrUnsupported},
-		{"nothing.csv", Content{Size: 3}, "convert: a Content needs a Reader, or a ReaderAt and its Size", ErrUnsupported},
+		{"nothing.csv", Content{Size: 3}, "a Content needs a Reader, or a ReaderAt and its Size", ErrUnsupported},
 	} {
 		open := 0
 		s := Source{Name: c.name, Open: func(context.Context) (Content, error) {

@@ -1,0 +1,21 @@
+//go:build !race
+
+package main
+
+import (
+	"os/exec"
+	"syscall"
+	"testing"
+)
+
+// checkResident checks that a process which ended had at most so many MiB resident.
+func checkResident(t *testing.T, cmd *exec.Cmd, most int64) {
+	t.Helper()
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		t.Fatalf("no usage of %v", cmd)
+	}
+	if got := usage.Maxrss >> 10; got > most {
+		t.Errorf("%d MiB resident, want at most %d", got, most)
+	}
+}
