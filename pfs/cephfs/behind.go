@@ -91,10 +91,15 @@ func (b *behind) join(p []byte, off int64) *piece {
 	return t
 }
 
-// launch writes a full piece while its caller goes on.
+// launch writes a full piece while its caller goes on, unless a flush took it while the
+// caller waited.
 func (b *behind) launch(op string, t *piece) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.open[t.block()] != t {
+		<-b.flights
+		return
+	}
 	delete(b.open, t.block())
 	b.flying[t.block()] = true
 	go func() {
