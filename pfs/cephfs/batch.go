@@ -4,6 +4,7 @@ package cephfs
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -101,10 +102,13 @@ func (b *batch) flush() {
 		b.sync()
 	}
 	b.publish()
+	silent := false // what a silent cluster keeps is for Sweep
 	for _, w := range b.group {
-		closeHandle(b.fs, w.open.handle)
-		if w.temp != "" {
-			b.discard(w)
+		if err := closeHandle(b.fs, w.open.handle); b.errs[w.i] == nil {
+			b.errs[w.i] = fail(batchOp, w.entry.Path, err)
+		}
+		if w.temp != "" && !silent {
+			silent = errors.Is(b.discard(w), pfs.Unavailable)
 		}
 	}
 	b.group, b.names, b.bytes = nil, map[pfs.Path]bool{}, 0
@@ -154,17 +158,32 @@ func (f FS) fill(d *dir, temp string, e pfs.BatchEntry, p []byte) (filled, error
 	if err != nil {
 		return filled{}, err
 	}
-	st.size = int64(len(p))
-	_, err = h.write(d.c, p, 0)
-	var m digest.Mark
+	m, err := f.fillOpen(d.c, h, e, p)
 	if err == nil {
-		m, err = f.dress(d.c, h, "", commitOf(e), st)
+		err = f.dress(d.c, h, commitOf(e), m, st)
 	}
 	if err != nil {
 		h.drop()
 		return filled{}, err
 	}
 	return filled{h, m}, nil
+}
+
+// fillOpen writes content and mark of e. The mark comes first if its time is known: once bytes are written the
+// MDS asks for their length before it takes an attribute. Else the time must not be before that of the bytes,
+// which is what the MDS gives the file should the session end before the file is closed.
+func (f FS) fillOpen(c *call, h *handle, e pfs.BatchEntry, p []byte) (m digest.Mark, err error) {
+	early := !e.ModTime.IsZero()
+	if early {
+		m, err = f.mark(c, h, "", commitOf(e))
+	}
+	if err == nil {
+		_, err = h.write(c, p, 0)
+	}
+	if err == nil && !early {
+		m, err = f.mark(c, h, "", commitOf(e))
+	}
+	return m, err
 }
 
 // commitOf says what e is published with.
@@ -233,7 +252,7 @@ func (b *batch) publish() {
 
 // publishIn gives the files of one directory their names, and makes these durable at once.
 func (b *batch) publishIn(parent pfs.Path, files []*batchFile) {
-	errs, err := in(b.ctx, b.fs, batchOp, parent, func(d *dir) ([]error, error) {
+	errs, err := changeIn(b.ctx, b.fs, batchOp, parent, pathsOf(files), func(d *dir) ([]error, error) {
 		errs := make([]error, len(files))
 		return errs, d.durably(func() error {
 			inParallel(groupJobs/groupDirs, len(files), func(k int) { errs[k] = d.publish(files[k]) })
@@ -257,6 +276,15 @@ func (b *batch) publishIn(parent pfs.Path, files []*batchFile) {
 	}
 }
 
+// pathsOf returns the names that the files get.
+func pathsOf(files []*batchFile) []pfs.Path {
+	names := make([]pfs.Path, len(files))
+	for k, w := range files {
+		names[k] = w.entry.Path
+	}
+	return names
+}
+
 // publish gives one file its name, once it is durable.
 func (d *dir) publish(w *batchFile) error {
 	h := w.open.handle
@@ -267,11 +295,7 @@ func (d *dir) publish(w *batchFile) error {
 	if err := h.dressed(d.c, w.open.mark); err != nil {
 		return err
 	}
-	base := w.entry.Path.Base()
-	if err := d.lookAtTarget(base, w.entry.Path, w.entry.NoReplace); err != nil {
-		return err
-	}
-	return d.rename(w.temp, d, base, w.entry.NoReplace)
+	return d.rename(w.temp, d, w.entry.Path.Base(), w.entry.NoReplace)
 }
 
 // named returns once the name that the file was given is durable: who syncs its directory waits for names
@@ -285,9 +309,9 @@ func (f filled) named(c *call) error {
 }
 
 // discard undoes what is left of a file that was not published.
-func (b *batch) discard(w *batchFile) {
+func (b *batch) discard(w *batchFile) error {
 	temp := w.temp
-	_ = b.fs.change(context.WithoutCancel(b.ctx), batchOp, w.entry.Path, func(d *dir, _ string) error {
+	return b.fs.change(context.WithoutCancel(b.ctx), batchOp, w.entry.Path, func(d *dir, _ string) error {
 		return unlessMissing(d.unlink(temp))
 	})
 }

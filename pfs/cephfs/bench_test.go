@@ -17,6 +17,7 @@ import (
 	"github.com/ceph/go-ceph/cephfs"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -277,7 +278,7 @@ func copyBatches(b *testing.B, f FS, src string, dst pfs.Path) {
 				b.Error(err)
 				return
 			}
-			entries = append(entries, pfs.BatchEntry{Path: dst.Join(strconv.Itoa(i)), Data: data})
+			entries = append(entries, pfs.BatchEntry{Path: dst.Join(strconv.Itoa(i)), Data: data, Digest: digest.Bytes(data)})
 		}
 		if err := errors.Join(f.WriteBatch(b.Context(), entries)...); err != nil {
 			b.Error(err)

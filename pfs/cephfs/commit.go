@@ -4,6 +4,7 @@ package cephfs
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -20,7 +21,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	if err := opts.Check(op, w.name); err != nil {
 		return pfs.Info{}, err
 	}
-	if err := w.behind.flush(ctx, op); err != nil && pfs.KindOf(err) != pfs.Conflict {
+	if err := w.behind.flush(ctx, op); err != nil && !errors.Is(err, pfs.Conflict) {
 		return pfs.Info{}, err
 	}
 	w.mu.Lock()
@@ -34,7 +35,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	if err := w.late.wait(ctx, w.fs.store.opts.Timeout); err != nil {
 		return pfs.Info{}, fail(op, w.name, err)
 	}
-	info, err := run(ctx, w.fs, func(c *call) (pfs.Info, error) { return w.commit(c, op, opts) }, nil)
+	info, err := runChange(ctx, w.fs, []pfs.Path{w.name}, func(c *call) (pfs.Info, error) { return w.commit(c, op, opts) }, nil)
 	if err != nil {
 		return pfs.Info{}, fail(op, w.name, err)
 	}
@@ -50,7 +51,7 @@ func (w *staged) commit(c *call, op string, opts pfs.CommitOptions) (info pfs.In
 	}
 	defer d.Close()
 	h, err := w.file.use(c)
-	if pfs.KindOf(err) == pfs.Conflict {
+	if errors.Is(err, pfs.Conflict) {
 		return w.committedBefore(d, base, opts, err)
 	}
 	if err != nil {
@@ -100,19 +101,29 @@ func (w *staged) target(d *dir, base, op string, opts pfs.CommitOptions) (info p
 
 // publish makes the file of the temporary, which st describes.
 func (w *staged) publish(d *dir, base string, h *handle, opts pfs.CommitOptions, st stat) (pfs.Info, error) {
-	m, err := w.fs.dress(d.c, h, w.id, opts, st)
+	m, err := w.fs.mark(d.c, h, w.id, opts)
+	if err == nil {
+		err = w.fs.dress(d.c, h, opts, m, st)
+	}
 	if err != nil {
 		return pfs.Info{}, err
 	}
 	if err := h.dressed(d.c, m); err != nil {
 		return pfs.Info{}, err
 	}
-	if err := d.rename(w.temp, d, base, opts.NoReplace); err != nil {
-		return pfs.Info{}, err
-	}
-	after := d.c.undo() // it has its name, whoever still waits
-	if err := h.sync(after); err != nil {
+	after := d.c.undo() // once it has its name, whoever still waits
+	self := &dir{c: after, in: h.in, lent: true}
+	named := false
+	err = self.durably(func() error {
+		err := d.rename(w.temp, d, base, opts.NoReplace)
+		named = err == nil
+		return err
+	})
+	if named && err != nil {
 		return pfs.Info{}, pfs.Errorf("cephfs.Staged.Commit", w.name, pfs.Unavailable, "nobody knows whether it has its name: %w", err)
+	}
+	if err != nil {
+		return pfs.Info{}, err
 	}
 	if st, err = h.stat(after); err != nil {
 		return pfs.Info{}, err
@@ -122,24 +133,28 @@ func (w *staged) publish(d *dir, base string, h *handle, opts pfs.CommitOptions,
 	return info, nil
 }
 
-// dress gives a temporary what it will have as a published file, and returns its mark.
-func (f FS) dress(c *call, h *handle, id string, opts pfs.CommitOptions, st stat) (digest.Mark, error) {
-	mode, mtime := unixMode(opts.Perm()), opts.ModTime
+// mark gives a temporary the mark that it will have as a published file, and returns it.
+func (f FS) mark(c *call, h *handle, id string, opts pfs.CommitOptions) (digest.Mark, error) {
+	mtime := opts.ModTime
 	if mtime.IsZero() {
 		mtime = time.Now()
 	}
+	m := digest.NewMark(id, opts, mtime)
+	if m.Empty() {
+		return m, nil
+	}
+	return m, h.setAttribute(c, digest.MarkAttribute, m.Encode())
+}
+
+// dress gives a temporary, which st describes, what else it will have as a published file with the mark m.
+func (f FS) dress(c *call, h *handle, opts pfs.CommitOptions, m digest.Mark, st stat) error {
+	mode := unixMode(opts.Perm())
 	if st.size > opts.Size {
 		if err := h.set(c, change{size: &opts.Size}); err != nil {
-			return digest.Mark{}, err
+			return err
 		}
 	}
-	m := digest.NewMark(id, opts, mtime)
-	if !m.Empty() {
-		if err := h.setAttribute(c, digest.MarkAttribute, m.Encode()); err != nil {
-			return digest.Mark{}, err
-		}
-	}
-	return m, h.set(c, change{mode: &mode, mtime: &mtime, owner: f.given()})
+	return h.set(c, change{mode: &mode, mtime: &m.ModTime, owner: f.given()})
 }
 
 // committedBefore describes the file that has the name now if it is what this ID was committed as,

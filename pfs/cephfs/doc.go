@@ -101,4 +101,14 @@
 // over the new mount, if the file is still the same. An operation that had asked for a
 // change when the mount was lost answers Unavailable, since nobody knows whether it was
 // done; all others are repeated.
+//
+// The one call in which a change was abandoned may still be done. Until it has ended, no
+// other change of the same store begins that has a name in common with it, or a name
+// below or above one of its own: it waits, and when that takes Options.Timeout the mount
+// is given up. The cluster has ended its session before the next mount is there, and does
+// nothing any more that was asked for over it. This holds for all changes: of names,
+// modes, times and quotas, of files that are edited in place, Create, Commit, Close and
+// Sweep; what WriteAt of a staged write was given is waited for by the staged write. It
+// does not hold between two services: what one of them gave up can be done after it was
+// asked for again through another.
 package cephfs

@@ -68,13 +68,13 @@ func (e *editing) openAgain(c *call) (*handle, error) {
 	return h, nil
 }
 
-// do calls what on the open file.
-func do[T any](ctx context.Context, e *editing, op string, what func(c *call, h *handle) (T, error)) (T, error) {
+// onOpen calls what on the open file, of which it changes what has these names.
+func onOpen[T any](ctx context.Context, e *editing, op string, names []pfs.Path, what func(c *call, h *handle) (T, error)) (T, error) {
 	var none T
 	if err := pfs.CheckContext(ctx, op, e.name); err != nil {
 		return none, err
 	}
-	v, err := run(ctx, e.fs, func(c *call) (T, error) {
+	v, err := runChange(ctx, e.fs, names, func(c *call) (T, error) {
 		h, err := e.file.use(c)
 		if err != nil {
 			return none, err
@@ -87,7 +87,7 @@ func do[T any](ctx context.Context, e *editing, op string, what func(c *call, h 
 
 // Info describes the file as it is now, or as it was opened if it cannot be asked.
 func (e *editing) Info() pfs.Info {
-	info, err := do(context.Background(), e, "cephfs.Handle.Info", func(c *call, h *handle) (pfs.Info, error) {
+	info, err := onOpen(context.Background(), e, "cephfs.Handle.Info", nil, func(c *call, h *handle) (pfs.Info, error) {
 		st, err := h.stat(c)
 		info := st.info(e.name)
 		if m, ok := h.mark(c, st); ok {
@@ -101,9 +101,9 @@ func (e *editing) Info() pfs.Info {
 	return info
 }
 
-// Close releases the file.
+// Close releases the file. What Sync did not answer for may be lost.
 func (e *editing) Close() error {
-	closeHandle(e.fs, e.file.close())
+	_ = closeHandle(e.fs, e.file.close())
 	return nil
 }
 
@@ -124,7 +124,7 @@ func (e *editing) WriteAt(ctx context.Context, p []byte, off int64) (n int, err 
 		}
 		copy(b.p, part)
 		at := off + int64(n)
-		k, err := do(ctx, e, op, func(c *call, h *handle) (int, error) {
+		k, err := onOpen(ctx, e, op, []pfs.Path{e.name}, func(c *call, h *handle) (int, error) {
 			if err := e.unmark(c, h); err != nil {
 				return 0, err
 			}
@@ -144,7 +144,7 @@ func (e *editing) Truncate(ctx context.Context, size int64) error {
 	if size < 0 {
 		return pfs.Errorf(op, e.name, pfs.Invalid, "negative size %d", size)
 	}
-	_, err := do(ctx, e, op, func(c *call, h *handle) (struct{}, error) {
+	_, err := onOpen(ctx, e, op, []pfs.Path{e.name}, func(c *call, h *handle) (struct{}, error) {
 		if err := e.unmark(c, h); err != nil {
 			return struct{}{}, err
 		}
@@ -155,7 +155,7 @@ func (e *editing) Truncate(ctx context.Context, size int64) error {
 
 // Sync returns when what was written survives a crash of the store.
 func (e *editing) Sync(ctx context.Context) error {
-	_, err := do(ctx, e, "cephfs.Handle.Sync", func(c *call, h *handle) (struct{}, error) {
+	_, err := onOpen(ctx, e, "cephfs.Handle.Sync", nil, func(c *call, h *handle) (struct{}, error) {
 		return struct{}{}, h.sync(c)
 	})
 	return err

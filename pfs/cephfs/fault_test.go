@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -81,7 +82,32 @@ func TestOpenRefuses(t *testing.T) {
 // TestOpenSaysNothing looks that libcephfs does not write to the standard error of the program.
 func TestOpenSaysNothing(t *testing.T) {
 	opts := optionsOf(testbed.Ceph(t))
-	opts.Keyring, opts.Timeout = wrongKey(t), time.Second
+	opts.Timeout = time.Second
+	otherKey, otherHost := opts, opts
+	otherKey.Keyring, otherHost.Monitors = wrongKey(t), []string{"no-such-host.invalid"}
+	for _, tt := range []struct {
+		name string
+		opts Options
+		want pfs.Kind
+	}{
+		{"the key of another cluster", otherKey, pfs.Unavailable},
+		{"no such host", otherHost, pfs.Invalid},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			said := stderrOf(t, func() {
+				_, err := Open(t.Context(), tt.opts)
+				pfstest.WantKind(t, err, tt.want)
+			})
+			if said != "" {
+				t.Errorf("standard error has %q", said)
+			}
+		})
+	}
+}
+
+// stderrOf returns what the program, C's part too, writes to its standard error in do.
+func stderrOf(t *testing.T, do func()) string {
+	t.Helper()
 	said, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {
 		t.Fatal(err)
@@ -95,14 +121,15 @@ func TestOpenSaysNothing(t *testing.T) {
 	if err := syscall.Dup3(int(said.Fd()), 2, 0); err != nil {
 		t.Fatal(err)
 	}
-	_, refused := Open(t.Context(), opts)
+	do()
 	if err := syscall.Dup3(before, 2, 0); err != nil {
 		t.Fatal(err)
 	}
-	pfstest.WantKind(t, refused, pfs.Unavailable)
-	if got, err := os.ReadFile(said.Name()); err != nil || len(got) > 0 {
-		t.Errorf("standard error has %q, error %v", got, err)
+	got, err := os.ReadFile(said.Name())
+	if err != nil {
+		t.Fatal(err)
 	}
+	return string(got)
 }
 
 // wrongKey makes a keyring with a key of another cluster.
@@ -303,6 +330,43 @@ func TestSilentMDS(t *testing.T) {
 	case <-m.left:
 	case <-time.After(20 * time.Second):
 		t.Error("calls of the mount that was given up have not ended")
+	}
+}
+
+// TestCloseSilent closes a store whose MDS does not answer, with a call on its way and without.
+func TestCloseSilent(t *testing.T) {
+	for _, calls := range []int{0, 1} {
+		t.Run(fmt.Sprint(calls, " calls on their way"), func(t *testing.T) {
+			c := testbed.CephAlone(t)
+			opts := optionsOf(c)
+			dir := newDir(t, openStore(t, opts))
+			opts.Timeout = 3 * time.Second
+			f := openStore(t, opts).Below(dir).(FS)
+			w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.WriteAt(t.Context(), []byte("content"), 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.(*staged).behind.flush(t.Context(), "cephfs.Test"); err != nil {
+				t.Fatal(err)
+			}
+			c.Pause(t, "mds")
+			defer c.Resume(t, "mds")
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			for range calls {
+				pfstest.WantKind(t, f.Mkdir(ctx, "/dir", 0o755), pfs.Unavailable)
+			}
+			start := time.Now()
+			err = f.Close()
+			if took := time.Since(start); took > 3*f.store.opts.Timeout {
+				t.Errorf("Close took %v, with a timeout of %v", took, f.store.opts.Timeout)
+			}
+			pfstest.WantKind(t, err, pfs.Unavailable)
+			pfstest.WantKind(t, f.Mkdir(t.Context(), "/dir", 0o755), pfs.Closed)
+		})
 	}
 }
 

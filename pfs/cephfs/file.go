@@ -98,19 +98,17 @@ func (r *file) Info() pfs.Info { return r.info }
 // Close releases the file.
 func (r *file) Close() error {
 	r.ahead.close()
-	closeHandle(r.fs, r.opened.close())
+	_ = closeHandle(r.fs, r.opened.close()) // nothing was written
 	return nil
 }
 
-// closeHandle drops h. Whoever is not answered leaves that to the goroutine.
-func closeHandle(f FS, h *handle) {
+// closeHandle closes h, if it is one. Whoever is not answered leaves that to the goroutine.
+func closeHandle(f FS, h *handle) error {
 	if h == nil {
-		return
+		return nil
 	}
-	_, _ = run(context.Background(), f, func(*call) (struct{}, error) {
-		h.drop()
-		return struct{}{}, nil
-	}, nil)
+	_, err := run(context.Background(), f, func(*call) (struct{}, error) { return struct{}{}, h.close() }, nil)
+	return err
 }
 
 // ReadAt answers Conflict if the file was changed in place since it was opened: the bytes would be

@@ -78,11 +78,16 @@ func (f FS) Close() error { return f.store.close() }
 // at begins an operation on name and calls do with the directory that holds it. Errors that are
 // not yet of package pfs are about name.
 func at[T any](ctx context.Context, f FS, op string, name pfs.Path, do func(d *dir, base string) (T, error), drop func(T)) (T, error) {
+	return changeAt(ctx, f, op, name, nil, do, drop)
+}
+
+// changeAt is at for an operation that changes what has these names.
+func changeAt[T any](ctx context.Context, f FS, op string, name pfs.Path, names []pfs.Path, do func(d *dir, base string) (T, error), drop func(T)) (T, error) {
 	var none T
 	if err := check(ctx, op, name); err != nil {
 		return none, err
 	}
-	v, err := run(ctx, f, func(c *call) (T, error) {
+	v, err := runChange(ctx, f, names, func(c *call) (T, error) {
 		d, base, err := c.parent(name)
 		if err != nil {
 			return none, err
@@ -93,15 +98,27 @@ func at[T any](ctx context.Context, f FS, op string, name pfs.Path, do func(d *d
 	return v, fail(op, name, err)
 }
 
-// change is at for an operation that changes something and returns nothing.
-func (f FS) change(ctx context.Context, op string, name pfs.Path, do func(d *dir, base string) error) error {
+// change is at for an operation that changes what has the name, and perhaps others, and returns nothing.
+func (f FS) change(ctx context.Context, op string, name pfs.Path, do func(d *dir, base string) error, others ...pfs.Path) error {
 	if err := writable(op, name); err != nil {
 		return err
 	}
-	_, err := at(ctx, f, op, name, func(d *dir, base string) (struct{}, error) {
+	_, err := changeAt(ctx, f, op, name, append(others, name), func(d *dir, base string) (struct{}, error) {
 		return struct{}{}, do(d, base)
 	}, nil)
 	return err
+}
+
+// fromMount returns the names as they are in the tree of the mount.
+func (f FS) fromMount(names []pfs.Path) []pfs.Path {
+	if f.top == "" {
+		return names
+	}
+	whole := make([]pfs.Path, len(names))
+	for i, name := range names {
+		whole[i] = pfs.Path("/" + strings.TrimSuffix(f.top+string(name), "/"))
+	}
+	return whole
 }
 
 // check is how every operation begins.
@@ -128,11 +145,16 @@ func writable(op string, name pfs.Path) error {
 
 // in begins an operation on the directory name and calls do with it open.
 func in[T any](ctx context.Context, f FS, op string, name pfs.Path, do func(d *dir) (T, error)) (T, error) {
+	return changeIn(ctx, f, op, name, nil, do)
+}
+
+// changeIn is in for an operation that changes what has these names.
+func changeIn[T any](ctx context.Context, f FS, op string, name pfs.Path, names []pfs.Path, do func(d *dir) (T, error)) (T, error) {
 	var none T
 	if err := check(ctx, op, name); err != nil {
 		return none, err
 	}
-	v, err := run(ctx, f, func(c *call) (T, error) {
+	v, err := runChange(ctx, f, names, func(c *call) (T, error) {
 		d, err := c.directory(name)
 		if err != nil {
 			return none, err

@@ -75,13 +75,21 @@ func (h *handle) tryHold() bool {
 }
 
 // drop lets go of the handle. Its locks end with it.
-func (h *handle) drop() {
-	if h.users.Add(-1) > 0 || h.m.enter() != nil {
-		return
+func (h *handle) drop() { _ = h.close() }
+
+// close is drop for who wants to know what a session that ended has forgotten: libcephfs may tell that to
+// the last one who lets go alone.
+func (h *handle) close() error {
+	if h.users.Add(-1) > 0 {
+		return nil
+	}
+	if err := h.m.enter(); err != nil {
+		return err
 	}
 	defer h.m.leave()
-	closeFh(h.m.c, h.fh)
+	err := closeFh(h.m.c, h.fh)
 	h.m.put(h.in)
+	return unforgotten(err)
 }
 
 func (h *handle) stat(c *call) (st stat, err error) {

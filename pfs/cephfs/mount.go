@@ -37,14 +37,35 @@ type mount struct {
 // errGone says that a call came to a mount that is dead; nothing was done.
 var errGone = errors.New("the connection to the cluster was given up")
 
+// connectTries is how often a mount is tried to make that the cluster refuses. An MDS that was silent may
+// let in late who has asked in vain before and is gone, and refuses a second one of his name: that is ended by
+// the next try, which reclaims his session.
+const connectTries = 3
+
 // connect makes a mount. It may take the whole timeout.
 func connect(o Options) (*mount, error) {
 	if err := checkKeyring(o); err != nil {
 		return nil, err
 	}
+	if err := checkMonitors(o); err != nil {
+		return nil, err
+	}
+	for tries := 1; ; tries++ {
+		m, err := tryConnect(o)
+		switch {
+		case err == nil:
+			return m, nil
+		case errnoOf(err) != syscall.EPERM || tries == connectTries:
+			return nil, refused(o, err)
+		}
+	}
+}
+
+// tryConnect asks the cluster once.
+func tryConnect(o Options) (*mount, error) {
 	info, err := cephfs.CreateMountWithId(o.User)
 	if err != nil {
-		return nil, refused(o, err)
+		return nil, err
 	}
 	m := &mount{info: info, c: cMountOf(info), left: make(chan struct{})}
 	if m.c == nil {
@@ -52,11 +73,11 @@ func connect(o Options) (*mount, error) {
 	}
 	if err := m.configure(o); err != nil {
 		info.Release()
-		return nil, refused(o, err)
+		return nil, err
 	}
 	if err := m.begin(o); err != nil {
 		info.Release()
-		return nil, refused(o, err)
+		return nil, err
 	}
 	return m, nil
 }
@@ -145,6 +166,9 @@ func (m *mount) configure(o Options) error {
 
 // refused says why there is no mount.
 func refused(o Options, err error) error {
+	if known := (*pfs.Error)(nil); errors.As(err, &known) {
+		return err
+	}
 	where := "the monitors of " + strconv.Quote(o.Config)
 	if len(o.Monitors) > 0 {
 		where = "the monitors " + strings.Join(o.Monitors, ", ")
@@ -238,19 +262,26 @@ func (m *mount) put(in *cInode) {
 	}
 }
 
-// end releases a mount that was killed. It waits for those inside: politely for as long as grace,
-// and then by taking the connections away, which ends the calls that wait for the cluster.
+// end releases a mount that was killed. It waits for those inside for as long as grace, to take leave of
+// the cluster then.
 func (m *mount) end(grace time.Duration) {
 	patience := time.NewTimer(grace)
 	defer patience.Stop()
 	select {
 	case <-m.left:
 		m.info.Unmount()
+		m.info.Release()
 	case <-patience.C:
-		m.puts.Lock() // who found it alive is through then
-		m.puts.Unlock()
-		abortConn(m.c)
-		<-m.left
+		m.abort()
 	}
+}
+
+// abort releases a mount that was killed by taking its connections away, which ends the calls that wait for
+// the cluster. An MDS that does not answer does not hold it up, as it does whoever takes leave.
+func (m *mount) abort() {
+	m.puts.Lock() // who found it alive is through then
+	abortConn(m.c)
+	m.puts.Unlock()
+	<-m.left
 	m.info.Release()
 }

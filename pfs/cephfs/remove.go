@@ -40,7 +40,7 @@ func (f FS) Remove(ctx context.Context, name pfs.Path) error {
 func (d *dir) removeDir(op, base string, name pfs.Path) (err error) {
 	for tries := 0; tries < removeTries; {
 		err = d.rmdir(base)
-		if kindOf(err) != pfs.NotEmpty {
+		if err == nil || kindOf(err) != pfs.NotEmpty {
 			return err
 		}
 		removed, others, err := d.clearHidden(base)

@@ -51,7 +51,7 @@ func (f FS) rename(ctx context.Context, r renaming) error {
 		}
 		defer to.Close()
 		return fail(r.op, r.to, r.do(d, base, to, newBase))
-	})
+	}, r.to)
 }
 
 // sameOrInside ends a renaming of a name to itself, of the root, and of a directory
@@ -79,13 +79,13 @@ func (r *renaming) do(d *dir, base string, to *dir, newBase string) error {
 			return d.durablyOn(base, func(*cInode, stat) error { return r.move(d, base, to, newBase) })
 		})
 	})
+	if err == nil {
+		return nil
+	}
 	switch kindOf(err) {
 	case pfs.Exist, pfs.NotEmpty, pfs.IsDir, pfs.NotDir:
-		if err != nil {
-			return r.refused(to, newBase, err)
-		}
-	}
-	if missing(err) {
+		return r.refused(to, newBase, err)
+	case pfs.NotExist:
 		return pfs.E(r.op, r.from, pfs.NotExist, nil)
 	}
 	return err

@@ -65,7 +65,7 @@ func (f FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Creat
 		return nil, err
 	}
 	opts.ID = cmp.Or(opts.ID, pfs.NewID())
-	return at(ctx, f, op, name, func(d *dir, base string) (*staged, error) {
+	return changeAt(ctx, f, op, name, []pfs.Path{name}, func(d *dir, base string) (*staged, error) {
 		w := &staged{fs: f, name: name, id: opts.ID, temp: stagedName(base, opts.ID)}
 		w.behind = newBehind(w)
 		if err := w.begin(d, base, op, opts); err != nil {
@@ -338,19 +338,19 @@ func (w *staged) end(op string, discard bool) (err error) {
 		return nil
 	}
 	if before == writing && discard {
-		_, err = run(context.Background(), w.fs, func(c *call) (struct{}, error) {
+		_, err = runChange(context.Background(), w.fs, []pfs.Path{w.name}, func(c *call) (struct{}, error) {
 			return struct{}{}, w.discard(c, op)
 		}, nil)
 	}
 	w.lock.forget()
-	closeHandle(w.fs, w.file.close())
+	_ = closeHandle(w.fs, w.file.close()) // Commit and Sync have asked by themselves
 	return fail(op, w.name, err)
 }
 
 // discard removes the temporary if it is still this one's.
 func (w *staged) discard(c *call, op string) error {
 	h, err := w.file.use(c)
-	if pfs.KindOf(err) == pfs.Conflict {
+	if errors.Is(err, pfs.Conflict) {
 		return nil
 	}
 	if err != nil {

@@ -35,6 +35,8 @@ type store struct {
 	copying *semaphore.Weighted // of maxCopying
 	root    *who
 
+	unfinished unfinished
+
 	mu      sync.Mutex
 	cur     *mount
 	dialing *dialing // the next mount, if it is on its way
@@ -62,6 +64,8 @@ func open(ctx context.Context, opts Options) (Store, error) {
 		ahead:   semaphore.NewWeighted(maxAhead),
 		copying: semaphore.NewWeighted(maxCopying),
 		root:    newWho(ids{}),
+
+		unfinished: unfinished{calls: map[*call]bool{}},
 	}
 	if _, err := s.mounted(ctx); err != nil {
 		go s.close() // which waits for a mount that is still on its way
@@ -143,7 +147,7 @@ func (s *store) dial(d *dialing) {
 		s.opts.Logger.Warn("CephFS cannot be mounted", "error", d.err)
 	case s.closed:
 		d.m.kill()
-		d.m.end(0)
+		d.m.abort()
 		d.m, d.err = nil, pfs.Closed
 	default:
 		s.cur = d.m
@@ -165,7 +169,7 @@ func (s *store) giveUp(m *mount, why error) {
 	}
 	s.givenUp++
 	s.ending.Go(func() {
-		m.end(0)
+		m.abort()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.givenUp--

@@ -18,7 +18,7 @@ func (f FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int,
 		n     int
 		bytes int64
 	}
-	s, err := in(ctx, f, op, name, func(d *dir) (s swept, err error) {
+	s, err := changeIn(ctx, f, op, name, []pfs.Path{name}, func(d *dir) (s swept, err error) {
 		before := time.Now().Add(-age)
 		err = d.walk(func(d *dir, e entry) (bool, error) {
 			if !isHidden(e.name) || e.st.mtime.After(before) {

@@ -129,7 +129,7 @@ func (f FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int6
 	if err := writable(op, name); err != nil {
 		return err
 	}
-	_, err := in(ctx, f, op, name, func(d *dir) (struct{}, error) {
+	_, err := changeIn(ctx, f, op, name, []pfs.Path{name}, func(d *dir) (struct{}, error) {
 		return struct{}{}, d.durably(func() error {
 			if err := d.setAttribute(maxBytesName, strconv.AppendInt(nil, maxBytes, 10)); err != nil {
 				return err
@@ -171,13 +171,14 @@ func (f FS) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 	const op = "cephfs.Space"
 	for {
 		space, err := in(ctx, f, op, name, (*dir).space)
+		if err == nil || name == pfs.Root {
+			return space, err
+		}
 		switch kindOf(err) {
 		case pfs.NotExist, pfs.NotDir, pfs.Symlink:
-			if err != nil && name != pfs.Root {
-				name = name.Parent()
-				continue
-			}
+			name = name.Parent()
+		default:
+			return space, err
 		}
-		return space, err
 	}
 }

@@ -1,0 +1,45 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// checkMonitors answers Invalid or Unavailable for a monitor whose name has no address. libcephfs would say so
+// on the standard error of the program, whatever its configuration.
+func checkMonitors(o Options) error {
+	ctx, cancel := context.WithTimeout(context.Background(), o.Timeout)
+	defer cancel()
+	for _, monitor := range o.Monitors {
+		host := hostOf(monitor)
+		if host == "" || net.ParseIP(host) != nil {
+			continue
+		}
+		_, err := net.DefaultResolver.LookupHost(ctx, host)
+		if unknown := (*net.DNSError)(nil); errors.As(err, &unknown) && unknown.IsNotFound {
+			return pfs.Errorf(openOp, "", pfs.Invalid, "the monitor %q has no address: no such host", monitor)
+		}
+		if err != nil {
+			return pfs.Errorf(openOp, "", pfs.Unavailable, "the monitor %q: %w", monitor, err)
+		}
+	}
+	return nil
+}
+
+// hostOf returns the host of a monitor's address, "" if that is written in Ceph's own way, as [v2:...,v1:...].
+func hostOf(monitor string) string {
+	if strings.HasPrefix(monitor, "[v") {
+		return ""
+	}
+	host, _, err := net.SplitHostPort(monitor)
+	if err != nil {
+		return strings.Trim(monitor, "[]")
+	}
+	return host
+}
