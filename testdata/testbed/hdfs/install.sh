@@ -15,6 +15,15 @@ need() {
     cannot "apt-get could not install $*"
 }
 
+# faketime_library prints where the library is that moves the clock of a program.
+faketime_library() {
+  local f
+  for f in /usr/lib/*/faketime/libfaketimeMT.so.1 /usr/lib*/faketime/libfaketimeMT.so.1; do
+    [ ! -e "$f" ] || { echo "$f"; return; }
+  done
+  return 1
+}
+
 # install: everything, once a machine. Two callers at a time wait for each other.
 install() {
   command -v flock >/dev/null || cannot "flock (util-linux) is missing"
@@ -22,9 +31,14 @@ install() {
   exec 8>"$CACHE/lock"; flock 8
   need java openjdk-17-jre-headless
   need curl curl
-  [ "$MODE" != secure ] || { need krb5kdc krb5-kdc krb5-admin-server krb5-user; need kadmin.local krb5-admin-server; need kinit krb5-user; need keytool openjdk-17-jre-headless; }
+  [ "$MODE" != secure ] || { need krb5kdc krb5-kdc krb5-admin-server krb5-user; need kadmin.local krb5-admin-server; need kinit krb5-user; need keytool openjdk-17-jre-headless; clocks; }
   [ -f "$LIB/.complete" ] || jars
   exec 8>&-
+}
+
+# clocks: libfaketime, if it can be had: one test moves a clock.
+clocks() {
+  faketime_library >/dev/null || (need faketime faketime) || true
 }
 
 # jars: Hadoop and what it depends on, as pom.xml names it, checked against SHA512SUMS.
