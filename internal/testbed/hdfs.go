@@ -1,7 +1,6 @@
 package testbed
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -113,12 +112,7 @@ func (c *HDFSCluster) Clock(t testing.TB, offset string) {
 		t.Cleanup(func() { c.Clock(t, "0") })
 	}
 	_, err := call(c.script, c.env, "clock", offset)
-	if failed := (*scriptError)(nil); errors.As(err, &failed) && failed.status == statusCannot {
-		unavailable(t, c.part, failed.text)
-	}
-	if err != nil {
-		t.Fatalf("hdfs.sh clock %s: %v", offset, err)
-	}
+	clockMoved(t, c.part, err)
 }
 
 // Settle returns when every block has all of its replicas.

@@ -42,6 +42,7 @@ secure)
   JAVA+=("-Djava.security.krb5.conf=$KRB5_CONFIG") ;;
 *) echo "HDFS_MODE=$MODE: simple, ha or secure" >&2; exit 2 ;;
 esac
+. "$HERE/clock.sh"
 . "$HERE/hdfs/install.sh"
 . "$HERE/hdfs/configure.sh"
 . "$HERE/hdfs/kerberos.sh"
@@ -114,7 +115,7 @@ gone() { ! pid "$1" >/dev/null; }
 
 # clock OFFSET: "up" brings the right time back.
 clock() {
-  [ "$1" = 0 ] || faketime_library >/dev/null || cannot "libfaketime is missing; on Debian: apt-get install libfaketime"
+  movable "$1"
   signal KILL kdc
   : >"$D/run/clock"
   CLOCK=${1#0} start kdc

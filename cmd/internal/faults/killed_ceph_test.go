@@ -16,6 +16,7 @@ import (
 // TestServiceKilledOnCephFS ends the service by SIGKILL in the middle of an upload, which
 // goes on when it is back, and of one that nobody goes on with.
 func TestServiceKilledOnCephFS(t *testing.T) {
+	t.Parallel()
 	c := testbed.Ceph(t)
 	p := onCephFS(t, c)
 	p.through(func() { p.killServer(nil) })

@@ -15,15 +15,6 @@ need() {
     cannot "apt-get could not install $*"
 }
 
-# faketime_library prints where the library is that moves the clock of a program.
-faketime_library() {
-  local f
-  for f in /usr/lib/*/faketime/libfaketimeMT.so.1 /usr/lib*/faketime/libfaketimeMT.so.1; do
-    [ ! -e "$f" ] || { echo "$f"; return; }
-  done
-  return 1
-}
-
 # install: everything, once a machine. Two callers at a time wait for each other.
 install() {
   command -v flock >/dev/null || cannot "flock (util-linux) is missing"
