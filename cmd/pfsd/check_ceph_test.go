@@ -34,3 +34,15 @@ func TestCheckCephFS(t *testing.T) {
 	ok, says = checkStore(t, "cephfs://"+silent(t)+"/"+c.FileSystem, keyring, brief)
 	wantSays(t, "silent monitors", ok, says, false, "monitors")
 }
+
+// An MDS whose clock is hours ahead serves nobody. The clock of a client may be wrong.
+func TestCheckCephFSClock(t *testing.T) {
+	c := testbed.CephAlone(t)
+	store, keyring := "cephfs://"+c.Monitors+"/"+c.FileSystem, "keyring: "+c.Keyring
+	c.Clock(t, "mds", "+3h")
+	ok, says := checkStore(t, store, keyring, brief)
+	wantSays(t, "an MDS ahead", ok, says, false, "CephFS", "clocks")
+	c.Clock(t, "mds", "0")
+	ok, says = checkStore(t, store, keyring)
+	wantSays(t, "an MDS in time", ok, says, true, "read back")
+}

@@ -58,6 +58,18 @@ func (c CephCluster) Resume(t testing.TB, daemon string) {
 	c.run(t, "resume", c.Dir, daemon)
 }
 
+// Clock starts a daemon again with its clock moved ("+3h"; "0" is the right time), until
+// the end of the test. An OSD that is hours ahead does not start, an MDS does, and is of
+// no use.
+func (c CephCluster) Clock(t testing.TB, daemon, offset string) {
+	t.Helper()
+	if offset != "0" {
+		t.Cleanup(func() { c.Clock(t, daemon, "0") })
+	}
+	_, err := call(c.script, nil, "clock", c.Dir, daemon, offset)
+	clockMoved(t, cephPart, err)
+}
+
 // Command runs the ceph command as the administrator and returns what it prints.
 func (c CephCluster) Command(t testing.TB, args ...string) string {
 	t.Helper()

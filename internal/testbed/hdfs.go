@@ -104,6 +104,17 @@ func (c *HDFSCluster) Pause(t testing.TB, daemon string) { t.Helper(); c.Do(t, "
 // Resume ends a Pause.
 func (c *HDFSCluster) Resume(t testing.TB, daemon string) { t.Helper(); c.Do(t, "resume", daemon) }
 
+// Clock starts the KDC of a cluster with Kerberos again, with its clock moved ("+2h",
+// "-2h"; "0" is the right time), until the end of the test.
+func (c *HDFSCluster) Clock(t testing.TB, offset string) {
+	t.Helper()
+	if offset != "0" {
+		t.Cleanup(func() { c.Clock(t, "0") })
+	}
+	_, err := call(c.script, c.env, "clock", offset)
+	clockMoved(t, c.part, err)
+}
+
 // Settle returns when every block has all of its replicas.
 func (c *HDFSCluster) Settle(t testing.TB) { t.Helper(); c.Do(t, "settle") }
 

@@ -66,6 +66,17 @@ func up(t testing.TB, part, script string, env []string, args ...string) map[str
 	return values(out)
 }
 
+// clockMoved judges the error of a script that moves a clock.
+func clockMoved(t testing.TB, part string, err error) {
+	t.Helper()
+	if failed := (*scriptError)(nil); errors.As(err, &failed) && failed.status == statusCannot {
+		unavailable(t, part, failed.text)
+	}
+	if err != nil {
+		t.Fatalf("the clock of %s: %v", part, err)
+	}
+}
+
 // call runs a script and returns what it printed on its standard output.
 func call(path string, env []string, args ...string) (string, error) {
 	c := exec.Command(path, args...)

@@ -132,7 +132,7 @@ func (d *dialing) wait(ctx context.Context, most time.Duration) (*mount, error) 
 	case <-ctx.Done():
 		return nil, timedOut(ctx)
 	case <-timer.C:
-		return nil, pfs.Errorf(openOp, "", pfs.Unavailable, "the CephFS has not answered for %v", most)
+		return nil, pfs.Errorf(openOp, "", pfs.Unavailable, "the CephFS has not answered for %v: are its MDS and OSDs up, and do their clocks agree (ceph status)?", most)
 	}
 }
 

@@ -50,7 +50,7 @@ var exceptions = map[string]struct {
 	"org.apache.hadoop.hdfs.protocol.RecoveryInProgressException":                         {pfs.Unavailable, "the file is being recovered from a writer that died"},
 	"org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException":                    {pfs.Unavailable, "the block before is not yet on enough DataNodes"},
 	"org.apache.hadoop.hdfs.BlockMissingException":                                        {pfs.Unavailable, "no DataNode that has the block is there"},
-	"org.apache.hadoop.security.token.SecretManager$InvalidToken":                         {pfs.Unauthenticated, "the token has ended"},
+	"org.apache.hadoop.security.token.SecretManager$InvalidToken":                         {pfs.Unavailable, "the token has ended"},
 	"org.apache.hadoop.util.DiskChecker$DiskOutOfSpaceException":                          {pfs.NoSpace, ""},
 }
 

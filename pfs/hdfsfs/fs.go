@@ -119,7 +119,9 @@ func (f *FS) tryWeb(ctx context.Context, op string) error {
 	switch {
 	case err == nil || errors.As(err, &remote) || is(err, pfs.Unsupported):
 		return nil
-	case is(err, pfs.Canceled, pfs.Unauthenticated):
+	case errors.Is(err, errWebUnknown):
+		return pfs.E(op, "", pfs.Unauthenticated, errWebUnknown)
+	case is(err, pfs.Canceled):
 		return fail(op, "", err)
 	}
 	f.noteWebOff(err.Error())

@@ -36,11 +36,12 @@ func (c *cluster) login() error {
 		realm = conf.LibDefaults.DefaultRealm
 	}
 	c.krb = krb.NewWithKeytab(name, realm, kt, conf, krb.DisablePAFXFAST(true))
-	return c.affirm()
+	return c.affirm(op, pfs.Unauthenticated)
 }
 
-// affirm sees to a valid ticket.
-func (c *cluster) affirm() error {
+// affirm sees to a valid ticket. A KDC that refuses one is an error of the Kind: whoever
+// makes calls cannot log the service in, and to him the store is Unavailable.
+func (c *cluster) affirm(op string, refused pfs.Kind) error {
 	if c.krb.AffirmLogin() == nil {
 		return nil
 	}
@@ -48,12 +49,22 @@ func (c *cluster) affirm() error {
 	if err == nil {
 		return nil
 	}
-	kind := pfs.Unauthenticated
 	var e krberror.Krberror
 	if errors.As(err, &e) && e.RootCause == krberror.NetworkingError {
-		kind = pfs.Unavailable
+		refused = pfs.Unavailable
 	}
-	return pfs.Errorf("hdfsfs.New", "", kind, "Kerberos gives %s no ticket: %w", c.opts.Kerberos.Principal, err)
+	return pfs.Errorf(op, "", refused, "Kerberos gives %s no ticket: %w", c.opts.Kerberos.Principal, err)
+}
+
+// refused says what may be wrong with a ticket where a NameNode gave an answer and did
+// not let the session in: it tells nobody why.
+func (c *cluster) refused(s *session, err error) error {
+	var late *noAnswer
+	if c.krb == nil || !s.wasSent() || is(err, pfs.Canceled) || errors.As(err, &late) {
+		return err
+	}
+	return pfs.Errorf("hdfsfs.dial", "", pfs.Unavailable, "%w: it takes the ticket of %s only if its clock, the KDC's and the one here "+
+		"are less than five minutes apart, and its key is the one that the KDC has", err, c.opts.Kerberos.Principal)
 }
 
 // authenticate completes the options of a client.
@@ -61,7 +72,7 @@ func (c *cluster) authenticate(o *hdfs.ClientOptions) error {
 	if c.krb == nil {
 		return nil
 	}
-	if err := c.affirm(); err != nil {
+	if err := c.affirm("hdfsfs.dial", pfs.Unavailable); err != nil {
 		return err
 	}
 	o.KerberosClient = c.krb

@@ -84,19 +84,11 @@ func TestTicketEnds(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	root := c.Scratch(t)
 	o := secureOptions(t, c, root)
-	conf, err := os.ReadFile(c.KRB5Config)
-	must(t, err)
-	o.Kerberos.Config = filepath.Join(t.TempDir(), "krb5.conf")
-	must(t, writeLocal(o.Kerberos.Config, bytes.Replace(conf, []byte("[libdefaults]\n"), []byte("[libdefaults]\n ticket_lifetime = 2s\n"), 1)))
+	o.Kerberos.Config = shortTickets(t, c)
 	f := open(t, o)
 	pfstest.WriteFile(t, f, "/f", []byte("content"))
 	c.Kill(t, "kdc")
-	for err = nil; err == nil; must(t, wait(t.Context(), 50*time.Millisecond)) {
-		var page pfs.Page
-		if page, err = f.List(t.Context(), pfs.Root, pfs.ListOptions{}); err == nil && len(page.Entries) != 1 {
-			t.Fatalf("%d entries", len(page.Entries))
-		}
-	}
+	err := listUntilError(t, f)
 	pfstest.WantKind(t, err, pfs.Unavailable)
 	c.Start(t, "kdc")
 	for errors.Is(err, pfs.Unavailable) && wait(t.Context(), 50*time.Millisecond) == nil { // it does not listen at once
@@ -105,6 +97,30 @@ func TestTicketEnds(t *testing.T) {
 	must(t, err)
 	pfstest.WantNames(t, f, pfs.Root, "f")
 	pfstest.WantFile(t, f, "/f", []byte("content"))
+}
+
+// shortTickets returns a configuration of Kerberos by which tickets end after two seconds.
+func shortTickets(t *testing.T, c *testbed.HDFSCluster) (file string) {
+	t.Helper()
+	conf, err := os.ReadFile(c.KRB5Config)
+	must(t, err)
+	file = filepath.Join(t.TempDir(), "krb5.conf")
+	must(t, writeLocal(file, bytes.Replace(conf, []byte("[libdefaults]\n"), []byte("[libdefaults]\n ticket_lifetime = 2s\n"), 1)))
+	return file
+}
+
+// listUntilError lists the root, which has one entry, until that fails.
+func listUntilError(t *testing.T, f *FS) error {
+	t.Helper()
+	for ; ; must(t, wait(t.Context(), 50*time.Millisecond)) {
+		page, err := f.List(t.Context(), pfs.Root, pfs.ListOptions{})
+		if err != nil {
+			return err
+		}
+		if len(page.Entries) != 1 {
+			t.Fatalf("%d entries", len(page.Entries))
+		}
+	}
 }
 
 // TestClockTooFarOff asks a KDC that finds the time of the request wrong.
@@ -145,4 +161,35 @@ func kdc(t *testing.T, code int32) string {
 		}
 	}()
 	return l.Addr().String()
+}
+
+// TestTicketRefused shows a NameNode a ticket that is not for it, which it cannot read:
+// it tells no more of that than of a clock that is wrong.
+func TestTicketRefused(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	o := secureOptions(t, c, c.Scratch(t))
+	o.Kerberos.Service = "dn/localhost"
+	_, err := New(t.Context(), o)
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	for _, want := range []string{"clock", "key", o.Kerberos.Principal} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not speak of %q: %v", want, err)
+		}
+	}
+}
+
+// TestClockMoves has a KDC whose clock goes wrong while the store is used. Nobody
+// who makes calls can log in anywhere: to him the store is away.
+func TestClockMoves(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	o := secureOptions(t, c, c.Scratch(t))
+	o.Kerberos.Config = shortTickets(t, c)
+	f := open(t, o)
+	pfstest.WriteFile(t, f, "/f", []byte("content"))
+	c.Clock(t, "+2h")
+	err := listUntilError(t, f)
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	if !strings.Contains(err.Error(), "clock") {
+		t.Errorf("the error does not speak of the clock: %v", err)
+	}
 }

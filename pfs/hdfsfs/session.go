@@ -69,7 +69,7 @@ func (c *cluster) dial(ctx context.Context, user string) (*session, error) {
 	})
 	if err != nil {
 		s.close()
-		return nil, err
+		return nil, c.refused(s, err)
 	}
 	return s, nil
 }

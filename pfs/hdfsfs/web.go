@@ -14,6 +14,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
+// errWebUnknown says that WebHDFS has not taken the ticket that it was shown.
+var errWebUnknown = errors.New("WebHDFS does not know who we are")
+
 // errWebOff says that an operation needs WebHDFS, which is off.
 var errWebOff = pfs.Errorf("hdfsfs.web", "", pfs.Unsupported, "it needs WebHDFS, which is not configured or is switched off (dfs.webhdfs.enabled)")
 
@@ -126,7 +129,7 @@ func (f *FS) webDo(req *http.Request) (*http.Response, error) {
 	if f.krb == nil {
 		return client.Do(req)
 	}
-	if err := f.affirm(); err != nil {
+	if err := f.affirm("hdfsfs.web", pfs.Unavailable); err != nil {
 		return nil, err
 	}
 	return spnego.NewClient(f.krb, client, "HTTP/"+req.URL.Hostname()).Do(req)
@@ -150,7 +153,7 @@ func (f *FS) webAnswer(call webCall, resp *http.Response, body []byte, reply any
 	}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
-		return pfs.Errorf("hdfsfs.web", "", pfs.Unauthenticated, "WebHDFS does not know who we are: %s", resp.Status)
+		return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "%w: %s", errWebUnknown, resp.Status)
 	case http.StatusNotFound, http.StatusNotImplemented:
 		f.noteWebOff(resp.Status)
 		return errWebOff

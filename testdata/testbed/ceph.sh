@@ -8,11 +8,13 @@
 #   ceph.sh heal DIR             resumes and starts daemons until all run and serve
 #   ceph.sh kill|start|pause|resume DIR mon|mgr|osd|mds
 #                                one daemon: SIGKILL, start again, SIGSTOP, SIGCONT
+#   ceph.sh clock DIR DAEMON OFFSET   one daemon again with its clock moved, as by +3h; 0 is the right time
 #   ceph.sh ceph DIR ARGS...     the ceph command of that cluster, as its administrator
 #
 # TESTBED_IDLE: seconds after which a cluster that nobody holds DIR.use of goes down by itself; 0 is never.
 # Status 3: there can be no cluster on this machine; the message says why.
 set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/clock.sh"
 
 readonly commands=(ceph ceph-authtool ceph-mds ceph-mgr ceph-mon ceph-osd monmaptool flock)
 readonly packages=(ceph-mon ceph-mgr ceph-osd ceph-mds ceph-common libcephfs-dev librados-dev util-linux gcc libc6-dev)
@@ -119,7 +121,7 @@ daemon() {
 start_daemon() {
   local dir=$1 program id
   read -r program id <<<"$(daemon "$2")"
-  "$program" -c "$dir/ceph.conf" -i "$id" >>"$dir/log/start.log" 2>&1 </dev/null 9>&- || die "$program does not start: see $dir/log"
+  moved "${CLOCK:-}" "$program" -c "$dir/ceph.conf" -i "$id" >>"$dir/log/start.log" 2>&1 </dev/null 9>&- || die "$program does not start: see $dir/log"
 }
 
 # pid_of prints the process of a daemon. A number that another program has got since is none.
@@ -137,6 +139,12 @@ signal_daemon() {
   kill "-$3" "$pid"
   [ "$3" = KILL ] || return 0
   while kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
+}
+
+clock() {
+  movable "$3"
+  signal_daemon "$1" "$2" KILL
+  CLOCK=${3#0} start_daemon "$1" "$2"
 }
 
 # addresses prints what a client needs.
@@ -255,6 +263,7 @@ start) start_daemon "$(cd "${1:?DIR}" && pwd)" "${2:?daemon}" ;;
 kill) signal_daemon "$(cd "${1:?DIR}" && pwd)" "${2:?daemon}" KILL ;;
 pause) signal_daemon "$(cd "${1:?DIR}" && pwd)" "${2:?daemon}" STOP ;;
 resume) signal_daemon "$(cd "${1:?DIR}" && pwd)" "${2:?daemon}" CONT ;;
+clock) clock "$(cd "${1:?DIR}" && pwd)" "${2:?daemon}" "${3:?OFFSET}" ;;
 ceph) ceph_at "$@" ;;
 linger) linger "${1:?DIR}" "${2:?SECONDS}" ;;
 *) usage ;;

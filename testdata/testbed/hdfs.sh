@@ -8,6 +8,7 @@
 #   hdfs.sh kill NAME               one daemon: nn (nn1, nn2 with HA), dn1, dn2, dn3
 #   hdfs.sh start NAME...           some of them, until they serve
 #   hdfs.sh pause|resume NAME       SIGSTOP and SIGCONT: it accepts connections and never answers
+#   hdfs.sh clock OFFSET            (secure) start the KDC again with its clock moved, as by +2h; 0 is the right time
 #   hdfs.sh flip PATH OFFSET [DN]   flip one byte of the replica of PATH on DN; on all that have one if none is named
 #   hdfs.sh safemode enter|leave
 #   hdfs.sh settle                  wait until every block has all of its replicas
@@ -40,6 +41,7 @@ secure)
   JAVA+=("-Djava.security.krb5.conf=$KRB5_CONFIG") ;;
 *) echo "HDFS_MODE=$MODE: simple, ha or secure" >&2; exit 2 ;;
 esac
+. "$HERE/clock.sh"
 . "$HERE/hdfs/install.sh"
 . "$HERE/hdfs/configure.sh"
 . "$HERE/hdfs/kerberos.sh"
@@ -74,7 +76,7 @@ launch() {
     -D "dfs.datanode.data.dir=$D/data/$n" -D "dfs.datanode.address=127.0.0.1:$(port "$n")" \
     -D "dfs.datanode.http.address=127.0.0.1:$(port "$n-http")" -D "dfs.datanode.https.address=localhost:$(port "$n-https")" \
     -D "dfs.datanode.ipc.address=127.0.0.1:$(port "$n-ipc")" ;;
-  kdc) daemon "$n" krb5kdc -n -r PFS.TEST -P "$D/run/krb5kdc.pid" ;;
+  kdc) daemon "$n" env ${CLOCK:+"LD_PRELOAD=$(faketime_library)" "FAKETIME=$CLOCK"} krb5kdc -n -r PFS.TEST -P "$D/run/krb5kdc.pid" ;;
   *) usage ;;
   esac
 }
@@ -90,7 +92,7 @@ jmx() { web "$1" "jmx?qry=Hadoop:service=$2"; }
 
 serves() {
   case $1 in
-  kdc) pid kdc >/dev/null ;;
+  kdc) pid kdc >/dev/null && (exec 3<>"/dev/tcp/127.0.0.1/$(port kdc)") 2>/dev/null ;;
   nn*) jmx "$1" NameNode,name=FSNamesystem | grep -q '"tag.HAState"' ;;
   dn*) jmx "$1" DataNode,name=DataNodeInfo | grep -q 'ActorState\\" *: *\\"RUNNING' ;;
   esac
@@ -111,6 +113,14 @@ start() {
   for n in "$@"; do await 120 "start of $n" serves "$n"; done
 }
 gone() { ! pid "$1" >/dev/null; }
+
+# clock OFFSET: "up" brings the right time back.
+clock() {
+  movable "$1"
+  signal KILL kdc
+  : >"$D/run/clock"
+  CLOCK=${1#0} start kdc
+}
 
 signal() {
   local p
@@ -190,6 +200,7 @@ up() {
   local n
   install
   for n in $(daemons); do signal CONT "$n"; done
+  [ ! -e "$D/run/clock" ] || { signal KILL kdc; rm "$D/run/clock"; }
   if [ -f "$D/up" ] && running && live; then addresses; return; fi
   configure
   if [ "$MODE" = secure ]; then
@@ -285,7 +296,7 @@ start) start "$@" ;;
 kill) signal KILL "$1" ;;
 pause) signal STOP "$1" ;;
 resume) signal CONT "$1" ;;
-flip|failover|settle) "$verb" "$@" ;;
+flip|failover|settle|clock) "$verb" "$@" ;;
 safemode) tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin -safemode "$1" ;;
 kinit) p=$1; case $p in nn|dn) p=$p/localhost ;; esac; kinit -kt "$D/krb/$1.keytab" "$p" ;;
 fs) tool 512m org.apache.hadoop.fs.FsShell "$@" ;;

@@ -101,23 +101,42 @@ datacenters:
 	}
 
 	// What nobody goes on with is swept once it is old, and not before.
-	must(t, os.WriteFile(filepath.Join(s.work, "left"), s.random(12<<20), 0o600))
-	tr := g.set(false, "rename2", "part-00000005")
-	cp := s.command("", "cp", "-q", "left", "/pfs/hdfs/home/alice/left")
-	must(t, cp.Start())
-	<-tr.came
-	must(t, cp.Process.Kill())
-	_ = cp.Wait()
-	_ = s.server.Process.Kill()
-	_ = s.server.Wait()
-	close(tr.opened)
-	s.startServer()
-	wantSwept(t, direct, 0)
-	stage := root + "/.pfs-stage/*/*"
 	old := time.Now().Add(-keptFor - time.Hour).UTC().Format("20060102:150405")
-	c.Do(t, "fs", "-touch", "-m", "-t", old, stage, stage+"/*")
-	wantSwept(t, direct, 1)
-	pfstest.WantAbsent(t, direct, "/home/alice/left")
+	stage := root + "/.pfs-stage/*/*"
+	for _, left := range []struct {
+		name    string
+		whole   bool
+		request []string
+		aged    []string
+	}{
+		{"parts", false, []string{"rename2", "part-00000005"}, []string{stage, stage + "/*"}},
+		{"empty", true, []string{"rename2", root + "/home/alice/empty"}, []string{stage}}, // the directory of what has its name
+	} {
+		data := s.random(12 << 20)
+		must(t, os.WriteFile(filepath.Join(s.work, left.name), data, 0o600))
+		tr := g.set(left.whole, left.request...)
+		cp := s.command("", "cp", "-q", left.name, "/pfs/hdfs/home/alice/"+left.name)
+		must(t, cp.Start())
+		<-tr.came
+		target := pfs.Path("/home/alice/" + left.name)
+		if left.whole {
+			appears(t, direct, target)
+		}
+		must(t, cp.Process.Kill())
+		_ = cp.Wait()
+		_ = s.server.Process.Kill()
+		_ = s.server.Wait()
+		close(tr.opened)
+		s.startServer()
+		wantSwept(t, direct, 0)
+		c.Do(t, append([]string{"fs", "-touch", "-m", "-t", old}, left.aged...)...)
+		wantSwept(t, direct, 1)
+		if left.whole {
+			pfstest.WantFile(t, direct, target, data)
+		} else {
+			pfstest.WantAbsent(t, direct, target)
+		}
+	}
 }
 
 // wantSwept sweeps what is as old as the service's sweep wants it.

@@ -21,6 +21,7 @@ import (
 type place struct {
 	*scene
 	dc     string         // on the real store
+	root   string         // what it serves of a CephFS
 	direct pfs.FileSystem // the same store, past the service
 	pause  func()         // makes the store silent
 	resume func()         // ends that; may be called more than once
@@ -55,6 +56,7 @@ func onCephFS(t *testing.T, c testbed.CephCluster, options ...string) *place {
 	})
 	spec.URL += dir
 	p := newPlace(t, "ceph", spec, options)
+	p.root = "/" + dir
 	p.pause, p.resume = func() { c.Pause(t, "mds") }, func() { c.Resume(t, "mds") }
 	t.Cleanup(p.resume)
 	return p

@@ -16,6 +16,7 @@ const silence = 30 * time.Second
 
 // TestNameNodeSilent has it in the middle of two copies.
 func TestNameNodeSilent(t *testing.T) {
+	t.Parallel()
 	p := onHDFS(t, testbed.HDFSAlone(t))
 	p.through(func() {
 		p.pause()
@@ -30,6 +31,7 @@ const away = 8 * time.Second
 // TestDaemonsKilledOnCephFS kills the OSD in the middle of two copies, and when it is back
 // the MDS.
 func TestDaemonsKilledOnCephFS(t *testing.T) {
+	t.Parallel()
 	needCeph(t)
 	c := testbed.CephAlone(t)
 	p := onCephFS(t, c)

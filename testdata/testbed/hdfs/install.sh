@@ -22,9 +22,14 @@ install() {
   exec 8>"$CACHE/lock"; flock 8
   need java openjdk-17-jre-headless
   need curl curl
-  [ "$MODE" != secure ] || { need krb5kdc krb5-kdc krb5-admin-server krb5-user; need kadmin.local krb5-admin-server; need kinit krb5-user; need keytool openjdk-17-jre-headless; }
+  [ "$MODE" != secure ] || { need krb5kdc krb5-kdc krb5-admin-server krb5-user; need kadmin.local krb5-admin-server; need kinit krb5-user; need keytool openjdk-17-jre-headless; clocks; }
   [ -f "$LIB/.complete" ] || jars
   exec 8>&-
+}
+
+# clocks: libfaketime, if it can be had: one test moves a clock.
+clocks() {
+  faketime_library >/dev/null || (need faketime faketime) || true
 }
 
 # jars: Hadoop and what it depends on, as pom.xml names it, checked against SHA512SUMS.
