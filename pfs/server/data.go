@@ -129,18 +129,38 @@ func (s *Server) openData(ctx context.Context, r *request, q query, name pfs.Pat
 		}
 		return s.stagedFile(ctx, u, q.off, q.length)
 	}
+	if f := s.keptFile(ctx, r, q, name); f != nil {
+		return f, nil
+	}
 	f, err := r.tree.Open(ctx, name)
-	if q.version == "" {
-		return f, err
-	}
-	if errors.Is(err, pfs.NotExist) {
+	switch {
+	case q.version != "" && errors.Is(err, pfs.NotExist):
 		return nil, pfs.Errorf(op, name, pfs.Conflict, "the file was removed while it was read")
-	}
-	if err == nil && q.version != f.Info().Version {
+	case err != nil:
+		return nil, err
+	case q.version != "" && q.version != f.Info().Version:
 		f.Close()
 		return nil, pfs.Errorf(op, name, pfs.Conflict, "the file was replaced while it was read")
 	}
-	return f, err
+	key := fileKey{r.id, r.Header.Get(wire.HeaderDatacenter), name, f.Info().Version}
+	return &openFile{File: f, key: key, files: s.files, at: q.off}, nil
+}
+
+// keptFile returns the file that was kept open for this chunk, if name still leads to its
+// version.
+func (s *Server) keptFile(ctx context.Context, r *request, q query, name pfs.Path) pfs.File {
+	if q.version == "" {
+		return nil
+	}
+	f := s.files.take(fileKey{r.id, r.Header.Get(wire.HeaderDatacenter), name, q.version}, q.off)
+	if f == nil {
+		return nil
+	}
+	if info, err := r.tree.Stat(ctx, name); err != nil || info.Version != q.version {
+		_ = f.File.Close()
+		return nil
+	}
+	return f
 }
 
 // stagedFile is a staged write as a File that ends where its bytes end, seen from the

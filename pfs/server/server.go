@@ -2,7 +2,7 @@
 //
 // It keeps nothing that another replica over the same stores would need: who asks is
 // in the token, what was uploaded is in the store. What it holds in memory (open
-// staged writes, the digests of chunks it has seen, outcomes of recent calls) only
+// files and staged writes, the digests of chunks it has seen, outcomes of recent calls) only
 // saves work and is found again, or done again, elsewhere.
 //
 // Memory does not depend on the size of files. A chunk that is sent or received passes
@@ -71,11 +71,13 @@ type Config struct {
 	MaxRequests int
 }
 
-// Server is an http.Handler. Close it to suspend the staged writes it holds open.
+// Server is an http.Handler. Close it to suspend the staged writes, and close the
+// files, that it holds open.
 type Server struct {
 	cfg      Config
 	mux      *http.ServeMux
 	uploads  *uploads
+	files    *openFiles
 	once     *once
 	requests *slots // by user
 	leads    *slots // by user and address: leading messages of batches
@@ -99,7 +101,7 @@ func New(cfg Config) *Server {
 		cfg.MaxRequests = 256
 	}
 	s := &Server{
-		cfg: cfg, mux: http.NewServeMux(), uploads: newUploads(), once: newOnce(),
+		cfg: cfg, mux: http.NewServeMux(), uploads: newUploads(), files: &openFiles{}, once: newOnce(),
 		requests: newSlots(cfg.MaxRequests, cfg.MaxRequests/4),
 		leads:    newSlots(leads, leads/3),
 		reads:    newSlots(batches, batches/3),
@@ -160,7 +162,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Close suspends the staged writes that the server holds open. Requests must have
 // ended (http.Server.Shutdown).
-func (s *Server) Close() { s.uploads.closeAll() }
+func (s *Server) Close() {
+	s.uploads.closeAll()
+	s.files.closeAll()
+}
 
 // corkKey is the context key of a connection's cork.
 type corkKey struct{}

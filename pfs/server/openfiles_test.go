@@ -1,0 +1,95 @@
+package server
+
+import (
+	"context"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// sized is a file of so many bytes. Its reads fail behind them.
+type sized struct {
+	n      int64
+	closed int
+}
+
+func (f *sized) Info() pfs.Info { return pfs.Info{Size: f.n, Version: "v"} }
+func (f *sized) Close() error   { f.closed++; return nil }
+func (f *sized) ReadAt(_ context.Context, p []byte, off int64) (int, error) {
+	if off+int64(len(p)) > f.n {
+		return 0, io.EOF
+	}
+	return len(p), nil
+}
+
+// read uses a file of files as a request for n bytes does, and gives it back.
+func read(t *testing.T, files *openFiles, f *sized, key fileKey, off int64, n int) {
+	t.Helper()
+	o := &openFile{File: f, key: key, files: files}
+	_, _ = o.ReadAt(t.Context(), make([]byte, n), off)
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOpenFiles keeps files for whoever goes on where they are, and no others.
+func TestOpenFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := &openFiles{}
+		key := fileKey{path: "/f", version: "v"}
+		f, done, failed, nameless := &sized{n: 100}, &sized{n: 100}, &sized{n: 100}, &sized{n: 100}
+		read(t, files, done, key, 90, 10)
+		read(t, files, failed, key, 95, 10)
+		read(t, files, nameless, fileKey{path: "/f"}, 0, 10)
+		if done.closed != 1 || failed.closed != 1 || nameless.closed != 1 {
+			t.Error("a file that is at its end, failed, or has no version is kept")
+		}
+		read(t, files, f, key, 0, 10)
+		if files.take(key, 0) != nil || files.take(fileKey{path: "/g", version: "v"}, 10) != nil {
+			t.Error("a file that is elsewhere, or another one, is taken for it")
+		}
+		o := files.take(key, 10)
+		if o == nil || files.take(key, 10) != nil {
+			t.Fatal("a file goes to one request at a time")
+		}
+		_ = o.Close()
+		time.Sleep(idleFile + 1)
+		if synctest.Wait(); f.closed != 1 || files.take(key, 10) != nil {
+			t.Errorf("closed %d times when nobody came for it", f.closed)
+		}
+	})
+}
+
+// TestOpenFilesAreFew closes the oldest of a file, and of all.
+func TestOpenFilesAreFew(t *testing.T) {
+	files := &openFiles{}
+	open := func() (n int) {
+		files.mu.Lock()
+		defer files.mu.Unlock()
+		return len(files.idle)
+	}
+	key := fileKey{path: "/f", version: "v"}
+	first := &sized{n: 100}
+	read(t, files, first, key, 0, 1)
+	for range mostIdleOfFile {
+		read(t, files, &sized{n: 100}, key, 0, 2)
+	}
+	if first.closed != 1 || open() != mostIdleOfFile {
+		t.Errorf("the oldest was closed %d times, %d are kept", first.closed, open())
+	}
+	for i := range mostIdleFiles + 10 {
+		read(t, files, &sized{n: 100}, fileKey{path: pfs.Root.Join(string(rune('a' + i))), version: "v"}, 0, 1)
+	}
+	if open() != mostIdleFiles {
+		t.Errorf("%d are kept, want %d", open(), mostIdleFiles)
+	}
+	last := &sized{n: 100}
+	files.closeAll()
+	read(t, files, last, key, 0, 1)
+	if open() != 0 || last.closed != 1 {
+		t.Error("something is kept behind the end")
+	}
+}
