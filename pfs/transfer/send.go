@@ -17,6 +17,11 @@ const (
 	// mostSpan is the number of leaves that a worker asks the target about at once.
 	mostSpan = 16
 
+	// mostRun is the number of leaves that a worker copies in a row where nothing has
+	// to be asked: a store reads fastest what comes one behind the other. There are
+	// runsEach runs or more for each worker, so that all end at about the same time.
+	mostRun, runsEach = 8, 4
+
 	// laneTries is how often a lane of several leaves is sent again from its start
 	// within a pass, because the target lost what it had of it.
 	laneTries = 5
@@ -44,9 +49,10 @@ func (c *fileCopy) send(ctx context.Context) error {
 	}
 	leaves := pfs.Leaves(c.info.Size)
 	p := &pass{fileCopy: c, leaves: leaves, lane: laneOf(c.staged.Unit(), leaves)}
-	p.span = p.lane
+	workers := int64(c.j.opts.Parallel)
+	p.span = spanOf(p.lane, leaves/(runsEach*workers), mostRun)
 	if c.compare {
-		p.span = spanOf(p.lane, leaves, int64(c.j.opts.Parallel))
+		p.span = spanOf(p.lane, leaves/workers, mostSpan)
 	}
 	p.row = newRow(tree)
 	if err := p.sendSpans(ctx); err != nil {
@@ -69,11 +75,10 @@ func laneOf(unit, leaves int64) int64 {
 	return max(1, min(unit/a, leaves))
 }
 
-// spanOf returns the leaves that a worker takes at once where it has to ask about
-// them: whole lanes, few enough that all workers have something to do.
-func spanOf(lane, leaves, workers int64) int64 {
-	lanes := min(mostSpan, leaves/workers) / lane
-	return lane * max(1, lanes)
+// spanOf returns the leaves that a worker takes at once: whole lanes, no more than most
+// leaves nor than its share if that can be.
+func spanOf(lane, share, most int64) int64 {
+	return lane * max(1, min(most, share)/lane)
 }
 
 // sendSpans works on the spans in parallel.
