@@ -16,6 +16,9 @@ func (f *FS) BlockLocations(ctx context.Context, name pfs.Path, off, n int64) ([
 	if err := f.check(ctx, op, name); err != nil {
 		return nil, err
 	}
+	if !f.hasWeb() {
+		return nil, fail(op, name, errWebOff)
+	}
 	st, err := f.status(ctx, name)
 	switch {
 	case err != nil:
