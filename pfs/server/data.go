@@ -142,8 +142,7 @@ func (s *Server) openData(ctx context.Context, r *request, q query, name pfs.Pat
 		f.Close()
 		return nil, pfs.Errorf(op, name, pfs.Conflict, "the file was replaced while it was read")
 	}
-	key := fileKey{r.id, r.Header.Get(wire.HeaderDatacenter), name, f.Info().Version}
-	return &openFile{File: f, key: key, files: s.files, at: q.off}, nil
+	return &openFile{File: f, key: r.fileKey(name, f.Info().Version), files: s.files}, nil
 }
 
 // keptFile returns the file that was kept open for this chunk, if name still leads to its
@@ -152,7 +151,7 @@ func (s *Server) keptFile(ctx context.Context, r *request, q query, name pfs.Pat
 	if q.version == "" {
 		return nil
 	}
-	f := s.files.take(fileKey{r.id, r.Header.Get(wire.HeaderDatacenter), name, q.version}, q.off)
+	f := s.files.take(r.fileKey(name, q.version), q.off)
 	if f == nil {
 		return nil
 	}

@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
 const (
@@ -35,13 +37,18 @@ type fileKey struct {
 	version string
 }
 
+// fileKey names a version of a file as the request's user sees it.
+func (r *request) fileKey(name pfs.Path, version string) fileKey {
+	return fileKey{r.id, r.Header.Get(wire.HeaderDatacenter), name, version}
+}
+
 // openFile is a file that is read from front to back.
 type openFile struct {
 	pfs.File
 	key   fileKey
 	files *openFiles
 	at    int64 // where the next chunk begins
-	over  bool  // nobody goes on there
+	more  bool  // is there, and was read up to there
 	timer *time.Timer
 }
 
@@ -61,55 +68,62 @@ func (fs *openFiles) take(key fileKey, off int64) *openFile {
 
 // put keeps f for a while, or closes it.
 func (fs *openFiles) put(f *openFile) {
-	for _, f := range fs.keep(f) {
-		_ = f.File.Close()
+	if spare := fs.keep(f); spare != nil {
+		_ = spare.File.Close()
 	}
 }
 
-// keep adds f and returns those that have to be closed for that.
-func (fs *openFiles) keep(f *openFile) (spare []*openFile) {
+// keep adds f and returns the file that has to be closed for that, nil if none has.
+func (fs *openFiles) keep(f *openFile) *openFile {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if fs.closed || f.over || f.key.version == "" {
-		return []*openFile{f}
+	if fs.closed || !f.more || f.key.version == "" {
+		return f
 	}
 	f.timer = time.AfterFunc(idleFile, func() { fs.expire(f) })
 	fs.idle = append(fs.idle, f)
-	first, of := 0, 0
-	for i, other := range fs.idle {
-		if other.key == f.key {
-			if of++; of == 1 {
-				first = i
-			}
+	if i := fs.tooMany(f.key); i >= 0 {
+		spare := fs.idle[i]
+		spare.timer.Stop()
+		fs.remove(i)
+		return spare
+	}
+	return nil
+}
+
+// tooMany returns the number of the oldest file of key, or of all, if there are more than
+// may wait, and else a negative one. fs.mu is held.
+func (fs *openFiles) tooMany(key fileKey) int {
+	oldest, n := -1, 0
+	for i, f := range slices.Backward(fs.idle) {
+		if f.key == key {
+			oldest = i
+			n++
 		}
 	}
-	if of <= mostIdleOfFile {
-		first = 0
+	switch {
+	case n > mostIdleOfFile:
+		return oldest
+	case len(fs.idle) > mostIdleFiles:
+		return 0
 	}
-	if of > mostIdleOfFile || len(fs.idle) > mostIdleFiles {
-		oldest := fs.idle[first]
-		oldest.timer.Stop()
-		fs.remove(first)
-		spare = append(spare, oldest)
-	}
-	return spare
+	return -1
 }
 
 // remove takes out number i. fs.mu is held.
-func (fs *openFiles) remove(i int) { fs.idle = append(fs.idle[:i], fs.idle[i+1:]...) }
+func (fs *openFiles) remove(i int) { fs.idle = slices.Delete(fs.idle, i, i+1) }
 
-// expire closes f, which nobody took.
+// expire closes f, unless somebody took it.
 func (fs *openFiles) expire(f *openFile) {
 	fs.mu.Lock()
-	for i, other := range fs.idle {
-		if other == f {
-			fs.remove(i)
-			fs.mu.Unlock()
-			_ = f.File.Close()
-			return
-		}
+	i := slices.Index(fs.idle, f)
+	if i >= 0 {
+		fs.remove(i)
 	}
 	fs.mu.Unlock()
+	if i >= 0 {
+		_ = f.File.Close()
+	}
 }
 
 // closeAll closes what is kept; nothing is kept from then on.
@@ -128,7 +142,7 @@ func (fs *openFiles) closeAll() {
 func (f *openFile) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(ctx, p, off)
 	f.at = off + int64(n)
-	f.over = err != nil || f.at >= f.Info().Size
+	f.more = err == nil && f.at < f.Info().Size
 	return n, err
 }
 
