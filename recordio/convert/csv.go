@@ -80,7 +80,7 @@ func (t *table) next(p []byte) (n int, err error) {
 		case c == '\n':
 			return i + 1, nil
 		case c == '"' && fieldStart && t.comma != ' ':
-			n, err := t.quotes.cell(p[i:])
+			n, _, err := t.quotes.cell(p[i:])
 			if err != nil {
 				return firstLine(p), unclosed(err)
 			}
@@ -129,7 +129,7 @@ func (t *table) cutQuoted(p []byte) int {
 			i++ // inside of a field: an error there, but no quoting
 			continue
 		}
-		n, err := t.quotes.cell(p[i:])
+		n, _, err := t.quotes.cell(p[i:])
 		switch {
 		case err == nil:
 			i += n

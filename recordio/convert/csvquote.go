@@ -21,9 +21,9 @@ type quoting struct {
 var errOpen = errors.New("open")
 
 // cell returns the length of the cell in quotes that p begins with, quotes included,
-// and whether it is one: behind it there must be a comma, or the end of the line or of
-// p.
-func (q quoting) cell(p []byte) (n int, err error) {
+// whether it has quotes inside, and whether it is one: behind it there must be a comma,
+// or the end of the line or of p.
+func (q quoting) cell(p []byte) (n int, inside bool, err error) {
 	lines, counted := 0, 0
 	for i := 1; ; i++ {
 		at := bytes.IndexByte(p[i:], '"')
@@ -37,15 +37,16 @@ func (q quoting) cell(p []byte) (n int, err error) {
 		}
 		switch {
 		case lines > maxCellLines:
-			return 0, faultf(ErrSyntax, "a quote is opened and not closed within %d lines", maxCellLines)
+			return 0, false, faultf(ErrSyntax, "a quote is opened and not closed within %d lines", maxCellLines)
 		case q.limit > 0 && i > q.limit:
-			return 0, faultf(ErrLimit, "a quote is opened and not closed within the limit of %d bytes", q.limit)
+			return 0, false, faultf(ErrLimit, "a quote is opened and not closed within the limit of %d bytes", q.limit)
 		case i == len(p):
-			return 0, errOpen
+			return 0, false, errOpen
 		}
 		if i++; i == len(p) || p[i] != '"' {
-			return i, q.behind(p[i:])
+			return i, inside, q.behind(p[i:])
 		}
+		inside = true
 	}
 }
 

@@ -119,23 +119,27 @@ func zeroBytes(word uint64) uint64 { return (word - ones) &^ word & (ones << 7) 
 // quoted takes the quoted cell at i. It returns where the next cell begins, or, if
 // this is the last of its row, the next row.
 func (f *fields) quoted(i int) (next int, last bool, err error) {
-	n, err := f.quotes.cell(f.data[i:])
+	n, inside, err := f.quotes.cell(f.data[i:])
 	if err != nil {
 		return 0, false, fmt.Errorf("column %d: %w", len(f.cells)+1, unclosed(err))
 	}
-	f.cells = append(f.cells, f.unquote(f.data[i+1:i+n-1]))
+	text := f.data[i+1 : i+n-1]
+	if inside {
+		text = f.unquote(text)
+	}
+	f.cells = append(f.cells, text)
 	i += n
 	if i < len(f.data) && f.data[i] == f.comma {
 		return i + 1, false, nil
+	}
+	if i < len(f.data) && f.data[i] == '\n' {
+		return i + 1, true, nil
 	}
 	return i + firstLine(f.data[i:]), true, nil
 }
 
 // unquote returns text with one quote for two.
 func (f *fields) unquote(text []byte) []byte {
-	if bytes.IndexByte(text, '"') < 0 {
-		return text
-	}
 	start := len(f.plain)
 	for {
 		i := bytes.IndexByte(text, '"')

@@ -54,21 +54,23 @@ func (v integer) fits() bool { return !v.big && (!v.negative || v.abs <= 1<<63) 
 var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
+// signs says of a character whether it is a sign, in bit 0, and negative, in bit 1.
+var signs = [256]uint8{'+': 1, '-': 3}
+
 // parseFloat reads text as the nearest float64: a decimal number with an optional
 // sign, fraction and exponent. Short ones, which almost all are, are one exact
 // integer and one exact power of ten, so that a single division rounds correctly.
 // An overflow is not a number.
 func parseFloat(text []byte) (float64, bool) {
-	i := 0
-	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
-		i = 1
+	if len(text) == 0 {
+		return 0, false
 	}
+	// Half of a column may be negative: a table asks without a jump that is guessed wrong.
+	sign := signs[text[0]]
+	i := int(sign & 1)
 	if mantissa, fraction, ok := eightCharacters(text[i:]); ok {
 		v := float64(mantissa) / powers[fraction&7]
-		if text[0] == '-' {
-			v = -v
-		}
-		return v, true
+		return math.Float64frombits(math.Float64bits(v) | uint64(sign>>1)<<63), true
 	}
 	var mantissa uint64
 	first := i
