@@ -18,6 +18,13 @@ func optionsOf(c testbed.CephCluster) Options {
 	return Options{Monitors: []string{c.Monitors}, Keyring: c.Keyring, User: c.User, FileSystem: c.FileSystem}
 }
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // openStore opens a store until the end of the test.
 func openStore(t testing.TB, opts Options) FS {
 	t.Helper()

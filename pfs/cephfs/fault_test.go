@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -234,6 +235,49 @@ func again(do func() error) (err error) {
 		}
 	}
 	return err
+}
+
+// TestMountedAgain loses what it takes to be let in, and then the mount: whoever makes calls can mend nothing of
+// that, so the store is away, until it is mended.
+func TestMountedAgain(t *testing.T) {
+	c := testbed.Ceph(t)
+	for _, tt := range []struct {
+		name  string
+		lose  func(o Options)
+		fresh pfs.Kind // of a store that is opened then
+		says  string
+	}{
+		{"no keyring", func(o Options) { must(t, os.Remove(o.Keyring)) }, pfs.Invalid, "is not there"},
+		{"no key", func(o Options) { must(t, os.WriteFile(o.Keyring, nil, 0o600)) }, pfs.Invalid, "has no key of client."},
+		{"no rights", func(o Options) { c.Command(t, "auth", "caps", "client."+o.User, "mon", "allow r") }, pfs.Permission, "refuse client."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			opts := optionsOf(c)
+			opts.Timeout, opts.User = 5*time.Second, "test"+pfs.NewID()
+			t.Cleanup(func() { c.Command(t, "auth", "rm", "client."+opts.User) })
+			caps := []string{"client." + opts.User, "mon", "allow r", "mds", "allow *", "osd", "allow *"}
+			key := c.Command(t, append([]string{"auth", "get-or-create"}, caps...)...)
+			opts.Keyring = filepath.Join(t.TempDir(), "keyring")
+			must(t, os.WriteFile(opts.Keyring, []byte(key), 0o600))
+			f := openStore(t, opts)
+			stat := func() error { _, err := f.Stat(t.Context(), pfs.Root); return err }
+			must(t, stat())
+
+			tt.lose(opts)
+			f.store.giveUp(f.store.cur, errGone)
+			err := stat()
+			pfstest.WantKind(t, err, pfs.Unavailable)
+			if !strings.Contains(err.Error(), tt.says) || errors.Is(err, tt.fresh) {
+				t.Errorf("the error is %q, want %q in it, and that it is nothing else", err, tt.says)
+			}
+			_, err = Open(t.Context(), opts)
+			pfstest.WantKind(t, err, tt.fresh)
+
+			must(t, os.WriteFile(opts.Keyring, []byte(key), 0o600))
+			c.Command(t, append([]string{"auth", "caps"}, caps...)...)
+			must(t, again(stat))
+		})
+	}
 }
 
 // TestDaemonKilled kills each daemon in the middle of a write and of a read, and starts it again.

@@ -4,6 +4,7 @@ package cephfs
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -38,6 +39,7 @@ type store struct {
 	unfinished unfinished
 
 	mu      sync.Mutex
+	served  bool // a mount has been there
 	cur     *mount
 	dialing *dialing // the next mount, if it is on its way
 	givenUp int      // mounts that are not released yet
@@ -145,15 +147,31 @@ func (s *store) dial(d *dialing) {
 	switch {
 	case d.err != nil:
 		s.opts.Logger.Warn("CephFS cannot be mounted", "error", d.err)
+		if s.served {
+			d.err = away(d.err)
+		}
 	case s.closed:
 		d.m.kill()
 		d.m.abort()
 		d.m, d.err = nil, pfs.Closed
 	default:
-		s.cur = d.m
+		s.cur, s.served = d.m, true
 		s.opts.Logger.Info("CephFS is mounted", "monitors", s.opts.Monitors, "filesystem", s.opts.FileSystem, "root", s.opts.Root)
 	}
 	close(d.done)
+}
+
+// away is the error of a store that has served and cannot be mounted again. Whoever makes calls can mend neither
+// the service's key nor its options: Permission or Invalid would seem to be about the file that was asked for.
+// Of the cause only the text is kept, so that nothing finds those Kinds in it.
+func away(err error) error {
+	if known := (*pfs.Error)(nil); errors.As(err, &known) {
+		if known.Kind == pfs.Unavailable {
+			return err
+		}
+		err = known.Err
+	}
+	return pfs.Errorf(openOp, "", pfs.Unavailable, "the CephFS cannot be mounted again: %v", err)
 }
 
 // giveUp ends the use of m because of why; the next operation makes another mount.
