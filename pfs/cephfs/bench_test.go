@@ -90,7 +90,7 @@ func BenchmarkWrite(b *testing.B) {
 	c := testbed.Ceph(b)
 	m, one := rawMount(b, c), openStore(b, optionsOf(c))
 	dir := newDir(b, one)
-	f, p := one.Below(dir), pfstest.Pattern(1, pfs.ChunkSize)
+	f, p := pfs.NewSub(one, dir), pfstest.Pattern(1, pfs.ChunkSize)
 	contest := newContest()
 	for b.Loop() {
 		contest.time("go-ceph", func() { writeRaw(b, m, string(dir)+"/raw", p) })
@@ -141,7 +141,7 @@ func BenchmarkRead(b *testing.B) {
 	c := testbed.Ceph(b)
 	m, one := rawMount(b, c), openStore(b, optionsOf(c))
 	dir := newDir(b, one)
-	f := one.Below(dir)
+	f := pfs.NewSub(one, dir)
 	writeBench(b, f, pfstest.Pattern(1, pfs.ChunkSize), pfs.ChunkSize)
 	p := make([]byte, pfs.ChunkSize)
 	contest := newContest()

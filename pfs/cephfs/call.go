@@ -22,9 +22,8 @@ type call struct {
 	m   *mount
 	who *who
 	s   *store
-	top string // see FS
 
-	names []pfs.Path    // that are changed, from the root of the mount
+	names []pfs.Path    // that are changed
 	over  chan struct{} // closed once it has ended, whoever waited
 
 	state   *atomic.Int32 // running, finished or abandoned
@@ -57,7 +56,6 @@ func run[T any](ctx context.Context, f FS, do func(c *call) (T, error), drop fun
 // the same that were abandoned.
 func runChange[T any](ctx context.Context, f FS, names []pfs.Path, do func(c *call) (T, error), drop func(T)) (T, error) {
 	var none T
-	names = f.fromMount(names)
 	for again := true; ; again = false {
 		m, err := f.store.mounted(ctx)
 		if err == nil {
@@ -66,7 +64,7 @@ func runChange[T any](ctx context.Context, f FS, names []pfs.Path, do func(c *ca
 		if err != nil {
 			return none, err
 		}
-		c := &call{ctx: ctx, m: m, who: f.store.who(f.as), s: f.store, top: f.top, names: names, over: make(chan struct{}), state: new(atomic.Int32)}
+		c := &call{ctx: ctx, m: m, who: f.store.who(f.as), s: f.store, names: names, over: make(chan struct{}), state: new(atomic.Int32)}
 		v, err := begin(c, do, drop)
 		if err == nil || !again || c.state.Load() != finished || c.changed.Load() || !lost(err) {
 			return v, err
@@ -143,7 +141,7 @@ var errAbandoned = errors.New("nobody waits for this any more")
 
 // undo returns c for what must be done even if nobody waits.
 func (c *call) undo() *call {
-	return &call{ctx: context.WithoutCancel(c.ctx), m: c.m, who: c.who, s: c.s, top: c.top, names: c.names, over: c.over, state: c.state, undoing: true}
+	return &call{ctx: context.WithoutCancel(c.ctx), m: c.m, who: c.who, s: c.s, names: c.names, over: c.over, state: c.state, undoing: true}
 }
 
 // lib makes one call of libcephfs that may be made twice.

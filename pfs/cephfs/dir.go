@@ -4,7 +4,6 @@ package cephfs
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -37,30 +36,13 @@ type linkError struct {
 
 func (e *linkError) Error() string { return "symbolic link" }
 
-// root opens the top directory of the tree.
-func (c *call) root() (*dir, error) {
-	if c.top == "" {
-		return c.mountRoot(), nil
-	}
-	top, err := c.mountRoot().open(c.top)
-	if link := (*linkError)(nil); errors.As(err, &link) {
-		link.rel = ""
-	}
-	return top, err
-}
-
-// mountRoot returns the top directory of the mount. libcephfs is not asked for it: when a mount is given
+// root returns the top directory of the mount. libcephfs is not asked for it: when a mount is given
 // up at that moment it ends the program.
-func (c *call) mountRoot() *dir { return &dir{c: c, in: c.m.root, lent: true} }
+func (c *call) root() *dir { return &dir{c: c, in: c.m.root, lent: true} }
 
 // directory opens the directory name.
 func (c *call) directory(name pfs.Path) (*dir, error) {
-	d, err := c.root()
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	return d.open(strings.TrimPrefix(string(name), "/"))
+	return c.root().open(strings.TrimPrefix(string(name), "/"))
 }
 
 // parent opens the directory that holds name and returns name's last element, "." for the root.

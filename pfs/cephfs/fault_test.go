@@ -169,8 +169,7 @@ func faulty(t *testing.T, c testbed.CephCluster) FS {
 	t.Helper()
 	opts := optionsOf(c)
 	opts.Timeout = 3 * time.Second
-	one := openStore(t, opts)
-	return one.Below(newDir(t, one)).(FS)
+	return openEmpty(t, opts)
 }
 
 // evict ends all sessions of clients with the MDS, and keeps them out.
@@ -383,9 +382,9 @@ func TestCloseSilent(t *testing.T) {
 		t.Run(fmt.Sprint(calls, " calls on their way"), func(t *testing.T) {
 			c := testbed.CephAlone(t)
 			opts := optionsOf(c)
-			dir := newDir(t, openStore(t, opts))
+			opts.Root = string(newDir(t, openStore(t, opts)))
 			opts.Timeout = 3 * time.Second
-			f := openStore(t, opts).Below(dir).(FS)
+			f := openStore(t, opts)
 			w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
 			if err != nil {
 				t.Fatal(err)

@@ -43,10 +43,6 @@ type Store interface {
 	pfs.OwnershipGiver
 	pfs.Impersonator
 
-	// Below returns the tree below the existing directory dir as one of its own. It shares the
-	// connection, and ends with it.
-	Below(dir pfs.Path) pfs.FileSystem
-
 	// Close ends the use of the store. Files that are open then answer Closed.
 	Close() error
 }

@@ -34,8 +34,7 @@ func TestKinds(t *testing.T) {
 // own opens an empty directory of a store of its own.
 func own(t *testing.T) FS {
 	t.Helper()
-	one := openStore(t, optionsOf(testbed.Ceph(t)))
-	return one.Below(newDir(t, one)).(FS)
+	return openEmpty(t, optionsOf(testbed.Ceph(t)))
 }
 
 func TestSnapshots(t *testing.T) {
