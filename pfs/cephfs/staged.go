@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // staged is a Staged write: an open temporary in the directory of its target.
@@ -66,7 +67,7 @@ func (f FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Creat
 	}
 	opts.ID = cmp.Or(opts.ID, pfs.NewID())
 	return changeAt(ctx, f, op, name, []pfs.Path{name}, func(d *dir, base string) (*staged, error) {
-		w := &staged{fs: f, name: name, id: opts.ID, temp: stagedName(base, opts.ID)}
+		w := &staged{fs: f, name: name, id: opts.ID, temp: digest.StagedName(base, opts.ID)}
 		w.behind = newBehind(w)
 		if err := w.begin(d, base, op, opts); err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // Sweep removes the staged writes below dir that were last written to before age, and what a
@@ -21,14 +22,14 @@ func (f FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int,
 	s, err := changeIn(ctx, f, op, name, []pfs.Path{name}, func(d *dir) (s swept, err error) {
 		before := time.Now().Add(-age)
 		err = d.walk(func(d *dir, e entry) (bool, error) {
-			if !isHidden(e.name) || e.st.mtime.After(before) {
+			if !pfs.IsTemp(e.name) || e.st.mtime.After(before) {
 				return true, nil
 			}
 			switch {
 			case strings.HasPrefix(e.name, removedPrefix) && e.st.mode.IsDir():
 				r := remover{top: d}
 				return false, r.all(d, e)
-			case isStaged(e.name) && e.st.mode.IsRegular():
+			case digest.IsStaged(e.name) && e.st.mode.IsRegular():
 				if err := d.unlink(e.name); err != nil {
 					return false, unlessMissing(err)
 				}
