@@ -105,15 +105,11 @@ func remoteKind(err remoteError) pfs.Kind {
 // fail makes an error of package pfs about name of whatever happened. nil stays nil,
 // and what is one already is only given the path that it lacks.
 func fail(op string, name pfs.Path, err error) error {
-	if err == nil || err == io.EOF {
+	if err == io.EOF {
 		return err
 	}
-	var known *pfs.Error
-	if errors.As(err, &known) {
-		if known.Path == "" && known.Kind != pfs.Invalid {
-			return pfs.E(op, name, known.Kind, known.Err)
-		}
-		return err
+	if known, ok := pfs.Known(op, name, err); ok {
+		return known
 	}
 	return pfs.E(op, name, kindOf(err), cause(err))
 }
