@@ -107,9 +107,9 @@ func badPath(s string) string {
 // quoteShort quotes s for a message, shortened so that a hostile path cannot
 // flood a terminal or a log.
 func quoteShort(s string) string {
-	const most = 200
-	if len(s) > most {
-		return fmt.Sprintf("%q...", s[:most])
+	const maxQuoted = 200
+	if len(s) > maxQuoted {
+		return fmt.Sprintf("%q...", s[:maxQuoted])
 	}
 	return fmt.Sprintf("%q", s)
 }

@@ -32,14 +32,14 @@ func (l *late) add(n int) {
 }
 
 // wait returns once there are none.
-func (l *late) wait(ctx context.Context, most time.Duration) error {
+func (l *late) wait(ctx context.Context, timeout time.Duration) error {
 	l.mu.Lock()
 	none := l.none
 	l.mu.Unlock()
 	if none == nil {
 		return nil
 	}
-	timer := time.NewTimer(most)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-none:

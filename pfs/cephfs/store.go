@@ -125,8 +125,8 @@ func (s *store) mounted(ctx context.Context) (*mount, error) {
 }
 
 // wait returns the mount once it is made.
-func (d *dialing) wait(ctx context.Context, most time.Duration) (*mount, error) {
-	timer := time.NewTimer(most)
+func (d *dialing) wait(ctx context.Context, timeout time.Duration) (*mount, error) {
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-d.done:
@@ -134,7 +134,7 @@ func (d *dialing) wait(ctx context.Context, most time.Duration) (*mount, error) 
 	case <-ctx.Done():
 		return nil, timedOut(ctx)
 	case <-timer.C:
-		return nil, pfs.Errorf(openOp, "", pfs.Unavailable, "the CephFS has not answered for %v: are its MDS and OSDs up, and do their clocks agree (ceph status)?", most)
+		return nil, pfs.Errorf(openOp, "", pfs.Unavailable, "the CephFS has not answered for %v: are its MDS and OSDs up, and do their clocks agree (ceph status)?", timeout)
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// mostRounds is how often a Commit begins again because another handle of the same
+// maxRounds is how often a Commit begins again because another handle of the same
 // staged write has changed what it stood on.
-const mostRounds = 5
+const maxRounds = 5
 
 // Commit publishes the file: the parts are stored, joined in order, given their
 // properties, and renamed.
@@ -53,7 +53,7 @@ func (w *staged) commit(ctx context.Context, op string, opts pfs.CommitOptions) 
 		}
 	}
 	var err error
-	for range mostRounds {
+	for range maxRounds {
 		var info pfs.Info
 		info, err = w.round(ctx, op, opts)
 		var known *pfs.Error
@@ -221,8 +221,8 @@ func (w *staged) cut(ctx context.Context, number, n int64) error {
 	return w.fs.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(a.path, pt.path()) })
 }
 
-// mostSources bounds the parts of one concat, whose names are in the URL.
-const mostSources = 24
+// maxSources bounds the parts of one concat, whose names are in the URL.
+const maxSources = 24
 
 // concat joins the parts, which is the NameNode's work alone. It happens at once for
 // each row of parts, so the length of the joined file tells how far it has come.
@@ -239,7 +239,7 @@ func (w *staged) concat(ctx context.Context, op string, c content, size int64) e
 	for n := c.joined / w.lay.unit; c.joined < size; n++ {
 		sources = append(sources, partPath(w.dir, n))
 		c.joined += c.parts[n]
-		if len(sources) < mostSources && c.joined < size {
+		if len(sources) < maxSources && c.joined < size {
 			continue
 		}
 		if err := pfs.CheckContext(ctx, op, w.name); err != nil {

@@ -435,7 +435,7 @@ func TestDeepPaths(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
 	deep := pfs.Root
-	for range mostDepth - 2 { // the root of the store is one level, and the file below is another
+	for range maxDepth - 2 { // the root of the store is one level, and the file below is another
 		deep = deep.Join("d")
 	}
 	must(t, f.call(t.Context(), idempotent, func(c *hdfs.Client) error { return c.MkdirAll(f.at(deep), 0o755) }))

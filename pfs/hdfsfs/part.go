@@ -27,8 +27,8 @@ type behind struct {
 	err  error         // valid from then on
 }
 
-// mostBehind is the number of parts of one handle that are stored behind.
-const mostBehind = 4
+// maxBehind is the number of parts of one handle that are stored behind.
+const maxBehind = 4
 
 // path is where the part is stored.
 func (pt *part) path() string { return partPath(pt.w.dir, pt.number) }
@@ -149,7 +149,7 @@ func (pt *part) full(ctx context.Context) error {
 	if err := a.close(ctx); err != nil {
 		return pt.lost(a.n, err)
 	}
-	if pt.w.behind.Add(1) > mostBehind {
+	if pt.w.behind.Add(1) > maxBehind {
 		defer pt.w.behind.Add(-1)
 		return pt.store(ctx, a)
 	}

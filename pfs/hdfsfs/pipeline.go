@@ -31,17 +31,17 @@ func newPipelines(n *nodes, want int) *pipelines {
 	return &pipelines{nodes: n, want: want, bad: map[string]bool{}, silent: n.silentNow()}
 }
 
-// mostWhole is the number of attempts that wait for a choice without bad DataNodes. The
+// maxWhole is the number of attempts that wait for a choice without bad DataNodes. The
 // last of them are made only if there seem to be enough others.
-const mostWhole = 4
+const maxWhole = 4
 
 // next prepares the attempt number i, from 0 on.
 func (w *pipelines) next(i int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tried = nil
-	w.whole = i < mostWhole/2 || i < mostWhole && w.nodes.alive(w.bad) >= w.want
-	if i == mostWhole {
+	w.whole = i < maxWhole/2 || i < maxWhole && w.nodes.alive(w.bad) >= w.want
+	if i == maxWhole {
 		w.silent = nil // they may be back
 	}
 }
