@@ -143,7 +143,7 @@ func (f FS) mark(c *call, h *handle, id string, opts pfs.CommitOptions) (digest.
 	if m.Empty() {
 		return m, nil
 	}
-	return m, h.setAttribute(c, digest.MarkAttribute, m.Encode())
+	return m, h.setXattr(c, digest.MarkAttribute, m.Encode())
 }
 
 // dress gives a temporary, which st describes, what else it will have as a published file with the mark m.

@@ -227,8 +227,8 @@ func (d *dir) chmod(name string, mode fs.FileMode) error {
 	return d.set(name, change{mode: &bits})
 }
 
-// attribute returns an extended attribute of the directory itself.
-func (d *dir) attribute(name string) (value []byte, err error) {
+// xattr returns an extended attribute of the directory itself.
+func (d *dir) xattr(name string) (value []byte, err error) {
 	err = d.c.lib(func(m *cMount, p *cPerms) (err error) {
 		value, err = getxattr(m, d.in, name, digest.MaxMark, p)
 		return err
@@ -236,7 +236,7 @@ func (d *dir) attribute(name string) (value []byte, err error) {
 	return value, err
 }
 
-func (d *dir) setAttribute(name string, value []byte) error {
+func (d *dir) setXattr(name string, value []byte) error {
 	return d.c.lib(func(m *cMount, p *cPerms) error { return setxattr(m, d.in, name, value, p) })
 }
 

@@ -126,7 +126,7 @@ func decodeStageMark(s string) (m stageMark, ok bool) {
 // stageMarkOf reads the attribute of the directory of a staged write. One that has
 // none was left behind in the moment of its making.
 func (f *FS) stageMarkOf(ctx context.Context, at string) (m stageMark, ok bool, err error) {
-	value, err := f.attribute(ctx, at, stageAttribute)
+	value, err := f.xattr(ctx, at, stageAttribute)
 	if err != nil {
 		return stageMark{}, false, err
 	}

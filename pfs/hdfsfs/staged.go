@@ -114,7 +114,7 @@ func (w *staged) open(ctx context.Context, op string, reopen bool) error {
 	}
 	if err == nil {
 		m := stageMark{unit: w.lay.unit, block: w.lay.block, name: w.name}
-		return w.fs.setAttribute(ctx, w.dir, stageAttribute, m.encode())
+		return w.fs.setXattr(ctx, w.dir, stageAttribute, m.encode())
 	}
 	if !is(err, pfs.Exist) {
 		return err
