@@ -59,7 +59,7 @@ func runChange[T any](ctx context.Context, f FS, names []pfs.Path, do func(c *ca
 	for again := true; ; again = false {
 		m, err := f.store.mounted(ctx)
 		if err == nil {
-			err = f.store.wait(ctx, m, names)
+			err = f.store.awaitAbandoned(ctx, m, names)
 		}
 		if err != nil {
 			return none, err
@@ -81,7 +81,7 @@ func begin[T any](c *call, do func(c *call) (T, error), drop func(T)) (none T, e
 	done := make(chan result[T], 1)
 	go func() {
 		defer c.s.calls.Release(1)
-		defer c.s.unfinished.end(c)
+		defer c.s.abandoned.end(c)
 		v, err := do(c)
 		if c.state.CompareAndSwap(running, finished) {
 			done <- result[T]{v, err}
@@ -118,7 +118,7 @@ func wait[T any](c *call, done chan result[T]) (none T, err error) {
 			return r.v, r.err
 		}
 		if len(c.names) > 0 {
-			c.s.unfinished.add(c)
+			c.s.abandoned.add(c)
 		}
 		if c.m.abandon(1) > maxAbandoned {
 			c.s.giveUp(c.m, err)

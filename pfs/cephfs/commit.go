@@ -32,7 +32,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	case ended:
 		return pfs.Info{}, pfs.E(op, w.name, pfs.Closed, nil)
 	}
-	if err := w.late.wait(ctx, w.fs.store.opts.Timeout); err != nil {
+	if err := w.abandoned.wait(ctx, w.fs.store.opts.Timeout); err != nil {
 		return pfs.Info{}, fail(op, w.name, err)
 	}
 	info, err := runChange(ctx, w.fs, []pfs.Path{w.name}, func(c *call) (pfs.Info, error) { return w.commit(c, op, opts) }, nil)

@@ -16,16 +16,16 @@ import (
 
 // staged is a Staged write: an open temporary in the directory of its target.
 type staged struct {
-	fs      FS
-	name    pfs.Path
-	id      string
-	resumed bool
-	temp    string // name of the temporary
-	from    stat   // identity of the temporary
-	file    opened
-	lock    shared
-	behind  *behind
-	late    late
+	fs        FS
+	name      pfs.Path
+	id        string
+	resumed   bool
+	temp      string // name of the temporary
+	from      stat   // identity of the temporary
+	file      opened
+	lock      shared
+	behind    *behind
+	abandoned abandonedWrites
 
 	mu    sync.RWMutex // held for reading by what uses file, for writing by what ends it
 	state state
@@ -225,7 +225,7 @@ func (w *staged) broken(h *handle, err error) error {
 // tracked is run for what changes the temporary. A call that was abandoned may still write what it
 // was given, so until it has ended nobody writes anything else, or publishes.
 func (w *staged) tracked(ctx context.Context, do func(c *call) (int, error)) (int, error) {
-	if err := w.late.wait(ctx, w.fs.store.opts.Timeout); err != nil {
+	if err := w.abandoned.wait(ctx, w.fs.store.opts.Timeout); err != nil {
 		return 0, err
 	}
 	const on, left, over = 0, 1, 2
@@ -235,13 +235,13 @@ func (w *staged) tracked(ctx context.Context, do func(c *call) (int, error)) (in
 		how.Store(on)
 		defer func() {
 			if how.Swap(over) == left {
-				w.late.add(-1)
+				w.abandoned.add(-1)
 			}
 		}()
 		return do(c)
 	}, nil)
 	if how.CompareAndSwap(on, left) {
-		w.late.add(1)
+		w.abandoned.add(1)
 	}
 	return n, err
 }

@@ -5,15 +5,12 @@ package cephfs
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"golang.org/x/sync/semaphore"
 )
-
-const openOp = "cephfs.Open"
 
 const (
 	// maxCalls is the number of operations on their way at once. Each takes a thread.
@@ -36,7 +33,7 @@ type store struct {
 	copying *semaphore.Weighted // of maxCopying
 	root    *who
 
-	unfinished unfinished
+	abandoned abandonedChanges
 
 	mu      sync.Mutex
 	served  bool // a mount has been there
@@ -55,9 +52,6 @@ type dialing struct {
 }
 
 func open(ctx context.Context, opts Options) (Store, error) {
-	if err := opts.complete(); err != nil {
-		return nil, err
-	}
 	s := &store{
 		opts:    opts,
 		calls:   semaphore.NewWeighted(maxCalls),
@@ -67,36 +61,13 @@ func open(ctx context.Context, opts Options) (Store, error) {
 		copying: semaphore.NewWeighted(maxCopying),
 		root:    newWho(ids{}),
 
-		unfinished: unfinished{calls: map[*call]bool{}},
+		abandoned: abandonedChanges{calls: map[*call]bool{}},
 	}
 	if _, err := s.mounted(ctx); err != nil {
 		go s.close() // which waits for a mount that is still on its way
 		return nil, err
 	}
 	return FS{store: s}, nil
-}
-
-// complete fills in the defaults.
-func (o *Options) complete() error {
-	if len(o.Monitors) == 0 && o.Config == "" {
-		return pfs.Errorf(openOp, "", pfs.Invalid, "neither monitors nor a ceph.conf are given")
-	}
-	if o.User == "" {
-		o.User = "admin"
-	}
-	if o.Root == "" {
-		o.Root = "/"
-	}
-	if o.Session == "" {
-		o.Session = pfs.NewID()
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = 30 * time.Second
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return nil
 }
 
 // mounted returns the mount that serves now, or waits for the next one.
