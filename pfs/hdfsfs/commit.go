@@ -197,7 +197,7 @@ func (w *staged) join(ctx context.Context, op string, c content, size int64) (st
 
 // empty makes an empty file.
 func (w *staged) empty(ctx context.Context) (string, error) {
-	a, err := w.fs.begin(ctx, path.Join(w.dir, attemptPrefix+pfs.NewID()), w.lay, newPipelines(w.fs.nodes, w.lay.replicas))
+	a, err := w.fs.begin(ctx, path.Join(w.dir, attemptPrefix+pfs.NewID()), w.lay, newPipelines(w.fs.dataNodes, w.lay.replicas))
 	if err != nil {
 		return "", err
 	}

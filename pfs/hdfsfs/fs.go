@@ -39,15 +39,15 @@ var (
 
 // cluster is what all users share.
 type cluster struct {
-	opts     Options
-	names    *names // by address
-	webNames *names // by URL
-	http     http.RoundTripper
-	krb      *krb.Client // nil without Kerberos
-	readers  readers
-	nodes    *nodes
-	service  *FS // as which New was called
-	others   others
+	opts       Options
+	nameNodes  *nameNodes // by address
+	webServers *nameNodes // by URL
+	http       http.RoundTripper
+	krb        *krb.Client // nil without Kerberos
+	readers    readers
+	dataNodes  *dataNodes
+	service    *FS // as which New was called
+	others     others
 
 	mu       sync.Mutex
 	defaults *hdfs.ServerDefaults // once they are known
@@ -63,7 +63,7 @@ func New(ctx context.Context, opts Options) (*FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{opts: opts, names: newNames(opts.NameNodes), webNames: newNames(opts.WebHDFS), nodes: newNodes()}
+	c := &cluster{opts: opts, nameNodes: newNameNodes(opts.NameNodes), webServers: newNameNodes(opts.WebHDFS), dataNodes: newDataNodes()}
 	c.http = newTransport(opts)
 	if err := c.login(); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 // has one of these is refused while another choice may have none, and otherwise built
 // without them: the NameNode then makes the replicas that the block lacks.
 type pipelines struct {
-	nodes *nodes
+	nodes *dataNodes
 	want  int // replicas
 
 	mu     sync.Mutex
@@ -27,7 +27,7 @@ type pipelines struct {
 	hung   int             // attempts that had no answer, nobody knows from which DataNode
 }
 
-func newPipelines(n *nodes, want int) *pipelines {
+func newPipelines(n *dataNodes, want int) *pipelines {
 	return &pipelines{nodes: n, want: want, bad: map[string]bool{}, silent: n.silentNow()}
 }
 

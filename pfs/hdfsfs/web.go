@@ -66,10 +66,10 @@ func (f *FS) web(ctx context.Context, call webCall, reply any) error {
 		return errWebOff
 	}
 	var err error
-	for _, base := range f.webNames.order() {
+	for _, base := range f.webServers.order() {
 		err = f.webAt(ctx, base, call, reply)
 		if is(err, pfs.Unavailable) && ctx.Err() == nil {
-			f.webNames.report(base, err)
+			f.webServers.noteFailed(base)
 		}
 		if !goesOn(err, call.repeat) {
 			return err
