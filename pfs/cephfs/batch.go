@@ -160,7 +160,7 @@ func (f FS) fill(d *dir, temp string, e pfs.BatchEntry, p []byte) (filled, error
 	}
 	m, err := f.fillOpen(d.c, h, e, p)
 	if err == nil {
-		err = f.dress(d.c, h, commitOf(e), m, st)
+		err = f.finalize(d.c, h, commitOf(e), m, st)
 	}
 	if err != nil {
 		h.drop()
@@ -292,7 +292,7 @@ func (d *dir) publish(w *batchFile) error {
 		return errForgotten
 	}
 	defer h.drop()
-	if err := h.dressed(d.c, w.open.mark); err != nil {
+	if err := h.finalized(d.c, w.open.mark); err != nil {
 		return err
 	}
 	return d.rename(w.temp, d, w.entry.Path.Base(), w.entry.NoReplace)

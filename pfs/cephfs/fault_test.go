@@ -214,7 +214,7 @@ func TestEvicted(t *testing.T) {
 		t.Fatalf("a staged write ends with an eviction: %v", err)
 	}
 	// With the OSD are all bytes then, and with nobody but the session the length.
-	if err := again(func() error { return w.(*staged).behind.flush(t.Context(), "cephfs.Test") }); err != nil {
+	if err := again(func() error { return w.(*staged).background.flush(t.Context(), "cephfs.Test") }); err != nil {
 		t.Fatal(err)
 	}
 	evict(t, c)
@@ -392,7 +392,7 @@ func TestCloseSilent(t *testing.T) {
 			if _, err := w.WriteAt(t.Context(), []byte("content"), 0); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.(*staged).behind.flush(t.Context(), "cephfs.Test"); err != nil {
+			if err := w.(*staged).background.flush(t.Context(), "cephfs.Test"); err != nil {
 				t.Fatal(err)
 			}
 			c.Pause(t, "mds")

@@ -39,7 +39,7 @@ func newBench(b *testing.B) *bench {
 // large is the length of the large file. It is eight of the cluster's blocks.
 const large = 1 << 30
 
-// write writes the file with n pieces at once.
+// write writes the file with n parts at once.
 func (h *bench) write(b *testing.B, name pfs.Path, n int) {
 	w, err := h.Create(b.Context(), name, pfs.CreateOptions{Size: large})
 	must(b, err)

@@ -135,7 +135,10 @@ func (w *staged) replaces(ctx context.Context, op string, opts pfs.CommitOptions
 		return pfs.Info{}, false, err
 	case opts.NoReplace:
 		if info, ok, err := w.committedBefore(ctx, opts); ok || err != nil {
-			return info, true, w.tidy(ctx, err)
+			if err == nil {
+				w.tidy(ctx)
+			}
+			return info, true, err
 		}
 		return pfs.Info{}, false, pfs.E(op, w.name, pfs.Exist, nil)
 	case st.IsDir():
@@ -164,12 +167,7 @@ func (w *staged) committedBefore(ctx context.Context, opts pfs.CommitOptions) (p
 
 // tidy removes what is left of a staged write that was published. If that fails, it is
 // swept one day.
-func (w *staged) tidy(ctx context.Context, err error) error {
-	if err == nil {
-		_ = w.remove(context.WithoutCancel(ctx))
-	}
-	return err
-}
+func (w *staged) tidy(ctx context.Context) { _ = w.remove(context.WithoutCancel(ctx)) }
 
 // join makes one file of the first size bytes and returns its path in HDFS.
 func (w *staged) join(ctx context.Context, op string, c content, size int64) (string, error) {
@@ -303,17 +301,22 @@ func (w *staged) readStored(ctx context.Context, c content, p []byte, off int64)
 
 // publish gives the whole file its properties, and then its name.
 func (w *staged) publish(ctx context.Context, whole string, opts pfs.CommitOptions) (pfs.Info, error) {
-	if err := w.fs.dress(ctx, whole, w.name.Parent(), w.id, opts); err != nil {
+	if err := w.fs.finalize(ctx, whole, w.name.Parent(), w.id, opts); err != nil {
 		return pfs.Info{}, err
 	}
 	err := w.fs.move(ctx, whole, w.fs.at(w.name), opts.NoReplace)
 	if err != nil {
 		// Perhaps only the answer was lost, or another handle did it.
 		if info, ok, _ := w.committedBefore(ctx, opts); ok {
-			return info, w.tidy(ctx, nil)
+			w.tidy(ctx)
+			return info, nil
 		}
 		return pfs.Info{}, w.fs.publishError(ctx, "hdfsfs.Staged.Commit", whole, w.name, err)
 	}
 	st, err := w.fs.describe(ctx, w.name)
-	return st.Info, w.tidy(ctx, err)
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	w.tidy(ctx)
+	return st.Info, nil
 }

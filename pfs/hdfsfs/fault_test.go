@@ -165,7 +165,7 @@ func TestDataNodeStallsWhileRead(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", data)
 }
 
-// send writes data as transfers do: after an Integrity a piece again from its start, and
+// send writes data as transfers do: after an Integrity a part again from its start, and
 // after an Unavailable once more.
 func send(ctx context.Context, w pfs.Staged, data []byte, at func(off int)) error {
 	unit := int(w.Unit())

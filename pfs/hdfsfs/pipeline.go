@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// pipelines are those of the attempts to store one piece: a row of DataNodes that pass a
+// pipelines are those of the attempts to store one part: a row of DataNodes that pass a
 // block on, as the NameNode has chosen them. It goes on to choose one that has died until
 // it has missed it for minutes, and the library cannot tell it otherwise. So what is
 // wrong with a DataNode is remembered here from attempt to attempt, and a pipeline that

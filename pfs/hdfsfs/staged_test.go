@@ -99,12 +99,12 @@ func TestCommitCutOff(t *testing.T) {
 		"properties given": func(w *staged, all content) error {
 			whole, err := w.join(t.Context(), "test", all, size)
 			must(t, err)
-			return f.dress(t.Context(), whole, pfs.Root, w.id, pfs.CommitOptions{Size: size})
+			return f.finalize(t.Context(), whole, pfs.Root, w.id, pfs.CommitOptions{Size: size})
 		},
 		"renamed": func(w *staged, all content) error {
 			whole, err := w.join(t.Context(), "test", all, size)
 			must(t, err)
-			must(t, f.dress(t.Context(), whole, pfs.Root, w.id, pfs.CommitOptions{Size: size}))
+			must(t, f.finalize(t.Context(), whole, pfs.Root, w.id, pfs.CommitOptions{Size: size}))
 			return f.move(t.Context(), whole, f.at("/f"), false)
 		},
 	} {

@@ -282,7 +282,7 @@ func (b *batch) fill(w *batchFile, file *os.File) error {
 		}
 	}
 	size := int64(len(data))
-	_, err := b.fs.dress(w.in.dir, w.temp, file, "", pfs.CommitOptions{
+	_, err := b.fs.finalize(w.in.dir, w.temp, file, "", pfs.CommitOptions{
 		Size: size, Mode: w.entry.Mode, ModTime: w.entry.ModTime, Digest: w.entry.Digest,
 	}, stat{size: size})
 	return err

@@ -10,8 +10,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// dress gives the file at a path in HDFS what it will have in the directory dir.
-func (f *FS) dress(ctx context.Context, at string, dir pfs.Path, id string, opts pfs.CommitOptions) error {
+// finalize gives the file at a path in HDFS what it will have in the directory dir.
+func (f *FS) finalize(ctx context.Context, at string, dir pfs.Path, id string, opts pfs.CommitOptions) error {
 	st, err := f.statusAt(ctx, at)
 	if err != nil {
 		return err
