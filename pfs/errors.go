@@ -197,6 +197,29 @@ func KindOf(err error) Kind {
 	return Other
 }
 
+// Known makes an error of err, which a store met at name, if it says its Kind by itself: if it is an Error, or a Kind.
+// Of anything else, with ok false, the store has to find the Kind. nil stays nil.
+//
+// An Error is only given the path that it lacks; not so if it is Invalid, for that is what CheckPath says of a path
+// that is none: it has quoted it, shortened, and nothing may follow that gives it out whole.
+func Known(op string, name Path, err error) (known error, ok bool) {
+	if err == nil {
+		return nil, true
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		if e.Path == "" && e.Kind != Invalid {
+			return E(op, name, e.Kind, e.Err), true
+		}
+		return err, true
+	}
+	var k Kind
+	if errors.As(err, &k) {
+		return E(op, name, k, nil), true
+	}
+	return nil, false
+}
+
 // CheckContext returns an error of Kind Canceled if ctx is done. Implementations
 // call it first, and between chunks.
 func CheckContext(ctx context.Context, op string, name Path) error {

@@ -94,6 +94,31 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
+func TestKnown(t *testing.T) {
+	given := pfs.E("a.B", "/given", pfs.Other, nil)
+	bad := pfs.CheckPath("a.B", "//")
+	for _, tt := range []struct {
+		err  error
+		want string // the detail; "" if the Kind is not known
+	}{
+		{given, "a.B /given: failed"},
+		{fmt.Errorf("wrapped: %w", given), "a.B /given: failed"},
+		{pfs.Errorf("a.B", "", pfs.Quota, "cause"), "c.D /p: quota exceeded: cause"},
+		{bad, pfs.Detail(bad)},
+		{pfs.Conflict, "c.D /p: changed in the meantime"},
+		{fs.ErrNotExist, ""},
+		{context.Canceled, ""},
+	} {
+		got, ok := pfs.Known("c.D", "/p", tt.err)
+		if ok != (tt.want != "") || ok && pfs.Detail(got) != tt.want {
+			t.Errorf("Known(%v) = %v, %v, want %q", tt.err, got, ok, tt.want)
+		}
+	}
+	if got, ok := pfs.Known("c.D", "/p", nil); got != nil || !ok {
+		t.Errorf("Known(nil) = %v, %v", got, ok)
+	}
+}
+
 func TestErrorText(t *testing.T) {
 	tests := []struct {
 		err          error

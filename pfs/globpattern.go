@@ -7,8 +7,8 @@ import (
 
 // What bounds the work of expanding braces.
 const (
-	mostBraces       = 64
-	mostAlternatives = 1024
+	maxBraces       = 64
+	maxAlternatives = 1024
 )
 
 // globElem is one element of a pattern.
@@ -28,8 +28,8 @@ const (
 
 // compile makes the alternatives of pattern.
 func (g *globber) compile(pattern string) error {
-	if len(pattern) > MaxPath || strings.Count(pattern, "{") > mostBraces {
-		return badPattern(pattern, Limit, "it may have %d bytes and %d braces", MaxPath, mostBraces)
+	if len(pattern) > MaxPath || strings.Count(pattern, "{") > maxBraces {
+		return badPattern(pattern, Limit, "it may have %d bytes and %d braces", MaxPath, maxBraces)
 	}
 	var alts []string
 	if err := expandBraces(pattern, "", pattern, &alts); err != nil {
@@ -99,8 +99,8 @@ func expandBraces(pattern, done, rest string, out *[]string) error {
 		}
 		i += n
 	}
-	if len(*out) == mostAlternatives {
-		return badPattern(pattern, Limit, "its braces stand for more than %d alternatives", mostAlternatives)
+	if len(*out) == maxAlternatives {
+		return badPattern(pattern, Limit, "its braces stand for more than %d alternatives", maxAlternatives)
 	}
 	*out = append(*out, done+rest)
 	return nil

@@ -52,6 +52,9 @@ func CleanPath(s string) (Path, error) {
 	return ParsePath(b.String())
 }
 
+// IsTemp reports whether name is one that implementations keep for their own (see TempPrefix).
+func IsTemp(name string) bool { return strings.HasPrefix(name, TempPrefix) }
+
 // CheckPath answers Invalid unless name is what ParsePath returns. Implementations
 // call it on every path that they are given.
 func CheckPath(op string, name Path) error {
@@ -74,7 +77,7 @@ func CheckName(name string) string {
 		return "NUL in a name"
 	case strings.IndexByte(name, '/') >= 0:
 		return "slash in a name"
-	case strings.HasPrefix(name, TempPrefix):
+	case IsTemp(name):
 		return fmt.Sprintf("names that begin with %q are reserved", TempPrefix)
 	case !utf8.ValidString(name):
 		return "not UTF-8"
@@ -104,9 +107,9 @@ func badPath(s string) string {
 // quoteShort quotes s for a message, shortened so that a hostile path cannot
 // flood a terminal or a log.
 func quoteShort(s string) string {
-	const most = 200
-	if len(s) > most {
-		return fmt.Sprintf("%q...", s[:most])
+	const maxQuoted = 200
+	if len(s) > maxQuoted {
+		return fmt.Sprintf("%q...", s[:maxQuoted])
 	}
 	return fmt.Sprintf("%q", s)
 }

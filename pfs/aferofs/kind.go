@@ -20,9 +20,9 @@ var errnos = map[syscall.Errno]pfs.Kind{
 	syscall.EROFS:        pfs.ReadOnly,
 	syscall.ENOSPC:       pfs.NoSpace,
 	syscall.EDQUOT:       pfs.Quota,
-	syscall.EFBIG:        pfs.Limit,
-	syscall.EMFILE:       pfs.Unavailable,
-	syscall.ENFILE:       pfs.Unavailable,
+	syscall.EFBIG:        pfs.NoSpace,
+	syscall.EMFILE:       pfs.Limit,
+	syscall.ENFILE:       pfs.Limit,
 	syscall.EINVAL:       pfs.Invalid,
 	syscall.ENAMETOOLONG: pfs.Invalid,
 }

@@ -93,5 +93,5 @@ func (s *store) real(name pfs.Path) string {
 // isTemp reports whether an entry of that name is a temporary, of this store or of
 // another that used the same directories.
 func (s *store) isTemp(name string) bool {
-	return strings.HasPrefix(name, s.prefix) || strings.HasPrefix(name, pfs.TempPrefix)
+	return strings.HasPrefix(name, s.prefix) || pfs.IsTemp(name)
 }

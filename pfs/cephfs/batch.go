@@ -140,7 +140,7 @@ func (b *batch) stage(w *batchFile) error {
 		return fail(batchOp, e.Path, err)
 	}
 	copy(data.p, e.Data)
-	w.temp = stagedName(e.Path.Base(), pfs.NewID())
+	w.temp = digest.StagedName(e.Path.Base(), pfs.NewID())
 	temp := w.temp
 	w.open, err = at(b.ctx, b.fs, batchOp, e.Path, func(d *dir, base string) (filled, error) {
 		if err := d.lookAtTarget(base, e.Path, e.NoReplace); err != nil {
@@ -160,7 +160,7 @@ func (f FS) fill(d *dir, temp string, e pfs.BatchEntry, p []byte) (filled, error
 	}
 	m, err := f.fillOpen(d.c, h, e, p)
 	if err == nil {
-		err = f.dress(d.c, h, commitOf(e), m, st)
+		err = f.finalize(d.c, h, commitOf(e), m, st)
 	}
 	if err != nil {
 		h.drop()
@@ -292,7 +292,7 @@ func (d *dir) publish(w *batchFile) error {
 		return errForgotten
 	}
 	defer h.drop()
-	if err := h.dressed(d.c, w.open.mark); err != nil {
+	if err := h.finalized(d.c, w.open.mark); err != nil {
 		return err
 	}
 	return d.rename(w.temp, d, w.entry.Path.Base(), w.entry.NoReplace)

@@ -8,11 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/ceph/go-ceph/cephfs"
 	"github.com/paddlecloud/pfs/internal/testbed"
@@ -21,36 +19,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// contest measures ways to do the same in turn, so that what else the machine does meets all of them.
-type contest struct {
-	names []string
-	took  map[string][]time.Duration
-}
-
-func newContest() *contest { return &contest{took: map[string][]time.Duration{}} }
-
-// time measures one way once.
-func (c *contest) time(name string, do func()) {
-	if c.took[name] == nil {
-		c.names = append(c.names, name)
-	}
-	start := time.Now()
-	do()
-	c.took[name] = append(c.took[name], time.Since(start))
-}
-
-// report tells the median of each way in amounts of unit per second, and as a multiple of the first.
-func (c *contest) report(b *testing.B, amount float64, unit string) {
-	first := 0.0
-	for _, name := range c.names {
-		slices.Sort(c.took[name])
-		rate := amount / c.took[name][len(c.took[name])/2].Seconds()
-		b.ReportMetric(rate, name+"-"+unit+"/s")
-		if first == 0 {
-			first = rate
-			continue
-		}
-		b.ReportMetric(rate/first, name+"-ratio")
+// compare measures the ways and reports each as a multiple of the first, too.
+func compare(b *testing.B, amount float64, unit string, ways []testbed.Way) {
+	b.Helper()
+	rates := testbed.InTurn(b, amount, unit+"/s", ways)
+	for i, w := range ways[1:] {
+		b.ReportMetric(rates[i+1]/rates[0], w.Name+"-ratio")
 	}
 	b.ReportMetric(0, "ns/op")
 }
@@ -90,15 +64,12 @@ func BenchmarkWrite(b *testing.B) {
 	c := testbed.Ceph(b)
 	m, one := rawMount(b, c), openStore(b, optionsOf(c))
 	dir := newDir(b, one)
-	f, p := one.Below(dir), pfstest.Pattern(1, pfs.ChunkSize)
-	contest := newContest()
-	for b.Loop() {
-		contest.time("go-ceph", func() { writeRaw(b, m, string(dir)+"/raw", p) })
-		for _, piece := range pieces {
-			contest.time(pieceName(piece), func() { writeBench(b, f, p, piece) })
-		}
+	f, p := pfs.NewSub(one, dir), pfstest.Pattern(1, pfs.ChunkSize)
+	ways := []testbed.Way{{Name: "go-ceph", Do: func(int) { writeRaw(b, m, string(dir)+"/raw", p) }}}
+	for _, piece := range pieces {
+		ways = append(ways, testbed.Way{Name: pieceName(piece), Do: func(int) { writeBench(b, f, p, piece) }})
 	}
-	contest.report(b, benchSize/1e6, "MB")
+	compare(b, benchSize/1e6, "MB", ways)
 }
 
 func writeRaw(b *testing.B, m *cephfs.MountInfo, name string, p []byte) {
@@ -141,17 +112,14 @@ func BenchmarkRead(b *testing.B) {
 	c := testbed.Ceph(b)
 	m, one := rawMount(b, c), openStore(b, optionsOf(c))
 	dir := newDir(b, one)
-	f := one.Below(dir)
+	f := pfs.NewSub(one, dir)
 	writeBench(b, f, pfstest.Pattern(1, pfs.ChunkSize), pfs.ChunkSize)
 	p := make([]byte, pfs.ChunkSize)
-	contest := newContest()
-	for b.Loop() {
-		contest.time("go-ceph", func() { readRaw(b, m, string(dir)+"/f", p) })
-		for _, piece := range pieces {
-			contest.time(pieceName(piece), func() { readBench(b, f, p[:piece]) })
-		}
+	ways := []testbed.Way{{Name: "go-ceph", Do: func(int) { readRaw(b, m, string(dir)+"/f", p) }}}
+	for _, piece := range pieces {
+		ways = append(ways, testbed.Way{Name: pieceName(piece), Do: func(int) { readBench(b, f, p[:piece]) }})
 	}
-	contest.report(b, benchSize/1e6, "MB")
+	compare(b, benchSize/1e6, "MB", ways)
 }
 
 func readRaw(b *testing.B, m *cephfs.MountInfo, name string, p []byte) {
@@ -196,15 +164,15 @@ func BenchmarkSmallFiles(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	contest := newContest()
-	for b.Loop() {
-		dir := newDir(b, one)
-		contest.time("ceph-fuse", func() { mustRun(b, "cp", "-r", src, filepath.Join(mounted, string(dir), "fuse")) })
-		contest.time("ceph-fuse-sync", func() { copySynced(b, src, filepath.Join(mounted, string(dir), "synced")) })
-		contest.time("go-ceph", func() { copyRaw(b, m, src, string(dir)+"/raw") })
-		contest.time("store", func() { copyBatches(b, one, src, dir.Join("store")) })
-	}
-	contest.report(b, smallFiles, "files")
+	dir := newDir(b, one)
+	into := func(way string, round int) pfs.Path { return dir.Join(fmt.Sprint(way, round)) }
+	through := func(way string, round int) string { return filepath.Join(mounted, string(into(way, round))) }
+	compare(b, smallFiles, "files", []testbed.Way{
+		{Name: "ceph-fuse", Do: func(round int) { mustRun(b, "cp", "-r", src, through("fuse", round)) }},
+		{Name: "ceph-fuse-sync", Do: func(round int) { copySynced(b, src, through("synced", round)) }},
+		{Name: "go-ceph", Do: func(round int) { copyRaw(b, m, src, string(into("raw", round))) }},
+		{Name: "store", Do: func(round int) { copyBatches(b, one, src, into("store", round)) }},
+	})
 }
 
 // fuseMount mounts the cluster's file system with ceph-fuse.

@@ -19,9 +19,9 @@ const blockSize = 1 << 20
 // The bytes of all files of a store that are in memory at once, on their way or waiting to be.
 // libcephfs has about as many again.
 const (
-	maxMoving = 8 << 20  // that somebody waits for
-	maxBehind = 24 << 20 // of staged writes, that are written later
-	maxAhead  = 16 << 20 // that were read before they were asked for
+	maxMoving     = 8 << 20  // that somebody waits for
+	maxBackground = 24 << 20 // of staged writes, that are written later
+	maxAhead      = 16 << 20 // that were read before they were asked for
 )
 
 // pools are of memory by size, the smallest first: for a look at a file, for the piece that a service

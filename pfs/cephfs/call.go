@@ -22,9 +22,8 @@ type call struct {
 	m   *mount
 	who *who
 	s   *store
-	top string // see FS
 
-	names []pfs.Path    // that are changed, from the root of the mount
+	names []pfs.Path    // that are changed
 	over  chan struct{} // closed once it has ended, whoever waited
 
 	state   *atomic.Int32 // running, finished or abandoned
@@ -57,16 +56,15 @@ func run[T any](ctx context.Context, f FS, do func(c *call) (T, error), drop fun
 // the same that were abandoned.
 func runChange[T any](ctx context.Context, f FS, names []pfs.Path, do func(c *call) (T, error), drop func(T)) (T, error) {
 	var none T
-	names = f.fromMount(names)
 	for again := true; ; again = false {
 		m, err := f.store.mounted(ctx)
 		if err == nil {
-			err = f.store.wait(ctx, m, names)
+			err = f.store.awaitAbandoned(ctx, m, names)
 		}
 		if err != nil {
 			return none, err
 		}
-		c := &call{ctx: ctx, m: m, who: f.store.who(f.as), s: f.store, top: f.top, names: names, over: make(chan struct{}), state: new(atomic.Int32)}
+		c := &call{ctx: ctx, m: m, who: f.store.who(f.as), s: f.store, names: names, over: make(chan struct{}), state: new(atomic.Int32)}
 		v, err := begin(c, do, drop)
 		if err == nil || !again || c.state.Load() != finished || c.changed.Load() || !lost(err) {
 			return v, err
@@ -83,7 +81,7 @@ func begin[T any](c *call, do func(c *call) (T, error), drop func(T)) (none T, e
 	done := make(chan result[T], 1)
 	go func() {
 		defer c.s.calls.Release(1)
-		defer c.s.unfinished.end(c)
+		defer c.s.abandoned.end(c)
 		v, err := do(c)
 		if c.state.CompareAndSwap(running, finished) {
 			done <- result[T]{v, err}
@@ -120,7 +118,7 @@ func wait[T any](c *call, done chan result[T]) (none T, err error) {
 			return r.v, r.err
 		}
 		if len(c.names) > 0 {
-			c.s.unfinished.add(c)
+			c.s.abandoned.add(c)
 		}
 		if c.m.abandon(1) > maxAbandoned {
 			c.s.giveUp(c.m, err)
@@ -143,7 +141,7 @@ var errAbandoned = errors.New("nobody waits for this any more")
 
 // undo returns c for what must be done even if nobody waits.
 func (c *call) undo() *call {
-	return &call{ctx: context.WithoutCancel(c.ctx), m: c.m, who: c.who, s: c.s, top: c.top, names: c.names, over: c.over, state: c.state, undoing: true}
+	return &call{ctx: context.WithoutCancel(c.ctx), m: c.m, who: c.who, s: c.s, names: c.names, over: c.over, state: c.state, undoing: true}
 }
 
 // lib makes one call of libcephfs that may be made twice.

@@ -21,7 +21,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	if err := opts.Check(op, w.name); err != nil {
 		return pfs.Info{}, err
 	}
-	if err := w.behind.flush(ctx, op); err != nil && !errors.Is(err, pfs.Conflict) {
+	if err := w.background.flush(ctx, op); err != nil && !errors.Is(err, pfs.Conflict) {
 		return pfs.Info{}, err
 	}
 	w.mu.Lock()
@@ -32,7 +32,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	case ended:
 		return pfs.Info{}, pfs.E(op, w.name, pfs.Closed, nil)
 	}
-	if err := w.late.wait(ctx, w.fs.store.opts.Timeout); err != nil {
+	if err := w.abandoned.wait(ctx, w.fs.store.opts.Timeout); err != nil {
 		return pfs.Info{}, fail(op, w.name, err)
 	}
 	info, err := runChange(ctx, w.fs, []pfs.Path{w.name}, func(c *call) (pfs.Info, error) { return w.commit(c, op, opts) }, nil)
@@ -103,12 +103,12 @@ func (w *staged) target(d *dir, base, op string, opts pfs.CommitOptions) (info p
 func (w *staged) publish(d *dir, base string, h *handle, opts pfs.CommitOptions, st stat) (pfs.Info, error) {
 	m, err := w.fs.mark(d.c, h, w.id, opts)
 	if err == nil {
-		err = w.fs.dress(d.c, h, opts, m, st)
+		err = w.fs.finalize(d.c, h, opts, m, st)
 	}
 	if err != nil {
 		return pfs.Info{}, err
 	}
-	if err := h.dressed(d.c, m); err != nil {
+	if err := h.finalized(d.c, m); err != nil {
 		return pfs.Info{}, err
 	}
 	after := d.c.undo() // once it has its name, whoever still waits
@@ -143,11 +143,11 @@ func (f FS) mark(c *call, h *handle, id string, opts pfs.CommitOptions) (digest.
 	if m.Empty() {
 		return m, nil
 	}
-	return m, h.setAttribute(c, digest.MarkAttribute, m.Encode())
+	return m, h.setXattr(c, digest.MarkAttribute, m.Encode())
 }
 
-// dress gives a temporary, which st describes, what else it will have as a published file with the mark m.
-func (f FS) dress(c *call, h *handle, opts pfs.CommitOptions, m digest.Mark, st stat) error {
+// finalize gives a temporary, which st describes, what else it will have as a published file with the mark m.
+func (f FS) finalize(c *call, h *handle, opts pfs.CommitOptions, m digest.Mark, st stat) error {
 	mode := unixMode(opts.Perm())
 	if st.size > opts.Size {
 		if err := h.set(c, change{size: &opts.Size}); err != nil {

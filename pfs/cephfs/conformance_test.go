@@ -5,6 +5,7 @@ package cephfs
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -16,6 +17,13 @@ import (
 // optionsOf are the options for the whole of the cluster's file system.
 func optionsOf(c testbed.CephCluster) Options {
 	return Options{Monitors: []string{c.Monitors}, Keyring: c.Keyring, User: c.User, FileSystem: c.FileSystem}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // openStore opens a store until the end of the test.
@@ -45,20 +53,56 @@ func newDir(t testing.TB, f FS) pfs.Path {
 	return name
 }
 
+// openEmpty opens an empty directory of the cluster's file system as a store of its own.
+func openEmpty(t testing.TB, opts Options) FS {
+	t.Helper()
+	opts.Root = string(newDir(t, openStore(t, opts)))
+	return openStore(t, opts)
+}
+
+// tree is a directory of a store as a tree of its own, for one owner of what is made in it: a mount for each
+// test of the suite would take longer than the tests.
+type tree struct {
+	*pfs.Layer
+	f     FS
+	trees *trees
+}
+
+// trees are those of one directory, one for each FS.
+type trees struct {
+	dir  pfs.Path
+	mu   sync.Mutex
+	made map[FS]*tree
+}
+
+func (ts *trees) of(f FS) *tree {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.made[f] == nil {
+		ts.made[f] = &tree{pfs.NewSub(f, ts.dir), f, ts}
+	}
+	return ts.made[f]
+}
+
+func (t *tree) For(owner pfs.Owner) (pfs.FileSystem, error) { return t.owned(t.f.For(owner)) }
+
+func (t *tree) As(owner pfs.Owner) (pfs.FileSystem, error) { return t.owned(t.f.As(owner)) }
+
+func (t *tree) owned(f pfs.FileSystem, err error) (pfs.FileSystem, error) {
+	if err != nil {
+		return nil, err
+	}
+	return t.trees.of(f.(FS)), nil
+}
+
 func TestConformance(t *testing.T) {
 	c := testbed.Ceph(t)
 	one, other := openStore(t, optionsOf(c)), openStore(t, optionsOf(c))
-	dirs := map[pfs.FileSystem]pfs.Path{}
 	pfstest.Run(t, pfstest.Options{
 		New: func(t *testing.T) pfs.FileSystem {
-			dir := newDir(t, one)
-			f := one.Below(dir)
-			dirs[f] = dir
-			return f
+			return (&trees{dir: newDir(t, one), made: map[FS]*tree{}}).of(one)
 		},
-		Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem {
-			return other.Below(dirs[fsys])
-		},
+		Reopen: func(_ *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return fsys.(*tree).trees.of(other) },
 		Gaps:   pfstest.LooseQuota | pfstest.NoBlockLocations,
 		Names:  3000,
 		Owners: []pfs.Owner{{UID: 1001, GID: 1001}, {UID: 1002, GID: 1002}},

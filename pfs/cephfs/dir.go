@@ -4,7 +4,6 @@ package cephfs
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -37,30 +36,13 @@ type linkError struct {
 
 func (e *linkError) Error() string { return "symbolic link" }
 
-// root opens the top directory of the tree.
-func (c *call) root() (*dir, error) {
-	if c.top == "" {
-		return c.mountRoot(), nil
-	}
-	top, err := c.mountRoot().open(c.top)
-	if link := (*linkError)(nil); errors.As(err, &link) {
-		link.rel = ""
-	}
-	return top, err
-}
-
-// mountRoot returns the top directory of the mount. libcephfs is not asked for it: when a mount is given
+// root returns the top directory of the mount. libcephfs is not asked for it: when a mount is given
 // up at that moment it ends the program.
-func (c *call) mountRoot() *dir { return &dir{c: c, in: c.m.root, lent: true} }
+func (c *call) root() *dir { return &dir{c: c, in: c.m.root, lent: true} }
 
 // directory opens the directory name.
 func (c *call) directory(name pfs.Path) (*dir, error) {
-	d, err := c.root()
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	return d.open(strings.TrimPrefix(string(name), "/"))
+	return c.root().open(strings.TrimPrefix(string(name), "/"))
 }
 
 // parent opens the directory that holds name and returns name's last element, "." for the root.
@@ -245,8 +227,8 @@ func (d *dir) chmod(name string, mode fs.FileMode) error {
 	return d.set(name, change{mode: &bits})
 }
 
-// attribute returns an extended attribute of the directory itself.
-func (d *dir) attribute(name string) (value []byte, err error) {
+// xattr returns an extended attribute of the directory itself.
+func (d *dir) xattr(name string) (value []byte, err error) {
 	err = d.c.lib(func(m *cMount, p *cPerms) (err error) {
 		value, err = getxattr(m, d.in, name, digest.MaxMark, p)
 		return err
@@ -254,7 +236,7 @@ func (d *dir) attribute(name string) (value []byte, err error) {
 	return value, err
 }
 
-func (d *dir) setAttribute(name string, value []byte) error {
+func (d *dir) setXattr(name string, value []byte) error {
 	return d.c.lib(func(m *cMount, p *cPerms) error { return setxattr(m, d.in, name, value, p) })
 }
 

@@ -14,8 +14,7 @@
 // takes 200 MB a mount. Everybody's calls go over it: For gives what is made to an
 // owner from the moment it has its name (but for directories and links in a directory
 // to which he may not write, which are root's for a moment), and As makes the calls
-// themselves as that user, so that the store's own permissions hold. Below makes a tree
-// of any directory.
+// themselves as that user, so that the store's own permissions hold.
 //
 // # Links
 //

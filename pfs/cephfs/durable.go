@@ -85,9 +85,9 @@ func unforgotten(err error) error {
 	return err
 }
 
-// dressed is sync for a temporary that has got what m says, and looks that it still has it: of length,
+// finalized is sync for a temporary that has got what m says, and looks that it still has it: of length,
 // time and mode that are forgotten no handle is told.
-func (h *handle) dressed(c *call, m digest.Mark) error {
+func (h *handle) finalized(c *call, m digest.Mark) error {
 	if err := h.sync(c); err != nil {
 		return err
 	}

@@ -168,7 +168,7 @@ func (e *editing) unmark(c *call, h *handle) error {
 	if e.unmarked {
 		return nil
 	}
-	err := h.removeAttribute(c, digest.MarkAttribute)
+	err := h.removeXattr(c, digest.MarkAttribute)
 	if err != nil && !errors.Is(err, syscall.ENODATA) {
 		return err
 	}

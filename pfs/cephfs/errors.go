@@ -76,18 +76,8 @@ func kindOf(err error) pfs.Kind {
 // fail makes an error of package pfs about name of whatever happened. nil stays nil, and what is
 // one already is only given what it lacks.
 func fail(op string, name pfs.Path, err error) error {
-	if err == nil {
-		return nil
-	}
-	var known *pfs.Error
-	if errors.As(err, &known) {
-		if known.Path == "" && known.Kind != pfs.Invalid {
-			return pfs.E(op, name, known.Kind, known.Err)
-		}
-		return err
-	}
-	if k := pfs.Kind(0); errors.As(err, &k) {
-		return pfs.E(op, name, k, nil)
+	if known, ok := pfs.Known(op, name, err); ok {
+		return known
 	}
 	var link *linkError
 	if errors.As(err, &link) {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -168,8 +169,7 @@ func faulty(t *testing.T, c testbed.CephCluster) FS {
 	t.Helper()
 	opts := optionsOf(c)
 	opts.Timeout = 3 * time.Second
-	one := openStore(t, opts)
-	return one.Below(newDir(t, one)).(FS)
+	return openEmpty(t, opts)
 }
 
 // evict ends all sessions of clients with the MDS, and keeps them out.
@@ -214,7 +214,7 @@ func TestEvicted(t *testing.T) {
 		t.Fatalf("a staged write ends with an eviction: %v", err)
 	}
 	// With the OSD are all bytes then, and with nobody but the session the length.
-	if err := again(func() error { return w.(*staged).behind.flush(t.Context(), "cephfs.Test") }); err != nil {
+	if err := again(func() error { return w.(*staged).background.flush(t.Context(), "cephfs.Test") }); err != nil {
 		t.Fatal(err)
 	}
 	evict(t, c)
@@ -234,6 +234,49 @@ func again(do func() error) (err error) {
 		}
 	}
 	return err
+}
+
+// TestMountedAgain loses what it takes to be let in, and then the mount: whoever makes calls can mend nothing of
+// that, so the store is away, until it is mended.
+func TestMountedAgain(t *testing.T) {
+	c := testbed.Ceph(t)
+	for _, tt := range []struct {
+		name  string
+		lose  func(o Options)
+		fresh pfs.Kind // of a store that is opened then
+		says  string
+	}{
+		{"no keyring", func(o Options) { must(t, os.Remove(o.Keyring)) }, pfs.Invalid, "is not there"},
+		{"no key", func(o Options) { must(t, os.WriteFile(o.Keyring, nil, 0o600)) }, pfs.Invalid, "has no key of client."},
+		{"no rights", func(o Options) { c.Command(t, "auth", "caps", "client."+o.User, "mon", "allow r") }, pfs.Permission, "refuse client."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			opts := optionsOf(c)
+			opts.Timeout, opts.User = 5*time.Second, "test"+pfs.NewID()
+			t.Cleanup(func() { c.Command(t, "auth", "rm", "client."+opts.User) })
+			caps := []string{"client." + opts.User, "mon", "allow r", "mds", "allow *", "osd", "allow *"}
+			key := c.Command(t, append([]string{"auth", "get-or-create"}, caps...)...)
+			opts.Keyring = filepath.Join(t.TempDir(), "keyring")
+			must(t, os.WriteFile(opts.Keyring, []byte(key), 0o600))
+			f := openStore(t, opts)
+			stat := func() error { _, err := f.Stat(t.Context(), pfs.Root); return err }
+			must(t, stat())
+
+			tt.lose(opts)
+			f.store.giveUp(f.store.cur, errGone)
+			err := stat()
+			pfstest.WantKind(t, err, pfs.Unavailable)
+			if !strings.Contains(err.Error(), tt.says) || errors.Is(err, tt.fresh) {
+				t.Errorf("the error is %q, want %q in it, and that it is nothing else", err, tt.says)
+			}
+			_, err = Open(t.Context(), opts)
+			pfstest.WantKind(t, err, tt.fresh)
+
+			must(t, os.WriteFile(opts.Keyring, []byte(key), 0o600))
+			c.Command(t, append([]string{"auth", "caps"}, caps...)...)
+			must(t, again(stat))
+		})
+	}
 }
 
 // TestDaemonKilled kills each daemon in the middle of a write and of a read, and starts it again.
@@ -339,9 +382,9 @@ func TestCloseSilent(t *testing.T) {
 		t.Run(fmt.Sprint(calls, " calls on their way"), func(t *testing.T) {
 			c := testbed.CephAlone(t)
 			opts := optionsOf(c)
-			dir := newDir(t, openStore(t, opts))
+			opts.Root = string(newDir(t, openStore(t, opts)))
 			opts.Timeout = 3 * time.Second
-			f := openStore(t, opts).Below(dir).(FS)
+			f := openStore(t, opts)
 			w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -349,7 +392,7 @@ func TestCloseSilent(t *testing.T) {
 			if _, err := w.WriteAt(t.Context(), []byte("content"), 0); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.(*staged).behind.flush(t.Context(), "cephfs.Test"); err != nil {
+			if err := w.(*staged).background.flush(t.Context(), "cephfs.Test"); err != nil {
 				t.Fatal(err)
 			}
 			c.Pause(t, "mds")

@@ -4,7 +4,6 @@ package cephfs
 
 import (
 	"context"
-	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -13,9 +12,8 @@ import (
 // equal (==).
 type FS struct {
 	store *store
-	as    ids    // whom calls are made as
-	owner ids    // of what is made
-	top   string // path of the tree's root below the mount's, "" if it is that
+	as    ids // whom calls are made as
+	owner ids // of what is made
 }
 
 var (
@@ -66,12 +64,6 @@ func (f FS) given() *ids {
 	return &f.owner
 }
 
-// Below returns the tree below the directory dir as one of its own, over the same mount.
-func (f FS) Below(dir pfs.Path) pfs.FileSystem {
-	f.top = strings.TrimPrefix(f.top+string(dir), "/")
-	return f
-}
-
 // Close ends the use of the store.
 func (f FS) Close() error { return f.store.close() }
 
@@ -107,18 +99,6 @@ func (f FS) change(ctx context.Context, op string, name pfs.Path, do func(d *dir
 		return struct{}{}, do(d, base)
 	}, nil)
 	return err
-}
-
-// fromMount returns the names as they are in the tree of the mount.
-func (f FS) fromMount(names []pfs.Path) []pfs.Path {
-	if f.top == "" {
-		return names
-	}
-	whole := make([]pfs.Path, len(names))
-	for i, name := range names {
-		whole[i] = pfs.Path("/" + strings.TrimSuffix(f.top+string(name), "/"))
-	}
-	return whole
 }
 
 // check is how every operation begins.

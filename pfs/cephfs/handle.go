@@ -104,7 +104,7 @@ func (h *handle) set(c *call, ch change) error {
 	return c.lib(func(m *cMount, p *cPerms) error { return setattr(m, h.in, ch, p) })
 }
 
-func (h *handle) attribute(c *call, name string) (value []byte, err error) {
+func (h *handle) xattr(c *call, name string) (value []byte, err error) {
 	err = c.lib(func(m *cMount, p *cPerms) (err error) {
 		value, err = getxattr(m, h.in, name, digest.MaxMark, p)
 		return err
@@ -112,11 +112,11 @@ func (h *handle) attribute(c *call, name string) (value []byte, err error) {
 	return value, err
 }
 
-func (h *handle) setAttribute(c *call, name string, value []byte) error {
+func (h *handle) setXattr(c *call, name string, value []byte) error {
 	return c.lib(func(m *cMount, p *cPerms) error { return setxattr(m, h.in, name, value, p) })
 }
 
-func (h *handle) removeAttribute(c *call, name string) error {
+func (h *handle) removeXattr(c *call, name string) error {
 	return c.lib(func(m *cMount, p *cPerms) error { return removexattr(m, h.in, name, p) })
 }
 

@@ -30,7 +30,7 @@ func (f FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (pfs.
 
 // addEntry describes one entry, unless it is hidden or has gone meanwhile.
 func (d *dir) addEntry(page *pfs.Page, parent pfs.Path, e entry) error {
-	if isHidden(e.name) {
+	if pfs.IsTemp(e.name) {
 		return nil
 	}
 	if pfs.CheckName(e.name) != "" {

@@ -6,7 +6,7 @@ import "github.com/paddlecloud/pfs/pfs/digest"
 
 // mark returns the mark of an open file that st describes, if it has one and it is still true.
 func (h *handle) mark(c *call, st stat) (digest.Mark, bool) {
-	p, err := h.attribute(c, digest.MarkAttribute)
+	p, err := h.xattr(c, digest.MarkAttribute)
 	if err != nil {
 		return digest.Mark{}, false
 	}

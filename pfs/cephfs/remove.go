@@ -9,6 +9,8 @@ import (
 )
 
 const (
+	// removedPrefix begins the names of directories that are on the way out.
+	removedPrefix = pfs.TempPrefix + "rm-"
 	// walkPage is the number of entries that are read of a directory at once.
 	walkPage = 1024
 	// removeTries bounds how often Remove clears a directory in which staged writes keep
@@ -86,7 +88,7 @@ func (d *dir) hidden() (found []entry, others bool, err error) {
 			return nil, false, err
 		}
 		for _, e := range page {
-			if !isHidden(e.name) {
+			if !pfs.IsTemp(e.name) {
 				return nil, true, nil
 			}
 		}

@@ -16,11 +16,9 @@ import (
 func TestRenameCutOff(t *testing.T) {
 	ctx := t.Context()
 	opts := optionsOf(testbed.Ceph(t))
-	one := openStore(t, opts)
-	opts.Timeout = time.Second
+	one := openEmpty(t, opts)
+	opts.Root, opts.Timeout = one.store.opts.Root, time.Second
 	two := openStore(t, opts)
-	top := newDir(t, one)
-	one, two = one.Below(top).(FS), two.Below(top).(FS)
 	pfstest.MustMkdir(t, one, "/from")
 	pfstest.WriteFile(t, one, "/from/f", []byte("content"))
 

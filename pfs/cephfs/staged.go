@@ -11,20 +11,21 @@ import (
 	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // staged is a Staged write: an open temporary in the directory of its target.
 type staged struct {
-	fs      FS
-	name    pfs.Path
-	id      string
-	resumed bool
-	temp    string // name of the temporary
-	from    stat   // identity of the temporary
-	file    opened
-	lock    shared
-	behind  *behind
-	late    late
+	fs         FS
+	name       pfs.Path
+	id         string
+	resumed    bool
+	temp       string // name of the temporary
+	from       stat   // identity of the temporary
+	file       opened
+	lock       shared
+	background *background
+	abandoned  abandonedWrites
 
 	mu    sync.RWMutex // held for reading by what uses file, for writing by what ends it
 	state state
@@ -66,8 +67,8 @@ func (f FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Creat
 	}
 	opts.ID = cmp.Or(opts.ID, pfs.NewID())
 	return changeAt(ctx, f, op, name, []pfs.Path{name}, func(d *dir, base string) (*staged, error) {
-		w := &staged{fs: f, name: name, id: opts.ID, temp: stagedName(base, opts.ID)}
-		w.behind = newBehind(w)
+		w := &staged{fs: f, name: name, id: opts.ID, temp: digest.StagedName(base, opts.ID)}
+		w.background = newBackground(w)
 		if err := w.begin(d, base, op, opts); err != nil {
 			return nil, err
 		}
@@ -224,7 +225,7 @@ func (w *staged) broken(h *handle, err error) error {
 // tracked is run for what changes the temporary. A call that was abandoned may still write what it
 // was given, so until it has ended nobody writes anything else, or publishes.
 func (w *staged) tracked(ctx context.Context, do func(c *call) (int, error)) (int, error) {
-	if err := w.late.wait(ctx, w.fs.store.opts.Timeout); err != nil {
+	if err := w.abandoned.wait(ctx, w.fs.store.opts.Timeout); err != nil {
 		return 0, err
 	}
 	const on, left, over = 0, 1, 2
@@ -234,13 +235,13 @@ func (w *staged) tracked(ctx context.Context, do func(c *call) (int, error)) (in
 		how.Store(on)
 		defer func() {
 			if how.Swap(over) == left {
-				w.late.add(-1)
+				w.abandoned.add(-1)
 			}
 		}()
 		return do(c)
 	}, nil)
 	if how.CompareAndSwap(on, left) {
-		w.late.add(1)
+		w.abandoned.add(1)
 	}
 	return n, err
 }
@@ -273,7 +274,7 @@ func (w *staged) writeBlock(ctx context.Context, op string, p []byte, off int64)
 	if err != nil {
 		return 0, err
 	}
-	return w.behind.write(ctx, op, p, off)
+	return w.background.write(ctx, op, p, off)
 }
 
 // writeNow writes part of one block and waits for the cluster.
@@ -294,7 +295,7 @@ func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err er
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
 		return 0, err
 	}
-	if err := w.behind.flush(ctx, op); err != nil {
+	if err := w.background.flush(ctx, op); err != nil {
 		return 0, err
 	}
 	w.mu.RLock()
@@ -311,7 +312,7 @@ func (w *staged) Sync(ctx context.Context) error {
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
 		return err
 	}
-	if err := w.behind.flush(ctx, op); err != nil {
+	if err := w.background.flush(ctx, op); err != nil {
 		return err
 	}
 	_, err := w.change(ctx, op, func(c *call, h *handle) (int, error) { return 0, h.sync(c) })
@@ -327,9 +328,9 @@ func (w *staged) Close() error { return w.end("cephfs.Staged.Close", true) }
 // end ends the handle.
 func (w *staged) end(op string, discard bool) (err error) {
 	if !discard {
-		err = w.behind.flush(context.Background(), op)
+		err = w.background.flush(context.Background(), op)
 	}
-	w.behind.drop()
+	w.background.drop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := w.state

@@ -4,15 +4,13 @@ package cephfs
 
 import (
 	"context"
-	"log/slog"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"golang.org/x/sync/semaphore"
 )
-
-const openOp = "cephfs.Open"
 
 const (
 	// maxCalls is the number of operations on their way at once. Each takes a thread.
@@ -27,17 +25,18 @@ const (
 
 // store is the mount that serves now, and what it takes to make the next one.
 type store struct {
-	opts    Options
-	calls   *semaphore.Weighted // of maxCalls
-	moving  *semaphore.Weighted // of maxMoving
-	behind  *semaphore.Weighted // of maxBehind
-	ahead   *semaphore.Weighted // of maxAhead
-	copying *semaphore.Weighted // of maxCopying
-	root    *who
+	opts       Options
+	calls      *semaphore.Weighted // of maxCalls
+	moving     *semaphore.Weighted // of maxMoving
+	background *semaphore.Weighted // of maxBackground
+	ahead      *semaphore.Weighted // of maxAhead
+	copying    *semaphore.Weighted // of maxCopying
+	root       *who
 
-	unfinished unfinished
+	abandoned abandonedChanges
 
 	mu      sync.Mutex
+	served  bool // a mount has been there
 	cur     *mount
 	dialing *dialing // the next mount, if it is on its way
 	givenUp int      // mounts that are not released yet
@@ -53,48 +52,22 @@ type dialing struct {
 }
 
 func open(ctx context.Context, opts Options) (Store, error) {
-	if err := opts.complete(); err != nil {
-		return nil, err
-	}
 	s := &store{
-		opts:    opts,
-		calls:   semaphore.NewWeighted(maxCalls),
-		moving:  semaphore.NewWeighted(maxMoving),
-		behind:  semaphore.NewWeighted(maxBehind),
-		ahead:   semaphore.NewWeighted(maxAhead),
-		copying: semaphore.NewWeighted(maxCopying),
-		root:    newWho(ids{}),
+		opts:       opts,
+		calls:      semaphore.NewWeighted(maxCalls),
+		moving:     semaphore.NewWeighted(maxMoving),
+		background: semaphore.NewWeighted(maxBackground),
+		ahead:      semaphore.NewWeighted(maxAhead),
+		copying:    semaphore.NewWeighted(maxCopying),
+		root:       newWho(ids{}),
 
-		unfinished: unfinished{calls: map[*call]bool{}},
+		abandoned: abandonedChanges{calls: map[*call]bool{}},
 	}
 	if _, err := s.mounted(ctx); err != nil {
 		go s.close() // which waits for a mount that is still on its way
 		return nil, err
 	}
 	return FS{store: s}, nil
-}
-
-// complete fills in the defaults.
-func (o *Options) complete() error {
-	if len(o.Monitors) == 0 && o.Config == "" {
-		return pfs.Errorf(openOp, "", pfs.Invalid, "neither monitors nor a ceph.conf are given")
-	}
-	if o.User == "" {
-		o.User = "admin"
-	}
-	if o.Root == "" {
-		o.Root = "/"
-	}
-	if o.Session == "" {
-		o.Session = pfs.NewID()
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = 30 * time.Second
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return nil
 }
 
 // mounted returns the mount that serves now, or waits for the next one.
@@ -123,8 +96,8 @@ func (s *store) mounted(ctx context.Context) (*mount, error) {
 }
 
 // wait returns the mount once it is made.
-func (d *dialing) wait(ctx context.Context, most time.Duration) (*mount, error) {
-	timer := time.NewTimer(most)
+func (d *dialing) wait(ctx context.Context, timeout time.Duration) (*mount, error) {
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-d.done:
@@ -132,7 +105,7 @@ func (d *dialing) wait(ctx context.Context, most time.Duration) (*mount, error) 
 	case <-ctx.Done():
 		return nil, timedOut(ctx)
 	case <-timer.C:
-		return nil, pfs.Errorf(openOp, "", pfs.Unavailable, "the CephFS has not answered for %v: are its MDS and OSDs up, and do their clocks agree (ceph status)?", most)
+		return nil, pfs.Errorf(openOp, "", pfs.Unavailable, "the CephFS has not answered for %v: are its MDS and OSDs up, and do their clocks agree (ceph status)?", timeout)
 	}
 }
 
@@ -145,15 +118,31 @@ func (s *store) dial(d *dialing) {
 	switch {
 	case d.err != nil:
 		s.opts.Logger.Warn("CephFS cannot be mounted", "error", d.err)
+		if s.served {
+			d.err = away(d.err)
+		}
 	case s.closed:
 		d.m.kill()
 		d.m.abort()
 		d.m, d.err = nil, pfs.Closed
 	default:
-		s.cur = d.m
+		s.cur, s.served = d.m, true
 		s.opts.Logger.Info("CephFS is mounted", "monitors", s.opts.Monitors, "filesystem", s.opts.FileSystem, "root", s.opts.Root)
 	}
 	close(d.done)
+}
+
+// away is the error of a store that has served and cannot be mounted again. Whoever makes calls can mend neither
+// the service's key nor its options: Permission or Invalid would seem to be about the file that was asked for.
+// Of the cause only the text is kept, so that nothing finds those Kinds in it.
+func away(err error) error {
+	if known := (*pfs.Error)(nil); errors.As(err, &known) {
+		if known.Kind == pfs.Unavailable {
+			return err
+		}
+		err = known.Err
+	}
+	return pfs.Errorf(openOp, "", pfs.Unavailable, "the CephFS cannot be mounted again: %v", err)
 }
 
 // giveUp ends the use of m because of why; the next operation makes another mount.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -34,8 +35,7 @@ func TestKinds(t *testing.T) {
 // own opens an empty directory of a store of its own.
 func own(t *testing.T) FS {
 	t.Helper()
-	one := openStore(t, optionsOf(testbed.Ceph(t)))
-	return one.Below(newDir(t, one)).(FS)
+	return openEmpty(t, optionsOf(testbed.Ceph(t)))
 }
 
 func TestSnapshots(t *testing.T) {
@@ -160,7 +160,7 @@ func TestLongNames(t *testing.T) {
 	for what, name := range map[string]pfs.Path{
 		"a name that is too long":   pfs.Root.Join(long + "n"),
 		"a path that is too long":   name.Join("n"),
-		"a name of the store's own": pfs.Root.Join(stagedName("f", pfs.NewID())),
+		"a name of the store's own": pfs.Root.Join(digest.StagedName("f", pfs.NewID())),
 	} {
 		_, opened := f.Open(t.Context(), name)
 		_, created := f.Create(t.Context(), name, pfs.CreateOptions{})

@@ -8,38 +8,45 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // Sweep removes the staged writes below dir that were last written to before age, and what a
 // RemoveTree of that time left on its way.
 func (f FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "cephfs.Sweep"
-	type swept struct {
-		n     int
-		bytes int64
-	}
-	s, err := changeIn(ctx, f, op, name, []pfs.Path{name}, func(d *dir) (s swept, err error) {
-		before := time.Now().Add(-age)
-		err = d.walk(func(d *dir, e entry) (bool, error) {
-			if !isHidden(e.name) || e.st.mtime.After(before) {
-				return true, nil
-			}
-			switch {
-			case strings.HasPrefix(e.name, removedPrefix) && e.st.mode.IsDir():
-				r := remover{top: d}
-				return false, r.all(d, e)
-			case isStaged(e.name) && e.st.mode.IsRegular():
-				if err := d.unlink(e.name); err != nil {
-					return false, unlessMissing(err)
-				}
-				s.n++
-				s.bytes += e.st.size
-			}
-			return true, nil
-		}, 0)
+	s, err := changeIn(ctx, f, op, name, []pfs.Path{name}, func(d *dir) (sweep, error) {
+		s := sweep{before: time.Now().Add(-age)}
+		err := d.walk(s.visit, 0)
 		return s, err
 	})
 	return s.n, s.bytes, err
+}
+
+// sweep is one Sweep.
+type sweep struct {
+	before time.Time
+	n      int
+	bytes  int64
+}
+
+// visit removes e from d if it is old and one of the package's own, and reports whether the walk goes into it.
+func (s *sweep) visit(d *dir, e entry) (enter bool, err error) {
+	switch {
+	case !pfs.IsTemp(e.name) || e.st.mtime.After(s.before):
+		return true, nil
+	case strings.HasPrefix(e.name, removedPrefix) && e.st.mode.IsDir():
+		r := remover{top: d}
+		return false, r.all(d, e)
+	case !digest.IsStaged(e.name) || !e.st.mode.IsRegular():
+		return true, nil
+	}
+	if err := d.unlink(e.name); err != nil {
+		return false, unlessMissing(err)
+	}
+	s.n++
+	s.bytes += e.st.size
+	return false, nil
 }
 
 // walk visits all that is below d, hidden names too, without following a link. Below a directory

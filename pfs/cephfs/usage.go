@@ -84,7 +84,7 @@ func (d *dir) count(u *pfs.Usage) error {
 			return false, errManyEntries
 		}
 		switch {
-		case isHidden(e.name):
+		case pfs.IsTemp(e.name):
 			return false, nil
 		case e.st.mode.IsDir():
 			u.Dirs++
@@ -98,7 +98,7 @@ func (d *dir) count(u *pfs.Usage) error {
 
 // number reads an attribute that is a number; one that is not set is 0.
 func (d *dir) number(name string) (int64, error) {
-	p, err := d.attribute(name)
+	p, err := d.xattr(name)
 	if errors.Is(err, syscall.ENODATA) {
 		return 0, nil
 	}
@@ -131,10 +131,10 @@ func (f FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int6
 	}
 	_, err := changeIn(ctx, f, op, name, []pfs.Path{name}, func(d *dir) (struct{}, error) {
 		return struct{}{}, d.durably(func() error {
-			if err := d.setAttribute(maxBytesName, strconv.AppendInt(nil, maxBytes, 10)); err != nil {
+			if err := d.setXattr(maxBytesName, strconv.AppendInt(nil, maxBytes, 10)); err != nil {
 				return err
 			}
-			return d.setAttribute(maxFilesName, strconv.AppendInt(nil, maxFiles, 10))
+			return d.setXattr(maxFilesName, strconv.AppendInt(nil, maxFiles, 10))
 		})
 	})
 	return err

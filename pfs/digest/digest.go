@@ -139,46 +139,18 @@ func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, p
 	leaves := pfs.Leaves(size)
 	jobs = int(min(int64(max(jobs, 1)), max(leaves, 1)))
 
-	// Worker w does the leaves w, w+jobs, w+2*jobs ...: taking one result from
-	// each in turn gives them in order, and a worker is at most one ahead.
-	type result struct {
-		sum []byte
-		err error
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	results := make([]chan result, jobs)
-	for w := range jobs {
-		results[w] = make(chan result)
-		wg.Go(func() {
-			buf := make([]byte, min(size, pfs.ChunkSize))
-			for i := int64(w); i < leaves; i += int64(jobs) {
-				off := i * pfs.ChunkSize
-				p := buf[:min(pfs.ChunkSize, size-off)]
-				r := result{err: pfs.CheckContext(ctx, "digest.Of", "")}
-				if r.err == nil {
-					r.err = pfs.Guard("digest.Of", "", func() error { return read(p, off) })
-				}
-				if r.err == nil {
-					r.sum = a.leaf(p)
-				}
-				select {
-				case results[w] <- r:
-				case <-ctx.Done():
-					return
-				}
-			}
-		})
+	workers := make([]worker, jobs)
+	for i := range workers {
+		w := &workers[i]
+		*w = worker{leaf: a.leaf, read: read, size: size, first: int64(i), step: int64(jobs), results: make(chan result)}
+		wg.Go(func() { w.run(ctx) })
 	}
 	for i := range leaves {
-		var r result
-		select {
-		case r = <-results[i%int64(jobs)]:
-		case <-ctx.Done():
-			r.err = pfs.CheckContext(ctx, "digest.Of", "")
-		}
+		r := workers[i%int64(jobs)].next(ctx)
 		if r.err != nil {
 			return "", r.err
 		}
@@ -188,6 +160,56 @@ func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, p
 		}
 	}
 	return t.Sum(), nil
+}
+
+// worker hashes every step-th leaf of a file, from first on. One result taken from each worker in turn is the row
+// of leaves, and a worker is at most one ahead.
+type worker struct {
+	leaf        func(p []byte) []byte
+	read        ReadFunc
+	size        int64
+	first, step int64
+	results     chan result
+}
+
+// result is the hash of one leaf, or why there is none.
+type result struct {
+	sum []byte
+	err error
+}
+
+// run hands over results until all are, or ctx is done.
+func (w *worker) run(ctx context.Context) {
+	buf := make([]byte, min(w.size, pfs.ChunkSize))
+	for i := w.first; i < pfs.Leaves(w.size); i += w.step {
+		off := i * pfs.ChunkSize
+		select {
+		case w.results <- w.one(ctx, buf[:min(pfs.ChunkSize, w.size-off)], off):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// one hashes the leaf at off, for which p is memory.
+func (w *worker) one(ctx context.Context, p []byte, off int64) result {
+	if err := pfs.CheckContext(ctx, "digest.Of", ""); err != nil {
+		return result{err: err}
+	}
+	if err := pfs.Guard("digest.Of", "", func() error { return w.read(p, off) }); err != nil {
+		return result{err: err}
+	}
+	return result{sum: w.leaf(p)}
+}
+
+// next takes the next result.
+func (w *worker) next(ctx context.Context) result {
+	select {
+	case r := <-w.results:
+		return r
+	case <-ctx.Done():
+		return result{err: pfs.CheckContext(ctx, "digest.Of", "")}
+	}
 }
 
 // Leaves returns the digests of up to n leaves from first on, of content of size bytes;

@@ -92,7 +92,7 @@ var tries = []time.Duration{0, 0, 50 * time.Millisecond, 100 * time.Millisecond,
 // beginWith creates a file and writes its first bytes, which is when the pipeline is
 // built. name gives each try a path of its own.
 func (f *FS) beginWith(ctx context.Context, l layout, p []byte, name func() string) (*attempt, error) {
-	w := newPipelines(f.nodes, l.replicas)
+	w := newPipelines(f.dataNodes, l.replicas)
 	for i := 0; ; i++ {
 		w.next(i)
 		a, err := f.begin(ctx, name(), l, w)

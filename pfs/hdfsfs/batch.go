@@ -144,7 +144,7 @@ func (b *batch) storeOnce(ctx context.Context, l layout, data []byte) (string, e
 
 // publish gives what store has stored its properties and its name.
 func (b *batch) publish(ctx context.Context, op, at string, name pfs.Path, opts pfs.CommitOptions) error {
-	err := b.dressNew(ctx, at, name.Parent(), opts)
+	err := b.finalizeNew(ctx, at, name.Parent(), opts)
 	if err == nil {
 		if err = b.move(ctx, at, b.at(name), opts.NoReplace); err == nil {
 			return nil
@@ -157,9 +157,9 @@ func (b *batch) publish(ctx context.Context, op, at string, name pfs.Path, opts 
 	return err
 }
 
-// dressNew is dress for a file of which all is known: it was made with these bits, and
+// finalizeNew is finalize for a file of which all is known: it was made with these bits, and
 // owner and group are those of what is made where it was made.
-func (b *batch) dressNew(ctx context.Context, at string, dir pfs.Path, opts pfs.CommitOptions) error {
+func (b *batch) finalizeNew(ctx context.Context, at string, dir pfs.Path, opts pfs.CommitOptions) error {
 	home, err := b.place(ctx, "", b.stage.home())
 	if err != nil {
 		return err

@@ -19,37 +19,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The benchmarks compare ways to do the same on one cluster. One iteration is one round,
-// in which each way has its turn, after one that is not counted; what is reported is the
-// median of each over the rounds.
-// Machines differ and have other work: only the ratios of one run mean something.
-
-// way is one of the ways that are compared.
-type way struct {
-	name string
-	do   func(round int)
-}
-
-// inTurn measures the ways and reports amount per second of each, in unit.
-func inTurn(b *testing.B, amount float64, unit string, ways []way) {
-	b.Helper()
-	took := map[string][]time.Duration{}
-	for _, w := range ways {
-		w.do(0)
-	}
-	for round := 1; b.Loop(); round++ {
-		for _, w := range ways {
-			start := time.Now()
-			w.do(round)
-			took[w.name] = append(took[w.name], time.Since(start))
-		}
-	}
-	for name, all := range took {
-		slices.Sort(all)
-		b.ReportMetric(amount/all[len(all)/2].Seconds(), name+"-"+unit)
-	}
-}
-
 // bench is a cluster with its own block size, and its user's clients.
 type bench struct {
 	*FS
@@ -70,7 +39,7 @@ func newBench(b *testing.B) *bench {
 // large is the length of the large file. It is eight of the cluster's blocks.
 const large = 1 << 30
 
-// write writes the file with n pieces at once.
+// write writes the file with n parts at once.
 func (h *bench) write(b *testing.B, name pfs.Path, n int) {
 	w, err := h.Create(b.Context(), name, pfs.CreateOptions{Size: large})
 	must(b, err)
@@ -129,11 +98,11 @@ func BenchmarkWrite(b *testing.B) {
 	must(b, writeLocal(first, pfstest.Pattern(1, large)))
 	must(b, os.Link(first, second))
 	var puts []time.Duration
-	inTurn(b, large/1e6, "MB/s", []way{
-		{"one-stream", func(int) { h.write(b, "/f", 1) }},
-		{"library", func(int) { h.library(b, "/raw") }},
-		{"two-streams", func(int) { h.write(b, "/f", 2) }},
-		{"hdfs-put-twice-with-start", func(round int) {
+	testbed.InTurn(b, large/1e6, "MB/s", []testbed.Way{
+		{Name: "one-stream", Do: func(int) { h.write(b, "/f", 1) }},
+		{Name: "library", Do: func(int) { h.library(b, "/raw") }},
+		{Name: "two-streams", Do: func(int) { h.write(b, "/f", 2) }},
+		{Name: "hdfs-put-twice-with-start", Do: func(round int) {
 			if took := h.put(b, first, second); round > 0 {
 				puts = append(puts, took)
 			}
@@ -160,8 +129,8 @@ func BenchmarkRead(b *testing.B) {
 	h := newBench(b)
 	h.write(b, "/f", 2)
 	buf := make([]byte, pfs.ChunkSize)
-	inTurn(b, large/1e6, "MB/s", []way{
-		{"verified", func(int) {
+	testbed.InTurn(b, large/1e6, "MB/s", []testbed.Way{
+		{Name: "verified", Do: func(int) {
 			r, err := h.Open(b.Context(), "/f")
 			must(b, err)
 			for off := int64(0); off < large; off += pfs.ChunkSize {
@@ -169,7 +138,7 @@ func BenchmarkRead(b *testing.B) {
 			}
 			must(b, r.Close())
 		}},
-		{"library", func(int) {
+		{Name: "library", Do: func(int) {
 			r, err := h.raw.Open(h.at("/f"))
 			must(b, err)
 			for range large / pfs.ChunkSize {
@@ -190,7 +159,7 @@ func BenchmarkSmallFiles(b *testing.B) {
 	for i := range files {
 		must(b, writeLocal(filepath.Join(from, fmt.Sprintf("d%d/f%d", i%dirs, i)), data))
 	}
-	ways := []way{{"batches", func(round int) {
+	ways := []testbed.Way{{Name: "batches", Do: func(round int) {
 		top := pfs.Path(fmt.Sprintf("/batches-%d", round))
 		var g errgroup.Group
 		for half := range 2 {
@@ -199,7 +168,7 @@ func BenchmarkSmallFiles(b *testing.B) {
 		must(b, g.Wait())
 	}}}
 	if rclone, err := exec.LookPath("rclone"); err == nil {
-		ways = append(ways, way{"rclone", func(round int) {
+		ways = append(ways, testbed.Way{Name: "rclone", Do: func(round int) {
 			remote := fmt.Sprintf(":hdfs,namenode='%s',username=%s:%s/rclone-%d", h.c.NameNodes[0], h.c.Superuser, h.opts.Root, round)
 			out, err := exec.Command(rclone, "copy", "--config", os.DevNull, "--transfers", "16", from, remote).CombinedOutput()
 			if err != nil {
@@ -207,7 +176,7 @@ func BenchmarkSmallFiles(b *testing.B) {
 			}
 		}})
 	}
-	inTurn(b, files, "files/s", ways)
+	testbed.InTurn(b, files, "files/s", ways)
 }
 
 // batch copies n files of the directory from, from the first on.

@@ -10,23 +10,23 @@ import (
 )
 
 // The library sends packets of 64 KiB and waits for each of the last five to pass all
-// DataNodes. mostAhead is the number of packets whose acknowledgement it is given before
-// they have sent it, 5 MiB as Hadoop's own client has on its way, and mostJoined that of
+// DataNodes. maxAhead is the number of packets whose acknowledgement it is given before
+// they have sent it, 5 MiB as Hadoop's own client has on its way, and maxJoined that of
 // those that are sent as one, because a DataNode has the same work for each. Both begin
 // small with each block, so that half of what is written first, which can be written
 // again, was really acknowledged: a pipeline that does not work is noticed in it.
 const (
-	mostAhead  = 80
-	mostJoined = 8
+	maxAhead  = 80
+	maxJoined = 8
 )
 
 // ahead is the number of packets before the one with this number, counted from 1, that
 // need not be acknowledged for it to be.
-func ahead(seqno int64) int64 { return min(mostAhead, seqno/2) }
+func ahead(seqno int64) int64 { return min(maxAhead, seqno/2) }
 
 // joined is the number of packets that are sent as one with this one. It is less than
 // ahead, so that nothing is waited for that was not sent.
-func joined(seqno int64) int { return int(min(mostJoined, max(1, seqno/4))) }
+func joined(seqno int64) int { return int(min(maxJoined, max(1, seqno/4))) }
 
 // blockFlow stands between the library and the DataNodes while a block is written. The
 // last packet of the block is acknowledged only when all are, so a block that the
@@ -59,10 +59,10 @@ type row struct {
 }
 
 func newBlockFlow(conn net.Conn, in *bufio.Reader) *blockFlow {
-	const most = 16 // more than the library has on its way
+	const maxLibrary = 16 // more than the library has on its way
 	return &blockFlow{
 		conn: conn, in: in,
-		packets: make(chan packetID, most), rows: make(chan int64, mostAhead+most),
+		packets: make(chan packetID, maxLibrary), rows: make(chan int64, maxAhead+maxLibrary),
 		gone: make(chan struct{}),
 	}
 }
@@ -82,8 +82,8 @@ func (f *blockFlow) send(p []byte) error {
 	if err != nil {
 		return err
 	}
-	most := joined(id.seqno)
-	alone := id.seqno < 0 || id.last || most == 1
+	limit := joined(id.seqno)
+	alone := id.seqno < 0 || id.last || limit == 1
 	if alone || id.offset != f.row.end() || f.row.ragged() {
 		if err := f.flush(); err != nil {
 			return err
@@ -91,7 +91,7 @@ func (f *blockFlow) send(p []byte) error {
 	}
 	if alone {
 		err = f.sendPacket(id.seqno, p)
-	} else if f.row.add(id, sums, data); f.row.n >= most {
+	} else if f.row.add(id, sums, data); f.row.n >= limit {
 		err = f.flush()
 	}
 	if err != nil || id.seqno < 0 { // a heartbeat has no number

@@ -19,7 +19,7 @@ type checksums struct {
 // checksums returns what to check by. A block without checksums is refused: nobody
 // could tell whether it is what was written.
 func (a readAnswer) checksums() (checksums, error) {
-	if a.sumChunk == 0 || a.sumChunk > mostPacket {
+	if a.sumChunk == 0 || a.sumChunk > maxPacket {
 		return checksums{}, errMalformed
 	}
 	switch a.sumType {

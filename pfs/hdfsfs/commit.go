@@ -12,9 +12,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// mostRounds is how often a Commit begins again because another handle of the same
+// maxRounds is how often a Commit begins again because another handle of the same
 // staged write has changed what it stood on.
-const mostRounds = 5
+const maxRounds = 5
 
 // Commit publishes the file: the parts are stored, joined in order, given their
 // properties, and renamed.
@@ -53,7 +53,7 @@ func (w *staged) commit(ctx context.Context, op string, opts pfs.CommitOptions) 
 		}
 	}
 	var err error
-	for range mostRounds {
+	for range maxRounds {
 		var info pfs.Info
 		info, err = w.round(ctx, op, opts)
 		var known *pfs.Error
@@ -135,7 +135,10 @@ func (w *staged) replaces(ctx context.Context, op string, opts pfs.CommitOptions
 		return pfs.Info{}, false, err
 	case opts.NoReplace:
 		if info, ok, err := w.committedBefore(ctx, opts); ok || err != nil {
-			return info, true, w.tidy(ctx, err)
+			if err == nil {
+				w.tidy(ctx)
+			}
+			return info, true, err
 		}
 		return pfs.Info{}, false, pfs.E(op, w.name, pfs.Exist, nil)
 	case st.IsDir():
@@ -164,12 +167,7 @@ func (w *staged) committedBefore(ctx context.Context, opts pfs.CommitOptions) (p
 
 // tidy removes what is left of a staged write that was published. If that fails, it is
 // swept one day.
-func (w *staged) tidy(ctx context.Context, err error) error {
-	if err == nil {
-		_ = w.remove(context.WithoutCancel(ctx))
-	}
-	return err
-}
+func (w *staged) tidy(ctx context.Context) { _ = w.remove(context.WithoutCancel(ctx)) }
 
 // join makes one file of the first size bytes and returns its path in HDFS.
 func (w *staged) join(ctx context.Context, op string, c content, size int64) (string, error) {
@@ -197,7 +195,7 @@ func (w *staged) join(ctx context.Context, op string, c content, size int64) (st
 
 // empty makes an empty file.
 func (w *staged) empty(ctx context.Context) (string, error) {
-	a, err := w.fs.begin(ctx, path.Join(w.dir, attemptPrefix+pfs.NewID()), w.lay, newPipelines(w.fs.nodes, w.lay.replicas))
+	a, err := w.fs.begin(ctx, path.Join(w.dir, attemptPrefix+pfs.NewID()), w.lay, newPipelines(w.fs.dataNodes, w.lay.replicas))
 	if err != nil {
 		return "", err
 	}
@@ -221,8 +219,8 @@ func (w *staged) cut(ctx context.Context, number, n int64) error {
 	return w.fs.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(a.path, pt.path()) })
 }
 
-// mostSources bounds the parts of one concat, whose names are in the URL.
-const mostSources = 24
+// maxSources bounds the parts of one concat, whose names are in the URL.
+const maxSources = 24
 
 // concat joins the parts, which is the NameNode's work alone. It happens at once for
 // each row of parts, so the length of the joined file tells how far it has come.
@@ -239,7 +237,7 @@ func (w *staged) concat(ctx context.Context, op string, c content, size int64) e
 	for n := c.joined / w.lay.unit; c.joined < size; n++ {
 		sources = append(sources, partPath(w.dir, n))
 		c.joined += c.parts[n]
-		if len(sources) < mostSources && c.joined < size {
+		if len(sources) < maxSources && c.joined < size {
 			continue
 		}
 		if err := pfs.CheckContext(ctx, op, w.name); err != nil {
@@ -303,17 +301,22 @@ func (w *staged) readStored(ctx context.Context, c content, p []byte, off int64)
 
 // publish gives the whole file its properties, and then its name.
 func (w *staged) publish(ctx context.Context, whole string, opts pfs.CommitOptions) (pfs.Info, error) {
-	if err := w.fs.dress(ctx, whole, w.name.Parent(), w.id, opts); err != nil {
+	if err := w.fs.finalize(ctx, whole, w.name.Parent(), w.id, opts); err != nil {
 		return pfs.Info{}, err
 	}
 	err := w.fs.move(ctx, whole, w.fs.at(w.name), opts.NoReplace)
 	if err != nil {
 		// Perhaps only the answer was lost, or another handle did it.
 		if info, ok, _ := w.committedBefore(ctx, opts); ok {
-			return info, w.tidy(ctx, nil)
+			w.tidy(ctx)
+			return info, nil
 		}
 		return pfs.Info{}, w.fs.publishError(ctx, "hdfsfs.Staged.Commit", whole, w.name, err)
 	}
 	st, err := w.fs.describe(ctx, w.name)
-	return st.Info, w.tidy(ctx, err)
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	w.tidy(ctx)
+	return st.Info, nil
 }

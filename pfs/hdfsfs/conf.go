@@ -19,10 +19,10 @@ func loadConf(dir string) (conf, error) {
 	}
 	c, err := hadoopconf.Load(dir)
 	if err != nil {
-		return nil, pfs.Errorf("hdfsfs.Parse", "", pfs.Invalid, "Hadoop configuration in %s: %w", dir, err)
+		return nil, pfs.Errorf("hdfsfs.ParseURL", "", pfs.Invalid, "Hadoop configuration in %s: %w", dir, err)
 	}
 	if c == nil {
-		return nil, pfs.Errorf("hdfsfs.Parse", "", pfs.NotExist, "no core-site.xml or hdfs-site.xml in %s", dir)
+		return nil, pfs.Errorf("hdfsfs.ParseURL", "", pfs.NotExist, "no core-site.xml or hdfs-site.xml in %s", dir)
 	}
 	return conf(c), nil
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// nodes is what is known about the DataNodes of the cluster from the pipelines of the
+// dataNodes is what is known about the DataNodes of the cluster from the pipelines of the
 // last minute.
-type nodes struct {
+type dataNodes struct {
 	mu     sync.Mutex
 	seen   map[string]time.Time // when the NameNode chose it, by address
 	silent map[string]time.Time // when it gave no sign of life, which took long to find out
@@ -16,12 +16,12 @@ type nodes struct {
 // remembered is how long something about a DataNode counts.
 const remembered = time.Minute
 
-func newNodes() *nodes {
-	return &nodes{seen: map[string]time.Time{}, silent: map[string]time.Time{}}
+func newDataNodes() *dataNodes {
+	return &dataNodes{seen: map[string]time.Time{}, silent: map[string]time.Time{}}
 }
 
 // see notes which DataNodes the NameNode has chosen.
-func (n *nodes) see(addresses []string) {
+func (n *dataNodes) see(addresses []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, a := range addresses {
@@ -30,7 +30,7 @@ func (n *nodes) see(addresses []string) {
 }
 
 // alive is the number of DataNodes that were chosen lately and are not among the bad.
-func (n *nodes) alive(bad map[string]bool) int {
+func (n *dataNodes) alive(bad map[string]bool) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	forget(n.seen)
@@ -44,14 +44,14 @@ func (n *nodes) alive(bad map[string]bool) int {
 }
 
 // noteSilent notes a DataNode that gives no sign of life.
-func (n *nodes) noteSilent(address string) {
+func (n *dataNodes) noteSilent(address string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.silent[address] = time.Now()
 }
 
 // silentNow returns the DataNodes that need not be waited for again.
-func (n *nodes) silentNow() map[string]bool {
+func (n *dataNodes) silentNow() map[string]bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	forget(n.silent)

@@ -34,7 +34,7 @@ var exceptions = map[string]struct {
 	"java.lang.IllegalArgumentException":                                                  {pfs.Invalid, ""},
 	"org.apache.hadoop.fs.FSLimitException$PathComponentTooLongException":                 {pfs.Invalid, "the name is longer than this HDFS allows (dfs.namenode.fs-limits.max-component-length)"},
 	"org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException":      {pfs.Invalid, "the name is longer than this HDFS allows (dfs.namenode.fs-limits.max-component-length)"},
-	"org.apache.hadoop.hdfs.protocol.FSLimitException$MaxDirectoryItemsExceededException": {pfs.Limit, "the directory has as many entries as this HDFS allows (dfs.namenode.fs-limits.max-directory-items)"},
+	"org.apache.hadoop.hdfs.protocol.FSLimitException$MaxDirectoryItemsExceededException": {pfs.NoSpace, "the directory has as many entries as this HDFS allows (dfs.namenode.fs-limits.max-directory-items)"},
 	"org.apache.hadoop.hdfs.protocol.NSQuotaExceededException":                            {pfs.Quota, ""},
 	"org.apache.hadoop.hdfs.protocol.DSQuotaExceededException":                            {pfs.Quota, ""},
 	"org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException":                 {pfs.Quota, ""},
@@ -105,15 +105,11 @@ func remoteKind(err remoteError) pfs.Kind {
 // fail makes an error of package pfs about name of whatever happened. nil stays nil,
 // and what is one already is only given the path that it lacks.
 func fail(op string, name pfs.Path, err error) error {
-	if err == nil || err == io.EOF {
+	if err == io.EOF {
 		return err
 	}
-	var known *pfs.Error
-	if errors.As(err, &known) {
-		if known.Path == "" && known.Kind != pfs.Invalid {
-			return pfs.E(op, name, known.Kind, known.Err)
-		}
-		return err
+	if known, ok := pfs.Known(op, name, err); ok {
+		return known
 	}
 	return pfs.E(op, name, kindOf(err), cause(err))
 }
@@ -154,4 +150,46 @@ func is(err error, kinds ...pfs.Kind) bool {
 		}
 	}
 	return false
+}
+
+// placeError makes the error of an operation that could not put anything at name. The
+// NameNode says that something is not there, or not a directory, without saying
+// whether it is the parent.
+func (f *FS) placeError(ctx context.Context, op string, name pfs.Path, err error) error {
+	if !is(err, pfs.NotExist, pfs.NotDir, pfs.Exist, pfs.Permission, pfs.Other) || name == pfs.Root {
+		return fail(op, name, err)
+	}
+	st, statErr := f.status(ctx, name.Parent())
+	switch {
+	case is(statErr, pfs.NotExist, pfs.NotDir):
+		return f.placeError(ctx, op, name.Parent(), statErr)
+	case statErr == nil && st.IsLink():
+		return pfs.E(op, name.Parent(), pfs.Symlink, nil)
+	case statErr == nil && !st.IsDir():
+		return pfs.E(op, name.Parent(), pfs.NotDir, nil)
+	}
+	return fail(op, name, err)
+}
+
+// nameError makes the error of an operation on a name that should be there.
+func (f *FS) nameError(ctx context.Context, op string, name pfs.Path, err error) error {
+	if err == nil {
+		return nil
+	}
+	return f.placeError(ctx, op, name, err)
+}
+
+// publishError makes the error of a rename to name that failed. Something that is not
+// there in the directory of the staged write stays a plain error: see round.
+func (f *FS) publishError(ctx context.Context, op, whole string, name pfs.Path, err error) error {
+	if is(err, pfs.Unavailable, pfs.Canceled, pfs.Quota) {
+		return fail(op, name, err)
+	}
+	if _, gone := f.statusAt(ctx, whole); is(gone, pfs.NotExist) {
+		return gone
+	}
+	if st, statErr := f.status(ctx, name); statErr == nil && st.IsDir() && !is(err, pfs.Exist) {
+		return pfs.E(op, name, pfs.IsDir, nil)
+	}
+	return f.placeError(ctx, op, name, err)
 }

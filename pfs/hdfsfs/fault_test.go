@@ -165,7 +165,7 @@ func TestDataNodeStallsWhileRead(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", data)
 }
 
-// send writes data as transfers do: after an Integrity a piece again from its start, and
+// send writes data as transfers do: after an Integrity a part again from its start, and
 // after an Unavailable once more.
 func send(ctx context.Context, w pfs.Staged, data []byte, at func(off int)) error {
 	unit := int(w.Unit())
@@ -435,7 +435,7 @@ func TestDeepPaths(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
 	deep := pfs.Root
-	for range mostDepth - 2 { // the root of the store is one level, and the file below is another
+	for range maxDepth - 2 { // the root of the store is one level, and the file below is another
 		deep = deep.Join("d")
 	}
 	must(t, f.call(t.Context(), idempotent, func(c *hdfs.Client) error { return c.MkdirAll(f.at(deep), 0o755) }))

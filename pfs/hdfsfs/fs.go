@@ -39,15 +39,15 @@ var (
 
 // cluster is what all users share.
 type cluster struct {
-	opts     Options
-	names    *names // by address
-	webNames *names // by URL
-	http     http.RoundTripper
-	krb      *krb.Client // nil without Kerberos
-	readers  readers
-	nodes    *nodes
-	service  *FS // as which New was called
-	others   others
+	opts       Options
+	nameNodes  *nameNodes // by address
+	webServers *nameNodes // by URL
+	http       http.RoundTripper
+	krb        *krb.Client // nil without Kerberos
+	readers    readers
+	dataNodes  *dataNodes
+	service    *FS // as which New was called
+	others     others
 
 	mu       sync.Mutex
 	defaults *hdfs.ServerDefaults // once they are known
@@ -63,7 +63,7 @@ func New(ctx context.Context, opts Options) (*FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{opts: opts, names: newNames(opts.NameNodes), webNames: newNames(opts.WebHDFS), nodes: newNodes()}
+	c := &cluster{opts: opts, nameNodes: newNameNodes(opts.NameNodes), webServers: newNameNodes(opts.WebHDFS), dataNodes: newDataNodes()}
 	c.http = newTransport(opts)
 	if err := c.login(); err != nil {
 		return nil, err
@@ -165,11 +165,11 @@ func (f *FS) serverDefaults(ctx context.Context) (hdfs.ServerDefaults, error) {
 	return d, err
 }
 
-// mostPath and mostDepth are the limits of HDFS for a path, in bytes and levels. It does
+// maxPath and maxDepth are the limits of HDFS for a path, in bytes and levels. It does
 // not say which of the many errors of its kind it means when one is passed.
 const (
-	mostPath  = 8000
-	mostDepth = 1000
+	maxPath  = 8000
+	maxDepth = 1000
 )
 
 // check is how every operation begins.
@@ -180,9 +180,9 @@ func (f *FS) check(ctx context.Context, op string, name pfs.Path) error {
 	if strings.Contains(string(name), ":") {
 		return pfs.Errorf(op, name, pfs.Invalid, "HDFS allows no \":\" in a name: choose another one")
 	}
-	if at := f.at(name); len(at) > mostPath || strings.Count(at, "/") > mostDepth {
+	if at := f.at(name); len(at) > maxPath || strings.Count(at, "/") > maxDepth {
 		return pfs.Errorf(op, name, pfs.Invalid, "HDFS allows paths of %d bytes and %d levels, the %s of the store included: choose a shorter one",
-			mostPath, mostDepth, f.opts.Root)
+			maxPath, maxDepth, f.opts.Root)
 	}
 	if err := pfs.CheckContext(ctx, op, name); err != nil {
 		return err

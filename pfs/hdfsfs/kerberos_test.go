@@ -25,7 +25,7 @@ import (
 // secureOptions are those of the superuser of a cluster with Kerberos.
 func secureOptions(t *testing.T, c *testbed.HDFSCluster, root string) Options {
 	t.Helper()
-	o, err := Parse("hdfs://"+root, c.ConfDir)
+	o, err := ParseURL("hdfs://"+root, c.ConfDir)
 	must(t, err)
 	if o.Kerberos == nil {
 		t.Fatal("the configuration does not ask for Kerberos")

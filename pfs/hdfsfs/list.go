@@ -88,7 +88,7 @@ func (l *listing) take(batch []status, limit int) {
 		}
 		l.after = st.Name
 		switch {
-		case hidden(st.Name):
+		case pfs.IsTemp(st.Name):
 		case pfs.CheckName(st.Name) != "":
 			l.result.Unnamed = append(l.result.Unnamed, strconv.Quote(st.Name))
 		default:

@@ -63,22 +63,3 @@ func (f *FS) mkdirGiven(ctx context.Context, op string, name pfs.Path, mode fs.F
 	f.discardLoose(context.WithoutCancel(ctx), at)
 	return f.mkdirError(ctx, op, name, err)
 }
-
-// placeError makes the error of an operation that could not put anything at name. The
-// NameNode says that something is not there, or not a directory, without saying
-// whether it is the parent.
-func (f *FS) placeError(ctx context.Context, op string, name pfs.Path, err error) error {
-	if !is(err, pfs.NotExist, pfs.NotDir, pfs.Exist, pfs.Permission, pfs.Other) || name == pfs.Root {
-		return fail(op, name, err)
-	}
-	st, statErr := f.status(ctx, name.Parent())
-	switch {
-	case is(statErr, pfs.NotExist, pfs.NotDir):
-		return f.placeError(ctx, op, name.Parent(), statErr)
-	case statErr == nil && st.IsLink():
-		return pfs.E(op, name.Parent(), pfs.Symlink, nil)
-	case statErr == nil && !st.IsDir():
-		return pfs.E(op, name.Parent(), pfs.NotDir, nil)
-	}
-	return fail(op, name, err)
-}

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// names orders the NameNodes: those that failed lately come last, the one that failed
+// nameNodes orders the NameNodes: those that failed lately come last, the one that failed
 // last at the very end.
-type names struct {
+type nameNodes struct {
 	mu     sync.Mutex
 	all    []string
 	failed map[string]time.Time
 }
 
-func newNames(addresses []string) *names {
-	return &names{all: append([]string(nil), addresses...), failed: map[string]time.Time{}}
+func newNameNodes(addresses []string) *nameNodes {
+	return &nameNodes{all: append([]string(nil), addresses...), failed: map[string]time.Time{}}
 }
 
 // forgive is how long a failure counts.
 const forgive = time.Minute
 
 // order returns the addresses, the best first.
-func (n *names) order() []string {
+func (n *nameNodes) order() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var good, bad []string
@@ -37,20 +37,16 @@ func (n *names) order() []string {
 	return append(good, bad...)
 }
 
-// report notes how it went with one.
-func (n *names) report(address string, err error) {
+// noteFailed notes that one has failed now.
+func (n *nameNodes) noteFailed(address string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err == nil {
-		delete(n.failed, address)
-		return
-	}
 	n.failed[address] = time.Now()
 }
 
 // failedSince reports whether one failed after a time: what was connected to it then
 // hangs as well.
-func (n *names) failedSince(address string, t time.Time) bool {
+func (n *nameNodes) failedSince(address string, t time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	at, ok := n.failed[address]

@@ -109,7 +109,7 @@ func (o Options) checked() (Options, error) {
 	return o, nil
 }
 
-// Parse makes Options of a store URL and the Hadoop configuration in confDir, which
+// ParseURL makes Options of a store URL and the Hadoop configuration in confDir, which
 // may be "":
 //
 //	hdfs://nn1,nn2:8021/root   NameNodes; WebHDFS at port 9870 of each
@@ -118,8 +118,8 @@ func (o Options) checked() (Options, error) {
 //
 // User and, where the configuration asks for it, principal and keytab are left to
 // the caller.
-func Parse(store, confDir string) (Options, error) {
-	const op = "hdfsfs.Parse"
+func ParseURL(store, confDir string) (Options, error) {
+	const op = "hdfsfs.ParseURL"
 	rest, ok := strings.CutPrefix(store, "hdfs://")
 	if !ok {
 		return Options{}, pfs.Errorf(op, "", pfs.Invalid, "store %q does not begin with \"hdfs://\"", store)
@@ -156,7 +156,7 @@ func (o *Options) addNameNode(address string) error {
 		name, port = strings.Trim(address, "[]"), defaultRPCPort
 	}
 	if name == "" || strings.ContainsAny(name, "@?#/ ") {
-		return pfs.Errorf("hdfsfs.Parse", "", pfs.Invalid, "NameNode %q is no host or host:port", address)
+		return pfs.Errorf("hdfsfs.ParseURL", "", pfs.Invalid, "NameNode %q is no host or host:port", address)
 	}
 	web := url.URL{Scheme: "http", Host: net.JoinHostPort(name, defaultWebPort)}
 	o.NameNodes = append(o.NameNodes, net.JoinHostPort(name, port))

@@ -99,15 +99,15 @@ func TestOthers(t *testing.T) {
 		return o.get(who{user: user}, func(w who) *FS { return &FS{who: w, pool: &pool{}} })
 	}
 	first := get("first")
-	for i := range 3 * mostOthers {
+	for i := range 3 * maxOthers {
 		get(fmt.Sprint(i))
 	}
 	if get("first") != first {
 		t.Error("a user has two file systems")
 	}
 	runtime.KeepAlive(first)
-	if o.recent.Len() != mostOthers || len(o.kept) != mostOthers {
-		t.Errorf("%d and %d are kept, want %d", o.recent.Len(), len(o.kept), mostOthers)
+	if o.recent.Len() != maxOthers || len(o.kept) != maxOthers {
+		t.Errorf("%d and %d are kept, want %d", o.recent.Len(), len(o.kept), maxOthers)
 	}
 	o.close()
 }

@@ -11,10 +11,10 @@ import (
 var errMalformed = errors.New("the data transfer protocol is not followed")
 
 const (
-	// mostMessage and mostPacket bound what is taken into memory because a length
+	// maxMessage and maxPacket bound what is taken into memory because a length
 	// says so, in bytes. Hadoop allows packets of 16 MiB itself.
-	mostMessage = 1 << 20
-	mostPacket  = 16 << 20
+	maxMessage = 1 << 20
+	maxPacket  = 16 << 20
 )
 
 // packetStart is the number of bytes of a packet that tell how long it is.
@@ -24,7 +24,7 @@ const packetStart = 6
 func packetLength(p []byte) (whole, head int, err error) {
 	// The first length counts itself and what follows the header.
 	payload := int64(binary.BigEndian.Uint32(p)) - 4
-	if payload < 0 || payload > mostPacket {
+	if payload < 0 || payload > maxPacket {
 		return 0, 0, errMalformed
 	}
 	head = packetStart + int(binary.BigEndian.Uint16(p[4:]))

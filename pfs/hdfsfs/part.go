@@ -10,25 +10,25 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// part is one piece of a staged write: what is stored of it, and what is on its way.
+// part is a Unit of a staged write: what is stored of it, and what is on its way.
 type part struct {
 	w      *staged
 	number int64
 
-	mu     sync.Mutex
-	now    *attempt // nil if none is being written
-	behind *behind  // nil if none is being stored while others are written
+	mu         sync.Mutex
+	now        *attempt    // nil if none is being written
+	background *background // nil if none is being stored while others are written
 }
 
-// behind is the storing of a part that the DataNodes have: a few round trips, for which
+// background is the storing of a part that the DataNodes have: a few round trips, for which
 // whoever writes the next part does not wait.
-type behind struct {
+type background struct {
 	done chan struct{} // closed at the end
 	err  error         // valid from then on
 }
 
-// mostBehind is the number of parts of one handle that are stored behind.
-const mostBehind = 4
+// maxBackground is the number of parts of one handle that are stored in the background.
+const maxBackground = 4
 
 // path is where the part is stored.
 func (pt *part) path() string { return partPath(pt.w.dir, pt.number) }
@@ -102,7 +102,7 @@ func (pt *part) open(ctx context.Context, p []byte, off int64) error {
 func (pt *part) gap(have int64) error {
 	from := pt.start()
 	return pfs.Errorf("hdfsfs.Staged.WriteAt", pt.w.name, pfs.Integrity,
-		"of the piece at byte %d only %d bytes are staged: write it again from its start", from, have)
+		"of the part at byte %d only %d bytes are staged: write it again from its start", from, have)
 }
 
 // begin begins an attempt with p, its first bytes.
@@ -135,7 +135,7 @@ func (pt *part) lost(n int64, err error) error {
 		return err
 	}
 	return pfs.Errorf("hdfsfs.Staged.WriteAt", pt.w.name, pfs.Integrity,
-		"%d bytes of the piece at byte %d were lost on their way: write it again from its start (%w)", n, pt.start(), cause(err))
+		"%d bytes of the part at byte %d were lost on their way: write it again from its start (%w)", n, pt.start(), cause(err))
 }
 
 // full closes the part once it is complete, and begins to store it. What becomes of that,
@@ -149,14 +149,14 @@ func (pt *part) full(ctx context.Context) error {
 	if err := a.close(ctx); err != nil {
 		return pt.lost(a.n, err)
 	}
-	if pt.w.behind.Add(1) > mostBehind {
-		defer pt.w.behind.Add(-1)
+	if pt.w.background.Add(1) > maxBackground {
+		defer pt.w.background.Add(-1)
 		return pt.store(ctx, a)
 	}
-	b := &behind{done: make(chan struct{})}
-	pt.behind = b
+	b := &background{done: make(chan struct{})}
+	pt.background = b
 	go func() {
-		defer pt.w.behind.Add(-1)
+		defer pt.w.background.Add(-1)
 		defer close(b.done)
 		b.err = pt.lost(a.n, pt.store(context.WithoutCancel(ctx), a))
 	}()
@@ -165,12 +165,12 @@ func (pt *part) full(ctx context.Context) error {
 
 // await returns when the part is stored, if that was begun.
 func (pt *part) await() error {
-	b := pt.behind
+	b := pt.background
 	if b == nil {
 		return nil
 	}
 	<-b.done
-	pt.behind = nil
+	pt.background = nil
 	return b.err
 }
 
@@ -220,6 +220,30 @@ func (pt *part) store(ctx context.Context, a *attempt) error {
 		}
 	}
 	return pt.w.fs.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(a.path, pt.path()) })
+}
+
+// read fills p from off in the part, which may be among those that are joined.
+func (pt *part) read(ctx context.Context, p []byte, off int64) (int, error) {
+	if err := pt.settle(ctx); err != nil {
+		return 0, err
+	}
+	h, err := pt.reader(ctx)
+	if is(err, pfs.NotExist) {
+		off += pt.start()
+		h, err = pt.w.openAt(ctx, path.Join(pt.w.dir, joinedName))
+	}
+	if is(err, pfs.NotExist) {
+		return 0, pt.w.nothing(ctx)
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer h.Close()
+	n, err := h.ReadAt(ctx, p, off)
+	if n == len(p) {
+		err = nil
+	}
+	return n, err
 }
 
 // stored is the number of bytes of the stored part; 0 if there is none.

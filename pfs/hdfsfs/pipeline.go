@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// pipelines are those of the attempts to store one piece: a row of DataNodes that pass a
+// pipelines are those of the attempts to store one part: a row of DataNodes that pass a
 // block on, as the NameNode has chosen them. It goes on to choose one that has died until
 // it has missed it for minutes, and the library cannot tell it otherwise. So what is
 // wrong with a DataNode is remembered here from attempt to attempt, and a pipeline that
 // has one of these is refused while another choice may have none, and otherwise built
 // without them: the NameNode then makes the replicas that the block lacks.
 type pipelines struct {
-	nodes *nodes
+	nodes *dataNodes
 	want  int // replicas
 
 	mu     sync.Mutex
@@ -27,21 +27,21 @@ type pipelines struct {
 	hung   int             // attempts that had no answer, nobody knows from which DataNode
 }
 
-func newPipelines(n *nodes, want int) *pipelines {
+func newPipelines(n *dataNodes, want int) *pipelines {
 	return &pipelines{nodes: n, want: want, bad: map[string]bool{}, silent: n.silentNow()}
 }
 
-// mostWhole is the number of attempts that wait for a choice without bad DataNodes. The
+// maxWhole is the number of attempts that wait for a choice without bad DataNodes. The
 // last of them are made only if there seem to be enough others.
-const mostWhole = 4
+const maxWhole = 4
 
 // next prepares the attempt number i, from 0 on.
 func (w *pipelines) next(i int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tried = nil
-	w.whole = i < mostWhole/2 || i < mostWhole && w.nodes.alive(w.bad) >= w.want
-	if i == mostWhole {
+	w.whole = i < maxWhole/2 || i < maxWhole && w.nodes.alive(w.bad) >= w.want
+	if i == maxWhole {
 		w.silent = nil // they may be back
 	}
 }

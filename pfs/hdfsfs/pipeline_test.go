@@ -82,7 +82,7 @@ func TestPipelines(t *testing.T) {
 		"one is offered of three":  {9, nil, "a", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := newNodes()
+			n := newDataNodes()
 			n.see([]string{"a", "b", "c"})
 			w := newPipelines(n, 3)
 			for _, address := range c.bad {
@@ -99,7 +99,7 @@ func TestPipelines(t *testing.T) {
 			}
 		})
 	}
-	w := newPipelines(newNodes(), 3)
+	w := newPipelines(newDataNodes(), 3)
 	w.next(0)
 	if _, err := w.choose("a", offer()); err != nil {
 		t.Errorf("the only DataNode of a cluster is refused: %v", err)

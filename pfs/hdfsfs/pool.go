@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// mostIdle is the number of sessions of one user that are kept for the next call.
-	mostIdle = 16
+	// maxIdle is the number of sessions of one user that are kept for the next call.
+	maxIdle = 16
 	// idleTime is how long one is kept: each renews its leases once a second.
 	idleTime = 20 * time.Second
 )
@@ -58,7 +58,7 @@ func (p *pool) put(s *session) {
 	s.setPipes(nil)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.idle) >= mostIdle || !s.usable() {
+	if p.closed || len(p.idle) >= maxIdle || !s.usable() {
 		s.close()
 		return
 	}

@@ -78,7 +78,7 @@ func readMessage(in *bufio.Reader) (m message, err error) {
 			return m, errMalformed
 		}
 	}
-	if length > mostMessage {
+	if length > maxMessage {
 		return m, errMalformed
 	}
 	n := len(m.all)

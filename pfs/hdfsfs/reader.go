@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// mostReaders is the number of readers that are kept open between two reads, of
+	// maxReaders is the number of readers that are kept open between two reads, of
 	// all files together: each holds two connections.
-	mostReaders = 64
-	// mostOfFile is the number of them that one file keeps.
-	mostOfFile = 8
+	maxReaders = 64
+	// maxOfFile is the number of them that one file keeps.
+	maxOfFile = 8
 )
 
 // reader reads one file in order with a session of its own.
@@ -60,16 +60,16 @@ func (r *reader) read(ctx context.Context, p []byte, off int64) (n int, err erro
 	return n, unexpected(err)
 }
 
-// mostSkipped is how many bytes are read and thrown away rather than opening another
+// maxSkipped is how many bytes are read and thrown away rather than opening another
 // connection.
-const mostSkipped = 128 << 10
+const maxSkipped = 128 << 10
 
 // seek goes to off. The library's own Seek must not be used on an open connection: to
 // the same place it opens another one, and after a short way forward it forgets how
 // far it is in the block, and delivers bytes of another place when it changes to
 // another replica. From the start of the file it opens a new connection.
 func (r *reader) seek(off int64) error {
-	if gap := off - r.at; gap >= 0 && gap <= mostSkipped && r.at > 0 {
+	if gap := off - r.at; gap >= 0 && gap <= maxSkipped && r.at > 0 {
 		_, err := io.CopyN(io.Discard, r.lib, gap)
 		return err
 	}
@@ -143,9 +143,9 @@ func (rs *readers) trim(h *file) {
 		}
 	}
 	switch {
-	case count > mostOfFile:
+	case count > maxOfFile:
 		rs.remove(first).close()
-	case len(rs.all) > mostReaders:
+	case len(rs.all) > maxReaders:
 		rs.remove(0).close()
 	}
 }

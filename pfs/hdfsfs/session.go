@@ -54,7 +54,7 @@ func (c *cluster) dial(ctx context.Context, user string) (*session, error) {
 	s.life, s.end = context.WithCancel(context.Background())
 	options := hdfs.ClientOptions{
 		User:                user,
-		Addresses:           c.names.order(),
+		Addresses:           c.nameNodes.order(),
 		UseDatanodeHostname: c.opts.DatanodeHostname,
 		NamenodeDialFunc:    s.dialNameNode,
 		DatanodeDialFunc:    s.dialDataNode,
@@ -149,7 +149,7 @@ func (s *session) close() {
 func (s *session) usable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cause == nil && !s.stale && !s.cluster.names.failedSince(s.to, s.since)
+	return s.cause == nil && !s.stale && !s.cluster.nameNodes.failedSince(s.to, s.since)
 }
 
 // wasSent reports whether the last call sent anything: if so, and it failed, nobody
@@ -183,7 +183,7 @@ func (s *session) noteUnreachable(address string, err error) {
 	w.blame(address)
 	var late net.Error
 	if errors.As(err, &late) && late.Timeout() {
-		s.cluster.nodes.noteSilent(address)
+		s.cluster.dataNodes.noteSilent(address)
 	}
 }
 
@@ -219,7 +219,7 @@ func (s *session) dialNameNode(_ context.Context, network, address string) (net.
 	s.mu.Unlock()
 	conn, err := s.dialer().DialContext(s.life, network, address)
 	if err != nil && s.life.Err() == nil {
-		s.cluster.names.report(address, err)
+		s.cluster.nameNodes.noteFailed(address)
 	}
 	if err != nil {
 		return nil, err
@@ -265,7 +265,7 @@ func (c *nameConn) failed(err error) {
 	c.s.mu.Unlock()
 	var late *noAnswer
 	if cause == nil || errors.As(cause, &late) { // and not because the caller gave up
-		c.s.cluster.names.report(c.address, err)
+		c.s.cluster.nameNodes.noteFailed(c.address)
 	}
 }
 

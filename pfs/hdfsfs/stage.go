@@ -2,7 +2,6 @@ package hdfsfs
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"path"
 	"strconv"
@@ -45,8 +44,7 @@ func (r *stageRoot) home() string { return path.Join(r.top(), r.fs.stageUser()) 
 // has the inode parent. So it belongs to one path, goes with a parent that is renamed,
 // and is not found in another directory of that name.
 func (r *stageRoot) dir(parent uint64, base, id string) string {
-	sum := digest.Leaf([]byte(base))
-	return path.Join(r.home(), strconv.FormatUint(parent, 36)+"-"+hex.EncodeToString(sum[:8])+"-"+id)
+	return path.Join(r.home(), strconv.FormatUint(parent, 36)+"-"+digest.NameTag(base)+"-"+id)
 }
 
 // loose is a fresh name beside the staged writes.
@@ -128,7 +126,7 @@ func decodeStageMark(s string) (m stageMark, ok bool) {
 // stageMarkOf reads the attribute of the directory of a staged write. One that has
 // none was left behind in the moment of its making.
 func (f *FS) stageMarkOf(ctx context.Context, at string) (m stageMark, ok bool, err error) {
-	value, err := f.attribute(ctx, at, stageAttribute)
+	value, err := f.xattr(ctx, at, stageAttribute)
 	if err != nil {
 		return stageMark{}, false, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path"
 	"sync"
 	"sync/atomic"
 
@@ -27,9 +26,9 @@ type staged struct {
 	state state
 	done  pfs.Info // what Commit published
 
-	behind  atomic.Int32 // parts that are stored while others are written
-	partsMu sync.Mutex
-	parts   map[int64]*part // that were used through this handle
+	background atomic.Int32 // parts that are stored while others are written
+	partsMu    sync.Mutex
+	parts      map[int64]*part // that were used through this handle
 }
 
 // state is how far a handle has come.
@@ -114,7 +113,7 @@ func (w *staged) open(ctx context.Context, op string, reopen bool) error {
 	}
 	if err == nil {
 		m := stageMark{unit: w.lay.unit, block: w.lay.block, name: w.name}
-		return w.fs.setAttribute(ctx, w.dir, stageAttribute, m.encode())
+		return w.fs.setXattr(ctx, w.dir, stageAttribute, m.encode())
 	}
 	if !is(err, pfs.Exist) {
 		return err
@@ -140,7 +139,7 @@ func (w *staged) Resumed() bool { return w.resumed }
 // Unit is the length of a part.
 func (w *staged) Unit() int64 { return w.lay.unit }
 
-// part returns the piece of that number.
+// part returns the part of that number.
 func (w *staged) part(number int64) *part {
 	w.partsMu.Lock()
 	defer w.partsMu.Unlock()
@@ -152,7 +151,7 @@ func (w *staged) part(number int64) *part {
 	return pt
 }
 
-// touched returns the pieces that were used through this handle.
+// touched returns the parts that were used through this handle.
 func (w *staged) touched() []*part {
 	w.partsMu.Lock()
 	defer w.partsMu.Unlock()
@@ -173,7 +172,7 @@ func (w *staged) usable(op string) error {
 	return nil
 }
 
-// use calls do with a piece to itself, while the handle has not ended.
+// use calls do with a part to itself, while the handle has not ended.
 func (w *staged) use(op string, number int64, do func(pt *part) error) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -248,30 +247,6 @@ func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err er
 	}
 }
 
-// read fills p from off in the part, which may be among those that are joined.
-func (pt *part) read(ctx context.Context, p []byte, off int64) (int, error) {
-	if err := pt.settle(ctx); err != nil {
-		return 0, err
-	}
-	h, err := pt.reader(ctx)
-	if is(err, pfs.NotExist) {
-		off += pt.start()
-		h, err = pt.w.openAt(ctx, path.Join(pt.w.dir, joinedName))
-	}
-	if is(err, pfs.NotExist) {
-		return 0, pt.w.nothing(ctx)
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer h.Close()
-	n, err := h.ReadAt(ctx, p, off)
-	if n == len(p) {
-		err = nil
-	}
-	return n, err
-}
-
 // nothing is io.EOF, if the staged write is still there.
 func (w *staged) nothing(ctx context.Context) error {
 	if _, err := w.fs.statusAt(ctx, w.dir); err != nil {
@@ -289,7 +264,7 @@ func (w *staged) openAt(ctx context.Context, at string) (*file, error) {
 	return &file{fs: w.fs, name: w.name, st: st, staged: true}, nil
 }
 
-// Sync stores what is on its way. A piece that is not complete is written anew when
+// Sync stores what is on its way. A part that is not complete is written anew when
 // the next bytes of it come.
 func (w *staged) Sync(ctx context.Context) error {
 	const op = "hdfsfs.Staged.Sync"

@@ -99,12 +99,12 @@ func TestCommitCutOff(t *testing.T) {
 		"properties given": func(w *staged, all content) error {
 			whole, err := w.join(t.Context(), "test", all, size)
 			must(t, err)
-			return f.dress(t.Context(), whole, pfs.Root, w.id, pfs.CommitOptions{Size: size})
+			return f.finalize(t.Context(), whole, pfs.Root, w.id, pfs.CommitOptions{Size: size})
 		},
 		"renamed": func(w *staged, all content) error {
 			whole, err := w.join(t.Context(), "test", all, size)
 			must(t, err)
-			must(t, f.dress(t.Context(), whole, pfs.Root, w.id, pfs.CommitOptions{Size: size}))
+			must(t, f.finalize(t.Context(), whole, pfs.Root, w.id, pfs.CommitOptions{Size: size}))
 			return f.move(t.Context(), whole, f.at("/f"), false)
 		},
 	} {
@@ -233,8 +233,8 @@ func TestAttemptCompare(t *testing.T) {
 	}
 }
 
-// TestParse reads store URLs and configurations.
-func TestParse(t *testing.T) {
+// TestParseURL reads store URLs and configurations.
+func TestParseURL(t *testing.T) {
 	dir := t.TempDir()
 	const site = `<configuration>
 <property><name>fs.defaultFS</name><value>hdfs://prod</value></property>
@@ -249,14 +249,14 @@ func TestParse(t *testing.T) {
 		{"hdfs:///a/b/", dir, "h2:8020 h1:8020", "http://h2:9870 http://h1:50070", "/a/b"},
 		{"hdfs://prod/", dir, "h2:8020 h1:8020", "http://h2:9870 http://h1:50070", "/"},
 	} {
-		o, err := Parse(c.store, c.conf)
+		o, err := ParseURL(c.store, c.conf)
 		must(t, err)
 		if got := strings.Join(o.NameNodes, " "); got != c.names || strings.Join(o.WebHDFS, " ") != c.web || o.Root != c.root {
 			t.Errorf("%s: %v, %v, %q", c.store, o.NameNodes, o.WebHDFS, o.Root)
 		}
 	}
 	for _, bad := range []string{"file:///x", "hdfs:///x", "hdfs://user@h/x", "hdfs://,/x"} {
-		if _, err := Parse(bad, ""); err == nil {
+		if _, err := ParseURL(bad, ""); err == nil {
 			t.Errorf("%q is no error", bad)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/colinmarc/hdfs/v2"
@@ -141,9 +140,6 @@ func (w webStatus) status() status {
 	}
 	return st
 }
-
-// hidden reports whether the name is one of the package's own.
-func hidden(name string) bool { return strings.HasPrefix(name, pfs.TempPrefix) }
 
 // rawMode passes mode bits to the library, which gives their number to the NameNode.
 func rawMode(bits uint32) os.FileMode { return os.FileMode(bits) }

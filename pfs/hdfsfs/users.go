@@ -7,8 +7,8 @@ import (
 	"weak"
 )
 
-// mostOthers is the number of users whose connections are kept, as far as they are idle.
-const mostOthers = 64
+// maxOthers is the number of users whose connections are kept, as far as they are idle.
+const maxOthers = 64
 
 // others are the file systems of users other than the service. Whoever asks twice gets
 // the same one for as long as anybody has it; those used last are kept for the next
@@ -45,7 +45,7 @@ func (o *others) keep(f *FS) {
 		return
 	}
 	o.kept[f.who] = o.recent.PushFront(f)
-	if o.recent.Len() > mostOthers {
+	if o.recent.Len() > maxOthers {
 		oldest := o.recent.Remove(o.recent.Back()).(*FS)
 		delete(o.kept, oldest.who)
 	}

@@ -20,15 +20,15 @@ var errWebUnknown = errors.New("WebHDFS does not know who we are")
 // errWebOff says that an operation needs WebHDFS, which is off.
 var errWebOff = pfs.Errorf("hdfsfs.web", "", pfs.Unsupported, "it needs WebHDFS, which is not configured or is switched off (dfs.webhdfs.enabled)")
 
-// mostAnswer bounds what is read of one answer, in bytes. A page of a listing is the
+// maxAnswer bounds what is read of one answer, in bytes. A page of a listing is the
 // longest.
-const mostAnswer = 16 << 20
+const maxAnswer = 16 << 20
 
 func newTransport(o Options) http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: o.Timeout / 2}).DialContext
 	t.TLSClientConfig = o.TLS
-	t.MaxIdleConnsPerHost = mostIdle
+	t.MaxIdleConnsPerHost = maxIdle
 	t.IdleConnTimeout = idleTime
 	return t
 }
@@ -66,10 +66,10 @@ func (f *FS) web(ctx context.Context, call webCall, reply any) error {
 		return errWebOff
 	}
 	var err error
-	for _, base := range f.webNames.order() {
+	for _, base := range f.webServers.order() {
 		err = f.webAt(ctx, base, call, reply)
 		if is(err, pfs.Unavailable) && ctx.Err() == nil {
-			f.webNames.report(base, err)
+			f.webServers.noteFailed(base)
 		}
 		if !goesOn(err, call.repeat) {
 			return err
@@ -116,7 +116,7 @@ func (f *FS) webAt(ctx context.Context, base string, call webCall, reply any) er
 		return err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return err
 	}

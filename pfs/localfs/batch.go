@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // Bounds of a group of entries that is synced at once.
@@ -209,7 +210,7 @@ func (b *batch) write(w *batchFile, sync bool) error {
 // openTemp makes the temporary. Who removes it meanwhile, or counts the tree, finds it
 // counted by its claim.
 func (b *batch) openTemp(w *batchFile) (*os.File, error) {
-	temp := stagedName(w.base, pfs.NewID())
+	temp := digest.StagedName(w.base, pfs.NewID())
 	release, err := b.fs.hold(named{w.in.place, temp})
 	if err != nil {
 		return nil, err
@@ -281,7 +282,7 @@ func (b *batch) fill(w *batchFile, file *os.File) error {
 		}
 	}
 	size := int64(len(data))
-	_, err := b.fs.dress(w.in.dir, w.temp, file, "", pfs.CommitOptions{
+	_, err := b.fs.finalize(w.in.dir, w.temp, file, "", pfs.CommitOptions{
 		Size: size, Mode: w.entry.Mode, ModTime: w.entry.ModTime, Digest: w.entry.Digest,
 	}, stat{size: size})
 	return err

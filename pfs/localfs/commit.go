@@ -123,7 +123,7 @@ func (w *staged) target(ctx context.Context, op string, opts pfs.CommitOptions) 
 
 // publish makes the file of the temporary, which st describes.
 func (w *staged) publish(ctx context.Context, op string, opts pfs.CommitOptions, st stat) (pfs.Info, error) {
-	kept, err := w.fs.dress(w.dir, w.temp, w.file, w.id, opts, st)
+	kept, err := w.fs.finalize(w.dir, w.temp, w.file, w.id, opts, st)
 	if err != nil {
 		return pfs.Info{}, err
 	}
@@ -165,9 +165,9 @@ func (w *staged) giveName(ctx context.Context, op string, opts pfs.CommitOptions
 // in bytes, without anybody having asked for it.
 const allocationSlack = 64 << 10
 
-// dress gives the temporary temp, open as file, what it will have as a published
+// finalize gives the temporary temp, open as file, what it will have as a published
 // file, and returns the digest that is kept with it.
-func (f *FS) dress(d dir, temp string, file *os.File, id string, opts pfs.CommitOptions, st stat) (kept string, err error) {
+func (f *FS) finalize(d dir, temp string, file *os.File, id string, opts pfs.CommitOptions, st stat) (kept string, err error) {
 	// Room that was allocated beyond the end is given back too.
 	if st.size > opts.Size || st.disk > opts.Size+allocationSlack {
 		if err := file.Truncate(opts.Size); err != nil {

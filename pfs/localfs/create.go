@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // Create begins a staged write of name, or goes on with one.
@@ -32,7 +33,7 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 	if err != nil {
 		return nil, fail(op, name, err)
 	}
-	w := &staged{fs: f, name: name, id: opts.ID, dir: p.dir, in: p.trees, base: base, temp: stagedName(base, opts.ID)}
+	w := &staged{fs: f, name: name, id: opts.ID, dir: p.dir, in: p.trees, base: base, temp: digest.StagedName(base, opts.ID)}
 	if err := w.begin(ctx, op, opts); err != nil {
 		p.dir.Close()
 		return nil, fail(op, name, err)

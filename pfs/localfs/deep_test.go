@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -123,7 +124,7 @@ func veryDeepTree(t *testing.T, open func(string, bool) (dir, error), depth int)
 	f, w := watchStore(t, open)
 	last := makeChain(t, f, depth)
 	plant(t, last, "file", 1000)
-	plant(t, last, stagedName("f", id), 500)
+	plant(t, last, digest.StagedName("f", id), 500)
 	must(t, last.Close())
 	must(t, f.SetQuota(t.Context(), "/d", 1<<30, 0))
 

@@ -89,7 +89,7 @@ func TestFullDiskIsFreed(t *testing.T) {
 		pfstest.WantKind(t, err, pfs.NoSpace)
 	}
 	free("after what failed", 0)
-	if got := strings.Count(namesIn(t, f, ""), stagedPrefix); got != 1 {
+	if got := strings.Count(namesIn(t, f, ""), pfs.TempPrefix+"up-"); got != 1 {
 		t.Errorf("%d temporaries, want the one that goes on", got)
 	}
 

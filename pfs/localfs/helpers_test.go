@@ -2,10 +2,10 @@ package localfs
 
 import (
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -52,7 +52,7 @@ func temps(t testing.TB, dir string) []string {
 	must(t, err)
 	var names []string
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), stagedPrefix) {
+		if digest.IsStaged(e.Name()) {
 			names = append(names, e.Name())
 		}
 	}

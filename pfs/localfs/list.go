@@ -31,7 +31,7 @@ func (f *FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (pag
 
 // addEntry describes one entry, unless it is hidden or has gone meanwhile.
 func (f *FS) addEntry(page *pfs.Page, d dir, parent pfs.Path, entry string) error {
-	if isHidden(entry) {
+	if pfs.IsTemp(entry) {
 		return nil
 	}
 	if pfs.CheckName(entry) != "" {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // limits is a quota, of which 0 means no limit, or what is measured by one.
@@ -217,7 +218,7 @@ func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 
 // writeLimits replaces the quota file of d.
 func (f *FS) writeLimits(d dir, l limits) error {
-	temp := stagedName(quotaName, pfs.NewID())
+	temp := digest.StagedName(quotaName, pfs.NewID())
 	h, err := d.openFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, tempMode)
 	if err != nil {
 		return err

@@ -104,7 +104,7 @@ func (r *remover) clear(base string) error {
 	if err := r.onlyHidden(sub); err != nil {
 		return err
 	}
-	err = r.empty(sub, 0, isHidden)
+	err = r.empty(sub, 0, pfs.IsTemp)
 	return errors.Join(err, r.removeLifted())
 }
 
@@ -119,7 +119,7 @@ func (r *remover) onlyHidden(d dir) error {
 			return err
 		}
 		for _, name := range names {
-			if !isHidden(name) {
+			if !pfs.IsTemp(name) {
 				return pfs.E(r.op, "", pfs.NotEmpty, nil)
 			}
 		}

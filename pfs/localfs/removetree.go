@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // maxDepth is how deep RemoveTree goes with a descriptor for each level. What is
@@ -57,9 +58,9 @@ func (r *remover) remove(d dir, name string, st stat, depth int) error {
 // meanwhile can be compared with the sums.
 func (r *remover) book(name string, st stat) {
 	switch {
-	case !isHidden(name):
+	case !pfs.IsTemp(name):
 		book(r.trees, sumsOf(st).negated())
-	case isStaged(name) && !r.f.quotas.claimed(newTempID(name, st)):
+	case digest.IsStaged(name) && !r.f.quotas.claimed(newTempID(name, st)):
 		book(r.trees, stagedSums(st).negated())
 	}
 }

@@ -145,7 +145,7 @@ func TestPlantedTemporary(t *testing.T) {
 	f, dir := openStore(t, Options{})
 	outside := filepath.Join(t.TempDir(), "outside")
 	must(t, os.WriteFile(outside, []byte("outside"), 0o600))
-	planted := filepath.Join(dir, stagedName("f", id))
+	planted := filepath.Join(dir, digest.StagedName("f", id))
 	for what, plant := range map[string]func() error{
 		"link":      func() error { return os.Symlink(outside, planted) },
 		"hard link": func() error { return os.Link(outside, planted) },
@@ -224,7 +224,7 @@ func TestSweep(t *testing.T) {
 	outside := t.TempDir()
 	must(t, f.Mkdir(t.Context(), "/d", 0o755))
 	must(t, f.Symlink(t.Context(), outside, "/d/link"))
-	must(t, os.WriteFile(filepath.Join(outside, stagedPrefix+"x"), nil, 0o600))
+	must(t, os.WriteFile(filepath.Join(outside, pfs.TempPrefix+"up-x"), nil, 0o600))
 	must(t, stage(t, f, "/d/old", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend())
 	must(t, stage(t, f, "/d/new", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend())
 	top, err := f.openDir("")
@@ -232,13 +232,13 @@ func TestSweep(t *testing.T) {
 	left := enterNew(t, enterNew(t, top, removedPrefix+id), "a")
 	plant(t, left, "file", 10)
 	must(t, left.Close())
-	w.age = map[string]time.Duration{stagedName("old", id): 2 * day, removedPrefix + id: 2 * day, stagedPrefix + "x": 2 * day}
+	w.age = map[string]time.Duration{digest.StagedName("old", id): 2 * day, removedPrefix + id: 2 * day, pfs.TempPrefix + "up-x": 2 * day}
 
 	n, bytes, err := f.Sweep(t.Context(), "/", day)
 	if n != 1 || bytes != 1000 || err != nil {
 		t.Errorf("Sweep = %d, %d, %v, want 1, 1000", n, bytes, err)
 	}
-	names := map[string]string{"": "d", "d": "link " + stagedName("new", id)}
+	names := map[string]string{"": "d", "d": "link " + digest.StagedName("new", id)}
 	for rel, want := range names {
 		if got := namesIn(t, f, rel); got != want {
 			t.Errorf("left in %q are %q, want %q", rel, got, want)
@@ -287,7 +287,7 @@ func TestCommitRefusedByDisk(t *testing.T) {
 	_, err := staged.Commit(t.Context(), pfs.CommitOptions{Size: 7, Mode: 0o444})
 	pfstest.WantKind(t, err, pfs.NoSpace)
 	must(t, staged.Suspend())
-	if got := namesIn(t, f, ""); got != stagedName("f", id) {
+	if got := namesIn(t, f, ""); got != digest.StagedName("f", id) {
 		t.Errorf("left are %q, want the staged write", got)
 	}
 	w.rename = nil
@@ -401,7 +401,7 @@ func TestBeyondWhatIsStaged(t *testing.T) {
 			}
 		}
 	}
-	info, err := os.Stat(filepath.Join(dir, stagedName("f", id)))
+	info, err := os.Stat(filepath.Join(dir, digest.StagedName("f", id)))
 	must(t, err)
 	if info.Size() != 10 {
 		t.Errorf("%d bytes are staged now, want 10", info.Size())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // Sweep removes the staged writes below dir that were last written to before age,
@@ -51,13 +52,13 @@ func (s *sweep) note(err error) {
 
 // visit removes an entry if it is to be swept.
 func (s *sweep) visit(p place, entry string, st stat) (enter bool, err error) {
-	if !isHidden(entry) || st.touched().After(s.before) {
+	if !pfs.IsTemp(entry) || st.touched().After(s.before) {
 		return true, nil
 	}
 	switch {
 	case strings.HasPrefix(entry, removedPrefix) && st.mode.IsDir():
 		err = s.tree(p, entry)
-	case isStaged(entry) && st.mode.IsRegular():
+	case digest.IsStaged(entry) && st.mode.IsRegular():
 		err = s.staged(p, entry, st)
 	default:
 		return true, nil

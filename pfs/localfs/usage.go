@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // Usage sums the tree below name: from memory where name has a quota, else by a
@@ -62,14 +63,14 @@ func (f *FS) count(ctx context.Context, d dir, claimed func(tempID) bool) (found
 	w := walker{f: f, visit: func(_ place, entry string, st stat) (bool, error) {
 		switch {
 		case st.mode.IsDir():
-			if !isHidden(entry) {
+			if !pfs.IsTemp(entry) {
 				found.dirs++
 			}
-		case isStaged(entry):
+		case digest.IsStaged(entry):
 			if !claimed(newTempID(entry, st)) {
 				found = found.plus(stagedSums(st), 1)
 			}
-		case !isHidden(entry):
+		case !pfs.IsTemp(entry):
 			found = found.plus(sumsOf(st), 1)
 		}
 		return true, nil

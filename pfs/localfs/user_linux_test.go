@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"golang.org/x/sys/unix"
 )
@@ -40,7 +41,7 @@ func TestGoOnAfterCrash(t *testing.T) {
 	top, err := f.openDir("")
 	must(t, err)
 	defer top.Close()
-	must(t, top.chmod(stagedName("f", id), 0o444))
+	must(t, top.chmod(digest.StagedName("f", id), 0o444))
 	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{ID: id, Reopen: true})
 	must(t, err)
 	defer w.Close()

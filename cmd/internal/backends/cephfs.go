@@ -3,16 +3,16 @@ package backends
 import (
 	"cmp"
 	"context"
-	"net/url"
 	"os"
 	"strings"
 
+	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/cephfs"
 )
 
 const cephForm = "cephfs://MON[,MON]/FILESYSTEM/DIR (cephfs:///... takes the monitors of ceph.conf)"
 
-// cephOptions are those of a CephFS, in the words of cephfs.ParseURL.
+// cephOptions are those of a CephFS, in the words of cephfs.Options.
 var cephOptions = []string{
 	"user",    // without "client."
 	"keyring", // file with the user's key
@@ -24,25 +24,33 @@ var cephOptions = []string{
 const cephConf = "/etc/ceph/ceph.conf"
 
 func prepareCeph(r *request) (opener, error) {
-	timeout := r.duration("timeout", 0)
-	query := url.Values{}
-	for name, value := range map[string]string{"user": r.options["user"], "keyring": r.file("keyring"), "conf": r.conf()} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	o, err := cephfs.ParseURL(r.url + "?" + query.Encode())
+	o, err := r.ceph()
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, by Caller) (Store, error) {
-		o.Logger, o.Session, o.Timeout = by.Logger, by.Session, cmp.Or(timeout, by.Timeout)
+		o.Logger, o.Session, o.Timeout = by.Logger, by.Session, cmp.Or(o.Timeout, by.Timeout)
 		store, err := cephfs.Open(ctx, o)
 		if err != nil {
 			return Store{}, err
 		}
 		return Store{FileSystem: store, Close: store.Close}, nil
 	}, nil
+}
+
+// ceph returns what the URL and the options say.
+func (r *request) ceph() (cephfs.Options, error) {
+	o, err := cephfs.ParseURL(r.url)
+	if err != nil {
+		return o, err
+	}
+	o.User = strings.TrimPrefix(r.options["user"], "client.")
+	o.Keyring, o.Config = r.file("keyring"), r.conf()
+	o.Timeout = r.duration("timeout", 0)
+	if len(o.Monitors) == 0 && o.Config == "" {
+		return o, pfs.Errorf("backends.Check", "", pfs.Invalid, "the URL names no monitors, and no option \"conf\" a ceph.conf that has them: a CephFS is %s", cephForm)
+	}
+	return o, nil
 }
 
 // conf is the ceph.conf to begin with: the one that is named, and where no monitors are

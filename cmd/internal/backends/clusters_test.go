@@ -3,10 +3,13 @@ package backends
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/cephfs"
 )
 
 // hadoopConf makes a directory with a core-site.xml that has these properties.
@@ -54,6 +57,7 @@ func TestCheckClusters(t *testing.T) {
 		{"cephfs://mon1/fs", o{"user": "pfs", "keyring": "/k", "conf": "/c", "timeout": "5s"}, ""},
 		{"cephfs://mon1/fs?user=pfs&keyring=/k", nil, ""},
 		{"cephfs:///fs", nil, ""},
+		{"cephfs://", o{"conf": "/c"}, ""},
 
 		{"hdfs:nn1/root", nil, "hdfs://"},
 		{"hdfs:///root", nil, "HADOOP_CONF_DIR"},
@@ -77,6 +81,7 @@ func TestCheckClusters(t *testing.T) {
 		{"hdfs://nn1/root?user=a", o{"user": "b"}, "twice"},
 		{"hdfs://nn1/root?user=a&user=b", nil, "twice"},
 		{"hdfs://nn1/root?%zz", nil, "NAME=VALUE"},
+		{"cephfs://", nil, `"conf"`},
 		{"cephfs://mon1,,mon2/fs", nil, "cephfs://"},
 		{"cephfs://mon1/fs", o{"timeout": "soon"}, `"timeout"`},
 		{"cephfs://mon1/fs", o{"key": "secret"}, `"keyring"`},
@@ -89,6 +94,26 @@ func TestCheckClusters(t *testing.T) {
 			t.Errorf("%s %v: %v", tt.url, tt.options, err)
 		case tt.want != "" && (pfs.KindOf(err) != pfs.Invalid || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s %v: %v, want Invalid and %s", tt.url, tt.options, err, tt.want)
+		}
+	}
+}
+
+// TestCephOptions holds what is made of the options of a CephFS.
+func TestCephOptions(t *testing.T) {
+	t.Setenv("CEPH_CONF", "/env.conf")
+	for _, tt := range []struct {
+		url     string
+		options map[string]string
+		want    cephfs.Options
+	}{
+		{"cephfs://m/fs", map[string]string{"user": "client.pfs", "keyring": "k", "timeout": "5s"},
+			cephfs.Options{Monitors: []string{"m"}, FileSystem: "fs", Root: "/", User: "pfs", Keyring: "/etc/pfs/k", Timeout: 5 * time.Second}},
+		{"cephfs:///fs", map[string]string{"user": "pfs"}, cephfs.Options{Config: "/env.conf", FileSystem: "fs", Root: "/", User: "pfs"}},
+		{"cephfs:///fs/a", map[string]string{"conf": "/c"}, cephfs.Options{Config: "/c", FileSystem: "fs", Root: "/a"}},
+	} {
+		r := &request{url: tt.url, options: tt.options, dir: "/etc/pfs"}
+		if got, err := r.ceph(); err != nil || r.err != nil || !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s %v: %+v, %v, %v, want %+v", tt.url, tt.options, got, err, r.err, tt.want)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func prepareHDFS(r *request) (opener, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := hdfsfs.Parse(r.url, dir)
+	o, err := hdfsfs.ParseURL(r.url, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func TestFaults(t *testing.T) {
 	if code, out := s.run(s.command("", "mkdir", "/pfs/local/home/alice/d")); code != 0 {
 		t.Fatalf("mkdir: exit %d\n%s", code, out)
 	}
-	kinds := []func(*exec.Cmd){s.cut, s.damage, s.killServer, s.killClient, s.interruptClient}
+	kinds := []func(*exec.Cmd){s.cut, s.damage, s.restartServer, s.killClient, s.interruptClient}
 	names := []string{"cut", "flip", "kill server", "kill client", "interrupt client"}
 	done := map[string]int{}
 	for i := range *count {

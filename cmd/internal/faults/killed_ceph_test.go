@@ -19,7 +19,7 @@ func TestServiceKilledOnCephFS(t *testing.T) {
 	t.Parallel()
 	c := testbed.Ceph(t)
 	p := onCephFS(t, c)
-	p.through(func() { p.killServer(nil) })
+	p.through(func() { p.restartServer(nil) })
 
 	p.local("left", 48<<20)
 	before := p.line.passed()
@@ -29,7 +29,7 @@ func TestServiceKilledOnCephFS(t *testing.T) {
 	}
 	must(t, cp.Process.Kill())
 	<-cp.ended
-	p.killServer(nil)
+	p.restartServer(nil)
 	pfstest.WantAbsent(t, p.direct, p.stored("left"))
 	wantSwept(t, p.direct, 0)
 	age(t, c, path.Join(p.root, string(storedHome)))

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,13 +18,18 @@ import (
 // keptFor is how long the service keeps what was staged and is not gone on with.
 const keptFor = 7 * 24 * time.Hour
 
-// TestServiceKilledOnHDFS ends the service by SIGKILL at certain moments of an upload to
-// a real HDFS: when a NameNode is about to get a request, and when it has carried one out
-// and the service does not know. The file is whole or absent, and the upload goes on.
-func TestServiceKilledOnHDFS(t *testing.T) {
-	c := testbed.HDFS(t)
-	root := c.Scratch(t)
-	var g gate
+// gated is a service over a real HDFS, and what it asks of that passes a gate.
+type gated struct {
+	*scene
+	gate
+	root   string         // what it serves of the HDFS
+	direct pfs.FileSystem // the same store, past the service and the gate
+}
+
+// behindGate starts the service. Files have blocks of 1 MiB.
+func behindGate(t *testing.T, c *testbed.HDFSCluster) *gated {
+	t.Helper()
+	g := &gated{root: c.Scratch(t)}
 	rpc := g.relay(t, c.NameNodes[0])
 	web := g.relay(t, c.WebHDFS[0][len("http://"):])
 	config := filepath.Join(t.TempDir(), "pfsd.yaml")
@@ -34,108 +38,127 @@ datacenters:
   hdfs:
     store: hdfs://%s%s
     options: {user: %s, webhdfs: "http://%s", block-size: 1048576}
-`, rpc.Address(), root, c.Superuser, web.Address()), 0o600))
-	s := newScene(t, "--config", config)
-	store, err := backends.Open(t.Context(), backends.Spec{URL: "hdfs://" + root,
-		Options: map[string]string{"conf-dir": c.ConfDir, "user": c.Superuser}}, backends.Caller{})
-	must(t, err)
-	t.Cleanup(func() { store.Close() })
-	direct := store.FileSystem
+`, rpc.Address(), g.root, c.Superuser, web.Address()), 0o600))
+	g.scene = newScene(t, "--config", config)
+	g.direct = opened(t, backends.Spec{URL: "hdfs://" + g.root, Options: map[string]string{"conf-dir": c.ConfDir, "user": c.Superuser}})
+	return g
+}
 
-	for i, moment := range []struct {
-		name    string
-		answer  bool // it was carried out
-		whole   bool // the file is there
-		request []string
-	}{
+// moment is one in an upload: a request comes to the gate.
+type moment struct {
+	name    string
+	answer  bool // it is carried out
+	whole   bool // the file is there
+	request []string
+}
+
+// upload is one that has come to its moment.
+type upload struct {
+	*copying
+	g    *gated
+	m    moment
+	trap *trap
+	file string
+	data []byte
+}
+
+// uploadTo begins the upload of a file and returns at the moment.
+func (g *gated) uploadTo(t *testing.T, m moment, file string) *upload {
+	t.Helper()
+	u := &upload{g: g, m: m, file: file, data: g.local(file, 12<<20+345)}
+	u.trap = g.set(m.answer, m.request...)
+	u.copying = g.begin(u.args()...)
+	select {
+	case <-u.trap.came:
+	case code := <-u.ended:
+		t.Fatalf("the copy ended with %d before the request came\n%s", code, &u.out)
+	}
+	if m.whole {
+		appears(t, g.direct, u.target())
+	}
+	return u
+}
+
+func (u *upload) args() []string {
+	return []string{"cp", "-q", u.file, "/pfs/hdfs/home/alice/" + u.file}
+}
+func (u *upload) target() pfs.Path { return pfs.Path("/home/alice/" + u.file) }
+
+// killServer ends the service, which gets no more answers.
+func (u *upload) killServer() {
+	u.g.killServer()
+	close(u.trap.opened)
+}
+
+// wantTarget wants the file as it must be at the moment: whole or absent.
+func (u *upload) wantTarget(t *testing.T) {
+	t.Helper()
+	if u.m.whole {
+		pfstest.WantFile(t, u.g.direct, u.target(), u.data)
+	} else {
+		pfstest.WantAbsent(t, u.g.direct, u.target())
+	}
+}
+
+// TestServiceKilledOnHDFS ends the service by SIGKILL at certain moments of an upload to
+// a real HDFS: when a NameNode is about to get a request, and when it has carried one out
+// and the service does not know. The file is whole or absent, and the upload goes on.
+func TestServiceKilledOnHDFS(t *testing.T) {
+	g := behindGate(t, testbed.HDFS(t))
+	for i, m := range []moment{
 		{"in the middle of parts", false, false, []string{"rename2", "part-00000005"}},
 		{"before concat", false, false, []string{"op=CONCAT"}},
 		{"after concat", true, false, []string{"op=CONCAT"}},
-		{"before rename", false, false, []string{"rename2", root + "/home/alice/f3"}},
-		{"after rename", true, true, []string{"rename2", root + "/home/alice/f4"}},
+		{"before rename", false, false, []string{"rename2", g.root + "/home/alice/f3"}},
+		{"after rename", true, true, []string{"rename2", g.root + "/home/alice/f4"}},
 	} {
-		t.Run(moment.name, func(t *testing.T) {
-			name := fmt.Sprintf("f%d", i)
-			data := s.random(12<<20 + 345)
-			must(t, os.WriteFile(filepath.Join(s.work, name), data, 0o600))
-			tr := g.set(moment.answer, moment.request...)
-			cp := s.command("", "cp", "-q", name, "/pfs/hdfs/home/alice/"+name)
-			var out bytes.Buffer
-			cp.Stdout, cp.Stderr = &out, &out
-			must(t, cp.Start())
-			ended := make(chan int, 1)
-			go func() { ended <- exitCode(cp.Wait()) }()
-			select {
-			case <-tr.came:
-			case code := <-ended:
-				t.Fatalf("the copy ended with %d before the request came\n%s", code, &out)
-			}
-			target := pfs.Path("/home/alice/" + name)
-			if moment.whole {
-				appears(t, direct, target)
-			}
-			_ = s.server.Process.Kill()
-			_ = s.server.Wait()
-			close(tr.opened)
-
-			if moment.whole {
-				pfstest.WantFile(t, direct, target, data)
-			} else {
-				pfstest.WantAbsent(t, direct, target)
-			}
-			wantSwept(t, direct, 0)
-			s.startServer()
-			code := <-ended
-			t.Logf("killed %s: the copy ends with %d", moment.name, code)
+		t.Run(m.name, func(t *testing.T) {
+			u := g.uploadTo(t, m, fmt.Sprint("f", i))
+			u.killServer()
+			u.wantTarget(t)
+			wantSwept(t, g.direct, 0)
+			g.startServer()
+			code := <-u.ended
+			t.Logf("the copy ends with %d", code)
 			if code != 0 {
-				if code, out := s.run(s.command("", "cp", "-q", name, "/pfs/hdfs/home/alice/"+name)); code != 0 {
+				if code, out := g.run(g.command("", u.args()...)); code != 0 {
 					t.Fatalf("run again: exit %d\n%s", code, out)
 				}
 			}
-			pfstest.WantFile(t, direct, target, data)
+			pfstest.WantFile(t, g.direct, u.target(), u.data)
 			// The service that found the file published may not have looked for its empty directory.
-			if n, bytes, err := pfs.Sweep(t.Context(), direct, pfs.Root, 0); n != 0 && !moment.whole || bytes != 0 || err != nil {
+			if n, bytes, err := pfs.Sweep(t.Context(), g.direct, pfs.Root, 0); n != 0 && !m.whole || bytes != 0 || err != nil {
 				t.Errorf("%d staged writes with %d bytes are left, error %v", n, bytes, err)
 			}
 		})
 	}
+}
 
-	// What nobody goes on with is swept once it is old, and not before.
+// TestUploadLeftOnHDFS ends service and client by SIGKILL. What nobody goes on with is
+// swept once it is old, and not before.
+func TestUploadLeftOnHDFS(t *testing.T) {
+	c := testbed.HDFS(t)
+	g := behindGate(t, c)
 	old := time.Now().Add(-keptFor - time.Hour).UTC().Format("20060102:150405")
-	stage := root + "/.pfs-stage/*/*"
+	stage := g.root + "/.pfs-stage/*/*"
 	for _, left := range []struct {
-		name    string
-		whole   bool
-		request []string
-		aged    []string
+		moment
+		aged []string
 	}{
-		{"parts", false, []string{"rename2", "part-00000005"}, []string{stage, stage + "/*"}},
-		{"empty", true, []string{"rename2", root + "/home/alice/empty"}, []string{stage}}, // the directory of what has its name
+		{moment{"parts", false, false, []string{"rename2", "part-00000005"}}, []string{stage, stage + "/*"}},
+		{moment{"empty", true, true, []string{"rename2", g.root + "/home/alice/empty"}}, []string{stage}}, // the directory of what has its name
 	} {
-		data := s.random(12 << 20)
-		must(t, os.WriteFile(filepath.Join(s.work, left.name), data, 0o600))
-		tr := g.set(left.whole, left.request...)
-		cp := s.command("", "cp", "-q", left.name, "/pfs/hdfs/home/alice/"+left.name)
-		must(t, cp.Start())
-		<-tr.came
-		target := pfs.Path("/home/alice/" + left.name)
-		if left.whole {
-			appears(t, direct, target)
-		}
-		must(t, cp.Process.Kill())
-		_ = cp.Wait()
-		_ = s.server.Process.Kill()
-		_ = s.server.Wait()
-		close(tr.opened)
-		s.startServer()
-		wantSwept(t, direct, 0)
-		c.Do(t, append([]string{"fs", "-touch", "-m", "-t", old}, left.aged...)...)
-		wantSwept(t, direct, 1)
-		if left.whole {
-			pfstest.WantFile(t, direct, target, data)
-		} else {
-			pfstest.WantAbsent(t, direct, target)
-		}
+		t.Run(left.name, func(t *testing.T) {
+			u := g.uploadTo(t, left.moment, left.name)
+			must(t, u.Process.Kill())
+			<-u.ended
+			u.killServer()
+			g.startServer()
+			wantSwept(t, g.direct, 0)
+			c.Do(t, append([]string{"fs", "-touch", "-m", "-t", old}, left.aged...)...)
+			wantSwept(t, g.direct, 1)
+			u.wantTarget(t)
+		})
 	}
 }
 

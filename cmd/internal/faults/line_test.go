@@ -27,14 +27,14 @@ func newLine(t *testing.T, target func() string) *line {
 	return l
 }
 
-// mostTroubles is how many faults one copy meets: fewer than it has tries.
-const mostTroubles = 4
+// maxTroubles is how many faults one copy meets: fewer than it has tries.
+const maxTroubles = 4
 
 // trouble makes faults, one after each every bytes, from now on.
 func (l *line) trouble(every int, flip bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.every, l.flip, l.since, l.left = max(every, 256<<10), flip, 0, mostTroubles
+	l.every, l.flip, l.since, l.left = max(every, 256<<10), flip, 0, maxTroubles
 }
 
 // calm ends the trouble.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -102,14 +101,6 @@ const storedHome pfs.Path = "/pfs/home/alice"
 func (p *place) home(name string) string     { return "/pfs/" + p.dc + "/home/alice/" + name }
 func (p *place) stored(name string) pfs.Path { return storedHome.Join(name) }
 
-// local writes a file of alice's own.
-func (p *place) local(name string, size int) []byte {
-	p.Helper()
-	data := p.random(size)
-	must(p.T, os.WriteFile(filepath.Join(p.work, name), data, 0o600))
-	return data
-}
-
 // put writes a file of alice's own and copies it to the store.
 func (p *place) put(name string, size int) []byte {
 	p.Helper()
@@ -141,22 +132,6 @@ func (p *place) wantLocal(name string, data []byte) {
 	if err != nil || !bytes.Equal(got, data) {
 		p.Errorf("%s has %d bytes, not the %d that it should: %v", name, len(got), len(data), err)
 	}
-}
-
-// copying is a paddlectl on its way.
-type copying struct {
-	*exec.Cmd
-	out   bytes.Buffer
-	ended chan int
-}
-
-func (p *place) begin(args ...string) *copying {
-	p.Helper()
-	c := &copying{Cmd: p.command("", args...), ended: make(chan int, 1)}
-	c.Stdout, c.Stderr = &c.out, &c.out
-	must(p.T, c.Start())
-	go func() { c.ended <- exitCode(c.Wait()) }()
-	return c
 }
 
 // through copies a file up and one down, strikes in the middle of both, and wants both

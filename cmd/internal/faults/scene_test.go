@@ -137,8 +137,39 @@ func (s *scene) random(n int) []byte {
 	return p
 }
 
-func (s *scene) killServer(*exec.Cmd) {
+// killServer ends pfsd as a power cut would.
+func (s *scene) killServer() {
 	_ = s.server.Process.Kill()
 	_ = s.server.Wait()
+}
+
+// restartServer ends pfsd so, and starts it again.
+func (s *scene) restartServer(*exec.Cmd) {
+	s.killServer()
 	s.startServer()
+}
+
+// local writes a file of alice's own.
+func (s *scene) local(name string, size int) []byte {
+	s.Helper()
+	data := s.random(size)
+	must(s.T, os.WriteFile(filepath.Join(s.work, name), data, 0o600))
+	return data
+}
+
+// copying is a paddlectl on its way.
+type copying struct {
+	*exec.Cmd
+	out   bytes.Buffer
+	ended chan int
+}
+
+// begin starts a paddlectl.
+func (s *scene) begin(args ...string) *copying {
+	s.Helper()
+	c := &copying{Cmd: s.command("", args...), ended: make(chan int, 1)}
+	c.Stdout, c.Stderr = &c.out, &c.out
+	must(s.T, c.Start())
+	go func() { c.ended <- exitCode(c.Wait()) }()
+	return c
 }

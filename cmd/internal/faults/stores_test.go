@@ -50,7 +50,7 @@ datacenters:
 	kill := func(datanode string) fault {
 		return fault{"kill of " + datanode, func() { hdfs.Kill(t, datanode) }}
 	}
-	killService := fault{"kill of pfsd", func() { s.killServer(nil) }}
+	killService := fault{"kill of pfsd", func() { s.restartServer(nil) }}
 	s.copy("tree", treeOnHDFS, kill("dn1"), killService)
 	must(t, os.RemoveAll(filepath.Join(s.work, "tree")))
 	hdfs.Start(t, "dn1")

@@ -52,11 +52,3 @@ func (f *FS) setTime(ctx context.Context, at string, mtime time.Time) (time.Time
 	err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chtimes(at, kept, kept) })
 	return kept, err
 }
-
-// nameError makes the error of an operation on a name that should be there.
-func (f *FS) nameError(ctx context.Context, op string, name pfs.Path, err error) error {
-	if err == nil {
-		return nil
-	}
-	return f.placeError(ctx, op, name, err)
-}

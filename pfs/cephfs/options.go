@@ -1,6 +1,7 @@
 package cephfs
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -36,6 +37,29 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+const (
+	openOp         = "cephfs.Open"
+	defaultTimeout = 30 * time.Second
+)
+
+// checked returns o with defaults filled in, or what is wrong with it.
+func (o Options) checked() (Options, error) {
+	if len(o.Monitors) == 0 && o.Config == "" {
+		return o, pfs.Errorf(openOp, "", pfs.Invalid, "neither monitors nor a ceph.conf are given")
+	}
+	o.User, o.Root = cmp.Or(o.User, "admin"), cmp.Or(o.Root, "/")
+	if o.Session == "" {
+		o.Session = pfs.NewID()
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}
+
 // Store is an open CephFS. Its operations are made as root of the store; an owner is known to it by
 // his numbers.
 type Store interface {
@@ -43,14 +67,16 @@ type Store interface {
 	pfs.OwnershipGiver
 	pfs.Impersonator
 
-	// Below returns the tree below the existing directory dir as one of its own. It shares the
-	// connection, and ends with it.
-	Below(dir pfs.Path) pfs.FileSystem
-
 	// Close ends the use of the store. Files that are open then answer Closed.
 	Close() error
 }
 
 // Open reaches the store and returns it. What is wrong with the options or the store is found
 // out now; a store that does not answer is Unavailable within Timeout.
-func Open(ctx context.Context, opts Options) (Store, error) { return open(ctx, opts) }
+func Open(ctx context.Context, opts Options) (Store, error) {
+	opts, err := opts.checked()
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, opts)
+}

@@ -12,11 +12,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// behind gathers what WriteAt is given until a block is full, which is then written while WriteAt
+// background gathers what WriteAt is given until a block is full, which is then written while WriteAt
 // takes the next. The cluster answers for a block in hardly more time than for a small piece. What
 // could not be written is kept, and written again by the next call, so a flush that succeeds has
 // written everything.
-type behind struct {
+type background struct {
 	w *staged
 
 	mu     sync.Mutex
@@ -39,14 +39,14 @@ type piece struct {
 func (p *piece) end() int64   { return p.off + int64(len(p.p)) }
 func (p *piece) block() int64 { return p.off / blockSize }
 
-func newBehind(w *staged) *behind {
-	b := &behind{w: w, open: map[int64]*piece{}, flying: map[int64]bool{}, flights: make(chan struct{}, flightsEach)}
+func newBackground(w *staged) *background {
+	b := &background{w: w, open: map[int64]*piece{}, flying: map[int64]bool{}, flights: make(chan struct{}, flightsEach)}
 	b.landed.L = &b.mu
 	return b
 }
 
 // write takes p, which is part of one block.
-func (b *behind) write(ctx context.Context, op string, p []byte, off int64) (int, error) {
+func (b *background) write(ctx context.Context, op string, p []byte, off int64) (int, error) {
 	if err := b.retry(ctx, op); err != nil {
 		return 0, err
 	}
@@ -71,7 +71,7 @@ func (b *behind) write(ctx context.Context, op string, p []byte, off int64) (int
 
 // join adds p to the piece that ends at off, or begins one, and returns it; nil if there is no
 // memory for that, or if the order is another one: what is written twice must land in that order.
-func (b *behind) join(p []byte, off int64) *piece {
+func (b *background) join(p []byte, off int64) *piece {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := off / blockSize
@@ -80,7 +80,7 @@ func (b *behind) join(p []byte, off int64) *piece {
 		return nil
 	}
 	if t == nil {
-		data := tryBuffer(b.w.fs.store.behind, blockSize)
+		data := tryBuffer(b.w.fs.store.background, blockSize)
 		if data == nil {
 			return nil
 		}
@@ -93,7 +93,7 @@ func (b *behind) join(p []byte, off int64) *piece {
 
 // launch writes a full piece while its caller goes on, unless a flush took it while the
 // caller waited.
-func (b *behind) launch(op string, t *piece) {
+func (b *background) launch(op string, t *piece) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.open[t.block()] != t {
@@ -113,13 +113,13 @@ func (b *behind) launch(op string, t *piece) {
 }
 
 // send writes a piece.
-func (b *behind) send(ctx context.Context, op string, t *piece) error {
+func (b *background) send(ctx context.Context, op string, t *piece) error {
 	_, err := b.w.change(ctx, op, func(c *call, h *handle) (int, error) { return h.write(c, t.p, t.off) })
 	return err
 }
 
 // land ends a piece that was written, or keeps it.
-func (b *behind) land(t *piece, err error) {
+func (b *background) land(t *piece, err error) {
 	if err == nil {
 		t.free()
 		return
@@ -133,7 +133,7 @@ func (b *behind) land(t *piece, err error) {
 func (p *piece) free() { p.data.free(p.failed) }
 
 // retry writes again what could not be written.
-func (b *behind) retry(ctx context.Context, op string) error {
+func (b *background) retry(ctx context.Context, op string) error {
 	b.mu.Lock()
 	again := b.failed
 	b.failed = nil
@@ -142,7 +142,7 @@ func (b *behind) retry(ctx context.Context, op string) error {
 }
 
 // sendAll writes pieces, and keeps those that cannot be.
-func (b *behind) sendAll(ctx context.Context, op string, pieces []*piece) (err error) {
+func (b *background) sendAll(ctx context.Context, op string, pieces []*piece) (err error) {
 	for _, t := range pieces {
 		if err == nil {
 			err = b.send(ctx, op, t)
@@ -153,14 +153,14 @@ func (b *behind) sendAll(ctx context.Context, op string, pieces []*piece) (err e
 }
 
 // flush returns once all that write took is written.
-func (b *behind) flush(ctx context.Context, op string) error {
+func (b *background) flush(ctx context.Context, op string) error {
 	pieces := b.rest()
 	slices.SortFunc(pieces, func(s, t *piece) int { return cmp.Compare(s.off, t.off) })
 	return b.sendAll(ctx, op, pieces)
 }
 
 // rest waits for what is on its way, and returns what is left to be written.
-func (b *behind) rest() []*piece {
+func (b *background) rest() []*piece {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for len(b.flying) > 0 {
@@ -172,7 +172,7 @@ func (b *behind) rest() []*piece {
 }
 
 // drop forgets what was not written.
-func (b *behind) drop() {
+func (b *background) drop() {
 	for _, t := range b.rest() {
 		t.free()
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// late begins a change of name that hangs until release is called, and returns once it was given up.
-func (f FS) late(t *testing.T, name pfs.Path) (release func()) {
+// abandonChange begins a change of name that hangs until release is called, and returns once it was given up.
+func (f FS) abandonChange(t *testing.T, name pfs.Path) (release func()) {
 	t.Helper()
 	hung, over := make(chan struct{}), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -38,7 +38,7 @@ func (f FS) late(t *testing.T, name pfs.Path) (release func()) {
 func TestLateChange(t *testing.T) {
 	f := own(t)
 	pfstest.MustMkdir(t, f, "/d")
-	release := f.late(t, "/d/f")
+	release := f.abandonChange(t, "/d/f")
 	for _, tt := range []struct {
 		name string
 		do   func(short context.Context) error
@@ -73,7 +73,7 @@ func TestLateChange(t *testing.T) {
 func TestLateChangeGivenUp(t *testing.T) {
 	f := faulty(t, testbed.Ceph(t))
 	m := f.store.cur
-	defer f.late(t, "/f")()
+	defer f.abandonChange(t, "/f")()
 	pfstest.WantKind(t, f.Mkdir(t.Context(), "/f", 0o755), pfs.Unavailable)
 	if !m.isDead() {
 		t.Error("the mount lives on")

@@ -9,6 +9,6 @@ import (
 )
 
 func open(context.Context, Options) (Store, error) {
-	return nil, pfs.Errorf("cephfs.Open", "", pfs.Unsupported,
+	return nil, pfs.Errorf(openOp, "", pfs.Unsupported,
 		"this program was built without CephFS: install libcephfs-dev and librados-dev, and build it with `go build -tags ceph`")
 }

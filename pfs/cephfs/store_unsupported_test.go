@@ -10,6 +10,6 @@ import (
 )
 
 func TestOpenSaysHowToGetIt(t *testing.T) {
-	_, err := Open(t.Context(), Options{})
+	_, err := Open(t.Context(), Options{Monitors: []string{"mon"}})
 	pfstest.WantKind(t, err, pfs.Unsupported)
 }

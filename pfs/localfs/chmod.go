@@ -4,7 +4,6 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -74,69 +73,4 @@ func (f *FS) lookAtNoLink(d dir, base, op string, name pfs.Path) (stat, error) {
 		err = pfs.E(op, name, pfs.Symlink, nil)
 	}
 	return st, err
-}
-
-// Symlink makes name a link to target.
-func (f *FS) Symlink(ctx context.Context, target string, name pfs.Path) error {
-	const op = "localfs.Symlink"
-	return f.change(ctx, op, name, func(p place, base string) error {
-		if name == pfs.Root {
-			return pfs.E(op, name, pfs.Exist, nil)
-		}
-		if target == "" || strings.IndexByte(target, 0) >= 0 {
-			return pfs.Errorf(op, name, pfs.Invalid, "a link cannot lead to %q", target)
-		}
-		size := int64(len(target))
-		c, err := f.claim(ctx, p.trees, size, 1)
-		if err != nil {
-			return err
-		}
-		defer c.release()
-		err = f.holding(named{p, base}, "", func() error {
-			if err := p.dir.symlink(target, base); err != nil {
-				return err
-			}
-			c.settle(sums{bytes: size, files: 1})
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		return f.syncDir(p.dir)
-	})
-}
-
-// Space reports the disk that holds name, or where name would be.
-func (f *FS) Space(ctx context.Context, name pfs.Path) (space pfs.Space, err error) {
-	const op = "localfs.Space"
-	if err := f.check(ctx, op, name); err != nil {
-		return pfs.Space{}, err
-	}
-	d, err := f.openNearest(relative(name))
-	if err != nil {
-		return pfs.Space{}, fail(op, name, err)
-	}
-	defer d.Close()
-	space, err = d.space()
-	return space, fail(op, name, err)
-}
-
-// openNearest opens the last directory that there is on the way down to rel.
-func (f *FS) openNearest(rel string) (dir, error) {
-	d, err := f.openDir("")
-	if err != nil {
-		return nil, err
-	}
-	for name := range elements(rel) {
-		next, err := d.open(name)
-		if err != nil && passed(err) {
-			return d, nil
-		}
-		d.Close()
-		if err != nil {
-			return nil, err
-		}
-		d = next
-	}
-	return d, nil
 }

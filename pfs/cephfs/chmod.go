@@ -42,7 +42,7 @@ func (f FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
 				return err
 			}
 			m.ModTime = mtime
-			return h.setAttribute(d.c, digest.MarkAttribute, m.Encode())
+			return h.setXattr(d.c, digest.MarkAttribute, m.Encode())
 		})
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// dress gives the file at a path in HDFS what it will have in the directory dir.
-func (f *FS) dress(ctx context.Context, at string, dir pfs.Path, id string, opts pfs.CommitOptions) error {
+// finalize gives the file at a path in HDFS what it will have in the directory dir.
+func (f *FS) finalize(ctx context.Context, at string, dir pfs.Path, id string, opts pfs.CommitOptions) error {
 	st, err := f.statusAt(ctx, at)
 	if err != nil {
 		return err
@@ -70,19 +70,4 @@ func (f *FS) giveTo(ctx context.Context, at string, st, parent status) error {
 		return nil // a service that is no superuser
 	}
 	return err
-}
-
-// publishError makes the error of a rename to name that failed. Something that is not
-// there in the directory of the staged write stays a plain error: see round.
-func (f *FS) publishError(ctx context.Context, op, whole string, name pfs.Path, err error) error {
-	if is(err, pfs.Unavailable, pfs.Canceled, pfs.Quota) {
-		return fail(op, name, err)
-	}
-	if _, gone := f.statusAt(ctx, whole); is(gone, pfs.NotExist) {
-		return gone
-	}
-	if st, statErr := f.status(ctx, name); statErr == nil && st.IsDir() && !is(err, pfs.Exist) {
-		return pfs.E(op, name, pfs.IsDir, nil)
-	}
-	return f.placeError(ctx, op, name, err)
 }

@@ -1,0 +1,25 @@
+package digest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// TestStagedName holds the names that are in stores: another one would not be found again.
+func TestStagedName(t *testing.T) {
+	id := strings.Repeat("z", 64) // the longest
+	for base, want := range map[string]string{
+		"f":                              ".pfs-up-b3b2b50bf19ad7d5-" + id,
+		strings.Repeat("n", pfs.MaxName): ".pfs-up-e296203c04606adc-" + id,
+	} {
+		got := StagedName(base, id)
+		if got != want || !IsStaged(got) || !pfs.IsTemp(got) || len(got) > pfs.MaxName {
+			t.Errorf("StagedName(%.10q) = %q, want %q", base, got, want)
+		}
+	}
+	if IsStaged(pfs.TempPrefix + "rm-" + id) {
+		t.Error("a directory that is removed is taken for a staged write")
+	}
+}

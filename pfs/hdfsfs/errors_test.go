@@ -1,0 +1,39 @@
+package hdfsfs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// thrown is an exception of the other side.
+type thrown struct{ method, class, text string }
+
+func (e thrown) Error() string     { return e.text }
+func (e thrown) Method() string    { return e.method }
+func (e thrown) Exception() string { return e.class }
+func (e thrown) Message() string   { return e.text }
+
+// TestExceptions holds what callers act on: whether to try again, and the words that say what to do.
+func TestExceptions(t *testing.T) {
+	const full = "org.apache.hadoop.hdfs.protocol.FSLimitException$MaxDirectoryItemsExceededException"
+	for _, test := range []struct {
+		err  thrown
+		kind pfs.Kind
+		text string
+	}{
+		{thrown{"create", full, "limit=1"}, pfs.NoSpace, "dfs.namenode.fs-limits.max-directory-items"},
+		{thrown{"create", "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException", "quota of 1\n\tat x"}, pfs.Quota, "quota of 1"},
+		{thrown{"create", "org.apache.hadoop.ipc.StandbyException", ""}, pfs.Unavailable, "standby"},
+		{thrown{"addBlock", "java.io.IOException", "only 0 of 1"}, pfs.Unavailable, "no DataNode takes a block"},
+		{thrown{"create", "java.io.IOException", "something else"}, pfs.Other, "something else"},
+	} {
+		err := fail("hdfsfs.Test", "/f", test.err)
+		pfstest.WantKind(t, err, test.kind)
+		if text := err.Error(); !strings.Contains(text, test.text) || strings.Contains(text, "\n") {
+			t.Errorf("%s is told as %q, want %q in one line", test.err.class, text, test.text)
+		}
+	}
+}
