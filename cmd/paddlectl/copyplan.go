@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"path/filepath"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/pfs"
@@ -139,29 +138,18 @@ func (d *deps) source(ctx context.Context, op operand, fn func(e transfer.End, t
 // localSource calls fn for the local path, or for what it matches if it is a
 // pattern that no shell has expanded.
 func (d *deps) localSource(ctx context.Context, op operand, fn func(e transfer.End, text string) error) error {
-	names := []string{op.local}
 	pattern, err := d.isPattern(ctx, op)
 	if err != nil {
 		return err
 	}
 	if pattern {
-		if names, err = filepath.Glob(op.local); err != nil {
-			return cliargs.Usagef("%q is no pattern: a [ without ], or a \\ at the end", op.text)
-		}
-		if len(names) == 0 {
-			return pfs.Errorf("paddlectl.cp", "", pfs.NotExist, "nothing matches %s", op.text)
-		}
+		return d.localMatches(ctx, op, fn)
 	}
-	for _, name := range names {
-		e, err := d.local.end(name)
-		if err == nil {
-			err = fn(e, name)
-		}
-		if err != nil {
-			return err
-		}
+	e, err := d.local.end(op.local)
+	if err != nil {
+		return err
 	}
-	return nil
+	return fn(e, op.local)
 }
 
 // source describes one thing to be copied.
