@@ -154,7 +154,7 @@ func (c *copier) checkSources(ctx context.Context, from []operand) error {
 			}
 		}
 	}
-	return nil
+	return c.checkTwice(ctx, from)
 }
 
 func (c *copier) check(s copySource) error {
