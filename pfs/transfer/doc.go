@@ -29,8 +29,7 @@
 //
 // # Memory
 //
-// Content: [Options.Memory] bytes, or what a shared [Pool] has, whatever the number
-// of files. Names: one window of at most 32,768 directory entries for all
+// Content: what the [Pool] of the job has, whatever the number of files. Names: one window of at most 32,768 directory entries for all
 // directories together (about 15 MB), the names of the subdirectories of one window
 // for each level of the tree, and 16 bytes a name for a directory that takes several
 // pages or is made a mirror: 16 MB for one of 1,000,000 names.

@@ -11,7 +11,7 @@ import (
 // mirror removes from the targets what their sources lack. The trees are listed once
 // more for that, so that nothing needs to be remembered from the copying.
 func (r *run) mirror(ctx context.Context) {
-	if r.j.count.failed.Load() > 0 && !r.j.opts.DeleteAnyway {
+	if r.j.count.failed.Load() > 0 {
 		r.notDeleted = true
 		return
 	}

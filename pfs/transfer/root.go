@@ -76,7 +76,7 @@ func (r *run) makeParents(ctx context.Context, target End) error {
 func (j *Job) root(ctx context.Context, e End) (End, pfs.Info, error) {
 	info, err := j.stat(ctx, e)
 	if errors.Is(err, pfs.Symlink) {
-		parent, err := j.opts.Resolve(ctx, e.FS, e.Path.Parent())
+		parent, err := ResolveLink(ctx, e.FS, e.Path.Parent())
 		if err != nil {
 			return e, info, err
 		}
@@ -95,7 +95,7 @@ func (j *Job) root(ctx context.Context, e End) (End, pfs.Info, error) {
 
 // follow returns what the link e leads to.
 func (j *Job) follow(ctx context.Context, e End) (End, pfs.Info, error) {
-	to, err := j.opts.Resolve(ctx, e.FS, e.Path)
+	to, err := ResolveLink(ctx, e.FS, e.Path)
 	if err != nil {
 		return e, pfs.Info{}, err
 	}

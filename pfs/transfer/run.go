@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -53,9 +52,6 @@ type run struct {
 	parent     End // a directory that was made above a target
 	notDeleted bool
 }
-
-// errTooMany ends a job with more than Options.MaxErrors failures.
-var errTooMany = errors.New("too many failures")
 
 // Copy copies the file or tree source to target.
 //
@@ -165,7 +161,7 @@ func (r *run) release(ctx context.Context, it *item) {
 // result says how the job went. ended is what ended it before its time, if anything
 // did.
 func (r *run) result(ended error) error {
-	if ended != nil && ended != errTooMany {
+	if ended != nil {
 		return ended
 	}
 	stats := r.j.Stats()
@@ -193,15 +189,13 @@ func (r *run) fail(e Event) {
 		r.first = err
 	}
 	r.mu.Unlock()
-	failed := r.j.count.failed.Add(1)
+	r.j.count.failed.Add(1)
 	r.j.emit(e)
 	switch {
 	case kind == pfs.Unauthenticated || kind == pfs.NoSpace || kind == pfs.Quota:
 		r.cancel(err)
 	case kind == pfs.Unavailable && r.unreachable.Add(1) >= mostUnreachable:
 		r.cancel(err)
-	case r.j.opts.MaxErrors > 0 && failed >= int64(r.j.opts.MaxErrors):
-		r.cancel(errTooMany)
 	}
 }
 
