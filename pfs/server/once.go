@@ -13,15 +13,15 @@ import (
 const (
 	// remembered is how long the outcome of a call is kept under its request ID.
 	remembered = 10 * time.Minute
-	// mostRemembered bounds the outcomes kept of all users, and ownRemembered those
+	// maxRemembered bounds the outcomes kept of all users, and ownRemembered those
 	// of one, so that nobody makes the service forget the others'.
-	mostRemembered = 16 << 10
-	ownRemembered  = 2 << 10
-	// mostReply bounds one outcome. A larger one is not kept: the call is done again
+	maxRemembered = 16 << 10
+	ownRemembered = 2 << 10
+	// maxReply bounds one outcome. A larger one is not kept: the call is done again
 	// when it is asked for again.
-	mostReply = 16 << 10
-	// mostBytes bounds all outcomes kept.
-	mostBytes = 16 << 20
+	maxReply = 16 << 10
+	// maxBytes bounds all outcomes kept.
+	maxBytes = 16 << 20
 	// outcomeOverhead stands for what an outcome takes beside its texts.
 	outcomeOverhead = 512
 )
@@ -93,7 +93,7 @@ func (o *once) run(c *onceCall, call func() outcome) {
 	c.outcome = outcome{err: pfs.Errorf("server.once", "", pfs.Other, "the call failed")}
 	defer func() {
 		c.size = c.outcome.size() + outcomeOverhead
-		c.kept = c.size <= mostReply && (c.outcome.err == nil || lasting(pfs.KindOf(c.outcome.err)))
+		c.kept = c.size <= maxReply && (c.outcome.err == nil || lasting(pfs.KindOf(c.outcome.err)))
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if c.kept {
@@ -125,7 +125,7 @@ func (o *once) keep(c *onceCall) {
 	}
 	for e := o.kept.Front(); e != nil; e = o.kept.Front() {
 		oldest := e.Value.(*onceCall)
-		if o.kept.Len() <= mostRemembered && o.bytes <= mostBytes && time.Since(oldest.ended) < remembered {
+		if o.kept.Len() <= maxRemembered && o.bytes <= maxBytes && time.Since(oldest.ended) < remembered {
 			return
 		}
 		o.forget(oldest)

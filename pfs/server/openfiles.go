@@ -14,10 +14,10 @@ import (
 const (
 	// idleFile is how long a file stays open for the request of its next chunk.
 	idleFile = time.Second
-	// mostIdleFiles and mostIdleOfFile bound the files that wait for one, in all and of
+	// maxIdleFiles and maxIdleOfFile bound the files that wait for one, in all and of
 	// one version of one file: who reads it by several requests at a time has about so
 	// many.
-	mostIdleFiles, mostIdleOfFile = 128, 4
+	maxIdleFiles, maxIdleOfFile = 128, 4
 )
 
 // openFiles keeps files open between the requests of somebody who reads them chunk by
@@ -102,9 +102,9 @@ func (fs *openFiles) tooMany(key fileKey) int {
 		}
 	}
 	switch {
-	case n > mostIdleOfFile:
+	case n > maxIdleOfFile:
 		return oldest
-	case len(fs.idle) > mostIdleFiles:
+	case len(fs.idle) > maxIdleFiles:
 		return 0
 	}
 	return -1

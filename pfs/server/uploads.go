@@ -12,9 +12,9 @@ const (
 	// idleUpload is how long a staged write stays open without a request. After
 	// that it is suspended, and opened again when one comes.
 	idleUpload = time.Minute
-	// mostUploads bounds the staged writes held open; the least recently used one
+	// maxUploads bounds the staged writes held open; the least recently used one
 	// that is idle is suspended first.
-	mostUploads = 1024
+	maxUploads = 1024
 )
 
 // uploads holds the open staged writes.
@@ -64,7 +64,7 @@ func (us *uploads) install(key uploadKey, staged pfs.Staged) *upload {
 	u := &upload{key: key, staged: staged, staging: us.stagingOf(key, staged)}
 	us.open[key] = u
 	us.use(u)
-	spare = append(spare, us.spare(mostUploads, 0)...)
+	spare = append(spare, us.spare(maxUploads, 0)...)
 	us.mu.Unlock()
 	suspend(spare)
 	return u
@@ -172,7 +172,7 @@ func (us *uploads) suspendIdle() {
 		case <-ticker.C:
 		}
 		us.mu.Lock()
-		spare := us.spare(mostUploads, idleUpload)
+		spare := us.spare(maxUploads, idleUpload)
 		us.mu.Unlock()
 		suspend(spare)
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// mostEntries is the largest number of files in a batch. Their content shares
+	// maxEntries is the largest number of files in a batch. Their content shares
 	// one buffer of pfs.ChunkSize bytes.
-	mostEntries = 500
+	maxEntries = 500
 
 	// linger is how long a batch waits for more files.
 	linger = 20 * time.Millisecond
@@ -38,7 +38,7 @@ type slot struct {
 // fits reports whether it can go into the batch.
 func (b *batch) fits(it *item) bool {
 	return sameFS(b.from, it.source.FS) && sameFS(b.to, it.target.FS) &&
-		len(b.slots) < mostEntries && b.used+int(it.info.Size) <= len(b.buf)
+		len(b.slots) < maxEntries && b.used+int(it.info.Size) <= len(b.buf)
 }
 
 // add puts it into the batch.

@@ -43,7 +43,7 @@ func (r *run) route(ctx context.Context, it *item) {
 	switch {
 	case sameFS(it.source.FS, it.target.FS):
 		r.put(ctx, r.inside, it)
-	case it.info.IsRegular() && it.info.Size <= smallMax && !r.j.opts.DryRun:
+	case it.info.IsRegular() && it.info.Size <= maxSmall && !r.j.opts.DryRun:
 		r.put(ctx, r.small, it)
 	default:
 		r.put(ctx, r.large, it)
@@ -114,7 +114,7 @@ func (r *run) copyItem(ctx context.Context, it *item) {
 }
 
 func (r *run) copyFile(ctx context.Context, it *item) {
-	if it.info.Size > smallMax {
+	if it.info.Size > maxSmall {
 		r.j.emit(Event{Kind: Start, Path: it.name, Target: it.target.Path, Size: it.info.Size})
 	}
 	c := &fileCopy{j: r.j, source: it.source, target: it.target, name: it.name, info: it.info, plainMode: r.j.opts.NewMode}

@@ -14,9 +14,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// mostPasses is how often in a row the bytes of one file are gone through in vain,
+// maxPasses is how often in a row the bytes of one file are gone through in vain,
 // because the target lost its staged write or found it damaged.
-const mostPasses = 4
+const maxPasses = 4
 
 // fileCopy copies one file from one file system to another.
 type fileCopy struct {
@@ -153,7 +153,7 @@ func (c *fileCopy) publish(ctx context.Context) (info pfs.Info, err error) {
 		if vain++; c.gained() {
 			vain = 0
 		}
-		if vain == mostPasses || ctx.Err() != nil {
+		if vain == maxPasses || ctx.Err() != nil {
 			return info, err
 		}
 		again, failed := c.recover(ctx, err)

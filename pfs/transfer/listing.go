@@ -10,9 +10,9 @@ import (
 // pageLen is how many entries are listed at once.
 const pageLen = 1024
 
-// mostRestarts is how often one listing is begun again because the store no longer
+// maxRestarts is how often one listing is begun again because the store no longer
 // honours the place where it was.
-const mostRestarts = 8
+const maxRestarts = 8
 
 // listing reads a directory page by page. A walker may leave it for hours between
 // two pages, while what it found is copied; a store that has forgotten the place
@@ -36,7 +36,7 @@ func (l *listing) next(ctx context.Context) (page pfs.Page, more bool, err error
 		return page, false, nil
 	}
 	page, err = l.page(ctx)
-	if errors.Is(err, pfs.Conflict) && l.token != "" && l.restarts < mostRestarts {
+	if errors.Is(err, pfs.Conflict) && l.token != "" && l.restarts < maxRestarts {
 		l.restarts++
 		l.token, l.again = "", true
 		page, err = l.page(ctx)

@@ -27,7 +27,7 @@ func (r *run) makeDirs(ctx context.Context, subs []*directory) {
 		}
 	}
 	for len(missing) > 0 {
-		n := min(len(missing), mostEntries)
+		n := min(len(missing), maxEntries)
 		r.makeBatch(ctx, missing[:n])
 		missing = missing[n:]
 	}

@@ -10,7 +10,7 @@ import (
 
 const (
 	firstPause = 100 * time.Millisecond
-	mostPause  = 30 * time.Second
+	maxPause   = 30 * time.Second
 
 	// damageTries is how often one piece is moved again after it failed its check
 	// on the way. Damage that stays is at one of the ends.
@@ -60,9 +60,9 @@ func (j *Job) retried(name pfs.Path, err error) {
 // pause returns how long to wait after try number try: a random part of a time that
 // doubles, so that many clients do not come back together.
 func pause(try int) time.Duration {
-	most := mostPause
+	most := maxPause
 	if try < 10 {
-		most = min(mostPause, firstPause<<try)
+		most = min(maxPause, firstPause<<try)
 	}
 	return rand.N(most)
 }

@@ -15,13 +15,13 @@ const (
 	// queueLen is the length of the queues between the stages of a job.
 	queueLen = 256
 
-	// mostNames is how many directory entries the walkers hold in windows, all
+	// maxNames is how many directory entries the walkers hold in windows, all
 	// together.
-	mostNames = 32 << 10
+	maxNames = 32 << 10
 
-	// mostUnreachable is how many files in a row may fail because a store cannot be
+	// maxUnreachable is how many files in a row may fail because a store cannot be
 	// reached before the job is given up.
-	mostUnreachable = 3
+	maxUnreachable = 3
 )
 
 // run is a job of trees at work: walkers find items, comparers look at the digests
@@ -72,7 +72,7 @@ func (j *Job) CopyAll(caller context.Context, pairs iter.Seq2[Pair, error]) erro
 		compare: make(chan *item, queueLen), small: make(chan *item, queueLen),
 		large: make(chan *item, queueLen), inside: make(chan *item, queueLen),
 		walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
-		names:   semaphore.NewWeighted(mostNames),
+		names:   semaphore.NewWeighted(maxNames),
 	}
 	r.copyAll(ctx, pairs)
 	if j.opts.Delete {
@@ -194,7 +194,7 @@ func (r *run) fail(e Event) {
 	switch {
 	case kind == pfs.Unauthenticated || kind == pfs.NoSpace || kind == pfs.Quota:
 		r.cancel(err)
-	case kind == pfs.Unavailable && r.unreachable.Add(1) >= mostUnreachable:
+	case kind == pfs.Unavailable && r.unreachable.Add(1) >= maxUnreachable:
 		r.cancel(err)
 	}
 }

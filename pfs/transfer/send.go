@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// mostSpan is the number of leaves that a worker asks the target about at once.
-	mostSpan = 16
+	// maxSpan is the number of leaves that a worker asks the target about at once.
+	maxSpan = 16
 
-	// mostRun is the number of leaves that a worker copies in a row where nothing has
+	// maxRun is the number of leaves that a worker copies in a row where nothing has
 	// to be asked: a store reads fastest what comes one behind the other. There are
 	// runsEach runs or more for each worker, so that all end at about the same time.
-	mostRun, runsEach = 8, 4
+	maxRun, runsEach = 8, 4
 
 	// laneTries is how often a lane of several leaves is sent again from its start
 	// within a pass, because the target lost what it had of it.
@@ -50,9 +50,9 @@ func (c *fileCopy) send(ctx context.Context) error {
 	leaves := pfs.Leaves(c.info.Size)
 	p := &pass{fileCopy: c, leaves: leaves, lane: laneOf(c.staged.Unit(), leaves)}
 	workers := int64(c.j.opts.Parallel)
-	p.span = spanOf(p.lane, leaves/(runsEach*workers), mostRun)
+	p.span = spanOf(p.lane, leaves/(runsEach*workers), maxRun)
 	if c.compare {
-		p.span = spanOf(p.lane, leaves/workers, mostSpan)
+		p.span = spanOf(p.lane, leaves/workers, maxSpan)
 	}
 	p.row = newRow(tree)
 	if err := p.sendSpans(ctx); err != nil {

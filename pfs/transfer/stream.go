@@ -166,7 +166,7 @@ func (s *stream) write(ctx context.Context, c *streamChunk) error {
 			c.written = generation
 			return nil
 		}
-		if !isLost(err) || try == mostPasses {
+		if !isLost(err) || try == maxPasses {
 			return err
 		}
 		s.j.retried(s.target.Path, err)
@@ -233,7 +233,7 @@ func (s *stream) persist(ctx context.Context, win *window, secure func(pfs.Stage
 		if _, now := s.current(); err == nil && now == generation {
 			return nil
 		}
-		if try == mostPasses || err != nil && !isLost(err) && !errors.Is(err, pfs.Integrity) {
+		if try == maxPasses || err != nil && !isLost(err) && !errors.Is(err, pfs.Integrity) {
 			return err
 		}
 		if err != nil {

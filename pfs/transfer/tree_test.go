@@ -202,7 +202,7 @@ func TestRootErrors(t *testing.T) {
 func TestOverwrite(t *testing.T) {
 	ctx := context.Background()
 	later := past.Add(time.Hour)
-	for _, size := range []int{3, smallMax + 1} {
+	for _, size := range []int{3, maxSmall + 1} {
 		fresh, old := noise(1, size), noise(2, size)
 		for _, tc := range []struct {
 			name   string
@@ -243,7 +243,7 @@ func TestOverwrite(t *testing.T) {
 
 // TestNoReplaceRace has somebody else make the file after it was looked for.
 func TestNoReplaceRace(t *testing.T) {
-	for _, size := range []int{3, smallMax + 1} {
+	for _, size := range []int{3, maxSmall + 1} {
 		a, b := newFaulty(t), newFaulty(t)
 		put(t, a, "/s/f", noise(1, size))
 		var once sync.Once
@@ -547,7 +547,7 @@ func TestFailuresOfFiles(t *testing.T) {
 		t.Run(fmt.Sprint(tc.kind), func(t *testing.T) {
 			a, b := newFaulty(t), newFaulty(t)
 			for i := range 100 {
-				put(t, a, pfs.Path(fmt.Sprintf("/s/%d", i)), noise(uint64(i), smallMax+1))
+				put(t, a, pfs.Path(fmt.Sprintf("/s/%d", i)), noise(uint64(i), maxSmall+1))
 			}
 			b.before = func(op string, name pfs.Path) error {
 				if op == "create" {

@@ -20,7 +20,7 @@ import (
 func (j *Job) Verify(ctx context.Context, a, b End) error {
 	v := &verifier{
 		j: j, ended: func() bool { return ctx.Err() != nil },
-		names: semaphore.NewWeighted(mostNames), walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
+		names: semaphore.NewWeighted(maxNames), walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
 	}
 	v.files.SetLimit(2 * j.opts.Parallel)
 	nameA, nameB := a.Path, b.Path
