@@ -30,8 +30,8 @@ type stream struct {
 	dropped    bool // bytes that the target called durable are no longer here
 }
 
-// window is a row of chunks in memory.
-type window struct{ chunks []*streamChunk }
+// streamWindow is a row of chunks in memory.
+type streamWindow struct{ chunks []*streamChunk }
 
 // streamChunk is one leaf of the stream.
 type streamChunk struct {
@@ -44,7 +44,7 @@ type streamChunk struct {
 }
 
 // wait returns when every chunk was written or failed.
-func (w *window) wait() error {
+func (w *streamWindow) wait() error {
 	var first error
 	for _, c := range w.chunks {
 		<-c.done
@@ -56,7 +56,7 @@ func (w *window) wait() error {
 }
 
 // drop gives back the memory of a window.
-func (s *stream) drop(win *window) {
+func (s *stream) drop(win *streamWindow) {
 	for _, c := range win.chunks {
 		s.j.pool.put(c.p)
 	}
@@ -64,7 +64,7 @@ func (s *stream) drop(win *window) {
 }
 
 // note keeps the digests of a window.
-func (s *stream) note(win *window) {
+func (s *stream) note(win *streamWindow) {
 	for _, c := range win.chunks {
 		s.leaves = append(s.leaves, c.digest)
 	}
@@ -110,7 +110,7 @@ func (s *stream) reopen(ctx context.Context, failed int) error {
 }
 
 // send begins to write the next chunk.
-func (s *stream) send(ctx context.Context, win *window, p []byte) {
+func (s *stream) send(ctx context.Context, win *streamWindow, p []byte) {
 	c := &streamChunk{p: p, off: s.length, done: make(chan struct{})}
 	s.length += int64(len(p))
 	s.j.count.bytes.Add(int64(len(p)))
@@ -177,11 +177,11 @@ func (s *stream) write(ctx context.Context, c *streamChunk) error {
 }
 
 // rotate begins to make the window durable, once the one before is, and empties it.
-func (s *stream) rotate(ctx context.Context, win *window) error {
+func (s *stream) rotate(ctx context.Context, win *streamWindow) error {
 	if err := s.settle(); err != nil || len(win.chunks) == 0 {
 		return err
 	}
-	full := &window{chunks: win.chunks}
+	full := &streamWindow{chunks: win.chunks}
 	win.chunks = nil
 	before := make(chan error, 1)
 	s.before = before
@@ -200,7 +200,7 @@ func (s *stream) rotate(ctx context.Context, win *window) error {
 }
 
 // syncWindow makes the window durable.
-func (s *stream) syncWindow(ctx context.Context, full *window) error {
+func (s *stream) syncWindow(ctx context.Context, full *streamWindow) error {
 	if err := full.wait(); err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (s *stream) settle() error {
 // persist calls secure, which makes durable or publishes what is staged, until it
 // succeeds on a staged write that has all chunks of the window; those that the
 // target lost are written again.
-func (s *stream) persist(ctx context.Context, win *window, secure func(pfs.Staged) error) error {
+func (s *stream) persist(ctx context.Context, win *streamWindow, secure func(pfs.Staged) error) error {
 	for try := 1; ; try++ {
 		w, generation := s.current()
 		err := s.complete(ctx, win, generation)
@@ -251,7 +251,7 @@ func (s *stream) persist(ctx context.Context, win *window, secure func(pfs.Stage
 }
 
 // complete writes the chunks that the staged write of this generation may lack.
-func (s *stream) complete(ctx context.Context, win *window, generation int) error {
+func (s *stream) complete(ctx context.Context, win *streamWindow, generation int) error {
 	for _, c := range win.chunks {
 		if c.written == generation {
 			continue
@@ -264,7 +264,7 @@ func (s *stream) complete(ctx context.Context, win *window, generation int) erro
 }
 
 // distrust has every chunk written again.
-func (w *window) distrust() {
+func (w *streamWindow) distrust() {
 	for _, c := range w.chunks {
 		c.written = 0
 	}

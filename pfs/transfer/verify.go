@@ -203,15 +203,15 @@ func (v *verifier) digest(ctx context.Context, e End, info pfs.Info, progress fu
 
 // compareDirs compares two directories and all below them.
 func (v *verifier) compareDirs(ctx context.Context, t *twins) {
-	w := &windows{
+	m := &dirMatcher{
 		a: &listing{j: v.j, end: t.a, name: t.nameA}, b: &t.b, names: v.names,
 		unnamed: func(quoted string) {
 			v.fail(t.nameA, t.nameB, pfs.E("transfer.Verify", t.nameA, pfs.Invalid, &NameError{Dir: t.nameA, Quoted: quoted}))
 		},
 	}
-	defer w.drop()
+	defer m.drop()
 	for {
-		entries, err := w.next(ctx)
+		entries, err := m.next(ctx)
 		if err != nil {
 			v.fail(t.nameA, t.nameB, err)
 			return
@@ -225,7 +225,7 @@ func (v *verifier) compareDirs(ctx context.Context, t *twins) {
 				dirs = append(dirs, sub)
 			}
 		}
-		w.drop()
+		m.drop()
 		for _, sub := range dirs {
 			v.compare(ctx, sub)
 		}

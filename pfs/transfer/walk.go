@@ -12,17 +12,17 @@ import (
 // walk holds a window for each walker and the names of one window for each level.
 func (r *run) walkDir(ctx context.Context, d *directory, walkers *sync.WaitGroup) {
 	defer d.release(ctx)
-	w := &windows{
+	m := &dirMatcher{
 		a:       &listing{j: r.j, end: d.source, name: d.name},
 		names:   r.names,
 		unnamed: func(quoted string) { r.unnamed(d, quoted) },
 	}
-	defer w.drop()
+	defer m.drop()
 	if d.exists {
-		w.b = &d.target
+		m.b = &d.target
 	}
 	for ctx.Err() == nil {
-		entries, err := w.next(ctx)
+		entries, err := m.next(ctx)
 		if err != nil {
 			r.failDir(d, err)
 			return
@@ -31,7 +31,7 @@ func (r *run) walkDir(ctx context.Context, d *directory, walkers *sync.WaitGroup
 			return
 		}
 		subs := r.sort(ctx, d, entries)
-		w.drop()
+		m.drop()
 		r.makeDirs(ctx, subs)
 		for _, sub := range subs {
 			r.descend(ctx, sub, walkers)
