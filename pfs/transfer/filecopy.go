@@ -63,11 +63,11 @@ func (e *changedError) Unwrap() error { return e.error }
 
 // run copies the file, once more if it changed in the meantime.
 func (c *fileCopy) run(ctx context.Context) (pfs.Info, error) {
-	info, err := c.attempt(ctx)
+	info, err := c.copyVersion(ctx)
 	if changed := (*changedError)(nil); errors.As(err, &changed) {
 		c.j.retried(c.name, changed.error)
 		c.restart()
-		info, err = c.attempt(ctx)
+		info, err = c.copyVersion(ctx)
 	}
 	return info, bare(err)
 }
@@ -83,8 +83,8 @@ func bare(err error) error {
 	return err
 }
 
-// attempt copies the version of the source that is there now.
-func (c *fileCopy) attempt(ctx context.Context) (pfs.Info, error) {
+// copyVersion copies the version of the source that is there now.
+func (c *fileCopy) copyVersion(ctx context.Context) (pfs.Info, error) {
 	if err := c.open(ctx); err != nil {
 		return pfs.Info{}, err
 	}
@@ -93,7 +93,7 @@ func (c *fileCopy) attempt(ctx context.Context) (pfs.Info, error) {
 	if err := c.create(ctx, false); err != nil {
 		return pfs.Info{}, err
 	}
-	info, err := c.publish(ctx)
+	info, err := c.copyWithRetries(ctx)
 	if err != nil {
 		c.leave(ctx, err)
 	}
@@ -143,11 +143,11 @@ func (c *fileCopy) create(ctx context.Context, reopen bool) error {
 	return nil
 }
 
-// publish fills the staged write and commits it, going through the file again for
+// copyWithRetries fills the staged write and commits it, going through the file again for
 // what the target has lost.
-func (c *fileCopy) publish(ctx context.Context) (info pfs.Info, err error) {
+func (c *fileCopy) copyWithRetries(ctx context.Context) (info pfs.Info, err error) {
 	for vain := 0; ; {
-		if info, err = c.try(ctx); err == nil {
+		if info, err = c.copyOnce(ctx); err == nil {
 			return info, nil
 		}
 		if vain++; c.gained() {
@@ -156,7 +156,7 @@ func (c *fileCopy) publish(ctx context.Context) (info pfs.Info, err error) {
 		if vain == maxPasses || ctx.Err() != nil {
 			return info, err
 		}
-		again, failed := c.recover(ctx, err)
+		again, failed := c.prepareRetry(ctx, err)
 		if failed != nil {
 			return info, failed
 		}
@@ -168,9 +168,9 @@ func (c *fileCopy) publish(ctx context.Context) (info pfs.Info, err error) {
 	}
 }
 
-// try sends what is missing and commits.
-func (c *fileCopy) try(ctx context.Context) (pfs.Info, error) {
-	err := c.send(ctx)
+// copyOnce sends what is missing and commits.
+func (c *fileCopy) copyOnce(ctx context.Context) (pfs.Info, error) {
+	err := c.sendMissing(ctx)
 	if err == nil || mayBeChange(err) {
 		if changed := c.checkSource(ctx); changed != nil {
 			return pfs.Info{}, changed
@@ -195,8 +195,8 @@ func mayBeChange(err error) bool {
 	return kind != pfs.Canceled && !kind.Temporary()
 }
 
-// recover prepares another pass after err, if there is hope in one.
-func (c *fileCopy) recover(ctx context.Context, err error) (again bool, failed error) {
+// prepareRetry prepares another pass after err, if there is hope in one.
+func (c *fileCopy) prepareRetry(ctx context.Context, err error) (again bool, failed error) {
 	var end *endError
 	if !errors.As(err, &end) {
 		return false, nil

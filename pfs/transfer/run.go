@@ -106,7 +106,7 @@ func (r *run) copyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) {
 			r.fail(Event{Path: p.Source.Path, Target: p.Target.Path, Err: err})
 			continue
 		}
-		r.spread(&walkers, p.Source.Path, p.Target.Path, func() { r.walk(ctx, p, &walkers) })
+		r.spread(&walkers, p.Source.Path, p.Target.Path, func() { r.walkPair(ctx, p, &walkers) })
 	}
 	walkers.Wait()
 	r.j.count.complete.Store(ctx.Err() == nil)

@@ -24,11 +24,11 @@ func (j *Job) Verify(ctx context.Context, a, b End) error {
 	}
 	v.files.SetLimit(2 * j.opts.Parallel)
 	nameA, nameB := a.Path, b.Path
-	a, infoA, err := j.root(ctx, a)
+	a, infoA, err := j.resolveSource(ctx, a)
 	if err != nil {
 		return err
 	}
-	b, infoB, err := j.root(ctx, b)
+	b, infoB, err := j.resolveSource(ctx, b)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,68 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
+// walkPair finds everything of a pair and sends it on its way.
+func (r *run) walkPair(ctx context.Context, p Pair, walkers *sync.WaitGroup) {
+	name := p.Source.Path
+	fail := func(err error) { r.fail(Event{Path: name, Target: p.Target.Path, Err: err}) }
+	source, info, err := r.j.resolveSource(ctx, p.Source)
+	if err == nil {
+		err = r.j.checkApart(source, p.Target, info.IsDir())
+	}
+	if err != nil {
+		fail(err)
+		return
+	}
+	old, exists, err := r.j.lookAt(ctx, p.Target)
+	if err == nil && !exists {
+		err = r.makeParents(ctx, p.Target)
+	}
+	if err != nil {
+		fail(err)
+		return
+	}
+	if !info.IsDir() {
+		r.found(ctx, &item{source: source, target: p.Target, name: name, info: info, old: old, exists: exists})
+		return
+	}
+	d := &directory{r: r, source: source, target: p.Target, name: name, info: info, old: old, exists: exists, choice: r.j.filter.root}
+	d.hold()
+	if err := d.open(ctx); err != nil {
+		fail(err)
+		return
+	}
+	r.addRoot(d)
+	r.walkDir(ctx, d, walkers)
+}
+
+// addRoot notes the root of a tree.
+func (r *run) addRoot(d *directory) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.roots = append(r.roots, d)
+}
+
+// makeParents makes the directories above a target if that is asked for.
+func (r *run) makeParents(ctx context.Context, target End) error {
+	if !r.j.opts.Parents || r.j.opts.DryRun {
+		return nil
+	}
+	above := End{target.FS, target.Path.Parent()}
+	r.mu.Lock()
+	known := r.parent.Path == above.Path && sameFS(r.parent.FS, above.FS)
+	r.mu.Unlock()
+	if known {
+		return nil
+	}
+	err := r.j.retry(ctx, target.Path, func() error { return pfs.MkdirAll(ctx, above.FS, above.Path, 0o755) })
+	if err == nil {
+		r.mu.Lock()
+		r.parent = above
+		r.mu.Unlock()
+	}
+	return err
+}
+
 // walkDir finds everything below d, which it releases. Subdirectories are walked by
 // other goroutines as long as there may be more, and else by this one, so that the
 // walk holds a window for each walker and the names of one window for each level.

@@ -3,77 +3,14 @@ package transfer
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// walk finds everything of a pair and sends it on its way.
-func (r *run) walk(ctx context.Context, p Pair, walkers *sync.WaitGroup) {
-	name := p.Source.Path
-	fail := func(err error) { r.fail(Event{Path: name, Target: p.Target.Path, Err: err}) }
-	source, info, err := r.j.root(ctx, p.Source)
-	if err == nil {
-		err = r.j.checkApart(source, p.Target, info.IsDir())
-	}
-	if err != nil {
-		fail(err)
-		return
-	}
-	old, exists, err := r.j.lookAt(ctx, p.Target)
-	if err == nil && !exists {
-		err = r.makeParents(ctx, p.Target)
-	}
-	if err != nil {
-		fail(err)
-		return
-	}
-	if !info.IsDir() {
-		r.found(ctx, &item{source: source, target: p.Target, name: name, info: info, old: old, exists: exists})
-		return
-	}
-	d := &directory{r: r, source: source, target: p.Target, name: name, info: info, old: old, exists: exists, choice: r.j.filter.root}
-	d.hold()
-	if err := d.open(ctx); err != nil {
-		fail(err)
-		return
-	}
-	r.root(d)
-	r.walkDir(ctx, d, walkers)
-}
-
-// root notes the root of a tree.
-func (r *run) root(d *directory) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.roots = append(r.roots, d)
-}
-
-// makeParents makes the directories above a target if that is asked for.
-func (r *run) makeParents(ctx context.Context, target End) error {
-	if !r.j.opts.Parents || r.j.opts.DryRun {
-		return nil
-	}
-	above := End{target.FS, target.Path.Parent()}
-	r.mu.Lock()
-	known := r.parent.Path == above.Path && sameFS(r.parent.FS, above.FS)
-	r.mu.Unlock()
-	if known {
-		return nil
-	}
-	err := r.j.retry(ctx, target.Path, func() error { return pfs.MkdirAll(ctx, above.FS, above.Path, 0o755) })
-	if err == nil {
-		r.mu.Lock()
-		r.parent = above
-		r.mu.Unlock()
-	}
-	return err
-}
-
-// root describes the source of a pair and returns its path without links, as far as
+// resolveSource describes the source of a pair and returns its path without links, as far as
 // Options.Links has them followed. Links above the source are followed always: they
 // are the user's way to it.
-func (j *Job) root(ctx context.Context, e End) (End, pfs.Info, error) {
+func (j *Job) resolveSource(ctx context.Context, e End) (End, pfs.Info, error) {
 	info, err := j.stat(ctx, e)
 	if errors.Is(err, pfs.Symlink) {
 		parent, err := ResolveLink(ctx, e.FS, e.Path.Parent())
