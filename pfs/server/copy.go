@@ -57,8 +57,8 @@ func (s *Server) copyCall(ctx context.Context, r *request, q wire.CopyRequest, p
 // with what an earlier copy of the same ID has staged, and the whole with the digest
 // that the source keeps.
 func (s *Server) copyAcross(ctx context.Context, r *request, c copyName, src, dst pfs.Path, opts pfs.CopyOptions, progress func(int64)) (pfs.Info, error) {
-	pool, leave := s.copies.enter(r.id.Name)
-	defer leave()
+	pool, giveBack := s.copies.share(r.id.Name)
+	defer giveBack()
 	job, err := transfer.New(transfer.Options{Pool: pool, Retries: never, StagedID: c.stagedID})
 	if err != nil {
 		return pfs.Info{}, err
@@ -85,8 +85,9 @@ func newBudgets() *budgets {
 	return &budgets{all: transfer.NewPool(copyMemory), users: map[string]*budget{}}
 }
 
-// enter returns the user's share. The caller calls leave once, when all of it was given back.
-func (b *budgets) enter(user string) (pool *transfer.Pool, leave func()) {
+// share returns the user's share. The caller calls giveBack once, when no job uses it any
+// more.
+func (b *budgets) share(user string) (pool *transfer.Pool, giveBack func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	own := b.users[user]

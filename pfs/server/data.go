@@ -236,11 +236,11 @@ func chunkLength(r *http.Request, name pfs.Path) (int64, error) {
 // receiveLeaf writes the chunk at off and keeps its digest if it is a whole leaf from
 // a leaf's start.
 func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, length int64) error {
-	leave, err := u.enter(r.Context(), 1)
+	unlock, err := u.lock(r.Context(), 1)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer unlock()
 	if u.over { // the store knows more
 		return pfs.Errorf("server.receiveLeaf", u.key.path, pfs.Unavailable, "the staged write %s has ended meanwhile", u.key.id)
 	}

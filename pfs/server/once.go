@@ -60,7 +60,7 @@ func newOnce() *once {
 // remembered, and whoever waited for it does it himself.
 func (o *once) do(ctx context.Context, key onceKey, call func() outcome) outcome {
 	for {
-		c, first := o.enter(key)
+		c, first := o.join(key)
 		if first {
 			o.run(c, call)
 			return c.outcome
@@ -76,8 +76,8 @@ func (o *once) do(ctx context.Context, key onceKey, call func() outcome) outcome
 	}
 }
 
-// enter returns the call of key and whether the caller is to do it.
-func (o *once) enter(key onceKey) (c *onceCall, first bool) {
+// join returns the call of key and whether the caller is to do it.
+func (o *once) join(key onceKey) (c *onceCall, first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if c := o.calls[key]; c != nil {

@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"net"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -64,8 +66,8 @@ func (s *slots) acquireAs(ctx context.Context, claims ...claim) (release func(),
 		}
 	}
 	for _, c := range claims {
-		h := s.enter(c)
-		undo = append(undo, func() { s.leave(c.name, h) })
+		h := s.hold(c)
+		undo = append(undo, func() { s.drop(c.name, h) })
 		if err := take(ctx, h.own, timer.C, c.whose); err != nil {
 			release()
 			return nil, err
@@ -93,7 +95,8 @@ func take(ctx context.Context, places chan struct{}, late <-chan time.Time, whos
 	}
 }
 
-func (s *slots) enter(c claim) *holder {
+// hold returns the holder of a name, which stays until drop was called as often.
+func (s *slots) hold(c claim) *holder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.holders[c.name]
@@ -105,7 +108,7 @@ func (s *slots) enter(c claim) *holder {
 	return h
 }
 
-func (s *slots) leave(name string, h *holder) {
+func (s *slots) drop(name string, h *holder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h.uses--; h.uses == 0 {
@@ -115,3 +118,12 @@ func (s *slots) leave(name string, h *holder) {
 
 // taken returns the number of slots in use.
 func (s *slots) taken() int { return len(s.all) }
+
+// address returns the address of the machine that the request came from.
+func address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

@@ -118,11 +118,11 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 		return reply, err
 	}
 	defer s.uploads.release(u)
-	leave, err := u.enter(ctx, exclusive)
+	unlock, err := u.lock(ctx, exclusive)
 	if err != nil {
 		return reply, err
 	}
-	defer leave()
+	defer unlock()
 	if u.over {
 		return s.commitAgain(ctx, r, m, opts, pfs.Errorf(op, u.key.path, pfs.Conflict, "the staged write %s has ended meanwhile", u.key.id))
 	}
@@ -179,11 +179,11 @@ func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitReque
 	}
 	u := s.uploads.install(r.uploadKey(name, m.ID), w)
 	defer s.uploads.release(u)
-	leave, err := u.enter(ctx, exclusive)
+	unlock, err := u.lock(ctx, exclusive)
 	if err != nil {
 		return reply, err
 	}
-	defer leave()
+	defer unlock()
 	if u.over || !u.empty(ctx) { // somebody has begun anew
 		return reply, gone
 	}
@@ -205,11 +205,11 @@ func (s *Server) discard(ctx context.Context, r *request, m wire.StagedRequest) 
 		return err
 	}
 	defer s.uploads.release(u)
-	leave, err := u.enter(ctx, exclusive)
+	unlock, err := u.lock(ctx, exclusive)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer unlock()
 	if u.over {
 		return nil
 	}

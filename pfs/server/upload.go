@@ -59,10 +59,10 @@ func newStaging(identity any) *staging {
 	return &staging{identity: identity, use: semaphore.NewWeighted(exclusive), chunks: map[int64]*chunk{}}
 }
 
-// enter waits until the upload may be used with a weight. The caller calls leave once.
-func (u *upload) enter(ctx context.Context, weight int64) (leave func(), err error) {
+// lock waits until the upload may be used with a weight. The caller calls unlock once.
+func (u *upload) lock(ctx context.Context, weight int64) (unlock func(), err error) {
 	if err := u.use.Acquire(ctx, weight); err != nil {
-		return nil, pfs.E("server.enter", u.key.path, pfs.Canceled, err)
+		return nil, pfs.E("server.lock", u.key.path, pfs.Canceled, err)
 	}
 	return func() { u.use.Release(weight) }, nil
 }
