@@ -34,7 +34,7 @@ func (d *deps) eachDataFile(ctx context.Context, operands []string, fn func(data
 	}
 	stdin := false
 	for _, op := range ops {
-		if op.place == stdio {
+		if op.side == stdio {
 			if stdin {
 				return cliargs.Usagef("\"-\" is given twice: standard input can be read once")
 			}

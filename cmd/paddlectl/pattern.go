@@ -16,10 +16,10 @@ import (
 // that exists as it was typed is not.
 func (d *deps) isPattern(ctx context.Context, o operand) (bool, error) {
 	switch {
-	case o.place == local && pfs.HasMagic(filepath.ToSlash(o.local)):
+	case o.side == local && pfs.HasMagic(filepath.ToSlash(o.local)):
 		_, err := os.Lstat(o.local)
 		return err != nil, nil // on Windows that is another error than "not found"
-	case o.place == remote && pfs.HasMagic(string(o.path)):
+	case o.side == remote && pfs.HasMagic(string(o.path)):
 		conn, err := d.remotes.at(ctx, o.path)
 		if err != nil {
 			return false, err
