@@ -1,6 +1,8 @@
 package transfer
 
 import (
+	"time"
+
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
@@ -71,6 +73,10 @@ type Options struct {
 	// Retries is how often one operation is tried again after a temporary error:
 	// 0 means DefaultRetries, less than 0 never.
 	Retries int
+
+	// Patience bounds the time, from its first failure on, after which one operation is
+	// tried for the last time; 0 means no bound but Retries.
+	Patience time.Duration
 
 	// Algorithm is the digest that Verify compares; empty means BLAKE3.
 	Algorithm string
