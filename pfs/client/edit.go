@@ -20,7 +20,7 @@ type handle struct {
 	info pfs.Info
 }
 
-// resize keeps the length that Info tells.
+// resize updates the length that Info tells.
 func (h *handle) resize(size func(old int64) int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -22,8 +22,8 @@ func (c *Client) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
 	return reply.Info.Info(), nil
 }
 
-// List returns a page of dir. An entry that the service names badly is dropped into
-// Unnamed: nothing below may be built of a name that is no name.
+// List returns a page of dir. An entry with an invalid name is moved to Unnamed, so
+// that no path is built from it.
 func (c *Client) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
 	var reply wire.ListReply
 	err := c.ask(ctx, call{

@@ -4,7 +4,7 @@ import "github.com/paddlecloud/pfs/pfs/wire"
 
 // grouping shares files out among as few batches as their bounds allow, in their order.
 type grouping struct {
-	send func(group []int) // what is sent together, by number; kept by nobody
+	send func(group []int) // the numbers of what is sent together; the slice is used again
 
 	group  []int
 	size   int64 // bytes of content

@@ -19,10 +19,11 @@ const (
 	// copyShare those of one user.
 	copyMemory = 128 << 20
 	copyShare  = copyMemory / 4
-	// copyPatience is how long a copy waits for memory while none comes back: then those
-	// who have it hang, and the client hears so.
+	// copyPatience is how long a copy waits for memory while none is given back. Then
+	// the copies that hold it are taken to hang, and the client is answered Limit.
 	copyPatience = 30 * time.Second
-	// never is for transfer.Options.Retries: the client asks again, and the copy goes on.
+	// never turns off the retries of transfer.Options: the client asks again, and the
+	// copy goes on.
 	never = -1
 )
 
@@ -66,8 +67,8 @@ func (s *Server) copyAcross(ctx context.Context, r *request, c copyName, src, ds
 	return job.CopyFile(ctx, transfer.End{FS: r.tree, Path: src}, transfer.End{FS: r.tree, Path: dst}, opts, progress)
 }
 
-// budgets are the users' shares of the memory for copies, so that nobody's hanging stores
-// hold up the copies of others.
+// budgets are the users' shares of the memory for copies, so that copies of one user
+// that hang do not stop those of others.
 type budgets struct {
 	all *transfer.Pool
 
@@ -105,8 +106,8 @@ func (b *budgets) share(user string) (pool *transfer.Pool, giveBack func()) {
 	}
 }
 
-// copyName tells one copy that clients ask for from another: a user's, under an ID, from
-// here to there. Two of one name do not work at the same time.
+// copyName identifies a copy that clients ask for: the user, its ID, source and target.
+// Copies of one name run one after the other.
 type copyName string
 
 func newCopy(r *request, id string, src, dst pfs.Path) copyName {
@@ -116,9 +117,9 @@ func newCopy(r *request, id string, src, dst pfs.Path) copyName {
 	return copyName(fmt.Sprintf("%q %q %q %q", r.id.Name, id, src, dst))
 }
 
-// stagedID returns the ID of the staged write for a version of the source, which nobody
-// but a copy of this version can write to: what the source's digest promises must not
-// be changed on the way.
+// stagedID returns the ID of the staged write for a version of the source. Only copies
+// of this version can write to it, so that its bytes are those of the digest that the
+// source keeps.
 func (c copyName) stagedID(v pfs.Info) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q %d %d", c, v.Version, v.Size, v.ModTime.UnixNano()))
 	return copyPrefix + hex.EncodeToString(sum[:20])

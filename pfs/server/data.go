@@ -106,7 +106,7 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 	_, _ = w.Write(d[:])
 }
 
-// hold keeps what is written back until there is much of it, or release is called.
+// hold gathers what is written into large writes until release is called.
 func hold(ctx context.Context, w http.ResponseWriter) (release func()) {
 	cork, ok := ctx.Value(corkKey{}).(*wire.Cork)
 	if !ok {
@@ -145,8 +145,8 @@ func (s *Server) openData(ctx context.Context, r *request, q query, name pfs.Pat
 	return &openFile{File: f, key: r.fileKey(name, f.Info().Version), files: s.files}, nil
 }
 
-// keptFile returns the file that was kept open for this chunk, if name still leads to its
-// version.
+// keptFile returns the file that was kept open for this chunk, if name still leads to
+// its version.
 func (s *Server) keptFile(ctx context.Context, r *request, q query, name pfs.Path) pfs.File {
 	if q.version == "" {
 		return nil

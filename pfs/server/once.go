@@ -13,8 +13,8 @@ import (
 const (
 	// remembered is how long the outcome of a call is kept under its request ID.
 	remembered = 10 * time.Minute
-	// maxRemembered bounds the outcomes kept of all users, and ownRemembered those
-	// of one, so that nobody makes the service forget the others'.
+	// maxRemembered bounds the outcomes kept of all users, and ownRemembered those of
+	// one, so that no user can push out those of others.
 	maxRemembered = 16 << 10
 	ownRemembered = 2 << 10
 	// maxReply bounds one outcome. A larger one is not kept: the call is done again
@@ -43,7 +43,7 @@ type onceCall struct {
 	key     onceKey
 	done    chan struct{}
 	outcome outcome // once done is closed
-	kept    bool    // the outcome is for all who ask
+	kept    bool    // the outcome also answers later requests
 
 	// Guarded by once.mu, set when the outcome is kept.
 	ended    time.Time
@@ -55,9 +55,9 @@ func newOnce() *once {
 	return &once{calls: map[onceKey]*onceCall{}, own: map[string]*list.List{}}
 }
 
-// do runs call, or waits for and returns the outcome of the call that came first under
-// the same key. A call that failed for want of its client or of a store is not
-// remembered, and whoever waited for it does it himself.
+// do runs call, unless a call under the same key was first: then it waits for that and
+// returns its outcome. A call that failed because its client left or a store was away
+// is not remembered: one of those that waited runs it again.
 func (o *once) do(ctx context.Context, key onceKey, call func() outcome) outcome {
 	for {
 		c, first := o.join(key)
@@ -106,7 +106,7 @@ func (o *once) run(c *onceCall, call func() outcome) {
 	c.outcome = call()
 }
 
-// lasting reports whether a call that failed so would fail so again.
+// lasting reports whether a call that failed with k would fail so again.
 func lasting(k pfs.Kind) bool {
 	return !k.Temporary() && k != pfs.Canceled && k != pfs.Other
 }

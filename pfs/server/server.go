@@ -1,9 +1,9 @@
 // Package server serves a tree of files over HTTP by the protocol of package wire.
 //
-// It keeps nothing that another replica over the same stores would need: who asks is
-// in the token, what was uploaded is in the store. What it holds in memory (open
-// files and staged writes, the digests of chunks it has seen, outcomes of recent calls) only
-// saves work and is found again, or done again, elsewhere.
+// It keeps nothing that another replica over the same stores would need: the user is in
+// the token, and uploads are in the store. What it holds in memory (open files and
+// staged writes, digests of chunks, outcomes of recent calls) only saves work: another
+// replica finds it again, or does it again.
 //
 // Memory does not depend on the size of files. A chunk that is sent or received passes
 // through one buffer of pieceSize; what reads staged bytes back, or writes in place,
@@ -190,7 +190,7 @@ type request struct {
 	audit []any          // what the audit line tells of the call
 }
 
-// authenticated finds out who asks before h.
+// authenticated checks the access token before it calls h.
 func (s *Server) authenticated(h func(http.ResponseWriter, *request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")

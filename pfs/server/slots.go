@@ -15,7 +15,7 @@ import (
 const waitForSlot = 10 * time.Second
 
 // slots bounds the requests at work: all of them together, and those of one holder (a
-// user, or an address) to a share, so that nobody can have them all.
+// user, or an address) to a share of them.
 type slots struct {
 	all   chan struct{}
 	share int
@@ -34,8 +34,8 @@ func newSlots(n, share int) *slots {
 	return &slots{all: make(chan struct{}, n), share: max(1, share), holders: map[string]*holder{}}
 }
 
-// claim is what a request asks for a slot with: the name of a holder, and how many slots
-// that one may have at a time.
+// claim asks for a slot: the name of a holder, and how many slots it may have at a
+// time.
 type claim struct {
 	name  string
 	share int
@@ -47,8 +47,8 @@ func (s *slots) acquire(ctx context.Context, name string) (release func(), err e
 	return s.acquireAs(ctx, claim{name, s.share, "of yours"})
 }
 
-// acquireFrom is acquire for a user at an address, which has a share too: half of the
-// slots, since many users may come from behind one.
+// acquireFrom is acquire for a user at an address. The address has a share, too: half
+// of the slots, since many users may come from one address.
 func (s *slots) acquireFrom(ctx context.Context, user, address string) (release func(), err error) {
 	return s.acquireAs(ctx,
 		claim{"user " + user, s.share, "of yours"},

@@ -117,8 +117,8 @@ func (us *uploads) release(u *upload) {
 }
 
 // end forgets u, which was committed or discarded by a request that still uses it, and
-// the other uploads of its staging: whoever comes next opens them again, and finds
-// them gone if they were of the same staged write.
+// the other uploads of its staging. The next requests for those open them again, and
+// find them gone if they were the same staged write.
 func (us *uploads) end(u *upload) {
 	us.mu.Lock()
 	u.last = u.staged.Close
@@ -161,7 +161,7 @@ func (us *uploads) spare(keep int, age time.Duration) []*upload {
 	return out
 }
 
-// suspendIdle suspends what nobody uses, until closeAll.
+// suspendIdle suspends uploads that no request uses, until closeAll.
 func (us *uploads) suspendIdle() {
 	ticker := time.NewTicker(idleUpload / 4)
 	defer ticker.Stop()
@@ -178,8 +178,8 @@ func (us *uploads) suspendIdle() {
 	}
 }
 
-// suspendBelow suspends what no request uses now of the uploads below dir, as their users
-// have written their paths.
+// suspendBelow suspends the uploads below dir that no request uses now. dir is a path
+// as clients wrote it.
 func (us *uploads) suspendBelow(dir pfs.Path) {
 	us.mu.Lock()
 	var below []*upload

@@ -15,9 +15,10 @@ type entry struct {
 	exists bool
 }
 
-// dirMatcher compares two directories, each in its own order, in bounded memory: it
-// holds a window of the entries of a while b is listed from end to end, and then the
-// next window. A directory that fits into one window has b listed once.
+// dirMatcher finds the entries of directory a in directory b, in bounded memory and
+// whatever the order of the listings. It reads a window of entries of a, lists all of b
+// to find them there, and goes on with the next window. If a fits into one window, b is
+// listed once.
 type dirMatcher struct {
 	a       *listing
 	b       *End                // nil if there is nothing to compare with
@@ -50,8 +51,8 @@ func (m *dirMatcher) drop() {
 	m.entries = nil
 }
 
-// fill takes pages of a into the window as long as they may be held, but only one
-// if there is nothing to compare them with. It reports whether there may be more.
+// fill reads pages of a into the window as long as there is room, but only one if there
+// is no b. It reports whether there may be more.
 func (m *dirMatcher) fill(ctx context.Context) (bool, error) {
 	for {
 		page, more, err := m.page(ctx)
@@ -84,8 +85,8 @@ func (m *dirMatcher) page(ctx context.Context) ([]pfs.Info, bool, error) {
 	return page.Entries, more, err
 }
 
-// hold asks for leave to hold n more entries. Only a window that is empty waits for
-// it.
+// hold reserves room for n more entries. Only an empty window waits for room: another
+// one is compared first, which frees it.
 func (m *dirMatcher) hold(ctx context.Context, n int64) bool {
 	if len(m.entries) > 0 {
 		return m.names.TryAcquire(n)
@@ -116,8 +117,7 @@ func (m *dirMatcher) match(ctx context.Context) error {
 	}
 }
 
-// bigSet is the number of names from which on only one set of names is held at a
-// time.
+// bigSet is the size above which a job holds one set of names at a time.
 const bigSet = 64 << 10
 
 // extras calls extra for every entry that the directory b has and a has not. Memory

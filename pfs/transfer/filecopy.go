@@ -14,8 +14,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// maxPasses is how often in a row the bytes of one file are gone through in vain,
-// because the target lost its staged write or found it damaged.
+// maxPasses is how many passes in a row over the bytes of one file may fail without
+// bringing it closer to its end, because the target loses or damages what is staged.
 const maxPasses = 4
 
 // fileCopy copies one file from one file system to another.
@@ -46,8 +46,8 @@ type fileCopy struct {
 	told    time.Time  // when that was last
 }
 
-// An endError is an error at one end of a copy. An error of the source's kind
-// says something else than the same of the target's.
+// endError tells at which end of a copy an error arose. NotExist at the source ends the
+// copy; at the target the staged write is gone and is made again.
 type endError struct {
 	err    error
 	source bool
@@ -56,7 +56,7 @@ type endError struct {
 func (e *endError) Error() string { return e.err.Error() }
 func (e *endError) Unwrap() error { return e.err }
 
-// changedError marks the error of a copy whose source did not stay what it was.
+// changedError marks the error of a copy whose source changed meanwhile.
 type changedError struct{ error }
 
 func (e *changedError) Unwrap() error { return e.error }
@@ -137,7 +137,8 @@ func (c *fileCopy) create(ctx context.Context, reopen bool) error {
 	if err != nil {
 		return &endError{err: err}
 	}
-	// Of an ID of the caller's choosing it is not known who wrote the journal.
+	// An ID of the caller may have been used for other content, of which the journal
+	// then tells.
 	c.compare, c.noted = c.staged.Resumed(), c.opts.ID == "" && c.j.opts.StagedID == nil
 	c.log = openJournal(ctx, c.staged, c.info.Size)
 	return nil
@@ -195,7 +196,7 @@ func mayBeChange(err error) bool {
 	return kind != pfs.Canceled && !kind.Temporary()
 }
 
-// prepareRetry prepares another pass after err, if there is hope in one.
+// prepareRetry prepares another pass after err, and reports whether one can help.
 func (c *fileCopy) prepareRetry(ctx context.Context, err error) (again bool, failed error) {
 	var end *endError
 	if !errors.As(err, &end) {
@@ -203,7 +204,7 @@ func (c *fileCopy) prepareRetry(ctx context.Context, err error) (again bool, fai
 	}
 	switch kind := pfs.KindOf(err); {
 	case end.source:
-		// The digest did not come out right: read everything, believing nothing.
+		// The journal may be wrong: compare all leaves with the source.
 		again = kind == pfs.Integrity && c.resumed.Load() > 0 && c.noted
 		c.compare, c.noted = true, false
 		return again, nil
@@ -216,8 +217,8 @@ func (c *fileCopy) prepareRetry(ctx context.Context, err error) (again bool, fai
 	return false, nil
 }
 
-// reopen takes the staged write up again after the target lost sight of it, or
-// begins anew if it is gone.
+// reopen opens the staged write again after the target forgot the handle, or begins a
+// new one if the staged bytes are gone.
 func (c *fileCopy) reopen(ctx context.Context) error {
 	_ = c.staged.Suspend()
 	err := c.create(ctx, true)
@@ -227,8 +228,8 @@ func (c *fileCopy) reopen(ctx context.Context) error {
 	return err
 }
 
-// gained reports whether the pass that failed found more at the target than any before
-// it, and had something left to send: then the copy comes closer to its end.
+// gained reports whether the failed pass found more bytes at the target than any before
+// it, and had some left to send: then the copy makes progress.
 func (c *fileCopy) gained() bool {
 	resumed := c.resumed.Load()
 	if resumed <= c.kept || resumed == c.info.Size {
@@ -301,9 +302,9 @@ func checkKept(name pfs.Path, info pfs.Info, sum string) error {
 		"damaged where it is stored: its bytes give %s and it was stored as %s: restore it from another copy", sum, info.Digest)
 }
 
-// leave ends the staged write of a copy that failed: kept if the copy can go on
-// later, discarded if it was of something that is no more, or was never good, or is
-// empty.
+// leave ends the staged write of a copy that failed. It is kept for a later run, unless
+// the source changed or is damaged, the target exists and is not replaced, or nothing
+// is staged.
 func (c *fileCopy) leave(ctx context.Context, err error) {
 	var changed *changedError
 	switch {

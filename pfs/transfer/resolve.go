@@ -7,9 +7,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// resolveSource describes the source of a pair and returns its path without links, as far as
-// Options.Links has them followed. Links above the source are followed always: they
-// are the user's way to it.
+// resolveSource describes the source of a pair and returns its path without links.
+// Links above the source are always followed; the source itself is, if Options.Links
+// says so.
 func (j *Job) resolveSource(ctx context.Context, e End) (End, pfs.Info, error) {
 	info, err := j.stat(ctx, e)
 	if errors.Is(err, pfs.Symlink) {

@@ -96,8 +96,8 @@ func (s *staging) staged(ctx context.Context, l *leafBuffer, i int64) (d pfs.Lea
 	return digest.Leaf(l.buf[:n]), true
 }
 
-// readBack fills p with staged bytes from off on and reports whether there were
-// enough. An error of the reading counts as not there: it is sent again then.
+// readBack fills p with staged bytes from off on and reports whether there were enough.
+// After an error of reading it reports false, so that the bytes are sent again.
 func readBack(ctx context.Context, w pfs.Staged, p []byte, off int64) bool {
 	if off > math.MaxInt64-int64(len(p)) {
 		return false

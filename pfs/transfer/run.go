@@ -56,8 +56,8 @@ type run struct {
 // Copy copies the file or tree source to target.
 //
 // If source is a file, or nothing at all could be done, the error is that of the one
-// failure; if it is a tree and a part of it could not be copied, an *Incomplete. A copy that was interrupted goes on
-// where it was if it is run again.
+// failure; if it is a tree and a part of it could not be copied, it is an *Incomplete. A
+// copy that was interrupted goes on where it was if it is run again.
 func (j *Job) Copy(ctx context.Context, source, target End) error {
 	return j.CopyAll(ctx, func(yield func(Pair, error) bool) { yield(Pair{source, target}, nil) })
 }
@@ -119,8 +119,8 @@ func (r *run) copyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) {
 	copiers.Wait()
 }
 
-// each calls do for the items of a queue until it is closed. Once the job has ended
-// they are only let go.
+// each calls do for the items of a queue until it is closed. After the end of the job
+// it only releases them.
 func (r *run) each(ctx context.Context, queue <-chan *item, do func(context.Context, *item)) {
 	for it := range queue {
 		if ctx.Err() == nil {
@@ -131,7 +131,7 @@ func (r *run) each(ctx context.Context, queue <-chan *item, do func(context.Cont
 	}
 }
 
-// guard does a goroutine's work on one thing. A panic is that one's failure.
+// guard runs do, the work on one file or directory. A panic counts as its failure.
 func (r *run) guard(name, target pfs.Path, do func()) {
 	err := pfs.Guard("transfer.Copy", name, func() error {
 		do()
@@ -158,8 +158,7 @@ func (r *run) release(ctx context.Context, it *item) {
 	}
 }
 
-// result says how the job went. ended is what ended it before its time, if anything
-// did.
+// result returns the error of the job. ended is what ended it early, if anything did.
 func (r *run) result(ended error) error {
 	if ended != nil {
 		return ended
@@ -175,8 +174,8 @@ func (r *run) result(ended error) error {
 	return &Incomplete{Stats: stats, First: r.first, NotDeleted: r.notDeleted}
 }
 
-// fail reports a failure, and ends the job if it is not of one file only. What fails
-// because the job has ended is not reported.
+// fail reports a failure, and ends the job if further files would fail in the same way.
+// Failures that follow from the end of the job are not reported.
 func (r *run) fail(e Event) {
 	err := bare(e.Err)
 	kind := pfs.KindOf(err)

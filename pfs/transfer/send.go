@@ -15,9 +15,9 @@ const (
 	// maxSpan is the number of leaves that a worker asks the target about at once.
 	maxSpan = 16
 
-	// maxRun is the number of leaves that a worker copies in a row where nothing has
-	// to be asked: a store reads fastest what comes one behind the other. There are
-	// runsEach runs or more for each worker, so that all end at about the same time.
+	// maxRun is the number of leaves that a worker copies in a row in a new file:
+	// stores read fastest what is consecutive. There are runsEach runs or more for each
+	// worker, so that all workers end at about the same time.
 	maxRun, runsEach = 8, 4
 
 	// laneTries is how often a lane of several leaves is sent again from its start

@@ -9,9 +9,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// stream is a staged write whose source cannot be read again. Its chunks lie in
-// windows of up to halfWindow: one that is being filled, and before it one that is
-// being made durable.
+// stream is a staged write whose source cannot be read again. Its chunks are kept in
+// windows of up to halfWindow chunks until they are durable: one window is being filled
+// while the one before it is being synced.
 type stream struct {
 	j      *Job
 	target End
@@ -70,7 +70,7 @@ func (s *stream) note(win *streamWindow) {
 	}
 }
 
-// create begins the staged write, or takes it up again.
+// create begins the staged write, or opens it again.
 func (s *stream) create(ctx context.Context, reopen bool) error {
 	return s.j.retry(ctx, s.target.Path, func() error {
 		w, err := s.target.FS.Create(ctx, s.target.Path, pfs.CreateOptions{ID: s.id, Size: s.expect, Reopen: reopen})
@@ -88,13 +88,14 @@ func (s *stream) current() (pfs.Staged, int) {
 	return s.w, s.generation
 }
 
-// isLost reports whether err says that the target lost sight of a staged write.
+// isLost reports whether err says that the target no longer has the staged write, or
+// the handle of it.
 func isLost(err error) bool {
 	return errors.Is(err, pfs.Conflict) || errors.Is(err, pfs.Closed) || errors.Is(err, pfs.NotExist)
 }
 
-// reopen takes the staged write up again, unless another chunk has done so since
-// the generation that failed.
+// reopen opens the staged write again, unless another chunk has done so since the
+// generation that failed.
 func (s *stream) reopen(ctx context.Context, failed int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +177,7 @@ func (s *stream) write(ctx context.Context, c *streamChunk) error {
 	}
 }
 
-// rotate begins to make the window durable, once the one before is, and empties it.
+// rotate begins to sync the window, after the one before it is durable, and empties it.
 func (s *stream) rotate(ctx context.Context, win *streamWindow) error {
 	if err := s.settle(); err != nil || len(win.chunks) == 0 {
 		return err
@@ -220,9 +221,8 @@ func (s *stream) settle() error {
 	return err
 }
 
-// persist calls secure, which makes durable or publishes what is staged, until it
-// succeeds on a staged write that has all chunks of the window; those that the
-// target lost are written again.
+// persist calls secure, which syncs or commits the staged write, until it succeeds with
+// all chunks of the window written. Chunks that the target lost are written again.
 func (s *stream) persist(ctx context.Context, win *streamWindow, secure func(pfs.Staged) error) error {
 	for try := 1; ; try++ {
 		w, generation := s.current()

@@ -87,7 +87,7 @@ func (v *verifier) fail(path, target pfs.Path, err error) {
 	v.j.emit(Event{Kind: Failed, Path: path, Target: target, Err: err})
 }
 
-// guard does a goroutine's work on two entries. A panic is their failure.
+// guard runs do, the work on two entries. A panic counts as their failure.
 func (v *verifier) guard(t *twins, do func()) {
 	err := pfs.Guard("transfer.Verify", t.nameA, func() error {
 		do()

@@ -7,7 +7,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// walkPair finds everything of a pair and sends it on its way.
+// walkPair finds all files of a pair and hands them to the stages of the job.
 func (r *run) walkPair(ctx context.Context, p Pair, walkers *sync.WaitGroup) {
 	name := p.Source.Path
 	fail := func(err error) { r.fail(Event{Path: name, Target: p.Target.Path, Err: err}) }
@@ -69,9 +69,9 @@ func (r *run) makeParents(ctx context.Context, target End) error {
 	return err
 }
 
-// walkDir finds everything below d, which it releases. Subdirectories are walked by
-// other goroutines as long as there may be more, and else by this one, so that the
-// walk holds a window for each walker and the names of one window for each level.
+// walkDir walks everything below d and releases d. Subdirectories are walked by other
+// goroutines while more are allowed, and else by this one. So memory is one window for
+// each walker, and the subdirectories of one window for each level.
 func (r *run) walkDir(ctx context.Context, d *directory, walkers *sync.WaitGroup) {
 	defer d.release(ctx)
 	m := &dirMatcher{
@@ -110,7 +110,7 @@ func (r *run) descend(ctx context.Context, d *directory, walkers *sync.WaitGroup
 	r.spread(walkers, d.name, d.target.Path, func() { r.walkDir(ctx, d, walkers) })
 }
 
-// spread walks name by do, in a goroutine of its own if there may be one more, and else here.
+// spread calls do, in a goroutine of its own if one more is allowed.
 func (r *run) spread(walkers *sync.WaitGroup, name, target pfs.Path, do func()) {
 	if !r.walkers.TryAcquire(1) {
 		r.guard(name, target, do)
@@ -126,7 +126,7 @@ func (r *run) unnamed(d *directory, quoted string) {
 	r.failDir(d, pfs.E("transfer.Copy", d.name, pfs.Invalid, &NameError{Dir: d.name, Quoted: quoted}))
 }
 
-// sort sends the files and links of a window on their way and returns its
+// sort hands the files and links of a window to the next stage and returns its
 // directories.
 func (r *run) sort(ctx context.Context, d *directory, entries []entry) (subs []*directory) {
 	for _, e := range entries {
@@ -140,7 +140,7 @@ func (r *run) sort(ctx context.Context, d *directory, entries []entry) (subs []*
 	return subs
 }
 
-// entry sends an entry of d on its way, or returns the directory that it is.
+// entry hands an entry of d to the next stage, or returns the directory that it is.
 func (r *run) entry(ctx context.Context, d *directory, e entry) *directory {
 	it := &item{
 		source: End{d.source.FS, d.source.Path.Join(e.info.Name)},
@@ -173,7 +173,7 @@ func (r *run) entry(ctx context.Context, d *directory, e entry) *directory {
 	return nil
 }
 
-// found takes what is no directory.
+// found handles a file, a link or a special file.
 func (r *run) found(ctx context.Context, it *item) {
 	switch {
 	case it.info.IsLink() && r.j.opts.Links == SkipLinks:
