@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -38,8 +39,8 @@ func HasMagic(pattern string) bool {
 // pattern names one and fsys follows it, never by "**". What is not there, or
 // stops at a file or a link, is no match and no error; but a pattern without
 // magic is a Stat, whose error is returned. Any other error ends Glob, and so does
-// fn's; fs.SkipAll ends it with success. A malformed pattern answers Invalid, one
-// of too many alternatives Limit.
+// fn's; fs.SkipAll ends it with success. A malformed pattern answers Invalid, as does
+// a match whose name cannot be a Path; a pattern of too many alternatives answers Limit.
 func Glob(ctx context.Context, fsys FileSystem, pattern string, fn func(name Path, info Info) error) error {
 	g := globber{fsys: fsys, fn: fn}
 	if err := g.compile(pattern); err != nil {
@@ -118,13 +119,25 @@ func (g *globber) walk(ctx context.Context, dir Path, at []globPos) error {
 		}
 		return nil
 	}
-	for e, err := range Entries(ctx, g.fsys, dir, nil) {
+	var unnamed string // quoted; the pattern matches it
+	note := func(quoted string) {
+		if name, err := strconv.Unquote(quoted); err != nil || len(g.step(at, name, true)) > 0 {
+			unnamed = quoted
+		}
+	}
+	for e, err := range Entries(ctx, g.fsys, dir, note) {
 		if err != nil {
 			return unlessNoMatch(err)
+		}
+		if unnamed != "" {
+			break
 		}
 		if err := g.listed(ctx, dir.Join(e.Name), e, g.step(at, e.Name, e.IsDir())); err != nil {
 			return err
 		}
+	}
+	if unnamed != "" {
+		return Errorf("pfs.Glob", dir, Invalid, "entry %s matches and cannot be named here: rename it", unnamed)
 	}
 	return nil
 }

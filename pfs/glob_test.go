@@ -227,3 +227,15 @@ func FuzzGlob(f *testing.F) {
 		}
 	})
 }
+
+// TestGlobUnnamed is about names that the pattern matches and no Path can be.
+func TestGlobUnnamed(t *testing.T) {
+	fsys := oneByOne{newTree(t, "/d/a.txt", "/d/b.csv"), map[pfs.Path]string{"/d": `"\xff.txt"`}}
+	none := func(pfs.Path, pfs.Info) error { return nil }
+	for _, pattern := range []string{"/d/*", "/d/*.txt", "/**/x"} {
+		wantPath(t, pfs.Glob(t.Context(), fsys, pattern, none), pfs.Invalid, "/d")
+	}
+	if got := globbed(t, fsys, "/d/*.csv"); len(got) != 1 {
+		t.Errorf("/d/*.csv matches %q", got)
+	}
+}

@@ -13,64 +13,16 @@
 #   PARTS='packages large small memory'   what is measured
 set -euo pipefail
 cd "$(dirname "$0")/.."
-bin=$PWD/bin
 RUNS=${RUNS:-3} SIZE=${SIZE:-1024} FILES=${FILES:-5000} MANY=${MANY:-64} EACH=${EACH:-64} PARTS=${PARTS:-packages large small memory}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/pfs-bench.XXXXXX")
 mine=${PFS_TESTBED_DIR:+no}
-export PFS_TESTBED_DIR=${PFS_TESTBED_DIR:-$dir/testbed} PADDLE_CONFIG=$dir/config
-server='' round=0
-cleanup() {
-  trap '' INT TERM
-  jobs -p | xargs -r kill 2>/dev/null || true
-  wait
-  [ "$mine" = no ] || testdata/testbed/testbed.sh down || true
-  rm -rf "$dir"
-}
-trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-ctl() { "$bin/paddlectl" "$@"; }
+. testdata/bench-lib.sh
+export PFS_TESTBED_DIR=${PFS_TESTBED_DIR:-$dir/testbed}
+at_end() { [ "$mine" = no ] || testdata/testbed/testbed.sh down || true; }
 rc() { rclone --config /dev/null --transfers 16 "$@"; }
 rcsync() { rc copyto -I "$1" "$2" && sync "$2" "$(dirname "$2")"; }
 # hadoop is Hadoop's own client, with all of Java's compilers.
 hadoop() { HDFS_DIR=$(value HDFS_DIR) _JAVA_OPTIONS=-XX:TieredStopAtLevel=4 testdata/testbed/hdfs.sh fs "$@" 2>"$dir/err" || { cat "$dir/err" >&2; exit 1; }; }
 value() { sed -n "s/^$1=//p" "$dir/up"; }
-
-no_rclone=
-command -v rclone >/dev/null || no_rclone='rclone is not installed'
-
-# use_memory fills what memory is free with clean pages: see bench.sh.
-use_memory() {
-  local free
-  free=$(awk '/MemFree/ {print int($2 / 1024) - 512}' /proc/meminfo)
-  [ "$free" -gt 0 ] || return 0
-  truncate -s "${free}M" "$dir/fill"
-  cat "$dir/fill" >/dev/null
-  rm "$dir/fill"
-}
-
-# note NAME SECONDS keeps the time of a row, if its turn counts.
-note() { [ "$round" = 0 ] || echo "$2" >>"$dir/row.$1"; }
-
-# row NAME COMMAND...: one timed run, kept under NAME.
-row() {
-  local name=$1 t0 t1
-  shift
-  sync
-  use_memory
-  t0=$(date +%s.%N)
-  "$@" >/dev/null 2>"$dir/err" || { echo "$name failed:" >&2; cat "$dir/err" >&2; exit 1; }
-  t1=$(date +%s.%N)
-  note "$name" "$(echo "$t1 $t0" | awk '{printf "%.3f\n", $1 - $2}')"
-}
-median() { sort -n "$dir/row.$1" | awk '{v[NR]=$1} END {print v[int((NR+1)/2)]}'; }
-# line NAME TEXT BASE: a line of the table; the last column is BASE's median over this one's.
-line() {
-  [ -f "$dir/row.$1" ] || { echo "| $2 | not measured: $no_rclone | | |"; return; }
-  echo "$(median "$1") $(sort -n "$dir/row.$1" | sed -n '1p;$p' | tr '\n' ' ') $([ ! -f "$dir/row.$3" ] || median "$3")" |
-    awk -v text="$2" '{printf "| %s | %.2f | %.2f to %.2f | %s |\n", text, $1, $2, $3, $4 == "" ? "-" : sprintf("%.2f", $4 / $1)}'
-}
-head_of() { printf '\n| %s | median s | least to most | %s |\n|---|---|---|---|\n' "$1" "$2"; }
 
 packages() {
   local p
@@ -86,13 +38,7 @@ packages() {
 serve() {
   [ -z "$server" ] || return 0
   sed -n '/^datacenters:/,$p' "$dir/up" >"$dir/pfsd.yaml"
-  "$bin/pfsd" serve --data "$dir/data" --config "$dir/pfsd.yaml" --listen 127.0.0.1:0 2>"$dir/pfsd.log" &
-  server=$!
-  until grep -q 'listening on' "$dir/pfsd.log"; do sleep 0.05; kill -0 "$server"; done
-  local endpoint
-  endpoint=$(sed -n 's/.*listening on \(https:[^ "]*\).*/\1/p' "$dir/pfsd.log")
-  echo 'correct horse battery' | "$bin/pfsd" user add bench --data "$dir/data" --password-stdin 2>/dev/null
-  echo 'correct horse battery' | ctl login --endpoint "$endpoint" --username bench --password-stdin >/dev/null 2>&1
+  start_service --config "$dir/pfsd.yaml"
   remote=":hdfs,namenode='$(value NAMENODES)',username=$(id -un):/rclone"
 }
 
@@ -107,6 +53,9 @@ put() {
 # stored FILE: when that was, in ms.
 stored() { curl -sf "$(value WEBHDFS)/webhdfs/v1/put/$1?op=GETFILESTATUS" | grep -o '"modificationTime":[0-9]*' | cut -d: -f2; }
 
+# from_memory FILE: as a program would send what it makes.
+from_memory() { ctl cp - "$1" <"$dir/big"; }
+
 large() {
   local s
   serve
@@ -120,6 +69,9 @@ large() {
       cmp "$dir/big" "$dir/down"
       ctl rm "/pfs/$s/home/bench/big" >/dev/null
       rm "$dir/down"
+      row "$s-stdin" from_memory "/pfs/$s/home/bench/big"
+      row "$s-cat" ctl cat "/pfs/$s/home/bench/big"
+      ctl rm "/pfs/$s/home/bench/big" >/dev/null
     done
     if [ -z "$no_rclone" ]; then
       row rc-up rc copyto -I "$dir/big" "$remote/big"
@@ -140,9 +92,13 @@ large() {
   line hdfs-down "paddlectl down, verified, synced" rc-down
   line rc-down "rclone down" rc-down
   line rc-downsync "rclone down, then sync" rc-down
+  line hdfs-stdin "paddlectl from memory, by standard input, verified" rc-up
+  line hdfs-cat "paddlectl to nowhere, by cat, verified" rc-down
   head_of "CephFS, one file of $SIZE MiB" ""
   line ceph-up "paddlectl up, verified, durable" none
   line ceph-down "paddlectl down, verified, synced" none
+  line ceph-stdin "paddlectl from memory, by standard input, verified, durable" none
+  line ceph-cat "paddlectl to nowhere, by cat, verified" none
 }
 
 small() {
@@ -181,7 +137,7 @@ memory() {
   done
   for k in "${transfers[@]}"; do wait "$k" || { cat "$dir"/err.* "$dir/pfsd.log" >&2; exit 1; }; done
   echo
-  echo "$MANY parallel transfers of $EACH MiB, half to each store: pfsd $(awk '/VmHWM/ {printf "%.0f", $2 / 1024}' "/proc/$server/status") MiB resident at most."
+  echo "$MANY parallel transfers of $EACH MiB, half to each store: pfsd $(peak "$server") MiB resident at most."
 }
 
 echo "$(nproc) processors, $(go version | cut -d' ' -f3-), $RUNS runs in turn."

@@ -19,8 +19,8 @@ import (
 const (
 	// completeWithin is how long somebody at a keyboard waits for candidates.
 	completeWithin = 1500 * time.Millisecond
-	// mostCandidates are shown of one directory.
-	mostCandidates = 500
+	// maxCandidates are shown of one directory.
+	maxCandidates = 500
 )
 
 // candidatesCommand is what completion scripts call: it prints what the last word
@@ -132,7 +132,7 @@ func (d *deps) paths(ctx context.Context, word string) []string {
 	}
 	var list []string
 	for e, err := range pfs.Entries(ctx, conn.fs, dir, nil) {
-		if err != nil || len(list) == mostCandidates {
+		if err != nil || len(list) == maxCandidates {
 			break
 		}
 		if !strings.HasPrefix(e.Name, word[cut+1:]) || strings.ContainsAny(e.Name, "\n\r") {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"path/filepath"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/pfs"
@@ -29,14 +28,14 @@ type copyTarget struct {
 	many   bool // there are several sources, or a pattern
 }
 
-// place says what s becomes at t. The rules, which docs/cli.md states:
+// destination says what s becomes at t. The rules, which docs/cli.md states:
 //
 //   - A file becomes DEST, or DEST/NAME if DEST is a directory or ends in a slash.
 //   - SRC/ (a directory with a slash at the end): what is in it goes into DEST.
 //   - SRC (a directory without one) becomes DEST/NAME, whether DEST exists or not.
 //
 // So the same command run again does the same, which is how a copy goes on.
-func (t copyTarget) place(s copySource) (pfs.Path, error) {
+func (t copyTarget) destination(s copySource) (pfs.Path, error) {
 	inside := s.end.Path.Base()
 	switch {
 	case s.contents && !s.isDir:
@@ -66,7 +65,7 @@ func (t copyTarget) makesDir(s copySource) bool {
 
 // end returns the file system and path of an operand.
 func (d *deps) end(ctx context.Context, o operand) (transfer.End, error) {
-	if o.place == local {
+	if o.side == local {
 		return d.local.end(o.local)
 	}
 	conn, err := d.remotes.at(ctx, o.path)
@@ -130,7 +129,7 @@ func (d *deps) sources(ctx context.Context, operands []operand, o *copyOptions) 
 
 // source calls fn for each path that one operand names.
 func (d *deps) source(ctx context.Context, op operand, fn func(e transfer.End, text string) error) error {
-	if op.place == local {
+	if op.side == local {
 		return d.localSource(ctx, op, fn)
 	}
 	return d.expand(ctx, op, func(t target) error { return fn(t.end(), string(t.path)) })
@@ -139,29 +138,18 @@ func (d *deps) source(ctx context.Context, op operand, fn func(e transfer.End, t
 // localSource calls fn for the local path, or for what it matches if it is a
 // pattern that no shell has expanded.
 func (d *deps) localSource(ctx context.Context, op operand, fn func(e transfer.End, text string) error) error {
-	names := []string{op.local}
 	pattern, err := d.isPattern(ctx, op)
 	if err != nil {
 		return err
 	}
 	if pattern {
-		if names, err = filepath.Glob(op.local); err != nil {
-			return cliargs.Usagef("%q is no pattern: a [ without ], or a \\ at the end", op.text)
-		}
-		if len(names) == 0 {
-			return pfs.Errorf("paddlectl.cp", "", pfs.NotExist, "nothing matches %s", op.text)
-		}
+		return d.localMatches(ctx, op, fn)
 	}
-	for _, name := range names {
-		e, err := d.local.end(name)
-		if err == nil {
-			err = fn(e, name)
-		}
-		if err != nil {
-			return err
-		}
+	e, err := d.local.end(op.local)
+	if err != nil {
+		return err
 	}
-	return nil
+	return fn(e, op.local)
 }
 
 // source describes one thing to be copied.

@@ -8,8 +8,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// TestPlace is the table of the slash rules that docs/cli.md states.
-func TestPlace(t *testing.T) {
+// TestDestination is the table of the slash rules that docs/cli.md states.
+func TestDestination(t *testing.T) {
 	file := copySource{text: "src", end: transfer.End{Path: "/x/src"}}
 	dir := copySource{text: "src", end: transfer.End{Path: "/x/src"}, isDir: true}
 	contents := copySource{text: "src/", end: transfer.End{Path: "/x/src"}, isDir: true, contents: true}
@@ -54,7 +54,7 @@ func TestPlace(t *testing.T) {
 	}
 	for _, tt := range tests {
 		tt.t.end.Path = dest
-		got, err := tt.t.place(tt.s)
+		got, err := tt.t.destination(tt.s)
 		if got != tt.want || cliio.CodeOf(err) != tt.code {
 			t.Errorf("%s: place = %q, %v; want %q, code %d", tt.name, got, err, tt.want, tt.code)
 		}
@@ -68,7 +68,7 @@ func TestPlace(t *testing.T) {
 		again := tt.t
 		again.exists = true
 		again.isDir = tt.t.isDir || tt.makes || tt.s.isDir
-		if twice, err := again.place(tt.s); err != nil || twice != got {
+		if twice, err := again.destination(tt.s); err != nil || twice != got {
 			t.Errorf("%s, again: place = %q, %v; want %q", tt.name, twice, err, got)
 		}
 	}

@@ -66,11 +66,13 @@ func (t *transferring) event(ctx context.Context, e transfer.Event) {
 	}
 }
 
-// tellRetry tells with -v or --debug what is tried again.
+// tellRetry tells with -v or --debug what is tried again, and else what is waited for.
 func (d *deps) tellRetry(e transfer.Event, verbose bool) {
 	if verbose || d.global.debug {
 		d.out.Message("trying again: %v", e.Err)
+		return
 	}
+	d.waiting.retry(e.Waited, e.Err)
 }
 
 // working notes what the progress bar names.

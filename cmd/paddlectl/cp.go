@@ -52,15 +52,15 @@ func runCp(ctx context.Context, d *deps, o *copyOptions, operands []string) erro
 		return err
 	}
 	from, to := ops[:len(ops)-1], ops[len(ops)-1]
-	fromInput := slices.ContainsFunc(from, func(op operand) bool { return op.place == stdio })
+	fromInput := slices.ContainsFunc(from, func(op operand) bool { return op.side == stdio })
 	switch {
-	case fromInput && to.place == stdio:
+	case fromInput && to.side == stdio:
 		return cliargs.Usagef("\"-\" as SRC and as DEST would copy standard input to standard output: one of them must be a file")
 	case fromInput && len(from) > 1:
 		return cliargs.Usagef("\"-\" must be the only SRC: standard input cannot be copied together with files")
 	case fromInput:
 		return d.fromInput(ctx, o, to)
-	case to.place == stdio:
+	case to.side == stdio:
 		return d.toOutput(ctx, o, from)
 	}
 	return d.copyAll(ctx, o, from, to)
@@ -72,6 +72,7 @@ func (d *deps) begin(o *copyOptions, texts []string) ([]operand, error) {
 		return nil, err
 	}
 	d.remotes.retries = o.tries()
+	d.waiting.quiet = o.quiet
 	return d.operands(texts)
 }
 
@@ -90,9 +91,9 @@ func (d *deps) operands(texts []string) ([]operand, error) {
 
 // copyAll copies files and trees.
 func (d *deps) copyAll(ctx context.Context, o *copyOptions, from []operand, to operand) error {
-	anyRemote := to.place == remote
+	anyRemote := to.side == remote
 	for _, op := range from {
-		anyRemote = anyRemote || op.place == remote
+		anyRemote = anyRemote || op.side == remote
 	}
 	if !anyRemote {
 		return cliargs.Usagef("all paths are of this machine: those of the service begin with /pfs/%s", d.didYouMeanInHome(to.text))
@@ -154,11 +155,11 @@ func (c *copier) checkSources(ctx context.Context, from []operand) error {
 			}
 		}
 	}
-	return nil
+	return c.checkTwice(ctx, from)
 }
 
 func (c *copier) check(s copySource) error {
-	p, err := c.to.place(s)
+	p, err := c.to.destination(s)
 	if err != nil {
 		return err
 	}
@@ -221,7 +222,7 @@ func (c *copier) pairs(ctx context.Context, from []operand) iter.Seq2[transfer.P
 		for s, err := range c.d.sources(ctx, from, c.o) {
 			p := transfer.Pair{Source: c.d.remotes.once(s.end), Target: c.d.remotes.once(c.to.end)}
 			if err == nil {
-				p.Target.Path, err = c.to.place(s)
+				p.Target.Path, err = c.to.destination(s)
 			}
 			if !yield(p, err) {
 				return

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -36,7 +34,7 @@ func (d *deps) eachDataFile(ctx context.Context, operands []string, fn func(data
 	}
 	stdin := false
 	for _, op := range ops {
-		if op.place == stdio {
+		if op.side == stdio {
 			if stdin {
 				return cliargs.Usagef("\"-\" is given twice: standard input can be read once")
 			}
@@ -47,9 +45,6 @@ func (d *deps) eachDataFile(ctx context.Context, operands []string, fn func(data
 			continue
 		}
 		err := d.source(ctx, op, func(e transfer.End, text string) error {
-			if hiddenMatch(op, e.Path) {
-				return nil
-			}
 			return fn(dataFile{text: text, end: e})
 		})
 		if err != nil {
@@ -57,13 +52,6 @@ func (d *deps) eachDataFile(ctx context.Context, operands []string, fn func(data
 		}
 	}
 	return nil
-}
-
-// hiddenMatch reports whether a local pattern matched a dot-file, such as an index,
-// without that dot. Elsewhere patterns do not.
-func hiddenMatch(op operand, p pfs.Path) bool {
-	typed := filepath.Base(op.local)
-	return op.place == local && strings.ContainsAny(typed, "*?[") && !strings.HasPrefix(typed, ".") && strings.HasPrefix(p.Base(), ".")
 }
 
 // dataFiles lists the files that the operands name, in that order; what a pattern

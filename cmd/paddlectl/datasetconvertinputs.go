@@ -90,7 +90,7 @@ func (in *datasetInputs) add(ctx context.Context, text string, alone bool) error
 		return err
 	}
 	g := &inputGroup{operand: text}
-	if op.place == stdio {
+	if op.side == stdio {
 		if slices.ContainsFunc(in.groups, func(g *inputGroup) bool { return g.stdin }) {
 			return cliargs.Usagef("\"-\" is given twice: standard input can be read once")
 		}

@@ -31,7 +31,7 @@ const latestName = "latest"
 // its prefix in there, its manifest, or what dataset publish made of it.
 func (d *deps) openDataset(ctx context.Context, text string) (*dataset, error) {
 	op, err := d.parseOperand(text)
-	if err == nil && op.place == stdio {
+	if err == nil && op.side == stdio {
 		err = cliargs.Usagef("\"-\" is no dataset: its directory is needed, or DIR/PREFIX")
 	}
 	if err != nil {

@@ -111,7 +111,7 @@ func (d *deps) publicPlace(ctx context.Context, s *dataset, operands []string) (
 	if err != nil {
 		return transfer.End{}, err
 	}
-	if op.place != remote || !isPublicDataset(op.path) {
+	if op.side != remote || !isPublicDataset(op.path) {
 		return transfer.End{}, cliargs.Usagef("%q is no place for a public dataset: /pfs/DC/public/dataset/NAME is needed", text)
 	}
 	return d.end(ctx, op)

@@ -28,7 +28,7 @@ func runFileGet(ctx context.Context, d *deps, operands []string) error {
 	if err != nil {
 		return err
 	}
-	if to.place != local {
+	if to.side != local {
 		return cliargs.Usagef("%q: DEST must be a file or directory of this machine", to.text)
 	}
 	o := simpleCopy()

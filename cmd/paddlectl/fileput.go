@@ -34,7 +34,7 @@ func runFilePut(ctx context.Context, d *deps, operands []string) error {
 	if err != nil {
 		return err
 	}
-	if dest.place != remote || !isInHome(dest.path) {
+	if dest.side != remote || !isInHome(dest.path) {
 		return cliargs.Usagef("%q: DEST must begin with /pfs/{datacenter}/home/{username}", dest.text)
 	}
 	o := simpleCopy()
@@ -44,7 +44,7 @@ func runFilePut(ctx context.Context, d *deps, operands []string) error {
 
 // checkBelowHere refuses sources that are not below the current directory.
 func checkBelowHere(src operand) error {
-	if src.place != local {
+	if src.side != local {
 		return cliargs.Usagef("%q: SRC must be a file or directory of this machine", src.text)
 	}
 	for e := range strings.SplitSeq(filepath.ToSlash(src.local), "/") {

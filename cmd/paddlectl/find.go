@@ -231,7 +231,7 @@ func (d *deps) newerTest(ctx context.Context, file string) (findTest, error) {
 		return nil, err
 	}
 	var than time.Time
-	switch o.place {
+	switch o.side {
 	case remote:
 		err = d.named(ctx, o, func(t target) error {
 			info, err := t.stat(ctx)

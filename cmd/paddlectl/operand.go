@@ -8,19 +8,19 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// place says where an operand is.
-type place uint8
+// side says where an operand is.
+type side uint8
 
 const (
-	local  place = iota // a file of this machine
-	remote              // below /pfs, on a service
-	stdio               // "-"
+	local  side = iota // a file of this machine
+	remote             // below /pfs, on a service
+	stdio              // "-"
 )
 
 // operand is a file or directory as it was typed.
 type operand struct {
 	text  string
-	place place
+	side  side
 	path  pfs.Path // of a remote one; may be a pattern
 	local string   // of a local one
 	// contents says that a slash stood at the end: what is in the directory, not
@@ -38,10 +38,10 @@ func (d *deps) parseOperand(text string) (operand, error) {
 	case text == "":
 		return o, cliargs.Usagef("an empty path")
 	case text == "-":
-		o.place = stdio
+		o.side = stdio
 		return o, nil
 	case isRemote(text):
-		o.place = remote
+		o.side = remote
 		var err error
 		if o.path, err = pfs.CleanPath(text); err == nil {
 			o.path = d.newSpelling(o.path)
@@ -88,7 +88,7 @@ func (d *deps) remoteOperands(texts []string) ([]operand, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.place != remote {
+		if o.side != remote {
 			return nil, cliargs.Usagef("%q is a path of this machine: those of the service begin with /pfs/%s", text, d.didYouMeanInHome(text))
 		}
 		list = append(list, o)

@@ -1,22 +1,25 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
 // isPattern reports whether an operand is to be matched with what there is. A name
 // that exists as it was typed is not.
 func (d *deps) isPattern(ctx context.Context, o operand) (bool, error) {
 	switch {
-	case o.place == local && strings.ContainsAny(o.local, "*?["):
+	case o.side == local && pfs.HasMagic(filepath.ToSlash(o.local)):
 		_, err := os.Lstat(o.local)
-		return errors.Is(err, os.ErrNotExist), nil
-	case o.place == remote && pfs.HasMagic(string(o.path)):
+		return err != nil, nil // on Windows that is another error than "not found"
+	case o.side == remote && pfs.HasMagic(string(o.path)):
 		conn, err := d.remotes.at(ctx, o.path)
 		if err != nil {
 			return false, err
@@ -36,4 +39,70 @@ func (d *deps) isMany(ctx context.Context, from []operand) (bool, error) {
 		return true, nil
 	}
 	return d.isPattern(ctx, from[0])
+}
+
+// globSorted calls fn for each path that pattern matches, sorted as a shell does,
+// whatever their number, and reports whether there was one. The Name that fn gets is
+// the whole path.
+func globSorted(ctx context.Context, fsys pfs.FileSystem, pattern string, fn func(pfs.Info) error) (found bool, err error) {
+	s := newSorter(byName)
+	defer s.close() // what cannot be removed is in the folder for temporary files
+	err = pfs.Glob(ctx, fsys, pattern, func(name pfs.Path, info pfs.Info) error {
+		found, info.Name = true, string(name)
+		return s.add(info)
+	})
+	if err != nil {
+		return false, err
+	}
+	return found, s.each(fn)
+}
+
+// localPattern is a pattern of this machine. It is matched below a directory, since
+// pfs.Glob takes patterns of whole paths, without "..".
+type localPattern struct {
+	base string       // the elements without magic that it begins with, as typed
+	dir  transfer.End // what base means
+	rest string       // the pattern below it
+}
+
+// localPattern divides a pattern as it was typed.
+func (l *localSide) pattern(text string) (localPattern, error) {
+	typed := filepath.ToSlash(text)
+	plain := strings.IndexAny(typed, `*?[{\`)
+	slash := strings.LastIndexByte(typed[:plain], '/') + 1
+	p := localPattern{base: filepath.FromSlash(typed[:slash]), rest: typed[slash:]}
+	var err error
+	p.dir, err = l.end(cmp.Or(p.base, "."))
+	return p, err
+}
+
+// glob returns the pattern as pfs.Glob takes it.
+func (p localPattern) glob() string {
+	return strings.TrimSuffix(escaped.Replace(string(p.dir.Path)), "/") + "/" + p.rest
+}
+
+// escaped takes the meaning from the special characters of a name.
+var escaped = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)
+
+// text returns the path that was matched as it would have been typed.
+func (p localPattern) text(name pfs.Path) string {
+	below := strings.TrimPrefix(string(name), strings.TrimSuffix(string(p.dir.Path), "/")+"/")
+	return filepath.Join(p.base, filepath.FromSlash(below))
+}
+
+// localMatches calls fn for each path of this machine that the pattern o matches. No
+// match is an error of Kind NotExist.
+func (d *deps) localMatches(ctx context.Context, o operand, fn func(e transfer.End, text string) error) error {
+	p, err := d.local.pattern(o.local)
+	if err != nil {
+		return err
+	}
+	found, err := globSorted(ctx, p.dir.FS, p.glob(), func(info pfs.Info) error {
+		name := pfs.Path(info.Name)
+		return fn(transfer.End{FS: p.dir.FS, Path: name}, p.text(name))
+	})
+	if err == nil && !found {
+		err = pfs.Errorf("paddlectl.expand", "", pfs.NotExist, "nothing matches %s", o.text)
+	}
+	return err
 }

@@ -54,6 +54,7 @@ type deps struct {
 	stderr  *switchWriter
 	remotes *remotes
 	local   localSide
+	waiting waiting
 	now     func() time.Time
 
 	global  globalOptions
@@ -74,6 +75,7 @@ func newDeps(m *Main) *deps {
 		name = "paddlecloud"
 	}
 	d := &deps{main: m, now: time.Now, stderr: &switchWriter{w: m.Stderr}}
+	d.waiting.d = d
 	d.out = &cliio.Printer{
 		Program: name,
 		Out:     cliio.NewOutput(m.Stdout),

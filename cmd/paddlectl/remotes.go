@@ -173,7 +173,11 @@ func (d *deps) client(e config.Entry, retries int, token func(context.Context, s
 		Datacenter:  e.Name,
 		Token:       token,
 		Retries:     retries,
+		OnRetry:     d.waiting.retry,
 		UserAgent:   d.out.Program + "/" + version,
+	}
+	if retries == 0 {
+		opts.Patience = patience
 	}
 	if d.global.debug {
 		opts.Logger = slog.New(slog.NewTextHandler(d.stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -38,9 +38,9 @@ func runSync(ctx context.Context, d *deps, o *copyOptions, operands []string) er
 	}
 	from, to := ops[0], ops[1]
 	switch {
-	case from.place == stdio || to.place == stdio:
+	case from.side == stdio || to.side == stdio:
 		return cliargs.Usagef("\"-\" is no directory: sync copies directories")
-	case from.place == local && to.place == local:
+	case from.side == local && to.side == local:
 		return cliargs.Usagef("both paths are of this machine: those of the service begin with /pfs/%s", d.didYouMeanInHome(to.text))
 	}
 	source, err := d.end(ctx, from)

@@ -49,21 +49,9 @@ func (d *deps) expand(ctx context.Context, o operand, fn func(target) error) err
 	return d.named(ctx, o, func(t target) error { return d.matches(ctx, t, fn) })
 }
 
-// matches calls fn for each path that the pattern t.path matches, sorted as a
-// shell does, whatever their number.
+// matches calls fn for each path that the pattern t.path matches, sorted.
 func (d *deps) matches(ctx context.Context, t target, fn func(target) error) error {
-	s := newSorter(byName)
-	defer s.close() // what cannot be removed is in the folder for temporary files
-	err := pfs.Glob(ctx, t.fs, string(t.path), func(name pfs.Path, info pfs.Info) error {
-		info.Name = string(name)
-		return s.add(info)
-	})
-	if err != nil {
-		return err
-	}
-	found := false
-	err = s.each(func(info pfs.Info) error {
-		found = true
+	found, err := globSorted(ctx, t.fs, string(t.path), func(info pfs.Info) error {
 		m := target{fs: t.fs, path: pfs.Path(info.Name), contents: t.contents}
 		info.Name = m.path.Base()
 		m.matched = &info

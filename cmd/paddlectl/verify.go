@@ -87,7 +87,7 @@ func (v *verification) run(ctx context.Context, o *verifyOptions, operands []str
 func (d *deps) twoEnds(ctx context.Context, operands []string) (ends [2]transfer.End, err error) {
 	for i, text := range operands {
 		op, err := d.parseOperand(text)
-		if err == nil && op.place == stdio {
+		if err == nil && op.side == stdio {
 			err = cliargs.Usagef("\"-\" cannot be compared: files and directories can")
 		}
 		if err != nil {

@@ -19,7 +19,7 @@ func (c *Client) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []err
 		if errs[i] = pfs.CheckPath(op, e.Path); errs[i] != nil {
 			continue
 		}
-		if !g.add(i, int64(len(e.Data)), len(e.Path)+len(e.Digest)) {
+		if !g.add(i, int64(len(e.Data)), batchEntry(e).EncodedBound()) {
 			errs[i] = c.writeOne(ctx, e)
 		}
 	}
@@ -64,10 +64,7 @@ func encodeBatch(entries []pfs.BatchEntry) []byte {
 	var m wire.BatchRequest
 	var b bytes.Buffer
 	for _, e := range entries {
-		m.Entries = append(m.Entries, wire.BatchEntry{
-			Path: string(e.Path), Mode: wire.ModeBits(e.Mode), Time: wire.NewOptionalTime(e.ModTime),
-			Size: int64(len(e.Data)), Digest: e.Digest, NoReplace: e.NoReplace,
-		})
+		m.Entries = append(m.Entries, batchEntry(e))
 	}
 	_ = wire.WriteFrame(&b, m) // a Buffer takes everything
 	for _, e := range entries {
@@ -76,6 +73,14 @@ func encodeBatch(entries []pfs.BatchEntry) []byte {
 		}
 	}
 	return b.Bytes()
+}
+
+// batchEntry describes e without its content.
+func batchEntry(e pfs.BatchEntry) wire.BatchEntry {
+	return wire.BatchEntry{
+		Path: string(e.Path), Mode: wire.ModeBits(e.Mode), Time: wire.NewOptionalTime(e.ModTime),
+		Size: int64(len(e.Data)), Digest: e.Digest, NoReplace: e.NoReplace,
+	}
 }
 
 // writeOne makes a file that no batch can take.

@@ -10,19 +10,35 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// call does one call of the protocol. changes says that it must not be done twice.
-func (c *Client) call(ctx context.Context, op, method string, name pfs.Path, changes bool, request, reply any, progress func(int64)) error {
-	if err := pfs.CheckPath(op, name); err != nil {
+// call is one call of the protocol.
+type call struct {
+	op, method string
+	name       pfs.Path
+	request    any
+	reply      any              // what the reply is decoded into; nil if it says nothing
+	progress   func(done int64) // may be nil
+}
+
+// ask does a call that may be repeated, since it changes nothing or comes to the same.
+func (c *Client) ask(ctx context.Context, q call) error { return c.do(ctx, q, "") }
+
+// change does a call that must not be done twice: by its request ID the service knows a
+// repetition.
+func (c *Client) change(ctx context.Context, q call) error { return c.do(ctx, q, pfs.NewID()) }
+
+// do does q under a request ID, or under none.
+func (c *Client) do(ctx context.Context, q call, id string) error {
+	if err := pfs.CheckPath(q.op, q.name); err != nil {
 		return err
 	}
-	if err := pfs.CheckContext(ctx, op, name); err != nil {
+	if err := pfs.CheckContext(ctx, q.op, q.name); err != nil {
 		return err
 	}
-	m := message{op: op, name: name, path: wire.PathCall + method}
-	if changes {
-		m.id = pfs.NewID()
+	if q.reply == nil {
+		q.reply = &wire.Empty{}
 	}
-	return c.post(ctx, m, request, reply, progress)
+	m := message{op: q.op, name: q.name, path: wire.PathCall + q.method, id: id}
+	return c.post(ctx, m, q.request, q.reply, q.progress)
 }
 
 // post sends a request message and decodes the reply message.

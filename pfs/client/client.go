@@ -1,10 +1,10 @@
 // Package client is the tree of files of a pfs service: a pfs.FileSystem over the
 // protocol of package wire.
 //
-// Connections that break, chunks that arrive damaged and a service that is away for a
-// moment are met by asking again, with growing pauses; an expired access token by
-// asking Options.Token for another. What is left is an error of the Kind that the
-// service gave, or Unavailable. All methods may be called concurrently.
+// Broken connections, damaged chunks and a service that is away for a moment are met by
+// sending the request again, with growing pauses. An expired access token is replaced
+// by another of Options.Token. What is left is an error of the Kind that the service
+// gave, or Unavailable. All methods may be called concurrently.
 package client
 
 import (
@@ -45,6 +45,14 @@ type Options struct {
 	// Retries is how often a request is sent again before its error is returned.
 	// Default 5; negative means never.
 	Retries int
+
+	// Patience bounds the time, from its first failure on, after which a request is not
+	// sent again; 0 means no bound but Retries.
+	Patience time.Duration
+
+	// OnRetry, if not nil, is told of each request that is sent again: how long ago it
+	// first failed, and why it did now. It may be called from several goroutines.
+	OnRetry func(waited time.Duration, err error)
 
 	// UserAgent names the program to the service's log.
 	UserAgent string
@@ -137,8 +145,9 @@ func parseEndpoint(s string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// newTransport returns a transport for many parallel requests to one service. HTTP/1.1
-// only: a connection a chunk in flight moves more bytes than streams that share one.
+// newTransport returns a transport for many parallel requests to one service. It uses
+// HTTP/1.1 only: chunks move faster on a connection each than as streams of one
+// connection.
 func newTransport(config *tls.Config) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

@@ -20,7 +20,7 @@ type handle struct {
 	info pfs.Info
 }
 
-// resize keeps the length that Info tells.
+// resize updates the length that Info tells.
 func (h *handle) resize(size func(old int64) int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -30,7 +30,10 @@ func (h *handle) resize(size func(old int64) int64) {
 // Edit opens name for changes in place.
 func (c *Client) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
 	var reply wire.InfoReply
-	err := c.call(ctx, "client.Edit", wire.CallEdit, name, false, wire.PathRequest{Path: string(name)}, &reply, nil)
+	err := c.ask(ctx, call{
+		op: "client.Edit", method: wire.CallEdit, name: name,
+		request: wire.PathRequest{Path: string(name)}, reply: &reply,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +52,7 @@ func (h *handle) check(ctx context.Context, op string, off int64, n int) error {
 
 // ReadAt reads what the file holds now.
 func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
-	const op = "client.ReadAt"
+	const op = "client.Handle.ReadAt"
 	if err := h.check(ctx, op, off, len(p)); err != nil {
 		return 0, err
 	}
@@ -63,7 +66,7 @@ func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 
 // WriteAt writes chunk by chunk.
 func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
-	const op = "client.WriteAt"
+	const op = "client.Handle.WriteAt"
 	if err := h.check(ctx, op, off, len(p)); err != nil {
 		return 0, err
 	}
@@ -81,11 +84,14 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 
 // Truncate sets the length.
 func (h *handle) Truncate(ctx context.Context, size int64) error {
-	const op = "client.Truncate"
+	const op = "client.Handle.Truncate"
 	if err := h.check(ctx, op, size, 0); err != nil {
 		return err
 	}
-	err := h.c.call(ctx, op, wire.CallTruncate, h.name, true, wire.TruncateRequest{Path: string(h.name), Size: size}, &wire.Empty{}, nil)
+	err := h.c.change(ctx, call{
+		op: op, method: wire.CallTruncate, name: h.name,
+		request: wire.TruncateRequest{Path: string(h.name), Size: size},
+	})
 	if err == nil {
 		h.resize(func(int64) int64 { return size })
 	}
@@ -94,11 +100,14 @@ func (h *handle) Truncate(ctx context.Context, size int64) error {
 
 // Sync makes what was written durable.
 func (h *handle) Sync(ctx context.Context) error {
-	const op = "client.Sync"
+	const op = "client.Handle.Sync"
 	if err := h.check(ctx, op, 0, 0); err != nil {
 		return err
 	}
-	return h.c.call(ctx, op, wire.CallEditSync, h.name, false, wire.PathRequest{Path: string(h.name)}, &wire.Empty{}, nil)
+	return h.c.ask(ctx, call{
+		op: op, method: wire.CallEditSync, name: h.name,
+		request: wire.PathRequest{Path: string(h.name)},
+	})
 }
 
 // Info describes the file as it was when it was opened, with the length that changes

@@ -74,7 +74,7 @@ func receiveChunk(resp *http.Response, touch func(), p []byte) error {
 
 // ReadAt reads the version that Open found.
 func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
-	const op = "client.ReadAt"
+	const op = "client.File.ReadAt"
 	if f.closed.Load() {
 		return 0, pfs.E(op, f.name, pfs.Closed, nil)
 	}
@@ -98,7 +98,7 @@ func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err erro
 
 // readAt fills p from offset off, of the version if it is not empty, chunk by chunk.
 func (c *Client) readAt(ctx context.Context, name pfs.Path, version string, p []byte, off int64) (n int, err error) {
-	const op = "client.ReadAt"
+	const op = "client.File.ReadAt"
 	for n < len(p) {
 		if err := pfs.CheckContext(ctx, op, name); err != nil {
 			return n, err

@@ -12,19 +12,25 @@ import (
 // Stat describes name.
 func (c *Client) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
 	var reply wire.InfoReply
-	err := c.call(ctx, "client.Stat", wire.CallStat, name, false, wire.PathRequest{Path: string(name)}, &reply, nil)
+	err := c.ask(ctx, call{
+		op: "client.Stat", method: wire.CallStat, name: name,
+		request: wire.PathRequest{Path: string(name)}, reply: &reply,
+	})
 	if err != nil {
 		return pfs.Info{}, err
 	}
 	return reply.Info.Info(), nil
 }
 
-// List returns a page of dir. An entry that the service names badly is dropped into
-// Unnamed: nothing below may be built of a name that is no name.
+// List returns a page of dir. An entry with an invalid name is moved to Unnamed, so
+// that no path is built from it.
 func (c *Client) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
 	var reply wire.ListReply
-	err := c.call(ctx, "client.List", wire.CallList, dir, false,
-		wire.ListRequest{Path: string(dir), Token: opts.Token, Limit: opts.Limit}, &reply, nil)
+	err := c.ask(ctx, call{
+		op: "client.List", method: wire.CallList, name: dir,
+		request: wire.ListRequest{Path: string(dir), Token: opts.Token, Limit: opts.Limit},
+		reply:   &reply,
+	})
 	if err != nil {
 		return pfs.Page{}, err
 	}
@@ -41,18 +47,26 @@ func (c *Client) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (
 
 // Mkdir makes a directory.
 func (c *Client) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	return c.call(ctx, "client.Mkdir", wire.CallMkdir, name, true,
-		wire.ModeRequest{Path: string(name), Mode: wire.ModeBits(mode.Perm())}, &wire.Empty{}, nil)
+	return c.change(ctx, call{
+		op: "client.Mkdir", method: wire.CallMkdir, name: name,
+		request: wire.ModeRequest{Path: string(name), Mode: wire.ModeBits(mode.Perm())},
+	})
 }
 
 // Remove removes a file, link or empty directory.
 func (c *Client) Remove(ctx context.Context, name pfs.Path) error {
-	return c.call(ctx, "client.Remove", wire.CallRemove, name, true, wire.PathRequest{Path: string(name)}, &wire.Empty{}, nil)
+	return c.change(ctx, call{
+		op: "client.Remove", method: wire.CallRemove, name: name,
+		request: wire.PathRequest{Path: string(name)},
+	})
 }
 
 // RemoveTree removes name and all below it, in the service.
 func (c *Client) RemoveTree(ctx context.Context, name pfs.Path) error {
-	return c.call(ctx, "client.RemoveTree", wire.CallRemoveTree, name, true, wire.PathRequest{Path: string(name)}, &wire.Empty{}, nil)
+	return c.change(ctx, call{
+		op: "client.RemoveTree", method: wire.CallRemoveTree, name: name,
+		request: wire.PathRequest{Path: string(name)},
+	})
 }
 
 // Rename renames.
@@ -69,52 +83,72 @@ func (c *Client) rename(ctx context.Context, op, method string, oldName, newName
 	if err := pfs.CheckPath(op, newName); err != nil {
 		return err
 	}
-	return c.call(ctx, op, method, oldName, true, wire.TwoPathRequest{Old: string(oldName), New: string(newName)}, &wire.Empty{}, nil)
+	return c.change(ctx, call{
+		op: op, method: method, name: oldName,
+		request: wire.TwoPathRequest{Old: string(oldName), New: string(newName)},
+	})
 }
 
 // Symlink makes a link.
 func (c *Client) Symlink(ctx context.Context, target string, name pfs.Path) error {
-	return c.call(ctx, "client.Symlink", wire.CallSymlink, name, true,
-		wire.SymlinkRequest{Path: string(name), Target: target}, &wire.Empty{}, nil)
+	return c.change(ctx, call{
+		op: "client.Symlink", method: wire.CallSymlink, name: name,
+		request: wire.SymlinkRequest{Path: string(name), Target: target},
+	})
 }
 
 // Chmod sets permission bits.
 func (c *Client) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	return c.call(ctx, "client.Chmod", wire.CallChmod, name, true,
-		wire.ModeRequest{Path: string(name), Mode: wire.ModeBits(mode)}, &wire.Empty{}, nil)
+	return c.change(ctx, call{
+		op: "client.Chmod", method: wire.CallChmod, name: name,
+		request: wire.ModeRequest{Path: string(name), Mode: wire.ModeBits(mode)},
+	})
 }
 
 // Chtime sets the modification time.
 func (c *Client) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
-	return c.call(ctx, "client.Chtime", wire.CallChtime, name, true,
-		wire.TimeRequest{Path: string(name), Time: wire.NewTime(mtime)}, &wire.Empty{}, nil)
+	return c.change(ctx, call{
+		op: "client.Chtime", method: wire.CallChtime, name: name,
+		request: wire.TimeRequest{Path: string(name), Time: wire.NewTime(mtime)},
+	})
 }
 
 // Space reports the store that holds name.
 func (c *Client) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 	var reply wire.SpaceReply
-	err := c.call(ctx, "client.Space", wire.CallSpace, name, false, wire.PathRequest{Path: string(name)}, &reply, nil)
+	err := c.ask(ctx, call{
+		op: "client.Space", method: wire.CallSpace, name: name,
+		request: wire.PathRequest{Path: string(name)}, reply: &reply,
+	})
 	return pfs.Space{Total: reply.Total, Free: reply.Free}, err
 }
 
 // Usage sums the tree below name, in the service.
 func (c *Client) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 	var reply wire.UsageReply
-	err := c.call(ctx, "client.Usage", wire.CallUsage, name, false, wire.PathRequest{Path: string(name)}, &reply, nil)
+	err := c.ask(ctx, call{
+		op: "client.Usage", method: wire.CallUsage, name: name,
+		request: wire.PathRequest{Path: string(name)}, reply: &reply,
+	})
 	return pfs.Usage(reply), err
 }
 
 // SetQuota limits the tree below name.
 func (c *Client) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
-	return c.call(ctx, "client.SetQuota", wire.CallSetQuota, name, true,
-		wire.QuotaRequest{Path: string(name), MaxBytes: maxBytes, MaxFiles: maxFiles}, &wire.Empty{}, nil)
+	return c.change(ctx, call{
+		op: "client.SetQuota", method: wire.CallSetQuota, name: name,
+		request: wire.QuotaRequest{Path: string(name), MaxBytes: maxBytes, MaxFiles: maxFiles},
+	})
 }
 
 // Sweep removes stale staged writes below dir.
 func (c *Client) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (int, int64, error) {
 	var reply wire.SweepReply
-	err := c.call(ctx, "client.Sweep", wire.CallSweep, dir, true,
-		wire.SweepRequest{Path: string(dir), Seconds: int64(age / time.Second)}, &reply, nil)
+	err := c.change(ctx, call{
+		op: "client.Sweep", method: wire.CallSweep, name: dir,
+		request: wire.SweepRequest{Path: string(dir), Seconds: int64(age / time.Second)},
+		reply:   &reply,
+	})
 	return int(reply.Count), reply.Bytes, err
 }
 
@@ -125,8 +159,11 @@ func (c *Client) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyO
 		return pfs.Info{}, err
 	}
 	var reply wire.InfoReply
-	err := c.call(ctx, op, wire.CallCopy, src, true,
-		wire.CopyRequest{Source: string(src), Target: string(dst), ID: opts.ID, NoReplace: opts.NoReplace, NewTime: opts.NewTime}, &reply, progress)
+	err := c.change(ctx, call{
+		op: op, method: wire.CallCopy, name: src,
+		request: wire.CopyRequest{Source: string(src), Target: string(dst), ID: opts.ID, NoReplace: opts.NoReplace, NewTime: opts.NewTime},
+		reply:   &reply, progress: progress,
+	})
 	if err != nil {
 		return pfs.Info{}, err
 	}
@@ -136,7 +173,10 @@ func (c *Client) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyO
 // Digest has the service compute a digest of the stored bytes.
 func (c *Client) Digest(ctx context.Context, name pfs.Path, algorithm string, progress func(int64)) (string, error) {
 	var reply wire.DigestReply
-	err := c.call(ctx, "client.Digest", wire.CallDigest, name, false,
-		wire.DigestRequest{Path: string(name), Algorithm: algorithm}, &reply, progress)
+	err := c.ask(ctx, call{
+		op: "client.Digest", method: wire.CallDigest, name: name,
+		request: wire.DigestRequest{Path: string(name), Algorithm: algorithm},
+		reply:   &reply, progress: progress,
+	})
 	return reply.Digest, err
 }

@@ -20,7 +20,7 @@ func (c *Client) ReadBatch(ctx context.Context, files []pfs.BatchFile) []error {
 		if errs[i] = pfs.CheckPath(op, f.Path); errs[i] != nil {
 			continue
 		}
-		if !g.add(i, int64(len(f.Data)), len(f.Path)) {
+		if !g.add(i, int64(len(f.Data)), readFile(f).EncodedBound()) {
 			errs[i] = pfs.ReadBatch(ctx, struct{ pfs.FileSystem }{c}, files[i:i+1])[0]
 		}
 	}
@@ -35,7 +35,7 @@ func (c *Client) readGroup(ctx context.Context, files []pfs.BatchFile, group []i
 	if err == nil {
 		var request wire.ReadRequest
 		for _, i := range group {
-			request.Files = append(request.Files, wire.ReadFile{Path: string(files[i].Path), Size: int64(len(files[i].Data))})
+			request.Files = append(request.Files, readFile(files[i]))
 		}
 		var body bytes.Buffer
 		_ = wire.WriteFrame(&body, request) // a Buffer takes everything
@@ -52,6 +52,11 @@ func (c *Client) readGroup(ctx context.Context, files []pfs.BatchFile, group []i
 			errs[i] = named(err, message{name: files[i].Path})
 		}
 	}
+}
+
+// readFile describes what is asked for.
+func readFile(f pfs.BatchFile) wire.ReadFile {
+	return wire.ReadFile{Path: string(f.Path), Size: int64(len(f.Data))}
 }
 
 // receiveBatch reads the answer to a batch.

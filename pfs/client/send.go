@@ -38,20 +38,26 @@ type message struct {
 	anonymous bool
 }
 
-// send sends m, again if need be, until receive accepts the answer or there is no
-// point in trying further. receive must read what it needs before it returns; touch
-// shows that the answer is moving.
+// send sends m until receive accepts the answer, or trying again cannot help. receive
+// must read what it needs before it returns; it calls touch while the answer arrives.
 func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Response, touch func()) error) error {
 	refreshed := false
+	var failed time.Time // at first
 	for try := 0; ; {
 		token, err := c.currentToken(ctx, m)
 		if err == nil {
 			err = c.attempt(ctx, m, token, receive)
 		}
+		if err == nil {
+			return nil
+		}
+		if failed.IsZero() {
+			failed = time.Now()
+		}
+		waited := time.Since(failed)
+		impatient := c.opts.Patience > 0 && waited >= c.opts.Patience
 		kind := pfs.KindOf(err)
 		switch {
-		case err == nil:
-			return nil
 		case kind == pfs.Unauthenticated && !m.anonymous && !refreshed && token != "":
 			refreshed = true
 			c.drop(token)
@@ -61,10 +67,13 @@ func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Re
 			continue
 		case kind == pfs.Limit && m.anonymous:
 			return err // a login that is limited gains nothing by coming again at once
-		case !kind.Temporary() && !errors.Is(err, wire.ErrDamaged) || try >= c.opts.Retries || ctx.Err() != nil:
+		case !kind.Temporary() && !errors.Is(err, wire.ErrDamaged) || try >= c.opts.Retries || impatient || ctx.Err() != nil:
 			return err
 		}
 		c.opts.Logger.Debug("asking again", "op", m.op, "path", string(m.name), "try", try+1, "error", err)
+		if c.opts.OnRetry != nil {
+			c.opts.OnRetry(waited, err)
+		}
 		if err := pause(ctx, m.op, m.name, try); err != nil {
 			return err
 		}
@@ -101,8 +110,8 @@ func (c *Client) attempt(ctx context.Context, m message, token string, receive f
 	if err != nil {
 		return pfs.E(m.op, m.name, pfs.Invalid, err)
 	}
-	// An answer may come before the body was read, while net/http still reads it: what
-	// it is made of belongs to the caller again when this returns.
+	// An answer may come while net/http still reads the body, whose buffers belong to
+	// the caller again when this returns.
 	defer body.Close()
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -124,7 +133,7 @@ func (c *Client) attempt(ctx context.Context, m message, token string, receive f
 	return named(err, m)
 }
 
-// named gives an error that names no path the message's.
+// named adds the path of the message to an error that has none.
 func named(err error, m message) error {
 	var e *pfs.Error
 	if err == nil || !errors.As(err, &e) || e.Path != "" || m.name == "" {

@@ -35,8 +35,11 @@ func (c *Client) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptio
 		opts.ID = pfs.NewID()
 	}
 	var reply wire.CreateReply
-	err := c.call(ctx, "client.Create", wire.CallCreate, name, false,
-		wire.CreateRequest{Path: string(name), ID: opts.ID, Reopen: opts.Reopen, Size: opts.Size}, &reply, nil)
+	err := c.ask(ctx, call{
+		op: "client.Create", method: wire.CallCreate, name: name,
+		request: wire.CreateRequest{Path: string(name), ID: opts.ID, Reopen: opts.Reopen, Size: opts.Size},
+		reply:   &reply,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +68,7 @@ func (w *staged) checkAt(ctx context.Context, op string, off int64, n int) error
 
 // WriteAt sends p chunk by chunk.
 func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
-	const op = "client.WriteAt"
+	const op = "client.Staged.WriteAt"
 	if err := w.checkAt(ctx, op, off, len(p)); err != nil {
 		return 0, err
 	}
@@ -96,7 +99,7 @@ func (c *Client) sendChunk(ctx context.Context, m message, b []byte) error {
 
 // ReadAt reads back what was staged.
 func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
-	const op = "client.ReadAt"
+	const op = "client.Staged.ReadAt"
 	if err := w.checkAt(ctx, op, off, len(p)); err != nil {
 		return 0, err
 	}
@@ -123,13 +126,16 @@ func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err er
 
 // LeafDigests asks what the service holds.
 func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]pfs.LeafDigest, error) {
-	const op = "client.LeafDigests"
+	const op = "client.Staged.LeafDigests"
 	if err := w.check(ctx, op); err != nil {
 		return nil, err
 	}
 	var reply wire.LeavesReply
-	err := w.c.call(ctx, op, wire.CallLeaves, w.name, false,
-		wire.LeavesRequest{Path: string(w.name), ID: w.id, Size: size, First: first, Count: min(n, wire.MaxLeaves)}, &reply, nil)
+	err := w.c.ask(ctx, call{
+		op: op, method: wire.CallLeaves, name: w.name,
+		request: wire.LeavesRequest{Path: string(w.name), ID: w.id, Size: size, First: first, Count: min(n, wire.MaxLeaves)},
+		reply:   &reply,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -143,16 +149,19 @@ func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]p
 
 // Sync returns when all that was sent is durable.
 func (w *staged) Sync(ctx context.Context) error {
-	const op = "client.Sync"
+	const op = "client.Staged.Sync"
 	if err := w.check(ctx, op); err != nil {
 		return err
 	}
-	return w.c.call(ctx, op, wire.CallSync, w.name, false, wire.StagedRequest{Path: string(w.name), ID: w.id}, &wire.Empty{}, nil)
+	return w.c.ask(ctx, call{
+		op: op, method: wire.CallSync, name: w.name,
+		request: wire.StagedRequest{Path: string(w.name), ID: w.id},
+	})
 }
 
 // Commit publishes. The service checks opts.Digest against what it received.
 func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
-	const op = "client.Commit"
+	const op = "client.Staged.Commit"
 	if done := w.done.Load(); done != nil {
 		return *done, nil
 	}
@@ -160,10 +169,14 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 		return pfs.Info{}, err
 	}
 	var reply wire.InfoReply
-	err := w.c.call(ctx, op, wire.CallCommit, w.name, true, wire.CommitRequest{
-		Path: string(w.name), ID: w.id, Size: opts.Size, Mode: wire.ModeBits(opts.Perm()),
-		Time: wire.NewOptionalTime(opts.ModTime), Digest: opts.Digest, NoReplace: opts.NoReplace,
-	}, &reply, nil)
+	err := w.c.change(ctx, call{
+		op: op, method: wire.CallCommit, name: w.name,
+		request: wire.CommitRequest{
+			Path: string(w.name), ID: w.id, Size: opts.Size, Mode: wire.ModeBits(opts.Perm()),
+			Time: wire.NewOptionalTime(opts.ModTime), Digest: opts.Digest, NoReplace: opts.NoReplace,
+		},
+		reply: &reply,
+	})
 	if err != nil {
 		return pfs.Info{}, err
 	}
@@ -190,5 +203,8 @@ func (w *staged) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), discardWithin)
 	defer cancel()
-	return w.c.call(ctx, "client.Close", wire.CallDiscard, w.name, false, wire.StagedRequest{Path: string(w.name), ID: w.id}, &wire.Empty{}, nil)
+	return w.c.ask(ctx, call{
+		op: "client.Staged.Close", method: wire.CallDiscard, name: w.name,
+		request: wire.StagedRequest{Path: string(w.name), ID: w.id},
+	})
 }

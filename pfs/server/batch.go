@@ -68,7 +68,8 @@ func batchFailure(i int, name pfs.Path, err error) wire.BatchFailure {
 	return wire.BatchFailure{Index: i, Error: entryError(name, err)}
 }
 
-// entryError leaves out the path if it is the entry's: the client knows it.
+// entryError encodes err, without the path if that is the path of the entry, which the
+// client knows.
 func entryError(name pfs.Path, err error) wire.Error {
 	e := wire.NewError(err)
 	if e.Path == string(name) {
@@ -77,9 +78,8 @@ func entryError(name pfs.Path, err error) wire.Error {
 	return e
 }
 
-// receiveLead reads the message that leads a batch. Whoever sends it slowly holds no
-// memory for content meanwhile, and nobody is waited for longer than one stall: it is
-// no more than the names of the files.
+// receiveLead reads the message that leads a batch. It has to arrive within one stall,
+// since it holds only names, and no memory is taken for content before.
 func (s *Server) receiveLead(w http.ResponseWriter, r *request, m any) error {
 	end, err := s.leads.acquireFrom(r.Context(), r.id.Name, address(r.Request))
 	if err != nil {

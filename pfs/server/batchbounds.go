@@ -5,8 +5,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// batchBounds adds up what the message of a batch says is in it, before any memory is
-// taken for that.
+// batchBounds adds up the sizes that the message of a batch states, before memory is
+// taken for the content.
 type batchBounds struct{ bytes int64 }
 
 // newBatchBounds begins with a message that names n files and directories.

@@ -9,12 +9,13 @@ import (
 )
 
 const (
-	// stall is how long a client may make no progress before it is given up.
-	// A client's own limit is longer: it finds the service free when it comes again.
+	// stall is how long a client may make no progress before its request is given up.
+	// Clients wait longer for an answer, so that the slot is free when they ask again.
 	stall = 30 * time.Second
 
-	// slowest is the rate, in bytes a second, that who sends, or reads an answer, must
-	// keep on average after the first stall: a byte now and then is given up as well.
+	// slowest is the average rate, in bytes a second, at which a body must be sent, or
+	// an answer be read, after the first stall. So a byte now and then does not keep a
+	// request alive.
 	slowest = 16 << 10
 )
 
@@ -48,17 +49,17 @@ func (p pace) next() {
 	_ = p.set(at)
 }
 
-// done takes the limit away after the whole body: net/http reads on to notice when the
-// client goes, and must not take the silence of a client that waits for its answer for
-// that.
+// done removes the deadline after the whole body. net/http goes on reading to notice
+// that the client left, and with a deadline would take the silence of a waiting client
+// for that.
 func (p pace) done() { _ = p.set(time.Time{}) }
 
-// linger is how long net/http may wait for the rest of a body that nobody wants before it
-// sends an answer and ends the connection.
+// linger is how long net/http may wait for the rest of a body that is not needed before
+// it sends an answer and closes the connection.
 const linger = time.Second
 
-// giveUp lets no more of the body be waited for: before an answer that comes without
-// its having been read, net/http reads it to its end.
+// giveUp bounds the wait for the rest of a body that was not read: net/http reads it
+// before it sends an answer.
 func giveUp(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
 }
@@ -82,8 +83,8 @@ func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return b, nil
 }
 
-// received classifies an error of reading a request's body: what is not the sender's
-// mistake is the connection's.
+// received classifies an error of reading a body: an error that is not a mistake of the
+// sender is one of the connection.
 func received(op string, name pfs.Path, err error) error {
 	if k := pfs.KindOf(err); k == pfs.Integrity || k == pfs.Invalid {
 		return err

@@ -192,26 +192,23 @@ func listCall(ctx context.Context, r *request, q wire.ListRequest, _ func(int64)
 	if err != nil {
 		return reply, err
 	}
-	for limit := q.Limit; ; limit = len(reply.Entries) / 2 {
-		page, err := r.tree.List(ctx, name, pfs.ListOptions{Token: q.Token, Limit: limit})
+	opts := pfs.ListOptions{Token: q.Token, Limit: q.Limit}
+	for {
+		page, err := r.tree.List(ctx, name, opts)
 		if err != nil {
 			return reply, err
 		}
 		reply = wire.ListReply{Entries: make([]wire.Info, len(page.Entries)), Unnamed: page.Unnamed, Next: page.Next}
-		size := 0
 		for i, e := range page.Entries {
 			reply.Entries[i] = wire.NewInfo(e)
-			size += entryOverhead + len(e.Name) + len(e.Owner) + len(e.Group) + len(e.Target) + len(e.Version) + len(e.Digest)
 		}
 		// Thousands of links with long targets can be more than one message.
-		if size < wire.MaxMessage || len(reply.Entries) < 2 {
+		opts.Limit = min(opts.Max(), len(page.Entries)+len(page.Unnamed)) / 2
+		if reply.EncodedBound() <= wire.MaxListed || opts.Limit == 0 {
 			return reply, nil
 		}
 	}
 }
-
-// entryOverhead bounds the bytes of an encoded entry beside its strings.
-const entryOverhead = 160
 
 func spaceCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.SpaceReply, err error) {
 	name, err := pfs.ParsePath(q.Path)

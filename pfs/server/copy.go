@@ -19,10 +19,11 @@ const (
 	// copyShare those of one user.
 	copyMemory = 128 << 20
 	copyShare  = copyMemory / 4
-	// copyPatience is how long a copy waits for memory while none comes back: then those
-	// who have it hang, and the client hears so.
+	// copyPatience is how long a copy waits for memory while none is given back. Then
+	// the copies that hold it are taken to hang, and the client is answered Limit.
 	copyPatience = 30 * time.Second
-	// never is for transfer.Options.Retries: the client asks again, and the copy goes on.
+	// never turns off the retries of transfer.Options: the client asks again, and the
+	// copy goes on.
 	never = -1
 )
 
@@ -57,8 +58,8 @@ func (s *Server) copyCall(ctx context.Context, r *request, q wire.CopyRequest, p
 // with what an earlier copy of the same ID has staged, and the whole with the digest
 // that the source keeps.
 func (s *Server) copyAcross(ctx context.Context, r *request, c copyName, src, dst pfs.Path, opts pfs.CopyOptions, progress func(int64)) (pfs.Info, error) {
-	pool, leave := s.copies.enter(r.id.Name)
-	defer leave()
+	pool, giveBack := s.copies.share(r.id.Name)
+	defer giveBack()
 	job, err := transfer.New(transfer.Options{Pool: pool, Retries: never, StagedID: c.stagedID})
 	if err != nil {
 		return pfs.Info{}, err
@@ -66,8 +67,8 @@ func (s *Server) copyAcross(ctx context.Context, r *request, c copyName, src, ds
 	return job.CopyFile(ctx, transfer.End{FS: r.tree, Path: src}, transfer.End{FS: r.tree, Path: dst}, opts, progress)
 }
 
-// budgets are the users' shares of the memory for copies, so that nobody's hanging stores
-// hold up the copies of others.
+// budgets are the users' shares of the memory for copies, so that copies of one user
+// that hang do not stop those of others.
 type budgets struct {
 	all *transfer.Pool
 
@@ -85,8 +86,9 @@ func newBudgets() *budgets {
 	return &budgets{all: transfer.NewPool(copyMemory), users: map[string]*budget{}}
 }
 
-// enter returns the user's share. The caller calls leave once, when all of it was given back.
-func (b *budgets) enter(user string) (pool *transfer.Pool, leave func()) {
+// share returns the user's share. The caller calls giveBack once, when no job uses it any
+// more.
+func (b *budgets) share(user string) (pool *transfer.Pool, giveBack func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	own := b.users[user]
@@ -104,8 +106,8 @@ func (b *budgets) enter(user string) (pool *transfer.Pool, leave func()) {
 	}
 }
 
-// copyName tells one copy that clients ask for from another: a user's, under an ID, from
-// here to there. Two of one name do not work at the same time.
+// copyName identifies a copy that clients ask for: the user, its ID, source and target.
+// Copies of one name run one after the other.
 type copyName string
 
 func newCopy(r *request, id string, src, dst pfs.Path) copyName {
@@ -115,9 +117,9 @@ func newCopy(r *request, id string, src, dst pfs.Path) copyName {
 	return copyName(fmt.Sprintf("%q %q %q %q", r.id.Name, id, src, dst))
 }
 
-// stagedID returns the ID of the staged write for a version of the source, which nobody
-// but a copy of this version can write to: what the source's digest promises must not
-// be changed on the way.
+// stagedID returns the ID of the staged write for a version of the source. Only copies
+// of this version can write to it, so that its bytes are those of the digest that the
+// source keeps.
 func (c copyName) stagedID(v pfs.Info) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q %d %d", c, v.Version, v.Size, v.ModTime.UnixNano()))
 	return copyPrefix + hex.EncodeToString(sum[:20])

@@ -106,7 +106,7 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 	_, _ = w.Write(d[:])
 }
 
-// hold keeps what is written back until there is much of it, or release is called.
+// hold gathers what is written into large writes until release is called.
 func hold(ctx context.Context, w http.ResponseWriter) (release func()) {
 	cork, ok := ctx.Value(corkKey{}).(*wire.Cork)
 	if !ok {
@@ -145,8 +145,8 @@ func (s *Server) openData(ctx context.Context, r *request, q query, name pfs.Pat
 	return &openFile{File: f, key: r.fileKey(name, f.Info().Version), files: s.files}, nil
 }
 
-// keptFile returns the file that was kept open for this chunk, if name still leads to its
-// version.
+// keptFile returns the file that was kept open for this chunk, if name still leads to
+// its version.
 func (s *Server) keptFile(ctx context.Context, r *request, q query, name pfs.Path) pfs.File {
 	if q.version == "" {
 		return nil
@@ -236,11 +236,11 @@ func chunkLength(r *http.Request, name pfs.Path) (int64, error) {
 // receiveLeaf writes the chunk at off and keeps its digest if it is a whole leaf from
 // a leaf's start.
 func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, length int64) error {
-	leave, err := u.enter(r.Context(), 1)
+	unlock, err := u.lock(r.Context(), 1)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer unlock()
 	if u.over { // the store knows more
 		return pfs.Errorf("server.receiveLeaf", u.key.path, pfs.Unavailable, "the staged write %s has ended meanwhile", u.key.id)
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
 // readyWithin is how long the stores may take to answer /readyz.
@@ -33,4 +35,11 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.Error(w, "not ready: "+names, http.StatusServiceUnavailable)
 	}
+}
+
+// service describes the service to anybody.
+func (s *Server) service(w http.ResponseWriter, _ *http.Request) {
+	s.reply(w, http.StatusOK, wire.ServiceInfo{
+		Version: s.cfg.Version, Protocol: wire.Version, Datacenters: s.cfg.Datacenters, Current: s.cfg.Current,
+	})
 }

@@ -13,15 +13,15 @@ import (
 const (
 	// remembered is how long the outcome of a call is kept under its request ID.
 	remembered = 10 * time.Minute
-	// mostRemembered bounds the outcomes kept of all users, and ownRemembered those
-	// of one, so that nobody makes the service forget the others'.
-	mostRemembered = 16 << 10
-	ownRemembered  = 2 << 10
-	// mostReply bounds one outcome. A larger one is not kept: the call is done again
+	// maxRemembered bounds the outcomes kept of all users, and ownRemembered those of
+	// one, so that no user can push out those of others.
+	maxRemembered = 16 << 10
+	ownRemembered = 2 << 10
+	// maxReply bounds one outcome. A larger one is not kept: the call is done again
 	// when it is asked for again.
-	mostReply = 16 << 10
-	// mostBytes bounds all outcomes kept.
-	mostBytes = 16 << 20
+	maxReply = 16 << 10
+	// maxBytes bounds all outcomes kept.
+	maxBytes = 16 << 20
 	// outcomeOverhead stands for what an outcome takes beside its texts.
 	outcomeOverhead = 512
 )
@@ -43,7 +43,7 @@ type onceCall struct {
 	key     onceKey
 	done    chan struct{}
 	outcome outcome // once done is closed
-	kept    bool    // the outcome is for all who ask
+	kept    bool    // the outcome also answers later requests
 
 	// Guarded by once.mu, set when the outcome is kept.
 	ended    time.Time
@@ -55,12 +55,12 @@ func newOnce() *once {
 	return &once{calls: map[onceKey]*onceCall{}, own: map[string]*list.List{}}
 }
 
-// do runs call, or waits for and returns the outcome of the call that came first under
-// the same key. A call that failed for want of its client or of a store is not
-// remembered, and whoever waited for it does it himself.
+// do runs call, unless a call under the same key was first: then it waits for that and
+// returns its outcome. A call that failed because its client left or a store was away
+// is not remembered: one of those that waited runs it again.
 func (o *once) do(ctx context.Context, key onceKey, call func() outcome) outcome {
 	for {
-		c, first := o.enter(key)
+		c, first := o.join(key)
 		if first {
 			o.run(c, call)
 			return c.outcome
@@ -76,8 +76,8 @@ func (o *once) do(ctx context.Context, key onceKey, call func() outcome) outcome
 	}
 }
 
-// enter returns the call of key and whether the caller is to do it.
-func (o *once) enter(key onceKey) (c *onceCall, first bool) {
+// join returns the call of key and whether the caller is to do it.
+func (o *once) join(key onceKey) (c *onceCall, first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if c := o.calls[key]; c != nil {
@@ -93,7 +93,7 @@ func (o *once) run(c *onceCall, call func() outcome) {
 	c.outcome = outcome{err: pfs.Errorf("server.once", "", pfs.Other, "the call failed")}
 	defer func() {
 		c.size = c.outcome.size() + outcomeOverhead
-		c.kept = c.size <= mostReply && (c.outcome.err == nil || lasting(pfs.KindOf(c.outcome.err)))
+		c.kept = c.size <= maxReply && (c.outcome.err == nil || lasting(pfs.KindOf(c.outcome.err)))
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if c.kept {
@@ -106,7 +106,7 @@ func (o *once) run(c *onceCall, call func() outcome) {
 	c.outcome = call()
 }
 
-// lasting reports whether a call that failed so would fail so again.
+// lasting reports whether a call that failed with k would fail so again.
 func lasting(k pfs.Kind) bool {
 	return !k.Temporary() && k != pfs.Canceled && k != pfs.Other
 }
@@ -125,7 +125,7 @@ func (o *once) keep(c *onceCall) {
 	}
 	for e := o.kept.Front(); e != nil; e = o.kept.Front() {
 		oldest := e.Value.(*onceCall)
-		if o.kept.Len() <= mostRemembered && o.bytes <= mostBytes && time.Since(oldest.ended) < remembered {
+		if o.kept.Len() <= maxRemembered && o.bytes <= maxBytes && time.Since(oldest.ended) < remembered {
 			return
 		}
 		o.forget(oldest)

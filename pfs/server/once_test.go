@@ -38,9 +38,9 @@ func TestOnceIsBounded(t *testing.T) {
 		kept         int
 	}{
 		{"one user", 1, 2 * ownRemembered, 0, ownRemembered},
-		{"many users", 32, ownRemembered, 0, mostRemembered},
-		{"large replies", 16, 256, mostReply - outcomeOverhead, mostBytes / mostReply},
-		{"replies too large to keep", 2, 10, mostReply, 0},
+		{"many users", 32, ownRemembered, 0, maxRemembered},
+		{"large replies", 16, 256, maxReply - outcomeOverhead, maxBytes / maxReply},
+		{"replies too large to keep", 2, 10, maxReply, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestOnceIsBounded(t *testing.T) {
 			for _, c := range o.calls {
 				sum += c.size
 			}
-			if o.bytes != sum || sum > mostBytes {
-				t.Errorf("%d bytes are counted and %d kept, the bound is %d", o.bytes, sum, mostBytes)
+			if o.bytes != sum || sum > maxBytes {
+				t.Errorf("%d bytes are counted and %d kept, the bound is %d", o.bytes, sum, maxBytes)
 			}
 		})
 	}
@@ -70,7 +70,7 @@ func TestOneUserDoesNotMakeOnceForgetAnother(t *testing.T) {
 	call := func() outcome { done++; return outcome{} }
 	bobs := onceKey{"bob", "rename", "12345678"}
 	o.do(t.Context(), bobs, call)
-	for i := range 2 * mostRemembered {
+	for i := range 2 * maxRemembered {
 		o.do(t.Context(), onceKey{"mallory", "mkdir", fmt.Sprint(i)}, func() outcome { return outcome{} })
 	}
 	o.do(t.Context(), bobs, call)

@@ -14,22 +14,23 @@ import (
 const (
 	// idleFile is how long a file stays open for the request of its next chunk.
 	idleFile = time.Second
-	// mostIdleFiles and mostIdleOfFile bound the files that wait for one, in all and of
-	// one version of one file: who reads it by several requests at a time has about so
-	// many.
-	mostIdleFiles, mostIdleOfFile = 128, 4
+	// maxIdleFiles and maxIdleOfFile bound the files that are kept open, in all and of
+	// one version of one file: a client reads a file by about so many requests at a
+	// time.
+	maxIdleFiles, maxIdleOfFile = 128, 4
 )
 
-// openFiles keeps files open between the requests of somebody who reads them chunk by
-// chunk. Opening costs a store questions to its cluster, and what was read ahead is lost
-// with the file. Each is used by one request at a time, and goes on where it was.
+// openFiles keeps files open between the requests of a client that reads them chunk by
+// chunk. Opening a file again would cost requests to the cluster, and lose what was
+// read ahead. An open file serves one request at a time, and only the chunk after its
+// last one.
 type openFiles struct {
 	mu     sync.Mutex
 	idle   []*openFile // the one that was used last at the end
 	closed bool
 }
 
-// fileKey names one version of a file as somebody sees it.
+// fileKey names one version of a file as one user sees it.
 type fileKey struct {
 	who     auth.Identity
 	alias   string // of the current datacenter
@@ -52,8 +53,8 @@ type openFile struct {
 	timer *time.Timer
 }
 
-// take returns a file that is at off, nil if none is. Whoever takes it finds out whether
-// key's path still leads to that version.
+// take returns an open file whose next chunk begins at off, or nil. The caller checks
+// that the path of key still leads to that version.
 func (fs *openFiles) take(key fileKey, off int64) *openFile {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -91,8 +92,8 @@ func (fs *openFiles) keep(f *openFile) *openFile {
 	return nil
 }
 
-// tooMany returns the number of the oldest file of key, or of all, if there are more than
-// may wait, and else a negative one. fs.mu is held.
+// tooMany returns the index of the oldest file of key, or of all, if more are kept than
+// allowed, and else a negative one. fs.mu is held.
 func (fs *openFiles) tooMany(key fileKey) int {
 	oldest, n := -1, 0
 	for i, f := range slices.Backward(fs.idle) {
@@ -102,9 +103,9 @@ func (fs *openFiles) tooMany(key fileKey) int {
 		}
 	}
 	switch {
-	case n > mostIdleOfFile:
+	case n > maxIdleOfFile:
 		return oldest
-	case len(fs.idle) > mostIdleFiles:
+	case len(fs.idle) > maxIdleFiles:
 		return 0
 	}
 	return -1
@@ -113,7 +114,7 @@ func (fs *openFiles) tooMany(key fileKey) int {
 // remove takes out number i. fs.mu is held.
 func (fs *openFiles) remove(i int) { fs.idle = slices.Delete(fs.idle, i, i+1) }
 
-// expire closes f, unless somebody took it.
+// expire closes f, unless a request took it.
 func (fs *openFiles) expire(f *openFile) {
 	fs.mu.Lock()
 	i := slices.Index(fs.idle, f)

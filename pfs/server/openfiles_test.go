@@ -74,17 +74,17 @@ func TestOpenFilesAreFew(t *testing.T) {
 	key := fileKey{path: "/f", version: "v"}
 	first := &sized{n: 100}
 	read(t, files, first, key, 0, 1)
-	for range mostIdleOfFile {
+	for range maxIdleOfFile {
 		read(t, files, &sized{n: 100}, key, 0, 2)
 	}
-	if first.closed != 1 || open() != mostIdleOfFile {
+	if first.closed != 1 || open() != maxIdleOfFile {
 		t.Errorf("the oldest was closed %d times, %d are kept", first.closed, open())
 	}
-	for i := range mostIdleFiles + 10 {
+	for i := range maxIdleFiles + 10 {
 		read(t, files, &sized{n: 100}, fileKey{path: pfs.Root.Join(string(rune('a' + i))), version: "v"}, 0, 1)
 	}
-	if open() != mostIdleFiles {
-		t.Errorf("%d are kept, want %d", open(), mostIdleFiles)
+	if open() != maxIdleFiles {
+		t.Errorf("%d are kept, want %d", open(), maxIdleFiles)
 	}
 	last := &sized{n: 100}
 	files.closeAll()

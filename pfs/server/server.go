@@ -1,9 +1,9 @@
 // Package server serves a tree of files over HTTP by the protocol of package wire.
 //
-// It keeps nothing that another replica over the same stores would need: who asks is
-// in the token, what was uploaded is in the store. What it holds in memory (open
-// files and staged writes, the digests of chunks it has seen, outcomes of recent calls) only
-// saves work and is found again, or done again, elsewhere.
+// It keeps nothing that another replica over the same stores would need: the user is in
+// the token, and uploads are in the store. What it holds in memory (open files and
+// staged writes, digests of chunks, outcomes of recent calls) only saves work: another
+// replica finds it again, or does it again.
 //
 // Memory does not depend on the size of files. A chunk that is sent or received passes
 // through one buffer of pieceSize; what reads staged bytes back, or writes in place,
@@ -119,12 +119,12 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET /healthz", s.health)
 	s.mux.HandleFunc("GET /readyz", s.ready)
 	s.mux.HandleFunc("GET "+wire.PathService, s.service)
-	s.mux.HandleFunc("POST "+wire.PathLogin, session(s, s.login))
-	s.mux.HandleFunc("POST "+wire.PathRefresh, session(s, s.refresh))
-	s.mux.HandleFunc("POST "+wire.PathLogout, session(s, s.logout))
-	s.mux.HandleFunc("GET "+wire.PathData, s.authenticated(s.begun(s.requests, s.getData)))
-	s.mux.HandleFunc("PUT "+wire.PathData, s.authenticated(s.begun(s.requests, s.putData)))
-	s.mux.HandleFunc("PUT "+wire.PathEdit, s.authenticated(s.begun(s.requests, s.putEdit)))
+	s.mux.HandleFunc("POST "+wire.PathLogin, anonymous(s, s.login))
+	s.mux.HandleFunc("POST "+wire.PathRefresh, anonymous(s, s.refresh))
+	s.mux.HandleFunc("POST "+wire.PathLogout, anonymous(s, s.logout))
+	s.mux.HandleFunc("GET "+wire.PathData, s.authenticated(s.withSlot(s.requests, s.getData)))
+	s.mux.HandleFunc("PUT "+wire.PathData, s.authenticated(s.withSlot(s.requests, s.putData)))
+	s.mux.HandleFunc("PUT "+wire.PathEdit, s.authenticated(s.withSlot(s.requests, s.putEdit)))
 	s.mux.HandleFunc("POST "+wire.PathBatch, s.authenticated(s.batch))
 	s.mux.HandleFunc("POST "+wire.PathRead, s.authenticated(s.readBatch))
 	for method, call := range s.calls() {
@@ -190,7 +190,7 @@ type request struct {
 	audit []any          // what the audit line tells of the call
 }
 
-// authenticated finds out who asks before h.
+// authenticated checks the access token before it calls h.
 func (s *Server) authenticated(h func(http.ResponseWriter, *request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -215,7 +215,7 @@ func (s *Server) begin(r *request, in *slots) (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.enter(r, end)
+	return s.prepare(r, end)
 }
 
 // beginBatch is begin for batches, which take much memory: an address has a share too.
@@ -224,11 +224,11 @@ func (s *Server) beginBatch(r *request, in *slots) (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.enter(r, end)
+	return s.prepare(r, end)
 }
 
-// enter gives a request that has a slot, until end is called, its user's tree.
-func (s *Server) enter(r *request, end func()) (func(), error) {
+// prepare gives a request that has a slot, until end is called, its user's tree.
+func (s *Server) prepare(r *request, end func()) (func(), error) {
 	if s.cfg.EnsureHome != nil {
 		if err := s.cfg.EnsureHome(r.Context(), r.id); err != nil {
 			end()
@@ -239,8 +239,8 @@ func (s *Server) enter(r *request, end func()) (func(), error) {
 	return end, nil
 }
 
-// begun makes a handler whose request begins before h.
-func (s *Server) begun(in *slots, h func(http.ResponseWriter, *request)) func(http.ResponseWriter, *request) {
+// withSlot makes a handler that calls h once the request has a slot and a tree.
+func (s *Server) withSlot(in *slots, h func(http.ResponseWriter, *request)) func(http.ResponseWriter, *request) {
 	return func(w http.ResponseWriter, r *request) {
 		end, err := s.begin(r, in)
 		if err != nil {

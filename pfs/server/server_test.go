@@ -357,3 +357,27 @@ func TestReadiness(t *testing.T) {
 		}
 	}
 }
+
+// badlyNamed has directories of entries that cannot be named.
+type badlyNamed struct {
+	pfs.FileSystem
+	quoted string
+}
+
+func (b badlyNamed) List(_ context.Context, _ pfs.Path, opts pfs.ListOptions) (page pfs.Page, err error) {
+	for range opts.Max() {
+		page.Unnamed = append(page.Unnamed, b.quoted)
+	}
+	page.Next = "more"
+	return page, nil
+}
+
+// TestListFitsIntoAMessage lists names that are, quoted, more than a message can have.
+func TestListFitsIntoAMessage(t *testing.T) {
+	s, _ := newServer(t, badlyNamed{memfs.New(memfs.Options{}), strings.Repeat(`\xff`, 1024)}, nil)
+	w := do(s, "POST", wire.PathCall+wire.CallList, wire.Encode(wire.ListRequest{Path: "/"}))
+	var reply wire.ListReply
+	if err := wire.Decode(w.Body.Bytes(), &reply); err != nil || len(reply.Unnamed) == 0 {
+		t.Errorf("HTTP %d with %d bytes and %d names: %v", w.Code, w.Body.Len(), len(reply.Unnamed), err)
+	}
+}

@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"net"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +15,7 @@ import (
 const waitForSlot = 10 * time.Second
 
 // slots bounds the requests at work: all of them together, and those of one holder (a
-// user, or an address) to a share, so that nobody can have them all.
+// user, or an address) to a share of them.
 type slots struct {
 	all   chan struct{}
 	share int
@@ -32,8 +34,8 @@ func newSlots(n, share int) *slots {
 	return &slots{all: make(chan struct{}, n), share: max(1, share), holders: map[string]*holder{}}
 }
 
-// claim is what a request asks for a slot with: the name of a holder, and how many slots
-// that one may have at a time.
+// claim asks for a slot: the name of a holder, and how many slots it may have at a
+// time.
 type claim struct {
 	name  string
 	share int
@@ -45,8 +47,8 @@ func (s *slots) acquire(ctx context.Context, name string) (release func(), err e
 	return s.acquireAs(ctx, claim{name, s.share, "of yours"})
 }
 
-// acquireFrom is acquire for a user at an address, which has a share too: half of the
-// slots, since many users may come from behind one.
+// acquireFrom is acquire for a user at an address. The address has a share, too: half
+// of the slots, since many users may come from one address.
 func (s *slots) acquireFrom(ctx context.Context, user, address string) (release func(), err error) {
 	return s.acquireAs(ctx,
 		claim{"user " + user, s.share, "of yours"},
@@ -64,8 +66,8 @@ func (s *slots) acquireAs(ctx context.Context, claims ...claim) (release func(),
 		}
 	}
 	for _, c := range claims {
-		h := s.enter(c)
-		undo = append(undo, func() { s.leave(c.name, h) })
+		h := s.hold(c)
+		undo = append(undo, func() { s.drop(c.name, h) })
 		if err := take(ctx, h.own, timer.C, c.whose); err != nil {
 			release()
 			return nil, err
@@ -93,7 +95,8 @@ func take(ctx context.Context, places chan struct{}, late <-chan time.Time, whos
 	}
 }
 
-func (s *slots) enter(c claim) *holder {
+// hold returns the holder of a name, which stays until drop was called as often.
+func (s *slots) hold(c claim) *holder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.holders[c.name]
@@ -105,7 +108,7 @@ func (s *slots) enter(c claim) *holder {
 	return h
 }
 
-func (s *slots) leave(name string, h *holder) {
+func (s *slots) drop(name string, h *holder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h.uses--; h.uses == 0 {
@@ -115,3 +118,12 @@ func (s *slots) leave(name string, h *holder) {
 
 // taken returns the number of slots in use.
 func (s *slots) taken() int { return len(s.all) }
+
+// address returns the address of the machine that the request came from.
+func address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

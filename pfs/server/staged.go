@@ -51,8 +51,8 @@ func (s *Server) create(ctx context.Context, r *request, m wire.CreateRequest) (
 	if err := checkCreate("server.create", name, opts); err != nil {
 		return wire.CreateReply{}, err
 	}
-	// The store is asked also if the upload is open here: it may have been removed or
-	// swept there.
+	// Ask the store even if the upload is open here: another replica may have removed
+	// or swept it.
 	staged, err := r.tree.Create(ctx, name, opts)
 	if err != nil {
 		return wire.CreateReply{}, err
@@ -118,11 +118,11 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 		return reply, err
 	}
 	defer s.uploads.release(u)
-	leave, err := u.enter(ctx, exclusive)
+	unlock, err := u.lock(ctx, exclusive)
 	if err != nil {
 		return reply, err
 	}
-	defer leave()
+	defer unlock()
 	if u.over {
 		return s.commitAgain(ctx, r, m, opts, pfs.Errorf(op, u.key.path, pfs.Conflict, "the staged write %s has ended meanwhile", u.key.id))
 	}
@@ -144,9 +144,9 @@ func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, p
 func (u *upload) commit(ctx context.Context, opts pfs.CommitOptions, progress func(int64)) (pfs.Info, error) {
 	sum, err := u.sum(ctx, opts.Size, progress)
 	if err != nil && u.empty(ctx) {
-		// Nothing is staged, and nothing will be while u is used exclusively. That is so
-		// if this ID was committed before and the reply was lost: the store knows, and
-		// else says that the bytes are missing.
+		// Nothing is staged, and nothing will be while u is used exclusively. That is
+		// so if this ID was committed before and the reply was lost: then the store
+		// answers what it published, and else that bytes are missing.
 		sum, err = opts.Digest, nil
 	}
 	if err != nil {
@@ -161,9 +161,10 @@ func (u *upload) commit(ctx context.Context, opts pfs.CommitOptions, progress fu
 }
 
 // commitAgain answers a commit whose staged write is gone: it was committed before and
-// the reply lost, or it was discarded or swept. The store knows, which is asked by
-// committing an empty staged write of the same ID, while nobody can write to it. An empty
-// file cannot be told so; its digest can.
+// the reply lost, or it was discarded or swept. To find out, it commits an empty staged
+// write of the same ID, to which no other request can write: the store answers what it
+// published under that ID. For an empty file, which that would publish anew, the digest
+// of what is there is compared.
 func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitRequest, opts pfs.CommitOptions, gone error) (reply wire.InfoReply, err error) {
 	name := pfs.Path(m.Path) // s.upload has checked it
 	if m.Size == 0 {
@@ -179,11 +180,11 @@ func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitReque
 	}
 	u := s.uploads.install(r.uploadKey(name, m.ID), w)
 	defer s.uploads.release(u)
-	leave, err := u.enter(ctx, exclusive)
+	unlock, err := u.lock(ctx, exclusive)
 	if err != nil {
 		return reply, err
 	}
-	defer leave()
+	defer unlock()
 	if u.over || !u.empty(ctx) { // somebody has begun anew
 		return reply, gone
 	}
@@ -205,11 +206,11 @@ func (s *Server) discard(ctx context.Context, r *request, m wire.StagedRequest) 
 		return err
 	}
 	defer s.uploads.release(u)
-	leave, err := u.enter(ctx, exclusive)
+	unlock, err := u.lock(ctx, exclusive)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer unlock()
 	if u.over {
 		return nil
 	}

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// uploadKey names a staged write. All of who asks is part of it: nobody reaches a staged
-// write that the permission check did not open for the same user, and who loses a role,
-// or becomes somebody else on the stores, loses what was opened as that.
+// uploadKey names a staged write. The whole identity is part of it: after a change of
+// its role, or of its accounts on the stores, a user does not reach staged writes that
+// were opened with the rights from before.
 type uploadKey struct {
 	who  auth.Identity
 	path pfs.Path
@@ -52,24 +52,24 @@ type staging struct {
 	chunks map[int64]*chunk // by leaf number
 }
 
-// exclusive is the weight of who wants nobody else to use a staging.
+// exclusive is the weight with which a request is the only one to use a staging.
 const exclusive = 1 << 30
 
 func newStaging(identity any) *staging {
 	return &staging{identity: identity, use: semaphore.NewWeighted(exclusive), chunks: map[int64]*chunk{}}
 }
 
-// enter waits until the upload may be used with a weight. The caller calls leave once.
-func (u *upload) enter(ctx context.Context, weight int64) (leave func(), err error) {
+// lock waits until the upload may be used with a weight. The caller calls unlock once.
+func (u *upload) lock(ctx context.Context, weight int64) (unlock func(), err error) {
 	if err := u.use.Acquire(ctx, weight); err != nil {
-		return nil, pfs.E("server.enter", u.key.path, pfs.Canceled, err)
+		return nil, pfs.E("server.lock", u.key.path, pfs.Canceled, err)
 	}
 	return func() { u.use.Release(weight) }, nil
 }
 
 // chunk is one leaf of an upload. Its lock keeps two requests from writing it at the
-// same time: one whose connection broke may still be at work when its successor
-// comes, and must not write over what that one has verified.
+// same time: when a connection broke, its request may still be at work while the
+// repeated one arrives, and must not write over bytes that this one has verified.
 type chunk struct {
 	lock   chan struct{} // holds one token while a request has the chunk
 	size   int           // bytes verified; 0 if they are not to be trusted
@@ -108,8 +108,9 @@ func (s *staging) distrust() {
 	clear(s.chunks)
 }
 
-// known returns the digest of leaf n if it arrived here with size bytes. Where the
-// store does not tell staged writes apart another one may be meant, and none is known.
+// known returns the digest of leaf n if it arrived here with size bytes. None is known
+// if the store does not identify staged writes, since this may be another one than
+// before.
 func (u *upload) known(ctx context.Context, n int64, size int) (pfs.LeafDigest, bool) {
 	if u.identity == nil {
 		return pfs.LeafDigest{}, false
@@ -180,7 +181,8 @@ func (u *upload) sum(ctx context.Context, size int64, progress func(int64)) (str
 	if err != nil {
 		return "", err
 	}
-	// Asked first, since all before a size that is far off would be read in vain.
+	// Ask for the last byte first: if size is too large by far, reading all before it
+	// would be in vain.
 	if n, err := u.stagedAt(ctx, max(0, size-1), min(1, size)); err != nil || n < min(1, size) {
 		return "", u.short(size, err)
 	}

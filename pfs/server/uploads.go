@@ -12,9 +12,9 @@ const (
 	// idleUpload is how long a staged write stays open without a request. After
 	// that it is suspended, and opened again when one comes.
 	idleUpload = time.Minute
-	// mostUploads bounds the staged writes held open; the least recently used one
+	// maxUploads bounds the staged writes held open; the least recently used one
 	// that is idle is suspended first.
-	mostUploads = 1024
+	maxUploads = 1024
 )
 
 // uploads holds the open staged writes.
@@ -64,7 +64,7 @@ func (us *uploads) install(key uploadKey, staged pfs.Staged) *upload {
 	u := &upload{key: key, staged: staged, staging: us.stagingOf(key, staged)}
 	us.open[key] = u
 	us.use(u)
-	spare = append(spare, us.spare(mostUploads, 0)...)
+	spare = append(spare, us.spare(maxUploads, 0)...)
 	us.mu.Unlock()
 	suspend(spare)
 	return u
@@ -117,8 +117,8 @@ func (us *uploads) release(u *upload) {
 }
 
 // end forgets u, which was committed or discarded by a request that still uses it, and
-// the other uploads of its staging: whoever comes next opens them again, and finds
-// them gone if they were of the same staged write.
+// the other uploads of its staging. The next requests for those open them again, and
+// find them gone if they were the same staged write.
 func (us *uploads) end(u *upload) {
 	us.mu.Lock()
 	u.last = u.staged.Close
@@ -161,7 +161,7 @@ func (us *uploads) spare(keep int, age time.Duration) []*upload {
 	return out
 }
 
-// suspendIdle suspends what nobody uses, until closeAll.
+// suspendIdle suspends uploads that no request uses, until closeAll.
 func (us *uploads) suspendIdle() {
 	ticker := time.NewTicker(idleUpload / 4)
 	defer ticker.Stop()
@@ -172,14 +172,14 @@ func (us *uploads) suspendIdle() {
 		case <-ticker.C:
 		}
 		us.mu.Lock()
-		spare := us.spare(mostUploads, idleUpload)
+		spare := us.spare(maxUploads, idleUpload)
 		us.mu.Unlock()
 		suspend(spare)
 	}
 }
 
-// suspendBelow suspends what no request uses now of the uploads below dir, as their users
-// have written their paths.
+// suspendBelow suspends the uploads below dir that no request uses now. dir is a path
+// as clients wrote it.
 func (us *uploads) suspendBelow(dir pfs.Path) {
 	us.mu.Lock()
 	var below []*upload

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// mostEntries is the largest number of files in a batch. Their content shares
+	// maxEntries is the largest number of files in a batch. Their content shares
 	// one buffer of pfs.ChunkSize bytes.
-	mostEntries = 500
+	maxEntries = 500
 
 	// linger is how long a batch waits for more files.
 	linger = 20 * time.Millisecond
@@ -38,7 +38,7 @@ type slot struct {
 // fits reports whether it can go into the batch.
 func (b *batch) fits(it *item) bool {
 	return sameFS(b.from, it.source.FS) && sameFS(b.to, it.target.FS) &&
-		len(b.slots) < mostEntries && b.used+int(it.info.Size) <= len(b.buf)
+		len(b.slots) < maxEntries && b.used+int(it.info.Size) <= len(b.buf)
 }
 
 // add puts it into the batch.
@@ -66,8 +66,8 @@ func (r *run) batchSmall(ctx context.Context) {
 	s.work.Wait()
 }
 
-// next returns the next small file. If none comes for a while, what there is is
-// sent, so that no batch holds memory that somebody else waits for.
+// next returns the next small file. If none comes within linger the batch is sent as it
+// is, since other parts of the job may wait for its buffer.
 func (s *batcher) next(ctx context.Context) (*item, bool) {
 	if s.b == nil {
 		it, ok := <-s.r.small
@@ -101,8 +101,8 @@ func (s *batcher) add(ctx context.Context, it *item) {
 	s.b.add(it)
 }
 
-// flush copies what is in the batch. Files that must be copied by themselves wait for
-// memory, so they are passed on only when the batch has given back its own.
+// flush starts to copy the batch. Files that must be copied alone need buffers, too:
+// they are passed on only after the batch gave back its own.
 func (s *batcher) flush(ctx context.Context) {
 	b := s.b
 	if b == nil {
@@ -121,9 +121,9 @@ func (s *batcher) flush(ctx context.Context) {
 	})
 }
 
-// readBatch reads the files of the batch. A file with which anything is out of the
-// ordinary is none of those that are ready: copied alone it is retried, or fails, with
-// all due care.
+// readBatch reads the files of the batch and returns those that are ready to be
+// written. A file with any problem is to be copied alone, which retries it, or reports
+// why it fails.
 func (r *run) readBatch(ctx context.Context, b *batch) (ready []*slot, alone []*item) {
 	files := make([]pfs.BatchFile, len(b.slots))
 	for i, s := range b.slots {
@@ -140,8 +140,8 @@ func (r *run) readBatch(ctx context.Context, b *batch) (ready []*slot, alone []*
 	return ready, alone
 }
 
-// guarded returns the errors that do returns for the files of slots. A panic is one for
-// each of them.
+// guarded runs do, which returns one error for each slot. A panic of do is the error of
+// every slot.
 func guarded(slots []*slot, do func() []error) (errs []error) {
 	err := pfs.Guard("transfer.Copy", slots[0].it.name, func() error {
 		errs = do()
@@ -153,8 +153,8 @@ func guarded(slots []*slot, do func() []error) (errs []error) {
 	return errs
 }
 
-// prepare makes the entry of a file that was read. It reports false if its bytes are
-// not those that the source keeps a digest of, or its directory cannot be made.
+// prepare makes the entry of a file that was read. It reports false if the bytes do not
+// have the digest that the source keeps, or if the target directory cannot be made.
 func (r *run) prepare(ctx context.Context, s *slot, info pfs.Info) bool {
 	sum := digest.Bytes(s.data)
 	if info.Digest != "" && info.Digest != sum || s.it.dir.ensure(ctx) != nil {

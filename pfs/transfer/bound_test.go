@@ -140,10 +140,10 @@ func TestWindows(t *testing.T) {
 		}
 	}
 	j := newJob(t, Options{})
-	w := &windows{a: &listing{j: j, end: End{a, "/s"}, name: "/s"}, b: &End{b, "/d"}, names: semaphore.NewWeighted(2500)}
+	m := &dirMatcher{a: &listing{j: j, end: End{a, "/s"}, name: "/s"}, b: &End{b, "/d"}, names: semaphore.NewWeighted(2500)}
 	seen, existing, count := 0, 0, 0
 	for {
-		entries, err := w.next(context.Background())
+		entries, err := m.next(context.Background())
 		must(t, err)
 		if entries == nil {
 			break
@@ -161,7 +161,7 @@ func TestWindows(t *testing.T) {
 				}
 			}
 		}
-		w.drop()
+		m.drop()
 	}
 	if seen != n || existing != n/2 || count < 2 {
 		t.Errorf("%d seen, %d existing, %d windows", seen, existing, count)

@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// commit publishes what is staged and sees to it that this is what was published.
+// commit publishes the staged bytes and checks that the target is what was published.
 func (c *fileCopy) commit(ctx context.Context) (pfs.Info, error) {
 	opts := pfs.CommitOptions{
 		Size: c.info.Size, Mode: c.info.Mode, ModTime: c.info.ModTime,
@@ -54,8 +54,8 @@ func (j *Job) commit(ctx context.Context, w pfs.Staged, target End, opts pfs.Com
 	return info, err
 }
 
-// commitChecked publishes without replacing on a store that cannot do both in one:
-// what comes in between looking and publishing is replaced.
+// commitChecked looks whether the target exists and publishes if not, for stores that
+// cannot do both in one step. A file that appears in between is replaced.
 func (j *Job) commitChecked(ctx context.Context, w pfs.Staged, target End, opts pfs.CommitOptions) (pfs.Info, error) {
 	there, err := pfs.Exists(ctx, target.FS, target.Path)
 	if err != nil {

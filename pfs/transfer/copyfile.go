@@ -8,10 +8,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// CopyFile copies one file, as pfs.Copier does, but between any two file systems: a
-// service's copy between two of its stores. progress, if not nil, is called now and
-// then with the bytes done so far. opts.ID, if not empty, replaces the ID that the
-// job would choose; opts alone says about replacing and time.
+// CopyFile copies one file, as pfs.Copier does, but between any two file systems: the
+// service copies between two of its stores with it. progress, if not nil, is called now
+// and then with the bytes done so far. opts.ID, if not empty, replaces the ID that the
+// job would choose. Whether to replace, and which time to set, is in opts alone.
 func (j *Job) CopyFile(ctx context.Context, source, target End, opts pfs.CopyOptions, progress func(done int64)) (pfs.Info, error) {
 	c := &fileCopy{j: j, source: source, target: target, name: source.Path, opts: opts, plainMode: j.opts.NewMode, progress: progress}
 	j.count.files.Add(1)
@@ -31,10 +31,10 @@ func sameFS(a, b pfs.FileSystem) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
-// inside copies the file within its file system, without its bytes coming here. It
-// answers Unsupported or CrossStore where that cannot be. The capability is asked
-// for here and not through pfs.CopyFile, which would move the bytes itself, one
-// chunk at a time, where this package does it in parallel.
+// inside copies the file within its file system, so that its bytes do not pass through
+// this process. It answers Unsupported or CrossStore where the file system cannot do
+// that. pfs.CopyFile is not used, because it would then move the bytes one chunk at a
+// time; run moves them in parallel.
 func (c *fileCopy) inside(ctx context.Context) (info pfs.Info, err error) {
 	const op = "transfer.Copy"
 	copier, ok := c.target.FS.(pfs.Copier)
@@ -68,7 +68,8 @@ func cannot(err error) bool {
 	return errors.Is(err, pfs.Unsupported) || errors.Is(err, pfs.CrossStore)
 }
 
-// anywhere copies the file in the cheapest way that there is.
+// anywhere copies the file inside its file system if that is possible, and else through
+// this process.
 func (c *fileCopy) anywhere(ctx context.Context) (pfs.Info, error) {
 	info, err := c.inside(ctx)
 	if cannot(err) {

@@ -7,7 +7,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// take sends an item that the walker found on its way.
+// take decides what to do with an item that the walker found, and hands it to the stage
+// that does it.
 func (r *run) take(ctx context.Context, it *item) {
 	if it.info.IsRegular() {
 		r.j.count.files.Add(1)
@@ -30,7 +31,7 @@ func (r *run) take(ctx context.Context, it *item) {
 	}
 }
 
-// what says what an item is, a file or a link.
+// what names the type of an item in messages.
 func (it *item) what() string {
 	if it.info.IsLink() {
 		return "link"
@@ -38,12 +39,12 @@ func (it *item) what() string {
 	return "file"
 }
 
-// route sends an item that must be copied to those who do.
+// route hands an item that must be copied to the stage for its kind.
 func (r *run) route(ctx context.Context, it *item) {
 	switch {
 	case sameFS(it.source.FS, it.target.FS):
 		r.put(ctx, r.inside, it)
-	case it.info.IsRegular() && it.info.Size <= smallMax && !r.j.opts.DryRun:
+	case it.info.IsRegular() && it.info.Size <= maxSmall && !r.j.opts.DryRun:
 		r.put(ctx, r.small, it)
 	default:
 		r.put(ctx, r.large, it)
@@ -57,7 +58,7 @@ func (r *run) compareItem(ctx context.Context, it *item) {
 	case err != nil && ctx.Err() != nil:
 		r.release(ctx, it)
 	case err != nil:
-		// Copying it says what is wrong, or puts it right.
+		// The copy solves the problem, or reports it.
 		r.route(ctx, it)
 	case !same:
 		r.route(ctx, it)
@@ -67,8 +68,8 @@ func (r *run) compareItem(ctx context.Context, it *item) {
 	}
 }
 
-// skip leaves the content of the target as it is. What is equal gets the time and
-// mode that a copy would have.
+// skip leaves the content of the target. A target of equal content still gets the time
+// and mode that a copy would give it.
 func (r *run) skip(ctx context.Context, it *item, why Reason) {
 	r.skipped(it, why)
 	if why != Equal || !it.info.IsRegular() || r.j.opts.DryRun {
@@ -114,7 +115,7 @@ func (r *run) copyItem(ctx context.Context, it *item) {
 }
 
 func (r *run) copyFile(ctx context.Context, it *item) {
-	if it.info.Size > smallMax {
+	if it.info.Size > maxSmall {
 		r.j.emit(Event{Kind: Start, Path: it.name, Target: it.target.Path, Size: it.info.Size})
 	}
 	c := &fileCopy{j: r.j, source: it.source, target: it.target, name: it.name, info: it.info, plainMode: r.j.opts.NewMode}

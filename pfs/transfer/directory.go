@@ -10,10 +10,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// directory is a directory of the source that is being copied. It is held by its
-// walker and by everything of it that is under way; when the last of them lets go it
-// gets its time and mode. So the directories in memory are those of what is under
-// way.
+// directory is a directory of the source that is being copied. Its walker and each
+// unfinished item in it hold it. When the last holder releases it, the target gets its
+// time and mode. So only directories with unfinished work are in memory.
 type directory struct {
 	r              *run
 	above          *directory // nil for the root of a pair
@@ -36,7 +35,7 @@ type directory struct {
 // hold adds a holder.
 func (d *directory) hold() { d.holds.Add(1) }
 
-// release lets go. The last holder finishes the directory.
+// release removes a holder. The last one finishes the directory.
 func (d *directory) release(ctx context.Context) {
 	if d.holds.Add(-1) > 0 {
 		return
@@ -116,8 +115,8 @@ func (d *directory) mode() fs.FileMode {
 	return fs.ModeDir | d.info.Mode.Perm() | 0o700
 }
 
-// ensure makes the directory at the target if that was put off until something goes
-// into it.
+// ensure makes the directory at the target, if it is one that is made only when
+// something goes into it.
 func (d *directory) ensure(ctx context.Context) error {
 	if d == nil {
 		return nil
@@ -133,7 +132,7 @@ func (d *directory) ensure(ctx context.Context) error {
 	return d.failure
 }
 
-// make makes the directory. d.mu is held, or nobody else knows d.
+// make makes the directory. The caller holds d.mu, or nothing else has d yet.
 func (d *directory) make(ctx context.Context) error {
 	j := d.r.j
 	if !j.opts.DryRun {
@@ -146,8 +145,9 @@ func (d *directory) make(ctx context.Context) error {
 	return nil
 }
 
-// wasMade notes that the directory is there now. Where a link was, the target follows
-// links, and what was there before is still to be looked at.
+// wasMade notes that the directory exists at the target. Mkdir also succeeds on a link
+// to a directory, where the target follows links: then the directory is an old one,
+// whose entries are compared.
 func (d *directory) wasMade() {
 	if d.old.IsLink() {
 		d.exists = true
@@ -161,8 +161,8 @@ func (d *directory) wasMade() {
 	d.r.j.emit(Event{Kind: Directory, Path: d.name, Target: d.target.Path, IsDir: true})
 }
 
-// finish gives the directory the time of the source and, if it was made, its mode.
-// Where it was there before that is done if it can be.
+// finish gives the directory the time of the source and, if it was made, its mode. On a
+// directory that existed before, a failure of that is no error.
 func (d *directory) finish(ctx context.Context) {
 	d.mu.Lock()
 	made := d.made

@@ -29,21 +29,23 @@
 //
 // # Memory
 //
-// Content: [Options.Memory] bytes, or what a shared [Pool] has, whatever the number
-// of files. Names: one window of at most 32,768 directory entries for all
-// directories together (about 15 MB), the names of the subdirectories of one window
-// for each level of the tree, and 16 bytes a name for a directory that takes several
-// pages or is made a mirror: 16 MB for one of 1,000,000 names.
+// Content: what the [Pool] of the job has, whatever the number of files. Names: one
+// window of at most 32,768 directory entries for all directories together (about
+// 15 MB), the names of the subdirectories of one window for each level of the tree, and
+// 16 bytes a name for a directory that takes several pages or is made a mirror: 16 MB
+// for one of 1,000,000 names.
 //
 // # Errors
 //
-// Errors that are temporary are retried with exponential backoff and full jitter.
-// A file that fails is reported as an event and counted, and the job goes on. Only
-// what would befall every further file ends it: Unauthenticated, NoSpace, Quota,
-// a store that stays unreachable, and the end of the context. What a target lost of a
-// piece (Staged.Unit) on its way is sent again from the start of the piece, and what it
-// lost later is found by going through the file once more; a file is given up when
-// that was in vain several times. A job that could not
-// do all of it returns an [Incomplete]; a job of a single file returns the file's
-// own error.
+// Temporary errors are retried with exponential backoff and full jitter. A file that
+// fails is reported as an event and counted, and the job goes on. Only errors that every
+// further file would meet end it: Unauthenticated, NoSpace, Quota, a store that stays
+// unreachable, and the end of the context.
+//
+// If the target loses a piece (Staged.Unit) while it is sent, the piece is sent again
+// from its start. What it lost later is found by another pass over the file. A file is
+// given up after several passes in vain.
+//
+// A job that could not do all of its work returns an [Incomplete]; a job of a single
+// file returns the error of that file.
 package transfer

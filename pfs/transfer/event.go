@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -79,4 +80,7 @@ type Event struct {
 	Digest string // of Done and Same: the tree digest, where it was computed
 	Reason Reason // of Skipped
 	Err    error  // of Failed, Retry and Different
+
+	// Waited is, of a Retry after a pause, how long ago the operation first failed.
+	Waited time.Duration
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestCopyFileSizes(t *testing.T) {
-	for _, size := range []int{0, 1, smallMax, smallMax + 1, chunk - 1, chunk, chunk + 1, 5*chunk + 7} {
+	for _, size := range []int{0, 1, maxSmall, maxSmall + 1, chunk - 1, chunk, chunk + 1, 5*chunk + 7} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			a, b := newFaulty(t), newFaulty(t)
 			want := noise(1, size)
@@ -39,7 +39,7 @@ func TestCopyFileSizes(t *testing.T) {
 }
 
 func TestNewTimeNewMode(t *testing.T) {
-	for _, size := range []int{10, smallMax + 1} {
+	for _, size := range []int{10, maxSmall + 1} {
 		a, b := newFaulty(t), newFaulty(t)
 		put(t, a, "/f", noise(1, size))
 		before := time.Now().Add(-time.Second)
@@ -56,11 +56,11 @@ func TestNewTimeNewMode(t *testing.T) {
 func TestResume(t *testing.T) {
 	const leaves = 26
 	for _, tc := range []struct {
-		name     string
-		wire     bool
-		unit     int64
-		mostSent int64 // leaves of the second run
-		mostRead int64
+		name    string
+		wire    bool
+		unit    int64
+		maxSent int64 // leaves of the second run
+		maxRead int64
 	}{
 		{"local target", false, 0, leaves - 17, leaves - 16},
 		{"far target", true, 0, leaves - 17, leaves},
@@ -90,13 +90,13 @@ func TestResume(t *testing.T) {
 			j := newJob(t, Options{})
 			must(t, j.Copy(context.Background(), End{a, "/f"}, End{b, "/f"}))
 			checkFile(t, b, "/f", want)
-			if got, most := b.written.Load(), tc.mostSent*chunk; got > most {
+			if got, most := b.written.Load(), tc.maxSent*chunk; got > most {
 				t.Errorf("the second run sent %d bytes, want at most %d", got, most)
 			}
-			if got := a.read.Load(); got > tc.mostRead*chunk {
-				t.Errorf("the second run read %d leaves, want at most %d", got/chunk, tc.mostRead)
+			if got := a.read.Load(); got > tc.maxRead*chunk {
+				t.Errorf("the second run read %d leaves, want at most %d", got/chunk, tc.maxRead)
 			}
-			if got := j.Stats().BytesResumed; got < (leaves-tc.mostSent)*chunk {
+			if got := j.Stats().BytesResumed; got < (leaves-tc.maxSent)*chunk {
 				t.Errorf("resumed %d bytes", got)
 			}
 			if s := j.Stats(); s.BytesDone != s.Bytes {
@@ -404,7 +404,7 @@ func TestIntoItself(t *testing.T) {
 
 func TestPause(t *testing.T) {
 	for try := range 100 {
-		most := mostPause
+		most := maxPause
 		if try < 8 {
 			most = firstPause << try
 		}

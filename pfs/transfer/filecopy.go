@@ -14,9 +14,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// mostPasses is how often in a row the bytes of one file are gone through in vain,
-// because the target lost its staged write or found it damaged.
-const mostPasses = 4
+// maxPasses is how many passes in a row over the bytes of one file may fail without
+// bringing it closer to its end, because the target loses or damages what is staged.
+const maxPasses = 4
 
 // fileCopy copies one file from one file system to another.
 type fileCopy struct {
@@ -46,8 +46,8 @@ type fileCopy struct {
 	told    time.Time  // when that was last
 }
 
-// An endError is an error at one end of a copy. An error of the source's kind
-// says something else than the same of the target's.
+// endError tells at which end of a copy an error arose. NotExist at the source ends the
+// copy; at the target the staged write is gone and is made again.
 type endError struct {
 	err    error
 	source bool
@@ -56,18 +56,18 @@ type endError struct {
 func (e *endError) Error() string { return e.err.Error() }
 func (e *endError) Unwrap() error { return e.err }
 
-// changedError marks the error of a copy whose source did not stay what it was.
+// changedError marks the error of a copy whose source changed meanwhile.
 type changedError struct{ error }
 
 func (e *changedError) Unwrap() error { return e.error }
 
 // run copies the file, once more if it changed in the meantime.
 func (c *fileCopy) run(ctx context.Context) (pfs.Info, error) {
-	info, err := c.attempt(ctx)
+	info, err := c.copyVersion(ctx)
 	if changed := (*changedError)(nil); errors.As(err, &changed) {
 		c.j.retried(c.name, changed.error)
 		c.restart()
-		info, err = c.attempt(ctx)
+		info, err = c.copyVersion(ctx)
 	}
 	return info, bare(err)
 }
@@ -83,8 +83,8 @@ func bare(err error) error {
 	return err
 }
 
-// attempt copies the version of the source that is there now.
-func (c *fileCopy) attempt(ctx context.Context) (pfs.Info, error) {
+// copyVersion copies the version of the source that is there now.
+func (c *fileCopy) copyVersion(ctx context.Context) (pfs.Info, error) {
 	if err := c.open(ctx); err != nil {
 		return pfs.Info{}, err
 	}
@@ -93,7 +93,7 @@ func (c *fileCopy) attempt(ctx context.Context) (pfs.Info, error) {
 	if err := c.create(ctx, false); err != nil {
 		return pfs.Info{}, err
 	}
-	info, err := c.publish(ctx)
+	info, err := c.copyWithRetries(ctx)
 	if err != nil {
 		c.leave(ctx, err)
 	}
@@ -137,26 +137,27 @@ func (c *fileCopy) create(ctx context.Context, reopen bool) error {
 	if err != nil {
 		return &endError{err: err}
 	}
-	// Of an ID of the caller's choosing it is not known who wrote the journal.
+	// An ID of the caller may have been used for other content, of which the journal
+	// then tells.
 	c.compare, c.noted = c.staged.Resumed(), c.opts.ID == "" && c.j.opts.StagedID == nil
 	c.log = openJournal(ctx, c.staged, c.info.Size)
 	return nil
 }
 
-// publish fills the staged write and commits it, going through the file again for
+// copyWithRetries fills the staged write and commits it, going through the file again for
 // what the target has lost.
-func (c *fileCopy) publish(ctx context.Context) (info pfs.Info, err error) {
+func (c *fileCopy) copyWithRetries(ctx context.Context) (info pfs.Info, err error) {
 	for vain := 0; ; {
-		if info, err = c.try(ctx); err == nil {
+		if info, err = c.copyOnce(ctx); err == nil {
 			return info, nil
 		}
 		if vain++; c.gained() {
 			vain = 0
 		}
-		if vain == mostPasses || ctx.Err() != nil {
+		if vain == maxPasses || ctx.Err() != nil {
 			return info, err
 		}
-		again, failed := c.recover(ctx, err)
+		again, failed := c.prepareRetry(ctx, err)
 		if failed != nil {
 			return info, failed
 		}
@@ -168,9 +169,9 @@ func (c *fileCopy) publish(ctx context.Context) (info pfs.Info, err error) {
 	}
 }
 
-// try sends what is missing and commits.
-func (c *fileCopy) try(ctx context.Context) (pfs.Info, error) {
-	err := c.send(ctx)
+// copyOnce sends what is missing and commits.
+func (c *fileCopy) copyOnce(ctx context.Context) (pfs.Info, error) {
+	err := c.sendMissing(ctx)
 	if err == nil || mayBeChange(err) {
 		if changed := c.checkSource(ctx); changed != nil {
 			return pfs.Info{}, changed
@@ -195,15 +196,15 @@ func mayBeChange(err error) bool {
 	return kind != pfs.Canceled && !kind.Temporary()
 }
 
-// recover prepares another pass after err, if there is hope in one.
-func (c *fileCopy) recover(ctx context.Context, err error) (again bool, failed error) {
+// prepareRetry prepares another pass after err, and reports whether one can help.
+func (c *fileCopy) prepareRetry(ctx context.Context, err error) (again bool, failed error) {
 	var end *endError
 	if !errors.As(err, &end) {
 		return false, nil
 	}
 	switch kind := pfs.KindOf(err); {
 	case end.source:
-		// The digest did not come out right: read everything, believing nothing.
+		// The journal may be wrong: compare all leaves with the source.
 		again = kind == pfs.Integrity && c.resumed.Load() > 0 && c.noted
 		c.compare, c.noted = true, false
 		return again, nil
@@ -216,8 +217,8 @@ func (c *fileCopy) recover(ctx context.Context, err error) (again bool, failed e
 	return false, nil
 }
 
-// reopen takes the staged write up again after the target lost sight of it, or
-// begins anew if it is gone.
+// reopen opens the staged write again after the target forgot the handle, or begins a
+// new one if the staged bytes are gone.
 func (c *fileCopy) reopen(ctx context.Context) error {
 	_ = c.staged.Suspend()
 	err := c.create(ctx, true)
@@ -227,8 +228,8 @@ func (c *fileCopy) reopen(ctx context.Context) error {
 	return err
 }
 
-// gained reports whether the pass that failed found more at the target than any before
-// it, and had something left to send: then the copy comes closer to its end.
+// gained reports whether the failed pass found more bytes at the target than any before
+// it, and had some left to send: then the copy makes progress.
 func (c *fileCopy) gained() bool {
 	resumed := c.resumed.Load()
 	if resumed <= c.kept || resumed == c.info.Size {
@@ -301,9 +302,9 @@ func checkKept(name pfs.Path, info pfs.Info, sum string) error {
 		"damaged where it is stored: its bytes give %s and it was stored as %s: restore it from another copy", sum, info.Digest)
 }
 
-// leave ends the staged write of a copy that failed: kept if the copy can go on
-// later, discarded if it was of something that is no more, or was never good, or is
-// empty.
+// leave ends the staged write of a copy that failed. It is kept for a later run, unless
+// the source changed or is damaged, the target exists and is not replaced, or nothing
+// is staged.
 func (c *fileCopy) leave(ctx context.Context, err error) {
 	var changed *changedError
 	switch {

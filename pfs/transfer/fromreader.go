@@ -71,8 +71,8 @@ func (s *stream) run(ctx context.Context, r io.Reader, opts pfs.CommitOptions) (
 
 // receive reads the stream to its end and stages it. It returns the last window,
 // which is not yet known to be durable.
-func (s *stream) receive(ctx context.Context, src *source) (*window, error) {
-	win := &window{}
+func (s *stream) receive(ctx context.Context, src *source) (*streamWindow, error) {
+	win := &streamWindow{}
 	for {
 		buf, err := s.buffer(ctx, win)
 		if err != nil {
@@ -104,7 +104,7 @@ func (s *stream) receive(ctx context.Context, src *source) (*window, error) {
 
 // buffer returns a buffer for the next chunk. If memory is short it gives up what
 // the stream holds before it waits.
-func (s *stream) buffer(ctx context.Context, win *window) ([]byte, error) {
+func (s *stream) buffer(ctx context.Context, win *streamWindow) ([]byte, error) {
 	if buf, ok := s.j.pool.try(); ok {
 		return buf, nil
 	}
@@ -120,7 +120,7 @@ func (s *stream) buffer(ctx context.Context, win *window) ([]byte, error) {
 
 // commit publishes the stream. What the target has lost of the last window is sent
 // again.
-func (s *stream) commit(ctx context.Context, last *window, opts pfs.CommitOptions) (info pfs.Info, err error) {
+func (s *stream) commit(ctx context.Context, last *streamWindow, opts pfs.CommitOptions) (info pfs.Info, err error) {
 	if err := last.wait(); err != nil {
 		return info, err
 	}

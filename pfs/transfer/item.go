@@ -6,8 +6,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// smallMax is the size up to which files are sent in batches.
-const smallMax = 512 << 10
+// maxSmall is the size up to which files are sent in batches.
+const maxSmall = 512 << 10
 
 // item is one file or link of the source on its way through a job.
 type item struct {

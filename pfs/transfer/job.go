@@ -36,9 +36,6 @@ func New(opts Options) (*Job, error) {
 		return nil, err
 	}
 	j := &Job{opts: opts, filter: f, pool: opts.Pool, sleep: sleep}
-	if j.pool == nil {
-		j.pool = NewPool(opts.Memory)
-	}
 	if opts.BytesPerSecond > 0 {
 		burst := min(opts.BytesPerSecond, pfs.ChunkSize)
 		j.limiter = rate.NewLimiter(rate.Limit(opts.BytesPerSecond), int(burst))

@@ -23,17 +23,17 @@ const (
 	flushWithin = 2 * time.Second
 )
 
-// journal notes in the staged write itself what the leaves that were staged had for
-// digests when they were read from the source. It lies behind the content, from the
+// journal keeps, in the staged write itself, the digests that the staged leaves had
+// when they were read from the source. It is stored after the content, from the
 // next multiple of pfs.ChunkSize on, 16 bytes a leaf in order, and Commit cuts it
 // off. An attempt that goes on compares it with the staged bytes: a leaf for which
 // the two agree is whole, and is what the source had, so that it need not be read
-// from the source again. That matters when the source is the far end. Bytes that
-// are not what a journal would have there agree with nothing and do no harm.
+// from the source again. That saves a download when the source is remote. Other
+// bytes where the journal should be match no leaf and do no harm.
 //
 // It works where staged bytes can be read back and written at any offset (Unit is
-// ChunkSize), and is a help, not a need: whatever fails about it ends it in silence,
-// and the leaves it does not tell of are compared with the source.
+// ChunkSize). It only saves reading: after any error it is given up silently, and
+// leaves that are not noted are compared with the source.
 type journal struct {
 	w    pfs.Staged
 	base int64

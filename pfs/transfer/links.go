@@ -8,8 +8,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// mostLinks is the largest number of links followed for one path.
-const mostLinks = 40
+// maxLinks is the largest number of links followed for one path.
+const maxLinks = 40
 
 // ResolveLink returns the path without links that name leads to on fsys. It reads
 // link by link with Stat, so that it works where the store follows none. An
@@ -41,8 +41,8 @@ func ResolveLink(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (pfs.P
 			at = next
 			continue
 		}
-		if links++; links > mostLinks {
-			return "", pfs.Errorf(op, name, pfs.Symlink, "more than %d links on the way, probably a loop: see where %s leads", mostLinks, next)
+		if links++; links > maxLinks {
+			return "", pfs.Errorf(op, name, pfs.Symlink, "more than %d links on the way, probably a loop: see where %s leads", maxLinks, next)
 		}
 		if strings.HasPrefix(info.Target, "/") {
 			at = pfs.Root

@@ -10,13 +10,13 @@ import (
 // pageLen is how many entries are listed at once.
 const pageLen = 1024
 
-// mostRestarts is how often one listing is begun again because the store no longer
-// honours the place where it was.
-const mostRestarts = 8
+// maxRestarts is how often a listing is begun again because the store no longer knows
+// its token.
+const maxRestarts = 8
 
-// listing reads a directory page by page. A walker may leave it for hours between
-// two pages, while what it found is copied; a store that has forgotten the place
-// then is listed from the start, and what was seen is passed over.
+// listing reads a directory page by page. Hours may pass between two pages, while the
+// entries of the first are copied. If the store no longer knows the token then, the
+// directory is listed from the start, and what was returned before is skipped.
 type listing struct {
 	j    *Job
 	end  End
@@ -36,7 +36,7 @@ func (l *listing) next(ctx context.Context) (page pfs.Page, more bool, err error
 		return page, false, nil
 	}
 	page, err = l.page(ctx)
-	if errors.Is(err, pfs.Conflict) && l.token != "" && l.restarts < mostRestarts {
+	if errors.Is(err, pfs.Conflict) && l.token != "" && l.restarts < maxRestarts {
 		l.restarts++
 		l.token, l.again = "", true
 		page, err = l.page(ctx)

@@ -6,8 +6,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// makeDirs makes the directories that are not there, all in one request where the
-// target can do that. Those that are only open wait until something goes into them.
+// makeDirs makes the directories that do not exist, in one request where the target can
+// do that. Directories that only lead to what the filters include are made when the
+// first file goes into them.
 func (r *run) makeDirs(ctx context.Context, subs []*directory) {
 	var missing []*directory
 	for _, d := range subs {
@@ -27,7 +28,7 @@ func (r *run) makeDirs(ctx context.Context, subs []*directory) {
 		}
 	}
 	for len(missing) > 0 {
-		n := min(len(missing), mostEntries)
+		n := min(len(missing), maxEntries)
 		r.makeBatch(ctx, missing[:n])
 		missing = missing[n:]
 	}

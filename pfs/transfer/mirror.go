@@ -11,7 +11,7 @@ import (
 // mirror removes from the targets what their sources lack. The trees are listed once
 // more for that, so that nothing needs to be remembered from the copying.
 func (r *run) mirror(ctx context.Context) {
-	if r.j.count.failed.Load() > 0 && !r.j.opts.DeleteAnyway {
+	if r.j.count.failed.Load() > 0 {
 		r.notDeleted = true
 		return
 	}
@@ -60,8 +60,8 @@ func (r *run) mirrorDir(ctx context.Context, d *directory, walkers *sync.WaitGro
 	}
 }
 
-// mirrored returns the directory of the source that the entry old of the target of d
-// is a copy of; nil if it is no directory on one of the sides, or left out.
+// mirrored returns the directory of the source of which the entry old in the target of
+// d is a copy; nil if one of them is no directory, or is left out.
 func (r *run) mirrored(ctx context.Context, d *directory, old pfs.Info) *directory {
 	rel := join(d.rel, old.Name)
 	c := r.j.filter.choose(d.choice, rel, true)
@@ -88,8 +88,8 @@ func (r *run) mirrored(ctx context.Context, d *directory, old pfs.Info) *directo
 	}
 }
 
-// remove removes the entry e, which the source lacks, but what Filter leaves out. It
-// reports whether e is gone.
+// remove removes the entry e, which the source lacks, except for what Filter leaves
+// out. It reports whether e is gone.
 func (r *run) remove(ctx context.Context, e End, info pfs.Info, above string, c choice) bool {
 	rel := join(above, info.Name)
 	if c = r.j.filter.choose(c, rel, info.IsDir()); c == excluded {
@@ -129,7 +129,7 @@ func (r *run) removeNow(ctx context.Context, e End, isDir bool) error {
 	return err
 }
 
-// removeBelow removes what is in the directory e but what Filter leaves out. It
+// removeBelow removes what is in the directory e, except for what Filter leaves out. It
 // reports whether the directory is empty now.
 func (r *run) removeBelow(ctx context.Context, e End, rel string, c choice) (empty bool) {
 	empty = true

@@ -23,7 +23,7 @@ func (e *NameError) Error() string {
 	return fmt.Sprintf("entry %s %s: rename it", e.Quoted, why)
 }
 
-// IsUTF8 reports whether it is something else that is wrong with the name.
+// IsUTF8 reports whether the name is valid UTF-8, and is refused for another reason.
 func (e *NameError) IsUTF8() bool {
 	name, err := strconv.Unquote(e.Quoted)
 	return err != nil || utf8.ValidString(name)

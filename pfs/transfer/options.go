@@ -1,7 +1,7 @@
 package transfer
 
 import (
-	"context"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -42,15 +42,10 @@ type Options struct {
 	// Links says what becomes of symbolic links in the source.
 	Links Links
 
-	// Resolve returns the path, free of links, that name leads to on fsys. Nil
-	// means ResolveLink. It is used for the source, and only with Follow.
-	Resolve func(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (pfs.Path, error)
-
 	// Delete makes the target a mirror: what it has and the source lacks is
 	// removed, after everything was copied. If anything failed nothing is
-	// removed, unless DeleteAnyway is set. What Filter leaves out stays.
-	Delete       bool
-	DeleteAnyway bool
+	// removed. What Filter leaves out stays.
+	Delete bool
 
 	// Parents makes the directories above the target that are missing.
 	Parents bool
@@ -67,11 +62,9 @@ type Options struct {
 	// progress at once; 0 means DefaultParallel.
 	Parallel int
 
-	// Memory bounds the bytes of content held at once; 0 means DefaultMemory.
-	// Less than 4 chunks is taken as 4 chunks. Pool, if not nil, is used instead
-	// and may be shared by many jobs.
-	Memory int64
-	Pool   *Pool
+	// Pool bounds the bytes of content held at once, and may be shared by many jobs;
+	// nil means one of DefaultMemory bytes.
+	Pool *Pool
 
 	// BytesPerSecond limits what is moved, on average, in bursts of a chunk; 0
 	// means no limit. Bytes that a service copies inside itself do not count.
@@ -81,8 +74,9 @@ type Options struct {
 	// 0 means DefaultRetries, less than 0 never.
 	Retries int
 
-	// MaxErrors ends the job once so many files have failed; 0 means never.
-	MaxErrors int
+	// Patience bounds the time, from its first failure on, after which one operation is
+	// tried for the last time; 0 means no bound but Retries.
+	Patience time.Duration
 
 	// Algorithm is the digest that Verify compares; empty means BLAKE3.
 	Algorithm string
@@ -132,8 +126,8 @@ func (o Options) withDefaults() Options {
 	if o.Parallel <= 0 {
 		o.Parallel = DefaultParallel
 	}
-	if o.Memory <= 0 {
-		o.Memory = DefaultMemory
+	if o.Pool == nil {
+		o.Pool = NewPool(DefaultMemory)
 	}
 	switch {
 	case o.Retries == 0:
@@ -146,9 +140,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Algorithm == "" {
 		o.Algorithm = digest.BLAKE3
-	}
-	if o.Resolve == nil {
-		o.Resolve = ResolveLink
 	}
 	return o
 }

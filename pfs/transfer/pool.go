@@ -8,22 +8,23 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// minBuffers keeps the stages of a job from waiting for each other.
+// minBuffers is the smallest pool with which the stages of a job do not wait for each
+// other.
 const minBuffers = 4
 
 // Pool is a budget of memory for content, shared by any number of jobs. It hands
 // out buffers of pfs.ChunkSize bytes, which are made when they are first needed.
 //
-// Who holds a buffer and waits for something else must not be what that waits for;
-// so a batch of small files is sent after a moment even if it is not full, and a
-// stream gives up its window before it waits for more.
+// To avoid a deadlock, nothing that waits for a buffer may hold one that others wait
+// for. So a batch of small files is sent after a moment even if it is not full, and a
+// stream gives up its window before it waits.
 type Pool struct {
 	slots chan struct{} // one for each buffer handed out
 	free  chan []byte   // made before and not in use; of the whole, if this is a share
 	moves atomic.Int64  // of buffers: given back, or filled and sent on
 
 	whole    *Pool         // that this is a share of, or nil
-	patience time.Duration // of who waits; 0 is without end
+	patience time.Duration // of a job that waits; 0 means no bound
 }
 
 // NewPool returns a budget of so many bytes, at least 4 chunks.
@@ -32,9 +33,9 @@ func NewPool(bytes int64) *Pool {
 	return &Pool{slots: make(chan struct{}, n), free: make(chan []byte, n)}
 }
 
-// Share returns a budget within p: what it hands out counts for both, so that whoever has
-// it cannot have all of p, however many jobs hang. Who waits while no buffer moves for the
-// time of patience is answered Limit.
+// Share returns a budget within p: a buffer of it counts for both, so that the jobs of
+// one share cannot take all of p, even if they hang. A job that waits while no buffer
+// moves for the time of patience is answered Limit.
 func (p *Pool) Share(bytes int64, patience time.Duration) *Pool {
 	return &Pool{slots: make(chan struct{}, buffersOf(bytes)), free: p.free, whole: p, patience: patience}
 }
@@ -85,7 +86,8 @@ func (p *Pool) wait(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// cancel takes back a reserve; or a get, if somebody may still write to the buffer.
+// cancel frees the room of a buffer without reusing it: after reserve, or after get if
+// something may still write to the buffer.
 func (p *Pool) cancel() {
 	if p.whole != nil {
 		p.whole.cancel()
@@ -94,7 +96,7 @@ func (p *Pool) cancel() {
 	<-p.slots
 }
 
-// moved notes that somebody who has a buffer for long makes use of it.
+// moved notes progress of a job that holds a buffer for long.
 func (p *Pool) moved() {
 	p.moves.Add(1)
 	if p.whole != nil {

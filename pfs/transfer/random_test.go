@@ -29,7 +29,7 @@ func randomFaults(t *testing.T, seed uint64) {
 	if seed%5 == 4 {
 		b.unit = 2 * chunk
 	}
-	files := map[string][]byte{"big": noise(seed, rng.IntN(5*chunk)), "sub/mid": noise(seed+1, smallMax+rng.IntN(chunk))}
+	files := map[string][]byte{"big": noise(seed, rng.IntN(5*chunk)), "sub/mid": noise(seed+1, maxSmall+rng.IntN(chunk))}
 	for i := range 30 {
 		files[fmt.Sprintf("sub/%d", i)] = noise(seed+uint64(i), rng.IntN(3000))
 	}

@@ -3,6 +3,8 @@ package transfer
 import (
 	"context"
 	"errors"
+	"io"
+	"math"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -47,7 +49,7 @@ func (p *pass) lookUp(ctx context.Context, first, end int64) (*staging, error) {
 
 // holds reports whether the target has all leaves [first, end) of a lane. It leaves
 // in l what it read of the source last.
-func (p *pass) holds(ctx context.Context, s *staging, l *leaf, first, end int64) (bool, error) {
+func (p *pass) holds(ctx context.Context, s *staging, l *leafBuffer, first, end int64) (bool, error) {
 	digests := make([]pfs.LeafDigest, 0, end-first)
 	for i := first; i < end; i++ {
 		d, ok, err := s.leaf(ctx, l, i)
@@ -65,7 +67,7 @@ func (p *pass) holds(ctx context.Context, s *staging, l *leaf, first, end int64)
 }
 
 // leaf returns the digest of leaf i, if the target holds what the source has.
-func (s *staging) leaf(ctx context.Context, l *leaf, i int64) (d pfs.LeafDigest, ok bool, err error) {
+func (s *staging) leaf(ctx context.Context, l *leafBuffer, i int64) (d pfs.LeafDigest, ok bool, err error) {
 	if d, ok = s.staged(ctx, l, i); !ok {
 		return d, false, nil
 	}
@@ -79,17 +81,33 @@ func (s *staging) leaf(ctx context.Context, l *leaf, i int64) (d pfs.LeafDigest,
 }
 
 // staged returns the digest of leaf i as it is staged.
-func (s *staging) staged(ctx context.Context, l *leaf, i int64) (d pfs.LeafDigest, ok bool) {
+func (s *staging) staged(ctx context.Context, l *leafBuffer, i int64) (d pfs.LeafDigest, ok bool) {
 	if s.asked {
 		if k := i - s.first; k < int64(len(s.have)) {
 			return s.have[k], true
 		}
 		return d, false
 	}
-	off, n := l.bounds(i)
+	off, n := l.pass.bounds(i)
 	l.at = -1 // the buffer is overwritten
 	if !readBack(ctx, l.pass.staged, l.buf[:n], off) {
 		return d, false
 	}
 	return digest.Leaf(l.buf[:n]), true
+}
+
+// readBack fills p with staged bytes from off on and reports whether there were enough.
+// After an error of reading it reports false, so that the bytes are sent again.
+func readBack(ctx context.Context, w pfs.Staged, p []byte, off int64) bool {
+	if off > math.MaxInt64-int64(len(p)) {
+		return false
+	}
+	for len(p) > 0 {
+		n, err := w.ReadAt(ctx, p, off)
+		p, off = p[n:], off+int64(n)
+		if err != nil && (err != io.EOF || len(p) > 0) {
+			return false
+		}
+	}
+	return true
 }

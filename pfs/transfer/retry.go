@@ -10,7 +10,7 @@ import (
 
 const (
 	firstPause = 100 * time.Millisecond
-	mostPause  = 30 * time.Second
+	maxPause   = 30 * time.Second
 
 	// damageTries is how often one piece is moved again after it failed its check
 	// on the way. Damage that stays is at one of the ends.
@@ -31,18 +31,28 @@ func (j *Job) retryTemporary(ctx context.Context, name pfs.Path, do func() error
 
 func (j *Job) retryDamage(ctx context.Context, name pfs.Path, tries int, do func() error) error {
 	damaged := 0
+	var failed time.Time // at first
 	for try := 0; ; {
 		err := pfs.Guard("transfer.retry", name, do)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
+		if failed.IsZero() {
+			failed = time.Now()
+		}
 		switch kind := pfs.KindOf(err); {
 		case kind == pfs.Integrity && damaged < tries:
 			damaged++
 			j.retried(name, err)
-		case kind.Temporary() && try < j.opts.Retries:
-			j.retried(name, err)
-			if j.sleep(ctx, pause(try)) != nil {
+		case kind.Temporary():
+			waited := time.Since(failed)
+			wait, ok := j.nextPause(try, waited)
+			if !ok {
+				return err
+			}
+			j.count.retries.Add(1)
+			j.emit(Event{Kind: Retry, Path: name, Err: err, Waited: waited})
+			if j.sleep(ctx, wait) != nil {
 				return err
 			}
 			try++
@@ -50,6 +60,19 @@ func (j *Job) retryDamage(ctx context.Context, name pfs.Path, tries int, do func
 			return err
 		}
 	}
+}
+
+// nextPause returns how long to wait after try number try of an operation that first
+// failed so long ago, and whether to try again at all.
+func (j *Job) nextPause(try int, waited time.Duration) (time.Duration, bool) {
+	left := j.opts.Patience - waited
+	switch {
+	case try >= j.opts.Retries:
+		return 0, false
+	case j.opts.Patience == 0:
+		return pause(try), true
+	}
+	return min(pause(try), left), left > 0
 }
 
 func (j *Job) retried(name pfs.Path, err error) {
@@ -60,9 +83,9 @@ func (j *Job) retried(name pfs.Path, err error) {
 // pause returns how long to wait after try number try: a random part of a time that
 // doubles, so that many clients do not come back together.
 func pause(try int) time.Duration {
-	most := mostPause
+	most := maxPause
 	if try < 10 {
-		most = min(mostPause, firstPause<<try)
+		most = min(maxPause, firstPause<<try)
 	}
 	return rand.N(most)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// row puts the digests of leaves, which come in any order, in order for the tree
-// digest. Those that wait for one before them take some 16 bytes each.
+// row passes the digests of leaves, which come in any order, to the tree digest in
+// order. A digest that waits for an earlier one takes some 16 bytes.
 type row struct {
 	mu      sync.Mutex
 	tree    *digest.Tree

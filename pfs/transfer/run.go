@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -16,13 +15,13 @@ const (
 	// queueLen is the length of the queues between the stages of a job.
 	queueLen = 256
 
-	// mostNames is how many directory entries the walkers hold in windows, all
+	// maxNames is how many directory entries the walkers hold in windows, all
 	// together.
-	mostNames = 32 << 10
+	maxNames = 32 << 10
 
-	// mostUnreachable is how many files in a row may fail because a store cannot be
+	// maxUnreachable is how many files in a row may fail because a store cannot be
 	// reached before the job is given up.
-	mostUnreachable = 3
+	maxUnreachable = 3
 )
 
 // run is a job of trees at work: walkers find items, comparers look at the digests
@@ -54,14 +53,11 @@ type run struct {
 	notDeleted bool
 }
 
-// errTooMany ends a job with more than Options.MaxErrors failures.
-var errTooMany = errors.New("too many failures")
-
 // Copy copies the file or tree source to target.
 //
 // If source is a file, or nothing at all could be done, the error is that of the one
-// failure; if it is a tree and a part of it could not be copied, an *Incomplete. A copy that was interrupted goes on
-// where it was if it is run again.
+// failure; if it is a tree and a part of it could not be copied, it is an *Incomplete. A
+// copy that was interrupted goes on where it was if it is run again.
 func (j *Job) Copy(ctx context.Context, source, target End) error {
 	return j.CopyAll(ctx, func(yield func(Pair, error) bool) { yield(Pair{source, target}, nil) })
 }
@@ -76,7 +72,7 @@ func (j *Job) CopyAll(caller context.Context, pairs iter.Seq2[Pair, error]) erro
 		compare: make(chan *item, queueLen), small: make(chan *item, queueLen),
 		large: make(chan *item, queueLen), inside: make(chan *item, queueLen),
 		walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
-		names:   semaphore.NewWeighted(mostNames),
+		names:   semaphore.NewWeighted(maxNames),
 	}
 	r.copyAll(ctx, pairs)
 	if j.opts.Delete {
@@ -110,7 +106,7 @@ func (r *run) copyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) {
 			r.fail(Event{Path: p.Source.Path, Target: p.Target.Path, Err: err})
 			continue
 		}
-		r.spread(&walkers, p.Source.Path, p.Target.Path, func() { r.walk(ctx, p, &walkers) })
+		r.spread(&walkers, p.Source.Path, p.Target.Path, func() { r.walkPair(ctx, p, &walkers) })
 	}
 	walkers.Wait()
 	r.j.count.complete.Store(ctx.Err() == nil)
@@ -123,8 +119,8 @@ func (r *run) copyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) {
 	copiers.Wait()
 }
 
-// each calls do for the items of a queue until it is closed. Once the job has ended
-// they are only let go.
+// each calls do for the items of a queue until it is closed. After the end of the job
+// it only releases them.
 func (r *run) each(ctx context.Context, queue <-chan *item, do func(context.Context, *item)) {
 	for it := range queue {
 		if ctx.Err() == nil {
@@ -135,7 +131,7 @@ func (r *run) each(ctx context.Context, queue <-chan *item, do func(context.Cont
 	}
 }
 
-// guard does a goroutine's work on one thing. A panic is that one's failure.
+// guard runs do, the work on one file or directory. A panic counts as its failure.
 func (r *run) guard(name, target pfs.Path, do func()) {
 	err := pfs.Guard("transfer.Copy", name, func() error {
 		do()
@@ -162,10 +158,9 @@ func (r *run) release(ctx context.Context, it *item) {
 	}
 }
 
-// result says how the job went. ended is what ended it before its time, if anything
-// did.
+// result returns the error of the job. ended is what ended it early, if anything did.
 func (r *run) result(ended error) error {
-	if ended != nil && ended != errTooMany {
+	if ended != nil {
 		return ended
 	}
 	stats := r.j.Stats()
@@ -179,8 +174,8 @@ func (r *run) result(ended error) error {
 	return &Incomplete{Stats: stats, First: r.first, NotDeleted: r.notDeleted}
 }
 
-// fail reports a failure, and ends the job if it is not of one file only. What fails
-// because the job has ended is not reported.
+// fail reports a failure, and ends the job if further files would fail in the same way.
+// Failures that follow from the end of the job are not reported.
 func (r *run) fail(e Event) {
 	err := bare(e.Err)
 	kind := pfs.KindOf(err)
@@ -193,15 +188,13 @@ func (r *run) fail(e Event) {
 		r.first = err
 	}
 	r.mu.Unlock()
-	failed := r.j.count.failed.Add(1)
+	r.j.count.failed.Add(1)
 	r.j.emit(e)
 	switch {
 	case kind == pfs.Unauthenticated || kind == pfs.NoSpace || kind == pfs.Quota:
 		r.cancel(err)
-	case kind == pfs.Unavailable && r.unreachable.Add(1) >= mostUnreachable:
+	case kind == pfs.Unavailable && r.unreachable.Add(1) >= maxUnreachable:
 		r.cancel(err)
-	case r.j.opts.MaxErrors > 0 && failed >= int64(r.j.opts.MaxErrors):
-		r.cancel(errTooMany)
 	}
 }
 

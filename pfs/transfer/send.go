@@ -3,8 +3,6 @@ package transfer
 import (
 	"context"
 	"errors"
-	"io"
-	"math"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -14,13 +12,13 @@ import (
 )
 
 const (
-	// mostSpan is the number of leaves that a worker asks the target about at once.
-	mostSpan = 16
+	// maxSpan is the number of leaves that a worker asks the target about at once.
+	maxSpan = 16
 
-	// mostRun is the number of leaves that a worker copies in a row where nothing has
-	// to be asked: a store reads fastest what comes one behind the other. There are
-	// runsEach runs or more for each worker, so that all end at about the same time.
-	mostRun, runsEach = 8, 4
+	// maxRun is the number of leaves that a worker copies in a row in a new file:
+	// stores read fastest what is consecutive. There are runsEach runs or more for each
+	// worker, so that all workers end at about the same time.
+	maxRun, runsEach = 8, 4
 
 	// laneTries is how often a lane of several leaves is sent again from its start
 	// within a pass, because the target lost what it had of it.
@@ -41,8 +39,8 @@ type pass struct {
 	row    *row
 }
 
-// send makes one pass and computes the digest of the source.
-func (c *fileCopy) send(ctx context.Context) error {
+// sendMissing makes one pass and computes the digest of the source.
+func (c *fileCopy) sendMissing(ctx context.Context) error {
 	tree, err := digest.NewTree(digest.XXH3, c.info.Size)
 	if err != nil {
 		return err
@@ -50,9 +48,9 @@ func (c *fileCopy) send(ctx context.Context) error {
 	leaves := pfs.Leaves(c.info.Size)
 	p := &pass{fileCopy: c, leaves: leaves, lane: laneOf(c.staged.Unit(), leaves)}
 	workers := int64(c.j.opts.Parallel)
-	p.span = spanOf(p.lane, leaves/(runsEach*workers), mostRun)
+	p.span = spanOf(p.lane, leaves/(runsEach*workers), maxRun)
 	if c.compare {
-		p.span = spanOf(p.lane, leaves/workers, mostSpan)
+		p.span = spanOf(p.lane, leaves/workers, maxSpan)
 	}
 	p.row = newRow(tree)
 	if err := p.sendSpans(ctx); err != nil {
@@ -137,7 +135,7 @@ func (p *pass) sendLane(ctx context.Context, s *staging, first, end int64) error
 		return err
 	}
 	defer p.j.pool.put(buf)
-	l := leaf{pass: p, buf: buf, at: -1}
+	l := leafBuffer{pass: p, buf: buf, at: -1}
 	if s != nil {
 		if whole, err := p.holds(ctx, s, &l, first, end); whole || err != nil {
 			return err
@@ -149,7 +147,7 @@ func (p *pass) sendLane(ctx context.Context, s *staging, first, end int64) error
 // fillLane sends the leaves [first, end) of one lane, again from its start if the target
 // lost what it had of it: only the source still has those bytes, and the other lanes
 // need not wait for them.
-func (p *pass) fillLane(ctx context.Context, l *leaf, first, end int64) error {
+func (p *pass) fillLane(ctx context.Context, l *leafBuffer, first, end int64) error {
 	for try := 0; ; try++ {
 		digests, err := p.writeLane(ctx, l, first, end)
 		if err == nil {
@@ -178,7 +176,7 @@ func lostLane(err error) bool {
 // writeLane reads and writes the leaves [first, end) in order. It returns the digests of
 // those that were written. None of them is final before all are: a leaf that is sent
 // again is read again.
-func (p *pass) writeLane(ctx context.Context, l *leaf, first, end int64) ([]pfs.LeafDigest, error) {
+func (p *pass) writeLane(ctx context.Context, l *leafBuffer, first, end int64) ([]pfs.LeafDigest, error) {
 	digests := make([]pfs.LeafDigest, 0, end-first)
 	for i := first; i < end; i++ {
 		if err := l.load(ctx, i); err != nil {
@@ -198,70 +196,8 @@ func (p *pass) finish(ctx context.Context, i int64, d pfs.LeafDigest) {
 	p.log.add(ctx, i, d)
 }
 
-// leaf is a buffer with one leaf of the source in it.
-type leaf struct {
-	*pass
-	buf    []byte
-	at     int64 // which leaf; -1 for none
-	p      []byte
-	digest pfs.LeafDigest
-}
-
 // bounds returns the part of the file that leaf i is.
 func (p *pass) bounds(i int64) (off int64, n int) {
 	off = i * pfs.ChunkSize
 	return off, int(min(pfs.ChunkSize, p.info.Size-off))
-}
-
-// load reads leaf i of the source, if it is not there already.
-func (l *leaf) load(ctx context.Context, i int64) error {
-	if l.at == i {
-		return nil
-	}
-	off, n := l.bounds(i)
-	l.at, l.p = -1, l.buf[:n]
-	err := l.j.retry(ctx, l.name, func() error {
-		if err := pfs.CheckContext(ctx, "transfer.Copy", l.name); err != nil {
-			return err
-		}
-		return pfs.ReadFull(ctx, l.file, l.p, off)
-	})
-	if err != nil {
-		return &endError{err: err, source: true}
-	}
-	l.at, l.digest = i, digest.Leaf(l.p)
-	return nil
-}
-
-// write stages the leaf.
-func (l *leaf) write(ctx context.Context) error {
-	if err := l.j.pay(ctx, len(l.p)); err != nil {
-		return err
-	}
-	err := l.j.retry(ctx, l.name, func() error {
-		_, err := l.staged.WriteAt(ctx, l.p, l.at*pfs.ChunkSize)
-		return err
-	})
-	if err != nil {
-		return &endError{err: err}
-	}
-	l.j.pool.moved()
-	l.account(int64(len(l.p)), false)
-	return nil
-}
-
-// readBack fills p with staged bytes from off on and reports whether there were
-// enough. An error of the reading counts as not there: it is sent again then.
-func readBack(ctx context.Context, w pfs.Staged, p []byte, off int64) bool {
-	if off > math.MaxInt64-int64(len(p)) {
-		return false
-	}
-	for len(p) > 0 {
-		n, err := w.ReadAt(ctx, p, off)
-		p, off = p[n:], off+int64(n)
-		if err != nil && (err != io.EOF || len(p) > 0) {
-			return false
-		}
-	}
-	return true
 }

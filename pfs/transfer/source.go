@@ -37,8 +37,8 @@ func newSource(r io.Reader) *source {
 	return s
 }
 
-// fill reads until p is full, the stream ends or fails. Unlike io.ReadFull it tells
-// the end of a stream from a stream that says io.ErrUnexpectedEOF: that one was cut.
+// fill reads until p is full, or the stream ends or fails. Unlike io.ReadFull it does
+// not take io.ErrUnexpectedEOF of the stream for its end: such a stream was cut off.
 func fill(r io.Reader, p []byte) (res readResult) {
 	for res.n < len(p) {
 		n, err := r.Read(p[res.n:])
@@ -55,8 +55,8 @@ func fill(r io.Reader, p []byte) (res readResult) {
 	return res
 }
 
-// read fills p, less only at the end of the stream. If ctx is done before, p stays
-// with the reader.
+// read fills p, or less at the end of the stream. If ctx is done first, the reader
+// keeps p.
 func (s *source) read(ctx context.Context, p []byte) (n int, end bool, err error) {
 	s.ask <- p
 	select {

@@ -9,9 +9,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// stream is a staged write whose source cannot be read again. Its chunks lie in
-// windows of up to halfWindow: one that is being filled, and before it one that is
-// being made durable.
+// stream is a staged write whose source cannot be read again. Its chunks are kept in
+// windows of up to halfWindow chunks until they are durable: one window is being filled
+// while the one before it is being synced.
 type stream struct {
 	j      *Job
 	target End
@@ -30,8 +30,8 @@ type stream struct {
 	dropped    bool // bytes that the target called durable are no longer here
 }
 
-// window is a row of chunks in memory.
-type window struct{ chunks []*streamChunk }
+// streamWindow is a row of chunks in memory.
+type streamWindow struct{ chunks []*streamChunk }
 
 // streamChunk is one leaf of the stream.
 type streamChunk struct {
@@ -44,7 +44,7 @@ type streamChunk struct {
 }
 
 // wait returns when every chunk was written or failed.
-func (w *window) wait() error {
+func (w *streamWindow) wait() error {
 	var first error
 	for _, c := range w.chunks {
 		<-c.done
@@ -56,7 +56,7 @@ func (w *window) wait() error {
 }
 
 // drop gives back the memory of a window.
-func (s *stream) drop(win *window) {
+func (s *stream) drop(win *streamWindow) {
 	for _, c := range win.chunks {
 		s.j.pool.put(c.p)
 	}
@@ -64,13 +64,13 @@ func (s *stream) drop(win *window) {
 }
 
 // note keeps the digests of a window.
-func (s *stream) note(win *window) {
+func (s *stream) note(win *streamWindow) {
 	for _, c := range win.chunks {
 		s.leaves = append(s.leaves, c.digest)
 	}
 }
 
-// create begins the staged write, or takes it up again.
+// create begins the staged write, or opens it again.
 func (s *stream) create(ctx context.Context, reopen bool) error {
 	return s.j.retry(ctx, s.target.Path, func() error {
 		w, err := s.target.FS.Create(ctx, s.target.Path, pfs.CreateOptions{ID: s.id, Size: s.expect, Reopen: reopen})
@@ -88,13 +88,14 @@ func (s *stream) current() (pfs.Staged, int) {
 	return s.w, s.generation
 }
 
-// isLost reports whether err says that the target lost sight of a staged write.
+// isLost reports whether err says that the target no longer has the staged write, or
+// the handle of it.
 func isLost(err error) bool {
 	return errors.Is(err, pfs.Conflict) || errors.Is(err, pfs.Closed) || errors.Is(err, pfs.NotExist)
 }
 
-// reopen takes the staged write up again, unless another chunk has done so since
-// the generation that failed.
+// reopen opens the staged write again, unless another chunk has done so since the
+// generation that failed.
 func (s *stream) reopen(ctx context.Context, failed int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +111,7 @@ func (s *stream) reopen(ctx context.Context, failed int) error {
 }
 
 // send begins to write the next chunk.
-func (s *stream) send(ctx context.Context, win *window, p []byte) {
+func (s *stream) send(ctx context.Context, win *streamWindow, p []byte) {
 	c := &streamChunk{p: p, off: s.length, done: make(chan struct{})}
 	s.length += int64(len(p))
 	s.j.count.bytes.Add(int64(len(p)))
@@ -166,7 +167,7 @@ func (s *stream) write(ctx context.Context, c *streamChunk) error {
 			c.written = generation
 			return nil
 		}
-		if !isLost(err) || try == mostPasses {
+		if !isLost(err) || try == maxPasses {
 			return err
 		}
 		s.j.retried(s.target.Path, err)
@@ -176,12 +177,12 @@ func (s *stream) write(ctx context.Context, c *streamChunk) error {
 	}
 }
 
-// rotate begins to make the window durable, once the one before is, and empties it.
-func (s *stream) rotate(ctx context.Context, win *window) error {
+// rotate begins to sync the window, after the one before it is durable, and empties it.
+func (s *stream) rotate(ctx context.Context, win *streamWindow) error {
 	if err := s.settle(); err != nil || len(win.chunks) == 0 {
 		return err
 	}
-	full := &window{chunks: win.chunks}
+	full := &streamWindow{chunks: win.chunks}
 	win.chunks = nil
 	before := make(chan error, 1)
 	s.before = before
@@ -200,7 +201,7 @@ func (s *stream) rotate(ctx context.Context, win *window) error {
 }
 
 // syncWindow makes the window durable.
-func (s *stream) syncWindow(ctx context.Context, full *window) error {
+func (s *stream) syncWindow(ctx context.Context, full *streamWindow) error {
 	if err := full.wait(); err != nil {
 		return err
 	}
@@ -220,10 +221,9 @@ func (s *stream) settle() error {
 	return err
 }
 
-// persist calls secure, which makes durable or publishes what is staged, until it
-// succeeds on a staged write that has all chunks of the window; those that the
-// target lost are written again.
-func (s *stream) persist(ctx context.Context, win *window, secure func(pfs.Staged) error) error {
+// persist calls secure, which syncs or commits the staged write, until it succeeds with
+// all chunks of the window written. Chunks that the target lost are written again.
+func (s *stream) persist(ctx context.Context, win *streamWindow, secure func(pfs.Staged) error) error {
 	for try := 1; ; try++ {
 		w, generation := s.current()
 		err := s.complete(ctx, win, generation)
@@ -233,7 +233,7 @@ func (s *stream) persist(ctx context.Context, win *window, secure func(pfs.Stage
 		if _, now := s.current(); err == nil && now == generation {
 			return nil
 		}
-		if try == mostPasses || err != nil && !isLost(err) && !errors.Is(err, pfs.Integrity) {
+		if try == maxPasses || err != nil && !isLost(err) && !errors.Is(err, pfs.Integrity) {
 			return err
 		}
 		if err != nil {
@@ -251,7 +251,7 @@ func (s *stream) persist(ctx context.Context, win *window, secure func(pfs.Stage
 }
 
 // complete writes the chunks that the staged write of this generation may lack.
-func (s *stream) complete(ctx context.Context, win *window, generation int) error {
+func (s *stream) complete(ctx context.Context, win *streamWindow, generation int) error {
 	for _, c := range win.chunks {
 		if c.written == generation {
 			continue
@@ -264,7 +264,7 @@ func (s *stream) complete(ctx context.Context, win *window, generation int) erro
 }
 
 // distrust has every chunk written again.
-func (w *window) distrust() {
+func (w *streamWindow) distrust() {
 	for _, c := range w.chunks {
 		c.written = 0
 	}

@@ -79,7 +79,7 @@ func (j *Job) openLink(ctx context.Context, e End, err error) (End, pfs.File, er
 			return e, nil, err
 		}
 	}
-	to, err := j.opts.Resolve(ctx, e.FS, e.Path)
+	to, err := ResolveLink(ctx, e.FS, e.Path)
 	if err != nil {
 		return e, nil, err
 	}

@@ -202,7 +202,7 @@ func TestRootErrors(t *testing.T) {
 func TestOverwrite(t *testing.T) {
 	ctx := context.Background()
 	later := past.Add(time.Hour)
-	for _, size := range []int{3, smallMax + 1} {
+	for _, size := range []int{3, maxSmall + 1} {
 		fresh, old := noise(1, size), noise(2, size)
 		for _, tc := range []struct {
 			name   string
@@ -243,7 +243,7 @@ func TestOverwrite(t *testing.T) {
 
 // TestNoReplaceRace has somebody else make the file after it was looked for.
 func TestNoReplaceRace(t *testing.T) {
-	for _, size := range []int{3, smallMax + 1} {
+	for _, size := range []int{3, maxSmall + 1} {
 		a, b := newFaulty(t), newFaulty(t)
 		put(t, a, "/s/f", noise(1, size))
 		var once sync.Once
@@ -438,7 +438,6 @@ func TestMirror(t *testing.T) {
 		{"all", Options{Delete: true}, false, "a sub/ sub/b sub/special", 6},
 		{"filtered", Options{Delete: true, Filter: ex}, false, "a keep.log old/ old/x/ old/x/keep.log sub/ sub/b sub/dir/ sub/dir/keep.log sub/special", 4},
 		{"failed", Options{Delete: true}, true, strings.Replace(whole, " sub/special", "", 1), 0},
-		{"anyway", Options{Delete: true, DeleteAnyway: true}, true, "a sub/ sub/b", 6},
 		{"dry", Options{Delete: true, DryRun: true}, false, strings.Replace(whole, " sub/special", "", 1), 6},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -464,7 +463,7 @@ func TestMirror(t *testing.T) {
 				t.Errorf("%d deleted, want %d", got, tc.deleted)
 			}
 			var in *Incomplete
-			if errors.As(err, &in) != tc.fail || tc.fail && in.NotDeleted == tc.o.DeleteAnyway {
+			if errors.As(err, &in) != tc.fail || tc.fail && !in.NotDeleted {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -536,21 +535,19 @@ func TestSpecialAndUnnamed(t *testing.T) {
 func TestFailuresOfFiles(t *testing.T) {
 	for _, tc := range []struct {
 		kind     pfs.Kind
-		most     int
 		all      bool // the job goes on to the end
 		jobError pfs.Kind
 	}{
-		{pfs.Permission, 0, true, pfs.Permission},
-		{pfs.Permission, 2, false, pfs.Permission},
-		{pfs.NoSpace, 0, false, pfs.NoSpace},
-		{pfs.Quota, 0, false, pfs.Quota},
-		{pfs.Unauthenticated, 0, false, pfs.Unauthenticated},
-		{pfs.Unavailable, 0, false, pfs.Unavailable},
+		{pfs.Permission, true, pfs.Permission},
+		{pfs.NoSpace, false, pfs.NoSpace},
+		{pfs.Quota, false, pfs.Quota},
+		{pfs.Unauthenticated, false, pfs.Unauthenticated},
+		{pfs.Unavailable, false, pfs.Unavailable},
 	} {
-		t.Run(fmt.Sprint(tc.kind, tc.most), func(t *testing.T) {
+		t.Run(fmt.Sprint(tc.kind), func(t *testing.T) {
 			a, b := newFaulty(t), newFaulty(t)
 			for i := range 100 {
-				put(t, a, pfs.Path(fmt.Sprintf("/s/%d", i)), noise(uint64(i), smallMax+1))
+				put(t, a, pfs.Path(fmt.Sprintf("/s/%d", i)), noise(uint64(i), maxSmall+1))
 			}
 			b.before = func(op string, name pfs.Path) error {
 				if op == "create" {
@@ -558,7 +555,7 @@ func TestFailuresOfFiles(t *testing.T) {
 				}
 				return nil
 			}
-			j := newJob(t, Options{MaxErrors: tc.most})
+			j := newJob(t, Options{})
 			err := j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"})
 			checkKind(t, err, tc.jobError)
 			if s := j.Stats(); (s.Failed == 100) != tc.all {

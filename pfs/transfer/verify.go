@@ -20,15 +20,15 @@ import (
 func (j *Job) Verify(ctx context.Context, a, b End) error {
 	v := &verifier{
 		j: j, ended: func() bool { return ctx.Err() != nil },
-		names: semaphore.NewWeighted(mostNames), walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
+		names: semaphore.NewWeighted(maxNames), walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
 	}
 	v.files.SetLimit(2 * j.opts.Parallel)
 	nameA, nameB := a.Path, b.Path
-	a, infoA, err := j.root(ctx, a)
+	a, infoA, err := j.resolveSource(ctx, a)
 	if err != nil {
 		return err
 	}
-	b, infoB, err := j.root(ctx, b)
+	b, infoB, err := j.resolveSource(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (v *verifier) fail(path, target pfs.Path, err error) {
 	v.j.emit(Event{Kind: Failed, Path: path, Target: target, Err: err})
 }
 
-// guard does a goroutine's work on two entries. A panic is their failure.
+// guard runs do, the work on two entries. A panic counts as their failure.
 func (v *verifier) guard(t *twins, do func()) {
 	err := pfs.Guard("transfer.Verify", t.nameA, func() error {
 		do()
@@ -203,15 +203,15 @@ func (v *verifier) digest(ctx context.Context, e End, info pfs.Info, progress fu
 
 // compareDirs compares two directories and all below them.
 func (v *verifier) compareDirs(ctx context.Context, t *twins) {
-	w := &windows{
+	m := &dirMatcher{
 		a: &listing{j: v.j, end: t.a, name: t.nameA}, b: &t.b, names: v.names,
 		unnamed: func(quoted string) {
 			v.fail(t.nameA, t.nameB, pfs.E("transfer.Verify", t.nameA, pfs.Invalid, &NameError{Dir: t.nameA, Quoted: quoted}))
 		},
 	}
-	defer w.drop()
+	defer m.drop()
 	for {
-		entries, err := w.next(ctx)
+		entries, err := m.next(ctx)
 		if err != nil {
 			v.fail(t.nameA, t.nameB, err)
 			return
@@ -225,7 +225,7 @@ func (v *verifier) compareDirs(ctx context.Context, t *twins) {
 				dirs = append(dirs, sub)
 			}
 		}
-		w.drop()
+		m.drop()
 		for _, sub := range dirs {
 			v.compare(ctx, sub)
 		}

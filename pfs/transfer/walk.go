@@ -7,22 +7,84 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// walkDir finds everything below d, which it releases. Subdirectories are walked by
-// other goroutines as long as there may be more, and else by this one, so that the
-// walk holds a window for each walker and the names of one window for each level.
+// walkPair finds all files of a pair and hands them to the stages of the job.
+func (r *run) walkPair(ctx context.Context, p Pair, walkers *sync.WaitGroup) {
+	name := p.Source.Path
+	fail := func(err error) { r.fail(Event{Path: name, Target: p.Target.Path, Err: err}) }
+	source, info, err := r.j.resolveSource(ctx, p.Source)
+	if err == nil {
+		err = r.j.checkApart(source, p.Target, info.IsDir())
+	}
+	if err != nil {
+		fail(err)
+		return
+	}
+	old, exists, err := r.j.lookAt(ctx, p.Target)
+	if err == nil && !exists {
+		err = r.makeParents(ctx, p.Target)
+	}
+	if err != nil {
+		fail(err)
+		return
+	}
+	if !info.IsDir() {
+		r.found(ctx, &item{source: source, target: p.Target, name: name, info: info, old: old, exists: exists})
+		return
+	}
+	d := &directory{r: r, source: source, target: p.Target, name: name, info: info, old: old, exists: exists, choice: r.j.filter.root}
+	d.hold()
+	if err := d.open(ctx); err != nil {
+		fail(err)
+		return
+	}
+	r.addRoot(d)
+	r.walkDir(ctx, d, walkers)
+}
+
+// addRoot notes the root of a tree.
+func (r *run) addRoot(d *directory) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.roots = append(r.roots, d)
+}
+
+// makeParents makes the directories above a target if that is asked for.
+func (r *run) makeParents(ctx context.Context, target End) error {
+	if !r.j.opts.Parents || r.j.opts.DryRun {
+		return nil
+	}
+	above := End{target.FS, target.Path.Parent()}
+	r.mu.Lock()
+	known := r.parent.Path == above.Path && sameFS(r.parent.FS, above.FS)
+	r.mu.Unlock()
+	if known {
+		return nil
+	}
+	err := r.j.retry(ctx, target.Path, func() error { return pfs.MkdirAll(ctx, above.FS, above.Path, 0o755) })
+	if err == nil {
+		r.mu.Lock()
+		r.parent = above
+		r.mu.Unlock()
+	}
+	return err
+}
+
+// walkDir walks everything below d and releases d. Subdirectories are walked by other
+// goroutines while more are allowed, and else by this one. So memory is one window for
+// each walker, and the subdirectories of one window for each level.
 func (r *run) walkDir(ctx context.Context, d *directory, walkers *sync.WaitGroup) {
 	defer d.release(ctx)
-	w := &windows{
+	m := &dirMatcher{
 		a:       &listing{j: r.j, end: d.source, name: d.name},
 		names:   r.names,
 		unnamed: func(quoted string) { r.unnamed(d, quoted) },
 	}
-	defer w.drop()
+	defer m.drop()
 	if d.exists {
-		w.b = &d.target
+		m.b = &d.target
 	}
 	for ctx.Err() == nil {
-		entries, err := w.next(ctx)
+		entries, err := m.next(ctx)
 		if err != nil {
 			r.failDir(d, err)
 			return
@@ -31,7 +93,7 @@ func (r *run) walkDir(ctx context.Context, d *directory, walkers *sync.WaitGroup
 			return
 		}
 		subs := r.sort(ctx, d, entries)
-		w.drop()
+		m.drop()
 		r.makeDirs(ctx, subs)
 		for _, sub := range subs {
 			r.descend(ctx, sub, walkers)
@@ -48,7 +110,7 @@ func (r *run) descend(ctx context.Context, d *directory, walkers *sync.WaitGroup
 	r.spread(walkers, d.name, d.target.Path, func() { r.walkDir(ctx, d, walkers) })
 }
 
-// spread walks name by do, in a goroutine of its own if there may be one more, and else here.
+// spread calls do, in a goroutine of its own if one more is allowed.
 func (r *run) spread(walkers *sync.WaitGroup, name, target pfs.Path, do func()) {
 	if !r.walkers.TryAcquire(1) {
 		r.guard(name, target, do)
@@ -64,7 +126,7 @@ func (r *run) unnamed(d *directory, quoted string) {
 	r.failDir(d, pfs.E("transfer.Copy", d.name, pfs.Invalid, &NameError{Dir: d.name, Quoted: quoted}))
 }
 
-// sort sends the files and links of a window on their way and returns its
+// sort hands the files and links of a window to the next stage and returns its
 // directories.
 func (r *run) sort(ctx context.Context, d *directory, entries []entry) (subs []*directory) {
 	for _, e := range entries {
@@ -78,7 +140,7 @@ func (r *run) sort(ctx context.Context, d *directory, entries []entry) (subs []*
 	return subs
 }
 
-// entry sends an entry of d on its way, or returns the directory that it is.
+// entry hands an entry of d to the next stage, or returns the directory that it is.
 func (r *run) entry(ctx context.Context, d *directory, e entry) *directory {
 	it := &item{
 		source: End{d.source.FS, d.source.Path.Join(e.info.Name)},
@@ -111,7 +173,7 @@ func (r *run) entry(ctx context.Context, d *directory, e entry) *directory {
 	return nil
 }
 
-// found takes what is no directory.
+// found handles a file, a link or a special file.
 func (r *run) found(ctx context.Context, it *item) {
 	switch {
 	case it.info.IsLink() && r.j.opts.Links == SkipLinks:

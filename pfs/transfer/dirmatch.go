@@ -15,13 +15,14 @@ type entry struct {
 	exists bool
 }
 
-// windows compares two directories, each in its own order, in bounded memory: it
-// holds a window of the entries of a while b is listed from end to end, and then the
-// next window. A directory that fits into one window has b listed once.
-type windows struct {
+// dirMatcher finds the entries of directory a in directory b, in bounded memory and
+// whatever the order of the listings. It reads a window of entries of a, lists all of b
+// to find them there, and goes on with the next window. If a fits into one window, b is
+// listed once.
+type dirMatcher struct {
 	a       *listing
 	b       *End                // nil if there is nothing to compare with
-	names   *semaphore.Weighted // entries that all windows together may hold
+	names   *semaphore.Weighted // entries that all matchers of a job together may hold
 	unnamed func(quoted string) // is told names of a that cannot be a Path
 
 	entries []entry    // the window
@@ -29,14 +30,14 @@ type windows struct {
 }
 
 // next makes the next window; it is empty at the end. Drop it before the next.
-func (w *windows) next(ctx context.Context) ([]entry, error) {
+func (m *dirMatcher) next(ctx context.Context) ([]entry, error) {
 	for {
-		more, err := w.fill(ctx)
+		more, err := m.fill(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if len(w.entries) > 0 {
-			return w.entries, w.match(ctx)
+		if len(m.entries) > 0 {
+			return m.entries, m.match(ctx)
 		}
 		if !more {
 			return nil, nil
@@ -45,64 +46,64 @@ func (w *windows) next(ctx context.Context) ([]entry, error) {
 }
 
 // drop gives up the window.
-func (w *windows) drop() {
-	w.names.Release(int64(len(w.entries)))
-	w.entries = nil
+func (m *dirMatcher) drop() {
+	m.names.Release(int64(len(m.entries)))
+	m.entries = nil
 }
 
-// fill takes pages of a into the window as long as they may be held, but only one
-// if there is nothing to compare them with. It reports whether there may be more.
-func (w *windows) fill(ctx context.Context) (bool, error) {
+// fill reads pages of a into the window as long as there is room, but only one if there
+// is no b. It reports whether there may be more.
+func (m *dirMatcher) fill(ctx context.Context) (bool, error) {
 	for {
-		page, more, err := w.page(ctx)
+		page, more, err := m.page(ctx)
 		if err != nil || !more {
 			return false, err
 		}
-		if !w.hold(ctx, int64(len(page))) {
-			w.carry = page
-			return true, pfs.CheckContext(ctx, "transfer.List", w.a.name)
+		if !m.hold(ctx, int64(len(page))) {
+			m.carry = page
+			return true, pfs.CheckContext(ctx, "transfer.List", m.a.name)
 		}
 		for _, info := range page {
-			w.entries = append(w.entries, entry{info: info})
+			m.entries = append(m.entries, entry{info: info})
 		}
-		if w.b == nil {
+		if m.b == nil {
 			return true, nil
 		}
 	}
 }
 
 // page returns the next page of a.
-func (w *windows) page(ctx context.Context) ([]pfs.Info, bool, error) {
-	if page := w.carry; page != nil {
-		w.carry = nil
+func (m *dirMatcher) page(ctx context.Context) ([]pfs.Info, bool, error) {
+	if page := m.carry; page != nil {
+		m.carry = nil
 		return page, true, nil
 	}
-	page, more, err := w.a.next(ctx)
+	page, more, err := m.a.next(ctx)
 	for _, quoted := range page.Unnamed {
-		w.unnamed(quoted)
+		m.unnamed(quoted)
 	}
 	return page.Entries, more, err
 }
 
-// hold asks for leave to hold n more entries. Only a window that is empty waits for
-// it.
-func (w *windows) hold(ctx context.Context, n int64) bool {
-	if len(w.entries) > 0 {
-		return w.names.TryAcquire(n)
+// hold reserves room for n more entries. Only an empty window waits for room: another
+// one is compared first, which frees it.
+func (m *dirMatcher) hold(ctx context.Context, n int64) bool {
+	if len(m.entries) > 0 {
+		return m.names.TryAcquire(n)
 	}
-	return w.names.Acquire(ctx, n) == nil
+	return m.names.Acquire(ctx, n) == nil
 }
 
 // match looks for the entries of the window in b.
-func (w *windows) match(ctx context.Context) error {
-	if w.b == nil {
+func (m *dirMatcher) match(ctx context.Context) error {
+	if m.b == nil {
 		return nil
 	}
-	places := make(map[string]int, len(w.entries))
-	for i, e := range w.entries {
+	places := make(map[string]int, len(m.entries))
+	for i, e := range m.entries {
 		places[e.info.Name] = i
 	}
-	b := listing{j: w.a.j, end: *w.b, name: w.b.Path}
+	b := listing{j: m.a.j, end: *m.b, name: m.b.Path}
 	for {
 		page, more, err := b.next(ctx)
 		if err != nil || !more {
@@ -110,14 +111,13 @@ func (w *windows) match(ctx context.Context) error {
 		}
 		for _, info := range page.Entries {
 			if i, ok := places[info.Name]; ok {
-				w.entries[i].old, w.entries[i].exists = info, true
+				m.entries[i].old, m.entries[i].exists = info, true
 			}
 		}
 	}
 }
 
-// bigSet is the number of names from which on only one set of names is held at a
-// time.
+// bigSet is the size above which a job holds one set of names at a time.
 const bigSet = 64 << 10
 
 // extras calls extra for every entry that the directory b has and a has not. Memory

@@ -1,25 +1,17 @@
 package server
 
 import (
-	"net"
 	"net/http"
 
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// service describes the service to anybody.
-func (s *Server) service(w http.ResponseWriter, _ *http.Request) {
-	s.reply(w, http.StatusOK, wire.ServiceInfo{
-		Version: s.cfg.Version, Protocol: wire.Version, Datacenters: s.cfg.Datacenters, Current: s.cfg.Current,
-	})
-}
-
 // logins bounds the requests for tokens that are at work at one time.
 const logins = 64
 
-// session makes a handler of a request that comes without an access token.
-func session[Q, A any](s *Server, do func(r *http.Request, q Q) (A, error)) http.HandlerFunc {
+// anonymous makes a handler of a request that comes without an access token.
+func anonymous[Q, A any](s *Server, do func(r *http.Request, q Q) (A, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var q Q
 		b, err := body(w, r)
@@ -43,15 +35,6 @@ func session[Q, A any](s *Server, do func(r *http.Request, q Q) (A, error)) http
 		}
 		s.reply(w, http.StatusOK, reply)
 	}
-}
-
-// address returns the address of the machine that the request came from.
-func address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
 
 func (s *Server) login(r *http.Request, c wire.Credentials) (wire.Tokens, error) {

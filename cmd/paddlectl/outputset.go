@@ -54,7 +54,7 @@ func (d *deps) newOutputs(ctx context.Context, force bool, inputs []dataFile) *o
 // outputEnd reads the operand of one output file; "-" gives a zero End.
 func (d *deps) outputEnd(ctx context.Context, text string) (transfer.End, error) {
 	op, err := d.parseOperand(text)
-	if err != nil || op.place == stdio {
+	if err != nil || op.side == stdio {
 		return transfer.End{}, err
 	}
 	t, err := d.target(ctx, op, false)
@@ -71,7 +71,7 @@ func (d *deps) outputEnd(ctx context.Context, text string) (transfer.End, error)
 // missing; what is above it must be there.
 func (d *deps) outputDir(ctx context.Context, text string) (transfer.End, error) {
 	op, err := d.parseOperand(text)
-	if err == nil && op.place == stdio {
+	if err == nil && op.side == stdio {
 		err = cliargs.Usagef("\"-\" is no directory: several files need one")
 	}
 	if err != nil {

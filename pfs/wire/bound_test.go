@@ -1,0 +1,32 @@
+package wire
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestEncodedBound encodes messages of which every field is as long as it can be.
+func TestEncodedBound(t *testing.T) {
+	long := strings.Repeat("x", math.MaxUint16+1) // of the longest prefix
+	when := Time{math.MinInt64, math.MinInt64}
+	info := Info{
+		Name: long, Size: math.MinInt64, Mode: math.MaxUint32, Time: when,
+		Owner: long, Group: long, Target: long, Version: long, Digest: long,
+	}
+	page := ListReply{Next: long}
+	for range maxItems {
+		page.Entries = append(page.Entries, Info{})
+		page.Unnamed = append(page.Unnamed, "")
+	}
+	page.Entries[0], page.Unnamed[0] = info, long
+	for _, m := range []interface{ EncodedBound() int }{
+		info, Info{}, page, ListReply{},
+		BatchEntry{Path: long, Mode: math.MaxUint32, Time: &when, Size: math.MinInt64, Digest: long, NoReplace: true},
+		ReadFile{Path: long, Size: math.MinInt64},
+	} {
+		if got, bound := len(Encode(m)), m.EncodedBound(); got > bound {
+			t.Errorf("%T is encoded in %d bytes, its bound is %d", m, got, bound)
+		}
+	}
+}
