@@ -102,6 +102,14 @@ func unclosed(err error) error {
 	return err
 }
 
+// blank implements lineFormat.
+func (t *table) blank(line []byte) bool {
+	if t.comma == ' ' {
+		line = bytes.Trim(line, " \t")
+	}
+	return len(line) == 0
+}
+
 // cut implements lineFormat. Without quotes that is the last newline; with them the
 // records must be walked through, but only from quote to quote.
 func (t *table) cut(p []byte) int {

@@ -328,7 +328,7 @@ func TestRunRaw(t *testing.T) {
 	}{
 		{"a.csv", "a,b\r\n1,\"x\ny\"\r\n\n2,3", []string{"1,\"x\ny\"", "2,3"}},
 		{"a.jsonl", "{\"a\": 1}\n[2]\n", []string{"{\"a\": 1}", "[2]"}},
-		{"a.txt", "a\n\n\xff\n", []string{"a", "\xff"}},
+		{"a.txt", "a\n\n\xff\n", []string{"a", "", "\xff"}},
 	} {
 		got, _, err := payloads(t, Options{Encoding: "raw"}, memorySource(c.name, []byte(c.data)))
 		if err != nil || !slices.Equal(got, c.want) {

@@ -18,6 +18,9 @@ type textLines struct {
 	checked checked
 }
 
+// blank implements lineFormat: an empty line is a line.
+func (t *textLines) blank([]byte) bool { return false }
+
 func (t *textLines) parser() lineParser { return &textParser{checked: t.checked} }
 
 type textParser struct {
