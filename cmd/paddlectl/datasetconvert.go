@@ -89,6 +89,11 @@ func runConvert(ctx context.Context, d *deps, o *convertOptions, operands []stri
 	if in.files == 0 {
 		return cliargs.Usagef("there is no file in %s", strings.Join(operands, ", "))
 	}
+	if o.mayBeMNIST() {
+		if err := in.mnist.check(); err != nil {
+			return err
+		}
+	}
 	if o.dryRun {
 		return (&conversion{d: d, o: o, in: in}).rehearse(ctx)
 	}

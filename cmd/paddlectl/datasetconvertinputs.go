@@ -28,6 +28,7 @@ type datasetInputs struct {
 	labels []string // of all directories, sorted once all were walked
 	known  map[string]bool
 	from   labelFrom
+	mnist  *mnistPairs
 	meter  *meter
 }
 
@@ -64,7 +65,7 @@ type inputGroup struct {
 
 // datasetInputs finds what the operands name. The caller closes it.
 func (d *deps) datasetInputs(ctx context.Context, operands []string, from labelFrom) (*datasetInputs, error) {
-	in := &datasetInputs{d: d, from: from, known: map[string]bool{}}
+	in := &datasetInputs{d: d, from: from, known: map[string]bool{}, mnist: newMNISTPairs()}
 	for _, text := range operands {
 		if err := in.add(ctx, text, len(operands) == 1); err != nil {
 			in.close()
@@ -130,7 +131,7 @@ func (in *datasetInputs) addPath(ctx context.Context, g *inputGroup, e transfer.
 		return err
 	}
 	if !info.IsDir() {
-		return in.addFile(g, foundInput{path: e.Path, title: text, name: baseOf(text)}, "", info.Size)
+		return in.addFile(ctx, g, foundInput{path: e.Path, title: text, name: baseOf(text)}, "", info.Size)
 	}
 	shown := inputTree{dir: e.Path, title: strings.TrimSuffix(text, "/") + "/"}
 	if !alone {
@@ -169,11 +170,12 @@ func (in *datasetInputs) addBelow(ctx context.Context, g *inputGroup, e transfer
 		return nil
 	}
 	rel := strings.TrimPrefix(string(e.Path), strings.TrimSuffix(string(below.dir), "/")+"/")
-	return in.addFile(g, foundInput{path: e.Path, title: below.title + rel, name: below.name + rel}, rel, info.Size)
+	return in.addFile(ctx, g, foundInput{path: e.Path, title: below.title + rel, name: below.name + rel}, rel, info.Size)
 }
 
 // addFile adds a file whose place below the operand is rel, "" for the operand itself.
-func (in *datasetInputs) addFile(g *inputGroup, f foundInput, rel string, size int64) error {
+func (in *datasetInputs) addFile(ctx context.Context, g *inputGroup, f foundInput, rel string, size int64) error {
+	in.mnist.add(ctx, transfer.End{FS: g.fs, Path: f.path}, f.title)
 	if f.label = in.from.of(f.path, rel); f.label != "" {
 		in.known[f.label] = true
 	}
@@ -204,7 +206,7 @@ func (in *datasetInputs) list() []manifest.Input {
 
 // sources yields the inputs in the order of the operands, those of one by their
 // paths. Where mnist is set, files of labels go with their images.
-func (in *datasetInputs) sources(ctx context.Context, mnist bool) iter.Seq2[convert.Source, error] {
+func (in *datasetInputs) sources(mnist bool) iter.Seq2[convert.Source, error] {
 	return func(yield func(convert.Source, error) bool) {
 		for _, g := range in.groups {
 			if g.stdin {
@@ -213,17 +215,12 @@ func (in *datasetInputs) sources(ctx context.Context, mnist bool) iter.Seq2[conv
 				}
 				continue
 			}
-			labels := map[string]bool{}
 			err := g.found.each(func(f pfs.Info) error {
-				s := in.source(g, f)
-				if mnist && labels[f.Name] {
-					return nil // went with its images
+				s, ok := in.source(g, f), true
+				if mnist {
+					s, ok = in.paired(g, f)
 				}
-				if of, ok := g.labelsOf(ctx, f.Name); mnist && ok {
-					labels[of] = true
-					s = convert.WithLabels(s, in.source(g, pfs.Info{Name: of, Target: of, Group: of}))
-				}
-				if !yield(s, nil) {
+				if ok && !yield(s, nil) {
 					return errStop
 				}
 				return nil
@@ -235,16 +232,15 @@ func (in *datasetInputs) sources(ctx context.Context, mnist bool) iter.Seq2[conv
 	}
 }
 
-// labelsOf returns the path of the labels of a file of images of MNIST, if they are
-// there.
-func (g *inputGroup) labelsOf(ctx context.Context, images string) (string, bool) {
-	dir, base := path.Split(images)
-	labels, ok := convert.LabelsOf(base)
-	if !ok {
-		return "", false
+// paired is source for a file that may be of MNIST; false for labels, which go with
+// their images.
+func (in *datasetInputs) paired(g *inputGroup, f pfs.Info) (convert.Source, bool) {
+	end, s := transfer.End{FS: g.fs, Path: pfs.Path(f.Name)}, in.source(g, f)
+	if labels, ok := in.mnist.labels[end]; ok {
+		name := string(labels.Path)
+		s = convert.WithLabels(s, in.source(g, pfs.Info{Name: name, Target: name, Group: name}))
 	}
-	exists, err := pfs.Exists(ctx, g.fs, pfs.Path(dir+labels))
-	return dir + labels, exists || err != nil // opening them says what is wrong
+	return s, !in.mnist.taken[end]
 }
 
 // source makes the source of one file.

@@ -172,6 +172,9 @@ func (o *convertOptions) ofRecords() []string {
 	return list
 }
 
+// mayBeMNIST reports whether names of MNIST mean files of MNIST.
+func (o *convertOptions) mayBeMNIST() bool { return o.format == "" || o.format == "mnist" }
+
 // workers is how many goroutines compress.
 func (o *convertOptions) workers() int {
 	if o.jobs > 0 {

@@ -113,8 +113,7 @@ func (c *conversion) convert(ctx context.Context, sink recordSink) (err error) {
 
 // read gives the payloads of all records to emit.
 func (c *conversion) read(ctx context.Context, emit func(payload []byte) error) (err error) {
-	mnist := c.o.format == "" || c.o.format == "mnist"
-	c.stats, err = convert.Run(ctx, c.in.sources(ctx, mnist), c.o.options, emit)
+	c.stats, err = convert.Run(ctx, c.in.sources(c.o.mayBeMNIST()), c.o.options, emit)
 	if err == nil && c.stats.Records == 0 && !c.o.allowEmpty {
 		err = hinted{pfs.Errorf("paddlectl.convert", "", pfs.Other, "the input has no records"), "--allow-empty makes an empty dataset"}
 	}

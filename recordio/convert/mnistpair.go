@@ -20,10 +20,34 @@ func WithLabels(images, labels Source) Source {
 // MNIST, such as "train-labels-idx1-ubyte.gz" to "train-images-idx3-ubyte.gz"; false if
 // images is no such name.
 func LabelsOf(images string) (labels string, ok bool) {
+	return idxRenamed(images, "images", "idx3", "labels", "idx1")
+}
+
+// LabelNames returns the names that the labels of a file of images may have: the images
+// may be compressed and the labels not, and the other way round. LabelsOf is the first.
+func LabelNames(images string) []string {
+	labels, ok := LabelsOf(images)
+	if !ok {
+		return nil
+	}
+	if plain, ok := cutExtension(labels, ".gz"); ok {
+		return []string{labels, plain}
+	}
+	return []string{labels, labels + ".gz"}
+}
+
+// IsLabels reports whether name is that of a file of labels of MNIST.
+func IsLabels(name string) bool {
+	_, ok := idxRenamed(name, "labels", "idx1", "images", "idx3")
+	return ok
+}
+
+// idxRenamed writes another word and another number of axes into a name of MNIST.
+func idxRenamed(name, word, axes, otherWord, otherAxes string) (string, bool) {
 	for _, sep := range []string{"-", "."} { // both are found
-		i := strings.LastIndex(images, "images"+sep+"idx3")
-		if i >= 0 {
-			return images[:i] + "labels" + sep + "idx1" + images[i+len("images"+sep+"idx3"):], true
+		from := word + sep + axes
+		if i := strings.LastIndex(name, from); i >= 0 {
+			return name[:i] + otherWord + sep + otherAxes + name[i+len(from):], true
 		}
 	}
 	return "", false
