@@ -317,3 +317,33 @@ func TestLastNewline(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherDelimiter reads tables whose columns are separated by something else than the
+// name says.
+func TestOtherDelimiter(t *testing.T) {
+	for _, c := range []struct {
+		name, data string
+		opts       Options
+		want       string
+	}{
+		{"a.csv", "id;name\n1;a\n", Options{}, `its columns are separated by ';', not by ',': name the delimiter`},
+		{"a.csv", "id;x\n1;1,5\n", Options{}, `its columns are separated by ';', not by ',': name the delimiter`},
+		{"a.csv", "id\tname\n1\ta\n\tb\n", Options{}, `its columns are separated by '\t', not by ',': name the delimiter`},
+		{"a.csv", "1|2\n3|4\n", Options{CSV: CSVOptions{NoHeader: true}}, `its columns are separated by '|', not by ',': name the delimiter`},
+		{"a.tsv", "a,b\n1,2\n", Options{}, `its columns are separated by ',', not by '\t': name the delimiter`},
+		{"a.csv", "id;name\n1;a\n", Options{CSV: CSVOptions{Comma: ';'}}, ""},
+		{"a.csv", "id;name\n1;a\n", Options{CSV: CSVOptions{Comma: ','}}, ""},
+		{"a.csv", "text\na; b\nc\n", Options{}, ""},
+		{"a.csv", "text\n\"a; b\"\n", Options{}, ""},
+		{"a.csv", "a;b,c\n1;2,3\n", Options{}, ""},
+		{"a.csv", "id;name\n1;a\n", Options{Encoding: "raw"}, ""},
+	} {
+		_, _, err := payloads(t, c.opts, memorySource(c.name, []byte(c.data)))
+		if want := c.want; want != "" && messageOf(err) != c.name+": "+want || want == "" && err != nil {
+			t.Errorf("%q: got %v, want %s", c.data, err, want)
+		}
+		if c.want != "" && !errors.Is(err, ErrDelimiter) {
+			t.Errorf("%q: %v is no ErrDelimiter", c.data, err)
+		}
+	}
+}
