@@ -81,7 +81,7 @@ func runConvert(ctx context.Context, d *deps, o *convertOptions, operands []stri
 		return err
 	}
 	d.remotes.retries = defaultRetries // it moves data, and as much as cp
-	in, err := d.datasetInputs(ctx, operands, labelFrom(o.labelFrom))
+	in, err := d.datasetInputs(ctx, operands, o)
 	if err != nil {
 		return err
 	}

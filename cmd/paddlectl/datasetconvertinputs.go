@@ -25,12 +25,18 @@ type datasetInputs struct {
 	groups []*inputGroup
 	files  int64
 	bytes  int64    // of all; -1 if one is a stream
-	labels []string // of all directories, sorted once all were walked
-	known  map[string]bool
+	labels []string // of all directories that have data, sorted once all were walked
+	known  map[label]bool
 	from   labelFrom
+	rules  transfer.Filter // of what is taken below directories
+	trees  bool            // an operand is a directory
+	strays strays
 	mnist  *mnistPairs
 	meter  *meter
 }
+
+// label is the name of a directory, and what the name of a file in it says.
+type label struct{ name, said string }
 
 // labelFrom says which directory is the label of a file.
 type labelFrom string
@@ -59,21 +65,41 @@ type inputGroup struct {
 	stdin   bool
 	fs      pfs.FileSystem
 	found   *sorter
+	below   survey // of the files below directories
 	files   int64
 	bytes   int64
 }
 
 // datasetInputs finds what the operands name. The caller closes it.
-func (d *deps) datasetInputs(ctx context.Context, operands []string, from labelFrom) (*datasetInputs, error) {
-	in := &datasetInputs{d: d, from: from, known: map[string]bool{}, mnist: newMNISTPairs()}
+func (d *deps) datasetInputs(ctx context.Context, operands []string, o *convertOptions) (*datasetInputs, error) {
+	rules, err := transfer.NewFilter(o.rules)
+	if err != nil {
+		return nil, err
+	}
+	in := &datasetInputs{d: d, from: labelFrom(o.labelFrom), known: map[label]bool{}, rules: rules, mnist: newMNISTPairs()}
 	for _, text := range operands {
 		if err := in.add(ctx, text, len(operands) == 1); err != nil {
 			in.close()
 			return nil, err
 		}
 	}
-	in.labels = slices.Sorted(maps.Keys(in.known))
+	if len(o.rules) > 0 && !in.trees {
+		in.close()
+		return nil, cliargs.Usagef("--include and --exclude do nothing: they choose below directories, and no input is one")
+	}
+	in.settle(o.format)
 	return in, nil
+}
+
+// settleLabels lists the labels of what is data.
+func (in *datasetInputs) settleLabels() {
+	names := map[string]bool{}
+	for l := range in.known {
+		if !isStray(l.said, in.strays.kept) {
+			names[l.name] = true
+		}
+	}
+	in.known, in.labels = nil, slices.Sorted(maps.Keys(names))
 }
 
 func (in *datasetInputs) close() {
@@ -90,7 +116,7 @@ func (in *datasetInputs) add(ctx context.Context, text string, alone bool) error
 	if err != nil {
 		return err
 	}
-	g := &inputGroup{operand: text}
+	g := &inputGroup{operand: text, below: survey{}}
 	if op.place == stdio {
 		if slices.ContainsFunc(in.groups, func(g *inputGroup) bool { return g.stdin }) {
 			return cliargs.Usagef("\"-\" is given twice: standard input can be read once")
@@ -119,6 +145,11 @@ type inputTree struct {
 	title, name string
 }
 
+// rel returns the place of a file below the directory.
+func (t inputTree) rel(name pfs.Path) string {
+	return strings.TrimPrefix(string(name), strings.TrimSuffix(string(t.dir), "/")+"/")
+}
+
 // baseOf returns the last part of an operand: manifests and records do not tell where
 // on this machine the data was.
 func baseOf(text string) string { return path.Base(filepath.ToSlash(text)) }
@@ -133,6 +164,7 @@ func (in *datasetInputs) addPath(ctx context.Context, g *inputGroup, e transfer.
 	if !info.IsDir() {
 		return in.addFile(ctx, g, foundInput{path: e.Path, title: text, name: baseOf(text)}, "", info.Size)
 	}
+	in.trees = true
 	shown := inputTree{dir: e.Path, title: strings.TrimSuffix(text, "/") + "/"}
 	if !alone {
 		shown.name = baseOf(text) + "/"
@@ -143,16 +175,25 @@ func (in *datasetInputs) addPath(ctx context.Context, g *inputGroup, e transfer.
 			return err
 		case name == e.Path:
 			return nil
-		case strings.HasPrefix(info.Name, "."):
-			if info.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case info.IsDir():
+		}
+		takes, enters := in.takes(shown.rel(name), info)
+		switch {
+		case info.IsDir() && !enters:
+			return fs.SkipDir
+		case info.IsDir() || !takes:
 			return nil
 		}
 		return in.addBelow(ctx, g, transfer.End{FS: e.FS, Path: name}, info, shown)
 	})
+}
+
+// takes reports whether an entry below a directory is taken, and whether something below
+// it may be. Dot-files are not.
+func (in *datasetInputs) takes(rel string, info pfs.Info) (takes, enters bool) {
+	if strings.HasPrefix(info.Name, ".") {
+		return false, false
+	}
+	return in.rules.Takes(rel, info.IsDir())
 }
 
 // addBelow adds one entry of a directory that is walked. Links to files are
@@ -169,30 +210,35 @@ func (in *datasetInputs) addBelow(ctx context.Context, g *inputGroup, e transfer
 		in.d.out.Message("%s: left out: no regular file", localText(e.Path))
 		return nil
 	}
-	rel := strings.TrimPrefix(string(e.Path), strings.TrimSuffix(string(below.dir), "/")+"/")
+	rel := below.rel(e.Path)
 	return in.addFile(ctx, g, foundInput{path: e.Path, title: below.title + rel, name: below.name + rel}, rel, info.Size)
 }
 
 // addFile adds a file whose place below the operand is rel, "" for the operand itself.
 func (in *datasetInputs) addFile(ctx context.Context, g *inputGroup, f foundInput, rel string, size int64) error {
 	in.mnist.add(ctx, transfer.End{FS: g.fs, Path: f.path}, f.title)
+	if rel != "" {
+		f.said = saidBy(f.path.Base())
+		g.below.add(f.said, size)
+	}
 	if f.label = in.from.of(f.path, rel); f.label != "" {
-		in.known[f.label] = true
+		in.known[label{f.label, f.said}] = true
 	}
 	return g.add(f, size)
 }
 
-// foundInput is a file: title is what messages call it, name what records do.
+// foundInput is a file: title is what messages call it, name what records do. said is
+// what its name says of its format, "" for an operand.
 type foundInput struct {
-	path               pfs.Path
-	title, name, label string
+	path                     pfs.Path
+	title, name, label, said string
 }
 
 // add notes a file in the fields of an Info, which is what sorters take.
 func (g *inputGroup) add(f foundInput, size int64) error {
 	g.files++
 	g.bytes += size
-	return g.found.add(pfs.Info{Name: string(f.path), Target: f.title, Group: f.name, Owner: f.label, Size: size})
+	return g.found.add(pfs.Info{Name: string(f.path), Target: f.title, Group: f.name, Owner: f.label, Version: f.said, Size: size})
 }
 
 // list describes the operands for the manifest.
@@ -216,6 +262,10 @@ func (in *datasetInputs) sources(mnist bool) iter.Seq2[convert.Source, error] {
 				continue
 			}
 			err := g.found.each(func(f pfs.Info) error {
+				if isStray(f.Version, in.strays.kept) {
+					in.strays.add(f)
+					return nil
+				}
 				s, ok := in.source(g, f), true
 				if mnist {
 					s, ok = in.paired(g, f)

@@ -15,7 +15,7 @@ func (c *conversion) rehearse(ctx context.Context) error {
 	if err := c.convert(ctx, s); err != nil {
 		return c.explain(err)
 	}
-	c.tellBad()
+	c.tellLeft()
 	if !c.o.json {
 		for _, f := range s.plan.Files {
 			c.d.out.Printf("%s  %d  %s\n", c.d.out.Name(f.Name), f.Records, cliio.Size(f.Bytes))
@@ -27,7 +27,7 @@ func (c *conversion) rehearse(ctx context.Context) error {
 		return err
 	}
 	return c.d.out.JSON(convertSums{
-		Records: c.stats.Records, Bytes: c.stats.Payload, Bad: c.stats.Bad,
+		Records: c.stats.Records, Bytes: c.stats.Payload, Bad: c.stats.Bad, LeftOut: c.in.strays.count,
 		Seconds: c.d.now().Sub(c.start).Seconds(), DryRun: true, Shards: shards,
 	})
 }

@@ -218,7 +218,8 @@ type convertSums struct {
 	Records int64           `json:"records"`
 	Bytes   int64           `json:"bytes"`
 	Bad     int64           `json:"bad"`
-	Kept    int             `json:"kept"` // shards of the run before
+	LeftOut int64           `json:"left_out"` // files below directories that are no data
+	Kept    int             `json:"kept"`     // shards of the run before
 	Seconds float64         `json:"seconds"`
 	DryRun  bool            `json:"dry_run,omitempty"`
 	Shards  json.RawMessage `json:"shards"`
@@ -226,7 +227,7 @@ type convertSums struct {
 
 // tell sums up.
 func (c *conversion) tell(sink *shardSink) error {
-	c.tellBad()
+	c.tellLeft()
 	if sink.empty > 0 {
 		c.d.out.Message("%s empty: many readers, such as those of the manuals, take the first one for the end of the file",
 			count(sink.empty, "record is", "records are"))
@@ -238,7 +239,10 @@ func (c *conversion) tell(sink *shardSink) error {
 			return err
 		}
 		path := c.dir.Path.Join(manifest.FileName(m.Name))
-		return c.d.out.JSON(convertSums{localText(path), m.Records, m.Bytes, m.Bad, sink.kept, c.d.now().Sub(c.start).Seconds(), false, shards})
+		return c.d.out.JSON(convertSums{
+			Dataset: localText(path), Records: m.Records, Bytes: m.Bytes, Bad: m.Bad, LeftOut: c.in.strays.count,
+			Kept: sink.kept, Seconds: c.d.now().Sub(c.start).Seconds(), Shards: shards,
+		})
 	}
 	if c.o.quiet {
 		return nil
@@ -253,6 +257,12 @@ func (c *conversion) tell(sink *shardSink) error {
 	}
 	c.d.out.Message("%s", text)
 	return nil
+}
+
+// tellLeft names what was left out: files, and the first records.
+func (c *conversion) tellLeft() {
+	c.in.strays.tell(c.d)
+	c.tellBad()
 }
 
 // tellBad names the first records that were left out.
