@@ -29,7 +29,8 @@ on. They are made anew with --restart.
 
 Formats:
 ` + listed(formatLines()) + `
-and any of them compressed with gzip or zstd. Payloads:
+and any of them compressed with gzip or zstd, or piped, but npz and parquet, which
+begin at their end. Payloads:
 ` + listed(encodingLines()),
 		examples: []string{
 			"paddlectl dataset convert --output-path ./dataset --name-prefix uci_housing_train --line-count 10 --no-header --delimiter space housing.data",

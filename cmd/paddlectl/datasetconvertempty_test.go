@@ -31,3 +31,34 @@ func TestConvertOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestConvertTellsColumns converts tables whose types are found out.
+func TestConvertTellsColumns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"t.csv": "id,x,name\n1,nan,a\n2,1.5,b\n", "wide.csv": strings.Repeat("1,", 13) + "x\n", "l.jsonl": "{}\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for args, want := range map[string]string{
+		"t.csv":                   "columns: id int, x float, name text\n",
+		"--dry-run t.csv":         "columns: id int, x float, name text\n",
+		"--type 1=float32 t.csv":  "columns: id float32, x float, name text\n",
+		"--no-header wide.csv":    "columns: 13 int, 1 text\n",
+		"--json t.csv":            `"columns":[{"name":"id","type":"int"},{"name":"x","type":"float"},{"name":"name","type":"text"}]`,
+		"--json --dry-run t.csv":  `"columns":[{"name":"id","type":"int"},{"name":"x","type":"float"},{"name":"name","type":"text"}]`,
+		"-q t.csv":                "",
+		"--text t.csv":            "",
+		"--payload raw t.csv":     "",
+		"--no-header l.jsonl":     "columns: 1 text",
+		"--format jsonl l.jsonl":  "",
+		"-q --no-header wide.csv": "",
+	} {
+		got := runHere(t, append([]string{"dataset", "convert", "-f", "--output-path", "out", "--name-prefix", "x"}, strings.Fields(args)...)...)
+		if said := got.stdout + got.stderr; got.code != cliio.Done || !strings.Contains(said, want) || want == "" && strings.Contains(said, "columns") {
+			t.Errorf("%s: code %d: %s; want %s", args, got.code, said, want)
+		}
+	}
+}

@@ -17,6 +17,9 @@ func (c *conversion) rehearse(ctx context.Context) error {
 	}
 	c.tellLeft()
 	if !c.o.json {
+		if !c.o.quiet {
+			c.tellColumns()
+		}
 		for _, f := range s.plan.Files {
 			c.d.out.Printf("%s  %d  %s\n", c.d.out.Name(f.Name), f.Records, cliio.Size(f.Bytes))
 		}
@@ -28,7 +31,7 @@ func (c *conversion) rehearse(ctx context.Context) error {
 	}
 	return c.d.out.JSON(convertSums{
 		Records: c.stats.Records, Bytes: c.stats.Payload, Bad: c.stats.Bad, LeftOut: c.in.strays.count,
-		Seconds: c.d.now().Sub(c.start).Seconds(), DryRun: true, Shards: shards,
+		Seconds: c.d.now().Sub(c.start).Seconds(), DryRun: true, Columns: c.columns(), Shards: shards,
 	})
 }
 

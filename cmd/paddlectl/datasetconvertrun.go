@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -168,13 +172,18 @@ func (c *conversion) manifest(shards []manifest.Shard) *manifest.Manifest {
 	m := &manifest.Manifest{
 		Format: manifest.Format, Version: manifest.Version, Name: c.o.namePrefix,
 		Payload: c.o.payload, Of: c.o.ofText(), Source: c.stats.Format,
-		Inputs: c.in.list(), Options: c.o.ofBytes(), Classes: c.in.labels, Bad: c.stats.Bad, Shards: shards,
-	}
-	for _, col := range c.stats.Columns {
-		m.Columns = append(m.Columns, manifest.Column{Name: col.Name, Type: col.Type.String()})
+		Inputs: c.in.list(), Options: c.o.ofBytes(), Columns: c.columns(), Classes: c.in.labels, Bad: c.stats.Bad, Shards: shards,
 	}
 	m.Sum()
 	return m
+}
+
+// columns are those of a table.
+func (c *conversion) columns() (list []manifest.Column) {
+	for _, col := range c.stats.Columns {
+		list = append(list, manifest.Column{Name: col.Name, Type: col.Type.String()})
+	}
+	return list
 }
 
 // publish gives all files their names, the manifest last.
@@ -214,15 +223,17 @@ func (c *conversion) publish(ctx context.Context, sink *shardSink) error {
 
 // convertSums is the result of convert with --json.
 type convertSums struct {
-	Dataset string          `json:"dataset"` // the path of its manifest
-	Records int64           `json:"records"`
-	Bytes   int64           `json:"bytes"`
-	Bad     int64           `json:"bad"`
-	LeftOut int64           `json:"left_out"` // files below directories that are no data
-	Kept    int             `json:"kept"`     // shards of the run before
-	Seconds float64         `json:"seconds"`
-	DryRun  bool            `json:"dry_run,omitempty"`
-	Shards  json.RawMessage `json:"shards"`
+	Dataset string  `json:"dataset"` // the path of its manifest
+	Records int64   `json:"records"`
+	Bytes   int64   `json:"bytes"`
+	Bad     int64   `json:"bad"`
+	LeftOut int64   `json:"left_out"` // files below directories that are no data
+	Kept    int     `json:"kept"`     // shards of the run before
+	Seconds float64 `json:"seconds"`
+	DryRun  bool    `json:"dry_run,omitempty"`
+	// Columns are those of a table, with the types that were declared or found.
+	Columns []manifest.Column `json:"columns,omitempty"`
+	Shards  json.RawMessage   `json:"shards"`
 }
 
 // tell sums up.
@@ -241,12 +252,13 @@ func (c *conversion) tell(sink *shardSink) error {
 		path := c.dir.Path.Join(manifest.FileName(m.Name))
 		return c.d.out.JSON(convertSums{
 			Dataset: localText(path), Records: m.Records, Bytes: m.Bytes, Bad: m.Bad, LeftOut: c.in.strays.count,
-			Kept: sink.kept, Seconds: c.d.now().Sub(c.start).Seconds(), Shards: shards,
+			Kept: sink.kept, Seconds: c.d.now().Sub(c.start).Seconds(), Columns: m.Columns, Shards: shards,
 		})
 	}
 	if c.o.quiet {
 		return nil
 	}
+	c.tellColumns()
 	text := fmt.Sprintf("%s of %s in %s, %s", count(m.Records, "record", "records"), c.stats.Format,
 		count(int64(len(m.Shards)), "shard", "shards"), cliio.Size(m.Bytes))
 	if sink.kept > 0 {
@@ -263,6 +275,31 @@ func (c *conversion) tell(sink *shardSink) error {
 func (c *conversion) tellLeft() {
 	c.in.strays.tell(c.d)
 	c.tellBad()
+}
+
+// tellColumns names the types of the columns of a table where they were found out. Of
+// many columns it tells how many have which.
+func (c *conversion) tellColumns() {
+	if len(c.stats.Columns) == 0 || c.o.text || c.o.payload == "raw" {
+		return
+	}
+	const most = 12
+	parts, times := []string{}, map[string]int64{}
+	for i, col := range c.stats.Columns {
+		name := col.Name
+		if name == "" {
+			name = strconv.Itoa(i + 1)
+		}
+		parts = append(parts, name+" "+col.Type.String())
+		times[col.Type.String()]++
+	}
+	if len(parts) > most {
+		parts = parts[:0]
+		for _, typ := range slices.Sorted(maps.Keys(times)) {
+			parts = append(parts, fmt.Sprintf("%d %s", times[typ], typ))
+		}
+	}
+	c.d.out.Message("columns: %s", strings.Join(parts, ", "))
 }
 
 // tellBad names the first records that were left out.
