@@ -25,7 +25,7 @@ The same input, options and seed give the same bytes, whatever --jobs is.
 
 A run that fails or is killed leaves the shards that it finished in the
 dot-directory .PREFIX.convert; the same command with --resume checks them and goes
-on. They are made anew with --restart.
+on. They are made anew with --restart. Of a complete set --resume says so.
 
 Formats:
 ` + listed(formatLines()) + `
@@ -95,12 +95,14 @@ func runConvert(ctx context.Context, d *deps, o *convertOptions, operands []stri
 			return err
 		}
 	}
-	if o.dryRun {
-		return (&conversion{d: d, o: o, in: in}).rehearse(ctx)
-	}
 	c, err := newConversion(ctx, d, o, in)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case c.made != nil:
+		return c.tellMade(ctx)
+	case o.dryRun:
+		return c.rehearse(ctx)
 	}
 	return c.run(ctx)
 }

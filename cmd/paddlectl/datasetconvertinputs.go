@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/manifest"
@@ -68,6 +69,9 @@ type inputGroup struct {
 	below   survey // of the files below directories
 	files   int64
 	bytes   int64
+
+	newest     time.Time // when the file that was changed last was, and
+	newestName string    // what messages call that
 }
 
 // datasetInputs finds what the operands name. The caller closes it.
@@ -162,7 +166,7 @@ func (in *datasetInputs) addPath(ctx context.Context, g *inputGroup, e transfer.
 		return err
 	}
 	if !info.IsDir() {
-		return in.addFile(ctx, g, foundInput{path: e.Path, title: text, name: baseOf(text)}, "", info.Size)
+		return in.addFile(ctx, g, foundInput{path: e.Path, title: text, name: baseOf(text)}, "", info)
 	}
 	in.trees = true
 	shown := inputTree{dir: e.Path, title: strings.TrimSuffix(text, "/") + "/"}
@@ -211,20 +215,23 @@ func (in *datasetInputs) addBelow(ctx context.Context, g *inputGroup, e transfer
 		return nil
 	}
 	rel := below.rel(e.Path)
-	return in.addFile(ctx, g, foundInput{path: e.Path, title: below.title + rel, name: below.name + rel}, rel, info.Size)
+	return in.addFile(ctx, g, foundInput{path: e.Path, title: below.title + rel, name: below.name + rel}, rel, info)
 }
 
 // addFile adds a file whose place below the operand is rel, "" for the operand itself.
-func (in *datasetInputs) addFile(ctx context.Context, g *inputGroup, f foundInput, rel string, size int64) error {
+func (in *datasetInputs) addFile(ctx context.Context, g *inputGroup, f foundInput, rel string, info pfs.Info) error {
 	in.mnist.add(ctx, transfer.End{FS: g.fs, Path: f.path}, f.title)
 	if rel != "" {
 		f.said = saidBy(f.path.Base())
-		g.below.add(f.said, size)
+		g.below.add(f.said, info.Size)
 	}
 	if f.label = in.from.of(f.path, rel); f.label != "" {
 		in.known[label{f.label, f.said}] = true
 	}
-	return g.add(f, size)
+	if info.ModTime.After(g.newest) {
+		g.newest, g.newestName = info.ModTime, f.title
+	}
+	return g.add(f, info.Size)
 }
 
 // foundInput is a file: title is what messages call it, name what records do. said is

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/split"
@@ -10,7 +9,9 @@ import (
 
 // rehearse reads everything and tells what shards it would make.
 func (c *conversion) rehearse(ctx context.Context) error {
-	c.start = c.d.now()
+	if err := c.lookAtBadFile(ctx); err != nil {
+		return err
+	}
 	s := &countingSink{pattern: c.o.pattern}
 	if err := c.convert(ctx, s); err != nil {
 		return c.explain(err)
@@ -25,7 +26,7 @@ func (c *conversion) rehearse(ctx context.Context) error {
 		}
 		return nil
 	}
-	shards, err := json.Marshal(s.plan.Files)
+	shards, err := jsonOf(s.plan.Files)
 	if err != nil {
 		return err
 	}
@@ -33,6 +34,18 @@ func (c *conversion) rehearse(ctx context.Context) error {
 		Records: c.stats.Records, Bytes: c.stats.Payload, Bad: c.stats.Bad, LeftOut: c.in.strays.count,
 		Seconds: c.d.now().Sub(c.start).Seconds(), DryRun: true, Columns: c.columns(), Shards: shards,
 	})
+}
+
+// lookAtBadFile refuses a file of bad records that the run would not replace.
+func (c *conversion) lookAtBadFile(ctx context.Context) error {
+	if c.o.badFile == "" {
+		return nil
+	}
+	end, err := c.d.outputEnd(ctx, c.o.badFile)
+	if err != nil || end.FS == nil {
+		return err
+	}
+	return c.d.newOutputs(ctx, c.o.force || c.work != nil && c.work.resumed, nil).check(c.o.badFile, end)
 }
 
 // countingSink counts records instead of writing them.

@@ -26,6 +26,7 @@ type conversion struct {
 	in    *datasetInputs
 	dir   transfer.End // for the shards
 	set   *foundSet    // what is there of a set of that name
+	made  *dataset     // that set, if it is what would be made
 	work  *stagingDir
 	outs  *outputs
 	bad   *badFile // nil: bad records are not collected
@@ -33,31 +34,42 @@ type conversion struct {
 	stats convert.Stats
 }
 
-// newConversion looks at the target and takes up, with --resume, what is there.
+// newConversion looks at the target and takes up, with --resume, what is there. A dry
+// run makes no directory, and is refused what the run would be.
 func newConversion(ctx context.Context, d *deps, o *convertOptions, in *datasetInputs) (*conversion, error) {
 	c := &conversion{d: d, o: o, in: in, start: d.now()}
 	var err error
-	if c.dir, err = d.outputDir(ctx, o.outputPath); err != nil {
+	if o.dryRun {
+		var t copyTarget
+		if t, err = d.lookAtDir(ctx, o.outputPath); err == nil && !t.exists {
+			return c, nil
+		}
+		c.dir = t.end
+	} else {
+		c.dir, err = d.outputDir(ctx, o.outputPath)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if c.set, err = findSet(ctx, c.dir, o.namePrefix); err != nil {
-		return nil, err
+	return c, c.look(ctx)
+}
+
+// look refuses what is in the way, and finds what can be gone on with.
+func (c *conversion) look(ctx context.Context) (err error) {
+	if c.set, err = findSet(ctx, c.dir, c.o.namePrefix); err != nil {
+		return err
 	}
-	if c.set.manifest && !o.force {
-		return nil, hinted{pfs.Errorf("paddlectl.convert", c.dir.Path.Join(manifest.FileName(o.namePrefix)), pfs.Exist, "the dataset exists"),
-			"--force replaces it"}
+	if err := c.lookAtSet(ctx); err != nil {
+		return err
 	}
-	if c.work, err = openStaging(ctx, c); err != nil {
-		return nil, err
+	if c.work, err = openStaging(ctx, c); err != nil || c.made != nil {
+		return err
 	}
-	if len(c.set.shards) > 0 && !o.force && !c.work.resumed {
-		return nil, hinted{pfs.Errorf("paddlectl.convert", c.dir.Path.Join(c.set.shards[0]), pfs.Exist, "shards of that name exist, without a manifest"),
+	if len(c.set.shards) > 0 && !c.o.force && !c.work.resumed {
+		return hinted{pfs.Errorf("paddlectl.convert", c.dir.Path.Join(c.set.shards[0]), pfs.Exist, "shards of that name exist, without a manifest"),
 			"--force replaces them"}
 	}
-	if err := c.checkInputs(ctx); err != nil {
-		return nil, err
-	}
-	return c, c.work.begin(ctx)
+	return c.checkInputs(ctx)
 }
 
 // run makes the shards and publishes them.
@@ -65,6 +77,9 @@ func (c *conversion) run(ctx context.Context) error {
 	c.outs = c.d.newOutputs(ctx, c.o.force || c.work.resumed, nil)
 	c.outs.keepParts = true
 	sink := &shardSink{c: c, ctx: ctx}
+	if err := c.work.begin(ctx); err != nil {
+		return err
+	}
 	err := c.collect(ctx)
 	if err == nil {
 		err = c.convert(ctx, sink)
@@ -230,10 +245,17 @@ type convertSums struct {
 	LeftOut int64   `json:"left_out"` // files below directories that are no data
 	Kept    int     `json:"kept"`     // shards of the run before
 	Seconds float64 `json:"seconds"`
+	Already bool    `json:"already,omitempty"` // nothing was left to do
 	DryRun  bool    `json:"dry_run,omitempty"`
 	// Columns are those of a table, with the types that were declared or found.
 	Columns []manifest.Column `json:"columns,omitempty"`
 	Shards  json.RawMessage   `json:"shards"`
+}
+
+// jsonOf is the text of shards as a part of convertSums.
+func jsonOf(shards any) (json.RawMessage, error) {
+	text, err := json.Marshal(shards)
+	return text, err
 }
 
 // tell sums up.
@@ -245,7 +267,7 @@ func (c *conversion) tell(sink *shardSink) error {
 	}
 	m := c.manifest(sink.shards)
 	if c.o.json {
-		shards, err := json.Marshal(sink.shards)
+		shards, err := jsonOf(sink.shards)
 		if err != nil {
 			return err
 		}
