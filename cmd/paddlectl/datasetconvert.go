@@ -87,8 +87,8 @@ func runConvert(ctx context.Context, d *deps, o *convertOptions, operands []stri
 		return err
 	}
 	defer in.close()
-	if in.files == 0 {
-		return cliargs.Usagef("there is no file in %s", strings.Join(operands, ", "))
+	if in.files == 0 && !o.allowEmpty {
+		return hinted{cliargs.Usagef("there is no file in %s", strings.Join(operands, ", ")), "--allow-empty makes an empty dataset"}
 	}
 	if o.mayBeMNIST() {
 		if err := in.mnist.check(); err != nil {

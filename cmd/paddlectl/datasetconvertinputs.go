@@ -31,6 +31,9 @@ type datasetInputs struct {
 	from   labelFrom
 	rules  transfer.Filter // of what is taken below directories
 	trees  bool            // an operand is a directory
+
+	perhapsImages bool // a name says images, or no format
+
 	strays strays
 	mnist  *mnistPairs
 	meter  *meter
@@ -91,6 +94,10 @@ func (d *deps) datasetInputs(ctx context.Context, operands []string, o *convertO
 		in.close()
 		return nil, cliargs.Usagef("--include and --exclude do nothing: they choose below directories, and no input is one")
 	}
+	if o.is("label-from") && !in.perhapsImages && in.files > 0 {
+		in.close()
+		return nil, cliargs.Usagef("--label-from does nothing: labels of directories are for images, and by their names the inputs are none")
+	}
 	in.settle(o.format)
 	return in, nil
 }
@@ -125,7 +132,7 @@ func (in *datasetInputs) add(ctx context.Context, text string, alone bool) error
 		if slices.ContainsFunc(in.groups, func(g *inputGroup) bool { return g.stdin }) {
 			return cliargs.Usagef("\"-\" is given twice: standard input can be read once")
 		}
-		g.stdin, g.files = true, 1
+		g.stdin, g.files, in.perhapsImages = true, 1, true
 		in.groups, in.files, in.bytes = append(in.groups, g), in.files+1, -1
 		return nil
 	}
@@ -162,6 +169,9 @@ func baseOf(text string) string { return path.Base(filepath.ToSlash(text)) }
 // text. Records call these by their place below it if alone is set.
 func (in *datasetInputs) addPath(ctx context.Context, g *inputGroup, e transfer.End, text string, alone bool) error {
 	e, info, err := followed(ctx, e, true)
+	if err != nil && strings.HasPrefix(text, "/dev/fd/") {
+		return hinted{err, "what a shell makes of <(COMMAND) is a pipe: COMMAND | " + in.d.out.Program + " dataset convert ... - reads it"}
+	}
 	if err != nil {
 		return err
 	}
@@ -221,8 +231,10 @@ func (in *datasetInputs) addBelow(ctx context.Context, g *inputGroup, e transfer
 // addFile adds a file whose place below the operand is rel, "" for the operand itself.
 func (in *datasetInputs) addFile(ctx context.Context, g *inputGroup, f foundInput, rel string, info pfs.Info) error {
 	in.mnist.add(ctx, transfer.End{FS: g.fs, Path: f.path}, f.title)
+	said := saidBy(f.path.Base())
+	in.perhapsImages = in.perhapsImages || said == imagesName || !isFormat(said)
 	if rel != "" {
-		f.said = saidBy(f.path.Base())
+		f.said = said
 		g.below.add(f.said, info.Size)
 	}
 	if f.label = in.from.of(f.path, rel); f.label != "" {

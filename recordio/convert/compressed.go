@@ -98,7 +98,8 @@ func open(ctx context.Context, s Source) (*opened, error) {
 		o.closes = append(o.closes, c.Close)
 	}
 	if err := o.start(c); err != nil {
-		return nil, errors.Join(err, o.close())
+		o.close() // what it says now follows from err
+		return nil, err
 	}
 	return o, nil
 }

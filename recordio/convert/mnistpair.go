@@ -1,8 +1,8 @@
 package convert
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -65,12 +65,14 @@ func openIDXFiles(ctx context.Context, images, labels Source) (Content, error) {
 	}
 	l, err := open(ctx, labels)
 	if err != nil {
-		return Content{}, errors.Join(fmt.Errorf("the labels, %s: %w", labels.title(), err), i.close())
+		i.close() // what it says now follows from err
+		return Content{}, fmt.Errorf("the labels, %s: %w", labels.title(), err)
 	}
-	shut := func() error { return errors.Join(i.close(), l.close()) }
+	shut := func() error { return cmp.Or(i.close(), l.close()) }
 	stream, err := newIDXStream(i.Input, l.Input)
 	if err != nil {
-		return Content{}, errors.Join(err, shut())
+		shut() // as above
+		return Content{}, err
 	}
 	return Content{Reader: stream, Size: -1, Close: shut}, nil
 }

@@ -3,7 +3,6 @@ package convert
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"iter"
 )
@@ -33,7 +32,7 @@ func (r *run) produce(ctx context.Context, sources iter.Seq2[Source, error]) {
 			return
 		}
 	}
-	if r.format == nil && r.inputs > 0 {
+	if r.format == nil {
 		r.format = &textFormat // of no lines
 	}
 }
@@ -57,7 +56,8 @@ func (r *run) find(ctx context.Context, s Source) (*opened, error) {
 		err = r.agrees(o)
 	}
 	if err != nil {
-		return nil, errors.Join(err, o.close())
+		o.close() // what it says now follows from err
+		return nil, err
 	}
 	return o, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // Stats tell what Run did.
 type Stats struct {
-	Format   string // what was read; "" if there was no source
+	Format   string // what was read; text if there was nothing
 	Inputs   int64
 	Records  int64 // without the bad ones
 	Payload  int64 // bytes of their payloads
