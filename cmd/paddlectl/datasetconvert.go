@@ -29,12 +29,13 @@ on. They are made anew with --restart. Of a complete set --resume says so.
 
 Formats:
 ` + listed(formatLines()) + `
-and any of them compressed with gzip or zstd, or piped, but npz and parquet, which
-begin at their end. Payloads:
+Any of them but npz, parquet and recordio may be compressed with gzip or zstd; any but
+npz and parquet, which begin at their end, may come through a pipe. Payloads:
 ` + listed(encodingLines()),
 		examples: []string{
 			"paddlectl dataset convert --output-path ./dataset --name-prefix uci_housing_train --line-count 10 --no-header --delimiter space housing.data",
 			"paddlectl dataset convert --output-path /pfs/dc1/home/alice/pets --name-prefix pets --num-shards 100 --shuffle --seed 7 ./images",
+			"paddlectl dataset convert --format recordio --output-path mixed --name-prefix pets --num-shards 8 --shuffle --seed 1 ./pets",
 			"zcat log.json.gz | paddlectl dataset convert --format jsonl --output-path logs --name-prefix log --bad skip -",
 		},
 		exits: pathExits(cliio.Integrity),
@@ -66,7 +67,7 @@ func formatLines() (lines [][2]string) {
 	for _, f := range convert.Formats {
 		lines = append(lines, [2]string{f.Name, f.Doc})
 	}
-	return lines
+	return append(lines, [2]string{recordsFormat, "RecordIO, a dataset or files: the record as it is, in the payload that it has unless --payload is given"})
 }
 
 func encodingLines() (lines [][2]string) {
@@ -82,7 +83,11 @@ func runConvert(ctx context.Context, d *deps, o *convertOptions, operands []stri
 		return err
 	}
 	d.remotes.retries = defaultRetries // it moves data, and as much as cp
-	in, err := d.datasetInputs(ctx, operands, o)
+	find := d.datasetInputs
+	if o.format == recordsFormat {
+		find = d.recordInputs
+	}
+	in, err := find(ctx, operands, o)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func TestConvertAsUsersDo(t *testing.T) {
 		{"--allow-empty --format csv none", cliio.Done, "0 records of csv in 0 shards"},
 		{"cut.csv.gz", cliio.Integrity, "cut.csv.gz: gzip: the compressed data ends in the middle\n"},
 		{"--num-shards 2 t.csv", cliio.NotFound, "hint: TMPDIR names the folder for temporary files"},
-		{"/dev/fd/99", cliio.NotFound, "hint: what a shell makes of <(COMMAND) is a pipe: COMMAND | paddlectl dataset convert ... - reads it"},
+		{"/dev/fd/999999", cliio.NotFound, "hint: what a shell makes of <(COMMAND) is a pipe: COMMAND | paddlectl dataset convert ... - reads it"},
 	} {
 		got := runHere(t, append([]string{"dataset", "convert", "-f", "--output-path", "out", "--name-prefix", "x"}, strings.Fields(tt.args)...)...)
 		if got.code != tt.code || !strings.Contains(got.stderr, tt.want) {

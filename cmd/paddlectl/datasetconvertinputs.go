@@ -35,8 +35,10 @@ type datasetInputs struct {
 	perhapsImages bool // a name says images, or no format
 
 	strays strays
-	mnist  *mnistPairs
-	meter  *meter
+
+	records *recordFiles // of the format recordio; nil for others
+	mnist   *mnistPairs
+	meter   *meter
 }
 
 // label is the name of a directory, and what the name of a file in it says.
@@ -240,10 +242,15 @@ func (in *datasetInputs) addFile(ctx context.Context, g *inputGroup, f foundInpu
 	if f.label = in.from.of(f.path, rel); f.label != "" {
 		in.known[label{f.label, f.said}] = true
 	}
-	if info.ModTime.After(g.newest) {
-		g.newest, g.newestName = info.ModTime, f.title
-	}
+	g.noteTime(info, f.title)
 	return g.add(f, info.Size)
+}
+
+// noteTime keeps the newest of the times at which the files were changed.
+func (g *inputGroup) noteTime(info pfs.Info, title string) {
+	if info.ModTime.After(g.newest) {
+		g.newest, g.newestName = info.ModTime, title
+	}
 }
 
 // foundInput is a file: title is what messages call it, name what records do. said is

@@ -148,7 +148,7 @@ func (o *convertOptions) ofRecords() []string {
 			list = append(list, fmt.Sprintf("--%s=%v", name, value))
 		}
 	}
-	add(true, "payload", o.payload)
+	add(o.format != recordsFormat || o.is("payload"), "payload", o.payload)
 	add(true, "compressor", o.compressor)
 	add(true, "chunk-size", o.chunkSize.Bytes)
 	add(o.lineCount > 0, "line-count", o.lineCount)

@@ -132,7 +132,11 @@ func (c *conversion) convert(ctx context.Context, sink recordSink) (err error) {
 
 // read gives the payloads of all records to emit.
 func (c *conversion) read(ctx context.Context, emit func(payload []byte) error) (err error) {
-	c.stats, err = convert.Run(ctx, c.in.sources(c.o.mayBeMNIST()), c.o.options, emit)
+	if c.in.records != nil {
+		err = c.readRecords(ctx, emit)
+	} else {
+		c.stats, err = convert.Run(ctx, c.in.sources(c.o.mayBeMNIST()), c.o.options, emit)
+	}
 	if err == nil && c.stats.Records == 0 && !c.o.allowEmpty {
 		err = hinted{pfs.Errorf("paddlectl.convert", "", pfs.Other, "the input has no records"), "--allow-empty makes an empty dataset"}
 	}
@@ -186,7 +190,7 @@ func interruptibly(ctx context.Context, emit func([]byte) error) func([]byte) er
 func (c *conversion) manifest(shards []manifest.Shard) *manifest.Manifest {
 	m := &manifest.Manifest{
 		Format: manifest.Format, Version: manifest.Version, Name: c.o.namePrefix,
-		Payload: c.o.payload, Of: c.o.ofText(), Source: c.stats.Format,
+		Payload: c.payload(), Of: c.o.ofText(), Source: c.stats.Format,
 		Inputs: c.in.list(), Options: c.o.ofBytes(), Columns: c.columns(), Classes: c.in.labels, Bad: c.stats.Bad, Shards: shards,
 	}
 	m.Sum()
@@ -195,6 +199,9 @@ func (c *conversion) manifest(shards []manifest.Shard) *manifest.Manifest {
 
 // columns are those of a table.
 func (c *conversion) columns() (list []manifest.Column) {
+	if c.in.records != nil {
+		return c.in.records.columns
+	}
 	for _, col := range c.stats.Columns {
 		list = append(list, manifest.Column{Name: col.Name, Type: col.Type.String()})
 	}

@@ -52,6 +52,8 @@ func Sniff(head []byte, name string) (*Format, error) {
 		return f, nil
 	}
 	switch {
+	case bytes.HasPrefix(head, []byte("\x04\x03\x02\x01")):
+		return nil, faultf(ErrFormat, "it is RecordIO already: name the format recordio")
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return nil, faultf(ErrFormat, "it is a zip archive: unpack it, or name the format npz if numpy wrote it")
 	case looksLikeJSON(head):

@@ -33,6 +33,7 @@ func TestSniffAmbiguous(t *testing.T) {
 		{"{\"a\": {\n", "", object},
 		{"{\"a\": 1", "jsonl", ""},
 		{"PK\x03\x04....", "", zip},
+		{"\x04\x03\x02\x01....", "", "it is RecordIO already: name the format recordio"},
 		{"Dear reader, hello.\nThis is text.\n", "text", ""},
 		{"one\ntwo\n", "text", ""},
 		{"", "text", ""},
