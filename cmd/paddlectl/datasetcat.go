@@ -21,8 +21,9 @@ func (d *deps) datasetCatCommand() *cli.Command {
 		summary: "print records, decoded, as JSON lines",
 		text: `Prints the samples of a dataset, or of files of RecordIO, one JSON value a line.
 Bytes become base64, arrays of numbers nested arrays, numbers that JSON does not know
-the texts "NaN", "Infinity" and "-Infinity", complex ones [REAL,IMAGINARY]. Pickles
-are read, never executed. For records as they stand: paddlectl recordio cat.`,
+the texts "NaN", "Infinity" and "-Infinity", complex ones [REAL,IMAGINARY]. Records
+of the payload raw are texts; one that is not UTF-8 is {"base64":"..."}. Pickles are
+read, never executed. For records as they stand: paddlectl recordio cat.`,
 		examples: []string{"paddlectl dataset cat --limit 3 ./dataset", "paddlectl dataset cat '/pfs/dc1/home/alice/dataset/uci_housing_train-*' | jq ."},
 		exits:    pathExits(cliio.Integrity),
 		flags: []cli.Flag{

@@ -25,15 +25,17 @@ The same input, options and seed give the same bytes, whatever --jobs is.
 
 A run that fails or is killed leaves the shards that it finished in the
 dot-directory .PREFIX.convert; the same command with --resume checks them and goes
-on. They are made anew with --restart.
+on. They are made anew with --restart. Of a complete set --resume says so.
 
 Formats:
 ` + listed(formatLines()) + `
-and any of them compressed with gzip or zstd. Payloads:
+Any of them but npz, parquet and recordio may be compressed with gzip or zstd; any but
+npz and parquet, which begin at their end, may come through a pipe. Payloads:
 ` + listed(encodingLines()),
 		examples: []string{
 			"paddlectl dataset convert --output-path ./dataset --name-prefix uci_housing_train --line-count 10 --no-header --delimiter space housing.data",
 			"paddlectl dataset convert --output-path /pfs/dc1/home/alice/pets --name-prefix pets --num-shards 100 --shuffle --seed 7 ./images",
+			"paddlectl dataset convert --format recordio --output-path mixed --name-prefix pets --num-shards 8 --shuffle --seed 1 ./pets",
 			"zcat log.json.gz | paddlectl dataset convert --format jsonl --output-path logs --name-prefix log --bad skip -",
 		},
 		exits: pathExits(cliio.Integrity),
@@ -65,7 +67,7 @@ func formatLines() (lines [][2]string) {
 	for _, f := range convert.Formats {
 		lines = append(lines, [2]string{f.Name, f.Doc})
 	}
-	return lines
+	return append(lines, [2]string{recordsFormat, "RecordIO, a dataset or files: the record as it is, in the payload that it has unless --payload is given"})
 }
 
 func encodingLines() (lines [][2]string) {
@@ -81,20 +83,31 @@ func runConvert(ctx context.Context, d *deps, o *convertOptions, operands []stri
 		return err
 	}
 	d.remotes.retries = defaultRetries // it moves data, and as much as cp
-	in, err := d.datasetInputs(ctx, operands, labelFrom(o.labelFrom))
+	find := d.datasetInputs
+	if o.format == recordsFormat {
+		find = d.recordInputs
+	}
+	in, err := find(ctx, operands, o)
 	if err != nil {
 		return err
 	}
 	defer in.close()
-	if in.files == 0 {
-		return cliargs.Usagef("there is no file in %s", strings.Join(operands, ", "))
+	if in.files == 0 && !o.allowEmpty {
+		return hinted{cliargs.Usagef("there is no file in %s", strings.Join(operands, ", ")), "--allow-empty makes an empty dataset"}
 	}
-	if o.dryRun {
-		return (&conversion{d: d, o: o, in: in}).rehearse(ctx)
+	if o.mayBeMNIST() {
+		if err := in.mnist.check(); err != nil {
+			return err
+		}
 	}
 	c, err := newConversion(ctx, d, o, in)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case c.made != nil:
+		return c.tellMade(ctx)
+	case o.dryRun:
+		return c.rehearse(ctx)
 	}
 	return c.run(ctx)
 }

@@ -109,8 +109,7 @@ func (o *convertOptions) checkWriting() error {
 
 // checkNames refuses formats and payloads that there are not.
 func (o *convertOptions) checkNames() error {
-	is := func(f convert.Format) bool { return f.Name == o.format }
-	if o.format != "" && !slices.ContainsFunc(convert.Formats, is) {
+	if o.format != "" && !slices.Contains(firstColumn(formatLines()), o.format) {
 		return cliargs.Usagef("--format %s: there is no such format: %s", o.format, namesOf(formatLines()))
 	}
 	if known := convert.Charsets(); o.encoding != "" && !slices.Contains(known, o.encoding) {

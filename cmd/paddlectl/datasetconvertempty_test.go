@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,6 +29,68 @@ func TestConvertOfNothing(t *testing.T) {
 		}
 		if err := os.RemoveAll("out"); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestConvertTellsColumns converts tables whose types are found out.
+func TestConvertTellsColumns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"t.csv": "id,x,name\n1,nan,a\n2,1.5,b\n", "wide.csv": strings.Repeat("1,", 13) + "x\n", "l.jsonl": "{}\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for args, want := range map[string]string{
+		"t.csv":                   "columns: id int, x float, name text\n",
+		"--dry-run t.csv":         "columns: id int, x float, name text\n",
+		"--type 1=float32 t.csv":  "columns: id float32, x float, name text\n",
+		"--no-header wide.csv":    "columns: 13 int, 1 text\n",
+		"--json t.csv":            `"columns":[{"name":"id","type":"int"},{"name":"x","type":"float"},{"name":"name","type":"text"}]`,
+		"--json --dry-run t.csv":  `"columns":[{"name":"id","type":"int"},{"name":"x","type":"float"},{"name":"name","type":"text"}]`,
+		"-q t.csv":                "",
+		"--text t.csv":            "",
+		"--payload raw t.csv":     "",
+		"--no-header l.jsonl":     "columns: 1 text",
+		"--format jsonl l.jsonl":  "",
+		"-q --no-header wide.csv": "",
+	} {
+		got := runHere(t, append([]string{"dataset", "convert", "-f", "--output-path", "out", "--name-prefix", "x"}, strings.Fields(args)...)...)
+		if said := got.stdout + got.stderr; got.code != cliio.Done || !strings.Contains(said, want) || want == "" && strings.Contains(said, "columns") {
+			t.Errorf("%s: code %d: %s; want %s", args, got.code, said, want)
+		}
+	}
+}
+
+// TestConvertAsUsersDo gives what is no fault of the data, and looks for the way out.
+func TestConvertAsUsersDo(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("none", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writeTable(t, "t.csv", 3, 0)
+	packed := gzipped(4, []byte("a,b\n"))
+	if err := os.WriteFile("cut.csv.gz", packed[:12], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	for _, tt := range []struct {
+		args string
+		code cliio.Code
+		want string
+	}{
+		{"none", cliio.Usage, "there is no file in none\nhint: --allow-empty makes an empty dataset\n"},
+		{"--allow-empty none", cliio.Done, "0 records of text in 0 shards"},
+		{"--allow-empty --format csv none", cliio.Done, "0 records of csv in 0 shards"},
+		{"cut.csv.gz", cliio.Integrity, "cut.csv.gz: gzip: the compressed data ends in the middle\n"},
+		{"--num-shards 2 t.csv", cliio.NotFound, "hint: TMPDIR names the folder for temporary files"},
+		{"/dev/fd/999999", cliio.NotFound, "hint: what a shell makes of <(COMMAND) is a pipe: COMMAND | paddlectl dataset convert ... - reads it"},
+	} {
+		got := runHere(t, append([]string{"dataset", "convert", "-f", "--output-path", "out", "--name-prefix", "x"}, strings.Fields(tt.args)...)...)
+		if got.code != tt.code || !strings.Contains(got.stderr, tt.want) {
+			t.Errorf("%s: code %d: %s; want %d, %s", tt.args, got.code, got.stderr, tt.code, tt.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/recordio/convert"
@@ -12,8 +13,30 @@ func (c *conversion) explain(err error) error {
 	if p, ok := errors.Unwrap(err).(*pfs.Error); ok && p.Path != "" {
 		err = p // names the input better than package convert in front of it
 	}
-	if errors.Is(err, convert.ErrUnlabelled) {
-		return hinted{err, "the directories right below an operand are labels; --label-from dir takes those that the images are in, none makes records without"}
+	if way := c.wayOut(err); way != "" {
+		return hinted{convertError(recordError(err)), way}
 	}
 	return convertError(recordError(err))
+}
+
+// wayOut says which flag helps with an error of package convert.
+func (c *conversion) wayOut(err error) string {
+	var bad *convert.RecordError
+	switch {
+	case errors.Is(err, convert.ErrUnlabelled):
+		return "the directories right below an operand are labels; --label-from dir takes those that the images are in, none makes records without"
+	case errors.Is(err, convert.ErrFormat):
+		way := "--format NAME says what the inputs are: " + namesOf(formatLines())
+		if c.in.files > 1 {
+			way += "; --include and --exclude choose files of a directory"
+		}
+		return way
+	case errors.Is(err, convert.ErrDelimiter):
+		return "--delimiter CHAR says what separates the columns, such as ';', tab or space"
+	case errors.Is(err, convert.ErrCharset):
+		return "--encoding NAME reads other text: " + strings.Join(convert.Charsets(), ", ")
+	case c.o.options.Bad.Policy == convert.Fail && errors.As(err, &bad):
+		return "--bad skip leaves malformed records out and tells of them; --bad-file FILE keeps them"
+	}
+	return ""
 }

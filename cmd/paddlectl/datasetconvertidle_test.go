@@ -33,6 +33,7 @@ func TestConvertRefusesIdleFlags(t *testing.T) {
 		"--type a=int --type 1=text":     `column 1 ("a") twice`,
 		"--label a --type a=skip --text": `column 1 ("a") is a label`,
 		"--format csv --label-from dir":  "--label-from does nothing: labels of directories are for images",
+		"--label-from dir":               "--label-from does nothing: labels of directories are for images",
 		"--label-from file":              "--label-from file: top, dir or none is needed",
 	} {
 		args := append([]string{"dataset", "convert", "--output-path", "out", "--name-prefix", "x"}, strings.Fields(flags)...)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/manifest"
@@ -25,11 +26,23 @@ type datasetInputs struct {
 	groups []*inputGroup
 	files  int64
 	bytes  int64    // of all; -1 if one is a stream
-	labels []string // of all directories, sorted once all were walked
-	known  map[string]bool
+	labels []string // of all directories that have data, sorted once all were walked
+	known  map[label]bool
 	from   labelFrom
-	meter  *meter
+	rules  transfer.Filter // of what is taken below directories
+	trees  bool            // an operand is a directory
+
+	perhapsImages bool // a name says images, or no format
+
+	strays strays
+
+	records *recordFiles // of the format recordio; nil for others
+	mnist   *mnistPairs
+	meter   *meter
 }
+
+// label is the name of a directory, and what the name of a file in it says.
+type label struct{ name, said string }
 
 // labelFrom says which directory is the label of a file.
 type labelFrom string
@@ -58,21 +71,48 @@ type inputGroup struct {
 	stdin   bool
 	fs      pfs.FileSystem
 	found   *sorter
+	below   survey // of the files below directories
 	files   int64
 	bytes   int64
+
+	newest     time.Time // when the file that was changed last was, and
+	newestName string    // what messages call that
 }
 
 // datasetInputs finds what the operands name. The caller closes it.
-func (d *deps) datasetInputs(ctx context.Context, operands []string, from labelFrom) (*datasetInputs, error) {
-	in := &datasetInputs{d: d, from: from, known: map[string]bool{}}
+func (d *deps) datasetInputs(ctx context.Context, operands []string, o *convertOptions) (*datasetInputs, error) {
+	rules, err := transfer.NewFilter(o.rules)
+	if err != nil {
+		return nil, err
+	}
+	in := &datasetInputs{d: d, from: labelFrom(o.labelFrom), known: map[label]bool{}, rules: rules, mnist: newMNISTPairs()}
 	for _, text := range operands {
 		if err := in.add(ctx, text, len(operands) == 1); err != nil {
 			in.close()
 			return nil, err
 		}
 	}
-	in.labels = slices.Sorted(maps.Keys(in.known))
+	if len(o.rules) > 0 && !in.trees {
+		in.close()
+		return nil, cliargs.Usagef("--include and --exclude do nothing: they choose below directories, and no input is one")
+	}
+	if o.is("label-from") && !in.perhapsImages && in.files > 0 {
+		in.close()
+		return nil, cliargs.Usagef("--label-from does nothing: labels of directories are for images, and by their names the inputs are none")
+	}
+	in.settle(o.format)
 	return in, nil
+}
+
+// settleLabels lists the labels of what is data.
+func (in *datasetInputs) settleLabels() {
+	names := map[string]bool{}
+	for l := range in.known {
+		if !isStray(l.said, in.strays.kept) {
+			names[l.name] = true
+		}
+	}
+	in.known, in.labels = nil, slices.Sorted(maps.Keys(names))
 }
 
 func (in *datasetInputs) close() {
@@ -89,12 +129,12 @@ func (in *datasetInputs) add(ctx context.Context, text string, alone bool) error
 	if err != nil {
 		return err
 	}
-	g := &inputGroup{operand: text}
+	g := &inputGroup{operand: text, below: survey{}}
 	if op.side == stdio {
 		if slices.ContainsFunc(in.groups, func(g *inputGroup) bool { return g.stdin }) {
 			return cliargs.Usagef("\"-\" is given twice: standard input can be read once")
 		}
-		g.stdin, g.files = true, 1
+		g.stdin, g.files, in.perhapsImages = true, 1, true
 		in.groups, in.files, in.bytes = append(in.groups, g), in.files+1, -1
 		return nil
 	}
@@ -118,6 +158,11 @@ type inputTree struct {
 	title, name string
 }
 
+// rel returns the place of a file below the directory.
+func (t inputTree) rel(name pfs.Path) string {
+	return strings.TrimPrefix(string(name), strings.TrimSuffix(string(t.dir), "/")+"/")
+}
+
 // baseOf returns the last part of an operand: manifests and records do not tell where
 // on this machine the data was.
 func baseOf(text string) string { return path.Base(filepath.ToSlash(text)) }
@@ -126,12 +171,16 @@ func baseOf(text string) string { return path.Base(filepath.ToSlash(text)) }
 // text. Records call these by their place below it if alone is set.
 func (in *datasetInputs) addPath(ctx context.Context, g *inputGroup, e transfer.End, text string, alone bool) error {
 	e, info, err := followed(ctx, e, true)
+	if err != nil && strings.HasPrefix(text, "/dev/fd/") {
+		return hinted{err, "what a shell makes of <(COMMAND) is a pipe: COMMAND | " + in.d.out.Program + " dataset convert ... - reads it"}
+	}
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
-		return in.addFile(g, foundInput{path: e.Path, title: text, name: baseOf(text)}, "", info.Size)
+		return in.addFile(ctx, g, foundInput{path: e.Path, title: text, name: baseOf(text)}, "", info)
 	}
+	in.trees = true
 	shown := inputTree{dir: e.Path, title: strings.TrimSuffix(text, "/") + "/"}
 	if !alone {
 		shown.name = baseOf(text) + "/"
@@ -142,16 +191,25 @@ func (in *datasetInputs) addPath(ctx context.Context, g *inputGroup, e transfer.
 			return err
 		case name == e.Path:
 			return nil
-		case strings.HasPrefix(info.Name, "."):
-			if info.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case info.IsDir():
+		}
+		takes, enters := in.takes(shown.rel(name), info)
+		switch {
+		case info.IsDir() && !enters:
+			return fs.SkipDir
+		case info.IsDir() || !takes:
 			return nil
 		}
 		return in.addBelow(ctx, g, transfer.End{FS: e.FS, Path: name}, info, shown)
 	})
+}
+
+// takes reports whether an entry below a directory is taken, and whether something below
+// it may be. Dot-files are not.
+func (in *datasetInputs) takes(rel string, info pfs.Info) (takes, enters bool) {
+	if strings.HasPrefix(info.Name, ".") {
+		return false, false
+	}
+	return in.rules.Takes(rel, info.IsDir())
 }
 
 // addBelow adds one entry of a directory that is walked. Links to files are
@@ -168,29 +226,45 @@ func (in *datasetInputs) addBelow(ctx context.Context, g *inputGroup, e transfer
 		in.d.out.Message("%s: left out: no regular file", localText(e.Path))
 		return nil
 	}
-	rel := strings.TrimPrefix(string(e.Path), strings.TrimSuffix(string(below.dir), "/")+"/")
-	return in.addFile(g, foundInput{path: e.Path, title: below.title + rel, name: below.name + rel}, rel, info.Size)
+	rel := below.rel(e.Path)
+	return in.addFile(ctx, g, foundInput{path: e.Path, title: below.title + rel, name: below.name + rel}, rel, info)
 }
 
 // addFile adds a file whose place below the operand is rel, "" for the operand itself.
-func (in *datasetInputs) addFile(g *inputGroup, f foundInput, rel string, size int64) error {
-	if f.label = in.from.of(f.path, rel); f.label != "" {
-		in.known[f.label] = true
+func (in *datasetInputs) addFile(ctx context.Context, g *inputGroup, f foundInput, rel string, info pfs.Info) error {
+	in.mnist.add(ctx, transfer.End{FS: g.fs, Path: f.path}, f.title)
+	said := saidBy(f.path.Base())
+	in.perhapsImages = in.perhapsImages || said == imagesName || !isFormat(said)
+	if rel != "" {
+		f.said = said
+		g.below.add(f.said, info.Size)
 	}
-	return g.add(f, size)
+	if f.label = in.from.of(f.path, rel); f.label != "" {
+		in.known[label{f.label, f.said}] = true
+	}
+	g.noteTime(info, f.title)
+	return g.add(f, info.Size)
 }
 
-// foundInput is a file: title is what messages call it, name what records do.
+// noteTime keeps the newest of the times at which the files were changed.
+func (g *inputGroup) noteTime(info pfs.Info, title string) {
+	if info.ModTime.After(g.newest) {
+		g.newest, g.newestName = info.ModTime, title
+	}
+}
+
+// foundInput is a file: title is what messages call it, name what records do. said is
+// what its name says of its format, "" for an operand.
 type foundInput struct {
-	path               pfs.Path
-	title, name, label string
+	path                     pfs.Path
+	title, name, label, said string
 }
 
 // add notes a file in the fields of an Info, which is what sorters take.
 func (g *inputGroup) add(f foundInput, size int64) error {
 	g.files++
 	g.bytes += size
-	return g.found.add(pfs.Info{Name: string(f.path), Target: f.title, Group: f.name, Owner: f.label, Size: size})
+	return g.found.add(pfs.Info{Name: string(f.path), Target: f.title, Group: f.name, Owner: f.label, Version: f.said, Size: size})
 }
 
 // list describes the operands for the manifest.
@@ -204,7 +278,7 @@ func (in *datasetInputs) list() []manifest.Input {
 
 // sources yields the inputs in the order of the operands, those of one by their
 // paths. Where mnist is set, files of labels go with their images.
-func (in *datasetInputs) sources(ctx context.Context, mnist bool) iter.Seq2[convert.Source, error] {
+func (in *datasetInputs) sources(mnist bool) iter.Seq2[convert.Source, error] {
 	return func(yield func(convert.Source, error) bool) {
 		for _, g := range in.groups {
 			if g.stdin {
@@ -213,17 +287,16 @@ func (in *datasetInputs) sources(ctx context.Context, mnist bool) iter.Seq2[conv
 				}
 				continue
 			}
-			labels := map[string]bool{}
 			err := g.found.each(func(f pfs.Info) error {
-				s := in.source(g, f)
-				if mnist && labels[f.Name] {
-					return nil // went with its images
+				if isStray(f.Version, in.strays.kept) {
+					in.strays.add(f)
+					return nil
 				}
-				if of, ok := g.labelsOf(ctx, f.Name); mnist && ok {
-					labels[of] = true
-					s = convert.WithLabels(s, in.source(g, pfs.Info{Name: of, Target: of, Group: of}))
+				s, ok := in.source(g, f), true
+				if mnist {
+					s, ok = in.paired(g, f)
 				}
-				if !yield(s, nil) {
+				if ok && !yield(s, nil) {
 					return errStop
 				}
 				return nil
@@ -235,16 +308,15 @@ func (in *datasetInputs) sources(ctx context.Context, mnist bool) iter.Seq2[conv
 	}
 }
 
-// labelsOf returns the path of the labels of a file of images of MNIST, if they are
-// there.
-func (g *inputGroup) labelsOf(ctx context.Context, images string) (string, bool) {
-	dir, base := path.Split(images)
-	labels, ok := convert.LabelsOf(base)
-	if !ok {
-		return "", false
+// paired is source for a file that may be of MNIST; false for labels, which go with
+// their images.
+func (in *datasetInputs) paired(g *inputGroup, f pfs.Info) (convert.Source, bool) {
+	end, s := transfer.End{FS: g.fs, Path: pfs.Path(f.Name)}, in.source(g, f)
+	if labels, ok := in.mnist.labels[end]; ok {
+		name := string(labels.Path)
+		s = convert.WithLabels(s, in.source(g, pfs.Info{Name: name, Target: name, Group: name}))
 	}
-	exists, err := pfs.Exists(ctx, g.fs, pfs.Path(dir+labels))
-	return dir + labels, exists || err != nil // opening them says what is wrong
+	return s, !in.mnist.taken[end]
 }
 
 // source makes the source of one file.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/paddlecloud/pfs/recordio/convert"
 	"github.com/paddlecloud/pfs/split"
@@ -22,6 +23,7 @@ type convertOptions struct {
 
 	format, payload string
 	encoding        string
+	rules           []transfer.Rule
 	delimiter       string
 	noHeader, text  bool
 	columns, null   string
@@ -68,6 +70,8 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.GenericFlag{Name: "shard-size", Usage: "put records of `SIZE` bytes into each shard (256M if nothing else is said)", Value: &o.shardSize},
 		&cli.BoolFlag{Name: "paddle-compat", Usage: "cut, count in names and chunk as convert of paddle.v2.dataset.common: see docs/datasets.md", Destination: &o.paddleCompat},
 		&cli.StringFlag{Name: "format", Usage: "the inputs are `NAME` (csv if a flag about tables is given, else found by content and name)", Destination: &o.format},
+		&cli.GenericFlag{Name: "include", Usage: "read what matches `PATTERN` below directories; of all rules the last that matches decides", Value: &ruleFlag{rules: &o.rules}},
+		&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN` below directories (*.json, raw/); excluded directories are not entered", Value: &ruleFlag{rules: &o.rules, exclude: true}},
 		&cli.StringFlag{Name: "payload", Usage: "encode records as `NAME`", Value: convert.Encodings[0].Name, Destination: &o.payload},
 		&cli.StringFlag{Name: "encoding", Usage: "text is written in `NAME`: " + strings.Join(convert.Charsets(), ", ") + " (utf-8)", Destination: &o.encoding},
 		&cli.StringFlag{Name: "delimiter", Usage: "`CHAR` between the columns of a table, or tab, or space for any run of blanks", Destination: &o.delimiter},
@@ -144,7 +148,7 @@ func (o *convertOptions) ofRecords() []string {
 			list = append(list, fmt.Sprintf("--%s=%v", name, value))
 		}
 	}
-	add(true, "payload", o.payload)
+	add(o.format != recordsFormat || o.is("payload"), "payload", o.payload)
 	add(true, "compressor", o.compressor)
 	add(true, "chunk-size", o.chunkSize.Bytes)
 	add(o.lineCount > 0, "line-count", o.lineCount)
@@ -166,11 +170,18 @@ func (o *convertOptions) ofRecords() []string {
 		add(true, "type", t)
 	}
 	slices.Sort(list)
-	for _, l := range o.labels { // their order matters
+	for _, l := range o.labels { // their order matters, as that of the rules
 		add(true, "label", l)
+	}
+	for _, r := range o.rules {
+		add(!r.Exclude, "include", r.Pattern)
+		add(r.Exclude, "exclude", r.Pattern)
 	}
 	return list
 }
+
+// mayBeMNIST reports whether names of MNIST mean files of MNIST.
+func (o *convertOptions) mayBeMNIST() bool { return o.format == "" || o.format == "mnist" }
 
 // workers is how many goroutines compress.
 func (o *convertOptions) workers() int {

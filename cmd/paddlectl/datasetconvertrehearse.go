@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/split"
@@ -10,26 +9,43 @@ import (
 
 // rehearse reads everything and tells what shards it would make.
 func (c *conversion) rehearse(ctx context.Context) error {
-	c.start = c.d.now()
+	if err := c.lookAtBadFile(ctx); err != nil {
+		return err
+	}
 	s := &countingSink{pattern: c.o.pattern}
 	if err := c.convert(ctx, s); err != nil {
 		return c.explain(err)
 	}
-	c.tellBad()
+	c.tellLeft()
 	if !c.o.json {
+		if !c.o.quiet {
+			c.tellColumns()
+		}
 		for _, f := range s.plan.Files {
 			c.d.out.Printf("%s  %d  %s\n", c.d.out.Name(f.Name), f.Records, cliio.Size(f.Bytes))
 		}
 		return nil
 	}
-	shards, err := json.Marshal(s.plan.Files)
+	shards, err := jsonOf(s.plan.Files)
 	if err != nil {
 		return err
 	}
 	return c.d.out.JSON(convertSums{
-		Records: c.stats.Records, Bytes: c.stats.Payload, Bad: c.stats.Bad,
-		Seconds: c.d.now().Sub(c.start).Seconds(), DryRun: true, Shards: shards,
+		Records: c.stats.Records, Bytes: c.stats.Payload, Bad: c.stats.Bad, LeftOut: c.in.strays.count,
+		Seconds: c.d.now().Sub(c.start).Seconds(), DryRun: true, Columns: c.columns(), Shards: shards,
 	})
+}
+
+// lookAtBadFile refuses a file of bad records that the run would not replace.
+func (c *conversion) lookAtBadFile(ctx context.Context) error {
+	if c.o.badFile == "" {
+		return nil
+	}
+	end, err := c.d.outputEnd(ctx, c.o.badFile)
+	if err != nil || end.FS == nil {
+		return err
+	}
+	return c.d.newOutputs(ctx, c.o.force || c.work != nil && c.work.resumed, nil).check(c.o.badFile, end)
 }
 
 // countingSink counts records instead of writing them.

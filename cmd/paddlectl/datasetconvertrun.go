@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -22,6 +26,7 @@ type conversion struct {
 	in    *datasetInputs
 	dir   transfer.End // for the shards
 	set   *foundSet    // what is there of a set of that name
+	made  *dataset     // that set, if it is what would be made
 	work  *stagingDir
 	outs  *outputs
 	bad   *badFile // nil: bad records are not collected
@@ -29,31 +34,42 @@ type conversion struct {
 	stats convert.Stats
 }
 
-// newConversion looks at the target and takes up, with --resume, what is there.
+// newConversion looks at the target and takes up, with --resume, what is there. A dry
+// run makes no directory, and is refused what the run would be.
 func newConversion(ctx context.Context, d *deps, o *convertOptions, in *datasetInputs) (*conversion, error) {
 	c := &conversion{d: d, o: o, in: in, start: d.now()}
 	var err error
-	if c.dir, err = d.outputDir(ctx, o.outputPath); err != nil {
+	if o.dryRun {
+		var t copyTarget
+		if t, err = d.lookAtDir(ctx, o.outputPath); err == nil && !t.exists {
+			return c, nil
+		}
+		c.dir = t.end
+	} else {
+		c.dir, err = d.outputDir(ctx, o.outputPath)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if c.set, err = findSet(ctx, c.dir, o.namePrefix); err != nil {
-		return nil, err
+	return c, c.look(ctx)
+}
+
+// look refuses what is in the way, and finds what can be gone on with.
+func (c *conversion) look(ctx context.Context) (err error) {
+	if c.set, err = findSet(ctx, c.dir, c.o.namePrefix); err != nil {
+		return err
 	}
-	if c.set.manifest && !o.force {
-		return nil, hinted{pfs.Errorf("paddlectl.convert", c.dir.Path.Join(manifest.FileName(o.namePrefix)), pfs.Exist, "the dataset exists"),
-			"--force replaces it"}
+	if err := c.lookAtSet(ctx); err != nil {
+		return err
 	}
-	if c.work, err = openStaging(ctx, c); err != nil {
-		return nil, err
+	if c.work, err = openStaging(ctx, c); err != nil || c.made != nil {
+		return err
 	}
-	if len(c.set.shards) > 0 && !o.force && !c.work.resumed {
-		return nil, hinted{pfs.Errorf("paddlectl.convert", c.dir.Path.Join(c.set.shards[0]), pfs.Exist, "shards of that name exist, without a manifest"),
+	if len(c.set.shards) > 0 && !c.o.force && !c.work.resumed {
+		return hinted{pfs.Errorf("paddlectl.convert", c.dir.Path.Join(c.set.shards[0]), pfs.Exist, "shards of that name exist, without a manifest"),
 			"--force replaces them"}
 	}
-	if err := c.checkInputs(ctx); err != nil {
-		return nil, err
-	}
-	return c, c.work.begin(ctx)
+	return c.checkInputs(ctx)
 }
 
 // run makes the shards and publishes them.
@@ -61,6 +77,9 @@ func (c *conversion) run(ctx context.Context) error {
 	c.outs = c.d.newOutputs(ctx, c.o.force || c.work.resumed, nil)
 	c.outs.keepParts = true
 	sink := &shardSink{c: c, ctx: ctx}
+	if err := c.work.begin(ctx); err != nil {
+		return err
+	}
 	err := c.collect(ctx)
 	if err == nil {
 		err = c.convert(ctx, sink)
@@ -113,8 +132,11 @@ func (c *conversion) convert(ctx context.Context, sink recordSink) (err error) {
 
 // read gives the payloads of all records to emit.
 func (c *conversion) read(ctx context.Context, emit func(payload []byte) error) (err error) {
-	mnist := c.o.format == "" || c.o.format == "mnist"
-	c.stats, err = convert.Run(ctx, c.in.sources(ctx, mnist), c.o.options, emit)
+	if c.in.records != nil {
+		err = c.readRecords(ctx, emit)
+	} else {
+		c.stats, err = convert.Run(ctx, c.in.sources(c.o.mayBeMNIST()), c.o.options, emit)
+	}
 	if err == nil && c.stats.Records == 0 && !c.o.allowEmpty {
 		err = hinted{pfs.Errorf("paddlectl.convert", "", pfs.Other, "the input has no records"), "--allow-empty makes an empty dataset"}
 	}
@@ -168,14 +190,22 @@ func interruptibly(ctx context.Context, emit func([]byte) error) func([]byte) er
 func (c *conversion) manifest(shards []manifest.Shard) *manifest.Manifest {
 	m := &manifest.Manifest{
 		Format: manifest.Format, Version: manifest.Version, Name: c.o.namePrefix,
-		Payload: c.o.payload, Of: c.o.ofText(), Source: c.stats.Format,
-		Inputs: c.in.list(), Options: c.o.ofBytes(), Classes: c.in.labels, Bad: c.stats.Bad, Shards: shards,
-	}
-	for _, col := range c.stats.Columns {
-		m.Columns = append(m.Columns, manifest.Column{Name: col.Name, Type: col.Type.String()})
+		Payload: c.payload(), Of: c.o.ofText(), Source: c.stats.Format,
+		Inputs: c.in.list(), Options: c.o.ofBytes(), Columns: c.columns(), Classes: c.in.labels, Bad: c.stats.Bad, Shards: shards,
 	}
 	m.Sum()
 	return m
+}
+
+// columns are those of a table.
+func (c *conversion) columns() (list []manifest.Column) {
+	if c.in.records != nil {
+		return c.in.records.columns
+	}
+	for _, col := range c.stats.Columns {
+		list = append(list, manifest.Column{Name: col.Name, Type: col.Type.String()})
+	}
+	return list
 }
 
 // publish gives all files their names, the manifest last.
@@ -215,35 +245,49 @@ func (c *conversion) publish(ctx context.Context, sink *shardSink) error {
 
 // convertSums is the result of convert with --json.
 type convertSums struct {
-	Dataset string          `json:"dataset"` // the path of its manifest
-	Records int64           `json:"records"`
-	Bytes   int64           `json:"bytes"`
-	Bad     int64           `json:"bad"`
-	Kept    int             `json:"kept"` // shards of the run before
-	Seconds float64         `json:"seconds"`
-	DryRun  bool            `json:"dry_run,omitempty"`
-	Shards  json.RawMessage `json:"shards"`
+	Dataset string  `json:"dataset"` // the path of its manifest
+	Records int64   `json:"records"`
+	Bytes   int64   `json:"bytes"`
+	Bad     int64   `json:"bad"`
+	LeftOut int64   `json:"left_out"` // files below directories that are no data
+	Kept    int     `json:"kept"`     // shards of the run before
+	Seconds float64 `json:"seconds"`
+	Already bool    `json:"already,omitempty"` // nothing was left to do
+	DryRun  bool    `json:"dry_run,omitempty"`
+	// Columns are those of a table, with the types that were declared or found.
+	Columns []manifest.Column `json:"columns,omitempty"`
+	Shards  json.RawMessage   `json:"shards"`
+}
+
+// jsonOf is the text of shards as a part of convertSums.
+func jsonOf(shards any) (json.RawMessage, error) {
+	text, err := json.Marshal(shards)
+	return text, err
 }
 
 // tell sums up.
 func (c *conversion) tell(sink *shardSink) error {
-	c.tellBad()
+	c.tellLeft()
 	if sink.empty > 0 {
 		c.d.out.Message("%s empty: many readers, such as those of the manuals, take the first one for the end of the file",
 			count(sink.empty, "record is", "records are"))
 	}
 	m := c.manifest(sink.shards)
 	if c.o.json {
-		shards, err := json.Marshal(sink.shards)
+		shards, err := jsonOf(sink.shards)
 		if err != nil {
 			return err
 		}
 		path := c.dir.Path.Join(manifest.FileName(m.Name))
-		return c.d.out.JSON(convertSums{localText(path), m.Records, m.Bytes, m.Bad, sink.kept, c.d.now().Sub(c.start).Seconds(), false, shards})
+		return c.d.out.JSON(convertSums{
+			Dataset: localText(path), Records: m.Records, Bytes: m.Bytes, Bad: m.Bad, LeftOut: c.in.strays.count,
+			Kept: sink.kept, Seconds: c.d.now().Sub(c.start).Seconds(), Columns: m.Columns, Shards: shards,
+		})
 	}
 	if c.o.quiet {
 		return nil
 	}
+	c.tellColumns()
 	text := fmt.Sprintf("%s of %s in %s, %s", count(m.Records, "record", "records"), c.stats.Format,
 		count(int64(len(m.Shards)), "shard", "shards"), cliio.Size(m.Bytes))
 	if sink.kept > 0 {
@@ -254,6 +298,37 @@ func (c *conversion) tell(sink *shardSink) error {
 	}
 	c.d.out.Message("%s", text)
 	return nil
+}
+
+// tellLeft names what was left out: files, and the first records.
+func (c *conversion) tellLeft() {
+	c.in.strays.tell(c.d)
+	c.tellBad()
+}
+
+// tellColumns names the types of the columns of a table where they were found out. Of
+// many columns it tells how many have which.
+func (c *conversion) tellColumns() {
+	if len(c.stats.Columns) == 0 || c.o.text || c.o.payload == "raw" {
+		return
+	}
+	const most = 12
+	parts, times := []string{}, map[string]int64{}
+	for i, col := range c.stats.Columns {
+		name := col.Name
+		if name == "" {
+			name = strconv.Itoa(i + 1)
+		}
+		parts = append(parts, name+" "+col.Type.String())
+		times[col.Type.String()]++
+	}
+	if len(parts) > most {
+		parts = parts[:0]
+		for _, typ := range slices.Sorted(maps.Keys(times)) {
+			parts = append(parts, fmt.Sprintf("%d %s", times[typ], typ))
+		}
+	}
+	c.d.out.Message("columns: %s", strings.Join(parts, ", "))
 }
 
 // tellBad names the first records that were left out.

@@ -16,7 +16,7 @@ type tempFile struct{ *os.File }
 func newTempFile() (*tempFile, error) {
 	f, err := os.CreateTemp("", "paddlectl-records-")
 	if err != nil {
-		return nil, err
+		return nil, hinted{err, "TMPDIR names the folder for temporary files"}
 	}
 	return &tempFile{f}, nil
 }

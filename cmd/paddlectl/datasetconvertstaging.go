@@ -76,7 +76,8 @@ func openStaging(ctx context.Context, c *conversion) (*stagingDir, error) {
 // sameJob reports whether the run before got as far as stating its job, which must be
 // this one.
 func (w *stagingDir) sameJob(ctx context.Context) (bool, error) {
-	text, err := readSmall(ctx, w.fs, w.dir.Join(jobName), int64(len(w.job))+1)
+	const most = 16 << 20 // of a job, which may have many inputs
+	text, err := readSmall(ctx, w.fs, w.dir.Join(jobName), most)
 	if isMissing(err) {
 		return false, nil
 	}
@@ -84,10 +85,26 @@ func (w *stagingDir) sameJob(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if !bytes.Equal(text, w.job) {
-		return false, hinted{pfs.Errorf("paddlectl.convert", w.dir, pfs.Conflict, "the run before had other inputs or options"),
+		return false, hinted{pfs.Errorf("paddlectl.convert", w.dir, pfs.Conflict, "the run before had other inputs or options%s", otherJob(text, w.job)),
 			"--restart discards what it finished"}
 	}
 	return true, nil
+}
+
+// otherJob tells the first difference between two jobs.
+func otherJob(before, now []byte) string {
+	var a, b jobText
+	if json.Unmarshal(before, &a) != nil || json.Unmarshal(now, &b) != nil {
+		return ""
+	}
+	why := difference(a.Options, b.Options)
+	if why == "" {
+		why = difference(a.Inputs, b.Inputs)
+	}
+	if why == "" {
+		return ""
+	}
+	return ": " + why
 }
 
 // begin makes the directory, or empties what is not gone on with.

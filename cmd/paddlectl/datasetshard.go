@@ -57,7 +57,7 @@ Policies:
   rendezvous  whole files, of which few move when N changes
   range       rows of records, whose numbers differ by at most one
   order       all take turns in one order of all records, which --shuffle chooses:
-              none, global, or block:WINDOW:LANES, by --seed and --epoch. How far
+              none, global, or block:WINDOW[:LANES], by --seed and --epoch. How far
               they are is one number, the cursor, whatever N was and is going to be`,
 		examples: []string{
 			"paddlectl dataset shard --trainers 4 --trainer 0 ./dataset",
@@ -78,7 +78,7 @@ func (o *shardOptions) flags() []cli.Flag {
 		&cli.StringFlag{Name: "policy", Usage: "share out by `NAME`: mod, lpt, range, rendezvous, order", Value: byMod, Destination: &o.policy},
 		&cli.StringFlag{Name: "weight", Usage: "lpt balances `WHAT`: records or bytes", DefaultText: "bytes", Destination: &o.weight},
 		&cli.StringFlag{Name: "equal", Usage: "`HOW` trainers end: exact, or after the same number of records: drop some, or pad with the first ones again", Value: "exact", Destination: &o.equal},
-		&cli.StringFlag{Name: "shuffle", Usage: "the `ORDER` of policy order, which it implies: none, global, block:WINDOW:LANES", Destination: &o.shuffle},
+		&cli.StringFlag{Name: "shuffle", Usage: "the `ORDER` of policy order, which it implies: none, global, block:WINDOW[:LANES]", Destination: &o.shuffle},
 		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.seed},
 		&cli.Uint64Flag{Name: "epoch", Usage: "shuffle for epoch `N`", Destination: &o.epoch},
 		&cli.Int64Flag{Name: "cursor", Usage: "go on in the order behind the first `N` records, which all trainers together have had", Destination: &o.cursor},
@@ -100,7 +100,7 @@ func (o *shardOptions) check(env shard.Env) error {
 		return cliargs.Usagef("--equal %s: exact, drop or pad is needed", o.equal)
 	}
 	if o.shuffling, err = shard.ParseShuffle(o.shuffle); err != nil {
-		return cliargs.Usagef("--shuffle %s: none, global or block:WINDOW:LANES is needed", o.shuffle)
+		return cliargs.Usagef("--shuffle %s: none, global or block:WINDOW[:LANES] is needed", o.shuffle)
 	}
 	if o.shuffle != "" && o.policy == byMod {
 		o.policy = byOrder

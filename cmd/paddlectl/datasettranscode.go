@@ -72,7 +72,7 @@ func (t transcoder) own(ctx context.Context, records iter.Seq2[dataRecord, error
 		}
 		enc.Reset()
 		if t.from == payload.Raw {
-			walkRaw(rec.data, enc)
+			walkRaw(rec.data, enc, t.to == payload.JSON || t.to == convert.Shown.Name)
 		} else if err := payload.Walk(rec.data, enc, convert.DefaultMaxDepth); err != nil {
 			return badPayload(rec.name(), err)
 		}
@@ -92,11 +92,18 @@ func badPayload(record string, err error) error {
 	return dataError{fmt.Errorf("%s: %w", record, err), pfs.Integrity}
 }
 
-// walkRaw gives bytes as they stand: as text if they are.
-func walkRaw(data []byte, enc convert.Encoder) {
-	if utf8.Valid(data) {
+// walkRaw gives bytes as they stand: as text if they are. JSON, whose base64 is text
+// too, has what is no text as the one value of an object, which no record of bytes is.
+func walkRaw(data []byte, enc convert.Encoder, json bool) {
+	switch {
+	case utf8.Valid(data):
 		enc.String(data)
-	} else {
+	case json:
+		enc.Map(1)
+		enc.Key("base64")
+		enc.Bytes(data)
+		enc.End()
+	default:
 		enc.Bytes(data)
 	}
 }

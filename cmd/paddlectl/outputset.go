@@ -70,23 +70,27 @@ func (d *deps) outputEnd(ctx context.Context, text string) (transfer.End, error)
 // outputDir reads the operand of a directory for outputs and makes it if it is
 // missing; what is above it must be there.
 func (d *deps) outputDir(ctx context.Context, text string) (transfer.End, error) {
+	t, err := d.lookAtDir(ctx, text)
+	if err == nil && !t.exists {
+		err = t.end.FS.Mkdir(ctx, t.end.Path, 0o755)
+	}
+	return t.end, (&copier{d: d, o: &copyOptions{}, to: t}).hint(ctx, err)
+}
+
+// lookAtDir is outputDir that makes nothing.
+func (d *deps) lookAtDir(ctx context.Context, text string) (copyTarget, error) {
 	op, err := d.parseOperand(text)
 	if err == nil && op.side == stdio {
 		err = cliargs.Usagef("\"-\" is no directory: several files need one")
 	}
 	if err != nil {
-		return transfer.End{}, err
+		return copyTarget{}, err
 	}
 	t, err := d.target(ctx, op, false)
-	switch {
-	case err != nil:
-		return t.end, err
-	case t.exists && !t.isDir:
-		return t.end, pfs.Errorf("paddlectl.outputDir", t.end.Path, pfs.NotDir, "several files need a directory")
-	case !t.exists:
-		err = t.end.FS.Mkdir(ctx, t.end.Path, 0o755)
+	if err == nil && t.exists && !t.isDir {
+		err = pfs.Errorf("paddlectl.outputDir", t.end.Path, pfs.NotDir, "several files need a directory")
 	}
-	return t.end, (&copier{d: d, o: &copyOptions{}, to: t}).hint(ctx, err)
+	return t, err
 }
 
 // create begins the file e, which messages call text. A zero End is standard output.

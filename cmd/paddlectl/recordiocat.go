@@ -46,6 +46,9 @@ type recordRange struct {
 // Set reads the value.
 func (r *recordRange) Set(text string) error {
 	lo, hi, colon := strings.Cut(text, ":")
+	if r.given {
+		return errors.New("a second range: give one, and run the command once for each")
+	}
 	bad := errors.New("no range: write it as 100:200, 100: or :200")
 	if !colon {
 		return bad

@@ -91,3 +91,25 @@ func (f filter) choose(above choice, rel string, isDir bool) choice {
 	}
 	return c
 }
+
+// Filter is the rules as a Job has them, for walks that are none.
+type Filter struct{ f filter }
+
+// NewFilter answers Invalid for a malformed pattern.
+func NewFilter(rules []Rule) (Filter, error) {
+	f, err := newFilter(rules)
+	return Filter{f}, err
+}
+
+// Takes reports whether the rules take the entry rel below the root; and, of a
+// directory, whether something below it may be taken.
+func (f Filter) Takes(rel string, isDir bool) (takes, enters bool) {
+	c := f.f.root
+	for i, b := range []byte(rel) {
+		if b == '/' {
+			c = f.f.choose(c, rel[:i], true)
+		}
+	}
+	c = f.f.choose(c, rel, isDir)
+	return c == taken, c != excluded
+}

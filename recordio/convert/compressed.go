@@ -26,6 +26,33 @@ var compressions = []compression{
 	{"zstd", []string{".zst", ".zstd"}, []byte{0x28, 0xb5, 0x2f, 0xfd}, openZstd},
 }
 
+// unread are the marks of compressions that are not read; "?" is any byte.
+var unread = []struct{ name, mark string }{
+	{"bzip2", "BZh?1AY&SY"}, {"xz", "\xfd7zXZ\x00"}, {"lz4", "\x04\x22\x4d\x18"},
+}
+
+// refuseUnread returns an error for a compression that is not read.
+func refuseUnread(head []byte) error {
+	for _, z := range unread {
+		if marked(head, z.mark) {
+			return faultf(ErrUnsupported, "it is compressed with %s, which is not read: decompress it first, or pipe it: %s -dc FILE | ... -", z.name, z.name)
+		}
+	}
+	return nil
+}
+
+func marked(head []byte, mark string) bool {
+	if len(head) < len(mark) {
+		return false
+	}
+	for i := range len(mark) {
+		if mark[i] != '?' && mark[i] != head[i] {
+			return false
+		}
+	}
+	return true
+}
+
 func openGzip(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }
 
 // zstdWindow is the largest window that is taken memory for; it is what the zstd
@@ -71,7 +98,8 @@ func open(ctx context.Context, s Source) (*opened, error) {
 		o.closes = append(o.closes, c.Close)
 	}
 	if err := o.start(c); err != nil {
-		return nil, errors.Join(err, o.close())
+		o.close() // what it says now follows from err
+		return nil, err
 	}
 	return o, nil
 }
@@ -103,7 +131,7 @@ func (o *opened) start(c Content) error {
 		}
 	}
 	o.Reader, o.head = b, head
-	return nil
+	return refuseUnread(head)
 }
 
 // decompress makes o the input that is inside of it.

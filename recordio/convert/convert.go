@@ -106,7 +106,8 @@ func (l Limits) withDefaults() Limits {
 // writes msgpack, uses every processor and stops at the first bad record.
 type Options struct {
 	// Format is the name of one of Formats; "" finds it by the content and the name of
-	// the first source. All sources are of one format.
+	// the first source, and holds all others to it. Empty sources whose name says nothing
+	// are passed over then.
 	Format string
 	// Encoding is the name of one of Encodings, or of Shown; "" is the first.
 	Encoding string

@@ -55,6 +55,7 @@ var tsvFormat = Format{
 type table struct {
 	opts    CSVOptions
 	comma   byte
+	raw     bool // lines are taken as they are
 	quotes  quoting
 	checked checked
 	header  []string // of the first input; nil if it has none
@@ -66,7 +67,7 @@ func newTable(o Options, comma byte) *table {
 	if o.CSV.Comma != 0 {
 		comma = o.CSV.Comma
 	}
-	return &table{opts: o.CSV, comma: comma, checked: newChecked(o), quotes: quoting{comma: comma, limit: o.Limits.withDefaults().Record}}
+	return &table{opts: o.CSV, comma: comma, raw: o.Encoding == rawName, checked: newChecked(o), quotes: quoting{comma: comma, limit: o.Limits.withDefaults().Record}}
 }
 
 // next implements lineFormat. A record ends at the first newline outside of quotes,
@@ -100,6 +101,14 @@ func unclosed(err error) error {
 		return faultf(ErrSyntax, "a quote is opened and not closed")
 	}
 	return err
+}
+
+// blank implements lineFormat.
+func (t *table) blank(line []byte) bool {
+	if t.comma == ' ' {
+		line = bytes.Trim(line, " \t")
+	}
+	return len(line) == 0
 }
 
 // cut implements lineFormat. Without quotes that is the last newline; with them the
@@ -160,6 +169,9 @@ func (t *table) begin(head []byte) (skip int, err error) {
 	if t.comma >= utf8.RuneSelf || bytes.IndexByte([]byte("\"\r\n\x00"), t.comma) >= 0 {
 		return 0, faultf(ErrUnsupported, "%q cannot separate columns: any ASCII character but a quote and the ends of lines can", t.comma)
 	}
+	if other := t.otherComma(head); other != 0 {
+		return 0, faultf(ErrDelimiter, "its columns are separated by %q, not by %q: name the delimiter", other, t.comma)
+	}
 	var names []string
 	if !t.opts.NoHeader {
 		if names, skip, err = t.readHeader(head); err != nil || skip == 0 {
@@ -177,6 +189,26 @@ func (t *table) begin(head []byte) (skip int, err error) {
 		return skip, t.describe(rows)
 	}
 	return skip, nil
+}
+
+// otherComma returns what the columns of an input seem to be separated by, if no
+// delimiter was named and the first lines do not have the one of the format, but all of
+// them another one, equally often; else 0.
+func (t *table) otherComma(head []byte) byte {
+	if t.opts.Comma != 0 || t.raw {
+		return 0
+	}
+	lines := headLines(head[:min(len(head), SniffLen)])
+	if len(lines) == 0 || bytes.IndexByte(lines[0], t.comma) >= 0 {
+		return 0
+	}
+	for _, comma := range []byte(";\t|,") {
+		n := separators(lines[0], comma)
+		if n > 0 && !slices.ContainsFunc(lines, func(line []byte) bool { return separators(line, comma) != n }) {
+			return comma
+		}
+	}
+	return 0
 }
 
 // readHeader reads the first record that is not empty as names.

@@ -34,6 +34,8 @@ func TestCSV(t *testing.T) {
 			CSVOptions{}, []string{
 				`{"i":-5,"f":1.5,"m":1.0,"b":true,"t":"x","zip":"02134","big":"99999999999999999999","e":""}`,
 				`{"i":7,"f":-2000.0,"m":2.5,"b":false,"t":"1","zip":"1","big":"1","e":""}`}},
+		{"no digits", "f,g,i,t\n1.5,nan,1,nan\n-inf,,2,nancy\nNaN,Infinity,inf,3\n", CSVOptions{}, []string{
+			`{"f":1.5,"g":"NaN","i":1.0,"t":"nan"}`, `{"f":"-Infinity","g":null,"i":2.0,"t":"nancy"}`, `{"f":"NaN","g":"Infinity","i":"Infinity","t":"3"}`}},
 		{"missing", "a,b,c\n1,,x\n,2.5,\n", CSVOptions{}, []string{`{"a":1,"b":null,"c":"x"}`, `{"a":null,"b":2.5,"c":""}`}},
 		{"null", "a,b\nNA,NA\n1,x\n", CSVOptions{Null: "NA"}, []string{`{"a":null,"b":null}`, `{"a":1,"b":"x"}`}},
 		{"declared", "a,b,c,d,e\n1,2,3,0,x\n", CSVOptions{Types: map[string]Type{"a": TypeText, "2": TypeFloat, "c": TypeFloat32, "d": TypeBool, "e": TypeSkip}},
@@ -44,7 +46,7 @@ func TestCSV(t *testing.T) {
 		{"semicolon", "a;b\n1,5;2\n", CSVOptions{Comma: ';'}, []string{`{"a":"1,5","b":2}`}},
 		{"blanks", "  1  2.5\t x\n3 4 \"y\n", CSVOptions{Comma: ' ', NoHeader: true}, []string{`[1,2.5,"x"]`, `[3,4.0,"\"y"]`}},
 	} {
-		got, err := asJSON(t, Options{Format: "csv", CSV: c.opts}, "a", c.data)
+		got, _, err := payloads(t, Options{Format: "csv", CSV: c.opts, Encoding: Shown.Name}, memorySource("a", []byte(c.data)))
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, %v\nwant %q", c.name, got, err, c.want)
 		}
@@ -60,8 +62,8 @@ func TestCSVErrors(t *testing.T) {
 		opts CSVOptions
 		want string
 	}{
-		{"a,b\n1,2\n3\n", CSVOptions{}, "a, line 3, offset 8: 1 columns instead of 2"},
-		{"a,b\n\"x\ny\",2\n3\n", CSVOptions{}, "a, line 4, offset 12: 1 columns instead of 2"},
+		{"a,b\n1,2\n3\n", CSVOptions{}, "a, line 3, offset 8: 1 column instead of 2"},
+		{"a,b\n\"x\ny\",2\n3\n", CSVOptions{}, "a, line 4, offset 12: 1 column instead of 2"},
 		{"a\n\"x\" y\n", CSVOptions{}, `a, line 2, offset 2: column 1: " " stands behind a closing quote`},
 		{"a\n1\n\"x\n2\n", CSVOptions{}, "a, line 3, offset 4: column 1: a quote is opened and not closed"},
 		{"a\n\"x\ny\n", CSVOptions{}, "a, line 2, offset 2: column 1: a quote is opened and not closed"},
@@ -314,6 +316,36 @@ func TestLastNewline(t *testing.T) {
 		}
 		if got, want := lastNewline(p), bytes.LastIndexByte(p, '\n'); got != want {
 			t.Fatalf("%q: %d, want %d", p, got, want)
+		}
+	}
+}
+
+// TestOtherDelimiter reads tables whose columns are separated by something else than the
+// name says.
+func TestOtherDelimiter(t *testing.T) {
+	for _, c := range []struct {
+		name, data string
+		opts       Options
+		want       string
+	}{
+		{"a.csv", "id;name\n1;a\n", Options{}, `its columns are separated by ';', not by ',': name the delimiter`},
+		{"a.csv", "id;x\n1;1,5\n", Options{}, `its columns are separated by ';', not by ',': name the delimiter`},
+		{"a.csv", "id\tname\n1\ta\n\tb\n", Options{}, `its columns are separated by '\t', not by ',': name the delimiter`},
+		{"a.csv", "1|2\n3|4\n", Options{CSV: CSVOptions{NoHeader: true}}, `its columns are separated by '|', not by ',': name the delimiter`},
+		{"a.tsv", "a,b\n1,2\n", Options{}, `its columns are separated by ',', not by '\t': name the delimiter`},
+		{"a.csv", "id;name\n1;a\n", Options{CSV: CSVOptions{Comma: ';'}}, ""},
+		{"a.csv", "id;name\n1;a\n", Options{CSV: CSVOptions{Comma: ','}}, ""},
+		{"a.csv", "text\na; b\nc\n", Options{}, ""},
+		{"a.csv", "text\n\"a; b\"\n", Options{}, ""},
+		{"a.csv", "a;b,c\n1;2,3\n", Options{}, ""},
+		{"a.csv", "id;name\n1;a\n", Options{Encoding: "raw"}, ""},
+	} {
+		_, _, err := payloads(t, c.opts, memorySource(c.name, []byte(c.data)))
+		if want := c.want; want != "" && messageOf(err) != c.name+": "+want || want == "" && err != nil {
+			t.Errorf("%q: got %v, want %s", c.data, err, want)
+		}
+		if c.want != "" && !errors.Is(err, ErrDelimiter) {
+			t.Errorf("%q: %v is no ErrDelimiter", c.data, err)
 		}
 	}
 }

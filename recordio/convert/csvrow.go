@@ -176,9 +176,16 @@ func (p *tableParser) parse(enc Encoder) (start, end int, err error) {
 		return start, end, err
 	}
 	if len(cells) != len(p.columns) {
-		return start, end, faultf(ErrSyntax, "%d columns instead of %d", len(cells), len(p.columns))
+		return start, end, faultf(ErrSyntax, "%s instead of %d", columnCount(len(cells)), len(p.columns))
 	}
 	return start, end, p.record(cells, enc)
+}
+
+func columnCount(n int) string {
+	if n == 1 {
+		return "1 column"
+	}
+	return fmt.Sprintf("%d columns", n)
 }
 
 // record gives a row to enc.

@@ -231,7 +231,7 @@ func widen(a, b Type) Type {
 	return TypeText
 }
 
-// typeOf returns the narrowest type for text. Digits behind a leading zero are text,
+// typeOf returns the narrowest type for text; nan and inf are floats. Digits behind a leading zero are text,
 // as in postal codes, and so is an integer that does not fit.
 func typeOf(text []byte) Type {
 	digits := bytes.TrimPrefix(text, []byte("-"))
@@ -241,7 +241,7 @@ func typeOf(text []byte) Type {
 	if _, ok := parseInt(text); ok {
 		return TypeInt
 	}
-	if _, ok := parseFloat(text); ok && bytes.ContainsAny(text, ".eE") {
+	if _, ok := parseFloat(text); ok && bytes.ContainsAny(text, ".eE") || isSpecial(text) {
 		return TypeFloat
 	}
 	switch string(text) {
@@ -249,6 +249,12 @@ func typeOf(text []byte) Type {
 		return TypeBool
 	}
 	return TypeText
+}
+
+// isSpecial reports whether text is one of the floats that have no digits.
+func isSpecial(text []byte) bool {
+	_, ok := parseSpecial(text)
+	return ok
 }
 
 // parseInt reads a decimal integer of 64 bits with an optional sign.
@@ -279,10 +285,18 @@ func parseAnyFloat(text []byte) (float64, bool) {
 	if v, ok := parseFloat(text); ok {
 		return v, true
 	}
+	return parseSpecial(text)
+}
+
+// parseSpecial reads nan and inf.
+func parseSpecial(text []byte) (float64, bool) {
+	if len(text) > len("-infinity") {
+		return 0, false
+	}
 	switch strings.ToLower(string(text)) {
 	case "nan", "-nan":
 		return math.NaN(), true
-	case "inf", "+inf", "infinity":
+	case "inf", "+inf", "infinity", "+infinity":
 		return math.Inf(1), true
 	case "-inf", "-infinity":
 		return math.Inf(-1), true

@@ -20,6 +20,15 @@ var (
 	ErrUnlabelled = errors.New("no label")
 	// ErrUnsupported: the content is well formed, but has no place in a record.
 	ErrUnsupported = errors.New("unsupported")
+
+	// More closely, what has to be named to read an input; all are ErrUnsupported.
+
+	// ErrFormat: the format cannot be found, or is not that of the inputs before.
+	ErrFormat = fmt.Errorf("no format: %w", ErrUnsupported)
+	// ErrCharset: the text is not of the encoding that is named, or of UTF-8.
+	ErrCharset = fmt.Errorf("no encoding of text: %w", ErrUnsupported)
+	// ErrDelimiter: a table has its columns separated by another character.
+	ErrDelimiter = fmt.Errorf("no delimiter: %w", ErrUnsupported)
 )
 
 // RecordError is one bad record of an input, which the policy may skip.

@@ -19,6 +19,12 @@ var libsvmFormat = Format{
 
 type libsvmLines struct{ newlines }
 
+// blank implements lineFormat: a comment alone is no sample.
+func (l *libsvmLines) blank(line []byte) bool {
+	line, _, _ = bytes.Cut(line, []byte("#"))
+	return l.newlines.blank(line)
+}
+
 func (*libsvmLines) parser() lineParser { return &libsvmParser{} }
 
 type libsvmParser struct {

@@ -20,6 +20,9 @@ type lineFormat interface {
 	// cut returns the length of the whole records at the start of p, behind which the
 	// input goes on. next finds the same ones in them.
 	cut(p []byte) int
+	// blank reports whether line, a record as next finds it without its end, is none
+	// after all: parsers pass over it.
+	blank(line []byte) bool
 	// parser returns a parser for one block of the input that was begun last.
 	parser() lineParser
 }
@@ -39,6 +42,7 @@ type newlines struct{}
 func (newlines) begin([]byte) (int, error)  { return 0, nil }
 func (newlines) next(p []byte) (int, error) { return firstLine(p), nil }
 func (newlines) cut(p []byte) int           { return bytes.LastIndexByte(p, '\n') + 1 }
+func (newlines) blank(line []byte) bool     { return len(bytes.Trim(line, " \t\r")) == 0 }
 
 // lineCursor walks over the lines of a block.
 type lineCursor struct {
@@ -73,7 +77,7 @@ func trimEnd(p []byte) []byte {
 }
 
 // rawLines parses the records of a format as the bytes that they are, without their
-// line ends. Empty lines are no records.
+// line ends: as many as the format has.
 type rawLines struct {
 	checked
 	format lineFormat
@@ -91,7 +95,7 @@ func (r *rawLines) parse(enc Encoder) (start, end int, err error) {
 		if err != nil {
 			return start, r.pos, err
 		}
-		if line := trimEnd(r.data[start:r.pos]); len(line) > 0 {
+		if line := trimEnd(r.data[start:r.pos]); !r.format.blank(line) {
 			if r.recoded { // and of its charset; else any bytes will do
 				if err := r.text(line); err != nil {
 					return start, r.pos, err

@@ -94,6 +94,18 @@ func TestLabelsOf(t *testing.T) {
 	}
 }
 
+func TestLabelNames(t *testing.T) {
+	for images, want := range map[string]string{
+		"train-images-idx3-ubyte.gz": "[train-labels-idx1-ubyte.gz train-labels-idx1-ubyte]",
+		"t10k-images.idx3-ubyte":     "[t10k-labels.idx1-ubyte t10k-labels.idx1-ubyte.gz]",
+		"train-labels-idx1-ubyte":    "[]",
+	} {
+		if got := fmt.Sprint(LabelNames(images)); got != want {
+			t.Errorf("LabelNames(%q) is %s, want %s", images, got, want)
+		}
+	}
+}
+
 // cifarFile makes images whose pixels are all their number.
 func cifarFile(labels ...[]byte) []byte {
 	var b bytes.Buffer

@@ -1,8 +1,8 @@
 package convert
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -20,10 +20,34 @@ func WithLabels(images, labels Source) Source {
 // MNIST, such as "train-labels-idx1-ubyte.gz" to "train-images-idx3-ubyte.gz"; false if
 // images is no such name.
 func LabelsOf(images string) (labels string, ok bool) {
+	return idxRenamed(images, "images", "idx3", "labels", "idx1")
+}
+
+// LabelNames returns the names that the labels of a file of images may have: the images
+// may be compressed and the labels not, and the other way round. LabelsOf is the first.
+func LabelNames(images string) []string {
+	labels, ok := LabelsOf(images)
+	if !ok {
+		return nil
+	}
+	if plain, ok := cutExtension(labels, ".gz"); ok {
+		return []string{labels, plain}
+	}
+	return []string{labels, labels + ".gz"}
+}
+
+// IsLabels reports whether name is that of a file of labels of MNIST.
+func IsLabels(name string) bool {
+	_, ok := idxRenamed(name, "labels", "idx1", "images", "idx3")
+	return ok
+}
+
+// idxRenamed writes another word and another number of axes into a name of MNIST.
+func idxRenamed(name, word, axes, otherWord, otherAxes string) (string, bool) {
 	for _, sep := range []string{"-", "."} { // both are found
-		i := strings.LastIndex(images, "images"+sep+"idx3")
-		if i >= 0 {
-			return images[:i] + "labels" + sep + "idx1" + images[i+len("images"+sep+"idx3"):], true
+		from := word + sep + axes
+		if i := strings.LastIndex(name, from); i >= 0 {
+			return name[:i] + otherWord + sep + otherAxes + name[i+len(from):], true
 		}
 	}
 	return "", false
@@ -41,12 +65,14 @@ func openIDXFiles(ctx context.Context, images, labels Source) (Content, error) {
 	}
 	l, err := open(ctx, labels)
 	if err != nil {
-		return Content{}, errors.Join(fmt.Errorf("the labels, %s: %w", labels.title(), err), i.close())
+		i.close() // what it says now follows from err
+		return Content{}, fmt.Errorf("the labels, %s: %w", labels.title(), err)
 	}
-	shut := func() error { return errors.Join(i.close(), l.close()) }
+	shut := func() error { return cmp.Or(i.close(), l.close()) }
 	stream, err := newIDXStream(i.Input, l.Input)
 	if err != nil {
-		return Content{}, errors.Join(err, shut())
+		shut() // as above
+		return Content{}, err
 	}
 	return Content{Reader: stream, Size: -1, Close: shut}, nil
 }

@@ -142,7 +142,7 @@ func TestNPZ(t *testing.T) {
 	uneven := decodeWith(npzFormat, fileInput("a.npz", readFile(t, "testdata/npy/uneven.npz")), Options{})
 	checkMessage(t, uneven, `array "x" has 3 rows, array "y" has 2: they make no samples`)
 	checkMessage(t, decodeWith(npzFormat, streamInput("a.npz", packed), Options{}),
-		"an .npz begins at its end: it can only be read from a file that is not compressed")
+		"an .npz begins at its end: it is read neither from a pipe nor inside of gzip or zstd; decompress it into a file")
 	checkMessage(t, decodeWith(npzFormat, fileInput("a.npz", packed[:100]), Options{}),
 		"the archive: damaged, or not a zip archive")
 }

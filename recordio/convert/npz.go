@@ -37,7 +37,7 @@ type npzArray struct {
 
 func openNPZ(in Input, opts Options) (Decoder, error) {
 	if in.ReaderAt == nil {
-		return nil, faultf(ErrUnsupported, "an .npz begins at its end: it can only be read from a file that is not compressed")
+		return nil, faultf(ErrUnsupported, "an .npz begins at its end: it is read neither from a pipe nor inside of gzip or zstd; decompress it into a file")
 	}
 	in.ReaderAt = io.NewSectionReader(in.ReaderAt, 0, in.Size) // has an end on both sides
 	archive, err := zip.NewReader(in.ReaderAt, in.Size)

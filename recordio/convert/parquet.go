@@ -44,7 +44,7 @@ type parquetDecoder struct {
 
 func openParquet(in Input, limits Limits) (Decoder, error) {
 	if in.ReaderAt == nil {
-		return nil, faultf(ErrUnsupported, "a Parquet file begins at its end: it can only be read from a file that is not compressed as a whole")
+		return nil, faultf(ErrUnsupported, "a Parquet file begins at its end: it is read neither from a pipe nor inside of gzip or zstd; decompress it into a file")
 	}
 	if err := checkParquetFooter(in, limits.Record); err != nil {
 		return nil, err

@@ -103,7 +103,7 @@ func TestParquetErrors(t *testing.T) {
 		})
 	}
 	checkMessage(t, decodeWith(parquetFormat, streamInput("a.parquet", data), Options{}),
-		"a Parquet file begins at its end: it can only be read from a file that is not compressed as a whole")
+		"a Parquet file begins at its end: it is read neither from a pipe nor inside of gzip or zstd; decompress it into a file")
 	if d := decodeWith(parquetFormat, fileInput("a.parquet", page), Options{}); d.err == nil || !strings.Contains(d.err.Error(), "row group 1 of 3") {
 		t.Errorf("a damaged page ends with %v", d.err)
 	}

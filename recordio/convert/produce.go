@@ -14,8 +14,11 @@ func (r *run) produce(ctx context.Context, sources iter.Seq2[Source, error]) {
 		if err == nil {
 			r.inputs++
 		}
-		if err == nil && r.format == nil {
+		if err == nil && (r.format == nil || r.guessed && r.format.lines != nil) {
 			t.open, t.err = r.find(ctx, s)
+			if t.err == nil && t.open == nil {
+				continue
+			}
 		}
 		switch {
 		case t.err != nil:
@@ -29,22 +32,46 @@ func (r *run) produce(ctx context.Context, sources iter.Seq2[Source, error]) {
 			return
 		}
 	}
+	if r.format == nil {
+		r.format = &textFormat // of no lines
+	}
 }
 
-// find opens the first source and finds the format.
+// find opens a source and finds the format, or holds it to the one that was found. It
+// returns nil for an empty input that says nothing.
 func (r *run) find(ctx context.Context, s Source) (*opened, error) {
 	o, err := r.openText(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	if r.format, err = Sniff(o.head, o.Name); err == nil {
-		err = r.checkCharset()
+	if o.saysNothing() {
+		return nil, o.close()
+	}
+	if r.format == nil {
+		if r.format, err = Sniff(o.head, o.Name); err == nil {
+			r.guessed, r.first = true, s.title()
+			err = r.checkCharset()
+		}
+	} else {
+		err = r.agrees(o)
 	}
 	if err != nil {
-		o.close()
+		o.close() // what it says now follows from err
 		return nil, err
 	}
 	return o, nil
+}
+
+// saysNothing reports whether o is empty and has a name that says no format.
+func (o *opened) saysNothing() bool { return len(o.head) == 0 && formatOfEnding(o.Name) == nil }
+
+// agrees returns an error unless o looks as the first input did.
+func (r *run) agrees(o *opened) error {
+	f, err := Sniff(o.head, o.Name)
+	if err == nil && f.Name != r.format.Name {
+		err = faultf(ErrFormat, "it is %s, and %s is %s: all inputs are of one format", f.Name, r.first, r.format.Name)
+	}
+	return err
 }
 
 // openText opens s, which is text if a charset is given.
@@ -161,7 +188,7 @@ func (t *task) begin(f lineFormat) error {
 // refuseUTF16 returns an error for text in UTF-16 that was not named as that.
 func refuseUTF16(p []byte) error {
 	if bytes.HasPrefix(p, []byte{0xff, 0xfe}) || bytes.HasPrefix(p, []byte{0xfe, 0xff}) {
-		return faultf(ErrUnsupported, "the text is UTF-16, not UTF-8: name its encoding")
+		return faultf(ErrCharset, "the text is UTF-16, not UTF-8: name its encoding, such as utf-16")
 	}
 	return nil
 }

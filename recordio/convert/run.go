@@ -11,7 +11,7 @@ import (
 
 // Stats tell what Run did.
 type Stats struct {
-	Format   string // what was read; "" if there was no source
+	Format   string // what was read; text if there was nothing
 	Inputs   int64
 	Records  int64 // without the bad ones
 	Payload  int64 // bytes of their payloads
@@ -71,6 +71,8 @@ type run struct {
 	encoding Encoding
 	charset  encoding.Encoding // of the inputs; nil for UTF-8
 	format   *Format           // set by the producer if it is to be found
+	guessed  bool              // it was found, and
+	first    string            // the title of the source that told it
 	lines    lineFormat        // for a format of lines
 	emit     func([]byte) error
 	queue    chan *task

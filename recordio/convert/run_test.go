@@ -196,9 +196,9 @@ func TestRunInputErrors(t *testing.T) {
 		{"cut.csv.gz", Content{Reader: bytes.NewReader(gz[:len(gz)/2]), Size: -1}, "gzip: the compressed data ends in the middle", ErrTruncated},
 		{"cut.csv.zst", Content{Reader: bytes.NewReader(zs[:len(zs)/2]), Size: -1}, "zstd: the compressed data ends in the middle", ErrTruncated},
 		{"flipped.csv.gz", Content{Reader: bytes.NewReader(flipped), Size: -1}, "gzip: the data does not match its checksum", ErrChecksum},
-		{"wide.csv", Content{Reader: strings.NewReader("\xff\xfea\x00,\x00b\x00"), Size: -1}, "the text is UTF-16, not UTF-8: name its encoding", ErrUnsupported},
+		{"wide.csv", Content{Reader: strings.NewReader("\xff\xfea\x00,\x00b\x00"), Size: -1}, "the text is UTF-16, not UTF-8: name its encoding, such as utf-16", ErrUnsupported},
 		{"twice.csv", Content{Reader: strings.NewReader("a,a\n1,2\n"), Size: -1}, `the header has two columns "a"`, ErrSyntax},
-		{"binary", Content{Reader: strings.NewReader("\x00\x01\x02"), Size: -1}, "neither its content nor its name tell the format: name it", ErrUnsupported},
+		{"binary", Content{Reader: strings.NewReader("\x00\x01\x02"), Size: -1}, "neither its content nor its name tells the format: name it", ErrUnsupported},
 		{"nothing.csv", Content{Size: 3}, "a Content needs a Reader, or a ReaderAt and its Size", ErrUnsupported},
 	} {
 		open := 0
@@ -328,7 +328,7 @@ func TestRunRaw(t *testing.T) {
 	}{
 		{"a.csv", "a,b\r\n1,\"x\ny\"\r\n\n2,3", []string{"1,\"x\ny\"", "2,3"}},
 		{"a.jsonl", "{\"a\": 1}\n[2]\n", []string{"{\"a\": 1}", "[2]"}},
-		{"a.txt", "a\n\n\xff\n", []string{"a", "\xff"}},
+		{"a.txt", "a\n\n\xff\n", []string{"a", "", "\xff"}},
 	} {
 		got, _, err := payloads(t, Options{Encoding: "raw"}, memorySource(c.name, []byte(c.data)))
 		if err != nil || !slices.Equal(got, c.want) {

@@ -46,6 +46,14 @@ func (r *run) decodeInput(ctx context.Context, t *task, enc Encoder) (err error)
 			err = cerr
 		}
 	}()
+	if r.guessed {
+		if t.open.saysNothing() {
+			return nil
+		}
+		if err := r.agrees(t.open); err != nil {
+			return err
+		}
+	}
 	d, err := r.format.open(t.open.Input, r.opts)
 	if err != nil {
 		return err

@@ -17,44 +17,86 @@ func findFormat(name string) (*Format, error) {
 	return nil, unknown("format", name, names)
 }
 
+// FormatOfName returns the format that the ending of a name says, behind which there may
+// be that of a compression; nil if it says none.
+func FormatOfName(name string) *Format {
+	for _, z := range compressions {
+		name = trimCompression(name, z)
+	}
+	return formatOfEnding(name)
+}
+
+// formatOfEnding is FormatOfName for a name without the ending of a compression.
+func formatOfEnding(name string) *Format {
+	for i := range Formats {
+		for _, ext := range Formats[i].Extensions {
+			if _, ok := cutExtension(name, ext); ok {
+				return &Formats[i]
+			}
+		}
+	}
+	return nil
+}
+
 // Sniff finds the format of an input by its first bytes (SniffLen of them, or all)
 // and its name, both without a compression: first by content that can be nothing
 // else, then by the ending of the name, then by the looks of JSON and of text. It
-// answers ErrUnsupported for what none of this fits, and for what may be two things.
+// answers ErrFormat for what none of this fits, and for what may be two things.
 func Sniff(head []byte, name string) (*Format, error) {
 	for i := range Formats {
 		if f := &Formats[i]; f.Sniff != nil && f.Sniff(head) {
 			return f, nil
 		}
 	}
-	for i := range Formats {
-		for _, ext := range Formats[i].Extensions {
-			if _, ok := cutExtension(name, ext); ok {
-				return &Formats[i], nil
-			}
-		}
+	if f := formatOfEnding(name); f != nil {
+		return f, nil
 	}
 	switch {
+	case bytes.HasPrefix(head, []byte("\x04\x03\x02\x01")):
+		return nil, faultf(ErrFormat, "it is RecordIO already: name the format recordio")
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return nil, faultf(ErrFormat, "it is a zip archive: unpack it, or name the format npz if numpy wrote it")
 	case looksLikeJSON(head):
 		return findFormat(jsonlFormat.Name)
+	case looksLikeObject(head):
+		return nil, faultf(ErrFormat, "it begins as an object of JSON over many lines: jq -c . makes one line of it, and jq -c '.images[]' a line of each item of a list inside")
 	case looksLikeArray(head):
-		return nil, faultf(ErrUnsupported, "it begins as an array of JSON does: name the format jsonl if each line is a value; jq -c '.[]' makes lines of an array")
+		return nil, faultf(ErrFormat, "it begins as an array of JSON does: name the format jsonl if each line is a value; jq -c '.[]' makes lines of an array")
+	case looksLikeLIBSVM(head):
+		return findFormat(libsvmFormat.Name)
 	case looksLikeTable(head):
-		return nil, faultf(ErrUnsupported, "it may be a table or lines of text: name the format, csv, tsv or text")
+		return nil, faultf(ErrFormat, "it may be a table or lines of text: name the format, csv, tsv or text")
+	case looksLikeNumbers(head):
+		return nil, faultf(ErrFormat, "it may be a table with blanks between its columns, or lines of text: name the format csv and the delimiter space, or the format text")
 	case looksLikeText(head):
 		return findFormat(textFormat.Name)
 	}
-	return nil, faultf(ErrUnsupported, "neither its content nor its name tell the format: name it")
+	return nil, faultf(ErrFormat, "neither its content nor its name tells the format: name it")
 }
 
-// looksLikeJSON reports whether the first line begins as an object does.
+// looksLikeJSON reports whether the first line begins as an object does, and does not
+// end where that must go on.
 func looksLikeJSON(head []byte) bool {
-	head = bytes.TrimLeft(head, " \t")
+	line, _, whole := bytes.Cut(head, newline)
+	line = bytes.Trim(line, " \t\r")
+	if len(line) == 0 || line[0] != '{' || whole && openEnd(line) {
+		return false
+	}
+	line = bytes.TrimLeft(line[1:], " \t")
+	return len(line) > 0 && (line[0] == '"' || line[0] == '}')
+}
+
+// openEnd reports whether a value of JSON must go on behind line.
+func openEnd(line []byte) bool { return bytes.IndexByte([]byte("{[,:"), line[len(line)-1]) >= 0 }
+
+// looksLikeObject reports whether an object begins, which goes on over many lines.
+func looksLikeObject(head []byte) bool {
+	head = bytes.TrimLeft(head, " \t\r\n")
 	if len(head) == 0 || head[0] != '{' {
 		return false
 	}
-	head = bytes.TrimLeft(head[1:], " \t")
-	return len(head) > 0 && (head[0] == '"' || head[0] == '}')
+	head = bytes.TrimLeft(head[1:], " \t\r\n")
+	return len(head) > 0 && head[0] == '"'
 }
 
 // looksLikeArray reports whether an array begins, which may go on over many lines.
@@ -65,25 +107,6 @@ func looksLikeArray(head []byte) bool {
 	}
 	head = bytes.TrimLeft(head[1:], " \t\r\n")
 	return len(head) > 0 && bytes.IndexByte([]byte("{[]\"-0123456789tfn"), head[0]) >= 0
-}
-
-// looksLikeTable reports whether the first lines have as many commas as each other, or
-// tabs. The last line may be cut off.
-func looksLikeTable(head []byte) bool {
-	lines := bytes.Split(bytes.TrimSuffix(head, newline), newline)
-	if len(head) >= SniffLen && len(lines) > 1 {
-		lines = lines[:len(lines)-1]
-	}
-	for _, comma := range []string{",", "\t", ";"} {
-		n, same := bytes.Count(lines[0], []byte(comma)), true
-		for _, line := range lines[1:] {
-			same = same && bytes.Count(line, []byte(comma)) == n
-		}
-		if n > 0 && same {
-			return true
-		}
-	}
-	return false
 }
 
 // looksLikeText reports whether head is UTF-8 without control characters. The last

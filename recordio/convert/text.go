@@ -18,6 +18,9 @@ type textLines struct {
 	checked checked
 }
 
+// blank implements lineFormat: an empty line is a line.
+func (t *textLines) blank([]byte) bool { return false }
+
 func (t *textLines) parser() lineParser { return &textParser{checked: t.checked} }
 
 type textParser struct {
@@ -65,8 +68,8 @@ func (c *checked) text(part []byte) error {
 	}
 	at := bytes.IndexFunc(part, func(r rune) bool { return r == utf8.RuneError })
 	if c.recoded {
-		return faultf(ErrSyntax, "not of the encoding that was named, at position %d of %s", at+1, clip(part))
+		return faultf(ErrCharset, "not of the encoding that was named, at position %d of %s", at+1, clip(part))
 	}
-	return faultf(ErrSyntax, "not UTF-8: byte 0x%02x at position %d of %s; name its encoding, such as latin1; the payload raw takes any bytes",
+	return faultf(ErrCharset, "not UTF-8: byte 0x%02x at position %d of %s; name its encoding, such as latin1; the payload raw takes any bytes",
 		part[at], at+1, clip(part))
 }

@@ -29,6 +29,32 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestRawLines counts the records of the payload raw: as many as any other payload has.
+func TestRawLines(t *testing.T) {
+	for _, c := range []struct {
+		name, data string
+		opts       Options
+		want       []string
+	}{
+		{"a.txt", "a\n\nb\n\n\nc\n", Options{}, []string{"a", "", "b", "", "", "c"}},
+		{"a.txt", "\n", Options{}, []string{""}},
+		{"a.txt", "\r\n \r\n", Options{}, []string{"", " "}},
+		{"a.jsonl", "1\n\n \t\n2\n", Options{}, []string{"1", "2"}},
+		{"a.csv", "h\na\n\n \nb\n", Options{}, []string{"a", " ", "b"}},
+		{"a.csv", "h\na\n \t\nb\n", Options{CSV: CSVOptions{Comma: ' '}}, []string{"a", "b"}},
+		{"a.svm", "1 1:1\n# nothing\n\n2 # x\n", Options{}, []string{"1 1:1", "2 # x"}},
+	} {
+		other, _, err := payloads(t, c.opts, memorySource(c.name, []byte(c.data)))
+		if err != nil || len(other) != len(c.want) {
+			t.Errorf("%s %q: %d records as msgpack, %v; want %d", c.name, c.data, len(other), err, len(c.want))
+		}
+		c.opts.Encoding = "raw"
+		if got, _, err := payloads(t, c.opts, memorySource(c.name, []byte(c.data))); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s %q: got %q, %v; want %q", c.name, c.data, got, err, c.want)
+		}
+	}
+}
+
 func TestLIBSVM(t *testing.T) {
 	const data = "+1 1:0.5 3:-2e1 10:7 # a comment\n\n# nothing else\n-1\n2,5 1:1\n0.5 qid:7 2:3\r\n"
 	want := []string{

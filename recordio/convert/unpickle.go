@@ -4,7 +4,8 @@ import "io"
 
 // pickleFormat reads pickles of Python, protocols 0 to 5, as split of
 // paddle.v2.dataset.common writes them: a list or tuple gives a record for each of its
-// items, any other value is one record, and an input may have several pickles. Nothing
+// items, a batch of the Python version of CIFAR one for each image, any other value is
+// one record, and an input may have several pickles. Nothing
 // in a pickle is executed: it may only name the few classes that carry data, which are
 // in unpicklecall.go; any other is an error.
 //
@@ -17,7 +18,7 @@ import "io"
 // their arrays. Any other value must fit into twice the limit of a record.
 var pickleFormat = Format{
 	Name:       "pickle",
-	Doc:        "Python pickle, never executed: each item of a list, or the value",
+	Doc:        "Python pickle, never executed: each item of a list, each image of a batch of CIFAR, or the value",
 	Extensions: []string{".pickle", ".pkl", ".pck"},
 	Sniff:      isPickle,
 	open: func(in Input, opts Options) (Decoder, error) {
@@ -90,7 +91,9 @@ func (d *pickleDecoder) more() error {
 		return nil
 	}
 	d.begun = false
-	d.items = samplesOf(value)
+	if d.items = d.cifarSamples(value); d.items == nil {
+		d.items = samplesOf(value)
+	}
 	return nil
 }
 

@@ -102,6 +102,7 @@ func TestUsageErrors(t *testing.T) {
 		{"ls --long=x", "tool ls", "--long x: true or false is needed"},
 		{"config", "tool config", "which one? view, set"},
 		{"config vew", "tool config", `no command "vew": did you mean view?`},
+		{"config help view", "tool config", `no command "help": did you mean tool help config?`},
 		{"file put --level 3", "tool file put", "unknown flag --level"},
 		{"ls fail", "tool ls", "no good"},
 	}

@@ -121,12 +121,24 @@ func (l *commandLine) word(arg string) error {
 				return nil
 			}
 		}
+		if len(v.commands) > 0 && !v.action && arg == helpName {
+			return Usagef("no command %q: did you mean %s?", arg, l.helpOf())
+		}
 		if len(v.commands) > 0 && !v.action {
 			return Usagef("no command %q%s", arg, didYouMean("", Nearest(arg, commandNames(v.commands))))
 		}
 	}
 	l.operands = append(l.operands, arg)
 	return nil
+}
+
+// helpOf is the command line that describes the commands so far.
+func (l *commandLine) helpOf() string {
+	words := []string{l.levels[0].name, helpName}
+	for _, v := range l.levels[1:] {
+		words = append(words, v.name)
+	}
+	return strings.Join(words, " ")
 }
 
 func commandNames(commands []*cli.Command) []string {

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/manifest"
+	"github.com/paddlecloud/pfs/cmd/internal/payload"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// recordsFormat is the format of inputs that are datasets, or files of RecordIO. Their
+// records go through as they are, to be cut, ordered or compressed anew.
+const recordsFormat = "recordio"
+
+// recordFiles are the inputs of that format, and what their manifests say of all of
+// them. Where one has no manifest, or they differ, that is nothing.
+type recordFiles struct {
+	files   []dataFile
+	payload string // encoding of the records; "" until the first one is looked at
+	columns []manifest.Column
+	classes []string
+}
+
+// recordInputs finds the datasets and the files that the operands name. The caller
+// closes them.
+func (d *deps) recordInputs(ctx context.Context, operands []string, _ *convertOptions) (*datasetInputs, error) {
+	in := &datasetInputs{d: d, mnist: newMNISTPairs(), records: &recordFiles{}}
+	for i, text := range operands {
+		if text == "-" && slices.Contains(operands[:i], text) {
+			in.close()
+			return nil, cliargs.Usagef("\"-\" is given twice: standard input can be read once")
+		}
+		set, files, err := d.datasetOrFiles(ctx, []string{text})
+		if err == nil {
+			err = in.records.add(i == 0, text, set)
+		}
+		if err == nil {
+			err = in.addRecords(ctx, text, files)
+		}
+		if err != nil {
+			in.close()
+			return nil, err
+		}
+	}
+	in.labels = in.records.classes
+	return in, nil
+}
+
+// add holds what a set states to what those before it did; nil is files without a
+// manifest.
+func (r *recordFiles) add(first bool, text string, set *dataset) error {
+	if set == nil {
+		r.columns, r.classes = nil, nil
+		return nil
+	}
+	if r.payload != "" && r.payload != set.Payload {
+		return cliargs.Usagef("%s has records of %s, the inputs before it of %s: convert them one by one, with --payload", text, set.Payload, r.payload)
+	}
+	r.payload = set.Payload
+	switch {
+	case first:
+		r.columns, r.classes = set.Columns, set.Classes
+	case !slices.Equal(r.columns, set.Columns), !slices.Equal(r.classes, set.Classes):
+		return cliargs.Usagef("%s has other columns or classes than the inputs before it: their records make no set", text)
+	}
+	return nil
+}
+
+// addRecords makes a group of what one operand names.
+func (in *datasetInputs) addRecords(ctx context.Context, text string, files []dataFile) error {
+	g := &inputGroup{operand: text, found: newSorter(byName), below: survey{}}
+	in.groups, in.records.files = append(in.groups, g), append(in.records.files, files...)
+	for _, f := range files {
+		if f.stdin {
+			g.stdin, g.files, in.bytes = true, 1, -1
+			break
+		}
+		end, info, err := followed(ctx, f.end, true)
+		if err != nil {
+			return err
+		}
+		g.fs = end.FS
+		g.noteTime(info, f.text)
+		if err := g.add(foundInput{path: end.Path, title: f.text, name: baseOf(f.text)}, info.Size); err != nil {
+			return err
+		}
+	}
+	in.files += g.files
+	if in.bytes >= 0 {
+		in.bytes += g.bytes
+	}
+	return nil
+}
+
+// readRecords gives all records to emit, in another encoding if --payload names one.
+func (c *conversion) readRecords(ctx context.Context, emit func([]byte) error) error {
+	r := c.in.records
+	c.stats.Format = recordsFormat
+	counted := func(data []byte) error {
+		c.stats.Records++
+		c.stats.Payload += int64(len(data))
+		return emit(data)
+	}
+	records := c.d.recordsOf(ctx, r.files, -1, c.in.meter)
+	if c.o.is("payload") && c.o.payload != r.payload {
+		return transcoder{from: r.payload, to: c.o.payload}.run(ctx, records, counted)
+	}
+	for rec, err := range records {
+		if err == nil {
+			err = pfs.CheckContext(ctx, "paddlectl.convert", "")
+		}
+		if err != nil {
+			return err
+		}
+		if r.payload == "" {
+			r.payload = payload.Guess(rec.data)
+		}
+		if err := counted(rec.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// payload is the encoding of the records that are made.
+func (c *conversion) payload() string {
+	if c.in.records != nil && !c.o.is("payload") && c.in.records.payload != "" {
+		return c.in.records.payload
+	}
+	return c.o.payload
+}
