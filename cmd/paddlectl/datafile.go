@@ -21,7 +21,8 @@ type dataFile struct {
 	end   transfer.End // not of standard input
 	stdin bool
 
-	stated *stated // nil unless it is a shard of a dataset
+	listed *pfs.Info // what the list in which a pattern found it says; nil: not known
+	stated *stated   // nil unless it is a shard of a dataset
 }
 
 // stdinText is what messages call standard input.
@@ -46,17 +47,26 @@ func (d *deps) eachDataFile(ctx context.Context, operands []string, fn func(data
 			}
 			continue
 		}
-		err := d.source(ctx, op, func(e transfer.End, text string) error {
-			if hiddenMatch(op, e.Path) {
-				return nil
-			}
-			return fn(dataFile{text: text, end: e})
-		})
-		if err != nil {
+		if err := d.filesOf(ctx, op, fn); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// filesOf calls fn for every file that one operand names.
+func (d *deps) filesOf(ctx context.Context, op operand, fn func(dataFile) error) error {
+	if op.place != local {
+		return d.expand(ctx, op, func(t target) error {
+			return fn(dataFile{text: string(t.path), end: t.end(), listed: t.matched})
+		})
+	}
+	return d.localSource(ctx, op, func(e transfer.End, text string) error {
+		if hiddenMatch(op, e.Path) {
+			return nil
+		}
+		return fn(dataFile{text: text, end: e})
+	})
 }
 
 // hiddenMatch reports whether a local pattern matched a dot-file, such as an index,
@@ -70,16 +80,36 @@ func hiddenMatch(op operand, p pfs.Path) bool {
 // matches is sorted. The same file twice is an error.
 func (d *deps) dataFiles(ctx context.Context, operands []string) ([]dataFile, error) {
 	var list []dataFile
-	seen := map[transfer.End]string{}
+	seen := seenFiles{}
 	err := d.eachDataFile(ctx, operands, func(f dataFile) error {
-		if first, twice := seen[f.end]; twice && !f.stdin {
-			return cliargs.Usagef("%s and %s are the same file", first, f.text)
-		}
-		seen[f.end] = f.text
 		list = append(list, f)
-		return nil
+		return seen.add(f)
 	})
 	return list, err
+}
+
+// seenFiles are the files that were named, by where they are, with their names.
+type seenFiles map[transfer.End]string
+
+// add is an error of usage if f was named before.
+func (s seenFiles) add(f dataFile) error {
+	if first, twice := s[f.end]; twice && !f.stdin {
+		return cliargs.Usagef("%s and %s are the same file", first, f.text)
+	}
+	s[f.end] = f.text
+	return nil
+}
+
+// isDirectory reports whether f, or what it leads to, is a directory.
+func (f dataFile) isDirectory(ctx context.Context) (bool, error) {
+	switch {
+	case f.stdin:
+		return false, nil
+	case f.listed != nil && !f.listed.IsLink():
+		return f.listed.IsDir(), nil
+	}
+	_, info, err := followed(ctx, f.end, true)
+	return info.IsDir(), err
 }
 
 // dataFile is the one file that an operand names, which may be a pattern that

@@ -17,9 +17,9 @@ type datasetCatOptions struct {
 func (d *deps) datasetCatCommand() *cli.Command {
 	o := datasetCatOptions{}
 	return d.command(spec{
-		name: "cat", args: "DATASET|FILE...", least: 1, most: -1,
+		name: "cat", args: "DATASET...|FILE...", least: 1, most: -1,
 		summary: "print records, decoded, as JSON lines",
-		text: `Prints the samples of a dataset, or of files of RecordIO, one JSON value a line.
+		text: `Prints the samples of datasets, or of files of RecordIO, one JSON value a line.
 Bytes become base64, arrays of numbers nested arrays, numbers that JSON does not know
 the texts "NaN", "Infinity" and "-Infinity", complex ones [REAL,IMAGINARY]. Pickles
 are read, never executed. For records as they stand: paddlectl recordio cat.`,
@@ -45,12 +45,14 @@ func runDatasetCat(ctx context.Context, d *deps, o datasetCatOptions, operands [
 	if o.limit < -1 {
 		return cliargs.Usagef("--limit %d: a number from 0 on is needed", o.limit)
 	}
-	set, files, err := d.datasetOrFiles(ctx, operands)
+	_, files, err := d.datasetOrFiles(ctx, operands)
 	if err != nil {
 		return err
 	}
-	if set != nil && o.payload == "" {
-		o.payload = set.Payload
+	if o.payload == "" {
+		if o.payload, err = payloadOf(files); err != nil {
+			return err
+		}
 	}
 	m := d.startMeter(d.onScreen(), sizeOf(ctx, files), len(files))
 	defer m.end()

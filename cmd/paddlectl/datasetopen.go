@@ -63,7 +63,7 @@ func (d *deps) openDataset(ctx context.Context, text string) (*dataset, error) {
 	return s, missing
 }
 
-const wayToDataset = "name the directory of the shards, or DIR/PREFIX; paddlectl dataset convert makes datasets"
+const wayToDataset = "name the directory of the shards, or DIR/PREFIX, or files, as 'DIR/*'; paddlectl dataset convert makes datasets"
 
 // datasetIn reads the one dataset in a directory.
 func (d *deps) datasetIn(ctx context.Context, dir transfer.End, shown string) (*dataset, error) {
@@ -143,7 +143,7 @@ func (s *dataset) shard(i int) dataFile {
 	m := s.Shards[i]
 	return dataFile{
 		text: s.shown + m.Name, end: transfer.End{FS: s.dir.FS, Path: s.dir.Path.Join(m.Name)},
-		stated: &stated{m.Bytes, m.Records, "paddlectl dataset verify " + shellWord(s.setText()) + " tells all that is wrong"},
+		stated: &stated{m.Bytes, m.Records, s.setText(), s.Payload, "paddlectl dataset verify " + shellWord(s.setText()) + " tells all that is wrong"},
 	}
 }
 
@@ -194,8 +194,9 @@ func versionOf(name string) (int, bool) {
 	return n, true
 }
 
-// datasetOrFiles are the files that operands name: the shards of one dataset, or
-// files, in the order given. A dataset is checked as far as names and sizes tell.
+// datasetOrFiles are the files that operands name, in the order given: the shards of
+// datasets, and files. A dataset is checked as far as names and sizes tell, and returned
+// if it is all that is named.
 func (d *deps) datasetOrFiles(ctx context.Context, operands []string) (*dataset, []dataFile, error) {
 	if len(operands) == 1 && operands[0] != "-" {
 		s, err := d.openDataset(ctx, operands[0])
@@ -209,8 +210,37 @@ func (d *deps) datasetOrFiles(ctx context.Context, operands []string) (*dataset,
 			return nil, nil, errors.Join(err, statErr)
 		}
 	}
-	files, err := d.dataFiles(ctx, operands)
+	files, err := d.datasetsAndFiles(ctx, operands)
 	return nil, files, err
+}
+
+// datasetsAndFiles are the shards of those operands that are directories, and the files
+// that the others name.
+func (d *deps) datasetsAndFiles(ctx context.Context, operands []string) ([]dataFile, error) {
+	seen := seenFiles{}
+	var list []dataFile
+	err := d.eachDataFile(ctx, operands, func(f dataFile) error {
+		isDir, err := f.isDirectory(ctx)
+		if err != nil {
+			return err
+		}
+		if !isDir {
+			list = append(list, f)
+			return seen.add(f)
+		}
+		s, err := d.openDataset(ctx, f.text)
+		if err != nil {
+			return err
+		}
+		for _, shard := range s.files() {
+			if err := seen.add(shard); err != nil {
+				return err
+			}
+		}
+		list = append(list, s.files()...)
+		return d.checkShards(ctx, s)
+	})
+	return list, err
 }
 
 // isDirectory reports whether an operand names a directory that is there.
@@ -223,11 +253,11 @@ func (d *deps) isDirectory(ctx context.Context, text string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, info, err := followed(ctx, e, true)
+	isDir, err := dataFile{text: text, end: e}.isDirectory(ctx)
 	if isMissing(err) {
 		return false, nil
 	}
-	return info.IsDir(), err
+	return isDir, err
 }
 
 // setText says what a dataset is in a few words.

@@ -40,10 +40,12 @@ type shardOptions struct {
 func (d *deps) datasetShardCommand() *cli.Command {
 	o := &shardOptions{}
 	return d.command(spec{
-		name: "shard", args: "DATASET|FILE...", least: 1, most: -1,
+		name: "shard", args: "DATASET...|FILE...", least: 1, most: -1,
 		summary: "tell, or read, what each trainer gets",
-		text: `Shares a dataset, or files, out to trainers, and prints what one of them gets, or
+		text: `Shares datasets, or files, out to trainers, and prints what one of them gets, or
 with --trainers alone what all get. With --read it prints the records themselves.
+A directory is the dataset in it, and not a file.
+
 Which trainer of how many a process is it finds out itself in a job: from
 PADDLE_INIT_TRAINER_ID and PADDLE_INIT_NUM_GRADIENT_SERVERS, PADDLE_TRAINER_ID and
 PADDLE_TRAINERS_NUM, or /trainer_id and /trainer_count.

@@ -124,7 +124,7 @@ func (s *sharing) writeLists(ctx context.Context) error {
 // testNames are the files for tests of this trainer. Unlike files to train on they
 // may be fewer than the trainers.
 func (s *sharing) testNames(ctx context.Context) ([]string, error) {
-	files, err := s.d.dataFiles(ctx, s.o.test)
+	_, files, err := s.d.datasetOrFiles(ctx, s.o.test)
 	if err != nil {
 		return nil, err
 	}

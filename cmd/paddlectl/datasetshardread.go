@@ -30,11 +30,7 @@ func (s *sharing) read(ctx context.Context) error {
 }
 
 func (s *sharing) readDecoded(ctx context.Context, records iter.Seq2[dataRecord, error]) error {
-	from := s.o.payload
-	if from == "" && s.set != nil {
-		from = s.set.Payload
-	}
-	return transcoder{from: from, to: convert.Shown.Name}.run(ctx, records, func(line []byte) error {
+	return transcoder{from: s.o.payload, to: convert.Shown.Name}.run(ctx, records, func(line []byte) error {
 		_, err := s.d.out.Out.Write(append(line[:len(line):len(line)], '\n'))
 		return err
 	})

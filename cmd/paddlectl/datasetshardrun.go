@@ -14,7 +14,7 @@ import (
 type sharing struct {
 	d      *deps
 	o      *shardOptions
-	set    *dataset // nil if files were named
+	set    *dataset // nil if files, or several datasets, were named
 	files  []shard.File
 	source map[string]dataFile // of files, by name
 	blocks []int64             // records of every chunk, where the order needs them
@@ -26,14 +26,19 @@ func (d *deps) openSharing(ctx context.Context, o *shardOptions, operands []stri
 	if err != nil {
 		return nil, err
 	}
+	if o.read && o.as != "recordio" && o.payload == "" {
+		if o.payload, err = payloadOf(files); err != nil {
+			return nil, err
+		}
+	}
 	s := &sharing{d: d, o: o, set: set, source: map[string]dataFile{}}
 	if set == nil {
 		if err := checkNames(files); err != nil {
 			return nil, err
 		}
 	}
-	for i, f := range files {
-		file, err := s.describe(ctx, i, f)
+	for _, f := range files {
+		file, err := s.describe(ctx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -61,11 +66,10 @@ func checkNames(files []dataFile) error {
 	return nil
 }
 
-// describe says how much is in file i.
-func (s *sharing) describe(ctx context.Context, i int, f dataFile) (shard.File, error) {
-	if s.set != nil {
-		m := s.set.Shards[i]
-		return shard.File{Name: f.text, Records: m.Records, Bytes: m.Bytes}, nil
+// describe says how much is in f.
+func (s *sharing) describe(ctx context.Context, f dataFile) (shard.File, error) {
+	if f.stated != nil {
+		return shard.File{Name: f.text, Records: f.stated.records, Bytes: f.stated.bytes}, nil
 	}
 	if !s.needsRecords() {
 		_, info, err := followed(ctx, f.end, true)
