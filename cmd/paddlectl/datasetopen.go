@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
@@ -23,9 +22,6 @@ type dataset struct {
 	shown  string // the directory as messages and lists show it, with a slash at the end
 	remote bool
 }
-
-// latestName is the file of a published dataset that has the number of its newest version.
-const latestName = "latest"
 
 // openDataset reads the manifest of the dataset that an operand names: its directory,
 // its prefix in there, its manifest, or what dataset publish made of it.
@@ -76,22 +72,12 @@ func (d *deps) datasetIn(ctx context.Context, dir transfer.End, shown string) (*
 	case len(names) > 1:
 		return nil, cliargs.Usagef("%s holds the datasets %s: name one, as %s%s", strings.TrimSuffix(shown, "/"),
 			strings.Join(names, ", "), shown, names[0])
-	case !latest:
-		return nil, hinted{pfs.Errorf("paddlectl.dataset", dir.Path, pfs.NotExist, "no dataset: there is no manifest"), wayToDataset}
 	}
-	n, err := readLatest(ctx, dir)
+	n, err := newestVersion(ctx, dir, latest)
 	if err != nil {
 		return nil, err
 	}
-	version := strconv.Itoa(n)
-	dir.Path = dir.Path.Join(version)
-	if names, _, err = datasetsIn(ctx, dir); err != nil {
-		return nil, err
-	}
-	if len(names) != 1 {
-		return nil, pfs.Errorf("paddlectl.dataset", dir.Path, pfs.Integrity, "a published version has one manifest, this one %d", len(names))
-	}
-	return readDataset(ctx, dir, names[0], shown+version+"/")
+	return readVersion(ctx, dir, n, fmt.Sprintf("%s%d/", shown, n))
 }
 
 // datasetsIn lists the datasets in a directory, and says whether it is that of a
@@ -154,44 +140,6 @@ func (s *dataset) files() []dataFile {
 		files[i] = s.shard(i)
 	}
 	return files
-}
-
-// readLatest returns the number of the newest version of a published dataset. A service
-// shows the file that has it as a link to that version.
-func readLatest(ctx context.Context, dir transfer.End) (int, error) {
-	const most = 32
-	at := dir.Path.Join(latestName)
-	info, err := dir.FS.Stat(ctx, at)
-	if err != nil {
-		return 0, err
-	}
-	text := []byte(info.Target)
-	if !info.IsLink() {
-		if text, err = readSmall(ctx, dir.FS, at, most); err != nil {
-			return 0, err
-		}
-	}
-	n, ok := versionOf(strings.TrimSuffix(string(text), "\n"))
-	if !ok || n > mostVersions {
-		return 0, pfs.Errorf("paddlectl.dataset", at, pfs.Integrity, "%.32q is no number of a version", text)
-	}
-	return n, nil
-}
-
-// mostVersions is the highest number of a version.
-const mostVersions = 1_000_000_000
-
-// versionOf returns the number of a version from its name; mostVersions+1 if that is
-// higher than any can be.
-func versionOf(name string) (int, bool) {
-	if name == "" || strings.Trim(name, "0123456789") != "" || name[0] == '0' {
-		return 0, false
-	}
-	n, err := strconv.Atoi(name)
-	if err != nil || n > mostVersions {
-		n = mostVersions + 1
-	}
-	return n, true
 }
 
 // datasetOrFiles are the files that operands name, in the order given: the shards of
