@@ -170,7 +170,8 @@ func (p *publication) check(ctx context.Context) error {
 			return err
 		}
 		if _, ok := slices.BinarySearch(p.s.Names(), e.Name); !ok && e.Name != claimName {
-			return pfs.Errorf("paddlectl.publish", dir.Path.Join(e.Name), pfs.Conflict, "it is no part of the set, and would be published with it: remove it and publish again")
+			dir.Path = dir.Path.Join(e.Name)
+			return refused(dir, "it is no part of the set, and would be published with it", "paddlectl rm "+shellWord(localText(dir.Path))+", and publish again")
 		}
 	}
 	for _, s := range p.s.Shards {

@@ -42,7 +42,7 @@ func (p *publication) claim(ctx context.Context) error {
 			}
 		}
 		if p.n++; p.n > mostVersions {
-			return pfs.Errorf("paddlectl.publish", p.top.Path, pfs.Limit, "there is no number for a version behind %d", newest)
+			return refused(p.top, fmt.Sprintf("there is no number for a version behind %d", newest), "another NAME begins again with 1")
 		}
 		if mine, err := p.take(ctx); err != nil || mine {
 			return err
@@ -109,10 +109,16 @@ func (p *publication) isPublished(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if what := otherSchema(now.Manifest, p.s.Manifest); what != "" {
-		return false, pfs.Errorf("paddlectl.publish", dir.Path, pfs.Conflict,
-			"the newest version has %s: is it the same dataset? --change-schema publishes it, another NAME keeps them apart", what)
+		return false, refused(dir, "the newest version has "+what,
+			"--change-schema publishes it all the same; another NAME keeps the two apart")
 	}
 	return false, nil
+}
+
+// refused is the error for a publication that does not fit what is published at a place:
+// nothing there has changed meanwhile, and to repeat the command is no way out.
+func refused(at transfer.End, why, way string) error {
+	return hinted{dataError{errNamed{localText(at.Path), errors.New(why)}, pfs.Conflict}, way}
 }
 
 // otherSchema says in what a set differs, for who reads it, from the version before; ""
