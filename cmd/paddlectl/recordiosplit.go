@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
@@ -62,7 +63,7 @@ has a record more than --records says, and the last one may be empty.`,
 func (o *splitOptions) flags(rules ...cli.Flag) []cli.Flag {
 	flags := append(rules,
 		&cli.StringFlag{Name: "output-path", Usage: "make the files in the directory `DIR`", Destination: &o.dir},
-		&cli.StringFlag{Name: "name", Usage: "call them `PATTERN`, with %05d for the number of the file or %05d-of-%05d; without it the name of the first input and -%05d", Destination: &o.name},
+		&cli.StringFlag{Name: "name", Usage: "call them `PATTERN`, with %05d for the number of the file or %05d-of-%05d; without it the name of the first input and -%05d, or that of its set and -%05d-of-%05d", Destination: &o.name},
 		&cli.StringFlag{Name: "of", Usage: "what stands behind -of-: the `count` of files or the number of the last one (last, as with --paddle-compat)", Destination: &o.of},
 	)
 	flags = append(flags, o.writeOptions.flags()...)
@@ -110,9 +111,7 @@ func (o *splitOptions) parse(first dataFile) error {
 		return cliargs.Usagef("--name is needed: standard input has none")
 	}
 	if name == "" {
-		base := first.end.Path.Base()
-		ext := path.Ext(base)
-		name = split.Escape(strings.TrimSuffix(base, ext)) + "-%05d" + split.Escape(ext)
+		name = namedAfter(first.end.Path.Base())
 	}
 	of := split.OfCount
 	if o.of == "last" || o.of == "" && o.paddle {
@@ -126,6 +125,20 @@ func (o *splitOptions) parse(first dataFile) error {
 		return cliargs.Usagef("--name %s: a name without a directory is needed: --output-path names that", name)
 	}
 	return nil
+}
+
+// shardName is a name that tells which file of how many it is.
+var shardName = regexp.MustCompile(`(?s)^(.*)-\d{5,18}-of-\d{5,18}(\.[^.]*)?$`)
+
+// namedAfter returns the pattern of the files that are made of a file of that name, and
+// perhaps of others. A shard of a set gives its new set the name of the old one, and not its
+// own number: there is no other way to tell the two from each other.
+func namedAfter(base string) string {
+	if m := shardName.FindStringSubmatch(base); m != nil {
+		return split.Escape(m[1]) + "-%05d-of-%05d" + split.Escape(m[2])
+	}
+	ext := path.Ext(base)
+	return split.Escape(strings.TrimSuffix(base, ext)) + "-%05d" + split.Escape(ext)
 }
 
 // splitRecords is what split and reshard do.
