@@ -65,7 +65,10 @@ func (s *sharing) printOrder() error {
 	if err != nil {
 		return err
 	}
-	tail := shard.TailOf(order.Len()-min(o.cursor, order.Len()), shard.Trainer{Count: o.who.Count}, o.equally)
+	if _, err := shard.NewWalk(order, o.cursor, o.who, o.equally); err != nil {
+		return err
+	}
+	tail := shard.TailOf(order.Len()-o.cursor, shard.Trainer{Count: o.who.Count}, o.equally)
 	j := orderJSON{shard.State{Dataset: sum, Shuffle: o.shuffling.String(), Seed: o.seed, Epoch: o.epoch, Cursor: o.cursor},
 		order.Len(), tail.Steps, tail.Dropped, tail.Repeated}
 	if o.json {
