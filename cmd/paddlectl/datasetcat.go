@@ -28,6 +28,7 @@ are read, never executed. For records as they stand: paddlectl recordio cat.`,
 		flags: []cli.Flag{
 			payloadFlag(&o.payload),
 			&cli.Int64Flag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` records", Value: -1, DefaultText: "all", Destination: &o.limit},
+			&cli.BoolFlag{Name: "json", Usage: "the same: each line is JSON as it is"},
 		},
 		run: func(ctx context.Context, operands []string) error { return runDatasetCat(ctx, d, o, operands) },
 	})

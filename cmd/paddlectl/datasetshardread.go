@@ -55,10 +55,11 @@ func (s *sharing) records(ctx context.Context) (_ iter.Seq2[dataRecord, error], 
 	if s.o.policy == byOrder {
 		return s.ordered(ctx)
 	}
-	parts, err := s.parts()
+	parts, tail, err := s.parts()
 	if err != nil {
 		return nil, nil, err
 	}
+	s.tellTail(recordsOfAll(parts), tail)
 	p := parts[s.o.who.ID]
 	once := s.filesOf(ctx, p)
 	if p.Spans != nil {
@@ -158,6 +159,7 @@ func (s *sharing) ordered(ctx context.Context) (iter.Seq2[dataRecord, error], fu
 	if err != nil {
 		return nil, nil, err
 	}
+	s.tellTail(order.Len()-s.o.cursor, shard.TailOf(order.Len()-s.o.cursor, s.o.who, s.o.equally))
 	left := s.o.limit
 	seq := func(yield func(dataRecord, error) bool) {
 		reader := newOrderReader(s.d, s.source, s.o.shuffling.String() != "global" || s.recordBytes(all) <= keptBytes)

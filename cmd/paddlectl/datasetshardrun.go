@@ -128,10 +128,13 @@ type part struct {
 	Records int64         `json:"records"`         // 0 if it was not needed
 	Bytes   int64         `json:"bytes,omitempty"` // of whole files
 	Steps   int64         `json:"steps"`           // records that it reads, by --equal; likewise
+
+	Dropped  int64 `json:"dropped"`  // records of its own that it does not read, by --equal drop
+	Repeated int64 `json:"repeated"` // records that it reads once more, by --equal pad
 }
 
-// parts are what the trainers get, all of them.
-func (s *sharing) parts() ([]part, error) {
+// parts are what the trainers get, all of them, and how they end.
+func (s *sharing) parts() ([]part, shard.Tail, error) {
 	parts := make([]part, s.o.who.Count)
 	var err error
 	if s.o.policy == byRange {
@@ -140,7 +143,7 @@ func (s *sharing) parts() ([]part, error) {
 		err = s.wholes(parts)
 	}
 	if err != nil {
-		return nil, err
+		return nil, shard.Tail{}, err
 	}
 	records := make([]int64, len(parts))
 	for i := range parts {
@@ -148,14 +151,34 @@ func (s *sharing) parts() ([]part, error) {
 	}
 	tail, err := shard.StepsOf(records, s.o.equally)
 	if err != nil {
-		return nil, err
+		return nil, shard.Tail{}, err
 	}
 	for i := range parts {
-		if parts[i].Steps = parts[i].Records; s.o.equally != shard.Exact {
-			parts[i].Steps = tail.Steps
+		p := &parts[i]
+		if p.Steps = p.Records; s.o.equally != shard.Exact {
+			p.Steps = tail.Steps
 		}
+		p.Dropped, p.Repeated = max(0, p.Records-p.Steps), max(0, p.Steps-p.Records)
 	}
-	return parts, nil
+	return parts, tail, nil
+}
+
+// tellTail says how many records --equal drops or repeats.
+func (s *sharing) tellTail(records int64, tail shard.Tail) {
+	switch s.o.equally {
+	case shard.Drop:
+		s.d.out.Message("%s for each trainer: %d of %d dropped", count(tail.Steps, "record", "records"), tail.Dropped, records)
+	case shard.Pad:
+		s.d.out.Message("%s for each trainer: %d of %d repeated", count(tail.Steps, "record", "records"), tail.Repeated, records)
+	}
+}
+
+// recordsOfAll is how many records all trainers have together.
+func recordsOfAll(parts []part) (n int64) {
+	for _, p := range parts {
+		n += p.Records
+	}
+	return n
 }
 
 func (s *sharing) wholes(parts []part) error {
