@@ -77,27 +77,14 @@ func hiddenMatch(op operand, p pfs.Path) bool {
 }
 
 // dataFiles lists the files that the operands name, in that order; what a pattern
-// matches is sorted. The same file twice is an error.
+// matches is sorted. A file that is named twice is there twice.
 func (d *deps) dataFiles(ctx context.Context, operands []string) ([]dataFile, error) {
 	var list []dataFile
-	seen := seenFiles{}
 	err := d.eachDataFile(ctx, operands, func(f dataFile) error {
 		list = append(list, f)
-		return seen.add(f)
+		return nil
 	})
 	return list, err
-}
-
-// seenFiles are the files that were named, by where they are, with their names.
-type seenFiles map[transfer.End]string
-
-// add is an error of usage if f was named before.
-func (s seenFiles) add(f dataFile) error {
-	if first, twice := s[f.end]; twice && !f.stdin {
-		return cliargs.Usagef("%s and %s are the same file", first, f.text)
-	}
-	s[f.end] = f.text
-	return nil
 }
 
 // isDirectory reports whether f, or what it leads to, is a directory.

@@ -165,7 +165,6 @@ func (d *deps) datasetOrFiles(ctx context.Context, operands []string) (*dataset,
 // datasetsAndFiles are the shards of those operands that are directories, and the files
 // that the others name.
 func (d *deps) datasetsAndFiles(ctx context.Context, operands []string) ([]dataFile, error) {
-	seen := seenFiles{}
 	var list []dataFile
 	err := d.eachDataFile(ctx, operands, func(f dataFile) error {
 		isDir, err := f.isDirectory(ctx)
@@ -174,16 +173,11 @@ func (d *deps) datasetsAndFiles(ctx context.Context, operands []string) ([]dataF
 		}
 		if !isDir {
 			list = append(list, f)
-			return seen.add(f)
+			return nil
 		}
 		s, err := d.openDataset(ctx, f.text)
 		if err != nil {
 			return err
-		}
-		for _, shard := range s.files() {
-			if err := seen.add(shard); err != nil {
-				return err
-			}
 		}
 		list = append(list, s.files()...)
 		return d.checkShards(ctx, s)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/shard"
 )
 
@@ -50,8 +51,15 @@ func (d *deps) openSharing(ctx context.Context, o *shardOptions, operands []stri
 
 // checkNames checks files that were named themselves, those of one directory together.
 func checkNames(files []dataFile) error {
-	if slices.ContainsFunc(files, func(f dataFile) bool { return f.stdin }) {
-		return cliargs.Usagef("\"-\" cannot be shared out: files are needed")
+	named := map[transfer.End]string{}
+	for _, f := range files {
+		if f.stdin {
+			return cliargs.Usagef("\"-\" cannot be shared out: files are needed")
+		}
+		if first, twice := named[f.end]; twice {
+			return cliargs.Usagef("%s and %s are the same file: each is shared out once, so that the trainers together read its records once", first, f.text)
+		}
+		named[f.end] = f.text
 	}
 	names := map[string][]string{}
 	for _, f := range files {
