@@ -21,6 +21,7 @@ type splitOptions struct {
 	readOptions
 	writeOptions
 
+	needed            string // what messages call the flags of which one is needed
 	dir, name, of     string
 	records           int64
 	bytes             cliio.SizeFlag
@@ -33,7 +34,7 @@ type splitOptions struct {
 }
 
 func (d *deps) recordioSplitCommand() *cli.Command {
-	o := &splitOptions{}
+	o := &splitOptions{needed: "one of --records, --bytes, --files and --round-robin"}
 	return d.command(spec{
 		name: "split", args: "FILE...", least: 1, most: -1,
 		summary: "distribute records over several files",
@@ -75,17 +76,14 @@ func (o *splitOptions) check() error {
 	if err := cmp.Or(o.readOptions.check(), o.writeOptions.check()); err != nil {
 		return err
 	}
-	given := 0
-	for _, g := range []bool{o.records != 0, o.bytes.Given, o.files != 0, o.roundRobin != 0} {
-		if g {
-			given++
-		}
-	}
+	given := o.given()
 	switch {
 	case o.dir == "":
 		return cliargs.Usagef("--output-path is needed: the directory to make the files in")
-	case given != 1:
-		return cliargs.Usagef("one of --records, --bytes, --files and --round-robin is needed")
+	case len(given) == 0:
+		return cliargs.Usagef("%s is needed", o.needed)
+	case len(given) > 1:
+		return cliargs.Usagef("%s exclude each other", strings.Join(given, " and "))
 	case o.paddle && o.records == 0:
 		return cliargs.Usagef("--paddle-compat only goes with --records")
 	case o.of != "" && o.of != "count" && o.of != "last":
@@ -102,6 +100,20 @@ func (o *splitOptions) check() error {
 		o.rule, o.parallel = split.RoundRobin(o.roundRobin), 1
 	}
 	return nil
+}
+
+// given lists the flags that say how to distribute records.
+func (o *splitOptions) given() []string {
+	var given []string
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{{"--records", o.records != 0}, {"--bytes", o.bytes.Given}, {"--files", o.files != 0}, {"--round-robin", o.roundRobin != 0}} {
+		if f.on {
+			given = append(given, f.name)
+		}
+	}
+	return given
 }
 
 // parse reads the pattern of names; first is the first input.
