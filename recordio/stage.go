@@ -67,7 +67,7 @@ func (s *stage) records(c *chunk, comp Compressor, p []byte) *Error {
 		}
 	}
 	c.raw = raw
-	c.walk.reset(len(raw), c.head.n)
+	c.walk.reset(len(raw), c.head.n, len(raw))
 	c.walk.walk(raw)
 	return c.walk.exact()
 }

@@ -73,7 +73,8 @@ func (w *window) fill(n int) {
 }
 
 // room makes place for reading towards n bytes. What a file says about itself does
-// not get more than twice what it has already delivered.
+// not get more than twice what it has already delivered, and readAhead: a payload of a
+// power of two has its header before it.
 func (w *window) room(n int) {
 	if w.start == w.end {
 		w.start, w.end = 0, 0
@@ -91,7 +92,7 @@ func (w *window) room(n int) {
 	}
 	grown := takeSpare(want)
 	if grown == nil {
-		grown = make([]byte, min(want, max(2*len(w.buf), minDoubling)))
+		grown = make([]byte, min(want, max(2*len(w.buf)+readAhead, minDoubling)))
 	}
 	w.end = copy(grown, w.buf[w.start:w.end])
 	w.start, w.buf = 0, grown
