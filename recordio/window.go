@@ -46,8 +46,8 @@ func (w *window) take(n int, spare []byte) (given, buf []byte) {
 	given, buf = w.buf[w.start:w.start+n:w.start+n], w.buf
 	rest := w.buf[w.start+n : w.end]
 	if cap(spare) < len(w.buf) {
-		giveSpare(spare)
-		if spare = takeSpare(len(w.buf)); spare == nil {
+		giveBuf(spare)
+		if spare = takeBuf(len(w.buf)); spare == nil {
 			spare = make([]byte, len(w.buf)) // the next chunk will hardly be shorter
 		}
 	}
@@ -90,7 +90,7 @@ func (w *window) room(n int) {
 	if n > w.hint { // nobody knows how much more it becomes: a little at a time would copy all each time
 		want = max(want, min(2*len(w.buf), len(w.buf)+mostGrowth))
 	}
-	grown := takeSpare(want)
+	grown := takeBuf(want)
 	if grown == nil {
 		grown = make([]byte, min(want, max(2*len(w.buf)+readAhead, minDoubling)))
 	}
@@ -100,6 +100,6 @@ func (w *window) room(n int) {
 
 // close gives up the memory of the window, and of all that was peeked at.
 func (w *window) close() {
-	giveSpare(w.buf)
+	giveBuf(w.buf)
 	*w = window{off: w.off, err: io.ErrClosedPipe}
 }
