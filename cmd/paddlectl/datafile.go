@@ -135,11 +135,13 @@ func (d *deps) open(ctx context.Context, f dataFile, m *meter) (*input, error) {
 		return &input{dataFile: f, Reader: m.reader(r), size: -1, stop: r.stop}, nil
 	}
 	end, info, err := followed(ctx, f.end, true)
-	if err != nil {
+	switch {
+	case err == nil && info.IsDir():
+		return nil, hinted{pfs.E("paddlectl.open", f.end.Path, pfs.IsDir, nil), "name the files in it: " + shellWord(strings.TrimSuffix(f.text, "/")+"/*")}
+	case isMissing(err) && f.isStream(), err == nil && !info.IsRegular():
+		return nil, pfs.Errorf("paddlectl.open", f.end.Path, pfs.Invalid, "no regular file: pipe it to standard input, which is called -")
+	case err != nil:
 		return nil, err
-	}
-	if !info.IsDir() && !info.IsRegular() {
-		return nil, pfs.Errorf("paddlectl.open", end.Path, pfs.Invalid, "no regular file: pipe it to standard input, which is called -")
 	}
 	file, err := end.FS.Open(ctx, end.Path)
 	if err != nil {
@@ -154,6 +156,16 @@ func (d *deps) open(ctx context.Context, f dataFile, m *meter) (*input, error) {
 		in.Reader, in.stop = m.reader(ahead), ahead.stop
 	}
 	return in, nil
+}
+
+// isStream reports whether f is a pipe or the like that its path leads to without naming
+// it, as /dev/fd/63, which shells make of <(...).
+func (f dataFile) isStream() bool {
+	if f.end.Path.Within(top) {
+		return false
+	}
+	info, err := os.Stat(localText(f.end.Path))
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
 // Close ends the use of the file.
