@@ -59,7 +59,14 @@ func (d *deps) openDataset(ctx context.Context, text string) (*dataset, error) {
 	return s, missing
 }
 
-const wayToDataset = "name the directory of the shards, or DIR/PREFIX, or files, as 'DIR/*'; paddlectl dataset convert makes datasets"
+const wayToDataset = "name the directory of the shards, or DIR/PREFIX; paddlectl dataset convert makes datasets"
+
+// noDataset is the error for a directory that is there and holds no dataset.
+func noDataset(dir transfer.End) error {
+	name := localText(dir.Path)
+	why := dataError{errNamed{name, errors.New("no dataset: there is no manifest in this directory")}, pfs.NotExist}
+	return hinted{why, "the files in it are " + shellWord(strings.TrimSuffix(name, "/")+"/*") + "; " + wayToDataset}
+}
 
 // datasetIn reads the one dataset in a directory.
 func (d *deps) datasetIn(ctx context.Context, dir transfer.End, shown string) (*dataset, error) {

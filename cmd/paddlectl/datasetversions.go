@@ -132,8 +132,11 @@ func writeLatest(ctx context.Context, dir transfer.End, n int) error {
 // dataset in dir; latest tells whether there is a file of that name. Where it leads
 // nowhere the error names the versions that there are.
 func newestVersion(ctx context.Context, dir transfer.End, latest bool) (int, error) {
+	if !latest && !(dir.Path.Within(top) && isPublicDataset(dir.Path)) {
+		return 0, noDataset(dir) // directories that are called as numbers are no versions there
+	}
 	if !latest {
-		return 0, withVersions(ctx, dir, pfs.Errorf("paddlectl.dataset", dir.Path, pfs.NotExist, "no dataset: there is no manifest"))
+		return 0, withVersions(ctx, dir, noDataset(dir))
 	}
 	n, err := readLatest(ctx, dir)
 	if err != nil {
@@ -156,6 +159,8 @@ func withVersions(ctx context.Context, dir transfer.End, why error) error {
 	switch {
 	case err != nil:
 		return err
+	case len(complete) == 0 && errors.As(why, new(hinted)):
+		return why
 	case len(complete) == 0:
 		return hinted{why, wayToDataset}
 	}
