@@ -19,13 +19,13 @@ func (f *File) ReadBatch(indices []int64, yield func(k int, rec []byte) error) e
 		order[k] = k
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return compare(indices[a], indices[b]) })
-	h := f.hop()
-	defer f.hops.Put(h)
+	r := f.reader()
+	defer f.readers.Put(r)
 	for len(order) > 0 {
 		n := f.sameChunk(indices, order)
 		dense := n > 1 && f.dense(indices[order[0]], n)
 		for _, k := range order[:n] {
-			rec, err := h.record(indices[k], dense)
+			rec, err := r.record(indices[k], dense)
 			if err != nil {
 				return f.about(err, indices[k])
 			}

@@ -77,24 +77,24 @@ func (f *File) fill(o *opened) error {
 	if got := crc32.Checksum(ch.payload(), f.x.dialect.table()); got != info.CRC {
 		return f.wrong(o.chunk, Checksum, "the payload has %08x, the header says %08x", got, info.CRC)
 	}
-	s := stage{decoder: decoder{limit: f.opts.MaxChunkBytes}, dialect: f.x.dialect}
-	defer s.close()
-	if flt := s.records(&ch, info.Compressor, ch.payload()); flt != nil {
+	cd := chunkDecoder{decoder: decoder{limit: f.opts.MaxChunkBytes}, dialect: f.x.dialect}
+	defer cd.close()
+	if flt := cd.records(&ch, info.Compressor, ch.payload()); flt != nil {
 		return f.at(o.chunk, flt)
 	}
 	if int64(len(ch.walk.ends)) != info.Records {
 		return f.wrong(o.chunk, Malformed, "the header says %d records, the payload has %d", info.Records, len(ch.walk.ends))
 	}
 	o.raw, o.part = ch.raw, &part{ends: ch.walk.ends}
-	return f.learn(&s, o, ch.payload())
+	return f.learn(&cd, o, ch.payload())
 }
 
 // learn keeps where the records and blocks are.
-func (f *File) learn(s *stage, o *opened, payload []byte) error {
+func (f *File) learn(cd *chunkDecoder, o *opened, payload []byte) error {
 	if f.known[o.chunk].Load() != nil {
 		return nil
 	}
-	blocks, flt := s.blocks(f.x.dialect, f.x.chunks[o.chunk].Compressor, payload, len(o.raw))
+	blocks, flt := cd.blocks(f.x.dialect, f.x.chunks[o.chunk].Compressor, payload, len(o.raw))
 	if flt != nil {
 		return f.at(o.chunk, flt)
 	}

@@ -35,7 +35,7 @@ type File struct {
 	known   []atomic.Pointer[part] // of each chunk; nil until decoded, where there is no index
 	right   []atomic.Bool          // the chunk's header is what the index says
 	cache   cache
-	hops    sync.Pool // of *hop
+	readers sync.Pool // of *recordReader
 }
 
 // Open returns a File of the size bytes of r, which must allow concurrent ReadAt.
@@ -112,21 +112,21 @@ func (f *File) ReadRecord(i int64, dst []byte) ([]byte, error) {
 	if i < 0 || i >= f.x.records {
 		return dst, outOfRange(f.opts.Path, i, f.x.records)
 	}
-	h := f.hop()
-	defer f.hops.Put(h)
-	rec, err := h.record(i, false)
+	r := f.reader()
+	defer f.readers.Put(r)
+	rec, err := r.record(i, false)
 	if err != nil {
 		return dst, f.about(err, i)
 	}
 	return append(dst, rec...), nil
 }
 
-// hop returns one that nobody uses.
-func (f *File) hop() *hop {
-	if h, ok := f.hops.Get().(*hop); ok {
-		return h
+// reader returns one that nobody uses.
+func (f *File) reader() *recordReader {
+	if r, ok := f.readers.Get().(*recordReader); ok {
+		return r
 	}
-	return &hop{file: f, decoder: decoder{limit: f.opts.MaxChunkBytes, verify: true}, chunk: -1}
+	return &recordReader{file: f, decoder: decoder{limit: f.opts.MaxChunkBytes, verify: true}, chunk: -1}
 }
 
 // about puts path and record into an error.

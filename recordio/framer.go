@@ -33,7 +33,7 @@ func (c *chunk) payload() []byte { return c.stored[min(len(c.stored), headerSize
 // clear makes c ready for the next chunk and keeps its arrays.
 func (c *chunk) clear() {
 	c.head, c.stored, c.raw, c.whole = header{}, nil, nil, false
-	c.walk.reset(0, 0)
+	c.walk.reset(0, 0, 0)
 	c.damage, c.err, c.bare = nil, nil, false
 }
 
@@ -157,7 +157,7 @@ func (f *framer) sum(c *chunk, d Dialect) (uint32, *Error) {
 	total := headerSize + int(c.head.size)
 	sum, done := uint32(0), headerSize
 	f.win.hint = total
-	c.walk.reset(int(c.head.size), c.head.n)
+	c.walk.reset(int(c.head.size), c.head.n, 0)
 	for done < total {
 		want := min(total, done+sumPiece)
 		b := f.win.peek(want)

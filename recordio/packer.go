@@ -20,7 +20,7 @@ type packer struct {
 	blocks []block
 
 	serial *encoder
-	jobs   *crew // nil: serial packs
+	jobs   *workers // nil: serial packs
 }
 
 // init prepares the packer for opts.
@@ -31,8 +31,8 @@ func (p *packer) init(opts WriterOptions) error {
 	}
 	p.group = max(p.comp.blockRaw(), sumPiece)
 	if opts.Parallelism > 1 {
-		p.group = max(p.group, crewPiece)
-		jobs, err := newCrew(p.comp, opts.Parallelism)
+		p.group = max(p.group, workPiece)
+		jobs, err := newWorkers(p.comp, opts.Parallelism)
 		p.jobs = jobs
 		return err
 	}
@@ -149,9 +149,9 @@ func (p *packer) close(arena []byte) {
 	if p.jobs != nil {
 		p.jobs.close()
 	}
-	giveSpare(arena)
+	giveBuf(arena)
 	if p.comp != None {
-		giveSpare(p.out)
+		giveBuf(p.out)
 	}
 	p.arena, p.out = nil, nil
 }

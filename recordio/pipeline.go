@@ -25,7 +25,7 @@ type delivery struct {
 }
 
 // newPipeline starts the goroutines. array is one to decompress into, or nil.
-func newPipeline(f *framer, newStage func() *stage, n int, array []byte) *pipeline {
+func newPipeline(f *framer, newDecoder func() *chunkDecoder, n int, array []byte) *pipeline {
 	f.give = true
 	held := n + 2 // one is being read, one is the caller's
 	p := &pipeline{
@@ -40,7 +40,7 @@ func newPipeline(f *framer, newStage func() *stage, n int, array []byte) *pipeli
 	}
 	for range n {
 		p.arrays <- nil
-		p.busy.Go(func() { p.decode(newStage()) })
+		p.busy.Go(func() { p.decode(newDecoder()) })
 	}
 	p.busy.Go(func() { p.read(f) })
 	return p
@@ -68,8 +68,8 @@ func (p *pipeline) read(f *framer) {
 
 // decode decodes chunks until there are no more. It has an array before it takes a
 // chunk, so that nobody waits for one with a chunk that is due.
-func (p *pipeline) decode(s *stage) {
-	defer s.close()
+func (p *pipeline) decode(cd *chunkDecoder) {
+	defer cd.close()
 	for {
 		var array []byte
 		select {
@@ -84,7 +84,7 @@ func (p *pipeline) decode(s *stage) {
 		}
 		c.array = array
 		if c.sent.err == nil {
-			s.open(c, c.sent.dialect)
+			cd.open(c, c.sent.dialect)
 		}
 		c.ready <- struct{}{}
 	}
@@ -108,11 +108,11 @@ func (p *pipeline) close() {
 		p.busy.Wait()
 		close(p.arrays)
 		for array := range p.arrays {
-			giveSpare(array)
+			giveBuf(array)
 		}
 		for _, c := range p.chunks {
-			giveSpare(c.array)
-			giveSpare(c.buf)
+			giveBuf(c.array)
+			giveBuf(c.buf)
 		}
 		p.win.close()
 	}()
@@ -129,7 +129,7 @@ func (a *adaptive) next() (*chunk, Dialect, error) {
 	d, first := a.source.(*direct)
 	if first && a.start != nil && d.chunk.stored != nil {
 		if d.chunk.head.comp != None {
-			d.stage.close()
+			d.decoder.close()
 			a.source = a.start(d.chunk.array)
 		}
 		a.start = nil

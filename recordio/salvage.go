@@ -7,12 +7,12 @@ import (
 // salvage finds the records of the damaged stretch c that can be proven right. The
 // proof is a checksum: that of the header over the whole payload, or those that
 // parts of the payload have of their own.
-func (s *stage) salvage(c *chunk) {
-	c.head = parseHeader(c.stored, s.dialect)
+func (cd *chunkDecoder) salvage(c *chunk) {
+	c.head = parseHeader(c.stored, cd.dialect)
 	p := c.payload()
-	if intact(p, c.head, s.dialect) {
+	if intact(p, c.head, cd.dialect) {
 		for _, comp := range likely(c.head.comp, p) {
-			if s.records(c, comp, p) == nil {
+			if cd.records(c, comp, p) == nil {
 				c.damage.Lost = 0
 				return
 			}
@@ -20,7 +20,7 @@ func (s *stage) salvage(c *chunk) {
 	}
 	c.walk.ends = c.walk.ends[:0]
 	for _, comp := range likely(c.head.comp, p) {
-		if s.partial(c, comp, p) {
+		if cd.partial(c, comp, p) {
 			return
 		}
 	}
@@ -56,8 +56,8 @@ type run struct {
 
 // partial takes the records out of the blocks of p that are right. It reports
 // whether there were any.
-func (s *stage) partial(c *chunk, comp Compressor, p []byte) bool {
-	runs := s.runs(comp, p)
+func (cd *chunkDecoder) partial(c *chunk, comp Compressor, p []byte) bool {
+	runs := cd.runs(comp, p)
 	if len(runs) == 0 {
 		return false
 	}
@@ -77,14 +77,14 @@ func (s *stage) partial(c *chunk, comp Compressor, p []byte) bool {
 }
 
 // runs decodes what it can of p, at most as much as a chunk may hold.
-func (s *stage) runs(comp Compressor, p []byte) []run {
-	verify := s.verify
-	s.verify, s.tries = true, maxTries
-	defer func() { s.verify = verify }()
+func (cd *chunkDecoder) runs(comp Compressor, p []byte) []run {
+	verify := cd.verify
+	cd.verify, cd.tries = true, maxTries
+	defer func() { cd.verify = verify }()
 	var runs []run
 	at, joined := 0, false // where the next data stands; whether it continues a run
-	for left := s.limit; len(p) > 0; {
-		size, raw, ok := s.piece(comp, p)
+	for left := cd.limit; len(p) > 0; {
+		size, raw, ok := cd.piece(comp, p)
 		p = p[size:]
 		if left -= int64(max(raw, 0)); left < 0 {
 			return runs
@@ -92,9 +92,9 @@ func (s *stage) runs(comp Compressor, p []byte) []run {
 		switch {
 		case ok && joined:
 			r := &runs[len(runs)-1]
-			r.data = append(r.data, s.scratch...)
+			r.data = append(r.data, cd.scratch...)
 		case ok:
-			runs = append(runs, run{at: at, data: bytes.Clone(s.scratch)})
+			runs = append(runs, run{at: at, data: bytes.Clone(cd.scratch)})
 		}
 		joined = ok
 		if at < 0 || raw < 0 {
@@ -109,57 +109,57 @@ func (s *stage) runs(comp Compressor, p []byte) []run {
 	return runs
 }
 
-// piece decodes the block at the start of p into s.scratch. It returns its size, its
+// piece decodes the block at the start of p into cd.scratch. It returns its size, its
 // bytes of data, and whether its own checksum is right; if not, raw is -1 where
 // nothing tells how much is missing, and size leads to the next block that is right.
-func (s *stage) piece(comp Compressor, p []byte) (size, raw int, ok bool) {
-	b, measured := s.nextBlock(comp, p)
-	if measured && s.right(comp, p[:b.stored]) {
-		return int(b.stored), len(s.scratch), true
+func (cd *chunkDecoder) piece(comp Compressor, p []byte) (size, raw int, ok bool) {
+	b, measured := cd.nextBlock(comp, p)
+	if measured && cd.right(comp, p[:b.stored]) {
+		return int(b.stored), len(cd.scratch), true
 	}
-	for size = 1; size < len(p) && !s.isBlock(comp, p[size:]); size++ {
+	for size = 1; size < len(p) && !cd.isBlock(comp, p[size:]); size++ {
 	}
 	// The size that a damaged block states is believed only if all but the last have it.
-	if measured && int(b.stored) == size && s.dialect == Go && int(b.raw) == comp.blockRaw() {
+	if measured && int(b.stored) == size && cd.dialect == Go && int(b.raw) == comp.blockRaw() {
 		return size, int(b.raw), false
 	}
 	return size, -1, false
 }
 
 // isBlock reports whether p begins with a block whose checksum is right.
-func (s *stage) isBlock(comp Compressor, p []byte) bool {
-	if s.tries <= 0 {
+func (cd *chunkDecoder) isBlock(comp Compressor, p []byte) bool {
+	if cd.tries <= 0 {
 		return false
 	}
-	b, ok := s.nextBlock(comp, p)
+	b, ok := cd.nextBlock(comp, p)
 	if !ok || b.raw == 0 {
 		return false
 	}
-	s.tries--
-	return s.right(comp, p[:b.stored])
+	cd.tries--
+	return cd.right(comp, p[:b.stored])
 }
 
-// right decodes a block into s.scratch.
-func (s *stage) right(comp Compressor, p []byte) bool {
-	out, flt := s.unpack(s.scratch[:0], s.dialect, comp, p)
-	s.scratch = out
+// right decodes a block into cd.scratch.
+func (cd *chunkDecoder) right(comp Compressor, p []byte) bool {
+	out, flt := cd.unpack(cd.scratch[:0], cd.dialect, comp, p)
+	cd.scratch = out
 	return flt == nil
 }
 
 // nextBlock measures the block at the start of p.
-func (s *stage) nextBlock(comp Compressor, p []byte) (block, bool) {
+func (cd *chunkDecoder) nextBlock(comp Compressor, p []byte) (block, bool) {
 	var f frame
 	var flt *Error
 	switch {
-	case comp == Snappy && s.dialect == Fluid:
+	case comp == Snappy && cd.dialect == Fluid:
 		f, flt = nextStreamBlock(p)
-	case comp == Snappy && s.dialect != Pyrecordio:
+	case comp == Snappy && cd.dialect != Pyrecordio:
 		f, flt = nextFrame(p)
 	case comp == Zstd && bytes.HasPrefix(p, zstdMagic):
 		b, flt := nextZstdFrame(p)
 		return b, flt == nil
 	case comp == Gzip && bytes.HasPrefix(p, gzipMagic):
-		return s.firstMember(p)
+		return cd.firstMember(p)
 	default:
 		return block{}, false
 	}

@@ -55,13 +55,13 @@ func newScanner(r io.Reader, opts ScanOptions, dialect Dialect, verify bool) *Sc
 		win: window{r: r, off: opts.Offset}, path: opts.Path, limit: opts.MaxChunkBytes, policy: opts.Policy,
 		dialect: dialect, budget: 4 * opts.MaxChunkBytes,
 	}
-	newStage := func() *stage {
-		return &stage{decoder: decoder{limit: opts.MaxChunkBytes, verify: verify}, path: opts.Path, policy: opts.Policy}
+	newDecoder := func() *chunkDecoder {
+		return &chunkDecoder{decoder: decoder{limit: opts.MaxChunkBytes, verify: verify}, path: opts.Path, policy: opts.Policy}
 	}
-	s.source = &direct{framer: f, stage: newStage()}
+	s.source = &direct{framer: f, decoder: newDecoder()}
 	if opts.Parallelism > 1 {
 		s.source = &adaptive{source: s.source, start: func(array []byte) source {
-			return newPipeline(f, newStage, opts.Parallelism, array)
+			return newPipeline(f, newDecoder, opts.Parallelism, array)
 		}}
 	}
 	return s
@@ -69,23 +69,23 @@ func newScanner(r io.Reader, opts ScanOptions, dialect Dialect, verify bool) *Sc
 
 // direct reads and decodes in the caller's goroutine.
 type direct struct {
-	framer *framer
-	stage  *stage
-	chunk  chunk
+	framer  *framer
+	decoder *chunkDecoder
+	chunk   chunk
 }
 
 func (d *direct) next() (*chunk, Dialect, error) {
 	if err := d.framer.next(&d.chunk); err != nil {
 		return nil, d.framer.dialect, err
 	}
-	d.stage.open(&d.chunk, d.framer.dialect)
+	d.decoder.open(&d.chunk, d.framer.dialect)
 	return &d.chunk, d.framer.dialect, nil
 }
 
 func (d *direct) close() {
-	d.stage.close()
+	d.decoder.close()
 	d.framer.win.close()
-	giveSpare(d.chunk.array)
+	giveBuf(d.chunk.array)
 }
 
 // Scan goes to the next record. It returns false at the end and after an error;

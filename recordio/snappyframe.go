@@ -156,7 +156,7 @@ func decodeFrames(dst, p []byte, limit int64, verify bool) ([]byte, *Error) {
 	return dst, nil
 }
 
-// extend makes dst n bytes longer, with a spare array if it must, or a new one of just
+// extend makes dst n bytes longer, with a pooled array if it must, or a new one of just
 // that size.
 func extend(dst []byte, n int) []byte {
 	if need := len(dst) + n; need > cap(dst) {

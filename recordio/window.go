@@ -46,8 +46,8 @@ func (w *window) take(n int, spare []byte) (given, buf []byte) {
 	given, buf = w.buf[w.start:w.start+n:w.start+n], w.buf
 	rest := w.buf[w.start+n : w.end]
 	if cap(spare) < len(w.buf) {
-		giveSpare(spare)
-		if spare = takeSpare(len(w.buf)); spare == nil {
+		giveBuf(spare)
+		if spare = takeBuf(len(w.buf)); spare == nil {
 			spare = make([]byte, len(w.buf)) // the next chunk will hardly be shorter
 		}
 	}
@@ -73,7 +73,8 @@ func (w *window) fill(n int) {
 }
 
 // room makes place for reading towards n bytes. What a file says about itself does
-// not get more than twice what it has already delivered.
+// not get more than twice what it has already delivered, and readAhead: a payload of a
+// power of two has its header before it.
 func (w *window) room(n int) {
 	if w.start == w.end {
 		w.start, w.end = 0, 0
@@ -89,9 +90,9 @@ func (w *window) room(n int) {
 	if n > w.hint { // nobody knows how much more it becomes: a little at a time would copy all each time
 		want = max(want, min(2*len(w.buf), len(w.buf)+mostGrowth))
 	}
-	grown := takeSpare(want)
+	grown := takeBuf(want)
 	if grown == nil {
-		grown = make([]byte, min(want, max(2*len(w.buf), minDoubling)))
+		grown = make([]byte, min(want, max(2*len(w.buf)+readAhead, minDoubling)))
 	}
 	w.end = copy(grown, w.buf[w.start:w.end])
 	w.start, w.buf = 0, grown
@@ -99,6 +100,6 @@ func (w *window) room(n int) {
 
 // close gives up the memory of the window, and of all that was peeked at.
 func (w *window) close() {
-	giveSpare(w.buf)
+	giveBuf(w.buf)
 	*w = window{off: w.off, err: io.ErrClosedPipe}
 }

@@ -33,19 +33,31 @@ type setKey struct {
 
 var (
 	ofName    = regexp.MustCompile(`(?s)^(.*\D)?(\d{1,18})-of-(\d{1,18})(\D.*)?$`)
+	pieceName = regexp.MustCompile(`(?s)^(.*\d-of-\d{1,18})-\d{1,18}(\.[^/]*)?$`)
 	plainName = regexp.MustCompile(`(?s)^(.*\D)?\d{1,18}(\D.*)?$`)
 )
 
-// parseName returns false for a name without -of-.
+// parseName returns false for a name without -of-, and for that of a piece.
 func parseName(name string) (numbered, bool) {
 	m := ofName.FindStringSubmatch(name)
-	if m == nil {
+	if _, piece := wholeOf(name); m == nil || piece {
 		return numbered{}, false
 	}
 	index, errIndex := strconv.ParseInt(m[2], 10, 64)
 	of, errOf := strconv.ParseInt(m[3], 10, 64)
 	return numbered{name: name, stem: m[1], index: index, width: len(m[2]), set: setKey{of, m[4]}},
 		errIndex == nil && errOf == nil
+}
+
+// wholeOf returns the name of the file that name says it is a piece of, as
+// train-00003-of-00010 of train-00003-of-00010-00001: with a number of its own behind
+// that of the set it is no other copy of that file.
+func wholeOf(name string) (whole string, ok bool) {
+	m := pieceName.FindStringSubmatch(name)
+	if m == nil {
+		return "", false
+	}
+	return m[1] + m[2], true
 }
 
 // sibling returns the name of file i of the set of n.

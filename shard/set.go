@@ -16,7 +16,8 @@ func CheckSet(names []string, of Of) error {
 	e := &SetError{}
 	stems := map[string][]numbered{}
 	var others []string
-	for _, name := range e.distinct(names) {
+	names = e.distinct(names)
+	for _, name := range names {
 		if n, ok := parseName(name); ok {
 			stems[n.stem] = append(stems[n.stem], n)
 		} else {
@@ -27,7 +28,13 @@ func CheckSet(names []string, of Of) error {
 		e.checkStem(stems[stem], of)
 	}
 	for _, name := range others {
-		if stem, ok := plainStem(name); ok && stems[stem] != nil {
+		stem, ok := plainStem(name)
+		if whole, piece := wholeOf(name); piece {
+			_, ok = slices.BinarySearch(names, whole)
+		} else {
+			ok = ok && stems[stem] != nil
+		}
+		if ok {
 			e.Stale = append(e.Stale, name)
 		}
 	}

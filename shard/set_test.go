@@ -40,6 +40,11 @@ func TestCheckSet(t *testing.T) {
 		{"no dash, digits in the stem", ofSet("cifar10.%d-of-%d", 3, 3), OfAny, SetError{}},
 		{"-of- in a directory", ofSet("1-of-2/x-%d-of-%d", 3, 3), OfAny, SetError{}},
 
+		{"pieces of shards", []string{"a-00000-of-00007-00000", "a-00000-of-00007-00001", "a-0-of-2-1.mp3"}, OfAny, SetError{}},
+		{"sets of pieces", ofSet("a-00000-of-00007-%05d-of-%05d", 3, 3), OfAny, SetError{}},
+		{"a piece beside its whole", append(ofSet("a-%d-of-%d.gz", 2, 2), "a-1-of-2-0.gz", "a-1-of-3-0.gz"), OfAny,
+			SetError{Stale: []string{"a-1-of-2-0.gz"}}},
+
 		{"missing", ofSet(f, 10, 10, 3, 9), OfAny,
 			SetError{Missing: []string{"/pfs/dc/x/train-00003-of-00010", "/pfs/dc/x/train-00009-of-00010"}, Absent: 2}},
 		{"the last is missing", ofSet(f, 9, 9), OfLast,

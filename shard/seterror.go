@@ -27,7 +27,7 @@ func (e *SetError) Error() string {
 		}
 	}
 	add(ErrMissing, e.Missing, e.Absent, "the set is not complete; write or copy it again")
-	add(ErrDuplicate, e.Duplicate, int64(len(e.Duplicate)), "remove one of each")
+	add(ErrDuplicate, e.Duplicate, int64(len(e.Duplicate)), "use a narrower pattern, or remove one of each that holds the same")
 	add(ErrStale, e.Stale, int64(len(e.Stale)), "remove them, or use a narrower pattern")
 	return strings.Join(parts, "; ")
 }

@@ -13,6 +13,7 @@ type Walk struct {
 	trainer Trainer
 	cursor  int64
 	left    int64 // steps of this trainer
+	end     int64 // the cursor behind the last step of all trainers
 }
 
 // NewWalk starts at cursor, 0 <= cursor <= o.Len(). The error is ErrTrainer,
@@ -27,13 +28,16 @@ func NewWalk(o Order, cursor int64, t Trainer, e Equal) (*Walk, error) {
 	if e > Pad {
 		return nil, fmt.Errorf("%w: unknown way %d to make trainers equal", ErrOption, e)
 	}
-	return &Walk{order: o, trainer: t, cursor: cursor, left: TailOf(o.Len()-cursor, t, e).Steps}, nil
+	tail := TailOf(o.Len()-cursor, t, e)
+	return &Walk{order: o, trainer: t, cursor: cursor, left: tail.Steps, end: o.Len() - tail.Dropped}, nil
 }
 
 // Next returns the trainer's record of the next step, and false when the epoch is
-// over for it.
+// over for it. With Exact some trainers may then still take a last record; Cursor is
+// behind that, as it is going to be for all.
 func (w *Walk) Next() (record int64, ok bool) {
 	if w.left == 0 {
+		w.cursor = w.end
 		return -1, false
 	}
 	record = w.order.At(w.position())
@@ -54,8 +58,8 @@ func (w *Walk) position() int64 {
 
 // Cursor returns how many positions of the epoch have been taken once each trainer
 // has done as many steps as this one: what to keep to go on from here, whatever the
-// number of trainers then. With Exact only trainer 0 is sure to take part in the last
-// step: keep its cursor.
+// number of trainers then. Once Next has returned false that is the end of the epoch,
+// and the same for every trainer.
 func (w *Walk) Cursor() int64 { return w.cursor }
 
 // Steps returns how many records this trainer still gets in this epoch. When there

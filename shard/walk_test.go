@@ -248,3 +248,36 @@ func TestState(t *testing.T) {
 		}
 	}
 }
+
+// TestWalksEndAlike: whichever trainer's cursor is kept at the end of an epoch, it is the
+// same, and before the end the one of the same step is.
+func TestWalksEndAlike(t *testing.T) {
+	for e := Exact; e <= Pad; e++ {
+		for count := 1; count <= 7; count++ {
+			for cursor := int64(0); cursor <= 23; cursor++ {
+				rest := 23 - cursor
+				want := int64(23)
+				if e == Drop {
+					want -= rest % int64(count)
+				}
+				for id := range count {
+					w, err := NewWalk(Sequential(23), cursor, Trainer{ID: id, Count: count}, e)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for step := int64(0); ; step++ {
+						if _, ok := w.Next(); !ok {
+							break
+						}
+						if got, want := w.Cursor(), min(23, cursor+(step+1)*int64(count)); got != want {
+							t.Errorf("%v from %d, trainer %d of %d: cursor %d behind step %d, want %d", e, cursor, id, count, got, step, want)
+						}
+					}
+					if got := w.Cursor(); got != want {
+						t.Errorf("%v from %d, trainer %d of %d: cursor %d at the end, want %d", e, cursor, id, count, got, want)
+					}
+				}
+			}
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -19,7 +20,8 @@ type dataFile struct {
 	end   transfer.End // not of standard input
 	stdin bool
 
-	stated *stated // nil unless it is a shard of a dataset
+	listed *pfs.Info // what the list in which a pattern found it says; nil: not known
+	stated *stated   // nil unless it is a shard of a dataset
 }
 
 // stdinText is what messages call standard input.
@@ -44,30 +46,46 @@ func (d *deps) eachDataFile(ctx context.Context, operands []string, fn func(data
 			}
 			continue
 		}
-		err := d.source(ctx, op, func(e transfer.End, text string) error {
-			return fn(dataFile{text: text, end: e})
-		})
-		if err != nil {
+		if err := d.filesOf(ctx, op, fn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// filesOf calls fn for every file that one operand names.
+func (d *deps) filesOf(ctx context.Context, op operand, fn func(dataFile) error) error {
+	if op.side != local {
+		return d.expand(ctx, op, func(t target) error {
+			return fn(dataFile{text: string(t.path), end: t.end(), listed: t.matched})
+		})
+	}
+	return d.localSource(ctx, op, func(e transfer.End, text string) error {
+		return fn(dataFile{text: text, end: e})
+	})
+}
+
 // dataFiles lists the files that the operands name, in that order; what a pattern
-// matches is sorted. The same file twice is an error.
+// matches is sorted. A file that is named twice is there twice.
 func (d *deps) dataFiles(ctx context.Context, operands []string) ([]dataFile, error) {
 	var list []dataFile
-	seen := map[transfer.End]string{}
 	err := d.eachDataFile(ctx, operands, func(f dataFile) error {
-		if first, twice := seen[f.end]; twice && !f.stdin {
-			return cliargs.Usagef("%s and %s are the same file", first, f.text)
-		}
-		seen[f.end] = f.text
 		list = append(list, f)
 		return nil
 	})
 	return list, err
+}
+
+// isDirectory reports whether f, or what it leads to, is a directory.
+func (f dataFile) isDirectory(ctx context.Context) (bool, error) {
+	switch {
+	case f.stdin:
+		return false, nil
+	case f.listed != nil && !f.listed.IsLink():
+		return f.listed.IsDir(), nil
+	}
+	_, info, err := followed(ctx, f.end, true)
+	return info.IsDir(), err
 }
 
 // dataFile is the one file that an operand names, which may be a pattern that
@@ -106,11 +124,13 @@ func (d *deps) open(ctx context.Context, f dataFile, m *meter) (*input, error) {
 		return &input{dataFile: f, Reader: m.reader(r), size: -1, stop: r.stop}, nil
 	}
 	end, info, err := followed(ctx, f.end, true)
-	if err != nil {
+	switch {
+	case err == nil && info.IsDir():
+		return nil, hinted{pfs.E("paddlectl.open", f.end.Path, pfs.IsDir, nil), "name the files in it: " + shellWord(strings.TrimSuffix(f.text, "/")+"/*")}
+	case isMissing(err) && f.isStream(), err == nil && !info.IsRegular():
+		return nil, pfs.Errorf("paddlectl.open", f.end.Path, pfs.Invalid, "no regular file: pipe it to standard input, which is called -")
+	case err != nil:
 		return nil, err
-	}
-	if !info.IsDir() && !info.IsRegular() {
-		return nil, pfs.Errorf("paddlectl.open", end.Path, pfs.Invalid, "no regular file: pipe it to standard input, which is called -")
 	}
 	file, err := end.FS.Open(ctx, end.Path)
 	if err != nil {
@@ -125,6 +145,16 @@ func (d *deps) open(ctx context.Context, f dataFile, m *meter) (*input, error) {
 		in.Reader, in.stop = m.reader(ahead), ahead.stop
 	}
 	return in, nil
+}
+
+// isStream reports whether f is a pipe or the like that its path leads to without naming
+// it, as /dev/fd/63, which shells make of <(...).
+func (f dataFile) isStream() bool {
+	if f.end.Path.Within(top) {
+		return false
+	}
+	info, err := os.Stat(localText(f.end.Path))
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
 // Close ends the use of the file.

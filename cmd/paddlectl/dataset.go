@@ -9,7 +9,7 @@ func (d *deps) datasetCommand() *cli.Command {
 		text: `Turns real data into shards of RecordIO with a manifest, checks them, shares them
 out to trainers, publishes them. Paths that begin with /pfs/ are on a service.`,
 		subs: []*cli.Command{
-			d.datasetCatCommand(), d.datasetConvertCommand(), d.datasetInfoCommand(), d.datasetPublishCommand(),
+			d.datasetCatCommand(), d.datasetConvertCommand(), d.datasetInfoCommand(), d.datasetLatestCommand(), d.datasetPublishCommand(),
 			d.datasetShardCommand(), d.datasetSplitCommand(), d.datasetVerifyCommand(),
 		},
 	})

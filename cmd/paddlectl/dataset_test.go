@@ -541,8 +541,12 @@ func TestPublishOnce(t *testing.T) {
 	pfstest.WantFile(t, fsys, top.Join(latestName), []byte("1\n"))
 	publish(cliio.Done, "/x/2: 1 record", "--force", "one", string(top))
 	publish(cliio.Exists, "columns", "columns", string(top))
-	publish(cliio.Exists, `the prefix "x", this set "y"`, "prefix", string(top))
+	publish(cliio.Exists, "publish: /pfs/dc/public/dataset/x/2: the newest version has the prefix \"x\", this set \"y\"\nhint: --change-schema ", "prefix", string(top))
 	publish(cliio.Done, "/x/3: 1 record", "--change-schema", "prefix", string(top))
+	if err := fsys.Mkdir(t.Context(), top.Join("1000000000"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	publish(cliio.Exists, "/x: there is no number for a version behind 1000000000\nhint: another NAME", "--change-schema", "one", string(top))
 	if err := fsys.Mkdir(t.Context(), top.Join("9223372036854775807"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -604,7 +608,7 @@ func TestPublishKeepsWhatIsThere(t *testing.T) {
 	if got := runHere(t, "dataset", "convert", "--output-path", "out", "--name-prefix", "x", "t.csv"); got.code != cliio.Done {
 		t.Fatalf("code %d: %s", got.code, got.stderr)
 	}
-	for name, want := range map[string]string{"x-00000-of-00001": "its digest is", "x-00000-of-00009": "no part of the set"} {
+	for name, want := range map[string]string{"x-00000-of-00001": "its digest is", "x-00000-of-00009": "/x/1/x-00000-of-00009: it is no part of the set, and would be published with it\nhint: paddlectl rm "} {
 		fsys := newHome(t)
 		at := pfs.Path("/pfs/dc/public/dataset/x/1").Join(name)
 		if err := pfs.MkdirAll(t.Context(), fsys, at.Parent(), 0o755); err != nil {

@@ -17,9 +17,9 @@ type datasetCatOptions struct {
 func (d *deps) datasetCatCommand() *cli.Command {
 	o := datasetCatOptions{}
 	return d.command(spec{
-		name: "cat", args: "DATASET|FILE...", least: 1, most: -1,
+		name: "cat", args: "DATASET...|FILE...", least: 1, most: -1,
 		summary: "print records, decoded, as JSON lines",
-		text: `Prints the samples of a dataset, or of files of RecordIO, one JSON value a line.
+		text: `Prints the samples of datasets, or of files of RecordIO, one JSON value a line.
 Bytes become base64, arrays of numbers nested arrays, numbers that JSON does not know
 the texts "NaN", "Infinity" and "-Infinity", complex ones [REAL,IMAGINARY]. Records
 of the payload raw are texts; one that is not UTF-8 is {"base64":"..."}. Pickles are
@@ -29,6 +29,7 @@ read, never executed. For records as they stand: paddlectl recordio cat.`,
 		flags: []cli.Flag{
 			payloadFlag(&o.payload),
 			&cli.Int64Flag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` records", Value: -1, DefaultText: "all", Destination: &o.limit},
+			&cli.BoolFlag{Name: "json", Usage: "the same: each line is JSON as it is"},
 		},
 		run: func(ctx context.Context, operands []string) error { return runDatasetCat(ctx, d, o, operands) },
 	})
@@ -46,12 +47,14 @@ func runDatasetCat(ctx context.Context, d *deps, o datasetCatOptions, operands [
 	if o.limit < -1 {
 		return cliargs.Usagef("--limit %d: a number from 0 on is needed", o.limit)
 	}
-	set, files, err := d.datasetOrFiles(ctx, operands)
+	_, files, err := d.datasetOrFiles(ctx, operands)
 	if err != nil {
 		return err
 	}
-	if set != nil && o.payload == "" {
-		o.payload = set.Payload
+	if o.payload == "" {
+		if o.payload, err = payloadOf(files); err != nil {
+			return err
+		}
 	}
 	m := d.startMeter(d.onScreen(), sizeOf(ctx, files), len(files))
 	defer m.end()

@@ -213,3 +213,24 @@ func chunkHead(compressor, size, records uint32, payload []byte) []byte {
 	}
 	return append(b, payload...)
 }
+
+// TestRecordsOfNothing reads a chunk of the largest size with as many records as it can
+// hold, which are as many places to remember as it has bytes: its data and those, twice the
+// limit, are to be all that it takes, and a third of that for what both grew out of.
+func TestRecordsOfNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const chunk, gz = 256 << 20, 2
+	writeFile(t, "empty", chunkOf(gz, chunk/4, gzipped(chunk, make([]byte, 1<<20))))
+	for args, want := range map[string]string{
+		"verify -j 1 empty":  "67108864 records in 1 chunk",
+		"verify -j 2 empty":  "67108864 records in 1 chunk",
+		"get empty 67108863": "\n",
+	} {
+		cmd := exec.Command("paddlectl", append([]string{"recordio"}, strings.Fields(args)...)...)
+		said, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(said), want) {
+			t.Errorf("%s: %v: %s", args, err, said)
+		}
+		checkResident(t, cmd, 2*chunk>>20*4/3+64)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
@@ -23,9 +22,6 @@ type dataset struct {
 	shown  string // the directory as messages and lists show it, with a slash at the end
 	remote bool
 }
-
-// latestName is the file of a published dataset that has the number of its newest version.
-const latestName = "latest"
 
 // openDataset reads the manifest of the dataset that an operand names: its directory,
 // its prefix in there, its manifest, or what dataset publish made of it.
@@ -65,6 +61,13 @@ func (d *deps) openDataset(ctx context.Context, text string) (*dataset, error) {
 
 const wayToDataset = "name the directory of the shards, or DIR/PREFIX; paddlectl dataset convert makes datasets"
 
+// noDataset is the error for a directory that is there and holds no dataset.
+func noDataset(dir transfer.End) error {
+	name := localText(dir.Path)
+	why := dataError{errNamed{name, errors.New("no dataset: there is no manifest in this directory")}, pfs.NotExist}
+	return hinted{why, "the files in it are " + shellWord(strings.TrimSuffix(name, "/")+"/*") + "; " + wayToDataset}
+}
+
 // datasetIn reads the one dataset in a directory.
 func (d *deps) datasetIn(ctx context.Context, dir transfer.End, shown string) (*dataset, error) {
 	names, latest, err := datasetsIn(ctx, dir)
@@ -76,22 +79,12 @@ func (d *deps) datasetIn(ctx context.Context, dir transfer.End, shown string) (*
 	case len(names) > 1:
 		return nil, cliargs.Usagef("%s holds the datasets %s: name one, as %s%s", strings.TrimSuffix(shown, "/"),
 			strings.Join(names, ", "), shown, names[0])
-	case !latest:
-		return nil, hinted{pfs.Errorf("paddlectl.dataset", dir.Path, pfs.NotExist, "no dataset: there is no manifest"), wayToDataset}
 	}
-	n, err := readLatest(ctx, dir)
+	n, err := newestVersion(ctx, dir, latest)
 	if err != nil {
 		return nil, err
 	}
-	version := strconv.Itoa(n)
-	dir.Path = dir.Path.Join(version)
-	if names, _, err = datasetsIn(ctx, dir); err != nil {
-		return nil, err
-	}
-	if len(names) != 1 {
-		return nil, pfs.Errorf("paddlectl.dataset", dir.Path, pfs.Integrity, "a published version has one manifest, this one %d", len(names))
-	}
-	return readDataset(ctx, dir, names[0], shown+version+"/")
+	return readVersion(ctx, dir, n, fmt.Sprintf("%s%d/", shown, n))
 }
 
 // datasetsIn lists the datasets in a directory, and says whether it is that of a
@@ -143,7 +136,7 @@ func (s *dataset) shard(i int) dataFile {
 	m := s.Shards[i]
 	return dataFile{
 		text: s.shown + m.Name, end: transfer.End{FS: s.dir.FS, Path: s.dir.Path.Join(m.Name)},
-		stated: &stated{m.Bytes, m.Records, "paddlectl dataset verify " + shellWord(s.setText()) + " tells all that is wrong"},
+		stated: &stated{m.Bytes, m.Records, s.setText(), s.Payload, "paddlectl dataset verify " + shellWord(s.setText()) + " tells all that is wrong"},
 	}
 }
 
@@ -156,46 +149,9 @@ func (s *dataset) files() []dataFile {
 	return files
 }
 
-// readLatest returns the number of the newest version of a published dataset. A service
-// shows the file that has it as a link to that version.
-func readLatest(ctx context.Context, dir transfer.End) (int, error) {
-	const most = 32
-	at := dir.Path.Join(latestName)
-	info, err := dir.FS.Stat(ctx, at)
-	if err != nil {
-		return 0, err
-	}
-	text := []byte(info.Target)
-	if !info.IsLink() {
-		if text, err = readSmall(ctx, dir.FS, at, most); err != nil {
-			return 0, err
-		}
-	}
-	n, ok := versionOf(strings.TrimSuffix(string(text), "\n"))
-	if !ok || n > mostVersions {
-		return 0, pfs.Errorf("paddlectl.dataset", at, pfs.Integrity, "%.32q is no number of a version", text)
-	}
-	return n, nil
-}
-
-// mostVersions is the highest number of a version.
-const mostVersions = 1_000_000_000
-
-// versionOf returns the number of a version from its name; mostVersions+1 if that is
-// higher than any can be.
-func versionOf(name string) (int, bool) {
-	if name == "" || strings.Trim(name, "0123456789") != "" || name[0] == '0' {
-		return 0, false
-	}
-	n, err := strconv.Atoi(name)
-	if err != nil || n > mostVersions {
-		n = mostVersions + 1
-	}
-	return n, true
-}
-
-// datasetOrFiles are the files that operands name: the shards of one dataset, or
-// files, in the order given. A dataset is checked as far as names and sizes tell.
+// datasetOrFiles are the files that operands name, in the order given: the shards of
+// datasets, and files. A dataset is checked as far as names and sizes tell, and returned
+// if it is all that is named.
 func (d *deps) datasetOrFiles(ctx context.Context, operands []string) (*dataset, []dataFile, error) {
 	if len(operands) == 1 && operands[0] != "-" {
 		s, err := d.openDataset(ctx, operands[0])
@@ -209,8 +165,31 @@ func (d *deps) datasetOrFiles(ctx context.Context, operands []string) (*dataset,
 			return nil, nil, errors.Join(err, statErr)
 		}
 	}
-	files, err := d.dataFiles(ctx, operands)
+	files, err := d.datasetsAndFiles(ctx, operands)
 	return nil, files, err
+}
+
+// datasetsAndFiles are the shards of those operands that are directories, and the files
+// that the others name.
+func (d *deps) datasetsAndFiles(ctx context.Context, operands []string) ([]dataFile, error) {
+	var list []dataFile
+	err := d.eachDataFile(ctx, operands, func(f dataFile) error {
+		isDir, err := f.isDirectory(ctx)
+		if err != nil {
+			return err
+		}
+		if !isDir {
+			list = append(list, f)
+			return nil
+		}
+		s, err := d.openDataset(ctx, f.text)
+		if err != nil {
+			return err
+		}
+		list = append(list, s.files()...)
+		return d.checkShards(ctx, s)
+	})
+	return list, err
 }
 
 // isDirectory reports whether an operand names a directory that is there.
@@ -223,11 +202,11 @@ func (d *deps) isDirectory(ctx context.Context, text string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, info, err := followed(ctx, e, true)
+	isDir, err := dataFile{text: text, end: e}.isDirectory(ctx)
 	if isMissing(err) {
 		return false, nil
 	}
-	return info.IsDir(), err
+	return isDir, err
 }
 
 // setText says what a dataset is in a few words.

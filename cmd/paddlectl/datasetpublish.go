@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -28,9 +27,9 @@ func (d *deps) datasetPublishCommand() *cli.Command {
 		text: `Checks a dataset, copies it to /pfs/DC/public/dataset/NAME/N with N the next free
 number, checks the copy, and writes its manifest last: a version without one is not
 complete. A complete version is never changed; to publish again makes the next one.
-The file latest then has the number of the newest one, which dataset info, cat,
-shard, split and verify read if they are given NAME. Without a target it is the
-current datacenter, and the name of the dataset. Only publishers may do that.
+NAME/latest then leads to it, which dataset info, cat, shard, split and verify read
+if they are given NAME; dataset latest makes another version that. Without a target it
+is the current datacenter, and the name of the dataset. Only publishers may do that.
 
 A set that is the newest version already is not copied again. One that has another
 prefix, other columns, classes or payload than the newest version is refused: who
@@ -46,8 +45,25 @@ A publication that was interrupted goes on where it was if it is run again.`,
 			quietFlag(&o.quiet),
 			jsonFlag(&o.json),
 		},
-		run: func(ctx context.Context, operands []string) error { return runPublish(ctx, d, o, operands) },
+		run: func(ctx context.Context, operands []string) error {
+			return d.publisherHint(runPublish(ctx, d, o, operands))
+		},
 	})
+}
+
+// publisherHint adds the way out where the service refuses who is no publisher.
+func (d *deps) publisherHint(err error) error {
+	var e *pfs.Error
+	if !errors.As(err, &e) || e.Kind != pfs.Permission || !isPublic(e.Path) {
+		return err
+	}
+	name := "NAME"
+	if file, cerr := d.remotes.config(); cerr == nil {
+		if e, cerr := entryOf(file, err); cerr == nil && e.Username != "" {
+			name = e.Username
+		}
+	}
+	return hinted{err, "an administrator makes you one: pfsd user role " + shellWord(name) + " publisher"}
 }
 
 // publication is one run of publish.
@@ -107,6 +123,11 @@ func (d *deps) publicPlace(ctx context.Context, s *dataset, operands []string) (
 		}
 		text = fmt.Sprintf("/pfs/%s/public/dataset/%s", conn.entry.Name, s.Name)
 	}
+	return d.publicDataset(ctx, text)
+}
+
+// publicDataset is the place of a public dataset that an operand names.
+func (d *deps) publicDataset(ctx context.Context, text string) (transfer.End, error) {
 	op, err := d.parseOperand(text)
 	if err != nil {
 		return transfer.End{}, err
@@ -149,7 +170,8 @@ func (p *publication) check(ctx context.Context) error {
 			return err
 		}
 		if _, ok := slices.BinarySearch(p.s.Names(), e.Name); !ok && e.Name != claimName {
-			return pfs.Errorf("paddlectl.publish", dir.Path.Join(e.Name), pfs.Conflict, "it is no part of the set, and would be published with it: remove it and publish again")
+			dir.Path = dir.Path.Join(e.Name)
+			return refused(dir, "it is no part of the set, and would be published with it", "paddlectl rm "+shellWord(localText(dir.Path))+", and publish again")
 		}
 	}
 	for _, s := range p.s.Shards {
@@ -186,17 +208,20 @@ func (p *publication) complete(ctx context.Context) error {
 	return nil
 }
 
-// advance makes latest say n, unless it says more already.
+// advance makes latest say n, unless it says a higher number that is a complete version.
 func (p *publication) advance(ctx context.Context) error {
 	now, err := readLatest(ctx, p.top)
-	if err != nil && !isMissing(err) {
-		return err
-	}
-	if now >= p.n {
+	switch {
+	case err == nil && now == p.n:
 		return nil
+	case err != nil && !leadsNowhere(err):
+		return err
+	case err == nil && now > p.n:
+		if newer, err := isComplete(ctx, p.top, now); err != nil || newer {
+			return err
+		}
 	}
-	text := []byte(strconv.Itoa(p.n) + "\n")
-	return pfs.WriteBatch(ctx, p.top.FS, []pfs.BatchEntry{{Path: p.top.Path.Join(latestName), Mode: 0o644, Data: text}})[0]
+	return writeLatest(ctx, p.top, p.n)
 }
 
 // publishedJSON is the result of publish with --json.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/manifest"
@@ -18,9 +17,7 @@ import (
 const claimName = ".publishing"
 
 // version is the directory of version n.
-func (p *publication) version() transfer.End {
-	return transfer.End{FS: p.top.FS, Path: p.top.Path.Join(strconv.Itoa(p.n))}
-}
+func (p *publication) version() transfer.End { return versionIn(p.top, p.n) }
 
 // claim finds the version to make: an unfinished one of this dataset, or the next
 // free number. Of two publishers at once one gets the number and the other the next. If
@@ -45,7 +42,7 @@ func (p *publication) claim(ctx context.Context) error {
 			}
 		}
 		if p.n++; p.n > mostVersions {
-			return pfs.Errorf("paddlectl.publish", p.top.Path, pfs.Limit, "there is no number for a version behind %d", newest)
+			return refused(p.top, fmt.Sprintf("there is no number for a version behind %d", newest), "another NAME begins again with 1")
 		}
 		if mine, err := p.take(ctx); err != nil || mine {
 			return err
@@ -68,7 +65,7 @@ func (p *publication) take(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	// Another may have completed it and given up the claim between the look and ours.
-	complete, err := p.isComplete(ctx)
+	complete, err := isComplete(ctx, p.top, p.n)
 	if err != nil || !complete {
 		return err == nil, err
 	}
@@ -81,41 +78,17 @@ func (p *publication) take(ctx context.Context) (bool, error) {
 // versions returns the highest number of a version, and that of a complete one; 0 if
 // there is none.
 func (p *publication) versions(ctx context.Context) (newest, complete int, err error) {
-	var all []int
-	for e, err := range pfs.Entries(ctx, p.top.FS, p.top.Path, nil) {
-		if err != nil {
-			return 0, 0, err
-		}
-		n, ok := versionOf(e.Name)
-		switch {
-		case !ok || !e.IsDir():
-			continue
-		case n > mostVersions:
-			return 0, 0, pfs.Errorf("paddlectl.publish", p.top.Path.Join(e.Name), pfs.Invalid,
-				"no version has a number above %d: remove or rename this directory", mostVersions)
-		}
-		all = append(all, n)
+	all, err := versionsIn(ctx, p.top)
+	if err != nil || len(all) == 0 {
+		return 0, 0, err
 	}
-	slices.Sort(all)
+	newest = all[len(all)-1]
 	for _, n := range slices.Backward(all) {
-		p.n = n
-		if there, err := p.isComplete(ctx); err != nil || there {
-			return all[len(all)-1], n, err
+		if there, err := isComplete(ctx, p.top, n); err != nil || there {
+			return newest, n, err
 		}
-	}
-	if len(all) > 0 {
-		newest = all[len(all)-1]
 	}
 	return newest, 0, nil
-}
-
-// isComplete reports whether version n has a manifest, of whatever set.
-func (p *publication) isComplete(ctx context.Context) (bool, error) {
-	names, _, err := datasetsIn(ctx, p.version())
-	if isMissing(err) {
-		return false, nil
-	}
-	return len(names) > 0, err
 }
 
 // isPublished reports whether version n, which is complete, is this dataset. Where it is
@@ -136,10 +109,16 @@ func (p *publication) isPublished(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if what := otherSchema(now.Manifest, p.s.Manifest); what != "" {
-		return false, pfs.Errorf("paddlectl.publish", dir.Path, pfs.Conflict,
-			"the newest version has %s: is it the same dataset? --change-schema publishes it, another NAME keeps them apart", what)
+		return false, refused(dir, "the newest version has "+what,
+			"--change-schema publishes it all the same; another NAME keeps the two apart")
 	}
 	return false, nil
+}
+
+// refused is the error for a publication that does not fit what is published at a place:
+// nothing there has changed meanwhile, and to repeat the command is no way out.
+func refused(at transfer.End, why, way string) error {
+	return hinted{dataError{errNamed{localText(at.Path), errors.New(why)}, pfs.Conflict}, way}
 }
 
 // otherSchema says in what a set differs, for who reads it, from the version before; ""

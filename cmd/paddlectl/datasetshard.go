@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -18,6 +19,9 @@ const (
 	byRendezvous = "rendezvous"
 	byOrder      = "order"
 )
+
+// noTrainer is the value of --trainer that is not given.
+const noTrainer = math.MinInt
 
 type shardOptions struct {
 	policy, weight, equal, shuffle string
@@ -40,10 +44,12 @@ type shardOptions struct {
 func (d *deps) datasetShardCommand() *cli.Command {
 	o := &shardOptions{}
 	return d.command(spec{
-		name: "shard", args: "DATASET|FILE...", least: 1, most: -1,
+		name: "shard", args: "DATASET...|FILE...", least: 1, most: -1,
 		summary: "tell, or read, what each trainer gets",
-		text: `Shares a dataset, or files, out to trainers, and prints what one of them gets, or
+		text: `Shares datasets, or files, out to trainers, and prints what one of them gets, or
 with --trainers alone what all get. With --read it prints the records themselves.
+A directory is the dataset in it, and not a file.
+
 Which trainer of how many a process is it finds out itself in a job: from
 PADDLE_INIT_TRAINER_ID and PADDLE_INIT_NUM_GRADIENT_SERVERS, PADDLE_TRAINER_ID and
 PADDLE_TRAINERS_NUM, or /trainer_id and /trainer_count.
@@ -74,10 +80,10 @@ Policies:
 func (o *shardOptions) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "trainers", Usage: "share out to `N` trainers", Destination: &o.trainers},
-		&cli.IntFlag{Name: "trainer", Usage: "say what trainer `I` gets, counted from 0", Value: -1, DefaultText: "as the job says", Destination: &o.trainer},
+		&cli.IntFlag{Name: "trainer", Usage: "say what trainer `I` gets, counted from 0", Value: noTrainer, DefaultText: "as the job says", Destination: &o.trainer},
 		&cli.StringFlag{Name: "policy", Usage: "share out by `NAME`: mod, lpt, range, rendezvous, order", Value: byMod, Destination: &o.policy},
 		&cli.StringFlag{Name: "weight", Usage: "lpt balances `WHAT`: records or bytes", DefaultText: "bytes", Destination: &o.weight},
-		&cli.StringFlag{Name: "equal", Usage: "`HOW` trainers end: exact, or after the same number of records: drop some, or pad with the first ones again", Value: "exact", Destination: &o.equal},
+		&cli.StringFlag{Name: "equal", Usage: "`HOW` trainers end: exact, or after the same number of records: drop some, or pad with the first ones again; how many is said on standard error", Value: "exact", Destination: &o.equal},
 		&cli.StringFlag{Name: "shuffle", Usage: "the `ORDER` of policy order, which it implies: none, global, block:WINDOW[:LANES]", Destination: &o.shuffle},
 		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.seed},
 		&cli.Uint64Flag{Name: "epoch", Usage: "shuffle for epoch `N`", Destination: &o.epoch},
@@ -87,7 +93,7 @@ func (o *shardOptions) flags() []cli.Flag {
 		&cli.StringFlag{Name: "as", Usage: "print records as `FORM`: json, one decoded record a line, or recordio", DefaultText: "json", Destination: &o.as},
 		payloadFlag(&o.payload),
 		&cli.Int64Flag{Name: "limit", Aliases: []string{"n"}, Usage: "read at most `N` records", Value: -1, DefaultText: "all", Destination: &o.limit},
-		&cli.StringFlag{Name: "lists", Usage: "write the names of the files to train.list in `DIR`, which in a job is /, instead of printing them", Destination: &o.lists},
+		&cli.StringFlag{Name: "lists", Usage: "write the names of the files to train.list in `DIR`, which in a job is /, instead of printing them; --json tells of the lists", Destination: &o.lists},
 		&cli.GenericFlag{Name: "test", Usage: "with --lists, share out the files of `PATTERN` by mod and write them to test.list; several times", Value: &listFlag{&o.test}},
 		jsonFlag(&o.json),
 	}
@@ -164,10 +170,10 @@ func (o *shardOptions) checkEffect() error {
 	switch {
 	case o.payload != "" && o.as == "recordio":
 		return cliargs.Usagef("--payload has no effect with --as recordio, which prints records as they are")
-	case o.json && o.read:
-		return cliargs.Usagef("--json has no effect with --read, whose lines are JSON anyway")
-	case o.json && o.lists != "":
-		return cliargs.Usagef("--json has no effect with --lists, which prints nothing")
+	case o.json && o.as == "recordio":
+		return cliargs.Usagef("--json and --as recordio contradict each other")
+	case o.equally != shard.Exact && o.lists != "":
+		return cliargs.Usagef("--equal %s has no effect with --lists: who reads them reads whole files", o.equal)
 	}
 	return nil
 }
@@ -175,8 +181,10 @@ func (o *shardOptions) checkEffect() error {
 // checkTrainer finds who is meant.
 func (o *shardOptions) checkTrainer(env shard.Env) error {
 	switch {
-	case o.trainers < 0 || o.trainer < -1:
-		return cliargs.Usagef("--trainers is a number from 1 on, --trainer one from 0 on")
+	case o.trainers < 0:
+		return cliargs.Usagef("--trainers %d: a number from 1 on is needed", o.trainers)
+	case o.trainer < 0 && o.trainer != noTrainer:
+		return cliargs.Usagef("--trainer %d: a number from 0 on is needed; without the flag, and with --trainers, all are shown", o.trainer)
 	case o.trainers > 0 && o.trainer >= 0:
 		o.who = shard.Trainer{ID: o.trainer, Count: o.trainers}
 		return o.who.Check()

@@ -20,8 +20,7 @@ func TestShardFlagsWithoutEffect(t *testing.T) {
 		{"--payload json", "--payload", "--read"},
 		{"--limit 0", "--limit", "--read"},
 		{"--read --as recordio --payload json", "--payload", "--as recordio"},
-		{"--read --json", "--json", "--read"},
-		{"--lists x --json", "--json", "--lists"},
+		{"--lists x --equal drop", "--equal drop", "--lists"},
 	} {
 		args := append([]string{"dataset", "shard", "--trainers", "1", "--trainer", "0"}, strings.Fields(tt.flags)...)
 		got := run(t, testMain(t, fsys, append(args, home+"/none")...))

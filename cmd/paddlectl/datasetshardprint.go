@@ -14,10 +14,11 @@ func (s *sharing) print(ctx context.Context) error {
 	if s.o.policy == byOrder {
 		return s.printOrder()
 	}
-	parts, err := s.parts()
+	parts, tail, err := s.parts()
 	if err != nil {
 		return err
 	}
+	s.tellTail(recordsOfAll(parts), tail)
 	if !s.o.all {
 		parts = parts[s.o.who.ID : s.o.who.ID+1]
 	}
@@ -65,7 +66,10 @@ func (s *sharing) printOrder() error {
 	if err != nil {
 		return err
 	}
-	tail := shard.TailOf(order.Len()-min(o.cursor, order.Len()), shard.Trainer{Count: o.who.Count}, o.equally)
+	if _, err := shard.NewWalk(order, o.cursor, o.who, o.equally); err != nil {
+		return err
+	}
+	tail := shard.TailOf(order.Len()-o.cursor, shard.Trainer{Count: o.who.Count}, o.equally)
 	j := orderJSON{shard.State{Dataset: sum, Shuffle: o.shuffling.String(), Seed: o.seed, Epoch: o.epoch, Cursor: o.cursor},
 		order.Len(), tail.Steps, tail.Dropped, tail.Repeated}
 	if o.json {
@@ -94,9 +98,15 @@ const (
 	testList  = "test.list"
 )
 
-// writeLists writes the names of the trainer's files.
+// listJSON is how --json shows a list that was written.
+type listJSON struct {
+	Path  string `json:"path"`
+	Files int    `json:"files"`
+}
+
+// writeLists writes the names of the trainer's files, and with --json tells of the lists.
 func (s *sharing) writeLists(ctx context.Context) error {
-	parts, err := s.parts()
+	parts, _, err := s.parts()
 	if err != nil {
 		return err
 	}
@@ -104,27 +114,42 @@ func (s *sharing) writeLists(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	outs := s.d.newOutputs(ctx, true, nil)
-	defer outs.abort()
-	if err := writeList(outs, dir, trainList, shard.Names(parts[s.o.who.ID].Files)); err != nil {
-		return err
-	}
+	lists := []fileList{{trainList, shard.Names(parts[s.o.who.ID].Files)}}
 	if len(s.o.test) > 0 {
 		names, err := s.testNames(ctx)
 		if err != nil {
 			return err
 		}
-		if err := writeList(outs, dir, testList, names); err != nil {
+		lists = append(lists, fileList{testList, names})
+	}
+	outs := s.d.newOutputs(ctx, true, nil)
+	defer outs.abort()
+	for _, l := range lists {
+		if err := writeList(outs, dir, l.name, l.files); err != nil {
 			return err
 		}
 	}
-	return outs.publish()
+	if err := outs.publish(); err != nil || !s.o.json {
+		return err
+	}
+	for _, l := range lists {
+		if err := s.d.out.JSON(listJSON{localText(dir.Path.Join(l.name)), len(l.files)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileList is a list of files, and its name.
+type fileList struct {
+	name  string
+	files []string
 }
 
 // testNames are the files for tests of this trainer. Unlike files to train on they
 // may be fewer than the trainers.
 func (s *sharing) testNames(ctx context.Context) ([]string, error) {
-	files, err := s.d.dataFiles(ctx, s.o.test)
+	_, files, err := s.d.datasetOrFiles(ctx, s.o.test)
 	if err != nil {
 		return nil, err
 	}

@@ -30,11 +30,7 @@ func (s *sharing) read(ctx context.Context) error {
 }
 
 func (s *sharing) readDecoded(ctx context.Context, records iter.Seq2[dataRecord, error]) error {
-	from := s.o.payload
-	if from == "" && s.set != nil {
-		from = s.set.Payload
-	}
-	return transcoder{from: from, to: convert.Shown.Name}.run(ctx, records, func(line []byte) error {
+	return transcoder{from: s.o.payload, to: convert.Shown.Name}.run(ctx, records, func(line []byte) error {
 		_, err := s.d.out.Out.Write(append(line[:len(line):len(line)], '\n'))
 		return err
 	})
@@ -59,10 +55,11 @@ func (s *sharing) records(ctx context.Context) (_ iter.Seq2[dataRecord, error], 
 	if s.o.policy == byOrder {
 		return s.ordered(ctx)
 	}
-	parts, err := s.parts()
+	parts, tail, err := s.parts()
 	if err != nil {
 		return nil, nil, err
 	}
+	s.tellTail(recordsOfAll(parts), tail)
 	p := parts[s.o.who.ID]
 	once := s.filesOf(ctx, p)
 	if p.Spans != nil {
@@ -162,6 +159,7 @@ func (s *sharing) ordered(ctx context.Context) (iter.Seq2[dataRecord, error], fu
 	if err != nil {
 		return nil, nil, err
 	}
+	s.tellTail(order.Len()-s.o.cursor, shard.TailOf(order.Len()-s.o.cursor, s.o.who, s.o.equally))
 	left := s.o.limit
 	seq := func(yield func(dataRecord, error) bool) {
 		reader := newOrderReader(s.d, s.source, s.o.shuffling.String() != "global" || s.recordBytes(all) <= keptBytes)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/shard"
 )
 
@@ -14,7 +15,7 @@ import (
 type sharing struct {
 	d      *deps
 	o      *shardOptions
-	set    *dataset // nil if files were named
+	set    *dataset // nil if files, or several datasets, were named
 	files  []shard.File
 	source map[string]dataFile // of files, by name
 	blocks []int64             // records of every chunk, where the order needs them
@@ -26,14 +27,19 @@ func (d *deps) openSharing(ctx context.Context, o *shardOptions, operands []stri
 	if err != nil {
 		return nil, err
 	}
+	if o.read && o.as != "recordio" && o.payload == "" {
+		if o.payload, err = payloadOf(files); err != nil {
+			return nil, err
+		}
+	}
 	s := &sharing{d: d, o: o, set: set, source: map[string]dataFile{}}
 	if set == nil {
 		if err := checkNames(files); err != nil {
 			return nil, err
 		}
 	}
-	for i, f := range files {
-		file, err := s.describe(ctx, i, f)
+	for _, f := range files {
+		file, err := s.describe(ctx, f)
 		if err != nil {
 			return nil, err
 		}
@@ -45,8 +51,15 @@ func (d *deps) openSharing(ctx context.Context, o *shardOptions, operands []stri
 
 // checkNames checks files that were named themselves, those of one directory together.
 func checkNames(files []dataFile) error {
-	if slices.ContainsFunc(files, func(f dataFile) bool { return f.stdin }) {
-		return cliargs.Usagef("\"-\" cannot be shared out: files are needed")
+	named := map[transfer.End]string{}
+	for _, f := range files {
+		if f.stdin {
+			return cliargs.Usagef("\"-\" cannot be shared out: files are needed")
+		}
+		if first, twice := named[f.end]; twice {
+			return cliargs.Usagef("%s and %s are the same file: each is shared out once, so that the trainers together read its records once", first, f.text)
+		}
+		named[f.end] = f.text
 	}
 	names := map[string][]string{}
 	for _, f := range files {
@@ -61,11 +74,10 @@ func checkNames(files []dataFile) error {
 	return nil
 }
 
-// describe says how much is in file i.
-func (s *sharing) describe(ctx context.Context, i int, f dataFile) (shard.File, error) {
-	if s.set != nil {
-		m := s.set.Shards[i]
-		return shard.File{Name: f.text, Records: m.Records, Bytes: m.Bytes}, nil
+// describe says how much is in f.
+func (s *sharing) describe(ctx context.Context, f dataFile) (shard.File, error) {
+	if f.stated != nil {
+		return shard.File{Name: f.text, Records: f.stated.records, Bytes: f.stated.bytes}, nil
 	}
 	if !s.needsRecords() {
 		_, info, err := followed(ctx, f.end, true)
@@ -124,10 +136,13 @@ type part struct {
 	Records int64         `json:"records"`         // 0 if it was not needed
 	Bytes   int64         `json:"bytes,omitempty"` // of whole files
 	Steps   int64         `json:"steps"`           // records that it reads, by --equal; likewise
+
+	Dropped  int64 `json:"dropped"`  // records of its own that it does not read, by --equal drop
+	Repeated int64 `json:"repeated"` // records that it reads once more, by --equal pad
 }
 
-// parts are what the trainers get, all of them.
-func (s *sharing) parts() ([]part, error) {
+// parts are what the trainers get, all of them, and how they end.
+func (s *sharing) parts() ([]part, shard.Tail, error) {
 	parts := make([]part, s.o.who.Count)
 	var err error
 	if s.o.policy == byRange {
@@ -136,7 +151,7 @@ func (s *sharing) parts() ([]part, error) {
 		err = s.wholes(parts)
 	}
 	if err != nil {
-		return nil, err
+		return nil, shard.Tail{}, err
 	}
 	records := make([]int64, len(parts))
 	for i := range parts {
@@ -144,14 +159,34 @@ func (s *sharing) parts() ([]part, error) {
 	}
 	tail, err := shard.StepsOf(records, s.o.equally)
 	if err != nil {
-		return nil, err
+		return nil, shard.Tail{}, err
 	}
 	for i := range parts {
-		if parts[i].Steps = parts[i].Records; s.o.equally != shard.Exact {
-			parts[i].Steps = tail.Steps
+		p := &parts[i]
+		if p.Steps = p.Records; s.o.equally != shard.Exact {
+			p.Steps = tail.Steps
 		}
+		p.Dropped, p.Repeated = max(0, p.Records-p.Steps), max(0, p.Steps-p.Records)
 	}
-	return parts, nil
+	return parts, tail, nil
+}
+
+// tellTail says how many records --equal drops or repeats.
+func (s *sharing) tellTail(records int64, tail shard.Tail) {
+	switch s.o.equally {
+	case shard.Drop:
+		s.d.out.Message("%s for each trainer: %d of %d dropped", count(tail.Steps, "record", "records"), tail.Dropped, records)
+	case shard.Pad:
+		s.d.out.Message("%s for each trainer: %d of %d repeated", count(tail.Steps, "record", "records"), tail.Repeated, records)
+	}
+}
+
+// recordsOfAll is how many records all trainers have together.
+func recordsOfAll(parts []part) (n int64) {
+	for _, p := range parts {
+		n += p.Records
+	}
+	return n
 }
 
 func (s *sharing) wholes(parts []part) error {

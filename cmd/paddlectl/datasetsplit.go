@@ -29,9 +29,9 @@ type datasetSplitOptions struct {
 func (d *deps) datasetSplitCommand() *cli.Command {
 	o := &datasetSplitOptions{}
 	return d.command(spec{
-		name: "split", args: "DATASET|FILE...", least: 1, most: -1,
+		name: "split", args: "DATASET...|FILE...", least: 1, most: -1,
 		summary: "write the records of a dataset to files, as split of PaddlePaddle",
-		text: `Writes the samples of a dataset, or of files of RecordIO, to files of --line-count
+		text: `Writes the samples of datasets, or of files of RecordIO, to files of --line-count
 each: as one pickled list a file, which cluster_files_reader reads, as RecordIO or
 as JSON lines. The files get their names together. Pickles are read, never executed.`,
 		examples: []string{
@@ -89,15 +89,17 @@ func runDatasetSplit(ctx context.Context, d *deps, o *datasetSplitOptions, opera
 	if err := o.check(); err != nil {
 		return err
 	}
-	set, files, err := d.datasetOrFiles(ctx, operands)
+	_, files, err := d.datasetOrFiles(ctx, operands)
 	if err != nil {
 		return err
 	}
-	if set != nil && o.payload == "" {
-		o.payload = set.Payload
+	if o.payload == "" {
+		if o.payload, err = payloadOf(files); err != nil {
+			return err
+		}
 	}
 	if o.pattern.HasTotal() || o.rule.NeedsCount() {
-		total, err := d.countRecords(ctx, set, files)
+		total, err := d.countRecords(ctx, files)
 		if err != nil {
 			return err
 		}
@@ -112,14 +114,15 @@ func runDatasetSplit(ctx context.Context, d *deps, o *datasetSplitOptions, opera
 	return s.run(ctx, files)
 }
 
-// countRecords returns the number of records in files, as their headers say where
-// there is no manifest.
-func (d *deps) countRecords(ctx context.Context, set *dataset, files []dataFile) (int64, error) {
-	if set != nil {
-		return set.Records, nil
-	}
+// countRecords returns the number of records in files, as the manifests say, or the
+// headers where there is none.
+func (d *deps) countRecords(ctx context.Context, files []dataFile) (int64, error) {
 	total := int64(0)
 	for _, f := range files {
+		if f.stated != nil {
+			total += f.stated.records
+			continue
+		}
 		if f.stdin {
 			return 0, cliargs.Usagef("the number of records of standard input is not known: give --line-count and a pattern without -of-")
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/shard"
@@ -11,6 +12,8 @@ import (
 // stated is what a manifest says of a shard.
 type stated struct {
 	bytes, records int64
+	set            string // what messages call the dataset
+	payload        string // how its records are encoded
 	verify         string // the command that tells all that is wrong
 }
 
@@ -29,6 +32,26 @@ func (s *stated) ofRecords(e transfer.End, records int64) error {
 		return nil
 	}
 	return hinted{pfs.Errorf("paddlectl.dataset", e.Path, pfs.Integrity, "the shard has %s, the manifest says %d", count(records, "record", "records"), s.records), s.verify}
+}
+
+// payloadOf returns how the records of files are encoded, as their manifests say; "" if
+// there is none. Datasets that differ are an error of usage: one way to decode is not
+// right for both.
+func payloadOf(files []dataFile) (string, error) {
+	var first *stated
+	for _, f := range files {
+		switch {
+		case f.stated == nil:
+		case first == nil:
+			first = f.stated
+		case f.stated.payload != first.payload:
+			return "", cliargs.Usagef("%s has records of %s, %s of %s: read them one after the other", first.set, first.payload, f.stated.set, f.stated.payload)
+		}
+	}
+	if first == nil {
+		return "", nil
+	}
+	return first.payload, nil
 }
 
 // checkShards compares the names and the sizes of the files of a dataset with its

@@ -82,3 +82,21 @@ func TestRanges(t *testing.T) {
 		}
 	}
 }
+
+func TestNamedAfter(t *testing.T) {
+	for base, want := range map[string]string{
+		"train":                       "train-%05d",
+		"train.recordio":              "train-%05d.recordio",
+		"log-20240101":                "log-20240101-%05d",
+		"h-00000-of-00007":            "h-%05d-of-%05d",
+		"h-00003-of-00007.recordio":   "h-%05d-of-%05d.recordio",
+		"50%-00000-of-00007":          "50%%-%05d-of-%05d",
+		"h-00000-of-00007-00001":      "h-00000-of-00007-00001-%05d",
+		"a-00000-of-00002-0-of-2":     "a-00000-of-00002-0-of-2-%05d",
+		"a-00000-of-00002.x.recordio": "a-00000-of-00002.x-%05d.recordio",
+	} {
+		if got := namedAfter(base); got != want {
+			t.Errorf("%s: got %s, want %s", base, got, want)
+		}
+	}
+}

@@ -72,15 +72,21 @@ func indexEnd(e transfer.End) transfer.End {
 // is wrong with it, the file can be read without.
 func (d *deps) indexBeside(ctx context.Context, in *input) (*recordio.Index, string) {
 	x, err := d.readIndex(ctx, in)
-	switch {
-	case err == nil:
-		return x, indexUsed
-	case isMissing(err):
-		return nil, indexNone
-	case errors.Is(err, recordio.Stale):
-		return nil, indexStale
+	if err != nil {
+		return nil, indexState(err)
 	}
-	return nil, indexBroken
+	return x, indexUsed
+}
+
+// indexState says what is the matter with an index that readIndex could not read.
+func indexState(err error) string {
+	switch {
+	case isMissing(err):
+		return indexNone
+	case errors.Is(err, recordio.Stale):
+		return indexStale
+	}
+	return indexBroken
 }
 
 // readIndex reads and checks the index beside a file.

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"regexp"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/urfave/cli/v2"
 )
+
+// oldCount is a number of lines as head of old takes it.
+var oldCount = regexp.MustCompile(`^-\d+$`)
 
 func (d *deps) recordioHeadCommand() *cli.Command {
 	o, p := &readOptions{}, &formatOptions{}
@@ -25,6 +29,9 @@ func (d *deps) recordioHeadCommand() *cli.Command {
 		run: func(ctx context.Context, operands []string) error {
 			if n < 0 {
 				return cliargs.Usagef("--records %d: a number from 0 up is needed", n)
+			}
+			if old := oldCount.FindString(operands[0]); old != "" {
+				return cliargs.Usagef("%s: write -n %s; a file of that name is ./%s", old, old[1:], old)
 			}
 			return d.printRecords(ctx, o, p, recordRange{hi: n, head: true}, operands)
 		},

@@ -80,7 +80,7 @@ type indexing struct {
 type indexJSON struct {
 	Path    string `json:"path"`
 	Index   string `json:"index"`
-	State   string `json:"state"` // written, matches, removed, none
+	State   string `json:"state"` // written, matches, removed, none, does not match, not readable
 	Records int64  `json:"records,omitempty"`
 }
 
@@ -118,15 +118,18 @@ func (x *indexing) verify(ctx context.Context, f dataFile) error {
 	}
 	defer in.Close()
 	index, err := x.d.readIndex(ctx, in)
-	if err != nil {
-		var e *pfs.Error
-		if errors.As(err, &e) {
-			return err
-		}
-		return dataError{errNamed{localText(indexEnd(in.end).Path), err}, pfs.Integrity}
+	if err == nil {
+		x.tell(in.dataFile, indexUsed, index.Len())
+		return nil
 	}
-	x.tell(in.dataFile, indexUsed, index.Len())
-	return nil
+	if x.o.json {
+		x.tell(in.dataFile, indexState(err), 0)
+	}
+	var e *pfs.Error
+	if !errors.As(err, &e) {
+		err = dataError{errNamed{localText(indexEnd(in.end).Path), err}, pfs.Integrity}
+	}
+	return hinted{err, x.d.out.Program + " recordio index " + shellWord(f.text) + " writes it"}
 }
 
 // errNamed puts a name before an error that has none.

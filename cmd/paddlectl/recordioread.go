@@ -72,6 +72,8 @@ type reading struct {
 	o    *readOptions
 	m    *meter
 	loss recordio.Loss // of all files
+
+	silent bool // damage is neither told nor counted: it was
 }
 
 // startReading begins to read files, which may be none yet.
@@ -88,7 +90,7 @@ func (r *reading) each(ctx context.Context, f dataFile, fn func(*recordio.Scanne
 		return err
 	}
 	defer in.Close()
-	s := recordio.NewScanner(in, r.o.scan(f.text, func(d recordio.Damage) { r.d.out.Message("%s", damageText(d)) }))
+	s := recordio.NewScanner(in, r.o.scan(f.text, r.told))
 	defer func() {
 		s.Close()
 		r.add(s.Loss())
@@ -96,7 +98,17 @@ func (r *reading) each(ctx context.Context, f dataFile, fn func(*recordio.Scanne
 	return r.d.foreignHint(in, fn(s))
 }
 
+// told tells of a damaged place.
+func (r *reading) told(d recordio.Damage) {
+	if !r.silent {
+		r.d.out.Message("%s", damageText(d))
+	}
+}
+
 func (r *reading) add(l recordio.Loss) {
+	if r.silent {
+		return
+	}
 	r.loss.Places += l.Places
 	r.loss.Bytes += l.Bytes
 	r.loss.Records += l.Records

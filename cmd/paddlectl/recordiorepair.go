@@ -145,7 +145,8 @@ func (d *deps) repairCopy(ctx context.Context, o *repairOptions, in *input, tail
 // tailJSON is how --json shows what repair found.
 type tailJSON struct {
 	Path    string `json:"path"`
-	Torn    int64  `json:"torn"` // bytes cut off
+	Output  string `json:"output,omitempty"` // the file that was made instead of changing that of Path
+	Torn    int64  `json:"torn"`             // bytes cut off, or left out
 	Bytes   int64  `json:"bytes"`
 	Chunks  int64  `json:"chunks"`
 	Records int64  `json:"records"`
@@ -153,19 +154,38 @@ type tailJSON struct {
 }
 
 func (d *deps) tellTail(o *repairOptions, name string, t recordio.Tail) {
+	made := o.output
+	if o.dryRun {
+		made = ""
+	}
 	if o.json {
-		d.out.JSON(tailJSON{name, t.Torn, t.End, t.Chunks, t.Records, o.dryRun}) // an error shows when Out is flushed
+		d.out.JSON(tailJSON{name, made, t.Torn, t.End, t.Chunks, t.Records, o.dryRun}) // an error shows when Out is flushed
 		return
 	}
-	left := fmt.Sprintf("%s in %s, %s", count(t.Records, "record", "records"), count(t.Chunks, "chunk", "chunks"), count(t.End, "byte", "bytes"))
-	text := "nothing to cut off: " + left
-	switch {
-	case t.Torn > 0 && o.dryRun:
-		text = fmt.Sprintf("would cut off %s and leave %s", count(t.Torn, "byte", "bytes"), left)
-	case t.Torn > 0:
-		text = fmt.Sprintf("%s cut off, left %s", count(t.Torn, "byte", "bytes"), left)
+	d.tell(o.output == "-", "%s", tailText(name, made, o.dryRun, t))
+	if t.Torn == 0 {
+		d.hint("only the headers and the last chunk were looked at: " + d.out.Program + " recordio verify " + shellWord(name) + " checks the rest")
 	}
-	d.tell(o.output == "-", "%s: %s", name, text)
+}
+
+// tailText says what repair did to the file name, or made of it.
+func tailText(name, made string, dryRun bool, t recordio.Tail) string {
+	left := fmt.Sprintf("%s in %s, %s", count(t.Records, "record", "records"), count(t.Chunks, "chunk", "chunks"), count(t.End, "byte", "bytes"))
+	torn := count(t.Torn, "byte", "bytes")
+	if made == "-" {
+		made = "standard output"
+	}
+	switch {
+	case made != "" && t.Torn == 0:
+		return fmt.Sprintf("%s: %s, all of %s", made, left, name)
+	case made != "":
+		return fmt.Sprintf("%s: %s, without the last %s of %s", made, left, torn, name)
+	case t.Torn == 0:
+		return fmt.Sprintf("%s: nothing to cut off: %s", name, left)
+	case dryRun:
+		return fmt.Sprintf("%s: would cut off %s and leave %s", name, torn, left)
+	}
+	return fmt.Sprintf("%s: %s cut off, left %s", name, torn, left)
 }
 
 // tell prints a result, or with aside, where standard output is a file of data, a

@@ -8,7 +8,7 @@ import (
 )
 
 func (d *deps) recordioReshardCommand() *cli.Command {
-	o := &splitOptions{}
+	o := &splitOptions{needed: "--files"}
 	return d.command(spec{
 		name: "reshard", args: "FILE...", least: 1, most: -1,
 		summary: "make K files of N",

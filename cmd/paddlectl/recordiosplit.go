@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
@@ -20,6 +21,7 @@ type splitOptions struct {
 	readOptions
 	writeOptions
 
+	needed            string // what messages call the flags of which one is needed
 	dir, name, of     string
 	records           int64
 	bytes             cliio.SizeFlag
@@ -32,7 +34,7 @@ type splitOptions struct {
 }
 
 func (d *deps) recordioSplitCommand() *cli.Command {
-	o := &splitOptions{}
+	o := &splitOptions{needed: "one of --records, --bytes, --files and --round-robin"}
 	return d.command(spec{
 		name: "split", args: "FILE...", least: 1, most: -1,
 		summary: "distribute records over several files",
@@ -62,7 +64,7 @@ has a record more than --records says, and the last one may be empty.`,
 func (o *splitOptions) flags(rules ...cli.Flag) []cli.Flag {
 	flags := append(rules,
 		&cli.StringFlag{Name: "output-path", Usage: "make the files in the directory `DIR`", Destination: &o.dir},
-		&cli.StringFlag{Name: "name", Usage: "call them `PATTERN`, with %05d for the number of the file or %05d-of-%05d; without it the name of the first input and -%05d", Destination: &o.name},
+		&cli.StringFlag{Name: "name", Usage: "call them `PATTERN`, with %05d for the number of the file or %05d-of-%05d; without it the name of the first input and -%05d, or that of its set and -%05d-of-%05d", Destination: &o.name},
 		&cli.StringFlag{Name: "of", Usage: "what stands behind -of-: the `count` of files or the number of the last one (last, as with --paddle-compat)", Destination: &o.of},
 	)
 	flags = append(flags, o.writeOptions.flags()...)
@@ -74,17 +76,14 @@ func (o *splitOptions) check() error {
 	if err := cmp.Or(o.readOptions.check(), o.writeOptions.check()); err != nil {
 		return err
 	}
-	given := 0
-	for _, g := range []bool{o.records != 0, o.bytes.Given, o.files != 0, o.roundRobin != 0} {
-		if g {
-			given++
-		}
-	}
+	given := o.given()
 	switch {
 	case o.dir == "":
 		return cliargs.Usagef("--output-path is needed: the directory to make the files in")
-	case given != 1:
-		return cliargs.Usagef("one of --records, --bytes, --files and --round-robin is needed")
+	case len(given) == 0:
+		return cliargs.Usagef("%s is needed", o.needed)
+	case len(given) > 1:
+		return cliargs.Usagef("%s exclude each other", strings.Join(given, " and "))
 	case o.paddle && o.records == 0:
 		return cliargs.Usagef("--paddle-compat only goes with --records")
 	case o.of != "" && o.of != "count" && o.of != "last":
@@ -103,6 +102,20 @@ func (o *splitOptions) check() error {
 	return nil
 }
 
+// given lists the flags that say how to distribute records.
+func (o *splitOptions) given() []string {
+	var given []string
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{{"--records", o.records != 0}, {"--bytes", o.bytes.Given}, {"--files", o.files != 0}, {"--round-robin", o.roundRobin != 0}} {
+		if f.on {
+			given = append(given, f.name)
+		}
+	}
+	return given
+}
+
 // parse reads the pattern of names; first is the first input.
 func (o *splitOptions) parse(first dataFile) error {
 	name := o.name
@@ -110,9 +123,7 @@ func (o *splitOptions) parse(first dataFile) error {
 		return cliargs.Usagef("--name is needed: standard input has none")
 	}
 	if name == "" {
-		base := first.end.Path.Base()
-		ext := path.Ext(base)
-		name = split.Escape(strings.TrimSuffix(base, ext)) + "-%05d" + split.Escape(ext)
+		name = namedAfter(first.end.Path.Base())
 	}
 	of := split.OfCount
 	if o.of == "last" || o.of == "" && o.paddle {
@@ -126,6 +137,20 @@ func (o *splitOptions) parse(first dataFile) error {
 		return cliargs.Usagef("--name %s: a name without a directory is needed: --output-path names that", name)
 	}
 	return nil
+}
+
+// shardName is a name that tells which file of how many it is.
+var shardName = regexp.MustCompile(`(?s)^(.*)-\d{5,18}-of-\d{5,18}(\.[^.]*)?$`)
+
+// namedAfter returns the pattern of the files that are made of a file of that name, and
+// perhaps of others. A shard of a set gives its new set the name of the old one, and not its
+// own number: there is no other way to tell the two from each other.
+func namedAfter(base string) string {
+	if m := shardName.FindStringSubmatch(base); m != nil {
+		return split.Escape(m[1]) + "-%05d-of-%05d" + split.Escape(m[2])
+	}
+	ext := path.Ext(base)
+	return split.Escape(strings.TrimSuffix(base, ext)) + "-%05d" + split.Escape(ext)
 }
 
 // splitRecords is what split and reshard do.

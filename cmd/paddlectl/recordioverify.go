@@ -84,6 +84,11 @@ func (v *recordVerification) file(ctx context.Context, f dataFile) error {
 		v.damage(f.text, rep.Damage[told]) // at which policy fail stopped
 	}
 	v.summary(f.text, rep)
+	if len(rep.Damage) > 0 {
+		if way := v.d.wayOut(v.d.foreignHint(in, rep.Damage[0].Err)); way != "" {
+			v.d.hint(way)
+		}
+	}
 	v.damaged = v.damaged || rep.Loss.Places > 0
 	return nil
 }

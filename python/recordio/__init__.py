@@ -5,12 +5,13 @@
     cluster_files_reader(...)   the same for files that hold one list each, as split writes
     dataset.RecordDataset(...)  recordio_reader as an iterable for PyTorch's DataLoader
 
-Samples are decoded as pickle or MessagePack, whichever they are, unless told otherwise:
+Samples are decoded as pickle, MessagePack or JSON, whichever they are, unless told otherwise:
 decode="pickle", "msgpack", "json", "raw" or a function of bytes. Pickles are restricted:
 they make numbers, text, bytes, containers and numpy arrays, and call nothing else; what
 asks for more raises PickleError.
 
-What is damaged raises RecordIOError. Nothing is passed over silently.
+What is damaged raises RecordIOError. Nothing is passed over silently: files that are
+missing from a set, as names such as train-00003-of-00010 tell, raise ValueError.
 
 The module dataset is imported by who needs it, because it imports torch if that is there.
 """

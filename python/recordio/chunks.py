@@ -18,26 +18,43 @@ _NONE, _SNAPPY, _GZIP = 0, 1, 2
 
 
 def read_chunks(f):
-    """Yields the records of each chunk of the binary file f as a list of bytes."""
+    """Yields the records of each chunk of the binary file f as a list of bytes. What is
+    wrong is said with the number and the offset of the chunk."""
+    number, offset = 0, 0
     while True:
-        head = _read(f, _HEADER.size)
-        if not head:
+        try:
+            size, records = _read_chunk(f)
+        except RecordIOError as e:
+            raise RecordIOError("chunk %d, offset %d: %s" % (number, offset, e))
+        if size == 0:
             return
-        if len(head) < _HEADER.size:
-            raise RecordIOError("cut off: %d bytes where a chunk would begin" % len(head))
-        magic, checksum, compressor, size, count = _HEADER.unpack(head)
-        if magic != _MAGIC:
-            raise RecordIOError("no chunk begins where one must: not a RecordIO file, or damaged")
-        if size > MAX_CHUNK:
-            raise RecordIOError("a chunk of %d bytes: at most %d" % (size, MAX_CHUNK))
-        stored = _read(f, size)
-        if len(stored) < size:
-            raise RecordIOError("cut off: %d of a chunk's %d bytes" % (len(stored), size))
-        if count == 0:  # an index or metadata
-            continue
-        if zlib.crc32(stored) & 0xFFFFFFFF != checksum:
-            raise RecordIOError("a chunk does not match its checksum")
-        yield _records(_decompressed(stored, compressor), count)
+        if records is not None:
+            yield records
+        number += 1
+        offset += size
+
+
+def _read_chunk(f):
+    """Returns the bytes of the next chunk and its records; 0 bytes at the end, and None for
+    what holds no records but an index or metadata."""
+    head = _read(f, _HEADER.size)
+    if not head:
+        return 0, None
+    if len(head) < _HEADER.size:
+        raise RecordIOError("cut off: %d bytes where a chunk would begin" % len(head))
+    magic, checksum, compressor, size, count = _HEADER.unpack(head)
+    if magic != _MAGIC:
+        raise RecordIOError("no chunk begins where one must: not a RecordIO file, or damaged")
+    if size > MAX_CHUNK:
+        raise RecordIOError("a chunk of %d bytes: at most %d" % (size, MAX_CHUNK))
+    stored = _read(f, size)
+    if len(stored) < size:
+        raise RecordIOError("cut off: %d of a chunk's %d bytes" % (len(stored), size))
+    if count == 0:
+        return len(head) + size, None
+    if zlib.crc32(stored) & 0xFFFFFFFF != checksum:
+        raise RecordIOError("it does not match its checksum")
+    return len(head) + size, _records(_decompressed(stored, compressor), count)
 
 
 def _read(f, size):

@@ -27,7 +27,7 @@ class RecordDataset(_Base):
     begins anew. It works as any iterable without torch, too.
     """
 
-    def __init__(self, pattern, parallelism=1, trainer_id=0, decode="auto"):
+    def __init__(self, pattern, parallelism=1, trainer_id=0, decode="auto", check=True):
         super(RecordDataset, self).__init__()
         check_trainer(trainer_id, parallelism)
         decoder_of(decode)  # an unknown name is known now, not in a worker
@@ -35,9 +35,10 @@ class RecordDataset(_Base):
         self._parallelism = parallelism
         self._trainer_id = trainer_id
         self._decode = decode
+        self._check = check
 
     def __iter__(self):
-        files = files_of(self._pattern, self._parallelism, self._trainer_id)
+        files = files_of(self._pattern, self._parallelism, self._trainer_id, self._check)
         worker = _worker_info()
         if worker is not None:
             files = files[worker.id :: worker.num_workers]

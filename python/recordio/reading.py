@@ -54,7 +54,9 @@ class reader(object):  # noqa: N801 (the name that programs know)
         try:
             chunk = next(self._chunks, None)
         except RecordIOError as e:
-            self._failure = RecordIOError("%s: %s" % (self._path, e))
+            self._failure = RecordIOError(
+                "%s: %s (paddlectl recordio verify tells all that is damaged, salvage saves the rest)" % (self._path, e)
+            )
             self.close()
             raise self._failure
         if chunk is None:

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestSparesHaveOneOwner writes and reads files of several sizes at the same time, over
+// TestBuffersHaveOneOwner writes and reads files of several sizes at the same time, over
 // and over, so that arrays go from one to the other: whoever used one that is not his
 // would read or write another's records.
-func TestSparesHaveOneOwner(t *testing.T) {
+func TestBuffersHaveOneOwner(t *testing.T) {
 	var wg sync.WaitGroup
 	for who := range 4 {
 		wg.Go(func() {
@@ -48,16 +48,16 @@ func leave(file []byte, n int, opts ScanOptions) {
 	s.Close()
 }
 
-func TestSparesFit(t *testing.T) {
-	for _, n := range []int{0, 1, leastSpare - 1} {
-		if takeSpare(n) != nil {
+func TestPooledBuffersFit(t *testing.T) {
+	for _, n := range []int{0, 1, leastPooled - 1} {
+		if takeBuf(n) != nil {
 			t.Errorf("%d bytes: small arrays are not kept", n)
 		}
 	}
-	giveSpare(nil)
-	giveSpare(make([]byte, 5<<20, 6<<20))
+	giveBuf(nil)
+	giveBuf(make([]byte, 5<<20, 6<<20))
 	for _, n := range []int{7 << 20, 2 << 20, 5 << 20} {
-		if p := takeSpare(n); p != nil && (len(p) < n || len(p) > 4*n) {
+		if p := takeBuf(n); p != nil && (len(p) < n || len(p) > 4*n) {
 			t.Errorf("%d bytes: an array of %d", n, len(p))
 		}
 	}
@@ -65,7 +65,7 @@ func TestSparesFit(t *testing.T) {
 
 func TestReserveKeepsWhatIsThere(t *testing.T) {
 	p := []byte("abc")
-	for _, n := range []int{0, 1, 100, leastSpare, 3 * leastSpare} {
+	for _, n := range []int{0, 1, 100, leastPooled, 3 * leastPooled} {
 		if p = reserve(p, n); string(p) != "abc" || cap(p)-len(p) < n {
 			t.Errorf("room for %d: %q with %d", n, p, cap(p)-len(p))
 		}

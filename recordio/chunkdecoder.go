@@ -2,8 +2,8 @@ package recordio
 
 import "hash/crc32"
 
-// stage turns chunks into records. Each goroutine that decodes has one.
-type stage struct {
+// chunkDecoder turns chunks into records. Each goroutine that decodes has one.
+type chunkDecoder struct {
 	decoder
 	path    string
 	policy  Policy
@@ -13,29 +13,29 @@ type stage struct {
 }
 
 // open decodes c, or saves what can be saved of it.
-func (s *stage) open(c *chunk, d Dialect) {
-	s.dialect = d
+func (cd *chunkDecoder) open(c *chunk, d Dialect) {
+	cd.dialect = d
 	if c.damage == nil {
-		flt := s.decode(c)
+		flt := cd.decode(c)
 		switch {
 		case flt == nil:
 			return
-		case s.policy == Fail:
-			c.err = flt.at(s.path, c.off, c.num)
+		case cd.policy == Fail:
+			c.err = flt.at(cd.path, c.off, c.num)
 			return
 		}
-		c.damage = &Damage{Offset: c.off, Bytes: int64(len(c.stored)), Lost: -1, Err: flt.at(s.path, c.off, c.num)}
+		c.damage = &Damage{Offset: c.off, Bytes: int64(len(c.stored)), Lost: -1, Err: flt.at(cd.path, c.off, c.num)}
 	}
 	c.walk.ends = c.walk.ends[:0]
-	if s.policy == Salvage && len(c.stored) > headerSize {
-		s.salvage(c)
+	if cd.policy == Salvage && len(c.stored) > headerSize {
+		cd.salvage(c)
 	}
-	s.count(c)
+	cd.count(c)
 }
 
 // decode decompresses a whole chunk and finds its records. One that says it has
 // none may hold anything, but not records.
-func (s *stage) decode(c *chunk) *Error {
+func (cd *chunkDecoder) decode(c *chunk) *Error {
 	if !c.head.comp.known() {
 		return nil // it has 0 records, see header.check
 	}
@@ -43,7 +43,7 @@ func (s *stage) decode(c *chunk) *Error {
 	if c.head.comp == None {
 		flt = c.walk.exact()
 	} else {
-		flt = s.records(c, c.head.comp, c.payload())
+		flt = cd.records(c, c.head.comp, c.payload())
 	}
 	if c.head.n == 0 && (flt != nil || len(c.walk.ends) == 0) {
 		c.walk.ends = c.walk.ends[:0]
@@ -57,30 +57,30 @@ func (s *stage) decode(c *chunk) *Error {
 }
 
 // records decompresses p into c and finds the records, which must fill it.
-func (s *stage) records(c *chunk, comp Compressor, p []byte) *Error {
+func (cd *chunkDecoder) records(c *chunk, comp Compressor, p []byte) *Error {
 	raw, flt := p, (*Error)(nil)
 	if comp != None {
-		raw, flt = s.unpack(c.array[:0], s.dialect, comp, p)
+		raw, flt = cd.unpack(c.array[:0], cd.dialect, comp, p)
 		c.array = raw[:0]
 		if flt != nil {
 			return flt
 		}
 	}
 	c.raw = raw
-	c.walk.reset(len(raw), c.head.n)
+	c.walk.reset(len(raw), c.head.n, len(raw))
 	c.walk.walk(raw)
 	return c.walk.exact()
 }
 
 // count puts into c's damage how many records are saved and lost.
-func (s *stage) count(c *chunk) {
+func (cd *chunkDecoder) count(c *chunk) {
 	saved := int64(len(c.walk.ends))
 	c.damage.Saved = saved
 	if c.damage.Lost == 0 {
 		return // salvage knows that all are there
 	}
 	said := int64(c.head.n)
-	if c.damage.Bytes == headerSize+int64(c.head.size) && said > saved && c.head.check(s.limit) == nil {
+	if c.damage.Bytes == headerSize+int64(c.head.size) && said > saved && c.head.check(cd.limit) == nil {
 		c.damage.Lost = said - saved
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"hash/crc32"
 )
 
-// maxHop is the largest block that is decoded for one record. Where blocks are
+// maxBlockRead is the largest block that is decoded for one record. Where blocks are
 // larger the whole chunk is decoded, and kept for the next record.
-const maxHop = 2 << 20
+const maxBlockRead = 2 << 20
 
-// hop reads single records out of chunks. It keeps the blocks that it decoded last,
+// recordReader reads single records out of chunks. It keeps the blocks that it decoded last,
 // and is not for concurrent use.
-type hop struct {
+type recordReader struct {
 	decoder
 	file   *File
 	stored []byte
@@ -24,34 +24,34 @@ type hop struct {
 
 // record returns record i until the next call. dense says that others of its chunk
 // will be asked for.
-func (h *hop) record(i int64, dense bool) ([]byte, error) {
-	f := h.file
+func (r *recordReader) record(i int64, dense bool) ([]byte, error) {
+	f := r.file
 	c := findChunk(f.x.chunks, i)
 	k := i - f.x.chunks[c].First
 	p := f.known[c].Load()
 	if p == nil || dense {
-		return h.whole(c, k)
+		return r.whole(c, k)
 	}
 	start, end := p.bounds(k)
 	first, last, from, to := cover(p.blocks, start-lengthSize, end)
-	if to-from > maxHop && to-from > 4*(end-start) {
-		return h.whole(c, k)
+	if to-from > maxBlockRead && to-from > 4*(end-start) {
+		return r.whole(c, k)
 	}
-	if h.chunk != c || start-lengthSize < h.from || end > h.to {
-		if err := h.load(c, p.blocks, first, last, from, to); err != nil {
+	if r.chunk != c || start-lengthSize < r.from || end > r.to {
+		if err := r.load(c, p.blocks, first, last, from, to); err != nil {
 			return nil, err
 		}
 	}
-	rec := h.raw[start-h.from : end-h.from]
-	if said := binary.LittleEndian.Uint32(h.raw[start-h.from-lengthSize:]); int(said) != len(rec) {
+	rec := r.raw[start-r.from : end-r.from]
+	if said := binary.LittleEndian.Uint32(r.raw[start-r.from-lengthSize:]); int(said) != len(rec) {
 		return nil, f.wrong(c, Stale, "the record has %d bytes, the index says %d", said, len(rec))
 	}
 	return rec, nil
 }
 
 // whole takes record k out of the decoded chunk c.
-func (h *hop) whole(c int, k int64) ([]byte, error) {
-	open, err := h.file.open(c)
+func (r *recordReader) whole(c int, k int64) ([]byte, error) {
+	open, err := r.file.open(c)
 	if err != nil {
 		return nil, err
 	}
@@ -75,12 +75,12 @@ func cover(blocks []block, start, end int) (first, last, from, to int) {
 }
 
 // load decodes blocks first to last of chunk c.
-func (h *hop) load(c int, blocks []block, first, last, from, to int) error {
-	h.chunk = -1
-	if err := h.file.check(c); err != nil {
+func (r *recordReader) load(c int, blocks []block, first, last, from, to int) error {
+	r.chunk = -1
+	if err := r.file.check(c); err != nil {
 		return err
 	}
-	info := h.file.x.chunks[c]
+	info := r.file.x.chunks[c]
 	off, n := info.Offset+headerSize, 0
 	for _, b := range blocks[:first] {
 		off += int64(b.stored)
@@ -88,36 +88,36 @@ func (h *hop) load(c int, blocks []block, first, last, from, to int) error {
 	for _, b := range blocks[first : last+1] {
 		n += int(b.stored)
 	}
-	h.stored = extend(h.stored[:0], n)
-	if err := readFullAt(h.file.r, h.stored, off); err != nil {
+	r.stored = extend(r.stored[:0], n)
+	if err := readFullAt(r.file.r, r.stored, off); err != nil {
 		return err
 	}
-	if err := h.unpackBlocks(c, blocks[first:last+1]); err != nil {
+	if err := r.unpackBlocks(c, blocks[first:last+1]); err != nil {
 		return err
 	}
-	if len(h.raw) != to-from {
-		return h.file.wrong(c, Stale, "%d bytes of data where the index says %d", len(h.raw), to-from)
+	if len(r.raw) != to-from {
+		return r.file.wrong(c, Stale, "%d bytes of data where the index says %d", len(r.raw), to-from)
 	}
-	h.chunk, h.from, h.to = c, from, to
+	r.chunk, r.from, r.to = c, from, to
 	return nil
 }
 
 // unpackBlocks decodes what has been read.
-func (h *hop) unpackBlocks(c int, blocks []block) error {
-	x := h.file.x
+func (r *recordReader) unpackBlocks(c int, blocks []block) error {
+	x := r.file.x
 	if x.chunks[c].Compressor != None {
-		raw, flt := h.unpack(h.raw[:0], x.dialect, x.chunks[c].Compressor, h.stored)
-		h.raw = raw
+		raw, flt := r.unpack(r.raw[:0], x.dialect, x.chunks[c].Compressor, r.stored)
+		r.raw = raw
 		if flt != nil {
-			return h.file.at(c, flt)
+			return r.file.at(c, flt)
 		}
 		return nil
 	}
-	h.raw, h.stored = h.stored, h.raw
-	p := h.raw
+	r.raw, r.stored = r.stored, r.raw
+	p := r.raw
 	for _, b := range blocks {
 		if crc32.Checksum(p[:b.stored], castagnoli) != b.sum {
-			return h.file.wrong(c, Checksum, "%d bytes of the payload", b.stored)
+			return r.file.wrong(c, Checksum, "%d bytes of the payload", b.stored)
 		}
 		p = p[b.stored:]
 	}

@@ -1,0 +1,70 @@
+"""Whether files are complete sets, as far as their names tell: train-00003-of-00010 says
+which file of how many it is. The package shard of the same tree (in Go) knows the same."""
+
+from __future__ import absolute_import
+
+import re
+
+_NAME = re.compile(r"^((?:.*\D)?)(\d{1,18})-of-(\d{1,18})((?:\D.*)?)$", re.DOTALL)
+_PIECE = re.compile(r"^(.*\d-of-\d{1,18})-\d{1,18}((?:\.[^/]*)?)$", re.DOTALL)
+_PLAIN = re.compile(r"^((?:.*\D)?)\d{1,18}((?:\D.*)?)$", re.DOTALL)
+_MOST_NAMED = 3
+
+
+def check_sets(names):
+    """Raises ValueError unless the files of each set are all there, once, and none of
+    another set is among them. Names without -of- promise nothing and are not missed."""
+    sets, others = {}, []
+    for name in names:
+        match = _NAME.match(name)
+        if match is None or _PIECE.match(name):
+            others.append(name)
+            continue
+        stem, index, of, suffix = match.groups()
+        sets.setdefault(stem, {}).setdefault((int(of), suffix), []).append((int(index), name))
+    stale = [name for name in others if _is_stale(name, sets, names)]
+    for stem in sorted(sets):
+        stale += _check_set(sets[stem])
+    if stale:
+        _fail("files of another set are mixed in, or there twice", sorted(stale))
+
+
+def _is_stale(name, sets, names):
+    """Reports whether a name without -of- is one that an earlier run may have left."""
+    piece, plain = _PIECE.match(name), _PLAIN.match(name)
+    if piece:
+        return piece.group(1) + piece.group(2) in names
+    return plain is not None and plain.group(1) in sets
+
+
+def _check_set(sets):
+    """Checks the files of one stem, by the number of files they state: the set that has the
+    most of them must be complete. Returns the names of the others."""
+    main = max(sets, key=lambda key: (len(sets[key]), key[0]))
+    found, stale = {}, []
+    for index, name in sorted(sets[main]):
+        if index in found or index > main[0]:
+            stale.append(name)
+        else:
+            found[index] = name
+    # The number behind -of- is how many files there are or, as PaddlePaddle once counted,
+    # the number of the last.
+    count = main[0] + 1 if main[0] in found else main[0]
+    if len(found) < count:
+        absent = count - len(found)
+        first = 0
+        while first in found:
+            first += 1
+        text = "%d of the %d files of %s are missing, the first is number %d" % (absent, count, sets[main][0][1], first)
+        raise ValueError(text + ": copy the set again; check=False reads what is there")
+    for key in sets:
+        if key != main:
+            stale += [name for _, name in sets[key]]
+    return stale
+
+
+def _fail(what, names):
+    text = ", ".join(names[:_MOST_NAMED])
+    if len(names) > _MOST_NAMED:
+        text += " and %d more" % (len(names) - _MOST_NAMED)
+    raise ValueError("%s: %s: use a narrower pattern, or remove them; check=False reads all" % (what, text))
