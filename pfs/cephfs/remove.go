@@ -127,6 +127,7 @@ const maxDepth = 64
 type remover struct {
 	top    *dir     // where what is too deep is moved to
 	lifted []string // hidden names in top
+	gone   int      // how many entries it has removed or lifted itself
 }
 
 // all removes e of d and what was lifted out of it.
@@ -152,14 +153,22 @@ func (r *remover) all(d *dir, e entry) error {
 func (r *remover) remove(d *dir, e entry, depth int) error {
 	switch {
 	case !e.st.mode.IsDir():
-		return unlessMissing(d.unlink(e.name))
+		return r.counted(d.unlink(e.name))
 	case depth >= maxDepth:
 		return r.lift(d, e.name)
 	}
 	if err := r.empty(d, e.name, depth); err != nil {
 		return unlessMissing(err)
 	}
-	return unlessMissing(d.rmdir(e.name))
+	return r.counted(d.rmdir(e.name))
+}
+
+// counted counts what err says has been removed, and forgives that it was not there any more.
+func (r *remover) counted(err error) error {
+	if err == nil {
+		r.gone++
+	}
+	return unlessMissing(err)
 }
 
 // lift moves a directory beside the tree, under a hidden name, to be removed later: so no tree is
@@ -170,34 +179,33 @@ func (r *remover) lift(d *dir, name string) error {
 		return unlessMissing(err)
 	}
 	r.lifted = append(r.lifted, hidden)
-	return nil
+	return r.counted(nil)
 }
 
-// empty removes what is in the directory name of d, until a reading of it from the start finds
-// nothing.
+// empty removes what is in the directory name of d, until a reading of it from the start finds nothing
+// to remove. What is listed and yet not there would be read for ever: rmdir knows whether it is.
 func (r *remover) empty(d *dir, name string, depth int) error {
 	sub, err := d.element(name)
 	if err != nil {
 		return err
 	}
 	defer sub.Close()
-	for token, removed := "", false; ; {
+	for token, before := "", r.gone; ; {
 		page, next, err := sub.entries(token, walkPage)
 		if err != nil {
 			return err
 		}
 		for _, e := range page {
-			removed = true
 			if err := r.remove(sub, e, depth+1); err != nil {
 				return err
 			}
 		}
 		token = next
 		if next == "" {
-			if !removed {
+			if r.gone == before {
 				return nil
 			}
-			removed = false
+			before = r.gone
 		}
 	}
 }
