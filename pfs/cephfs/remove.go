@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// removedPrefix begins the names of directories that are on the way out.
+	// removedPrefix begins the names of directories that are being removed.
 	removedPrefix = pfs.TempPrefix + "rm-"
 	// walkPage is the number of entries that are read of a directory at once.
 	walkPage = 1024
@@ -80,7 +80,7 @@ func (d *dir) clearHidden(base string) (removed int, others bool, err error) {
 	return removed, false, nil
 }
 
-// hidden returns the first page of temporaries of d, or that there are entries of users among them.
+// hidden returns the first page of temporaries of d. With others set, d has entries of users.
 func (d *dir) hidden() (found []entry, others bool, err error) {
 	for token := ""; ; {
 		page, next, err := d.entries(token, walkPage)
@@ -119,8 +119,8 @@ func (f FS) RemoveTree(ctx context.Context, name pfs.Path) error {
 	})
 }
 
-// maxDepth is how deep RemoveTree goes with an open directory for each level. What is deeper is
-// first moved to the top.
+// maxDepth is how many levels RemoveTree goes down, with an open directory for each. A directory that is deeper is
+// moved to the top first.
 const maxDepth = 64
 
 // remover removes one tree.
@@ -162,8 +162,8 @@ func (r *remover) remove(d *dir, e entry, depth int) error {
 	return unlessMissing(d.rmdir(e.name))
 }
 
-// lift moves a directory beside the tree, under a hidden name, to be removed later: so no tree is
-// too deep for the memory of the process.
+// lift moves a directory beside the tree, under a hidden name, to be removed later. So memory is bounded, however
+// deep the tree is.
 func (r *remover) lift(d *dir, name string) error {
 	hidden := removedPrefix + pfs.NewID()
 	if err := d.rename(name, r.top, hidden, false); err != nil {
@@ -173,8 +173,7 @@ func (r *remover) lift(d *dir, name string) error {
 	return nil
 }
 
-// empty removes what is in the directory name of d, until a reading of it from the start finds
-// nothing.
+// empty removes everything in the directory name of d, until a listing from the start finds nothing.
 func (r *remover) empty(d *dir, name string, depth int) error {
 	sub, err := d.element(name)
 	if err != nil {
