@@ -36,7 +36,8 @@ type lateStore struct {
 	opening sync.WaitGroup
 }
 
-// lateOwner is one whom a tree of the store is of: For him, or As he sees it.
+// lateOwner names a tree of the store for one user: what For returns for the user, or
+// what As returns.
 type lateOwner struct {
 	pfs.Owner
 	as bool

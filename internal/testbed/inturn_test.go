@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// TestInTurn holds who has his turn when, and the names of what is reported.
+// TestInTurn holds the order of the turns, and the names of what is reported.
 func TestInTurn(t *testing.T) {
 	turns := map[string][]int{}
 	var order []string

@@ -89,7 +89,7 @@ func (d *treeDir) page() error {
 	return nil
 }
 
-// Readdirnames is Readdir for who needs names only.
+// Readdirnames is Readdir for callers that need names only.
 func (d *treeDir) Readdirnames(n int) ([]string, error) {
 	infos, err := d.Readdir(n)
 	names := make([]string, len(infos))

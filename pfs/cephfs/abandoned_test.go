@@ -81,7 +81,7 @@ func TestLateChangeGivenUp(t *testing.T) {
 	pfstest.MustMkdir(t, f, "/f")
 }
 
-// TestGiveUpInUse gives up mounts while they are used: the program goes on, and so do those who read.
+// TestGiveUpInUse gives up mounts while they are used: the program goes on, and so do its readers.
 func TestGiveUpInUse(t *testing.T) {
 	f := own(t)
 	pfstest.WriteFile(t, f, "/f", []byte("content"))

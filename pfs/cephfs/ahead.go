@@ -14,18 +14,19 @@ const (
 	aheadBlocks = 4
 	// maxBlocks is the number of blocks that are kept of one file, for several readers.
 	maxBlocks = 4 * aheadBlocks
-	// aheadFrom is the length of a piece at the start of a chunk that is taken for the first of
-	// many; shorter ones are when a second one follows the first.
+	// aheadFrom decides when reading ahead begins. A read of this length at the start of a chunk is
+	// taken for the first of many. After a shorter read, the next one has to continue it.
 	aheadFrom = 128 << 10
 )
 
-// ahead reads for who reads a file in order: while he works on one block, the next ones are on their way.
+// ahead reads a file ahead of a reader who reads it in order: while the reader works on one block, the next ones
+// are on their way.
 type ahead struct {
 	f *file
 
 	mu     sync.Mutex
-	start  int64 // where the reader in order began
-	next   int64 // where he would go on
+	start  int64 // where the current run of reads in order began
+	next   int64 // where that run would go on
 	blocks []*block
 	closed bool
 }
@@ -37,15 +38,15 @@ type block struct {
 	n       int
 	err     error
 	done    chan struct{}
-	users   int  // who wait for it or copy from it, and the reading itself
-	dropped bool // nobody else comes
+	users   int  // readers that wait for it or copy from it, and the reading itself
+	dropped bool // no new reader finds it
 }
 
-// end is where the block ends, whether the file does before or not.
+// end is where the block ends, even if the file ends before that.
 func (b *block) end() int64 { return b.off + blockSize }
 
-// read reads up to a block's end into p. With ok false nothing was read and the caller has to ask for
-// itself.
+// read copies into p what the block at off holds. With ok false nothing was read ahead there, and the caller has
+// to ask the cluster.
 func (a *ahead) read(ctx context.Context, p []byte, off int64) (n int, ok bool) {
 	b := a.use(off)
 	if b == nil {
@@ -62,8 +63,8 @@ func (a *ahead) read(ctx context.Context, p []byte, off int64) (n int, ok bool) 
 	return n, n > 0
 }
 
-// expect tells of n bytes at off that are asked for. It begins to read the blocks that they are in, and
-// those behind, if the reader seems to read in order.
+// expect is told of every read, of n bytes at off. If the reader seems to read in order, it begins to read the
+// blocks of these bytes and the next ones.
 func (a *ahead) expect(off, n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -82,9 +83,9 @@ func (a *ahead) expect(off, n int64) {
 	}
 }
 
-// until is where reading ahead ends: behind what is asked for, but not in the next chunk before the
-// reader has gone from one to the next himself. Many a one wants one chunk, and another is open for the
-// next.
+// until returns where reading ahead ends: some blocks after the n bytes at off. As long as all reads of this run
+// were in one chunk it does not go beyond that chunk, since many callers read a single chunk and leave the next
+// one to another open file.
 func (a *ahead) until(off, n int64) int64 {
 	end := off + n
 	until := end + aheadBlocks*blockSize
@@ -115,8 +116,9 @@ func (a *ahead) has(off int64) *block {
 	return nil
 }
 
-// begin begins to read a block, and reports whether there was memory for it; a.mu is held. Half of the
-// memory is for those who have few. With too many the oldest gives way: its reader has gone elsewhere.
+// begin begins to read the block at off, and reports whether there was memory for it; a.mu is held. Half of the
+// store's memory is left to files that have fewer than two blocks. A file that has too many loses its oldest
+// block: the reader of that one has gone elsewhere.
 func (a *ahead) begin(off int64) bool {
 	if len(a.blocks) >= maxBlocks {
 		a.drop(a.blocks[0])
@@ -140,7 +142,7 @@ func (a *ahead) begin(off int64) bool {
 	return true
 }
 
-// leave lets go of a block, which nobody wants any more if it is over.
+// leave ends the use of a block by one reader. With over set the block has been read to its end, and is dropped.
 func (a *ahead) leave(b *block, over bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -151,7 +153,7 @@ func (a *ahead) leave(b *block, over bool) {
 	b.release()
 }
 
-// drop takes b out; a.mu is held.
+// drop removes b from the list, so that no other reader finds it; a.mu is held.
 func (a *ahead) drop(b *block) {
 	for i, other := range a.blocks {
 		if other == b {
@@ -163,7 +165,7 @@ func (a *ahead) drop(b *block) {
 	}
 }
 
-// release gives the memory back once nobody uses it. It is called under the lock of the ahead.
+// release gives the memory of a dropped block back once it has no users. The caller holds the mu of its ahead.
 func (b *block) release() {
 	if b.dropped && b.users == 0 && b.data != nil {
 		b.data.free(b.err)
@@ -171,7 +173,7 @@ func (b *block) release() {
 	}
 }
 
-// close ends it.
+// close drops all blocks and ends reading ahead.
 func (a *ahead) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

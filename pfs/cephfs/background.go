@@ -12,28 +12,27 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// background gathers what WriteAt is given until a block is full, which is then written while WriteAt
-// takes the next. The cluster answers for a block in hardly more time than for a small piece. What
-// could not be written is kept, and written again by the next call, so a flush that succeeds has
-// written everything.
+// background gathers the bytes of a staged write until a block is full, and then writes that block while WriteAt
+// gathers the next one: the cluster needs hardly more time for a block than for a small piece. A piece that could
+// not be written is kept and written again by the next call, so a flush that succeeds has written everything.
 type background struct {
 	w *staged
 
 	mu     sync.Mutex
-	open   map[int64]*piece // that are being filled, by the number of their block
-	failed []*piece         // whose writing failed
+	open   map[int64]*piece // being filled, by the number of their block
+	failed []*piece         // that could not be written
 
 	flights chan struct{}
 	flying  map[int64]bool // blocks that are on their way
-	landed  sync.Cond      // tells of each that is no more
+	landed  sync.Cond      // signals that a block is no longer on its way
 }
 
-// piece is a part of one block.
+// piece is a row of bytes within one block.
 type piece struct {
 	off    int64
 	p      []byte
 	data   *buffer
-	failed error // of a call that may still read it
+	failed error // why it could not be written; the call may still read p
 }
 
 func (p *piece) end() int64   { return p.off + int64(len(p.p)) }
@@ -45,7 +44,7 @@ func newBackground(w *staged) *background {
 	return b
 }
 
-// write takes p, which is part of one block.
+// write takes p, which is within one block.
 func (b *background) write(ctx context.Context, op string, p []byte, off int64) (int, error) {
 	if err := b.retry(ctx, op); err != nil {
 		return 0, err
@@ -69,8 +68,9 @@ func (b *background) write(ctx context.Context, op string, p []byte, off int64) 
 	}
 }
 
-// join adds p to the piece that ends at off, or begins one, and returns it; nil if there is no
-// memory for that, or if the order is another one: what is written twice must land in that order.
+// join adds p to the piece that ends at off, or begins a piece, and returns it. It returns nil if there is no
+// memory, or if p does not continue the open piece of its block: bytes that are written twice must reach the
+// cluster in that order.
 func (b *background) join(p []byte, off int64) *piece {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,8 +91,8 @@ func (b *background) join(p []byte, off int64) *piece {
 	return t
 }
 
-// launch writes a full piece while its caller goes on, unless a flush took it while the
-// caller waited.
+// launch writes a full piece while the caller goes on. It does nothing if a flush took the piece while the caller
+// waited for its turn.
 func (b *background) launch(op string, t *piece) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,7 +118,7 @@ func (b *background) send(ctx context.Context, op string, t *piece) error {
 	return err
 }
 
-// land ends a piece that was written, or keeps it.
+// land frees a piece that was written, and keeps one that was not.
 func (b *background) land(t *piece, err error) {
 	if err == nil {
 		t.free()
@@ -141,7 +141,7 @@ func (b *background) retry(ctx context.Context, op string) error {
 	return b.sendAll(ctx, op, again)
 }
 
-// sendAll writes pieces, and keeps those that cannot be.
+// sendAll writes pieces up to the first that fails, and keeps that one and the rest.
 func (b *background) sendAll(ctx context.Context, op string, pieces []*piece) (err error) {
 	for _, t := range pieces {
 		if err == nil {
@@ -152,14 +152,14 @@ func (b *background) sendAll(ctx context.Context, op string, pieces []*piece) (e
 	return err
 }
 
-// flush returns once all that write took is written.
+// flush returns once all bytes that write was given are written.
 func (b *background) flush(ctx context.Context, op string) error {
 	pieces := b.rest()
 	slices.SortFunc(pieces, func(s, t *piece) int { return cmp.Compare(s.off, t.off) })
 	return b.sendAll(ctx, op, pieces)
 }
 
-// rest waits for what is on its way, and returns what is left to be written.
+// rest waits for the blocks that are on their way, and returns the pieces that are still to be written.
 func (b *background) rest() []*piece {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -171,7 +171,7 @@ func (b *background) rest() []*piece {
 	return pieces
 }
 
-// drop forgets what was not written.
+// drop discards the pieces that were not written.
 func (b *background) drop() {
 	for _, t := range b.rest() {
 		t.free()

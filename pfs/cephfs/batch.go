@@ -18,8 +18,8 @@ import (
 const (
 	groupFiles = 1024
 	groupBytes = 64 << 20
-	// groupFew files or less are made durable one by one, since to sync the whole mount may mean
-	// to wait for others' bytes.
+	// groupFew files or less are made durable one by one: a sync of the whole mount may have to wait
+	// for the bytes of other files.
 	groupFew = 8
 	// groupJobs files are on their way at the same time, in groupDirs directories.
 	groupJobs = 32
@@ -42,7 +42,7 @@ func (f FS) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
 
 const batchOp = "cephfs.WriteBatch"
 
-// batch is one WriteBatch with the group that is on.
+// batch is one WriteBatch, with the group of entries that it is at.
 type batch struct {
 	fs      FS
 	ctx     context.Context
@@ -68,8 +68,8 @@ type filled struct {
 	mark digest.Mark
 }
 
-// full reports whether the group must end before e: it is large enough, or has something of that
-// name, or in the place of its directory.
+// full reports whether the group must end before e: because it is large enough, or because it has an entry of the
+// same name, or one with the name of e's directory.
 func (b *batch) full(e pfs.BatchEntry) bool {
 	return len(b.group) >= groupFiles || b.bytes >= groupBytes || b.names[e.Path] || b.names[e.Path.Parent()]
 }
@@ -102,7 +102,7 @@ func (b *batch) flush() {
 		b.sync()
 	}
 	b.publish()
-	silent := false // what a silent cluster keeps is for Sweep
+	silent := false // then Sweep removes the temporaries that are left
 	for _, w := range b.group {
 		if err := closeHandle(b.fs, w.open.handle); b.errs[w.i] == nil {
 			b.errs[w.i] = fail(batchOp, w.entry.Path, err)
@@ -169,9 +169,10 @@ func (f FS) fill(d *dir, temp string, e pfs.BatchEntry, p []byte) (filled, error
 	return filled{h, m}, nil
 }
 
-// fillOpen writes content and mark of e. The mark comes first if its time is known: once bytes are written the
-// MDS asks for their length before it takes an attribute. Else the time must not be before that of the bytes,
-// which is what the MDS gives the file should the session end before the file is closed.
+// fillOpen writes the content and the mark of e. If the caller states the time, the mark is written first: after
+// bytes were written, the MDS would ask for the length of the file before it takes an attribute. Otherwise the
+// mark is written last, so that its time is not before that of the bytes: if the session ends before the file is
+// closed, the MDS gives the file the time of its bytes.
 func (f FS) fillOpen(c *call, h *handle, e pfs.BatchEntry, p []byte) (m digest.Mark, err error) {
 	early := !e.ModTime.IsZero()
 	if early {
@@ -298,8 +299,8 @@ func (d *dir) publish(w *batchFile) error {
 	return d.rename(w.temp, d, w.entry.Path.Base(), w.entry.NoReplace)
 }
 
-// named returns once the name that the file was given is durable: who syncs its directory waits for names
-// that are made and removed there, but not for renamings.
+// named returns once the new name of the file is durable. A sync of the directory waits for names that were made
+// or removed in it, but not for names that were changed; a sync of the file waits for those.
 func (f filled) named(c *call) error {
 	if f.m != c.m || !f.tryHold() {
 		return errForgotten
@@ -308,7 +309,7 @@ func (f filled) named(c *call) error {
 	return f.sync(c)
 }
 
-// discard undoes what is left of a file that was not published.
+// discard removes the temporary of a file that was not published.
 func (b *batch) discard(w *batchFile) error {
 	temp := w.temp
 	return b.fs.change(context.WithoutCancel(b.ctx), batchOp, w.entry.Path, func(d *dir, _ string) error {

@@ -9,23 +9,23 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Bytes move through buffers of this package's own: an operation that was abandoned may still
-// read from its buffer or write to it, when its caller uses his for something else long since.
+// Bytes are copied through buffers of this package. An abandoned operation may go on reading from its buffer, or
+// writing to it, after its caller has returned and uses its own memory for something else.
 
-// blockSize is the length of one question to the cluster. Several of them on their way keep the
-// cluster, the network and this machine busy at the same time.
+// blockSize is the largest number of bytes that one call asks the cluster to read or write. With several calls on
+// their way, the cluster, the network and this machine work at the same time.
 const blockSize = 1 << 20
 
-// The bytes of all files of a store that are in memory at once, on their way or waiting to be.
-// libcephfs has about as many again.
+// Bounds of the memory in which all files of a store have bytes, on their way or waiting. libcephfs takes about
+// as much again.
 const (
-	maxMoving     = 8 << 20  // that somebody waits for
-	maxBackground = 24 << 20 // of staged writes, that are written later
-	maxAhead      = 16 << 20 // that were read before they were asked for
+	maxMoving     = 8 << 20  // of calls that wait for the cluster
+	maxBackground = 24 << 20 // of staged writes, gathered to be written later
+	maxAhead      = 16 << 20 // read before it was asked for
 )
 
-// pools are of memory by size, the smallest first: for a look at a file, for the piece that a service
-// moves, for a block.
+// pools hold memory by size, the smallest first: for a look at a file, for what the service moves at once, and for
+// a block.
 var pools = []*bufferPool{newPool(32 << 10), newPool(256 << 10), newPool(blockSize)}
 
 // poolFor returns the pool whose memory holds n bytes, at most a block.
@@ -62,7 +62,7 @@ func newBuffer(n int, from *bufferPool, budget *semaphore.Weighted) *buffer {
 	return &buffer{p: (*full)[:n], full: full, from: from, budget: budget}
 }
 
-// movingBuffer returns memory for n bytes that somebody waits for, once so much may be on its way.
+// movingBuffer returns memory for n bytes, as soon as the budget of moving bytes allows it.
 func (s *store) movingBuffer(ctx context.Context, n int) (*buffer, error) {
 	from := poolFor(n)
 	if err := s.moving.Acquire(ctx, int64(from.size)); err != nil {
@@ -71,8 +71,7 @@ func (s *store) movingBuffer(ctx context.Context, n int) (*buffer, error) {
 	return newBuffer(n, from, s.moving), nil
 }
 
-// tryBuffer returns memory for a block out of a budget of which so much is left, at least a block, and
-// else nil.
+// tryBuffer returns memory for a block if the budget has left bytes, which is at least a block, and nil if not.
 func tryBuffer(budget *semaphore.Weighted, left int64) *buffer {
 	if !budget.TryAcquire(left) {
 		return nil
@@ -81,8 +80,8 @@ func tryBuffer(budget *semaphore.Weighted, left int64) *buffer {
 	return newBuffer(blockSize, poolFor(blockSize), budget)
 }
 
-// free ends the use of the buffer. After an operation that failed, and may have been abandoned, the
-// memory is left to whoever still uses it.
+// free ends the use of the buffer. After an error its memory is not used again, since the operation may have been
+// abandoned and still use it.
 func (b *buffer) free(err error) {
 	b.budget.Release(int64(b.from.size))
 	if err == nil {
@@ -90,8 +89,8 @@ func (b *buffer) free(err error) {
 	}
 }
 
-// blocks calls do for each part of n bytes from off on that is in one block, some of them at once, and
-// returns how many bytes were done before the first that was not done whole.
+// blocks cuts n bytes from off on at the ends of blocks and calls do for each part, several at once. It returns
+// how many bytes were done before the first part that was not done whole.
 func blocks(n int, off int64, do func(from, to int, off int64) (int, error)) (int, error) {
 	ends := blockEnds(n, off)
 	done, errs := make([]int, len(ends)), make([]error, len(ends))
@@ -112,7 +111,7 @@ func blocks(n int, off int64, do func(from, to int, off int64) (int, error)) (in
 	return sum, nil
 }
 
-// blockEnds cuts n bytes from off on where blocks of the file end.
+// blockEnds returns where blocks of the file end within n bytes from off on, the last end being n.
 func blockEnds(n int, off int64) (ends []int) {
 	for end := 0; end < n; {
 		end = min(n, end+int(blockSize-(off+int64(end))%blockSize))
@@ -121,5 +120,5 @@ func blockEnds(n int, off int64) (ends []int) {
 	return ends
 }
 
-// flightsEach is the number of blocks of one file that are on their way at once for one caller.
+// flightsEach is the number of blocks of one file that one caller has on their way at once.
 const flightsEach = 4

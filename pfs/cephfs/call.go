@@ -13,23 +13,23 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// call is one operation on its way. libcephfs takes no context and may wait for the cluster for
-// ever, so an operation runs in a goroutine of its own, and whoever began it waits for it only
-// until its context is done or one call of libcephfs has had no answer for the timeout. Then it
-// is abandoned: it begins no further call, but for such as undo what it began.
+// call is one operation on its way. libcephfs takes no context and may wait for the cluster for ever, so an
+// operation runs in a goroutine of its own. Its caller waits for it until the context is done, or until one call
+// of libcephfs has had no answer for the timeout. Then the operation is abandoned: it makes no further call of
+// libcephfs, except to undo what it began.
 type call struct {
-	ctx context.Context
-	m   *mount
-	who *who
-	s   *store
+	ctx  context.Context
+	m    *mount
+	user *user
+	s    *store
 
-	names []pfs.Path    // that are changed
-	over  chan struct{} // closed once it has ended, whoever waited
+	names []pfs.Path    // the names that it changes
+	over  chan struct{} // closed once it has ended, abandoned or not
 
 	state   *atomic.Int32 // running, finished or abandoned
-	since   atomic.Int64  // when the call of libcephfs that is on began, in ns
-	changed atomic.Bool   // something was asked for that must not be asked for twice
-	undoing bool          // goes on although nobody waits
+	since   atomic.Int64  // when its current call of libcephfs began, in ns
+	changed atomic.Bool   // it made a call that must not be repeated
+	undoing bool          // it goes on after it was abandoned
 }
 
 // How far an operation has come.
@@ -45,15 +45,15 @@ type result[T any] struct {
 	err error
 }
 
-// run does an operation on the mount that serves now. If that turns out to be lost before the
-// operation has changed anything, it is done once more on the next one. drop, if not nil, undoes
-// the result of an operation that succeeded after it was abandoned.
+// run does an operation on the current mount. If that mount turns out to be lost before the operation has changed
+// anything, the operation is done once more on the next mount. drop, if not nil, releases the result of an
+// operation that succeeded after it was abandoned.
 func run[T any](ctx context.Context, f FS, do func(c *call) (T, error), drop func(T)) (T, error) {
 	return runChange(ctx, f, nil, do, drop)
 }
 
-// runChange is run for an operation that changes what has these names, or is below. It waits for changes of
-// the same that were abandoned.
+// runChange is run for an operation that changes these names, or what is below them. It first waits for abandoned
+// changes of the same names.
 func runChange[T any](ctx context.Context, f FS, names []pfs.Path, do func(c *call) (T, error), drop func(T)) (T, error) {
 	var none T
 	for again := true; ; again = false {
@@ -64,7 +64,7 @@ func runChange[T any](ctx context.Context, f FS, names []pfs.Path, do func(c *ca
 		if err != nil {
 			return none, err
 		}
-		c := &call{ctx: ctx, m: m, who: f.store.who(f.as), s: f.store, names: names, over: make(chan struct{}), state: new(atomic.Int32)}
+		c := &call{ctx: ctx, m: m, user: f.store.user(f.as), s: f.store, names: names, over: make(chan struct{}), state: new(atomic.Int32)}
 		v, err := begin(c, do, drop)
 		if err == nil || !again || c.state.Load() != finished || c.changed.Load() || !lost(err) {
 			return v, err
@@ -127,8 +127,8 @@ func wait[T any](c *call, done chan result[T]) (none T, err error) {
 	}
 }
 
-// timedOut is the error of an operation whose context is done. A deadline that passed while the
-// store was asked says that the store is slow; to give up is the caller's own will.
+// timedOut is the error of an operation whose context is done: Unavailable if its deadline passed, because the
+// store was too slow, and Canceled if the caller gave up.
 func timedOut(ctx context.Context) error {
 	if err := ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
 		return pfs.Errorf("cephfs.wait", "", pfs.Unavailable, "the CephFS did not answer in time: %w", err)
@@ -136,19 +136,19 @@ func timedOut(ctx context.Context) error {
 	return pfs.E("cephfs.wait", "", pfs.Canceled, ctx.Err())
 }
 
-// errAbandoned ends an operation for which nobody waits.
+// errAbandoned ends an operation that was abandoned.
 var errAbandoned = errors.New("nobody waits for this any more")
 
-// undo returns c for what must be done even if nobody waits.
+// undo returns a call for the steps of c that must be done even if c was abandoned.
 func (c *call) undo() *call {
-	return &call{ctx: context.WithoutCancel(c.ctx), m: c.m, who: c.who, s: c.s, names: c.names, over: c.over, state: c.state, undoing: true}
+	return &call{ctx: context.WithoutCancel(c.ctx), m: c.m, user: c.user, s: c.s, names: c.names, over: c.over, state: c.state, undoing: true}
 }
 
-// lib makes one call of libcephfs that may be made twice.
-func (c *call) lib(do func(m *cMount, p *cPerms) error) error { return c.libAs(c.who, do) }
+// lib makes one call of libcephfs, which may be repeated on another mount.
+func (c *call) lib(do func(m *cMount, p *cPerms) error) error { return c.libAs(c.user, do) }
 
 // libAs is lib as another user.
-func (c *call) libAs(w *who, do func(m *cMount, p *cPerms) error) error {
+func (c *call) libAs(w *user, do func(m *cMount, p *cPerms) error) error {
 	if err := c.goOn(); err != nil {
 		return err
 	}
@@ -165,7 +165,8 @@ func (c *call) libAs(w *who, do func(m *cMount, p *cPerms) error) error {
 	return err
 }
 
-// once makes one call of libcephfs whose outcome is not known if the mount is lost meanwhile.
+// once makes one call of libcephfs that must not be repeated: if the mount is lost meanwhile, it is not known
+// whether the cluster has done it.
 func (c *call) once(do func(m *cMount, p *cPerms) error) error {
 	return c.lib(func(m *cMount, p *cPerms) error {
 		c.changed.Store(true)
@@ -173,7 +174,7 @@ func (c *call) once(do func(m *cMount, p *cPerms) error) error {
 	})
 }
 
-// goOn says why no further call may be made.
+// goOn returns an error if no further call of libcephfs may be made.
 func (c *call) goOn() error {
 	switch {
 	case c.undoing:
@@ -186,7 +187,7 @@ func (c *call) goOn() error {
 	return nil
 }
 
-// release gives an inode back, unless all of the mount is gone.
+// release gives an inode back to libcephfs, unless the mount is dead.
 func (c *call) release(in *cInode) {
 	if c.m.enter() != nil {
 		return

@@ -82,7 +82,8 @@ func (w *staged) commit(c *call, op string, opts pfs.CommitOptions) (info pfs.In
 	return w.publish(d, base, h, opts, st)
 }
 
-// target looks at what has the name, and finds out early what forbids to publish.
+// target looks at what has the name now. done is set if the file is published already; an error says that it must
+// not be.
 func (w *staged) target(d *dir, base, op string, opts pfs.CommitOptions) (info pfs.Info, done bool, err error) {
 	there, err := d.stat(base)
 	switch {
@@ -111,7 +112,7 @@ func (w *staged) publish(d *dir, base string, h *handle, opts pfs.CommitOptions,
 	if err := h.finalized(d.c, m); err != nil {
 		return pfs.Info{}, err
 	}
-	after := d.c.undo() // once it has its name, whoever still waits
+	after := d.c.undo() // what follows the rename is done even if the caller gives up
 	self := &dir{c: after, in: h.in, lent: true}
 	named := false
 	err = self.durably(func() error {
@@ -120,7 +121,7 @@ func (w *staged) publish(d *dir, base string, h *handle, opts pfs.CommitOptions,
 		return err
 	})
 	if named && err != nil {
-		return pfs.Info{}, pfs.Errorf("cephfs.Staged.Commit", w.name, pfs.Unavailable, "nobody knows whether it has its name: %w", err)
+		return pfs.Info{}, pfs.Errorf("cephfs.Staged.Commit", w.name, pfs.Unavailable, "it is not known whether it has its name: %w", err)
 	}
 	if err != nil {
 		return pfs.Info{}, err
@@ -146,7 +147,8 @@ func (f FS) mark(c *call, h *handle, id string, opts pfs.CommitOptions) (digest.
 	return m, h.setXattr(c, digest.MarkAttribute, m.Encode())
 }
 
-// finalize gives a temporary, which st describes, what else it will have as a published file with the mark m.
+// finalize sets the length, mode, owner and time with which a temporary will be published. st describes the
+// temporary, and m is its mark.
 func (f FS) finalize(c *call, h *handle, opts pfs.CommitOptions, m digest.Mark, st stat) error {
 	mode := unixMode(opts.Perm())
 	if st.size > opts.Size {

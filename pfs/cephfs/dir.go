@@ -161,11 +161,14 @@ func (d *dir) rename(name string, to *dir, newName string, exclusive bool) error
 	return d.c.once(func(m *cMount, p *cPerms) error { return rename(m, d.in, name, to.in, newName, p) })
 }
 
-// renameExclusively does what the store has no call for. A file gets its second name by link, which
-// one of any number of callers wins, and then loses its first; who dies between leaves both. A
-// directory would replace nothing but an empty directory: whoever renames one holds a lock on the new
-// name while he looks that it is free, so of all who rename one wins, and who dies leaves nothing. An
-// empty directory that somebody makes at this very moment, who asks for no lock, may still be replaced.
+// renameExclusively answers EEXIST instead of replacing newName. CephFS has no such call.
+//
+// A file first gets its second name by link, which fails if the name is taken, and then loses its first name. A
+// service that dies between the two steps leaves both names.
+//
+// A directory can only replace an empty directory. Each service that renames one holds a lock on the new name
+// while it checks that the name is free, so only one of them succeeds; the lock of a service that dies ends with
+// its session. Mkdir takes no such lock, so an empty directory that is made at this moment may still be replaced.
 func (d *dir) renameExclusively(name string, to *dir, newName string) error {
 	st, err := d.stat(name)
 	if err != nil {
@@ -191,8 +194,8 @@ func (d *dir) renameExclusively(name string, to *dir, newName string) error {
 	return d.rename(name, to, newName, false)
 }
 
-// lockName takes the lock on one name in d, be there something of that name or not. It is a byte of the
-// directory that nobody reads, chosen by a hash of the name, and ends with the session of who holds it.
+// lockName locks one name in d, whether something has that name or not. The lock is on a byte range of the
+// directory, which has no bytes: its offset is a hash of the name. It ends with the session that holds it.
 func (d *dir) lockName(name string) (unlock func(), err error) {
 	sum := digest.Leaf([]byte(name))
 	at := int64(binary.LittleEndian.Uint64(sum[:]) >> 2)

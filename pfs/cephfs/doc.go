@@ -10,11 +10,11 @@
 //
 // # One connection
 //
-// A store is one mount, made as one Ceph user, without libcephfs's object cache, which
-// takes 200 MB a mount. Everybody's calls go over it: For gives what is made to an
-// owner from the moment it has its name (but for directories and links in a directory
-// to which he may not write, which are root's for a moment), and As makes the calls
-// themselves as that user, so that the store's own permissions hold.
+// A store is one mount, made as one Ceph user. It does without libcephfs's object cache,
+// which takes much memory for each mount. The calls of all users go over it. For gives
+// everything that is made to an owner from the moment it has its name; only a directory or
+// link that is made where the owner may not write belongs to root for a moment. As makes
+// the calls themselves as that user, so that the store's own permissions hold.
 //
 // # Links
 //
@@ -30,84 +30,86 @@
 //
 //   - ".pfs-up-TAG-ID" is a staged write, beside its target. TAG is a hash of the
 //     target's name, so that an ID belongs to one path and a target's name may have 255
-//     bytes. Sweep removes those that nobody has written to for an age.
-//   - ".pfs-rm-ID" is a directory that RemoveTree was on the way to remove.
+//     bytes. Sweep removes those that were last written to before an age.
+//   - ".pfs-rm-ID" is a directory that RemoveTree was removing.
 //
 // The extended attribute "user.pfs.digest" of a published file holds the digest, the ID
 // of the staged write that it was, and the size and modification time for which both are
-// true: whoever changes the file with another tool makes them void.
+// true: a change of the file by another tool makes them void.
 //
 // Every directory shows its snapshots under ".snap", which no listing mentions and
 // nothing changes: there every change answers ReadOnly.
 //
 // # Staged writes
 //
-// WriteAt gathers a block of 1 MiB and returns while it is written, four of a file at a
-// time; what could not be written is kept and written again by the next call, and Sync
-// and Commit return only when everything is. Each write holds a shared lock of the
-// temporary, a Commit an exclusive one, so handles of one ID may be used at the same
-// time, in one process or several, and nothing is ever written to what was published.
+// WriteAt gathers a block of 1 MiB and returns while the block is written; four blocks of a
+// file are written at a time. A block that could not be written is kept and written again by
+// the next call, and Sync and Commit return only when everything is written. Each write
+// holds a shared lock of the temporary, a Commit an exclusive one. So handles of one ID may
+// be used at the same time, in one process or several, and nothing is ever written to a
+// published file.
 //
-// Commit sets length, owner, mode, time and mark, syncs the file, renames it and syncs it
-// again, which waits for its name. CephFS has no rename that refuses to replace. With NoReplace the file
-// gets its second name by link, which fails if the name is taken and which one of any
-// number of callers wins, and then loses its first: who dies between leaves a published
-// file and a hidden second name, which the same Commit, or Sweep, removes. Who renames a
-// directory holds a lock on its new name meanwhile; only an empty directory that somebody
-// makes at the same moment can be replaced.
+// Commit sets length, owner, mode, time and mark, syncs the file, renames it, and syncs it
+// once more, which waits for the name. CephFS has no rename that refuses to replace. With
+// NoReplace the file gets its second name by link, which fails if the name is taken, and
+// then loses its first. A service that dies between the two leaves a published file with a
+// hidden second name, which the same Commit, or Sweep, removes. A rename of a directory
+// holds a lock on the new name meanwhile; only an empty directory that is made at the same
+// moment can be replaced.
 //
-// Clients of CephFS cannot reserve space. A Create of 64 MiB and more asks whether there
-// is so much.
+// Clients of CephFS cannot reserve space. A Create of 64 MiB and more asks whether the
+// store has so much left.
 //
 // # Durability
 //
-// What returned nil survives a crash of the cluster. The MDS answers before it has written
-// its journal, and when it ends a session it forgets what it had not written; it tells only
-// handles that were open then, and nobody at all of lengths, modes and times. So each
-// change of names is made with its directory or file open and then synced, and a file is
-// looked at once more, synced, before it gets its name. What is renamed is synced itself:
-// to sync its directories does not wait for a renaming. A batch is synced as a whole, and
-// each directory once. What was forgotten answers Unavailable.
+// A change that returned nil survives a crash of the cluster. The MDS answers before it has
+// written its journal, and when it ends a session it forgets the changes that it had not
+// written. It reports that only to handles that were open then, and never for lengths, modes
+// and times. So each change of names is made with its directory or file open, and then
+// synced; and a file is synced and its length and time are checked before it gets its name.
+// A file or directory that is renamed is synced itself, because a sync of its directories
+// does not wait for a renaming. A batch is synced as a whole, and each directory once. A
+// change that was forgotten answers Unavailable.
 //
 // # Memory
 //
-// The bytes of all files of a store that are on their way, gathered or read ahead are in
-// buffers of fixed budgets, 48 MiB together (buffer.go), and once more in libcephfs. Who
-// finds a budget used up moves his bytes without reading ahead or gathering.
+// All bytes of a store that are on their way, gathered or read ahead are in buffers of fixed
+// budgets, 48 MiB together (buffer.go), and once more in libcephfs. Where a budget is used
+// up, files are read without reading ahead and written without gathering.
 //
 // # Sums and quotas
 //
-// Usage of a large tree is one question: the MDS keeps sums for every directory, which
-// follow a change within seconds for each level between. Small trees are walked. Quotas
-// are the store's own (ceph.quota.max_bytes, ceph.quota.max_files); every client holds
-// them against the same sums, so they are not exact to the byte, and what is staged
-// counts. To rename between two trees with quotas answers CrossStore, as the store does.
+// Usage of a large tree is one question: the MDS keeps sums for every directory. They follow
+// a change within seconds for each level between. Small trees are walked. Quotas are the
+// store's own (ceph.quota.max_bytes, ceph.quota.max_files). Every client compares them with
+// these sums, so they are not exact to the byte, and staged writes count. A rename between
+// two trees with quotas answers CrossStore, as the store does.
 //
 // # When the cluster does not answer
 //
 // No call of libcephfs takes a context, and many wait for ever. So each operation runs
 // in a goroutine of its own, and is abandoned when its context is done (Canceled, or
 // Unavailable if it was a deadline) or when the cluster has been silent for
-// Options.Timeout (Unavailable). An abandoned operation begins no further step. Bytes
-// pass through buffers of the package, so that one that is still on its way touches
-// nobody's memory; a staged write on which one is still on its way refuses to go on.
+// Options.Timeout (Unavailable). An abandoned operation begins no further step. Bytes are
+// copied through buffers of the package, so that an abandoned operation does not touch its
+// caller's memory. A staged write waits until its abandoned operations have ended.
 //
 // A daemon that comes back is found by libcephfs itself. The mount is given up when the
-// cluster has evicted it, or when more than a few dozen operations of it are abandoned:
-// its connections are aborted, which ends them, and the next operation makes another
-// mount, which takes the place of the lost one in the cluster at once (its session is
-// reclaimed), so that nobody waits for what it held. Open files and staged writes go on
-// over the new mount, if the file is still the same. An operation that had asked for a
-// change when the mount was lost answers Unavailable, since nobody knows whether it was
-// done; all others are repeated.
+// cluster has evicted it, or when more than a few dozen of its operations are abandoned. Its
+// connections are aborted, which ends these operations, and the next operation makes another
+// mount. That one reclaims the session of the lost mount, so that the cluster lets go at once
+// of what the lost mount held. Open files and staged writes go on over the new mount, if the
+// file is still the same. An operation that had asked for a change when the mount was lost
+// answers Unavailable, since it is not known whether the change was done; all others are
+// repeated. If no new mount can be made, for whatever reason, the store is Unavailable.
 //
-// The one call in which a change was abandoned may still be done. Until it has ended, no
-// other change of the same store begins that has a name in common with it, or a name
-// below or above one of its own: it waits, and when that takes Options.Timeout the mount
-// is given up. The cluster has ended its session before the next mount is there, and does
-// nothing any more that was asked for over it. This holds for all changes: of names,
-// modes, times and quotas, of files that are edited in place, Create, Commit, Close and
-// Sweep; what WriteAt of a staged write was given is waited for by the staged write. It
-// does not hold between two services: what one of them gave up can be done after it was
-// asked for again through another.
+// A change that was abandoned in a call of libcephfs may still be done by the cluster. Until
+// that call has ended, no other change of the same store begins if the two have a name in
+// common, or if one has a name below or above a name of the other. The new change waits, and
+// when that takes Options.Timeout the mount is given up: the cluster ends its session before
+// the next mount is there, and then does nothing any more that was asked for over the old
+// one. This holds for all changes: of names, modes, times and quotas, of files that are
+// edited in place, Create, Commit, Close and Sweep. Abandoned calls of WriteAt are waited for
+// by their staged write. It does not hold between two services: a change that one of them
+// gave up can be done after the same was asked for through the other.
 package cephfs

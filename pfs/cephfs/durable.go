@@ -10,12 +10,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// The MDS answers a change of names before it has written it down, and whoever syncs the directory waits
-// for that. But when the cluster ends a session, what was not written yet is forgotten, and only handles
-// that were open then are told. So a directory is open while its names are changed.
+// The MDS answers a change of names before it has written the change to its journal; a sync of the directory
+// waits for the journal. When the cluster ends a session, changes that are not in the journal yet are forgotten,
+// and only handles that are open then get an error. So a directory is held open while its names are changed.
 
-// durably makes changes of names in the directory, which survive a crash of the cluster when it returns
-// nil.
+// durably makes changes of names in the directory. When it returns nil they survive a crash of the cluster.
 func (d *dir) durably(change func() error) error {
 	fh, err := d.pin()
 	if err != nil {
@@ -32,8 +31,8 @@ func (d *dir) durably(change func() error) error {
 	return err
 }
 
-// durablyOn makes a change of what has a name in the directory itself, which survives a crash of the
-// cluster when it returns nil. What is neither a file nor a directory cannot be waited for.
+// durablyOn makes a change of the file or directory name itself. When it returns nil the change survives a crash
+// of the cluster; anything but a file or a directory is changed without waiting for that.
 func (d *dir) durablyOn(name string, change func(in *cInode, st stat) error) error {
 	return d.on(name, func(in *cInode, st stat) error {
 		if !st.mode.IsDir() && !st.mode.IsRegular() {
@@ -44,8 +43,7 @@ func (d *dir) durablyOn(name string, change func(in *cInode, st stat) error) err
 	})
 }
 
-// pin opens the directory itself. That asks nobody, neither the cluster nor for permission: nothing is
-// read by it.
+// pin opens the directory itself, to sync it. It is opened as root and costs no question to the cluster.
 func (d *dir) pin() (fh *cFh, err error) {
 	err = d.c.libAs(d.c.s.root, func(m *cMount, p *cPerms) (err error) {
 		fh, err = openInode(m, d.in, syscall.O_RDONLY, p)
@@ -54,8 +52,8 @@ func (d *dir) pin() (fh *cFh, err error) {
 	return fh, err
 }
 
-// unpin ends a pin, and answers errForgotten if a session ended meanwhile: some of that is told by the
-// close alone.
+// unpin closes what pin opened. It answers errForgotten if a session ended meanwhile, which libcephfs sometimes
+// reports at the close only.
 func (d *dir) unpin(fh *cFh) error {
 	if err := d.c.m.enter(); err != nil {
 		return err
@@ -69,15 +67,15 @@ func (d *dir) sync(fh *cFh) error {
 	return unforgotten(d.c.lib(func(m *cMount, _ *cPerms) error { return fsync(m, fh) }))
 }
 
-// sync returns once the file is durable with all that was done to it since it was opened, its names too.
+// sync returns once all that was done to the file since it was opened is durable, changes of its names too.
 func (h *handle) sync(c *call) error {
 	return unforgotten(c.lib(func(m *cMount, _ *cPerms) error { return fsync(m, h.fh) }))
 }
 
-// errForgotten says that the cluster ended a session and forgot what was asked of it over it.
-var errForgotten = pfs.Errorf("cephfs.sync", "", pfs.Unavailable, "the cluster ended the session, and may have forgotten what was asked of it last: try again")
+// errForgotten says that the cluster ended a session, and forgot changes that were asked for over it.
+var errForgotten = pfs.Errorf("cephfs.sync", "", pfs.Unavailable, "the cluster ended the session, and may have forgotten the last changes: try again")
 
-// unforgotten gives the error of a sync its meaning: each write has its own, so EIO is not the disk's.
+// unforgotten turns the EIO of a sync into errForgotten. It is not the error of a disk: each write returns its own.
 func unforgotten(err error) error {
 	if errors.Is(err, syscall.EIO) {
 		return errForgotten
@@ -85,8 +83,8 @@ func unforgotten(err error) error {
 	return err
 }
 
-// finalized is sync for a temporary that has got what m says, and looks that it still has it: of length,
-// time and mode that are forgotten no handle is told.
+// finalized syncs a temporary that was finalized with the mark m, and checks its length and time. These may have
+// been forgotten with a session, and no handle gets an error for that.
 func (h *handle) finalized(c *call, m digest.Mark) error {
 	if err := h.sync(c); err != nil {
 		return err

@@ -68,7 +68,7 @@ func (e *editing) openAgain(c *call) (*handle, error) {
 	return h, nil
 }
 
-// onOpen calls what on the open file, of which it changes what has these names.
+// onOpen calls what with the open file. names are those that the call changes.
 func onOpen[T any](ctx context.Context, e *editing, op string, names []pfs.Path, what func(c *call, h *handle) (T, error)) (T, error) {
 	var none T
 	if err := pfs.CheckContext(ctx, op, e.name); err != nil {
@@ -101,7 +101,7 @@ func (e *editing) Info() pfs.Info {
 	return info
 }
 
-// Close releases the file. What Sync did not answer for may be lost.
+// Close releases the file. Changes since the last Sync may be lost.
 func (e *editing) Close() error {
 	_ = closeHandle(e.fs, e.file.close())
 	return nil

@@ -13,8 +13,8 @@ import (
 // errStaleToken says that a token does not belong to the directory.
 var errStaleToken = pfs.Errorf("cephfs.List", "", pfs.Conflict, "the directory is another one than that of the token: list it from the start")
 
-// kinds maps the numbers of libcephfs to Kinds. What it could not ask the cluster is Unavailable:
-// a daemon that is away comes back. EIO is what an OSD says that cannot read what it has stored.
+// kinds maps the numbers of libcephfs to Kinds. If the cluster could not be asked the Kind is Unavailable, since a
+// daemon that is away comes back. EIO means that an OSD cannot read what it has stored.
 var kinds = map[syscall.Errno]pfs.Kind{
 	syscall.ENOENT:       pfs.NotExist,
 	syscall.ENODATA:      pfs.NotExist,
@@ -89,7 +89,7 @@ func fail(op string, name pfs.Path, err error) error {
 // missing reports whether err says that nothing has the name.
 func missing(err error) bool { return errors.Is(err, syscall.ENOENT) || errors.Is(err, pfs.NotExist) }
 
-// unlessMissing takes it for success that something was gone already.
+// unlessMissing drops an error which says that something is not there: for a removal that is success.
 func unlessMissing(err error) error {
 	if missing(err) {
 		return nil

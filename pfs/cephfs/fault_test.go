@@ -213,7 +213,7 @@ func TestEvicted(t *testing.T) {
 	if err := again(func() error { _, err := w.WriteAt(t.Context(), data, 0); return err }); err != nil {
 		t.Fatalf("a staged write ends with an eviction: %v", err)
 	}
-	// With the OSD are all bytes then, and with nobody but the session the length.
+	// Now the OSD has all bytes, and only the session knows the length.
 	if err := again(func() error { return w.(*staged).background.flush(t.Context(), "cephfs.Test") }); err != nil {
 		t.Fatal(err)
 	}
@@ -236,8 +236,8 @@ func again(do func() error) (err error) {
 	return err
 }
 
-// TestMountedAgain loses what it takes to be let in, and then the mount: whoever makes calls can mend nothing of
-// that, so the store is away, until it is mended.
+// TestMountedAgain takes the service's key or its rights away, and then the mount. Callers can mend nothing of
+// that, so the store is Unavailable until it is mended.
 func TestMountedAgain(t *testing.T) {
 	c := testbed.Ceph(t)
 	for _, tt := range []struct {
@@ -413,7 +413,7 @@ func TestCloseSilent(t *testing.T) {
 	}
 }
 
-// TestGoneWhileRead removes and replaces files that another client reads, and then ends his session.
+// TestGoneWhileRead removes and replaces files that another client reads, and then ends the session of the reader.
 func TestGoneWhileRead(t *testing.T) {
 	c := testbed.CephAlone(t)
 	reader, other := openStore(t, optionsOf(c)), openStore(t, optionsOf(c))

@@ -10,8 +10,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// file is a File. It reads one inode, which a Commit or Rename over its name leaves as it is for
-// as long as the mount lasts.
+// file is a File. It reads one inode. A Commit or Rename over its name leaves that inode as it is, for as long as
+// the mount lasts.
 type file struct {
 	fs   FS
 	name pfs.Path
@@ -102,7 +102,7 @@ func (r *file) Close() error {
 	return nil
 }
 
-// closeHandle closes h, if it is one. Whoever is not answered leaves that to the goroutine.
+// closeHandle closes h, if it is not nil. If the cluster does not answer it returns, and a goroutine goes on.
 func closeHandle(f FS, h *handle) error {
 	if h == nil {
 		return nil
@@ -143,7 +143,7 @@ func (r *file) readNow(ctx context.Context, p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// readInto reads all of p from the cluster. Should that fail, p may be written to for a while yet.
+// readInto reads all of p from the cluster. After an error p may still be written to for a while.
 func (r *file) readInto(ctx context.Context, p []byte, off int64) (int, error) {
 	n, err := readBlock(ctx, r.fs, &r.opened, p, off, r.unchanged)
 	if err == nil && n < len(p) {
@@ -161,7 +161,7 @@ func (r *file) unchanged(c *call, h *handle) error {
 	return err
 }
 
-// judge says whether what was read of a file is to be believed.
+// judge returns an error if the bytes that were just read must not be used.
 type judge func(*call, *handle) error
 
 // readAt reads an open file.

@@ -12,8 +12,8 @@ import (
 // equal (==).
 type FS struct {
 	store *store
-	as    ids // whom calls are made as
-	owner ids // of what is made
+	as    ids // the user that calls are made as
+	owner ids // the owner of what is made
 }
 
 var (
@@ -56,7 +56,7 @@ func (f FS) As(owner pfs.Owner) (pfs.FileSystem, error) {
 	return f, nil
 }
 
-// given is the owner that what is made must be given, nil if it is made as its owner.
+// given is the owner that new files must be given to, nil if they are made as their owner.
 func (f FS) given() *ids {
 	if f.owner == f.as {
 		return nil
@@ -73,7 +73,7 @@ func at[T any](ctx context.Context, f FS, op string, name pfs.Path, do func(d *d
 	return changeAt(ctx, f, op, name, nil, do, drop)
 }
 
-// changeAt is at for an operation that changes what has these names.
+// changeAt is at for an operation that changes these names.
 func changeAt[T any](ctx context.Context, f FS, op string, name pfs.Path, names []pfs.Path, do func(d *dir, base string) (T, error), drop func(T)) (T, error) {
 	var none T
 	if err := check(ctx, op, name); err != nil {
@@ -90,7 +90,7 @@ func changeAt[T any](ctx context.Context, f FS, op string, name pfs.Path, names 
 	return v, fail(op, name, err)
 }
 
-// change is at for an operation that changes what has the name, and perhaps others, and returns nothing.
+// change is at for an operation that changes name, and perhaps others, and returns nothing.
 func (f FS) change(ctx context.Context, op string, name pfs.Path, do func(d *dir, base string) error, others ...pfs.Path) error {
 	if err := writable(op, name); err != nil {
 		return err
@@ -109,11 +109,11 @@ func check(ctx context.Context, op string, name pfs.Path) error {
 	return pfs.CheckContext(ctx, op, name)
 }
 
-// snapDir is the name under which every directory shows its snapshots. To make or remove a name in
-// it would make or remove a snapshot.
+// snapDir is the name under which every directory shows its snapshots. Making or removing a name in it would make
+// or remove a snapshot.
 const snapDir = ".snap"
 
-// writable answers ReadOnly for a snapshot, and whatever is in one.
+// writable answers ReadOnly for a snapshot and everything in one.
 func writable(op string, name pfs.Path) error {
 	for base := range name.Names() {
 		if base == snapDir {
@@ -128,7 +128,7 @@ func in[T any](ctx context.Context, f FS, op string, name pfs.Path, do func(d *d
 	return changeIn(ctx, f, op, name, nil, do)
 }
 
-// changeIn is in for an operation that changes what has these names.
+// changeIn is in for an operation that changes these names.
 func changeIn[T any](ctx context.Context, f FS, op string, name pfs.Path, names []pfs.Path, do func(d *dir) (T, error)) (T, error) {
 	var none T
 	if err := check(ctx, op, name); err != nil {

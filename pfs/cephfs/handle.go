@@ -10,8 +10,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// handle is an open file of one mount. It is closed when its owner and the last operation have let
-// go of it: an operation that was abandoned may still use it.
+// handle is an open file of one mount. Its users are counted: the file that opened it, and each operation that
+// uses it. The last user to let go closes it, since an abandoned operation may still use it.
 type handle struct {
 	m     *mount
 	in    *cInode
@@ -61,10 +61,10 @@ func newHandle(m *mount, in *cInode) *handle {
 	return h
 }
 
-// hold keeps the handle open for one operation more.
+// hold adds a user.
 func (h *handle) hold() { h.users.Add(1) }
 
-// tryHold is hold for who cannot know whether the handle is still open, and reports whether it is.
+// tryHold adds a user if the handle is still open, and reports whether it is.
 func (h *handle) tryHold() bool {
 	for n := h.users.Load(); n > 0; n = h.users.Load() {
 		if h.users.CompareAndSwap(n, n+1) {
@@ -74,11 +74,11 @@ func (h *handle) tryHold() bool {
 	return false
 }
 
-// drop lets go of the handle. Its locks end with it.
+// drop lets go of the handle. Its locks end when it is closed.
 func (h *handle) drop() { _ = h.close() }
 
-// close is drop for who wants to know what a session that ended has forgotten: libcephfs may tell that to
-// the last one who lets go alone.
+// close lets go of the handle, and answers errForgotten if a session ended and forgot changes of the file.
+// libcephfs may report that at the close only, so only the last user learns it.
 func (h *handle) close() error {
 	if h.users.Add(-1) > 0 {
 		return nil

@@ -4,8 +4,7 @@ package cephfs
 
 import "github.com/paddlecloud/pfs/pfs"
 
-// identity is that of a temporary: the file that it is, whoever made it and over whichever mount it is
-// written.
+// identity tells temporaries apart. It is the inode: the same for all handles and mounts that write the file.
 type identity struct {
 	store *store
 	ino   uint64
@@ -13,5 +12,5 @@ type identity struct {
 
 var _ pfs.Identifier = (*staged)(nil)
 
-// Identity is the temporary's.
+// Identity returns the identity of the temporary.
 func (w *staged) Identity() any { return identity{w.fs.store, w.from.ino} }

@@ -25,10 +25,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// This file is all that the package asks of libcephfs by itself. go-ceph makes, configures and
-// unmakes mounts; what it offers on files takes paths, through which libcephfs follows links.
-// The calls here take an inode and one name, so that no link is ever followed, and the user for
-// whom they are made.
+// This file has all calls of libcephfs that go-ceph does not have. go-ceph makes, configures and releases mounts;
+// its calls on files take paths, and libcephfs follows links in paths. The calls here take an inode and one name,
+// so that no link is ever followed, and the user on whose behalf they are made.
 
 type (
 	cMount = C.struct_ceph_mount_info
@@ -38,10 +37,10 @@ type (
 	cDir   = C.struct_ceph_dir_result
 )
 
-// Wanted of every description; a change of the link count or the version is none that it waits for.
+// statWanted is what a description asks the cluster for.
 const statWanted = C.CEPH_STATX_BASIC_STATS | C.CEPH_STATX_VERSION
 
-// cMountOf returns the mount that go-ceph keeps to itself, nil should it no longer have one.
+// cMountOf returns the mount of libcephfs, which go-ceph does not export; nil if go-ceph keeps it elsewhere.
 func cMountOf(m *cephfs.MountInfo) *cMount {
 	field := reflect.ValueOf(m).Elem().FieldByName("mount")
 	if !field.IsValid() || field.Kind() != reflect.Pointer {
@@ -50,7 +49,7 @@ func cMountOf(m *cephfs.MountInfo) *cMount {
 	return (*cMount)(field.UnsafePointer())
 }
 
-// failed makes an error of what libcephfs returns, nil of 0 and more.
+// failed makes an error of a number that libcephfs returns; 0 and more is nil.
 func failed(n C.int) error {
 	if n < 0 {
 		return syscall.Errno(-n)
@@ -64,8 +63,8 @@ func newPerms(id ids) *cPerms {
 
 func freePerms(p *cPerms) { C.ceph_userperm_destroy(p) }
 
-// reclaim ends the session that another client, which is no more, has left under this name: else the
-// MDS would wait a minute or more for it to let go of files. The session of this mount gets the name.
+// reclaim gives the session of this mount its name. If a client that has died left a session of that name, the
+// cluster ends that session now; otherwise the MDS would wait a minute or more for it to let go of its files.
 func reclaim(m *cMount, session string) error {
 	c := C.CString(session)
 	defer C.free(unsafe.Pointer(c))
@@ -108,7 +107,7 @@ func getattr(m *cMount, in *cInode, p *cPerms) (stat, error) {
 	return statOf(&stx), err
 }
 
-// change is what setattr sets; nil leaves a thing as it is.
+// change is what setattr sets; nil fields stay as they are.
 type change struct {
 	mode  *uint32
 	size  *int64
@@ -203,8 +202,8 @@ const (
 	lockNone      = C.F_UNLCK
 )
 
-// setlk takes or gives back the lock of n bytes from off on, 0 for all to the end, for owner, and does not
-// wait. The bytes need not be there: of a directory it is a lock, too.
+// setlk takes or gives back the lock of n bytes from off on for owner, without waiting. n 0 means all bytes to the
+// end. The bytes need not exist, so a directory can be locked as well.
 func setlk(m *cMount, fh *cFh, kind int, off, n int64, owner uint64) error {
 	fl := C.struct_flock{l_type: C.short(kind), l_whence: C.SEEK_SET, l_start: C.off_t(off), l_len: C.off_t(n)}
 	return failed(C.ceph_ll_setlk(m, fh, &fl, C.uint64_t(owner), 0))

@@ -11,16 +11,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Whoever writes to a staged write holds the lock of its temporary together with others, and who
-// publishes or discards it holds it alone: so nobody writes to what is published, in this process
-// or another. A lock costs a question to the MDS, so the shared one is kept for a while after a
-// write, for the next one.
+// A write to a temporary holds a shared lock of it, and a Commit or Close an exclusive one: so nothing is written
+// to a file once it is published, by this process or another. Taking a lock costs a question to the MDS, so the
+// shared lock is kept for a while after a write, for the next one.
 
 const (
-	// lockLinger is how long the shared lock is kept after the last write: at most so long does
-	// a Commit elsewhere wait for it.
+	// lockLinger is how long the shared lock is kept after the last write. A Commit of another service
+	// waits for it so long at most.
 	lockLinger = 500 * time.Millisecond
-	// lockPoll is the time between two questions for a lock that another has.
+	// lockPoll is the time between two tries to take a lock that another service has.
 	lockPoll = 10 * time.Millisecond
 )
 
@@ -28,13 +27,13 @@ const (
 type shared struct {
 	mu    sync.Mutex
 	users int
-	h     *handle     // that the lock is held by; nil if it is not
-	later *time.Timer // gives the lock back, and holds kept until then
-	kept  *handle
+	h     *handle     // the handle that has the lock; nil if none has
+	later *time.Timer // gives the lock back
+	kept  *handle     // held for later, until it has run
 }
 
-// acquire takes the lock, or finds it taken, for one user more. live is asked once the lock is taken: as
-// long as it is held nobody publishes or discards the temporary.
+// acquire adds a user of the lock, and takes it if it is not taken yet. Then live is asked whether the temporary is
+// still there: as long as the lock is held it is neither published nor discarded.
 func (s *shared) acquire(c *call, h *handle, live func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +52,7 @@ func (s *shared) acquire(c *call, h *handle, live func() error) error {
 	return nil
 }
 
-// release lets one user go. The lock itself lingers.
+// release removes a user. The lock itself is kept for a while.
 func (s *shared) release(c *call, h *handle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,24 +70,24 @@ func (s *shared) release(c *call, h *handle) {
 	s.later = time.AfterFunc(lockLinger, func() { s.giveBack(quiet, h) })
 }
 
-// giveBack ends the lock if nobody has used it since.
+// giveBack ends the lock if it was not used meanwhile.
 func (s *shared) giveBack(c *call, h *handle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer h.drop()
 	if s.h == h && s.users == 0 {
 		s.h = nil
-		_ = h.lock(c, lockNone) // if that fails the lock goes with the file
+		_ = h.lock(c, lockNone) // if that fails the lock ends when the file is closed
 	}
 }
 
-// exclude takes the lock alone. It ends with the handle, or with forget.
+// exclude takes the exclusive lock, in place of the shared one. It ends when the handle is closed.
 func (s *shared) exclude(c *call, h *handle) error {
 	s.forget()
 	return poll(c, stagedBusy, func() error { return h.lock(c, lockExclusive) })
 }
 
-// forget keeps the lock from being given back later, because it ends otherwise.
+// forget says that the shared lock has ended, or will end with its handle: it is not given back later.
 func (s *shared) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +95,7 @@ func (s *shared) forget() {
 	s.h = nil
 }
 
-// keep ends the waiting to give the lock back; s.mu is held.
+// keep stops the timer that would give the lock back; s.mu is held.
 func (s *shared) keep() {
 	if s.later != nil && s.later.Stop() {
 		s.kept.drop()
@@ -104,13 +103,13 @@ func (s *shared) keep() {
 	s.later, s.kept = nil, nil
 }
 
-// What another does that has a lock.
+// What another service that has the lock is doing, for errors.
 const (
 	stagedBusy = "another service is writing to what is staged here"
 	nameBusy   = "another service is renaming a directory to this name"
 )
 
-// poll takes a lock, and asks again while another has it, who is busy with what.
+// poll takes a lock, and tries again while another service has it. busy says what that one is doing.
 func poll(c *call, busy string, lock func() error) error {
 	for until := time.Now().Add(c.s.opts.Timeout); ; {
 		err := lock()

@@ -8,8 +8,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// mkdir makes a directory with the bits of mode, and those that its parent hands on. owner nil is whom
-// calls are made as.
+// mkdir makes a directory with the bits of mode, and those that its parent hands on. It belongs to owner, or with
+// owner nil to the user that calls are made as.
 func (d *dir) mkdir(name string, mode fs.FileMode, owner *ids) error {
 	return d.make(owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
 		return mkdir(m, d.in, name, unixMode(mode.Perm()), p)
@@ -23,19 +23,19 @@ func (d *dir) symlink(target, name string, owner *ids) error {
 	})
 }
 
-// make makes what owner is to have as that owner, so that it never belongs to anybody else. Where the
-// store does not let him, it is made as whom calls are made as, and given to him.
+// make calls do as owner, so that what it makes never belongs to another user. If the store does not permit that to
+// owner, do is called as the user that calls are made as, and the result is given to owner.
 func (d *dir) make(owner *ids, do func(m *cMount, p *cPerms) (*cInode, stat, error)) error {
 	if owner == nil {
-		in, _, err := d.makeAs(d.c.who, do)
+		in, _, err := d.makeAs(d.c.user, do)
 		if err == nil {
 			d.c.release(in)
 		}
 		return err
 	}
-	in, st, err := d.makeAs(d.c.s.who(*owner), do)
+	in, st, err := d.makeAs(d.c.s.user(*owner), do)
 	if err != nil && kindOf(err) == pfs.Permission {
-		in, st, err = d.makeAs(d.c.who, do)
+		in, st, err = d.makeAs(d.c.user, do)
 	}
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (d *dir) make(owner *ids, do func(m *cMount, p *cPerms) (*cInode, stat, err
 	return d.give(in, st, *owner)
 }
 
-func (d *dir) makeAs(w *who, do func(m *cMount, p *cPerms) (*cInode, stat, error)) (in *cInode, st stat, err error) {
+func (d *dir) makeAs(w *user, do func(m *cMount, p *cPerms) (*cInode, stat, error)) (in *cInode, st stat, err error) {
 	err = d.c.libAs(w, func(m *cMount, p *cPerms) (err error) {
 		d.c.changed.Store(true)
 		in, st, err = do(m, p)

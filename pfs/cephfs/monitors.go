@@ -11,8 +11,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// checkMonitors answers Invalid or Unavailable for a monitor whose name has no address. libcephfs would say so
-// on the standard error of the program, whatever its configuration.
+// checkMonitors answers Invalid or Unavailable for a monitor whose name has no address. libcephfs would print that
+// on the standard error of the program, however it is configured.
 func checkMonitors(o Options) error {
 	ctx, cancel := context.WithTimeout(context.Background(), o.Timeout)
 	defer cancel()
@@ -32,7 +32,7 @@ func checkMonitors(o Options) error {
 	return nil
 }
 
-// hostOf returns the host of a monitor's address, "" if that is written in Ceph's own way, as [v2:...,v1:...].
+// hostOf returns the host of a monitor's address, or "" if the address is in Ceph's own form, [v2:...,v1:...].
 func hostOf(monitor string) string {
 	if strings.HasPrefix(monitor, "[v") {
 		return ""

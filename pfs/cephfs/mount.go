@@ -18,28 +18,28 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// mount is one session with the cluster. It is used until the cluster ends it or it is given up,
-// and never again after: then another one is made.
+// mount is one session with the cluster. It is used until the cluster ends it or the store gives it up. Then
+// the store makes another mount.
 type mount struct {
 	info *cephfs.MountInfo
 	c    *cMount
-	root *cInode // its top directory, for as long as it lasts
+	root *cInode // its top directory, open as long as the mount
 
-	puts sync.RWMutex // held for reading by who gives an inode back
+	puts sync.RWMutex // held for reading while an inode is given back
 
 	mu        sync.Mutex
 	dead      bool
-	inside    int           // calls that are in libcephfs now
-	abandoned int           // operations that nobody waits for any more
-	left      chan struct{} // closed once it is dead and nobody is inside
+	inside    int           // calls of libcephfs that have not returned
+	abandoned int           // operations that were abandoned and have not ended
+	left      chan struct{} // closed once the mount is dead and inside is 0
 }
 
 // errGone says that a call came to a mount that is dead; nothing was done.
 var errGone = errors.New("the connection to the cluster was given up")
 
-// connectTries is how often a mount is tried to make that the cluster refuses. An MDS that was silent may
-// let in late who has asked in vain before and is gone, and refuses a second one of his name: that is ended by
-// the next try, which reclaims his session.
+// connectTries is how often the cluster is asked for a mount before its refusal is believed. An MDS that was silent
+// may admit a client late that has given up meanwhile, and then refuses the next client of the same name. One more
+// try reclaims the session of the first client and succeeds.
 const connectTries = 3
 
 // connect makes a mount. It may take the whole timeout.
@@ -61,7 +61,7 @@ func connect(o Options) (*mount, error) {
 	}
 }
 
-// tryConnect asks the cluster once.
+// tryConnect asks the cluster for a mount once.
 func tryConnect(o Options) (*mount, error) {
 	info, err := cephfs.CreateMountWithId(o.User)
 	if err != nil {
@@ -82,7 +82,7 @@ func tryConnect(o Options) (*mount, error) {
 	return m, nil
 }
 
-// begin mounts what was configured, in place of a mount that went before.
+// begin mounts the file system. It takes over the name, and so ends the session, of an earlier mount.
 func (m *mount) begin(o Options) error {
 	if err := m.info.Init(); err != nil {
 		return err
@@ -98,8 +98,8 @@ func (m *mount) begin(o Options) error {
 	return err
 }
 
-// checkKeyring answers Invalid or Permission if the keyring has no key of the user that could be read.
-// libcephfs would go on without one, and the monitors would not answer.
+// checkKeyring answers Invalid or Permission if no key of the user can be read from the keyring. libcephfs would go
+// on without a key, and the monitors would not answer.
 func checkKeyring(o Options) error {
 	if o.Keyring == "" {
 		return nil
@@ -119,8 +119,8 @@ func checkKeyring(o Options) error {
 	return pfs.Errorf(openOp, "", pfs.Invalid, "the keyring %q has no key of client.%s", o.Keyring, o.User)
 }
 
-// configure sets what differs from Ceph's defaults. No object cache: it takes 200 MB a mount, and
-// who reads a file twice has a cache of his own. No log and no socket beside the program's own.
+// configure sets what differs from Ceph's defaults. There is no object cache: it takes much memory for each mount,
+// and callers that read a file twice have caches of their own. libcephfs writes no log and opens no socket.
 func (m *mount) configure(o Options) error {
 	config := cmp.Or(o.Config, os.DevNull) // libcephfs acts on no option before it has read a file
 	if err := m.info.ReadConfigFile(config); err != nil {
@@ -134,16 +134,16 @@ func (m *mount) configure(o Options) error {
 		{"client_shutdown_timeout", strconv.Itoa(int(math.Ceil(o.Timeout.Seconds() / 4)))},
 		{"rados_osd_op_timeout", seconds},
 		{"rados_mon_op_timeout", seconds},
-		// An OSD that came back is looked for well before the calls that wait for it time out.
+		// An OSD that has come back is noticed well before the calls that wait for it time out.
 		{"objecter_tick_interval", "1"},
 		{"objecter_timeout", strconv.FormatFloat(min(10, o.Timeout.Seconds()/4), 'f', 1, 64)},
 		{"log_file", ""},
 		{"log_to_stderr", "false"},
-		{"err_to_stderr", "true"}, // that it is false already would not be noticed
+		{"err_to_stderr", "true"}, // a value that does not change would not be applied
 		{"err_to_stderr", "false"},
 		{"admin_socket", ""},
 	}
-	// Nor is a log kept in memory for a crash: with small files it takes a tenth and more of the CPU time.
+	// libcephfs would also keep a log in memory, to be written in a crash. With small files that costs much time.
 	for _, part := range []string{"client", "ms", "objecter", "monc", "auth"} {
 		options = append(options, [2]string{"debug_" + part, "0/0"})
 	}
@@ -164,7 +164,7 @@ func (m *mount) configure(o Options) error {
 	return m.info.SelectFilesystem(o.FileSystem)
 }
 
-// refused says why there is no mount.
+// refused makes the error of a mount that could not be made, with its likely reason.
 func refused(o Options, err error) error {
 	if known := (*pfs.Error)(nil); errors.As(err, &known) {
 		return err
@@ -187,7 +187,7 @@ func refused(o Options, err error) error {
 	return pfs.Errorf(openOp, "", pfs.Unavailable, "%s as client.%s: %w", where, o.User, err)
 }
 
-// errnoOf returns the number in an error of go-ceph or of the system, 0 if it has none.
+// errnoOf returns the number of an error of go-ceph or of the system, 0 if it has none.
 func errnoOf(err error) syscall.Errno {
 	var coded interface{ ErrorCode() int }
 	if errors.As(err, &coded) {
@@ -198,8 +198,8 @@ func errnoOf(err error) syscall.Errno {
 	return errno
 }
 
-// enter begins a call of libcephfs on something of this mount, and answers errGone if that is not
-// there any more. leave ends it.
+// enter is called before a call of libcephfs over this mount, and leave after it. enter answers errGone if the
+// mount is dead.
 func (m *mount) enter() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -217,14 +217,14 @@ func (m *mount) leave() {
 	m.tellLeft()
 }
 
-// tellLeft wakes who waits for a dead mount to be left; m.mu is held.
+// tellLeft closes left if the mount is dead and no call is inside; m.mu is held.
 func (m *mount) tellLeft() {
 	if m.dead && m.inside == 0 {
 		close(m.left)
 	}
 }
 
-// kill keeps new calls out, and reports whether this is the first time.
+// kill lets no new call enter the mount. It reports whether the mount was alive.
 func (m *mount) kill() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -236,8 +236,8 @@ func (m *mount) kill() bool {
 	return true
 }
 
-// abandon counts an operation that nobody waits for any more, by +1, or by -1 when it has ended
-// after all, and returns how many there are.
+// abandon adds n to the number of abandoned operations and returns it: 1 when an operation is abandoned, -1 when
+// such an operation has ended.
 func (m *mount) abandon(n int) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -252,8 +252,8 @@ func (m *mount) isDead() bool {
 	return m.dead
 }
 
-// put gives an inode back. What a dead mount had is given back with it: libcephfs frees all inodes when
-// connections are taken away, and does not notice that one is given back after that.
+// put gives an inode back to libcephfs, unless the mount is dead. When connections are aborted libcephfs frees all
+// inodes itself, and one that was given back after that would be freed twice.
 func (m *mount) put(in *cInode) {
 	m.puts.RLock()
 	defer m.puts.RUnlock()
@@ -262,8 +262,8 @@ func (m *mount) put(in *cInode) {
 	}
 }
 
-// end releases a mount that was killed. It waits for those inside for as long as grace, to take leave of
-// the cluster then.
+// end releases a mount that was killed. If all calls have left it within grace it is unmounted in good order, and
+// otherwise aborted.
 func (m *mount) end(grace time.Duration) {
 	patience := time.NewTimer(grace)
 	defer patience.Stop()
@@ -276,10 +276,10 @@ func (m *mount) end(grace time.Duration) {
 	}
 }
 
-// abort releases a mount that was killed by taking its connections away, which ends the calls that wait for
-// the cluster. An MDS that does not answer does not hold it up, as it does whoever takes leave.
+// abort releases a mount that was killed. It closes the connections of the mount, which ends the calls that wait
+// for the cluster. Unlike an unmount it does not wait for an MDS that does not answer.
 func (m *mount) abort() {
-	m.puts.Lock() // who found it alive is through then
+	m.puts.Lock() // waits for each put that found the mount alive
 	abortConn(m.c)
 	m.puts.Unlock()
 	<-m.left

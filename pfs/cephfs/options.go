@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Options says which file system is opened, and as whom.
+// Options says which file system is opened, and as which user.
 type Options struct {
 	// Monitors are the addresses of the monitors, host or host:port. Empty means those in Config.
 	Monitors []string
@@ -19,21 +19,21 @@ type Options struct {
 	User string
 	// Keyring is the file that holds the user's key; empty means the one that Config names.
 	Keyring string
-	// FileSystem is its name in the cluster; empty means the cluster's default one.
+	// FileSystem is the name of the file system; empty means the cluster's default one.
 	FileSystem string
-	// Root is the directory of it that is the root of the tree; empty means "/". It must exist.
+	// Root is the directory of the file system that is the root of the tree. It must exist; empty means "/".
 	Root string
 
-	// Session names this client to the cluster, different from all others. If it is the same
-	// after a crash, what the cluster still holds for the dead program is ended at once, and else
-	// after a minute or more. Empty means a fresh name.
+	// Session names this client to the cluster; no other client may have the same name. If a program
+	// uses the same name again after a crash, the cluster ends the session of the dead program at once,
+	// and otherwise after a minute or more. Empty means a fresh name.
 	Session string
 
-	// Timeout is how long one call may go without an answer; then it answers Unavailable. 0
-	// means 30 seconds.
+	// Timeout is how long a call waits for the cluster before it answers Unavailable. 0 means 30
+	// seconds.
 	Timeout time.Duration
 
-	// Logger takes what an operator should know: lost and new mounts. nil means nothing is said.
+	// Logger takes what an operator should know: lost and new mounts. nil means that nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -60,8 +60,7 @@ func (o Options) checked() (Options, error) {
 	return o, nil
 }
 
-// Store is an open CephFS. Its operations are made as root of the store; an owner is known to it by
-// his numbers.
+// Store is an open CephFS. Its operations are made as root of the store. It knows owners by their numbers.
 type Store interface {
 	pfs.FileSystem
 	pfs.OwnershipGiver
@@ -71,8 +70,9 @@ type Store interface {
 	Close() error
 }
 
-// Open reaches the store and returns it. What is wrong with the options or the store is found
-// out now; a store that does not answer is Unavailable within Timeout.
+// Open connects to the store and returns it. It answers Invalid or Permission if the options or the rights of the
+// service are wrong, and Unavailable within Timeout if the store does not answer. Later calls answer Unavailable
+// whenever the store cannot be reached, whatever the reason.
 func Open(ctx context.Context, opts Options) (Store, error) {
 	opts, err := opts.checked()
 	if err != nil {

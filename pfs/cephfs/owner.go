@@ -14,8 +14,8 @@ type ids struct {
 	uid, gid uint32
 }
 
-// idsOf returns the numbers of a user. Nobody is root by having no number, or changes nothing by having
-// the one that means so.
+// idsOf returns the numbers of a user. It refuses 0, which is root's, and the number by which setattr would leave
+// the owner as it is.
 func idsOf(op string, owner pfs.Owner) (ids, error) {
 	for _, n := range []uint32{owner.UID, owner.GID} {
 		if n == 0 || n == math.MaxUint32 {
@@ -26,21 +26,21 @@ func idsOf(op string, owner pfs.Owner) (ids, error) {
 	return ids{owner.UID, owner.GID}, nil
 }
 
-// who is a user as libcephfs takes it. It is freed when no call has it any more.
-type who struct {
+// user is a user as libcephfs takes it. It is freed when no call uses it any more.
+type user struct {
 	perms *cPerms
 }
 
-func newWho(id ids) *who {
-	w := &who{perms: newPerms(id)}
+func newUser(id ids) *user {
+	w := &user{perms: newPerms(id)}
 	runtime.AddCleanup(w, freePerms, w.perms)
 	return w
 }
 
-// who returns the user id.
-func (s *store) who(id ids) *who {
+// user returns the user that has these numbers.
+func (s *store) user(id ids) *user {
 	if id == (ids{}) {
 		return s.root
 	}
-	return newWho(id)
+	return newUser(id)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// removedPrefix begins the names of directories that are on the way out.
+	// removedPrefix begins the names of directories that are being removed.
 	removedPrefix = pfs.TempPrefix + "rm-"
 	// walkPage is the number of entries that are read of a directory at once.
 	walkPage = 1024
@@ -80,7 +80,7 @@ func (d *dir) clearHidden(base string) (removed int, others bool, err error) {
 	return removed, false, nil
 }
 
-// hidden returns the first page of temporaries of d, or that there are entries of users among them.
+// hidden returns the first page of temporaries of d. With others set, d has entries of users.
 func (d *dir) hidden() (found []entry, others bool, err error) {
 	for token := ""; ; {
 		page, next, err := d.entries(token, walkPage)
@@ -119,8 +119,8 @@ func (f FS) RemoveTree(ctx context.Context, name pfs.Path) error {
 	})
 }
 
-// maxDepth is how deep RemoveTree goes with an open directory for each level. What is deeper is
-// first moved to the top.
+// maxDepth is how many levels RemoveTree goes down, with an open directory for each. A directory that is deeper is
+// moved to the top first.
 const maxDepth = 64
 
 // remover removes one tree.
@@ -171,8 +171,8 @@ func (r *remover) counted(err error) error {
 	return unlessMissing(err)
 }
 
-// lift moves a directory beside the tree, under a hidden name, to be removed later: so no tree is
-// too deep for the memory of the process.
+// lift moves a directory beside the tree, under a hidden name, to be removed later. So memory is bounded, however
+// deep the tree is.
 func (r *remover) lift(d *dir, name string) error {
 	hidden := removedPrefix + pfs.NewID()
 	if err := d.rename(name, r.top, hidden, false); err != nil {
@@ -182,8 +182,8 @@ func (r *remover) lift(d *dir, name string) error {
 	return r.counted(nil)
 }
 
-// empty removes what is in the directory name of d, until a reading of it from the start finds nothing
-// to remove. What is listed and yet not there would be read for ever: rmdir knows whether it is.
+// empty removes everything in the directory name of d, until a listing from the start finds nothing to
+// remove. An entry that is listed and yet not there does not count, as it would for ever: rmdir knows better.
 func (r *remover) empty(d *dir, name string, depth int) error {
 	sub, err := d.element(name)
 	if err != nil {

@@ -75,7 +75,7 @@ func (r *renaming) do(d *dir, base string, to *dir, newBase string) error {
 	}
 	err := to.durably(func() error {
 		return d.durably(func() error {
-			// A sync of its directories does not wait for a renaming, one of what it moves does.
+			// A sync of the directories does not wait for a renaming; a sync of what is renamed does.
 			return d.durablyOn(base, func(*cInode, stat) error { return r.move(d, base, to, newBase) })
 		})
 	})
@@ -91,8 +91,8 @@ func (r *renaming) do(d *dir, base string, to *dir, newBase string) error {
 	return err
 }
 
-// move gives the new name. Nothing may be where a directory goes, not even the empty directory that the
-// store would replace.
+// move gives the new name. A directory must not replace anything, not even an empty directory, which the store
+// would allow.
 func (r *renaming) move(d *dir, base string, to *dir, newBase string) error {
 	if err := d.rename(base, to, newBase, r.exclusive || r.moved.mode.IsDir()); err != nil {
 		return err

@@ -27,7 +27,7 @@ type staged struct {
 	background *background
 	abandoned  abandonedWrites
 
-	mu    sync.RWMutex // held for reading by what uses file, for writing by what ends it
+	mu    sync.RWMutex // held for reading while file is used, and for writing to end its use
 	state state
 	done  pfs.Info // what Commit published
 }
@@ -148,7 +148,7 @@ func (w *staged) openAgain(c *call) (*handle, error) {
 	return h, nil
 }
 
-// gone says that the temporary is no longer this one's to write.
+// gone is the error of a temporary that this handle may no longer write.
 func (w *staged) gone(op string) error {
 	return pfs.Errorf(op, w.name, pfs.Conflict, "what was staged as %q is gone: another handle committed or discarded it, or it was swept", w.id)
 }
@@ -157,7 +157,7 @@ func (w *staged) ID() string    { return w.id }
 func (w *staged) Resumed() bool { return w.resumed }
 func (w *staged) Unit() int64   { return pfs.ChunkSize }
 
-// usable reports what ended the use of the handle; w.mu is held.
+// usable answers Closed if the handle has ended; w.mu is held.
 func (w *staged) usable(op string) error {
 	if w.state != writing {
 		return pfs.E(op, w.name, pfs.Closed, nil)
@@ -165,7 +165,7 @@ func (w *staged) usable(op string) error {
 	return nil
 }
 
-// live reports whether the temporary still has its name; the lock is held, so that it keeps it.
+// live answers Conflict if the temporary no longer has its name. The lock is held, so a name that is there stays.
 func (w *staged) live(c *call, op string) error {
 	d, _, err := c.parent(w.name)
 	if err != nil {
@@ -182,8 +182,8 @@ func (w *staged) live(c *call, op string) error {
 	return w.gone(op)
 }
 
-// change calls do while the temporary is this handle's to write: not ended here, nor committed or
-// removed by another handle.
+// change calls do with the open temporary, if this handle has not ended and no other handle has committed or
+// removed the temporary.
 func (w *staged) change(ctx context.Context, op string, do func(c *call, h *handle) (int, error)) (int, error) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -211,8 +211,8 @@ func (w *staged) locked(c *call, op string, h *handle, do func(c *call, h *handl
 	return do(c, h)
 }
 
-// broken gives up h if err says that its lock, or what was written through it, was lost with a
-// session: libcephfs answers EIO to all that is done with the file until nobody has it locked.
+// broken gives up h if err says that its lock, or bytes that were written through it, were lost with a session.
+// libcephfs answers EIO to everything that is done with such a file until all its locks have ended.
 func (w *staged) broken(h *handle, err error) error {
 	if !errors.Is(err, syscall.EIO) && !errors.Is(err, errForgotten) {
 		return err
@@ -222,8 +222,8 @@ func (w *staged) broken(h *handle, err error) error {
 	return errForgotten
 }
 
-// tracked is run for what changes the temporary. A call that was abandoned may still write what it
-// was given, so until it has ended nobody writes anything else, or publishes.
+// tracked is run for calls that change the temporary. An abandoned call may still write its bytes, so until it has
+// ended nothing else is written and the file is not published.
 func (w *staged) tracked(ctx context.Context, do func(c *call) (int, error)) (int, error) {
 	if err := w.abandoned.wait(ctx, w.fs.store.opts.Timeout); err != nil {
 		return 0, err
@@ -246,8 +246,8 @@ func (w *staged) tracked(ctx context.Context, do func(c *call) (int, error)) (in
 	return n, err
 }
 
-// WriteAt writes p at offset off. It may return before the cluster has the bytes; that they could not
-// be written is then said by a later call, and at the latest by Sync or Commit.
+// WriteAt writes p at offset off. It may return before the cluster has the bytes. If they cannot be written, a later
+// call returns the error, at the latest Sync or Commit.
 func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "cephfs.Staged.WriteAt"
 	if err := pfs.CheckRange(op, w.name, off, len(p)); err != nil {

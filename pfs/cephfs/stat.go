@@ -19,7 +19,7 @@ type stat struct {
 	size         int64       // bytes; of a directory those of all below it
 	mtime, ctime time.Time
 	links        uint32
-	snap, ino    uint64 // snap tells the snapshot apart that the inode is seen in
+	snap, ino    uint64 // snap is the snapshot in which the inode is seen
 	uid, gid     uint32
 	version      uint64 // counts changes
 }
@@ -28,14 +28,14 @@ type stat struct {
 type entry struct {
 	name string
 	st   stat
-	next int64 // where reading the directory goes on behind it
+	next int64 // where reading the directory goes on after it
 }
 
 // special are the bits of a mode that Chmod leaves alone on directories: they say which group
 // new files get.
 const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// owner returns whom it belongs to.
+// owner returns the owner.
 func (s stat) owner() ids { return ids{s.uid, s.gid} }
 
 // same reports whether s and t describe one inode.

@@ -15,15 +15,15 @@ import (
 const (
 	// maxCalls is the number of operations on their way at once. Each takes a thread.
 	maxCalls = 256
-	// maxAbandoned is the number of operations of one mount that may go on with nobody waiting
-	// for them. With more the mount is given up, which ends them.
+	// maxAbandoned is the number of abandoned operations that one mount may have. With more the
+	// mount is given up, which ends them.
 	maxAbandoned = 32
-	// maxGivenUp is the number of mounts that were given up and still have not let go of their
-	// threads. With more there is no new one.
+	// maxGivenUp is the number of mounts that were given up and have not been released yet. With so
+	// many, no new mount is made.
 	maxGivenUp = 4
 )
 
-// store is the mount that serves now, and what it takes to make the next one.
+// store is the current mount, and what it takes to make the next one.
 type store struct {
 	opts       Options
 	calls      *semaphore.Weighted // of maxCalls
@@ -31,20 +31,20 @@ type store struct {
 	background *semaphore.Weighted // of maxBackground
 	ahead      *semaphore.Weighted // of maxAhead
 	copying    *semaphore.Weighted // of maxCopying
-	root       *who
+	root       *user
 
 	abandoned abandonedChanges
 
 	mu      sync.Mutex
-	served  bool // a mount has been there
+	served  bool // there was a mount once
 	cur     *mount
-	dialing *dialing // the next mount, if it is on its way
+	dialing *dialing // the next mount, if it is being made
 	givenUp int      // mounts that are not released yet
 	closed  bool
 	ending  sync.WaitGroup
 }
 
-// dialing is the making of a mount, for which any number of operations wait.
+// dialing is a mount that is being made. Any number of operations may wait for it.
 type dialing struct {
 	done chan struct{}
 	m    *mount
@@ -59,18 +59,18 @@ func open(ctx context.Context, opts Options) (Store, error) {
 		background: semaphore.NewWeighted(maxBackground),
 		ahead:      semaphore.NewWeighted(maxAhead),
 		copying:    semaphore.NewWeighted(maxCopying),
-		root:       newWho(ids{}),
+		root:       newUser(ids{}),
 
 		abandoned: abandonedChanges{calls: map[*call]bool{}},
 	}
 	if _, err := s.mounted(ctx); err != nil {
-		go s.close() // which waits for a mount that is still on its way
+		go s.close() // which waits for a mount that is still being made
 		return nil, err
 	}
 	return FS{store: s}, nil
 }
 
-// mounted returns the mount that serves now, or waits for the next one.
+// mounted returns the current mount. If there is none it waits for the next one.
 func (s *store) mounted(ctx context.Context) (*mount, error) {
 	s.mu.Lock()
 	if s.closed {
@@ -132,9 +132,9 @@ func (s *store) dial(d *dialing) {
 	close(d.done)
 }
 
-// away is the error of a store that has served and cannot be mounted again. Whoever makes calls can mend neither
-// the service's key nor its options: Permission or Invalid would seem to be about the file that was asked for.
-// Of the cause only the text is kept, so that nothing finds those Kinds in it.
+// away is the error of a store that was mounted once and cannot be mounted again. It is always Unavailable:
+// Permission or Invalid would seem to be about the file that a user asked for, and a user can mend neither the key
+// nor the options of the service. Of the cause only the text is kept, so that errors.Is does not find those Kinds.
 func away(err error) error {
 	if known := (*pfs.Error)(nil); errors.As(err, &known) {
 		if known.Kind == pfs.Unavailable {
@@ -145,7 +145,7 @@ func away(err error) error {
 	return pfs.Errorf(openOp, "", pfs.Unavailable, "the CephFS cannot be mounted again: %v", err)
 }
 
-// giveUp ends the use of m because of why; the next operation makes another mount.
+// giveUp ends the use of m, for the reason why. The next operation makes another mount.
 func (s *store) giveUp(m *mount, why error) {
 	if !m.kill() {
 		return
@@ -165,8 +165,8 @@ func (s *store) giveUp(m *mount, why error) {
 	})
 }
 
-// close ends the use of the store. Calls that are on their way get the timeout to end by themselves;
-// what a dead cluster keeps from ending is left behind.
+// close ends the use of the store. Calls that are on their way have the timeout to end by themselves. If the cluster
+// does not let the mount go within two timeouts, close returns an error and leaves it.
 func (s *store) close() error {
 	s.mu.Lock()
 	m := s.cur

@@ -67,7 +67,7 @@ type storm struct {
 	over   chan struct{} // closed when all goroutines have ended
 }
 
-// wait waits for c, unless nobody is left to tell.
+// wait waits for c, unless all goroutines have ended.
 func (s *storm) wait(c chan struct{}) {
 	select {
 	case <-c:
@@ -133,8 +133,7 @@ func (s *storm) read(name pfs.Path, want []byte) {
 	}
 }
 
-// names makes a directory and small files in it, and renames it, each step as one who trusts what he was
-// answered.
+// names makes a directory and small files in it, and renames it, and trusts the answer of each step.
 func (s *storm) names(dir pfs.Path) {
 	var entries []pfs.BatchEntry
 	for i := range groupFew + 2 {

@@ -11,8 +11,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Sweep removes the staged writes below dir that were last written to before age, and what a
-// RemoveTree of that time left on its way.
+// Sweep removes the staged writes below dir that were last written to longer than age ago, and the directories that
+// a RemoveTree of that time did not finish to remove.
 func (f FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "cephfs.Sweep"
 	s, err := changeIn(ctx, f, op, name, []pfs.Path{name}, func(d *dir) (sweep, error) {
@@ -49,9 +49,9 @@ func (s *sweep) visit(d *dir, e entry) (enter bool, err error) {
 	return false, nil
 }
 
-// walk visits all that is below d, hidden names too, without following a link. Below a directory
-// for which visit answers false it does not go. What goes away meanwhile is passed over, and so is
-// what is deeper than a Path can name.
+// walk calls visit for everything below d, hidden names too, without following a link. It does not go into a
+// directory for which visit answers false, nor deeper than a Path can name, and passes over what is removed
+// meanwhile.
 func (d *dir) walk(visit func(d *dir, e entry) (enter bool, err error), depth int) error {
 	for token := ""; ; {
 		page, next, err := d.entries(token, walkPage)

@@ -14,9 +14,9 @@ import (
 // exactEntries is the size of a tree, in entries, up to which it is walked to tell its usage.
 const exactEntries = 4096
 
-// Usage sums the tree below name. A large tree costs one question, whatever its size: the MDS keeps
-// sums for every directory. They follow a change within seconds for each level between, and count
-// what is staged. A small tree is walked instead, so that its sums are exact.
+// Usage sums the tree below name. A large tree costs one question, whatever its size: the MDS keeps sums for every
+// directory. They follow a change within seconds for each level between, and count staged writes. A small tree is
+// walked instead, so that its sums are exact.
 func (f FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 	const op = "cephfs.Usage"
 	return at(ctx, f, op, name, func(d *dir, base string) (pfs.Usage, error) {
@@ -119,8 +119,8 @@ const (
 )
 
 // SetQuota limits the tree below the directory name by the store's own quota, which holds for every
-// client. The store compares with sums that follow a change within seconds, so a little more may be
-// written, or refused for a moment after something was removed; and what is staged counts.
+// client. The store compares it with sums that follow a change within seconds. So a little more than the quota may
+// be written, a write may be refused for a moment after a removal, and staged writes count.
 func (f FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
 	const op = "cephfs.SetQuota"
 	if maxFiles > 0 {
@@ -140,8 +140,8 @@ func (f FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int6
 	return err
 }
 
-// roomFor answers NoSpace if the store has not so many bytes left for name in d. It asks
-// only for what is worth the question: the store itself notices the rest.
+// roomFor answers NoSpace if the store has less than these bytes left for name in d. For a small file it does not
+// ask: the store itself refuses what does not fit.
 func (d *dir) roomFor(op string, name pfs.Path, bytes int64) error {
 	const worth = 64 << 20
 	if bytes < worth {

@@ -121,7 +121,7 @@ func (f *blockFlow) sendPacket(seqno int64, pieces ...[]byte) error {
 	return err
 }
 
-// hand gives v to whoever reads acknowledgements.
+// hand gives v to the goroutine that reads acknowledgements.
 func hand[T any](f *blockFlow, to chan T, v T) error {
 	select {
 	case to <- v:

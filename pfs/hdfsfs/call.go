@@ -9,8 +9,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// repeat says whether a call may be made again when nobody knows if it was carried
-// out.
+// repeat says whether a call may be made again when it is not known if it was
+// carried out.
 type repeat bool
 
 const (

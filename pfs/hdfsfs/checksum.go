@@ -16,8 +16,8 @@ type checksums struct {
 	chunk int // bytes that have a checksum together
 }
 
-// checksums returns what to check by. A block without checksums is refused: nobody
-// could tell whether it is what was written.
+// checksums returns what to check by. A block without checksums is refused: its
+// bytes could not be verified.
 func (a readAnswer) checksums() (checksums, error) {
 	if a.sumChunk == 0 || a.sumChunk > maxPacket {
 		return checksums{}, errMalformed

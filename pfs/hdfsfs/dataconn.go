@@ -115,7 +115,7 @@ func (s *session) damage(r replica) {
 // SetDeadline is the library's: deadlines are kept by session.do and by Read.
 func (c *dataConn) SetDeadline(time.Time) error { return nil }
 
-// Close is called by whoever reads.
+// Close is called by the reader.
 func (c *dataConn) Close() error {
 	c.s.forget(c.Conn)
 	if c.flow != nil {

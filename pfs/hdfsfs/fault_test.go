@@ -331,7 +331,7 @@ func TestNameNodeRestarts(t *testing.T) {
 }
 
 // TestNameNodeStalls finds every operation ended at its deadline, with the right
-// Kind, and all well afterwards. Who writes and comes again is not disturbed.
+// Kind, and all well afterwards. A write that is tried again afterwards succeeds.
 func TestNameNodeStalls(t *testing.T) {
 	c := testbed.HDFSAlone(t)
 	o := options(c, c.Scratch(t))

@@ -55,8 +55,8 @@ func (f *FS) give(ctx context.Context, at string, dir pfs.Path, st status, perm 
 	return f.giveTo(ctx, at, st, parent)
 }
 
-// giveTo gives what has the owner and the group of st to whom it is to belong. As HDFS
-// has it, the group is that of the directory parent, if the user may give it.
+// giveTo gives a file, which st describes, its owner and its group. As HDFS has it, the
+// group is that of the directory parent, if the user may give it.
 func (f *FS) giveTo(ctx context.Context, at string, st, parent status) error {
 	owner := st.Owner
 	if f.owner != "" {

@@ -16,7 +16,7 @@ import (
 type FS struct {
 	*cluster
 	pool *pool
-	who
+	acting
 	stage stageRoot
 }
 
@@ -73,7 +73,7 @@ func New(ctx context.Context, opts Options) (*FS, error) {
 		// nn/host is nn to HDFS.
 		user, _, _ = strings.Cut(c.krb.Credentials.UserName(), "/")
 	}
-	c.service = c.newFS(who{user: user}, &pool{cluster: c, user: user})
+	c.service = c.newFS(acting{user: user}, &pool{cluster: c, user: user})
 	if err := c.service.try(ctx, op); err != nil {
 		c.service.Close()
 		return nil, err
@@ -81,8 +81,8 @@ func New(ctx context.Context, opts Options) (*FS, error) {
 	return c.service, nil
 }
 
-func (c *cluster) newFS(w who, p *pool) *FS {
-	f := &FS{cluster: c, pool: p, who: w}
+func (c *cluster) newFS(w acting, p *pool) *FS {
+	f := &FS{cluster: c, pool: p, acting: w}
 	f.stage.fs = f
 	return f
 }

@@ -39,8 +39,8 @@ func (c *cluster) login() error {
 	return c.affirm(op, pfs.Unauthenticated)
 }
 
-// affirm sees to a valid ticket. A KDC that refuses one is an error of the Kind: whoever
-// makes calls cannot log the service in, and to him the store is Unavailable.
+// affirm sees to a valid ticket. If the KDC refuses one, the error has the Kind refused:
+// once the store is in use that is Unavailable, since its users cannot log the service in.
 func (c *cluster) affirm(op string, refused pfs.Kind) error {
 	if c.krb.AffirmLogin() == nil {
 		return nil
@@ -57,7 +57,7 @@ func (c *cluster) affirm(op string, refused pfs.Kind) error {
 }
 
 // refused says what may be wrong with a ticket where a NameNode gave an answer and did
-// not let the session in: it tells nobody why.
+// not let the session in: the answer does not say why.
 func (c *cluster) refused(s *session, err error) error {
 	var late *noAnswer
 	if c.krb == nil || !s.wasSent() || is(err, pfs.Canceled) || errors.As(err, &late) {

@@ -178,8 +178,8 @@ func TestTicketRefused(t *testing.T) {
 	}
 }
 
-// TestClockMoves has a KDC whose clock goes wrong while the store is used. Nobody
-// who makes calls can log in anywhere: to him the store is away.
+// TestClockMoves has a KDC whose clock goes wrong while the store is used. Callers
+// cannot log the service in: to them the store is away.
 func TestClockMoves(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	o := secureOptions(t, c, c.Scratch(t))

@@ -53,7 +53,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Kerberos is how the store proves who it is.
+// Kerberos is how the service proves its identity to the cluster.
 type Kerberos struct {
 	Principal string // with or without @REALM
 	Keytab    string // file

@@ -8,15 +8,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// who is whose calls and whose files those of an FS are.
-type who struct {
-	user  string // as whom calls are made
-	owner string // to whom files are given before they have their names; "" if they are already
+// acting says as which user the calls of an FS are made, and who owns what it makes.
+type acting struct {
+	user  string // calls are made as this user
+	owner string // files are given to this user before they have their names; "" if it is the same one
 }
 
 // stageUser is the name of the directory in stageDir that is w's. No name of a user has
 // an "@".
-func (w who) stageUser() string {
+func (w acting) stageUser() string {
 	if w.owner == "" {
 		return w.user
 	}
@@ -33,7 +33,7 @@ func (f *FS) For(owner pfs.Owner) (pfs.FileSystem, error) {
 	if owner.Name == c.service.user {
 		return c.service, nil
 	}
-	return c.others.get(who{user: c.service.user, owner: owner.Name}, func(w who) *FS {
+	return c.others.get(acting{user: c.service.user, owner: owner.Name}, func(w acting) *FS {
 		return c.newFS(w, c.service.pool)
 	}), nil
 }
@@ -53,7 +53,7 @@ func (f *FS) As(owner pfs.Owner) (pfs.FileSystem, error) {
 		return nil, pfs.Errorf(op, "", pfs.Unsupported,
 			"this HDFS asks for Kerberos, and the service has no ticket of %s: its permissions cannot be kept here", owner.Name)
 	}
-	return c.others.get(who{user: owner.Name}, func(w who) *FS {
+	return c.others.get(acting{user: owner.Name}, func(w acting) *FS {
 		return c.newFS(w, &pool{cluster: c, user: w.user})
 	}), nil
 }

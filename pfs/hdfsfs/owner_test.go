@@ -96,7 +96,7 @@ func TestForWithoutRights(t *testing.T) {
 func TestOthers(t *testing.T) {
 	var o others
 	get := func(user string) *FS {
-		return o.get(who{user: user}, func(w who) *FS { return &FS{who: w, pool: &pool{}} })
+		return o.get(acting{user: user}, func(w acting) *FS { return &FS{acting: w, pool: &pool{}} })
 	}
 	first := get("first")
 	for i := range 3 * maxOthers {

@@ -21,7 +21,7 @@ type part struct {
 }
 
 // background is the storing of a part that the DataNodes have: a few round trips, for which
-// whoever writes the next part does not wait.
+// the write of the next part does not wait.
 type background struct {
 	done chan struct{} // closed at the end
 	err  error         // valid from then on
@@ -129,7 +129,7 @@ func (pt *part) add(ctx context.Context, p []byte) error {
 }
 
 // lost makes the error of an attempt that failed with n bytes that were taken before:
-// only who wrote them has them still.
+// only the sender still has them.
 func (pt *part) lost(n int64, err error) error {
 	if n == 0 || !is(err, pfs.Unavailable) {
 		return err

@@ -24,7 +24,7 @@ type pipelines struct {
 	silent map[string]bool // of those that gave no sign of life elsewhere, a while ago
 	tried  []string        // the DataNodes of the last one
 	whole  bool            // none is built without the bad ones
-	hung   int             // attempts that had no answer, nobody knows from which DataNode
+	hung   int             // attempts without an answer, it is not known from which DataNode
 }
 
 func newPipelines(n *dataNodes, want int) *pipelines {

@@ -152,8 +152,8 @@ func (s *session) usable() bool {
 	return s.cause == nil && !s.stale && !s.cluster.nameNodes.failedSince(s.to, s.since)
 }
 
-// wasSent reports whether the last call sent anything: if so, and it failed, nobody
-// knows whether it was carried out.
+// wasSent reports whether the last call sent anything: if so, and it failed, it
+// is not known whether it was carried out.
 func (s *session) wasSent() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -56,7 +56,7 @@ func (r *stageRoot) loose(prefix string) string {
 func (r *stageRoot) ensure(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	const sticky = 0o1777 // everybody may add, and remove what is his
+	const sticky = 0o1777 // every user may add entries, and remove own ones
 	if err := r.fs.service.mkdirAt(ctx, r.top(), sticky); err != nil {
 		return err
 	}

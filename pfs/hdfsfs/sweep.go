@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Sweep removes staged writes of files below dir that nobody has written to for an
+// Sweep removes staged writes of files below dir that were last written to before an
 // age: those of all users whose directories the file system's user may read.
 func (f *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "hdfsfs.Sweep"
@@ -91,8 +91,8 @@ func gone(err error) error {
 	return err
 }
 
-// below reports whether the target is below the directory. What does not say is of
-// nobody, and swept from the root.
+// below reports whether the target is below the directory. A staged write that
+// does not name its target is swept from the root only.
 func (s *sweep) below(ctx context.Context, at string, st status) (bool, error) {
 	if s.dir == pfs.Root {
 		return true, nil

@@ -10,25 +10,24 @@ import (
 // maxOthers is the number of users whose connections are kept, as far as they are idle.
 const maxOthers = 64
 
-// others are the file systems of users other than the service. Whoever asks twice gets
-// the same one for as long as anybody has it; those used last are kept for the next
-// request.
+// others are the file systems of users other than the service. A user has one of
+// them as long as it is referred to; those used last are kept for the next request.
 type others struct {
 	mu     sync.Mutex
-	all    map[who]weak.Pointer[FS]
+	all    map[acting]weak.Pointer[FS]
 	recent list.List // of *FS, the one used last in front
-	kept   map[who]*list.Element
+	kept   map[acting]*list.Element
 }
 
 // get returns the file system of w, made by build if there is none.
-func (o *others) get(w who, build func(who) *FS) *FS {
+func (o *others) get(w acting, build func(acting) *FS) *FS {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f := o.all[w].Value()
 	if f == nil {
 		f = build(w)
 		if o.all == nil {
-			o.all, o.kept = map[who]weak.Pointer[FS]{}, map[who]*list.Element{}
+			o.all, o.kept = map[acting]weak.Pointer[FS]{}, map[acting]*list.Element{}
 		}
 		o.all[w] = weak.Make(f)
 		runtime.AddCleanup(f, o.forget, w)
@@ -40,19 +39,19 @@ func (o *others) get(w who, build func(who) *FS) *FS {
 // keep notes that f is in use. The one used the longest time ago is let go: its idle
 // sessions end by themselves.
 func (o *others) keep(f *FS) {
-	if e, ok := o.kept[f.who]; ok {
+	if e, ok := o.kept[f.acting]; ok {
 		o.recent.MoveToFront(e)
 		return
 	}
-	o.kept[f.who] = o.recent.PushFront(f)
+	o.kept[f.acting] = o.recent.PushFront(f)
 	if o.recent.Len() > maxOthers {
 		oldest := o.recent.Remove(o.recent.Back()).(*FS)
-		delete(o.kept, oldest.who)
+		delete(o.kept, oldest.acting)
 	}
 }
 
-// forget removes what nobody has any more, unless it was made anew.
-func (o *others) forget(w who) {
+// forget removes an FS that is no longer referred to, unless it was made anew.
+func (o *others) forget(w acting) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.all[w].Value() == nil {

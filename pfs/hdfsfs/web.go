@@ -123,7 +123,7 @@ func (f *FS) webAt(ctx context.Context, base string, call webCall, reply any) er
 	return f.webAnswer(call, resp, body, reply)
 }
 
-// webDo sends the request, proving who we are where that is asked for.
+// webDo sends the request, with a Kerberos ticket where the server asks for one.
 func (f *FS) webDo(req *http.Request) (*http.Response, error) {
 	client := &http.Client{Transport: f.http}
 	if f.krb == nil {

@@ -207,8 +207,8 @@ func (b *batch) write(w *batchFile, sync bool) error {
 	return errors.Join(err, file.Close())
 }
 
-// openTemp makes the temporary. Who removes it meanwhile, or counts the tree, finds it
-// counted by its claim.
+// openTemp makes the temporary. An operation that removes it meanwhile, or counts the
+// tree, finds it counted by its claim.
 func (b *batch) openTemp(w *batchFile) (*os.File, error) {
 	temp := digest.StagedName(w.base, pfs.NewID())
 	release, err := b.fs.hold(named{w.in.place, temp})

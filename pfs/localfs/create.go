@@ -76,8 +76,8 @@ func (w *staged) undo(made bool) {
 	}
 }
 
-// open opens the temporary that is there, or makes it, and takes room for it. Who removes
-// it meanwhile finds it counted.
+// open opens the temporary that is there, or makes it, and takes room for it. An
+// operation that removes it meanwhile finds it counted.
 func (w *staged) open(op string, opts pfs.CreateOptions) (made bool, err error) {
 	release, err := w.fs.hold(w.named(w.temp))
 	if err != nil {

@@ -21,13 +21,13 @@
 //
 //   - ".pfs-up-TAG-ID" is a staged write, beside its target. TAG is a hash of the
 //     target's name, so that an ID belongs to one path and a target's name may
-//     have 255 bytes. Sweep removes those that nobody has written to for an age.
+//     have 255 bytes. Sweep removes those last written to before an age.
 //   - ".pfs-quota" is the quota of the directory that it is in.
 //   - ".pfs-rm-ID" is a directory that RemoveTree was on the way to remove.
 //
 // The extended attribute "user.pfs.digest" of a published file holds the digest,
 // the ID of the staged write that it was, and the size and modification time for
-// which both are true: whoever changes the file with another tool makes them void.
+// which both are true: a change of the file by another tool makes them void.
 // A file system without extended attributes loses Info.Digest; a Commit that is
 // repeated by another process is then recognised by comparing the published
 // file's bytes with CommitOptions.Digest, or else its time with ModTime, or else

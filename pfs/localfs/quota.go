@@ -248,7 +248,7 @@ func (t *tree) exceeded(used, limit, more string) error {
 		used, limit, more)
 }
 
-// size writes n bytes for a person, and how many they are for one who counts.
+// size writes n bytes as a person reads them, and as an exact number.
 func size(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {

@@ -13,13 +13,13 @@ type slot struct {
 	name     string
 }
 
-// compare orders slots, so that whoever holds several takes them in one order.
+// compare orders slots, so that an operation takes several of them in one order.
 func (s slot) compare(t slot) int {
 	return cmp.Or(cmp.Compare(s.dev, t.dev), cmp.Compare(s.ino, t.ino), cmp.Compare(s.name, t.name))
 }
 
-// slots are the slots that are held, each by one operation. Who holds names may take
-// files and not the other way round.
+// slots are the slots that are held, each by one operation. An operation that
+// holds names may take files, and not the other way round.
 type slots struct {
 	mu   sync.Mutex
 	held map[slot]*holding

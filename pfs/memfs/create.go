@@ -21,7 +21,7 @@ func (s *FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) 
 	if err != nil {
 		return nil, err
 	}
-	key := stageKey{name.Base(), opts.ID, s.who}
+	key := stageKey{name.Base(), opts.ID, s.acting}
 	st := dir.dir.staged[key]
 	if st == nil {
 		if opts.Reopen && !old.wasMadeBy(opts.ID) {

@@ -24,7 +24,7 @@ type Options struct {
 	// hold together. Writes beyond it answer NoSpace. 0 means no limit.
 	Capacity int64
 
-	// User is whom the store works as, and whose what it makes is. Nothing is
+	// User is the user that the store works as, and the owner of what it makes. Nothing is
 	// refused to it. Default: somebody without a name.
 	User string
 }
@@ -32,7 +32,7 @@ type Options struct {
 // FS is a file system in memory, as one user has it. Make one with New.
 type FS struct {
 	*store
-	who
+	acting
 }
 
 // store is what the FS of all users share.
@@ -44,7 +44,7 @@ type store struct {
 	root   *node
 	staged int64  // bytes held by staged writes
 	clock  uint64 // counts changes: versions and places in listings
-	others map[who]*FS
+	others map[acting]*FS
 }
 
 var (
@@ -69,8 +69,8 @@ var (
 
 // New returns an empty file system.
 func New(opts Options) *FS {
-	service := who{owner: opts.User}
-	return &FS{&store{capacity: opts.Capacity, user: opts.User, root: service.newDir(0o755), others: map[who]*FS{}}, service}
+	service := acting{owner: opts.User}
+	return &FS{&store{capacity: opts.Capacity, user: opts.User, root: service.newDir(0o755), others: map[acting]*FS{}}, service}
 }
 
 // tick returns a number greater than all before.

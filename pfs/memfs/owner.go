@@ -6,28 +6,28 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// who is whose what an FS makes is, and as whom it is used.
-type who struct {
+// acting says who owns what an FS makes, and with whose rights it is used.
+type acting struct {
 	owner string
 	as    bool // with the rights of owner, and not of the store
 }
 
 // For returns the same store, in which new files and directories belong to owner.Name.
 func (s *FS) For(owner pfs.Owner) (pfs.FileSystem, error) {
-	return s.other("memfs.For", who{owner: owner.Name})
+	return s.other("memfs.For", acting{owner: owner.Name})
 }
 
 // As returns the same store with the rights of owner.Name.
 func (s *FS) As(owner pfs.Owner) (pfs.FileSystem, error) {
 	const op = "memfs.As"
 	if owner.Name != "" && owner.Name == s.user {
-		return nil, pfs.Errorf(op, "", pfs.Permission, "%s is whom the store itself works as", owner.Name)
+		return nil, pfs.Errorf(op, "", pfs.Permission, "the store itself works as %s", owner.Name)
 	}
-	return s.other(op, who{owner.Name, true})
+	return s.other(op, acting{owner.Name, true})
 }
 
 // other returns the FS of w, the same one every time.
-func (s *FS) other(op string, w who) (pfs.FileSystem, error) {
+func (s *FS) other(op string, w acting) (pfs.FileSystem, error) {
 	if reason := pfs.CheckName(w.owner); reason != "" {
 		return nil, pfs.Errorf(op, "", pfs.Invalid, "%q cannot be the name of a user: %s", w.owner, reason)
 	}
@@ -42,7 +42,7 @@ func (s *FS) other(op string, w who) (pfs.FileSystem, error) {
 }
 
 // newDir makes an empty directory.
-func (w who) newDir(mode fs.FileMode) *node {
+func (w acting) newDir(mode fs.FileMode) *node {
 	return &node{mode: fs.ModeDir | mode.Perm(), mtime: now(), owner: w.owner, dir: newDirectory()}
 }
 
@@ -56,7 +56,7 @@ const (
 )
 
 // may answers Permission unless w may do all of a with n, which name leads to.
-func (w who) may(op string, name pfs.Path, n *node, a access) error {
+func (w acting) may(op string, name pfs.Path, n *node, a access) error {
 	bits := n.mode.Perm()
 	if w.owner == n.owner {
 		bits >>= 6
@@ -68,7 +68,7 @@ func (w who) may(op string, name pfs.Path, n *node, a access) error {
 }
 
 // owns answers Permission unless n is w's.
-func (w who) owns(op string, name pfs.Path, n *node) error {
+func (w acting) owns(op string, name pfs.Path, n *node) error {
 	if w.as && w.owner != n.owner {
 		return pfs.Errorf(op, name, pfs.Permission, "%s is %s's", name, n.owner)
 	}
@@ -76,7 +76,7 @@ func (w who) owns(op string, name pfs.Path, n *node) error {
 }
 
 // mayEmpty answers Permission unless w may remove all that is below n.
-func (w who) mayEmpty(op string, name pfs.Path, n *node) error {
+func (w acting) mayEmpty(op string, name pfs.Path, n *node) error {
 	if !w.as || !n.mode.IsDir() || len(n.dir.entries) == 0 {
 		return nil
 	}

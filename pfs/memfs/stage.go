@@ -10,7 +10,7 @@ import (
 // stageKey names a staged write in its directory: that of one user is none of another's.
 type stageKey struct {
 	name, id string
-	who      who
+	acting   acting
 }
 
 // stage is the bytes of a staged write. It belongs to a directory, goes with it

@@ -27,7 +27,7 @@ func (s *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int,
 // sweep discards what was last touched before the time until, below top.
 func (s *FS) sweep(top *node, until time.Time) (n int, bytes int64) {
 	for _, st := range top.dir.staged {
-		if !st.touched.After(until) && (s.who == st.key.who || s.who == who{owner: s.user}) {
+		if !st.touched.After(until) && (s.acting == st.key.acting || s.acting == acting{owner: s.user}) {
 			n, bytes = n+1, bytes+st.size
 			s.discard(st)
 		}
