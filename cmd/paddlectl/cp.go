@@ -155,7 +155,7 @@ func (c *copier) checkSources(ctx context.Context, from []operand) error {
 			}
 		}
 	}
-	return c.checkTwice(ctx, from)
+	return c.checkPatterns(ctx, from)
 }
 
 func (c *copier) check(s copySource) error {

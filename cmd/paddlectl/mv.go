@@ -57,6 +57,11 @@ func runMv(ctx context.Context, d *deps, o mvOptions, operands []string) error {
 	if err != nil {
 		return err
 	}
+	if from := list[:last]; !o.noClobber && (len(from) > 1 || from[0].isScattered()) {
+		if err := d.checkTwice(ctx, from, to.end.Path); err != nil {
+			return err
+		}
+	}
 	m := &mover{d: d, o: o, to: to}
 	return d.eachTarget(ctx, operands[:last], func(t target) error { return m.move(ctx, t) })
 }
