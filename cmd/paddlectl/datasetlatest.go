@@ -38,7 +38,7 @@ Only publishers may do that.`,
 			if len(operands) == 1 {
 				return l.list(ctx)
 			}
-			return d.publisherHint(l.choose(ctx, operands[1]))
+			return l.choose(ctx, operands[1])
 		},
 	})
 }

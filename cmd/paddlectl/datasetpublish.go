@@ -45,25 +45,8 @@ A publication that was interrupted goes on where it was if it is run again.`,
 			quietFlag(&o.quiet),
 			jsonFlag(&o.json),
 		},
-		run: func(ctx context.Context, operands []string) error {
-			return d.publisherHint(runPublish(ctx, d, o, operands))
-		},
+		run: func(ctx context.Context, operands []string) error { return runPublish(ctx, d, o, operands) },
 	})
-}
-
-// publisherHint adds the way out where the service refuses who is no publisher.
-func (d *deps) publisherHint(err error) error {
-	var e *pfs.Error
-	if !errors.As(err, &e) || e.Kind != pfs.Permission || !isPublic(e.Path) {
-		return err
-	}
-	name := "NAME"
-	if file, cerr := d.remotes.config(); cerr == nil {
-		if e, cerr := entryOf(file, err); cerr == nil && e.Username != "" {
-			name = e.Username
-		}
-	}
-	return hinted{err, "an administrator makes you one: pfsd user role " + shellWord(name) + " publisher"}
 }
 
 // publication is one run of publish.

@@ -64,12 +64,6 @@ func aboveStores(p pfs.Path) bool {
 	return p == top || p.Parent() == top && p != currentPublic
 }
 
-// isPublic reports whether p is what is public, or in it: /pfs/DC/public or /pfs/public.
-func isPublic(p pfs.Path) bool {
-	parts := strings.Split(string(p), "/")[1:]
-	return p.Within(currentPublic) || len(parts) > 2 && p.Within(top) && parts[2] == public
-}
-
 // isPublicDataset reports whether p is /pfs/DC/public/dataset/NAME or
 // /pfs/public/dataset/NAME.
 func isPublicDataset(p pfs.Path) bool {

@@ -71,7 +71,7 @@ func (p policy) allowPublic(a pfs.Access, name pfs.Path) error {
 	case a == pfs.Administer:
 		return p.allowAdmin(name)
 	case a.Changes() && p.id.Role != auth.Publisher && p.id.Role != auth.Admin:
-		return pfs.Errorf(opView, name, pfs.Permission, "public datasets are changed by publishers only")
+		return pfs.Errorf(opView, name, pfs.Permission, "public datasets are changed by publishers only: an administrator makes you one (pfsd user role %s publisher)", p.id.Name)
 	}
 	return nil
 }
