@@ -64,7 +64,7 @@ median() { sort -n "$dir/row.$1" | awk '{v[NR]=$1} END {print v[int((NR+1)/2)]}'
 
 # line NAME TEXT BASE: a line of the table; the last column is BASE's median over this one's.
 line() {
-  [ -f "$dir/row.$1" ] || { echo "| $2 | not measured: $no_rclone | | |"; return; }
+  [ -f "$dir/row.$1" ] || { echo "| $2 | not measured${no_rclone:+: $no_rclone} | | |"; return; }
   echo "$(median "$1") $(sort -n "$dir/row.$1" | sed -n '1p;$p' | tr '\n' ' ') $([ ! -f "$dir/row.$3" ] || median "$3")" |
     awk -v text="$2" '{printf "| %s | %.2f | %.2f to %.2f | %s |\n", text, $1, $2, $3, $4 == "" ? "-" : sprintf("%.2f", $4 / $1)}'
 }
@@ -72,3 +72,20 @@ head_of() { printf '\n| %s | median s | least to most | %s |\n|---|---|---|---|\
 
 # peak PROCESS: the most MiB that were resident.
 peak() { awk '/VmHWM/ {printf "%.0f", $2 / 1024}' "/proc/$1/status"; }
+
+# serve_rc NAME PATTERN FLAG...: one of rclone's servers, on a port of its own choice; its
+# log has that behind PATTERN.
+serve_rc() {
+  local name=$1 pattern=$2 process
+  shift 2
+  rclone serve "$@" --addr 127.0.0.1:0 >/dev/null 2>"$dir/rc.$name.log" &
+  process=$!
+  until grep -q "$pattern" "$dir/rc.$name.log"; do sleep 0.05; kill -0 "$process"; done
+  sed -n "s|.*$pattern\([0-9]*\).*|\1|p" "$dir/rc.$name.log" | head -n 1 >"$dir/rc.$name.port"
+}
+
+# make_cert makes what such a server needs for TLS.
+make_cert() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
+    -keyout "$dir/key.pem" -out "$dir/cert.pem" 2>/dev/null
+}

@@ -24,21 +24,10 @@ head -c $((SIZE << 20)) /dev/urandom >"$dir/big"
 mkdir "$dir/small"
 for i in $(seq "$FILES"); do head -c 4096 "$dir/big" >"$dir/small/f$i"; done
 
-# serve_rc NAME PATTERN FLAG...: one of rclone's servers, on a port of its own choice; its
-# log has that behind PATTERN.
-serve_rc() {
-  local name=$1 pattern=$2 process
-  shift 2
-  rclone serve "$@" --addr 127.0.0.1:0 >/dev/null 2>"$dir/rc.$name.log" &
-  process=$!
-  until grep -q "$pattern" "$dir/rc.$name.log"; do sleep 0.05; kill -0 "$process"; done
-  sed -n "s|.*$pattern\([0-9]*\).*|\1|p" "$dir/rc.$name.log" | head -n 1 >"$dir/rc.$name.port"
-}
 if [ -z "$no_rclone" ]; then
   mkdir -p "$dir/rc"
   cp "$dir/big" "$dir/rc/there" # its webdav server does not give back what was just sent
-  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
-    -keyout "$dir/key.pem" -out "$dir/cert.pem" 2>/dev/null
+  make_cert
   serve_rc dav 'http://127.0.0.1:' webdav "$dir/rc"
   serve_rc davs 'https://127.0.0.1:' webdav "$dir/rc" --cert "$dir/cert.pem" --key "$dir/key.pem"
   serve_rc sftp 'listening on 127.0.0.1:' sftp "$dir/rc" --user u --pass p

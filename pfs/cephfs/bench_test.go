@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ceph/go-ceph/cephfs"
 	"github.com/paddlecloud/pfs/internal/testbed"
@@ -120,6 +121,17 @@ func BenchmarkRead(b *testing.B) {
 		ways = append(ways, testbed.Way{Name: pieceName(piece), Do: func(int) { readBench(b, f, p[:piece]) }})
 	}
 	compare(b, benchSize/1e6, "MB", ways)
+}
+
+// BenchmarkGoCeph writes and reads one large file with loops over go-ceph alone, for a comparison with programs.
+func BenchmarkGoCeph(b *testing.B) {
+	c := testbed.Ceph(b)
+	m, one := rawMount(b, c), openStore(b, optionsOf(c))
+	name, p := string(newDir(b, one))+"/raw", pfstest.Pattern(1, pfs.ChunkSize)
+	testbed.InTurn(b, benchSize/1e6, "MB/s", []testbed.Way{
+		{Name: "write", Do: func(int) { writeRaw(b, m, name, p) }},
+		{Name: "read", Do: func(int) { readRaw(b, m, name, p) }},
+	})
 }
 
 func readRaw(b *testing.B, m *cephfs.MountInfo, name string, p []byte) {
@@ -234,7 +246,7 @@ func copyRaw(b *testing.B, m *cephfs.MountInfo, src, dst string) {
 	}
 }
 
-// copyBatches has some batches on their way at once, as a sender does.
+// copyBatches has some batches on their way at once, and gives files their times, as a sender does.
 func copyBatches(b *testing.B, f FS, src string, dst pfs.Path) {
 	const batch, jobs = 500, 3
 	pfstest.MustMkdir(b, f, dst)
@@ -246,7 +258,7 @@ func copyBatches(b *testing.B, f FS, src string, dst pfs.Path) {
 				b.Error(err)
 				return
 			}
-			entries = append(entries, pfs.BatchEntry{Path: dst.Join(strconv.Itoa(i)), Data: data, Digest: digest.Bytes(data)})
+			entries = append(entries, pfs.BatchEntry{Path: dst.Join(strconv.Itoa(i)), Data: data, ModTime: time.Now(), Digest: digest.Bytes(data)})
 		}
 		if err := errors.Join(f.WriteBatch(b.Context(), entries)...); err != nil {
 			b.Error(err)

@@ -124,20 +124,15 @@ func (h *bench) put(b *testing.B, first, second string) time.Duration {
 	return at[1].Sub(at[0])
 }
 
-// BenchmarkRead reads a large file, verified, and as the library does, unverified.
+// BenchmarkRead reads a large file, verified, and as the library does, unverified; then into a local file, which
+// rclone does, too, where it is installed, with the library and unverified.
 func BenchmarkRead(b *testing.B) {
 	h := newBench(b)
 	h.write(b, "/f", 2)
 	buf := make([]byte, pfs.ChunkSize)
-	testbed.InTurn(b, large/1e6, "MB/s", []testbed.Way{
-		{Name: "verified", Do: func(int) {
-			r, err := h.Open(b.Context(), "/f")
-			must(b, err)
-			for off := int64(0); off < large; off += pfs.ChunkSize {
-				must(b, pfs.ReadFull(b.Context(), r, buf, off))
-			}
-			must(b, r.Close())
-		}},
+	down := filepath.Join(b.TempDir(), "down")
+	ways := []testbed.Way{
+		{Name: "verified", Do: func(int) { h.read(b, "/f", io.Discard, buf) }},
 		{Name: "library", Do: func(int) {
 			r, err := h.raw.Open(h.at("/f"))
 			must(b, err)
@@ -147,7 +142,46 @@ func BenchmarkRead(b *testing.B) {
 			}
 			must(b, r.Close())
 		}},
-	})
+		{Name: "verified-to-file", Do: func(int) {
+			f, err := os.Create(down)
+			must(b, err)
+			h.read(b, "/f", f, buf)
+			must(b, f.Close())
+			must(b, os.Remove(down))
+		}},
+	}
+	if rclone, err := exec.LookPath("rclone"); err == nil {
+		ways = append(ways, testbed.Way{Name: "rclone-to-file", Do: func(int) {
+			h.rclone(b, rclone, "copyto", h.remote("/f"), down)
+			must(b, os.Remove(down))
+		}})
+	}
+	testbed.InTurn(b, large/1e6, "MB/s", ways)
+}
+
+// read copies the large file to w.
+func (h *bench) read(b *testing.B, name pfs.Path, w io.Writer, buf []byte) {
+	r, err := h.Open(b.Context(), name)
+	must(b, err)
+	for off := int64(0); off < large; off += int64(len(buf)) {
+		must(b, pfs.ReadFull(b.Context(), r, buf, off))
+		_, err := w.Write(buf)
+		must(b, err)
+	}
+	must(b, r.Close())
+}
+
+// remote is name as rclone's remote for HDFS has it.
+func (h *bench) remote(name pfs.Path) string {
+	return fmt.Sprintf(":hdfs,namenode='%s',username=%s:%s", h.c.NameNodes[0], h.c.Superuser, h.at(name))
+}
+
+// rclone runs that program without a configuration.
+func (h *bench) rclone(b *testing.B, program string, args ...string) {
+	out, err := exec.Command(program, append(args, "--config", os.DevNull)...).CombinedOutput()
+	if err != nil {
+		b.Fatalf("rclone: %v: %s", err, strings.TrimSpace(string(out)))
+	}
 }
 
 // BenchmarkSmallFiles writes a thousand files of 16 KiB, by two batches at once, and by
@@ -169,11 +203,7 @@ func BenchmarkSmallFiles(b *testing.B) {
 	}}}
 	if rclone, err := exec.LookPath("rclone"); err == nil {
 		ways = append(ways, testbed.Way{Name: "rclone", Do: func(round int) {
-			remote := fmt.Sprintf(":hdfs,namenode='%s',username=%s:%s/rclone-%d", h.c.NameNodes[0], h.c.Superuser, h.opts.Root, round)
-			out, err := exec.Command(rclone, "copy", "--config", os.DevNull, "--transfers", "16", from, remote).CombinedOutput()
-			if err != nil {
-				b.Fatalf("rclone: %v: %s", err, strings.TrimSpace(string(out)))
-			}
+			h.rclone(b, rclone, "copy", "--transfers", "16", from, h.remote(pfs.Path(fmt.Sprintf("/rclone-%d", round))))
 		}})
 	}
 	testbed.InTurn(b, files, "files/s", ways)
