@@ -21,22 +21,28 @@ func (c *conversion) explain(err error) error {
 
 // wayOut says which flag helps with an error of package convert.
 func (c *conversion) wayOut(err error) string {
+	const skip = "--bad skip leaves malformed records out and tells of them"
 	var bad *convert.RecordError
+	fails := c.o.options.Bad.Policy == convert.Fail && errors.As(err, &bad)
 	switch {
 	case errors.Is(err, convert.ErrUnlabelled):
 		return "the directories right below an operand are labels; --label-from dir takes those that the images are in, none makes records without"
 	case errors.Is(err, convert.ErrFormat):
 		way := "--format NAME says what the inputs are: " + namesOf(formatLines())
-		if c.in.files > 1 {
+		if c.in.trees {
 			way += "; --include and --exclude choose files of a directory"
 		}
 		return way
 	case errors.Is(err, convert.ErrDelimiter):
 		return "--delimiter CHAR says what separates the columns, such as ';', tab or space"
 	case errors.Is(err, convert.ErrCharset):
-		return "--encoding NAME reads other text: " + strings.Join(convert.Charsets(), ", ")
-	case c.o.options.Bad.Policy == convert.Fail && errors.As(err, &bad):
-		return "--bad skip leaves malformed records out and tells of them; --bad-file FILE keeps them"
+		way := "--encoding NAME reads other text: " + strings.Join(convert.Charsets(), ", ")
+		if fails {
+			way += "; " + skip
+		}
+		return way
+	case fails:
+		return skip + "; --bad-file FILE keeps them"
 	}
 	return ""
 }

@@ -26,7 +26,7 @@ type recordFiles struct {
 // recordInputs finds the datasets and the files that the operands name. The caller
 // closes them.
 func (d *deps) recordInputs(ctx context.Context, operands []string, _ *convertOptions) (*datasetInputs, error) {
-	in := &datasetInputs{d: d, mnist: newMNISTPairs(), records: &recordFiles{}}
+	in := &datasetInputs{d: d, records: &recordFiles{}}
 	for i, text := range operands {
 		if text == "-" && slices.Contains(operands[:i], text) {
 			in.close()
