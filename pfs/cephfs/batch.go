@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -60,6 +61,8 @@ type batchFile struct {
 	entry pfs.BatchEntry
 	temp  string // "" while there is none, and once it has its name
 	open  filled // temp, until it is durable under its name
+
+	closed atomic.Bool // open is closed, or being closed
 }
 
 // filled is an open temporary that has its content and mark.
@@ -104,7 +107,7 @@ func (b *batch) flush() {
 	b.publish()
 	silent := false // then Sweep removes the temporaries that are left
 	for _, w := range b.group {
-		if err := closeHandle(b.fs, w.open.handle); b.errs[w.i] == nil {
+		if err := w.close(func(h *handle) error { return closeHandle(b.fs, h) }); b.errs[w.i] == nil {
 			b.errs[w.i] = fail(batchOp, w.entry.Path, err)
 		}
 		if w.temp != "" && !silent {
@@ -259,7 +262,7 @@ func (b *batch) publishIn(parent pfs.Path, files []*batchFile) {
 			inParallel(groupJobs/groupDirs, len(files), func(k int) { errs[k] = d.publish(files[k]) })
 			for k, w := range files {
 				if errs[k] == nil {
-					errs[k] = w.open.named(d.c)
+					errs[k] = d.named(w)
 				}
 			}
 			return nil
@@ -299,14 +302,25 @@ func (d *dir) publish(w *batchFile) error {
 	return d.rename(w.temp, d, w.entry.Path.Base(), w.entry.NoReplace)
 }
 
-// named returns once the new name of the file is durable. A sync of the directory waits for names that were made
-// or removed in it, but not for names that were changed; a sync of the file waits for those.
-func (f filled) named(c *call) error {
-	if f.m != c.m || !f.tryHold() {
-		return errForgotten
+// named returns once the new name of the file is durable, and settles it (see dir.settle). A sync of the directory
+// waits for names that were made or removed in it, but not for names that were changed; a sync of the file waits
+// for those.
+func (d *dir) named(w *batchFile) error {
+	return unlessMissing(d.on(w.entry.Path.Base(), func(in *cInode, _ stat) error {
+		if err := w.close((*handle).close); err != nil {
+			return err
+		}
+		_, err := d.settle(in)
+		return err
+	}))
+}
+
+// close calls do with the open temporary, but only the first time: an abandoned call may come to that late.
+func (w *batchFile) close(do func(h *handle) error) error {
+	if !w.closed.CompareAndSwap(false, true) {
+		return nil
 	}
-	defer f.drop()
-	return f.sync(c)
+	return do(w.open.handle)
 }
 
 // discard removes the temporary of a file that was not published.

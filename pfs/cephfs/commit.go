@@ -35,7 +35,13 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	if err := w.abandoned.wait(ctx, w.fs.store.opts.Timeout); err != nil {
 		return pfs.Info{}, fail(op, w.name, err)
 	}
-	info, err := runChange(ctx, w.fs, []pfs.Path{w.name}, func(c *call) (pfs.Info, error) { return w.commit(c, op, opts) }, nil)
+	info, err := runChange(ctx, w.fs, []pfs.Path{w.name}, func(c *call) (pfs.Info, error) {
+		info, err := w.commit(c, op, opts)
+		if err != nil {
+			return pfs.Info{}, err
+		}
+		return w.settle(c.undo(), info)
+	}, nil)
 	if err != nil {
 		return pfs.Info{}, fail(op, w.name, err)
 	}
@@ -132,6 +138,46 @@ func (w *staged) publish(d *dir, base string, h *handle, opts pfs.CommitOptions,
 	info := st.info(w.name)
 	info.Digest = m.Digest
 	return info, nil
+}
+
+// settle closes the file that was published as info and settles it (see dir.settle). Nothing can be staged in it any
+// more, so its lock is not needed. Nothing is left to do if the file was removed, moved or replaced meanwhile.
+func (w *staged) settle(c *call, info pfs.Info) (pfs.Info, error) {
+	if h := w.file.take(); h != nil {
+		if err := h.close(); err != nil {
+			return pfs.Info{}, err
+		}
+	}
+	settled := info
+	err := w.onPublished(c, func(d *dir, in *cInode) error {
+		st, err := d.settle(in)
+		settled = st.info(w.name)
+		settled.Digest = info.Digest
+		return err
+	})
+	if err == nil {
+		return settled, nil
+	}
+	switch kindOf(err) {
+	case pfs.NotExist, pfs.NotDir, pfs.Symlink:
+		return info, nil
+	}
+	return pfs.Info{}, err
+}
+
+// onPublished calls do with the inode of the file if it still has the name.
+func (w *staged) onPublished(c *call, do func(d *dir, in *cInode) error) error {
+	d, base, err := c.parent(w.name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.on(base, func(in *cInode, st stat) error {
+		if !st.same(w.from) {
+			return nil
+		}
+		return do(d, in)
+	})
 }
 
 // mark gives a temporary the mark that it will have as a published file, and returns it.

@@ -71,6 +71,11 @@
 // does not wait for a renaming. A batch is synced as a whole, and each directory once. A
 // change that was forgotten answers Unavailable.
 //
+// When the MDS ends the session of a client that may still write to a file, it sets the time
+// of the file to that of its bytes, which makes the digest void. libcephfs keeps that right
+// for some seconds after a file was closed. So a published file is closed, and the right
+// given up, before Commit and WriteBatch return.
+//
 // # Memory
 //
 // All bytes of a store that are on their way, gathered or read ahead are in buffers of fixed

@@ -5,6 +5,7 @@ package cephfs
 import (
 	"errors"
 	"syscall"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -81,6 +82,27 @@ func unforgotten(err error) error {
 		return errForgotten
 	}
 	return err
+}
+
+// settle makes the client give up its right to write to the published file in, which it does not have open any
+// more, and returns how the file is then. libcephfs would keep that right for some seconds. If the session ended
+// within them, as that of a service that dies, the MDS would set the time of the file to that of its bytes.
+//
+// The right goes to the MDS with the next change that is synced, so one is made that nothing depends on.
+func (d *dir) settle(in *cInode) (st stat, err error) {
+	now := time.Now()
+	err = d.c.lib(func(m *cMount, p *cPerms) error { return setattr(m, in, change{atime: &now}, p) })
+	if err == nil {
+		err = d.c.lib(func(m *cMount, _ *cPerms) error { return syncInode(m, in) })
+	}
+	if err != nil {
+		return stat{}, unforgotten(err)
+	}
+	err = d.c.lib(func(m *cMount, p *cPerms) (err error) {
+		st, err = getattr(m, in, p)
+		return err
+	})
+	return st, err
 }
 
 // finalized syncs a temporary that was finalized with the mark m, and checks its length and time. These may have

@@ -20,6 +20,7 @@ import (
 
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -224,6 +225,45 @@ func TestEvicted(t *testing.T) {
 	}
 	pfstest.WantFile(t, f, "/new", data)
 	pfstest.WantNames(t, f, pfs.Root, "new", "old")
+}
+
+// TestEvictedAfterCommit ends the session right after files were published with a time of the past: they keep that
+// time, and so their digest.
+func TestEvictedAfterCommit(t *testing.T) {
+	c := testbed.CephAlone(t)
+	f := faulty(t, c)
+	data := pfstest.Pattern(1, pfs.ChunkSize+77)
+	when, sum := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC), digest.Bytes(data)
+	commit := func(name pfs.Path) pfs.Staged {
+		w, err := f.Create(t.Context(), name, pfs.CreateOptions{})
+		must(t, err)
+		_, err = w.WriteAt(t.Context(), data, 0)
+		must(t, err)
+		_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data)), ModTime: when, Digest: sum})
+		must(t, err)
+		return w
+	}
+	defer commit("/open").Close()
+	must(t, commit("/closed").Close())
+	var names []pfs.Path
+	var entries []pfs.BatchEntry
+	for i := range groupFew + 1 {
+		names = append(names, pfs.Root.Join(fmt.Sprint("batch", i)))
+		entries = append(entries, pfs.BatchEntry{Path: names[i], Data: data[:blockSize], ModTime: when, Digest: digest.Bytes(data[:blockSize])})
+	}
+	must(t, errors.Join(f.WriteBatch(t.Context(), entries)...))
+
+	evict(t, c)
+
+	for _, name := range append(names, "/open", "/closed") {
+		must(t, again(func() error {
+			st, err := f.Stat(t.Context(), name)
+			if err == nil && (!st.ModTime.Equal(when) || st.Digest == "") {
+				t.Errorf("%s has the time %v and the digest %q after an eviction", name, st.ModTime, st.Digest)
+			}
+			return err
+		}))
+	}
 }
 
 // again does what a caller does whose call answers Unavailable: it tries some more times.

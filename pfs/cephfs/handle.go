@@ -218,6 +218,16 @@ func (o *opened) lose(h *handle) {
 	}
 }
 
+// take returns the handle that is open now, which is the caller's to close; nil if there is none. The next
+// operation opens the file anew.
+func (o *opened) take() *handle {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	h := o.h
+	o.h = nil
+	return h
+}
+
 // close ends the use and returns the handle that the user let go of, nil if there is none.
 func (o *opened) close() *handle {
 	o.mu.Lock()

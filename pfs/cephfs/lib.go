@@ -112,6 +112,7 @@ type change struct {
 	mode  *uint32
 	size  *int64
 	mtime *time.Time
+	atime *time.Time
 	owner *ids
 }
 
@@ -129,6 +130,10 @@ func setattr(m *cMount, in *cInode, c change, p *cPerms) error {
 	if c.mtime != nil {
 		stx.stx_mtime = timespec(*c.mtime)
 		mask |= C.CEPH_SETATTR_MTIME
+	}
+	if c.atime != nil {
+		stx.stx_atime = timespec(*c.atime)
+		mask |= C.CEPH_SETATTR_ATIME
 	}
 	if c.owner != nil {
 		stx.stx_uid, stx.stx_gid = C.uint32_t(c.owner.uid), C.uint32_t(c.owner.gid)
