@@ -125,6 +125,8 @@ func TestUserErrors(t *testing.T) {
 		{"user rm ann --data " + missing, "", cliio.NotFound, noDirectory},
 		{"user role ann admin --data " + missing, "", cliio.NotFound, noDirectory},
 		{"user passwd ann --password-stdin --data " + missing, goodPassword, cliio.NotFound, noDirectory},
+		{"user add .snap --password-stdin --data " + missing, goodPassword, cliio.Usage, "choose another name"},
+		{"user add .snapshot --password-stdin --data " + missing, goodPassword, cliio.Usage, "choose another name"},
 		{"user add ../ann --password-stdin --data " + missing, goodPassword, cliio.Usage, "slash"},
 		{"user add ann --password-stdin --data " + file, goodPassword, cliio.Exists, file + " is a file"},
 		{"user ls --data " + file, "", cliio.Exists, file + " is a file"},

@@ -49,7 +49,9 @@ func ParseRole(s string) (Role, error) {
 
 // CheckName explains why name cannot be that of an account; "" if it can. It must
 // be an element of a path, since the home is named after it, and print on one
-// line without surprises. ":" is left to separate names from other things.
+// line without surprises. ":" is left to separate names from other things, and a dot
+// at the start to stores: where CephFS has ".snap" and HDFS ".snapshot", a home of that
+// name would be the snapshots of all homes.
 func CheckName(name string) string {
 	if reason := pfs.CheckName(name); reason != "" {
 		return reason
@@ -57,6 +59,8 @@ func CheckName(name string) string {
 	switch {
 	case strings.ContainsRune(name, ':'):
 		return `":" in a user name`
+	case name[0] == '.':
+		return `names that begin with "." are of the stores themselves, such as ".snap" and ".snapshot", which show the files of others: choose another name`
 	case strings.TrimSpace(name) != name:
 		return "space at the start or the end of a user name"
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):

@@ -28,6 +28,12 @@ func TestCheckName(t *testing.T) {
 		{" a", false},
 		{"a ", false},
 		{".pfs-x", false},
+		{".snap", false},
+		{".snapshot", false},
+		{".reserved", false},
+		{".Trash", false},
+		{".hidden", false},
+		{"a.snap", true},
 		{"\xff", false},
 		{strings.Repeat("a", 256), false},
 	}

@@ -78,6 +78,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"two documents", someFile + "---\nversion: 1\n", "more than one"},
 		{"bad role", replace("role: user", "role: root"), "line 11"},
 		{"bad name", replace("name: bob", "name: ../bob"), "line 11"},
+		{"a name that stores have", replace("name: bob", "name: .snap"), "line 11"},
 		{"no name", replace("name: bob", "name: ''"), "line 11"},
 		{"bad HDFS user", replace("hdfs_user: bob", "hdfs_user: bob@REALM"), "line 11"},
 		{"uid of root", replace("uid: 20001", "uid: 0"), "line 11"},

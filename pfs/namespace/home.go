@@ -69,7 +69,7 @@ func failed(dc Datacenter, err error) error {
 // minute. The answer is its error only if no datacenter has the home: a user can
 // work in one while another is down.
 func (n *Namespace) EnsureHome(ctx context.Context, id auth.Identity) error {
-	if reason := pfs.CheckName(id.Name); reason != "" {
+	if reason := auth.CheckName(id.Name); reason != "" {
 		return pfs.Errorf("namespace.EnsureHome", "", pfs.Invalid, "user name %.80q: %s", id.Name, reason)
 	}
 	var first error

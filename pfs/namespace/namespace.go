@@ -214,7 +214,7 @@ func (n *Namespace) has(name string) bool {
 // errors keep what was written, and the listing of /pfs shows it in place of the
 // own name: a caller finds every datacenter once, under the name it knows.
 func (n *Namespace) View(id auth.Identity, alias string) pfs.FileSystem {
-	if pfs.CheckName(id.Name) != "" {
+	if auth.CheckName(id.Name) != "" {
 		id.Name = "" // the name of no home
 	}
 	if pfs.CheckName(alias) != "" || alias == public || n.has(alias) {

@@ -441,3 +441,21 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Who has the name under which a store shows snapshots of the homes has no home in them.
+func TestNoHomeInSnapshots(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{".snap", ".snapshot"} {
+		dir := pfs.Path("/home").Join(name)
+		pfstest.MustMkdir(t, w.east, dir)
+		pfstest.WriteFile(t, w.east, dir.Join("f"), []byte("ann's"))
+		id := auth.Identity{Name: name, Role: auth.User}
+		if err := w.EnsureHome(t.Context(), id); !errors.Is(err, pfs.Invalid) {
+			t.Errorf("EnsureHome of %s = %v, want Invalid", name, err)
+		}
+		f, err := w.View(id, "").Open(t.Context(), pfs.Path("/pfs/east").Join("home").Join(name).Join("f"))
+		if !errors.Is(err, pfs.Permission) {
+			t.Errorf("%s opens %v, %v, want Permission", name, f, err)
+		}
+	}
+}
