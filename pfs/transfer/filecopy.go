@@ -303,11 +303,11 @@ func checkKept(name pfs.Path, info pfs.Info, sum string) error {
 
 // leave ends the staged write of a copy that failed: kept if the copy can go on
 // later, discarded if it was of something that is no more, or was never good, or is
-// empty.
+// empty, or if there is no room for it: nobody sees what takes the room.
 func (c *fileCopy) leave(ctx context.Context, err error) {
 	var changed *changedError
 	switch {
-	case errors.As(err, &changed), errors.Is(err, pfs.Exist), c.damaged:
+	case errors.As(err, &changed), errors.Is(err, pfs.Exist), errors.Is(err, pfs.Quota), c.damaged:
 		_ = c.staged.Close()
 	case c.sent.Load() == 0 && !c.staged.Resumed():
 		_ = c.staged.Close()
