@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
@@ -227,6 +228,13 @@ func (s *Server) putData(w http.ResponseWriter, r *request) {
 	}
 	defer s.uploads.release(u)
 	err = s.receiveLeaf(w, r, u, q.off, q.length)
+	if errors.Is(err, pfs.Integrity) && !errors.Is(err, wire.ErrDamaged) {
+		// What comes before the chunk is not staged, or not any more, as after a kill: the
+		// client sends it again.
+		s.failedAt(slog.LevelDebug, r.Request, err)
+		s.refuse(w, err)
+		return
+	}
 	if err != nil {
 		s.fail(w, r.Request, err)
 		return
