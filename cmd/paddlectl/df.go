@@ -61,18 +61,15 @@ type df struct {
 // target shows the store that holds t; where t is above the stores, all those below.
 func (f *df) target(ctx context.Context, t target) error {
 	if !aboveStores(t.path) {
-		return f.store(ctx, t)
+		return f.show(f.ask(ctx, t))
+	}
+	all, err := f.below(ctx, t)
+	if err != nil {
+		return err
 	}
 	tally := cliio.NewTally(f.d.reportFailure)
-	for e, err := range pfs.Entries(ctx, t.fs, t.path, nil) {
-		if err != nil {
-			return err
-		}
-		below := target{fs: t.fs, path: t.path.Join(e.Name)}
-		if below.path == currentPublic {
-			continue // that of a datacenter, which has its own row
-		}
-		err := f.target(ctx, below)
+	for _, a := range f.askAll(ctx, all) {
+		err := f.show(a)
 		tally.Add(err)
 		if hopeless(ctx, err) {
 			break
@@ -81,30 +78,29 @@ func (f *df) target(ctx context.Context, t target) error {
 	return tally.Err()
 }
 
-// store prints the row of the store that holds t, and those of t's own limits.
-func (f *df) store(ctx context.Context, t target) error {
-	space, err := pfs.SpaceOf(ctx, t.fs, t.path)
-	if err != nil {
-		return err
+// show prints the row of a store, and those of limits of its own.
+func (f *df) show(a dfAnswer) error {
+	if a.err != nil {
+		return a.err
 	}
 	if f.header {
 		f.d.out.Printf("%14s %14s %14s %4s  %s\n", "SIZE", "USED", "FREE", "USE%", "PATH")
 		f.header = false
 	}
-	if err := f.o.print(f.d, dfRow{Path: t.path, Total: space.Total, Used: space.Total - space.Free, Free: space.Free}); err != nil || !f.o.quota {
+	name := a.target.path
+	if err := f.o.print(f.d, dfRow{Path: name, Total: a.space.Total, Used: a.space.Total - a.space.Free, Free: a.space.Free}); err != nil || !f.o.quota {
 		return err
 	}
-	return f.limits(ctx, t)
+	return f.limits(name, a.usage, a.usageErr)
 }
 
-// limits prints the rows of the limits that t has of its own.
-func (f *df) limits(ctx context.Context, t target) error {
-	u, err := pfs.UsageOf(ctx, t.fs, t.path)
+// limits prints the rows of the limits that name has of its own.
+func (f *df) limits(name pfs.Path, u pfs.Usage, err error) error {
 	if err == nil && u.MaxBytes > 0 {
-		err = f.o.print(f.d, dfRow{Path: t.path, Total: u.MaxBytes, Used: u.Bytes, Free: max(0, u.MaxBytes-u.Bytes), Quota: "bytes"})
+		err = f.o.print(f.d, dfRow{Path: name, Total: u.MaxBytes, Used: u.Bytes, Free: max(0, u.MaxBytes-u.Bytes), Quota: "bytes"})
 	}
 	if entries := u.Files + u.Dirs; err == nil && u.MaxFiles > 0 {
-		err = f.o.print(f.d, dfRow{Path: t.path, Total: u.MaxFiles, Used: entries, Free: max(0, u.MaxFiles-entries), Quota: "files"})
+		err = f.o.print(f.d, dfRow{Path: name, Total: u.MaxFiles, Used: entries, Free: max(0, u.MaxFiles-entries), Quota: "files"})
 	}
 	return err
 }

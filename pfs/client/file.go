@@ -64,12 +64,17 @@ func dataMessage(op, method, path string, name pfs.Path, off int64) message {
 	return message{op: op, name: name, method: method, path: path, query: q}
 }
 
-// receiveChunk reads a chunk of exactly len(p) bytes.
+// receiveChunk reads a chunk of exactly len(p) bytes. If it broke off, the service may
+// have said why.
 func receiveChunk(resp *http.Response, touch func(), p []byte) error {
-	if want := int64(len(p) + wire.SumSize); resp.ContentLength != want {
+	if want := int64(len(p) + wire.SumSize); resp.ContentLength >= 0 && resp.ContentLength != want {
 		return pfs.Errorf("client.receiveChunk", "", pfs.Integrity, "chunk of %d bytes came as %d", want, resp.ContentLength)
 	}
-	return wire.ReadChunk(&touching{resp.Body, touch}, p)
+	err := wire.ReadChunk(&touching{resp.Body, touch}, p)
+	if told := wire.ErrorOf(resp.Trailer); err != nil && told != nil {
+		return told
+	}
+	return err
 }
 
 // ReadAt reads the version that Open found.
@@ -105,6 +110,7 @@ func (c *Client) readAt(ctx context.Context, name pfs.Path, version string, p []
 		}
 		b := p[n:min(n+pfs.ChunkSize, len(p))]
 		m := dataMessage(op, http.MethodGet, wire.PathData, name, off+int64(n))
+		m.trailers = true
 		m.query.Set("len", strconv.Itoa(len(b)))
 		if version != "" {
 			m.query.Set("version", version)

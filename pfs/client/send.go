@@ -34,6 +34,8 @@ type message struct {
 	body func() (io.Reader, int64)
 	// id is the request ID of a call that must not be done twice.
 	id string
+	// trailers says that receive reads the answer's trailers.
+	trailers bool
 	// anonymous requests carry no token.
 	anonymous bool
 }
@@ -168,6 +170,9 @@ func (c *Client) request(ctx context.Context, m message, token string, touch fun
 	set("User-Agent", c.opts.UserAgent)
 	set(wire.HeaderDatacenter, c.opts.Datacenter)
 	set(wire.HeaderRequest, m.id)
+	if m.trailers {
+		set(wire.TE, wire.TETrailers)
+	}
 	if token != "" {
 		set("Authorization", "Bearer "+token)
 	}

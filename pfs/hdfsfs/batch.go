@@ -127,7 +127,7 @@ func (b *batch) store(ctx context.Context, data []byte, perm fs.FileMode) (at st
 
 func (b *batch) storeOnce(ctx context.Context, l layout, data []byte) (string, error) {
 	first := data[:min(len(data), pfs.ChunkSize)]
-	a, err := b.beginWith(ctx, l, first, func() string { return b.stage.loose("b") })
+	a, err := b.beginWith(ctx, l, first, func() string { return b.stage.loose(looseFile) })
 	if err != nil {
 		return "", err
 	}

@@ -91,13 +91,19 @@ type remoteError interface {
 	Message() string   // its text, which may be followed by a trace
 }
 
+// mendPipeline is the call of a writer who lost a DataNode of the block that he writes.
+const mendPipeline = "updateBlockForPipeline"
+
 // remoteKind looks the class up.
 func remoteKind(err remoteError) pfs.Kind {
 	if e, ok := exceptions[err.Exception()]; ok {
 		return e.kind
 	}
-	if err.Method() == "addBlock" {
+	switch err.Method() {
+	case "addBlock":
 		return pfs.Unavailable // no DataNode could be chosen
+	case mendPipeline:
+		return pfs.Conflict // the block is not being written any more
 	}
 	return pfs.Other
 }
@@ -131,8 +137,11 @@ func remoteText(err remoteError) string {
 	if e := exceptions[err.Exception()]; e.hint != "" {
 		return e.hint
 	}
-	if err.Method() == "addBlock" {
+	switch err.Method() {
+	case "addBlock":
 		return "no DataNode takes a block now: they are gone, full or busy"
+	case mendPipeline:
+		return "what was being written is gone: somebody removed it where it is staged, or took it over"
 	}
 	text, _, _ := strings.Cut(err.Message(), "\n")
 	return text

@@ -49,6 +49,8 @@ type cluster struct {
 	service    *FS // as which New was called
 	others     others
 
+	quotaless withoutQuota
+
 	mu       sync.Mutex
 	defaults *hdfs.ServerDefaults // once they are known
 	webOff   bool                 // WebHDFS was found to be off

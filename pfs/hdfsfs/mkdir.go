@@ -48,7 +48,7 @@ func (f *FS) mkdirGiven(ctx context.Context, op string, name pfs.Path, mode fs.F
 	if err != nil {
 		return f.placeError(ctx, op, name.Parent(), err)
 	}
-	at := f.stage.loose("d")
+	at := f.stage.loose(looseDir)
 	err = f.stage.within(ctx, func() error {
 		return f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Mkdir(at, mode.Perm()) })
 	})

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
@@ -49,7 +50,7 @@ func (r *stageRoot) dir(parent uint64, base, id string) string {
 
 // loose is a fresh name beside the staged writes.
 func (r *stageRoot) loose(prefix string) string {
-	return path.Join(r.home(), prefix+"-"+pfs.NewID())
+	return path.Join(r.home(), looseName(prefix, time.Now()))
 }
 
 // ensure makes the directories.

@@ -73,6 +73,11 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 	if w.lay, err = f.layout(ctx); err != nil {
 		return nil, fail(op, name, err)
 	}
+	if !opts.Reopen {
+		if err := f.checkRoom(ctx, op, name, opts.Size, w.lay); err != nil {
+			return nil, err
+		}
+	}
 	if err := w.open(ctx, op, opts.Reopen); err != nil {
 		return nil, fail(op, name, err)
 	}

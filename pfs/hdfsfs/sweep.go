@@ -10,7 +10,10 @@ import (
 )
 
 // Sweep removes staged writes of files below dir that were last written to before an
-// age: those of all users whose directories the file system's user may read.
+// age: those of all users whose directories the file system's user may read. What batches
+// and changes of directories left in the staging directory nobody goes on with: the
+// service removes it once nobody can be at work on it, whatever age and dir are, and an
+// owner removes their own.
 func (f *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "hdfsfs.Sweep"
 	if err := f.check(ctx, op, dir); err != nil {
@@ -65,6 +68,12 @@ func (s *sweep) one(ctx context.Context, at string, st status) error {
 	if err := pfs.CheckContext(ctx, s.op, s.dir); err != nil {
 		return err
 	}
+	if since, ok := looseSince(st.Name); ok {
+		if !s.ours(at) || time.Since(since) < looseAge {
+			return nil
+		}
+		return s.remove(ctx, at, st.Size)
+	}
 	if st.ModTime.After(s.before) {
 		return nil
 	}
@@ -75,7 +84,18 @@ func (s *sweep) one(ctx context.Context, at string, st status) error {
 	if fresh || err != nil {
 		return gone(err)
 	}
-	err = s.fs.call(ctx, idempotent, func(c *hdfs.Client) error { return c.RemoveAll(at) })
+	return s.remove(ctx, at, bytes)
+}
+
+// ours reports whether what is loose at a path is the file system's own, or it is that of
+// the service, which cares for all.
+func (s *sweep) ours(at string) bool {
+	return s.fs == s.fs.service || path.Dir(at) == s.fs.stage.home()
+}
+
+// remove removes what has so many bytes.
+func (s *sweep) remove(ctx context.Context, at string, bytes int64) error {
+	err := s.fs.call(ctx, idempotent, func(c *hdfs.Client) error { return c.RemoveAll(at) })
 	if err == nil {
 		s.n++
 		s.bytes += bytes

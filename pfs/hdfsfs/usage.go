@@ -107,6 +107,7 @@ func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 	case !st.IsDir():
 		return pfs.E(op, name, pfs.NotDir, nil)
 	}
+	defer f.quotaless.forget(f.at(name))
 	// The directory itself counts as a name.
 	q := url.Values{"namespacequota": {quota(maxFiles, 1, 1)}, "storagespacequota": {quota(maxBytes, replicas, 0)}}
 	return fail(op, name, f.web(ctx, webCall{method: http.MethodPut, op: "SETQUOTA", path: f.at(name), query: q, repeat: idempotent}, nil))

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
@@ -84,14 +85,25 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 		h.Set(wire.HeaderInfo, base64.StdEncoding.EncodeToString(wire.Encode(wire.NewInfo(info))))
 	}
 	h.Set("Content-Type", wire.TypeChunk)
-	h.Set("Content-Length", strconv.FormatInt(length+int64(wire.SumSize), 10))
+	tells := length > pieceSize && r.Header.Get(wire.TE) == wire.TETrailers
+	if tells {
+		h.Set("Trailer", wire.TrailerError)
+	} else {
+		h.Set("Content-Length", strconv.FormatInt(length+int64(wire.SumSize), 10))
+	}
 	pace := newAnswerPace(w, length)
 	defer hold(ctx, w)()
 	var sum wire.Sum
 	for done := int64(0); done < length; {
 		p := buf[:min(length-done, pieceSize)]
 		if done > 0 {
-			if err := pfs.ReadFull(ctx, f, p, q.off+done); err != nil {
+			err := pfs.ReadFull(ctx, f, p, q.off+done)
+			switch {
+			case err != nil && tells:
+				s.failed(r.Request, err)
+				h.Set(wire.TrailerError, wire.EncodeTrailer(err))
+				return
+			case err != nil:
 				s.abort(r, "reading", err)
 			}
 		}
@@ -216,6 +228,13 @@ func (s *Server) putData(w http.ResponseWriter, r *request) {
 	}
 	defer s.uploads.release(u)
 	err = s.receiveLeaf(w, r, u, q.off, q.length)
+	if errors.Is(err, pfs.Integrity) && !errors.Is(err, wire.ErrDamaged) {
+		// What comes before the chunk is not staged, or not any more, as after a kill: the
+		// client sends it again.
+		s.failedAt(slog.LevelDebug, r.Request, err)
+		s.refuse(w, err)
+		return
+	}
 	if err != nil {
 		s.fail(w, r.Request, err)
 		return

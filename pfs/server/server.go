@@ -254,8 +254,13 @@ func (s *Server) withSlot(in *slots, h func(http.ResponseWriter, *request)) func
 
 // fail answers err.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	giveUp(w)
 	s.failed(r, err)
+	s.refuse(w, err)
+}
+
+// refuse answers err, which was logged.
+func (s *Server) refuse(w http.ResponseWriter, err error) {
+	giveUp(w)
 	kind := pfs.KindOf(err)
 	if kind == pfs.Limit || kind == pfs.Unavailable {
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(err)))
@@ -270,6 +275,12 @@ func (s *Server) failed(r *http.Request, err error) {
 	if kind == pfs.Other || kind == pfs.Integrity {
 		level = slog.LevelError
 	}
+	s.failedAt(level, r, err)
+}
+
+// failedAt is failed with a level of the log.
+func (s *Server) failedAt(level slog.Level, r *http.Request, err error) {
+	kind := pfs.KindOf(err)
 	s.cfg.Logger.Log(r.Context(), level, "request failed", "request", r.Method+" "+r.URL.Path, "remote", r.RemoteAddr, "kind", kind.Error(), "error", pfs.Detail(err))
 	s.metrics.failed(kind)
 }

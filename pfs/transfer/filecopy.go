@@ -303,12 +303,12 @@ func checkKept(name pfs.Path, info pfs.Info, sum string) error {
 }
 
 // leave ends the staged write of a copy that failed. It is kept for a later run, unless
-// the source changed or is damaged, the target exists and is not replaced, or nothing
-// is staged.
+// the source changed or is damaged, the target exists and is not replaced, nothing is
+// staged, or there is no room for it: nobody would see what takes the room.
 func (c *fileCopy) leave(ctx context.Context, err error) {
 	var changed *changedError
 	switch {
-	case errors.As(err, &changed), errors.Is(err, pfs.Exist), c.damaged:
+	case errors.As(err, &changed), errors.Is(err, pfs.Exist), errors.Is(err, pfs.Quota), c.damaged:
 		_ = c.staged.Close()
 	case c.sent.Load() == 0 && !c.staged.Resumed():
 		_ = c.staged.Close()

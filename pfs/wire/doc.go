@@ -86,6 +86,11 @@
 // receiver whose sum differs asks again. With id=ID the chunk comes from that staged
 // write.
 //
+// An error is told before the answer begins, if it is met in the first 256 KiB. Behind
+// them the connection is cut; unless the request said "TE: trailers": then a longer chunk
+// comes without Content-Length, in HTTP's chunked coding, ends early, and the trailer
+// Pfs-Error is the Error message in base64, without the path.
+//
 //	PUT /v1/data?path=P&id=ID&off=O
 //
 // writes a chunk to the staged write ID; 204 if the sum was right, and integrity

@@ -20,7 +20,7 @@ import (
 type place struct {
 	*scene
 	dc     string         // on the real store
-	root   string         // what it serves of a CephFS
+	root   string         // what it serves of an HDFS or a CephFS
 	direct pfs.FileSystem // the same store, past the service
 	pause  func()         // makes the store silent
 	resume func()         // ends that; may be called more than once
@@ -32,9 +32,11 @@ const patience = "3s"
 // onHDFS serves a directory of the cluster's own. Files have blocks of 1 MiB.
 func onHDFS(t *testing.T, c *testbed.HDFSCluster, options ...string) *place {
 	t.Helper()
-	spec := backends.Spec{URL: "hdfs://" + c.Scratch(t),
+	root := c.Scratch(t)
+	spec := backends.Spec{URL: "hdfs://" + root,
 		Options: map[string]string{"conf-dir": c.ConfDir, "user": c.Superuser, "block-size": "1048576"}}
 	p := newPlace(t, "hdfs", spec, options)
+	p.root = root
 	p.pause, p.resume = func() { c.Pause(t, "nn") }, func() { c.Resume(t, "nn") }
 	t.Cleanup(p.resume)
 	return p

@@ -1,0 +1,70 @@
+package hdfsfs
+
+import (
+	"path"
+	"testing"
+	"time"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+func TestLooseNames(t *testing.T) {
+	now := time.Unix(1795252470, 0)
+	if got, ok := looseSince(looseName(looseFile, now)); !ok || !got.Equal(now) {
+		t.Errorf("a name made at %v reads as made at %v, %v", now, got, ok)
+	}
+	for _, name := range []string{"", "b-" + pfs.NewID(), "c-1-" + pfs.NewID(), "b-!-" + pfs.NewID(), "cnb-0123456789abcdef-" + pfs.NewID()} {
+		if got, ok := looseSince(name); ok {
+			t.Errorf("%q reads as made at %v", name, got)
+		}
+	}
+}
+
+// TestSweepLoose removes what a batch left that was cut off, whatever age is asked for
+// and wherever its files were to be; but not what a batch is at work on, and not that of
+// another owner.
+func TestSweepLoose(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	must(t, f.Mkdir(t.Context(), "/d", 0o777))
+	owner := func(name string) *FS {
+		tree, err := pfs.For(f, pfs.Owner{Name: name})
+		must(t, err)
+		return tree.(*FS)
+	}
+	ann, bob := owner("ann"), owner("bob")
+	leave := func(f *FS, prefix string, age time.Duration) {
+		at := path.Join(f.stage.home(), looseName(prefix, time.Now().Add(-age)))
+		must(t, f.stage.within(t.Context(), func() error {
+			return f.call(t.Context(), idempotent, func(lib *hdfs.Client) error {
+				if prefix == looseDir {
+					return lib.Mkdir(at, 0o700)
+				}
+				return lib.CreateEmptyFile(at)
+			})
+		}))
+	}
+	for _, f := range []*FS{ann, bob} {
+		leave(f, looseFile, 0)
+		leave(f, looseFile, looseAge+time.Minute)
+		leave(f, looseDir, looseAge+time.Minute)
+	}
+	for _, step := range []struct {
+		f    *FS
+		age  time.Duration
+		want int
+	}{{ann, 0, 2}, {ann, 0, 0}, {f, 7 * 24 * time.Hour, 2}, {f, 0, 0}} {
+		if n, _, err := step.f.Sweep(t.Context(), "/d", step.age); n != step.want || err != nil {
+			t.Errorf("Sweep by %q of the age %v = %d, %v, want %d", step.f.stageUser(), step.age, n, err, step.want)
+		}
+	}
+	for _, f := range []*FS{ann, bob} {
+		if left, err := f.entries(t.Context(), f.stage.home()); len(left) != 1 || err != nil {
+			t.Errorf("%q has %d loose files, %v, want the fresh one", f.stageUser(), len(left), err)
+		}
+	}
+	pfstest.WantNames(t, f, "/d")
+}

@@ -1,0 +1,56 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// gappy takes no bytes behind a gap, as stores do whose parts are written from their start.
+type gappy struct{ *memfs.FS }
+
+func (g gappy) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
+	w, err := g.FS.Create(ctx, name, opts)
+	return gappyStaged{w}, err
+}
+
+type gappyStaged struct{ pfs.Staged }
+
+func (w gappyStaged) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if off > 0 {
+		return 0, pfs.Errorf("test.WriteAt", "/f", pfs.Integrity, "of the piece at byte 0 only 0 bytes are staged")
+	}
+	return w.Staged.WriteAt(ctx, p, off)
+}
+
+// TestGapIsNoAlarm: a client that goes on where it believes that it was learns that it has
+// to begin earlier. Bytes that were damaged on their way are an alarm.
+func TestGapIsNoAlarm(t *testing.T) {
+	s, log := newServer(t, gappy{memfs.New(memfs.Options{})}, nil)
+	const id = "0123456789abcdef"
+	if w := do(s, http.MethodPost, "/v1/call/create", wire.Encode(wire.CreateRequest{Path: "/f", ID: id})); w.Code != 200 {
+		t.Fatalf("create: HTTP %d", w.Code)
+	}
+	put := func(off string, body []byte) {
+		t.Helper()
+		w := do(s, http.MethodPut, "/v1/data?path=/f&id="+id+"&off="+off, body)
+		if got := kindOf(t, w); got != pfs.Integrity {
+			t.Errorf("got %v, want Integrity", got)
+		}
+	}
+	put("100", onWire([]byte("behind a gap")))
+	if text := log.String(); strings.Contains(text, "level=ERROR") || strings.Contains(text, "level=WARN") {
+		t.Errorf("a gap is an alarm:\n%s", text)
+	}
+	body := onWire([]byte("damaged"))
+	body[0] ^= 1
+	put("0", body)
+	if text := log.String(); !strings.Contains(text, "level=ERROR") {
+		t.Errorf("damage on the way is no alarm:\n%s", text)
+	}
+}
