@@ -228,12 +228,7 @@ func (d *dir) lookAtTarget(base string, name pfs.Path, noReplace bool) error {
 // sync makes all that was staged durable.
 func (b *batch) sync() {
 	_, err := run(b.ctx, b.fs, func(c *call) (struct{}, error) {
-		return struct{}{}, c.lib(func(*cMount, *cPerms) error {
-			if err := c.m.info.SyncFs(); err != nil {
-				return errnoOf(err)
-			}
-			return nil
-		})
+		return struct{}{}, c.syncMount()
 	}, nil)
 	for _, w := range b.group {
 		if b.errs[w.i] == nil {
@@ -260,12 +255,7 @@ func (b *batch) publishIn(parent pfs.Path, files []*batchFile) {
 		errs := make([]error, len(files))
 		return errs, d.durably(func() error {
 			inParallel(groupJobs/groupDirs, len(files), func(k int) { errs[k] = d.publish(files[k]) })
-			for k, w := range files {
-				if errs[k] == nil {
-					errs[k] = d.named(w)
-				}
-			}
-			return nil
+			return d.named(files, errs)
 		})
 	})
 	for k, w := range files {
@@ -302,17 +292,46 @@ func (d *dir) publish(w *batchFile) error {
 	return d.rename(w.temp, d, w.entry.Path.Base(), w.entry.NoReplace)
 }
 
-// named returns once the new name of the file is durable, and settles it (see dir.settle). A sync of the directory
-// waits for names that were made or removed in it, but not for names that were changed; a sync of the file waits
-// for those.
-func (d *dir) named(w *batchFile) error {
+// named returns once the new names of the files that have no error are durable, and the files settled (see
+// dir.settle). A sync of the directory waits for names that were made or removed in it, but not for names that were
+// changed; a sync of the file waits for those, and one of the mount for those of all files at once.
+func (d *dir) named(files []*batchFile, errs []error) error {
+	settle := d.touch
+	if len(files) <= groupFew {
+		settle = func(in *cInode) error {
+			_, err := d.settle(in)
+			return err
+		}
+	}
+	inParallel(groupJobs/groupDirs, len(files), func(k int) {
+		if errs[k] == nil {
+			errs[k] = d.letGo(files[k], settle)
+		}
+	})
+	if len(files) <= groupFew {
+		return nil
+	}
+	return d.c.syncMount()
+}
+
+// letGo closes a file that has its name, and settles it.
+func (d *dir) letGo(w *batchFile, settle func(in *cInode) error) error {
 	return unlessMissing(d.on(w.entry.Path.Base(), func(in *cInode, _ stat) error {
 		if err := w.close((*handle).close); err != nil {
 			return err
 		}
-		_, err := d.settle(in)
-		return err
+		return settle(in)
 	}))
+}
+
+// syncMount returns once all that was done over the mount is durable.
+func (c *call) syncMount() error {
+	return c.lib(func(*cMount, *cPerms) error {
+		if err := c.m.info.SyncFs(); err != nil {
+			return errnoOf(err)
+		}
+		return nil
+	})
 }
 
 // close calls do with the open temporary, but only the first time: an abandoned call may come to that late.

@@ -90,8 +90,7 @@ func unforgotten(err error) error {
 //
 // The right goes to the MDS with the next change that is synced, so one is made that nothing depends on.
 func (d *dir) settle(in *cInode) (st stat, err error) {
-	now := time.Now()
-	err = d.c.lib(func(m *cMount, p *cPerms) error { return setattr(m, in, change{atime: &now}, p) })
+	err = d.touch(in)
 	if err == nil {
 		err = d.c.lib(func(m *cMount, _ *cPerms) error { return syncInode(m, in) })
 	}
@@ -103,6 +102,12 @@ func (d *dir) settle(in *cInode) (st stat, err error) {
 		return err
 	})
 	return st, err
+}
+
+// touch makes a change of a file that nothing depends on. It is not synced.
+func (d *dir) touch(in *cInode) error {
+	now := time.Now()
+	return d.c.lib(func(m *cMount, p *cPerms) error { return setattr(m, in, change{atime: &now}, p) })
 }
 
 // finalized syncs a temporary that was finalized with the mark m, and checks its length and time. These may have
