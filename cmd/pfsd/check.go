@@ -37,7 +37,7 @@ func (m *Main) checkCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			k := &check{m: m, opts: opts, timeout: c.Duration("timeout"), json: c.Bool("json")}
+			k := &check{m: m, opts: opts, clusters: newClusters(opts.datacenters), timeout: c.Duration("timeout"), json: c.Bool("json")}
 			if k.timeout <= 0 {
 				return cliargs.Usagef("--timeout must be more than 0")
 			}
@@ -48,10 +48,11 @@ func (m *Main) checkCommand() *cli.Command {
 
 // check is one run of the command.
 type check struct {
-	m       *Main
-	opts    serveOptions
-	timeout time.Duration
-	json    bool
+	m        *Main
+	opts     serveOptions
+	clusters *clusters
+	timeout  time.Duration
+	json     bool
 }
 
 // finding is what came out for one thing, as --json shows it.
@@ -177,7 +178,10 @@ func (k *check) datacenter(ctx context.Context, t *trial, dc datacenter) (says s
 	t.doing("opening " + dc.store.URL)
 	store, err := backends.Open(ctx, dc.store, backends.Caller{Logger: slog.New(&warnings), Timeout: k.timeout / patience})
 	if err == nil {
-		says, err = t.probe(ctx, dc, store.FileSystem)
+		t.doing("comparing it with the stores of other datacenters")
+		if err = k.clusters.admit(ctx, dc, store.FileSystem); err == nil {
+			says, err = t.probe(ctx, dc, store.FileSystem)
+		}
 		t.doing("closing " + dc.store.URL)
 		if cerr := store.Close(); err == nil {
 			err = cerr

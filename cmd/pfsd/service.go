@@ -15,23 +15,24 @@ import (
 
 // service is the service with all that it has open.
 type service struct {
-	opts    serveOptions
-	log     *slog.Logger
-	level   slog.LevelVar
-	auth    *auth.Service
-	backend openBackend
-	stores  map[string]pfs.FileSystem // by datacenter
-	late    []string                  // datacenters whose stores did not answer at the start
-	server  *server.Server
-	cert    *auth.Certificate // nil without TLS
-	audit   *logFile          // nil if the audit goes to the log
+	opts     serveOptions
+	log      *slog.Logger
+	level    slog.LevelVar
+	auth     *auth.Service
+	backend  openBackend
+	clusters *clusters
+	stores   map[string]pfs.FileSystem // by datacenter
+	late     []string                  // datacenters whose stores did not answer at the start
+	server   *server.Server
+	cert     *auth.Certificate // nil without TLS
+	audit    *logFile          // nil if the audit goes to the log
 
 	closers []func() error
 }
 
 // serve runs the service until ctx is done.
 func (m *Main) serve(ctx context.Context, opts serveOptions) error {
-	s := &service{opts: opts, backend: backends.Open, stores: map[string]pfs.FileSystem{}}
+	s := &service{opts: opts, backend: backends.Open, clusters: newClusters(opts.datacenters), stores: map[string]pfs.FileSystem{}}
 	err := setLevel(&s.level, opts.logLevel)
 	if err == nil {
 		s.log, err = newLogger(m.Stderr, opts.logFormat, &s.level)

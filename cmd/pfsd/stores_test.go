@@ -42,7 +42,7 @@ func TestStoresAreOpenedAtTheSameTime(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const patience = 30 * time.Second
 			closed := 0
-			s := &service{log: slog.New(slog.NewTextHandler(io.Discard, nil)), stores: map[string]pfs.FileSystem{}}
+			s := &service{log: slog.New(slog.NewTextHandler(io.Discard, nil)), clusters: newClusters(nil), stores: map[string]pfs.FileSystem{}}
 			for _, name := range []string{"a", "b", "c", "d"} {
 				s.opts.datacenters = append(s.opts.datacenters, datacenter{name: name, store: backends.Spec{URL: "test:" + name}})
 			}
