@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -18,6 +19,28 @@ func checkAddress(flag, address string) error {
 		return cliargs.Usagef("%s %q: HOST:PORT is needed, for example 127.0.0.1:8730", flag, address)
 	}
 	return nil
+}
+
+// openListeners opens the addresses that the service is reached at. Who connects waits
+// until it serves.
+func (s *service) openListeners(context.Context) (err error) {
+	if s.front, err = s.openListener("--listen", s.opts.listen); err == nil && s.opts.metricsListen != "" {
+		s.metrics, err = s.openListener("--metrics-listen", s.opts.metricsListen)
+	}
+	return err
+}
+
+func (s *service) openListener(flag, address string) (net.Listener, error) {
+	l, err := listen(flag, address)
+	if err == nil {
+		s.closers = append(s.closers, func() error {
+			if err := l.Close(); !errors.Is(err, net.ErrClosed) { // by the server, as it shut down
+				return err
+			}
+			return nil
+		})
+	}
+	return l, err
 }
 
 // listen opens the address of a flag.

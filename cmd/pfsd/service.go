@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 
@@ -26,6 +27,9 @@ type service struct {
 	server   *server.Server
 	cert     *auth.Certificate // nil without TLS
 	audit    *logFile          // nil if the audit goes to the log
+
+	front   net.Listener
+	metrics net.Listener // nil without --metrics-listen
 
 	closers []func() error
 }
@@ -59,9 +63,10 @@ func (m *Main) serve(ctx context.Context, opts serveOptions) error {
 	return errors.Join(s.run(ctx, hangup, announce), s.close())
 }
 
-// open opens all but the network.
+// open opens all that the service needs. It listens before it touches a store: one that
+// is started a second time by mistake takes no place of the first there.
 func (s *service) open(ctx context.Context) error {
-	steps := []func(context.Context) error{s.openAuth, s.openCertificate, s.openAudit, s.openStores, s.openServer}
+	steps := []func(context.Context) error{s.openAuth, s.openCertificate, s.openAudit, s.openListeners, s.openStores, s.openServer}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
