@@ -21,8 +21,8 @@ func (m *Main) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "check",
 		Usage: "try the configuration and every store",
-		Description: "Tries what serve would use with the same options: the accounts, the certificate and each\n" +
-			"store, in which it writes a small file, reads it back and removes it. It says what is wrong\n" +
+		Description: "Tries what serve would use with the same options: the accounts, the certificate, the\n" +
+			"addresses to listen at, the audit log and each store, in which it writes a small file, reads it back and removes it. It says what is wrong\n" +
 			"with each and changes nothing else. A service may run meanwhile.\n\n" +
 			"The exit code is 0 if nothing is wrong, and 8 if something is.",
 		Flags: append(serveFlags(),
@@ -69,6 +69,8 @@ func (k *check) run(ctx context.Context) error {
 	findings := []<-chan finding{
 		k.try(ctx, "accounts", k.accounts),
 		k.try(ctx, "certificate", k.certificate),
+		k.try(ctx, "addresses", k.listeners),
+		k.try(ctx, "audit log", k.audit),
 	}
 	for _, dc := range k.opts.datacenters {
 		findings = append(findings, k.try(ctx, "datacenter "+dc.name, func(ctx context.Context, t *trial) (string, error) {

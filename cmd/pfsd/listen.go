@@ -15,8 +15,12 @@ import (
 
 // checkAddress refuses what is no HOST:PORT to listen at.
 func checkAddress(flag, address string) error {
-	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil || port == "" {
 		return cliargs.Usagef("%s %q: HOST:PORT is needed, for example 127.0.0.1:8730", flag, address)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return cliargs.Usagef("%s %q: %q is no port: it is a number from 0 to 65535", flag, address, port)
 	}
 	return nil
 }
