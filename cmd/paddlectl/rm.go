@@ -99,8 +99,24 @@ func (o rmOptions) expander(d *deps) expander {
 	}
 }
 
+// removeHome removes a home with all that is in it, and reports false if the service says
+// that it stays: only administrators remove one, after its account.
+func (o rmOptions) removeHome(ctx context.Context, d *deps, t target) (bool, error) {
+	if !o.recursive || !isHome(t.path) || d.isOwnHome(ctx, t.path) {
+		return false, nil
+	}
+	if _, err := t.stat(ctx); err != nil {
+		return true, err
+	}
+	err := pfs.RemoveTree(ctx, t.fs, t.path)
+	return !errors.Is(err, pfs.Invalid), err
+}
+
 func (o rmOptions) remove(ctx context.Context, d *deps, t target) error {
 	if isRoot(t.path) {
+		if done, err := o.removeHome(ctx, d, t); done {
+			return err
+		}
 		err := cliargs.Usagef("%s is not removed: it is a directory of the service", t.path)
 		switch {
 		case !o.recursive:

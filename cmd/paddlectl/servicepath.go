@@ -49,6 +49,12 @@ func homeOf(dc, user string) pfs.Path {
 	return top.Join(dc).Join(homes).Join(user)
 }
 
+// isHome reports whether p is a home itself.
+func isHome(p pfs.Path) bool {
+	parts := strings.Split(string(p), "/") // "", pfs, DC, home, USER
+	return len(parts) == 5 && parts[3] == homes
+}
+
 // isInHome reports whether p is a home or below one.
 func isInHome(p pfs.Path) bool {
 	parts := strings.Split(string(p), "/") // "", pfs, DC, home, USER

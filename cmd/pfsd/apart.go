@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/namespace"
 )
 
 // defaultPorts are those that a store is reached at by hosts without one.
@@ -27,6 +28,7 @@ type shown struct {
 // storeName is which store a URL names.
 type storeName struct {
 	scheme string
+	fs     string   // of a CephFS, its name; empty for the one that the cluster takes
 	hosts  []string // "" stands for those of conf
 	conf   string   // the cluster's own configuration; may be empty
 }
@@ -34,7 +36,7 @@ type storeName struct {
 // same reports whether two names may be of one store. Where both name a configuration it
 // decides: hosts may be names that it gives a meaning.
 func (a storeName) same(b storeName) bool {
-	if a.scheme != b.scheme || a.conf != "" && b.conf != "" && a.conf != b.conf {
+	if a.scheme != b.scheme || !sameName(a.fs, b.fs) || a.conf != "" && b.conf != "" && a.conf != b.conf {
 		return false
 	}
 	return slices.ContainsFunc(a.hosts, func(h string) bool {
@@ -42,18 +44,22 @@ func (a storeName) same(b storeName) bool {
 	})
 }
 
+// sameName reports whether two names may be of one file system of a CephFS. The one that a
+// cluster takes by itself may have any name.
+func sameName(a, b string) bool { return a == b || a == "" || b == "" }
+
 // checkApart refuses directories of the stores by which something in the tree had a second
 // name, and with it a second policy: homes or what is public of two datacenters one in the
 // other, a mapped directory and one of those, or two mapped ones. Stores are the same if
-// their URLs have a host in common; a snapshot may be mapped beside what it is of.
+// their URLs have a host in common; what URLs do not tell, clusters finds. A snapshot may
+// be mapped beside what it is of.
 func checkApart(dcs []datacenter) error {
 	var before []shown
 	for _, d := range dcs {
 		for _, b := range d.shows() {
 			for _, a := range before {
 				if a.overlaps(b) {
-					return pfs.Errorf("pfsd.checkApart", "", pfs.Invalid,
-						"%s and %s are one in the other on their store: what is in both would have a second name and two rules", a.what, b.what)
+					return second(a, b)
 				}
 			}
 			before = append(before, b)
@@ -62,27 +68,63 @@ func checkApart(dcs []datacenter) error {
 	return nil
 }
 
+// second is the error about a and b, by which something has a second name.
+func second(a, b shown) error {
+	return pfs.Errorf("pfsd.checkApart", "", pfs.Invalid,
+		"%s and %s are one in the other on their store: what is in both would have a second name and two rules", a.what, b.what)
+}
+
+// fileSystem returns the name of the file system that a CephFS is, below which are the
+// paths on it; "" for the one that the cluster takes, and for other stores.
+func (d datacenter) fileSystem() string {
+	u := d.storeURL()
+	if u == nil || u.Scheme != "cephfs" {
+		return ""
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	return name
+}
+
+// storeURL returns the URL of the store, nil for one without "//". It is not that of the web: there
+// may be several hosts, each with a port, and an HDFS has paths as they are written.
+func (d datacenter) storeURL() *url.URL {
+	scheme, rest, ok := strings.Cut(d.store.URL, "://")
+	if !ok {
+		return nil
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	hosts, at, _ := strings.Cut(rest, "/")
+	if plain, err := url.PathUnescape(at); err == nil && scheme != "hdfs" {
+		at = plain
+	}
+	return &url.URL{Scheme: scheme, Host: hosts, Path: "/" + at, RawQuery: query}
+}
+
 // shows returns the directories that the tree shows of d; none of a store in memory, which
 // no other datacenter has.
 func (d datacenter) shows() (all []shown) {
-	u, err := url.Parse(d.store.URL)
-	if err != nil || u.Path == "" {
+	u := d.storeURL()
+	if u == nil {
 		return nil
 	}
 	root := u.Path
 	if u.Scheme == "file" {
 		root = filepath.ToSlash(realPath(filepath.FromSlash(root)))
 	}
-	store := storeName{u.Scheme, storeHosts(u), d.confOf(u)}
-	add := func(name string, mapped bool, at, live pfs.Path) {
-		on := func(p pfs.Path) pfs.Path { return pfs.Path(path.Join("/", root, string(p))) }
-		all = append(all, shown{"/pfs/" + d.name + "/" + name, mapped, store, on(at), on(live)})
+	if u.Scheme == "cephfs" {
+		_, root, _ = strings.Cut(strings.TrimPrefix(root, "/"), "/")
+	}
+	store := storeName{u.Scheme, d.fileSystem(), storeHosts(u), d.confOf(u)}
+	add := func(name string, mapped bool, dir pfs.Path) {
+		at := pfs.Path(path.Join("/", root, string(dir)))
+		live := namespace.MappedDir{Dir: at}.Live() // the root of a store may be in a snapshot too
+		all = append(all, shown{"/pfs/" + d.name + "/" + name, mapped, store, at, live})
 	}
 	for _, dir := range d.in(nil).OwnDirs() {
-		add(dir.Base(), false, dir, dir)
+		add(dir.Base(), false, dir)
 	}
 	for _, m := range d.mounts {
-		add("mnt/"+m.Name, true, m.Dir, m.Live())
+		add("mnt/"+m.Name, true, m.Dir)
 	}
 	return all
 }
@@ -102,9 +144,11 @@ func (d datacenter) confOf(u *url.URL) string {
 
 // overlaps reports whether a and b show something that is the same.
 func (a shown) overlaps(b shown) bool {
-	if !a.store.same(b.store) {
-		return false
-	}
+	return a.store.same(b.store) && a.meets(b)
+}
+
+// meets reports whether a and b show something that is the same if their stores are.
+func (a shown) meets(b shown) bool {
 	p, q := a.live, b.live
 	if a.mapped && b.mapped {
 		if p, q = a.at, b.at; (a.at == a.live) != (b.at == b.live) {

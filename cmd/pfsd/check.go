@@ -21,8 +21,8 @@ func (m *Main) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "check",
 		Usage: "try the configuration and every store",
-		Description: "Tries what serve would use with the same options: the accounts, the certificate and each\n" +
-			"store, in which it writes a small file, reads it back and removes it. It says what is wrong\n" +
+		Description: "Tries what serve would use with the same options: the accounts, the certificate, the\n" +
+			"addresses to listen at, the audit log and each store, in which it writes a small file, reads it back and removes it. It says what is wrong\n" +
 			"with each and changes nothing else. A service may run meanwhile.\n\n" +
 			"The exit code is 0 if nothing is wrong, and 8 if something is.",
 		Flags: append(serveFlags(),
@@ -37,7 +37,7 @@ func (m *Main) checkCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			k := &check{m: m, opts: opts, timeout: c.Duration("timeout"), json: c.Bool("json")}
+			k := &check{m: m, opts: opts, clusters: newClusters(opts.datacenters), timeout: c.Duration("timeout"), json: c.Bool("json")}
 			if k.timeout <= 0 {
 				return cliargs.Usagef("--timeout must be more than 0")
 			}
@@ -48,10 +48,11 @@ func (m *Main) checkCommand() *cli.Command {
 
 // check is one run of the command.
 type check struct {
-	m       *Main
-	opts    serveOptions
-	timeout time.Duration
-	json    bool
+	m        *Main
+	opts     serveOptions
+	clusters *clusters
+	timeout  time.Duration
+	json     bool
 }
 
 // finding is what came out for one thing, as --json shows it.
@@ -68,6 +69,8 @@ func (k *check) run(ctx context.Context) error {
 	findings := []<-chan finding{
 		k.try(ctx, "accounts", k.accounts),
 		k.try(ctx, "certificate", k.certificate),
+		k.try(ctx, "addresses", k.listeners),
+		k.try(ctx, "audit log", k.audit),
 	}
 	for _, dc := range k.opts.datacenters {
 		findings = append(findings, k.try(ctx, "datacenter "+dc.name, func(ctx context.Context, t *trial) (string, error) {
@@ -177,7 +180,10 @@ func (k *check) datacenter(ctx context.Context, t *trial, dc datacenter) (says s
 	t.doing("opening " + dc.store.URL)
 	store, err := backends.Open(ctx, dc.store, backends.Caller{Logger: slog.New(&warnings), Timeout: k.timeout / patience})
 	if err == nil {
-		says, err = t.probe(ctx, dc, store.FileSystem)
+		t.doing("comparing it with the stores of other datacenters")
+		if err = k.clusters.admit(ctx, dc, store.FileSystem); err == nil {
+			says, err = t.probe(ctx, dc, store.FileSystem)
+		}
 		t.doing("closing " + dc.store.URL)
 		if cerr := store.Close(); err == nil {
 			err = cerr

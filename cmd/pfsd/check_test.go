@@ -110,3 +110,32 @@ func TestProbeStore(t *testing.T) {
 		t.Errorf("help: code %d\n%s", code, out.String())
 	}
 }
+
+// TestCheckFindsWhatServeRefuses has options with which serve does not start.
+func TestCheckFindsWhatServeRefuses(t *testing.T) {
+	taken := silent(t)
+	for _, row := range []struct {
+		option string
+		code   cliio.Code
+		says   string
+	}{
+		{"log-level: loud", cliio.Usage, "loud"},
+		{"log-format: xml", cliio.Usage, "xml"},
+		{"listen: 127.0.0.1:99999", cliio.Usage, "99999"},
+		{"metrics-listen: 127.0.0.1:99999", cliio.Usage, "99999"},
+		{"listen: 192.0.2.1:0", cliio.Partly, "FAILED  addresses: --listen 192.0.2.1:0"},
+		{"audit-log: /nope/x.log", cliio.Partly, "FAILED  audit log: --audit-log: "},
+		{"audit-log: /", cliio.Partly, "FAILED  audit log: --audit-log: "},
+		{"audit-log: new.log", cliio.Done, "serve makes it"},
+		{"listen: " + taken, cliio.Done, "is taken"},
+	} {
+		config := writeConfig(t, t.TempDir(), row.option+"\ndatacenters:\n  dc: {store: 'mem:'}\n")
+		got := run(t, "", "check", "--data", dataFor(t), "--config", config)
+		if got.code != int(row.code) || !strings.Contains(got.stdout+got.stderr, row.says) {
+			t.Errorf("%s: code %d, want %d and %q\n%s%s", row.option, got.code, row.code, row.says, got.stdout, got.stderr)
+		}
+		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(config), "*.log*")); len(left) > 0 {
+			t.Errorf("%s: the check made %q", row.option, left)
+		}
+	}
+}

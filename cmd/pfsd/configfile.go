@@ -182,10 +182,23 @@ func (f configFile) apply(c *cli.Context) error {
 			continue
 		}
 		if err := c.Set(s.name, s.value); err != nil {
-			return f.file.Errorf(s.line, "%s: %v", s.name, err)
+			return f.file.Errorf(s.line, "%s: %q is not %s", s.name, s.value, wanted(serveSettings()[s.name]))
 		}
 	}
 	return nil
+}
+
+// wanted says what the value of an option is.
+func wanted(option cli.Flag) string {
+	switch option.(type) {
+	case *cli.IntFlag:
+		return "a number such as 64"
+	case *cli.DurationFlag:
+		return "a time such as 30s, 15m or 1h"
+	case *cli.BoolFlag:
+		return "true or false"
+	}
+	return "a value that it can have"
 }
 
 // get returns what the file says of an option, "" if nothing.

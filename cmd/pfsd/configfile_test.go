@@ -147,3 +147,17 @@ func TestDocumentedConfigurations(t *testing.T) {
 		t.Errorf("%d configurations are shown, want at least 4", shown)
 	}
 }
+
+// A value that an option cannot have is named, with what is expected.
+func TestWrongValues(t *testing.T) {
+	for text, says := range map[string]string{
+		"max-connections: lots\n": `max-connections: "lots" is not a number such as 64`,
+		"access-life: 5\n":        `access-life: "5" is not a time such as 30s`,
+		"no-tls: perhaps\n":       `no-tls: "perhaps" is not true or false`,
+	} {
+		got := run(t, "", "check", "--data", dataFor(t), "--config", writeConfig(t, t.TempDir(), text))
+		if got.code != int(cliio.Usage) || !strings.Contains(got.stderr, says) {
+			t.Errorf("%q: code %d, %q, want %q", text, got.code, got.stderr, says)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -14,10 +15,36 @@ import (
 
 // checkAddress refuses what is no HOST:PORT to listen at.
 func checkAddress(flag, address string) error {
-	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil || port == "" {
 		return cliargs.Usagef("%s %q: HOST:PORT is needed, for example 127.0.0.1:8730", flag, address)
 	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return cliargs.Usagef("%s %q: %q is no port: it is a number from 0 to 65535", flag, address, port)
+	}
 	return nil
+}
+
+// openListeners opens the addresses that the service is reached at. Who connects waits
+// until it serves.
+func (s *service) openListeners(context.Context) (err error) {
+	if s.front, err = s.openListener("--listen", s.opts.listen); err == nil && s.opts.metricsListen != "" {
+		s.metrics, err = s.openListener("--metrics-listen", s.opts.metricsListen)
+	}
+	return err
+}
+
+func (s *service) openListener(flag, address string) (net.Listener, error) {
+	l, err := listen(flag, address)
+	if err == nil {
+		s.closers = append(s.closers, func() error {
+			if err := l.Close(); !errors.Is(err, net.ErrClosed) { // by the server, as it shut down
+				return err
+			}
+			return nil
+		})
+	}
+	return l, err
 }
 
 // listen opens the address of a flag.

@@ -31,18 +31,9 @@ type door struct {
 // run serves until ctx is done and all requests have ended. announce is called
 // once, when clients can connect.
 func (s *service) run(ctx context.Context, hangup <-chan os.Signal, announce func([]string)) error {
-	front, err := listen("--listen", s.opts.listen)
-	if err != nil {
-		return err
-	}
-	defer front.Close()
+	front, metrics := s.front, s.metrics
 	doors := []door{{s.httpServer(s.frontHandler()), stacked(front, s.opts.connections, s.opts.addressShare(), s.tlsConfig())}}
-	var metrics net.Listener
-	if s.opts.metricsListen != "" {
-		if metrics, err = listen("--metrics-listen", s.opts.metricsListen); err != nil {
-			return err
-		}
-		defer metrics.Close()
+	if metrics != nil {
 		doors = append(doors, door{s.httpServer(s.metricsHandler()), newLimitListener(metrics, metricsConnections, 0)})
 	}
 	announce(s.announcement(front.Addr(), metrics))
@@ -53,7 +44,7 @@ func (s *service) run(ctx context.Context, hangup <-chan os.Signal, announce fun
 		(&sweeper{stores: s.stores, dcs: s.opts.datacenters, auth: s.auth, log: s.log}).run(background)
 	})
 	work.Go(func() { s.followHangups(background, hangup) })
-	err = s.serveAll(ctx, doors)
+	err := s.serveAll(ctx, doors)
 	stop()
 	work.Wait()
 	s.server.Close()

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+	"log/slog"
 	"net"
 	"time"
 
@@ -158,6 +160,13 @@ func (o serveOptions) check() error {
 		return cliargs.Usagef("--max-connections and --max-requests must be at least 1")
 	}
 	if err := checkApart(o.datacenters); err != nil {
+		return err
+	}
+	var level slog.LevelVar
+	if err := setLevel(&level, o.logLevel); err != nil {
+		return err
+	}
+	if _, err := newLogger(io.Discard, o.logFormat, &level); err != nil {
 		return err
 	}
 	err := checkAddress("--listen", o.listen)

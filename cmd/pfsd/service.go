@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 
@@ -15,23 +16,27 @@ import (
 
 // service is the service with all that it has open.
 type service struct {
-	opts    serveOptions
-	log     *slog.Logger
-	level   slog.LevelVar
-	auth    *auth.Service
-	backend openBackend
-	stores  map[string]pfs.FileSystem // by datacenter
-	late    []string                  // datacenters whose stores did not answer at the start
-	server  *server.Server
-	cert    *auth.Certificate // nil without TLS
-	audit   *logFile          // nil if the audit goes to the log
+	opts     serveOptions
+	log      *slog.Logger
+	level    slog.LevelVar
+	auth     *auth.Service
+	backend  openBackend
+	clusters *clusters
+	stores   map[string]pfs.FileSystem // by datacenter
+	late     []string                  // datacenters whose stores did not answer at the start
+	server   *server.Server
+	cert     *auth.Certificate // nil without TLS
+	audit    *logFile          // nil if the audit goes to the log
+
+	front   net.Listener
+	metrics net.Listener // nil without --metrics-listen
 
 	closers []func() error
 }
 
 // serve runs the service until ctx is done.
 func (m *Main) serve(ctx context.Context, opts serveOptions) error {
-	s := &service{opts: opts, backend: backends.Open, stores: map[string]pfs.FileSystem{}}
+	s := &service{opts: opts, backend: backends.Open, clusters: newClusters(opts.datacenters), stores: map[string]pfs.FileSystem{}}
 	err := setLevel(&s.level, opts.logLevel)
 	if err == nil {
 		s.log, err = newLogger(m.Stderr, opts.logFormat, &s.level)
@@ -58,9 +63,10 @@ func (m *Main) serve(ctx context.Context, opts serveOptions) error {
 	return errors.Join(s.run(ctx, hangup, announce), s.close())
 }
 
-// open opens all but the network.
+// open opens all that the service needs. It listens before it touches a store: one that
+// is started a second time by mistake takes no place of the first there.
 func (s *service) open(ctx context.Context) error {
-	steps := []func(context.Context) error{s.openAuth, s.openCertificate, s.openAudit, s.openStores, s.openServer}
+	steps := []func(context.Context) error{s.openAuth, s.openCertificate, s.openAudit, s.openListeners, s.openStores, s.openServer}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err

@@ -79,7 +79,11 @@ func (s *service) openStore(ctx context.Context, dc datacenter) (store backends.
 		if err != nil {
 			return store, err
 		}
-		if err := dc.in(store.FileSystem).CheckAsUser(); err != nil {
+		err = dc.in(store.FileSystem).CheckAsUser()
+		if err == nil {
+			err = s.clusters.admit(ctx, dc, store.FileSystem)
+		}
+		if err != nil {
 			_ = store.Close()
 			return backends.Store{}, err
 		}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +44,7 @@ func TestStoresAreOpenedAtTheSameTime(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const patience = 30 * time.Second
 			closed := 0
-			s := &service{log: slog.New(slog.NewTextHandler(io.Discard, nil)), stores: map[string]pfs.FileSystem{}}
+			s := &service{log: slog.New(slog.NewTextHandler(io.Discard, nil)), clusters: newClusters(nil), stores: map[string]pfs.FileSystem{}}
 			for _, name := range []string{"a", "b", "c", "d"} {
 				s.opts.datacenters = append(s.opts.datacenters, datacenter{name: name, store: backends.Spec{URL: "test:" + name}})
 			}
@@ -79,5 +81,26 @@ func TestStoresAreOpenedAtTheSameTime(t *testing.T) {
 				t.Errorf("%d stores were closed, want %d; %v", closed, want-1, err)
 			}
 		})
+	}
+}
+
+// A service whose address is taken, by one that runs as a rule, touches no store.
+func TestListensBeforeStores(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	opened := false
+	s := &service{log: slog.New(slog.DiscardHandler), clusters: newClusters(nil), stores: map[string]pfs.FileSystem{}}
+	s.opts = serveOptions{data: dataFor(t), listen: taken.Addr().String(), noTLS: true, accessLife: time.Minute,
+		datacenters: []datacenter{{name: "a", store: backends.Spec{URL: "mem:"}}}}
+	s.backend = func(context.Context, backends.Spec, backends.Caller) (backends.Store, error) {
+		opened = true
+		return backends.Store{}, pfs.Unavailable
+	}
+	err = errors.Join(s.open(t.Context()), s.close())
+	if err == nil || !strings.Contains(err.Error(), "--listen") || opened {
+		t.Errorf("open = %v, a store was opened %v", err, opened)
 	}
 }

@@ -15,8 +15,8 @@ import (
 // or did not say: it counts all that is below for that.
 const quotaless = time.Hour
 
-// mostQuotaless bounds the directories that are remembered.
-const mostQuotaless = 10_000
+// maxQuotaless bounds the directories that are remembered.
+const maxQuotaless = 10_000
 
 // withoutQuota remembers directories that have no quota of their own.
 type withoutQuota struct {
@@ -35,7 +35,7 @@ func (w *withoutQuota) has(at string) bool {
 func (w *withoutQuota) add(at string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.until == nil || len(w.until) >= mostQuotaless {
+	if w.until == nil || len(w.until) >= maxQuotaless {
 		w.until = map[string]time.Time{}
 	}
 	w.until[at] = time.Now().Add(quotaless)

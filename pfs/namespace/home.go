@@ -13,7 +13,7 @@ import (
 const (
 	// homeKept is how long a home that was there is taken to be there still. Only
 	// whoever has the store at hand can have removed it.
-	homeKept = 10 * time.Minute
+	homeKept = time.Minute
 	// storeLeft is how long a store that cannot be reached is left alone, so that
 	// its users do not wait for it with every request to another.
 	storeLeft = time.Minute

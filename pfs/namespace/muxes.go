@@ -9,9 +9,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// mostMuxes is the number of muxes that are kept: one takes some kilobytes, and is made
+// maxMuxes is the number of muxes that are kept: one takes some kilobytes, and is made
 // in microseconds when it is needed again.
-const mostMuxes = 4096
+const maxMuxes = 4096
 
 // muxKey is whose the tree of a mux is.
 type muxKey struct {
@@ -55,7 +55,7 @@ func (m *muxes) get(key muxKey) *pfs.Layer {
 	defer m.mu.Unlock()
 	mux := m.kept[key]
 	if mux == nil {
-		if len(m.kept) >= mostMuxes {
+		if len(m.kept) >= maxMuxes {
 			clear(m.kept)
 		}
 		mux = m.make(key)

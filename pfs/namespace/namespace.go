@@ -220,7 +220,7 @@ func (n *Namespace) View(id auth.Identity, alias string) pfs.FileSystem {
 	if pfs.CheckName(alias) != "" || alias == public || n.has(alias) {
 		alias = ""
 	}
-	var below pfs.FileSystem = newStores(n, id)
+	var below pfs.FileSystem = newHomes(n, id, newStores(n, id))
 	if id.Role == auth.Admin && n.account != nil {
 		below = newOthers(n, below)
 	}

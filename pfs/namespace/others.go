@@ -8,7 +8,7 @@ import (
 
 // newOthers returns the stores as an administrator works on them, whose homes are those
 // of the accounts: one that its user has not needed yet is made, and where there is no
-// account nothing can be put, since nobody would ever see it.
+// account nothing can be put, since nobody would ever see it. A home goes after its account.
 func newOthers(n *Namespace, stores pfs.FileSystem) pfs.FileSystem {
 	return pfs.NewLayer(func(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 		if owner := placeOf(name).owner; owner != "" {
@@ -24,6 +24,8 @@ func newOthers(n *Namespace, stores pfs.FileSystem) pfs.FileSystem {
 func (n *Namespace) other(ctx context.Context, a pfs.Access, name pfs.Path, owner string) error {
 	id, ok := n.account(owner)
 	switch {
+	case ok && a == pfs.Delete && placeOf(name).kind == oneHome:
+		return pfs.Errorf(opView, name, pfs.Invalid, "the home of the account %q stays for as long as that: first `pfsd user rm`, or remove what is in it", owner)
 	case ok:
 		return n.EnsureHome(ctx, id)
 	case a == pfs.Make || a == pfs.Write:

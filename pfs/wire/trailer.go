@@ -15,15 +15,15 @@ const (
 	TETrailers   = "trailers"
 )
 
-// mostTrailerText bounds the text in a trailer: receivers have 4 KiB for all of them.
-const mostTrailerText = 2000
+// maxTrailerText bounds the text in a trailer: receivers have 4 KiB for all of them.
+const maxTrailerText = 2000
 
 // EncodeTrailer returns the value of TrailerError for err.
 func EncodeTrailer(err error) string {
 	e := NewError(err)
 	e.Path = "" // the request names it
-	if len(e.Text) > mostTrailerText {
-		e.Text = strings.ToValidUTF8(e.Text[:mostTrailerText], "")
+	if len(e.Text) > maxTrailerText {
+		e.Text = strings.ToValidUTF8(e.Text[:maxTrailerText], "")
 	}
 	return base64.StdEncoding.EncodeToString(Encode(e))
 }

@@ -3,6 +3,7 @@ package backends
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"strings"
 
@@ -29,6 +30,9 @@ func prepareCeph(r *request) (opener, error) {
 		return nil, err
 	}
 	return func(ctx context.Context, by Caller) (Store, error) {
+		if err := checkConf(o.Config); err != nil {
+			return Store{}, err
+		}
 		o.Logger, o.Session, o.Timeout = by.Logger, by.Session, cmp.Or(o.Timeout, by.Timeout)
 		store, err := cephfs.Open(ctx, o)
 		if err != nil {
@@ -51,6 +55,22 @@ func (r *request) ceph() (cephfs.Options, error) {
 		return o, pfs.Errorf("backends.Check", "", pfs.Invalid, "the URL names no monitors, and no option \"conf\" a ceph.conf that has them: a CephFS is %s", cephForm)
 	}
 	return o, nil
+}
+
+// checkConf answers Invalid if the ceph.conf to begin with cannot be read: libcephfs does not
+// say that it is the file that is missing.
+func checkConf(conf string) error {
+	if conf == "" {
+		return nil
+	}
+	f, err := os.Open(conf)
+	switch {
+	case err == nil:
+		return f.Close()
+	case errors.Is(err, os.ErrNotExist):
+		return pfs.Errorf("backends.Open", "", pfs.Invalid, "option \"conf\": there is no file %s: make it, or name another one", conf)
+	}
+	return pfs.Errorf("backends.Open", "", pfs.Invalid, "option \"conf\": %w", err)
 }
 
 // conf is the ceph.conf to begin with: the one that is named, and where no monitors are

@@ -1,0 +1,20 @@
+//go:build ceph
+
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+)
+
+// TestCephFSNamedInTwoWays is TestHDFSNamedInTwoWays for a CephFS, by its name and as the
+// one that the cluster takes.
+func TestCephFSNamedInTwoWays(t *testing.T) {
+	c := testbed.Ceph(t)
+	first := fmt.Sprintf("{store: 'cephfs://%s/%s', options: {keyring: %q}, dir: /two-ways}", c.Monitors, c.FileSystem, c.Keyring)
+	second := fmt.Sprintf("{store: 'cephfs:///', options: {conf: %q, keyring: %q}, dir: /two-ways-other, mounts: {h: {path: /two-ways/home, access: everybody}}}",
+		c.Conf, c.Keyring)
+	testNamedInTwoWays(t, first, second)
+}

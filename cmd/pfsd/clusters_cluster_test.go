@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/internal/testbed"
+)
+
+// TestHDFSNamedInTwoWays: homes of an HDFS that is named by its configuration get no second
+// name through a datacenter that names a NameNode, and are told from those beside them.
+func TestHDFSNamedInTwoWays(t *testing.T) {
+	c := testbed.HDFS(t)
+	root := c.Scratch(t)
+	host, port, err := net.SplitHostPort(c.NameNodes[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if host == "127.0.0.1" {
+		host = "localhost"
+	}
+	first := fmt.Sprintf("{store: 'hdfs:///', options: {conf-dir: %q, user: %q}, dir: %s/pfs}", c.ConfDir, c.Superuser, root)
+	second := fmt.Sprintf("{store: 'hdfs://%s/', options: {user: %q}, dir: %s/other, mounts: {h: {path: %%s, access: everybody}}}",
+		net.JoinHostPort(host, port), c.Superuser, root)
+	testNamedInTwoWays(t, first, fmt.Sprintf(second, root+"/pfs/home"))
+}
+
+// testNamedInTwoWays holds that a service with two datacenters is refused.
+func testNamedInTwoWays(t *testing.T, first, second string) {
+	t.Helper()
+	data := dataFor(t)
+	file := filepath.Join(t.TempDir(), "pfsd.yaml")
+	if err := os.WriteFile(file, []byte("datacenters:\n  dc1: "+first+"\n  dc4: "+second+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const says = "a second name"
+	if got := run(t, "", "check", "--data", data, "--config", file); got.code != int(cliio.Partly) || !strings.Contains(got.stdout, says) {
+		t.Errorf("check: code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+}

@@ -1,0 +1,109 @@
+package namespace
+
+import (
+	"context"
+	"errors"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+)
+
+// homes is the tree of the stores in which homes are what EnsureHome makes of them, whoever
+// asks and by whatever call: private and their users' own. One that was removed on its store
+// is made again by who makes it, or puts something into it.
+type homes struct {
+	*pfs.Layer
+	n  *Namespace
+	id auth.Identity // who asks
+}
+
+func newHomes(n *Namespace, id auth.Identity, stores pfs.FileSystem) *homes {
+	h := &homes{n: n, id: id}
+	h.Layer = pfs.NewLayer(func(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		at := placeOf(name)
+		if at.owner == "" || a != pfs.Make && a != pfs.Write {
+			return call(stores, name)
+		}
+		if at.kind == oneHome {
+			if _, err := h.remake(ctx, name); err != nil {
+				return err
+			}
+			return call(stores, name)
+		}
+		err := call(stores, name)
+		if h.remade(ctx, name, err) {
+			err = call(stores, name)
+		}
+		return err
+	})
+	return h
+}
+
+// remade reports whether err was for the sake of a home that was not there, and is now.
+func (h *homes) remade(ctx context.Context, name pfs.Path, err error) bool {
+	if !errors.Is(err, pfs.NotExist) || placeOf(name).owner == "" {
+		return false
+	}
+	made, err := h.remake(ctx, name)
+	return made && err == nil
+}
+
+// remake makes the home that name is in, if it is not there, and reports whether it did.
+// Where there is no account, there is none to be made.
+func (h *homes) remake(ctx context.Context, name pfs.Path) (made bool, err error) {
+	owner, ok := h.id, true
+	if at := placeOf(name); at.owner != h.id.Name {
+		if h.n.account == nil {
+			return false, nil
+		}
+		owner, ok = h.n.account(at.owner)
+	}
+	if !ok || auth.CheckName(owner.Name) != "" {
+		return false, nil
+	}
+	in, _ := datacenterOf(name)
+	for _, dc := range h.n.datacenters {
+		if dc.Name != in {
+			continue
+		}
+		if _, err := dc.FS.Stat(ctx, dc.at(home).Join(owner.Name)); !errors.Is(err, pfs.NotExist) {
+			return false, nil // what is wrong with the store the call itself says
+		}
+		return true, makeHome(ctx, dc, owner)
+	}
+	return false, nil
+}
+
+// WriteBatch writes again what a missing home kept from being written.
+func (h *homes) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
+	errs := h.Layer.WriteBatch(ctx, entries)
+	for i, err := range errs {
+		if h.remade(ctx, entries[i].Path, err) {
+			copy(errs[i:], h.Layer.WriteBatch(ctx, entries[i:]))
+			break
+		}
+	}
+	return errs
+}
+
+func (h *homes) Rename(ctx context.Context, oldName, newName pfs.Path) error {
+	if err := replacesHome(newName); err != nil {
+		return err
+	}
+	return h.Layer.Rename(ctx, oldName, newName)
+}
+
+func (h *homes) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
+	if err := replacesHome(newName); err != nil {
+		return err
+	}
+	return h.Layer.RenameExclusive(ctx, oldName, newName)
+}
+
+// replacesHome refuses a home as the new name of something.
+func replacesHome(newName pfs.Path) error {
+	if placeOf(newName).kind != oneHome {
+		return nil
+	}
+	return pfs.Errorf("namespace.Rename", newName, pfs.Exist, "a home is made by the service alone: rename what is to be in it")
+}

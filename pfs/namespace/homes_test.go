@@ -1,0 +1,59 @@
+package namespace_test
+
+import (
+	"errors"
+	"io/fs"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// A home that was removed on its store comes back as it was made first, by whatever call.
+func TestHomesThatWereRemoved(t *testing.T) {
+	n, store := newOwned(t)
+	const at, dir = pfs.Path("/pfs/dc/home/bob"), pfs.Path("/pfs/home/bob")
+	mine, adm := n.View(accounts[bob.Name], ""), n.View(accounts[admin.Name], "")
+	for name, do := range map[string]func() error{
+		"mkdir":                  func() error { return mine.Mkdir(t.Context(), at, 0o755) },
+		"mkdir by administrator": func() error { return adm.Mkdir(t.Context(), at, 0o755) },
+		"mkdir, old spelling":    func() error { return mine.Mkdir(t.Context(), "/pfs/dc/user/bob", 0o755) },
+		"mkdir of what is in it": func() error { return mine.Mkdir(t.Context(), at.Join("d"), 0o755) },
+		"create": func() error {
+			w, err := mine.Create(t.Context(), at.Join("f"), pfs.CreateOptions{})
+			if err != nil {
+				return err
+			}
+			defer w.Close()
+			_, err = w.Commit(t.Context(), pfs.CommitOptions{})
+			return err
+		},
+		"batch": func() error {
+			return errors.Join(pfs.WriteBatch(t.Context(), mine, []pfs.BatchEntry{{Path: at.Join("a")}, {Path: at.Join("d"), Mode: fs.ModeDir | 0o755}, {Path: at.Join("d/b")}})...)
+		},
+		"batch with the home": func() error {
+			return errors.Join(pfs.WriteBatch(t.Context(), adm, []pfs.BatchEntry{{Path: at, Mode: fs.ModeDir | 0o755}, {Path: at.Join("b")}})...)
+		},
+	} {
+		if err := pfs.RemoveTree(t.Context(), store, dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := do(); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if info := pfstest.MustStat(t, store, dir); info.Mode != fs.ModeDir|0o700 || info.Owner != "bob" {
+			t.Errorf("%s: the home has mode %v and owner %q, want 0700 and bob", name, info.Mode, info.Owner)
+		}
+	}
+	pfstest.MustMkdir(t, adm, "/pfs/dc/home/alice@example.org/d")
+	for _, there := range []bool{true, false} {
+		pfstest.WantKind(t, adm.Rename(t.Context(), "/pfs/dc/home/alice@example.org/d", at), pfs.Exist)
+		pfstest.WantKind(t, pfs.RenameExclusive(t.Context(), adm, "/pfs/dc/home/alice@example.org/d", at), pfs.Exist)
+		if there {
+			if err := pfs.RemoveTree(t.Context(), store, dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
