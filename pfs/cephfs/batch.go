@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -140,7 +141,7 @@ func (b *batch) stage(w *batchFile) error {
 		return fail(batchOp, e.Path, err)
 	}
 	copy(data.p, e.Data)
-	w.temp = stagedName(e.Path.Base(), pfs.NewID())
+	w.temp = batchName(time.Now())
 	temp := w.temp
 	w.open, err = at(b.ctx, b.fs, batchOp, e.Path, func(d *dir, base string) (filled, error) {
 		if err := d.lookAtTarget(base, e.Path, e.NoReplace); err != nil {

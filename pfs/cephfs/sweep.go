@@ -11,7 +11,7 @@ import (
 )
 
 // Sweep removes the staged writes below dir that were last written to before age, and what a
-// RemoveTree of that time left on its way.
+// RemoveTree of that time left on its way; and what a batch left, whatever the age.
 func (f FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "cephfs.Sweep"
 	type swept struct {
@@ -21,7 +21,7 @@ func (f FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int,
 	s, err := changeIn(ctx, f, op, name, []pfs.Path{name}, func(d *dir) (s swept, err error) {
 		before := time.Now().Add(-age)
 		err = d.walk(func(d *dir, e entry) (bool, error) {
-			if !isHidden(e.name) || e.st.mtime.After(before) {
+			if !isHidden(e.name) || !sweepable(e, before) {
 				return true, nil
 			}
 			switch {
