@@ -69,9 +69,23 @@ func (d *deps) quotaLine(err error) string {
 	line := d.out.Program + " quota"
 	var e *pfs.Error
 	if errors.As(err, &e) && e.Path.Within(top) {
-		line += " " + shellWord(string(e.Path))
+		line += " " + shellWord(string(limitedDir(e.Path)))
 	}
 	return line + " shows what is used and allowed; uploads that were broken off count, too: " + d.out.Program + " rm --help"
+}
+
+// limitedDir is where to ask for the quota that refused name: its home, or else its
+// directory. So the hint is the same for all files of a copy, and said once.
+func limitedDir(name pfs.Path) pfs.Path {
+	for p := name; p.Within(top) && p != top; p = p.Parent() {
+		if p.Parent().Base() == "home" && aboveStores(p.Parent().Parent()) {
+			return p
+		}
+	}
+	if aboveStores(name.Parent()) {
+		return name
+	}
+	return name.Parent()
 }
 
 // unavailableHint asks for the service where nobody answered at all.

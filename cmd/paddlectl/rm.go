@@ -31,7 +31,7 @@ matches names that begin with a dot only where it has that dot: '.*', or '{*,.*}
 for all names. To see what a pattern matches: ls -d.
 
 An upload that was broken off is kept for a week, so that it can go on; it cannot be
-seen, and counts for the quota. --unfinished removes those below directories.`,
+seen, and takes space. --unfinished removes those below directories.`,
 		examples: []string{
 			"paddlectl rm /pfs/dc1/home/alice/old.csv",
 			"paddlectl rm -r '/pfs/dc1/home/alice/out/epoch-0*'",
@@ -82,7 +82,11 @@ func runRmUnfinished(ctx context.Context, d *deps, o rmOptions, operands []strin
 	return d.each(ctx, operands, o.expander(d), func(t target) error {
 		n, bytes, err := pfs.Sweep(ctx, t.fs, t.path, o.olderThan)
 		if err == nil {
-			d.out.Printf("%s: %d unfinished uploads removed, %s\n", d.out.Name(string(t.path)), n, cliio.Size(bytes))
+			what := "uploads"
+			if n == 1 {
+				what = "upload"
+			}
+			d.out.Printf("%s: %d unfinished %s removed, %s\n", d.out.Name(string(t.path)), n, what, cliio.Size(bytes))
 		}
 		return err
 	})

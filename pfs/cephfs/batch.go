@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -143,7 +144,7 @@ func (b *batch) stage(w *batchFile) error {
 		return fail(batchOp, e.Path, err)
 	}
 	copy(data.p, e.Data)
-	w.temp = digest.StagedName(e.Path.Base(), pfs.NewID())
+	w.temp = batchName(time.Now())
 	temp := w.temp
 	w.open, err = at(b.ctx, b.fs, batchOp, e.Path, func(d *dir, base string) (filled, error) {
 		if err := d.lookAtTarget(base, e.Path, e.NoReplace); err != nil {

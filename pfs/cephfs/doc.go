@@ -31,6 +31,8 @@
 //   - ".pfs-up-TAG-ID" is a staged write, beside its target. TAG is a hash of the
 //     target's name, so that an ID belongs to one path and a target's name may have 255
 //     bytes. Sweep removes those that were last written to before an age.
+//   - ".pfs-up-b-TIME-ID" is a file of a batch until it has its name. Nobody goes on with
+//     one: Sweep removes it after ten minutes.
 //   - ".pfs-rm-ID" is a directory that RemoveTree was removing.
 //
 // The extended attribute "user.pfs.digest" of a published file holds the digest, the ID

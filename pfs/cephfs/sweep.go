@@ -12,7 +12,7 @@ import (
 )
 
 // Sweep removes the staged writes below dir that were last written to longer than age ago, and the directories that
-// a RemoveTree of that time did not finish to remove.
+// a RemoveTree of that time did not finish to remove; and what a batch left that was cut off, whatever the age.
 func (f FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "cephfs.Sweep"
 	s, err := changeIn(ctx, f, op, name, []pfs.Path{name}, func(d *dir) (sweep, error) {
@@ -33,7 +33,7 @@ type sweep struct {
 // visit removes e from d if it is old and one of the package's own, and reports whether the walk goes into it.
 func (s *sweep) visit(d *dir, e entry) (enter bool, err error) {
 	switch {
-	case !pfs.IsTemp(e.name) || e.st.mtime.After(s.before):
+	case !pfs.IsTemp(e.name) || !sweepable(e, s.before):
 		return true, nil
 	case strings.HasPrefix(e.name, removedPrefix) && e.st.mode.IsDir():
 		r := remover{top: d}

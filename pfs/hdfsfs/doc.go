@@ -53,7 +53,12 @@
 // To ask for the checksum of one would cost as much as to write it. Instead the checksums
 // in the packets that leave for the DataNodes are compared with those of the bytes that
 // were given: the last DataNode of a pipeline acknowledges only what matches them, and
-// all of them keep them.
+// all of them keep them. Until they have their names they lie beside the directories of
+// staged writes, as "b-TIME-ID"; what a call that was cut off leaves there, Sweep removes
+// after ten minutes, since nobody goes on with it.
+//
+// Since what is staged does not count for the quota of the target's directory, Create asks
+// for what that has left, if the file has more than one part.
 //
 // The directory is not beside the target, for three reasons: HDFS's own quotas would
 // count what is staged and what it will replace together; a sum of a tree, which HDFS

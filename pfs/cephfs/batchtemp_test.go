@@ -1,0 +1,53 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+func TestBatchNames(t *testing.T) {
+	now := time.Unix(1795252470, 0)
+	if got, ok := batchSince(batchName(now)); !ok || !got.Equal(now) || !digest.IsStaged(batchName(now)) {
+		t.Errorf("a name made at %v reads as made at %v, %v", now, got, ok)
+	}
+	for _, name := range []string{"", "b-1-x", digest.StagedName("f", pfs.NewID()), batchPrefix + pfs.NewID(), batchPrefix + "!-x"} {
+		if got, ok := batchSince(name); ok {
+			t.Errorf("%q reads as made at %v", name, got)
+		}
+	}
+}
+
+// TestSweepOfBatches removes what a batch left that was cut off, whatever age is asked
+// for, and not what one is at work on, whatever time the file has.
+func TestSweepOfBatches(t *testing.T) {
+	one := openStore(t, optionsOf(testbed.Ceph(t)))
+	top := newDir(t, one)
+	old, fresh := batchName(time.Now().Add(-batchAge-time.Minute)), batchName(time.Now())
+	for _, name := range []string{old, fresh} {
+		err := one.change(t.Context(), "test", top.Join("f"), func(d *dir, _ string) error {
+			h, _, err := d.create(name, 0o600, syscall.O_RDWR|syscall.O_CREAT|syscall.O_EXCL)
+			if err == nil {
+				h.drop()
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		age  time.Duration
+		want int
+	}{{7 * 24 * time.Hour, 1}, {0, 0}} {
+		if n, _, err := one.Sweep(t.Context(), top, step.age); n != step.want || err != nil {
+			t.Errorf("Sweep of the age %v = %d, %v, want %d", step.age, n, err, step.want)
+		}
+	}
+}
