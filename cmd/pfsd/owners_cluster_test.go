@@ -65,6 +65,16 @@ func testOwners(t *testing.T, spec backends.Spec, owners map[string]string) {
 			t.Errorf("%s belongs to %q, want %q: %v", name, info.Owner, owners[want], err)
 		}
 	}
+	for what, again := range map[string]func() error{
+		"mkdir": func() error { return bob.Mkdir(t.Context(), "/pfs/dc/home/bob", 0o755) },
+		"put":   func() error { return put(t, bob, "/pfs/dc/home/bob/f", "bob's") },
+	} {
+		err := errors.Join(pfs.RemoveTree(t.Context(), store, "/pfs/home/bob"), again())
+		info, serr := store.Stat(t.Context(), "/pfs/home/bob")
+		if err := errors.Join(err, serr); err != nil || info.Mode.Perm() != 0o700 || info.Owner != owners["bob"] {
+			t.Errorf("%s makes a home again with mode %v and owner %q: %v", what, info.Mode, info.Owner, err)
+		}
+	}
 	if got, err := get(t, ann, "/pfs/dc/mnt/kept/private/f"); got != "old" || err != nil {
 		t.Errorf("ann reads %q, %v", got, err)
 	}
