@@ -10,7 +10,7 @@ import (
 // A name space is called the same by its configuration and by a NameNode of it.
 func TestCluster(t *testing.T) {
 	c := testbed.HDFS(t)
-	byConf, err := Parse("hdfs:///", c.ConfDir)
+	byConf, err := ParseURL("hdfs:///", c.ConfDir)
 	if err != nil {
 		t.Fatal(err)
 	}
