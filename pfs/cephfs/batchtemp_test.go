@@ -29,7 +29,7 @@ func TestBatchNames(t *testing.T) {
 func TestSweepOfBatches(t *testing.T) {
 	one := openStore(t, optionsOf(testbed.Ceph(t)))
 	top := newDir(t, one)
-	old, fresh := batchName(time.Now().Add(-batchAge-time.Minute)), batchName(time.Now())
+	old, fresh := batchName(time.Now().Add(-digest.LooseAge-time.Minute)), batchName(time.Now())
 	for _, name := range []string{old, fresh} {
 		err := one.change(t.Context(), "test", top.Join("f"), func(d *dir, _ string) error {
 			h, _, err := d.create(name, 0o600, syscall.O_RDWR|syscall.O_CREAT|syscall.O_EXCL)

@@ -2,7 +2,9 @@ package digest
 
 import (
 	"encoding/hex"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -21,5 +23,27 @@ func NameTag(name string) string {
 // one file.
 func StagedName(base, id string) string { return stagedPrefix + NameTag(base) + "-" + id }
 
-// IsStaged reports whether name is one that StagedName returns.
+// IsStaged reports whether name is that of a staged write beside its target, or of another file that is on its way
+// there.
 func IsStaged(name string) bool { return strings.HasPrefix(name, stagedPrefix) }
+
+// LooseAge is how long a store may have something under a loose name, which it has for one call only: the timeouts
+// of what such a call asks its cluster add up to less. Nobody goes on with what is older.
+const LooseAge = 10 * time.Minute
+
+// LooseName is a fresh loose name: prefix, the time in seconds, and an ID. The time is in the name, since what has
+// the name may be given the time of another file.
+func LooseName(prefix string, now time.Time) string {
+	return prefix + strconv.FormatInt(now.Unix(), 36) + "-" + pfs.NewID()
+}
+
+// LooseSince returns when a name was made by LooseName with this prefix, if it was.
+func LooseSince(prefix, name string) (since time.Time, ok bool) {
+	rest, ok := strings.CutPrefix(name, prefix)
+	at, id, found := strings.Cut(rest, "-")
+	if !ok || !found || strings.Contains(id, "-") {
+		return time.Time{}, false
+	}
+	seconds, err := strconv.ParseInt(at, 36, 64)
+	return time.Unix(seconds, 0), err == nil
+}

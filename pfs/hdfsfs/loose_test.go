@@ -8,6 +8,7 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -49,8 +50,8 @@ func TestSweepLoose(t *testing.T) {
 	}
 	for _, f := range []*FS{ann, bob} {
 		leave(f, looseFile, 0)
-		leave(f, looseFile, looseAge+time.Minute)
-		leave(f, looseDir, looseAge+time.Minute)
+		leave(f, looseFile, digest.LooseAge+time.Minute)
+		leave(f, looseDir, digest.LooseAge+time.Minute)
 	}
 	for _, step := range []struct {
 		f    *FS

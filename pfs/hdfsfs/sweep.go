@@ -7,6 +7,7 @@ import (
 
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // Sweep removes staged writes of files below dir that were last written to before an
@@ -69,7 +70,7 @@ func (s *sweep) one(ctx context.Context, at string, st status) error {
 		return err
 	}
 	if since, ok := looseSince(st.Name); ok {
-		if !s.ours(at) || time.Since(since) < looseAge {
+		if !s.ours(at) || time.Since(since) < digest.LooseAge {
 			return nil
 		}
 		return s.remove(ctx, at, st.Size)
