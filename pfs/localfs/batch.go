@@ -346,12 +346,22 @@ func (b *batch) drop(w *batchFile) {
 	if w.temp != "" {
 		w.in.dir.unlink(w.temp)
 	}
-	if w.open != (tempID{}) {
-		b.fs.quotas.leave(w.open)
-	}
+	b.leave(w)
 	if w.room != nil {
 		w.room.release()
 	}
+}
+
+// leave ends the counting of the temporary by its claim. An operation that removes it at
+// this moment is waited for: it asks afterwards who counts what it removed.
+func (b *batch) leave(w *batchFile) {
+	if w.open == (tempID{}) {
+		return
+	}
+	if release, err := b.fs.hold(named{w.in.place, w.open.name}); err == nil {
+		defer release()
+	}
+	b.fs.quotas.leave(w.open)
 }
 
 // syncDir makes the names durable that the group made in one directory.
