@@ -12,16 +12,15 @@ import (
 // has made them durable, so that they can be sent again.
 const StreamWindow = 32 << 20
 
-// halfWindow is the number of chunks that are made durable at once, while as many
-// more are read and sent.
+// halfWindow is the number of chunks in memory that are made durable at once, while as
+// many more are read and sent.
 const halfWindow = StreamWindow / pfs.ChunkSize / 2
 
 // FromReader writes what r yields, to its end, to the file target. r cannot be read
-// again: what is not yet durable at the target is kept in memory, up to StreamWindow
-// bytes and less if the memory of the job is short, and sent again if the target
-// loses it. A target whose pieces (Staged.Unit) are longer than the window is not
-// saved by that from a crash in the middle of a piece. A stream that fails leaves
-// nothing behind.
+// again: what is not yet durable at the target is kept and sent again if the target
+// loses it. It is kept in memory, up to StreamWindow bytes and less if the memory of the
+// job is short, or, for a target that is written in longer pieces (Staged.Unit), in a
+// temporary file of two of them. A stream that fails leaves nothing behind.
 //
 // opts.Size and opts.Digest, if not zero, are what the caller expects; a stream that
 // has another size or digest answers Integrity and is not published. If FromReader
@@ -30,7 +29,7 @@ func (j *Job) FromReader(caller context.Context, target End, r io.Reader, opts p
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	j.count.files.Add(1)
-	s := &stream{j: j, target: target, id: pfs.NewID(), cancel: cancel, expect: opts.Size}
+	s := &stream{j: j, target: target, id: pfs.NewID(), cancel: cancel, expect: opts.Size, full: halfWindow, win: &streamWindow{}}
 	info, err := s.run(ctx, r, opts)
 	if first := context.Cause(ctx); err != nil && first != nil && caller.Err() == nil {
 		err = first // what failed first has stopped the rest
@@ -54,61 +53,72 @@ func (s *stream) run(ctx context.Context, r io.Reader, opts pfs.CommitOptions) (
 		w, _ := s.current()
 		_ = w.Close()
 	}()
+	if unit := s.w.Unit(); unit > pfs.ChunkSize {
+		s.full = int((unit + pfs.ChunkSize - 1) / pfs.ChunkSize)
+		s.kept = newSpool(2 * int64(s.full) * pfs.ChunkSize)
+		defer s.kept.close()
+	}
 	src := newSource(r)
 	defer close(src.ask)
-	last, err := s.receive(ctx, src)
+	err = s.receive(ctx, src)
 	if err == nil {
-		info, err = s.commit(ctx, last, opts)
+		info, err = s.commit(ctx, opts)
 	}
 	if err != nil {
 		s.cancel(err)
 	}
-	_ = last.wait()
-	s.drop(last)
+	_ = s.win.wait()
+	s.drop(s.win)
 	_ = s.settle()
 	return info, err
 }
 
-// receive reads the stream to its end and stages it. It returns the last window,
-// which is not yet known to be durable.
-func (s *stream) receive(ctx context.Context, src *source) (*streamWindow, error) {
-	win := &streamWindow{}
+// receive reads the stream to its end and stages it. The last window is not yet known to
+// be durable.
+func (s *stream) receive(ctx context.Context, src *source) error {
 	for {
-		buf, err := s.buffer(ctx, win)
+		buf, err := s.buffer(ctx)
 		if err != nil {
-			return win, err
+			return err
 		}
 		n, end, err := src.read(ctx, buf)
 		switch {
 		case n > 0:
-			s.send(ctx, win, buf[:n])
+			s.send(ctx, buf[:n])
 		case ctx.Err() != nil:
 			s.j.pool.cancel() // the reader still has the buffer
 		default:
 			s.j.pool.put(buf)
 		}
 		if err != nil {
-			return win, pfs.E("transfer.FromReader", s.target.Path, pfs.KindOf(err), err)
+			return pfs.E("transfer.FromReader", s.target.Path, pfs.KindOf(err), err)
 		}
 		if end {
 			s.j.count.complete.Store(true)
-			return win, s.settle()
+			return s.settle()
 		}
-		if len(win.chunks) == halfWindow {
-			if err := s.rotate(ctx, win); err != nil {
-				return win, err
+		if len(s.win.chunks) == s.full {
+			if err := s.rotate(ctx); err != nil {
+				return err
 			}
 		}
 	}
 }
 
 // buffer returns a buffer for the next chunk. If memory is short it gives up what
-// the stream holds before it waits.
-func (s *stream) buffer(ctx context.Context, win *streamWindow) ([]byte, error) {
+// the stream holds before it waits. What is kept on disk holds memory only until it was
+// written: there it waits for that.
+func (s *stream) buffer(ctx context.Context) ([]byte, error) {
+	if s.kept != nil {
+		if n := len(s.win.chunks); n >= halfWindow {
+			<-s.win.chunks[n-halfWindow].done
+		}
+		return s.j.pool.get(ctx)
+	}
 	if buf, ok := s.j.pool.try(); ok {
 		return buf, nil
 	}
-	err := s.rotate(ctx, win)
+	err := s.rotate(ctx)
 	if err == nil {
 		err = s.settle()
 	}
@@ -120,11 +130,11 @@ func (s *stream) buffer(ctx context.Context, win *streamWindow) ([]byte, error) 
 
 // commit publishes the stream. What the target has lost of the last window is sent
 // again.
-func (s *stream) commit(ctx context.Context, last *streamWindow, opts pfs.CommitOptions) (info pfs.Info, err error) {
-	if err := last.wait(); err != nil {
+func (s *stream) commit(ctx context.Context, opts pfs.CommitOptions) (info pfs.Info, err error) {
+	if err := s.win.wait(); err != nil {
 		return info, err
 	}
-	s.note(last)
+	s.note(s.win)
 	sum, err := s.sum()
 	if err == nil {
 		err = s.checkExpected(opts, sum)
@@ -133,7 +143,7 @@ func (s *stream) commit(ctx context.Context, last *streamWindow, opts pfs.Commit
 		return info, err
 	}
 	opts.Size, opts.Digest = s.length, sum
-	err = s.persist(ctx, last, func(w pfs.Staged) error {
+	err = s.persist(ctx, s.win, func(w pfs.Staged) error {
 		info, err = s.j.commit(ctx, w, s.target, opts)
 		return err
 	})

@@ -3,15 +3,21 @@ package transfer
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // stream is a staged write whose source cannot be read again. Its chunks are kept in
-// windows of up to halfWindow chunks until they are durable: one window is being filled
-// while the one before it is being synced.
+// windows until they are durable: one window is being filled while the one before it is
+// being synced.
+//
+// Where the target takes chunks in any order a window is up to halfWindow of them, in
+// memory. A target with longer pieces (Staged.Unit) takes those in order, and one that is
+// cut short by a sync costs it much: there a window is a piece, which is kept on disk.
 type stream struct {
 	j      *Job
 	target End
@@ -19,10 +25,14 @@ type stream struct {
 	cancel context.CancelCauseFunc
 	expect int64 // bytes announced, 0 if none were
 
+	full int             // chunks of a window
+	kept *spool          // of a target with pieces; nil: chunks are kept in memory
+	tail <-chan struct{} // of a target with pieces: closed when the next chunk may be written
+
+	win    *streamWindow    // that is being filled
 	length int64            // bytes read so far
-	leaves []pfs.LeafDigest // of all windows but the last: 16 bytes for every 4 MiB
+	leaves []pfs.LeafDigest // of all windows that are durable: 16 bytes for every 4 MiB
 	before chan error       // tells when the window before is durable; nil if there is none
-	tail   <-chan struct{}  // closed when the last chunk so far is written; nil if order does not matter
 
 	mu         sync.Mutex
 	w          pfs.Staged
@@ -30,12 +40,16 @@ type stream struct {
 	dropped    bool // bytes that the target called durable are no longer here
 }
 
-// streamWindow is a row of chunks in memory.
-type streamWindow struct{ chunks []*streamChunk }
+// streamWindow is a row of chunks that are made durable together.
+type streamWindow struct {
+	chunks []*streamChunk
+	lost   atomic.Bool // the target lacks what came before in the piece
+}
 
 // streamChunk is one leaf of the stream.
 type streamChunk struct {
-	p       []byte
+	p       []byte // nil once it is only in the spool
+	n       int    // length
 	off     int64
 	digest  pfs.LeafDigest
 	written int // generation that has it
@@ -58,9 +72,17 @@ func (w *streamWindow) wait() error {
 // drop gives back the memory of a window.
 func (s *stream) drop(win *streamWindow) {
 	for _, c := range win.chunks {
-		s.j.pool.put(c.p)
+		s.free(c)
 	}
 	win.chunks = nil
+}
+
+// free gives back the memory of a chunk.
+func (s *stream) free(c *streamChunk) {
+	if c.p != nil {
+		s.j.pool.put(c.p)
+		c.p = nil
+	}
 }
 
 // note keeps the digests of a window.
@@ -111,13 +133,15 @@ func (s *stream) reopen(ctx context.Context, failed int) error {
 }
 
 // send begins to write the next chunk.
-func (s *stream) send(ctx context.Context, win *streamWindow, p []byte) {
-	c := &streamChunk{p: p, off: s.length, done: make(chan struct{})}
+func (s *stream) send(ctx context.Context, p []byte) {
+	win := s.win
+	c := &streamChunk{p: p, n: len(p), off: s.length, done: make(chan struct{})}
 	s.length += int64(len(p))
 	s.j.count.bytes.Add(int64(len(p)))
 	win.chunks = append(win.chunks, c)
 	turn := s.tail
-	if w, _ := s.current(); w.Unit() > pfs.ChunkSize {
+	if s.kept != nil {
+		s.kept.keep(p, c.off)
 		s.tail = c.done // within a piece, bytes are written in order
 	}
 	go func() {
@@ -125,7 +149,7 @@ func (s *stream) send(ctx context.Context, win *streamWindow, p []byte) {
 		if turn != nil {
 			<-turn
 		}
-		if c.err = s.guard(func() error { return s.first(ctx, c) }); c.err != nil {
+		if c.err = s.guard(func() error { return s.first(ctx, win, c) }); c.err != nil {
 			s.cancel(c.err)
 		}
 	}()
@@ -137,30 +161,64 @@ func (s *stream) guard(do func() error) error {
 }
 
 // first hashes and writes a chunk.
-func (s *stream) first(ctx context.Context, c *streamChunk) error {
+func (s *stream) first(ctx context.Context, win *streamWindow, c *streamChunk) error {
+	if s.kept != nil {
+		defer s.free(c)
+	}
+	if err := pfs.CheckContext(ctx, "transfer.FromReader", s.target.Path); err != nil {
+		return err // what was to be written before may not have been
+	}
 	release, err := s.j.slot(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
 	c.digest = digest.Leaf(c.p)
-	if err := s.j.pay(ctx, len(c.p)); err != nil {
+	if err := s.j.pay(ctx, c.n); err != nil {
 		return err
 	}
-	if err := s.write(ctx, c); err != nil {
+	if err := s.writePiece(ctx, win, c); err != nil {
 		return err
 	}
-	done := s.j.count.bytesDone.Add(int64(len(c.p)))
+	done := s.j.count.bytesDone.Add(int64(c.n))
 	s.j.emit(Event{Kind: Progress, Target: s.target.Path, Size: -1, Bytes: done})
 	return nil
 }
 
+// writePiece is write for a chunk of a piece. If the target has lost the piece, what
+// follows in it waits for the end of the window, when it is written again from its start.
+func (s *stream) writePiece(ctx context.Context, win *streamWindow, c *streamChunk) error {
+	if win.lost.Load() {
+		return nil
+	}
+	err := s.write(ctx, c)
+	if s.kept == nil || !errors.Is(err, pfs.Integrity) {
+		return err
+	}
+	s.j.retried(s.target.Path, err)
+	win.lost.Store(true)
+	return nil
+}
+
+// bytes returns those of a chunk, read back from the spool if need be.
+func (s *stream) bytes(c *streamChunk) ([]byte, error) {
+	if c.p != nil {
+		return c.p, nil
+	}
+	p := make([]byte, c.n)
+	return p, s.kept.read(p, c.off)
+}
+
 // write writes a chunk to the staged write as it is open now.
 func (s *stream) write(ctx context.Context, c *streamChunk) error {
+	p, err := s.bytes(c)
+	if err != nil {
+		return err
+	}
 	for try := 1; ; try++ {
 		w, generation := s.current()
 		err := s.j.retry(ctx, s.target.Path, func() error {
-			_, err := w.WriteAt(ctx, c.p, c.off)
+			_, err := w.WriteAt(ctx, p, c.off)
 			return err
 		})
 		if err == nil {
@@ -177,16 +235,21 @@ func (s *stream) write(ctx context.Context, c *streamChunk) error {
 	}
 }
 
-// rotate begins to sync the window, after the one before it is durable, and empties it.
-func (s *stream) rotate(ctx context.Context, win *streamWindow) error {
-	if err := s.settle(); err != nil || len(win.chunks) == 0 {
+// rotate begins to sync the window that was filled, after the one before it is durable,
+// and the next one.
+func (s *stream) rotate(ctx context.Context) error {
+	if err := s.settle(); err != nil || len(s.win.chunks) == 0 {
 		return err
 	}
-	full := &streamWindow{chunks: win.chunks}
-	win.chunks = nil
-	before := make(chan error, 1)
+	full := s.win
+	s.win = &streamWindow{}
+	before, synced := make(chan error, 1), make(chan struct{})
 	s.before = before
+	if s.kept != nil {
+		s.tail = synced // a sync would cut the next piece short
+	}
 	go func() {
+		defer close(synced)
 		err := s.guard(func() error { return s.syncWindow(ctx, full) })
 		if err != nil {
 			s.cancel(err)
@@ -250,8 +313,13 @@ func (s *stream) persist(ctx context.Context, win *streamWindow, secure func(pfs
 	}
 }
 
-// complete writes the chunks that the staged write of this generation may lack.
+// complete writes the chunks that the staged write of this generation may lack; of a
+// piece all or none.
 func (s *stream) complete(ctx context.Context, win *streamWindow, generation int) error {
+	lacks := func(c *streamChunk) bool { return c.written != generation }
+	if s.kept != nil && slices.ContainsFunc(win.chunks, lacks) {
+		win.distrust()
+	}
 	for _, c := range win.chunks {
 		if c.written == generation {
 			continue

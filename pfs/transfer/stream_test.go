@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -121,6 +122,77 @@ func TestFromReaderLost(t *testing.T) {
 			}
 			must(t, err)
 			checkFile(t, b, "/f", want)
+		})
+	}
+}
+
+// TestFromReaderPieces writes to a target that is written in pieces, and loses some of them
+// on their way.
+func TestFromReaderPieces(t *testing.T) {
+	const unit, pieces = 5, 3 // chunks of a piece, and whole pieces of the stream
+	for _, tc := range []struct {
+		name   string
+		op     string
+		at     int64 // chunk that is being written when its piece is lost
+		times  int64
+		noTemp bool // nothing can be kept
+		want   error
+	}{
+		{"sound", "", 0, 0, false, nil},
+		{"begin of a piece", "write", unit, 1, false, nil},
+		{"middle of a piece", "write", unit + 3, 1, false, nil},
+		{"last of a piece", "write", 2*unit - 1, 1, false, nil},
+		{"the last piece", "write", pieces*unit + 1, 1, false, nil},
+		{"while it is written again", "write", unit + 3, 4, false, nil},
+		{"always", "write", unit + 3, 1 << 20, false, pfs.Integrity},
+		{"at the end", "commit", pieces * unit, 1, false, nil},
+		{"sound, nothing kept", "", 0, 0, true, nil},
+		{"nothing kept", "write", unit + 3, 1, true, pfs.Integrity},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			temp := t.TempDir()
+			t.Setenv("TMPDIR", temp)
+			if tc.noTemp {
+				t.Setenv("TMPDIR", temp+"/none")
+			}
+			b := newFaulty(t)
+			b.wire, b.unit = true, unit*chunk
+			var lost, syncs atomic.Int64
+			b.lose = func(op string, off int64) []int64 {
+				if op == tc.op && (op == "commit" || off == tc.at*chunk) && lost.Add(1) <= tc.times {
+					return []int64{tc.at / unit}
+				}
+				return nil
+			}
+			b.before = func(op string, _ pfs.Path) error {
+				if op == "sync" {
+					syncs.Add(1)
+				}
+				return nil
+			}
+			want := noise(2, (pieces*unit+2)*chunk+3)
+			pool := NewPool(0)
+			_, err := newJob(t, Options{Pool: pool}).FromReader(context.Background(), End{b, "/f"}, bytes.NewReader(want), pfs.CommitOptions{})
+			if !errors.Is(err, tc.want) {
+				t.Fatalf("got %v, want %v", err, tc.want)
+			}
+			if tc.want != nil {
+				checkAbsent(t, b, "/f")
+				if tc.noTemp && !strings.Contains(err.Error(), "TMPDIR") {
+					t.Errorf("got %v, want a word about TMPDIR", err)
+				}
+			} else {
+				checkFile(t, b, "/f", want)
+				if n := syncs.Load(); n != pieces {
+					t.Errorf("%d syncs, want one for each whole piece, %d", n, pieces)
+				}
+			}
+			if len(pool.slots) != 0 {
+				t.Errorf("%d buffers are still held", len(pool.slots))
+			}
+			if left, err := filepath.Glob(temp + "/*"); len(left) != 0 || err != nil {
+				t.Errorf("left are %v, %v", left, err)
+			}
 		})
 	}
 }
