@@ -296,7 +296,7 @@ func (s *stream) persist(ctx context.Context, win *streamWindow, secure func(pfs
 		if _, now := s.current(); err == nil && now == generation {
 			return nil
 		}
-		if try == maxPasses || err != nil && !isLost(err) && !errors.Is(err, pfs.Integrity) {
+		if try == s.tries() || err != nil && !isLost(err) && !errors.Is(err, pfs.Integrity) {
 			return err
 		}
 		if err != nil {
@@ -309,8 +309,20 @@ func (s *stream) persist(ctx context.Context, win *streamWindow, secure func(pfs
 		}
 		if errors.Is(err, pfs.Integrity) {
 			win.distrust()
+			if s.kept != nil && s.j.sleep(ctx, pause(try)) != nil {
+				return err
+			}
 		}
 	}
+}
+
+// tries is how often a window is written at most. A piece is long, and lost whole with
+// what is wrong with one machine until the target notices.
+func (s *stream) tries() int {
+	if s.kept != nil {
+		return maxPasses + laneTries
+	}
+	return maxPasses
 }
 
 // complete writes the chunks that the staged write of this generation may lack; of a

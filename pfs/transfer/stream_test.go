@@ -143,7 +143,7 @@ func TestFromReaderPieces(t *testing.T) {
 		{"middle of a piece", "write", unit + 3, 1, false, nil},
 		{"last of a piece", "write", 2*unit - 1, 1, false, nil},
 		{"the last piece", "write", pieces*unit + 1, 1, false, nil},
-		{"while it is written again", "write", unit + 3, 4, false, nil},
+		{"while it is written again", "write", unit + 3, 20, false, nil},
 		{"always", "write", unit + 3, 1 << 20, false, pfs.Integrity},
 		{"at the end", "commit", pieces * unit, 1, false, nil},
 		{"sound, nothing kept", "", 0, 0, true, nil},
