@@ -36,11 +36,13 @@ type output struct {
 
 // begin stages the file p.
 func (o *output) begin(p pfs.Path) error {
-	var err error
-	if o.staged, err = o.end.FS.Create(o.set.ctx, p, pfs.CreateOptions{}); err != nil {
+	staged, err := o.end.FS.Create(o.set.ctx, p, pfs.CreateOptions{})
+	if err != nil {
 		at := copyTarget{text: o.text, end: o.end}
 		return (&copier{d: o.set.d, o: &copyOptions{}, to: at}).hint(o.set.ctx, err)
 	}
+	// What was read from a pipe, or converted for hours, is not there a second time.
+	o.staged = transfer.Resending(transfer.End{FS: o.end.FS, Path: p}, staged)
 	return nil
 }
 

@@ -44,7 +44,8 @@
 //
 // If the target loses a piece (Staged.Unit) while it is sent, the piece is sent again
 // from its start. What it lost later is found by another pass over the file. A file is
-// given up after several passes in vain.
+// given up after several passes in vain. Of a stream, and of what Resending writes, the
+// bytes of a piece are kept on disk for that, since nobody can read them again.
 //
 // A job that could not do all of its work returns an [Incomplete]; a job of a single
 // file returns the error of that file.

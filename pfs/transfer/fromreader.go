@@ -12,15 +12,15 @@ import (
 // has made them durable, so that they can be sent again.
 const StreamWindow = 32 << 20
 
-// halfWindow is the number of chunks in memory that are made durable at once, while as
-// many more are read and sent.
+// halfWindow is the number of chunks that are made durable at once, while as many
+// more are read and sent.
 const halfWindow = StreamWindow / pfs.ChunkSize / 2
 
 // FromReader writes what r yields, to its end, to the file target. r cannot be read
 // again: what is not yet durable at the target is kept and sent again if the target
 // loses it. It is kept in memory, up to StreamWindow bytes and less if the memory of the
-// job is short, or, for a target that is written in longer pieces (Staged.Unit), in a
-// temporary file of two of them. A stream that fails leaves nothing behind.
+// job is short, or, for a target that is written in long pieces, in a temporary file (see
+// Resending). A stream that fails leaves nothing behind.
 //
 // opts.Size and opts.Digest, if not zero, are what the caller expects; a stream that
 // has another size or digest answers Integrity and is not published. If FromReader
@@ -29,7 +29,7 @@ func (j *Job) FromReader(caller context.Context, target End, r io.Reader, opts p
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	j.count.files.Add(1)
-	s := &stream{j: j, target: target, id: pfs.NewID(), cancel: cancel, expect: opts.Size, full: halfWindow, win: &streamWindow{}}
+	s := &stream{j: j, target: target, id: pfs.NewID(), cancel: cancel, expect: opts.Size}
 	info, err := s.run(ctx, r, opts)
 	if first := context.Cause(ctx); err != nil && first != nil && caller.Err() == nil {
 		err = first // what failed first has stopped the rest
@@ -53,72 +53,77 @@ func (s *stream) run(ctx context.Context, r io.Reader, opts pfs.CommitOptions) (
 		w, _ := s.current()
 		_ = w.Close()
 	}()
-	if unit := s.w.Unit(); unit > pfs.ChunkSize {
-		s.full = int((unit + pfs.ChunkSize - 1) / pfs.ChunkSize)
-		s.kept = newSpool(2 * int64(s.full) * pfs.ChunkSize)
-		defer s.kept.close()
-	}
 	src := newSource(r)
 	defer close(src.ask)
-	err = s.receive(ctx, src)
+	if s.w.Unit() > pfs.ChunkSize {
+		return s.runPieces(ctx, src, opts)
+	}
+	last, err := s.receive(ctx, src)
 	if err == nil {
-		info, err = s.commit(ctx, opts)
+		info, err = s.commit(ctx, last, opts)
 	}
 	if err != nil {
 		s.cancel(err)
 	}
-	_ = s.win.wait()
-	s.drop(s.win)
+	_ = last.wait()
+	s.drop(last)
 	_ = s.settle()
 	return info, err
 }
 
-// receive reads the stream to its end and stages it. The last window is not yet known to
-// be durable.
-func (s *stream) receive(ctx context.Context, src *source) error {
+// receive reads the stream to its end and stages it. It returns the last window,
+// which is not yet known to be durable.
+func (s *stream) receive(ctx context.Context, src *source) (*streamWindow, error) {
+	win := &streamWindow{}
 	for {
-		buf, err := s.buffer(ctx)
+		buf, err := s.buffer(ctx, win)
 		if err != nil {
-			return err
+			return win, err
 		}
-		n, end, err := src.read(ctx, buf)
-		switch {
-		case n > 0:
-			s.send(ctx, buf[:n])
-		case ctx.Err() != nil:
-			s.j.pool.cancel() // the reader still has the buffer
-		default:
-			s.j.pool.put(buf)
-		}
+		end, err := s.take(ctx, src, buf, func(p []byte) { s.send(ctx, win, p) })
 		if err != nil {
-			return pfs.E("transfer.FromReader", s.target.Path, pfs.KindOf(err), err)
+			return win, err
 		}
 		if end {
-			s.j.count.complete.Store(true)
-			return s.settle()
+			return win, s.settle()
 		}
-		if len(s.win.chunks) == s.full {
-			if err := s.rotate(ctx); err != nil {
-				return err
+		if len(win.chunks) == halfWindow {
+			if err := s.rotate(ctx, win); err != nil {
+				return win, err
 			}
 		}
 	}
 }
 
-// buffer returns a buffer for the next chunk. If memory is short it gives up what
-// the stream holds before it waits. What is kept on disk holds memory only until it was
-// written: there it waits for that.
-func (s *stream) buffer(ctx context.Context) ([]byte, error) {
-	if s.kept != nil {
-		if n := len(s.win.chunks); n >= halfWindow {
-			<-s.win.chunks[n-halfWindow].done
-		}
-		return s.j.pool.get(ctx)
+// take reads the next chunk into buf and gives it to use, which has the buffer from then
+// on. It reports whether the stream has ended.
+func (s *stream) take(ctx context.Context, src *source, buf []byte, use func(p []byte)) (end bool, err error) {
+	n, end, err := src.read(ctx, buf)
+	switch {
+	case n > 0:
+		s.j.count.bytes.Add(int64(n))
+		use(buf[:n])
+	case ctx.Err() != nil:
+		s.j.pool.cancel() // the reader still has the buffer
+	default:
+		s.j.pool.put(buf)
 	}
+	if err != nil {
+		return false, pfs.E("transfer.FromReader", s.target.Path, pfs.KindOf(err), err)
+	}
+	if end {
+		s.j.count.complete.Store(true)
+	}
+	return end, nil
+}
+
+// buffer returns a buffer for the next chunk. If memory is short it gives up what
+// the stream holds before it waits.
+func (s *stream) buffer(ctx context.Context, win *streamWindow) ([]byte, error) {
 	if buf, ok := s.j.pool.try(); ok {
 		return buf, nil
 	}
-	err := s.rotate(ctx)
+	err := s.rotate(ctx, win)
 	if err == nil {
 		err = s.settle()
 	}
@@ -130,24 +135,30 @@ func (s *stream) buffer(ctx context.Context) ([]byte, error) {
 
 // commit publishes the stream. What the target has lost of the last window is sent
 // again.
-func (s *stream) commit(ctx context.Context, opts pfs.CommitOptions) (info pfs.Info, err error) {
-	if err := s.win.wait(); err != nil {
+func (s *stream) commit(ctx context.Context, last *streamWindow, opts pfs.CommitOptions) (info pfs.Info, err error) {
+	if err := last.wait(); err != nil {
 		return info, err
 	}
-	s.note(s.win)
-	sum, err := s.sum()
-	if err == nil {
-		err = s.checkExpected(opts, sum)
-	}
-	if err != nil {
+	s.note(last)
+	if opts, err = s.stated(opts); err != nil {
 		return info, err
 	}
-	opts.Size, opts.Digest = s.length, sum
-	err = s.persist(ctx, s.win, func(w pfs.Staged) error {
+	err = s.persist(ctx, last, func(w pfs.Staged) error {
 		info, err = s.j.commit(ctx, w, s.target, opts)
 		return err
 	})
 	return info, err
+}
+
+// stated returns opts with the size and digest of the stream, which the caller may have
+// announced others of.
+func (s *stream) stated(opts pfs.CommitOptions) (pfs.CommitOptions, error) {
+	sum, err := s.sum()
+	if err == nil {
+		err = s.checkExpected(opts, sum)
+	}
+	opts.Size, opts.Digest = s.length, sum
+	return opts, err
 }
 
 // sum returns the digest of the stream.

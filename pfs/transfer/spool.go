@@ -1,20 +1,16 @@
 package transfer
 
 import (
-	"errors"
+	"fmt"
 	"os"
-	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// spool keeps the newest bytes of a stream in a temporary file, so that a piece that the
-// target lost can be sent again. That it cannot keep them is no error as long as nobody
-// asks for them.
+// spool keeps the newest bytes of a stream in a temporary file. That it cannot is no
+// error as long as nobody asks for them.
 type spool struct {
 	size int64 // bytes that are kept; what is at off in the stream is at off%size in the file
-
-	mu   sync.Mutex
 	file *os.File
 	err  error // why nothing is kept any more
 }
@@ -30,36 +26,42 @@ func newSpool(size int64) *spool {
 
 // keep takes what is at off in the stream. p does not go over a multiple of size.
 func (s *spool) keep(p []byte, off int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.err == nil {
 		_, s.err = s.file.WriteAt(p, off%s.size)
 	}
 }
 
-// read fills p with what was kept from off in the stream.
+// read fills p with what was kept from off in the stream, or answers Integrity, since
+// the target has lost that.
 func (s *spool) read(p []byte, off int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.err == nil {
 		_, s.err = s.file.ReadAt(p, off%s.size)
 	}
 	if s.err == nil {
 		return nil
 	}
-	return pfs.Errorf("transfer.FromReader", "", pfs.Integrity,
-		"the target lost bytes of the stream, which could not be kept here to be sent again: %w: send the stream again, with TMPDIR set to a folder that has room for %d bytes", s.err, s.size)
+	return pfs.E("transfer.spool", "", pfs.Integrity, &notKept{s.size, s.err})
 }
 
 // close removes the file.
 func (s *spool) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.file == nil {
 		return
 	}
 	_ = s.file.Close()
-	if err := os.Remove(s.file.Name()); err != nil && !errors.Is(err, os.ErrNotExist) {
-		s.err = err
-	}
+	_ = os.Remove(s.file.Name())
+	s.file, s.err = nil, os.ErrClosed
 }
+
+// notKept says that bytes are nowhere any more.
+type notKept struct {
+	size int64
+	err  error
+}
+
+func (e *notKept) Error() string {
+	return fmt.Sprintf("the target lost bytes that cannot be read again, and they could not be kept here (%v): "+
+		"start again, with TMPDIR set to a folder that has room for %d bytes", e.err, e.size)
+}
+
+func (e *notKept) Unwrap() error { return e.err }

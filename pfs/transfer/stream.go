@@ -3,21 +3,15 @@ package transfer
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // stream is a staged write whose source cannot be read again. Its chunks are kept in
-// windows until they are durable: one window is being filled while the one before it is
-// being synced.
-//
-// Where the target takes chunks in any order a window is up to halfWindow of them, in
-// memory. A target with longer pieces (Staged.Unit) takes those in order, and one that is
-// cut short by a sync costs it much: there a window is a piece, which is kept on disk.
+// windows of up to halfWindow chunks until they are durable: one window is being filled
+// while the one before it is being synced.
 type stream struct {
 	j      *Job
 	target End
@@ -25,13 +19,8 @@ type stream struct {
 	cancel context.CancelCauseFunc
 	expect int64 // bytes announced, 0 if none were
 
-	full int             // chunks of a window
-	kept *spool          // of a target with pieces; nil: chunks are kept in memory
-	tail <-chan struct{} // of a target with pieces: closed when the next chunk may be written
-
-	win    *streamWindow    // that is being filled
 	length int64            // bytes read so far
-	leaves []pfs.LeafDigest // of all windows that are durable: 16 bytes for every 4 MiB
+	leaves []pfs.LeafDigest // of all windows but the last: 16 bytes for every 4 MiB
 	before chan error       // tells when the window before is durable; nil if there is none
 
 	mu         sync.Mutex
@@ -40,16 +29,12 @@ type stream struct {
 	dropped    bool // bytes that the target called durable are no longer here
 }
 
-// streamWindow is a row of chunks that are made durable together.
-type streamWindow struct {
-	chunks []*streamChunk
-	lost   atomic.Bool // the target lacks what came before in the piece
-}
+// streamWindow is a row of chunks in memory.
+type streamWindow struct{ chunks []*streamChunk }
 
 // streamChunk is one leaf of the stream.
 type streamChunk struct {
-	p       []byte // nil once it is only in the spool
-	n       int    // length
+	p       []byte
 	off     int64
 	digest  pfs.LeafDigest
 	written int // generation that has it
@@ -72,17 +57,9 @@ func (w *streamWindow) wait() error {
 // drop gives back the memory of a window.
 func (s *stream) drop(win *streamWindow) {
 	for _, c := range win.chunks {
-		s.free(c)
+		s.j.pool.put(c.p)
 	}
 	win.chunks = nil
-}
-
-// free gives back the memory of a chunk.
-func (s *stream) free(c *streamChunk) {
-	if c.p != nil {
-		s.j.pool.put(c.p)
-		c.p = nil
-	}
 }
 
 // note keeps the digests of a window.
@@ -133,23 +110,13 @@ func (s *stream) reopen(ctx context.Context, failed int) error {
 }
 
 // send begins to write the next chunk.
-func (s *stream) send(ctx context.Context, p []byte) {
-	win := s.win
-	c := &streamChunk{p: p, n: len(p), off: s.length, done: make(chan struct{})}
+func (s *stream) send(ctx context.Context, win *streamWindow, p []byte) {
+	c := &streamChunk{p: p, off: s.length, done: make(chan struct{})}
 	s.length += int64(len(p))
-	s.j.count.bytes.Add(int64(len(p)))
 	win.chunks = append(win.chunks, c)
-	turn := s.tail
-	if s.kept != nil {
-		s.kept.keep(p, c.off)
-		s.tail = c.done // within a piece, bytes are written in order
-	}
 	go func() {
 		defer close(c.done)
-		if turn != nil {
-			<-turn
-		}
-		if c.err = s.guard(func() error { return s.first(ctx, win, c) }); c.err != nil {
+		if c.err = s.guard(func() error { return s.first(ctx, c) }); c.err != nil {
 			s.cancel(c.err)
 		}
 	}()
@@ -161,64 +128,35 @@ func (s *stream) guard(do func() error) error {
 }
 
 // first hashes and writes a chunk.
-func (s *stream) first(ctx context.Context, win *streamWindow, c *streamChunk) error {
-	if s.kept != nil {
-		defer s.free(c)
-	}
-	if err := pfs.CheckContext(ctx, "transfer.FromReader", s.target.Path); err != nil {
-		return err // what was to be written before may not have been
-	}
+func (s *stream) first(ctx context.Context, c *streamChunk) error {
 	release, err := s.j.slot(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
 	c.digest = digest.Leaf(c.p)
-	if err := s.j.pay(ctx, c.n); err != nil {
+	if err := s.j.pay(ctx, len(c.p)); err != nil {
 		return err
 	}
-	if err := s.writePiece(ctx, win, c); err != nil {
+	if err := s.write(ctx, c); err != nil {
 		return err
 	}
-	done := s.j.count.bytesDone.Add(int64(c.n))
+	s.wrote(len(c.p))
+	return nil
+}
+
+// wrote notes progress.
+func (s *stream) wrote(n int) {
+	done := s.j.count.bytesDone.Add(int64(n))
 	s.j.emit(Event{Kind: Progress, Target: s.target.Path, Size: -1, Bytes: done})
-	return nil
-}
-
-// writePiece is write for a chunk of a piece. If the target has lost the piece, what
-// follows in it waits for the end of the window, when it is written again from its start.
-func (s *stream) writePiece(ctx context.Context, win *streamWindow, c *streamChunk) error {
-	if win.lost.Load() {
-		return nil
-	}
-	err := s.write(ctx, c)
-	if s.kept == nil || !errors.Is(err, pfs.Integrity) {
-		return err
-	}
-	s.j.retried(s.target.Path, err)
-	win.lost.Store(true)
-	return nil
-}
-
-// bytes returns those of a chunk, read back from the spool if need be.
-func (s *stream) bytes(c *streamChunk) ([]byte, error) {
-	if c.p != nil {
-		return c.p, nil
-	}
-	p := make([]byte, c.n)
-	return p, s.kept.read(p, c.off)
 }
 
 // write writes a chunk to the staged write as it is open now.
 func (s *stream) write(ctx context.Context, c *streamChunk) error {
-	p, err := s.bytes(c)
-	if err != nil {
-		return err
-	}
 	for try := 1; ; try++ {
 		w, generation := s.current()
 		err := s.j.retry(ctx, s.target.Path, func() error {
-			_, err := w.WriteAt(ctx, p, c.off)
+			_, err := w.WriteAt(ctx, c.p, c.off)
 			return err
 		})
 		if err == nil {
@@ -235,21 +173,16 @@ func (s *stream) write(ctx context.Context, c *streamChunk) error {
 	}
 }
 
-// rotate begins to sync the window that was filled, after the one before it is durable,
-// and the next one.
-func (s *stream) rotate(ctx context.Context) error {
-	if err := s.settle(); err != nil || len(s.win.chunks) == 0 {
+// rotate begins to sync the window, after the one before it is durable, and empties it.
+func (s *stream) rotate(ctx context.Context, win *streamWindow) error {
+	if err := s.settle(); err != nil || len(win.chunks) == 0 {
 		return err
 	}
-	full := s.win
-	s.win = &streamWindow{}
-	before, synced := make(chan error, 1), make(chan struct{})
+	full := &streamWindow{chunks: win.chunks}
+	win.chunks = nil
+	before := make(chan error, 1)
 	s.before = before
-	if s.kept != nil {
-		s.tail = synced // a sync would cut the next piece short
-	}
 	go func() {
-		defer close(synced)
 		err := s.guard(func() error { return s.syncWindow(ctx, full) })
 		if err != nil {
 			s.cancel(err)
@@ -296,7 +229,7 @@ func (s *stream) persist(ctx context.Context, win *streamWindow, secure func(pfs
 		if _, now := s.current(); err == nil && now == generation {
 			return nil
 		}
-		if try == s.tries() || err != nil && !isLost(err) && !errors.Is(err, pfs.Integrity) {
+		if try == maxPasses || err != nil && !isLost(err) && !errors.Is(err, pfs.Integrity) {
 			return err
 		}
 		if err != nil {
@@ -309,29 +242,12 @@ func (s *stream) persist(ctx context.Context, win *streamWindow, secure func(pfs
 		}
 		if errors.Is(err, pfs.Integrity) {
 			win.distrust()
-			if s.kept != nil && s.j.sleep(ctx, pause(try)) != nil {
-				return err
-			}
 		}
 	}
 }
 
-// tries is how often a window is written at most. A piece is long, and lost whole with
-// what is wrong with one machine until the target notices.
-func (s *stream) tries() int {
-	if s.kept != nil {
-		return maxPasses + laneTries
-	}
-	return maxPasses
-}
-
-// complete writes the chunks that the staged write of this generation may lack; of a
-// piece all or none.
+// complete writes the chunks that the staged write of this generation may lack.
 func (s *stream) complete(ctx context.Context, win *streamWindow, generation int) error {
-	lacks := func(c *streamChunk) bool { return c.written != generation }
-	if s.kept != nil && slices.ContainsFunc(win.chunks, lacks) {
-		win.distrust()
-	}
 	for _, c := range win.chunks {
 		if c.written == generation {
 			continue

@@ -98,32 +98,36 @@ func TestFromReaderLost(t *testing.T) {
 		{"write", 3, true, true}, {"write", 3, false, true}, {"write", 11, false, true}, {"sync", 1, true, true},
 		{"sync", 2, false, true}, {"sync", 3, true, false}, {"commit", 1, false, true},
 	} {
-		t.Run(fmt.Sprint(tc), func(t *testing.T) {
-			b := newFaulty(t)
-			b.wire = true
-			want := noise(2, 15*chunk+3)
-			var n atomic.Int64
-			b.before = func(op string, _ pfs.Path) error {
-				if op != tc.op || n.Add(1) != tc.at {
-					return nil
-				}
-				if tc.sweep {
-					if _, _, err := b.Sweep(context.Background(), "/", -time.Hour); err != nil {
-						return err
-					}
-				}
-				return pfs.E("test", "/f", pfs.Conflict, nil)
-			}
-			_, err := newJob(t, Options{}).FromReader(context.Background(), End{b, "/f"}, bytes.NewReader(want), pfs.CommitOptions{})
-			if !tc.ok {
-				checkKind(t, err, pfs.Conflict)
-				checkAbsent(t, b, "/f")
-				return
-			}
-			must(t, err)
-			checkFile(t, b, "/f", want)
-		})
+		for _, unit := range []int64{0, 5 * chunk} {
+			t.Run(fmt.Sprint(tc, unit), func(t *testing.T) { testLost(t, unit, tc.op, tc.at, tc.sweep, tc.ok) })
+		}
 	}
+}
+
+func testLost(t *testing.T, unit int64, at string, number int64, sweep, ok bool) {
+	b := newFaulty(t)
+	b.wire, b.unit = true, unit
+	want := noise(2, 15*chunk+3)
+	var n atomic.Int64
+	b.before = func(op string, _ pfs.Path) error {
+		if op != at || n.Add(1) != number {
+			return nil
+		}
+		if sweep {
+			if _, _, err := b.Sweep(context.Background(), "/", -time.Hour); err != nil {
+				return err
+			}
+		}
+		return pfs.E("test", "/f", pfs.Conflict, nil)
+	}
+	_, err := newJob(t, Options{}).FromReader(context.Background(), End{b, "/f"}, bytes.NewReader(want), pfs.CommitOptions{})
+	if !ok {
+		checkKind(t, err, pfs.Conflict)
+		checkAbsent(t, b, "/f")
+		return
+	}
+	must(t, err)
+	checkFile(t, b, "/f", want)
 }
 
 // TestFromReaderPieces writes to a target that is written in pieces, and loses some of them
@@ -143,7 +147,7 @@ func TestFromReaderPieces(t *testing.T) {
 		{"middle of a piece", "write", unit + 3, 1, false, nil},
 		{"last of a piece", "write", 2*unit - 1, 1, false, nil},
 		{"the last piece", "write", pieces*unit + 1, 1, false, nil},
-		{"while it is written again", "write", unit + 3, 20, false, nil},
+		{"while it is written again", "write", unit + 3, pieceTries, false, nil},
 		{"always", "write", unit + 3, 1 << 20, false, pfs.Integrity},
 		{"at the end", "commit", pieces * unit, 1, false, nil},
 		{"sound, nothing kept", "", 0, 0, true, nil},

@@ -1,0 +1,178 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// pieceTries is how often a piece is sent again. It is long, and lost whole with what is
+// wrong with one machine, until the target notices.
+const pieceTries = laneTries + maxPasses
+
+// pieces is a staged write of bytes that nobody can read again, to a target that takes
+// them in order in long pieces (Staged.Unit). If it loses one, that is sent again from a
+// file here. A piece is made durable before the next one is begun.
+type pieces struct {
+	pfs.Staged // as it is open now
+	target     End
+
+	retried func(err error) // is told what the target has lost
+	sleep   func(context.Context, time.Duration) error
+
+	kept *spool // of the bytes [from, to)
+	from int64  // start of the piece
+	to   int64  // end of what was written
+	lost bool   // the target lacks some of the piece
+}
+
+// Resending returns w, a staged write of target, such that what target loses of it is
+// sent again: WriteAt, Sync and Commit answer Integrity or Conflict only if that does
+// not help. w must be written in order, by one goroutine at a time. Where Unit is no more
+// than pfs.ChunkSize a write that succeeded is not lost by a failure of one machine, and
+// w is returned as it is; else as much as Unit is kept in a temporary file until it is
+// closed.
+func Resending(target End, w pfs.Staged) pfs.Staged {
+	if w.Unit() <= pfs.ChunkSize {
+		return w
+	}
+	return &pieces{Staged: w, target: target, retried: func(error) {}, sleep: sleep, kept: newSpool(w.Unit())}
+}
+
+// resending is Resending for a stream of the job.
+func (j *Job) resending(target End, w pfs.Staged) pfs.Staged {
+	w = Resending(target, w)
+	if s, ok := w.(*pieces); ok {
+		s.retried = func(err error) { j.retried(target.Path, err) }
+		s.sleep = j.sleep
+	}
+	return w
+}
+
+// WriteAt writes p at offset off, where the write before ended. After an error it may be
+// repeated.
+func (s *pieces) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+	const op = "transfer.Staged.WriteAt"
+	if off > s.to || off+int64(len(p)) < s.to {
+		return 0, pfs.Errorf(op, s.target.Path, pfs.Invalid, "bytes come at %d, and %d is next", off, s.to)
+	}
+	for n = int(s.to - off); n < len(p); {
+		if err := s.advance(ctx); err != nil {
+			return n, err
+		}
+		chunk := p[n:min(int64(len(p)), int64(n)+pfs.ChunkSize, int64(n)+s.from+s.Unit()-s.to)]
+		s.kept.keep(chunk, s.to)
+		err := s.secure(ctx, func(w pfs.Staged) error {
+			_, err := w.WriteAt(ctx, chunk, s.to)
+			return err
+		})
+		if err != nil {
+			return n, err
+		}
+		s.to += int64(len(chunk))
+		n += len(chunk)
+	}
+	return n, nil
+}
+
+// advance begins the next piece if this one is full.
+func (s *pieces) advance(ctx context.Context) error {
+	if s.to-s.from < s.Unit() {
+		return nil
+	}
+	if err := s.Sync(ctx); err != nil {
+		return err
+	}
+	s.from = s.to
+	return nil
+}
+
+// Sync returns when all that was written is durable.
+func (s *pieces) Sync(ctx context.Context) error {
+	return s.secure(ctx, func(w pfs.Staged) error { return w.Sync(ctx) })
+}
+
+// Commit publishes what was written.
+func (s *pieces) Commit(ctx context.Context, opts pfs.CommitOptions) (info pfs.Info, err error) {
+	err = s.secure(ctx, func(w pfs.Staged) (err error) {
+		info, err = w.Commit(ctx, opts)
+		return err
+	})
+	return info, err
+}
+
+// Suspend ends the use of this handle. What is staged is no longer sent again.
+func (s *pieces) Suspend() error {
+	s.kept.close()
+	return s.Staged.Suspend()
+}
+
+// Close discards what was staged, unless Commit or Suspend came first.
+func (s *pieces) Close() error {
+	s.kept.close()
+	return s.Staged.Close()
+}
+
+// secure calls do with the staged write as it is open now, and again once the piece was
+// sent again, as long as the target has lost some of it.
+func (s *pieces) secure(ctx context.Context, do func(pfs.Staged) error) error {
+	for try := 0; ; try++ {
+		err := s.mend(ctx)
+		if err == nil {
+			err = do(s.Staged)
+		}
+		if err == nil || !isLost(err) && !errors.Is(err, pfs.Integrity) {
+			return err
+		}
+		s.lost = true
+		var gone *notKept
+		if try == pieceTries || errors.As(err, &gone) {
+			return err
+		}
+		s.retried(err)
+		if isLost(err) {
+			if err := s.reopen(ctx); err != nil {
+				return err
+			}
+		}
+		if s.sleep(ctx, pause(try)) != nil {
+			return err
+		}
+	}
+}
+
+// reopen opens the staged write again, or begins anew if all of it is here.
+func (s *pieces) reopen(ctx context.Context) error {
+	_ = s.Staged.Suspend()
+	opts := pfs.CreateOptions{ID: s.ID(), Reopen: true}
+	w, err := s.target.FS.Create(ctx, s.target.Path, opts)
+	if errors.Is(err, pfs.Conflict) && s.from == 0 {
+		opts.Reopen = false
+		w, err = s.target.FS.Create(ctx, s.target.Path, opts)
+	}
+	if err == nil {
+		s.Staged = w
+	}
+	return err
+}
+
+// mend sends the piece again from its start, if some of it was lost.
+func (s *pieces) mend(ctx context.Context) error {
+	if !s.lost {
+		return nil
+	}
+	buf := make([]byte, min(s.to-s.from, pfs.ChunkSize))
+	for off := s.from; off < s.to; off += int64(len(buf)) {
+		p := buf[:min(int64(len(buf)), s.to-off)]
+		if err := s.kept.read(p, off); err != nil {
+			return err
+		}
+		if _, err := s.Staged.WriteAt(ctx, p, off); err != nil {
+			return err
+		}
+	}
+	s.lost = false
+	return nil
+}
