@@ -197,13 +197,13 @@ func (c *conversion) manifest(shards []manifest.Shard) *manifest.Manifest {
 	return m
 }
 
-// columns are those of a table.
+// columns are those of a table or of Parquet.
 func (c *conversion) columns() (list []manifest.Column) {
 	if c.in.records != nil {
 		return c.in.records.columns
 	}
 	for _, col := range c.stats.Columns {
-		list = append(list, manifest.Column{Name: col.Name, Type: col.Type.String()})
+		list = append(list, manifest.Column{Name: col.Name, Type: col.Type})
 	}
 	return list
 }
@@ -254,7 +254,7 @@ type convertSums struct {
 	Seconds float64 `json:"seconds"`
 	Already bool    `json:"already,omitempty"` // nothing was left to do
 	DryRun  bool    `json:"dry_run,omitempty"`
-	// Columns are those of a table, with the types that were declared or found.
+	// Columns are those of a table, with the types that were declared or found, or of Parquet.
 	Columns []manifest.Column `json:"columns,omitempty"`
 	Shards  json.RawMessage   `json:"shards"`
 }
@@ -306,7 +306,7 @@ func (c *conversion) tellLeft() {
 	c.tellBad()
 }
 
-// tellColumns names the types of the columns of a table where they were found out. Of
+// tellColumns names the types of columns where they were found out, or stand in the inputs. Of
 // many columns it tells how many have which.
 func (c *conversion) tellColumns() {
 	if len(c.stats.Columns) == 0 || c.o.text || c.o.payload == "raw" {
@@ -319,8 +319,8 @@ func (c *conversion) tellColumns() {
 		if name == "" {
 			name = strconv.Itoa(i + 1)
 		}
-		parts = append(parts, name+" "+col.Type.String())
-		times[col.Type.String()]++
+		parts = append(parts, name+" "+col.Type)
+		times[col.Type]++
 	}
 	if len(parts) > most {
 		parts = parts[:0]

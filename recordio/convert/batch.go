@@ -15,6 +15,8 @@ type batch struct {
 	lines    int64 // lines that the batch was made of
 	bytes    int64 // bytes of the input that it was made of
 	err      error // ends the input
+
+	columns []Column // of the input, in its first batch, if its decoder knows them
 }
 
 // badRecord is a record that was left out of a batch.

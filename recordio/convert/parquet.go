@@ -13,8 +13,8 @@ import (
 // the order of the schema: lists become arrays, structs become maps, and so do maps
 // with text as keys; other maps become arrays of maps of "key" and "value".
 //
-// Dates, times and timestamps are counts in the unit of their column; those of the old
-// type INT96 are nanoseconds since 1970. Decimals become text, which keeps them as they
+// Dates, times and timestamps are counts in the unit of their column, which
+// Stats.Columns tells; those of the old type INT96 are nanoseconds since 1970. Decimals become text, which keeps them as they
 // are. Text must be UTF-8.
 //
 // Columns are read page by page: memory is a few pages a column, and bounded in all.

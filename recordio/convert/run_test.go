@@ -350,7 +350,7 @@ func TestRunHousing(t *testing.T) {
 	if err != nil || len(got) != 506 {
 		t.Fatalf("%d records, %v; want 506", len(got), err)
 	}
-	if len(stats.Columns) != 14 || stats.Columns[13].Type != TypeFloat {
+	if len(stats.Columns) != 14 || stats.Columns[13].Type != "float" {
 		t.Errorf("columns %v", stats.Columns)
 	}
 	const want = "929d" + "cb3f79e30014f8b589"
