@@ -138,7 +138,7 @@ func (c *conversion) read(ctx context.Context, emit func(payload []byte) error) 
 		c.stats, err = convert.Run(ctx, c.in.sources(c.o.mayBeMNIST()), c.o.options, emit)
 	}
 	if err == nil && c.stats.Records == 0 && !c.o.allowEmpty {
-		err = hinted{pfs.Errorf("paddlectl.convert", "", pfs.Other, "the input has no records"), "--allow-empty makes an empty dataset"}
+		err = hinted{errors.New("the input has no records"), "--allow-empty makes an empty dataset"}
 	}
 	return err
 }

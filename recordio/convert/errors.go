@@ -10,6 +10,10 @@ import (
 var (
 	// ErrSyntax: the content is not what its format says.
 	ErrSyntax = errors.New("malformed")
+	// ErrLine: a line ends in the middle of a value, which is ErrSyntax.
+	ErrLine = fmt.Errorf("a value over several lines: %w", ErrSyntax)
+	// ErrTooMany: more records are bad than may be left out.
+	ErrTooMany = errors.New("too many bad records")
 	// ErrTruncated: the input ends in the middle of something.
 	ErrTruncated = errors.New("truncated")
 	// ErrChecksum: the content does not match its own checksum.
