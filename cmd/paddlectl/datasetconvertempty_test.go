@@ -21,8 +21,8 @@ func TestConvertOfNothing(t *testing.T) {
 		if got.code != cliio.Failed || !strings.Contains(got.stderr, "convert: the input has no records") || !strings.Contains(got.stderr, "--allow-empty") {
 			t.Errorf("%v: code %d: %s", flags, got.code, got.stderr)
 		}
-		if left := filesOf(t, "out"); len(left) > 0 {
-			t.Errorf("%v: left behind: %v", flags, left)
+		if _, err := os.Stat("out"); err == nil {
+			t.Errorf("%v: left behind: the directory with %v", flags, filesOf(t, "out"))
 		}
 		if got := runHere(t, append(args, "--allow-empty", "--force")...); got.code != cliio.Done {
 			t.Errorf("%v: with --allow-empty: code %d: %s", flags, got.code, got.stderr)

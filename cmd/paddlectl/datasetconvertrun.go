@@ -32,26 +32,37 @@ type conversion struct {
 	bad   *badFile // nil: bad records are not collected
 	start time.Time
 	stats convert.Stats
+
+	dirMade bool // by this run
 }
 
 // newConversion looks at the target and takes up, with --resume, what is there. A dry
 // run makes no directory, and is refused what the run would be.
 func newConversion(ctx context.Context, d *deps, o *convertOptions, in *datasetInputs) (*conversion, error) {
 	c := &conversion{d: d, o: o, in: in, start: d.now()}
-	var err error
-	if o.dryRun {
-		var t copyTarget
-		if t, err = d.lookAtDir(ctx, o.outputPath); err == nil && !t.exists {
-			return c, nil
-		}
-		c.dir = t.end
-	} else {
-		c.dir, err = d.outputDir(ctx, o.outputPath)
+	t, err := d.lookAtDir(ctx, o.outputPath)
+	if c.dir = t.end; err != nil || o.dryRun && !t.exists {
+		return c, err
 	}
-	if err != nil {
+	if err := d.makeDir(ctx, t); err != nil {
 		return nil, err
 	}
-	return c, c.look(ctx)
+	c.dirMade = !t.exists
+	if err := c.look(ctx); err != nil {
+		c.unmake(ctx)
+		return nil, err
+	}
+	return c, nil
+}
+
+// unmake removes the directory that a run which failed has made, if nothing is in it.
+func (c *conversion) unmake(ctx context.Context) {
+	if !c.dirMade {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
+	defer cancel()
+	c.dir.FS.Remove(ctx, c.dir.Path) // one that stays is empty, or has what is to stay
 }
 
 // look refuses what is in the way, and finds what can be gone on with.
@@ -90,6 +101,7 @@ func (c *conversion) run(ctx context.Context) error {
 	if err != nil {
 		c.outs.abort()
 		c.work.leave(ctx, c.d, sink.done)
+		c.unmake(ctx)
 		return c.explain(err)
 	}
 	return c.tell(sink)
