@@ -181,7 +181,7 @@ func (o *convertOptions) ofRecords() []string {
 }
 
 // mayBeMNIST reports whether names of MNIST mean files of MNIST.
-func (o *convertOptions) mayBeMNIST() bool { return o.format == "" || o.format == "mnist" }
+func (o *convertOptions) mayBeMNIST() bool { return o.format == "" || o.format == mnistName }
 
 // workers is how many goroutines compress.
 func (o *convertOptions) workers() int {
