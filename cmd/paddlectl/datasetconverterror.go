@@ -31,6 +31,8 @@ func (c *conversion) wayOut(err error) string {
 			way += "; " + skip
 		}
 		return way
+	case errors.Is(err, convert.ErrManyPieces):
+		return "--payload msgpack, pickle and json hold all values of a sample"
 	case errors.Is(err, convert.ErrTooMany):
 		return "--max-bad N lets more of them pass, -1 any number"
 	case errors.Is(err, convert.ErrUnlabelled):

@@ -312,9 +312,12 @@ func (c *conversion) tell(sink *shardSink) error {
 	return nil
 }
 
-// tellLeft names what was left out: files, and the first records.
+// tellLeft names what was left out: files, parts of samples, and the first records.
 func (c *conversion) tellLeft() {
 	c.in.strays.tell(c.d)
+	if n := c.stats.Partial; n > 0 {
+		c.d.out.Message("the payload raw keeps the bytes or the text of a sample alone: %s more, such as a label, which is left out", count(n, "sample has", "samples have"))
+	}
 	c.tellBad()
 }
 

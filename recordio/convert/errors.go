@@ -24,6 +24,8 @@ var (
 	ErrUnlabelled = errors.New("no label")
 	// ErrUnsupported: the content is well formed, but has no place in a record.
 	ErrUnsupported = errors.New("unsupported")
+	// ErrManyPieces: a sample has no single piece of bytes or text, which the encoding raw takes; ErrUnsupported.
+	ErrManyPieces = fmt.Errorf("no single piece: %w", ErrUnsupported)
 
 	// More closely, what has to be named to read an input; all are ErrUnsupported.
 

@@ -16,6 +16,7 @@ type Stats struct {
 	Records  int64 // without the bad ones
 	Payload  int64 // bytes of their payloads
 	Bad      int64 // records that were left out
+	Partial  int64 // records of which the encoding raw took one value, and left out others
 	FirstBad []*RecordError
 	// Columns are the columns of a table, as they were found, or of Parquet files, as
 	// their schema says.

@@ -150,6 +150,7 @@ func (r *run) deliverBatch(b *batch, at *place) error {
 	if err := r.describe(b.columns); err != nil {
 		return at.failed(err)
 	}
+	r.stats.Partial += b.partial
 	start, bad := 0, b.bad
 	for i, end := range b.ends {
 		for ; len(bad) > 0 && bad[0].after == i; bad = bad[1:] {
