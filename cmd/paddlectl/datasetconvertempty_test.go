@@ -37,7 +37,7 @@ func TestConvertOfNothing(t *testing.T) {
 func TestConvertTellsColumns(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
-		"t.csv": "id,x,name\n1,nan,a\n2,1.5,b\n", "wide.csv": strings.Repeat("1,", 13) + "x\n", "l.jsonl": "{}\n",
+		"t.csv": "id,x,name\n1,nan,a\n2,1.5,b\n", "unnamed.csv": ",a\n0,x\n", "wide.csv": strings.Repeat("1,", 13) + "x\n", "l.jsonl": "{}\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -48,6 +48,7 @@ func TestConvertTellsColumns(t *testing.T) {
 		"--dry-run t.csv":         "columns: id int, x float, name text\n",
 		"--type 1=float32 t.csv":  "columns: id float32, x float, name text\n",
 		"--no-header wide.csv":    "columns: 13 int, 1 text\n",
+		"unnamed.csv":             "columns: \"\" int, a text\n",
 		"--json t.csv":            `"columns":[{"name":"id","type":"int"},{"name":"x","type":"float"},{"name":"name","type":"text"}]`,
 		"--json --dry-run t.csv":  `"columns":[{"name":"id","type":"int"},{"name":"x","type":"float"},{"name":"name","type":"text"}]`,
 		"-q t.csv":                "",

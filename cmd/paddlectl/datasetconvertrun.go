@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -328,13 +327,8 @@ func (c *conversion) tellColumns() {
 		return
 	}
 	const most = 12
-	parts, times := []string{}, map[string]int64{}
-	for i, col := range c.stats.Columns {
-		name := col.Name
-		if name == "" {
-			name = strconv.Itoa(i + 1)
-		}
-		parts = append(parts, name+" "+col.Type)
+	parts, times := columnParts(c.columns()), map[string]int64{}
+	for _, col := range c.stats.Columns {
 		times[col.Type]++
 	}
 	if len(parts) > most {

@@ -14,6 +14,9 @@ func (d *parquetDecoder) columns() []Column {
 	for i, child := range d.root.children {
 		columns[i] = Column{Name: child.name, Type: child.typeText()}
 	}
+	for _, p := range d.parts {
+		columns = append(columns, Column{Name: p.name, Type: TypeText.String()})
+	}
 	return columns
 }
 
