@@ -202,10 +202,18 @@ func (c *conversion) manifest(shards []manifest.Shard) *manifest.Manifest {
 	m := &manifest.Manifest{
 		Format: manifest.Format, Version: manifest.Version, Name: c.o.namePrefix,
 		Payload: c.payload(), Of: c.o.ofText(), Source: c.stats.Format,
-		Inputs: c.in.list(), Options: c.o.ofBytes(), Columns: c.columns(), Classes: c.in.labels, Bad: c.stats.Bad, Shards: shards,
+		Inputs: c.in.list(), Options: c.o.ofBytes(), Columns: c.columns(), Classes: c.classes(), Bad: c.stats.Bad, Shards: shards,
 	}
 	m.Sum()
 	return m
+}
+
+// classes are the labels of images, or those of the datasets that are read.
+func (c *conversion) classes() []string {
+	if c.in.records == nil && c.stats.Format != imagesName {
+		return nil
+	}
+	return c.in.labels
 }
 
 // columns are those of a table or of Parquet.

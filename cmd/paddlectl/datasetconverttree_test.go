@@ -53,6 +53,7 @@ func TestConvertTree(t *testing.T) {
 		"cifar100/train.bin": cifar(2, 10), "cifar100/fine_label_names.txt": "apple\n",
 		"python/data_batch_1": "(lp0\nI1\na.", "python/batches.meta": "(lp0\n.", "python/readme.html": "<html></html>\n",
 		"mnist/train-labels-idx1-ubyte": "\x00\x00\x08\x01\x00\x00\x00\x01\x05", "mnist/t10k-labels-idx1-ubyte": "\x00\x00\x08\x01\x00\x00\x00\x01\x06",
+		"nested/a/x.csv": "a\n1\n", "nested/b/x.csv": "a\n2\n",
 		"parted/train/cat/0.png": "image", "parted/train/dog/0.png": "image", "parted/Test/cat/0.png": "image",
 	})
 	for _, tt := range []struct {
@@ -115,6 +116,10 @@ func TestConvertTree(t *testing.T) {
 	got := runHere(t, "dataset", "convert", "-f", "--json", "--output-path", "out", "--name-prefix", "x", "pets")
 	if !strings.Contains(got.stdout, `"left_out":6`) {
 		t.Errorf("got %s", got.stdout)
+	}
+	runHere(t, "dataset", "convert", "--output-path", "tables-out", "--name-prefix", "x", "nested")
+	if got := runHere(t, "dataset", "info", "--json", "tables-out"); !strings.Contains(got.stdout, `"records":2,`) || strings.Contains(got.stdout, `"classes"`) {
+		t.Errorf("directories of tables are no classes: %s%s", got.stdout, got.stderr)
 	}
 	if got := runHere(t, "dataset", "info", "--json", "out"); !strings.Contains(got.stdout, `"classes":["cat","dog"]`) || !strings.Contains(got.stdout, `"files":3`) {
 		t.Errorf("got %s", got.stdout)
