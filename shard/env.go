@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -55,9 +56,9 @@ func (e Env) Trainer() (Trainer, error) {
 	case idFrom == nil && countFrom == nil:
 		return Trainer{}, fmt.Errorf("%w: set %s and %s", ErrNoTrainer, ids()[0], counts()[0])
 	case idFrom == nil:
-		return Trainer{}, fmt.Errorf("%w: %s says %d, but no id: set %s", ErrTrainer, countFrom, count, ids()[0])
+		return Trainer{}, fmt.Errorf("%w: %s says %d, but no id: set %s", ErrTrainer, countFrom, count, beside(*countFrom, counts(), ids()))
 	case countFrom == nil:
-		return Trainer{}, fmt.Errorf("%w: %s says %d, but of how many: set %s", ErrTrainer, idFrom, id, counts()[0])
+		return Trainer{}, fmt.Errorf("%w: %s says %d, but of how many: set %s", ErrTrainer, idFrom, id, beside(*idFrom, ids(), counts()))
 	}
 	t := Trainer{ID: id, Count: count}
 	if err := t.Check(); err != nil {
@@ -65,6 +66,9 @@ func (e Env) Trainer() (Trainer, error) {
 	}
 	return t, nil
 }
+
+// beside returns the place among others that goes with the place s of own.
+func beside(s source, own, others []source) source { return others[slices.Index(own, s)] }
 
 // agreed returns the number that all sources state and the first of them; nil if
 // none states any.

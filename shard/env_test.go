@@ -58,7 +58,8 @@ func TestEnvRefuses(t *testing.T) {
 	}{
 		{"nothing", nil, nil, ErrNoTrainer, "set PADDLE_INIT_TRAINER_ID and PADDLE_INIT_NUM_GRADIENT_SERVERS"},
 		{"id only", vars{id: "0"}, nil, ErrTrainer, "set " + count},
-		{"count only", nil, vars{"trainer_count": "3"}, ErrTrainer, "/trainer_count says 3, but no id: set " + id},
+		{"count only", nil, vars{"trainer_count": "3"}, ErrTrainer, "/trainer_count says 3, but no id: set /trainer_id"},
+		{"newer id only", vars{"PADDLE_TRAINER_ID": "1"}, nil, ErrTrainer, "PADDLE_TRAINER_ID says 1, but of how many: set PADDLE_TRAINERS_NUM"},
 		{"out of range", vars{id: "4", count: "4"}, nil, ErrTrainer, "id 4 of 4 trainers: ids run from 0 to 3 (" + id},
 		{"negative", vars{id: "-1", count: "4"}, nil, ErrTrainer, "id -1"},
 		{"no trainers", vars{id: "0", count: "0"}, nil, ErrTrainer, "at least 1"},

@@ -51,6 +51,7 @@ func (d *deps) command(s spec) *cli.Command {
 			if s.given != nil {
 				s.given(cc.IsSet)
 			}
+			d.waiting.quiet = cc.Bool("quiet")
 			return s.run(cc.Context, operands)
 		}
 	}

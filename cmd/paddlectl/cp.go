@@ -72,7 +72,6 @@ func (d *deps) begin(o *copyOptions, texts []string) ([]operand, error) {
 		return nil, err
 	}
 	d.remotes.retries = o.tries()
-	d.waiting.quiet = o.quiet
 	return d.operands(texts)
 }
 

@@ -107,7 +107,8 @@ type input struct {
 	dataFile
 	io.Reader // from the beginning to the end, once; counted in the meter
 
-	// ReaderAt reads at random, as io.ReaderAt does; nil for standard input.
+	// ReaderAt reads at random, as io.ReaderAt does; nil for standard input
+	// that is not kept.
 	ReaderAt io.ReaderAt
 
 	size int64    // -1 for standard input
@@ -145,6 +146,24 @@ func (d *deps) open(ctx context.Context, f dataFile, m *meter) (*input, error) {
 		in.Reader, in.stop = m.reader(ahead), ahead.stop
 	}
 	return in, nil
+}
+
+// keep reads all of standard input into a temporary file, so that it can be read at random
+// until Close. After an error in is closed.
+func (in *input) keep() error {
+	file, err := newTempFile()
+	if err != nil {
+		in.stop()
+		return err
+	}
+	stop := in.stop
+	in.stop = func() { stop(); file.Close() } // what cannot be removed is in the folder for temporary files
+	if in.size, err = io.Copy(file, in.Reader); err != nil {
+		in.stop()
+		return err
+	}
+	in.Reader, in.ReaderAt = io.NewSectionReader(file, 0, in.size), file
+	return nil
 }
 
 // isStream reports whether f is a pipe or the like that its path leads to without naming

@@ -200,6 +200,10 @@ func TestConvertImages(t *testing.T) {
 	if got := runHere(t, "dataset", "info", "out"); !strings.Contains(got.stdout, "classes   cat, dog\n") {
 		t.Errorf("info: %s", got.stdout)
 	}
+	got = runHere(t, "dataset", "convert", "--output-path", "raw", "--name-prefix", "pets", "--bad", "skip", "--payload", "raw", convertData(t, "images"))
+	if want := "the payload raw keeps the bytes or the text of a sample alone: 8 samples have more, such as a label, which is left out\n"; !strings.Contains(got.stderr, want) {
+		t.Errorf("raw: %s, want %s", got.stderr, want)
+	}
 }
 
 // killed starts a real process that converts standard input, gives it half of the

@@ -100,6 +100,7 @@ func runConvert(ctx context.Context, d *deps, o *convertOptions, operands []stri
 			return err
 		}
 	}
+	in.tellParts()
 	c, err := newConversion(ctx, d, o, in)
 	switch {
 	case err != nil:

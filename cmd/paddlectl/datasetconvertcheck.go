@@ -19,6 +19,8 @@ func (o *convertOptions) check() error {
 	switch {
 	case o.outputPath == "":
 		return cliargs.Usagef("--output-path is needed: the directory for the shards")
+	case o.namePrefix == "":
+		return cliargs.Usagef("--name-prefix is needed: what the names of the shards begin with")
 	case o.resume && o.restart:
 		return cliargs.Usagef("--resume goes on and --restart begins anew: give one")
 	case o.jobs < 0:

@@ -25,6 +25,16 @@ func (c *conversion) wayOut(err error) string {
 	var bad *convert.RecordError
 	fails := c.o.options.Bad.Policy == convert.Fail && errors.As(err, &bad)
 	switch {
+	case errors.Is(err, convert.ErrLine):
+		way := "each line is a record: jq -c . makes a line of each value, and jq -c '.[]' of each item of an array"
+		if fails {
+			way += "; " + skip
+		}
+		return way
+	case errors.Is(err, convert.ErrManyPieces):
+		return "--payload msgpack, pickle and json hold all values of a sample"
+	case errors.Is(err, convert.ErrTooMany):
+		return "--max-bad N lets more of them pass, -1 any number"
 	case errors.Is(err, convert.ErrUnlabelled):
 		return "the directories right below an operand are labels; --label-from dir takes those that the images are in, none makes records without"
 	case errors.Is(err, convert.ErrFormat):
@@ -41,6 +51,8 @@ func (c *conversion) wayOut(err error) string {
 			way += "; " + skip
 		}
 		return way
+	case fails && c.o.is("max-bad"): // which is 0
+		return "--max-bad N leaves out up to N malformed records, -1 any number"
 	case fails:
 		return skip + "; --bad-file FILE keeps them"
 	}

@@ -46,3 +46,21 @@ func TestConvertRefusesIdleFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestSpellingsOfOneFlag checks that flags that mean the same have the same names in every
+// command of datasets and of RecordIO.
+func TestSpellingsOfOneFlag(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeTable(t, "t.csv", 3, 0)
+	for _, args := range []string{
+		"dataset convert --output-path a --name-prefix x --parallel 2 --chunk 1M t.csv",
+		"dataset convert --output-path b --name-prefix x --jobs 2 --chunk-size 1M t.csv",
+		"recordio recompress --parallel 2 --chunk 1M a/x-00000-of-00001 -o c",
+		"recordio recompress --jobs 2 --chunk-size 1M a/x-00000-of-00001 -o d",
+		"recordio verify --jobs 2 c d",
+	} {
+		if got := runHere(t, strings.Fields(args)...); got.code != cliio.Done {
+			t.Errorf("%s: code %d: %s", args, got.code, got.stderr)
+		}
+	}
+}

@@ -38,6 +38,7 @@ type datasetInputs struct {
 
 	records *recordFiles // of the format recordio; nil for others
 	mnist   *mnistPairs
+	parts   partFiles
 	meter   *meter
 }
 
@@ -237,6 +238,7 @@ func (in *datasetInputs) addFile(ctx context.Context, g *inputGroup, f foundInpu
 	in.perhapsImages = in.perhapsImages || said == imagesName || !isFormat(said)
 	if rel != "" {
 		f.said = said
+		in.parts.add(f.path.Base(), said, f.title)
 		g.below.add(f.said, info.Size)
 	}
 	if f.label = in.from.of(f.path, rel); f.label != "" {

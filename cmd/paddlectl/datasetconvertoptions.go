@@ -65,8 +65,8 @@ func (o *convertOptions) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "output-path", Usage: "write the shards into `DIR`, which is made if it is missing", Destination: &o.outputPath},
 		&cli.StringFlag{Name: "name-prefix", Usage: "begin the names of the shards with `PREFIX`", Destination: &o.namePrefix},
-		&cli.Int64Flag{Name: "line-count", Usage: "put `N` records into each shard", Destination: &o.lineCount},
-		&cli.Int64Flag{Name: "num-shards", Usage: "make `K` shards, whose records differ by at most one", Destination: &o.numShards},
+		&cli.Int64Flag{Name: "line-count", Usage: "put `N` records into each shard", DefaultText: "none", Destination: &o.lineCount},
+		&cli.Int64Flag{Name: "num-shards", Usage: "make `K` shards, whose records differ by at most one", DefaultText: "none", Destination: &o.numShards},
 		&cli.GenericFlag{Name: "shard-size", Usage: "put records of `SIZE` bytes into each shard (256M if nothing else is said)", Value: &o.shardSize},
 		&cli.BoolFlag{Name: "paddle-compat", Usage: "cut, count in names and chunk as convert of paddle.v2.dataset.common: see docs/datasets.md", Destination: &o.paddleCompat},
 		&cli.StringFlag{Name: "format", Usage: "the inputs are `NAME` (csv if a flag about tables is given, else found by content and name)", Destination: &o.format},
@@ -90,8 +90,8 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.StringFlag{Name: "bad-file", Usage: "skip malformed records and write them to `FILE`, as JSON lines with the reason", Destination: &o.badFile},
 		&cli.GenericFlag{Name: "max-record", Usage: "refuse records of more than `SIZE` (64M)", Value: &o.maxRecord},
 		&cli.StringFlag{Name: "compressor", Usage: "compress chunks by `NAME`: none, snappy, gzip, zstd", Value: "snappy", Destination: &o.compressor},
-		&cli.GenericFlag{Name: "chunk-size", Usage: "put records of `SIZE` bytes into a chunk (4M; 32M with --paddle-compat)", Value: &o.chunkSize},
-		&cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "work on `N` pieces of input at once; 0 is one a processor", Destination: &o.jobs},
+		&cli.GenericFlag{Name: "chunk-size", Aliases: []string{"chunk"}, Usage: "put records of `SIZE` bytes into a chunk (4M; 32M with --paddle-compat)", Value: &o.chunkSize},
+		&cli.IntFlag{Name: "jobs", Aliases: []string{"j", "parallel"}, Usage: "work on `N` pieces of input at once; 0 is one a processor", Destination: &o.jobs},
 		&cli.BoolFlag{Name: "resume", Usage: "go on with what a run before has finished", Destination: &o.resume},
 		&cli.BoolFlag{Name: "restart", Usage: "discard what a run before has finished", Destination: &o.restart},
 		forceFlag(&o.force),
@@ -181,7 +181,7 @@ func (o *convertOptions) ofRecords() []string {
 }
 
 // mayBeMNIST reports whether names of MNIST mean files of MNIST.
-func (o *convertOptions) mayBeMNIST() bool { return o.format == "" || o.format == "mnist" }
+func (o *convertOptions) mayBeMNIST() bool { return o.format == "" || o.format == mnistName }
 
 // workers is how many goroutines compress.
 func (o *convertOptions) workers() int {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/internal/manifest"
 	"github.com/paddlecloud/pfs/split"
 )
 
@@ -31,6 +32,7 @@ func (c *conversion) rehearse(ctx context.Context) error {
 		return err
 	}
 	return c.d.out.JSON(convertSums{
+		Dataset: localText(c.dir.Path.Join(manifest.FileName(c.o.namePrefix))),
 		Records: c.stats.Records, Bytes: c.stats.Payload, Bad: c.stats.Bad, LeftOut: c.in.strays.count,
 		Seconds: c.d.now().Sub(c.start).Seconds(), DryRun: true, Columns: c.columns(), Shards: shards,
 	})

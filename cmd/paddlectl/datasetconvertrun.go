@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,26 +31,37 @@ type conversion struct {
 	bad   *badFile // nil: bad records are not collected
 	start time.Time
 	stats convert.Stats
+
+	dirMade bool // by this run
 }
 
 // newConversion looks at the target and takes up, with --resume, what is there. A dry
 // run makes no directory, and is refused what the run would be.
 func newConversion(ctx context.Context, d *deps, o *convertOptions, in *datasetInputs) (*conversion, error) {
 	c := &conversion{d: d, o: o, in: in, start: d.now()}
-	var err error
-	if o.dryRun {
-		var t copyTarget
-		if t, err = d.lookAtDir(ctx, o.outputPath); err == nil && !t.exists {
-			return c, nil
-		}
-		c.dir = t.end
-	} else {
-		c.dir, err = d.outputDir(ctx, o.outputPath)
+	t, err := d.lookAtDir(ctx, o.outputPath)
+	if c.dir = t.end; err != nil || o.dryRun && !t.exists {
+		return c, err
 	}
-	if err != nil {
+	if err := d.makeDir(ctx, t); err != nil {
 		return nil, err
 	}
-	return c, c.look(ctx)
+	c.dirMade = !t.exists
+	if err := c.look(ctx); err != nil {
+		c.unmake(ctx)
+		return nil, err
+	}
+	return c, nil
+}
+
+// unmake removes the directory that a run which failed has made, if nothing is in it.
+func (c *conversion) unmake(ctx context.Context) {
+	if !c.dirMade {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
+	defer cancel()
+	c.dir.FS.Remove(ctx, c.dir.Path) // one that stays is empty, or has what is to stay
 }
 
 // look refuses what is in the way, and finds what can be gone on with.
@@ -90,6 +100,7 @@ func (c *conversion) run(ctx context.Context) error {
 	if err != nil {
 		c.outs.abort()
 		c.work.leave(ctx, c.d, sink.done)
+		c.unmake(ctx)
 		return c.explain(err)
 	}
 	return c.tell(sink)
@@ -138,7 +149,7 @@ func (c *conversion) read(ctx context.Context, emit func(payload []byte) error) 
 		c.stats, err = convert.Run(ctx, c.in.sources(c.o.mayBeMNIST()), c.o.options, emit)
 	}
 	if err == nil && c.stats.Records == 0 && !c.o.allowEmpty {
-		err = hinted{pfs.Errorf("paddlectl.convert", "", pfs.Other, "the input has no records"), "--allow-empty makes an empty dataset"}
+		err = hinted{errors.New("the input has no records"), "--allow-empty makes an empty dataset"}
 	}
 	return err
 }
@@ -191,19 +202,27 @@ func (c *conversion) manifest(shards []manifest.Shard) *manifest.Manifest {
 	m := &manifest.Manifest{
 		Format: manifest.Format, Version: manifest.Version, Name: c.o.namePrefix,
 		Payload: c.payload(), Of: c.o.ofText(), Source: c.stats.Format,
-		Inputs: c.in.list(), Options: c.o.ofBytes(), Columns: c.columns(), Classes: c.in.labels, Bad: c.stats.Bad, Shards: shards,
+		Inputs: c.in.list(), Options: c.o.ofBytes(), Columns: c.columns(), Classes: c.classes(), Bad: c.stats.Bad, Shards: shards,
 	}
 	m.Sum()
 	return m
 }
 
-// columns are those of a table.
+// classes are the labels of images, or those of the datasets that are read.
+func (c *conversion) classes() []string {
+	if c.in.records == nil && c.stats.Format != imagesName {
+		return nil
+	}
+	return c.in.labels
+}
+
+// columns are those of a table or of Parquet.
 func (c *conversion) columns() (list []manifest.Column) {
 	if c.in.records != nil {
 		return c.in.records.columns
 	}
 	for _, col := range c.stats.Columns {
-		list = append(list, manifest.Column{Name: col.Name, Type: col.Type.String()})
+		list = append(list, manifest.Column{Name: col.Name, Type: col.Type})
 	}
 	return list
 }
@@ -254,7 +273,7 @@ type convertSums struct {
 	Seconds float64 `json:"seconds"`
 	Already bool    `json:"already,omitempty"` // nothing was left to do
 	DryRun  bool    `json:"dry_run,omitempty"`
-	// Columns are those of a table, with the types that were declared or found.
+	// Columns are those of a table, with the types that were declared or found, or of Parquet.
 	Columns []manifest.Column `json:"columns,omitempty"`
 	Shards  json.RawMessage   `json:"shards"`
 }
@@ -300,27 +319,25 @@ func (c *conversion) tell(sink *shardSink) error {
 	return nil
 }
 
-// tellLeft names what was left out: files, and the first records.
+// tellLeft names what was left out: files, parts of samples, and the first records.
 func (c *conversion) tellLeft() {
 	c.in.strays.tell(c.d)
+	if n := c.stats.Partial; n > 0 {
+		c.d.out.Message("the payload raw keeps the bytes or the text of a sample alone: %s more, such as a label, which is left out", count(n, "sample has", "samples have"))
+	}
 	c.tellBad()
 }
 
-// tellColumns names the types of the columns of a table where they were found out. Of
+// tellColumns names the types of columns where they were found out, or stand in the inputs. Of
 // many columns it tells how many have which.
 func (c *conversion) tellColumns() {
 	if len(c.stats.Columns) == 0 || c.o.text || c.o.payload == "raw" {
 		return
 	}
 	const most = 12
-	parts, times := []string{}, map[string]int64{}
-	for i, col := range c.stats.Columns {
-		name := col.Name
-		if name == "" {
-			name = strconv.Itoa(i + 1)
-		}
-		parts = append(parts, name+" "+col.Type.String())
-		times[col.Type.String()]++
+	parts, times := columnParts(c.columns()), map[string]int64{}
+	for _, col := range c.stats.Columns {
+		times[col.Type]++
 	}
 	if len(parts) > most {
 		parts = parts[:0]

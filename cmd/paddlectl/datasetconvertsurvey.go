@@ -18,11 +18,16 @@ type tally struct{ files, bytes int64 }
 const (
 	noEnding    = "."
 	otherEnding = ".*" // of a name that has an unlikely one, so that there are not too many
+	besideData  = "./" // of a file that comes with a data set and has none of its records
 	imagesName  = "images"
+	mnistName   = "mnist"
 )
 
 // saidBy returns what a name says.
 func saidBy(name string) string {
+	if convert.IsBesideCIFAR(name) {
+		return besideData
+	}
 	if f := convert.FormatOfName(name); f != nil {
 		return f.Name
 	}
@@ -99,6 +104,9 @@ func (s survey) most() string {
 // kept: beside images all that is none; beside other formats what may be no data. A
 // file of another format is left to the check that all are of one.
 func isStray(said, kept string) bool {
+	if said == besideData {
+		return true
+	}
 	if kept == "" || said == "" || said == kept {
 		return false
 	}
@@ -126,7 +134,10 @@ func (s *strays) tell(d *deps) {
 		return
 	}
 	kind := s.kept
-	if kind == noEnding {
+	switch kind {
+	case "":
+		kind = "data"
+	case noEnding:
 		kind = imagesName
 	}
 	text := strings.Join(s.first, ", ")
@@ -144,6 +155,7 @@ func (in *datasetInputs) settle(format string) {
 			all[said] = tally{all[said].files + t.files, all[said].bytes + t.bytes}
 		}
 	}
+	delete(all, besideData)
 	in.strays.kept = all.kept(format)
 	for _, g := range in.groups {
 		for said, t := range g.below {

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,11 @@ func writeTree(t *testing.T, files map[string]string) {
 	}
 }
 
+// cifar is a file of images of CIFAR, each behind so many labels of class 1.
+func cifar(labels, images int) string {
+	return strings.Repeat(strings.Repeat("\x01", labels)+strings.Repeat("\x07", 3*32*32), images)
+}
+
 // TestConvertTree converts directories that hold more than data.
 func TestConvertTree(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -42,6 +48,13 @@ func TestConvertTree(t *testing.T) {
 		"mixed/a.csv": "a\n1\n", "mixed/b.csv": "a\n2\n", "mixed/c.jsonl": "{}\n",
 		"parts/part-0": "{\"a\":1}\n", "parts/part-1": "{\"a\":2}\n",
 		"shards/t.tfrecord-00000-of-00002": "\x00\x01", "shards/t.tfrecord-00001-of-00002": "\x00\x01", "shards/labels.txt": "a\n",
+		"cifar/data_batch_1.bin": cifar(1, 10), "cifar/data_batch_2.bin": cifar(1, 10), "cifar/test_batch.bin": cifar(1, 10),
+		"cifar/batches.meta.txt": "airplane\n", "cifar/readme.html": "<html></html>\n",
+		"cifar100/train.bin": cifar(2, 10), "cifar100/fine_label_names.txt": "apple\n",
+		"python/data_batch_1": "(lp0\nI1\na.", "python/batches.meta": "(lp0\n.", "python/readme.html": "<html></html>\n",
+		"mnist/train-labels-idx1-ubyte": "\x00\x00\x08\x01\x00\x00\x00\x01\x05", "mnist/t10k-labels-idx1-ubyte": "\x00\x00\x08\x01\x00\x00\x00\x01\x06",
+		"nested/a/x.csv": "a\n1\n", "nested/b/x.csv": "a\n2\n",
+		"parted/train/cat/0.png": "image", "parted/train/dog/0.png": "image", "parted/Test/cat/0.png": "image",
 	})
 	for _, tt := range []struct {
 		args   string
@@ -64,6 +77,16 @@ func TestConvertTree(t *testing.T) {
 		{"mixed", cliio.Failed, []string{"mixed/c.jsonl: it is jsonl, and mixed/a.csv is csv"}, ""},
 		{"parts", cliio.Done, []string{"2 records of jsonl"}, ""},
 		{"shards", cliio.Failed, []string{"shards/t.tfrecord-00000-of-00002: neither its content nor its name tells the format", "hint: --format NAME"}, ""},
+		{"cifar", cliio.Done, []string{"30 records of cifar10", "left out as no cifar10, by their names: cifar/batches.meta.txt, cifar/readme.html\n",
+			"training and test data make one dataset, as cifar/data_batch_1.bin and cifar/test_batch.bin: --include or --exclude chooses"}, `{"label":1,"image":`},
+		{"--format cifar10 --include data_* cifar", cliio.Done, []string{"20 records of cifar10"}, ""},
+		{"cifar/test_batch.bin", cliio.Done, []string{"10 records of cifar10"}, ""},
+		{"cifar100", cliio.Failed, []string{"cifar100/train.bin: it may be images of CIFAR: name the format cifar10 or cifar100"}, ""},
+		{"--format cifar100 cifar100", cliio.Done, []string{"10 records of cifar100", "left out as no data, by their names: cifar100/fine_label_names.txt"}, ""},
+		{"python", cliio.Done, []string{"1 record of pickle", "left out as no data, by their names: python/batches.meta, python/readme.html\n"}, ""},
+		{"mnist", cliio.Done, []string{"2 records of mnist", "make one dataset, as mnist/train-labels-idx1-ubyte and mnist/t10k-labels-idx1-ubyte"}, ""},
+		{"parted", cliio.Done, []string{"3 records of images", "the labels are Test, train: --label-from dir takes the directories that the images are in"}, `"label":"train"`},
+		{"--label-from dir parted", cliio.Done, []string{"3 records of images"}, `"label":"dog"`},
 		{"--exclude x tables/a.csv", cliio.Usage, []string{"--include and --exclude do nothing"}, ""},
 		{"--exclude [ tables", cliio.Usage, []string{"pattern"}, ""},
 		{"--exclude * tables", cliio.Usage, []string{"no file"}, ""},
@@ -78,6 +101,10 @@ func TestConvertTree(t *testing.T) {
 					t.Errorf("got %s, want %s", got.stderr, want)
 				}
 			}
+			warned := strings.Contains(got.stderr, "make one dataset") || strings.Contains(got.stderr, "the labels are")
+			if want := slices.Contains([]string{"cifar", "mnist", "parted"}, tt.args); warned != want {
+				t.Errorf("warned: %v, want %v: %s", warned, want, got.stderr)
+			}
 			if tt.stdout == "" {
 				return
 			}
@@ -89,6 +116,10 @@ func TestConvertTree(t *testing.T) {
 	got := runHere(t, "dataset", "convert", "-f", "--json", "--output-path", "out", "--name-prefix", "x", "pets")
 	if !strings.Contains(got.stdout, `"left_out":6`) {
 		t.Errorf("got %s", got.stdout)
+	}
+	runHere(t, "dataset", "convert", "--output-path", "tables-out", "--name-prefix", "x", "nested")
+	if got := runHere(t, "dataset", "info", "--json", "tables-out"); !strings.Contains(got.stdout, `"records":2,`) || strings.Contains(got.stdout, `"classes"`) {
+		t.Errorf("directories of tables are no classes: %s%s", got.stdout, got.stderr)
 	}
 	if got := runHere(t, "dataset", "info", "--json", "out"); !strings.Contains(got.stdout, `"classes":["cat","dog"]`) || !strings.Contains(got.stdout, `"files":3`) {
 		t.Errorf("got %s", got.stdout)

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -60,7 +62,11 @@ func (d *deps) showDataset(s *dataset, o infoOptions) error {
 	row("dataset", "%s", s.setText())
 	row("records", "%d in %s, %s", s.Records, count(int64(len(s.Shards)), "shard", "shards"), cliio.Size(s.Bytes))
 	row("payload", "%s, of %s", s.Payload, s.Source)
-	for _, in := range s.Inputs {
+	for i, in := range s.Inputs {
+		if more := int64(len(s.Inputs) - i); i == mostShown && more > 1 {
+			row("input", "and %s: --json shows all", count(more, "more", "more"))
+			break
+		}
 		row("input", "%s (%s, %s)", in.Path, count(in.Files, "file", "files"), cliio.Size(in.Bytes))
 	}
 	row("options", "%s", strings.Join(s.Options, " "))
@@ -68,7 +74,7 @@ func (d *deps) showDataset(s *dataset, o infoOptions) error {
 		row("columns", "%s", columnsText(s.Columns))
 	}
 	if len(s.Classes) > 0 {
-		row("classes", "%s", strings.Join(s.Classes, ", "))
+		row("classes", "%s", classesText(s.Classes))
 	}
 	if s.Bad > 0 {
 		row("left out", "%s", count(s.Bad, "malformed record", "malformed records"))
@@ -82,15 +88,35 @@ func (d *deps) showDataset(s *dataset, o infoOptions) error {
 	return nil
 }
 
-// columnsText names the columns with their types; one without a name by its number.
-func columnsText(columns []manifest.Column) string {
-	var list []string
+// mostShown is how many inputs, and how many classes, are named to people.
+const mostShown = 20
+
+// classesText names the first classes.
+func classesText(classes []string) string {
+	more := int64(len(classes) - mostShown)
+	if more <= 1 {
+		return strings.Join(classes, ", ")
+	}
+	return strings.Join(classes[:mostShown], ", ") + ", and " + count(more, "more", "more") + ": --json shows all"
+}
+
+// columnsText names the columns with their types.
+func columnsText(columns []manifest.Column) string { return strings.Join(columnParts(columns), ", ") }
+
+// columnParts names each column with its type. Columns of a table without names have
+// numbers; an empty name among others is one, and shown as such.
+func columnParts(columns []manifest.Column) []string {
+	named := slices.ContainsFunc(columns, func(c manifest.Column) bool { return c.Name != "" })
+	list := make([]string, len(columns))
 	for i, c := range columns {
 		name := c.Name
-		if name == "" {
-			name = fmt.Sprint(i + 1)
+		switch {
+		case name == "" && named:
+			name = `""`
+		case name == "":
+			name = strconv.Itoa(i + 1)
 		}
-		list = append(list, name+" "+c.Type)
+		list[i] = name + " " + c.Type
 	}
-	return strings.Join(list, ", ")
+	return list
 }

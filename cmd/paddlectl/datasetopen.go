@@ -62,10 +62,33 @@ func (d *deps) openDataset(ctx context.Context, text string) (*dataset, error) {
 const wayToDataset = "name the directory of the shards, or DIR/PREFIX; paddlectl dataset convert makes datasets"
 
 // noDataset is the error for a directory that is there and holds no dataset.
-func noDataset(dir transfer.End) error {
+func noDataset(ctx context.Context, dir transfer.End) error {
 	name := localText(dir.Path)
 	why := dataError{errNamed{name, errors.New("no dataset: there is no manifest in this directory")}, pfs.NotExist}
-	return hinted{why, "the files in it are " + shellWord(strings.TrimSuffix(name, "/")+"/*") + "; " + wayToDataset}
+	switch files, begun := insteadOfDataset(ctx, dir); {
+	case begun != "":
+		return hinted{why, "a conversion to " + begun + " was not completed, or is at work: the same paddlectl dataset convert with --resume goes on"}
+	case files:
+		return hinted{why, "the files in it are " + shellWord(strings.TrimSuffix(name, "/")+"/*") + "; " + wayToDataset}
+	}
+	return hinted{why, wayToDataset}
+}
+
+// insteadOfDataset looks into a directory without a manifest: whether there are files that
+// patterns find, and the dataset of which a conversion has begun, "" if there is none.
+// What cannot be listed is said by the error that it explains.
+func insteadOfDataset(ctx context.Context, dir transfer.End) (files bool, begun string) {
+	left := 1000
+	for e, err := range pfs.Entries(ctx, dir.FS, dir.Path, nil) {
+		if left--; err != nil || left < 0 {
+			break
+		}
+		files = files || e.IsRegular() && !strings.HasPrefix(e.Name, ".")
+		if of, ok := strings.CutSuffix(e.Name, stagingSuffix); ok && e.IsDir() && len(of) > 1 && of[0] == '.' {
+			return files, of[1:]
+		}
+	}
+	return files, ""
 }
 
 // datasetIn reads the one dataset in a directory.
@@ -169,22 +192,25 @@ func (d *deps) datasetOrFiles(ctx context.Context, operands []string) (*dataset,
 	return nil, files, err
 }
 
-// datasetsAndFiles are the shards of those operands that are directories, and the files
+// datasetsAndFiles are the shards of those operands that are datasets, and the files
 // that the others name.
 func (d *deps) datasetsAndFiles(ctx context.Context, operands []string) ([]dataFile, error) {
 	var list []dataFile
 	err := d.eachDataFile(ctx, operands, func(f dataFile) error {
 		isDir, err := f.isDirectory(ctx)
-		if err != nil {
-			return err
-		}
-		if !isDir {
+		if err == nil && !isDir {
 			list = append(list, f)
 			return nil
 		}
-		s, err := d.openDataset(ctx, f.text)
-		if err != nil {
+		if err != nil && !isMissing(err) {
 			return err
+		}
+		s, noSet := d.openDataset(ctx, f.text)
+		switch {
+		case isMissing(noSet) && err != nil:
+			return err // it is neither a file nor DIR/PREFIX
+		case noSet != nil:
+			return noSet
 		}
 		list = append(list, s.files()...)
 		return d.checkShards(ctx, s)

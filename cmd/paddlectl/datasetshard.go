@@ -79,7 +79,7 @@ Policies:
 
 func (o *shardOptions) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "trainers", Usage: "share out to `N` trainers", Destination: &o.trainers},
+		&cli.IntFlag{Name: "trainers", Usage: "share out to `N` trainers", DefaultText: "as the job says", Destination: &o.trainers},
 		&cli.IntFlag{Name: "trainer", Usage: "say what trainer `I` gets, counted from 0", Value: noTrainer, DefaultText: "as the job says", Destination: &o.trainer},
 		&cli.StringFlag{Name: "policy", Usage: "share out by `NAME`: mod, lpt, range, rendezvous, order", Value: byMod, Destination: &o.policy},
 		&cli.StringFlag{Name: "weight", Usage: "lpt balances `WHAT`: records or bytes", DefaultText: "bytes", Destination: &o.weight},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -119,6 +120,14 @@ func (s *sharing) findBlocks(ctx context.Context) error {
 
 // assign shares out whole files.
 func (s *sharing) assign() (shard.Assignment, error) {
+	a, err := s.assigned()
+	if errors.Is(err, shard.ErrIdle) {
+		err = hinted{err, "--policy range shares out records instead of files; dataset convert --format recordio --num-shards makes more files"}
+	}
+	return a, err
+}
+
+func (s *sharing) assigned() (shard.Assignment, error) {
 	switch s.o.policy {
 	case byLPT:
 		return shard.LPT(s.files, s.o.who.Count, s.o.balance)

@@ -40,8 +40,8 @@ as JSON lines. The files get their names together. Pickles are read, never execu
 		},
 		exits: pathExits(cliio.Integrity),
 		flags: []cli.Flag{
-			&cli.Int64Flag{Name: "line-count", Usage: "put `N` records into each file", Destination: &o.lineCount},
-			&cli.Int64Flag{Name: "num-files", Usage: "make `K` files, whose records differ by at most one", Destination: &o.numFiles},
+			&cli.Int64Flag{Name: "line-count", Usage: "put `N` records into each file", DefaultText: "none", Destination: &o.lineCount},
+			&cli.Int64Flag{Name: "num-files", Usage: "make `K` files, whose records differ by at most one", DefaultText: "none", Destination: &o.numFiles},
 			&cli.StringFlag{Name: "suffix", Usage: "name the files by `PATTERN`, which has %05d for the number, and may have a directory", Value: "%05d.pickle", Destination: &o.suffix},
 			&cli.StringFlag{Name: "as", Usage: "write files as `FORM`: pickle, recordio or json", Value: payload.Pickle, Destination: &o.as},
 			payloadFlag(&o.payload),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/pfs"
@@ -63,7 +64,7 @@ func (d *deps) checkShards(ctx context.Context, s *dataset) error {
 		return err
 	}
 	if err := shard.CompareSet(found.shards, s.Names()); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", s.setText(), err)
 	}
 	for i := range s.Shards {
 		f := s.shard(i)

@@ -133,10 +133,10 @@ func writeLatest(ctx context.Context, dir transfer.End, n int) error {
 // nowhere the error names the versions that there are.
 func newestVersion(ctx context.Context, dir transfer.End, latest bool) (int, error) {
 	if !latest && !(dir.Path.Within(top) && isPublicDataset(dir.Path)) {
-		return 0, noDataset(dir) // directories that are called as numbers are no versions there
+		return 0, noDataset(ctx, dir) // directories that are called as numbers are no versions there
 	}
 	if !latest {
-		return 0, withVersions(ctx, dir, noDataset(dir))
+		return 0, withVersions(ctx, dir, noDataset(ctx, dir))
 	}
 	n, err := readLatest(ctx, dir)
 	if err != nil {

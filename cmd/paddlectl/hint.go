@@ -16,6 +16,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/client"
 	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio"
 )
 
 // wayOut says what to do about an error; "" if the error says it or nothing can be
@@ -25,6 +26,7 @@ func (d *deps) wayOut(err error) string {
 	var usage *cliargs.UsageError
 	var name *transfer.NameError
 	var h hinted
+	var damage *recordio.Error
 	switch {
 	case errors.Is(err, config.ErrNoAccount):
 		return "" // no login helps
@@ -36,6 +38,8 @@ func (d *deps) wayOut(err error) string {
 		return renameLine(name)
 	case errors.As(err, &usage):
 		return ""
+	case errors.As(err, &damage):
+		return d.damageLine(damage)
 	}
 	switch pfs.KindOf(err) {
 	case pfs.Unauthenticated:
@@ -48,6 +52,23 @@ func (d *deps) wayOut(err error) string {
 		return d.unavailableHint(err)
 	case pfs.Conflict:
 		return "look again, then repeat the command"
+	}
+	return ""
+}
+
+// damageLine names the commands for a file of records that is damaged; "" for what is no
+// damage of a file, and for those who have asked what is damaged.
+func (d *deps) damageLine(e *recordio.Error) string {
+	const saves = "recordio salvage saves what is whole"
+	if e.Path == "" || e.Path == stdinText || strings.HasSuffix(d.out.Command, "verify") {
+		return ""
+	}
+	verify := d.out.Program + " recordio verify " + shellWord(e.Path) + " tells all that is damaged; "
+	switch e.Kind {
+	case recordio.Truncated:
+		return verify + "recordio repair cuts off an end that is torn, " + saves
+	case recordio.Checksum, recordio.Malformed:
+		return verify + saves
 	}
 	return ""
 }

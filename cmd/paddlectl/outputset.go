@@ -71,10 +71,18 @@ func (d *deps) outputEnd(ctx context.Context, text string) (transfer.End, error)
 // missing; what is above it must be there.
 func (d *deps) outputDir(ctx context.Context, text string) (transfer.End, error) {
 	t, err := d.lookAtDir(ctx, text)
-	if err == nil && !t.exists {
-		err = t.end.FS.Mkdir(ctx, t.end.Path, 0o755)
+	if err == nil {
+		err = d.makeDir(ctx, t)
 	}
-	return t.end, (&copier{d: d, o: &copyOptions{}, to: t}).hint(ctx, err)
+	return t.end, err
+}
+
+// makeDir makes the directory t if it is missing.
+func (d *deps) makeDir(ctx context.Context, t copyTarget) error {
+	if t.exists {
+		return nil
+	}
+	return (&copier{d: d, o: &copyOptions{}, to: t}).hint(ctx, t.end.FS.Mkdir(ctx, t.end.Path, 0o755))
 }
 
 // lookAtDir is outputDir that makes nothing.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio"
 )
@@ -30,12 +29,12 @@ const (
 func (f *recordFile) Close() error { return f.in.Close() }
 
 // openRecordFile opens f with the index beside it, if that matches. One that does not
-// is left alone, and the file read without it.
+// is left alone, and the file read without it. Standard input is kept in a temporary file.
 func (d *deps) openRecordFile(ctx context.Context, f dataFile, o *readOptions) (*recordFile, error) {
-	if f.stdin {
-		return nil, cliargs.Usagef("standard input cannot be read at random: a file is needed")
-	}
 	in, err := d.open(ctx, f, nil)
+	if err == nil && f.stdin {
+		err = in.keep()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +70,9 @@ func indexEnd(e transfer.End) transfer.End {
 // indexBeside reads the index beside a file and compares it with the file. Whatever
 // is wrong with it, the file can be read without.
 func (d *deps) indexBeside(ctx context.Context, in *input) (*recordio.Index, string) {
+	if in.stdin {
+		return nil, indexNone
+	}
 	x, err := d.readIndex(ctx, in)
 	if err != nil {
 		return nil, indexState(err)

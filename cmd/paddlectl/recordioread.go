@@ -37,7 +37,7 @@ func (o *readOptions) flags(policy string) []cli.Flag {
 }
 
 func (o *readOptions) parallelFlag() cli.Flag {
-	return &cli.IntFlag{Name: "parallel", Aliases: []string{"j"}, Usage: "decompress, and compress, with `N` goroutines", DefaultText: "the processors", Destination: &o.parallel}
+	return &cli.IntFlag{Name: "parallel", Aliases: []string{"j", "jobs"}, Usage: "decompress, and compress, with `N` goroutines", DefaultText: "the processors", Destination: &o.parallel}
 }
 
 // check refuses values that cannot be meant.

@@ -18,7 +18,7 @@ together when all are complete. The old files stay.`,
 		examples: []string{"paddlectl recordio reshard --files 8 --output-path eight --name 'train-%05d-of-%05d' old/train-*"},
 		exits:    pathExits(cliio.Integrity),
 		flags: o.flags(
-			&cli.IntFlag{Name: "files", Usage: "make `K` files", Destination: &o.files},
+			&cli.IntFlag{Name: "files", Usage: "make `K` files", DefaultText: "none", Destination: &o.files},
 		),
 		run: func(ctx context.Context, operands []string) error { return d.splitRecords(ctx, o, operands) },
 	})

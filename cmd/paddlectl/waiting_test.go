@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
 )
 
 // TestWaitingIsTold checks that a store that is silent is named, and not too often.
@@ -34,6 +36,28 @@ func TestWaitingIsTold(t *testing.T) {
 		d.waiting.retry(tt.waited, err)
 		if got := strings.Count(stderr.String(), "the store is silent"); got != tt.want {
 			t.Errorf("%d lines after %v, want %d:\n%s", got, tt.waited, tt.want, &stderr)
+		}
+	}
+}
+
+// TestQuietSilencesWaiting checks that --quiet of any command that has it keeps from
+// telling what passes.
+func TestQuietSilencesWaiting(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want bool
+	}{{nil, false}, {[]string{"-q"}, true}, {[]string{"--quiet"}, true}, {[]string{"--quiet=false"}, false}} {
+		d := newDeps(&Main{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}})
+		var quiet, got bool
+		app := &cli.App{Name: "paddlectl", Commands: []*cli.Command{d.command(spec{
+			name: "work", flags: []cli.Flag{quietFlag(&quiet)},
+			run: func(context.Context, []string) error { got = d.waiting.quiet; return nil },
+		})}}
+		if err := app.Run(append([]string{"paddlectl", "work"}, tt.args...)); err != nil {
+			t.Fatal(err)
+		}
+		if got != tt.want {
+			t.Errorf("with %q waiting is quiet: %v, want %v", tt.args, got, tt.want)
 		}
 	}
 }

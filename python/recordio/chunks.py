@@ -7,7 +7,7 @@ import struct
 import zlib
 
 from . import snappy
-from .errors import RecordIOError
+from .errors import RecordIOError, UnknownCompressorError
 
 MAX_CHUNK = 1 << 30  # bytes, stored and decompressed
 _MAGIC = 0x01020304
@@ -15,6 +15,7 @@ _HEADER = struct.Struct("<5I")
 _LENGTH = struct.Struct("<I")
 _STEP = 1 << 20  # bytes that are asked for at once, whatever a header states
 _NONE, _SNAPPY, _GZIP = 0, 1, 2
+_UNREAD = {0x5A530001: "zstd"}
 
 
 def read_chunks(f):
@@ -25,7 +26,7 @@ def read_chunks(f):
         try:
             size, records = _read_chunk(f)
         except RecordIOError as e:
-            raise RecordIOError("chunk %d, offset %d: %s" % (number, offset, e))
+            raise type(e)("chunk %d, offset %d: %s" % (number, offset, e))
         if size == 0:
             return
         if records is not None:
@@ -76,9 +77,9 @@ def _decompressed(stored, compressor):
         return snappy.decode_stream(stored, MAX_CHUNK)
     if compressor == _GZIP:
         return _gunzip(stored)
-    raise RecordIOError(
-        "compressor %#x is not known here: "
-        "write the file anew with none, snappy or gzip (paddlectl recordio recompress)" % compressor
+    raise UnknownCompressorError(
+        "%s is not read here: "
+        "write the file anew with none, snappy or gzip (paddlectl recordio recompress)" % _UNREAD.get(compressor, "compressor %#x" % compressor)
     )
 
 

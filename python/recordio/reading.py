@@ -3,7 +3,7 @@
 from __future__ import absolute_import
 
 from .chunks import read_chunks
-from .errors import RecordIOError
+from .errors import RecordIOError, UnknownCompressorError
 
 
 class _Empty(bytes):
@@ -53,6 +53,10 @@ class reader(object):  # noqa: N801 (the name that programs know)
     def _next_chunk(self):
         try:
             chunk = next(self._chunks, None)
+        except UnknownCompressorError as e:
+            self._failure = UnknownCompressorError("%s: %s" % (self._path, e))
+            self.close()
+            raise self._failure
         except RecordIOError as e:
             self._failure = RecordIOError(
                 "%s: %s (paddlectl recordio verify tells all that is damaged, salvage saves the rest)" % (self._path, e)

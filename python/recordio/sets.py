@@ -3,12 +3,31 @@ which file of how many it is. The package shard of the same tree (in Go) knows t
 
 from __future__ import absolute_import
 
+import os
 import re
 
+_MANIFEST = re.compile(r"^\.(.+)\.manifest$", re.DOTALL)
 _NAME = re.compile(r"^((?:.*\D)?)(\d{1,18})-of-(\d{1,18})((?:\D.*)?)$", re.DOTALL)
 _PIECE = re.compile(r"^(.*\d-of-\d{1,18})-\d{1,18}((?:\.[^/]*)?)$", re.DOTALL)
 _PLAIN = re.compile(r"^((?:.*\D)?)\d{1,18}((?:\D.*)?)$", re.DOTALL)
 _MOST_NAMED = 3
+
+
+def in_directory(pattern):
+    """Returns pattern or, if it is a directory, the pattern of the one dataset in it, as its
+    manifest is called. Raises ValueError if there is none, or several."""
+    if not os.path.isdir(pattern):
+        return pattern
+    found = [m.group(1) for m in map(_MANIFEST.match, sorted(os.listdir(pattern))) if m]
+    if len(found) != 1:
+        text = "holds the datasets " + ", ".join(found) if found else "is a directory without a dataset"
+        raise ValueError("%s %s: name its files, such as %s" % (pattern, text, os.path.join(pattern, (found or [""])[0] + "*")))
+    return os.path.join(_literal(pattern), _literal(found[0]) + "-*")
+
+
+def _literal(text):
+    """Returns the pattern that matches text alone."""
+    return re.sub(r"([*?[])", r"[\1]", text)
 
 
 def check_sets(names):

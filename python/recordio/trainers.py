@@ -9,7 +9,7 @@ from . import restricted
 from .decoders import decoded, decoder_of
 from .errors import PickleError
 from .reading import reader as open_reader
-from .sets import check_sets
+from .sets import check_sets, in_directory
 
 
 def check_trainer(trainer_id, count):
@@ -19,14 +19,16 @@ def check_trainer(trainer_id, count):
 
 
 def files_of(pattern, count, trainer_id, check=True):
-    """Returns the files of one trainer, sorted. Raises ValueError if some trainer
-    would get none: the others would wait for it for ever. With check it also does if the
-    names say that files are missing, or of another set."""
-    files = sorted(glob.glob(pattern))
+    """Returns the files of one trainer, sorted. A directory is a pattern for the dataset in
+    it. Raises ValueError if some trainer would get none: the others would wait for it for
+    ever. With check it also does if the names say that files are missing, or of another set."""
+    files = sorted(glob.glob(in_directory(pattern)))
+    if not files:
+        raise ValueError("%s: no file matches" % pattern)
     if check:
         check_sets(files)
     if len(files) < count:
-        raise ValueError("%s: %d files for %d trainers" % (pattern, len(files), count))
+        raise ValueError("%s: %d files for %d trainers: some would get none" % (pattern, len(files), count))
     return files[trainer_id::count]
 
 

@@ -56,6 +56,22 @@ class Trainers(WithDataset):
         self.assertEqual(list(of_document(pattern, 2, 0)()), self.samples(0, 2, 4))
         self.assertEqual(list(of_document(pattern, 2, 1)()), self.samples(1, 3))
 
+    def test_directory(self):
+        self.dataset()
+        for sample in (recordio.recordio_reader, recordio.cluster_files_reader):
+            with self.assertRaisesRegex(ValueError, r"is a directory without a dataset: name its files, such as .*/\*$"):
+                list(sample(self.dir, 1, 0)())
+        self.write(".train.manifest", b"{}")
+        self.write("README.md", b"not a shard")
+        self.assertEqual(list(recordio.recordio_reader(self.dir, 2, 0)()), self.samples(0, 2, 4))
+        self.write(".test.manifest", b"{}")
+        with self.assertRaisesRegex(ValueError, r"holds the datasets test, train: name its files, such as .*/test\*$"):
+            list(recordio.recordio_reader(self.dir, 1, 0)())
+
+    def test_nothing_matches(self):
+        with self.assertRaisesRegex(ValueError, r"train-\*: no file matches$"):
+            list(recordio.recordio_reader(self.dir + "/train-*", 1, 0)())
+
     def test_recordio_reader(self):
         pattern = self.dataset()
         for count in range(1, 6):

@@ -15,6 +15,9 @@ type batch struct {
 	lines    int64 // lines that the batch was made of
 	bytes    int64 // bytes of the input that it was made of
 	err      error // ends the input
+	partial  int64 // samples of which only a part is in payloads
+
+	columns []Column // of the input, in its first batch, if its decoder knows them
 }
 
 // badRecord is a record that was left out of a batch.
@@ -38,6 +41,9 @@ func (b *batch) add(enc Encoder) error {
 		return err
 	}
 	b.ends = append(b.ends, len(b.payloads))
+	if raw, ok := enc.(*rawEncoder); ok && raw.partial {
+		b.partial++
+	}
 	return nil
 }
 

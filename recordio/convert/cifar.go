@@ -12,15 +12,47 @@ type cifarLabel struct {
 }
 
 // cifar10Format and cifar100Format read the binary versions of the two data sets. They
-// have no mark of their own: the format has to be named.
+// have no mark of their own. The files of CIFAR-10 are known by their names; those of
+// CIFAR-100 are called train.bin and test.bin, as others are: the format has to be named.
 var (
-	cifar10Format  = cifarFormat("cifar10", "CIFAR-10 binary: label and image of 3 x 32 x 32", cifarLabel{"label", 10})
-	cifar100Format = cifarFormat("cifar100", "CIFAR-100 binary: coarse and fine label, and image of 3 x 32 x 32",
+	cifar10Format = cifarFormat("cifar10", "CIFAR-10 binary: label and image of 3 x 32 x 32", []string{"data_batch_1.bin",
+		"data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"}, cifarLabel{"label", 10})
+	cifar100Format = cifarFormat("cifar100", "CIFAR-100 binary: coarse and fine label, and image of 3 x 32 x 32", nil,
 		cifarLabel{"coarse_label", 20}, cifarLabel{"fine_label", 100})
 )
 
-func cifarFormat(name, doc string, labels ...cifarLabel) Format {
-	return Format{Name: name, Doc: doc, open: func(in Input, _ Options) (Decoder, error) {
+// IsBesideCIFAR reports whether name is that of a file which comes with the images of
+// CIFAR and has none.
+func IsBesideCIFAR(name string) bool {
+	switch name {
+	case "batches.meta", "batches.meta.txt", "fine_label_names.txt", "coarse_label_names.txt", "readme.html":
+		return true
+	}
+	return false
+}
+
+// looksLikeCIFAR reports whether two images with their labels can begin head.
+func looksLikeCIFAR(head []byte) bool {
+	for _, labels := range [][]byte{{10}, {20, 100}} {
+		if second := len(labels) + cifarImage; len(head) > second+1 && areBelow(head, labels) && areBelow(head[second:], labels) {
+			return true
+		}
+	}
+	return false
+}
+
+// areBelow reports whether the bytes at the start of p are below those of most.
+func areBelow(p, most []byte) bool {
+	for i, m := range most {
+		if p[i] >= m {
+			return false
+		}
+	}
+	return true
+}
+
+func cifarFormat(name, doc string, names []string, labels ...cifarLabel) Format {
+	return Format{Name: name, Doc: doc, Names: names, open: func(in Input, _ Options) (Decoder, error) {
 		return &cifarDecoder{c: newCounter(in.Reader), labels: labels}, nil
 	}}
 }

@@ -188,13 +188,15 @@ func TestEncoderGrowth(t *testing.T) {
 
 func TestRaw(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		walk func(Encoder)
-		want string
-		ok   bool
+		name    string
+		walk    func(Encoder)
+		want    string
+		ok      bool
+		partial bool
 	}{
-		{"bytes", func(e Encoder) { e.Bytes([]byte("x\x00")) }, "x\x00", true},
-		{"string", func(e Encoder) { e.String([]byte("x")) }, "x", true},
+		{"bytes", func(e Encoder) { e.Bytes([]byte("x\x00")) }, "x\x00", true, false},
+		{"missing", func(e Encoder) { e.Array(2); e.Nil(); e.Bytes([]byte("x")); e.End() }, "x", true, false},
+		{"string", func(e Encoder) { e.String([]byte("x")) }, "x", true, false},
 		{"image", func(e Encoder) {
 			e.Map(-1)
 			e.Key("name")
@@ -204,19 +206,19 @@ func TestRaw(t *testing.T) {
 			e.Key("class")
 			e.Int(3)
 			e.End()
-		}, "pixels", true},
-		{"text and number", func(e Encoder) { e.Array(2); e.String([]byte("x")); e.Int(1); e.End() }, "x", true},
-		{"tensor", func(e Encoder) { e.Tensor(Uint8, []int64{2}, []byte("ab")) }, "ab", true},
-		{"two", func(e Encoder) { e.Array(2); e.Bytes([]byte("x")); e.Bytes([]byte("y")); e.End() }, "", false},
-		{"two texts", func(e Encoder) { e.Array(2); e.String([]byte("x")); e.String([]byte("y")); e.End() }, "", false},
-		{"number", func(e Encoder) { e.Int(1) }, "", false},
+		}, "pixels", true, true},
+		{"text and number", func(e Encoder) { e.Array(2); e.String([]byte("x")); e.Int(1); e.End() }, "x", true, true},
+		{"tensor", func(e Encoder) { e.Tensor(Uint8, []int64{2}, []byte("ab")) }, "ab", true, false},
+		{"two", func(e Encoder) { e.Array(2); e.Bytes([]byte("x")); e.Bytes([]byte("y")); e.End() }, "", false, true},
+		{"two texts", func(e Encoder) { e.Array(2); e.String([]byte("x")); e.String([]byte("y")); e.End() }, "", false, true},
+		{"number", func(e Encoder) { e.Int(1) }, "", false, false},
 	} {
-		enc := newRaw(Limits{})
+		enc := newRaw(Limits{}).(*rawEncoder)
 		for range 2 { // the second record starts clean
 			c.walk(enc)
 			got := string(enc.Append(nil))
-			if got != c.want || (enc.Err() == nil) != c.ok {
-				t.Errorf("%s: got %q, %v", c.name, got, enc.Err())
+			if got != c.want || (enc.Err() == nil) != c.ok || enc.partial != c.partial {
+				t.Errorf("%s: got %q, %v, partial %v", c.name, got, enc.Err(), enc.partial)
 			}
 			enc.Reset()
 		}

@@ -10,6 +10,10 @@ import (
 var (
 	// ErrSyntax: the content is not what its format says.
 	ErrSyntax = errors.New("malformed")
+	// ErrLine: a line ends in the middle of a value, which is ErrSyntax.
+	ErrLine = fmt.Errorf("a value over several lines: %w", ErrSyntax)
+	// ErrTooMany: more records are bad than may be left out.
+	ErrTooMany = errors.New("too many bad records")
 	// ErrTruncated: the input ends in the middle of something.
 	ErrTruncated = errors.New("truncated")
 	// ErrChecksum: the content does not match its own checksum.
@@ -20,6 +24,8 @@ var (
 	ErrUnlabelled = errors.New("no label")
 	// ErrUnsupported: the content is well formed, but has no place in a record.
 	ErrUnsupported = errors.New("unsupported")
+	// ErrManyPieces: a sample has no single piece of bytes or text, which the encoding raw takes; ErrUnsupported.
+	ErrManyPieces = fmt.Errorf("no single piece: %w", ErrUnsupported)
 
 	// More closely, what has to be named to read an input; all are ErrUnsupported.
 

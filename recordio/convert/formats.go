@@ -9,6 +9,8 @@ type Format struct {
 	// Extensions are the name endings that mean this format, with their dot, in lower
 	// case and without that of a compression.
 	Extensions []string
+	// Names are the names of files, written likewise, that mean this format.
+	Names []string
 	// Sniff reports whether head, the first bytes of the decompressed content (up to
 	// SniffLen; fewer only if the input is shorter), can be nothing else. nil for
 	// formats without a mark of their own.

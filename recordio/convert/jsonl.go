@@ -81,9 +81,23 @@ func (p *jsonParser) space() byte {
 // wrong is the error for anything but what is wanted at this place.
 func (p *jsonParser) wrong(want string) error {
 	if p.at >= len(p.src) {
-		return faultf(ErrSyntax, "the line ends at column %d instead of %s", len(p.src)+1, want)
+		return faultf(ErrLine, "the line ends at column %d instead of %s", len(p.src)+1, want)
+	}
+	if name := pythonNumber(p.src[p.at:]); name != "" {
+		return faultf(ErrSyntax, "%s at column %d, which is Python and no JSON: null is", name, p.at+1)
 	}
 	return faultf(ErrSyntax, "%s instead of %s at column %d", clip(p.src[p.at:]), want, p.at+1)
+}
+
+// pythonNumber returns the number at the start of p that json.dumps of Python writes and
+// JSON does not have; "" if there is none.
+func pythonNumber(p []byte) string {
+	for _, name := range []string{"NaN", "Infinity", "-Infinity"} {
+		if bytes.HasPrefix(p, []byte(name)) {
+			return name
+		}
+	}
+	return ""
 }
 
 // value reads one value; depth is how many levels may be inside of it.

@@ -13,9 +13,10 @@ import (
 // the order of the schema: lists become arrays, structs become maps, and so do maps
 // with text as keys; other maps become arrays of maps of "key" and "value".
 //
-// Dates, times and timestamps are counts in the unit of their column; those of the old
-// type INT96 are nanoseconds since 1970. Decimals become text, which keeps them as they
-// are. Text must be UTF-8.
+// Dates, times and timestamps are counts in the unit of their column, which
+// Stats.Columns tells; those of the old type INT96 are nanoseconds since 1970. Decimals become text, which keeps them as they
+// are. Text must be UTF-8. Directories such as year=2024 in the name of the input are
+// columns of text behind those of the file.
 //
 // Columns are read page by page: memory is a few pages a column, and bounded in all.
 var parquetFormat = Format{
@@ -24,7 +25,11 @@ var parquetFormat = Format{
 	Extensions: []string{".parquet", ".parq"},
 	Sniff:      func(head []byte) bool { return bytes.HasPrefix(head, []byte(parquetMark)) },
 	open: func(in Input, opts Options) (Decoder, error) {
-		return openParquet(in, opts.Limits.withDefaults())
+		d, err := openParquet(in, opts.Limits.withDefaults())
+		if err == nil && opts.Encoding != rawName { // which takes one value a row
+			d.parts = partitionsOf(in.Name, d.root)
+		}
+		return d, err
 	},
 }
 
@@ -35,6 +40,7 @@ type parquetDecoder struct {
 	file   *file.Reader
 	root   *parquetNode
 	leaves []*parquetLeaf
+	parts  []partition
 	limit  int
 
 	group int   // that is read next
@@ -42,7 +48,7 @@ type parquetDecoder struct {
 	n     int64
 }
 
-func openParquet(in Input, limits Limits) (Decoder, error) {
+func openParquet(in Input, limits Limits) (*parquetDecoder, error) {
 	if in.ReaderAt == nil {
 		return nil, faultf(ErrUnsupported, "a Parquet file begins at its end: it is read neither from a pipe nor inside of gzip or zstd; decompress it into a file")
 	}
@@ -75,7 +81,7 @@ func (d *parquetDecoder) Next(enc Encoder) error {
 	d.rows--
 	d.n++
 	row := parquetRow{enc: enc, room: d.limit}
-	if err := row.structure(d.root); err != nil {
+	if err := row.record(d.root, d.parts); err != nil {
 		return d.failed(err)
 	}
 	for _, leaf := range d.leaves {

@@ -16,6 +16,7 @@ type parquetLeaf struct {
 	name     string
 	def, rep int16 // the highest levels
 	text     bool  // values are text
+	typ      string
 	bind     func(file.ColumnChunkReader) (parquetValues, error)
 
 	column   file.ColumnChunkReader // nil before the first row group
@@ -66,7 +67,7 @@ func binder[R, T any](load func(R, int64, []T, []int16, []int16) (int64, int, er
 }
 
 func newParquetLeaf(n *schema.PrimitiveNode, def, rep int16) (*parquetLeaf, error) {
-	l := &parquetLeaf{name: n.Path(), def: def, rep: rep, text: isParquetText(n)}
+	l := &parquetLeaf{name: n.Path(), def: def, rep: rep, text: isParquetText(n), typ: parquetType(n)}
 	switch n.PhysicalType() {
 	case parquet.Types.Boolean:
 		l.bind = binder((*file.BooleanColumnChunkReader).ReadBatchInPage, giveBool)

@@ -53,13 +53,33 @@ func (r *parquetRow) take(leaf *parquetLeaf) (value int, err error) {
 
 func (r *parquetRow) structure(n *parquetNode) error {
 	r.enc.Map(len(n.children))
+	if err := r.fields(n); err != nil {
+		return err
+	}
+	r.enc.End()
+	return nil
+}
+
+// record gives a whole row: the fields of the root, and the columns that directories tell.
+func (r *parquetRow) record(root *parquetNode, more []partition) error {
+	r.enc.Map(len(root.children) + len(more))
+	if err := r.fields(root); err != nil {
+		return err
+	}
+	for _, p := range more {
+		p.encode(r.enc)
+	}
+	r.enc.End()
+	return nil
+}
+
+func (r *parquetRow) fields(n *parquetNode) error {
 	for _, child := range n.children {
 		r.enc.Key(child.name)
 		if err := r.node(child); err != nil {
 			return err
 		}
 	}
-	r.enc.End()
 	return nil
 }
 

@@ -62,7 +62,7 @@ func (p *BadPolicy) bad(b badRecord, s *Stats) error {
 		s.FirstBad = append(s.FirstBad, b.err)
 	}
 	if most := p.most(); most >= 0 && s.Bad > most {
-		return fmt.Errorf("more than %d bad records; the last: %w", most, b.err)
+		return fmt.Errorf("%w: at most %d may be left out; the next: %w", ErrTooMany, most, b.err)
 	}
 	if p.Policy == Collect && p.Collect != nil {
 		return p.Collect(b.err, b.raw)

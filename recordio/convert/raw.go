@@ -9,6 +9,9 @@ type rawEncoder struct {
 	blobs int    // Bytes and Tensors so far, which are in buf
 	texts int    // Strings so far
 	text  []byte // the first of them
+	more  int    // other values so far, without the missing ones
+
+	partial bool // the last sample had more than its payload
 }
 
 var _ Encoder = (*rawEncoder)(nil)
@@ -20,12 +23,19 @@ func (e *rawEncoder) Array(n int)     { e.open(inArray, n) }
 func (e *rawEncoder) End()            { e.close() }
 func (e *rawEncoder) Key(string)      { e.key() }
 func (e *rawEncoder) Nil()            { e.value() }
-func (e *rawEncoder) Bool(bool)       { e.value() }
-func (e *rawEncoder) Int(int64)       { e.value() }
-func (e *rawEncoder) Uint(uint64)     { e.value() }
-func (e *rawEncoder) Float32(float32) { e.value() }
-func (e *rawEncoder) Float64(float64) { e.value() }
-func (e *rawEncoder) Number([]byte)   { e.value() }
+func (e *rawEncoder) Bool(bool)       { e.other() }
+func (e *rawEncoder) Int(int64)       { e.other() }
+func (e *rawEncoder) Uint(uint64)     { e.other() }
+func (e *rawEncoder) Float32(float32) { e.other() }
+func (e *rawEncoder) Float64(float64) { e.other() }
+func (e *rawEncoder) Number([]byte)   { e.other() }
+
+// other notes a value that has no place in the payload.
+func (e *rawEncoder) other() {
+	if e.value() {
+		e.more++
+	}
+}
 
 func (e *rawEncoder) String(v []byte) {
 	if !e.value() {
@@ -61,14 +71,15 @@ func (e *rawEncoder) Append(dst []byte) []byte {
 	case e.blobs == 0 && e.texts == 1:
 		e.buf = append(e.buf, e.text...)
 	default:
-		e.fail(faultf(ErrUnsupported, "the encoding raw takes one piece of bytes or text a record; this one has %d of bytes and %d of text", e.blobs, e.texts))
+		e.fail(faultf(ErrManyPieces, "the encoding raw takes one piece of bytes or text a record; this one has %d of bytes and %d of text", e.blobs, e.texts))
 	}
+	e.partial = e.blobs+e.texts+e.more > 1
 	dst = e.finish(dst)
-	e.blobs, e.texts = 0, 0
+	e.blobs, e.texts, e.more = 0, 0, 0
 	return dst
 }
 
 func (e *rawEncoder) Reset() {
 	e.nesting.Reset()
-	e.blobs, e.texts = 0, 0
+	e.blobs, e.texts, e.more = 0, 0, 0
 }

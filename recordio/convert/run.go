@@ -16,15 +16,17 @@ type Stats struct {
 	Records  int64 // without the bad ones
 	Payload  int64 // bytes of their payloads
 	Bad      int64 // records that were left out
+	Partial  int64 // records of which the encoding raw took one value, and left out others
 	FirstBad []*RecordError
-	// Columns are the columns of a table, as they were found.
+	// Columns are the columns of a table, as they were found, or of Parquet files, as
+	// their schema says.
 	Columns []Column
 }
 
-// Column is one column of a table.
+// Column is one column of a table or of Parquet files.
 type Column struct {
 	Name string // "" if it has none
-	Type Type
+	Type string // of a table the name of a Type; of Parquet also others, with units
 }
 
 // Run reads all sources, in order, and gives the payload of each record to emit, in
@@ -122,6 +124,8 @@ func (r *run) run(parent context.Context, sources iter.Seq2[Source, error]) (Sta
 	}
 	if t, ok := r.lines.(*table); ok {
 		r.stats.Columns = t.summary()
+	} else if r.encoding.Name == rawName {
+		r.stats.Columns = nil // a record is one piece, and no row
 	}
 	return r.stats, err
 }

@@ -156,7 +156,7 @@ func TestRunBadRecords(t *testing.T) {
 		{BadPolicy{}, 1, `a.csv, line 3, offset 4: column 1 ("a"): "x" is no int`},
 		{BadPolicy{Policy: Skip}, 3, ""},
 		{BadPolicy{Policy: Collect, Collect: collect}, 3, ""},
-		{BadPolicy{Policy: Skip, Max: 1}, 2, "more than 1 bad records; the last: a.csv, line 5, offset 8: 2 columns instead of 1"},
+		{BadPolicy{Policy: Skip, Max: 1}, 2, "too many bad records: at most 1 may be left out; the next: a.csv, line 5, offset 8: 2 columns instead of 1"},
 		{BadPolicy{Policy: Skip, Max: -1}, 3, ""},
 	} {
 		got, stats, err := payloads(t, Options{Encoding: "json", CSV: types, Bad: c.bad}, memorySource("a.csv", []byte(data)))
@@ -350,7 +350,7 @@ func TestRunHousing(t *testing.T) {
 	if err != nil || len(got) != 506 {
 		t.Fatalf("%d records, %v; want 506", len(got), err)
 	}
-	if len(stats.Columns) != 14 || stats.Columns[13].Type != TypeFloat {
+	if len(stats.Columns) != 14 || stats.Columns[13].Type != "float" {
 		t.Errorf("columns %v", stats.Columns)
 	}
 	const want = "929d" + "cb3f79e30014f8b589"

@@ -58,8 +58,13 @@ func (r *run) decodeInput(ctx context.Context, t *task, enc Encoder) (err error)
 	if err != nil {
 		return err
 	}
+	var columns []Column
+	if known, ok := d.(described); ok {
+		columns = known.columns()
+	}
 	for row, more := int64(0), true; more; {
 		b := r.takeBatch()
+		b.columns, columns = columns, nil
 		more = decodeSome(d, &row, enc, b)
 		if !t.give(ctx, b) {
 			return nil
@@ -142,6 +147,10 @@ func (r *run) deliverTask(ctx context.Context, t *task, at *place) error {
 }
 
 func (r *run) deliverBatch(b *batch, at *place) error {
+	if err := r.describe(b.columns); err != nil {
+		return at.failed(err)
+	}
+	r.stats.Partial += b.partial
 	start, bad := 0, b.bad
 	for i, end := range b.ends {
 		for ; len(bad) > 0 && bad[0].after == i; bad = bad[1:] {
@@ -165,6 +174,15 @@ func (r *run) deliverBatch(b *batch, at *place) error {
 		return at.failed(b.err)
 	}
 	return nil
+}
+
+// describe takes the columns of an input, if it has some.
+func (r *run) describe(columns []Column) error {
+	if columns == nil || r.stats.Columns == nil {
+		r.stats.Columns = append(r.stats.Columns, columns...)
+		return nil
+	}
+	return sameColumns(r.stats.Columns, columns)
 }
 
 // place is where delivery is in the input that it is in.

@@ -2,6 +2,9 @@ package convert
 
 import (
 	"bytes"
+	"path"
+	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -26,9 +29,14 @@ func FormatOfName(name string) *Format {
 	return formatOfEnding(name)
 }
 
-// formatOfEnding is FormatOfName for a name without the ending of a compression.
+// formatOfEnding is FormatOfName for a name without the ending of a compression. A few
+// whole names say a format, too.
 func formatOfEnding(name string) *Format {
+	base := strings.ToLower(path.Base(name))
 	for i := range Formats {
+		if slices.Contains(Formats[i].Names, base) {
+			return &Formats[i]
+		}
 		for _, ext := range Formats[i].Extensions {
 			if _, ok := cutExtension(name, ext); ok {
 				return &Formats[i]
@@ -70,6 +78,9 @@ func Sniff(head []byte, name string) (*Format, error) {
 		return nil, faultf(ErrFormat, "it may be a table with blanks between its columns, or lines of text: name the format csv and the delimiter space, or the format text")
 	case looksLikeText(head):
 		return findFormat(textFormat.Name)
+	}
+	if looksLikeCIFAR(head) {
+		return nil, faultf(ErrFormat, "it may be images of CIFAR: name the format cifar10 or cifar100")
 	}
 	return nil, faultf(ErrFormat, "neither its content nor its name tells the format: name it")
 }

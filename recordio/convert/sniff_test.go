@@ -111,7 +111,7 @@ func TestCompressionsUnread(t *testing.T) {
 func TestFormatOfName(t *testing.T) {
 	for name, want := range map[string]string{
 		"a.csv": "csv", "a.CSV.gz": "csv", "a.tgz": "webdataset", "d/x.jpeg": "images", "README.md": "", "x": "", ".csv": "",
-		"train-images-idx3-ubyte.gz": "mnist", "a.txt.zst": "text",
+		"train-images-idx3-ubyte.gz": "mnist", "a.txt.zst": "text", "d/data_batch_5.bin": "cifar10", "Test_batch.bin.gz": "cifar10", "train.bin": "", "test_batch": "",
 	} {
 		got := ""
 		if f := FormatOfName(name); f != nil {

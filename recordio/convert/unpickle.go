@@ -1,6 +1,9 @@
 package convert
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // pickleFormat reads pickles of Python, protocols 0 to 5, as split of
 // paddle.v2.dataset.common writes them: a list or tuple gives a record for each of its
@@ -84,7 +87,10 @@ func (d *pickleDecoder) more() error {
 		d.begun = true
 	}
 	value, items, err := d.machine.run()
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrSyntax) && d.machine.e.offset == 0:
+		return faultf(ErrSyntax, "not a pickle, or damaged at its beginning: %v", err)
+	case err != nil:
 		return err
 	}
 	if d.items = items; len(items) > 0 {

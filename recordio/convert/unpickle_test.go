@@ -125,12 +125,12 @@ func TestUnpickleRefuses(t *testing.T) {
 func TestUnpickleErrors(t *testing.T) {
 	tests := []struct{ name, data, want string }{
 		{"nothing", "", "the input ends at offset 0, in the middle of a pickle"},
-		{"text", "hello", "offset 0: BINGET 101 of nothing"},
+		{"text", "hello", "not a pickle, or damaged at its beginning: offset 0: BINGET 101 of nothing"},
 		{"no opcode", "\x80\x02\xff", "offset 2: 0xff is no opcode of pickle"},
 		{"protocol", "\x80\x09.", "offset 0: protocol 9 of pickle; 0 to 5 are known"},
 		{"cut", "\x80\x02]q", "the input ends at offset 4, in the middle of BINPUT"},
 		{"no stop", "\x80\x02]", "the input ends at offset 3, in the middle of a pickle"},
-		{"empty stack", ".", "offset 0: STOP with 0 values on the stack"},
+		{"empty stack", ".", "not a pickle, or damaged at its beginning: offset 0: STOP with 0 values on the stack"},
 		{"mark", "(.", "offset 1: STOP with 0 values on the stack"},
 		{"length", "\x80\x02T\xff\xff\xff\x7f", "offset 2: BINSTRING of 2147483647 bytes is over the limit of 67108864 for a record"},
 		{"long length", "\x80\x04\x8e\xff\xff\xff\xff\xff\xff\xff\x7f", "offset 2: BINBYTES8 of 9223372036854775807 bytes is over the limit of 67108864 for a record"},
@@ -144,13 +144,13 @@ func TestUnpickleErrors(t *testing.T) {
 		{"class", "\x80\x02cnumpy\nndarray\n.", "record 1: a class of Python, which is not data"},
 		{"shape", "\x80\x02cnumpy._core.numeric\n_frombuffer\n(C\x01acnumpy\ndtype\nU\x02u1\x85RJ\xff\xff\xff\x7f\x85U\x01CtR.",
 			"record 1: rows of 2147483647 bytes are over the limit of 67108863 for a record"},
-		{"integer", "I12x\n.", `offset 0: "12x" is no integer`},
+		{"integer", "I12x\n.", `not a pickle, or damaged at its beginning: offset 0: "12x" is no integer`},
 		{"digits", "L" + strings.Repeat("9", 5000) + "L\n.", "offset 0: an integer of more than 4300 digits"},
 		{"bytes of integer", "\x80\x02\x8b\xff\xff\x00\x00" + strings.Repeat("x", 65535), "offset 2: an integer of 65535 bytes; at most 1791 are read"},
 		{"key", "\x80\x02}N]s.", "record 1: a key of a dict that is neither text nor an integer"},
 		{"odd", "\x80\x02}(K\x01u.", "offset 6: SETITEMS with a key without a value"},
-		{"escape", "S'\\x1'\n.", `offset 0: \x without two digits`},
-		{"surrogate", "V\\ud800\n.", "offset 0: half of a character"},
+		{"escape", "S'\\x1'\n.", `not a pickle, or damaged at its beginning: offset 0: \x without two digits`},
+		{"surrogate", "V\\ud800\n.", "not a pickle, or damaged at its beginning: offset 0: half of a character"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -118,6 +118,9 @@ func (t *tarReader) ended() error {
 
 func (t *tarReader) failed(err error) error {
 	if errors.Is(err, tar.ErrHeader) || errors.Is(err, tar.ErrFieldTooLong) {
+		if t.c.off <= 512 { // the first block
+			return faultf(ErrSyntax, "not a tar archive, or one that is damaged at its beginning")
+		}
 		return faultf(ErrSyntax, "the archive is damaged in front of offset %d", t.c.off)
 	}
 	if err == io.EOF {

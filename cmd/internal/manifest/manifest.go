@@ -35,7 +35,7 @@ type Manifest struct {
 	Source  string   `json:"source"`            // the format of the inputs, such as csv
 	Inputs  []Input  `json:"inputs"`            // in the order in which they were read
 	Options []string `json:"options"`           // flags that the bytes depend on
-	Columns []Column `json:"columns,omitempty"` // of tables
+	Columns []Column `json:"columns,omitempty"` // of tables and Parquet
 	Classes []string `json:"classes,omitempty"` // labels, by their number
 	Bad     int64    `json:"bad"`               // records that were left out
 
@@ -49,7 +49,7 @@ type Input struct {
 	Bytes int64  `json:"bytes"` // of the files as they are stored; 0 for a stream
 }
 
-// Column is one column of a table.
+// Column is one column of a table or of Parquet files.
 type Column struct {
 	Name string `json:"name"`
 	Type string `json:"type"`

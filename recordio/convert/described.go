@@ -1,0 +1,40 @@
+package convert
+
+import (
+	"fmt"
+	"strings"
+)
+
+// described is a Decoder that knows the columns of its input from the start.
+type described interface{ columns() []Column }
+
+// nullType is that of a column without values.
+const nullType = "null"
+
+// sameColumns holds the columns of an input to those of the inputs before: the same names
+// in the same order, and the same types. A type that is not known, as of a column or of
+// lists that are all empty, fits every other and is known by the next input that has it.
+func sameColumns(first, now []Column) error {
+	for i := range max(len(first), len(now)) {
+		switch {
+		case i >= len(now):
+			return misfitting("column %q of the first input is missing", first[i].Name)
+		case i >= len(first):
+			return misfitting("column %q is not in the first input", now[i].Name)
+		case first[i].Name != now[i].Name:
+			return misfitting("column %d is %q, that of the first input %q", i+1, now[i].Name, first[i].Name)
+		case isOpen(first[i].Type):
+			first[i].Type = now[i].Type
+		case first[i].Type != now[i].Type && !isOpen(now[i].Type):
+			return misfitting("column %q is %.200s, in the inputs before %.200s", now[i].Name, now[i].Type, first[i].Type)
+		}
+	}
+	return nil
+}
+
+// isOpen reports whether a type says nothing of the values.
+func isOpen(typ string) bool { return strings.HasSuffix(strings.TrimRight(typ, ">"), nullType) }
+
+func misfitting(format string, args ...any) error {
+	return faultf(ErrUnsupported, "%s: the records would be of two kinds", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,77 @@
+package convert
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func parquetSource(t *testing.T, name string) Source {
+	return memorySource(name, readFile(t, "testdata/parquet/"+name+".parquet"))
+}
+
+// TestParquetColumns reads the columns of files, and holds all files to those of the first.
+func TestParquetColumns(t *testing.T) {
+	flat := "i64 int, u8 int, u64 int, f32 float32, f64 float, s text, b bytes, t bool, d date, f16 float16, " +
+		"ts timestamp[us], dec decimal, fsb bytes, dict text, null null, dur int"
+	nested := "l list<int>, ll list<list<text>>, st struct<x int, y text>, ls list<struct<k int>>, m map<int>, fl list<float32>"
+	for _, tt := range []struct {
+		files    string
+		encoding string
+		want     string // columns, or how the error ends
+	}{
+		{"flat", "", flat},
+		{"nested", "", nested},
+		{"none gzip zstd", "json", "x int, s text"},
+		{"gzip flat", "", `flat: column 1 is "i64", that of the first input "x": the records would be of two kinds`},
+		{"gzip", "raw", ""},
+	} {
+		var sources []Source
+		for name := range strings.FieldsSeq(tt.files) {
+			sources = append(sources, parquetSource(t, name))
+		}
+		for _, jobs := range []int{1, 4} {
+			_, stats, err := payloads(t, Options{Encoding: tt.encoding, Jobs: jobs}, sources...)
+			got := columnsText(stats.Columns)
+			if err != nil {
+				got = err.Error()
+			}
+			if got != tt.want {
+				t.Errorf("%s: %s, want %s", tt.files, got, tt.want)
+			}
+		}
+	}
+}
+
+func columnsText(columns []Column) string {
+	var parts []string
+	for _, c := range columns {
+		parts = append(parts, c.Name+" "+c.Type)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func TestSameColumns(t *testing.T) {
+	first := []Column{{"a", "int"}, {"b", "null"}, {"c", "list<null>"}}
+	for _, tt := range []struct {
+		now         []Column
+		want, after string // the error, and the columns that are known then
+	}{
+		{first, "", "a int, b null, c list<null>"},
+		{[]Column{{"a", "null"}, {"b", "text"}, {"c", "list<int>"}}, "", "a int, b text, c list<int>"},
+		{[]Column{{"a", "text"}, {"b", "null"}, {"c", "null"}}, `column "a" is text, in the inputs before int`, ""},
+		{first[:2], `column "c" of the first input is missing`, ""},
+		{append(slices.Clone(first), Column{"d", "int"}), `column "d" is not in the first input`, ""},
+		{[]Column{first[1], first[0], first[2]}, `column 1 is "b", that of the first input "a"`, ""},
+	} {
+		known := slices.Clone(first)
+		err := sameColumns(known, tt.now)
+		if got := strings.TrimSuffix(fmt.Sprint(err), ": the records would be of two kinds"); got != tt.want && (err != nil || tt.want != "") {
+			t.Errorf("%s: %v, want %s", columnsText(tt.now), err, tt.want)
+		}
+		if got := columnsText(known); err == nil && got != tt.after {
+			t.Errorf("%s: known is %s, want %s", columnsText(tt.now), got, tt.after)
+		}
+	}
+}
