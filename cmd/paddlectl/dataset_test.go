@@ -366,6 +366,12 @@ func TestConvertFullDisk(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "file too large") {
 		t.Errorf("got %v: %s", err, out)
 	}
+	for _, flags := range []string{"--num-shards 3", "--shuffle --shuffle-memory 100k"} {
+		out, err := exec.Command("bash", "-c", script+" "+flags).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "file too large\nhint: TMPDIR names the folder for temporary files\n") {
+			t.Errorf("%s: got %v: %s", flags, err, out)
+		}
+	}
 	if left := filesOf(t, "out"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}

@@ -21,13 +21,25 @@ type tempFile struct {
 func newTempFile() (*tempFile, error) {
 	f, err := os.CreateTemp("", "paddlectl-records-")
 	if err != nil {
-		return nil, hinted{err, "TMPDIR names the folder for temporary files"}
+		return nil, hinted{err, wayToTemp}
 	}
 	return &tempFile{f, os.Remove(f.Name()) != nil}, nil
 }
 
 // newSpill makes room for a shuffle.
 func newSpill() (convert.Spill, error) { return newTempFile() }
+
+const wayToTemp = "TMPDIR names the folder for temporary files"
+
+// Write writes to the end of the file. Where that fails, as on a disk that is full, it
+// may not on another.
+func (f *tempFile) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	if err != nil {
+		err = hinted{err, wayToTemp}
+	}
+	return n, err
+}
 
 func (f *tempFile) Close() error {
 	err := f.File.Close()
