@@ -144,7 +144,7 @@ func (w *stagingDir) begin(ctx context.Context) error {
 func (w *stagingDir) still(ctx context.Context) error {
 	there, err := pfs.Exists(ctx, w.fs, w.dir.Join(jobName))
 	if err == nil && !there {
-		err = pfs.Errorf("paddlectl.convert", w.dir, pfs.Conflict, "another run has completed the set, or has discarded this one")
+		err = pfs.Errorf("paddlectl.convert", w.dir, pfs.Conflict, "it is gone: another run has completed the set, or somebody has removed what this one made")
 	}
 	return err
 }

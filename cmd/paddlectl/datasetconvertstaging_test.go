@@ -87,7 +87,7 @@ func TestConvertTakenOver(t *testing.T) {
 			t.Errorf("the second: code %d: %s", got.code, got.stderr)
 		}
 	}}, "--output-path", "out")
-	if late.code != cliio.Exists || !strings.Contains(late.stderr, "out/.x.convert: changed in the meantime: another run has completed the set") {
+	if late.code != cliio.Exists || !strings.Contains(late.stderr, "out/.x.convert: changed in the meantime: it is gone: another run has completed the set") {
 		t.Errorf("the first: code %d: %s", late.code, late.stderr)
 	}
 	if got := convert(bytes.NewReader(table), "--output-path", "once"); got.code != cliio.Done {
