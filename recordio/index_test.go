@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -108,18 +109,53 @@ func TestDamageUnderAnIndex(t *testing.T) {
 }
 
 func TestADamagedIndexIsRefused(t *testing.T) {
-	_, x := indexed(t, someRecords(rand.New(rand.NewPCG(13, 13)), 50, 90), WriterOptions{ChunkBytes: 500})
+	file, x := indexed(t, someRecords(rand.New(rand.NewPCG(13, 13)), 50, 90), WriterOptions{ChunkBytes: 500})
 	stored := x.encode()
 	for i := range stored {
 		bad := bytes.Clone(stored)
 		bad[i] ^= 1
-		if _, err := ReadIndex(bytes.NewReader(bad)); err == nil {
+		if _, err := ReadIndex(bytes.NewReader(bad), int64(len(file))); err == nil {
 			t.Errorf("byte %d of the index: not noticed", i)
 		}
-		if _, err := ReadIndex(bytes.NewReader(stored[:i])); err == nil {
+		if _, err := ReadIndex(bytes.NewReader(stored[:i]), int64(len(file))); err == nil {
 			t.Errorf("an index of %d bytes of %d: not noticed", i, len(stored))
 		}
 	}
+}
+
+// TestAnIndexIsNoLongerThanItsFileMakesIt reads indexes without end: what is none, is of
+// another file, or is longer than that of a file of this size can be, takes no memory.
+func TestAnIndexIsNoLongerThanItsFileMakesIt(t *testing.T) {
+	file, x := indexed(t, [][]byte{[]byte("record")}, WriterOptions{})
+	size := int64(len(file))
+	for _, c := range []struct {
+		name  string
+		head  []byte
+		size  int64
+		want  error
+		bytes int64 // read at most
+	}{
+		{"zeros", nil, size, Malformed, 1 << 10},
+		{"another file", x.encode(), size + 1, Stale, 1 << 10},
+		{"too long", x.encode(), size, Limit, 65 << 20},
+	} {
+		r := &counting{r: io.MultiReader(bytes.NewReader(c.head), zeros{})}
+		if _, err := ReadIndex(r, c.size); !errors.Is(err, c.want) || r.n > c.bytes {
+			t.Errorf("%s: %v after %d bytes, want %v after %d", c.name, err, r.n, c.want, c.bytes)
+		}
+	}
+}
+
+// counting counts what is read from r.
+type counting struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counting) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 func TestAnEmbeddedIndexIsOptional(t *testing.T) {

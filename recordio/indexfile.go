@@ -1,6 +1,7 @@
 package recordio
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -27,7 +28,11 @@ const (
 
 // WriteIndex writes x as ReadIndex reads it.
 func WriteIndex(w io.Writer, x *Index) error {
-	n, err := w.Write(x.encode())
+	b, err := x.bounded()
+	if err != nil {
+		return plain("", Limit, err)
+	}
+	n, err := w.Write(b)
 	if err != nil {
 		return plain("", IO, err)
 	}
@@ -35,6 +40,15 @@ func WriteIndex(w io.Writer, x *Index) error {
 		return plain("", IO, io.ErrShortWrite)
 	}
 	return nil
+}
+
+// bounded returns x as it is stored, or an error if it would not be read.
+func (x *Index) bounded() ([]byte, error) {
+	b := x.encode()
+	if most := mostIndexBytes(x.size); int64(len(b)) > most {
+		return nil, fmt.Errorf("an index of %d bytes; the most is %d for a file of %d", len(b), most, x.size)
+	}
+	return b, nil
 }
 
 // encode returns x as it is stored.
@@ -76,17 +90,48 @@ func (p *part) encode(b []byte, c Compressor) []byte {
 	return b
 }
 
-// ReadIndex reads an index and checks that it is whole and does not contradict
-// itself. Whether it belongs to a file is for Open and Index.Matches to say.
-func ReadIndex(r io.Reader) (*Index, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxIndexBytes+1))
+// mostIndexBytes is how long an index of a file of size bytes may be: a byte or two for
+// each record, of which there may be many in a byte that was compressed. What lies beside
+// a file is not believed that there are more: its index would take some times as much memory.
+func mostIndexBytes(size int64) int64 {
+	const least, perByte = 64 << 20, 64
+	return min(maxIndexBytes, least+perByte*min(size, maxIndexBytes))
+}
+
+// ReadIndex reads the index of a file of size bytes, and checks that it is whole and does
+// not contradict itself. Whether it belongs to the file is for Open and Index.Matches to
+// say; of one that is of another size no more is read than tells so.
+func ReadIndex(r io.Reader, size int64) (*Index, error) {
+	head := make([]byte, len(indexMagic)+binary.MaxVarintLen64)
+	n, err := io.ReadFull(r, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, plain("", IO, err)
+	}
+	if err := ofSize(head[:n], size); err != nil {
+		return nil, err
+	}
+	most := mostIndexBytes(size)
+	b, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head[:n]), r), most+1))
 	switch {
 	case err != nil:
 		return nil, plain("", IO, err)
-	case len(b) > maxIndexBytes:
-		return nil, plain("", Limit, fmt.Errorf("an index of more than %d bytes", maxIndexBytes))
+	case int64(len(b)) > most:
+		return nil, plain("", Limit, fmt.Errorf("an index of more than %d bytes for a file of %d", most, size))
 	}
 	return decodeIndex(b)
+}
+
+// ofSize returns an error unless an index that begins with head is of a file of size bytes.
+func ofSize(head []byte, size int64) error {
+	if len(head) < len(indexMagic) || string(head[:len(indexMagic)]) != indexMagic {
+		return plain("", Malformed, errors.New("not an index of records"))
+	}
+	in := cursor{b: head[len(indexMagic):]}
+	x := &Index{size: in.int64()}
+	if in.bad {
+		return plain("", Malformed, errors.New("not an index of records"))
+	}
+	return x.fits(size)
 }
 
 func decodeIndex(b []byte) (*Index, error) {
@@ -206,9 +251,9 @@ func (in *cursor) uint32() uint32 {
 
 // embeddedIndex returns the chunk that holds x. x is the index of what is before it.
 func embeddedIndex(x *Index) ([]byte, error) {
-	b := x.encode()
-	if len(b) > maxIndexBytes {
-		return nil, fmt.Errorf("an index of %d bytes; the most is %d", len(b), maxIndexBytes)
+	b, err := x.bounded()
+	if err != nil {
+		return nil, err
 	}
 	p := append(make([]byte, headerSize), b...)
 	p = binary.LittleEndian.AppendUint32(p, uint32(len(b)))
@@ -230,18 +275,22 @@ func findEmbedded(r io.ReaderAt, size int64) (*Index, error) {
 	}
 	n := int64(binary.LittleEndian.Uint32(tail[:]))
 	begin := size - int64(indexTail) - n - headerSize
-	if string(tail[4:]) != indexMagic || n > maxIndexBytes || begin < 0 {
+	if string(tail[4:]) != indexMagic || begin < 0 || n > mostIndexBytes(begin) {
 		return nil, nil
 	}
-	b := make([]byte, headerSize+n)
-	if err := readFullAt(r, b, begin); err != nil {
+	var head [headerSize]byte
+	if err := readFullAt(r, head[:], begin); err != nil {
 		return nil, err
 	}
-	h := parseHeader(b, Go)
+	h := parseHeader(head[:], Go)
 	if h.n != 0 || h.comp != indexCompressor || int64(h.size) != n+int64(indexTail) {
 		return nil, nil
 	}
-	x, err := decodeIndex(b[headerSize:])
+	b := make([]byte, n)
+	if err := readFullAt(r, b, begin+headerSize); err != nil {
+		return nil, err
+	}
+	x, err := decodeIndex(b)
 	if err != nil || x.size != begin {
 		return nil, nil // the headers can be walked without it
 	}

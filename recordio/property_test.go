@@ -152,7 +152,7 @@ func TestIndexSurvivesStorage(t *testing.T) {
 		if err := WriteIndex(&stored, kept); err != nil {
 			t.Fatal(err)
 		}
-		x, err := ReadIndex(&stored)
+		x, err := ReadIndex(&stored, int64(out.Len()))
 		if err != nil {
 			t.Fatal(err)
 		}

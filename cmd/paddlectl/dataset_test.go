@@ -299,10 +299,16 @@ func TestConvertResumesOnlyWhatIsRight(t *testing.T) {
 	if got := runHere(t, args...); got.code != cliio.Failed || !strings.Contains(got.stderr, "4 finished shards are kept") {
 		t.Fatalf("code %d: %s", got.code, got.stderr)
 	}
-	if err := os.WriteFile("out/.x.convert/00002", []byte("spoilt"), 0o600); err != nil {
+	parts := map[string]string{} // by number
+	for _, name := range filesOf(t, "out/.x.convert") {
+		if number, end, _ := strings.Cut(name, "."); end != "shard" {
+			parts[number] = filepath.Join("out/.x.convert", name)
+		}
+	}
+	if err := os.WriteFile(parts["00002"], []byte("spoilt"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove("out/.x.convert/00003"); err != nil {
+	if err := os.Remove(parts["00003"]); err != nil {
 		t.Fatal(err)
 	}
 	writeTable(t, "t.csv", 5000, 0)
@@ -363,6 +369,12 @@ func TestConvertFullDisk(t *testing.T) {
 	out, err := exec.Command("bash", "-c", script).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "file too large") {
 		t.Errorf("got %v: %s", err, out)
+	}
+	for _, flags := range []string{"--num-shards 3", "--shuffle --shuffle-memory 100k"} {
+		out, err := exec.Command("bash", "-c", script+" "+flags).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "file too large\nhint: TMPDIR names the folder for temporary files\n") {
+			t.Errorf("%s: got %v: %s", flags, err, out)
+		}
 	}
 	if left := filesOf(t, "out"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)

@@ -23,8 +23,8 @@ func (o *convertOptions) check() error {
 		return cliargs.Usagef("--name-prefix is needed: what the names of the shards begin with")
 	case o.resume && o.restart:
 		return cliargs.Usagef("--resume goes on and --restart begins anew: give one")
-	case o.jobs < 0:
-		return cliargs.Usagef("--jobs %d: a number from 0 on is needed", o.jobs)
+	case o.jobs < 0 || o.jobs > 256:
+		return cliargs.Usagef("--jobs %d: a number from 0 to 256 is needed", o.jobs)
 	}
 	if why := manifest.CheckName(o.namePrefix); why != "" {
 		return cliargs.Usagef("--name-prefix %q: %s", o.namePrefix, why)

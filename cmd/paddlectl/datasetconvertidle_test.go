@@ -12,6 +12,8 @@ func TestConvertRefusesIdleFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "t.csv", 3, 0)
 	for flags, want := range map[string]string{
+		"--jobs -1":                      "--jobs -1: a number from 0 to 256 is needed",
+		"--jobs 1000000000":              "--jobs 1000000000: a number from 0 to 256 is needed",
 		"--seed 0":                       "--seed does nothing: there is no --shuffle",
 		"--shuffle-memory 1M":            "--shuffle-memory does nothing: there is no --shuffle",
 		"--columns x,y":                  "--columns does nothing: the header",

@@ -99,6 +99,9 @@ func (c *conversion) run(ctx context.Context) error {
 	}
 	if err != nil {
 		c.outs.abort()
+		if gone := c.work.still(ctx); errors.Is(gone, pfs.Conflict) {
+			return gone // which is why err came, or makes no difference
+		}
 		c.work.leave(ctx, c.d, sink.done)
 		c.unmake(ctx)
 		return c.explain(err)
@@ -242,6 +245,9 @@ func (c *conversion) publish(ctx context.Context, sink *shardSink) error {
 			return err
 		}
 	}
+	if err := c.again(ctx); err != nil {
+		return err
+	}
 	if err := c.set.withdraw(ctx, shards); err != nil {
 		return err
 	}
@@ -260,6 +266,23 @@ func (c *conversion) publish(ctx context.Context, sink *shardSink) error {
 		return err
 	}
 	return c.work.remove(ctx)
+}
+
+// again looks a second time for a set in the way, and for those of its files that are to
+// be removed: another run may have come first.
+func (c *conversion) again(ctx context.Context) error {
+	if err := c.work.still(ctx); err != nil {
+		return err
+	}
+	set, err := findSet(ctx, c.dir, c.o.namePrefix)
+	if err != nil {
+		return err
+	}
+	if !c.o.force && (set.manifest || len(set.shards) > 0 && !c.work.resumed) {
+		return hinted{pfs.Errorf("paddlectl.convert", c.dir.Path, pfs.Exist, "a dataset %q was made here in the meantime", c.o.namePrefix), wayToReplace}
+	}
+	c.set = set
+	return nil
 }
 
 // convertSums is the result of convert with --json.

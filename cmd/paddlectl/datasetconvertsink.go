@@ -73,9 +73,10 @@ func (s *shardSink) create(i int, _ string) (split.RecordWriter, error) {
 		return nil, err
 	}
 	if before != nil {
-		s.parts = append(s.parts, s.c.outs.adopt(s.c.work.part(i), before.Shard.Bytes))
+		part := transfer.End{FS: s.c.work.fs, Path: s.c.work.dir.Join(before.Part)}
+		s.parts = append(s.parts, s.c.outs.adopt(part, before.Shard.Bytes))
 		s.shards = append(s.shards, before.Shard)
-		return &keptShard{s: s, i: i, want: before.Payloads}, nil
+		return &keptShard{s: s, part: part.Path, want: before.Payloads}, nil
 	}
 	out, err := s.c.outs.createPart(s.c.work.part(i))
 	if err != nil {
@@ -150,7 +151,7 @@ func (n *newShard) Close() error {
 	stats := n.w.Stats()
 	shard := manifest.Shard{Records: stats.Records, RecordBytes: stats.RecordBytes, Bytes: stats.FileBytes, Digest: sum}
 	n.s.shards[n.i] = shard
-	if err := work.note(ctx, n.i, finishedShard{shard, n.hash.sum()}); err != nil {
+	if err := work.note(ctx, n.i, finishedShard{Shard: shard, Payloads: n.hash.sum()}); err != nil {
 		return err
 	}
 	n.s.done++
@@ -161,7 +162,7 @@ func (n *newShard) Close() error {
 // checks that they are the same.
 type keptShard struct {
 	s    *shardSink
-	i    int
+	part pfs.Path
 	want string
 	hash payloadHash
 }
@@ -176,7 +177,7 @@ func (k *keptShard) Close() error {
 		return nil
 	}
 	if k.hash.sum() != k.want {
-		return hinted{pfs.Errorf("paddlectl.convert", k.s.c.work.part(k.i).Path, pfs.Conflict, "the run before made it of other records: the input is not the same"),
+		return hinted{pfs.Errorf("paddlectl.convert", k.part, pfs.Conflict, "the run before made it of other records: the input is not the same"),
 			"--restart discards what was finished"}
 	}
 	k.s.done++

@@ -10,21 +10,44 @@ import (
 	"github.com/paddlecloud/pfs/recordio/convert"
 )
 
-// tempFile is a file in the folder for temporary files. Close removes it.
-type tempFile struct{ *os.File }
+// tempFile is a file in the folder for temporary files that goes away with the process,
+// however that ends: it has lost its name already, or loses it in Close where a system
+// keeps the names of open files.
+type tempFile struct {
+	*os.File
+	named bool
+}
 
 func newTempFile() (*tempFile, error) {
 	f, err := os.CreateTemp("", "paddlectl-records-")
 	if err != nil {
-		return nil, hinted{err, "TMPDIR names the folder for temporary files"}
+		return nil, hinted{err, wayToTemp}
 	}
-	return &tempFile{f}, nil
+	return &tempFile{f, os.Remove(f.Name()) != nil}, nil
 }
 
 // newSpill makes room for a shuffle.
 func newSpill() (convert.Spill, error) { return newTempFile() }
 
-func (f *tempFile) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
+const wayToTemp = "TMPDIR names the folder for temporary files"
+
+// Write writes to the end of the file. Where that fails, as on a disk that is full, it
+// may not on another.
+func (f *tempFile) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	if err != nil {
+		err = hinted{err, wayToTemp}
+	}
+	return n, err
+}
+
+func (f *tempFile) Close() error {
+	err := f.File.Close()
+	if f.named {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}
 
 // spool keeps records in a temporary file, in their order. It is used by one
 // goroutine: add for each, then each, then close.

@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/manifest"
 	"github.com/paddlecloud/pfs/pfs"
@@ -16,17 +18,21 @@ import (
 // stagingDir is the dot-directory in which the shards of one conversion wait until all
 // are there. It has
 //
-//	job           what is made: inputs and options
-//	00000         shard 0, finished
-//	00000.shard   what it holds; written after it
+//	job                what is made: inputs and options
+//	00000.1f0e93ab75   shard 0, finished by the run that calls itself 1f0e93ab75
+//	00000.shard        what it holds, and in which file; written after it
 //
-// and is removed at the end. Nothing in it is believed: a shard is kept only if its
-// bytes have the digest that is stated, and if the records of this run are the ones it
-// was made of.
+// and is removed at the end. The job is what a run has the directory by: of two that
+// begin at once one can make it. A run that goes on with another cannot know whether that
+// is still at work; so none writes a file that another has written.
+//
+// Nothing in it is believed: a shard is kept only if its bytes have the digest that is
+// stated, and if the records of this run are the ones it was made of.
 type stagingDir struct {
 	fs      pfs.FileSystem
 	dir     pfs.Path
 	job     []byte
+	run     string // what this run calls itself
 	exists  bool
 	resumed bool // it goes on with an earlier run
 }
@@ -36,6 +42,7 @@ const (
 	jobName       = "job"
 	shardSuffix   = ".shard"
 	maxShardText  = 4 << 10
+	runLength     = 10 // of the name of a run
 )
 
 // jobText is the content of the file job.
@@ -47,6 +54,7 @@ type jobText struct {
 // finishedShard is the content of the file that belongs to a finished shard.
 type finishedShard struct {
 	Shard    manifest.Shard `json:"shard"`    // without its name, which depends on the number of shards
+	Part     string         `json:"part"`     // the name of the file
 	Payloads string         `json:"payloads"` // XXH3-128 over the records, each behind its length
 }
 
@@ -61,16 +69,20 @@ func openStaging(ctx context.Context, c *conversion) (*stagingDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &stagingDir{fs: c.dir.FS, dir: c.dir.Path.Join("." + c.o.namePrefix + stagingSuffix), job: text}
+	w := &stagingDir{fs: c.dir.FS, dir: c.dir.Path.Join("." + c.o.namePrefix + stagingSuffix), job: text, run: rand.Text()[:runLength]}
 	if w.exists, err = pfs.Exists(ctx, w.fs, w.dir); err != nil || !w.exists || c.o.restart {
 		return w, err
 	}
 	if !c.o.resume {
-		return nil, hinted{pfs.Errorf("paddlectl.convert", w.dir, pfs.Exist, "a run before was not completed, or still runs"),
-			"--resume goes on with what it finished, --restart discards it"}
+		return nil, w.taken("a run before was not completed, or still runs")
 	}
 	w.resumed, err = w.sameJob(ctx)
 	return w, err
+}
+
+// taken is the error of a run that finds the directory to be another's.
+func (w *stagingDir) taken(why string) error {
+	return hinted{pfs.Errorf("paddlectl.convert", w.dir, pfs.Exist, "%s", why), "--resume goes on with what it finished, --restart discards it"}
 }
 
 // sameJob reports whether the run before got as far as stating its job, which must be
@@ -107,7 +119,7 @@ func otherJob(before, now []byte) string {
 	return ": " + why
 }
 
-// begin makes the directory, or empties what is not gone on with.
+// begin makes the directory, or empties what is not gone on with, and claims it.
 func (w *stagingDir) begin(ctx context.Context) error {
 	if w.resumed {
 		return nil
@@ -120,36 +132,59 @@ func (w *stagingDir) begin(ctx context.Context) error {
 	if err := w.fs.Mkdir(ctx, w.dir, 0o755); err != nil {
 		return err
 	}
-	return w.write(ctx, jobName, w.job)
+	err := pfs.WriteBatch(ctx, w.fs, []pfs.BatchEntry{w.small(jobName, w.job, true)})[0]
+	if errors.Is(err, pfs.Exist) {
+		return w.taken("another run has begun")
+	}
+	return err
+}
+
+// still returns an error if another run has removed the directory, having completed the
+// set, or to begin anew.
+func (w *stagingDir) still(ctx context.Context) error {
+	there, err := pfs.Exists(ctx, w.fs, w.dir.Join(jobName))
+	if err == nil && !there {
+		err = pfs.Errorf("paddlectl.convert", w.dir, pfs.Conflict, "it is gone: another run has completed the set, or somebody has removed what this one made")
+	}
+	return err
 }
 
 // write makes one small file.
 func (w *stagingDir) write(ctx context.Context, name string, text []byte) error {
-	return pfs.WriteBatch(ctx, w.fs, []pfs.BatchEntry{{Path: w.dir.Join(name), Mode: 0o644, Data: text, Digest: digest.Bytes(text)}})[0]
+	return pfs.WriteBatch(ctx, w.fs, []pfs.BatchEntry{w.small(name, text, false)})[0]
 }
 
-// part is where shard i waits.
-func (w *stagingDir) part(i int) transfer.End {
-	return transfer.End{FS: w.fs, Path: w.dir.Join(fmt.Sprintf("%05d", i))}
+func (w *stagingDir) small(name string, text []byte, first bool) pfs.BatchEntry {
+	return pfs.BatchEntry{Path: w.dir.Join(name), Mode: 0o644, Data: text, Digest: digest.Bytes(text), NoReplace: first}
 }
 
-// note states that shard i is finished.
+// shardNumber is how the names of the files of shard i begin.
+func shardNumber(i int) string { return fmt.Sprintf("%05d", i) }
+
+// part is where this run makes shard i.
+func (w *stagingDir) part(i int) transfer.End { return w.partOf(i, w.run) }
+
+func (w *stagingDir) partOf(i int, run string) transfer.End {
+	return transfer.End{FS: w.fs, Path: w.dir.Join(shardNumber(i) + "." + run)}
+}
+
+// note states that this run has finished shard i.
 func (w *stagingDir) note(ctx context.Context, i int, s finishedShard) error {
+	s.Part = w.part(i).Path.Base()
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	return w.write(ctx, w.part(i).Path.Base()+shardSuffix, text)
+	return w.write(ctx, shardNumber(i)+shardSuffix, text)
 }
 
-// finished returns what the run before stated of shard i, if that is what is there;
-// nil if the shard has to be made.
+// finished returns what a run before stated of shard i, if that is what is there; nil if
+// the shard has to be made.
 func (w *stagingDir) finished(ctx context.Context, i int) (*finishedShard, error) {
 	if !w.resumed {
 		return nil, nil
 	}
-	part := w.part(i)
-	text, err := readSmall(ctx, w.fs, pfs.Path(string(part.Path)+shardSuffix), maxShardText)
+	text, err := readSmall(ctx, w.fs, w.dir.Join(shardNumber(i)+shardSuffix), maxShardText)
 	if isMissing(err) {
 		return nil, nil
 	}
@@ -159,10 +194,10 @@ func (w *stagingDir) finished(ctx context.Context, i int) (*finishedShard, error
 	s := &finishedShard{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if d.Decode(s) != nil || s.Shard.Records < 0 || s.Shard.RecordBytes < 0 {
+	if d.Decode(s) != nil || s.Shard.Records < 0 || s.Shard.RecordBytes < 0 || !isPart(s.Part, i) {
 		return nil, nil
 	}
-	sum, err := digest.Stored(ctx, w.fs, part.Path, digest.BLAKE3, nil)
+	sum, err := digest.Stored(ctx, w.fs, w.dir.Join(s.Part), digest.BLAKE3, nil)
 	switch {
 	case isMissing(err):
 		return nil, nil
@@ -172,6 +207,12 @@ func (w *stagingDir) finished(ctx context.Context, i int) (*finishedShard, error
 		return nil, nil
 	}
 	return s, nil
+}
+
+// isPart reports whether name is one that a run gives to shard i.
+func isPart(name string, i int) bool {
+	run, ok := strings.CutPrefix(name, shardNumber(i)+".")
+	return ok && len(run) == runLength && !strings.Contains(run, "/")
 }
 
 // leave ends a run that failed: what it finished stays, and the user is told; without

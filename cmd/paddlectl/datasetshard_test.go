@@ -42,6 +42,8 @@ func TestShardRefuses(t *testing.T) {
 		{"duplicate", "part-00000-of-00002 part-0-of-2 part-00001-of-00002", "--trainers 2", "files are there twice"},
 		{"stale", "part-00000-of-00002 part-00001-of-00002 part-00000-of-00003", "--trainers 2", "part-00000-of-00003"},
 		{"few", "part-00000-of-00002 part-00001-of-00002", "--trainers 3", "3 trainers"},
+		{"far too few", "part-00000-of-00002 part-00001-of-00002", "--trainers 9223372036854775807", "2 files for 9223372036854775807 trainers"},
+		{"too few records", "part-00000-of-00002 part-00001-of-00002", "--policy range --trainers 9223372036854775807", "0 records for 9223372036854775807 trainers"},
 		{"id", "part-00000-of-00002 part-00001-of-00002", "--trainers 2 --trainer 2", "id 2 of 2 trainers"},
 	} {
 		fsys := newHome(t)

@@ -152,13 +152,11 @@ type part struct {
 
 // parts are what the trainers get, all of them, and how they end.
 func (s *sharing) parts() ([]part, shard.Tail, error) {
-	parts := make([]part, s.o.who.Count)
-	var err error
+	share := s.wholes
 	if s.o.policy == byRange {
-		err = s.ranges(parts)
-	} else {
-		err = s.wholes(parts)
+		share = s.ranges
 	}
+	parts, err := share()
 	if err != nil {
 		return nil, shard.Tail{}, err
 	}
@@ -198,33 +196,37 @@ func recordsOfAll(parts []part) (n int64) {
 	return n
 }
 
-func (s *sharing) wholes(parts []part) error {
+// wholes gives whole files. Memory is taken for the trainers once there are known to be
+// as many files.
+func (s *sharing) wholes() ([]part, error) {
 	a, err := s.assign()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	records, bytes := a.Records(), a.Bytes()
+	parts := make([]part, len(a))
 	for i := range parts {
 		parts[i] = part{Trainer: shard.Trainer{ID: i, Count: len(parts)}, Files: a[i], Records: records[i], Bytes: bytes[i]}
 	}
-	return nil
+	return parts, nil
 }
 
-func (s *sharing) ranges(parts []part) error {
+// ranges gives rows of records.
+func (s *sharing) ranges() ([]part, error) {
 	all, err := shard.NewDataset(s.files)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i := range parts {
-		who := shard.Trainer{ID: i, Count: len(parts)}
-		spans, err := all.Range(who)
-		if err != nil {
-			return err
+	var parts []part
+	for i := range s.o.who.Count {
+		p := part{Trainer: shard.Trainer{ID: i, Count: s.o.who.Count}}
+		if p.Spans, err = all.Range(p.Trainer); err != nil {
+			return nil, err
 		}
-		parts[i] = part{Trainer: who, Spans: spans}
-		for _, span := range spans {
-			parts[i].Records += span.Records
+		for _, span := range p.Spans {
+			p.Records += span.Records
 		}
+		parts = append(parts, p)
 	}
-	return nil
+	return parts, nil
 }

@@ -47,7 +47,7 @@ func (d *deps) wayOut(err error) string {
 	case pfs.Quota:
 		return d.quotaLine(err)
 	case pfs.NoSpace:
-		return d.out.Program + " df shows the space on each datacenter"
+		return d.spaceLine(err)
 	case pfs.Unavailable, pfs.Limit:
 		return d.unavailableHint(err)
 	case pfs.Conflict:
@@ -93,6 +93,19 @@ func (d *deps) quotaLine(err error) string {
 		line += " " + shellWord(string(limitedDir(e.Path)))
 	}
 	return line + " shows what is used and allowed; uploads that were broken off count, too: " + d.out.Program + " rm --help"
+}
+
+// spaceLine is the command that shows the space which err says is used up: of the
+// services, or of this machine.
+func (d *deps) spaceLine(err error) string {
+	var e *pfs.Error
+	if !errors.As(err, &e) || e.Path == "" || e.Path.Within(top) {
+		return d.out.Program + " df shows the space on each datacenter"
+	}
+	if runtime.GOOS == "windows" {
+		return ""
+	}
+	return "df -h " + shellWord(localText(e.Path.Parent())) + " shows the space on this machine"
 }
 
 // limitedDir is where to ask for the quota that refused name: its home, or else its

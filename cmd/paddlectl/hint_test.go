@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -39,6 +40,23 @@ func TestLoginHints(t *testing.T) {
 	}
 	if d.loginHint(nil, e) != nil {
 		t.Error("a hint without an error")
+	}
+}
+
+func TestSpaceLine(t *testing.T) {
+	d := newDeps(&Main{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }})
+	here := "df -h '/a b' shows the space on this machine"
+	if runtime.GOOS == "windows" {
+		here = ""
+	}
+	for path, want := range map[pfs.Path]string{
+		"/pfs/dc/home/alice/f": "paddlectl df shows the space on each datacenter",
+		"":                     "paddlectl df shows the space on each datacenter",
+		"/a b/f":               here,
+	} {
+		if got := d.wayOut(pfs.E("x.Y", path, pfs.NoSpace, nil)); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
 	}
 }
 

@@ -117,7 +117,7 @@ func (s *outputs) create(text string, e transfer.End) (*output, error) {
 }
 
 // createPart begins a file whose name is not known yet: it is written as part, a
-// dot-file, until name has been called. A part of that name from before is replaced.
+// dot-file, until name has been called.
 func (s *outputs) createPart(part transfer.End) (*output, error) {
 	o := &output{set: s, text: localText(part.Path), end: part, part: part.Path}
 	if err := o.begin(part.Path); err != nil {

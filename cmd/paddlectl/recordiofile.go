@@ -99,7 +99,7 @@ func (d *deps) readIndex(ctx context.Context, in *input) (*recordio.Index, error
 		return nil, err
 	}
 	defer beside.Close()
-	x, err := recordio.ReadIndex(beside)
+	x, err := recordio.ReadIndex(beside, in.size)
 	if err == nil {
 		err = x.Matches(in.ReaderAt, in.size)
 	}

@@ -48,24 +48,41 @@ func (b *batch) add(enc Encoder) error {
 }
 
 // full reports whether the batch is worth handing over.
-func (b *batch) full() bool { return len(b.payloads) >= blockSize/2 || len(b.ends)+len(b.bad) >= 4096 }
+func (b *batch) full() bool {
+	return len(b.payloads) >= blockSize/2 || len(b.ends)+len(b.bad) >= mostAtOnce
+}
+
+// mostAtOnce is how many records wait for delivery that take memory of their own.
+const mostAtOnce = 4096
 
 // drop notes a bad record.
 func (b *batch) drop(err *RecordError, raw []byte) {
 	b.bad = append(b.bad, badRecord{after: len(b.ends), err: err, raw: bytes.Clone(raw)})
 }
 
-// parseBlock makes a batch of all records of a block. Lines and offsets are counted
-// from the start of the block.
-func parseBlock(data []byte, p lineParser, enc Encoder, b *batch) {
-	b.payloads = slices.Grow(b.payloads, len(data))
-	b.lines, b.bytes = int64(bytes.Count(data, newline)), int64(len(data))
+// blockRecords are the records of a block that are still to be parsed.
+type blockRecords struct {
+	data    []byte
+	parser  lineParser
+	counted int   // up to where in data lines were counted,
+	line    int64 // and which is there
+}
+
+func newBlockRecords(data []byte, p lineParser) *blockRecords {
 	p.block(data)
-	counted, line := 0, int64(1) // up to where lines were counted, and which is there
-	for {
-		start, end, err := p.parse(enc)
+	return &blockRecords{data: data, parser: p, line: 1}
+}
+
+// some makes a batch of the next records, of all if not too many are bad, and reports
+// whether there are more. Lines and offsets are counted from the start of the block,
+// whose size only the last batch has.
+func (r *blockRecords) some(enc Encoder, b *batch) (more bool) {
+	b.payloads = slices.Grow(b.payloads, len(r.data))
+	for len(b.bad) < mostAtOnce {
+		start, end, err := r.parser.parse(enc)
 		if err == io.EOF {
-			return
+			b.lines, b.bytes = int64(bytes.Count(r.data, newline)), int64(len(r.data))
+			return false
 		}
 		if err == nil {
 			err = b.add(enc)
@@ -73,11 +90,12 @@ func parseBlock(data []byte, p lineParser, enc Encoder, b *batch) {
 			enc.Reset()
 		}
 		if err != nil {
-			line += int64(bytes.Count(data[counted:start], newline))
-			counted = start
-			b.drop(&RecordError{Line: line, Offset: int64(start), Err: err}, trimEnd(data[start:end]))
+			r.line += int64(bytes.Count(r.data[r.counted:start], newline))
+			r.counted = start
+			b.drop(&RecordError{Line: r.line, Offset: int64(start), Err: err}, trimEnd(r.data[start:end]))
 		}
 	}
+	return true
 }
 
 var newline = []byte("\n")

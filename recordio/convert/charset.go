@@ -25,6 +25,8 @@ const utf8Name = "utf-8"
 var charsets = []charset{
 	{utf8Name, nil},
 	{"utf-16", unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)},
+	{"utf-16le", unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)},
+	{"utf-16be", unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)},
 	{"latin1", charmap.ISO8859_1},
 	{"latin9", charmap.ISO8859_15},
 	{"windows-1250", charmap.Windows1250},

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/bits"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -120,6 +119,24 @@ func (t *table) cut(p []byte) int {
 	return t.cutQuoted(p)
 }
 
+// head implements lineFormat. What the columns are is seen by the header and a row: a
+// row that is longer than a block must not be looked for in the header alone.
+func (t *table) head(p []byte) int {
+	n := t.cut(p)
+	f := t.fields()
+	f.block(p[:n])
+	rows := 1
+	if !t.opts.NoHeader {
+		rows++
+	}
+	for ; rows > 0; rows-- {
+		if _, _, _, err := f.row(); err == io.EOF {
+			return 0
+		}
+	}
+	return n
+}
+
 // cutQuoted returns the end of the last record in p that is sure to end there.
 func (t *table) cutQuoted(p []byte) int {
 	end, i := 0, 0 // end of the last record; i is outside of quotes
@@ -169,6 +186,9 @@ func (t *table) begin(head []byte) (skip int, err error) {
 	if t.comma >= utf8.RuneSelf || bytes.IndexByte([]byte("\"\r\n\x00"), t.comma) >= 0 {
 		return 0, faultf(ErrUnsupported, "%q cannot separate columns: any ASCII character but a quote and the ends of lines can", t.comma)
 	}
+	if endsWithCR(head) {
+		return 0, faultf(ErrSyntax, "its lines end with CR alone, which is no end of a line: tr '\\r' '\\n' makes it one")
+	}
 	if other := t.otherComma(head); other != 0 {
 		return 0, faultf(ErrDelimiter, "its columns are separated by %q, not by %q: name the delimiter", other, t.comma)
 	}
@@ -182,13 +202,19 @@ func (t *table) begin(head []byte) (skip int, err error) {
 		t.header = names
 	}
 	if !slices.Equal(names, t.header) {
-		return skip, faultf(ErrSyntax, "its columns are %s, those of the first input %s",
-			strings.Join(names, ", "), strings.Join(t.header, ", "))
+		return skip, faultf(ErrSyntax, "its columns are %s, those of the first input %s", someOf(names), someOf(t.header))
 	}
 	if rows := head[skip:]; t.columns == nil && len(bytes.TrimSpace(rows)) > 0 {
 		return skip, t.describe(rows)
 	}
 	return skip, nil
+}
+
+// endsWithCR reports whether the lines of head end as those of old Macs: all of it would
+// pass for a header.
+func endsWithCR(head []byte) bool {
+	cr := bytes.IndexByte(head, '\r')
+	return cr >= 0 && cr < len(head)-1 && bytes.IndexByte(head, '\n') < 0
 }
 
 // otherComma returns what the columns of an input seem to be separated by, if no
@@ -228,10 +254,17 @@ func (t *table) readHeader(head []byte) (names []string, n int, err error) {
 		}
 		names = append(names, string(name))
 	}
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			return nil, 0, faultf(ErrSyntax, "the header has two columns %q", name)
+	return names, n, unlike(names)
+}
+
+// unlike returns an error if two columns have one name.
+func unlike(names []string) error {
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		if seen[name] {
+			return faultf(ErrSyntax, "the header has two columns %s", clip([]byte(name)))
 		}
+		seen[name] = true
 	}
-	return names, n, nil
+	return nil
 }

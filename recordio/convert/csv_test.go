@@ -78,6 +78,10 @@ func TestCSVErrors(t *testing.T) {
 		{"a\xe9b\n1\xe92\n", CSVOptions{Comma: 0xe9}, `a: 'é' cannot separate columns: any ASCII character but a quote and the ends of lines can`},
 		{"a\n1\n", CSVOptions{Comma: '"'}, `a: '"' cannot separate columns: any ASCII character but a quote and the ends of lines can`},
 		{"\"a\n1\n", CSVOptions{}, "a: the header: column 1: a quote is opened and not closed"},
+		{"a,b\r1,x\r2,y\r", CSVOptions{}, `a: its lines end with CR alone, which is no end of a line: tr '\r' '\n' makes it one`},
+		{"a,b,b\n1,2,3\n", CSVOptions{}, `a: the header has two columns "b"`},
+		{strings.Repeat("x", 200) + ",name\n1,2\n", CSVOptions{Labels: []string{"none"}},
+			`a: column "none": there are 1 ("` + strings.Repeat("x", 40) + `"...), 2 ("name")`},
 	} {
 		_, err := asJSON(t, Options{Format: "csv", CSV: c.opts}, "a", c.data)
 		if err == nil || err.Error() != c.want {
@@ -146,6 +150,72 @@ func TestCSVBlocks(t *testing.T) {
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Fatalf("blocks of %d: got %q\nwant %q\nof %q", size, got, want, data)
 			}
+		}
+	}
+}
+
+// A row, or the blank lines above the header, may be longer than a block: what the
+// columns are is found all the same.
+func TestCSVLongBeginning(t *testing.T) {
+	long := strings.Repeat("x", 2*blockSize)
+	for _, c := range []struct {
+		name, data string
+		opts       CSVOptions
+		want       string
+	}{
+		{"row", "a,b\n1," + long + "\n2,y\n", CSVOptions{}, `{"a":1,"b":"` + long + `"} {"a":2,"b":"y"}`},
+		{"header", "a," + long + "\n1,x\n", CSVOptions{}, `{"a":1,"` + long + `":"x"}`},
+		{"blank lines", strings.Repeat("\n", 2*blockSize) + "a,b\n" + strings.Repeat("\n", 2*blockSize) + "1,x\n", CSVOptions{}, `{"a":1,"b":"x"}`},
+		{"no header", strings.Repeat("\n", 2*blockSize) + "1," + long + "\n", CSVOptions{NoHeader: true}, `[1,"` + long + `"]`},
+	} {
+		got, err := asJSON(t, Options{Format: "csv", CSV: c.opts}, "a", c.data)
+		if err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%s: got %.60q of %d records, %v", c.name, got, len(got), err)
+		}
+	}
+}
+
+// A header of very many columns is read in time proportional to them, and is not all
+// of a message.
+func TestCSVManyColumns(t *testing.T) {
+	const columns = 300_000
+	var header strings.Builder
+	for i := range columns {
+		fmt.Fprintf(&header, "c%d,", i)
+	}
+	_, err := asJSON(t, Options{Format: "csv", CSV: CSVOptions{Labels: []string{"none"}}}, "a", header.String()+"\n"+strings.Repeat(",", columns)+"\n")
+	if got := messageOf(err); !strings.HasPrefix(got, `a: column "none": there are 1 ("c0"), 2 ("c1"), `) || !strings.HasSuffix(got, " more") || len(got) > 1000 {
+		t.Errorf("got %d bytes: %.1000s", len(got), got)
+	}
+}
+
+// Records that are bad wait for delivery in batches, as the good ones do: they are
+// larger than what they are made of.
+func TestManyBadRecords(t *testing.T) {
+	const bad = 100_000
+	data := "a,b\n1,x\n" + strings.Repeat("1\n", bad) + "2,y\n"
+	var last *RecordError
+	got, stats, err := payloads(t, Options{Encoding: "json", Format: "csv", Bad: BadPolicy{Policy: Collect, Max: -1, Collect: func(b *RecordError, _ []byte) error {
+		if last != nil && (b.Line != last.Line+1 || b.Offset != last.Offset+2) {
+			t.Fatalf("%v after %v", b, last)
+		}
+		last = b
+		return nil
+	}}}, memorySource("a", []byte(data)))
+	if err != nil || stats.Bad != bad || last.Line != bad+2 || !slices.Equal(got, []string{`{"a":1,"b":"x"}`, `{"a":2,"b":"y"}`}) {
+		t.Errorf("got %q, %d bad, the last %v; %v", got, stats.Bad, last, err)
+	}
+	table, enc := newTable(Options{}, ','), Shown.New(Limits{}.withDefaults())
+	skip, err := table.begin([]byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := newBlockRecords([]byte(data[skip:]), table.parser())
+	for more, all := true, 0; more || all != bad; {
+		b := &batch{}
+		more = records.some(enc, b)
+		if all += len(b.bad); len(b.bad) > mostAtOnce || !more && all != bad {
+			t.Fatalf("%d bad records in a batch, %d so far", len(b.bad), all)
 		}
 	}
 }

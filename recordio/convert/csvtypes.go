@@ -65,8 +65,11 @@ func (c *column) title(i int) string {
 	if c.name == "" {
 		return strconv.Itoa(i + 1)
 	}
-	return fmt.Sprintf("%d (%q)", i+1, c.name)
+	return fmt.Sprintf("%d (%s)", i+1, clip([]byte(c.name)))
 }
+
+// longestName is how long a name may be that --type is shown with; else it is a number.
+const longestName = 40
 
 // misfit is the error for text that is not of the type of column i.
 func (c *column) misfit(i int, text []byte) error {
@@ -74,7 +77,7 @@ func (c *column) misfit(i int, text []byte) error {
 		return faultf(ErrSyntax, "column %s: %s is no %s", c.title(i), clip(text), c.typ)
 	}
 	name := c.name
-	if name == "" {
+	if name == "" || len(name) > longestName {
 		name = strconv.Itoa(i + 1)
 	}
 	fits := typeOf(text)

@@ -94,5 +94,25 @@ func clip(text []byte) string {
 
 // unknown is the error for a name that is not in a list.
 func unknown(what, name string, known []string) error {
-	return faultf(ErrUnsupported, "%s %q: there are %s", what, name, strings.Join(known, ", "))
+	return faultf(ErrUnsupported, "%s %q: there are %s", what, name, someOf(known))
+}
+
+// someOf lists names for a message, but not all of many: a table may have a million
+// columns, and a name of one as many bytes.
+func someOf(names []string) string {
+	const most, longest = 500, 100
+	var b strings.Builder
+	for i, name := range names {
+		if b.Len() > most {
+			return b.String() + fmt.Sprintf(", and %d more", len(names)-i)
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if len(name) > longest {
+			name = name[:longest] + "..."
+		}
+		b.WriteString(name)
+	}
+	return b.String()
 }

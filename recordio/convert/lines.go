@@ -10,6 +10,8 @@ import (
 // records, and the blocks are parsed in parallel. All methods are called by one
 // goroutine; only the parsers that it made run beside it.
 type lineFormat interface {
+	// head is cut for the start of an input, which begin looks at: 0 if it must be longer.
+	head(p []byte) int
 	// begin looks at the start of the next input: whole records, and all of the input
 	// if it is short. It returns how much of head is not records.
 	begin(head []byte) (skip int, err error)
@@ -39,6 +41,7 @@ type lineParser interface {
 // newlines is how formats with one record on each line are cut.
 type newlines struct{}
 
+func (n newlines) head(p []byte) int        { return n.cut(p) }
 func (newlines) begin([]byte) (int, error)  { return 0, nil }
 func (newlines) next(p []byte) (int, error) { return firstLine(p), nil }
 func (newlines) cut(p []byte) int           { return bytes.LastIndexByte(p, '\n') + 1 }
@@ -119,6 +122,7 @@ type blockReader struct {
 	format lineFormat
 	limit  int    // of one record
 	size   int    // of a block
+	begun  bool   // a block was made
 	rest   []byte // what the last block left
 	err    error  // of r, once it came; io.EOF at the end
 }
@@ -135,18 +139,25 @@ func (b *blockReader) next(buf []byte) ([]byte, error) {
 		if b.err != nil && len(buf) == 0 {
 			return nil, io.EOF
 		}
-		cut := len(buf)
-		if b.err == nil {
-			cut = b.format.cut(buf)
-		}
-		if cut > 0 {
-			b.rest = append(b.rest[:0], buf[cut:]...)
+		if cut := b.cut(buf); cut > 0 {
+			b.rest, b.begun = append(b.rest[:0], buf[cut:]...), true
 			return buf[:cut], nil
 		}
 		if len(buf) > b.limit {
 			return nil, faultf(ErrLimit, "no end of the record within the limit of %d bytes", b.limit)
 		}
 	}
+}
+
+// cut returns the length of the block that p begins with; 0 if p must be longer.
+func (b *blockReader) cut(p []byte) int {
+	switch {
+	case b.err != nil:
+		return len(p)
+	case !b.begun:
+		return b.format.head(p)
+	}
+	return b.format.cut(p)
 }
 
 // fill reads until buf holds size bytes or the input ends.

@@ -156,7 +156,7 @@ func (r *run) cutBlocks(ctx context.Context, s Source, o *opened) error {
 		}
 		t := &task{source: s, lines: true, first: first, block: block}
 		if first {
-			if err := t.begin(r.lines); err != nil {
+			if err := r.begin(t); err != nil {
 				return err
 			}
 		}
@@ -169,13 +169,15 @@ func (r *run) cutBlocks(ctx context.Context, s Source, o *opened) error {
 
 // begin takes off what stands before the records of an input: a byte order mark and
 // a header.
-func (t *task) begin(f lineFormat) error {
-	if err := refuseUTF16(t.block); err != nil {
-		return err
+func (r *run) begin(t *task) error {
+	if r.opts.Charset == "" {
+		if err := refuseUTF16(t.block); err != nil {
+			return err
+		}
 	}
 	whole := t.block
 	t.block = bytes.TrimPrefix(t.block, []byte("\ufeff"))
-	skip, err := f.begin(t.block)
+	skip, err := r.lines.begin(t.block)
 	if err != nil {
 		return err
 	}
@@ -190,7 +192,29 @@ func refuseUTF16(p []byte) error {
 	if bytes.HasPrefix(p, []byte{0xff, 0xfe}) || bytes.HasPrefix(p, []byte{0xfe, 0xff}) {
 		return faultf(ErrCharset, "the text is UTF-16, not UTF-8: name its encoding, such as utf-16")
 	}
+	if name := unmarkedUTF16(p); name != "" {
+		return faultf(ErrCharset, "the text has a NUL in every second byte, as UTF-16 has: name its encoding, such as %s", name)
+	}
 	return nil
+}
+
+// unmarkedUTF16 returns which UTF-16 without a byte order mark p begins as: its first
+// characters are of ASCII. It is "" if p does not.
+func unmarkedUTF16(p []byte) string {
+	const enough = 8
+	if len(p) < enough {
+		return ""
+	}
+	nul, other := 0, 1 // where there are NULs, and where there are none
+	if p[0] != 0 {
+		nul, other = 1, 0
+	}
+	for i := 0; i < enough; i += 2 {
+		if p[i+nul] != 0 || p[i+other] == 0 {
+			return ""
+		}
+	}
+	return [...]string{"utf-16be", "utf-16le"}[nul]
 }
 
 // parser returns the parser for a block of the input that was begun last.

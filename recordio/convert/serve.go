@@ -21,11 +21,17 @@ func (r *run) serve(ctx context.Context) {
 
 // parse carries out a block of lines.
 func (r *run) parse(ctx context.Context, t *task, enc Encoder) {
-	b := r.takeBatch()
-	parseBlock(t.block, t.parser, enc, b)
-	r.putBlock(t.block)
-	t.block = nil
-	t.give(ctx, b)
+	records := newBlockRecords(t.block, t.parser)
+	for more := true; more; {
+		b := r.takeBatch()
+		if more = records.some(enc, b); !more {
+			r.putBlock(t.block)
+			t.block = nil
+		}
+		if !t.give(ctx, b) {
+			return
+		}
+	}
 }
 
 // decode carries out an input of any other format.
