@@ -63,7 +63,7 @@ func runMv(ctx context.Context, d *deps, o mvOptions, operands []string) error {
 		}
 	}
 	m := &mover{d: d, o: o, to: to}
-	return d.eachTarget(ctx, operands[:last], func(t target) error { return m.move(ctx, t) })
+	return d.eachContent(ctx, operands[:last], func(t target) error { return m.move(ctx, t) })
 }
 
 // checkDir refuses a DEST that has to be a directory and is none: unlike cp, mv makes
@@ -197,7 +197,7 @@ func (m *mover) removeEntry(ctx context.Context, from, to transfer.End, info pfs
 		err = m.removeEntry(ctx,
 			transfer.End{FS: from.FS, Path: from.Path.Join(e.Name)}, transfer.End{FS: to.FS, Path: to.Path.Join(e.Name)}, e)
 		kept.Add(err)
-		if hopeless(ctx, err) {
+		if hopelessIn(ctx, from.Path, err) {
 			break
 		}
 	}
