@@ -39,7 +39,7 @@ func runCat(ctx context.Context, d *deps, o catOptions, operands []string) error
 			return cliargs.Usagef("\"-\" is standard input: cat reads files of the service")
 		}
 	}
-	return d.eachTarget(ctx, operands, func(t target) error {
+	return d.eachContent(ctx, operands, func(t target) error {
 		job, err := transfer.New(transfer.Options{Retries: defaultRetries, Patience: patience, Events: func(e transfer.Event) {
 			if e.Kind == transfer.Retry {
 				d.tellRetry(e, false)

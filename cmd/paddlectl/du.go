@@ -107,7 +107,7 @@ func (u *du) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, dep
 			continue
 		}
 		sub, err := u.sum(ctx, fsys, dir.Join(e.Name), depth-1)
-		if hopeless(ctx, err) {
+		if hopelessIn(ctx, dir, err) {
 			return total, err
 		}
 		if err != nil && !errors.Is(err, pfs.NotExist) { // gone in the meantime

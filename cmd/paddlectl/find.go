@@ -62,7 +62,7 @@ func runFind(ctx context.Context, d *deps, o findOptions, operands []string) err
 		}
 		operands = []string{string(home)}
 	}
-	f := &find{d: d, o: o, tests: tests}
+	f := &find{d: d, o: o, tests: tests, silent: &silence{}}
 	err = d.eachTarget(ctx, operands, func(t target) error { return f.target(ctx, t) })
 	if err == nil && f.failed {
 		return cliio.Reported(cliio.Partly)
@@ -75,6 +75,7 @@ type find struct {
 	d      *deps
 	o      findOptions
 	tests  []findTest
+	silent *silence
 	failed bool // something below could not be read, and was reported
 }
 
@@ -87,10 +88,14 @@ func (f *find) target(ctx context.Context, t target) error {
 		top = 0
 	}
 	return pfs.Walk(ctx, t.fs, t.path, func(name pfs.Path, info pfs.Info, err error) error {
+		if f.silent.has(name) {
+			return fs.SkipDir
+		}
 		if err != nil {
-			if name == t.path && !errors.Is(err, pfs.Invalid) || hopeless(ctx, err) {
+			if name == t.path && !errors.Is(err, pfs.Invalid) || hopelessIn(ctx, t.path, err) {
 				return err
 			}
+			f.silent.note(name, err)
 			f.failed = true
 			f.d.reportFailure(err)
 			return nil

@@ -210,7 +210,7 @@ func (l *ls) visible(e pfs.Info) bool { return l.o.all || !strings.HasPrefix(e.N
 // are listed again: there may be too many to keep.
 func (l *ls) below(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, names []string, complete bool) error {
 	for _, name := range names {
-		if err := l.further(ctx, fsys, dir.Join(name)); err != nil {
+		if err := l.further(ctx, fsys, dir, name); err != nil {
 			return err
 		}
 	}
@@ -219,7 +219,7 @@ func (l *ls) below(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, names
 	}
 	for e, err := range pfs.Entries(ctx, fsys, dir, nil) {
 		if err == nil && e.IsDir() && l.visible(e) {
-			err = l.further(ctx, fsys, dir.Join(e.Name))
+			err = l.further(ctx, fsys, dir, e.Name)
 		}
 		if err != nil {
 			return err
@@ -228,10 +228,10 @@ func (l *ls) below(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, names
 	return nil
 }
 
-// further shows one more directory. If it cannot, the others still can.
-func (l *ls) further(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) error {
-	err := l.directory(ctx, fsys, dir)
-	if err == nil || hopeless(ctx, err) {
+// further shows one more directory, name in dir. If it cannot, the others still can.
+func (l *ls) further(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, name string) error {
+	err := l.directory(ctx, fsys, dir.Join(name))
+	if err == nil || hopelessIn(ctx, dir, err) {
 		return err
 	}
 	l.failed = true

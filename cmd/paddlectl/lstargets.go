@@ -49,9 +49,11 @@ func (l *ls) showTargets(ctx context.Context) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
-	tally := cliio.NewTally(l.d.reportFailure)
+	tally, silent := cliio.NewTally(l.d.reportFailure), &silence{}
+	defer silent.tell(l.d.out)
 	err := l.dirs.each(func(e pfs.Info) error {
-		err := l.showDir(ctx, pfs.Path(e.Name))
+		dir := pfs.Path(e.Name)
+		err := silent.unless(dir, func() error { return l.showDir(ctx, dir) })
 		tally.Add(err)
 		if hopeless(ctx, err) {
 			return errStop

@@ -26,7 +26,8 @@ quoted patterns, and a DEST that ends in a slash need a directory that is there.
 file at the new name is replaced. Inside a store that is one step; between stores
 and datacenters the source is copied, verified, and then removed, except for what
 has changed in the meantime. An interrupted move goes on if the same command is run
-again.`,
+again: a directory that is not moved whole has a file ` + movingName + ` in it
+until then.`,
 		examples: []string{
 			"paddlectl mv /pfs/dc1/home/alice/a.csv /pfs/dc1/home/alice/b.csv",
 			"paddlectl mv '/pfs/dc1/home/alice/*.log' /pfs/dc1/home/alice/logs/",
@@ -63,7 +64,10 @@ func runMv(ctx context.Context, d *deps, o mvOptions, operands []string) error {
 		}
 	}
 	m := &mover{d: d, o: o, to: to}
-	return d.eachTarget(ctx, operands[:last], func(t target) error { return m.move(ctx, t) })
+	if err := m.goOn(ctx, list[0]); err != nil {
+		return err
+	}
+	return d.eachContent(ctx, operands[:last], func(t target) error { return m.move(ctx, t) })
 }
 
 // checkDir refuses a DEST that has to be a directory and is none: unlike cp, mv makes
@@ -90,9 +94,10 @@ func (d *deps) mkdirHint(ctx context.Context, err error, at transfer.End) error 
 
 // mover is one run of the command.
 type mover struct {
-	d  *deps
-	o  mvOptions
-	to copyTarget
+	d     *deps
+	o     mvOptions
+	to    copyTarget
+	again bool // the same move was interrupted
 }
 
 func (m *mover) move(ctx context.Context, t target) error {
@@ -107,7 +112,7 @@ func (m *mover) move(ctx context.Context, t target) error {
 		return err
 	}
 	err := pfs.E("paddlectl.mv", to.Path, pfs.CrossStore, nil)
-	if t.fs == to.FS {
+	if t.fs == to.FS && !m.again {
 		err = m.rename(ctx, t, to.Path)
 	}
 	if errors.Is(err, pfs.CrossStore) {
@@ -154,7 +159,27 @@ func (m *mover) rename(ctx context.Context, t target, to pfs.Path) error {
 
 // carry copies t to another store and then removes it.
 func (m *mover) carry(ctx context.Context, t target, to transfer.End) error {
-	if m.o.noClobber {
+	info, err := t.stat(ctx)
+	switch {
+	case m.again && isMissing(err):
+		return m.end(ctx, to) // it was removed already
+	case err != nil:
+		return err
+	case !info.IsDir() || m.to.isDir:
+		return m.copyAndRemove(ctx, t, to)
+	}
+	if err := m.begin(ctx, t, to); err != nil {
+		return err
+	}
+	if err := m.copyAndRemove(ctx, t, to); err != nil {
+		return err
+	}
+	return m.end(ctx, to)
+}
+
+// copyAndRemove is carry of what is at its new name when it is whole.
+func (m *mover) copyAndRemove(ctx context.Context, t target, to transfer.End) error {
+	if m.o.noClobber && !m.again {
 		switch exists, err := pfs.Exists(ctx, to.FS, to.Path); {
 		case err != nil:
 			return err
@@ -197,7 +222,7 @@ func (m *mover) removeEntry(ctx context.Context, from, to transfer.End, info pfs
 		err = m.removeEntry(ctx,
 			transfer.End{FS: from.FS, Path: from.Path.Join(e.Name)}, transfer.End{FS: to.FS, Path: to.Path.Join(e.Name)}, e)
 		kept.Add(err)
-		if hopeless(ctx, err) {
+		if hopelessIn(ctx, from.Path, err) {
 			break
 		}
 	}

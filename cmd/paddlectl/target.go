@@ -67,7 +67,8 @@ func (d *deps) matches(ctx context.Context, t target, fn func(target) error) err
 var errStop = errors.New("stop")
 
 // eachTarget calls fn for every path that the operands name, and goes on after an
-// error. The result says what became of them all.
+// error, but not with a datacenter whose store does not answer. The result says what
+// became of them all.
 func (d *deps) eachTarget(ctx context.Context, operands []string, fn func(target) error) error {
 	return d.each(ctx, operands, d.expand, fn)
 }
@@ -77,23 +78,41 @@ func (d *deps) eachNamed(ctx context.Context, operands []string, fn func(target)
 	return d.each(ctx, operands, d.named, fn)
 }
 
+// eachContent is eachTarget for what reads files: the bytes of one may be where no server
+// answers, and those of the next not.
+func (d *deps) eachContent(ctx context.Context, operands []string, fn func(target) error) error {
+	list, err := d.remoteOperands(operands)
+	if err != nil {
+		return err
+	}
+	return d.eachOperand(ctx, list, d.expand, nil, fn)
+}
+
 func (d *deps) each(ctx context.Context, operands []string, expand expander, fn func(target) error) error {
 	list, err := d.remoteOperands(operands)
 	if err != nil {
 		return err
 	}
+	silent := &silence{}
+	defer silent.tell(d.out)
+	return d.eachOperand(ctx, list, expand, silent, fn)
+}
+
+func (d *deps) eachOperand(ctx context.Context, list []operand, expand expander, silent *silence, fn func(target) error) error {
 	if len(list) == 1 && !pfs.HasMagic(string(list[0].path)) {
 		return expand(ctx, list[0], fn)
 	}
 	tally := cliio.NewTally(d.reportFailure)
 	for _, o := range list {
-		err := expand(ctx, o, func(t target) error {
-			err := fn(t)
-			tally.Add(err)
-			if hopeless(ctx, err) {
-				return errStop
-			}
-			return nil
+		err := silent.unless(o.path, func() error {
+			return expand(ctx, o, func(t target) error {
+				err := silent.unless(t.path, func() error { return fn(t) })
+				tally.Add(err)
+				if hopeless(ctx, err) {
+					return errStop
+				}
+				return nil
+			})
 		})
 		if err == errStop {
 			break
@@ -111,6 +130,12 @@ func (d *deps) each(ctx context.Context, operands []string, expand expander, fn 
 // hopeless reports whether every further target would fail as this one did.
 func hopeless(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, pfs.Unauthenticated)
+}
+
+// hopelessIn is hopeless of what is left in the directory dir. A store that does not
+// answer was asked for as long as there is patience; above the stores there are others.
+func hopelessIn(ctx context.Context, dir pfs.Path, err error) bool {
+	return hopeless(ctx, err) || datacenter(dir) != "" && errors.Is(err, pfs.Unavailable)
 }
 
 // reportFailure reports the failure of one of several targets. That of an

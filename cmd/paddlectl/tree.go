@@ -123,7 +123,7 @@ func (w *tree) entry(ctx context.Context, in *listing, e pfs.Info, lines, below 
 	if err == nil {
 		err = w.below(ctx, list, below, level+1)
 	}
-	if err == nil || hopeless(ctx, err) || errors.Is(err, pfs.Canceled) {
+	if err == nil || hopelessIn(ctx, in.dir, err) || errors.Is(err, pfs.Canceled) {
 		return err
 	}
 	w.failed = true

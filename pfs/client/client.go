@@ -46,12 +46,14 @@ type Options struct {
 	// Default 5; negative means never.
 	Retries int
 
-	// Patience bounds the time, from its first failure on, after which a request is not
-	// sent again; 0 means no bound but Retries.
+	// Patience bounds the time for which a request is sent again in vain; 0 means no bound
+	// but Retries. Half of it at most is counted of the first one, which may have been
+	// at work for longer before it failed; and none is sent of which, if it took as long
+	// as the one before, more than half would be beyond the bound.
 	Patience time.Duration
 
-	// OnRetry, if not nil, is told of each request that is sent again: how long ago it
-	// first failed, and why it did now. It may be called from several goroutines.
+	// OnRetry, if not nil, is told of each request that is sent again: for how long that
+	// was done in vain, as Patience counts it, and why it failed now. It may be called from several goroutines.
 	OnRetry func(waited time.Duration, err error)
 
 	// UserAgent names the program to the service's log.

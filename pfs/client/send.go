@@ -44,8 +44,9 @@ type message struct {
 // must read what it needs before it returns; it calls touch while the answer arrives.
 func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Response, touch func()) error) error {
 	refreshed := false
-	var failed time.Time // at first
+	var vain time.Time // since when it was asked for in vain
 	for try := 0; ; {
+		began := time.Now()
 		token, err := c.currentToken(ctx, m)
 		if err == nil {
 			err = c.attempt(ctx, m, token, receive)
@@ -53,11 +54,12 @@ func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Re
 		if err == nil {
 			return nil
 		}
-		if failed.IsZero() {
-			failed = time.Now()
+		took := min(time.Since(began), c.opts.Patience/2)
+		if vain.IsZero() {
+			vain = time.Now().Add(-took)
 		}
-		waited := time.Since(failed)
-		impatient := c.opts.Patience > 0 && waited >= c.opts.Patience
+		waited := time.Since(vain)
+		impatient := c.opts.Patience > 0 && waited+took/2 > c.opts.Patience
 		kind := pfs.KindOf(err)
 		switch {
 		case kind == pfs.Unauthenticated && !m.anonymous && !refreshed && token != "":

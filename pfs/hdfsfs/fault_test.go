@@ -196,7 +196,38 @@ func send(ctx context.Context, w pfs.Staged, data []byte, at func(off int)) erro
 // another after the first is back, and so on.
 func TestDataNodeLostWhileWritten(t *testing.T) {
 	c := testbed.HDFSAlone(t)
-	f := open(t, options(c, c.Scratch(t)))
+	killWhileWritten(t, c, options(c, c.Scratch(t)))
+}
+
+// TestDataNodeLostWithSASL does the same, and kills one that is read from, where each
+// connection is authenticated and each block needs a token.
+func TestDataNodeLostWithSASL(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	f, data := killWhileWritten(t, c, secureOptions(t, c, c.Scratch(t)))
+	c.Do(t, "start", "dn1", "dn2", "dn3")
+	c.Settle(t)
+	h, err := f.Open(t.Context(), "/f")
+	must(t, err)
+	defer h.Close()
+	p := make([]byte, len(data))
+	must(t, pfs.ReadFull(t.Context(), h, p[:100_000], 0))
+	c.Kill(t, "dn1")
+	c.Kill(t, "dn2")
+	must(t, pfs.ReadFull(t.Context(), h, p[100_000:], 100_000))
+	if !bytes.Equal(p, data) {
+		t.Error("wrong bytes")
+	}
+	c.Kill(t, "dn3")
+	_, err = readAll(t.Context(), f, "/f", small)
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	c.Do(t, "start", "dn1", "dn2", "dn3")
+	pfstest.WantFile(t, f, "/f", data)
+}
+
+// killWhileWritten kills DataNodes one after the other while a file is written.
+func killWhileWritten(t *testing.T, c *testbed.HDFSCluster, o Options) (*FS, []byte) {
+	t.Helper()
+	f := open(t, o)
 	data := pfstest.Pattern(3, 6*small+777)
 	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
 	must(t, err)
@@ -221,6 +252,7 @@ func TestDataNodeLostWhileWritten(t *testing.T) {
 	if len(done) != 3 {
 		t.Errorf("%d DataNodes were killed, want 3", len(done))
 	}
+	return f, data
 }
 
 // TestDataNodesStallOnTheWay stops all DataNodes while packets are acknowledged ahead of

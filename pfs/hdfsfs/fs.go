@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/colinmarc/hdfs/v2"
-	krb "github.com/jcmturner/gokrb5/v8/client"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
@@ -43,7 +42,7 @@ type cluster struct {
 	nameNodes  *nameNodes // by address
 	webServers *nameNodes // by URL
 	http       http.RoundTripper
-	krb        *krb.Client // nil without Kerberos
+	tickets    tickets
 	readers    readers
 	dataNodes  *dataNodes
 	service    *FS // as which New was called
@@ -67,13 +66,13 @@ func New(ctx context.Context, opts Options) (*FS, error) {
 	}
 	c := &cluster{opts: opts, nameNodes: newNameNodes(opts.NameNodes), webServers: newNameNodes(opts.WebHDFS), dataNodes: newDataNodes()}
 	c.http = newTransport(opts)
-	if err := c.login(); err != nil {
+	if err := c.login(ctx); err != nil {
 		return nil, err
 	}
 	user := opts.User
-	if c.krb != nil {
+	if k := c.kerberos(); k != nil {
 		// nn/host is nn to HDFS.
-		user, _, _ = strings.Cut(c.krb.Credentials.UserName(), "/")
+		user, _, _ = strings.Cut(k.Credentials.UserName(), "/")
 	}
 	c.service = c.newFS(acting{user: user}, &pool{cluster: c, user: user})
 	if err := c.service.try(ctx, op); err != nil {
@@ -140,8 +139,8 @@ func (f *FS) Close() error {
 	c.service.pool.close()
 	c.others.close()
 	c.readers.close()
-	if c.krb != nil {
-		c.krb.Destroy()
+	if k := c.kerberos(); k != nil {
+		k.Destroy()
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -192,4 +193,72 @@ func TestClockMoves(t *testing.T) {
 	if !strings.Contains(err.Error(), "clock") {
 		t.Errorf("the error does not speak of the clock: %v", err)
 	}
+}
+
+// TestKeytabReplaced gives a principal another key while the store is used, as whoever
+// looks after a cluster does now and then: the store is away until the keytab has it.
+func TestKeytabReplaced(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	root := c.Scratch(t)
+	service := open(t, secureOptions(t, c, root))
+	o := secureOptions(t, c, root)
+	o.Kerberos.Config = shortTickets(t, c)
+	o.Kerberos.Principal = "rotated" + strings.ToLower(pfs.NewID())
+	o.Kerberos.Keytab = filepath.Join(t.TempDir(), "keytab")
+	kadmin(t, c, "addprinc -randkey "+o.Kerberos.Principal)
+	kadmin(t, c, "ktadd -norandkey -k "+o.Kerberos.Keytab+" "+o.Kerberos.Principal)
+	for name, mode := range map[pfs.Path]os.FileMode{"/": 0o755, "/theirs": 0o700} {
+		must(t, service.Mkdir(t.Context(), name, mode))
+		must(t, service.Chmod(t.Context(), name, mode))
+	}
+	f := open(t, o)
+	_, err := f.List(t.Context(), "/theirs", pfs.ListOptions{})
+	pfstest.WantKind(t, err, pfs.Permission)
+
+	must(t, os.Remove(o.Kerberos.Keytab)) // it is not read while tickets are given
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	kadmin(t, c, "ktadd -k "+fresh+" "+o.Kerberos.Principal) // with another key
+	err = listUntilError(t, f)
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	if !strings.Contains(err.Error(), o.Kerberos.Principal) {
+		t.Errorf("the error does not name the principal: %v", err)
+	}
+	must(t, os.Rename(fresh, o.Kerberos.Keytab))
+	pfstest.WantNames(t, f, pfs.Root, "theirs")
+}
+
+// kadmin gives a command to the KDC's administrator.
+func kadmin(t *testing.T, c *testbed.HDFSCluster, command string) {
+	t.Helper()
+	cmd := exec.Command("kadmin.local", "-q", command)
+	cmd.Env = append(os.Environ(), "KRB5_CONFIG="+c.KRB5Config, "KRB5_KDC_PROFILE="+filepath.Join(filepath.Dir(c.KRB5Config), "kdc.conf"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+}
+
+// TestSilentKDC has a ticket end while the KDC takes connections and never answers: the
+// library waits for it longer than the store does.
+func TestSilentKDC(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	o := secureOptions(t, c, c.Scratch(t))
+	o.Kerberos.Config = shortTickets(t, c)
+	o.Timeout = 3 * time.Second
+	f := open(t, o)
+	pfstest.WriteFile(t, f, "/f", []byte("content"))
+	c.Pause(t, "kdc")
+	t.Cleanup(func() { c.Resume(t, "kdc") })
+	err := listUntilError(t, f)
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	began := time.Now()
+	_, err = f.List(t.Context(), pfs.Root, pfs.ListOptions{})
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	if took := time.Since(began); took > 3*o.Timeout {
+		t.Errorf("the answer came after %v, with a timeout of %v", took, o.Timeout)
+	}
+	c.Resume(t, "kdc")
+	for errors.Is(err, pfs.Unavailable) {
+		_, err = f.List(t.Context(), pfs.Root, pfs.ListOptions{})
+	}
+	must(t, err)
 }

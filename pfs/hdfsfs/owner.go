@@ -49,7 +49,7 @@ func (f *FS) As(owner pfs.Owner) (pfs.FileSystem, error) {
 	case owner.Name == c.service.user:
 		return nil, pfs.Errorf(op, "", pfs.Permission,
 			"the account is %s on this HDFS, who the service is, which may do everything: it needs a user of its own", owner.Name)
-	case c.krb != nil:
+	case c.opts.Kerberos != nil:
 		return nil, pfs.Errorf(op, "", pfs.Unsupported,
 			"this HDFS asks for Kerberos, and the service has no ticket of %s: its permissions cannot be kept here", owner.Name)
 	}

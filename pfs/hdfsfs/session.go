@@ -59,7 +59,7 @@ func (c *cluster) dial(ctx context.Context, user string) (*session, error) {
 		NamenodeDialFunc:    s.dialNameNode,
 		DatanodeDialFunc:    s.dialDataNode,
 	}
-	if err := c.authenticate(&options); err != nil {
+	if err := c.authenticate(ctx, &options); err != nil {
 		s.end()
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func (f *FS) webAt(ctx context.Context, base string, call webCall, reply any) er
 	for k, v := range call.query {
 		q[k] = v
 	}
-	if f.krb == nil {
+	if f.opts.Kerberos == nil {
 		q.Set("user.name", f.user)
 	}
 	req, err := http.NewRequestWithContext(ctx, call.method, base+"/webhdfs/v1"+escape(call.path)+"?"+q.Encode(), nil)
@@ -126,13 +126,13 @@ func (f *FS) webAt(ctx context.Context, base string, call webCall, reply any) er
 // webDo sends the request, with a Kerberos ticket where the server asks for one.
 func (f *FS) webDo(req *http.Request) (*http.Response, error) {
 	client := &http.Client{Transport: f.http}
-	if f.krb == nil {
+	if f.opts.Kerberos == nil {
 		return client.Do(req)
 	}
-	if err := f.affirm("hdfsfs.web", pfs.Unavailable); err != nil {
+	if err := f.affirm(req.Context(), "hdfsfs.web", pfs.Unavailable); err != nil {
 		return nil, err
 	}
-	return spnego.NewClient(f.krb, client, "HTTP/"+req.URL.Hostname()).Do(req)
+	return spnego.NewClient(f.kerberos(), client, "HTTP/"+req.URL.Hostname()).Do(req)
 }
 
 // webAnswer takes an answer apart.

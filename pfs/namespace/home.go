@@ -17,6 +17,9 @@ const (
 	// storeLeft is how long a store that cannot be reached is left alone, so that
 	// its users do not wait for it with every request to another.
 	storeLeft = time.Minute
+	// homeWait is how long a request waits until it is known whether a home is still
+	// there: its store may not answer, and the request may be to another.
+	homeWait = time.Second
 )
 
 // EnsureLayout makes /home and /public on the store of every datacenter. It tries all of
@@ -67,15 +70,15 @@ func failed(dc Datacenter, err error) error {
 //
 // A store that fails is logged, and if it cannot be reached, left alone for a
 // minute. The answer is its error only if no datacenter has the home: a user can
-// work in one while another is down.
+// work in one while another is down. One in which the home was seen before is waited for
+// no longer than a second.
 func (n *Namespace) EnsureHome(ctx context.Context, id auth.Identity) error {
 	if reason := auth.CheckName(id.Name); reason != "" {
 		return pfs.Errorf("namespace.EnsureHome", "", pfs.Invalid, "user name %.80q: %s", id.Name, reason)
 	}
 	var first error
 	there := 0
-	for _, dc := range n.datacenters {
-		err := n.ensureHome(ctx, dc, id)
+	for _, err := range n.ensureHomes(ctx, id) {
 		switch {
 		case err == nil:
 			there++
@@ -91,29 +94,63 @@ func (n *Namespace) EnsureHome(ctx context.Context, id auth.Identity) error {
 	return first
 }
 
-// ensureHome makes a home in one datacenter, unless it was seen or the store has
-// failed a short time ago.
+// ensureHomes makes the home in every datacenter at the same time, and returns what became
+// of each.
+func (n *Namespace) ensureHomes(ctx context.Context, id auth.Identity) []error {
+	errs := make([]error, len(n.datacenters))
+	var work sync.WaitGroup
+	for i, dc := range n.datacenters {
+		if n.due(homeIn(dc, id)) {
+			work.Go(func() { errs[i] = n.ensureHome(ctx, dc, id) })
+		}
+	}
+	work.Wait()
+	return errs
+}
+
+// ensureHome makes a home in one datacenter, unless the store has failed a short time ago.
 func (n *Namespace) ensureHome(ctx context.Context, dc Datacenter, id auth.Identity) error {
-	store, this := dc.Name, dc.Name+"/"+id.Name
-	if !n.due(this) {
-		return nil
-	}
-	if !n.due(store) {
+	this := homeIn(dc, id)
+	switch seen := n.seen(this); {
+	case !n.due(dc.Name) && seen:
+		return nil // what is wrong with the store the call itself says
+	case !n.due(dc.Name):
 		return pfs.Errorf("namespace.EnsureHome", "", pfs.Unavailable, "datacenter %s could not be reached: try again in a minute", dc.Name)
+	case !seen:
+		return n.makeHome(ctx, dc, id)
 	}
-	err := makeHome(ctx, dc, id)
+	n.look(this, homeKept) // so that one request asks, not all
+	done := make(chan error, 1)
+	go func() { done <- n.makeHome(context.WithoutCancel(ctx), dc, id) }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(homeWait):
+		return nil
+	case <-ctx.Done():
+		return pfs.E("namespace.EnsureHome", "", pfs.Canceled, ctx.Err())
+	}
+}
+
+// makeHome makes a home in one datacenter and remembers what became of it.
+func (n *Namespace) makeHome(ctx context.Context, dc Datacenter, id auth.Identity) error {
+	err := pfs.Guard("namespace.EnsureHome", "", func() error { return makeHome(ctx, dc, id) })
 	switch {
 	case err == nil:
-		n.look(this, homeKept)
+		n.look(homeIn(dc, id), homeKept)
+		return nil
 	case errors.Is(err, pfs.Canceled):
+		return err
 	case errors.Is(err, pfs.Unavailable):
-		n.look(store, storeLeft)
-		fallthrough
-	default:
-		n.log.Warn("no home", "datacenter", dc.Name, "user", id.Name, "err", err)
+		n.look(dc.Name, storeLeft)
 	}
+	n.lookNow(homeIn(dc, id))
+	n.log.Warn("no home", "datacenter", dc.Name, "user", id.Name, "err", err)
 	return err
 }
+
+// homeIn is the name under which is remembered when to look at a home again.
+func homeIn(dc Datacenter, id auth.Identity) string { return dc.Name + "/" + id.Name }
 
 // makeHome makes a home, and what it is in if that is missing.
 func makeHome(ctx context.Context, dc Datacenter, id auth.Identity) error {
@@ -140,6 +177,23 @@ func (n *Namespace) due(what string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return !n.now().Before(n.checks[what])
+}
+
+// seen reports whether what was looked at before, and was well.
+func (n *Namespace) seen(what string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, ok := n.checks[what]
+	return ok
+}
+
+// lookNow has what was seen before looked at again at once.
+func (n *Namespace) lookNow(what string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, ok := n.checks[what]; ok {
+		n.checks[what] = time.Time{}
+	}
 }
 
 // look sets when to look at what again.

@@ -3,6 +3,7 @@ package namespace
 import (
 	"context"
 	"io/fs"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -140,5 +141,64 @@ func TestEnsureLayoutDoesNotWaitForOneStoreAfterTheOther(t *testing.T) {
 		if took := time.Since(began); err != nil || took != 2*time.Minute { // of two directories
 			t.Errorf("it took %v, want that of one store; %v", took, err)
 		}
+	})
+}
+
+// silentStore is a store whose Mkdir, while it is silent, answers after a timeout.
+type silentStore struct {
+	*memfs.FS
+	silent atomic.Bool
+}
+
+const timeout = 15 * time.Second
+
+func (s *silentStore) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
+	if s.silent.Load() {
+		time.Sleep(timeout)
+		return pfs.E("test.Mkdir", name, pfs.Unavailable, nil)
+	}
+	return s.FS.Mkdir(ctx, name, mode)
+}
+
+// TestEnsureHomeOnSilentStores checks that a request does not wait for a store that it may
+// not be to, and for several at the same time if it waits.
+func TestEnsureHomeOnSilentStores(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stores []*silentStore
+		config := Config{}
+		for _, name := range []string{"one", "two", "three"} {
+			s := &silentStore{FS: memfs.New(memfs.Options{})}
+			stores = append(stores, s)
+			config.Datacenters = append(config.Datacenters, Datacenter{Name: name, FS: s})
+		}
+		n, err := New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		took := func(user string) time.Duration {
+			began := time.Now()
+			mustEnsure(t, n, user)
+			return time.Since(began)
+		}
+		took("alice")
+		for _, s := range stores[1:] {
+			s.silent.Store(true)
+		}
+		time.Sleep(homeKept)
+		if got := took("alice"); got > homeWait {
+			t.Errorf("a user who was there waits for %v", got)
+		}
+		if got := took("alice"); got > 0 {
+			t.Errorf("the next request waits for %v", got)
+		}
+		if got := took("bob"); got > timeout {
+			t.Errorf("a new user waits for %v, with two silent stores", got)
+		}
+		for _, s := range stores {
+			s.silent.Store(false)
+		}
+		time.Sleep(storeLeft)
+		took("bob")
+		pfstest.WantNames(t, stores[2].FS, "/home", "alice", "bob")
 	})
 }

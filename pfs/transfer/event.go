@@ -81,6 +81,7 @@ type Event struct {
 	Reason Reason // of Skipped
 	Err    error  // of Failed, Retry and Different
 
-	// Waited is, of a Retry after a pause, how long ago the operation first failed.
+	// Waited is, of a Retry after a pause, for how long the operation was tried in vain,
+	// as Options.Patience counts it.
 	Waited time.Duration
 }

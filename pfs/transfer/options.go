@@ -74,8 +74,8 @@ type Options struct {
 	// 0 means DefaultRetries, less than 0 never.
 	Retries int
 
-	// Patience bounds the time, from its first failure on, after which one operation is
-	// tried for the last time; 0 means no bound but Retries.
+	// Patience bounds the time for which one operation is tried in vain, as
+	// client.Options has it; 0 means no bound but Retries.
 	Patience time.Duration
 
 	// Algorithm is the digest that Verify compares; empty means BLAKE3.

@@ -31,22 +31,24 @@ func (j *Job) retryTemporary(ctx context.Context, name pfs.Path, do func() error
 
 func (j *Job) retryDamage(ctx context.Context, name pfs.Path, tries int, do func() error) error {
 	damaged := 0
-	var failed time.Time // at first
+	var vain time.Time // since when it was tried in vain
 	for try := 0; ; {
+		began := time.Now()
 		err := pfs.Guard("transfer.retry", name, do)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		if failed.IsZero() {
-			failed = time.Now()
+		took := min(time.Since(began), j.opts.Patience/2)
+		if vain.IsZero() {
+			vain = time.Now().Add(-took)
 		}
 		switch kind := pfs.KindOf(err); {
 		case kind == pfs.Integrity && damaged < tries:
 			damaged++
 			j.retried(name, err)
 		case kind.Temporary():
-			waited := time.Since(failed)
-			wait, ok := j.nextPause(try, waited)
+			waited := time.Since(vain)
+			wait, ok := j.nextPause(try, waited+took/2)
 			if !ok {
 				return err
 			}
@@ -62,10 +64,10 @@ func (j *Job) retryDamage(ctx context.Context, name pfs.Path, tries int, do func
 	}
 }
 
-// nextPause returns how long to wait after try number try of an operation that first
-// failed so long ago, and whether to try again at all.
-func (j *Job) nextPause(try int, waited time.Duration) (time.Duration, bool) {
-	left := j.opts.Patience - waited
+// nextPause returns how long to wait after try number try of an operation, of whose
+// patience so much is spent, and whether to try again at all.
+func (j *Job) nextPause(try int, spent time.Duration) (time.Duration, bool) {
+	left := j.opts.Patience - spent
 	switch {
 	case try >= j.opts.Retries:
 		return 0, false

@@ -17,7 +17,7 @@ func TestPatience(t *testing.T) {
 		least, most time.Duration
 	}{
 		{0, 100 * timeout, 100 * (timeout + maxPause)},
-		{patience, timeout + patience, timeout + patience + timeout},
+		{patience, patience - timeout, patience + timeout},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var waited time.Duration

@@ -72,6 +72,10 @@ func testSilent(t *testing.T, p *place, store string) {
 	for _, args := range [][]string{
 		{"ls", p.home("")},
 		{"ls", "-l", p.home("f")},
+		{"ls", "-R", p.home(""), p.home("f"), p.home("gone")},
+		{"tree", p.home("")},
+		{"du", p.home("")},
+		{"find", p.home("")},
 		{"stat", p.home("f")},
 		{"cat", p.home("f")},
 		{"cp", "--retries", "1", "f", p.home("new")},
