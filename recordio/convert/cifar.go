@@ -1,5 +1,7 @@
 package convert
 
+import "bytes"
+
 // cifarImage is one image of CIFAR: the red, green and blue planes of 32 x 32 pixels.
 const cifarImage = 3 * 32 * 32
 
@@ -33,6 +35,9 @@ func IsBesideCIFAR(name string) bool {
 
 // looksLikeCIFAR reports whether two images with their labels can begin head.
 func looksLikeCIFAR(head []byte) bool {
+	if len(bytes.TrimLeft(head, "\x00")) == 0 {
+		return false // no bytes that anybody wrote
+	}
 	for _, labels := range [][]byte{{10}, {20, 100}} {
 		if second := len(labels) + cifarImage; len(head) > second+1 && areBelow(head, labels) && areBelow(head[second:], labels) {
 			return true
