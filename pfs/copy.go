@@ -7,18 +7,26 @@ import (
 	"io"
 )
 
+// CopyInside makes dst a copy of the file src where the file system is a Copier, and else
+// answers Unsupported.
+func CopyInside(ctx context.Context, fsys FileSystem, src, dst Path, opts CopyOptions, progress func(done int64)) (Info, error) {
+	if c, ok := fsys.(Copier); ok {
+		return c.CopyFile(ctx, src, dst, opts, progress)
+	}
+	return Info{}, E("pfs.CopyInside", dst, Unsupported, nil)
+}
+
 // CopyFile makes dst a copy of the file src of the same file system, whole or not
-// at all, with its mode, time and Digest. It is the store's Copier where there is
-// one, and else passes the bytes through the caller, a chunk at a time: if src
-// changes on the way the answer is Conflict and dst stays as it was.
+// at all, with its mode and time. It is CopyInside where that can be, and else passes
+// the bytes through the caller, a chunk at a time: if src changes on the way the answer
+// is Conflict and dst stays as it was. Such a copy has no Digest, since nobody computed
+// one from its bytes; package transfer makes one that is verified, and in parallel.
 //
 // With opts.ID, a copy that was cut off keeps what it staged, and another call
 // with that ID goes on with it. progress may be nil.
 func CopyFile(ctx context.Context, fsys FileSystem, src, dst Path, opts CopyOptions, progress func(done int64)) (info Info, err error) {
-	if c, ok := fsys.(Copier); ok {
-		if info, err := c.CopyFile(ctx, src, dst, opts, progress); !errors.Is(err, Unsupported) {
-			return info, err
-		}
+	if info, err := CopyInside(ctx, fsys, src, dst, opts, progress); !errors.Is(err, Unsupported) {
+		return info, err
 	}
 	f, err := fsys.Open(ctx, src)
 	if err != nil {
@@ -42,7 +50,7 @@ func CopyFile(ctx context.Context, fsys FileSystem, src, dst Path, opts CopyOpti
 	if err := checkUnchanged(ctx, fsys, src, from.Version); err != nil {
 		return Info{}, err
 	}
-	return w.Commit(ctx, opts.Commit(from, from.Digest))
+	return w.Commit(ctx, opts.Commit(from, ""))
 }
 
 // copyChunks writes to w what f holds and w does not.

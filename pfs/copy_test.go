@@ -24,6 +24,8 @@ func copies(t *testing.T) (core, []byte) {
 	return fsys, data
 }
 
+// TestCopyFileThroughCaller keeps no digest that may be another file's: nobody computed
+// one from what was copied.
 func TestCopyFileThroughCaller(t *testing.T) {
 	fsys, data := copies(t)
 	var told []int64
@@ -32,7 +34,7 @@ func TestCopyFileThroughCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	pfstest.WantFile(t, fsys, "/copy", data)
-	if info.Name != "copy" || info.Mode != 0o640 || !info.ModTime.Equal(time.Unix(1e9, 0)) || info.Digest != "xxh3:00" {
+	if info.Name != "copy" || info.Mode != 0o640 || !info.ModTime.Equal(time.Unix(1e9, 0)) || info.Digest != "" {
 		t.Errorf("the copy is %+v", info)
 	}
 	if len(told) != 4 || told[0] != pfs.ChunkSize || told[3] != int64(len(data)) {

@@ -46,18 +46,18 @@ func (s *Server) copyCall(ctx context.Context, r *request, q wire.CopyRequest, p
 		return reply, err
 	}
 	opts := pfs.CopyOptions{ID: id, NoReplace: q.NoReplace, NewTime: q.NewTime}
-	info, err := pfs.CopyFile(ctx, r.tree, src, dst, opts, progress)
-	if errors.Is(err, pfs.CrossStore) {
+	info, err := pfs.CopyInside(ctx, r.tree, src, dst, opts, progress)
+	if errors.Is(err, pfs.CrossStore) || errors.Is(err, pfs.Unsupported) {
 		opts.ID = "" // of the version that the job opens, which may be another by now
-		info, err = s.copyAcross(ctx, r, c, src, dst, opts, progress)
+		info, err = s.copyThrough(ctx, r, c, src, dst, opts, progress)
 	}
 	return wire.InfoReply{Info: wire.NewInfo(info)}, err
 }
 
-// copyAcross copies from one store to another: several chunks at a time, each compared
-// with what an earlier copy of the same ID has staged, and the whole with the digest
+// copyThrough copies through this process, from one store to another or in one that cannot
+// do it by itself: several chunks at a time, each compared with what an earlier copy of the same ID has staged, and the whole with the digest
 // that the source keeps.
-func (s *Server) copyAcross(ctx context.Context, r *request, c copyName, src, dst pfs.Path, opts pfs.CopyOptions, progress func(int64)) (pfs.Info, error) {
+func (s *Server) copyThrough(ctx context.Context, r *request, c copyName, src, dst pfs.Path, opts pfs.CopyOptions, progress func(int64)) (pfs.Info, error) {
 	pool, giveBack := s.copies.share(r.id.Name)
 	defer giveBack()
 	job, err := transfer.New(transfer.Options{Pool: pool, Retries: never, StagedID: c.stagedID})

@@ -195,11 +195,26 @@ func (f damagedFile) Info() pfs.Info {
 	return info
 }
 
+// CopyFile is not what it is of the store below.
+func (d damaged) CopyFile(context.Context, pfs.Path, pfs.Path, pfs.CopyOptions, func(int64)) (pfs.Info, error) {
+	return pfs.Info{}, pfs.E("damaged.CopyFile", "", pfs.Unsupported, nil)
+}
+
+// TestCopyOfADamagedFile copies it to another store, and in one that cannot copy by itself.
 func TestCopyOfADamagedFile(t *testing.T) {
 	from, to := damaged{memfs.New(memfs.Options{})}, memfs.New(memfs.Options{})
 	pfstest.WriteFile(t, from.FS, "/f", []byte("as it is now"))
-	s, _ := newServer(t, pfs.NewMux(pfs.Mount{At: "/a", FS: from, Dir: "/"}, pfs.Mount{At: "/b", FS: to, Dir: "/"}), nil)
-	_, err := copyOver(t, s)
-	pfstest.WantKind(t, err, pfs.Integrity)
-	pfstest.WantNames(t, to, "/")
+	pfstest.MustMkdir(t, from, "/b")
+	for name, tree := range map[string]pfs.FileSystem{
+		"across": pfs.NewMux(pfs.Mount{At: "/a", FS: from, Dir: "/"}, pfs.Mount{At: "/b", FS: to, Dir: "/"}),
+		"within": pfs.NewMux(pfs.Mount{At: "/a", FS: from, Dir: "/"}, pfs.Mount{At: "/b", FS: from, Dir: "/b"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := newServer(t, tree, nil)
+			_, err := copyOver(t, s)
+			pfstest.WantKind(t, err, pfs.Integrity)
+			pfstest.WantNames(t, to, "/")
+			pfstest.WantNames(t, from, "/b")
+		})
+	}
 }

@@ -33,12 +33,10 @@ func sameFS(a, b pfs.FileSystem) bool {
 
 // inside copies the file within its file system, so that its bytes do not pass through
 // this process. It answers Unsupported or CrossStore where the file system cannot do
-// that. pfs.CopyFile is not used, because it would then move the bytes one chunk at a
-// time; run moves them in parallel.
+// that.
 func (c *fileCopy) inside(ctx context.Context) (info pfs.Info, err error) {
 	const op = "transfer.Copy"
-	copier, ok := c.target.FS.(pfs.Copier)
-	if !ok || c.plainMode || !sameFS(c.source.FS, c.target.FS) {
+	if c.plainMode || !sameFS(c.source.FS, c.target.FS) {
 		return info, pfs.E(op, c.target.Path, pfs.Unsupported, nil)
 	}
 	progress := func(done int64) {
@@ -51,7 +49,7 @@ func (c *fileCopy) inside(ctx context.Context) (info pfs.Info, err error) {
 		opts.ID = c.stagedID() // so that the same copy, run again, goes on
 	}
 	err = c.j.retryTemporary(ctx, c.name, func() error {
-		info, err = copier.CopyFile(ctx, c.source.Path, c.target.Path, opts, progress)
+		info, err = pfs.CopyInside(ctx, c.target.FS, c.source.Path, c.target.Path, opts, progress)
 		return err
 	})
 	if err == nil {
