@@ -183,12 +183,13 @@ func (o *output) seal() error {
 // more, the staged bytes wait by themselves.
 const openOutputs = 32
 
-// rest gives up the handle of a finished file where there are many.
+// rest gives up the handle of a finished file where there are many, or where it keeps
+// bytes in a file here, which are durable by now.
 func (o *output) rest() error {
 	o.set.mu.Lock()
 	many := len(o.set.list) > openOutputs
 	o.set.mu.Unlock()
-	if !many {
+	if !many && o.staged.Unit() <= pfs.ChunkSize {
 		return nil
 	}
 	o.id = o.staged.ID()

@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -47,11 +48,21 @@ func (j *Job) commit(ctx context.Context, w pfs.Staged, target End, opts pfs.Com
 	}
 	other := digest.Algorithm(info.Digest) == digest.XXH3 && info.Digest != opts.Digest
 	if err == nil && (info.Size != opts.Size || other) {
-		err = pfs.Errorf("transfer.Copy", target.Path, pfs.Conflict,
-			"%d bytes %s were published and %d bytes %s are there now: somebody else writes it too",
-			opts.Size, opts.Digest, info.Size, info.Digest)
+		err = pfs.E("transfer.Copy", target.Path, pfs.Conflict, &overtaken{opts, info})
 	}
 	return info, err
+}
+
+// overtaken says that the file was published, and is another one already. It is the
+// Conflict after which nothing is sent again.
+type overtaken struct {
+	ours pfs.CommitOptions
+	now  pfs.Info
+}
+
+func (e *overtaken) Error() string {
+	return fmt.Sprintf("%d bytes %s were published and %d bytes %s are there now: somebody else writes it too",
+		e.ours.Size, e.ours.Digest, e.now.Size, e.now.Digest)
 }
 
 // commitChecked looks whether the target exists and publishes if not, for stores that

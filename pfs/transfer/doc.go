@@ -33,7 +33,7 @@
 // window of at most 32,768 directory entries for all directories together (about
 // 15 MB), the names of the subdirectories of one window for each level of the tree, and
 // 16 bytes a name for a directory that takes several pages or is made a mirror: 16 MB
-// for one of 1,000,000 names.
+// for one of 1,000,000 names. A stream to a target of long pieces keeps one of them on disk.
 //
 // # Errors
 //
@@ -44,8 +44,8 @@
 //
 // If the target loses a piece (Staged.Unit) while it is sent, the piece is sent again
 // from its start. What it lost later is found by another pass over the file. A file is
-// given up after several passes in vain. Of a stream, and of what Resending writes, the
-// bytes of a piece are kept on disk for that, since nobody can read them again.
+// given up after several passes in vain. The bytes of a stream, which nobody can read
+// again, are kept for that: in memory, or where pieces are long on disk (Resending).
 //
 // A job that could not do all of its work returns an [Incomplete]; a job of a single
 // file returns the error of that file.

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -270,6 +271,55 @@ func TestFlips(t *testing.T) {
 		checkKind(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/f"}, End{b, "/f"}), pfs.Integrity)
 		checkAbsent(t, b, "/f")
 	})
+}
+
+// busy is a target at which another writer replaces each file as soon as it is published.
+type busy struct {
+	pfs.FileSystem
+	commits atomic.Int64
+	unit    int64
+}
+
+type busyStaged struct {
+	pfs.Staged
+	f *busy
+}
+
+func (f *busy) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
+	w, err := f.FileSystem.Create(ctx, name, opts)
+	return busyStaged{w, f}, err
+}
+
+func (w busyStaged) Unit() int64 { return w.f.unit }
+
+func (w busyStaged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
+	info, err := w.Staged.Commit(ctx, opts)
+	info.Digest = digest.Bytes([]byte("the other's"))
+	w.f.commits.Add(1)
+	return info, err
+}
+
+// TestOvertaken publishes once where somebody else publishes, too.
+func TestOvertaken(t *testing.T) {
+	a := newFaulty(t)
+	put(t, a, "/f", noise(1, chunk+1))
+	for _, unit := range []int64{chunk, 3 * chunk} {
+		for name, do := range map[string]func(j *Job, b *busy) error{
+			"file": func(j *Job, b *busy) error { return j.Copy(context.Background(), End{a, "/f"}, End{b, "/f"}) },
+			"stream": func(j *Job, b *busy) error {
+				_, err := j.FromReader(context.Background(), End{b, "/f"}, bytes.NewReader(noise(1, chunk+1)), pfs.CommitOptions{})
+				return err
+			},
+		} {
+			t.Run(fmt.Sprint(name, unit), func(t *testing.T) {
+				b := &busy{FileSystem: plain{memfs.New(memfs.Options{})}, unit: unit}
+				checkKind(t, do(newJob(t, Options{}), b), pfs.Conflict)
+				if n := b.commits.Load(); n != 1 {
+					t.Errorf("published %d times, over what somebody else had published", n)
+				}
+			})
+		}
+	}
 }
 
 // TestLostStaged has the target lose sight of the staged write, with or without its

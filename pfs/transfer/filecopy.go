@@ -202,16 +202,17 @@ func (c *fileCopy) prepareRetry(ctx context.Context, err error) (again bool, fai
 	if !errors.As(err, &end) {
 		return false, nil
 	}
-	switch kind := pfs.KindOf(err); {
+	damaged := errors.Is(err, pfs.Integrity)
+	switch {
 	case end.source:
 		// The journal may be wrong: compare all leaves with the source.
-		again = kind == pfs.Integrity && c.resumed.Load() > 0 && c.noted
+		again = damaged && c.resumed.Load() > 0 && c.noted
 		c.compare, c.noted = true, false
 		return again, nil
-	case kind == pfs.Integrity:
+	case damaged:
 		c.compare, c.noted = true, false
 		return true, nil
-	case kind == pfs.Conflict || kind == pfs.Closed || kind == pfs.NotExist:
+	case isLost(err):
 		return true, c.reopen(ctx)
 	}
 	return false, nil

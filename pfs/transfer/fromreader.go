@@ -22,8 +22,8 @@ const halfWindow = StreamWindow / pfs.ChunkSize / 2
 // job is short, or, for a target that is written in long pieces, in a temporary file (see
 // Resending). A stream that fails leaves nothing behind.
 //
-// opts.Size and opts.Digest, if not zero, are what the caller expects; a stream that
-// has another size or digest answers Integrity and is not published. If FromReader
+// opts.Size and opts.Digest (XXH3), if not zero, are what the caller expects; a stream
+// that has another size or digest answers Integrity and is not published. If FromReader
 // fails, a Read of r may still be in progress when it returns.
 func (j *Job) FromReader(caller context.Context, target End, r io.Reader, opts pfs.CommitOptions) (pfs.Info, error) {
 	ctx, cancel := context.WithCancelCause(caller)
@@ -179,7 +179,7 @@ func (s *stream) checkExpected(opts pfs.CommitOptions, sum string) error {
 	if opts.Size != 0 && opts.Size != s.length {
 		return pfs.Errorf(op, s.target.Path, pfs.Integrity, "the stream has %d bytes, %d were announced: send it again", s.length, opts.Size)
 	}
-	if digest.Algorithm(opts.Digest) == digest.XXH3 && opts.Digest != sum {
+	if opts.Digest != "" && opts.Digest != sum {
 		return pfs.Errorf(op, s.target.Path, pfs.Integrity, "the stream gives %s, %s was announced: send it again", sum, opts.Digest)
 	}
 	return nil

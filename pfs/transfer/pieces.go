@@ -28,12 +28,14 @@ type pieces struct {
 	lost bool   // the target lacks some of the piece
 }
 
-// Resending returns w, a staged write of target, such that what target loses of it is
-// sent again: WriteAt, Sync and Commit answer Integrity or Conflict only if that does
-// not help. w must be written in order, by one goroutine at a time. Where Unit is no more
-// than pfs.ChunkSize a write that succeeded is not lost by a failure of one machine, and
-// w is returned as it is; else as much as Unit is kept in a temporary file until it is
-// closed.
+// Resending returns w, a new staged write of target, such that what target loses of it is
+// sent again: WriteAt, Sync and Commit answer Integrity or Conflict only if that did
+// not help for some seconds. It must be written in order from its start, by one goroutine
+// at a time, and closed.
+//
+// Where Unit is no more than pfs.ChunkSize, a write that succeeded is not lost with one
+// machine, and w is returned as it is. Else up to Unit bytes are kept in a file of
+// os.TempDir until Suspend or Close.
 func Resending(target End, w pfs.Staged) pfs.Staged {
 	if w.Unit() <= pfs.ChunkSize {
 		return w

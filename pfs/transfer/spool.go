@@ -10,16 +10,17 @@ import (
 // spool keeps the newest bytes of a stream in a temporary file. That it cannot is no
 // error as long as nobody asks for them.
 type spool struct {
-	size int64 // bytes that are kept; what is at off in the stream is at off%size in the file
-	file *os.File
-	err  error // why nothing is kept any more
+	size  int64 // bytes that are kept; what is at off in the stream is at off%size in the file
+	file  *os.File
+	named bool  // file has a name still
+	err   error // why nothing is kept any more
 }
 
 func newSpool(size int64) *spool {
 	s := &spool{size: size}
 	s.file, s.err = os.CreateTemp("", "pfs-stream-")
 	if s.err == nil {
-		_ = os.Remove(s.file.Name()) // where the system can, so that no crash leaves it
+		s.named = os.Remove(s.file.Name()) != nil // so that no crash leaves it, where the system can do that
 	}
 	return s
 }
@@ -49,7 +50,9 @@ func (s *spool) close() {
 		return
 	}
 	_ = s.file.Close()
-	_ = os.Remove(s.file.Name())
+	if s.named {
+		_ = os.Remove(s.file.Name())
+	}
 	s.file, s.err = nil, os.ErrClosed
 }
 

@@ -90,6 +90,9 @@ func (s *stream) current() (pfs.Staged, int) {
 // isLost reports whether err says that the target no longer has the staged write, or
 // the handle of it.
 func isLost(err error) bool {
+	if other := (*overtaken)(nil); errors.As(err, &other) {
+		return false
+	}
 	return errors.Is(err, pfs.Conflict) || errors.Is(err, pfs.Closed) || errors.Is(err, pfs.NotExist)
 }
 
