@@ -230,7 +230,7 @@ func (t *table) readHeader(head []byte) (names []string, n int, err error) {
 	}
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			return nil, 0, faultf(ErrSyntax, "the header has two columns %q", name)
+			return nil, 0, faultf(ErrHeader, "the header has two columns %q", name)
 		}
 	}
 	return names, n, nil
