@@ -1,5 +1,7 @@
 package convert
 
+import "bytes"
+
 // cifarImage is one image of CIFAR: the red, green and blue planes of 32 x 32 pixels.
 const cifarImage = 3 * 32 * 32
 
@@ -31,8 +33,12 @@ func IsBesideCIFAR(name string) bool {
 	return false
 }
 
-// looksLikeCIFAR reports whether two images with their labels can begin head.
+// looksLikeCIFAR reports whether two images with their labels can begin head, which is
+// not all zeros.
 func looksLikeCIFAR(head []byte) bool {
+	if len(bytes.TrimLeft(head, "\x00")) == 0 {
+		return false
+	}
 	for _, labels := range [][]byte{{10}, {20, 100}} {
 		if second := len(labels) + cifarImage; len(head) > second+1 && areBelow(head, labels) && areBelow(head[second:], labels) {
 			return true
