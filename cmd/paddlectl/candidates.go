@@ -68,6 +68,7 @@ var flagValues = map[string][]string{
 	"label-from":     {string(labelFromTop), string(labelFromDir), string(labelFromNone)},
 	"delimiter":      {"space", "tab"},
 	"bad":            {"fail", "skip"},
+	"of":             {"count", "last"},
 	"policy":         {byMod, byLPT, byRange, byRendezvous, byOrder},
 	"weight":         {"bytes", "records"},
 	"equal":          {shard.Exact.String(), shard.Drop.String(), shard.Pad.String()},

@@ -72,7 +72,8 @@ func TestConvertAsUsersDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeTable(t, "t.csv", 3, 0)
-	for name, text := range map[string]string{"pretty.jsonl": "{\n  \"a\": 1\n}\n", "bad.csv": "a\n1,2\n3,4\n5\n"} {
+	for name, text := range map[string]string{"pretty.jsonl": "{\n  \"a\": 1\n}\n", "bad.csv": "a\n1,2\n3,4\n5\n",
+		"bare.csv": "1,0.5\n2,0.25\n", "twice.csv": "7,7\n7,7\n", "years.csv": "name,2023\na,1\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -95,6 +96,10 @@ func TestConvertAsUsersDo(t *testing.T) {
 		{"--format jsonl pretty.jsonl", cliio.Failed, "hint: each line is a record: jq -c ."},
 		{"--bad skip --max-bad 1 bad.csv", cliio.Failed, "too many bad records: at most 1 may be left out; the next: bad.csv, line 3, offset 6: 2 columns instead of 1\nhint: --max-bad N lets more of them pass"},
 		{"--bad skip --max-bad 0 bad.csv", cliio.Failed, "2 columns instead of 1\nhint: --max-bad N leaves out up to N malformed records"},
+		{"bare.csv", cliio.Done, "the first line was taken for a header, and all names in it are numbers: --no-header makes a record of it\n"},
+		{"twice.csv", cliio.Failed, "twice.csv: the header has two columns \"7\"\nhint: --no-header takes the first line for a record, and --columns names"},
+		{"--no-header twice.csv", cliio.Done, "convert: columns: 1 int, 2 int\n"},
+		{"years.csv", cliio.Done, "convert: columns: name text, 2023 int\npaddlectl: dataset convert: 1 record of csv in 1 shard"},
 		{"--name-prefix= t.csv", cliio.Usage, "--name-prefix is needed: what the names of the shards begin with\n"},
 		{"--num-shards 2 t.csv", cliio.NotFound, "hint: TMPDIR names the folder for temporary files"},
 		{"/dev/fd/999999", cliio.NotFound, "hint: what a shell makes of <(COMMAND) is a pipe: COMMAND | paddlectl dataset convert ... - reads it"},
@@ -102,6 +107,9 @@ func TestConvertAsUsersDo(t *testing.T) {
 		got := runHere(t, append([]string{"dataset", "convert", "-f", "--output-path", "out", "--name-prefix", "x"}, strings.Fields(tt.args)...)...)
 		if got.code != tt.code || !strings.Contains(got.stderr, tt.want) {
 			t.Errorf("%s: code %d: %s; want %d, %s", tt.args, got.code, got.stderr, tt.code, tt.want)
+		}
+		if tt.args == "years.csv" && strings.Contains(got.stderr, "--no-header") {
+			t.Errorf("%s: one name that is a number is warned of: %s", tt.args, got.stderr)
 		}
 	}
 }

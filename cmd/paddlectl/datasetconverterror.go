@@ -31,6 +31,8 @@ func (c *conversion) wayOut(err error) string {
 			way += "; " + skip
 		}
 		return way
+	case errors.Is(err, convert.ErrHeader):
+		return "--no-header takes the first line for a record, and --columns names the columns then"
 	case errors.Is(err, convert.ErrManyPieces):
 		return "--payload msgpack, pickle and json hold all values of a sample"
 	case errors.Is(err, convert.ErrTooMany):

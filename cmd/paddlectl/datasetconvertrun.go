@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -345,10 +346,25 @@ func (c *conversion) tell(sink *shardSink) error {
 // tellLeft names what was left out: files, parts of samples, and the first records.
 func (c *conversion) tellLeft() {
 	c.in.strays.tell(c.d)
+	c.tellHeader()
 	if n := c.stats.Partial; n > 0 {
 		c.d.out.Message("the payload raw keeps the bytes or the text of a sample alone: %s more, such as a label, which is left out", count(n, "sample has", "samples have"))
 	}
 	c.tellBad()
+}
+
+// tellHeader warns of a table whose first line is no header, by its looks: all names are
+// numbers.
+func (c *conversion) tellHeader() {
+	if c.o.noHeader || c.in.records != nil || c.stats.Format == "parquet" || len(c.stats.Columns) == 0 {
+		return
+	}
+	for _, col := range c.stats.Columns {
+		if _, err := strconv.ParseFloat(strings.TrimSpace(col.Name), 64); err != nil {
+			return
+		}
+	}
+	c.d.out.Message("the first line was taken for a header, and all names in it are numbers: --no-header makes a record of it")
 }
 
 // tellColumns names the types of columns where they were found out, or stand in the inputs. Of

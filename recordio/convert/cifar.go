@@ -33,10 +33,11 @@ func IsBesideCIFAR(name string) bool {
 	return false
 }
 
-// looksLikeCIFAR reports whether two images with their labels can begin head.
+// looksLikeCIFAR reports whether two images with their labels can begin head, which is
+// not all zeros.
 func looksLikeCIFAR(head []byte) bool {
 	if len(bytes.TrimLeft(head, "\x00")) == 0 {
-		return false // no bytes that anybody wrote
+		return false
 	}
 	for _, labels := range [][]byte{{10}, {20, 100}} {
 		if second := len(labels) + cifarImage; len(head) > second+1 && areBelow(head, labels) && areBelow(head[second:], labels) {

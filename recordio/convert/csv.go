@@ -262,7 +262,7 @@ func unlike(names []string) error {
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {
 		if seen[name] {
-			return faultf(ErrSyntax, "the header has two columns %s", clip([]byte(name)))
+			return faultf(ErrHeader, "the header has two columns %s", clip([]byte(name)))
 		}
 		seen[name] = true
 	}

@@ -12,6 +12,8 @@ var (
 	ErrSyntax = errors.New("malformed")
 	// ErrLine: a line ends in the middle of a value, which is ErrSyntax.
 	ErrLine = fmt.Errorf("a value over several lines: %w", ErrSyntax)
+	// ErrHeader: the header of a table cannot name its columns, which is ErrSyntax.
+	ErrHeader = fmt.Errorf("no header: %w", ErrSyntax)
 	// ErrTooMany: more records are bad than may be left out.
 	ErrTooMany = errors.New("too many bad records")
 	// ErrTruncated: the input ends in the middle of something.
