@@ -12,6 +12,7 @@ import io
 import pickle
 import sys
 
+from . import memo
 from .errors import PickleError
 
 _BUILTINS = dict((f.__name__, f) for f in (complex, frozenset, set))
@@ -104,15 +105,16 @@ def _unpickler(f):
 
 
 def load(f):
-    """Reads one pickle from the binary file f."""
-    try:
-        return _unpickler(f).load()
-    except PickleError:
-        raise
-    except Exception as e:  # damaged pickles raise almost anything
-        raise PickleError("not a pickle, or damaged: %s: %s" % (type(e).__name__, e))
+    """Reads the one pickle of the binary file f."""
+    return loads(f.read())
 
 
 def loads(data):
     """Reads the pickle that data (bytes) begins with."""
-    return load(io.BytesIO(data))
+    memo.check(data)
+    try:
+        return _unpickler(io.BytesIO(data)).load()
+    except PickleError:
+        raise
+    except Exception as e:  # damaged pickles raise almost anything
+        raise PickleError("not a pickle, or damaged: %s: %s" % (type(e).__name__, e))

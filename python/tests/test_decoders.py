@@ -2,11 +2,12 @@
 import collections
 import os
 import pickle
+import pickletools
 import struct
 import sys
 import unittest
 
-from recordio import PickleError, decoders, msgpack, restricted
+from recordio import PickleError, decoders, memo, msgpack, restricted
 
 from .files import has_numpy
 
@@ -55,6 +56,43 @@ class Pickles(unittest.TestCase):
             with self.assertRaises(PickleError):
                 restricted.loads(data)
                 self.fail(data)
+
+
+class Memo(unittest.TestCase):
+    """A pickle may put values aside under any index, and takes memory for all below."""
+
+    def test_few_bytes_take_little_memory(self):
+        for data in (
+            b"\x80\x02K\x01r\xff\xff\xff\x7f.",
+            b"I1\np2147483647\n.",
+            b"I1\np99999999999999999999999999\n.",
+            b"\x80\x04\x95\x08\x00\x00\x00\x00\x00\x00\x00K\x01r\x00\x00\x00\x08.",
+        ):
+            with self.assertRaises(PickleError) as caught:
+                restricted.loads(data)
+                self.fail(data)
+            self.assertIn("puts a value aside", str(caught.exception))
+
+    def test_wherever_it_stands(self):
+        values = [VALUE, list(range(300)), [0.5] * 9, (b"x" * 300, u"y" * 23, u"z" * 24, "r\x7f\x7f\x7f\x7f", -1, 70000), [[[]], {}]]
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            for value in values:
+                data = pickle.dumps(value, protocol)
+                for _, _, at in pickletools.genops(data):
+                    for put in (b"r\xff\xff\xff\x7f", b"p2147483647\n"):
+                        with self.assertRaises(PickleError) as caught:
+                            memo.check(data[:at] + put + data[at:])
+                            self.fail((protocol, value, at))
+                        self.assertIn("puts a value aside", str(caught.exception))
+
+    def test_what_is_only_text(self):
+        for data in (b"r\xff\xff\xff\x7f", b"p2147483647\n", b".r\xff\xff\xff\x7f"):
+            text = data.decode("latin1")
+            for value in (text, [text, 1, text], data, text * 9, data * 99):
+                for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+                    self.assertEqual(restricted.loads(pickle.dumps(value, protocol)), value)
+        behind = pickle.dumps(1) + b"r\xff\xff\xff\x7f"
+        self.assertEqual(restricted.loads(behind), 1)
 
 
 class CPickle(unittest.TestCase):
@@ -155,6 +193,11 @@ class Auto(unittest.TestCase):
             with self.assertRaises(ValueError):
                 decoders.auto(data)
 
+    def test_deep_json(self):
+        for data in (b"[" * 100000, b'{"a":' * 100000):
+            with self.assertRaises(ValueError):
+                decoders.auto(data)
+
 
 # numpy.array([[1, 2], [3, 4]], "<f4"), as convert writes it
 MSGPACK_ARRAY = (
@@ -174,6 +217,10 @@ class Arrays(unittest.TestCase):
     def test_with_numpy(self):
         import numpy
 
+        for data in (b"\x81\xc4\x02nd\xc3", MSGPACK_ARRAY.replace(b"\xa3<f4", b"\xa3<q7"), MSGPACK_ARRAY.replace(b"\xa3<f4", b"\x93\x01\x02\x03")):
+            with self.assertRaises(ValueError):
+                msgpack.loads(data)
+                self.fail(data)
         want = numpy.array([[1, 2], [3, 4]], "<f4")
         numpy.testing.assert_array_equal(msgpack.loads(MSGPACK_ARRAY), want)
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
