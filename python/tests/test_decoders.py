@@ -228,6 +228,57 @@ class Arrays(unittest.TestCase):
             numpy.testing.assert_array_equal(got[0], want)
             self.assertEqual(got[1:], [numpy.float32(1.5), want.dtype])
 
+    @unittest.skipUnless(has_numpy(), "numpy is not installed")
+    def test_kinds_of_arrays(self):
+        import numpy
+
+        values = [
+            numpy.arange(6, dtype=">i4").reshape(2, 3),
+            numpy.asfortranarray(numpy.ones((2, 3), "<f8")),
+            numpy.array([], "<f4"),
+            numpy.array([u"é", u"ab"]),
+            numpy.array([b"x", b"yz"]),
+            numpy.array(["2020-01-02"], "M8[25s]"),
+            numpy.array([3], "m8[ns]"),
+            numpy.array([(1, [2.0, 3.0], u"x")], [("a", ">i2"), ("b", "<f8", (2,)), ("c", "U3")]),
+            numpy.array([1, u"a", None, (2,)], object),
+            numpy.array(5.0),
+            numpy.array([True, False]),
+        ]
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            for want in values:
+                data = pickle.dumps({"x": (want, [want, want.dtype]), "y": collections.OrderedDict(z=want)}, protocol)
+                got = restricted.loads(data)
+                self.assertIs(type(got["x"][0]), numpy.ndarray)
+                self.assertIs(got["x"][0], got["x"][1][0])
+                self.assertIs(got["x"][0], got["y"]["z"])
+                self.assertEqual(got["x"][1][1], want.dtype)
+                self.assertEqual(got["x"][0].dtype, pickle.loads(data)["x"][0].dtype)
+                self.assertEqual(got["x"][0].flags.f_contiguous, want.flags.f_contiguous)
+                numpy.testing.assert_array_equal(got["x"][0], want)
+                if want.dtype != object:
+                    scalar = want.ravel()[:1].copy()
+                    if len(scalar):
+                        self.assertEqual(restricted.loads(pickle.dumps(scalar[0], protocol)), scalar[0])
+            loop = [values[0]]
+            loop.append(loop)
+            got = restricted.loads(pickle.dumps(loop, protocol))
+            self.assertIs(got[1], got)
+            numpy.testing.assert_array_equal(got[0], values[0])
+
+    @unittest.skipUnless(has_numpy(), "numpy is not installed")
+    def test_states_that_lie(self):
+        """numpy takes bytes of the pickle for addresses of objects if their flags say so."""
+        head = b"\x80\x02cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\0\x85U\x01b\x87R(K\x01K\x01\x85"
+        plain = b"NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK"
+        beyond = b"NU\x01a\x85}U\x01acnumpy\ndtype\nU\x02f8K\0K\x01\x87RM\xe8\x03\x86sK\x08K\x01K"
+        for kind, state in ((b"O8", plain), (b"V8", beyond)):
+            for flags in (b"\0", b"\x3f"):
+                data = head + b"cnumpy\ndtype\nU\x02" + kind + b"K\0K\x01\x87R(K\x03U\x01|" + state + flags + b"tb\x89U\x08AAAAAAAAtb."
+                with self.assertRaises(PickleError):
+                    restricted.loads(data)
+                    self.fail((kind, flags))
+
 
 if sys.version_info[0] < 3:
     unittest.TestCase.assertRaisesRegex = unittest.TestCase.assertRaisesRegexp
