@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 )
 
@@ -13,7 +14,9 @@ import (
 // A chunk ends before the record that would bring its record bytes above
 // ChunkBytes, so a record longer than that has a chunk of its own. Unlike the
 // reference, a chunk also ends after a million records, or ChunkBytes of them if
-// that is more, so that empty records do not gather in memory without end.
+// that is more, so that empty records do not gather in memory without end, and before
+// their lengths make it larger than readers take (DefaultMaxChunkBytes): only a record
+// that is larger by itself needs a reader that is told so.
 type Writer struct {
 	w     io.Writer
 	opts  WriterOptions
@@ -28,9 +31,14 @@ type Writer struct {
 	arena    []byte // data of the chunk that the packer has not taken
 	records  uint32 // in the chunk
 	maxCount uint32 // most of them
+	maxData  int    // most bytes of several with their lengths
 	bytes    int    // in these records
 	payload  int    // these and the lengths before them
 }
+
+// maxReadable is the most data of a chunk that readers take without being told: what
+// cannot be compressed is stored as a little more.
+const maxReadable = DefaultMaxChunkBytes - DefaultMaxChunkBytes/256
 
 // NewWriter returns a Writer on w. Options that cannot be meant are the error of
 // the first call.
@@ -38,7 +46,10 @@ func NewWriter(w io.Writer, opts WriterOptions) *Writer {
 	if opts.ChunkBytes == 0 {
 		opts.ChunkBytes = DefaultChunkBytes
 	}
-	out := &Writer{w: w, opts: opts, maxCount: uint32(min(max(opts.ChunkBytes, 1<<20), 1<<27))}
+	out := &Writer{w: w, opts: opts, maxCount: uint32(min(max(opts.ChunkBytes, 1<<20), 1<<27)), maxData: maxReadable}
+	if opts.ChunkBytes > maxReadable {
+		out.maxData = math.MaxInt // the reader has to be told anyway
+	}
 	if err := opts.check(); err != nil {
 		out.err = err
 		return out
@@ -73,11 +84,14 @@ func (w *Writer) Append(encode func(dst []byte) []byte) error {
 	if w.err != nil {
 		return w.err
 	}
-	at := len(w.arena)
-	grown := encode(append(w.arena, 0, 0, 0, 0))
+	at, records := len(w.arena), w.stats.Records
+	grown := encode(append(w.arena, lentMark...))
 	size := len(grown) - at - lengthSize
-	if size < 0 {
-		return w.fail(Invalid, errors.New("Append was given back fewer bytes than it lent"))
+	switch {
+	case size < 0 || string(grown[at:at+lengthSize]) != lentMark:
+		return w.fail(Invalid, errors.New("Append was not given back what it lent, with the record behind it"))
+	case w.stats.Records != records || len(w.arena) != at:
+		return w.fail(Invalid, errors.New("the Writer was used from within Append"))
 	}
 	if w.full(size) {
 		return w.Write(slices.Clone(grown[at+lengthSize:])) // it stands where the next chunk begins
@@ -90,6 +104,10 @@ func (w *Writer) Append(encode func(dst []byte) []byte) error {
 	w.added(size)
 	return w.spill()
 }
+
+// lentMark stands where the length of the record that Append waits for is going to be. It
+// tells dst from bytes of another origin, which would replace the records before.
+const lentMark = "\xa7\x1e\xd3\x5b"
 
 // begin makes place for a record of size bytes: it ends the chunk if that is full.
 func (w *Writer) begin(size int) error {
@@ -107,7 +125,7 @@ func (w *Writer) begin(size int) error {
 
 // full reports whether the chunk must end before a record of size bytes.
 func (w *Writer) full(size int) bool {
-	return w.records > 0 && (size > w.opts.ChunkBytes-w.bytes || w.records >= w.maxCount)
+	return w.records > 0 && (size > w.opts.ChunkBytes-w.bytes || w.records >= w.maxCount || size > w.maxData-w.payload-lengthSize)
 }
 
 // added counts a record that has been put into the arena.

@@ -122,6 +122,87 @@ func TestOptionsOfAWriterAreChecked(t *testing.T) {
 	}
 }
 
+// TestAppendMisused gives back something else than what was lent, or uses the Writer from
+// within: that is found before it replaces the records before.
+func TestAppendMisused(t *testing.T) {
+	for name, encode := range map[string]func(w *Writer, dst []byte) []byte{
+		"other bytes": func(*Writer, []byte) []byte { return []byte(`{"as":"json.Marshal does"}`) },
+		"record alone": func(_ *Writer, dst []byte) []byte {
+			return append(dst, "a record that is long enough"...)[len(dst):]
+		},
+		"a write within":  func(w *Writer, dst []byte) []byte { w.Write([]byte("within")); return append(dst, "x"...) },
+		"a flush within":  func(w *Writer, dst []byte) []byte { w.Flush(); return append(dst, "x"...) },
+		"a close within":  func(w *Writer, dst []byte) []byte { w.Close(); return append(dst, "x"...) },
+		"nothing written": func(_ *Writer, dst []byte) []byte { return dst[:0] },
+	} {
+		for _, before := range []string{"", "the record before"} {
+			w := NewWriter(io.Discard, WriterOptions{})
+			if before != "" {
+				if err := w.Write([]byte(before)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := w.Append(func(dst []byte) []byte { return encode(w, dst) })
+			if before == "" && name == "a flush within" {
+				continue // which had nothing to do
+			}
+			if !errors.Is(err, Invalid) && !errors.Is(err, Closed) {
+				t.Errorf("%s, behind %q: %v", name, before, err)
+			}
+			if again := w.Write(nil); again == nil {
+				t.Errorf("%s, behind %q: the Writer goes on", name, before)
+			}
+		}
+	}
+}
+
+// TestAppendPanics goes on with a Writer whose caller has got over a panic of encode.
+func TestAppendPanics(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter(&out, WriterOptions{})
+	add := func(rec string, broken bool) {
+		defer func() { _ = recover() }()
+		w.Append(func(dst []byte) []byte {
+			if dst = append(dst, rec...); broken {
+				panic("encode")
+			}
+			return dst
+		})
+	}
+	add("a", false)
+	add("lost", true)
+	add("b", false)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := scanAll(t, out.Bytes(), ScanOptions{}); len(got) != 2 || string(got[0]) != "a" || string(got[1]) != "b" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestChunksAreReadable: lengths of tiny records do not make a chunk larger than readers
+// take that are not told how large it is.
+func TestChunksAreReadable(t *testing.T) {
+	var largest, chunks int64
+	opts := WriterOptions{ChunkBytes: 128 << 20, OnChunk: func(c ChunkInfo) { largest, chunks = max(largest, c.RawBytes), chunks+1 }}
+	w := NewWriter(io.Discard, opts)
+	if w.maxData >= DefaultMaxChunkBytes {
+		t.Errorf("chunks of %d bytes; readers take %d", w.maxData, DefaultMaxChunkBytes)
+	}
+	w.maxData = 100
+	for range 1000 {
+		if err := w.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if largest != 100 || chunks != 50 {
+		t.Errorf("%d chunks of up to %d bytes, want 50 of 100", chunks, largest)
+	}
+}
+
 func TestEmptyRecordsDoNotGatherWithoutEnd(t *testing.T) {
 	var out bytes.Buffer
 	w := NewWriter(&out, WriterOptions{ChunkBytes: 10})

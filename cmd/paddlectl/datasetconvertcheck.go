@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/internal/manifest"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/paddlecloud/pfs/recordio/convert"
@@ -40,6 +41,10 @@ func (o *convertOptions) check() error {
 	}
 	return nil
 }
+
+// maxRecordBytes is the largest value of --max-record: a record of more, which has a chunk
+// of its own, is not read without being told so.
+const maxRecordBytes = recordio.DefaultMaxChunkBytes - 1<<20
 
 // checkText refuses values that no manifest can have.
 func (o *convertOptions) checkText() error {
@@ -91,8 +96,8 @@ func (o *convertOptions) checkWriting() error {
 	if o.packed, err = recordio.ParseCompressor(o.compressor); err != nil {
 		return cliargs.Usagef("--compressor %s: none, snappy, gzip or zstd is needed", o.compressor)
 	}
-	if o.chunkSize.Bytes > math.MaxInt32 || o.chunkSize.Given && o.chunkSize.Bytes == 0 {
-		return cliargs.Usagef("--chunk-size %d: at least 1 byte and less than 2G is needed", o.chunkSize.Bytes)
+	if o.chunkSize.Given && (o.chunkSize.Bytes < 1 || o.chunkSize.Bytes > maxChunkBytes) {
+		return cliargs.Usagef("--chunk-size: a size from 1 to %s is needed", cliio.ShortSize(maxChunkBytes))
 	}
 	if !o.chunkSize.Given {
 		o.chunkSize.Bytes = defaultChunkBytes
@@ -100,8 +105,11 @@ func (o *convertOptions) checkWriting() error {
 			o.chunkSize.Bytes = recordio.DefaultChunkBytes
 		}
 	}
-	if o.maxRecord.Bytes > math.MaxInt32 || o.shuffleMemory.Bytes > math.MaxInt32 {
-		return cliargs.Usagef("--max-record and --shuffle-memory are less than 2G")
+	if o.maxRecord.Bytes > maxRecordBytes {
+		return cliargs.Usagef("--max-record: at most %s, which is what readers take, is needed", cliio.ShortSize(maxRecordBytes))
+	}
+	if o.shuffleMemory.Bytes > math.MaxInt32 {
+		return cliargs.Usagef("--shuffle-memory is less than 2G")
 	}
 	o.options.Format, o.options.Encoding, o.options.Jobs = o.format, o.payload, o.jobs
 	o.options.Limits.Record = int(o.maxRecord.Bytes)

@@ -12,6 +12,9 @@ func TestConvertRefusesIdleFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "t.csv", 3, 0)
 	for flags, want := range map[string]string{
+		"--max-record 256M":              "--max-record: at most 255M, which is what readers take, is needed",
+		"--chunk-size 129M":              "--chunk-size: a size from 1 to 128M is needed",
+		"--chunk-size 0":                 "--chunk-size: a size from 1 to 128M is needed",
 		"--jobs -1":                      "--jobs -1: a number from 0 to 256 is needed",
 		"--jobs 1000000000":              "--jobs 1000000000: a number from 0 to 256 is needed",
 		"--seed 0":                       "--seed does nothing: there is no --shuffle",

@@ -14,7 +14,10 @@ _JSON = (b"{", b"[", b'"')  # begin the containers and texts of JSON, and no pic
 
 
 def _json(data):
-    return json.loads(data.decode("utf-8"))
+    try:
+        return json.loads(data.decode("utf-8"))
+    except RuntimeError:  # RecursionError, which Python 2 does not know
+        raise ValueError("JSON that nests too deep")
 
 
 def auto(data):

@@ -116,7 +116,10 @@ def _array_of(values):
         import numpy
     except ImportError:
         return values
-    dtype = numpy.dtype(values[b"type"])
-    if dtype.hasobject:
-        raise ValueError("msgpack: an array of objects")
-    return numpy.frombuffer(values[b"data"], dtype=dtype).reshape(values[b"shape"])
+    try:
+        dtype = numpy.dtype(values[b"type"])
+        if dtype.hasobject:
+            raise ValueError("msgpack: an array of objects")
+        return numpy.frombuffer(values[b"data"], dtype=dtype).reshape(values[b"shape"])
+    except (KeyError, TypeError, AttributeError) as e:
+        raise ValueError("msgpack: not an array: %s: %s" % (type(e).__name__, e))

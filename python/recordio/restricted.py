@@ -12,6 +12,7 @@ import io
 import pickle
 import sys
 
+from . import arrays, memo
 from .errors import PickleError
 
 _BUILTINS = dict((f.__name__, f) for f in (complex, frozenset, set))
@@ -35,11 +36,6 @@ class _NDArray(object):
 
     def __new__(cls, *args):
         raise PickleError("a pickle that makes an array by itself")
-
-
-def _empty_array(subtype, shape, kind):
-    """Stands for numpy's _reconstruct; the array's state fills it."""
-    return _numpy_multiarray("_reconstruct")(_numpy("ndarray"), (0,), b"b")
 
 
 def _numpy_multiarray(name):
@@ -72,16 +68,18 @@ def _find(module, name):
     if (module, name) == ("collections", "OrderedDict"):
         return collections.OrderedDict
     if (module, name) == ("numpy", "dtype"):
-        return _numpy(name)
+        _numpy(name)  # is it there?
+        return arrays.DType
     if (module, name) == ("numpy", "ndarray"):
         return _NDArray
     if module in ("numpy.core.multiarray", "numpy._core.multiarray"):
         if name == "_reconstruct":
-            return _empty_array
+            _numpy_multiarray(name)
+            return arrays.reconstruct
         if name == "scalar":
-            return _numpy_multiarray(name)
+            return arrays.scalar_of(_numpy_multiarray(name))
     if module in ("numpy.core.numeric", "numpy._core.numeric") and name == "_frombuffer":
-        return _import(("numpy._core.numeric", "numpy.core.numeric"), name)
+        return arrays.frombuffer_of(_import(("numpy._core.numeric", "numpy.core.numeric"), name))
     raise PickleError(
         "the pickle uses %s.%s, which might run anything: "
         "if you trust its author, decode it with pickle.loads" % (module, name)
@@ -92,8 +90,16 @@ class _Unpickler(pickle.Unpickler):
     """Finds no more than _find does. In Python 2 it is the slow unpickler: the fast one
     cannot be restricted by a class."""
 
+    has_arrays = False
+
     def find_class(self, module, name):
-        return _find(module, name)
+        found = _find(module, name)
+        self.has_arrays = self.has_arrays or found in (arrays.DType, arrays.reconstruct)
+        return found
+
+    def value(self):
+        value = self.load()
+        return arrays.plain(value) if self.has_arrays else value
 
 
 def _unpickler(f):
@@ -104,15 +110,16 @@ def _unpickler(f):
 
 
 def load(f):
-    """Reads one pickle from the binary file f."""
-    try:
-        return _unpickler(f).load()
-    except PickleError:
-        raise
-    except Exception as e:  # damaged pickles raise almost anything
-        raise PickleError("not a pickle, or damaged: %s: %s" % (type(e).__name__, e))
+    """Reads the one pickle of the binary file f."""
+    return loads(f.read())
 
 
 def loads(data):
     """Reads the pickle that data (bytes) begins with."""
-    return load(io.BytesIO(data))
+    memo.check(data)
+    try:
+        return _unpickler(io.BytesIO(data)).value()
+    except PickleError:
+        raise
+    except Exception as e:  # damaged pickles raise almost anything
+        raise PickleError("not a pickle, or damaged: %s: %s" % (type(e).__name__, e))

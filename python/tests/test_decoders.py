@@ -2,11 +2,12 @@
 import collections
 import os
 import pickle
+import pickletools
 import struct
 import sys
 import unittest
 
-from recordio import PickleError, decoders, msgpack, restricted
+from recordio import PickleError, decoders, memo, msgpack, restricted
 
 from .files import has_numpy
 
@@ -55,6 +56,43 @@ class Pickles(unittest.TestCase):
             with self.assertRaises(PickleError):
                 restricted.loads(data)
                 self.fail(data)
+
+
+class Memo(unittest.TestCase):
+    """A pickle may put values aside under any index, and takes memory for all below."""
+
+    def test_few_bytes_take_little_memory(self):
+        for data in (
+            b"\x80\x02K\x01r\xff\xff\xff\x7f.",
+            b"I1\np2147483647\n.",
+            b"I1\np99999999999999999999999999\n.",
+            b"\x80\x04\x95\x08\x00\x00\x00\x00\x00\x00\x00K\x01r\x00\x00\x00\x08.",
+        ):
+            with self.assertRaises(PickleError) as caught:
+                restricted.loads(data)
+                self.fail(data)
+            self.assertIn("puts a value aside", str(caught.exception))
+
+    def test_wherever_it_stands(self):
+        values = [VALUE, list(range(300)), [0.5] * 9, (b"x" * 300, u"y" * 23, u"z" * 24, "r\x7f\x7f\x7f\x7f", -1, 70000), [[[]], {}]]
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            for value in values:
+                data = pickle.dumps(value, protocol)
+                for _, _, at in pickletools.genops(data):
+                    for put in (b"r\xff\xff\xff\x7f", b"p2147483647\n"):
+                        with self.assertRaises(PickleError) as caught:
+                            memo.check(data[:at] + put + data[at:])
+                            self.fail((protocol, value, at))
+                        self.assertIn("puts a value aside", str(caught.exception))
+
+    def test_what_is_only_text(self):
+        for data in (b"r\xff\xff\xff\x7f", b"p2147483647\n", b".r\xff\xff\xff\x7f"):
+            text = data.decode("latin1")
+            for value in (text, [text, 1, text], data, text * 9, data * 99):
+                for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+                    self.assertEqual(restricted.loads(pickle.dumps(value, protocol)), value)
+        behind = pickle.dumps(1) + b"r\xff\xff\xff\x7f"
+        self.assertEqual(restricted.loads(behind), 1)
 
 
 class CPickle(unittest.TestCase):
@@ -155,6 +193,11 @@ class Auto(unittest.TestCase):
             with self.assertRaises(ValueError):
                 decoders.auto(data)
 
+    def test_deep_json(self):
+        for data in (b"[" * 100000, b'{"a":' * 100000):
+            with self.assertRaises(ValueError):
+                decoders.auto(data)
+
 
 # numpy.array([[1, 2], [3, 4]], "<f4"), as convert writes it
 MSGPACK_ARRAY = (
@@ -174,12 +217,67 @@ class Arrays(unittest.TestCase):
     def test_with_numpy(self):
         import numpy
 
+        for data in (b"\x81\xc4\x02nd\xc3", MSGPACK_ARRAY.replace(b"\xa3<f4", b"\xa3<q7"), MSGPACK_ARRAY.replace(b"\xa3<f4", b"\x93\x01\x02\x03")):
+            with self.assertRaises(ValueError):
+                msgpack.loads(data)
+                self.fail(data)
         want = numpy.array([[1, 2], [3, 4]], "<f4")
         numpy.testing.assert_array_equal(msgpack.loads(MSGPACK_ARRAY), want)
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
             got = restricted.loads(pickle.dumps([want, numpy.float32(1.5), want.dtype], protocol))
             numpy.testing.assert_array_equal(got[0], want)
             self.assertEqual(got[1:], [numpy.float32(1.5), want.dtype])
+
+    @unittest.skipUnless(has_numpy(), "numpy is not installed")
+    def test_kinds_of_arrays(self):
+        import numpy
+
+        values = [
+            numpy.arange(6, dtype=">i4").reshape(2, 3),
+            numpy.asfortranarray(numpy.ones((2, 3), "<f8")),
+            numpy.array([], "<f4"),
+            numpy.array([u"é", u"ab"]),
+            numpy.array([b"x", b"yz"]),
+            numpy.array(["2020-01-02"], "M8[25s]"),
+            numpy.array([3], "m8[ns]"),
+            numpy.array([(1, [2.0, 3.0], u"x")], [("a", ">i2"), ("b", "<f8", (2,)), ("c", "U3")]),
+            numpy.array([1, u"a", None, (2,)], object),
+            numpy.array(5.0),
+            numpy.array([True, False]),
+        ]
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            for want in values:
+                data = pickle.dumps({"x": (want, [want, want.dtype]), "y": collections.OrderedDict(z=want)}, protocol)
+                got = restricted.loads(data)
+                self.assertIs(type(got["x"][0]), numpy.ndarray)
+                self.assertIs(got["x"][0], got["x"][1][0])
+                self.assertIs(got["x"][0], got["y"]["z"])
+                self.assertEqual(got["x"][1][1], want.dtype)
+                self.assertEqual(got["x"][0].dtype, pickle.loads(data)["x"][0].dtype)
+                self.assertEqual(got["x"][0].flags.f_contiguous, want.flags.f_contiguous)
+                numpy.testing.assert_array_equal(got["x"][0], want)
+                if want.dtype != object:
+                    scalar = want.ravel()[:1].copy()
+                    if len(scalar):
+                        self.assertEqual(restricted.loads(pickle.dumps(scalar[0], protocol)), scalar[0])
+            loop = [values[0]]
+            loop.append(loop)
+            got = restricted.loads(pickle.dumps(loop, protocol))
+            self.assertIs(got[1], got)
+            numpy.testing.assert_array_equal(got[0], values[0])
+
+    @unittest.skipUnless(has_numpy(), "numpy is not installed")
+    def test_states_that_lie(self):
+        """numpy takes bytes of the pickle for addresses of objects if their flags say so."""
+        head = b"\x80\x02cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\0\x85U\x01b\x87R(K\x01K\x01\x85"
+        plain = b"NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK"
+        beyond = b"NU\x01a\x85}U\x01acnumpy\ndtype\nU\x02f8K\0K\x01\x87RM\xe8\x03\x86sK\x08K\x01K"
+        for kind, state in ((b"O8", plain), (b"V8", beyond)):
+            for flags in (b"\0", b"\x3f"):
+                data = head + b"cnumpy\ndtype\nU\x02" + kind + b"K\0K\x01\x87R(K\x03U\x01|" + state + flags + b"tb\x89U\x08AAAAAAAAtb."
+                with self.assertRaises(PickleError):
+                    restricted.loads(data)
+                    self.fail((kind, flags))
 
 
 if sys.version_info[0] < 3:
