@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/internal/relay"
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
@@ -28,6 +29,18 @@ func TestHDFSNamedInTwoWays(t *testing.T) {
 	second := fmt.Sprintf("{store: 'hdfs://%s/', options: {user: %q}, dir: %s/other, mounts: {h: {path: %%s, access: everybody}}}",
 		net.JoinHostPort(host, port), c.Superuser, root)
 	testNamedInTwoWays(t, first, fmt.Sprintf(second, root+"/pfs/home"))
+}
+
+// TestHDFSNamedByItsAddresses is the same where the two URLs have no address in common, as
+// of a NameNode with two networks, and no web server tells what the cluster is.
+func TestHDFSNamedByItsAddresses(t *testing.T) {
+	c := testbed.HDFS(t)
+	root := c.Scratch(t)
+	other := relay.New(t, func() string { return c.NameNodes[0] }, func(int, []byte) bool { return true })
+	const store = "{store: 'hdfs://%s/', options: {user: %q, webhdfs: off}, dir: %s%s}"
+	first := fmt.Sprintf(store, c.NameNodes[0], c.Superuser, root, "/pfs")
+	second := fmt.Sprintf(store, other.Address(), c.Superuser, root, "/other, mounts: {h: {path: "+root+"/pfs/home, access: everybody}}")
+	testNamedInTwoWays(t, first, second)
 }
 
 // testNamedInTwoWays holds that a service with two datacenters is refused.

@@ -7,14 +7,16 @@ import (
 	"net/http"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // namePage is where the web server of a NameNode says which name space it has.
 const namePage = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
 
 // Cluster returns the block pool of the name space: the same for whoever uses it, by
-// whatever NameNodes and names, and another for each other one. It is "" where no web
-// server of a NameNode says it.
+// whatever NameNodes and names, and another for each other one. Where no web server of a
+// NameNode says it, it is that of a block that is written for the purpose, and removed; it
+// is "" if that cannot be done.
 func (f *FS) Cluster(ctx context.Context) (string, error) {
 	const op = "hdfsfs.Cluster"
 	for _, base := range f.webServers.order() {
@@ -22,7 +24,43 @@ func (f *FS) Cluster(ctx context.Context) (string, error) {
 			return pool, nil
 		}
 	}
-	return "", pfs.CheckContext(ctx, op, pfs.Root)
+	if f.notedPool() == "" {
+		f.writeBlock(ctx)
+	}
+	return f.notedPool(), pfs.CheckContext(ctx, op, pfs.Root)
+}
+
+// writeBlock writes a file of one block and removes it. If that fails, what there was to
+// learn is not learned.
+func (f *FS) writeBlock(ctx context.Context) {
+	b := &batch{FS: f, places: map[pfs.Path]*place{}}
+	at, err := b.store(ctx, []byte{0}, 0o600)
+	if err == nil {
+		f.discardLoose(context.WithoutCancel(ctx), at)
+	}
+}
+
+// notePool takes the block pool from a request to a DataNode, behind its operation.
+func (c *cluster) notePool(p []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pool != "" {
+		return
+	}
+	body, n := protowire.ConsumeBytes(p)
+	if n < 0 {
+		return
+	}
+	// header (1) . base header (1) . block (1) . pool (1)
+	if pool, err := inside(body, 1, 1, 1, 1); err == nil {
+		c.pool = string(pool)
+	}
+}
+
+func (c *cluster) notedPool() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pool
 }
 
 // blockPool asks one NameNode, and returns "" if that does not say it.

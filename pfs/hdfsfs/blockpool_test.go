@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
 )
 
-// A name space is called the same by its configuration and by a NameNode of it.
+// A name space is called the same by its configuration and by a NameNode of it, with and
+// without a web server.
 func TestCluster(t *testing.T) {
 	c := testbed.HDFS(t)
 	byConf, err := ParseURL("hdfs:///", c.ConfDir)
@@ -15,15 +17,25 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	byHost := Options{NameNodes: c.NameNodes, WebHDFS: c.WebHDFS, Root: "/"}
-	for _, o := range []Options{byConf, byHost} {
+	byRPC := Options{NameNodes: c.NameNodes, Root: c.Scratch(t)}
+	first := ""
+	for _, o := range []Options{byConf, byHost, byRPC} {
 		o.User = c.Superuser
 		f, err := New(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { f.Close() })
-		if pool, err := f.Cluster(t.Context()); err != nil || !strings.HasPrefix(pool, "BP-") {
-			t.Errorf("the block pool of %v is %q, %v", o.NameNodes, pool, err)
+		pool, err := f.Cluster(t.Context())
+		if err != nil || !strings.HasPrefix(pool, "BP-") || first != "" && pool != first {
+			t.Errorf("the block pool of %v with WebHDFS at %q is %q, %v; before it was %q", o.NameNodes, o.WebHDFS, pool, err, first)
+		}
+		first = pool
+		if o.WebHDFS != nil {
+			continue // its root is everybody's
+		}
+		if n, _, err := f.Sweep(t.Context(), pfs.Root, 0); n != 0 || err != nil {
+			t.Errorf("%d staged writes are left, %v", n, err)
 		}
 	}
 }

@@ -53,6 +53,7 @@ type cluster struct {
 	mu       sync.Mutex
 	defaults *hdfs.ServerDefaults // once they are known
 	webOff   bool                 // WebHDFS was found to be off
+	pool     string               // of blocks, once one was written or read
 	closed   bool
 }
 
