@@ -238,6 +238,11 @@ type BatchEntry struct {
 	NoReplace bool
 }
 
+// Commit returns the options that a file of e is published with.
+func (e BatchEntry) Commit() CommitOptions {
+	return CommitOptions{Size: int64(len(e.Data)), Mode: e.Mode, ModTime: e.ModTime, Digest: e.Digest, NoReplace: e.NoReplace}
+}
+
 // BatchWriter writes many small files for little more than the price of one.
 type BatchWriter interface {
 	// WriteBatch makes the entries in order, each as Mkdir or as Create and
@@ -275,9 +280,7 @@ func writeEntry(ctx context.Context, fsys FileSystem, e BatchEntry) error {
 			return err
 		}
 	}
-	_, err = w.Commit(ctx, CommitOptions{
-		Size: int64(len(e.Data)), Mode: e.Mode, ModTime: e.ModTime, Digest: e.Digest, NoReplace: e.NoReplace,
-	})
+	_, err = w.Commit(ctx, e.Commit())
 	return err
 }
 

@@ -106,8 +106,12 @@ func (k Kind) Is(target error) bool {
 func (k Kind) Temporary() bool { return k == Unavailable || k == Limit }
 
 // Error is the one error type of the tree.
+//
+// Its Op is "package.Name": Name is the function or method of the package that met the
+// failure, exported ("localfs.Create") or not ("server.receive"); in a program, which
+// stands for its package, it may be the command ("paddlectl.cp").
 type Error struct {
-	Op   string // "package.Method" that met the failure, for the operator
+	Op   string // "package.Name" that met the failure, for the operator
 	Path Path   // what it happened to; may be empty
 	Kind Kind
 	Err  error // cause, in the words of the layer below; may be nil

@@ -13,12 +13,12 @@ type PanicError struct {
 
 // Error tells the value alone: the stack is for logs.
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("a bug in the code of the store: %v", e.Value)
+	return fmt.Sprintf("a bug in the program: %v", e.Value)
 }
 
 // Guard calls do, and answers Other with a PanicError if it panics. It is for goroutines
-// that run a store's code on behalf of one file: there, nobody else could catch what
-// would end the whole program for the sake of that one.
+// that run a store's code, or a caller's, on behalf of one file: there, nobody else could
+// catch what would end the whole program for the sake of that one.
 func Guard(op string, name Path, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

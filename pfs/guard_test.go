@@ -34,7 +34,7 @@ func TestReadBatchOutlivesAPanic(t *testing.T) {
 	if !errors.As(errs[0], &e) || e.Kind != pfs.Other || e.Op != "pfs.ReadBatch" || e.Path != "/bug" {
 		t.Fatalf("the file with the panic: %#v", errs[0])
 	}
-	if text := e.Error(); !strings.Contains(text, "no such luck") || strings.Contains(text, "guard_test.go") {
+	if text := e.Error(); !strings.Contains(text, "a bug in the program: no such luck") || strings.Contains(text, "guard_test.go") {
 		t.Errorf("the error says %q", text)
 	}
 	wrapped := pfs.Errorf("test.Op", "", pfs.Other, "%w", e)

@@ -337,6 +337,15 @@ func TestLayerLooksAgainAtBusyEntries(t *testing.T) {
 	}
 }
 
+// TestLayerSecondLookKeepsThePath: what fails twice has the caller's path, once.
+func TestLayerSecondLookKeepsThePath(t *testing.T) {
+	store := newBatches()
+	store.err = func(name pfs.Path) error { return pfs.E("test.WriteBatch", name, pfs.Unavailable, nil) }
+	mux := pfs.NewMux(pfs.Mount{At: "/a", FS: store, Dir: "/"})
+	errs := mux.WriteBatch(t.Context(), entriesOf("/a/no/f"))
+	wantPath(t, errs[0], pfs.NotExist, "/a/no/f")
+}
+
 func TestLayerBatchIsRefusedByEntry(t *testing.T) {
 	store := newBatches()
 	l := pfs.NewLayer(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {

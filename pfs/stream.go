@@ -42,14 +42,18 @@ func (r *Reader) ReadAt(p []byte, off int64) (int, error) { return r.f.ReadAt(r.
 
 // Seek sets the offset of the next Read.
 func (r *Reader) Seek(offset int64, whence int) (int64, error) {
+	const op = "pfs.Reader.Seek"
 	switch whence {
+	case io.SeekStart:
 	case io.SeekCurrent:
 		offset += r.off
 	case io.SeekEnd:
 		offset += r.Size()
+	default:
+		return 0, Errorf(op, "", Invalid, "whence %d: it is io.SeekStart, SeekCurrent or SeekEnd", whence)
 	}
 	if offset < 0 {
-		return 0, Errorf("pfs.Reader.Seek", "", Invalid, "negative offset %d", offset)
+		return 0, Errorf(op, "", Invalid, "negative offset %d", offset)
 	}
 	r.off = offset
 	return offset, nil

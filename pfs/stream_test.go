@@ -32,6 +32,9 @@ func TestReader(t *testing.T) {
 	if _, err := r.Seek(-1, io.SeekStart); !errors.Is(err, pfs.Invalid) {
 		t.Errorf("Seek before the start: %v", err)
 	}
+	if n, err := r.Seek(10, io.SeekEnd+1); n != 0 || !errors.Is(err, pfs.Invalid) {
+		t.Errorf("Seek from nowhere: %d, %v", n, err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := pfs.NewReader(ctx, f).Read(make([]byte, 1)); !errors.Is(err, pfs.Canceled) {

@@ -1,6 +1,7 @@
 package recordio
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -104,4 +105,26 @@ func fault(kind Kind, format string, args ...any) *Error {
 func (e *Error) at(path string, offset, chunk int64) *Error {
 	e.Path, e.Offset, e.Chunk = path, offset, chunk
 	return e
+}
+
+// withPath puts the path into an error of this package.
+func withPath(err error, path string) error {
+	var e *Error
+	if path == "" || !errors.As(err, &e) {
+		return err
+	}
+	named := *e
+	named.Path = path
+	return &named
+}
+
+// numbered says which chunk of the file an error is about.
+func numbered(err error, chunk int64) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	named := *e
+	named.Chunk = chunk
+	return &named
 }

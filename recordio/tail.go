@@ -128,40 +128,9 @@ func lastChunk(r io.ReaderAt, size, off int64, opts ScanOptions, d Dialect) erro
 	return s.err
 }
 
-// numbered says which chunk of the file an error is about.
-func numbered(err error, chunk int64) error {
-	var e *Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	named := *e
-	named.Chunk = chunk
-	return &named
-}
-
 // wholeBehind reports whether a whole chunk is behind off, or that cannot be known.
 func wholeBehind(r io.ReaderAt, size, off int64, opts ScanOptions) bool {
 	f := framer{win: window{r: io.NewSectionReader(r, off, size-off), off: off}, limit: opts.MaxChunkBytes, budget: 4 * opts.MaxChunkBytes}
 	_, _, found := f.seek()
 	return found || !errors.Is(f.win.err, io.EOF)
-}
-
-// Truncater is a file that can be read and cut, such as *os.File.
-type Truncater interface {
-	io.ReaderAt
-	Truncate(size int64) error
-}
-
-// Repair cuts a torn chunk off the end of f, so that a Writer can go on at
-// Tail.End. It changes nothing if there is other damage, which is an error; see
-// FindTail.
-func Repair(f Truncater, size int64, opts ScanOptions) (Tail, error) {
-	tail, err := FindTail(f, size, opts)
-	if err != nil || tail.Torn == 0 {
-		return tail, err
-	}
-	if err := f.Truncate(tail.End); err != nil {
-		return tail, plain(opts.Path, IO, err)
-	}
-	return tail, nil
 }

@@ -60,7 +60,7 @@ type deps struct {
 	global  globalOptions
 	stopped atomic.Bool // by a signal
 	hinted  sync.Map    // hints that were given
-	told    bool        // the user was told of that and how to go on
+	told    bool        // that the command was interrupted, and how to go on, was printed
 }
 
 // globalOptions are the flags of the program itself.

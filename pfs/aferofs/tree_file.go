@@ -96,10 +96,13 @@ func (f *treeFile) WriteString(s string) (int, error) { return f.Write([]byte(s)
 func (f *treeFile) Seek(offset int64, whence int) (off int64, err error) {
 	err = f.do("seek", func() error {
 		switch whence {
+		case io.SeekStart:
 		case io.SeekCurrent:
 			offset += f.off
 		case io.SeekEnd:
 			offset += f.c.info().Size
+		default:
+			return fs.ErrInvalid
 		}
 		if offset < 0 {
 			return fs.ErrInvalid

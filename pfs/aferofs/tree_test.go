@@ -204,6 +204,27 @@ func TestStagingIsAFile(t *testing.T) {
 	pfstest.WantFile(t, m, "/f", all(t, plain))
 }
 
+// TestSeekRefuses: what it refuses leaves the place where it was.
+func TestSeekRefuses(t *testing.T) {
+	afs, _ := newTree(t)
+	f, err := afs.Create("/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("0123456789"); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []struct {
+		offset int64
+		whence int
+	}{{-1, io.SeekStart}, {-11, io.SeekEnd}, {4, io.SeekEnd + 1}, {4, -1}} {
+		if n, err := f.Seek(to.offset, to.whence); n != 10 || !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("Seek(%d, %d) = %d, %v, want 10 and ErrInvalid", to.offset, to.whence, n, err)
+		}
+	}
+}
+
 // all returns the content of f and leaves its place where it was.
 func all(t *testing.T, f afero.File) []byte {
 	t.Helper()

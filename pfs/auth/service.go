@@ -14,22 +14,23 @@ import (
 
 // What Options with the zero value mean.
 const (
-	DefaultAccessLife  = 15 * time.Minute
-	DefaultRefreshLife = 30 * 24 * time.Hour
-	DefaultMaxRefresh  = 100
+	DefaultAccessLife = 15 * time.Minute
+	DefaultMaxRefresh = 100
 )
+
+// RefreshLife is how long a refresh token lives, from the login.
+const RefreshLife = 30 * 24 * time.Hour
 
 // AccountsFile is the name of the accounts file in the directory of a Service.
 const AccountsFile = "accounts.yaml"
 
 // Options says how a Service works. The zero value is good.
 type Options struct {
-	AccessLife  time.Duration    // of access tokens
-	RefreshLife time.Duration    // of refresh tokens, from the login
-	MaxRefresh  int              // refresh tokens of one user; the least recently used go
-	Poll        time.Duration    // after which a change of the accounts file is seen
-	Now         func() time.Time // nil means time.Now
-	Logger      *slog.Logger     // for logins and refusals; nil means none
+	AccessLife time.Duration    // of access tokens
+	MaxRefresh int              // refresh tokens of one user; the least recently used go
+	Poll       time.Duration    // after which a change of the accounts file is seen
+	Now        func() time.Time // nil means time.Now
+	Logger     *slog.Logger     // for logins and refusals; nil means none
 }
 
 // Service answers who somebody is. Its methods may be called concurrently. Every
@@ -57,7 +58,6 @@ type Tokens struct {
 // makes those that are missing.
 func Open(ctx context.Context, dir string, opts Options) (*Service, error) {
 	opts.AccessLife = cmp.Or(opts.AccessLife, DefaultAccessLife)
-	opts.RefreshLife = cmp.Or(opts.RefreshLife, DefaultRefreshLife)
 	opts.MaxRefresh = cmp.Or(opts.MaxRefresh, DefaultMaxRefresh)
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -129,7 +129,7 @@ func (s *Service) begin(op string, account Account) (Tokens, error) {
 		return Tokens{}, err
 	}
 	now := s.opts.Now()
-	r := refreshRecord{User: account.Name, Generation: account.Generation, Created: now, Expires: now.Add(s.opts.RefreshLife)}
+	r := refreshRecord{User: account.Name, Generation: account.Generation, Created: now, Expires: now.Add(RefreshLife)}
 	refresh := newRefreshToken(account.Name)
 	if err := s.refresh.add(op, refresh, r); err != nil {
 		return Tokens{}, err

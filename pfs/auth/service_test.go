@@ -138,7 +138,7 @@ func TestRefreshExpires(t *testing.T) {
 	ctx := context.Background()
 	s, c := newTestService(t, Options{})
 	tokens := mustLogin(t, s)
-	c.Advance(DefaultRefreshLife - time.Second)
+	c.Advance(RefreshLife - time.Second)
 	if _, err := s.Refresh(ctx, tokens.Refresh, home); err != nil {
 		t.Errorf("a second before the end: %v", err)
 	}
@@ -254,7 +254,7 @@ func TestSweep(t *testing.T) {
 	if n, err := s.Sweep(ctx); n != 1 || err != nil {
 		t.Errorf("Sweep after a removal = %d, %v; want 1", n, err)
 	}
-	c.Advance(DefaultRefreshLife)
+	c.Advance(RefreshLife)
 	if n, err := s.Sweep(ctx); n != 1 || err != nil {
 		t.Errorf("Sweep after the end = %d, %v; want 1", n, err)
 	}

@@ -164,7 +164,7 @@ func (f FS) fill(d *dir, temp string, e pfs.BatchEntry, p []byte) (filled, error
 	}
 	m, err := f.fillOpen(d.c, h, e, p)
 	if err == nil {
-		err = f.finalize(d.c, h, commitOf(e), m, st)
+		err = f.finalize(d.c, h, e.Commit(), m, st)
 	}
 	if err != nil {
 		h.drop()
@@ -180,20 +180,15 @@ func (f FS) fill(d *dir, temp string, e pfs.BatchEntry, p []byte) (filled, error
 func (f FS) fillOpen(c *call, h *handle, e pfs.BatchEntry, p []byte) (m digest.Mark, err error) {
 	early := !e.ModTime.IsZero()
 	if early {
-		m, err = f.mark(c, h, "", commitOf(e))
+		m, err = f.mark(c, h, "", e.Commit())
 	}
 	if err == nil {
 		_, err = h.write(c, p, 0)
 	}
 	if err == nil && !early {
-		m, err = f.mark(c, h, "", commitOf(e))
+		m, err = f.mark(c, h, "", e.Commit())
 	}
 	return m, err
-}
-
-// commitOf says what e is published with.
-func commitOf(e pfs.BatchEntry) pfs.CommitOptions {
-	return pfs.CommitOptions{Size: int64(len(e.Data)), Mode: e.Mode, ModTime: e.ModTime, Digest: e.Digest, NoReplace: e.NoReplace}
 }
 
 // writeLarge makes a file of more than a block by itself.
@@ -206,7 +201,7 @@ func (b *batch) writeLarge(e pfs.BatchEntry) error {
 	if _, err := w.WriteAt(b.ctx, e.Data, 0); err != nil {
 		return err
 	}
-	_, err = w.Commit(b.ctx, commitOf(e))
+	_, err = w.Commit(b.ctx, e.Commit())
 	return err
 }
 

@@ -93,8 +93,6 @@ func (c *Client) writeOne(ctx context.Context, e pfs.BatchEntry) error {
 	if _, err := w.WriteAt(ctx, e.Data, 0); err != nil {
 		return err
 	}
-	_, err = w.Commit(ctx, pfs.CommitOptions{
-		Size: int64(len(e.Data)), Mode: e.Mode, ModTime: e.ModTime, Digest: e.Digest, NoReplace: e.NoReplace,
-	})
+	_, err = w.Commit(ctx, e.Commit())
 	return err
 }

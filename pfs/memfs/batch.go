@@ -29,8 +29,6 @@ func (s *FS) writeEntry(ctx context.Context, e pfs.BatchEntry) error {
 	if err := s.checkSpace(op, e.Path, data.size); err != nil {
 		return err
 	}
-	_, err := s.publish(op, e.Path, data, "", pfs.CommitOptions{
-		Mode: e.Mode, ModTime: e.ModTime, Digest: e.Digest, NoReplace: e.NoReplace,
-	})
+	_, err := s.publish(op, e.Path, data, "", e.Commit())
 	return err
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"io"
 	"log/slog"
@@ -62,60 +61,16 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 		s.fail(w, r.Request, err)
 		return
 	}
-	ctx := r.Context()
-	f, err := s.openData(ctx, r, q, name)
+	f, err := s.openData(r.Context(), r, q, name)
 	if err != nil {
 		s.fail(w, r.Request, err)
 		return
 	}
 	defer f.Close()
-	info := f.Info()
-
-	buf := pieces.Get().(*[pieceSize]byte)
-	defer pieces.Put(buf)
-	length := max(0, min(q.length, info.Size-q.off))
-	// The first piece is read before the answer begins: an error can still be told.
-	first := buf[:min(length, pieceSize)]
-	if err := pfs.ReadFull(ctx, f, first, q.off); err != nil {
+	length := max(0, min(q.length, f.Info().Size-q.off))
+	if err := s.sendData(&dataAnswer{w: w, r: r, f: f, off: q.off, length: length}, q.info); err != nil {
 		s.fail(w, r.Request, err)
-		return
 	}
-	h := w.Header()
-	if q.info {
-		h.Set(wire.HeaderInfo, base64.StdEncoding.EncodeToString(wire.Encode(wire.NewInfo(info))))
-	}
-	h.Set("Content-Type", wire.TypeChunk)
-	tells := length > pieceSize && r.Header.Get(wire.TE) == wire.TETrailers
-	if tells {
-		h.Set("Trailer", wire.TrailerError)
-	} else {
-		h.Set("Content-Length", strconv.FormatInt(length+int64(wire.SumSize), 10))
-	}
-	pace := newAnswerPace(w, length)
-	defer hold(ctx, w)()
-	var sum wire.Sum
-	for done := int64(0); done < length; {
-		p := buf[:min(length-done, pieceSize)]
-		if done > 0 {
-			err := pfs.ReadFull(ctx, f, p, q.off+done)
-			switch {
-			case err != nil && tells:
-				s.failed(r.Request, err)
-				h.Set(wire.TrailerError, wire.EncodeTrailer(err))
-				return
-			case err != nil:
-				s.abort(r, "reading", err)
-			}
-		}
-		sum.Add(p)
-		pace.next()
-		if _, err := w.Write(p); err != nil {
-			return // the client has gone
-		}
-		done += int64(len(p))
-	}
-	d := sum.Digest()
-	_, _ = w.Write(d[:])
 }
 
 // hold gathers what is written into large writes until release is called.
@@ -131,7 +86,7 @@ func hold(ctx context.Context, w http.ResponseWriter) (release func()) {
 	}
 }
 
-// openData opens the file, or the staged write, that a chunk is asked of.
+// openData opens the file, or the upload, that a chunk is asked of.
 func (s *Server) openData(ctx context.Context, r *request, q query, name pfs.Path) (pfs.File, error) {
 	const op = "server.openData"
 	if q.id != "" {
@@ -139,7 +94,7 @@ func (s *Server) openData(ctx context.Context, r *request, q query, name pfs.Pat
 		if err != nil {
 			return nil, err
 		}
-		return s.stagedFile(ctx, u, q.off, q.length)
+		return s.uploadFile(ctx, u, q.off, q.length)
 	}
 	if f := s.keptFile(ctx, r, q, name); f != nil {
 		return f, nil
@@ -174,34 +129,6 @@ func (s *Server) keptFile(ctx context.Context, r *request, q query, name pfs.Pat
 	return f
 }
 
-// stagedFile is a staged write as a File that ends where its bytes end, seen from the
-// chunk at off.
-func (s *Server) stagedFile(ctx context.Context, u *upload, off, length int64) (pfs.File, error) {
-	n, err := u.stagedAt(ctx, off, length)
-	if err != nil {
-		s.uploads.release(u)
-		return nil, err
-	}
-	return &stagedFile{s: s, u: u, info: pfs.Info{Name: u.key.path.Base(), Size: off + n}}, nil
-}
-
-type stagedFile struct {
-	s    *Server
-	u    *upload
-	info pfs.Info
-}
-
-func (f *stagedFile) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
-	return f.u.staged.ReadAt(ctx, p, off)
-}
-
-func (f *stagedFile) Info() pfs.Info { return f.info }
-
-func (f *stagedFile) Close() error {
-	f.s.uploads.release(f.u)
-	return nil
-}
-
 // abort ends an answer that has begun by cutting the connection, so that the client
 // cannot take it for a whole one.
 func (s *Server) abort(r *request, doing string, err error) {
@@ -210,7 +137,7 @@ func (s *Server) abort(r *request, doing string, err error) {
 	panic(http.ErrAbortHandler)
 }
 
-// putData takes one chunk of a staged write.
+// putData takes one chunk of an upload.
 func (s *Server) putData(w http.ResponseWriter, r *request) {
 	q, name, err := parseQuery(r.Request)
 	if err == nil {

@@ -1,8 +1,8 @@
 // Package server serves a tree of files over HTTP by the protocol of package wire.
 //
 // It keeps nothing that another replica over the same stores would need: the user is in
-// the token, and uploads are in the store. What it holds in memory (open files and
-// staged writes, digests of chunks, outcomes of recent calls) only saves work: another
+// the token, and staged writes are in the store. What it holds in memory (open files and
+// uploads, digests of chunks, outcomes of recent calls) only saves work: another
 // replica finds it again, or does it again.
 //
 // Memory does not depend on the size of files. A chunk that is sent or received passes
@@ -76,7 +76,7 @@ type Config struct {
 type Server struct {
 	cfg      Config
 	mux      *http.ServeMux
-	uploads  *uploads
+	uploads  *uploadCache
 	files    *openFiles
 	once     *once
 	requests *slots // by user
@@ -101,7 +101,7 @@ func New(cfg Config) *Server {
 		cfg.MaxRequests = 256
 	}
 	s := &Server{
-		cfg: cfg, mux: http.NewServeMux(), uploads: newUploads(), files: &openFiles{}, once: newOnce(),
+		cfg: cfg, mux: http.NewServeMux(), uploads: newUploadCache(), files: &openFiles{}, once: newOnce(),
 		requests: newSlots(cfg.MaxRequests, cfg.MaxRequests/4),
 		leads:    newSlots(leads, leads/3),
 		reads:    newSlots(batches, batches/3),

@@ -4,16 +4,15 @@ import (
 	"container/list"
 	"context"
 	"io"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/digest"
-	"golang.org/x/sync/semaphore"
 )
 
-// uploadKey names a staged write. The whole identity is part of it: after a change of
+// uploadKey names an upload. The whole identity is part of it: after a change of
 // its role, or of its accounts on the stores, a user does not reach staged writes that
 // were opened with the rights from before.
 type uploadKey struct {
@@ -22,41 +21,53 @@ type uploadKey struct {
 	id   string
 }
 
-// upload is a staged write held open between requests, with the digests of the
-// chunks that arrived through this server. Both only save work: an upload that is
-// not here is opened again by its ID, and digests not here are read back.
+// upload is this server's hold on a staged write, which itself is in the store: the
+// write open between requests, with the digests of the chunks that arrived here. Both
+// only save work: an upload that is not here is opened again by its ID, and digests not
+// here are read back.
 type upload struct {
 	key    uploadKey
 	staged pfs.Staged
 	*staging
 
-	// Guarded by uploads.mu.
+	// Guarded by uploadCache.mu.
 	last    func() error // what the last user does; nil while the upload is open
 	users   int
 	used    time.Time
 	element *list.Element
 }
 
-// staging is what the uploads of one staged write have in common: several, where it is
-// reached by several names (a home and its old spelling, a link).
-type staging struct {
-	identity any // nil if the store does not tell staged writes apart
+// copyPrefix begins the IDs of the service's own copies.
+const copyPrefix = "copy"
 
-	// use is held, with weight 1, by requests that write, and exclusively by what
-	// ends the staged write: between the check of the digest and the rename nothing
-	// changes. It is taken before the lock of a chunk.
-	use  *semaphore.Weighted
-	over bool // committed or discarded; guarded by use
-
-	mu     sync.Mutex
-	chunks map[int64]*chunk // by leaf number
+// checkCreate refuses an ID that is the service's.
+func checkCreate(op string, name pfs.Path, opts pfs.CreateOptions) error {
+	if strings.HasPrefix(opts.ID, copyPrefix) {
+		return pfs.Errorf(op, name, pfs.Invalid, "staged write ID %.80q: IDs that begin with %q are the service's", opts.ID, copyPrefix)
+	}
+	return opts.Check(op, name)
 }
 
-// exclusive is the weight with which a request is the only one to use a staging.
-const exclusive = 1 << 30
+// upload returns the upload id of path for the request's user, opened again if it is not
+// held open here. Release it.
+func (s *Server) upload(ctx context.Context, r *request, path, id string) (*upload, error) {
+	const op = "server.upload"
+	name, err := pfs.ParsePath(path)
+	if err != nil {
+		return nil, err
+	}
+	opts := pfs.CreateOptions{ID: id, Reopen: true}
+	if err := checkCreate(op, name, opts); err != nil {
+		return nil, err
+	}
+	return s.uploads.acquire(r.uploadKey(name, id), func() (pfs.Staged, error) {
+		return r.tree.Create(ctx, name, opts)
+	})
+}
 
-func newStaging(identity any) *staging {
-	return &staging{identity: identity, use: semaphore.NewWeighted(exclusive), chunks: map[int64]*chunk{}}
+// uploadKey names an upload of the request's user.
+func (r *request) uploadKey(name pfs.Path, id string) uploadKey {
+	return uploadKey{r.id, name, id}
 }
 
 // lock waits until the upload may be used with a weight. The caller calls unlock once.
@@ -65,47 +76,6 @@ func (u *upload) lock(ctx context.Context, weight int64) (unlock func(), err err
 		return nil, pfs.E("server.lock", u.key.path, pfs.Canceled, err)
 	}
 	return func() { u.use.Release(weight) }, nil
-}
-
-// chunk is one leaf of an upload. Its lock keeps two requests from writing it at the
-// same time: when a connection broke, its request may still be at work while the
-// repeated one arrives, and must not write over bytes that this one has verified.
-type chunk struct {
-	lock   chan struct{} // holds one token while a request has the chunk
-	size   int           // bytes verified; 0 if they are not to be trusted
-	digest pfs.LeafDigest
-}
-
-// take waits for the chunk, or for ctx.
-func (c *chunk) take(ctx context.Context, name pfs.Path) error {
-	select {
-	case c.lock <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return pfs.CheckContext(ctx, "server.chunk", name)
-	}
-}
-
-func (c *chunk) release() { <-c.lock }
-
-// chunk returns the leaf number n, making it if needed.
-func (s *staging) chunk(n int64) *chunk {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.chunks[n]
-	if c == nil {
-		c = &chunk{lock: make(chan struct{}, 1)}
-		s.chunks[n] = c
-	}
-	return c
-}
-
-// distrust forgets what arrived: the store is asked from now on. The caller uses the
-// staging exclusively, so that nobody holds one of the chunks to write it.
-func (s *staging) distrust() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.chunks)
 }
 
 // known returns the digest of leaf n if it arrived here with size bytes. None is known

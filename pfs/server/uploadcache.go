@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// idleUpload is how long a staged write stays open without a request. After
+	// idleUpload is how long an upload stays open without a request. After
 	// that it is suspended, and opened again when one comes.
 	idleUpload = time.Minute
-	// maxUploads bounds the staged writes held open; the least recently used one
+	// maxUploads bounds the uploads held open; the least recently used one
 	// that is idle is suspended first.
 	maxUploads = 1024
 )
 
-// uploads holds the open staged writes.
-type uploads struct {
+// uploadCache holds the open uploads.
+type uploadCache struct {
 	mu     sync.Mutex
 	open   map[uploadKey]*upload
 	recent *list.List // of *upload, most recently used first
@@ -26,15 +26,15 @@ type uploads struct {
 	once   sync.Once
 }
 
-func newUploads() *uploads {
-	us := &uploads{open: map[uploadKey]*upload{}, recent: list.New(), stop: make(chan struct{})}
+func newUploadCache() *uploadCache {
+	us := &uploadCache{open: map[uploadKey]*upload{}, recent: list.New(), stop: make(chan struct{})}
 	go us.suspendIdle()
 	return us
 }
 
 // acquire returns the upload of key, opening it if it is not open. Call release when
 // the request is done.
-func (us *uploads) acquire(key uploadKey, open func() (pfs.Staged, error)) (*upload, error) {
+func (us *uploadCache) acquire(key uploadKey, open func() (pfs.Staged, error)) (*upload, error) {
 	if u := us.find(key); u != nil {
 		return u, nil
 	}
@@ -47,7 +47,7 @@ func (us *uploads) acquire(key uploadKey, open func() (pfs.Staged, error)) (*upl
 
 // install returns the upload of key over staged, or, if requests are at work on it
 // already, the one that they use. Call release when the request is done.
-func (us *uploads) install(key uploadKey, staged pfs.Staged) *upload {
+func (us *uploadCache) install(key uploadKey, staged pfs.Staged) *upload {
 	us.mu.Lock()
 	old := us.open[key]
 	if old != nil && old.users > 0 {
@@ -71,7 +71,7 @@ func (us *uploads) install(key uploadKey, staged pfs.Staged) *upload {
 }
 
 // stagingOf returns the staging of the upload to be opened under key. us.mu is held.
-func (us *uploads) stagingOf(key uploadKey, staged pfs.Staged) *staging {
+func (us *uploadCache) stagingOf(key uploadKey, staged pfs.Staged) *staging {
 	identity := pfs.IdentityOf(staged)
 	for _, u := range us.open {
 		if u.key.id == key.id && u.identity == identity {
@@ -81,7 +81,7 @@ func (us *uploads) stagingOf(key uploadKey, staged pfs.Staged) *staging {
 	return newStaging(identity)
 }
 
-func (us *uploads) find(key uploadKey) *upload {
+func (us *uploadCache) find(key uploadKey) *upload {
 	us.mu.Lock()
 	defer us.mu.Unlock()
 	u := us.open[key]
@@ -92,7 +92,7 @@ func (us *uploads) find(key uploadKey) *upload {
 }
 
 // use counts one more user of u. us.mu is held.
-func (us *uploads) use(u *upload) {
+func (us *uploadCache) use(u *upload) {
 	u.users++
 	if u.element == nil {
 		u.element = us.recent.PushFront(u)
@@ -102,7 +102,7 @@ func (us *uploads) use(u *upload) {
 }
 
 // release ends one use of u.
-func (us *uploads) release(u *upload) {
+func (us *uploadCache) release(u *upload) {
 	us.mu.Lock()
 	u.users--
 	u.used = time.Now()
@@ -119,7 +119,7 @@ func (us *uploads) release(u *upload) {
 // end forgets u, which was committed or discarded by a request that still uses it, and
 // the other uploads of its staging. The next requests for those open them again, and
 // find them gone if they were the same staged write.
-func (us *uploads) end(u *upload) {
+func (us *uploadCache) end(u *upload) {
 	us.mu.Lock()
 	u.last = u.staged.Close
 	us.forget(u)
@@ -138,7 +138,7 @@ func (us *uploads) end(u *upload) {
 }
 
 // forget takes u out. us.mu is held.
-func (us *uploads) forget(u *upload) {
+func (us *uploadCache) forget(u *upload) {
 	if us.open[u.key] == u {
 		delete(us.open, u.key)
 		us.recent.Remove(u.element)
@@ -147,7 +147,7 @@ func (us *uploads) forget(u *upload) {
 
 // spare takes out the idle uploads beyond the most recent keep, and those idle for
 // longer than age, if it is not 0. us.mu is held.
-func (us *uploads) spare(keep int, age time.Duration) []*upload {
+func (us *uploadCache) spare(keep int, age time.Duration) []*upload {
 	var out []*upload
 	for e := us.recent.Back(); e != nil; {
 		u, before := e.Value.(*upload), e.Prev()
@@ -162,7 +162,7 @@ func (us *uploads) spare(keep int, age time.Duration) []*upload {
 }
 
 // suspendIdle suspends uploads that no request uses, until closeAll.
-func (us *uploads) suspendIdle() {
+func (us *uploadCache) suspendIdle() {
 	ticker := time.NewTicker(idleUpload / 4)
 	defer ticker.Stop()
 	for {
@@ -180,7 +180,7 @@ func (us *uploads) suspendIdle() {
 
 // suspendBelow suspends the uploads below dir that no request uses now. dir is a path
 // as clients wrote it.
-func (us *uploads) suspendBelow(dir pfs.Path) {
+func (us *uploadCache) suspendBelow(dir pfs.Path) {
 	us.mu.Lock()
 	var below []*upload
 	for key, u := range us.open {
@@ -194,7 +194,7 @@ func (us *uploads) suspendBelow(dir pfs.Path) {
 }
 
 // closeAll suspends everything.
-func (us *uploads) closeAll() {
+func (us *uploadCache) closeAll() {
 	us.once.Do(func() { close(us.stop) })
 	us.mu.Lock()
 	var all []*upload
@@ -208,7 +208,7 @@ func (us *uploads) closeAll() {
 }
 
 // count returns the number of uploads held open.
-func (us *uploads) count() int {
+func (us *uploadCache) count() int {
 	us.mu.Lock()
 	defer us.mu.Unlock()
 	return len(us.open)

@@ -117,14 +117,3 @@ func walkHeaders(r io.ReaderAt, size, limit int64) (*Index, error) {
 		}
 	}
 }
-
-// withPath puts the path into an error of this package.
-func withPath(err error, path string) error {
-	var e *Error
-	if path == "" || !errors.As(err, &e) {
-		return err
-	}
-	named := *e
-	named.Path = path
-	return &named
-}

@@ -3,44 +3,11 @@ package server
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
-
-// copyPrefix begins the IDs of the service's own copies.
-const copyPrefix = "copy"
-
-// checkCreate refuses an ID that is the service's.
-func checkCreate(op string, name pfs.Path, opts pfs.CreateOptions) error {
-	if strings.HasPrefix(opts.ID, copyPrefix) {
-		return pfs.Errorf(op, name, pfs.Invalid, "staged write ID %.80q: IDs that begin with %q are the service's", opts.ID, copyPrefix)
-	}
-	return opts.Check(op, name)
-}
-
-// upload returns the staged write id of path for the request's user. Release it.
-func (s *Server) upload(ctx context.Context, r *request, path, id string) (*upload, error) {
-	const op = "server.upload"
-	name, err := pfs.ParsePath(path)
-	if err != nil {
-		return nil, err
-	}
-	opts := pfs.CreateOptions{ID: id, Reopen: true}
-	if err := checkCreate(op, name, opts); err != nil {
-		return nil, err
-	}
-	return s.uploads.acquire(r.uploadKey(name, id), func() (pfs.Staged, error) {
-		return r.tree.Create(ctx, name, opts)
-	})
-}
-
-// uploadKey names a staged write of the request's user.
-func (r *request) uploadKey(name pfs.Path, id string) uploadKey {
-	return uploadKey{r.id, name, id}
-}
 
 func (s *Server) create(ctx context.Context, r *request, m wire.CreateRequest) (wire.CreateReply, error) {
 	name, err := pfs.ParsePath(m.Path)

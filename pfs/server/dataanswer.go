@@ -1,0 +1,83 @@
+package server
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strconv"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// dataAnswer is one chunk of a file on its way to a client.
+type dataAnswer struct {
+	w           http.ResponseWriter
+	r           *request
+	f           pfs.File
+	off, length int64 // of the chunk, which is within the file
+	tells       bool  // an error on the way is told in a trailer
+}
+
+// sendData sends the chunk, with the Info of its file if that is asked for. It reads the
+// first piece before the answer begins: an error that it returns can still be told.
+func (s *Server) sendData(a *dataAnswer, info bool) error {
+	buf := pieces.Get().(*[pieceSize]byte)
+	defer pieces.Put(buf)
+	if err := pfs.ReadFull(a.r.Context(), a.f, buf[:min(a.length, pieceSize)], a.off); err != nil {
+		return err
+	}
+	a.setHeader(info)
+	s.sendPieces(a, buf)
+	return nil
+}
+
+// setHeader sets the header of the answer.
+func (a *dataAnswer) setHeader(info bool) {
+	h := a.w.Header()
+	if info {
+		h.Set(wire.HeaderInfo, base64.StdEncoding.EncodeToString(wire.Encode(wire.NewInfo(a.f.Info()))))
+	}
+	h.Set("Content-Type", wire.TypeChunk)
+	a.tells = a.length > pieceSize && a.r.Header.Get(wire.TE) == wire.TETrailers
+	if a.tells {
+		h.Set("Trailer", wire.TrailerError)
+	} else {
+		h.Set("Content-Length", strconv.FormatInt(a.length+int64(wire.SumSize), 10))
+	}
+}
+
+// sendPieces sends the chunk, whose first piece is in buf, and its sum.
+func (s *Server) sendPieces(a *dataAnswer, buf *[pieceSize]byte) {
+	pace := newAnswerPace(a.w, a.length)
+	defer hold(a.r.Context(), a.w)()
+	var sum wire.Sum
+	for done := int64(0); done < a.length; {
+		p := buf[:min(a.length-done, pieceSize)]
+		if done > 0 && !s.readPiece(a, p, a.off+done) {
+			return
+		}
+		sum.Add(p)
+		pace.next()
+		if _, err := a.w.Write(p); err != nil {
+			return // the client has gone
+		}
+		done += int64(len(p))
+	}
+	d := sum.Digest()
+	_, _ = a.w.Write(d[:])
+}
+
+// readPiece fills p with what is at off. If that fails it ends the answer, which has
+// begun.
+func (s *Server) readPiece(a *dataAnswer, p []byte, off int64) (ok bool) {
+	err := pfs.ReadFull(a.r.Context(), a.f, p, off)
+	if err == nil {
+		return true
+	}
+	if !a.tells {
+		s.abort(a.r, "reading", err)
+	}
+	s.failed(a.r.Request, err)
+	a.w.Header().Set(wire.TrailerError, wire.EncodeTrailer(err))
+	return false
+}

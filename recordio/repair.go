@@ -1,0 +1,23 @@
+package recordio
+
+import "io"
+
+// Truncater is a file that can be read and cut, such as *os.File.
+type Truncater interface {
+	io.ReaderAt
+	Truncate(size int64) error
+}
+
+// Repair cuts a torn chunk off the end of f, so that a Writer can go on at
+// Tail.End. It changes nothing if there is other damage, which is an error; see
+// FindTail.
+func Repair(f Truncater, size int64, opts ScanOptions) (Tail, error) {
+	tail, err := FindTail(f, size, opts)
+	if err != nil || tail.Torn == 0 {
+		return tail, err
+	}
+	if err := f.Truncate(tail.End); err != nil {
+		return tail, plain(opts.Path, IO, err)
+	}
+	return tail, nil
+}

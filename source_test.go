@@ -1,0 +1,120 @@
+// Rules for the text of the source, whatever it is built for.
+package pfs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// eachSource calls look with every file of Go in the module.
+func eachSource(t *testing.T, look func(name string, set *token.FileSet, f *ast.File)) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(name, ".go") {
+			return err
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+		if err == nil {
+			files++
+			look(filepath.ToSlash(name), set, f)
+		}
+		return err
+	})
+	if err != nil || files == 0 {
+		t.Fatalf("%d files, %v", files, err)
+	}
+}
+
+// TestNoInit holds that nothing happens before main, or a test, calls it.
+func TestNoInit(t *testing.T) {
+	eachSource(t, func(_ string, set *token.FileSet, f *ast.File) {
+		for _, d := range f.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok && d.Recv == nil && d.Name.Name == "init" {
+				t.Errorf("%s: a func init; lists are values that can be read in one place", set.Position(d.Pos()))
+			}
+		}
+	})
+}
+
+// opAt tells which argument of a function of package pfs is the Op of its error.
+var opAt = map[string]int{"E": 0, "Errorf": 0, "Known": 0, "CheckPath": 0, "Guard": 0, "CheckContext": 1}
+
+var (
+	opName = regexp.MustCompile(`^([oO]p|[a-z]\w*Op)$`)
+	opForm = regexp.MustCompile(`^([a-z0-9]+)(\.[A-Za-z][A-Za-z0-9]*)+$`)
+)
+
+// TestOps holds what pfs.Error says of its Op, for the literals that package pfs is called
+// with, and the constants and variables that are named like one. Tests say what they like.
+func TestOps(t *testing.T) {
+	found := 0
+	eachSource(t, func(name string, set *token.FileSet, f *ast.File) {
+		if strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		of := f.Name.Name
+		if of == "main" {
+			of = path.Base(path.Dir(name))
+		}
+		for _, l := range ops(f) {
+			found++
+			op, err := strconv.Unquote(l.Value)
+			if m := opForm.FindStringSubmatch(op); err != nil || m == nil || m[1] != of {
+				t.Errorf("%s: the Op %s is not %s.Function", set.Position(l.Pos()), l.Value, of)
+			}
+		}
+	})
+	if found < 100 {
+		t.Errorf("only %d Ops were found: the test does not see them any more", found)
+	}
+}
+
+// ops returns the literals of f that are Ops.
+func ops(f *ast.File) (found []*ast.BasicLit) {
+	add := func(e ast.Expr) {
+		if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			found = append(found, l)
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			if i, ok := opAt[calledOfPfs(n, f)]; ok && i < len(n.Args) {
+				add(n.Args[i])
+			}
+		case *ast.ValueSpec:
+			for i, name := range n.Names {
+				if opName.MatchString(name.Name) && i < len(n.Values) {
+					add(n.Values[i])
+				}
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// calledOfPfs returns the name of the function of package pfs that is called, or "".
+func calledOfPfs(c *ast.CallExpr, f *ast.File) string {
+	switch fun := c.Fun.(type) {
+	case *ast.SelectorExpr:
+		if x, ok := fun.X.(*ast.Ident); ok && x.Name == "pfs" {
+			return fun.Sel.Name
+		}
+	case *ast.Ident:
+		if f.Name.Name == "pfs" {
+			return fun.Name
+		}
+	}
+	return ""
+}
