@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
@@ -34,35 +33,6 @@ type attempt struct {
 	tail uint32   // of the last chunk, which has n%checksumChunk bytes
 }
 
-// layout is how files are written.
-type layout struct {
-	block, unit int64
-	replicas    int
-	perm        fs.FileMode
-	small       bool // so small that to ask for its checksum costs as much as to write it
-}
-
-// layout is what the options say, or else the cluster.
-func (f *FS) layout(ctx context.Context) (layout, error) {
-	l := layout{block: f.opts.BlockSize, unit: f.opts.PartSize, replicas: f.opts.Replication, perm: 0o644}
-	if l.block == 0 || l.replicas == 0 {
-		d, err := f.serverDefaults(ctx)
-		if err != nil {
-			return l, err
-		}
-		if l.block == 0 {
-			l.block = d.BlockSize
-		}
-		if l.replicas == 0 {
-			l.replicas = max(1, d.Replication)
-		}
-	}
-	if l.unit == 0 {
-		l.unit = l.block
-	}
-	return l, nil
-}
-
 // begin creates a file at a path in HDFS.
 func (f *FS) begin(ctx context.Context, at string, l layout, w *pipelines) (*attempt, error) {
 	s, err := f.pool.get(ctx)
@@ -85,8 +55,8 @@ func (f *FS) begin(ctx context.Context, at string, l layout, w *pipelines) (*att
 	return a, nil
 }
 
-// tries are the pauses before a pipeline is built again: see pipelines.
-var tries = []time.Duration{0, 0, 50 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond, 500 * time.Millisecond,
+// pipelinePauses are those before a pipeline is built again: see pipelines.
+var pipelinePauses = []time.Duration{0, 0, 50 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond, 500 * time.Millisecond,
 	time.Second, time.Second, 2 * time.Second, 2 * time.Second, 3 * time.Second}
 
 // beginWith creates a file and writes its first bytes, which is when the pipeline is
@@ -110,7 +80,7 @@ func (f *FS) beginWith(ctx context.Context, l layout, p []byte, name func() stri
 		if full := f.full(ctx, l, err); full != nil {
 			return nil, full
 		}
-		if i == len(tries) || !is(err, pfs.Unavailable) || wait(ctx, tries[i]) != nil {
+		if i == len(pipelinePauses) || !is(err, pfs.Unavailable) || wait(ctx, pipelinePauses[i]) != nil {
 			return nil, err
 		}
 	}

@@ -18,20 +18,20 @@ const (
 	idempotent repeat = true  // the second time does no harm
 )
 
-// retries are the pauses before a call is made again. They bridge a connection that
+// callPauses are those before a call is made again. They bridge a connection that
 // grew old in the pool and the moment in which another NameNode becomes active; a
 // longer wait is the caller's.
-var retries = []time.Duration{0, 100 * time.Millisecond, 500 * time.Millisecond}
+var callPauses = []time.Duration{0, 100 * time.Millisecond, 500 * time.Millisecond}
 
 // call makes a call of the library on a session of its own.
 func (f *FS) call(ctx context.Context, r repeat, do func(c *hdfs.Client) error) error {
 	var err error
 	for i := 0; ; i++ {
 		var sent bool
-		if sent, err = f.callOnce(ctx, do); err == nil || !f.mayRepeat(err, sent, r) || i == len(retries) {
+		if sent, err = f.callOnce(ctx, do); err == nil || !f.mayRepeat(err, sent, r) || i == len(callPauses) {
 			return err
 		}
-		if wait(ctx, retries[i]) != nil {
+		if wait(ctx, callPauses[i]) != nil {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ func (f *FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 		return err
 	}
 	err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chmod(f.at(name), mode.Perm()) })
-	return f.nameError(ctx, op, name, err)
+	return f.placeError(ctx, op, name, err)
 }
 
 // Chtime sets the modification time of name, to the second; HDFS knows none before
@@ -29,7 +29,7 @@ func (f *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
 	}
 	st, err := f.status(ctx, name)
 	if err != nil {
-		return f.nameError(ctx, op, name, err)
+		return f.placeError(ctx, op, name, err)
 	}
 	var m digest.Mark
 	marked := false

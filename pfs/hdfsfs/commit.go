@@ -48,7 +48,8 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 // commit is Commit with the handle to itself.
 func (w *staged) commit(ctx context.Context, op string, opts pfs.CommitOptions) (pfs.Info, error) {
 	for _, pt := range w.touched() {
-		if err := pt.settle(ctx); err != nil && !is(err, pfs.NotExist) {
+		err := pt.settle(ctx)
+		if err != nil && pt.start() < opts.Size && !w.gone(ctx) {
 			return pfs.Info{}, err
 		}
 	}
@@ -205,13 +206,9 @@ func (w *staged) empty(ctx context.Context) (string, error) {
 // cut shortens a part.
 func (w *staged) cut(ctx context.Context, number, n int64) error {
 	pt := w.part(number)
-	if err := pt.again(ctx, n); err != nil {
+	a, err := pt.again(ctx, n)
+	if err != nil {
 		return err
-	}
-	a := pt.now
-	pt.now = nil
-	if a == nil {
-		return pt.await() // it was as long as a part
 	}
 	if err := a.finish(ctx); err != nil {
 		return err

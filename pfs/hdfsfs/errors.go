@@ -161,9 +161,9 @@ func is(err error, kinds ...pfs.Kind) bool {
 	return false
 }
 
-// placeError makes the error of an operation that could not put anything at name. The
-// NameNode says that something is not there, or not a directory, without saying
-// whether it is the parent.
+// placeError makes the error of an operation on name, where it found nothing or could put
+// nothing. The NameNode says that something is not there, or not a directory, without
+// saying whether it is the parent. nil stays nil.
 func (f *FS) placeError(ctx context.Context, op string, name pfs.Path, err error) error {
 	if !is(err, pfs.NotExist, pfs.NotDir, pfs.Exist, pfs.Permission, pfs.Other) || name == pfs.Root {
 		return fail(op, name, err)
@@ -178,14 +178,6 @@ func (f *FS) placeError(ctx context.Context, op string, name pfs.Path, err error
 		return pfs.E(op, name.Parent(), pfs.NotDir, nil)
 	}
 	return fail(op, name, err)
-}
-
-// nameError makes the error of an operation on a name that should be there.
-func (f *FS) nameError(ctx context.Context, op string, name pfs.Path, err error) error {
-	if err == nil {
-		return nil
-	}
-	return f.placeError(ctx, op, name, err)
 }
 
 // publishError makes the error of a rename to name that failed. Something that is not

@@ -22,7 +22,7 @@ func (f *FS) BlockLocations(ctx context.Context, name pfs.Path, off, n int64) ([
 	st, err := f.status(ctx, name)
 	switch {
 	case err != nil:
-		return nil, f.nameError(ctx, op, name, err)
+		return nil, f.placeError(ctx, op, name, err)
 	case st.IsDir():
 		return nil, pfs.E(op, name, pfs.IsDir, nil)
 	}

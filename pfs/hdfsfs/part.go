@@ -15,20 +15,24 @@ type part struct {
 	w      *staged
 	number int64
 
-	mu         sync.Mutex
-	now        *attempt    // nil if none is being written
-	background *background // nil if none is being stored while others are written
+	mu      sync.Mutex
+	now     *attempt // nil if none is being written
+	storing *storing // nil if none is being stored while others are written
+
+	// failed says that bytes are lost that were taken, and stays until the part comes
+	// again from its start; now is nil meanwhile. Call await before it is read.
+	failed error
 }
 
-// background is the storing of a part that the DataNodes have: a few round trips, for which
-// the write of the next part does not wait.
-type background struct {
+// storing is that of a part that the DataNodes have: a few round trips, for which the
+// write of the next part does not wait.
+type storing struct {
 	done chan struct{} // closed at the end
 	err  error         // valid from then on
 }
 
-// maxBackground is the number of parts of one handle that are stored in the background.
-const maxBackground = 4
+// maxStoring is the number of parts of one handle that are stored while others are written.
+const maxStoring = 4
 
 // path is where the part is stored.
 func (pt *part) path() string { return partPath(pt.w.dir, pt.number) }
@@ -55,16 +59,14 @@ func (pt *part) write(ctx context.Context, p []byte, off int64) error {
 	switch v := pt.now.compare(p[:known], off); {
 	case v == same:
 		return pt.add(ctx, p[known:])
-	case off > 0:
-		pt.drop()
-		return pt.gap(0)
-	case v == unsure:
+	case v == unsure && off == 0:
 		// It may be a shorter beginning of the same: keep what there is.
 		if err := pt.settle(ctx); err != nil {
 			return err
 		}
 	default:
 		pt.drop()
+		pt.failed = pt.gap(0)
 	}
 	return pt.open(ctx, p, off)
 }
@@ -73,6 +75,9 @@ func (pt *part) write(ctx context.Context, p []byte, off int64) error {
 func (pt *part) open(ctx context.Context, p []byte, off int64) error {
 	if off == 0 {
 		return pt.begin(ctx, p)
+	}
+	if pt.failed != nil {
+		return pt.failed
 	}
 	stored, err := pt.stored(ctx)
 	if err != nil {
@@ -92,10 +97,16 @@ func (pt *part) open(ctx context.Context, p []byte, off int64) error {
 	if p = p[known:]; len(p) == 0 {
 		return nil
 	}
-	if err := pt.again(ctx, stored); err != nil {
+	a, err := pt.again(ctx, stored)
+	if err != nil {
 		return err
 	}
-	return pt.add(ctx, p)
+	if err := a.write(p); err != nil {
+		a.discard() // what is stored stays so
+		return err
+	}
+	pt.now = a
+	return pt.full(ctx)
 }
 
 // gap says from where on the sender has to go on.
@@ -105,14 +116,20 @@ func (pt *part) gap(have int64) error {
 		"of the part at byte %d only %d bytes are staged: write it again from its start", from, have)
 }
 
-// begin begins an attempt with p, its first bytes.
-func (pt *part) begin(ctx context.Context, p []byte) (err error) {
-	name := func() string { return path.Join(pt.w.dir, attemptPrefix+pfs.NewID()) }
-	pt.now, err = pt.w.fs.beginWith(ctx, pt.w.lay, p, name)
+// begin begins an attempt with p, the first bytes of the part.
+func (pt *part) begin(ctx context.Context, p []byte) error {
+	a, err := pt.attempt(ctx, p)
 	if err != nil {
 		return err
 	}
+	pt.now, pt.failed = a, nil
 	return pt.full(ctx)
+}
+
+// attempt begins to write a file with p, its first bytes.
+func (pt *part) attempt(ctx context.Context, p []byte) (*attempt, error) {
+	name := func() string { return path.Join(pt.w.dir, attemptPrefix+pfs.NewID()) }
+	return pt.w.fs.beginWith(ctx, pt.w.lay, p, name)
 }
 
 // add appends p to the attempt.
@@ -120,22 +137,27 @@ func (pt *part) add(ctx context.Context, p []byte) error {
 	if len(p) == 0 {
 		return nil
 	}
+	n := pt.now.n
 	if err := pt.now.write(p); err != nil {
-		n := pt.now.n
 		pt.drop()
 		return pt.lost(n, err)
 	}
 	return pt.full(ctx)
 }
 
-// lost makes the error of an attempt that failed with n bytes that were taken before:
-// only the sender still has them.
+// lost notes that an attempt failed with n bytes that were taken before: only the sender
+// still has them. It returns the error to be told the first time, which is why, as that a
+// quota is used up. Unavailable is not told: callers would try again what cannot succeed.
 func (pt *part) lost(n int64, err error) error {
-	if n == 0 || !is(err, pfs.Unavailable) {
-		return err
+	if err == nil {
+		return nil
 	}
-	return pfs.Errorf("hdfsfs.Staged.WriteAt", pt.w.name, pfs.Integrity,
-		"%d bytes of the part at byte %d were lost on their way: write it again from its start (%w)", n, pt.start(), cause(err))
+	pt.failed = pfs.Errorf("hdfsfs.Staged.WriteAt", pt.w.name, pfs.Integrity,
+		"%d bytes of the part at byte %d were lost on their way: write it again from its start (%v)", n, pt.start(), cause(err))
+	if is(err, pfs.Unavailable) {
+		return pt.failed
+	}
+	return err
 }
 
 // full closes the part once it is complete, and begins to store it. What becomes of that,
@@ -144,34 +166,33 @@ func (pt *part) full(ctx context.Context) error {
 	if pt.now.n < pt.w.lay.unit {
 		return nil
 	}
-	a := pt.now
-	pt.now = nil
-	if err := a.close(ctx); err != nil {
-		return pt.lost(a.n, err)
+	a, err := pt.close(ctx)
+	if err != nil {
+		return err
 	}
-	if pt.w.background.Add(1) > maxBackground {
-		defer pt.w.background.Add(-1)
+	if pt.w.storingParts.Add(1) > maxStoring {
+		defer pt.w.storingParts.Add(-1)
 		return pt.store(ctx, a)
 	}
-	b := &background{done: make(chan struct{})}
-	pt.background = b
+	s := &storing{done: make(chan struct{})}
+	pt.storing = s
 	go func() {
-		defer pt.w.background.Add(-1)
-		defer close(b.done)
-		b.err = pt.lost(a.n, pt.store(context.WithoutCancel(ctx), a))
+		defer pt.w.storingParts.Add(-1)
+		defer close(s.done)
+		s.err = pt.store(ctx, a)
 	}()
 	return nil
 }
 
 // await returns when the part is stored, if that was begun.
 func (pt *part) await() error {
-	b := pt.background
-	if b == nil {
+	s := pt.storing
+	if s == nil {
 		return nil
 	}
-	<-b.done
-	pt.background = nil
-	return b.err
+	<-s.done
+	pt.storing = nil
+	return s.err
 }
 
 // drop discards what is on its way.
@@ -183,47 +204,60 @@ func (pt *part) drop() {
 	}
 }
 
-// settle makes what is on its way the stored part.
+// settle makes what is on its way the stored part. Of a part that failed it answers that.
 func (pt *part) settle(ctx context.Context) error {
 	if err := pt.await(); err != nil {
 		return err
 	}
-	a := pt.now
-	if a == nil {
-		return nil
+	if pt.now == nil {
+		return pt.failed
 	}
-	pt.now = nil
-	if err := a.close(ctx); err != nil {
-		return pt.lost(a.n, err)
+	a, err := pt.close(ctx)
+	if err != nil {
+		return err
 	}
 	return pt.store(ctx, a)
 }
 
-// store makes what a wrote, which is closed, the stored part, unless that has the same and
-// more.
-func (pt *part) store(ctx context.Context, a *attempt) error {
-	if err := a.confirm(ctx); err != nil {
-		return pt.lost(a.n, err)
-	}
-	stored, err := pt.stored(ctx)
-	if err != nil {
-		return err
-	}
-	if stored > a.n {
-		begins, err := pt.beginsWith(ctx, a)
-		if err != nil {
-			return err
-		}
-		if begins {
-			a.remove()
-			return nil
-		}
-	}
-	return pt.w.fs.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(a.path, pt.path()) })
+// close ends the attempt and returns it: the DataNodes have all of it.
+func (pt *part) close(ctx context.Context) (*attempt, error) {
+	a := pt.now
+	pt.now = nil
+	return a, pt.lost(a.n, a.close(ctx))
 }
 
-// read fills p from off in the part, which may be among those that are joined.
+// store makes what a wrote, which is closed, the stored part. It goes on when the caller
+// gives up, since then all that was written would be lost.
+func (pt *part) store(ctx context.Context, a *attempt) error {
+	ctx = context.WithoutCancel(ctx)
+	err := a.confirm(ctx)
+	if err == nil {
+		err = pt.place(ctx, a)
+	}
+	return pt.lost(a.n, err)
+}
+
+// place gives a the name of the part, unless what is stored there has the same and more.
+func (pt *part) place(ctx context.Context, a *attempt) error {
+	begins, err := pt.beginsWith(ctx, a)
+	if err == nil && !begins {
+		err = pt.w.fs.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(a.path, pt.path()) })
+	}
+	if err != nil || begins {
+		a.remove()
+	}
+	return err
+}
+
+// read fills p from off in the part, which may be among those that are joined. One of
+// which it was told that it failed has no bytes, whatever was stored of it before.
 func (pt *part) read(ctx context.Context, p []byte, off int64) (int, error) {
+	if err := pt.await(); err != nil {
+		return 0, err
+	}
+	if pt.failed != nil {
+		return 0, pt.w.nothing(ctx)
+	}
 	if err := pt.settle(ctx); err != nil {
 		return 0, err
 	}
@@ -276,13 +310,20 @@ func (pt *part) holds(ctx context.Context, p []byte, off int64) (bool, error) {
 	return string(got) == string(p), nil
 }
 
-// beginsWith reports whether the stored part begins with what a wrote.
+// beginsWith reports whether the stored part is longer than what a wrote, and begins
+// with that.
 func (pt *part) beginsWith(ctx context.Context, a *attempt) (bool, error) {
 	h, err := pt.reader(ctx)
+	if is(err, pfs.NotExist) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
 	defer h.Close()
+	if h.st.Size <= a.n {
+		return false, nil
+	}
 	buf := make([]byte, min(a.n, pfs.ChunkSize))
 	for off := int64(0); off < a.n; off += int64(len(buf)) {
 		p := buf[:min(int64(len(buf)), a.n-off)]
@@ -296,28 +337,27 @@ func (pt *part) beginsWith(ctx context.Context, a *attempt) (bool, error) {
 	return true, nil
 }
 
-// again begins an attempt with the first n bytes of the stored part: HDFS does not
-// write into a file that is there, nor cut it where one wants.
-func (pt *part) again(ctx context.Context, n int64) error {
+// again begins an attempt with the first n bytes of the stored part, which stays: HDFS
+// does not write into a file that is there, nor cut it where one wants.
+func (pt *part) again(ctx context.Context, n int64) (*attempt, error) {
 	h, err := pt.reader(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer h.Close()
+	var a *attempt
 	buf := make([]byte, min(n, pfs.ChunkSize))
 	for off := int64(0); off < n; off += int64(len(buf)) {
 		p := buf[:min(int64(len(buf)), n-off)]
-		if err := pfs.ReadFull(ctx, h, p, off); err != nil {
-			return err
-		}
-		if off == 0 {
-			err = pt.begin(ctx, p)
-		} else {
-			err = pt.add(ctx, p)
+		err := pfs.ReadFull(ctx, h, p, off)
+		if err == nil && a == nil {
+			a, err = pt.attempt(ctx, p)
+		} else if err == nil {
+			err = a.write(p)
 		}
 		if err != nil {
-			return err
+			return nil, pt.w.giveUp(a, err)
 		}
 	}
-	return nil
+	return a, nil
 }

@@ -32,7 +32,7 @@ func (f *FS) remove(ctx context.Context, op string, name pfs.Path, tree bool) er
 	if err == nil && !there {
 		return f.placeError(ctx, op, name, pfs.NotExist)
 	}
-	return f.nameError(ctx, op, name, err)
+	return f.placeError(ctx, op, name, err)
 }
 
 // deleteAt removes what is at a path in HDFS and reports whether there was anything.

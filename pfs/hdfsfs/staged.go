@@ -26,9 +26,9 @@ type staged struct {
 	state state
 	done  pfs.Info // what Commit published
 
-	background atomic.Int32 // parts that are stored while others are written
-	partsMu    sync.Mutex
-	parts      map[int64]*part // that were used through this handle
+	storingParts atomic.Int32 // parts that are stored while others are written
+	partsMu      sync.Mutex
+	parts        map[int64]*part // that were used through this handle
 }
 
 // state is how far a handle has come.
@@ -259,6 +259,9 @@ func (w *staged) nothing(ctx context.Context) error {
 	}
 	return io.EOF
 }
+
+// gone reports whether the staged write is no longer there.
+func (w *staged) gone(ctx context.Context) bool { return is(w.nothing(ctx), pfs.NotExist) }
 
 // openAt opens a file of the staged write for reading.
 func (w *staged) openAt(ctx context.Context, at string) (*file, error) {

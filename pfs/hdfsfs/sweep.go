@@ -23,7 +23,7 @@ func (f *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int,
 	st, err := f.status(ctx, dir)
 	switch {
 	case err != nil:
-		return 0, 0, f.nameError(ctx, op, dir, err)
+		return 0, 0, f.placeError(ctx, op, dir, err)
 	case !st.IsDir():
 		return 0, 0, pfs.E(op, dir, pfs.NotDir, nil)
 	}

@@ -51,7 +51,7 @@ func (f *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 	}
 	sum, err := f.summary(ctx, f.at(name))
 	if err != nil {
-		return pfs.Usage{}, f.nameError(ctx, op, name, err)
+		return pfs.Usage{}, f.placeError(ctx, op, name, err)
 	}
 	if sum.DirectoryCount() == 0 {
 		return pfs.Usage{}, pfs.E(op, name, pfs.NotDir, nil)
@@ -103,7 +103,7 @@ func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 	st, err := f.status(ctx, name)
 	switch {
 	case err != nil:
-		return f.nameError(ctx, op, name, err)
+		return f.placeError(ctx, op, name, err)
 	case !st.IsDir():
 		return pfs.E(op, name, pfs.NotDir, nil)
 	}

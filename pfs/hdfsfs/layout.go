@@ -1,0 +1,35 @@
+package hdfsfs
+
+import (
+	"context"
+	"io/fs"
+)
+
+// layout is how files are written.
+type layout struct {
+	block, unit int64
+	replicas    int
+	perm        fs.FileMode
+	small       bool // so small that to ask for its checksum costs as much as to write it
+}
+
+// layout is what the options say, or else the cluster.
+func (f *FS) layout(ctx context.Context) (layout, error) {
+	l := layout{block: f.opts.BlockSize, unit: f.opts.PartSize, replicas: f.opts.Replication, perm: 0o644}
+	if l.block == 0 || l.replicas == 0 {
+		d, err := f.serverDefaults(ctx)
+		if err != nil {
+			return l, err
+		}
+		if l.block == 0 {
+			l.block = d.BlockSize
+		}
+		if l.replicas == 0 {
+			l.replicas = max(1, d.Replication)
+		}
+	}
+	if l.unit == 0 {
+		l.unit = l.block
+	}
+	return l, nil
+}
