@@ -20,6 +20,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/client"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
@@ -326,43 +327,11 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// forgetful is a store that loses what was staged once, just before it is published: what
-// an HDFS does when the DataNodes die that were being written to.
-type forgetful struct {
-	*memfs.FS
-	lost atomic.Bool
-}
-
-func (f *forgetful) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
-	w, err := f.FS.Create(ctx, name, opts)
-	if err != nil {
-		return nil, err
-	}
-	return &forgetfulStaged{w, f}, nil
-}
-
-type forgetfulStaged struct {
-	pfs.Staged
-	f *forgetful
-}
-
-func (w *forgetfulStaged) Identity() any { return pfs.IdentityOf(w.Staged) }
-
-func (w *forgetfulStaged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
-	if w.f.lost.Swap(true) {
-		return w.Staged.Commit(ctx, opts)
-	}
-	if _, err := w.WriteAt(ctx, make([]byte, opts.Size), 0); err != nil {
-		return pfs.Info{}, err
-	}
-	return pfs.Info{}, pfs.Errorf("test.Commit", "/f", pfs.Integrity, "0 of %d bytes were staged", opts.Size)
-}
-
 // TestLostBeforeItWasPublished copies into a service whose store loses all that the
 // service has seen arrive: it is sent again, in the same copy.
 func TestLostBeforeItWasPublished(t *testing.T) {
 	content := randomBytes(pfs.ChunkSize + 5)
-	source, store := memfs.New(memfs.Options{}), &forgetful{FS: memfs.New(memfs.Options{})}
+	source, store := memfs.New(memfs.Options{}), &pfstest.Forgetful{FileSystem: memfs.New(memfs.Options{})}
 	if err := upload(t.Context(), source, "/f", content); err != nil {
 		t.Fatal(err)
 	}

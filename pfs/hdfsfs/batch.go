@@ -98,7 +98,7 @@ func (b *batch) write(ctx context.Context, e pfs.BatchEntry) error {
 	if e.NoReplace && !b.hasWeb() {
 		return fail(op, e.Path, errWebOff)
 	}
-	opts := pfs.CommitOptions{Size: int64(len(e.Data)), Mode: e.Mode, ModTime: e.ModTime, Digest: e.Digest, NoReplace: e.NoReplace}
+	opts := e.Commit()
 	at, err := b.store(ctx, e.Data, opts.Perm())
 	if err == nil {
 		err = b.publish(ctx, op, at, e.Path, opts)

@@ -281,10 +281,8 @@ func (b *batch) fill(w *batchFile, file *os.File) error {
 			return err
 		}
 	}
-	size := int64(len(data))
-	_, err := b.fs.finalize(w.in.dir, w.temp, file, "", pfs.CommitOptions{
-		Size: size, Mode: w.entry.Mode, ModTime: w.entry.ModTime, Digest: w.entry.Digest,
-	}, stat{size: size})
+	opts := w.entry.Commit()
+	_, err := b.fs.finalize(w.in.dir, w.temp, file, "", opts, stat{size: opts.Size})
 	return err
 }
 

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -329,42 +328,11 @@ func TestASweepSuspendsWhatItIsOf(t *testing.T) {
 	}
 }
 
-// forgetful is a store that loses what was staged at the first commit.
-type forgetful struct {
-	*memfs.FS
-	lost atomic.Bool
-}
-
-func (f *forgetful) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
-	w, err := f.FS.Create(ctx, name, opts)
-	if err != nil {
-		return nil, err
-	}
-	return &forgetfulStaged{w, f}, nil
-}
-
-type forgetfulStaged struct {
-	pfs.Staged
-	f *forgetful
-}
-
-func (w *forgetfulStaged) Identity() any { return pfs.IdentityOf(w.Staged) }
-
-func (w *forgetfulStaged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
-	if w.f.lost.Swap(true) {
-		return w.Staged.Commit(ctx, opts)
-	}
-	if _, err := w.WriteAt(ctx, make([]byte, opts.Size), 0); err != nil {
-		return pfs.Info{}, err
-	}
-	return pfs.Info{}, pfs.Errorf("test.Commit", "/f", pfs.Integrity, "0 bytes were staged")
-}
-
 // TestWhatTheStoreLostIsNotKnown has a store lose, before it is published, what it took:
 // the service says no longer that it is there.
 func TestWhatTheStoreLostIsNotKnown(t *testing.T) {
 	const data = "bytes that will be lost"
-	s, _ := newServer(t, &forgetful{FS: memfs.New(memfs.Options{})}, nil)
+	s, _ := newServer(t, &pfstest.Forgetful{FileSystem: memfs.New(memfs.Options{})}, nil)
 	leaves := func() (sum pfs.LeafDigest) {
 		w := do(s, "POST", wire.PathCall+wire.CallLeaves, wire.Encode(wire.LeavesRequest{Path: "/f", ID: "12345678", Size: int64(len(data)), Count: 1}))
 		var reply wire.LeavesReply
