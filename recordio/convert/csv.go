@@ -170,10 +170,8 @@ func (t *table) cutQuoted(p []byte) int {
 
 // lastNewline is bytes.LastIndexByte for newlines, eight bytes at a time.
 func lastNewline(p []byte) int {
-	const low = ones * 0x7f
 	for len(p) >= 8 {
-		word := binary.LittleEndian.Uint64(p[len(p)-8:]) ^ ones*'\n'
-		if found := ^((word & low) + low | word | low); found != 0 {
+		if found := matching(binary.LittleEndian.Uint64(p[len(p)-8:]), ones*'\n'); found != 0 {
 			return len(p) - 1 - bits.LeadingZeros64(found)/8
 		}
 		p = p[:len(p)-8]

@@ -59,62 +59,58 @@ func (f *fields) blanks() {
 	}
 }
 
-// split splits the row at pos. An empty line has no cells.
+// split splits the row at pos. An empty line has no cells. Cells are too short for a
+// search each, and too many for one character at a time: it looks at eight of them, and
+// takes all the cells that end there.
 func (f *fields) split() error {
-	data, comma, i := f.data, f.comma, f.pos
+	data, commas := f.data, ones*uint64(f.comma)
+	start, seen := f.pos, f.pos // of the cell; of what was looked at
+	var ends uint64             // bits of the commas and newlines among the eight characters before seen
 	for {
-		if i < len(data) && data[i] == '"' {
-			next, last, err := f.quoted(i)
+		if start < len(data) && data[start] == '"' {
+			next, last, err := f.quoted(start)
 			if err != nil || last {
 				f.pos = next
 				return err
 			}
-			i = next
+			start, seen, ends = next, next, 0
 			continue
 		}
-		start := i
-		i += cellLen(data[i:], comma)
-		if i < len(data) && data[i] == comma {
-			f.cells = append(f.cells, data[start:i])
-			i++
-			continue
+		for ends == 0 && seen+8 <= len(data) {
+			word := binary.LittleEndian.Uint64(data[seen:])
+			ends = matching(word, commas) | matching(word, ones*'\n')
+			seen += 8
 		}
-		cell := data[start:i]
-		if n := len(cell); n > 0 && cell[n-1] == '\r' {
-			cell = cell[:n-1]
+		end := seen
+		if ends != 0 {
+			end += bits.TrailingZeros64(ends)/8 - 8
+			ends &= ends - 1
+		} else {
+			for end < len(data) && data[end] != f.comma && data[end] != '\n' {
+				end++
+			}
+			seen = min(end+1, len(data))
 		}
-		f.pos = min(i+1, len(data))
-		if len(f.cells) > 0 || len(cell) > 0 {
-			f.cells = append(f.cells, cell)
+		if end == len(data) || data[end] != f.comma {
+			f.lastCell(start, end)
+			return nil
 		}
-		return nil
+		f.cells = append(f.cells, data[start:end])
+		start = end + 1
 	}
 }
 
-// cellLen returns the length of the unquoted cell that p begins with: to the next
-// comma or newline. Cells are too short for two searches, and too many for one
-// character at a time: it looks at eight.
-func cellLen(p []byte, comma byte) int {
-	commas := ones * uint64(comma)
-	for i := 0; i+8 <= len(p); i += 8 {
-		word := binary.LittleEndian.Uint64(p[i:])
-		if found := zeroBytes(word^commas) | zeroBytes(word^ones*'\n'); found != 0 {
-			return i + bits.TrailingZeros64(found)/8
-		}
+// lastCell takes the last cell of a row.
+func (f *fields) lastCell(start, end int) {
+	f.pos = min(end+1, len(f.data))
+	cell := f.data[start:end]
+	if n := len(cell); n > 0 && cell[n-1] == '\r' {
+		cell = cell[:n-1]
 	}
-	for i := len(p) &^ 7; i < len(p); i++ {
-		if p[i] == comma || p[i] == '\n' {
-			return i
-		}
+	if len(f.cells) > 0 || len(cell) > 0 {
+		f.cells = append(f.cells, cell)
 	}
-	return len(p)
 }
-
-const ones = 0x0101010101010101
-
-// zeroBytes sets the highest bit of each byte of word that is 0. Above the first of
-// them there may be more, from the borrow: only the lowest counts.
-func zeroBytes(word uint64) uint64 { return (word - ones) &^ word & (ones << 7) }
 
 // quoted takes the quoted cell at i. It returns where the next cell begins, or, if
 // this is the last of its row, the next row.
@@ -200,9 +196,10 @@ func (p *tableParser) record(cells [][]byte, enc Encoder) error {
 	if !p.layout.named {
 		return p.array(p.layout.columns, cells, enc)
 	}
+	columns := p.columns
 	enc.Map(len(p.layout.columns))
 	for _, i := range p.layout.columns {
-		enc.Key(p.columns[i].name)
+		enc.Key(columns[i].name)
 		if err := p.cell(i, cells[i], enc); err != nil {
 			return err
 		}

@@ -269,13 +269,15 @@ func parseInt(text []byte) (int64, bool) {
 	if len(text) == 0 || len(text) > 19 {
 		return 0, false
 	}
-	var v uint64
-	for _, c := range text {
-		d := uint64(c - '0')
-		if d > 9 {
-			return 0, false
+	v, ok := eightDigits(text)
+	if !ok {
+		for _, c := range text {
+			d := uint64(c - '0')
+			if d > 9 {
+				return 0, false
+			}
+			v = v*10 + d
 		}
-		v = v*10 + d
 	}
 	if negative {
 		return -int64(v), v <= 1<<63

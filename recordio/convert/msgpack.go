@@ -168,8 +168,19 @@ func (e *msgpackEncoder) Number(text []byte) { putNumber(e, &e.nesting, text) }
 
 func (e *msgpackEncoder) String(v []byte) {
 	if e.value() && e.fits(len(v)) {
-		e.buf = append(appendStringHead(e.buf, len(v)), v...)
+		e.buf = appendShort(appendStringHead(e.buf, len(v)), v)
 	}
+}
+
+// appendShort appends v, and is made for little of it.
+func appendShort(b, v []byte) []byte {
+	const word = 16
+	n := len(b)
+	if len(v) <= word && cap(v) >= word && cap(b)-n >= word {
+		*(*[word]byte)(b[n : n+word]) = [word]byte(v[:word])
+		return b[:n+len(v)]
+	}
+	return append(b, v...)
 }
 
 func appendStringHead(b []byte, n int) []byte {

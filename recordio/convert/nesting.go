@@ -17,20 +17,32 @@ const (
 // level is one open Map or Array.
 type level struct {
 	kind  kind
-	keyed bool // a Key waits for its value
-	want  int  // announced number of values; negative if unknown
-	have  int  // values so far
-	start int  // where the payload of this level begins; the encoder's own
+	want  int // announced number of values; negative if unknown
+	have  int // values so far
+	start int // where the payload of this level begins; the encoder's own
 }
+
+// expected is what the next call may be, besides End.
+type expected uint8
+
+const (
+	aValue expected = iota
+	aKey
+	nothing
+)
+
+// behindValue is what a value is followed by.
+var behindValue = [...]expected{whole: nothing, inMap: aKey, inArray: aValue}
 
 // nesting holds every encoder to the order of calls, and to its limits. Encoders
 // embed it and ask it before they write anything.
 type nesting struct {
-	limits Limits
-	top    level
-	outer  []level
-	buf    []byte
-	err    error
+	limits  Limits
+	top     level
+	expects expected // nothing, once err is set
+	outer   []level
+	buf     []byte
+	err     error
 }
 
 func newNesting(l Limits) nesting { return nesting{limits: l.withDefaults()} }
@@ -40,33 +52,36 @@ func (n *nesting) Err() error { return n.err }
 
 // Reset implements Encoder.
 func (n *nesting) Reset() {
-	n.top, n.outer, n.buf, n.err = level{}, n.outer[:0], n.buf[:0], nil
+	n.top, n.expects, n.outer, n.buf, n.err = level{}, aValue, n.outer[:0], n.buf[:0], nil
 }
 
 // fail keeps the first error and returns false.
 func (n *nesting) fail(err error) bool {
 	if n.err == nil {
-		n.err = err
+		n.err, n.expects = err, nothing
 	}
 	return false
 }
 
 var errOrder = faultf(ErrSyntax, "the calls of an Encoder are out of order")
 
-// value notes that a value begins, and reports whether it may.
+// value notes that a value begins, and reports whether it may. It is called for every
+// cell of a table, and small enough to be inlined.
 func (n *nesting) value() bool {
-	if n.err != nil {
-		return false
+	if n.expects != aValue || len(n.buf) > n.limits.Record {
+		return n.refuse()
 	}
-	if !n.top.keyed && n.top.kind == inMap || n.top.kind == whole && n.top.have > 0 {
-		return n.fail(errOrder)
-	}
-	if len(n.buf) > n.limits.Record {
-		return n.fail(n.tooLarge())
-	}
-	n.top.keyed = false
+	n.expects = behindValue[n.top.kind]
 	n.top.have++
 	return true
+}
+
+// refuse keeps why no value may begin here.
+func (n *nesting) refuse() bool {
+	if n.expects != aValue {
+		return n.fail(errOrder)
+	}
+	return n.fail(n.tooLarge())
 }
 
 func (n *nesting) tooLarge() error {
@@ -75,13 +90,10 @@ func (n *nesting) tooLarge() error {
 
 // key notes that a key begins, and reports whether it may.
 func (n *nesting) key() bool {
-	if n.err != nil {
-		return false
-	}
-	if n.top.kind != inMap || n.top.keyed {
+	if n.expects != aKey {
 		return n.fail(errOrder)
 	}
-	n.top.keyed = true
+	n.expects = aValue
 	return true
 }
 
@@ -94,30 +106,32 @@ func (n *nesting) open(k kind, want int) bool {
 		return n.fail(faultf(ErrLimit, "values nest deeper than the limit of %d", n.limits.Depth))
 	}
 	n.outer = append(n.outer, n.top)
-	n.top = level{kind: k, want: want, start: len(n.buf)}
+	n.top, n.expects = level{kind: k, want: want, start: len(n.buf)}, aValue
+	if k == inMap {
+		n.expects = aKey
+	}
 	return true
 }
 
 // close ends the innermost level and returns it.
 func (n *nesting) close() (level, bool) {
-	if n.err != nil {
-		return level{}, false
-	}
 	l := n.top
-	if l.kind == whole || l.keyed || l.want >= 0 && l.want != l.have {
+	keyed := l.kind == inMap && n.expects == aValue
+	if n.err != nil || l.kind == whole || keyed || l.want >= 0 && l.want != l.have {
 		return level{}, n.fail(errOrder)
 	}
 	last := len(n.outer) - 1
 	n.top, n.outer = n.outer[last], n.outer[:last]
+	n.expects = behindValue[n.top.kind]
 	return l, true
 }
 
 // finish appends the finished payload to dst, unless it is not finished.
 func (n *nesting) finish(dst []byte) []byte {
-	if n.err == nil && (n.top.kind != whole || n.top.have != 1) {
+	if n.top.kind != whole || n.top.have != 1 {
 		n.fail(errOrder)
 	}
-	if n.err == nil && len(n.buf) > n.limits.Record {
+	if len(n.buf) > n.limits.Record {
 		n.fail(n.tooLarge())
 	}
 	if n.err != nil {

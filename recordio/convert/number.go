@@ -108,19 +108,29 @@ func eightCharacters(text []byte) (mantissa uint64, fraction int, ok bool) {
 	}
 	word := (binary.LittleEndian.Uint64(text[:8]) ^ ones*'0') << (64 - 8*len(text))
 	digits := len(text)
-	if point := zeroBytes(word ^ ones*('.'^'0')); point != 0 {
+	if point := matching(word, ones*('.'^'0')); point != 0 {
 		at := bits.TrailingZeros64(point) &^ 7
 		before := uint64(1)<<at - 1
 		word = word&before<<8 | word&^(before<<8|0xff)
 		fraction = 7 - at/8
 		digits--
 	}
-	if digits <= 0 || (word+ones*(0x80-10)|word)&(ones<<7) != 0 {
+	if digits <= 0 || !areDigits(word) {
 		return 0, 0, false
 	}
-	word = word * (10<<8 + 1) >> 8
-	word = word & 0x00ff00ff00ff00ff * (100<<16 + 1) >> 16
-	return word & 0x0000ffff0000ffff * (10000<<32 + 1) >> 32, fraction, true
+	return addDigits(word), fraction, true
+}
+
+// eightDigits reads no more than eight digits as eightCharacters does.
+func eightDigits(text []byte) (v uint64, ok bool) {
+	if len(text)-1 >= 8 || cap(text) < 8 {
+		return 0, false
+	}
+	word := (binary.LittleEndian.Uint64(text[:8]) ^ ones*'0') << (64 - 8*len(text))
+	if !areDigits(word) {
+		return 0, false
+	}
+	return addDigits(word), true
 }
 
 func parseFloatSlowly(text []byte) (float64, bool) {

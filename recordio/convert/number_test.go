@@ -33,21 +33,26 @@ func TestParseFloat(t *testing.T) {
 	}
 }
 
-// parseFloat looks at words, so what stands around a number, and how much, must not
-// matter. All that it takes or refuses strconv does, too.
-func TestParseFloatAmongOthers(t *testing.T) {
+// parseFloat and parseInt look at words, so what stands around a number, and how much,
+// must not matter. All that they take or refuse strconv does, too.
+func TestNumbersAmongOthers(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for range 300000 {
 		text := make([]byte, rnd.IntN(11))
 		for i := range text {
-			text[i] = "01234567899.+-e:/ \x00\xb1"[rnd.IntN(10+rnd.IntN(11))]
+			text[i] = "01234567899.+-e:/ \x00\xb1"[rnd.IntN(10+rnd.IntN(1+rnd.IntN(11)))]
 		}
 		want, err := strconv.ParseFloat(string(text), 64)
+		wantInt, noInt := strconv.ParseInt(string(text), 10, 64)
 		for _, behind := range []string{"", "7", "12345678", ".5,-3.25\n", ",\xff\xff\xff\xff\xff\xff\xff\xff"} {
 			around := slices.Concat([]byte("98"), text, []byte(behind))
 			got, ok := parseFloat(slices.Clip(around)[2 : 2+len(text)])
 			if ok != (err == nil) || ok && math.Float64bits(got) != math.Float64bits(want) {
 				t.Fatalf("%q before %q: got %v, %v; want %v, %v", text, behind, got, ok, want, err)
+			}
+			i, ok := parseInt(slices.Clip(around)[2 : 2+len(text)])
+			if ok != (noInt == nil) || ok && i != wantInt {
+				t.Fatalf("%q before %q: got %v, %v; want %v, %v", text, behind, i, ok, wantInt, noInt)
 			}
 		}
 	}

@@ -37,6 +37,9 @@ func prepare(dir string) error {
 		if err := writeOurs(f, text, c, runtime.GOMAXPROCS(0)); err != nil {
 			return err
 		}
+		if err := f.Sync(); err != nil { // the disk is not to be busy with it later
+			return err
+		}
 		if err := f.Close(); err != nil {
 			return err
 		}

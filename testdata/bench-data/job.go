@@ -70,19 +70,22 @@ func reading(c recordio.Compressor) func(string, *library) (func() error, float6
 func writing(c recordio.Compressor, keep bool) func(string, *library) (func() error, float64, error) {
 	return func(dir string, by *library) (func() error, float64, error) {
 		text, err := mapped(filepath.Join(dir, "text"))
-		return func() error {
-			if !keep {
-				return by.write(io.Discard, text, c)
-			}
-			f, err := os.Create(filepath.Join(dir, "written"))
-			if err != nil {
+		if err != nil || !keep {
+			return func() error { return by.write(io.Discard, text, c) }, textBytes, err
+		}
+		f, err := os.CreateTemp(fastDir(), "bench-data")
+		if err != nil {
+			return nil, 0, err
+		}
+		return func() error { // the process ends with the last pass, and the file with it
+			if err := f.Truncate(0); err != nil {
 				return err
 			}
-			if err := by.write(f, text, c); err != nil {
+			if _, err := f.Seek(0, io.SeekStart); err != nil {
 				return err
 			}
-			return f.Close()
-		}, textBytes, err
+			return by.write(f, text, c)
+		}, textBytes, os.Remove(f.Name())
 	}
 }
 

@@ -1,0 +1,25 @@
+package convert
+
+// Eight characters are looked at at once, as a little-endian word: the first of them is
+// its lowest byte.
+
+// ones times a character is a word of it.
+const ones = 0x0101010101010101
+
+// matching sets the highest bit of each byte of word that is the one that all bytes of
+// eight are.
+func matching(word, eight uint64) uint64 {
+	const low = ones * 0x7f
+	word ^= eight
+	return ^((word & low) + low | word | low)
+}
+
+// areDigits reports whether each byte of word is below ten.
+func areDigits(word uint64) bool { return (word+ones*(0x80-10)|word)&(ones<<7) == 0 }
+
+// addDigits returns the number of which word has the eight digits.
+func addDigits(word uint64) uint64 {
+	word = word * (10<<8 + 1) >> 8
+	word = word & 0x00ff00ff00ff00ff * (100<<16 + 1) >> 16
+	return word & 0x0000ffff0000ffff * (10000<<32 + 1) >> 32
+}
