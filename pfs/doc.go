@@ -3,8 +3,8 @@
 // every front (HTTP service, gateway, mount, command) is written against.
 // It imports the standard library only.
 //
-// The conformance suite pfs/pfstest checks every promise made here; an
-// implementation is done when the suite passes on it. pfs/memfs is the
+// The conformance suite pfs/pfstest holds implementations to the promises made
+// here; one is done when the suite passes on it. pfs/memfs is the
 // reference implementation.
 //
 // # Paths
@@ -64,9 +64,10 @@
 // # Optional capabilities
 //
 // What not every store can do is an interface of one method (capability.go).
-// Callers never assert these interfaces; they call the function of the same name
-// in this package, which asserts, falls back where an honest fallback exists, and
-// else answers [Unsupported]. A decorator implements all of them and answers
+// Callers call the function of the same name in this package, which asserts the
+// interface, falls back where an honest fallback exists, and else answers
+// [Unsupported]; where there is no such function ([Digester], [LeafDigester]) they
+// assert it. A decorator implements all of them and answers
 // Unsupported where the file system below does, so having the method is not yet a
 // promise: the answer is. Only what chooses a user of the store (owner.go) is asked of
 // stores alone.
