@@ -32,6 +32,10 @@ type Main struct {
 	Interrupts <-chan os.Signal
 	Exit       func(code int)
 
+	// Lease is for how long a run of dataset convert shows no sign of life that another
+	// one takes for dead; 0 is the usual time.
+	Lease time.Duration
+
 	// Open, if not nil, opens the tree of an entry in place of a client. For tests.
 	Open func(config.Entry) (pfs.FileSystem, error)
 }
