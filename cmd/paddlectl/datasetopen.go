@@ -12,6 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio"
 )
 
 // dataset is a set of shards with its manifest.
@@ -176,10 +177,16 @@ func (s *dataset) files() []dataFile {
 // datasets, and files. A dataset is checked as far as names and sizes tell, and returned
 // if it is all that is named.
 func (d *deps) datasetOrFiles(ctx context.Context, operands []string) (*dataset, []dataFile, error) {
+	return d.datasetOrDamaged(ctx, operands, recordio.Fail)
+}
+
+// datasetOrDamaged is datasetOrFiles for who passes over damage by a policy: a shard may
+// have become shorter.
+func (d *deps) datasetOrDamaged(ctx context.Context, operands []string, policy recordio.Policy) (*dataset, []dataFile, error) {
 	if len(operands) == 1 && operands[0] != "-" {
 		s, err := d.openDataset(ctx, operands[0])
 		if err == nil {
-			return s, s.files(), d.checkShards(ctx, s)
+			return s, s.files(), d.checkShards(ctx, s, policy)
 		}
 		if !isMissing(err) {
 			return nil, nil, err
@@ -188,13 +195,13 @@ func (d *deps) datasetOrFiles(ctx context.Context, operands []string) (*dataset,
 			return nil, nil, errors.Join(err, statErr)
 		}
 	}
-	files, err := d.datasetsAndFiles(ctx, operands)
+	files, err := d.datasetsAndFiles(ctx, operands, policy)
 	return nil, files, err
 }
 
 // datasetsAndFiles are the shards of those operands that are datasets, and the files
 // that the others name.
-func (d *deps) datasetsAndFiles(ctx context.Context, operands []string) ([]dataFile, error) {
+func (d *deps) datasetsAndFiles(ctx context.Context, operands []string, policy recordio.Policy) ([]dataFile, error) {
 	var list []dataFile
 	err := d.eachDataFile(ctx, operands, func(f dataFile) error {
 		isDir, err := f.isDirectory(ctx)
@@ -213,7 +220,7 @@ func (d *deps) datasetsAndFiles(ctx context.Context, operands []string) ([]dataF
 			return noSet
 		}
 		list = append(list, s.files()...)
-		return d.checkShards(ctx, s)
+		return d.checkShards(ctx, s, policy)
 	})
 	return list, err
 }

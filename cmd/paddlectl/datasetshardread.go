@@ -26,7 +26,7 @@ func (s *sharing) read(ctx context.Context) error {
 	if err == nil && cursor != nil {
 		s.d.out.Message("cursor %d", cursor())
 	}
-	return err
+	return s.damage.end(err)
 }
 
 func (s *sharing) readDecoded(ctx context.Context, records iter.Seq2[dataRecord, error]) error {
@@ -104,7 +104,7 @@ func (s *sharing) filesOf(ctx context.Context, p part) iter.Seq2[dataRecord, err
 	for i, f := range p.Files {
 		files[i] = s.source[f.Name]
 	}
-	return s.d.recordsOf(ctx, files, -1, nil)
+	return s.damage.recordsOf(ctx, files, -1)
 }
 
 // spansOf yields rows of records.

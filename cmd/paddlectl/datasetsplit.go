@@ -173,9 +173,9 @@ func (s *splitting) run(ctx context.Context, files []dataFile) error {
 
 // write gives all records to emit, in the form in which they are written.
 func (s *splitting) write(ctx context.Context, files []dataFile, emit func([]byte) error) error {
-	m := s.d.startMeter(s.o.quiet, sizeOf(ctx, files), len(files))
-	defer m.end()
-	records := s.d.recordsOf(ctx, files, -1, m)
+	r := s.d.startReading(ctx, &readOptions{}, files, s.o.quiet)
+	defer r.m.end()
+	records := r.recordsOf(ctx, files, -1)
 	if s.o.as != "recordio" {
 		return transcoder{from: s.o.payload, to: s.o.as}.run(ctx, records, emit)
 	}
