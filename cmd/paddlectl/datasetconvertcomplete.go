@@ -126,7 +126,7 @@ func (c *conversion) tellMade(ctx context.Context) error {
 			return err
 		}
 		return c.d.out.JSON(convertSums{
-			Dataset: localText(c.dir.Path.Join(manifest.FileName(c.o.namePrefix))), Records: c.made.Records, Bytes: c.made.Bytes,
+			Dataset: inDir(c.o.outputPath, manifest.FileName(c.o.namePrefix)), Records: c.made.Records, Bytes: c.made.Bytes,
 			Bad: c.made.Bad, Kept: len(c.made.Shards), Seconds: c.d.now().Sub(c.start).Seconds(), Already: true, DryRun: c.o.dryRun,
 			Columns: c.made.Columns, Shards: shards,
 		})

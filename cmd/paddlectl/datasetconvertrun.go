@@ -256,7 +256,7 @@ func (c *conversion) publish(ctx context.Context, sink *shardSink) error {
 		return err
 	}
 	end := transfer.End{FS: c.dir.FS, Path: c.dir.Path.Join(manifest.FileName(c.o.namePrefix))}
-	out, err := c.outs.create(localText(end.Path), end)
+	out, err := c.outs.create(inDir(c.o.outputPath, end.Path.Base()), end)
 	if err != nil {
 		return err
 	}
@@ -324,9 +324,8 @@ func (c *conversion) tell(sink *shardSink) error {
 		if err != nil {
 			return err
 		}
-		path := c.dir.Path.Join(manifest.FileName(m.Name))
 		return c.d.out.JSON(convertSums{
-			Dataset: localText(path), Records: m.Records, Bytes: m.Bytes, Bad: m.Bad, LeftOut: c.in.strays.count,
+			Dataset: inDir(c.o.outputPath, manifest.FileName(m.Name)), Records: m.Records, Bytes: m.Bytes, Bad: m.Bad, LeftOut: c.in.strays.count,
 			Kept: sink.kept, Seconds: c.d.now().Sub(c.start).Seconds(), Columns: m.Columns, Shards: shards,
 		})
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -245,6 +246,14 @@ func (d *deps) isDirectory(ctx context.Context, text string) (bool, error) {
 // setText says what a dataset is in a few words.
 func (s *dataset) setText() string {
 	return fmt.Sprintf("%s%s", s.shown, s.Name)
+}
+
+// dirText is the directory as the user named it.
+func (s *dataset) dirText() string {
+	if len(s.shown) > 1 {
+		return strings.TrimSuffix(s.shown, "/")
+	}
+	return cmp.Or(s.shown, ".")
 }
 
 // readSmall reads a file of at most so many bytes; of a longer one, only these.

@@ -194,7 +194,8 @@ func (s *splitting) write(ctx context.Context, files []dataFile, emit func([]byt
 func (s *splitting) create(_ int, name string) (split.RecordWriter, error) {
 	end := s.dir
 	end.Path = end.Path.Join(name)
-	out, err := s.outs.create(localText(end.Path), end)
+	text := inDir(s.o.dir, name)
+	out, err := s.outs.create(text, end)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +206,7 @@ func (s *splitting) create(_ int, name string) (split.RecordWriter, error) {
 	case payload.JSON:
 		return &jsonLines{out}, nil
 	}
-	w := recordio.NewWriter(out, recordio.WriterOptions{Path: localText(end.Path), Compressor: recordio.Snappy, ChunkBytes: defaultChunkBytes})
+	w := recordio.NewWriter(out, recordio.WriterOptions{Path: text, Compressor: recordio.Snappy, ChunkBytes: defaultChunkBytes})
 	return &splitShard{out, w}, nil
 }
 
