@@ -210,6 +210,7 @@ func TestRunInputErrors(t *testing.T) {
 			fmt.Sprintf(`gzip: the compressed data ends at byte %d of the file, and something else follows: "garbage"`, len(gz)), ErrSyntax},
 		{"cut.csv.gz", Content{Reader: bytes.NewReader(append(bytes.Clone(gz), gz[0])), Size: -1}, "gzip: the compressed data ends in the middle", ErrTruncated},
 		{"more.csv.zst", Content{Reader: bytes.NewReader(append(bytes.Clone(zs), "garbage"...)), Size: -1}, "zstd: behind a whole frame something follows that is none", ErrSyntax},
+		{"twice.csv.gz.gz", Content{Reader: bytes.NewReader(gzipped(t, gz)), Size: -1}, "it is compressed twice, inside with gzip: decompress it first", ErrFormat},
 		{"wide.csv", Content{Reader: strings.NewReader("\xff\xfea\x00,\x00b\x00"), Size: -1}, "the text is UTF-16, not UTF-8: name its encoding, such as utf-16", ErrUnsupported},
 		{"twice.csv", Content{Reader: strings.NewReader("a,a\n1,2\n"), Size: -1}, `the header has two columns "a"`, ErrSyntax},
 		{"binary", Content{Reader: strings.NewReader("\x00\x01\x02"), Size: -1}, "neither its content nor its name tells the format: name it", ErrUnsupported},
