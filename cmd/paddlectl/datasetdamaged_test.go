@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,9 @@ func TestDatasetOnDamage(t *testing.T) {
 		{"convert --output-path out --name-prefix x --format recordio --on-damage skip --resume set", cliio.Done, 0, "already complete"},
 		{"info out", cliio.Done, 5, ""},
 		{"cat out", cliio.Done, 80, ""},
+		{"split --line-count 30 --as json --on-damage skip --suffix s-%05d set", cliio.Partly, 0, lost},
+		{"split --line-count 30 --as json --on-damage skip --suffix s-%05d-of-%05d set", cliio.Usage, 0, "--on-damage skip needs --line-count and a pattern without -of-"},
+		{"split --num-files 2 --as json --on-damage skip set", cliio.Usage, 0, "--on-damage skip needs --line-count"},
 		{"convert --output-path new --name-prefix x --on-damage skip t.txt", cliio.Usage, 0, "--on-damage does nothing: it is for --format recordio"},
 	} {
 		got := runHere(t, append([]string{"dataset"}, strings.Fields(tt.args)...)...)
@@ -68,6 +72,9 @@ func TestDatasetOnDamage(t *testing.T) {
 		if n := strings.Count(got.stdout, "\n"); n != tt.records && !strings.HasPrefix(tt.args, "info") {
 			t.Errorf("%s: %d records, want %d", tt.args, n, tt.records)
 		}
+	}
+	if got := filesOf(t, "."); !slices.Equal(got, []string{"out", "s-00000", "s-00001", "s-00002", "set", "t.txt"}) {
+		t.Errorf("files %v", got)
 	}
 	if got := runHere(t, "dataset", "info", "out"); !strings.Contains(got.stdout, "--on-damage=skip") {
 		t.Errorf("info: %s", got.stdout)
