@@ -34,3 +34,35 @@ func TestPathsAsTyped(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsAsTyped looks at the paths that errors name.
+func TestErrorsAsTyped(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeTable(t, "t.csv", 4, 0)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := runHere(t, strings.Fields("dataset convert --output-path set --name-prefix x t.csv")...); got.code != cliio.Done {
+		t.Fatalf("code %d: %s", got.code, got.stderr)
+	}
+	if err := os.Mkdir("empty", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ args, want string }{
+		{"dataset convert --output-path ./set --name-prefix x t.csv", "dataset convert: ./set/.x.manifest: already exists"},
+		{"dataset convert --output-path new --name-prefix x ./nothing.csv", "dataset convert: ./nothing.csv: no such file"},
+		{"dataset convert --output-path no/new --name-prefix x t.csv", "dataset convert: no/new: no such file"},
+		{"dataset cat nothing", "dataset cat: nothing: no such file"},
+		{"dataset cat empty", "dataset cat: empty: no dataset: there is no manifest"},
+		{"dataset info ../nothing/x", "dataset info: ../nothing/x: no such file"},
+		{"recordio cat " + here + "/nothing", "recordio cat: " + here + "/nothing: no such file"},
+		{"recordio index --check set/x-00000-of-00001", "recordio index: set/.x-00000-of-00001.idx: no such file"},
+		{"recordio merge -o t.csv set/x-00000-of-00001", "recordio merge: t.csv: already exists"},
+	} {
+		got := runHere(t, strings.Fields(tt.args)...)
+		if got.code == cliio.Done || !strings.HasPrefix(got.stderr, "paddlectl: "+tt.want) {
+			t.Errorf("%s: code %d, %q; want %q", tt.args, got.code, got.stderr, tt.want)
+		}
+	}
+}
