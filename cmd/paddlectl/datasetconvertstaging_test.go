@@ -172,7 +172,7 @@ func TestConvertTakenAway(t *testing.T) {
 	}
 	convert := func(stdin io.Reader, flags ...string) result {
 		m := testMain(t, nil, append([]string{"dataset", "convert", "--format", "csv", "--name-prefix", "x", "--line-count", "1000", "-"}, flags...)...)
-		m.Stdin = stdin
+		m.Stdin, m.Lease = stdin, time.Hour // so that it finds out at its end, not meanwhile
 		return run(t, m)
 	}
 	half := bytes.LastIndexByte(table[:len(table)/2], '\n') + 1
