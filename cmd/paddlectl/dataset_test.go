@@ -253,7 +253,7 @@ func TestConvertKilled(t *testing.T) {
 	}
 	convert := func(stdin []byte, flags ...string) result {
 		m := testMain(t, nil, append([]string{"dataset", "convert", "--format", "csv", "--name-prefix", "x", "--line-count", "1000"}, flags...)...)
-		m.Stdin = bytes.NewReader(stdin)
+		m.Stdin, m.Lease = bytes.NewReader(stdin), time.Millisecond
 		return run(t, m)
 	}
 	if got := convert(table, "--output-path", "out", "-"); got.code != cliio.Exists || !strings.Contains(got.stderr, "--resume goes on") {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
@@ -10,12 +11,13 @@ import (
 )
 
 type datasetCatOptions struct {
+	readOptions
 	payload string
 	limit   int64
 }
 
 func (d *deps) datasetCatCommand() *cli.Command {
-	o := datasetCatOptions{}
+	o := &datasetCatOptions{}
 	return d.command(spec{
 		name: "cat", args: "DATASET...|FILE...", least: 1, most: -1,
 		summary: "print records, decoded, as JSON lines",
@@ -23,12 +25,16 @@ func (d *deps) datasetCatCommand() *cli.Command {
 Bytes become base64, arrays of numbers nested arrays, numbers that JSON does not know
 the texts "NaN", "Infinity" and "-Infinity", complex ones [REAL,IMAGINARY]. Records
 of the payload raw are texts; one that is not UTF-8 is {"base64":"..."}. Pickles are
-read, never executed. For records as they stand: paddlectl recordio cat.`,
+read, never executed. For records as they stand: paddlectl recordio cat.
+
+What is damaged ends the command with code 7. With --on-damage skip or salvage it is
+named and left out, and the code is 8.`,
 		examples: []string{"paddlectl dataset cat --limit 3 ./dataset", "paddlectl dataset cat '/pfs/dc1/home/alice/dataset/uci_housing_train-*' | jq ."},
 		exits:    pathExits(cliio.Integrity),
 		flags: []cli.Flag{
 			payloadFlag(&o.payload),
 			&cli.Int64Flag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` records", Value: -1, DefaultText: "all", Destination: &o.limit},
+			o.damageFlag("fail"),
 			&cli.BoolFlag{Name: "json", Usage: "the same: each line is JSON as it is"},
 		},
 		run: func(ctx context.Context, operands []string) error { return runDatasetCat(ctx, d, o, operands) },
@@ -40,14 +46,14 @@ func payloadFlag(to *string) cli.Flag {
 	return &cli.StringFlag{Name: "payload", Usage: "records are encoded as `NAME`: msgpack, pickle, json, raw (as the manifest says, else as the first record looks)", Destination: to}
 }
 
-func runDatasetCat(ctx context.Context, d *deps, o datasetCatOptions, operands []string) error {
-	if err := checkPayload(o.payload); err != nil {
+func runDatasetCat(ctx context.Context, d *deps, o *datasetCatOptions, operands []string) error {
+	if err := cmp.Or(checkPayload(o.payload), o.checkPolicy()); err != nil {
 		return err
 	}
 	if o.limit < -1 {
 		return cliargs.Usagef("--limit %d: a number from 0 on is needed", o.limit)
 	}
-	_, files, err := d.datasetOrFiles(ctx, operands)
+	_, files, err := d.datasetOrDamaged(ctx, operands, o.policy)
 	if err != nil {
 		return err
 	}
@@ -56,11 +62,11 @@ func runDatasetCat(ctx context.Context, d *deps, o datasetCatOptions, operands [
 			return err
 		}
 	}
-	m := d.startMeter(d.onScreen(), sizeOf(ctx, files), len(files))
-	defer m.end()
+	r := d.startReading(ctx, &o.readOptions, files, d.onScreen())
+	defer r.m.end()
 	t := transcoder{from: o.payload, to: convert.Shown.Name}
-	return t.run(ctx, d.recordsOf(ctx, files, o.limit, m), func(line []byte) error {
+	return r.end(t.run(ctx, r.recordsOf(ctx, files, o.limit), func(line []byte) error {
 		_, err := d.out.Out.Write(append(line[:len(line):len(line)], '\n'))
 		return err
-	})
+	}))
 }

@@ -108,7 +108,7 @@ func runConvert(ctx context.Context, d *deps, o *convertOptions, operands []stri
 	case c.made != nil:
 		return c.tellMade(ctx)
 	case o.dryRun:
-		return c.rehearse(ctx)
+		return in.damaged(c.rehearse(ctx))
 	}
-	return c.run(ctx)
+	return in.damaged(c.run(ctx))
 }

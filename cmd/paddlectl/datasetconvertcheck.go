@@ -111,6 +111,9 @@ func (o *convertOptions) checkWriting() error {
 	if o.shuffleMemory.Bytes > math.MaxInt32 {
 		return cliargs.Usagef("--shuffle-memory is less than 2G")
 	}
+	if err := o.damage.checkPolicy(); err != nil {
+		return err
+	}
 	o.options.Format, o.options.Encoding, o.options.Jobs = o.format, o.payload, o.jobs
 	o.options.Limits.Record = int(o.maxRecord.Bytes)
 	o.options.Charset = o.encoding

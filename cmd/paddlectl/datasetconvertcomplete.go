@@ -9,6 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/manifest"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/recordio"
 )
 
 const wayToReplace = "--force replaces it"
@@ -33,7 +34,7 @@ func (c *conversion) lookAtSet(ctx context.Context) error {
 	if err := c.newerInput(ctx, at); err != nil {
 		return err
 	}
-	if err := c.d.checkShards(ctx, made); err != nil {
+	if err := c.d.checkShards(ctx, made, recordio.Fail); err != nil {
 		return err
 	}
 	for i, s := range made.Shards {
@@ -125,7 +126,7 @@ func (c *conversion) tellMade(ctx context.Context) error {
 			return err
 		}
 		return c.d.out.JSON(convertSums{
-			Dataset: localText(c.dir.Path.Join(manifest.FileName(c.o.namePrefix))), Records: c.made.Records, Bytes: c.made.Bytes,
+			Dataset: inDir(c.o.outputPath, manifest.FileName(c.o.namePrefix)), Records: c.made.Records, Bytes: c.made.Bytes,
 			Bad: c.made.Bad, Kept: len(c.made.Shards), Seconds: c.d.now().Sub(c.start).Seconds(), Already: true, DryRun: c.o.dryRun,
 			Columns: c.made.Columns, Shards: shards,
 		})

@@ -36,6 +36,7 @@ type convertOptions struct {
 
 	bad, badFile string
 	maxBad       int64
+	damage       readOptions // of recordio
 	maxRecord    cliio.SizeFlag
 
 	compressor string
@@ -88,6 +89,7 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.StringFlag{Name: "bad", Usage: "`POLICY` for records that are malformed: fail, or skip them", Value: "fail", Destination: &o.bad},
 		&cli.Int64Flag{Name: "max-bad", Usage: "skip at most `N` records; -1 means any number", Value: convert.DefaultMaxBad, Destination: &o.maxBad},
 		&cli.StringFlag{Name: "bad-file", Usage: "skip malformed records and write them to `FILE`, as JSON lines with the reason", Destination: &o.badFile},
+		o.damage.damageFlag("fail"),
 		&cli.GenericFlag{Name: "max-record", Usage: "refuse records of more than `SIZE` (64M)", Value: &o.maxRecord},
 		&cli.StringFlag{Name: "compressor", Usage: "compress chunks by `NAME`: none, snappy, gzip, zstd", Value: "snappy", Destination: &o.compressor},
 		&cli.GenericFlag{Name: "chunk-size", Aliases: []string{"chunk"}, Usage: "put records of `SIZE` bytes into a chunk (4M; 32M with --paddle-compat)", Value: &o.chunkSize},
@@ -132,6 +134,11 @@ func (o *convertOptions) ofText() string {
 // alphabet, for the manifest.
 func (o *convertOptions) ofBytes() []string {
 	list := o.ofRecords()
+	if o.damage.policy != recordio.Fail { // records of RecordIO have no other options that are not in order
+		option := "--on-damage=" + o.damage.damage
+		i, _ := slices.BinarySearch(list, option)
+		list = slices.Insert(list, i, option)
+	}
 	if o.options.Bad.Policy == convert.Fail {
 		return list
 	}
@@ -139,7 +146,7 @@ func (o *convertOptions) ofBytes() []string {
 }
 
 // ofRecords lists the flags that a run which goes on with another must share with it:
-// all but what happens to malformed records. What was finished had none of these, or
+// all but what happens to malformed records and to damage. What was finished had none of these, or
 // left them out; that its records are the same is checked.
 func (o *convertOptions) ofRecords() []string {
 	var list []string

@@ -21,18 +21,19 @@ type recordFiles struct {
 	payload string // encoding of the records; "" until the first one is looked at
 	columns []manifest.Column
 	classes []string
+	reading *reading
 }
 
 // recordInputs finds the datasets and the files that the operands name. The caller
 // closes them.
-func (d *deps) recordInputs(ctx context.Context, operands []string, _ *convertOptions) (*datasetInputs, error) {
-	in := &datasetInputs{d: d, records: &recordFiles{}}
+func (d *deps) recordInputs(ctx context.Context, operands []string, o *convertOptions) (*datasetInputs, error) {
+	in := &datasetInputs{d: d, records: &recordFiles{reading: &reading{d: d, o: &o.damage}}}
 	for i, text := range operands {
 		if text == "-" && slices.Contains(operands[:i], text) {
 			in.close()
 			return nil, cliargs.Usagef("\"-\" is given twice: standard input can be read once")
 		}
-		set, files, err := d.datasetOrFiles(ctx, []string{text})
+		set, files, err := d.datasetOrDamaged(ctx, []string{text}, o.damage.policy)
 		if err == nil {
 			err = in.records.add(i == 0, text, set)
 		}
@@ -103,7 +104,8 @@ func (c *conversion) readRecords(ctx context.Context, emit func([]byte) error) e
 		c.stats.Payload += int64(len(data))
 		return emit(data)
 	}
-	records := c.d.recordsOf(ctx, r.files, -1, c.in.meter)
+	r.reading.m = c.in.meter
+	records := r.reading.recordsOf(ctx, r.files, -1)
 	if c.o.is("payload") && c.o.payload != r.payload {
 		return transcoder{from: r.payload, to: c.o.payload}.run(ctx, records, counted)
 	}
@@ -130,4 +132,12 @@ func (c *conversion) payload() string {
 		return c.in.records.payload
 	}
 	return c.o.payload
+}
+
+// damaged says what was lost of inputs that are RecordIO.
+func (in *datasetInputs) damaged(err error) error {
+	if in.records == nil {
+		return err
+	}
+	return in.records.reading.end(err)
 }

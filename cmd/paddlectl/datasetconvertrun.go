@@ -85,22 +85,25 @@ func (c *conversion) look(ctx context.Context) (err error) {
 
 // run makes the shards and publishes them.
 func (c *conversion) run(ctx context.Context) error {
-	c.outs = c.d.newOutputs(ctx, c.o.force || c.work.resumed, nil)
+	held, lost := context.WithCancel(ctx)
+	defer lost()
+	c.outs = c.d.newOutputs(held, c.o.force || c.work.resumed, nil)
 	c.outs.keepParts = true
-	sink := &shardSink{c: c, ctx: ctx}
-	if err := c.work.begin(ctx); err != nil {
+	sink := &shardSink{c: c, ctx: held}
+	if err := c.work.begin(ctx, c.d.out.Message, lost); err != nil {
 		return err
 	}
-	err := c.collect(ctx)
+	err := c.collect(held)
 	if err == nil {
-		err = c.convert(ctx, sink)
+		err = c.convert(held, sink)
 	}
 	if err == nil {
-		err = c.publish(ctx, sink)
+		err = c.publish(held, sink)
 	}
 	if err != nil {
 		c.outs.abort()
-		if gone := c.work.still(ctx); errors.Is(gone, pfs.Conflict) {
+		if gone := c.work.claim.held(ctx); errors.Is(gone, pfs.Conflict) {
+			c.work.claim.rest()
 			return gone // which is why err came, or makes no difference
 		}
 		c.work.leave(ctx, c.d, sink.done)
@@ -253,7 +256,7 @@ func (c *conversion) publish(ctx context.Context, sink *shardSink) error {
 		return err
 	}
 	end := transfer.End{FS: c.dir.FS, Path: c.dir.Path.Join(manifest.FileName(c.o.namePrefix))}
-	out, err := c.outs.create(localText(end.Path), end)
+	out, err := c.outs.create(inDir(c.o.outputPath, end.Path.Base()), end)
 	if err != nil {
 		return err
 	}
@@ -272,7 +275,7 @@ func (c *conversion) publish(ctx context.Context, sink *shardSink) error {
 // again looks a second time for a set in the way, and for those of its files that are to
 // be removed: another run may have come first.
 func (c *conversion) again(ctx context.Context) error {
-	if err := c.work.still(ctx); err != nil {
+	if err := c.work.claim.held(ctx); err != nil {
 		return err
 	}
 	set, err := findSet(ctx, c.dir, c.o.namePrefix)
@@ -321,9 +324,8 @@ func (c *conversion) tell(sink *shardSink) error {
 		if err != nil {
 			return err
 		}
-		path := c.dir.Path.Join(manifest.FileName(m.Name))
 		return c.d.out.JSON(convertSums{
-			Dataset: localText(path), Records: m.Records, Bytes: m.Bytes, Bad: m.Bad, LeftOut: c.in.strays.count,
+			Dataset: inDir(c.o.outputPath, manifest.FileName(m.Name)), Records: m.Records, Bytes: m.Bytes, Bad: m.Bad, LeftOut: c.in.strays.count,
 			Kept: sink.kept, Seconds: c.d.now().Sub(c.start).Seconds(), Columns: m.Columns, Shards: shards,
 		})
 	}

@@ -96,7 +96,7 @@ func (s *shardSink) name() ([]manifest.Shard, error) {
 	for i, f := range s.plan.Files {
 		s.shards[i].Name = f.Name
 		end := transfer.End{FS: s.c.dir.FS, Path: s.c.dir.Path.Join(f.Name)}
-		if err := s.parts[i].name(localText(end.Path), end); err != nil {
+		if err := s.parts[i].name(inDir(s.c.o.outputPath, f.Name), end); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/manifest"
 	"github.com/paddlecloud/pfs/pfs"
@@ -19,12 +20,13 @@ import (
 // are there. It has
 //
 //	job                what is made: inputs and options
+//	at-work            which run is at work; see stagingClaim
 //	00000.1f0e93ab75   shard 0, finished by the run that calls itself 1f0e93ab75
 //	00000.shard        what it holds, and in which file; written after it
 //
-// and is removed at the end. The job is what a run has the directory by: of two that
-// begin at once one can make it. A run that goes on with another cannot know whether that
-// is still at work; so none writes a file that another has written.
+// and is removed at the end. One run is at work in it at a time, but for the moment in
+// which one that was silent for long learns that it no longer is; so none writes the parts
+// of another.
 //
 // Nothing in it is believed: a shard is kept only if its bytes have the digest that is
 // stated, and if the records of this run are the ones it was made of.
@@ -33,6 +35,7 @@ type stagingDir struct {
 	dir     pfs.Path
 	job     []byte
 	run     string // what this run calls itself
+	claim   stagingClaim
 	exists  bool
 	resumed bool // it goes on with an earlier run
 }
@@ -69,7 +72,7 @@ func openStaging(ctx context.Context, c *conversion) (*stagingDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &stagingDir{fs: c.dir.FS, dir: c.dir.Path.Join("." + c.o.namePrefix + stagingSuffix), job: text, run: rand.Text()[:runLength]}
+	w := newStagingDir(c.dir.FS, c.dir.Path.Join("."+c.o.namePrefix+stagingSuffix), text, c.d.lease())
 	if w.exists, err = pfs.Exists(ctx, w.fs, w.dir); err != nil || !w.exists || c.o.restart {
 		return w, err
 	}
@@ -78,6 +81,11 @@ func openStaging(ctx context.Context, c *conversion) (*stagingDir, error) {
 	}
 	w.resumed, err = w.sameJob(ctx)
 	return w, err
+}
+
+func newStagingDir(fsys pfs.FileSystem, dir pfs.Path, job []byte, lease time.Duration) *stagingDir {
+	run := rand.Text()[:runLength]
+	return &stagingDir{fs: fsys, dir: dir, job: job, run: run, claim: stagingClaim{fs: fsys, path: dir.Join(claimedName), run: run, lease: lease}}
 }
 
 // taken is the error of a run that finds the directory to be another's.
@@ -119,11 +127,27 @@ func otherJob(before, now []byte) string {
 	return ": " + why
 }
 
-// begin makes the directory, or empties what is not gone on with, and claims it.
-func (w *stagingDir) begin(ctx context.Context) error {
-	if w.resumed {
-		return nil
+// begin makes the directory, or empties what is not gone on with, and claims it until
+// leave, remove, or a call of lost: then it is another's.
+func (w *stagingDir) begin(ctx context.Context, told func(string, ...any), lost func()) error {
+	if !w.resumed {
+		if err := w.create(ctx); err != nil {
+			return err
+		}
 	}
+	err := w.claim.take(ctx, told)
+	if isMissing(err) {
+		err = w.claim.held(ctx) // which says that it is gone
+	}
+	if err == nil {
+		w.claim.keep(ctx, lost)
+	}
+	return err
+}
+
+// create makes the directory and states the job in it: of two runs that begin at once
+// one can.
+func (w *stagingDir) create(ctx context.Context) error {
 	if w.exists {
 		if err := pfs.RemoveTree(ctx, w.fs, w.dir); err != nil {
 			return err
@@ -135,16 +159,6 @@ func (w *stagingDir) begin(ctx context.Context) error {
 	err := pfs.WriteBatch(ctx, w.fs, []pfs.BatchEntry{w.small(jobName, w.job, true)})[0]
 	if errors.Is(err, pfs.Exist) {
 		return w.taken("another run has begun")
-	}
-	return err
-}
-
-// still returns an error if another run has removed the directory, having completed the
-// set, or to begin anew.
-func (w *stagingDir) still(ctx context.Context) error {
-	there, err := pfs.Exists(ctx, w.fs, w.dir.Join(jobName))
-	if err == nil && !there {
-		err = pfs.Errorf("paddlectl.convert", w.dir, pfs.Conflict, "it is gone: another run has completed the set, or somebody has removed what this one made")
 	}
 	return err
 }
@@ -173,6 +187,9 @@ func (w *stagingDir) note(ctx context.Context, i int, s finishedShard) error {
 	s.Part = w.part(i).Path.Base()
 	text, err := json.Marshal(s)
 	if err != nil {
+		return err
+	}
+	if err := w.claim.held(ctx); err != nil {
 		return err
 	}
 	return w.write(ctx, shardNumber(i)+shardSuffix, text)
@@ -226,6 +243,9 @@ func (w *stagingDir) leave(ctx context.Context, d *deps, finished int) {
 		}
 		return
 	}
+	if err := w.claim.release(ctx); err != nil {
+		d.out.Message("%v", err)
+	}
 	kept := "what was finished is"
 	if finished > 0 {
 		kept = count(int64(finished), "finished shard is", "finished shards are")
@@ -235,6 +255,7 @@ func (w *stagingDir) leave(ctx context.Context, d *deps, finished int) {
 
 // remove removes the directory and what is in it.
 func (w *stagingDir) remove(ctx context.Context) error {
+	w.claim.rest()
 	err := pfs.RemoveTree(ctx, w.fs, w.dir)
 	if errors.Is(err, pfs.NotExist) {
 		return nil

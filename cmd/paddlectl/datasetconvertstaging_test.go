@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
@@ -17,15 +18,17 @@ import (
 // of them has the directory. They made the shards of one set out of the records of both.
 func TestStagingHasOneOwner(t *testing.T) {
 	ctx, fsys := t.Context(), memfs.New(memfs.Options{})
-	first := &stagingDir{fs: fsys, dir: "/.x.convert", job: []byte("a"), run: "1111111111"}
-	second := &stagingDir{fs: fsys, dir: "/.x.convert", job: []byte("b"), run: "2222222222"}
-	if err := first.begin(ctx); err != nil {
+	never := func() { t.Error("a claim was lost") }
+	silent := func(format string, args ...any) {}
+	first := newStagingDir(fsys, "/.x.convert", []byte("a"), time.Hour)
+	second := newStagingDir(fsys, "/.x.convert", []byte("b"), time.Hour)
+	if err := first.begin(ctx, silent, never); err != nil {
 		t.Fatal(err)
 	}
-	if err := second.begin(ctx); !errors.Is(err, pfs.Exist) || !strings.Contains(err.Error(), "another run has begun") {
+	if err := second.begin(ctx, silent, never); !errors.Is(err, pfs.Exist) || !strings.Contains(err.Error(), "another run has begun") {
 		t.Errorf("the second: %v", err)
 	}
-	if err := first.still(ctx); err != nil {
+	if err := first.claim.held(ctx); err != nil {
 		t.Errorf("the first: %v", err)
 	}
 	if a, b := first.part(7), second.part(7); a == b {
@@ -34,9 +37,67 @@ func TestStagingHasOneOwner(t *testing.T) {
 	if err := first.remove(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.still(ctx); !errors.Is(err, pfs.Conflict) {
+	if err := first.claim.held(ctx); !errors.Is(err, pfs.Conflict) {
 		t.Errorf("without its directory: %v", err)
 	}
+}
+
+// TestStagingOfAKilledRun goes on with a run that ended without a word; should it only
+// have been suspended, it learns that it is no longer at work.
+func TestStagingOfAKilledRun(t *testing.T) {
+	ctx, fsys := t.Context(), memfs.New(memfs.Options{})
+	var told []string
+	tell := func(format string, args ...any) { told = append(told, format) }
+	killed := newStagingDir(fsys, "/.x.convert", []byte("a"), time.Hour)
+	lost := make(chan struct{})
+	if err := killed.begin(ctx, tell, func() { close(lost) }); err != nil {
+		t.Fatal(err)
+	}
+	killed.claim.rest()
+	for _, w := range []*stagingDir{
+		newStagingDir(fsys, "/.x.convert", []byte("a"), time.Millisecond),
+		newStagingDir(fsys, "/.x.convert", []byte("a"), time.Millisecond),
+	} {
+		w.resumed = true
+		if err := w.begin(ctx, tell, func() {}); err != nil {
+			t.Fatal(err)
+		}
+		w.claim.rest()
+	}
+	if len(told) != 2 {
+		t.Errorf("told %q, want that each waits", told)
+	}
+	if err := killed.note(ctx, 0, finishedShard{}); !errors.Is(err, pfs.Conflict) {
+		t.Errorf("the killed run notes a shard: %v", err)
+	}
+	killed.claim.lease = time.Millisecond
+	killed.claim.keep(ctx, func() { close(lost) })
+	<-lost
+	if err := killed.claim.release(ctx); err != nil {
+		t.Error(err)
+	}
+	if there, err := pfs.Exists(ctx, fsys, killed.claim.path); err != nil || !there {
+		t.Errorf("it gave away the claim of another: %v, %v", there, err)
+	}
+}
+
+// TestStagingReleased begins at once where the run before ended in order.
+func TestStagingReleased(t *testing.T) {
+	ctx, fsys := t.Context(), memfs.New(memfs.Options{})
+	before := newStagingDir(fsys, "/.x.convert", []byte("a"), time.Hour)
+	told := func(format string, args ...any) { t.Errorf("told "+format, args...) }
+	if err := before.begin(ctx, told, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := before.claim.release(ctx); err != nil {
+		t.Fatal(err)
+	}
+	next := newStagingDir(fsys, "/.x.convert", []byte("a"), time.Hour)
+	next.resumed = true
+	if err := next.begin(ctx, told, func() {}); err != nil {
+		t.Error(err)
+	}
+	next.claim.rest()
 }
 
 func TestIsPart(t *testing.T) {
@@ -67,9 +128,42 @@ func (m *meanwhile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestConvertTakenOver goes on with a run that is still at work: the set of the one that
-// is done first stays whole, and the other says why it is not done.
-func TestConvertTakenOver(t *testing.T) {
+// TestConvertResumedTwice wants to go on with a run that is still at work: it is refused,
+// and the run makes the whole set.
+func TestConvertResumedTwice(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeTable(t, "table.csv", 50_000, 0)
+	table, err := os.ReadFile("table.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fsys := newHome(t)
+	convert := func(stdin io.Reader, lease time.Duration, dir string, flags ...string) result {
+		m := testMain(t, fsys, append([]string{"dataset", "convert", "--format", "csv", "--name-prefix", "x", "--line-count", "1000", "--output-path", dir, "-"}, flags...)...)
+		m.Stdin, m.Lease = stdin, lease
+		return run(t, m)
+	}
+	half := bytes.LastIndexByte(table[:len(table)/2], '\n') + 1
+	for _, flags := range [][]string{nil, {"--resume"}} {
+		dir := home + "/" + strings.Join(append(flags, "out"), "-")
+		first := convert(&meanwhile{data: bytes.NewReader(table[:half]), rest: bytes.NewReader(table[half:]), then: func() {
+			got := convert(bytes.NewReader(table), 5*time.Second, dir, "--resume")
+			if got.code != cliio.Exists || !strings.Contains(got.stderr, "x.convert: already exists: another run is at work there\nhint: wait until it is done, or end it") {
+				t.Errorf("the second: code %d: %s", got.code, got.stderr)
+			}
+		}}, 100*time.Millisecond, dir, flags...)
+		if first.code != cliio.Done {
+			t.Errorf("the first: code %d: %s", first.code, first.stderr)
+		}
+		if got := run(t, testMain(t, fsys, "dataset", "verify", dir)); got.code != cliio.Done {
+			t.Errorf("verify: code %d: %s", got.code, got.stderr)
+		}
+	}
+}
+
+// TestConvertTakenAway discards what a run has made that is still at work: it says why it
+// does not go on.
+func TestConvertTakenAway(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "table.csv", 50_000, 0)
 	table, err := os.ReadFile("table.csv")
@@ -78,12 +172,12 @@ func TestConvertTakenOver(t *testing.T) {
 	}
 	convert := func(stdin io.Reader, flags ...string) result {
 		m := testMain(t, nil, append([]string{"dataset", "convert", "--format", "csv", "--name-prefix", "x", "--line-count", "1000", "-"}, flags...)...)
-		m.Stdin = stdin
+		m.Stdin, m.Lease = stdin, time.Hour // so that it finds out at its end, not meanwhile
 		return run(t, m)
 	}
 	half := bytes.LastIndexByte(table[:len(table)/2], '\n') + 1
 	late := convert(&meanwhile{data: bytes.NewReader(table[:half]), rest: bytes.NewReader(table[half:]), then: func() {
-		if got := convert(bytes.NewReader(table), "--output-path", "out", "--resume"); got.code != cliio.Done {
+		if got := convert(bytes.NewReader(table), "--output-path", "out", "--restart"); got.code != cliio.Done {
 			t.Errorf("the second: code %d: %s", got.code, got.stderr)
 		}
 	}}, "--output-path", "out")

@@ -53,7 +53,7 @@ type datasetJSON struct {
 
 func (d *deps) showDataset(s *dataset, o infoOptions) error {
 	if o.json {
-		return d.out.JSON(datasetJSON{localText(s.dir.Path), s.Manifest})
+		return d.out.JSON(datasetJSON{s.dirText(), s.Manifest})
 	}
 	var b strings.Builder
 	row := func(name, format string, args ...any) {

@@ -8,6 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
 )
 
@@ -113,7 +114,7 @@ func (l *latestVersion) choose(ctx context.Context, number string) error {
 	if err != nil {
 		return err
 	}
-	if err := l.d.checkShards(ctx, s); err != nil {
+	if err := l.d.checkShards(ctx, s, recordio.Fail); err != nil {
 		return err
 	}
 	if err := writeLatest(ctx, l.dir, n); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio"
 )
 
 // dataset is a set of shards with its manifest.
@@ -176,10 +178,16 @@ func (s *dataset) files() []dataFile {
 // datasets, and files. A dataset is checked as far as names and sizes tell, and returned
 // if it is all that is named.
 func (d *deps) datasetOrFiles(ctx context.Context, operands []string) (*dataset, []dataFile, error) {
+	return d.datasetOrDamaged(ctx, operands, recordio.Fail)
+}
+
+// datasetOrDamaged is datasetOrFiles for who passes over damage by a policy: a shard may
+// have become shorter.
+func (d *deps) datasetOrDamaged(ctx context.Context, operands []string, policy recordio.Policy) (*dataset, []dataFile, error) {
 	if len(operands) == 1 && operands[0] != "-" {
 		s, err := d.openDataset(ctx, operands[0])
 		if err == nil {
-			return s, s.files(), d.checkShards(ctx, s)
+			return s, s.files(), d.checkShards(ctx, s, policy)
 		}
 		if !isMissing(err) {
 			return nil, nil, err
@@ -188,13 +196,13 @@ func (d *deps) datasetOrFiles(ctx context.Context, operands []string) (*dataset,
 			return nil, nil, errors.Join(err, statErr)
 		}
 	}
-	files, err := d.datasetsAndFiles(ctx, operands)
+	files, err := d.datasetsAndFiles(ctx, operands, policy)
 	return nil, files, err
 }
 
 // datasetsAndFiles are the shards of those operands that are datasets, and the files
 // that the others name.
-func (d *deps) datasetsAndFiles(ctx context.Context, operands []string) ([]dataFile, error) {
+func (d *deps) datasetsAndFiles(ctx context.Context, operands []string, policy recordio.Policy) ([]dataFile, error) {
 	var list []dataFile
 	err := d.eachDataFile(ctx, operands, func(f dataFile) error {
 		isDir, err := f.isDirectory(ctx)
@@ -213,7 +221,7 @@ func (d *deps) datasetsAndFiles(ctx context.Context, operands []string) ([]dataF
 			return noSet
 		}
 		list = append(list, s.files()...)
-		return d.checkShards(ctx, s)
+		return d.checkShards(ctx, s, policy)
 	})
 	return list, err
 }
@@ -238,6 +246,14 @@ func (d *deps) isDirectory(ctx context.Context, text string) (bool, error) {
 // setText says what a dataset is in a few words.
 func (s *dataset) setText() string {
 	return fmt.Sprintf("%s%s", s.shown, s.Name)
+}
+
+// dirText is the directory as the user named it.
+func (s *dataset) dirText() string {
+	if len(s.shown) > 1 {
+		return strings.TrimSuffix(s.shown, "/")
+	}
+	return cmp.Or(s.shown, ".")
 }
 
 // readSmall reads a file of at most so many bytes; of a longer one, only these.

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/recordio"
 	"github.com/paddlecloud/pfs/shard"
 	"github.com/urfave/cli/v2"
 )
@@ -32,6 +34,7 @@ type shardOptions struct {
 	as, payload                    string
 	lists, state                   string
 	test                           []string
+	damage                         readOptions
 
 	kept      *shard.State // of --state
 	who       shard.Trainer
@@ -93,6 +96,7 @@ func (o *shardOptions) flags() []cli.Flag {
 		&cli.StringFlag{Name: "as", Usage: "print records as `FORM`: json, one decoded record a line, or recordio", DefaultText: "json", Destination: &o.as},
 		payloadFlag(&o.payload),
 		&cli.Int64Flag{Name: "limit", Aliases: []string{"n"}, Usage: "read at most `N` records", Value: -1, DefaultText: "all", Destination: &o.limit},
+		o.damage.damageFlag("fail"),
 		&cli.StringFlag{Name: "lists", Usage: "write the names of the files to train.list in `DIR`, which in a job is /, instead of printing them; --json tells of the lists", Destination: &o.lists},
 		&cli.GenericFlag{Name: "test", Usage: "with --lists, share out the files of `PATTERN` by mod and write them to test.list; several times", Value: &listFlag{&o.test}},
 		jsonFlag(&o.json),
@@ -142,7 +146,7 @@ func (o *shardOptions) checkPolicy() error {
 	case o.cursor < 0 || o.cursor > 0 && o.policy != byOrder:
 		return cliargs.Usagef("--cursor is a number from 0 on, for --policy order")
 	}
-	if err := checkPayload(o.payload); err != nil {
+	if err := cmp.Or(checkPayload(o.payload), o.damage.checkPolicy()); err != nil {
 		return err
 	}
 	return o.checkEffect()
@@ -162,6 +166,7 @@ func (o *shardOptions) checkEffect() error {
 		{"--as", "--read", o.as != "", !o.read},
 		{"--payload", "--read", o.payload != "", !o.read},
 		{"--limit", "--read", o.limit >= 0, !o.read},
+		{"--on-damage", "--read", o.damage.policy != recordio.Fail, !o.read},
 	} {
 		if f.given && f.idle {
 			return cliargs.Usagef("%s has no effect without %s", f.name, f.needs)
@@ -172,6 +177,10 @@ func (o *shardOptions) checkEffect() error {
 		return cliargs.Usagef("--payload has no effect with --as recordio, which prints records as they are")
 	case o.json && o.as == "recordio":
 		return cliargs.Usagef("--json and --as recordio contradict each other")
+	case o.damage.policy != recordio.Fail && (o.policy == byRange || o.policy == byOrder):
+		return cliargs.Usagef("--on-damage %s is for whole files, --policy mod, lpt or rendezvous: policy %s knows records by their numbers, which damage changes", o.damage.damage, o.policy)
+	case o.damage.policy != recordio.Fail && o.equally != shard.Exact:
+		return cliargs.Usagef("--on-damage %s and --equal %s contradict each other: nobody knows beforehand how many records are lost", o.damage.damage, o.equal)
 	case o.equally != shard.Exact && o.lists != "":
 		return cliargs.Usagef("--equal %s has no effect with --lists: who reads them reads whole files", o.equal)
 	}

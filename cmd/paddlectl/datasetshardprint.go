@@ -125,7 +125,7 @@ func (s *sharing) writeLists(ctx context.Context) error {
 	outs := s.d.newOutputs(ctx, true, nil)
 	defer outs.abort()
 	for _, l := range lists {
-		if err := writeList(outs, dir, l.name, l.files); err != nil {
+		if err := writeList(outs, dir, inDir(s.o.lists, l.name), l); err != nil {
 			return err
 		}
 	}
@@ -133,7 +133,7 @@ func (s *sharing) writeLists(ctx context.Context) error {
 		return err
 	}
 	for _, l := range lists {
-		if err := s.d.out.JSON(listJSON{localText(dir.Path.Join(l.name)), len(l.files)}); err != nil {
+		if err := s.d.out.JSON(listJSON{inDir(s.o.lists, l.name), len(l.files)}); err != nil {
 			return err
 		}
 	}
@@ -169,13 +169,13 @@ func (s *sharing) testNames(ctx context.Context) ([]string, error) {
 	return mine, nil
 }
 
-func writeList(outs *outputs, dir transfer.End, name string, files []string) error {
-	dir.Path = dir.Path.Join(name)
-	out, err := outs.create(localText(dir.Path), dir)
+func writeList(outs *outputs, dir transfer.End, text string, l fileList) error {
+	dir.Path = dir.Path.Join(l.name)
+	out, err := outs.create(text, dir)
 	if err != nil {
 		return err
 	}
-	if err := shard.WriteList(out, files); err != nil {
+	if err := shard.WriteList(out, l.files); err != nil {
 		return err
 	}
 	return out.finish()

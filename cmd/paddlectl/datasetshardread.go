@@ -18,15 +18,21 @@ func (s *sharing) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.damage.m == nil { // no whole files, whose bytes are counted as they are read
+		s.damage.m = s.d.startMeter(s.d.onScreen(), -1, 1)
+		records = metered(records, s.damage.m)
+	}
+	defer s.damage.m.end()
 	if s.o.as == "recordio" {
 		err = s.readPacked(records)
 	} else {
 		err = s.readDecoded(ctx, records)
 	}
+	s.damage.m.end()
 	if err == nil && cursor != nil {
 		s.d.out.Message("cursor %d", cursor())
 	}
-	return err
+	return s.damage.end(err)
 }
 
 func (s *sharing) readDecoded(ctx context.Context, records iter.Seq2[dataRecord, error]) error {
@@ -61,9 +67,9 @@ func (s *sharing) records(ctx context.Context) (_ iter.Seq2[dataRecord, error], 
 	}
 	s.tellTail(recordsOfAll(parts), tail)
 	p := parts[s.o.who.ID]
-	once := s.filesOf(ctx, p)
-	if p.Spans != nil {
-		once = s.spansOf(ctx, p)
+	once := s.spansOf(ctx, p)
+	if p.Spans == nil {
+		once = s.filesOf(ctx, p)
 	}
 	steps := int64(-1)
 	if s.o.equally != shard.Exact {
@@ -73,6 +79,18 @@ func (s *sharing) records(ctx context.Context) (_ iter.Seq2[dataRecord, error], 
 		steps = s.o.limit
 	}
 	return taking(once, steps, s.o.equally == shard.Pad), nil, nil
+}
+
+// metered counts the bytes of records.
+func metered(records iter.Seq2[dataRecord, error], m *meter) iter.Seq2[dataRecord, error] {
+	return func(yield func(dataRecord, error) bool) {
+		for rec, err := range records {
+			m.add(int64(len(rec.data)))
+			if !yield(rec, err) {
+				return
+			}
+		}
+	}
 }
 
 // taking yields the first so many of the records, all if steps is negative; with
@@ -104,7 +122,8 @@ func (s *sharing) filesOf(ctx context.Context, p part) iter.Seq2[dataRecord, err
 	for i, f := range p.Files {
 		files[i] = s.source[f.Name]
 	}
-	return s.d.recordsOf(ctx, files, -1, nil)
+	s.damage.m = s.d.startMeter(s.d.onScreen(), p.Bytes, len(files))
+	return s.damage.recordsOf(ctx, files, -1)
 }
 
 // spansOf yields rows of records.

@@ -20,11 +20,12 @@ type sharing struct {
 	files  []shard.File
 	source map[string]dataFile // of files, by name
 	blocks []int64             // records of every chunk, where the order needs them
+	damage *reading            // of whole files
 }
 
 // openSharing finds what is to be shared out, and checks that it is a whole set.
 func (d *deps) openSharing(ctx context.Context, o *shardOptions, operands []string) (*sharing, error) {
-	set, files, err := d.datasetOrFiles(ctx, operands)
+	set, files, err := d.datasetOrDamaged(ctx, operands, o.damage.policy)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func (d *deps) openSharing(ctx context.Context, o *shardOptions, operands []stri
 			return nil, err
 		}
 	}
-	s := &sharing{d: d, o: o, set: set, source: map[string]dataFile{}}
+	s := &sharing{d: d, o: o, set: set, source: map[string]dataFile{}, damage: &reading{d: d, o: &o.damage}}
 	if set == nil {
 		if err := checkNames(files); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"path"
 	"strings"
@@ -20,6 +21,7 @@ type datasetSplitOptions struct {
 	suffix, as, payload  string
 	paddleCompat         bool
 	force, quiet, asJSON bool
+	damage               readOptions
 
 	dir     string // the part of suffix before its last slash
 	rule    split.Rule
@@ -33,7 +35,10 @@ func (d *deps) datasetSplitCommand() *cli.Command {
 		summary: "write the records of a dataset to files, as split of PaddlePaddle",
 		text: `Writes the samples of datasets, or of files of RecordIO, to files of --line-count
 each: as one pickled list a file, which cluster_files_reader reads, as RecordIO or
-as JSON lines. The files get their names together. Pickles are read, never executed.`,
+as JSON lines. The files get their names together. Pickles are read, never executed.
+
+What is damaged ends the command with code 7. With --on-damage skip or salvage it is
+named and left out, and the code is 8.`,
 		examples: []string{
 			"paddlectl dataset split --line-count 500 --suffix ./uci_housing/train-%05d.pickle ./dataset",
 			"paddlectl dataset split --num-files 8 --as recordio --suffix /pfs/dc1/home/alice/part-%05d-of-%05d big.recordio",
@@ -46,6 +51,7 @@ as JSON lines. The files get their names together. Pickles are read, never execu
 			&cli.StringFlag{Name: "as", Usage: "write files as `FORM`: pickle, recordio or json", Value: payload.Pickle, Destination: &o.as},
 			payloadFlag(&o.payload),
 			&cli.BoolFlag{Name: "paddle-compat", Usage: "cut as split of paddle.v2.dataset.common: the first file has one record more", Destination: &o.paddleCompat},
+			o.damage.damageFlag("fail"),
 			forceFlag(&o.force),
 			quietFlag(&o.quiet),
 			jsonFlag(&o.asJSON),
@@ -72,7 +78,7 @@ func (o *datasetSplitOptions) check() error {
 	default:
 		o.rule = split.Files(int(o.numFiles))
 	}
-	if err := checkPayload(o.payload); err != nil {
+	if err := cmp.Or(checkPayload(o.payload), o.damage.checkPolicy()); err != nil {
 		return err
 	}
 	base := path.Base(o.suffix)
@@ -81,15 +87,20 @@ func (o *datasetSplitOptions) check() error {
 		o.dir = "."
 	}
 	var err error
-	o.pattern, err = split.ParsePattern(base, split.OfCount)
-	return err
+	if o.pattern, err = split.ParsePattern(base, split.OfCount); err != nil {
+		return err
+	}
+	if o.damage.policy != recordio.Fail && (o.pattern.HasTotal() || o.rule.NeedsCount()) {
+		return cliargs.Usagef("--on-damage %s needs --line-count and a pattern without -of-: nobody knows beforehand how many records are lost", o.damage.damage)
+	}
+	return nil
 }
 
 func runDatasetSplit(ctx context.Context, d *deps, o *datasetSplitOptions, operands []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	_, files, err := d.datasetOrFiles(ctx, operands)
+	_, files, err := d.datasetOrDamaged(ctx, operands, o.damage.policy)
 	if err != nil {
 		return err
 	}
@@ -110,8 +121,10 @@ func runDatasetSplit(ctx context.Context, d *deps, o *datasetSplitOptions, opera
 		return err
 	}
 	s := &splitting{d: d, o: o, dir: dir, outs: d.newOutputs(ctx, o.force, files)}
+	s.reading = d.startReading(ctx, &o.damage, files, o.quiet)
+	defer s.reading.m.end()
 	defer s.outs.abort()
-	return s.run(ctx, files)
+	return s.reading.end(s.run(ctx, files))
 }
 
 // countRecords returns the number of records in files, as the manifests say, or the
@@ -144,6 +157,8 @@ type splitting struct {
 	o    *datasetSplitOptions
 	dir  transfer.End
 	outs *outputs
+
+	reading *reading
 }
 
 func (s *splitting) run(ctx context.Context, files []dataFile) error {
@@ -173,9 +188,8 @@ func (s *splitting) run(ctx context.Context, files []dataFile) error {
 
 // write gives all records to emit, in the form in which they are written.
 func (s *splitting) write(ctx context.Context, files []dataFile, emit func([]byte) error) error {
-	m := s.d.startMeter(s.o.quiet, sizeOf(ctx, files), len(files))
-	defer m.end()
-	records := s.d.recordsOf(ctx, files, -1, m)
+	defer s.reading.m.end()
+	records := s.reading.recordsOf(ctx, files, -1)
 	if s.o.as != "recordio" {
 		return transcoder{from: s.o.payload, to: s.o.as}.run(ctx, records, emit)
 	}
@@ -194,7 +208,8 @@ func (s *splitting) write(ctx context.Context, files []dataFile, emit func([]byt
 func (s *splitting) create(_ int, name string) (split.RecordWriter, error) {
 	end := s.dir
 	end.Path = end.Path.Join(name)
-	out, err := s.outs.create(localText(end.Path), end)
+	text := inDir(s.o.dir, name)
+	out, err := s.outs.create(text, end)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +220,7 @@ func (s *splitting) create(_ int, name string) (split.RecordWriter, error) {
 	case payload.JSON:
 		return &jsonLines{out}, nil
 	}
-	w := recordio.NewWriter(out, recordio.WriterOptions{Path: localText(end.Path), Compressor: recordio.Snappy, ChunkBytes: defaultChunkBytes})
+	w := recordio.NewWriter(out, recordio.WriterOptions{Path: text, Compressor: recordio.Snappy, ChunkBytes: defaultChunkBytes})
 	return &splitShard{out, w}, nil
 }
 

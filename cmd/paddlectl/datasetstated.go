@@ -7,6 +7,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio"
 	"github.com/paddlecloud/pfs/shard"
 )
 
@@ -57,8 +58,8 @@ func payloadOf(files []dataFile) (string, error) {
 
 // checkShards compares the names and the sizes of the files of a dataset with its
 // manifest: what is missing or of another set would be noticed by nobody who reads
-// what is there.
-func (d *deps) checkShards(ctx context.Context, s *dataset) error {
+// what is there. The sizes only matter where damage ends what is done.
+func (d *deps) checkShards(ctx context.Context, s *dataset, policy recordio.Policy) error {
 	found, err := findSet(ctx, s.dir, s.Name)
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func (d *deps) checkShards(ctx context.Context, s *dataset) error {
 	for i := range s.Shards {
 		f := s.shard(i)
 		size, known := found.sizes[s.Shards[i].Name]
-		if !known {
+		if !known || policy != recordio.Fail {
 			continue // a link: its file is looked at when it is opened
 		}
 		if err := f.stated.ofSize(f.end, size); err != nil {

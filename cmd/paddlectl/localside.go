@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -14,6 +15,7 @@ import (
 type localSide struct {
 	mu      sync.Mutex
 	volumes map[string]*localfs.FS
+	typed   map[pfs.Path]string // relative operands, by what they mean
 }
 
 // end returns the file or directory that name means here.
@@ -27,8 +29,40 @@ func (l *localSide) end(name string) (transfer.End, error) {
 	if err != nil {
 		return transfer.End{}, err
 	}
+	if !filepath.IsAbs(name) {
+		l.note(p, name)
+	}
 	fsys, err := l.volume(volume)
 	return transfer.End{FS: fsys, Path: p}, err
+}
+
+func (l *localSide) note(p pfs.Path, name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.typed == nil {
+		l.typed = map[pfs.Path]string{}
+	}
+	l.typed[p] = name
+	// What is made beside a file is called after its directory.
+	if _, known := l.typed[p.Parent()]; !known && !endsInSlash(name) {
+		l.typed[p.Parent()] = filepath.Dir(name)
+	}
+}
+
+// asTyped returns what the user calls p, if it is a relative operand or below one.
+func (l *localSide) asTyped(p pfs.Path) (string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for above := p; above != "/" && above != ""; above = above.Parent() {
+		name, ok := l.typed[above]
+		if ok && above == p {
+			return name, true
+		}
+		if ok {
+			return inDir(name, strings.TrimPrefix(string(p[len(above):]), "/")), true
+		}
+	}
+	return "", false
 }
 
 func (l *localSide) volume(name string) (*localfs.FS, error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -75,6 +76,15 @@ func (d *deps) outputDir(ctx context.Context, text string) (transfer.End, error)
 		err = d.makeDir(ctx, t)
 	}
 	return t.end, err
+}
+
+// inDir is what messages and results call the file of a name in the directory that text
+// names: as the user writes it.
+func inDir(text, name string) string {
+	if n := len(text); n > 0 && os.IsPathSeparator(text[n-1]) {
+		text = text[:n-1]
+	}
+	return text + "/" + name
 }
 
 // makeDir makes the directory t if it is missing.

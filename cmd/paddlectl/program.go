@@ -32,6 +32,10 @@ type Main struct {
 	Interrupts <-chan os.Signal
 	Exit       func(code int)
 
+	// Lease is for how long a run of dataset convert shows no sign of life that another
+	// one takes for dead; 0 is the usual time.
+	Lease time.Duration
+
 	// Open, if not nil, opens the tree of an entry in place of a client. For tests.
 	Open func(config.Entry) (pfs.FileSystem, error)
 }
@@ -134,12 +138,31 @@ func (d *deps) report(err error) {
 			d.out.Command = strings.TrimPrefix(strings.TrimPrefix(usage.Command, d.out.Program), " ")
 		}
 	}
-	d.out.Message("%v", err)
+	d.out.Message("%s", d.asTyped(err))
 	if way := d.wayOut(err); way != "" {
 		d.hint(way)
 	} else if usage != nil {
 		d.hint(strings.TrimSpace(d.out.Program+" "+d.out.Command) + " --help")
 	}
+}
+
+// asTyped is the text of err, which names the file of this machine that it is about as
+// the user does.
+func (d *deps) asTyped(err error) string {
+	var at pfs.Path
+	var e *pfs.Error
+	var named errNamed
+	switch {
+	case errors.As(err, &e):
+		at = e.Path
+	case errors.As(err, &named):
+		at = pfs.Path(filepath.ToSlash(named.name))
+	}
+	typed, ok := d.local.asTyped(at)
+	if !ok {
+		return err.Error()
+	}
+	return strings.Replace(err.Error(), localText(at), typed, 1)
 }
 
 // hint writes what to do about the message before it, once.

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
 )
@@ -84,8 +86,13 @@ type indexJSON struct {
 	Records int64  `json:"records,omitempty"`
 }
 
-func (x *indexing) tell(f dataFile, state string, records int64) {
-	j := indexJSON{f.text, localText(indexEnd(f.end).Path), state, records}
+// tell tells of the index of f, which is at end: a link may have led there.
+func (x *indexing) tell(f dataFile, end transfer.End, state string, records int64) {
+	index := indexEnd(end).Path
+	j := indexJSON{f.text, localText(index), state, records}
+	if dir, named := strings.CutSuffix(f.text, f.end.Path.Base()); named && f.end.Path == end.Path {
+		j.Index = dir + index.Base()
+	}
 	if x.o.json {
 		x.d.out.JSON(j) // an error shows when Out is flushed
 		return
@@ -95,17 +102,18 @@ func (x *indexing) tell(f dataFile, state string, records int64) {
 
 // remove removes the index of f, which may be gone.
 func (x *indexing) remove(ctx context.Context, f dataFile) error {
-	if end, _, err := followed(ctx, f.end, true); err == nil {
-		f.end = end // else the file is gone, and its index may have stayed
+	end := f.end
+	if there, _, err := followed(ctx, f.end, true); err == nil {
+		end = there // else the file is gone, and its index may have stayed
 	}
-	e := indexEnd(f.end)
+	e := indexEnd(end)
 	state := "removed"
 	err := e.FS.Remove(ctx, e.Path)
 	if isMissing(err) {
 		state, err = indexNone, nil
 	}
 	if err == nil {
-		x.tell(f, state, 0)
+		x.tell(f, end, state, 0)
 	}
 	return err
 }
@@ -119,11 +127,11 @@ func (x *indexing) verify(ctx context.Context, f dataFile) error {
 	defer in.Close()
 	index, err := x.d.readIndex(ctx, in)
 	if err == nil {
-		x.tell(in.dataFile, indexUsed, index.Len())
+		x.tell(f, in.end, indexUsed, index.Len())
 		return nil
 	}
 	if x.o.json {
-		x.tell(in.dataFile, indexState(err), 0)
+		x.tell(f, in.end, indexState(err), 0)
 	}
 	var e *pfs.Error
 	if !errors.As(err, &e) {
@@ -152,7 +160,7 @@ func (x *indexing) write(ctx context.Context, f dataFile) error {
 	defer in.Close()
 	if index, state := x.d.indexBeside(ctx, in); state == indexUsed {
 		x.m.add(in.size)
-		x.tell(in.dataFile, indexUsed, index.Len())
+		x.tell(f, in.end, indexUsed, index.Len())
 		return nil
 	}
 	index, err := recordio.BuildIndex(in, x.o.scan(f.text, nil))
@@ -167,6 +175,6 @@ func (x *indexing) write(ctx context.Context, f dataFile) error {
 	if err := outs.publish(); err != nil {
 		return err
 	}
-	x.tell(in.dataFile, "written", index.Len())
+	x.tell(f, in.end, "written", index.Len())
 	return nil
 }

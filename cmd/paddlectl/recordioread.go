@@ -29,11 +29,15 @@ func (o *readOptions) limitFlag() cli.Flag {
 // end. policy is what they do with damage if not told otherwise.
 func (o *readOptions) flags(policy string) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "on-damage", Usage: "what to do with damage: `POLICY` fail, skip (leave out the chunk) or salvage (keep of it what can be proven right)", Value: policy, Destination: &o.damage},
+		o.damageFlag(policy),
 		o.parallelFlag(),
 		o.limitFlag(),
 		quietFlag(&o.quiet),
 	}
+}
+
+func (o *readOptions) damageFlag(policy string) cli.Flag {
+	return &cli.StringFlag{Name: "on-damage", Usage: "what to do with damage: `POLICY` fail, skip (leave out the chunk) or salvage (keep of it what can be proven right)", Value: policy, Destination: &o.damage}
 }
 
 func (o *readOptions) parallelFlag() cli.Flag {
@@ -42,10 +46,8 @@ func (o *readOptions) parallelFlag() cli.Flag {
 
 // check refuses values that cannot be meant.
 func (o *readOptions) check() error {
-	policies := map[string]recordio.Policy{"": recordio.Fail, "fail": recordio.Fail, "skip": recordio.Skip, "salvage": recordio.Salvage}
-	var known bool
-	if o.policy, known = policies[o.damage]; !known {
-		return cliargs.Usagef("--on-damage %s: fail, skip or salvage is needed", o.damage)
+	if err := o.checkPolicy(); err != nil {
+		return err
 	}
 	if o.parallel < 0 || o.parallel > 256 {
 		return cliargs.Usagef("--parallel %d: a number from 1 to 256 is needed", o.parallel)
@@ -55,6 +57,15 @@ func (o *readOptions) check() error {
 	}
 	if o.maxChunk.Given && o.maxChunk.Bytes < 1 {
 		return cliargs.Usagef("--max-chunk 0: at least one byte is needed")
+	}
+	return nil
+}
+
+func (o *readOptions) checkPolicy() error {
+	policies := map[string]recordio.Policy{"": recordio.Fail, "fail": recordio.Fail, "skip": recordio.Skip, "salvage": recordio.Salvage}
+	var known bool
+	if o.policy, known = policies[o.damage]; !known {
+		return cliargs.Usagef("--on-damage %s: fail, skip or salvage is needed", o.damage)
 	}
 	return nil
 }

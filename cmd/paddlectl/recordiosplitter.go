@@ -65,8 +65,7 @@ func (s *splitter) create(i int, name string) (split.RecordWriter, error) {
 
 // place is where the file of that name belongs.
 func (s *splitter) place(name string) (string, transfer.End) {
-	p := s.dir.Path.Join(name)
-	return localText(p), transfer.End{FS: s.dir.FS, Path: p}
+	return inDir(s.o.dir, name), transfer.End{FS: s.dir.FS, Path: s.dir.Path.Join(name)}
 }
 
 // splitFile is a recordOutput as package split knows it.

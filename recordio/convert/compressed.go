@@ -17,13 +17,13 @@ import (
 type compression struct {
 	name       string
 	extensions []string
-	magic      []byte
-	open       func(r io.Reader) (io.ReadCloser, error)
+	is         func(head []byte) bool
+	open       func(b *bufio.Reader, read *counted) (io.ReadCloser, error)
 }
 
 var compressions = []compression{
-	{"gzip", []string{".gz", ".tgz"}, []byte{0x1f, 0x8b, 8}, openGzip},
-	{"zstd", []string{".zst", ".zstd"}, []byte{0x28, 0xb5, 0x2f, 0xfd}, openZstd},
+	{"gzip", []string{".gz", ".tgz"}, isGzip, openGzip},
+	{"zstd", []string{".zst", ".zstd"}, isZstd, openZstd},
 }
 
 // unread are the marks of compressions that are not read; "?" is any byte.
@@ -53,14 +53,17 @@ func marked(head []byte, mark string) bool {
 	return true
 }
 
-func openGzip(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }
+// isZstd knows a frame, and one that is passed over, with which pzstd begins.
+func isZstd(head []byte) bool {
+	return marked(head, "\x28\xb5\x2f\xfd") || marked(head, "?\x2a\x4d\x18") && head[0]&0xf0 == 0x50
+}
 
 // zstdWindow is the largest window that is taken memory for; it is what the zstd
 // program takes without --long.
 const zstdWindow = 128 << 20
 
-func openZstd(r io.Reader) (io.ReadCloser, error) {
-	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+func openZstd(b *bufio.Reader, _ *counted) (io.ReadCloser, error) {
+	d, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(zstdWindow))
 	if err != nil {
 		return nil, err
@@ -120,14 +123,15 @@ func (o *opened) start(c Content) error {
 	} else {
 		o.ReaderAt = nil
 	}
-	b := bufio.NewReaderSize(r, 64<<10)
+	read := &counted{r: r}
+	b := bufio.NewReaderSize(read, 64<<10)
 	head, err := peek(b)
 	if err != nil {
 		return err
 	}
 	for _, z := range compressions {
-		if bytes.HasPrefix(head, z.magic) {
-			return o.decompress(z, b)
+		if z.is(head) {
+			return o.decompress(z, b, read)
 		}
 	}
 	o.Reader, o.head = b, head
@@ -135,15 +139,15 @@ func (o *opened) start(c Content) error {
 }
 
 // decompress makes o the input that is inside of it.
-func (o *opened) decompress(z compression, r io.Reader) error {
-	d, err := z.open(r)
+func (o *opened) decompress(z compression, compressed *bufio.Reader, read *counted) error {
+	d, err := z.open(compressed, read)
 	if err != nil {
-		return fmt.Errorf("%s: %w", z.name, corrupt(err))
+		return fmt.Errorf("%s: %w", z.name, read.corrupt(err))
 	}
 	o.closes = append(o.closes, d.Close)
 	o.ReaderAt, o.Size = nil, -1
 	o.Name = trimCompression(o.Name, z)
-	b := bufio.NewReaderSize(&inside{r: d, name: z.name}, 64<<10)
+	b := bufio.NewReaderSize(&inside{r: d, name: z.name, below: read}, 64<<10)
 	o.head, err = peek(b)
 	o.Reader = b
 	return err
@@ -182,31 +186,52 @@ func peek(b *bufio.Reader) ([]byte, error) {
 
 // inside reads decompressed bytes and tells damage from the failures of a store.
 type inside struct {
-	r    io.Reader
-	name string
+	r     io.Reader
+	name  string
+	below *counted
 }
 
 func (i *inside) Read(p []byte) (int, error) {
 	n, err := i.r.Read(p)
 	if err != nil && err != io.EOF {
-		err = fmt.Errorf("%s: %w", i.name, corrupt(err))
+		err = fmt.Errorf("%s: %w", i.name, i.below.corrupt(err))
 	}
 	return n, err
 }
 
-// corrupt gives an error of a decompressor the kind that it has here.
-func corrupt(err error) error {
+// counted counts the bytes that are read, and remembers whether reading failed.
+type counted struct {
+	r      io.Reader
+	done   int64
+	failed bool
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.done += int64(n)
+	c.failed = c.failed || err != nil && err != io.EOF
+	return n, err
+}
+
+// corrupt gives an error of a decompressor the kind that it has here: what is not the
+// failure of the store below is damage.
+func (c *counted) corrupt(err error) error {
+	var known *fault
 	switch {
+	case c.failed, errors.As(err, &known):
+		return err
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return faultf(ErrTruncated, "the compressed data ends in the middle")
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, zstd.ErrCRCMismatch):
 		return faultf(ErrChecksum, "the data does not match its checksum")
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return faultf(ErrLimit, "the window is larger than %d MiB: compress it without --long", zstdWindow>>20)
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, zstd.ErrMagicMismatch):
+	case errors.Is(err, gzip.ErrHeader):
 		return faultf(ErrSyntax, "its header is damaged")
+	case errors.Is(err, zstd.ErrMagicMismatch): // the first one has been looked at
+		return faultf(ErrSyntax, "behind a whole frame something follows that is none")
 	}
-	return err
+	return faultf(ErrChecksum, "the compressed data is damaged: %v", err)
 }
 
 // sized reads an input that has told its size, and does not take an early end for

@@ -79,6 +79,11 @@ func Sniff(head []byte, name string) (*Format, error) {
 	case looksLikeText(head):
 		return findFormat(textFormat.Name)
 	}
+	for _, z := range compressions {
+		if z.is(head) {
+			return nil, faultf(ErrFormat, "it is compressed twice, inside with %s: decompress it first", z.name)
+		}
+	}
 	if looksLikeCIFAR(head) {
 		return nil, faultf(ErrFormat, "it may be images of CIFAR: name the format cifar10 or cifar100")
 	}

@@ -3,6 +3,7 @@ package convert
 import (
 	"errors"
 	"io"
+	"slices"
 )
 
 // pickleFormat reads pickles of Python, protocols 0 to 5, as split of
@@ -103,13 +104,16 @@ func (d *pickleDecoder) more() error {
 	return nil
 }
 
-// samplesOf returns the samples that a whole pickle is.
+// samplesOf returns the samples that a whole pickle is. They are forgotten one by one,
+// which a sample that holds the pickle itself must not see.
 func samplesOf(value any) []any {
 	switch v := value.(type) {
 	case *pickleList:
-		return v.items
+		items := v.items
+		v.items, v.given = nil, true
+		return items
 	case pickleTuple:
-		return v
+		return slices.Clone(v)
 	}
 	return []any{value}
 }

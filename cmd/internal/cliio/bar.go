@@ -181,7 +181,7 @@ func clock(seconds int64) string {
 
 func (p Progress) files() string {
 	switch {
-	case p.Complete && p.FilesTotal == 1:
+	case p.FilesTotal == 1 && (p.Complete || p.Files == 0): // of one of unknown length, too
 		return ""
 	case p.Complete:
 		total := strconv.FormatInt(p.FilesTotal, 10)

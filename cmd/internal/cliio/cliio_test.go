@@ -187,6 +187,10 @@ func TestProgressLineFits(t *testing.T) {
 	if got, want := p.line(40, 0), "512 MiB      0 B/s  3 files  …part-00001"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	pipe := Progress{Done: 1 << 29, Moved: 1 << 29, FilesTotal: 1, Name: "standard input"}
+	if got := pipe.line(40, 0); strings.Contains(got, "files") {
+		t.Errorf("of a pipe: %q", got)
+	}
 }
 
 // TestProgressNameStays checks that the name of the file does not jump while a
