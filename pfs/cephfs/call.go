@@ -165,10 +165,17 @@ func (c *call) libAs(w *user, do func(m *cMount, p *cPerms) error) error {
 	return err
 }
 
-// once makes one call of libcephfs that must not be repeated: if the mount is lost meanwhile, it is not known
-// whether the cluster has done it.
-func (c *call) once(do func(m *cMount, p *cPerms) error) error {
-	return c.lib(func(m *cMount, p *cPerms) error {
+// once makes one call of libcephfs that changes these names, and must not be repeated: if the mount is lost
+// meanwhile, it is not known whether the cluster has done it.
+func (c *call) once(do func(m *cMount, p *cPerms) error, names ...dirName) error {
+	return c.onceAs(c.user, do, names...)
+}
+
+// onceAs is once as another user.
+func (c *call) onceAs(w *user, do func(m *cMount, p *cPerms) error, names ...dirName) error {
+	unlock := c.m.names.lock(names)
+	defer unlock()
+	return c.libAs(w, func(m *cMount, p *cPerms) error {
 		c.changed.Store(true)
 		return do(m, p)
 	})
