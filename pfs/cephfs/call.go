@@ -127,11 +127,10 @@ func wait[T any](c *call, done chan result[T]) (none T, err error) {
 	}
 }
 
-// timedOut is the error of an operation whose context is done: Unavailable if its deadline passed, because the
-// store was too slow, and Canceled if the caller gave up.
+// timedOut is the error of an operation whose context is done.
 func timedOut(ctx context.Context) error {
 	if err := ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
-		return pfs.Errorf("cephfs.wait", "", pfs.Unavailable, "the CephFS did not answer in time: %w", err)
+		return pfs.Errorf("cephfs.wait", "", pfs.Canceled, "the CephFS did not answer in time: %w", err)
 	}
 	return pfs.E("cephfs.wait", "", pfs.Canceled, ctx.Err())
 }
