@@ -91,7 +91,7 @@ func checkDeadlinePasses(e *env) {
 				ctx.asks.Store(asks + 1)
 				err := op.call(ctx, e.fs, name)
 				if errors.Is(err, pfs.Canceled) || errors.Is(err, pfs.Unavailable) || errors.Is(err, context.DeadlineExceeded) {
-					e.wantCanceled(err, context.DeadlineExceeded, name, otherFile, otherFree)
+					e.wantCanceled(err, context.DeadlineExceeded, name, name.Parent(), otherFile, otherFree)
 				}
 			}
 		}
