@@ -51,7 +51,8 @@
 // what is promised is this: an operation called with a context that is already
 // done changes nothing and returns an error of Kind [Canceled] that wraps the
 // context's error; one that runs ends no later than the chunk in progress (at
-// most [ChunkSize] bytes, or one page of a listing).
+// most [ChunkSize] bytes, or one page of a listing), and if it ends for that reason with the same
+// error. A deadline of the caller's that passes is no [Unavailable], which callers ask again for.
 //
 // # Errors
 //

@@ -35,7 +35,7 @@ const (
 	Unavailable                 // store or service not reachable now: try again
 	Limit                       // too many requests now: wait and try again
 	Integrity                   // bytes failed their check
-	Canceled                    // the caller gave up
+	Canceled                    // the caller gave up, or its context's deadline passed
 	Closed                      // used after Close
 	numKinds
 )

@@ -127,11 +127,10 @@ func wait[T any](c *call, done chan result[T]) (none T, err error) {
 	}
 }
 
-// timedOut is the error of an operation whose context is done: Unavailable if its deadline passed, because the
-// store was too slow, and Canceled if the caller gave up.
+// timedOut is the error of an operation whose context is done.
 func timedOut(ctx context.Context) error {
 	if err := ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
-		return pfs.Errorf("cephfs.wait", "", pfs.Unavailable, "the CephFS did not answer in time: %w", err)
+		return pfs.Errorf("cephfs.wait", "", pfs.Canceled, "the CephFS did not answer in time: %w", err)
 	}
 	return pfs.E("cephfs.wait", "", pfs.Canceled, ctx.Err())
 }
@@ -165,10 +164,17 @@ func (c *call) libAs(w *user, do func(m *cMount, p *cPerms) error) error {
 	return err
 }
 
-// once makes one call of libcephfs that must not be repeated: if the mount is lost meanwhile, it is not known
-// whether the cluster has done it.
-func (c *call) once(do func(m *cMount, p *cPerms) error) error {
-	return c.lib(func(m *cMount, p *cPerms) error {
+// once makes one call of libcephfs that changes these names, and must not be repeated: if the mount is lost
+// meanwhile, it is not known whether the cluster has done it.
+func (c *call) once(do func(m *cMount, p *cPerms) error, names ...dirName) error {
+	return c.onceAs(c.user, do, names...)
+}
+
+// onceAs is once as another user.
+func (c *call) onceAs(w *user, do func(m *cMount, p *cPerms) error, names ...dirName) error {
+	unlock := c.m.names.lock(names)
+	defer unlock()
+	return c.libAs(w, func(m *cMount, p *cPerms) error {
 		c.changed.Store(true)
 		return do(m, p)
 	})

@@ -139,17 +139,20 @@ func (d *dir) readlink(name string) (target string, err error) {
 	return target, err
 }
 
+// place is name in d, for once.
+func (d *dir) place(name string) dirName { return dirName{d.in, name} }
+
 func (d *dir) unlink(name string) error {
-	return d.c.once(func(m *cMount, p *cPerms) error { return unlink(m, d.in, name, p) })
+	return d.c.once(func(m *cMount, p *cPerms) error { return unlink(m, d.in, name, p) }, d.place(name))
 }
 
 func (d *dir) rmdir(name string) error {
-	return d.c.once(func(m *cMount, p *cPerms) error { return rmdir(m, d.in, name, p) })
+	return d.c.once(func(m *cMount, p *cPerms) error { return rmdir(m, d.in, name, p) }, d.place(name))
 }
 
 func (d *dir) link(name string, to *dir, newName string) error {
 	return d.on(name, func(in *cInode, _ stat) error {
-		return d.c.once(func(m *cMount, p *cPerms) error { return link(m, in, to.in, newName, p) })
+		return d.c.once(func(m *cMount, p *cPerms) error { return link(m, in, to.in, newName, p) }, to.place(newName))
 	})
 }
 
@@ -158,7 +161,7 @@ func (d *dir) rename(name string, to *dir, newName string, exclusive bool) error
 	if exclusive {
 		return d.renameExclusively(name, to, newName)
 	}
-	return d.c.once(func(m *cMount, p *cPerms) error { return rename(m, d.in, name, to.in, newName, p) })
+	return d.c.once(func(m *cMount, p *cPerms) error { return rename(m, d.in, name, to.in, newName, p) }, d.place(name), to.place(newName))
 }
 
 // renameExclusively answers EEXIST instead of replacing newName. CephFS has no such call.

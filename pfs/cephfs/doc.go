@@ -95,9 +95,8 @@
 // # When the cluster does not answer
 //
 // No call of libcephfs takes a context, and many wait for ever. So each operation runs
-// in a goroutine of its own, and is abandoned when its context is done (Canceled, or
-// Unavailable if it was a deadline) or when the cluster has been silent for
-// Options.Timeout (Unavailable). An abandoned operation begins no further step. Bytes are
+// in a goroutine of its own, and is abandoned when its context is done (Canceled) or when
+// the cluster has been silent for Options.Timeout (Unavailable). An abandoned operation begins no further step. Bytes are
 // copied through buffers of the package, so that an abandoned operation does not touch its
 // caller's memory. A staged write waits until its abandoned operations have ended.
 //

@@ -48,7 +48,7 @@ func (d *dir) create(name string, mode uint32, flags int) (h *handle, st stat, e
 	err = d.c.once(func(m *cMount, p *cPerms) (err error) {
 		h.in, h.fh, st, err = create(m, d.in, name, mode, flags, p)
 		return err
-	})
+	}, d.place(name))
 	if err != nil {
 		return nil, stat{}, err
 	}

@@ -11,31 +11,31 @@ import (
 // mkdir makes a directory with the bits of mode, and those that its parent hands on. It belongs to owner, or with
 // owner nil to the user that calls are made as.
 func (d *dir) mkdir(name string, mode fs.FileMode, owner *ids) error {
-	return d.make(owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
+	return d.make(name, owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
 		return mkdir(m, d.in, name, unixMode(mode.Perm()), p)
 	})
 }
 
 // symlink makes a link, as mkdir makes a directory.
 func (d *dir) symlink(target, name string, owner *ids) error {
-	return d.make(owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
+	return d.make(name, owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
 		return symlink(m, d.in, name, target, p)
 	})
 }
 
 // make calls do as owner, so that what it makes never belongs to another user. If the store does not permit that to
 // owner, do is called as the user that calls are made as, and the result is given to owner.
-func (d *dir) make(owner *ids, do func(m *cMount, p *cPerms) (*cInode, stat, error)) error {
+func (d *dir) make(name string, owner *ids, do func(m *cMount, p *cPerms) (*cInode, stat, error)) error {
 	if owner == nil {
-		in, _, err := d.makeAs(d.c.user, do)
+		in, _, err := d.makeAs(d.c.user, name, do)
 		if err == nil {
 			d.c.release(in)
 		}
 		return err
 	}
-	in, st, err := d.makeAs(d.c.s.user(*owner), do)
+	in, st, err := d.makeAs(d.c.s.user(*owner), name, do)
 	if err != nil && kindOf(err) == pfs.Permission {
-		in, st, err = d.makeAs(d.c.user, do)
+		in, st, err = d.makeAs(d.c.user, name, do)
 	}
 	if err != nil {
 		return err
@@ -44,12 +44,11 @@ func (d *dir) make(owner *ids, do func(m *cMount, p *cPerms) (*cInode, stat, err
 	return d.give(in, st, *owner)
 }
 
-func (d *dir) makeAs(w *user, do func(m *cMount, p *cPerms) (*cInode, stat, error)) (in *cInode, st stat, err error) {
-	err = d.c.libAs(w, func(m *cMount, p *cPerms) (err error) {
-		d.c.changed.Store(true)
+func (d *dir) makeAs(w *user, name string, do func(m *cMount, p *cPerms) (*cInode, stat, error)) (in *cInode, st stat, err error) {
+	err = d.c.onceAs(w, func(m *cMount, p *cPerms) (err error) {
 		in, st, err = do(m, p)
 		return err
-	})
+	}, d.place(name))
 	return in, st, err
 }
 

@@ -25,7 +25,8 @@ type mount struct {
 	c    *cMount
 	root *cInode // its top directory, open as long as the mount
 
-	puts sync.RWMutex // held for reading while an inode is given back
+	puts  sync.RWMutex // held for reading while an inode is given back
+	names nameLocks
 
 	mu        sync.Mutex
 	dead      bool
@@ -67,7 +68,7 @@ func tryConnect(o Options) (*mount, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mount{info: info, c: cMountOf(info), left: make(chan struct{})}
+	m := &mount{info: info, c: cMountOf(info), names: nameLocks{held: map[dirName]*nameLock{}}, left: make(chan struct{})}
 	if m.c == nil {
 		return nil, pfs.Errorf(openOp, "", pfs.Unsupported, "this go-ceph keeps its mount elsewhere: build with the version in go.mod")
 	}

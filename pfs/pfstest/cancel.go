@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -12,6 +13,7 @@ import (
 var cancelPromises = []promise{
 	{says: "an operation whose context is done changes nothing and says so", check: checkCanceled},
 	{says: "a context past its deadline is as good as a canceled one", check: checkDeadline},
+	{says: "an operation whose deadline passes on the way is as good as canceled, too", check: checkDeadlinePasses},
 	{says: "a File whose context is done reads nothing", check: checkCanceledRead},
 	{says: "a Staged whose context is done goes on with another context", check: checkCanceledStaged},
 	{says: "a Handle whose context is done changes nothing", check: checkCanceledHandle, needs: NoEdit},
@@ -56,6 +58,44 @@ func checkDeadline(e *env) {
 	defer cancel()
 	e.wantCanceled(e.fs.Mkdir(ctx, "/dir", 0o755), context.DeadlineExceeded, "/dir")
 	WantNames(e, e.fs, pfs.Root)
+}
+
+// passing is a context whose deadline passes right after it was asked for the last time without being done.
+type passing struct {
+	context.Context
+	asks atomic.Int64 // that are left
+	done chan struct{}
+}
+
+func (p *passing) Err() error {
+	switch left := p.asks.Add(-1); {
+	case left < 0:
+		return context.DeadlineExceeded
+	case left == 0:
+		close(p.done)
+	}
+	return nil
+}
+
+func (p *passing) Done() <-chan struct{} { return p.done }
+
+// checkDeadlinePasses lets the deadline pass behind the looks with which an operation begins. It may end well all the
+// same, or fail of something else, but not as if the store were away.
+func checkDeadlinePasses(e *env) {
+	e.each(func(operation) bool { return true }, func(e *env, op operation) {
+		MustMkdir(e, e.fs, "/dir/empty")
+		WriteFile(e, e.fs, "/dir/f", []byte("content"))
+		for asks := range int64(3) {
+			for _, name := range []pfs.Path{"/dir/f", "/dir/new", "/dir/empty"} {
+				ctx := &passing{Context: e.ctx, done: make(chan struct{})}
+				ctx.asks.Store(asks + 1)
+				err := op.call(ctx, e.fs, name)
+				if errors.Is(err, pfs.Canceled) || errors.Is(err, pfs.Unavailable) || errors.Is(err, context.DeadlineExceeded) {
+					e.wantCanceled(err, context.DeadlineExceeded, name, name.Parent(), otherFile, otherFree)
+				}
+			}
+		}
+	})
 }
 
 func checkCanceledRead(e *env) {
