@@ -57,7 +57,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"no monitors", func(o *Options) { o.Monitors = nil }, pfs.Invalid},
 		{"nobody listens", func(o *Options) { o.Monitors = []string{nobody} }, pfs.Unavailable},
 		{"a listener that never answers", func(o *Options) { o.Monitors = []string{silent.Addr().String()} }, pfs.Unavailable},
-		{"no such host", func(o *Options) { o.Monitors = []string{"no-such-host.invalid"} }, pfs.Invalid},
+		{"no such host", func(o *Options) { o.Monitors = []string{"no-such-host.invalid"} }, pfs.Unavailable},
 		{"no such keyring", func(o *Options) { o.Keyring = filepath.Join(t.TempDir(), "none") }, pfs.Invalid},
 		{"the key of another cluster", func(o *Options) { o.Keyring = wrongKey(t) }, pfs.Unavailable},
 		{"a user without a key", func(o *Options) { o.User = "nobody" }, pfs.Invalid},
@@ -93,7 +93,7 @@ func TestOpenSaysNothing(t *testing.T) {
 		want pfs.Kind
 	}{
 		{"the key of another cluster", otherKey, pfs.Unavailable},
-		{"no such host", otherHost, pfs.Invalid},
+		{"no such host", otherHost, pfs.Unavailable},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			said := stderrOf(t, func() {

@@ -11,8 +11,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// checkMonitors answers Invalid or Unavailable for a monitor whose name has no address. libcephfs would print that
-// on the standard error of the program, however it is configured.
+// checkMonitors answers Unavailable for a monitor whose name has no address: the name may be wrong, or the name
+// server without it for a moment. libcephfs would print that on the standard error of the program, however it is
+// configured.
 func checkMonitors(o Options) error {
 	ctx, cancel := context.WithTimeout(context.Background(), o.Timeout)
 	defer cancel()
@@ -23,7 +24,7 @@ func checkMonitors(o Options) error {
 		}
 		_, err := net.DefaultResolver.LookupHost(ctx, host)
 		if unknown := (*net.DNSError)(nil); errors.As(err, &unknown) && unknown.IsNotFound {
-			return pfs.Errorf(openOp, "", pfs.Invalid, "the monitor %q has no address: no such host", monitor)
+			return pfs.Errorf(openOp, "", pfs.Unavailable, "the monitor %q has no address: no such host", monitor)
 		}
 		if err != nil {
 			return pfs.Errorf(openOp, "", pfs.Unavailable, "the monitor %q: %w", monitor, err)

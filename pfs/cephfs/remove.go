@@ -160,7 +160,11 @@ func (r *remover) remove(d *dir, e entry, depth int) error {
 	if err := r.empty(d, e.name, depth); err != nil {
 		return unlessMissing(err)
 	}
-	return r.counted(d.rmdir(e.name))
+	err := r.counted(d.rmdir(e.name))
+	if kindOf(err) == pfs.NotEmpty {
+		return pfs.Errorf("cephfs.RemoveTree", "", pfs.NotEmpty, "nothing can be removed any more in its directory %q, which has snapshots, or entries that keep being made", e.name)
+	}
+	return err
 }
 
 // counted counts what err says has been removed, and forgives that it was not there any more.

@@ -71,6 +71,13 @@ func TestSnapshots(t *testing.T) {
 		}
 	}
 	pfstest.WantNames(t, f, "/dir/.snap", "monday")
+
+	pfstest.MustMkdir(t, f, "/dir/sub")
+	pfstest.WriteFile(t, f, "/dir/sub/f", []byte("new"))
+	if err := f.RemoveTree(ctx, "/dir"); !errors.Is(err, pfs.NotEmpty) || !strings.Contains(err.Error(), `"dir", which has snapshots`) {
+		t.Errorf("RemoveTree of a directory with a snapshot: %v", err)
+	}
+	pfstest.WantNames(t, f, "/dir")
 }
 
 // makeSnapshot makes one as an administrator would, by mkdir in the hidden directory.
