@@ -21,11 +21,13 @@ var allowed = map[string][]string{
 	"pfs/auth":   {"pfs"},
 	"pfs/wire":   {"pfs"},
 
+	"pfs/internal/keylock": {},
+
 	// Stores never import each other.
 	"pfs/memfs":   {"pfs", "pfs/digest"},
-	"pfs/localfs": {"pfs", "pfs/digest"},
+	"pfs/localfs": {"pfs", "pfs/digest", "pfs/internal/keylock"},
 	"pfs/aferofs": {"pfs", "pfs/digest"},
-	"pfs/cephfs":  {"pfs", "pfs/digest"},
+	"pfs/cephfs":  {"pfs", "pfs/digest", "pfs/internal/keylock"},
 	"pfs/hdfsfs":  {"pfs", "pfs/digest"},
 
 	// Decorators, and the tree that users see, made of them.

@@ -51,8 +51,9 @@
 // what is promised is this: an operation called with a context that is already
 // done changes nothing and returns an error of Kind [Canceled] that wraps the
 // context's error; one that runs ends no later than the chunk in progress (at
-// most [ChunkSize] bytes, or one page of a listing), and if it ends for that reason with the same
-// error. A deadline of the caller's that passes is no [Unavailable], which callers ask again for.
+// most [ChunkSize] bytes, or one page of a listing), and if it ends for that
+// reason with the same error. A deadline of the caller's that passes is no
+// [Unavailable], which callers ask again for.
 //
 // # Errors
 //
@@ -68,8 +69,7 @@
 // Callers call the function of the same name in this package, which asserts the
 // interface, falls back where an honest fallback exists, and else answers
 // [Unsupported]; where there is no such function ([Digester], [LeafDigester]) they
-// assert it. A decorator implements all of them and answers
-// Unsupported where the file system below does, so having the method is not yet a
-// promise: the answer is. Only what chooses a user of the store (owner.go) is asked of
-// stores alone.
+// assert it. A decorator implements all of them and answers Unsupported where the
+// file system below does, so having the method is not yet a promise: the answer is.
+// Only what chooses a user of the store (owner.go) is asked of stores alone.
 package pfs

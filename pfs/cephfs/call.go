@@ -172,8 +172,7 @@ func (c *call) once(do func(m *cMount, p *cPerms) error, names ...dirName) error
 
 // onceAs is once as another user.
 func (c *call) onceAs(w *user, do func(m *cMount, p *cPerms) error, names ...dirName) error {
-	unlock := c.m.names.lock(names)
-	defer unlock()
+	defer c.m.names.Lock(dirName.compare, names...)()
 	return c.libAs(w, func(m *cMount, p *cPerms) error {
 		c.changed.Store(true)
 		return do(m, p)

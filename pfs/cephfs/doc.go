@@ -96,9 +96,10 @@
 //
 // No call of libcephfs takes a context, and many wait for ever. So each operation runs
 // in a goroutine of its own, and is abandoned when its context is done (Canceled) or when
-// the cluster has been silent for Options.Timeout (Unavailable). An abandoned operation begins no further step. Bytes are
-// copied through buffers of the package, so that an abandoned operation does not touch its
-// caller's memory. A staged write waits until its abandoned operations have ended.
+// the cluster has been silent for Options.Timeout (Unavailable). An abandoned operation
+// begins no further step. Bytes are copied through buffers of the package, so that an
+// abandoned operation does not touch its caller's memory. A staged write waits until its
+// abandoned operations have ended.
 //
 // A daemon that comes back is found by libcephfs itself. The mount is given up when the
 // cluster has evicted it, or when more than a few dozen of its operations are abandoned. Its

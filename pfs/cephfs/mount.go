@@ -68,7 +68,7 @@ func tryConnect(o Options) (*mount, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mount{info: info, c: cMountOf(info), names: nameLocks{held: map[dirName]*nameLock{}}, left: make(chan struct{})}
+	m := &mount{info: info, c: cMountOf(info), left: make(chan struct{})}
 	if m.c == nil {
 		return nil, pfs.Errorf(openOp, "", pfs.Unsupported, "this go-ceph keeps its mount elsewhere: build with the version in go.mod")
 	}

@@ -125,7 +125,7 @@ func (h *handle) change(ctx context.Context, end int64, do func() error) error {
 	if err := h.fs.ready(ctx, h.trees); err != nil {
 		return err
 	}
-	defer h.fs.quotas.slots.hold(fileSlot(h.from))()
+	defer h.fs.quotas.slots.Lock(slot.compare, fileSlot(h.from))()
 	before, err := statFile(h.file)
 	if err != nil {
 		return err

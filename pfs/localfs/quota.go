@@ -12,6 +12,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/keylock"
 )
 
 // limits is a quota, of which 0 means no limit, or what is measured by one.
@@ -37,7 +38,7 @@ type quotas struct {
 	trees map[pfs.Path]*tree
 	open  map[tempID]*opened
 
-	slots slots
+	slots keylock.Set[slot]
 }
 
 // opened is a staged write that has handles here. They share one claim, since they

@@ -1,10 +1,6 @@
 package localfs
 
-import (
-	"cmp"
-	"slices"
-	"sync"
-)
+import "cmp"
 
 // slot is a place on the disk whose changes a quota counts: a name in a directory, or
 // with no name a file. Where the system has no inodes many share one.
@@ -16,58 +12,6 @@ type slot struct {
 // compare orders slots, so that an operation takes several of them in one order.
 func (s slot) compare(t slot) int {
 	return cmp.Or(cmp.Compare(s.dev, t.dev), cmp.Compare(s.ino, t.ino), cmp.Compare(s.name, t.name))
-}
-
-// slots are the slots that are held, each by one operation. An operation that
-// holds names may take files, and not the other way round.
-type slots struct {
-	mu   sync.Mutex
-	held map[slot]*holding
-}
-
-// holding is a slot with those that hold it or wait for it.
-type holding struct {
-	sync.Mutex
-	users int // guarded by slots.mu
-}
-
-// hold waits until all of at are free and takes them.
-func (s *slots) hold(at ...slot) (release func()) {
-	slices.SortFunc(at, slot.compare)
-	at = slices.Compact(at)
-	for _, one := range at {
-		s.enter(one).Lock()
-	}
-	return func() {
-		for _, one := range at {
-			s.leave(one)
-		}
-	}
-}
-
-func (s *slots) enter(at slot) *holding {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h := s.held[at]
-	if h == nil {
-		if s.held == nil {
-			s.held = map[slot]*holding{}
-		}
-		h = &holding{}
-		s.held[at] = h
-	}
-	h.users++
-	return h
-}
-
-func (s *slots) leave(at slot) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h := s.held[at]
-	h.Unlock()
-	if h.users--; h.users == 0 {
-		delete(s.held, at)
-	}
 }
 
 // free is the release of what is not held.
@@ -97,7 +41,7 @@ func (f *FS) hold(names ...named) (release func(), err error) {
 	if len(at) == 0 {
 		return free, nil
 	}
-	return f.quotas.slots.hold(at...), nil
+	return f.quotas.slots.Lock(slot.compare, at...), nil
 }
 
 // holdFiles is hold for what is written in place to the files that have these names,
@@ -115,7 +59,7 @@ func (f *FS) holdFiles(names ...named) (release func()) {
 	if len(at) == 0 {
 		return free
 	}
-	return f.quotas.slots.hold(at...)
+	return f.quotas.slots.Lock(slot.compare, at...)
 }
 
 // fileSlot is that of the file that st describes.
