@@ -119,7 +119,7 @@ func (o *opened) start(c Content) error {
 		r = io.NewSectionReader(o.ReaderAt, 0, o.Size)
 	}
 	if o.Size >= 0 {
-		r = &sized{r: r, size: o.Size}
+		r = &sized{counted{r: r}, o.Size}
 	} else {
 		o.ReaderAt = nil
 	}
@@ -237,14 +237,12 @@ func (c *counted) corrupt(err error) error {
 // sized reads an input that has told its size, and does not take an early end for
 // the end.
 type sized struct {
-	r    io.Reader
+	counted
 	size int64
-	done int64
 }
 
 func (s *sized) Read(p []byte) (int, error) {
-	n, err := s.r.Read(p)
-	s.done += int64(n)
+	n, err := s.counted.Read(p)
 	if err == io.EOF && s.done < s.size {
 		err = faultf(ErrTruncated, "the input ended after %d of its %d bytes", s.done, s.size)
 	}

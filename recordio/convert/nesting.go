@@ -65,8 +65,7 @@ func (n *nesting) fail(err error) bool {
 
 var errOrder = faultf(ErrSyntax, "the calls of an Encoder are out of order")
 
-// value notes that a value begins, and reports whether it may. It is called for every
-// cell of a table, and small enough to be inlined.
+// value notes that a value begins, and reports whether it may.
 func (n *nesting) value() bool {
 	if n.expects != aValue || len(n.buf) > n.limits.Record {
 		return n.refuse()

@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"encoding/binary"
 	"math"
 	"math/bits"
 	"strconv"
@@ -103,10 +102,10 @@ func parseFloat(text []byte) (float64, bool) {
 // digits in pairs. It answers false for any other text, and where the array ends
 // less than eight bytes behind the start of text.
 func eightCharacters(text []byte) (mantissa uint64, fraction int, ok bool) {
-	if len(text) > 8 || cap(text) < 8 {
+	word, ok := differences(text)
+	if !ok {
 		return 0, 0, false
 	}
-	word := (binary.LittleEndian.Uint64(text[:8]) ^ ones*'0') << (64 - 8*len(text))
 	digits := len(text)
 	if point := matching(word, ones*('.'^'0')); point != 0 {
 		at := bits.TrailingZeros64(point) &^ 7
@@ -123,11 +122,8 @@ func eightCharacters(text []byte) (mantissa uint64, fraction int, ok bool) {
 
 // eightDigits reads no more than eight digits as eightCharacters does.
 func eightDigits(text []byte) (v uint64, ok bool) {
-	if len(text)-1 >= 8 || cap(text) < 8 {
-		return 0, false
-	}
-	word := (binary.LittleEndian.Uint64(text[:8]) ^ ones*'0') << (64 - 8*len(text))
-	if !areDigits(word) {
+	word, ok := differences(text)
+	if !ok || !areDigits(word) {
 		return 0, false
 	}
 	return addDigits(word), true

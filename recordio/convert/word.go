@@ -1,5 +1,7 @@
 package convert
 
+import "encoding/binary"
+
 // Eight characters are looked at at once, as a little-endian word: the first of them is
 // its lowest byte.
 
@@ -12,6 +14,16 @@ func matching(word, eight uint64) uint64 {
 	const low = ones * 0x7f
 	word ^= eight
 	return ^((word & low) + low | word | low)
+}
+
+// differences returns one to eight characters as what a digit of that value is, in the
+// highest bytes of a word, behind zeros. It answers false for any other text, and where
+// the array ends less than eight bytes behind the start of text.
+func differences(text []byte) (word uint64, ok bool) {
+	if len(text) == 0 || len(text) > 8 || cap(text) < 8 {
+		return 0, false
+	}
+	return (binary.LittleEndian.Uint64(text[:8]) ^ ones*'0') << (64 - 8*len(text)), true
 }
 
 // areDigits reports whether each byte of word is below ten.
