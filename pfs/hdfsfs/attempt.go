@@ -117,6 +117,9 @@ func (a *attempt) write(p []byte) error {
 			if _, err := a.lib.Write(piece); err != nil {
 				return err
 			}
+			if err := a.s.broken(); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -283,6 +286,7 @@ func (a *attempt) replicate(ctx context.Context) {
 // discard gives the attempt up and removes what there is of it.
 func (a *attempt) discard() {
 	a.s.abort(pfs.Errorf("hdfsfs.attempt", "", pfs.Canceled, "discarded"))
+	_ = a.lib.Close() // ends the library's goroutines; nothing is sent any more
 	a.fs.pool.put(a.s)
 	a.remove()
 }

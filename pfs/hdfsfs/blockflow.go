@@ -3,6 +3,7 @@ package hdfsfs
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"net"
 	"sync"
 
@@ -41,8 +42,9 @@ type blockFlow struct {
 	rows    chan int64    // numbers of what was sent and not yet acknowledged
 	have    int64         // number up to which the DataNodes have acknowledged
 
-	gone chan struct{} // closed with the connection
-	once sync.Once
+	gone    chan struct{} // closed with the connection, or once it failed
+	once    sync.Once
+	failure error // why it failed; valid once gone is closed
 }
 
 // packetID is what matters of the header of a packet.
@@ -67,13 +69,40 @@ func newBlockFlow(conn net.Conn, in *bufio.Reader) *blockFlow {
 	}
 }
 
-// close ends a next that waits for a packet.
-func (f *blockFlow) close() { f.once.Do(func() { close(f.gone) }) }
+// close ends a next that waits for a packet. What the library still sends is nobody's.
+func (f *blockFlow) close() { f.fail(nil) }
 
-// send takes a packet of the library. It is sent at once, or with some after it.
+// fail ends the flow, the first time for good. After a failure nobody reads
+// acknowledgements any more: a send that waited for that would wait for ever.
+func (f *blockFlow) fail(err error) {
+	f.once.Do(func() {
+		f.failure = err
+		close(f.gone)
+	})
+}
+
+// errPipeline says why a flow ended without a connection that is lost.
+var errPipeline = errors.New("it reports that a DataNode of the pipeline has failed")
+
+// send takes a packet of the library. It is sent at once, or with some after it. Once it
+// failed it goes on to fail, so that the last packet of a block is never acknowledged.
 func (f *blockFlow) send(p []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	select {
+	case <-f.gone:
+		return f.failure
+	default:
+	}
+	if err := f.take(p); err != nil {
+		f.fail(err)
+		return f.failure // what came first, as why nobody reads any more
+	}
+	return nil
+}
+
+// take is send of a flow that has not ended.
+func (f *blockFlow) take(p []byte) error {
 	id, err := parsePacketID(p)
 	if err != nil {
 		return err
@@ -148,8 +177,13 @@ func (f *blockFlow) next(end <-chan struct{}) ([]byte, error) {
 	}
 	for f.have < need {
 		refused, err := f.receive()
-		if refused != nil || err != nil {
-			return refused, err
+		if err != nil {
+			f.fail(err)
+			return nil, err
+		}
+		if refused != nil {
+			f.fail(errPipeline)
+			return refused, nil
 		}
 	}
 	return encodeAck(id.seqno), nil

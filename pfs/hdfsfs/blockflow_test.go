@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -190,6 +192,47 @@ func TestBlockFlowEnds(t *testing.T) {
 	f.close()
 	if _, err := f.next(nil); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("next after close: %v, want %v", err, net.ErrClosed)
+	}
+}
+
+// TestBlockFlowFailed takes what the library still sends after a failure, of which it does
+// not read on: nothing waits, says that it was sent, or is acknowledged.
+func TestBlockFlowFailed(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		answers []byte
+	}{
+		{"a failure of a DataNode behind the first", failedAck(1)},
+		{"a lost connection", nil},
+	} {
+		f, _ := newTestFlow(c.answers)
+		must(t, f.send(sentPacket(1, 0, false, []byte("0123456789"))))
+		f.next(nil)
+		const packets = 100
+		ended := make(chan error)
+		go func() {
+			for n := int64(2); n < packets; n++ {
+				if err := f.send(sentPacket(n, (n-1)*10, false, []byte("0123456789"))); err == nil {
+					ended <- fmt.Errorf("packet %d is taken", n)
+					return
+				}
+			}
+			ended <- nil
+		}()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%s: a packet waits to be taken", c.name)
+		}
+		if err := f.send(sentPacket(packets, 0, true, nil)); err == nil {
+			t.Errorf("%s: the last packet is taken", c.name)
+		}
+		if ack, err := f.next(nil); err == nil {
+			t.Errorf("%s: something is acknowledged: %x", c.name, ack)
+		}
 	}
 }
 

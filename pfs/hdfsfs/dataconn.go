@@ -131,12 +131,16 @@ func (c *dataConn) Close() error {
 
 // Write passes a request, or a packet, on. The library writes each whole.
 func (c *dataConn) Write(p []byte) (int, error) {
-	sent, send := p, c.sendAll
+	sent := p
 	switch c.phase {
 	case passing:
 	case sending:
+		// The library ends its goroutines only after it has written all: see breakOff.
 		c.s.noteSent(p)
-		send = c.flow.send
+		if err := c.flow.send(p); err != nil {
+			c.s.breakOff(&nodeError{c.dataNode, err})
+		}
+		return len(p), nil
 	default:
 		var err error
 		if sent, err = c.request(p); err != nil {
@@ -144,15 +148,10 @@ func (c *dataConn) Write(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	if err := send(sent); err != nil {
+	if _, err := c.Conn.Write(sent); err != nil {
 		return 0, &nodeError{c.dataNode, err}
 	}
 	return len(p), nil
-}
-
-func (c *dataConn) sendAll(p []byte) error {
-	_, err := c.Conn.Write(p)
-	return err
 }
 
 // request looks at what the library asks for, and returns what is sent for it. What it

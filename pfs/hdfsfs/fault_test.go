@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"path"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -253,6 +254,74 @@ func killWhileWritten(t *testing.T, c *testbed.HDFSCluster, o Options) (*FS, []b
 		t.Errorf("%d DataNodes were killed, want 3", len(done))
 	}
 	return f, data
+}
+
+// TestDataNodeLostInLongPart kills one DataNode after the other, each in the middle of a
+// part that is much longer than what is on its way at once: what is lost is told soon,
+// from whichever of them, and the part is sent again.
+func TestDataNodeLostInLongPart(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	o := options(c, c.Scratch(t))
+	o.BlockSize, o.PartSize = 16*small, 16*small
+	f := open(t, o)
+	data := pfstest.Pattern(8, 32*small)
+	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
+	must(t, err)
+	killed := map[string]bool{}
+	kill := func(dn string, off, at int) {
+		if off >= at && !killed[dn] {
+			killed[dn] = true
+			c.Kill(t, dn)
+		}
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- send(t.Context(), w, data, func(off int) {
+			kill("dn1", off, 3*small)
+			if off >= 16*small && killed["dn1"] && !killed["dn2"] {
+				c.Start(t, "dn1")
+			}
+			kill("dn2", off, 16*small)
+		})
+	}()
+	select {
+	case err := <-ended:
+		must(t, err)
+	case <-time.After(5 * time.Minute):
+		t.Fatal("a write has not ended")
+	}
+	defer w.Close()
+	_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data))})
+	must(t, err)
+	pfstest.WantFile(t, f, "/f", data)
+}
+
+// TestDiscardedEndsAll leaves no goroutine behind of writes that are discarded in the
+// middle of a part.
+func TestDiscardedEndsAll(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	data := pfstest.Pattern(9, small/2)
+	discard := func() {
+		w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
+		must(t, err)
+		defer w.Close()
+		_, err = w.WriteAt(t.Context(), data, 0)
+		must(t, err)
+	}
+	discard()
+	const writes = 20
+	before := runtime.NumGoroutine()
+	for range writes {
+		discard()
+	}
+	for range 100 {
+		if runtime.NumGoroutine() < before+writes {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines after %d discarded writes, %d before", runtime.NumGoroutine(), writes, before)
 }
 
 // TestDataNodesStallOnTheWay stops all DataNodes while packets are acknowledged ahead of

@@ -31,6 +31,7 @@ type session struct {
 	found findings
 	sums  *sentSums  // of the file that is being written, if they are wanted
 	built *pipelines // of the file that is being written
+	broke error      // why what was written to it is lost
 
 	idle *time.Timer // while it is in the pool
 }
@@ -164,7 +165,25 @@ func (s *session) wasSent() bool {
 func (s *session) setPipes(w *pipelines) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.built = w
+	s.built, s.broke = w, nil
+}
+
+// breakOff notes that a packet of the file that is being written could not be sent. The
+// library is not told: it would give up and leave two goroutines behind. It learns that
+// from the acknowledgements, when it closes the block.
+func (s *session) breakOff(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broke == nil {
+		s.broke = err
+	}
+}
+
+// broken is why what was written is lost; nil if that is not known.
+func (s *session) broken() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broke
 }
 
 // pipes returns what setPipes was given; nil if nothing is written.
@@ -239,6 +258,9 @@ type nameConn struct {
 }
 
 func (c *nameConn) Write(p []byte) (int, error) {
+	if err := c.s.life.Err(); err != nil {
+		return 0, err // the NameNode has nothing to do with it
+	}
 	c.s.mu.Lock()
 	c.s.sent = true
 	c.s.mu.Unlock()
