@@ -81,18 +81,20 @@ func (s *session) do(ctx context.Context, limit time.Duration, call func() error
 	s.mu.Lock()
 	s.sent, s.found = false, findings{}
 	s.mu.Unlock()
+	over := false // guarded by s.mu; then the session may be somebody else's
 	timer := time.AfterFunc(limit, func() {
-		s.abort(&noAnswer{"HDFS gave no answer within " + limit.String()})
+		s.abortUnless(&over, &noAnswer{"HDFS gave no answer within " + limit.String()})
 	})
-	stop := context.AfterFunc(ctx, func() { s.abort(context.Cause(ctx)) })
+	stop := context.AfterFunc(ctx, func() { s.abortUnless(&over, context.Cause(ctx)) })
 	err := call()
 	timer.Stop()
 	stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	over = true
 	if err == nil {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.cause != nil {
 		return s.cause
 	}
@@ -103,13 +105,19 @@ func (s *session) do(ctx context.Context, limit time.Duration, call func() error
 }
 
 // abort gives the session up.
-func (s *session) abort(cause error) {
+func (s *session) abort(cause error) { s.abortUnless(new(bool), cause) }
+
+// abortUnless is abort, unless over is set, which s.mu guards.
+func (s *session) abortUnless(over *bool, cause error) {
 	s.mu.Lock()
-	if s.cause == nil {
+	late := *over
+	if !late && s.cause == nil {
 		s.cause = cause
 	}
 	s.mu.Unlock()
-	s.cut()
+	if !late {
+		s.cut()
+	}
 }
 
 // cut closes all connections, and lets none be opened.
@@ -136,9 +144,9 @@ func (s *session) closeConns(which func(data bool) bool) {
 	}
 }
 
-// close ends the session for good.
+// close ends the session for good. The NameNode is not to blame for what then fails.
 func (s *session) close() {
-	s.cut()
+	s.abort(net.ErrClosed)
 	if s.client != nil {
 		// It waits for the call that renews leases, which has just lost its
 		// connection.
