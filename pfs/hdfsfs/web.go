@@ -28,6 +28,7 @@ func newTransport(o Options) http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: o.Timeout / 2}).DialContext
 	t.TLSClientConfig = o.TLS
+	t.Proxy = nil // as for RPC: what a proxy knows of NameNodes is not what the cluster says
 	t.MaxIdleConnsPerHost = maxIdle
 	t.IdleConnTimeout = idleTime
 	return t
