@@ -29,8 +29,11 @@ type attempt struct {
 	wanted   int // it is to have
 
 	n    int64    // bytes written
-	sums []uint32 // of its whole chunks of checksumChunk bytes
+	sums []uint32 // of its whole chunks of checksumChunk bytes, without those in folded
 	tail uint32   // of the last chunk, which has n%checksumChunk bytes
+
+	folds  bool   // the sums of whole blocks go into folded: see fold
+	folded []byte // the MD5s of the sums of blocks
 }
 
 // begin creates a file at a path in HDFS.
@@ -144,6 +147,23 @@ func (a *attempt) sum(p []byte) {
 			a.sums, a.tail = append(a.sums, a.tail), 0
 		}
 	}
+	if a.folds {
+		a.foldBlocks()
+	}
+}
+
+// fold has 16 bytes kept for each block instead of four for each chunk, for a file that is
+// written whole, however long it is. Then compare must not be called.
+func (a *attempt) fold() {
+	a.folds = true
+	a.foldBlocks()
+}
+
+func (a *attempt) foldBlocks() {
+	for perBlock := int(a.block / checksumChunk); len(a.sums) >= perBlock; {
+		a.folded = appendSum(a.folded, a.sums[:perBlock])
+		a.sums = append(a.sums[:0], a.sums[perBlock:]...)
+	}
 }
 
 // verdict is whether bytes are those that were written before.
@@ -243,7 +263,7 @@ func (a *attempt) verify() error {
 	return nil
 }
 
-// allSums are the checksums of all chunks, the last one too.
+// allSums are the checksums of all chunks that are not folded, the last one too.
 func (a *attempt) allSums() []uint32 {
 	if a.n%checksumChunk == 0 {
 		return a.sums
@@ -255,16 +275,11 @@ func (a *attempt) allSums() []uint32 {
 // each block, filled up with zeros to 32 bytes or the next power of two.
 func (a *attempt) checksum() [md5.Size]byte {
 	sums := a.allSums()
-	var blocks []byte
+	blocks := slices.Clone(a.folded)
 	perBlock := int(a.block / checksumChunk)
 	for len(sums) > 0 {
 		k := min(len(sums), perBlock)
-		raw := make([]byte, 0, k*sumSize)
-		for _, s := range sums[:k] {
-			raw = binary.BigEndian.AppendUint32(raw, s)
-		}
-		sum := md5.Sum(raw)
-		blocks = append(blocks, sum[:]...)
+		blocks = appendSum(blocks, sums[:k])
 		sums = sums[k:]
 	}
 	length := 32
@@ -272,6 +287,16 @@ func (a *attempt) checksum() [md5.Size]byte {
 		length *= 2
 	}
 	return md5.Sum(append(blocks, make([]byte, length-len(blocks))...))
+}
+
+// appendSum appends the MD5 of the sums of one block.
+func appendSum(blocks []byte, sums []uint32) []byte {
+	raw := make([]byte, 0, len(sums)*sumSize)
+	for _, s := range sums {
+		raw = binary.BigEndian.AppendUint32(raw, s)
+	}
+	sum := md5.Sum(raw)
+	return append(blocks, sum[:]...)
 }
 
 // replicate asks for the replicas that the file could not be written with.

@@ -263,7 +263,9 @@ func (w *staged) stream(ctx context.Context, op string, c content, size int64) (
 		p := buf[:min(int64(len(buf)), size-off, w.lay.unit-off%w.lay.unit)]
 		err := w.readStored(ctx, c, p, off)
 		if err == nil && a == nil {
-			a, err = w.fs.beginWith(ctx, w.lay, p, name)
+			if a, err = w.fs.beginWith(ctx, w.lay, p, name); err == nil {
+				a.fold()
+			}
 		} else if err == nil {
 			err = a.write(p)
 		}
