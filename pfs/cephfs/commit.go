@@ -22,7 +22,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	if err := opts.Check(op, w.name); err != nil {
 		return pfs.Info{}, err
 	}
-	if err := w.background.flush(ctx, op); err != nil && !errors.Is(err, pfs.Conflict) {
+	if err := w.behind.flush(ctx, op); err != nil && !errors.Is(err, pfs.Conflict) {
 		return pfs.Info{}, err
 	}
 	w.mu.Lock()
