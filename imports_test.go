@@ -19,15 +19,16 @@ var allowed = map[string][]string{
 	"pfs":        {},
 	"pfs/digest": {"pfs"},
 	"pfs/auth":   {"pfs"},
-	"pfs/wire":   {"pfs"},
+	"pfs/wire":   {"pfs", "pfs/internal/unixmode"},
 
-	"pfs/internal/keylock": {},
+	"pfs/internal/keylock":  {},
+	"pfs/internal/unixmode": {},
 
 	// Stores never import each other.
 	"pfs/memfs":   {"pfs", "pfs/digest"},
-	"pfs/localfs": {"pfs", "pfs/digest", "pfs/internal/keylock"},
+	"pfs/localfs": {"pfs", "pfs/digest", "pfs/internal/keylock", "pfs/internal/unixmode"},
 	"pfs/aferofs": {"pfs", "pfs/digest"},
-	"pfs/cephfs":  {"pfs", "pfs/digest", "pfs/internal/keylock"},
+	"pfs/cephfs":  {"pfs", "pfs/digest", "pfs/internal/keylock", "pfs/internal/unixmode"},
 	"pfs/hdfsfs":  {"pfs", "pfs/digest"},
 
 	// Decorators, and the tree that users see, made of them.

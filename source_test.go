@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -23,7 +24,7 @@ func eachSource(t *testing.T, look func(name string, set *token.FileSet, f *ast.
 			return err
 		}
 		set := token.NewFileSet()
-		f, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err == nil {
 			files++
 			look(filepath.ToSlash(name), set, f)
@@ -117,4 +118,94 @@ func calledOfPfs(c *ast.CallExpr, f *ast.File) string {
 		}
 	}
 	return ""
+}
+
+// TestFiles holds that where the documentation of a package has a heading "Files" its list has
+// each file, and no other. What stands in front of two spaces are their names, without ".go".
+func TestFiles(t *testing.T) {
+	lists := 0
+	eachPackageDoc(t, func(dir, doc string) {
+		_, list, ok := strings.Cut(doc, "\n# Files\n")
+		if !ok {
+			return
+		}
+		lists++
+		var patterns []string
+		for line := range strings.Lines(list) {
+			if names, ok := strings.CutPrefix(line, "\t"); ok {
+				names, _, _ = strings.Cut(names, "  ")
+				patterns = append(patterns, strings.FieldsFunc(names, func(r rune) bool { return strings.ContainsRune(", \n", r) })...)
+			}
+		}
+		used := map[string]bool{}
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			name := strings.TrimSuffix(filepath.Base(file), ".go")
+			if name == "doc" || strings.HasSuffix(name, "_test") {
+				continue
+			}
+			listed := false
+			for _, p := range patterns {
+				if ok, _ := path.Match(p, name); ok {
+					listed, used[p] = true, true
+				}
+			}
+			if !listed {
+				t.Errorf("%s is not in the list of files of its package", file)
+			}
+		}
+		for _, p := range patterns {
+			if !used[p] {
+				t.Errorf("%s: the list of files has %s.go, which is not there", dir, p)
+			}
+		}
+	})
+	if lists < 6 {
+		t.Errorf("only %d lists were found: the test does not see them any more", lists)
+	}
+}
+
+// eachPackageDoc calls look with the documentation of every package.
+func eachPackageDoc(t *testing.T, look func(dir, doc string)) {
+	t.Helper()
+	eachSource(t, func(name string, _ *token.FileSet, f *ast.File) {
+		if f.Doc != nil && !strings.HasSuffix(name, "_test.go") {
+			look(path.Dir(name), f.Doc.Text())
+		}
+	})
+}
+
+var fileName = regexp.MustCompile(`[\w/-]*\w\.go\b`)
+
+// TestNamedFiles holds that the files are there that the documents name.
+func TestNamedFiles(t *testing.T) {
+	all := map[string]bool{}
+	eachSource(t, func(name string, _ *token.FileSet, _ *ast.File) {
+		for at := name; at != ""; _, at, _ = strings.Cut(at, "/") {
+			all[at] = true // whole, and as one names it from a directory on the way
+		}
+	})
+	documents, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, document := range append(documents, "README.md", "ARCHITECTURE.md") {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range fileName.FindAllString(string(text), -1) {
+			found++
+			if !all[name] {
+				t.Errorf("%s names %s, which is not there", document, name)
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("only %d names were found: the test does not see them any more", found)
+	}
 }

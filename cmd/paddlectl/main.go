@@ -1,5 +1,36 @@
 // Command paddlectl moves files between this machine and the paddle file system.
 // It answers to the name paddlecloud, too. docs/cli.md is its manual.
+//
+// # Files
+//
+// A command is in the file of its name, a command of a group in one that begins with the
+// name of the group, and what belongs to one command alone begins with its name:
+//
+//	cat, cp, df*, du, find, ls*, mkdir, mv*, rm, stat, sync, touch, tree, verify
+//	config*, file, fileget, filels, fileput, filerm, quota*
+//	completion, candidates, commands, flags, help, login, logout, version
+//	dataset, datasetcat, datasetinfo, datasetlatest, datasettranscode
+//	datasetconvert*                  found and checked (inputs, survey, check); run; staged (staging, sink); published
+//	datasetpublish*, datasetshard*, datasetsplit, datasetverify
+//	recordio, recordio*
+//
+// What they are made of:
+//
+//	main, program, app, command,     the program, its list of commands, what a command says of itself
+//	commonflags
+//	operand, pattern, servicepath,   what the operands are, and the paths that patterns match
+//	target, home
+//	remotes, localside               the services, and the files of this machine
+//	copyoptions, copyplan, copyrun,  cp, sync and file: their options, what becomes what, the transfer,
+//	copytell, copytwice              what is told of it, two sources of one name
+//	listing, sorter, describe        entries of directories, in order, and how they are shown
+//	datafile, datasetopen,           files of data that commands read, and sets of them
+//	datasetstated, datasetversions,
+//	datasetrecords, dataerror
+//	outputfile, outputset            files that commands make, which appear together
+//	readahead, readline, stoppable   readers
+//	hint, waiting, silence           the way out of an error, what is waited for, stores that do not answer
+//	meter, switchwriter, shell       what is shown, and how
 package main
 
 import (

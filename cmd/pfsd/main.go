@@ -1,6 +1,21 @@
 // Command pfsd is the pfs service: it serves trees of files to paddlectl and other
 // clients over HTTPS, and keeps the accounts of its users. docs/pfsd.md says how
 // to run it.
+//
+// # Files
+//
+//	main, app, help, completion,     the program and its commands
+//	version
+//	serve, configfile, mounts,       the options of the service, by flags and from a file
+//	datacenter
+//	service, run, handlers, listen,  the service: opened, serving, closed
+//	limitlistener, announce, logging
+//	stores, latestore, session       the stores of the datacenters, and one that does not answer at the start
+//	apart, clusters                  no store under two names: by their URLs, by what their clusters are called
+//	reload, sweep                    at a hangup, and every day
+//	check*                           pfsd check: what it tries of the service, and of a store
+//	user*, password                  pfsd user: a file for each of its commands
+//	cause                            how an error is shown
 package main
 
 import (

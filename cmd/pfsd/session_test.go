@@ -1,8 +1,6 @@
 package main
 
 import (
-	"log/slog"
-	"strings"
 	"testing"
 )
 
@@ -24,18 +22,5 @@ func TestSession(t *testing.T) {
 		if got := (serveOptions{listen: listen}).session("dc1"); got != "" {
 			t.Errorf("at %q the session is %q, want none", listen, got)
 		}
-	}
-}
-
-func TestWarnings(t *testing.T) {
-	var w warnings
-	log := slog.New(&w)
-	log.Info("nothing to worry about")
-	if got := w.addTo("fine"); got != "fine" {
-		t.Errorf("without warnings: %q", got)
-	}
-	log.Warn("slower", "reason", "it is off")
-	if got := w.addTo("fine"); !strings.HasPrefix(got, "fine; slower") || !strings.Contains(got, "it is off") {
-		t.Errorf("with one: %q", got)
 	}
 }

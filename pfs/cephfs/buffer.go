@@ -19,9 +19,9 @@ const blockSize = 1 << 20
 // Bounds of the memory in which all files of a store have bytes, on their way or waiting. libcephfs takes about
 // as much again.
 const (
-	maxMoving     = 8 << 20  // of calls that wait for the cluster
-	maxBackground = 24 << 20 // of staged writes, gathered to be written later
-	maxAhead      = 16 << 20 // read before it was asked for
+	maxMoving = 8 << 20  // of calls that wait for the cluster
+	maxBehind = 24 << 20 // of staged writes, gathered to be written later
+	maxAhead  = 16 << 20 // read before it was asked for
 )
 
 // pools hold memory by size, the smallest first: for a look at a file, for what the service moves at once, and for

@@ -9,6 +9,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
 // Commit publishes the file: length, mode, owner, time and mark are set, all is made durable, and
@@ -21,7 +22,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	if err := opts.Check(op, w.name); err != nil {
 		return pfs.Info{}, err
 	}
-	if err := w.background.flush(ctx, op); err != nil && !errors.Is(err, pfs.Conflict) {
+	if err := w.behind.flush(ctx, op); err != nil && !errors.Is(err, pfs.Conflict) {
 		return pfs.Info{}, err
 	}
 	w.mu.Lock()
@@ -196,7 +197,7 @@ func (f FS) mark(c *call, h *handle, id string, opts pfs.CommitOptions) (digest.
 // finalize sets the length, mode, owner and time with which a temporary will be published. st describes the
 // temporary, and m is its mark.
 func (f FS) finalize(c *call, h *handle, opts pfs.CommitOptions, m digest.Mark, st stat) error {
-	mode := unixMode(opts.Perm())
+	mode := unixmode.Permissions(opts.Perm())
 	if st.size > opts.Size {
 		if err := h.set(c, change{size: &opts.Size}); err != nil {
 			return err

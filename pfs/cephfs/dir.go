@@ -11,6 +11,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
 // dir is an open directory, and all that this package asks about names. A name is one element, or
@@ -229,7 +230,7 @@ func (d *dir) set(name string, ch change) error {
 }
 
 func (d *dir) chmod(name string, mode fs.FileMode) error {
-	bits := unixMode(mode)
+	bits := unixmode.Permissions(mode)
 	return d.set(name, change{mode: &bits})
 }
 

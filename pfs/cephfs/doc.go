@@ -119,4 +119,24 @@
 // edited in place, Create, Commit, Close and Sweep. Abandoned calls of WriteAt are waited for
 // by their staged write. It does not hold between two services: a change that one of them
 // gave up can be done after the same was asked for through the other.
+//
+// # Files
+//
+//	fs, operation, snapshot          the tree of one owner, how its operations begin, what .snap refuses
+//	options, url, monitors           how it is configured
+//	store, mount, cluster,           the mount that is in use and the next one; one session with the cluster
+//	store_unsupported
+//	call, abandoned, errors          an operation with its deadline, what goes on after it, the errors as Kinds
+//	lib                              libcephfs, inode by inode
+//	dir, handle, namelocks           an open directory and an open file; one change of a name at a time
+//	make, durable, owner             making for an owner; changes of names that survive a crash
+//	file, readahead, edit            reading, and writing in place
+//	staged, writebehind, lock,       a staged write, its bytes on their way, who may use it at the same time
+//	identity
+//	commit, batch, loose, sweep      publishing, alone and together; what was left
+//	buffer                           the memory for all of this, and its bounds
+//	stat, list, mkdir, link, chmod,  the other operations; usage has quotas and space too
+//	remove, rename, copy, usage,
+//	digest
+//	mark                             what is kept with a file
 package cephfs

@@ -215,7 +215,7 @@ func TestEvicted(t *testing.T) {
 		t.Fatalf("a staged write ends with an eviction: %v", err)
 	}
 	// Now the OSD has all bytes, and only the session knows the length.
-	if err := again(func() error { return w.(*staged).background.flush(t.Context(), "cephfs.Test") }); err != nil {
+	if err := again(func() error { return w.(*staged).behind.flush(t.Context(), "cephfs.Test") }); err != nil {
 		t.Fatal(err)
 	}
 	evict(t, c)
@@ -432,7 +432,7 @@ func TestCloseSilent(t *testing.T) {
 			if _, err := w.WriteAt(t.Context(), []byte("content"), 0); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.(*staged).background.flush(t.Context(), "cephfs.Test"); err != nil {
+			if err := w.(*staged).behind.flush(t.Context(), "cephfs.Test"); err != nil {
 				t.Fatal(err)
 			}
 			c.Pause(t, "mds")

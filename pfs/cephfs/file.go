@@ -18,7 +18,7 @@ type file struct {
 	from stat // as it was opened
 	info pfs.Info
 	opened
-	ahead ahead
+	ahead readAhead
 }
 
 var _ pfs.File = (*file)(nil)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/ceph/go-ceph/cephfs"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
 // This file has all calls of libcephfs that go-ceph does not have. go-ceph makes, configures and releases mounts;
@@ -152,7 +153,7 @@ func timespec(t time.Time) (ts C.struct_timespec) {
 
 func statOf(stx *C.struct_ceph_statx) stat {
 	return stat{
-		mode:    fileMode(uint32(stx.stx_mode)),
+		mode:    unixmode.FileMode(uint32(stx.stx_mode)),
 		size:    int64(stx.stx_size),
 		mtime:   time.Unix(int64(stx.stx_mtime.tv_sec), int64(stx.stx_mtime.tv_nsec)),
 		ctime:   time.Unix(int64(stx.stx_ctime.tv_sec), int64(stx.stx_ctime.tv_nsec)),

@@ -6,13 +6,14 @@ import (
 	"io/fs"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
 // mkdir makes a directory with the bits of mode, and those that its parent hands on. It belongs to owner, or with
 // owner nil to the user that calls are made as.
 func (d *dir) mkdir(name string, mode fs.FileMode, owner *ids) error {
 	return d.make(name, owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
-		return mkdir(m, d.in, name, unixMode(mode.Perm()), p)
+		return mkdir(m, d.in, name, unixmode.Permissions(mode.Perm()), p)
 	})
 }
 

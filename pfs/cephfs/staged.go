@@ -16,16 +16,16 @@ import (
 
 // staged is a Staged write: an open temporary in the directory of its target.
 type staged struct {
-	fs         FS
-	name       pfs.Path
-	id         string
-	resumed    bool
-	temp       string // name of the temporary
-	from       stat   // identity of the temporary
-	file       opened
-	lock       shared
-	background *background
-	abandoned  abandonedWrites
+	fs        FS
+	name      pfs.Path
+	id        string
+	resumed   bool
+	temp      string // name of the temporary
+	from      stat   // identity of the temporary
+	file      opened
+	lock      shared
+	behind    *writeBehind
+	abandoned abandonedWrites
 
 	mu    sync.RWMutex // held for reading while file is used, and for writing to end its use
 	state state
@@ -68,7 +68,7 @@ func (f FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Creat
 	opts.ID = cmp.Or(opts.ID, pfs.NewID())
 	return changeAt(ctx, f, op, name, []pfs.Path{name}, func(d *dir, base string) (*staged, error) {
 		w := &staged{fs: f, name: name, id: opts.ID, temp: digest.StagedName(base, opts.ID)}
-		w.background = newBackground(w)
+		w.behind = newWriteBehind(w)
 		if err := w.begin(d, base, op, opts); err != nil {
 			return nil, err
 		}
@@ -274,7 +274,7 @@ func (w *staged) writeBlock(ctx context.Context, op string, p []byte, off int64)
 	if err != nil {
 		return 0, err
 	}
-	return w.background.write(ctx, op, p, off)
+	return w.behind.write(ctx, op, p, off)
 }
 
 // writeNow writes part of one block and waits for the cluster.
@@ -295,7 +295,7 @@ func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err er
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
 		return 0, err
 	}
-	if err := w.background.flush(ctx, op); err != nil {
+	if err := w.behind.flush(ctx, op); err != nil {
 		return 0, err
 	}
 	w.mu.RLock()
@@ -312,7 +312,7 @@ func (w *staged) Sync(ctx context.Context) error {
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
 		return err
 	}
-	if err := w.background.flush(ctx, op); err != nil {
+	if err := w.behind.flush(ctx, op); err != nil {
 		return err
 	}
 	_, err := w.change(ctx, op, func(c *call, h *handle) (int, error) { return 0, h.sync(c) })
@@ -328,9 +328,9 @@ func (w *staged) Close() error { return w.end("cephfs.Staged.Close", true) }
 // end ends the handle.
 func (w *staged) end(op string, discard bool) (err error) {
 	if !discard {
-		err = w.background.flush(context.Background(), op)
+		err = w.behind.flush(context.Background(), op)
 	}
-	w.background.drop()
+	w.behind.drop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := w.state

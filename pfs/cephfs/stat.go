@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -79,46 +78,6 @@ func (s stat) info(name pfs.Path) pfs.Info {
 	}
 	return info
 }
-
-var fileTypes = map[uint32]fs.FileMode{
-	syscall.S_IFREG:  0,
-	syscall.S_IFDIR:  fs.ModeDir,
-	syscall.S_IFLNK:  fs.ModeSymlink,
-	syscall.S_IFIFO:  fs.ModeNamedPipe,
-	syscall.S_IFSOCK: fs.ModeSocket,
-	syscall.S_IFBLK:  fs.ModeDevice,
-	syscall.S_IFCHR:  fs.ModeDevice | fs.ModeCharDevice,
-}
-
-// fileMode and unixMode translate mode bits.
-func fileMode(bits uint32) fs.FileMode {
-	mode, ok := fileTypes[bits&syscall.S_IFMT]
-	if !ok {
-		mode = fs.ModeIrregular
-	}
-	mode |= fs.FileMode(bits & 0o777)
-	for _, b := range specialBits {
-		if bits&b.unix != 0 {
-			mode |= b.mode
-		}
-	}
-	return mode
-}
-
-func unixMode(mode fs.FileMode) uint32 {
-	bits := uint32(mode.Perm())
-	for _, b := range specialBits {
-		if mode&b.mode != 0 {
-			bits |= b.unix
-		}
-	}
-	return bits
-}
-
-var specialBits = []struct {
-	unix uint32
-	mode fs.FileMode
-}{{syscall.S_ISUID, fs.ModeSetuid}, {syscall.S_ISGID, fs.ModeSetgid}, {syscall.S_ISVTX, fs.ModeSticky}}
 
 // Stat describes name.
 func (f FS) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {

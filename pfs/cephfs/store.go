@@ -25,13 +25,13 @@ const (
 
 // store is the current mount, and what it takes to make the next one.
 type store struct {
-	opts       Options
-	calls      *semaphore.Weighted // of maxCalls
-	moving     *semaphore.Weighted // of maxMoving
-	background *semaphore.Weighted // of maxBackground
-	ahead      *semaphore.Weighted // of maxAhead
-	copying    *semaphore.Weighted // of maxCopying
-	root       *user
+	opts    Options
+	calls   *semaphore.Weighted // of maxCalls
+	moving  *semaphore.Weighted // of maxMoving
+	behind  *semaphore.Weighted // of maxBehind
+	ahead   *semaphore.Weighted // of maxAhead
+	copying *semaphore.Weighted // of maxCopying
+	root    *user
 
 	abandoned abandonedChanges
 
@@ -53,13 +53,13 @@ type dialing struct {
 
 func open(ctx context.Context, opts Options) (Store, error) {
 	s := &store{
-		opts:       opts,
-		calls:      semaphore.NewWeighted(maxCalls),
-		moving:     semaphore.NewWeighted(maxMoving),
-		background: semaphore.NewWeighted(maxBackground),
-		ahead:      semaphore.NewWeighted(maxAhead),
-		copying:    semaphore.NewWeighted(maxCopying),
-		root:       newUser(ids{}),
+		opts:    opts,
+		calls:   semaphore.NewWeighted(maxCalls),
+		moving:  semaphore.NewWeighted(maxMoving),
+		behind:  semaphore.NewWeighted(maxBehind),
+		ahead:   semaphore.NewWeighted(maxAhead),
+		copying: semaphore.NewWeighted(maxCopying),
+		root:    newUser(ids{}),
 
 		abandoned: abandonedChanges{calls: map[*call]bool{}},
 	}

@@ -86,3 +86,12 @@ func (d *dir) walkInto(name string, visit func(d *dir, e entry) (bool, error), d
 	defer sub.Close()
 	return sub.walk(visit, depth)
 }
+
+// sweepable reports whether Sweep removes the staged file e, which was written to before
+// the time that it asks about or not.
+func sweepable(e entry, before time.Time) bool {
+	if since, ok := looseSince(e.name); ok {
+		return time.Since(since) >= digest.LooseAge
+	}
+	return !e.st.mtime.After(before)
+}

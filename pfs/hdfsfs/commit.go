@@ -3,12 +3,7 @@ package hdfsfs
 import (
 	"context"
 	"errors"
-	"net/http"
-	"net/url"
-	"path"
-	"strings"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
@@ -169,134 +164,6 @@ func (w *staged) committedBefore(ctx context.Context, opts pfs.CommitOptions) (p
 // tidy removes what is left of a staged write that was published. If that fails, it is
 // swept one day.
 func (w *staged) tidy(ctx context.Context) { _ = w.remove(context.WithoutCancel(ctx)) }
-
-// join makes one file of the first size bytes and returns its path in HDFS.
-func (w *staged) join(ctx context.Context, op string, c content, size int64) (string, error) {
-	if size == 0 {
-		return w.empty(ctx)
-	}
-	number := (size - 1) / w.lay.unit
-	if c.joined > size {
-		return w.stream(ctx, op, c, size)
-	}
-	if end := number*w.lay.unit + c.parts[number]; c.joined < size && end > size {
-		if err := w.cut(ctx, number, size-number*w.lay.unit); err != nil {
-			return "", err
-		}
-		c.parts[number] = size - number*w.lay.unit
-	}
-	if number == 0 && !c.has {
-		return partPath(w.dir, 0), nil
-	}
-	if !w.fs.hasWeb() || strings.Contains(w.dir, ",") {
-		return w.stream(ctx, op, c, size)
-	}
-	return path.Join(w.dir, joinedName), w.concat(ctx, op, c, size)
-}
-
-// empty makes an empty file.
-func (w *staged) empty(ctx context.Context) (string, error) {
-	a, err := w.fs.begin(ctx, path.Join(w.dir, attemptPrefix+pfs.NewID()), w.lay, newPipelines(w.fs.dataNodes, w.lay.replicas))
-	if err != nil {
-		return "", err
-	}
-	return a.path, a.finish(ctx)
-}
-
-// cut shortens a part.
-func (w *staged) cut(ctx context.Context, number, n int64) error {
-	pt := w.part(number)
-	a, err := pt.again(ctx, n)
-	if err != nil {
-		return err
-	}
-	if err := a.finish(ctx); err != nil {
-		return err
-	}
-	return w.fs.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(a.path, pt.path()) })
-}
-
-// maxSources bounds the parts of one concat, whose names are in the URL.
-const maxSources = 24
-
-// concat joins the parts, which is the NameNode's work alone. It happens at once for
-// each row of parts, so the length of the joined file tells how far it has come.
-func (w *staged) concat(ctx context.Context, op string, c content, size int64) error {
-	joined := path.Join(w.dir, joinedName)
-	if !c.has {
-		err := w.fs.call(ctx, atMostOnce, func(lib *hdfs.Client) error { return lib.Rename(partPath(w.dir, 0), joined) })
-		if err != nil {
-			return err
-		}
-		c.joined = c.parts[0]
-	}
-	var sources []string
-	for n := c.joined / w.lay.unit; c.joined < size; n++ {
-		sources = append(sources, partPath(w.dir, n))
-		c.joined += c.parts[n]
-		if len(sources) < maxSources && c.joined < size {
-			continue
-		}
-		if err := pfs.CheckContext(ctx, op, w.name); err != nil {
-			return err
-		}
-		err := w.fs.web(ctx, webCall{method: http.MethodPost, op: "CONCAT", path: joined,
-			query: url.Values{"sources": {strings.Join(sources, ",")}}}, nil)
-		if err != nil {
-			return err
-		}
-		sources = nil
-	}
-	return nil
-}
-
-// stream writes one file with the bytes of all parts: what is left where they cannot
-// be joined.
-func (w *staged) stream(ctx context.Context, op string, c content, size int64) (string, error) {
-	name := func() string { return path.Join(w.dir, attemptPrefix+pfs.NewID()) }
-	var a *attempt
-	buf := make([]byte, min(size, w.lay.unit, pfs.ChunkSize))
-	for off := int64(0); off < size; {
-		if err := pfs.CheckContext(ctx, op, w.name); err != nil {
-			return "", w.giveUp(a, err)
-		}
-		p := buf[:min(int64(len(buf)), size-off, w.lay.unit-off%w.lay.unit)]
-		err := w.readStored(ctx, c, p, off)
-		if err == nil && a == nil {
-			if a, err = w.fs.beginWith(ctx, w.lay, p, name); err == nil {
-				a.fold()
-			}
-		} else if err == nil {
-			err = a.write(p)
-		}
-		if err != nil {
-			return "", w.giveUp(a, err)
-		}
-		off += int64(len(p))
-	}
-	return a.path, a.finish(ctx)
-}
-
-func (w *staged) giveUp(a *attempt, err error) error {
-	if a != nil {
-		a.discard()
-	}
-	return err
-}
-
-// readStored fills p, which is within one part, from off in the file.
-func (w *staged) readStored(ctx context.Context, c content, p []byte, off int64) error {
-	at, within := path.Join(w.dir, joinedName), off
-	if off >= c.joined {
-		at, within = partPath(w.dir, off/w.lay.unit), off%w.lay.unit
-	}
-	h, err := w.openAt(ctx, at)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	return pfs.ReadFull(ctx, h, p, within)
-}
 
 // publish gives the whole file its properties, and then its name.
 func (w *staged) publish(ctx context.Context, whole string, opts pfs.CommitOptions) (pfs.Info, error) {

@@ -178,7 +178,7 @@ func (c *dataConn) request(p []byte) ([]byte, error) {
 		return p, nil
 	case opReadBlock:
 		var err error
-		c.s.cluster.notePool(p[3:])
+		c.s.cluster.noteBlockPool(p[3:])
 		c.block, err = parseReadRequest(p[3:])
 		c.phase, c.in = answer, takeBuffer(c.Conn)
 		return p, err
@@ -188,7 +188,7 @@ func (c *dataConn) request(p []byte) ([]byte, error) {
 
 // build asks for a pipeline of those DataNodes of a request to write that can be reached.
 func (c *dataConn) build(p []byte) ([]byte, error) {
-	c.s.cluster.notePool(p)
+	c.s.cluster.noteBlockPool(p)
 	q, err := parseWriteRequest(p, c.s.cluster.opts.DatanodeHostname)
 	if err != nil {
 		return nil, err

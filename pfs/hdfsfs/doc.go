@@ -97,4 +97,25 @@
 // It has no symbolic links that one could make, no writing in place, no ":" in names,
 // no path of more than 1000 levels or 8000 bytes, and no time before 1970. Chtime and
 // Commit keep whole seconds.
+//
+// # Files
+//
+//	fs, cluster, owner, users        the trees of a cluster's users, and what they share
+//	options, url, conf, kerberos     how it is configured, and its tickets
+//	call, session, pool, namenodes   a call of the library: its deadline, its client, which NameNode it asks
+//	web                              a call over WebHDFS
+//	errors                           what library, WebHDFS and network answer, as Kinds
+//	open, reader                     a File, and the readers that are kept between two reads
+//	dataconn, packet, checksum,      a connection to a DataNode, in which all that is read is verified
+//	readrequest, protobuf
+//	staged, stagedir, layout, part   a staged write, the directory that it is, its parts
+//	attempt, pipeline, datanodes     one try to write a part, and the DataNodes that it avoids
+//	blockflow, writerequest          the bytes of a block below the library, acknowledged ahead
+//	commit, join, finalize           Commit: its steps, one file of the parts, owner and mode and time
+//	batch, sentsums, loose           WriteBatch, how it verifies, and the names that it has for a moment
+//	sweep, identity                  what nobody goes on with; which staged write is which
+//	stat, list, mkdir, remove,       the other operations
+//	rename, chmod, usage, quota,
+//	locations, digest
+//	mark, xattr                      what is kept with a file
 package hdfsfs

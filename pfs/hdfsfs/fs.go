@@ -5,9 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
@@ -35,27 +33,6 @@ var (
 	_ pfs.OwnershipGiver   = (*FS)(nil)
 	_ pfs.Impersonator     = (*FS)(nil)
 )
-
-// cluster is what all users share.
-type cluster struct {
-	opts       Options
-	nameNodes  *nameNodes // by address
-	webServers *nameNodes // by URL
-	http       http.RoundTripper
-	tickets    tickets
-	readers    readers
-	dataNodes  *dataNodes
-	service    *FS // as which New was called
-	others     others
-
-	quotaless withoutQuota
-
-	mu       sync.Mutex
-	defaults *hdfs.ServerDefaults // once they are known
-	webOff   bool                 // WebHDFS was found to be off
-	pool     string               // of blocks, once one was written or read
-	closed   bool
-}
 
 // New connects to the cluster. It fails if no NameNode answers, the root is not
 // there, or what is read could not be verified.
@@ -144,27 +121,6 @@ func (f *FS) Close() error {
 		k.Destroy()
 	}
 	return nil
-}
-
-// serverDefaults asks the NameNode once.
-func (f *FS) serverDefaults(ctx context.Context) (hdfs.ServerDefaults, error) {
-	f.mu.Lock()
-	known := f.defaults
-	f.mu.Unlock()
-	if known != nil {
-		return *known, nil
-	}
-	var d hdfs.ServerDefaults
-	err := f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
-		d, err = c.ServerDefaults()
-		return err
-	})
-	if err == nil {
-		f.mu.Lock()
-		f.defaults = &d
-		f.mu.Unlock()
-	}
-	return d, err
 }
 
 // maxPath and maxDepth are the limits of HDFS for a path, in bytes and levels. It does

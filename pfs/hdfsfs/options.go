@@ -3,10 +3,7 @@ package hdfsfs
 import (
 	"crypto/tls"
 	"log/slog"
-	"net"
-	"net/url"
 	"path"
-	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -69,8 +66,6 @@ type Kerberos struct {
 }
 
 const (
-	defaultRPCPort = "8020"
-	defaultWebPort = "9870"
 	defaultTimeout = 15 * time.Second
 
 	// checksumChunk is the length that the library computes checksums of.
@@ -107,59 +102,4 @@ func (o Options) checked() (Options, error) {
 			"dfs.data.transfer.protection is %q: what is read could not be verified; only \"authentication\" is supported", o.Kerberos.Protection)
 	}
 	return o, nil
-}
-
-// ParseURL makes Options of a store URL and the Hadoop configuration in confDir, which
-// may be "":
-//
-//	hdfs://nn1,nn2:8021/root   NameNodes; WebHDFS at port 9870 of each
-//	hdfs://nameservice/root    a name service of the configuration
-//	hdfs:///root               fs.defaultFS of the configuration
-//
-// User and, where the configuration asks for it, principal and keytab are left to
-// the caller.
-func ParseURL(store, confDir string) (Options, error) {
-	const op = "hdfsfs.ParseURL"
-	rest, ok := strings.CutPrefix(store, "hdfs://")
-	if !ok {
-		return Options{}, pfs.Errorf(op, "", pfs.Invalid, "store %q does not begin with \"hdfs://\"", store)
-	}
-	hosts, root, _ := strings.Cut(rest, "/")
-	conf, err := loadConf(confDir)
-	if err != nil {
-		return Options{}, err
-	}
-	o := conf.options()
-	o.Root = path.Clean("/" + root)
-	if hosts == "" {
-		hosts = conf.defaultHost()
-	}
-	if hosts == "" {
-		return Options{}, pfs.Errorf(op, "", pfs.Invalid, "store %q names no NameNode, and no Hadoop configuration does: set HADOOP_CONF_DIR or write hdfs://host:port/...", store)
-	}
-	if rpc, web := conf.service(hosts); len(rpc) > 0 {
-		o.NameNodes, o.WebHDFS = rpc, web
-		return o, nil
-	}
-	for host := range strings.SplitSeq(hosts, ",") {
-		if err := o.addNameNode(host); err != nil {
-			return Options{}, err
-		}
-	}
-	return o, nil
-}
-
-// addNameNode adds a NameNode that is given by its address alone.
-func (o *Options) addNameNode(address string) error {
-	name, port, err := net.SplitHostPort(address)
-	if err != nil {
-		name, port = strings.Trim(address, "[]"), defaultRPCPort
-	}
-	if name == "" || strings.ContainsAny(name, "@?#/ ") {
-		return pfs.Errorf("hdfsfs.ParseURL", "", pfs.Invalid, "NameNode %q is no host or host:port", address)
-	}
-	web := url.URL{Scheme: "http", Host: net.JoinHostPort(name, defaultWebPort)}
-	o.NameNodes = append(o.NameNodes, net.JoinHostPort(name, port))
-	o.WebHDFS = append(o.WebHDFS, web.String())
-	return nil
 }

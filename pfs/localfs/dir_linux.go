@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 	"golang.org/x/sys/unix"
 )
 
@@ -176,7 +177,7 @@ func (d *fdDir) rename(name string, to dir, newName string, exclusive bool) erro
 // chmod needs fchmodat2 (Linux 6.6) to leave a link alone; before, an O_PATH
 // descriptor and its name in /proc do the same.
 func (d *fdDir) chmod(name string, mode fs.FileMode) error {
-	bits := unixMode(mode)
+	bits := unixmode.Permissions(mode)
 	flags := unix.AT_SYMLINK_NOFOLLOW
 	if d.follow {
 		flags = 0

@@ -1,10 +1,10 @@
 package localfs
 
 import (
-	"io/fs"
 	"syscall"
 	"time"
 
+	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 	"golang.org/x/sys/unix"
 )
 
@@ -21,7 +21,7 @@ func (s *stat) fill(sys any) {
 
 func statOfUnix(st *unix.Stat_t) stat {
 	return stat{
-		mode:  fileMode(st.Mode),
+		mode:  unixmode.FileMode(st.Mode),
 		size:  st.Size,
 		disk:  st.Blocks * 512,
 		mtime: time.Unix(st.Mtim.Unix()),
@@ -34,43 +34,3 @@ func statOfUnix(st *unix.Stat_t) stat {
 		owned: true,
 	}
 }
-
-var fileTypes = map[uint32]fs.FileMode{
-	unix.S_IFREG:  0,
-	unix.S_IFDIR:  fs.ModeDir,
-	unix.S_IFLNK:  fs.ModeSymlink,
-	unix.S_IFIFO:  fs.ModeNamedPipe,
-	unix.S_IFSOCK: fs.ModeSocket,
-	unix.S_IFBLK:  fs.ModeDevice,
-	unix.S_IFCHR:  fs.ModeDevice | fs.ModeCharDevice,
-}
-
-// fileMode and unixMode translate mode bits.
-func fileMode(bits uint32) fs.FileMode {
-	mode, ok := fileTypes[bits&unix.S_IFMT]
-	if !ok {
-		mode = fs.ModeIrregular
-	}
-	mode |= fs.FileMode(bits & 0o777)
-	for _, b := range specialBits {
-		if bits&b.unix != 0 {
-			mode |= b.mode
-		}
-	}
-	return mode
-}
-
-func unixMode(mode fs.FileMode) uint32 {
-	bits := uint32(mode.Perm())
-	for _, b := range specialBits {
-		if mode&b.mode != 0 {
-			bits |= b.unix
-		}
-	}
-	return bits
-}
-
-var specialBits = []struct {
-	unix uint32
-	mode fs.FileMode
-}{{unix.S_ISUID, fs.ModeSetuid}, {unix.S_ISGID, fs.ModeSetgid}, {unix.S_ISVTX, fs.ModeSticky}}

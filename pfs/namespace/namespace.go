@@ -46,6 +46,15 @@
 // directory that keeps the store's permissions (pfs.Impersonator): there it is made as
 // the user who asks. An identity without a name and numbers on the stores owns nothing
 // there and enters no such directory.
+//
+// # Files
+//
+//	namespace, spelling              the tree for one who asks, and the spellings of its paths
+//	place, policy                    what a path is by its place, and who may do what there
+//	homes, makehome, others          homes as they are used, made, and worked on by administrators
+//	published, version               complete versions of datasets, and their latest one
+//	mapped                           mapped directories, and who may enter them
+//	stores, muxes                    whose files are made, and the trees of the stores for each owner
 package namespace
 
 import (

@@ -118,6 +118,7 @@ func (p policy) allowAbove(name pfs.Path) error {
 	return nil
 }
 
+// allowAdmin refuses at name what only an administrator may do.
 func (p policy) allowAdmin(name pfs.Path) error {
 	if p.id.Role != auth.Admin {
 		return pfs.Errorf(opView, name, pfs.Permission, "this takes an administrator")

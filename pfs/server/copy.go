@@ -27,6 +27,8 @@ const (
 	never = -1
 )
 
+// copyCall copies a file inside the service: within its store where that can do it, and
+// else from one store to the other, through this process.
 func (s *Server) copyCall(ctx context.Context, r *request, q wire.CopyRequest, progress func(int64)) (reply wire.InfoReply, err error) {
 	src, dst, err := parseTwo(q.Source, q.Target)
 	if err != nil {
@@ -55,8 +57,8 @@ func (s *Server) copyCall(ctx context.Context, r *request, q wire.CopyRequest, p
 }
 
 // copyThrough copies through this process, from one store to another or in one that cannot
-// do it by itself: several chunks at a time, each compared with what an earlier copy of the same ID has staged, and the whole with the digest
-// that the source keeps.
+// do it by itself: several chunks at a time, each compared with what an earlier copy of
+// the same ID has staged, and the whole with the digest that the source keeps.
 func (s *Server) copyThrough(ctx context.Context, r *request, c copyName, src, dst pfs.Path, opts pfs.CopyOptions, progress func(int64)) (pfs.Info, error) {
 	pool, giveBack := s.copies.share(r.id.Name)
 	defer giveBack()

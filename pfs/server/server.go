@@ -12,6 +12,18 @@
 // copyMemory, of which a user has a part. Requests at work are limited, in all and for each
 // user. Messages are small (wire.MaxRequest) and read before a request counts as at work;
 // the leading ones of batches may be larger, and have a limit of their own.
+//
+// # Files
+//
+//	server, slots, body              how a request comes in, waits for its turn, and keeps its pace
+//	login                            who it is
+//	calls, late, once                the table of calls; one that answers late; one that must not be done twice
+//	data, dataanswer, openfiles      chunks that are read and written, and files that stay open between them
+//	upload, uploadcache,             a staged write that clients send chunks to
+//	uploadcalls, uploadfile, staging
+//	batch, readbatch, batchbounds    many small files in one request
+//	copy                             copies inside the service, within a store and between two
+//	audit, health, metrics           for those who watch the service
 package server
 
 import (

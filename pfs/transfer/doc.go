@@ -49,4 +49,24 @@
 //
 // A job that could not do all of its work returns an [Incomplete]; a job of a single
 // file returns the error of that file.
+//
+// # Files
+//
+//	job, options, event, stats,      a job, what it is told, and what it tells
+//	counters, nameerror
+//	pool, retry                      its memory; what is tried again, and when
+//	run, item, copyitem              Copy and CopyAll: the stages of a job of trees, and an item's way through them
+//	walk, listing, resolve, links,   finding what is to be copied
+//	filter
+//	dirmatch, same, names            what the target has of it already
+//	directory, makedirs, mirror      directories: made, given their times, rid of what the source lacks
+//	batch                            many small files in few requests
+//	inside                           a copy within one file system, which a whole service is
+//	copyfile, filecopy, commit       a copy of one file: its passes, its errors, its end
+//	send, leafbuffer, row            one pass over the leaves of a file
+//	resume, journal                  which leaves are staged already
+//	fromreader, stream, source       from a stream, which nobody can read again
+//	pieces, piecestream, spool       the same, to a target of long pieces
+//	towriter                         to a stream
+//	verify                           two trees compared
 package transfer

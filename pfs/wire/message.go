@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
 // The headers of the protocol.
@@ -372,81 +373,15 @@ func (i Info) Info() pfs.Info {
 	}
 }
 
-// POSIX st_mode.
-const (
-	typeMask = 0o170000
-	typeFIFO = 0o010000
-	typeChar = 0o020000
-	typeDir  = 0o040000
-	typeBlk  = 0o060000
-	typeReg  = 0o100000
-	typeLink = 0o120000
-	typeSock = 0o140000
-	setUID   = 0o4000
-	setGID   = 0o2000
-	sticky   = 0o1000
-)
-
 // ModeBits returns m as POSIX st_mode.
-func ModeBits(m fs.FileMode) uint32 {
-	bits := uint32(m.Perm())
-	switch {
-	case m.IsRegular():
-		bits |= typeReg
-	case m.IsDir():
-		bits |= typeDir
-	case m&fs.ModeSymlink != 0:
-		bits |= typeLink
-	case m&fs.ModeNamedPipe != 0:
-		bits |= typeFIFO
-	case m&fs.ModeSocket != 0:
-		bits |= typeSock
-	case m&fs.ModeCharDevice != 0:
-		bits |= typeChar
-	case m&fs.ModeDevice != 0:
-		bits |= typeBlk
-	}
-	if m&fs.ModeSetuid != 0 {
-		bits |= setUID
-	}
-	if m&fs.ModeSetgid != 0 {
-		bits |= setGID
-	}
-	if m&fs.ModeSticky != 0 {
-		bits |= sticky
-	}
-	return bits
-}
+func ModeBits(m fs.FileMode) uint32 { return unixmode.Bits(m) }
 
 // FileMode returns the mode of POSIX st_mode bits. Without type bits it is a
 // regular file's.
 func FileMode(bits uint32) fs.FileMode {
-	m := fs.FileMode(bits & 0o777)
-	switch bits & typeMask {
-	case 0, typeReg:
-	case typeDir:
-		m |= fs.ModeDir
-	case typeLink:
-		m |= fs.ModeSymlink
-	case typeFIFO:
-		m |= fs.ModeNamedPipe
-	case typeSock:
-		m |= fs.ModeSocket
-	case typeChar:
-		m |= fs.ModeDevice | fs.ModeCharDevice
-	case typeBlk:
-		m |= fs.ModeDevice
-	default:
-		m |= fs.ModeIrregular
+	mode := unixmode.FileMode(bits)
+	if !unixmode.HasType(bits) {
+		mode &^= fs.ModeIrregular
 	}
-	if bits&setUID != 0 {
-		m |= fs.ModeSetuid
-	}
-	if bits&setGID != 0 {
-		m |= fs.ModeSetgid
-	}
-	if bits&sticky != 0 {
-		m |= fs.ModeSticky
-	}
-	return m
+	return mode
 }

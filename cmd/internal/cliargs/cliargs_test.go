@@ -41,7 +41,8 @@ func testApp(got func(*cli.Context) error) *cli.App {
 
 func nothing(*cli.Context) error { return nil }
 
-func TestNormalize(t *testing.T) {
+// TestArgs reads command lines as they are typed, and as urfave/cli gets them.
+func TestArgs(t *testing.T) {
 	tests := []struct{ in, want string }{
 		{"ls", "ls"},
 		{"ls /a", "ls -- /a"},
@@ -79,9 +80,13 @@ func TestNormalize(t *testing.T) {
 		{"ls ", "ls -- "},
 	}
 	for _, tt := range tests {
-		args, err := Normalize(testApp(nothing), strings.Split("tool "+tt.in, " "))
-		if got := strings.Join(args[min(1, len(args)):], " "); err != nil || got != tt.want {
-			t.Errorf("Normalize(%q) = %q, %v; want %q", tt.in, got, err, tt.want)
+		line, err := parse(testApp(nothing), strings.Split("tool "+tt.in, " "))
+		if err != nil {
+			t.Errorf("%q: %v", tt.in, err)
+			continue
+		}
+		if got := strings.Join(line.args()[1:], " "); got != tt.want {
+			t.Errorf("%q is read as %q, want %q", tt.in, got, tt.want)
 		}
 	}
 }

@@ -249,6 +249,7 @@ func TestBarKeepsMessagesApart(t *testing.T) {
 	}
 }
 
+// Stop waits for the goroutine that draws: a bar that goes on would keep this from ending.
 func TestBarStops(t *testing.T) {
 	b := NewBar(io.Discard, func() int { return 80 }, func() Progress { return Progress{} })
 	b.Stop()

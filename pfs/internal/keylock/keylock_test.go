@@ -35,7 +35,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// Other names do not wait.
+// Other names do not wait: if they did, this would never end.
 func TestLockOthers(t *testing.T) {
 	var s Set[string]
 	defer s.Lock(strings.Compare, "a")()

@@ -19,9 +19,9 @@ const (
 	aheadFrom = 128 << 10
 )
 
-// ahead reads a file ahead of a reader who reads it in order: while the reader works on one block, the next ones
+// readAhead reads a file ahead of a reader who reads it in order: while the reader works on one block, the next ones
 // are on their way.
-type ahead struct {
+type readAhead struct {
 	f *file
 
 	mu     sync.Mutex
@@ -47,7 +47,7 @@ func (b *block) end() int64 { return b.off + blockSize }
 
 // read copies into p what the block at off holds. With ok false nothing was read ahead there, and the caller has
 // to ask the cluster.
-func (a *ahead) read(ctx context.Context, p []byte, off int64) (n int, ok bool) {
+func (a *readAhead) read(ctx context.Context, p []byte, off int64) (n int, ok bool) {
 	b := a.use(off)
 	if b == nil {
 		return 0, false
@@ -65,7 +65,7 @@ func (a *ahead) read(ctx context.Context, p []byte, off int64) (n int, ok bool) 
 
 // expect is told of every read, of n bytes at off. If the reader seems to read in order, it begins to read the
 // blocks of these bytes and the next ones.
-func (a *ahead) expect(off, n int64) {
+func (a *readAhead) expect(off, n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	inOrder := off == a.next && off > 0
@@ -86,7 +86,7 @@ func (a *ahead) expect(off, n int64) {
 // until returns where reading ahead ends: some blocks after the n bytes at off. As long as all reads of this run
 // were in one chunk it does not go beyond that chunk, since many callers read a single chunk and leave the next
 // one to another open file.
-func (a *ahead) until(off, n int64) int64 {
+func (a *readAhead) until(off, n int64) int64 {
 	end := off + n
 	until := end + aheadBlocks*blockSize
 	if chunk := (end - 1) / pfs.ChunkSize; a.start/pfs.ChunkSize == chunk {
@@ -96,7 +96,7 @@ func (a *ahead) until(off, n int64) int64 {
 }
 
 // use returns the block that holds off, which leave lets go of; nil if there is none.
-func (a *ahead) use(off int64) *block {
+func (a *readAhead) use(off int64) *block {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	b := a.has(off)
@@ -107,7 +107,7 @@ func (a *ahead) use(off int64) *block {
 }
 
 // has returns the block that holds off, nil if none does; a.mu is held.
-func (a *ahead) has(off int64) *block {
+func (a *readAhead) has(off int64) *block {
 	for _, b := range a.blocks {
 		if off >= b.off && off < b.end() {
 			return b
@@ -119,7 +119,7 @@ func (a *ahead) has(off int64) *block {
 // begin begins to read the block at off, and reports whether there was memory for it; a.mu is held. Half of the
 // store's memory is left to files that have fewer than two blocks. A file that has too many loses its oldest
 // block: the reader of that one has gone elsewhere.
-func (a *ahead) begin(off int64) bool {
+func (a *readAhead) begin(off int64) bool {
 	if len(a.blocks) >= maxBlocks {
 		a.drop(a.blocks[0])
 	}
@@ -143,7 +143,7 @@ func (a *ahead) begin(off int64) bool {
 }
 
 // leave ends the use of a block by one reader. With over set the block has been read to its end, and is dropped.
-func (a *ahead) leave(b *block, over bool) {
+func (a *readAhead) leave(b *block, over bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	b.users--
@@ -154,7 +154,7 @@ func (a *ahead) leave(b *block, over bool) {
 }
 
 // drop removes b from the list, so that no other reader finds it; a.mu is held.
-func (a *ahead) drop(b *block) {
+func (a *readAhead) drop(b *block) {
 	for i, other := range a.blocks {
 		if other == b {
 			a.blocks = append(a.blocks[:i:i], a.blocks[i+1:]...)
@@ -165,7 +165,7 @@ func (a *ahead) drop(b *block) {
 	}
 }
 
-// release gives the memory of a dropped block back once it has no users. The caller holds the mu of its ahead.
+// release gives the memory of a dropped block back once it has no users. The caller holds the mu of its readAhead.
 func (b *block) release() {
 	if b.dropped && b.users == 0 && b.data != nil {
 		b.data.free(b.err)
@@ -174,7 +174,7 @@ func (b *block) release() {
 }
 
 // close drops all blocks and ends reading ahead.
-func (a *ahead) close() {
+func (a *readAhead) close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closed = true

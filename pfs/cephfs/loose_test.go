@@ -12,24 +12,24 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-func TestBatchNames(t *testing.T) {
+func TestLooseNames(t *testing.T) {
 	now := time.Unix(1795252470, 0)
-	if got, ok := batchSince(batchName(now)); !ok || !got.Equal(now) || !digest.IsStaged(batchName(now)) {
+	if got, ok := looseSince(looseName(now)); !ok || !got.Equal(now) || !digest.IsStaged(looseName(now)) {
 		t.Errorf("a name made at %v reads as made at %v, %v", now, got, ok)
 	}
-	for _, name := range []string{"", "b-1-x", digest.StagedName("f", pfs.NewID()), batchPrefix + pfs.NewID(), batchPrefix + "!-x"} {
-		if got, ok := batchSince(name); ok {
+	for _, name := range []string{"", "b-1-x", digest.StagedName("f", pfs.NewID()), loosePrefix + pfs.NewID(), loosePrefix + "!-x"} {
+		if got, ok := looseSince(name); ok {
 			t.Errorf("%q reads as made at %v", name, got)
 		}
 	}
 }
 
-// TestSweepOfBatches removes what a batch left that was cut off, whatever age is asked
+// TestSweepLoose removes what a batch left that was cut off, whatever age is asked
 // for, and not what one is at work on, whatever time the file has.
-func TestSweepOfBatches(t *testing.T) {
+func TestSweepLoose(t *testing.T) {
 	one := openStore(t, optionsOf(testbed.Ceph(t)))
 	top := newDir(t, one)
-	old, fresh := batchName(time.Now().Add(-digest.LooseAge-time.Minute)), batchName(time.Now())
+	old, fresh := looseName(time.Now().Add(-digest.LooseAge-time.Minute)), looseName(time.Now())
 	for _, name := range []string{old, fresh} {
 		err := one.change(t.Context(), "test", top.Join("f"), func(d *dir, _ string) error {
 			h, _, err := d.create(name, 0o600, syscall.O_RDWR|syscall.O_CREAT|syscall.O_EXCL)

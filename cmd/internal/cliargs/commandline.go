@@ -9,18 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// Normalize rewrites args, whose first element is the name of the program, so
-// that urfave/cli reads them as they were meant: behind each command its flags by
-// their first names, then "--" and the operands. It changes nothing else, and
-// leaves values to urfave/cli.
-func Normalize(app *cli.App, args []string) ([]string, error) {
-	line, err := parse(app, args)
-	if err != nil {
-		return nil, err
-	}
-	return line.args(), nil
-}
-
 // level is the program or one command of a command line, with its flags.
 type level struct {
 	name     string
@@ -40,6 +28,8 @@ type commandLine struct {
 	version  bool
 }
 
+// parse takes args apart, whose first element is the name of the program. The values of
+// flags are left to urfave/cli.
 func parse(app *cli.App, args []string) (*commandLine, error) {
 	l := &commandLine{levels: []*level{{
 		name: app.Name, flags: app.Flags, commands: app.Commands, action: app.Action != nil,
@@ -87,7 +77,8 @@ func (l *commandLine) usage(err error) error {
 	return err
 }
 
-// args puts the command line together again.
+// args puts the command line together again, so that urfave/cli reads it as it was
+// meant: behind each command its flags by their first names, then "--" and the operands.
 func (l *commandLine) args() []string {
 	var out []string
 	for _, v := range l.levels {

@@ -12,10 +12,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// background gathers the bytes of a staged write until a block is full, and then writes that block while WriteAt
+// writeBehind gathers the bytes of a staged write until a block is full, and then writes that block while WriteAt
 // gathers the next one: the cluster needs hardly more time for a block than for a small piece. A piece that could
 // not be written is kept and written again by the next call, so a flush that succeeds has written everything.
-type background struct {
+type writeBehind struct {
 	w *staged
 
 	mu     sync.Mutex
@@ -38,14 +38,14 @@ type piece struct {
 func (p *piece) end() int64   { return p.off + int64(len(p.p)) }
 func (p *piece) block() int64 { return p.off / blockSize }
 
-func newBackground(w *staged) *background {
-	b := &background{w: w, open: map[int64]*piece{}, flying: map[int64]bool{}, flights: make(chan struct{}, flightsEach)}
+func newWriteBehind(w *staged) *writeBehind {
+	b := &writeBehind{w: w, open: map[int64]*piece{}, flying: map[int64]bool{}, flights: make(chan struct{}, flightsEach)}
 	b.landed.L = &b.mu
 	return b
 }
 
 // write takes p, which is within one block.
-func (b *background) write(ctx context.Context, op string, p []byte, off int64) (int, error) {
+func (b *writeBehind) write(ctx context.Context, op string, p []byte, off int64) (int, error) {
 	if err := b.retry(ctx, op); err != nil {
 		return 0, err
 	}
@@ -71,7 +71,7 @@ func (b *background) write(ctx context.Context, op string, p []byte, off int64) 
 // join adds p to the piece that ends at off, or begins a piece, and returns it. It returns nil if there is no
 // memory, or if p does not continue the open piece of its block: bytes that are written twice must reach the
 // cluster in that order.
-func (b *background) join(p []byte, off int64) *piece {
+func (b *writeBehind) join(p []byte, off int64) *piece {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := off / blockSize
@@ -80,7 +80,7 @@ func (b *background) join(p []byte, off int64) *piece {
 		return nil
 	}
 	if t == nil {
-		data := tryBuffer(b.w.fs.store.background, blockSize)
+		data := tryBuffer(b.w.fs.store.behind, blockSize)
 		if data == nil {
 			return nil
 		}
@@ -93,7 +93,7 @@ func (b *background) join(p []byte, off int64) *piece {
 
 // launch writes a full piece while the caller goes on. It does nothing if a flush took the piece while the caller
 // waited for its turn.
-func (b *background) launch(op string, t *piece) {
+func (b *writeBehind) launch(op string, t *piece) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.open[t.block()] != t {
@@ -113,13 +113,13 @@ func (b *background) launch(op string, t *piece) {
 }
 
 // send writes a piece.
-func (b *background) send(ctx context.Context, op string, t *piece) error {
+func (b *writeBehind) send(ctx context.Context, op string, t *piece) error {
 	_, err := b.w.change(ctx, op, func(c *call, h *handle) (int, error) { return h.write(c, t.p, t.off) })
 	return err
 }
 
 // land frees a piece that was written, and keeps one that was not.
-func (b *background) land(t *piece, err error) {
+func (b *writeBehind) land(t *piece, err error) {
 	if err == nil {
 		t.free()
 		return
@@ -133,7 +133,7 @@ func (b *background) land(t *piece, err error) {
 func (p *piece) free() { p.data.free(p.failed) }
 
 // retry writes again what could not be written.
-func (b *background) retry(ctx context.Context, op string) error {
+func (b *writeBehind) retry(ctx context.Context, op string) error {
 	b.mu.Lock()
 	again := b.failed
 	b.failed = nil
@@ -142,7 +142,7 @@ func (b *background) retry(ctx context.Context, op string) error {
 }
 
 // sendAll writes pieces up to the first that fails, and keeps that one and the rest.
-func (b *background) sendAll(ctx context.Context, op string, pieces []*piece) (err error) {
+func (b *writeBehind) sendAll(ctx context.Context, op string, pieces []*piece) (err error) {
 	for _, t := range pieces {
 		if err == nil {
 			err = b.send(ctx, op, t)
@@ -153,14 +153,14 @@ func (b *background) sendAll(ctx context.Context, op string, pieces []*piece) (e
 }
 
 // flush returns once all bytes that write was given are written.
-func (b *background) flush(ctx context.Context, op string) error {
+func (b *writeBehind) flush(ctx context.Context, op string) error {
 	pieces := b.rest()
 	slices.SortFunc(pieces, func(s, t *piece) int { return cmp.Compare(s.off, t.off) })
 	return b.sendAll(ctx, op, pieces)
 }
 
 // rest waits for the blocks that are on their way, and returns the pieces that are still to be written.
-func (b *background) rest() []*piece {
+func (b *writeBehind) rest() []*piece {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for len(b.flying) > 0 {
@@ -172,7 +172,7 @@ func (b *background) rest() []*piece {
 }
 
 // drop discards the pieces that were not written.
-func (b *background) drop() {
+func (b *writeBehind) drop() {
 	for _, t := range b.rest() {
 		t.free()
 	}

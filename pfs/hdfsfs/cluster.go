@@ -5,10 +5,54 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"sync"
 
+	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 	"google.golang.org/protobuf/encoding/protowire"
 )
+
+// cluster is what all users share.
+type cluster struct {
+	opts       Options
+	nameNodes  *nameNodes // by address
+	webServers *nameNodes // by URL
+	http       http.RoundTripper
+	tickets    tickets
+	readers    readers
+	dataNodes  *dataNodes
+	service    *FS // as which New was called
+	others     others
+
+	quotaless withoutQuota
+
+	mu        sync.Mutex
+	defaults  *hdfs.ServerDefaults // once they are known
+	webOff    bool                 // WebHDFS was found to be off
+	blockPool string               // its ID, once a block was written or read, or ""
+	closed    bool
+}
+
+// serverDefaults asks the NameNode once.
+func (f *FS) serverDefaults(ctx context.Context) (hdfs.ServerDefaults, error) {
+	f.mu.Lock()
+	known := f.defaults
+	f.mu.Unlock()
+	if known != nil {
+		return *known, nil
+	}
+	var d hdfs.ServerDefaults
+	err := f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
+		d, err = c.ServerDefaults()
+		return err
+	})
+	if err == nil {
+		f.mu.Lock()
+		f.defaults = &d
+		f.mu.Unlock()
+	}
+	return d, err
+}
 
 // namePage is where the web server of a NameNode says which name space it has.
 const namePage = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
@@ -20,14 +64,14 @@ const namePage = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
 func (f *FS) Cluster(ctx context.Context) (string, error) {
 	const op = "hdfsfs.Cluster"
 	for _, base := range f.webServers.order() {
-		if pool := f.blockPool(ctx, base); pool != "" {
+		if pool := f.askBlockPool(ctx, base); pool != "" {
 			return pool, nil
 		}
 	}
-	if f.notedPool() == "" {
+	if f.notedBlockPool() == "" {
 		f.writeBlock(ctx)
 	}
-	return f.notedPool(), pfs.CheckContext(ctx, op, pfs.Root)
+	return f.notedBlockPool(), pfs.CheckContext(ctx, op, pfs.Root)
 }
 
 // writeBlock writes a file of one block and removes it. If that fails, what there was to
@@ -40,11 +84,11 @@ func (f *FS) writeBlock(ctx context.Context) {
 	}
 }
 
-// notePool takes the block pool from a request to a DataNode, behind its operation.
-func (c *cluster) notePool(p []byte) {
+// noteBlockPool takes the block pool from a request to a DataNode, behind its operation.
+func (c *cluster) noteBlockPool(p []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pool != "" {
+	if c.blockPool != "" {
 		return
 	}
 	body, n := protowire.ConsumeBytes(p)
@@ -53,18 +97,18 @@ func (c *cluster) notePool(p []byte) {
 	}
 	// header (1) . base header (1) . block (1) . pool (1)
 	if pool, err := inside(body, 1, 1, 1, 1); err == nil {
-		c.pool = string(pool)
+		c.blockPool = string(pool)
 	}
 }
 
-func (c *cluster) notedPool() string {
+func (c *cluster) notedBlockPool() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pool
+	return c.blockPool
 }
 
-// blockPool asks one NameNode, and returns "" if that does not say it.
-func (f *FS) blockPool(ctx context.Context, base string) string {
+// askBlockPool asks one NameNode, and returns "" if that does not say it.
+func (f *FS) askBlockPool(ctx context.Context, base string) string {
 	ctx, cancel := context.WithTimeout(ctx, f.opts.Timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+namePage, nil)

@@ -20,7 +20,7 @@ func TestFlushTakesWhatWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	b := s.(*staged).background
+	b := s.(*staged).behind
 	for range flightsEach {
 		b.flights <- struct{}{}
 	}
@@ -48,8 +48,8 @@ func TestFlushTakesWhatWaits(t *testing.T) {
 	if len(b.flights) != 0 {
 		t.Error("the turn was not given back")
 	}
-	if left := b.w.fs.store.background; left.TryAcquire(maxBackground) {
-		left.Release(maxBackground)
+	if left := b.w.fs.store.behind; left.TryAcquire(maxBehind) {
+		left.Release(maxBehind)
 	} else {
 		t.Error("memory was not given back")
 	}

@@ -1,0 +1,61 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"reflect"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// sameFS reports whether two file systems are one value. Values that cannot be
+// compared are different. A service is one file system to its client, whatever stores are
+// in it: what is copied between two of them is copied by the service.
+func sameFS(a, b pfs.FileSystem) bool {
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
+}
+
+// inside copies the file within its file system, so that its bytes do not pass through
+// this process. It answers Unsupported or CrossStore where the file system cannot do
+// that.
+func (c *fileCopy) inside(ctx context.Context) (info pfs.Info, err error) {
+	const op = "transfer.Copy"
+	if c.plainMode || !sameFS(c.source.FS, c.target.FS) {
+		return info, pfs.E(op, c.target.Path, pfs.Unsupported, nil)
+	}
+	progress := func(done int64) {
+		before := c.done.Swap(done)
+		c.j.count.bytesDone.Add(done - before)
+		c.tell(done)
+	}
+	opts := c.opts
+	if opts.ID == "" {
+		opts.ID = c.stagedID() // so that the same copy, run again, goes on
+	}
+	err = c.j.retryTemporary(ctx, c.name, func() error {
+		info, err = pfs.CopyInside(ctx, c.target.FS, c.source.Path, c.target.Path, opts, progress)
+		return err
+	})
+	if err == nil {
+		progress(info.Size)
+	} else {
+		c.restart()
+	}
+	return info, err
+}
+
+// cannot reports whether err says that a file system lacks what was asked for, so
+// that another way must be taken.
+func cannot(err error) bool {
+	return errors.Is(err, pfs.Unsupported) || errors.Is(err, pfs.CrossStore)
+}
+
+// anywhere copies the file inside its file system if that is possible, and else through
+// this process.
+func (c *fileCopy) anywhere(ctx context.Context) (pfs.Info, error) {
+	info, err := c.inside(ctx)
+	if cannot(err) {
+		return c.run(ctx)
+	}
+	return info, err
+}
