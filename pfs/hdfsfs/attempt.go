@@ -117,6 +117,9 @@ func (a *attempt) write(p []byte) error {
 			if _, err := a.lib.Write(piece); err != nil {
 				return err
 			}
+			if _, err := a.s.flows(); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -280,9 +283,13 @@ func (a *attempt) replicate(ctx context.Context) {
 	}
 }
 
-// discard gives the attempt up and removes what there is of it.
+// discard gives the attempt up and removes what there is of it. To close the file, which
+// cannot do any good any more, ends what the library has going on for a block.
 func (a *attempt) discard() {
 	a.s.abort(pfs.Errorf("hdfsfs.attempt", "", pfs.Canceled, "discarded"))
+	if begun, _ := a.s.flows(); begun {
+		_ = a.lib.Close()
+	}
 	a.fs.pool.put(a.s)
 	a.remove()
 }

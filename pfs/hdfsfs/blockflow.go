@@ -3,6 +3,7 @@ package hdfsfs
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"net"
 	"sync"
 
@@ -28,6 +29,9 @@ func ahead(seqno int64) int64 { return min(maxAhead, seqno/2) }
 // ahead, so that nothing is waited for that was not sent.
 func joined(seqno int64) int { return int(min(maxJoined, max(1, seqno/4))) }
 
+// errNotStored says that DataNodes have refused a packet.
+var errNotStored = errors.New("a DataNode of the pipeline could not store what it was sent")
+
 // blockFlow stands between the library and the DataNodes while a block is written. The
 // last packet of the block is acknowledged only when all are, so a block that the
 // library could close is one that all DataNodes have.
@@ -41,8 +45,9 @@ type blockFlow struct {
 	rows    chan int64    // numbers of what was sent and not yet acknowledged
 	have    int64         // number up to which the DataNodes have acknowledged
 
-	gone chan struct{} // closed with the connection
-	once sync.Once
+	gone  chan struct{} // closed when the block cannot be stored any more, or need not
+	cause error         // why, valid from then on
+	once  sync.Once
 }
 
 // packetID is what matters of the header of a packet.
@@ -67,11 +72,41 @@ func newBlockFlow(conn net.Conn, in *bufio.Reader) *blockFlow {
 	}
 }
 
-// close ends a next that waits for a packet.
-func (f *blockFlow) close() { f.once.Do(func() { close(f.gone) }) }
+// close ends whoever waits for something of the flow, and the connection. cause is what
+// they are told.
+func (f *blockFlow) close(cause error) {
+	f.once.Do(func() {
+		f.cause = cause
+		close(f.gone)
+		f.conn.Close()
+	})
+}
 
-// send takes a packet of the library. It is sent at once, or with some after it.
+// failed returns why the block cannot be stored any more; nil if it still can.
+func (f *blockFlow) failed() error {
+	select {
+	case <-f.gone:
+		return f.cause
+	default:
+		return nil
+	}
+}
+
+// send takes a packet of the library. It is sent at once, or with some after it. Once
+// something failed it fails at once: nobody takes acknowledgements any more then.
 func (f *blockFlow) send(p []byte) error {
+	err := f.failed()
+	if err == nil {
+		err = f.pass(p)
+	}
+	if err != nil {
+		f.close(err)
+	}
+	return err
+}
+
+// pass is send while nothing has failed.
+func (f *blockFlow) pass(p []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	id, err := parsePacketID(p)
@@ -127,32 +162,43 @@ func hand[T any](f *blockFlow, to chan T, v T) error {
 	case to <- v:
 		return nil
 	case <-f.gone:
-		return net.ErrClosed
+		return f.cause
 	}
 }
 
 // next returns the acknowledgement that the library gets next, with its length before it.
-// One of a failure is passed on as it is. It also ends when the session does.
+// One of a failure is passed on as it is, and the last. It also ends when the session does.
 func (f *blockFlow) next(end <-chan struct{}) ([]byte, error) {
+	ack, refused, err := f.acknowledge(end)
+	switch {
+	case err != nil:
+		f.close(err)
+	case refused:
+		f.close(errNotStored)
+	}
+	return ack, err
+}
+
+func (f *blockFlow) acknowledge(end <-chan struct{}) (ack []byte, refused bool, err error) {
 	var id packetID
 	select {
 	case id = <-f.packets:
 	case <-f.gone:
-		return nil, net.ErrClosed
+		return nil, false, f.cause
 	case <-end:
-		return nil, net.ErrClosed
+		return nil, false, net.ErrClosed
 	}
 	need := id.seqno
 	if !id.last {
 		need -= ahead(id.seqno)
 	}
 	for f.have < need {
-		refused, err := f.receive()
-		if refused != nil || err != nil {
-			return refused, err
+		ack, err := f.receive()
+		if ack != nil || err != nil {
+			return ack, err == nil, err
 		}
 	}
-	return encodeAck(id.seqno), nil
+	return encodeAck(id.seqno), false, nil
 }
 
 // receive takes one acknowledgement of the DataNodes. It returns one of a failure.

@@ -6,8 +6,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"io"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -44,6 +46,7 @@ type wire struct {
 }
 
 func (w *wire) Write(p []byte) (int, error) { return w.out.Write(p) }
+func (w *wire) Close() error                { return nil }
 
 // newTestFlow is a flow whose DataNodes answer as given, and are lost then.
 func newTestFlow(answers []byte) (*blockFlow, *wire) {
@@ -186,10 +189,43 @@ func TestBlockFlowEnds(t *testing.T) {
 	if _, err := f.next(over); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("next after the session: %v, want %v", err, net.ErrClosed)
 	}
-	f.close()
-	f.close()
+	f, _ = newTestFlow(nil)
+	f.close(net.ErrClosed)
+	f.close(io.EOF)
 	if _, err := f.next(nil); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("next after close: %v, want %v", err, net.ErrClosed)
+	}
+	if err := f.send(sentPacket(1, 0, false, []byte("0123456789"))); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("send after close: %v, want %v", err, net.ErrClosed)
+	}
+}
+
+// TestBlockFlowRefused goes on to send after a refusal, behind which the library takes no
+// acknowledgements any more, on a connection that still takes everything.
+func TestBlockFlowRefused(t *testing.T) {
+	f, _ := newTestFlow(failedAck(1))
+	packet := func(n int64) []byte { return sentPacket(n, (n-1)*10, false, []byte("0123456789")) }
+	must(t, f.send(packet(1)))
+	if _, err := f.next(nil); err != nil {
+		t.Fatalf("the refusal: %v", err)
+	}
+	failed := make(chan error, 1)
+	go func() {
+		for n := int64(2); n < 1000; n++ {
+			if err := f.send(packet(n)); err != nil {
+				failed <- err
+				return
+			}
+		}
+		failed <- nil
+	}()
+	select {
+	case err := <-failed:
+		if !errors.Is(err, errNotStored) {
+			t.Errorf("send after a refusal: %v, want %v", err, errNotStored)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("send waits for acknowledgements that nobody takes")
 	}
 }
 

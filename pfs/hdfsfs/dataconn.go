@@ -119,7 +119,7 @@ func (c *dataConn) SetDeadline(time.Time) error { return nil }
 func (c *dataConn) Close() error {
 	c.s.forget(c.Conn)
 	if c.flow != nil {
-		c.flow.close()
+		c.flow.close(net.ErrClosed)
 	}
 	if c.in != nil {
 		c.ready = nil
@@ -131,12 +131,15 @@ func (c *dataConn) Close() error {
 
 // Write passes a request, or a packet, on. The library writes each whole.
 func (c *dataConn) Write(p []byte) (int, error) {
-	sent, send := p, c.sendAll
+	sent := p
 	switch c.phase {
 	case passing:
 	case sending:
 		c.s.noteSent(p)
-		send = c.flow.send
+		// What waits in the library for acknowledgements ends only behind the last packet, so
+		// all are taken. attempt learns from the flow that it has failed.
+		_ = c.flow.send(p)
+		return len(p), nil
 	default:
 		var err error
 		if sent, err = c.request(p); err != nil {
@@ -144,15 +147,10 @@ func (c *dataConn) Write(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	if err := send(sent); err != nil {
+	if _, err := c.Conn.Write(sent); err != nil {
 		return 0, &nodeError{c.dataNode, err}
 	}
 	return len(p), nil
-}
-
-func (c *dataConn) sendAll(p []byte) error {
-	_, err := c.Conn.Write(p)
-	return err
 }
 
 // request looks at what the library asks for, and returns what is sent for it. What it
@@ -230,6 +228,7 @@ func (c *dataConn) readBuilt() error {
 	numeric, err := refusal(raw.body)
 	if err == nil {
 		c.ready, c.flow, c.phase = raw.all, newBlockFlow(c.Conn, in), sending
+		c.s.setFlow(c.dataNode, c.flow)
 		return nil
 	}
 	bad := c.write.named(numeric)

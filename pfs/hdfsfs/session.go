@@ -31,6 +31,8 @@ type session struct {
 	found findings
 	sums  *sentSums  // of the file that is being written, if they are wanted
 	built *pipelines // of the file that is being written
+	flow  *blockFlow // of its block
+	first string     // DataNode that gets it
 
 	idle *time.Timer // while it is in the pool
 }
@@ -164,7 +166,27 @@ func (s *session) wasSent() bool {
 func (s *session) setPipes(w *pipelines) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.built = w
+	s.built, s.flow = w, nil
+}
+
+// setFlow notes the flow of a block that is being written, and the DataNode that it goes to.
+func (s *session) setFlow(dataNode string, f *blockFlow) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flow, s.first = f, dataNode
+}
+
+// flows reports whether a block is being written, and why that cannot go on if it failed.
+func (s *session) flows() (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.flow == nil {
+		return false, nil
+	}
+	if err := s.flow.failed(); err != nil {
+		return true, &nodeError{s.first, err}
+	}
+	return true, nil
 }
 
 // pipes returns what setPipes was given; nil if nothing is written.
