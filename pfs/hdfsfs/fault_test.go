@@ -10,6 +10,7 @@ import (
 	"net"
 	"path"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
@@ -252,6 +253,17 @@ func killWhileWritten(t *testing.T, c *testbed.HDFSCluster, o Options) (*FS, []b
 	pfstest.WantFile(t, f, "/f", data)
 	if len(done) != 3 {
 		t.Errorf("%d DataNodes were killed, want 3", len(done))
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		var at strings.Builder
+		must(t, pprof.Lookup("goroutine").WriteTo(&at, 1))
+		if !strings.Contains(at.String(), "blockWriteStream") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Errorf("goroutines of blocks that were given up are left:\n%s", &at)
+			break
+		}
 	}
 	return f, data
 }
