@@ -22,8 +22,9 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	if err := opts.Check(op, w.name); err != nil {
 		return pfs.Info{}, err
 	}
-	if err := w.behind.flush(ctx, op); err != nil && !errors.Is(err, pfs.Conflict) {
-		return pfs.Info{}, err
+	unwritten := w.behind.flush(ctx, op)
+	if unwritten != nil && !errors.Is(unwritten, pfs.Conflict) {
+		return pfs.Info{}, unwritten
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -37,7 +38,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 		return pfs.Info{}, fail(op, w.name, err)
 	}
 	info, err := runChange(ctx, w.fs, []pfs.Path{w.name}, func(c *call) (pfs.Info, error) {
-		info, err := w.commit(c, op, opts)
+		info, err := w.commit(c, op, opts, unwritten)
 		if err != nil {
 			return pfs.Info{}, err
 		}
@@ -50,8 +51,9 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	return info, nil
 }
 
-// commit is Commit with the handle to itself.
-func (w *staged) commit(c *call, op string, opts pfs.CommitOptions) (info pfs.Info, err error) {
+// commit is Commit with the handle to itself. unwritten is why not all bytes are written, nil if they are: another
+// handle may have published the file, and only then they need not be.
+func (w *staged) commit(c *call, op string, opts pfs.CommitOptions, unwritten error) (info pfs.Info, err error) {
 	d, base, err := c.parent(w.name)
 	if err != nil {
 		return pfs.Info{}, err
@@ -76,6 +78,8 @@ func (w *staged) commit(c *call, op string, opts pfs.CommitOptions) (info pfs.In
 		return w.committedBefore(d, base, opts, w.gone(op))
 	case err != nil:
 		return pfs.Info{}, err
+	case unwritten != nil:
+		return pfs.Info{}, unwritten
 	}
 	if st, err = h.stat(c); err != nil {
 		return pfs.Info{}, err

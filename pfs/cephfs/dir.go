@@ -151,12 +151,6 @@ func (d *dir) rmdir(name string) error {
 	return d.c.once(func(m *cMount, p *cPerms) error { return rmdir(m, d.in, name, p) }, d.place(name))
 }
 
-func (d *dir) link(name string, to *dir, newName string) error {
-	return d.on(name, func(in *cInode, _ stat) error {
-		return d.c.once(func(m *cMount, p *cPerms) error { return link(m, in, to.in, newName, p) }, to.place(newName))
-	})
-}
-
 // rename replaces newName, or if exclusive is set answers EEXIST.
 func (d *dir) rename(name string, to *dir, newName string, exclusive bool) error {
 	if exclusive {
@@ -179,10 +173,7 @@ func (d *dir) renameExclusively(name string, to *dir, newName string) error {
 		return err
 	}
 	if !st.mode.IsDir() {
-		if err := d.link(name, to, newName); err != nil {
-			return err
-		}
-		return d.with(d.c.undo()).unlink(name)
+		return d.renameByLink(name, to, newName)
 	}
 	unlock, err := to.lockName(newName)
 	if err != nil {
@@ -196,6 +187,28 @@ func (d *dir) renameExclusively(name string, to *dir, newName string) error {
 		return err
 	}
 	return d.rename(name, to, newName, false)
+}
+
+// renameByLink is renameExclusively of a file. What takes the old name between the two steps keeps it: in this service
+// it waits for both, and what another service has put there is seen. Nobody else uses the names of temporaries.
+func (d *dir) renameByLink(name string, to *dir, newName string) error {
+	defer d.c.m.names.Lock(dirName.compare, d.place(name), to.place(newName))()
+	return d.on(name, func(in *cInode, st stat) error {
+		err := d.c.lib(func(m *cMount, p *cPerms) error {
+			d.c.changed.Store(true)
+			return link(m, in, to.in, newName, p)
+		})
+		if err != nil {
+			return err
+		}
+		after := d.with(d.c.undo())
+		if !pfs.IsTemp(name) {
+			if now, err := after.stat(name); err != nil || !now.same(st) {
+				return unlessMissing(err)
+			}
+		}
+		return after.c.lib(func(m *cMount, p *cPerms) error { return unlink(m, d.in, name, p) })
+	})
 }
 
 // lockName locks one name in d, whether something has that name or not. The lock is on a byte range of the

@@ -416,6 +416,36 @@ func TestSilentMDS(t *testing.T) {
 	}
 }
 
+// TestSuspendSilent ends the use of staged writes whose MDS does not answer, and which wait for their lock.
+func TestSuspendSilent(t *testing.T) {
+	c := testbed.CephAlone(t)
+	opts := optionsOf(c)
+	opts.Root = string(newDir(t, openStore(t, opts)))
+	opts.Timeout = 2 * time.Second
+	f := openStore(t, opts)
+	for _, end := range []func(w pfs.Staged) error{pfs.Staged.Suspend, pfs.Staged.Close} {
+		w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
+		must(t, err)
+		_, err = w.WriteAt(t.Context(), []byte("content"), 0)
+		must(t, err)
+		must(t, w.(*staged).behind.flush(t.Context(), "cephfs.Test"))
+		c.Pause(t, "mds")
+		time.Sleep(lockLinger) // the lock is given back
+		_, err = w.WriteAt(t.Context(), make([]byte, blockSize), blockSize)
+		must(t, err)
+		ended := make(chan error, 1)
+		go func() { ended <- end(w) }()
+		select {
+		case err := <-ended:
+			pfstest.WantKind(t, err, pfs.Unavailable)
+		case <-time.After(15 * opts.Timeout):
+			t.Error("a staged write has not ended")
+		}
+		c.Resume(t, "mds")
+		must(t, again(func() error { return f.Mkdir(t.Context(), "/after", 0o755) }))
+	}
+}
+
 // TestCloseSilent closes a store whose MDS does not answer, with a call on its way and without.
 func TestCloseSilent(t *testing.T) {
 	for _, calls := range []int{0, 1} {

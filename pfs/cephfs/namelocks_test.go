@@ -54,3 +54,9 @@ func TestNameChangedAtOnce(t *testing.T) {
 		})
 	}
 }
+
+func (d *dir) link(name string, to *dir, newName string) error {
+	return d.on(name, func(in *cInode, _ stat) error {
+		return d.c.once(func(m *cMount, p *cPerms) error { return link(m, in, to.in, newName, p) }, to.place(newName))
+	})
+}

@@ -3,6 +3,10 @@
 package cephfs
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,4 +46,42 @@ func TestRenameCutOff(t *testing.T) {
 	pfstest.WantNames(t, one, "/to", "f")
 	pfstest.MustMkdir(t, one, "/more")
 	pfstest.WantKind(t, two.Rename(ctx, "/more", "/to"), pfs.Exist)
+}
+
+// TestRenameExclusiveKeepsOthers renames a file to a free name while another one takes its old name: that one stays,
+// under one of the two.
+func TestRenameExclusiveKeepsOthers(t *testing.T) {
+	f := openEmpty(t, optionsOf(testbed.Ceph(t)))
+	lost := 0
+	for i := range 100 {
+		to := pfs.Root.Join(fmt.Sprintf("to-%d", i))
+		pfstest.WriteFile(t, f, "/from", []byte("before"))
+		pfstest.WriteFile(t, f, "/other", []byte("other"))
+		var wg sync.WaitGroup
+		var errs [2]error
+		wg.Go(func() { errs[0] = f.RenameExclusive(t.Context(), "/from", to) })
+		wg.Go(func() { errs[1] = f.Rename(t.Context(), "/other", "/from") })
+		wg.Wait()
+		must(t, errors.Join(errs[:]...))
+		if contentOf(t, f, "/from") != "other" && contentOf(t, f, to) != "other" {
+			lost++
+		}
+	}
+	if lost > 0 {
+		t.Errorf("of 100 files that took the old name, %d are lost", lost)
+	}
+}
+
+// contentOf returns the content of a file, "" if it is not there.
+func contentOf(t *testing.T, f FS, name pfs.Path) string {
+	t.Helper()
+	r, err := f.Open(t.Context(), name)
+	if errors.Is(err, pfs.NotExist) {
+		return ""
+	}
+	must(t, err)
+	defer r.Close()
+	p, err := io.ReadAll(pfs.NewReader(t.Context(), r))
+	must(t, err)
+	return string(p)
 }

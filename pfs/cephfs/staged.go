@@ -343,9 +343,21 @@ func (w *staged) end(op string, discard bool) (err error) {
 			return struct{}{}, w.discard(c, op)
 		}, nil)
 	}
-	w.lock.forget()
-	_ = closeHandle(w.fs, w.file.close()) // Commit and Sync have asked by themselves
+	w.letGo()
 	return fail(op, w.name, err)
+}
+
+// letGo closes the temporary. A call that takes the lock, or gives it back, and has no answer has to be waited for
+// with that, but not by the caller.
+func (w *staged) letGo() {
+	h := w.file.close()
+	if h == nil {
+		return // its lock has ended with it
+	}
+	_, _ = run(context.Background(), w.fs, func(*call) (struct{}, error) {
+		w.lock.forget()
+		return struct{}{}, h.close() // Commit and Sync have asked by themselves
+	}, nil)
 }
 
 // discard removes the temporary if it is still this one's.

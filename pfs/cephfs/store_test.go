@@ -218,3 +218,25 @@ func TestLastWriteStays(t *testing.T) {
 	}
 	pfstest.WantFile(t, f, "/f", right)
 }
+
+// TestCommitUnwritten publishes nothing that lacks bytes of which WriteAt was told, whatever the reason: the length of
+// the temporary does not show a block that is missing in the middle.
+func TestCommitUnwritten(t *testing.T) {
+	f := openEmpty(t, optionsOf(testbed.Ceph(t)))
+	h, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
+	must(t, err)
+	defer h.Close()
+	_, err = h.WriteAt(t.Context(), []byte("content"), 0)
+	must(t, err)
+	must(t, h.Sync(t.Context()))
+	w := h.(*staged)
+	stale := pfs.E("cephfs.Test", "/f", pfs.Conflict, syscall.ESTALE)
+	_, err = runChange(t.Context(), f, []pfs.Path{"/f"}, func(c *call) (pfs.Info, error) {
+		return w.commit(c, "cephfs.Test", pfs.CommitOptions{Size: 7}, stale)
+	}, nil)
+	pfstest.WantKind(t, err, pfs.Conflict)
+	pfstest.WantNames(t, f, pfs.Root)
+	_, err = h.Commit(t.Context(), pfs.CommitOptions{Size: 7})
+	must(t, err)
+	pfstest.WantFile(t, f, "/f", []byte("content"))
+}

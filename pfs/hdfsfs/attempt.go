@@ -63,9 +63,11 @@ var pipelinePauses = []time.Duration{0, 0, 50 * time.Millisecond, 100 * time.Mil
 	time.Second, time.Second, 2 * time.Second, 2 * time.Second, 3 * time.Second}
 
 // beginWith creates a file and writes its first bytes, which is when the pipeline is
-// built. name gives each try a path of its own.
+// built. name gives each try a path of its own. Where it is the NameNode that fails,
+// another pipeline does not help: then it is asked as often as in other calls.
 func (f *FS) beginWith(ctx context.Context, l layout, p []byte, name func() string) (*attempt, error) {
 	w := newPipelines(f.dataNodes, l.replicas)
+	refused := 0 // by NameNodes
 	for i := 0; ; i++ {
 		w.next(i)
 		a, err := f.begin(ctx, name(), l, w)
@@ -79,6 +81,12 @@ func (f *FS) beginWith(ctx context.Context, l layout, p []byte, name func() stri
 				w.probe(a.s)
 			}
 			a.discard()
+		}
+		if a == nil || nameNodeSilent(err) {
+			if !f.mayRepeat(err, false, idempotent) || refused == len(callPauses) {
+				return nil, err
+			}
+			refused++
 		}
 		if full := f.full(ctx, l, err); full != nil {
 			return nil, full

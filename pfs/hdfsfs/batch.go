@@ -2,6 +2,7 @@ package hdfsfs
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"sync"
 
@@ -61,6 +62,26 @@ type batch struct {
 	*FS
 	mu     sync.Mutex
 	places map[pfs.Path]*place
+	silent error // that of the NameNode; nothing more is asked of it
+}
+
+// gaveUp is why nothing more of the batch is tried; nil if it is.
+func (b *batch) gaveUp() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.silent
+}
+
+// judge has the rest of the batch fail as err says, if that is a NameNode that is silent:
+// each further file would wait for it as long again.
+func (b *batch) judge(err error) error {
+	var late *noAnswer
+	if errors.As(err, &late) && late.nameNode {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.silent = late // without the path of this file
+	}
+	return err
 }
 
 // place is a directory that files are put into, or are written in until then.
@@ -98,12 +119,15 @@ func (b *batch) write(ctx context.Context, e pfs.BatchEntry) error {
 	if e.NoReplace && !b.hasWeb() {
 		return fail(op, e.Path, errWebOff)
 	}
+	if err := b.gaveUp(); err != nil {
+		return fail(op, e.Path, err)
+	}
 	opts := e.Commit()
 	at, err := b.store(ctx, e.Data, opts.Perm())
 	if err == nil {
 		err = b.publish(ctx, op, at, e.Path, opts)
 	}
-	return fail(op, e.Path, err)
+	return fail(op, e.Path, b.judge(err))
 }
 
 // store stores data under a name of its own, once more if the cluster lost it.
@@ -118,7 +142,7 @@ func (b *batch) store(ctx context.Context, data []byte, perm fs.FileMode) (at st
 			at, err = b.storeOnce(ctx, l, data)
 			return err
 		})
-		if err == nil || !is(err, pfs.Unavailable, pfs.Integrity) {
+		if err == nil || !is(err, pfs.Unavailable, pfs.Integrity) || nameNodeSilent(err) {
 			return at, err
 		}
 	}

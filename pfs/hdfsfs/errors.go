@@ -55,9 +55,18 @@ var exceptions = map[string]struct {
 }
 
 // noAnswer says that a call was given up at its deadline.
-type noAnswer struct{ what string }
+type noAnswer struct {
+	what     string
+	nameNode bool // it was a NameNode that had not answered
+}
 
 func (e *noAnswer) Error() string { return e.what }
+
+// nameNodeSilent reports whether err says that a NameNode has not answered in time.
+func nameNodeSilent(err error) bool {
+	var late *noAnswer
+	return errors.As(err, &late) && late.nameNode
+}
 
 // kindOf classifies an error of the library, of WebHDFS and of the network.
 func kindOf(err error) pfs.Kind {

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -456,11 +457,14 @@ func TestNameNodeStalls(t *testing.T) {
 	must(t, err)
 	defer w.Close()
 	halfway, paused, sent := make(chan bool), make(chan bool), make(chan error)
+	wait := sync.OnceFunc(func() { // what is sent there is sent several times
+		close(halfway)
+		<-paused
+	})
 	go func() {
 		sent <- send(t.Context(), w, data, func(off int) {
 			if off == 2*small {
-				close(halfway)
-				<-paused
+				wait()
 			}
 		})
 	}()

@@ -82,7 +82,7 @@ func (c *cluster) affirm(ctx context.Context, op string, refused pfs.Kind) error
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-timer.C:
-		return &noAnswer{"Kerberos gave no ticket within " + c.opts.Timeout.String()}
+		return &noAnswer{what: "Kerberos gave no ticket within " + c.opts.Timeout.String()}
 	}
 	if login.err == nil {
 		return nil

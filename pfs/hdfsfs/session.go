@@ -28,6 +28,7 @@ type session struct {
 	cause error             // why it was given up
 	stale bool              // a connection to the NameNode failed
 	sent  bool              // a request was sent since the last call began
+	asks  bool              // the NameNode has a request that it has not answered
 	found findings
 	sums  *sentSums  // of the file that is being written, if they are wanted
 	built *pipelines // of the file that is being written
@@ -83,7 +84,7 @@ func (s *session) do(ctx context.Context, limit time.Duration, call func() error
 	s.mu.Unlock()
 	over := false // guarded by s.mu; then the session may be somebody else's
 	timer := time.AfterFunc(limit, func() {
-		s.abortUnless(&over, &noAnswer{"HDFS gave no answer within " + limit.String()})
+		s.abortUnless(&over, &noAnswer{"HDFS gave no answer within " + limit.String(), s.isAsking()})
 	})
 	stop := context.AfterFunc(ctx, func() { s.abortUnless(&over, context.Cause(ctx)) })
 	err := call()
@@ -167,6 +168,13 @@ func (s *session) wasSent() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sent
+}
+
+// isAsking reports whether the NameNode has a request that it has not answered.
+func (s *session) isAsking() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asks
 }
 
 // setPipes says which pipelines are those of the file that is being written.
@@ -270,7 +278,7 @@ func (c *nameConn) Write(p []byte) (int, error) {
 		return 0, err // the NameNode has nothing to do with it
 	}
 	c.s.mu.Lock()
-	c.s.sent = true
+	c.s.sent, c.s.asks = true, true
 	c.s.mu.Unlock()
 	n, err := c.Conn.Write(p)
 	c.failed(err)
@@ -279,6 +287,11 @@ func (c *nameConn) Write(p []byte) (int, error) {
 
 func (c *nameConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.s.mu.Lock()
+		c.s.asks = false
+		c.s.mu.Unlock()
+	}
 	c.failed(err)
 	return n, err
 }

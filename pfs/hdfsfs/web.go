@@ -95,7 +95,7 @@ func goesOn(err error, r repeat) bool {
 }
 
 func (f *FS) webAt(ctx context.Context, base string, call webCall, reply any) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, f.opts.Timeout, &noAnswer{"WebHDFS did not answer within " + f.opts.Timeout.String()})
+	ctx, cancel := context.WithTimeoutCause(ctx, f.opts.Timeout, &noAnswer{what: "WebHDFS did not answer within " + f.opts.Timeout.String()})
 	defer cancel()
 	q := url.Values{"op": {call.op}}
 	for k, v := range call.query {

@@ -232,6 +232,9 @@ func (s *stream) persist(ctx context.Context, win *streamWindow, secure func(pfs
 		if _, now := s.current(); err == nil && now == generation {
 			return nil
 		}
+		if err == nil && try == maxPasses {
+			return pfs.Errorf("transfer.FromReader", s.target.Path, pfs.Conflict, "the target goes on to lose what is staged: send it again")
+		}
 		if try == maxPasses || err != nil && !isLost(err) && !errors.Is(err, pfs.Integrity) {
 			return err
 		}

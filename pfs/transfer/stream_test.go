@@ -130,6 +130,19 @@ func testLost(t *testing.T, unit int64, at string, number int64, sweep, ok bool)
 	checkFile(t, b, "/f", want)
 }
 
+// TestPersistAnew does not call a window durable that was secured in a staged write which
+// another chunk has opened anew meanwhile.
+func TestPersistAnew(t *testing.T) {
+	s := &stream{j: newJob(t, Options{}), target: End{Path: "/f"}}
+	err := s.persist(t.Context(), &streamWindow{}, func(pfs.Staged) error {
+		s.generation++
+		return nil
+	})
+	if !errors.Is(err, pfs.Conflict) {
+		t.Errorf("%v, want Conflict", err)
+	}
+}
+
 // TestFromReaderPieces writes to a target that is written in pieces, and loses some of them
 // on their way.
 func TestFromReaderPieces(t *testing.T) {

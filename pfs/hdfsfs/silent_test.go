@@ -1,0 +1,60 @@
+package hdfsfs
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// silentNameNode is a file system that was opened, and whose NameNode takes connections
+// and answers nothing since.
+func silentNameNode(t *testing.T, timeout time.Duration) *FS {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	o, err := Options{
+		NameNodes: []string{l.Addr().String()}, Root: "/", User: "u", Timeout: timeout,
+		BlockSize: small, Replication: 3, Logger: slog.New(slog.DiscardHandler),
+	}.checked()
+	must(t, err)
+	c := &cluster{opts: o, nameNodes: newNameNodes(o.NameNodes), webServers: newNameNodes(nil), dataNodes: newDataNodes()}
+	c.service = c.newFS(acting{user: "u"}, &pool{cluster: c, user: "u"})
+	c.service.stage.made = true
+	t.Cleanup(func() { c.service.Close() })
+	return c.service
+}
+
+// TestSilentNameNode ends what begins to write a file after a few timeouts, and a batch
+// of many files as soon as one of them has shown that the NameNode is silent.
+func TestSilentNameNode(t *testing.T) {
+	const timeout, few = 200 * time.Millisecond, 5
+	f := silentNameNode(t, timeout)
+	began := time.Now()
+	l, err := f.layout(t.Context())
+	must(t, err)
+	_, err = f.beginWith(t.Context(), l, []byte("x"), func() string { return "/new" })
+	pfstest.WantKind(t, fail("op", "/f", err), pfs.Unavailable)
+	if took := time.Since(began); took > few*timeout {
+		t.Errorf("a file: %v, the timeout is %v", took, timeout)
+	}
+
+	var entries []pfs.BatchEntry
+	for i := range 200 {
+		entries = append(entries, pfs.BatchEntry{Path: pfs.Path(fmt.Sprintf("/f%d", i)), Data: []byte("x")})
+	}
+	began = time.Now()
+	for i, err := range f.WriteBatch(t.Context(), entries) {
+		pfstest.WantKind(t, err, pfs.Unavailable)
+		if e := err.(*pfs.Error); e.Path != entries[i].Path {
+			t.Errorf("the error of %s is of %s", entries[i].Path, e.Path)
+		}
+	}
+	if took := time.Since(began); took > few*timeout {
+		t.Errorf("a batch: %v, the timeout is %v", took, timeout)
+	}
+}
