@@ -66,7 +66,10 @@ func (f *FS) beginWith(ctx context.Context, l layout, p []byte, name func() stri
 	for i := 0; ; i++ {
 		w.next(i)
 		a, err := f.begin(ctx, name(), l, w)
-		if err == nil {
+		pauses, again := pipelinePauses, true
+		if err != nil { // by the NameNode, which is asked as often as for any other call
+			pauses, again = callPauses, f.mayRepeat(err, true, idempotent)
+		} else {
 			if err = a.write(p); err == nil {
 				w.built()
 				return a, nil
@@ -80,7 +83,7 @@ func (f *FS) beginWith(ctx context.Context, l layout, p []byte, name func() stri
 		if full := f.full(ctx, l, err); full != nil {
 			return nil, full
 		}
-		if i == len(pipelinePauses) || !is(err, pfs.Unavailable) || wait(ctx, pipelinePauses[i]) != nil {
+		if i >= len(pauses) || !again || !is(err, pfs.Unavailable) || wait(ctx, pauses[i]) != nil {
 			return nil, err
 		}
 	}
