@@ -26,8 +26,8 @@ type copyOptions struct {
 	summed bool // the last line of --json was written
 }
 
-// defaultRetries bridge a minute or so: the pauses before them are random up to a
-// time that doubles from 0.1 s to 30 s.
+// defaultRetries bridge a minute or so: the pauses before them are a half to the whole of
+// a time that doubles from 0.1 s to 30 s.
 const defaultRetries = 10
 
 // never is what packages client and transfer take for no retries; 0 is their

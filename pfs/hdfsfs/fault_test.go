@@ -595,8 +595,14 @@ func TestSafeMode(t *testing.T) {
 	if !strings.Contains(err.Error(), "safe mode") {
 		t.Errorf("the error does not say why: %v", err)
 	}
+	began := time.Now()
 	_, err = w.WriteAt(t.Context(), []byte("x"), 0)
 	pfstest.WantKind(t, err, pfs.Unavailable)
+	errs := f.WriteBatch(t.Context(), []pfs.BatchEntry{{Path: "/small", Data: []byte("x")}})
+	pfstest.WantKind(t, errs[0], pfs.Unavailable)
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("the answers took %v: no other pipeline helps there", took)
+	}
 	pfstest.WantKind(t, f.Remove(t.Context(), "/f"), pfs.Unavailable)
 	pfstest.WantFile(t, f, "/f", []byte("content"))
 	leave()

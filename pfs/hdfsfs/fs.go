@@ -88,9 +88,10 @@ func (f *FS) try(ctx context.Context, op string) error {
 }
 
 // tryWeb does without WebHDFS if no NameNode speaks it now, while their RPC does: its
-// address may be a guess.
+// address may be a guess. Where none is given it says so, too.
 func (f *FS) tryWeb(ctx context.Context, op string) error {
 	if !f.hasWeb() {
+		f.noteWebOff("no address of it is given")
 		return nil
 	}
 	err := f.web(ctx, webCall{method: http.MethodGet, op: "GETFILESTATUS", path: f.opts.Root, repeat: idempotent}, nil)

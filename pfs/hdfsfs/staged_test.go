@@ -175,20 +175,23 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// TestWrongWebAddress does without WebHDFS, and says so once.
-func TestWrongWebAddress(t *testing.T) {
+// TestWithoutWeb does without WebHDFS, and says so once, whether it is not found or none is
+// given.
+func TestWithoutWeb(t *testing.T) {
 	c := testbed.HDFS(t)
-	o := options(c, c.Scratch(t))
-	o.WebHDFS = []string{"http://127.0.0.1:1"}
-	logger, told := logs()
-	o.Logger = logger
-	f := open(t, o)
-	pfstest.WriteFile(t, f, "/f", pfstest.Pattern(1, 2*small+5))
-	pfstest.WantNames(t, f, pfs.Root, "f")
-	must(t, f.Remove(t.Context(), "/f"))
-	pfstest.WantKind(t, f.SetQuota(t.Context(), pfs.Root, 1, 1), pfs.Unsupported)
-	if n := strings.Count(told.String(), "WebHDFS is off"); n != 1 {
-		t.Errorf("the log says %d times that WebHDFS is off: %s", n, told)
+	for _, web := range [][]string{{"http://127.0.0.1:1"}, nil} {
+		o := options(c, c.Scratch(t))
+		o.WebHDFS = web
+		logger, told := logs()
+		o.Logger = logger
+		f := open(t, o)
+		pfstest.WriteFile(t, f, "/f", pfstest.Pattern(1, 2*small+5))
+		pfstest.WantNames(t, f, pfs.Root, "f")
+		must(t, f.Remove(t.Context(), "/f"))
+		pfstest.WantKind(t, f.SetQuota(t.Context(), pfs.Root, 1, 1), pfs.Unsupported)
+		if n := strings.Count(told.String(), "WebHDFS is off"); n != 1 {
+			t.Errorf("%q: the log says %d times that WebHDFS is off: %s", web, n, told)
+		}
 	}
 }
 

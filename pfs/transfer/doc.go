@@ -37,7 +37,7 @@
 //
 // # Errors
 //
-// Temporary errors are retried with exponential backoff and full jitter. A file that
+// Temporary errors are retried with exponential backoff and jitter. A file that
 // fails is reported as an event and counted, and the job goes on. Only errors that every
 // further file would meet end it: Unauthenticated, NoSpace, Quota, a store that stays
 // unreachable, and the end of the context.

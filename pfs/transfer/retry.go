@@ -82,14 +82,16 @@ func (j *Job) retried(name pfs.Path, err error) {
 	j.emit(Event{Kind: Retry, Path: name, Err: err})
 }
 
-// pause returns how long to wait after try number try: a random part of a time that
-// doubles, so that many clients do not come back together.
+// pause returns how long to wait after try number try: half of a time that doubles, and a
+// random part of the other half, so that many clients do not come back together. Of a file
+// that is moved in several lanes the one whose pauses are shortest decides: they must not
+// be next to nothing.
 func pause(try int) time.Duration {
 	most := maxPause
 	if try < 10 {
 		most = min(maxPause, firstPause<<try)
 	}
-	return rand.N(most)
+	return most/2 + rand.N(most/2)
 }
 
 // sleep returns after d, or with ctx's error when it is done.

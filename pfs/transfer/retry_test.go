@@ -45,3 +45,23 @@ func TestPatience(t *testing.T) {
 		})
 	}
 }
+
+// TestRetriesBridge bridges at least as long as a store may be away for a restart, by the
+// tries that the commands make if nothing else is said, whichever lane is the first to end.
+func TestRetriesBridge(t *testing.T) {
+	const retries, least, most = 10, 40 * time.Second, 82 * time.Second
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			j, err := New(Options{Retries: retries})
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			err = j.retry(context.Background(), "/f", func() error { return pfs.E("test", "/f", pfs.Unavailable, nil) })
+			checkKind(t, err, pfs.Unavailable)
+			if took := time.Since(began); took < least || took > most {
+				t.Errorf("%d retries bridge %v, want %v to %v", retries, took, least, most)
+			}
+		})
+	}
+}
