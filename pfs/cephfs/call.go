@@ -30,6 +30,7 @@ type call struct {
 	since   atomic.Int64  // when its current call of libcephfs began, in ns
 	changed atomic.Bool   // it made a call that must not be repeated
 	undoing bool          // it goes on after it was abandoned
+	counted bool          // it is one of m.silent; m.mu
 }
 
 // How far an operation has come.
@@ -81,6 +82,7 @@ func begin[T any](c *call, do func(c *call) (T, error), drop func(T)) (none T, e
 	done := make(chan result[T], 1)
 	go func() {
 		defer c.s.calls.Release(1)
+		defer c.m.answered(c)
 		defer c.s.abandoned.end(c)
 		v, err := do(c)
 		if c.state.CompareAndSwap(running, finished) {
@@ -90,7 +92,6 @@ func begin[T any](c *call, do func(c *call) (T, error), drop func(T)) (none T, e
 		if err == nil && drop != nil {
 			drop(v)
 		}
-		c.m.abandon(-1)
 	}()
 	return wait(c, done)
 }
@@ -106,12 +107,11 @@ func wait[T any](c *call, done chan result[T]) (none T, err error) {
 		case <-c.ctx.Done():
 			err = timedOut(c.ctx)
 		case <-timer.C:
-			left := c.s.opts.Timeout - time.Since(time.Unix(0, c.since.Load()))
-			if left > 0 {
+			if left := c.patience(); left > 0 {
 				timer.Reset(left)
 				continue
 			}
-			err = pfs.Errorf("cephfs.wait", "", pfs.Unavailable, "the CephFS has not answered for %v", c.s.opts.Timeout)
+			err = c.s.notAnswered()
 		}
 		if !c.state.CompareAndSwap(running, abandoned) {
 			r := <-done // it ended at this moment
@@ -120,11 +120,31 @@ func wait[T any](c *call, done chan result[T]) (none T, err error) {
 		if len(c.names) > 0 {
 			c.s.abandoned.add(c)
 		}
-		if c.m.abandon(1) > maxAbandoned {
-			c.s.giveUp(c.m, err)
+		if left := c.patience(); left > 0 {
+			time.AfterFunc(left, c.unanswered)
+		} else {
+			c.unanswered()
 		}
 		return none, err
 	}
+}
+
+// patience is how long the current call of libcephfs may still wait for the cluster.
+func (c *call) patience() time.Duration {
+	return c.s.opts.Timeout - time.Since(time.Unix(0, c.since.Load()))
+}
+
+// unanswered is called when an abandoned operation may have had no answer for the timeout, and gives the mount up if
+// too many have not. That callers went away, perhaps many at once, says nothing about the cluster.
+func (c *call) unanswered() {
+	if c.m.unanswered(c) > maxAbandoned {
+		c.s.giveUp(c.m, c.s.notAnswered())
+	}
+}
+
+// notAnswered is the error of a call that the cluster has not answered.
+func (s *store) notAnswered() error {
+	return pfs.Errorf("cephfs.wait", "", pfs.Unavailable, "the CephFS has not answered for %v", s.opts.Timeout)
 }
 
 // timedOut is the error of an operation whose context is done.

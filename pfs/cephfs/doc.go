@@ -102,7 +102,8 @@
 // abandoned operations have ended.
 //
 // A daemon that comes back is found by libcephfs itself. The mount is given up when the
-// cluster has evicted it, or when more than a few dozen of its operations are abandoned. Its
+// cluster has evicted it, or when more than a few dozen of its operations are abandoned and
+// have had no answer for the timeout: callers that go away all at once end no mount. Its
 // connections are aborted, which ends these operations, and the next operation makes another
 // mount. That one reclaims the session of the lost mount, so that the cluster lets go at once
 // of what the lost mount held. Open files and staged writes go on over the new mount, if the

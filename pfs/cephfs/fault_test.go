@@ -49,6 +49,11 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	nobody := free.Addr().String()
 	free.Close()
+	there := openStore(t, optionsOf(c))
+	dir := newDir(t, there)
+	file, link := dir.Join("file"), dir.Join("link")
+	pfstest.WriteFile(t, there, file, nil)
+	pfstest.MustLink(t, there, "/", link)
 	for _, tt := range []struct {
 		name   string
 		change func(o *Options)
@@ -61,8 +66,12 @@ func TestOpenRefuses(t *testing.T) {
 		{"no such keyring", func(o *Options) { o.Keyring = filepath.Join(t.TempDir(), "none") }, pfs.Invalid},
 		{"the key of another cluster", func(o *Options) { o.Keyring = wrongKey(t) }, pfs.Unavailable},
 		{"a user without a key", func(o *Options) { o.User = "nobody" }, pfs.Invalid},
+		{"a key that is none", func(o *Options) { o.Keyring = keyring(t, "\tkey = AQBAAAAAAAAAABAAY2V\n") }, pfs.Invalid},
+		{"a user of the keyring without a key", func(o *Options) { o.Keyring = keyring(t, "\tcaps mon = \"allow *\"\n") }, pfs.Invalid},
 		{"no such file system", func(o *Options) { o.FileSystem = "none" }, pfs.Invalid},
 		{"no such root", func(o *Options) { o.Root = "/none" }, pfs.Invalid},
+		{"a file for a root", func(o *Options) { o.Root = string(file) }, pfs.Invalid},
+		{"a link for a root", func(o *Options) { o.Root = string(link) }, pfs.Invalid},
 		{"no such ceph.conf", func(o *Options) { o.Config = "/none/ceph.conf" }, pfs.Invalid},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -137,11 +146,14 @@ func stderrOf(t *testing.T, do func()) string {
 // wrongKey makes a keyring with a key of another cluster.
 func wrongKey(t *testing.T) string {
 	t.Helper()
+	return keyring(t, "\tkey = AQBAAAAAAAAAABAAY2VwaCBrZXkgdGhhdCBpcw==\n")
+}
+
+// keyring makes a keyring in which the lines are what it has of client.admin.
+func keyring(t *testing.T, lines string) string {
+	t.Helper()
 	name := filepath.Join(t.TempDir(), "keyring")
-	key := "[client.admin]\n\tkey = AQBAAAAAAAAAABAAY2VwaCBrZXkgdGhhdCBpcw==\n"
-	if err := os.WriteFile(name, []byte(key), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, []byte("[client.admin]\n"+lines), 0o600))
 	return name
 }
 
@@ -383,37 +395,77 @@ func TestDaemonKilled(t *testing.T) {
 	}
 }
 
-// TestSilentMDS gives up so many calls to an MDS that does not answer that the mount is given up.
+// TestSilentMDS lets the MDS be silent until the mount is given up, with callers that wait for the timeout and with
+// callers that go away before.
 func TestSilentMDS(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		patience time.Duration
+		want     pfs.Kind
+	}{
+		{"callers that wait", time.Minute, pfs.Unavailable},
+		{"callers that go away", 200 * time.Millisecond, pfs.Canceled},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := testbed.CephAlone(t)
+			f := faulty(t, c)
+			pfstest.WriteFile(t, f, "/f", []byte("content"))
+			m := f.store.cur
+
+			c.Pause(t, "mds")
+			makeMany(t, f, tt.patience, tt.want)
+			for end := time.Now().Add(20 * time.Second); !m.isDead() && time.Now().Before(end); {
+				time.Sleep(10 * time.Millisecond)
+			}
+			c.Resume(t, "mds")
+
+			if err := again(func() error { return f.Mkdir(t.Context(), "/after", 0o755) }); err != nil {
+				t.Fatalf("Mkdir when the MDS answers again: %v", err)
+			}
+			pfstest.WantFile(t, f, "/f", []byte("content"))
+			select {
+			case <-m.left:
+			case <-time.After(20 * time.Second):
+				t.Error("the mount was not given up, or its calls have not ended")
+			}
+		})
+	}
+}
+
+// TestManyCanceled lets many callers go away at once, as the death of a client with batches on their way does. Nobody
+// else must lose the mount.
+func TestManyCanceled(t *testing.T) {
 	c := testbed.CephAlone(t)
 	f := faulty(t, c)
-	pfstest.WriteFile(t, f, "/f", []byte("content"))
 	m := f.store.cur
-
 	c.Pause(t, "mds")
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	makeMany(t, f, 200*time.Millisecond, pfs.Canceled)
+	c.Resume(t, "mds")
+	if err := again(func() error { return f.Mkdir(t.Context(), "/after", 0o755) }); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(f.store.opts.Timeout)
+	if m.isDead() {
+		t.Error("the mount was given up")
+	}
+}
+
+// makeMany makes more directories at once than a mount may have abandoned operations. The callers wait for patience,
+// and must get an error of that Kind.
+func makeMany(t *testing.T, f FS, patience time.Duration, want pfs.Kind) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var wg sync.WaitGroup
 	for i := range maxAbandoned + 8 {
 		wg.Go(func() {
 			err := f.Mkdir(ctx, pfs.Root.Join("dir"+strconv.Itoa(i)), 0o755)
-			if kind := pfs.KindOf(err); err == nil || kind != pfs.Canceled && kind != pfs.Unavailable {
+			if pfs.KindOf(err) != want {
 				t.Errorf("Mkdir while the MDS is silent: %v", err)
 			}
 		})
 	}
 	wg.Wait()
-	c.Resume(t, "mds")
-
-	if err := again(func() error { return f.Mkdir(t.Context(), "/after", 0o755) }); err != nil {
-		t.Fatalf("Mkdir when the MDS answers again: %v", err)
-	}
-	pfstest.WantFile(t, f, "/f", []byte("content"))
-	select {
-	case <-m.left:
-	case <-time.After(20 * time.Second):
-		t.Error("calls of the mount that was given up have not ended")
-	}
 }
 
 // TestSuspendSilent ends the use of staged writes whose MDS does not answer, and which wait for their lock.

@@ -4,10 +4,12 @@ package cephfs
 
 import (
 	"cmp"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"math"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,11 +30,11 @@ type mount struct {
 	puts  sync.RWMutex // held for reading while an inode is given back
 	names nameLocks
 
-	mu        sync.Mutex
-	dead      bool
-	inside    int           // calls of libcephfs that have not returned
-	abandoned int           // operations that were abandoned and have not ended
-	left      chan struct{} // closed once the mount is dead and inside is 0
+	mu     sync.Mutex
+	dead   bool
+	inside int           // calls of libcephfs that have not returned
+	silent int           // operations that were abandoned and have had no answer for the timeout
+	left   chan struct{} // closed once the mount is dead and inside is 0
 }
 
 // errGone says that a call came to a mount that is dead; nothing was done.
@@ -80,6 +82,11 @@ func tryConnect(o Options) (*mount, error) {
 		info.Release()
 		return nil, err
 	}
+	if err := m.findRoot(o); err != nil {
+		m.kill()
+		m.end(o.Timeout)
+		return nil, err
+	}
 	return m, nil
 }
 
@@ -91,16 +98,29 @@ func (m *mount) begin(o Options) error {
 	if err := reclaim(m.c, o.Session); err != nil {
 		return err
 	}
-	if err := m.info.MountWithRoot(o.Root); err != nil {
+	return m.info.MountWithRoot(o.Root)
+}
+
+// findRoot opens the top directory of a mount. It answers Invalid for a root that is no directory: the cluster mounts a
+// file or a link as well, and then refuses every name in it as not permitted.
+func (m *mount) findRoot(o Options) (err error) {
+	if m.root, err = lookupRoot(m.c); err != nil {
 		return err
 	}
-	var err error
-	m.root, err = lookupRoot(m.c)
+	root := newUser(ids{})
+	st, err := getattr(m.c, m.root, root.perms)
+	runtime.KeepAlive(root)
+	if err == nil && !st.mode.IsDir() {
+		return pfs.Errorf(openOp, "", pfs.Invalid, "the root %q in file system %q is no directory", o.Root, o.FileSystem)
+	}
 	return err
 }
 
+// minKey is the length of the shortest key, in bytes: kind, time, length and 16 bytes of AES.
+const minKey = 28
+
 // checkKeyring answers Invalid or Permission if no key of the user can be read from the keyring. libcephfs would go
-// on without a key, and the monitors would not answer.
+// on without a key, and the monitors would not answer; of a key that is damaged it says that a disk is.
 func checkKeyring(o Options) error {
 	if o.Keyring == "" {
 		return nil
@@ -112,12 +132,39 @@ func checkKeyring(o Options) error {
 	case err != nil:
 		return pfs.Errorf(openOp, "", pfs.Permission, "the keyring cannot be read: %w", err)
 	}
-	for line := range strings.Lines(string(p)) {
-		if strings.TrimSpace(line) == "[client."+o.User+"]" {
-			return nil
+	key, ok := keyOf(string(p), o.User)
+	if !ok {
+		return pfs.Errorf(openOp, "", pfs.Invalid, "the keyring %q has no key of client.%s", o.Keyring, o.User)
+	}
+	if raw, err := base64.StdEncoding.DecodeString(key); err != nil || len(raw) < minKey {
+		return pfs.Errorf(openOp, "", pfs.Invalid, "the key of client.%s in the keyring %q is damaged: put there what \"ceph auth get client.%[1]s\" prints", o.User, o.Keyring)
+	}
+	return nil
+}
+
+// keyOf returns the key of a user in the text of a keyring.
+func keyOf(keyring, user string) (key string, ok bool) {
+	section := ""
+	for line := range strings.Lines(keyring) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			section = line
+		}
+		name, value, _ := strings.Cut(line, "=")
+		if section == "[client."+user+"]" && strings.TrimSpace(name) == "key" {
+			value, _, _ = strings.Cut(value, ";") // a comment
+			return strings.Trim(value, "\" \t"), true
 		}
 	}
-	return pfs.Errorf(openOp, "", pfs.Invalid, "the keyring %q has no key of client.%s", o.Keyring, o.User)
+	return "", false
+}
+
+// keyring names where the key of the user is read.
+func (o Options) keyring() string {
+	if o.Keyring == "" {
+		return "Ceph's own places for keyrings"
+	}
+	return strconv.Quote(o.Keyring)
 }
 
 // configure sets what differs from Ceph's defaults. There is no object cache: it takes much memory for each mount,
@@ -177,11 +224,11 @@ func refused(o Options, err error) error {
 	errno := errnoOf(err)
 	switch errno {
 	case syscall.ETIMEDOUT:
-		return pfs.Errorf(openOp, "", pfs.Unavailable, "%s do not let client.%s in within %v: they are not there, have no quorum, or do not know its key in %q, or no MDS answers", where, o.User, o.Timeout, o.Keyring)
+		return pfs.Errorf(openOp, "", pfs.Unavailable, "%s do not let client.%s in within %v: they are not there, have no quorum, or do not know its key in %s, or no MDS answers", where, o.User, o.Timeout, o.keyring())
 	case syscall.EACCES, syscall.EPERM:
-		return pfs.Errorf(openOp, "", pfs.Permission, "%s refuse client.%s: its key in %q is not theirs, or may not use file system %q", where, o.User, o.Keyring, o.FileSystem)
+		return pfs.Errorf(openOp, "", pfs.Permission, "%s refuse client.%s: its key in %s is not theirs, or may not use file system %q or directory %q in it", where, o.User, o.keyring(), o.FileSystem, o.Root)
 	case syscall.ENOENT:
-		return pfs.Errorf(openOp, "", pfs.Invalid, "%s are found, but not the key of client.%s in %q, file system %q, or directory %q in it", where, o.User, o.Keyring, o.FileSystem, o.Root)
+		return pfs.Errorf(openOp, "", pfs.Invalid, "%s are found, but not the key of client.%s in %s, file system %q, or directory %q in it", where, o.User, o.keyring(), o.FileSystem, o.Root)
 	case syscall.EINVAL:
 		return pfs.Errorf(openOp, "", pfs.Invalid, "%s cannot be used as client.%s: %w", where, o.User, err)
 	}
@@ -237,13 +284,27 @@ func (m *mount) kill() bool {
 	return true
 }
 
-// abandon adds n to the number of abandoned operations and returns it: 1 when an operation is abandoned, -1 when
-// such an operation has ended.
-func (m *mount) abandon(n int) int {
+// unanswered counts an abandoned operation that has had no answer for the timeout, unless it has ended by now, and
+// returns how many there are.
+func (m *mount) unanswered(c *call) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.abandoned += n
-	return m.abandoned
+	select {
+	case <-c.over:
+	default:
+		c.counted = true
+		m.silent++
+	}
+	return m.silent
+}
+
+// answered is called once an operation has ended.
+func (m *mount) answered(c *call) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c.counted {
+		m.silent--
+	}
 }
 
 // isDead reports whether the mount was killed.

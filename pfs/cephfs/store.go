@@ -15,8 +15,8 @@ import (
 const (
 	// maxCalls is the number of operations on their way at once. Each takes a thread.
 	maxCalls = 256
-	// maxAbandoned is the number of abandoned operations that one mount may have. With more the
-	// mount is given up, which ends them.
+	// maxAbandoned is the number of abandoned operations without an answer for the timeout that one mount may
+	// have. With more the mount is given up, which ends them.
 	maxAbandoned = 32
 	// maxGivenUp is the number of mounts that were given up and have not been released yet. With so
 	// many, no new mount is made.
