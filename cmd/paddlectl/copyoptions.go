@@ -56,7 +56,7 @@ func (o *copyOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "links", Usage: "copy links as links, do not follow them", Destination: &o.links},
 		&cli.BoolFlag{Name: "skip-links", Usage: "leave links out", Destination: &o.skipLinks},
 		&cli.IntFlag{Name: "parallel", Aliases: []string{"j", "jobs"}, Usage: "move `N` chunks or batches of small files at once", Value: transfer.DefaultParallel, Destination: &o.parallel},
-		&cli.GenericFlag{Name: "bwlimit", Usage: "move at most `SIZE` a second, like 10M", Value: &o.bwlimit},
+		&cli.GenericFlag{Name: "bwlimit", Usage: "move at most `SIZE` a second, like 10M; copies inside the service do not count", Value: &o.bwlimit},
 		&cli.IntFlag{Name: "retries", Usage: "ask again `N` times for what fails for the moment, after growing pauses", Value: defaultRetries, Destination: &o.retries},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "one line a file on standard error", Destination: &o.verbose},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary; what fails is told all the same", Destination: &o.quiet},

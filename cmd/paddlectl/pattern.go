@@ -25,8 +25,10 @@ func (d *deps) isPattern(ctx context.Context, o operand) (bool, error) {
 			return false, err
 		}
 		exists, err := pfs.Exists(ctx, conn.fs, o.path)
-		if errors.Is(err, pfs.NotDir) {
-			err = nil // a file on the way: the pattern is not about that
+		if errors.Is(err, pfs.NotDir) || errors.Is(err, pfs.Permission) {
+			// A file on the way, or somebody else's home named "*": the pattern is not about
+			// that. A directory that may not be listed ends the match with that error.
+			err = nil
 		}
 		return !exists, err
 	}

@@ -31,7 +31,8 @@ if anything is, the exit code is 7.
 
 With --kept the digests count that the stores keep with files and that no change has
 outdated, and only files without are read: that finds what was not copied or changed
-since, fast, but no damage of stored bytes.`,
+since, fast, but no damage of stored bytes. cp and sync believe them, too: remove a
+damaged file, and copy it anew from where it is whole.`,
 		examples: []string{
 			"paddlectl verify ./data /pfs/dc1/home/alice/data",
 			"paddlectl verify --json /pfs/dc1/home/alice/data /pfs/dc2/home/alice/data",

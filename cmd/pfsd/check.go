@@ -23,7 +23,7 @@ func (m *Main) checkCommand() *cli.Command {
 		Usage: "try the configuration and every store",
 		Description: "Tries what serve would use with the same options: the accounts, the certificate, the\n" +
 			"addresses to listen at, the audit log and each store, in which it writes a small file, reads it back and removes it. It says what is wrong\n" +
-			"with each and changes nothing else. A service may run meanwhile.\n\n" +
+			"with each and changes nothing else; on an HDFS it leaves the directory .pfs-stage, which uploads need. A service may run meanwhile.\n\n" +
 			"The exit code is 0 if nothing is wrong, and 8 if something is.",
 		Flags: append(serveFlags(),
 			&cli.DurationFlag{Name: "timeout", Value: 30 * time.Second, Usage: "give a store up after `TIME`"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"github.com/paddlecloud/pfs/pfs/rofs"
 )
 
@@ -92,17 +94,21 @@ func (f forgetful) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
 
 func TestProbeStore(t *testing.T) {
 	store := memfs.New(memfs.Options{})
-	if says, err := new(trial).probeStore(t.Context(), store); err != nil || !strings.Contains(says, "read back") {
+	if says, err := new(trial).probeStore(t.Context(), store, pfs.Root); err != nil || !strings.Contains(says, "read back") {
 		t.Errorf("%q, %v", says, err)
 	}
-	if _, err := new(trial).probeStore(t.Context(), rofs.New(store)); !errors.Is(err, pfs.ReadOnly) || !strings.Contains(err.Error(), "writing") {
+	if _, err := new(trial).probeStore(t.Context(), rofs.New(store), pfs.Root); !errors.Is(err, pfs.ReadOnly) || !strings.Contains(err.Error(), "writing") {
 		t.Errorf("a store that cannot be written: %v", err)
 	}
-	if _, err := new(trial).probeStore(t.Context(), forgetful{store}); !errors.Is(err, pfs.Integrity) {
+	if _, err := new(trial).probeStore(t.Context(), forgetful{store}, pfs.Root); !errors.Is(err, pfs.Integrity) {
 		t.Errorf("a store that changes what it was given: %v", err)
 	}
 	if page, err := store.List(t.Context(), pfs.Root, pfs.ListOptions{}); err != nil || len(page.Entries) > 0 {
 		t.Errorf("left in the store: %v, %v", page.Entries, err)
+	}
+	pfstest.WriteFile(t, store, "/file", nil)
+	if _, err := new(trial).probeStore(t.Context(), store, "/file"); !errors.Is(err, pfs.NotDir) || !strings.Contains(fmt.Sprint(err), ": /file") {
+		t.Errorf("a directory that is a file: %v", err)
 	}
 	var out bytes.Buffer
 	m := &Main{Stdout: &out, Stderr: &out}

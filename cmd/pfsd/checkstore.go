@@ -15,14 +15,14 @@ import (
 // probeSize is the length of the file that a store is tried with, in bytes.
 const probeSize = 64 << 10
 
-// probeStore writes a file into a store, reads it back and removes it. The file has a
-// name that no user can see: what users see is in /home and /public.
-func (t *trial) probeStore(ctx context.Context, store pfs.FileSystem) (says string, err error) {
-	t.doing("looking at its root")
-	if _, err := store.Stat(ctx, pfs.Root); err != nil {
+// probeStore writes a file into a directory of a store, reads it back and removes it. The file has a
+// name that no user can see: what users see is in home and public there.
+func (t *trial) probeStore(ctx context.Context, store pfs.FileSystem, dir pfs.Path) (says string, err error) {
+	t.doing("looking at its directory")
+	if _, err := store.Stat(ctx, dir); err != nil {
 		return "", t.fail(err)
 	}
-	name := pfs.Root.Join("pfsd-check-" + pfs.NewID())
+	name := dir.Join("pfsd-check-" + pfs.NewID())
 	data := make([]byte, probeSize)
 	_, _ = rand.Read(data) // never fails
 	t.doing("writing a file")
@@ -41,7 +41,7 @@ func (t *trial) probeStore(ctx context.Context, store pfs.FileSystem) (says stri
 		return "", err
 	}
 	says = "wrote, read back and removed a file"
-	if space, err := pfs.SpaceOf(ctx, store, pfs.Root); err == nil && space.Total > 0 {
+	if space, err := pfs.SpaceOf(ctx, store, dir); err == nil && space.Total > 0 {
 		says += fmt.Sprintf("; %s of %s free", cliio.Size(space.Free), cliio.Size(space.Total))
 	}
 	return says, nil
@@ -79,7 +79,7 @@ func readProbe(ctx context.Context, store pfs.FileSystem, name pfs.Path, data []
 // probe tries the store of a datacenter, and what is asked of it there.
 func (t *trial) probe(ctx context.Context, d datacenter, store pfs.FileSystem) (says string, err error) {
 	dir := d.ownDir(ctx, store)
-	says, err = t.probeStore(ctx, pfs.NewSub(store, dir))
+	says, err = t.probeStore(ctx, store, dir)
 	if err != nil {
 		return "", err
 	}

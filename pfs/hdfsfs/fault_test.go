@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/url"
 	"path"
 	"runtime"
 	"runtime/pprof"
@@ -579,6 +580,19 @@ func TestNobodyThere(t *testing.T) {
 	for _, address := range []string{silent.Addr().String(), closed.Addr().String(), "no-such-host.invalid:8020"} {
 		_, err := New(t.Context(), Options{NameNodes: []string{address}, Root: "/", User: "alice", Timeout: time.Second})
 		pfstest.WantKind(t, err, pfs.Unavailable)
+	}
+}
+
+// TestNotANameNode connects to the port of the NameNode's web server, which is easily taken for its own.
+func TestNotANameNode(t *testing.T) {
+	o := options(testbed.HDFS(t), "/")
+	web, err := url.Parse(o.WebHDFS[0])
+	must(t, err)
+	o.NameNodes = []string{web.Host}
+	_, err = New(t.Context(), o)
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	if err != nil && !strings.Contains(err.Error(), web.Host) {
+		t.Errorf("the error does not say who is no NameNode: %v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package hdfsfs
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 
@@ -72,6 +73,9 @@ func (f *FS) try(ctx context.Context, op string) error {
 	switch {
 	case is(err, pfs.NotExist):
 		return pfs.Errorf(op, "", pfs.NotExist, "the root directory %s is not there: make it, or give another one", f.opts.Root)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return pfs.Errorf(op, "", pfs.Unavailable, "%s ends connections without an answer, as what is no NameNode does: give the port of its RPC, 8020 by default, not that of its web server",
+			strings.Join(f.opts.NameNodes, ", "))
 	case err != nil:
 		return fail(op, "", err)
 	case !info.IsDir():

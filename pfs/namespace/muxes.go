@@ -19,6 +19,9 @@ type muxKey struct {
 	// viewer is as whom mapped directories with the store's permissions are used, if
 	// there are any; zero is nobody.
 	viewer pfs.Owner
+	// administers is set for quotas and what is used of them: also where the store's
+	// permissions are kept the service sets them, since users cannot.
+	administers bool
 }
 
 // muxes are the trees of all stores, one for each user and one of the service.
@@ -49,6 +52,9 @@ func newMuxes(datacenters []Datacenter, current string) *muxes {
 // get returns the mux of key.
 func (m *muxes) get(key muxKey) *pfs.Layer {
 	if !m.asUser {
+		key.administers = false
+	}
+	if !m.asUser || key.administers {
 		key.viewer = pfs.Owner{}
 	}
 	m.mu.Lock()
@@ -81,7 +87,7 @@ func (m *muxes) make(key muxKey) *pfs.Layer {
 		}
 		for _, mapped := range dc.Mapped {
 			fsys := store
-			if mapped.AsUser {
+			if mapped.AsUser && !key.administers {
 				fsys = storeAs(dc.FS, key.viewer)
 			}
 			ms = append(ms, pfs.Mount{At: mountPath(dc.Name, mapped.Name), FS: fsys, Dir: mapped.Dir})

@@ -221,6 +221,27 @@ func TestStoresPermissionsAreKept(t *testing.T) {
 	}
 }
 
+// TestQuotaWhereTheStoresPermissionsAreKept: an administrator is no superuser of the store, and
+// need not be let into what a quota is of.
+func TestQuotaWhereTheStoresPermissionsAreKept(t *testing.T) {
+	n, store := newOwned(t, namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}})
+	mkSecret(t, store)
+	pfstest.WriteFile(t, store, "/secret/f", []byte("secret"))
+	const dir pfs.Path = "/pfs/dc/mnt/kept"
+	ctx, adm, bobs := t.Context(), n.View(accounts[admin.Name], ""), n.View(accounts[bob.Name], "")
+	if err := pfs.SetQuota(ctx, adm, dir, 1000, 10); err != nil {
+		t.Errorf("quota set by an administrator: %v", err)
+	}
+	if u, err := pfs.UsageOf(ctx, adm, dir); err != nil || u.Bytes != 6 || u.MaxBytes != 1000 || u.MaxFiles != 10 {
+		t.Errorf("an administrator sees %+v, %v", u, err)
+	}
+	pfstest.WantKind(t, pfs.SetQuota(ctx, n.View(accounts[alice.Name], ""), dir, 1, 1), pfs.Permission)
+	_, err := pfs.UsageOf(ctx, bobs, dir)
+	pfstest.WantKind(t, err, pfs.Permission)
+	_, err = adm.List(ctx, dir, pfs.ListOptions{})
+	pfstest.WantKind(t, err, pfs.Permission)
+}
+
 // cannot is a store that can give and act for nobody, and says why.
 type cannot struct{ *memfs.FS }
 

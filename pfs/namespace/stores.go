@@ -35,7 +35,7 @@ func (s *stores) mux(a pfs.Access, name pfs.Path) *pfs.Layer {
 	if s.n.muxes.only != nil {
 		return s.n.muxes.only
 	}
-	return s.n.muxes.get(muxKey{s.owner(a, name), s.viewer})
+	return s.n.muxes.get(muxKey{owner: s.owner(a, name), viewer: s.viewer, administers: a == pfs.Administer})
 }
 
 // owner returns whom what is made at name belongs to; zero for the service.
@@ -71,6 +71,15 @@ func (s *stores) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (
 		return pfs.Page{}, err
 	}
 	return pfs.Page{Entries: []pfs.Info{info}}, nil
+}
+
+// Usage shows an administrator, who sets quotas, what they hold for, also where the store
+// does not let the administrator in.
+func (s *stores) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
+	if s.id.Role == auth.Admin {
+		return s.mux(pfs.Administer, name).Usage(ctx, name)
+	}
+	return s.Layer.Usage(ctx, name)
 }
 
 func (s *stores) Rename(ctx context.Context, oldName, newName pfs.Path) error {

@@ -300,7 +300,7 @@ func checkKept(name pfs.Path, info pfs.Info, sum string) error {
 		return nil
 	}
 	return pfs.Errorf("transfer.Copy", name, pfs.Integrity,
-		"damaged where it is stored: its bytes give %s and it was stored as %s: restore it from another copy", sum, info.Digest)
+		"damaged where it is stored: its bytes give %s and it was stored as %s: remove it and copy it anew from where it is whole", sum, info.Digest)
 }
 
 // leave ends the staged write of a copy that failed. It is kept for a later run, unless
