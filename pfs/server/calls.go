@@ -187,6 +187,7 @@ func statCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)
 	return wire.InfoReply{Info: wire.NewInfo(info)}, err
 }
 
+// listCall lists a page, in parts that fit into a message.
 func listCall(ctx context.Context, r *request, q wire.ListRequest, _ func(int64)) (reply wire.ListReply, err error) {
 	name, err := pfs.ParsePath(q.Path)
 	if err != nil {
@@ -236,6 +237,7 @@ func setQuotaCall(ctx context.Context, r *request, q wire.QuotaRequest, _ func(i
 	return reply, pfs.SetQuota(ctx, r.tree, name, q.MaxBytes, q.MaxFiles)
 }
 
+// sweepCall removes stale staged writes, those that are open here among them.
 func (s *Server) sweepCall(ctx context.Context, r *request, q wire.SweepRequest, _ func(int64)) (reply wire.SweepReply, err error) {
 	name, err := pfs.ParsePath(q.Path)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
+// create begins a staged write, or goes on with one, and keeps it open for the chunks to come.
 func (s *Server) create(ctx context.Context, r *request, m wire.CreateRequest) (wire.CreateReply, error) {
 	name, err := pfs.ParsePath(m.Path)
 	if err != nil {
@@ -29,6 +30,7 @@ func (s *Server) create(ctx context.Context, r *request, m wire.CreateRequest) (
 	return reply, nil
 }
 
+// leaves answers the digests of leaves that are staged, up to the first that is not.
 func (s *Server) leaves(ctx context.Context, r *request, m wire.LeavesRequest, progress func(int64)) (wire.LeavesReply, error) {
 	u, err := s.upload(ctx, r, m.Path, m.ID)
 	if err != nil {
@@ -59,6 +61,7 @@ func (s *Server) leaves(ctx context.Context, r *request, m wire.LeavesRequest, p
 	return reply, nil
 }
 
+// sync makes durable what was staged.
 func (s *Server) sync(ctx context.Context, r *request, m wire.StagedRequest) error {
 	u, err := s.upload(ctx, r, m.Path, m.ID)
 	if err != nil {
@@ -68,6 +71,7 @@ func (s *Server) sync(ctx context.Context, r *request, m wire.StagedRequest) err
 	return u.staged.Sync(ctx)
 }
 
+// commit publishes a staged write. One that has ended is answered as it ended.
 func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, progress func(int64)) (wire.InfoReply, error) {
 	const op = "server.commit"
 	var reply wire.InfoReply
@@ -164,6 +168,7 @@ func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitReque
 	return wire.InfoReply{Info: wire.NewInfo(info)}, nil
 }
 
+// discard ends a staged write without publishing it; one that is gone is discarded.
 func (s *Server) discard(ctx context.Context, r *request, m wire.StagedRequest) error {
 	u, err := s.upload(ctx, r, m.Path, m.ID)
 	if errors.Is(err, pfs.Conflict) {
