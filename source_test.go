@@ -178,14 +178,26 @@ func eachPackageDoc(t *testing.T, look func(dir, doc string)) {
 	})
 }
 
-var fileName = regexp.MustCompile(`[\w/-]*\w\.go\b`)
+var (
+	fileName = regexp.MustCompile(`[\w/-]*\w\.go\b`)
+	testName = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w*(?:\.\.\.)?`)
+)
 
-// TestNamedFiles holds that the files are there that the documents name.
-func TestNamedFiles(t *testing.T) {
-	all := map[string]bool{}
-	eachSource(t, func(name string, _ *token.FileSet, _ *ast.File) {
+// TestNamed holds that the files and tests are there that the documents name: what a test is
+// said to show, it can be asked for. "TestSome..." stands for those that begin so.
+func TestNamed(t *testing.T) {
+	files, tests := map[string]bool{}, map[string]bool{}
+	eachSource(t, func(name string, _ *token.FileSet, f *ast.File) {
 		for at := name; at != ""; _, at, _ = strings.Cut(at, "/") {
-			all[at] = true // whole, and as one names it from a directory on the way
+			files[at] = true // whole, and as one names it from a directory on the way
+		}
+		for _, d := range f.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok && d.Recv == nil && testName.MatchString(d.Name.Name) {
+				for i := range d.Name.Name {
+					tests[d.Name.Name[:i]+"..."] = true
+				}
+				tests[d.Name.Name] = true
+			}
 		}
 	})
 	documents, err := filepath.Glob("docs/*.md")
@@ -200,12 +212,18 @@ func TestNamedFiles(t *testing.T) {
 		}
 		for _, name := range fileName.FindAllString(string(text), -1) {
 			found++
-			if !all[name] {
+			if !files[name] {
 				t.Errorf("%s names %s, which is not there", document, name)
 			}
 		}
+		for _, name := range testName.FindAllString(string(text), -1) {
+			found++
+			if !tests[name] {
+				t.Errorf("%s names %s, which is no test", document, name)
+			}
+		}
 	}
-	if found < 20 {
+	if found < 100 {
 		t.Errorf("only %d names were found: the test does not see them any more", found)
 	}
 }

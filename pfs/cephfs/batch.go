@@ -7,7 +7,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -116,21 +115,6 @@ func (b *batch) flush() {
 		}
 	}
 	b.group, b.names, b.bytes = nil, map[pfs.Path]bool{}, 0
-}
-
-// inParallel calls do with each number below n, some at a time.
-func inParallel(jobs, n int, do func(k int)) {
-	each := func(k int) {
-		for ; k < n; k += jobs {
-			do(k)
-		}
-	}
-	var wg sync.WaitGroup
-	for j := 1; j < min(jobs, n); j++ {
-		wg.Go(func() { each(j) })
-	}
-	each(0)
-	wg.Wait()
 }
 
 // stage writes one temporary.

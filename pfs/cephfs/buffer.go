@@ -12,10 +12,6 @@ import (
 // Bytes are copied through buffers of this package. An abandoned operation may go on reading from its buffer, or
 // writing to it, after its caller has returned and uses its own memory for something else.
 
-// blockSize is the largest number of bytes that one call asks the cluster to read or write. With several calls on
-// their way, the cluster, the network and this machine work at the same time.
-const blockSize = 1 << 20
-
 // Bounds of the memory in which all files of a store have bytes, on their way or waiting. libcephfs takes about
 // as much again.
 const (
@@ -88,37 +84,3 @@ func (b *buffer) free(err error) {
 		b.from.Put(b.full)
 	}
 }
-
-// blocks cuts n bytes from off on at the ends of blocks and calls do for each part, several at once. It returns
-// how many bytes were done before the first part that was not done whole.
-func blocks(n int, off int64, do func(from, to int, off int64) (int, error)) (int, error) {
-	ends := blockEnds(n, off)
-	done, errs := make([]int, len(ends)), make([]error, len(ends))
-	inParallel(flightsEach, len(ends), func(k int) {
-		from := 0
-		if k > 0 {
-			from = ends[k-1]
-		}
-		done[k], errs[k] = do(from, ends[k], off+int64(from))
-	})
-	sum := 0
-	for k, end := range ends {
-		sum += done[k]
-		if errs[k] != nil || sum < end {
-			return sum, errs[k]
-		}
-	}
-	return sum, nil
-}
-
-// blockEnds returns where blocks of the file end within n bytes from off on, the last end being n.
-func blockEnds(n int, off int64) (ends []int) {
-	for end := 0; end < n; {
-		end = min(n, end+int(blockSize-(off+int64(end))%blockSize))
-		ends = append(ends, end)
-	}
-	return ends
-}
-
-// flightsEach is the number of blocks of one file that one caller has on their way at once.
-const flightsEach = 4

@@ -108,7 +108,7 @@ func (e *editing) Close() error {
 }
 
 func (e *editing) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
-	return readAt(ctx, e.fs, "cephfs.Handle.ReadAt", e.name, &e.file, p, off, nil)
+	return reads{fs: e.fs, op: "cephfs.Handle.ReadAt", name: e.name, of: &e.file}.at(ctx, p, off)
 }
 
 func (e *editing) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {

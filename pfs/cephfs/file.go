@@ -23,6 +23,9 @@ type file struct {
 
 var _ pfs.File = (*file)(nil)
 
+// readOp is the Op of what goes wrong in a read.
+const readOp = "cephfs.File.ReadAt"
+
 // Open opens name for reading.
 func (f FS) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
 	r, err := f.openFile(ctx, "cephfs.Open", name)
@@ -74,7 +77,7 @@ func (r *file) openAgain(c *call) (*handle, error) {
 		return nil, err
 	}
 	defer d.Close()
-	h, st, err := d.openRegular(base, "cephfs.File.ReadAt", r.name, syscall.O_RDONLY)
+	h, st, err := d.openRegular(base, readOp, r.name, syscall.O_RDONLY)
 	if missing(err) {
 		return nil, errReplaced
 	}
@@ -89,8 +92,8 @@ func (r *file) openAgain(c *call) (*handle, error) {
 }
 
 var (
-	errReplaced = pfs.Errorf("cephfs.File.ReadAt", "", pfs.Conflict, "it was removed or replaced, and the connection over which it was open is lost: open it again")
-	errChanged  = pfs.Errorf("cephfs.File.ReadAt", "", pfs.Conflict, "it was written to while it was read: open it again")
+	errReplaced = pfs.Errorf(readOp, "", pfs.Conflict, "it was removed or replaced, and the connection over which it was open is lost: open it again")
+	errChanged  = pfs.Errorf(readOp, "", pfs.Conflict, "it was written to while it was read: open it again")
 )
 
 func (r *file) Info() pfs.Info { return r.info }
@@ -114,8 +117,7 @@ func closeHandle(f FS, h *handle) error {
 // ReadAt answers Conflict if the file was changed in place since it was opened: the bytes would be
 // those of two versions. What is read in order comes from what was read ahead.
 func (r *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
-	const op = "cephfs.File.ReadAt"
-	if err := pfs.CheckContext(ctx, op, r.name); err != nil {
+	if err := pfs.CheckContext(ctx, readOp, r.name); err != nil {
 		return 0, err
 	}
 	r.ahead.expect(off, int64(len(p)))
@@ -135,22 +137,24 @@ func (r *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err erro
 
 // readNow reads from the cluster.
 func (r *file) readNow(ctx context.Context, p []byte, off int64) (int, error) {
-	const op = "cephfs.File.ReadAt"
-	n, err := readAt(ctx, r.fs, op, r.name, &r.opened, p, off, r.unchanged)
+	n, err := r.reads().at(ctx, p, off)
 	if err == io.EOF && n < len(p) && off+int64(n) < r.from.size {
-		return n, pfs.Errorf(op, r.name, pfs.Integrity, "the store has its bytes up to %d only, of %d", off+int64(n), r.from.size)
+		return n, pfs.Errorf(readOp, r.name, pfs.Integrity, "the store has its bytes up to %d only, of %d", off+int64(n), r.from.size)
 	}
 	return n, err
 }
 
 // readInto reads all of p from the cluster. After an error p may still be written to for a while.
 func (r *file) readInto(ctx context.Context, p []byte, off int64) (int, error) {
-	n, err := readBlock(ctx, r.fs, &r.opened, p, off, r.unchanged)
+	n, err := r.reads().block(ctx, p, off)
 	if err == nil && n < len(p) {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
 }
+
+// reads is how the file is read.
+func (r *file) reads() reads { return reads{r.fs, readOp, r.name, &r.opened, r.unchanged} }
 
 // unchanged answers Conflict if the file was changed in place.
 func (r *file) unchanged(c *call, h *handle) error {
@@ -159,67 +163,4 @@ func (r *file) unchanged(c *call, h *handle) error {
 		err = errChanged
 	}
 	return err
-}
-
-// judge returns an error if the bytes that were just read must not be used.
-type judge func(*call, *handle) error
-
-// readAt reads an open file.
-func readAt(ctx context.Context, f FS, op string, name pfs.Path, o *opened, p []byte, off int64, after judge) (n int, err error) {
-	if err := pfs.CheckRange(op, name, off, len(p)); err != nil {
-		return 0, err
-	}
-	for {
-		if err := pfs.CheckContext(ctx, op, name); err != nil {
-			return n, err
-		}
-		chunk := p[n:min(len(p), n+pfs.ChunkSize)]
-		k, err := readChunk(ctx, f, o, chunk, off+int64(n), after)
-		n += k
-		switch {
-		case err != nil:
-			return n, fail(op, name, err)
-		case k < len(chunk):
-			return n, io.EOF
-		case n == len(p):
-			return n, nil
-		}
-	}
-}
-
-// readChunk reads until p, at most a chunk, is full or the file ends.
-func readChunk(ctx context.Context, f FS, o *opened, p []byte, off int64, after judge) (int, error) {
-	if len(p) == 0 {
-		return readBlock(ctx, f, o, p, off, after)
-	}
-	return blocks(len(p), off, func(from, to int, off int64) (int, error) {
-		b, err := f.store.movingBuffer(ctx, to-from)
-		if err != nil {
-			return 0, err
-		}
-		n, err := readBlock(ctx, f, o, b.p, off, after)
-		copy(p[from:], b.p[:n])
-		b.free(err)
-		return n, err
-	})
-}
-
-// readBlock reads until p is full or the file ends.
-func readBlock(ctx context.Context, f FS, o *opened, p []byte, off int64, after judge) (int, error) {
-	n, err := run(ctx, f, func(c *call) (int, error) {
-		h, err := o.use(c)
-		if err != nil {
-			return 0, err
-		}
-		defer h.drop()
-		n, err := h.read(c, p, off)
-		if err == nil && after != nil {
-			err = after(c, h)
-		}
-		return n, err
-	}, nil)
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
 }

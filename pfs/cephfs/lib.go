@@ -30,12 +30,14 @@ import (
 // its calls on files take paths, and libcephfs follows links in paths. The calls here take an inode and one name,
 // so that no link is ever followed, and the user on whose behalf they are made.
 
+// What libcephfs hands out. Each is given back to it by one call: unmounting, put, closeFh,
+// freePerms and releasedir.
 type (
 	cMount = C.struct_ceph_mount_info
-	cInode = C.struct_Inode
-	cFh    = C.struct_Fh
-	cPerms = C.UserPerm
-	cDir   = C.struct_ceph_dir_result
+	cInode = C.struct_Inode           // an inode that libcephfs keeps in memory
+	cFh    = C.struct_Fh              // an open file
+	cPerms = C.UserPerm               // who asks
+	cDir   = C.struct_ceph_dir_result // an open directory that is being read
 )
 
 // statWanted is what a description asks the cluster for.
@@ -117,6 +119,7 @@ type change struct {
 	owner *ids
 }
 
+// setattr makes the change of an inode, as one call.
 func setattr(m *cMount, in *cInode, c change, p *cPerms) error {
 	var stx C.struct_ceph_statx
 	var mask C.int
@@ -151,6 +154,7 @@ func timespec(t time.Time) (ts C.struct_timespec) {
 	return ts
 }
 
+// statOf is a struct ceph_statx as this package has it.
 func statOf(stx *C.struct_ceph_statx) stat {
 	return stat{
 		mode:    unixmode.FileMode(uint32(stx.stx_mode)),

@@ -29,6 +29,7 @@ type renaming struct {
 	taken    bool // something is at to
 }
 
+// rename does a renaming with the directories of both names open.
 func (f FS) rename(ctx context.Context, r renaming) error {
 	if err := check(ctx, r.op, r.to); err != nil {
 		return err

@@ -303,7 +303,7 @@ func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err er
 	if err := w.usable(op); err != nil {
 		return 0, err
 	}
-	return readAt(ctx, w.fs, op, w.name, &w.file, p, off, nil)
+	return reads{fs: w.fs, op: op, name: w.name, of: &w.file}.at(ctx, p, off)
 }
 
 // Sync returns when all that was written survives a crash of the store.

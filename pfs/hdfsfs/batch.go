@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"sync"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
@@ -196,9 +195,4 @@ func (b *batch) finalizeNew(ctx context.Context, at string, dir pfs.Path, opts p
 		return err
 	}
 	return b.date(ctx, at, "", opts)
-}
-
-// discardLoose removes what could not be published. If that fails it is swept one day.
-func (f *FS) discardLoose(ctx context.Context, at string) {
-	_ = f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.RemoveAll(at) })
 }

@@ -115,7 +115,7 @@
 //	batch, sentsums, loose           WriteBatch, how it verifies, and the names that it has for a moment
 //	sweep, identity                  what nobody goes on with; which staged write is which
 //	stat, list, mkdir, remove,       the other operations
-//	rename, chmod, usage, quota,
+//	rename, chmod, usage, quota, space,
 //	locations, digest
 //	mark, xattr                      what is kept with a file
 package hdfsfs

@@ -142,6 +142,7 @@ func cause(err error) error {
 	return err
 }
 
+// remoteText says what an exception means to who meets it, where Hadoop's own words do not.
 func remoteText(err remoteError) string {
 	if e := exceptions[err.Exception()]; e.hint != "" {
 		return e.hint

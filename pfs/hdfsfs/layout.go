@@ -33,3 +33,12 @@ func (f *FS) layout(ctx context.Context) (layout, error) {
 	}
 	return l, nil
 }
+
+// replication is the number of replicas of files that are written.
+func (f *FS) replication(ctx context.Context) (int64, error) {
+	if n := f.opts.Replication; n > 0 {
+		return int64(n), nil
+	}
+	d, err := f.serverDefaults(ctx)
+	return int64(max(1, d.Replication)), err
+}

@@ -1,8 +1,10 @@
 package hdfsfs
 
 import (
+	"context"
 	"time"
 
+	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
@@ -25,4 +27,9 @@ func looseSince(name string) (since time.Time, ok bool) {
 		}
 	}
 	return time.Time{}, false
+}
+
+// discardLoose removes what could not be published. If that fails it is swept one day.
+func (f *FS) discardLoose(ctx context.Context, at string) {
+	_ = f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.RemoveAll(at) })
 }

@@ -62,6 +62,7 @@ func inside(p []byte, path ...protowire.Number) ([]byte, error) {
 // message is a protobuf message with the length before it.
 type message struct{ all, body []byte }
 
+// readMessage reads a message whose length stands before it as a varint.
 func readMessage(in *bufio.Reader) (m message, err error) {
 	var length uint64
 	for shift := 0; ; shift += 7 {

@@ -2,6 +2,10 @@ package hdfsfs
 
 import (
 	"context"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
@@ -86,4 +90,42 @@ func (f *FS) room(ctx context.Context, dir pfs.Path) (left int64, limited bool) 
 		}
 	}
 	return 0, false
+}
+
+// SetQuota limits the tree below name, by HDFS's own quotas. It needs WebHDFS, and the
+// rights of a superuser.
+func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
+	const op = "hdfsfs.SetQuota"
+	if err := f.check(ctx, op, name); err != nil {
+		return err
+	}
+	if !f.hasWeb() {
+		return fail(op, name, errWebOff)
+	}
+	replicas, err := f.replication(ctx)
+	if err != nil {
+		return fail(op, name, err)
+	}
+	st, err := f.status(ctx, name)
+	switch {
+	case err != nil:
+		return f.placeError(ctx, op, name, err)
+	case !st.IsDir():
+		return pfs.E(op, name, pfs.NotDir, nil)
+	}
+	defer f.quotaless.forget(f.at(name))
+	// The directory itself counts as a name.
+	q := url.Values{"namespacequota": {quota(maxFiles, 1, 1)}, "storagespacequota": {quota(maxBytes, replicas, 0)}}
+	return fail(op, name, f.web(ctx, webCall{method: http.MethodPut, op: "SETQUOTA", path: f.at(name), query: q, repeat: idempotent}, nil))
+}
+
+// quota is a limit as HDFS has it; -1 lifts it.
+func quota(limit, times, more int64) string {
+	if limit == 0 {
+		return "-1"
+	}
+	if limit > (math.MaxInt64-more)/times-1 {
+		return strconv.FormatInt(math.MaxInt64-1, 10)
+	}
+	return strconv.FormatInt(limit*times+more, 10)
 }

@@ -48,6 +48,8 @@ type readAnswer struct {
 	start    int64 // in the block, where its packets begin
 }
 
+// parseAnswer reads a BlockOpResponseProto: status (1), readOpChecksumInfo (4). In that are checksum
+// (1) and chunkOffset (2); in that, type (1) and bytesPerChecksum (2).
 func parseAnswer(p []byte) (a readAnswer, err error) {
 	a.granted = true
 	var info, sum []byte

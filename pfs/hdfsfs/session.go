@@ -130,6 +130,7 @@ func (s *session) cut() {
 // closeData closes the connections to DataNodes, some of which the library forgets.
 func (s *session) closeData() { s.closeConns(func(data bool) bool { return data }) }
 
+// closeConns closes the connections that which chooses.
 func (s *session) closeConns(which func(data bool) bool) {
 	s.mu.Lock()
 	var conns []net.Conn

@@ -94,6 +94,7 @@ func goesOn(err error, r repeat) bool {
 	return r == idempotent
 }
 
+// webAt makes the call on one NameNode, within Options.Timeout.
 func (f *FS) webAt(ctx context.Context, base string, call webCall, reply any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, f.opts.Timeout, &noAnswer{what: "WebHDFS did not answer within " + f.opts.Timeout.String()})
 	defer cancel()

@@ -79,61 +79,45 @@ func parseTwo(a, b string) (p, q pfs.Path, err error) {
 func (s *Server) calls() map[string]call {
 	change := func(do callFunc) call { return call{do: do, changes: true, once: true} }
 	return map[string]call{
-		wire.CallStat: {do: handle(statCall)},
-		wire.CallList: {do: handle(listCall)},
-		wire.CallMkdir: change(onMode(func(ctx context.Context, tree pfs.FileSystem, name pfs.Path, mode fs.FileMode) error {
-			return tree.Mkdir(ctx, name, mode.Perm())
-		})),
-		wire.CallRemove: change(onPath(func(ctx context.Context, tree pfs.FileSystem, name pfs.Path) error {
-			return tree.Remove(ctx, name)
-		})),
-		wire.CallRemoveTree: change(onPath(pfs.RemoveTree)),
-		wire.CallRename: change(onTwoPaths(func(ctx context.Context, tree pfs.FileSystem, o, n pfs.Path) error {
-			return tree.Rename(ctx, o, n)
-		})),
+		wire.CallStat:            {do: handle(statCall)},
+		wire.CallList:            {do: handle(listCall)},
+		wire.CallMkdir:           change(onMode(mkdir)),
+		wire.CallRemove:          change(onPath(remove)),
+		wire.CallRemoveTree:      change(onPath(pfs.RemoveTree)),
+		wire.CallRename:          change(onTwoPaths(rename)),
 		wire.CallRenameExclusive: change(onTwoPaths(pfs.RenameExclusive)),
-		wire.CallSymlink: change(handle(func(ctx context.Context, r *request, q wire.SymlinkRequest, _ func(int64)) (wire.Empty, error) {
-			name, err := pfs.ParsePath(q.Path)
-			if err != nil {
-				return wire.Empty{}, err
-			}
-			return wire.Empty{}, pfs.MakeLink(ctx, r.tree, q.Target, name)
-		})),
-		wire.CallChmod: change(onMode(pfs.Chmod)),
-		wire.CallChtime: change(handle(func(ctx context.Context, r *request, q wire.TimeRequest, _ func(int64)) (wire.Empty, error) {
-			name, err := pfs.ParsePath(q.Path)
-			if err != nil {
-				return wire.Empty{}, err
-			}
-			return wire.Empty{}, pfs.Chtime(ctx, r.tree, name, q.Time.Time())
-		})),
-		wire.CallSpace:    {do: handle(spaceCall)},
-		wire.CallUsage:    {do: handle(usageCall)},
-		wire.CallSetQuota: change(handle(setQuotaCall)),
-		wire.CallSweep:    change(handle(s.sweepCall)),
-		wire.CallCopy:     change(handle(s.copyCall)),
-		wire.CallDigest:   {do: handle(digestCall)},
+		wire.CallSymlink:         change(handle(symlinkCall)),
+		wire.CallChmod:           change(onMode(pfs.Chmod)),
+		wire.CallChtime:          change(handle(chtimeCall)),
+		wire.CallSpace:           {do: handle(spaceCall)},
+		wire.CallUsage:           {do: handle(usageCall)},
+		wire.CallSetQuota:        change(handle(setQuotaCall)),
+		wire.CallSweep:           change(handle(s.sweepCall)),
+		wire.CallCopy:            change(handle(s.copyCall)),
+		wire.CallDigest:          {do: handle(digestCall)},
 
-		wire.CallCreate: {do: handle(func(ctx context.Context, r *request, q wire.CreateRequest, _ func(int64)) (wire.CreateReply, error) {
-			return s.create(ctx, r, q)
-		})},
-		wire.CallLeaves: {do: handle(s.leaves)},
-		wire.CallSync: {do: handle(func(ctx context.Context, r *request, q wire.StagedRequest, _ func(int64)) (wire.Empty, error) {
-			return wire.Empty{}, s.sync(ctx, r, q)
-		})},
-		wire.CallCommit: change(handle(s.commit)),
-		wire.CallDiscard: {do: handle(func(ctx context.Context, r *request, q wire.StagedRequest, _ func(int64)) (wire.Empty, error) {
-			return wire.Empty{}, s.discard(ctx, r, q)
-		})},
+		wire.CallCreate:  {do: handle(s.createCall)},
+		wire.CallLeaves:  {do: handle(s.leavesCall)},
+		wire.CallSync:    {do: handle(s.syncCall)},
+		wire.CallCommit:  change(handle(s.commitCall)),
+		wire.CallDiscard: {do: handle(s.discardCall)},
 
-		wire.CallEdit: {do: handle(editCall)},
-		wire.CallTruncate: change(handle(func(ctx context.Context, r *request, q wire.TruncateRequest, _ func(int64)) (wire.Empty, error) {
-			return wire.Empty{}, edited(ctx, r, q.Path, func(h pfs.Handle) error { return h.Truncate(ctx, q.Size) })
-		})),
-		wire.CallEditSync: {do: handle(func(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (wire.Empty, error) {
-			return wire.Empty{}, edited(ctx, r, q.Path, func(h pfs.Handle) error { return h.Sync(ctx) })
-		})},
+		wire.CallEdit:     {do: handle(editCall)},
+		wire.CallTruncate: change(handle(truncateCall)),
+		wire.CallEditSync: {do: handle(editSyncCall)},
 	}
+}
+
+func mkdir(ctx context.Context, tree pfs.FileSystem, name pfs.Path, mode fs.FileMode) error {
+	return tree.Mkdir(ctx, name, mode.Perm())
+}
+
+func remove(ctx context.Context, tree pfs.FileSystem, name pfs.Path) error {
+	return tree.Remove(ctx, name)
+}
+
+func rename(ctx context.Context, tree pfs.FileSystem, oldName, newName pfs.Path) error {
+	return tree.Rename(ctx, oldName, newName)
 }
 
 // serveCall makes a handler of a call.
@@ -187,6 +171,7 @@ func statCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)
 	return wire.InfoReply{Info: wire.NewInfo(info)}, err
 }
 
+// listCall lists a page, in parts that fit into a message.
 func listCall(ctx context.Context, r *request, q wire.ListRequest, _ func(int64)) (reply wire.ListReply, err error) {
 	name, err := pfs.ParsePath(q.Path)
 	if err != nil {
@@ -208,6 +193,22 @@ func listCall(ctx context.Context, r *request, q wire.ListRequest, _ func(int64)
 			return reply, nil
 		}
 	}
+}
+
+func symlinkCall(ctx context.Context, r *request, q wire.SymlinkRequest, _ func(int64)) (reply wire.Empty, err error) {
+	name, err := pfs.ParsePath(q.Path)
+	if err != nil {
+		return reply, err
+	}
+	return reply, pfs.MakeLink(ctx, r.tree, q.Target, name)
+}
+
+func chtimeCall(ctx context.Context, r *request, q wire.TimeRequest, _ func(int64)) (reply wire.Empty, err error) {
+	name, err := pfs.ParsePath(q.Path)
+	if err != nil {
+		return reply, err
+	}
+	return reply, pfs.Chtime(ctx, r.tree, name, q.Time.Time())
 }
 
 func spaceCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.SpaceReply, err error) {
@@ -236,6 +237,7 @@ func setQuotaCall(ctx context.Context, r *request, q wire.QuotaRequest, _ func(i
 	return reply, pfs.SetQuota(ctx, r.tree, name, q.MaxBytes, q.MaxFiles)
 }
 
+// sweepCall removes stale staged writes, those that are open here among them.
 func (s *Server) sweepCall(ctx context.Context, r *request, q wire.SweepRequest, _ func(int64)) (reply wire.SweepReply, err error) {
 	name, err := pfs.ParsePath(q.Path)
 	if err != nil {
@@ -268,6 +270,14 @@ func editCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)
 		return nil
 	})
 	return reply, err
+}
+
+func truncateCall(ctx context.Context, r *request, q wire.TruncateRequest, _ func(int64)) (reply wire.Empty, err error) {
+	return reply, edited(ctx, r, q.Path, func(h pfs.Handle) error { return h.Truncate(ctx, q.Size) })
+}
+
+func editSyncCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.Empty, err error) {
+	return reply, edited(ctx, r, q.Path, func(h pfs.Handle) error { return h.Sync(ctx) })
 }
 
 // edited does one step on a file open for changes in place.

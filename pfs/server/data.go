@@ -260,6 +260,7 @@ func (s *Server) putEdit(w http.ResponseWriter, r *request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
+// editChunk takes the chunk whole, and then writes it.
 func (s *Server) editChunk(w http.ResponseWriter, r *request, name pfs.Path, q query) error {
 	data := make([]byte, 0, min(q.length, pieceSize))
 	_, err := s.receive(w, r, q.length, func(p []byte, _ int64) error {

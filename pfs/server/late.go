@@ -58,6 +58,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, call func(ctx co
 	}
 }
 
+// answerAtOnce answers what was ready soon, with the HTTP status of its error.
 func (s *Server) answerAtOnce(w http.ResponseWriter, r *http.Request, o outcome) {
 	if o.err != nil {
 		s.fail(w, r, o.err)
@@ -66,6 +67,8 @@ func (s *Server) answerAtOnce(w http.ResponseWriter, r *http.Request, o outcome)
 	s.replyEncoded(w, http.StatusOK, o.reply)
 }
 
+// answerLate answers with a frame now and then, and the outcome in the last one. The HTTP status is
+// gone before the outcome is known.
 func (s *Server) answerLate(w http.ResponseWriter, r *http.Request, progress *atomic.Int64, done <-chan outcome) {
 	w.Header().Set("Content-Type", wire.TypeFrames)
 	w.WriteHeader(http.StatusOK)

@@ -9,7 +9,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-func (s *Server) create(ctx context.Context, r *request, m wire.CreateRequest) (wire.CreateReply, error) {
+// createCall begins a staged write, or goes on with one, and keeps it open for the chunks to come.
+func (s *Server) createCall(ctx context.Context, r *request, m wire.CreateRequest, _ func(int64)) (wire.CreateReply, error) {
 	name, err := pfs.ParsePath(m.Path)
 	if err != nil {
 		return wire.CreateReply{}, err
@@ -29,7 +30,8 @@ func (s *Server) create(ctx context.Context, r *request, m wire.CreateRequest) (
 	return reply, nil
 }
 
-func (s *Server) leaves(ctx context.Context, r *request, m wire.LeavesRequest, progress func(int64)) (wire.LeavesReply, error) {
+// leavesCall answers the digests of leaves that are staged, up to the first that is not.
+func (s *Server) leavesCall(ctx context.Context, r *request, m wire.LeavesRequest, progress func(int64)) (wire.LeavesReply, error) {
 	u, err := s.upload(ctx, r, m.Path, m.ID)
 	if err != nil {
 		return wire.LeavesReply{}, err
@@ -59,16 +61,18 @@ func (s *Server) leaves(ctx context.Context, r *request, m wire.LeavesRequest, p
 	return reply, nil
 }
 
-func (s *Server) sync(ctx context.Context, r *request, m wire.StagedRequest) error {
+// syncCall makes durable what was staged.
+func (s *Server) syncCall(ctx context.Context, r *request, m wire.StagedRequest, _ func(int64)) (reply wire.Empty, err error) {
 	u, err := s.upload(ctx, r, m.Path, m.ID)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	defer s.uploads.release(u)
-	return u.staged.Sync(ctx)
+	return reply, u.staged.Sync(ctx)
 }
 
-func (s *Server) commit(ctx context.Context, r *request, m wire.CommitRequest, progress func(int64)) (wire.InfoReply, error) {
+// commitCall publishes a staged write. One that has ended is answered as it ended.
+func (s *Server) commitCall(ctx context.Context, r *request, m wire.CommitRequest, progress func(int64)) (wire.InfoReply, error) {
 	const op = "server.commit"
 	var reply wire.InfoReply
 	if m.Size < 0 {
@@ -164,24 +168,25 @@ func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitReque
 	return wire.InfoReply{Info: wire.NewInfo(info)}, nil
 }
 
-func (s *Server) discard(ctx context.Context, r *request, m wire.StagedRequest) error {
+// discardCall ends a staged write without publishing it; one that is gone is discarded.
+func (s *Server) discardCall(ctx context.Context, r *request, m wire.StagedRequest, _ func(int64)) (reply wire.Empty, err error) {
 	u, err := s.upload(ctx, r, m.Path, m.ID)
 	if errors.Is(err, pfs.Conflict) {
-		return nil // gone already
+		return reply, nil // gone already
 	}
 	if err != nil {
-		return err
+		return reply, err
 	}
 	defer s.uploads.release(u)
 	unlock, err := u.lock(ctx, exclusive)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	defer unlock()
 	if u.over {
-		return nil
+		return reply, nil
 	}
 	u.over = true
 	s.uploads.end(u)
-	return u.staged.Close()
+	return reply, u.staged.Close()
 }

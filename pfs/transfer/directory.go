@@ -190,6 +190,8 @@ func (d *directory) setMode(ctx context.Context, made bool) error {
 	}))
 }
 
+// setTime gives the target the time of the source. One that was only gone through, and has it, is
+// left alone.
 func (d *directory) setTime(ctx context.Context, made bool) error {
 	same := !made && !d.touched.Load() && sameTime(d.old.ModTime, d.info.ModTime)
 	if same || d.r.j.opts.NewTime {

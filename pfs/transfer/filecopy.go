@@ -341,6 +341,7 @@ func (c *fileCopy) takeBack(n int64) {
 // tellEvery is how often the progress of one file is told.
 const tellEvery = 200 * time.Millisecond
 
+// tell reports the progress of the file, if somebody else is not just doing that.
 func (c *fileCopy) tell(done int64) {
 	if !c.telling.TryLock() {
 		return

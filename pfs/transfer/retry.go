@@ -29,6 +29,8 @@ func (j *Job) retryTemporary(ctx context.Context, name pfs.Path, do func() error
 	return j.retryDamage(ctx, name, 0, do)
 }
 
+// retryDamage is retry with so many tries after Integrity. Of the time that the first try took,
+// half of Options.Patience at most counts as spent: it may have been well for long before it failed.
 func (j *Job) retryDamage(ctx context.Context, name pfs.Path, tries int, do func() error) error {
 	damaged := 0
 	var vain time.Time // since when it was tried in vain

@@ -74,6 +74,7 @@ type twins struct {
 	choice       choice
 }
 
+// fail reports what could not be compared, unless that follows from the end of the job.
 func (v *verifier) fail(path, target pfs.Path, err error) {
 	if pfs.KindOf(err) == pfs.Canceled && v.ended() {
 		return

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+// TestDocumentedOptions holds the table of options in docs/pfsd.md to the flags of serve:
+// their names, and their defaults as far as these are values.
+func TestDocumentedOptions(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "pfsd.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n| Option | Default | |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	option := regexp.MustCompile(`--([a-z][a-z-]*)`)
+	defaults := map[string]string{} // as documented
+	for row := range strings.Lines(table) {
+		columns := strings.SplitN(strings.ReplaceAll(row, `\|`, ""), "|", 4)
+		if len(columns) < 4 {
+			t.Fatalf("no row of a table: %q", row)
+		}
+		for _, m := range option.FindAllStringSubmatch(columns[1], -1) {
+			defaults[m[1]] = columns[2]
+		}
+	}
+	for _, f := range serveFlags() {
+		name := f.Names()[0]
+		documented, ok := defaults[name]
+		if !ok {
+			t.Errorf("docs/pfsd.md does not list --%s", name)
+		}
+		delete(defaults, name)
+		value, has := defaultOf(f)
+		if has && !slices.Contains(strings.FieldsFunc(documented, func(r rune) bool { return strings.ContainsRune(" `,", r) }), value) {
+			t.Errorf("docs/pfsd.md has %q as default of --%s, which is %q", strings.TrimSpace(documented), name, value)
+		}
+	}
+	for name := range defaults {
+		t.Errorf("docs/pfsd.md lists --%s, which serve does not have", name)
+	}
+}
+
+// defaultOf returns the value that f has when it is not given, unless that stands for
+// something else.
+func defaultOf(f cli.Flag) (value string, ok bool) {
+	switch f := f.(type) {
+	case *cli.StringFlag:
+		return f.Value, f.Value != "" && f.DefaultText == ""
+	case *cli.DurationFlag:
+		return strings.TrimSuffix(f.Value.String(), "0s"), f.DefaultText == ""
+	case *cli.IntFlag:
+		return f.GetValue(), f.DefaultText == ""
+	}
+	return "", false
+}

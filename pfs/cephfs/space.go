@@ -1,0 +1,52 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// roomFor answers NoSpace if the store has less than these bytes left for name in d. For a small file it does not
+// ask: the store itself refuses what does not fit.
+func (d *dir) roomFor(op string, name pfs.Path, bytes int64) error {
+	const worth = 64 << 20
+	if bytes < worth {
+		return nil
+	}
+	space, err := d.space()
+	if err != nil {
+		return err
+	}
+	if bytes > space.Free {
+		return pfs.Errorf(op, name, pfs.NoSpace, "%d bytes are wanted, %d are free", bytes, space.Free)
+	}
+	return nil
+}
+
+func (d *dir) space() (space pfs.Space, err error) {
+	err = d.c.lib(func(m *cMount, _ *cPerms) (err error) {
+		space, err = statfs(m, d.in)
+		return err
+	})
+	return space, err
+}
+
+// Space reports the store that holds name, or where name would be. Below a quota it is what the
+// quota allows.
+func (f FS) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
+	const op = "cephfs.Space"
+	for {
+		space, err := in(ctx, f, op, name, (*dir).space)
+		if err == nil || name == pfs.Root {
+			return space, err
+		}
+		switch kindOf(err) {
+		case pfs.NotExist, pfs.NotDir, pfs.Symlink:
+			name = name.Parent()
+		default:
+			return space, err
+		}
+	}
+}
