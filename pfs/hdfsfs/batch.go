@@ -50,7 +50,7 @@ func (f *FS) writeTogether(ctx context.Context, entries []pfs.BatchEntry, errs [
 	for i, e := range entries {
 		slots <- struct{}{}
 		wg.Go(func() {
-			errs[i] = b.write(ctx, e)
+			errs[i] = pfs.Guard("hdfsfs.WriteBatch", e.Path, func() error { return b.write(ctx, e) })
 			<-slots
 		})
 	}
