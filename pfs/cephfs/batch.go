@@ -53,6 +53,8 @@ type batch struct {
 	group []*batchFile
 	names map[pfs.Path]bool // of group
 	bytes int
+
+	silent atomic.Pointer[pfs.Error] // of an entry for which the cluster was waited for in vain: no further one is tried
 }
 
 // batchFile is a file of a group on its way.
@@ -80,14 +82,14 @@ func (b *batch) full(e pfs.BatchEntry) bool {
 // add makes a directory, or takes a file into the group.
 func (b *batch) add(i int, e pfs.BatchEntry) {
 	if e.Mode.IsDir() {
-		b.errs[i] = b.fs.Mkdir(b.ctx, e.Path, e.Mode)
+		b.errs[i] = b.unlessSilent(e, func() error { return b.fs.Mkdir(b.ctx, e.Path, e.Mode) })
 		return
 	}
 	if b.errs[i] = check(b.ctx, batchOp, e.Path); b.errs[i] != nil {
 		return
 	}
 	if len(e.Data) > blockSize {
-		b.errs[i] = b.writeLarge(e)
+		b.errs[i] = b.unlessSilent(e, func() error { return b.writeLarge(e) })
 		return
 	}
 	b.group = append(b.group, &batchFile{i: i, entry: e})
@@ -99,7 +101,7 @@ func (b *batch) add(i int, e pfs.BatchEntry) {
 func (b *batch) flush() {
 	inParallel(groupJobs, len(b.group), func(k int) {
 		w := b.group[k]
-		b.errs[w.i] = b.stage(w)
+		b.errs[w.i] = b.unlessSilent(w.entry, func() error { return b.stage(w) })
 	})
 	if len(b.group) > groupFew {
 		b.sync()
@@ -115,6 +117,21 @@ func (b *batch) flush() {
 		}
 	}
 	b.group, b.names, b.bytes = nil, map[pfs.Path]bool{}, 0
+}
+
+// unlessSilent calls make, which makes e, unless the cluster did not answer for another entry: each further one would
+// wait as long.
+func (b *batch) unlessSilent(e pfs.BatchEntry, make func() error) error {
+	if said := b.silent.Load(); said != nil {
+		return pfs.E(said.Op, e.Path, said.Kind, said.Err)
+	}
+	began := time.Now()
+	err := make()
+	var said *pfs.Error
+	if errors.As(err, &said) && said.Kind == pfs.Unavailable && time.Since(began) >= b.fs.store.opts.Timeout {
+		b.silent.Store(said)
+	}
+	return err
 }
 
 // stage writes one temporary.

@@ -84,7 +84,11 @@ func begin[T any](c *call, do func(c *call) (T, error), drop func(T)) (none T, e
 		defer c.s.calls.Release(1)
 		defer c.m.answered(c)
 		defer c.s.abandoned.end(c)
-		v, err := do(c)
+		var v T
+		err := pfs.Guard("cephfs.begin", "", func() (err error) {
+			v, err = do(c)
+			return err
+		})
 		if c.state.CompareAndSwap(running, finished) {
 			done <- result[T]{v, err}
 			return
@@ -171,17 +175,22 @@ func (c *call) libAs(w *user, do func(m *cMount, p *cPerms) error) error {
 	if err := c.goOn(); err != nil {
 		return err
 	}
-	if err := c.m.enter(); err != nil {
-		return err
-	}
-	c.since.Store(time.Now().UnixNano())
-	err := do(c.m.c, w.perms)
-	runtime.KeepAlive(w)
-	c.m.leave()
+	err := c.inside(w, do)
 	if lost(err) {
 		c.s.giveUp(c.m, err)
 	}
 	return err
+}
+
+// inside makes the call, if the mount is not dead.
+func (c *call) inside(w *user, do func(m *cMount, p *cPerms) error) error {
+	if err := c.m.enter(); err != nil {
+		return err
+	}
+	defer c.m.leave()
+	c.since.Store(time.Now().UnixNano())
+	defer runtime.KeepAlive(w)
+	return do(c.m.c, w.perms)
 }
 
 // once makes one call of libcephfs that changes these names, and must not be repeated: if the mount is lost

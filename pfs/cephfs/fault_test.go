@@ -468,6 +468,32 @@ func makeMany(t *testing.T, f FS, patience time.Duration, want pfs.Kind) {
 	wg.Wait()
 }
 
+// TestBatchSilent ends a batch of many files after a few timeouts of an MDS that does not answer.
+func TestBatchSilent(t *testing.T) {
+	c := testbed.CephAlone(t)
+	opts := optionsOf(c)
+	opts.Root = string(newDir(t, openStore(t, opts)))
+	opts.Timeout = 2 * time.Second
+	f := openStore(t, opts)
+	var entries []pfs.BatchEntry
+	for i := range 1000 {
+		entries = append(entries, pfs.BatchEntry{Path: pfs.Root.Join(fmt.Sprint("f", i)), Data: []byte("content")})
+	}
+	c.Pause(t, "mds")
+	began := time.Now()
+	for i, err := range f.WriteBatch(t.Context(), entries) {
+		pfstest.WantKind(t, err, pfs.Unavailable)
+		if e := err.(*pfs.Error); e.Path != entries[i].Path {
+			t.Fatalf("the error of %s is of %s", entries[i].Path, e.Path)
+		}
+	}
+	if took := time.Since(began); took > 10*opts.Timeout {
+		t.Errorf("a batch: %v, the timeout is %v", took, opts.Timeout)
+	}
+	c.Resume(t, "mds")
+	must(t, again(func() error { return errors.Join(f.WriteBatch(t.Context(), entries[:100])...) }))
+}
+
 // TestSuspendSilent ends the use of staged writes whose MDS does not answer, and which wait for their lock.
 func TestSuspendSilent(t *testing.T) {
 	c := testbed.CephAlone(t)

@@ -240,3 +240,25 @@ func TestCommitUnwritten(t *testing.T) {
 	must(t, err)
 	pfstest.WantFile(t, f, "/f", []byte("content"))
 }
+
+// TestPanic fails the operation that it is met in, inside a call of libcephfs or beside it; the store goes on, and can
+// be closed.
+func TestPanic(t *testing.T) {
+	f := openEmpty(t, optionsOf(testbed.Ceph(t)))
+	for _, do := range []func(c *call) (struct{}, error){
+		func(*call) (struct{}, error) { panic("beside") },
+		func(c *call) (struct{}, error) {
+			return struct{}{}, c.lib(func(*cMount, *cPerms) error { panic("inside") })
+		},
+	} {
+		_, err := run(t.Context(), f, do, nil)
+		pfstest.WantKind(t, err, pfs.Other)
+	}
+	pfstest.WriteFile(t, f, "/f", []byte("content"))
+	m := f.store.cur
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.inside != 0 {
+		t.Errorf("%d calls have not left the mount", m.inside)
+	}
+}

@@ -17,9 +17,10 @@ const batchWorkers = 16
 // have in common is asked for once.
 func (f *FS) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
 	errs := make([]error, len(entries))
+	var s silence
 	for i := 0; i < len(entries); {
 		n := independent(entries[i:])
-		f.writeTogether(ctx, entries[i:i+n], errs[i:i+n])
+		f.writeTogether(ctx, &s, entries[i:i+n], errs[i:i+n])
 		i += n
 	}
 	return errs
@@ -42,14 +43,19 @@ func independent(entries []pfs.BatchEntry) int {
 }
 
 // writeTogether makes entries that do not depend on each other.
-func (f *FS) writeTogether(ctx context.Context, entries []pfs.BatchEntry, errs []error) {
+func (f *FS) writeTogether(ctx context.Context, s *silence, entries []pfs.BatchEntry, errs []error) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, batchWorkers)
 	b := &batch{FS: f, places: map[pfs.Path]*place{}}
 	for i, e := range entries {
 		slots <- struct{}{}
 		wg.Go(func() {
-			errs[i] = b.write(ctx, e)
+			errs[i] = pfs.Guard("hdfsfs.WriteBatch", e.Path, func() error {
+				if err := s.err(); err != nil {
+					return fail("hdfsfs.WriteBatch", e.Path, err)
+				}
+				return s.judge(b.write(ctx, e))
+			})
 			<-slots
 		})
 	}
@@ -61,24 +67,32 @@ type batch struct {
 	*FS
 	mu     sync.Mutex
 	places map[pfs.Path]*place
-	silent error // that of the NameNode; nothing more is asked of it
 }
 
-// gaveUp is why nothing more of the batch is tried; nil if it is.
-func (b *batch) gaveUp() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.silent
+// silence is that of the NameNode in a WriteBatch: nothing more is asked of it, since each
+// further entry would wait for it as long again.
+type silence struct {
+	mu   sync.Mutex
+	late *noAnswer
 }
 
-// judge has the rest of the batch fail as err says, if that is a NameNode that is silent:
-// each further file would wait for it as long again.
-func (b *batch) judge(err error) error {
+// err is why nothing more is tried; nil if it is.
+func (s *silence) err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.late == nil {
+		return nil
+	}
+	return s.late
+}
+
+// judge returns err, and notes it if that is the silence.
+func (s *silence) judge(err error) error {
 	var late *noAnswer
 	if errors.As(err, &late) && late.nameNode {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.silent = late // without the path of this file
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.late = late
 	}
 	return err
 }
@@ -118,15 +132,12 @@ func (b *batch) write(ctx context.Context, e pfs.BatchEntry) error {
 	if e.NoReplace && !b.hasWeb() {
 		return fail(op, e.Path, errWebOff)
 	}
-	if err := b.gaveUp(); err != nil {
-		return fail(op, e.Path, err)
-	}
 	opts := e.Commit()
 	at, err := b.store(ctx, e.Data, opts.Perm())
 	if err == nil {
 		err = b.publish(ctx, op, at, e.Path, opts)
 	}
-	return fail(op, e.Path, b.judge(err))
+	return fail(op, e.Path, err)
 }
 
 // store stores data under a name of its own, once more if the cluster lost it.

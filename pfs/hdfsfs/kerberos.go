@@ -103,7 +103,11 @@ func (c *cluster) beginLogin() *krbLogin {
 		login, client := &krbLogin{done: make(chan struct{})}, t.client
 		t.login = login
 		go func() {
-			fresh, err := c.logIn(client)
+			fresh := client
+			err := pfs.Guard("hdfsfs.login", "", func() (err error) {
+				fresh, err = c.logIn(client)
+				return err
+			})
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			t.client, t.login, login.err = fresh, nil, err

@@ -179,7 +179,7 @@ func (pt *part) full(ctx context.Context) error {
 	go func() {
 		defer pt.w.storingParts.Add(-1)
 		defer close(s.done)
-		s.err = pt.store(ctx, a)
+		s.err = pfs.Guard("hdfsfs.Staged.WriteAt", pt.w.name, func() error { return pt.store(ctx, a) })
 	}()
 	return nil
 }

@@ -2,6 +2,7 @@ package hdfsfs
 
 import (
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"testing"
@@ -45,7 +46,11 @@ func TestSilentNameNode(t *testing.T) {
 
 	var entries []pfs.BatchEntry
 	for i := range 200 {
-		entries = append(entries, pfs.BatchEntry{Path: pfs.Path(fmt.Sprintf("/f%d", i)), Data: []byte("x")})
+		e := pfs.BatchEntry{Path: pfs.Path(fmt.Sprintf("/f%d", i)), Data: []byte("x")}
+		if i%50 == 0 {
+			e.Mode, e.Data = fs.ModeDir|0o755, nil
+		}
+		entries = append(entries, e)
 	}
 	began = time.Now()
 	for i, err := range f.WriteBatch(t.Context(), entries) {

@@ -44,6 +44,12 @@ func ParseURL(store, confDir string) (Options, error) {
 		return Options{}, pfs.Errorf(op, "", pfs.Invalid, "store %q names no NameNode, and no Hadoop configuration does: set HADOOP_CONF_DIR or write hdfs://host:port/...", store)
 	}
 	if rpc, web := conf.service(hosts); len(rpc) > 0 {
+		for i, address := range rpc {
+			if _, _, err := net.SplitHostPort(address); err != nil {
+				return Options{}, pfs.Errorf(op, "", pfs.Invalid,
+					"NameNode %d of %s has the address %q in %s: host:port is needed (dfs.namenode.rpc-address)", i+1, hosts, address, confDir)
+			}
+		}
 		o.NameNodes, o.WebHDFS = rpc, web
 		return o, nil
 	}

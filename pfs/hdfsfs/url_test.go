@@ -4,6 +4,9 @@ import (
 	"path"
 	"strings"
 	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
 // TestParseURL reads store URLs and configurations.
@@ -32,5 +35,11 @@ func TestParseURL(t *testing.T) {
 		if _, err := ParseURL(bad, ""); err == nil {
 			t.Errorf("%q is no error", bad)
 		}
+	}
+	// A NameNode without an address, or without a port, would be taken for one that is away.
+	for _, address := range []string{"", "h2"} {
+		must(t, writeLocal(path.Join(dir, "core-site.xml"), []byte(strings.Replace(site, "h2:8020", address, 1))))
+		_, err := ParseURL("hdfs:///", dir)
+		pfstest.WantKind(t, err, pfs.Invalid)
 	}
 }
