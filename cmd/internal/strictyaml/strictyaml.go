@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -49,7 +50,7 @@ func (f File) Parse(data []byte, layout string) (*yaml.Node, error) {
 	if err := dec.Decode(&root); err == io.EOF {
 		return nil, nil
 	} else if err != nil {
-		return nil, f.syntax(err)
+		return nil, f.syntax(data, err)
 	}
 	if err := dec.Decode(&second); err != io.EOF {
 		return nil, f.Errorf(second.Line, "a second YAML document: only one is read")
@@ -64,17 +65,28 @@ func (f File) Parse(data []byte, layout string) (*yaml.Node, error) {
 	return &root, nil
 }
 
-// syntax moves the line number of a YAML error to where editors find it.
-func (f File) syntax(err error) error {
+// syntax makes an error of one of the YAML package.
+func (f File) syntax(data []byte, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		if number, reason, ok := strings.Cut(rest, ": "); ok {
-			if line, err := strconv.Atoi(number); err == nil {
-				return f.Errorf(line, "%s", reason)
+			if _, err := strconv.Atoi(number); err == nil {
+				text = reason
 			}
 		}
 	}
-	return f.Errorf(0, "%s", text)
+	return f.Errorf(lineOf(data, err), "%s", text)
+}
+
+// lineOf returns the line that a YAML error is at. The package itself tells where what it was
+// in began, which may be far above: the line is the last of the shortest beginning of the
+// file that has the error.
+func lineOf(data []byte, err error) int {
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	return sort.Search(len(lines), func(n int) bool {
+		got := yaml.Unmarshal(bytes.Join(lines[:n], nil), new(yaml.Node))
+		return got != nil && got.Error() == err.Error()
+	})
 }
 
 // EachPair calls fn for the pairs of the mapping m, whose keys must stand there once

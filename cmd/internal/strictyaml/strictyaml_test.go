@@ -42,6 +42,10 @@ func TestRead(t *testing.T) {
 		{"one: 1\n---\ntwo: 2\n", "", "second YAML document"},
 		{"[a]: 1\n", "", "f.yaml:1: a list where a key belongs"},
 		{"one: 1\n\tx\n", "", "f.yaml:2: "},
+		{"one: 1\ntwo:\n  a:\n    b: 1\n  c:\n    d: {e: 1,\n      f: 2}\n   g: 1\n\nh: 1\n", "", "f.yaml:8: did not find expected key"},
+		{"one:\n  a: {b: 1\n  c: {d: 1}\ntwo: 1\n", "", "f.yaml:2: did not find expected ',' or '}'"},
+		{"one: 1\ntwo: {a: 1}}\n", "", "f.yaml:2: did not find expected"},
+		{"one: 1\n\n# \xff\n", "", "f.yaml:3: "},
 	}
 	for _, tt := range tests {
 		got, err := read([]byte(tt.text))
