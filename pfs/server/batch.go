@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -41,26 +42,67 @@ func (s *Server) batch(w http.ResponseWriter, r *request) {
 		return
 	}
 	s.answer(w, r.Request, func(ctx context.Context, progress func(int64)) outcome {
-		return s.doOnce(ctx, r, "batch", func() outcome {
-			return outcome{reply: wire.Encode(s.writeBatch(ctx, r, entries))}
-		})
+		return s.writeOnce(ctx, r, entries)
 	})
 }
 
-func (s *Server) writeBatch(ctx context.Context, r *request, entries []pfs.BatchEntry) (reply wire.BatchReply) {
-	for i, err := range pfs.WriteBatch(ctx, r.tree, entries) {
-		e := entries[i]
+// writeOnce makes each of the entries once under the request ID. What is left of them when
+// the client has gone is made when that comes again: each such round is remembered.
+func (s *Server) writeOnce(ctx context.Context, r *request, entries []pfs.BatchEntry) outcome {
+	const op = "server.batch"
+	var reply wire.BatchReply
+	todo := make([]int, len(entries))
+	for i := range todo {
+		todo[i] = i
+	}
+	for round := 1; ; round++ {
+		o := s.doOnce(ctx, r, fmt.Sprint("batch ", round), func() outcome { return s.writeBatch(ctx, r, entries, todo) })
+		if o.err != nil || round == 1 && len(o.left) == 0 {
+			return o
+		}
+		var made wire.BatchReply
+		if err := wire.Decode(o.reply, &made); err != nil {
+			return outcome{err: err}
+		}
+		reply.Failed = append(reply.Failed, made.Failed...)
+		if len(o.left) == 0 {
+			return outcome{reply: wire.Encode(reply)}
+		}
+		if err := pfs.CheckContext(ctx, op, ""); err != nil {
+			return outcome{err: err}
+		}
+		if todo = o.left; todo[len(todo)-1] >= len(entries) {
+			return outcome{err: pfs.Errorf(op, "", pfs.Invalid, "another batch was sent under this request ID")}
+		}
+	}
+}
+
+// writeBatch makes the entries with the numbers of todo.
+func (s *Server) writeBatch(ctx context.Context, r *request, all []pfs.BatchEntry, todo []int) outcome {
+	entries := make([]pfs.BatchEntry, len(todo))
+	for k, i := range todo {
+		entries[k] = all[i]
+	}
+	var reply wire.BatchReply
+	var left []int
+	for k, err := range pfs.WriteBatch(ctx, r.tree, entries) {
+		e := entries[k]
 		if e.Mode.IsDir() {
 			s.audit(r.Request, r.id.Name, "batch-mkdir", err, "path", e.Path)
 		} else {
 			s.audit(r.Request, r.id.Name, "batch-write", err, "path", e.Path, "bytes", len(e.Data), "digest", e.Digest)
 		}
-		if err != nil {
-			reply.Failed = append(reply.Failed, batchFailure(i, e.Path, err))
-			s.failed(r.Request, err)
+		if err == nil {
+			continue
+		}
+		s.failed(r.Request, err)
+		if ctx.Err() != nil && pfs.KindOf(err) == pfs.Canceled {
+			left = append(left, todo[k])
+		} else {
+			reply.Failed = append(reply.Failed, batchFailure(todo[k], e.Path, err))
 		}
 	}
-	return reply
+	return outcome{reply: wire.Encode(reply), left: left}
 }
 
 // batchFailure is the failure of the entry i.
