@@ -14,10 +14,19 @@ const (
 	// batches bounds the batches in memory at one time, those that are read and those that
 	// are written each: one may hold MaxBatchBytes.
 	batches = 12
-	// leads bounds the leading messages of batches that are received at one time: one may
-	// have MaxMessage bytes.
+	// leads bounds the leading messages of batches that are received, or wait for their turn,
+	// at one time, of those that are read and those that are written each: one may have
+	// MaxMessage bytes.
 	leads = 24
 )
+
+// queue is where batches that are read, or written, wait for their turn. A user and an address
+// have shares of it.
+type queue struct{ leads, work *slots }
+
+func newQueue() *queue {
+	return &queue{leads: newSlots(leads, leads/3), work: newSlots(batches, batches/3)}
+}
 
 // batch makes many small files and directories.
 func (s *Server) batch(w http.ResponseWriter, r *request) {
@@ -26,11 +35,7 @@ func (s *Server) batch(w http.ResponseWriter, r *request) {
 		s.fail(w, r.Request, err)
 	}
 	var m wire.BatchRequest
-	if err := s.receiveLead(w, r, &m); err != nil {
-		refuse(err)
-		return
-	}
-	end, err := s.beginBatch(r, s.writes)
+	end, err := s.beginBatch(w, r, s.writes, &m)
 	if err != nil {
 		refuse(err)
 		return
@@ -120,14 +125,33 @@ func entryError(name pfs.Path, err error) wire.Error {
 	return e
 }
 
+// beginBatch is begin for a batch, which takes much memory: it reads the message that leads
+// it into m, and waits for its turn.
+func (s *Server) beginBatch(w http.ResponseWriter, r *request, in *queue, m any) (end func(), err error) {
+	end, err = in.enter(w, r, m)
+	if err != nil {
+		return nil, err
+	}
+	return s.prepare(r, end)
+}
+
+// enter reads the leading message and waits for the batch's turn. Until then the message
+// counts as one that is received, since it is in memory.
+func (q *queue) enter(w http.ResponseWriter, r *request, m any) (end func(), err error) {
+	leave, err := q.leads.acquireFrom(r.Context(), r.id.Name, address(r.Request))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if err := receiveLead(w, r, m); err != nil {
+		return nil, err
+	}
+	return q.work.acquireFrom(r.Context(), r.id.Name, address(r.Request))
+}
+
 // receiveLead reads the message that leads a batch. It has to arrive within one stall,
 // since it holds only names, and no memory is taken for content before.
-func (s *Server) receiveLead(w http.ResponseWriter, r *request, m any) error {
-	end, err := s.leads.acquireFrom(r.Context(), r.id.Name, address(r.Request))
-	if err != nil {
-		return err
-	}
-	defer end()
+func receiveLead(w http.ResponseWriter, r *request, m any) error {
 	pace := newPace(w, 0)
 	pace.next()
 	if err := wire.ReadFrame(r.Body, m); err != nil {
