@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -335,6 +336,72 @@ func TestLayerLooksAgainAtBusyEntries(t *testing.T) {
 		}
 		pfstest.WantNames(t, sub, "/", "1", "2", "3")
 	}
+}
+
+// silent is a store that answers nothing before its timeout has passed.
+type silent struct {
+	pfs.FileSystem
+	timeout time.Duration
+}
+
+func (s silent) WriteBatch(_ context.Context, entries []pfs.BatchEntry) []error {
+	time.Sleep(s.timeout)
+	return slices.Repeat([]error{pfs.E("test.WriteBatch", entries[0].Path, pfs.Unavailable, nil)}, len(entries))
+}
+
+func (s silent) Create(_ context.Context, name pfs.Path, _ pfs.CreateOptions) (pfs.Staged, error) {
+	time.Sleep(s.timeout)
+	return nil, pfs.E("test.Create", name, pfs.Unavailable, nil)
+}
+
+func (s silent) Open(_ context.Context, name pfs.Path) (pfs.File, error) {
+	time.Sleep(s.timeout)
+	return nil, pfs.E("test.Open", name, pfs.Unavailable, nil)
+}
+
+// TestReadBatchDoesNotWaitForEachFile: of a store that is away no more is asked than what was
+// asked for at once.
+func TestReadBatchDoesNotWaitForEachFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 15 * time.Second
+		var files []pfs.BatchFile
+		for i := range 500 {
+			files = append(files, pfs.BatchFile{Path: pfs.Path(fmt.Sprint("/", i))})
+		}
+		began := time.Now()
+		for i, err := range pfs.ReadBatch(t.Context(), silent{memfs.New(memfs.Options{}), timeout}, files) {
+			wantPath(t, err, pfs.Unavailable, files[i].Path)
+		}
+		if took := time.Since(began); took > 2*timeout {
+			t.Errorf("took %v, which is %.0f timeouts", took, took.Seconds()/timeout.Seconds())
+		}
+	})
+}
+
+// TestLayersDoNotWaitForEachEntryOfABatch: a store that is away is asked again once by each
+// layer, not once for each entry.
+func TestLayersDoNotWaitForEachEntryOfABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 15 * time.Second
+		var tree pfs.FileSystem = silent{memfs.New(memfs.Options{}), timeout}
+		const layers = 3
+		for range layers {
+			tree = pfs.NewSub(tree, "/")
+		}
+		var entries []pfs.BatchEntry
+		for i := range 100 {
+			entries = append(entries, pfs.BatchEntry{Path: pfs.Path(fmt.Sprint("/", i))})
+		}
+		began := time.Now()
+		for i, err := range pfs.WriteBatch(t.Context(), tree, entries) {
+			if !errors.Is(err, pfs.Unavailable) {
+				t.Errorf("entry %d: %v", i, err)
+			}
+		}
+		if took := time.Since(began); took > (1+layers)*timeout {
+			t.Errorf("took %v, which is %.0f timeouts", took, took.Seconds()/timeout.Seconds())
+		}
+	})
 }
 
 // TestLayerSecondLookKeepsThePath: what fails twice has the caller's path, once.

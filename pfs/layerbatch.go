@@ -2,13 +2,15 @@ package pfs
 
 import (
 	"context"
+	"errors"
 )
 
 const batchOp = "pfs.WriteBatch"
 
 // WriteBatch finds out where each entry goes, hands runs of entries of one file
 // system down together, and does one by one what needs a second look (a link on
-// the way, a store that was busy).
+// the way, a store that was busy). A store that is still busy at the second look at one
+// entry is not asked for the others: each could take as long as its timeout.
 func (l *Layer) WriteBatch(ctx context.Context, entries []BatchEntry) []error {
 	errs := make([]error, len(entries))
 	for i := 0; i < len(entries); {
@@ -18,8 +20,14 @@ func (l *Layer) WriteBatch(ctx context.Context, entries []BatchEntry) []error {
 			i++
 			continue
 		}
+		busy := false
 		for j, err := range WriteBatch(ctx, fsys, inner) {
-			errs[i+j] = l.batchResult(ctx, entries[i+j], inner[j].Path, err)
+			if temporary(err) && !busy || errors.Is(err, Symlink) {
+				errs[i+j] = l.lookAgain(ctx, entries[i+j])
+				busy = busy || temporary(errs[i+j])
+			} else {
+				errs[i+j] = renamed(err, inner[j].Path, entries[i+j].Path)
+			}
 		}
 		i += len(inner)
 	}
@@ -46,15 +54,11 @@ func (l *Layer) batchRun(ctx context.Context, entries []BatchEntry) (run FileSys
 	return run, inner, nil
 }
 
-// batchResult returns the error of e, which ended with err under the name inner, after a
-// second look if that may help.
-func (l *Layer) batchResult(ctx context.Context, e BatchEntry, inner Path, err error) error {
-	if err == nil {
-		return nil
-	}
-	if k := KindOf(err); k != Symlink && !k.Temporary() {
-		return renamed(err, inner, e.Path)
-	}
+// temporary reports whether what failed with err may succeed later.
+func temporary(err error) bool { return err != nil && KindOf(err).Temporary() }
+
+// lookAgain makes e by itself.
+func (l *Layer) lookAgain(ctx context.Context, e BatchEntry) error {
 	return l.one(ctx, batchOp, accessOf(e), e.Path, func(fsys FileSystem, p Path) error {
 		again := e
 		again.Path = p

@@ -29,17 +29,28 @@ type BatchReader interface {
 
 // ReadBatch reads the files, some at a time where fsys is no BatchReader.
 // len(errs) == len(files). A panic of a store's code fails the one file that it was met at.
+// When as many files in a row as are read at one time could not be reached, the rest is not
+// asked for: each could take as long as the store's timeout.
 func ReadBatch(ctx context.Context, fsys FileSystem, files []BatchFile) (errs []error) {
 	if c, ok := fsys.(BatchReader); ok {
 		return c.ReadBatch(ctx, files)
 	}
 	errs = make([]error, len(files))
-	var next atomic.Int64
+	var next, vain atomic.Int64
 	var work sync.WaitGroup
 	for range min(readers, len(files)) {
 		work.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+				if n := vain.Load(); n >= readers {
+					errs[i] = Errorf("pfs.ReadBatch", files[i].Path, Unavailable, "not asked for, since %d others could not be reached", n)
+					continue
+				}
 				errs[i] = Guard("pfs.ReadBatch", files[i].Path, func() error { return readWhole(ctx, fsys, &files[i]) })
+				if temporary(errs[i]) {
+					vain.Add(1)
+				} else {
+					vain.Store(0)
+				}
 			}
 		})
 	}

@@ -46,11 +46,16 @@ func (s *sweeper) run(ctx context.Context) {
 func (s *sweeper) sweep(ctx context.Context) {
 	for _, dc := range s.dcs {
 		for _, dir := range dc.written() {
-			n, bytes, err := pfs.Sweep(ctx, s.stores[dc.name], dir, stagedAge)
+			var n int
+			var bytes int64
+			err := pfs.Guard("pfsd.sweep", dir, func() (err error) {
+				n, bytes, err = pfs.Sweep(ctx, s.stores[dc.name], dir, stagedAge)
+				return err
+			})
 			switch {
 			case errors.Is(err, pfs.Unsupported), errors.Is(err, pfs.NotExist):
 			case err != nil:
-				s.log.Error("sweep of stale uploads", "datacenter", dc.name, "removed", n, "bytes", bytes, "directory", dir, "err", err)
+				s.log.Error("sweep of stale uploads", "datacenter", dc.name, "removed", n, "bytes", bytes, "directory", dir, "err", pfs.Detail(err))
 			default:
 				s.log.Info("sweep of stale uploads", "datacenter", dc.name, "removed", n, "bytes", bytes, "directory", dir)
 			}

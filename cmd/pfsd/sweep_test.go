@@ -20,6 +20,7 @@ import (
 type swept struct {
 	pfs.FileSystem
 	err  error
+	bug  bool
 	when []time.Time
 	age  time.Duration
 	dirs []pfs.Path
@@ -27,6 +28,9 @@ type swept struct {
 
 func (s *swept) Sweep(_ context.Context, dir pfs.Path, age time.Duration) (int, int64, error) {
 	s.when, s.age, s.dirs = append(s.when, time.Now()), age, append(s.dirs, dir)
+	if s.bug {
+		panic("no such luck")
+	}
 	return 3, 4096, s.err
 }
 
@@ -39,21 +43,21 @@ func TestSweeper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good, bad := &swept{}, &swept{err: errors.New("disk on fire")}
+	good, bad, buggy := &swept{}, &swept{err: errors.New("disk on fire")}, &swept{bug: true}
 	without := struct{ pfs.FileSystem }{}
-	stores := map[string]pfs.FileSystem{"good": good, "bad": bad, "without": without}
+	stores := map[string]pfs.FileSystem{"good": good, "bad": bad, "buggy": buggy, "without": without}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		start := time.Now()
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			(&sweeper{stores: stores, dcs: []datacenter{{name: "bad"}, {name: "good"}, {name: "without"}}, auth: service, log: logger}).run(ctx)
+			(&sweeper{stores: stores, dcs: []datacenter{{name: "bad"}, {name: "buggy"}, {name: "good"}, {name: "without"}}, auth: service, log: logger}).run(ctx)
 		}()
 		time.Sleep(firstSweep + 2*sweepEvery + time.Minute) // of the bubble's clock
 		cancel()
 		<-ended
-		for _, s := range []*swept{good, bad} {
+		for _, s := range []*swept{good, bad, buggy} {
 			if len(s.when) != 3 || !s.when[0].Equal(start.Add(firstSweep)) || s.when[2].Sub(s.when[1]) != sweepEvery {
 				t.Errorf("swept at %v, started at %v", s.when, start)
 			}
@@ -62,7 +66,7 @@ func TestSweeper(t *testing.T) {
 			}
 		}
 	})
-	for want, n := range map[string]int{"disk on fire": 3, "datacenter=good removed=3 bytes=4096": 3, "datacenter=without": 0, "sweep of sessions": 3} {
+	for want, n := range map[string]int{"disk on fire": 3, "no such luck": 3, "datacenter=good removed=3 bytes=4096": 3, "datacenter=without": 0, "sweep of sessions": 3} {
 		if got := strings.Count(log.String(), want); got != n {
 			t.Errorf("%q is logged %d times, want %d:\n%s", want, got, n, &log)
 		}

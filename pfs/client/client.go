@@ -68,7 +68,7 @@ type Client struct {
 	base string // endpoint without a trailing slash
 	http *http.Client
 
-	renew sync.Mutex // held while a new token is asked for
+	renew chan struct{} // has an element while a new token is asked for
 	mu    sync.Mutex
 	token string
 }
@@ -117,7 +117,7 @@ func New(opts Options) (*Client, error) {
 		}
 		config.InsecureSkipVerify = true // VerifyConnection decides
 	}
-	return &Client{opts: opts, base: base, http: &http.Client{
+	return &Client{opts: opts, base: base, renew: make(chan struct{}, 1), http: &http.Client{
 		Transport: newTransport(config),
 		// A redirect would carry token and data elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

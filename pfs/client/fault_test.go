@@ -223,6 +223,61 @@ func TestReplyLostAfterChange(t *testing.T) {
 	}
 }
 
+// halfBatch writes the first half of the first batch, and is then told that its caller has gone.
+type halfBatch struct {
+	*memfs.FS
+	batches atomic.Int64
+	gone    context.CancelFunc
+}
+
+func (h *halfBatch) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
+	if h.batches.Add(1) > 1 {
+		return h.FS.WriteBatch(ctx, entries)
+	}
+	half := len(entries) / 2
+	errs := h.FS.WriteBatch(ctx, entries[:half])
+	h.gone()
+	return append(errs, h.FS.WriteBatch(ctx, entries[half:])...)
+}
+
+// TestConnectionLostInABatch: what the service left of a batch when its client had gone, it
+// does when that comes again, and the rest not twice.
+func TestConnectionLostInABatch(t *testing.T) {
+	store := &halfBatch{FS: memfs.New(memfs.Options{})}
+	s := start(t, store, true, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != wire.PathBatch || store.gone != nil {
+				h.ServeHTTP(w, r)
+				return
+			}
+			var ctx context.Context
+			ctx, store.gone = context.WithCancel(r.Context())
+			h.ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
+			panic(http.ErrAbortHandler)
+		})
+	})
+	c := s.connect(t, s.URL)
+	entries := make([]pfs.BatchEntry, wire.MaxBatchEntries)
+	for i := range entries {
+		entries[i] = pfs.BatchEntry{Path: pfs.Path(fmt.Sprintf("/f%d", i)), Data: []byte("content"), NoReplace: true}
+	}
+	entries[3].Path = "/f2" // is there by then
+	for i, err := range c.WriteBatch(t.Context(), entries) {
+		if i == 3 && errors.Is(err, pfs.Exist) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("entry %d of %d: %v", i, len(entries), err)
+		}
+		if got, err := download(t.Context(), store, entries[i].Path); err != nil || string(got) != "content" {
+			t.Fatalf("%s: %q, %v", entries[i].Path, got, err)
+		}
+	}
+	if n := store.batches.Load(); n != 2 {
+		t.Errorf("the store was given %d batches", n)
+	}
+}
+
 func TestStrangersAreNotBelieved(t *testing.T) {
 	tests := []struct {
 		name   string

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -57,4 +58,46 @@ func testPatience(t *testing.T, timeout, patience, want time.Duration) {
 			t.Errorf("told of retries after %v", told)
 		}
 	})
+}
+
+// TestWhoeverWaitsForATokenCanGo: one request asks for a token, and another that needs it too
+// is not held beyond its own time.
+func TestWhoeverWaitsForATokenCanGo(t *testing.T) {
+	asked, slow := make(chan struct{}), make(chan struct{})
+	c, err := New(Options{
+		Endpoint: "https://service",
+		Token: func(context.Context, string) (string, error) {
+			close(asked)
+			<-slow
+			return "", pfs.E("test.Token", "", pfs.Unauthenticated, nil)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := make(chan error, 1)
+	go func() {
+		_, err := c.Stat(context.Background(), "/f")
+		first <- err
+	}()
+	<-asked
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	second := make(chan error, 1)
+	go func() {
+		_, err := c.Stat(ctx, "/f")
+		second <- err
+	}()
+	select {
+	case err := <-second:
+		if !errors.Is(err, pfs.Canceled) {
+			t.Errorf("got %v, want Canceled", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("a request waits for a token beyond its deadline")
+	}
+	close(slow)
+	if err := <-first; !errors.Is(err, pfs.Unauthenticated) {
+		t.Errorf("got %v, want the error of Token", err)
+	}
 }

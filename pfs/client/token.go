@@ -82,8 +82,12 @@ func (c *Client) newToken(ctx context.Context, refused string) (string, error) {
 	if c.opts.Token == nil {
 		return "", pfs.Errorf("client.newToken", "", pfs.Unauthenticated, "log in first")
 	}
-	c.renew.Lock()
-	defer c.renew.Unlock()
+	select {
+	case c.renew <- struct{}{}:
+		defer func() { <-c.renew }()
+	case <-ctx.Done():
+		return "", pfs.CheckContext(ctx, "client.newToken", "")
+	}
 	c.mu.Lock()
 	token := c.token
 	c.mu.Unlock()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -13,10 +14,19 @@ const (
 	// batches bounds the batches in memory at one time, those that are read and those that
 	// are written each: one may hold MaxBatchBytes.
 	batches = 12
-	// leads bounds the leading messages of batches that are received at one time: one may
-	// have MaxMessage bytes.
+	// leads bounds the leading messages of batches that are received, or wait for their turn,
+	// at one time, of those that are read and those that are written each: one may have
+	// MaxMessage bytes.
 	leads = 24
 )
+
+// queue is where batches that are read, or written, wait for their turn. A user and an address
+// have shares of it.
+type queue struct{ leads, work *slots }
+
+func newQueue() *queue {
+	return &queue{leads: newSlots(leads, leads/3), work: newSlots(batches, batches/3)}
+}
 
 // batch makes many small files and directories.
 func (s *Server) batch(w http.ResponseWriter, r *request) {
@@ -25,11 +35,7 @@ func (s *Server) batch(w http.ResponseWriter, r *request) {
 		s.fail(w, r.Request, err)
 	}
 	var m wire.BatchRequest
-	if err := s.receiveLead(w, r, &m); err != nil {
-		refuse(err)
-		return
-	}
-	end, err := s.beginBatch(r, s.writes)
+	end, err := s.beginBatch(w, r, s.writes, &m)
 	if err != nil {
 		refuse(err)
 		return
@@ -41,26 +47,67 @@ func (s *Server) batch(w http.ResponseWriter, r *request) {
 		return
 	}
 	s.answer(w, r.Request, func(ctx context.Context, progress func(int64)) outcome {
-		return s.doOnce(ctx, r, "batch", func() outcome {
-			return outcome{reply: wire.Encode(s.writeBatch(ctx, r, entries))}
-		})
+		return s.writeOnce(ctx, r, entries)
 	})
 }
 
-func (s *Server) writeBatch(ctx context.Context, r *request, entries []pfs.BatchEntry) (reply wire.BatchReply) {
-	for i, err := range pfs.WriteBatch(ctx, r.tree, entries) {
-		e := entries[i]
+// writeOnce makes each of the entries once under the request ID. What is left of them when
+// the client has gone is made when that comes again: each such round is remembered.
+func (s *Server) writeOnce(ctx context.Context, r *request, entries []pfs.BatchEntry) outcome {
+	const op = "server.batch"
+	var reply wire.BatchReply
+	todo := make([]int, len(entries))
+	for i := range todo {
+		todo[i] = i
+	}
+	for round := 1; ; round++ {
+		o := s.doOnce(ctx, r, fmt.Sprint("batch ", round), func() outcome { return s.writeBatch(ctx, r, entries, todo) })
+		if o.err != nil || round == 1 && len(o.left) == 0 {
+			return o
+		}
+		var made wire.BatchReply
+		if err := wire.Decode(o.reply, &made); err != nil {
+			return outcome{err: err}
+		}
+		reply.Failed = append(reply.Failed, made.Failed...)
+		if len(o.left) == 0 {
+			return outcome{reply: wire.Encode(reply)}
+		}
+		if err := pfs.CheckContext(ctx, op, ""); err != nil {
+			return outcome{err: err}
+		}
+		if todo = o.left; todo[len(todo)-1] >= len(entries) {
+			return outcome{err: pfs.Errorf(op, "", pfs.Invalid, "another batch was sent under this request ID")}
+		}
+	}
+}
+
+// writeBatch makes the entries with the numbers of todo.
+func (s *Server) writeBatch(ctx context.Context, r *request, all []pfs.BatchEntry, todo []int) outcome {
+	entries := make([]pfs.BatchEntry, len(todo))
+	for k, i := range todo {
+		entries[k] = all[i]
+	}
+	var reply wire.BatchReply
+	var left []int
+	for k, err := range pfs.WriteBatch(ctx, r.tree, entries) {
+		e := entries[k]
 		if e.Mode.IsDir() {
 			s.audit(r.Request, r.id.Name, "batch-mkdir", err, "path", e.Path)
 		} else {
 			s.audit(r.Request, r.id.Name, "batch-write", err, "path", e.Path, "bytes", len(e.Data), "digest", e.Digest)
 		}
-		if err != nil {
-			reply.Failed = append(reply.Failed, batchFailure(i, e.Path, err))
-			s.failed(r.Request, err)
+		if err == nil {
+			continue
+		}
+		s.failed(r.Request, err)
+		if ctx.Err() != nil && pfs.KindOf(err) == pfs.Canceled {
+			left = append(left, todo[k])
+		} else {
+			reply.Failed = append(reply.Failed, batchFailure(todo[k], e.Path, err))
 		}
 	}
-	return reply
+	return outcome{reply: wire.Encode(reply), left: left}
 }
 
 // batchFailure is the failure of the entry i.
@@ -78,14 +125,33 @@ func entryError(name pfs.Path, err error) wire.Error {
 	return e
 }
 
+// beginBatch is begin for a batch, which takes much memory: it reads the message that leads
+// it into m, and waits for its turn.
+func (s *Server) beginBatch(w http.ResponseWriter, r *request, in *queue, m any) (end func(), err error) {
+	end, err = in.enter(w, r, m)
+	if err != nil {
+		return nil, err
+	}
+	return s.prepare(r, end)
+}
+
+// enter reads the leading message and waits for the batch's turn. Until then the message
+// counts as one that is received, since it is in memory.
+func (q *queue) enter(w http.ResponseWriter, r *request, m any) (end func(), err error) {
+	leave, err := q.leads.acquireFrom(r.Context(), r.id.Name, address(r.Request))
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if err := receiveLead(w, r, m); err != nil {
+		return nil, err
+	}
+	return q.work.acquireFrom(r.Context(), r.id.Name, address(r.Request))
+}
+
 // receiveLead reads the message that leads a batch. It has to arrive within one stall,
 // since it holds only names, and no memory is taken for content before.
-func (s *Server) receiveLead(w http.ResponseWriter, r *request, m any) error {
-	end, err := s.leads.acquireFrom(r.Context(), r.id.Name, address(r.Request))
-	if err != nil {
-		return err
-	}
-	defer end()
+func receiveLead(w http.ResponseWriter, r *request, m any) error {
 	pace := newPace(w, 0)
 	pace.next()
 	if err := wire.ReadFrame(r.Body, m); err != nil {

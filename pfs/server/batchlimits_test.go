@@ -2,10 +2,12 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,13 +87,60 @@ func TestSlowSendersOfBatches(t *testing.T) {
 				}
 			}
 			end()
-			for _, in := range []*slots{s.leads, s.reads, s.writes} {
+			for _, in := range []*slots{s.reads.leads, s.reads.work, s.writes.leads, s.writes.work} {
 				if n := len(in.holders); n > 0 || in.taken() > 0 {
 					t.Errorf("%s: %d holders of %d slots are left", c.name, n, in.taken())
 				}
 			}
 		})
 	}
+}
+
+// TestWaitingBatchesAreBounded: the leading messages of batches that wait for their turn are
+// in memory, too.
+func TestWaitingBatchesAreBounded(t *testing.T) {
+	lead, _ := smallBatch("/f")
+	read := framed(wire.ReadRequest{Files: []wire.ReadFile{{Path: "/g", Size: 5}}})
+	for target, begin := range map[string][]byte{wire.PathBatch: lead, wire.PathRead: read} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &hanging{memfs.New(memfs.Options{}), make(chan struct{})}
+			s, _ := newServer(t, store, nil)
+			var received atomic.Int64
+			var ends []*io.PipeWriter
+			for i := range 8 * leads {
+				body, sent := io.Pipe()
+				ends = append(ends, sent)
+				go from(s, fmt.Sprint("user", i%leads), fmt.Sprint("192.0.2.", i%leads), target, body)
+				go func() {
+					if _, err := sent.Write(begin); err == nil {
+						received.Add(1)
+					}
+				}()
+			}
+			synctest.Wait()
+			if n := received.Load(); n > batches+leads {
+				t.Errorf("%s: %d leading messages are in memory, want %d at most", target, n, batches+leads)
+			}
+			close(store.end)
+			for _, end := range ends {
+				end.Close()
+			}
+		})
+	}
+}
+
+// hanging is a store whose files are opened when end is closed.
+type hanging struct {
+	*memfs.FS
+	end chan struct{}
+}
+
+func (h *hanging) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
+	select {
+	case <-h.end:
+	case <-ctx.Done():
+	}
+	return h.FS.Open(ctx, name)
 }
 
 // TestAnAddressHasAShareOfTheBatches: not even many accounts on one machine have them all.
@@ -154,7 +203,7 @@ func TestSlowReadersAreGivenUp(t *testing.T) {
 				t.Errorf("%s: the answer went on for %v, want at most %v", target, took, most)
 			}
 			time.Sleep(stall)
-			if n := s.reads.taken() + s.requests.taken(); n > 0 {
+			if n := s.reads.work.taken() + s.requests.taken(); n > 0 {
 				t.Errorf("%s: %d slots are still taken", target, n)
 			}
 		})

@@ -21,6 +21,7 @@ const (
 // outcome is what a call ended with: an encoded reply or an error.
 type outcome struct {
 	reply []byte
+	left  []int // entries of a batch that were not made, since the client had gone
 	err   error
 }
 
@@ -29,7 +30,7 @@ func (o outcome) size() int {
 	if o.err != nil {
 		return len(o.err.Error())
 	}
-	return len(o.reply)
+	return len(o.reply) + 8*len(o.left)
 }
 
 // answer runs call and answers its outcome, as frames if it takes long. The call's

@@ -123,7 +123,7 @@ func (fs *openFiles) expire(f *openFile) {
 	}
 	fs.mu.Unlock()
 	if i >= 0 {
-		_ = f.File.Close()
+		_ = pfs.Guard("server.expire", f.key.path, f.File.Close)
 	}
 }
 

@@ -63,6 +63,25 @@ func TestOpenFiles(t *testing.T) {
 	})
 }
 
+// badlyClosed panics when it is closed.
+type badlyClosed struct{ sized }
+
+func (*badlyClosed) Close() error { panic("no such luck") }
+
+// TestFilesThatNobodyComesForAreClosedByATimer: where a panic would end the service.
+func TestFilesThatNobodyComesForAreClosedByATimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := &openFiles{}
+		o := &openFile{File: &badlyClosed{sized{n: 100}}, key: fileKey{path: "/f", version: "v"}, files: files}
+		_, _ = o.ReadAt(t.Context(), make([]byte, 1), 0)
+		_ = o.Close()
+		time.Sleep(idleFile + 1)
+		if synctest.Wait(); len(files.idle) > 0 {
+			t.Error("it is kept")
+		}
+	})
+}
+
 // TestOpenFilesAreFew closes the oldest of a file, and of all.
 func TestOpenFilesAreFew(t *testing.T) {
 	files := &openFiles{}

@@ -13,11 +13,7 @@ import (
 // readBatch answers many small files.
 func (s *Server) readBatch(w http.ResponseWriter, r *request) {
 	var m wire.ReadRequest
-	if err := s.receiveLead(w, r, &m); err != nil {
-		s.fail(w, r.Request, err)
-		return
-	}
-	end, err := s.beginBatch(r, s.reads)
+	end, err := s.beginBatch(w, r, s.reads, &m)
 	if err != nil {
 		s.fail(w, r.Request, err)
 		return

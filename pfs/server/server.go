@@ -92,9 +92,8 @@ type Server struct {
 	files    *openFiles
 	once     *once
 	requests *slots // by user
-	leads    *slots // by user and address: leading messages of batches
-	reads    *slots // by user and address: batches that are read
-	writes   *slots // by user and address: batches that are written
+	reads    *queue // batches that are read
+	writes   *queue // batches that are written
 	logins   *slots // by address
 	copies   *budgets
 	copying  *slots // by the copy, one for each
@@ -115,9 +114,8 @@ func New(cfg Config) *Server {
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), uploads: newUploadCache(), files: &openFiles{}, once: newOnce(),
 		requests: newSlots(cfg.MaxRequests, cfg.MaxRequests/4),
-		leads:    newSlots(leads, leads/3),
-		reads:    newSlots(batches, batches/3),
-		writes:   newSlots(batches, batches/3),
+		reads:    newQueue(),
+		writes:   newQueue(),
 		logins:   newSlots(logins, logins/4),
 		copies:   newBudgets(),
 		copying:  newSlots(cfg.MaxRequests, 1),
@@ -224,15 +222,6 @@ func (s *Server) authenticated(h func(http.ResponseWriter, *request)) http.Handl
 // calls end once.
 func (s *Server) begin(r *request, in *slots) (end func(), err error) {
 	end, err = in.acquire(r.Context(), r.id.Name)
-	if err != nil {
-		return nil, err
-	}
-	return s.prepare(r, end)
-}
-
-// beginBatch is begin for batches, which take much memory: an address has a share too.
-func (s *Server) beginBatch(r *request, in *slots) (end func(), err error) {
-	end, err = in.acquireFrom(r.Context(), r.id.Name, address(r.Request))
 	if err != nil {
 		return nil, err
 	}

@@ -217,6 +217,78 @@ func TestACommitOfWhatIsGonePublishesNothing(t *testing.T) {
 	}
 }
 
+// awayStore is a store that reopens nothing that was published, and is away for one kind of
+// call.
+type awayStore struct {
+	*memfs.FS
+	published bool
+	from      string // the call: "begin", "commit", "stat", or none
+}
+
+func (a *awayStore) is(call string, name pfs.Path) error {
+	if a.from == call {
+		return pfs.E("test."+call, name, pfs.Unavailable, nil)
+	}
+	return nil
+}
+
+func (a *awayStore) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
+	if opts.Reopen && a.published {
+		return nil, pfs.E("test.Create", name, pfs.Conflict, nil)
+	}
+	if err := a.is("begin", name); err != nil {
+		return nil, err
+	}
+	w, err := a.FS.Create(ctx, name, opts)
+	return &awayStaged{w, a, name}, err
+}
+
+func (a *awayStore) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
+	if err := a.is("stat", name); err != nil {
+		return pfs.Info{}, err
+	}
+	return a.FS.Stat(ctx, name)
+}
+
+type awayStaged struct {
+	pfs.Staged
+	a    *awayStore
+	name pfs.Path
+}
+
+func (w *awayStaged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
+	if err := w.a.is("commit", w.name); err != nil {
+		return pfs.Info{}, err
+	}
+	w.a.published = true
+	return w.Staged.Commit(ctx, opts)
+}
+
+// TestACommitAskedForAgainOfAStoreThatIsAway: a commit whose reply was lost is not said to be
+// gone because the store does not answer now whether it was done.
+func TestACommitAskedForAgainOfAStoreThatIsAway(t *testing.T) {
+	for _, c := range []struct{ from, data string }{{"begin", "content"}, {"commit", "content"}, {"stat", ""}} {
+		store := &awayStore{FS: memfs.New(memfs.Options{})}
+		s, _ := newServer(t, store, nil)
+		create(t, s, "/f")
+		put(t, s, "/f", c.data)
+		if code := commit(s, "/f", c.data); code != 200 {
+			t.Fatalf("%s: commit: HTTP %d", c.from, code)
+		}
+		store.from = c.from
+		if code := commit(s, "/f", c.data); code != wire.StatusOf(pfs.Unavailable) {
+			t.Errorf("%s: HTTP %d while the store is away", c.from, code)
+		}
+		store.from = ""
+		if code := commit(s, "/f", c.data); code != 200 {
+			t.Errorf("%s: HTTP %d when the store is back", c.from, code)
+		}
+		if n := s.uploads.count(); n != 0 {
+			t.Errorf("%s: %d uploads are left", c.from, n)
+		}
+	}
+}
+
 // A copy whose client names no ID gets one that nobody can compute from what is seen.
 func TestCopyWithoutAnIDHasOneOfItsOwn(t *testing.T) {
 	fsys := memfs.New(memfs.Options{})

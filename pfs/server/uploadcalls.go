@@ -140,14 +140,17 @@ func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitReque
 	name := pfs.Path(m.Path) // s.upload has checked it
 	if m.Size == 0 {
 		info, err := r.tree.Stat(ctx, name)
-		if err != nil || m.Digest == "" || info.Size != 0 || info.Digest != m.Digest {
+		if err != nil {
+			return reply, unlessAway(err, gone)
+		}
+		if m.Digest == "" || info.Size != 0 || info.Digest != m.Digest {
 			return reply, gone
 		}
 		return wire.InfoReply{Info: wire.NewInfo(info)}, nil
 	}
 	w, err := r.tree.Create(ctx, name, pfs.CreateOptions{ID: m.ID})
 	if err != nil {
-		return reply, gone
+		return reply, unlessAway(err, gone)
 	}
 	u := s.uploads.install(r.uploadKey(name, m.ID), w)
 	defer s.uploads.release(u)
@@ -163,9 +166,18 @@ func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitReque
 	u.over = true
 	s.uploads.end(u)
 	if err != nil {
-		return reply, gone
+		return reply, unlessAway(err, gone)
 	}
 	return wire.InfoReply{Info: wire.NewInfo(info)}, nil
+}
+
+// unlessAway returns gone, but err if that says only that the store, or the client, is away:
+// then nobody knows whether the commit was done.
+func unlessAway(err, gone error) error {
+	if kind := pfs.KindOf(err); kind.Temporary() || kind == pfs.Canceled {
+		return err
+	}
+	return gone
 }
 
 // discardCall ends a staged write without publishing it; one that is gone is discarded.

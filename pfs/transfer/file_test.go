@@ -455,7 +455,7 @@ func TestIntoItself(t *testing.T) {
 func TestPause(t *testing.T) {
 	for try := range 100 {
 		most := maxPause
-		if try < 8 {
+		if try < 9 {
 			most = firstPause << try
 		}
 		if got := pause(try); got < most/2 || got >= most {

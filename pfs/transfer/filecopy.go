@@ -96,6 +96,8 @@ func (c *fileCopy) copyVersion(ctx context.Context) (pfs.Info, error) {
 	info, err := c.copyWithRetries(ctx)
 	if err != nil {
 		c.leave(ctx, err)
+	} else {
+		_ = c.staged.Close() // it is published: this only releases the handle
 	}
 	return info, err
 }

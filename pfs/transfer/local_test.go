@@ -2,11 +2,15 @@ package transfer
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/localfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
 )
 
 // openDir returns a directory as a store.
@@ -82,4 +86,32 @@ func TestLocalTree(t *testing.T) {
 	must(t, newJob(t, Options{Overwrite: NoReplace}).Copy(context.Background(), End{a, "/s"}, End{b, "/through"}))
 	checkFile(t, b, "/real/f", []byte("/real/f"))
 	checkFile(t, b, "/real/sub/g", []byte("/s/sub/g"))
+}
+
+// TestCopiesLeaveNothingOpen counts the descriptors of a program after copies that ended
+// well, of files and of a stream.
+func TestCopiesLeaveNothingOpen(t *testing.T) {
+	const fds = "/proc/self/fd"
+	count := func() int {
+		entries, err := os.ReadDir(fds)
+		if err != nil {
+			t.Skip("open descriptors cannot be counted here: ", err)
+		}
+		return len(entries)
+	}
+	source := memfs.New(memfs.Options{})
+	for i := range 20 {
+		put(t, source, pfs.Path(fmt.Sprintf("/d/f%d", i)), noise(uint64(i), maxSmall+1))
+	}
+	target := openDir(t)
+	before := count()
+	must(t, newJob(t, Options{}).Copy(t.Context(), End{source, "/d"}, End{target, "/d"}))
+	if n := count() - before; n > 2 {
+		t.Errorf("%d descriptors are open after a copy of 20 files", n)
+	}
+	_, err := newJob(t, Options{}).FromReader(t.Context(), End{target, "/stream"}, strings.NewReader("text"), pfs.CommitOptions{})
+	must(t, err)
+	if n := count() - before; n > 2 {
+		t.Errorf("%d descriptors are open after a stream", n)
+	}
 }
