@@ -95,6 +95,9 @@ func (f *FS) try(ctx context.Context, op string) error {
 	switch {
 	case is(err, pfs.NotExist):
 		return pfs.Errorf(op, "", pfs.NotExist, "the root directory %s is not there: make it, or give another one", f.opts.Root)
+	case err != nil && f.opts.Kerberos == nil && strings.Contains(err.Error(), "unexpected sequence number"):
+		// So the library tells of a NameNode that ends the connection instead of answering a call.
+		return pfs.Errorf(op, "", pfs.Unauthenticated, "the NameNode takes no calls of %s without a ticket: where the cluster asks for Kerberos, a principal and a keytab must be given", f.opts.User)
 	case err != nil:
 		return fail(op, "", err)
 	case !info.IsDir():
