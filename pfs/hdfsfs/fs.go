@@ -76,6 +76,9 @@ func (f *FS) try(ctx context.Context, op string) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return pfs.Errorf(op, "", pfs.Unavailable, "%s ends connections without an answer, as what is no NameNode does: give the port of its RPC, 8020 by default, not that of its web server",
 			strings.Join(f.opts.NameNodes, ", "))
+	case err != nil && f.opts.Kerberos == nil && strings.Contains(err.Error(), "unexpected sequence number"):
+		// So the library tells of a NameNode that ends the connection instead of answering a call.
+		return pfs.Errorf(op, "", pfs.Unauthenticated, "the NameNode takes no calls of %s without a ticket: where the cluster asks for Kerberos, a principal and a keytab must be given", f.opts.User)
 	case err != nil:
 		return fail(op, "", err)
 	case !info.IsDir():

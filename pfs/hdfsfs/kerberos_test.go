@@ -164,6 +164,18 @@ func kdc(t *testing.T, code int32) string {
 	return l.Addr().String()
 }
 
+// TestNoTicket says what is missing to whoever comes without a ticket.
+func TestNoTicket(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	o := secureOptions(t, c, c.Scratch(t))
+	o.Kerberos, o.User = nil, "alice"
+	_, err := New(t.Context(), o)
+	pfstest.WantKind(t, err, pfs.Unauthenticated)
+	if !strings.Contains(err.Error(), "keytab") {
+		t.Errorf("the error does not say what to give: %v", err)
+	}
+}
+
 // TestTicketRefused shows a NameNode a ticket that is not for it, which it cannot read:
 // it tells no more of that than of a clock that is wrong.
 func TestTicketRefused(t *testing.T) {
