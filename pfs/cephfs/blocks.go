@@ -2,7 +2,12 @@
 
 package cephfs
 
-import "sync"
+import (
+	"errors"
+	"sync"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
 
 // blockSize is the largest number of bytes that one call asks the cluster to read or write. With several calls on
 // their way, the cluster, the network and this machine work at the same time.
@@ -42,17 +47,28 @@ func blockEnds(n int, off int64) (ends []int) {
 	return ends
 }
 
-// inParallel calls do with each number below n, some at a time.
+// inParallel calls do with each number below n, some at a time. It panics if one of them does: the caller's goroutine is
+// guarded, those made here are not.
 func inParallel(jobs, n int, do func(k int)) {
-	each := func(k int) {
-		for ; k < n; k += jobs {
-			do(k)
-		}
+	if n == 1 {
+		do(0)
+		return
 	}
+	jobs = min(jobs, n)
+	bugs := make([]error, jobs)
 	var wg sync.WaitGroup
-	for j := 1; j < min(jobs, n); j++ {
-		wg.Go(func() { each(j) })
+	for j := range jobs {
+		wg.Go(func() {
+			bugs[j] = pfs.Guard("cephfs.inParallel", "", func() error {
+				for k := j; k < n; k += jobs {
+					do(k)
+				}
+				return nil
+			})
+		})
 	}
-	each(0)
 	wg.Wait()
+	if err := errors.Join(bugs...); err != nil {
+		panic(err)
+	}
 }

@@ -14,7 +14,7 @@ import (
 var errStaleToken = pfs.Errorf("cephfs.List", "", pfs.Conflict, "the directory is another one than that of the token: list it from the start")
 
 // kinds maps the numbers of libcephfs to Kinds. If the cluster could not be asked the Kind is Unavailable, since a
-// daemon that is away comes back. EIO means that an OSD cannot read what it has stored.
+// daemon that is away comes back. EIO means that an OSD cannot read what it has stored, ESTALE that an inode is gone.
 var kinds = map[syscall.Errno]pfs.Kind{
 	syscall.ENOENT:       pfs.NotExist,
 	syscall.ENODATA:      pfs.NotExist,

@@ -262,3 +262,21 @@ func TestPanic(t *testing.T) {
 		t.Errorf("%d calls have not left the mount", m.inside)
 	}
 }
+
+// TestPanicInParallel is met by the caller, whose goroutine is guarded.
+func TestPanicInParallel(t *testing.T) {
+	for _, n := range []int{1, 2, 100} {
+		err := pfs.Guard("cephfs.Test", "", func() error {
+			inParallel(4, n, func(k int) {
+				if k == n-1 {
+					panic("the last one")
+				}
+			})
+			return nil
+		})
+		pfstest.WantKind(t, err, pfs.Other)
+		if !strings.Contains(err.Error(), "the last one") {
+			t.Errorf("of %d: %v", n, err)
+		}
+	}
+}

@@ -46,7 +46,7 @@ type Options struct {
 	DatanodeHostname bool
 
 	// Logger takes what an administrator should know: damaged replicas, services
-	// that are off. nil is slog.Default.
+	// that are off. nil means that nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -95,7 +95,7 @@ func (o Options) checked() (Options, error) {
 		o.Timeout = defaultTimeout
 	}
 	if o.Logger == nil {
-		o.Logger = slog.Default()
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Kerberos != nil && o.Kerberos.Protection != "" && o.Kerberos.Protection != "authentication" {
 		return o, pfs.Errorf(op, "", pfs.Unsupported,

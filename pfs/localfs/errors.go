@@ -21,8 +21,9 @@ var (
 //
 // EIO is Other, "a failure of the machine": to try again, as Unavailable would have
 // it, does not mend a disk, and after a failed write it would even seem to. ENOSPC
-// has company in what cannot be stored for want of room of another sort. What is
-// not supported the numbers know themselves (errors.ErrUnsupported).
+// has company in what cannot be stored for want of room of another sort. ESTALE is
+// of a network file system whose server was away. What is not supported the numbers
+// know themselves (errors.ErrUnsupported).
 var kinds = map[syscall.Errno]pfs.Kind{
 	syscall.ENOENT:       pfs.NotExist,
 	syscall.ENOTDIR:      pfs.NotDir,

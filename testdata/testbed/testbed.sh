@@ -89,7 +89,7 @@ PARTS
 missing() {
   case "$1 ${GOFLAGS:-}" in
   cephfs*-tags=ceph*) echo "no test asked for it" ;;
-  cephfs*) echo "the tests were built without the tag ceph: libcephfs-dev and librados-dev are not there" ;;
+  cephfs*) echo "the tests were built without GOFLAGS=-tags=ceph, for which libcephfs-dev and librados-dev must be there" ;;
   *) echo "no test asked for it" ;;
   esac
 }
