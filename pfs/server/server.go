@@ -11,7 +11,8 @@
 // those that are read and a dozen that are written at a time; copies between stores share
 // copyMemory, of which a user has a part. Requests at work are limited, in all and for each
 // user. Messages are small (wire.MaxRequest) and read before a request counts as at work;
-// the leading ones of batches may be larger, and have a limit of their own.
+// the leading ones of batches may be larger, and have a limit of their own until it is their
+// batch's turn.
 //
 // # Files
 //

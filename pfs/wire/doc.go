@@ -56,7 +56,7 @@
 // ones freely; create, leaves, sync and commit because a staged write has an ID; the
 // rest with the same Pfs-Request ID (8 to 64 characters of 0-9 and a-z), under which
 // a service remembers the outcome for ten minutes and answers it again instead of
-// doing the call twice.
+// doing the call twice; of a batch it then does what it had not yet done.
 //
 // A service works on a limited number of requests at a time, for each user and in all.
 // One that had to wait too long for its turn is answered limit (429) with Retry-After.
