@@ -151,10 +151,31 @@ func (m *mover) hint(ctx context.Context, t target, to transfer.End, err error) 
 }
 
 func (m *mover) rename(ctx context.Context, t target, to pfs.Path) error {
-	if m.o.noClobber {
-		return pfs.RenameExclusive(ctx, t.fs, t.path, to)
+	info, err := t.stat(ctx)
+	if err != nil {
+		return err
 	}
-	return t.fs.Rename(ctx, t.path, to)
+	if m.o.noClobber {
+		err = pfs.RenameExclusive(ctx, t.fs, t.path, to)
+	} else {
+		err = t.fs.Rename(ctx, t.path, to)
+	}
+	if err != nil && renamedBefore(ctx, t, to, info) {
+		return nil
+	}
+	return err
+}
+
+// renamedBefore reports whether what was at t, as info says, is at to instead: a service that
+// was killed before it could answer had renamed it, and the one that was asked again does not
+// know of that.
+func renamedBefore(ctx context.Context, t target, to pfs.Path, info pfs.Info) bool {
+	if _, err := t.fs.Stat(ctx, t.path); !isMissing(err) {
+		return false
+	}
+	there, err := t.fs.Stat(ctx, to)
+	return err == nil && there.Mode == info.Mode && there.Size == info.Size && there.Target == info.Target &&
+		there.ModTime.Equal(info.ModTime) && there.Digest == info.Digest
 }
 
 // carry copies t to another store and then removes it.

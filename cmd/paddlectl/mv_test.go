@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -39,4 +40,71 @@ func TestMoveRemovesWhatWasCopied(t *testing.T) {
 			t.Errorf("%s: stat of the source: %v", c.name, err)
 		}
 	}
+}
+
+// killedStore does what it is asked, and answers as a service that was killed before it could,
+// and was asked again when it had been started anew.
+type killedStore struct{ *memfs.FS }
+
+func (k killedStore) Rename(ctx context.Context, from, to pfs.Path) error {
+	if err := k.FS.Rename(ctx, from, to); err != nil {
+		return err
+	}
+	return k.FS.Rename(ctx, from, to)
+}
+
+func (k killedStore) RenameExclusive(ctx context.Context, from, to pfs.Path) error {
+	if err := k.FS.RenameExclusive(ctx, from, to); err != nil {
+		return err
+	}
+	return k.FS.RenameExclusive(ctx, from, to)
+}
+
+func (k killedStore) Remove(ctx context.Context, name pfs.Path) error {
+	if err := k.FS.Remove(ctx, name); err != nil {
+		return err
+	}
+	return k.FS.Remove(ctx, name)
+}
+
+func (k killedStore) RemoveTree(ctx context.Context, name pfs.Path) error {
+	if err := k.FS.RemoveTree(ctx, name); err != nil {
+		return err
+	}
+	return k.FS.RemoveTree(ctx, name)
+}
+
+// What a service has done before it was killed is no failure of the command that asked it again.
+func TestServiceKilledBeforeItAnswered(t *testing.T) {
+	const dir = pfs.Path("/pfs/dc/home/alice")
+	f := killedStore{memfs.New(memfs.Options{})}
+	if err := pfs.MkdirAll(t.Context(), f, dir.Join("sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.WriteFile(t, f, dir.Join("f"), []byte("text"))
+	pfstest.WriteFile(t, f, dir.Join("sub/f"), []byte("text"))
+	move := func(o mvOptions, from, to string) error {
+		return (&mover{o: o}).rename(t.Context(), target{fs: f, path: dir.Join(from)}, dir.Join(to))
+	}
+	remove := func(o rmOptions, name string) error {
+		return o.remove(t.Context(), &deps{}, target{fs: f, path: dir.Join(name)})
+	}
+	for _, step := range []struct {
+		name    string
+		do      func() error
+		missing bool // NotExist is wanted
+	}{
+		{"mv", func() error { return move(mvOptions{}, "f", "g") }, false},
+		{"mv -n", func() error { return move(mvOptions{noClobber: true}, "g", "h") }, false},
+		{"mv of a directory", func() error { return move(mvOptions{}, "sub", "moved") }, false},
+		{"mv of what is not there", func() error { return move(mvOptions{}, "f", "h") }, true},
+		{"rm", func() error { return remove(rmOptions{}, "h") }, false},
+		{"rm of what is not there", func() error { return remove(rmOptions{}, "h") }, true},
+		{"rm -r", func() error { return remove(rmOptions{recursive: true}, "moved") }, false},
+	} {
+		if err := step.do(); errors.Is(err, pfs.NotExist) != step.missing || err != nil && !step.missing {
+			t.Errorf("%s: %v", step.name, err)
+		}
+	}
+	pfstest.WantNames(t, f, dir)
 }

@@ -135,7 +135,7 @@ func (o rmOptions) remove(ctx context.Context, d *deps, t target) error {
 		return err
 	}
 	if !info.IsDir() {
-		return t.fs.Remove(ctx, t.path)
+		return unlessGone(t.fs.Remove(ctx, t.path))
 	}
 	if !o.recursive {
 		return hinted{
@@ -143,5 +143,14 @@ func (o rmOptions) remove(ctx context.Context, d *deps, t target) error {
 			d.out.Program + " rm -r " + shellWord(string(t.path)) + " removes it with all that is in it",
 		}
 	}
-	return pfs.RemoveTree(ctx, t.fs, t.path)
+	return unlessGone(pfs.RemoveTree(ctx, t.fs, t.path))
+}
+
+// unlessGone is the error of the removal of what was there a moment ago. Whoever has removed it
+// meanwhile: it may have been the same command, in a service that was killed before it could answer.
+func unlessGone(err error) error {
+	if errors.Is(err, pfs.NotExist) {
+		return nil
+	}
+	return err
 }
