@@ -41,6 +41,13 @@ func TestAs(t *testing.T) {
 	pfstest.WantKind(t, bob.Remove(t.Context(), "/alice"), pfs.Permission)
 	pfstest.WantKind(t, bob.Rename(t.Context(), "/alice/f", "/f"), pfs.Permission)
 	pfstest.WantKind(t, pfs.WriteBatch(t.Context(), bob, []pfs.BatchEntry{{Path: "/alice/h"}})[0], pfs.Permission)
+	// A directory that others may read: nothing is sent that could not be published.
+	must(t, alice.Mkdir(t.Context(), "/open", 0o755))
+	_, err = bob.Create(t.Context(), "/open/f", pfs.CreateOptions{Size: 10 * small})
+	pfstest.WantKind(t, err, pfs.Permission)
+	w, err := alice.Create(t.Context(), "/open/f", pfs.CreateOptions{Size: 10 * small})
+	must(t, err)
+	must(t, w.Close())
 	_, err = f.As(pfs.Owner{Name: "no/name"})
 	pfstest.WantKind(t, err, pfs.Invalid)
 	_, err = f.As(pfs.Owner{Name: c.Superuser})

@@ -52,13 +52,9 @@ func (w *withoutQuota) forget(at string) {
 	delete(w.until, at)
 }
 
-// checkRoom answers Quota if a file of size bytes has no room as name. Files of one part
-// are not asked about: not much is sent in vain. Who may not count the directory, and who
-// gets no answer in time, learns at Commit.
+// checkRoom answers Quota if a file of size bytes has no room as name. Who may not count the
+// directory, and who gets no answer in time, learns at Commit.
 func (f *FS) checkRoom(ctx context.Context, op string, name pfs.Path, size int64, l layout) error {
-	if size <= l.unit {
-		return nil
-	}
 	left, limited := f.room(ctx, name.Parent())
 	need := size * int64(l.replicas)
 	if !limited || need <= left {

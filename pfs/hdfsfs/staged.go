@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 
@@ -73,7 +75,10 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 	if w.lay, err = f.layout(ctx); err != nil {
 		return nil, fail(op, name, err)
 	}
-	if !opts.Reopen {
+	if !opts.Reopen && opts.Size > w.lay.unit { // of less not much is sent in vain
+		if err := f.checkAccess(ctx, op, name); err != nil {
+			return nil, err
+		}
 		if err := f.checkRoom(ctx, op, name, opts.Size, w.lay); err != nil {
 			return nil, err
 		}
@@ -82,6 +87,21 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 		return nil, fail(op, name, err)
 	}
 	return w, nil
+}
+
+// checkAccess answers Permission if the user that f acts as may not write in the directory
+// of name, so that no long file is sent in vain. Where HDFS does not say, Commit does. The
+// service itself is not asked about: it is a superuser mostly.
+func (f *FS) checkAccess(ctx context.Context, op string, name pfs.Path) error {
+	if f.user == f.service.user || !f.hasWeb() {
+		return nil
+	}
+	err := f.web(ctx, webCall{method: http.MethodGet, op: "CHECKACCESS", path: f.at(name.Parent()),
+		query: url.Values{"fsaction": {"-w-"}}, repeat: idempotent}, nil)
+	if is(err, pfs.Permission) {
+		return fail(op, name.Parent(), err)
+	}
+	return nil
 }
 
 // target checks that a file may have the name and describes its parent.
