@@ -146,8 +146,8 @@ func (o rmOptions) remove(ctx context.Context, d *deps, t target) error {
 	return unlessGone(pfs.RemoveTree(ctx, t.fs, t.path))
 }
 
-// unlessGone is the error of the removal of what was there a moment ago. Whoever has removed it
-// meanwhile: it may have been the same command, in a service that was killed before it could answer.
+// unlessGone is the error of the removal of what was there a moment ago. That it is gone is none:
+// the same command may have removed it, in a service that was killed before it could answer.
 func unlessGone(err error) error {
 	if errors.Is(err, pfs.NotExist) {
 		return nil

@@ -471,10 +471,7 @@ func makeMany(t *testing.T, f FS, patience time.Duration, want pfs.Kind) {
 // TestBatchSilent ends a batch of many files after a few timeouts of an MDS that does not answer.
 func TestBatchSilent(t *testing.T) {
 	c := testbed.CephAlone(t)
-	opts := optionsOf(c)
-	opts.Root = string(newDir(t, openStore(t, opts)))
-	opts.Timeout = 2 * time.Second
-	f := openStore(t, opts)
+	f := faulty(t, c)
 	var entries []pfs.BatchEntry
 	for i := range 1000 {
 		entries = append(entries, pfs.BatchEntry{Path: pfs.Root.Join(fmt.Sprint("f", i)), Data: []byte("content")})
@@ -487,8 +484,8 @@ func TestBatchSilent(t *testing.T) {
 			t.Fatalf("the error of %s is of %s", entries[i].Path, e.Path)
 		}
 	}
-	if took := time.Since(began); took > 10*opts.Timeout {
-		t.Errorf("a batch: %v, the timeout is %v", took, opts.Timeout)
+	if took := time.Since(began); took > 6*f.store.opts.Timeout {
+		t.Errorf("a batch: %v, the timeout is %v", took, f.store.opts.Timeout)
 	}
 	c.Resume(t, "mds")
 	must(t, again(func() error { return errors.Join(f.WriteBatch(t.Context(), entries[:100])...) }))
@@ -497,10 +494,7 @@ func TestBatchSilent(t *testing.T) {
 // TestSuspendSilent ends the use of staged writes whose MDS does not answer, and which wait for their lock.
 func TestSuspendSilent(t *testing.T) {
 	c := testbed.CephAlone(t)
-	opts := optionsOf(c)
-	opts.Root = string(newDir(t, openStore(t, opts)))
-	opts.Timeout = 2 * time.Second
-	f := openStore(t, opts)
+	f := faulty(t, c)
 	for _, end := range []func(w pfs.Staged) error{pfs.Staged.Suspend, pfs.Staged.Close} {
 		w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
 		must(t, err)
@@ -516,7 +510,7 @@ func TestSuspendSilent(t *testing.T) {
 		select {
 		case err := <-ended:
 			pfstest.WantKind(t, err, pfs.Unavailable)
-		case <-time.After(15 * opts.Timeout):
+		case <-time.After(10 * f.store.opts.Timeout):
 			t.Error("a staged write has not ended")
 		}
 		c.Resume(t, "mds")
