@@ -78,7 +78,7 @@ func (f *FS) try(ctx context.Context, op string) error {
 			strings.Join(f.opts.NameNodes, ", "))
 	case err != nil && f.opts.Kerberos == nil && strings.Contains(err.Error(), "unexpected sequence number"):
 		// So the library tells of a NameNode that ends the connection instead of answering a call.
-		return pfs.Errorf(op, "", pfs.Unauthenticated, "the NameNode takes no calls of %s without a ticket: where the cluster asks for Kerberos, a principal and a keytab must be given", f.opts.User)
+		return noTicket(op)
 	case err != nil:
 		return fail(op, "", err)
 	case !info.IsDir():

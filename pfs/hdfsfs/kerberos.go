@@ -150,6 +150,11 @@ func (c *cluster) refused(s *session, err error) error {
 		"are less than five minutes apart, and its key is the one that the KDC has", err, c.opts.Kerberos.Principal)
 }
 
+// noTicket is the error of who comes to a NameNode that asks for a ticket without one.
+func noTicket(op string) error {
+	return pfs.Errorf(op, "", pfs.Unauthenticated, "the NameNode takes no calls without a ticket: where the cluster asks for Kerberos, a principal and a keytab must be given")
+}
+
 // authenticate completes the options of a client.
 func (c *cluster) authenticate(ctx context.Context, o *hdfs.ClientOptions) error {
 	if c.opts.Kerberos == nil {

@@ -1,8 +1,10 @@
 package hdfsfs
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -282,8 +284,25 @@ func (c *nameConn) Write(p []byte) (int, error) {
 	c.s.sent, c.s.asks = true, true
 	c.s.mu.Unlock()
 	n, err := c.Conn.Write(p)
+	if err != nil {
+		c.hearWhy()
+	}
 	c.failed(err)
 	return n, err
+}
+
+// hearWhy gives the session up for what a NameNode said before it ended the connection. One
+// that asks for a ticket says so as soon as it sees that there is none, and ends; the
+// library, which still has requests to send then, fails without reading that.
+func (c *nameConn) hearWhy() {
+	if c.s.cluster.opts.Kerberos != nil {
+		return
+	}
+	_ = c.Conn.SetReadDeadline(time.Now().Add(time.Second)) // it has come already
+	words, _ := io.ReadAll(io.LimitReader(c.Conn, 4<<10))
+	if bytes.Contains(words, []byte("SIMPLE authentication is not enabled")) {
+		c.s.abort(noTicket("hdfsfs.dial"))
+	}
 }
 
 func (c *nameConn) Read(p []byte) (int, error) {

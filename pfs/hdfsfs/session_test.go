@@ -2,9 +2,13 @@ package hdfsfs
 
 import (
 	"context"
+	"io"
 	"net"
 	"testing"
 	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
 // newTestSession is a session without a client.
@@ -56,4 +60,46 @@ func TestCloseBlamesNobody(t *testing.T) {
 	if s.cluster.nameNodes.failedSince("nn", began.Add(-time.Second)) {
 		t.Error("the NameNode is taken for one that failed")
 	}
+}
+
+// TestRefusedBeforeTheRequest meets a NameNode that asks for a ticket and ends the
+// connection before the request is sent: its words are what counts, not the broken pipe.
+func TestRefusedBeforeTheRequest(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	over := make(chan error, 1)
+	go func() {
+		over <- func() error {
+			conn, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			if _, err := io.ReadFull(conn, make([]byte, 7)); err != nil {
+				return err
+			}
+			_, err = conn.Write([]byte("\x00\x00\x00\x40SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]"))
+			return err
+		}()
+	}()
+	s := newTestSession()
+	defer s.close()
+	err = s.do(t.Context(), time.Minute, func() error {
+		conn, err := s.dialNameNode(t.Context(), "tcp", l.Addr().String())
+		if err != nil {
+			return err
+		}
+		if _, err := conn.Write([]byte("hrpc\x09\x00\x00")); err != nil {
+			return err
+		}
+		if err := <-over; err != nil {
+			return err
+		}
+		for err == nil { // until the other side's end is known here
+			_, err = conn.Write([]byte("request"))
+		}
+		return err
+	})
+	pfstest.WantKind(t, err, pfs.Unauthenticated)
 }
