@@ -23,7 +23,7 @@ func (d *deps) duCommand() *cli.Command {
 		summary: "sum up the sizes below directories",
 		text: `Sums the sizes of the files below each directory, in bytes as they would be
 read; without PATH below your home. Links count as themselves and are not
-followed.`,
+followed. A directory that you may not read is reported and left out.`,
 		examples: []string{
 			"paddlectl du -sh /pfs/dc1/home/alice/*",
 			"paddlectl du -h --max-depth 1 /pfs/dc1/home/alice",
@@ -78,14 +78,16 @@ func (u *du) target(ctx context.Context, t target) error {
 }
 
 // sum adds up and prints dir and the directories down to depth levels below it;
-// depth < 0 means all. What is deeper is added up where the store can do that.
+// depth < 0 means all.
 func (u *du) sum(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, depth int) (pfs.Usage, error) {
 	var total pfs.Usage
 	var err error
 	if depth == 0 {
-		total, err = pfs.UsageOf(ctx, fsys, dir)
+		total, err = u.count(ctx, fsys, dir)
 	} else {
-		total, err = u.entries(ctx, fsys, dir, depth)
+		total, err = u.entries(ctx, fsys, dir, func(sub pfs.Path) (pfs.Usage, error) {
+			return u.sum(ctx, fsys, sub, depth-1)
+		})
 	}
 	if err != nil {
 		return total, err
@@ -93,7 +95,18 @@ func (u *du) sum(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, depth i
 	return total, u.print(dir, total)
 }
 
-func (u *du) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, depth int) (total pfs.Usage, err error) {
+// count adds up dir, by the store itself where it can do that. A store gives no sum of a
+// tree of which a part is closed to the user: then all the rest is added up.
+func (u *du) count(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) (pfs.Usage, error) {
+	total, err := pfs.UsageOf(ctx, fsys, dir)
+	if !errors.Is(err, pfs.Permission) {
+		return total, err
+	}
+	return u.entries(ctx, fsys, dir, func(sub pfs.Path) (pfs.Usage, error) { return u.count(ctx, fsys, sub) })
+}
+
+// entries adds up what is in dir, of its directories what below returns.
+func (u *du) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, below func(pfs.Path) (pfs.Usage, error)) (total pfs.Usage, err error) {
 	for e, err := range pfs.Entries(ctx, fsys, dir, func(quoted string) {
 		u.failed = true
 		u.d.out.Message("%s: entry %s cannot be named here and is not counted", dir, quoted)
@@ -106,7 +119,7 @@ func (u *du) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, dep
 			total.Bytes += e.Size
 			continue
 		}
-		sub, err := u.sum(ctx, fsys, dir.Join(e.Name), depth-1)
+		sub, err := below(dir.Join(e.Name))
 		if hopelessIn(ctx, dir, err) {
 			return total, err
 		}
