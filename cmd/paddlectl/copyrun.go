@@ -119,7 +119,8 @@ func (t *transferring) end(ctx context.Context, err error) error {
 			err = cliio.Reported(cliio.Partly)
 		}
 	}
-	if (err == nil || isReported(err)) && !t.o.quiet {
+	// What ended all, as a quota does, is told by itself; but what was copied before is there.
+	if (err == nil || isReported(err) || t.job.Stats().FilesDone > 0) && !t.o.quiet {
 		t.d.out.Message("%s", t.summary())
 	}
 	if err != nil && t.failed > 0 {

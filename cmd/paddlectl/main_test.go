@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -275,6 +276,34 @@ func TestUsedUpQuotaIsToldOnce(t *testing.T) {
 		"hint: paddlectl quota /pfs/dc/home/alice shows what is used and allowed; uploads that were broken off count, too: paddlectl rm --help\n"
 	if got.code != cliio.Failed || got.stderr != want {
 		t.Errorf("code %d, %q; want 1, %q", got.code, got.stderr, want)
+	}
+}
+
+// fullSoon has a quota that so many files use up.
+type fullSoon struct {
+	pfs.FileSystem
+	left atomic.Int32
+}
+
+func (f *fullSoon) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
+	if f.left.Add(-1) < 0 {
+		return nil, pfs.E("fullSoon.Create", name, pfs.Quota, nil)
+	}
+	return f.FileSystem.Create(ctx, name, opts)
+}
+
+func TestUsedUpQuotaTellsWhatWasCopied(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a", "b", "c"} {
+		if err := os.WriteFile(name, []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := &fullSoon{FileSystem: newHome(t)}
+	f.left.Store(1)
+	got := run(t, testMain(t, f, "cp", "--jobs=1", "a", "b", "c", home))
+	if got.code == cliio.Done || !strings.Contains(got.stderr, "quota exceeded") || !strings.Contains(got.stderr, "1 file, 1 B copied") {
+		t.Errorf("code %d, %q", got.code, got.stderr)
 	}
 }
 
