@@ -37,7 +37,8 @@ func HDFS(t testing.TB) *HDFSCluster { return hdfs(t, "simple", false) }
 // HDFSAlone returns the same cluster for a test that breaks something.
 func HDFSAlone(t testing.TB) *HDFSCluster { return hdfs(t, "simple", true) }
 
-// HDFSPair returns a cluster with two NameNodes, of which nn1 is active.
+// HDFSPair returns a cluster with two NameNodes, of which nn1 is active. They hear of new
+// blocks up to half a second late.
 func HDFSPair(t testing.TB) *HDFSCluster {
 	c := hdfs(t, "ha", true)
 	c.Failover(t, "nn1")

@@ -123,9 +123,12 @@ func (a *attempt) write(p []byte) error {
 		return nil
 	}
 	return a.s.do(context.Background(), a.limit(), func() error {
-		for piece := range slices.Chunk(p, writePiece) {
+		for len(p) > 0 {
+			n := min(len(p), pieceSize, int(a.block-a.n%a.block))
+			piece := p[:n]
+			p = p[n:]
 			a.sum(piece)
-			if _, err := a.lib.Write(piece); err != nil {
+			if err := a.writePiece(piece); err != nil {
 				return err
 			}
 			if err := a.s.broken(); err != nil {
@@ -136,9 +139,26 @@ func (a *attempt) write(p []byte) error {
 	})
 }
 
-// writePiece is what is given to the library at once: a packet, so that it is in the
+// writePiece appends bytes of one block. Where a block begins, the NameNode may ask to come
+// again: it adds none as long as no DataNode has told it about the one before the last.
+func (a *attempt) writePiece(piece []byte) error {
+	last := lastBlockOf(a.lib)
+	for pause := firstPause; ; pause = min(2*pause, time.Second) {
+		_, err := a.lib.Write(piece)
+		var remote remoteError
+		if !errors.As(err, &remote) || remote.Exception() != notReplicatedYet {
+			return err
+		}
+		last.restore()
+		if wait(a.s.life, pause) != nil {
+			return err
+		}
+	}
+}
+
+// pieceSize is what is given to the library at once, at most: a packet, so that it is in the
 // processor's cache while it is summed here and there, and copied twice.
-const writePiece = 64 << 10
+const pieceSize = 64 << 10
 
 // limit is how long a pipeline may take for one chunk.
 func (a *attempt) limit() time.Duration { return 2 * a.fs.opts.Timeout }
@@ -239,14 +259,31 @@ func (a *attempt) confirm(ctx context.Context) (err error) {
 	return nil
 }
 
-// closeFile closes the file. The NameNode refuses as long as no DataNode has told it
-// about the last block.
+// firstPause is the first of those before a NameNode is asked again that asked to come
+// again; each is twice as long as the one before.
+const firstPause = 5 * time.Millisecond
+
+// closeFile closes the file. The NameNode refuses as long as no DataNode has told it about
+// the last block, or about the one before.
 func (a *attempt) closeFile() error {
-	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+	var last lastBlock
+	if a.n > a.block {
+		last = lastBlockOf(a.lib)
+	}
+	for pause, again := firstPause, false; ; pause = min(2*pause, time.Second) {
 		err := a.lib.Close()
+		var remote remoteError
+		if again && errors.As(err, &remote) && remote.Method() == mendPipeline {
+			// The NameNode has taken the last block, and a DataNode is yet to tell about it.
+			last.drop()
+			last = lastBlock{}
+			err = a.lib.Close()
+		}
 		if !hdfs.IsErrReplicating(err) {
 			return err
 		}
+		last.restore()
+		again = true
 		if wait(a.s.life, pause) != nil {
 			return pfs.Errorf("hdfsfs.attempt", "", pfs.Unavailable, "no DataNode has told the NameNode about the last block yet")
 		}

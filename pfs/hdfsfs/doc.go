@@ -109,7 +109,8 @@
 //	dataconn, packet, checksum,      a connection to a DataNode, in which all that is read is verified
 //	readrequest, protobuf
 //	staged, stagedir, layout, part   a staged write, the directory that it is, its parts
-//	attempt, pipeline, datanodes     one try to write a part, and the DataNodes that it avoids
+//	attempt, pipeline, datanodes,    one try to write a part, the DataNodes that it avoids, and the
+//	lastblock                        block that the library forgets too early
 //	blockflow, writerequest          the bytes of a block below the library, acknowledged ahead
 //	commit, join, finalize           Commit: its steps, one file of the parts, owner and mode and time
 //	batch, sentsums, loose           WriteBatch, how it verifies, and the names that it has for a moment

@@ -48,11 +48,15 @@ var exceptions = map[string]struct {
 	"org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException":                        {pfs.Conflict, "somebody else removed or took over what was being written"},
 	"org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException":                        {pfs.Conflict, "another writer holds the lease of the file"},
 	"org.apache.hadoop.hdfs.protocol.RecoveryInProgressException":                         {pfs.Unavailable, "the file is being recovered from a writer that died"},
-	"org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException":                    {pfs.Unavailable, "the block before is not yet on enough DataNodes"},
-	"org.apache.hadoop.hdfs.BlockMissingException":                                        {pfs.Unavailable, "no DataNode that has the block is there"},
-	"org.apache.hadoop.security.token.SecretManager$InvalidToken":                         {pfs.Unavailable, "the token has ended"},
-	"org.apache.hadoop.util.DiskChecker$DiskOutOfSpaceException":                          {pfs.NoSpace, ""},
+	notReplicatedYet: {pfs.Unavailable, "the block before is not yet on enough DataNodes"},
+	"org.apache.hadoop.hdfs.BlockMissingException":                {pfs.Unavailable, "no DataNode that has the block is there"},
+	"org.apache.hadoop.security.token.SecretManager$InvalidToken": {pfs.Unavailable, "the token has ended"},
+	"org.apache.hadoop.util.DiskChecker$DiskOutOfSpaceException":  {pfs.NoSpace, ""},
 }
+
+// notReplicatedYet is thrown for a new block while the one before the last is on its way to
+// be known.
+const notReplicatedYet = "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
 
 // noAnswer says that a call was given up at its deadline.
 type noAnswer struct {

@@ -16,7 +16,8 @@
 #   hdfs.sh kinit WHO               (secure) who the next verbs are: nn (the superuser), pfs, alice, bob
 #   hdfs.sh fs|admin ARGS...        Hadoop's own tools: hdfs dfs, hdfs dfsadmin
 #
-# HDFS_MODE: simple (default), ha (two NameNodes, switched by hand), secure (Kerberos, block tokens, HTTPS).
+# HDFS_MODE: simple (default), ha (two NameNodes, switched by hand, and DataNodes that tell of new blocks late),
+# secure (Kerberos, block tokens, HTTPS).
 # HDFS_DIR: where it lives; a cluster a directory.
 # TESTBED_IDLE: seconds after which a cluster that nobody holds $HDFS_DIR.use of goes down by itself; 0 is never.
 # PFS_TESTBED_CACHE: where downloads are kept, by default $XDG_CACHE_HOME/pfs-testbed.

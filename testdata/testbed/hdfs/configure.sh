@@ -83,6 +83,8 @@ ha_site() {
   prop dfs.ha.fencing.methods 'shell(/bin/true)'
   prop dfs.ha.automatic-failover.enabled false
   prop dfs.ha.tail-edits.period 1s
+  # DataNodes tell of new blocks late, as busy ones do.
+  prop dfs.blockreport.incremental.intervalMsec 500
   local n; for n in nn1 nn2; do
     prop "dfs.namenode.rpc-address.testbed.$n" "127.0.0.1:$(port $n)"
     prop "dfs.namenode.http-address.testbed.$n" "127.0.0.1:$(port $n-http)"
