@@ -28,7 +28,7 @@ demo: build
 
 test: testbed-install lint cross
 	$(MAKE) --no-print-directory fuzz FUZZTIME=3000x
-	GOFLAGS=$(FLAGS) testdata/testbed/testbed.sh run $(GO) test -race -timeout 20m ./...
+	GOFLAGS=$(FLAGS) testdata/testbed/testbed.sh run $(GO) test -race -timeout 40m ./...
 
 lint:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
