@@ -93,6 +93,7 @@ func (s *batcher) add(ctx context.Context, it *item) {
 	if s.b == nil {
 		buf, err := s.r.j.pool.get(ctx)
 		if err != nil {
+			s.r.failItem(it, err)
 			s.r.release(ctx, it)
 			return
 		}
@@ -180,8 +181,12 @@ func (r *run) writeBatch(ctx context.Context, to pfs.FileSystem, todo []*slot) (
 	for _, s := range todo {
 		bytes += len(s.data)
 	}
-	if len(todo) == 0 || r.j.pay(ctx, bytes) != nil {
+	if len(todo) == 0 {
+		return nil
+	}
+	if err := r.j.pay(ctx, bytes); err != nil {
 		for _, s := range todo {
+			r.failItem(s.it, err)
 			r.release(ctx, s.it)
 		}
 		return nil
