@@ -327,7 +327,7 @@ func TestWhatKeepsAServiceFromStarting(t *testing.T) {
 		{"port in use", []string{"--data", dataFor(t), "--listen", "127.0.0.1:" + port}, cliio.Failed, "--listen 127.0.0.1:" + port + ": bind: "},
 		{"broken accounts", []string{"--data", broken}, cliio.Usage, "accounts.yaml: line "},
 		{"data is a file", []string{"--data", file}, cliio.Exists, file + " is a file"},
-		{"missing store", []string{"--data", dataFor(t), "--datacenter", "a=file://" + missing}, cliio.NotFound, missing},
+		{"missing store", []string{"--data", dataFor(t), "--listen", "127.0.0.1:0", "--datacenter", "a=file://" + missing}, cliio.NotFound, missing},
 		{"audit log nowhere", []string{"--data", dataFor(t), "--audit-log", filepath.Join(missing, "log")}, cliio.NotFound, missing},
 	}
 	for _, tt := range tests {

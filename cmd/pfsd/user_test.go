@@ -170,7 +170,7 @@ func TestMessages(t *testing.T) {
 		{"user rm bob --data " + data, `no account "bob"`, cliio.NotFound},
 		{"user add ann --password-stdin --data " + data, `there is an account "ann" already: pfsd user passwd gives it another password`, cliio.Exists},
 		{"serve --data " + data + " --audit-log /none/log", "--audit-log: open /none/log: no such file or directory", cliio.NotFound},
-		{"serve --data " + data + " --datacenter a=file:///none", `datacenter a: directory "/none": no such file or directory`, cliio.NotFound},
+		{"serve --data " + data + " --listen 127.0.0.1:0 --datacenter a=file:///none", `datacenter a: directory "/none": no such file or directory`, cliio.NotFound},
 		{"serve --data " + data + " --tls-cert /none/c --tls-key k", "--tls-cert and --tls-key: open /none/c: no such file or directory", cliio.NotFound},
 	}
 	for _, tt := range tests {
