@@ -7,8 +7,10 @@ import (
 )
 
 // The optional capabilities: interfaces of one method that a FileSystem may
-// implement. Call the function below each, which asserts it. To implement one
-// and to answer Unsupported from it is the same as not to implement it.
+// implement. Call the function below each, which asserts it; those of TreeRemover and
+// UsageReporter, which can do without, are in tree.go, and those of Copier in copy.go.
+// BatchReader is in readbatch.go. To implement a capability and to answer Unsupported
+// is the same as not to implement it.
 
 // Symlinker makes symbolic links.
 type Symlinker interface {

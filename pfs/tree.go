@@ -85,6 +85,9 @@ func walk(ctx context.Context, fsys FileSystem, name Path, info Info, fn WalkFun
 		}
 		for _, quoted := range page.Unnamed {
 			err := fn(name, info, Errorf("pfs.Walk", name, Invalid, "entry %s cannot be named here", quoted))
+			if err == fs.SkipDir {
+				return nil
+			}
 			if err != nil {
 				return err
 			}

@@ -145,6 +145,21 @@ func TestWalkReportsUnnamed(t *testing.T) {
 	if told != 1 || err != nil {
 		t.Errorf("told %d times, error %v", told, err)
 	}
+
+	// SkipDir is about the directory that has the entry.
+	fsys = oneByOne{newTree(t, "/d/a", "/e"), map[pfs.Path]string{"/d": `"\xff"`}}
+	var got []pfs.Path
+	err = pfs.Walk(t.Context(), fsys, "/", func(name pfs.Path, _ pfs.Info, err error) error {
+		got = append(got, name)
+		if err != nil {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	wantPaths(t, "walk", got, "/", "/d", "/d", "/e")
 }
 
 func TestMkdirAll(t *testing.T) {

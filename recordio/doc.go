@@ -41,4 +41,22 @@
 // Parallelism one more for each goroutine and another; salvage needs twice that
 // for a while. A Writer holds about one chunk as stored. Large arrays of those that
 // were closed serve the next ones, until the garbage collector takes them.
+//
+// # Files
+//
+//	writer, writeroptions, packer,     records into chunks, in groups that several goroutines pack
+//	workers, encoder
+//	scanner, scanoptions, pipeline,    a stream read in order, by one goroutine or ahead by several
+//	all, policy
+//	window, framer, resync             the stream, the chunks in it, and the next whole one behind damage
+//	header, dialect, headerwalk        the words in front of a chunk, and a walk over nothing else
+//	chunkdecoder, decoder, walker      a chunk into its records
+//	compressor, block, snappyframe,    the compressions, and the parts of a chunk that can be read alone
+//	snappystream, zstdframe
+//	salvage, salvagechain              what can be proven of a damaged chunk
+//	file, range, batch, recordreader,  records by number
+//	cache
+//	index, indexfile, chunkinfo        where each record is, and how that is stored
+//	verify, repair, tail               a file as a whole: checked, mended, gone on with
+//	bufpool, errors                    arrays that are used again; kinds of errors
 package recordio

@@ -186,7 +186,11 @@ func (m *mover) carry(ctx context.Context, t target, to transfer.End) error {
 		return m.end(ctx, to) // it was removed already
 	case err != nil:
 		return err
-	case !info.IsDir() || m.to.isDir:
+	}
+	if err := m.checkTarget(ctx, info, to); err != nil {
+		return err
+	}
+	if !info.IsDir() || m.to.isDir {
 		return m.copyAndRemove(ctx, t, to)
 	}
 	if err := m.begin(ctx, t, to); err != nil {
@@ -198,16 +202,26 @@ func (m *mover) carry(ctx context.Context, t target, to transfer.End) error {
 	return m.end(ctx, to)
 }
 
+// checkTarget refuses what carry may not replace, before it makes anything.
+func (m *mover) checkTarget(ctx context.Context, info pfs.Info, to transfer.End) error {
+	if m.again {
+		return nil
+	}
+	switch there, err := to.FS.Stat(ctx, to.Path); {
+	case isMissing(err):
+		return nil
+	case err != nil:
+		return err
+	case m.o.noClobber:
+		return pfs.E("paddlectl.mv", to.Path, pfs.Exist, nil)
+	case info.IsDir() && !there.IsDir():
+		return pfs.E("paddlectl.mv", to.Path, pfs.NotDir, nil)
+	}
+	return nil
+}
+
 // copyAndRemove is carry of what is at its new name when it is whole.
 func (m *mover) copyAndRemove(ctx context.Context, t target, to transfer.End) error {
-	if m.o.noClobber && !m.again {
-		switch exists, err := pfs.Exists(ctx, to.FS, to.Path); {
-		case err != nil:
-			return err
-		case exists:
-			return pfs.E("paddlectl.mv", to.Path, pfs.Exist, nil)
-		}
-	}
 	o := simpleCopy()
 	o.links, o.noClobber = true, m.o.noClobber
 	c := &copier{d: m.d, o: o, to: m.to, tops: map[pfs.Path]string{to.Path: string(t.path)}}

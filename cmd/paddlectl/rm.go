@@ -82,11 +82,8 @@ func runRmUnfinished(ctx context.Context, d *deps, o rmOptions, operands []strin
 	return d.each(ctx, operands, o.expander(d), func(t target) error {
 		n, bytes, err := pfs.Sweep(ctx, t.fs, t.path, o.olderThan)
 		if err == nil {
-			what := "uploads"
-			if n == 1 {
-				what = "upload"
-			}
-			d.out.Printf("%s: %d unfinished %s removed, %s\n", d.out.Name(string(t.path)), n, what, cliio.Size(bytes))
+			removed := count(int64(n), "unfinished upload", "unfinished uploads")
+			d.out.Printf("%s: %s removed, %s\n", d.out.Name(string(t.path)), removed, cliio.Size(bytes))
 		}
 		return err
 	})

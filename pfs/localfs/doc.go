@@ -76,4 +76,19 @@
 // several. Each write holds a shared file lock, a Commit an exclusive one, and a
 // handle whose staged write was committed or removed by another one answers
 // Conflict (its Commit succeeds, if the other one was a Commit).
+//
+// # Files
+//
+//	fs, place, temp                      the store, the way down to a directory and its quotas, names that are hidden
+//	dir, dir_*, entries_linux, walk      what the system is asked about names: beside open directories, or by paths; trees
+//	stat*, mark, xattr_*, owner          what is known of a file, and kept with it
+//	open, list, chmod, symlink, mkdir,   one operation each, or two
+//	rename, remove, removetree, edit,
+//	digest, usage, space*, copy, sweep
+//	create, staged, leaf,                staged writes, from the temporary to its new name
+//	identity, lock*, commit
+//	batch                                many small files with one sync
+//	quota, tree, sums                    directories with a quota, and the sums of their trees
+//	claim, move, slots                   what an operation may add to them, and names held while it does
+//	errors*, names_*, system_*, bytes_*  what differs between systems
 package localfs

@@ -74,13 +74,22 @@ func (h *homes) remake(ctx context.Context, name pfs.Path) (made bool, err error
 	return false, nil
 }
 
-// WriteBatch writes again what a missing home kept from being written.
+// WriteBatch writes again what a missing home kept from being written, and only that.
 func (h *homes) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
 	errs := h.Layer.WriteBatch(ctx, entries)
-	for i, err := range errs {
-		if h.remade(ctx, entries[i].Path, err) {
-			copy(errs[i:], h.Layer.WriteBatch(ctx, entries[i:]))
-			break
+	for i := range errs {
+		if !h.remade(ctx, entries[i].Path, errs[i]) {
+			continue
+		}
+		var failed []pfs.BatchEntry
+		var at []int
+		for k := i; k < len(errs); k++ {
+			if errs[k] != nil {
+				failed, at = append(failed, entries[k]), append(at, k)
+			}
+		}
+		for n, err := range h.Layer.WriteBatch(ctx, failed) {
+			errs[at[n]] = err
 		}
 	}
 	return errs

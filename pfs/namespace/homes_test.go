@@ -57,3 +57,24 @@ func TestHomesThatWereRemoved(t *testing.T) {
 		}
 	}
 }
+
+// What a batch has written is not written again for the sake of a home that was missing
+// to other entries; and there may be several of those.
+func TestBatchWithHomesThatWereRemoved(t *testing.T) {
+	n, store := newOwned(t)
+	adm := n.View(accounts[admin.Name], "")
+	homes := []pfs.Path{"/home/bob", "/home/alice@example.org"}
+	for _, name := range homes {
+		pfstest.MustMkdir(t, adm, pfs.Path("/pfs/dc")+name+"/d")
+		if err := pfs.RemoveTree(t.Context(), store, "/pfs"+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, err := range pfs.WriteBatch(t.Context(), adm, []pfs.BatchEntry{
+		{Path: "/pfs/dc" + homes[0] + "/f"}, {Path: "/pfs/dc/public/f", NoReplace: true}, {Path: "/pfs/dc" + homes[1] + "/f"},
+	}) {
+		if err != nil {
+			t.Errorf("entry %d: %v", i, err)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package namespace_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -205,7 +206,11 @@ func TestStoresPermissionsAreKept(t *testing.T) {
 
 	// To take something out of it is no rename with the rights of the service.
 	const to pfs.Path = "/pfs/dc/home/bob/f"
-	pfstest.WantKind(t, bobs.Rename(ctx, "/pfs/dc/mnt/kept/f", to), pfs.CrossStore)
+	err = bobs.Rename(ctx, "/pfs/dc/mnt/kept/f", to)
+	pfstest.WantKind(t, err, pfs.CrossStore)
+	if !strings.Contains(err.Error(), "other rights") {
+		t.Errorf("error %q speaks of another datacenter", err)
+	}
 	_, err = pfs.CopyFile(ctx, bobs, "/pfs/dc/mnt/kept/f", to, pfs.CopyOptions{}, nil)
 	pfstest.WantKind(t, err, pfs.CrossStore)
 

@@ -91,11 +91,12 @@ func (s *spelled) RenameExclusive(ctx context.Context, oldName, newName pfs.Path
 	return explain(oldName, newName, s.Layer.RenameExclusive(ctx, oldName, newName))
 }
 
-// explain says what to do where a rename between datacenters was tried.
+// explain says what to do where a rename between datacenters was tried, or between
+// what is used with the rights of the service and with those of a user.
 func explain(oldName, newName pfs.Path, err error) error {
 	if !errors.Is(err, pfs.CrossStore) {
 		return err
 	}
 	return pfs.Errorf("namespace.Rename", newName, pfs.CrossStore,
-		"%s is in another datacenter, from where nothing can be renamed: use cp or mv, which copy", oldName)
+		"%s is in another datacenter, or used with other rights, and cannot be renamed to it: use cp or mv, which copy", oldName)
 }

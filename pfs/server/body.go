@@ -49,6 +49,15 @@ func (p pace) next() {
 	_ = p.set(at)
 }
 
+// wait calls do, for which the peer has to wait: it is not the one that does not move.
+func (p *pace) wait(do func() error) error {
+	began := time.Now()
+	err := do()
+	p.end = p.end.Add(time.Since(began))
+	p.next()
+	return err
+}
+
 // done removes the deadline after the whole body. net/http goes on reading to notice
 // that the client left, and with a deadline would take the silence of a waiting client
 // for that.

@@ -222,12 +222,11 @@ func (s *Server) receive(w http.ResponseWriter, r *request, length int64, write 
 	var sum wire.Sum
 	for done := int64(0); done < length; {
 		p := buf[:min(length-done, pieceSize)]
-		pace.next()
 		if _, err := io.ReadFull(r.Body, p); err != nil {
 			return pfs.LeafDigest{}, pfs.Errorf(op, "", pfs.Unavailable, "the chunk broke off: %w", err)
 		}
 		sum.Add(p)
-		if err := write(p, done); err != nil {
+		if err := pace.wait(func() error { return write(p, done) }); err != nil {
 			return pfs.LeafDigest{}, err
 		}
 		done += int64(len(p))

@@ -49,15 +49,19 @@ func (a *dataAnswer) setHeader(info bool) {
 // sendPieces sends the chunk, whose first piece is in buf, and its sum.
 func (s *Server) sendPieces(a *dataAnswer, buf *[pieceSize]byte) {
 	pace := newAnswerPace(a.w, a.length)
+	pace.next()
 	defer hold(a.r.Context(), a.w)()
 	var sum wire.Sum
 	for done := int64(0); done < a.length; {
 		p := buf[:min(a.length-done, pieceSize)]
-		if done > 0 && !s.readPiece(a, p, a.off+done) {
-			return
+		if done > 0 {
+			err := pace.wait(func() error { return pfs.ReadFull(a.r.Context(), a.f, p, a.off+done) })
+			if err != nil {
+				s.breakOff(a, err)
+				return
+			}
 		}
 		sum.Add(p)
-		pace.next()
 		if _, err := a.w.Write(p); err != nil {
 			return // the client has gone
 		}
@@ -67,17 +71,11 @@ func (s *Server) sendPieces(a *dataAnswer, buf *[pieceSize]byte) {
 	_, _ = a.w.Write(d[:])
 }
 
-// readPiece fills p with what is at off. If that fails it ends the answer, which has
-// begun.
-func (s *Server) readPiece(a *dataAnswer, p []byte, off int64) (ok bool) {
-	err := pfs.ReadFull(a.r.Context(), a.f, p, off)
-	if err == nil {
-		return true
-	}
+// breakOff ends an answer that has begun.
+func (s *Server) breakOff(a *dataAnswer, err error) {
 	if !a.tells {
 		s.abort(a.r, "reading", err)
 	}
 	s.failed(a.r.Request, err)
 	a.w.Header().Set(wire.TrailerError, wire.EncodeTrailer(err))
-	return false
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -62,13 +63,11 @@ func (s *Server) Metrics() http.Handler {
 }
 
 // observe counts a request that has ended.
-func (m *metrics) observe(r *http.Request, rec *recorder, took time.Duration) {
+func (m *metrics) observe(r *http.Request, body *meteredBody, rec *recorder, took time.Duration) {
 	op := operation(r)
 	m.requests.WithLabelValues(op, strconv.Itoa(rec.status)).Inc()
 	m.seconds.WithLabelValues(op).Observe(took.Seconds())
-	if r.ContentLength > 0 {
-		m.received.Add(float64(r.ContentLength))
-	}
+	m.received.Add(float64(body.bytes))
 	m.sent.Add(float64(rec.bytes))
 }
 
@@ -115,3 +114,16 @@ func (r *recorder) Write(p []byte) (int, error) {
 
 // Unwrap lets http.ResponseController reach the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// meteredBody counts what is read of a request's body. The length that a request states
+// may be anything, also without an account.
+type meteredBody struct {
+	io.ReadCloser
+	bytes int64
+}
+
+func (b *meteredBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.bytes += int64(n)
+	return n, err
+}

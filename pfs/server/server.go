@@ -149,7 +149,8 @@ func (s *Server) routes() {
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	rec := &recorder{ResponseWriter: w}
+	rec, body := &recorder{ResponseWriter: w}, &meteredBody{ReadCloser: r.Body}
+	r.Body = body
 	rec.Header().Set(wire.HeaderProtocol, strconv.Itoa(wire.Version))
 	defer func() {
 		if p := recover(); p != nil && p != http.ErrAbortHandler {
@@ -158,7 +159,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				s.fail(rec, r, pfs.Errorf("server.ServeHTTP", "", pfs.Other, "the service failed on this request; its log says how"))
 			}
 		}
-		s.metrics.observe(r, rec, time.Since(began))
+		s.metrics.observe(r, body, rec, time.Since(began))
 	}()
 	if r.ContentLength != 0 {
 		_ = http.NewResponseController(rec).SetReadDeadline(began.Add(stall)) // until pace sets another

@@ -338,6 +338,21 @@ func TestAuditAndMetrics(t *testing.T) {
 	}
 }
 
+// What a request only says that it sends does not count.
+func TestReceivedBytes(t *testing.T) {
+	s, _ := newServer(t, memfs.New(memfs.Options{}), nil)
+	r := httptest.NewRequest("POST", "/v1/call/stat", strings.NewReader("few"))
+	r.ContentLength = 1 << 62
+	s.ServeHTTP(httptest.NewRecorder(), r)
+	message := wire.Encode(wire.PathRequest{Path: "/"})
+	do(s, "POST", "/v1/call/stat", message)
+	w := httptest.NewRecorder()
+	s.Metrics().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if want := fmt.Sprintf("\npfs_received_bytes_total %d\n", len(message)); !strings.Contains(w.Body.String(), want) {
+		t.Errorf("the metrics lack %q", want)
+	}
+}
+
 func TestReadiness(t *testing.T) {
 	for _, tt := range []struct {
 		down []string

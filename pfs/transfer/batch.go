@@ -93,6 +93,7 @@ func (s *batcher) add(ctx context.Context, it *item) {
 	if s.b == nil {
 		buf, err := s.r.j.pool.get(ctx)
 		if err != nil {
+			s.r.failItem(it, err)
 			s.r.release(ctx, it)
 			return
 		}
@@ -180,8 +181,12 @@ func (r *run) writeBatch(ctx context.Context, to pfs.FileSystem, todo []*slot) (
 	for _, s := range todo {
 		bytes += len(s.data)
 	}
-	if len(todo) == 0 || r.j.pay(ctx, bytes) != nil {
+	if len(todo) == 0 {
+		return nil
+	}
+	if err := r.j.pay(ctx, bytes); err != nil {
 		for _, s := range todo {
+			r.failItem(s.it, err)
 			r.release(ctx, s.it)
 		}
 		return nil
@@ -201,8 +206,9 @@ func (r *run) writeBatch(ctx context.Context, to pfs.FileSystem, todo []*slot) (
 }
 
 // tryBatch writes the files of todo. It returns those for which another try may
-// help, and an error of one of them.
-func (r *run) tryBatch(ctx context.Context, fsys pfs.FileSystem, todo []*slot, try int, alone *[]*item) (left []*slot, first error) {
+// help, and why: a temporary error, if one of them has any, since that is what most
+// tries are given to.
+func (r *run) tryBatch(ctx context.Context, fsys pfs.FileSystem, todo []*slot, try int, alone *[]*item) (left []*slot, why error) {
 	entries := make([]pfs.BatchEntry, len(todo))
 	for i, s := range todo {
 		entries[i] = s.entry
@@ -215,7 +221,10 @@ func (r *run) tryBatch(ctx context.Context, fsys pfs.FileSystem, todo []*slot, t
 		case err == nil:
 			r.wroteSmall(ctx, s)
 		case kind.Temporary() || kind == pfs.Integrity || kind == pfs.Canceled:
-			left, first = append(left, s), err
+			left = append(left, s)
+			if why == nil || kind.Temporary() {
+				why = err
+			}
 		case s.entry.NoReplace && kind == pfs.Exist:
 			r.existsSmall(ctx, s, try)
 		case kind == pfs.Unsupported:
@@ -225,7 +234,7 @@ func (r *run) tryBatch(ctx context.Context, fsys pfs.FileSystem, todo []*slot, t
 			r.release(ctx, s.it)
 		}
 	}
-	return left, first
+	return left, why
 }
 
 // wroteSmall reports a file of a batch as done.

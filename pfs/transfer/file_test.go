@@ -487,6 +487,17 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
+// What the rate does not let pass before the deadline fails, in a batch too.
+func TestRateLimitDeadline(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	plant(t, a, "/d/1", "/d/2")
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	err := newJob(t, Options{BytesPerSecond: 1}).Copy(ctx, End{a, "/d"}, End{b, "/d"})
+	checkKind(t, err, pfs.Canceled)
+	checkAbsent(t, b, "/d/1", "/d/2")
+}
+
 // TestOwnID goes on under an ID of the caller's choosing after the source changed: it
 // says nothing about what was staged under it before.
 func TestOwnID(t *testing.T) {

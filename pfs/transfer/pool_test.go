@@ -1,6 +1,8 @@
 package transfer
 
 import (
+	"context"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,6 +82,27 @@ func TestWhoeverWaitsInALineIsNotTurnedAway(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Error(err)
 			}
+		}
+	})
+}
+
+// TestToWriterWithoutABuffer: what there is no buffer for is not waited for.
+func TestToWriterWithoutABuffer(t *testing.T) {
+	a := newFaulty(t)
+	put(t, a, "/f", noise(1, chunk))
+	synctest.Test(t, func(t *testing.T) {
+		whole := NewPool(4 * chunk)
+		held := take(t, whole, 4)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		j := newJob(t, Options{Pool: whole.Share(4*chunk, time.Minute)})
+		_, err := j.ToWriter(ctx, End{a, "/f"}, io.Discard, 0, -1)
+		checkKind(t, err, pfs.Limit)
+		for _, b := range held {
+			whole.put(b)
+		}
+		if n := len(whole.slots); n > 0 {
+			t.Errorf("%d buffers are not given back", n)
 		}
 	})
 }

@@ -101,7 +101,7 @@ type download struct {
 
 // piece is a part of the file that is being read.
 type piece struct {
-	p      []byte
+	p      []byte // nil if there was no buffer for it
 	digest pfs.LeafDigest
 	err    error
 	read   chan struct{} // closed when p or err is there
@@ -117,7 +117,7 @@ func (d *download) run(ctx context.Context, offset int64) error {
 		readers.Wait()
 		close(queue)
 		for c := range queue {
-			d.j.pool.put(c.p)
+			d.drop(c)
 		}
 	}()
 	readers.Go(func() { d.readAhead(ctx, offset, queue) })
@@ -139,23 +139,40 @@ func (d *download) readAhead(ctx context.Context, off int64, queue chan<- *piece
 	var reads sync.WaitGroup
 	defer reads.Wait()
 	for off < d.end {
-		buf, err := d.j.pool.get(ctx)
-		if err != nil {
-			return
-		}
-		// Pieces end where leaves do.
-		n := min(pfs.ChunkSize-off%pfs.ChunkSize, d.end-off)
-		c := &piece{p: buf[:n], read: make(chan struct{})}
-		at := off
-		reads.Go(func() { d.read(ctx, c, at) })
+		c := d.start(ctx, off, &reads)
 		select {
 		case queue <- c:
 		case <-ctx.Done():
 			<-c.read
-			d.j.pool.put(buf)
+			d.drop(c)
 			return
 		}
-		off += n
+		if c.p == nil {
+			return
+		}
+		off += int64(len(c.p))
+	}
+}
+
+// start begins to read the piece at off.
+func (d *download) start(ctx context.Context, off int64, reads *sync.WaitGroup) *piece {
+	c := &piece{read: make(chan struct{})}
+	buf, err := d.j.pool.get(ctx)
+	if err != nil {
+		c.err = err
+		close(c.read)
+		return c
+	}
+	// Pieces end where leaves do.
+	c.p = buf[:min(pfs.ChunkSize-off%pfs.ChunkSize, d.end-off)]
+	reads.Go(func() { d.read(ctx, c, off) })
+	return c
+}
+
+// drop gives the buffer of a piece back.
+func (d *download) drop(c *piece) {
+	if c.p != nil {
+		d.j.pool.put(c.p)
 	}
 }
 
@@ -170,7 +187,7 @@ func (d *download) read(ctx context.Context, c *piece, off int64) {
 // take writes a piece once it is read.
 func (d *download) take(ctx context.Context, c *piece) error {
 	<-c.read
-	defer d.j.pool.put(c.p)
+	defer d.drop(c)
 	if c.err != nil {
 		return c.err
 	}

@@ -645,6 +645,29 @@ func TestBatchFaults(t *testing.T) {
 	}
 }
 
+// A file that is damaged on every way does not take the tries of those beside it, for
+// which the store is away.
+func TestBatchFaultsTogether(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	plant(t, a, "/s/away", "/s/damaged")
+	away := 0
+	b.before = func(op string, name pfs.Path) error {
+		switch {
+		case op != "batch":
+		case name == "/d/damaged":
+			return pfs.E("test", name, pfs.Integrity, nil)
+		case name == "/d/away" && away < damageTries+1:
+			away++
+			return pfs.E("test", name, pfs.Unavailable, nil)
+		}
+		return nil
+	}
+	j := newJob(t, Options{})
+	checkKind(t, j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"}), pfs.Integrity)
+	checkFile(t, b, "/d/away", []byte("/s/away"))
+	checkAbsent(t, b, "/d/damaged")
+}
+
 func TestDigestKept(t *testing.T) {
 	a, b := newFaulty(t), newFaulty(t)
 	plant(t, a, "/s/f")

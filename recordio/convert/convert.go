@@ -11,6 +11,26 @@
 // Nothing in an input is trusted. Lengths are checked against what is left, or read
 // in steps, before memory is taken for them; depth and size of a record are bounded
 // by Limits; nothing is ever executed.
+//
+// # Files
+//
+//	convert, errors, policy           what is given and asked for; what may be wrong, and what is done then
+//	run, produce, serve, batch        the tasks of a run, made in order and carried out in parallel
+//	described                         the columns of an input, which those of the others must fit
+//	formats, sniff, snifftable        the formats, and how that of an input is found
+//	compressed, gzipmembers,          what is done to an input before its format reads it
+//	charset, bounded
+//	lines, text, csv*, libsvm,        formats of lines, which are cut into blocks
+//	jsonl, jsonkeys
+//	images*, mnist*, cifar            images and their labels
+//	npy*, npz                         arrays of numpy
+//	parquet*                          Parquet, of which the footer is checked before the library sees it
+//	tfrecord*, webdataset*            records of TensorFlow; samples in a tar
+//	unpickle*                         pickles, by a machine that executes nothing
+//	encodings, encoder, nesting       the encodings, and the order of calls that all are held to
+//	json, msgpack, picklew, raw       one encoding each
+//	shuffle, shufflemerge             a random order of more records than memory holds
+//	number, word                      numbers from digits, eight characters at once
 package convert
 
 import (

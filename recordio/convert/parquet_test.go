@@ -92,6 +92,7 @@ func TestParquetErrors(t *testing.T) {
 		{"list", footerOf("\x15\x02\x19\xfc\xff\xff\xff\xff\x0f"), "the footer is damaged"},
 		{"binary", footerOf("\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "the footer is damaged"},
 		{"nested", footerOf(strings.Repeat("\x1c", 1000)), "the footer is damaged"},
+		{"nested maps", footerOf("\xfb" + strings.Repeat("\x01\x3b\x00", 1000) + "\x00\x00"), "the footer is damaged"}, // one pair: a byte, a map
 		{"children", footerOf(schemaOf(1<<31-1, 0)), "element 0 of the schema has 2147483647 children, and only 1 follow"},
 		{"deep", footerOf(schemaOf(deep...)), "a schema that nests deeper than 256"},
 	}

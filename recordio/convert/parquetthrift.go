@@ -161,6 +161,10 @@ func (w *thriftReader) pairs() error {
 	if n > uint64(len(w.rest)) {
 		return errFooter
 	}
+	if w.depth++; w.depth > maxThriftDepth {
+		return errFooter
+	}
+	defer func() { w.depth-- }()
 	for range n {
 		if err := w.element(types >> 4); err != nil {
 			return err
