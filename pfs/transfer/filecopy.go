@@ -307,7 +307,7 @@ func checkKept(name pfs.Path, info pfs.Info, sum string) error {
 
 // leave ends the staged write of a copy that failed. It is kept for a later run, unless
 // the source changed or is damaged, the target exists and is not replaced, nothing is
-// staged, or there is no room for it: nobody would see what takes the room.
+// staged, or a quota is used up: what is staged counts there, and nobody would see it.
 func (c *fileCopy) leave(ctx context.Context, err error) {
 	var changed *changedError
 	switch {
