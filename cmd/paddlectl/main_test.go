@@ -292,6 +292,36 @@ func (f *fullSoon) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOpt
 	return f.FileSystem.Create(ctx, name, opts)
 }
 
+// fullOf has no room for any file, and says of each file that it has none.
+type fullOf struct {
+	pfs.FileSystem
+	kind pfs.Kind
+}
+
+func (f fullOf) WriteBatch(_ context.Context, entries []pfs.BatchEntry) []error {
+	errs := make([]error, len(entries))
+	for i, e := range entries {
+		errs[i] = pfs.Errorf("fullOf.WriteBatch", e.Path, f.kind, "nothing is left")
+	}
+	return errs
+}
+
+// TestFullStoreIsToldOnce, also where the store names each file that it refuses, as HDFS and CephFS do.
+func TestFullStoreIsToldOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a", "b", "c"} {
+		if err := os.WriteFile(name, []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, kind := range []pfs.Kind{pfs.Quota, pfs.NoSpace} {
+		got := run(t, testMain(t, fullOf{newHome(t), kind}, "cp", "a", "b", "c", home))
+		if n := strings.Count(got.stderr, kind.Error()); got.code != cliio.Failed || n != 1 || !strings.Contains(got.stderr, ": nothing is left\nhint: ") {
+			t.Errorf("%v is told %d times, code %d, %q", kind, n, got.code, got.stderr)
+		}
+	}
+}
+
 func TestUsedUpQuotaTellsWhatWasCopied(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"a", "b", "c"} {
