@@ -130,7 +130,12 @@ func fail(op string, name pfs.Path, err error) error {
 	if known, ok := pfs.Known(op, name, err); ok {
 		return known
 	}
-	return pfs.E(op, name, kindOf(err), cause(err))
+	why := cause(err)
+	switch why {
+	case fs.ErrNotExist, fs.ErrExist, fs.ErrPermission:
+		why = nil // the Kind says it
+	}
+	return pfs.E(op, name, kindOf(err), why)
 }
 
 // cause returns what the message should say: neither paths of the cluster nor traces.

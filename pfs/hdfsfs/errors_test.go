@@ -1,6 +1,8 @@
 package hdfsfs
 
 import (
+	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -34,6 +36,19 @@ func TestExceptions(t *testing.T) {
 		pfstest.WantKind(t, err, test.kind)
 		if text := err.Error(); !strings.Contains(text, test.text) || strings.Contains(text, "\n") {
 			t.Errorf("%s is told as %q, want %q in one line", test.err.class, text, test.text)
+		}
+	}
+}
+
+// TestPlainErrors are told by their Kind alone: what the library says of them is the same in other words.
+func TestPlainErrors(t *testing.T) {
+	for plain, kind := range map[error]pfs.Kind{fs.ErrNotExist: pfs.NotExist, fs.ErrExist: pfs.Exist, fs.ErrPermission: pfs.Permission} {
+		for _, err := range []error{plain, &fs.PathError{Op: "stat", Path: "/cluster/f", Err: plain}} {
+			err = fail("hdfsfs.Test", "/f", err)
+			pfstest.WantKind(t, err, kind)
+			if got, want := err.Error(), "/f: "+kind.Error(); got != want || !errors.Is(err, plain) {
+				t.Errorf("%q, want %q, and that it is %v", got, want, plain)
+			}
 		}
 	}
 }
