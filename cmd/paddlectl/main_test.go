@@ -347,6 +347,17 @@ func TestInterruptedStreamSaysSo(t *testing.T) {
 	}
 }
 
+// TestInterruptedIsInTheSums in the word that the exit code has.
+func TestInterruptedIsInTheSums(t *testing.T) {
+	f := &interruptible{FileSystem: newHome(t), left: 1, interrupts: make(chan os.Signal, 1)}
+	m := testMain(t, f, "cp", "--json", "-", home+"/x")
+	m.Stdin = io.LimitReader(zeros{}, 100<<20)
+	m.Interrupts = f.interrupts
+	if got := run(t, m); got.code != cliio.Interrupted || !strings.HasSuffix(got.stdout, `"error":"interrupted"}`+"\n") {
+		t.Errorf("code %d: %s", got.code, got.stdout)
+	}
+}
+
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
