@@ -292,6 +292,24 @@ func (f *fullSoon) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOpt
 	return f.FileSystem.Create(ctx, name, opts)
 }
 
+// TestLinksThatTheStoreHasNot are named as what it has not, with a way out.
+func TestLinksThatTheStoreHasNot(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("d", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"d/a", "d/b"} {
+		if err := os.Symlink("x", name); err != nil {
+			t.Skip("no such links here:", err)
+		}
+	}
+	got := run(t, testMain(t, struct{ pfs.FileSystem }{newHome(t)}, "cp", "-r", "--links", "d/", home))
+	const hint = "hint: --skip-links leaves links out; without --links what they lead to is copied\n"
+	if n := strings.Count(got.stderr, "not supported by this store: symbolic links\n"); got.code != cliio.Partly || n != 2 || strings.Count(got.stderr, hint) != 1 {
+		t.Errorf("code %d, %s", got.code, got.stderr)
+	}
+}
+
 // fullOf has no room for any file, and says of each file that it has none.
 type fullOf struct {
 	pfs.FileSystem
