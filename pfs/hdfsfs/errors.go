@@ -35,7 +35,7 @@ var exceptions = map[string]struct {
 	"org.apache.hadoop.fs.FSLimitException$PathComponentTooLongException":                 {pfs.Invalid, "the name is longer than this HDFS allows (dfs.namenode.fs-limits.max-component-length)"},
 	"org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException":      {pfs.Invalid, "the name is longer than this HDFS allows (dfs.namenode.fs-limits.max-component-length)"},
 	"org.apache.hadoop.hdfs.protocol.FSLimitException$MaxDirectoryItemsExceededException": {pfs.NoSpace, "the directory has as many entries as this HDFS allows (dfs.namenode.fs-limits.max-directory-items)"},
-	"org.apache.hadoop.hdfs.protocol.NSQuotaExceededException":                            {pfs.Quota, ""},
+	"org.apache.hadoop.hdfs.protocol.NSQuotaExceededException":                            {pfs.Quota, "there are as many files and directories as it allows"},
 	"org.apache.hadoop.hdfs.protocol.DSQuotaExceededException":                            {pfs.Quota, ""},
 	"org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException":                 {pfs.Quota, ""},
 	"org.apache.hadoop.hdfs.protocol.QuotaExceededException":                              {pfs.Quota, ""},
