@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -9,6 +10,9 @@ import (
 )
 
 // The flags that several commands have, and mean the same by.
+
+// allLevels is how far down a tree is gone if nothing is said.
+const allLevels = math.MaxInt
 
 // jsonFlag is --json of all commands that print results.
 func jsonFlag(to *bool) cli.Flag {

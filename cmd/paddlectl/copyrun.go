@@ -27,6 +27,7 @@ type transferring struct {
 	refused int    // of them, files that exist and were not to be replaced
 	special int    // entries left out that nobody asked to leave out
 	told    string // the last failure that was reported
+	full    bool   // a failure for want of room was reported
 }
 
 // transfer runs work, shows how far it is, reports what fails and sums up.
@@ -87,9 +88,11 @@ func (t *transferring) fail(ctx context.Context, err error) {
 		err = t.c.hint(ctx, err)
 	}
 	t.failed++
-	// A quota that is used up says the same of every file.
-	if text := err.Error(); text != t.told {
-		t.told = text
+	// A quota that is used up, or a store that is full, ends all: one of the files that were on their way speaks
+	// for the others, whether the store names the quota's directory or each file.
+	full := errors.Is(err, pfs.Quota) || errors.Is(err, pfs.NoSpace)
+	if text := err.Error(); text != t.told && !(full && t.full) {
+		t.told, t.full = text, t.full || full
 		t.d.reportFailure(err)
 	}
 }

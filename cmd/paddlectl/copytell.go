@@ -137,7 +137,10 @@ func (t *transferring) sums(err error) sumsJSON {
 		BytesResumed: s.BytesResumed, Dirs: s.Dirs, Skipped: s.Skipped, LeftOut: s.Omitted, Failed: s.Failed,
 		Deleted: s.Deleted, Retries: s.Retries, Seconds: t.d.now().Sub(t.start).Seconds(),
 	}
-	if err != nil {
+	switch {
+	case err != nil && t.d.stopped.Load():
+		j.Error = cliio.Interrupted.String()
+	case err != nil:
 		j.Error = err.Error()
 	}
 	return j

@@ -196,12 +196,15 @@ func (c *copier) makeTarget(ctx context.Context) error {
 	return err
 }
 
-// hint adds the way out to an error that says that DEST has no parent, or that a
-// directory is where a link should be.
+// hint adds the way out to an error that says that DEST has no parent, that a
+// directory is where a link should be, or that there can be no links.
 func (c *copier) hint(ctx context.Context, err error) error {
 	var e *pfs.Error
 	if c.o.links && errors.As(err, &e) && e.Kind == pfs.IsDir {
 		return hinted{err, "an earlier copy without --links follows links and makes directories; " + c.how("rm -r", e.Path) + " removes this one"}
+	}
+	if c.o.links && errors.As(err, &e) && e.Kind == pfs.Unsupported {
+		return hinted{err, "--skip-links leaves links out; without --links what they lead to is copied"}
 	}
 	return parentHint(ctx, err, c.to.end, c.how("mkdir -p", c.to.end.Path.Parent()))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
@@ -32,7 +33,7 @@ followed. A directory that you may not read is reported and left out.`,
 		flags: []cli.Flag{
 			humanFlag(&o.human),
 			&cli.BoolFlag{Name: "summarize", Aliases: []string{"s"}, Usage: "only the sum of each PATH", Destination: &o.summary},
-			&cli.IntFlag{Name: "max-depth", Usage: "show sums down to `N` levels below each PATH", Value: -1, DefaultText: "all", Destination: &o.depth},
+			&cli.IntFlag{Name: "max-depth", Usage: "show sums down to `N` levels below each PATH", Value: allLevels, DefaultText: "all", Destination: &o.depth},
 			jsonFlag(&o.json),
 		},
 		run: func(ctx context.Context, operands []string) error { return runDu(ctx, d, o, operands) },
@@ -40,6 +41,9 @@ followed. A directory that you may not read is reported and left out.`,
 }
 
 func runDu(ctx context.Context, d *deps, o duOptions, operands []string) error {
+	if o.depth < 0 {
+		return cliargs.Usagef("--max-depth %d: a number from 0 up is needed", o.depth)
+	}
 	if o.summary {
 		o.depth = 0
 	}
@@ -77,8 +81,7 @@ func (u *du) target(ctx context.Context, t target) error {
 	return err
 }
 
-// sum adds up and prints dir and the directories down to depth levels below it;
-// depth < 0 means all.
+// sum adds up and prints dir and the directories down to depth levels below it.
 func (u *du) sum(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, depth int) (pfs.Usage, error) {
 	var total pfs.Usage
 	var err error

@@ -42,7 +42,7 @@ PATH below your home. Links are shown, not followed.`,
 			&cli.StringFlag{Name: "size", Usage: "`[+-]SIZE` like 4096, +1G (more) or -10K (less)", Destination: &o.size},
 			&cli.StringFlag{Name: "mtime", Usage: "changed `[+-]DAYS` ago: 1, +7 (longer ago) or -7 (within)", Destination: &o.mtime},
 			&cli.StringFlag{Name: "newer", Usage: "changed after `FILE`, of the service or of this machine", Destination: &o.newer},
-			&cli.IntFlag{Name: "maxdepth", Aliases: []string{"max-depth"}, Usage: "at most `N` levels below each PATH", Value: -1, DefaultText: "all", Destination: &o.maxDepth},
+			&cli.IntFlag{Name: "maxdepth", Aliases: []string{"max-depth"}, Usage: "at most `N` levels below each PATH", Value: allLevels, DefaultText: "all", Destination: &o.maxDepth},
 			&cli.BoolFlag{Name: "print0", Aliases: []string{"0"}, Usage: "end each path with a NUL, not with a newline", Destination: &o.print0},
 			jsonFlag(&o.json),
 		},
@@ -51,6 +51,9 @@ PATH below your home. Links are shown, not followed.`,
 }
 
 func runFind(ctx context.Context, d *deps, o findOptions, operands []string) error {
+	if o.maxDepth < 0 {
+		return cliargs.Usagef("-maxdepth %d: a number from 0 up is needed", o.maxDepth)
+	}
 	tests, err := o.tests(ctx, d)
 	if err != nil {
 		return err
@@ -103,7 +106,7 @@ func (f *find) target(ctx context.Context, t target) error {
 		if err := f.show(name, info); err != nil {
 			return err
 		}
-		if info.IsDir() && f.o.maxDepth >= 0 && strings.Count(string(name), "/")-top >= f.o.maxDepth {
+		if info.IsDir() && strings.Count(string(name), "/")-top >= f.o.maxDepth {
 			return fs.SkipDir
 		}
 		return nil

@@ -111,15 +111,23 @@ func (d *deps) spaceLine(err error) string {
 // limitedDir is where to ask for the quota that refused name: its home, or else its
 // directory. So the hint is the same for all files of a copy, and said once.
 func limitedDir(name pfs.Path) pfs.Path {
-	for p := name; p.Within(top) && p != top; p = p.Parent() {
-		if p.Parent().Base() == "home" && aboveStores(p.Parent().Parent()) {
-			return p
-		}
+	if home, ok := homeAbove(name); ok {
+		return home
 	}
 	if aboveStores(name.Parent()) {
 		return name
 	}
 	return name.Parent()
+}
+
+// homeAbove returns the home that name is, or is in.
+func homeAbove(name pfs.Path) (home pfs.Path, ok bool) {
+	for p := name; p.Within(top) && p != top; p = p.Parent() {
+		if p.Parent().Base() == "home" && aboveStores(p.Parent().Parent()) {
+			return p, true
+		}
+	}
+	return "", false
 }
 
 // unavailableHint asks for the service where nobody answered at all.
@@ -229,7 +237,7 @@ type hinted struct {
 func (h hinted) Unwrap() error { return h.error }
 
 // parentHint adds the way out to an error that says that something above at is
-// missing, unless that is its datacenter, which nobody can make.
+// missing, unless that is its datacenter, or a home of no account: nobody can make them.
 func parentHint(ctx context.Context, err error, at transfer.End, way string) error {
 	var e *pfs.Error
 	if !errors.As(err, &e) || e.Kind != pfs.NotExist || e.Path == "" || !at.Path.Within(e.Path) {
@@ -238,6 +246,11 @@ func parentHint(ctx context.Context, err error, at transfer.End, way string) err
 	if dc := datacenter(at.Path); at.Path.Within(top) && dc != "" {
 		if exists, serr := pfs.Exists(ctx, at.FS, top.Join(dc)); serr != nil || !exists {
 			return err
+		}
+		if home, ok := homeAbove(at.Path); ok {
+			if exists, serr := pfs.Exists(ctx, at.FS, home); serr != nil || !exists {
+				return err
+			}
 		}
 	}
 	return hinted{err, way}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"io"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/internal/config"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/client"
@@ -69,6 +71,27 @@ func TestRenameLine(t *testing.T) {
 		got := renameLine(&transfer.NameError{Dir: "/a b", Quoted: quoted})
 		if want == "" && got != "" || !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %q, want %q", quoted, got, want)
+		}
+	}
+}
+
+// TestNoHintToMakeAHomeOfNobody checks that mkdir -p is named for what it can make only.
+func TestNoHintToMakeAHomeOfNobody(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("f", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const nobody = "/pfs/dc/home/nobody"
+	for _, args := range [][]string{
+		{"mkdir", nobody + "/d"}, {"touch", nobody + "/f"}, {"cp", "f", nobody + "/f"}, {"cp", "f", nobody + "/d/"},
+	} {
+		got := run(t, testMain(t, newHome(t), args...))
+		if got.code != cliio.NotFound || strings.Contains(got.stderr, "hint:") {
+			t.Errorf("%q: code %d, %s", args, got.code, got.stderr)
+		}
+		args[len(args)-1] = strings.ReplaceAll(args[len(args)-1], "nobody", "alice/none")
+		if got := run(t, testMain(t, newHome(t), args...)); !strings.Contains(got.stderr, "hint: paddlectl mkdir -p "+home+"/none") {
+			t.Errorf("%q: code %d, %s", args, got.code, got.stderr)
 		}
 	}
 }

@@ -292,6 +292,54 @@ func (f *fullSoon) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOpt
 	return f.FileSystem.Create(ctx, name, opts)
 }
 
+// TestLinksThatTheStoreHasNot are named as what it has not, with a way out.
+func TestLinksThatTheStoreHasNot(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("d", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"d/a", "d/b"} {
+		if err := os.Symlink("x", name); err != nil {
+			t.Skip("no such links here:", err)
+		}
+	}
+	got := run(t, testMain(t, struct{ pfs.FileSystem }{newHome(t)}, "cp", "-r", "--links", "d/", home))
+	const hint = "hint: --skip-links leaves links out; without --links what they lead to is copied\n"
+	if n := strings.Count(got.stderr, "not supported by this store: symbolic links\n"); got.code != cliio.Partly || n != 2 || strings.Count(got.stderr, hint) != 1 {
+		t.Errorf("code %d, %s", got.code, got.stderr)
+	}
+}
+
+// fullOf has no room for any file, and says of each file that it has none.
+type fullOf struct {
+	pfs.FileSystem
+	kind pfs.Kind
+}
+
+func (f fullOf) WriteBatch(_ context.Context, entries []pfs.BatchEntry) []error {
+	errs := make([]error, len(entries))
+	for i, e := range entries {
+		errs[i] = pfs.Errorf("fullOf.WriteBatch", e.Path, f.kind, "nothing is left")
+	}
+	return errs
+}
+
+// TestFullStoreIsToldOnce, also where the store names each file that it refuses, as HDFS and CephFS do.
+func TestFullStoreIsToldOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a", "b", "c"} {
+		if err := os.WriteFile(name, []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, kind := range []pfs.Kind{pfs.Quota, pfs.NoSpace} {
+		got := run(t, testMain(t, fullOf{newHome(t), kind}, "cp", "a", "b", "c", home))
+		if n := strings.Count(got.stderr, kind.Error()); got.code != cliio.Failed || n != 1 || !strings.Contains(got.stderr, ": nothing is left\nhint: ") {
+			t.Errorf("%v is told %d times, code %d, %q", kind, n, got.code, got.stderr)
+		}
+	}
+}
+
 func TestUsedUpQuotaTellsWhatWasCopied(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"a", "b", "c"} {
@@ -314,6 +362,17 @@ func TestInterruptedStreamSaysSo(t *testing.T) {
 	m.Interrupts = f.interrupts
 	if got := run(t, m); got.code != cliio.Interrupted || !strings.Contains(got.stderr, "a stream cannot go on") {
 		t.Errorf("code %d: %s", got.code, got.stderr)
+	}
+}
+
+// TestInterruptedIsInTheSums in the word that the exit code has.
+func TestInterruptedIsInTheSums(t *testing.T) {
+	f := &interruptible{FileSystem: newHome(t), left: 1, interrupts: make(chan os.Signal, 1)}
+	m := testMain(t, f, "cp", "--json", "-", home+"/x")
+	m.Stdin = io.LimitReader(zeros{}, 100<<20)
+	m.Interrupts = f.interrupts
+	if got := run(t, m); got.code != cliio.Interrupted || !strings.HasSuffix(got.stdout, `"error":"interrupted"}`+"\n") {
+		t.Errorf("code %d: %s", got.code, got.stdout)
 	}
 }
 

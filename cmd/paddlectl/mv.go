@@ -44,7 +44,7 @@ until then.`,
 func runMv(ctx context.Context, d *deps, o mvOptions, operands []string) error {
 	list, err := d.remoteOperands(operands)
 	if err != nil {
-		return err
+		return d.acrossMachines(operands, err)
 	}
 	last := len(list) - 1
 	many, err := d.isMany(ctx, list[:last])
@@ -68,6 +68,26 @@ func runMv(ctx context.Context, d *deps, o mvOptions, operands []string) error {
 		return err
 	}
 	return d.eachContent(ctx, operands[:last], func(t target) error { return m.move(ctx, t) })
+}
+
+// acrossMachines returns what to say of operands of which some are on a service and some
+// are not, and err of all others.
+func (d *deps) acrossMachines(operands []string, err error) error {
+	here, there := "", false
+	for _, text := range operands {
+		switch o, perr := d.parseOperand(text); {
+		case perr != nil:
+			return err
+		case o.side == remote:
+			there = true
+		case here == "" && text != "-":
+			here = text
+		}
+	}
+	if here == "" || !there {
+		return err
+	}
+	return cliargs.Usagef("%q is a path of this machine, and mv moves on the service only: copy with cp, then remove what was copied", here)
 }
 
 // checkDir refuses a DEST that has to be a directory and is none: unlike cp, mv makes

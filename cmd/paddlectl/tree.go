@@ -26,7 +26,7 @@ was shown. Links are shown, not followed.`,
 		examples: []string{"paddlectl tree -d -L 2 /pfs/dc1/home/alice"},
 		exits:    pathExits(),
 		flags: []cli.Flag{
-			&cli.IntFlag{Name: "level", Aliases: []string{"L"}, Usage: "at most `N` levels", DefaultText: "all", Destination: &o.level},
+			&cli.IntFlag{Name: "level", Aliases: []string{"L"}, Usage: "at most `N` levels", Value: allLevels, DefaultText: "all", Destination: &o.level},
 			&cli.BoolFlag{Name: "directories", Aliases: []string{"d"}, Usage: "directories only", Destination: &o.dirs},
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "names that begin with a dot, too", Destination: &o.all},
 		},
@@ -35,7 +35,7 @@ was shown. Links are shown, not followed.`,
 }
 
 func runTree(ctx context.Context, d *deps, o treeOptions, operands []string) error {
-	if o.level < 0 {
+	if o.level < 1 {
 		return cliargs.Usagef("-L %d: a number above 0 is needed", o.level)
 	}
 	if len(operands) == 0 {

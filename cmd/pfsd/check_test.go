@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,7 +120,7 @@ func TestProbeStore(t *testing.T) {
 
 // TestCheckFindsWhatServeRefuses has options with which serve does not start.
 func TestCheckFindsWhatServeRefuses(t *testing.T) {
-	taken := silent(t)
+	taken, free := silent(t), freeAddress(t)
 	for _, row := range []struct {
 		option string
 		code   cliio.Code
@@ -134,6 +135,10 @@ func TestCheckFindsWhatServeRefuses(t *testing.T) {
 		{"audit-log: /", cliio.Partly, "FAILED  audit log: --audit-log: "},
 		{"audit-log: new.log", cliio.Done, "serve makes it"},
 		{"listen: " + taken, cliio.Done, "is taken"},
+		{"listen: 127.0.0.1:0\nmetrics-listen: 127.0.0.1:0", cliio.Done, "is free; "},
+		{"listen: " + taken + "\nmetrics-listen: " + taken, cliio.Partly, "are one address"},
+		{"listen: " + free + "\nmetrics-listen: " + free, cliio.Partly, "FAILED  addresses: --metrics-listen " + free},
+		{"listen: " + free + "\nmetrics-listen: " + taken, cliio.Done, "is taken"},
 	} {
 		config := writeConfig(t, t.TempDir(), row.option+"\ndatacenters:\n  dc: {store: 'mem:'}\n")
 		got := run(t, "", "check", "--data", dataFor(t), "--config", config)
@@ -144,4 +149,15 @@ func TestCheckFindsWhatServeRefuses(t *testing.T) {
 			t.Errorf("%s: the check made %q", row.option, left)
 		}
 	}
+}
+
+// freeAddress returns an address of this machine at which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }

@@ -4,33 +4,59 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"syscall"
 
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
 // listeners tries the addresses that serve would listen at. One that is taken is well: a
-// service may run meanwhile.
+// service may run meanwhile. Both at the same port are not.
 func (k *check) listeners(context.Context, *trial) (says string, err error) {
-	if says, err = tryListen("--listen", k.opts.listen); err != nil || k.opts.metricsListen == "" {
+	const metricsFlag = "--metrics-listen"
+	main, says, err := tryListen("--listen", k.opts.listen)
+	if err != nil || k.opts.metricsListen == "" {
+		closeTried(main)
 		return says, err
 	}
-	more, err := tryListen("--metrics-listen", k.opts.metricsListen)
-	return says + "; " + more, err
-}
-
-// tryListen opens an address for a moment.
-func tryListen(flag, address string) (says string, err error) {
-	l, err := listen(flag, address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return address + " is taken: by a service that runs, if all is well", nil
-	case err != nil:
+	metrics, more, err := tryListen(metricsFlag, k.opts.metricsListen)
+	closeTried(main)
+	closeTried(metrics)
+	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s is free", address), l.Close()
+	same := main == nil && k.opts.listen == k.opts.metricsListen
+	if main != nil && metrics == nil {
+		again, _, _ := tryListen(metricsFlag, k.opts.metricsListen)
+		closeTried(again)
+		same = again != nil
+	}
+	if same {
+		return "", cliargs.Usagef("%s %s and --listen %s are one address: choose another port", metricsFlag, k.opts.metricsListen, k.opts.listen)
+	}
+	return says + "; " + more, nil
+}
+
+// tryListen opens an address. It returns no listener for one that is taken.
+func tryListen(flag, address string) (l net.Listener, says string, err error) {
+	l, err = listen(flag, address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, address + " is taken: by a service that runs, if all is well", nil
+	case err != nil:
+		return nil, "", err
+	}
+	return l, fmt.Sprintf("%s is free", address), nil
+}
+
+// closeTried gives an address free that was opened.
+func closeTried(l net.Listener) {
+	if l != nil {
+		_ = l.Close()
+	}
 }
 
 // audit tries the file of the audit log, and makes none.

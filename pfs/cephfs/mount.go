@@ -228,7 +228,14 @@ func refused(o Options, err error) error {
 	case syscall.EACCES, syscall.EPERM:
 		return pfs.Errorf(openOp, "", pfs.Permission, "%s refuse client.%s: its key in %s is not theirs, or may not use file system %q or directory %q in it", where, o.User, o.keyring(), o.FileSystem, o.Root)
 	case syscall.ENOENT:
-		return pfs.Errorf(openOp, "", pfs.Invalid, "no key of client.%s in %s; or %s have no file system %q, or that no directory %q", o.User, o.keyring(), where, o.FileSystem, o.Root)
+		why := fmt.Sprintf("%s have no file system %q", where, o.FileSystem)
+		if o.Root != "/" {
+			why += fmt.Sprintf(", or that no directory %q", o.Root)
+		}
+		if o.Keyring == "" { // of one that is given it is known that it has the key
+			why = fmt.Sprintf("no key of client.%s in %s; or %s", o.User, o.keyring(), why)
+		}
+		return pfs.Errorf(openOp, "", pfs.Invalid, "%s", why)
 	case syscall.EINVAL:
 		return pfs.Errorf(openOp, "", pfs.Invalid, "%s cannot be used as client.%s: %w", where, o.User, err)
 	}

@@ -35,7 +35,7 @@ var exceptions = map[string]struct {
 	"org.apache.hadoop.fs.FSLimitException$PathComponentTooLongException":                 {pfs.Invalid, "the name is longer than this HDFS allows (dfs.namenode.fs-limits.max-component-length)"},
 	"org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException":      {pfs.Invalid, "the name is longer than this HDFS allows (dfs.namenode.fs-limits.max-component-length)"},
 	"org.apache.hadoop.hdfs.protocol.FSLimitException$MaxDirectoryItemsExceededException": {pfs.NoSpace, "the directory has as many entries as this HDFS allows (dfs.namenode.fs-limits.max-directory-items)"},
-	"org.apache.hadoop.hdfs.protocol.NSQuotaExceededException":                            {pfs.Quota, ""},
+	"org.apache.hadoop.hdfs.protocol.NSQuotaExceededException":                            {pfs.Quota, "there are as many files and directories as it allows"},
 	"org.apache.hadoop.hdfs.protocol.DSQuotaExceededException":                            {pfs.Quota, ""},
 	"org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException":                 {pfs.Quota, ""},
 	"org.apache.hadoop.hdfs.protocol.QuotaExceededException":                              {pfs.Quota, ""},
@@ -130,7 +130,12 @@ func fail(op string, name pfs.Path, err error) error {
 	if known, ok := pfs.Known(op, name, err); ok {
 		return known
 	}
-	return pfs.E(op, name, kindOf(err), cause(err))
+	why := cause(err)
+	switch why {
+	case fs.ErrNotExist, fs.ErrExist, fs.ErrPermission:
+		why = nil // the Kind says it
+	}
+	return pfs.E(op, name, kindOf(err), why)
 }
 
 // cause returns what the message should say: neither paths of the cluster nor traces.

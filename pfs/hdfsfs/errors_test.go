@@ -1,6 +1,8 @@
 package hdfsfs
 
 import (
+	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -26,6 +28,7 @@ func TestExceptions(t *testing.T) {
 	}{
 		{thrown{"create", full, "limit=1"}, pfs.NoSpace, "dfs.namenode.fs-limits.max-directory-items"},
 		{thrown{"create", "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException", "quota of 1\n\tat x"}, pfs.Quota, "quota of 1"},
+		{thrown{"create", "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException", "The NameSpace quota (directories and files) of directory /d is exceeded: quota=101 file count=102"}, pfs.Quota, "quota exceeded: there are as many files and directories as it allows"},
 		{thrown{"create", "org.apache.hadoop.ipc.StandbyException", ""}, pfs.Unavailable, "standby"},
 		{thrown{"addBlock", "java.io.IOException", "only 0 of 1"}, pfs.Unavailable, "no DataNode takes a block"},
 		{thrown{"create", "java.io.IOException", "something else"}, pfs.Other, "something else"},
@@ -34,6 +37,19 @@ func TestExceptions(t *testing.T) {
 		pfstest.WantKind(t, err, test.kind)
 		if text := err.Error(); !strings.Contains(text, test.text) || strings.Contains(text, "\n") {
 			t.Errorf("%s is told as %q, want %q in one line", test.err.class, text, test.text)
+		}
+	}
+}
+
+// TestPlainErrors are told by their Kind alone: what the library says of them is the same in other words.
+func TestPlainErrors(t *testing.T) {
+	for plain, kind := range map[error]pfs.Kind{fs.ErrNotExist: pfs.NotExist, fs.ErrExist: pfs.Exist, fs.ErrPermission: pfs.Permission} {
+		for _, err := range []error{plain, &fs.PathError{Op: "stat", Path: "/cluster/f", Err: plain}} {
+			err = fail("hdfsfs.Test", "/f", err)
+			pfstest.WantKind(t, err, kind)
+			if got, want := err.Error(), "/f: "+kind.Error(); got != want || !errors.Is(err, plain) {
+				t.Errorf("%q, want %q, and that it is %v", got, want, plain)
+			}
 		}
 	}
 }

@@ -10,7 +10,8 @@ import (
 
 // homes is the tree of the stores in which homes are what EnsureHome makes of them, whoever
 // asks and by whatever call: private and their users' own. One that was removed on its store
-// is made again by who makes it, or puts something into it.
+// is made again by who makes it, or puts something into it; one that was removed here is
+// not taken to be there still.
 type homes struct {
 	*pfs.Layer
 	n  *Namespace
@@ -21,6 +22,13 @@ func newHomes(n *Namespace, id auth.Identity, stores pfs.FileSystem) *homes {
 	h := &homes{n: n, id: id}
 	h.Layer = pfs.NewLayer(func(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 		at := placeOf(name)
+		if at.kind == oneHome && a == pfs.Delete {
+			err := call(stores, name)
+			if dc, ok := datacenterOf(name); ok && err == nil {
+				n.forget(dc + "/" + at.owner)
+			}
+			return err
+		}
 		if at.owner == "" || a != pfs.Make && a != pfs.Write {
 			return call(stores, name)
 		}

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/namespace"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -75,6 +78,41 @@ func TestBatchWithHomesThatWereRemoved(t *testing.T) {
 	}) {
 		if err != nil {
 			t.Errorf("entry %d: %v", i, err)
+		}
+	}
+}
+
+// A home that was removed with its account is there again for an account that is added under
+// the same name, at once.
+func TestHomeOfAnAccountThatIsAddedAgain(t *testing.T) {
+	store, gone := memfs.New(memfs.Options{}), false
+	n, err := namespace.New(namespace.Config{
+		Datacenters: []namespace.Datacenter{{Name: "dc", FS: store}},
+		Account:     func(name string) (auth.Identity, bool) { return bob, name == bob.Name && !gone },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const at = pfs.Path("/pfs/dc/home/bob")
+	for name, remove := range map[string]func(pfs.FileSystem) error{
+		"remove":             func(f pfs.FileSystem) error { return f.Remove(t.Context(), at) },
+		"tree":               func(f pfs.FileSystem) error { return pfs.RemoveTree(t.Context(), f, at) },
+		"tree, old spelling": func(f pfs.FileSystem) error { return pfs.RemoveTree(t.Context(), f, "/pfs/dc/user/bob") },
+	} {
+		gone = false
+		if err := n.EnsureHome(t.Context(), bob); err != nil {
+			t.Fatal(err)
+		}
+		gone = true
+		if err := remove(n.View(admin, "")); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		gone = false
+		if err := n.EnsureHome(t.Context(), bob); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.View(bob, "").Stat(t.Context(), at); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

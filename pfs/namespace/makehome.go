@@ -12,7 +12,8 @@ import (
 
 const (
 	// homeKept is how long a home that was there is taken to be there still. Only
-	// whoever has the store at hand can have removed it.
+	// whoever has the store at hand, or another service, can have removed it: what is
+	// removed here is forgotten at once.
 	homeKept = time.Minute
 	// storeLeft is how long a store that cannot be reached is left alone, so that
 	// its users do not wait for it with every request to another.
@@ -194,6 +195,13 @@ func (n *Namespace) lookNow(what string) {
 	if _, ok := n.checks[what]; ok {
 		n.checks[what] = time.Time{}
 	}
+}
+
+// forget has what was seen before not seen.
+func (n *Namespace) forget(what string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.checks, what)
 }
 
 // look sets when to look at what again.

@@ -3,6 +3,7 @@ package namespace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -73,18 +74,35 @@ func (m MappedDir) Live() pfs.Path {
 }
 
 // CheckMapped tries the mapped directories: that each is a directory of the store, reached
-// without links, and what CheckAsUser asks for. It returns the first fault.
+// without links, and what CheckAsUser asks for. Its error has the faults of all, or why
+// the store cannot be asked.
 func (dc Datacenter) CheckMapped(ctx context.Context) error {
 	if err := dc.CheckAsUser(); err != nil {
 		return err
 	}
+	var faults error
 	for _, m := range dc.Mapped {
-		if err := m.try(ctx, dc.FS); err != nil {
-			return pfs.Errorf("namespace.CheckMapped", "", pfs.KindOf(err), "mapped directory %q: %w", m.Name, err)
+		err := m.try(ctx, dc.FS)
+		if err == nil {
+			continue
+		}
+		this := fmt.Errorf("mapped directory %q: %w", m.Name, err)
+		switch kind := pfs.KindOf(err); {
+		case kind.Temporary() || kind == pfs.Canceled:
+			return pfs.Errorf(opMapped, "", kind, "%w", this)
+		case faults == nil:
+			faults = this
+		default:
+			faults = fmt.Errorf("%w; %w", faults, this)
 		}
 	}
-	return nil
+	if faults == nil {
+		return nil
+	}
+	return pfs.Errorf(opMapped, "", pfs.KindOf(faults), "%w", faults)
 }
+
+const opMapped = "namespace.CheckMapped"
 
 // CheckAsUser answers Unsupported if a mapped directory keeps the store's permissions
 // and the store cannot act as users. It does not ask the store.
@@ -109,9 +127,9 @@ func (m MappedDir) try(ctx context.Context, store pfs.FileSystem) error {
 	case err != nil:
 		return err
 	case info.IsLink():
-		return pfs.Errorf("namespace.CheckMapped", m.Dir, pfs.Symlink, "a link: map the directory that it leads to, %s", info.Target)
+		return pfs.Errorf(opMapped, m.Dir, pfs.Symlink, "a link: map the directory that it leads to, %s", info.Target)
 	case !info.IsDir():
-		return pfs.E("namespace.CheckMapped", m.Dir, pfs.NotDir, nil)
+		return pfs.E(opMapped, m.Dir, pfs.NotDir, nil)
 	}
 	return nil
 }

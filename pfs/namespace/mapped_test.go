@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -241,6 +242,13 @@ func TestCheckTriesMounts(t *testing.T) {
 		if want == yesKind && err != nil || want != yesKind && !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", dir, err, want)
 		}
+	}
+	err := namespace.Datacenter{Name: "dc", FS: m, Mapped: []namespace.MappedDir{
+		{Name: "a", Dir: "/none"}, {Name: "b", Dir: "/dir"}, {Name: "c", Dir: "/file"},
+	}}.CheckMapped(t.Context())
+	const want = `mapped directory "a": /none: no such file or directory; mapped directory "c": /file: not a directory`
+	if pfstest.WantKind(t, err, pfs.NotExist); !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("of two faults %v, want %s", err, want)
 	}
 }
 

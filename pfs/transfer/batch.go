@@ -184,7 +184,11 @@ func (r *run) writeBatch(ctx context.Context, to pfs.FileSystem, todo []*slot) (
 	if len(todo) == 0 {
 		return nil
 	}
-	if err := r.j.pay(ctx, bytes); err != nil {
+	err := r.j.pay(ctx, bytes)
+	if err == nil && ctx.Err() != nil {
+		err = pfs.E("transfer.Copy", "", pfs.Canceled, ctx.Err())
+	}
+	if err != nil {
 		for _, s := range todo {
 			r.failItem(s.it, err)
 			r.release(ctx, s.it)
@@ -213,7 +217,7 @@ func (r *run) tryBatch(ctx context.Context, fsys pfs.FileSystem, todo []*slot, t
 	for i, s := range todo {
 		entries[i] = s.entry
 	}
-	for i, err := range guarded(todo, func() []error { return pfs.WriteBatch(ctx, fsys, entries) }) {
+	for i, err := range guarded(todo, func() []error { return pfs.WriteBatch(r.sending, fsys, entries) }) {
 		s := todo[i]
 		s.err = err
 		kind := pfs.KindOf(err)

@@ -153,6 +153,9 @@ func (r *run) copyLink(ctx context.Context, it *item) {
 		}
 		return pfs.MakeLink(ctx, it.target.FS, it.info.Target, it.target.Path)
 	})
+	if errors.Is(err, pfs.Unsupported) {
+		err = pfs.Errorf("transfer.Copy", it.target.Path, pfs.Unsupported, "symbolic links")
+	}
 	if err != nil {
 		r.failItem(it, err)
 		return

@@ -40,7 +40,8 @@
 // Temporary errors are retried with exponential backoff and jitter. A file that
 // fails is reported as an event and counted, and the job goes on. Only errors that every
 // further file would meet end it: Unauthenticated, NoSpace, Quota, a store that stays
-// unreachable, and the end of the context.
+// unreachable, and the end of the context. Where there is no more room, batches that are
+// on their way have some seconds to end: what of them had room is there, and is counted.
 //
 // If the target loses a piece (Staged.Unit) while it is sent, the piece is sent again
 // from its start. What it lost later is found by another pass over the file. A file is

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -37,6 +38,11 @@ type run struct {
 	cancel context.CancelCauseFunc
 	ended  func() bool // the job's context is done
 
+	// sending is the context of batches that are on their way. It outlives the job's a little when there is no
+	// more room: the files of them that had some are there, and are counted.
+	sending context.Context
+	hangUp  context.CancelFunc
+
 	compare, small, large chan *item
 	inside                chan *item // copies within one file system
 
@@ -67,8 +73,10 @@ func (j *Job) Copy(ctx context.Context, source, target End) error {
 func (j *Job) CopyAll(caller context.Context, pairs iter.Seq2[Pair, error]) error {
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
+	sending, hangUp := context.WithCancel(caller)
+	defer hangUp()
 	r := &run{
-		j: j, cancel: cancel, ended: func() bool { return ctx.Err() != nil },
+		j: j, cancel: cancel, ended: func() bool { return ctx.Err() != nil }, sending: sending, hangUp: hangUp,
 		compare: make(chan *item, queueLen), small: make(chan *item, queueLen),
 		large: make(chan *item, queueLen), inside: make(chan *item, queueLen),
 		walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
@@ -174,6 +182,9 @@ func (r *run) result(ended error) error {
 	return &Incomplete{Stats: stats, First: r.first, NotDeleted: r.notDeleted}
 }
 
+// lastBatches is how long batches that are on their way may go on when there is no more room.
+const lastBatches = 5 * time.Second
+
 // fail reports a failure, and ends the job if further files would fail in the same way.
 // Failures that follow from the end of the job are not reported.
 func (r *run) fail(e Event) {
@@ -191,10 +202,12 @@ func (r *run) fail(e Event) {
 	r.j.count.failed.Add(1)
 	r.j.emit(e)
 	switch {
-	case kind == pfs.Unauthenticated || kind == pfs.NoSpace || kind == pfs.Quota:
+	case kind == pfs.NoSpace || kind == pfs.Quota:
 		r.cancel(err)
-	case kind == pfs.Unavailable && r.unreachable.Add(1) >= maxUnreachable:
+		time.AfterFunc(lastBatches, r.hangUp)
+	case kind == pfs.Unauthenticated, kind == pfs.Unavailable && r.unreachable.Add(1) >= maxUnreachable:
 		r.cancel(err)
+		r.hangUp()
 	}
 }
 
