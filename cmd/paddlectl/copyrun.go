@@ -39,24 +39,29 @@ func (d *deps) transfer(ctx context.Context, o *copyOptions, c *copier, work fun
 	if t.job, err = transfer.New(opts); err != nil {
 		return err
 	}
-	stop := t.showBar()
+	stop := t.showBar(c == nil)
 	err = work(ctx, t.job)
 	stop()
 	return t.end(ctx, err)
 }
 
-// showBar shows the progress bar, where there is a terminal for it.
-func (t *transferring) showBar() (stop func()) {
-	stderr := t.d.main.Stderr
-	onScreen := t.c == nil && cliio.IsTerminal(t.d.main.Stdout) // what is copied itself
-	if !t.d.terminal(stderr) || t.o.dryRun || t.o.quiet || onScreen {
+// showBar shows the progress bar, where there is a terminal for it. streams says that
+// what is copied itself goes to standard output: on a terminal a bar would be in its way.
+func (t *transferring) showBar(streams bool) (stop func()) {
+	d, stderr := t.d, t.d.main.Stderr
+	onScreen := d.onScreen()
+	if !d.terminal(stderr) || t.o.dryRun || t.o.quiet || streams && onScreen {
 		return func() {}
 	}
 	bar := cliio.NewBar(stderr, func() int { return cliio.Width(stderr) }, t.progress)
-	old := t.d.stderr.set(bar)
+	old := d.stderr.set(bar)
+	if onScreen {
+		d.stdout.set(bar.Above(d.main.Stdout))
+	}
 	return func() {
 		bar.Stop()
-		t.d.stderr.set(old)
+		d.stdout.set(d.main.Stdout)
+		d.stderr.set(old)
 	}
 }
 

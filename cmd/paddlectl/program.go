@@ -55,6 +55,7 @@ func (m *Main) Run(ctx context.Context) int {
 type deps struct {
 	main    *Main
 	out     *cliio.Printer
+	stdout  *switchWriter
 	stderr  *switchWriter
 	remotes *remotes
 	local   localSide
@@ -78,11 +79,11 @@ func newDeps(m *Main) *deps {
 	if len(m.Args) > 0 && strings.TrimSuffix(filepath.Base(m.Args[0]), ".exe") == "paddlecloud" {
 		name = "paddlecloud"
 	}
-	d := &deps{main: m, now: time.Now, stderr: &switchWriter{w: m.Stderr}}
+	d := &deps{main: m, now: time.Now, stdout: &switchWriter{w: m.Stdout}, stderr: &switchWriter{w: m.Stderr}}
 	d.waiting.d = d
 	d.out = &cliio.Printer{
 		Program: name,
-		Out:     cliio.NewOutput(m.Stdout),
+		Out:     cliio.NewOutput(d.stdout),
 		Err:     d.stderr,
 		Plain:   !cliio.IsTerminal(m.Stdout),
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// switchWriter is standard error, through the progress bar while there is one.
+// switchWriter is standard output, or standard error, past the progress bar while there is one.
 type switchWriter struct {
 	mu sync.Mutex
 	w  io.Writer

@@ -79,7 +79,7 @@ func (v *verification) run(ctx context.Context, o *verifyOptions, operands []str
 	if v.job, err = transfer.New(opts); err != nil {
 		return err
 	}
-	stop := v.showBar()
+	stop := v.showBar(false)
 	defer stop()
 	return v.job.Verify(ctx, v.d.remotes.once(ends[0]), v.d.remotes.once(ends[1]))
 }

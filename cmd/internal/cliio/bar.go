@@ -69,11 +69,23 @@ func (b *Bar) Stop() {
 	b.clear()
 }
 
-func (b *Bar) Write(p []byte) (int, error) {
+func (b *Bar) Write(p []byte) (int, error) { return b.write(b.w, p) }
+
+// Above returns a writer to w, which goes to the same screen: the bar gives way to it.
+func (b *Bar) Above(w io.Writer) io.Writer { return aboveBar{b, w} }
+
+type aboveBar struct {
+	b *Bar
+	w io.Writer
+}
+
+func (a aboveBar) Write(p []byte) (int, error) { return a.b.write(a.w, p) }
+
+func (b *Bar) write(w io.Writer, p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.clear()
-	return b.w.Write(p)
+	return w.Write(p)
 }
 
 func (b *Bar) clear() {

@@ -241,9 +241,11 @@ func TestBarKeepsMessagesApart(t *testing.T) {
 	b.draw()
 	fmt.Fprintln(b, "a message")
 	b.draw()
+	fmt.Fprintln(b.Above(&out), "a result")
+	b.draw()
 	b.clear()
 	const line = "\r    5 B             0 files\x1b[K"
-	want := line + "\r\x1b[K" + "a message\n" + line + "\r\x1b[K"
+	want := line + "\r\x1b[K" + "a message\n" + line + "\r\x1b[K" + "a result\n" + line + "\r\x1b[K"
 	if got := out.String(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
