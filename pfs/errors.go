@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 )
 
 // Kind classifies an error. The list is closed and append-only: the numbers
@@ -138,13 +139,36 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 	}
 	b.WriteString(e.Kind.Error())
-	if e.Err != nil {
-		if cause := e.Err.Error(); cause != e.Kind.Error() {
-			b.WriteString(": ")
-			b.WriteString(cause)
-		}
+	if cause := e.Cause(); cause != "" {
+		b.WriteString(": ")
+		b.WriteString(cause)
 	}
 	return b.String()
+}
+
+// Cause is the text of what is behind the error; "" where that says no more than the Kind.
+func (e *Error) Cause() string {
+	if e.Err == nil || echoes(e.Err, e.Kind) {
+		return ""
+	}
+	return e.Err.Error()
+}
+
+// echoes reports whether a cause says what the Kind says, be it in other words.
+func echoes(cause error, k Kind) bool {
+	switch cause {
+	case fs.ErrNotExist:
+		return k == NotExist
+	case fs.ErrExist, syscall.EEXIST:
+		return k == Exist
+	case syscall.EDQUOT:
+		return k == Quota
+	case syscall.ENOSPC:
+		return k == NoSpace
+	case syscall.EROFS:
+		return k == ReadOnly
+	}
+	return cause.Error() == k.Error()
 }
 
 // Detail reads "op path: kind: cause", for logs, with the stack of a panic behind it.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -128,6 +129,9 @@ func TestErrorText(t *testing.T) {
 		{pfs.E("a.B", "", pfs.IsDir, nil), "is a directory", "a.B is a directory"},
 		{pfs.Errorf("a.B", "/p", pfs.Invalid, "size %d", -1), "/p: invalid argument: size -1", "a.B /p: invalid argument: size -1"},
 		{pfs.E("a.B", "/p", pfs.Closed, pfs.Closed), "/p: already closed", "a.B /p: already closed"},
+		{pfs.E("a.B", "/p", pfs.Quota, syscall.EDQUOT), "/p: quota exceeded", "a.B /p: quota exceeded"},
+		{pfs.E("a.B", "/p", pfs.NotExist, fs.ErrNotExist), "/p: no such file or directory", "a.B /p: no such file or directory"},
+		{pfs.E("a.B", "/p", pfs.NoSpace, syscall.EFBIG), "/p: no space left on the store: file too large", "a.B /p: no space left on the store: file too large"},
 	}
 	for _, tt := range tests {
 		if got := tt.err.Error(); got != tt.text {

@@ -130,12 +130,7 @@ func fail(op string, name pfs.Path, err error) error {
 	if known, ok := pfs.Known(op, name, err); ok {
 		return known
 	}
-	why := cause(err)
-	switch why {
-	case fs.ErrNotExist, fs.ErrExist, fs.ErrPermission:
-		why = nil // the Kind says it
-	}
-	return pfs.E(op, name, kindOf(err), why)
+	return pfs.E(op, name, kindOf(err), cause(err))
 }
 
 // cause returns what the message should say: neither paths of the cluster nor traces.

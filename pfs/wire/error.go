@@ -29,11 +29,7 @@ func NewError(err error) Error {
 	if !errors.As(err, &e) {
 		return Error{Kind: uint8(pfs.KindOf(err))}
 	}
-	w := Error{Kind: uint8(e.Kind), Op: e.Op, Path: string(e.Path), Damaged: errors.Is(err, ErrDamaged)}
-	if e.Err != nil {
-		w.Text = e.Err.Error()
-	}
-	return w
+	return Error{Kind: uint8(e.Kind), Op: e.Op, Path: string(e.Path), Text: e.Cause(), Damaged: errors.Is(err, ErrDamaged)}
 }
 
 // Err decodes e.
