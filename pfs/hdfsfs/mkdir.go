@@ -44,9 +44,9 @@ func (f *FS) mkdirGiven(ctx context.Context, op string, name pfs.Path, mode fs.F
 	case !is(err, pfs.NotExist):
 		return f.placeError(ctx, op, name, err)
 	}
-	parent, err := f.status(ctx, name.Parent())
+	parent, err := f.parentOf(ctx, op, name)
 	if err != nil {
-		return f.placeError(ctx, op, name.Parent(), err)
+		return err
 	}
 	at := f.stage.loose(looseDir)
 	err = f.stage.within(ctx, func() error {

@@ -116,10 +116,10 @@ func (f *FS) target(ctx context.Context, op string, name pfs.Path) (parent statu
 	if err != nil && !is(err, pfs.NotExist) {
 		return status{}, f.placeError(ctx, op, name, err)
 	}
-	parent, err = f.status(ctx, name.Parent())
+	parent, err = f.parentOf(ctx, op, name)
 	switch {
 	case err != nil:
-		return status{}, f.placeError(ctx, op, name.Parent(), err)
+		return status{}, err
 	case parent.IsLink():
 		return status{}, pfs.E(op, name.Parent(), pfs.Symlink, nil)
 	case !parent.IsDir():

@@ -1,8 +1,11 @@
 package hdfsfs
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
@@ -231,6 +234,25 @@ func TestAttemptCompare(t *testing.T) {
 	} {
 		if got := a.compare(c.p, c.off); got != c.want {
 			t.Errorf("compare of %d at %d = %v, want %v", len(c.p), c.off, got, c.want)
+		}
+	}
+}
+
+// TestCreateCanceled names the file that was to be made, also where it was its directory
+// that was asked for.
+func TestCreateCanceled(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	for i := range 300 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*20*time.Microsecond)
+		w, err := f.Create(ctx, "/new", pfs.CreateOptions{})
+		cancel()
+		var e *pfs.Error
+		switch {
+		case err == nil:
+			must(t, w.Close())
+		case !errors.As(err, &e) || e.Kind != pfs.Canceled || e.Path != "/new":
+			t.Errorf("after %d times 20 µs: %v", i, err)
 		}
 	}
 }

@@ -49,6 +49,18 @@ func (f *FS) status(ctx context.Context, name pfs.Path) (status, error) {
 	return st, err
 }
 
+// parentOf describes the directory of name. That it could not be asked for is an error about name.
+func (f *FS) parentOf(ctx context.Context, op string, name pfs.Path) (status, error) {
+	st, err := f.status(ctx, name.Parent())
+	switch {
+	case err == nil:
+		return st, nil
+	case is(err, pfs.Unavailable, pfs.Canceled):
+		return status{}, fail(op, name, err)
+	}
+	return status{}, f.placeError(ctx, op, name.Parent(), err)
+}
+
 // statusAt is status of a path in HDFS.
 func (f *FS) statusAt(ctx context.Context, at string) (st status, err error) {
 	err = f.call(ctx, idempotent, func(c *hdfs.Client) error {
