@@ -48,21 +48,10 @@ func (d *deps) transfer(ctx context.Context, o *copyOptions, c *copier, work fun
 // showBar shows the progress bar, where there is a terminal for it. streams says that
 // what is copied itself goes to standard output: on a terminal a bar would be in its way.
 func (t *transferring) showBar(streams bool) (stop func()) {
-	d, stderr := t.d, t.d.main.Stderr
-	onScreen := d.onScreen()
-	if !d.terminal(stderr) || t.o.dryRun || t.o.quiet || streams && onScreen {
+	if !t.d.terminal(t.d.main.Stderr) || t.o.dryRun || t.o.quiet || streams && t.d.onScreen() {
 		return func() {}
 	}
-	bar := cliio.NewBar(stderr, func() int { return cliio.Width(stderr) }, t.progress)
-	old := d.stderr.set(bar)
-	if onScreen {
-		d.stdout.set(bar.Above(d.main.Stdout))
-	}
-	return func() {
-		bar.Stop()
-		d.stdout.set(d.main.Stdout)
-		d.stderr.set(old)
-	}
+	return t.d.startBar(t.progress)
 }
 
 func (t *transferring) progress() cliio.Progress {

@@ -24,17 +24,26 @@ func (d *deps) startMeter(quiet bool, total int64, files int) *meter {
 	m := &meter{stop: func() {}}
 	m.total.Store(total)
 	m.filesTotal.Store(int64(files))
-	stderr := d.main.Stderr
-	if quiet || !d.terminal(stderr) {
-		return m
-	}
-	bar := cliio.NewBar(stderr, func() int { return cliio.Width(stderr) }, m.progress)
-	old := d.stderr.set(bar)
-	m.stop = func() {
-		bar.Stop()
-		d.stderr.set(old)
+	if !quiet && d.terminal(d.main.Stderr) {
+		m.stop = d.startBar(m.progress)
 	}
 	return m
+}
+
+// startBar shows a bar until stop. What is printed meanwhile, and goes to the same screen,
+// is printed above it.
+func (d *deps) startBar(progress func() cliio.Progress) (stop func()) {
+	stderr := d.main.Stderr
+	bar := cliio.NewBar(stderr, func() int { return cliio.Width(stderr) }, progress)
+	old := d.stderr.set(bar)
+	if d.onScreen() {
+		d.stdout.set(bar.Above(d.main.Stdout))
+	}
+	return func() {
+		bar.Stop()
+		d.stdout.set(d.main.Stdout)
+		d.stderr.set(old)
+	}
 }
 
 // onScreen reports whether results go to a terminal.

@@ -185,8 +185,8 @@ func (r *run) writeBatch(ctx context.Context, to pfs.FileSystem, todo []*slot) (
 		return nil
 	}
 	err := r.j.pay(ctx, bytes)
-	if err == nil && ctx.Err() != nil {
-		err = pfs.E("transfer.Copy", "", pfs.Canceled, ctx.Err())
+	if err == nil {
+		err = pfs.CheckContext(ctx, "transfer.Copy", "")
 	}
 	if err != nil {
 		for _, s := range todo {
