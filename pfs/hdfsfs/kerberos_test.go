@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -238,6 +239,40 @@ func TestKeytabReplaced(t *testing.T) {
 	must(t, os.Rename(fresh, o.Kerberos.Keytab))
 	pfstest.WantNames(t, f, pfs.Root, "theirs")
 }
+
+// TestTicketEndsInBetween has the ticket end after it was looked at, before it is shown to
+// WebHDFS: another is asked for with the key that the keytab has by then.
+func TestTicketEndsInBetween(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	o := secureOptions(t, c, c.Scratch(t))
+	f := open(t, o)
+	principal, plain := f.opts.Kerberos.Principal, f.http
+	lose := func(times int) {
+		f.http = roundTrip(func(req *http.Request) (*http.Response, error) {
+			resp, err := plain.RoundTrip(req)
+			if err == nil && resp.StatusCode == http.StatusUnauthorized && times > 0 {
+				times--
+				f.kerberos().Destroy() // as if it had ended, and its key were wrong
+			}
+			return resp, err
+		})
+	}
+	lose(1)
+	pfstest.WantNames(t, f, pfs.Root)
+	lose(2)
+	_, err := f.List(t.Context(), pfs.Root, pfs.ListOptions{})
+	pfstest.WantKind(t, err, pfs.Unavailable)
+	if !strings.Contains(err.Error(), principal) {
+		t.Errorf("the error does not name the principal: %v", err)
+	}
+	lose(0)
+	pfstest.WantNames(t, f, pfs.Root)
+}
+
+// roundTrip is an http.RoundTripper.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (r roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return r(req) }
 
 // kadmin gives a command to the KDC's administrator.
 func kadmin(t *testing.T, c *testbed.HDFSCluster, command string) {

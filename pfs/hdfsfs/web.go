@@ -131,10 +131,20 @@ func (f *FS) webDo(req *http.Request) (*http.Response, error) {
 	if f.opts.Kerberos == nil {
 		return client.Do(req)
 	}
-	if err := f.affirm(req.Context(), "hdfsfs.web", pfs.Unavailable); err != nil {
-		return nil, err
+	for again := false; ; again = true {
+		if err := f.affirm(req.Context(), "hdfsfs.web", pfs.Unavailable); err != nil {
+			return nil, err
+		}
+		resp, err := spnego.NewClient(f.kerberos(), client, "HTTP/"+req.URL.Hostname()).Do(req)
+		var sending *url.Error
+		switch {
+		case err == nil || errors.As(err, &sending):
+			return resp, err
+		case again:
+			return nil, pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "Kerberos gives %s no ticket: %w", f.opts.Kerberos.Principal, err)
+		}
+		// The ticket ended since it was looked at: the request was not carried out.
 	}
-	return spnego.NewClient(f.kerberos(), client, "HTTP/"+req.URL.Hostname()).Do(req)
 }
 
 // webAnswer takes an answer apart.
