@@ -9,7 +9,7 @@ import (
 // The optional capabilities: interfaces of one method that a FileSystem may
 // implement. Call the function below each, which asserts it; those of TreeRemover and
 // UsageReporter, which can do without, are in tree.go, and those of Copier in copy.go.
-// BatchReader is in readbatch.go. To implement a capability and to answer Unsupported
+// BatchReader is in readbatch.go, BatchCopier in copybatch.go. To implement a capability and to answer Unsupported
 // is the same as not to implement it.
 
 // Symlinker makes symbolic links.

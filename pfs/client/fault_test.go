@@ -218,6 +218,11 @@ func TestReplyLostAfterChange(t *testing.T) {
 			t.Errorf("WriteBatch entry %d: %v", i, err)
 		}
 	}
+	for i, err := range c.CopyBatch(ctx, []pfs.BatchCopy{{Source: "/d/n", Target: "/d/copy", Size: 1, NoReplace: true}}) {
+		if err != nil {
+			t.Errorf("CopyBatch entry %d: %v", i, err)
+		}
+	}
 	if err := c.Remove(ctx, "/d/gone"); !errors.Is(err, pfs.NotExist) {
 		t.Errorf("Remove of what was never there: %v", err)
 	}

@@ -47,21 +47,22 @@ func (s *Server) batch(w http.ResponseWriter, r *request) {
 		return
 	}
 	s.answer(w, r.Request, func(ctx context.Context, progress func(int64)) outcome {
-		return s.writeOnce(ctx, r, entries)
+		return s.eachOnce(ctx, r, "batch", len(entries), func(todo []int) outcome { return s.writeBatch(ctx, r, entries, todo) })
 	})
 }
 
-// writeOnce makes each of the entries once under the request ID. What is left of them when
-// the client has gone is made when that comes again: each such round is remembered.
-func (s *Server) writeOnce(ctx context.Context, r *request, entries []pfs.BatchEntry) outcome {
+// eachOnce does each of the n entries of a batch once under the request ID; do does those
+// with the numbers of todo. What is left of them when the client has gone is done when that
+// comes again: each such round is remembered.
+func (s *Server) eachOnce(ctx context.Context, r *request, method string, n int, do func(todo []int) outcome) outcome {
 	const op = "server.batch"
-	var reply wire.BatchReply
-	todo := make([]int, len(entries))
+	reply := wire.BatchReply{Digests: make([]string, n)}
+	todo := make([]int, n)
 	for i := range todo {
 		todo[i] = i
 	}
 	for round := 1; ; round++ {
-		o := s.doOnce(ctx, r, fmt.Sprint("batch ", round), func() outcome { return s.writeBatch(ctx, r, entries, todo) })
+		o := s.doOnce(ctx, r, fmt.Sprint(method, " ", round), func() outcome { return do(todo) })
 		if o.err != nil || round == 1 && len(o.left) == 0 {
 			return o
 		}
@@ -70,13 +71,16 @@ func (s *Server) writeOnce(ctx context.Context, r *request, entries []pfs.BatchE
 			return outcome{err: err}
 		}
 		reply.Failed = append(reply.Failed, made.Failed...)
+		for k, sum := range made.Digests[:min(len(made.Digests), len(todo))] {
+			reply.Digests[todo[k]] = sum
+		}
 		if len(o.left) == 0 {
 			return outcome{reply: wire.Encode(reply)}
 		}
 		if err := pfs.CheckContext(ctx, op, ""); err != nil {
 			return outcome{err: err}
 		}
-		if todo = o.left; todo[len(todo)-1] >= len(entries) {
+		if todo = o.left; todo[len(todo)-1] >= n {
 			return outcome{err: pfs.Errorf(op, "", pfs.Invalid, "another batch was sent under this request ID")}
 		}
 	}

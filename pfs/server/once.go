@@ -19,7 +19,7 @@ const (
 	ownRemembered = 2 << 10
 	// maxReply bounds one outcome. A larger one is not kept: the call is done again
 	// when it is asked for again.
-	maxReply = 16 << 10
+	maxReply = 48 << 10
 	// maxBytes bounds all outcomes kept.
 	maxBytes = 16 << 20
 	// outcomeOverhead stands for what an outcome takes beside its texts.

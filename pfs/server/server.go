@@ -23,7 +23,7 @@
 //	upload, uploadcache,             a staged write that clients send chunks to
 //	uploadcalls, uploadfile, staging
 //	batch, readbatch, batchbounds    many small files in one request
-//	copy                             copies inside the service, within a store and between two
+//	copy, copybatch                  copies inside the service, within a store and between two
 //	audit, health, metrics           for those who watch the service
 package server
 
@@ -138,6 +138,7 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("PUT "+wire.PathEdit, s.authenticated(s.withSlot(s.requests, s.putEdit)))
 	s.mux.HandleFunc("POST "+wire.PathBatch, s.authenticated(s.batch))
 	s.mux.HandleFunc("POST "+wire.PathRead, s.authenticated(s.readBatch))
+	s.mux.HandleFunc("POST "+wire.PathCopy, s.authenticated(s.copyBatch))
 	for method, call := range s.calls() {
 		s.mux.HandleFunc("POST "+wire.PathCall+method, s.authenticated(s.serveCall(method, call)))
 	}

@@ -166,6 +166,12 @@ func TestBadRequests(t *testing.T) {
 		{"read of more than allowed", "POST", "/v1/read", batch(wire.ReadRequest{Files: []wire.ReadFile{{Path: "/a", Size: wire.MaxBatchBytes}, {Path: "/b", Size: 1}}}), pfs.Invalid},
 		{"read of a negative size", "POST", "/v1/read", batch(wire.ReadRequest{Files: []wire.ReadFile{{Path: "/a", Size: -1}}}), pfs.Invalid},
 		{"read of a path with ..", "POST", "/v1/read", batch(wire.ReadRequest{Files: []wire.ReadFile{{Path: "/a/../b"}}}), pfs.Invalid},
+		{"batch of copies that breaks off", "POST", "/v1/copy-batch", []byte{0, 0, 0, 9}, pfs.Unavailable},
+		{"copies of more than allowed", "POST", "/v1/copy-batch", batch(wire.CopyBatchRequest{Files: []wire.CopyFile{{Source: "/a", Target: "/b", Size: wire.MaxBatchBytes + 1}}}), pfs.Invalid},
+		{"copy of a negative size", "POST", "/v1/copy-batch", batch(wire.CopyBatchRequest{Files: []wire.CopyFile{{Source: "/a", Target: "/b", Size: -1}}}), pfs.Invalid},
+		{"copy from a path with ..", "POST", "/v1/copy-batch", batch(wire.CopyBatchRequest{Files: []wire.CopyFile{{Source: "/a/../b", Target: "/b"}}}), pfs.Invalid},
+		{"copy to a reserved name", "POST", "/v1/copy-batch", batch(wire.CopyBatchRequest{Files: []wire.CopyFile{{Source: "/a", Target: "/.pfs-up-x"}}}), pfs.Invalid},
+		{"copies of too many", "POST", "/v1/copy-batch", batch(wire.CopyBatchRequest{Files: make([]wire.CopyFile, wire.MaxBatchEntries+1)}), pfs.Invalid},
 		{"read of too many", "POST", "/v1/read", batch(wire.ReadRequest{Files: make([]wire.ReadFile, wire.MaxBatchEntries+1)}), pfs.Invalid},
 	}
 	for _, tt := range tests {
@@ -303,6 +309,9 @@ func TestAuditAndMetrics(t *testing.T) {
 	batch.Write(onWire([]byte("one")))
 	batch.Write(onWire([]byte("two")))
 	do(s, "POST", "/v1/batch", batch.Bytes())
+	var copies bytes.Buffer
+	_ = wire.WriteFrame(&copies, wire.CopyBatchRequest{Files: []wire.CopyFile{{Source: "/made/one", Target: "/made/copy", Size: 3}}})
+	do(s, "POST", "/v1/copy-batch", copies.Bytes())
 	do(s, "POST", "/v1/login", wire.Encode(wire.Credentials{User: "bob", Password: "secret word"}))
 	do(s, "POST", "/v1/call/remove", wire.Encode(wire.PathRequest{Path: "/absent"}))
 	do(s, "POST", "/v1/call/stat", wire.Encode(wire.PathRequest{Path: "/looked-at"}))
@@ -316,6 +325,7 @@ func TestAuditAndMetrics(t *testing.T) {
 		"method=batch-write result=ok path=/made/one bytes=3 digest=xxh3:",
 		`method=batch-write result="no such file or directory" path=/absent/two`,
 		"method=batch-mkdir result=ok path=/made/dir",
+		"method=batch-copy result=ok path=/made/one to=/made/copy bytes=3 digest=xxh3:",
 	} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q", want)

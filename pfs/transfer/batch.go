@@ -19,13 +19,17 @@ const (
 	linger = 20 * time.Millisecond
 )
 
-// batch is a number of small files that are read, and written, by few requests.
+// batch is a number of small files that are read, and written, by few requests, or copied
+// within their file system by one.
 type batch struct {
 	from, to pfs.FileSystem
-	buf      []byte
-	used     int
+	buf      []byte // for their content; nil if they are copied within
+	used     int    // bytes of content
 	slots    []*slot
 }
+
+// within reports whether the files are copied within their file system.
+func (b *batch) within() bool { return b.buf == nil }
 
 // slot is the place of a file in a batch.
 type slot struct {
@@ -38,13 +42,17 @@ type slot struct {
 // fits reports whether it can go into the batch.
 func (b *batch) fits(it *item) bool {
 	return sameFS(b.from, it.source.FS) && sameFS(b.to, it.target.FS) &&
-		len(b.slots) < maxEntries && b.used+int(it.info.Size) <= len(b.buf)
+		len(b.slots) < maxEntries && b.used+int(it.info.Size) <= pfs.ChunkSize
 }
 
 // add puts it into the batch.
 func (b *batch) add(it *item) {
 	end := b.used + int(it.info.Size)
-	b.slots = append(b.slots, &slot{it: it, data: b.buf[b.used:end:end]})
+	s := &slot{it: it}
+	if !b.within() {
+		s.data = b.buf[b.used:end:end]
+	}
+	b.slots = append(b.slots, s)
 	b.used = end
 }
 
@@ -91,13 +99,16 @@ func (s *batcher) add(ctx context.Context, it *item) {
 		s.flush(ctx)
 	}
 	if s.b == nil {
-		buf, err := s.r.j.pool.get(ctx)
-		if err != nil {
-			s.r.failItem(it, err)
-			s.r.release(ctx, it)
-			return
+		b := &batch{from: it.source.FS, to: it.target.FS}
+		if !sameFS(b.from, b.to) {
+			var err error
+			if b.buf, err = s.r.j.pool.get(ctx); err != nil {
+				s.r.failItem(it, err)
+				s.r.release(ctx, it)
+				return
+			}
 		}
-		s.b = &batch{from: it.source.FS, to: it.target.FS, buf: buf}
+		s.b = b
 	}
 	s.b.add(it)
 }
@@ -112,9 +123,11 @@ func (s *batcher) flush(ctx context.Context) {
 	s.b = nil
 	s.flying <- struct{}{}
 	s.work.Go(func() {
-		ready, alone := s.r.readBatch(ctx, b)
-		alone = append(alone, s.r.writeBatch(ctx, b.to, ready)...)
-		s.r.j.pool.put(b.buf)
+		ready, alone := s.r.readyBatch(ctx, b)
+		alone = append(alone, s.r.writeBatch(ctx, b, ready)...)
+		if !b.within() {
+			s.r.j.pool.put(b.buf)
+		}
 		<-s.flying
 		for _, it := range alone {
 			s.r.put(ctx, s.r.large, it)
@@ -122,10 +135,21 @@ func (s *batcher) flush(ctx context.Context) {
 	})
 }
 
-// readBatch reads the files of the batch and returns those that are ready to be
-// written. A file with any problem is to be copied alone, which retries it, or reports
-// why it fails.
-func (r *run) readBatch(ctx context.Context, b *batch) (ready []*slot, alone []*item) {
+// readyBatch reads the files of the batch, unless they are copied within, and returns those
+// that are ready to be written. A file with any problem is to be copied alone, which retries
+// it, or reports why it fails.
+func (r *run) readyBatch(ctx context.Context, b *batch) (ready []*slot, alone []*item) {
+	if b.within() {
+		for _, s := range b.slots {
+			if s.it.dir.ensure(ctx) == nil {
+				s.entry = r.batchEntry(s.it, s.it.info)
+				ready = append(ready, s)
+			} else {
+				alone = append(alone, s.it)
+			}
+		}
+		return ready, alone
+	}
 	files := make([]pfs.BatchFile, len(b.slots))
 	for i, s := range b.slots {
 		files[i] = pfs.BatchFile{Path: s.it.source.Path, Data: s.data}
@@ -161,22 +185,26 @@ func (r *run) prepare(ctx context.Context, s *slot, info pfs.Info) bool {
 	if info.Digest != "" && info.Digest != sum || s.it.dir.ensure(ctx) != nil {
 		return false
 	}
-	o := r.j.opts
-	s.entry = pfs.BatchEntry{
-		Path: s.it.target.Path, Mode: info.Mode.Perm(), ModTime: info.ModTime,
-		Data: s.data, Digest: sum, NoReplace: o.Overwrite == NoReplace,
-	}
-	if o.NewMode {
-		s.entry.Mode = 0
-	}
-	if o.NewTime {
-		s.entry.ModTime = time.Time{}
-	}
+	s.entry = r.batchEntry(s.it, info)
+	s.entry.Data, s.entry.Digest = s.data, sum
 	return true
 }
 
+// batchEntry is what a copy of the version info of it is made as, but for its content.
+func (r *run) batchEntry(it *item, info pfs.Info) pfs.BatchEntry {
+	o := r.j.opts
+	e := pfs.BatchEntry{Path: it.target.Path, Mode: info.Mode.Perm(), ModTime: info.ModTime, NoReplace: o.Overwrite == NoReplace}
+	if o.NewMode {
+		e.Mode = 0
+	}
+	if o.NewTime {
+		e.ModTime = time.Time{}
+	}
+	return e
+}
+
 // writeBatch writes the files of todo. It returns those that must be copied alone.
-func (r *run) writeBatch(ctx context.Context, to pfs.FileSystem, todo []*slot) (alone []*item) {
+func (r *run) writeBatch(ctx context.Context, b *batch, todo []*slot) (alone []*item) {
 	bytes := 0
 	for _, s := range todo {
 		bytes += len(s.data)
@@ -199,7 +227,7 @@ func (r *run) writeBatch(ctx context.Context, to pfs.FileSystem, todo []*slot) (
 	_ = r.j.retry(ctx, todo[0].it.name, func() error {
 		tries++
 		var err error
-		todo, err = r.tryBatch(ctx, to, todo, tries, &alone)
+		todo, err = r.tryBatch(ctx, b, todo, tries, &alone)
 		return err
 	})
 	for _, s := range todo {
@@ -212,26 +240,22 @@ func (r *run) writeBatch(ctx context.Context, to pfs.FileSystem, todo []*slot) (
 // tryBatch writes the files of todo. It returns those for which another try may
 // help, and why: a temporary error, if one of them has any, since that is what most
 // tries are given to.
-func (r *run) tryBatch(ctx context.Context, fsys pfs.FileSystem, todo []*slot, try int, alone *[]*item) (left []*slot, why error) {
-	entries := make([]pfs.BatchEntry, len(todo))
-	for i, s := range todo {
-		entries[i] = s.entry
-	}
-	for i, err := range guarded(todo, func() []error { return pfs.WriteBatch(r.sending, fsys, entries) }) {
+func (r *run) tryBatch(ctx context.Context, b *batch, todo []*slot, try int, alone *[]*item) (left []*slot, why error) {
+	for i, err := range guarded(todo, func() []error { return b.write(r.sending, todo) }) {
 		s := todo[i]
 		s.err = err
 		kind := pfs.KindOf(err)
 		switch {
 		case err == nil:
 			r.wroteSmall(ctx, s)
-		case kind.Temporary() || kind == pfs.Integrity || kind == pfs.Canceled:
+		case kind.Temporary() || kind == pfs.Integrity && !b.within() || kind == pfs.Canceled:
 			left = append(left, s)
 			if why == nil || kind.Temporary() {
 				why = err
 			}
 		case s.entry.NoReplace && kind == pfs.Exist:
 			r.existsSmall(ctx, s, try)
-		case kind == pfs.Unsupported:
+		case kind == pfs.Unsupported, b.within() && kind != pfs.NoSpace && kind != pfs.Quota:
 			*alone = append(*alone, s.it)
 		default:
 			r.failItem(s.it, err)
@@ -239,6 +263,18 @@ func (r *run) tryBatch(ctx context.Context, fsys pfs.FileSystem, todo []*slot, t
 		}
 	}
 	return left, why
+}
+
+// write makes the files of todo at the target.
+func (b *batch) write(ctx context.Context, todo []*slot) []error {
+	if b.within() {
+		return copyBatch(ctx, b.to.(pfs.BatchCopier), todo)
+	}
+	entries := make([]pfs.BatchEntry, len(todo))
+	for i, s := range todo {
+		entries[i] = s.entry
+	}
+	return pfs.WriteBatch(ctx, b.to, entries)
 }
 
 // wroteSmall reports a file of a batch as done.

@@ -41,10 +41,11 @@ func (it *item) what() string {
 
 // route hands an item that must be copied to the stage for its kind.
 func (r *run) route(ctx context.Context, it *item) {
+	small := it.info.IsRegular() && it.info.Size <= maxSmall && !r.j.opts.DryRun
 	switch {
-	case sameFS(it.source.FS, it.target.FS):
+	case sameFS(it.source.FS, it.target.FS) && !(small && r.insideBatch(it)):
 		r.put(ctx, r.inside, it)
-	case it.info.IsRegular() && it.info.Size <= maxSmall && !r.j.opts.DryRun:
+	case small:
 		r.put(ctx, r.small, it)
 	default:
 		r.put(ctx, r.large, it)

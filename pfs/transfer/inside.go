@@ -44,6 +44,29 @@ func (c *fileCopy) inside(ctx context.Context) (info pfs.Info, err error) {
 	return info, err
 }
 
+// insideBatch reports whether a small file can be copied within its file system together
+// with others.
+func (r *run) insideBatch(it *item) bool {
+	_, ok := it.target.FS.(pfs.BatchCopier)
+	return ok && !r.j.opts.NewMode && it.source.Path != it.target.Path
+}
+
+// copyBatch copies small files within their file system.
+func copyBatch(ctx context.Context, fsys pfs.BatchCopier, slots []*slot) []error {
+	files := make([]pfs.BatchCopy, len(slots))
+	for i, s := range slots {
+		files[i] = pfs.BatchCopy{
+			Source: s.it.source.Path, Target: s.it.target.Path, Size: s.it.info.Size,
+			NoReplace: s.entry.NoReplace, NewTime: s.entry.ModTime.IsZero(),
+		}
+	}
+	errs := fsys.CopyBatch(ctx, files)
+	for i, s := range slots {
+		s.entry.Digest = files[i].Digest
+	}
+	return errs
+}
+
 // cannot reports whether err says that a file system lacks what was asked for, so
 // that another way must be taken.
 func cannot(err error) bool {

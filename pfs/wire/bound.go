@@ -28,6 +28,9 @@ func (e BatchEntry) EncodedBound() int { return entryOverhead + len(e.Path) + le
 // EncodedBound is at least the length of f when it is encoded.
 func (f ReadFile) EncodedBound() int { return entryOverhead + len(f.Path) }
 
+// EncodedBound is at least the length of f when it is encoded.
+func (f CopyFile) EncodedBound() int { return entryOverhead + len(f.Source) + len(f.Target) }
+
 // EncodedBound is at least the length of r when it is encoded.
 func (r ListReply) EncodedBound() int {
 	n := listOverhead + len(r.Next)

@@ -24,6 +24,7 @@ func TestEncodedBound(t *testing.T) {
 		info, Info{}, page, ListReply{},
 		BatchEntry{Path: long, Mode: math.MaxUint32, Time: &when, Size: math.MinInt64, Digest: long, NoReplace: true},
 		ReadFile{Path: long, Size: math.MinInt64},
+		CopyFile{Source: long, Target: long, Size: math.MinInt64, NoReplace: true, NewTime: true},
 	} {
 		if got, bound := len(Encode(m)), m.EncodedBound(); got > bound {
 			t.Errorf("%T is encoded in %d bytes, its bound is %d", m, got, bound)

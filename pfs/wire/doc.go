@@ -129,4 +129,10 @@
 // bounds. Answers many small files at once: a 4-byte length, a ReadReply message, then
 // the contents of the files without an error in order, each followed by its sum. A file
 // of another length than the request says answers conflict.
+//
+//	POST /v1/copy-batch
+//
+// body: a 4-byte length and a CopyBatchRequest message of that many bytes, within the same
+// bounds. Copies the files inside the service, each as the call copy would, and answers a
+// BatchReply.
 package wire

@@ -31,6 +31,7 @@ const (
 	PathEdit    = "/v1/edit"
 	PathBatch   = "/v1/batch"
 	PathRead    = "/v1/read"
+	PathCopy    = "/v1/copy-batch"
 )
 
 // The methods of PathCall, with their request and reply messages.
@@ -273,15 +274,31 @@ type BatchEntry struct {
 	NoReplace bool   `msgpack:"no_replace"`
 }
 
-// BatchReply lists the entries that failed.
+// BatchReply lists the entries that failed. Of a batch of copies it has the digests too:
+// one for each entry, empty where that failed.
 type BatchReply struct {
-	Failed []BatchFailure `msgpack:"failed"`
+	Failed  []BatchFailure `msgpack:"failed"`
+	Digests []string       `msgpack:"digests,omitempty"`
 }
 
 // BatchFailure is the error of the entry Index.
 type BatchFailure struct {
 	Index int   `msgpack:"index"`
 	Error Error `msgpack:"error"`
+}
+
+// CopyBatchRequest lists the small files that are to be copied inside the service.
+type CopyBatchRequest struct {
+	Files []CopyFile `msgpack:"files"`
+}
+
+// CopyFile is a pfs.BatchCopy.
+type CopyFile struct {
+	Source    string `msgpack:"source"`
+	Target    string `msgpack:"target"`
+	Size      int64  `msgpack:"size"`
+	NoReplace bool   `msgpack:"no_replace"`
+	NewTime   bool   `msgpack:"new_time"`
 }
 
 // ReadRequest lists the small files that are asked for.
