@@ -3,6 +3,7 @@ package hdfsfs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"sync"
 
@@ -17,10 +18,10 @@ const batchWorkers = 16
 // have in common is asked for once.
 func (f *FS) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
 	errs := make([]error, len(entries))
-	var s silence
+	var t trouble
 	for i := 0; i < len(entries); {
 		n := independent(entries[i:])
-		f.writeTogether(ctx, &s, entries[i:i+n], errs[i:i+n])
+		f.writeTogether(ctx, &t, entries[i:i+n], errs[i:i+n])
 		i += n
 	}
 	return errs
@@ -43,7 +44,7 @@ func independent(entries []pfs.BatchEntry) int {
 }
 
 // writeTogether makes entries that do not depend on each other.
-func (f *FS) writeTogether(ctx context.Context, s *silence, entries []pfs.BatchEntry, errs []error) {
+func (f *FS) writeTogether(ctx context.Context, t *trouble, entries []pfs.BatchEntry, errs []error) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, batchWorkers)
 	b := &batch{FS: f, places: map[pfs.Path]*place{}}
@@ -51,10 +52,10 @@ func (f *FS) writeTogether(ctx context.Context, s *silence, entries []pfs.BatchE
 		slots <- struct{}{}
 		wg.Go(func() {
 			errs[i] = pfs.Guard("hdfsfs.WriteBatch", e.Path, func() error {
-				if err := s.err(); err != nil {
+				if err := t.err(); err != nil {
 					return fail("hdfsfs.WriteBatch", e.Path, err)
 				}
-				return s.judge(b.write(ctx, e))
+				return t.judge(b.write(ctx, e))
 			})
 			<-slots
 		})
@@ -69,30 +70,45 @@ type batch struct {
 	places map[pfs.Path]*place
 }
 
-// silence is that of the NameNode in a WriteBatch: nothing more is asked of it, since each
-// further entry would wait for it as long again.
-type silence struct {
+// trouble is what a WriteBatch met: nothing more is tried when the NameNode has not answered
+// once, or when as many files in a row as are written at once could not be stored. Each
+// further one would take as long again, and its sender may ask for all of them later.
+type trouble struct {
 	mu   sync.Mutex
-	late *noAnswer
+	late *noAnswer // of the NameNode
+	vain int       // files in a row
+	why  string    // the last of them failed
 }
 
 // err is why nothing more is tried; nil if it is.
-func (s *silence) err() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.late == nil {
-		return nil
+func (t *trouble) err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.late != nil:
+		return t.late
+	case t.vain >= batchWorkers:
+		return fmt.Errorf("not tried, since %d others in a row failed%s", t.vain, t.why)
 	}
-	return s.late
+	return nil
 }
 
-// judge returns err, and notes it if that is the silence.
-func (s *silence) judge(err error) error {
+// judge returns err, and notes it if it says that others would fail in that way.
+func (t *trouble) judge(err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	var late *noAnswer
-	if errors.As(err, &late) && late.nameNode {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.late = late
+	switch {
+	case errors.As(err, &late) && late.nameNode:
+		t.late = late
+	case is(err, pfs.Unavailable):
+		t.vain++
+		var e *pfs.Error
+		if errors.As(err, &e) && e.Cause() != "" {
+			t.why = ": " + e.Cause()
+		}
+	default:
+		t.vain = 0
 	}
 	return err
 }

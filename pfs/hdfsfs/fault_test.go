@@ -228,6 +228,40 @@ func TestDataNodeLostWithSASL(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", data)
 }
 
+// TestBatchWithoutDataNodes: where no DataNode takes a block, a batch of many files ends
+// after those that were tried together, and is written when they are back.
+func TestBatchWithoutDataNodes(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	f := open(t, options(c, c.Scratch(t)))
+	var entries []pfs.BatchEntry
+	for i := range 20 * batchWorkers {
+		entries = append(entries, pfs.BatchEntry{Path: pfs.Path(fmt.Sprintf("/f%d", i)), Data: []byte("content")})
+	}
+	for _, node := range []string{"dn1", "dn2", "dn3"} {
+		c.Kill(t, node)
+	}
+	t.Cleanup(func() { c.Do(t, "start", "dn1", "dn2", "dn3") })
+	tried := 0
+	for i, err := range f.WriteBatch(t.Context(), entries) {
+		pfstest.WantKind(t, err, pfs.Unavailable)
+		if e := err.(*pfs.Error); e.Path != entries[i].Path || strings.Count(e.Error(), "/f") != 1 {
+			t.Fatalf("the error of %s is %v", entries[i].Path, err)
+		}
+		if !strings.Contains(err.Error(), "not tried") {
+			tried++
+		}
+	}
+	if tried > 2*batchWorkers {
+		t.Errorf("%d of %d files were tried", tried, len(entries))
+	}
+	c.Do(t, "start", "dn1", "dn2", "dn3")
+	c.Settle(t)
+	for _, err := range f.WriteBatch(t.Context(), entries) {
+		must(t, err)
+	}
+	pfstest.WantFile(t, f, entries[len(entries)-1].Path, []byte("content"))
+}
+
 // killWhileWritten kills DataNodes one after the other while a file is written.
 func killWhileWritten(t *testing.T, c *testbed.HDFSCluster, o Options) (*FS, []byte) {
 	t.Helper()
