@@ -177,6 +177,12 @@ func (t *transferring) summary() string {
 			text += ", " + fmt.Sprintf(part.what, part.n)
 		}
 	}
+	switch rest := s.Files - s.FilesDone - s.Skipped - s.Failed; {
+	case !s.Complete:
+		text += ", the rest was not tried"
+	case rest > 0:
+		text += fmt.Sprintf(", %d not tried", rest)
+	}
 	if s.BytesResumed > 0 {
 		text += fmt.Sprintf(", %s were there from before", cliio.Size(s.BytesResumed))
 	}

@@ -355,6 +355,25 @@ func TestUsedUpQuotaTellsWhatWasCopied(t *testing.T) {
 	}
 }
 
+// TestWhatWasNotTriedIsTold where a copy ends before it came to all files.
+func TestWhatWasNotTriedIsTold(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("d", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2000 {
+		if err := os.WriteFile(fmt.Sprint("d/f", i), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := &fullSoon{FileSystem: newHome(t)}
+	f.left.Store(1)
+	got := run(t, testMain(t, f, "cp", "--jobs=1", "-r", "d/", home))
+	if got.code == cliio.Done || !strings.HasSuffix(got.stderr, " not tried\n") {
+		t.Errorf("code %d, %q", got.code, got.stderr)
+	}
+}
+
 func TestInterruptedStreamSaysSo(t *testing.T) {
 	f := &interruptible{FileSystem: newHome(t), left: 1, interrupts: make(chan os.Signal, 1)}
 	m := testMain(t, f, "cp", "-", home+"/x")
