@@ -153,13 +153,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = body
 	rec.Header().Set(wire.HeaderProtocol, strconv.Itoa(wire.Version))
 	defer func() {
-		if p := recover(); p != nil && p != http.ErrAbortHandler {
+		p := recover()
+		if p != nil && p != http.ErrAbortHandler {
 			s.cfg.Logger.Error("panic", "request", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 			if rec.status == 0 {
+				p = nil
 				s.fail(rec, r, pfs.Errorf("server.ServeHTTP", "", pfs.Other, "the service failed on this request; its log says how"))
 			}
 		}
 		s.metrics.observe(r, body, rec, time.Since(began))
+		if p != nil {
+			panic(http.ErrAbortHandler) // net/http cuts the connection: what was answered must not look whole
+		}
 	}()
 	if r.ContentLength != 0 {
 		_ = http.NewResponseController(rec).SetReadDeadline(began.Add(stall)) // until pace sets another
