@@ -78,21 +78,19 @@ func (u *upload) lock(ctx context.Context, weight int64) (unlock func(), err err
 	return func() { u.use.Release(weight) }, nil
 }
 
-// known returns the digest of leaf n if it arrived here with size bytes. None is known
-// if the store does not identify staged writes, since this may be another one than
-// before.
+// known returns the digest of leaf n if it arrived here, through this handle, with size
+// bytes. None is known if the store does not identify staged writes, since this may be
+// another one than before.
 func (u *upload) known(ctx context.Context, n int64, size int) (pfs.LeafDigest, bool) {
 	if u.identity == nil {
 		return pfs.LeafDigest{}, false
 	}
-	u.mu.Lock()
-	c := u.chunks[n]
-	u.mu.Unlock()
-	if c == nil || c.take(ctx, u.key.path) != nil {
+	c, err := u.take(ctx, u.key.path, n)
+	if err != nil {
 		return pfs.LeafDigest{}, false
 	}
-	defer c.release()
-	return c.digest, c.size == size && size > 0
+	defer u.leave(n, c)
+	return c.digest, c.by == u && c.size == size && size > 0
 }
 
 // leaf returns the digest of leaf n of a file of size bytes, read back from the store
