@@ -107,9 +107,12 @@ type TreeRemover interface {
 	RemoveTree(ctx context.Context, name Path) error
 }
 
-// Space is the size of a store, in bytes.
+// Space is the size of a store, in bytes. Used and Free together are less than Total where
+// a store keeps room back, or other things than its files take some.
 type Space struct {
-	Total, Free int64
+	Total int64
+	Used  int64 // taken by what is stored
+	Free  int64 // can still be written
 }
 
 // SpaceReporter tells how large the store is.
