@@ -158,7 +158,7 @@ func (s *Server) putData(w http.ResponseWriter, r *request) {
 	if errors.Is(err, pfs.Integrity) && !errors.Is(err, wire.ErrDamaged) {
 		// What comes before the chunk is not staged, or not any more, as after a kill: the
 		// client sends it again.
-		s.failedAt(slog.LevelDebug, r.Request, err)
+		s.failedAt(slog.LevelDebug, "request failed", r.Request, err)
 		s.refuse(w, err)
 		return
 	}

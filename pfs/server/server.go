@@ -279,17 +279,20 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 // failed counts err, and logs it.
 func (s *Server) failed(r *http.Request, err error) {
 	kind := pfs.KindOf(err)
-	level := slog.LevelDebug
+	level, what := slog.LevelDebug, "request failed"
 	if kind == pfs.Other || kind == pfs.Integrity {
 		level = slog.LevelError
 	}
-	s.failedAt(level, r, err)
+	if as := new(notKept); errors.As(err, &as) {
+		level, what = slog.LevelInfo, "not all is there that was staged before, as after a kill: it is sent again"
+	}
+	s.failedAt(level, what, r, err)
 }
 
-// failedAt is failed with a level of the log.
-func (s *Server) failedAt(level slog.Level, r *http.Request, err error) {
+// failedAt is failed with a level of the log, and what happened.
+func (s *Server) failedAt(level slog.Level, what string, r *http.Request, err error) {
 	kind := pfs.KindOf(err)
-	s.cfg.Logger.Log(r.Context(), level, "request failed", "request", r.Method+" "+r.URL.Path, "remote", r.RemoteAddr, "kind", kind.Error(), "error", pfs.Detail(err))
+	s.cfg.Logger.Log(r.Context(), level, what, "request", r.Method+" "+r.URL.Path, "remote", r.RemoteAddr, "kind", kind.Error(), "error", pfs.Detail(err))
 	s.metrics.failed(kind)
 }
 

@@ -93,6 +93,22 @@ func (u *upload) known(ctx context.Context, n int64, size int) (pfs.LeafDigest, 
 	return c.digest, c.by == u && c.size == size && size > 0
 }
 
+// arrived reports whether all size bytes arrived here, through this handle.
+func (u *upload) arrived(ctx context.Context, size int64) bool {
+	for n := range pfs.Leaves(size) {
+		if _, ok := u.known(ctx, n, int(min(pfs.ChunkSize, size-n*pfs.ChunkSize))); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// notKept is the Integrity error of a commit of which not all bytes arrived here: what
+// was staged before the service was started may have been lost with it.
+type notKept struct{ error }
+
+func (e *notKept) Unwrap() error { return e.error }
+
 // leaf returns the digest of leaf n of a file of size bytes, read back from the store
 // if it is not known. It makes buf, which is then the next one's, when it first needs it.
 func (u *upload) leaf(ctx context.Context, n, size int64, buf *[]byte) (pfs.LeafDigest, error) {
