@@ -8,8 +8,8 @@ import (
 
 // The optional capabilities: interfaces of one method that a FileSystem may
 // implement. Call the function below each, which asserts it; those of TreeRemover and
-// UsageReporter, which can do without, are in tree.go, and those of Copier in copy.go.
-// BatchReader is in readbatch.go, BatchCopier in copybatch.go. To implement a capability and to answer Unsupported
+// UsageReporter, which can do without, are in tree.go. BatchReader is in readbatch.go,
+// BatchCopier in copybatch.go. To implement a capability and to answer Unsupported
 // is the same as not to implement it.
 
 // Symlinker makes symbolic links.
@@ -107,9 +107,12 @@ type TreeRemover interface {
 	RemoveTree(ctx context.Context, name Path) error
 }
 
-// Space is the size of a store, in bytes.
+// Space is the size of a store, in bytes. Used and Free together are less than Total where
+// a store keeps room back, or other things than its files take some.
 type Space struct {
-	Total, Free int64
+	Total int64
+	Used  int64 // taken by what is stored
+	Free  int64 // can still be written
 }
 
 // SpaceReporter tells how large the store is.
@@ -167,6 +170,15 @@ type Copier interface {
 	// CopyFile stages a copy of the file src and commits it as dst, verified.
 	// progress, if not nil, is called now and then with the bytes done so far.
 	CopyFile(ctx context.Context, src, dst Path, opts CopyOptions, progress func(done int64)) (Info, error)
+}
+
+// CopyInside makes dst a copy of the file src, where fsys is a Copier. Between any two file
+// systems package transfer copies.
+func CopyInside(ctx context.Context, fsys FileSystem, src, dst Path, opts CopyOptions, progress func(done int64)) (Info, error) {
+	if c, ok := fsys.(Copier); ok {
+		return c.CopyFile(ctx, src, dst, opts, progress)
+	}
+	return Info{}, E("pfs.CopyInside", dst, Unsupported, nil)
 }
 
 // CopyOptions says how CopyFile publishes. The zero value replaces what is at the

@@ -18,7 +18,7 @@ func TestConformanceCore(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{
 		New: func(*testing.T) pfs.FileSystem { return core{memfs.New(memfs.Options{})} },
 		Gaps: pfstest.NoSymlink | pfstest.NoChmod | pfstest.NoChtime | pfstest.NoEdit | pfstest.NoExclusiveRename |
-			pfstest.NoQuota | pfstest.NoSpaceReport | pfstest.NoDigester | pfstest.NoSweep | pfstest.NoBlockLocations,
+			pfstest.NoQuota | pfstest.NoSpaceReport | pfstest.NoDigester | pfstest.NoSweep | pfstest.NoBlockLocations | pfstest.NoCopy,
 		Names: 10_000,
 	})
 }
@@ -32,11 +32,15 @@ func TestCapabilitiesOfTheCore(t *testing.T) {
 		"Edit":            func() error { _, err := pfs.Edit(ctx, fsys, "/f"); return err },
 		"RenameExclusive": func() error { return pfs.RenameExclusive(ctx, fsys, "/f", "/new") },
 		"SpaceOf":         func() error { _, err := pfs.SpaceOf(ctx, fsys, "/f"); return err },
-		"SetQuota":        func() error { return pfs.SetQuota(ctx, fsys, "/", 1, 1) },
-		"LocateBlocks":    func() error { _, err := pfs.LocateBlocks(ctx, fsys, "/f", 0, 1); return err },
-		"For":             func() error { _, err := pfs.For(fsys, pfs.Owner{Name: "u", UID: 1, GID: 1}); return err },
-		"As":              func() error { _, err := pfs.As(fsys, pfs.Owner{Name: "u", UID: 1, GID: 1}); return err },
-		"Sweep":           func() error { _, _, err := pfs.Sweep(ctx, fsys, "/", time.Hour); return err },
+		"CopyInside": func() error {
+			_, err := pfs.CopyInside(ctx, fsys, "/f", "/new", pfs.CopyOptions{}, nil)
+			return err
+		},
+		"SetQuota":     func() error { return pfs.SetQuota(ctx, fsys, "/", 1, 1) },
+		"LocateBlocks": func() error { _, err := pfs.LocateBlocks(ctx, fsys, "/f", 0, 1); return err },
+		"For":          func() error { _, err := pfs.For(fsys, pfs.Owner{Name: "u", UID: 1, GID: 1}); return err },
+		"As":           func() error { _, err := pfs.As(fsys, pfs.Owner{Name: "u", UID: 1, GID: 1}); return err },
+		"Sweep":        func() error { _, _, err := pfs.Sweep(ctx, fsys, "/", time.Hour); return err },
 	}
 	for name, call := range calls {
 		for what, fsys := range map[string]pfs.FileSystem{"a core": fsys, "a layer above it": pfs.NewSub(fsys, "/")} {
@@ -85,7 +89,7 @@ func (denied) Usage(context.Context, pfs.Path) (pfs.Usage, error) {
 
 func TestFallbackOnlyIfUnsupported(t *testing.T) {
 	ctx, fsys := t.Context(), denied{core{newTree(t, "/f")}}
-	_, err := pfs.CopyFile(ctx, fsys, "/f", "/new", pfs.CopyOptions{}, nil)
+	_, err := pfs.CopyInside(ctx, fsys, "/f", "/new", pfs.CopyOptions{}, nil)
 	pfstest.WantKind(t, err, pfs.Permission)
 	pfstest.WantKind(t, pfs.RemoveTree(ctx, fsys, "/f"), pfs.Permission)
 	_, err = pfs.UsageOf(ctx, fsys, "/")

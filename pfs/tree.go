@@ -160,10 +160,13 @@ func removeTree(ctx context.Context, fsys FileSystem, name Path, info Info) erro
 			token = ""
 		case page.Next != "":
 			token = page.Next
-		case len(page.Entries) > 0:
-			return Errorf("pfs.RemoveTree", name, NotEmpty, "%s is listed but cannot be removed", name.Join(page.Entries[0].Name))
 		default:
-			return fsys.Remove(ctx, name)
+			err := fsys.Remove(ctx, name)
+			if len(page.Entries) > 0 && errors.Is(err, NotEmpty) {
+				// Else what was listed was removed by somebody else at this moment.
+				return Errorf("pfs.RemoveTree", name, NotEmpty, "%s is listed but cannot be removed", name.Join(page.Entries[0].Name))
+			}
+			return err
 		}
 	}
 }

@@ -219,6 +219,26 @@ func TestRemoveTreeEnds(t *testing.T) {
 	pfstest.WantNames(t, fsys, "/d", "ghost")
 }
 
+// hasty is a store on which somebody else removes every file a moment before.
+type hasty struct{ pfs.FileSystem }
+
+func (h hasty) Remove(ctx context.Context, name pfs.Path) error {
+	err := h.FileSystem.Remove(ctx, name)
+	if err == nil && name != "/d" {
+		return pfs.E("hasty.Remove", name, pfs.NotExist, nil)
+	}
+	return err
+}
+
+// TestRemoveTreeWithAnother: that somebody else removes the same things is no error.
+func TestRemoveTreeWithAnother(t *testing.T) {
+	fsys := hasty{newTree(t, "/d/a", "/d/b/c")}
+	if err := pfs.RemoveTree(t.Context(), fsys, "/d"); err != nil {
+		t.Error(err)
+	}
+	pfstest.WantNames(t, fsys, "/")
+}
+
 func TestUsageOf(t *testing.T) {
 	fsys := newTree(t, "/d/a/1", "/d/a/b/22", "/d/e/")
 	want := pfs.Usage{Bytes: int64(len("/d/a/1") + len("/d/a/b/22")), Files: 2, Dirs: 3}

@@ -62,4 +62,16 @@
 //	Rendezvous    = highest mix(mix(FNV-1a(name)) ^ mix(trainer+golden)); files in order
 //
 // and golden tests hold the first values. Sums and products are modulo 2^64.
+//
+// # Files
+//
+//	file, name, set, seterror        files of a dataset, the numbers in their names, sets that are not whole
+//	trainer, env                     who of how many a process is
+//	assignment, mod, lpt,            whole files for trainers
+//	rendezvous, list
+//	dataset, span                    all records in a row, and its pieces
+//	order, block, lanes, shuffle     the orders of an epoch, and the words that users write for them
+//	permutation, mix                 the numbers that they are made of
+//	walk, state, equal               a trainer's way through an epoch, how it goes on, and what is left over
+//	errors                           the errors
 package shard

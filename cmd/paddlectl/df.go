@@ -18,9 +18,10 @@ func (d *deps) dfCommand() *cli.Command {
 	return d.command(spec{
 		name: "df", args: "[PATH...]", most: -1,
 		summary: "show the space on each datacenter",
-		text: `Shows size and free space of the stores that hold the paths. /pfs/DC stands for
-all that is below it, home, public and mapped directories; /pfs, and no PATH, for
-all datacenters of the current service.
+		text: `Shows size, used and available space of the stores that hold the paths. /pfs/DC
+stands for all that is below it, home, public and mapped directories; /pfs, and no
+PATH, for all datacenters of the current service. What a store keeps back, or holds
+beside its files, is neither used nor available; USE% is of these two together.
 
 With --quota each directory is also asked for limits of its own, those of the store
 included, and has a row of the bytes, and one of the files and directories, that it
@@ -84,11 +85,11 @@ func (f *df) show(a dfAnswer) error {
 		return a.err
 	}
 	if f.header {
-		f.d.out.Printf("%14s %14s %14s %4s  %s\n", "SIZE", "USED", "FREE", "USE%", "PATH")
+		f.d.out.Printf("%14s %14s %14s %4s  %s\n", "SIZE", "USED", "AVAIL", "USE%", "PATH")
 		f.header = false
 	}
 	name := a.target.path
-	if err := f.o.print(f.d, dfRow{Path: name, Total: a.space.Total, Used: a.space.Total - a.space.Free, Free: a.space.Free}); err != nil || !f.o.quota {
+	if err := f.o.print(f.d, dfRow{Path: name, Total: a.space.Total, Used: a.space.Used, Free: a.space.Free}); err != nil || !f.o.quota {
 		return err
 	}
 	return f.limits(name, a.usage, a.usageErr)
@@ -110,7 +111,7 @@ type dfRow struct {
 	Path  pfs.Path `json:"path"`
 	Total int64    `json:"total"`
 	Used  int64    `json:"used"`
-	Free  int64    `json:"free"`
+	Free  int64    `json:"free"`            // available
 	Quota string   `json:"quota,omitempty"` // what is limited, bytes or files; empty for a store
 }
 
@@ -119,17 +120,17 @@ func (o dfOptions) print(d *deps, r dfRow) error {
 		return d.out.JSON(r)
 	}
 	number := func(n int64) string { return fmt.Sprint(n) }
-	size, note := number, ""
+	size, note, most := number, "", r.Used+r.Free
 	if o.human {
 		size = cliio.ShortSize
 	}
 	if r.Quota != "" {
-		note = " (limit of " + r.Quota + ")"
+		note, most = " (limit of "+r.Quota+")", r.Total
 	}
 	if r.Quota == "files" {
 		size = number
 	}
-	d.out.Printf("%14s %14s %14s %4s  %s%s\n", size(r.Total), size(r.Used), size(r.Free), share(r.Used, r.Total), d.out.Name(string(r.Path)), note)
+	d.out.Printf("%14s %14s %14s %4s  %s%s\n", size(r.Total), size(r.Used), size(r.Free), share(r.Used, most), d.out.Name(string(r.Path)), note)
 	return nil
 }
 

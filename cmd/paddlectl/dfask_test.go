@@ -35,7 +35,7 @@ func (s *silentStores) Space(ctx context.Context, name pfs.Path) (pfs.Space, err
 	if name.Base() == "away" {
 		return pfs.Space{}, pfs.E("test.Space", name, pfs.Unavailable, nil)
 	}
-	return pfs.Space{Total: 10, Free: 5}, nil
+	return pfs.Space{Total: 10, Used: 4, Free: 4}, nil
 }
 
 // TestDfAsksAllAtOnce: silent stores are waited for together, and the rows are in order.

@@ -25,4 +25,14 @@
 //
 // The contract of package pfs shows through: a file that is made or truncated is
 // staged, and Close publishes it. See FromPFS.
+//
+// # Files
+//
+//	store, find, kind               an afero.Fs as a store, the way down to a name, errors as Kinds
+//	info, generation, stamp_*       what is known of a file, and what tells its versions apart
+//	open, edit, change, remove,     one operation each, or two
+//	rename, link, digest
+//	list, listing, names            a page, the names that it is cut from, and the directory they are read from
+//	staged, upload, commit, sweep   a handle of a staged write, its temporary, its publishing, what was left
+//	tree, tree_*                    any tree as an afero.Fs: its operations, and the files and directories it opens
 package aferofs

@@ -11,7 +11,7 @@ import (
 )
 
 // gaps are those of every Store.
-const gaps = pfstest.NoQuota | pfstest.NoSpaceReport | pfstest.NoKeptDigest | pfstest.NoCommitMemory
+const gaps = pfstest.NoCopy | pfstest.NoQuota | pfstest.NoSpaceReport | pfstest.NoKeptDigest | pfstest.NoCommitMemory
 
 // TestStore runs the suite on what afero has, and on a tree that goes through
 // afero and back.

@@ -50,4 +50,17 @@
 // that an account has logged in from is exempt from the second counter, so that a
 // neighbour behind the same address does no harm either. A counter forgets after
 // an hour without a failure.
+//
+// # Files
+//
+//	service, identity               what the service asks, and the answer
+//	accounts*, account, table       the accounts file, what it is asked and how it is changed; an account; all of them
+//	codec                           the accounts file as text, and what is wrong in one
+//	hdfsuser                        the name of an account on HDFS
+//	hash, hasher                    passwords, and how many are checked at once
+//	access, key                     access tokens, and the key that signs them
+//	refresh*                        refresh tokens, and those that have ended
+//	limiter, lru                    failed logins, and how many are remembered
+//	certificate, selfsigned         the certificate that is given, or made
+//	dir, file, lock, os_*           the directory, files replaced whole, one change at a time
 package auth

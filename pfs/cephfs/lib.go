@@ -293,7 +293,7 @@ func statfs(m *cMount, in *cInode) (pfs.Space, error) {
 		return pfs.Space{}, err
 	}
 	unit := int64(st.f_frsize)
-	return pfs.Space{Total: int64(st.f_blocks) * unit, Free: int64(st.f_bavail) * unit}, nil
+	return pfs.Space{Total: int64(st.f_blocks) * unit, Used: int64(st.f_blocks-st.f_bfree) * unit, Free: int64(st.f_bavail) * unit}, nil
 }
 
 func opendir(m *cMount, in *cInode, p *cPerms) (d *cDir, err error) {

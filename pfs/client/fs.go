@@ -120,7 +120,7 @@ func (c *Client) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 		op: "client.Space", method: wire.CallSpace, name: name,
 		request: wire.PathRequest{Path: string(name)}, reply: &reply,
 	})
-	return pfs.Space{Total: reply.Total, Free: reply.Free}, err
+	return reply.Space(), err
 }
 
 // Usage sums the tree below name, in the service.

@@ -22,5 +22,7 @@ func (f *FS) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 		info, err = c.StatFs()
 		return err
 	})
-	return pfs.Space{Total: int64(info.Capacity) / replicas, Free: int64(info.Remaining) / replicas}, fail(op, name, err)
+	return pfs.Space{
+		Total: int64(info.Capacity) / replicas, Used: int64(info.Used) / replicas, Free: int64(info.Remaining) / replicas,
+	}, fail(op, name, err)
 }

@@ -164,7 +164,7 @@ func TestTheLastElement(t *testing.T) {
 	pfstest.WantFile(t, m, "/home/alice/f", []byte("F of alice"))
 	_, err = fsys.(pfs.Digester).Digest(ctx, link, "xxh3", nil)
 	must(err)
-	_, err = pfs.CopyFile(ctx, fsys, link, "/home/alice/copy", pfs.CopyOptions{}, nil)
+	_, err = pfs.CopyInside(ctx, fsys, link, "/home/alice/copy", pfs.CopyOptions{}, nil)
 	must(err)
 	pfstest.WantFile(t, m, "/home/alice/copy", []byte("F of alice"))
 	pfstest.WantKind(t, fsys.Mkdir(ctx, link, 0o755), pfs.Exist)

@@ -10,6 +10,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
+// tempMode is the mode of what is not published yet.
+const tempMode = 0o600
+
 // Create begins a staged write of name, or goes on with one.
 func (f *FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
 	w, err := f.create(ctx, "localfs.Create", name, opts)

@@ -270,5 +270,5 @@ func spaceOn(fd int) (pfs.Space, error) {
 	if unit == 0 {
 		unit = int64(st.Bsize)
 	}
-	return pfs.Space{Total: int64(st.Blocks) * unit, Free: int64(st.Bavail) * unit}, nil
+	return pfs.Space{Total: int64(st.Blocks) * unit, Used: int64(st.Blocks-st.Bfree) * unit, Free: int64(st.Bavail) * unit}, nil
 }

@@ -79,7 +79,7 @@
 //
 // # Files
 //
-//	fs, place, temp                      the store, the way down to a directory and its quotas, names that are hidden
+//	fs, place                            the store; the way down to a directory, and its quotas
 //	dir, dir_*, entries_linux, walk      what the system is asked about names: beside open directories, or by paths; trees
 //	stat*, mark, xattr_*, owner          what is known of a file, and kept with it
 //	open, list, chmod, symlink, mkdir,   one operation each, or two

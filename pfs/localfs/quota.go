@@ -28,8 +28,11 @@ func (a limits) beyond(b limits) limits {
 	return limits{max(0, a.bytes-b.bytes), max(0, a.files-b.files)}
 }
 
-// quotaFormat is the content of a quota file.
-const quotaFormat = "bytes %d\nfiles %d\n"
+// quotaName is the file that holds the quota of its directory, and quotaFormat what is in it.
+const (
+	quotaName   = pfs.TempPrefix + "quota"
+	quotaFormat = "bytes %d\nfiles %d\n"
+)
 
 // quotas knows the trees with a quota that were met, and which staged writes are
 // open in this process.

@@ -12,6 +12,9 @@ import (
 // deeper is first moved to the top.
 const maxDepth = 64
 
+// removedPrefix begins the names of directories that are on the way out.
+const removedPrefix = pfs.TempPrefix + "rm-"
+
 // RemoveTree removes name and all below it. Links are removed, not followed: each
 // directory is opened by its name in the one above, which is open.
 func (f *FS) RemoveTree(ctx context.Context, name pfs.Path) error {

@@ -13,5 +13,6 @@ func spaceOf(path string) (pfs.Space, error) {
 	if err := unix.Statfs(path, &st); err != nil {
 		return pfs.Space{}, err
 	}
-	return pfs.Space{Total: int64(st.Blocks) * int64(st.Bsize), Free: int64(st.Bavail) * int64(st.Bsize)}, nil
+	unit := int64(st.Bsize)
+	return pfs.Space{Total: int64(st.Blocks) * unit, Used: int64(st.Blocks-st.Bfree) * unit, Free: int64(st.Bavail) * unit}, nil
 }

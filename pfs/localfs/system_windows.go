@@ -14,7 +14,7 @@ func spaceOf(path string) (pfs.Space, error) {
 	if err != nil {
 		return pfs.Space{}, err
 	}
-	var free, total uint64
-	err = windows.GetDiskFreeSpaceEx(p, &free, &total, nil)
-	return pfs.Space{Total: int64(total), Free: int64(free)}, err
+	var mine, total, free uint64
+	err = windows.GetDiskFreeSpaceEx(p, &mine, &total, &free)
+	return pfs.Space{Total: int64(total), Used: int64(total - free), Free: int64(mine)}, err
 }

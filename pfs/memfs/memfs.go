@@ -9,6 +9,18 @@
 // where it lies: a Commit puts a new node in its place, and a change in place
 // copies the pages that it touches. So an open File reads the version it was
 // opened on, whatever happens to the name.
+//
+// # Files
+//
+//	memfs, node, directory, find     the store; a file, link or directory; its entries; the way to them
+//	change, usage                    an entry put in and taken out; sums, quotas and space
+//	content, file                    bytes in pages; an open file
+//	create, stage, staged, commit,   staged writes, from the first byte to the new name, and what is left of them
+//	sweep
+//	list, mkdir, remove, rename,     one operation each, or two
+//	symlink, chmod, edit, copy,
+//	batch, locations
+//	owner                            the store as others have it
 package memfs
 
 import (

@@ -63,7 +63,8 @@ func (s *FS) space() pfs.Space {
 	if total <= 0 {
 		total = 1<<63 - 1
 	}
-	return pfs.Space{Total: total, Free: total - s.root.dir.sum.bytes - s.staged}
+	used := s.root.dir.sum.bytes + s.staged
+	return pfs.Space{Total: total, Used: used, Free: total - used}
 }
 
 // Space reports the capacity and how much of it is free.

@@ -3,6 +3,7 @@ package namespace
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,8 @@ const (
 	// homeWait is how long a request waits until it is known whether a home is still
 	// there: its store may not answer, and the request may be to another.
 	homeWait = time.Second
+	// maxChecks is how many homes and versions are remembered, of which there may be any number.
+	maxChecks = 32 << 10
 )
 
 // EnsureLayout makes /home and /public on the store of every datacenter. It tries all of
@@ -208,5 +211,27 @@ func (n *Namespace) forget(what string) {
 func (n *Namespace) look(what string, after time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if _, ok := n.checks[what]; !ok && len(n.checks) >= maxChecks {
+		n.makeRoom()
+	}
 	n.checks[what] = n.now().Add(after)
+}
+
+// makeRoom forgets what it is time to look at again, which costs no more than that look,
+// and if that is less than half, others. Stores, which are few, stay. n.mu is held.
+func (n *Namespace) makeRoom() {
+	now := n.now()
+	for what, at := range n.checks {
+		if !now.Before(at) && strings.Contains(what, "/") {
+			delete(n.checks, what)
+		}
+	}
+	for what := range n.checks {
+		if len(n.checks) <= maxChecks/2 {
+			return
+		}
+		if strings.Contains(what, "/") {
+			delete(n.checks, what)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package namespace
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"sync/atomic"
 	"testing"
@@ -201,4 +202,25 @@ func TestEnsureHomeOnSilentStores(t *testing.T) {
 		took("bob")
 		pfstest.WantNames(t, stores[2].FS, "/home", "alice", "bob")
 	})
+}
+
+// TestWhatIsRememberedIsBounded: homes and versions are forgotten, first those that it is
+// time to look at again, and a store that is left alone is not.
+func TestWhatIsRememberedIsBounded(t *testing.T) {
+	n, _, _, now := twoStores(t)
+	n.look("one", 1000*storeLeft)
+	for i := range 3 * maxChecks / 2 {
+		n.look(fmt.Sprintf("one/user%d", i), homeKept)
+	}
+	if got := len(n.checks); got > maxChecks || n.due("one") {
+		t.Errorf("%d are remembered, the store that is left alone is not: %v", got, n.due("one"))
+	}
+	*now = now.Add(homeKept)
+	for i := range maxChecks / 2 {
+		n.look(fmt.Sprintf("two/user%d", i), homeKept)
+	}
+	if !n.seen("two/user0") || n.seen("one/user0") {
+		t.Error("a home was forgotten for those that it was time to look at again")
+	}
+	mustEnsure(t, n, "alice")
 }

@@ -139,7 +139,7 @@ func TestWithinOneStore(t *testing.T) {
 		if err := pfs.RenameExclusive(ctx, adm, "/pfs/dc/home/bob/f", to); err != nil {
 			t.Errorf("rename to %s: %v", to, err)
 		}
-		if _, err := pfs.CopyFile(ctx, adm, to, "/pfs/dc/home/bob/f", pfs.CopyOptions{}, nil); err != nil {
+		if _, err := pfs.CopyInside(ctx, adm, to, "/pfs/dc/home/bob/f", pfs.CopyOptions{}, nil); err != nil {
 			t.Errorf("copy of %s: %v", to, err)
 		}
 		pfstest.WantFile(t, adm, "/pfs/dc/home/bob/f", []byte("bob's"))
@@ -211,7 +211,7 @@ func TestStoresPermissionsAreKept(t *testing.T) {
 	if !strings.Contains(err.Error(), "other rights") {
 		t.Errorf("error %q speaks of another datacenter", err)
 	}
-	_, err = pfs.CopyFile(ctx, bobs, "/pfs/dc/mnt/kept/f", to, pfs.CopyOptions{}, nil)
+	_, err = pfs.CopyInside(ctx, bobs, "/pfs/dc/mnt/kept/f", to, pfs.CopyOptions{}, nil)
 	pfstest.WantKind(t, err, pfs.CrossStore)
 
 	pfstest.WriteFile(t, bobs, "/pfs/dc/mnt/open/by-bob", []byte("b"))

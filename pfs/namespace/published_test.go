@@ -143,7 +143,7 @@ func commit(t *testing.T, fsys pfs.FileSystem, name pfs.Path) error {
 // TestCopyIntoUnfinishedVersion copies within the store.
 func TestCopyIntoUnfinishedVersion(t *testing.T) {
 	fsys := newPublished(t).View(publisher, "")
-	if _, err := pfs.CopyFile(t.Context(), fsys, complete+"/x-00000-of-00001", set+"/3/copy", pfs.CopyOptions{}, nil); err != nil {
+	if err := copyFile(t.Context(), fsys, complete+"/x-00000-of-00001", set+"/3/copy"); err != nil {
 		t.Fatal(err)
 	}
 	pfstest.WantFile(t, fsys, set+"/3/copy", []byte("version 2"))

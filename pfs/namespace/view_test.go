@@ -16,6 +16,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/namespace"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
 var (
@@ -113,12 +114,10 @@ var operations = map[string]func(ctx context.Context, fsys pfs.FileSystem, p pfs
 		return err
 	},
 	"CopyFile from": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-		_, err := pfs.CopyFile(ctx, fsys, p, "/pfs/east/home/alice@example.org/copy", pfs.CopyOptions{}, nil)
-		return err
+		return copyFile(ctx, fsys, p, "/pfs/east/home/alice@example.org/copy")
 	},
 	"CopyFile to": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-		_, err := pfs.CopyFile(ctx, fsys, "/pfs/east/home/alice@example.org/f", p, pfs.CopyOptions{}, nil)
-		return err
+		return copyFile(ctx, fsys, "/pfs/east/home/alice@example.org/f", p)
 	},
 	"Digest": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
 		_, err := fsys.(pfs.Digester).Digest(ctx, p, "xxh3", nil)
@@ -127,6 +126,20 @@ var operations = map[string]func(ctx context.Context, fsys pfs.FileSystem, p pfs
 	"WriteBatch": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
 		return pfs.WriteBatch(ctx, fsys, []pfs.BatchEntry{{Path: p}})[0]
 	},
+}
+
+// copyFile copies as the service does: inside a store, or else through itself.
+func copyFile(ctx context.Context, fsys pfs.FileSystem, src, dst pfs.Path) error {
+	_, err := pfs.CopyInside(ctx, fsys, src, dst, pfs.CopyOptions{}, nil)
+	if !errors.Is(err, pfs.Unsupported) {
+		return err
+	}
+	job, err := transfer.New(transfer.Options{Retries: -1})
+	if err != nil {
+		return err
+	}
+	_, err = job.CopyFile(ctx, transfer.End{FS: fsys, Path: src}, transfer.End{FS: fsys, Path: dst}, pfs.CopyOptions{}, nil)
+	return err
 }
 
 // TestGuessing tries to find out what another home has, by every operation and
@@ -417,7 +430,7 @@ func TestBetweenDatacenters(t *testing.T) {
 		t.Errorf("error %q", text)
 	}
 	pfstest.WantKind(t, pfs.RenameExclusive(ctx, fsys, from, to), pfs.CrossStore)
-	_, err = pfs.CopyFile(ctx, fsys, from, to, pfs.CopyOptions{}, nil)
+	_, err = pfs.CopyInside(ctx, fsys, from, to, pfs.CopyOptions{}, nil)
 	pfstest.WantKind(t, err, pfs.CrossStore)
 	if err := fsys.Rename(ctx, from, "/pfs/east/user/bob/renamed"); err != nil {
 		t.Errorf("rename between two spellings of one datacenter: %v", err)

@@ -96,7 +96,7 @@ func checkDigestUnknown(e *env) {
 func checkSpace(e *env) {
 	s, err := pfs.SpaceOf(e.ctx, e.fs, pfs.Root)
 	e.ok(err)
-	if s.Total <= 0 || s.Free < 0 || s.Free > s.Total {
+	if s.Total <= 0 || s.Free < 0 || s.Used < 0 || s.Used+s.Free > s.Total {
 		e.Errorf("Space = %+v", s)
 	}
 }

@@ -9,4 +9,17 @@
 //
 // The names of the subtests are the promises. The helpers for tests of other
 // packages (WriteFile, ReadFile, ...) fail the test that calls them.
+//
+// # Files
+//
+//	suite, options, want             Run and a check's surroundings; what is tested, and lacks; what checks demand
+//	files, content, forgetful        for tests of other packages too: files, their bytes, a store that loses them
+//	operation                        all operations on a path, for what holds for each of them
+//	path, error, cancel, concurrent  what holds for all: names, kinds of errors, contexts, many at once
+//	read, list, mkdir, rename,       reading and the tree
+//	remove, link
+//	stage, commit, resume, leaf      staged writes: before they are published, then, and when they go on
+//	attribute, batch, copy, edit,    capabilities
+//	usage, loosequota, locate, owner
+//	gap                              what a store says of what it lacks
 package pfstest

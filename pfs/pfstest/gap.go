@@ -20,6 +20,7 @@ var gapPromises = []promise{
 	{says: "Digest answers Unsupported", check: unsupported("Digest"), only: NoDigester},
 	{says: "Sweep answers Unsupported", check: unsupported("Sweep"), only: NoSweep},
 	{says: "LocateBlocks answers Unsupported", check: unsupported("LocateBlocks"), only: NoBlockLocations},
+	{says: "CopyInside answers Unsupported", check: unsupported("CopyInside from"), only: NoCopy},
 	{says: "For and As answer Unsupported", check: checkNoOwners, only: noOwners},
 	{says: "LeafDigests answers Unsupported", check: checkNoLeafDigests, only: NoLeafDigests},
 	{says: "Commit with NoReplace answers Unsupported and publishes nothing", check: checkNoExclusiveCommit, only: NoExclusiveCommit},

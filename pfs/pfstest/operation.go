@@ -120,14 +120,14 @@ var operations = []operation{
 		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
 			return pfs.SetQuota(ctx, fsys, p, 0, 0)
 		}},
-	{name: "CopyFile from", needsName: true, needsFile: true, opens: true,
+	{name: "CopyInside from", gap: NoCopy, needsName: true, needsFile: true, opens: true,
 		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			_, err := pfs.CopyFile(ctx, fsys, p, otherFree, pfs.CopyOptions{}, nil)
+			_, err := pfs.CopyInside(ctx, fsys, p, otherFree, pfs.CopyOptions{}, nil)
 			return err
 		}},
-	{name: "CopyFile to", needsFile: true, makesName: true,
+	{name: "CopyInside to", gap: NoCopy, needsFile: true, makesName: true,
 		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			_, err := pfs.CopyFile(ctx, fsys, otherFile, p, pfs.CopyOptions{}, nil)
+			_, err := pfs.CopyInside(ctx, fsys, otherFile, p, pfs.CopyOptions{}, nil)
 			return err
 		}},
 	{name: "Digest", gap: NoDigester, needsName: true, needsFile: true, opens: true,

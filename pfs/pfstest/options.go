@@ -48,6 +48,7 @@ const (
 	NoDigester                        // the Digester capability
 	NoSweep                           // pfs.Sweep
 	NoBlockLocations                  // pfs.LocateBlocks
+	NoCopy                            // pfs.CopyInside
 
 	// NoLeafDigests: the Staged is no LeafDigester, or answers Unsupported.
 	NoLeafDigests

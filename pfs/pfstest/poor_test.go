@@ -80,7 +80,7 @@ func TestConformanceOfAPoorStore(t *testing.T) {
 		New: func(*testing.T) pfs.FileSystem { return newPoor() },
 		Gaps: pfstest.NoSymlink | pfstest.NoChmod | pfstest.NoChtime | pfstest.NoEdit | pfstest.NoExclusiveRename |
 			pfstest.NoExclusiveCommit | pfstest.NoQuota | pfstest.NoSpaceReport | pfstest.NoDigester | pfstest.NoSweep |
-			pfstest.NoBlockLocations | pfstest.NoLeafDigests | pfstest.NoMode | pfstest.NoKeptDigest | pfstest.NoCommitMemory,
+			pfstest.NoBlockLocations | pfstest.NoCopy | pfstest.NoLeafDigests | pfstest.NoMode | pfstest.NoKeptDigest | pfstest.NoCommitMemory,
 		Names: 10_000,
 	})
 }

@@ -19,7 +19,7 @@ func TestEveryChangeAnswersReadOnly(t *testing.T) {
 	for _, name := range []pfs.Path{"/f", "/dir", "/missing", "/dir/missing", "/f/x", "/"} {
 		_, create := fsys.Create(ctx, name, pfs.CreateOptions{})
 		_, edit := pfs.Edit(ctx, fsys, name)
-		_, copied := pfs.CopyFile(ctx, fsys, "/f", name, pfs.CopyOptions{}, nil)
+		_, copied := pfs.CopyInside(ctx, fsys, "/f", name, pfs.CopyOptions{}, nil)
 		_, _, sweep := pfs.Sweep(ctx, fsys, name, 0)
 		for op, err := range map[string]error{
 			"Create": create, "Edit": edit, "CopyFile": copied, "Sweep": sweep,

@@ -217,7 +217,7 @@ func spaceCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64
 		return reply, err
 	}
 	sp, err := pfs.SpaceOf(ctx, r.tree, name)
-	return wire.SpaceReply{Total: sp.Total, Free: sp.Free}, err
+	return wire.NewSpaceReply(sp), err
 }
 
 func usageCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.UsageReply, err error) {

@@ -158,7 +158,7 @@ func (s *Server) putData(w http.ResponseWriter, r *request) {
 	if errors.Is(err, pfs.Integrity) && !errors.Is(err, wire.ErrDamaged) {
 		// What comes before the chunk is not staged, or not any more, as after a kill: the
 		// client sends it again.
-		s.failedAt(slog.LevelDebug, r.Request, err)
+		s.failedAt(slog.LevelDebug, "request failed", r.Request, err)
 		s.refuse(w, err)
 		return
 	}
@@ -191,22 +191,25 @@ func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, 
 		return pfs.Errorf("server.receiveLeaf", u.key.path, pfs.Unavailable, "the staged write %s has ended meanwhile", u.key.id)
 	}
 	// A chunk that spans two leaves spoils what was known of both.
-	first, last := off/pfs.ChunkSize, (off+max(length, 1)-1)/pfs.ChunkSize
-	for n := first; n <= last; n++ {
-		c := u.chunk(n)
-		if err := c.take(r.Context(), u.key.path); err != nil {
+	var whole *chunk
+	first := off / pfs.ChunkSize
+	for n := first; n < first+pfs.Leaves(off%pfs.ChunkSize+length); n++ {
+		c, err := u.take(r.Context(), u.key.path, n)
+		if err != nil {
 			return err
 		}
-		defer c.release()
-		c.size = 0
+		defer u.leave(n, c)
+		c.by, c.size = u, 0
+		if n*pfs.ChunkSize == off {
+			whole = c
+		}
 	}
 	sum, err := s.receive(w, r, length, func(p []byte, at int64) error {
 		_, err := u.staged.WriteAt(r.Context(), p, off+at)
 		return err
 	})
-	if err == nil && off%pfs.ChunkSize == 0 {
-		c := u.chunk(first)
-		c.size, c.digest = int(length), sum
+	if err == nil && whole != nil {
+		whole.size, whole.digest = int(length), sum
 	}
 	return err
 }

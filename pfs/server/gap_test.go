@@ -54,3 +54,31 @@ func TestGapIsNoAlarm(t *testing.T) {
 		t.Errorf("damage on the way is no alarm:\n%s", text)
 	}
 }
+
+// TestACommitAfterAKillIsNoAlarm: what was staged before the service was started, and is
+// not all there, is sent again. Bytes that this service has verified are an alarm if they
+// are not what the sender has.
+func TestACommitAfterAKillIsNoAlarm(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	before, _ := newServer(t, store, nil)
+	create(t, before, "/f")
+	put(t, before, "/f", "cont")
+
+	for _, there := range []string{"cont", "cont\x00\x00\x00"} { // what a lost leaf reads as
+		s, log := newServer(t, store, nil)
+		if code := commit(s, "/f", "content"); code != 422 {
+			t.Errorf("commit of %q: HTTP %d", there, code)
+		}
+		if text := log.String(); !strings.Contains(text, "level=INFO") || strings.Contains(text, "level=ERROR") {
+			t.Errorf("%q is an alarm:\n%s", there, text)
+		}
+		put(t, s, "/f", "CONTENT")
+		if code := commit(s, "/f", "content"); code != 422 {
+			t.Errorf("commit of other bytes: HTTP %d", code)
+		}
+		if text := log.String(); !strings.Contains(text, "level=ERROR") {
+			t.Errorf("bytes that arrived and are not the sender's are no alarm:\n%s", text)
+		}
+		put(t, s, "/f", "cont\x00\x00\x00")
+	}
+}

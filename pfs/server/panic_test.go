@@ -3,6 +3,9 @@ package server
 import (
 	"bytes"
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -51,6 +54,52 @@ func TestPanicsOfAStoreAreLoggedWithTheirStacks(t *testing.T) {
 		}
 		if text := log.String(); !strings.Contains(text, "panic_test.go") || !strings.Contains(text, "no such luck") {
 			t.Errorf("%s: the log has no stack:\n%s", c.target, text)
+		}
+	}
+}
+
+// halfway panics on the second piece of any file.
+type halfway struct{ pfs.FileSystem }
+
+func (h halfway) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
+	f, err := h.FileSystem.Open(ctx, name)
+	return halfwayFile{f}, err
+}
+
+type halfwayFile struct{ pfs.File }
+
+func (f halfwayFile) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if off >= pieceSize {
+		panic("no such luck")
+	}
+	return f.File.ReadAt(ctx, p, off)
+}
+
+// TestAnAnswerThatAPanicEndsDoesNotLookWhole: whoever reads it without knowing its length
+// learns that there was more.
+func TestAnAnswerThatAPanicEndsDoesNotLookWhole(t *testing.T) {
+	m := memfs.New(memfs.Options{})
+	pfstest.WriteFile(t, m, "/f", pfstest.Pattern(1, 2*pieceSize))
+	s, _ := newServer(t, halfway{m}, nil)
+	web := httptest.NewServer(s)
+	defer web.Close()
+	for _, te := range []string{"", wire.TETrailers} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", web.URL+"/v1/data?path=/f&len=524288", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer alice")
+		if te != "" {
+			r.Header.Set(wire.TE, te)
+		}
+		answer, err := web.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if answer.StatusCode != 200 || err == nil {
+			t.Errorf("TE %q: HTTP %d, %d bytes, and no error", te, answer.StatusCode, len(body))
 		}
 	}
 }

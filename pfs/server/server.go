@@ -154,13 +154,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = body
 	rec.Header().Set(wire.HeaderProtocol, strconv.Itoa(wire.Version))
 	defer func() {
-		if p := recover(); p != nil && p != http.ErrAbortHandler {
+		p := recover()
+		if p != nil && p != http.ErrAbortHandler {
 			s.cfg.Logger.Error("panic", "request", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 			if rec.status == 0 {
+				p = nil
 				s.fail(rec, r, pfs.Errorf("server.ServeHTTP", "", pfs.Other, "the service failed on this request; its log says how"))
 			}
 		}
 		s.metrics.observe(r, body, rec, time.Since(began))
+		if p != nil {
+			panic(http.ErrAbortHandler) // net/http cuts the connection: what was answered must not look whole
+		}
 	}()
 	if r.ContentLength != 0 {
 		_ = http.NewResponseController(rec).SetReadDeadline(began.Add(stall)) // until pace sets another
@@ -275,17 +280,20 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 // failed counts err, and logs it.
 func (s *Server) failed(r *http.Request, err error) {
 	kind := pfs.KindOf(err)
-	level := slog.LevelDebug
+	level, what := slog.LevelDebug, "request failed"
 	if kind == pfs.Other || kind == pfs.Integrity {
 		level = slog.LevelError
 	}
-	s.failedAt(level, r, err)
+	if as := new(notKept); errors.As(err, &as) {
+		level, what = slog.LevelInfo, "not all is there that was staged before, as after a kill: it is sent again"
+	}
+	s.failedAt(level, what, r, err)
 }
 
-// failedAt is failed with a level of the log.
-func (s *Server) failedAt(level slog.Level, r *http.Request, err error) {
+// failedAt is failed with a level of the log, and what happened.
+func (s *Server) failedAt(level slog.Level, what string, r *http.Request, err error) {
 	kind := pfs.KindOf(err)
-	s.cfg.Logger.Log(r.Context(), level, "request failed", "request", r.Method+" "+r.URL.Path, "remote", r.RemoteAddr, "kind", kind.Error(), "error", pfs.Detail(err))
+	s.cfg.Logger.Log(r.Context(), level, what, "request", r.Method+" "+r.URL.Path, "remote", r.RemoteAddr, "kind", kind.Error(), "error", pfs.Detail(err))
 	s.metrics.failed(kind)
 }
 

@@ -78,22 +78,36 @@ func (u *upload) lock(ctx context.Context, weight int64) (unlock func(), err err
 	return func() { u.use.Release(weight) }, nil
 }
 
-// known returns the digest of leaf n if it arrived here with size bytes. None is known
-// if the store does not identify staged writes, since this may be another one than
-// before.
+// known returns the digest of leaf n if it arrived here, through this handle, with size
+// bytes. None is known if the store does not identify staged writes, since this may be
+// another one than before.
 func (u *upload) known(ctx context.Context, n int64, size int) (pfs.LeafDigest, bool) {
 	if u.identity == nil {
 		return pfs.LeafDigest{}, false
 	}
-	u.mu.Lock()
-	c := u.chunks[n]
-	u.mu.Unlock()
-	if c == nil || c.take(ctx, u.key.path) != nil {
+	c, err := u.take(ctx, u.key.path, n)
+	if err != nil {
 		return pfs.LeafDigest{}, false
 	}
-	defer c.release()
-	return c.digest, c.size == size && size > 0
+	defer u.leave(n, c)
+	return c.digest, c.by == u && c.size == size && size > 0
 }
+
+// arrived reports whether all size bytes arrived here, through this handle.
+func (u *upload) arrived(ctx context.Context, size int64) bool {
+	for n := range pfs.Leaves(size) {
+		if _, ok := u.known(ctx, n, int(min(pfs.ChunkSize, size-n*pfs.ChunkSize))); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// notKept is the Integrity error of a commit of which not all bytes arrived here: what
+// was staged before the service was started may have been lost with it.
+type notKept struct{ error }
+
+func (e *notKept) Unwrap() error { return e.error }
 
 // leaf returns the digest of leaf n of a file of size bytes, read back from the store
 // if it is not known. It makes buf, which is then the next one's, when it first needs it.

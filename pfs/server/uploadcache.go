@@ -46,7 +46,8 @@ func (us *uploadCache) acquire(key uploadKey, open func() (pfs.Staged, error)) (
 }
 
 // install returns the upload of key over staged, or, if requests are at work on it
-// already, the one that they use. Call release when the request is done.
+// already, the one that they use. What an idle one knew of its chunks goes with it: it is
+// suspended, and what it loses then nobody learns. Call release when the request is done.
 func (us *uploadCache) install(key uploadKey, staged pfs.Staged) *upload {
 	us.mu.Lock()
 	old := us.open[key]

@@ -120,12 +120,15 @@ func (u *upload) commit(ctx context.Context, opts pfs.CommitOptions, progress fu
 		// answers what it published, and else that bytes are missing.
 		sum, err = opts.Digest, nil
 	}
+	if err == nil && digest.Algorithm(opts.Digest) == digest.XXH3 && opts.Digest != sum {
+		err = pfs.Errorf("server.commit", u.key.path, pfs.Integrity,
+			"the sender has %s and the service %s: not published; copy again to send what differs", opts.Digest, sum)
+	}
+	if errors.Is(err, pfs.Integrity) && !u.arrived(ctx, opts.Size) {
+		err = &notKept{err}
+	}
 	if err != nil {
 		return pfs.Info{}, err
-	}
-	if digest.Algorithm(opts.Digest) == digest.XXH3 && opts.Digest != sum {
-		return pfs.Info{}, pfs.Errorf("server.commit", u.key.path, pfs.Integrity,
-			"the sender has %s and the service %s: not published; copy again to send what differs", opts.Digest, sum)
 	}
 	opts.Digest = sum // of the bytes that arrived: what else was stated is not known to be true
 	return u.staged.Commit(ctx, opts)

@@ -400,7 +400,7 @@ type copier struct {
 
 func (c *copier) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptions, _ func(int64)) (pfs.Info, error) {
 	c.ids = append(c.ids, opts.ID)
-	return pfs.CopyFile(ctx, c.FileSystem, src, dst, opts, nil)
+	return pfs.CopyInside(ctx, c.FileSystem, src, dst, opts, nil)
 }
 
 // TestInsideGoesOn: the same copy has the same ID, so that the service can go on with

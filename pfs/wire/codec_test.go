@@ -135,3 +135,29 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestSpaceOfAnOlderPeer: what one of both does not know of keeps what it says true.
+func TestSpaceOfAnOlderPeer(t *testing.T) {
+	type older struct {
+		Total int64 `msgpack:"total"`
+		Free  int64 `msgpack:"free"`
+	}
+	whole := pfs.Space{Total: 100, Used: 60, Free: 20}
+	for _, c := range []struct {
+		message any
+		want    pfs.Space
+	}{
+		{NewSpaceReply(whole), whole},
+		{NewSpaceReply(pfs.Space{Total: 100, Free: 90}), pfs.Space{Total: 100, Free: 90}},
+		{older{100, 20}, pfs.Space{Total: 100, Used: 80, Free: 20}},
+	} {
+		var got SpaceReply
+		if err := Decode(Encode(c.message), &got); err != nil || got.Space() != c.want {
+			t.Errorf("%+v: got %+v, %v, want %+v", c.message, got.Space(), err, c.want)
+		}
+	}
+	var got older
+	if err := Decode(Encode(NewSpaceReply(whole)), &got); err != nil || got != (older{100, 20}) {
+		t.Errorf("an older client: got %+v, %v", got, err)
+	}
+}

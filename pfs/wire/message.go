@@ -138,10 +138,22 @@ type ListReply struct {
 	Next    string   `msgpack:"next"`
 }
 
-// SpaceReply is a pfs.Space.
+// SpaceReply is a pfs.Space. What is neither free nor used an older service does not tell:
+// with it all that is not free is used.
 type SpaceReply struct {
-	Total int64 `msgpack:"total"`
-	Free  int64 `msgpack:"free"`
+	Total    int64 `msgpack:"total"`
+	Free     int64 `msgpack:"free"`
+	Reserved int64 `msgpack:"reserved,omitempty"`
+}
+
+// NewSpaceReply returns the reply for s.
+func NewSpaceReply(s pfs.Space) SpaceReply {
+	return SpaceReply{s.Total, s.Free, s.Total - s.Free - s.Used}
+}
+
+// Space returns what the reply is of.
+func (r SpaceReply) Space() pfs.Space {
+	return pfs.Space{Total: r.Total, Used: r.Total - r.Free - r.Reserved, Free: r.Free}
 }
 
 // UsageReply is a pfs.Usage.

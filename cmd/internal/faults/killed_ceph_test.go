@@ -3,8 +3,10 @@
 package faults
 
 import (
+	"bytes"
 	"os"
 	"path"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,12 +16,18 @@ import (
 )
 
 // TestServiceKilledOnCephFS ends the service by SIGKILL in the middle of an upload, which
-// goes on when it is back, and of one that nobody goes on with.
+// goes on when it is back, which is no alarm though CephFS has lost what the service had
+// not yet given it, and of one that nobody goes on with.
 func TestServiceKilledOnCephFS(t *testing.T) {
 	t.Parallel()
 	c := testbed.Ceph(t)
 	p := onCephFS(t, c)
 	p.through(func() { p.restartServer(nil) })
+	log, err := os.ReadFile(filepath.Join(filepath.Dir(p.data), "pfsd.log"))
+	must(t, err)
+	if bytes.Contains(log, []byte("level=ERROR")) {
+		t.Errorf("the log of the service has an alarm:\n%s", log)
+	}
 
 	p.local("left", 48<<20)
 	before := p.line.passed()
