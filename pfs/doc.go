@@ -69,9 +69,9 @@
 // Callers call a function of this package, which asserts the interface, falls back
 // where an honest fallback exists, and else answers [Unsupported]. It has the name of
 // the method, apart from [MakeLink], [SpaceOf], [UsageOf], [CopyInside] and
-// [LocateBlocks]; where there is no such function ([Digester],
-// [LeafDigester], [BatchCopier]) they assert it. A decorator implements all of them,
-// except for [BatchReader] and [BatchCopier], which are for clients, and answers Unsupported where the file system below does, so having the
-// method is not yet a promise: the answer is.
+// [LocateBlocks]; where there is no such function ([Digester], [LeafDigester],
+// [BatchCopier]) they assert it. A decorator implements all of them, except for
+// [BatchReader] and [BatchCopier], which are for clients, and answers Unsupported where
+// the file system below does, so having the method is not yet a promise: the answer is.
 // Only what chooses a user of the store (owner.go) is asked of stores alone.
 package pfs
