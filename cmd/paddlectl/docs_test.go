@@ -126,8 +126,8 @@ func TestHelpNamesTheExitCode(t *testing.T) {
 	const below = home + "/file/x"
 	for _, args := range [][]string{
 		{"cat", below}, {"cp", below, "x"}, {"df", below}, {"du", below}, {"file", "get", below, "x"}, {"file", "ls", below},
-		{"file", "rm", below}, {"find", below}, {"ls", below}, {"mkdir", below}, {"mv", below, home + "/y"}, {"quota", below},
-		{"quota", "set", "--files", "1", below}, {"rm", below}, {"stat", below}, {"sync", below, "x"}, {"touch", below},
+		{"file", "rm", below}, {"find", below}, {"head", below}, {"ls", below}, {"mkdir", below}, {"mv", below, home + "/y"}, {"quota", below},
+		{"quota", "set", "--files", "1", below}, {"rm", below}, {"stat", below}, {"sync", below, "x"}, {"tail", below}, {"touch", below},
 		{"tree", below}, {"verify", below, home}, {"recordio", "ls", below}, {"recordio", "info", below},
 		{"recordio", "cat", below}, {"recordio", "get", below, "0"}, {"recordio", "verify", below},
 		{"recordio", "repair", below, "-o", "x"}, {"recordio", "salvage", below, "-o", "x"}, {"recordio", "index", below},
