@@ -125,7 +125,7 @@ func TestHelpNamesTheExitCode(t *testing.T) {
 	pfstest.WriteFile(t, fsys, home+"/file", nil)
 	const below = home + "/file/x"
 	for _, args := range [][]string{
-		{"cat", below}, {"cp", below, "x"}, {"df", below}, {"du", below}, {"file", "get", below, "x"}, {"file", "ls", below},
+		{"cat", below}, {"chmod", "600", below}, {"cp", below, "x"}, {"df", below}, {"du", below}, {"file", "get", below, "x"}, {"file", "ls", below},
 		{"file", "rm", below}, {"find", below}, {"head", below}, {"ls", below}, {"mkdir", below}, {"mv", below, home + "/y"}, {"quota", below},
 		{"quota", "set", "--files", "1", below}, {"rm", below}, {"stat", below}, {"sync", below, "x"}, {"tail", below}, {"touch", below},
 		{"tree", below}, {"verify", below, home}, {"recordio", "ls", below}, {"recordio", "info", below},

@@ -6,7 +6,7 @@
 // A command is in the file of its name, a command of a group in one that begins with the
 // name of the group, and what belongs to one command alone begins with its name:
 //
-//	cat, cp, df*, du, find, head, ls*, mkdir, mv*, rm, stat, sync, tail, touch, tree, verify
+//	cat, chmod*, cp, df*, du, find, head, ls*, mkdir, mv*, rm, stat, sync, tail, touch, tree, verify
 //	config*, file, fileget, filels, fileput, filerm, quota*
 //	completion, candidates, commands, flags, help, login, logout, version
 //	dataset, datasetcat, datasetinfo, datasetlatest, datasettranscode
