@@ -10,7 +10,8 @@ import (
 )
 
 type chmodOptions struct {
-	recursive, verbose bool
+	changeOptions
+	recursive bool
 }
 
 func (d *deps) chmodCommand() *cli.Command {
@@ -34,13 +35,14 @@ the store, and for copies, which keep them.`,
 		exits: pathExits(),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"R"}, Usage: "all that is in directories, too", Destination: &o.recursive},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each path that was changed, after its mode", Destination: &o.verbose},
+			o.verboseFlag("print each path that was changed, after its mode"), o.jsonFlag(),
 		},
 		run: func(ctx context.Context, operands []string) error { return runChmod(ctx, d, o, operands) },
 	})
 }
 
 func runChmod(ctx context.Context, d *deps, o chmodOptions, operands []string) error {
+	o.begin(d)
 	change, err := parseMode(operands[0])
 	if err != nil {
 		return err
@@ -121,8 +123,8 @@ func (c *chmod) set(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, inf
 	if errors.Is(err, pfs.Unsupported) {
 		err = pfs.Errorf("paddlectl.chmod", name, pfs.Unsupported, "permission bits that can be changed")
 	}
-	if err == nil && c.o.verbose {
-		c.d.out.Printf("%s %s\n", octal(mode), c.d.out.Name(string(name)))
+	if err == nil {
+		c.o.done(c.d, eventJSON{Event: "changed", Path: string(name), Mode: octal(mode)}, octal(mode)+" "+string(name))
 	}
 	return err
 }

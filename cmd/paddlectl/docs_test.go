@@ -102,7 +102,7 @@ func TestManualNamesEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range []any{
-		entryJSON{}, eventJSON{}, sumsJSON{}, entryStatus{}, versionJSON{}, serviceJSON{},
+		entryJSON{}, eventJSON{}, sumsJSON{}, sweptJSON{}, entryStatus{}, versionJSON{}, serviceJSON{},
 		fileJSON{}, chunkJSON{}, recordJSON{}, damageJSON{}, reportJSON{}, tailJSON{}, indexJSON{}, writtenJSON{},
 		differenceJSON{}, comparisonJSON{}, statsJSON{}, powerJSON{}, benchJSON{},
 		convertSums{}, badJSON{}, datasetJSON{}, manifest.Input{}, manifest.Column{}, manifest.Shard{}, part{}, shard.Trainer{},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
@@ -13,7 +14,8 @@ import (
 )
 
 type mvOptions struct {
-	noClobber, verbose bool
+	changeOptions
+	noClobber bool
 }
 
 func (d *deps) mvCommand() *cli.Command {
@@ -35,13 +37,14 @@ until then.`,
 		exits: pathExits(cliio.Integrity),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "no-clobber", Aliases: []string{"n"}, Usage: "do not replace what exists", Destination: &o.noClobber},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each path that was moved", Destination: &o.verbose},
+			o.verboseFlag("print each path that was moved"), o.jsonFlag(),
 		},
 		run: func(ctx context.Context, operands []string) error { return runMv(ctx, d, o, operands) },
 	})
 }
 
 func runMv(ctx context.Context, d *deps, o mvOptions, operands []string) error {
+	o.begin(d)
 	list, err := d.remoteOperands(operands)
 	if err != nil {
 		return d.acrossMachines(operands, err)
@@ -141,9 +144,7 @@ func (m *mover) move(ctx context.Context, t target) error {
 	if err != nil {
 		return m.hint(ctx, t, to, err)
 	}
-	if m.o.verbose {
-		m.d.out.Printf("%s -> %s\n", m.d.out.Name(string(t.path)), m.d.out.Name(string(to.Path)))
-	}
+	m.o.done(m.d, eventJSON{Event: "moved", Path: string(t.path), Target: string(to.Path)}, fmt.Sprintf("%s -> %s", t.path, to.Path))
 	return nil
 }
 

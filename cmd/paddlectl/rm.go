@@ -12,9 +12,10 @@ import (
 )
 
 type rmOptions struct {
-	recursive, force, verbose bool
-	unfinished                bool
-	olderThan                 time.Duration
+	changeOptions
+	recursive, force bool
+	unfinished       bool
+	olderThan        time.Duration
 }
 
 func (d *deps) rmCommand() *cli.Command {
@@ -41,11 +42,13 @@ seen, and takes space. --unfinished removes those below directories.`,
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "remove directories with all that is in them", Destination: &o.recursive},
 			&cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "what is not there is no error", Destination: &o.force},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each path that was removed", Destination: &o.verbose},
+			o.verboseFlag("print each path that was removed"),
 			&cli.BoolFlag{Name: "unfinished", Usage: "remove unfinished uploads below the directories, and nothing else", Destination: &o.unfinished},
 			&cli.DurationFlag{Name: "older-than", Usage: "with --unfinished: those that nobody has written to for `TIME`, like 2h", Destination: &o.olderThan},
+			o.jsonFlag(),
 		},
 		run: func(ctx context.Context, operands []string) error {
+			o.begin(d)
 			if o.unfinished {
 				return runRmUnfinished(ctx, d, o, operands)
 			}
@@ -63,8 +66,8 @@ func runRm(ctx context.Context, d *deps, o rmOptions, operands []string) error {
 		if o.force && errors.Is(err, pfs.NotExist) {
 			return nil
 		}
-		if err == nil && o.verbose {
-			d.out.Printf("%s\n", d.out.Name(string(t.path)))
+		if err == nil {
+			o.done(d, eventJSON{Event: "deleted", Path: string(t.path)}, string(t.path))
 		}
 		return err
 	})
@@ -81,12 +84,23 @@ func runRmUnfinished(ctx context.Context, d *deps, o rmOptions, operands []strin
 	}
 	return d.each(ctx, operands, o.expander(d), func(t target) error {
 		n, bytes, err := pfs.Sweep(ctx, t.fs, t.path, o.olderThan)
+		if err == nil && o.json {
+			return d.out.JSON(sweptJSON{"deleted", string(t.path), n, bytes})
+		}
 		if err == nil {
 			removed := count(int64(n), "unfinished upload", "unfinished uploads")
 			d.out.Printf("%s: %s removed, %s\n", d.out.Name(string(t.path)), removed, cliio.Size(bytes))
 		}
 		return err
 	})
+}
+
+// sweptJSON is how --json shows what --unfinished removed.
+type sweptJSON struct {
+	Event   string `json:"event"` // "deleted"
+	Path    string `json:"path"`  // of the directory
+	Uploads int    `json:"uploads"`
+	Bytes   int64  `json:"bytes"`
 }
 
 // expander makes a pattern that matches nothing no error if --force is given.
