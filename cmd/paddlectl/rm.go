@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -15,7 +14,7 @@ type rmOptions struct {
 	changeOptions
 	recursive, force bool
 	unfinished       bool
-	olderThan        time.Duration
+	olderThan        cliio.DurationFlag
 }
 
 func (d *deps) rmCommand() *cli.Command {
@@ -44,7 +43,7 @@ seen, and takes space. --unfinished removes those below directories.`,
 			&cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "what is not there is no error", Destination: &o.force},
 			o.verboseFlag("print each path that was removed"),
 			&cli.BoolFlag{Name: "unfinished", Usage: "remove unfinished uploads below the directories, and nothing else", Destination: &o.unfinished},
-			&cli.DurationFlag{Name: "older-than", Usage: "with --unfinished: those that nobody has written to for `TIME`, like 2h", Destination: &o.olderThan},
+			&cli.GenericFlag{Name: "older-than", Usage: "with --unfinished: those that nobody has written to for `TIME`, like 12h or 2d", Value: &o.olderThan},
 			o.jsonFlag(),
 		},
 		run: func(ctx context.Context, operands []string) error {
@@ -52,7 +51,7 @@ seen, and takes space. --unfinished removes those below directories.`,
 			if o.unfinished {
 				return runRmUnfinished(ctx, d, o, operands)
 			}
-			if o.olderThan != 0 {
+			if o.olderThan.Given {
 				return cliargs.Usagef("--older-than only goes with --unfinished")
 			}
 			return runRm(ctx, d, o, operands)
@@ -76,14 +75,11 @@ func runRm(ctx context.Context, d *deps, o rmOptions, operands []string) error {
 // runRmUnfinished removes what is staged below the operands. An upload that is at work
 // meets that as a change of the target, and begins anew.
 func runRmUnfinished(ctx context.Context, d *deps, o rmOptions, operands []string) error {
-	switch {
-	case o.recursive:
+	if o.recursive {
 		return cliargs.Usagef("--unfinished and --recursive contradict each other: the first leaves all files")
-	case o.olderThan < 0:
-		return cliargs.Usagef("--older-than %v: a time like 2h is needed", o.olderThan)
 	}
 	return d.each(ctx, operands, o.expander(d), func(t target) error {
-		n, bytes, err := pfs.Sweep(ctx, t.fs, t.path, o.olderThan)
+		n, bytes, err := pfs.Sweep(ctx, t.fs, t.path, o.olderThan.Duration)
 		if err == nil && o.json {
 			return d.out.JSON(sweptJSON{"deleted", string(t.path), n, bytes})
 		}

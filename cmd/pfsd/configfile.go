@@ -193,8 +193,8 @@ func wanted(option cli.Flag) string {
 	switch option.(type) {
 	case *cli.IntFlag:
 		return "a number such as 64"
-	case *cli.DurationFlag:
-		return "a time such as 30s, 15m or 1h"
+	case *cli.GenericFlag:
+		return "a time such as 30s, 15m, 1h or 1d"
 	case *cli.BoolFlag:
 		return "true or false"
 	}

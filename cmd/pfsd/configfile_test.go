@@ -153,11 +153,22 @@ func TestWrongValues(t *testing.T) {
 	for text, says := range map[string]string{
 		"max-connections: lots\n": `max-connections: "lots" is not a number such as 64`,
 		"access-life: 5\n":        `access-life: "5" is not a time such as 30s`,
+		"access-life: 2d\n":       `--access-life 48h0m0s: it must be 1s to 24h0m0s`,
 		"no-tls: perhaps\n":       `no-tls: "perhaps" is not true or false`,
 	} {
 		got := run(t, "", "check", "--data", dataFor(t), "--config", writeConfig(t, t.TempDir(), text))
 		if got.code != int(cliio.Usage) || !strings.Contains(got.stderr, says) {
 			t.Errorf("%q: code %d, %q, want %q", text, got.code, got.stderr, says)
 		}
+	}
+}
+
+// TestDays as times, in the file and on the command line.
+func TestDays(t *testing.T) {
+	config := writeConfig(t, t.TempDir(), "access-life: 1d\n")
+	mustRun(t, "", "check", "--data", dataFor(t), "--config", config, "--datacenter", "dc=mem:", "--timeout", "1w2d", "--listen", "127.0.0.1:0")
+	got := run(t, "", "check", "--data", dataFor(t), "--access-life", "2x")
+	if want := "--access-life 2x: no time: write it as 30s, 90m, 12h, 7d or 2w"; got.code != int(cliio.Usage) || !strings.Contains(got.stderr, want) {
+		t.Errorf("code %d, %q, want %q", got.code, got.stderr, want)
 	}
 }
