@@ -182,6 +182,32 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestCandidatesAreThereOnce, wherever a word can stand.
+func TestCandidatesAreThereOnce(t *testing.T) {
+	known := Known{
+		Value:   func(string, string, string) []string { return nil },
+		Operand: func(string, int, string) []string { return nil },
+	}
+	for words, want := range map[string]string{
+		"--":            "--datacenter --dc --help",
+		"ls --":         "--long --all --human-readable --one --level --exclude --jobname --help --datacenter --dc",
+		"config --":     "--help --datacenter --dc",
+		"config view -": "--help --datacenter --dc",
+		"file put --":   "--force --help --datacenter --dc",
+		"config ":       "view set",
+		"file ":         "put",
+	} {
+		app := testApp(nothing)
+		app.Writer = &bytes.Buffer{}
+		if err := Run(context.Background(), app, []string{"tool"}); err != nil { // gives it --help
+			t.Fatal(err)
+		}
+		if got := strings.Join(Candidates(app, strings.Split(words, " "), known), " "); got != want {
+			t.Errorf("%q can become %q, want %q", words, got, want)
+		}
+	}
+}
+
 func TestNearest(t *testing.T) {
 	candidates := []string{"recursive", "retries", "parallel", "json"}
 	tests := []struct{ word, want string }{
