@@ -23,13 +23,14 @@ func (d *deps) mvCommand() *cli.Command {
 	return d.command(spec{
 		name: "mv", args: "SRC... DEST", least: 2, most: -1,
 		summary: "rename or move files",
-		text: `Renames SRC to DEST, or moves it into DEST if that is a directory. Several sources,
-quoted patterns, and a DEST that ends in a slash need a directory that is there. A
-file at the new name is replaced. Inside a store that is one step; between stores
-and datacenters the source is copied, verified, and then removed, except for what
-has changed in the meantime. An interrupted move goes on if the same command is run
-again: a directory that is not moved whole has a file ` + movingName + ` in it
-until then.`,
+		text: `Renames SRC to DEST, or moves it into DEST if that is a directory. Both are paths of
+services: between one and this machine files are copied, with cp, which leaves it to
+you when the source goes. Several sources, quoted patterns, and a DEST that ends in a
+slash need a directory that is there. A file at the new name is replaced. Inside a
+store that is one step; between stores and datacenters the source is copied, verified,
+and then removed, except for what has changed in the meantime. An interrupted move
+goes on if the same command is run again: a directory that is not moved whole has a
+file ` + movingName + ` in it until then.`,
 		examples: []string{
 			"paddlectl mv /pfs/dc1/home/alice/a.csv /pfs/dc1/home/alice/b.csv",
 			"paddlectl mv '/pfs/dc1/home/alice/*.log' /pfs/dc1/home/alice/logs/",
