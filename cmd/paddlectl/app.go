@@ -25,8 +25,8 @@ func (d *deps) app() *cli.App {
 		d.helpCommand(app), d.loginCommand(), d.logoutCommand(), d.versionCommand(),
 	}
 	files := []*cli.Command{
-		d.catCommand(), d.cpCommand(), d.dfCommand(), d.duCommand(), d.findCommand(), d.lsCommand(), d.mkdirCommand(),
-		d.mvCommand(), d.quotaCommand(), d.rmCommand(), d.statCommand(), d.syncCommand(), d.touchCommand(),
+		d.catCommand(), d.chmodCommand(), d.cpCommand(), d.dfCommand(), d.duCommand(), d.findCommand(), d.headCommand(), d.lsCommand(), d.mkdirCommand(),
+		d.mvCommand(), d.quotaCommand(), d.rmCommand(), d.statCommand(), d.syncCommand(), d.tailCommand(), d.touchCommand(),
 		d.treeCommand(), d.verifyCommand(),
 	}
 	data := []*cli.Command{d.datasetCommand(), d.recordioCommand()}

@@ -107,7 +107,7 @@ func (d *deps) otherWords(app *cli.App, command string, i int) []string {
 		return cliargs.CommandWords(app.Commands)
 	case "completion":
 		return cliargs.Shells
-	case "config use-context", "config set", "logout":
+	case "config use-context", "config set", "config delete-context", "logout":
 		return d.datacenters()
 	}
 	return nil

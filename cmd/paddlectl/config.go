@@ -12,7 +12,7 @@ func (d *deps) configCommand() *cli.Command {
 		text: `Shows and changes the configuration: ~/.paddle/config (Windows: .paddle\config in
 your folder), or the file that PADDLE_CONFIG or --config names.`,
 		subs: []*cli.Command{
-			d.getContextsCommand(), d.useContextCommand(), d.configViewCommand(), d.configSetCommand(),
+			d.getContextsCommand(), d.useContextCommand(), d.configViewCommand(), d.configSetCommand(), d.deleteContextCommand(),
 		},
 	})
 }

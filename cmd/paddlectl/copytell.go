@@ -15,6 +15,7 @@ type eventJSON struct {
 	Event   string `json:"event"`
 	Path    string `json:"path,omitempty"`
 	Target  string `json:"target,omitempty"`
+	Mode    string `json:"mode,omitempty"`
 	IsDir   bool   `json:"directory,omitempty"`
 	Size    *int64 `json:"size,omitempty"`
 	Bytes   *int64 `json:"bytes,omitempty"`

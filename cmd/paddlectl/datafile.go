@@ -142,7 +142,7 @@ func (d *deps) open(ctx context.Context, f dataFile, m *meter) (*input, error) {
 	at := pfs.NewReader(ctx, file)
 	in.Reader, in.ReaderAt = m.reader(at), at
 	if end.Path.Within(top) {
-		ahead := newReadAhead(ctx, file, in.size)
+		ahead := newReadAhead(ctx, file, 0, in.size)
 		in.Reader, in.stop = m.reader(ahead), ahead.stop
 	}
 	return in, nil

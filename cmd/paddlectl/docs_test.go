@@ -102,7 +102,7 @@ func TestManualNamesEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range []any{
-		entryJSON{}, eventJSON{}, sumsJSON{}, entryStatus{}, versionJSON{}, serviceJSON{},
+		entryJSON{}, eventJSON{}, sumsJSON{}, sweptJSON{}, entryStatus{}, versionJSON{}, serviceJSON{},
 		fileJSON{}, chunkJSON{}, recordJSON{}, damageJSON{}, reportJSON{}, tailJSON{}, indexJSON{}, writtenJSON{},
 		differenceJSON{}, comparisonJSON{}, statsJSON{}, powerJSON{}, benchJSON{},
 		convertSums{}, badJSON{}, datasetJSON{}, manifest.Input{}, manifest.Column{}, manifest.Shard{}, part{}, shard.Trainer{},
@@ -125,9 +125,9 @@ func TestHelpNamesTheExitCode(t *testing.T) {
 	pfstest.WriteFile(t, fsys, home+"/file", nil)
 	const below = home + "/file/x"
 	for _, args := range [][]string{
-		{"cat", below}, {"cp", below, "x"}, {"df", below}, {"du", below}, {"file", "get", below, "x"}, {"file", "ls", below},
-		{"file", "rm", below}, {"find", below}, {"ls", below}, {"mkdir", below}, {"mv", below, home + "/y"}, {"quota", below},
-		{"quota", "set", "--files", "1", below}, {"rm", below}, {"stat", below}, {"sync", below, "x"}, {"touch", below},
+		{"cat", below}, {"chmod", "600", below}, {"cp", below, "x"}, {"df", below}, {"du", below}, {"file", "get", below, "x"}, {"file", "ls", below},
+		{"file", "rm", below}, {"find", below}, {"head", below}, {"ls", below}, {"mkdir", below}, {"mv", below, home + "/y"}, {"quota", below},
+		{"quota", "set", "--files", "1", below}, {"rm", below}, {"stat", below}, {"sync", below, "x"}, {"tail", below}, {"touch", below},
 		{"tree", below}, {"verify", below, home}, {"recordio", "ls", below}, {"recordio", "info", below},
 		{"recordio", "cat", below}, {"recordio", "get", below, "0"}, {"recordio", "verify", below},
 		{"recordio", "repair", below, "-o", "x"}, {"recordio", "salvage", below, "-o", "x"}, {"recordio", "index", below},

@@ -24,7 +24,9 @@ func (d *deps) duCommand() *cli.Command {
 		summary: "sum up the sizes below directories",
 		text: `Sums the sizes of the files below each directory, in bytes as they would be
 read; without PATH below your home. Links count as themselves and are not
-followed. A directory that you may not read is reported and left out.`,
+followed. A directory that you may not read is reported and left out. What is
+public in the current datacenter has two names in /pfs, and is counted once there,
+as /pfs/DC/public.`,
 		examples: []string{
 			"paddlectl du -sh /pfs/dc1/home/alice/*",
 			"paddlectl du -h --max-depth 1 /pfs/dc1/home/alice",
@@ -98,9 +100,13 @@ func (u *du) sum(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, depth i
 	return total, u.print(dir, total)
 }
 
-// count adds up dir, by the store itself where it can do that. A store gives no sum of a
-// tree of which a part is closed to the user: then all the rest is added up.
+// count adds up dir, by the store itself where it can do that; above the stores one by
+// one. A store gives no sum of a tree of which a part is closed to the user: then all the
+// rest is added up.
 func (u *du) count(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) (pfs.Usage, error) {
+	if dir == top {
+		return u.entries(ctx, fsys, dir, func(sub pfs.Path) (pfs.Usage, error) { return u.count(ctx, fsys, sub) })
+	}
 	total, err := pfs.UsageOf(ctx, fsys, dir)
 	if !errors.Is(err, pfs.Permission) {
 		return total, err
@@ -116,6 +122,9 @@ func (u *du) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, bel
 	}) {
 		if err != nil {
 			return total, err
+		}
+		if dir.Join(e.Name) == currentPublic {
+			continue // it is that of a datacenter
 		}
 		if !e.IsDir() {
 			total.Files++

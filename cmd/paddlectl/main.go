@@ -6,7 +6,7 @@
 // A command is in the file of its name, a command of a group in one that begins with the
 // name of the group, and what belongs to one command alone begins with its name:
 //
-//	cat, cp, df*, du, find, ls*, mkdir, mv*, rm, stat, sync, touch, tree, verify
+//	cat, chmod*, cp, df*, du, find, head, ls*, mkdir, mv*, rm, stat, sync, tail, touch, tree, verify
 //	config*, file, fileget, filels, fileput, filerm, quota*
 //	completion, candidates, commands, flags, help, login, logout, version
 //	dataset, datasetcat, datasetinfo, datasetlatest, datasettranscode
@@ -28,7 +28,9 @@
 //	datasetstated, datasetversions,
 //	datasetrecords, dataerror
 //	outputfile, outputset            files that commands make, which appear together
+//	filelines                        the first and last lines of files
 //	readahead, readline, stoppable   readers
+//	changetell                       what chmod, mkdir, mv, rm and touch tell of what they did
 //	hint, waiting, silence           the way out of an error, what is waited for, stores that do not answer
 //	meter, switchwriter, shell       what is shown, and how
 package main

@@ -9,7 +9,8 @@ import (
 )
 
 type mkdirOptions struct {
-	parents, verbose bool
+	changeOptions
+	parents bool
 }
 
 func (d *deps) mkdirCommand() *cli.Command {
@@ -26,20 +27,19 @@ func (d *deps) mkdirCommand() *cli.Command {
 		exits: pathExits(),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "parents", Aliases: []string{"p"}, Usage: "make missing parents, too, and accept what is there", Destination: &o.parents},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each directory", Destination: &o.verbose},
+			o.verboseFlag("print each directory"), o.jsonFlag(),
 		},
 		run: func(ctx context.Context, operands []string) error { return runMkdir(ctx, d, o, operands) },
 	})
 }
 
 func runMkdir(ctx context.Context, d *deps, o mkdirOptions, operands []string) error {
+	o.begin(d)
 	return d.eachNamed(ctx, operands, func(t target) error {
 		if err := o.mkdir(ctx, t); err != nil {
 			return parentHint(ctx, err, t.end(), d.out.Program+" mkdir -p "+shellWord(string(t.path)))
 		}
-		if o.verbose {
-			d.out.Printf("%s\n", d.out.Name(string(t.path)))
-		}
+		o.done(d, eventJSON{Event: "directory", Path: string(t.path)}, string(t.path))
 		return nil
 	})
 }

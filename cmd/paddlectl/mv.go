@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
@@ -13,7 +14,8 @@ import (
 )
 
 type mvOptions struct {
-	noClobber, verbose bool
+	changeOptions
+	noClobber bool
 }
 
 func (d *deps) mvCommand() *cli.Command {
@@ -21,13 +23,14 @@ func (d *deps) mvCommand() *cli.Command {
 	return d.command(spec{
 		name: "mv", args: "SRC... DEST", least: 2, most: -1,
 		summary: "rename or move files",
-		text: `Renames SRC to DEST, or moves it into DEST if that is a directory. Several sources,
-quoted patterns, and a DEST that ends in a slash need a directory that is there. A
-file at the new name is replaced. Inside a store that is one step; between stores
-and datacenters the source is copied, verified, and then removed, except for what
-has changed in the meantime. An interrupted move goes on if the same command is run
-again: a directory that is not moved whole has a file ` + movingName + ` in it
-until then.`,
+		text: `Renames SRC to DEST, or moves it into DEST if that is a directory. Both are paths of
+services: between one and this machine files are copied, with cp, which leaves it to
+you when the source goes. Several sources, quoted patterns, and a DEST that ends in a
+slash need a directory that is there. A file at the new name is replaced. Inside a
+store that is one step; between stores and datacenters the source is copied, verified,
+and then removed, except for what has changed in the meantime. An interrupted move
+goes on if the same command is run again: a directory that is not moved whole has a
+file ` + movingName + ` in it until then.`,
 		examples: []string{
 			"paddlectl mv /pfs/dc1/home/alice/a.csv /pfs/dc1/home/alice/b.csv",
 			"paddlectl mv '/pfs/dc1/home/alice/*.log' /pfs/dc1/home/alice/logs/",
@@ -35,13 +38,14 @@ until then.`,
 		exits: pathExits(cliio.Integrity),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "no-clobber", Aliases: []string{"n"}, Usage: "do not replace what exists", Destination: &o.noClobber},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each path that was moved", Destination: &o.verbose},
+			o.verboseFlag("print each path that was moved"), o.jsonFlag(),
 		},
 		run: func(ctx context.Context, operands []string) error { return runMv(ctx, d, o, operands) },
 	})
 }
 
 func runMv(ctx context.Context, d *deps, o mvOptions, operands []string) error {
+	o.begin(d)
 	list, err := d.remoteOperands(operands)
 	if err != nil {
 		return d.acrossMachines(operands, err)
@@ -141,9 +145,7 @@ func (m *mover) move(ctx context.Context, t target) error {
 	if err != nil {
 		return m.hint(ctx, t, to, err)
 	}
-	if m.o.verbose {
-		m.d.out.Printf("%s -> %s\n", m.d.out.Name(string(t.path)), m.d.out.Name(string(to.Path)))
-	}
+	m.o.done(m.d, eventJSON{Event: "moved", Path: string(t.path), Target: string(to.Path)}, fmt.Sprintf("%s -> %s", t.path, to.Path))
 	return nil
 }
 

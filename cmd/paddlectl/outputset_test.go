@@ -314,13 +314,13 @@ func TestReadAhead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := newReadAhead(t.Context(), f, int64(size))
+		r := newReadAhead(t.Context(), f, 0, int64(size))
 		got, err := io.ReadAll(r)
 		r.stop()
 		if err != nil || !bytes.Equal(got, data) {
 			t.Errorf("%d bytes: %d came back, and not those (%v)", size, len(got), err)
 		}
-		r = newReadAhead(t.Context(), f, int64(size)+1)
+		r = newReadAhead(t.Context(), f, 0, int64(size)+1)
 		if _, err := io.ReadAll(r); !errors.Is(err, pfs.Integrity) {
 			t.Errorf("%d bytes, one more announced: %v, want Integrity", size, err)
 		}

@@ -66,6 +66,8 @@ type deps struct {
 	stopped atomic.Bool // by a signal
 	hinted  sync.Map    // hints that were given
 	told    bool        // that the command was interrupted, and how to go on, was printed
+
+	failedEvents bool // what fails is also an event on standard output
 }
 
 // globalOptions are the flags of the program itself.
@@ -138,6 +140,9 @@ func (d *deps) report(err error) {
 		if d.out.Command == "" && usage.Command != "" {
 			d.out.Command = strings.TrimPrefix(strings.TrimPrefix(usage.Command, d.out.Program), " ")
 		}
+	}
+	if d.failedEvents {
+		d.out.JSON(failedEvent(err)) // an error shows when Out is flushed
 	}
 	d.out.Message("%s", d.asTyped(err))
 	if way := d.wayOut(err); way != "" {

@@ -21,8 +21,10 @@ func (d *deps) quotaSetCommand() *cli.Command {
 	var o quotaSetOptions
 	return d.command(spec{
 		name: "set", args: "PATH...", least: 1, most: -1,
-		summary:  "limit what a directory may hold (administrators)",
-		text:     "Limits the tree below each directory. A limit that is not given stays as it is.",
+		summary: "limit what a directory may hold (administrators)",
+		text: `Limits the tree below each directory. A limit that is not given stays as it is. Each
+directory of a store can have limits: /pfs/DC/home, /pfs/DC/public, /pfs/DC/mnt/NAME
+and all below them, but not /pfs/DC, which is put together of them.`,
 		examples: []string{"paddlectl quota set --bytes 500G /pfs/dc1/home/bob"},
 		exits:    pathExits(),
 		flags: []cli.Flag{
@@ -41,6 +43,9 @@ func runQuotaSet(ctx context.Context, d *deps, o quotaSetOptions, operands []str
 		return cliargs.Usagef("--files %d: a number from 0 up is needed", o.files)
 	}
 	return d.eachTarget(ctx, operands, func(t target) error {
+		if aboveStores(t.path) {
+			return cliargs.Usagef("%s can have no quota: it is above the stores; home, public and mapped directories of a datacenter can, and all directories below", t.path)
+		}
 		usage, err := pfs.UsageOf(ctx, t.fs, t.path)
 		if err != nil {
 			return err

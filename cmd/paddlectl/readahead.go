@@ -12,13 +12,13 @@ import (
 // hide the way to the service.
 const aheadChunks = 4
 
-// readAhead reads a file from its beginning to its end, aheadChunks chunks in parallel.
+// readAhead reads a part of a file in order, aheadChunks chunks in parallel.
 type readAhead struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	file   pfs.File
-	size   int64
 	next   int64         // offset of the next chunk to ask for
+	end    int64         // where the part ends
 	chunks []*aheadChunk // asked for, in order
 	rest   []byte        // of the first, what has not been read
 	free   [][]byte
@@ -32,11 +32,11 @@ type aheadChunk struct {
 	done chan struct{}
 }
 
-// newReadAhead returns a reader of the size bytes of file; it begins with the first
-// Read.
-func newReadAhead(ctx context.Context, file pfs.File, size int64) *readAhead {
+// newReadAhead returns a reader of file from one offset to another; it begins with the
+// first Read.
+func newReadAhead(ctx context.Context, file pfs.File, from, to int64) *readAhead {
 	ctx, cancel := context.WithCancel(ctx)
-	return &readAhead{ctx: ctx, cancel: cancel, file: file, size: size}
+	return &readAhead{ctx: ctx, cancel: cancel, file: file, next: from, end: to}
 }
 
 func (r *readAhead) Read(p []byte) (int, error) {
@@ -59,7 +59,7 @@ func (r *readAhead) advance() error {
 		r.free = append(r.free, r.chunks[0].p[:0])
 		r.chunks, r.rest = r.chunks[1:], nil
 	}
-	for len(r.chunks) < aheadChunks && r.next < r.size {
+	for len(r.chunks) < aheadChunks && r.next < r.end {
 		r.ask()
 	}
 	if len(r.chunks) == 0 {
@@ -76,7 +76,8 @@ func (r *readAhead) advance() error {
 
 // ask begins to read the next chunk.
 func (r *readAhead) ask() {
-	n := min(pfs.ChunkSize, r.size-r.next)
+	// They end where leaves do.
+	n := min(pfs.ChunkSize-r.next%pfs.ChunkSize, r.end-r.next)
 	c := &aheadChunk{p: r.buffer(n), done: make(chan struct{})}
 	off := r.next
 	r.next += n

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -12,9 +11,10 @@ import (
 )
 
 type rmOptions struct {
-	recursive, force, verbose bool
-	unfinished                bool
-	olderThan                 time.Duration
+	changeOptions
+	recursive, force bool
+	unfinished       bool
+	olderThan        cliio.DurationFlag
 }
 
 func (d *deps) rmCommand() *cli.Command {
@@ -43,15 +43,17 @@ would take, however little of it has come.`,
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "remove directories with all that is in them", Destination: &o.recursive},
 			&cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "what is not there is no error", Destination: &o.force},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print each path that was removed", Destination: &o.verbose},
+			o.verboseFlag("print each path that was removed"),
 			&cli.BoolFlag{Name: "unfinished", Usage: "remove unfinished uploads below the directories, and nothing else", Destination: &o.unfinished},
-			&cli.DurationFlag{Name: "older-than", Usage: "with --unfinished: those that nobody has written to for `TIME`, like 2h", Destination: &o.olderThan},
+			&cli.GenericFlag{Name: "older-than", Usage: "with --unfinished: those that nobody has written to for `TIME`, like 12h or 2d", Value: &o.olderThan},
+			o.jsonFlag(),
 		},
 		run: func(ctx context.Context, operands []string) error {
+			o.begin(d)
 			if o.unfinished {
 				return runRmUnfinished(ctx, d, o, operands)
 			}
-			if o.olderThan != 0 {
+			if o.olderThan.Given {
 				return cliargs.Usagef("--older-than only goes with --unfinished")
 			}
 			return runRm(ctx, d, o, operands)
@@ -65,8 +67,8 @@ func runRm(ctx context.Context, d *deps, o rmOptions, operands []string) error {
 		if o.force && errors.Is(err, pfs.NotExist) {
 			return nil
 		}
-		if err == nil && o.verbose {
-			d.out.Printf("%s\n", d.out.Name(string(t.path)))
+		if err == nil {
+			o.done(d, eventJSON{Event: "deleted", Path: string(t.path)}, string(t.path))
 		}
 		return err
 	})
@@ -75,20 +77,28 @@ func runRm(ctx context.Context, d *deps, o rmOptions, operands []string) error {
 // runRmUnfinished removes what is staged below the operands. An upload that is at work
 // meets that as a change of the target, and begins anew.
 func runRmUnfinished(ctx context.Context, d *deps, o rmOptions, operands []string) error {
-	switch {
-	case o.recursive:
+	if o.recursive {
 		return cliargs.Usagef("--unfinished and --recursive contradict each other: the first leaves all files")
-	case o.olderThan < 0:
-		return cliargs.Usagef("--older-than %v: a time like 2h is needed", o.olderThan)
 	}
 	return d.each(ctx, operands, o.expander(d), func(t target) error {
-		n, bytes, err := pfs.Sweep(ctx, t.fs, t.path, o.olderThan)
+		n, bytes, err := pfs.Sweep(ctx, t.fs, t.path, o.olderThan.Duration)
+		if err == nil && o.json {
+			return d.out.JSON(sweptJSON{"deleted", string(t.path), n, bytes})
+		}
 		if err == nil {
 			removed := count(int64(n), "unfinished upload", "unfinished uploads")
 			d.out.Printf("%s: %s removed, %s\n", d.out.Name(string(t.path)), removed, cliio.Size(bytes))
 		}
 		return err
 	})
+}
+
+// sweptJSON is how --json shows what --unfinished removed.
+type sweptJSON struct {
+	Event   string `json:"event"` // "deleted"
+	Path    string `json:"path"`  // of the directory
+	Uploads int    `json:"uploads"`
+	Bytes   int64  `json:"bytes"`
 }
 
 // expander makes a pattern that matches nothing no error if --force is given.

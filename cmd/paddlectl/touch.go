@@ -9,31 +9,39 @@ import (
 )
 
 func (d *deps) touchCommand() *cli.Command {
+	var o changeOptions
 	return d.command(spec{
 		name: "touch", args: "PATH...", least: 1, most: -1,
 		summary:  "make empty files, or set their time to now",
 		text:     "Makes files that are not there, empty, and gives those that are the current time.",
 		examples: []string{"paddlectl touch /pfs/dc1/home/alice/out/_DONE"},
 		exits:    pathExits(),
+		flags:    []cli.Flag{o.jsonFlag()},
 		run: func(ctx context.Context, operands []string) error {
+			o.begin(d)
 			return d.eachNamed(ctx, operands, func(t target) error {
-				return d.mkdirHint(ctx, touch(ctx, d, t), t.end())
+				event, err := touch(ctx, d, t)
+				if err == nil {
+					o.done(d, eventJSON{Event: event, Path: string(t.path)}, string(t.path))
+				}
+				return d.mkdirHint(ctx, err, t.end())
 			})
 		},
 	})
 }
 
-func touch(ctx context.Context, d *deps, t target) error {
-	_, err := t.fs.Stat(ctx, t.path)
+// touch returns the event that tells what was done.
+func touch(ctx context.Context, d *deps, t target) (event string, err error) {
+	_, err = t.fs.Stat(ctx, t.path)
 	if errors.Is(err, pfs.NotExist) {
 		err = createEmpty(ctx, t)
 		if !errors.Is(err, pfs.Exist) { // somebody else has just made it
-			return err
+			return "created", err
 		}
 	} else if err != nil {
-		return err
+		return "", err
 	}
-	return pfs.Chtime(ctx, t.fs, t.path, d.now())
+	return "touched", pfs.Chtime(ctx, t.fs, t.path, d.now())
 }
 
 func createEmpty(ctx context.Context, t target) error {

@@ -26,7 +26,7 @@ func (m *Main) checkCommand() *cli.Command {
 			"with each and changes nothing else; on an HDFS it leaves the directory .pfs-stage, which uploads need. A service may run meanwhile.\n\n" +
 			"The exit code is 0 if nothing is wrong, and 8 if something is.",
 		Flags: append(serveFlags(),
-			&cli.DurationFlag{Name: "timeout", Value: 30 * time.Second, Usage: "give a store up after `TIME`"},
+			&cli.GenericFlag{Name: "timeout", Value: &cliio.DurationFlag{Duration: 30 * time.Second}, Usage: "give a store up after `TIME`"},
 			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line"},
 		),
 		Action: func(c *cli.Context) error {

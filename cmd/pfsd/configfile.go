@@ -111,22 +111,26 @@ func serveSettings() map[string]cli.Flag {
 	return m
 }
 
-// parseDatacenters reads the mapping of names to stores.
+// parseDatacenters reads the mapping of names to stores. A mistake in one does not keep
+// those in the others from being told.
 func (f *configFile) parseDatacenters(m *yaml.Node) error {
 	if m.Kind != yaml.MappingNode {
 		return f.file.Errorf(m.Line, "%s: %s where names of datacenters belong, each with its %q", keyDatacenters, strictyaml.KindName(m), keyStore+":")
 	}
-	return f.file.EachPair(m, nil, func(name string, v *yaml.Node) error {
+	var wrong []error
+	err := f.file.EachPair(m, nil, func(name string, v *yaml.Node) error {
 		dc := datacenter{name: name, store: backends.Spec{Dir: filepath.Dir(string(f.file))}}
-		if err := f.parseDatacenter(v, &dc); err != nil {
-			return err
+		err := f.parseDatacenter(v, &dc)
+		if err == nil {
+			if err = dc.check(); err != nil {
+				err = f.file.Errorf(v.Line, "datacenter %q: %v", name, cause(err))
+			}
 		}
-		if err := dc.check(); err != nil {
-			return f.file.Errorf(v.Line, "datacenter %q: %v", name, cause(err))
-		}
+		wrong = append(wrong, err)
 		f.datacenters = append(f.datacenters, dc)
 		return nil
 	})
+	return errors.Join(append(wrong, err)...)
 }
 
 func (f *configFile) parseDatacenter(m *yaml.Node, dc *datacenter) error {
@@ -193,8 +197,8 @@ func wanted(option cli.Flag) string {
 	switch option.(type) {
 	case *cli.IntFlag:
 		return "a number such as 64"
-	case *cli.DurationFlag:
-		return "a time such as 30s, 15m or 1h"
+	case *cli.GenericFlag:
+		return "a time such as 30s, 15m, 1h or 1d"
 	case *cli.BoolFlag:
 		return "true or false"
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +66,36 @@ func TestWrongConfigFiles(t *testing.T) {
 	}
 	if got := run(t, "", "serve", "--config", "/no/such/file"); got.code != int(cliio.NotFound) || !strings.Contains(got.stderr, "/no/such/file") {
 		t.Errorf("a file that is not there: code %d, %s", got.code, got.stderr)
+	}
+}
+
+// TestAllWrongStoresAreTold, those of the file and those of the command line, each in a line.
+func TestAllWrongStoresAreTold(t *testing.T) {
+	name := writeConfig(t, t.TempDir(), "data: d\ndatacenters:\n  a: {store: s3://b}\n  b: {store: 'mem:'}\n  c: {store: 'file:x'}\n  d: {stor: 'mem:'}\n  e: {}\n")
+	want := []string{":3: datacenter \"a\": ", ":5: datacenter \"c\": ", ":6: unknown key \"stor\"", ":7: datacenter \"e\": "}
+	data := dataFor(t)
+	for _, args := range [][]string{
+		{"serve", "--config", name}, {"check", "--config", name},
+		{"check", "--data", data, "--datacenter", "a=s3://b", "--datacenter", "b=mem:", "--datacenter", "c=file:x", "--datacenter", "d", "--datacenter", "b=mem:"},
+	} {
+		if args[1] == "--data" {
+			want = []string{"--datacenter \"a\": ", "--datacenter \"c\": ", "--datacenter \"d\": ", "--datacenter b is given twice"}
+		}
+		got := run(t, "", args...)
+		lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
+		if got.code != int(cliio.Usage) || len(lines) < len(want) {
+			t.Errorf("%q: code %d, %s", args, got.code, got.stderr)
+			continue
+		}
+		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "hint: ") })
+		for i, says := range want {
+			if !strings.HasPrefix(lines[i], "pfsd: ") || !strings.Contains(lines[i], says) {
+				t.Errorf("%q: line %d is %q, want %q", args, i, lines[i], says)
+			}
+		}
+		if len(lines) != len(want) {
+			t.Errorf("%q: %s", args, got.stderr)
+		}
 	}
 }
 
@@ -153,11 +184,22 @@ func TestWrongValues(t *testing.T) {
 	for text, says := range map[string]string{
 		"max-connections: lots\n": `max-connections: "lots" is not a number such as 64`,
 		"access-life: 5\n":        `access-life: "5" is not a time such as 30s`,
+		"access-life: 2d\n":       `--access-life 48h0m0s: it must be 1s to 24h0m0s`,
 		"no-tls: perhaps\n":       `no-tls: "perhaps" is not true or false`,
 	} {
 		got := run(t, "", "check", "--data", dataFor(t), "--config", writeConfig(t, t.TempDir(), text))
 		if got.code != int(cliio.Usage) || !strings.Contains(got.stderr, says) {
 			t.Errorf("%q: code %d, %q, want %q", text, got.code, got.stderr, says)
 		}
+	}
+}
+
+// TestDays as times, in the file and on the command line.
+func TestDays(t *testing.T) {
+	config := writeConfig(t, t.TempDir(), "access-life: 1d\n")
+	mustRun(t, "", "check", "--data", dataFor(t), "--config", config, "--datacenter", "dc=mem:", "--timeout", "1w2d", "--listen", "127.0.0.1:0")
+	got := run(t, "", "check", "--data", dataFor(t), "--access-life", "2x")
+	if want := "--access-life 2x: no time: write it as 30s, 90m, 12h, 7d or 2w"; got.code != int(cliio.Usage) || !strings.Contains(got.stderr, want) {
+		t.Errorf("code %d, %q, want %q", got.code, got.stderr, want)
 	}
 }

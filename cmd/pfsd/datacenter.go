@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,24 +47,25 @@ func readDatacenters(c *cli.Context, file configFile, data string) ([]datacenter
 	return []datacenter{defaultDatacenter(data)}, nil
 }
 
-// parseDatacenters reads NAME=URL pairs.
-func parseDatacenters(pairs []string) ([]datacenter, error) {
-	var dcs []datacenter
+// parseDatacenters reads NAME=URL pairs, and tells all that are wrong.
+func parseDatacenters(pairs []string) (dcs []datacenter, err error) {
+	var wrong []error
 	for _, pair := range pairs {
 		name, storeURL, ok := strings.Cut(pair, "=")
 		if !ok || storeURL == "" {
-			return nil, cliargs.Usagef("--datacenter %q: NAME=URL is needed, for example dc1=file:///srv/pfs", pair)
+			wrong = append(wrong, cliargs.Usagef("--datacenter %q: NAME=URL is needed, for example dc1=file:///srv/pfs", pair))
+			continue
 		}
 		if findDatacenter(dcs, name) >= 0 {
-			return nil, cliargs.Usagef("--datacenter %s is given twice", name)
+			wrong = append(wrong, cliargs.Usagef("--datacenter %s is given twice", name))
 		}
 		dc := datacenter{name: name, store: backends.Spec{URL: storeURL}}
 		if err := dc.check(); err != nil {
-			return nil, cliargs.Usagef("--datacenter %q: %v", name, cause(err))
+			wrong = append(wrong, cliargs.Usagef("--datacenter %q: %v", name, cause(err)))
 		}
 		dcs = append(dcs, dc)
 	}
-	return dcs, nil
+	return dcs, errors.Join(wrong...)
 }
 
 func findDatacenter(dcs []datacenter, name string) int {

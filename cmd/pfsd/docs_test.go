@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,10 +55,29 @@ func defaultOf(f cli.Flag) (value string, ok bool) {
 	switch f := f.(type) {
 	case *cli.StringFlag:
 		return f.Value, f.Value != "" && f.DefaultText == ""
-	case *cli.DurationFlag:
+	case *cli.GenericFlag:
 		return strings.TrimSuffix(f.Value.String(), "0s"), f.DefaultText == ""
 	case *cli.IntFlag:
 		return f.GetValue(), f.DefaultText == ""
 	}
 	return "", false
+}
+
+// TestDocumentedCheck holds that the options which check has beside those of serve, and the
+// fields of its results, are in docs/pfsd.md.
+func TestDocumentedCheck(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "pfsd.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range (&Main{}).checkCommand().Flags[len(serveFlags()):] {
+		if !strings.Contains(string(text), "`check --"+f.Names()[0]) {
+			t.Errorf("docs/pfsd.md does not tell of check --%s", f.Names()[0])
+		}
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[finding]()) {
+		if name := f.Tag.Get("json"); name != "" && !strings.Contains(string(text), "`"+name+"`") {
+			t.Errorf("docs/pfsd.md does not tell of %q in check --json", name)
+		}
+	}
 }

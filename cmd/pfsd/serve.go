@@ -76,7 +76,7 @@ func serveFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-connections", Value: 4096, Usage: "accept at most `N` connections at a time"},
 		&cli.IntFlag{Name: "max-connections-per-address", Value: -1, Usage: "accept at most `N` of them from one address; 0 is no limit, for a service behind a proxy", DefaultText: "a quarter"},
 		&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "work on at most `N` requests at a time, a quarter of them for one user"},
-		&cli.DurationFlag{Name: "access-life", Value: auth.DefaultAccessLife, Usage: "give access tokens for `DURATION`; clients renew them by themselves"},
+		&cli.GenericFlag{Name: "access-life", Value: &cliio.DurationFlag{Duration: auth.DefaultAccessLife}, Usage: "give access tokens for `DURATION`; clients renew them by themselves"},
 		&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics with the rest, on loopback only"},
 		&cli.StringFlag{Name: "audit-log", Usage: "append a line for every change to `FILE`", DefaultText: "in the log"},
 		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log: text or json"},

@@ -10,13 +10,17 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Chmod sets the permission bits of name.
+// Chmod sets the permission bits of name. A directory keeps its sticky bit.
 func (f *FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 	const op = "hdfsfs.Chmod"
 	if err := f.check(ctx, op, name); err != nil {
 		return err
 	}
-	err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chmod(f.at(name), mode.Perm()) })
+	st, err := f.status(ctx, name)
+	if err == nil {
+		bits := uint32(mode.Perm()) | st.sticky
+		err = f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chmod(f.at(name), rawMode(bits)) })
+	}
 	return f.placeError(ctx, op, name, err)
 }
 

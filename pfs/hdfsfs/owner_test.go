@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
@@ -52,6 +53,23 @@ func TestAs(t *testing.T) {
 	pfstest.WantKind(t, err, pfs.Invalid)
 	_, err = f.As(pfs.Owner{Name: c.Superuser})
 	pfstest.WantKind(t, err, pfs.Permission)
+}
+
+// TestChmodKeepsTheStickyBit of a directory that was made with it by other means.
+func TestChmodKeepsTheStickyBit(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	must(t, f.Mkdir(t.Context(), "/shared", 0o755))
+	err := f.call(t.Context(), idempotent, func(c *hdfs.Client) error { return c.Chmod(f.at("/shared"), rawMode(stickyBit|0o777)) })
+	must(t, err)
+	must(t, f.Chmod(t.Context(), "/shared", 0o770))
+	st, err := f.status(t.Context(), "/shared")
+	must(t, err)
+	if st.sticky == 0 || st.Mode.Perm() != 0o770 || st.Mode&fs.ModeSticky != 0 {
+		t.Errorf("sticky %o, mode %v, want a sticky bit that is kept and not shown, and 0770", st.sticky, st.Mode)
+	}
+	pfstest.WantKind(t, f.Chmod(t.Context(), "/none", 0o770), pfs.NotExist)
+	pfstest.WantKind(t, f.Chmod(t.Context(), "/none/below", 0o770), pfs.NotExist)
 }
 
 // TestFor makes what the service makes the owner's, and nothing that was there.

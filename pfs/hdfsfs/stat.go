@@ -16,6 +16,7 @@ import (
 type status struct {
 	pfs.Info
 	id      uint64 // of the inode; never used again
+	sticky  uint32 // of a directory, its sticky bit as the NameNode has it
 	refusal string // why the content cannot be read through this package
 }
 
@@ -79,6 +80,10 @@ const (
 	typeSymlink = 3
 )
 
+// stickyBit says that of a directory's entries each is removed by its owner only. Users of
+// the contract know nothing of it.
+const stickyBit = 0o1000
+
 // newStatus makes a status of what the library returns.
 func newStatus(info os.FileInfo) status {
 	raw := info.Sys().(*hdfs.FileStatus)
@@ -95,6 +100,7 @@ func newStatus(info os.FileInfo) status {
 	switch raw.GetFileType() {
 	case typeDir:
 		st.Mode |= fs.ModeDir
+		st.sticky = raw.GetPermission().GetPerm() & stickyBit
 	case typeSymlink:
 		st.Mode |= fs.ModeSymlink
 		st.Target = string(raw.GetSymlink())

@@ -81,6 +81,31 @@ func (s *spelled) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) 
 	return page, err
 }
 
+// Usage counts what is public in the current datacenter once, though /pfs shows it under
+// two names.
+func (s *spelled) Usage(ctx context.Context, name pfs.Path) (total pfs.Usage, err error) {
+	if !top.Within(name) {
+		return s.Layer.Usage(ctx, name)
+	}
+	for e, err := range pfs.Entries(ctx, s, name, nil) {
+		if err != nil {
+			return pfs.Usage{}, err
+		}
+		at := name.Join(e.Name)
+		if at == top.Join(public) {
+			continue
+		}
+		below, err := s.Usage(ctx, at)
+		if err != nil {
+			return pfs.Usage{}, err
+		}
+		total.Bytes += below.Bytes
+		total.Files += below.Files
+		total.Dirs += below.Dirs + 1
+	}
+	return total, nil
+}
+
 // Rename says more than that the stores differ.
 func (s *spelled) Rename(ctx context.Context, oldName, newName pfs.Path) error {
 	return explain(oldName, newName, s.Layer.Rename(ctx, oldName, newName))

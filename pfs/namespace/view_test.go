@@ -296,6 +296,25 @@ func TestHomesAreNotPagedThrough(t *testing.T) {
 	}
 }
 
+// TestPublicIsCountedOnce in the sum of a tree that shows it under two names.
+func TestPublicIsCountedOnce(t *testing.T) {
+	w := newWorld(t)
+	for _, alias := range []string{"", "mine"} {
+		fsys := w.View(bob, alias)
+		want := pfs.Usage{Bytes: 5 + 7 + 7, Files: 3, Dirs: 2 + 2*2 + 2 + 1} // datacenters, home and public, homes, dir
+		for _, dir := range []pfs.Path{"/pfs", "/"} {
+			u, err := pfs.UsageOf(t.Context(), fsys, dir)
+			if err != nil || u != want {
+				t.Errorf("usage of %s = %+v, %v, want %+v", dir, u, err, want)
+			}
+			want.Dirs++
+		}
+		if u, err := pfs.UsageOf(t.Context(), fsys, "/pfs/public"); err != nil || u.Bytes != 7 {
+			t.Errorf("usage of /pfs/public = %+v, %v", u, err)
+		}
+	}
+}
+
 func TestPublic(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()

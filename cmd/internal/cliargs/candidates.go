@@ -101,12 +101,14 @@ func waitsForValue(flags []cli.Flag, word string) string {
 	return ""
 }
 
+// flagWords returns the long names of flags. What a command and the program both have, as
+// --help, is there once.
 func flagWords(flags []cli.Flag) []string {
 	var list []string
 	for _, f := range flags {
 		for _, name := range f.Names() {
-			if len(name) > 1 {
-				list = append(list, "--"+name)
+			if word := "--" + name; len(name) > 1 && !slices.Contains(list, word) {
+				list = append(list, word)
 			}
 		}
 	}

@@ -78,7 +78,7 @@ func prepareCommands(commands []*cli.Command) {
 var unfit = regexp.MustCompile(`(?s)^invalid (boolean )?value ("(?:[^"\\]|\\.)*") for (?:flag )?-([^ :]+): (.*)$`)
 
 // asUsageError says in the words of the other errors what the flag package says.
-func asUsageError(c *cli.Context, err error, _ bool) error {
+func asUsageError(_ *cli.Context, err error, _ bool) error {
 	m := unfit.FindStringSubmatch(err.Error())
 	if m == nil {
 		return Usagef("%v", err)
@@ -91,21 +91,10 @@ func asUsageError(c *cli.Context, err error, _ bool) error {
 	switch {
 	case boolean:
 		why = "true or false is needed"
-	case isDuration(c, name):
-		why = "a time like 30m or 48h is needed"
 	case why == "parse error":
 		why = "a number is needed"
 	}
 	return Usagef("--%s %s: %s", name, value, why)
-}
-
-// isDuration reports whether the flag takes a time.
-func isDuration(c *cli.Context, name string) bool {
-	if c == nil || c.Command == nil {
-		return false
-	}
-	_, ok := findFlag(c.Command.Flags, name).(*cli.DurationFlag)
-	return ok
 }
 
 const (

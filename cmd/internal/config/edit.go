@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -110,6 +111,27 @@ func (f *File) SetCurrent(name string) error {
 	}
 	if !hasActive || get(f.doc.top, keyCurrent) != nil {
 		set(f.doc.top, keyCurrent, scalar(name))
+	}
+	return f.reparse()
+}
+
+// Delete removes the entry name. If the file says that it is the current one, it says so of
+// none afterwards.
+func (f *File) Delete(name string) error {
+	e, err := f.Get(name)
+	if err != nil {
+		return err
+	}
+	if f.count(name) > 1 {
+		return e.Err
+	}
+	list := f.doc.entries()
+	list.Content = slices.DeleteFunc(list.Content, func(n *yaml.Node) bool {
+		own := get(n, "name")
+		return own != nil && own.Value == name
+	})
+	if f.current == name {
+		set(f.doc.top, keyCurrent, nil)
 	}
 	return f.reparse()
 }

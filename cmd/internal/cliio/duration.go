@@ -1,0 +1,74 @@
+package cliio
+
+import (
+	"errors"
+	"math"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// day is what "1d" means: 24 hours, whatever clocks do on it.
+const day = 24 * time.Hour
+
+// dayPart is a number of weeks or days at the beginning of a time.
+var dayPart = regexp.MustCompile(`^(\d+(?:\.\d*)?|\.\d+)([wd])`)
+
+// ParseDuration reads a time of zero or more: those of Go, like "90m" or "1h30m", and with weeks
+// and days before them: "7d", "2w", "1d12h", "1.5d".
+func ParseDuration(s string) (time.Duration, error) {
+	rest, total := s, 0.0
+	for {
+		part := dayPart.FindStringSubmatch(rest)
+		if part == nil {
+			break
+		}
+		n, err := strconv.ParseFloat(part[1], 64)
+		if err != nil {
+			return 0, errNoTime
+		}
+		unit := day
+		if part[2] == "w" {
+			unit = 7 * day
+		}
+		total += n * float64(unit)
+		rest = rest[len(part[0]):]
+	}
+	if rest != "" || s == "" {
+		d, err := time.ParseDuration(rest)
+		if err != nil || d < 0 {
+			return 0, errNoTime
+		}
+		if total == 0 {
+			return d, nil
+		}
+		total += float64(d)
+	}
+	if total >= math.MaxInt64 {
+		return 0, errors.New("too long a time")
+	}
+	return time.Duration(total), nil
+}
+
+var errNoTime = errors.New("no time: write it as 30s, 90m, 12h, 7d or 2w")
+
+// DurationFlag is the value of a flag that takes a time.
+type DurationFlag struct {
+	Duration time.Duration
+	Given    bool
+}
+
+// Set reads the value.
+func (f *DurationFlag) Set(s string) (err error) {
+	f.Given = true
+	f.Duration, err = ParseDuration(s)
+	return err
+}
+
+// String is the time, empty if there is none, so that help texts show no default.
+func (f *DurationFlag) String() string {
+	if f == nil || f.Duration == 0 && !f.Given {
+		return ""
+	}
+	return f.Duration.String()
+}
