@@ -307,7 +307,7 @@ func TestMountedAgain(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			opts := optionsOf(c)
-			opts.Timeout, opts.User = 5*time.Second, "test"+pfs.NewID()
+			opts.User = "test" + pfs.NewID()
 			t.Cleanup(func() { c.Command(t, "auth", "rm", "client."+opts.User) })
 			caps := []string{"client." + opts.User, "mon", "allow r", "mds", "allow *", "osd", "allow *"}
 			key := c.Command(t, append([]string{"auth", "get-or-create"}, caps...)...)
