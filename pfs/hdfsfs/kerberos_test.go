@@ -38,7 +38,7 @@ func secureOptions(t *testing.T, c *testbed.HDFSCluster, root string) Options {
 	must(t, err)
 	o.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
 	o.TLS.RootCAs.AppendCertsFromPEM(pem)
-	o.BlockSize, o.Timeout = small, 5*time.Second
+	o.BlockSize = small
 	return o
 }
 
