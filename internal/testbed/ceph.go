@@ -49,8 +49,13 @@ func (c CephCluster) Kill(t testing.TB, daemon string) { t.Helper(); c.run(t, "k
 // Start starts a daemon that was killed.
 func (c CephCluster) Start(t testing.TB, daemon string) { t.Helper(); c.run(t, "start", c.Dir, daemon) }
 
-// Pause makes a daemon silent: it keeps its connections and answers nothing.
-func (c CephCluster) Pause(t testing.TB, daemon string) { t.Helper(); c.run(t, "pause", c.Dir, daemon) }
+// Pause makes a daemon silent: it keeps its connections and answers nothing. It returns
+// when it has begun.
+func (c CephCluster) Pause(t testing.TB, daemon string) {
+	t.Helper()
+	c.run(t, "pause", c.Dir, daemon)
+	awaitStopped(t, filepath.Join(c.Dir, "run", daemon+"."+idOf[daemon]+".pid"))
+}
 
 // Resume ends a Pause.
 func (c CephCluster) Resume(t testing.TB, daemon string) {
@@ -84,3 +89,6 @@ func (c CephCluster) run(t testing.TB, args ...string) string {
 	}
 	return out
 }
+
+// idOf is the id of each daemon, as ceph.sh gives it.
+var idOf = map[string]string{"mon": "a", "mgr": "x", "osd": "0", "mds": "a"}

@@ -26,6 +26,7 @@ type HDFSCluster struct {
 	KRB5Config, CA, Keytabs string
 
 	part   string
+	dir    string
 	script string
 	env    []string
 	alone  bool
@@ -58,6 +59,7 @@ func hdfs(t testing.TB, mode string, alone bool) *HDFSCluster {
 	dir := filepath.Join(stateDir(t), "hdfs-"+mode)
 	c := &HDFSCluster{
 		part:   "hdfs-" + mode,
+		dir:    dir,
 		script: script(t, "hdfs.sh"),
 		env:    []string{"HDFS_MODE=" + mode, "HDFS_DIR=" + dir, "TESTBED_IDLE=" + idle},
 		alone:  alone,
@@ -99,8 +101,12 @@ func (c *HDFSCluster) Kill(t testing.TB, daemon string) { t.Helper(); c.Do(t, "k
 // Start starts a daemon that was killed and returns when it serves.
 func (c *HDFSCluster) Start(t testing.TB, daemon string) { t.Helper(); c.Do(t, "start", daemon) }
 
-// Pause makes a daemon take connections and never answer.
-func (c *HDFSCluster) Pause(t testing.TB, daemon string) { t.Helper(); c.Do(t, "pause", daemon) }
+// Pause makes a daemon take connections and never answer. It returns when it has begun.
+func (c *HDFSCluster) Pause(t testing.TB, daemon string) {
+	t.Helper()
+	c.Do(t, "pause", daemon)
+	awaitStopped(t, filepath.Join(c.dir, "run", daemon+".pid"))
+}
 
 // Resume ends a Pause.
 func (c *HDFSCluster) Resume(t testing.TB, daemon string) { t.Helper(); c.Do(t, "resume", daemon) }

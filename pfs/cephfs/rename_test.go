@@ -21,7 +21,7 @@ func TestRenameCutOff(t *testing.T) {
 	ctx := t.Context()
 	opts := optionsOf(testbed.Ceph(t))
 	one := openEmpty(t, opts)
-	opts.Root, opts.Timeout = one.store.opts.Root, time.Second
+	opts.Root, opts.Timeout = one.store.opts.Root, 3*time.Second
 	two := openStore(t, opts)
 	pfstest.MustMkdir(t, one, "/from")
 	pfstest.WriteFile(t, one, "/from/f", []byte("content"))

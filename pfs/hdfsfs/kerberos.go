@@ -3,6 +3,7 @@ package hdfsfs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -137,6 +138,18 @@ func (c *cluster) logIn(client *krb.Client) (*krb.Client, error) {
 	}
 	c.opts.Logger.Info("the keytab has another key than before", "keytab", c.opts.Kerberos.Keytab, "principal", c.opts.Kerberos.Principal)
 	return fresh, nil
+}
+
+// noService is the error of a KDC that gives no ticket for a service, to who has one for the
+// KDC that is good by the clock here. The library keeps of the KDC's reason the text alone.
+func (c *cluster) noService(err error) error {
+	for _, name := range []string{"KRB_AP_ERR_TKT_EXPIRED", "KRB_AP_ERR_TKT_NYV", "KRB_AP_ERR_SKEW"} {
+		if strings.Contains(err.Error(), name) {
+			err = fmt.Errorf("%w: the KDC's clock and the one here must be less than five minutes apart", err)
+			break
+		}
+	}
+	return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "Kerberos gives %s no ticket: %w", c.opts.Kerberos.Principal, err)
 }
 
 // refused says what may be wrong with a ticket where a NameNode gave an answer and did

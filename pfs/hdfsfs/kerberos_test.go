@@ -38,7 +38,7 @@ func secureOptions(t *testing.T, c *testbed.HDFSCluster, root string) Options {
 	must(t, err)
 	o.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
 	o.TLS.RootCAs.AppendCertsFromPEM(pem)
-	o.BlockSize, o.Timeout = small, 5*time.Second
+	o.BlockSize = small
 	return o
 }
 
@@ -104,10 +104,16 @@ func TestTicketEnds(t *testing.T) {
 // shortTickets returns a configuration of Kerberos by which tickets end after two seconds.
 func shortTickets(t *testing.T, c *testbed.HDFSCluster) (file string) {
 	t.Helper()
+	return ticketsOf(t, c, "2s")
+}
+
+// ticketsOf returns a configuration of Kerberos by which tickets end after a time.
+func ticketsOf(t *testing.T, c *testbed.HDFSCluster, life string) (file string) {
+	t.Helper()
 	conf, err := os.ReadFile(c.KRB5Config)
 	must(t, err)
 	file = filepath.Join(t.TempDir(), "krb5.conf")
-	must(t, writeLocal(file, bytes.Replace(conf, []byte("[libdefaults]\n"), []byte("[libdefaults]\n ticket_lifetime = 2s\n"), 1)))
+	must(t, writeLocal(file, bytes.Replace(conf, []byte("[libdefaults]\n"), []byte("[libdefaults]\n ticket_lifetime = "+life+"\n"), 1)))
 	return file
 }
 
@@ -205,6 +211,33 @@ func TestClockMoves(t *testing.T) {
 	pfstest.WantKind(t, err, pfs.Unavailable)
 	if !strings.Contains(err.Error(), "clock") {
 		t.Errorf("the error does not speak of the clock: %v", err)
+	}
+}
+
+// TestClockMovesUnderTicket has a KDC that finds a ticket ended, or not yet begun, which is
+// good by the clock here, when another is asked for with it.
+func TestClockMovesUnderTicket(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	o := secureOptions(t, c, c.Scratch(t))
+	o.Kerberos.Config = ticketsOf(t, c, "10m")
+	f := open(t, o)
+	for _, offset := range []string{"+2h", "-2h"} {
+		c.Clock(t, offset)
+		// There is no ticket for the web server by this name yet.
+		at := strings.Replace(c.WebHDFS[0], "localhost", "127.0.0.1", 1)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/webhdfs/v1/?op=GETFILESTATUS", nil)
+		must(t, err)
+		resp, err := f.webDo(req)
+		if err == nil {
+			resp.Body.Close()
+			t.Fatalf("%s: the answer is %s", offset, resp.Status)
+		}
+		pfstest.WantKind(t, err, pfs.Unavailable)
+		for _, want := range []string{"clock", f.opts.Kerberos.Principal} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: the error does not speak of %q: %v", offset, want, err)
+			}
+		}
 	}
 }
 

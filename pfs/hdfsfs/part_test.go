@@ -37,7 +37,10 @@ func TestPartFails(t *testing.T) {
 			w, err := f.create(t.Context(), "test", "/f", pfs.CreateOptions{})
 			must(t, err)
 			defer w.Close()
-			_, err = w.WriteAt(t.Context(), data[:small+500], 0)
+			_, err = w.WriteAt(t.Context(), data[:small], 0)
+			must(t, err)
+			must(t, w.Sync(t.Context())) // or the part before fails too
+			_, err = w.WriteAt(t.Context(), data[small:small+500], small)
 			must(t, err)
 			mend := tt.fail(w)
 			_, err = w.WriteAt(t.Context(), data[small+500:tt.n], small+500)

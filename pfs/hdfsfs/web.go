@@ -141,7 +141,7 @@ func (f *FS) webDo(req *http.Request) (*http.Response, error) {
 		case err == nil || errors.As(err, &sending):
 			return resp, err
 		case again:
-			return nil, pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "Kerberos gives %s no ticket: %w", f.opts.Kerberos.Principal, err)
+			return nil, f.noService(err)
 		}
 		// The ticket ended since it was looked at: the request was not carried out.
 	}

@@ -75,7 +75,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// startServer starts pfsd, on the same address as before, and waits until it listens.
+// startServer starts pfsd, on the same address as before, and waits until it listens, which
+// it does once its stores have answered, or have not for their timeouts.
 func (s *scene) startServer() {
 	s.Helper()
 	log, err := os.OpenFile(filepath.Join(filepath.Dir(s.data), "pfsd.log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
@@ -85,7 +86,7 @@ func (s *scene) startServer() {
 	s.server.Stderr = log
 	s.server.Stdout = log
 	must(s.T, s.server.Start())
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		b, _ := os.ReadFile(log.Name())
 		if bytes.Contains(b, []byte("listening on https://")) {
 			return
