@@ -95,7 +95,8 @@ func (f *FS) try(ctx context.Context, op string) error {
 }
 
 // tryWeb does without WebHDFS if no NameNode speaks it now, while their RPC does: its
-// address may be a guess. Where none is given it says so, too.
+// address may be a guess. Where none is given it says so, too. One that takes connections
+// and has not answered in time is there, and busy.
 func (f *FS) tryWeb(ctx context.Context, op string) error {
 	if !f.hasWeb() {
 		f.noteWebOff("no address of it is given")
@@ -103,8 +104,9 @@ func (f *FS) tryWeb(ctx context.Context, op string) error {
 	}
 	err := f.web(ctx, webCall{method: http.MethodGet, op: "GETFILESTATUS", path: f.opts.Root, repeat: idempotent}, nil)
 	var remote remoteError
+	var late *noAnswer
 	switch {
-	case err == nil || errors.As(err, &remote) || is(err, pfs.Unsupported):
+	case err == nil || errors.As(err, &remote) || errors.As(err, &late) || is(err, pfs.Unsupported):
 		return nil
 	case errors.Is(err, errWebUnknown):
 		return pfs.E(op, "", pfs.Unauthenticated, errWebUnknown)
