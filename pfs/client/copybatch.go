@@ -1,10 +1,7 @@
 package client
 
 import (
-	"bytes"
 	"context"
-	"io"
-	"net/http"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/wire"
@@ -38,12 +35,8 @@ func (c *Client) copyGroup(ctx context.Context, files []pfs.BatchCopy, group []i
 		for _, i := range group {
 			request.Files = append(request.Files, copyFile(files[i]))
 		}
-		var body bytes.Buffer
-		_ = wire.WriteFrame(&body, request) // a Buffer takes everything
-		m := message{
-			op: op, method: http.MethodPost, path: wire.PathCopy, kind: wire.TypeChunk, id: pfs.NewID(),
-			body: func() (io.Reader, int64) { return bytes.NewReader(body.Bytes()), int64(body.Len()) },
-		}
+		m := leading(op, wire.PathCopy, request)
+		m.id = pfs.NewID()
 		err = c.send(ctx, m, c.replyTo(m, &reply, nil))
 	}
 	if err == nil && len(reply.Digests) != len(group) {
@@ -59,7 +52,11 @@ func (c *Client) copyGroup(ctx context.Context, files []pfs.BatchCopy, group []i
 	for _, f := range reply.Failed {
 		if err == nil && f.Index >= 0 && f.Index < len(group) {
 			i := group[f.Index]
-			errs[i] = named(f.Error.Err(), message{name: files[i].Target})
+			name := files[i].Target
+			if f.Source {
+				name = files[i].Source
+			}
+			errs[i] = named(f.Error.Err(), message{name: name})
 		}
 	}
 }

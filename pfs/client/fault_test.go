@@ -110,7 +110,7 @@ func TestBitsFlippedOnTheWire(t *testing.T) {
 func TestBatchOfLongPaths(t *testing.T) {
 	s := serve(t, memfs.New(memfs.Options{}))
 	c := s.connect(t, s.URL)
-	deep := "/missing" + strings.Repeat("/"+strings.Repeat("d", 250), 15)
+	deep := pfs.Path("/missing") + pfs.Path(strings.Repeat("/"+strings.Repeat("d", 250), 15))
 	entries := make([]pfs.BatchEntry, 2*wire.MaxBatchEntries)
 	for i := range entries {
 		entries[i] = pfs.BatchEntry{Path: pfs.Path(fmt.Sprintf("%s/%d", deep, i)), Data: []byte("x")}
@@ -119,6 +119,16 @@ func TestBatchOfLongPaths(t *testing.T) {
 		var e *pfs.Error
 		if !errors.Is(err, pfs.NotExist) || !errors.As(err, &e) || !entries[i].Path.Within(e.Path) {
 			t.Fatalf("entry %d: %v, want that there is no /missing", i, err)
+		}
+	}
+	copies := make([]pfs.BatchCopy, len(entries))
+	for i := range copies {
+		copies[i] = pfs.BatchCopy{Source: entries[i].Path, Target: "/x", Size: 1}
+	}
+	for i, err := range c.CopyBatch(t.Context(), copies) {
+		var e *pfs.Error
+		if !errors.Is(err, pfs.NotExist) || !errors.As(err, &e) || e.Path != copies[i].Source {
+			t.Fatalf("copy %d: %v, want that there is no %s", i, err, copies[i].Source)
 		}
 	}
 }

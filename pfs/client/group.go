@@ -1,6 +1,12 @@
 package client
 
-import "github.com/paddlecloud/pfs/pfs/wire"
+import (
+	"bytes"
+	"io"
+	"net/http"
+
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
 
 // grouping shares files out among as few batches as their bounds allow, in their order.
 type grouping struct {
@@ -31,4 +37,14 @@ func (g *grouping) flush() {
 		g.send(g.group)
 	}
 	g.group, g.size, g.listed = g.group[:0], 0, 0
+}
+
+// leading is a request of nothing but the message that leads a batch.
+func leading(op, path string, lead any) message {
+	var body bytes.Buffer
+	_ = wire.WriteFrame(&body, lead) // a Buffer takes everything
+	return message{
+		op: op, method: http.MethodPost, path: path, kind: wire.TypeChunk,
+		body: func() (io.Reader, int64) { return bytes.NewReader(body.Bytes()), int64(body.Len()) },
+	}
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -37,13 +36,7 @@ func (c *Client) readGroup(ctx context.Context, files []pfs.BatchFile, group []i
 		for _, i := range group {
 			request.Files = append(request.Files, readFile(files[i]))
 		}
-		var body bytes.Buffer
-		_ = wire.WriteFrame(&body, request) // a Buffer takes everything
-		m := message{
-			op: op, method: http.MethodPost, path: wire.PathRead, kind: wire.TypeChunk,
-			body: func() (io.Reader, int64) { return bytes.NewReader(body.Bytes()), int64(body.Len()) },
-		}
-		err = c.send(ctx, m, func(resp *http.Response, touch func()) error {
+		err = c.send(ctx, leading(op, wire.PathRead, request), func(resp *http.Response, touch func()) error {
 			return receiveBatch(&touching{resp.Body, touch}, files, group, errs)
 		})
 	}

@@ -87,10 +87,19 @@ func (s *Server) copySmall(ctx context.Context, r *request, all []smallCopy, tod
 		if ctx.Err() != nil && pfs.KindOf(err) == pfs.Canceled {
 			left = append(left, todo[k])
 		} else {
-			reply.Failed = append(reply.Failed, wire.BatchFailure{Index: todo[k], Error: wire.NewError(err)})
+			reply.Failed = append(reply.Failed, copyFailure(todo[k], c, err))
 		}
 	}
 	return outcome{reply: wire.Encode(reply), left: left}
+}
+
+// copyFailure is the failure of the copy i.
+func copyFailure(i int, c smallCopy, err error) wire.BatchFailure {
+	f := batchFailure(i, c.target, err)
+	if f.Source = f.Error.Path == string(c.source); f.Source {
+		f.Error.Path = ""
+	}
+	return f
 }
 
 // readCopies reads the sources and returns what is to be written of each. Bytes that are not

@@ -293,10 +293,12 @@ type BatchReply struct {
 	Digests []string       `msgpack:"digests,omitempty"`
 }
 
-// BatchFailure is the error of the entry Index.
+// BatchFailure is the error of the entry Index. Without a path it is about that of the
+// entry, of a copy about the target or, with Source, the source: the sender knows them.
 type BatchFailure struct {
-	Index int   `msgpack:"index"`
-	Error Error `msgpack:"error"`
+	Index  int   `msgpack:"index"`
+	Error  Error `msgpack:"error"`
+	Source bool  `msgpack:"source,omitempty"`
 }
 
 // CopyBatchRequest lists the small files that are to be copied inside the service.
