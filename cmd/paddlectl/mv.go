@@ -291,6 +291,9 @@ func (m *mover) removeEntry(ctx context.Context, from, to transfer.End, info pfs
 
 func (m *mover) removeFile(ctx context.Context, from, to transfer.End, info pfs.Info) error {
 	there, err := to.FS.Stat(ctx, to.Path)
+	if errors.Is(err, pfs.NotExist) {
+		return pfs.Errorf("paddlectl.mv", from.Path, pfs.Conflict, "not removed: there is no %s, and the same command copies what came meanwhile", to.Path)
+	}
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,18 @@ func TestMoveRemovesWhatWasCopied(t *testing.T) {
 	}
 }
 
+// A source without a copy stays, and is what the error is about: nothing is lost.
+func TestMoveKeepsWhatCameMeanwhile(t *testing.T) {
+	from, to := transfer.End{FS: memfs.New(memfs.Options{}), Path: "/a"}, transfer.End{FS: memfs.New(memfs.Options{}), Path: "/b"}
+	info := pfstest.WriteFile(t, from.FS, from.Path, []byte("text"))
+	err := new(mover).removeFile(t.Context(), from, to, info)
+	var e *pfs.Error
+	if !errors.As(err, &e) || e.Kind != pfs.Conflict || e.Path != from.Path {
+		t.Errorf("got %v", err)
+	}
+	pfstest.WantFile(t, from.FS, from.Path, []byte("text"))
+}
+
 // killedStore does what it is asked, and answers as a service that was killed before it could,
 // and was asked again when it had been started anew.
 type killedStore struct{ *memfs.FS }

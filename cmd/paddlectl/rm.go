@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -79,6 +80,10 @@ func runRm(ctx context.Context, d *deps, o rmOptions, operands []string) error {
 func runRmUnfinished(ctx context.Context, d *deps, o rmOptions, operands []string) error {
 	if o.recursive {
 		return cliargs.Usagef("--unfinished and --recursive contradict each other: the first leaves all files")
+	}
+	const century = 100 * 365 * 24 * time.Hour // what the service takes
+	if o.olderThan.Duration > century {
+		return cliargs.Usagef("--older-than %s: 100 years are the most", &o.olderThan)
 	}
 	return d.each(ctx, operands, o.expander(d), func(t target) error {
 		n, bytes, err := pfs.Sweep(ctx, t.fs, t.path, o.olderThan.Duration)

@@ -19,16 +19,20 @@ type smallCopy struct {
 // copyBatch copies many small files inside the service: they are read together and written
 // together, whichever stores they are on. It counts as a batch that is written.
 func (s *Server) copyBatch(w http.ResponseWriter, r *request) {
+	refuse := func(err error) {
+		s.audit(r.Request, r.id.Name, "copy-batch", err)
+		s.fail(w, r.Request, err)
+	}
 	var m wire.CopyBatchRequest
 	end, err := s.beginBatch(w, r, s.writes, &m)
 	if err != nil {
-		s.fail(w, r.Request, err)
+		refuse(err)
 		return
 	}
 	defer end()
 	copies, err := copiesOf(m)
 	if err != nil {
-		s.fail(w, r.Request, err)
+		refuse(err)
 		return
 	}
 	s.answer(w, r.Request, func(ctx context.Context, progress func(int64)) outcome {

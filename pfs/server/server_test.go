@@ -312,6 +312,7 @@ func TestAuditAndMetrics(t *testing.T) {
 	var copies bytes.Buffer
 	_ = wire.WriteFrame(&copies, wire.CopyBatchRequest{Files: []wire.CopyFile{{Source: "/made/one", Target: "/made/copy", Size: 3}}})
 	do(s, "POST", "/v1/copy-batch", copies.Bytes())
+	do(s, "POST", "/v1/copy-batch", framed(wire.CopyBatchRequest{Files: []wire.CopyFile{{Source: "/made/one", Target: "/made/two", Size: -1}}}))
 	do(s, "POST", "/v1/login", wire.Encode(wire.Credentials{User: "bob", Password: "secret word"}))
 	do(s, "POST", "/v1/call/remove", wire.Encode(wire.PathRequest{Path: "/absent"}))
 	do(s, "POST", "/v1/call/stat", wire.Encode(wire.PathRequest{Path: "/looked-at"}))
@@ -325,6 +326,7 @@ func TestAuditAndMetrics(t *testing.T) {
 		"method=batch-write result=ok path=/made/one bytes=3 digest=xxh3:",
 		`method=batch-write result="no such file or directory" path=/absent/two`,
 		"method=batch-mkdir result=ok path=/made/dir",
+		`method=copy-batch result="invalid argument"`,
 		"method=batch-copy result=ok path=/made/one to=/made/copy bytes=3 digest=xxh3:",
 	} {
 		if !strings.Contains(log.String(), want) {

@@ -54,8 +54,18 @@ func ResolveLink(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (pfs.P
 
 // dangling explains an error met at the path at, on the way from name.
 func dangling(op string, name, at pfs.Path, err error) error {
-	if at == name || !errors.Is(err, pfs.NotExist) {
+	var e *pfs.Error
+	switch {
+	case at == name || !errors.As(err, &e):
+		return err
+	case e.Kind == pfs.NotExist:
+		return pfs.Errorf(op, name, pfs.NotExist, "it leads to %s, which is not there", at)
+	case name.Within(at) || e.Kind.Temporary() || e.Kind == pfs.Canceled:
 		return err
 	}
-	return pfs.Errorf(op, name, pfs.NotExist, "it leads to %s, which is not there", at)
+	text := "it leads to " + string(at)
+	if cause := e.Cause(); cause != "" {
+		text += ": " + cause
+	}
+	return pfs.Errorf(op, name, e.Kind, "%s", text)
 }

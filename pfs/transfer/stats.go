@@ -45,7 +45,7 @@ func (e *Incomplete) Error() string {
 	if e.Stats.Omitted > 0 {
 		text += fmt.Sprintf(", %d left out", e.Stats.Omitted)
 	}
-	text += fmt.Sprintf(" of %d files", e.Stats.Files)
+	text += fmt.Sprintf("; %d files in all", e.Stats.Files)
 	if e.NotDeleted {
 		text += "; nothing was deleted"
 	}

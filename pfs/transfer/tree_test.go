@@ -422,6 +422,25 @@ func TestResolveLink(t *testing.T) {
 	}
 }
 
+// TestClosedLink: an error behind a link names the link too, a temporary one as it is.
+func TestClosedLink(t *testing.T) {
+	a := newFaulty(t)
+	plant(t, a.FS, "/closed/f", "/d/steal->../closed/f")
+	for kind, want := range map[pfs.Kind]pfs.Path{pfs.Permission: "/d/steal", pfs.Unavailable: "/closed"} {
+		a.before = func(op string, name pfs.Path) error {
+			if name.Within("/closed") {
+				return pfs.Errorf("test", "/closed", kind, "not for you")
+			}
+			return nil
+		}
+		_, err := ResolveLink(context.Background(), a, "/d/steal")
+		var e *pfs.Error
+		if !errors.As(err, &e) || e.Kind != kind || e.Path != want || !strings.Contains(err.Error(), "/closed") || !strings.Contains(err.Error(), "not for you") {
+			t.Errorf("got %v, want %v of %s", err, kind, want)
+		}
+	}
+}
+
 func TestMirror(t *testing.T) {
 	source := []string{"/s/a", "/s/sub/b", "/s/sub/special"}
 	target := []string{"/d/a", "/d/extra", "/d/sub/b", "/d/sub/extra", "/d/old/x/y", "/d/old/x/keep.log", "/d/keep.log", "/d/link->a", "/d/sub/dir/keep.log"}
