@@ -2,11 +2,13 @@ package transfer
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
 // TestPatience bounds the time for which an operation on a silent store is tried again.
@@ -63,5 +65,26 @@ func TestRetriesBridge(t *testing.T) {
 				t.Errorf("%d retries bridge %v, want %v to %v", retries, took, least, most)
 			}
 		})
+	}
+}
+
+// TestUnreachableIsToldAFewTimes: a store that is away ends the job, and not each file of the
+// batches that were on their way is a failure of its own.
+func TestUnreachableIsToldAFewTimes(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	for i := range 2000 {
+		put(t, a.FS, pfs.Path(fmt.Sprintf("/s/f%d", i)), []byte(fmt.Sprint(i)))
+	}
+	b.before = func(op string, name pfs.Path) error {
+		if op == "batch" {
+			return pfs.E("test", name, pfs.Unavailable, nil)
+		}
+		return nil
+	}
+	rec := &recorder{t: t}
+	j := newJob(t, Options{Events: rec.record})
+	pfstest.WantKind(t, j.Copy(t.Context(), End{a, "/s"}, End{b, "/d"}), pfs.Unavailable)
+	if n := len(rec.of(Failed)); n > 2*maxUnreachable || int64(n) != j.Stats().Failed {
+		t.Errorf("%d failures are told, and %d counted", n, j.Stats().Failed)
 	}
 }

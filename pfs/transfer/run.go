@@ -190,7 +190,7 @@ const lastBatches = 5 * time.Second
 func (r *run) fail(e Event) {
 	err := bare(e.Err)
 	kind := pfs.KindOf(err)
-	if kind == pfs.Canceled && r.ended() {
+	if (kind == pfs.Canceled || kind == pfs.Unavailable) && r.ended() {
 		return
 	}
 	e.Kind, e.Err = Failed, err
