@@ -156,7 +156,8 @@ func (b *batch) write(ctx context.Context, e pfs.BatchEntry) error {
 	return fail(op, e.Path, err)
 }
 
-// store stores data under a name of its own, once more if the cluster lost it.
+// store stores data under a name of its own, once more if the cluster lost it. One that
+// could not be begun was tried often already.
 func (b *batch) store(ctx context.Context, data []byte, perm fs.FileMode) (at string, err error) {
 	l, err := b.layout(ctx)
 	if err != nil {
@@ -168,13 +169,14 @@ func (b *batch) store(ctx context.Context, data []byte, perm fs.FileMode) (at st
 			at, err = b.storeOnce(ctx, l, data)
 			return err
 		})
-		if err == nil || !is(err, pfs.Unavailable, pfs.Integrity) || nameNodeSilent(err) {
+		if err == nil || at == "" || !is(err, pfs.Unavailable, pfs.Integrity) || nameNodeSilent(err) {
 			return at, err
 		}
 	}
 	return "", err
 }
 
+// storeOnce returns the path of what it has begun, also with an error.
 func (b *batch) storeOnce(ctx context.Context, l layout, data []byte) (string, error) {
 	first := data[:min(len(data), pfs.ChunkSize)]
 	a, err := b.beginWith(ctx, l, first, func() string { return b.stage.loose(looseFile) })
@@ -185,7 +187,7 @@ func (b *batch) storeOnce(ctx context.Context, l layout, data []byte) (string, e
 		p := rest[:min(len(rest), pfs.ChunkSize)]
 		if err := a.write(p); err != nil {
 			a.discard()
-			return "", err
+			return a.path, err
 		}
 		rest = rest[len(p):]
 	}

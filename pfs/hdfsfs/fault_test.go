@@ -236,7 +236,7 @@ func TestBatchWithoutDataNodes(t *testing.T) {
 	c := testbed.HDFSAlone(t)
 	f := open(t, options(c, c.Scratch(t)))
 	var entries []pfs.BatchEntry
-	for i := range 20 * batchWorkers {
+	for i := range 6 * batchWorkers {
 		entries = append(entries, pfs.BatchEntry{Path: pfs.Path(fmt.Sprintf("/f%d", i)), Data: []byte("content")})
 	}
 	for _, node := range []string{"dn1", "dn2", "dn3"} {
