@@ -124,6 +124,16 @@ func Bytes(p []byte) string {
 	return t.Sum()
 }
 
+// CheckKept answers Integrity if info keeps another XXH3 digest with its file than sum, which
+// the bytes of that give. op and name are for the error.
+func CheckKept(op string, name pfs.Path, info pfs.Info, sum string) error {
+	if Algorithm(info.Digest) != XXH3 || info.Digest == sum {
+		return nil
+	}
+	return pfs.Errorf(op, name, pfs.Integrity,
+		"damaged where it is stored: its bytes give %s and it was stored as %s: remove it and copy it anew from where it is whole", sum, info.Digest)
+}
+
 // ReadFunc fills p from offset off or fails.
 type ReadFunc func(p []byte, off int64) error
 

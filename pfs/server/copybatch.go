@@ -121,8 +121,7 @@ func readCopies(ctx context.Context, tree pfs.FileSystem, all []smallCopy, todo 
 			continue
 		}
 		sum := digest.Bytes(c.room)
-		if digest.Algorithm(info.Digest) == digest.XXH3 && info.Digest != sum {
-			errs[k] = pfs.Errorf("server.copyBatch", c.source, pfs.Integrity, "damaged where it is stored: its bytes give %s and it was stored as %s", sum, info.Digest)
+		if errs[k] = digest.CheckKept("server.copyBatch", c.source, info, sum); errs[k] != nil {
 			continue
 		}
 		o := pfs.CopyOptions{NoReplace: c.NoReplace, NewTime: c.NewTime}.Commit(info, sum)

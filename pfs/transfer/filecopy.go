@@ -288,21 +288,11 @@ func sameVersion(a, b pfs.Info) bool {
 
 // checkDigest compares what was read with what the source says that it holds.
 func (c *fileCopy) checkDigest() error {
-	err := checkKept(c.name, c.info, c.digest)
+	err := digest.CheckKept("transfer.Copy", c.name, c.info, c.digest)
 	if c.damaged = err != nil; c.damaged {
 		return &endError{err: err, source: true}
 	}
 	return nil
-}
-
-// checkKept answers Integrity if the file that info describes keeps another digest
-// than its bytes give.
-func checkKept(name pfs.Path, info pfs.Info, sum string) error {
-	if digest.Algorithm(info.Digest) != digest.XXH3 || info.Digest == sum {
-		return nil
-	}
-	return pfs.Errorf("transfer.Copy", name, pfs.Integrity,
-		"damaged where it is stored: its bytes give %s and it was stored as %s: remove it and copy it anew from where it is whole", sum, info.Digest)
 }
 
 // leave ends the staged write of a copy that failed. It is kept for a later run, unless

@@ -74,7 +74,7 @@ func TestLostLaneChanged(t *testing.T) {
 	}
 	must(t, newJob(t, Options{Parallel: 1}).Copy(context.Background(), End{a, "/f"}, End{b, "/f"}))
 	checkFile(t, b, "/f", content)
-	if info, err := b.FS.Stat(context.Background(), "/f"); err != nil || checkKept("/f", info, digest.Bytes(content)) != nil {
+	if info, err := b.FS.Stat(context.Background(), "/f"); err != nil || digest.CheckKept("transfer.Copy", "/f", info, digest.Bytes(content)) != nil {
 		t.Errorf("digest %s, %v", info.Digest, err)
 	}
 }

@@ -49,7 +49,7 @@ func (j *Job) ToWriter(ctx context.Context, source End, w io.Writer, offset, len
 	done := Event{Kind: Done, Path: name, Size: d.written, Bytes: d.written}
 	if d.tree != nil {
 		done.Digest = d.tree.Sum()
-		if err := checkKept(name, f.Info(), done.Digest); err != nil {
+		if err := digest.CheckKept("transfer.Copy", name, f.Info(), done.Digest); err != nil {
 			return d.written, err
 		}
 	}
