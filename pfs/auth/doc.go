@@ -34,22 +34,22 @@
 //
 // Three counters bound guessing. A network is an IPv4 address or an IPv6 /56.
 //
-//   - An account from one network: 5 failures are free, after that each one makes
-//     the next attempt wait twice as long, from 1 second up to 15 minutes.
-//   - A network, whatever the accounts: the same after 20.
-//   - An account, from wherever: after 50 failures the account counts as under
-//     attack, and networks that it has not logged in from get 1 free failure
-//     instead of 5.
+//   - An account from one network: 5 failures are free. After that each one makes the
+//     next attempt wait twice as long, from 1 second up to 30 seconds.
+//   - A network, whatever the accounts: after 20 failures, accounts that have not logged
+//     in from there get 1 free failure instead of 5.
+//   - An account, from wherever: after 50 failures the account counts as under attack.
+//     Networks that it has not logged in from get 1 free failure, and wait up to 15
+//     minutes.
 //
-// The third counter refuses nobody. That is on purpose: a lock that strangers can
-// close is a way to shut a user out. What strangers do can therefore never refuse
-// a user whose own network has not failed: the right password passes at the first
-// attempt. The price is that an attacker gets one guess at once and few a day from
-// every network that he owns; with passwords of 8 bytes and more, and no more than
-// two passwords being checked at any moment, that is far from enough. A network
-// that an account has logged in from is exempt from the second counter, so that a
-// neighbour behind the same address does no harm either. A counter forgets after
-// an hour without a failure.
+// The last two counters refuse nobody. That is on purpose: a lock that strangers can
+// close is a way to shut a user out. The right password of an account that has not failed
+// from a network passes there at once, whoever else fails there. An attacker at the
+// owner's own address can delay the owner's logins by 30 seconds at a time; sessions that
+// have begun go on. The price is that an attacker gets one guess at once for each account
+// from every network that he owns; with passwords of 8 bytes and more, and no more than
+// two passwords being checked at any moment, that is far from enough. A counter forgets
+// after an hour without a failure.
 //
 // # Files
 //

@@ -10,14 +10,15 @@ import (
 
 // The numbers of the policy that the package documentation describes.
 const (
-	freePair     = 5  // failures of an account from one network
-	freeStranger = 1  // the same, while under attack, from a network never seen
-	freeNetwork  = 20 // failures from one network, all accounts
-	attackAt     = 50 // failures of an account from everywhere
-	minDelay     = time.Second
-	maxDelay     = 15 * time.Minute
-	forgetAfter  = time.Hour
-	maxCounters  = 1 << 16 // some 10 MB
+	freePair    = 5  // failures of an account from one network
+	freeWatched = 1  // the same, from a network or of an account that fails often
+	watchFrom   = 20 // failures of a network, all accounts
+	attackFrom  = 50 // failures of an account, all networks
+	minDelay    = time.Second
+	slowDelay   = 30 * time.Second // the longest delay of an account from one network
+	attackDelay = 15 * time.Minute // the same, of an account under attack
+	forgetAfter = time.Hour
+	maxCounters = 1 << 16 // some 10 MB
 )
 
 // RetryAfter is the cause of an error of Kind Limit: how long to wait.
@@ -38,38 +39,21 @@ func retryAfter(wait time.Duration) *RetryAfter {
 type counter struct {
 	failures int
 	last     time.Time // of the last failure
-	until    time.Time // attempts before are refused
+	until    time.Time // of a pair: attempts before are refused
 	friend   bool      // of a pair: the account has logged in from there
 }
 
-// charge counts one failure at now, of which the first free ones cost nothing.
-func (c *counter) charge(now time.Time, free int) charge {
-	ch := charge{c: c, before: c.until}
+// charge counts one failure at now.
+func (c *counter) charge(now time.Time) {
 	if now.Sub(c.last) > forgetAfter {
 		c.failures = 0
 	}
 	c.failures++
 	c.last = now
-	if over := c.failures - free; over > 0 {
-		c.until = now.Add(min(minDelay<<min(over-1, 20), maxDelay))
-	}
-	ch.after = c.until
-	return ch
 }
 
-// charge is a failure counted on a counter, and what it did to its delay.
-type charge struct {
-	c             *counter
-	before, after time.Time
-}
-
-// refund takes the charge back, and the delay if nobody else was charged since.
-func (ch charge) refund() {
-	ch.c.failures = max(ch.c.failures-1, 0)
-	if ch.c.until.Equal(ch.after) {
-		ch.c.until = ch.before
-	}
-}
+// refund takes a failure back.
+func (c *counter) refund() { c.failures = max(c.failures-1, 0) }
 
 // counterKey is a hash, so that a long name costs no more memory than a short one.
 type counterKey [sha256.Size]byte
@@ -103,50 +87,51 @@ func (l *limiter) get(key counterKey) *counter {
 // attempt is one login on its way. It is counted as a failure from the start, so
 // that many at the same time are not better off than one after the other.
 type attempt struct {
-	l       *limiter
-	pair    *counter
-	charges [3]charge
+	l                      *limiter
+	account, network, pair *counter
+
+	before, after time.Time // until of the pair, before the attempt and because of it
 }
 
-// begin counts an attempt, or answers how long to wait before the next one. One
-// that is refused leaves no trace, so that refusals cannot push out what is known.
+// begin counts an attempt, or answers how long to wait before the next one. Only the
+// failures of an account from this network make it wait: what an account, or a network,
+// has failed elsewhere shortens its patience, but refuses nobody.
 func (l *limiter) begin(user, remote string) (*attempt, *RetryAfter) {
 	network := networkOf(remote)
 	pairKey := newCounterKey("pair", user, network)
-	networkKey := newCounterKey("network", "", network)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	if wait := l.wait(pairKey, networkKey, now); wait > 0 {
-		return nil, retryAfter(wait)
+	if pair, ok := l.counters.get(pairKey); ok && pair.until.After(now) {
+		return nil, retryAfter(pair.until.Sub(now))
 	}
-	account, pair := l.get(newCounterKey("account", user, "")), l.get(pairKey)
-	a := &attempt{l: l, pair: pair}
-	a.charges[0] = account.charge(now, attackAt)
-	a.charges[1] = l.get(networkKey).charge(now, freeNetwork)
-	a.charges[2] = pair.charge(now, free(account, pair))
+	a := &attempt{
+		l: l, account: l.get(newCounterKey("account", user, "")), network: l.get(newCounterKey("network", "", network)), pair: l.get(pairKey),
+	}
+	a.account.charge(now)
+	a.network.charge(now)
+	a.pair.charge(now)
+	a.before = a.pair.until
+	free, most := a.patience()
+	if over := a.pair.failures - free; over > 0 {
+		a.pair.until = now.Add(min(minDelay<<min(over-1, 20), most))
+	}
+	a.after = a.pair.until
 	return a, nil
 }
 
-// wait returns how long a pair has to wait, not more than 0 if it need not.
-func (l *limiter) wait(pair, network counterKey, now time.Time) time.Duration {
-	var until time.Time
-	p, ok := l.counters.get(pair)
-	if ok {
-		until = p.until
+// patience returns how many failures of the pair are free, and the longest delay after
+// those.
+func (a *attempt) patience() (free int, most time.Duration) {
+	switch {
+	case a.pair.friend:
+		return freePair, slowDelay
+	case a.account.failures > attackFrom:
+		return freeWatched, attackDelay
+	case a.network.failures > watchFrom:
+		return freeWatched, slowDelay
 	}
-	if n, there := l.counters.get(network); there && !(ok && p.friend) && n.until.After(until) {
-		until = n.until
-	}
-	return until.Sub(now)
-}
-
-// free is how many failures cost the pair nothing.
-func free(account, pair *counter) int {
-	if account.failures > attackAt && !pair.friend {
-		return freeStranger
-	}
-	return freePair
+	return freePair, slowDelay
 }
 
 // succeed takes the attempt back: the password was right.
@@ -157,12 +142,16 @@ func (a *attempt) succeed() {
 	*a.pair = counter{friend: true}
 }
 
-// abandon takes the attempt back: the password was not looked at.
+// abandon takes the attempt back: the password was not looked at. The delay goes too, if
+// nobody else was charged since.
 func (a *attempt) abandon() {
 	a.l.mu.Lock()
 	defer a.l.mu.Unlock()
-	for _, ch := range a.charges {
-		ch.refund()
+	for _, c := range []*counter{a.account, a.network, a.pair} {
+		c.refund()
+	}
+	if a.pair.until.Equal(a.after) {
+		a.pair.until = a.before
 	}
 }
 

@@ -50,7 +50,7 @@ func TestDelaysDouble(t *testing.T) {
 		if !fail(l, "ann", "192.0.2.1") {
 			t.Fatalf("refused after %v", want)
 		}
-		want = min(2*want, maxDelay)
+		want = min(2*want, slowDelay)
 	}
 	c.Advance(forgetAfter + time.Second)
 	if got := failures(l, "ann", "192.0.2.1"); got != freePair+1 {
@@ -91,22 +91,38 @@ func TestAttemptsCountFromTheirBegin(t *testing.T) {
 	}
 }
 
-func TestNetworkIsLimited(t *testing.T) {
+// Whoever fails slows down the accounts that he tries, and nobody else behind the same
+// address.
+func TestFailuresDoNotLockOutTheAddress(t *testing.T) {
 	l, _ := testLimiter()
-	login(t, l, "neighbour", "192.0.2.1")
-	n := 0
-	for ; n < 1000 && fail(l, fmt.Sprint("user", n), "192.0.2.1:1234"); n++ {
+	for _, account := range []string{"bob", "carol", "dave", "eve"} {
+		if got := failures(l, account, "192.0.2.1:1234"); got > freePair+1 {
+			t.Errorf("%d failures of %s in a row, want at most %d", got, account, freePair+1)
+		}
 	}
-	if n != freeNetwork+1 {
-		t.Errorf("%d accounts tried from one network, want %d", n, freeNetwork+1)
+	if got := failures(l, "frank", "192.0.2.1:1234"); got != freeWatched+1 {
+		t.Errorf("%d failures of another account from a network that fails often, want %d", got, freeWatched+1)
 	}
-	if !fail(l, "ann", "192.0.2.2") {
-		t.Error("another network is refused")
+	login(t, l, "ann", "192.0.2.1:4711")
+	if got := failures(l, "ann", "192.0.2.1"); got != freePair+1 {
+		t.Errorf("%d failures of an account that has logged in, want %d", got, freePair+1)
 	}
-	login(t, l, "neighbour", "192.0.2.1")
-	if fail(l, "ann", "192.0.2.1") {
-		t.Error("a neighbour's login let the network in again")
+}
+
+// An attacker at the usual address of the owner delays logins, but not for long.
+func TestOwnerIsSlowedDownOnly(t *testing.T) {
+	l, c := testLimiter()
+	login(t, l, "ann", "192.0.2.1")
+	for range 500 {
+		if _, wait := l.begin("ann", "192.0.2.1"); wait != nil {
+			if wait.Wait > slowDelay {
+				t.Fatalf("the owner is told to wait %v, want at most %v", wait.Wait, slowDelay)
+			}
+			c.Advance(wait.Wait)
+		}
 	}
+	c.Advance(slowDelay)
+	login(t, l, "ann", "192.0.2.1")
 }
 
 // Strangers cannot lock an account, from however many networks they come.
@@ -117,7 +133,7 @@ func TestStrangersCannotLockAnAccount(t *testing.T) {
 	for i := range 1000 {
 		guesses += failures(l, "ann", fmt.Sprintf("2001:db8:%x::1", i))
 	}
-	if most := 1000*(freeStranger+1) + attackAt*freePair; guesses > most {
+	if most := 1000*(freeWatched+1) + attackFrom*freePair; guesses > most {
 		t.Errorf("%d guesses from 1000 networks, want at most %d", guesses, most)
 	}
 	if guesses < 1000 {
@@ -133,14 +149,13 @@ func TestStrangersCannotLockAnAccount(t *testing.T) {
 	}
 }
 
-// Refused attempts leave no trace: a flood of names from one address does not
-// push out what is known.
+// Refused attempts leave no trace: a flood of them does not push out what is known.
 func TestRefusalsPushNothingOut(t *testing.T) {
 	l, _ := testLimiter()
-	for i := range 1000 {
-		fail(l, fmt.Sprint("user", i), "192.0.2.1")
+	for range 1000 {
+		fail(l, "ann", "192.0.2.1")
 	}
-	if got, most := l.counters.order.Len(), 2*(freeNetwork+1)+1; got != most {
+	if got, most := l.counters.order.Len(), 3; got != most {
 		t.Errorf("%d counters, want %d", got, most)
 	}
 }
