@@ -69,10 +69,13 @@ func TestWrongConfigFiles(t *testing.T) {
 	}
 }
 
-// TestAllWrongStoresAreTold, those of the file and those of the command line, each in a line.
-func TestAllWrongStoresAreTold(t *testing.T) {
-	name := writeConfig(t, t.TempDir(), "data: d\ndatacenters:\n  a: {store: s3://b}\n  b: {store: 'mem:'}\n  c: {store: 'file:x'}\n  d: {stor: 'mem:'}\n  e: {}\n")
-	want := []string{":3: datacenter \"a\": ", ":5: datacenter \"c\": ", ":6: unknown key \"stor\"", ":7: datacenter \"e\": "}
+// TestAllMistakesAreTold holds that all wrong keys and stores are, those of the file and those of the command line, each in a line.
+func TestAllMistakesAreTold(t *testing.T) {
+	name := writeConfig(t, t.TempDir(), "lisen: x\ndatacenters:\n  a: {store: s3://b}\n  b: {store: 'mem:'}\n  c: {store: 'file:x'}\n  d: {stroe: 'mem:', optoins: {}}\n  e: {}\n")
+	want := []string{
+		":1: unknown key \"lisen\": did you mean \"listen\"?", ":3: datacenter \"a\": ", ":5: datacenter \"c\": ",
+		":6: unknown key \"stroe\"", ":6: unknown key \"optoins\"", ":7: datacenter \"e\": ",
+	}
 	data := dataFor(t)
 	for _, args := range [][]string{
 		{"serve", "--config", name}, {"check", "--config", name},

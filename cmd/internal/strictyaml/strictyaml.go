@@ -75,7 +75,16 @@ func (f File) syntax(data []byte, err error) error {
 			}
 		}
 	}
-	return f.Errorf(lineOf(data, err), "%s", text)
+	n := lineOf(data, err)
+	line := bytes.Split(data, []byte("\n"))[max(0, n-1)]
+	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
+	switch {
+	case bytes.ContainsRune(indent, '\t'):
+		text = "a tab indents this line: YAML allows only spaces there"
+	case text == "could not find expected ':'":
+		text = "a key and its value are needed, with a colon and a space between them"
+	}
+	return f.Errorf(n, "%s", text)
 }
 
 // lineOf returns the line that a YAML error is at. The package itself tells where what it was
@@ -90,27 +99,51 @@ func lineOf(data []byte, err error) int {
 }
 
 // EachPair calls fn for the pairs of the mapping m, whose keys must stand there once
-// and be known; where known is nil all are.
+// and be known; where known is nil all are. The error tells all that is wrong.
 func (f File) EachPair(m *yaml.Node, known []string, fn func(key string, value *yaml.Node) error) error {
 	seen := map[string]int{}
+	var wrong several
 	for i := 0; i+1 < len(m.Content); i += 2 {
-		k, v := m.Content[i], m.Content[i+1]
-		if k.Kind != yaml.ScalarNode {
-			return f.Errorf(k.Line, "%s where a key belongs", KindName(k))
-		}
-		if line, twice := seen[k.Value]; twice {
-			return f.Errorf(k.Line, "%q again, it is on line %d already", k.Value, line)
-		}
-		seen[k.Value] = k.Line
-		if known != nil && !slices.Contains(known, k.Value) {
-			return f.unknown(k, known)
-		}
-		if err := fn(k.Value, v); err != nil {
-			return err
+		if err := f.pair(m.Content[i], m.Content[i+1], seen, known, fn); err != nil {
+			wrong = append(wrong, err)
 		}
 	}
-	return nil
+	switch len(wrong) {
+	case 0:
+		return nil
+	case 1:
+		return wrong[0]
+	}
+	return wrong
 }
+
+// pair checks the key k and calls fn for it.
+func (f File) pair(k, v *yaml.Node, seen map[string]int, known []string, fn func(key string, value *yaml.Node) error) error {
+	if k.Kind != yaml.ScalarNode {
+		return f.Errorf(k.Line, "%s where a key belongs", KindName(k))
+	}
+	if line, twice := seen[k.Value]; twice {
+		return f.Errorf(k.Line, "%q again, it is on line %d already", k.Value, line)
+	}
+	seen[k.Value] = k.Line
+	if known != nil && !slices.Contains(known, k.Value) {
+		return f.unknown(k, known)
+	}
+	return fn(k.Value, v)
+}
+
+// several are all the errors of one mapping. A program may report them one by one.
+type several []error
+
+func (s several) Error() string {
+	texts := make([]string, len(s))
+	for i, err := range s {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (s several) Unwrap() []error { return s }
 
 func (f File) unknown(k *yaml.Node, known []string) error {
 	if near := cliargs.Nearest(k.Value, known); near != "" {
