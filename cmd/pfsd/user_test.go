@@ -108,6 +108,10 @@ func TestUserErrors(t *testing.T) {
 	}{
 		{"user add ann --password-stdin --data " + data, goodPassword, cliio.Exists, `"ann"`},
 		{"user add Ann --password-stdin --data " + data, goodPassword, cliio.Exists, "too like"},
+		{"user add \u0430nn --password-stdin --data " + data, goodPassword, cliio.Usage, "choose another name"},
+		{"user add root --password-stdin --data " + data, goodPassword, cliio.Usage, "choose another name"},
+		{"user add --password-stdin --data " + data + " -- -rf", goodPassword, cliio.Usage, "choose another name"},
+		{"user add $(id) --password-stdin --data " + data, goodPassword, cliio.Usage, "choose another name"},
 		{"user add bob --uid 20000 --password-stdin --data " + data, goodPassword, cliio.Exists, "uid 20000"},
 		{"user add bob --password-stdin --data " + data, "short\n", cliio.Usage, "8 to 1024"},
 		{"user add bob --password-stdin --data " + data, "", cliio.Usage, "8 to 1024"},

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"context"
-
-	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/urfave/cli/v2"
 )
@@ -14,7 +10,8 @@ func (m *Main) userAddCommand() *cli.Command {
 		Name:      "add",
 		Usage:     "add an account",
 		ArgsUsage: "NAME",
-		Description: "Adds an account. NAME is often an e-mail address; the home of the user is called so.\n" +
+		Description: "Adds an account. NAME is often an e-mail address; the home of the user is called so. It\n" +
+			"has letters from a to z, digits and . _ - + @, and looks like no other account's.\n" +
 			"HDFS user, uid and gid are who the user is on stores that know users; file: and mem: do\n" +
 			"not. Left out, they are chosen so that no two accounts share them, removed ones\n" +
 			"included. Roles: user (own home, reads public), publisher (also writes public), admin\n" +
@@ -52,7 +49,7 @@ func (m *Main) userAdd(c *cli.Context, n auth.NewAccount) error {
 	if err != nil {
 		return err
 	}
-	if err := canAdd(c.Context, accounts, n); err != nil {
+	if err := accounts.CheckAdd(c.Context, n); err != nil { // before anybody types a password
 		return err
 	}
 	if n.Password, err = m.newPassword(c.Context, n.Name, c.Bool(passwordFlag.Name)); err != nil {
@@ -70,19 +67,4 @@ func (m *Main) userAdd(c *cli.Context, n auth.NewAccount) error {
 	}
 	m.printer.Message("added %s: role %s, HDFS user %s, uid %d, gid %d", made.Name, made.Role, made.HDFSUser, made.UID, made.GID)
 	return nil
-}
-
-// canAdd refuses what Add would refuse, before anybody types a password.
-func canAdd(ctx context.Context, accounts *auth.Accounts, n auth.NewAccount) error {
-	const op = "pfsd.canAdd"
-	if reason := auth.CheckName(n.Name); reason != "" {
-		return pfs.Errorf(op, "", pfs.Invalid, "user name %q: %s", n.Name, reason)
-	}
-	if _, err := auth.ParseRole(string(cmp.Or(n.Role, auth.User))); err != nil {
-		return err
-	}
-	if _, err := accounts.Get(n.Name); err == nil {
-		return pfs.Errorf(op, "", pfs.Exist, "there is an account %q already: pfsd user passwd gives it another password", n.Name)
-	}
-	return pfs.CheckContext(ctx, op, "")
 }

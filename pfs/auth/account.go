@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -68,6 +69,46 @@ func CheckName(name string) string {
 	}
 	return ""
 }
+
+// maxNewName is the longest name of a new account, in bytes.
+const maxNewName = 64
+
+// checkNewName explains why name cannot be that of a new account; "" if it can. It is
+// stricter than CheckName: names that shells, other programs or people misread stay
+// valid where they are, but no more are made.
+func checkNewName(name string) string {
+	switch {
+	case len(name) > maxNewName:
+		return fmt.Sprintf("%d bytes, the limit is %d", len(name), maxNewName)
+	case strings.ContainsFunc(name, func(r rune) bool { return !isAlphanumeric(r) && !strings.ContainsRune("._-+@", r) }):
+		return `only letters from a to z, digits, ".", "_", "-", "+" and "@" are allowed`
+	case !isAlphanumeric(rune(name[0])) || !isAlphanumeric(rune(name[len(name)-1])):
+		return "the first and the last character must be a letter or a digit"
+	case strings.Trim(name, "0123456789") == "":
+		return "a number would be taken for a uid"
+	case slices.Contains(systemUsers, strings.ToLower(name)):
+		return "a user of that name has rights of its own on machines or clusters"
+	}
+	return ""
+}
+
+func isAlphanumeric(r rune) bool {
+	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}
+
+// lookalikes maps what looks like a letter to that letter, in pairs, after the table of
+// confusable characters of Unicode TS 39. It holds what a new name, which is ASCII, can be
+// taken for.
+var lookalikes = strings.NewReplacer(
+	"0", "o", "1", "l", "I", "l", "|", "l", "rn", "m", "\u0131", "i",
+	"а", "a", "А", "a", "В", "b", "с", "c", "С", "c", "ԁ", "d", "е", "e", "Е", "e", "һ", "h", "Н", "h", "і", "i", "І", "l", "ј", "j", "Ј", "j",
+	"К", "k", "М", "m", "о", "o", "О", "o", "р", "p", "Р", "p", "ԛ", "q", "ѕ", "s", "Ѕ", "s", "Т", "t", "ԝ", "w", "х", "x", "Х", "x", "у", "y", "У", "y",
+	"α", "a", "Α", "a", "Β", "b", "Ε", "e", "Ζ", "z", "Η", "h", "ι", "i", "Ι", "l", "Κ", "k", "Μ", "m", "ν", "v", "Ν", "n", "ο", "o", "Ο", "o",
+	"ρ", "p", "Ρ", "p", "σ", "o", "Τ", "t", "υ", "u", "γ", "y", "Υ", "y", "Χ", "x",
+)
+
+// skeleton maps names that people could take for one another to the same string.
+func skeleton(name string) string { return foldName(lookalikes.Replace(norm.NFKC.String(name))) }
 
 // checkID explains why n cannot be a uid or gid. 0 is root on every store.
 func checkID(what string, n int) string {

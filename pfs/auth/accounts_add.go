@@ -1,19 +1,32 @@
 package auth
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
+
+// CheckAdd answers as Add would, as far as that can be told without a password and
+// identities on the stores.
+func (a *Accounts) CheckAdd(ctx context.Context, n NewAccount) error {
+	const op = "auth.CheckAdd"
+	if err := pfs.CheckContext(ctx, op, ""); err != nil {
+		return err
+	}
+	if reason := n.fault(); reason != "" {
+		return pfs.Errorf(op, "", pfs.Invalid, "%s", reason)
+	}
+	return a.viewNow().checkNew(op, n.Name)
+}
 
 // Add makes an account. One of that name answers Exist; a name, role, HDFS user,
 // uid, gid or password that cannot be Invalid; an HDFS user or uid that another
 // account has or had, or a name too like another, Conflict.
 func (a *Accounts) Add(ctx context.Context, n NewAccount) (Account, error) {
 	const op = "auth.Add"
-	if n.Role == "" {
-		n.Role = User
-	}
+	n.Role = cmp.Or(n.Role, User)
 	if reason := n.fault(); reason != "" {
 		return Account{}, pfs.Errorf(op, "", pfs.Invalid, "%s", reason)
 	}
@@ -32,10 +45,10 @@ func (a *Accounts) Add(ctx context.Context, n NewAccount) (Account, error) {
 // fault explains what is wrong with n taken alone.
 func (n NewAccount) fault() string {
 	if reason := CheckName(n.Name); reason != "" {
-		return reason
+		return fmt.Sprintf("user name %q: %s", n.Name, reason)
 	}
-	if _, err := ParseRole(string(n.Role)); err != nil {
-		return err.Error()
+	if _, err := ParseRole(string(cmp.Or(n.Role, User))); err != nil {
+		return pfs.Detail(err)
 	}
 	if n.HDFSUser != "" {
 		if reason := checkHDFSUser(n.HDFSUser); reason != "" {

@@ -54,7 +54,7 @@ func TestAddDefaults(t *testing.T) {
 		{NewAccount{Name: "yanxu05@baidu.com"}, Identity{"yanxu05@baidu.com", User, "yanxu05_baidu.com", 20000, 20000}},
 		{NewAccount{Name: "yanxu05@other.org"}, Identity{"yanxu05@other.org", User, "yanxu05_other.org", 20001, 20001}},
 		{NewAccount{Name: "yanxu05_baidu.com"}, Identity{"yanxu05_baidu.com", User, "yanxu05_baidu.com-2", 20002, 20002}},
-		{NewAccount{Name: "hdfs"}, Identity{"hdfs", User, "hdfs-2", 20003, 20003}},
+		{NewAccount{Name: "yanxu05+baidu.com"}, Identity{"yanxu05+baidu.com", User, "yanxu05_baidu.com-3", 20003, 20003}},
 		{NewAccount{Name: "pub", Role: Publisher, HDFSUser: "team", UID: 500, GID: 20004}, Identity{"pub", Publisher, "team", 500, 20004}},
 		// 20004 is a group of somebody: not to be shared by chance.
 		{NewAccount{Name: "ann"}, Identity{"ann", User, "ann", 20005, 20005}},
@@ -87,7 +87,10 @@ func TestAddRefuses(t *testing.T) {
 	}{
 		{"same name", NewAccount{Name: "Bob"}, pfs.Exist},
 		{"same but for case", NewAccount{Name: "bob"}, pfs.Conflict},
-		{"same but for width", NewAccount{Name: "Ｂｏｂ"}, pfs.Conflict},
+		{"looks the same", NewAccount{Name: "B0b"}, pfs.Conflict},
+		{"looks like a former account", NewAccount{Name: "g0ne"}, pfs.Conflict},
+		{"not ASCII", NewAccount{Name: "Ｂｏｂ"}, pfs.Invalid},
+		{"name of a system user", NewAccount{Name: "hdfs"}, pfs.Invalid},
 		{"same HDFS user", NewAccount{Name: "x", HDFSUser: "ROBERT"}, pfs.Conflict},
 		{"same uid", NewAccount{Name: "x", UID: 700}, pfs.Conflict},
 		{"uid of a former account", NewAccount{Name: "x", UID: 701}, pfs.Conflict},

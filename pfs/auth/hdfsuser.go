@@ -28,15 +28,15 @@ func hdfsRune(r rune) bool {
 	return r == '.' || r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// hdfsSystemUsers have rights of their own on common clusters: nobody becomes one
-// of them by being called so. An administrator may still give one by name.
-var hdfsSystemUsers = []string{
-	"hdfs", "root", "hadoop", "supergroup", "yarn", "mapred", "httpfs", "kms", "dr.who", "pfs", "pfsd",
+// systemUsers have rights of their own on machines and common clusters: no new account
+// has such a name. An administrator may still give one as HDFS user.
+var systemUsers = []string{
+	"root", "daemon", "bin", "sys", "nobody", "ceph", "hdfs", "hadoop", "supergroup", "yarn", "mapred", "httpfs", "kms", "dr.who", "pfs", "pfsd",
 	"hbase", "hive", "impala", "spark", "livy", "flink", "kafka", "zookeeper", "oozie", "hue", "solr", "knox", "ranger", "ambari", "trino", "presto",
 }
 
-// deriveHDFSUser spells the whole name in the characters allowed, and adds a
-// number until taken says no.
+// deriveHDFSUser spells the whole name of a new account in the characters allowed, and
+// adds a number until taken says no.
 func deriveHDFSUser(name string, taken func(string) bool) string {
 	base := strings.Map(func(r rune) rune {
 		if hdfsRune(r) {
@@ -44,10 +44,6 @@ func deriveHDFSUser(name string, taken func(string) bool) string {
 		}
 		return '_'
 	}, name)
-	if base[0] == '-' || base[0] == '.' {
-		base = "_" + base[1:]
-	}
-	base = base[:min(len(base), maxHDFSUser-16)]
 	user := base
 	for i := 2; taken(user); i++ {
 		user = fmt.Sprintf("%s-%d", base, i)

@@ -3,6 +3,7 @@ package auth
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -106,8 +107,8 @@ func (t *table) holders(at func(section string, i int, reason string)) *holders 
 // add makes the account n with the password hash given.
 func (t *table) add(n NewAccount, hash string, now time.Time) (Account, error) {
 	const op = "auth.Add"
-	if _, ok := t.find(n.Name); ok {
-		return Account{}, pfs.Errorf(op, "", pfs.Exist, "account %q", n.Name)
+	if err := t.checkNew(op, n.Name); err != nil {
+		return Account{}, err
 	}
 	old := t.takeFormer(n.Name)
 	h := t.holders(func(string, int, string) {})
@@ -126,6 +127,43 @@ func (t *table) add(n NewAccount, hash string, now time.Time) (Account, error) {
 	return r.account(), nil
 }
 
+// checkNew refuses name for a new account. A former account comes back under the name
+// that it had, whatever that is.
+func (t *table) checkNew(op, name string) error {
+	if _, ok := t.find(name); ok {
+		return pfs.Errorf(op, "", pfs.Exist, "there is an account %q already: pfsd user passwd gives it another password", name)
+	}
+	if slices.ContainsFunc(t.Former, func(f former) bool { return f.Name == name }) {
+		return nil
+	}
+	if reason := checkNewName(name); reason != "" {
+		return pfs.Errorf(op, "", pfs.Invalid, "user name %q: %s: choose another name", name, reason)
+	}
+	like := skeleton(name)
+	for other := range t.names() {
+		if skeleton(other) == like {
+			return pfs.Errorf(op, "", pfs.Conflict, "user name %q is too like %q, which is or was that of an account: choose another name", name, other)
+		}
+	}
+	return nil
+}
+
+// names yields the names of all accounts, those of former ones included.
+func (t *table) names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, r := range t.Accounts {
+			if !yield(r.Name) {
+				return
+			}
+		}
+		for _, f := range t.Former {
+			if !yield(f.Name) {
+				return
+			}
+		}
+	}
+}
+
 // freeUID returns the lowest number that nobody has, as a group neither.
 func (h *holders) freeUID() int {
 	uid := FirstUID
@@ -135,11 +173,8 @@ func (h *holders) freeUID() int {
 	return uid
 }
 
-// hasHDFSUser reports whether user is somebody, here or on any HDFS.
-func (h *holders) hasHDFSUser(user string) bool {
-	lower := strings.ToLower(user)
-	return h.hdfs[lower] != "" || slices.Contains(hdfsSystemUsers, lower)
-}
+// hasHDFSUser reports whether user is somebody.
+func (h *holders) hasHDFSUser(user string) bool { return h.hdfs[strings.ToLower(user)] != "" }
 
 // takeFormer removes and returns what stayed of an account called name.
 func (t *table) takeFormer(name string) former {
