@@ -12,11 +12,13 @@ import (
 
 // copyOptions are what cp, sync and file have in common.
 type copyOptions struct {
-	dryRun, verbose, quiet, json  bool
-	noClobber, update             bool
-	noPreserve, links, skipLinks  bool
-	quick, checksum               bool
-	recursive, parents, mirroring bool
+	dryRun, verbose, quiet, json bool
+	noClobber, update            bool
+	noPreserve, links, skipLinks bool
+	quick, checksum              bool
+	recursive, parents           bool
+	mirroring, force             bool
+	maxDelete                    int64
 
 	rules    []transfer.Rule
 	parallel int
@@ -103,6 +105,8 @@ func (o *copyOptions) job() transfer.Options {
 		Quick:          o.quick,
 		Filter:         o.rules,
 		Delete:         o.mirroring,
+		DeleteAll:      o.force,
+		MaxDelete:      o.deletions(),
 		Parents:        o.parents,
 		NewTime:        o.noPreserve,
 		NewMode:        o.noPreserve,

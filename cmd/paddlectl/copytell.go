@@ -19,6 +19,7 @@ type eventJSON struct {
 	IsDir   bool   `json:"directory,omitempty"`
 	Size    *int64 `json:"size,omitempty"`
 	Bytes   *int64 `json:"bytes,omitempty"`
+	Files   int64  `json:"files,omitempty"`
 	Resumed int64  `json:"resumed,omitempty"`
 	Digest  string `json:"digest,omitempty"`
 	Reason  string `json:"reason,omitempty"`
@@ -29,7 +30,7 @@ type eventJSON struct {
 func newEventJSON(e transfer.Event) eventJSON {
 	j := eventJSON{
 		Event: e.Kind.String(), Path: localText(e.Path), Target: localText(e.Target), IsDir: e.IsDir,
-		Resumed: e.Resumed, Digest: e.Digest, Reason: e.Reason.String(),
+		Files: e.Files, Resumed: e.Resumed, Digest: e.Digest, Reason: e.Reason.String(),
 	}
 	if e.Size >= 0 && !e.IsDir {
 		j.Size = &e.Size
@@ -90,6 +91,9 @@ func (t *transferring) line(verb string, e transfer.Event) {
 	text := verb + " " + localText(e.Target)
 	if e.Path != "" && verb == "copy" {
 		text = fmt.Sprintf("%s %s -> %s", verb, localText(e.Path), localText(e.Target))
+	}
+	if e.Files > 0 {
+		text += fmt.Sprintf(" (%s)", count(e.Files, "file", "files"))
 	}
 	switch {
 	case t.o.dryRun && !t.o.json:

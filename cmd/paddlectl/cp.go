@@ -206,6 +206,9 @@ func (c *copier) hint(ctx context.Context, err error) error {
 	if c.o.links && errors.As(err, &e) && e.Kind == pfs.Unsupported {
 		return hinted{err, "--skip-links leaves links out; without --links what they lead to is copied"}
 	}
+	if refused := (*transfer.DeleteError)(nil); errors.As(err, &refused) {
+		return hinted{err, deleteHint(refused)}
+	}
 	return parentHint(ctx, err, c.to.end, c.how("mkdir -p", c.to.end.Path.Parent()))
 }
 

@@ -75,6 +75,7 @@ type Event struct {
 
 	Size    int64 // of the file, in bytes; -1 if not known yet
 	Bytes   int64 // of Size that are done
+	Files   int64 // of Deleted: files in a directory that was removed whole
 	Resumed int64 // of Bytes that were there from an earlier attempt
 
 	Digest string // of Done and Same: the tree digest, where it was computed

@@ -3,58 +3,170 @@ package transfer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// mirror removes from the targets what their sources lack. The trees are listed once
+// DeleteError is the cause of the refusal to make a target a mirror. Nothing was deleted.
+type DeleteError struct {
+	Source pfs.Path
+	Files  int64 // that would have been deleted
+	Max    int64 // that Options.MaxDelete allows; less than 0 if Source has no file at all
+}
+
+// Error says what would have been deleted, and why that is too much.
+func (e *DeleteError) Error() string {
+	if e.Max < 0 {
+		return fmt.Sprintf("%s has no file, and all %d files here would be deleted", e.Source, e.Files)
+	}
+	return fmt.Sprintf("%d files would be deleted, and %d may be", e.Files, e.Max)
+}
+
+// checkDelete refuses to make the target of d a mirror if that deletes more than
+// Options allow. It changes nothing. It is called before anything is copied, and again
+// before anything is deleted, for the source may be another by then: a file system that is
+// no longer mounted.
+func (r *run) checkDelete(ctx context.Context, d *directory) error {
+	most := max(r.j.opts.MaxDelete, 0)
+	if empty, err := r.lacksFiles(ctx, d); err != nil {
+		return err
+	} else if empty {
+		most = -1
+	} else if r.j.opts.MaxDelete == 0 {
+		return nil
+	}
+	m := mirror{r: r, counting: true}
+	m.all(ctx, d)
+	switch {
+	case m.err != nil:
+		return m.err
+	case ctx.Err() != nil:
+		return pfs.CheckContext(ctx, "transfer.Delete", d.target.Path)
+	case m.files.Load() > most && m.entries.Load() > 0:
+		return pfs.E("transfer.Delete", d.target.Path, pfs.NotEmpty, &DeleteError{d.name, m.files.Load(), most})
+	}
+	return nil
+}
+
+// lacksFiles reports whether the source d has no file that the rules take, and
+// Options.DeleteAll does not allow that.
+func (r *run) lacksFiles(ctx context.Context, d *directory) (bool, error) {
+	if r.j.opts.DeleteAll {
+		return false, nil
+	}
+	l := listing{j: r.j, end: d.source, name: d.name}
+	for {
+		page, more, err := l.next(ctx)
+		if err != nil || !more {
+			return err == nil, err
+		}
+		for _, info := range page.Entries {
+			rel := join(d.rel, info.Name)
+			c := r.j.filter.choose(d.choice, rel, info.IsDir())
+			if c == taken && !info.IsDir() {
+				return false, nil
+			}
+			if c == excluded || !info.IsDir() {
+				continue
+			}
+			sub := &directory{source: End{d.source.FS, d.source.Path.Join(info.Name)}, name: d.name.Join(info.Name), rel: rel, choice: c}
+			if empty, err := r.lacksFiles(ctx, sub); err != nil || !empty {
+				return false, err
+			}
+		}
+	}
+}
+
+// deleteExtras removes from the targets what their sources lack. The trees are listed once
 // more for that, so that nothing needs to be remembered from the copying.
-func (r *run) mirror(ctx context.Context) {
+func (r *run) deleteExtras(ctx context.Context) {
 	if r.j.count.failed.Load() > 0 {
 		r.notDeleted = true
 		return
 	}
-	var walkers sync.WaitGroup
 	for _, d := range r.roots {
-		if d.exists {
-			r.mirrorDir(ctx, d, &walkers)
+		if !d.exists {
+			continue
 		}
+		if err := r.checkDelete(ctx, d); err != nil {
+			r.notDeleted = true
+			r.failDir(d, err)
+			continue
+		}
+		m := mirror{r: r}
+		m.all(ctx, d)
 	}
-	walkers.Wait()
 }
 
-// mirrorDir removes from the target of d what the source lacks, and then does the
+// mirror is one way through what targets have and their sources lack.
+type mirror struct {
+	r       *run
+	walkers sync.WaitGroup
+
+	// With counting nothing is removed or told; err is the first failure.
+	counting       bool
+	files, entries atomic.Int64
+	failing        sync.Mutex
+	err            error
+}
+
+// all goes through the whole tree of d.
+func (m *mirror) all(ctx context.Context, d *directory) {
+	m.dir(ctx, d)
+	m.walkers.Wait()
+}
+
+func (m *mirror) fail(e Event) {
+	if !m.counting {
+		m.r.fail(e)
+		return
+	}
+	m.failing.Lock()
+	defer m.failing.Unlock()
+	if m.err == nil {
+		m.err = e.Err
+	}
+}
+
+func (m *mirror) failDir(d *directory, err error) {
+	m.fail(Event{Path: d.name, Target: d.target.Path, IsDir: true, Err: err})
+}
+
+// dir removes from the target of d what the source lacks, and then does the
 // same below.
-func (r *run) mirrorDir(ctx context.Context, d *directory, walkers *sync.WaitGroup) {
+func (m *mirror) dir(ctx context.Context, d *directory) {
+	r := m.r
 	removed := false
 	err := r.j.extras(ctx, d.source, d.target, func(info pfs.Info) error {
 		e := End{d.target.FS, d.target.Path.Join(info.Name)}
-		if r.remove(ctx, e, info, d.rel, d.choice) {
+		if m.remove(ctx, e, info, d.rel, d.choice) {
 			removed = true
 		}
 		return pfs.CheckContext(ctx, "transfer.Delete", e.Path)
 	})
-	if removed && !r.j.opts.NewTime && !r.j.opts.DryRun {
+	if removed && !m.counting && !r.j.opts.NewTime && !r.j.opts.DryRun {
 		_ = pfs.Chtime(ctx, d.target.FS, d.target.Path, d.info.ModTime) // as far as it can be done
 	}
 	if err != nil {
-		r.failDir(d, err)
+		m.failDir(d, err)
 		return
 	}
 	l := listing{j: r.j, end: d.target, name: d.target.Path}
 	for {
 		page, more, err := l.next(ctx)
 		if err != nil {
-			r.failDir(d, err)
+			m.failDir(d, err)
 			return
 		}
 		if !more {
 			return
 		}
 		for _, info := range page.Entries {
-			if sub := r.mirrored(ctx, d, info); sub != nil {
-				r.spread(walkers, sub.name, sub.target.Path, func() { r.mirrorDir(ctx, sub, walkers) })
+			if sub := m.mirrored(ctx, d, info); sub != nil {
+				r.spread(&m.walkers, sub.name, sub.target.Path, func() { m.dir(ctx, sub) })
 			}
 		}
 	}
@@ -62,7 +174,8 @@ func (r *run) mirrorDir(ctx context.Context, d *directory, walkers *sync.WaitGro
 
 // mirrored returns the directory of the source of which the entry old in the target of
 // d is a copy; nil if one of them is no directory, or is left out.
-func (r *run) mirrored(ctx context.Context, d *directory, old pfs.Info) *directory {
+func (m *mirror) mirrored(ctx context.Context, d *directory, old pfs.Info) *directory {
+	r := m.r
 	rel := join(d.rel, old.Name)
 	c := r.j.filter.choose(d.choice, rel, true)
 	if !old.IsDir() || c == excluded || ctx.Err() != nil {
@@ -77,7 +190,7 @@ func (r *run) mirrored(ctx context.Context, d *directory, old pfs.Info) *directo
 	case errors.Is(err, pfs.NotExist): // an entry that Filter protects
 		return nil
 	case err != nil:
-		r.failDir(d, err)
+		m.failDir(d, err)
 		return nil
 	case !info.IsDir():
 		return nil
@@ -90,61 +203,86 @@ func (r *run) mirrored(ctx context.Context, d *directory, old pfs.Info) *directo
 
 // remove removes the entry e, which the source lacks, except for what Filter leaves
 // out. It reports whether e is gone.
-func (r *run) remove(ctx context.Context, e End, info pfs.Info, above string, c choice) bool {
+func (m *mirror) remove(ctx context.Context, e End, info pfs.Info, above string, c choice) bool {
 	rel := join(above, info.Name)
-	if c = r.j.filter.choose(c, rel, info.IsDir()); c == excluded {
+	if c = m.r.j.filter.choose(c, rel, info.IsDir()); c == excluded {
 		return false
 	}
-	if info.IsDir() && r.j.filter.active() {
-		if !r.removeBelow(ctx, e, rel, c) {
-			return false
-		}
+	if info.IsDir() && m.oneByOne() && !m.removeBelow(ctx, e, rel, c) {
+		return false
 	}
 	if c != taken || ctx.Err() != nil {
 		return false
 	}
-	if err := r.removeNow(ctx, e, info.IsDir()); err != nil {
-		r.fail(Event{Target: e.Path, IsDir: info.IsDir(), Err: err})
+	if m.counting {
+		m.entries.Add(1)
+		if !info.IsDir() {
+			m.files.Add(1)
+		}
+		return true
+	}
+	below, err := m.removeNow(ctx, e, info.IsDir(), c)
+	if err != nil {
+		m.fail(Event{Target: e.Path, IsDir: info.IsDir(), Err: err})
 		return false
 	}
-	r.j.count.deleted.Add(1)
-	r.j.emit(Event{Kind: Deleted, Target: e.Path, IsDir: info.IsDir(), Size: info.Size})
+	files := below
+	if !info.IsDir() {
+		files = 1
+	}
+	m.r.j.count.deleted.Add(files)
+	m.r.j.emit(Event{Kind: Deleted, Target: e.Path, IsDir: info.IsDir(), Size: info.Size, Files: below})
 	return true
 }
 
-// removeNow removes e, a directory with all that is in it.
-func (r *run) removeNow(ctx context.Context, e End, isDir bool) error {
-	if r.j.opts.DryRun {
-		return nil
+// oneByOne reports whether what is in a directory is gone through before the directory
+// itself. Else a directory is removed whole, which takes the store one step.
+func (m *mirror) oneByOne() bool {
+	return m.counting || m.r.j.opts.DryRun || m.r.j.filter.active()
+}
+
+// removeNow removes e, a directory with all that is in it: so many files are below.
+func (m *mirror) removeNow(ctx context.Context, e End, isDir bool, c choice) (below int64, err error) {
+	j := m.r.j
+	if j.opts.DryRun {
+		return 0, nil
 	}
-	err := r.j.retry(ctx, e.Path, func() error {
-		if isDir && !r.j.filter.active() {
-			return pfs.RemoveTree(ctx, e.FS, e.Path)
-		}
-		return e.FS.Remove(ctx, e.Path)
-	})
+	whole := isDir && !m.oneByOne()
+	if whole {
+		n := mirror{r: m.r, counting: true}
+		n.removeBelow(ctx, e, "", c)
+		below, err = n.files.Load(), n.err
+	}
+	if err == nil {
+		err = j.retry(ctx, e.Path, func() error {
+			if whole {
+				return pfs.RemoveTree(ctx, e.FS, e.Path)
+			}
+			return e.FS.Remove(ctx, e.Path)
+		})
+	}
 	if errors.Is(err, pfs.NotExist) {
-		return nil
+		return below, nil
 	}
-	return err
+	return below, err
 }
 
 // removeBelow removes what is in the directory e, except for what Filter leaves out. It
 // reports whether the directory is empty now.
-func (r *run) removeBelow(ctx context.Context, e End, rel string, c choice) (empty bool) {
+func (m *mirror) removeBelow(ctx context.Context, e End, rel string, c choice) (empty bool) {
 	empty = true
-	l := listing{j: r.j, end: e, name: e.Path}
+	l := listing{j: m.r.j, end: e, name: e.Path}
 	for {
 		page, more, err := l.next(ctx)
 		if err != nil {
-			r.fail(Event{Target: e.Path, IsDir: true, Err: err})
+			m.fail(Event{Target: e.Path, IsDir: true, Err: err})
 			return false
 		}
 		if !more {
 			return empty
 		}
 		for _, info := range page.Entries {
-			if !r.remove(ctx, End{e.FS, e.Path.Join(info.Name)}, info, rel, c) {
+			if !m.remove(ctx, End{e.FS, e.Path.Join(info.Name)}, info, rel, c) {
 				empty = false
 			}
 		}

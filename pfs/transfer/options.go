@@ -47,6 +47,15 @@ type Options struct {
 	// removed. What Filter leaves out stays.
 	Delete bool
 
+	// DeleteAll lets Delete empty a target whose source has no file at all, as that of a
+	// file system that is not mounted. Without it such a pair is refused with a
+	// [DeleteError] before anything is copied.
+	DeleteAll bool
+
+	// MaxDelete is the most files that Delete may remove for one pair; 0 means any number,
+	// less than 0 none. A pair that needs more is refused in the same way.
+	MaxDelete int64
+
 	// Parents makes the directories above the target that are missing.
 	Parents bool
 

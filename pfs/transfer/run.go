@@ -84,7 +84,7 @@ func (j *Job) CopyAll(caller context.Context, pairs iter.Seq2[Pair, error]) erro
 	}
 	r.copyAll(ctx, pairs)
 	if j.opts.Delete {
-		r.mirror(ctx)
+		r.deleteExtras(ctx)
 	}
 	if err := caller.Err(); err != nil {
 		return pfs.E("transfer.Copy", "", pfs.Canceled, err)

@@ -22,7 +22,7 @@ type Stats struct {
 	Skipped int64 // files that needed no copy: equal, existing, not newer
 	Omitted int64 // special files, and links with SkipLinks
 	Failed  int64 // files, directories and links that could not be copied
-	Deleted int64 // entries removed from the target, a whole tree counting one
+	Deleted int64 // files and links removed from the target
 	Retries int64 // operations that were tried again
 
 	// Of Verify.

@@ -451,13 +451,15 @@ func TestMirror(t *testing.T) {
 		o       Options
 		fail    bool
 		want    string
-		deleted int64
+		deleted int64 // files
+		told    int   // events: of a tree that is removed whole there is one
 	}{
-		{"no", Options{}, false, whole, 0},
-		{"all", Options{Delete: true}, false, "a sub/ sub/b sub/special", 6},
-		{"filtered", Options{Delete: true, Filter: ex}, false, "a keep.log old/ old/x/ old/x/keep.log sub/ sub/b sub/dir/ sub/dir/keep.log sub/special", 4},
-		{"failed", Options{Delete: true}, true, strings.Replace(whole, " sub/special", "", 1), 0},
-		{"dry", Options{Delete: true, DryRun: true}, false, strings.Replace(whole, " sub/special", "", 1), 6},
+		{"no", Options{}, false, whole, 0, 0},
+		{"all", Options{Delete: true}, false, "a sub/ sub/b sub/special", 7, 6},
+		{"filtered", Options{Delete: true, Filter: ex}, false, "a keep.log old/ old/x/ old/x/keep.log sub/ sub/b sub/dir/ sub/dir/keep.log sub/special", 4, 4},
+		{"failed", Options{Delete: true}, true, strings.Replace(whole, " sub/special", "", 1), 0, 0},
+		{"dry", Options{Delete: true, DryRun: true}, false, strings.Replace(whole, " sub/special", "", 1), 7, 10},
+		{"enough", Options{Delete: true, MaxDelete: 7}, false, "a sub/ sub/b sub/special", 7, 6},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a, b := newFaulty(t), newFaulty(t)
@@ -478,12 +480,99 @@ func TestMirror(t *testing.T) {
 			if got := tree(t, b, "/d"); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
-			if got := j.Stats().Deleted; got != tc.deleted || len(rec.of(Deleted)) != int(tc.deleted) {
-				t.Errorf("%d deleted, want %d", got, tc.deleted)
+			if got, told := j.Stats().Deleted, len(rec.of(Deleted)); got != tc.deleted || told != tc.told {
+				t.Errorf("%d deleted in %d events, want %d in %d", got, told, tc.deleted, tc.told)
 			}
 			var in *Incomplete
 			if errors.As(err, &in) != tc.fail || tc.fail && !in.NotDeleted {
 				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestMirrorRefused: what would delete too much changes nothing at all.
+func TestMirrorRefused(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		o      Options
+		source []string
+		files  int64 // 0: it is not refused
+	}{
+		{"too many", Options{MaxDelete: 3}, []string{"/s/a", "/s/new"}, 4},
+		{"none allowed", Options{MaxDelete: -1, DeleteAll: true}, []string{"/s/dir/new"}, 5},
+		{"empty", Options{}, []string{"/s/"}, 5},
+		{"directories only", Options{MaxDelete: 9}, []string{"/s/sub/deep/"}, 5},
+		{"no file that is taken", Options{Filter: []Rule{{false, "x*"}}}, []string{"/s/a"}, 1},
+		{"nothing is lost", Options{Filter: []Rule{{true, "*"}}}, []string{"/s/"}, 0},
+		{"forced", Options{DeleteAll: true}, []string{"/s/"}, 0},
+	} {
+		for _, dry := range []bool{true, false} {
+			a, b := newFaulty(t), newFaulty(t)
+			plant(t, a, tc.source...)
+			plant(t, b, "/d/a", "/d/x", "/d/old/y", "/d/old/sub/z", "/d/sub/link->a")
+			before := tree(t, b, "/d")
+			o := tc.o
+			o.Delete, o.DryRun = true, dry
+			j := newJob(t, o)
+			err := j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"})
+			if tc.files == 0 {
+				must(t, err)
+				continue
+			}
+			var refused *DeleteError
+			if !errors.As(err, &refused) || !errors.Is(err, pfs.NotEmpty) || refused.Files != tc.files {
+				t.Errorf("%s: got %v, want %d files", tc.name, err, tc.files)
+			}
+			if got := tree(t, b, "/d"); got != before || j.Stats().Dirs+j.Stats().FilesDone+j.Stats().Deleted != 0 {
+				t.Errorf("%s: something has changed: %s, %+v", tc.name, got, j.Stats())
+			}
+		}
+	}
+}
+
+// TestMirrorSourceLost: a source that is empty, or cannot be listed, once everything was
+// copied deletes nothing.
+func TestMirrorSourceLost(t *testing.T) {
+	for name, fail := range map[string]func(op string, name pfs.Path) error{
+		"unmounted":   nil,
+		"gone":        func(_ string, name pfs.Path) error { return pfs.E("test", name, pfs.NotExist, nil) },
+		"unreachable": func(_ string, name pfs.Path) error { return pfs.E("test", name, pfs.Unavailable, nil) },
+		"in part": func(op string, name pfs.Path) error {
+			if op == "list" && name == "/s/sub" {
+				return pfs.E("test", name, pfs.Permission, nil)
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := newFaulty(t), newFaulty(t)
+			plant(t, a, "/s/f", "/s/sub/g")
+			plant(t, b, "/d/sub/old/x")
+			var lost atomic.Bool
+			a.before = func(op string, name pfs.Path) error {
+				if lost.Load() && fail != nil {
+					return fail(op, name)
+				}
+				return nil
+			}
+			copied := 0
+			o := Options{Delete: true, Retries: -1, Events: func(e Event) {
+				if e.Kind != Done {
+					return
+				}
+				if copied++; copied < 2 {
+					return
+				}
+				lost.Store(true)
+				if fail == nil {
+					must(t, pfs.RemoveTree(context.Background(), a.FS, "/s"))
+					must(t, a.FS.Mkdir(context.Background(), "/s", 0o755))
+				}
+			}}
+			err := newJob(t, o).Copy(context.Background(), End{a, "/s"}, End{b, "/d"})
+			if got := tree(t, b, "/d"); err == nil || got != "f sub/ sub/g sub/old/ sub/old/x" {
+				t.Errorf("got %v and %s", err, got)
 			}
 		})
 	}

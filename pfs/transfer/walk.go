@@ -32,8 +32,14 @@ func (r *run) walkPair(ctx context.Context, p Pair, walkers *sync.WaitGroup) {
 		return
 	}
 	d := &directory{r: r, source: source, target: p.Target, name: name, info: info, old: old, exists: exists, choice: r.j.filter.root}
+	if r.j.opts.Delete && exists && old.IsDir() {
+		err = r.checkDelete(ctx, d)
+	}
 	d.hold()
-	if err := d.open(ctx); err != nil {
+	if err == nil {
+		err = d.open(ctx)
+	}
+	if err != nil {
 		fail(err)
 		return
 	}
