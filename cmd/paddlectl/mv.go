@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -298,20 +297,9 @@ func (m *mover) removeFile(ctx context.Context, from, to transfer.End, info pfs.
 		return err
 	}
 	same := there.Mode.Type() == info.Mode.Type() && there.Size == info.Size && there.Target == info.Target &&
-		(info.IsLink() || keptAs(there.ModTime, info.ModTime))
+		(info.IsLink() || transfer.KeptAs(there.ModTime, info.ModTime))
 	if !same {
 		return pfs.Errorf("paddlectl.mv", from.Path, pfs.Conflict, "not removed: it differs from %s by now", to.Path)
 	}
 	return from.FS.Remove(ctx, from.Path)
-}
-
-// keptAs reports whether kept is t as a store keeps it: whole, or to the microsecond,
-// millisecond or second.
-func keptAs(kept, t time.Time) bool {
-	for _, unit := range []time.Duration{time.Nanosecond, time.Microsecond, time.Millisecond, time.Second} {
-		if kept.Truncate(unit).Equal(kept) && t.Truncate(unit).Equal(kept) {
-			return true
-		}
-	}
-	return false
 }

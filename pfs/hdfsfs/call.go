@@ -25,6 +25,11 @@ var callPauses = []time.Duration{0, 100 * time.Millisecond, 500 * time.Milliseco
 
 // call makes a call of the library on a session of its own.
 func (f *FS) call(ctx context.Context, r repeat, do func(c *hdfs.Client) error) error {
+	return f.callSession(ctx, r, func(s *session) error { return do(s.client) })
+}
+
+// callSession is call for what needs to know the session.
+func (f *FS) callSession(ctx context.Context, r repeat, do func(s *session) error) error {
 	var err error
 	for i := 0; ; i++ {
 		var sent bool
@@ -37,13 +42,13 @@ func (f *FS) call(ctx context.Context, r repeat, do func(c *hdfs.Client) error) 
 	}
 }
 
-func (f *FS) callOnce(ctx context.Context, do func(c *hdfs.Client) error) (sent bool, err error) {
+func (f *FS) callOnce(ctx context.Context, do func(s *session) error) (sent bool, err error) {
 	s, err := f.pool.get(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer f.pool.put(s)
-	err = s.do(ctx, f.opts.Timeout, func() error { return do(s.client) })
+	err = s.do(ctx, f.opts.Timeout, func() error { return do(s) })
 	return s.wasSent(), err
 }
 

@@ -24,8 +24,8 @@ func (f *FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 	return f.placeError(ctx, op, name, err)
 }
 
-// Chtime sets the modification time of name, to the second; HDFS knows none before
-// 1970, which becomes its first second.
+// Chtime sets the modification time of name, to the millisecond. HDFS has no time before
+// 1970: an earlier one becomes the first moment of that year.
 func (f *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
 	const op = "hdfsfs.Chtime"
 	if err := f.check(ctx, op, name); err != nil {
@@ -48,11 +48,4 @@ func (f *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
 		err = f.setMark(ctx, f.at(name), m)
 	}
 	return fail(op, name, err)
-}
-
-// setTime sets the modification time of a path in HDFS and returns what is kept.
-func (f *FS) setTime(ctx context.Context, at string, mtime time.Time) (time.Time, error) {
-	kept := time.Unix(max(0, mtime.Unix()), 0)
-	err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chtimes(at, kept, kept) })
-	return kept, err
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
@@ -92,6 +93,7 @@ func TestConformance(t *testing.T) {
 				Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return v.new(t, c, fsys.(*FS).opts.Root) },
 				Gaps:   v.gaps | pfstest.NoSymlink | pfstest.NoEdit | pfstest.NoCopy | pfstest.NoColon,
 				Names:  names,
+				Times:  time.Millisecond,
 				Owners: []pfs.Owner{{Name: "alice"}, {Name: "bob"}}, Service: pfs.Owner{Name: c.Superuser},
 			})
 		})

@@ -31,6 +31,7 @@ type session struct {
 	stale bool              // a connection to the NameNode failed
 	sent  bool              // a request was sent since the last call began
 	asks  bool              // the NameNode has a request that it has not answered
+	time  *newTime          // of a call that sets one
 	found findings
 	sums  *sentSums  // of the file that is being written, if they are wanted
 	built *pipelines // of the file that is being written
@@ -282,13 +283,14 @@ func (c *nameConn) Write(p []byte) (int, error) {
 	}
 	c.s.mu.Lock()
 	c.s.sent, c.s.asks = true, true
+	q := c.s.outgoing(p)
 	c.s.mu.Unlock()
-	n, err := c.Conn.Write(p)
-	if err != nil {
+	if _, err := c.Conn.Write(q); err != nil {
 		c.hearWhy()
+		c.failed(err)
+		return 0, err
 	}
-	c.failed(err)
-	return n, err
+	return len(p), nil
 }
 
 // hearWhy gives the session up for what a NameNode said before it ended the connection. One

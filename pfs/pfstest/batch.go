@@ -61,11 +61,11 @@ func checkBatchInfo(e *env) {
 	data := Pattern(1, 100)
 	e.batch(
 		pfs.BatchEntry{Path: "/dir", Mode: fs.ModeDir | 0o700},
-		pfs.BatchEntry{Path: "/f", Data: data, Mode: 0o600, ModTime: time.Unix(1e9, 0), Digest: digest.Bytes(data)},
+		pfs.BatchEntry{Path: "/f", Data: data, Mode: 0o600, ModTime: time.Unix(1e9, 123456789), Digest: digest.Bytes(data)},
 		pfs.BatchEntry{Path: "/now", Data: data},
 	)
 	f, now, dir := MustStat(e, e.fs, "/f"), MustStat(e, e.fs, "/now"), MustStat(e, e.fs, "/dir")
-	e.sameSecond("time", f.ModTime, time.Unix(1e9, 0))
+	e.sameTime("time", f.ModTime, time.Unix(1e9, 123456789))
 	if time.Since(now.ModTime).Abs() > time.Minute {
 		e.Errorf("the zero time is kept as %v, want now", now.ModTime)
 	}

@@ -29,7 +29,7 @@ func checkCopy(e *env) {
 	for _, size := range []int{0, 1, 100_000, pfs.ChunkSize, 2*pfs.ChunkSize + 1} {
 		data := Pattern(1, size)
 		WriteFileWith(e, e.fs, "/f", data, pfs.CommitOptions{
-			Mode: 0o640, ModTime: time.Unix(1e9, 0), Digest: digest.Bytes(data),
+			Mode: 0o640, ModTime: time.Unix(1e9, 123456789), Digest: digest.Bytes(data),
 		})
 		got := e.copy("/f", "/dir/copy", pfs.CopyOptions{})
 		e.sameInfo("what CopyInside returns", got, MustStat(e, e.fs, "/dir/copy"))

@@ -2,6 +2,7 @@ package pfstest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -26,6 +27,10 @@ type Options struct {
 
 	// Service is whom the store itself works as; zero if that is no user that it can have.
 	Service pfs.Owner
+
+	// Times is the precision to which modification times are kept; 0 means a nanosecond.
+	// What is finer is cut off.
+	Times time.Duration
 
 	// Names is the number of entries of the large directory; 0 means 100,000.
 	Names int

@@ -75,11 +75,10 @@ func (e *env) sameInfo(what string, got, want pfs.Info) {
 	}
 }
 
-// sameSecond fails unless got is want to the second, which is what every store
-// keeps.
-func (e *env) sameSecond(what string, got, want time.Time) {
+// sameTime fails unless got is want to the precision of the store.
+func (e *env) sameTime(what string, got, want time.Time) {
 	e.Helper()
-	if got.Unix() != want.Unix() {
+	if want = want.Truncate(e.opts.Times); !got.Equal(want) {
 		e.Fatalf("%s is %v, want %v", what, got, want)
 	}
 }

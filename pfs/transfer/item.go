@@ -53,15 +53,20 @@ func (o Options) decide(it *item) (verdict, Reason) {
 	return compare, NoReason
 }
 
-// sameTime reports whether a and b are the same moment, as far as a store that keeps
-// whole seconds can tell.
-func sameTime(a, b time.Time) bool {
-	if a.Nanosecond() == 0 || b.Nanosecond() == 0 {
-		return a.Unix() == b.Unix()
+// sameTime reports whether a and b are the same moment to the precision of the store that
+// keeps less of it.
+func sameTime(a, b time.Time) bool { return KeptAs(a, b) || KeptAs(b, a) }
+
+// KeptAs reports whether kept is t as a store keeps it, whose precision is a power of ten of
+// nanoseconds, up to a second. The precision is taken from kept itself.
+func KeptAs(kept, t time.Time) bool {
+	for unit := time.Nanosecond; unit <= time.Second && kept.Truncate(unit).Equal(kept); unit *= 10 {
+		if t.Truncate(unit).Equal(kept) {
+			return true
+		}
 	}
-	return a.Equal(b)
+	return false
 }
 
-// newer reports whether a is later than b, as far as a store that keeps whole
-// seconds can tell.
+// newer reports whether a is later than b, to the precision of the store that keeps less of it.
 func newer(a, b time.Time) bool { return a.After(b) && !sameTime(a, b) }
