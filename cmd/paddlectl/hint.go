@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"runtime"
 	"slices"
 	"strings"
@@ -52,6 +53,50 @@ func (d *deps) wayOut(err error) string {
 		return d.unavailableHint(err)
 	case pfs.Conflict:
 		return "look again, then repeat the command"
+	case pfs.NotExist, pfs.ReadOnly, pfs.Permission:
+		return d.placeLine(err)
+	}
+	return ""
+}
+
+// fixedNames are what /pfs/DC holds.
+var fixedNames = []string{homes, public, mapped, oldHomes}
+
+// isFixed reports whether p is in one of the directories that a datacenter holds, or
+// above them.
+func isFixed(p pfs.Path) bool {
+	parts := strings.Split(string(p), "/") // "", pfs, DC, home, USER
+	return len(parts) < 4 || parts[2] == public || slices.Contains(fixedNames, parts[3])
+}
+
+// placeLine names the path that was meant where err is about a misspelt directory of a
+// datacenter, or about a home whose name is near the user's own; "" for other errors.
+func (d *deps) placeLine(err error) string {
+	var e *pfs.Error
+	if !errors.As(err, &e) || !e.Path.Within(top) {
+		return ""
+	}
+	parts := strings.Split(string(e.Path), "/") // "", pfs, DC, home, USER
+	fixed := isFixed(e.Path)
+	if !fixed {
+		parts[3] = cliargs.Nearest(parts[3], fixedNames)
+		if parts[3] == oldHomes {
+			parts[3] = homes
+		}
+	}
+	switch {
+	case !fixed && parts[3] == "":
+		return d.out.Program + " ls " + shellWord(string(top.Join(parts[2]))) + " shows what is there"
+	case fixed && e.Kind != pfs.Permission:
+		return ""
+	}
+	if file, cerr := d.remotes.config(); cerr == nil && len(parts) > 4 && parts[3] == homes {
+		if own, cerr := entryOf(file, err); cerr == nil && cliargs.Nearest(parts[4], []string{own.Username}) != "" {
+			parts[4] = own.Username
+		}
+	}
+	if meant := strings.Join(parts, "/"); meant != string(e.Path) {
+		return "did you mean " + shellWord(meant) + "?"
 	}
 	return ""
 }
@@ -141,7 +186,11 @@ func (d *deps) unavailableHint(err error) string {
 	if !errors.As(err, &dial) || dial.Op != "dial" || dial.Addr == nil {
 		return later
 	}
-	if host, _, err := net.SplitHostPort(dial.Addr.String()); err == nil && cliio.IsLoopback(host) {
+	host, port, err := net.SplitHostPort(dial.Addr.String())
+	if err == nil && (port == "443" || port == "80") {
+		return "does the endpoint name the port? pfsd listens at 8730 unless --listen names another"
+	}
+	if err == nil && cliio.IsLoopback(host) {
 		return fmt.Sprintf("is pfsd running at %s? pfsd serve --data DIR starts one", dial.Addr)
 	}
 	return fmt.Sprintf("is pfsd running at %s? %s", dial.Addr, later)
@@ -218,6 +267,11 @@ func (d *deps) loginHint(err error, e config.Entry) error {
 	switch kind := pfs.KindOf(err); {
 	case err == nil:
 		return nil
+	case kind == pfs.Unsupported || kind == pfs.Other:
+		if u, perr := url.Parse(e.Endpoint); perr == nil && u.Path != "" {
+			return hinted{err, "pfsd has no path in its address: --endpoint " + u.Scheme + "://" + u.Host}
+		}
+		return err
 	case errors.As(err, &pin):
 		return hinted{err, d.trustLine(e, pin)}
 	case kind == pfs.Unauthenticated:
@@ -237,13 +291,17 @@ type hinted struct {
 func (h hinted) Unwrap() error { return h.error }
 
 // parentHint adds the way out to an error that says that something above at is
-// missing, unless that is its datacenter, or a home of no account: nobody can make them.
+// missing, unless that is its datacenter, a directory that no datacenter has, or a home of
+// no account: nobody can make them.
 func parentHint(ctx context.Context, err error, at transfer.End, way string) error {
 	var e *pfs.Error
 	if !errors.As(err, &e) || e.Kind != pfs.NotExist || e.Path == "" || !at.Path.Within(e.Path) {
 		return err
 	}
 	if dc := datacenter(at.Path); at.Path.Within(top) && dc != "" {
+		if !isFixed(at.Path) {
+			return err
+		}
 		if exists, serr := pfs.Exists(ctx, at.FS, top.Join(dc)); serr != nil || !exists {
 			return err
 		}

@@ -95,3 +95,41 @@ func TestNoHintToMakeAHomeOfNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestMisspeltPlaces checks the way out where the part of a path that nobody can make is
+// misspelt.
+func TestMisspeltPlaces(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("f", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ path, want string }{
+		{"/pfs/dc/hom/alice/x", "did you mean /pfs/dc/home/alice/x?"},
+		{"/pfs/dc/users/alcie/x y", "did you mean '/pfs/dc/home/alice/x y'?"},
+		{"/pfs/dc/pubic/x", "did you mean /pfs/dc/public/x?"},
+		{"/pfs/dc/elsewhere/x", "paddlectl ls /pfs/dc shows what is there"},
+	} {
+		for _, args := range [][]string{{"ls"}, {"mkdir"}, {"touch"}, {"cat"}, {"cp", "f"}} {
+			got := run(t, testMain(t, newHome(t), append(args, tt.path)...))
+			if got.code != cliio.NotFound || !strings.HasSuffix(got.stderr, "\nhint: "+tt.want+"\n") {
+				t.Errorf("%q %s: code %d, %s, want %q", args, tt.path, got.code, got.stderr, tt.want)
+			}
+		}
+	}
+	d := newDeps(testMain(t, nil))
+	for path, want := range map[pfs.Path]string{
+		"/pfs/dc/home/alcie/x":  "did you mean /pfs/dc/home/alice/x?",
+		"/pfs/dc/home/bob/x":    "",
+		"/pfs/dc/home/alice/x":  "",
+		"/pfs/dc/public/x":      "",
+		"/pfs/public/dataset/x": "",
+		"/etc/x":                "",
+	} {
+		if got := d.wayOut(pfs.E("x.Y", path, pfs.Permission, nil)); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	if got := d.wayOut(pfs.E("x.Y", "/pfs/dc/hom", pfs.ReadOnly, nil)); got != "did you mean /pfs/dc/home?" {
+		t.Errorf("mkdir -p: %q", got)
+	}
+}

@@ -459,3 +459,31 @@ func TestStrangeServices(t *testing.T) {
 		})
 	}
 }
+
+// TestWrongScheme checks what is said of an endpoint whose scheme is not the server's: by
+// login, and by a command that has the endpoint from the configuration.
+func TestWrongScheme(t *testing.T) {
+	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") })
+	plain, secure := httptest.NewServer(answer), httptest.NewTLSServer(answer)
+	defer plain.Close()
+	defer secure.Close()
+	for endpoint, want := range map[string]string{
+		strings.Replace(plain.URL, "http:", "https:", 1):  "answers without TLS: the endpoint is " + plain.URL + "\n",
+		strings.Replace(secure.URL, "https:", "http:", 1): "if it serves TLS, write https://\n",
+	} {
+		m := testMain(t, nil, "login", "--endpoint", endpoint, "--username", "alice", "--password-stdin")
+		m.Open, m.Stdin = nil, strings.NewReader("secret\n")
+		if got := run(t, m); got.code == cliio.Unavailable || !strings.HasSuffix(got.stderr, want) {
+			t.Errorf("login --endpoint %s: code %d, %q, want %q", endpoint, got.code, got.stderr, want)
+		}
+		m = testMain(t, nil, "ls", "/pfs/dc")
+		m.Open = nil
+		text := "datacenters:\n- name: dc\n  username: alice\n  password: secret\n  endpoint: " + endpoint + "\n"
+		if err := os.WriteFile(m.Getenv("PADDLE_CONFIG"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := run(t, m); got.code == cliio.Unavailable || !strings.HasSuffix(got.stderr, want) {
+			t.Errorf("ls at %s: code %d, %q, want %q", endpoint, got.code, got.stderr, want)
+		}
+	}
+}

@@ -97,19 +97,31 @@ func (d *deps) remoteOperands(texts []string) ([]operand, error) {
 }
 
 // didYouMeanInHome makes the end of a message about a path that was typed as one of
-// this machine and can be one in the user's home; "" if that is not known.
+// this machine and can be one on the service, with its beginning left out, or one in the
+// user's home; "" if that is not known.
 func (d *deps) didYouMeanInHome(text string) string {
 	file, err := d.remotes.config()
-	if err != nil || text == "-" || strings.HasPrefix(text, "/") || strings.HasPrefix(text, localPrefix) {
+	if err != nil || text == "-" || strings.HasPrefix(text, localPrefix) {
 		return ""
 	}
 	e, err := file.Current()
 	if err != nil || pfs.CheckName(e.Username) != "" {
 		return ""
 	}
-	p, err := pfs.CleanPath(string(homeOf(e.Name, e.Username)) + "/" + text)
-	if err != nil {
-		return ""
+	home := homeOf(e.Name, e.Username)
+	beginnings := []pfs.Path{pfs.Root, top, top.Join(e.Name), home}
+	if strings.HasPrefix(text, "/") {
+		beginnings = beginnings[:3]
 	}
-	return ": did you mean " + shellWord(string(p)) + "?"
+	for _, beginning := range beginnings {
+		p, err := pfs.CleanPath(string(beginning) + "/" + text)
+		if err != nil {
+			return ""
+		}
+		inPublic := p.Within(currentPublic) || p.Within(top.Join(e.Name).Join(public))
+		if beginning == pfs.Root && p.Within(top) || p.Within(home) || inPublic {
+			return ": did you mean " + shellWord(string(p)) + "?"
+		}
+	}
+	return ""
 }

@@ -191,8 +191,12 @@ func checkPlain(e config.Entry) error {
 	if err != nil || u.Scheme != "http" || cliio.IsLoopback(u.Hostname()) || e.Insecure {
 		return err
 	}
-	return fmt.Errorf("%w: %s would carry the login of datacenter %q unencrypted: use https, or where the network is trusted paddlectl login --insecure",
-		pfs.Invalid, e.Endpoint, e.Name)
+	of := ""
+	if e.Name != "" { // at a first login the service gives the name
+		of = fmt.Sprintf(" of datacenter %q", e.Name)
+	}
+	return fmt.Errorf("%w: %s would carry the login%s unencrypted: use https, or where the network is trusted paddlectl login --insecure",
+		pfs.Invalid, e.Endpoint, of)
 }
 
 // pinOnLoopback takes the certificate of a service on this machine as it is, at

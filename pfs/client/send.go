@@ -290,6 +290,9 @@ func (c *Client) transportError(ctx context.Context, m message, err error) error
 	if errors.As(err, &pinned) {
 		return pfs.E(m.op, m.name, pfs.Unauthenticated, pinned)
 	}
+	if speaksPlainHTTP(err) {
+		return wrongScheme(m.op, m.name, c.base)
+	}
 	var unknown x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError
 	var host x509.HostnameError

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
+	"errors"
 	"net"
 	"net/url"
 	"strings"
@@ -88,8 +89,21 @@ func Fingerprint(ctx context.Context, endpoint string) (fingerprint string, trus
 	if fingerprint, err = show(&tls.Config{ServerName: u.Hostname()}); err == nil {
 		return fingerprint, true, nil
 	}
-	if fingerprint, err = show(&tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: true}); err != nil {
+	if fingerprint, err = show(&tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: true}); speaksPlainHTTP(err) {
+		return "", false, wrongScheme(op, "", base)
+	} else if err != nil {
 		return "", false, pfs.Errorf(op, "", pfs.Unavailable, "%s: %w", endpoint, err)
 	}
 	return fingerprint, false, nil
+}
+
+// speaksPlainHTTP reports whether err says that what should speak TLS speaks HTTP without it.
+func speaksPlainHTTP(err error) bool {
+	var header tls.RecordHeaderError
+	return errors.As(err, &header) && string(header.RecordHeader[:]) == "HTTP/"
+}
+
+// wrongScheme is the error of an https endpoint whose server does not use TLS.
+func wrongScheme(op string, name pfs.Path, base string) error {
+	return pfs.Errorf(op, name, pfs.Invalid, "%s answers without TLS: the endpoint is http%s", base, strings.TrimPrefix(base, "https"))
 }

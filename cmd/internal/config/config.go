@@ -43,6 +43,7 @@ type File struct {
 
 	current     string // current-datacenter; "" if not given
 	currentLine int
+	absent      bool // there is no such file
 	doc         *document
 }
 
@@ -87,7 +88,9 @@ const maxSize = 1 << 20
 func Load(name string) (*File, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Parse(name, nil)
+		file, err := Parse(name, nil)
+		file.absent = true
+		return file, err
 	}
 	if err != nil {
 		return nil, err

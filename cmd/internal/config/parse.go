@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/strictyaml"
@@ -167,6 +168,11 @@ func ParseEndpoint(s string) (string, error) {
 		return "", fmt.Errorf("%q is not an address like https://HOST:PORT", s)
 	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "", u.RawQuery != "", u.Fragment != "":
 		return "", fmt.Errorf("%q is not an address like https://HOST:PORT", s)
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return "", fmt.Errorf("%q: a port is a number from 1 to 65535", s)
+		}
 	}
 	return strings.TrimRight(u.String(), "/"), nil
 }

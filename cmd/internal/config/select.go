@@ -47,6 +47,8 @@ func (f *File) Current() (Entry, error) {
 		return *e, e.Err
 	case len(f.Entries) == 1:
 		return f.Entries[0], f.Entries[0].Err
+	case f.absent:
+		return Entry{}, pfs.Errorf("config.Current", "", pfs.Unauthenticated, "there is no configuration %s", f.Name)
 	case len(f.Entries) == 0:
 		return Entry{}, pfs.Errorf("config.Current", "", pfs.Unauthenticated,
 			"%s names no datacenter", f.Name)
