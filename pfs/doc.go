@@ -38,9 +38,9 @@
 // # Consistency
 //
 // After an operation returned nil, every later operation through the same
-// FileSystem sees its effect, and for Mkdir, Remove, Rename and Commit the effect
-// survives a crash of the store's machine to the degree that the store's own sync
-// gives. A listing that runs beside changes contains every entry that was there
+// FileSystem sees its effect, and for all that changes names or their attributes (Mkdir,
+// Remove, Rename, Commit, Symlink, Chmod, Chtime, SetQuota) the effect survives a crash
+// of the store's machine to the degree that the store's own sync gives. A listing that runs beside changes contains every entry that was there
 // the whole time exactly once.
 //
 // # Concurrency and cancellation

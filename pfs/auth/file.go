@@ -52,6 +52,18 @@ func writeNew(path string, data []byte) (err error) {
 	return f.Sync()
 }
 
+// makeDir makes the directory dir durable under its name, if it is not there.
+func makeDir(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(dir))
+}
+
 // readFile reads a file of at most limit bytes, and what identifies the version
 // read.
 func readFile(op, path string, limit int64) ([]byte, fs.FileInfo, error) {

@@ -62,6 +62,8 @@ type refreshRecord struct {
 type refreshStore struct {
 	dir  string
 	most int // tokens of one user
+
+	syncDir func(dir string) error
 }
 
 // add keeps a new token and drops the user's least recently used ones beyond the
@@ -75,8 +77,10 @@ func (s *refreshStore) add(op string, t refreshToken, r refreshRecord) error {
 	if err := s.trim(filepath.Dir(path), s.most-1); err != nil {
 		return fileError(op, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fileError(op, err)
+	for _, dir := range []string{s.dir, filepath.Dir(path)} {
+		if err := makeDir(dir); err != nil {
+			return fileError(op, err)
+		}
 	}
 	if err := writeFile(path, data); err != nil {
 		return fileError(op, err)
@@ -106,9 +110,14 @@ func (s *refreshStore) used(op string, t refreshToken, now time.Time) error {
 	return removedIsFine(op, os.Chtimes(t.path(s.dir), now, now))
 }
 
-// remove forgets a token. One that is not there is success.
+// remove forgets a token for good: a crash of the machine does not bring it back. One
+// that is not there is success.
 func (s *refreshStore) remove(op string, t refreshToken) error {
-	return removedIsFine(op, os.Remove(t.path(s.dir)))
+	path := t.path(s.dir)
+	if err := removedIsFine(op, os.Remove(path)); err != nil {
+		return err
+	}
+	return removedIsFine(op, s.syncDir(filepath.Dir(path)))
 }
 
 func removedIsFine(op string, err error) error {

@@ -78,7 +78,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Service, error) {
 	return &Service{
 		accounts: accounts,
 		signer:   newSigner(key, opts.AccessLife, opts.Now),
-		refresh:  &refreshStore{dir: filepath.Join(dir, "refresh"), most: opts.MaxRefresh},
+		refresh:  &refreshStore{dir: filepath.Join(dir, "refresh"), most: opts.MaxRefresh, syncDir: syncDir},
 		limiter:  newLimiter(opts.Now),
 		opts:     opts,
 	}, nil

@@ -167,6 +167,24 @@ func TestLogout(t *testing.T) {
 	wantKind(t, s.Logout(ctx, "nonsense"), pfs.Unauthenticated)
 }
 
+// A logout is answered once a crash cannot bring the session back.
+func TestLogoutIsDurable(t *testing.T) {
+	s, _ := newTestService(t, Options{})
+	tokens := mustLogin(t, s)
+	var synced []string
+	s.refresh.syncDir = func(dir string) error {
+		if n := countRefresh(t, s); n != 0 {
+			t.Errorf("synced with %d tokens kept", n)
+		}
+		synced = append(synced, dir)
+		return fs.ErrPermission
+	}
+	wantKind(t, s.Logout(t.Context(), tokens.Refresh), pfs.Permission)
+	if parsed, _ := parseRefresh(tokens.Refresh); len(synced) != 1 || synced[0] != filepath.Dir(parsed.path(s.refresh.dir)) {
+		t.Errorf("synced: %q", synced)
+	}
+}
+
 func TestHostileRefreshTokens(t *testing.T) {
 	s, _ := newTestService(t, Options{})
 	good := mustLogin(t, s).Refresh

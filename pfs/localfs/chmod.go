@@ -21,7 +21,10 @@ func (f *FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 		if st.mode.IsDir() {
 			bits |= st.mode & special
 		}
-		return d.chmod(base, bits)
+		if err := d.chmod(base, bits); err != nil {
+			return err
+		}
+		return f.syncEntry(d, base)
 	})
 }
 
@@ -33,16 +36,24 @@ func (f *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
 		if err != nil {
 			return err
 		}
-		if !st.mode.IsRegular() {
-			return d.chtime(base, mtime)
+		if err := f.chtime(d, base, st, mtime); err != nil {
+			return err
 		}
-		file, err := d.openFile(base, os.O_RDONLY, 0)
-		if err != nil {
-			return d.chtime(base, mtime) // without the right to read it has no mark to us
-		}
-		defer file.Close()
-		return f.chtimeMarked(d, base, file, mtime)
+		return f.syncEntry(d, base)
 	})
+}
+
+// chtime is Chtime of base, which st describes, but for the sync.
+func (f *FS) chtime(d dir, base string, st stat, mtime time.Time) error {
+	if !st.mode.IsRegular() {
+		return d.chtime(base, mtime)
+	}
+	file, err := d.openFile(base, os.O_RDONLY, 0)
+	if err != nil {
+		return d.chtime(base, mtime) // without the right to read it has no mark to us
+	}
+	defer file.Close()
+	return f.chtimeMarked(d, base, file, mtime)
 }
 
 // chtimeMarked is chtime of a file whose mark goes with it.

@@ -2,9 +2,12 @@ package localfs
 
 import (
 	"context"
+	"errors"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -170,6 +173,35 @@ func (f *FS) syncDir(d dir) error {
 		return nil
 	}
 	return d.sync()
+}
+
+// syncEntry makes mode, time and attributes of base durable, with the whole disk if base
+// cannot be opened.
+func (f *FS) syncEntry(d dir, base string) error {
+	if f.opts.NoSync || runtime.GOOS == "windows" { // which syncs only what is open for writing
+		return nil
+	}
+	file, err := d.openFile(base, os.O_RDONLY, 0)
+	if err != nil {
+		return syncDisk(d)
+	}
+	defer file.Close()
+	if err := f.sync(file); !errors.Is(err, syscall.EINVAL) { // as a fifo answers
+		return err
+	}
+	return nil
+}
+
+// syncDisk syncs the disk that holds d, where the system can.
+func syncDisk(d dir) error {
+	disk, err := d.disk()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(disk.sync(), disk.Close())
 }
 
 // relative returns name as a path below the root.

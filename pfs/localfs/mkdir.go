@@ -53,7 +53,7 @@ func (f *FS) mkdir(ctx context.Context, op string, p place, base string, name pf
 		return false, err
 	}
 	c.settle(sums{dirs: 1})
-	return true, setMode(p.dir, base, mode)
+	return true, f.setMode(p.dir, base, mode)
 }
 
 // isThere reports whether base is a directory already. Anything else of that name is an
@@ -71,9 +71,9 @@ func (f *FS) isThere(op string, d dir, base string, name pfs.Path) (bool, error)
 	return true, nil
 }
 
-// setMode gives base the permission bits of mode, if it has others. A directory
+// setMode gives base durably the permission bits of mode, if it has others. A directory
 // keeps its special bits.
-func setMode(d dir, base string, mode fs.FileMode) error {
+func (f *FS) setMode(d dir, base string, mode fs.FileMode) error {
 	st, err := d.stat(base, false)
 	if err != nil {
 		return err
@@ -81,5 +81,8 @@ func setMode(d dir, base string, mode fs.FileMode) error {
 	if st.mode.Perm() == mode.Perm() {
 		return nil
 	}
-	return d.chmod(base, mode.Perm()|st.mode&special)
+	if err := d.chmod(base, mode.Perm()|st.mode&special); err != nil {
+		return err
+	}
+	return f.syncEntry(d, base)
 }
