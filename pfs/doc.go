@@ -11,11 +11,15 @@
 //
 // A [Path] is absolute, slash-separated and clean. [ParsePath] is the one place
 // that refuses what cannot be a path: "..", ".", empty elements, NUL, invalid
-// UTF-8, elements longer than 255 bytes and paths longer than 4096, and names
-// that begin with the reserved prefix ".pfs-". Everything else is a legal name:
-// spaces, "~", "@", a leading "-", any Unicode. Names are bytes: no case folding,
-// no normalization. An implementation answers [Invalid] to a Path that ParsePath
-// would have refused.
+// UTF-8, elements longer than 255 bytes and paths longer than 4096, and names of
+// the few exact forms that stores keep for themselves ([ReservedName]). Everything
+// else is a legal name: spaces, "~", "@", a leading "-", any Unicode, ".pfs-config".
+// Names are bytes: no case folding, no normalization. An implementation answers
+// [Invalid] to a Path that ParsePath would have refused.
+//
+// List hides only what a store has made itself. Any other entry whose name cannot
+// be in a Path is listed in [Page.Unnamed], so that whoever copies or compares a
+// directory can name what it leaves out.
 //
 // # Links
 //

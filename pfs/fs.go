@@ -13,10 +13,6 @@ const (
 
 	// MaxPage is the largest number of entries in one Page.
 	MaxPage = 4096
-
-	// TempPrefix begins the name of every temporary that an implementation keeps
-	// in a directory. List hides such names and ParsePath refuses them.
-	TempPrefix = ".pfs-"
 )
 
 // FileSystem is a tree of directories, files and symbolic links.

@@ -142,7 +142,7 @@ func TestGlobBadPatterns(t *testing.T) {
 		{"/a\\/b", pfs.Invalid},
 		{"/../*", pfs.Invalid},
 		{"/*/..", pfs.Invalid},
-		{"/.pfs-x/*", pfs.Invalid},
+		{"/.pfs-quota/*", pfs.Invalid},
 		{"/\xff/*", pfs.Invalid},
 		{"/" + strings.Repeat("a", pfs.MaxPath), pfs.Limit},
 		{"/" + strings.Repeat("{a}", 65), pfs.Limit},

@@ -52,9 +52,6 @@ func CleanPath(s string) (Path, error) {
 	return ParsePath(b.String())
 }
 
-// IsTemp reports whether name is one that implementations keep for their own (see TempPrefix).
-func IsTemp(name string) bool { return strings.HasPrefix(name, TempPrefix) }
-
 // CheckPath answers Invalid unless name is what ParsePath returns. Implementations
 // call it on every path that they are given.
 func CheckPath(op string, name Path) error {
@@ -77,8 +74,8 @@ func CheckName(name string) string {
 		return "NUL in a name"
 	case strings.IndexByte(name, '/') >= 0:
 		return "slash in a name"
-	case IsTemp(name):
-		return fmt.Sprintf("names that begin with %q are reserved", TempPrefix)
+	case ReservedName(name):
+		return fmt.Sprintf("the name %q is reserved for what stores keep of their own", name)
 	case !utf8.ValidString(name):
 		return "not UTF-8"
 	}
@@ -174,13 +171,5 @@ func NewID() string {
 // ValidID reports whether id can name a staged write: 8 to 64 characters of
 // 0-9 and a-z. It becomes part of file names, so nothing else is allowed.
 func ValidID(id string) bool {
-	if len(id) < 8 || len(id) > 64 {
-		return false
-	}
-	for _, c := range []byte(id) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'z') {
-			return false
-		}
-	}
-	return true
+	return len(id) >= 8 && len(id) <= 64 && consistsOf(id, digits36)
 }

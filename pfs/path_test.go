@@ -2,6 +2,7 @@ package pfs_test
 
 import (
 	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,8 @@ func TestParsePath(t *testing.T) {
 		{"/..a/b..", true},
 		{"/.hidden", true},
 		{"/.pfs", true},
+		{"/.pfs-", true},
+		{"/a/.pfs-config/b", true},
 		{"/a b/~/-x/@", true},
 		{"/line\nbreak", true},
 		{"/\u00e9/e\u0301", true},
@@ -42,8 +45,8 @@ func TestParsePath(t *testing.T) {
 		{"/..", false},
 		{"/a/../b", false},
 		{"/a/.", false},
-		{"/.pfs-", false},
-		{"/a/.pfs-x/b", false},
+		{"/.pfs-quota", false},
+		{"/a/.pfs-stage/b", false},
 		{"/\x00", false},
 		{"/a\x00b", false},
 		{"/\xff", false},
@@ -84,7 +87,8 @@ func TestCleanPath(t *testing.T) {
 		{"./a", ""},
 		{"/a/..", ""},
 		{"/../a", ""},
-		{"/.pfs-x", ""},
+		{"/.pfs-x", "/.pfs-x"},
+		{"/.pfs-quota/", ""},
 		{"/a\x00", ""},
 	}
 	for _, tt := range tests {
@@ -173,8 +177,65 @@ func TestNewID(t *testing.T) {
 	}
 }
 
+func TestReservedName(t *testing.T) {
+	const hash, id = "0123456789abcdef", "0123456789abcdef0123456789abcdef"
+	long := strings.Repeat("z", 64)
+	for _, tt := range []struct {
+		name       string
+		reserved   bool
+		file, tree bool // what stores make of that name
+	}{
+		{".pfs-quota", true, false, false},
+		{".pfs-stage", true, false, false},
+		{".pfs-up-" + hash + "-01234567", true, true, false},
+		{".pfs-up-" + hash + "-" + long, true, true, false},
+		{".pfs-up-b-t6abcd-" + id, true, true, false},
+		{".pfs-up-b-1000000-" + id, true, true, false},
+		{".pfs-rm-" + id, true, false, true},
+
+		{"", false, false, false},
+		{".pfs", false, false, false},
+		{".pfs-", false, false, false},
+		{".pfs-config", false, false, false},
+		{".pfs-quota ", false, false, false},
+		{".PFS-QUOTA", false, false, false},
+		{"x.pfs-stage", false, false, false},
+		{".pfs-up-", false, false, false},
+		{".pfs-up-xyz", false, false, false},
+		{".pfs-up-" + hash, false, false, false},
+		{".pfs-up-" + hash + "-", false, false, false},
+		{".pfs-up-" + hash + "-0123456", false, false, false},
+		{".pfs-up-" + hash + "-" + long + "z", false, false, false},
+		{".pfs-up-" + hash + "-01234567.txt", false, false, false},
+		{".pfs-up-" + hash + "-0123-4567", false, false, false},
+		{".pfs-up-" + strings.ToUpper(hash) + "-01234567", false, false, false},
+		{".pfs-up-" + hash[1:] + "-01234567", false, false, false},
+		{".pfs-up-" + hash + "0-01234567", false, false, false},
+		{".pfs-up-b-12345-" + id, false, false, false},
+		{".pfs-up-b-t6abcd-01234567", false, false, false},
+		{".pfs-up-b-t6abcd-" + id + "-", false, false, false},
+		{".pfs-rm-", false, false, false},
+		{".pfs-rm-" + id[1:], false, false, false},
+		{".pfs-rm-" + id + "0", false, false, false},
+		{".pfs-rm-" + long[:32], false, false, false},
+		{".pfs-rm-" + id + "\n", false, false, false},
+	} {
+		if got := pfs.ReservedName(tt.name); got != tt.reserved {
+			t.Errorf("ReservedName(%q) = %v", tt.name, got)
+		}
+		for mode, want := range map[fs.FileMode]bool{0o600: tt.file, fs.ModeDir | 0o700: tt.tree, fs.ModeSymlink: false, fs.ModeSocket: false} {
+			if got := pfs.IsTemp(tt.name, mode); got != want {
+				t.Errorf("IsTemp(%q, %v) = %v", tt.name, mode, got)
+			}
+		}
+	}
+	if name := pfs.RemovedName(); !pfs.ReservedName(name) {
+		t.Errorf("RemovedName() = %q, which is not reserved", name)
+	}
+}
+
 func FuzzParsePath(f *testing.F) {
-	for _, s := range []string{"/", "/a/b", "", "..", "/a/../b", "//", "/\xff", "/.pfs-1", "/\u00e9/~/a b"} {
+	for _, s := range []string{"/", "/a/b", "", "..", "/a/../b", "//", "/\xff", "/.pfs-1", "/.pfs-quota", "/\u00e9/~/a b"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

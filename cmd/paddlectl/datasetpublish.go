@@ -148,7 +148,8 @@ func (p *publication) pairs() iter.Seq2[transfer.Pair, error] {
 // not belong to them.
 func (p *publication) check(ctx context.Context) error {
 	dir := p.version()
-	for e, err := range pfs.Entries(ctx, dir.FS, dir.Path, nil) {
+	unnamed := ""
+	for e, err := range pfs.Entries(ctx, dir.FS, dir.Path, func(quoted string) { unnamed = quoted }) {
 		if err != nil {
 			return err
 		}
@@ -156,6 +157,9 @@ func (p *publication) check(ctx context.Context) error {
 			dir.Path = dir.Path.Join(e.Name)
 			return refused(dir, "it is no part of the set, and would be published with it", "paddlectl rm "+shellWord(localText(dir.Path))+", and publish again")
 		}
+	}
+	if unnamed != "" {
+		return refused(dir, "entry "+unnamed+" is no part of the set, and would be published with it", "remove it with the tools of the store, and publish again")
 	}
 	for _, s := range p.s.Shards {
 		at := dir.Path.Join(s.Name)

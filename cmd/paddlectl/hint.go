@@ -118,10 +118,10 @@ func (d *deps) damageLine(e *recordio.Error) string {
 	return ""
 }
 
-// renameLine is the command that renames a file of this machine whose name is not
-// UTF-8; "" where there is none.
+// renameLine is the command that renames an entry of this machine; "" where there is
+// none.
 func renameLine(e *transfer.NameError) string {
-	if e.IsUTF8() || e.Dir.Within(top) || runtime.GOOS == "windows" {
+	if e.Dir.Within(top) || runtime.GOOS == "windows" {
 		return ""
 	}
 	dir := shellWord(string(e.Dir)) + "/"

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -116,11 +117,17 @@ func (v *verification) event(e transfer.Event) {
 	case transfer.Different:
 		v.found(e, differenceText(e))
 	case transfer.Failed:
+		if v.o.json {
+			v.d.out.JSON(newEventJSON(e))
+		}
 		v.failed++
 		v.d.reportFailure(e.Err)
 	case transfer.Retry:
 		v.d.tellRetry(e, v.o.verbose)
 	case transfer.Skipped:
+		if v.o.json {
+			v.d.out.JSON(newEventJSON(e))
+		}
 		v.d.out.Message("%s: left out: %s", localText(e.Path), e.Reason)
 	}
 }
@@ -155,6 +162,7 @@ type verifySums struct {
 	Extra     int64  `json:"extra"`
 	Different int64  `json:"different"`
 	Failed    int64  `json:"failed"`
+	LeftOut   int64  `json:"left_out"`
 	Error     string `json:"error,omitempty"` // why it ended early
 }
 
@@ -164,7 +172,7 @@ func (v *verification) end(err error) error {
 	if v.job != nil {
 		s = v.job.Stats()
 	}
-	sums := verifySums{"summary", s.Same, s.Missing, s.Extra, s.Different, s.Failed, ""}
+	sums := verifySums{"summary", s.Same, s.Missing, s.Extra, s.Different, s.Failed, s.Omitted, ""}
 	var incomplete *transfer.Incomplete
 	switch {
 	case errors.As(err, &incomplete):
@@ -175,7 +183,11 @@ func (v *verification) end(err error) error {
 		sums.Error = err.Error()
 	}
 	if sums.Error == "" {
-		v.d.out.Message("%d same, %d missing, %d extra, %d different, %d not readable", s.Same, s.Missing, s.Extra, s.Different, s.Failed)
+		text := fmt.Sprintf("%d same, %d missing, %d extra, %d different, %d not readable", s.Same, s.Missing, s.Extra, s.Different, s.Failed)
+		if s.Omitted > 0 {
+			text += fmt.Sprintf(", %d left out", s.Omitted)
+		}
+		v.d.out.Message("%s", text)
 	}
 	if v.o.json {
 		v.d.out.JSON(sums)

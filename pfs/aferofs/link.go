@@ -30,7 +30,7 @@ func (s *store) Symlink(ctx context.Context, target string, name pfs.Path) error
 	if err := s.parent(op, name); err != nil {
 		return err
 	}
-	temp := s.real(name.Parent().Join(s.prefix + "ln-" + pfs.NewID()))
+	temp := s.temp(name, pfs.NewID())
 	if err := s.linkAs(op, name, l, target, temp); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (s *store) readListing(ctx context.Context, op string, dir pfs.Path, id, la
 	}
 	defer r.close()
 	l := &listing{id: id, after: last}
-	return l, l.read(ctx, op, dir, r, s.isTemp)
+	return l, l.read(ctx, op, dir, r)
 }
 
 // openDir begins to read the names in dir.
@@ -93,12 +93,12 @@ func (s *store) describe(op string, dir pfs.Path, names []string) (pfs.Page, err
 		return page, err
 	}
 	for _, name := range names {
-		if pfs.CheckName(name) != "" {
-			page.Unnamed = append(page.Unnamed, strconv.Quote(name))
+		info, err := s.lstat(s.real(dir.Join(name)))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && s.isTemp(name, info) {
 			continue
 		}
-		info, err := s.lstat(s.real(dir.Join(name)))
-		if errors.Is(err, fs.ErrNotExist) {
+		if s.checkName(name) != "" {
+			page.Unnamed = append(page.Unnamed, strconv.Quote(name))
 			continue
 		}
 		if err != nil {

@@ -48,7 +48,7 @@ func (l *listing) behind(last string) []string {
 
 // read fills l with the first names of r that come after l.after: as many as
 // listingBytes allow. Twice that is in memory meanwhile.
-func (l *listing) read(ctx context.Context, op string, dir pfs.Path, r *names, hidden func(string) bool) error {
+func (l *listing) read(ctx context.Context, op string, dir pfs.Path, r *names) error {
 	size, end := 0, ""
 	for {
 		if err := pfs.CheckContext(ctx, op, dir); err != nil {
@@ -62,7 +62,7 @@ func (l *listing) read(ctx context.Context, op string, dir pfs.Path, r *names, h
 			return fail(op, dir, err)
 		}
 		for _, name := range some {
-			if name <= l.after || hidden(name) || l.more && name > end {
+			if name <= l.after || l.more && name > end {
 				continue
 			}
 			l.names = append(l.names, name)

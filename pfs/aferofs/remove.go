@@ -37,10 +37,14 @@ func (s *store) Remove(ctx context.Context, name pfs.Path) error {
 // empty removes the temporaries in dir if there is nothing else.
 func (s *store) empty(ctx context.Context, op string, dir pfs.Path) error {
 	err := s.eachName(ctx, op, dir, func(name string) error {
-		if !s.isTemp(name) {
+		if s.checkName(name) == "" { // as nearly all: do not look at more of them
 			return pfs.E(op, dir, pfs.NotEmpty, nil)
 		}
-		return nil
+		info, err := s.lstat(s.real(dir.Join(name)))
+		if err == nil && !s.isTemp(name, info) {
+			err = pfs.E(op, dir, pfs.NotEmpty, nil)
+		}
+		return fail(op, dir, err)
 	})
 	if err != nil {
 		return err

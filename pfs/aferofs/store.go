@@ -2,11 +2,13 @@ package aferofs
 
 import (
 	"context"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/spf13/afero"
 )
 
@@ -16,9 +18,9 @@ type Options struct {
 	// means its own root. It must exist.
 	Root string
 
-	// TempPrefix begins the names of temporaries, which are hidden, and which
-	// nothing else may have. Empty means pfs.TempPrefix; another one is needed
-	// where the afero.Fs reserves that for itself, as one made by FromPFS does.
+	// TempPrefix takes the place of pfs.TempPrefix in the names of temporaries, which
+	// are then reserved as well. Empty means pfs.TempPrefix; another one is needed
+	// where the afero.Fs reserves those names for itself, as one made by FromPFS does.
 	TempPrefix string
 }
 
@@ -76,8 +78,10 @@ func (s *store) begin(ctx context.Context, op string, name pfs.Path) error {
 	if err := pfs.CheckPath(op, name); err != nil {
 		return err
 	}
-	if s.prefix != pfs.TempPrefix && strings.Contains(string(name), "/"+s.prefix) {
-		return pfs.Errorf(op, "", pfs.Invalid, "path %q: names that begin with %q are reserved", string(name), s.prefix)
+	for elem := range name.Names() {
+		if reason := s.checkName(elem); reason != "" {
+			return pfs.Errorf(op, "", pfs.Invalid, "path %q: %s", string(name), reason)
+		}
 	}
 	return pfs.CheckContext(ctx, op, name)
 }
@@ -90,8 +94,33 @@ func (s *store) real(name pfs.Path) string {
 	return filepath.FromSlash(s.root + string(name))
 }
 
-// isTemp reports whether an entry of that name is a temporary, of this store or of
-// another that used the same directories.
-func (s *store) isTemp(name string) bool {
-	return strings.HasPrefix(name, s.prefix) || pfs.IsTemp(name)
+// checkName is pfs.CheckName that knows the names of this store's temporaries.
+func (s *store) checkName(name string) string {
+	if reason := pfs.CheckName(s.plain(name)); reason != "" {
+		return reason
+	}
+	return pfs.CheckName(name)
+}
+
+// isTemp reports whether an entry is a temporary, of this store or of another that used
+// the same directories. Links have the name of a staged write until they have their own.
+func (s *store) isTemp(name string, info fs.FileInfo) bool {
+	if info.IsDir() {
+		return false
+	}
+	return pfs.IsTemp(s.plain(name), 0) || pfs.IsTemp(name, 0)
+}
+
+// plain writes the name of a temporary of this store with pfs.TempPrefix.
+func (s *store) plain(name string) string {
+	if rest, ok := strings.CutPrefix(name, s.prefix); ok {
+		return pfs.TempPrefix + rest
+	}
+	return name
+}
+
+// temp returns the name in afs of the temporary for the staged write id of name.
+func (s *store) temp(name pfs.Path, id string) string {
+	rest := strings.TrimPrefix(digest.StagedName(name.Base(), id), pfs.TempPrefix)
+	return s.real(name.Parent().Join(s.prefix + rest))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -67,18 +66,18 @@ func (sw *sweep) dir(ctx context.Context, dir pfs.Path) error {
 			return fail(sw.op, dir, err)
 		}
 		for _, name := range some {
-			if !strings.HasPrefix(name, sw.prefix) {
+			if sw.checkName(name) == "" {
 				continue
 			}
-			if err := sw.temp(dir, name); err != nil {
+			if err := sw.remove(dir, name); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// temp removes the temporary if it is old enough.
-func (sw *sweep) temp(dir pfs.Path, name string) error {
+// remove removes the entry if it is a temporary and old enough.
+func (sw *sweep) remove(dir pfs.Path, name string) error {
 	sw.mu.Lock()
 	defer sw.mu.Unlock()
 	real := sw.real(dir.Join(name))
@@ -90,7 +89,7 @@ func (sw *sweep) temp(dir pfs.Path, name string) error {
 		return fail(sw.op, dir, err)
 	}
 	size := fi.Size()
-	if fi.IsDir() || fi.ModTime().After(sw.until) {
+	if !sw.isTemp(name, fi) || fi.ModTime().After(sw.until) {
 		return nil
 	}
 	if err := sw.afs.Remove(real); err != nil {

@@ -115,7 +115,7 @@ func TestErrorsAreThoseOfPackageOS(t *testing.T) {
 		{"directory truncated", open(afs, "/dir", os.O_RDWR|os.O_TRUNC), func(err error) bool { return errors.Is(err, pfs.IsDir) }},
 		{"read-only", open(readOnly, "/f", os.O_RDWR|os.O_TRUNC), func(err error) bool { return errors.Is(err, fs.ErrPermission) }},
 		{"chown", afs.Chown("/f", 1, 1), func(err error) bool { return errors.Is(err, errors.ErrUnsupported) }},
-		{"reserved name", afs.Mkdir("/.pfs-x", 0o755), func(err error) bool { return errors.Is(err, fs.ErrInvalid) }},
+		{"reserved name", afs.Mkdir("/.pfs-quota", 0o755), func(err error) bool { return errors.Is(err, fs.ErrInvalid) }},
 	}
 	for _, row := range rows {
 		var pe *fs.PathError

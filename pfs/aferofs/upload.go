@@ -2,10 +2,8 @@ package aferofs
 
 import (
 	"errors"
-	"hash/fnv"
 	"io/fs"
 	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -27,14 +25,6 @@ type upload struct {
 	handles int
 	gone    bool      // discarded, swept, or lost with its directory
 	done    *pfs.Info // what Commit published; then gone too
-}
-
-// temp returns the name in afs of the temporary for the staged write id of name.
-// It has the id and not the name, which may be too long to have anything added.
-func (s *store) temp(name pfs.Path, id string) string {
-	h := fnv.New64a()
-	h.Write([]byte(name.Base()))
-	return s.real(name.Parent().Join(s.prefix + "up-" + id + "-" + strconv.FormatUint(h.Sum64(), 36)))
 }
 
 // upload returns the staged write id of name: one in use, one that was left, or,

@@ -201,7 +201,7 @@ func (d *dir) renameByLink(name string, to *dir, newName string) error {
 			return err
 		}
 		after := d.with(d.c.undo())
-		if !pfs.IsTemp(name) {
+		if !pfs.ReservedName(name) {
 			if now, err := after.stat(name); err != nil || !now.same(st) {
 				return unlessMissing(err)
 			}

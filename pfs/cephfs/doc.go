@@ -26,7 +26,7 @@
 //
 // # What it keeps in the store
 //
-// Names that begin with ".pfs-" are its own and hidden:
+// These are its own and hidden, in these exact forms (pfs.ReservedName):
 //
 //   - ".pfs-up-TAG-ID" is a staged write, beside its target. TAG is a hash of the
 //     target's name, so that an ID belongs to one path and a target's name may have 255

@@ -30,7 +30,7 @@ func (f FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (pfs.
 
 // addEntry describes one entry, unless it is hidden or has gone meanwhile.
 func (d *dir) addEntry(page *pfs.Page, parent pfs.Path, e entry) error {
-	if pfs.IsTemp(e.name) {
+	if pfs.IsTemp(e.name, e.st.mode) {
 		return nil
 	}
 	if pfs.CheckName(e.name) != "" {

@@ -11,7 +11,7 @@ import (
 
 // loosePrefix begins the names of the files of a batch until they have their own. It is
 // none of a staged write, which go on with 16 digits.
-const loosePrefix = pfs.TempPrefix + "up-b-"
+const loosePrefix = pfs.StagedPrefix + "b-"
 
 // looseName is a fresh name.
 func looseName(now time.Time) string { return digest.LooseName(loosePrefix, now) }

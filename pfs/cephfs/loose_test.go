@@ -14,7 +14,7 @@ import (
 
 func TestLooseNames(t *testing.T) {
 	now := time.Unix(1795252470, 0)
-	if got, ok := looseSince(looseName(now)); !ok || !got.Equal(now) || !digest.IsStaged(looseName(now)) {
+	if got, ok := looseSince(looseName(now)); !ok || !got.Equal(now) || !pfs.IsTemp(looseName(now), 0o600) {
 		t.Errorf("a name made at %v reads as made at %v, %v", now, got, ok)
 	}
 	for _, name := range []string{"", "b-1-x", digest.StagedName("f", pfs.NewID()), loosePrefix + pfs.NewID(), loosePrefix + "!-x"} {

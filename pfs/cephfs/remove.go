@@ -9,8 +9,6 @@ import (
 )
 
 const (
-	// removedPrefix begins the names of directories that are being removed.
-	removedPrefix = pfs.TempPrefix + "rm-"
 	// walkPage is the number of entries that are read of a directory at once.
 	walkPage = 1024
 	// removeTries bounds how often Remove clears a directory in which staged writes keep
@@ -88,7 +86,7 @@ func (d *dir) hidden() (found []entry, others bool, err error) {
 			return nil, false, err
 		}
 		for _, e := range page {
-			if !pfs.IsTemp(e.name) {
+			if !pfs.IsTemp(e.name, e.st.mode) {
 				return nil, true, nil
 			}
 		}
@@ -178,7 +176,7 @@ func (r *remover) counted(err error) error {
 // lift moves a directory beside the tree, under a hidden name, to be removed later. So memory is bounded, however
 // deep the tree is.
 func (r *remover) lift(d *dir, name string) error {
-	hidden := removedPrefix + pfs.NewID()
+	hidden := pfs.RemovedName()
 	if err := d.rename(name, r.top, hidden, false); err != nil {
 		return unlessMissing(err)
 	}

@@ -4,7 +4,6 @@ package cephfs
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -33,13 +32,11 @@ type sweep struct {
 // visit removes e from d if it is old and one of the package's own, and reports whether the walk goes into it.
 func (s *sweep) visit(d *dir, e entry) (enter bool, err error) {
 	switch {
-	case !pfs.IsTemp(e.name) || !sweepable(e, s.before):
+	case !pfs.IsTemp(e.name, e.st.mode) || !sweepable(e, s.before):
 		return true, nil
-	case strings.HasPrefix(e.name, removedPrefix) && e.st.mode.IsDir():
+	case e.st.mode.IsDir():
 		r := remover{top: d}
 		return false, r.all(d, e)
-	case !digest.IsStaged(e.name) || !e.st.mode.IsRegular():
-		return true, nil
 	}
 	if err := d.unlink(e.name); err != nil {
 		return false, unlessMissing(err)

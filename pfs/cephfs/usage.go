@@ -84,7 +84,7 @@ func (d *dir) count(u *pfs.Usage) error {
 			return false, errManyEntries
 		}
 		switch {
-		case pfs.IsTemp(e.name):
+		case pfs.IsTemp(e.name, e.st.mode):
 			return false, nil
 		case e.st.mode.IsDir():
 			u.Dirs++

@@ -9,9 +9,6 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// stagedPrefix begins the names of staged writes that lie beside their targets.
-const stagedPrefix = pfs.TempPrefix + "up-"
-
 // NameTag returns a hash of a file's name, of 16 characters however long that is. A store writes it into the names
 // of temporaries that belong to the file.
 func NameTag(name string) string {
@@ -21,11 +18,7 @@ func NameTag(name string) string {
 
 // StagedName names the staged write id of the file base, beside it. It is tied to base, so that an ID belongs to
 // one file.
-func StagedName(base, id string) string { return stagedPrefix + NameTag(base) + "-" + id }
-
-// IsStaged reports whether name is that of a staged write beside its target, or of another file that is on its way
-// there.
-func IsStaged(name string) bool { return strings.HasPrefix(name, stagedPrefix) }
+func StagedName(base, id string) string { return pfs.StagedPrefix + NameTag(base) + "-" + id }
 
 // LooseAge is how long a store may have something under a loose name, which it has for one call only: the timeouts
 // of what such a call asks its cluster add up to less. Nobody goes on with what is older.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,7 +89,7 @@ func (l *listing) take(batch []status, limit int) {
 		}
 		l.after = st.Name
 		switch {
-		case pfs.IsTemp(st.Name):
+		case path.Join(l.at, st.Name) == l.fs.stage.top():
 		case pfs.CheckName(st.Name) != "":
 			l.result.Unnamed = append(l.result.Unnamed, strconv.Quote(st.Name))
 		default:

@@ -16,7 +16,7 @@ import (
 
 // stageDir is the directory below the root in which files are written until they are
 // published. It is open to all users; each has a directory of its own in it.
-const stageDir = pfs.TempPrefix + "stage"
+const stageDir = pfs.StageName
 
 // Names in the directory of a staged write.
 const (

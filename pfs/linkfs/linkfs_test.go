@@ -99,7 +99,7 @@ func TestLinksThatLeadNowhere(t *testing.T) {
 		{"link", pfs.Symlink},
 		{"other", pfs.Symlink},
 		{"link/..", pfs.Symlink},
-		{".pfs-up-x", pfs.Invalid},
+		{".pfs-quota", pfs.Invalid},
 		{"a\x00b", pfs.Invalid},
 		{"\xff", pfs.Invalid},
 		{strings.Repeat("n", 256), pfs.Invalid},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"golang.org/x/sys/unix"
 )
@@ -210,16 +211,52 @@ func TestOpenSpecial(t *testing.T) {
 	pfstest.WantFile(t, f, "/fifo", []byte("replaced"))
 }
 
-// TestNamesOnDisk lists what cannot be named, and hides what is the store's.
+// TestNamesOnDisk lists what cannot be named, and hides only what the store makes.
 func TestNamesOnDisk(t *testing.T) {
-	f, dir := openStore(t, Options{})
-	for _, name := range []string{"good", "bad\xff", ".pfs-up-x", ".pfs-other"} {
-		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
-	}
-	page, err := f.List(t.Context(), pfs.Root, pfs.ListOptions{})
-	must(t, err)
-	if len(page.Entries) != 1 || page.Entries[0].Name != "good" || len(page.Unnamed) != 1 || page.Unnamed[0] != `"bad\xff"` {
-		t.Errorf("page = %+v", page)
+	staged, removed := digest.StagedName("f", id), pfs.RemovedName()
+	for _, tt := range []struct {
+		name          string
+		dir           bool
+		listed, known bool // in the listing; with a name
+	}{
+		{name: "good", listed: true, known: true},
+		{name: ".pfs-up-x", listed: true, known: true},
+		{name: ".pfs-config", listed: true, known: true},
+		{name: ".pfs-dir", dir: true, listed: true, known: true},
+		{name: "bad\xff", listed: true},
+		{name: staged},
+		{name: staged, dir: true, listed: true},
+		{name: removed, listed: true},
+		{name: removed, dir: true},
+		{name: quotaName},
+		{name: quotaName, dir: true, listed: true},
+		{name: pfs.StageName, dir: true, listed: true},
+	} {
+		f, dir := openStore(t, Options{})
+		must(t, f.Mkdir(t.Context(), "/d", 0o755))
+		at := filepath.Join(dir, "d", tt.name)
+		if tt.dir {
+			must(t, os.Mkdir(at, 0o755))
+			must(t, os.WriteFile(filepath.Join(at, "file"), []byte("four"), 0o600))
+		} else {
+			must(t, os.WriteFile(at, nil, 0o600))
+		}
+		page, err := f.List(t.Context(), "/d", pfs.ListOptions{})
+		must(t, err)
+		if len(page.Entries) == 1 != (tt.listed && tt.known) || len(page.Unnamed) == 1 != (tt.listed && !tt.known) {
+			t.Errorf("%q, directory %v: page = %+v", tt.name, tt.dir, page)
+		}
+		// What is no quota, and has its name, is refused: it might have been one.
+		if _, _, err := f.Sweep(t.Context(), "/", -time.Hour); err != nil && tt.name != quotaName {
+			t.Errorf("%q: Sweep: %v", tt.name, err)
+		}
+		if _, err := os.Stat(at); (err == nil) != (tt.listed || tt.name == quotaName) {
+			t.Errorf("%q, directory %v: after Sweep: %v", tt.name, tt.dir, err)
+		}
+		err = f.Remove(t.Context(), "/d")
+		if (err == nil) != !tt.listed || err != nil && !errors.Is(err, pfs.NotEmpty) {
+			t.Errorf("%q, directory %v: Remove of the directory: %v", tt.name, tt.dir, err)
+		}
 	}
 }
 

@@ -17,7 +17,8 @@
 //
 // # What it keeps on disk
 //
-// Names that begin with ".pfs-" are its own and hidden:
+// These are its own and hidden, in these exact forms (pfs.ReservedName). Another entry
+// of such a name, a directory ".pfs-quota" for example, is listed as one that has no name:
 //
 //   - ".pfs-up-TAG-ID" is a staged write, beside its target. TAG is a hash of the
 //     target's name, so that an ID belongs to one path and a target's name may

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -52,7 +51,7 @@ func temps(t testing.TB, dir string) []string {
 	must(t, err)
 	var names []string
 	for _, e := range entries {
-		if digest.IsStaged(e.Name()) {
+		if pfs.IsTemp(e.Name(), e.Type()) {
 			names = append(names, e.Name())
 		}
 	}

@@ -31,14 +31,14 @@ func (f *FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (pag
 
 // addEntry describes one entry, unless it is hidden or has gone meanwhile.
 func (f *FS) addEntry(page *pfs.Page, d dir, parent pfs.Path, entry string) error {
-	if pfs.IsTemp(entry) {
+	st, err := d.stat(entry, false)
+	if err == nil && hidden(entry, st) {
 		return nil
 	}
-	if pfs.CheckName(entry) != "" {
+	if err == nil && pfs.CheckName(entry) != "" {
 		page.Unnamed = append(page.Unnamed, strconv.Quote(entry))
 		return nil
 	}
-	st, err := d.stat(entry, false)
 	var info pfs.Info
 	if err == nil {
 		info, err = f.entryInfo(d, entry, parent.Join(entry), st)
@@ -52,3 +52,11 @@ func (f *FS) addEntry(page *pfs.Page, d dir, parent pfs.Path, entry string) erro
 	page.Entries = append(page.Entries, info)
 	return nil
 }
+
+// hidden reports whether an entry is one that the store keeps for itself.
+func hidden(name string, st stat) bool {
+	return pfs.IsTemp(name, st.mode) || name == quotaName && st.mode.IsRegular()
+}
+
+// isStaged reports whether an entry is a staged write.
+func isStaged(name string, st stat) bool { return st.mode.IsRegular() && pfs.IsTemp(name, st.mode) }

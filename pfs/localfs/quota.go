@@ -30,7 +30,7 @@ func (a limits) beyond(b limits) limits {
 
 // quotaName is the file that holds the quota of its directory, and quotaFormat what is in it.
 const (
-	quotaName   = pfs.TempPrefix + "quota"
+	quotaName   = pfs.QuotaName
 	quotaFormat = "bytes %d\nfiles %d\n"
 )
 

@@ -104,7 +104,7 @@ func (r *remover) clear(base string) error {
 	if err := r.onlyHidden(sub); err != nil {
 		return err
 	}
-	err = r.empty(sub, 0, pfs.IsTemp)
+	err = r.empty(sub, 0, hidden)
 	return errors.Join(err, r.removeLifted())
 }
 
@@ -119,8 +119,15 @@ func (r *remover) onlyHidden(d dir) error {
 			return err
 		}
 		for _, name := range names {
-			if !pfs.IsTemp(name) {
+			if !pfs.ReservedName(name) {
 				return pfs.E(r.op, "", pfs.NotEmpty, nil)
+			}
+			st, err := d.stat(name, false)
+			if err == nil && !hidden(name, st) {
+				err = pfs.E(r.op, "", pfs.NotEmpty, nil)
+			}
+			if err := unlessMissing(err); err != nil {
+				return err
 			}
 		}
 		if next == "" {

@@ -5,15 +5,11 @@ import (
 	"errors"
 
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // maxDepth is how deep RemoveTree goes with a descriptor for each level. What is
 // deeper is first moved to the top.
 const maxDepth = 64
-
-// removedPrefix begins the names of directories that are on the way out.
-const removedPrefix = pfs.TempPrefix + "rm-"
 
 // RemoveTree removes name and all below it. Links are removed, not followed: each
 // directory is opened by its name in the one above, which is open.
@@ -61,9 +57,9 @@ func (r *remover) remove(d dir, name string, st stat, depth int) error {
 // meanwhile can be compared with the sums.
 func (r *remover) book(name string, st stat) {
 	switch {
-	case !pfs.IsTemp(name):
+	case !hidden(name, st):
 		book(r.trees, sumsOf(st).negated())
-	case digest.IsStaged(name) && !r.f.quotas.claimed(newTempID(name, st)):
+	case isStaged(name, st) && !r.f.quotas.claimed(newTempID(name, st)):
 		book(r.trees, stagedSums(st).negated())
 	}
 }
@@ -71,17 +67,17 @@ func (r *remover) book(name string, st stat) {
 // lift moves a directory beside the tree, under a hidden name, to be removed later:
 // so no tree is too deep for the descriptors or the stack of a process.
 func (r *remover) lift(d dir, name string, st stat) error {
-	hidden := removedPrefix + pfs.NewID()
+	lifted := pfs.RemovedName()
 	release, err := r.f.hold(named{place{d, r.trees}, name})
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := d.rename(name, r.top, hidden, true); err != nil {
+	if err := d.rename(name, r.top, lifted, true); err != nil {
 		return unlessMissing(err)
 	}
 	r.book(name, st)
-	r.lifted = append(r.lifted, hidden)
+	r.lifted = append(r.lifted, lifted)
 	return nil
 }
 
@@ -109,12 +105,12 @@ func (r *remover) removeBelow(d dir, name string, depth int) error {
 		return err
 	}
 	defer sub.Close()
-	return r.empty(sub, depth+1, func(string) bool { return true })
+	return r.empty(sub, depth+1, func(string, stat) bool { return true })
 }
 
 // empty removes the entries of d that are wanted, until a reading of it from the start
 // finds none.
-func (r *remover) empty(d dir, depth int, wanted func(name string) bool) error {
+func (r *remover) empty(d dir, depth int, wanted func(name string, st stat) bool) error {
 	for token, removed := "", false; ; {
 		if err := pfs.CheckContext(r.ctx, r.op, ""); err != nil {
 			return err
@@ -124,11 +120,11 @@ func (r *remover) empty(d dir, depth int, wanted func(name string) bool) error {
 			return err
 		}
 		for _, name := range names {
-			if !wanted(name) {
+			st, err := d.stat(name, false)
+			if err == nil && !wanted(name, st) {
 				continue
 			}
 			removed = true
-			st, err := d.stat(name, false)
 			if err == nil {
 				err = r.remove(d, name, st, depth)
 			}

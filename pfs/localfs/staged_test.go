@@ -224,15 +224,16 @@ func TestSweep(t *testing.T) {
 	outside := t.TempDir()
 	must(t, f.Mkdir(t.Context(), "/d", 0o755))
 	must(t, f.Symlink(t.Context(), outside, "/d/link"))
-	must(t, os.WriteFile(filepath.Join(outside, pfs.TempPrefix+"up-x"), nil, 0o600))
+	must(t, os.WriteFile(filepath.Join(outside, digest.StagedName("x", id)), nil, 0o600))
 	must(t, stage(t, f, "/d/old", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend())
 	must(t, stage(t, f, "/d/new", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend())
 	top, err := f.openDir("")
 	must(t, err)
-	left := enterNew(t, enterNew(t, top, removedPrefix+id), "a")
+	removed := pfs.RemovedName()
+	left := enterNew(t, enterNew(t, top, removed), "a")
 	plant(t, left, "file", 10)
 	must(t, left.Close())
-	w.age = map[string]time.Duration{digest.StagedName("old", id): 2 * day, removedPrefix + id: 2 * day, pfs.TempPrefix + "up-x": 2 * day}
+	w.age = map[string]time.Duration{digest.StagedName("old", id): 2 * day, removed: 2 * day, digest.StagedName("x", id): 2 * day}
 
 	n, bytes, err := f.Sweep(t.Context(), "/", day)
 	if n != 1 || bytes != 1000 || err != nil {

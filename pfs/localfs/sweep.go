@@ -3,11 +3,9 @@ package localfs
 import (
 	"context"
 	"io/fs"
-	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // Sweep removes the staged writes below dir that were last written to before age,
@@ -52,16 +50,13 @@ func (s *sweep) note(err error) {
 
 // visit removes an entry if it is to be swept.
 func (s *sweep) visit(p place, entry string, st stat) (enter bool, err error) {
-	if !pfs.IsTemp(entry) || st.touched().After(s.before) {
+	if !pfs.IsTemp(entry, st.mode) || st.touched().After(s.before) {
 		return true, nil
 	}
-	switch {
-	case strings.HasPrefix(entry, removedPrefix) && st.mode.IsDir():
+	if st.mode.IsDir() {
 		err = s.tree(p, entry)
-	case digest.IsStaged(entry) && st.mode.IsRegular():
+	} else {
 		err = s.staged(p, entry, st)
-	default:
-		return true, nil
 	}
 	if err != nil {
 		s.note(err)

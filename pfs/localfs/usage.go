@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // Usage sums the tree below name: from memory where name has a quota, else by a
@@ -63,14 +62,14 @@ func (f *FS) count(ctx context.Context, d dir, claimed func(tempID) bool) (found
 	w := walker{f: f, visit: func(_ place, entry string, st stat) (bool, error) {
 		switch {
 		case st.mode.IsDir():
-			if !pfs.IsTemp(entry) {
+			if !hidden(entry, st) {
 				found.dirs++
 			}
-		case digest.IsStaged(entry):
+		case isStaged(entry, st):
 			if !claimed(newTempID(entry, st)) {
 				found = found.plus(stagedSums(st), 1)
 			}
-		case !pfs.IsTemp(entry):
+		case !hidden(entry, st):
 			found = found.plus(sumsOf(st), 1)
 		}
 		return true, nil

@@ -95,7 +95,7 @@ func TestEnsureHomeWhileAStoreIsDown(t *testing.T) {
 
 func TestEnsureHomeRefuses(t *testing.T) {
 	n, one, two, _ := twoStores(t)
-	for _, name := range []string{"", "..", "a/b", "../bob", ".pfs-x", "a\x00"} {
+	for _, name := range []string{"", "..", "a/b", "../bob", ".pfs-quota", "a\x00"} {
 		pfstest.WantKind(t, n.EnsureHome(t.Context(), auth.Identity{Name: name}), pfs.Invalid)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

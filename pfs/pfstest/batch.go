@@ -92,7 +92,7 @@ func checkBatchPartial(e *env) {
 		{pfs.BatchEntry{Path: "/there", Mode: fs.ModeDir | 0o755}, pfs.Exist},
 		{pfs.BatchEntry{Path: "/there/f", Data: []byte("x")}, pfs.NotDir},
 		{pfs.BatchEntry{Path: "/../f", Data: []byte("x")}, pfs.Invalid},
-		{pfs.BatchEntry{Path: "/.pfs-f", Data: []byte("x")}, pfs.Invalid},
+		{pfs.BatchEntry{Path: "/.pfs-quota", Data: []byte("x")}, pfs.Invalid},
 		{pfs.BatchEntry{Path: "/dir/c", Data: []byte("c")}, 0},
 	}
 	entries := make([]pfs.BatchEntry, len(batch))

@@ -23,7 +23,8 @@ var pathPromises = []promise{
 // badPaths are what a conversion can make and ParsePath refuses.
 var badPaths = []pfs.Path{
 	"", "a", "../x", "/..", "/a/../b", "/../etc", ".", "/.", "/a/./b", "//", "/a//b", "/a/", "./a",
-	"/.pfs-x", "/a/.pfs-", "/.pfs-x/b", "/a\x00b", "/\xff", "/a/\xc3\x28",
+	"/.pfs-quota", "/a/.pfs-stage", "/.pfs-up-0123456789abcdef-01234567/b", "/.pfs-rm-0123456789abcdef0123456789abcdef",
+	"/a\x00b", "/\xff", "/a/\xc3\x28",
 	pfs.Path("/" + strings.Repeat("n", pfs.MaxName+1)),
 	pfs.Path(strings.Repeat("/deep", pfs.MaxPath/5+1)),
 }
@@ -32,6 +33,7 @@ var badPaths = []pfs.Path{
 var oddNames = []string{
 	" ", "a b", " leading", "trailing ", "tab\there", "line\nbreak", "return\r",
 	"~", "~user", "user@example.org", "-", "-rf", "--help", "...", "..x", "x..", ".hidden", ".pfs",
+	".pfs-", ".pfs-config", ".pfs-quota~", ".pfs-Stage", ".pfs-rm-01234567", ".pfs-up-x", ".pfs-up-0123456789abcdef-0123456",
 	"*", "?", "[a]", "{a,b}", "a\\b", "a:b", "a;b", "a|b", "a&b", "$HOME", "`id`", "'", "\"", "#", "%2F", "%00", "+", "=", ",",
 	"ünïcödé", "文件", "नमस्ते", "🚣", "\u202eright-to-left", "\u200b", "\x01", "\x7f", "CON", "nul.txt",
 	strings.Repeat("x", pfs.MaxName), strings.Repeat("界", pfs.MaxName/3),

@@ -145,7 +145,7 @@ func TestBadRequests(t *testing.T) {
 		{"message of a hostile length", "POST", "/v1/call/list", []byte{0xdf, 0xff, 0xff, 0xff, 0xff}, pfs.Invalid},
 		{"message too long", "POST", "/v1/call/stat", make([]byte, wire.MaxMessage+1), pfs.Invalid},
 		{"path with ..", "POST", "/v1/call/stat", wire.Encode(wire.PathRequest{Path: "/a/../b"}), pfs.Invalid},
-		{"reserved name", "GET", "/v1/data?path=/.pfs-up-x", nil, pfs.Invalid},
+		{"reserved name", "GET", "/v1/data?path=/.pfs-quota", nil, pfs.Invalid},
 		{"no path", "GET", "/v1/data", nil, pfs.Invalid},
 		{"negative offset", "GET", "/v1/data?path=/f&off=-1", nil, pfs.Invalid},
 		{"offset of words", "GET", "/v1/data?path=/f&off=x", nil, pfs.Invalid},
@@ -170,7 +170,7 @@ func TestBadRequests(t *testing.T) {
 		{"copies of more than allowed", "POST", "/v1/copy-batch", batch(wire.CopyBatchRequest{Files: []wire.CopyFile{{Source: "/a", Target: "/b", Size: wire.MaxBatchBytes + 1}}}), pfs.Invalid},
 		{"copy of a negative size", "POST", "/v1/copy-batch", batch(wire.CopyBatchRequest{Files: []wire.CopyFile{{Source: "/a", Target: "/b", Size: -1}}}), pfs.Invalid},
 		{"copy from a path with ..", "POST", "/v1/copy-batch", batch(wire.CopyBatchRequest{Files: []wire.CopyFile{{Source: "/a/../b", Target: "/b"}}}), pfs.Invalid},
-		{"copy to a reserved name", "POST", "/v1/copy-batch", batch(wire.CopyBatchRequest{Files: []wire.CopyFile{{Source: "/a", Target: "/.pfs-up-x"}}}), pfs.Invalid},
+		{"copy to a reserved name", "POST", "/v1/copy-batch", batch(wire.CopyBatchRequest{Files: []wire.CopyFile{{Source: "/a", Target: "/.pfs-quota"}}}), pfs.Invalid},
 		{"copies of too many", "POST", "/v1/copy-batch", batch(wire.CopyBatchRequest{Files: make([]wire.CopyFile, wire.MaxBatchEntries+1)}), pfs.Invalid},
 		{"read of too many", "POST", "/v1/read", batch(wire.ReadRequest{Files: make([]wire.ReadFile, wire.MaxBatchEntries+1)}), pfs.Invalid},
 	}

@@ -167,7 +167,7 @@ func TestWindows(t *testing.T) {
 		t.Errorf("%d seen, %d existing, %d windows", seen, existing, count)
 	}
 	extra := 0
-	must(t, j.extras(context.Background(), End{a, "/s"}, End{b, "/d"}, func(pfs.Info) error { extra++; return nil }))
+	must(t, j.extras(context.Background(), End{a, "/s"}, End{b, "/d"}, func(pfs.Info) error { extra++; return nil }, nil))
 	if extra != n/5 {
 		t.Errorf("%d extra, want %d", extra, n/5)
 	}

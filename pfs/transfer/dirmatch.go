@@ -120,9 +120,9 @@ func (m *dirMatcher) match(ctx context.Context) error {
 // bigSet is the size above which a job holds one set of names at a time.
 const bigSet = 64 << 10
 
-// extras calls extra for every entry that the directory b has and a has not. Memory
-// is 16 bytes for each name in a.
-func (j *Job) extras(ctx context.Context, a, b End, extra func(pfs.Info) error) error {
+// extras calls extra for every entry that the directory b has and a has not, and unnamed
+// for every name in b that cannot be a Path. Memory is 16 bytes for each name in a.
+func (j *Job) extras(ctx context.Context, a, b End, extra func(pfs.Info) error, unnamed func(quoted string)) error {
 	var has names
 	big := false
 	in := listing{j: j, end: a, name: a.Path}
@@ -133,9 +133,6 @@ func (j *Job) extras(ctx context.Context, a, b End, extra func(pfs.Info) error) 
 		}
 		if !more {
 			break
-		}
-		if len(page.Unnamed) > 0 {
-			return pfs.E("transfer.List", a.Path, pfs.Invalid, &NameError{Dir: a.Path, Quoted: page.Unnamed[0]})
 		}
 		for _, info := range page.Entries {
 			has.add(info.Name)
@@ -151,6 +148,9 @@ func (j *Job) extras(ctx context.Context, a, b End, extra func(pfs.Info) error) 
 		page, more, err := over.next(ctx)
 		if err != nil || !more {
 			return err
+		}
+		for _, quoted := range page.Unnamed {
+			unnamed(quoted)
 		}
 		for _, info := range page.Entries {
 			if has.has(info.Name) {

@@ -146,6 +146,10 @@ func (m *mirror) dir(ctx context.Context, d *directory) {
 			removed = true
 		}
 		return pfs.CheckContext(ctx, "transfer.Delete", e.Path)
+	}, func(quoted string) {
+		if !m.counting { // it stays
+			m.fail(Event{Target: d.target.Path, IsDir: true, Err: newNameError("transfer.Delete", d.target.Path, quoted)})
+		}
 	})
 	if removed && !m.counting && !r.j.opts.NewTime && !r.j.opts.DryRun {
 		_ = pfs.Chtime(ctx, d.target.FS, d.target.Path, d.info.ModTime) // as far as it can be done

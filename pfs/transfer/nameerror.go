@@ -8,8 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// NameError is the cause of the error for an entry of a source whose name is none in
-// PFS.
+// NameError is the cause of the error for an entry whose name cannot be in a Path.
 type NameError struct {
 	Dir    pfs.Path // where the entry is
 	Quoted string   // its name, as pfs.Page.Unnamed has it
@@ -17,14 +16,12 @@ type NameError struct {
 
 func (e *NameError) Error() string {
 	why := "has a name that is reserved here"
-	if !e.IsUTF8() {
+	if name, err := strconv.Unquote(e.Quoted); err == nil && !utf8.ValidString(name) {
 		why = "has a name that is not UTF-8"
 	}
 	return fmt.Sprintf("entry %s %s: rename it", e.Quoted, why)
 }
 
-// IsUTF8 reports whether the name is valid UTF-8, and is refused for another reason.
-func (e *NameError) IsUTF8() bool {
-	name, err := strconv.Unquote(e.Quoted)
-	return err != nil || utf8.ValidString(name)
+func newNameError(op string, dir pfs.Path, quoted string) error {
+	return pfs.E(op, dir, pfs.Invalid, &NameError{Dir: dir, Quoted: quoted})
 }

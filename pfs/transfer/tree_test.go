@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -637,6 +638,55 @@ func TestSpecialAndUnnamed(t *testing.T) {
 	}
 	if es := rec.of(Skipped); len(es) != 1 || es[0].Reason != Special || es[0].Path != "/s/pipe" {
 		t.Errorf("got %+v", es)
+	}
+}
+
+// TestLeftOutIsNamed has entries that cannot be copied on either side: each is named, by Verify and by a mirror.
+func TestLeftOutIsNamed(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	plant(t, a, "/s/f", "/s/l->f")
+	plant(t, b, "/d/f", "/d/extra")
+	put(t, b, "/d/f", []byte("/S/F")) // plant makes the path the content
+	put(t, a, "/s/f", []byte("/S/F"))
+	strangeA, strangeB := End{strange{a}, "/s"}, End{strange{b}, "/d"}
+	for _, tc := range []struct {
+		says   string
+		opts   Options
+		do     func(*Job) error
+		events string
+	}{
+		{"the first side", Options{Links: SkipLinks}, func(j *Job) error { return j.Verify(t.Context(), strangeA, End{b, "/d"}) },
+			"extra /d/extra, failed \\xff in /s, same /s/f, skipped /s/l, skipped /s/pipe"},
+		{"the second side", Options{Links: SkipLinks}, func(j *Job) error { return j.Verify(t.Context(), End{a, "/s"}, strangeB) },
+			"extra /d/extra, extra /d/pipe, failed \\xff in /d, same /s/f, skipped /s/l"},
+		{"both", Options{Links: SkipLinks}, func(j *Job) error { return j.Verify(t.Context(), strangeA, strangeB) },
+			"extra /d/extra, failed \\xff in /d, failed \\xff in /s, same /s/f, skipped /s/l, skipped /s/pipe"},
+		{"a mirror", Options{Links: SkipLinks, Delete: true, DryRun: true}, func(j *Job) error { return j.Copy(t.Context(), End{a, "/s"}, strangeB) },
+			"deleted /d/extra, deleted /d/pipe, failed \\xff in /d, skipped /s/f, skipped /s/l"},
+	} {
+		rec := &recorder{t: t}
+		tc.opts.Events = rec.record
+		err := tc.do(newJob(t, tc.opts))
+		if err == nil {
+			t.Errorf("%s: no error", tc.says)
+		}
+		var got []string
+		for _, e := range rec.events {
+			name := e.Path
+			if name == "" {
+				name = e.Target
+			}
+			text := e.Kind.String() + " " + string(name)
+			var unnamed *NameError
+			if errors.As(e.Err, &unnamed) {
+				text = e.Kind.String() + " " + strings.Trim(unnamed.Quoted, `"`) + " in " + string(unnamed.Dir)
+			}
+			got = append(got, text)
+		}
+		slices.Sort(got)
+		if text := strings.Join(got, ", "); text != tc.events {
+			t.Errorf("%s:\ngot  %s\nwant %s", tc.says, text, tc.events)
+		}
 	}
 }
 

@@ -118,9 +118,8 @@ func (v *verifier) compare(ctx context.Context, t *twins) {
 		v.compareDirs(ctx, t)
 	case t.infoA.IsLink():
 		v.compareLinks(t)
-	case !t.infoA.IsRegular():
-		v.j.count.omitted.Add(1)
-		v.j.emit(Event{Kind: Skipped, Path: t.nameA, Target: t.nameB, Reason: Special})
+	case isSpecial(t.infoA):
+		v.omitted(t, Special)
 	case t.infoA.Size != t.infoB.Size:
 		v.different(t, "%d bytes and %d bytes", t.infoA.Size, t.infoB.Size)
 	default:
@@ -129,6 +128,15 @@ func (v *verifier) compare(ctx context.Context, t *twins) {
 			return nil
 		})
 	}
+}
+
+// isSpecial reports whether info describes a device, socket or pipe.
+func isSpecial(info pfs.Info) bool { return !info.IsDir() && !info.IsLink() && !info.IsRegular() }
+
+// omitted reports an entry that is not compared.
+func (v *verifier) omitted(t *twins, why Reason) {
+	v.j.count.omitted.Add(1)
+	v.j.emit(Event{Kind: Skipped, Path: t.nameA, Target: t.nameB, Reason: why})
 }
 
 // kindOf says in words what info describes.
@@ -206,9 +214,7 @@ func (v *verifier) digest(ctx context.Context, e End, info pfs.Info, progress fu
 func (v *verifier) compareDirs(ctx context.Context, t *twins) {
 	m := &dirMatcher{
 		a: &listing{j: v.j, end: t.a, name: t.nameA}, b: &t.b, names: v.names,
-		unnamed: func(quoted string) {
-			v.fail(t.nameA, t.nameB, pfs.E("transfer.Verify", t.nameA, pfs.Invalid, &NameError{Dir: t.nameA, Quoted: quoted}))
-		},
+		unnamed: func(quoted string) { v.fail(t.nameA, t.nameB, newNameError("transfer.Verify", t.nameA, quoted)) },
 	}
 	defer m.drop()
 	for {
@@ -234,7 +240,7 @@ func (v *verifier) compareDirs(ctx context.Context, t *twins) {
 	err := v.j.extras(ctx, t.a, t.b, func(info pfs.Info) error {
 		v.extra(t, info)
 		return pfs.CheckContext(ctx, "transfer.Verify", t.b.Path)
-	})
+	}, func(quoted string) { v.fail(t.nameA, t.nameB, newNameError("transfer.Verify", t.nameB, quoted)) })
 	if err != nil {
 		v.fail(t.nameA, t.nameB, err)
 	}
@@ -258,6 +264,9 @@ func (v *verifier) entry(ctx context.Context, t *twins, e entry) *twins {
 	switch {
 	case sub.choice == excluded, sub.choice == open && !sub.infoA.IsDir():
 	case sub.infoA.IsLink() && v.j.opts.Links == SkipLinks:
+		v.omitted(sub, Link)
+	case isSpecial(sub.infoA) && (!e.exists || isSpecial(sub.infoB)):
+		v.omitted(sub, Special) // no copy makes one
 	case !e.exists && sub.choice == taken:
 		v.j.count.missing.Add(1)
 		v.j.emit(Event{Kind: Missing, Path: sub.nameA, Target: sub.nameB, Size: sub.infoA.Size, IsDir: sub.infoA.IsDir()})

@@ -129,7 +129,7 @@ func (r *run) spread(walkers *sync.WaitGroup, name, target pfs.Path, do func()) 
 }
 
 func (r *run) unnamed(d *directory, quoted string) {
-	r.failDir(d, pfs.E("transfer.Copy", d.name, pfs.Invalid, &NameError{Dir: d.name, Quoted: quoted}))
+	r.failDir(d, newNameError("transfer.Copy", d.name, quoted))
 }
 
 // sort hands the files and links of a window to the next stage and returns its
