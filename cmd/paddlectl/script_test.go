@@ -28,7 +28,7 @@ const password = "a password for tests"
 // TestScripts runs the scripts in testdata against services that they start. Beyond
 // the usual commands of testscript they have
 //
-//	service NAME [FLAG...]  start pfsd with the users alice and (an admin) root; sets
+//	service NAME [FLAG...]  start pfsd with the users alice and (an admin) ada; sets
 //	                        $NAME to its address and $NAME_PIN to its fingerprint
 //	stop NAME               end it
 //	login NAME [FLAG...]    paddlectl login as alice
@@ -77,7 +77,7 @@ func newTools(t *testing.T) *tools {
 	if out, err := exec.Command("go", "build", "-o", s.pfsd, "../pfsd").CombinedOutput(); err != nil {
 		t.Fatalf("build pfsd: %v\n%s", err, out)
 	}
-	for _, user := range [][]string{{"alice"}, {"bob@example.org"}, {"root", "--role", "admin"}} {
+	for _, user := range [][]string{{"alice"}, {"bob@example.org"}, {"ada", "--role", "admin"}} {
 		cmd := exec.Command(s.pfsd, append([]string{"user", "add", "--data", s.accounts, "--password-stdin"}, user...)...)
 		cmd.Stdin = strings.NewReader(password + "\n")
 		if out, err := cmd.CombinedOutput(); err != nil {
