@@ -68,7 +68,7 @@ func (p policy) allowHome(a pfs.Access, name pfs.Path, at place) error {
 // allowPublic answers for what is public.
 func (p policy) allowPublic(a pfs.Access, name pfs.Path) error {
 	switch {
-	case a == pfs.Administer:
+	case a == pfs.Administer || a == pfs.Discard: // the uploads of other publishers too
 		return p.allowAdmin(name)
 	case a.Changes() && p.id.Role != auth.Publisher && p.id.Role != auth.Admin:
 		return pfs.Errorf(opView, name, pfs.Permission, "public datasets are changed by publishers only: an administrator makes you one (pfsd user role %s publisher)", p.id.Name)

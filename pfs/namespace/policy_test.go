@@ -39,6 +39,7 @@ func TestPolicy(t *testing.T) {
 	never := [8]pfs.Kind{perm, perm, perm, perm, perm, perm, perm, perm}
 	always := [8]pfs.Kind{yes, yes, yes, yes, yes, yes, yes, yes}
 	owner := [8]pfs.Kind{yes, yes, yes, yes, yes, yes, yes, perm}
+	editor := [8]pfs.Kind{yes, yes, yes, yes, yes, yes, perm, perm}
 	ownerTop := [8]pfs.Kind{yes, yes, yes, yes, yes, bad, yes, perm}
 	reader := [8]pfs.Kind{yes, yes, yes, perm, perm, perm, perm, perm}
 	adminAbove := [8]pfs.Kind{yes, dir, yes, ro, yes, bad, yes, yes}
@@ -59,7 +60,7 @@ func TestPolicy(t *testing.T) {
 		}, ofUser...)},
 		{publisher, append([]row{
 			{homes + "/pia", ownerTop}, {homes + "/pia/f", owner}, {mine, never}, {mine + "/f", never},
-			{set, owner}, {setNow, owner}, {set + "/1/part", owner},
+			{set, editor}, {setNow, editor}, {set + "/1/part", editor},
 		}, ofUser...)},
 		{nobody, append([]row{{mine, never}, {mine + "/f", never}, {set, reader}}, ofUser...)},
 		{auth.Identity{Name: "bob", Role: "owner"}, []row{{bobs, ownerTop}, {mine, never}, {set, reader}, {homes, fixed}}},

@@ -3,8 +3,10 @@ package server
 import (
 	"container/list"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -18,7 +20,7 @@ import (
 type uploadKey struct {
 	who  auth.Identity
 	path pfs.Path
-	id   string
+	id   string // in the store
 }
 
 // upload is this server's hold on a staged write, which itself is in the store: the
@@ -37,15 +39,28 @@ type upload struct {
 	element *list.Element
 }
 
-// copyPrefix begins the IDs of the service's own copies.
-const copyPrefix = "copy"
+// What the IDs of staged writes begin with in the store.
+const (
+	uploadPrefix = "up"
+	copyPrefix   = "copy" // of the service's own copies
+)
 
-// checkCreate refuses an ID that is the service's.
-func checkCreate(op string, name pfs.Path, opts pfs.CreateOptions) error {
-	if strings.HasPrefix(opts.ID, copyPrefix) {
-		return pfs.Errorf(op, name, pfs.Invalid, "staged write ID %.80q: IDs that begin with %q are the service's", opts.ID, copyPrefix)
+// stagedID returns the ID that the store knows a user's staged write by. Several users may
+// write in one directory: whoever names a path and an ID reaches only what he has staged
+// himself, through any replica.
+func stagedID(user, id string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", user, id))
+	return uploadPrefix + hex.EncodeToString(sum[:20])
+}
+
+// create begins or opens a staged write of the request's user. opts has the ID that the
+// client gave it.
+func (r *request) create(ctx context.Context, op string, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
+	if err := opts.Check(op, name); err != nil {
+		return nil, err
 	}
-	return opts.Check(op, name)
+	opts.ID = stagedID(r.id.Name, opts.ID)
+	return r.tree.Create(ctx, name, opts)
 }
 
 // upload returns the upload id of path for the request's user, opened again if it is not
@@ -56,18 +71,14 @@ func (s *Server) upload(ctx context.Context, r *request, path, id string) (*uplo
 	if err != nil {
 		return nil, err
 	}
-	opts := pfs.CreateOptions{ID: id, Reopen: true}
-	if err := checkCreate(op, name, opts); err != nil {
-		return nil, err
-	}
 	return s.uploads.acquire(r.uploadKey(name, id), func() (pfs.Staged, error) {
-		return r.tree.Create(ctx, name, opts)
+		return r.create(ctx, op, name, pfs.CreateOptions{ID: id, Reopen: true})
 	})
 }
 
-// uploadKey names an upload of the request's user.
+// uploadKey names the upload of the request's user to which the client gave an ID.
 func (r *request) uploadKey(name pfs.Path, id string) uploadKey {
-	return uploadKey{r.id, name, id}
+	return uploadKey{r.id, name, stagedID(r.id.Name, id)}
 }
 
 // lock waits until the upload may be used with a weight. The caller calls unlock once.

@@ -304,6 +304,58 @@ func TestCopyWithoutAnIDHasOneOfItsOwn(t *testing.T) {
 	}
 }
 
+// Users who write in one directory do not reach what others have staged there.
+func TestStagedWritesArePrivate(t *testing.T) {
+	fsys := memfs.New(memfs.Options{})
+	first, _ := newServer(t, fsys, nil)
+	create(t, first, "/f")
+	put(t, first, "/f", "content")
+	attackStaged(t, first, "bob", "/f", "12345678")
+	second, _ := newServer(t, fsys, nil) // another replica
+	first.Close()
+	attackStaged(t, second, "bob", "/f", "12345678")
+	if w := do(second, "GET", "/v1/data?path=/f&id=12345678&len=7", nil); w.Code != 200 || !strings.HasPrefix(w.Body.String(), "content") {
+		t.Errorf("alice reads HTTP %d, %q", w.Code, w.Body)
+	}
+	if code := commit(second, "/f", "content"); code != 200 {
+		t.Errorf("alice's commit at another replica: HTTP %d", code)
+	}
+}
+
+// attackStaged does as the user all that can be done to a staged write by its path and ID.
+// It fails the test if an answer tells of other bytes than the user's own.
+func attackStaged(t *testing.T, s *Server, user, path, id string) {
+	t.Helper()
+	target := "/v1/data?path=" + path + "&id=" + id
+	steps := []struct {
+		method, url string
+		body        []byte
+		want        int
+	}{
+		{"GET", target + "&len=7", nil, wire.StatusOf(pfs.Conflict)},
+		{"POST", "/v1/call/leaves", wire.Encode(wire.LeavesRequest{Path: path, ID: id, Size: 7, Count: 1}), wire.StatusOf(pfs.Conflict)},
+		{"POST", "/v1/call/sync", wire.Encode(wire.StagedRequest{Path: path, ID: id}), wire.StatusOf(pfs.Conflict)},
+		{"POST", "/v1/call/commit", wire.Encode(wire.CommitRequest{Path: path, ID: id, Size: 7}), wire.StatusOf(pfs.Conflict)},
+		{"PUT", target, onWire([]byte("forged!")), wire.StatusOf(pfs.Conflict)},
+		{"POST", "/v1/call/discard", wire.Encode(wire.StagedRequest{Path: path, ID: id}), 200},
+		{"POST", "/v1/call/create", wire.Encode(wire.CreateRequest{Path: path, ID: id, Reopen: true}), wire.StatusOf(pfs.Conflict)},
+		{"POST", "/v1/call/create", wire.Encode(wire.CreateRequest{Path: path, ID: id}), 200},
+		{"PUT", target, onWire([]byte("forged!")), 204},
+		{"POST", "/v1/call/discard", wire.Encode(wire.StagedRequest{Path: path, ID: id}), 200},
+	}
+	for _, r := range steps {
+		w := as(s, user, r.method, r.url, r.body)
+		if w.Code != r.want || strings.Contains(w.Body.String(), "cont") {
+			t.Errorf("%s %s as %s: HTTP %d, %q; want %d", r.method, r.url, user, w.Code, w.Body, r.want)
+		}
+	}
+}
+
+// stagedFile reads a staged write as a file.
+type stagedFile struct{ pfs.Staged }
+
+func (stagedFile) Info() pfs.Info { return pfs.Info{} }
+
 func TestNobodyWritesToACopyOnItsWay(t *testing.T) {
 	fsys := memfs.New(memfs.Options{})
 	s, _ := newServer(t, fsys, nil)
@@ -317,17 +369,19 @@ func TestNobodyWritesToACopyOnItsWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range []struct {
-		method, url string
-		body        []byte
-	}{
-		{"PUT", "/v1/data?path=/g&id=" + id, onWire([]byte("forged"))},
-		{"POST", "/v1/call/create", wire.Encode(wire.CreateRequest{Path: "/g", ID: id})},
-		{"POST", "/v1/call/commit", wire.Encode(wire.CommitRequest{Path: "/g", ID: id})},
-	} {
-		if w := do(s, r.method, r.url, r.body); kindOf(t, w) != pfs.Invalid {
-			t.Errorf("%s %s with the ID of a copy: HTTP %d", r.method, r.url, w.Code)
-		}
+	half, err := fsys.Create(t.Context(), "/g", pfs.CreateOptions{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := half.WriteAt(t.Context(), []byte("cont"), 0); err != nil {
+		t.Fatal(err)
+	}
+	attackStaged(t, s, "alice", "/g", id)
+	if got := make([]byte, 4); pfs.ReadFull(t.Context(), stagedFile{half}, got, 0) != nil || string(got) != "cont" {
+		t.Errorf("of the copy %q is staged", got)
+	}
+	if err := half.Suspend(); err != nil {
+		t.Fatal(err)
 	}
 	w := do(s, "POST", "/v1/call/copy", wire.Encode(wire.CopyRequest{Source: "/f", Target: "/g", ID: "12345678"}))
 	if info, err := fsys.Stat(t.Context(), "/g"); w.Code != 200 || err != nil || info.Digest != digest.Bytes([]byte("content")) {

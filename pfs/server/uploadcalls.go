@@ -15,17 +15,16 @@ func (s *Server) createCall(ctx context.Context, r *request, m wire.CreateReques
 	if err != nil {
 		return wire.CreateReply{}, err
 	}
-	opts := pfs.CreateOptions{ID: m.ID, Reopen: m.Reopen, Size: m.Size}
-	if err := checkCreate("server.create", name, opts); err != nil {
-		return wire.CreateReply{}, err
+	if m.ID == "" && !m.Reopen {
+		m.ID = pfs.NewID()
 	}
 	// Ask the store even if the upload is open here: another replica may have removed
 	// or swept it.
-	staged, err := r.tree.Create(ctx, name, opts)
+	staged, err := r.create(ctx, "server.create", name, pfs.CreateOptions{ID: m.ID, Reopen: m.Reopen, Size: m.Size})
 	if err != nil {
 		return wire.CreateReply{}, err
 	}
-	reply := wire.CreateReply{ID: staged.ID(), Unit: staged.Unit(), Resumed: staged.Resumed()}
+	reply := wire.CreateReply{ID: m.ID, Unit: staged.Unit(), Resumed: staged.Resumed()}
 	s.uploads.release(s.uploads.install(r.uploadKey(name, reply.ID), staged))
 	return reply, nil
 }
@@ -151,7 +150,7 @@ func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitReque
 		}
 		return wire.InfoReply{Info: wire.NewInfo(info)}, nil
 	}
-	w, err := r.tree.Create(ctx, name, pfs.CreateOptions{ID: m.ID})
+	w, err := r.create(ctx, "server.commit", name, pfs.CreateOptions{ID: m.ID})
 	if err != nil {
 		return reply, unlessAway(err, gone)
 	}

@@ -104,15 +104,15 @@
 // # Upload sessions
 //
 // An upload is: create (with an ID of the client's choosing, best derived from the
-// source, so that the same upload run again finds its own; IDs that begin with "copy"
-// are the service's), then, if create said
+// source, so that the same upload run again finds its own), then, if create said
 // resumed, leaves to learn the digests of what is staged already, then PUT for every
 // chunk that is missing or differs, then commit with size and digest. The service
 // computes the digest of what it received, reads back what it did not see itself
 // (another replica did, or an earlier life), and publishes only if both are the same;
 // else it answers integrity and keeps the staged write. sync makes what was sent so
 // far durable, for senders that cannot read their source again. A staged write that
-// nobody goes on with is swept after a week; discard removes it at once.
+// nobody goes on with is swept after a week; discard removes it at once. An ID is its user's own: the same ID
+// of another user names another staged write.
 //
 // # Batches
 //
