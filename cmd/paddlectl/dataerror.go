@@ -55,7 +55,7 @@ func convertError(err error) error {
 		return err
 	}
 	switch {
-	case errors.Is(err, convert.ErrChecksum), errors.Is(err, convert.ErrTruncated):
+	case errors.Is(err, convert.ErrChecksum), errors.Is(err, convert.ErrTruncated), errors.Is(err, convert.ErrDamaged):
 		return dataError{err, pfs.Integrity}
 	case errors.Is(err, convert.ErrUnsupported):
 		return dataError{err, pfs.Unsupported}

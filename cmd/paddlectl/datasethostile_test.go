@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ var hostileInputs = []struct {
 		want: "cut.csv.gz: gzip: the compressed data ends in the middle"},
 	{file: "flipped.csv.gz", data: func() []byte { return flipped(gzipped(1<<20, table), -6) }, code: cliio.Integrity,
 		want: "flipped.csv.gz, line 262145: gzip: the data does not match its checksum"},
-	{file: "more.txt.gz", data: func() []byte { return append(gzipped(4, table), "garbage"...) }, code: cliio.Failed,
+	{file: "more.txt.gz", data: func() []byte { return append(gzipped(4, table), "garbage"...) }, code: cliio.Integrity,
 		want: `more.txt.gz: gzip: the compressed data ends at byte 28 of the file, and something else follows: "garbage"`},
 	{file: "hit.csv.gz", data: func() []byte { b := gzipped(1<<20, table); b[10] |= 6; return b }, code: cliio.Integrity,
 		want: "hit.csv.gz: gzip: the compressed data is damaged: flate: corrupt input before offset 1"},
@@ -58,6 +59,10 @@ var hostileInputs = []struct {
 		want: "long.tfrecord: the input ends at offset 12, in the middle of a record"},
 	{file: "flipped.tfrecord", data: func() []byte { return append(tfHead(3), "abc\x07\x00\x00\x00"...) }, code: cliio.Integrity,
 		want: "flipped.tfrecord, record 1, offset 0: its 3 bytes do not match their checksum"},
+	{file: "summed.parquet", data: func() []byte { return flipped(kept("parquet/sums-v1.parquet"), 100) }, code: cliio.Integrity,
+		want: `summed.parquet: row 1, in row group 1 of 2: column "x": the page at offset 4 does not match its checksum`},
+	{file: "snappy.parquet", data: func() []byte { return flipped(kept("parquet/flat.parquet"), 18) }, code: cliio.Integrity,
+		want: `snappy.parquet: row 1, in row group 1 of 3: column "i64": in its pages from offset 4 on: parquet: could not decompress page: s2: corrupt input`},
 	{file: "long.npy", data: func() []byte { return npyHead("(4294967296, 1024)") }, code: cliio.Integrity,
 		want: "long.npy: an array of 4294967296 rows of 8192 bytes, and only 0 bytes are left"},
 	{file: "wide.npy", data: func() []byte { return npyHead("(2, 4294967296)") }, code: cliio.Failed,
@@ -145,6 +150,12 @@ func gzipped(size int, repeats []byte) []byte {
 	}
 	w.Close()
 	return out.Bytes()
+}
+
+// kept returns a file that is kept with package convert, nil if it cannot be read.
+func kept(name string) []byte {
+	data, _ := os.ReadFile(filepath.Join(startDir, "../../recordio/convert/testdata", name))
+	return data
 }
 
 // flipped flips a bit, at places below 0 from the end.

@@ -227,9 +227,9 @@ func (c *counted) corrupt(err error) error {
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return faultf(ErrLimit, "the window is larger than %d MiB: compress it without --long", zstdWindow>>20)
 	case errors.Is(err, gzip.ErrHeader):
-		return faultf(ErrSyntax, "its header is damaged")
+		return faultf(ErrDamaged, "its header is damaged")
 	case errors.Is(err, zstd.ErrMagicMismatch): // the first one has been looked at
-		return faultf(ErrSyntax, "behind a whole frame something follows that is none")
+		return faultf(ErrDamaged, "behind a whole frame something follows that is none")
 	}
 	return faultf(ErrChecksum, "the compressed data is damaged: %v", err)
 }

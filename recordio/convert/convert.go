@@ -24,7 +24,7 @@
 //	jsonl, jsonkeys
 //	images*, mnist*, cifar            images and their labels
 //	npy*, npz                         arrays of numpy
-//	parquet*                          Parquet, of which the footer is checked before the library sees it
+//	parquet*                          Parquet, of which the footer and the pages are checked before the library sees them
 //	tfrecord*, webdataset*            records of TensorFlow; samples in a tar
 //	unpickle*                         pickles, by a machine that executes nothing
 //	encodings, encoder, nesting       the encodings, and the order of calls that all are held to

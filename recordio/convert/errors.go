@@ -20,6 +20,9 @@ var (
 	ErrTruncated = errors.New("truncated")
 	// ErrChecksum: the content does not match its own checksum.
 	ErrChecksum = errors.New("checksum mismatch")
+	// ErrDamaged: a binary format contradicts itself, as it does when bits of it were
+	// flipped; ErrSyntax.
+	ErrDamaged = fmt.Errorf("damaged: %w", ErrSyntax)
 	// ErrLimit: a record is larger or deeper than Limits allow, or a number does not fit.
 	ErrLimit = errors.New("over the limit")
 	// ErrUnlabelled: an image has no label, and Options.Labelled asks for one.

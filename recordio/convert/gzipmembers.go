@@ -52,7 +52,7 @@ func (m *gzipMembers) next() error {
 		return io.EOF
 	case !bytes.HasPrefix(gzipMagic, head):
 		more, _ := m.b.Peek(16)
-		return faultf(ErrSyntax, "the compressed data ends at byte %d of the file, and something else follows: %s", m.read.done-int64(m.b.Buffered()), clip(more))
+		return faultf(ErrDamaged, "the compressed data ends at byte %d of the file, and something else follows: %s", m.read.done-int64(m.b.Buffered()), clip(more))
 	}
 	if err := m.Reader.Reset(m.b); err != nil {
 		return err

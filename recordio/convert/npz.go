@@ -125,7 +125,7 @@ func zipFault(err error) error {
 	case errors.Is(err, zip.ErrChecksum):
 		return faultf(ErrChecksum, "does not match its checksum")
 	case errors.Is(err, zip.ErrFormat), errors.As(err, &corrupt):
-		return faultf(ErrSyntax, "damaged, or not a zip archive")
+		return faultf(ErrDamaged, "damaged, or not a zip archive")
 	case errors.Is(err, zip.ErrAlgorithm):
 		return faultf(ErrUnsupported, "compressed in a way that is not known")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

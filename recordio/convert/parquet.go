@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -17,6 +18,9 @@ import (
 // Stats.Columns tells; those of the old type INT96 are nanoseconds since 1970. Decimals become text, which keeps them as they
 // are. Text must be UTF-8. Directories such as year=2024 in the name of the input are
 // columns of text behind those of the file.
+//
+// The checksums of pages are compared where they were written. Headers of pages have
+// none: their counts and sizes are compared with the footer.
 //
 // Columns are read page by page: memory is a few pages a column, and bounded in all.
 var parquetFormat = Format{
@@ -37,6 +41,7 @@ const parquetMark = "PAR1"
 
 // parquetDecoder gives the rows of one row group after the other.
 type parquetDecoder struct {
+	input  *parquetInput
 	file   *file.Reader
 	root   *parquetNode
 	leaves []*parquetLeaf
@@ -61,8 +66,8 @@ func openParquet(in Input, limits Limits) (*parquetDecoder, error) {
 	props.MaxCompressedPageSize, props.MaxUncompressedPageSize = page, page
 	d := &parquetDecoder{limit: limits.Record}
 	err := guard(func() (err error) {
-		section := io.NewSectionReader(in.ReaderAt, 0, in.Size)
-		d.file, err = file.NewParquetReader(section, file.WithReadProps(props))
+		d.input = &parquetInput{SectionReader: io.NewSectionReader(in.ReaderAt, 0, in.Size)}
+		d.file, err = file.NewParquetReader(d.input, file.WithReadProps(props))
 		return err
 	})
 	if err != nil {
@@ -108,12 +113,12 @@ func (d *parquetDecoder) nextGroup() error {
 	group := d.file.RowGroup(d.group)
 	d.group++
 	for i, leaf := range d.leaves {
-		if err := leaf.open(group, i); err != nil {
+		if err := leaf.open(d.input, group, i); err != nil {
 			return d.failed(err)
 		}
 	}
 	if d.rows = group.NumRows(); d.rows < 0 {
-		return d.failed(faultf(ErrSyntax, "%d rows by the footer", d.rows))
+		return d.failed(faultf(ErrDamaged, "%d rows by the footer", d.rows))
 	}
 	return nil
 }
@@ -133,7 +138,7 @@ func guard(fn func() error) (err error) {
 		case *fault:
 			err = v
 		default:
-			err = faultf(ErrSyntax, "damaged: %v", v)
+			err = faultf(ErrDamaged, "damaged: %v", v)
 		}
 	}()
 	return parquetError(fn())
@@ -142,8 +147,9 @@ func guard(fn func() error) (err error) {
 // parquetError gives an error of the library a kind. Errors of the input stay what
 // they are.
 func parquetError(err error) error {
-	if err == nil {
-		return nil
+	var known *fault
+	if err == nil || errors.As(err, &known) {
+		return err
 	}
 	return &parquetFault{err}
 }
@@ -152,4 +158,4 @@ func parquetError(err error) error {
 type parquetFault struct{ err error }
 
 func (f *parquetFault) Error() string   { return f.err.Error() }
-func (f *parquetFault) Unwrap() []error { return []error{f.err, ErrSyntax} }
+func (f *parquetFault) Unwrap() []error { return []error{f.err, ErrDamaged} }

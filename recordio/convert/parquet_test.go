@@ -3,7 +3,9 @@ package convert
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -139,3 +141,60 @@ func TestParquetDamage(t *testing.T) {
 }
 
 func FuzzParquet(f *testing.F) { fuzzFormats(f, glob(f, "testdata/parquet/*.parquet"), parquetFormat) }
+
+// isDamage reports whether an error says that the input was damaged.
+func isDamage(err error) bool {
+	return errors.Is(err, ErrChecksum) || errors.Is(err, ErrTruncated) || errors.Is(err, ErrDamaged)
+}
+
+// inPages reports for each byte of a file without indexes whether it is of a page, and not
+// of the header of one.
+func inPages(t *testing.T, data []byte) []bool {
+	in := make([]bool, len(data)-8-int(binary.LittleEndian.Uint32(data[len(data)-8:])))
+	for at := 4; at < len(in); {
+		w := thriftReader{rest: data[at:]}
+		page, err := w.pageHeader()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at = len(data) - len(w.rest); page.size > 0; page.size-- {
+			in[at] = true
+			at++
+		}
+	}
+	return in
+}
+
+// TestParquetFlips flips bits in pages and their headers. A flip in a page with a checksum
+// is a mismatch at a place. Of other flips what is noticed is damage. In a header, which
+// has no checksum, all are noticed that change a record, but for version 2 the lengths of
+// levels.
+func TestParquetFlips(t *testing.T) {
+	opts := Options{Limits: Limits{Record: 1 << 20}}
+	for _, name := range []string{"sums-v1", "sums-v2", "flat", "nested", "gzip", "zstd", "lz4", "brotli"} {
+		data := readFile(t, "testdata/parquet/"+name+".parquet")
+		want := decodeWith(parquetFormat, fileInput("a.parquet", data), opts)
+		if want.err != nil || len(want.records) == 0 {
+			t.Fatalf("%s: %d records, %v", name, len(want.records), want.err)
+		}
+		pages, summed := inPages(t, data), strings.HasPrefix(name, "sums-")
+		for i := 4; i < len(pages); i++ {
+			if i%3 != 0 || (pages[i] || !summed) && i%7 != 0 {
+				continue
+			}
+			data[i] ^= 1 << (i % 8)
+			d := decodeWith(parquetFormat, fileInput("a.parquet", data), opts)
+			data[i] ^= 1 << (i % 8)
+			text := fmt.Sprint(d.err)
+			switch {
+			case pages[i] && summed && !(errors.Is(d.err, ErrChecksum) && strings.Contains(text, "row group ") &&
+				strings.Contains(text, "column ") && strings.Contains(text, "page at offset ")):
+				t.Errorf("%s: a flip in the page at byte %d: %v", name, i, d.err)
+			case d.err != nil && !isDamage(d.err):
+				t.Errorf("%s: a flip at byte %d: %v is not damage", name, i, d.err)
+			case d.err == nil && name == "sums-v1" && !slices.Equal(d.records, want.records):
+				t.Errorf("%s: a flip in the header at byte %d makes a wrong record", name, i)
+			}
+		}
+	}
+}

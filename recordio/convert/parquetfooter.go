@@ -25,7 +25,7 @@ func checkParquetFooter(in Input, limit int) error {
 	case string(tail[4:]) != parquetMark:
 		return faultf(ErrTruncated, "the file does not end with %s: it was never finished, or it is cut off", parquetMark)
 	case size > in.Size-12:
-		return faultf(ErrSyntax, "a footer of %d bytes in a file of %d", size, in.Size)
+		return faultf(ErrDamaged, "a footer of %d bytes in a file of %d", size, in.Size)
 	case size > int64(limit):
 		return faultf(ErrLimit, "a footer of %d bytes; the limit is %d", size, limit)
 	}
@@ -67,12 +67,11 @@ func (w *thriftReader) schemaElement(typ byte) (children int64, err error) {
 	if typ != thriftStruct {
 		return 0, errFooter
 	}
-	err = w.structure(func(id int64, typ byte) error {
+	err = w.structure(func(id int64, typ byte) (err error) {
 		if id != fieldNumChildren || typ != thriftI32 {
 			return w.value(typ)
 		}
-		v, err := w.varint()
-		children = int64(v>>1) ^ -int64(v&1)
+		children, err = w.integer()
 		return err
 	})
 	return children, err
@@ -83,7 +82,7 @@ func checkSchemaTree(children []int64) error {
 	var open []int64 // children that are still to come, of each level
 	for i, n := range children {
 		if n < 0 || n > int64(len(children)-i-1) {
-			return faultf(ErrSyntax, "element %d of the schema has %d children, and only %d follow", i, n, len(children)-i-1)
+			return faultf(ErrDamaged, "element %d of the schema has %d children, and only %d follow", i, n, len(children)-i-1)
 		}
 		for len(open) > 0 && open[len(open)-1] == 0 {
 			open = open[:len(open)-1]

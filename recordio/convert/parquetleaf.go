@@ -1,9 +1,11 @@
 package convert
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 )
@@ -19,12 +21,15 @@ type parquetLeaf struct {
 	typ      string
 	bind     func(file.ColumnChunkReader) (parquetValues, error)
 
+	input    *parquetInput
+	pages    pageCheck
 	column   file.ColumnChunkReader // nil before the first row group
 	values   parquetValues
 	defs     [parquetBatch]int16
 	reps     [parquetBatch]int16
-	at, have int // of the levels
-	value    int // next of the values
+	left     int64 // values that were not read yet, by the footer
+	at, have int   // of the levels
+	value    int   // next of the values
 }
 
 // parquetValues are the values of a batch of some type.
@@ -58,7 +63,7 @@ func binder[R, T any](load func(R, int64, []T, []int16, []int16) (int64, int, er
 	return func(c file.ColumnChunkReader) (parquetValues, error) {
 		r, ok := c.(R)
 		if !ok {
-			return nil, faultf(ErrSyntax, "the column has another type than the schema")
+			return nil, faultf(ErrDamaged, "the column has another type than the schema")
 		}
 		return &valuesOf[T]{give: give, load: func(n int64, values []T, defs, reps []int16) (int64, int, error) {
 			return load(r, n, values, defs, reps)
@@ -92,8 +97,13 @@ func newParquetLeaf(n *schema.PrimitiveNode, def, rep int16) (*parquetLeaf, erro
 }
 
 // open begins to read column i of a row group.
-func (l *parquetLeaf) open(group *file.RowGroupReader, i int) error {
+func (l *parquetLeaf) open(input *parquetInput, group *file.RowGroupReader, i int) error {
+	l.input, input.chunk = input, nil
 	err := guard(func() (err error) {
+		if l.pages, err = l.newCheck(group, i); err != nil {
+			return err
+		}
+		l.left = l.pages.values
 		if l.column != nil {
 			if err := l.column.Close(); err != nil {
 				return err
@@ -106,6 +116,20 @@ func (l *parquetLeaf) open(group *file.RowGroupReader, i int) error {
 	})
 	l.at, l.have, l.value = 0, 0, 0
 	return l.failed(err)
+}
+
+// newCheck returns the check of the pages of column i in group. It refuses a compression
+// that the library does not read.
+func (l *parquetLeaf) newCheck(group *file.RowGroupReader, i int) (pageCheck, error) {
+	chunk, err := group.MetaData().ColumnChunk(i)
+	if err != nil {
+		return pageCheck{}, err
+	}
+	codec := chunk.Compression()
+	if _, err := compress.GetCodec(codec); err != nil {
+		return pageCheck{}, faultf(ErrUnsupported, "its pages are compressed with %s, which is not read", codec)
+	}
+	return pageCheck{values: chunk.NumValues(), plain: codec == compress.Codecs.Uncompressed, start: -1, head: l.pages.head[:0]}, nil
 }
 
 // failed puts the name of the column into an error.
@@ -122,7 +146,7 @@ func (l *parquetLeaf) inconsistent(err error) error {
 	if err != nil {
 		return err
 	}
-	return faultf(ErrSyntax, "column %q has another number of values than its rows need", l.name)
+	return faultf(ErrDamaged, "column %q has another number of values than its rows need", l.name)
 }
 
 // peek returns the levels of the next entry, and false behind the last one of the row
@@ -132,18 +156,38 @@ func (l *parquetLeaf) peek() (rep, def int16, ok bool, err error) {
 		if l.column == nil {
 			return 0, 0, false, nil
 		}
-		if err := l.failed(guard(l.fill)); err != nil || l.have == 0 {
+		if err := l.load(); err != nil || l.have == 0 {
 			return 0, 0, false, err
 		}
 	}
 	return l.reps[l.at], l.defs[l.at], true, nil
 }
 
-// fill reads the next batch; have is 0 behind the last.
+// load calls fill, and says where the pages are if that fails.
+func (l *parquetLeaf) load() error {
+	l.input.chunk = &l.pages
+	err := guard(l.fill)
+	switch {
+	case l.pages.err != nil: // even if the library did not come to that page yet
+		err = l.pages.err
+	case errors.Is(err, ErrDamaged) && l.pages.start >= 0:
+		err = fmt.Errorf("in its pages from offset %d on: %w", l.pages.start, err)
+	}
+	return l.failed(err)
+}
+
+// fill reads the next batch; have is 0 behind the last. The library is not asked for more
+// than there is: of lists in version 2 pages, it would read beyond the last page.
 func (l *parquetLeaf) fill() error {
 	l.at, l.have, l.value = 0, 0, 0
+	if l.left <= 0 {
+		return nil
+	}
 	if !l.column.HasNext() {
-		return l.column.Err()
+		if err := l.column.Err(); err != nil {
+			return err
+		}
+		return faultf(ErrDamaged, "%d values are missing that the footer counts", l.left)
 	}
 	levels, values, err := l.values.read(l.defs[:], l.reps[:])
 	if err != nil {
@@ -157,9 +201,9 @@ func (l *parquetLeaf) fill() error {
 		clear(l.reps[:])
 	}
 	if levels <= 0 || levels > parquetBatch || values != l.defined(levels) {
-		return faultf(ErrSyntax, "a page whose levels and values do not match")
+		return faultf(ErrDamaged, "a page whose levels and values do not match")
 	}
-	l.have = levels
+	l.have, l.left = levels, l.left-int64(levels)
 	return nil
 }
 

@@ -22,7 +22,7 @@ const (
 // maxThriftDepth is how deep values may nest; a footer needs less than ten.
 const maxThriftDepth = 64
 
-var errFooter = faultf(ErrSyntax, "the footer is damaged")
+var errFooter = faultf(ErrDamaged, "the footer is damaged")
 
 // thriftReader goes over values of thrift's compact protocol, and keeps none.
 type thriftReader struct {
@@ -56,6 +56,12 @@ func (w *thriftReader) varint() (uint64, error) {
 	return v, nil
 }
 
+// integer reads an i16, i32 or i64.
+func (w *thriftReader) integer() (int64, error) {
+	v, err := w.varint()
+	return int64(v>>1) ^ -int64(v&1), err
+}
+
 // structure calls field for each field of a struct, which has to read its value.
 func (w *thriftReader) structure(field func(id int64, typ byte) error) error {
 	if w.depth++; w.depth > maxThriftDepth {
@@ -70,11 +76,9 @@ func (w *thriftReader) structure(field func(id int64, typ byte) error) error {
 		if delta := int64(head >> 4); delta != 0 {
 			id += delta
 		} else {
-			v, err := w.varint()
-			if err != nil {
+			if id, err = w.integer(); err != nil {
 				return err
 			}
-			id = int64(v>>1) ^ -int64(v&1)
 		}
 		if err := field(id, head&0xf); err != nil {
 			return err

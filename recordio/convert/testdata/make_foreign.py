@@ -198,6 +198,11 @@ def parquet():
         save(c, pa.table({"x": pa.array(range(300), pa.int32()), "s": ["row %d" % (i % 7) for i in range(300)]}),
              compression=c, row_group_size=100, data_page_version="2.0" if c == "zstd" else "1.0")
     save("empty", flat.slice(0, 0))
+    sums = pa.table({"x": pa.array(range(60), pa.int32()), "s": ["row %d" % (i % 7) for i in range(60)],
+                     "d": pa.array([0.5 * i if i % 5 else None for i in range(60)]), "l": [[i, i + 1] for i in range(60)]})
+    for name, kw in (("sums-v1", {"compression": "none"}), ("sums-v2", {"compression": "snappy", "data_page_version": "2.0"})):
+        save(name, sums, row_group_size=30, data_page_size=64, write_batch_size=8, use_dictionary=["s"],
+             write_page_checksum=True, store_schema=False, write_statistics=False, **kw)
 
 
 if __name__ == "__main__":
