@@ -34,7 +34,7 @@ func (c *conversion) rehearse(ctx context.Context) error {
 	return c.d.out.JSON(convertSums{
 		Dataset: inDir(c.o.outputPath, manifest.FileName(c.o.namePrefix)),
 		Records: c.stats.Records, Bytes: c.stats.Payload, Bad: c.stats.Bad, LeftOut: c.in.strays.count,
-		Seconds: c.d.now().Sub(c.start).Seconds(), DryRun: true, Columns: c.columns(), Shards: shards,
+		Seconds: c.d.now().Sub(c.start).Seconds(), DryRun: true, Columns: c.columns(), Notes: c.notes(), Shards: shards,
 	})
 }
 

@@ -302,6 +302,7 @@ type convertSums struct {
 	DryRun  bool    `json:"dry_run,omitempty"`
 	// Columns are those of a table, with the types that were declared or found, or of Parquet.
 	Columns []manifest.Column `json:"columns,omitempty"`
+	Notes   []string          `json:"notes,omitempty"` // what the records do not show
 	Shards  json.RawMessage   `json:"shards"`
 }
 
@@ -326,7 +327,7 @@ func (c *conversion) tell(sink *shardSink) error {
 		}
 		return c.d.out.JSON(convertSums{
 			Dataset: inDir(c.o.outputPath, manifest.FileName(m.Name)), Records: m.Records, Bytes: m.Bytes, Bad: m.Bad, LeftOut: c.in.strays.count,
-			Kept: sink.kept, Seconds: c.d.now().Sub(c.start).Seconds(), Columns: m.Columns, Shards: shards,
+			Kept: sink.kept, Seconds: c.d.now().Sub(c.start).Seconds(), Columns: m.Columns, Notes: c.notes(), Shards: shards,
 		})
 	}
 	if c.o.quiet {
@@ -352,7 +353,21 @@ func (c *conversion) tellLeft() {
 	if n := c.stats.Partial; n > 0 {
 		c.d.out.Message("the payload raw keeps the bytes or the text of a sample alone: %s more, such as a label, which is left out", count(n, "sample has", "samples have"))
 	}
+	for _, note := range c.notes() {
+		c.d.out.Message("%s", note)
+	}
 	c.tellBad()
+}
+
+// notes are what the records do not show.
+func (c *conversion) notes() (texts []string) {
+	for _, note := range c.stats.Notes {
+		texts = append(texts, note.String())
+	}
+	if more := c.stats.Unnoted; more > 0 {
+		texts = append(texts, fmt.Sprintf("%d more of such kinds", more))
+	}
+	return texts
 }
 
 // tellHeader warns of a table whose first line is no header, by its looks: all names are

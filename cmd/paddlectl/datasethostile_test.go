@@ -63,6 +63,8 @@ var hostileInputs = []struct {
 		want: `summed.parquet: row 1, in row group 1 of 2: column "x": the page at offset 4 does not match its checksum`},
 	{file: "snappy.parquet", data: func() []byte { return flipped(kept("parquet/flat.parquet"), 18) }, code: cliio.Integrity,
 		want: `snappy.parquet: row 1, in row group 1 of 3: column "i64": in its pages from offset 4 on: parquet: could not decompress page: s2: corrupt input`},
+	{file: "cut.tar", data: func() []byte { return kept("webdataset/samples.tar")[:512+100] }, code: cliio.Integrity,
+		want: "cut.tar: the archive ends at offset 612, in the middle of a file"},
 	{file: "long.npy", data: func() []byte { return npyHead("(4294967296, 1024)") }, code: cliio.Integrity,
 		want: "long.npy: an array of 4294967296 rows of 8192 bytes, and only 0 bytes are left"},
 	{file: "wide.npy", data: func() []byte { return npyHead("(2, 4294967296)") }, code: cliio.Failed,

@@ -17,6 +17,7 @@ type batch struct {
 	err      error // ends the input
 	partial  int64 // samples of which only a part is in payloads
 
+	notes   []string // of the input
 	columns []Column // of the input, in its first batch, if its decoder knows them
 }
 

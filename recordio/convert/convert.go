@@ -17,6 +17,7 @@
 //	convert, errors, policy           what is given and asked for; what may be wrong, and what is done then
 //	run, produce, serve, batch        the tasks of a run, made in order and carried out in parallel
 //	described                         the columns of an input, which those of the others must fit
+//	notes                             what is told of inputs because the records do not show it
 //	formats, sniff, snifftable        the formats, and how that of an input is found
 //	compressed, gzipmembers,          what is done to an input before its format reads it
 //	charset, bounded

@@ -21,6 +21,10 @@ type Stats struct {
 	// Columns are the columns of a table, as they were found, or of Parquet files, as
 	// their schema says.
 	Columns []Column
+	// Notes tell what the records do not show, in the order of the inputs; Unnoted counts
+	// those beyond the first MaxNotes.
+	Notes   []Note
+	Unnoted int64
 }
 
 // Column is one column of a table or of Parquet files.

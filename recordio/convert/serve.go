@@ -72,6 +72,9 @@ func (r *run) decodeInput(ctx context.Context, t *task, enc Encoder) (err error)
 		b := r.takeBatch()
 		b.columns, columns = columns, nil
 		more = decodeSome(d, &row, enc, b)
+		if n, ok := d.(noting); ok {
+			b.notes = n.notes().take()
+		}
 		if !t.give(ctx, b) {
 			return nil
 		}
@@ -156,6 +159,7 @@ func (r *run) deliverBatch(b *batch, at *place) error {
 	if err := r.describe(b.columns); err != nil {
 		return at.failed(err)
 	}
+	r.stats.note(at.name, b.notes)
 	r.stats.Partial += b.partial
 	start, bad := 0, b.bad
 	for i, end := range b.ends {

@@ -133,6 +133,9 @@ func (d *tarDecoder) check(m *tarMember) error {
 	return nil
 }
 
+// notes implements noting.
+func (d *tarDecoder) notes() *notes { return &d.archive.notes }
+
 // finish gives the sample to enc.
 func (d *tarDecoder) finish(enc Encoder) error {
 	d.open = false

@@ -3,8 +3,12 @@ package convert
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -100,9 +104,10 @@ func TestWebDatasetErrors(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"nothing", nil, "the archive ends at offset 0 without the blocks that end one"},
+		{"nothing", nil, "the archive ends at offset 0, in the middle of a file"},
 		{"text", bytes.Repeat([]byte("text"), 200), "not a tar archive, or one that is damaged at its beginning"},
-		{"no end", data[:len(data)-1024], "the archive ends at offset 2048 without the blocks that end one"},
+		{"no end", data[:len(data)-1024], ""},
+		{"padding", data[:len(data)-1025], "the archive ends at offset 2047, in the middle of a file"},
 		{"in a file", data[:1537], "the input ends at offset 1537, in the middle of the archive"},
 		{"in a head", data[:1100], "the input ends at offset 1100, in the middle of the archive"},
 		{"header", edited, "the archive is damaged in front of offset 1536"},
@@ -139,4 +144,79 @@ func TestWebDatasetDamage(t *testing.T) {
 
 func FuzzWebDataset(f *testing.F) {
 	fuzzFormats(f, []string{"testdata/webdataset/samples.tar"}, webdatasetFormat)
+}
+
+// cutTar makes an archive of two files a sample, whose names need a header of their own,
+// and returns it with where its samples, their files, and all of them end.
+func cutTar(t *testing.T, format tar.Format) (data []byte, files []int, end int) {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for i := range 6 {
+		h := &tar.Header{Name: fmt.Sprintf("%s/%d.%c", strings.Repeat("d", 120), i/2, 'x'+i%2), Typeflag: tar.TypeReg, Size: int64(300 * i), Mode: 0o644, Format: format}
+		if format == tar.FormatPAX {
+			h.PAXRecords = map[string]string{"note.text": strings.Repeat("n", 600)}
+		}
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(bytes.Repeat([]byte{byte(i)}, 300*i)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, b.Len())
+	}
+	end = b.Len()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), files, end
+}
+
+// TestWebDatasetCut cuts archives at the end of every block and beside it. Only behind a
+// whole file that may be the end of one, which is told; compressed, it never is.
+func TestWebDatasetCut(t *testing.T) {
+	for _, format := range []tar.Format{tar.FormatPAX, tar.FormatGNU} {
+		data, files, end := cutTar(t, format)
+		for at := 0; at <= len(data); at += 512 {
+			for _, cut := range []int{at - 511, at - 100, at - 1, at, at + 1} {
+				if cut < 0 || cut > len(data) {
+					continue
+				}
+				d := newTarDecoder(streamInput("a.tar", data[:cut]), 1<<20)
+				var err error
+				records := 0
+				for enc := newJSON(Limits{}); err == nil; enc.Reset() {
+					if err = d.Next(enc); err == nil {
+						records++
+					}
+				}
+				whole := slices.Contains(files, cut)
+				switch {
+				case whole || cut == end+512 || cut == len(data):
+					if err != io.EOF || records != (slices.Index(append(files, cut), min(cut, end))+2)/2 || len(d.notes().take()) > 0 != whole {
+						t.Errorf("%v: cut at %d of %d: %d records, %v", format, cut, len(data), records, err)
+					}
+				case !errors.Is(err, ErrTruncated):
+					t.Errorf("%v: cut at %d of %d: %d records, %v", format, cut, len(data), records, err)
+				}
+			}
+		}
+	}
+}
+
+// TestWebDatasetUnended tells of archives without blocks at their end, compressed ones, too.
+func TestWebDatasetUnended(t *testing.T) {
+	data, _, end := cutTar(t, tar.FormatPAX)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write(data[:end])
+	z.Close()
+	_, stats, err := payloads(t, Options{}, memorySource("a.tar", data[:end]), memorySource("b.tar", data), memorySource("c.tar.gz", packed.Bytes()))
+	const want = "[a.tar, and 1 more: the archive has no blocks of zeros that end it: nothing tells whether files are missing behind the last one]"
+	if got := fmt.Sprint(stats.Notes); err != nil || got != want || stats.Records != 9 {
+		t.Errorf("%d records, %v, %s", stats.Records, err, got)
+	}
 }

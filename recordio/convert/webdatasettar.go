@@ -2,6 +2,7 @@ package convert
 
 import (
 	"archive/tar"
+	"bytes"
 	"errors"
 	"io"
 	"path"
@@ -12,15 +13,29 @@ import (
 // tarReader reads the files of an archive, and notices if it does not end where it
 // should.
 type tarReader struct {
-	c   *counter
-	tar *tar.Reader
-	end int64 // where the content of the last file ended
-	err error // sticks
+	c     *counter
+	tar   *tar.Reader
+	end   int64 // where the content of the last file ended
+	zeros int64 // how many of the bytes read last are zeros
+	notes notes
+	err   error // sticks
 }
 
 func newTarReader(r io.Reader) *tarReader {
-	c := newCounter(r)
-	return &tarReader{c: c, tar: tar.NewReader(c)}
+	t := &tarReader{c: newCounter(r)}
+	t.tar = tar.NewReader(t)
+	return t
+}
+
+// Read implements io.Reader, for package tar.
+func (t *tarReader) Read(p []byte) (int, error) {
+	n, err := t.c.Read(p)
+	zeros := n - len(bytes.TrimRight(p[:n], "\x00"))
+	if zeros < n {
+		t.zeros = 0
+	}
+	t.zeros += int64(zeros)
+	return n, err
 }
 
 // tarMember is a file of an archive.
@@ -97,11 +112,19 @@ func (m *tarMember) stray() string {
 	return ""
 }
 
-// ended returns io.EOF if the archive ends with the block of zeros that says so, and
-// nothing follows but more of them.
+// tarBlock is what everything in an archive is padded to.
+const tarBlock = 512
+
+// ended returns io.EOF if the archive ends behind a whole file: with blocks of zeros, and
+// nothing but more of them, or without any, which GNU tar takes, too. What else stands
+// behind the last file is a header that extends one which is missing.
 func (t *tarReader) ended() error {
-	if t.c.off-t.end < 512 {
-		return faultf(ErrTruncated, "the archive ends at offset %d without the blocks that end one", t.c.off)
+	behind := t.c.off - (t.end+tarBlock-1)/tarBlock*tarBlock
+	if t.c.off == 0 || behind < 0 || t.zeros < behind {
+		return faultf(ErrTruncated, "the archive ends at offset %d, in the middle of a file", t.c.off)
+	}
+	if behind == 0 {
+		t.notes.add("the archive has no blocks of zeros that end it: nothing tells whether files are missing behind the last one")
 	}
 	for {
 		b, err := t.c.ReadByte()
@@ -111,17 +134,17 @@ func (t *tarReader) ended() error {
 		case err != nil:
 			return t.c.failed(err, "what follows the archive")
 		case b != 0:
-			return faultf(ErrSyntax, "something follows the end of the archive, at offset %d; of archives put together by cat, each is an input of its own", t.c.off-1)
+			return faultf(ErrDamaged, "something follows the end of the archive, at offset %d; of archives put together by cat, each is an input of its own", t.c.off-1)
 		}
 	}
 }
 
 func (t *tarReader) failed(err error) error {
 	if errors.Is(err, tar.ErrHeader) || errors.Is(err, tar.ErrFieldTooLong) {
-		if t.c.off <= 512 { // the first block
-			return faultf(ErrSyntax, "not a tar archive, or one that is damaged at its beginning")
+		if t.c.off <= tarBlock { // the first block
+			return faultf(ErrDamaged, "not a tar archive, or one that is damaged at its beginning")
 		}
-		return faultf(ErrSyntax, "the archive is damaged in front of offset %d", t.c.off)
+		return faultf(ErrDamaged, "the archive is damaged in front of offset %d", t.c.off)
 	}
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
