@@ -57,6 +57,7 @@ func (d *deps) candidates(ctx context.Context, app *cli.App, words []string) []s
 // slash is the last one of the command, where one flag means several things.
 var flagValues = map[string][]string{
 	"sort":           sortKeys,
+	"color":          colorModes,
 	"algorithm":      {digest.BLAKE3, digest.XXH3},
 	"on-damage":      {"fail", "salvage", "skip"},
 	"compressor":     {"gzip", "none", "snappy", "zstd"},

@@ -16,10 +16,12 @@ type copyOptions struct {
 	noClobber, update            bool
 	noPreserve, links, skipLinks bool
 	quick, checksum              bool
+	preserve, archive            bool
 	recursive, parents           bool
 	mirroring, force             bool
 	maxDelete                    int64
 
+	asking   asking // of cp
 	rules    []transfer.Rule
 	parallel int
 	retries  int
@@ -54,8 +56,10 @@ func (o *copyOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "update", Aliases: []string{"u"}, Usage: "replace only files that are older than the source", Destination: &o.update},
 		&cli.BoolFlag{Name: "quick", Usage: "files of the same size and time are the same; do not compare digests", Destination: &o.quick},
 		&cli.BoolFlag{Name: "checksum", Usage: "files of the same size and digest are the same (the default)", Destination: &o.checksum},
+		&cli.BoolFlag{Name: "preserve", Aliases: []string{"p"}, Usage: "keep times and modes (the default); whose the copy is the store decides", Destination: &o.preserve},
 		&cli.BoolFlag{Name: "no-preserve", Usage: "give copies the current time and the mode 0644, not those of the source", Destination: &o.noPreserve},
 		&cli.BoolFlag{Name: "links", Usage: "copy links as links, do not follow them", Destination: &o.links},
+		&cli.BoolFlag{Name: "archive", Aliases: []string{"a"}, Usage: "keep what a copy can keep: --recursive --preserve and, without --skip-links, --links", Destination: &o.archive},
 		&cli.BoolFlag{Name: "skip-links", Usage: "leave links out", Destination: &o.skipLinks},
 		&cli.IntFlag{Name: "parallel", Aliases: []string{"j", "jobs"}, Usage: "move `N` chunks or batches of small files at once", Value: transfer.DefaultParallel, Destination: &o.parallel},
 		&cli.GenericFlag{Name: "bwlimit", Usage: "move at most `SIZE` a second, like 10M; copies inside the service do not count", Value: &o.bwlimit},
@@ -81,7 +85,12 @@ func (f *ruleFlag) String() string { return "" }
 
 // check refuses flags that contradict each other.
 func (o *copyOptions) check() error {
+	if o.archive {
+		o.recursive, o.preserve, o.links = true, true, !o.skipLinks
+	}
 	switch {
+	case o.preserve && o.noPreserve:
+		return cliargs.Usagef("--preserve and --no-preserve contradict each other")
 	case o.noClobber && o.update:
 		return cliargs.Usagef("--no-clobber and --update contradict each other")
 	case o.links && o.skipLinks:

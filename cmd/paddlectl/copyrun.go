@@ -35,6 +35,11 @@ func (d *deps) transfer(ctx context.Context, o *copyOptions, c *copier, work fun
 	t := &transferring{d: d, o: o, c: c, start: d.now()}
 	opts := o.job()
 	opts.Events = func(e transfer.Event) { t.event(ctx, e) }
+	if o.asking.interactive {
+		opts.Confirm = func(ctx context.Context, target pfs.Path) (bool, error) {
+			return o.asking.may(ctx, d, "replace", target)
+		}
+	}
 	var err error
 	if t.job, err = transfer.New(opts); err != nil {
 		return err
@@ -48,7 +53,7 @@ func (d *deps) transfer(ctx context.Context, o *copyOptions, c *copier, work fun
 // showBar shows the progress bar, where there is a terminal for it. streams says that
 // what is copied itself goes to standard output: on a terminal a bar would be in its way.
 func (t *transferring) showBar(streams bool) (stop func()) {
-	if !t.d.terminal(t.d.main.Stderr) || t.o.dryRun || t.o.quiet || streams && t.d.onScreen() {
+	if !t.d.terminal(t.d.main.Stderr) || t.o.dryRun || t.o.quiet || t.o.asking.interactive || streams && t.d.onScreen() {
 		return func() {}
 	}
 	return t.d.startBar(t.progress)

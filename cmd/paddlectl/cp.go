@@ -41,6 +41,8 @@ command is run again. A file appears at its target when it is whole.`,
 		exits: pathExits(cliio.Integrity),
 		flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "copy directories with all that is in them", Destination: &o.recursive},
+			o.asking.forceFlag("replace files that exist (the default)"),
+			o.asking.interactiveFlag("ask before a file is replaced by another"),
 		}, o.flags()...),
 		run: func(ctx context.Context, operands []string) error { return d.summed(o, runCp(ctx, d, o, operands)) },
 	})
@@ -48,6 +50,9 @@ command is run again. A file appears at its target when it is whole.`,
 
 func runCp(ctx context.Context, d *deps, o *copyOptions, operands []string) error {
 	ops, err := d.begin(o, operands)
+	if err == nil {
+		err = o.asking.check(o.noClobber)
+	}
 	if err != nil {
 		return err
 	}
@@ -58,6 +63,8 @@ func runCp(ctx context.Context, d *deps, o *copyOptions, operands []string) erro
 		return cliargs.Usagef("\"-\" as SRC and as DEST would copy standard input to standard output: one of them must be a file")
 	case fromInput && len(from) > 1:
 		return cliargs.Usagef("\"-\" must be the only SRC: standard input cannot be copied together with files")
+	case fromInput && o.asking.interactive:
+		return cliargs.Usagef("--interactive reads answers from standard input, which is SRC here")
 	case fromInput:
 		return d.fromInput(ctx, o, to)
 	case to.side == stdio:

@@ -12,7 +12,7 @@ import (
 )
 
 type duOptions struct {
-	human, summary, json bool
+	human, summary, all, json bool
 
 	depth int
 }
@@ -35,7 +35,8 @@ as /pfs/DC/public.`,
 		flags: []cli.Flag{
 			humanFlag(&o.human),
 			&cli.BoolFlag{Name: "summarize", Aliases: []string{"s"}, Usage: "only the sum of each PATH", Destination: &o.summary},
-			&cli.IntFlag{Name: "max-depth", Usage: "show sums down to `N` levels below each PATH", Value: allLevels, DefaultText: "all", Destination: &o.depth},
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "files, too", Destination: &o.all},
+			&cli.IntFlag{Name: "max-depth", Aliases: []string{"d"}, Usage: "show sums down to `N` levels below each PATH", Value: allLevels, DefaultText: "all", Destination: &o.depth},
 			jsonFlag(&o.json),
 		},
 		run: func(ctx context.Context, operands []string) error { return runDu(ctx, d, o, operands) },
@@ -45,6 +46,9 @@ as /pfs/DC/public.`,
 func runDu(ctx context.Context, d *deps, o duOptions, operands []string) error {
 	if o.depth < 0 {
 		return cliargs.Usagef("--max-depth %d: a number from 0 up is needed", o.depth)
+	}
+	if o.summary && o.all {
+		return cliargs.Usagef("--summarize and --all contradict each other")
 	}
 	if o.summary {
 		o.depth = 0
@@ -90,7 +94,7 @@ func (u *du) sum(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, depth i
 	if depth == 0 {
 		total, err = u.count(ctx, fsys, dir)
 	} else {
-		total, err = u.entries(ctx, fsys, dir, func(sub pfs.Path) (pfs.Usage, error) {
+		total, err = u.entries(ctx, fsys, dir, u.o.all, func(sub pfs.Path) (pfs.Usage, error) {
 			return u.sum(ctx, fsys, sub, depth-1)
 		})
 	}
@@ -105,17 +109,18 @@ func (u *du) sum(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, depth i
 // rest is added up.
 func (u *du) count(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) (pfs.Usage, error) {
 	if dir == top {
-		return u.entries(ctx, fsys, dir, func(sub pfs.Path) (pfs.Usage, error) { return u.count(ctx, fsys, sub) })
+		return u.entries(ctx, fsys, dir, false, func(sub pfs.Path) (pfs.Usage, error) { return u.count(ctx, fsys, sub) })
 	}
 	total, err := pfs.UsageOf(ctx, fsys, dir)
 	if !errors.Is(err, pfs.Permission) {
 		return total, err
 	}
-	return u.entries(ctx, fsys, dir, func(sub pfs.Path) (pfs.Usage, error) { return u.count(ctx, fsys, sub) })
+	return u.entries(ctx, fsys, dir, false, func(sub pfs.Path) (pfs.Usage, error) { return u.count(ctx, fsys, sub) })
 }
 
-// entries adds up what is in dir, of its directories what below returns.
-func (u *du) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, below func(pfs.Path) (pfs.Usage, error)) (total pfs.Usage, err error) {
+// entries adds up what is in dir, of its directories what below returns, and prints its
+// files if they are to be shown.
+func (u *du) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, shown bool, below func(pfs.Path) (pfs.Usage, error)) (total pfs.Usage, err error) {
 	for e, err := range pfs.Entries(ctx, fsys, dir, func(quoted string) {
 		u.failed = true
 		u.d.out.Message("%s: entry %s cannot be named here and is not counted", dir, quoted)
@@ -129,6 +134,11 @@ func (u *du) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, bel
 		if !e.IsDir() {
 			total.Files++
 			total.Bytes += e.Size
+			if shown {
+				if err := u.print(dir.Join(e.Name), pfs.Usage{Bytes: e.Size, Files: 1}); err != nil {
+					return total, err
+				}
+			}
 			continue
 		}
 		sub, err := below(dir.Join(e.Name))

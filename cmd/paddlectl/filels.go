@@ -14,7 +14,7 @@ func (d *deps) fileLsCommand() *cli.Command {
 		examples: []string{"paddlectl file ls /pfs/dc1/home/alice"},
 		exits:    pathExits(),
 		run: func(ctx context.Context, operands []string) error {
-			return runLs(ctx, d, lsOptions{single: true}, operands)
+			return runLs(ctx, d, lsOptions{single: true, color: colorNever}, operands)
 		},
 	})
 }

@@ -32,7 +32,11 @@ func findCommand(app *cli.App, names []string) ([]*cli.Command, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(name) })
 		if i < 0 {
-			return nil, cliargs.Usagef("no subcommand %q: %s commands lists them", strings.Join(names, " "), app.Name)
+			what := app.Name + " commands lists them"
+			if near := cliargs.NearestCommand(name, cliargs.CommandWords(commands)); near != "" {
+				what = "did you mean " + near + "?"
+			}
+			return nil, cliargs.Usagef("no subcommand %q: %s", strings.Join(names, " "), what)
 		}
 		path = append(path, commands[i])
 		commands = commands[i].Subcommands

@@ -225,22 +225,7 @@ func (d *deps) ask(ctx context.Context, question string) (string, error) {
 	if !cliio.IsTerminal(d.main.Stdin) {
 		return "", cliargs.Usagef("--username NAME is needed where there is no terminal to ask at")
 	}
-	fmt.Fprint(d.stderr, question)
-	type answer struct {
-		line string
-		err  error
-	}
-	got := make(chan answer, 1)
-	go func() {
-		line, err := readLine(d.main.Stdin)
-		got <- answer{line, err}
-	}()
-	select {
-	case a := <-got:
-		return a.line, a.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
+	return d.answer(ctx, question)
 }
 
 // askPassword asks for a password at the terminal, which does not show it.

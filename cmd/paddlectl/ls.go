@@ -14,7 +14,8 @@ import (
 type lsOptions struct {
 	long, all, recursive, human, dirs, single, reverse, json bool
 
-	sort string
+	sort, color    string
+	bySize, byTime bool
 }
 
 func (d *deps) lsCommand() *cli.Command {
@@ -38,14 +39,18 @@ temporary space on disk, and the first line comes when all is read.`,
 		exits: pathExits(),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "long", Aliases: []string{"l"}, Usage: "mode, owner, group, size and time, too", Destination: &o.long},
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "names that begin with a dot, too", Destination: &o.all},
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a", "A"}, Usage: "names that begin with a dot, too", Destination: &o.all},
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"R"}, Usage: "directories below, too", Destination: &o.recursive},
 			humanFlag(&o.human),
 			&cli.BoolFlag{Name: "directory", Aliases: []string{"d"}, Usage: "directories themselves, not what is in them", Destination: &o.dirs},
 			&cli.BoolFlag{Name: "single", Aliases: []string{"1"}, Usage: "one name a line, on a terminal too", Destination: &o.single},
 			&cli.StringFlag{Name: "sort", Usage: "sort by `KEY`: name, size (largest first) or time (newest first)", Destination: &o.sort},
+			&cli.BoolFlag{Name: "t", Usage: "--sort time", Destination: &o.byTime},
+			&cli.BoolFlag{Name: "S", Usage: "--sort size", Destination: &o.bySize},
 			&cli.BoolFlag{Name: "reverse", Aliases: []string{"r"}, Usage: "the other way round", Destination: &o.reverse},
+			&cli.StringFlag{Name: "color", Usage: "colour names as LS_COLORS says `WHEN`: auto (on a terminal, unless NO_COLOR is set), always or never", Value: colorAuto, Destination: &o.color},
 			jsonFlag(&o.json),
+			&cliargs.Foreign{Letter: "n", Instead: "-l shows owners and groups as the store names them"},
 		},
 		run: func(ctx context.Context, operands []string) error { return runLs(ctx, d, o, operands) },
 	})
@@ -53,6 +58,9 @@ temporary space on disk, and the first line comes when all is read.`,
 
 func runLs(ctx context.Context, d *deps, o lsOptions, operands []string) error {
 	compare, err := o.order()
+	if err == nil {
+		err = oneOf("color", o.color, colorModes...)
+	}
 	if err != nil {
 		return err
 	}
@@ -87,7 +95,14 @@ var sortKeys = []string{"name", "size", "time"}
 func (o lsOptions) order() (func(a, b pfs.Info) int, error) {
 	orders := map[string]func(a, b pfs.Info) int{"name": byName, "size": bySize, "time": byTime}
 	key := o.sort
-	if key == "" && o.reverse {
+	switch {
+	case o.byTime && o.bySize, key != "" && (o.byTime || o.bySize):
+		return nil, cliargs.Usagef("--sort, -t and -S contradict each other")
+	case o.byTime:
+		key = "time"
+	case o.bySize:
+		key = "size"
+	case key == "" && o.reverse:
 		key = "name"
 	}
 	compare := orders[key]
@@ -108,7 +123,8 @@ type ls struct {
 	d           *deps
 	o           lsOptions
 	compare     func(a, b pfs.Info) int
-	files, dirs *sorter // operands, whose paths are in Name
+	colors      *lsColors // nil for none
+	files, dirs *sorter   // operands, whose paths are in Name
 	headers     bool
 	begun       bool // something was printed
 	failed      bool // something below could not be shown, and was reported
@@ -119,7 +135,7 @@ func newLs(d *deps, o lsOptions, compare func(a, b pfs.Info) int) *ls {
 	if order == nil {
 		order = byName
 	}
-	return &ls{d: d, o: o, compare: compare, files: newSorter(order), dirs: newSorter(order)}
+	return &ls{d: d, o: o, compare: compare, colors: d.lsColors(o.color), files: newSorter(order), dirs: newSorter(order)}
 }
 
 // close removes temporary files. What cannot be removed is in the folder for them.

@@ -53,7 +53,7 @@ func (l *ls) print(dir pfs.Path, entries []pfs.Info, grid bool) error {
 func (l *ls) lines(entries []pfs.Info) {
 	if !l.o.long {
 		for _, e := range entries {
-			l.d.out.Printf("%s\n", l.d.out.Name(e.Name))
+			l.d.out.Printf("%s\n", l.name(e))
 		}
 		return
 	}
@@ -64,9 +64,12 @@ func (l *ls) lines(entries []pfs.Info) {
 	}
 	for _, e := range entries {
 		l.d.out.Printf("%s %s %s %*s %s %s%s\n", modeText(e), pad(dash(e.Owner), owner), pad(dash(e.Group), group),
-			size, l.size(e), timeText(e.ModTime), l.d.out.Name(e.Name), l.arrow(e))
+			size, l.size(e), timeText(e.ModTime), l.name(e), l.arrow(e))
 	}
 }
+
+// name returns the name of e as it is shown.
+func (l *ls) name(e pfs.Info) string { return l.colors.paint(e, l.d.out.Name(e.Name)) }
 
 func (l *ls) size(e pfs.Info) string {
 	if l.o.human {
@@ -107,7 +110,7 @@ func (l *ls) grid(entries []pfs.Info) {
 	for row := range rows {
 		var line strings.Builder
 		for i := row; i < len(names); i += rows {
-			line.WriteString(pad(names[i], widest+2))
+			line.WriteString(l.colors.paint(entries[i], names[i]) + strings.Repeat(" ", widest+2-cliio.Columns(names[i])))
 		}
 		l.d.out.Printf("%s\n", strings.TrimRight(line.String(), " "))
 	}

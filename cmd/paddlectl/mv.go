@@ -14,6 +14,7 @@ import (
 
 type mvOptions struct {
 	changeOptions
+	asking    asking
 	noClobber bool
 }
 
@@ -37,6 +38,8 @@ file ` + movingName + ` in it until then.`,
 		exits: pathExits(cliio.Integrity),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "no-clobber", Aliases: []string{"n"}, Usage: "do not replace what exists", Destination: &o.noClobber},
+			o.asking.forceFlag("replace files that exist (the default)"),
+			o.asking.interactiveFlag("ask before a file is replaced"),
 			o.verboseFlag("print each path that was moved"), o.jsonFlag(),
 		},
 		run: func(ctx context.Context, operands []string) error { return runMv(ctx, d, o, operands) },
@@ -45,6 +48,9 @@ file ` + movingName + ` in it until then.`,
 
 func runMv(ctx context.Context, d *deps, o mvOptions, operands []string) error {
 	o.begin(d)
+	if err := o.asking.check(o.noClobber); err != nil {
+		return err
+	}
 	list, err := d.remoteOperands(operands)
 	if err != nil {
 		return d.acrossMachines(operands, err)
@@ -134,6 +140,9 @@ func (m *mover) move(ctx context.Context, t target) error {
 	if err := m.checkInside(ctx, t, to); err != nil {
 		return err
 	}
+	if yes, err := m.mayReplace(ctx, t, to); err != nil || !yes {
+		return err
+	}
 	err := pfs.E("paddlectl.mv", to.Path, pfs.CrossStore, nil)
 	if t.fs == to.FS && !m.again {
 		err = m.rename(ctx, t, to.Path)
@@ -146,6 +155,22 @@ func (m *mover) move(ctx context.Context, t target) error {
 	}
 	m.o.done(m.d, eventJSON{Event: "moved", Path: string(t.path), Target: string(to.Path)}, fmt.Sprintf("%s -> %s", t.path, to.Path))
 	return nil
+}
+
+// mayReplace asks about the file at the new name, if there is one and questions are wanted.
+func (m *mover) mayReplace(ctx context.Context, t target, to transfer.End) (bool, error) {
+	if !m.o.asking.interactive || m.again || t.fs == to.FS && t.path == to.Path {
+		return true, nil
+	}
+	switch there, err := to.FS.Stat(ctx, to.Path); {
+	case isMissing(err):
+		return true, nil
+	case err != nil:
+		return false, err
+	case there.IsDir():
+		return true, nil // which is refused, or empty
+	}
+	return m.o.asking.may(ctx, m.d, "replace", to.Path)
 }
 
 // checkInside refuses to move a directory into itself, in the user's words.

@@ -65,7 +65,9 @@ type deps struct {
 	global  globalOptions
 	stopped atomic.Bool // by a signal
 	hinted  sync.Map    // hints that were given
-	told    bool        // that the command was interrupted, and how to go on, was printed
+
+	questions sync.Mutex // one is asked at a time
+	told      bool       // that the command was interrupted, and how to go on, was printed
 
 	failedEvents bool // what fails is also an event on standard output
 }

@@ -13,9 +13,10 @@ import (
 
 type rmOptions struct {
 	changeOptions
-	recursive, force bool
-	unfinished       bool
-	olderThan        cliio.DurationFlag
+	asking     asking
+	recursive  bool
+	unfinished bool
+	olderThan  cliio.DurationFlag
 }
 
 func (d *deps) rmCommand() *cli.Command {
@@ -44,7 +45,8 @@ have uploads there.`,
 		exits: pathExits(),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "remove directories with all that is in them", Destination: &o.recursive},
-			&cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "what is not there is no error", Destination: &o.force},
+			o.asking.forceFlag("what is not there is no error"),
+			o.asking.interactiveFlag("ask before each removal, and before a directory is entered"),
 			o.verboseFlag("print each path that was removed"),
 			&cli.BoolFlag{Name: "unfinished", Usage: "remove unfinished uploads below the directories, and nothing else", Destination: &o.unfinished},
 			&cli.GenericFlag{Name: "older-than", Usage: "with --unfinished: those that nobody has written to for `TIME`, like 12h or 2d", Value: &o.olderThan},
@@ -52,6 +54,9 @@ have uploads there.`,
 		},
 		run: func(ctx context.Context, operands []string) error {
 			o.begin(d)
+			if err := o.asking.check(false); err != nil {
+				return err
+			}
 			if o.unfinished {
 				return runRmUnfinished(ctx, d, o, operands)
 			}
@@ -66,7 +71,7 @@ have uploads there.`,
 func runRm(ctx context.Context, d *deps, o rmOptions, operands []string) error {
 	return d.each(ctx, operands, o.expander(d), func(t target) error {
 		err := o.remove(ctx, d, t)
-		if o.force && errors.Is(err, pfs.NotExist) {
+		if o.asking.force && errors.Is(err, pfs.NotExist) || err == errDeclined {
 			return nil
 		}
 		if err == nil {
@@ -79,8 +84,8 @@ func runRm(ctx context.Context, d *deps, o rmOptions, operands []string) error {
 // runRmUnfinished removes what is staged below the operands. An upload that is at work
 // meets that as a change of the target, and begins anew.
 func runRmUnfinished(ctx context.Context, d *deps, o rmOptions, operands []string) error {
-	if o.recursive {
-		return cliargs.Usagef("--unfinished and --recursive contradict each other: the first leaves all files")
+	if o.recursive || o.asking.interactive {
+		return cliargs.Usagef("--unfinished goes with neither --recursive nor --interactive: it leaves all files")
 	}
 	const century = 100 * 365 * 24 * time.Hour // what the service takes
 	if o.olderThan.Duration > century {
@@ -111,7 +116,7 @@ type sweptJSON struct {
 func (o rmOptions) expander(d *deps) expander {
 	return func(ctx context.Context, op operand, fn func(target) error) error {
 		err := d.expand(ctx, op, fn)
-		if o.force && errors.Is(err, pfs.NotExist) {
+		if o.asking.force && errors.Is(err, pfs.NotExist) {
 			return nil
 		}
 		return err
@@ -125,6 +130,9 @@ func (o rmOptions) removeHome(ctx context.Context, d *deps, t target) (bool, err
 		return false, nil
 	}
 	if _, err := t.stat(ctx); err != nil {
+		return true, err
+	}
+	if err := o.ask(ctx, d, "remove with all that is in it", t.path); err != nil {
 		return true, err
 	}
 	err := pfs.RemoveTree(ctx, t.fs, t.path)
@@ -150,7 +158,7 @@ func (o rmOptions) remove(ctx context.Context, d *deps, t target) error {
 		return err
 	}
 	if !info.IsDir() {
-		return unlessGone(t.fs.Remove(ctx, t.path))
+		return o.removeOne(ctx, d, t.fs, t.path)
 	}
 	if !o.recursive {
 		return hinted{
@@ -158,7 +166,66 @@ func (o rmOptions) remove(ctx context.Context, d *deps, t target) error {
 			d.out.Program + " rm -r " + shellWord(string(t.path)) + " removes it with all that is in it",
 		}
 	}
+	if o.asking.interactive {
+		return o.removeAsking(ctx, d, t.fs, t.path)
+	}
 	return unlessGone(pfs.RemoveTree(ctx, t.fs, t.path))
+}
+
+// errDeclined says that the user wants something to stay.
+var errDeclined = errors.New("declined")
+
+// ask returns errDeclined if questions are wanted and the answer is no.
+func (o rmOptions) ask(ctx context.Context, d *deps, do string, name pfs.Path) error {
+	yes, err := o.asking.may(ctx, d, do, name)
+	if err == nil && !yes {
+		err = errDeclined
+	}
+	return err
+}
+
+// removeOne removes what is no directory, or an empty one.
+func (o rmOptions) removeOne(ctx context.Context, d *deps, fsys pfs.FileSystem, name pfs.Path) error {
+	if err := o.ask(ctx, d, "remove", name); err != nil {
+		return err
+	}
+	return unlessGone(fsys.Remove(ctx, name))
+}
+
+// removeAsking removes the directory dir entry by entry. Where one stays, so does dir.
+func (o rmOptions) removeAsking(ctx context.Context, d *deps, fsys pfs.FileSystem, dir pfs.Path) error {
+	if err := o.ask(ctx, d, "enter", dir); err != nil {
+		return err
+	}
+	declined, tally := false, cliio.NewTally(d.reportFailure)
+	// A listing may run while what it has yielded is removed.
+	for e, err := range pfs.Entries(ctx, fsys, dir, nil) {
+		if err != nil {
+			return err
+		}
+		name, remove := dir.Join(e.Name), o.removeOne
+		if e.IsDir() {
+			remove = o.removeAsking
+		}
+		switch err := remove(ctx, d, fsys, name); {
+		case err == errDeclined:
+			declined = true
+		case hopelessIn(ctx, dir, err):
+			return err
+		default:
+			tally.Add(err)
+			if err == nil {
+				o.done(d, eventJSON{Event: "deleted", Path: string(name)}, string(name))
+			}
+		}
+	}
+	if err := tally.Err(); err != nil {
+		return err
+	}
+	if declined {
+		return errDeclined
+	}
+	return o.removeOne(ctx, d, fsys, dir)
 }
 
 // unlessGone is the error of the removal of what was there a moment ago. That it is gone is none:

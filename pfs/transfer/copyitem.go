@@ -39,8 +39,29 @@ func (it *item) what() string {
 	return "file"
 }
 
+// confirmed reports whether an item may be copied, and finishes one that may not.
+func (r *run) confirmed(ctx context.Context, it *item) bool {
+	if !it.exists || r.j.opts.Confirm == nil || r.j.opts.DryRun {
+		return true
+	}
+	yes, err := r.j.opts.Confirm(ctx, it.target.Path)
+	switch {
+	case err != nil:
+		r.failItem(it, err)
+	case !yes:
+		r.skip(ctx, it, Declined)
+	default:
+		return true
+	}
+	r.release(ctx, it)
+	return false
+}
+
 // route hands an item that must be copied to the stage for its kind.
 func (r *run) route(ctx context.Context, it *item) {
+	if !r.confirmed(ctx, it) {
+		return
+	}
 	small := it.info.IsRegular() && it.info.Size <= maxSmall && !r.j.opts.DryRun
 	switch {
 	case sameFS(it.source.FS, it.target.FS) && !(small && r.insideBatch(it)):

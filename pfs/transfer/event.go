@@ -51,11 +51,12 @@ const (
 	NotNewer        // the target is as new, and Update is set
 	Special         // a device, socket or pipe
 	Link            // a link, and SkipLinks is set
+	Declined        // the target has something of that name, and Confirm said no
 )
 
 var reasonTexts = [...]string{
 	"", "the same already", "exists already", "not newer than the target",
-	"a special file (device, socket or pipe)", "a symbolic link",
+	"a special file (device, socket or pipe)", "a symbolic link", "not to be replaced",
 }
 
 // String returns the reason in plain words, "" for NoReason.

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"context"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -29,6 +30,11 @@ type Options struct {
 
 	// Overwrite says what happens to a target file that exists.
 	Overwrite Overwrite
+
+	// Confirm, if not nil, is asked before a file or link that exists at the target is
+	// replaced; false leaves it, and an error is a failure of that file. Several goroutines
+	// may ask at a time. A dry run does not ask.
+	Confirm func(ctx context.Context, target pfs.Path) (bool, error)
 
 	// Quick takes a file of the same size and modification time as the same.
 	// Without it a file is the same if size and digest are: the digest that a

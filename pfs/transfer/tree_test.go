@@ -599,6 +599,55 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
+// TestConfirm asks before what differs is replaced, and not otherwise.
+func TestConfirm(t *testing.T) {
+	for _, dry := range []bool{false, true} {
+		a, b := newFaulty(t), newFaulty(t)
+		plant(t, a, "/s/yes", "/s/no", "/s/fails", "/s/new", "/s/same", "/s/l->yes")
+		for _, name := range []pfs.Path{"/d/yes", "/d/no", "/d/fails", "/d/l"} {
+			put(t, b, name, []byte("old"))
+		}
+		put(t, b, "/d/same", []byte("/s/same"))
+		var mu sync.Mutex
+		var asked []string
+		confirm := func(_ context.Context, target pfs.Path) (bool, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			asked = append(asked, target.Base())
+			if target.Base() == "fails" {
+				return false, errors.New("no answer")
+			}
+			return target.Base() != "no", nil
+		}
+		rec := &recorder{t: t}
+		j := newJob(t, Options{Confirm: confirm, Links: Keep, DryRun: dry, Events: rec.record})
+		err := j.Copy(context.Background(), End{a, "/s"}, End{b, "/d"})
+		if dry {
+			if err != nil || len(asked) > 0 {
+				t.Errorf("a dry run: %v, asked for %v", err, asked)
+			}
+			continue
+		}
+		if slices.Sort(asked); !slices.Equal(asked, []string{"fails", "l", "no", "yes"}) {
+			t.Errorf("asked for %v", asked)
+		}
+		var in *Incomplete
+		if !errors.As(err, &in) || in.Stats.Failed != 1 || in.Stats.FilesDone != 3 || in.Stats.Skipped != 2 {
+			t.Errorf("got %v", err)
+		}
+		for _, e := range rec.of(Skipped) {
+			if want := map[string]Reason{"no": Declined, "same": Equal}[e.Target.Base()]; e.Reason != want {
+				t.Errorf("%s was skipped because of %q, want %q", e.Target, e.Reason, want)
+			}
+		}
+		for name, want := range map[pfs.Path]string{"/d/yes": "/s/yes", "/d/no": "old", "/d/fails": "old"} {
+			if got := string(get(t, b, name)); got != want {
+				t.Errorf("%s holds %q, want %q", name, got, want)
+			}
+		}
+	}
+}
+
 func TestInTheWay(t *testing.T) {
 	a, b := newFaulty(t), newFaulty(t)
 	plant(t, a, "/s/x", "/s/y/f", "/s/ok")

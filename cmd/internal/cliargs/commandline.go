@@ -116,7 +116,7 @@ func (l *commandLine) word(arg string) error {
 			return Usagef("no command %q: did you mean %s?", arg, l.helpOf())
 		}
 		if len(v.commands) > 0 && !v.action {
-			return Usagef("no command %q%s", arg, didYouMean("", Nearest(arg, commandNames(v.commands))))
+			return Usagef("no command %q%s", arg, didYouMean("", NearestCommand(arg, commandNames(v.commands))))
 		}
 	}
 	l.operands = append(l.operands, arg)
@@ -150,6 +150,8 @@ func (l *commandLine) flag(arg string, rest []string) (int, error) {
 	if v, f := l.find(name); f != nil {
 		return l.set(v, f, value, hasValue, rest)
 	}
+	typed, _, _ := strings.Cut(arg, "=")
+	near := Nearest(strings.TrimLeft(typed, "-"), l.flagNames())
 	if !strings.HasPrefix(arg, "--") {
 		if n, ok, err := l.cluster(name, value, hasValue, rest); ok || err != nil {
 			return n, err
@@ -158,10 +160,28 @@ func (l *commandLine) flag(arg string, rest []string) (int, error) {
 			l.operands = append(l.operands, arg)
 			return 0, nil
 		}
+		if near == "" {
+			return 0, l.culprit(typed)
+		}
 	}
-	typed, _, _ := strings.Cut(arg, "=")
-	near := Nearest(strings.TrimLeft(typed, "-"), l.flagNames())
 	return 0, Usagef("unknown flag %s%s", typed, didYouMean("--", near))
+}
+
+// culprit names what is wrong with typed, a dash and letters that are no flags together.
+func (l *commandLine) culprit(typed string) error {
+	var unknown []string
+	for _, letter := range typed[1:] {
+		if _, f := l.find(string(letter)); f == nil {
+			unknown = append(unknown, string(letter))
+		}
+	}
+	switch letters := utf8.RuneCountInString(typed) - 1; {
+	case len(unknown) == 0:
+		return Usagef("a flag in %s needs a value: it must be the last", typed)
+	case len(unknown) == letters:
+		return Usagef("unknown flag %s", typed)
+	}
+	return Usagef("unknown flag -%s in %s", unknown[0], typed)
 }
 
 // isNumber reports whether arg is a negative number.
@@ -174,6 +194,9 @@ func isNumber(arg string) bool {
 // argument, whatever that looks like.
 func (l *commandLine) set(v *level, f cli.Flag, value string, hasValue bool, rest []string) (n int, err error) {
 	name := f.Names()[0]
+	if foreign, ok := f.(*Foreign); ok {
+		return 0, Usagef("unknown flag -%s: %s", name, foreign.Instead)
+	}
 	if !takesValue(f) && !hasValue {
 		l.help = l.help || name == helpName
 		l.version = l.version || name == versionName && v == l.levels[0]

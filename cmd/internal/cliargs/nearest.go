@@ -2,6 +2,7 @@ package cliargs
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -19,6 +20,17 @@ func Nearest(word string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// NearestCommand returns the command that was most likely meant by word: one that other
+// programs call so, or else the nearest. "" means that none is near.
+func NearestCommand(word string, commands []string) string {
+	for _, c := range commands {
+		if slices.Contains(foreignCommands[c], word) {
+			return c
+		}
+	}
+	return Nearest(word, commands)
 }
 
 // didYouMean makes the end of a message of a near word, which may be "".

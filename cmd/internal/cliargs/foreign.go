@@ -1,0 +1,36 @@
+package cliargs
+
+import "flag"
+
+// Foreign is a flag of one letter that other programs have and this one does not. To give
+// it is an error that says what to do instead. No help text and no completion shows it.
+type Foreign struct {
+	Letter  string
+	Instead string
+}
+
+// Apply does nothing: such a flag is never passed on.
+func (*Foreign) Apply(*flag.FlagSet) error { return nil }
+
+// Names returns the letter.
+func (f *Foreign) Names() []string { return []string{f.Letter} }
+
+// IsSet reports false.
+func (*Foreign) IsSet() bool { return false }
+
+// String returns the letter.
+func (f *Foreign) String() string { return f.Letter }
+
+// foreignCommands are what other programs call commands, by their names here.
+var foreignCommands = map[string][]string{
+	"add":    {"create", "new"},
+	"cat":    {"less", "more", "type"},
+	"cp":     {"copy", "download", "fetch", "get", "pull", "push", "put", "upload"},
+	"ls":     {"dir", "list"},
+	"mkdir":  {"md"},
+	"mv":     {"move", "ren", "rename"},
+	"passwd": {"password"},
+	"rm":     {"del", "delete", "remove", "rmdir", "unlink"},
+	"stat":   {"info"},
+	"sync":   {"mirror"},
+}
