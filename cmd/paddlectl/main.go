@@ -31,6 +31,7 @@
 //	filelines                        the first and last lines of files
 //	readahead, readline, stoppable   readers
 //	changetell                       what chmod, mkdir, mv, rm and touch tell of what they did
+//	question                         what -i and login ask
 //	hint, waiting, silence           the way out of an error, what is waited for, stores that do not answer
 //	meter, switchwriter, shell       what is shown, and how
 package main
