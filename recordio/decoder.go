@@ -48,7 +48,7 @@ func (d *decoder) unpack(dst []byte, dialect Dialect, comp Compressor, p []byte)
 // gunzip appends the data of all members of p to dst.
 func (d *decoder) gunzip(dst, p []byte) ([]byte, *Error) {
 	if err := d.gzipReset(bytes.NewReader(p)); err != nil {
-		return dst, fault(Malformed, "gzip: %w", err)
+		return dst, fault(Malformed, "decompress: %w", err)
 	}
 	return d.inflate(dst, p)
 }
@@ -94,7 +94,7 @@ func (d *decoder) inflate(dst, p []byte) ([]byte, *Error) {
 		case errors.Is(err, gzip.ErrChecksum):
 			return dst[:from], fault(Checksum, "gzip member")
 		case err != nil:
-			return dst[:from], fault(Malformed, "gzip: %w", err)
+			return dst[:from], fault(Malformed, "decompress: %w", err)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func (d *decoder) inflate(dst, p []byte) ([]byte, *Error) {
 func (d *decoder) gzipSize(p []byte) (int64, *Error) {
 	r, err := gzip.NewReader(bytes.NewReader(p))
 	if err != nil {
-		return 0, fault(Malformed, "gzip: %w", err)
+		return 0, fault(Malformed, "decompress: %w", err)
 	}
 	n, err := io.Copy(io.Discard, io.LimitReader(r, d.limit+1))
 	switch {
@@ -112,7 +112,7 @@ func (d *decoder) gzipSize(p []byte) (int64, *Error) {
 	case errors.Is(err, gzip.ErrChecksum):
 		return 0, fault(Checksum, "gzip member")
 	case err != nil:
-		return 0, fault(Malformed, "gzip: %w", err)
+		return 0, fault(Malformed, "decompress: %w", err)
 	}
 	return n, nil
 }

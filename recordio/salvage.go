@@ -6,14 +6,15 @@ import (
 
 // salvage finds the records of the damaged stretch c that can be proven right. The
 // proof is a checksum: that of the header over the whole payload, or those that
-// parts of the payload have of their own.
+// parts of the payload have of their own. The header of c has the compressor then that
+// they are stored with.
 func (cd *chunkDecoder) salvage(c *chunk) {
 	c.head = parseHeader(c.stored, cd.dialect)
 	p := c.payload()
 	if intact(p, c.head, cd.dialect) {
 		for _, comp := range likely(c.head.comp, p) {
 			if cd.records(c, comp, p) == nil {
-				c.damage.Lost = 0
+				c.head.comp, c.damage.Lost = comp, 0
 				return
 			}
 		}
@@ -21,6 +22,7 @@ func (cd *chunkDecoder) salvage(c *chunk) {
 	c.walk.ends = c.walk.ends[:0]
 	for _, comp := range likely(c.head.comp, p) {
 		if cd.partial(c, comp, p) {
+			c.head.comp = comp
 			return
 		}
 	}

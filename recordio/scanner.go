@@ -182,7 +182,8 @@ func (s *Scanner) Position() Position {
 }
 
 // Chunk describes the chunk of the current record. In a chunk out of which the
-// record was saved, its numbers are what the damaged header says.
+// record was saved, its numbers are what the damaged header says, but the compressor is
+// the one that the record is stored with.
 func (s *Scanner) Chunk() ChunkInfo {
 	if s.chunk == nil {
 		return ChunkInfo{}

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
 )
@@ -214,11 +216,14 @@ func compressorNames(has map[recordio.Compressor]int64) []string {
 }
 
 // copyRecords passes the records of all files to write, with the compressor of the
-// chunk that they are in. The first file that fails ends it.
+// chunk that they are in. The first file that fails ends it, and so does damage of which
+// no record is left.
 func (r *reading) copyRecords(ctx context.Context, files []dataFile, write func(rec []byte, source recordio.Compressor) error) error {
+	none := true
 	for _, f := range files {
 		err := r.each(ctx, f, func(s *recordio.Scanner) error {
 			for s.Scan() {
+				none = false
 				if err := write(s.Bytes(), s.Chunk().Compressor); err != nil {
 					return err
 				}
@@ -228,6 +233,9 @@ func (r *reading) copyRecords(ctx context.Context, files []dataFile, write func(
 		if err != nil {
 			return err
 		}
+	}
+	if none && r.loss.Places > 0 {
+		return dataError{errors.New("no record can be read: nothing is written"), pfs.Integrity}
 	}
 	return nil
 }
