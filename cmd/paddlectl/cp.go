@@ -27,14 +27,15 @@ service, all others on this machine; "-" is standard input or output.
   - SRC, a directory without one, becomes DEST/NAME, whether DEST exists or not.
 
 Several sources, and quoted patterns, need a DEST that is a directory or ends in a
-slash. The last element of DEST is made if it is missing, what is above it is not.
+slash. A DEST that ends in a slash is made, with all that is missing above it below
+the home; of one that does not, only the last element is.
 
 Every byte is verified. A file that is at its target already, with the same digest,
 is not copied again. A copy that was interrupted goes on where it was if the same
 command is run again. A file appears at its target when it is whole.`,
 		examples: []string{
 			"paddlectl cp model.bin /pfs/dc1/home/alice/",
-			"paddlectl cp -r ./data/ /pfs/dc1/home/alice/data",
+			"paddlectl cp -r ./data/ /pfs/dc1/home/alice/sets/data/",
 			"paddlectl cp -r '/pfs/dc1/home/alice/out/*' ./results/",
 			"tar c . | paddlectl cp - /pfs/dc1/home/alice/backup.tar",
 		},
@@ -115,6 +116,7 @@ func (d *deps) copyAll(ctx context.Context, o *copyOptions, from []operand, to o
 	if err != nil {
 		return err
 	}
+	o.parents = o.parents || t.slash
 	c := &copier{d: d, o: o, to: t, tops: map[pfs.Path]string{}}
 	if err := c.checkSources(ctx, from); err != nil {
 		return c.hint(ctx, err)

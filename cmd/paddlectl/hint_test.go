@@ -83,7 +83,7 @@ func TestNoHintToMakeAHomeOfNobody(t *testing.T) {
 	}
 	const nobody = "/pfs/dc/home/nobody"
 	for _, args := range [][]string{
-		{"mkdir", nobody + "/d"}, {"touch", nobody + "/f"}, {"cp", "f", nobody + "/f"}, {"cp", "f", nobody + "/d/"},
+		{"mkdir", nobody + "/d"}, {"touch", nobody + "/f"}, {"cp", "f", nobody + "/f"},
 	} {
 		got := run(t, testMain(t, newHome(t), args...))
 		if got.code != cliio.NotFound || strings.Contains(got.stderr, "hint:") {

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
+	"slices"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
@@ -27,7 +27,7 @@ func (d *deps) mkdirCommand() *cli.Command {
 		exits: pathExits(),
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "parents", Aliases: []string{"p"}, Usage: "make missing parents, too, and accept what is there", Destination: &o.parents},
-			o.verboseFlag("print each directory"), o.jsonFlag(),
+			o.verboseFlag("print each directory that was made"), o.jsonFlag(),
 		},
 		run: func(ctx context.Context, operands []string) error { return runMkdir(ctx, d, o, operands) },
 	})
@@ -36,24 +36,35 @@ func (d *deps) mkdirCommand() *cli.Command {
 func runMkdir(ctx context.Context, d *deps, o mkdirOptions, operands []string) error {
 	o.begin(d)
 	return d.eachNamed(ctx, operands, func(t target) error {
-		if err := o.mkdir(ctx, t); err != nil {
+		made, err := o.mkdir(ctx, t)
+		if err != nil {
 			return parentHint(ctx, err, t.end(), d.out.Program+" mkdir -p "+shellWord(string(t.path)))
 		}
-		o.done(d, eventJSON{Event: "directory", Path: string(t.path)}, string(t.path))
+		for _, name := range made {
+			o.done(d, eventJSON{Event: "directory", Path: string(name)}, string(name))
+		}
 		return nil
 	})
 }
 
-func (o mkdirOptions) mkdir(ctx context.Context, t target) error {
+// mkdir makes the directory t and returns what it made, from the top. It looks before:
+// stores do not tell a directory that they made from one that was there.
+func (o mkdirOptions) mkdir(ctx context.Context, t target) (made []pfs.Path, err error) {
 	if o.parents {
-		return pfs.MkdirAll(ctx, t.fs, t.path, 0o755)
+		for name := t.path; ; name = name.Parent() {
+			if there, err := pfs.Exists(ctx, t.fs, name); there || err != nil || name == pfs.Root {
+				break
+			}
+			made = append(made, name)
+		}
+		slices.Reverse(made)
+		return made, pfs.MkdirAll(ctx, t.fs, t.path, 0o755)
 	}
-	// Stores do not tell a directory that they made from one that was there.
-	switch _, err := t.fs.Stat(ctx, t.path); {
-	case err == nil:
-		return pfs.E("paddlectl.mkdir", t.path, pfs.Exist, nil)
-	case !errors.Is(err, pfs.NotExist):
-		return err
+	switch there, err := pfs.Exists(ctx, t.fs, t.path); {
+	case err != nil:
+		return nil, err
+	case there:
+		return nil, pfs.E("paddlectl.mkdir", t.path, pfs.Exist, nil)
 	}
-	return t.fs.Mkdir(ctx, t.path, 0o755)
+	return []pfs.Path{t.path}, t.fs.Mkdir(ctx, t.path, 0o755)
 }

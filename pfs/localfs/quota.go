@@ -244,12 +244,12 @@ func (f *FS) writeLimits(d dir, l limits) error {
 // exceeds reports whether more is too much where used of limit are used; 0 is no limit.
 func exceeds(used, more, limit int64) bool { return limit > 0 && more > 0 && more > limit-used }
 
-// exceeded is the error of a tree in which more is too much. Its path is that of the
-// directory with the quota, which is what the user can do something about.
+// exceeded is the error of a tree in which more is too much. The operation adds the path
+// of the file for which there is no room; the text says which directory has the quota.
 func (t *tree) exceeded(used, limit, more string) error {
-	return pfs.Errorf("localfs.claim", t.name, pfs.Quota,
-		"%s of the limit of %s are used, and this asks for %s more: remove files or ask for a larger quota",
-		used, limit, more)
+	return pfs.Errorf("localfs.claim", "", pfs.Quota,
+		"%s of the limit of %s for %q are used, and this asks for %s more: remove files or ask for a larger quota",
+		used, limit, t.name.Base(), more)
 }
 
 // size writes n bytes as a person reads them, and as an exact number.

@@ -95,19 +95,19 @@ func checkQuotaBytes(e *env) {
 	MustMkdir(e, e.fs, "/home")
 	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 100_000, 0))
 	WriteFile(e, e.fs, "/home/f", Pattern(1, 60_000))
-	WantKind(e, e.write("/home/g", Pattern(1, 60_000), pfs.CommitOptions{}), pfs.Quota)
+	e.want(e.write("/home/g", Pattern(1, 60_000), pfs.CommitOptions{}), pfs.Quota, "/home/g")
 	WantAbsent(e, e.fs, "/home/g")
 	if !e.lacks(NoCopy) {
 		_, err := pfs.CopyInside(e.ctx, e.fs, "/home/f", "/home/g", pfs.CopyOptions{}, nil)
-		WantKind(e, err, pfs.Quota)
+		e.want(err, pfs.Quota, "/home/g")
 	}
-	WantKind(e, pfs.WriteBatch(e.ctx, e.fs, []pfs.BatchEntry{{Path: "/home/g", Data: Pattern(1, 60_000)}})[0], pfs.Quota)
+	e.want(pfs.WriteBatch(e.ctx, e.fs, []pfs.BatchEntry{{Path: "/home/g", Data: Pattern(1, 60_000)}})[0], pfs.Quota, "/home/g")
 	if !e.lacks(NoEdit) {
 		_, err := e.edit("/home/f").WriteAt(e.ctx, []byte("x"), 100_000)
-		WantKind(e, err, pfs.Quota)
+		e.want(err, pfs.Quota, "/home/f")
 	}
 	WriteFile(e, e.fs, "/elsewhere", Pattern(1, 60_000))
-	WantKind(e, e.fs.Rename(e.ctx, "/elsewhere", "/home/g"), pfs.Quota)
+	e.want(e.fs.Rename(e.ctx, "/elsewhere", "/home/g"), pfs.Quota, "/elsewhere", "/home/g")
 	e.wantUsage("/home", 60_000, 1, 0)
 	WantFile(e, e.fs, "/home/f", Pattern(1, 60_000))
 	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 0, 0))
@@ -120,8 +120,8 @@ func checkQuotaFiles(e *env) {
 	WriteFile(e, e.fs, "/home/a", nil)
 	WriteFile(e, e.fs, "/home/b", nil)
 	MustMkdir(e, e.fs, "/home/c")
-	WantKind(e, e.write("/home/d", nil, pfs.CommitOptions{}), pfs.Quota)
-	WantKind(e, e.fs.Mkdir(e.ctx, "/home/d", 0o755), pfs.Quota)
+	e.want(e.write("/home/d", nil, pfs.CommitOptions{}), pfs.Quota, "/home/d")
+	e.want(e.fs.Mkdir(e.ctx, "/home/d", 0o755), pfs.Quota, "/home/d")
 	e.ok(e.fs.Mkdir(e.ctx, "/home/c", 0o755))
 	WriteFile(e, e.fs, "/home/a", []byte("replaced"))
 	WantNames(e, e.fs, "/home", "a", "b", "c")
@@ -132,10 +132,10 @@ func checkQuotaBelow(e *env) {
 	MustMkdir(e, e.fs, "/other")
 	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 100_000, 0))
 	WriteFile(e, e.fs, "/home/a/f", Pattern(1, 60_000))
-	WantKind(e, e.write("/home/a/b/c/f", Pattern(1, 60_000), pfs.CommitOptions{}), pfs.Quota)
+	e.want(e.write("/home/a/b/c/f", Pattern(1, 60_000), pfs.CommitOptions{}), pfs.Quota, "/home/a/b/c/f")
 	e.ok(e.write("/other/f", Pattern(1, 60_000), pfs.CommitOptions{}))
 	e.ok(e.fs.Rename(e.ctx, "/home/a/f", "/home/a/b/c/f"))
-	WantKind(e, e.fs.Rename(e.ctx, "/other", "/home/other"), pfs.Quota)
+	e.want(e.fs.Rename(e.ctx, "/other", "/home/other"), pfs.Quota, "/other", "/home/other")
 	WantFile(e, e.fs, "/other/f", Pattern(1, 60_000))
 }
 
