@@ -192,5 +192,5 @@ func (k *check) datacenter(ctx context.Context, t *trial, dc datacenter) (says s
 	if err != nil {
 		return "", pfs.Errorf("pfsd.check", "", pfs.KindOf(err), "%s: %w", dc.store.URL, cause(err))
 	}
-	return warnings.addTo(dc.store.URL + ": " + says), nil
+	return warnings.addTo(dc.store.URL + ": " + says)
 }

@@ -5,12 +5,15 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+
+	"github.com/paddlecloud/pfs/pfs"
 )
 
 // warnings takes from a log what a user should know, for one result.
 type warnings struct {
-	mu    sync.Mutex
-	lines []string
+	mu     sync.Mutex
+	lines  []string
+	failed bool // one of them is an error
 }
 
 func (w *warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
@@ -25,15 +28,21 @@ func (w *warnings) Handle(_ context.Context, r slog.Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lines = append(w.lines, line)
+	w.failed = w.failed || r.Level >= slog.LevelError
 	return nil
 }
 
 func (w *warnings) WithAttrs([]slog.Attr) slog.Handler { return w }
 func (w *warnings) WithGroup(string) slog.Handler      { return w }
 
-// addTo returns what was said with the warnings behind it.
-func (w *warnings) addTo(says string) string {
+// addTo returns what was said with the warnings behind it: as an error, if there is one
+// among them.
+func (w *warnings) addTo(says string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return strings.Join(append([]string{says}, w.lines...), "; ")
+	says = strings.Join(append([]string{says}, w.lines...), "; ")
+	if w.failed {
+		return "", pfs.Errorf("pfsd.check", "", pfs.Unavailable, "%s", says)
+	}
+	return says, nil
 }

@@ -18,6 +18,10 @@ type Options struct {
 	// that WebHDFS is not used; the package documentation says what is lost.
 	WebHDFS []string
 
+	// WebHDFSNamed says that somebody has named the URLs of WebHDFS: where it does not
+	// answer, the log has an error in place of a warning.
+	WebHDFSNamed bool
+
 	// TLS is for https URLs of WebHDFS; nil means the system's certificates.
 	TLS *tls.Config
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -55,7 +56,11 @@ func (c *cluster) noteWebOff(reason string) {
 	defer c.mu.Unlock()
 	if !c.webOff {
 		c.webOff = true
-		c.opts.Logger.Warn("WebHDFS is off: large files are written more slowly, and quotas, exclusive names and block locations are not available",
+		level := slog.LevelWarn
+		if c.opts.WebHDFSNamed {
+			level = slog.LevelError
+		}
+		c.opts.Logger.Log(context.Background(), level, "WebHDFS is off: large files are written more slowly, and quotas, exclusive names and block locations are not available",
 			"reason", reason)
 	}
 }

@@ -75,7 +75,7 @@ func (r *request) web(o *hdfsfs.Options) {
 	case webOff:
 		o.WebHDFS = nil
 	default:
-		o.WebHDFS = nil
+		o.WebHDFS, o.WebHDFSNamed = nil, true
 		for base := range strings.SplitSeq(value, ",") {
 			u, err := url.Parse(base)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
