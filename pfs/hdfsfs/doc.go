@@ -82,8 +82,8 @@
 // renaming and committing without replacing, quotas, listing from a name on, block
 // locations, a removal that tells whether there was anything. Without WebHDFS the parts
 // are copied into one file, pages of a listing cost what is before them, and the rest
-// answers Unsupported. New finds out whether it is there; one that is lost later is
-// Unavailable.
+// answers Unsupported. New finds out whether it is there and accepts the service; one that is
+// lost later, or refuses the service later, is Unavailable.
 //
 // # Calls
 //

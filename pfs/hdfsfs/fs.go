@@ -94,9 +94,9 @@ func (f *FS) try(ctx context.Context, op string) error {
 	return f.tryWeb(ctx, op)
 }
 
-// tryWeb does without WebHDFS if no NameNode speaks it now, while their RPC does: its
-// address may be a guess. Where none is given it says so, too. One that takes connections
-// and has not answered in time is there, and busy.
+// tryWeb does without WebHDFS if no NameNode speaks it now, or all refuse the authentication, while
+// their RPC does not: its address may be a guess. Where none is given it says so, too. One that takes
+// connections and has not answered in time is there, and busy.
 func (f *FS) tryWeb(ctx context.Context, op string) error {
 	if !f.hasWeb() {
 		f.noteWebOff("no address of it is given")
@@ -108,12 +108,15 @@ func (f *FS) tryWeb(ctx context.Context, op string) error {
 	switch {
 	case err == nil || errors.As(err, &remote) || errors.As(err, &late) || is(err, pfs.Unsupported):
 		return nil
-	case errors.Is(err, errWebUnknown):
-		return pfs.E(op, "", pfs.Unauthenticated, errWebUnknown)
 	case is(err, pfs.Canceled):
 		return fail(op, "", err)
 	}
-	f.noteWebOff(err.Error())
+	reason := err.Error()
+	var known *pfs.Error
+	if errors.As(err, &known) {
+		reason = known.Cause()
+	}
+	f.noteWebOff(reason)
 	return nil
 }
 

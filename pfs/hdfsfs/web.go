@@ -15,9 +15,6 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// errWebUnknown says that WebHDFS has not taken the ticket that it was shown.
-var errWebUnknown = errors.New("WebHDFS does not know who we are")
-
 // errWebOff says that an operation needs WebHDFS, which is off.
 var errWebOff = pfs.Errorf("hdfsfs.web", "", pfs.Unsupported, "it needs WebHDFS, which is not configured or is switched off (dfs.webhdfs.enabled)")
 
@@ -165,17 +162,27 @@ func (f *FS) webAnswer(call webCall, resp *http.Response, body []byte, reply any
 	}
 	var wrong struct{ RemoteException webError }
 	if json.Unmarshal(body, &wrong) == nil && wrong.RemoteException.Class != "" {
+		if wrong.RemoteException.refuses() || resp.StatusCode == http.StatusUnauthorized {
+			return f.webRefuses(wrong.RemoteException.Text)
+		}
 		wrong.RemoteException.method = call.op
 		return &wrong.RemoteException
 	}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
-		return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "%w: %s", errWebUnknown, resp.Status)
+		return f.webRefuses(resp.Status)
 	case http.StatusNotFound, http.StatusNotImplemented:
 		f.noteWebOff(resp.Status)
 		return errWebOff
 	}
 	return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "WebHDFS answers %s", resp.Status)
+}
+
+// webRefuses makes the error of a WebHDFS that does not accept who the service is, while RPC does. It is
+// as good as away; "permission denied" would blame the file and its user.
+func (f *FS) webRefuses(text string) error {
+	text, _, _ = strings.Cut(text, "\n")
+	return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "WebHDFS refuses the authentication of %s: %s", f.service.user, text)
 }
 
 // webError is an exception that came over WebHDFS.
@@ -190,6 +197,12 @@ func (e *webError) Error() string     { return e.Class + ": " + e.Text }
 func (e *webError) Method() string    { return e.method }
 func (e *webError) Exception() string { return e.Class }
 func (e *webError) Message() string   { return e.Text }
+
+// refuses reports whether the web server has refused who asks. A NameNode that refuses what is
+// asked throws an AccessControlException.
+func (e *webError) refuses() bool {
+	return e.Class == "java.lang.SecurityException" || strings.HasSuffix(e.Class, ".AuthenticationException")
+}
 
 // escape returns a path as a URL has it.
 func escape(p string) string {
