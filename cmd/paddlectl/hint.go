@@ -137,7 +137,7 @@ func (d *deps) quotaLine(err error) string {
 	if errors.As(err, &e) && e.Path.Within(top) {
 		line += " " + shellWord(string(limitedDir(e.Path)))
 	}
-	return line + " shows what is used and allowed; uploads that were broken off count, too: " + d.out.Program + " rm --help"
+	return line + " shows what is used and allowed"
 }
 
 // spaceLine is the command that shows the space which err says is used up: of the

@@ -273,7 +273,7 @@ func TestUsedUpQuotaIsToldOnce(t *testing.T) {
 	}
 	got := run(t, testMain(t, full{newHome(t)}, "cp", "a", "b", "c", home))
 	const want = "paddlectl: cp: /pfs/dc/home/alice: quota exceeded: nothing is left\n" +
-		"hint: paddlectl quota /pfs/dc/home/alice shows what is used and allowed; uploads that were broken off count, too: paddlectl rm --help\n"
+		"hint: paddlectl quota /pfs/dc/home/alice shows what is used and allowed\n"
 	if got.code != cliio.Failed || got.stderr != want {
 		t.Errorf("code %d, %q; want 1, %q", got.code, got.stderr, want)
 	}

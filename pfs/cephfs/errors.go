@@ -56,10 +56,13 @@ var kinds = map[syscall.Errno]pfs.Kind{
 // kindOf classifies an error of the store.
 func kindOf(err error) pfs.Kind {
 	var link *linkError
+	var full *noRoom
 	var errno syscall.Errno
 	switch {
 	case errors.As(err, &link):
 		return pfs.Symlink
+	case errors.As(err, &full):
+		return pfs.NoSpace
 	case errors.Is(err, errGone), errors.Is(err, errAbandoned):
 		return pfs.Unavailable
 	case errors.As(err, &errno):

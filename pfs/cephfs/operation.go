@@ -31,7 +31,7 @@ func changeAt[T any](ctx context.Context, f FS, op string, name pfs.Path, names 
 		defer d.Close()
 		return do(d, base)
 	}, drop)
-	return v, fail(op, name, err)
+	return v, f.failIn(ctx, op, name, err)
 }
 
 // change is at for an operation that changes name, and perhaps others, and returns nothing.

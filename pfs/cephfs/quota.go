@@ -4,7 +4,9 @@ package cephfs
 
 import (
 	"context"
+	"errors"
 	"strconv"
+	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -14,6 +16,54 @@ const (
 	maxBytesName = "ceph.quota.max_bytes"
 	maxFilesName = "ceph.quota.max_files"
 )
+
+// failIn is fail for an operation that may meet a quota, whose limit it finds.
+func (f FS) failIn(ctx context.Context, op string, name pfs.Path, err error) error {
+	var full *noRoom
+	met := func(q *pfs.OverQuota) bool { return q.Used >= q.Limit }
+	switch {
+	case errors.As(err, &full):
+		met = func(q *pfs.OverQuota) bool {
+			q.Need = full.want
+			return !q.Files && full.want > q.Limit-q.Used
+		}
+	case !errors.Is(err, syscall.EDQUOT):
+		return fail(op, name, err)
+	}
+	q, nearest := f.limitAbove(ctx, op, name, met)
+	if q == nil && full == nil {
+		q = nearest // the sums are a little old
+	}
+	if q == nil {
+		return fail(op, name, err)
+	}
+	return pfs.E(op, name, pfs.Quota, q)
+}
+
+// limitAbove goes up from name and returns the first limit that is met, and the nearest one of bytes, or else of
+// files; nil where there is none.
+func (f FS) limitAbove(ctx context.Context, op string, name pfs.Path, met func(*pfs.OverQuota) bool) (q, nearest *pfs.OverQuota) {
+	for name != pfs.Root {
+		name = name.Parent()
+		u, err := in(ctx, f, op, name, (*dir).kept)
+		if err != nil {
+			return nil, nearest
+		}
+		for _, q := range []*pfs.OverQuota{
+			{Dir: name.Base(), Limit: u.MaxBytes, Used: u.Bytes, Staged: -1},
+			{Dir: name.Base(), Limit: u.MaxFiles, Used: u.Files + u.Dirs, Staged: -1, Files: true},
+		} {
+			switch {
+			case q.Limit == 0:
+			case met(q):
+				return q, nearest
+			case nearest == nil || nearest.Files && !q.Files:
+				nearest = q
+			}
+		}
+	}
+	return nil, nearest
+}
 
 // SetQuota limits the tree below the directory name by the store's own quota, which holds for every
 // client. The store compares it with sums that follow a change within seconds. So a little more than the quota may

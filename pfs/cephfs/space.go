@@ -4,13 +4,21 @@ package cephfs
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// roomFor answers NoSpace if the store has less than these bytes left for name in d. For a small file it does not
-// ask: the store itself refuses what does not fit.
-func (d *dir) roomFor(op string, name pfs.Path, bytes int64) error {
+// noRoom says that a file does not fit, into the store or into a quota.
+type noRoom struct{ want, free int64 }
+
+func (e *noRoom) Error() string {
+	return fmt.Sprintf("%d bytes are wanted, %d are free", e.want, e.free)
+}
+
+// roomFor answers noRoom if the store, or the quota of d, has less than these bytes left. For a small file it does
+// not ask: the store itself refuses what does not fit.
+func (d *dir) roomFor(bytes int64) error {
 	const worth = 64 << 20
 	if bytes < worth {
 		return nil
@@ -20,7 +28,7 @@ func (d *dir) roomFor(op string, name pfs.Path, bytes int64) error {
 		return err
 	}
 	if bytes > space.Free {
-		return pfs.Errorf(op, name, pfs.NoSpace, "%d bytes are wanted, %d are free", bytes, space.Free)
+		return &noRoom{bytes, space.Free}
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (w *staged) begin(d *dir, base, op string, opts pfs.CreateOptions) error {
 	case err != nil && !missing(err):
 		return err
 	}
-	if err := d.roomFor(op, w.name, opts.Size-st.size); err != nil {
+	if err := d.roomFor(opts.Size - st.size); err != nil {
 		return err
 	}
 	h, err := w.open(d, op, opts.Reopen)
@@ -199,7 +199,7 @@ func (w *staged) change(ctx context.Context, op string, do func(c *call, h *hand
 		n, err := w.locked(c, op, h, do)
 		return n, w.broken(h, err)
 	})
-	return n, fail(op, w.name, err)
+	return n, w.fs.failIn(ctx, op, w.name, err)
 }
 
 // locked calls do with the lock held together with others.

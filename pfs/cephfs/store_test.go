@@ -5,6 +5,7 @@ package cephfs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"syscall"
@@ -119,11 +120,27 @@ func TestQuota(t *testing.T) {
 	if err == nil {
 		_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: 100 << 20})
 	}
-	pfstest.WantKind(t, err, pfs.Quota)
+	wantOver(t, err, pfs.OverQuota{Limit: 20 << 20})
 	pfstest.WantNames(t, f, "/home")
 	_, err = f.Create(t.Context(), "/home/large", pfs.CreateOptions{Size: 1 << 40})
-	if kind := pfs.KindOf(err); err == nil || kind != pfs.NoSpace && kind != pfs.Quota {
-		t.Errorf("Create of what cannot fit: %v", err)
+	wantOver(t, err, pfs.OverQuota{Limit: 20 << 20, Need: 1 << 40})
+	_, err = f.Create(t.Context(), "/large", pfs.CreateOptions{Size: 1 << 40})
+	pfstest.WantKind(t, err, pfs.NoSpace)
+
+	must(t, f.SetQuota(t.Context(), "/home", 0, 3))
+	err = nil
+	for i := 0; err == nil && i < 5000; i++ { // the MDS counts some seconds late
+		err = f.Mkdir(t.Context(), pfs.Path(fmt.Sprint("/home/", i)), 0o755)
+	}
+	wantOver(t, err, pfs.OverQuota{Limit: 3, Files: true})
+}
+
+// wantOver wants err to say that this limit was met.
+func wantOver(t *testing.T, err error, want pfs.OverQuota) {
+	t.Helper()
+	var q *pfs.OverQuota
+	if pfs.KindOf(err) != pfs.Quota || !errors.As(err, &q) || q.Files != want.Files || q.Limit != want.Limit || q.Need != want.Need || q.Staged >= 0 {
+		t.Errorf("%v, want Quota and %+v", err, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package hdfsfs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -35,24 +36,30 @@ var exceptions = map[string]struct {
 	"org.apache.hadoop.fs.FSLimitException$PathComponentTooLongException":                 {pfs.Invalid, "the name is longer than this HDFS allows (dfs.namenode.fs-limits.max-component-length)"},
 	"org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException":      {pfs.Invalid, "the name is longer than this HDFS allows (dfs.namenode.fs-limits.max-component-length)"},
 	"org.apache.hadoop.hdfs.protocol.FSLimitException$MaxDirectoryItemsExceededException": {pfs.NoSpace, "the directory has as many entries as this HDFS allows (dfs.namenode.fs-limits.max-directory-items)"},
-	"org.apache.hadoop.hdfs.protocol.NSQuotaExceededException":                            {pfs.Quota, "there are as many files and directories as it allows"},
-	"org.apache.hadoop.hdfs.protocol.DSQuotaExceededException":                            {pfs.Quota, ""},
-	"org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException":                 {pfs.Quota, ""},
-	"org.apache.hadoop.hdfs.protocol.QuotaExceededException":                              {pfs.Quota, ""},
-	"org.apache.hadoop.hdfs.server.namenode.SafeModeException":                            {pfs.Unavailable, "the NameNode is in safe mode and takes no changes until it leaves it (hdfs dfsadmin -safemode get)"},
-	"org.apache.hadoop.ipc.RetriableException":                                            {pfs.Unavailable, "the NameNode is starting or in safe mode and asks to come again"},
-	"org.apache.hadoop.ipc.StandbyException":                                              {pfs.Unavailable, "the NameNode is a standby: none of the addresses is the active one now"},
-	"org.apache.hadoop.ipc.ObserverRetryOnActiveException":                                {pfs.Unavailable, "the NameNode is an observer"},
-	"org.apache.hadoop.ipc.RpcNoSuchMethodException":                                      {pfs.Unsupported, ""},
-	"java.lang.UnsupportedOperationException":                                             {pfs.Unsupported, ""},
-	"org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException":                        {pfs.Conflict, "somebody else removed or took over what was being written"},
-	"org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException":                        {pfs.Conflict, "another writer holds the lease of the file"},
-	"org.apache.hadoop.hdfs.protocol.RecoveryInProgressException":                         {pfs.Unavailable, "the file is being recovered from a writer that died"},
+	nameQuotaException:  {pfs.Quota, ""},
+	spaceQuotaException: {pfs.Quota, ""},
+	"org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException": {pfs.Quota, ""},
+	"org.apache.hadoop.hdfs.protocol.QuotaExceededException":              {pfs.Quota, ""},
+	"org.apache.hadoop.hdfs.server.namenode.SafeModeException":            {pfs.Unavailable, "the NameNode is in safe mode and takes no changes until it leaves it (hdfs dfsadmin -safemode get)"},
+	"org.apache.hadoop.ipc.RetriableException":                            {pfs.Unavailable, "the NameNode is starting or in safe mode and asks to come again"},
+	"org.apache.hadoop.ipc.StandbyException":                              {pfs.Unavailable, "the NameNode is a standby: none of the addresses is the active one now"},
+	"org.apache.hadoop.ipc.ObserverRetryOnActiveException":                {pfs.Unavailable, "the NameNode is an observer"},
+	"org.apache.hadoop.ipc.RpcNoSuchMethodException":                      {pfs.Unsupported, ""},
+	"java.lang.UnsupportedOperationException":                             {pfs.Unsupported, ""},
+	"org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException":        {pfs.Conflict, "somebody else removed or took over what was being written"},
+	"org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException":        {pfs.Conflict, "another writer holds the lease of the file"},
+	"org.apache.hadoop.hdfs.protocol.RecoveryInProgressException":         {pfs.Unavailable, "the file is being recovered from a writer that died"},
 	notReplicatedYet: {pfs.Unavailable, "the block before is not yet on enough DataNodes"},
 	"org.apache.hadoop.hdfs.BlockMissingException":                {pfs.Unavailable, "no DataNode that has the block is there"},
 	"org.apache.hadoop.security.token.SecretManager$InvalidToken": {pfs.Unavailable, "the token has ended"},
 	"org.apache.hadoop.util.DiskChecker$DiskOutOfSpaceException":  {pfs.NoSpace, ""},
 }
+
+// What a NameNode throws for a limit of names, and for one of bytes.
+const (
+	nameQuotaException  = "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException"
+	spaceQuotaException = "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException"
+)
 
 // notReplicatedYet is thrown for a new block while the one before the last is on its way to
 // be known.
@@ -151,6 +158,13 @@ func remoteText(err remoteError) string {
 	if e := exceptions[err.Exception()]; e.hint != "" {
 		return e.hint
 	}
+	if _, files, limit, would, ok := enforced(err); ok {
+		what := "bytes in all replicas"
+		if files { // the directory itself counts as one
+			what, limit, would = "files and directories", limit-1, would-1
+		}
+		return fmt.Sprintf("the limit is %d %s, and with this they would be %d", limit, what, would)
+	}
 	switch err.Method() {
 	case "addBlock":
 		return "no DataNode takes a block now: they are gone, full or busy"
@@ -179,6 +193,9 @@ func is(err error, kinds ...pfs.Kind) bool {
 // nothing. The NameNode says that something is not there, or not a directory, without
 // saying whether it is the parent. nil stays nil.
 func (f *FS) placeError(ctx context.Context, op string, name pfs.Path, err error) error {
+	if is(err, pfs.Quota) {
+		return fail(op, name, f.overQuota(ctx, err))
+	}
 	if !is(err, pfs.NotExist, pfs.NotDir, pfs.Exist, pfs.Permission, pfs.Other) || name == pfs.Root {
 		return fail(op, name, err)
 	}
@@ -197,8 +214,11 @@ func (f *FS) placeError(ctx context.Context, op string, name pfs.Path, err error
 // publishError makes the error of a rename to name that failed. Something that is not
 // there in the directory of the staged write stays a plain error: see round.
 func (f *FS) publishError(ctx context.Context, op, whole string, name pfs.Path, err error) error {
-	if is(err, pfs.Unavailable, pfs.Canceled, pfs.Quota) {
+	if is(err, pfs.Unavailable, pfs.Canceled) {
 		return fail(op, name, err)
+	}
+	if is(err, pfs.Quota) {
+		return fail(op, name, f.overQuota(ctx, err))
 	}
 	if _, gone := f.statusAt(ctx, whole); is(gone, pfs.NotExist) {
 		return gone

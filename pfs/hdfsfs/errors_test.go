@@ -28,7 +28,9 @@ func TestExceptions(t *testing.T) {
 	}{
 		{thrown{"create", full, "limit=1"}, pfs.NoSpace, "dfs.namenode.fs-limits.max-directory-items"},
 		{thrown{"create", "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException", "quota of 1\n\tat x"}, pfs.Quota, "quota of 1"},
-		{thrown{"create", "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException", "The NameSpace quota (directories and files) of directory /d is exceeded: quota=101 file count=102"}, pfs.Quota, "quota exceeded: there are as many files and directories as it allows"},
+		{thrown{"create", "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException", "The NameSpace quota (directories and files) of directory /d is exceeded: quota=101 file count=102"}, pfs.Quota, "quota exceeded: the limit is 100 files and directories, and with this they would be 101"},
+		{thrown{"addBlock", "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException", "The DiskSpace quota of /a b is exceeded: quota = 4194304 B = 4 MB but diskspace consumed = 6291456 B = 6 MB"},
+			pfs.Quota, "quota exceeded: the limit is 4194304 bytes in all replicas, and with this they would be 6291456"},
 		{thrown{"create", "org.apache.hadoop.ipc.StandbyException", ""}, pfs.Unavailable, "standby"},
 		{thrown{"addBlock", "java.io.IOException", "only 0 of 1"}, pfs.Unavailable, "no DataNode takes a block"},
 		{thrown{"create", "java.io.IOException", "something else"}, pfs.Other, "something else"},

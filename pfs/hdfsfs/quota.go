@@ -2,9 +2,12 @@ package hdfsfs
 
 import (
 	"context"
+	"errors"
 	"math"
 	"net/http"
 	"net/url"
+	"path"
+	"regexp"
 	"strconv"
 	"sync"
 	"time"
@@ -55,21 +58,23 @@ func (w *withoutQuota) forget(at string) {
 // checkRoom answers Quota if a file of size bytes has no room as name. Who may not count the
 // directory, and who gets no answer in time, learns at Commit.
 func (f *FS) checkRoom(ctx context.Context, op string, name pfs.Path, size int64, l layout) error {
-	left, limited := f.room(ctx, name.Parent())
-	need := size * int64(l.replicas)
-	if !limited || need <= left {
+	dir, limit, used := f.room(ctx, name.Parent())
+	replicas := int64(l.replicas)
+	if limit == 0 || size*replicas <= limit-used {
 		return nil
 	}
-	st, err := f.status(ctx, name)
-	if err == nil && need <= left+st.Size*int64(l.replicas) {
-		return nil // it takes the place of what is there
+	if st, err := f.status(ctx, name); err == nil {
+		size -= st.Size // it takes the place of what is there
 	}
-	return pfs.Errorf(op, name, pfs.Quota, "the file has %d bytes, and the quota of its directory has %d left", size, max(0, left)/int64(l.replicas))
+	if size*replicas <= limit-used {
+		return nil
+	}
+	return pfs.E(op, name, pfs.Quota, &pfs.OverQuota{Dir: dir.Base(), Limit: limit / replicas, Used: used / replicas, Need: size})
 }
 
-// room returns how many bytes, in all replicas, the nearest directory with a quota has
-// left, from dir on upwards. The root, and what is above, is the administrator's.
-func (f *FS) room(ctx context.Context, dir pfs.Path) (left int64, limited bool) {
+// room finds the nearest directory with a limit of bytes, from dir on upwards, and what is used of it, in
+// all replicas. Without one the limit is 0. The root, and what is above, is the administrator's.
+func (f *FS) room(ctx context.Context, dir pfs.Path) (_ pfs.Path, limit, used int64) {
 	for ; dir != pfs.Root; dir = dir.Parent() {
 		at := f.at(dir)
 		if f.quotaless.has(at) {
@@ -78,14 +83,77 @@ func (f *FS) room(ctx context.Context, dir pfs.Path) (left int64, limited bool) 
 		sum, err := f.summary(ctx, at)
 		switch {
 		case ctx.Err() != nil:
-			return 0, false
+			return dir, 0, 0
 		case err == nil && sum.SpaceQuota() > 0:
-			return sum.SpaceQuota() - sum.SizeAfterReplication(), true
+			return dir, sum.SpaceQuota(), sum.SizeAfterReplication()
 		default:
 			f.quotaless.add(at)
 		}
 	}
-	return 0, false
+	return dir, 0, 0
+}
+
+// The words of a NameNode that enforces a limit, as "The DiskSpace quota of /d is exceeded:
+// quota = 4194304 B = 4 MB but diskspace consumed = 6291456 B = 6 MB".
+var quotaWords = regexp.MustCompile(`quota.* of (?:directory )?(/.*) is exceeded: quota ?= ?(\d+).* (?:count|consumed) ?= ?(\d+)`)
+
+// enforced is what the error of a NameNode says of the limit that was met; dir is the directory in
+// HDFS, and would what it would hold.
+func enforced(err error) (dir string, files bool, limit, would int64, ok bool) {
+	var remote remoteError
+	if !errors.As(err, &remote) {
+		return "", false, 0, 0, false
+	}
+	switch remote.Exception() {
+	case nameQuotaException:
+		files = true
+	case spaceQuotaException:
+	default:
+		return "", false, 0, 0, false
+	}
+	m := quotaWords.FindStringSubmatch(remote.Message())
+	if m == nil {
+		return "", false, 0, 0, false
+	}
+	limit, lerr := strconv.ParseInt(m[2], 10, 64)
+	would, werr := strconv.ParseInt(m[3], 10, 64)
+	return m[1], files, limit, would, lerr == nil && werr == nil && limit > 0
+}
+
+// overQuota returns err, and of a limit that the NameNode has enforced what is left of it.
+func (f *FS) overQuota(ctx context.Context, err error) error {
+	dir, files, limit, would, ok := enforced(err)
+	if !ok {
+		return err
+	}
+	names, space, uerr := f.service.quotaUsage(ctx, dir)
+	replicas, rerr := f.replication(ctx)
+	switch {
+	case uerr != nil || rerr != nil:
+		return err
+	case files: // the directory itself counts as a name
+		return pfs.E("", "", pfs.Quota, &pfs.OverQuota{Dir: path.Base(dir), Files: true, Limit: limit - 1, Used: names - 1, Need: would - names})
+	}
+	return pfs.E("", "", pfs.Quota, &pfs.OverQuota{Dir: path.Base(dir), Limit: limit / replicas, Used: space / replicas, Need: (would - space) / replicas})
+}
+
+// quotaUsage returns what a directory in HDFS uses of its limits: names, and bytes in all replicas.
+// WebHDFS knows it; without that the NameNode counts all that is below.
+func (f *FS) quotaUsage(ctx context.Context, dir string) (names, space int64, err error) {
+	if f.hasWeb() {
+		var reply struct {
+			QuotaUsage struct{ FileAndDirectoryCount, SpaceConsumed int64 }
+		}
+		err = f.web(ctx, webCall{method: http.MethodGet, op: "GETQUOTAUSAGE", path: dir, repeat: idempotent}, &reply)
+		if err == nil {
+			return reply.QuotaUsage.FileAndDirectoryCount, reply.QuotaUsage.SpaceConsumed, nil
+		}
+	}
+	sum, err := f.summary(ctx, dir)
+	if err != nil {
+		return 0, 0, err
+	}
+	return int64(sum.FileCount()) + int64(sum.DirectoryCount()), sum.SizeAfterReplication(), nil
 }
 
 // SetQuota limits the tree below name, by HDFS's own quotas. It needs WebHDFS, and the

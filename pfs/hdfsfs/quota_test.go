@@ -29,7 +29,7 @@ func TestQuotaAtCreate(t *testing.T) {
 
 	err := create("/home/d/f", 3*small)
 	pfstest.WantKind(t, err, pfs.Quota)
-	if want := "3145728 bytes, and the quota of its directory has 2097152 left"; !strings.Contains(err.Error(), want) {
+	if want := "2.0 MiB (2097152 bytes) of the limit of 4.0 MiB (4194304 bytes) for \"home\" are left, and this asks for 3.0 MiB (3145728 bytes)"; !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
 	must(t, create("/home/d/f", 2*small))

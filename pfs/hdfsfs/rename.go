@@ -73,7 +73,7 @@ func (f *FS) checkRename(ctx context.Context, op string, oldName, newName pfs.Pa
 // renameError finds out which of the two names an error is about.
 func (f *FS) renameError(ctx context.Context, op string, oldName, newName pfs.Path, err error) error {
 	if is(err, pfs.Unavailable, pfs.Canceled, pfs.Quota, pfs.Exist) {
-		return fail(op, newName, err)
+		return fail(op, newName, f.overQuota(ctx, err))
 	}
 	if _, statErr := f.status(ctx, oldName); is(statErr, pfs.NotExist) {
 		return pfs.E(op, oldName, pfs.NotExist, nil)

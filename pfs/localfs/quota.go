@@ -245,23 +245,8 @@ func (f *FS) writeLimits(d dir, l limits) error {
 func exceeds(used, more, limit int64) bool { return limit > 0 && more > 0 && more > limit-used }
 
 // exceeded is the error of a tree in which more is too much. The operation adds the path
-// of the file for which there is no room; the text says which directory has the quota.
-func (t *tree) exceeded(used, limit, more string) error {
-	return pfs.Errorf("localfs.claim", "", pfs.Quota,
-		"%s of the limit of %s for %q are used, and this asks for %s more: remove files or ask for a larger quota",
-		used, limit, t.name.Base(), more)
-}
-
-// size writes n bytes as a person reads them, and as an exact number.
-func size(n int64) string {
-	const units = "KMGTPE"
-	if n < 1024 {
-		return fmt.Sprintf("%d bytes", n)
-	}
-	v, i := float64(n)/1024, 0
-	for v >= 1024 && i < len(units)-1 {
-		v /= 1024
-		i++
-	}
-	return fmt.Sprintf("%.1f %ciB (%d bytes)", v, units[i], n)
+// of the file for which there is no room.
+func (t *tree) exceeded(q pfs.OverQuota) error {
+	q.Dir = t.name.Base()
+	return pfs.E("localfs.claim", "", pfs.Quota, &q)
 }

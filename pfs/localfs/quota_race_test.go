@@ -198,7 +198,7 @@ func TestQuotaOfStagedFiles(t *testing.T) {
 	must(t, suspended("/home/b"))
 	must(t, suspended("/home/b")) // again
 	wantUsage(t, f, "/home", 10, 1, 0)
-	const message = "1 files and directories and 2 unfinished uploads of the limit of 3 files and directories for \"home\" are used, and this asks for 1 more: remove files or ask for a larger quota"
+	const message = "0 of the limit of 3 files and directories for \"home\" are left, and this asks for 1; unfinished uploads hold 2: remove files or unfinished uploads, or ask for a larger quota"
 	for _, g := range []*FS{f, openAt(t, dir, Options{})} {
 		err := g.Mkdir(t.Context(), "/home/d", 0o755)
 		pfstest.WantKind(t, err, pfs.Quota)

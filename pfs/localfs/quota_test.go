@@ -24,7 +24,7 @@ func openHome(t *testing.T, opts Options, maxBytes, maxFiles int64) (*FS, string
 }
 
 // TestQuotaMessage looks that a refusal names the file, the directory with the quota, the
-// limit, what is used, what was asked for and the way out.
+// limit, what is left, what was asked for and the way out.
 func TestQuotaMessage(t *testing.T) {
 	const way = ": remove files or ask for a larger quota"
 	create := func(f *FS, size int64) error {
@@ -40,21 +40,21 @@ func TestQuotaMessage(t *testing.T) {
 		want         string
 	}{
 		{"bytes", 3 << 20, 0, 0, func(f *FS) error { return create(f, 2<<20) }, "/home/a/g",
-			`2.0 MiB (2097152 bytes) of the limit of 3.0 MiB (3145728 bytes) for "home" are used, and this asks for 2.0 MiB (2097152 bytes) more`},
+			`1.0 MiB (1048576 bytes) of the limit of 3.0 MiB (3145728 bytes) for "home" are left, and this asks for 2.0 MiB (2097152 bytes)`},
 		{"few bytes", 2<<20 + 5, 100, 0, func(f *FS) error { return create(f, 6) }, "/home/a/g",
-			`2.0 MiB (2097152 bytes) of the limit of 2.0 MiB (2097157 bytes) for "home" are used, and this asks for 6 bytes more`},
+			`5 bytes of the limit of 2.0 MiB (2097157 bytes) for "home" are left, and this asks for 6 bytes`},
 		{"more than can be added", 3 << 20, 0, 0, func(f *FS) error { return create(f, math.MaxInt64) }, "/home/a/g",
-			`2.0 MiB (2097152 bytes) of the limit of 3.0 MiB (3145728 bytes) for "home" are used, and this asks for 8.0 EiB (9223372036854775807 bytes) more`},
+			`1.0 MiB (1048576 bytes) of the limit of 3.0 MiB (3145728 bytes) for "home" are left, and this asks for 8.0 EiB (9223372036854775807 bytes)`},
 		{"files", 3 << 20, 2, 0, func(f *FS) error { return f.Mkdir(t.Context(), "/home/a/d", 0o755) }, "/home/a/d",
-			`2 of the limit of 2 files and directories for "home" are used, and this asks for 1 more`},
+			`0 of the limit of 2 files and directories for "home" are left, and this asks for 1`},
 		{"the inner of two", 3 << 20, 0, 1000, func(f *FS) error { return create(f, 2<<20) }, "/home/a/g",
-			`0 bytes of the limit of 1000 bytes for "a" are used, and this asks for 2.0 MiB (2097152 bytes) more`},
+			`1000 bytes of the limit of 1000 bytes for "a" are left, and this asks for 2.0 MiB (2097152 bytes)`},
 		{"a link", 2<<20 + 5, 0, 0, func(f *FS) error { return f.Symlink(t.Context(), "target", "/home/a/l") }, "/home/a/l",
-			`2.0 MiB (2097152 bytes) of the limit of 2.0 MiB (2097157 bytes) for "home" are used, and this asks for 6 bytes more`},
+			`5 bytes of the limit of 2.0 MiB (2097157 bytes) for "home" are left, and this asks for 6 bytes`},
 		{"a batch", 3 << 20, 0, 0, func(f *FS) error {
 			return f.WriteBatch(t.Context(), []pfs.BatchEntry{{Path: "/home/a/g", Data: make([]byte, 2<<20)}})[0]
 		}, "/home/a/g",
-			`2.0 MiB (2097152 bytes) of the limit of 3.0 MiB (3145728 bytes) for "home" are used, and this asks for 2.0 MiB (2097152 bytes) more`},
+			`1.0 MiB (1048576 bytes) of the limit of 3.0 MiB (3145728 bytes) for "home" are left, and this asks for 2.0 MiB (2097152 bytes)`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

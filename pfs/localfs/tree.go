@@ -2,7 +2,6 @@ package localfs
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -138,28 +137,16 @@ func (t *tree) take(more need) error {
 	staged := t.used.staged.plus(t.claims.staged, 1)
 	switch {
 	case exceeds(bytes, more.bytes, t.limits.bytes):
-		return t.exceeded(size(bytes), size(t.limits.bytes), size(more.bytes))
+		return t.exceeded(pfs.OverQuota{Limit: t.limits.bytes, Used: bytes, Need: more.bytes, Staged: t.used.staged.bytes})
 	case exceeds(files+t.used.staged.files, more.files, t.limits.files):
-		return t.exceeded(entries(files, t.used.staged.files), fmt.Sprint(t.limits.files, " files and directories"), fmt.Sprint(more.files))
+		return t.exceeded(pfs.OverQuota{Files: true, Limit: t.limits.files, Used: files + t.used.staged.files, Need: more.files, Staged: t.used.staged.files})
 	case exceeds(staged.bytes, more.staged.bytes, t.limits.bytes):
-		return t.exceeded(size(staged.bytes)+" in unfinished uploads", size(t.limits.bytes), size(more.staged.bytes))
+		return t.exceeded(pfs.OverQuota{Limit: t.limits.bytes, Used: staged.bytes, Need: more.staged.bytes, Staged: staged.bytes})
 	case exceeds(staged.files, more.staged.files, t.limits.files):
-		return t.exceeded(entries(0, staged.files), fmt.Sprint(t.limits.files, " files and directories"), fmt.Sprint(more.staged.files))
+		return t.exceeded(pfs.OverQuota{Files: true, Limit: t.limits.files, Used: staged.files, Need: more.staged.files, Staged: staged.files})
 	}
 	t.claims = t.claims.plus(more, 1)
 	return nil
-}
-
-// entries writes a number of files and directories, and of staged writes. Only if there
-// are any are they told apart.
-func entries(files, staged int64) string {
-	switch {
-	case staged == 0:
-		return fmt.Sprint(files)
-	case files == 0:
-		return fmt.Sprintf("%d unfinished uploads", staged)
-	}
-	return fmt.Sprintf("%d files and directories and %d unfinished uploads", files, staged)
 }
 
 // give returns a claim and books what became of it.

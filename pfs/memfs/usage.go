@@ -39,13 +39,26 @@ func (n *node) checkQuota(op string, name pfs.Path, delta tally) error {
 	for ; n != nil; n = n.parent {
 		d, after := n.dir, n.dir.sum.plus(delta)
 		if delta.bytes > 0 && d.maxBytes > 0 && after.bytes > d.maxBytes {
-			return pfs.Errorf(op, name, pfs.Quota, "%d bytes more than the %d allowed", after.bytes-d.maxBytes, d.maxBytes)
+			return pfs.E(op, name, pfs.Quota, &pfs.OverQuota{Dir: n.name(), Limit: d.maxBytes, Used: d.sum.bytes, Need: delta.bytes})
 		}
 		if delta.files+delta.dirs > 0 && d.maxFiles > 0 && after.files+after.dirs > d.maxFiles {
-			return pfs.Errorf(op, name, pfs.Quota, "no more than %d files and directories are allowed", d.maxFiles)
+			return pfs.E(op, name, pfs.Quota, &pfs.OverQuota{Dir: n.name(), Files: true, Limit: d.maxFiles, Used: d.sum.files + d.sum.dirs, Need: delta.files + delta.dirs})
 		}
 	}
 	return nil
+}
+
+// name returns the name of n, a directory, "" for the root.
+func (n *node) name() string {
+	if n.parent == nil {
+		return ""
+	}
+	for name, e := range n.parent.dir.entries {
+		if e.node == n {
+			return name
+		}
+	}
+	return ""
 }
 
 // checkSpace answers NoSpace if the store cannot take more bytes.

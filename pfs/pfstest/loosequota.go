@@ -1,8 +1,8 @@
 package pfstest
 
 import (
-	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -24,8 +24,11 @@ func (e *env) inTheEnd(what string, try func() (done bool)) {
 // refused reports whether err is the quota's. Any other one fails the test.
 func (e *env) refused(err error) bool {
 	e.Helper()
-	if err != nil && !errors.Is(err, pfs.Quota) {
-		e.ok(err)
+	if err != nil {
+		WantKind(e, err, pfs.Quota)
+		if !strings.Contains(err.Error(), " of the limit of ") {
+			e.Errorf("%q does not tell the limit", err)
+		}
 	}
 	return err != nil
 }

@@ -2,6 +2,7 @@ package pfstest
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -92,22 +93,23 @@ func checkQuotaSeen(e *env) {
 }
 
 func checkQuotaBytes(e *env) {
+	const left = "(40000 bytes) of the limit of 97.7 KiB (100000 bytes) for \"home\" are left"
 	MustMkdir(e, e.fs, "/home")
 	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 100_000, 0))
 	WriteFile(e, e.fs, "/home/f", Pattern(1, 60_000))
-	e.want(e.write("/home/g", Pattern(1, 60_000), pfs.CommitOptions{}), pfs.Quota, "/home/g")
+	e.wantOver(e.write("/home/g", Pattern(1, 60_000), pfs.CommitOptions{}), left, "/home/g")
 	WantAbsent(e, e.fs, "/home/g")
 	if !e.lacks(NoCopy) {
 		_, err := pfs.CopyInside(e.ctx, e.fs, "/home/f", "/home/g", pfs.CopyOptions{}, nil)
-		e.want(err, pfs.Quota, "/home/g")
+		e.wantOver(err, left, "/home/g")
 	}
-	e.want(pfs.WriteBatch(e.ctx, e.fs, []pfs.BatchEntry{{Path: "/home/g", Data: Pattern(1, 60_000)}})[0], pfs.Quota, "/home/g")
+	e.wantOver(pfs.WriteBatch(e.ctx, e.fs, []pfs.BatchEntry{{Path: "/home/g", Data: Pattern(1, 60_000)}})[0], left, "/home/g")
 	if !e.lacks(NoEdit) {
 		_, err := e.edit("/home/f").WriteAt(e.ctx, []byte("x"), 100_000)
-		e.want(err, pfs.Quota, "/home/f")
+		e.wantOver(err, left, "/home/f")
 	}
 	WriteFile(e, e.fs, "/elsewhere", Pattern(1, 60_000))
-	e.want(e.fs.Rename(e.ctx, "/elsewhere", "/home/g"), pfs.Quota, "/elsewhere", "/home/g")
+	e.wantOver(e.fs.Rename(e.ctx, "/elsewhere", "/home/g"), left, "/elsewhere", "/home/g")
 	e.wantUsage("/home", 60_000, 1, 0)
 	WantFile(e, e.fs, "/home/f", Pattern(1, 60_000))
 	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 0, 0))
@@ -115,16 +117,27 @@ func checkQuotaBytes(e *env) {
 }
 
 func checkQuotaFiles(e *env) {
+	const left = "0 of the limit of 3 files and directories for \"home\" are left"
 	MustMkdir(e, e.fs, "/home")
 	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 0, 3))
 	WriteFile(e, e.fs, "/home/a", nil)
 	WriteFile(e, e.fs, "/home/b", nil)
 	MustMkdir(e, e.fs, "/home/c")
-	e.want(e.write("/home/d", nil, pfs.CommitOptions{}), pfs.Quota, "/home/d")
-	e.want(e.fs.Mkdir(e.ctx, "/home/d", 0o755), pfs.Quota, "/home/d")
+	e.wantOver(e.write("/home/d", nil, pfs.CommitOptions{}), left, "/home/d")
+	e.wantOver(e.fs.Mkdir(e.ctx, "/home/d", 0o755), left, "/home/d")
 	e.ok(e.fs.Mkdir(e.ctx, "/home/c", 0o755))
 	WriteFile(e, e.fs, "/home/a", []byte("replaced"))
 	WantNames(e, e.fs, "/home", "a", "b", "c")
+}
+
+// wantOver wants err to be a Quota error about one of the paths, which tells the limit and what is
+// left of it.
+func (e *env) wantOver(err error, says string, about ...pfs.Path) {
+	e.Helper()
+	e.want(err, pfs.Quota, about...)
+	if !strings.Contains(err.Error(), says) {
+		e.Errorf("%q does not say %q", err, says)
+	}
 }
 
 func checkQuotaBelow(e *env) {
