@@ -132,9 +132,9 @@ func (f *FS) overQuota(ctx context.Context, err error) error {
 	case uerr != nil || rerr != nil:
 		return err
 	case files: // the directory itself counts as a name
-		return pfs.E("", "", pfs.Quota, &pfs.OverQuota{Dir: path.Base(dir), Files: true, Limit: limit - 1, Used: names - 1, Need: would - names})
+		return pfs.E("hdfsfs.overQuota", "", pfs.Quota, &pfs.OverQuota{Dir: path.Base(dir), Files: true, Limit: limit - 1, Used: names - 1, Need: would - names})
 	}
-	return pfs.E("", "", pfs.Quota, &pfs.OverQuota{Dir: path.Base(dir), Limit: limit / replicas, Used: space / replicas, Need: (would - space) / replicas})
+	return pfs.E("hdfsfs.overQuota", "", pfs.Quota, &pfs.OverQuota{Dir: path.Base(dir), Limit: limit / replicas, Used: space / replicas, Need: (would - space) / replicas})
 }
 
 // quotaUsage returns what a directory in HDFS uses of its limits: names, and bytes in all replicas.
