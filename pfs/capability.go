@@ -316,12 +316,13 @@ func Sweep(ctx context.Context, fsys FileSystem, dir Path, age time.Duration) (n
 // AccessChecker says what an operation would be refused, without doing it.
 type AccessChecker interface {
 	// CheckAccess returns what the operation with the access a to name would be refused
-	// with before it comes to a store. Where links lead to is not looked at.
+	// with before it comes to a store, and as far as a store can tell, what that would
+	// refuse. Where links lead to is not looked at.
 	CheckAccess(ctx context.Context, a Access, name Path) error
 }
 
 // CheckAccess asks whether an access is allowed, where fsys is an AccessChecker: a store
-// itself is none, and says so when it is used.
+// that is none says so when it is used.
 func CheckAccess(ctx context.Context, fsys FileSystem, a Access, name Path) error {
 	if c, ok := fsys.(AccessChecker); ok {
 		return c.CheckAccess(ctx, a, name)

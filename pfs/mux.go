@@ -48,7 +48,10 @@ type mountDirs struct {
 	born     time.Time
 }
 
-var _ FileSystem = (*mountDirs)(nil)
+var (
+	_ FileSystem    = (*mountDirs)(nil)
+	_ AccessChecker = (*mountDirs)(nil)
+)
 
 func newMountDirs(mounts []Mount) *mountDirs {
 	d := &mountDirs{children: map[Path][]string{Root: nil}, born: time.Now()}
@@ -138,6 +141,19 @@ func (d *mountDirs) Remove(_ context.Context, name Path) error {
 
 func (d *mountDirs) Rename(_ context.Context, oldName, _ Path) error {
 	return d.refuseExisting("pfs.Mux.Rename", oldName)
+}
+
+func (d *mountDirs) CheckAccess(ctx context.Context, a Access, name Path) error {
+	const op = "pfs.Mux.CheckAccess"
+	switch a {
+	case Make:
+		return d.Mkdir(ctx, name, 0)
+	case Write:
+		return d.refuse(op, name)
+	case Delete:
+		return d.refuseExisting(op, name)
+	}
+	return nil
 }
 
 // refuseExisting answers for a change of what must be there.

@@ -137,6 +137,15 @@ type copier struct {
 	tops map[pfs.Path]string // what the plain operands become, and which they are
 
 	makesTarget bool
+	rehearsal   transfer.Rehearsal // of a dry run
+}
+
+// targetFS returns fsys, or in a dry run one that only checks what would be done.
+func (c *copier) targetFS(fsys pfs.FileSystem) pfs.FileSystem {
+	if !c.o.dryRun {
+		return fsys
+	}
+	return c.rehearsal.FS(fsys)
 }
 
 // checkSources looks at all operands that are no patterns, so that a mistake in
@@ -191,12 +200,11 @@ func (c *copier) makeTarget(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	switch {
-	case c.o.dryRun:
-	case c.o.parents:
-		err = pfs.MkdirAll(ctx, c.to.end.FS, c.to.end.Path, 0o755)
-	default:
-		err = c.to.end.FS.Mkdir(ctx, c.to.end.Path, 0o755)
+	fsys := c.targetFS(c.to.end.FS)
+	if c.o.parents {
+		err = pfs.MkdirAll(ctx, fsys, c.to.end.Path, 0o755)
+	} else {
+		err = fsys.Mkdir(ctx, c.to.end.Path, 0o755)
 	}
 	if err == nil {
 		t := &transferring{d: c.d, o: c.o, c: c}
@@ -232,9 +240,11 @@ func (c *copier) how(command string, p pfs.Path) string {
 
 // pairs yields the copies to make.
 func (c *copier) pairs(ctx context.Context, from []operand) iter.Seq2[transfer.Pair, error] {
+	to := c.d.remotes.once(c.to.end)
+	to.FS = c.targetFS(to.FS)
 	return func(yield func(transfer.Pair, error) bool) {
 		for s, err := range c.d.sources(ctx, from, c.o) {
-			p := transfer.Pair{Source: c.d.remotes.once(s.end), Target: c.d.remotes.once(c.to.end)}
+			p := transfer.Pair{Source: c.d.remotes.once(s.end), Target: to}
 			if err == nil {
 				p.Target.Path, err = c.to.destination(s)
 			}

@@ -10,6 +10,9 @@ import (
 
 // explain gives an error of a conversion its exit code.
 func (c *conversion) explain(err error) error {
+	if h := (hinted{}); errors.As(err, &h) {
+		return err // the way out is known
+	}
 	if p, ok := errors.Unwrap(err).(*pfs.Error); ok && p.Path != "" {
 		err = p // names the input better than package convert in front of it
 	}

@@ -44,10 +44,10 @@ func (c *conversion) lookAtBadFile(ctx context.Context) error {
 		return nil
 	}
 	end, err := c.d.outputEnd(ctx, c.o.badFile)
-	if err != nil || end.FS == nil {
+	if err != nil {
 		return err
 	}
-	return c.d.newOutputs(ctx, c.o.force || c.work != nil && c.work.resumed, nil).check(c.o.badFile, end)
+	return c.d.newOutputs(ctx, c.o.force || c.work != nil && c.work.resumed, nil).rehearse(c.o.badFile, end)
 }
 
 // countingSink counts records instead of writing them.

@@ -41,14 +41,23 @@ type conversion struct {
 func newConversion(ctx context.Context, d *deps, o *convertOptions, in *datasetInputs) (*conversion, error) {
 	c := &conversion{d: d, o: o, in: in, start: d.now()}
 	t, err := d.lookAtDir(ctx, o.outputPath)
-	if c.dir = t.end; err != nil || o.dryRun && !t.exists {
-		return c, err
+	if c.dir = t.end; err != nil {
+		return nil, err
+	}
+	if o.dryRun {
+		t.end.FS = new(transfer.Rehearsal).FS(t.end.FS)
 	}
 	if err := d.makeDir(ctx, t); err != nil {
 		return nil, err
 	}
-	c.dirMade = !t.exists
-	if err := c.look(ctx); err != nil {
+	c.dirMade = !t.exists && !o.dryRun
+	if t.exists || c.dirMade {
+		err = c.look(ctx)
+	}
+	if err == nil && o.dryRun && c.made == nil {
+		err = t.end.FS.Mkdir(ctx, c.stagingPath(), 0o755)
+	}
+	if err != nil {
 		c.unmake(ctx)
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func openStaging(ctx context.Context, c *conversion) (*stagingDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := newStagingDir(c.dir.FS, c.dir.Path.Join("."+c.o.namePrefix+stagingSuffix), text, c.d.lease())
+	w := newStagingDir(c.dir.FS, c.stagingPath(), text, c.d.lease())
 	if w.exists, err = pfs.Exists(ctx, w.fs, w.dir); err != nil || !w.exists || c.o.restart {
 		return w, err
 	}
@@ -81,6 +81,10 @@ func openStaging(ctx context.Context, c *conversion) (*stagingDir, error) {
 	}
 	w.resumed, err = w.sameJob(ctx)
 	return w, err
+}
+
+func (c *conversion) stagingPath() pfs.Path {
+	return c.dir.Path.Join("." + c.o.namePrefix + stagingSuffix)
 }
 
 func newStagingDir(fsys pfs.FileSystem, dir pfs.Path, job []byte, lease time.Duration) *stagingDir {

@@ -36,14 +36,23 @@ type output struct {
 
 // begin stages the file p.
 func (o *output) begin(p pfs.Path) error {
-	staged, err := o.end.FS.Create(o.set.ctx, p, pfs.CreateOptions{})
+	staged, err := o.stage(o.end.FS, p)
 	if err != nil {
-		at := copyTarget{text: o.text, end: o.end}
-		return (&copier{d: o.set.d, o: &copyOptions{}, to: at}).hint(o.set.ctx, err)
+		return err
 	}
 	// What was read from a pipe, or converted for hours, is not there a second time.
 	o.staged = transfer.Resending(transfer.End{FS: o.end.FS, Path: p}, staged)
 	return nil
+}
+
+// stage begins the file p of fsys.
+func (o *output) stage(fsys pfs.FileSystem, p pfs.Path) (pfs.Staged, error) {
+	staged, err := fsys.Create(o.set.ctx, p, pfs.CreateOptions{})
+	if err != nil {
+		at := copyTarget{text: o.text, end: o.end}
+		err = (&copier{d: o.set.d, o: &copyOptions{}, to: at}).hint(o.set.ctx, err)
+	}
+	return staged, err
 }
 
 // Write takes p. A failure may come with a later call.

@@ -126,6 +126,18 @@ func (s *outputs) create(text string, e transfer.End) (*output, error) {
 	return s.add(o), nil
 }
 
+// rehearse returns what create would be refused with.
+func (s *outputs) rehearse(text string, e transfer.End) error {
+	if e.FS == nil {
+		return nil
+	}
+	err := s.check(text, e)
+	if err == nil {
+		_, err = (&output{set: s, text: text, end: e}).stage(new(transfer.Rehearsal).FS(e.FS), e.Path)
+	}
+	return err
+}
+
 // createPart begins a file whose name is not known yet: it is written as part, a
 // dot-file, until name has been called.
 func (s *outputs) createPart(part transfer.End) (*output, error) {

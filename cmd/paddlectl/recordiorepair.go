@@ -60,7 +60,7 @@ func (d *deps) repairRecords(ctx context.Context, o *repairOptions, operand stri
 		return err
 	case f.stdin:
 		return cliargs.Usagef("standard input cannot be repaired: a file is needed")
-	case o.output == "" && !o.dryRun && f.end.Path.Within(top):
+	case o.output == "" && f.end.Path.Within(top):
 		return cliargs.Usagef("%s is on a service and is not changed in place: --output names the file to make", f.text)
 	}
 	in, err := d.open(ctx, f, nil)
@@ -68,17 +68,15 @@ func (d *deps) repairRecords(ctx context.Context, o *repairOptions, operand stri
 		return err
 	}
 	defer in.Close()
-	if o.output == "" && !o.dryRun {
+	if o.output == "" {
 		return d.repairInPlace(o, in)
 	}
 	tail, err := recordio.FindTail(in.ReaderAt, in.size, o.scan(f.text, nil))
 	if err != nil {
 		return d.salvageHint(err, f.text)
 	}
-	if !o.dryRun {
-		if err := d.repairCopy(ctx, o, in, tail); err != nil {
-			return err
-		}
+	if err := d.repairCopy(ctx, o, in, tail); err != nil {
+		return err
 	}
 	d.tellTail(o, f.text, tail)
 	return nil
@@ -92,7 +90,8 @@ func (d *deps) salvageHint(err error, name string) error {
 	return hinted{recordError(err), fmt.Sprintf("this is no torn end: %s recordio salvage %s -o NEW saves what can be read", d.out.Program, shellWord(name))}
 }
 
-// repairInPlace cuts the file itself, and returns when that is on the disk.
+// repairInPlace cuts the file itself, and returns when that is on the disk. A dry run
+// opens it in the same way.
 func (d *deps) repairInPlace(o *repairOptions, in *input) error {
 	file, err := os.OpenFile(localText(in.end.Path), os.O_RDWR, 0)
 	if err != nil {
@@ -103,8 +102,13 @@ func (d *deps) repairInPlace(o *repairOptions, in *input) error {
 	if err != nil {
 		return err
 	}
-	tail, err := recordio.Repair(file, info.Size(), o.scan(in.text, nil))
-	if err == nil && tail.Torn > 0 {
+	var tail recordio.Tail
+	if o.dryRun {
+		tail, err = recordio.FindTail(file, info.Size(), o.scan(in.text, nil))
+	} else {
+		tail, err = recordio.Repair(file, info.Size(), o.scan(in.text, nil))
+	}
+	if err == nil && tail.Torn > 0 && !o.dryRun {
 		err = file.Sync()
 	}
 	if err != nil {
@@ -114,7 +118,7 @@ func (d *deps) repairInPlace(o *repairOptions, in *input) error {
 	return nil
 }
 
-// repairCopy writes what is whole to another file.
+// repairCopy writes what is whole to another file, or finds out whether it could.
 func (d *deps) repairCopy(ctx context.Context, o *repairOptions, in *input, tail recordio.Tail) error {
 	e, err := d.outputEnd(ctx, o.output)
 	if err != nil {
@@ -125,6 +129,9 @@ func (d *deps) repairCopy(ctx context.Context, o *repairOptions, in *input, tail
 	}
 	outs := d.newOutputs(ctx, o.force, []dataFile{in.dataFile})
 	defer outs.abort()
+	if o.dryRun {
+		return outs.rehearse(o.output, e)
+	}
 	out, err := outs.create(o.output, e)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,6 +34,8 @@ const password = "a password for tests"
 //	stop NAME               end it
 //	login NAME [FLAG...]    paddlectl login as alice
 //	exits CODE CMD ARG...   run CMD, which must exit with CODE
+//	rehearsed CODE CMD ...  exits, of CMD with --dry-run and then of CMD: both must say the
+//	                        same, but for what was copied
 //	fill FILE SIZE          make a file of so many bytes
 //
 // and $GOLDEN, the directory of files that the reference of package recordio wrote.
@@ -59,6 +62,8 @@ func TestScripts(t *testing.T) {
 			"login":   login,
 			"exits":   exits,
 			"fill":    fill,
+
+			"rehearsed": rehearsed,
 		},
 	})
 }
@@ -218,6 +223,32 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+// rehearsed compares a dry run with the run.
+func rehearsed(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 4 {
+		ts.Fatalf("usage: rehearsed CODE paddlectl COMMAND ARG...")
+	}
+	exits(ts, false, append(slices.Clone(args), "--dry-run"))
+	said := complaints(ts)
+	exits(ts, false, args)
+	if now := complaints(ts); now != said {
+		ts.Fatalf("the dry run said:\n%sthe run said:\n%s", said, now)
+	}
+}
+
+// complaints returns the lines of the last command on standard error, sorted, but for the
+// summary.
+func complaints(ts *testscript.TestScript) string {
+	var all []string
+	for line := range strings.Lines(ts.ReadFile("stderr")) {
+		if !strings.Contains(line, " copied") && !strings.Contains(line, "would copy") {
+			all = append(all, line)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, "")
 }
 
 // fill makes a file of so many bytes, in lines.

@@ -89,6 +89,7 @@ var (
 	_ pfs.BatchWriter      = (*Client)(nil)
 	_ pfs.BatchReader      = (*Client)(nil)
 	_ pfs.Sweeper          = (*Client)(nil)
+	_ pfs.AccessChecker    = (*Client)(nil)
 )
 
 // defaultRetries with pauses of 0.1 s doubling to 2 s bridge about five seconds: a

@@ -141,6 +141,14 @@ func (c *Client) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles
 	})
 }
 
+// CheckAccess asks the service whether it would refuse an operation.
+func (c *Client) CheckAccess(ctx context.Context, a pfs.Access, name pfs.Path) error {
+	return c.ask(ctx, call{
+		op: "client.CheckAccess", method: wire.CallAccess, name: name,
+		request: wire.AccessRequest{Path: string(name), Access: uint8(a)},
+	})
+}
+
 // Sweep removes stale staged writes below dir.
 func (c *Client) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (int, int64, error) {
 	var reply wire.SweepReply

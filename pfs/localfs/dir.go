@@ -40,6 +40,9 @@ type dir interface {
 	// rename replaces newName, or if exclusive is set answers EEXIST.
 	rename(name string, to dir, newName string, exclusive bool) error
 
+	// access answers what the system would refuse to whoever reads name, or changes it;
+	// nil if it cannot tell.
+	access(name string, change bool) error
 	chmod(name string, mode fs.FileMode) error
 	chtime(name string, mtime time.Time) error
 

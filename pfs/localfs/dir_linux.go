@@ -176,6 +176,17 @@ func (d *fdDir) rename(name string, to dir, newName string, exclusive bool) erro
 
 // chmod needs fchmodat2 (Linux 6.6) to leave a link alone; before, an O_PATH
 // descriptor and its name in /proc do the same.
+func (d *fdDir) access(name string, change bool) error {
+	mode, flags := uint32(unix.R_OK), unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW
+	if change {
+		mode = unix.W_OK | unix.X_OK
+	}
+	if d.follow {
+		flags = unix.AT_EACCESS
+	}
+	return uninterrupted(func() error { return unix.Faccessat(d.fd, name, mode, flags) })
+}
+
 func (d *fdDir) chmod(name string, mode fs.FileMode) error {
 	bits := unixmode.Permissions(mode)
 	flags := unix.AT_SYMLINK_NOFOLLOW

@@ -62,6 +62,7 @@ var (
 	_ pfs.Digester         = (*FS)(nil)
 	_ pfs.BatchWriter      = (*FS)(nil)
 	_ pfs.Sweeper          = (*FS)(nil)
+	_ pfs.AccessChecker    = (*FS)(nil)
 )
 
 // New returns the tree below the existing directory dir, which may be a link.

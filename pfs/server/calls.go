@@ -92,6 +92,7 @@ func (s *Server) calls() map[string]call {
 		wire.CallSpace:           {do: handle(spaceCall)},
 		wire.CallUsage:           {do: handle(usageCall)},
 		wire.CallSetQuota:        change(handle(setQuotaCall)),
+		wire.CallAccess:          {do: handle(accessCall)},
 		wire.CallSweep:           change(handle(s.sweepCall)),
 		wire.CallCopy:            change(handle(s.copyCall)),
 		wire.CallDigest:          {do: handle(digestCall)},
@@ -235,6 +236,18 @@ func setQuotaCall(ctx context.Context, r *request, q wire.QuotaRequest, _ func(i
 		return reply, err
 	}
 	return reply, pfs.SetQuota(ctx, r.tree, name, q.MaxBytes, q.MaxFiles)
+}
+
+func accessCall(ctx context.Context, r *request, q wire.AccessRequest, _ func(int64)) (reply wire.Empty, err error) {
+	name, err := pfs.ParsePath(q.Path)
+	if err != nil {
+		return reply, err
+	}
+	a := pfs.Access(q.Access)
+	if a > pfs.Administer {
+		return reply, pfs.Errorf("server.access", name, pfs.Invalid, "access %d", q.Access)
+	}
+	return reply, pfs.CheckAccess(ctx, r.tree, a, name)
 }
 
 // sweepCall removes stale staged writes, those that are open here among them.

@@ -134,15 +134,11 @@ func (d *directory) ensure(ctx context.Context) error {
 
 // make makes the directory. The caller holds d.mu, or nothing else has d yet.
 func (d *directory) make(ctx context.Context) error {
-	j := d.r.j
-	if !j.opts.DryRun {
-		err := j.retry(ctx, d.name, func() error { return d.target.FS.Mkdir(ctx, d.target.Path, d.mode().Perm()) })
-		if err != nil {
-			return err
-		}
+	err := d.r.j.retry(ctx, d.name, func() error { return d.target.FS.Mkdir(ctx, d.target.Path, d.mode().Perm()) })
+	if err == nil {
+		d.wasMade()
 	}
-	d.wasMade()
-	return nil
+	return err
 }
 
 // wasMade notes that the directory exists at the target. Mkdir also succeeds on a link

@@ -62,6 +62,7 @@
 //	dirmatch, same, names            what the target has of it already
 //	directory, makedirs, mirror      directories: made, given their times, rid of what the source lacks
 //	batch                            many small files in few requests, within one file system too
+//	rehearsal                        a target that checks what a dry run would change
 //	inside                           a copy within one file system, which a whole service is
 //	copyfile, filecopy, commit       a copy of one file: its passes, its errors, its end
 //	send, leafbuffer, row            one pass over the leaves of a file

@@ -36,12 +36,6 @@ func (r *run) makeDirs(ctx context.Context, subs []*directory) {
 
 // makeBatch makes directories of one parent.
 func (r *run) makeBatch(ctx context.Context, dirs []*directory) {
-	if r.j.opts.DryRun {
-		for _, d := range dirs {
-			d.wasMade()
-		}
-		return
-	}
 	todo := dirs
 	err := r.j.retry(ctx, dirs[0].name, func() error {
 		entries := make([]pfs.BatchEntry, len(todo))

@@ -139,11 +139,11 @@ func (m *mirror) failDir(d *directory, err error) {
 // same below.
 func (m *mirror) dir(ctx context.Context, d *directory) {
 	r := m.r
-	removed := false
+	removed, asked := false, false
 	err := r.j.extras(ctx, d.source, d.target, func(info pfs.Info) error {
 		e := End{d.target.FS, d.target.Path.Join(info.Name)}
-		if m.remove(ctx, e, info, d.rel, d.choice) {
-			removed = true
+		if m.remove(ctx, e, info, d.rel, d.choice, asked && !info.IsDir()) {
+			removed, asked = true, asked || !info.IsDir()
 		}
 		return pfs.CheckContext(ctx, "transfer.Delete", e.Path)
 	}, func(quoted string) {
@@ -206,11 +206,20 @@ func (m *mirror) mirrored(ctx context.Context, d *directory, old pfs.Info) *dire
 }
 
 // remove removes the entry e, which the source lacks, except for what Filter leaves
-// out. It reports whether e is gone.
-func (m *mirror) remove(ctx context.Context, e End, info pfs.Info, above string, c choice) bool {
+// out. It reports whether e is gone. asked says that e may be removed, as a dry run knows: a
+// file like another one in its directory, what is in a directory like that.
+func (m *mirror) remove(ctx context.Context, e End, info pfs.Info, above string, c choice, asked bool) bool {
 	rel := join(above, info.Name)
 	if c = m.r.j.filter.choose(c, rel, info.IsDir()); c == excluded {
 		return false
+	}
+	dry, whole := m.r.j.opts.DryRun && !m.counting, !m.r.j.filter.active()
+	if dry && whole && info.IsDir() && !asked {
+		if _, err := m.removeNow(ctx, e, true, c); err != nil {
+			m.fail(Event{Target: e.Path, IsDir: true, Err: err})
+			return false
+		}
+		asked = true
 	}
 	if info.IsDir() && m.oneByOne() && !m.removeBelow(ctx, e, rel, c) {
 		return false
@@ -225,7 +234,11 @@ func (m *mirror) remove(ctx context.Context, e End, info pfs.Info, above string,
 		}
 		return true
 	}
-	below, err := m.removeNow(ctx, e, info.IsDir(), c)
+	var below int64
+	var err error
+	if !dry || !asked {
+		below, err = m.removeNow(ctx, e, info.IsDir(), c)
+	}
 	if err != nil {
 		m.fail(Event{Target: e.Path, IsDir: info.IsDir(), Err: err})
 		return false
@@ -248,9 +261,6 @@ func (m *mirror) oneByOne() bool {
 // removeNow removes e, a directory with all that is in it: so many files are below.
 func (m *mirror) removeNow(ctx context.Context, e End, isDir bool, c choice) (below int64, err error) {
 	j := m.r.j
-	if j.opts.DryRun {
-		return 0, nil
-	}
 	whole := isDir && !m.oneByOne()
 	if whole {
 		n := mirror{r: m.r, counting: true}
@@ -286,7 +296,7 @@ func (m *mirror) removeBelow(ctx context.Context, e End, rel string, c choice) (
 			return empty
 		}
 		for _, info := range page.Entries {
-			if !m.remove(ctx, End{e.FS, e.Path.Join(info.Name)}, info, rel, c) {
+			if !m.remove(ctx, End{e.FS, e.Path.Join(info.Name)}, info, rel, c, !m.r.j.filter.active()) {
 				empty = false
 			}
 		}

@@ -70,7 +70,8 @@ type Options struct {
 	NewTime bool
 	NewMode bool
 
-	// DryRun changes nothing; the events say what would be done.
+	// DryRun changes nothing; the events say what would be done. Targets are used through
+	// a Rehearsal: one of the caller's, or one for each pair.
 	DryRun bool
 
 	// Parallel is how many chunks, batches of small files and directories are in

@@ -15,6 +15,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/permfs"
 )
 
 // plant makes files; a name that ends in a slash is an empty directory, and one with
@@ -645,6 +646,62 @@ func TestConfirm(t *testing.T) {
 				t.Errorf("%s holds %q, want %q", name, got, want)
 			}
 		}
+	}
+}
+
+// TestDryRunIsRefused: a dry run fails as the run does.
+func TestDryRunIsRefused(t *testing.T) {
+	allow := func(a pfs.Access, name pfs.Path) error {
+		switch name.Base() {
+		case "no" + map[pfs.Access]string{pfs.Read: "read", pfs.Write: "write", pfs.Make: "make", pfs.Delete: "delete"}[a]:
+			return pfs.E("test", name, pfs.Permission, nil)
+		}
+		return nil
+	}
+	for _, tc := range []struct {
+		name           string
+		o              Options
+		source, target []string
+		to             pfs.Path
+		failed         int64
+	}{
+		{"fine", Options{Delete: true}, []string{"/s/f", "/s/d/g"}, []string{"/d/h", "/d/e/i"}, "/d", 0},
+		{"no parent", Options{}, []string{"/s/f"}, nil, "/d/e", 1},
+		{"parents", Options{Parents: true}, []string{"/s/f", "/s/d/g"}, nil, "/d/e/f", 0},
+		{"parents in a file", Options{Parents: true}, []string{"/s/f"}, []string{"/d/e"}, "/d/e/f/g", 1},
+		{"in a file", Options{}, []string{"/s/f"}, []string{"/d"}, "/d/e", 1},
+		{"not read", Options{}, []string{"/s/noread", "/s/f"}, nil, "/d", 1},
+		{"not written", Options{}, []string{"/s/nowrite", "/s/sub/x"}, []string{"/d/sub/"}, "/d", 1},
+		{"not made", Options{}, []string{"/s/nomake/f", "/s/f"}, nil, "/d", 1},
+		{"not deleted", Options{Delete: true}, []string{"/s/f"}, []string{"/d/a/b", "/d/nodelete/f"}, "/d", 1},
+		{"in the way", Options{}, []string{"/s/a/f", "/s/b", "/s/c"}, []string{"/d/a", "/d/b/"}, "/d", 2},
+		{"through a link", Options{}, []string{"/s/f"}, []string{"/real/", "/d->real"}, "/d/e", 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a, b := newFaulty(t), newFaulty(t)
+			plant(t, a, tc.source...)
+			plant(t, b, tc.target...)
+			from, to := End{permfs.New(a, allow), "/s"}, End{permfs.New(b, allow), tc.to}
+			before := tree(t, b, "/")
+			var kinds []pfs.Kind
+			var sums []Stats
+			for _, dry := range []bool{true, false} {
+				o := tc.o
+				o.DryRun, o.Parallel = dry, 1
+				j := newJob(t, o)
+				err := j.Copy(context.Background(), from, to)
+				kinds = append(kinds, pfs.KindOf(err))
+				s := j.Stats()
+				s.BytesDone = 0
+				sums = append(sums, s)
+				if now := tree(t, b, "/"); dry && now != before {
+					t.Errorf("changed to %s", now)
+				}
+			}
+			if kinds[0] != kinds[1] || sums[0] != sums[1] || sums[0].Failed != tc.failed {
+				t.Errorf("dry %s, %+v\nrun %s, %+v", kinds[0], sums[0], kinds[1], sums[1])
+			}
+		})
 	}
 }
 

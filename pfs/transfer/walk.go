@@ -19,6 +19,9 @@ func (r *run) walkPair(ctx context.Context, p Pair, walkers *sync.WaitGroup) {
 		fail(err)
 		return
 	}
+	if r.j.opts.DryRun {
+		p.Target.FS = rehearse(p.Target.FS)
+	}
 	old, exists, err := r.j.lookAt(ctx, p.Target)
 	if err == nil && !exists {
 		err = r.makeParents(ctx, p.Target)
@@ -56,7 +59,7 @@ func (r *run) addRoot(d *directory) {
 
 // makeParents makes the directories above a target if that is asked for.
 func (r *run) makeParents(ctx context.Context, target End) error {
-	if !r.j.opts.Parents || r.j.opts.DryRun {
+	if !r.j.opts.Parents {
 		return nil
 	}
 	above := End{target.FS, target.Path.Parent()}

@@ -49,6 +49,7 @@ const (
 	CallSpace           = "space"            // PathRequest -> SpaceReply
 	CallUsage           = "usage"            // PathRequest -> UsageReply
 	CallSetQuota        = "set-quota"        // QuotaRequest -> Empty
+	CallAccess          = "access"           // AccessRequest -> Empty
 	CallSweep           = "sweep"            // SweepRequest -> SweepReply
 	CallCopy            = "copy"             // CopyRequest -> InfoReply
 	CallDigest          = "digest"           // DigestRequest -> DigestReply
@@ -170,6 +171,13 @@ type QuotaRequest struct {
 	Path     string `msgpack:"path"`
 	MaxBytes int64  `msgpack:"max_bytes"`
 	MaxFiles int64  `msgpack:"max_files"`
+}
+
+// AccessRequest asks whether an operation would be refused. Access is the number of the
+// pfs.Access.
+type AccessRequest struct {
+	Path   string `msgpack:"path"`
+	Access uint8  `msgpack:"access"`
 }
 
 // SweepRequest removes staged writes older than Seconds.
