@@ -70,7 +70,8 @@ func isFixed(p pfs.Path) bool {
 }
 
 // placeLine names the path that was meant where err is about a misspelt directory of a
-// datacenter, or about a home whose name is near the user's own; "" for other errors.
+// datacenter, or about a home whose name is near the user's own, and the user's home where
+// it is about something beside it; "" for other errors.
 func (d *deps) placeLine(err error) string {
 	var e *pfs.Error
 	if !errors.As(err, &e) || !e.Path.Within(top) {
@@ -84,19 +85,25 @@ func (d *deps) placeLine(err error) string {
 			parts[3] = homes
 		}
 	}
-	switch {
-	case !fixed && parts[3] == "":
-		return d.out.Program + " ls " + shellWord(string(top.Join(parts[2]))) + " shows what is there"
-	case fixed && e.Kind != pfs.Permission:
+	if fixed && (e.Kind != pfs.Permission || !isInHome(e.Path)) {
 		return ""
 	}
-	if file, cerr := d.remotes.config(); cerr == nil && len(parts) > 4 && parts[3] == homes {
-		if own, cerr := entryOf(file, err); cerr == nil && cliargs.Nearest(parts[4], []string{own.Username}) != "" {
-			parts[4] = own.Username
+	user := "" // who is logged in there
+	if file, cerr := d.remotes.config(); cerr == nil {
+		if own, cerr := entryOf(file, err); cerr == nil && pfs.CheckName(own.Username) == "" {
+			user = own.Username
 		}
 	}
-	if meant := strings.Join(parts, "/"); meant != string(e.Path) {
+	if len(parts) > 4 && parts[3] == homes && cliargs.Nearest(parts[4], []string{user}) != "" {
+		parts[4] = user
+	}
+	switch meant := strings.Join(parts, "/"); {
+	case parts[3] != "" && meant != string(e.Path):
 		return "did you mean " + shellWord(meant) + "?"
+	case user != "" && len(parts) <= 5 && meant != string(homeOf(parts[2], user)):
+		return "your home is " + shellWord(string(homeOf(parts[2], user)))
+	case !fixed:
+		return d.out.Program + " ls " + shellWord(string(top.Join(parts[2]))) + " shows what is there"
 	}
 	return ""
 }

@@ -107,7 +107,8 @@ func TestMisspeltPlaces(t *testing.T) {
 		{"/pfs/dc/hom/alice/x", "did you mean /pfs/dc/home/alice/x?"},
 		{"/pfs/dc/users/alcie/x y", "did you mean '/pfs/dc/home/alice/x y'?"},
 		{"/pfs/dc/pubic/x", "did you mean /pfs/dc/public/x?"},
-		{"/pfs/dc/elsewhere/x", "paddlectl ls /pfs/dc shows what is there"},
+		{"/pfs/dc/elsewhere/x", "your home is /pfs/dc/home/alice"},
+		{"/pfs/dc/elsewhere/x/y", "paddlectl ls /pfs/dc shows what is there"},
 	} {
 		for _, args := range [][]string{{"ls"}, {"mkdir"}, {"touch"}, {"cat"}, {"cp", "f"}} {
 			got := run(t, testMain(t, newHome(t), append(args, tt.path)...))
@@ -119,7 +120,9 @@ func TestMisspeltPlaces(t *testing.T) {
 	d := newDeps(testMain(t, nil))
 	for path, want := range map[pfs.Path]string{
 		"/pfs/dc/home/alcie/x":  "did you mean /pfs/dc/home/alice/x?",
+		"/pfs/dc/home/bob":      "your home is /pfs/dc/home/alice",
 		"/pfs/dc/home/bob/x":    "",
+		"/pfs/dc/home/alice":    "",
 		"/pfs/dc/home/alice/x":  "",
 		"/pfs/dc/public/x":      "",
 		"/pfs/public/dataset/x": "",
@@ -129,7 +132,12 @@ func TestMisspeltPlaces(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
-	if got := d.wayOut(pfs.E("x.Y", "/pfs/dc/hom", pfs.ReadOnly, nil)); got != "did you mean /pfs/dc/home?" {
-		t.Errorf("mkdir -p: %q", got)
+	for path, want := range map[pfs.Path]string{
+		"/pfs/dc/hom":      "did you mean /pfs/dc/home?",
+		"/pfs/dc/file.csv": "your home is /pfs/dc/home/alice",
+	} {
+		if got := d.wayOut(pfs.E("x.Y", path, pfs.ReadOnly, nil)); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
 	}
 }

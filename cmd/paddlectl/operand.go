@@ -108,6 +108,9 @@ func (d *deps) didYouMeanInHome(text string) string {
 	if err != nil || pfs.CheckName(e.Username) != "" {
 		return ""
 	}
+	if text == "~" || strings.HasPrefix(text, "~/") { // quoted
+		text = "." + text[1:]
+	}
 	home := homeOf(e.Name, e.Username)
 	beginnings := []pfs.Path{pfs.Root, top, top.Join(e.Name), home}
 	if strings.HasPrefix(text, "/") {

@@ -123,6 +123,8 @@ func TestDidYouMean(t *testing.T) {
 		"data/x y":              "'/pfs/dc/home/alice/data/x y'",
 		"home/bob":              "/pfs/dc/home/alice/home/bob",
 		"./data":                "/pfs/dc/home/alice/data",
+		"~/x":                   "/pfs/dc/home/alice/x",
+		"~":                     "/pfs/dc/home/alice",
 		"/data/x":               "",
 		"/home/bob":             "",
 		"../x":                  "",

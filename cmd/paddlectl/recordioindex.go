@@ -165,7 +165,7 @@ func (x *indexing) write(ctx context.Context, f dataFile) error {
 	}
 	index, err := recordio.BuildIndex(in, x.o.scan(f.text, nil))
 	if err != nil {
-		return recordError(err)
+		return x.d.foreignHint(in, err)
 	}
 	outs := x.d.newOutputs(ctx, true, nil)
 	defer outs.abort()

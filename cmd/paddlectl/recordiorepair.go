@@ -73,7 +73,7 @@ func (d *deps) repairRecords(ctx context.Context, o *repairOptions, operand stri
 	}
 	tail, err := recordio.FindTail(in.ReaderAt, in.size, o.scan(f.text, nil))
 	if err != nil {
-		return d.salvageHint(err, f.text)
+		return d.salvageHint(err, in)
 	}
 	if err := d.repairCopy(ctx, o, in, tail); err != nil {
 		return err
@@ -83,11 +83,14 @@ func (d *deps) repairRecords(ctx context.Context, o *repairOptions, operand stri
 }
 
 // salvageHint adds the way out to damage that repair leaves alone.
-func (d *deps) salvageHint(err error, name string) error {
+func (d *deps) salvageHint(err error, in *input) error {
+	if foreign := d.foreignHint(in, err); errors.As(foreign, new(hinted)) {
+		return foreign
+	}
 	if !errors.Is(err, recordio.Checksum) && !errors.Is(err, recordio.Malformed) && !errors.Is(err, recordio.Truncated) {
 		return recordError(err)
 	}
-	return hinted{recordError(err), fmt.Sprintf("this is no torn end: %s recordio salvage %s -o NEW saves what can be read", d.out.Program, shellWord(name))}
+	return hinted{recordError(err), fmt.Sprintf("this is no torn end: %s recordio salvage %s -o NEW saves what can be read", d.out.Program, shellWord(in.text))}
 }
 
 // repairInPlace cuts the file itself, and returns when that is on the disk. A dry run
@@ -112,7 +115,7 @@ func (d *deps) repairInPlace(o *repairOptions, in *input) error {
 		err = file.Sync()
 	}
 	if err != nil {
-		return d.salvageHint(err, in.text)
+		return d.salvageHint(err, in)
 	}
 	d.tellTail(o, in.text, tail)
 	return nil

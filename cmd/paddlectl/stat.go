@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
 )
@@ -17,7 +18,7 @@ func (d *deps) statCommand() *cli.Command {
 themselves, not followed.`,
 		examples: []string{"paddlectl stat --json /pfs/dc1/home/alice/model.bin"},
 		exits:    pathExits(),
-		flags:    []cli.Flag{jsonFlag(&s.json)},
+		flags:    []cli.Flag{jsonFlag(&s.json), &cliargs.Foreign{Letter: "c", Instead: "--json prints all that there is"}},
 		run: func(ctx context.Context, operands []string) error {
 			return d.eachTarget(ctx, operands, func(t target) error { return s.target(ctx, t) })
 		},

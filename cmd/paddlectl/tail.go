@@ -33,6 +33,7 @@ read, however large it is. Of several files each stands under its name.`,
 		flags: append([]cli.Flag{
 			&cli.GenericFlag{Name: "lines", Aliases: []string{"n"}, Usage: "print the last `N` lines; +N: all from line N on", DefaultText: strconv.Itoa(usualLines), Value: &o.lines},
 			&cli.GenericFlag{Name: "bytes", Aliases: []string{"c"}, Usage: "print the last `SIZE` bytes instead; +SIZE: all from that byte on", Value: &o.bytes},
+			&cliargs.Foreign{Letter: "f", Instead: "tail prints what is there and does not wait for more"},
 		}, o.flags()...),
 		run: func(ctx context.Context, operands []string) error {
 			if o.lines.given && o.bytes.given {
