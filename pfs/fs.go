@@ -13,6 +13,9 @@ const (
 
 	// MaxPage is the largest number of entries in one Page.
 	MaxPage = 4096
+
+	// MaxDigests is the largest number of entries in one Page with digests.
+	MaxDigests = 1024
 )
 
 // FileSystem is a tree of directories, files and symbolic links.
@@ -102,12 +105,21 @@ type ListOptions struct {
 	// Limit is the largest number of entries wanted; 0 or more than MaxPage
 	// means MaxPage.
 	Limit int
+
+	// Digests asks for Info.Digest of the files: an entry without one has none
+	// that is kept. It costs a store up to a Stat of each file, so a page has at
+	// most MaxDigests entries.
+	Digests bool
 }
 
 // Max returns the largest number of entries that the page may have.
 func (o ListOptions) Max() int {
-	if o.Limit <= 0 || o.Limit > MaxPage {
-		return MaxPage
+	most := MaxPage
+	if o.Digests {
+		most = MaxDigests
+	}
+	if o.Limit <= 0 || o.Limit > most {
+		return most
 	}
 	return o.Limit
 }
@@ -145,7 +157,8 @@ type Info struct {
 	// Digest is the tree digest of the content ("algorithm:hex", package
 	// pfs/digest) if one is kept and still trusted, which is while size and
 	// modification time are those it was made for. Empty means not known: package
-	// digest computes it then. Listings may leave it out.
+	// digest computes it then. Listings may leave it out unless ListOptions.Digests
+	// asks for it.
 	Digest string
 }
 

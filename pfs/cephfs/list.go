@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// List returns one page of dir in the store's order. Digests are left out.
+// List returns one page of dir in the store's order.
 func (f FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
 	const op = "cephfs.List"
 	return in(ctx, f, op, name, func(d *dir) (page pfs.Page, err error) {
@@ -20,7 +20,7 @@ func (f FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (pfs.
 		}
 		page.Next = next
 		for _, e := range found {
-			if err := d.addEntry(&page, name, e); err != nil {
+			if err := d.addEntry(&page, name, e, opts.Digests); err != nil {
 				return pfs.Page{}, fail(op, name.Join(e.name), err)
 			}
 		}
@@ -29,7 +29,7 @@ func (f FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (pfs.
 }
 
 // addEntry describes one entry, unless it is hidden or has gone meanwhile.
-func (d *dir) addEntry(page *pfs.Page, parent pfs.Path, e entry) error {
+func (d *dir) addEntry(page *pfs.Page, parent pfs.Path, e entry, digests bool) error {
 	if pfs.IsTemp(e.name, e.st.mode) {
 		return nil
 	}
@@ -41,6 +41,15 @@ func (d *dir) addEntry(page *pfs.Page, parent pfs.Path, e entry) error {
 	if e.st.mode&fs.ModeSymlink != 0 {
 		var err error
 		if info.Target, err = d.readlink(e.name); err != nil {
+			return unlessMissing(err)
+		}
+	}
+	if digests && e.st.mode.IsRegular() {
+		err := d.on(e.name, func(in *cInode, _ stat) error {
+			info.Digest = keptDigest(d.c, in, e.st)
+			return nil
+		})
+		if err != nil {
 			return unlessMissing(err)
 		}
 	}

@@ -13,3 +13,13 @@ func (h *handle) mark(c *call, st stat) (digest.Mark, bool) {
 	m, ok := digest.DecodeMark(p)
 	return m, ok && m.Of(st.size, st.mtime)
 }
+
+// keptDigest returns the digest that is kept with the file in, which st describes; "" if none is.
+func keptDigest(c *call, in *cInode, st stat) string {
+	// A handle without an open file is enough for a mark.
+	m, ok := newHandle(c.m, in).mark(c, st)
+	if !ok {
+		return ""
+	}
+	return m.Digest
+}

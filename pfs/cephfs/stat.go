@@ -85,10 +85,7 @@ func (f FS) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
 		err = d.on(base, func(in *cInode, st stat) error {
 			info = st.info(name)
 			if st.mode.IsRegular() {
-				// A handle without an open file is enough for a mark.
-				if m, ok := newHandle(d.c.m, in).mark(d.c, st); ok {
-					info.Digest = m.Digest
-				}
+				info.Digest = keptDigest(d.c, in, st)
 			}
 			return nil
 		})

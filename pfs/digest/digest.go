@@ -149,6 +149,20 @@ func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, p
 	leaves := pfs.Leaves(size)
 	jobs = int(min(int64(max(jobs, 1)), max(leaves, 1)))
 
+	if leaves <= 1 {
+		w := worker{leaf: a.leaf, read: read}
+		if leaves == 1 {
+			r := w.one(ctx, make([]byte, size), 0)
+			if r.err != nil {
+				return "", r.err
+			}
+			t.Add(r.sum)
+		}
+		if progress != nil {
+			progress(size)
+		}
+		return t.Sum(), nil
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()

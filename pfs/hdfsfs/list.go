@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
@@ -41,7 +42,50 @@ func (f *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.
 	if err := l.page(ctx, op, dir, opts.Max()); err != nil {
 		return pfs.Page{}, fail(op, dir, err)
 	}
+	if opts.Digests {
+		if err := f.addDigests(ctx, op, dir, l.result.Entries); err != nil {
+			return pfs.Page{}, err
+		}
+	}
 	return l.result, nil
+}
+
+// digestWorkers is the number of files of a page whose marks are read at once.
+const digestWorkers = 8
+
+// addDigests fills in the kept digests of the entries of dir. HDFS lists no extended attributes: each
+// file is a call of its own.
+func (f *FS) addDigests(ctx context.Context, op string, dir pfs.Path, entries []pfs.Info) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, digestWorkers)
+	for i := range entries {
+		e := &entries[i]
+		if !e.IsRegular() || ctx.Err() != nil {
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			name := dir.Join(e.Name)
+			err := pfs.Guard(op, name, func() error {
+				m, ok, err := f.readMark(ctx, f.at(name), status{Info: *e})
+				if ok {
+					e.Digest = m.Digest
+				}
+				return err
+			})
+			if err != nil && !is(err, pfs.NotExist) {
+				cancel(fail(op, name, err))
+			}
+		})
+	}
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return fail(op, dir, err)
+	}
+	return nil
 }
 
 // listing is one page in the making.

@@ -7,7 +7,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// List returns one page of dir in the directory's own order. Digests are left out.
+// List returns one page of dir in the directory's own order.
 func (f *FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (page pfs.Page, err error) {
 	const op = "localfs.List"
 	err = f.in(ctx, op, name, func(d dir) error {
@@ -17,7 +17,7 @@ func (f *FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (pag
 		}
 		page.Next = next
 		for _, entry := range names {
-			if err := f.addEntry(&page, d, name, entry); err != nil {
+			if err := f.addEntry(&page, d, name, entry, opts.Digests); err != nil {
 				return err
 			}
 		}
@@ -30,7 +30,7 @@ func (f *FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (pag
 }
 
 // addEntry describes one entry, unless it is hidden or has gone meanwhile.
-func (f *FS) addEntry(page *pfs.Page, d dir, parent pfs.Path, entry string) error {
+func (f *FS) addEntry(page *pfs.Page, d dir, parent pfs.Path, entry string, digests bool) error {
 	st, err := d.stat(entry, false)
 	if err == nil && hidden(entry, st) {
 		return nil
@@ -48,6 +48,11 @@ func (f *FS) addEntry(page *pfs.Page, d dir, parent pfs.Path, entry string) erro
 	}
 	if err != nil {
 		return fail("localfs.List", parent.Join(entry), err)
+	}
+	if digests {
+		if m, ok := f.markOf(d, entry, st); ok {
+			info.Digest = m.Digest
+		}
 	}
 	page.Entries = append(page.Entries, info)
 	return nil

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 var listPromises = []promise{
 	{says: "an empty directory has no entries", check: checkListEmpty},
 	{says: "entries are described as Stat does", check: checkListInfo},
+	{says: "digests that are kept are listed where they are asked for", check: checkListDigests, needs: NoKeptDigest},
 	{says: "pages of any Limit give every entry exactly once", check: checkListPages},
 	{says: "a token is not used up", check: checkListToken},
 	{says: "a token that is none answers Conflict or Invalid, or is harmless", check: checkListBadToken},
@@ -123,6 +125,32 @@ func checkListInfo(e *env) {
 		if info.IsDir() && info.Size != 0 {
 			e.Errorf("size of a directory = %d", info.Size)
 		}
+	}
+}
+
+func checkListDigests(e *env) {
+	const n = 5
+	MustMkdir(e, e.fs, "/dir/sub")
+	for i := range n {
+		data := Pattern(uint64(i), 100+i)
+		WriteFileWith(e, e.fs, pfs.Path(fmt.Sprintf("/dir/f%d", i)), data, pfs.CommitOptions{Digest: digest.Bytes(data)})
+	}
+	WriteFileWith(e, e.fs, "/dir/unknown", Pattern(9, 9), pfs.CommitOptions{})
+	opts := pfs.ListOptions{Limit: 2, Digests: true}
+	listed := 0
+	for more := true; more; more = opts.Token != "" {
+		page, err := e.fs.List(e.ctx, "/dir", opts)
+		e.ok(err)
+		for _, info := range page.Entries {
+			listed++
+			if want := MustStat(e, e.fs, pfs.Path("/dir").Join(info.Name)).Digest; info.Digest != want {
+				e.Errorf("%s is listed with the digest %q, Stat has %q", info.Name, info.Digest, want)
+			}
+		}
+		opts.Token = page.Next
+	}
+	if listed != n+2 {
+		e.Errorf("%d entries, want %d", listed, n+2)
 	}
 }
 

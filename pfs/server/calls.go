@@ -178,7 +178,7 @@ func listCall(ctx context.Context, r *request, q wire.ListRequest, _ func(int64)
 	if err != nil {
 		return reply, err
 	}
-	opts := pfs.ListOptions{Token: q.Token, Limit: q.Limit}
+	opts := pfs.ListOptions{Token: q.Token, Limit: q.Limit, Digests: q.Digests}
 	for {
 		page, err := r.tree.List(ctx, name, opts)
 		if err != nil {

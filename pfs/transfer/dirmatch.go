@@ -103,7 +103,7 @@ func (m *dirMatcher) match(ctx context.Context) error {
 	for i, e := range m.entries {
 		places[e.info.Name] = i
 	}
-	b := listing{j: m.a.j, end: *m.b, name: m.b.Path}
+	b := listing{j: m.a.j, end: *m.b, name: m.b.Path, digests: m.a.digests}
 	for {
 		page, more, err := b.next(ctx)
 		if err != nil || !more {

@@ -53,6 +53,9 @@ func (o Options) decide(it *item) (verdict, Reason) {
 	return compare, NoReason
 }
 
+// comparesDigests reports whether decide leaves files with equal sizes and times to their digests.
+func (o Options) comparesDigests() bool { return o.Overwrite != NoReplace && !o.Quick }
+
 // sameTime reports whether a and b are the same moment to the precision of the store that
 // keeps less of it.
 func sameTime(a, b time.Time) bool { return KeptAs(a, b) || KeptAs(b, a) }

@@ -22,6 +22,8 @@ type listing struct {
 	end  End
 	name pfs.Path // as the user knows it
 
+	digests bool // ask for the digests that are kept
+
 	token    string
 	started  bool
 	restarts int
@@ -58,7 +60,7 @@ func (l *listing) next(ctx context.Context) (page pfs.Page, more bool, err error
 
 func (l *listing) page(ctx context.Context) (page pfs.Page, err error) {
 	err = l.j.retry(ctx, l.name, func() error {
-		page, err = l.end.FS.List(ctx, l.end.Path, pfs.ListOptions{Token: l.token, Limit: pageLen})
+		page, err = l.end.FS.List(ctx, l.end.Path, pfs.ListOptions{Token: l.token, Limit: pageLen, Digests: l.digests})
 		return err
 	})
 	return page, err

@@ -213,7 +213,7 @@ func (v *verifier) digest(ctx context.Context, e End, info pfs.Info, progress fu
 // compareDirs compares two directories and all below them.
 func (v *verifier) compareDirs(ctx context.Context, t *twins) {
 	m := &dirMatcher{
-		a: &listing{j: v.j, end: t.a, name: t.nameA}, b: &t.b, names: v.names,
+		a: &listing{j: v.j, end: t.a, name: t.nameA, digests: v.j.opts.Kept}, b: &t.b, names: v.names,
 		unnamed: func(quoted string) { v.fail(t.nameA, t.nameB, newNameError("transfer.Verify", t.nameA, quoted)) },
 	}
 	defer m.drop()

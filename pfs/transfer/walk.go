@@ -90,7 +90,7 @@ func (r *run) walkDir(ctx context.Context, d *directory, walkers *sync.WaitGroup
 	}
 	defer m.drop()
 	if d.exists {
-		m.b = &d.target
+		m.b, m.a.digests = &d.target, r.j.opts.comparesDigests()
 	}
 	for ctx.Err() == nil {
 		entries, err := m.next(ctx)

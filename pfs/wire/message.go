@@ -130,6 +130,8 @@ type ListRequest struct {
 	Path  string `msgpack:"path"`
 	Token string `msgpack:"token"`
 	Limit int    `msgpack:"limit"`
+	// Digests is ignored by services that are older than it.
+	Digests bool `msgpack:"digests,omitempty"`
 }
 
 // ListReply is a page; see pfs.Page.
