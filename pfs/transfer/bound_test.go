@@ -124,8 +124,14 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestWindows compares directories much larger than a window.
+// TestWindows compares directories larger than a window, with room for a table of the rest and without.
 func TestWindows(t *testing.T) {
+	for _, tt := range []struct{ room, lists int }{{0, 12}, {100, 12}, {10_000, 4}} {
+		t.Run(fmt.Sprint(tt.room), func(t *testing.T) { testWindows(t, tt.room, tt.lists) })
+	}
+}
+
+func testWindows(t *testing.T, room, lists int) {
 	a, b := newFaulty(t), newFaulty(t)
 	plant(t, a, "/s/")
 	plant(t, b, "/d/")
@@ -133,14 +139,18 @@ func TestWindows(t *testing.T) {
 	for i := range n {
 		put(t, a.FS, pfs.Path(fmt.Sprintf("/s/%d", i)), nil)
 		if i%2 == 0 {
-			put(t, b.FS, pfs.Path(fmt.Sprintf("/d/%d", n-2-i)), nil)
+			put(t, b.FS, pfs.Path(fmt.Sprintf("/d/%d", n-2-i)), []byte(fmt.Sprint(i)))
 		}
 		if i%5 == 0 {
 			put(t, b.FS, pfs.Path(fmt.Sprintf("/d/x%d", i)), nil)
 		}
 	}
 	j := newJob(t, Options{})
-	m := &dirMatcher{a: &listing{j: j, end: End{a, "/s"}, name: "/s"}, b: &End{b, "/d"}, names: semaphore.NewWeighted(2500)}
+	b.lists.Store(0)
+	tables := semaphore.NewWeighted(int64(room))
+	m := &dirMatcher{
+		a: &listing{j: j, end: End{a, "/s"}, name: "/s", digests: true}, b: &End{b, "/d"}, names: semaphore.NewWeighted(2500), room: tables,
+	}
 	seen, existing, count := 0, 0, 0
 	for {
 		entries, err := m.next(context.Background())
@@ -156,15 +166,25 @@ func TestWindows(t *testing.T) {
 			seen++
 			if e.exists {
 				existing++
-				if e.old.Name != e.info.Name {
-					t.Errorf("%s was paired with %s", e.info.Name, e.old.Name)
+				want, err := b.Stat(t.Context(), pfs.Path("/d").Join(e.info.Name))
+				must(t, err)
+				want.Version = ""
+				if e.old.Version = ""; e.old != want {
+					t.Errorf("%s was paired with %+v, want %+v", e.info.Name, e.old, want)
 				}
 			}
 		}
 		m.drop()
 	}
+	m.end()
 	if seen != n || existing != n/2 || count < 2 {
 		t.Errorf("%d seen, %d existing, %d windows", seen, existing, count)
+	}
+	if !tables.TryAcquire(int64(room)) {
+		t.Error("room of a table was not given back")
+	}
+	if got := int(b.lists.Load()); got != lists {
+		t.Errorf("%d pages of the second directory were listed, want %d", got, lists)
 	}
 	extra := 0
 	must(t, j.extras(context.Background(), End{a, "/s"}, End{b, "/d"}, func(pfs.Info) error { extra++; return nil }, nil))

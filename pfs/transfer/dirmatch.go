@@ -17,16 +17,19 @@ type entry struct {
 
 // dirMatcher finds the entries of directory a in directory b, in bounded memory and
 // whatever the order of the listings. It reads a window of entries of a, lists all of b
-// to find them there, and goes on with the next window. If a fits into one window, b is
-// listed once.
+// to find them there, and goes on with the next window. b is listed again for that only if
+// there is no room for a table of its other entries.
 type dirMatcher struct {
 	a       *listing
 	b       *End                // nil if there is nothing to compare with
 	names   *semaphore.Weighted // entries that all matchers of a job together may hold
+	room    *semaphore.Weighted // entries in the tables of all matchers of a job; nil: there are none
 	unnamed func(quoted string) // is told names of a that cannot be a Path
 
 	entries []entry    // the window
 	carry   []pfs.Info // a page that was too much for the window
+	ended   bool       // a has no more pages
+	rest    *besides   // what b has besides the windows so far; nil if it must be listed
 }
 
 // next makes the next window; it is empty at the end. Drop it before the next.
@@ -45,6 +48,12 @@ func (m *dirMatcher) next(ctx context.Context) ([]entry, error) {
 	}
 }
 
+// end gives up all that is held.
+func (m *dirMatcher) end() {
+	m.drop()
+	m.rest.drop()
+}
+
 // drop gives up the window.
 func (m *dirMatcher) drop() {
 	m.names.Release(int64(len(m.entries)))
@@ -57,6 +66,7 @@ func (m *dirMatcher) fill(ctx context.Context) (bool, error) {
 	for {
 		page, more, err := m.page(ctx)
 		if err != nil || !more {
+			m.ended = true
 			return false, err
 		}
 		if !m.hold(ctx, int64(len(page))) {
@@ -99,19 +109,40 @@ func (m *dirMatcher) match(ctx context.Context) error {
 	if m.b == nil {
 		return nil
 	}
+	if m.rest != nil {
+		for i := range m.entries {
+			e := &m.entries[i]
+			e.old, e.exists = m.rest.find(e.info.Name)
+		}
+		return nil
+	}
 	places := make(map[string]int, len(m.entries))
 	for i, e := range m.entries {
 		places[e.info.Name] = i
 	}
+	var rest *besides
+	if !m.ended && m.room != nil {
+		rest = &besides{room: m.room}
+	}
 	b := listing{j: m.a.j, end: *m.b, name: m.b.Path, digests: m.a.digests}
 	for {
 		page, more, err := b.next(ctx)
-		if err != nil || !more {
+		if err != nil {
+			rest.drop()
 			return err
 		}
+		if !more {
+			m.rest = rest
+			return nil
+		}
 		for _, info := range page.Entries {
-			if i, ok := places[info.Name]; ok {
+			i, ok := places[info.Name]
+			switch {
+			case ok:
 				m.entries[i].old, m.entries[i].exists = info, true
+			case rest != nil && !rest.add(info):
+				rest.drop()
+				rest = nil
 			}
 		}
 	}

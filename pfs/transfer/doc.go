@@ -31,7 +31,8 @@
 //
 // Content: what the [Pool] of the job has, whatever the number of files. Names: one
 // window of at most 32,768 directory entries for all directories together (about
-// 15 MB), the names of the subdirectories of one window for each level of the tree, and
+// 15 MB), tables of at most 262,144 target entries for directories that take more than a
+// window (about 25 MB), the names of the subdirectories of one window for each level of the tree, and
 // 16 bytes a name for a directory that takes several pages or is made a mirror: 16 MB
 // for one of 1,000,000 names. A stream to a target of long pieces keeps one of them on disk.
 //
@@ -59,7 +60,7 @@
 //	run, item, copyitem              Copy and CopyAll: the stages of a job of trees, and an item's way through them
 //	walk, listing, resolve, links,   finding what is to be copied
 //	filter
-//	dirmatch, same, names            what the target has of it already
+//	dirmatch, besides, same, names   what the target has of it already
 //	directory, makedirs, mirror      directories: made, given their times, rid of what the source lacks
 //	batch                            many small files in few requests, within one file system too
 //	rehearsal                        a target that checks what a dry run would change

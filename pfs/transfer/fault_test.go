@@ -70,7 +70,13 @@ func (f *faulty) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) 
 	if err := f.hook("list", name); err != nil {
 		return pfs.Page{}, err
 	}
-	return f.FS.List(ctx, name, opts)
+	page, err := f.FS.List(ctx, name, opts)
+	for i := range page.Entries {
+		if !opts.Digests {
+			page.Entries[i].Digest = ""
+		}
+	}
+	return page, err
 }
 
 func (f *faulty) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {

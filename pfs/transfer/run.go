@@ -48,6 +48,7 @@ type run struct {
 
 	walkers *semaphore.Weighted // beyond the first of each pair
 	names   *semaphore.Weighted // entries in windows
+	besides *semaphore.Weighted // entries in tables
 
 	pairs       int64        // so far
 	unreachable atomic.Int64 // files in a row that failed with Unavailable
@@ -81,6 +82,7 @@ func (j *Job) CopyAll(caller context.Context, pairs iter.Seq2[Pair, error]) erro
 		large: make(chan *item, queueLen), inside: make(chan *item, queueLen),
 		walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
 		names:   semaphore.NewWeighted(maxNames),
+		besides: semaphore.NewWeighted(maxBesides),
 	}
 	r.copyAll(ctx, pairs)
 	if j.opts.Delete {

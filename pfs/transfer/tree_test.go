@@ -137,6 +137,41 @@ func TestManySmallFilesComeInFewRequests(t *testing.T) {
 
 // A file of a batch that cannot be read, or is not what it was, is copied alone: it
 // fails, or not, by itself.
+// TestFinishedTreeIsComparedByListings copies a tree twice: what both sides keep about its files is in their
+// listings, and no file is asked for by itself.
+func TestFinishedTreeIsComparedByListings(t *testing.T) {
+	for _, o := range []Options{{}, {Overwrite: Update}, {Kept: true}} {
+		a, b := newFaulty(t), newFaulty(t)
+		const n = 200
+		for i := range n {
+			put(t, a.FS, pfs.Path(fmt.Sprintf("/s/%d/f%d", i%3, i)), noise(uint64(i), 100))
+		}
+		put(t, a.FS, "/s/large", noise(n, maxSmall+1))
+		must(t, newJob(t, Options{}).Copy(t.Context(), End{a, "/s"}, End{b, "/d"}))
+		a.stats.Store(0)
+		b.stats.Store(0)
+		fail := func(op string, name pfs.Path) error {
+			if op != "stat" && op != "list" {
+				t.Errorf("%s of %s", op, name)
+			}
+			return nil
+		}
+		a.before, b.before = fail, fail
+		j := newJob(t, o)
+		if o.Kept {
+			must(t, j.Verify(t.Context(), End{a, "/s"}, End{b, "/d"}))
+		} else {
+			must(t, j.Copy(t.Context(), End{a, "/s"}, End{b, "/d"}))
+		}
+		if s := j.Stats(); s.Same+s.Skipped != n+1 {
+			t.Errorf("%+v: got %+v", o, s)
+		}
+		if got := a.stats.Load() + b.stats.Load(); got > 4 {
+			t.Errorf("%+v: %d files were asked for by themselves", o, got)
+		}
+	}
+}
+
 func TestReadFaultsInABatch(t *testing.T) {
 	for _, kind := range []pfs.Kind{pfs.Unavailable, pfs.Conflict, pfs.Permission} {
 		t.Run(kind.Error(), func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 func (j *Job) Verify(ctx context.Context, a, b End) error {
 	v := &verifier{
 		j: j, ended: func() bool { return ctx.Err() != nil },
-		names: semaphore.NewWeighted(maxNames), walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
+		names: semaphore.NewWeighted(maxNames), besides: semaphore.NewWeighted(maxBesides), walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
 	}
 	v.files.SetLimit(2 * j.opts.Parallel)
 	nameA, nameB := a.Path, b.Path
@@ -54,6 +54,7 @@ func (j *Job) Verify(ctx context.Context, a, b End) error {
 type verifier struct {
 	j       *Job
 	names   *semaphore.Weighted // entries in windows
+	besides *semaphore.Weighted // entries in tables
 	walkers *semaphore.Weighted // beyond the first
 	dirs    sync.WaitGroup      // of walkers
 	files   errgroup.Group      // being compared
@@ -213,10 +214,10 @@ func (v *verifier) digest(ctx context.Context, e End, info pfs.Info, progress fu
 // compareDirs compares two directories and all below them.
 func (v *verifier) compareDirs(ctx context.Context, t *twins) {
 	m := &dirMatcher{
-		a: &listing{j: v.j, end: t.a, name: t.nameA, digests: v.j.opts.Kept}, b: &t.b, names: v.names,
+		a: &listing{j: v.j, end: t.a, name: t.nameA, digests: v.j.opts.Kept}, b: &t.b, names: v.names, room: v.besides,
 		unnamed: func(quoted string) { v.fail(t.nameA, t.nameB, newNameError("transfer.Verify", t.nameA, quoted)) },
 	}
-	defer m.drop()
+	defer m.end()
 	for {
 		entries, err := m.next(ctx)
 		if err != nil {

@@ -86,9 +86,10 @@ func (r *run) walkDir(ctx context.Context, d *directory, walkers *sync.WaitGroup
 	m := &dirMatcher{
 		a:       &listing{j: r.j, end: d.source, name: d.name},
 		names:   r.names,
+		room:    r.besides,
 		unnamed: func(quoted string) { r.unnamed(d, quoted) },
 	}
-	defer m.drop()
+	defer m.end()
 	if d.exists {
 		m.b, m.a.digests = &d.target, r.j.opts.comparesDigests()
 	}

@@ -1,0 +1,78 @@
+package transfer
+
+import (
+	"encoding/hex"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+// maxBesides bounds the entries in the tables of a job.
+const maxBesides = 256 << 10
+
+// besides is what a directory has besides the entries of a window, so that it need not be listed again for
+// the next window. Entries are added first and looked up then; one takes some 90 bytes.
+type besides struct {
+	room    *semaphore.Weighted // entries of all tables of the job
+	entries []compactInfo
+	sorted  bool
+}
+
+// compactInfo is what a comparison needs of a pfs.Info.
+type compactInfo struct {
+	name   pfs.LeafDigest // its hash, of 128 bits: two names are never taken for one
+	mtime  time.Time
+	size   int64
+	mode   fs.FileMode
+	target string
+	digest pfs.LeafDigest // of an XXH3 digest; 0 if there is none
+}
+
+// add takes an entry, and reports false if there is no room for it.
+func (b *besides) add(info pfs.Info) bool {
+	if !b.room.TryAcquire(1) {
+		return false
+	}
+	c := compactInfo{name: digest.Leaf([]byte(info.Name)), mtime: info.ModTime, size: info.Size, mode: info.Mode, target: info.Target}
+	if sum, ok := strings.CutPrefix(info.Digest, digest.XXH3+":"); ok && len(sum) == hex.EncodedLen(len(c.digest)) {
+		if _, err := hex.Decode(c.digest[:], []byte(sum)); err != nil {
+			c.digest = pfs.LeafDigest{}
+		}
+	}
+	b.entries = append(b.entries, c)
+	return true
+}
+
+// find returns the entry of that name.
+func (b *besides) find(name string) (info pfs.Info, ok bool) {
+	if !b.sorted {
+		slices.SortFunc(b.entries, func(x, y compactInfo) int { return compareHashes(x.name, y.name) })
+		b.sorted = true
+	}
+	i, ok := slices.BinarySearchFunc(b.entries, digest.Leaf([]byte(name)), func(c compactInfo, h pfs.LeafDigest) int {
+		return compareHashes(c.name, h)
+	})
+	if !ok {
+		return pfs.Info{}, false
+	}
+	c := b.entries[i]
+	info = pfs.Info{Name: name, ModTime: c.mtime, Size: c.size, Mode: c.mode, Target: c.target}
+	if c.digest != (pfs.LeafDigest{}) {
+		info.Digest = digest.XXH3 + ":" + hex.EncodeToString(c.digest[:])
+	}
+	return info, true
+}
+
+// drop gives up the table.
+func (b *besides) drop() {
+	if b != nil {
+		b.room.Release(int64(len(b.entries)))
+		b.entries = nil
+	}
+}
