@@ -58,6 +58,8 @@ for i in $(seq "$RUNS"); do
   row cprs cprsync "$dir/small" "$dir/small.cps$i"
   row sup ctl cp -r "$dir/small" "$home/small$i"
   row sdown ctl cp -r "$home/small$i" "$dir/small.down$i"
+  row sup2 ctl cp -r "$dir/small" "$home/small$i"
+  row sdown2 ctl cp -r "$home/small$i" "$dir/small.down$i"
   if [ -z "$no_rclone" ]; then
     for r in dav sftp; do
       row rc-$r-up rc copyto -I "$dir/big" $r:big
@@ -88,6 +90,9 @@ line cprs "cp -r, sync" cprs
 line sup "paddlectl up, verified, synced" cprs
 line sdown "paddlectl down, verified, synced" cprs
 line rc-sftp-small "rclone to its own sftp server" cprs
+head_of "the same $FILES files copied again" "speed against the first copy"
+line sup2 "paddlectl up, compared by digests" sup
+line sdown2 "paddlectl down, compared by digests" sdown
 
 if [ "$NAMES" -gt 0 ]; then
   many=$dir/data/store/home/bench/many

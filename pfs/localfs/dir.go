@@ -30,6 +30,9 @@ type dir interface {
 	// is subject to the umask.
 	openFile(name string, flag int, perm fs.FileMode) (*os.File, error)
 
+	// attribute reads an extended attribute of the regular file name into p.
+	attribute(name, attribute string, p []byte) (n int, err error)
+
 	// mkdir makes a directory; perm is subject to the umask.
 	mkdir(name string, perm fs.FileMode) error
 	unlink(name string) error
@@ -113,4 +116,14 @@ func renameExclusively(d dir, name string, to dir, newName string) error {
 		return err
 	}
 	return nil
+}
+
+// openedAttribute is dir.attribute by opening the file.
+func openedAttribute(d dir, name, attribute string, p []byte) (int, error) {
+	file, err := d.openFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	return fileAttributes{}.get(file, attribute, p)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -140,6 +141,19 @@ func (d *fdDir) openFile(name string, flag int, perm fs.FileMode) (*os.File, err
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), name), nil
+}
+
+// attribute needs neither descriptor nor poller of the file where there is a /proc.
+func (d *fdDir) attribute(name, attribute string, p []byte) (n int, err error) {
+	at := "/proc/self/fd/" + strconv.Itoa(d.fd) + "/" + name
+	err = uninterrupted(func() (err error) {
+		n, err = unix.Lgetxattr(at, attribute, p)
+		return err
+	})
+	if err == nil || err == unix.ENODATA || err == unix.ENOTSUP || err == unix.EACCES {
+		return n, err
+	}
+	return openedAttribute(d, name, attribute, p)
 }
 
 func (d *fdDir) mkdir(name string, perm fs.FileMode) error {

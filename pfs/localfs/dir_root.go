@@ -148,6 +148,10 @@ func (d *rootDir) openFile(name string, flag int, perm fs.FileMode) (*os.File, e
 	return file, nil
 }
 
+func (d *rootDir) attribute(name, attribute string, p []byte) (int, error) {
+	return openedAttribute(d, name, attribute, p)
+}
+
 func (d *rootDir) mkdir(name string, perm fs.FileMode) error {
 	return d.root.Mkdir(name, perm.Perm())
 }

@@ -21,8 +21,7 @@ func (f *FS) readMark(file *os.File, st stat) (digest.Mark, bool) {
 	if err != nil {
 		return digest.Mark{}, false
 	}
-	m, ok := digest.DecodeMark(p[:n])
-	return m, ok && m.Of(st.size, st.mtime)
+	return trueMark(p[:n], st)
 }
 
 // writeMark keeps m with an open file and reports whether it could. Without, the
@@ -49,10 +48,16 @@ func (f *FS) markOf(d dir, base string, st stat) (digest.Mark, bool) {
 	if !st.mode.IsRegular() {
 		return digest.Mark{}, false
 	}
-	file, err := d.openFile(base, os.O_RDONLY, 0)
+	p := make([]byte, digest.MaxMark)
+	n, err := d.attribute(base, digest.MarkAttribute, p)
 	if err != nil {
 		return digest.Mark{}, false
 	}
-	defer file.Close()
-	return f.readMark(file, st)
+	return trueMark(p[:n], st)
+}
+
+// trueMark decodes the mark of a file that st describes, if it is still true.
+func trueMark(p []byte, st stat) (digest.Mark, bool) {
+	m, ok := digest.DecodeMark(p)
+	return m, ok && m.Of(st.size, st.mtime)
 }
