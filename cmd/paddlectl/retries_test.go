@@ -30,7 +30,7 @@ func (a anybody) Refresh(ctx context.Context, _, _ string) (auth.Tokens, error) 
 	return a.Login(ctx, "", "", "")
 }
 
-func (anybody) Logout(context.Context, string) error { return nil }
+func (anybody) Logout(context.Context, string) (string, error) { return "", nil }
 
 func (anybody) Verify(context.Context, string) (auth.Identity, error) {
 	return auth.Identity{Name: "alice", Role: auth.User}, nil

@@ -18,14 +18,14 @@ func setLevel(level *slog.LevelVar, name string) error {
 	return nil
 }
 
-// newLogger returns the log in a format and from a level on.
+// newLogger returns the log in a format and from a level on, with bounded lines.
 func newLogger(w io.Writer, format string, level slog.Leveler) (*slog.Logger, error) {
 	opts := &slog.HandlerOptions{Level: level}
 	switch format {
 	case "text":
-		return slog.New(slog.NewTextHandler(w, opts)), nil
+		return slog.New(newBoundedHandler(slog.NewTextHandler(w, opts))), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(w, opts)), nil
+		return slog.New(newBoundedHandler(slog.NewJSONHandler(w, opts))), nil
 	}
 	return nil, cliargs.Usagef("--log-format %q: text or json", format)
 }

@@ -9,7 +9,8 @@
 //	serve, configfile, mounts,       the options of the service, by flags and from a file
 //	datacenter
 //	service, run, handlers, listen,  the service: opened, serving, closed
-//	limitlistener, announce, logging
+//	limitlistener, announce
+//	logging, logbounds               the log and the audit log, and how much they take
 //	stores, latestore, session       the stores of the datacenters, and one that does not answer at the start
 //	apart, clusters                  no store under two names: by their URLs, by what their clusters are called
 //	reload, sweep                    at a hangup, and every day

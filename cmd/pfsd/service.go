@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/pfs"
@@ -25,6 +26,7 @@ type service struct {
 	clusters *clusters
 	stores   map[string]pfs.FileSystem // by datacenter
 	late     []string                  // datacenters whose stores did not answer at the start
+	away     sync.Map                  // datacenters whose stores did not answer when they were asked last
 	server   *server.Server
 	cert     *auth.Certificate // nil without TLS
 	audit    *logFile          // nil if the audit goes to the log

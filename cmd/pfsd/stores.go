@@ -99,7 +99,8 @@ func (s *service) openStore(ctx context.Context, dc datacenter) (store backends.
 }
 
 // down returns the names of the datacenters whose stores do not answer now. All are asked
-// at the same time, so that one that is silent does not hide what the others say.
+// at the same time, so that one that is silent does not hide what the others say. The log
+// tells of changes alone.
 func (s *service) down(ctx context.Context) (names []string) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
@@ -109,8 +110,16 @@ func (s *service) down(ctx context.Context) (names []string) {
 				_, err := store.Stat(ctx, pfs.Root)
 				return err
 			})
-			if err != nil {
+			_, was := s.away.Load(name)
+			switch {
+			case err != nil && !was:
+				s.away.Store(name, true)
 				s.log.Warn("a store does not answer", "datacenter", name, "err", pfs.Detail(err))
+			case err == nil && was:
+				s.away.Delete(name)
+				s.log.Info("a store answers again", "datacenter", name)
+			}
+			if err != nil {
 				mu.Lock()
 				names = append(names, name)
 				mu.Unlock()

@@ -31,6 +31,23 @@ func TestAStoreThatPanicsIsDown(t *testing.T) {
 	}
 }
 
+// A store that stays away is not logged each time that somebody asks.
+func TestTheLogTellsWhatStoresDoOnce(t *testing.T) {
+	var out strings.Builder
+	m := memfs.New(memfs.Options{})
+	s := &service{log: slog.New(slog.NewTextHandler(&out, nil)), stores: map[string]pfs.FileSystem{"a": buggy{m}}}
+	for range 3 {
+		s.down(t.Context())
+	}
+	s.stores["a"] = m
+	for range 3 {
+		s.down(t.Context())
+	}
+	if log := out.String(); strings.Count(log, "\n") != 2 || !strings.Contains(log, "does not answer") || !strings.Contains(log, "answers again") {
+		t.Errorf("the log says\n%s", log)
+	}
+}
+
 // TestStoresAreOpenedAtTheSameTime has each take its time: the service starts after that of
 // one, with all that could be opened, in order, and says what is wrong with the first.
 func TestStoresAreOpenedAtTheSameTime(t *testing.T) {

@@ -205,18 +205,22 @@ func removed(op, name string, kind pfs.Kind) error {
 	return pfs.Errorf(op, "", kind, "account %q was removed: ask an administrator of the service", name)
 }
 
-// Logout ends the session of a refresh token. One that has ended already is
-// success. Access tokens bought before live out their time.
-func (s *Service) Logout(ctx context.Context, refresh string) error {
+// Logout ends the session of a refresh token and returns whose it was, if that is still
+// known. One that has ended already is success. Access tokens bought before live out
+// their time.
+func (s *Service) Logout(ctx context.Context, refresh string) (user string, err error) {
 	const op = "auth.Logout"
 	if err := pfs.CheckContext(ctx, op, ""); err != nil {
-		return err
+		return "", err
 	}
 	token, ok := parseRefresh(refresh)
 	if !ok {
-		return pfs.Errorf(op, "", pfs.Unauthenticated, "not a refresh token: there is nothing to log out")
+		return "", pfs.Errorf(op, "", pfs.Unauthenticated, "not a refresh token: there is nothing to log out")
 	}
-	return s.refresh.remove(op, token)
+	if r, err := s.refresh.get(op, token); err == nil {
+		user = r.User
+	}
+	return user, s.refresh.remove(op, token)
 }
 
 // Verify returns who an access token stands for.

@@ -154,9 +154,9 @@ func TestLogout(t *testing.T) {
 	ctx := context.Background()
 	s, _ := newTestService(t, Options{})
 	tokens, other := mustLogin(t, s), mustLogin(t, s)
-	for range 2 {
-		if err := s.Logout(ctx, tokens.Refresh); err != nil {
-			t.Errorf("Logout: %v", err)
+	for _, want := range []string{"ann", ""} {
+		if user, err := s.Logout(ctx, tokens.Refresh); user != want || err != nil {
+			t.Errorf("Logout = %q, %v; want %q", user, err, want)
 		}
 	}
 	_, err := s.Refresh(ctx, tokens.Refresh, home)
@@ -164,7 +164,8 @@ func TestLogout(t *testing.T) {
 	if _, err := s.Refresh(ctx, other.Refresh, home); err != nil {
 		t.Errorf("the other session ended too: %v", err)
 	}
-	wantKind(t, s.Logout(ctx, "nonsense"), pfs.Unauthenticated)
+	_, err = s.Logout(ctx, "nonsense")
+	wantKind(t, err, pfs.Unauthenticated)
 }
 
 // A logout is answered once a crash cannot bring the session back.
@@ -179,7 +180,8 @@ func TestLogoutIsDurable(t *testing.T) {
 		synced = append(synced, dir)
 		return fs.ErrPermission
 	}
-	wantKind(t, s.Logout(t.Context(), tokens.Refresh), pfs.Permission)
+	_, err := s.Logout(t.Context(), tokens.Refresh)
+	wantKind(t, err, pfs.Permission)
 	if parsed, _ := parseRefresh(tokens.Refresh); len(synced) != 1 || synced[0] != filepath.Dir(parsed.path(s.refresh.dir)) {
 		t.Errorf("synced: %q", synced)
 	}
@@ -355,7 +357,7 @@ func TestReplicas(t *testing.T) {
 	if _, err := second.Verify(ctx, tokens.Access); err != nil {
 		t.Errorf("Verify at the other replica: %v", err)
 	}
-	if err := second.Logout(ctx, tokens.Refresh); err != nil {
+	if _, err := second.Logout(ctx, tokens.Refresh); err != nil {
 		t.Fatal(err)
 	}
 	_, err = first.Refresh(ctx, tokens.Refresh, home)

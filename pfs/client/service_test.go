@@ -40,7 +40,7 @@ func (a *tokens) Refresh(_ context.Context, refresh, _ string) (auth.Tokens, err
 	return auth.Tokens{User: "alice", Access: a.name(a.newest.Load()), Refresh: "refresh"}, nil
 }
 
-func (a *tokens) Logout(context.Context, string) error { return nil }
+func (a *tokens) Logout(context.Context, string) (string, error) { return "", nil }
 
 func (a *tokens) Verify(_ context.Context, access string) (auth.Identity, error) {
 	a.checked.Add(1)

@@ -10,7 +10,8 @@ import (
 )
 
 // audit writes one line for a change that was asked for: who, from where, what, and
-// how it ended.
+// how it ended. The chunks of a staged write have none: what begins it and what ends it
+// do.
 func (s *Server) audit(r *http.Request, user, method string, err error, fields ...any) {
 	result := "ok"
 	if err != nil {
@@ -39,6 +40,10 @@ func auditFields(message any) []any {
 		return []any{"path", q.Path, "seconds", q.Seconds}
 	case wire.CopyRequest:
 		return []any{"path", q.Source, "to", q.Target}
+	case wire.CreateRequest:
+		return []any{"path", q.Path, "id", q.ID, "bytes", q.Size}
+	case wire.StagedRequest:
+		return []any{"path", q.Path, "id", q.ID}
 	case wire.CommitRequest:
 		return []any{"path", q.Path, "bytes", q.Size, "digest", q.Digest}
 	case wire.TruncateRequest:

@@ -97,11 +97,11 @@ func (s *Server) calls() map[string]call {
 		wire.CallCopy:            change(handle(s.copyCall)),
 		wire.CallDigest:          {do: handle(digestCall)},
 
-		wire.CallCreate:  {do: handle(s.createCall)},
+		wire.CallCreate:  {do: handle(s.createCall), changes: true},
 		wire.CallLeaves:  {do: handle(s.leavesCall)},
 		wire.CallSync:    {do: handle(s.syncCall)},
 		wire.CallCommit:  change(handle(s.commitCall)),
-		wire.CallDiscard: {do: handle(s.discardCall)},
+		wire.CallDiscard: {do: handle(s.discardCall), changes: true},
 
 		wire.CallEdit:     {do: handle(editCall)},
 		wire.CallTruncate: change(handle(truncateCall)),
@@ -124,14 +124,20 @@ func rename(ctx context.Context, tree pfs.FileSystem, oldName, newName pfs.Path)
 // serveCall makes a handler of a call.
 func (s *Server) serveCall(method string, c call) func(http.ResponseWriter, *request) {
 	return func(w http.ResponseWriter, r *request) {
+		refuse := func(err error) {
+			if c.changes {
+				s.audit(r.Request, r.id.Name, method, err)
+			}
+			s.fail(w, r.Request, err)
+		}
 		b, err := body(w, r.Request)
 		if err != nil {
-			s.fail(w, r.Request, err)
+			refuse(err)
 			return
 		}
 		end, err := s.begin(r, s.requests)
 		if err != nil {
-			s.fail(w, r.Request, err)
+			refuse(err)
 			return
 		}
 		defer end()

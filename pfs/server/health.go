@@ -10,8 +10,34 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// readyWithin is how long the stores may take to answer /readyz.
-const readyWithin = 5 * time.Second
+const (
+	// readyWithin is how long the stores may take to answer /readyz.
+	readyWithin = 5 * time.Second
+	// readyFor is how long an answer holds: anybody may ask, as often as he likes.
+	readyFor = time.Second
+)
+
+// readiness remembers which datacenters were down.
+type readiness struct {
+	turn  chan struct{} // holds a token while the stores are asked
+	until time.Time
+	names []string
+}
+
+// down returns what ask says, or said within the last second. It asks for all who wait:
+// that one of them leaves ends nothing.
+func (a *readiness) down(ctx context.Context, ask func(context.Context) []string) []string {
+	a.turn <- struct{}{}
+	defer func() { <-a.turn }()
+	if time.Now().Before(a.until) {
+		return a.names
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
+	defer cancel()
+	a.names = ask(ctx)
+	a.until = time.Now().Add(readyFor)
+	return a.names
+}
 
 // health says that the process serves requests.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
@@ -23,9 +49,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	var down []string
 	if s.cfg.Down != nil {
-		ctx, cancel := context.WithTimeout(r.Context(), readyWithin)
-		defer cancel()
-		down = s.cfg.Down(ctx)
+		down = s.readiness.down(r.Context(), s.cfg.Down)
 	}
 	switch names := strings.Join(down, ", "); {
 	case len(down) == 0:

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/paddlecloud/pfs/pfs/auth"
@@ -37,11 +38,14 @@ func anonymous[Q, A any](s *Server, do func(r *http.Request, q Q) (A, error)) ht
 	}
 }
 
+// unknown stands for a user in an audit line.
+const unknown = "(unknown)"
+
 func (s *Server) login(r *http.Request, c wire.Credentials) (wire.Tokens, error) {
 	t, err := s.cfg.Auth.Login(r.Context(), c.User, c.Password, r.RemoteAddr)
 	user := c.User
 	if err != nil && (s.cfg.Account == nil || !s.cfg.Account(user)) {
-		user = "(unknown)" // people type passwords where the name belongs
+		user = unknown // people type passwords where the name belongs
 	}
 	s.audit(r, user, "login", err)
 	return tokens(t), err
@@ -53,7 +57,9 @@ func (s *Server) refresh(r *http.Request, q wire.RefreshRequest) (wire.Tokens, e
 }
 
 func (s *Server) logout(r *http.Request, q wire.RefreshRequest) (wire.Empty, error) {
-	return wire.Empty{}, s.cfg.Auth.Logout(r.Context(), q.Refresh)
+	user, err := s.cfg.Auth.Logout(r.Context(), q.Refresh)
+	s.audit(r, cmp.Or(user, unknown), "logout", err)
+	return wire.Empty{}, err
 }
 
 func tokens(t auth.Tokens) wire.Tokens {

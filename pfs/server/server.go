@@ -49,7 +49,7 @@ import (
 type Authenticator interface {
 	Login(ctx context.Context, user, password, remote string) (auth.Tokens, error)
 	Refresh(ctx context.Context, refresh, remote string) (auth.Tokens, error)
-	Logout(ctx context.Context, refresh string) error
+	Logout(ctx context.Context, refresh string) (user string, err error) // user may be empty
 	Verify(ctx context.Context, access string) (auth.Identity, error)
 }
 
@@ -99,6 +99,8 @@ type Server struct {
 	copies   *budgets
 	copying  *slots // by the copy, one for each
 	metrics  *metrics
+
+	readiness *readiness
 }
 
 // New returns a Server.
@@ -120,6 +122,8 @@ func New(cfg Config) *Server {
 		logins:   newSlots(logins, logins/4),
 		copies:   newBudgets(),
 		copying:  newSlots(cfg.MaxRequests, 1),
+
+		readiness: &readiness{turn: make(chan struct{}, 1)},
 	}
 	s.metrics = newMetrics(s)
 	s.routes()

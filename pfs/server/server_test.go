@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,7 +35,7 @@ func (names) Login(_ context.Context, user, password, _ string) (auth.Tokens, er
 func (names) Refresh(context.Context, string, string) (auth.Tokens, error) {
 	return auth.Tokens{}, &pfs.Error{Kind: pfs.Limit, Err: &auth.RetryAfter{Wait: 90 * time.Second}}
 }
-func (names) Logout(context.Context, string) error { return nil }
+func (names) Logout(context.Context, string) (string, error) { return "alice", nil }
 func (names) Verify(_ context.Context, access string) (auth.Identity, error) {
 	if access == "" {
 		return auth.Identity{}, pfs.Errorf("test.Verify", "", pfs.Unauthenticated, "no such token")
@@ -383,6 +384,41 @@ func TestReadiness(t *testing.T) {
 			t.Errorf("%v are down: HTTP %d, %q; want %d, %q", tt.down, w.Code, w.Body, tt.code, tt.says)
 		}
 	}
+}
+
+// Whoever asks often asks the stores once a second.
+func TestReadinessIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		s, _ := newServer(t, memfs.New(memfs.Options{}), func(c *Config) {
+			c.Down = func(ctx context.Context) []string {
+				asked.Add(1)
+				time.Sleep(readyWithin / 2)
+				if ctx.Err() != nil {
+					return []string{"dc"}
+				}
+				return nil
+			}
+		})
+		for round := range int64(3) {
+			for range 50 {
+				go func() {
+					r := httptest.NewRequest("GET", "/readyz", nil)
+					ctx, leave := context.WithTimeout(r.Context(), time.Millisecond)
+					defer leave()
+					w := httptest.NewRecorder()
+					if s.ServeHTTP(w, r.WithContext(ctx)); w.Code != 200 {
+						t.Errorf("HTTP %d, %q", w.Code, w.Body)
+					}
+				}()
+			}
+			time.Sleep(readyWithin/2 + readyFor)
+			if got := asked.Load(); got != round+1 {
+				t.Errorf("the stores were asked %d times in round %d", got, round+1)
+			}
+		}
+		s.Close()
+	})
 }
 
 // badlyNamed has directories of entries that cannot be named.
