@@ -616,15 +616,29 @@ func TestPublishClaimsOnlyWhatIsFree(t *testing.T) {
 	pfstest.WantNames(t, fsys, one, ".x.manifest", "x-00000-of-00001")
 }
 
-// TestPublishKeepsWhatIsThere finds another file in the place of a shard, and one that is
-// no part of the set.
+// unnamedIn has an entry in dir whose name is not UTF-8.
+type unnamedIn struct {
+	pfs.FileSystem
+	dir pfs.Path
+}
+
+func (u unnamedIn) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
+	page, err := u.FileSystem.List(ctx, dir, opts)
+	if dir == u.dir {
+		page.Unnamed = append(page.Unnamed, `"\xff"`)
+	}
+	return page, err
+}
+
+// TestPublishKeepsWhatIsThere finds another file in the place of a shard, one that is no
+// part of the set, and one that has no name here.
 func TestPublishKeepsWhatIsThere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "t.csv", 20, 0)
 	if got := runHere(t, "dataset", "convert", "--output-path", "out", "--name-prefix", "x", "t.csv"); got.code != cliio.Done {
 		t.Fatalf("code %d: %s", got.code, got.stderr)
 	}
-	for name, want := range map[string]string{"x-00000-of-00001": "its digest is", "x-00000-of-00009": "/x/1/x-00000-of-00009: it is no part of the set, and would be published with it\nhint: paddlectl rm "} {
+	for name, want := range map[string]string{"x-00000-of-00001": "its digest is", "x-00000-of-00009": "/x/1/x-00000-of-00009: it is no part of the set, and would be published with it\nhint: paddlectl rm ", "": `/x/1: entry "\xff" is no part of the set`} {
 		fsys := newHome(t)
 		at := pfs.Path("/pfs/dc/public/dataset/x/1").Join(name)
 		if err := pfs.MkdirAll(t.Context(), fsys, at.Parent(), 0o755); err != nil {
@@ -639,6 +653,13 @@ func TestPublishKeepsWhatIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		pfstest.WriteFile(t, fsys, at.Parent().Join(claimName), []byte(sum))
+		if name == "" {
+			got := run(t, testMain(t, unnamedIn{fsys, at.Parent()}, "dataset", "publish", "out"))
+			if got.code == cliio.Done || !strings.Contains(got.stderr, want) {
+				t.Errorf("code %d: %s; want %q", got.code, got.stderr, want)
+			}
+			continue
+		}
 		pfstest.WriteFile(t, fsys, at, []byte("other"))
 		got := run(t, testMain(t, fsys, "dataset", "publish", "out"))
 		if got.code == cliio.Done || !strings.Contains(got.stderr, want) {

@@ -277,7 +277,7 @@ func (b *batch) fill(w *batchFile, file *os.File) error {
 		if err := pfs.CheckContext(b.ctx, batchOp, w.entry.Path); err != nil {
 			return err
 		}
-		if _, err := file.WriteAt(data[off:min(len(data), off+pfs.ChunkSize)], int64(off)); err != nil {
+		if _, err := writeSparse(file, data[off:min(len(data), off+pfs.ChunkSize)], int64(off)); err != nil {
 			return err
 		}
 	}

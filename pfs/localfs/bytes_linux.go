@@ -9,23 +9,66 @@ import (
 // syncsWholeDisk tells whether dirs can syncAll.
 const syncsWholeDisk = true
 
-// allocate reserves room for the first size bytes of f, which has some of it already,
-// without changing its length. A file system that cannot is no error.
+// allocate reserves room for size bytes of f behind its end, which is at from, without
+// changing its length. It has some of the room already, and holes before its end stay holes. A
+// file system that cannot is no error.
 //
 // What cannot fit is refused before: some file systems would first give away all that
 // they have, and others would find the disk full meanwhile.
-func allocate(f *os.File, size, has int64) error {
+func allocate(f *os.File, from, size, has int64) error {
 	err := withFD(f, func(fd int) error {
 		space, err := spaceOn(fd)
 		if err == nil && space.Total > 0 && size-has > space.Free {
 			return unix.ENOSPC
 		}
-		return uninterrupted(func() error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size) })
+		return uninterrupted(func() error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, from, size-from) })
 	})
 	if err == unix.EOPNOTSUPP || err == unix.ENOSYS {
 		return nil
 	}
 	return err
+}
+
+// makeHole makes n bytes of f at off zeros that take no room, and f longer if it ends before them. An
+// error leaves what may be there as it is, or zeros.
+func makeHole(f *os.File, off, n int64) error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return withFD(f, func(fd int) error {
+		if end := off + n; st.Size() < end {
+			// Unlike truncate this makes no file shorter that somebody else makes longer.
+			if err := uninterrupted(func() error { return unix.Fallocate(fd, 0, end-1, 1) }); err != nil {
+				return err
+			}
+		}
+		return uninterrupted(func() error {
+			return unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n)
+		})
+	})
+}
+
+// nextData returns the first stretch of f between off and end that is no hole, from == end
+// if there is none. Where the file system knows no holes all is data.
+func nextData(f *os.File, off, end int64) (from, to int64) {
+	from, to = off, end
+	_ = withFD(f, func(fd int) error {
+		at, err := unix.Seek(fd, off, unix.SEEK_DATA)
+		switch {
+		case err == unix.ENXIO: // a hole up to the end of the file
+			from = end
+			return nil
+		case err != nil:
+			return err
+		}
+		from = min(at, end)
+		if at, err = unix.Seek(fd, from, unix.SEEK_HOLE); err == nil {
+			to = min(at, end)
+		}
+		return err
+	})
+	return from, max(from, to)
 }
 
 // startWriteback sends n bytes of f on their way to the disk and does not wait. It

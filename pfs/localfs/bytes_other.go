@@ -10,9 +10,14 @@ import (
 // syncsWholeDisk tells whether dirs can syncAll.
 const syncsWholeDisk = false
 
-// allocate reserves room for the first size bytes of f, which has some of it already,
-// without changing its length: the system cannot.
-func allocate(f *os.File, size, has int64) error { return nil }
+// allocate reserves room for size bytes of f without changing its length: the system cannot.
+func allocate(f *os.File, from, size, has int64) error { return nil }
+
+// makeHole makes n bytes of f at off zeros that take no room: the system cannot.
+func makeHole(f *os.File, off, n int64) error { return errors.ErrUnsupported }
+
+// nextData returns the first stretch of f between off and end that is no hole: all of it.
+func nextData(f *os.File, off, end int64) (from, to int64) { return off, end }
 
 // startWriteback sends n bytes of f on their way to the disk: the system does so
 // when it likes.

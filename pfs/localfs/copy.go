@@ -100,7 +100,7 @@ func (c *copying) chunk(off, n int64) error {
 		}
 	}
 	return c.w.use(c.op, func() error {
-		err := copyBytes(c.w.file, c.r.file, off, n)
+		err := copySparse(c.w.file, c.r.file, off, n)
 		c.w.wrote(off, n)
 		return err
 	})

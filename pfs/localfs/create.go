@@ -164,7 +164,7 @@ func (w *staged) allocate(size int64) error {
 	if size <= w.from.size {
 		return nil
 	}
-	err := allocate(w.file, size, max(w.from.size, w.from.disk))
+	err := allocate(w.file, w.from.size, size, max(w.from.size, w.from.disk))
 	if err == nil {
 		return nil
 	}

@@ -165,7 +165,7 @@ func TestAllocationThatFails(t *testing.T) {
 		}
 	}
 	check("refused before")
-	must(t, allocate(w.file, 8<<20, 0)) // as far as it came
+	must(t, allocate(w.file, 0, 8<<20, 0)) // as far as it came
 	must(t, w.giveBack())
 	check("given back")
 }

@@ -72,3 +72,14 @@ func wantUsage(t testing.TB, f *FS, name pfs.Path, bytes, files, dirs int64) {
 func write(t testing.TB, f *FS, name pfs.Path, n int) {
 	pfstest.WriteFile(t, f, name, pfstest.Pattern(1, n))
 }
+
+// diskOf returns how much of the disk a file takes.
+func diskOf(t *testing.T, name string) int64 {
+	t.Helper()
+	h, err := os.Open(name)
+	must(t, err)
+	defer h.Close()
+	st, err := statFile(h)
+	must(t, err)
+	return st.disk
+}

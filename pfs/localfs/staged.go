@@ -156,7 +156,7 @@ func (w *staged) write(p []byte, off int64) (int, error) {
 	if err := w.room.reach(w.needs(end)); err != nil {
 		return 0, err
 	}
-	n, err := w.file.WriteAt(p, off)
+	n, err := writeSparse(w.file, p, off)
 	w.wrote(off, int64(n))
 	return n, err
 }

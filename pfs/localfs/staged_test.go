@@ -170,14 +170,7 @@ func TestPreallocation(t *testing.T) {
 	const size = 8 << 20
 	f, dir := openStore(t, Options{})
 	w := stage(t, f, "/f", pfs.CreateOptions{Size: size}, []byte("short"))
-	disk := func(name string) int64 {
-		h, err := os.Open(filepath.Join(dir, name))
-		must(t, err)
-		defer h.Close()
-		st, err := statFile(h)
-		must(t, err)
-		return st.disk
-	}
+	disk := func(name string) int64 { return diskOf(t, filepath.Join(dir, name)) }
 	if got := disk(temps(t, dir)[0]); got < size {
 		t.Skipf("the file system does not allocate: %d bytes", got)
 	}

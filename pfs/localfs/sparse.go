@@ -1,0 +1,62 @@
+package localfs
+
+import (
+	"bytes"
+	"os"
+)
+
+// holeSize is the size of the aligned blocks that become holes if they are all zeros.
+// Smaller ones would cost more extents than they save room.
+const holeSize = 64 << 10
+
+// writeSparse writes p at off. Blocks of zeros become holes where the file system can
+// make them, whatever the file had there.
+func writeSparse(f *os.File, p []byte, off int64) (n int, err error) {
+	for n < len(p) {
+		at := off + int64(n)
+		zeros, length := stretch(p[n:], at)
+		if zeros && makeHole(f, at, int64(length)) == nil {
+			n += length
+			continue
+		}
+		k, err := f.WriteAt(p[n:n+length], at)
+		n += k
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// stretch returns the length of the longest start of p, which is to be written at off, that
+// becomes a hole as a whole, or of which nothing does.
+func stretch(p []byte, off int64) (zeros bool, length int) {
+	for length < len(p) {
+		block := p[length:min(len(p), length+int(holeSize-(off+int64(length))%holeSize))]
+		isHole := len(block) == holeSize && allZero(block)
+		if length > 0 && isHole != zeros {
+			break
+		}
+		zeros = isHole
+		length += len(block)
+	}
+	return zeros, length
+}
+
+// allZero reports whether p, which is not empty, holds zeros only.
+func allZero(p []byte) bool { return p[0] == 0 && bytes.Equal(p[1:], p[:len(p)-1]) }
+
+// copySparse copies n bytes at off from src to dst. What is a hole in src becomes one in dst.
+func copySparse(dst, src *os.File, off, n int64) error {
+	for end := off + n; off < end; {
+		from, to := nextData(src, off, end)
+		if from > off && makeHole(dst, off, from-off) != nil {
+			from = off
+		}
+		if err := copyBytes(dst, src, from, to-from); err != nil {
+			return err
+		}
+		off = to
+	}
+	return nil
+}
