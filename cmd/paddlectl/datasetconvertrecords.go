@@ -8,6 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/manifest"
 	"github.com/paddlecloud/pfs/cmd/internal/payload"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/recordio/convert"
 )
 
 // recordsFormat is the format of inputs that are datasets, or files of RecordIO. Their
@@ -107,7 +108,8 @@ func (c *conversion) readRecords(ctx context.Context, emit func([]byte) error) e
 	r.reading.m = c.in.meter
 	records := r.reading.recordsOf(ctx, r.files, -1)
 	if c.o.is("payload") && c.o.payload != r.payload {
-		return transcoder{from: r.payload, to: c.o.payload}.run(ctx, records, counted)
+		note := func(n convert.Note) { c.stats.Notes = append(c.stats.Notes, n) }
+		return transcoder{from: r.payload, to: c.o.payload, note: note}.run(ctx, records, counted)
 	}
 	for rec, err := range records {
 		if err == nil {

@@ -232,7 +232,7 @@ func (c *conversion) classes() []string {
 	return c.in.labels
 }
 
-// columns are those of a table or of Parquet.
+// columns are those of a table, of Parquet or of arrays.
 func (c *conversion) columns() (list []manifest.Column) {
 	if c.in.records != nil {
 		return c.in.records.columns
@@ -309,7 +309,7 @@ type convertSums struct {
 	Seconds float64 `json:"seconds"`
 	Already bool    `json:"already,omitempty"` // nothing was left to do
 	DryRun  bool    `json:"dry_run,omitempty"`
-	// Columns are those of a table, with the types that were declared or found, or of Parquet.
+	// Columns are those of a table, with the types that were declared or found, of Parquet or of arrays.
 	Columns []manifest.Column `json:"columns,omitempty"`
 	Notes   []string          `json:"notes,omitempty"` // what the records do not show
 	Shards  json.RawMessage   `json:"shards"`
@@ -382,7 +382,7 @@ func (c *conversion) notes() (texts []string) {
 // tellHeader warns of a table whose first line is no header, by its looks: all names are
 // numbers.
 func (c *conversion) tellHeader() {
-	if c.o.noHeader || c.in.records != nil || c.stats.Format == "parquet" || len(c.stats.Columns) == 0 {
+	if c.o.noHeader || c.stats.Format != "csv" && c.stats.Format != "tsv" || len(c.stats.Columns) == 0 {
 		return
 	}
 	for _, col := range c.stats.Columns {

@@ -12,6 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/payload"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio"
+	"github.com/paddlecloud/pfs/recordio/convert"
 	"github.com/paddlecloud/pfs/split"
 	"github.com/urfave/cli/v2"
 )
@@ -191,7 +192,8 @@ func (s *splitting) write(ctx context.Context, files []dataFile, emit func([]byt
 	defer s.reading.m.end()
 	records := s.reading.recordsOf(ctx, files, -1)
 	if s.o.as != "recordio" {
-		return transcoder{from: s.o.payload, to: s.o.as}.run(ctx, records, emit)
+		note := func(n convert.Note) { s.d.out.Message("%v", n) }
+		return transcoder{from: s.o.payload, to: s.o.as, note: note}.run(ctx, records, emit)
 	}
 	for rec, err := range records {
 		if err == nil {

@@ -18,6 +18,8 @@ import (
 type transcoder struct {
 	from string // encoding of the records; "": that of the first one
 	to   string // name of one of convert.Encodings, or of convert.Shown
+	// note is told what the new encoding does not show; nil: nobody asks.
+	note func(convert.Note)
 }
 
 // checkPayload checks the value of --payload of commands that read records.
@@ -62,6 +64,14 @@ func (t transcoder) run(ctx context.Context, records iter.Seq2[dataRecord, error
 // own walks payloads that package payload reads.
 func (t transcoder) own(ctx context.Context, records iter.Seq2[dataRecord, error], emit func([]byte) error) error {
 	enc := t.encoder()
+	if t.note != nil {
+		losses := convert.Losses(enc)
+		defer func() {
+			for _, text := range losses() {
+				t.note(convert.Note{Text: text})
+			}
+		}()
+	}
 	var buf []byte
 	for rec, err := range records {
 		if err == nil {
@@ -144,7 +154,12 @@ func (t transcoder) foreign(ctx context.Context, records iter.Seq2[dataRecord, e
 			}
 		}
 	}
-	_, err := convert.Run(ctx, sources, opts, emit)
+	stats, err := convert.Run(ctx, sources, opts, emit)
+	for _, n := range stats.Notes {
+		if t.note != nil {
+			t.note(n)
+		}
+	}
 	return convertError(err)
 }
 

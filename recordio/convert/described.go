@@ -14,6 +14,7 @@ const nullType = "null"
 // sameColumns holds the columns of an input to those of the inputs before: the same names
 // in the same order, and the same types. A type that is not known, as of a column or of
 // lists that are all empty, fits every other and is known by the next input that has it.
+// Lengths of arrays may differ.
 func sameColumns(first, now []Column) error {
 	for i := range max(len(first), len(now)) {
 		switch {
@@ -25,7 +26,9 @@ func sameColumns(first, now []Column) error {
 			return misfitting("column %d is %q, that of the first input %q", i+1, now[i].Name, first[i].Name)
 		case isOpen(first[i].Type):
 			first[i].Type = now[i].Type
-		case first[i].Type != now[i].Type && !isOpen(now[i].Type):
+		case first[i].Type == now[i].Type, isOpen(now[i].Type):
+		case sameArrays(&first[i].Type, now[i].Type):
+		default:
 			return misfitting("column %q is %.200s, in the inputs before %.200s", now[i].Name, now[i].Type, first[i].Type)
 		}
 	}
@@ -34,6 +37,32 @@ func sameColumns(first, now []Column) error {
 
 // isOpen reports whether a type says nothing of the values.
 func isOpen(typ string) bool { return strings.HasSuffix(strings.TrimRight(typ, ">"), nullType) }
+
+// sameArrays reports whether two types are arrays of the same elements and as many axes,
+// and puts "?" into first for lengths that differ.
+func sameArrays(first *string, now string) bool {
+	a, lengthsA, okA := cutShape(*first)
+	b, lengthsB, okB := cutShape(now)
+	if !okA || !okB || a != b || len(lengthsA) != len(lengthsB) {
+		return false
+	}
+	for i := range lengthsA {
+		if lengthsA[i] != lengthsB[i] {
+			lengthsA[i] = "?"
+		}
+	}
+	*first = a + "[" + strings.Join(lengthsA, ",") + "]"
+	return true
+}
+
+// cutShape cuts the shape off a type such as "float32[2,?]"; not ok if it has none.
+func cutShape(typ string) (element string, lengths []string, ok bool) {
+	i := strings.LastIndexByte(typ, '[')
+	if i < 0 || !strings.HasSuffix(typ, "]") || strings.Trim(typ[i+1:len(typ)-1], "0123456789,?") != "" {
+		return "", nil, false
+	}
+	return typ[:i], strings.Split(typ[i+1:len(typ)-1], ","), true
+}
 
 func misfitting(format string, args ...any) error {
 	return faultf(ErrUnsupported, "%s: the records would be of two kinds", fmt.Sprintf(format, args...))

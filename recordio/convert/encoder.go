@@ -71,25 +71,25 @@ const (
 	Complex128
 )
 
-// dtypes holds for each DType its size in bytes and its name in numpy.
+// dtypes holds for each DType its size in bytes and its names in numpy.
 var dtypes = [...]struct {
-	size int
-	name string
+	size        int
+	name, title string
 }{
-	Bool8:      {1, "|b1"},
-	Int8:       {1, "|i1"},
-	Int16:      {2, "<i2"},
-	Int32:      {4, "<i4"},
-	Int64:      {8, "<i8"},
-	Uint8:      {1, "|u1"},
-	Uint16:     {2, "<u2"},
-	Uint32:     {4, "<u4"},
-	Uint64:     {8, "<u8"},
-	Float16:    {2, "<f2"},
-	Float32:    {4, "<f4"},
-	Float64:    {8, "<f8"},
-	Complex64:  {8, "<c8"},
-	Complex128: {16, "<c16"},
+	Bool8:      {1, "|b1", "bool"},
+	Int8:       {1, "|i1", "int8"},
+	Int16:      {2, "<i2", "int16"},
+	Int32:      {4, "<i4", "int32"},
+	Int64:      {8, "<i8", "int64"},
+	Uint8:      {1, "|u1", "uint8"},
+	Uint16:     {2, "<u2", "uint16"},
+	Uint32:     {4, "<u4", "uint32"},
+	Uint64:     {8, "<u8", "uint64"},
+	Float16:    {2, "<f2", "float16"},
+	Float32:    {4, "<f4", "float32"},
+	Float64:    {8, "<f8", "float64"},
+	Complex64:  {8, "<c8", "complex64"},
+	Complex128: {16, "<c16", "complex128"},
 }
 
 func (d DType) known() bool { return d > 0 && int(d) < len(dtypes) }
@@ -100,6 +100,14 @@ func (d DType) Size() int {
 		return 0
 	}
 	return dtypes[d].size
+}
+
+// title returns the name that numpy shows for d, such as "float32".
+func (d DType) title() string {
+	if !d.known() {
+		return "none"
+	}
+	return dtypes[d].title
 }
 
 // String returns the name of d in numpy's array interface, such as "<f4".

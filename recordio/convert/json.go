@@ -58,7 +58,7 @@ func (e *jsonEncoder) End() {
 }
 
 func (e *jsonEncoder) Key(name string) {
-	if !e.key() {
+	if !e.key(name) {
 		return
 	}
 	if e.top.have > 0 {
@@ -95,7 +95,11 @@ func (e *jsonEncoder) Uint(v uint64) {
 	}
 }
 
-func (e *jsonEncoder) Float32(v float32) { e.float(float64(v), 32) }
+func (e *jsonEncoder) Float32(v float32) {
+	e.note("float32 becomes a number of as few digits as tell it from other float32")
+	e.float(float64(v), 32)
+}
+
 func (e *jsonEncoder) Float64(v float64) { e.float(v, 64) }
 
 func (e *jsonEncoder) float(v float64, bits int) {
@@ -179,6 +183,7 @@ func appendQuoted[T string | []byte](b []byte, s T) []byte {
 }
 
 func (e *jsonEncoder) Bytes(v []byte) {
+	e.note("bytes become text, in base64")
 	if e.begin() && e.fits(base64.StdEncoding.EncodedLen(len(v))) {
 		e.buf = append(base64.StdEncoding.AppendEncode(append(e.buf, '"'), v), '"')
 	}
@@ -186,6 +191,9 @@ func (e *jsonEncoder) Bytes(v []byte) {
 
 // Tensor writes arrays nested as deep as there are dimensions.
 func (e *jsonEncoder) Tensor(dtype DType, shape []int64, data []byte) {
+	if e.notes != nil {
+		e.note("an array of " + dtype.title() + " becomes lists of numbers, without its dtype")
+	}
 	switch {
 	case !e.shown && (dtype == Complex64 || dtype == Complex128):
 		e.fail(faultf(ErrUnsupported, "JSON has no complex numbers: the encodings msgpack and pickle hold them"))

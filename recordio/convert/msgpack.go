@@ -88,7 +88,7 @@ func appendCount(b []byte, n int, fix, count16 byte) []byte {
 }
 
 func (e *msgpackEncoder) Key(name string) {
-	if e.key() {
+	if e.key(name) {
 		e.buf = append(appendStringHead(e.buf, len(name)), name...)
 	}
 }

@@ -3,6 +3,7 @@ package convert
 import (
 	"math"
 	"slices"
+	"strconv"
 )
 
 // kind is what encloses a value.
@@ -17,9 +18,10 @@ const (
 // level is one open Map or Array.
 type level struct {
 	kind  kind
-	want  int // announced number of values; negative if unknown
-	have  int // values so far
-	start int // where the payload of this level begins; the encoder's own
+	want  int    // announced number of values; negative if unknown
+	have  int    // values so far
+	start int    // where the payload of this level begins; the encoder's own
+	key   string // of the value that follows, if there are notes
 }
 
 // expected is what the next call may be, besides End.
@@ -43,6 +45,7 @@ type nesting struct {
 	outer   []level
 	buf     []byte
 	err     error
+	notes   *notes // of what the payload does not show; nil: nobody asks
 }
 
 func newNesting(l Limits) nesting { return nesting{limits: l.withDefaults()} }
@@ -88,9 +91,12 @@ func (n *nesting) tooLarge() error {
 }
 
 // key notes that a key begins, and reports whether it may.
-func (n *nesting) key() bool {
+func (n *nesting) key(name string) bool {
 	if n.expects != aKey {
 		return n.fail(errOrder)
+	}
+	if n.notes != nil {
+		n.top.key = name
 	}
 	n.expects = aValue
 	return true
@@ -198,4 +204,43 @@ func putNumber(e Encoder, n *nesting, text []byte) {
 	} else {
 		n.fail(faultf(ErrLimit, "the integer %s does not fit 64 bits: the encodings json and pickle hold it", clip(text)))
 	}
+}
+
+// noteTo makes n keep notes in to.
+func (n *nesting) noteTo(to *notes) { n.notes = to }
+
+// note keeps what the payload does not show of the value that is to come.
+func (n *nesting) note(what string) {
+	if n.notes != nil && n.err == nil {
+		n.notes.add(n.place() + what)
+	}
+}
+
+// place names the value that is to come, as in "[1].tags: "; "" if it is the record. Only
+// the first items of the outermost array have numbers.
+func (n *nesting) place() string {
+	const numbered = 8
+	var b []byte
+	for i := range n.outer {
+		l := n.top
+		if i+1 < len(n.outer) {
+			l = n.outer[i+1]
+			l.have--
+		}
+		switch {
+		case l.kind == inMap && len(b) > 0:
+			b = append(append(b, '.'), l.key...)
+		case l.kind == inMap:
+			b = append(b, l.key...)
+		case i == 0 && l.have < numbered:
+			b = append(strconv.AppendInt(append(b, '['), int64(l.have), 10), ']')
+		default:
+			b = append(b, "[]"...)
+		}
+	}
+	if len(b) == 0 {
+		return ""
+	}
+	const longest = 200
+	return string(b[:min(len(b), longest)]) + ": "
 }

@@ -12,12 +12,15 @@ const MaxNotes = 32
 // does not have.
 type Note struct {
 	Input  string // the first one
-	Inputs int64  // how many there are
+	Inputs int64  // how many there are; 0 if that is not known
 	Text   string
 }
 
 // String names the inputs in front of the text.
 func (n Note) String() string {
+	if n.Inputs == 0 {
+		return n.Text
+	}
 	if n.Inputs > 1 {
 		return fmt.Sprintf("%s, and %d more: %s", n.Input, n.Inputs-1, n.Text)
 	}
@@ -63,5 +66,21 @@ func (n *notes) take() []string {
 	return fresh
 }
 
-// noting is a Decoder that has notes.
+// noting is a Decoder that has notes of its own.
 type noting interface{ notes() *notes }
+
+// noter is an Encoder, which all embed nesting.
+type noter interface {
+	noteTo(*notes)
+	note(what string)
+}
+
+// Losses makes enc note what its payload does not show of the values that it is given,
+// and returns what gives the notes that are new.
+func Losses(enc Encoder) func() []string {
+	n := &notes{}
+	if to, ok := enc.(noter); ok {
+		to.noteTo(n)
+	}
+	return n.take
+}

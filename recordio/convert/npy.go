@@ -9,7 +9,7 @@ import (
 // record is row i of the array, along its first axis: a number, a tensor, bytes (S and
 // V), text (U), or for a structured dtype a map in the order of its fields, without the
 // nameless ones that only align. datetime64 and timedelta64 are counts in the unit of
-// their dtype. A single number is one record.
+// their dtype, which Stats.Columns tells. A single number is one record.
 //
 // Arrays in Fortran order need random access, or have to fit into the limit of a
 // record. Arrays of Python objects are pickles, which this format does not read.
@@ -36,6 +36,15 @@ const maxNPYHeader = 1 << 20
 type npyDecoder struct {
 	rows *npyRows
 	n    int64
+}
+
+// columns implements described: the fields of a structured dtype, or one column without a
+// name, which is the record itself.
+func (d *npyDecoder) columns() []Column {
+	if r := d.rows; r.typ.kind != 0 || len(r.shape) > 0 {
+		return []Column{{Type: r.typ.typeText(r.shape)}}
+	}
+	return d.rows.typ.columns()
 }
 
 func (d *npyDecoder) Next(enc Encoder) error {

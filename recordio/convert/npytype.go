@@ -1,16 +1,19 @@
 package convert
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // npyType is the dtype of an array: of one element, as it lies in the file.
 type npyType struct {
-	kind   byte  // letter of numpy: b i u f c S U V M m, or 0 for a map of fields
-	dtype  DType // for the kinds that are numbers
-	swap   int   // size of the units whose bytes are the other way round; 0 if none
-	size   int   // bytes of an element
+	kind   byte   // letter of numpy: b i u f c S U V M m, or 0 for a map of fields
+	dtype  DType  // for the kinds that are numbers
+	swap   int    // size of the units whose bytes are the other way round; 0 if none
+	size   int    // bytes of an element
+	unit   string // of M and m, such as "[s]"; "" if it has none
 	fields []npyField
 }
 
@@ -53,22 +56,25 @@ func parseNPYScalar(descr string) (npyType, error) {
 	if descr != "" && strings.IndexByte("<>|=", descr[0]) >= 0 {
 		order, code = descr[0], descr[1:]
 	}
-	code, _, _ = strings.Cut(code, "[") // the unit of a date
+	code, unit, dated := strings.Cut(code, "[")
+	if dated {
+		unit = "[" + unit
+	}
 	if code == "?" {
 		code = "b1"
 	}
 	if code == "" {
 		return npyType{}, faultf(ErrSyntax, "%q is no dtype", descr)
 	}
-	if dtype, ok := npyKinds[code]; ok {
-		t := npyType{kind: code[0], dtype: dtype, size: dtype.Size()}
+	if dtype, ok := npyKinds[code]; ok && isUnit(code, unit) {
+		t := npyType{kind: code[0], dtype: dtype, size: dtype.Size(), unit: unit}
 		return t.ordered(order == '>'), nil
 	}
 	n, err := strconv.Atoi(code[1:])
 	switch {
 	case code[0] == 'O':
 		return npyType{}, faultf(ErrUnsupported, "an array of Python objects (dtype %q), which only Python can read; save it with a dtype of its own", descr)
-	case strings.IndexByte("SUVa", code[0]) < 0 || err != nil || n < 0 || strings.HasPrefix(code[1:], "+"):
+	case dated || strings.IndexByte("SUVa", code[0]) < 0 || err != nil || n < 0 || strings.HasPrefix(code[1:], "+"):
 		return npyType{}, faultf(ErrUnsupported, "dtype %q is not supported", descr)
 	case n > maxElement/4:
 		return npyType{}, faultf(ErrLimit, "elements of dtype %q are too large", descr)
@@ -81,6 +87,75 @@ func parseNPYScalar(descr string) (npyType, error) {
 		t.size = 4 * n
 	}
 	return t.ordered(order == '>'), nil
+}
+
+// isUnit reports whether a dtype may have that unit, "" for none, as in "[s]" and "[25s]".
+func isUnit(code, unit string) bool {
+	if unit == "" {
+		return true
+	}
+	name := strings.TrimLeft(strings.Trim(unit, "[]"), "0123456789")
+	return (code == "M8" || code == "m8") && len(unit) < 16 && unit[len(unit)-1] == ']' &&
+		slices.Contains(strings.Fields("Y M W D h m s ms us ns ps fs as"), name)
+}
+
+// typeText names elements of that shape as the manifest has them, such as "float32[2,3]".
+func (t npyType) typeText(shape []int64) string {
+	var text string
+	switch {
+	case t.kind == 0:
+		var fields []string
+		for _, c := range t.columns() {
+			fields = append(fields, c.Name+" "+c.Type)
+		}
+		text = "struct<" + strings.Join(fields, ", ") + ">"
+	case t.kind == 'M':
+		text = "datetime64" + t.unit
+	case t.kind == 'm':
+		text = "timedelta64" + t.unit
+	case t.dtype != 0:
+		text = t.dtype.title()
+	case t.kind == 'U':
+		text = TypeText.String()
+	default:
+		text = TypeBytes.String()
+	}
+	if len(shape) > 0 {
+		text += strings.ReplaceAll(fmt.Sprint(shape), " ", ",")
+	}
+	return text
+}
+
+// columns are the fields of a structured dtype.
+func (t npyType) columns() (list []Column) {
+	for _, f := range t.fields {
+		if f.name != "" {
+			list = append(list, Column{f.name, f.typ.typeText(f.shape)})
+		}
+	}
+	return list
+}
+
+// loss says what a value of numpy of that shape becomes that is another type then; "" if
+// it stays what it is.
+func (t npyType) loss(shape []int64) string {
+	what := t.typeText(nil)
+	if len(shape) > 0 {
+		what = "an array of " + what
+	}
+	switch scalar := len(shape) == 0; {
+	case t.kind == 'M' || t.kind == 'm':
+		return what + " becomes int64, the count of its unit; NaT is -9223372036854775808"
+	case t.kind == 0 && scalar:
+		return what + " becomes a map"
+	case t.kind == 0:
+		return what + " becomes lists of maps"
+	case t.dtype == 0 && !scalar:
+		return what + " becomes lists, without the dtype of numpy"
+	case scalar && t.dtype != Complex64 && t.dtype != Complex128:
+		return what + " of numpy becomes a plain value"
+	}
+	return ""
 }
 
 // ordered returns t with the bytes of its units in that order.

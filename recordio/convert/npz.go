@@ -152,6 +152,14 @@ func (d *npzDecoder) checkCounts() error {
 	return nil
 }
 
+// columns implements described: the arrays.
+func (d *npzDecoder) columns() (list []Column) {
+	for _, a := range d.arrays {
+		list = append(list, Column{a.name, a.rows.typ.typeText(a.rows.shape)})
+	}
+	return list
+}
+
 func (d *npzDecoder) Next(enc Encoder) error {
 	if d.n == d.arrays[0].rows.count {
 		return d.finish()

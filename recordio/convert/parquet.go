@@ -15,7 +15,7 @@ import (
 // with text as keys; other maps become arrays of maps of "key" and "value".
 //
 // Dates, times and timestamps are counts in the unit of their column, which
-// Stats.Columns tells; those of the old type INT96 are nanoseconds since 1970. Decimals become text, which keeps them as they
+// Stats.Columns tells, with types that only the schema of Arrow in the footer has; those of the old type INT96 are nanoseconds since 1970. Decimals become text, which keeps them as they
 // are. Text must be UTF-8. Directories such as year=2024 in the name of the input are
 // columns of text behind those of the file.
 //
@@ -47,6 +47,7 @@ type parquetDecoder struct {
 	leaves []*parquetLeaf
 	parts  []partition
 	limit  int
+	told   notes
 
 	group int   // that is read next
 	rows  int64 // left of the one before
@@ -73,8 +74,11 @@ func openParquet(in Input, limits Limits) (*parquetDecoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.root, d.leaves, err = newParquetSchema(d.file.MetaData().Schema)
-	return d, err
+	if d.root, d.leaves, err = newParquetSchema(d.file.MetaData().Schema); err != nil {
+		return nil, err
+	}
+	d.refine()
+	return d, nil
 }
 
 func (d *parquetDecoder) Next(enc Encoder) error {

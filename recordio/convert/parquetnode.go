@@ -16,6 +16,7 @@ type parquetNode struct {
 	optional  bool
 	def, full int16
 	rep       int16 // of a list or map: the level of its second and further items
+	length    int   // of every list, 0 if they have no one length
 
 	leaf     *parquetLeaf   // parquetValue
 	children []*parquetNode // parquetStruct: fields; parquetList: the item; parquetMap: key and value

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/parquet"
@@ -25,7 +26,11 @@ func (d *parquetDecoder) columns() []Column {
 func (n *parquetNode) typeText() string {
 	switch n.kind {
 	case parquetList:
-		return "list<" + n.children[0].typeText() + ">"
+		text := "list<" + n.children[0].typeText() + ">"
+		if n.length > 0 {
+			text += "[" + strconv.Itoa(n.length) + "]"
+		}
+		return text
 	case parquetMap:
 		return "map<" + n.children[1].typeText() + ">"
 	case parquetStruct:

@@ -14,8 +14,8 @@ func parquetSource(t *testing.T, name string) Source {
 // TestParquetColumns reads the columns of files, and holds all files to those of the first.
 func TestParquetColumns(t *testing.T) {
 	flat := "i64 int, u8 int, u64 int, f32 float32, f64 float, s text, b bytes, t bool, d date, f16 float16, " +
-		"ts timestamp[us], dec decimal, fsb bytes, dict text, null null, dur int"
-	nested := "l list<int>, ll list<list<text>>, st struct<x int, y text>, ls list<struct<k int>>, m map<int>, fl list<float32>"
+		"ts timestamp[us], dec decimal, fsb bytes, dict text, null null, dur duration[s]"
+	nested := "l list<int>, ll list<list<text>>, st struct<x int, y text>, ls list<struct<k int>>, m map<int>, fl list<float32>[2]"
 	for _, tt := range []struct {
 		files    string
 		encoding string
@@ -61,6 +61,7 @@ func TestSameColumns(t *testing.T) {
 		{first, "", "a int, b null, c list<null>"},
 		{[]Column{{"a", "null"}, {"b", "text"}, {"c", "list<int>"}}, "", "a int, b text, c list<int>"},
 		{[]Column{{"a", "text"}, {"b", "null"}, {"c", "null"}}, `column "a" is text, in the inputs before int`, ""},
+		{[]Column{{"a", "int"}, {"b", "float32[2,3]"}, {"c", "null"}}, "", "a int, b float32[2,3], c list<null>"},
 		{first[:2], `column "c" of the first input is missing`, ""},
 		{append(slices.Clone(first), Column{"d", "int"}), `column "d" is not in the first input`, ""},
 		{[]Column{first[1], first[0], first[2]}, `column 1 is "b", that of the first input "a"`, ""},
@@ -72,6 +73,27 @@ func TestSameColumns(t *testing.T) {
 		}
 		if got := columnsText(known); err == nil && got != tt.after {
 			t.Errorf("%s: known is %s, want %s", columnsText(tt.now), got, tt.after)
+		}
+	}
+}
+
+// TestSameArrays holds arrays to their elements and to the number of their axes.
+func TestSameArrays(t *testing.T) {
+	for _, tt := range []struct{ first, now, want string }{
+		{"float32[2,3]", "float32[2,4]", "float32[2,?]"},
+		{"float32[?,3]", "float32[2,4]", "float32[?,?]"},
+		{"datetime64[s][2]", "datetime64[s][3]", "datetime64[s][?]"},
+		{"list<int>[2]", "list<int>[3]", "list<int>[?]"},
+		{"float32[2]", "float64[2]", ""},
+		{"float32[2]", "float32[2,1]", ""},
+		{"datetime64[s]", "datetime64[ms]", ""},
+		{"datetime64[s][2]", "datetime64[ms][2]", ""},
+		{"float32", "float32[2]", ""},
+	} {
+		known := []Column{{"a", tt.first}}
+		err := sameColumns(known, []Column{{"a", tt.now}})
+		if (err != nil) != (tt.want == "") || err == nil && known[0].Type != tt.want {
+			t.Errorf("%s and %s are %v, %v", tt.first, tt.now, known, err)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (e *pickleEncoder) End() {
 }
 
 func (e *pickleEncoder) Key(name string) {
-	if e.key() {
+	if e.key(name) {
 		e.buf = append(appendUnicodeHead(e.buf, len(name)), name...)
 	}
 }
@@ -136,7 +136,10 @@ func (e *pickleEncoder) Uint(v uint64) {
 	}
 }
 
-func (e *pickleEncoder) Float32(v float32) { e.Float64(float64(v)) }
+func (e *pickleEncoder) Float32(v float32) {
+	e.note("float32 becomes a float of Python, of the same value")
+	e.Float64(float64(v))
+}
 
 func (e *pickleEncoder) Float64(v float64) {
 	if e.begin() {

@@ -21,7 +21,7 @@ func newRaw(l Limits) Encoder { return &rawEncoder{nesting: newNesting(l)} }
 func (e *rawEncoder) Map(n int)       { e.open(inMap, n) }
 func (e *rawEncoder) Array(n int)     { e.open(inArray, n) }
 func (e *rawEncoder) End()            { e.close() }
-func (e *rawEncoder) Key(string)      { e.key() }
+func (e *rawEncoder) Key(name string) { e.key(name) }
 func (e *rawEncoder) Nil()            { e.value() }
 func (e *rawEncoder) Bool(bool)       { e.other() }
 func (e *rawEncoder) Int(int64)       { e.other() }
@@ -53,6 +53,9 @@ func (e *rawEncoder) Bytes(v []byte) {
 }
 
 func (e *rawEncoder) Tensor(dtype DType, shape []int64, data []byte) {
+	if e.notes != nil {
+		e.note("an array of " + dtype.title() + " becomes its bytes, without dtype and shape")
+	}
 	if e.tensor(dtype, shape, data) {
 		e.blob(data)
 	}

@@ -18,8 +18,8 @@ type Stats struct {
 	Bad      int64 // records that were left out
 	Partial  int64 // records of which the encoding raw took one value, and left out others
 	FirstBad []*RecordError
-	// Columns are the columns of a table, as they were found, or of Parquet files, as
-	// their schema says.
+	// Columns are the columns of a table, as they were found, or of Parquet files and
+	// arrays of numpy, as their headers say.
 	Columns []Column
 	// Notes tell what the records do not show, in the order of the inputs; Unnoted counts
 	// those beyond the first MaxNotes.
@@ -27,10 +27,10 @@ type Stats struct {
 	Unnoted int64
 }
 
-// Column is one column of a table or of Parquet files.
+// Column is one column of a table, of Parquet files or of arrays of numpy.
 type Column struct {
-	Name string // "" if it has none
-	Type string // of a table the name of a Type; of Parquet also others, with units
+	Name string // "" if it has none; the only one of an array is the record itself
+	Type string // of a table the name of a Type; else also others, with units and shapes
 }
 
 // Run reads all sources, in order, and gives the payload of each record to emit, in

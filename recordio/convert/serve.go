@@ -65,16 +65,23 @@ func (r *run) decodeInput(ctx context.Context, t *task, enc Encoder) (err error)
 		return err
 	}
 	var columns []Column
-	if known, ok := d.(described); ok {
+	told := &notes{}
+	if n, ok := d.(noting); ok {
+		told = n.notes()
+	}
+	known, ok := d.(described)
+	if ok {
 		columns = known.columns()
+	}
+	if to, is := enc.(noter); is && (!ok || r.encoding.Name == rawName) { // else the types are in the columns
+		to.noteTo(told)
+		defer to.noteTo(nil)
 	}
 	for row, more := int64(0), true; more; {
 		b := r.takeBatch()
 		b.columns, columns = columns, nil
 		more = decodeSome(d, &row, enc, b)
-		if n, ok := d.(noting); ok {
-			b.notes = n.notes().take()
-		}
+		b.notes = told.take()
 		if !t.give(ctx, b) {
 			return nil
 		}

@@ -15,7 +15,8 @@ import (
 //
 // Tuples, lists and sets become arrays, dicts become maps in their order, arrays and
 // scalars of numpy what the format npy makes of them. A str of Python 2 is text if it
-// is UTF-8, else bytes. Integer keys of dicts become decimal text.
+// is UTF-8, else bytes. Integer keys of dicts become decimal text. Stats.Notes tell of
+// types that a record does not have.
 //
 // A list in a file that is not compressed is read in as much memory as its items take
 // that are appended at once (Python does it by the thousand), without the bytes of

@@ -10,9 +10,9 @@ import (
 // a class that is only an argument. The modules of Python 2 and of older releases of
 // numpy are read as those of today; see moduleNow.
 var classes = map[string]func(u *unpickler, args []any) (any, error){
-	"builtins.set":                        (*unpickler).makeList,
-	"builtins.frozenset":                  (*unpickler).makeList,
-	"builtins.bytearray":                  (*unpickler).makeBytes,
+	"builtins.set":                        (*unpickler).makeSet,
+	"builtins.frozenset":                  (*unpickler).makeSet,
+	"builtins.bytearray":                  (*unpickler).makeByteArray,
 	"builtins.bytes":                      (*unpickler).makeBytes,
 	"builtins.complex":                    (*unpickler).makeComplex,
 	"collections.OrderedDict":             (*unpickler).makeDict,
@@ -92,17 +92,17 @@ func (u *unpickler) badArgs(name string) error {
 	return faultf(ErrSyntax, "offset %d: %s with arguments that it does not have", u.e.offset, name)
 }
 
-// makeList does set([...]) and frozenset([...]).
-func (u *unpickler) makeList(args []any) (any, error) {
+// makeSet does set([...]) and frozenset([...]).
+func (u *unpickler) makeSet(args []any) (any, error) {
 	if len(args) == 0 {
-		return &pickleList{}, nil
+		return &pickleList{set: true}, nil
 	}
 	from, ok := args[0].(*pickleList)
 	if !ok || len(args) > 1 {
 		return nil, u.badArgs("set")
 	}
 	u.charge(len(from.items))
-	return &pickleList{items: append([]any{}, from.items...)}, nil
+	return &pickleList{items: append([]any{}, from.items...), set: true}, nil
 }
 
 // charge counts what a copy of n values takes.
@@ -126,6 +126,15 @@ func (u *unpickler) makeBytes(args []any) (any, error) {
 	return &out, nil
 }
 
+// makeByteArray does what makeBytes does, for bytearray.
+func (u *unpickler) makeByteArray(args []any) (any, error) {
+	v, err := u.makeBytes(args)
+	if t, ok := v.(*pickleText); ok {
+		t.array = true
+	}
+	return v, err
+}
+
 // makeComplex does complex(real, imaginary).
 func (u *unpickler) makeComplex(args []any) (any, error) {
 	if len(args) == 2 {
@@ -140,7 +149,7 @@ func (u *unpickler) makeComplex(args []any) (any, error) {
 
 // makeDict does OrderedDict() and OrderedDict([[key, value], ...]).
 func (u *unpickler) makeDict(args []any) (any, error) {
-	d := &pickleDict{}
+	d := &pickleDict{ordered: true}
 	if len(args) == 0 {
 		return d, nil
 	}

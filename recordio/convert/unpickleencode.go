@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -15,6 +16,14 @@ type pickleWriter struct {
 	at    io.ReaderAt // of the input; nil if none
 	depth int         // how deep values may still nest
 	room  int         // bytes, and values, that may still come
+	inner bool        // the value is a part of the record
+}
+
+// note tells of a value that becomes one of another type.
+func (w *pickleWriter) note(what string) {
+	if n, ok := w.enc.(noter); ok && what != "" {
+		n.note(what)
+	}
 }
 
 // value gives v to enc. What one value shares with itself is written each time; room
@@ -35,14 +44,21 @@ func (w *pickleWriter) value(v any) error {
 	case *big.Int:
 		w.bigInt(v)
 	case complex128:
+		w.note("a complex number becomes an array of complex128 without axes")
 		w.complex(v)
 	case *pickleText:
 		return w.text(v)
 	case *pickleArray:
 		return w.array(v)
 	case pickleTuple:
+		if w.inner { // else it is what the fields of the sample are in
+			w.note("a tuple becomes an array")
+		}
 		return w.items(v)
 	case *pickleList:
+		if v.set {
+			w.note("a set becomes an array")
+		}
 		if v.given {
 			return faultf(ErrUnsupported, "a list that contains itself")
 		}
@@ -83,6 +99,9 @@ func (w *pickleWriter) text(t *pickleText) error {
 	if err := w.take(len(data)); err != nil {
 		return err
 	}
+	if t.array {
+		w.note("a bytearray becomes bytes")
+	}
 	valid := t.kind != byteText && utf8.Valid(data)
 	switch {
 	case valid:
@@ -100,6 +119,7 @@ func (w *pickleWriter) deeper(fn func() error) error {
 	if w.depth--; w.depth < 0 {
 		return faultf(ErrLimit, "values nest deeper than the limit, or contain themselves")
 	}
+	w.inner = true
 	err := fn()
 	w.depth++
 	return err
@@ -120,6 +140,12 @@ func (w *pickleWriter) items(items []any) error {
 
 func (w *pickleWriter) dict(d *pickleDict) error {
 	return w.deeper(func() error {
+		if d.ordered {
+			w.note("an OrderedDict becomes a map")
+		}
+		if slices.ContainsFunc(d.keys, func(key any) bool { _, is := key.(int64); return is }) {
+			w.note("keys of a dict that are integers become text")
+		}
 		w.enc.Map(len(d.keys))
 		for i, key := range d.keys {
 			name, err := w.key(key)
@@ -174,6 +200,7 @@ func (w *pickleWriter) array(a *pickleArray) error {
 	if err := w.take(size); err != nil {
 		return err
 	}
+	w.note(a.typ.loss(a.shape))
 	return a.typ.encode(w.enc, a.rowMajor(data), a.shape)
 }
 

@@ -248,8 +248,12 @@ func (u *unpickler) value() (any, error) {
 		return e.bytes(oldText), nil
 	case opBinUnicode, opShortBinUnicode, opBinUnicode8:
 		return e.bytes(unicodeText), nil
-	case opBinBytes, opShortBinBytes, opBinBytes8, opByteArray8:
+	case opBinBytes, opShortBinBytes, opBinBytes8:
 		return e.bytes(byteText), nil
+	case opByteArray8:
+		t := e.bytes(byteText)
+		t.array = true
+		return t, nil
 	}
 	return u.collection()
 }
@@ -263,7 +267,7 @@ func (e *pickleEvent) bytes(kind textKind) *pickleText {
 func (u *unpickler) collection() (any, error) {
 	switch u.e.code {
 	case opEmptyList, opEmptySet:
-		return &pickleList{}, nil
+		return &pickleList{set: u.e.code == opEmptySet}, nil
 	case opEmptyTuple:
 		return pickleTuple{}, nil
 	case opEmptyDict:
@@ -276,7 +280,7 @@ func (u *unpickler) collection() (any, error) {
 		return append(pickleTuple{}, values...), err
 	case opList, opFrozenSet:
 		values, err := u.popMark()
-		return &pickleList{items: append([]any{}, values...)}, err
+		return &pickleList{items: append([]any{}, values...), set: u.e.code == opFrozenSet}, err
 	case opDict:
 		values, err := u.popMark()
 		if err != nil {

@@ -1,5 +1,7 @@
 package convert
 
+import "strconv"
+
 // makeDType does dtype("f4", align, copy). BUILD adds the byte order, and the fields of
 // a structured dtype.
 func (u *unpickler) makeDType(args []any) (any, error) {
@@ -135,7 +137,33 @@ func (u *unpickler) buildDType(d *pickleDType, state pickleTuple) error {
 		return u.buildFields(d, names, state[4], state[5])
 	}
 	d.typ = d.typ.ordered(isText(state[1], ">"))
+	if len(state) > 8 {
+		d.typ.unit = pickleUnit(state[8])
+	}
 	return nil
+}
+
+// pickleUnit reads ({}, (unit, count, 1, 1)), the state of the dtype of a date, as "[25s]"; "" if
+// that names no unit.
+func pickleUnit(v any) string {
+	meta, ok := v.(pickleTuple)
+	if !ok || len(meta) != 2 {
+		return ""
+	}
+	parts, ok := meta[1].(pickleTuple)
+	if !ok || len(parts) < 2 {
+		return ""
+	}
+	name, _ := textOf(parts[0])
+	count, _ := parts[1].(int64)
+	unit := "[" + name + "]"
+	if count > 1 {
+		unit = "[" + strconv.FormatInt(count, 10) + name + "]"
+	}
+	if !isUnit("M8", unit) {
+		return ""
+	}
+	return unit
 }
 
 // buildSubArray takes (dtype, shape): elements that are arrays themselves.

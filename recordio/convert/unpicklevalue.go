@@ -20,6 +20,7 @@ type pickleText struct {
 	far    int64 // where length bytes are in the file instead, if not 0
 	length int
 	latin1 bool // the characters of data are the bytes that are meant
+	array  bool // it is a bytearray
 }
 
 type textKind uint8
@@ -38,11 +39,15 @@ type pickleTuple []any
 // pickleList is a list, or a set.
 type pickleList struct {
 	items []any
+	set   bool
 	given bool // as samples: what it held is gone
 }
 
 // pickleDict keeps the order of its pairs.
-type pickleDict struct{ keys, values []any }
+type pickleDict struct {
+	keys, values []any
+	ordered      bool // it is an OrderedDict
+}
 
 // callable is a function or class that a pickle names. It is never called: those of
 // data are known by name.

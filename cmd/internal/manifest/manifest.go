@@ -35,7 +35,7 @@ type Manifest struct {
 	Source  string   `json:"source"`            // the format of the inputs, such as csv
 	Inputs  []Input  `json:"inputs"`            // in the order in which they were read
 	Options []string `json:"options"`           // flags that the bytes depend on
-	Columns []Column `json:"columns,omitempty"` // of tables and Parquet
+	Columns []Column `json:"columns,omitempty"` // of tables, Parquet and arrays of numpy
 	Classes []string `json:"classes,omitempty"` // labels, by their number
 	Bad     int64    `json:"bad"`               // records that were left out
 
@@ -49,7 +49,8 @@ type Input struct {
 	Bytes int64  `json:"bytes"` // of the files as they are stored; 0 for a stream
 }
 
-// Column is one column of a table or of Parquet files.
+// Column is one column of a table, of Parquet files or of an archive of arrays. An array
+// alone is one column without a name.
 type Column struct {
 	Name string `json:"name"`
 	Type string `json:"type"`

@@ -93,6 +93,15 @@ def pickles():
     loop.append(loop)
     with open("pickle/loop.pickle", "wb") as f:
         pickle.dump([loop], f, 4)
+    with open("pickle/types.pickle", "wb") as f:
+        pickle.dump([{
+            "date": np.datetime64("2017-05-24T07:52:45"), "dates": np.array([1, "NaT"], "M8[25s]"), "span": np.array([1, 2], "m8[ms]"),
+            "any": np.array([3], "m8"), "text": np.array(["a", "bc"]), "bytes": np.array([b"a"]), "str": np.str_("x"), "set": {1}, "frozen": frozenset([2]),
+            "z": 1 + 2j, "nz": np.complex64(1j), "half": np.float32(0.1), "n": np.int8(3), "rows": np.array([(1, 2.5)], [("a", "<i4"), ("b", "<f8")]),
+            "array": bytearray(b"ab"), "raw": b"\x00", "ordered": collections.OrderedDict(a=1), "ints": {1: 2}, "nested": [(1, 2)],
+            "f4": np.arange(2, dtype="f4"), "plain": [1, 2.5, "s", None, True, {"k": [1]}],
+        }] * 2, f, 4)
+        pickle.dump([(np.arange(2, dtype="f4"), {3})], f, 2)
     with open("pickle/objects.pickle", "wb") as f:
         pickle.dump([np.array([1, "a"], dtype=object)], f, 4)
     class Evil(object):
@@ -126,6 +135,9 @@ def npy():
          dtype=[("id", "<i4"), ("x", "<f8"), ("s", "S3"), ("m", ">u2", (2, 2)), ("in", [("y", "u1")])]))
     save("struct-aligned", np.array([(1, 2.5)], dtype=np.dtype([("a", "u1"), ("b", "<f8")], align=True)))
     save("object", np.array([{}, 1], dtype=object))
+    save("dates", np.array([[(1, "NaT"), (2, 3)]], dtype=[("d", "<M8[25s]"), ("t", ">m8[ms]")]))
+    np.savez("npy/types.npz", d=np.array([1, 2], "M8[D]"), t=np.array([[1, 2], [3, "NaT"]], "m8[us]"), f=np.array([0.1, 0.2], "f4"),
+             s=np.array([["ab", "c"], ["d", ""]]), b=np.array([b"ab", b"c"]), c=np.array([1j, 2]), i=np.ones((2, 3, 4), "i2"))
     x, y = np.arange(12, dtype="u1").reshape(3, 2, 2), np.array([3, 1, 2])
     np.savez("npy/stored.npz", x=x, y=y)
     np.savez_compressed("npy/packed.npz", x=x, y=y, name=np.array(["a", "b", "c"]))
@@ -198,6 +210,13 @@ def parquet():
         save(c, pa.table({"x": pa.array(range(300), pa.int32()), "s": ["row %d" % (i % 7) for i in range(300)]}),
              compression=c, row_group_size=100, data_page_version="2.0" if c == "zstd" else "1.0")
     save("empty", flat.slice(0, 0))
+    us, ns = pa.duration("us"), pa.timestamp("ns", "Europe/Berlin")
+    save("arrow", pa.table({
+        "d": pa.array([1, None], pa.duration("ms")), "z": pa.array([1, 2], ns), "l": pa.array([[3], []], pa.list_(us)),
+        "s": pa.array([{"a": 1, "b": {"c": 4}}] * 2, pa.struct([("a", pa.int64()), ("b", pa.struct([("c", us)]))])),
+        "m": pa.array([[("k", 5)]] * 2, pa.map_(pa.string(), us)), "n": pa.array([[(6, 7)]] * 2, pa.map_(us, ns)),
+        "f": pa.array([[[8, 9]], []], pa.list_(pa.list_(us, 2))), "e": pa.array(["x", "y"]).dictionary_encode(),
+    }))
     sums = pa.table({"x": pa.array(range(60), pa.int32()), "s": ["row %d" % (i % 7) for i in range(60)],
                      "d": pa.array([0.5 * i if i % 5 else None for i in range(60)]), "l": [[i, i + 1] for i in range(60)]})
     for name, kw in (("sums-v1", {"compression": "none"}), ("sums-v2", {"compression": "snappy", "data_page_version": "2.0"})):
