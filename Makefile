@@ -8,6 +8,7 @@
 # make soak    6 GiB in 20,000 files from disk to HDFS to CephFS to disk, with kills on the way
 # make testbed-up, testbed-down   a real HDFS and CephFS, and a configuration of pfsd for them
 # make faults  200 random cuts, flips and kills; results for docs/faults.md
+# make faults-slow   faults of a real HDFS and CephFS that last for minutes; results for docs/faults.md
 # make lint    gofmt, go vet, staticcheck, go mod tidy
 SHELL := /bin/bash
 GO ?= go
@@ -18,7 +19,7 @@ LDFLAGS := -X main.version=$(VERSION)
 TAGS ?= $(shell [ -e /usr/include/cephfs/libcephfs.h ] && [ -e /usr/include/rados/librados.h ] && echo ceph)
 FLAGS = -tags=$(TAGS)
 
-.PHONY: build demo test bench bench-data bench-stores faults soak fuzz lint cross testbed-install testbed-up testbed-down
+.PHONY: build demo test bench bench-data bench-stores faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
 .NOTPARALLEL:
 build:
 	$(GO) build $(FLAGS) -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
@@ -66,6 +67,9 @@ bench-stores: build
 
 faults: build
 	$(GO) test -count=1 -timeout 60m -v -run 'TestFaults|TestToken' ./cmd/internal/faults -args -faults=200 -long=10240
+
+faults-slow:
+	GOFLAGS=$(FLAGS) $(GO) test -count=1 -timeout 60m -v -run TestSlow ./cmd/internal/faults -args -slow
 
 soak:
 	GOFLAGS=$(FLAGS) $(GO) test -count=1 -timeout 120m -v -run TestStores ./cmd/internal/faults -args -files=20000 -bytes=6442450944

@@ -23,7 +23,7 @@ func (m *Main) checkCommand() *cli.Command {
 		Usage: "try the configuration and every store",
 		Description: "Tries what serve would use with the same options: the accounts, the certificate, the\n" +
 			"addresses to listen at, the audit log and each store, in which it writes a small file, reads it back and removes it. It says what is wrong\n" +
-			"with each and changes nothing else; on an HDFS it leaves the directory .pfs-stage, which uploads need. A service may run meanwhile.\n\n" +
+			"with each and changes nothing else. A service may run meanwhile.\n\n" +
 			"The exit code is 0 if nothing is wrong, and 8 if something is.",
 		Flags: append(serveFlags(),
 			&cli.GenericFlag{Name: "timeout", Value: &cliio.DurationFlag{Duration: 30 * time.Second}, Usage: "give a store up after `TIME`"},
@@ -184,6 +184,7 @@ func (k *check) datacenter(ctx context.Context, t *trial, dc datacenter) (says s
 		if err = k.clusters.admit(ctx, dc, store.FileSystem); err == nil {
 			says, err = t.probe(ctx, dc, store.FileSystem)
 		}
+		removeStage(ctx, store.FileSystem)
 		t.doing("closing " + dc.store.URL)
 		if cerr := store.Close(); err == nil {
 			err = cerr

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,8 +75,35 @@ func TestCheckHDFS(t *testing.T) {
 	wantSays(t, "no WebHDFS", ok, says, true, "read back", "WebHDFS is off")
 	ok, says = checkStore(t, "hdfs://"+root+"/missing", conf)
 	wantSays(t, "no root", ok, says, false, root+"/missing", "not there")
-	ok, says = checkStore(t, "hdfs:///", conf, "user: nobody-in-particular")
-	wantSays(t, "not writable", ok, says, false, "writing a file", "permission denied")
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"RemoteException":{"javaClassName":"java.lang.SecurityException","message":"Failed to obtain user group information: why"}}`)
+	}))
+	t.Cleanup(refuses.Close)
+	ok, says = checkStore(t, "hdfs://"+root, conf, "webhdfs: "+refuses.URL)
+	wantSays(t, "WebHDFS that refuses", ok, says, false, "read back", "WebHDFS is off", "WebHDFS refuses the authentication", "why")
+
+	ordinary := "user: nobody-in-particular"
+	ok, says = checkStore(t, "hdfs:///", conf, ordinary)
+	wantSays(t, "the root of HDFS", ok, says, false, "writing a file", "permission denied", "the HDFS user nobody-in-particular may not write into / (",
+		"drwxr-xr-x", "hdfs dfs -mkdir /pfs && hdfs dfs -chown nobody-in-particular /pfs")
+	makeOnHDFS(t, c, root+"/theirs", "755")
+	ok, says = checkStore(t, "hdfs://"+root+"/theirs", conf, ordinary)
+	wantSays(t, "the directory of another", ok, says, false, "hdfs dfs -chown nobody-in-particular "+root+"/theirs")
+	makeOnHDFS(t, c, root+"/theirs/.pfs-stage", "1777")
+	ok, says = checkStore(t, "hdfs://"+root+"/theirs", conf, ordinary)
+	wantSays(t, "the directory of another, with uploads", ok, says, false, "hdfs dfs -chown nobody-in-particular "+root+"/theirs")
+	makeOnHDFS(t, c, root+"/staging", "777")
+	makeOnHDFS(t, c, root+"/staging/.pfs-stage", "755")
+	ok, says = checkStore(t, "hdfs://"+root+"/staging", conf, ordinary)
+	wantSays(t, "uploads of another", ok, says, false, "hdfs dfs -chmod 1777 "+root+"/staging/.pfs-stage")
+	ok, says = checkStore(t, "hdfs://"+root, conf, ordinary)
+	wantSays(t, "no superuser", ok, says, false, "nobody-in-particular, as whom the service works", "superuser", "owners: service")
+	for dir, want := range map[string]string{"": "staging theirs", "/theirs": ".pfs-stage", "/theirs/.pfs-stage": "", "/staging": ".pfs-stage", "/staging/.pfs-stage": ""} {
+		if got := namesOnHDFS(t, c, root+dir); got != want {
+			t.Errorf("the checks left %q in %s, want %q", got, root+dir, want)
+		}
+	}
 
 	leave := c.SafeMode(t)
 	ok, says = checkStore(t, "hdfs://"+root, conf)
@@ -83,6 +114,47 @@ func TestCheckHDFS(t *testing.T) {
 	}
 	ok, says = checkStore(t, "hdfs://"+root, conf)
 	wantSays(t, "no DataNodes", ok, says, false, "writing a file")
+}
+
+// makeOnHDFS makes a directory as the superuser.
+func makeOnHDFS(t *testing.T, c *testbed.HDFSCluster, dir, mode string) {
+	t.Helper()
+	webHDFS(t, c, http.MethodPut, dir, "MKDIRS&permission="+mode, nil)
+}
+
+// namesOnHDFS lists all that is in a directory, uploads too.
+func namesOnHDFS(t *testing.T, c *testbed.HDFSCluster, dir string) string {
+	t.Helper()
+	var reply struct {
+		FileStatuses struct{ FileStatus []struct{ PathSuffix string } }
+	}
+	webHDFS(t, c, http.MethodGet, dir, "LISTSTATUS", &reply)
+	var names []string
+	for _, s := range reply.FileStatuses.FileStatus {
+		names = append(names, s.PathSuffix)
+	}
+	return strings.Join(names, " ")
+}
+
+func webHDFS(t *testing.T, c *testbed.HDFSCluster, method, dir, op string, reply any) {
+	t.Helper()
+	req, err := http.NewRequest(method, c.WebHDFS[0]+"/webhdfs/v1"+dir+"?user.name="+c.Superuser+"&op="+op, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s of %s: %s", op, dir, resp.Status)
+	}
+	if reply != nil {
+		if err := json.NewDecoder(resp.Body).Decode(reply); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // A Hadoop configuration whose data transfer cannot be verified is named.

@@ -27,6 +27,10 @@ func (t *trial) probeStore(ctx context.Context, store pfs.FileSystem, dir pfs.Pa
 	_, _ = rand.Read(data) // never fails
 	t.doing("writing a file")
 	if err := writeProbe(ctx, store, name, data); err != nil {
+		err = lacking(ctx, store, dir, err)
+		if pfs.KindOf(err) == pfs.Unavailable { // it may have been written, and the answer lost
+			_ = store.Remove(context.WithoutCancel(ctx), name)
+		}
 		return "", t.fail(err)
 	}
 	t.doing("reading the file back")
@@ -45,6 +49,27 @@ func (t *trial) probeStore(ctx context.Context, store pfs.FileSystem, dir pfs.Pa
 		says += fmt.Sprintf("; %s of %s free", cliio.Size(space.Free), cliio.Size(space.Total))
 	}
 	return says, nil
+}
+
+// lacking adds to a Permission error of dir which right is missing and who gives it, where the store knows.
+func lacking(ctx context.Context, store pfs.FileSystem, dir pfs.Path, err error) error {
+	s, ok := store.(interface {
+		Lacks(ctx context.Context, dir pfs.Path) string
+	})
+	if !ok || !errors.Is(err, pfs.Permission) {
+		return err
+	}
+	if lacks := s.Lacks(ctx, dir); lacks != "" {
+		return pfs.Errorf("pfsd.lacking", "", pfs.Permission, "%w: %s", err, lacks)
+	}
+	return err
+}
+
+// removeStage removes what a store has made for the file that was tried, besides the file.
+func removeStage(ctx context.Context, store pfs.FileSystem) {
+	if s, ok := store.(interface{ RemoveStage(ctx context.Context) }); ok {
+		s.RemoveStage(context.WithoutCancel(ctx))
+	}
 }
 
 func writeProbe(ctx context.Context, store pfs.FileSystem, name pfs.Path, data []byte) error {
@@ -102,6 +127,7 @@ func (t *trial) probeOwner(ctx context.Context, d datacenter, store pfs.FileSyst
 	if d.serviceOwns || errors.Is(err, pfs.Unsupported) {
 		return nil
 	}
+	defer removeStage(ctx, given)
 	name := dir.Join("pfsd-check-" + pfs.NewID())
 	t.doing("giving a directory to a user, which takes the rights of a superuser there (\"owners: service\" does without)")
 	if err == nil {

@@ -100,7 +100,7 @@
 //
 // # Files
 //
-//	fs, cluster, owner, users        the trees of a cluster's users, and what they share
+//	fs, cluster, owner, users, rights   the trees of a cluster's users, what they share, what they lack
 //	options, url, conf, kerberos     how it is configured, and its tickets
 //	call, session, pool, namenodes   a call of the library: its deadline, its client, which NameNode it asks
 //	web                              a call over WebHDFS

@@ -76,6 +76,9 @@ func (f *FS) try(ctx context.Context, op string) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return pfs.Errorf(op, "", pfs.Unavailable, "%s ends connections without an answer, as what is no NameNode does: give the port of its RPC, 8020 by default, not that of its web server",
 			strings.Join(f.opts.NameNodes, ", "))
+	case is(err, pfs.Permission):
+		return pfs.Errorf(op, "", pfs.Permission, "the HDFS user %s may not reach the root directory %s: a superuser of HDFS gives it the right to enter those above (hdfs dfs -chmod a+x)",
+			f.user, f.opts.Root)
 	case err != nil && f.opts.Kerberos == nil && strings.Contains(err.Error(), "unexpected sequence number"):
 		// So the library tells of a NameNode that ends the connection instead of answering a call.
 		return noTicket(op)

@@ -18,6 +18,9 @@ import (
 // published. It is open to all users; each has a directory of its own in it.
 const stageDir = pfs.StageName
 
+// stageMode is that of stageDir: every user may add entries, and remove own ones.
+const stageMode = 0o1777
+
 // Names in the directory of a staged write.
 const (
 	joinedName    = "joined" // the parts up to some point, in order
@@ -33,6 +36,8 @@ type stageRoot struct {
 	fs   *FS
 	mu   sync.Mutex
 	made bool
+
+	madeHome, madeTop bool // they were not there before
 }
 
 // top is the directory of all users.
@@ -57,13 +62,29 @@ func (r *stageRoot) loose(prefix string) string {
 func (r *stageRoot) ensure(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	const sticky = 0o1777 // every user may add entries, and remove own ones
-	if err := r.fs.service.mkdirAt(ctx, r.top(), sticky); err != nil {
+	made, err := r.fs.service.mkdirAt(ctx, r.top(), stageMode)
+	r.madeTop = r.madeTop || made
+	if err != nil {
 		return err
 	}
-	err := r.fs.mkdirAt(ctx, r.home(), 0o700)
+	made, err = r.fs.mkdirAt(ctx, r.home(), 0o700)
+	r.madeHome = r.madeHome || made
 	r.made = err == nil
 	return err
+}
+
+// RemoveStage removes the directories for staged writes that f has made, if they are empty.
+func (f *FS) RemoveStage(ctx context.Context) {
+	r := &f.stage
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.madeHome {
+		_ = f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Remove(r.home()) })
+	}
+	if r.madeTop {
+		_ = f.service.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Remove(r.top()) })
+	}
+	r.made, r.madeHome, r.madeTop = false, false, false
 }
 
 // ready calls ensure the first time.
@@ -77,13 +98,13 @@ func (r *stageRoot) ready(ctx context.Context) error {
 	return r.ensure(ctx)
 }
 
-// mkdirAt makes a directory at a path in HDFS, where one may be already.
-func (f *FS) mkdirAt(ctx context.Context, at string, mode uint32) error {
-	err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Mkdir(at, rawMode(mode)) })
+// mkdirAt makes a directory at a path in HDFS, and reports whether it did: there may be one already.
+func (f *FS) mkdirAt(ctx context.Context, at string, mode uint32) (made bool, err error) {
+	err = f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Mkdir(at, rawMode(mode)) })
 	if is(err, pfs.Exist) {
-		return nil
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 // within calls do, which puts something into the user's directory, and once more

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -63,9 +64,9 @@ func (s silent) run(p *place) {
 		}
 	}
 	p.want(0, "", "cp", "-q", "-r", "down/", p.home("down"))
-	commands := map[string][]string{"down": {"cp", "-q", "-r", "-j", "1", "--bwlimit", "4M", p.home("down") + "/", "got"}}
+	commands := map[string][]string{"down": {"cp", "-r", "-j", "1", "--bwlimit", "4M", p.home("down") + "/", "got"}}
 	if s.up {
-		commands["up"] = []string{"cp", "-q", "-r", "-j", "1", "--bwlimit", "4M", "up/", p.home("up")}
+		commands["up"] = []string{"cp", "-r", "-j", "1", "--bwlimit", "4M", "up/", p.home("up")}
 	}
 	before := p.line.passed()
 	running := map[string]*copying{}
@@ -79,13 +80,17 @@ func (s silent) run(p *place) {
 	p.pause()
 	wake := time.AfterFunc(s.stop, p.resume)
 	defer wake.Stop()
+	var ended sync.WaitGroup
 	for name, c := range running {
-		code := <-c.ended
-		p.Logf("cp %s: exit %d, %v after the store stopped\n%s", name, code, time.Since(began).Round(time.Second), &c.out)
-		if code != 0 {
-			p.wantSaid(c.Args[1:], code, c.out.String(), 6, "unavailable")
-		}
+		ended.Go(func() {
+			code := <-c.ended
+			p.Logf("cp %s: exit %d, %v after the store stopped\n%s", name, code, time.Since(began).Round(time.Second), &c.out)
+			if code != 0 {
+				p.wantSaid(c.Args[1:], code, c.out.String(), 6, "unavailable")
+			}
+		})
 	}
+	ended.Wait()
 	time.Sleep(time.Until(began.Add(s.stop)))
 	p.resume()
 	began = time.Now()
@@ -124,7 +129,7 @@ func (p *place) wantWithin(limit time.Duration, args ...string) {
 	}
 }
 
-// TestSlowFull has every OSD of a CephFS full in the middle of copies. What is there can be read and
+// TestSlowFull has the OSD of a CephFS full in the middle of copies. What is there can be read and
 // removed, nothing half is visible, and the same commands end well when there is room.
 func TestSlowFull(t *testing.T) {
 	needSlow(t)
@@ -274,7 +279,7 @@ func walkFuse(t *testing.T, dir string) []string {
 	return names
 }
 
-// wantFuse wants these names below a directory, and no byte more than files of that name have.
+// wantFuse wants these names below a directory, and no others.
 func wantFuse(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	if got := walkFuse(t, dir); !slices.Equal(got, want) {
