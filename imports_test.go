@@ -18,9 +18,10 @@ const module = "github.com/paddlecloud/pfs/"
 var allowed = map[string][]string{
 	"pfs":        {},
 	"pfs/digest": {"pfs"},
-	"pfs/auth":   {"pfs"},
+	"pfs/auth":   {"pfs", "pfs/internal/fair"},
 	"pfs/wire":   {"pfs", "pfs/internal/unixmode"},
 
+	"pfs/internal/fair":     {},
 	"pfs/internal/keylock":  {},
 	"pfs/internal/unixmode": {},
 
@@ -38,7 +39,7 @@ var allowed = map[string][]string{
 	"pfs/namespace": {"pfs", "pfs/auth", "pfs/permfs", "pfs/linkfs"},
 
 	"pfs/transfer": {"pfs", "pfs/digest"},
-	"pfs/server":   {"pfs", "pfs/auth", "pfs/digest", "pfs/transfer", "pfs/wire"},
+	"pfs/server":   {"pfs", "pfs/auth", "pfs/digest", "pfs/internal/fair", "pfs/transfer", "pfs/wire"},
 	"pfs/client":   {"pfs", "pfs/wire"},
 	"pfs/pfstest":  {"pfs", "pfs/digest"},
 

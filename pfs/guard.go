@@ -1,6 +1,7 @@
 package pfs
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
 )
@@ -25,5 +26,32 @@ func Guard(op string, name Path, do func() error) (err error) {
 			err = E(op, name, Other, &PanicError{p, debug.Stack()})
 		}
 	}()
+	return do()
+}
+
+// Turns waits for the caller's turn to use a processor. The caller calls end when it has
+// computed.
+type Turns func(ctx context.Context) (end func(), err error)
+
+type turnsKey struct{}
+
+// WithTurns returns a context with which long computations take turns.
+func WithTurns(ctx context.Context, turns Turns) context.Context {
+	return context.WithValue(ctx, turnsKey{}, turns)
+}
+
+// InTurn calls do when it is the caller's turn to use a processor: without WithTurns, at
+// once. Stores and services put each step of a computation that may take long into it, such
+// as the hash of a piece of a file or the description of some names of a directory, so that
+// many such computations together leave room for others. Steps are not nested. The error is
+// that of do, or of Kind Canceled.
+func InTurn(ctx context.Context, do func() error) error {
+	if turns, ok := ctx.Value(turnsKey{}).(Turns); ok {
+		end, err := turns(ctx)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	return do()
 }

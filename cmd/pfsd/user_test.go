@@ -55,7 +55,7 @@ func TestUserCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bob, err := accounts.Verify(context.Background(), "bob", "another horse")
+	bob, err := accounts.Verify(context.Background(), "bob", "another horse", "")
 	if want := (auth.Identity{Name: "bob", Role: auth.Admin, HDFSUser: "bobby", UID: 7, GID: 9}); err != nil || bob.Identity != want {
 		t.Errorf("bob is %+v, %v; want %+v with the new password", bob, err, want)
 	}

@@ -154,7 +154,7 @@ func TestVerifyPassword(t *testing.T) {
 		{"nobody", "", false},
 	}
 	for _, tt := range tests {
-		got, err := a.Verify(ctx, tt.user, tt.password)
+		got, err := a.Verify(ctx, tt.user, tt.password, "")
 		switch {
 		case tt.ok && (err != nil || got.Name != tt.user):
 			t.Errorf("Verify(%q, right) = %+v, %v", tt.user, got, err)
@@ -182,7 +182,7 @@ func TestChangesChangeTheGeneration(t *testing.T) {
 		}
 		seen[got.Generation] = true
 	}
-	got, err := a.Verify(ctx, "ann", "another horse")
+	got, err := a.Verify(ctx, "ann", "another horse", "")
 	if err != nil || got.Role != Admin {
 		t.Errorf("Verify = %+v, %v; want the new password and role", got, err)
 	}

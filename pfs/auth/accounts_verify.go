@@ -9,8 +9,9 @@ import (
 // Verify returns the account name if password is right, and else answers
 // Unauthenticated, in the same time whether the account exists or not (one with a
 // bcrypt hash from elsewhere takes its own). When too many passwords wait to be
-// checked it answers Limit.
-func (a *Accounts) Verify(ctx context.Context, name, password string) (Account, error) {
+// checked it answers Limit. remote is the address that the password came from, if any:
+// passwords that wait are checked in turns of accounts and of networks.
+func (a *Accounts) Verify(ctx context.Context, name, password, remote string) (Account, error) {
 	const op = "auth.Verify"
 	if len(password) > MaxPassword {
 		return Account{}, wrongPassword(op)
@@ -19,7 +20,7 @@ func (a *Accounts) Verify(ctx context.Context, name, password string) (Account, 
 	if !known {
 		r = &record{}
 	}
-	ok, err := a.hash.check(ctx, op, r.Password, password)
+	ok, err := a.hash.check(ctx, op, r.Password, password, name, remote)
 	if err != nil {
 		return Account{}, err
 	}

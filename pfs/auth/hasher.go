@@ -3,8 +3,10 @@ package auth
 import (
 	"context"
 	"crypto/rand"
+	"runtime"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/fair"
 )
 
 const (
@@ -12,23 +14,24 @@ const (
 	MinPassword = 8
 	MaxPassword = 1024
 
-	// maxHashing is the number of passwords being checked at a time, and maxQueued
-	// that of those waiting for their turn: at most two times 64 MiB, and a second
-	// or two, whatever comes in.
+	// maxHashing bounds the passwords being checked at a time, and maxQueued those
+	// that wait for their turn: at most two times 64 MiB, and a second or two,
+	// whatever comes in.
 	maxHashing = 2
 	maxQueued  = 64
 )
 
 // hasher computes password hashes, few at a time.
 type hasher struct {
-	turns chan struct{}
+	turns *fair.Queue
 	queue chan struct{}
 	model argonHash // what new hashes cost; its salt and key are of nobody
 }
 
 func newHasher() *hasher {
 	return &hasher{
-		turns: make(chan struct{}, maxHashing),
+		// One processor stays free for other requests.
+		turns: fair.New(min(maxHashing, runtime.GOMAXPROCS(0)-1)),
 		queue: make(chan struct{}, maxHashing+maxQueued),
 		model: argonHash{
 			memory: argonMemory, passes: argonPasses, lanes: argonLanes,
@@ -37,20 +40,19 @@ func newHasher() *hasher {
 	}
 }
 
-// do runs f when its turn has come.
-func (h *hasher) do(ctx context.Context, op string, f func()) error {
+// do runs f when the turn of the claimants has come.
+func (h *hasher) do(ctx context.Context, op string, f func(), claims ...fair.Claim) error {
 	select {
 	case h.queue <- struct{}{}:
 		defer func() { <-h.queue }()
 	default:
 		return pfs.Errorf(op, "", pfs.Limit, "too many logins at this moment: %w", retryAfter(minDelay))
 	}
-	select {
-	case h.turns <- struct{}{}:
-		defer func() { <-h.turns }()
-	case <-ctx.Done():
+	release, err := h.turns.Take(ctx, claims...)
+	if err != nil {
 		return pfs.E(op, "", pfs.Canceled, ctx.Err())
 	}
+	defer release()
 	f()
 	return nil
 }
@@ -68,12 +70,14 @@ func (h *hasher) hash(ctx context.Context, op, password string) (string, error) 
 }
 
 // check reports whether password is that of the hash in PHC or bcrypt form. An
-// empty hash, of an account that is not there, matches nothing and costs as much.
-func (h *hasher) check(ctx context.Context, op, hash, password string) (ok bool, err error) {
+// empty hash, of an account that is not there, matches nothing and costs as much. An
+// account or a network with many passwords that wait delays its own.
+func (h *hasher) check(ctx context.Context, op, hash, password, name, remote string) (ok bool, err error) {
 	against, known := passwordHash(&h.model), false
 	if parsed, err := parseHash(hash); err == nil {
 		against, known = parsed, true
 	}
-	err = h.do(ctx, op, func() { ok = against.matches([]byte(password)) })
+	err = h.do(ctx, op, func() { ok = against.matches([]byte(password)) },
+		fair.Claim{Key: "account " + name}, fair.Claim{Key: "network " + networkOf(remote)})
 	return ok && known, err
 }

@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/fair"
 )
 
 // Whatever comes in, two passwords are checked at a time, a bounded number waits,
 // and the rest is sent away.
 func TestHasherBounds(t *testing.T) {
 	h := newHasher()
+	h.turns = fair.New(maxHashing)
 	entered := make(chan struct{}, 1000)
 	release := make(chan struct{})
 	var wg sync.WaitGroup
@@ -52,7 +54,7 @@ func TestUnknownUserCostsTheSame(t *testing.T) {
 	if d.memory != argonMemory || d.passes != argonPasses || d.lanes != argonLanes || len(d.key) != argonKeyLen {
 		t.Errorf("an unknown user costs m=%d t=%d p=%d, a known one m=%d t=%d p=%d", d.memory, d.passes, d.lanes, argonMemory, argonPasses, argonLanes)
 	}
-	if ok, err := h.check(context.Background(), "test", "", ""); ok || err != nil {
+	if ok, err := h.check(context.Background(), "test", "", "", "", ""); ok || err != nil {
 		t.Errorf("check against no hash = %v, %v; want false", ok, err)
 	}
 }

@@ -99,7 +99,7 @@ func (s *Service) Login(ctx context.Context, user, password, remote string) (Tok
 		s.logRefused("login limited", user, remote)
 		return Tokens{}, pfs.Errorf(op, "", pfs.Limit, "too many failed logins: %w", wait)
 	}
-	account, err := s.accounts.Verify(ctx, user, password)
+	account, err := s.accounts.Verify(ctx, user, password, remote)
 	switch {
 	case errors.Is(err, pfs.Unauthenticated):
 		s.logRefused("login failed", user, remote)

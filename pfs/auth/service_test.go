@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/fair"
 )
 
 const home = "192.0.2.1:1000"
@@ -327,8 +328,10 @@ func TestLoginIsLimited(t *testing.T) {
 // A login given up by its caller before the password was looked at is no failure.
 func TestCanceledLoginsAreNoFailures(t *testing.T) {
 	s, _ := newTestService(t, Options{})
-	for range maxHashing {
-		s.accounts.hash.turns <- struct{}{} // nobody gets a turn
+	s.accounts.hash.turns = fair.New(1)
+	release, err := s.accounts.hash.turns.Take(context.Background()) // nobody gets a turn
+	if err != nil {
+		t.Fatal(err)
 	}
 	for range freePair * 3 {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -338,9 +341,7 @@ func TestCanceledLoginsAreNoFailures(t *testing.T) {
 		_, err := s.Login(ctx, "ann", goodPassword, home)
 		wantKind(t, err, pfs.Canceled)
 	}
-	for range maxHashing {
-		<-s.accounts.hash.turns
-	}
+	release()
 	mustLogin(t, s)
 }
 

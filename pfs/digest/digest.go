@@ -46,62 +46,49 @@ func Algorithm(d string) string {
 	return a
 }
 
-// algorithm is one hash in both of its uses.
-type algorithm struct {
-	leaf func(p []byte) []byte
-	root func() root
-}
-
-type root interface {
+// hasher computes one hash: of a leaf, or of the whole.
+type hasher interface {
 	io.Writer
 	Sum(b []byte) []byte
+	Reset()
 }
 
-// xxh3Root gives the streaming XXH3-128 the form of a hash.Hash.
-type xxh3Root struct{ xxh3.Hasher }
+// xxh3Hasher gives the streaming XXH3-128 the form of a hash.Hash.
+type xxh3Hasher struct{ xxh3.Hasher }
 
-func (h *xxh3Root) Sum(b []byte) []byte {
+func (h *xxh3Hasher) Sum(b []byte) []byte {
 	sum := h.Sum128().Bytes()
 	return append(b, sum[:]...)
 }
 
-func find(name string) (algorithm, bool) {
+// newHasher returns the hash of an algorithm, nil if that is not known.
+func newHasher(name string) hasher {
 	switch name {
 	case XXH3:
-		return algorithm{
-			leaf: func(p []byte) []byte { d := Leaf(p); return d[:] },
-			root: func() root { return &xxh3Root{} },
-		}, true
+		return &xxh3Hasher{}
 	case BLAKE3:
-		return algorithm{
-			leaf: func(p []byte) []byte { d := blake3.Sum256(p); return d[:] },
-			root: func() root { return blake3.New() },
-		}, true
+		return blake3.New()
 	}
-	return algorithm{}, false
+	return nil
 }
 
 // Known reports whether name is an algorithm of this package.
-func Known(name string) bool {
-	_, ok := find(name)
-	return ok
-}
+func Known(name string) bool { return newHasher(name) != nil }
 
 // Tree computes the digest of one file from its leaves in order.
 type Tree struct {
 	name string
-	root root
+	root hasher
 }
 
 // NewTree begins the digest of a file of size bytes. It answers Unsupported for an
 // unknown algorithm.
 func NewTree(name string, size int64) (*Tree, error) {
-	a, ok := find(name)
-	if !ok {
+	t := &Tree{name: name, root: newHasher(name)}
+	if t.root == nil {
 		return nil, pfs.Errorf("digest.NewTree", "", pfs.Unsupported,
 			"digest algorithm %q: this program knows %q and %q", name, XXH3, BLAKE3)
 	}
-	t := &Tree{name: name, root: a.root()}
 	t.root.Write(binary.BigEndian.AppendUint64(nil, uint64(size)))
 	return t, nil
 }
@@ -137,22 +124,57 @@ func CheckKept(op string, name pfs.Path, info pfs.Info, sum string) error {
 // ReadFunc fills p from offset off or fails.
 type ReadFunc func(p []byte, off int64) error
 
-// Of reads the size bytes of a file, jobs leaves at a time, and returns its
-// digest. progress, if not nil, is told the bytes done so far. Memory is jobs
-// leaves.
+// pieceSize is how much of a leaf is read and hashed at a time, so that memory does not
+// depend on the size of leaves, and a turn (pfs.InTurn) is short.
+const pieceSize = 256 << 10
+
+var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
+
+// readAt is the ReadAt of a file.
+type readAt = func(ctx context.Context, p []byte, off int64) (int, error)
+
+// addLeaf adds the n bytes at off to h, piece by piece; read may read fewer at the end of
+// the file. It returns how many there are.
+func addLeaf(ctx context.Context, h hasher, read readAt, off, n int64) (done int64, err error) {
+	buf := pieces.Get().(*[pieceSize]byte)
+	defer pieces.Put(buf)
+	for done < n && err == nil {
+		p := buf[:min(n-done, pieceSize)]
+		k := 0
+		err = pfs.InTurn(ctx, func() (err error) {
+			k, err = read(ctx, p, off+done)
+			_, _ = h.Write(p[:k])
+			return err
+		})
+		if done += int64(k); k < len(p) {
+			break
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return done, err
+}
+
+// maxJobs bounds the leaves of one file that are read at a time. More would take memory,
+// and no store is faster by it.
+const maxJobs = 4
+
+// Of reads the size bytes of a file, up to jobs leaves at a time, and returns its digest.
+// progress, if not nil, is told the bytes done so far. Memory is a small piece of each of
+// those leaves.
 func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, progress func(done int64)) (string, error) {
-	a, ok := find(name)
 	t, err := NewTree(name, size)
-	if !ok || err != nil {
+	if err != nil {
 		return "", err
 	}
 	leaves := pfs.Leaves(size)
-	jobs = int(min(int64(max(jobs, 1)), max(leaves, 1)))
+	jobs = int(min(int64(max(jobs, 1)), maxJobs, max(leaves, 1)))
 
 	if leaves <= 1 {
-		w := worker{leaf: a.leaf, read: read}
+		w := worker{hash: newHasher(name), read: read}
 		if leaves == 1 {
-			r := w.one(ctx, make([]byte, size), 0)
+			r := w.one(ctx, 0, size)
 			if r.err != nil {
 				return "", r.err
 			}
@@ -170,7 +192,7 @@ func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, p
 	workers := make([]worker, jobs)
 	for i := range workers {
 		w := &workers[i]
-		*w = worker{leaf: a.leaf, read: read, size: size, first: int64(i), step: int64(jobs), results: make(chan result)}
+		*w = worker{hash: newHasher(name), read: read, size: size, first: int64(i), step: int64(jobs), results: make(chan result)}
 		wg.Go(func() { w.run(ctx) })
 	}
 	for i := range leaves {
@@ -189,7 +211,7 @@ func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, p
 // worker hashes every step-th leaf of a file, from first on. One result taken from each worker in turn is the row
 // of leaves, and a worker is at most one ahead.
 type worker struct {
-	leaf        func(p []byte) []byte
+	hash        hasher
 	read        ReadFunc
 	size        int64
 	first, step int64
@@ -204,26 +226,30 @@ type result struct {
 
 // run hands over results until all are, or ctx is done.
 func (w *worker) run(ctx context.Context) {
-	buf := make([]byte, min(w.size, pfs.ChunkSize))
 	for i := w.first; i < pfs.Leaves(w.size); i += w.step {
 		off := i * pfs.ChunkSize
 		select {
-		case w.results <- w.one(ctx, buf[:min(pfs.ChunkSize, w.size-off)], off):
+		case w.results <- w.one(ctx, off, min(pfs.ChunkSize, w.size-off)):
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// one hashes the leaf at off, for which p is memory.
-func (w *worker) one(ctx context.Context, p []byte, off int64) result {
-	if err := pfs.CheckContext(ctx, "digest.Of", ""); err != nil {
+// one hashes the leaf of n bytes at off.
+func (w *worker) one(ctx context.Context, off, n int64) result {
+	w.hash.Reset()
+	read := func(ctx context.Context, p []byte, off int64) (int, error) {
+		err := pfs.CheckContext(ctx, "digest.Of", "")
+		if err == nil {
+			err = pfs.Guard("digest.Of", "", func() error { return w.read(p, off) })
+		}
+		return len(p), err
+	}
+	if _, err := addLeaf(ctx, w.hash, read, off, n); err != nil {
 		return result{err: err}
 	}
-	if err := pfs.Guard("digest.Of", "", func() error { return w.read(p, off) }); err != nil {
-		return result{err: err}
-	}
-	return result{sum: w.leaf(p)}
+	return result{sum: w.hash.Sum(nil)}
 }
 
 // next takes the next result.
@@ -239,28 +265,32 @@ func (w *worker) next(ctx context.Context) result {
 // Leaves returns the digests of up to n leaves from first on, of content of size bytes;
 // fewer where there is less to read. It is what the LeafDigests of a store does that has
 // to read: read is its ReadAt, op and name are for the error.
-func Leaves(op string, name pfs.Path, read func(p []byte, off int64) (int, error), size, first int64, n int) ([]pfs.LeafDigest, error) {
+func Leaves(ctx context.Context, op string, name pfs.Path, read readAt, size, first int64, n int) ([]pfs.LeafDigest, error) {
 	if size < 0 || first < 0 || n < 0 {
 		return nil, pfs.Errorf(op, name, pfs.Invalid, "%d leaves from %d on, of %d bytes", n, first, size)
 	}
 	count := min(int64(n), pfs.Leaves(size)-first)
-	if count <= 0 {
-		return nil, nil
-	}
 	var leaves []pfs.LeafDigest
-	buf := make([]byte, min(size, pfs.ChunkSize))
 	for i := first; i < first+count; i++ {
-		leaf := buf[:min(pfs.ChunkSize, size-i*pfs.ChunkSize)]
-		k, err := read(leaf, i*pfs.ChunkSize)
-		if err != nil && err != io.EOF {
+		length := min(pfs.ChunkSize, size-i*pfs.ChunkSize)
+		d, k, err := LeafAt(ctx, read, i*pfs.ChunkSize, length)
+		if err != nil {
 			return nil, err
 		}
-		if k < len(leaf) {
+		if k < length {
 			break
 		}
-		leaves = append(leaves, Leaf(leaf))
+		leaves = append(leaves, d)
 	}
 	return leaves, nil
+}
+
+// LeafAt returns the digest of the leaf of n bytes at off, and how many of them could be
+// read; read is a ReadAt.
+func LeafAt(ctx context.Context, read readAt, off, n int64) (d pfs.LeafDigest, done int64, err error) {
+	var h xxh3Hasher
+	done, err = addLeaf(ctx, &h, read, off, n)
+	return h.Sum128().Bytes(), done, err
 }
 
 // OfFile returns the digest of an open file.

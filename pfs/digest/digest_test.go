@@ -120,12 +120,12 @@ func TestLeaves(t *testing.T) {
 	p := content(2*pfs.ChunkSize + 1000)
 	size := int64(len(p))
 	failed := errors.New("a disk that fails")
-	read := func(b []byte, off int64) (int, error) { return bytes.NewReader(p).ReadAt(b, off) }
-	fails := func([]byte, int64) (int, error) { return 0, failed }
+	read := func(_ context.Context, b []byte, off int64) (int, error) { return bytes.NewReader(p).ReadAt(b, off) }
+	fails := func(context.Context, []byte, int64) (int, error) { return 0, failed }
 	all := []pfs.LeafDigest{Leaf(p[:pfs.ChunkSize]), Leaf(p[pfs.ChunkSize : 2*pfs.ChunkSize]), Leaf(p[2*pfs.ChunkSize:])}
 	tests := []struct {
 		name        string
-		read        func([]byte, int64) (int, error)
+		read        readAt
 		size, first int64
 		n           int
 		want        []pfs.LeafDigest
@@ -143,7 +143,7 @@ func TestLeaves(t *testing.T) {
 		{"fails", fails, size, 0, 1, nil, failed},
 	}
 	for _, test := range tests {
-		got, err := Leaves("test.LeafDigests", "/f", test.read, test.size, test.first, test.n)
+		got, err := Leaves(t.Context(), "test.LeafDigests", "/f", test.read, test.size, test.first, test.n)
 		if !slices.Equal(got, test.want) || !errors.Is(err, test.err) {
 			t.Errorf("%s: %x, %v, want %x, %v", test.name, got, err, test.want, test.err)
 		}

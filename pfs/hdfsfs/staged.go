@@ -312,8 +312,7 @@ func (w *staged) Sync(ctx context.Context) error {
 
 // LeafDigests reads what was staged, one leaf after the other.
 func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]pfs.LeafDigest, error) {
-	read := func(p []byte, off int64) (int, error) { return w.ReadAt(ctx, p, off) }
-	return digest.Leaves("hdfsfs.Staged.LeafDigests", w.name, read, size, first, n)
+	return digest.Leaves(ctx, "hdfsfs.Staged.LeafDigests", w.name, w.ReadAt, size, first, n)
 }
 
 // Suspend ends the use of this handle and keeps what was staged.

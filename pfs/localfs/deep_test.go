@@ -227,7 +227,7 @@ func TestWalkNamesAreBounded(t *testing.T) {
 	must(t, err)
 	defer top.Close()
 	w.levels[0].dir = top
-	must(t, w.page())
+	must(t, w.page(t.Context()))
 	if n := w.pending - maxPending - 1; n > fewNames {
 		t.Errorf("a walk that holds too many names read %d more", n)
 	}

@@ -2,6 +2,7 @@ package localfs
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -11,22 +12,45 @@ import (
 func (f *FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (page pfs.Page, err error) {
 	const op = "localfs.List"
 	err = f.in(ctx, op, name, func(d dir) error {
-		names, next, err := d.entries(opts.Token, opts.Max())
+		names, next, err := entriesInTurn(ctx, d, opts.Token, opts.Max())
 		if err != nil {
 			return err
 		}
 		page.Next = next
-		for _, entry := range names {
-			if err := f.addEntry(&page, d, name, entry, opts.Digests); err != nil {
-				return err
-			}
-		}
-		return nil
+		return eachInTurn(ctx, names, func(entry string) error { return f.addEntry(&page, d, name, entry, opts.Digests) })
 	})
 	if err != nil {
 		return pfs.Page{}, err
 	}
 	return page, nil
+}
+
+// entriesInTurn returns the next names of d.
+func entriesInTurn(ctx context.Context, d dir, token string, limit int) (names []string, next string, err error) {
+	err = pfs.InTurn(ctx, func() (err error) {
+		names, next, err = d.entries(token, limit)
+		return err
+	})
+	return names, next, err
+}
+
+// eachInTurn calls do for each of the names of a directory, some of them in each turn.
+func eachInTurn(ctx context.Context, names []string, do func(name string) error) error {
+	const step = 64
+	for some := range slices.Chunk(names, step) {
+		err := pfs.InTurn(ctx, func() error {
+			for _, name := range some {
+				if err := do(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addEntry describes one entry, unless it is hidden or has gone meanwhile.

@@ -71,7 +71,7 @@ func (w *walker) walk(ctx context.Context, p place) error {
 		case len(l.dirs) > 0:
 			err = w.down()
 		case !l.read:
-			err = w.page()
+			err = w.page(ctx)
 		case len(w.levels) == 1:
 			return nil
 		default:
@@ -84,7 +84,7 @@ func (w *walker) walk(ctx context.Context, p place) error {
 }
 
 // page visits one page of the level that the walk is at.
-func (w *walker) page() error {
+func (w *walker) page(ctx context.Context) error {
 	l, err := w.here()
 	if l == nil {
 		return err
@@ -93,18 +93,20 @@ func (w *walker) page() error {
 	if w.pending > maxPending {
 		limit = fewNames
 	}
-	names, next, err := l.dir.entries(l.token, limit)
+	names, next, err := entriesInTurn(ctx, l.dir, l.token, limit)
 	if err != nil {
 		return w.leave(err)
 	}
 	l.token, l.read = next, next == ""
-	for _, name := range names {
+	var failed error // of the directory
+	err = eachInTurn(ctx, names, func(name string) error {
 		st, err := l.dir.stat(name, false)
 		if missing(err) {
-			continue
+			return nil
 		}
 		if err != nil {
-			return w.leave(err)
+			failed = err
+			return err
 		}
 		enter, err := w.visit(l.place, name, st)
 		if err != nil {
@@ -114,8 +116,12 @@ func (w *walker) page() error {
 			l.dirs = append(l.dirs, name)
 			w.pending++
 		}
+		return nil
+	})
+	if failed != nil {
+		return w.leave(failed)
 	}
-	return nil
+	return err
 }
 
 // down enters the next directory of the level that the walk is at.

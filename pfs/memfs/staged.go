@@ -124,8 +124,7 @@ func (w *staged) Sync(ctx context.Context) error {
 
 // LeafDigests returns the digests of the leaves that were staged in full.
 func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]pfs.LeafDigest, error) {
-	read := func(p []byte, off int64) (int, error) { return w.ReadAt(ctx, p, off) }
-	return digest.Leaves("memfs.Staged.LeafDigests", w.name, read, size, first, n)
+	return digest.Leaves(ctx, "memfs.Staged.LeafDigests", w.name, w.ReadAt, size, first, n)
 }
 
 func (w *staged) Suspend() error {

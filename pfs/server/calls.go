@@ -21,6 +21,22 @@ type call struct {
 	changes bool
 	// once says that the call must not be done twice under one request ID.
 	once bool
+	// long says that the reply may be long, so that to encode it takes a turn.
+	long bool
+}
+
+// encode encodes the reply of c.
+func (c call) encode(ctx context.Context, reply any) (b []byte, err error) {
+	encode := func() error {
+		b = wire.Encode(reply)
+		return nil
+	}
+	if c.long {
+		err = pfs.InTurn(ctx, encode)
+	} else {
+		err = encode()
+	}
+	return b, err
 }
 
 // handle makes a callFunc of a typed handler.
@@ -80,7 +96,7 @@ func (s *Server) calls() map[string]call {
 	change := func(do callFunc) call { return call{do: do, changes: true, once: true} }
 	return map[string]call{
 		wire.CallStat:            {do: handle(statCall)},
-		wire.CallList:            {do: handle(listCall)},
+		wire.CallList:            {do: handle(listCall), long: true},
 		wire.CallMkdir:           change(onMode(mkdir)),
 		wire.CallRemove:          change(onPath(remove)),
 		wire.CallRemoveTree:      change(onPath(pfs.RemoveTree)),
@@ -150,7 +166,8 @@ func (s *Server) serveCall(method string, c call) func(http.ResponseWriter, *req
 				if err != nil {
 					return outcome{err: err}
 				}
-				return outcome{reply: wire.Encode(reply)}
+				b, err := c.encode(ctx, reply)
+				return outcome{reply: b, err: err}
 			}
 			if !c.once {
 				return do()
@@ -178,6 +195,10 @@ func statCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)
 	return wire.InfoReply{Info: wire.NewInfo(info)}, err
 }
 
+// maxListed bounds the entries of one reply, so that to encode it takes a millisecond. It
+// is what a NameNode of HDFS answers at a time.
+const maxListed = 1000
+
 // listCall lists a page, in parts that fit into a message.
 func listCall(ctx context.Context, r *request, q wire.ListRequest, _ func(int64)) (reply wire.ListReply, err error) {
 	name, err := pfs.ParsePath(q.Path)
@@ -185,6 +206,7 @@ func listCall(ctx context.Context, r *request, q wire.ListRequest, _ func(int64)
 		return reply, err
 	}
 	opts := pfs.ListOptions{Token: q.Token, Limit: q.Limit, Digests: q.Digests}
+	opts.Limit = min(opts.Max(), maxListed)
 	for {
 		page, err := r.tree.List(ctx, name, opts)
 		if err != nil {

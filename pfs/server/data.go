@@ -228,8 +228,11 @@ func (s *Server) receive(w http.ResponseWriter, r *request, length int64, write 
 		if _, err := io.ReadFull(r.Body, p); err != nil {
 			return pfs.LeafDigest{}, pfs.Errorf(op, "", pfs.Unavailable, "the chunk broke off: %w", err)
 		}
-		sum.Add(p)
-		if err := pace.wait(func() error { return write(p, done) }); err != nil {
+		step := func() error {
+			sum.Add(p)
+			return write(p, done)
+		}
+		if err := pace.wait(func() error { return pfs.InTurn(r.Context(), step) }); err != nil {
 			return pfs.LeafDigest{}, err
 		}
 		done += int64(len(p))
@@ -277,6 +280,13 @@ func (s *Server) editChunk(w http.ResponseWriter, r *request, name pfs.Path, q q
 		return err
 	}
 	defer h.Close()
-	_, err = h.WriteAt(r.Context(), data, q.off)
+	for off := q.off; len(data) > 0 && err == nil; {
+		p := data[:min(len(data), pieceSize)]
+		err = pfs.InTurn(r.Context(), func() error {
+			_, err := h.WriteAt(r.Context(), p, off)
+			return err
+		})
+		data, off = data[len(p):], off+int64(len(p))
+	}
 	return err
 }

@@ -23,12 +23,17 @@ type dataAnswer struct {
 func (s *Server) sendData(a *dataAnswer, info bool) error {
 	buf := pieces.Get().(*[pieceSize]byte)
 	defer pieces.Put(buf)
-	if err := pfs.ReadFull(a.r.Context(), a.f, buf[:min(a.length, pieceSize)], a.off); err != nil {
+	if err := a.read(buf[:min(a.length, pieceSize)], a.off); err != nil {
 		return err
 	}
 	a.setHeader(info)
 	s.sendPieces(a, buf)
 	return nil
+}
+
+// read fills p from the offset off of the file.
+func (a *dataAnswer) read(p []byte, off int64) error {
+	return pfs.InTurn(a.r.Context(), func() error { return pfs.ReadFull(a.r.Context(), a.f, p, off) })
 }
 
 // setHeader sets the header of the answer.
@@ -55,8 +60,7 @@ func (s *Server) sendPieces(a *dataAnswer, buf *[pieceSize]byte) {
 	for done := int64(0); done < a.length; {
 		p := buf[:min(a.length-done, pieceSize)]
 		if done > 0 {
-			err := pace.wait(func() error { return pfs.ReadFull(a.r.Context(), a.f, p, a.off+done) })
-			if err != nil {
+			if err := pace.wait(func() error { return a.read(p, a.off+done) }); err != nil {
 				s.breakOff(a, err)
 				return
 			}

@@ -41,6 +41,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/internal/fair"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
@@ -98,6 +99,7 @@ type Server struct {
 	logins   *slots // by address
 	copies   *budgets
 	copying  *slots // by the copy, one for each
+	turns    *fair.Queue
 	metrics  *metrics
 
 	readiness *readiness
@@ -122,6 +124,7 @@ func New(cfg Config) *Server {
 		logins:   newSlots(logins, logins/4),
 		copies:   newBudgets(),
 		copying:  newSlots(cfg.MaxRequests, 1),
+		turns:    newTurns(),
 
 		readiness: &readiness{turn: make(chan struct{}, 1)},
 	}
@@ -139,7 +142,7 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("POST "+wire.PathLogout, anonymous(s, s.logout))
 	s.mux.HandleFunc("GET "+wire.PathData, s.authenticated(s.withSlot(s.requests, s.getData)))
 	s.mux.HandleFunc("PUT "+wire.PathData, s.authenticated(s.withSlot(s.requests, s.putData)))
-	s.mux.HandleFunc("PUT "+wire.PathEdit, s.authenticated(s.withSlot(s.requests, s.putEdit)))
+	s.mux.HandleFunc("PUT "+wire.PathEdit, s.authenticated(s.withSlot(s.writes.work, s.putEdit)))
 	s.mux.HandleFunc("POST "+wire.PathBatch, s.authenticated(s.batch))
 	s.mux.HandleFunc("POST "+wire.PathRead, s.authenticated(s.readBatch))
 	s.mux.HandleFunc("POST "+wire.PathCopy, s.authenticated(s.copyBatch))
@@ -225,6 +228,7 @@ func (s *Server) authenticated(h func(http.ResponseWriter, *request)) http.Handl
 			s.fail(w, r, err)
 			return
 		}
+		r = r.WithContext(pfs.WithTurns(r.Context(), s.turnsOf(id.Name)))
 		h(w, &request{Request: r, id: id})
 	}
 }

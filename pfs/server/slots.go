@@ -2,122 +2,84 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
-	"slices"
-	"sync"
+	"runtime"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/fair"
 )
 
 // waitForSlot is how long a request waits for its turn before it is turned away.
 const waitForSlot = 10 * time.Second
 
 // slots bounds the requests at work: all of them together, and those of one holder (a
-// user, or an address) to a share of them.
+// user, or an address) to a share of them. Holders who wait get slots in turn.
 type slots struct {
-	all   chan struct{}
-	share int
-
-	mu      sync.Mutex
-	holders map[string]*holder
-}
-
-// holder has, or waits for, slots.
-type holder struct {
-	own  chan struct{} // as long as its share
-	uses int           // requests that have or want a slot; guarded by slots.mu
+	queue    *fair.Queue
+	n, share int
 }
 
 func newSlots(n, share int) *slots {
-	return &slots{all: make(chan struct{}, n), share: max(1, share), holders: map[string]*holder{}}
-}
-
-// claim asks for a slot: the name of a holder, and how many slots it may have at a
-// time.
-type claim struct {
-	name  string
-	share int
-	whose string // for the message
+	return &slots{queue: fair.New(n), n: n, share: max(1, share)}
 }
 
 // acquire waits for a slot for the holder called name. The caller calls release once.
 func (s *slots) acquire(ctx context.Context, name string) (release func(), err error) {
-	return s.acquireAs(ctx, claim{name, s.share, "of yours"})
+	return s.acquireAs(ctx, fair.Claim{Key: name, Share: s.share})
 }
 
 // acquireFrom is acquire for a user at an address. The address has a share, too: half
 // of the slots, since many users may come from one address.
 func (s *slots) acquireFrom(ctx context.Context, user, address string) (release func(), err error) {
 	return s.acquireAs(ctx,
-		claim{"user " + user, s.share, "of yours"},
-		claim{"address " + address, max(1, cap(s.all)/2), "of your address"})
+		fair.Claim{Key: "user " + user, Share: s.share},
+		fair.Claim{Key: "address " + address, Share: max(1, s.n/2)})
 }
 
-// acquireAs waits for a slot under each of the claims.
-func (s *slots) acquireAs(ctx context.Context, claims ...claim) (release func(), err error) {
-	timer := time.NewTimer(waitForSlot)
-	defer timer.Stop()
-	var undo []func()
-	release = func() {
-		for _, f := range slices.Backward(undo) {
-			f()
-		}
+// acquireAs waits for a slot under each of the claims: the holder's own, and its address's.
+func (s *slots) acquireAs(ctx context.Context, claims ...fair.Claim) (release func(), err error) {
+	const op = "server.acquire"
+	wait, cancel := context.WithTimeout(ctx, waitForSlot)
+	defer cancel()
+	release, err = s.queue.Take(wait, claims...)
+	if err == nil {
+		return release, nil
 	}
-	for _, c := range claims {
-		h := s.hold(c)
-		undo = append(undo, func() { s.drop(c.name, h) })
-		if err := take(ctx, h.own, timer.C, c.whose); err != nil {
-			release()
-			return nil, err
-		}
-		undo = append(undo, func() { <-h.own })
-	}
-	if err := take(ctx, s.all, timer.C, "of all users"); err != nil {
-		release()
+	if err := pfs.CheckContext(ctx, op, ""); err != nil {
 		return nil, err
 	}
-	undo = append(undo, func() { <-s.all })
-	return release, nil
-}
-
-// take waits for a place among places.
-func take(ctx context.Context, places chan struct{}, late <-chan time.Time, whose string) error {
-	const op = "server.take"
-	select {
-	case places <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return pfs.CheckContext(ctx, op, "")
-	case <-late:
-		return pfs.Errorf(op, "", pfs.Limit, "%d requests %s are at work, try again", cap(places), whose)
+	at, whose := s.n, "of all users"
+	if full := new(fair.Full); errors.As(err, &full) && full.Claim >= 0 {
+		at, whose = claims[full.Claim].Share, []string{"of yours", "of your address"}[full.Claim]
 	}
-}
-
-// hold returns the holder of a name, which stays until drop was called as often.
-func (s *slots) hold(c claim) *holder {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h := s.holders[c.name]
-	if h == nil {
-		h = &holder{own: make(chan struct{}, c.share)}
-		s.holders[c.name] = h
-	}
-	h.uses++
-	return h
-}
-
-func (s *slots) drop(name string, h *holder) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if h.uses--; h.uses == 0 {
-		delete(s.holders, name)
-	}
+	return nil, pfs.Errorf(op, "", pfs.Limit, "%d requests %s are at work, try again", at, whose)
 }
 
 // taken returns the number of slots in use.
-func (s *slots) taken() int { return len(s.all) }
+func (s *slots) taken() int { return s.queue.Taken() }
+
+// turn is how long a computation may keep its turn. One that takes longer waits for a
+// store, or for a lock of another one, and the next one begins beside it.
+const turn = time.Millisecond
+
+// newTurns returns what shares out the processors among long computations: one processor
+// stays free for requests that take little.
+func newTurns() *fair.Queue { return fair.New(runtime.GOMAXPROCS(0) - 1) }
+
+// turnsOf returns the turns of a user.
+func (s *Server) turnsOf(user string) pfs.Turns {
+	claim := fair.Claim{Key: user}
+	return func(ctx context.Context) (end func(), err error) {
+		end, err = s.turns.TakeFor(ctx, turn, claim)
+		if err != nil {
+			return nil, pfs.CheckContext(ctx, "server.turn", "")
+		}
+		return end, nil
+	}
+}
 
 // address returns the address of the machine that the request came from.
 func address(r *http.Request) string {

@@ -121,21 +121,18 @@ type notKept struct{ error }
 func (e *notKept) Unwrap() error { return e.error }
 
 // leaf returns the digest of leaf n of a file of size bytes, read back from the store
-// if it is not known. It makes buf, which is then the next one's, when it first needs it.
-func (u *upload) leaf(ctx context.Context, n, size int64, buf *[]byte) (pfs.LeafDigest, error) {
+// if it is not known.
+func (u *upload) leaf(ctx context.Context, n, size int64) (pfs.LeafDigest, error) {
 	off := n * pfs.ChunkSize
-	length := int(min(pfs.ChunkSize, size-off))
-	if d, ok := u.known(ctx, n, length); ok {
+	length := min(pfs.ChunkSize, size-off)
+	if d, ok := u.known(ctx, n, int(length)); ok {
 		return d, nil
 	}
-	if *buf == nil {
-		*buf = make([]byte, min(pfs.ChunkSize, size))
-	}
-	p := (*buf)[:length]
-	if k, err := u.staged.ReadAt(ctx, p, off); k < length {
+	d, k, err := digest.LeafAt(ctx, u.staged.ReadAt, off, length)
+	if err != nil || k < length {
 		return pfs.LeafDigest{}, u.short(size, err)
 	}
-	return digest.Leaf(p), nil
+	return d, nil
 }
 
 // short is the error of a staged write that ends before size, or could not be read.
@@ -161,13 +158,11 @@ func (u *upload) stagedAt(ctx context.Context, off, length int64) (int64, error)
 	if n == 1 {
 		return length, nil
 	}
-	if err == io.EOF {
-		n, err = u.staged.ReadAt(ctx, make([]byte, length), off)
+	if err != io.EOF {
+		return int64(n), err
 	}
-	if err == io.EOF {
-		err = nil
-	}
-	return int64(n), err
+	_, there, err := digest.LeafAt(ctx, u.staged.ReadAt, off, length)
+	return there, err
 }
 
 // sum returns the xxh3 digest of the first size bytes.
@@ -181,12 +176,11 @@ func (u *upload) sum(ctx context.Context, size int64, progress func(int64)) (str
 	if n, err := u.stagedAt(ctx, max(0, size-1), min(1, size)); err != nil || n < min(1, size) {
 		return "", u.short(size, err)
 	}
-	var buf []byte
 	for n := range pfs.Leaves(size) {
 		if err := pfs.CheckContext(ctx, "server.sum", u.key.path); err != nil {
 			return "", err
 		}
-		d, err := u.leaf(ctx, n, size, &buf)
+		d, err := u.leaf(ctx, n, size)
 		if err != nil {
 			return "", err
 		}

@@ -42,12 +42,11 @@ func (s *Server) leavesCall(ctx context.Context, r *request, m wire.LeavesReques
 	}
 	last := min(all, m.First+int64(min(m.Count, wire.MaxLeaves)))
 	var reply wire.LeavesReply
-	var buf []byte
 	for n := m.First; n < last; n++ {
 		if err := pfs.CheckContext(ctx, "server.leaves", u.key.path); err != nil {
 			return reply, err
 		}
-		d, err := u.leaf(ctx, n, m.Size, &buf)
+		d, err := u.leaf(ctx, n, m.Size)
 		if errors.Is(err, pfs.Integrity) {
 			break // staged only so far
 		}
