@@ -78,7 +78,7 @@ type CreateOptions struct {
 	Reopen bool
 
 	// Size is the length in bytes that the file will have, 0 if unknown. The
-	// store may preallocate, and refuse at once (NoSpace, Quota) what cannot fit.
+	// store may refuse at once (NoSpace, Quota) what cannot fit.
 	Size int64
 }
 

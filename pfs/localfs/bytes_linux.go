@@ -9,26 +9,6 @@ import (
 // syncsWholeDisk tells whether dirs can syncAll.
 const syncsWholeDisk = true
 
-// allocate reserves room for size bytes of f behind its end, which is at from, without
-// changing its length. It has some of the room already, and holes before its end stay holes. A
-// file system that cannot is no error.
-//
-// What cannot fit is refused before: some file systems would first give away all that
-// they have, and others would find the disk full meanwhile.
-func allocate(f *os.File, from, size, has int64) error {
-	err := withFD(f, func(fd int) error {
-		space, err := spaceOn(fd)
-		if err == nil && space.Total > 0 && size-has > space.Free {
-			return unix.ENOSPC
-		}
-		return uninterrupted(func() error { return unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, from, size-from) })
-	})
-	if err == unix.EOPNOTSUPP || err == unix.ENOSYS {
-		return nil
-	}
-	return err
-}
-
 // makeHole makes n bytes of f at off zeros that take no room, and f longer if it ends before them. An
 // error leaves what may be there as it is, or zeros.
 func makeHole(f *os.File, off, n int64) error {

@@ -10,9 +10,6 @@ import (
 // syncsWholeDisk tells whether dirs can syncAll.
 const syncsWholeDisk = false
 
-// allocate reserves room for size bytes of f without changing its length: the system cannot.
-func allocate(f *os.File, from, size, has int64) error { return nil }
-
 // makeHole makes n bytes of f at off zeros that take no room: the system cannot.
 func makeHole(f *os.File, off, n int64) error { return errors.ErrUnsupported }
 

@@ -161,15 +161,10 @@ func (w *staged) giveName(ctx context.Context, op string, opts pfs.CommitOptions
 	return info, done, err
 }
 
-// allocationSlack is what a file system may allocate for a file beyond its length,
-// in bytes, without anybody having asked for it.
-const allocationSlack = 64 << 10
-
 // finalize gives the temporary temp, open as file, what it will have as a published
 // file, and returns the digest that is kept with it.
 func (f *FS) finalize(d dir, temp string, file *os.File, id string, opts pfs.CommitOptions, st stat) (kept string, err error) {
-	// Room that was allocated beyond the end is given back too.
-	if st.size > opts.Size || st.disk > opts.Size+allocationSlack {
+	if st.size > opts.Size {
 		if err := file.Truncate(opts.Size); err != nil {
 			return "", err
 		}

@@ -63,7 +63,7 @@ func (w *staged) begin(ctx context.Context, op string, opts pfs.CreateOptions) e
 	if err != nil {
 		return err
 	}
-	if err := w.allocate(opts.Size); err != nil {
+	if err := w.fits(op, opts.Size); err != nil {
 		w.undo(made)
 		w.leave(!made)
 		return err
@@ -159,16 +159,17 @@ func (w *staged) opened(op string, opts pfs.CreateOptions, made bool) (err error
 	return w.takeRoom(opts.Size, made)
 }
 
-// allocate reserves the room on the disk that size bytes need.
-func (w *staged) allocate(size int64) error {
-	if size <= w.from.size {
+// fits refuses what the disk has no room for before it is sent. Nothing is reserved: what
+// is announced and never sent must not keep others out.
+func (w *staged) fits(op string, size int64) error {
+	space, err := w.dir.space()
+	if err != nil || space.Total <= 0 { // the system does not tell
 		return nil
 	}
-	err := allocate(w.file, w.from.size, size, max(w.from.size, w.from.disk))
-	if err == nil {
-		return nil
+	if more := size - max(w.from.size, w.from.disk); more > space.Free {
+		return pfs.Errorf(op, w.name, pfs.NoSpace, "the disk has no room for it: %d bytes more are needed, and %d are free", more, max(0, space.Free))
 	}
-	return errors.Join(err, w.giveBack())
+	return nil
 }
 
 // takeRoom claims what a file of size bytes needs, or joins the claim of the handles

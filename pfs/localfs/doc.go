@@ -53,10 +53,10 @@
 // Commit writes, syncs the file, renames and syncs the directory, and Mkdir,
 // Remove and Rename sync the directory. Staged bytes start on their way to the disk
 // as they come, so that the sync at the end is short: for 2 GiB it took 0.01 s
-// instead of 0.5 s and the whole 0.5 s instead of 0.7 s. Space is allocated at
-// Create, without changing the length: so a full disk is noticed early, and missing
-// bytes still are. Aligned blocks of 64 KiB that are all zeros become holes and give
-// their room back. WriteBatch syncs once for all files of a batch (syncfs): 10,000
+// instead of 0.5 s and the whole 0.5 s instead of 0.7 s. Create refuses what the disk
+// has no room for, and reserves nothing: what is announced and never sent keeps nobody
+// out. Aligned blocks of 64 KiB that are all zeros become holes and give their room
+// back. WriteBatch syncs once for all files of a batch (syncfs): 10,000
 // files of 4 KiB took 0.7 s; of the bare system calls, with one syncfs a batch 0.5 s,
 // with one fdatasync a file, 32 at once, 1.0 s to 1.4 s.
 //

@@ -63,6 +63,16 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// What is announced and not sent keeps nobody from writing.
+func TestNothingIsReserved(t *testing.T) {
+	dir := mountSmall(t, "8m")
+	f := openAt(t, dir, Options{})
+	for i := range 6 {
+		stage(t, f, pfs.Path(fmt.Sprint("/announced", i)), pfs.CreateOptions{Size: 7 << 20}, []byte("x"))
+	}
+	write(t, f, "/sent", 7<<20)
+}
+
 // TestFullDiskIsFreed fails in every way on a full file system, and makes room again in
 // every way, while the store is open: what was removed, discarded or swept must be free
 // at once.
@@ -149,25 +159,6 @@ func openRemoved(t *testing.T) (open []string) {
 		}
 	}
 	return open
-}
-
-// TestAllocationThatFails goes on with a staged write in a size that does not fit. What the
-// file system allocated on the way must not stay taken.
-func TestAllocationThatFails(t *testing.T) {
-	f, _ := openStore(t, Options{})
-	w := stage(t, f, "/f", pfs.CreateOptions{ID: id}, make([]byte, 1000)).(*staged)
-	_, err := f.Create(t.Context(), "/f", pfs.CreateOptions{ID: id, Size: 1 << 42})
-	pfstest.WantKind(t, err, pfs.NoSpace)
-	check := func(what string) {
-		t.Helper()
-		if st, err := statFile(w.file); err != nil || st.size != 1000 || st.disk > allocationSlack {
-			t.Errorf("%s: %d bytes are staged, %d allocated, %v", what, st.size, st.disk, err)
-		}
-	}
-	check("refused before")
-	must(t, allocate(w.file, 0, 8<<20, 0)) // as far as it came
-	must(t, w.giveBack())
-	check("given back")
 }
 
 // TestCrossStore renames over the border of a mounted file system.

@@ -58,20 +58,6 @@ const (
 // named is a name beside the target.
 func (w *staged) named(name string) named { return named{place{w.dir, w.in}, name} }
 
-// giveBack frees what an allocation that failed took beyond the end. The lock keeps the
-// end where it is.
-func (w *staged) giveBack() error {
-	if err := lockFile(w.file, true); err != nil {
-		return err
-	}
-	defer unlockFile(w.file)
-	st, err := statFile(w.file)
-	if err != nil || st.disk <= w.from.disk {
-		return err
-	}
-	return w.file.Truncate(st.size)
-}
-
 // tempID tells the temporary from others of its name.
 func (w *staged) tempID() tempID { return newTempID(w.temp, w.from) }
 

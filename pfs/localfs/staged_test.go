@@ -164,24 +164,6 @@ func TestPlantedTemporary(t *testing.T) {
 	}
 }
 
-// TestPreallocation looks that room is taken at Create and what is too much given
-// back at Commit, both without a change of what is read.
-func TestPreallocation(t *testing.T) {
-	const size = 8 << 20
-	f, dir := openStore(t, Options{})
-	w := stage(t, f, "/f", pfs.CreateOptions{Size: size}, []byte("short"))
-	disk := func(name string) int64 { return diskOf(t, filepath.Join(dir, name)) }
-	if got := disk(temps(t, dir)[0]); got < size {
-		t.Skipf("the file system does not allocate: %d bytes", got)
-	}
-	_, err := w.Commit(t.Context(), pfs.CommitOptions{Size: 5})
-	must(t, err)
-	if got := disk("f"); got > allocationSlack {
-		t.Errorf("%d bytes are still allocated for a file of 5", got)
-	}
-	pfstest.WantFile(t, f, "/f", []byte("short"))
-}
-
 // TestCommitWithoutAttributes repeats a Commit where no mark could be kept.
 func TestCommitWithoutAttributes(t *testing.T) {
 	f, _ := openStore(t, Options{})

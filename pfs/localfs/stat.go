@@ -57,15 +57,6 @@ func (s stat) same(t stat) bool {
 // change of its content.
 func (s stat) unchanged(t stat) bool { return s.size == t.size && s.mtime.Equal(t.mtime) }
 
-// held is what a staged write counts: its length, or what was allocated for it if
-// that is much more.
-func (s stat) held() int64 {
-	if s.disk > s.size+pfs.ChunkSize {
-		return s.disk
-	}
-	return s.size
-}
-
 // touched is when the content or anything else about a file was changed last. A Commit
 // on its way has given the temporary the modification time of the file already.
 func (s stat) touched() time.Time {

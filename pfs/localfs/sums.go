@@ -59,6 +59,5 @@ func sumsOf(st stat) sums {
 
 // stagedSums is what one staged write adds to its tree.
 func stagedSums(st stat) sums {
-	held := st.held()
-	return sums{bytes: held, staged: limits{bytes: held, files: 1}}
+	return sums{bytes: st.size, staged: limits{bytes: st.size, files: 1}}
 }

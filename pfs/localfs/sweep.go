@@ -80,7 +80,7 @@ func (s *sweep) staged(p place, temp string, st stat) error {
 		return unlessMissing(err)
 	}
 	s.n++
-	s.bytes += now.held()
+	s.bytes += now.size
 	for _, t := range p.trees {
 		if !s.f.quotas.claimedIn(t)(newTempID(temp, st)) {
 			t.book(stagedSums(now).negated())
