@@ -40,7 +40,7 @@ func runCat(ctx context.Context, d *deps, o catOptions, operands []string) error
 		}
 	}
 	return d.eachContent(ctx, operands, func(t target) error {
-		job, err := transfer.New(transfer.Options{Retries: defaultRetries, Patience: patience, Events: func(e transfer.Event) {
+		job, err := transfer.New(transfer.Options{Retries: inPatience, Patience: d.patience(inPatience), Events: func(e transfer.Event) {
 			if e.Kind == transfer.Retry {
 				d.tellRetry(e, false)
 			}

@@ -30,10 +30,6 @@ type copyOptions struct {
 	summed bool // the last line of --json was written
 }
 
-// defaultRetries bridge a minute or so: the pauses before them are a half to the whole of
-// a time that doubles from 0.1 s to 30 s.
-const defaultRetries = 10
-
 // never is what packages client and transfer take for no retries; 0 is their
 // default.
 const never = -1
@@ -63,7 +59,7 @@ func (o *copyOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "skip-links", Usage: "leave links out", Destination: &o.skipLinks},
 		&cli.IntFlag{Name: "parallel", Aliases: []string{"j", "jobs"}, Usage: "move `N` chunks or batches of small files at once", Value: transfer.DefaultParallel, Destination: &o.parallel},
 		&cli.GenericFlag{Name: "bwlimit", Usage: "move at most `SIZE` a second, like 10M; copies inside the service do not count", Value: &o.bwlimit},
-		&cli.IntFlag{Name: "retries", Usage: "ask again `N` times for what fails for the moment, after growing pauses", Value: defaultRetries, Destination: &o.retries},
+		&cli.IntFlag{Name: "retries", Usage: "ask again `N` times for what fails for the moment, after growing pauses", Value: inPatience, DefaultText: "for a minute", Destination: &o.retries},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "one line a file on standard error", Destination: &o.verbose},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary; what fails is told all the same", Destination: &o.quiet},
 		&cli.BoolFlag{Name: "json", Usage: "events and the sums as JSON, one object a line", Destination: &o.json},
@@ -108,7 +104,7 @@ func (o *copyOptions) check() error {
 }
 
 // job returns the options as package transfer knows them.
-func (o *copyOptions) job() transfer.Options {
+func (o *copyOptions) job(d *deps) transfer.Options {
 	t := transfer.Options{
 		Origin:         origin(),
 		Quick:          o.quick,
@@ -123,6 +119,7 @@ func (o *copyOptions) job() transfer.Options {
 		Parallel:       o.parallel,
 		BytesPerSecond: o.bwlimit.Bytes,
 		Retries:        o.tries(),
+		Patience:       d.patience(o.tries()),
 	}
 	switch {
 	case o.noClobber:

@@ -33,7 +33,7 @@ type transferring struct {
 // transfer runs work, shows how far it is, reports what fails and sums up.
 func (d *deps) transfer(ctx context.Context, o *copyOptions, c *copier, work func(context.Context, *transfer.Job) error) error {
 	t := &transferring{d: d, o: o, c: c, start: d.now()}
-	opts := o.job()
+	opts := o.job(d)
 	opts.Events = func(e transfer.Event) { t.event(ctx, e) }
 	if o.asking.interactive {
 		opts.Confirm = func(ctx context.Context, target pfs.Path) (bool, error) {

@@ -182,16 +182,24 @@ func (t *transferring) summary() string {
 			text += ", " + fmt.Sprintf(part.what, part.n)
 		}
 	}
-	switch rest := s.Files - s.FilesDone - s.Skipped - s.Failed; {
-	case !s.Complete:
-		text += ", the rest was not tried"
-	case rest > 0:
-		text += fmt.Sprintf(", %d not tried", rest)
-	}
+	text += left(s, "tried")
 	if s.BytesResumed > 0 {
 		text += fmt.Sprintf(", %s were there from before", cliio.Size(s.BytesResumed))
 	}
 	return text
+}
+
+// left tells how many files were not tried, or what else was to be done to them.
+func left(s transfer.Stats, done string) string {
+	switch n := s.Left(); {
+	case !s.Complete && n == 0:
+		return ", the rest not " + done
+	case !s.Complete:
+		return fmt.Sprintf(", at least %d not %s", n, done)
+	case n > 0:
+		return fmt.Sprintf(", %d not %s", n, done)
+	}
+	return ""
 }
 
 // speed tells how long it took to move so many bytes, if it was long enough to tell.

@@ -82,7 +82,6 @@ func runConvert(ctx context.Context, d *deps, o *convertOptions, operands []stri
 	if err := o.check(); err != nil {
 		return err
 	}
-	d.remotes.retries = defaultRetries // it moves data, and as much as cp
 	find := d.datasetInputs
 	if o.format == recordsFormat {
 		find = d.recordInputs

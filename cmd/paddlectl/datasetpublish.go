@@ -124,7 +124,7 @@ func (d *deps) publicDataset(ctx context.Context, text string) (transfer.End, er
 // copy copies the shards; those that are there already are left, whatever they are:
 // check looks at them.
 func (p *publication) copy(ctx context.Context) error {
-	o := &copyOptions{retries: defaultRetries, parallel: transfer.DefaultParallel, quiet: true, noClobber: true}
+	o := &copyOptions{retries: inPatience, parallel: transfer.DefaultParallel, quiet: true, noClobber: true}
 	return p.d.transfer(ctx, o, nil, func(ctx context.Context, job *transfer.Job) error {
 		return job.CopyAll(ctx, p.pairs())
 	})

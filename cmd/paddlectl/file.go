@@ -33,5 +33,5 @@ cp, ls and rm do the same with more choices.`,
 
 // simpleCopy returns the options of file put and file get.
 func simpleCopy() *copyOptions {
-	return &copyOptions{recursive: true, parallel: transfer.DefaultParallel, retries: defaultRetries}
+	return &copyOptions{recursive: true, parallel: transfer.DefaultParallel, retries: inPatience}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // repeated returns the first line of a program's messages in which a part stands twice
@@ -42,6 +43,7 @@ func TestRepeated(t *testing.T) {
 func watched() {
 	const saidTwice = 99
 	m, w := newMain(), &watcher{w: os.Stderr}
+	m.Patience = time.Second
 	m.Stderr = w
 	code := m.Run(context.Background())
 	if repeated(w.text.String()) != "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ import (
 // remotes are the services in use, connected when they are first needed.
 type remotes struct {
 	d       *deps
-	retries int // of --retries, as package client has it: 0 is its default, less is never
+	retries int // of --retries, as package client has it, less than 0 being never; 0 means as long as there is patience
 
 	load sync.Mutex // guards file
 	file *config.File
@@ -151,7 +152,7 @@ func (r *remotes) dial(ctx context.Context, configName string, c *connection) er
 		token, err := c.session.Token(ctx, refused)
 		return token, r.d.loginHint(err, c.entry)
 	}
-	patient, err := r.d.client(c.entry, r.retries, token)
+	patient, err := r.d.client(c.entry, cmp.Or(r.retries, inPatience), token)
 	if err != nil {
 		return err
 	}
@@ -176,9 +177,7 @@ func (d *deps) client(e config.Entry, retries int, token func(context.Context, s
 		OnRetry:     d.waiting.retry,
 		UserAgent:   d.out.Program + "/" + version,
 	}
-	if retries == 0 {
-		opts.Patience = patience
-	}
+	opts.Patience = d.patience(retries)
 	if d.global.debug {
 		opts.Logger = slog.New(slog.NewTextHandler(d.stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}

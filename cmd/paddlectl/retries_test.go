@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -74,15 +75,7 @@ func TestRetriesIsTheWholeNumber(t *testing.T) {
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}))
 			t.Cleanup(front.Close)
-			m := testMain(t, nil, tt.args...)
-			m.Open = nil
-			name := filepath.Join(t.TempDir(), "config")
-			text := "datacenters:\n- name: dc\n  username: alice\n  password: secret\n  endpoint: " + front.URL + "\n"
-			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			m.Args = append([]string{m.Args[0], "--config", name}, tt.args...)
-			got := run(t, m)
+			got := run(t, mainOf(t, front.URL, tt.args...))
 			if got.code != cliio.Unavailable || asked.Load() != tt.want {
 				t.Errorf("code %d after %d requests, want 6 after %d\n%s", got.code, asked.Load(), tt.want, got.stderr)
 			}
@@ -91,4 +84,49 @@ func TestRetriesIsTheWholeNumber(t *testing.T) {
 			}
 		})
 	}
+}
+
+// mainOf is a run of the program as alice of the service at endpoint.
+func mainOf(t *testing.T, endpoint string, args ...string) *Main {
+	t.Helper()
+	m := testMain(t, nil, args...)
+	m.Open = nil
+	name := filepath.Join(t.TempDir(), "config")
+	text := "datacenters:\n- name: dc\n  username: alice\n  password: secret\n  endpoint: " + endpoint + "\n"
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.Args = append([]string{m.Args[0], "--config", name}, args...)
+	return m
+}
+
+// TestEveryCommandIsAsPatient runs commands while the service is away: each asks again for the same time.
+func TestEveryCommandIsAsPatient(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("up", []byte("up"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	away := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(wire.HeaderProtocol, "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer away.Close()
+	const patience = 300 * time.Millisecond
+	var runs sync.WaitGroup
+	for _, args := range []string{
+		"ls DIR", "ls -R DIR", "stat DIR", "du DIR", "df DIR", "find DIR", "tree DIR", "cat DIR/f", "head DIR/f", "tail DIR/f",
+		"mkdir DIR/d", "touch DIR/f", "chmod 600 DIR/f", "rm DIR/f", "rm -r DIR/d DIR/e", "mv DIR/f DIR/g", "cp up DIR/", "cp DIR/f down", "cp -r . DIR/",
+		"sync . DIR/d", "verify . DIR/d", "verify --kept DIR/d .", "file get DIR/f down", "dataset info DIR/d", "recordio ls DIR/f",
+	} {
+		m := mainOf(t, away.URL, strings.Fields(strings.ReplaceAll(args, "DIR", home))...)
+		m.Patience = patience
+		began := time.Now()
+		runs.Go(func() {
+			got := run(t, m)
+			if took := time.Since(began); got.code != cliio.Unavailable || took < patience/2 {
+				t.Errorf("%s: code %d after %v\n%s", args, got.code, took, got.stderr)
+			}
+		})
+	}
+	runs.Wait()
 }

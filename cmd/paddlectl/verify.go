@@ -21,7 +21,7 @@ type verifyOptions struct {
 }
 
 func (d *deps) verifyCommand() *cli.Command {
-	o := &verifyOptions{copyOptions: copyOptions{retries: defaultRetries}}
+	o := &verifyOptions{copyOptions: copyOptions{retries: inPatience}}
 	return d.command(spec{
 		name: "verify", args: "A B", least: 2, most: 2,
 		summary: "compare files or directories by digest",
@@ -75,7 +75,7 @@ func (v *verification) run(ctx context.Context, o *verifyOptions, operands []str
 	if err != nil {
 		return err
 	}
-	opts := o.job()
+	opts := o.job(v.d)
 	opts.Algorithm, opts.Kept, opts.Events = o.algorithm, o.kept, v.event
 	if v.job, err = transfer.New(opts); err != nil {
 		return err
@@ -182,15 +182,18 @@ func (v *verification) end(err error) error {
 	case err != nil:
 		sums.Error = err.Error()
 	}
-	if sums.Error == "" {
+	if sums.Error == "" || v.failed > 0 {
 		text := fmt.Sprintf("%d same, %d missing, %d extra, %d different, %d not readable", s.Same, s.Missing, s.Extra, s.Different, s.Failed)
 		if s.Omitted > 0 {
 			text += fmt.Sprintf(", %d left out", s.Omitted)
 		}
-		v.d.out.Message("%s", text)
+		v.d.out.Message("%s", text+left(s, "compared"))
 	}
 	if v.o.json {
 		v.d.out.JSON(sums)
+	}
+	if sums.Error != "" && v.failed > 0 {
+		return cliio.Reported(cliio.CodeOf(err)) // every failure was named
 	}
 	return err
 }

@@ -6,14 +6,27 @@ import (
 )
 
 const (
-	// patience is how long cat, and a command that moves no data, asks again for what
-	// fails for the moment, unless it is told how often.
-	patience = 30 * time.Second
+	// patience is how long a command asks again in vain for what fails for the moment,
+	// however many files it works on, unless --retries says how often.
+	patience = time.Minute
+	// inPatience is the number of retries of which the patience is the only bound.
+	inPatience = 1 << 20
 
 	// tellAfter is how long an operation has to fail before the user is told what the
 	// command waits for, and tellEvery how often that is told at most.
 	tellAfter, tellEvery = 2 * time.Second, 10 * time.Second
 )
+
+// patience is how long what is asked for again so often is asked for at most; 0 is no bound.
+func (d *deps) patience(retries int) time.Duration {
+	switch {
+	case retries != inPatience:
+		return 0
+	case d.main.Patience > 0:
+		return d.main.Patience
+	}
+	return patience
+}
 
 // waiting tells what a command waits for.
 type waiting struct {

@@ -318,6 +318,7 @@ func (c *fileCopy) account(n int64, resumed bool) {
 		c.j.count.bytesResumed.Add(n)
 	} else {
 		c.sent.Add(n)
+		c.j.reached()
 	}
 	done := c.done.Add(n)
 	c.j.count.bytesDone.Add(n)

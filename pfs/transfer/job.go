@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -20,6 +21,10 @@ type Job struct {
 	slots   chan struct{} // one for each chunk in progress
 	count   counters
 	sleep   func(context.Context, time.Duration) error
+
+	answered    atomic.Int64 // when something was done last, in ns since 1970
+	lost        atomic.Bool  // nothing was, for as long as there is patience
+	unreachable atomic.Int64 // files in a row that failed with Unavailable
 
 	events sync.Mutex // held while Options.Events runs
 	big    sync.Mutex // held while a big set of names is

@@ -91,7 +91,8 @@ type Options struct {
 	Retries int
 
 	// Patience bounds the time for which one operation is tried in vain, as
-	// client.Options has it; 0 means no bound but Retries.
+	// client.Options has it; 0 means no bound but Retries. A job of trees of which
+	// nothing could be reached for that time ends, however many files it has.
 	Patience time.Duration
 
 	// Algorithm is the digest that Verify compares; empty means BLAKE3.

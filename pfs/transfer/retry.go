@@ -37,6 +37,9 @@ func (j *Job) retryDamage(ctx context.Context, name pfs.Path, tries int, do func
 	for try := 0; ; {
 		began := time.Now()
 		err := pfs.Guard("transfer.retry", name, do)
+		if err == nil && try > 0 {
+			j.reached()
+		}
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -52,6 +55,7 @@ func (j *Job) retryDamage(ctx context.Context, name pfs.Path, tries int, do func
 			waited := time.Since(vain)
 			wait, ok := j.nextPause(try, waited+took/2)
 			if !ok {
+				j.gaveUp(kind, vain, waited+took/2)
 				return err
 			}
 			j.count.retries.Add(1)
@@ -77,6 +81,29 @@ func (j *Job) nextPause(try int, spent time.Duration) (time.Duration, bool) {
 		return pause(try), true
 	}
 	return min(pause(try), left), left > 0
+}
+
+// reached notes that what the job works with answers, so that other operations are not given up for all.
+func (j *Job) reached() {
+	j.answered.Store(time.Now().UnixNano())
+	j.unreachable.Store(0)
+}
+
+// gaveUp notes that an operation was tried in vain since a time, of whose patience so much is spent. If
+// nothing else was done since then either, the others need not wait as long once more.
+func (j *Job) gaveUp(kind pfs.Kind, since time.Time, spent time.Duration) {
+	if kind == pfs.Unavailable && j.opts.Patience > 0 && spent >= j.opts.Patience && j.answered.Load() < since.UnixNano() {
+		j.lost.Store(true)
+	}
+}
+
+// maxUnreachable is how many files in a row may fail because a store cannot be
+// reached before the job is given up, whatever its patience.
+const maxUnreachable = 3
+
+// hopeless reports whether further files would fail as the one that failed with err: nothing can be reached.
+func (j *Job) hopeless(err error) bool {
+	return pfs.KindOf(err) == pfs.Unavailable && (j.unreachable.Add(1) >= maxUnreachable || j.lost.Load())
 }
 
 func (j *Job) retried(name pfs.Path, err error) {

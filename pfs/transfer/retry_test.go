@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,24 +49,99 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestRetriesBridge bridges at least as long as a store may be away for a restart, by the
-// tries that the commands make if nothing else is said, whichever lane is the first to end.
-func TestRetriesBridge(t *testing.T) {
-	const retries, least, most = 10, 40 * time.Second, 82 * time.Second
-	for range 100 {
-		synctest.Test(t, func(t *testing.T) {
-			j, err := New(Options{Retries: retries})
-			if err != nil {
-				t.Fatal(err)
-			}
-			began := time.Now()
-			err = j.retry(context.Background(), "/f", func() error { return pfs.E("test", "/f", pfs.Unavailable, nil) })
-			checkKind(t, err, pfs.Unavailable)
-			if took := time.Since(began); took < least || took > most {
-				t.Errorf("%d retries bridge %v, want %v to %v", retries, took, least, most)
-			}
+// TestOnePatienceForAJob: whatever a job does, and wherever it is when its store goes away, it ends once that
+// was asked for in vain for the time of Patience, and counts what it did not try.
+func TestOnePatienceForAJob(t *testing.T) {
+	const files, patience = 2000, time.Minute
+	for _, tt := range []struct {
+		name  string
+		opts  Options
+		there bool // the target has the files
+		ops   int  // that are done before the store goes away
+	}{
+		{"copy, never there", Options{}, false, 0},
+		{"copy, listed", Options{}, false, 3},
+		{"copy, in the middle", Options{}, false, 20},
+		{"compare, never there", Options{}, true, 0},
+		{"verify, never there", Options{Algorithm: "xxh3"}, true, 0},
+		{"verify, in the middle", Options{Algorithm: "xxh3"}, true, 500},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, b := newFaulty(t), &digesting{faulty: newFaulty(t)}
+				plant(t, a, "/s/")
+				plant(t, b.faulty, "/d/")
+				for i := range files {
+					put(t, a.FS, pfs.Path(fmt.Sprintf("/s/f%d", i)), []byte(fmt.Sprint(i)))
+					if tt.there {
+						put(t, b.FS, pfs.Path(fmt.Sprintf("/d/f%d", i)), []byte(fmt.Sprint(i)))
+					}
+				}
+				var ops atomic.Int64
+				var away atomic.Pointer[time.Time]
+				b.before = func(op string, name pfs.Path) error {
+					if ops.Add(1) <= int64(tt.ops) {
+						return nil
+					}
+					now := time.Now()
+					away.CompareAndSwap(nil, &now)
+					return pfs.E("test", name, pfs.Unavailable, nil)
+				}
+				opts := tt.opts
+				opts.Retries, opts.Patience = 1<<20, patience
+				j, err := New(opts)
+				must(t, err)
+				if tt.opts.Algorithm == "" {
+					err = j.Copy(t.Context(), End{a, "/s"}, End{b, "/d"})
+				} else {
+					err = j.Verify(t.Context(), End{a, "/s"}, End{b, "/d"})
+				}
+				checkKind(t, err, pfs.Unavailable)
+				if took := time.Since(*away.Load()); (took - patience).Abs() > time.Second {
+					t.Errorf("it took %v, want %v", took, patience)
+				}
+				s := j.Stats()
+				if s.Failed > 2*maxUnreachable || s.Files > s.FilesDone+s.Skipped+s.Failed+s.Left() || tt.ops > 0 && s.Left() == 0 {
+					t.Errorf("got %+v, %d left", s, s.Left())
+				}
+			})
 		})
 	}
+}
+
+// TestOneBadFileEndsNoJob: a file whose place cannot be reached fails by itself while others are done.
+func TestOneBadFileEndsNoJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := newFaulty(t), newFaulty(t)
+		for i := range 100 {
+			put(t, a.FS, pfs.Path(fmt.Sprintf("/s/f%02d", i)), make([]byte, maxSmall+1))
+		}
+		a.before = func(op string, name pfs.Path) error {
+			if op == "open" && name == "/s/f05" {
+				return pfs.E("test", name, pfs.Unavailable, nil)
+			}
+			if op == "open" {
+				time.Sleep(10 * time.Second)
+			}
+			return nil
+		}
+		j, err := New(Options{Retries: 1 << 20, Patience: time.Minute})
+		must(t, err)
+		err = j.Copy(t.Context(), End{a, "/s"}, End{b, "/d"})
+		if s := j.Stats(); s.FilesDone != 99 || s.Failed != 1 {
+			t.Errorf("got %v, %+v", err, s)
+		}
+	})
+}
+
+// digesting has its faults in Digest, too.
+type digesting struct{ *faulty }
+
+func (d *digesting) Digest(ctx context.Context, name pfs.Path, algorithm string, progress func(int64)) (string, error) {
+	if err := d.hook("digest", name); err != nil {
+		return "", err
+	}
+	return d.FS.Digest(ctx, name, algorithm, progress)
 }
 
 // TestUnreachableIsToldAFewTimes: a store that is away ends the job, and not each file of the

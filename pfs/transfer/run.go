@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -19,10 +18,6 @@ const (
 	// maxNames is how many directory entries the walkers hold in windows, all
 	// together.
 	maxNames = 32 << 10
-
-	// maxUnreachable is how many files in a row may fail because a store cannot be
-	// reached before the job is given up.
-	maxUnreachable = 3
 )
 
 // run is a job of trees at work: walkers find items, comparers look at the digests
@@ -50,8 +45,7 @@ type run struct {
 	names   *semaphore.Weighted // entries in windows
 	besides *semaphore.Weighted // entries in tables
 
-	pairs       int64        // so far
-	unreachable atomic.Int64 // files in a row that failed with Unavailable
+	pairs int64 // so far
 
 	mu         sync.Mutex
 	first      error // the first failure
@@ -207,7 +201,7 @@ func (r *run) fail(e Event) {
 	case kind == pfs.NoSpace || kind == pfs.Quota:
 		r.cancel(err)
 		time.AfterFunc(lastBatches, r.hangUp)
-	case kind == pfs.Unauthenticated, kind == pfs.Unavailable && r.unreachable.Add(1) >= maxUnreachable:
+	case kind == pfs.Unauthenticated, r.j.hopeless(err):
 		r.cancel(err)
 		r.hangUp()
 	}
@@ -237,7 +231,7 @@ func (r *run) omitted(name, target pfs.Path, why Reason) {
 
 // done reports an item that is whole at the target.
 func (r *run) done(it *item, e Event) {
-	r.unreachable.Store(0)
+	r.j.reached()
 	if it.dir != nil {
 		it.dir.touched.Store(true)
 	}

@@ -29,6 +29,9 @@ type Stats struct {
 	Same, Missing, Extra, Different int64
 }
 
+// Left returns how many of the Files were neither done nor skipped, and did not fail.
+func (s Stats) Left() int64 { return max(0, s.Files-s.FilesDone-s.Skipped-s.Failed) }
+
 // Incomplete is the error of a job that did not do all of its work.
 type Incomplete struct {
 	Stats Stats

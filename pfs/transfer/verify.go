@@ -16,10 +16,12 @@ import (
 // difference is an event: Missing, Extra, Different, and Failed for what could not
 // be read; a directory that is missing or extra is one. It returns nil if there is
 // none, an error of Kind Integrity if something is missing, extra or different, and
-// else an *Incomplete. Filter and Links hold for both sides.
-func (j *Job) Verify(ctx context.Context, a, b End) error {
+// else an *Incomplete. If a store stays unreachable it ends early with Unavailable. Filter and Links hold for both sides.
+func (j *Job) Verify(caller context.Context, a, b End) error {
+	ctx, cancel := context.WithCancelCause(caller)
+	defer cancel(nil)
 	v := &verifier{
-		j: j, ended: func() bool { return ctx.Err() != nil },
+		j: j, cancel: cancel, ended: func() bool { return ctx.Err() != nil },
 		names: semaphore.NewWeighted(maxNames), besides: semaphore.NewWeighted(maxBesides), walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
 	}
 	v.files.SetLimit(2 * j.opts.Parallel)
@@ -35,7 +37,10 @@ func (j *Job) Verify(ctx context.Context, a, b End) error {
 	v.compare(ctx, &twins{a: a, b: b, nameA: nameA, nameB: nameB, choice: j.filter.root, infoA: infoA, infoB: infoB})
 	v.dirs.Wait()
 	_ = v.files.Wait()
-	if err := pfs.CheckContext(ctx, "transfer.Verify", a.Path); err != nil {
+	if err := pfs.CheckContext(caller, "transfer.Verify", a.Path); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	j.count.complete.Store(true)
@@ -59,7 +64,8 @@ type verifier struct {
 	dirs    sync.WaitGroup      // of walkers
 	files   errgroup.Group      // being compared
 
-	ended func() bool // the job's context is done
+	cancel context.CancelCauseFunc
+	ended  func() bool // the job's context is done
 
 	mu    sync.Mutex
 	first error
@@ -77,7 +83,7 @@ type twins struct {
 
 // fail reports what could not be compared, unless that follows from the end of the job.
 func (v *verifier) fail(path, target pfs.Path, err error) {
-	if pfs.KindOf(err) == pfs.Canceled && v.ended() {
+	if kind := pfs.KindOf(err); (kind == pfs.Canceled || kind == pfs.Unavailable) && v.ended() {
 		return
 	}
 	v.mu.Lock()
@@ -87,6 +93,9 @@ func (v *verifier) fail(path, target pfs.Path, err error) {
 	v.mu.Unlock()
 	v.j.count.failed.Add(1)
 	v.j.emit(Event{Kind: Failed, Path: path, Target: target, Err: err})
+	if v.j.hopeless(err) || pfs.KindOf(err) == pfs.Unauthenticated {
+		v.cancel(err)
+	}
 }
 
 // guard runs do, the work on two entries. A panic counts as their failure.
@@ -155,14 +164,23 @@ func kindOf(info pfs.Info) string {
 
 func (v *verifier) different(t *twins, format string, args ...any) {
 	v.j.count.different.Add(1)
+	v.compared(t)
 	v.j.emit(Event{
 		Kind: Different, Path: t.nameA, Target: t.nameB, Size: t.infoA.Size, IsDir: t.infoA.IsDir(),
 		Err: pfs.Errorf("transfer.Verify", t.nameB, pfs.Integrity, format, args...),
 	})
 }
 
+// compared counts a file.
+func (v *verifier) compared(t *twins) {
+	if t.infoA.IsRegular() {
+		v.j.count.filesDone.Add(1)
+	}
+}
+
 func (v *verifier) equal(t *twins, sum string) {
 	v.j.count.same.Add(1)
+	v.compared(t)
 	v.j.emit(Event{Kind: Same, Path: t.nameA, Target: t.nameB, Size: t.infoA.Size, Bytes: t.infoA.Size, Digest: sum})
 }
 
@@ -195,7 +213,7 @@ func (v *verifier) compareFiles(ctx context.Context, t *twins) {
 		return
 	}
 	v.j.count.bytesDone.Add(t.infoA.Size - counted)
-	v.j.count.filesDone.Add(1)
+	v.j.reached()
 	if a != b {
 		v.different(t, "%s and %s", a, b)
 		return
