@@ -43,8 +43,11 @@ const maxReadable = DefaultMaxChunkBytes - DefaultMaxChunkBytes/256
 // NewWriter returns a Writer on w. Options that cannot be meant are the error of
 // the first call.
 func NewWriter(w io.Writer, opts WriterOptions) *Writer {
-	if opts.ChunkBytes == 0 {
+	switch opts.ChunkBytes {
+	case 0:
 		opts.ChunkBytes = DefaultChunkBytes
+	case SingleRecords:
+		opts.ChunkBytes = 0
 	}
 	out := &Writer{w: w, opts: opts, maxCount: uint32(min(max(opts.ChunkBytes, 1<<20), 1<<27)), maxData: maxReadable}
 	if opts.ChunkBytes > maxReadable {

@@ -50,6 +50,23 @@ func TestTheFullDiskIsNamed(t *testing.T) {
 	}
 }
 
+// TestSingleRecords gives each record a chunk; empty ones in a row share one, since they
+// do not pass the limit.
+func TestSingleRecords(t *testing.T) {
+	recs := [][]byte{[]byte("a"), []byte("bc"), {}, {}, []byte("d")}
+	for _, workers := range []int{1, 2} {
+		w := NewWriter(io.Discard, WriterOptions{Compressor: Snappy, ChunkBytes: SingleRecords, Parallelism: workers})
+		for _, rec := range recs {
+			if err := w.Write(rec); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil || w.Stats().Chunks != 4 {
+			t.Errorf("%d workers: %d chunks, %v", workers, w.Stats().Chunks, err)
+		}
+	}
+}
+
 func TestCloseTwice(t *testing.T) {
 	var out bytes.Buffer
 	w := NewWriter(&out, WriterOptions{Compressor: Snappy, Parallelism: 2})

@@ -11,6 +11,10 @@ import (
 // less to damage.
 const DefaultChunkBytes = 32 << 20
 
+// SingleRecords as WriterOptions.ChunkBytes gives each record a chunk of its own, as the
+// reference does with a limit of 0. Empty records that follow each other share one.
+const SingleRecords = -1
+
 // maxPayload is the most a payload may have, of the 4 GiB its header can state:
 // what compression adds to the incompressible must fit too.
 const maxPayload = math.MaxUint32 - math.MaxUint32/32
@@ -30,7 +34,7 @@ type WriterOptions struct {
 	Path        string          // for messages only
 	Offset      int64           // where the first byte written stands in the file, when appending
 	Compressor  Compressor      // of all chunks
-	ChunkBytes  int             // most record bytes of a chunk of several records; 0: DefaultChunkBytes
+	ChunkBytes  int             // most record bytes of a chunk of several records; 0: DefaultChunkBytes; or SingleRecords
 	Parallelism int             // goroutines that compress; below 2: the caller's does. The output is the same
 	Index       IndexMode       // whether to gather an index
 	OnChunk     func(ChunkInfo) // called after each chunk is written, in the caller's goroutine; may be nil
@@ -41,7 +45,7 @@ func (o WriterOptions) check() error {
 	switch {
 	case !o.Compressor.known():
 		return plain(o.Path, Unsupported, errors.New(o.Compressor.String()))
-	case o.ChunkBytes < 0 || o.ChunkBytes > 1<<30:
+	case o.ChunkBytes < SingleRecords || o.ChunkBytes > 1<<30:
 		return plain(o.Path, Invalid, fmt.Errorf("chunks of %d bytes; the most is %d", o.ChunkBytes, 1<<30))
 	case o.Index != NoIndex && o.Offset != 0:
 		return plain(o.Path, Invalid, errors.New("an index of a part of the file: append without, then build it anew"))

@@ -96,8 +96,8 @@ func (o *convertOptions) checkWriting() error {
 	if o.packed, err = recordio.ParseCompressor(o.compressor); err != nil {
 		return cliargs.Usagef("--compressor %s: none, snappy, gzip or zstd is needed", o.compressor)
 	}
-	if o.chunkSize.Given && (o.chunkSize.Bytes < 1 || o.chunkSize.Bytes > maxChunkBytes) {
-		return cliargs.Usagef("--chunk-size: a size from 1 to %s is needed", cliio.ShortSize(maxChunkBytes))
+	if o.chunkSize.Bytes > maxChunkBytes {
+		return cliargs.Usagef("--chunk-size: a size of at most %s is needed", cliio.ShortSize(maxChunkBytes))
 	}
 	if !o.chunkSize.Given {
 		o.chunkSize.Bytes = defaultChunkBytes
@@ -108,6 +108,10 @@ func (o *convertOptions) checkWriting() error {
 	if o.maxRecord.Bytes > maxRecordBytes {
 		return cliargs.Usagef("--max-record: at most %s, which is what readers take, is needed", cliio.ShortSize(maxRecordBytes))
 	}
+	if o.skipLines < 0 {
+		return cliargs.Usagef("--skip-lines %d: a number from 0 on is needed", o.skipLines)
+	}
+	o.options.SkipLines = o.skipLines
 	if o.shuffleMemory.Bytes > math.MaxInt32 {
 		return cliargs.Usagef("--shuffle-memory is less than 2G")
 	}

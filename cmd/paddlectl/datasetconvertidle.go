@@ -22,7 +22,7 @@ func (o *convertOptions) checkIdle() error {
 		{"columns", !o.noHeader, "the header names the columns; without one, give --no-header too"},
 		{"type text null label columns", raw, "--payload raw takes lines as they are"},
 		{"label-from", o.format != "" && o.format != "images", "labels of directories are for images, not for --format " + o.format},
-		{"bad max-bad bad-file max-record encoding include exclude", o.format == recordsFormat, "records of RecordIO are taken as they are"},
+		{"bad max-bad bad-file max-record encoding include exclude skip-lines", o.format == recordsFormat, "records of RecordIO are taken as they are"},
 		{"on-damage", o.format != recordsFormat, "it is for --format recordio"},
 		{"max-bad", !skips, "there is no --bad skip, and no --bad-file"},
 	} {

@@ -26,6 +26,7 @@ type convertOptions struct {
 	rules           []transfer.Rule
 	delimiter       string
 	noHeader, text  bool
+	skipLines       int64
 	columns, null   string
 	types, labels   []string
 	labelFrom       string
@@ -77,6 +78,7 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.StringFlag{Name: "encoding", Usage: "text is written in `NAME`: " + strings.Join(convert.Charsets(), ", ") + " (utf-8)", Destination: &o.encoding},
 		&cli.StringFlag{Name: "delimiter", Usage: "`CHAR` between the columns of a table, or tab, or space for any run of blanks", Destination: &o.delimiter},
 		&cli.BoolFlag{Name: "no-header", Usage: "the first line of a table is a record", Destination: &o.noHeader},
+		&cli.Int64Flag{Name: "skip-lines", Usage: "leave out the first `N` lines of each input, in front of a header", DefaultText: "none", Destination: &o.skipLines},
 		&cli.StringFlag{Name: "columns", Usage: "`NAMES` of the columns of a table without a header, between commas", Destination: &o.columns},
 		&cli.GenericFlag{Name: "type", Usage: "`COLUMN=TYPE` of a table, COLUMN by name or number from 1: text, bytes, int, float, float32, bool, skip; several times", Value: &listFlag{&o.types}},
 		&cli.BoolFlag{Name: "text", Usage: "columns without --type are text; do not find out their types", Destination: &o.text},
@@ -92,7 +94,7 @@ func (o *convertOptions) flags() []cli.Flag {
 		o.damage.damageFlag("fail"),
 		&cli.GenericFlag{Name: "max-record", Usage: "refuse records of more than `SIZE` (64M)", Value: &o.maxRecord},
 		&cli.StringFlag{Name: "compressor", Usage: "compress chunks by `NAME`: none, snappy, gzip, zstd", Value: "snappy", Destination: &o.compressor},
-		&cli.GenericFlag{Name: "chunk-size", Aliases: []string{"chunk"}, Usage: "put records of `SIZE` bytes into a chunk (4M; 32M with --paddle-compat)", Value: &o.chunkSize},
+		&cli.GenericFlag{Name: "chunk-size", Aliases: []string{"chunk"}, Usage: "put records of `SIZE` bytes into a chunk, 0 for a chunk a record (4M; 32M with --paddle-compat)", Value: &o.chunkSize},
 		&cli.IntFlag{Name: "jobs", Aliases: []string{"j", "parallel"}, Usage: "work on `N` pieces of input at once; 0 is one a processor", Destination: &o.jobs},
 		&cli.BoolFlag{Name: "resume", Usage: "go on with what a run before has finished", Destination: &o.resume},
 		&cli.BoolFlag{Name: "restart", Usage: "discard what a run before has finished", Destination: &o.restart},
@@ -168,6 +170,7 @@ func (o *convertOptions) ofRecords() []string {
 	add(o.encoding != "", "encoding", o.encoding)
 	add(o.delimiter != "", "delimiter", o.delimiter)
 	add(o.noHeader, "no-header", true)
+	add(o.skipLines > 0, "skip-lines", o.skipLines)
 	add(o.text, "text", true)
 	add(o.columns != "", "columns", o.columns)
 	add(o.null != "", "null", o.null)

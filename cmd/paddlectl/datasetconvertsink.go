@@ -85,7 +85,7 @@ func (s *shardSink) create(i int, _ string) (split.RecordWriter, error) {
 	s.parts = append(s.parts, out)
 	s.shards = append(s.shards, manifest.Shard{})
 	w := recordio.NewWriter(out, recordio.WriterOptions{
-		Path: localText(out.end.Path), Compressor: s.c.o.packed, ChunkBytes: int(s.c.o.chunkSize.Bytes),
+		Path: localText(out.end.Path), Compressor: s.c.o.packed, ChunkBytes: chunkBytes(s.c.o.chunkSize),
 		Parallelism: s.c.o.workers(),
 	})
 	return &newShard{s: s, i: i, out: out, w: w}, nil

@@ -22,7 +22,7 @@ type writeOptions struct {
 func (o *writeOptions) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "compressor", Usage: "compress with `NAME`: none, snappy, gzip, or zstd, which other readers of the format refuse; without it as the input", Destination: &o.compressor},
-		&cli.GenericFlag{Name: "chunk", Aliases: []string{"chunk-size"}, Usage: "at most `SIZE` of records in a chunk; 32M without it, as the reference", Value: &o.chunk},
+		&cli.GenericFlag{Name: "chunk", Aliases: []string{"chunk-size"}, Usage: "at most `SIZE` of records in a chunk, 0 for a chunk a record; 32M without it, as the reference", Value: &o.chunk},
 		&cli.BoolFlag{Name: "index", Usage: "write the index .NAME.idx beside each file, too", Destination: &o.index},
 		&cli.BoolFlag{Name: "embed-index", Usage: "end each file with its index, which other readers pass over", Destination: &o.embed},
 		forceFlag(&o.force),
@@ -42,13 +42,21 @@ func (o *writeOptions) check() error {
 			return cliargs.Usagef("--compressor %s: none, snappy, gzip or zstd is needed", o.compressor)
 		}
 	}
-	if o.chunk.Given && (o.chunk.Bytes < 1 || o.chunk.Bytes > maxChunkBytes) {
-		return cliargs.Usagef("--chunk: a size from 1 to %s is needed", cliio.ShortSize(maxChunkBytes))
+	if o.chunk.Bytes > maxChunkBytes {
+		return cliargs.Usagef("--chunk: a size of at most %s is needed", cliio.ShortSize(maxChunkBytes))
 	}
 	if o.index && o.embed {
 		return cliargs.Usagef("--index and --embed-index contradict each other: an index is beside the file or in it")
 	}
 	return nil
+}
+
+// chunkBytes is the value of --chunk as package recordio has it.
+func chunkBytes(size cliio.SizeFlag) int {
+	if size.Given && size.Bytes == 0 {
+		return recordio.SingleRecords
+	}
+	return int(size.Bytes)
 }
 
 // recordOutput is a file of records that is being made.
@@ -69,7 +77,7 @@ func (r *recordOutput) writer(source recordio.Compressor) *recordio.Writer {
 		return r.w
 	}
 	opts := recordio.WriterOptions{
-		Path: r.out.text, Compressor: r.o.as, ChunkBytes: int(r.o.chunk.Bytes), Parallelism: r.parallel,
+		Path: r.out.text, Compressor: r.o.as, ChunkBytes: chunkBytes(r.o.chunk), Parallelism: r.parallel,
 	}
 	if r.o.asSource {
 		opts.Compressor = source

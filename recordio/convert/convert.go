@@ -140,6 +140,9 @@ type Options struct {
 	// Charset is the name of one of Charsets, in which the text of all inputs is written;
 	// "" is UTF-8. Places in messages are those in the text as UTF-8.
 	Charset string
+	// SkipLines is how many lines of each input, of a format of lines, are left out in front
+	// of its header and its records.
+	SkipLines int64
 	// Labelled refuses images whose Source has no label.
 	Labelled bool
 

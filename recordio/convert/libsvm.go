@@ -6,7 +6,8 @@ import "bytes"
 // index:value pairs with growing indices, then an optional comment behind "#". The
 // record is a map:
 //
-//	label   a number, or an array of numbers if there are several with commas
+//	label   a number, or an array of numbers if there are several with commas, or none:
+//	        a line without a label begins with a blank
 //	qid     the query of SVMlight's ranking, only where the line has one
 //	index   the indices as written, an array of integers
 //	value   the values, an array as long
@@ -40,10 +41,21 @@ func (p *libsvmParser) parse(enc Encoder) (start, end int, err error) {
 			return start, end, err
 		}
 		line, _, _ = bytes.Cut(line, []byte("#"))
-		if label, features := cutBlank(line); len(label) > 0 {
-			return start, end, p.sample(label, features, enc)
+		label, features := cutBlank(line)
+		if len(label) == 0 {
+			continue
 		}
+		if unlabelled(line, label) {
+			label, features = nil, line
+		}
+		return start, end, p.sample(label, features, enc)
 	}
+}
+
+// unlabelled reports whether a line, whose first word is given, has no label, as samples
+// of no class have it where samples may have several.
+func unlabelled(line, word []byte) bool {
+	return blank(line[0]) && bytes.IndexByte(word, ':') > 0
 }
 
 // cutBlank returns the first word of p, and the rest.
@@ -100,8 +112,13 @@ func (p *libsvmParser) sample(label, features []byte, enc Encoder) error {
 	return nil
 }
 
-// label gives one label, or several with commas between them.
+// label gives one label, or several with commas between them, or none.
 func (p *libsvmParser) label(text []byte, enc Encoder) error {
+	if len(text) == 0 {
+		enc.Array(0)
+		enc.End()
+		return nil
+	}
 	if bytes.IndexByte(text, ',') < 0 {
 		return putLabel(text, enc)
 	}

@@ -61,7 +61,7 @@ func TestSameColumns(t *testing.T) {
 		{first, "", "a int, b null, c list<null>"},
 		{[]Column{{"a", "null"}, {"b", "text"}, {"c", "list<int>"}}, "", "a int, b text, c list<int>"},
 		{[]Column{{"a", "text"}, {"b", "null"}, {"c", "null"}}, `column "a" is text, in the inputs before int`, ""},
-		{[]Column{{"a", "int"}, {"b", "float32[2,3]"}, {"c", "null"}}, "", "a int, b float32[2,3], c list<null>"},
+		{[]Column{{"a", "int"}, {"b", "float32[2,3]"}, {"c", "null"}}, "", "a int, b float32[2,3], c null"},
 		{first[:2], `column "c" of the first input is missing`, ""},
 		{append(slices.Clone(first), Column{"d", "int"}), `column "d" is not in the first input`, ""},
 		{[]Column{first[1], first[0], first[2]}, `column 1 is "b", that of the first input "a"`, ""},

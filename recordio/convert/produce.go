@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -22,6 +23,10 @@ func (r *run) produce(ctx context.Context, sources iter.Seq2[Source, error]) {
 		}
 		switch {
 		case t.err != nil:
+			r.put(ctx, t)
+			return
+		case r.format.lines == nil && r.opts.SkipLines > 0:
+			t.err = faultf(ErrUnsupported, "%s has no lines to be left out", r.format.Name)
 			r.put(ctx, t)
 			return
 		case r.format.lines == nil:
@@ -145,6 +150,10 @@ func (r *run) cut(ctx context.Context, t *task) bool {
 }
 
 func (r *run) cutBlocks(ctx context.Context, s Source, o *opened) error {
+	left, err := r.skipLines(o)
+	if err != nil {
+		return err
+	}
 	b := &blockReader{r: o.Reader, format: r.lines, limit: r.opts.Limits.Record, size: blockSize}
 	for first := true; ; first = false {
 		block, err := b.next(r.takeBlock())
@@ -159,12 +168,37 @@ func (r *run) cutBlocks(ctx context.Context, s Source, o *opened) error {
 			if err := r.begin(t); err != nil {
 				return err
 			}
+			t.headBytes, t.headLines = t.headBytes+left, t.headLines+r.opts.SkipLines
 		}
 		t.parser = r.parser()
 		if !r.put(ctx, t) {
 			return ctx.Err()
 		}
 	}
+}
+
+// skipLines passes the lines in front of an input, and returns their bytes.
+func (r *run) skipLines(o *opened) (left int64, err error) {
+	if r.opts.SkipLines == 0 {
+		return 0, nil
+	}
+	b := bufio.NewReader(o.Reader)
+	o.Reader = b
+	for n, long := int64(0), 0; n < r.opts.SkipLines; {
+		part, err := b.ReadSlice('\n')
+		left, long = left+int64(len(part)), long+len(part)
+		switch {
+		case err == io.EOF:
+			return left, nil
+		case err != nil && err != bufio.ErrBufferFull:
+			return left, err
+		case long > r.opts.Limits.Record:
+			return left, faultf(ErrLimit, "no end of line %d, which is to be left out, within the limit of %d bytes", n+1, r.opts.Limits.Record)
+		case err == nil:
+			n, long = n+1, 0
+		}
+	}
+	return left, nil
 }
 
 // begin takes off what stands before the records of an input: a byte order mark and

@@ -379,3 +379,29 @@ func TestRunHousing(t *testing.T) {
 		t.Errorf("got %s, %v\nwant %s", got[0], err, first)
 	}
 }
+
+// TestSkipLines leaves out lines in front of headers and records, and counts them.
+func TestSkipLines(t *testing.T) {
+	for _, tt := range []struct {
+		name, data string
+		opts       Options
+		want       string // records, or the error
+	}{
+		{"a.csv", "# made by \"x\nold\na,b\n1,2\n", Options{SkipLines: 2}, `{"a":1,"b":2}`},
+		{"a.csv", "old,names\n1,2\n", Options{SkipLines: 1, CSV: CSVOptions{NoHeader: true, Columns: []string{"a", "b"}}}, `{"a":1,"b":2}`},
+		{"a.csv", "# x\na,b\n1,2\n3\n", Options{SkipLines: 1}, "a.csv, line 4, offset 12: 1 column instead of 2"},
+		{"a.txt", "\ufeffone\r\ntwo\r\n", Options{SkipLines: 1}, `"two"`},
+		{"a.txt", "one", Options{SkipLines: 3}, ""},
+		{"a.txt", strings.Repeat("x", 200) + "\ny\n", Options{SkipLines: 1, Limits: Limits{Record: 100}}, "a.txt: no end of line 1, which is to be left out, within the limit of 100 bytes"},
+		{"a.npy", "", Options{SkipLines: 1, Format: "npy"}, "a.npy: npy has no lines to be left out"},
+	} {
+		got, err := asJSON(t, tt.opts, tt.name, tt.data)
+		text := strings.Join(got, " ")
+		if err != nil {
+			text = err.Error()
+		}
+		if text != tt.want {
+			t.Errorf("%s %q: %s, want %s", tt.name, tt.data, text, tt.want)
+		}
+	}
+}

@@ -62,6 +62,8 @@ func Sniff(head []byte, name string) (*Format, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte("\x04\x03\x02\x01")):
 		return nil, faultf(ErrFormat, "it is RecordIO already: name the format recordio")
+	case isWorkbook(head):
+		return nil, faultf(ErrFormat, "it is a workbook or document of an office program: save each sheet as CSV")
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return nil, faultf(ErrFormat, "it is a zip archive: unpack it, or name the format npz if numpy wrote it")
 	case looksLikeJSON(head):
@@ -88,6 +90,20 @@ func Sniff(head []byte, name string) (*Format, error) {
 		return nil, faultf(ErrFormat, "it may be images of CIFAR: name the format cifar10 or cifar100")
 	}
 	return nil, faultf(ErrFormat, "neither its content nor its name tells the format: name it")
+}
+
+// isWorkbook knows the files of Excel, old and new, and of OpenDocument by their first bytes.
+func isWorkbook(head []byte) bool {
+	const nameAt = 30 // of the first file of a zip archive
+	if !bytes.HasPrefix(head, []byte("PK\x03\x04")) || len(head) < nameAt {
+		return bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
+	}
+	for _, name := range []string{"[Content_Types].xml", "_rels/", "docProps/", "xl/", "mimetypeapplication/vnd.oasis"} {
+		if bytes.HasPrefix(head[nameAt:], []byte(name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // looksLikeJSON reports whether the first line begins as an object does, and does not

@@ -3,6 +3,7 @@ package convert
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -12,6 +13,7 @@ func TestSniffAmbiguous(t *testing.T) {
 		"it begins as an array of JSON does: name the format jsonl if each line is a value; jq -c '.[]' makes lines of an array"
 	const object = "it begins as an object of JSON over many lines: jq -c . makes one line of it, and jq -c '.images[]' a line of each item of a list inside"
 	const blanks = "it may be a table with blanks between its columns, or lines of text: name the format csv and the delimiter space, or the format text"
+	const workbook = "it is a workbook or document of an office program: save each sheet as CSV"
 	const zip = "it is a zip archive: unpack it, or name the format npz if numpy wrote it"
 	for _, c := range []struct{ head, format, err string }{
 		{"a,b\n1,2\n3,4\n", "", table},
@@ -33,6 +35,10 @@ func TestSniffAmbiguous(t *testing.T) {
 		{"{\"a\": {\n", "", object},
 		{"{\"a\": 1", "jsonl", ""},
 		{"PK\x03\x04....", "", zip},
+		{"PK\x03\x04" + strings.Repeat(".", 26) + "[Content_Types].xml", "", workbook},
+		{"PK\x03\x04" + strings.Repeat(".", 26) + "mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "", workbook},
+		{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "", workbook},
+		{" 1:0.5\n1,2 1:0.5 3:-2e1\n qid:1 2:1\n", "libsvm", ""},
 		{"\x04\x03\x02\x01....", "", "it is RecordIO already: name the format recordio"},
 		{"Dear reader, hello.\nThis is text.\n", "text", ""},
 		{"one\ntwo\n", "text", ""},

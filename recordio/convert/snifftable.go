@@ -11,7 +11,7 @@ func headLines(head []byte) [][]byte {
 	}
 	kept := lines[:0]
 	for _, line := range lines {
-		if line = bytes.Trim(line, " \r"); len(line) > 0 {
+		if line = bytes.TrimRight(line, " \r"); len(line) > 0 {
 			kept = append(kept, line)
 		}
 	}
@@ -52,7 +52,7 @@ func mostAlike(lines [][]byte, count func(line []byte) int) bool {
 // separators counts how often comma stands in a line outside of quotes.
 func separators(line []byte, comma byte) (n int) {
 	quoted, start := false, true // inside of quotes; where a cell begins
-	for _, c := range line {
+	for _, c := range bytes.TrimLeft(line, " ") {
 		switch {
 		case c == '"' && (quoted || start):
 			quoted = !quoted
@@ -86,10 +86,13 @@ func numbersOf(line []byte) (n int) {
 // format has them.
 func looksLikeLIBSVM(head []byte) bool {
 	lines := headLines(head)
+	labelled := false
 	for _, line := range lines {
 		line, _, _ = bytes.Cut(line, []byte("#"))
 		label, features := cutBlank(line)
-		if _, ok := parseFloat(bytes.TrimPrefix(label, []byte("+"))); !ok {
+		if len(label) > 0 && unlabelled(line, label) {
+			features = line
+		} else if labelled = true; !areLabels(label) {
 			return false
 		}
 		pair, _ := cutBlank(features)
@@ -100,5 +103,15 @@ func looksLikeLIBSVM(head []byte) bool {
 			return false
 		}
 	}
-	return len(lines) > 0
+	return labelled
+}
+
+// areLabels reports whether text is a number, or several with commas between them.
+func areLabels(text []byte) bool {
+	for label := range bytes.SplitSeq(text, []byte(",")) {
+		if _, ok := parseFloat(bytes.TrimPrefix(label, []byte("+"))); !ok {
+			return false
+		}
+	}
+	return true
 }

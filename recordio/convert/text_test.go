@@ -56,18 +56,22 @@ func TestRawLines(t *testing.T) {
 }
 
 func TestLIBSVM(t *testing.T) {
-	const data = "+1 1:0.5 3:-2e1 10:7 # a comment\n\n# nothing else\n-1\n2,5 1:1\n0.5 qid:7 2:3\r\n"
+	const data = "+1 1:0.5 3:-2e1 10:7 # a comment\n\n# nothing else\n-1\n2,5 1:1\n0.5 qid:7 2:3\r\n 1:4\n\tqid:2 1:5\n 3 1:6"
 	want := []string{
 		`{"label":1,"index":[1,3,10],"value":[0.5,-20.0,7.0]}`,
 		`{"label":-1,"index":[],"value":[]}`,
 		`{"label":[2,5],"index":[1],"value":[1.0]}`,
 		`{"label":0.5,"qid":7,"index":[2],"value":[3.0]}`,
+		`{"label":[],"index":[1],"value":[4.0]}`,
+		`{"label":[],"qid":2,"index":[1],"value":[5.0]}`,
+		`{"label":3,"index":[1],"value":[6.0]}`,
 	}
 	got, err := asJSON(t, Options{}, "a.libsvm", data)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v\nwant %q", got, err, want)
 	}
 	for line, want := range map[string]string{
+		"1:2":       `the label "1:2" is not a number`,
 		"x 1:2":     `the label "x" is not a number`,
 		"1, 1:2":    `the label "" is not a number`,
 		"1 1":       `"1" is not index:value`,
