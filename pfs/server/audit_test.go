@@ -47,6 +47,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 		{"POST", wire.CallSetQuota, wire.Encode(wire.QuotaRequest{Path: "/d", MaxBytes: 1 << 20}), "max_bytes=1048576"},
 		{"POST", wire.CallSweep, wire.Encode(wire.SweepRequest{Path: "/"}), "path=/"},
 		{"POST", wire.CallCopy, wire.Encode(wire.CopyRequest{Source: "/f", Target: "/copy"}), "to=/copy"},
+		{"POST", wire.CallAccess, wire.Encode(wire.AccessRequest{Path: "/f"}), ""},
 		{"POST", wire.CallRename, wire.Encode(wire.TwoPathRequest{Old: "/copy", New: "/moved"}), "to=/moved"},
 		{"POST", wire.CallRenameExclusive, wire.Encode(wire.TwoPathRequest{Old: "/moved", New: "/again"}), "to=/again"},
 		{"POST", wire.CallEdit, wire.Encode(wire.PathRequest{Path: "/f"}), ""},
