@@ -134,6 +134,7 @@ func TestCheckFindsWhatServeRefuses(t *testing.T) {
 		{"audit-log: /nope/x.log", cliio.Partly, "FAILED  audit log: --audit-log: "},
 		{"audit-log: /", cliio.Partly, "FAILED  audit log: --audit-log: "},
 		{"audit-log: new.log", cliio.Done, "serve makes it"},
+		{"audit-log: \"-\"", cliio.Done, "on standard output"},
 		{"listen: " + taken, cliio.Done, "is taken"},
 		{"listen: 127.0.0.1:0\nmetrics-listen: 127.0.0.1:0", cliio.Done, "is free; "},
 		{"listen: " + taken + "\nmetrics-listen: " + taken, cliio.Partly, "are one address"},

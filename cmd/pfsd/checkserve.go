@@ -65,6 +65,9 @@ func (k *check) audit(context.Context, *trial) (says string, err error) {
 	if file == "" {
 		return "in the log", nil
 	}
+	if file == standardOutput {
+		return "on standard output", nil
+	}
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return file + ": not there yet: serve makes it", canMakeIn(filepath.Dir(file))
 	}

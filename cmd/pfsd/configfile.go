@@ -91,7 +91,7 @@ func (f *configFile) parse(data []byte) error {
 		if err != nil {
 			return err
 		}
-		if slices.Contains(ownPaths, key) && value != "" && !filepath.IsAbs(value) {
+		if slices.Contains(ownPaths, key) && value != "" && value != standardOutput && !filepath.IsAbs(value) {
 			value = filepath.Join(filepath.Dir(string(f.file)), value)
 		}
 		f.settings = append(f.settings, setting{key, value, v.Line})

@@ -10,7 +10,8 @@
 //	datacenter
 //	service, run, handlers, listen,  the service: opened, serving, closed
 //	limitlistener, announce
-//	logging, logbounds               the log and the audit log, and how much they take
+//	logging, logbounds,              the log and the audit log, how much they take, and what a terminal shows
+//	auditsummary
 //	stores, latestore, session       the stores of the datacenters, and one that does not answer at the start
 //	apart, clusters                  no store under two names: by their URLs, by what their clusters are called
 //	reload, sweep                    at a hangup, and every day

@@ -78,7 +78,7 @@ func serveFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "work on at most `N` requests at a time, a quarter of them for one user"},
 		&cli.GenericFlag{Name: "access-life", Value: &cliio.DurationFlag{Duration: auth.DefaultAccessLife}, Usage: "give access tokens for `DURATION`; clients renew them by themselves"},
 		&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics with the rest, on loopback only"},
-		&cli.StringFlag{Name: "audit-log", Usage: "append a line for every change to `FILE`", DefaultText: "in the log"},
+		&cli.StringFlag{Name: "audit-log", Usage: "append a line for every change to `FILE`; - is standard output", DefaultText: "in the log, a summary at a terminal"},
 		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log: text or json"},
 		&cli.StringFlag{Name: "log-level", Value: defaultLogLevel, Usage: "`LEVEL` of the log: debug, info, warn or error"},
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/paddlecloud/pfs/cmd/internal/backends"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/namespace"
@@ -29,7 +31,10 @@ type service struct {
 	away     sync.Map                  // datacenters whose stores did not answer when they were asked last
 	server   *server.Server
 	cert     *auth.Certificate // nil without TLS
-	audit    *logFile          // nil if the audit goes to the log
+	audit    *logFile          // nil if the audit goes elsewhere
+	stdout   io.Writer
+	terminal bool              // somebody watches the log
+	say      func(line string) // to whoever started the service
 
 	front   net.Listener
 	metrics net.Listener // nil without --metrics-listen
@@ -39,7 +44,10 @@ type service struct {
 
 // serve runs the service until ctx is done.
 func (m *Main) serve(ctx context.Context, opts serveOptions) error {
-	s := &service{opts: opts, backend: backends.Open, clusters: newClusters(opts.datacenters), stores: map[string]pfs.FileSystem{}}
+	s := &service{
+		opts: opts, backend: backends.Open, clusters: newClusters(opts.datacenters), stores: map[string]pfs.FileSystem{},
+		stdout: m.Stdout, terminal: cliio.IsTerminal(m.Stderr), say: m.say,
+	}
 	err := setLevel(&s.level, opts.logLevel)
 	if err == nil {
 		s.log, err = newLogger(m.Stderr, opts.logFormat, &s.level)
@@ -116,7 +124,7 @@ func (s *service) openCertificate(ctx context.Context) (err error) {
 }
 
 func (s *service) openAudit(context.Context) (err error) {
-	if s.opts.auditLog == "" {
+	if s.opts.auditLog == "" || s.opts.auditLog == standardOutput {
 		return nil
 	}
 	if s.audit, err = openLogFile(s.opts.auditLog); err == nil {
@@ -125,12 +133,23 @@ func (s *service) openAudit(context.Context) (err error) {
 	return err
 }
 
-// auditLogger returns where the server writes its audit lines.
+// standardOutput stands for itself in place of the name of a file.
+const standardOutput = "-"
+
+// auditLogger returns where the server writes its audit lines: for somebody at a terminal,
+// who has not asked for them, the log has a summary.
 func (s *service) auditLogger() (*slog.Logger, error) {
-	if s.audit == nil {
-		return s.log, nil
+	switch {
+	case s.audit != nil:
+		return newLogger(s.audit, s.opts.logFormat, slog.LevelInfo)
+	case s.opts.auditLog == standardOutput:
+		return newLogger(s.stdout, s.opts.logFormat, slog.LevelInfo)
+	case s.terminal && s.opts.logFormat == "text":
+		summary := &auditSummary{say: s.say}
+		s.closers = append(s.closers, summary.Close)
+		return slog.New(summary), nil
 	}
-	return newLogger(s.audit, s.opts.logFormat, slog.LevelInfo)
+	return s.log, nil
 }
 
 // openServer makes the tree that users see of the stores, and its server.
