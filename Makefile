@@ -2,7 +2,8 @@
 # make test    everything that must hold before a change lands, on real clusters of HDFS and CephFS; on Debian,
 #              root gets what is missing for that, elsewhere what is there is used
 # make build   the programs, into bin/
-# make bench   speed and memory beside cp and rclone, then bench-data and bench-stores; results for docs/benchmarks.md
+# make bench   speed and memory beside cp and rclone, then bench-fair, bench-data and bench-stores; results for docs/benchmarks.md
+# make bench-fair   what one user at full load costs another
 # make bench-data   of records and conversion, beside PaddlePaddle/recordio where RECORDIO_REFERENCE names a clone
 # make bench-stores   of a real HDFS and CephFS, beside the libraries, Hadoop's client and rclone
 # make soak    6 GiB in 20,000 files from disk to HDFS to CephFS to disk, with kills on the way
@@ -19,7 +20,7 @@ LDFLAGS := -X main.version=$(VERSION)
 TAGS ?= $(shell [ -e /usr/include/cephfs/libcephfs.h ] && [ -e /usr/include/rados/librados.h ] && echo ceph)
 FLAGS = -tags=$(TAGS)
 
-.PHONY: build demo test bench bench-data bench-stores faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
+.PHONY: build demo test bench bench-fair bench-data bench-stores faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
 .NOTPARALLEL:
 build:
 	$(GO) build $(FLAGS) -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
@@ -33,8 +34,8 @@ test: testbed-install lint cross
 
 lint:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
-	$(GO) vet ./... ./testdata/bench-data
-	$(GO) tool staticcheck ./... ./testdata/bench-data
+	$(GO) vet ./... ./testdata/bench-data ./testdata/bench-fair
+	$(GO) tool staticcheck ./... ./testdata/bench-data ./testdata/bench-fair
 	[ -z "$(TAGS)" ] || { $(GO) vet $(FLAGS) ./... && $(GO) tool staticcheck $(FLAGS) ./...; }
 	$(GO) mod tidy -diff
 	$(GO) mod verify >/dev/null
@@ -57,7 +58,10 @@ fuzz:
 
 bench: build
 	testdata/bench.sh
-	$(MAKE) --no-print-directory bench-data bench-stores
+	$(MAKE) --no-print-directory bench-fair bench-data bench-stores
+
+bench-fair: build
+	testdata/bench-fair.sh
 
 bench-data: build
 	testdata/bench-data.sh

@@ -136,17 +136,16 @@ type readAt = func(ctx context.Context, p []byte, off int64) (int, error)
 // addLeaf adds the n bytes at off to h, piece by piece; read may read fewer at the end of
 // the file. It returns how many there are.
 func addLeaf(ctx context.Context, h hasher, read readAt, off, n int64) (done int64, err error) {
-	buf := pieces.Get().(*[pieceSize]byte)
-	defer pieces.Put(buf)
 	for done < n && err == nil {
-		p := buf[:min(n-done, pieceSize)]
-		k := 0
+		want, k := min(n-done, pieceSize), 0
 		err = pfs.InTurn(ctx, func() (err error) {
-			k, err = read(ctx, p, off+done)
-			_, _ = h.Write(p[:k])
+			buf := pieces.Get().(*[pieceSize]byte) // not held by those who wait for their turn
+			defer pieces.Put(buf)
+			k, err = read(ctx, buf[:want], off+done)
+			_, _ = h.Write(buf[:k])
 			return err
 		})
-		if done += int64(k); k < len(p) {
+		if done += int64(k); int64(k) < want {
 			break
 		}
 	}
@@ -161,8 +160,8 @@ func addLeaf(ctx context.Context, h hasher, read readAt, off, n int64) (done int
 const maxJobs = 4
 
 // Of reads the size bytes of a file, up to jobs leaves at a time, and returns its digest.
-// progress, if not nil, is told the bytes done so far. Memory is a small piece of each of
-// those leaves.
+// progress, if not nil, is told the bytes done so far. Memory is at most a small piece of
+// each of those leaves.
 func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, progress func(done int64)) (string, error) {
 	t, err := NewTree(name, size)
 	if err != nil {

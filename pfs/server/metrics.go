@@ -51,6 +51,12 @@ func newMetrics(s *Server) *metrics {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "pfs_requests_at_work", Help: "Requests being served now.",
 		}, func() float64 { return float64(s.requests.taken()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "pfs_requests_waiting", Help: "Requests that wait for a place.",
+		}, func() float64 { return float64(s.requests.queue.Waiting()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "pfs_turns_waiting", Help: "Steps of long computations that wait for a processor.",
+		}, func() float64 { return float64(s.turns.Waiting()) }),
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)

@@ -5,9 +5,9 @@
 // uploads, digests of chunks, outcomes of recent calls) only saves work: another
 // replica finds it again, or does it again.
 //
-// Memory does not depend on the size of files. A chunk that is sent or received passes
-// through one buffer of pieceSize; what reads staged bytes back, or writes in place,
-// holds one chunk; a batch holds all of its MaxBatchBytes, and there are at most a dozen of
+// Memory does not depend on the size of files. A chunk that is sent, received or read back
+// passes through one buffer of pieceSize. One that is written in place is held whole, and
+// counts as a batch that is written; a batch holds all of its MaxBatchBytes, and there are at most a dozen of
 // those that are read and a dozen that are written at a time; copies between stores share
 // copyMemory, of which a user has a part. Requests at work are limited, in all and for each
 // user. Messages are small (wire.MaxRequest) and read before a request counts as at work;
