@@ -1,6 +1,8 @@
 package convert
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -163,3 +165,17 @@ func glob(t testing.TB, pattern string) []string {
 
 func FuzzNPY(f *testing.F) { fuzzFormats(f, glob(f, "testdata/npy/*.npy"), npyFormat) }
 func FuzzNPZ(f *testing.F) { fuzzFormats(f, glob(f, "testdata/npy/*.npz"), npzFormat) }
+
+// TestNPZFlips flips a bit of each byte of the arrays: the checksum of the archive tells,
+// whatever the flip makes of the header of an array.
+func TestNPZFlips(t *testing.T) {
+	data := readFile(t, "testdata/npy/stored.npz")
+	x := bytes.Index(data, []byte(npyMark))
+	for i := x; i < x+140; i++ {
+		data[i] ^= 1 << (i % 8)
+		if d := decodeWith(npzFormat, fileInput("a.npz", data), Options{}); !errors.Is(d.err, ErrChecksum) {
+			t.Errorf("byte %d: %v", i, d.err)
+		}
+		data[i] ^= 1 << (i % 8)
+	}
+}

@@ -74,7 +74,7 @@ func (d *npzDecoder) add(in Input, f *zip.File, limits Limits) error {
 	}
 	rows, err := openNPY(member, limits)
 	if err != nil {
-		return zipError(f.Name, err)
+		return zipError(f.Name, checksumOr(member.Reader, err))
 	}
 	d.arrays = append(d.arrays, npzArray{name, rows, member.Reader})
 	return nil
@@ -101,6 +101,16 @@ func openMember(in Input, f *zip.File) (Input, error) {
 	}
 	member.ReaderAt, member.Size = io.NewSectionReader(in.ReaderAt, off, size), size
 	return member, nil
+}
+
+// checksumOr returns the error of the checksum of a file, which the archive compares at
+// its end, if it does not match: that is the cause of err then.
+func checksumOr(file io.Reader, err error) error {
+	const most = 1 << 30
+	if _, bad := io.CopyN(io.Discard, file, most); errors.Is(bad, ErrChecksum) {
+		return bad
+	}
+	return err
 }
 
 // memberReader gives damage of the compressed bytes its kind.
@@ -186,7 +196,7 @@ func (d *npzDecoder) Next(enc Encoder) error {
 func (d *npzDecoder) finish() error {
 	for _, a := range d.arrays {
 		if err := a.rows.finish(); err != io.EOF {
-			return zipError(a.name, err)
+			return zipError(a.name, checksumOr(a.file, err))
 		}
 		if _, err := io.Copy(io.Discard, a.file); err != nil {
 			return zipError(a.name, err)
