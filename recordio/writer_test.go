@@ -124,7 +124,7 @@ func TestOptionsOfAWriterAreChecked(t *testing.T) {
 		kind Kind
 	}{
 		{WriterOptions{Compressor: 3}, Unsupported},
-		{WriterOptions{ChunkBytes: -1}, Invalid},
+		{WriterOptions{ChunkBytes: SingleRecords - 1}, Invalid},
 		{WriterOptions{ChunkBytes: 2 << 30}, Invalid},
 		{WriterOptions{Index: KeepIndex, Offset: 1}, Invalid},
 	} {
