@@ -93,13 +93,16 @@ func TestCheckHDFS(t *testing.T) {
 	makeOnHDFS(t, c, root+"/theirs/.pfs-stage", "1777")
 	ok, says = checkStore(t, "hdfs://"+root+"/theirs", conf, ordinary)
 	wantSays(t, "the directory of another, with uploads", ok, says, false, "hdfs dfs -chown nobody-in-particular "+root+"/theirs")
+	makeOnHDFS(t, c, root+"/theirs/closed", "700")
+	ok, says = checkStore(t, "hdfs://"+root+"/theirs/closed/store", conf, ordinary)
+	wantSays(t, "a directory that cannot be reached", ok, says, false, "nobody-in-particular may not reach the root directory "+root+"/theirs/closed/store")
 	makeOnHDFS(t, c, root+"/staging", "777")
 	makeOnHDFS(t, c, root+"/staging/.pfs-stage", "755")
 	ok, says = checkStore(t, "hdfs://"+root+"/staging", conf, ordinary)
 	wantSays(t, "uploads of another", ok, says, false, "hdfs dfs -chmod 1777 "+root+"/staging/.pfs-stage")
 	ok, says = checkStore(t, "hdfs://"+root, conf, ordinary)
 	wantSays(t, "no superuser", ok, says, false, "nobody-in-particular, as whom the service works", "superuser", "owners: service")
-	for dir, want := range map[string]string{"": "staging theirs", "/theirs": ".pfs-stage", "/theirs/.pfs-stage": "", "/staging": ".pfs-stage", "/staging/.pfs-stage": ""} {
+	for dir, want := range map[string]string{"": "staging theirs", "/theirs": ".pfs-stage closed", "/theirs/.pfs-stage": "", "/staging": ".pfs-stage", "/staging/.pfs-stage": ""} {
 		if got := namesOnHDFS(t, c, root+dir); got != want {
 			t.Errorf("the checks left %q in %s, want %q", got, root+dir, want)
 		}

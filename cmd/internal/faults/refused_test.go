@@ -51,7 +51,10 @@ func (p *place) refused() {
 func (p *place) quota() {
 	must(p.T, pfs.SetQuota(p.Context(), p.direct, storedHome, 12<<20, 0))
 	data := p.local("large", 24<<20)
-	p.want(1, "quota", "cp", "-q", "large", p.home("large"))
+	const says = `of the limit of 12.0 MiB (12582912 bytes) for "alice" are left`
+	p.want(1, says, "cp", "-q", "large", p.home("large"))
+	p.want(0, "", "cp", "-q", "large", "/pfs/local/home/alice/large")
+	p.want(1, says, "cp", "-q", "/pfs/local/home/alice/large", p.home("large"))
 	p.want(0, "f\n", "ls", p.home(""))
 	pfstest.WantAbsent(p.T, p.direct, p.stored("large"))
 	must(p.T, pfs.SetQuota(p.Context(), p.direct, storedHome, 0, 0))

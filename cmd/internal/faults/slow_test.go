@@ -64,6 +64,8 @@ func (s silent) run(p *place) {
 		}
 	}
 	p.want(0, "", "cp", "-q", "-r", "down/", p.home("down"))
+	p.stopServer() // a CephFS answers what its client knows even while it is silent
+	p.startServer()
 	commands := map[string][]string{"down": {"cp", "-r", "-j", "1", "--bwlimit", "4M", p.home("down") + "/", "got"}}
 	if s.up {
 		commands["up"] = []string{"cp", "-r", "-j", "1", "--bwlimit", "4M", "up/", p.home("up")}
