@@ -32,7 +32,8 @@ type silent struct {
 	name string
 	on   func(t *testing.T) *place
 	stop time.Duration
-	up   bool // a file goes up, too
+	up   bool // a tree goes up, too
+	late bool // the copies begin when the store has stopped
 }
 
 // TestSlowSilence stops the MDS or the NameNode for longer than the service waits for it. A copy
@@ -43,9 +44,10 @@ func TestSlowSilence(t *testing.T) {
 	onHDFS := func(t *testing.T) *place { return onHDFS(t, testbed.HDFSAlone(t)) }
 	onCeph := func(t *testing.T) *place { return onCephFS(t, testbed.CephAlone(t)) }
 	for _, s := range []silent{
-		{"NameNode, 60 s, download", onHDFS, time.Minute, false},
-		{"MDS, 60 s, download", onCeph, time.Minute, false},
-		{"MDS, 5 minutes", onCeph, 5 * time.Minute, true},
+		{"NameNode, 60 s, download", onHDFS, time.Minute, false, false},
+		{"MDS, 60 s, download", onCeph, time.Minute, false, false},
+		{"MDS, 60 s, download that begins then", onCeph, time.Minute, false, true},
+		{"MDS, 5 minutes", onCeph, 5 * time.Minute, true, false},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -70,16 +72,21 @@ func (s silent) run(p *place) {
 	if s.up {
 		commands["up"] = []string{"cp", "-r", "-j", "1", "--bwlimit", "4M", "up/", p.home("up")}
 	}
+	if s.late {
+		p.pause()
+	}
 	before := p.line.passed()
 	running := map[string]*copying{}
 	for name, args := range commands {
 		running[name] = p.begin(args...)
 	}
-	for p.line.passed()-before < len(commands)*files*size/4 {
+	for !s.late && p.line.passed()-before < len(commands)*files*size/4 {
 		time.Sleep(poll)
 	}
 	began := time.Now()
-	p.pause()
+	if !s.late {
+		p.pause()
+	}
 	wake := time.AfterFunc(s.stop, p.resume)
 	defer wake.Stop()
 	var ended sync.WaitGroup
