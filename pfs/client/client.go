@@ -68,6 +68,7 @@ type Client struct {
 	base string // endpoint without a trailing slash
 	http *http.Client
 
+	gates gates
 	renew chan struct{} // has an element while a new token is asked for
 	mu    sync.Mutex
 	token string

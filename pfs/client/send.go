@@ -104,6 +104,11 @@ var errStalled = fmt.Errorf("nothing moved for %v", stall)
 
 // attempt sends m once.
 func (c *Client) attempt(ctx context.Context, m message, token string, receive func(*http.Response, func()) error) error {
+	leave, err := c.gates.of(m).enter(ctx, m.op, m.name)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watch := time.AfterFunc(stall, func() { cancel(errStalled) })
@@ -123,6 +128,7 @@ func (c *Client) attempt(ctx context.Context, m message, token string, receive f
 	}
 	defer resp.Body.Close()
 	touch()
+	c.gates.learn(resp.Header)
 	if err := c.check(m, resp); err != nil {
 		return err
 	}

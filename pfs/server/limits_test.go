@@ -257,3 +257,12 @@ func TestBodiesThatNeverComeEndTheConnection(t *testing.T) {
 		})
 	}
 }
+
+// TestSharesAreTold: a client learns with each answer how much its user may have at work.
+func TestSharesAreTold(t *testing.T) {
+	s, _ := newServer(t, memfs.New(memfs.Options{}), func(c *Config) { c.MaxRequests = 20 })
+	h := do(s, "POST", wire.PathCall+wire.CallStat, wire.Encode(wire.PathRequest{Path: "/"})).Result().Header
+	if h.Get(wire.HeaderRequests) != "5" || h.Get(wire.HeaderBatches) != "4" {
+		t.Errorf("got %v", h)
+	}
+}

@@ -229,6 +229,8 @@ func (s *Server) authenticated(h func(http.ResponseWriter, *request)) http.Handl
 			return
 		}
 		r = r.WithContext(pfs.WithTurns(r.Context(), s.turnsOf(id.Name)))
+		w.Header().Set(wire.HeaderRequests, strconv.Itoa(s.requests.share))
+		w.Header().Set(wire.HeaderBatches, strconv.Itoa(s.writes.work.share))
 		h(w, &request{Request: r, id: id})
 	}
 }

@@ -15,6 +15,11 @@ const (
 	HeaderRequest    = "Pfs-Request"
 	HeaderInfo       = "Pfs-Info"
 
+	// Of answers to users: how many requests, and how many batches of those that are read and of those
+	// that are written, a user may have at work. What is more waits for its turn, and not for long.
+	HeaderRequests = "Pfs-Requests"
+	HeaderBatches  = "Pfs-Batches"
+
 	TypeMessage = "application/msgpack"
 	TypeFrames  = "application/x-pfs-frames"
 	TypeChunk   = "application/octet-stream"

@@ -1,0 +1,98 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// gates keep a client within its user's shares of the service, which the service tells with its answers.
+// Waiting here costs nothing; in the service it ends in a refusal.
+type gates struct {
+	requests, reads, writes gate
+}
+
+// of returns the gate of a request, nil if it has none.
+func (g *gates) of(m message) *gate {
+	switch m.path {
+	case wire.PathRead:
+		return &g.reads
+	case wire.PathBatch, wire.PathCopy, wire.PathEdit:
+		return &g.writes
+	}
+	if m.anonymous {
+		return nil
+	}
+	return &g.requests
+}
+
+// learn takes the limits that an answer tells.
+func (g *gates) learn(h http.Header) {
+	g.requests.set(h.Get(wire.HeaderRequests))
+	g.reads.set(h.Get(wire.HeaderBatches))
+	g.writes.set(h.Get(wire.HeaderBatches))
+}
+
+// gate bounds the requests of one kind that are at work.
+type gate struct {
+	mu    sync.Mutex
+	limit int // 0: not known
+	used  int
+	freed chan struct{} // closed when somebody leaves; nil if nobody waits
+}
+
+func (g *gate) set(limit string) {
+	n, err := strconv.Atoi(limit)
+	if err != nil || n < 1 {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.limit = n
+}
+
+// enter waits until one more request may be at work. The caller calls leave once.
+func (g *gate) enter(ctx context.Context, op string, name pfs.Path) (leave func(), err error) {
+	if g == nil {
+		return func() {}, nil
+	}
+	for {
+		freed := g.try()
+		if freed == nil {
+			return g.leave, nil
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return nil, pfs.CheckContext(ctx, op, name)
+		}
+	}
+}
+
+// try enters, or returns what tells when to try again.
+func (g *gate) try() (freed <-chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.limit == 0 || g.used < g.limit {
+		g.used++
+		return nil
+	}
+	if g.freed == nil {
+		g.freed = make(chan struct{})
+	}
+	return g.freed
+}
+
+func (g *gate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.used--
+	if g.freed != nil {
+		close(g.freed)
+		g.freed = nil
+	}
+}
