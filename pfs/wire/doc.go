@@ -29,6 +29,10 @@
 // client knows the service's current datacenter (its configuration entry), accepted
 // in paths where no datacenter has the name itself; "Pfs-Request: ID" is below.
 //
+// An answer to a user tells in "Pfs-Requests" and "Pfs-Batches" how many requests, and how many
+// batches of those that are read and of those that are written (changes in place count as these),
+// the user may have at work. What is more waits, and is answered Limit after a while.
+//
 // # Messages
 //
 // Control messages are MessagePack maps with the keys of the structs in
