@@ -34,6 +34,7 @@ type transferring struct {
 func (d *deps) transfer(ctx context.Context, o *copyOptions, c *copier, work func(context.Context, *transfer.Job) error) error {
 	t := &transferring{d: d, o: o, c: c, start: d.now()}
 	opts := o.job(d)
+	opts.Totals = t.hasBar(c == nil)
 	opts.Events = func(e transfer.Event) { t.event(ctx, e) }
 	if o.asking.interactive {
 		opts.Confirm = func(ctx context.Context, target pfs.Path) (bool, error) {
@@ -53,10 +54,15 @@ func (d *deps) transfer(ctx context.Context, o *copyOptions, c *copier, work fun
 // showBar shows the progress bar, where there is a terminal for it. streams says that
 // what is copied itself goes to standard output: on a terminal a bar would be in its way.
 func (t *transferring) showBar(streams bool) (stop func()) {
-	if !t.d.terminal(t.d.main.Stderr) || t.o.dryRun || t.o.quiet || t.o.asking.interactive || streams && t.d.onScreen() {
+	if !t.hasBar(streams) {
 		return func() {}
 	}
 	return t.d.startBar(t.progress)
+}
+
+// hasBar reports whether there is a progress bar.
+func (t *transferring) hasBar(streams bool) bool {
+	return t.d.terminal(t.d.main.Stderr) && !t.o.dryRun && !t.o.quiet && !t.o.asking.interactive && !(streams && t.d.onScreen())
 }
 
 func (t *transferring) progress() cliio.Progress {

@@ -220,7 +220,11 @@ func (t *transferring) sayHowToGoOn() {
 		return
 	}
 	s := t.job.Stats()
-	t.d.out.Message("interrupted: %d of %s done; what was sent is kept, and the same command goes on with it",
-		s.FilesDone+s.Skipped, count(s.Files, "file", "files"))
+	of := "of"
+	if !s.Complete {
+		of = "of at least"
+	}
+	t.d.out.Message("interrupted: %d %s %s done; what was sent is kept, and the same command goes on with it",
+		s.FilesDone+s.Skipped, of, count(s.Files, "file", "files"))
 	t.d.hint(shellLine(append([]string{t.d.out.Program}, t.d.main.Args[1:]...)))
 }

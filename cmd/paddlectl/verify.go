@@ -76,6 +76,7 @@ func (v *verification) run(ctx context.Context, o *verifyOptions, operands []str
 		return err
 	}
 	opts := o.job(v.d)
+	opts.Totals = v.hasBar(false)
 	opts.Algorithm, opts.Kept, opts.Events = o.algorithm, o.kept, v.event
 	if v.job, err = transfer.New(opts); err != nil {
 		return err

@@ -58,6 +58,7 @@
 //	counters, nameerror
 //	pool, retry                      its memory; what is tried again, and when
 //	run, item, copyitem              Copy and CopyAll: the stages of a job of trees, and an item's way through them
+//	ahead                            what there is, counted ahead of the walk
 //	walk, listing, resolve, links,   finding what is to be copied
 //	filter
 //	dirmatch, besides, same, names   what the target has of it already

@@ -20,6 +20,7 @@ type Job struct {
 	limiter *rate.Limiter // nil if there is no limit
 	slots   chan struct{} // one for each chunk in progress
 	count   counters
+	ahead   ahead
 	sleep   func(context.Context, time.Duration) error
 
 	answered    atomic.Int64 // when something was done last, in ns since 1970
@@ -50,7 +51,11 @@ func New(opts Options) (*Job, error) {
 }
 
 // Stats returns what was found and done so far.
-func (j *Job) Stats() Stats { return j.count.stats() }
+func (j *Job) Stats() Stats {
+	s := j.count.stats()
+	j.ahead.addTo(&s)
+	return s
+}
 
 func (j *Job) emit(e Event) {
 	if j.opts.Events == nil {

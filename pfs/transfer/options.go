@@ -102,6 +102,10 @@ type Options struct {
 	// and read only files that have none. Algorithm must be XXH3 then, or empty.
 	Kept bool
 
+	// Totals has the sources listed ahead of the work, so that Stats tells soon how much
+	// there is to do. It costs a second listing of sources that take longer than a moment.
+	Totals bool
+
 	// Events, if not nil, is told what happens. It is called by one goroutine at
 	// a time and holds up the work while it runs.
 	Events func(Event)

@@ -101,6 +101,8 @@ func (r *run) copyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) {
 		copiers.Go(func() { r.each(ctx, r.inside, r.copyItem) })
 	}
 	batches.Go(func() { r.batchSmall(ctx) })
+	ahead, last, stop := r.j.countAhead(ctx)
+	defer stop()
 	for p, err := range pairs {
 		if ctx.Err() != nil {
 			break
@@ -110,9 +112,12 @@ func (r *run) copyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) {
 			r.fail(Event{Path: p.Source.Path, Target: p.Target.Path, Err: err})
 			continue
 		}
+		ahead(p.Source)
 		r.spread(&walkers, p.Source.Path, p.Target.Path, func() { r.walkPair(ctx, p, &walkers) })
 	}
+	last()
 	walkers.Wait()
+	stop()
 	r.j.count.complete.Store(ctx.Err() == nil)
 	close(r.compare)
 	comparers.Wait()

@@ -5,7 +5,8 @@ import "fmt"
 // Stats is what a job has found and done so far.
 type Stats struct {
 	// Files and Bytes are the files found in the source so far and their sizes.
-	// Complete says that everything was found: only then they are totals.
+	// Complete says that everything was found: only then they are totals. With
+	// Options.Totals that is long before everything is done.
 	Files, Bytes int64
 	Complete     bool
 

@@ -34,6 +34,10 @@ func (j *Job) Verify(caller context.Context, a, b End) error {
 	if err != nil {
 		return err
 	}
+	ahead, last, stop := j.countAhead(ctx)
+	defer stop()
+	ahead(a)
+	last()
 	v.compare(ctx, &twins{a: a, b: b, nameA: nameA, nameB: nameB, choice: j.filter.root, infoA: infoA, infoB: infoB})
 	v.dirs.Wait()
 	_ = v.files.Wait()

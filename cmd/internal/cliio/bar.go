@@ -199,6 +199,9 @@ func (p Progress) files() string {
 		total := strconv.FormatInt(p.FilesTotal, 10)
 		return fmt.Sprintf("%*d / %s files", len(total), p.Files, total)
 	}
+	if p.FilesTotal > p.Files {
+		return fmt.Sprintf("%d / %d+ files", p.Files, p.FilesTotal)
+	}
 	return fmt.Sprintf("%d files", p.Files)
 }
 

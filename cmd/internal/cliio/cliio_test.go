@@ -203,7 +203,7 @@ func TestProgressLineFits(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	p.Complete = false
-	if got, want := p.line(40, 0), "512 MiB      0 B/s  3 files  …part-00001"; got != want {
+	if got, want := p.line(46, 0), "512 MiB      0 B/s  3 / 12+ files  …part-00001"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	pipe := Progress{Done: 1 << 29, Moved: 1 << 29, FilesTotal: 1, Name: "standard input"}
