@@ -55,7 +55,7 @@ var kindTexts = [numKinds]string{
 	CrossStore:      "on another store",
 	Unsupported:     "not supported by this store",
 	ReadOnly:        "read-only",
-	NoSpace:         "no space left on the store",
+	NoSpace:         "no space left",
 	Quota:           "quota exceeded",
 	Conflict:        "changed in the meantime",
 	Unavailable:     "unavailable",
@@ -294,6 +294,24 @@ func (q *OverQuota) Error() string {
 	}
 	b.WriteString("ask for a larger quota")
 	return b.String()
+}
+
+// OutOfSpace is the cause of a NoSpace on a disk.
+type OutOfSpace struct {
+	Disk       Path  // directory on a disk of this machine; empty for the store of a service
+	Need, Free int64 // bytes; a disk with Free for Need lacks something else, as inodes
+}
+
+// Error tells which disk is full, and what is left of it.
+func (o *OutOfSpace) Error() string {
+	where := "the store"
+	if o.Disk != "" {
+		where = "the local disk at " + string(o.Disk)
+	}
+	if o.Need <= o.Free {
+		return where + " is full"
+	}
+	return fmt.Sprintf("%s is full: %s needed, %s free", where, size(o.Need), size(o.Free))
 }
 
 // size writes n bytes as a person reads them, and as an exact number.

@@ -131,7 +131,7 @@ func TestErrorText(t *testing.T) {
 		{pfs.E("a.B", "/p", pfs.Closed, pfs.Closed), "/p: already closed", "a.B /p: already closed"},
 		{pfs.E("a.B", "/p", pfs.Quota, syscall.EDQUOT), "/p: quota exceeded", "a.B /p: quota exceeded"},
 		{pfs.E("a.B", "/p", pfs.NotExist, fs.ErrNotExist), "/p: no such file or directory", "a.B /p: no such file or directory"},
-		{pfs.E("a.B", "/p", pfs.NoSpace, syscall.EFBIG), "/p: no space left on the store: file too large", "a.B /p: no space left on the store: file too large"},
+		{pfs.E("a.B", "/p", pfs.NoSpace, syscall.EFBIG), "/p: no space left: file too large", "a.B /p: no space left: file too large"},
 	}
 	for _, tt := range tests {
 		if got := tt.err.Error(); got != tt.text {

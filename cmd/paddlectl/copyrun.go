@@ -27,7 +27,6 @@ type transferring struct {
 	refused int    // of them, files that exist and were not to be replaced
 	special int    // entries left out that nobody asked to leave out
 	told    string // the last failure that was reported
-	full    bool   // a failure for want of room was reported
 }
 
 // transfer runs work, shows how far it is, reports what fails and sums up.
@@ -93,11 +92,8 @@ func (t *transferring) fail(ctx context.Context, err error) {
 		err = t.c.hint(ctx, err)
 	}
 	t.failed++
-	// A quota that is used up, or a store that is full, ends all: one of the files that were on their way speaks
-	// for the others, whether the store names the quota's directory or each file.
-	full := errors.Is(err, pfs.Quota) || errors.Is(err, pfs.NoSpace)
-	if text := err.Error(); text != t.told && !(full && t.full) {
-		t.told, t.full = text, t.full || full
+	if text := err.Error(); text != t.told {
+		t.told = text
 		t.d.reportFailure(err)
 	}
 }
@@ -137,10 +133,12 @@ func (t *transferring) end(ctx context.Context, err error) error {
 	return err
 }
 
-// incompleteCode is Partly, or if nothing was done because of one failure its code.
+// incompleteCode is Partly; but if nothing was done, because of one failure, or no file was
+// copied, for want of room, it is the code of that.
 func incompleteCode(e *transfer.Incomplete) cliio.Code {
 	s := e.Stats
-	if s.Failed == 1 && s.FilesDone+s.Skipped+s.Dirs == 0 {
+	full := errors.Is(e.First, pfs.Quota) || errors.Is(e.First, pfs.NoSpace)
+	if s.FilesDone+s.Skipped == 0 && (full || s.Failed == 1 && s.Dirs == 0) {
 		return cliio.CodeOf(e.First)
 	}
 	return cliio.Partly

@@ -264,7 +264,8 @@ func (full) Create(context.Context, pfs.Path, pfs.CreateOptions) (pfs.Staged, er
 	return nil, pfs.Errorf("full.Create", home, pfs.Quota, "nothing is left")
 }
 
-func TestUsedUpQuotaIsToldOnce(t *testing.T) {
+// TestUsedUpQuota names each file, also where the store names the directory with the quota.
+func TestUsedUpQuota(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"a", "b", "c"} {
 		if err := os.WriteFile(name, []byte(name), 0o644); err != nil {
@@ -272,22 +273,24 @@ func TestUsedUpQuotaIsToldOnce(t *testing.T) {
 		}
 	}
 	got := run(t, testMain(t, full{newHome(t)}, "cp", "a", "b", "c", home))
-	const want = "paddlectl: cp: /pfs/dc/home/alice: quota exceeded: nothing is left\n" +
-		"hint: paddlectl quota /pfs/dc/home/alice shows what is used and allowed\n"
-	if got.code != cliio.Failed || got.stderr != want {
-		t.Errorf("code %d, %q; want 1, %q", got.code, got.stderr, want)
+	const hint = "hint: paddlectl quota /pfs/dc/home/alice shows what is used and allowed\n"
+	for _, want := range []string{"alice/a: quota", "alice/b: quota", "alice/c: quota", hint, "cp: 0 files, 0 B copied, 3 failed\n"} {
+		if got.code != cliio.Failed || strings.Count(got.stderr, want) != 1 {
+			t.Errorf("code %d, %q; want 1, %q once", got.code, got.stderr, want)
+		}
 	}
 }
 
-// fullSoon has a quota that so many files use up.
+// fullSoon refuses files after so many, with an error of a kind.
 type fullSoon struct {
 	pfs.FileSystem
 	left atomic.Int32
+	kind pfs.Kind
 }
 
 func (f *fullSoon) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
 	if f.left.Add(-1) < 0 {
-		return nil, pfs.E("fullSoon.Create", name, pfs.Quota, nil)
+		return nil, pfs.E("fullSoon.Create", name, f.kind, nil)
 	}
 	return f.FileSystem.Create(ctx, name, opts)
 }
@@ -316,6 +319,10 @@ type fullOf struct {
 	kind pfs.Kind
 }
 
+func (f fullOf) Create(_ context.Context, name pfs.Path, _ pfs.CreateOptions) (pfs.Staged, error) {
+	return nil, pfs.Errorf("fullOf.Create", name, f.kind, "nothing is left")
+}
+
 func (f fullOf) WriteBatch(_ context.Context, entries []pfs.BatchEntry) []error {
 	errs := make([]error, len(entries))
 	for i, e := range entries {
@@ -324,8 +331,8 @@ func (f fullOf) WriteBatch(_ context.Context, entries []pfs.BatchEntry) []error 
 	return errs
 }
 
-// TestFullStoreIsToldOnce, also where the store names each file that it refuses, as HDFS and CephFS do.
-func TestFullStoreIsToldOnce(t *testing.T) {
+// TestFullStore names each file that was not copied, and the way out once.
+func TestFullStore(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"a", "b", "c"} {
 		if err := os.WriteFile(name, []byte(name), 0o644); err != nil {
@@ -334,7 +341,7 @@ func TestFullStoreIsToldOnce(t *testing.T) {
 	}
 	for _, kind := range []pfs.Kind{pfs.Quota, pfs.NoSpace} {
 		got := run(t, testMain(t, fullOf{newHome(t), kind}, "cp", "a", "b", "c", home))
-		if n := strings.Count(got.stderr, kind.Error()); got.code != cliio.Failed || n != 1 || !strings.Contains(got.stderr, ": nothing is left\nhint: ") {
+		if n := strings.Count(got.stderr, kind.Error()); got.code != cliio.Failed || n != 3 || strings.Count(got.stderr, "hint: ") != 1 {
 			t.Errorf("%v is told %d times, code %d, %q", kind, n, got.code, got.stderr)
 		}
 	}
@@ -347,7 +354,7 @@ func TestUsedUpQuotaTellsWhatWasCopied(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := &fullSoon{FileSystem: newHome(t)}
+	f := &fullSoon{FileSystem: newHome(t), kind: pfs.Quota}
 	f.left.Store(1)
 	got := run(t, testMain(t, f, "cp", "--jobs=1", "a", "b", "c", home))
 	if got.code == cliio.Done || !strings.Contains(got.stderr, "quota exceeded") || !strings.Contains(got.stderr, "1 file, 1 B copied") {
@@ -366,7 +373,7 @@ func TestWhatWasNotTriedIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := &fullSoon{FileSystem: newHome(t)}
+	f := &fullSoon{FileSystem: newHome(t), kind: pfs.Unauthenticated}
 	f.left.Store(1)
 	got := run(t, testMain(t, f, "cp", "--jobs=1", "-r", "d/", home))
 	if got.code == cliio.Done || !strings.HasSuffix(got.stderr, " not tried\n") {

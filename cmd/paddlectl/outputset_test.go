@@ -190,7 +190,7 @@ func TestFullStoreLeavesNothing(t *testing.T) {
 		return nil
 	}}
 	got := run(t, testMain(t, f, "recordio", "split", "--records", "600", "--output-path", home+"/set", "a"))
-	const want = "paddlectl: recordio split: /pfs/dc/home/alice/set/a-00002: no space left on the store\nhint: paddlectl df shows the space on each datacenter\n"
+	const want = "paddlectl: recordio split: /pfs/dc/home/alice/set/a-00002: no space left\nhint: paddlectl df shows the space on each datacenter\n"
 	if got.code != cliio.Failed || got.stderr != want {
 		t.Errorf("code %d, %q; want 1, %q", got.code, got.stderr, want)
 	}

@@ -36,6 +36,7 @@ const password = "a password for tests"
 //	exits CODE CMD ARG...   run CMD, which must exit with CODE
 //	rehearsed CODE CMD ...  exits, of CMD with --dry-run and then of CMD: both must say the
 //	                        same, but for what was copied
+//	disk DIR SIZE           mount a file system of that size
 //	fill FILE SIZE          make a file of so many bytes
 //
 // and $GOLDEN, the directory of files that the reference of package recordio wrote.
@@ -56,12 +57,19 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // else a second for each command, under -race
 			return os.WriteFile(filepath.Join(e.WorkDir, ".password"), []byte(password+"\n"), 0o600)
 		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "mount" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			return canMount(t)
+		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"service": tools.service,
 			"stop":    tools.stop,
 			"login":   login,
 			"exits":   exits,
 			"fill":    fill,
+			"disk":    disk,
 
 			"rehearsed": rehearsed,
 		},
@@ -249,6 +257,35 @@ func complaints(ts *testscript.TestScript) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, "")
+}
+
+// canMount reports whether disk works here.
+func canMount(t *testing.T) (bool, error) {
+	unmount, err := mountSmall(t.TempDir(), "1m")
+	if err == nil {
+		unmount()
+	} else if os.Getenv("CI") == "true" {
+		return false, err
+	}
+	return err == nil, nil
+}
+
+func mountSmall(dir, size string) (unmount func(), err error) {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("mount: %w: %s", err, out)
+	}
+	return func() { exec.Command("umount", "-l", dir).Run() }, nil
+}
+
+func disk(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: disk DIR SIZE")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	unmount, err := mountSmall(dir, args[1])
+	ts.Check(err)
+	ts.Defer(unmount)
 }
 
 // fill makes a file of so many bytes, in lines.

@@ -178,7 +178,8 @@ func (b *batch) stage() {
 		wg.Go(func() {
 			for k := j; k < len(b.files); k += groupJobs {
 				w := b.files[k]
-				b.errs[w.i] = fail(batchOp, w.entry.Path, b.write(w, single))
+				err := b.fs.full(batchOp, w.entry.Path, w.in.dir, int64(len(w.entry.Data)), b.write(w, single))
+				b.errs[w.i] = fail(batchOp, w.entry.Path, err)
 			}
 		})
 	}

@@ -167,7 +167,7 @@ func (w *staged) fits(op string, size int64) error {
 		return nil
 	}
 	if more := size - max(w.from.size, w.from.disk); more > space.Free {
-		return pfs.Errorf(op, w.name, pfs.NoSpace, "the disk has no room for it: %d bytes more are needed, and %d are free", more, max(0, space.Free))
+		return w.fs.noSpace(op, w.name, more, space)
 	}
 	return nil
 }

@@ -92,6 +92,27 @@ func fail(op string, name pfs.Path, err error) error {
 	return pfs.E(op, name, kindOf(err), cause(err))
 }
 
+// full adds to the error of a full disk how much name needed in d, and how much is free.
+func (f *FS) full(op string, name pfs.Path, d dir, need int64, err error) error {
+	if !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	space, serr := d.space()
+	if serr != nil {
+		return err
+	}
+	return f.noSpace(op, name, need, space)
+}
+
+// noSpace says that name needs more than the disk has.
+func (f *FS) noSpace(op string, name pfs.Path, need int64, space pfs.Space) error {
+	cause := &pfs.OutOfSpace{Need: need, Free: max(0, space.Free)}
+	if f.opts.FollowLinks {
+		cause.Disk = name.Parent()
+	}
+	return pfs.E(op, name, pfs.NoSpace, cause)
+}
+
 // cause returns the part of an error of the system that names no path: where the
 // root is on the host is nobody's business.
 func cause(err error) error {

@@ -1,6 +1,7 @@
 package localfs
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,6 +24,9 @@ func mountSmall(t *testing.T, size string) string {
 func mountAt(t *testing.T, dir, size string) {
 	t.Helper()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("mounting a small file system: %v", err)
+		}
 		t.Skipf("mounting a small file system needs privilege: %v", err)
 	}
 	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
@@ -37,6 +41,9 @@ func TestFullDisk(t *testing.T) {
 
 	_, err := f.Create(t.Context(), "/large", pfs.CreateOptions{Size: 64 << 20})
 	pfstest.WantKind(t, err, pfs.NoSpace)
+	if full := (*pfs.OutOfSpace)(nil); !errors.As(err, &full) || full.Disk != "" || full.Need != 64<<20 || full.Free < 7<<20 || full.Free > 8<<20 {
+		t.Errorf("got %v", err)
+	}
 	if left := temps(t, dir); len(left) != 0 {
 		t.Errorf("left is %q", left)
 	}

@@ -126,7 +126,7 @@ func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 		chunk := p[n:min(len(p), n+pfs.ChunkSize)]
 		err := w.use(op, func() (err error) {
 			k, err = w.write(chunk, off+int64(n))
-			return err
+			return w.fs.full(op, w.name, w.dir, int64(len(chunk)-k), err)
 		})
 		n += k
 		if err != nil || n == len(p) {

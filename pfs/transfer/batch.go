@@ -241,7 +241,7 @@ func (r *run) writeBatch(ctx context.Context, b *batch, todo []*slot) (alone []*
 // help, and why: a temporary error, if one of them has any, since that is what most
 // tries are given to.
 func (r *run) tryBatch(ctx context.Context, b *batch, todo []*slot, try int, alone *[]*item) (left []*slot, why error) {
-	for i, err := range guarded(todo, func() []error { return b.write(r.sending, todo) }) {
+	for i, err := range guarded(todo, func() []error { return b.write(ctx, todo) }) {
 		s := todo[i]
 		s.err = err
 		kind := pfs.KindOf(err)
@@ -255,7 +255,8 @@ func (r *run) tryBatch(ctx context.Context, b *batch, todo []*slot, try int, alo
 			}
 		case s.entry.NoReplace && kind == pfs.Exist:
 			r.existsSmall(ctx, s, try)
-		case kind == pfs.Unsupported, b.within() && kind != pfs.NoSpace && kind != pfs.Quota:
+		case kind == pfs.Unsupported, b.within(), isFull(kind):
+			// One that found no room may have some when the larger ones of the batch are gone.
 			*alone = append(*alone, s.it)
 		default:
 			r.failItem(s.it, err)

@@ -59,6 +59,10 @@ func (r *run) confirmed(ctx context.Context, it *item) bool {
 
 // route hands an item that must be copied to the stage for its kind.
 func (r *run) route(ctx context.Context, it *item) {
+	if r.lacksRoom(it) {
+		r.release(ctx, it)
+		return
+	}
 	if !r.confirmed(ctx, it) {
 		return
 	}
@@ -121,6 +125,9 @@ func (j *Job) setAttributes(ctx context.Context, it *item) error {
 // copyItem copies a file or link by itself.
 func (r *run) copyItem(ctx context.Context, it *item) {
 	defer r.release(ctx, it)
+	if r.lacksRoom(it) {
+		return
+	}
 	if err := it.dir.ensure(ctx); err != nil {
 		r.failItem(it, err)
 		return
@@ -158,9 +165,26 @@ func (r *run) copyFile(ctx context.Context, it *item) {
 	if it.info.Size > maxSmall {
 		r.j.emit(Event{Kind: Start, Path: it.name, Target: it.target.Path, Size: it.info.Size})
 	}
-	c := &fileCopy{j: r.j, source: it.source, target: it.target, name: it.name, info: it.info, plainMode: r.j.opts.NewMode}
-	c.opts = pfs.CopyOptions{NoReplace: r.j.opts.Overwrite == NoReplace, NewTime: r.j.opts.NewTime}
-	info, err := c.anywhere(ctx)
+	var c *fileCopy
+	var info pfs.Info
+	var err error
+	tight := r.tight.Load()
+	if !tight {
+		c, info, err = r.tryFile(ctx, it)
+		if tight = err != nil && isFull(pfs.KindOf(err)); tight {
+			// Others on their way may have taken the room, and may yet give it back.
+			c.restart()
+			r.tight.Store(true)
+		}
+	}
+	if tight {
+		r.narrow.Lock()
+		defer r.narrow.Unlock()
+		if r.lacksRoom(it) {
+			return
+		}
+		c, info, err = r.tryFile(ctx, it)
+	}
 	switch {
 	case c.opts.NoReplace && errors.Is(err, pfs.Exist):
 		c.restart()
@@ -171,6 +195,14 @@ func (r *run) copyFile(ctx context.Context, it *item) {
 		it.info.Size = info.Size
 		r.done(it, Event{Resumed: c.resumed.Load(), Digest: info.Digest})
 	}
+}
+
+// tryFile copies a file once.
+func (r *run) tryFile(ctx context.Context, it *item) (*fileCopy, pfs.Info, error) {
+	c := &fileCopy{j: r.j, source: it.source, target: it.target, name: it.name, info: it.info, plainMode: r.j.opts.NewMode}
+	c.opts = pfs.CopyOptions{NoReplace: r.j.opts.Overwrite == NoReplace, NewTime: r.j.opts.NewTime}
+	info, err := c.anywhere(ctx)
+	return c, info, err
 }
 
 // copyLink makes the same link at the target. What was there is removed first: no

@@ -26,6 +26,7 @@ type directory struct {
 
 	holds   atomic.Int64
 	touched atomic.Bool // something in it was made or replaced
+	noRoom  noRoom
 
 	mu      sync.Mutex
 	made    bool

@@ -115,11 +115,11 @@ func TestResumeDamaged(t *testing.T) {
 	var id string
 	b.before = func(op string, _ pfs.Path) error {
 		if op == "commit" {
-			return pfs.E("test", "/f", pfs.NoSpace, nil)
+			return pfs.E("test", "/f", pfs.Permission, nil)
 		}
 		return nil
 	}
-	checkKind(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/f"}, End{b, "/f"}), pfs.NoSpace)
+	checkKind(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/f"}, End{b, "/f"}), pfs.Permission)
 	b.before = nil
 	f, _ := a.Open(context.Background(), "/f")
 	id = (&fileCopy{j: newJob(t, Options{}), source: End{a, "/f"}, target: End{b, "/f"}, info: f.Info()}).stagedID()

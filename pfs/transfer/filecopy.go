@@ -297,11 +297,11 @@ func (c *fileCopy) checkDigest() error {
 
 // leave ends the staged write of a copy that failed. It is kept for a later run, unless
 // the source changed or is damaged, the target exists and is not replaced, nothing is
-// staged, or a quota is used up: what is staged counts there, and nobody would see it.
+// staged, or there is no room: what is staged takes some, and nobody would see it.
 func (c *fileCopy) leave(ctx context.Context, err error) {
 	var changed *changedError
 	switch {
-	case errors.As(err, &changed), errors.Is(err, pfs.Exist), errors.Is(err, pfs.Quota), c.damaged:
+	case errors.As(err, &changed), errors.Is(err, pfs.Exist), isFull(pfs.KindOf(err)), c.damaged:
 		_ = c.staged.Close()
 	case c.sent.Load() == 0 && !c.staged.Resumed():
 		_ = c.staged.Close()

@@ -150,7 +150,8 @@ func (f *answerLost) CopyBatch(ctx context.Context, files []pfs.BatchCopy) []err
 	return errs
 }
 
-// TestNoRoomWithin ends the job at once, and tells of it once.
+// TestNoRoomWithin tells of every file, and tries few of those by themselves that their
+// batch had no room for.
 func TestNoRoomWithin(t *testing.T) {
 	s := &service{faulty: newFaulty(t)}
 	plantMany(t, s.FS, 300)
@@ -161,11 +162,12 @@ func TestNoRoomWithin(t *testing.T) {
 		}
 		return nil
 	}
-	err := newJob(t, Options{}).Copy(context.Background(), End{s, "/s"}, End{s, "/d"})
-	if !errors.Is(err, pfs.Quota) {
-		t.Errorf("got %v, want Quota", err)
+	j := newJob(t, Options{})
+	err := j.Copy(context.Background(), End{s, "/s"}, End{s, "/d"})
+	if st := j.Stats(); !errors.Is(err, pfs.Quota) || st.Failed != 300 || st.FilesDone != 0 {
+		t.Errorf("got %v, %+v, want Quota of 300 files", err, st)
 	}
-	if n := s.alone.Load(); n > 0 {
+	if n := s.alone.Load(); n > 100 {
 		t.Errorf("%d more files were begun", n)
 	}
 }

@@ -1,14 +1,11 @@
 package transfer
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
@@ -39,52 +36,33 @@ func TestNothingStagedWithoutRoom(t *testing.T) {
 	}
 }
 
-// lastRoom refuses the first batch of files, while another that has room is on its way.
-type lastRoom struct {
-	*memfs.FS
-	calls           atomic.Int64
-	begun           sync.Once
-	another, refuse chan struct{}
-}
-
-func (f *lastRoom) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
-	switch {
-	case entries[0].Mode.IsDir():
-		return f.FS.WriteBatch(ctx, entries)
-	case f.calls.Add(1) == 1:
-		<-f.another
-		return slices.Repeat([]error{pfs.E("test.WriteBatch", entries[0].Path, pfs.Quota, nil)}, len(entries))
-	}
-	f.begun.Do(func() { close(f.another) })
-	<-f.refuse
-	select {
-	case <-ctx.Done():
-		return slices.Repeat([]error{pfs.E("test.WriteBatch", "", pfs.Canceled, ctx.Err())}, len(entries))
-	case <-time.After(200 * time.Millisecond):
-		return f.FS.WriteBatch(ctx, entries)
-	}
-}
-
-// TestQuotaEndsNoBatchOnItsWay copies files of which there is room for some: those are counted.
-func TestQuotaEndsNoBatchOnItsWay(t *testing.T) {
-	const files = maxEntries + 100 // two batches, or more if they are slow to come
-	source := memfs.New(memfs.Options{})
-	target := &lastRoom{FS: memfs.New(memfs.Options{}), another: make(chan struct{}), refuse: make(chan struct{})}
-	for i := range files {
-		pfstest.WriteFile(t, source, pfs.Path(fmt.Sprintf("/f%d", i)), []byte("x"))
-	}
-	var refused sync.Once
-	job, err := New(Options{Events: func(e Event) {
-		if e.Kind == Failed {
-			refused.Do(func() { close(target.refuse) })
+// TestSmallerFilesFindRoom: a file that does not fit keeps none out that does, alone or in
+// a batch, and those that are as large are not tried.
+func TestSmallerFilesFindRoom(t *testing.T) {
+	const room = 1000
+	for _, size := range []int{room + 1, maxSmall + 1} {
+		source, target := memfs.New(memfs.Options{}), newFaulty(t)
+		pfstest.MustMkdir(t, target.FS, "/d")
+		must(t, target.SetQuota(t.Context(), "/d", room, 0))
+		for i := range 50 {
+			pfstest.WriteFile(t, source, pfs.Path(fmt.Sprintf("/f%d", i)), make([]byte, size))
 		}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = job.Copy(t.Context(), End{FS: source, Path: "/"}, End{FS: target, Path: "/"})
-	there := pfstest.Names(t, target.FS, "/")
-	if s := job.Stats(); !errors.Is(err, pfs.Quota) || len(there) == 0 || int(s.FilesDone) != len(there) {
-		t.Errorf("%d files are there, %d were told, %d failed: %v", len(there), s.FilesDone, s.Failed, err)
+		for i := range 10 {
+			pfstest.WriteFile(t, source, pfs.Path(fmt.Sprintf("/small%d", i)), make([]byte, room/10))
+		}
+		var failed []string
+		job := newJob(t, Options{Parallel: 1, Events: func(e Event) {
+			if e.Kind == Failed {
+				failed = append(failed, e.Target.Base())
+			}
+		}})
+		err := job.Copy(t.Context(), End{FS: source, Path: "/"}, End{FS: target, Path: "/d"})
+		slices.Sort(failed)
+		if s := job.Stats(); !errors.Is(err, pfs.Quota) || s.FilesDone != 10 || s.Failed != 50 || len(slices.Compact(failed)) != 50 || strings.HasPrefix(failed[49], "small") {
+			t.Errorf("size %d: %v, %+v, %q failed", size, err, s, failed)
+		}
+		if n := target.creates.Load(); n > 20 {
+			t.Errorf("size %d: %d files were tried", size, n)
+		}
 	}
 }

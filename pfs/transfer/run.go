@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
@@ -33,11 +33,6 @@ type run struct {
 	cancel context.CancelCauseFunc
 	ended  func() bool // the job's context is done
 
-	// sending is the context of batches that are on their way. It outlives the job's a little when there is no
-	// more room: the files of them that had some are there, and are counted.
-	sending context.Context
-	hangUp  context.CancelFunc
-
 	compare, small, large chan *item
 	inside                chan *item // copies within one file system
 
@@ -50,7 +45,10 @@ type run struct {
 	mu         sync.Mutex
 	first      error // the first failure
 	roots      []*directory
-	parent     End // a directory that was made above a target
+	noRoom     noRoom      // of items in no directory
+	tight      atomic.Bool // a file found no room: from now on large ones are copied one at a time
+	narrow     sync.Mutex  // held by the copy of that one
+	parent     End         // a directory that was made above a target
 	notDeleted bool
 }
 
@@ -68,10 +66,8 @@ func (j *Job) Copy(ctx context.Context, source, target End) error {
 func (j *Job) CopyAll(caller context.Context, pairs iter.Seq2[Pair, error]) error {
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
-	sending, hangUp := context.WithCancel(caller)
-	defer hangUp()
 	r := &run{
-		j: j, cancel: cancel, ended: func() bool { return ctx.Err() != nil }, sending: sending, hangUp: hangUp,
+		j: j, cancel: cancel, ended: func() bool { return ctx.Err() != nil },
 		compare: make(chan *item, queueLen), small: make(chan *item, queueLen),
 		large: make(chan *item, queueLen), inside: make(chan *item, queueLen),
 		walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
@@ -183,9 +179,6 @@ func (r *run) result(ended error) error {
 	return &Incomplete{Stats: stats, First: r.first, NotDeleted: r.notDeleted}
 }
 
-// lastBatches is how long batches that are on their way may go on when there is no more room.
-const lastBatches = 5 * time.Second
-
 // fail reports a failure, and ends the job if further files would fail in the same way.
 // Failures that follow from the end of the job are not reported.
 func (r *run) fail(e Event) {
@@ -203,16 +196,21 @@ func (r *run) fail(e Event) {
 	r.j.count.failed.Add(1)
 	r.j.emit(e)
 	switch {
-	case kind == pfs.NoSpace || kind == pfs.Quota:
-		r.cancel(err)
-		time.AfterFunc(lastBatches, r.hangUp)
 	case kind == pfs.Unauthenticated, r.j.hopeless(err):
 		r.cancel(err)
-		r.hangUp()
 	}
 }
 
+// failItem reports the failure of an item. A store may name the directory whose quota is
+// used up: the event names the file.
 func (r *run) failItem(it *item, err error) {
+	err = bare(err)
+	if kind := pfs.KindOf(err); isFull(kind) {
+		r.noRoomFor(it).note(it, kind)
+		if e, ok := err.(*pfs.Error); ok && it.target.Path.Within(e.Path) {
+			err = pfs.E(e.Op, it.target.Path, kind, e.Err)
+		}
+	}
 	r.fail(Event{Path: it.name, Target: it.target.Path, Size: it.info.Size, Err: err})
 }
 

@@ -838,8 +838,8 @@ func TestFailuresOfFiles(t *testing.T) {
 		jobError pfs.Kind
 	}{
 		{pfs.Permission, true, pfs.Permission},
-		{pfs.NoSpace, false, pfs.NoSpace},
-		{pfs.Quota, false, pfs.Quota},
+		{pfs.NoSpace, true, pfs.NoSpace},
+		{pfs.Quota, true, pfs.Quota},
 		{pfs.Unauthenticated, false, pfs.Unauthenticated},
 		{pfs.Unavailable, false, pfs.Unavailable},
 	} {

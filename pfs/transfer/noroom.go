@@ -1,0 +1,50 @@
+package transfer
+
+import (
+	"sync/atomic"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// noRoom is the smallest file for which a directory had no room, be it for a quota or
+// on the disk. Files as large as that are not tried there: a full store would be sent
+// every file in vain. Smaller ones may fit.
+type noRoom struct{ smallest atomic.Pointer[misfit] }
+
+// misfit is a file that found no room.
+type misfit struct {
+	name pfs.Path
+	size int64
+	kind pfs.Kind
+}
+
+// isFull reports whether an error of that kind means that there is no room.
+func isFull(kind pfs.Kind) bool { return kind == pfs.NoSpace || kind == pfs.Quota }
+
+// note takes up that it found no room.
+func (n *noRoom) note(it *item, kind pfs.Kind) {
+	m := &misfit{it.target.Path, it.info.Size, kind}
+	for {
+		old := n.smallest.Load()
+		if old != nil && old.size <= m.size || n.smallest.CompareAndSwap(old, m) {
+			return
+		}
+	}
+}
+
+func (r *run) noRoomFor(it *item) *noRoom {
+	if it.dir == nil {
+		return &r.noRoom
+	}
+	return &it.dir.noRoom
+}
+
+// lacksRoom reports an item as failed that need not be tried.
+func (r *run) lacksRoom(it *item) bool {
+	m := r.noRoomFor(it).smallest.Load()
+	if m == nil || it.info.Size < m.size {
+		return false
+	}
+	r.failItem(it, pfs.Errorf("transfer.Copy", it.target.Path, m.kind, "not tried, after %s of %d bytes did not fit", m.name, m.size))
+	return true
+}
