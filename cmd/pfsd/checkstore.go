@@ -10,6 +10,7 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/namespace"
 )
 
 // probeSize is the length of the file that a store is tried with, in bytes.
@@ -111,6 +112,9 @@ func (t *trial) probe(ctx context.Context, d datacenter, store pfs.FileSystem) (
 	if err := t.probeOwner(ctx, d, store, dir); err != nil {
 		return "", err
 	}
+	if err := t.probeQuota(ctx, d, store, dir); err != nil {
+		return "", err
+	}
 	t.doing("looking at what is mapped")
 	if err := d.in(store).CheckMapped(ctx); err != nil {
 		return "", err
@@ -141,6 +145,28 @@ func (t *trial) probeOwner(ctx context.Context, d datacenter, store pfs.FileSyst
 		return t.fail(err)
 	}
 	return nil
+}
+
+// probeQuota limits a directory, where homes get a quota.
+func (t *trial) probeQuota(ctx context.Context, d datacenter, store pfs.FileSystem, dir pfs.Path) error {
+	if d.homeQuota == (namespace.Quota{}) {
+		return nil
+	}
+	name := dir.Join("pfsd-check-" + pfs.NewID())
+	t.doing("making a directory")
+	if err := store.Mkdir(ctx, name, 0o700); err != nil {
+		return t.fail(err)
+	}
+	t.doing("setting a quota, as \"" + keyHomeQuota + ":\" asks for")
+	err := pfs.SetQuota(ctx, store, name, d.homeQuota.Bytes, d.homeQuota.Files)
+	if err != nil {
+		err = t.fail(err)
+	}
+	t.doing("removing the directory " + string(name))
+	if rerr := store.Remove(context.WithoutCancel(ctx), name); err == nil && rerr != nil {
+		err = t.fail(rerr)
+	}
+	return err
 }
 
 // ownDir returns the directory of the store that the service has for itself; the one in

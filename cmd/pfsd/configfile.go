@@ -7,10 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/paddlecloud/pfs/cmd/internal/backends"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/internal/strictyaml"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/namespace"
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
 )
@@ -29,6 +32,7 @@ const (
 	keyDir         = "dir"
 	keyMounts      = "mounts"
 	keyOwners      = "owners"
+	keyHomeQuota   = "home-quota"
 )
 
 // ownPaths are the options that name files. In a configuration file they are relative
@@ -137,7 +141,7 @@ func (f *configFile) parseDatacenter(m *yaml.Node, dc *datacenter) error {
 	if m.Kind != yaml.MappingNode {
 		return f.file.Errorf(m.Line, "datacenter %q: %s where \"store: URL\" belongs", dc.name, strictyaml.KindName(m))
 	}
-	return f.file.EachPair(m, []string{keyStore, keyOptions, keyDir, keyOwners, keyMounts}, func(key string, v *yaml.Node) (err error) {
+	return f.file.EachPair(m, []string{keyStore, keyOptions, keyDir, keyOwners, keyMounts, keyHomeQuota}, func(key string, v *yaml.Node) (err error) {
 		switch key {
 		case keyStore:
 			dc.store.URL, err = f.file.Text(key, v)
@@ -145,6 +149,8 @@ func (f *configFile) parseDatacenter(m *yaml.Node, dc *datacenter) error {
 			dc.dir, err = f.parsePath(key, v)
 		case keyOwners:
 			dc.serviceOwns, err = f.parseOwners(v)
+		case keyHomeQuota:
+			dc.homeQuota, err = f.parseQuota(v)
 		case keyMounts:
 			dc.mounts, err = f.parseMounts(v)
 		default:
@@ -164,6 +170,31 @@ func (f *configFile) parseOwners(v *yaml.Node) (service bool, err error) {
 		return false, f.file.Errorf(v.Line, "%s: %q is neither \"users\" nor \"service\"", keyOwners, text)
 	}
 	return text == "service", nil
+}
+
+// parseQuota reads the quota of homes.
+func (f *configFile) parseQuota(m *yaml.Node) (q namespace.Quota, err error) {
+	if m.Kind != yaml.MappingNode {
+		return q, f.file.Errorf(m.Line, "%s: %s where \"bytes: SIZE\" or \"files: N\" belongs", keyHomeQuota, strictyaml.KindName(m))
+	}
+	err = f.file.EachPair(m, []string{"bytes", "files"}, func(key string, v *yaml.Node) error {
+		text, err := f.file.Text(key, v)
+		if err != nil {
+			return err
+		}
+		to, parse := &q.Bytes, cliio.ParseSize
+		if key == "files" {
+			to, parse = &q.Files, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
+		}
+		if *to, err = parse(text); err != nil || *to < 1 {
+			return f.file.Errorf(v.Line, "%s: %s: %q is no limit such as 500G bytes or 1000000 files", keyHomeQuota, key, text)
+		}
+		return nil
+	})
+	if err == nil && q == (namespace.Quota{}) {
+		err = f.file.Errorf(m.Line, "%s: \"bytes: SIZE\" or \"files: N\" is missing", keyHomeQuota)
+	}
+	return q, err
 }
 
 // parseOptions reads the options of a store. Which there are is the store's affair.

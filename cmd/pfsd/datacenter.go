@@ -22,11 +22,12 @@ type datacenter struct {
 	dir         pfs.Path // of homes and public; empty for the root of the store
 	serviceOwns bool     // no file is given to users
 	mounts      []namespace.MappedDir
+	homeQuota   namespace.Quota
 }
 
 // in returns the datacenter as the namespace has it, over its store.
 func (d datacenter) in(store pfs.FileSystem) namespace.Datacenter {
-	return namespace.Datacenter{Name: d.name, FS: store, Dir: d.dir, ServiceOwns: d.serviceOwns, Mapped: d.mounts}
+	return namespace.Datacenter{Name: d.name, FS: store, Dir: d.dir, ServiceOwns: d.serviceOwns, Mapped: d.mounts, HomeQuota: d.homeQuota}
 }
 
 // defaultDatacenter is "local", in the data directory.

@@ -26,6 +26,7 @@ func newHomes(n *Namespace, id auth.Identity, stores pfs.FileSystem) *homes {
 			err := call(stores, name)
 			if dc, ok := datacenterOf(name); ok && err == nil {
 				n.forget(dc + "/" + at.owner)
+				n.forget("quota " + dc + "/" + at.owner)
 			}
 			return err
 		}
@@ -77,7 +78,12 @@ func (h *homes) remake(ctx context.Context, name pfs.Path) (made bool, err error
 		if _, err := dc.FS.Stat(ctx, dc.at(home).Join(owner.Name)); !errors.Is(err, pfs.NotExist) {
 			return false, nil // what is wrong with the store the call itself says
 		}
-		return true, makeHome(ctx, dc, owner)
+		if err := makeHome(ctx, dc, owner); err != nil {
+			return true, err
+		}
+		h.n.forget(quotaIn(dc, owner))
+		h.n.limitHome(ctx, dc, owner)
+		return true, nil
 	}
 	return false, nil
 }

@@ -22,6 +22,8 @@ const (
 	// homeWait is how long a request waits until it is known whether a home is still
 	// there: its store may not answer, and the request may be to another.
 	homeWait = time.Second
+	// quotaKept is how long a home that had a quota is taken to have one still.
+	quotaKept = time.Hour
 	// maxChecks is how many homes and versions are remembered, of which there may be any number.
 	maxChecks = 32 << 10
 )
@@ -142,6 +144,7 @@ func (n *Namespace) makeHome(ctx context.Context, dc Datacenter, id auth.Identit
 	switch {
 	case err == nil:
 		n.look(homeIn(dc, id), homeKept)
+		n.limitHome(ctx, dc, id)
 		return nil
 	case errors.Is(err, pfs.Canceled):
 		return err
@@ -152,6 +155,44 @@ func (n *Namespace) makeHome(ctx context.Context, dc Datacenter, id auth.Identit
 	n.log.Warn("no home", "datacenter", dc.Name, "user", id.Name, "err", err)
 	return err
 }
+
+// limitHome gives a home that has no quota the default one, if there is one. To find out the
+// store may have to count the home: then requests do not wait for it.
+func (n *Namespace) limitHome(ctx context.Context, dc Datacenter, id auth.Identity) {
+	this := quotaIn(dc, id)
+	if dc.HomeQuota == (Quota{}) || !n.due(this) {
+		return
+	}
+	n.look(this, storeLeft) // so that one request asks, and a failure is tried again
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err := pfs.Guard("namespace.limitHome", "", func() error {
+			return dc.limit(context.WithoutCancel(ctx), dc.at(home).Join(id.Name))
+		})
+		if err != nil {
+			n.log.Error("a home has no quota", "datacenter", dc.Name, "user", id.Name, "err", err)
+			return
+		}
+		n.look(this, quotaKept)
+	}()
+	select {
+	case <-done:
+	case <-time.After(homeWait):
+	}
+}
+
+// limit gives dir the quota of homes if it has none.
+func (dc Datacenter) limit(ctx context.Context, dir pfs.Path) error {
+	u, err := pfs.UsageOf(ctx, dc.FS, dir)
+	if err != nil || u.MaxBytes != 0 || u.MaxFiles != 0 {
+		return err
+	}
+	return pfs.SetQuota(ctx, dc.FS, dir, dc.HomeQuota.Bytes, dc.HomeQuota.Files)
+}
+
+// quotaIn is the name under which is remembered when to look at the quota of a home again.
+func quotaIn(dc Datacenter, id auth.Identity) string { return "quota " + homeIn(dc, id) }
 
 // homeIn is the name under which is remembered when to look at a home again.
 func homeIn(dc Datacenter, id auth.Identity) string { return dc.Name + "/" + id.Name }

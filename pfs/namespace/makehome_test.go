@@ -50,6 +50,54 @@ func mustEnsure(t *testing.T, n *Namespace, user string) {
 	}
 }
 
+// A home without a quota gets the default one, one that is made and one that was there;
+// what an administrator has set stays.
+func TestHomeQuota(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memfs.New(memfs.Options{})
+		for _, name := range []pfs.Path{"/home", "/home/old", "/home/rich"} {
+			pfstest.MustMkdir(t, store, name)
+		}
+		if err := pfs.SetQuota(t.Context(), store, "/home/rich", 0, 7); err != nil {
+			t.Fatal(err)
+		}
+		n, err := New(Config{
+			Datacenters: []Datacenter{{Name: "dc", FS: store, HomeQuota: Quota{Bytes: 1000, Files: 10}}},
+			Account:     func(name string) (auth.Identity, bool) { return auth.Identity{Name: name}, true },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := func(name pfs.Path, bytes, files int64) {
+			t.Helper()
+			if u, err := pfs.UsageOf(t.Context(), store, name); err != nil || u.MaxBytes != bytes || u.MaxFiles != files {
+				t.Errorf("quota of %s = %d bytes, %d files, %v; want %d, %d", name, u.MaxBytes, u.MaxFiles, err, bytes, files)
+			}
+		}
+		for _, user := range []string{"new", "old", "rich"} {
+			mustEnsure(t, n, user)
+		}
+		want("/home/new", 1000, 10)
+		want("/home/old", 1000, 10)
+		want("/home/rich", 0, 7)
+
+		if err := store.Remove(t.Context(), "/home/new"); err != nil {
+			t.Fatal(err)
+		}
+		admin := n.View(auth.Identity{Name: "ada", Role: auth.Admin}, "")
+		pfstest.MustMkdir(t, admin, "/pfs/dc/home/new/dir")
+		want("/home/new", 1000, 10)
+
+		if err := pfs.SetQuota(t.Context(), store, "/home/old", 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(quotaKept)
+		mustEnsure(t, n, "old")
+		synctest.Wait()
+		want("/home/old", 1000, 10)
+	})
+}
+
 func TestEnsureHome(t *testing.T) {
 	n, one, two, now := twoStores(t)
 	mustEnsure(t, n, "bob@example.org")

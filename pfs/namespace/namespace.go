@@ -95,6 +95,15 @@ type Datacenter struct {
 
 	// Mapped are directories of FS that appear at /pfs/DC/mnt.
 	Mapped []MappedDir
+
+	// HomeQuota is given to homes that have no quota. Default: none.
+	HomeQuota Quota
+}
+
+// Quota limits a directory; 0 means no limit.
+type Quota struct {
+	Bytes int64
+	Files int64 // and directories
 }
 
 // at returns where the directory called name is on the store.
