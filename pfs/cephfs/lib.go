@@ -8,10 +8,17 @@ package cephfs
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <cephfs/libcephfs.h>
+
+static void few_arenas(void) {
+#ifdef M_ARENA_MAX
+	mallopt(M_ARENA_MAX, 2);
+#endif
+}
 */
 import "C"
 
@@ -42,6 +49,10 @@ type (
 
 // statWanted is what a description asks the cluster for.
 const statWanted = C.CEPH_STATX_BASIC_STATS | C.CEPH_STATX_VERSION
+
+// keepFewArenas bounds the heaps among which the C library spreads what threads allocate. With
+// one for each of the many threads of libcephfs and of Go, freed memory stays in all of them.
+func keepFewArenas() { C.few_arenas() }
 
 // cMountOf returns the mount of libcephfs, which go-ceph does not export; nil if go-ceph keeps it elsewhere.
 func cMountOf(m *cephfs.MountInfo) *cMount {

@@ -66,6 +66,7 @@ func connect(o Options) (*mount, error) {
 
 // tryConnect asks the cluster for a mount once.
 func tryConnect(o Options) (*mount, error) {
+	keepFewArenas()
 	info, err := cephfs.CreateMountWithId(o.User)
 	if err != nil {
 		return nil, err
