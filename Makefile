@@ -1,6 +1,7 @@
 # make demo    the main job on a fresh machine: build, serve, upload, resume, download
 # make test    everything that must hold before a change lands, on real clusters of HDFS and CephFS; on Debian,
 #              root gets what is missing for that, elsewhere what is there is used
+# make test-all   the same under the race detector, and every fuzz test for 3,000 inputs: before a release
 # make build   the programs, into bin/
 # make bench   speed and memory beside cp and rclone, then bench-fair, bench-data and bench-stores; results for docs/benchmarks.md
 # make bench-fair   what one user at full load costs another
@@ -20,7 +21,7 @@ LDFLAGS := -X main.version=$(VERSION)
 TAGS ?= $(shell [ -e /usr/include/cephfs/libcephfs.h ] && [ -e /usr/include/rados/librados.h ] && echo ceph)
 FLAGS = -tags=$(TAGS)
 
-.PHONY: build demo test bench bench-fair bench-data bench-stores faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
+.PHONY: build demo test test-all bench bench-fair bench-data bench-stores faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
 .NOTPARALLEL:
 build:
 	$(GO) build $(FLAGS) -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
@@ -29,8 +30,11 @@ demo: build
 	testdata/demo.sh
 
 test: testbed-install lint cross
+	GOFLAGS=$(FLAGS) testdata/testbed/testbed.sh run testdata/slowest.sh $(GO) test -timeout 30m ./...
+
+test-all: testbed-install lint cross
 	$(MAKE) --no-print-directory fuzz FUZZTIME=3000x
-	GOFLAGS=$(FLAGS) testdata/testbed/testbed.sh run $(GO) test -race -timeout 40m ./...
+	GOFLAGS=$(FLAGS) testdata/testbed/testbed.sh run testdata/slowest.sh $(GO) test -race -timeout 60m ./...
 
 lint:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
