@@ -46,6 +46,9 @@ func (f *FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptio
 	return w.Commit(ctx, opts.Commit(r.info, sum))
 }
 
+// copyPiece is how much is copied in one turn (pfs.InTurn).
+const copyPiece = 1 << 20
+
 // copying is one CopyFile.
 type copying struct {
 	ctx      context.Context
@@ -94,32 +97,35 @@ func (c *copying) chunk(off, n int64) error {
 		return err
 	}
 	if c.w.resumed {
-		same, err := c.has(off, int(n))
+		same, err := c.has(off, n)
 		if same || err != nil {
 			return err
 		}
 	}
-	return c.w.use(c.op, func() error {
-		err := copySparse(c.w.file, c.r.file, off, n)
-		c.w.wrote(off, n)
-		return err
-	})
+	for end := off + n; off < end; off += copyPiece {
+		n := min(copyPiece, end-off)
+		err := pfs.InTurn(c.ctx, func() error {
+			return c.w.use(c.op, func() error {
+				err := copySparse(c.w.file, c.r.file, off, n)
+				c.w.wrote(off, n)
+				return err
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // has reports whether source and copy hold the same n bytes at off.
-func (c *copying) has(off int64, n int) (bool, error) {
-	got, want := make([]byte, n), make([]byte, n)
-	k, err := c.w.ReadAt(c.ctx, got, off)
-	if err == io.EOF || k < n && err == nil {
-		return false, nil
-	}
-	if err != nil {
+func (c *copying) has(off, n int64) (bool, error) {
+	got, k, err := digest.LeafAt(c.ctx, c.w.ReadAt, off, n)
+	if err != nil || k < n {
 		return false, err
 	}
-	if err := pfs.ReadFull(c.ctx, c.r, want, off); err != nil {
-		return false, err
-	}
-	return digest.Leaf(got) == digest.Leaf(want), nil
+	want, k, err := digest.LeafAt(c.ctx, c.r.ReadAt, off, n)
+	return k == n && got == want, err
 }
 
 // copyBytes copies n bytes at off from src to dst.
@@ -138,12 +144,7 @@ func copyBytes(dst, src *os.File, off, n int64) error {
 // copyThroughMemory takes what the kernel does not copy itself. That the source is
 // shorter than it was is found when the copy is verified.
 func copyThroughMemory(dst, src *os.File, off, n int64) error {
-	p := make([]byte, n)
-	k, err := src.ReadAt(p, off)
-	if err != nil && err != io.EOF {
-		return err
-	}
-	_, err = dst.WriteAt(p[:k], off)
+	_, err := io.Copy(io.NewOffsetWriter(dst, off), io.NewSectionReader(src, off, n))
 	return err
 }
 

@@ -1,0 +1,51 @@
+package localfs
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// TestCopyTakesTurns interrupts a copy after some turns, and goes on with it: each turn
+// copies no more than a piece, and no chunk is held in memory.
+func TestCopyTakesTurns(t *testing.T) {
+	f, _ := openStore(t, Options{})
+	data := pfstest.Pattern(1, 2*pfs.ChunkSize+123)
+	pfstest.WriteFile(t, f, "/f", data)
+	stop := errors.New("no turn")
+	copyWith := func(turns int) (copied int64, taken int, err error) {
+		ctx := pfs.WithTurns(t.Context(), func(context.Context) (func(), error) {
+			if taken == turns {
+				return nil, stop
+			}
+			taken++
+			return func() {}, nil
+		})
+		_, err = f.CopyFile(ctx, "/f", "/copy", pfs.CopyOptions{ID: id}, func(done int64) { copied = done })
+		return copied, taken, err
+	}
+
+	copied, taken, err := copyWith(pfs.ChunkSize / copyPiece)
+	if err == nil && taken == 0 {
+		t.Skip("the file system shares blocks")
+	}
+	if !errors.Is(err, stop) || copied > pfs.ChunkSize {
+		t.Fatalf("with as many turns as a chunk takes, %d bytes were copied: %v", copied, err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, taken, err = copyWith(1000)
+	runtime.ReadMemStats(&after)
+	must(t, err)
+	if taken < 2*len(data)/copyPiece {
+		t.Errorf("%d turns, for copying, comparing and reading back", taken)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > pfs.ChunkSize {
+		t.Errorf("to go on with a copy takes %d bytes of memory", n)
+	}
+	pfstest.WantFile(t, f, "/copy", data)
+}
