@@ -170,12 +170,14 @@ func (r *run) copyFile(ctx context.Context, it *item) {
 	var err error
 	tight := r.tight.Load()
 	if !tight {
+		r.narrow.RLock()
 		c, info, err = r.tryFile(ctx, it)
 		if tight = err != nil && isFull(pfs.KindOf(err)); tight {
 			// Others on their way may have taken the room, and may yet give it back.
 			c.restart()
 			r.tight.Store(true)
 		}
+		r.narrow.RUnlock()
 	}
 	if tight {
 		r.narrow.Lock()

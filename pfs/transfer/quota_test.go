@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
@@ -64,5 +66,42 @@ func TestSmallerFilesFindRoom(t *testing.T) {
 		if n := target.creates.Load(); n > 20 {
 			t.Errorf("size %d: %d files were tried", size, n)
 		}
+	}
+}
+
+// TestLastRoom copies two files where there is room for one, and neither fits while both are
+// on their way: one of them is copied.
+func TestLastRoom(t *testing.T) {
+	source, target := memfs.New(memfs.Options{}), newFaulty(t)
+	for _, name := range []pfs.Path{"/f", "/g"} {
+		pfstest.WriteFile(t, source, name, make([]byte, maxSmall+1))
+	}
+	var slow, tries, stored atomic.Int32
+	another := make(chan struct{}, 4)
+	target.before = func(op string, name pfs.Path) error {
+		if op != "commit" {
+			return nil
+		}
+		switch try := tries.Add(1); {
+		case try == 1: // is on its way until two others have been tried, or would have been
+			slow.Add(1)
+			for range 2 {
+				select {
+				case <-another:
+				case <-time.After(20 * time.Millisecond):
+				}
+			}
+			slow.Add(-1)
+		case try > 2 && slow.Load() == 0 && stored.Add(1) == 1:
+			return nil
+		default:
+			another <- struct{}{}
+		}
+		return pfs.E("test.Commit", name, pfs.NoSpace, nil)
+	}
+	job := newJob(t, Options{})
+	err := job.Copy(t.Context(), End{FS: source, Path: "/"}, End{FS: target, Path: "/"})
+	if s := job.Stats(); !errors.Is(err, pfs.NoSpace) || s.FilesDone != 1 || s.Failed != 1 {
+		t.Errorf("%v, %+v, want one file copied and one failed", err, s)
 	}
 }

@@ -45,10 +45,10 @@ type run struct {
 	mu         sync.Mutex
 	first      error // the first failure
 	roots      []*directory
-	noRoom     noRoom      // of items in no directory
-	tight      atomic.Bool // a file found no room: from now on large ones are copied one at a time
-	narrow     sync.Mutex  // held by the copy of that one
-	parent     End         // a directory that was made above a target
+	noRoom     noRoom       // of items in no directory
+	tight      atomic.Bool  // a file found no room: from now on large ones are copied one at a time
+	narrow     sync.RWMutex // held for writing by the copy of that one, and for reading by each one before
+	parent     End          // a directory that was made above a target
 	notDeleted bool
 }
 
