@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -50,7 +51,7 @@ func runSync(ctx context.Context, d *deps, o *copyOptions, operands []string) er
 	switch {
 	case !o.mirroring && (o.force || o.maxDelete != unlimited):
 		return cliargs.Usagef("--force and --max-delete only go with --delete")
-	case o.maxDelete < unlimited:
+	case o.maxDelete < 0:
 		return cliargs.Usagef("--max-delete %d: a number from 0 up is needed", o.maxDelete)
 	case from.side == stdio || to.side == stdio:
 		return cliargs.Usagef("\"-\" is no directory: sync copies directories")
@@ -81,8 +82,9 @@ func runSync(ctx context.Context, d *deps, o *copyOptions, operands []string) er
 	})
 }
 
-// unlimited is the value of --max-delete that is not given.
-const unlimited = -1
+// unlimited is the value of --max-delete that is not given. It is no number that somebody
+// would write to mean "none", as -1 is.
+const unlimited = math.MaxInt64
 
 // deletions returns the value of --max-delete as package transfer takes it.
 func (o *copyOptions) deletions() int64 {
