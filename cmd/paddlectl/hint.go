@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -188,6 +189,10 @@ func (d *deps) unavailableHint(err error) string {
 	var name *net.DNSError
 	if errors.As(err, &name) && name.IsNotFound {
 		return fmt.Sprintf("is the name right? %s config view shows what is configured", d.out.Program)
+	}
+	var header tls.RecordHeaderError
+	if errors.As(err, &header) {
+		return "what answers there does not speak TLS: does the endpoint name the port of pfsd?"
 	}
 	var dial *net.OpError
 	if !errors.As(err, &dial) || dial.Op != "dial" || dial.Addr == nil {

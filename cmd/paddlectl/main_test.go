@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -464,6 +465,31 @@ func TestStrangeServices(t *testing.T) {
 				t.Errorf("the password is shown: %s", got.stderr)
 			}
 		})
+	}
+}
+
+// TestWrongPort checks what login says of a port where something else than TLS or HTTP is spoken.
+func TestWrongPort(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			fmt.Fprint(conn, "SSH-2.0-test\r\n")
+			conn.Close()
+		}
+	}()
+	m := testMain(t, nil, "login", "--endpoint", "https://"+l.Addr().String(), "--username", "alice", "--password-stdin")
+	m.Open, m.Stdin = nil, strings.NewReader("secret\n")
+	const want = "does the endpoint name the port of pfsd?\n"
+	if got := run(t, m); got.code != cliio.Unavailable || !strings.HasSuffix(got.stderr, want) {
+		t.Errorf("code %d, %q, want %q", got.code, got.stderr, want)
 	}
 }
 
