@@ -17,7 +17,7 @@ import (
 const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
-	maxHeader     = 64 << 10
+	maxHeader     = 16 << 10 // a path of pfs.MaxPath, each byte escaped, and a token fit
 	// drain is how long requests at work may take to end after a signal.
 	drain = 30 * time.Second
 )

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -341,5 +342,36 @@ func TestWhatKeepsAServiceFromStarting(t *testing.T) {
 	}
 	if after, err := os.ReadFile(accounts); err != nil || !bytes.Equal(after, content) {
 		t.Errorf("the broken accounts file was changed: %v", err)
+	}
+}
+
+// Whoever has no account can have the service hold a header for each connection: it is as
+// long as the longest request needs, and no longer.
+func TestHeadersAreBounded(t *testing.T) {
+	s := start(t, dataFor(t), "--no-tls")
+	_, tokens := s.login(t, "ann")
+	ask := func(path, header string) int {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", s.endpoint+"/v1/data?off=0&len=1&path="+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+tokens.Access)
+		r.Header.Set("X-Fill", header)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	long := strings.Repeat("/"+strings.Repeat("ä", 127), pfs.MaxPath/255)
+	if code := ask(url.QueryEscape(long), ""); code != http.StatusForbidden && code != http.StatusNotFound {
+		t.Errorf("a path of %d bytes: %d", len(long), code)
+	}
+	if code := ask("/", strings.Repeat("x", 2*maxHeader)); code != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a header of %d bytes: %d", 2*maxHeader, code)
+	}
+	if most := 32 << 10; maxHeader > most {
+		t.Errorf("a header may have %d bytes, want %d at most", maxHeader, most)
 	}
 }
