@@ -1,11 +1,13 @@
 package wire
 
 import (
+	"fmt"
 	"io/fs"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
+	"github.com/vmihailenco/msgpack/v5"
 )
 
 // The headers of the protocol.
@@ -393,7 +395,7 @@ func (t *Time) Optional() time.Time {
 // Info is a pfs.Info.
 type Info struct {
 	Name    string `msgpack:"name"`
-	Size    int64  `msgpack:"size"`
+	Size    Size   `msgpack:"size"`
 	Mode    uint32 `msgpack:"mode"`
 	Time    Time   `msgpack:"time"`
 	Owner   string `msgpack:"owner,omitempty"`
@@ -403,10 +405,23 @@ type Info struct {
 	Digest  string `msgpack:"digest,omitempty"`
 }
 
+// Size is the length of a file, which is not negative: receivers allocate by it.
+type Size int64
+
+// DecodeMsgpack refuses a negative size.
+func (s *Size) DecodeMsgpack(d *msgpack.Decoder) error {
+	n, err := d.DecodeInt64()
+	if err == nil && n < 0 {
+		err = fmt.Errorf("a size of %d bytes", n)
+	}
+	*s = Size(n)
+	return err
+}
+
 // NewInfo encodes i.
 func NewInfo(i pfs.Info) Info {
 	return Info{
-		Name: i.Name, Size: i.Size, Mode: ModeBits(i.Mode), Time: NewTime(i.ModTime),
+		Name: i.Name, Size: Size(i.Size), Mode: ModeBits(i.Mode), Time: NewTime(i.ModTime),
 		Owner: i.Owner, Group: i.Group, Target: i.Target, Version: i.Version, Digest: i.Digest,
 	}
 }
@@ -414,7 +429,7 @@ func NewInfo(i pfs.Info) Info {
 // Info decodes i.
 func (i Info) Info() pfs.Info {
 	return pfs.Info{
-		Name: i.Name, Size: i.Size, Mode: FileMode(i.Mode), ModTime: i.Time.Time(),
+		Name: i.Name, Size: int64(i.Size), Mode: FileMode(i.Mode), ModTime: i.Time.Time(),
 		Owner: i.Owner, Group: i.Group, Target: i.Target, Version: i.Version, Digest: i.Digest,
 	}
 }
