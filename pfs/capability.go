@@ -313,16 +313,15 @@ func Sweep(ctx context.Context, fsys FileSystem, dir Path, age time.Duration) (n
 	return 0, 0, E("pfs.Sweep", dir, Unsupported, nil)
 }
 
-// AccessChecker says what an operation would be refused, without doing it.
+// AccessChecker says whether an operation would be refused, without doing it.
 type AccessChecker interface {
-	// CheckAccess returns what the operation with the access a to name would be refused
-	// with before it comes to a store, and as far as a store can tell, what that would
-	// refuse. Where links lead to is not looked at.
+	// CheckAccess returns the error with which an operation that needs the access a to name
+	// would be refused, as far as that is known without doing it. It follows no links.
 	CheckAccess(ctx context.Context, a Access, name Path) error
 }
 
-// CheckAccess asks whether an access is allowed, where fsys is an AccessChecker: a store
-// that is none says so when it is used.
+// CheckAccess asks fsys whether an access is allowed. It returns nil if fsys is no
+// AccessChecker: such a store refuses the operation itself.
 func CheckAccess(ctx context.Context, fsys FileSystem, a Access, name Path) error {
 	if c, ok := fsys.(AccessChecker); ok {
 		return c.CheckAccess(ctx, a, name)

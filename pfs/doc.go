@@ -18,8 +18,8 @@
 // [Invalid] to a Path that ParsePath would have refused.
 //
 // List hides only what a store has made itself. Any other entry whose name cannot
-// be in a Path is listed in [Page.Unnamed], so that whoever copies or compares a
-// directory can name what it leaves out.
+// be in a Path is listed in [Page.Unnamed], so that copies and comparisons can
+// name what they leave out.
 //
 // # Links
 //
@@ -42,10 +42,10 @@
 // # Consistency
 //
 // After an operation returned nil, every later operation through the same
-// FileSystem sees its effect, and for all that changes names or their attributes (Mkdir,
-// Remove, Rename, Commit, Symlink, Chmod, Chtime, SetQuota) the effect survives a crash
-// of the store's machine to the degree that the store's own sync gives. A listing that runs beside changes contains every entry that was there
-// the whole time exactly once.
+// FileSystem sees its effect. The effect of a change of names or attributes (Mkdir,
+// Remove, Rename, Commit, Symlink, Chmod, Chtime, SetQuota) survives a crash of the
+// store's machine to the degree that the store's own sync gives. A listing that runs
+// beside changes contains every entry that was there the whole time exactly once.
 //
 // # Concurrency and cancellation
 //

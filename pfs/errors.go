@@ -257,20 +257,20 @@ func CheckContext(ctx context.Context, op string, name Path) error {
 	return nil
 }
 
-// OverQuota is the cause of a Quota error: the limit that was met, and how much of it is left.
+// OverQuota is the cause of a Quota error: the limit, and how much of it is used.
 type OverQuota struct {
-	Dir   string // name of the directory that is limited, without those above; may be empty
-	Files bool   // it limits files and directories, not bytes
+	Dir   string // base name of the limited directory; may be empty
+	Files bool   // the limit is a number of files and directories, not of bytes
 	Limit int64  // never 0
 	Used  int64
-	Need  int64 // what was asked for; 0 if the store does not say
+	Need  int64 // what the operation adds; 0 if unknown
 
-	// Staged is what unfinished uploads hold of Used; less than 0 where they count, and the store
-	// does not say how much that is.
+	// Staged is the part of Used that unfinished uploads hold; negative if they count, but the store
+	// does not say how much they hold.
 	Staged int64
 }
 
-// Error tells the limit, what is left of it, and the way out.
+// Error says what the limit is, what is left of it, and what can be done.
 func (q *OverQuota) Error() string {
 	amount, limit := size, size(q.Limit)
 	if q.Files {
@@ -296,13 +296,13 @@ func (q *OverQuota) Error() string {
 	return b.String()
 }
 
-// OutOfSpace is the cause of a NoSpace on a disk.
+// OutOfSpace is the cause of a NoSpace error of a disk.
 type OutOfSpace struct {
 	Disk       Path  // directory on a disk of this machine; empty for the store of a service
-	Need, Free int64 // bytes; a disk with Free for Need lacks something else, as inodes
+	Need, Free int64 // bytes; if Need <= Free, something else ran out, such as inodes
 }
 
-// Error tells which disk is full, and what is left of it.
+// Error says which disk is full, and what is left of it.
 func (o *OutOfSpace) Error() string {
 	where := "the store"
 	if o.Disk != "" {

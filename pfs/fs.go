@@ -106,9 +106,8 @@ type ListOptions struct {
 	// means MaxPage.
 	Limit int
 
-	// Digests asks for Info.Digest of the files: an entry without one has none
-	// that is kept. It costs a store up to a Stat of each file, so a page has at
-	// most MaxDigests entries.
+	// Digests asks for the kept digests of files, in Info.Digest. It may cost the
+	// store a Stat of each file, so a page has at most MaxDigests entries.
 	Digests bool
 }
 

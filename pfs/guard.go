@@ -29,22 +29,22 @@ func Guard(op string, name Path, do func() error) (err error) {
 	return do()
 }
 
-// Turns waits for the caller's turn to use a processor. The caller calls end when it has
-// computed.
+// Turns waits for the caller's turn to use a processor. The caller calls end when its
+// computation is done.
 type Turns func(ctx context.Context) (end func(), err error)
 
 type turnsKey struct{}
 
-// WithTurns returns a context with which long computations take turns.
+// WithTurns returns a context in which InTurn waits for turns.
 func WithTurns(ctx context.Context, turns Turns) context.Context {
 	return context.WithValue(ctx, turnsKey{}, turns)
 }
 
-// InTurn calls do when it is the caller's turn to use a processor: without WithTurns, at
-// once. Stores and services put each step of a computation that may take long into it, such
-// as the hash of a piece of a file or the description of some names of a directory, so that
-// many such computations together leave room for others. Steps are not nested. The error is
-// that of do, or of Kind Canceled.
+// InTurn waits for the caller's turn to use a processor and calls do. Without WithTurns it
+// calls do at once. Stores and services divide a long computation into short steps, such as
+// the hash of a piece of a file or the description of some entries of a directory, and run
+// each step with InTurn. So they leave processors to other requests. Calls must not be
+// nested. The error is that of do, or of Kind Canceled.
 func InTurn(ctx context.Context, do func() error) error {
 	if turns, ok := ctx.Value(turnsKey{}).(Turns); ok {
 		end, err := turns(ctx)

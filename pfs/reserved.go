@@ -5,15 +5,18 @@ import (
 	"strings"
 )
 
-// Stores keep some entries of their own among those of users. These are the only names that no Path may have; every
-// other name that begins with TempPrefix belongs to users.
+// Stores keep some entries of their own among those of users. Their names are reserved; every other name that begins
+// with TempPrefix belongs to users.
 const (
 	TempPrefix = ".pfs-"
 
-	// StagedPrefix begins the name of a file that is not published yet. What follows is HASH-ID, where HASH is 16
-	// hexadecimal digits that stand for the name of its target and ID is one that ValidID accepts; or b-TIME-ID for
-	// the files of a batch, where TIME is the time in seconds in base 36 and ID is one of NewID.
+	// StagedPrefix begins the name of a file that is not published yet. HASH-ID follows, where HASH is 16 hexadecimal
+	// digits that stand for the name of its target, and ID is one that ValidID accepts.
 	StagedPrefix = TempPrefix + "up-"
+
+	// BatchPrefix begins the name of a file of a batch that is not published yet. TIME-ID follows, where TIME is the
+	// time in seconds in base 36, and ID is one of NewID.
+	BatchPrefix = StagedPrefix + "b-"
 
 	// QuotaName is the file in which a store keeps the quota of a directory.
 	QuotaName = TempPrefix + "quota"
@@ -22,7 +25,6 @@ const (
 	StageName = TempPrefix + "stage"
 
 	removedPrefix = TempPrefix + "rm-" // an ID of NewID follows
-	batchPrefix   = "b-"
 )
 
 // ReservedName reports whether name has the exact form of a name that stores keep for themselves.
@@ -31,7 +33,7 @@ func ReservedName(name string) bool {
 }
 
 // IsTemp reports whether an entry is a temporary of a store: a file that is not published yet, or a directory that is
-// being removed. What only has the name of one is neither hidden nor swept.
+// being removed. An entry of another type with such a name is neither hidden nor swept.
 func IsTemp(name string, mode fs.FileMode) bool {
 	return mode.IsRegular() && isStaged(name) || mode.IsDir() && isRemoved(name)
 }
@@ -40,16 +42,13 @@ func IsTemp(name string, mode fs.FileMode) bool {
 func RemovedName() string { return removedPrefix + NewID() }
 
 func isStaged(name string) bool {
-	rest, ok := strings.CutPrefix(name, StagedPrefix)
-	if !ok {
-		return false
-	}
-	if batch, ok := strings.CutPrefix(rest, batchPrefix); ok {
-		time, id, _ := strings.Cut(batch, "-")
+	if rest, ok := strings.CutPrefix(name, BatchPrefix); ok {
+		time, id, _ := strings.Cut(rest, "-")
 		return (len(time) == 6 || len(time) == 7) && consistsOf(time, digits36) && isNewID(id) // 7 from 2038 on
 	}
+	rest, ok := strings.CutPrefix(name, StagedPrefix)
 	hash, id, _ := strings.Cut(rest, "-")
-	return len(hash) == 16 && consistsOf(hash, digits16) && ValidID(id)
+	return ok && len(hash) == 16 && consistsOf(hash, digits16) && ValidID(id)
 }
 
 func isRemoved(name string) bool {

@@ -19,8 +19,8 @@ const (
 	summaryUsers = 3
 )
 
-// auditSummary makes of audit lines what somebody at a terminal can read: a line a
-// second at most.
+// auditSummary is a slog.Handler that sums up audit lines for somebody at a terminal, in
+// at most one line a second.
 type auditSummary struct {
 	say func(line string)
 

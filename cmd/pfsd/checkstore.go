@@ -52,21 +52,21 @@ func (t *trial) probeStore(ctx context.Context, store pfs.FileSystem, dir pfs.Pa
 	return says, nil
 }
 
-// lacking adds to a Permission error of dir which right is missing and who gives it, where the store knows.
+// lacking adds to a Permission error about dir which right is missing and who gives it, if the store knows.
 func lacking(ctx context.Context, store pfs.FileSystem, dir pfs.Path, err error) error {
 	s, ok := store.(interface {
-		Lacks(ctx context.Context, dir pfs.Path) string
+		MissingRight(ctx context.Context, dir pfs.Path) string
 	})
 	if !ok || !errors.Is(err, pfs.Permission) {
 		return err
 	}
-	if lacks := s.Lacks(ctx, dir); lacks != "" {
-		return pfs.Errorf("pfsd.lacking", "", pfs.Permission, "%w: %s", err, lacks)
+	if missing := s.MissingRight(ctx, dir); missing != "" {
+		return pfs.Errorf("pfsd.lacking", "", pfs.Permission, "%w: %s", err, missing)
 	}
 	return err
 }
 
-// removeStage removes what a store has made for the file that was tried, besides the file.
+// removeStage removes the directories that a store has made for the file with which it was tried.
 func removeStage(ctx context.Context, store pfs.FileSystem) {
 	if s, ok := store.(interface{ RemoveStage(ctx context.Context) }); ok {
 		s.RemoveStage(context.WithoutCancel(ctx))
@@ -147,7 +147,7 @@ func (t *trial) probeOwner(ctx context.Context, d datacenter, store pfs.FileSyst
 	return nil
 }
 
-// probeQuota limits a directory, where homes get a quota.
+// probeQuota sets a quota on a directory, if homes get one.
 func (t *trial) probeQuota(ctx context.Context, d datacenter, store pfs.FileSystem, dir pfs.Path) error {
 	if d.homeQuota == (namespace.Quota{}) {
 		return nil

@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// What others ask for must not fill the disk that the log is on.
+// Requests must not fill the disk that the log is on.
 const (
-	// maxField bounds one field of a line, in bytes as they are written. A Path that
-	// was worked on fits.
+	// maxField bounds one field of a line, in bytes as they are written. A valid Path
+	// fits.
 	maxField = 8 << 10
 	// maxRefused bounds a field of an audit line about what was refused.
 	maxRefused = 256
-	// manyLines of one kind and user are written within manyWithin.
+	// manyLines is how many lines of one kind and user are written within manyWithin.
 	manyLines  = 100
 	manyWithin = time.Minute
 	// maxKinds bounds the kinds that are counted at one time.
@@ -81,7 +81,7 @@ func (b *boundedHandler) WithGroup(name string) slog.Handler {
 	return &boundedHandler{b.Handler.WithGroup(name), b.flood}
 }
 
-// lineKind is what lines have in common that are counted together.
+// lineKind is what lines that are counted together have in common.
 type lineKind struct{ message, user string }
 
 // flood counts lines.
@@ -90,8 +90,8 @@ type flood struct {
 	lines map[lineKind]int // within manyWithin of the first one
 }
 
-// admit reports whether one more line may be written. It calls tell when it is the first
-// one that may not, and with the number of those once their time is over.
+// admit reports whether one more line may be written. It calls tell for the first line that
+// may not, and when manyWithin is over with the number of lines that were left out.
 func (f *flood) admit(kind lineKind, tell func(text string, args ...any)) bool {
 	f.mu.Lock()
 	n, counted := f.lines[kind]
@@ -118,7 +118,7 @@ func (f *flood) admit(kind lineKind, tell func(text string, args ...any)) bool {
 	return n < manyLines
 }
 
-// boundValue shortens texts and what is written as one.
+// boundValue shortens texts, and values that are written as texts.
 func boundValue(v slog.Value, most int) slog.Value {
 	v = v.Resolve()
 	var text string
@@ -136,8 +136,8 @@ func boundValue(v slog.Value, most int) slog.Value {
 	return v
 }
 
-// boundText cuts s to at most so many bytes as they are written, escapes counted, and says
-// how long it was.
+// boundText cuts s to at most so many bytes as they are written, escapes counted, and adds
+// its length.
 func boundText(s string, most int) string {
 	mark := fmt.Sprintf("…[%d bytes]", len(s))
 	written, kept := 0, 0 // kept is how much fits together with mark

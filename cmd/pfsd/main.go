@@ -28,13 +28,13 @@ import (
 	"syscall"
 )
 
-// garbage is how much memory may be garbage, in percent of what is in use. Most of the latter
-// are buffers, which cost the collector nothing, so half of what Go does by itself is cheap.
-const garbage = 50
+// gcPercent is half of Go's default. It saves memory and costs little, since most memory in use
+// is buffers, which the collector does not scan.
+const gcPercent = 50
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbage)
+		debug.SetGCPercent(gcPercent)
 	}
 	m := &Main{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Hangups: hangups}
 	os.Exit(m.Run(untilSignal(), os.Args))

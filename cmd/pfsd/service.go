@@ -133,11 +133,11 @@ func (s *service) openAudit(context.Context) (err error) {
 	return err
 }
 
-// standardOutput stands for itself in place of the name of a file.
+// standardOutput is the name of a file that means standard output.
 const standardOutput = "-"
 
-// auditLogger returns where the server writes its audit lines: for somebody at a terminal,
-// who has not asked for them, the log has a summary.
+// auditLogger returns the log for audit lines. Without --audit-log it is the log of the
+// service or, at a terminal, a summary.
 func (s *service) auditLogger() (*slog.Logger, error) {
 	switch {
 	case s.audit != nil:

@@ -37,7 +37,7 @@ func (s *store) Remove(ctx context.Context, name pfs.Path) error {
 // empty removes the temporaries in dir if there is nothing else.
 func (s *store) empty(ctx context.Context, op string, dir pfs.Path) error {
 	err := s.eachName(ctx, op, dir, func(name string) error {
-		if s.checkName(name) == "" { // as nearly all: do not look at more of them
+		if s.checkName(name) == "" { // an ordinary name
 			return pfs.E(op, dir, pfs.NotEmpty, nil)
 		}
 		info, err := s.lstat(s.real(dir.Join(name)))

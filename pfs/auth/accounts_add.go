@@ -8,8 +8,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// CheckAdd answers as Add would, as far as that can be told without a password and
-// identities on the stores.
+// CheckAdd returns the error that Add would return, except for errors about the password
+// and about identities that other accounts have.
 func (a *Accounts) CheckAdd(ctx context.Context, n NewAccount) error {
 	const op = "auth.CheckAdd"
 	if err := pfs.CheckContext(ctx, op, ""); err != nil {

@@ -9,8 +9,8 @@ import (
 // Verify returns the account name if password is right, and else answers
 // Unauthenticated, in the same time whether the account exists or not (one with a
 // bcrypt hash from elsewhere takes its own). When too many passwords wait to be
-// checked it answers Limit. remote is the address that the password came from, if any:
-// passwords that wait are checked in turns of accounts and of networks.
+// checked it answers Limit. remote is the address that the password came from, if any.
+// Accounts and networks take turns in having their passwords checked.
 func (a *Accounts) Verify(ctx context.Context, name, password, remote string) (Account, error) {
 	const op = "auth.Verify"
 	if len(password) > MaxPassword {

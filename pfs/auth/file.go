@@ -52,7 +52,7 @@ func writeNew(path string, data []byte) (err error) {
 	return f.Sync()
 }
 
-// makeDir makes the directory dir durable under its name, if it is not there.
+// makeDir makes the directory dir durably, if it is not there.
 func makeDir(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrExist) {

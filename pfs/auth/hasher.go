@@ -71,7 +71,7 @@ func (h *hasher) hash(ctx context.Context, op, password string) (string, error) 
 
 // check reports whether password is that of the hash in PHC or bcrypt form. An
 // empty hash, of an account that is not there, matches nothing and costs as much. An
-// account or a network with many passwords that wait delays its own.
+// account or a network with many waiting passwords delays its own.
 func (h *hasher) check(ctx context.Context, op, hash, password, name, remote string) (ok bool, err error) {
 	against, known := passwordHash(&h.model), false
 	if parsed, err := parseHash(hash); err == nil {

@@ -25,7 +25,7 @@ func checkHDFSUser(name string) string {
 }
 
 func hdfsRune(r rune) bool {
-	return r == '.' || r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+	return isAlphanumeric(r) || strings.ContainsRune(".-_", r)
 }
 
 // systemUsers have rights of their own on machines and common clusters: no new account

@@ -93,9 +93,9 @@ type attempt struct {
 	before, after time.Time // until of the pair, before the attempt and because of it
 }
 
-// begin counts an attempt, or answers how long to wait before the next one. Only the
-// failures of an account from this network make it wait: what an account, or a network,
-// has failed elsewhere shortens its patience, but refuses nobody.
+// begin counts an attempt, or answers how long to wait before the next one. Only failures
+// of the account from this network make it wait. Other failures of the account, or of the
+// network, leave fewer free attempts, but refuse nobody.
 func (l *limiter) begin(user, remote string) (*attempt, *RetryAfter) {
 	network := networkOf(remote)
 	pairKey := newCounterKey("pair", user, network)

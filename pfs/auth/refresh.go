@@ -110,8 +110,7 @@ func (s *refreshStore) used(op string, t refreshToken, now time.Time) error {
 	return removedIsFine(op, os.Chtimes(t.path(s.dir), now, now))
 }
 
-// remove forgets a token for good: a crash of the machine does not bring it back. One
-// that is not there is success.
+// remove deletes a token durably. A token that is not there is success.
 func (s *refreshStore) remove(op string, t refreshToken) error {
 	path := t.path(s.dir)
 	if err := removedIsFine(op, os.Remove(path)); err != nil {

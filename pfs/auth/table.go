@@ -3,7 +3,6 @@ package auth
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -127,8 +126,8 @@ func (t *table) add(n NewAccount, hash string, now time.Time) (Account, error) {
 	return r.account(), nil
 }
 
-// checkNew refuses name for a new account. A former account comes back under the name
-// that it had, whatever that is.
+// checkNew refuses a name that a new account cannot have. A removed account may always come
+// back under its name.
 func (t *table) checkNew(op, name string) error {
 	if _, ok := t.find(name); ok {
 		return pfs.Errorf(op, "", pfs.Exist, "there is an account %q already: pfsd user passwd gives it another password", name)
@@ -140,7 +139,7 @@ func (t *table) checkNew(op, name string) error {
 		return pfs.Errorf(op, "", pfs.Invalid, "user name %q: %s: choose another name", name, reason)
 	}
 	like := skeleton(name)
-	for other := range t.names() {
+	for _, other := range t.names() {
 		if skeleton(other) == like {
 			return pfs.Errorf(op, "", pfs.Conflict, "user name %q is too like %q, which is or was that of an account: choose another name", name, other)
 		}
@@ -148,20 +147,15 @@ func (t *table) checkNew(op, name string) error {
 	return nil
 }
 
-// names yields the names of all accounts, those of former ones included.
-func (t *table) names() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, r := range t.Accounts {
-			if !yield(r.Name) {
-				return
-			}
-		}
-		for _, f := range t.Former {
-			if !yield(f.Name) {
-				return
-			}
-		}
+// names returns the names of all accounts, present and former.
+func (t *table) names() (list []string) {
+	for _, r := range t.Accounts {
+		list = append(list, r.Name)
 	}
+	for _, f := range t.Former {
+		list = append(list, f.Name)
+	}
+	return list
 }
 
 // freeUID returns the lowest number that nobody has, as a group neither.

@@ -50,8 +50,8 @@ type (
 // statWanted is what a description asks the cluster for.
 const statWanted = C.CEPH_STATX_BASIC_STATS | C.CEPH_STATX_VERSION
 
-// keepFewArenas bounds the heaps among which the C library spreads what threads allocate. With
-// one for each of the many threads of libcephfs and of Go, freed memory stays in all of them.
+// keepFewArenas bounds the number of arenas of malloc. By default the many threads of libcephfs
+// and Go have several, and each keeps freed memory.
 func keepFewArenas() { C.few_arenas() }
 
 // cMountOf returns the mount of libcephfs, which go-ceph does not export; nil if go-ceph keeps it elsewhere.

@@ -9,9 +9,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// loosePrefix begins the names of the files of a batch until they have their own. It is
-// none of a staged write, which go on with 16 digits.
-const loosePrefix = pfs.StagedPrefix + "b-"
+// loosePrefix begins the names of the files of a batch until they have their own.
+const loosePrefix = pfs.BatchPrefix
 
 // looseName is a fresh name.
 func looseName(now time.Time) string { return digest.LooseName(loosePrefix, now) }

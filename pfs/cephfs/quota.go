@@ -17,7 +17,7 @@ const (
 	maxFilesName = "ceph.quota.max_files"
 )
 
-// failIn is fail for an operation that may meet a quota, whose limit it finds.
+// failIn is fail for an operation that may exceed a quota: it adds the limit to the error.
 func (f FS) failIn(ctx context.Context, op string, name pfs.Path, err error) error {
 	var full *noRoom
 	met := func(q *pfs.OverQuota) bool { return q.Used >= q.Limit }
@@ -32,7 +32,7 @@ func (f FS) failIn(ctx context.Context, op string, name pfs.Path, err error) err
 	}
 	q, nearest := f.limitAbove(ctx, op, name, met)
 	if q == nil && full == nil {
-		q = nearest // the sums are a little old
+		q = nearest // the sums lag behind
 	}
 	if q == nil {
 		return fail(op, name, err)
@@ -40,8 +40,8 @@ func (f FS) failIn(ctx context.Context, op string, name pfs.Path, err error) err
 	return pfs.E(op, name, pfs.Quota, q)
 }
 
-// limitAbove goes up from name and returns the first limit that is met, and the nearest one of bytes, or else of
-// files; nil where there is none.
+// limitAbove looks at the directories above name, from the nearest on. It returns the first limit for which met
+// is true, and the nearest limit of bytes, or else of files; nil where there is none.
 func (f FS) limitAbove(ctx context.Context, op string, name pfs.Path, met func(*pfs.OverQuota) bool) (q, nearest *pfs.OverQuota) {
 	for name != pfs.Root {
 		name = name.Parent()

@@ -10,8 +10,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// gates keep a client within its user's shares of the service, which the service tells with its answers.
-// Waiting here costs nothing; in the service it ends in a refusal.
+// gates keep a client within its user's shares of the service, which the service states in its answers.
+// Waiting here costs nothing; waiting in the service ends in a refusal.
 type gates struct {
 	requests, reads, writes gate
 }
@@ -30,7 +30,7 @@ func (g *gates) of(m message) *gate {
 	return &g.requests
 }
 
-// learn takes the limits that an answer tells.
+// learn sets the limits to those of an answer.
 func (g *gates) learn(h http.Header) {
 	g.requests.set(h.Get(wire.HeaderRequests))
 	g.reads.set(h.Get(wire.HeaderBatches))
@@ -73,7 +73,7 @@ func (g *gate) enter(ctx context.Context, op string, name pfs.Path) (leave func(
 	}
 }
 
-// try enters, or returns what tells when to try again.
+// try enters, or returns a channel that is closed when it is worth another try.
 func (g *gate) try() (freed <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

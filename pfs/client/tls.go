@@ -97,7 +97,7 @@ func Fingerprint(ctx context.Context, endpoint string) (fingerprint string, trus
 	return fingerprint, false, nil
 }
 
-// speaksPlainHTTP reports whether err says that what should speak TLS speaks HTTP without it.
+// speaksPlainHTTP reports whether err means that the server speaks HTTP without TLS.
 func speaksPlainHTTP(err error) bool {
 	var header tls.RecordHeaderError
 	return errors.As(err, &header) && string(header.RecordHeader[:]) == "HTTP/"

@@ -139,7 +139,7 @@ func addLeaf(ctx context.Context, h hasher, read readAt, off, n int64) (done int
 	for done < n && err == nil {
 		want, k := min(n-done, pieceSize), 0
 		err = pfs.InTurn(ctx, func() (err error) {
-			buf := pieces.Get().(*[pieceSize]byte) // not held by those who wait for their turn
+			buf := pieces.Get().(*[pieceSize]byte) // taken in turn, so that those who wait hold none
 			defer pieces.Put(buf)
 			k, err = read(ctx, buf[:want], off+done)
 			_, _ = h.Write(buf[:k])

@@ -214,10 +214,7 @@ func (f *FS) placeError(ctx context.Context, op string, name pfs.Path, err error
 // publishError makes the error of a rename to name that failed. Something that is not
 // there in the directory of the staged write stays a plain error: see round.
 func (f *FS) publishError(ctx context.Context, op, whole string, name pfs.Path, err error) error {
-	if is(err, pfs.Unavailable, pfs.Canceled) {
-		return fail(op, name, err)
-	}
-	if is(err, pfs.Quota) {
+	if is(err, pfs.Unavailable, pfs.Canceled, pfs.Quota) {
 		return fail(op, name, f.overQuota(ctx, err))
 	}
 	if _, gone := f.statusAt(ctx, whole); is(gone, pfs.NotExist) {

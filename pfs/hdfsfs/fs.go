@@ -97,9 +97,9 @@ func (f *FS) try(ctx context.Context, op string) error {
 	return f.tryWeb(ctx, op)
 }
 
-// tryWeb does without WebHDFS if no NameNode speaks it now, or all refuse the authentication, while
-// their RPC does not: its address may be a guess. Where none is given it says so, too. One that takes
-// connections and has not answered in time is there, and busy.
+// tryWeb turns WebHDFS off and logs why, if it has no address, or if no NameNode speaks it now or
+// accepts the service there, while RPC works: the address may be a guess. A WebHDFS that takes
+// connections and does not answer in time is only busy.
 func (f *FS) tryWeb(ctx context.Context, op string) error {
 	if !f.hasWeb() {
 		f.noteWebOff("no address of it is given")

@@ -50,11 +50,11 @@ func (f *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.
 	return l.result, nil
 }
 
-// digestWorkers is the number of files of a page whose marks are read at once.
+// digestWorkers is the number of files whose marks are read at a time.
 const digestWorkers = 8
 
-// addDigests fills in the kept digests of the entries of dir. HDFS lists no extended attributes: each
-// file is a call of its own.
+// addDigests adds the kept digests to the entries of dir. HDFS does not list extended attributes, so each
+// file takes a call of its own.
 func (f *FS) addDigests(ctx context.Context, op string, dir pfs.Path, entries []pfs.Info) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -18,8 +18,8 @@ type Options struct {
 	// that WebHDFS is not used; the package documentation says what is lost.
 	WebHDFS []string
 
-	// WebHDFSNamed says that somebody has named the URLs of WebHDFS: where it does not
-	// answer, the log has an error in place of a warning.
+	// WebHDFSNamed says that the configuration names the URLs of WebHDFS. If it does not
+	// answer, an error is logged instead of a warning.
 	WebHDFSNamed bool
 
 	// TLS is for https URLs of WebHDFS; nil means the system's certificates.

@@ -93,12 +93,12 @@ func (f *FS) room(ctx context.Context, dir pfs.Path) (_ pfs.Path, limit, used in
 	return dir, 0, 0
 }
 
-// The words of a NameNode that enforces a limit, as "The DiskSpace quota of /d is exceeded:
-// quota = 4194304 B = 4 MB but diskspace consumed = 6291456 B = 6 MB".
+// quotaWords matches what a NameNode says that enforces a limit, such as "The DiskSpace quota of /d
+// is exceeded: quota = 4194304 B = 4 MB but diskspace consumed = 6291456 B = 6 MB".
 var quotaWords = regexp.MustCompile(`quota.* of (?:directory )?(/.*) is exceeded: quota ?= ?(\d+).* (?:count|consumed) ?= ?(\d+)`)
 
-// enforced is what the error of a NameNode says of the limit that was met; dir is the directory in
-// HDFS, and would what it would hold.
+// enforced parses the error of a NameNode about a limit: dir is the limited directory in HDFS, and
+// would is what it would hold.
 func enforced(err error) (dir string, files bool, limit, would int64, ok bool) {
 	var remote remoteError
 	if !errors.As(err, &remote) {
@@ -120,7 +120,7 @@ func enforced(err error) (dir string, files bool, limit, would int64, ok bool) {
 	return m[1], files, limit, would, lerr == nil && werr == nil && limit > 0
 }
 
-// overQuota returns err, and of a limit that the NameNode has enforced what is left of it.
+// overQuota adds to an error about a limit how much is left of it. It returns other errors as they are.
 func (f *FS) overQuota(ctx context.Context, err error) error {
 	dir, files, limit, would, ok := enforced(err)
 	if !ok {
@@ -138,7 +138,7 @@ func (f *FS) overQuota(ctx context.Context, err error) error {
 }
 
 // quotaUsage returns what a directory in HDFS uses of its limits: names, and bytes in all replicas.
-// WebHDFS knows it; without that the NameNode counts all that is below.
+// Without WebHDFS the NameNode counts all that is below.
 func (f *FS) quotaUsage(ctx context.Context, dir string) (names, space int64, err error) {
 	if f.hasWeb() {
 		var reply struct {

@@ -8,9 +8,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Lacks says which right the service lacks to write into the directory dir, after HDFS has answered
-// Permission, and the command with which an administrator of HDFS gives it.
-func (f *FS) Lacks(ctx context.Context, dir pfs.Path) string {
+// MissingRight says, after HDFS has answered Permission, which right the service lacks to write into
+// the directory dir, and the command with which an administrator of HDFS gives it.
+func (f *FS) MissingRight(ctx context.Context, dir pfs.Path) string {
 	user, at := f.service.user, f.at(dir)
 	err := f.stage.ensure(ctx)
 	switch _, topErr := f.statusAt(ctx, f.stage.top()); {

@@ -37,7 +37,7 @@ type stageRoot struct {
 	mu   sync.Mutex
 	made bool
 
-	madeHome, madeTop bool // they were not there before
+	madeHome, madeTop bool // by f: they were not there before
 }
 
 // top is the directory of all users.

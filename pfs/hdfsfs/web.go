@@ -178,8 +178,8 @@ func (f *FS) webAnswer(call webCall, resp *http.Response, body []byte, reply any
 	return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "WebHDFS answers %s", resp.Status)
 }
 
-// webRefuses makes the error of a WebHDFS that does not accept who the service is, while RPC does. It is
-// as good as away; "permission denied" would blame the file and its user.
+// webRefuses returns the error of a WebHDFS that refuses the authentication of the service, while RPC
+// accepts it. Its kind is Unavailable, since Permission would blame the file and its user.
 func (f *FS) webRefuses(text string) error {
 	text, _, _ = strings.Cut(text, "\n")
 	return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "WebHDFS refuses the authentication of %s: %s", f.service.user, text)
@@ -198,8 +198,8 @@ func (e *webError) Method() string    { return e.method }
 func (e *webError) Exception() string { return e.Class }
 func (e *webError) Message() string   { return e.Text }
 
-// refuses reports whether the web server has refused who asks. A NameNode that refuses what is
-// asked throws an AccessControlException.
+// refuses reports whether the web server has refused the authentication. A NameNode that refuses an
+// operation throws an AccessControlException.
 func (e *webError) refuses() bool {
 	return e.Class == "java.lang.SecurityException" || strings.HasSuffix(e.Class, ".AuthenticationException")
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// CheckAccess tells of a file whether the system lets it be read, and of a change whether
-// the directory may be changed that name is in. What is not there refuses nothing.
+// CheckAccess asks the system whether a file may be read, or for a change whether the
+// directory of name may be changed. What is not there refuses nothing.
 func (f *FS) CheckAccess(ctx context.Context, a pfs.Access, name pfs.Path) error {
 	const op = "localfs.CheckAccess"
 	err := f.at(ctx, op, name, func(d dir, base string) error {

@@ -9,8 +9,8 @@ import (
 // syncsWholeDisk tells whether dirs can syncAll.
 const syncsWholeDisk = true
 
-// makeHole makes n bytes of f at off zeros that take no room, and f longer if it ends before them. An
-// error leaves what may be there as it is, or zeros.
+// makeHole turns n bytes of f at off into zeros that take no room, and makes f longer if it ends before
+// them. After an error the bytes are as before, or zeros.
 func makeHole(f *os.File, off, n int64) error {
 	st, err := f.Stat()
 	if err != nil {
@@ -18,7 +18,7 @@ func makeHole(f *os.File, off, n int64) error {
 	}
 	return withFD(f, func(fd int) error {
 		if end := off + n; st.Size() < end {
-			// Unlike truncate this makes no file shorter that somebody else makes longer.
+			// Unlike truncate this cannot shorten a file that another writer makes longer.
 			if err := uninterrupted(func() error { return unix.Fallocate(fd, 0, end-1, 1) }); err != nil {
 				return err
 			}

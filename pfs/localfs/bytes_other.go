@@ -10,7 +10,7 @@ import (
 // syncsWholeDisk tells whether dirs can syncAll.
 const syncsWholeDisk = false
 
-// makeHole makes n bytes of f at off zeros that take no room: the system cannot.
+// makeHole turns n bytes of f at off into zeros that take no room: the system cannot.
 func makeHole(f *os.File, off, n int64) error { return errors.ErrUnsupported }
 
 // nextData returns the first stretch of f between off and end that is no hole: all of it.

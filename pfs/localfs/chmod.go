@@ -43,7 +43,7 @@ func (f *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
 	})
 }
 
-// chtime is Chtime of base, which st describes, but for the sync.
+// chtime sets the time of base, which st describes, and does not sync it.
 func (f *FS) chtime(d dir, base string, st stat, mtime time.Time) error {
 	if !st.mode.IsRegular() {
 		return d.chtime(base, mtime)

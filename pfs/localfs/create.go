@@ -159,8 +159,8 @@ func (w *staged) opened(op string, opts pfs.CreateOptions, made bool) (err error
 	return w.takeRoom(opts.Size, made)
 }
 
-// fits refuses what the disk has no room for before it is sent. Nothing is reserved: what
-// is announced and never sent must not keep others out.
+// fits refuses a file for which the disk has no room before it is sent. It reserves
+// nothing: an upload that is never sent must not keep others out.
 func (w *staged) fits(op string, size int64) error {
 	space, err := w.dir.space()
 	if err != nil || space.Total <= 0 { // the system does not tell

@@ -43,8 +43,8 @@ type dir interface {
 	// rename replaces newName, or if exclusive is set answers EEXIST.
 	rename(name string, to dir, newName string, exclusive bool) error
 
-	// access answers what the system would refuse to whoever reads name, or changes it;
-	// nil if it cannot tell.
+	// access returns the error with which the system would refuse to read name, or to
+	// change it; nil if it cannot tell.
 	access(name string, change bool) error
 	chmod(name string, mode fs.FileMode) error
 	chtime(name string, mtime time.Time) error
@@ -118,7 +118,7 @@ func renameExclusively(d dir, name string, to dir, newName string) error {
 	return nil
 }
 
-// openedAttribute is dir.attribute by opening the file.
+// openedAttribute is an implementation of dir.attribute that opens the file.
 func openedAttribute(d dir, name, attribute string, p []byte) (int, error) {
 	file, err := d.openFile(name, os.O_RDONLY, 0)
 	if err != nil {

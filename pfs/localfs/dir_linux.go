@@ -188,8 +188,6 @@ func (d *fdDir) rename(name string, to dir, newName string, exclusive bool) erro
 	return err
 }
 
-// chmod needs fchmodat2 (Linux 6.6) to leave a link alone; before, an O_PATH
-// descriptor and its name in /proc do the same.
 func (d *fdDir) access(name string, change bool) error {
 	mode, flags := uint32(unix.R_OK), unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW
 	if change {
@@ -201,6 +199,8 @@ func (d *fdDir) access(name string, change bool) error {
 	return uninterrupted(func() error { return unix.Faccessat(d.fd, name, mode, flags) })
 }
 
+// chmod needs fchmodat2 (Linux 6.6) to leave a link alone; before, an O_PATH
+// descriptor and its name in /proc do the same.
 func (d *fdDir) chmod(name string, mode fs.FileMode) error {
 	bits := unixmode.Permissions(mode)
 	flags := unix.AT_SYMLINK_NOFOLLOW

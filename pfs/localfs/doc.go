@@ -17,8 +17,8 @@
 //
 // # What it keeps on disk
 //
-// These are its own and hidden, in these exact forms (pfs.ReservedName). Another entry
-// of such a name, a directory ".pfs-quota" for example, is listed as one that has no name:
+// Entries of these exact forms are its own, and hidden. Another entry of such a name
+// (pfs.ReservedName), a directory ".pfs-quota" for example, is listed in Page.Unnamed:
 //
 //   - ".pfs-up-TAG-ID" is a staged write, beside its target. TAG is a hash of the
 //     target's name, so that an ID belongs to one path and a target's name may
@@ -53,10 +53,9 @@
 // Commit writes, syncs the file, renames and syncs the directory, and Mkdir,
 // Remove and Rename sync the directory. Staged bytes start on their way to the disk
 // as they come, so that the sync at the end is short: for 2 GiB it took 0.01 s
-// instead of 0.5 s and the whole 0.5 s instead of 0.7 s. Create refuses what the disk
-// has no room for, and reserves nothing: what is announced and never sent keeps nobody
-// out. Aligned blocks of 64 KiB that are all zeros become holes and give their room
-// back. WriteBatch syncs once for all files of a batch (syncfs): 10,000
+// instead of 0.5 s and the whole 0.5 s instead of 0.7 s. Create refuses a file for which
+// the disk has no room, and reserves nothing: an upload that is never sent keeps nobody
+// out. Aligned blocks of 64 KiB that are all zeros become holes. WriteBatch syncs once for all files of a batch (syncfs): 10,000
 // files of 4 KiB took 0.7 s; of the bare system calls, with one syncfs a batch 0.5 s,
 // with one fdatasync a file, 32 at once, 1.0 s to 1.4 s.
 //
@@ -84,9 +83,10 @@
 //	fs, place                            the store; the way down to a directory, and its quotas
 //	dir, dir_*, entries_linux, walk      what the system is asked about names: beside open directories, or by paths; trees
 //	stat*, mark, xattr_*, owner          what is known of a file, and kept with it
-//	open, list, access, chmod, symlink, mkdir,   one operation each, or two
-//	rename, remove, removetree, edit,
-//	digest, usage, space*, copy, sweep
+//	open, list, access, chmod, symlink,  one operation each, or two
+//	mkdir, rename, remove, removetree,
+//	edit, digest, usage, space*, copy,
+//	sweep
 //	create, staged, leaf,                staged writes, from the temporary to its new name
 //	identity, lock*, commit
 //	sparse                               holes, where zeros are written or copied

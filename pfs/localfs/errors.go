@@ -92,7 +92,7 @@ func fail(op string, name pfs.Path, err error) error {
 	return pfs.E(op, name, kindOf(err), cause(err))
 }
 
-// full adds to the error of a full disk how much name needed in d, and how much is free.
+// full adds to err, if it says that the disk of d is full, how much name needs and how much is free.
 func (f *FS) full(op string, name pfs.Path, d dir, need int64, err error) error {
 	if !errors.Is(err, syscall.ENOSPC) {
 		return err

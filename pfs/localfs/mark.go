@@ -56,7 +56,7 @@ func (f *FS) markOf(d dir, base string, st stat) (digest.Mark, bool) {
 	return trueMark(p[:n], st)
 }
 
-// trueMark decodes the mark of a file that st describes, if it is still true.
+// trueMark decodes the mark of a file, if it still holds for the file that st describes.
 func trueMark(p []byte, st stat) (digest.Mark, bool) {
 	m, ok := digest.DecodeMark(p)
 	return m, ok && m.Of(st.size, st.mtime)

@@ -28,8 +28,8 @@ func writeSparse(f *os.File, p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// stretch returns the length of the longest start of p, which is to be written at off, that
-// becomes a hole as a whole, or of which nothing does.
+// stretch returns the length of the longest beginning of p, which is to be written at off,
+// that becomes one hole or has none.
 func stretch(p []byte, off int64) (zeros bool, length int) {
 	for length < len(p) {
 		block := p[length:min(len(p), length+int(holeSize-(off+int64(length))%holeSize))]

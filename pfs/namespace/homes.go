@@ -25,8 +25,9 @@ func newHomes(n *Namespace, id auth.Identity, stores pfs.FileSystem) *homes {
 		if at.kind == oneHome && a == pfs.Delete {
 			err := call(stores, name)
 			if dc, ok := datacenterOf(name); ok && err == nil {
-				n.forget(dc + "/" + at.owner)
-				n.forget("quota " + dc + "/" + at.owner)
+				home := dc + "/" + at.owner
+				n.forget(home)
+				n.forget(quotaOf(home))
 			}
 			return err
 		}
@@ -81,7 +82,7 @@ func (h *homes) remake(ctx context.Context, name pfs.Path) (made bool, err error
 		if err := makeHome(ctx, dc, owner); err != nil {
 			return true, err
 		}
-		h.n.forget(quotaIn(dc, owner))
+		h.n.forget(quotaOf(homeIn(dc, owner)))
 		h.n.limitHome(ctx, dc, owner)
 		return true, nil
 	}

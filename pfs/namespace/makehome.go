@@ -22,7 +22,7 @@ const (
 	// homeWait is how long a request waits until it is known whether a home is still
 	// there: its store may not answer, and the request may be to another.
 	homeWait = time.Second
-	// quotaKept is how long a home that had a quota is taken to have one still.
+	// quotaKept is how long a home that had a quota is assumed to have one.
 	quotaKept = time.Hour
 	// maxChecks is how many homes and versions are remembered, of which there may be any number.
 	maxChecks = 32 << 10
@@ -156,10 +156,10 @@ func (n *Namespace) makeHome(ctx context.Context, dc Datacenter, id auth.Identit
 	return err
 }
 
-// limitHome gives a home that has no quota the default one, if there is one. To find out the
-// store may have to count the home: then requests do not wait for it.
+// limitHome gives a home without a quota the default one, if there is one. The store may
+// have to count the home first: a request waits no longer than homeWait for that.
 func (n *Namespace) limitHome(ctx context.Context, dc Datacenter, id auth.Identity) {
-	this := quotaIn(dc, id)
+	this := quotaOf(homeIn(dc, id))
 	if dc.HomeQuota == (Quota{}) || !n.due(this) {
 		return
 	}
@@ -191,8 +191,8 @@ func (dc Datacenter) limit(ctx context.Context, dir pfs.Path) error {
 	return pfs.SetQuota(ctx, dc.FS, dir, dc.HomeQuota.Bytes, dc.HomeQuota.Files)
 }
 
-// quotaIn is the name under which is remembered when to look at the quota of a home again.
-func quotaIn(dc Datacenter, id auth.Identity) string { return "quota " + homeIn(dc, id) }
+// quotaOf is the key under which a Namespace remembers when to look at the quota of a home again.
+func quotaOf(homeIn string) string { return "quota " + homeIn }
 
 // homeIn is the name under which is remembered when to look at a home again.
 func homeIn(dc Datacenter, id auth.Identity) string { return dc.Name + "/" + id.Name }

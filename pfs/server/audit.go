@@ -10,8 +10,8 @@ import (
 )
 
 // audit writes one line for a change that was asked for: who, from where, what, and
-// how it ended. The chunks of a staged write have none: what begins it and what ends it
-// do.
+// how it ended. A staged write gets lines for its begin and its end, and none for its
+// chunks.
 func (s *Server) audit(r *http.Request, user, method string, err error, fields ...any) {
 	result := "ok"
 	if err != nil {

@@ -21,21 +21,19 @@ type call struct {
 	changes bool
 	// once says that the call must not be done twice under one request ID.
 	once bool
-	// long says that the reply may be long, so that to encode it takes a turn.
+	// long says that the reply may be large, so that its encoding waits for a turn.
 	long bool
 }
 
 // encode encodes the reply of c.
 func (c call) encode(ctx context.Context, reply any) (b []byte, err error) {
-	encode := func() error {
+	if !c.long {
+		return wire.Encode(reply), nil
+	}
+	err = pfs.InTurn(ctx, func() error {
 		b = wire.Encode(reply)
 		return nil
-	}
-	if c.long {
-		err = pfs.InTurn(ctx, encode)
-	} else {
-		err = encode()
-	}
+	})
 	return b, err
 }
 
@@ -195,8 +193,8 @@ func statCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)
 	return wire.InfoReply{Info: wire.NewInfo(info)}, err
 }
 
-// maxListed bounds the entries of one reply, so that to encode it takes a millisecond. It
-// is what a NameNode of HDFS answers at a time.
+// maxListed bounds the entries of one reply, so that it is encoded in about a millisecond. A
+// NameNode of HDFS returns as many at a time.
 const maxListed = 1000
 
 // listCall lists a page, in parts that fit into a message.

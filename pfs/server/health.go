@@ -13,7 +13,7 @@ import (
 const (
 	// readyWithin is how long the stores may take to answer /readyz.
 	readyWithin = 5 * time.Second
-	// readyFor is how long an answer holds: anybody may ask, as often as he likes.
+	// readyFor is how long an answer is reused, since anybody may ask at any rate.
 	readyFor = time.Second
 )
 
@@ -24,8 +24,8 @@ type readiness struct {
 	names []string
 }
 
-// down returns what ask says, or said within the last second. It asks for all who wait:
-// that one of them leaves ends nothing.
+// down returns the result of ask, or one that is younger than readyFor. A call of ask
+// serves all who wait, so it goes on when one of them leaves.
 func (a *readiness) down(ctx context.Context, ask func(context.Context) []string) []string {
 	a.turn <- struct{}{}
 	defer func() { <-a.turn }()

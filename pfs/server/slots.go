@@ -61,12 +61,12 @@ func (s *slots) acquireAs(ctx context.Context, claims ...fair.Claim) (release fu
 // taken returns the number of slots in use.
 func (s *slots) taken() int { return s.queue.Taken() }
 
-// turn is how long a computation may keep its turn. One that takes longer waits for a
-// store, or for a lock of another one, and the next one begins beside it.
+// turn is how long a computation keeps its turn. One that takes longer is likely to wait
+// for a store or a lock, so the next one begins beside it.
 const turn = time.Millisecond
 
-// newTurns returns what shares out the processors among long computations: one processor
-// stays free for requests that take little.
+// newTurns returns the queue in which long computations wait for processors. One
+// processor stays free for short requests.
 func newTurns() *fair.Queue { return fair.New(runtime.GOMAXPROCS(0) - 1) }
 
 // turnsOf returns the turns of a user.

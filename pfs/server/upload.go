@@ -20,7 +20,7 @@ import (
 type uploadKey struct {
 	who  auth.Identity
 	path pfs.Path
-	id   string // in the store
+	id   string // see stagedID
 }
 
 // upload is this server's hold on a staged write, which itself is in the store: the
@@ -39,22 +39,21 @@ type upload struct {
 	element *list.Element
 }
 
-// What the IDs of staged writes begin with in the store.
+// Prefixes of the IDs of staged writes in the store.
 const (
 	uploadPrefix = "up"
 	copyPrefix   = "copy" // of the service's own copies
 )
 
-// stagedID returns the ID that the store knows a user's staged write by. Several users may
-// write in one directory: whoever names a path and an ID reaches only what he has staged
-// himself, through any replica.
+// stagedID returns the ID in the store of a user's staged write. Several users may write in
+// one directory: the same path and ID name another staged write for each of them, at every
+// replica.
 func stagedID(user, id string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", user, id))
 	return uploadPrefix + hex.EncodeToString(sum[:20])
 }
 
-// create begins or opens a staged write of the request's user. opts has the ID that the
-// client gave it.
+// create begins or opens a staged write of the request's user. opts.ID is the client's.
 func (r *request) create(ctx context.Context, op string, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
 	if err := opts.Check(op, name); err != nil {
 		return nil, err
@@ -76,7 +75,7 @@ func (s *Server) upload(ctx context.Context, r *request, path, id string) (*uplo
 	})
 }
 
-// uploadKey names the upload of the request's user to which the client gave an ID.
+// uploadKey names an upload of the request's user; id is the client's.
 func (r *request) uploadKey(name pfs.Path, id string) uploadKey {
 	return uploadKey{r.id, name, stagedID(r.id.Name, id)}
 }

@@ -18,8 +18,8 @@ const (
 	aheadPairs = 256
 )
 
-// ahead counts what the sources of a job hold, while the walk waits for the copying. It keeps no names, and makes
-// no second try: what it cannot count is counted by the walk.
+// ahead counts the files and bytes of the sources of a job, while the walk waits for the copying. It keeps no names
+// and retries nothing: the walk counts what ahead cannot.
 type ahead struct {
 	j            *Job
 	sources      chan End
@@ -130,7 +130,7 @@ func (a *ahead) link() {
 	}
 }
 
-// wait holds up the count while it is far ahead.
+// wait pauses the count while it is too far ahead.
 func (a *ahead) wait(ctx context.Context) error {
 	for a.files.Load()-a.j.count.files.Load() > maxAhead {
 		if err := a.j.sleep(ctx, aheadAfter); err != nil {
@@ -140,7 +140,7 @@ func (a *ahead) wait(ctx context.Context) error {
 	return pfs.CheckContext(ctx, "transfer.countAhead", "")
 }
 
-// addTo makes totals of what the walk has found so far.
+// addTo replaces the numbers of the walk by those of the count where these are larger.
 func (a *ahead) addTo(s *Stats) {
 	if s.Complete {
 		return

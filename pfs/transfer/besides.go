@@ -16,8 +16,8 @@ import (
 // maxBesides bounds the entries in the tables of a job.
 const maxBesides = 256 << 10
 
-// besides is what a directory has besides the entries of a window, so that it need not be listed again for
-// the next window. Entries are added first and looked up then; one takes some 90 bytes.
+// besides is a table of the entries that a directory has besides those of a window, so that the next window
+// needs no other listing of it. All entries are added before the first is looked up. One takes some 90 bytes.
 type besides struct {
 	room    *semaphore.Weighted // entries of all tables of the job
 	entries []compactInfo
@@ -69,7 +69,7 @@ func (b *besides) find(name string) (info pfs.Info, ok bool) {
 	return info, true
 }
 
-// drop gives up the table.
+// drop releases the table.
 func (b *besides) drop() {
 	if b != nil {
 		b.room.Release(int64(len(b.entries)))

@@ -142,7 +142,7 @@ func (r *run) copyItem(ctx context.Context, it *item) {
 	}
 }
 
-// tryItem reports an item as done that could be read and made.
+// tryItem is copyItem of a dry run: it reports an item as done that could be read and made.
 func (r *run) tryItem(ctx context.Context, it *item) {
 	err := r.j.retry(ctx, it.name, func() error {
 		if !it.info.IsLink() {

@@ -17,8 +17,8 @@ type entry struct {
 
 // dirMatcher finds the entries of directory a in directory b, in bounded memory and
 // whatever the order of the listings. It reads a window of entries of a, lists all of b
-// to find them there, and goes on with the next window. b is listed again for that only if
-// there is no room for a table of its other entries.
+// to find them there, and goes on with the next window. It lists b again only if there is
+// no room for a table of its other entries.
 type dirMatcher struct {
 	a       *listing
 	b       *End                // nil if there is nothing to compare with
@@ -48,7 +48,7 @@ func (m *dirMatcher) next(ctx context.Context) ([]entry, error) {
 	}
 }
 
-// end gives up all that is held.
+// end releases all that is held.
 func (m *dirMatcher) end() {
 	m.drop()
 	m.rest.drop()

@@ -41,7 +41,7 @@
 // Temporary errors are retried with exponential backoff and jitter. A file that
 // fails is reported as an event and counted, and the job goes on. Only errors that every
 // further file would meet end it: Unauthenticated, a store that stays unreachable, and
-// the end of the context. After NoSpace and Quota smaller files are still tried, and all
+// the end of the context. After NoSpace or Quota smaller files are still tried, and all
 // others of that directory fail at once.
 //
 // If the target loses a piece (Staged.Unit) while it is sent, the piece is sent again
@@ -64,7 +64,7 @@
 //	dirmatch, besides, same, names   what the target has of it already
 //	directory, makedirs, mirror      directories: made, given their times, rid of what the source lacks
 //	batch                            many small files in few requests, within one file system too
-//	noroom                           files that are not tried, for smaller ones did not fit
+//	noroom                           files that are not tried, since smaller ones did not fit
 //	rehearsal                        a target that checks what a dry run would change
 //	inside                           a copy within one file system, which a whole service is
 //	copyfile, filecopy, commit       a copy of one file: its passes, its errors, its end

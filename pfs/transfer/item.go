@@ -56,12 +56,12 @@ func (o Options) decide(it *item) (verdict, Reason) {
 // comparesDigests reports whether decide leaves files with equal sizes and times to their digests.
 func (o Options) comparesDigests() bool { return o.Overwrite != NoReplace && !o.Quick }
 
-// sameTime reports whether a and b are the same moment to the precision of the store that
-// keeps less of it.
+// sameTime reports whether a and b are the same moment to the coarser precision of their
+// stores.
 func sameTime(a, b time.Time) bool { return KeptAs(a, b) || KeptAs(b, a) }
 
-// KeptAs reports whether kept is t as a store keeps it, whose precision is a power of ten of
-// nanoseconds, up to a second. The precision is taken from kept itself.
+// KeptAs reports whether kept is t cut to the precision of a store, which is a power of ten of
+// nanoseconds, up to a second. It infers the precision from kept.
 func KeptAs(kept, t time.Time) bool {
 	for unit := time.Nanosecond; unit <= time.Second && kept.Truncate(unit).Equal(kept); unit *= 10 {
 		if t.Truncate(unit).Equal(kept) {
@@ -71,5 +71,5 @@ func KeptAs(kept, t time.Time) bool {
 	return false
 }
 
-// newer reports whether a is later than b, to the precision of the store that keeps less of it.
+// newer reports whether a is later than b, to the coarser precision of their stores.
 func newer(a, b time.Time) bool { return a.After(b) && !sameTime(a, b) }

@@ -24,7 +24,7 @@ type Job struct {
 	sleep   func(context.Context, time.Duration) error
 
 	answered    atomic.Int64 // when something was done last, in ns since 1970
-	lost        atomic.Bool  // nothing was, for as long as there is patience
+	lost        atomic.Bool  // nothing was done for Options.Patience
 	unreachable atomic.Int64 // files in a row that failed with Unavailable
 
 	events sync.Mutex // held while Options.Events runs

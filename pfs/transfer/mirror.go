@@ -27,8 +27,7 @@ func (e *DeleteError) Error() string {
 
 // checkDelete refuses to make the target of d a mirror if that deletes more than
 // Options allow. It changes nothing. It is called before anything is copied, and again
-// before anything is deleted, for the source may be another by then: a file system that is
-// no longer mounted.
+// before anything is deleted: by then the file system of the source may be unmounted.
 func (r *run) checkDelete(ctx context.Context, d *directory) error {
 	most := max(r.j.opts.MaxDelete, 0)
 	if empty, err := r.lacksFiles(ctx, d); err != nil {
@@ -101,7 +100,7 @@ func (r *run) deleteExtras(ctx context.Context) {
 	}
 }
 
-// mirror is one way through what targets have and their sources lack.
+// mirror is one pass over what targets have and their sources lack.
 type mirror struct {
 	r       *run
 	walkers sync.WaitGroup
@@ -206,8 +205,8 @@ func (m *mirror) mirrored(ctx context.Context, d *directory, old pfs.Info) *dire
 }
 
 // remove removes the entry e, which the source lacks, except for what Filter leaves
-// out. It reports whether e is gone. asked says that e may be removed, as a dry run knows: a
-// file like another one in its directory, what is in a directory like that.
+// out. It reports whether e is gone. asked says that a dry run need not ask about e: it has
+// asked about another file in the same directory, or about a directory above.
 func (m *mirror) remove(ctx context.Context, e End, info pfs.Info, above string, c choice, asked bool) bool {
 	rel := join(above, info.Name)
 	if c = m.r.j.filter.choose(c, rel, info.IsDir()); c == excluded {
@@ -252,13 +251,13 @@ func (m *mirror) remove(ctx context.Context, e End, info pfs.Info, above string,
 	return true
 }
 
-// oneByOne reports whether what is in a directory is gone through before the directory
-// itself. Else a directory is removed whole, which takes the store one step.
+// oneByOne reports whether the entries of a directory are removed before the directory.
+// Otherwise the store removes the whole directory in one step.
 func (m *mirror) oneByOne() bool {
 	return m.counting || m.r.j.opts.DryRun || m.r.j.filter.active()
 }
 
-// removeNow removes e, a directory with all that is in it: so many files are below.
+// removeNow removes e, a directory with all that is in it, and returns how many files were below.
 func (m *mirror) removeNow(ctx context.Context, e End, isDir bool, c choice) (below int64, err error) {
 	j := m.r.j
 	whole := isDir && !m.oneByOne()

@@ -6,9 +6,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// noRoom is the smallest file for which a directory had no room, be it for a quota or
-// on the disk. Files as large as that are not tried there: a full store would be sent
-// every file in vain. Smaller ones may fit.
+// noRoom is the smallest file for which a directory had no room, within a quota or on the
+// disk. Files of that size or more are not tried there, since they would be sent in vain.
 type noRoom struct{ smallest atomic.Pointer[misfit] }
 
 // misfit is a file that found no room.
@@ -21,7 +20,7 @@ type misfit struct {
 // isFull reports whether an error of that kind means that there is no room.
 func isFull(kind pfs.Kind) bool { return kind == pfs.NoSpace || kind == pfs.Quota }
 
-// note takes up that it found no room.
+// note records that it found no room.
 func (n *noRoom) note(it *item, kind pfs.Kind) {
 	m := &misfit{it.target.Path, it.info.Size, kind}
 	for {
@@ -39,7 +38,7 @@ func (r *run) noRoomFor(it *item) *noRoom {
 	return &it.dir.noRoom
 }
 
-// lacksRoom reports an item as failed that need not be tried.
+// lacksRoom reports whether an item need not be tried, and if so that it failed.
 func (r *run) lacksRoom(it *item) bool {
 	m := r.noRoomFor(it).smallest.Load()
 	if m == nil || it.info.Size < m.size {

@@ -31,9 +31,9 @@ type Options struct {
 	// Overwrite says what happens to a target file that exists.
 	Overwrite Overwrite
 
-	// Confirm, if not nil, is asked before a file or link that exists at the target is
-	// replaced; false leaves it, and an error is a failure of that file. Several goroutines
-	// may ask at a time. A dry run does not ask.
+	// Confirm, if not nil, is called before an existing file or link at the target is
+	// replaced. False leaves it as it is; an error is a failure of that file. Several
+	// goroutines may call Confirm at a time. A dry run does not call it.
 	Confirm func(ctx context.Context, target pfs.Path) (bool, error)
 
 	// Quick takes a file of the same size and modification time as the same.
@@ -53,7 +53,7 @@ type Options struct {
 	// removed. What Filter leaves out stays.
 	Delete bool
 
-	// DeleteAll lets Delete empty a target whose source has no file at all, as that of a
+	// DeleteAll lets Delete empty a target whose source has no file at all, such as a
 	// file system that is not mounted. Without it such a pair is refused with a
 	// [DeleteError] before anything is copied.
 	DeleteAll bool
@@ -70,8 +70,8 @@ type Options struct {
 	NewTime bool
 	NewMode bool
 
-	// DryRun changes nothing; the events say what would be done. Targets are used through
-	// a Rehearsal: one of the caller's, or one for each pair.
+	// DryRun changes nothing; the events say what would be done. Each target is used
+	// through a Rehearsal: the caller's if it is one's FS, or one of its own.
 	DryRun bool
 
 	// Parallel is how many chunks, batches of small files and directories are in
@@ -91,8 +91,8 @@ type Options struct {
 	Retries int
 
 	// Patience bounds the time for which one operation is tried in vain, as
-	// client.Options has it; 0 means no bound but Retries. A job of trees of which
-	// nothing could be reached for that time ends, however many files it has.
+	// client.Options has it; 0 means no bound but Retries. A job of trees ends when
+	// nothing could be reached for that time, however many files it has.
 	Patience time.Duration
 
 	// Algorithm is the digest that Verify compares; empty means BLAKE3.
@@ -102,8 +102,8 @@ type Options struct {
 	// and read only files that have none. Algorithm must be XXH3 then, or empty.
 	Kept bool
 
-	// Totals has the sources listed ahead of the work, so that Stats tells soon how much
-	// there is to do. It costs a second listing of sources that take longer than a moment.
+	// Totals lists the sources ahead of the work, so that Stats soon has the totals. Sources
+	// that take longer than a moment are then listed twice.
 	Totals bool
 
 	// Events, if not nil, is told what happens. It is called by one goroutine at

@@ -9,20 +9,19 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Rehearsal is what a dry run would have made. The zero value is ready to use.
+// Rehearsal knows which directories a dry run would have made. The zero value is ready to use.
 type Rehearsal struct {
 	mu    sync.Mutex
 	made  map[pfs.LeafDigest]bool // directories, by the hash of their path, in directories that exist
 	ready map[pfs.Path]bool       // directories in which files may be made
 }
 
-// maxReady is how many directories a Rehearsal knows files may be made in, before it
-// asks again.
+// maxReady bounds Rehearsal.ready.
 const maxReady = 1024
 
-// FS returns fsys without its changes: an operation that would change something is
-// checked, as far as that can be done without doing it, and then passed over. Create
-// returns no Staged. Directories count as made for later calls on any FS of r.
+// FS returns fsys without its changes: an operation that would change something is only
+// checked, as far as that is possible. Create returns a nil Staged. Directories count as
+// made for later calls on any FS of r.
 func (r *Rehearsal) FS(fsys pfs.FileSystem) pfs.FileSystem {
 	return &rehearsed{below: fsys, Layer: pfs.NewLayer(func(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 		if !a.Changes() {
@@ -38,7 +37,7 @@ type rehearsed struct {
 	below pfs.FileSystem
 }
 
-// rehearse returns fsys, or if it is none yet a file system of a Rehearsal over it.
+// rehearse returns fsys if it is an FS of a Rehearsal, and else that of a new one.
 func rehearse(fsys pfs.FileSystem) pfs.FileSystem {
 	if _, ok := fsys.(*rehearsed); ok {
 		return fsys
@@ -59,7 +58,7 @@ func (f *rehearsed) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []
 	return errs
 }
 
-// try returns what the operation with the access a to name would be refused with.
+// try returns the error with which an operation that needs the access a to name would be refused.
 func (r *Rehearsal) try(ctx context.Context, fsys pfs.FileSystem, a pfs.Access, name pfs.Path) error {
 	dir := name.Parent()
 	if a == pfs.Write && r.isReady(dir) {
@@ -80,7 +79,7 @@ func (r *Rehearsal) try(ctx context.Context, fsys pfs.FileSystem, a pfs.Access, 
 	return nil
 }
 
-// mkdir notes the directory name as made, if it could be.
+// mkdir notes the directory name as made, if it could be made.
 func (r *Rehearsal) mkdir(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) error {
 	info, err := fsys.Stat(ctx, name)
 	switch {
@@ -104,8 +103,8 @@ func (r *Rehearsal) mkdir(ctx context.Context, fsys pfs.FileSystem, name pfs.Pat
 	return nil
 }
 
-// lookAbove returns what keeps anything from being made in the directory that name is in.
-// It reports whether that directory is one that would have been made.
+// lookAbove returns an error if nothing can be made in the directory that name is in, and
+// reports whether that directory would have been made.
 func (r *Rehearsal) lookAbove(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (made bool, err error) {
 	const op = "transfer.Rehearsal"
 	dir := name.Parent()
@@ -127,8 +126,8 @@ func (r *Rehearsal) lookAbove(ctx context.Context, fsys pfs.FileSystem, name pfs
 	return false, err
 }
 
-// isMade reports whether dir, or a directory above it, would have been made: what is in
-// one of these is, too, for nothing is made before what it is in.
+// isMade reports whether dir would have been made. If a directory above it would have been,
+// so would dir, since nothing is made before the directory that it is in.
 func (r *Rehearsal) isMade(dir pfs.Path) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -83,14 +83,14 @@ func (j *Job) nextPause(try int, spent time.Duration) (time.Duration, bool) {
 	return min(pause(try), left), left > 0
 }
 
-// reached notes that what the job works with answers, so that other operations are not given up for all.
+// reached notes that something was done, so that the failure of other operations does not end the job.
 func (j *Job) reached() {
 	j.answered.Store(time.Now().UnixNano())
 	j.unreachable.Store(0)
 }
 
-// gaveUp notes that an operation was tried in vain since a time, of whose patience so much is spent. If
-// nothing else was done since then either, the others need not wait as long once more.
+// gaveUp notes that an operation has failed since a time, and has spent so much of its patience. If nothing
+// else was done since then either, the job is lost: others need not wait as long once more.
 func (j *Job) gaveUp(kind pfs.Kind, since time.Time, spent time.Duration) {
 	if kind == pfs.Unavailable && j.opts.Patience > 0 && spent >= j.opts.Patience && j.answered.Load() < since.UnixNano() {
 		j.lost.Store(true)
@@ -101,7 +101,7 @@ func (j *Job) gaveUp(kind pfs.Kind, since time.Time, spent time.Duration) {
 // reached before the job is given up, whatever its patience.
 const maxUnreachable = 3
 
-// hopeless reports whether further files would fail as the one that failed with err: nothing can be reached.
+// hopeless reports whether err means that nothing can be reached, so that further files would fail, too.
 func (j *Job) hopeless(err error) bool {
 	return pfs.KindOf(err) == pfs.Unavailable && (j.unreachable.Add(1) >= maxUnreachable || j.lost.Load())
 }

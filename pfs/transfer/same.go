@@ -21,8 +21,8 @@ func (j *Job) same(ctx context.Context, it *item) (bool, error) {
 // digestOf returns the XXH3 digest of a file: the one that the store keeps, or else
 // one computed where the bytes are, or else here.
 func (j *Job) digestOf(ctx context.Context, e End, info pfs.Info) (string, error) {
-	// Listings were asked for digests. An older service leaves them out: before it
-	// reads a large file it is asked once more.
+	// Listings of an older service have no digests. A Stat costs less than reading a
+	// large file.
 	if info.Digest == "" && info.Size > maxSmall {
 		var err error
 		if info, err = j.stat(ctx, e); err != nil {

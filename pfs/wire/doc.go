@@ -29,9 +29,9 @@
 // client knows the service's current datacenter (its configuration entry), accepted
 // in paths where no datacenter has the name itself; "Pfs-Request: ID" is below.
 //
-// An answer to a user tells in "Pfs-Requests" and "Pfs-Batches" how many requests, and how many
-// batches of those that are read and of those that are written (changes in place count as these),
-// the user may have at work. What is more waits, and is answered Limit after a while.
+// An answer to a user states how much the user may have at work: "Pfs-Requests" is a number of
+// requests; "Pfs-Batches" is a number of batches that are read, and the same number of batches that
+// are written, among which writes in place count. Further requests wait, and are answered Limit after a while.
 //
 // # Messages
 //
@@ -115,8 +115,8 @@
 // (another replica did, or an earlier life), and publishes only if both are the same;
 // else it answers integrity and keeps the staged write. sync makes what was sent so
 // far durable, for senders that cannot read their source again. A staged write that
-// nobody goes on with is swept after a week; discard removes it at once. An ID is its user's own: the same ID
-// of another user names another staged write.
+// nobody goes on with is swept after a week; discard removes it at once. The same ID of another
+// user names another staged write.
 //
 // # Batches
 //

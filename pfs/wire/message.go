@@ -17,8 +17,8 @@ const (
 	HeaderRequest    = "Pfs-Request"
 	HeaderInfo       = "Pfs-Info"
 
-	// Of answers to users: how many requests, and how many batches of those that are read and of those
-	// that are written, a user may have at work. What is more waits for its turn, and not for long.
+	// Of answers to users: how many requests, and how many batches of each kind (read and written), the
+	// user may have at work.
 	HeaderRequests = "Pfs-Requests"
 	HeaderBatches  = "Pfs-Batches"
 

@@ -167,7 +167,7 @@ func (l *commandLine) flag(arg string, rest []string) (int, error) {
 	return 0, Usagef("unknown flag %s%s", typed, didYouMean("--", near))
 }
 
-// culprit names what is wrong with typed, a dash and letters that are no flags together.
+// culprit returns the error about typed, a dash and letters that are not all flags without a value.
 func (l *commandLine) culprit(typed string) error {
 	var unknown []string
 	for _, letter := range typed[1:] {

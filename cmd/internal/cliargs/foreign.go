@@ -2,8 +2,8 @@ package cliargs
 
 import "flag"
 
-// Foreign is a flag of one letter that other programs have and this one does not. To give
-// it is an error that says what to do instead. No help text and no completion shows it.
+// Foreign is a flag of one letter that other programs have and this one does not. Its use is
+// an error that says what to do instead. Neither help texts nor completion show it.
 type Foreign struct {
 	Letter  string
 	Instead string
@@ -21,7 +21,7 @@ func (*Foreign) IsSet() bool { return false }
 // String returns the letter.
 func (f *Foreign) String() string { return f.Letter }
 
-// foreignCommands are what other programs call commands, by their names here.
+// foreignCommands are names that commands have in other programs, by their names here.
 var foreignCommands = map[string][]string{
 	"add":    {"create", "new"},
 	"cat":    {"less", "more", "type"},

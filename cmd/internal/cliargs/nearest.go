@@ -22,8 +22,8 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// NearestCommand returns the command that was most likely meant by word: one that other
-// programs call so, or else the nearest. "" means that none is near.
+// NearestCommand returns the command that word most likely means: one that has this name in
+// other programs, or else the nearest. "" means that none is near.
 func NearestCommand(word string, commands []string) string {
 	for _, c := range commands {
 		if slices.Contains(foreignCommands[c], word) {

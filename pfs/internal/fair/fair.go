@@ -1,4 +1,4 @@
-// Package fair shares a number of places among those who ask for them.
+// Package fair gives out a limited number of places in fair turns.
 package fair
 
 import (
@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// Claim is one of those on whose behalf a place is asked for: a user, or an address.
+// Claim names a claimant of a place, such as a user or an address.
 type Claim struct {
 	Key   string
 	Share int // the most places that it may hold at a time; 0 for no bound
 }
 
-// Queue gives out places by start-time fair queuing: claimants who wait get places in
-// turn, however many of them each asks for, and one who has asked for few lately comes
-// before one who has asked for many. A place that is asked for on behalf of several waits
-// for the slowest of them.
+// Queue gives out places by start-time fair queuing. Waiting claimants get places in turn,
+// however many each of them asks for. A claimant with few recent requests comes before one
+// with many. A request with several claims waits for the slowest of them.
 type Queue struct {
 	places int
 
@@ -25,7 +24,7 @@ type Queue struct {
 	taken   int
 	clock   uint64             // tag of the place that was given out last
 	members map[string]*member // who has, waits for, or lately had places
-	sweepAt int                // number of members at which those who count no more are forgotten
+	sweepAt int                // number of members at which idle ones are removed
 	waiting []*waiter          // by tag, and of one tag in the order of arrival
 }
 
@@ -44,7 +43,7 @@ type waiter struct {
 	given   chan struct{} // closed when it has the place
 }
 
-// New returns a Queue of so many places, at least one.
+// New returns a Queue with a number of places, at least one.
 func New(places int) *Queue {
 	return &Queue{places: max(1, places), members: map[string]*member{}}
 }
@@ -68,8 +67,8 @@ func (q *Queue) Take(ctx context.Context, claims ...Claim) (release func(), err 
 	}
 }
 
-// TakeFor is Take of a place that is given to the next one after the time length, even if
-// the caller still uses it: it may wait for something else by then.
+// TakeFor is Take of a place that is passed on after a time, even if the caller still uses
+// it: a caller that takes longer is likely to wait for something else.
 func (q *Queue) TakeFor(ctx context.Context, length time.Duration, claims ...Claim) (release func(), err error) {
 	end, err := q.Take(ctx, claims...)
 	if err != nil {
@@ -89,14 +88,14 @@ func (q *Queue) Taken() int {
 	return q.taken
 }
 
-// Waiting returns how many wait for a place.
+// Waiting returns the number of requests that wait for a place.
 func (q *Queue) Waiting() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.waiting)
 }
 
-// ask lines up, and gives out what is free.
+// ask queues a request and gives out free places.
 func (q *Queue) ask(claims []Claim) *waiter {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -125,7 +124,7 @@ func (q *Queue) ask(claims []Claim) *waiter {
 	return w
 }
 
-// give gives out what is free. q.mu is held.
+// give gives out free places. q.mu is held.
 func (q *Queue) give() {
 	for i := 0; i < len(q.waiting) && q.taken < q.places; {
 		w := q.waiting[i]
@@ -185,8 +184,8 @@ func (q *Queue) leave(w *waiter) error {
 	return &Full{full}
 }
 
-// drop ends the use of w's members, and forgets those whose past makes no difference any
-// more. q.mu is held.
+// drop ends the use of w's members, and removes idle members that no longer affect the
+// order. q.mu is held.
 func (q *Queue) drop(w *waiter) {
 	for _, m := range w.members {
 		m.uses--
