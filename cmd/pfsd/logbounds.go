@@ -41,6 +41,8 @@ func (b *boundedHandler) Handle(ctx context.Context, r slog.Record) error {
 		switch a.Key {
 		case "user":
 			kind.user = boundValue(a.Value, maxRefused).String()
+		case "method": // so that failed logins in a user's name hide nothing of what the user is refused
+			kind.method = boundValue(a.Value, maxRefused).String()
 		case "result":
 			if done = a.Value.String() == auditDone; !done {
 				most = maxRefused
@@ -66,6 +68,9 @@ const auditDone = "ok"
 func (b *boundedHandler) tell(ctx context.Context, level slog.Level, kind lineKind, text string, args ...any) {
 	r := slog.NewRecord(time.Now(), level, text, 0)
 	r.Add("of", kind.message, "user", kind.user)
+	if kind.method != "" {
+		r.Add("method", kind.method)
+	}
 	r.Add(args...)
 	_ = b.Handler.Handle(ctx, r)
 }
@@ -82,7 +87,7 @@ func (b *boundedHandler) WithGroup(name string) slog.Handler {
 }
 
 // lineKind is what lines that are counted together have in common.
-type lineKind struct{ message, user string }
+type lineKind struct{ message, user, method string }
 
 // flood counts lines.
 type flood struct {

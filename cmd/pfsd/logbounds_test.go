@@ -74,11 +74,16 @@ func TestRefusedLinesAreLimited(t *testing.T) {
 			audit("ann", "ok")
 		}
 		audit("bob", "permission denied")
+		for range manyLines + 1 {
+			log.Info("audit", "user", "eve", "method", "login", "result", "not logged in")
+		}
+		log.Info("audit", "user", "eve", "method", "remove", "result", "permission denied")
 		time.Sleep(manyWithin)
 		synctest.Wait()
 		audit("mallory", "permission denied")
 		for want, n := range map[string]int{
 			"user=mallory result": manyLines + 1, "user=ann result=ok": manyLines + 50, "user=bob": 1,
+			"user=eve method=remove": 1, "user=eve method=login result": manyLines,
 			`msg="too many lines: more of them are left out" of=audit user=mallory within=1m0s`: 1, `msg="lines were left out" of=audit user=mallory lines=50`: 1,
 		} {
 			if got := strings.Count(out.String(), want); got != n {
