@@ -162,7 +162,7 @@ func upload(ctx context.Context, c *client.Client, worker int, done *atomic.Int6
 	return err
 }
 
-var sinks = sync.Pool{New: func() any { return make([]byte, pfs.ChunkSize) }}
+var sinks = sync.Pool{New: func() any { return new([pfs.ChunkSize]byte) }}
 
 func download(ctx context.Context, c *client.Client, _ int, done *atomic.Int64) error {
 	f, err := c.Open(ctx, home+"file")
@@ -170,10 +170,10 @@ func download(ctx context.Context, c *client.Client, _ int, done *atomic.Int64) 
 		return err
 	}
 	defer f.Close()
-	p := sinks.Get().([]byte)
+	p := sinks.Get().(*[pfs.ChunkSize]byte)
 	defer sinks.Put(p)
 	for off := int64(0); off < fileSize; off += pfs.ChunkSize {
-		if err := pfs.ReadFull(ctx, f, p, off); err != nil {
+		if err := pfs.ReadFull(ctx, f, p[:], off); err != nil {
 			return err
 		}
 		done.Add(1)
