@@ -6,8 +6,8 @@ import (
 
 // salvage finds the records of the damaged stretch c that can be proven right. The
 // proof is a checksum: that of the header over the whole payload, or those that
-// parts of the payload have of their own. The header of c has the compressor then that
-// they are stored with.
+// parts of the payload have of their own. salvage sets the compressor in the header of c to
+// the one that the records are stored with.
 func (cd *chunkDecoder) salvage(c *chunk) {
 	c.head = parseHeader(c.stored, cd.dialect)
 	p := c.payload()

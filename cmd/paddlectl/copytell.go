@@ -189,7 +189,7 @@ func (t *transferring) summary() string {
 	return text
 }
 
-// left tells how many files were not tried, or what else was to be done to them.
+// left says how many files were not done; done is what that means, such as "tried".
 func left(s transfer.Stats, done string) string {
 	switch n := s.Left(); {
 	case !s.Complete && n == 0:

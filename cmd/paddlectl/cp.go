@@ -27,8 +27,8 @@ service, all others on this machine; "-" is standard input or output.
   - SRC, a directory without one, becomes DEST/NAME, whether DEST exists or not.
 
 Several sources, and quoted patterns, need a DEST that is a directory or ends in a
-slash. A DEST that ends in a slash is made, with all that is missing above it below
-the home; of one that does not, only the last element is.
+slash. A DEST that ends in a slash is made with all its missing parents, but no home is
+made. Of another DEST only the last element is made.
 
 Every byte is verified. A file that is at its target already, with the same digest,
 is not copied again. A copy that was interrupted goes on where it was if the same

@@ -18,7 +18,7 @@ import (
 type transcoder struct {
 	from string // encoding of the records; "": that of the first one
 	to   string // name of one of convert.Encodings, or of convert.Shown
-	// note is told what the new encoding does not show; nil: nobody asks.
+	// note is called with what the new encoding does not show; it may be nil.
 	note func(convert.Note)
 }
 

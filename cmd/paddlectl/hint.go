@@ -70,9 +70,9 @@ func isFixed(p pfs.Path) bool {
 	return len(parts) < 4 || parts[2] == public || slices.Contains(fixedNames, parts[3])
 }
 
-// placeLine names the path that was meant where err is about a misspelt directory of a
-// datacenter, or about a home whose name is near the user's own, and the user's home where
-// it is about something beside it; "" for other errors.
+// placeLine returns the way out of an error about a path that is no place of the user's: the
+// path that was meant if a directory of the datacenter is misspelt or a home has nearly the
+// user's name, else the user's home; "" for other errors.
 func (d *deps) placeLine(err error) string {
 	var e *pfs.Error
 	if !errors.As(err, &e) || !e.Path.Within(top) {

@@ -126,7 +126,7 @@ func (s *outputs) create(text string, e transfer.End) (*output, error) {
 	return s.add(o), nil
 }
 
-// rehearse returns what create would be refused with.
+// rehearse returns the error with which create would be refused.
 func (s *outputs) rehearse(text string, e transfer.End) error {
 	if e.FS == nil {
 		return nil

@@ -36,8 +36,8 @@ type Main struct {
 	// one takes for dead; 0 is the usual time.
 	Lease time.Duration
 
-	// Patience is how long a command asks again for what fails for the moment; 0 is the
-	// usual time.
+	// Patience is how long a command retries what fails for the moment; 0 is the usual
+	// time.
 	Patience time.Duration
 
 	// Open, if not nil, opens the tree of an entry in place of a client. For tests.

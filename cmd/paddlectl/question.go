@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// asking is the flags --interactive and --force of commands that remove or replace.
+// asking holds the flags --interactive and --force of commands that remove or replace.
 type asking struct{ interactive, force bool }
 
 // interactiveFlag is --interactive, which asks before what usage says.

@@ -216,8 +216,8 @@ func compressorNames(has map[recordio.Compressor]int64) []string {
 }
 
 // copyRecords passes the records of all files to write, with the compressor of the
-// chunk that they are in. The first file that fails ends it, and so does damage of which
-// no record is left.
+// chunk that they are in. It ends with the first file that fails, and fails if damage leaves
+// no record at all.
 func (r *reading) copyRecords(ctx context.Context, files []dataFile, write func(rec []byte, source recordio.Compressor) error) error {
 	none := true
 	for _, f := range files {

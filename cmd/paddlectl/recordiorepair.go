@@ -93,7 +93,7 @@ func (d *deps) salvageHint(err error, in *input) error {
 	return hinted{recordError(err), fmt.Sprintf("this is no torn end: %s recordio salvage %s -o NEW saves what can be read", d.out.Program, shellWord(in.text))}
 }
 
-// repairInPlace cuts the file itself, and returns when that is on the disk. A dry run
+// repairInPlace cuts the file itself, and returns when that is on the disk. A dry run only
 // opens it in the same way.
 func (d *deps) repairInPlace(o *repairOptions, in *input) error {
 	file, err := os.OpenFile(localText(in.end.Path), os.O_RDWR, 0)

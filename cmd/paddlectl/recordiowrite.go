@@ -22,7 +22,7 @@ type writeOptions struct {
 func (o *writeOptions) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "compressor", Usage: "compress with `NAME`: none, snappy, gzip, or zstd, which other readers of the format refuse; without it as the input", Destination: &o.compressor},
-		&cli.GenericFlag{Name: "chunk", Aliases: []string{"chunk-size"}, Usage: "at most `SIZE` of records in a chunk, 0 for a chunk a record; 32M without it, as the reference", Value: &o.chunk},
+		&cli.GenericFlag{Name: "chunk", Aliases: []string{"chunk-size"}, Usage: "at most `SIZE` of records in a chunk, or one record with 0; 32M without it, as the reference", Value: &o.chunk},
 		&cli.BoolFlag{Name: "index", Usage: "write the index .NAME.idx beside each file, too", Destination: &o.index},
 		&cli.BoolFlag{Name: "embed-index", Usage: "end each file with its index, which other readers pass over", Destination: &o.embed},
 		forceFlag(&o.force),

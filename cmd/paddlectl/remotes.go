@@ -19,7 +19,7 @@ import (
 // remotes are the services in use, connected when they are first needed.
 type remotes struct {
 	d       *deps
-	retries int // of --retries, as package client has it, less than 0 being never; 0 means as long as there is patience
+	retries int // of --retries, as package client has it; 0 if it is not given
 
 	load sync.Mutex // guards file
 	file *config.File

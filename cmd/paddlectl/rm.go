@@ -35,8 +35,8 @@ for all names. To see what a pattern matches: ls -d.
 An upload that was broken off is kept for a week, so that it can go on; it cannot be
 seen, and takes space. --unfinished removes those below directories, and tells the
 space that they took: on CephFS that may be all that the whole file would take, however
-little of it has come. Outside your home this takes an administrator, since others may
-have uploads there.`,
+little of it has come. Outside your home only an administrator may do this, since others
+may have uploads there.`,
 		examples: []string{
 			"paddlectl rm /pfs/dc1/home/alice/old.csv",
 			"paddlectl rm -r '/pfs/dc1/home/alice/out/epoch-0*'",

@@ -24,9 +24,9 @@ a mirror: what SRC does not have is removed there, once everything was copied; i
 anything failed nothing is removed. What --exclude leaves out stays.
 
 With --delete three mistakes are refused, with code 5, before anything is changed:
-an SRC without any file, as of a disk that is not mounted; a DEST that is a home, a
-public or mapped directory, or here the root, your home or a directory above it; and
-more deletions than --max-delete allows. --force takes the first two as they are.`,
+an SRC without any file, such as a disk that is not mounted; a DEST that is a home, a
+public or mapped directory, or on this machine the root, your home or a directory above
+it; and more deletions than --max-delete allows. --force allows the first two.`,
 		examples: []string{
 			"paddlectl sync ./data /pfs/dc1/home/alice/data",
 			"paddlectl sync --delete --exclude '*.tmp' /pfs/dc1/home/alice/out ./out",
@@ -36,7 +36,7 @@ more deletions than --max-delete allows. --force takes the first two as they are
 		flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "delete", Usage: "remove from DEST what SRC does not have", Destination: &o.mirroring},
 			&cli.Int64Flag{Name: "max-delete", Usage: "with --delete: change nothing if more than `N` files would be removed", Value: unlimited, DefaultText: "any number", Destination: &o.maxDelete},
-			&cli.BoolFlag{Name: "force", Usage: "with --delete: even if SRC has no file, or DEST is a home or another root", Destination: &o.force},
+			&cli.BoolFlag{Name: "force", Usage: "with --delete: allow an SRC without any file, and a DEST that is a home or another root", Destination: &o.force},
 		}, o.flags()...),
 		run: func(ctx context.Context, operands []string) error { return d.summed(o, runSync(ctx, d, o, operands)) },
 	})

@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// patience is how long a command asks again in vain for what fails for the moment,
-	// however many files it works on, unless --retries says how often.
+	// patience is how long a command retries in vain what fails for the moment, however
+	// many files it works on, unless --retries is given.
 	patience = time.Minute
-	// inPatience is the number of retries of which the patience is the only bound.
+	// inPatience is a number of retries that only the patience bounds.
 	inPatience = 1 << 20
 
 	// tellAfter is how long an operation has to fail before the user is told what the
@@ -17,7 +17,7 @@ const (
 	tellAfter, tellEvery = 2 * time.Second, 10 * time.Second
 )
 
-// patience is how long what is asked for again so often is asked for at most; 0 is no bound.
+// patience bounds the time that so many retries take; 0 is no bound.
 func (d *deps) patience(retries int) time.Duration {
 	switch {
 	case retries != inPatience:

@@ -10,8 +10,9 @@ func (m *Main) userAddCommand() *cli.Command {
 		Name:      "add",
 		Usage:     "add an account",
 		ArgsUsage: "NAME",
-		Description: "Adds an account. NAME is often an e-mail address; the home of the user is called so. It\n" +
-			"has letters from a to z, digits and . _ - + @, and looks like no other account's.\n" +
+		Description: "Adds an account. NAME is often an e-mail address; the home of the user is called so.\n" +
+			"It has letters from a to z, digits and . _ - + @, and must not look like the name of\n" +
+			"another account.\n" +
 			"HDFS user, uid and gid are who the user is on stores that know users; file: and mem: do\n" +
 			"not. Left out, they are chosen so that no two accounts share them, removed ones\n" +
 			"included. Roles: user (own home, reads public), publisher (also writes public), admin\n" +

@@ -20,8 +20,8 @@ var (
 	ErrTruncated = errors.New("truncated")
 	// ErrChecksum: the content does not match its own checksum.
 	ErrChecksum = errors.New("checksum mismatch")
-	// ErrDamaged: a binary format contradicts itself, as it does when bits of it were
-	// flipped; ErrSyntax.
+	// ErrDamaged: a binary format contradicts itself, as after a flipped bit. It is an
+	// ErrSyntax.
 	ErrDamaged = fmt.Errorf("damaged: %w", ErrSyntax)
 	// ErrLimit: a record is larger or deeper than Limits allow, or a number does not fit.
 	ErrLimit = errors.New("over the limit")

@@ -52,8 +52,8 @@ func (p *libsvmParser) parse(enc Encoder) (start, end int, err error) {
 	}
 }
 
-// unlabelled reports whether a line, whose first word is given, has no label, as samples
-// of no class have it where samples may have several.
+// unlabelled reports whether a line, whose first word is given, has no label: a sample of
+// no class, in data whose samples may have several.
 func unlabelled(line, word []byte) bool {
 	return blank(line[0]) && bytes.IndexByte(word, ':') > 0
 }

@@ -42,7 +42,7 @@ func (s *Stats) note(input string, texts []string) {
 	}
 }
 
-// notes are what is to be told of one input, each once.
+// notes collects the notes of one input, each once.
 type notes struct {
 	told  map[string]bool
 	fresh []string // that take did not return yet
@@ -69,14 +69,14 @@ func (n *notes) take() []string {
 // noting is a Decoder that has notes of its own.
 type noting interface{ notes() *notes }
 
-// noter is an Encoder, which all embed nesting.
+// noter is an Encoder of this package: all embed nesting.
 type noter interface {
 	noteTo(*notes)
 	note(what string)
 }
 
-// Losses makes enc note what its payload does not show of the values that it is given,
-// and returns what gives the notes that are new.
+// Losses makes enc note what its payload does not show of its values. It returns a function
+// that returns the notes since the last call.
 func Losses(enc Encoder) func() []string {
 	n := &notes{}
 	if to, ok := enc.(noter); ok {

@@ -103,8 +103,8 @@ func openMember(in Input, f *zip.File) (Input, error) {
 	return member, nil
 }
 
-// checksumOr returns the error of the checksum of a file, which the archive compares at
-// its end, if it does not match: that is the cause of err then.
+// checksumOr reads file to its end, where the archive compares its checksum. It returns the
+// error of a checksum that does not match, since that explains err, and else err.
 func checksumOr(file io.Reader, err error) error {
 	const most = 1 << 30
 	if _, bad := io.CopyN(io.Discard, file, most); errors.Is(bad, ErrChecksum) {

@@ -115,9 +115,9 @@ func (m *tarMember) stray() string {
 // tarBlock is what everything in an archive is padded to.
 const tarBlock = 512
 
-// ended returns io.EOF if the archive ends behind a whole file: with blocks of zeros, and
-// nothing but more of them, or without any, which GNU tar takes, too. What else stands
-// behind the last file is a header that extends one which is missing.
+// ended returns io.EOF if the archive ends behind a whole file. Nothing but blocks of zeros
+// may follow that file, or nothing at all, which GNU tar takes, too. Anything else is a
+// header that extends a missing one.
 func (t *tarReader) ended() error {
 	behind := t.c.off - (t.end+tarBlock-1)/tarBlock*tarBlock
 	if t.c.off == 0 || behind < 0 || t.zeros < behind {

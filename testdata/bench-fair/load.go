@@ -64,7 +64,7 @@ func makeLoad(name, endpoint string, length time.Duration) error {
 	var done, failed atomic.Int64
 	var last atomic.Value
 	var all sync.WaitGroup
-	c, err := newUser(endpoint, "alice", "")
+	c, err := newUser(endpoint, "alice")
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func login(endpoint, user, from string) error {
 	return err
 }
 
-// tokens logs in.
+// tokens logs in, from an address of this machine if from is not empty.
 func tokens(endpoint, user, from string) (wire.Tokens, error) {
 	dialer := &net.Dialer{}
 	if from != "" {
@@ -250,8 +250,8 @@ func tokens(endpoint, user, from string) (wire.Tokens, error) {
 }
 
 // newUser logs in and returns the user's client.
-func newUser(endpoint, user, from string) (*client.Client, error) {
-	t, err := tokens(endpoint, user, from)
+func newUser(endpoint, user string) (*client.Client, error) {
+	t, err := tokens(endpoint, user, "")
 	if err != nil {
 		return nil, err
 	}

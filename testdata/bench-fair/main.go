@@ -136,7 +136,7 @@ func (s *service) home(user string) string {
 // fill makes what the loads work on.
 func (s *service) fill(names int) error {
 	for _, user := range []string{"alice", "bob"} { // which makes the home
-		c, err := newUser(s.endpoint, user, "")
+		c, err := newUser(s.endpoint, user)
 		if err == nil {
 			_, err = c.Stat(context.Background(), pfs.Path(homes+user))
 		}
@@ -171,7 +171,7 @@ func (s *service) fill(names int) error {
 
 // row measures one kind of load.
 func (s *service) row(k kind, seconds int) error {
-	c, err := newUser(s.endpoint, "bob", "")
+	c, err := newUser(s.endpoint, "bob")
 	if err != nil {
 		return err
 	}
