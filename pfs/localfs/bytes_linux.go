@@ -51,6 +51,19 @@ func nextData(f *os.File, off, end int64) (from, to int64) {
 	return from, max(from, to)
 }
 
+// isHole reports whether the n bytes of f at off, none of them behind its end, are one hole.
+func isHole(f *os.File, off, n int64) (hole bool) {
+	_ = withFD(f, func(fd int) error {
+		next, err := unix.Seek(fd, off, unix.SEEK_DATA)
+		if err == unix.ENXIO { // no data follows
+			next, err = unix.Seek(fd, 0, unix.SEEK_END)
+		}
+		hole = err == nil && next >= off+n
+		return err
+	})
+	return hole
+}
+
 // startWriteback sends n bytes of f on their way to the disk and does not wait. It
 // only makes the next sync shorter, which will also tell what went wrong.
 func startWriteback(f *os.File, off, n int64) {

@@ -16,6 +16,9 @@ func makeHole(f *os.File, off, n int64) error { return errors.ErrUnsupported }
 // nextData returns the first stretch of f between off and end that is no hole: all of it.
 func nextData(f *os.File, off, end int64) (from, to int64) { return off, end }
 
+// isHole reports whether n bytes of f at off are known to be one hole.
+func isHole(f *os.File, off, n int64) bool { return false }
+
 // startWriteback sends n bytes of f on their way to the disk: the system does so
 // when it likes.
 func startWriteback(*os.File, int64, int64) {}

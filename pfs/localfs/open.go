@@ -135,7 +135,7 @@ func readAt(ctx context.Context, op string, name pfs.Path, h *os.File, p []byte,
 		if err := pfs.CheckContext(ctx, op, name); err != nil {
 			return n, err
 		}
-		k, err := h.ReadAt(p[n:min(len(p), n+pfs.ChunkSize)], off+int64(n))
+		k, err := readSparse(h, p[n:min(len(p), n+pfs.ChunkSize)], off+int64(n))
 		n += k
 		switch {
 		case err == io.EOF:

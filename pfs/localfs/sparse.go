@@ -28,6 +28,16 @@ func writeSparse(f *os.File, p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
+// readSparse reads as f.ReadAt does. It does not read a hole, for which the system would fill its memory
+// with pages of zeros: sparse files can be larger than any memory.
+func readSparse(f *os.File, p []byte, off int64) (int, error) {
+	if len(p) >= holeSize && isHole(f, off, int64(len(p))) {
+		clear(p)
+		return len(p), nil
+	}
+	return f.ReadAt(p, off)
+}
+
 // stretch returns the length of the longest beginning of p, which is to be written at off,
 // that becomes one hole or has none.
 func stretch(p []byte, off int64) (zeros bool, length int) {

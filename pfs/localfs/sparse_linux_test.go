@@ -128,3 +128,43 @@ func TestStretch(t *testing.T) {
 		}
 	}
 }
+
+// TestHolesAreNotRead tells holes from data at their edges, and reads both as one file.
+func TestHolesAreNotRead(t *testing.T) {
+	dir := t.TempDir()
+	wantHoles(t, dir)
+	const data, size = 4 * holeSize, 8*holeSize + 100 // one block of data, and a hole up to the end
+	f, err := os.Create(filepath.Join(dir, "f"))
+	must(t, err)
+	defer f.Close()
+	want := make([]byte, size)
+	copy(want[data:], pfstest.Pattern(1, holeSize))
+	_, err = f.WriteAt(want[data:data+holeSize], data)
+	must(t, err)
+	must(t, f.Truncate(size))
+	for _, tt := range []struct {
+		off, n int64
+		hole   bool
+	}{
+		{0, holeSize, true},
+		{0, data, true},
+		{0, data + 1, false},
+		{data - 1, holeSize, false},
+		{data + holeSize - 1, holeSize, false},
+		{data + holeSize, holeSize, true},
+		{size - holeSize, holeSize, true},
+		{size - holeSize + 1, holeSize, false}, // the file ends before
+		{size, holeSize, false},
+		{size + holeSize, holeSize, false},
+	} {
+		if got := isHole(f, tt.off, tt.n); got != tt.hole {
+			t.Errorf("isHole(%d, %d) = %v", tt.off, tt.n, got)
+		}
+		p := bytes.Repeat([]byte{1}, int(tt.n))
+		n, err := readSparse(f, p, tt.off)
+		q := bytes.Repeat([]byte{2}, int(tt.n))
+		if wantN, wantErr := f.ReadAt(q, tt.off); n != wantN || err != wantErr || !bytes.Equal(p[:n], q[:n]) {
+			t.Errorf("readSparse(%d, %d) = %d, %v; want %d, %v, and the same bytes", tt.off, tt.n, n, err, wantN, wantErr)
+		}
+	}
+}
