@@ -27,7 +27,10 @@ configure() {
   [ "$MODE" != secure ] || ssl
 }
 
-site() { { echo '<configuration>'; "$1_site"; echo '</configuration>'; } >"$D/conf/$1-site.xml"; }
+# replace FILE: writes FILE from standard input, whole at once: a daemon that runs may read it at any time.
+replace() { cat >"$1.new" && mv "$1.new" "$1"; }
+
+site() { { echo '<configuration>'; "$1_site"; echo '</configuration>'; } | replace "$D/conf/$1-site.xml"; }
 
 core_site() {
   if [ "$MODE" = ha ]; then prop fs.defaultFS hdfs://testbed; else prop fs.defaultFS "hdfs://$HOST:$(port nn)"; fi
@@ -115,6 +118,6 @@ ssl() {
         prop "ssl.$side.$store.password" changeit
         prop "ssl.$side.$store.keypassword" changeit
       done
-      echo '</configuration>'; } >"$D/conf/ssl-$side.xml"
+      echo '</configuration>'; } | replace "$D/conf/ssl-$side.xml"
   done
 }
