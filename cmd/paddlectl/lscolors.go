@@ -11,8 +11,8 @@ const colorAuto, colorAlways, colorNever = "auto", "always", "never"
 // colorModes are the values of --color.
 var colorModes = []string{colorAuto, colorAlways, colorNever}
 
-// lsColors are the colours of names, in the form of the environment variable LS_COLORS:
-// what stands between "ESC [" and "m".
+// lsColors are the colours of names. A colour is written as in the environment variable
+// LS_COLORS: the parameters of the escape sequence, such as "01;34".
 type lsColors struct {
 	kinds  map[string]string // by key: di (directory), ln (link), ex (executable), fi (other file)
 	suffix [][2]string       // ends of file names and their colours; of several that fit the last counts

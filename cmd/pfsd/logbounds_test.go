@@ -60,7 +60,7 @@ func TestWhatFitsIsNotCut(t *testing.T) {
 	}
 }
 
-// What one user is refused does not fill the log, and hides nothing of others.
+// The refusals of one user do not fill the log, and do not suppress the lines of others.
 func TestRefusedLinesAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

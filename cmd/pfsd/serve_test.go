@@ -345,8 +345,8 @@ func TestWhatKeepsAServiceFromStarting(t *testing.T) {
 	}
 }
 
-// Whoever has no account can have the service hold a header for each connection: it is as
-// long as the longest request needs, and no longer.
+// The service holds a header for each connection, even of clients without an account. So the
+// limit of a header is what the longest request needs.
 func TestHeadersAreBounded(t *testing.T) {
 	s := start(t, dataFor(t), "--no-tls")
 	_, tokens := s.login(t, "ann")

@@ -91,7 +91,7 @@ func TestAttemptsCountFromTheirBegin(t *testing.T) {
 	}
 }
 
-// Whoever fails slows down the accounts that he tries, and nobody else behind the same
+// Failed logins delay the accounts that they name, and no other account behind the same
 // address.
 func TestFailuresDoNotLockOutTheAddress(t *testing.T) {
 	l, _ := testLimiter()

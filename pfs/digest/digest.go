@@ -160,7 +160,7 @@ func addLeaf(ctx context.Context, h hasher, read readAt, off, n int64) (done int
 const maxJobs = 4
 
 // Of reads the size bytes of a file, up to jobs leaves at a time, and returns its digest.
-// progress, if not nil, is told the bytes done so far. Memory is at most a small piece of
+// Of calls progress, if not nil, with the number of bytes done so far. Memory is at most a small piece of
 // each of those leaves.
 func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, progress func(done int64)) (string, error) {
 	t, err := NewTree(name, size)

@@ -138,8 +138,8 @@ func (p *place) wantWithin(limit time.Duration, args ...string) {
 	}
 }
 
-// TestSlowFull has the OSD of a CephFS full in the middle of copies. What is there can be read and
-// removed, nothing half is visible, and the same commands end well when there is room.
+// TestSlowFull fills the OSD of a CephFS in the middle of copies. Files that exist can be read and
+// removed, no partial file is visible, and the same commands succeed when there is room.
 func TestSlowFull(t *testing.T) {
 	needSlow(t)
 	needCeph(t)
@@ -197,8 +197,8 @@ func TestSlowFull(t *testing.T) {
 	pfstest.WantFile(t, p.direct, p.stored("inside"), large)
 }
 
-// TestSlowLeftovers looks by another client, Ceph's own, at what is left of uploads that were
-// interrupted, and of what was removed.
+// TestSlowLeftovers lists, with Ceph's own client, the files that remain after interrupted
+// uploads and after removals.
 func TestSlowLeftovers(t *testing.T) {
 	needSlow(t)
 	needCeph(t)
