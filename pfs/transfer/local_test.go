@@ -2,8 +2,10 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,7 +18,12 @@ import (
 // openDir returns a directory as a store.
 func openDir(t testing.TB) *localfs.FS {
 	t.Helper()
-	fsys, err := localfs.New(t.TempDir(), localfs.Options{NoSync: true, FollowLinks: true})
+	return openLocal(t, t.TempDir())
+}
+
+func openLocal(t testing.TB, dir string) *localfs.FS {
+	t.Helper()
+	fsys, err := localfs.New(dir, localfs.Options{NoSync: true, FollowLinks: true})
 	must(t, err)
 	t.Cleanup(func() { fsys.Close() })
 	return fsys
@@ -113,5 +120,43 @@ func TestCopiesLeaveNothingOpen(t *testing.T) {
 	must(t, err)
 	if n := count() - before; n > 2 {
 		t.Errorf("%d descriptors are open after a stream", n)
+	}
+}
+
+// TestMirrorNamesWhatStays: Delete names what it cannot delete in the target, and so does a dry run.
+func TestMirrorNamesWhatStays(t *testing.T) {
+	for _, dry := range []bool{false, true} {
+		for name, tc := range map[string]struct {
+			target []string
+			o      Options
+			kind   pfs.Kind
+			about  pfs.Path
+		}{
+			"link to a directory":      {[]string{"/real/extra", "/d/sub->../real"}, Options{}, pfs.Symlink, "/d/sub"},
+			"link, filtered":           {[]string{"/real/extra", "/d/sub->../real"}, Options{Filter: []Rule{{true, "*.log"}}}, pfs.Symlink, "/d/sub"},
+			"file":                     {[]string{"/d/sub", "/d/extra"}, Options{}, pfs.NotDir, "/d/sub"},
+			"name in an old directory": {[]string{"/d/sub/", "/d/old/x\xff"}, Options{Filter: []Rule{{true, "*.log"}}}, pfs.Invalid, "/d/old"},
+		} {
+			t.Run(fmt.Sprint(name, dry), func(t *testing.T) {
+				dir := t.TempDir()
+				a, b := openDir(t), openLocal(t, dir)
+				plant(t, a, "/s/f", "/s/sub/g")
+				for _, p := range tc.target {
+					if bad, ok := strings.CutSuffix(p, "\xff"); ok {
+						must(t, os.MkdirAll(filepath.Dir(dir+bad), 0o755))
+						must(t, os.WriteFile(dir+p, nil, 0o644))
+						continue
+					}
+					plant(t, b, p)
+				}
+				tc.o.Delete, tc.o.DryRun = true, dry
+				err := newJob(t, tc.o).Copy(t.Context(), End{a, "/s"}, End{b, "/d"})
+				var left *Incomplete
+				var e *pfs.Error
+				if !errors.As(err, &left) || !errors.As(left.First, &e) || e.Kind != tc.kind || e.Path != tc.about {
+					t.Fatalf("got %v, want one about %s", err, tc.about)
+				}
+			})
+		}
 	}
 }

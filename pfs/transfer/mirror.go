@@ -130,6 +130,13 @@ func (m *mirror) fail(e Event) {
 	}
 }
 
+// stays reports something in the target that is not deleted, although the source may lack it.
+func (m *mirror) stays(target pfs.Path, err error) {
+	if !m.counting {
+		m.r.fail(Event{Target: target, IsDir: true, Err: err})
+	}
+}
+
 func (m *mirror) failDir(d *directory, err error) {
 	m.fail(Event{Path: d.name, Target: d.target.Path, IsDir: true, Err: err})
 }
@@ -145,11 +152,7 @@ func (m *mirror) dir(ctx context.Context, d *directory) {
 			removed, asked = true, asked || !info.IsDir()
 		}
 		return pfs.CheckContext(ctx, "transfer.Delete", e.Path)
-	}, func(quoted string) {
-		if !m.counting { // it stays
-			m.fail(Event{Target: d.target.Path, IsDir: true, Err: newNameError("transfer.Delete", d.target.Path, quoted)})
-		}
-	})
+	}, func(quoted string) { m.stays(d.target.Path, newNameError("transfer.Delete", d.target.Path, quoted)) })
 	if removed && !m.counting && !r.j.opts.NewTime && !r.j.opts.DryRun {
 		_ = pfs.Chtime(ctx, d.target.FS, d.target.Path, d.info.ModTime) // as far as it can be done
 	}
@@ -176,12 +179,13 @@ func (m *mirror) dir(ctx context.Context, d *directory) {
 }
 
 // mirrored returns the directory of the source of which the entry old in the target of
-// d is a copy; nil if one of them is no directory, or is left out.
+// d is a copy. It returns nil if either of them is not a directory or is left out, and
+// reports a link in the target that stands for a directory: nothing behind it is deleted.
 func (m *mirror) mirrored(ctx context.Context, d *directory, old pfs.Info) *directory {
 	r := m.r
 	rel := join(d.rel, old.Name)
 	c := r.j.filter.choose(d.choice, rel, true)
-	if !old.IsDir() || c == excluded || ctx.Err() != nil {
+	if !old.IsDir() && !old.IsLink() || c == excluded || ctx.Err() != nil {
 		return nil
 	}
 	source := End{d.source.FS, d.source.Path.Join(old.Name)}
@@ -198,9 +202,14 @@ func (m *mirror) mirrored(ctx context.Context, d *directory, old pfs.Info) *dire
 	case !info.IsDir():
 		return nil
 	}
+	target := End{d.target.FS, d.target.Path.Join(old.Name)}
+	if old.IsLink() {
+		m.stays(target.Path, pfs.Errorf("transfer.Delete", target.Path, pfs.Symlink,
+			"a link to %q is where the directory %s should be, and nothing behind it is deleted: replace it with a directory", old.Target, d.name.Join(old.Name)))
+		return nil
+	}
 	return &directory{
-		r: r, source: source, target: End{d.target.FS, d.target.Path.Join(old.Name)},
-		name: d.name.Join(old.Name), rel: rel, info: info, exists: true, choice: c,
+		r: r, source: source, target: target, name: d.name.Join(old.Name), rel: rel, info: info, exists: true, choice: c,
 	}
 }
 
@@ -293,6 +302,12 @@ func (m *mirror) removeBelow(ctx context.Context, e End, rel string, c choice) (
 		}
 		if !more {
 			return empty
+		}
+		if m.r.j.filter.active() { // else the store removes them together with the directory
+			for _, quoted := range page.Unnamed {
+				empty = false
+				m.stays(e.Path, newNameError("transfer.Delete", e.Path, quoted))
+			}
 		}
 		for _, info := range page.Entries {
 			if !m.remove(ctx, End{e.FS, e.Path.Join(info.Name)}, info, rel, c, !m.r.j.filter.active()) {
