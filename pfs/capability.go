@@ -287,7 +287,7 @@ func writeEntry(ctx context.Context, fsys FileSystem, e BatchEntry) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(ctx)
 	for off := 0; off < len(e.Data); off += ChunkSize {
 		end := min(off+ChunkSize, len(e.Data))
 		if _, err := w.WriteAt(ctx, e.Data[off:end], int64(off)); err != nil {

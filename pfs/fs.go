@@ -190,7 +190,7 @@ type File interface {
 //
 //	w, err := fsys.Create(ctx, name, pfs.CreateOptions{})
 //	...
-//	defer w.Close()
+//	defer w.Close(ctx)
 //	...
 //	info, err := w.Commit(ctx, pfs.CommitOptions{Size: n})
 //
@@ -231,10 +231,12 @@ type Staged interface {
 	Commit(ctx context.Context, opts CommitOptions) (Info, error)
 
 	// Suspend ends the use of this handle and keeps what was staged.
-	Suspend() error
+	Suspend(ctx context.Context) error
 
-	// Close discards what was staged unless Commit or Suspend came first.
-	Close() error
+	// Close discards what was staged unless Commit or Suspend came first. It
+	// also does so if ctx is done, and then waits for no more than a few seconds:
+	// what it cannot discard by then is removed after the retention period.
+	Close(ctx context.Context) error
 }
 
 // CommitOptions states what is published.

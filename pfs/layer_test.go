@@ -225,7 +225,7 @@ func TestLayerErrorPathsOfOpenFiles(t *testing.T) {
 	}
 	_, err = w.Commit(ctx, pfs.CommitOptions{Size: 5})
 	wantPath(t, err, pfs.Integrity, "/f")
-	w.Close()
+	w.Close(ctx)
 	_, err = w.WriteAt(ctx, p, 0)
 	wantPath(t, err, pfs.Closed, "/f")
 	_, err = w.ReadAt(ctx, p, 0)

@@ -31,9 +31,13 @@ func (w *layerStaged) Sync(ctx context.Context) error {
 	return renamed(w.Staged.Sync(ctx), w.inner, w.outer)
 }
 
-func (w *layerStaged) Suspend() error { return renamed(w.Staged.Suspend(), w.inner, w.outer) }
+func (w *layerStaged) Suspend(ctx context.Context) error {
+	return renamed(w.Staged.Suspend(ctx), w.inner, w.outer)
+}
 
-func (w *layerStaged) Close() error { return renamed(w.Staged.Close(), w.inner, w.outer) }
+func (w *layerStaged) Close(ctx context.Context) error {
+	return renamed(w.Staged.Close(ctx), w.inner, w.outer)
+}
 
 func (w *layerStaged) Commit(ctx context.Context, opts CommitOptions) (Info, error) {
 	info, err := w.Staged.Commit(ctx, opts)

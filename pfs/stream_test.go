@@ -48,7 +48,7 @@ func TestWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer w.Close(t.Context())
 	out := pfs.NewWriter(t.Context(), w)
 	n, err := io.Copy(out, iotest.OneByteReader(bytes.NewReader(data[:100])))
 	if n != 100 || err != nil || out.Size() != 100 {

@@ -178,7 +178,7 @@ func (o *output) seal() error {
 	o.sum, o.tree = tree.Sum(), nil
 	if o.part != "" {
 		_, err := o.staged.Commit(o.set.ctx, pfs.CommitOptions{Size: o.size, Digest: o.sum})
-		o.staged.Close() // only releases it
+		o.staged.Close(o.set.ctx) // only releases it
 		o.staged = nil
 		return err
 	}
@@ -202,8 +202,8 @@ func (o *output) rest() error {
 		return nil
 	}
 	o.id = o.staged.ID()
-	err := o.staged.Suspend()
-	o.staged.Close() // only releases it
+	err := o.staged.Suspend(o.set.ctx)
+	o.staged.Close(o.set.ctx) // only releases it
 	o.staged = nil
 	return err
 }
@@ -230,7 +230,7 @@ func (o *output) publish() error {
 	if err := o.reopen(o.set.ctx); err != nil {
 		return err
 	}
-	defer o.staged.Close() // only releases it
+	defer o.staged.Close(o.set.ctx) // only releases it
 	opts := pfs.CommitOptions{Size: o.size, Digest: o.sum, NoReplace: !o.set.force}
 	_, err := o.staged.Commit(o.set.ctx, opts)
 	if opts.NoReplace && errors.Is(err, pfs.Unsupported) {
@@ -271,7 +271,7 @@ func (o *output) discard(ctx context.Context) {
 		}
 	case o.staged != nil || o.id != "":
 		if o.reopen(ctx) == nil {
-			o.staged.Close()
+			o.staged.Close(o.set.ctx)
 		}
 	}
 }

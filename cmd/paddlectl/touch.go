@@ -49,7 +49,7 @@ func createEmpty(ctx context.Context, t target) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(ctx)
 	_, err = w.Commit(ctx, pfs.CommitOptions{NoReplace: true})
 	if errors.Is(err, pfs.Unsupported) {
 		_, err = w.Commit(ctx, pfs.CommitOptions{})

@@ -78,7 +78,7 @@ func writeProbe(ctx context.Context, store pfs.FileSystem, name pfs.Path, data [
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(ctx)
 	if _, err := w.WriteAt(ctx, data, 0); err != nil {
 		return err
 	}

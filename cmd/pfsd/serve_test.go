@@ -26,7 +26,7 @@ func put(t *testing.T, fsys pfs.FileSystem, name pfs.Path, content string) error
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(t.Context())
 	if _, err := w.WriteAt(t.Context(), []byte(content), 0); err != nil {
 		return err
 	}

@@ -155,9 +155,9 @@ func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]p
 	return digest.Leaves(ctx, "aferofs.Staged.LeafDigests", w.u.name, w.ReadAt, size, first, n)
 }
 
-func (w *staged) Suspend() error { return w.end("aferofs.Staged.Suspend", false) }
+func (w *staged) Suspend(context.Context) error { return w.end("aferofs.Staged.Suspend", false) }
 
-func (w *staged) Close() error { return w.end("aferofs.Staged.Close", true) }
+func (w *staged) Close(context.Context) error { return w.end("aferofs.Staged.Close", true) }
 
 // end ends the use of the handle, and of the upload if it is the last one or if
 // the upload is to be discarded.

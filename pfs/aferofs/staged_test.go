@@ -43,7 +43,7 @@ func TestCommitThatFailedMayBeTriedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer w.Close(ctx)
 	if _, err := w.WriteAt(ctx, []byte("content"), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestStagedWriteOfARenamedDirectory(t *testing.T) {
 	pfstest.MustMkdir(t, fsys, "/dir")
 	_, err = w.Commit(ctx, pfs.CommitOptions{Size: 7})
 	pfstest.WantKind(t, err, pfs.Conflict)
-	w.Close()
+	w.Close(ctx)
 	again, err := fsys.Create(ctx, "/moved/f", pfs.CreateOptions{ID: id, Reopen: true})
 	if err != nil || !again.Resumed() {
 		t.Fatalf("the staged write did not go along with its directory: %v", err)
@@ -115,7 +115,7 @@ func TestSweepGoesByTheTimeOfTheLastWrite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Suspend(); err != nil {
+		if err := w.Suspend(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if name == "/old" {

@@ -128,7 +128,7 @@ func (s *staging) stage(p []byte, off int64) (n int, err error) {
 
 // close publishes the file if all of it was written.
 func (s *staging) close() error {
-	defer s.w.Close()
+	defer s.w.Close(s.ctx)
 	if s.err != nil {
 		return s.err
 	}

@@ -198,7 +198,7 @@ func (b *batch) writeLarge(e pfs.BatchEntry) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(b.ctx)
 	if _, err := w.WriteAt(b.ctx, e.Data, 0); err != nil {
 		return err
 	}

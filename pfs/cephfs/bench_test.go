@@ -96,7 +96,7 @@ func writeBench(b *testing.B, f pfs.FileSystem, p []byte, piece int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer w.Close()
+	defer w.Close(b.Context())
 	for off := 0; off < benchSize; off += piece {
 		at := off % len(p)
 		if _, err := w.WriteAt(b.Context(), p[at:at+piece], int64(off)); err != nil {

@@ -37,9 +37,9 @@ func (f FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOption
 	}
 	defer func() {
 		if err != nil && opts.ID != "" {
-			w.Suspend() // so that the same copy goes on
+			w.Suspend(ctx) // so that the same copy goes on
 		}
-		w.Close()
+		w.Close(ctx)
 	}()
 	c := copying{op: op, r: r, w: w}
 	if err := c.chunks(ctx, progress); err != nil {

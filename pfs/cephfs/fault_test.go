@@ -215,7 +215,7 @@ func TestEvicted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer w.Close(t.Context())
 	if _, err := w.WriteAt(t.Context(), data[:pfs.ChunkSize], 0); err != nil {
 		t.Fatal(err)
 	}
@@ -258,8 +258,8 @@ func TestEvictedAfterCommit(t *testing.T) {
 		must(t, err)
 		return w
 	}
-	defer commit("/open").Close()
-	must(t, commit("/closed").Close())
+	defer commit("/open").Close(t.Context())
+	must(t, commit("/closed").Close(t.Context()))
 	var names []pfs.Path
 	var entries []pfs.BatchEntry
 	for i := range groupFew + 1 {
@@ -356,7 +356,7 @@ func TestDaemonKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer w.Close()
+			defer w.Close(t.Context())
 			half := 3 * pfs.ChunkSize
 			if _, err := w.WriteAt(t.Context(), data[:half], 0); err != nil {
 				t.Fatal(err)
@@ -498,7 +498,7 @@ func TestBatchSilent(t *testing.T) {
 func TestSuspendSilent(t *testing.T) {
 	c := testbed.CephAlone(t)
 	f := faulty(t, c)
-	for _, end := range []func(w pfs.Staged) error{pfs.Staged.Suspend, pfs.Staged.Close} {
+	for _, end := range []func(w pfs.Staged, ctx context.Context) error{pfs.Staged.Suspend, pfs.Staged.Close} {
 		w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
 		must(t, err)
 		_, err = w.WriteAt(t.Context(), []byte("content"), 0)
@@ -509,7 +509,7 @@ func TestSuspendSilent(t *testing.T) {
 		_, err = w.WriteAt(t.Context(), make([]byte, blockSize), blockSize)
 		must(t, err)
 		ended := make(chan error, 1)
-		go func() { ended <- end(w) }()
+		go func() { ended <- end(w, t.Context()) }()
 		select {
 		case err := <-ended:
 			pfstest.WantKind(t, err, pfs.Unavailable)
@@ -617,7 +617,7 @@ func TestFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer w.Close(t.Context())
 	write := func() error {
 		_, err := w.WriteAt(t.Context(), data, 0)
 		if err == nil {

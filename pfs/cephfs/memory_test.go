@@ -54,7 +54,7 @@ func moveInPieces(b *testing.B, f pfs.FileSystem, name pfs.Path, data []byte) er
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(b.Context())
 	for off := 0; off < len(data); off += piece {
 		if _, err := w.WriteAt(b.Context(), data[off:off+piece], int64(off)); err != nil {
 			return err

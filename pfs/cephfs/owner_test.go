@@ -133,7 +133,7 @@ func TestIdentity(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer w.Close()
+			defer w.Close(t.Context())
 			ids[pfs.IdentityOf(w)]++
 		}
 	}

@@ -320,15 +320,18 @@ func (w *staged) Sync(ctx context.Context) error {
 }
 
 // Suspend ends the use of this handle and keeps what was staged.
-func (w *staged) Suspend() error { return w.end("cephfs.Staged.Suspend", false) }
+func (w *staged) Suspend(ctx context.Context) error {
+	return w.end(ctx, "cephfs.Staged.Suspend", false)
+}
 
 // Close discards what was staged, unless Commit or Suspend came first.
-func (w *staged) Close() error { return w.end("cephfs.Staged.Close", true) }
+func (w *staged) Close(ctx context.Context) error { return w.end(ctx, "cephfs.Staged.Close", true) }
 
-// end ends the handle.
-func (w *staged) end(op string, discard bool) (err error) {
+// end ends the handle, even if ctx is done. Calls of the store have a deadline of their own.
+func (w *staged) end(ctx context.Context, op string, discard bool) (err error) {
+	ctx = context.WithoutCancel(ctx)
 	if !discard {
-		err = w.behind.flush(context.Background(), op)
+		err = w.behind.flush(ctx, op)
 	}
 	w.behind.drop()
 	w.mu.Lock()
@@ -339,7 +342,7 @@ func (w *staged) end(op string, discard bool) (err error) {
 		return nil
 	}
 	if before == writing && discard {
-		_, err = runChange(context.Background(), w.fs, []pfs.Path{w.name}, func(c *call) (struct{}, error) {
+		_, err = runChange(ctx, w.fs, []pfs.Path{w.name}, func(c *call) (struct{}, error) {
 			return struct{}{}, w.discard(c, op)
 		}, nil)
 	}

@@ -112,7 +112,7 @@ func TestQuota(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer w.Close(t.Context())
 	p := pfstest.Pattern(1, pfs.ChunkSize)
 	for off := int64(0); err == nil && off < 100<<20; off += pfs.ChunkSize {
 		_, err = w.WriteAt(t.Context(), p, off)
@@ -153,7 +153,7 @@ func TestLinkInTheWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer w.Close(t.Context())
 	if err := f.Rename(t.Context(), "/alice/dir", "/alice/moved"); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestLastWriteStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer w.Close(t.Context())
 	for _, piece := range []int{pfs.ChunkSize, 256 << 10} {
 		for _, data := range [][]byte{wrong, right} {
 			for off := 0; off < len(data); off += piece {
@@ -242,7 +242,7 @@ func TestCommitUnwritten(t *testing.T) {
 	f := openEmpty(t, optionsOf(testbed.Ceph(t)))
 	h, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
 	must(t, err)
-	defer h.Close()
+	defer h.Close(t.Context())
 	_, err = h.WriteAt(t.Context(), []byte("content"), 0)
 	must(t, err)
 	must(t, h.Sync(t.Context()))

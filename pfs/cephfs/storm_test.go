@@ -102,7 +102,7 @@ func (s *storm) write(name pfs.Path, data []byte) {
 		if err != nil {
 			return err
 		}
-		defer w.Suspend()
+		defer w.Suspend(s.Context())
 		if _, err := pfs.NewWriter(s.Context(), w).Write(data); err != nil {
 			return err
 		}

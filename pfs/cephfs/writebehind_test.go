@@ -19,7 +19,7 @@ func TestFlushTakesWhatWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer s.Close(t.Context())
 	b := s.(*staged).behind
 	for range flightsEach {
 		b.flights <- struct{}{}

@@ -89,7 +89,7 @@ func (c *Client) writeOne(ctx context.Context, e pfs.BatchEntry) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(ctx)
 	if _, err := w.WriteAt(ctx, e.Data, 0); err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func TestUploadsLeaveNothingOpen(t *testing.T) {
 		if _, err := w.Commit(ctx, pfs.CommitOptions{Size: 1}); !errors.Is(err, pfs.Integrity) {
 			t.Fatalf("commit of nothing: %v", err)
 		}
-		if err := w.Close(); err != nil {
+		if err := w.Close(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -102,7 +102,7 @@ func writeDamaged(t *testing.T, store pfs.FileSystem, name pfs.Path, data []byte
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer w.Close(t.Context())
 	if _, err := w.WriteAt(t.Context(), data, 0); err != nil {
 		t.Fatal(err)
 	}

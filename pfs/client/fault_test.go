@@ -42,7 +42,7 @@ func upload(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, content []b
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(ctx)
 	if _, err := w.WriteAt(ctx, content, 0); err != nil {
 		return err
 	}

@@ -187,7 +187,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 }
 
 // Suspend leaves what was staged in the service, which keeps it for a week.
-func (w *staged) Suspend() error {
+func (w *staged) Suspend(context.Context) error {
 	w.ended.Store(true)
 	return nil
 }
@@ -197,11 +197,11 @@ func (w *staged) Suspend() error {
 const discardWithin = 5 * time.Second
 
 // Close discards what was staged.
-func (w *staged) Close() error {
+func (w *staged) Close(ctx context.Context) error {
 	if w.ended.Swap(true) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), discardWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardWithin)
 	defer cancel()
 	return w.c.ask(ctx, call{
 		op: "client.Staged.Close", method: wire.CallDiscard, name: w.name,

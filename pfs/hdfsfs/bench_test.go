@@ -43,7 +43,7 @@ const large = 1 << 30
 func (h *bench) write(b *testing.B, name pfs.Path, n int) {
 	w, err := h.Create(b.Context(), name, pfs.CreateOptions{Size: large})
 	must(b, err)
-	defer w.Close()
+	defer w.Close(b.Context())
 	data := pfstest.Pattern(1, pfs.ChunkSize)
 	g, ctx := errgroup.WithContext(b.Context())
 	g.SetLimit(n)

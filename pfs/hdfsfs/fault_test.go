@@ -271,7 +271,7 @@ func killWhileWritten(t *testing.T, c *testbed.HDFSCluster, o Options) (*FS, []b
 	data := pfstest.Pattern(3, 6*small+777)
 	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
 	must(t, err)
-	defer w.Close()
+	defer w.Close(t.Context())
 	done := map[int]bool{}
 	var down string
 	must(t, send(t.Context(), w, data, func(off int) {
@@ -340,7 +340,7 @@ func TestDataNodeLostInLongPart(t *testing.T) {
 	case <-time.After(5 * time.Minute):
 		t.Fatal("a write has not ended")
 	}
-	defer w.Close()
+	defer w.Close(t.Context())
 	_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data))})
 	must(t, err)
 	pfstest.WantFile(t, f, "/f", data)
@@ -355,7 +355,7 @@ func TestDiscardedEndsAll(t *testing.T) {
 	discard := func() {
 		w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
 		must(t, err)
-		defer w.Close()
+		defer w.Close(t.Context())
 		_, err = w.WriteAt(t.Context(), data, 0)
 		must(t, err)
 	}
@@ -385,7 +385,7 @@ func TestDataNodesStallOnTheWay(t *testing.T) {
 	const before = 9<<20 + 512<<10
 	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
 	must(t, err)
-	defer w.Close()
+	defer w.Close(t.Context())
 	_, err = w.WriteAt(t.Context(), data[:before], 0)
 	must(t, err)
 	for _, dn := range []string{"dn1", "dn2", "dn3"} {
@@ -427,7 +427,7 @@ func TestDeadDataNode(t *testing.T) {
 	c.Kill(t, "dn3")
 	w, err := f.Create(t.Context(), "/none", pfs.CreateOptions{})
 	must(t, err)
-	defer w.Close()
+	defer w.Close(t.Context())
 	_, err = w.WriteAt(t.Context(), large, 0)
 	pfstest.WantKind(t, err, pfs.Unavailable)
 	if !strings.Contains(err.Error(), "DataNode") || !strings.Contains(err.Error(), "127.0.0.1:") {
@@ -463,7 +463,7 @@ func TestNameNodeRestarts(t *testing.T) {
 	pfstest.WriteFile(t, f, "/old", data)
 	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
 	must(t, err)
-	defer w.Close()
+	defer w.Close(t.Context())
 	must(t, send(t.Context(), w, data[:2*small+1000], func(int) {}))
 	c.Kill(t, "nn")
 	_, err = f.Stat(t.Context(), "/old")
@@ -496,7 +496,7 @@ func TestNameNodeStalls(t *testing.T) {
 		w, err = f.Create(t.Context(), "/sent", pfs.CreateOptions{})
 		return err
 	})
-	defer w.Close()
+	defer w.Close(t.Context())
 	halfway, paused, sent := make(chan bool), make(chan bool), make(chan error)
 	wait := sync.OnceFunc(func() { // what is sent there is sent several times
 		close(halfway)
@@ -581,7 +581,7 @@ func TestNoSpace(t *testing.T) {
 	f := open(t, o)
 	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
 	must(t, err)
-	defer w.Close()
+	defer w.Close(t.Context())
 	_, err = w.WriteAt(t.Context(), []byte("content"), 0)
 	pfstest.WantKind(t, err, pfs.NoSpace)
 	pfstest.WantKind(t, f.WriteBatch(t.Context(), []pfs.BatchEntry{{Path: "/f", Data: []byte("content")}})[0], pfs.NoSpace)
@@ -642,7 +642,7 @@ func TestSafeMode(t *testing.T) {
 	pfstest.WriteFile(t, f, "/f", []byte("content"))
 	w, err := f.Create(t.Context(), "/g", pfs.CreateOptions{})
 	must(t, err)
-	defer w.Close()
+	defer w.Close(t.Context())
 	leave := c.SafeMode(t)
 	err = f.Mkdir(t.Context(), "/dir", 0o755)
 	pfstest.WantKind(t, err, pfs.Unavailable)
@@ -680,7 +680,7 @@ func TestFailover(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer w.Close()
+			defer w.Close(t.Context())
 			if err := send(t.Context(), w, data, func(int) {}); err != nil {
 				return err
 			}

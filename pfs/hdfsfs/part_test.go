@@ -36,7 +36,7 @@ func TestPartFails(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w, err := f.create(t.Context(), "test", "/f", pfs.CreateOptions{})
 			must(t, err)
-			defer w.Close()
+			defer w.Close(t.Context())
 			_, err = w.WriteAt(t.Context(), data[:small], 0)
 			must(t, err)
 			must(t, w.Sync(t.Context())) // or the part before fails too
@@ -70,7 +70,7 @@ func TestOlderPart(t *testing.T) {
 	old, data := pfstest.Pattern(1, small+9), pfstest.Pattern(2, small+9)
 	w, err := f.create(t.Context(), "test", "/f", pfs.CreateOptions{})
 	must(t, err)
-	defer w.Close()
+	defer w.Close(t.Context())
 	_, err = w.WriteAt(t.Context(), old, 0)
 	must(t, err)
 	must(t, w.Sync(t.Context()))
@@ -104,7 +104,7 @@ func TestFailedBehindEnd(t *testing.T) {
 	data := pfstest.Pattern(2, small+9)
 	w, err := f.create(t.Context(), "test", "/f", pfs.CreateOptions{})
 	must(t, err)
-	defer w.Close()
+	defer w.Close(t.Context())
 	_, err = w.WriteAt(t.Context(), data, 0)
 	must(t, err)
 	w.part(1).drop()

@@ -19,7 +19,7 @@ func TestQuotaAtCreate(t *testing.T) {
 	create := func(name pfs.Path, size int64) error {
 		w, err := f.Create(t.Context(), name, pfs.CreateOptions{Size: size})
 		if err == nil {
-			must(t, w.Close())
+			must(t, w.Close(t.Context()))
 		}
 		return err
 	}

@@ -316,7 +316,7 @@ func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]p
 }
 
 // Suspend ends the use of this handle and keeps what was staged.
-func (w *staged) Suspend() error {
+func (w *staged) Suspend(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := w.state
@@ -326,7 +326,7 @@ func (w *staged) Suspend() error {
 	}
 	var failed error
 	for _, pt := range w.touched() {
-		if err := pt.settle(context.Background()); err != nil {
+		if err := pt.settle(context.WithoutCancel(ctx)); err != nil {
 			failed = err
 		}
 	}
@@ -334,7 +334,7 @@ func (w *staged) Suspend() error {
 }
 
 // Close discards what was staged, unless Commit or Suspend came first.
-func (w *staged) Close() error {
+func (w *staged) Close(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := w.state
@@ -345,7 +345,7 @@ func (w *staged) Close() error {
 	for _, pt := range w.touched() {
 		pt.drop()
 	}
-	return fail("hdfsfs.Staged.Close", w.name, w.remove(context.Background()))
+	return fail("hdfsfs.Staged.Close", w.name, w.remove(context.WithoutCancel(ctx)))
 }
 
 // remove removes the directory.

@@ -21,7 +21,7 @@ func TestIdentity(t *testing.T) {
 	identity := func(name pfs.Path, id string) any {
 		w, err := f.Create(t.Context(), name, pfs.CreateOptions{ID: id})
 		must(t, err)
-		t.Cleanup(func() { w.Close() })
+		t.Cleanup(func() { w.Close(t.Context()) })
 		return pfs.IdentityOf(w)
 	}
 	first := identity("/f", testID)
@@ -52,7 +52,7 @@ func TestResumeKeepsParts(t *testing.T) {
 	again := open(t, o)
 	w, err = again.create(t.Context(), "test", "/f", pfs.CreateOptions{ID: testID, Reopen: true})
 	must(t, err)
-	defer w.Close()
+	defer w.Close(t.Context())
 	_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data))})
 	pfstest.WantKind(t, err, pfs.Integrity)
 	for _, part := range []int{1, 4} {
@@ -124,7 +124,7 @@ func TestCommitCutOff(t *testing.T) {
 			}
 			w, err = f.create(t.Context(), "test", "/f", pfs.CreateOptions{ID: testID})
 			must(t, err)
-			defer w.Close()
+			defer w.Close(t.Context())
 			_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: size})
 			must(t, err)
 			pfstest.WantFile(t, f, "/f", data)
@@ -150,7 +150,7 @@ func TestQuotaInTheMiddle(t *testing.T) {
 	must(t, f.SetQuota(t.Context(), "/home", 2*small, 10))
 	w, err := f.Create(t.Context(), "/home/f", pfs.CreateOptions{})
 	must(t, err)
-	defer w.Close()
+	defer w.Close(t.Context())
 	_, err = w.WriteAt(t.Context(), pfstest.Pattern(1, 3*small), 0)
 	must(t, err)
 	_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: 3 * small})
@@ -250,7 +250,7 @@ func TestCreateCanceled(t *testing.T) {
 		var e *pfs.Error
 		switch {
 		case err == nil:
-			must(t, w.Close())
+			must(t, w.Close(ctx))
 		case !errors.As(err, &e) || e.Kind != pfs.Canceled || e.Path != "/new":
 			t.Errorf("after %d times 20 µs: %v", i, err)
 		}

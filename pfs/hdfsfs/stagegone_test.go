@@ -29,7 +29,7 @@ func TestStageRemoved(t *testing.T) {
 		}
 		t.Logf("after %d bytes: %v", n, err)
 		pfstest.WantKind(t, err, pfs.Conflict)
-		must(t, w.Close())
+		must(t, w.Close(t.Context()))
 	}
 	pfstest.WriteFile(t, f, "/f", data)
 }

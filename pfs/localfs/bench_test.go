@@ -98,7 +98,7 @@ func BenchmarkStagedWrite(b *testing.B) {
 		if _, err := w.Commit(b.Context(), pfs.CommitOptions{Size: size}); err != nil {
 			b.Fatal(err)
 		}
-		w.Close()
+		w.Close(b.Context())
 	}
 }
 
@@ -142,7 +142,7 @@ func BenchmarkDepth(b *testing.B) {
 			{"Create", func() error {
 				w, err := f.Create(b.Context(), dir.Join("f"), pfs.CreateOptions{})
 				if err == nil {
-					err = w.Close()
+					err = w.Close(b.Context())
 				}
 				return err
 			}},

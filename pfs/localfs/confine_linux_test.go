@@ -130,7 +130,7 @@ func assault(ctx context.Context, t *testing.T, f *FS, name pfs.Path, secret []b
 		if err == nil {
 			w.WriteAt(ctx, []byte("staged"), 0)
 			_, err = w.Commit(ctx, pfs.CommitOptions{Size: 6})
-			w.Close()
+			w.Close(ctx)
 		}
 		add(err)
 	case 7:

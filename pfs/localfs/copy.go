@@ -34,9 +34,9 @@ func (f *FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptio
 	}
 	defer func() {
 		if err != nil && opts.ID != "" {
-			w.Suspend() // so that the same copy goes on
+			w.Suspend(ctx) // so that the same copy goes on
 		}
-		w.Close()
+		w.Close(ctx)
 	}()
 	c := copying{ctx: ctx, op: op, r: r, w: w, progress: progress}
 	sum, err := c.run()

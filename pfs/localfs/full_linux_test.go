@@ -56,7 +56,7 @@ func TestFullDisk(t *testing.T) {
 
 	// Room is made, and the same staged write goes on.
 	must(t, os.WriteFile(filepath.Join(dir, "kept"), nil, 0))
-	must(t, w.Suspend())
+	must(t, w.Suspend(t.Context()))
 	must(t, unix.Mount("", dir, "", unix.MS_REMOUNT, "size=32m"))
 	w, err = f.Create(t.Context(), "/unknown", pfs.CreateOptions{ID: id, Reopen: true})
 	must(t, err)
@@ -118,14 +118,14 @@ func TestFullDiskIsFreed(t *testing.T) {
 	must(t, err)
 	must(t, f.Remove(ctx, "/again")) // before its handle is closed
 	free("committed and removed", 2*pfs.ChunkSize)
-	must(t, stage(t, f, "/discarded", pfs.CreateOptions{}, data).Close())
+	must(t, stage(t, f, "/discarded", pfs.CreateOptions{}, data).Close(ctx))
 	free("discarded", 2*pfs.ChunkSize)
 
 	// The upload that failed is given up, and swept.
 	st, err := statFile(w.(*staged).file)
 	staged := st.size
 	must(t, err)
-	must(t, w.Suspend())
+	must(t, w.Suspend(ctx))
 	free("suspended", 2*pfs.ChunkSize)
 	n, bytes, err := f.Sweep(ctx, "/", 0)
 	if n != 1 || bytes != staged || err != nil {
@@ -146,7 +146,7 @@ func fillUp(t *testing.T, f *FS, data []byte) pfs.Staged {
 	}
 	w, err := f.Create(t.Context(), "/upload", pfs.CreateOptions{ID: id})
 	must(t, err)
-	t.Cleanup(func() { w.Close() })
+	t.Cleanup(func() { w.Close(t.Context()) })
 	for off := int64(0); err == nil; off += pfs.ChunkSize {
 		_, err = w.WriteAt(t.Context(), data, off)
 	}

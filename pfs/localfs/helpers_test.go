@@ -38,7 +38,7 @@ func stage(t testing.TB, f *FS, name pfs.Path, opts pfs.CreateOptions, data []by
 	t.Helper()
 	w, err := f.Create(t.Context(), name, opts)
 	must(t, err)
-	t.Cleanup(func() { w.Close() })
+	t.Cleanup(func() { w.Close(t.Context()) })
 	_, err = w.WriteAt(t.Context(), data, 0)
 	must(t, err)
 	return w

@@ -117,7 +117,7 @@ func suspend(t *testing.T, f *FS, name pfs.Path, n int) error {
 		return err
 	}
 	w.WriteAt(t.Context(), make([]byte, n), 0)
-	return w.Suspend()
+	return w.Suspend(t.Context())
 }
 
 // TestQuotaReplacedDuringSync has what a Commit will replace replaced or removed while it
@@ -192,7 +192,7 @@ func TestQuotaOfStagedFiles(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return w.Suspend()
+		return w.Suspend(t.Context())
 	}
 	must(t, suspended("/home/a"))
 	must(t, suspended("/home/b"))
@@ -225,7 +225,7 @@ func publishID(t *testing.T, f *FS, name pfs.Path) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(t.Context())
 	_, err = w.Commit(t.Context(), pfs.CommitOptions{})
 	return err
 }
@@ -248,11 +248,11 @@ func TestQuotaOfReplacements(t *testing.T) {
 						break
 					}
 					must(t, err)
-					defer w.Close()
+					defer w.Close(t.Context())
 					if kept {
 						_, err = w.WriteAt(t.Context(), make([]byte, 50_000), 0)
 						must(t, err)
-						must(t, w.Suspend())
+						must(t, w.Suspend(t.Context()))
 					}
 				}
 			})

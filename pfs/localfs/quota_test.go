@@ -78,14 +78,14 @@ func TestQuotaOfSameNames(t *testing.T) {
 	for _, d := range []pfs.Path{"/home/a", "/home/b"} {
 		must(t, f.Mkdir(t.Context(), d, 0o755))
 	}
-	must(t, stage(t, f, "/home/a/f", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend())
+	must(t, stage(t, f, "/home/a/f", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend(t.Context()))
 	b := stage(t, f, "/home/b/f", pfs.CreateOptions{ID: id}, make([]byte, 100))
 	wantUsage(t, f, "/home", 1100, 0, 2)
 	a := stage(t, f, "/home/a/f", pfs.CreateOptions{ID: id}, make([]byte, 1000))
 	wantUsage(t, f, "/home", 1100, 0, 2)
-	must(t, a.Suspend())
+	must(t, a.Suspend(t.Context()))
 	wantUsage(t, f, "/home", 1100, 0, 2)
-	must(t, b.Close())
+	must(t, b.Close(t.Context()))
 	wantUsage(t, f, "/home", 1000, 0, 2)
 }
 
@@ -111,17 +111,17 @@ func TestQuotaCountsStaged(t *testing.T) {
 	b := stage(t, f, "/home/b", pfs.CreateOptions{}, make([]byte, 400_000))
 	_, err = b.WriteAt(t.Context(), make([]byte, 100_000), 400_000)
 	pfstest.WantKind(t, err, pfs.Quota)
-	must(t, b.Close())
+	must(t, b.Close(t.Context()))
 	wantUsage(t, f, "/home", 600_000, 0, 0)
 
 	_, err = w.WriteAt(t.Context(), make([]byte, 700_000), 0)
 	must(t, err)
-	must(t, w.Suspend())
+	must(t, w.Suspend(t.Context()))
 	wantUsage(t, f, "/home", 700_000, 0, 0)
 	w, err = f.Create(t.Context(), "/home/a", pfs.CreateOptions{ID: id, Reopen: true})
 	must(t, err)
 	wantUsage(t, f, "/home", 700_000, 0, 0)
-	must(t, w.Suspend())
+	must(t, w.Suspend(t.Context()))
 	_, _, err = f.Sweep(t.Context(), "/", 0)
 	must(t, err)
 	wantUsage(t, f, "/home", 0, 0, 0)
@@ -131,7 +131,7 @@ func TestQuotaCountsStaged(t *testing.T) {
 	must(t, err)
 	wantUsage(t, f, "/home", 650_000, 1, 0)
 	must(t, f.Mkdir(t.Context(), "/home/d", 0o755))
-	must(t, stage(t, f, "/home/d/c", pfs.CreateOptions{}, make([]byte, 100_000)).Suspend())
+	must(t, stage(t, f, "/home/d/c", pfs.CreateOptions{}, make([]byte, 100_000)).Suspend(t.Context()))
 	wantUsage(t, f, "/home", 750_000, 1, 1)
 	must(t, f.Remove(t.Context(), "/home/d"))
 	wantUsage(t, f, "/home", 650_000, 1, 0)
@@ -173,7 +173,7 @@ func TestQuotaRecount(t *testing.T) {
 			t.Fatalf("usage is still %+v", u)
 		}
 	}
-	must(t, w.Close())
+	must(t, w.Close(t.Context()))
 }
 
 // TestQuotaTogether lets many writers fill a home: no byte too many may get in, and
@@ -219,7 +219,7 @@ func publish(t *testing.T, f *FS, name pfs.Path, n int) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(t.Context())
 	if _, err := w.WriteAt(t.Context(), make([]byte, n), 0); err != nil {
 		return err
 	}

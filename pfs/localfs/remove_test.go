@@ -41,7 +41,7 @@ func TestRemoveClearsTemporaries(t *testing.T) {
 	must(t, f.Mkdir(t.Context(), "/d", 0o755))
 	must(t, f.SetQuota(t.Context(), "/d", 1000, 0))
 	for i := range 3 {
-		must(t, stage(t, f, pfs.Path(fmt.Sprint("/d/", i)), pfs.CreateOptions{}, []byte("x")).Suspend())
+		must(t, stage(t, f, pfs.Path(fmt.Sprint("/d/", i)), pfs.CreateOptions{}, []byte("x")).Suspend(t.Context()))
 	}
 	write(t, f, "/d/f", 10)
 	pfstest.WantKind(t, f.Remove(t.Context(), "/d"), pfs.NotEmpty)
@@ -69,11 +69,11 @@ func TestLongNames(t *testing.T) {
 	name := strings.Repeat("n", pfs.MaxName)
 	file := pfs.Root.Join(name)
 	write(t, f, file, 10)
-	must(t, stage(t, f, file, pfs.CreateOptions{ID: id}, []byte("x")).Suspend())
+	must(t, stage(t, f, file, pfs.CreateOptions{ID: id}, []byte("x")).Suspend(t.Context()))
 	w, err := f.Create(t.Context(), file, pfs.CreateOptions{ID: id, Reopen: true})
 	must(t, err)
 	_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: 1})
 	must(t, err)
-	must(t, w.Close())
+	must(t, w.Close(t.Context()))
 	pfstest.WantFile(t, f, file, []byte("x"))
 }

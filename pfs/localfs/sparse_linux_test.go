@@ -80,7 +80,7 @@ func TestSparse(t *testing.T) {
 
 	// Going on with a staged write allocates no hole again.
 	w := stage(t, f, "/resumed", pfs.CreateOptions{ID: id, Size: commit.Size}, data[:4*pfs.ChunkSize])
-	must(t, w.Suspend())
+	must(t, w.Suspend(t.Context()))
 	w2, err := f.Create(t.Context(), "/resumed", pfs.CreateOptions{ID: id, Size: commit.Size})
 	must(t, err)
 	_, err = w2.WriteAt(t.Context(), data[4*pfs.ChunkSize:], 4*pfs.ChunkSize)

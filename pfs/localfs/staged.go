@@ -209,10 +209,10 @@ func (w *staged) syncFile(op string) error {
 }
 
 // Suspend ends the use of this handle and keeps what was staged.
-func (w *staged) Suspend() error { return w.end("localfs.Staged.Suspend", true) }
+func (w *staged) Suspend(context.Context) error { return w.end("localfs.Staged.Suspend", true) }
 
 // Close discards what was staged, unless Commit or Suspend came first.
-func (w *staged) Close() error { return w.end("localfs.Staged.Close", false) }
+func (w *staged) Close(context.Context) error { return w.end("localfs.Staged.Close", false) }
 
 // end ends the handle.
 func (w *staged) end(op string, keep bool) error {

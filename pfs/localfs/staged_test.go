@@ -34,7 +34,7 @@ func TestCrash(t *testing.T) {
 	g := openAt(t, dir, Options{})
 	w2, err := g.Create(t.Context(), "/f", pfs.CreateOptions{ID: id, Reopen: true})
 	must(t, err)
-	defer w2.Close()
+	defer w2.Close(t.Context())
 	leaves, err := w2.(pfs.LeafDigester).LeafDigests(t.Context(), int64(len(data)), 0, 3)
 	must(t, err)
 	if len(leaves) != 2 || leaves[1] != digest.Leaf(data[pfs.ChunkSize:2*pfs.ChunkSize]) || leaves[0] == digest.Leaf(data[:pfs.ChunkSize]) {
@@ -51,7 +51,7 @@ func TestCrash(t *testing.T) {
 	// The first handle comes back to life: it must not touch what is published.
 	_, err = w.WriteAt(t.Context(), []byte("late"), 0)
 	pfstest.WantKind(t, err, pfs.Conflict)
-	must(t, w.Close())
+	must(t, w.Close(t.Context()))
 	pfstest.WantFile(t, g, "/f", data)
 }
 
@@ -64,7 +64,7 @@ func TestTwoHandles(t *testing.T) {
 		w := stage(t, f, "/f", pfs.CreateOptions{ID: id}, make([]byte, pfs.ChunkSize))
 		other, err := g.Create(t.Context(), "/f", pfs.CreateOptions{ID: id})
 		must(t, err)
-		defer other.Close()
+		defer other.Close(t.Context())
 		started := make(chan struct{})
 		var wg sync.WaitGroup
 		wg.Go(func() { writeUntilGone(t, other, started) })
@@ -108,7 +108,7 @@ func TestStaleHandle(t *testing.T) {
 	again := stage(t, f, "/f", pfs.CreateOptions{ID: id}, []byte("second"))
 	_, err = stale.WriteAt(t.Context(), []byte("x"), 0)
 	pfstest.WantKind(t, err, pfs.Conflict)
-	must(t, stale.Close())
+	must(t, stale.Close(t.Context()))
 	_, err = again.Commit(t.Context(), pfs.CommitOptions{Size: 6})
 	must(t, err)
 	pfstest.WantFile(t, f, "/f", []byte("second"))
@@ -154,7 +154,7 @@ func TestPlantedTemporary(t *testing.T) {
 		must(t, plant())
 		w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{ID: id})
 		if err == nil {
-			w.Close()
+			w.Close(t.Context())
 			t.Errorf("a %s was taken for a staged write", what)
 		}
 		must(t, os.Remove(planted))
@@ -188,7 +188,7 @@ func TestCommitWithoutAttributes(t *testing.T) {
 		if _, err = w.Commit(t.Context(), test.opts); (err == nil) != test.ok {
 			t.Errorf("%s: error %v", name, err)
 		}
-		must(t, w.Close())
+		must(t, w.Close(t.Context()))
 	}
 	pfstest.WantFile(t, f, "/f", data)
 }
@@ -200,8 +200,8 @@ func TestSweep(t *testing.T) {
 	must(t, f.Mkdir(t.Context(), "/d", 0o755))
 	must(t, f.Symlink(t.Context(), outside, "/d/link"))
 	must(t, os.WriteFile(filepath.Join(outside, digest.StagedName("x", id)), nil, 0o600))
-	must(t, stage(t, f, "/d/old", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend())
-	must(t, stage(t, f, "/d/new", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend())
+	must(t, stage(t, f, "/d/old", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend(t.Context()))
+	must(t, stage(t, f, "/d/new", pfs.CreateOptions{ID: id}, make([]byte, 1000)).Suspend(t.Context()))
 	top, err := f.openDir("")
 	must(t, err)
 	removed := pfs.RemovedName()
@@ -262,7 +262,7 @@ func TestCommitRefusedByDisk(t *testing.T) {
 	w.rename = func(string, string) error { return syscall.ENOSPC }
 	_, err := staged.Commit(t.Context(), pfs.CommitOptions{Size: 7, Mode: 0o444})
 	pfstest.WantKind(t, err, pfs.NoSpace)
-	must(t, staged.Suspend())
+	must(t, staged.Suspend(t.Context()))
 	if got := namesIn(t, f, ""); got != digest.StagedName("f", id) {
 		t.Errorf("left are %q, want the staged write", got)
 	}
@@ -271,7 +271,7 @@ func TestCommitRefusedByDisk(t *testing.T) {
 	must(t, err)
 	_, err = staged.Commit(t.Context(), pfs.CommitOptions{Size: 7, Mode: 0o444})
 	must(t, err)
-	must(t, staged.Close())
+	must(t, staged.Close(t.Context()))
 	pfstest.WantFile(t, f, "/f", []byte("content"))
 }
 
@@ -313,7 +313,7 @@ func TestLostBytes(t *testing.T) {
 			if _, err := statFile(w.(*staged).file); !errors.Is(err, os.ErrClosed) {
 				t.Errorf("the file of lost bytes is still open: %v", err)
 			}
-			must(t, w.Close())
+			must(t, w.Close(ctx))
 			if left, err := os.ReadDir(dir); len(left) != 0 || err != nil {
 				t.Errorf("left are %v, %v", left, err)
 			}
@@ -349,7 +349,7 @@ func TestCommittedIsClosed(t *testing.T) {
 	w := stage(t, f, "/f", pfs.CreateOptions{ID: id}, []byte("content"))
 	other, err := f.Create(t.Context(), "/f", pfs.CreateOptions{ID: id})
 	must(t, err)
-	defer other.Close()
+	defer other.Close(t.Context())
 	for _, h := range []pfs.Staged{w, other} {
 		_, err := h.Commit(t.Context(), pfs.CommitOptions{Size: 7})
 		must(t, err)

@@ -37,14 +37,14 @@ func asNobody(t *testing.T, dir string) (end func()) {
 func TestGoOnAfterCrash(t *testing.T) {
 	f, dir := openStore(t, Options{})
 	defer asNobody(t, dir)()
-	must(t, stage(t, f, "/f", pfs.CreateOptions{ID: id}, []byte("content")).Suspend())
+	must(t, stage(t, f, "/f", pfs.CreateOptions{ID: id}, []byte("content")).Suspend(t.Context()))
 	top, err := f.openDir("")
 	must(t, err)
 	defer top.Close()
 	must(t, top.chmod(digest.StagedName("f", id), 0o444))
 	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{ID: id, Reopen: true})
 	must(t, err)
-	defer w.Close()
+	defer w.Close(t.Context())
 	info, err := w.Commit(t.Context(), pfs.CommitOptions{Size: 7, Mode: 0o444})
 	must(t, err)
 	if info.Size != 7 || info.Mode != 0o444 {
@@ -58,7 +58,7 @@ func TestSweepPassesOver(t *testing.T) {
 	f, w := watchStore(t, openTop)
 	for _, d := range []pfs.Path{"/a", "/b", "/y", "/z"} {
 		must(t, f.Mkdir(t.Context(), d, 0o755))
-		must(t, stage(t, f, d.Join("f"), pfs.CreateOptions{ID: id}, make([]byte, 100)).Suspend())
+		must(t, stage(t, f, d.Join("f"), pfs.CreateOptions{ID: id}, make([]byte, 100)).Suspend(t.Context()))
 	}
 	defer asNobody(t, w.path)()
 	for d, mode := range map[pfs.Path]os.FileMode{"/b": 0o555, "/y": 0o400, "/z": 0} {

@@ -46,7 +46,7 @@ func TestCapacity(t *testing.T) {
 	wantFree(t, s, 0)
 	_, err = w.WriteAt(ctx, []byte("x"), 40_000)
 	pfstest.WantKind(t, err, pfs.NoSpace)
-	w.Close()
+	w.Close(ctx)
 	wantFree(t, s, 40_000)
 
 	errs := s.WriteBatch(ctx, []pfs.BatchEntry{{Path: "/g", Data: make([]byte, 40_001)}})
@@ -73,7 +73,7 @@ func TestCapacity(t *testing.T) {
 // TestSpaceComesBack ends staged writes in every way there is.
 func TestSpaceComesBack(t *testing.T) {
 	ends := map[string]func(s *memfs.FS, w pfs.Staged) error{
-		"Close": func(_ *memfs.FS, w pfs.Staged) error { return w.Close() },
+		"Close": func(_ *memfs.FS, w pfs.Staged) error { return w.Close(t.Context()) },
 		"Commit of less": func(_ *memfs.FS, w pfs.Staged) error {
 			_, err := w.Commit(t.Context(), pfs.CommitOptions{Size: 0})
 			return err
@@ -100,7 +100,7 @@ func TestSpaceComesBack(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		wantFree(t, s, 1000)
-		w.Close()
+		w.Close(t.Context())
 		wantFree(t, s, 1000)
 	}
 }

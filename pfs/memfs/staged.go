@@ -127,12 +127,12 @@ func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]p
 	return digest.Leaves(ctx, "memfs.Staged.LeafDigests", w.name, w.ReadAt, size, first, n)
 }
 
-func (w *staged) Suspend() error {
+func (w *staged) Suspend(context.Context) error {
 	w.ended.Store(true)
 	return nil
 }
 
-func (w *staged) Close() error {
+func (w *staged) Close(context.Context) error {
 	if w.ended.Swap(true) {
 		return nil
 	}

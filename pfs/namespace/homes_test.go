@@ -27,7 +27,7 @@ func TestHomesThatWereRemoved(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer w.Close()
+			defer w.Close(t.Context())
 			_, err = w.Commit(t.Context(), pfs.CommitOptions{})
 			return err
 		},

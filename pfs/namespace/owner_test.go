@@ -103,7 +103,7 @@ func TestStagedWritesAreTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer w.Suspend()
+		defer w.Suspend(t.Context())
 		return pfs.IdentityOf(w)
 	}
 	first := identity(alice.Name, "/pfs/dc/home/alice@example.org/f")

@@ -114,7 +114,7 @@ func TestManifestCompletes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer late.Close()
+			defer late.Close(t.Context())
 			if err := complete(fsys, set+"/3/.x.manifest"); err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +135,7 @@ func commit(t *testing.T, fsys pfs.FileSystem, name pfs.Path) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(t.Context())
 	_, err = w.Commit(t.Context(), pfs.CommitOptions{NoReplace: true})
 	return err
 }

@@ -107,7 +107,7 @@ func checkSweep(e *env) {
 	for _, name := range []pfs.Path{"/a/f", "/a/b/f", "/ab/f"} {
 		w := e.create(name, pfs.CreateOptions{ID: someID})
 		e.writeUnit(w, 0, w.Unit())
-		e.ok(w.Suspend())
+		e.ok(w.Suspend(e.ctx))
 	}
 	WriteFile(e, e.fs, "/a/published", []byte("content"))
 	n, bytes, err := pfs.Sweep(e.ctx, e.fs, pfs.Root, 24*time.Hour)

@@ -62,7 +62,7 @@ func checkTooShortAllocated(e *env) {
 	e.put(w, Pattern(1, 1000))
 	_, err := w.Commit(e.ctx, pfs.CommitOptions{Size: 100_000})
 	e.want(err, pfs.Integrity, "/f")
-	e.ok(w.Suspend())
+	e.ok(w.Suspend(e.ctx))
 	w = e.create("/f", pfs.CreateOptions{ID: someID, Size: 100_000})
 	_, err = w.Commit(e.ctx, pfs.CommitOptions{Size: 100_000})
 	e.want(err, pfs.Integrity, "/f")

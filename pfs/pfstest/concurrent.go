@@ -73,7 +73,7 @@ func (e *env) write(name pfs.Path, data []byte, opts pfs.CommitOptions) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(e.ctx)
 	out := pfs.NewWriter(e.ctx, w)
 	for len(data) > 0 {
 		n, err := out.Write(data[:min(4096, len(data))])

@@ -23,7 +23,7 @@ func WriteFileWith(t testing.TB, fsys pfs.FileSystem, name pfs.Path, data []byte
 	if err != nil {
 		t.Fatalf("Create %s: %v", name, err)
 	}
-	defer w.Close()
+	defer w.Close(t.Context())
 	if _, err := pfs.NewWriter(t.Context(), w).Write(data); err != nil {
 		t.Fatalf("WriteAt %s: %v", name, err)
 	}

@@ -42,7 +42,7 @@ func checkResumedLeaves(e *env) {
 	w := e.create("/f", pfs.CreateOptions{ID: someID})
 	unit := w.Unit()
 	e.writeUnit(w, 0, unit)
-	e.ok(w.Suspend())
+	e.ok(w.Suspend(e.ctx))
 	w = e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true})
 	got, err := w.(pfs.LeafDigester).LeafDigests(e.ctx, 2*unit, 0, 1)
 	e.ok(err)

@@ -44,7 +44,7 @@ var operations = []operation{
 		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
 			w, err := fsys.Create(ctx, p, pfs.CreateOptions{})
 			if err == nil {
-				w.Close()
+				w.Close(ctx)
 			}
 			return err
 		}},

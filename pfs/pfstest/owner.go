@@ -129,7 +129,7 @@ func checkForResume(e *env) {
 	identity := func(opts pfs.CreateOptions) any {
 		w, err := e.giving(0).Create(e.ctx, "/f", opts)
 		e.ok(err)
-		defer w.Suspend()
+		defer w.Suspend(e.ctx)
 		if w.Resumed() != opts.Reopen {
 			e.Errorf("Resumed() = %v, want %v", w.Resumed(), opts.Reopen)
 		}
@@ -147,7 +147,7 @@ func checkForSweep(e *env) {
 		w, err := e.giving(i).Create(e.ctx, name, pfs.CreateOptions{ID: someID})
 		e.ok(err)
 		e.writeUnit(w, 0, w.Unit())
-		e.ok(w.Suspend())
+		e.ok(w.Suspend(e.ctx))
 	}
 	if n, _, err := pfs.Sweep(e.ctx, e.fs, pfs.Root, 0); n != 2 || err != nil {
 		e.Errorf("Sweep = %d, %v, want 2 staged writes", n, err)

@@ -90,7 +90,7 @@ func checkRemoveTreeStaged(e *env) {
 	MustMkdir(e, e.fs, "/dir/sub")
 	w := e.create("/dir/sub/f", pfs.CreateOptions{ID: someID})
 	e.put(w, Pattern(1, 1000))
-	e.ok(w.Suspend())
+	e.ok(w.Suspend(e.ctx))
 	e.ok(pfs.RemoveTree(e.ctx, e.fs, "/dir"))
 	WantAbsent(e, e.fs, "/dir")
 	MustMkdir(e, e.fs, "/dir/sub")

@@ -50,9 +50,9 @@ func checkBadIDs(e *env) {
 func checkSuspendKeeps(e *env) {
 	w := e.create("/f", pfs.CreateOptions{ID: someID})
 	e.put(w, Pattern(1, 1000))
-	e.ok(w.Suspend())
-	e.ok(w.Suspend())
-	e.ok(w.Close())
+	e.ok(w.Suspend(e.ctx))
+	e.ok(w.Suspend(e.ctx))
+	e.ok(w.Close(e.ctx))
 	WantAbsent(e, e.fs, "/f")
 	WantNames(e, e.fs, pfs.Root)
 	e.wantStaged(e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true}), Pattern(1, 1000))
@@ -62,7 +62,7 @@ func checkResume(e *env) {
 	w := e.create("/f", pfs.CreateOptions{ID: someID})
 	unit := w.Unit()
 	e.writeUnit(w, 0, unit)
-	e.ok(w.Suspend())
+	e.ok(w.Suspend(e.ctx))
 	e.goOn(unit)
 }
 
@@ -96,11 +96,11 @@ func (e *env) wantResumed(w pfs.Staged, unit int64) {
 func checkResumeOften(e *env) {
 	w := e.create("/f", pfs.CreateOptions{ID: someID})
 	unit := w.Unit()
-	e.ok(w.Suspend())
+	e.ok(w.Suspend(e.ctx))
 	for i := range int64(3) {
 		w := e.create("/f", pfs.CreateOptions{ID: someID})
 		e.writeUnit(w, i*unit, unit)
-		e.ok(w.Suspend())
+		e.ok(w.Suspend(e.ctx))
 	}
 	w = e.create("/f", pfs.CreateOptions{ID: someID})
 	_, err := w.Commit(e.ctx, pfs.CommitOptions{Size: 3 * unit})
@@ -122,7 +122,7 @@ func checkIDOfOnePath(e *env) {
 	MustMkdir(e, e.fs, "/dir")
 	w := e.create("/f", pfs.CreateOptions{ID: someID})
 	e.put(w, Pattern(1, 1000))
-	e.ok(w.Suspend())
+	e.ok(w.Suspend(e.ctx))
 	for _, other := range []pfs.Path{"/g", "/dir/f"} {
 		e.wantGone(other, someID)
 		w := e.create(other, pfs.CreateOptions{ID: someID})
@@ -139,9 +139,9 @@ func checkIDOfOnePath(e *env) {
 func checkCloseResumed(e *env) {
 	w := e.create("/f", pfs.CreateOptions{ID: someID})
 	e.put(w, Pattern(1, 1000))
-	e.ok(w.Suspend())
+	e.ok(w.Suspend(e.ctx))
 	w = e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true})
-	e.ok(w.Close())
+	e.ok(w.Close(e.ctx))
 	e.wantGone("/f", someID)
 }
 
@@ -152,7 +152,7 @@ func checkOtherInstance(e *env) {
 	w := e.create("/f", pfs.CreateOptions{ID: someID})
 	unit := w.Unit()
 	e.writeUnit(w, 0, unit)
-	e.ok(w.Suspend())
+	e.ok(w.Suspend(e.ctx))
 	e.elsewhere()
 	WantAbsent(e, e.fs, "/f")
 	e.goOn(unit)

@@ -2,6 +2,7 @@ package pfstest
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"sync"
 
@@ -32,7 +33,7 @@ func (e *env) create(name pfs.Path, opts pfs.CreateOptions) pfs.Staged {
 	e.Helper()
 	w, err := e.fs.Create(e.ctx, name, opts)
 	e.ok(err)
-	e.Cleanup(func() { w.Close() })
+	e.Cleanup(func() { w.Close(e.ctx) })
 	return w
 }
 
@@ -82,7 +83,7 @@ func checkInvisibleOver(e *env) {
 	e.put(w, Pattern(2, 1000))
 	e.sameInfo("the file that will be replaced", MustStat(e, e.fs, "/f"), before)
 	WantFile(e, e.fs, "/f", old)
-	e.ok(w.Close())
+	e.ok(w.Close(e.ctx))
 	e.sameInfo("the file that was not replaced", MustStat(e, e.fs, "/f"), before)
 	WantFile(e, e.fs, "/f", old)
 	if e.lacks(NoSymlink) {
@@ -91,7 +92,7 @@ func checkInvisibleOver(e *env) {
 	MustLink(e, e.fs, "f", "/link")
 	w = e.create("/link", pfs.CreateOptions{})
 	e.put(w, Pattern(2, 1000))
-	e.ok(w.Close())
+	e.ok(w.Close(e.ctx))
 	if got := MustStat(e, e.fs, "/link").Target; got != "f" {
 		e.Errorf("target of a link that was not replaced = %q", got)
 	}
@@ -100,29 +101,29 @@ func checkInvisibleOver(e *env) {
 func checkCloseDiscards(e *env) {
 	w := e.create("/f", pfs.CreateOptions{})
 	e.put(w, Pattern(1, 1000))
-	e.ok(w.Close())
+	e.ok(w.Close(e.ctx))
 	WantAbsent(e, e.fs, "/f")
 	WantNames(e, e.fs, pfs.Root)
 	e.wantGone("/f", w.ID())
-	e.ok(w.Close())
+	e.ok(w.Close(e.ctx))
 }
 
 func checkCloseAfterCommit(e *env) {
 	w := e.create("/f", pfs.CreateOptions{})
 	e.put(w, Pattern(1, 1000))
 	e.commit(w, 1000)
-	e.ok(w.Close())
-	e.ok(w.Suspend())
-	e.ok(w.Close())
+	e.ok(w.Close(e.ctx))
+	e.ok(w.Suspend(e.ctx))
+	e.ok(w.Close(e.ctx))
 	WantFile(e, e.fs, "/f", Pattern(1, 1000))
 }
 
 func checkStagedClosed(e *env) {
-	ends := map[string]func(pfs.Staged) error{"Close": pfs.Staged.Close, "Suspend": pfs.Staged.Suspend}
+	ends := map[string]func(pfs.Staged, context.Context) error{"Close": pfs.Staged.Close, "Suspend": pfs.Staged.Suspend}
 	for name, end := range ends {
 		w := e.create("/f", pfs.CreateOptions{})
 		e.put(w, []byte("content"))
-		e.ok(end(w))
+		e.ok(end(w, e.ctx))
 		e.Log("after " + name)
 		_, err := w.WriteAt(e.ctx, []byte("x"), 0)
 		e.want(err, pfs.Closed, "/f")
@@ -277,7 +278,7 @@ func checkStagedInRemoved(e *env) {
 	e.put(live, Pattern(1, 1000))
 	kept := e.create("/dir/kept", pfs.CreateOptions{})
 	e.put(kept, Pattern(1, 1000))
-	e.ok(kept.Suspend())
+	e.ok(kept.Suspend(e.ctx))
 	e.ok(e.fs.Remove(e.ctx, "/dir"))
 	WantAbsent(e, e.fs, "/dir")
 }

@@ -164,7 +164,7 @@ func checkQuotaFreed(e *env) {
 	for i := range 3 {
 		w := e.create("/home/g", pfs.CreateOptions{Size: 90_000})
 		e.put(w, Pattern(uint64(i), 90_000))
-		e.ok(w.Close())
+		e.ok(w.Close(e.ctx))
 	}
 	_, err := e.fs.Create(e.ctx, "/home/g", pfs.CreateOptions{Size: 1 << 40})
 	if err != nil && !errors.Is(err, pfs.Quota) && !errors.Is(err, pfs.NoSpace) {
@@ -188,7 +188,7 @@ func checkQuotaReplacedTwice(e *env) {
 		}
 		_, err := w.Commit(e.ctx, pfs.CommitOptions{Size: 10})
 		e.ok(err)
-		e.ok(w.Close())
+		e.ok(w.Close(e.ctx))
 	}
 	e.wantUsage("/home", 10, 1, 0)
 }
@@ -201,10 +201,10 @@ func checkQuotaResumed(e *env) {
 	first := e.create("/home/f", opts)
 	e.put(first, content)
 	second := e.create("/home/f", opts) // while the first is open
-	e.ok(second.Suspend())
+	e.ok(second.Suspend(e.ctx))
 	third := e.create("/home/f", opts)
-	e.ok(first.Suspend())
-	e.ok(third.Suspend())
+	e.ok(first.Suspend(e.ctx))
+	e.ok(third.Suspend(e.ctx))
 	last := e.create("/home/f", opts) // while none is
 	e.put(last, content)
 	_, err := last.Commit(e.ctx, pfs.CommitOptions{Size: 90_000})

@@ -85,8 +85,8 @@ func (w *lateStaged) flush() error {
 	return nil
 }
 
-func (w *lateStaged) Suspend() error {
-	return errors.Join(w.flush(), w.Staged.Suspend())
+func (w *lateStaged) Suspend(ctx context.Context) error {
+	return errors.Join(w.flush(), w.Staged.Suspend(ctx))
 }
 
 func (w *lateStaged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {

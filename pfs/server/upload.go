@@ -33,7 +33,7 @@ type upload struct {
 	*staging
 
 	// Guarded by uploadCache.mu.
-	last    func() error // what the last user does; nil while the upload is open
+	finish  func(context.Context) error // called by the last user: Suspend or Close; nil while the upload is open
 	users   int
 	used    time.Time
 	element *list.Element

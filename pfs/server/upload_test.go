@@ -355,6 +355,7 @@ func attackStaged(t *testing.T, s *Server, user, path, id string) {
 type stagedFile struct{ pfs.Staged }
 
 func (stagedFile) Info() pfs.Info { return pfs.Info{} }
+func (stagedFile) Close() error   { return nil }
 
 func TestNobodyWritesToACopyOnItsWay(t *testing.T) {
 	fsys := memfs.New(memfs.Options{})
@@ -380,7 +381,7 @@ func TestNobodyWritesToACopyOnItsWay(t *testing.T) {
 	if got := make([]byte, 4); pfs.ReadFull(t.Context(), stagedFile{half}, got, 0) != nil || string(got) != "cont" {
 		t.Errorf("of the copy %q is staged", got)
 	}
-	if err := half.Suspend(); err != nil {
+	if err := half.Suspend(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w := do(s, "POST", "/v1/call/copy", wire.Encode(wire.CopyRequest{Source: "/f", Target: "/g", ID: "12345678"}))

@@ -2,6 +2,7 @@ package server
 
 import (
 	"container/list"
+	"context"
 	"sync"
 	"time"
 
@@ -54,7 +55,7 @@ func (us *uploadCache) install(key uploadKey, staged pfs.Staged) *upload {
 	if old != nil && old.users > 0 {
 		us.use(old)
 		us.mu.Unlock()
-		_ = staged.Suspend()
+		_ = staged.Suspend(context.Background())
 		return old
 	}
 	var spare []*upload
@@ -107,13 +108,13 @@ func (us *uploadCache) release(u *upload) {
 	us.mu.Lock()
 	u.users--
 	u.used = time.Now()
-	var last func() error
+	var finish func(context.Context) error
 	if u.users == 0 {
-		last = u.last
+		finish = u.finish
 	}
 	us.mu.Unlock()
-	if last != nil {
-		_ = last() // nothing of it is left but the handle
+	if finish != nil {
+		_ = finish(context.Background()) // nothing of it is left but the handle
 	}
 }
 
@@ -122,7 +123,7 @@ func (us *uploadCache) release(u *upload) {
 // find them gone if they were the same staged write.
 func (us *uploadCache) end(u *upload) {
 	us.mu.Lock()
-	u.last = u.staged.Close
+	u.finish = u.staged.Close
 	us.forget(u)
 	var spare []*upload
 	for _, other := range us.open {
@@ -130,7 +131,7 @@ func (us *uploadCache) end(u *upload) {
 			continue
 		}
 		us.forget(other)
-		if other.last = other.staged.Suspend; other.users == 0 {
+		if other.finish = other.staged.Suspend; other.users == 0 {
 			spare = append(spare, other)
 		}
 	}
@@ -218,6 +219,6 @@ func (us *uploadCache) count() int {
 func suspend(us []*upload) {
 	for _, u := range us {
 		// What it lost is found when it is opened again.
-		_ = pfs.Guard("server.suspend", u.key.path, u.staged.Suspend)
+		_ = pfs.Guard("server.suspend", u.key.path, func() error { return u.staged.Suspend(context.Background()) })
 	}
 }

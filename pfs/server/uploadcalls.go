@@ -201,5 +201,5 @@ func (s *Server) discardCall(ctx context.Context, r *request, m wire.StagedReque
 	}
 	u.over = true
 	s.uploads.end(u)
-	return reply, u.staged.Close()
+	return reply, u.staged.Close(ctx)
 }

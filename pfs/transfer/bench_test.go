@@ -44,8 +44,8 @@ type nowhereStaged struct{ pfs.Staged }
 
 func (nowhereStaged) WriteAt(_ context.Context, p []byte, _ int64) (int, error) { return len(p), nil }
 
-func (w nowhereStaged) Commit(_ context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
-	return pfs.Info{Size: opts.Size}, w.Staged.Close()
+func (w nowhereStaged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
+	return pfs.Info{Size: opts.Size}, w.Staged.Close(ctx)
 }
 
 func BenchmarkTree(b *testing.B) {

@@ -131,7 +131,7 @@ func TestResumeDamaged(t *testing.T) {
 	}
 	_, err = w.WriteAt(context.Background(), noise(9, 32), 24*chunk+16*7) // journal
 	must(t, err)
-	must(t, w.Suspend())
+	must(t, w.Suspend(t.Context()))
 	b.written.Store(0)
 	must(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/f"}, End{b, "/f"}))
 	checkFile(t, b, "/f", want)

@@ -97,7 +97,7 @@ func (c *fileCopy) copyVersion(ctx context.Context) (pfs.Info, error) {
 	if err != nil {
 		c.leave(ctx, err)
 	} else {
-		_ = c.staged.Close() // it is published: this only releases the handle
+		_ = c.staged.Close(ctx) // it is published: this only releases the handle
 	}
 	return info, err
 }
@@ -223,7 +223,7 @@ func (c *fileCopy) prepareRetry(ctx context.Context, err error) (again bool, fai
 // reopen opens the staged write again after the target forgot the handle, or begins a
 // new one if the staged bytes are gone.
 func (c *fileCopy) reopen(ctx context.Context) error {
-	_ = c.staged.Suspend()
+	_ = c.staged.Suspend(ctx)
 	err := c.create(ctx, true)
 	if errors.Is(err, pfs.Conflict) {
 		err = c.create(ctx, false)
@@ -302,12 +302,12 @@ func (c *fileCopy) leave(ctx context.Context, err error) {
 	var changed *changedError
 	switch {
 	case errors.As(err, &changed), errors.Is(err, pfs.Exist), isFull(pfs.KindOf(err)), c.damaged:
-		_ = c.staged.Close()
+		_ = c.staged.Close(ctx)
 	case c.sent.Load() == 0 && !c.staged.Resumed():
-		_ = c.staged.Close()
+		_ = c.staged.Close(ctx)
 	default:
 		c.log.flush(context.WithoutCancel(ctx))
-		_ = c.staged.Suspend()
+		_ = c.staged.Suspend(ctx)
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *stream) run(ctx context.Context, r io.Reader, opts pfs.CommitOptions) (
 	}
 	defer func() {
 		w, _ := s.current()
-		_ = w.Close()
+		_ = w.Close(ctx)
 	}()
 	src := newSource(r)
 	defer close(src.ask)

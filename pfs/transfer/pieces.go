@@ -106,15 +106,15 @@ func (s *pieces) Commit(ctx context.Context, opts pfs.CommitOptions) (info pfs.I
 }
 
 // Suspend ends the use of this handle. What is staged is no longer sent again.
-func (s *pieces) Suspend() error {
+func (s *pieces) Suspend(ctx context.Context) error {
 	s.kept.close()
-	return s.Staged.Suspend()
+	return s.Staged.Suspend(ctx)
 }
 
 // Close discards what was staged, unless Commit or Suspend came first.
-func (s *pieces) Close() error {
+func (s *pieces) Close(ctx context.Context) error {
 	s.kept.close()
-	return s.Staged.Close()
+	return s.Staged.Close(ctx)
 }
 
 // secure calls do with the staged write as it is open now, and again once the piece was
@@ -147,7 +147,7 @@ func (s *pieces) secure(ctx context.Context, do func(pfs.Staged) error) error {
 
 // reopen opens the staged write again, or begins anew if all of it is here.
 func (s *pieces) reopen(ctx context.Context) error {
-	_ = s.Staged.Suspend()
+	_ = s.Staged.Suspend(ctx)
 	opts := pfs.CreateOptions{ID: s.ID(), Reopen: true}
 	w, err := s.target.FS.Create(ctx, s.target.Path, opts)
 	if errors.Is(err, pfs.Conflict) && s.from == 0 {

@@ -104,7 +104,7 @@ func (s *stream) reopen(ctx context.Context, failed int) error {
 	if s.generation != failed {
 		return nil
 	}
-	_ = s.w.Suspend()
+	_ = s.w.Suspend(ctx)
 	err := s.create(ctx, true)
 	if errors.Is(err, pfs.Conflict) && !s.dropped {
 		err = s.create(ctx, false) // everything is still here
