@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// spec describes a command, for the parser, for --help and for docs/cli.md.
+// spec describes a command, for the parser, for --help and for docs/reference.md.
 type spec struct {
 	name     string
 	args     string // operands, as the usage line shows them

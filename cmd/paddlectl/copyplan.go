@@ -28,7 +28,7 @@ type copyTarget struct {
 	many   bool // there are several sources, or a pattern
 }
 
-// destination says what s becomes at t. The rules, which docs/cli.md states:
+// destination says what s becomes at t. The rules, which docs/scripting.md states:
 //
 //   - A file becomes DEST, or DEST/NAME if DEST is a directory or ends in a slash.
 //   - SRC/ (a directory with a slash at the end): what is in it goes into DEST.

@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// TestDestination is the table of the slash rules that docs/cli.md states.
+// TestDestination is the table of the slash rules that docs/scripting.md states.
 func TestDestination(t *testing.T) {
 	file := copySource{text: "src", end: transfer.End{Path: "/x/src"}}
 	dir := copySource{text: "src", end: transfer.End{Path: "/x/src"}, isDir: true}

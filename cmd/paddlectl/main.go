@@ -1,5 +1,5 @@
 // Command paddlectl moves files between this machine and the paddle file system.
-// It answers to the name paddlecloud, too. docs/cli.md is its manual.
+// It also answers to the name paddlecloud. docs/quickstart.md introduces it.
 //
 // # Files
 //
