@@ -56,11 +56,11 @@ func Chtime(ctx context.Context, fsys FileSystem, name Path, mtime time.Time) er
 	return E("pfs.Chtime", name, Unsupported, nil)
 }
 
-// Handle is a file open for changes in place. What is written is visible at once
+// Edited is a file open for changes in place. What is written is visible at once
 // and carries no promise of a staged write.
 //
-// Its Info is that of Edit with the length that changes through this Handle gave it.
-type Handle interface {
+// Its Info is that of Edit with the length that changes through this Edited gave it.
+type Edited interface {
 	File
 	// WriteAt writes p at offset off and lengthens the file if need be; a gap
 	// reads as zeros.
@@ -74,11 +74,11 @@ type Handle interface {
 // Editor changes files in place.
 type Editor interface {
 	// Edit opens the existing file name for changes in place.
-	Edit(ctx context.Context, name Path) (Handle, error)
+	Edit(ctx context.Context, name Path) (Edited, error)
 }
 
 // Edit opens name for changes in place, where fsys is an Editor.
-func Edit(ctx context.Context, fsys FileSystem, name Path) (Handle, error) {
+func Edit(ctx context.Context, fsys FileSystem, name Path) (Edited, error) {
 	if c, ok := fsys.(Editor); ok {
 		return c.Edit(ctx, name)
 	}

@@ -38,6 +38,8 @@ const (
 	Integrity                   // bytes failed their check
 	Canceled                    // the caller gave up, or its context's deadline passed
 	Closed                      // used after Close
+	Stale                       // the open handle has expired: open the file again
+	NoAttr                      // no such extended attribute
 	numKinds
 )
 
@@ -63,6 +65,8 @@ var kindTexts = [numKinds]string{
 	Integrity:       "integrity check failed",
 	Canceled:        "canceled",
 	Closed:          "already closed",
+	Stale:           "handle expired",
+	NoAttr:          "no such attribute",
 }
 
 // Kinds returns all Kinds, for tables that must be total.

@@ -146,6 +146,25 @@ type Info struct {
 	Owner string // as the store names it; empty if it has none
 	Group string
 
+	// ID is the same for all names of a file, never 0, and differs from that of any
+	// other file of the store that exists at the same time. It stays the same when the
+	// file is renamed. 0 means that the store has none.
+	ID uint64
+
+	// Links is the number of names of the file, 0 if the store does not count them.
+	Links uint32
+
+	UID, GID uint32 // numbers of the owner and the group where the store has numbers, else 0
+
+	// ChangeTime is when the content or an attribute changed last, AccessTime when
+	// the content was read last. They are zero where the store does not keep them.
+	ChangeTime, AccessTime time.Time
+
+	// Replication is the number of copies that the store keeps, BlockSize the length
+	// in bytes of its blocks; 0 where the store has no such number for a file.
+	Replication int
+	BlockSize   int64
+
 	// Target is where a link leads, as it was written.
 	Target string
 

@@ -217,7 +217,7 @@ func (l *Layer) Chtime(ctx context.Context, name Path, mtime time.Time) error {
 	})
 }
 
-func (l *Layer) Edit(ctx context.Context, name Path) (h Handle, err error) {
+func (l *Layer) Edit(ctx context.Context, name Path) (h Edited, err error) {
 	err = l.one(ctx, "pfs.Edit", Write, name, func(fsys FileSystem, p Path) error {
 		g, err := Edit(ctx, fsys, p)
 		if err == nil {

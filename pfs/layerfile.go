@@ -23,34 +23,34 @@ func (f layerFile) Info() Info {
 	return info
 }
 
-// layerHandle is a Handle whose errors carry the path that the caller used.
+// layerHandle is a Edited whose errors carry the path that the caller used.
 type layerHandle struct {
-	Handle
+	Edited
 	inner, outer Path
 }
 
 func (h layerHandle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
-	n, err := h.Handle.ReadAt(ctx, p, off)
+	n, err := h.Edited.ReadAt(ctx, p, off)
 	return n, renamed(err, h.inner, h.outer)
 }
 
 func (h layerHandle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
-	n, err := h.Handle.WriteAt(ctx, p, off)
+	n, err := h.Edited.WriteAt(ctx, p, off)
 	return n, renamed(err, h.inner, h.outer)
 }
 
 func (h layerHandle) Truncate(ctx context.Context, size int64) error {
-	return renamed(h.Handle.Truncate(ctx, size), h.inner, h.outer)
+	return renamed(h.Edited.Truncate(ctx, size), h.inner, h.outer)
 }
 
 func (h layerHandle) Sync(ctx context.Context) error {
-	return renamed(h.Handle.Sync(ctx), h.inner, h.outer)
+	return renamed(h.Edited.Sync(ctx), h.inner, h.outer)
 }
 
-func (h layerHandle) Close() error { return renamed(h.Handle.Close(), h.inner, h.outer) }
+func (h layerHandle) Close() error { return renamed(h.Edited.Close(), h.inner, h.outer) }
 
 func (h layerHandle) Info() Info {
-	info := h.Handle.Info()
+	info := h.Edited.Info()
 	info.Name = h.outer.Base()
 	return info
 }

@@ -11,7 +11,7 @@ import (
 
 // Edit opens the file name for changes in place. When the file is removed or
 // replaced, changes answer Conflict: nobody would see them.
-func (s *store) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
+func (s *store) Edit(ctx context.Context, name pfs.Path) (pfs.Edited, error) {
 	const op = "aferofs.Edit"
 	if err := s.begin(ctx, op, name); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ type handle struct {
 	gone bool
 }
 
-var _ pfs.Handle = (*handle)(nil)
+var _ pfs.Edited = (*handle)(nil)
 
 func (h *handle) Info() pfs.Info {
 	h.mu.Lock()

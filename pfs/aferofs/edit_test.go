@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/afero"
 )
 
-func edit(t *testing.T, fsys pfs.FileSystem, name pfs.Path) pfs.Handle {
+func edit(t *testing.T, fsys pfs.FileSystem, name pfs.Path) pfs.Edited {
 	t.Helper()
 	h, err := pfs.Edit(t.Context(), fsys, name)
 	if err != nil {

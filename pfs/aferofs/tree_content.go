@@ -25,7 +25,7 @@ func (r reading) close() error                            { return r.f.Close() }
 // editing is a file open for changes in place.
 type editing struct {
 	ctx context.Context
-	h   pfs.Handle
+	h   pfs.Edited
 }
 
 func (e editing) readAt(p []byte, off int64) (int, error)  { return e.h.ReadAt(e.ctx, p, off) }

@@ -23,11 +23,11 @@ type editing struct {
 	unmarked bool
 }
 
-var _ pfs.Handle = (*editing)(nil)
+var _ pfs.Edited = (*editing)(nil)
 
 // Edit opens the existing file name for changes in place. The first change drops the digest that is
 // kept with it.
-func (f FS) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
+func (f FS) Edit(ctx context.Context, name pfs.Path) (pfs.Edited, error) {
 	const op = "cephfs.Edit"
 	if err := writable(op, name); err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func (h *handle) resize(size func(old int64) int64) {
 }
 
 // Edit opens name for changes in place.
-func (c *Client) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
+func (c *Client) Edit(ctx context.Context, name pfs.Path) (pfs.Edited, error) {
 	var reply wire.InfoReply
 	err := c.ask(ctx, call{
 		op: "client.Edit", method: wire.CallEdit, name: name,

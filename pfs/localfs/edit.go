@@ -24,11 +24,11 @@ type handle struct {
 	had      int64      // bytes of that file before
 }
 
-var _ pfs.Handle = (*handle)(nil)
+var _ pfs.Edited = (*handle)(nil)
 
 // Edit opens the existing file name for changes in place. The first change drops
 // the digest that is kept with it.
-func (f *FS) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
+func (f *FS) Edit(ctx context.Context, name pfs.Path) (pfs.Edited, error) {
 	const op = "localfs.Edit"
 	h := &handle{fs: f, name: name}
 	err := f.change(ctx, op, name, func(p place, base string) (err error) {

@@ -8,7 +8,7 @@ import (
 )
 
 // Edit opens the file name for changes in place.
-func (s *FS) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
+func (s *FS) Edit(ctx context.Context, name pfs.Path) (pfs.Edited, error) {
 	const op = "memfs.Edit"
 	if err := begin(ctx, op, name); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ type handle struct {
 	closed atomic.Bool
 }
 
-var _ pfs.Handle = (*handle)(nil)
+var _ pfs.Edited = (*handle)(nil)
 
 func (h *handle) check(ctx context.Context, op string) error {
 	if h.closed.Load() {

@@ -201,7 +201,7 @@ func (p *published) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOp
 
 // Edit refuses to change files of a version in place, also of an unfinished one: what
 // is open could not be taken back from its writer when the manifest comes.
-func (p *published) Edit(ctx context.Context, name pfs.Path) (pfs.Handle, error) {
+func (p *published) Edit(ctx context.Context, name pfs.Path) (pfs.Edited, error) {
 	if at, ok := publishedAt(name); ok && at.isVersion() {
 		return nil, pfs.Errorf(opView, name, pfs.Unsupported, "files of published versions are written whole")
 	}

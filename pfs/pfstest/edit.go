@@ -20,7 +20,7 @@ var editPromises = []promise{
 }
 
 // edit opens name for changes until the end of the test.
-func (e *env) edit(name pfs.Path) pfs.Handle {
+func (e *env) edit(name pfs.Path) pfs.Edited {
 	e.Helper()
 	h, err := pfs.Edit(e.ctx, e.fs, name)
 	e.ok(err)
@@ -29,7 +29,7 @@ func (e *env) edit(name pfs.Path) pfs.Handle {
 }
 
 // overwrite writes data through h.
-func (e *env) overwrite(h pfs.Handle, data []byte, off int64) {
+func (e *env) overwrite(h pfs.Edited, data []byte, off int64) {
 	e.Helper()
 	n, err := h.WriteAt(e.ctx, data, off)
 	if n != len(data) || err != nil {

@@ -304,7 +304,7 @@ func digestCall(ctx context.Context, r *request, q wire.DigestRequest, progress 
 }
 
 func editCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.InfoReply, err error) {
-	err = edited(ctx, r, q.Path, func(h pfs.Handle) error {
+	err = edited(ctx, r, q.Path, func(h pfs.Edited) error {
 		reply.Info = wire.NewInfo(h.Info())
 		return nil
 	})
@@ -312,15 +312,15 @@ func editCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)
 }
 
 func truncateCall(ctx context.Context, r *request, q wire.TruncateRequest, _ func(int64)) (reply wire.Empty, err error) {
-	return reply, edited(ctx, r, q.Path, func(h pfs.Handle) error { return h.Truncate(ctx, q.Size) })
+	return reply, edited(ctx, r, q.Path, func(h pfs.Edited) error { return h.Truncate(ctx, q.Size) })
 }
 
 func editSyncCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.Empty, err error) {
-	return reply, edited(ctx, r, q.Path, func(h pfs.Handle) error { return h.Sync(ctx) })
+	return reply, edited(ctx, r, q.Path, func(h pfs.Edited) error { return h.Sync(ctx) })
 }
 
 // edited does one step on a file open for changes in place.
-func edited(ctx context.Context, r *request, path string, step func(pfs.Handle) error) error {
+func edited(ctx context.Context, r *request, path string, step func(pfs.Edited) error) error {
 	name, err := pfs.ParsePath(path)
 	if err != nil {
 		return err

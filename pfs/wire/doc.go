@@ -103,7 +103,7 @@
 //
 //	PUT /v1/edit?path=P&off=O
 //
-// writes a chunk to an existing file in place, as pfs.Handle.WriteAt does.
+// writes a chunk to an existing file in place, as pfs.Edited.WriteAt does.
 //
 // # Upload sessions
 //

@@ -77,6 +77,8 @@ var statuses = map[pfs.Kind]int{
 	pfs.Integrity:       http.StatusUnprocessableEntity,
 	pfs.Canceled:        499, // the client closed the request: as other servers log it
 	pfs.Closed:          http.StatusGone,
+	pfs.Stale:           http.StatusGone,
+	pfs.NoAttr:          http.StatusNotFound,
 }
 
 // StatusOf returns the HTTP status for a Kind.

@@ -80,6 +80,8 @@ var codeOf = map[pfs.Kind]Code{
 	pfs.Integrity:       Integrity,
 	pfs.Canceled:        Interrupted,
 	pfs.Closed:          Failed,
+	pfs.Stale:           Failed,
+	pfs.NoAttr:          NotFound,
 }
 
 // Reported is an error that the user has been told about already; what is left is

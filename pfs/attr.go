@@ -1,0 +1,143 @@
+package pfs
+
+import (
+	"context"
+	"io/fs"
+	"time"
+)
+
+// AttrMask names attributes of a file.
+type AttrMask uint16
+
+// The attributes that SetAttr sets.
+const (
+	AttrMode AttrMask = 1 << iota // permission bits, with setuid, setgid and sticky where the store has them
+	AttrSize
+	AttrModTime
+	AttrAccessTime
+	AttrUID
+	AttrGID
+	AttrOwner
+	AttrGroup
+	AttrReplication
+
+	// AttrLink sets the attributes of name itself where it is a symbolic link.
+	// Without it a link answers Symlink.
+	AttrLink
+
+	allAttrs = AttrLink<<1 - 1
+)
+
+// Check answers Invalid if m, or a value that it names, is not valid. Every SetAttr
+// begins with it.
+func (m AttrMask) Check(op string, name Path, attrs Attrs) error {
+	switch {
+	case m&^allAttrs != 0:
+		return Errorf(op, name, Invalid, "unknown attributes %#x", uint16(m&^allAttrs))
+	case m&AttrSize != 0 && attrs.Size < 0:
+		return Errorf(op, name, Invalid, "negative size %d", attrs.Size)
+	case m&AttrReplication != 0 && attrs.Replication < 1:
+		return Errorf(op, name, Invalid, "replication %d: it must be at least 1", attrs.Replication)
+	}
+	return nil
+}
+
+// Attrs are values of attributes; an AttrMask says which of them count.
+type Attrs struct {
+	Mode                fs.FileMode
+	Size                int64 // in bytes
+	ModTime, AccessTime time.Time
+	UID, GID            uint32
+	Owner, Group        string // as the store names them
+	Replication         int    // copies that the store keeps
+}
+
+// AttrSetter changes attributes.
+type AttrSetter interface {
+	// SetAttr sets the attributes of attrs that mask names. An attribute that the
+	// store cannot set answers Unsupported, and then nothing has changed. Stores keep
+	// times to the second at least. A Digest kept with the file stays trusted when
+	// only its times change. A Size shortens the file or lengthens it with zeros.
+	SetAttr(ctx context.Context, name Path, mask AttrMask, attrs Attrs) error
+}
+
+// SetAttr sets attributes of name, where fsys is an AttrSetter.
+func SetAttr(ctx context.Context, fsys FileSystem, name Path, mask AttrMask, attrs Attrs) error {
+	if c, ok := fsys.(AttrSetter); ok {
+		return c.SetAttr(ctx, name, mask, attrs)
+	}
+	return E("pfs.SetAttr", name, Unsupported, nil)
+}
+
+// XattrFlags says what SetXattr does where the attribute exists, or does not.
+type XattrFlags uint8
+
+// The flags of SetXattr; 0 sets the attribute either way.
+const (
+	XattrCreate  XattrFlags = 1 << iota // answer Exist if the attribute exists
+	XattrReplace                        // answer NoAttr if it does not
+)
+
+// XattrPrefix begins the names of extended attributes that users may use.
+const XattrPrefix = "user."
+
+// XattrKeeper keeps extended attributes of files and directories. Names begin with
+// XattrPrefix; any other answers Unsupported. The attributes that a store keeps for
+// itself are not listed, and every access to them answers Permission. A symbolic link
+// answers Symlink.
+type XattrKeeper interface {
+	// Xattr returns the value of the attribute attr. One that is not there answers NoAttr.
+	Xattr(ctx context.Context, name Path, attr string) ([]byte, error)
+	// SetXattr sets it. A value too long for the store answers NoSpace.
+	SetXattr(ctx context.Context, name Path, attr string, value []byte, flags XattrFlags) error
+	// ListXattr returns the names of all attributes, sorted.
+	ListXattr(ctx context.Context, name Path) ([]string, error)
+	// RemoveXattr removes it. One that is not there answers NoAttr.
+	RemoveXattr(ctx context.Context, name Path, attr string) error
+}
+
+// HardLinker gives files more than one name.
+type HardLinker interface {
+	// HardLink gives the file oldName the second name newName. Something at newName
+	// answers Exist, a directory at oldName IsDir.
+	HardLink(ctx context.Context, oldName, newName Path) error
+}
+
+// HardLink gives the file oldName a second name, where fsys is a HardLinker.
+func HardLink(ctx context.Context, fsys FileSystem, oldName, newName Path) error {
+	if c, ok := fsys.(HardLinker); ok {
+		return c.HardLink(ctx, oldName, newName)
+	}
+	return E("pfs.HardLink", newName, Unsupported, nil)
+}
+
+// NodeMaker makes special files.
+type NodeMaker interface {
+	// Mknod makes a FIFO, socket or device, as the type bits of mode say. device is
+	// its number, major<<8|minor as Linux encodes it; 0 for FIFOs and sockets.
+	// Something at name answers Exist.
+	Mknod(ctx context.Context, name Path, mode fs.FileMode, device uint64) error
+}
+
+// Mknod makes a special file, where fsys is a NodeMaker.
+func Mknod(ctx context.Context, fsys FileSystem, name Path, mode fs.FileMode, device uint64) error {
+	if c, ok := fsys.(NodeMaker); ok {
+		return c.Mknod(ctx, name, mode, device)
+	}
+	return E("pfs.Mknod", name, Unsupported, nil)
+}
+
+// Concatenator joins files without moving their bytes.
+type Concatenator interface {
+	// Concat appends the files sources, in order, to the existing file target and
+	// removes them. It changes all or nothing.
+	Concat(ctx context.Context, target Path, sources []Path) error
+}
+
+// Concat joins sources to target, where fsys is a Concatenator.
+func Concat(ctx context.Context, fsys FileSystem, target Path, sources []Path) error {
+	if c, ok := fsys.(Concatenator); ok {
+		return c.Concat(ctx, target, sources)
+	}
+	return E("pfs.Concat", target, Unsupported, nil)
+}
