@@ -78,4 +78,15 @@
 // [BatchReader] and [BatchCopier], which are for clients, and answers Unsupported where
 // the file system below does, so having the method is not yet a promise: the answer is.
 // Only what chooses a user of the store (owner.go) is asked of stores alone.
+//
+// # Files
+//
+//	fs, path, reserved, errors       FileSystem, File and Staged; paths; errors and their Kinds
+//	handle, attr                     open files that are changed in place; attributes, links, special files
+//	capability, capabilities, owner  what not every store can do, and how a store says so
+//	readbatch, copybatch             many small files at once
+//	layer, layerfile, layerstaged,   decorators: every operation passes one function
+//	layerbatch, mux
+//	tree, glob, globpattern, stream  walks, patterns, readers and writers over any FileSystem
+//	check, guard                     checks and panics, for implementations
 package pfs
