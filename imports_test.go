@@ -13,8 +13,8 @@ import (
 
 const module = "github.com/paddlecloud/pfs/"
 
-// allowed tells for each room which other rooms of this module it may import. A room
-// that is not listed fails the test: whoever adds one decides here where it stands.
+// allowed lists for each package the packages of this module that it may import. A package
+// that is not listed fails the test.
 var allowed = map[string][]string{
 	"pfs":        {},
 	"pfs/digest": {"pfs"},
@@ -32,7 +32,7 @@ var allowed = map[string][]string{
 	"pfs/cephfs":  {"pfs", "pfs/digest", "pfs/internal/keylock", "pfs/internal/unixmode"},
 	"pfs/hdfsfs":  {"pfs", "pfs/digest"},
 
-	// Decorators, and the tree that users see, made of them.
+	// Decorators, and the tree that users see, which is built from them.
 	"pfs/rofs":      {"pfs"},
 	"pfs/permfs":    {"pfs"},
 	"pfs/linkfs":    {"pfs"},
@@ -43,10 +43,10 @@ var allowed = map[string][]string{
 	"pfs/client":   {"pfs", "pfs/wire"},
 	"pfs/pfstest":  {"pfs", "pfs/digest"},
 
-	// For tests only: a proxy that spoils what passes, and real clusters.
+	// For tests only: a proxy that corrupts traffic, and real clusters.
 	"internal/relay":   {},
 	"internal/testbed": {},
-	// Data preparation knows nothing of file systems.
+	// Data preparation does not know file systems.
 	"recordio":         {},
 	"recordio/convert": {},
 	"split":            {},
@@ -68,11 +68,10 @@ var allowed = map[string][]string{
 		"cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/strictyaml"},
 }
 
-// modules tells for each module of others which rooms may import it. One that is not listed
-// fails the test, and so does a rule that nothing needs: what a room depends on is decided
-// here and nowhere else.
+// modules lists for each external module the packages that may import it. An unlisted module
+// fails the test, and so does a rule that is not needed.
 var modules = map[string][]string{
-	// Each store has the library of its cluster to itself.
+	// Only a cluster's own store imports the library for that cluster.
 	"github.com/ceph/go-ceph":          {"pfs/cephfs"},
 	"github.com/colinmarc/hdfs/v2":     {"pfs/hdfsfs"},
 	"github.com/jcmturner/gokrb5/v8":   {"pfs/hdfsfs"},
@@ -90,7 +89,7 @@ var modules = map[string][]string{
 	"github.com/vmihailenco/msgpack/v5":   {"pfs/wire"},
 	"github.com/prometheus/client_golang": {"pfs/server"},
 
-	// Formats of records and of what they are made from.
+	// Formats of records and of their sources.
 	"github.com/apache/arrow-go/v18": {"recordio/convert"},
 	"github.com/golang/snappy":       {"recordio"},
 	"github.com/klauspost/compress":  {"recordio", "recordio/convert"},
@@ -105,50 +104,50 @@ var modules = map[string][]string{
 // longest is the length of the longest allowed chain of imports.
 const longest = 4
 
-// TestImports looks at the module as it is built without CephFS and with it. The second
-// needs no headers of Ceph: nothing is compiled.
+// TestImports checks the module as built without and with CephFS. It compiles nothing, so it
+// needs no Ceph headers.
 func TestImports(t *testing.T) {
-	imports := roomImports(t, "", "ceph")
+	imports := packageImports(t, "", "ceph")
 	needed := map[string][]string{}
-	for room, paths := range imports {
-		rules, known := allowed[room]
+	for pkg, paths := range imports {
+		rules, known := allowed[pkg]
 		if !known {
-			t.Errorf("%s has no import rule", room)
+			t.Errorf("%s has no import rule", pkg)
 		}
 		for path := range paths {
 			other, ours := strings.CutPrefix(path, module)
 			switch {
 			case ours && !slices.Contains(rules, other):
-				t.Errorf("%s must not import %s", room, other)
+				t.Errorf("%s must not import %s", pkg, other)
 			case !ours && foreign(path):
 				of := moduleOf(path)
-				needed[of] = append(needed[of], room)
-				if !slices.Contains(modules[of], room) {
-					t.Errorf("%s must not import %s", room, path)
+				needed[of] = append(needed[of], pkg)
+				if !slices.Contains(modules[of], pkg) {
+					t.Errorf("%s must not import %s", pkg, path)
 				}
 			}
 		}
 	}
-	for room := range allowed {
-		if imports[room] == nil {
-			t.Errorf("there is a rule for %s, which does not exist", room)
+	for pkg := range allowed {
+		if imports[pkg] == nil {
+			t.Errorf("there is a rule for %s, which does not exist", pkg)
 		}
-		if n := depth(imports, room); n > longest {
-			t.Errorf("the imports of %s are %d deep, more than %d", room, n, longest)
+		if n := depth(imports, pkg); n > longest {
+			t.Errorf("the imports of %s are %d deep, more than %d", pkg, n, longest)
 		}
 	}
-	for of, rooms := range modules {
-		for _, room := range rooms {
-			if !slices.Contains(needed[of], room) {
-				t.Errorf("%s may import %s, and does not", room, of)
+	for of, pkgs := range modules {
+		for _, pkg := range pkgs {
+			if !slices.Contains(needed[of], pkg) {
+				t.Errorf("%s may import %s, and does not", pkg, of)
 			}
 		}
 	}
 }
 
-// roomImports returns what each room imports under any of the build tags, without its tests.
-// The root and packages of tests only are no rooms.
-func roomImports(t *testing.T, tags ...string) map[string]map[string]bool {
+// packageImports returns the imports of each package under any of the build tags, without its
+// tests. It omits the root and packages that have only tests.
+func packageImports(t *testing.T, tags ...string) map[string]map[string]bool {
 	imports := map[string]map[string]bool{}
 	for _, tag := range tags {
 		out, err := exec.Command("go", "list", "-e", "-tags", tag, "-json=ImportPath,Imports,GoFiles", "./...").Output()
@@ -165,29 +164,28 @@ func roomImports(t *testing.T, tags ...string) map[string]map[string]bool {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			room, ours := strings.CutPrefix(p.ImportPath, module)
+			pkg, ours := strings.CutPrefix(p.ImportPath, module)
 			if !ours || len(p.GoFiles) == 0 {
 				continue
 			}
-			if imports[room] == nil {
-				imports[room] = map[string]bool{}
+			if imports[pkg] == nil {
+				imports[pkg] = map[string]bool{}
 			}
 			for _, path := range p.Imports {
-				imports[room][path] = true
+				imports[pkg][path] = true
 			}
 		}
 	}
 	return imports
 }
 
-// foreign reports whether the package is neither of this module nor of the standard library.
+// foreign reports whether the package belongs neither to this module nor to the standard library.
 func foreign(path string) bool {
 	host, _, _ := strings.Cut(path, "/")
 	return strings.Contains(host, ".")
 }
 
-// moduleOf returns the module of modules that the package is of, the package itself if it is
-// of none.
+// moduleOf returns the module of modules that contains the package, or else the package itself.
 func moduleOf(path string) string {
 	for of := range modules {
 		if path == of || strings.HasPrefix(path, of+"/") {
@@ -197,10 +195,10 @@ func moduleOf(path string) string {
 	return path
 }
 
-// depth is the number of imports in the longest chain of rooms from room down.
-func depth(imports map[string]map[string]bool, room string) int {
+// depth returns the number of imports in the longest chain of packages from pkg down.
+func depth(imports map[string]map[string]bool, pkg string) int {
 	most := 0
-	for path := range imports[room] {
+	for path := range imports[pkg] {
 		if other, ours := strings.CutPrefix(path, module); ours {
 			most = max(most, 1+depth(imports, other))
 		}

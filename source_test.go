@@ -36,7 +36,7 @@ func eachSource(t *testing.T, look func(name string, set *token.FileSet, f *ast.
 	}
 }
 
-// TestNoInit holds that nothing happens before main, or a test, calls it.
+// TestNoInit checks that no package has an init function.
 func TestNoInit(t *testing.T) {
 	eachSource(t, func(_ string, set *token.FileSet, f *ast.File) {
 		for _, d := range f.Decls {
@@ -47,7 +47,7 @@ func TestNoInit(t *testing.T) {
 	})
 }
 
-// opAt tells which argument of a function of package pfs is the Op of its error.
+// opAt is the index of the Op argument of each function of package pfs that takes one.
 var opAt = map[string]int{"E": 0, "Errorf": 0, "Known": 0, "CheckPath": 0, "Guard": 0, "CheckContext": 1}
 
 var (
@@ -55,8 +55,8 @@ var (
 	opForm = regexp.MustCompile(`^([a-z0-9]+)(\.[A-Za-z][A-Za-z0-9]*)+$`)
 )
 
-// TestOps holds what pfs.Error says of its Op, for the literals that package pfs is called
-// with, and the constants and variables that are named like one. Tests say what they like.
+// TestOps checks the form that pfs.Error documents for Op: in literal arguments to functions of
+// package pfs, and in constants and variables that are named like an Op. Tests are exempt.
 func TestOps(t *testing.T) {
 	found := 0
 	eachSource(t, func(name string, set *token.FileSet, f *ast.File) {
@@ -80,7 +80,7 @@ func TestOps(t *testing.T) {
 	}
 }
 
-// ops returns the literals of f that are Ops.
+// ops returns the Op literals of f.
 func ops(f *ast.File) (found []*ast.BasicLit) {
 	add := func(e ast.Expr) {
 		if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.STRING {
@@ -105,7 +105,7 @@ func ops(f *ast.File) (found []*ast.BasicLit) {
 	return found
 }
 
-// calledOfPfs returns the name of the function of package pfs that is called, or "".
+// calledOfPfs returns the name of the function of package pfs that c calls, or "".
 func calledOfPfs(c *ast.CallExpr, f *ast.File) string {
 	switch fun := c.Fun.(type) {
 	case *ast.SelectorExpr:
@@ -120,9 +120,9 @@ func calledOfPfs(c *ast.CallExpr, f *ast.File) string {
 	return ""
 }
 
-// TestFiles holds that where the documentation of a package has a heading "Files" its list has
-// each file, and no other, and that packages of many files have one. What stands in front of
-// two spaces are their names, without ".go".
+// TestFiles checks that the list below the heading "Files" in a package's documentation names exactly
+// the files of the package, and that packages with many files have such a list. The names, without
+// ".go", precede two spaces.
 func TestFiles(t *testing.T) {
 	const many = 20
 	files := map[string]int{}
@@ -167,13 +167,13 @@ func TestFiles(t *testing.T) {
 		}
 		for _, p := range patterns {
 			if !used[p] {
-				t.Errorf("%s: the list of files has %s.go, which is not there", dir, p)
+				t.Errorf("%s: the list of files names %s.go, which does not exist", dir, p)
 			}
 		}
 	})
 	for dir, n := range files {
 		if n > many && !lists[dir] {
-			t.Errorf("%s: of its %d files there is no list", dir, n)
+			t.Errorf("%s has %d files and no list of them", dir, n)
 		}
 	}
 	if len(lists) < 6 {
@@ -196,13 +196,13 @@ var (
 	testName = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w*(?:\.\.\.)?`)
 )
 
-// TestNamed holds that the files and tests are there that the documents name: what a test is
-// said to show, it can be asked for. "TestSome..." stands for those that begin so.
+// TestNamed checks that the files and tests that the documents name exist. "TestSome..." stands for all
+// tests whose names begin so.
 func TestNamed(t *testing.T) {
 	files, tests := map[string]bool{}, map[string]bool{}
 	eachSource(t, func(name string, _ *token.FileSet, f *ast.File) {
 		for at := name; at != ""; _, at, _ = strings.Cut(at, "/") {
-			files[at] = true // whole, and as one names it from a directory on the way
+			files[at] = true // the full path, and each relative one
 		}
 		for _, d := range f.Decls {
 			if d, ok := d.(*ast.FuncDecl); ok && d.Recv == nil && testName.MatchString(d.Name.Name) {
@@ -226,13 +226,13 @@ func TestNamed(t *testing.T) {
 		for _, name := range fileName.FindAllString(string(text), -1) {
 			found++
 			if !files[name] {
-				t.Errorf("%s names %s, which is not there", document, name)
+				t.Errorf("%s names %s, which does not exist", document, name)
 			}
 		}
 		for _, name := range testName.FindAllString(string(text), -1) {
 			found++
 			if !tests[name] {
-				t.Errorf("%s names %s, which is no test", document, name)
+				t.Errorf("%s names the test %s, which does not exist", document, name)
 			}
 		}
 	}
