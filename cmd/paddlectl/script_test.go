@@ -41,9 +41,6 @@ const password = "a password for tests"
 //
 // and $GOLDEN, the directory of files that the reference of package recordio wrote.
 func TestScripts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and starts pfsd")
-	}
 	tools := newTools(t)
 	golden, err := filepath.Abs("../../recordio/testdata/golden")
 	if err != nil {

@@ -3,6 +3,7 @@ package aferofs_test
 import (
 	"testing"
 
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/aferofs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
@@ -36,6 +37,9 @@ func TestStore(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
+			if row.name == "BasePathFs of OsFs" {
+				testbed.Long(t) // OsFs is much the same
+			}
 			t.Parallel()
 			again := map[pfs.FileSystem]func() pfs.FileSystem{}
 			open := func(t *testing.T) pfs.FileSystem {

@@ -245,6 +245,7 @@ func TestEvicted(t *testing.T) {
 // TestEvictedAfterCommit ends the session right after files were published with a time of the past: they keep that
 // time, and so their digest.
 func TestEvictedAfterCommit(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.CephAlone(t)
 	f := faulty(t, c)
 	data := pfstest.Pattern(1, pfs.ChunkSize+77)
@@ -338,6 +339,9 @@ func TestMountedAgain(t *testing.T) {
 func TestDaemonKilled(t *testing.T) {
 	for _, daemon := range []string{"osd", "mds", "mon"} {
 		t.Run(daemon, func(t *testing.T) {
+			if daemon != "osd" {
+				testbed.Long(t)
+			}
 			c := testbed.CephAlone(t)
 			f := faulty(t, c)
 			data := pfstest.Pattern(1, 6*pfs.ChunkSize+77)
@@ -410,6 +414,9 @@ func TestSilentMDS(t *testing.T) {
 		{"callers that go away", 200 * time.Millisecond, pfs.Canceled},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.want == pfs.Canceled {
+				testbed.Long(t)
+			}
 			c := testbed.CephAlone(t)
 			f := faulty(t, c)
 			pfstest.WriteFile(t, f, "/f", []byte("content"))
@@ -438,6 +445,7 @@ func TestSilentMDS(t *testing.T) {
 // TestManyCanceled lets many callers go away at once, as the death of a client with batches on their way does. Nobody
 // else must lose the mount.
 func TestManyCanceled(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.CephAlone(t)
 	f := faulty(t, c)
 	m := f.store.cur
@@ -473,6 +481,7 @@ func makeMany(t *testing.T, f FS, patience time.Duration, want pfs.Kind) {
 
 // TestBatchSilent ends a batch of many files after a few timeouts of an MDS that does not answer.
 func TestBatchSilent(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.CephAlone(t)
 	f := faulty(t, c)
 	var entries []pfs.BatchEntry
@@ -496,6 +505,7 @@ func TestBatchSilent(t *testing.T) {
 
 // TestSuspendSilent ends the use of staged writes whose MDS does not answer, and which wait for their lock.
 func TestSuspendSilent(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.CephAlone(t)
 	f := faulty(t, c)
 	for _, end := range []func(w pfs.Staged, ctx context.Context) error{pfs.Staged.Suspend, pfs.Staged.Close} {
@@ -523,6 +533,7 @@ func TestSuspendSilent(t *testing.T) {
 
 // TestCloseSilent closes a store whose MDS does not answer, with a call on its way and without.
 func TestCloseSilent(t *testing.T) {
+	testbed.Long(t)
 	for _, calls := range []int{0, 1} {
 		t.Run(fmt.Sprint(calls, " calls on their way"), func(t *testing.T) {
 			c := testbed.CephAlone(t)
@@ -560,6 +571,7 @@ func TestCloseSilent(t *testing.T) {
 
 // TestGoneWhileRead removes and replaces files that another client reads, and then ends the session of the reader.
 func TestGoneWhileRead(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.CephAlone(t)
 	reader, other := openStore(t, optionsOf(c)), openStore(t, optionsOf(c))
 	dir := newDir(t, other)

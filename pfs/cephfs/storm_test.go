@@ -20,6 +20,7 @@ import (
 // silent and evict the client. Each file is whole and right or not there, whatever happened to it on the
 // way, and what was answered stays.
 func TestStorm(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.CephAlone(t)
 	s := &storm{T: t, f: faulty(t, c), done: make(chan struct{}, 1), failed: make(chan struct{}, 1), over: make(chan struct{})}
 	var stop atomic.Bool

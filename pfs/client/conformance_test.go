@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/localfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
@@ -33,6 +34,7 @@ func TestConformance(t *testing.T) {
 		})
 	})
 	t.Run("localfs", func(t *testing.T) {
+		testbed.Long(t)
 		services := map[pfs.FileSystem]*service{}
 		pfstest.Run(t, pfstest.Options{
 			New: func(t *testing.T) pfs.FileSystem {

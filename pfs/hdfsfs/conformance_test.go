@@ -81,11 +81,9 @@ func TestConformance(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && v.themes != "" {
-				t.Skip("one variant is enough for a short test")
-			}
 			names := 3000
 			if v.themes != "" {
+				testbed.Long(t)
 				names = 100
 			}
 			pfstest.Run(t, pfstest.Options{

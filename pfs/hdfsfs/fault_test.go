@@ -158,6 +158,7 @@ func TestDataNodeLostWhileRead(t *testing.T) {
 
 // TestDataNodeStallsWhileRead stops it without closing its connections.
 func TestDataNodeStallsWhileRead(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.HDFSAlone(t)
 	o := options(c, c.Scratch(t))
 	data := pfstest.Pattern(3, 2*small)
@@ -207,6 +208,7 @@ func TestDataNodeLostWhileWritten(t *testing.T) {
 // TestDataNodeLostWithSASL does the same, and kills one that is read from, where each
 // connection is authenticated and each block needs a token.
 func TestDataNodeLostWithSASL(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.HDFSSecure(t)
 	f, data := killWhileWritten(t, c, secureOptions(t, c, c.Scratch(t)))
 	c.Do(t, "start", "dn1", "dn2", "dn3")
@@ -233,6 +235,7 @@ func TestDataNodeLostWithSASL(t *testing.T) {
 // TestBatchWithoutDataNodes: where no DataNode takes a block, a batch of many files ends
 // after those that were tried together, and is written when they are back.
 func TestBatchWithoutDataNodes(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.HDFSAlone(t)
 	f := open(t, options(c, c.Scratch(t)))
 	var entries []pfs.BatchEntry
@@ -310,6 +313,7 @@ func killWhileWritten(t *testing.T, c *testbed.HDFSCluster, o Options) (*FS, []b
 // part that is much longer than what is on its way at once: what is lost is told soon,
 // from whichever of them, and the part is sent again.
 func TestDataNodeLostInLongPart(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.HDFSAlone(t)
 	o := options(c, c.Scratch(t))
 	o.BlockSize, o.PartSize = 16*small, 16*small
@@ -377,6 +381,7 @@ func TestDiscardedEndsAll(t *testing.T) {
 // TestDataNodesStallOnTheWay stops all DataNodes while packets are acknowledged ahead of
 // them: what WriteAt has taken is not called stored.
 func TestDataNodesStallOnTheWay(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.HDFSAlone(t)
 	o := options(c, c.Scratch(t))
 	o.BlockSize, o.Timeout = 32<<20, 2*time.Second
@@ -406,6 +411,7 @@ func TestDataNodesStallOnTheWay(t *testing.T) {
 // TestDeadDataNode writes while the NameNode still chooses DataNodes that have died: what
 // was written outlives one more of them, as long as two were alive.
 func TestDeadDataNode(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.HDFSAlone(t)
 	f := open(t, options(c, c.Scratch(t)))
 	pfstest.WriteFile(t, f, "/before", []byte("content"))

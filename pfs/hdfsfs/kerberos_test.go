@@ -217,6 +217,7 @@ func TestClockMoves(t *testing.T) {
 // TestClockMovesUnderTicket has a KDC that finds a ticket ended, or not yet begun, which is
 // good by the clock here, when another is asked for with it.
 func TestClockMovesUnderTicket(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.HDFSSecure(t)
 	o := secureOptions(t, c, c.Scratch(t))
 	o.Kerberos.Config = ticketsOf(t, c, "10m")
@@ -244,6 +245,7 @@ func TestClockMovesUnderTicket(t *testing.T) {
 // TestKeytabReplaced gives a principal another key while the store is used, as whoever
 // looks after a cluster does now and then: the store is away until the keytab has it.
 func TestKeytabReplaced(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.HDFSSecure(t)
 	root := c.Scratch(t)
 	service := open(t, secureOptions(t, c, root))
@@ -320,6 +322,7 @@ func kadmin(t *testing.T, c *testbed.HDFSCluster, command string) {
 // TestSilentKDC has a ticket end while the KDC takes connections and never answers: the
 // library waits for it longer than the store does.
 func TestSilentKDC(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.HDFSSecure(t)
 	o := secureOptions(t, c, c.Scratch(t))
 	o.Kerberos.Config = shortTickets(t, c)

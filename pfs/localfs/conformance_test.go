@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
@@ -35,7 +36,12 @@ func TestConformance(t *testing.T) {
 		{name: "without extended attributes", opts: Options{NoSync: true}, open: openTop, attrs: noAttributes{},
 			gaps: pfstest.NoKeptDigest | pfstest.NoCommitMemory, names: 2000},
 	}, systemWays...) {
-		t.Run(w.name, w.run) // one after the other: the suite measures memory
+		t.Run(w.name, func(t *testing.T) { // one after the other: the suite measures memory
+			if w.name != "durable" {
+				testbed.Long(t)
+			}
+			w.run(t)
+		})
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 // TestClock moves the clock of a real KDC while a service runs whose tickets are short.
 // For the service it is the same as if its own clock were wrong.
 func TestClock(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.HDFSSecure(t)
 	conf, err := os.ReadFile(c.KRB5Config)
 	must(t, err)

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	count = flag.Int("faults", 10, "number of faults to inject")
+	count = flag.Int("faults", 10, "number of faults to inject; with -short, one of each kind")
 	seed  = flag.Uint64("seed", 0, "seed of the campaign; 0 takes one from the clock")
 	long  = flag.Int64("long", 160, "MiB of the upload during which the access token expires")
 )
@@ -32,6 +32,9 @@ func TestFaults(t *testing.T) {
 	}
 	kinds := []func(*exec.Cmd){s.cut, s.damage, s.restartServer, s.killClient, s.interruptClient}
 	names := []string{"cut", "flip", "kill server", "kill client", "interrupt client"}
+	if testing.Short() {
+		*count = len(kinds) // one of each kind
+	}
 	done := map[string]int{}
 	for i := range *count {
 		k := i % len(kinds)

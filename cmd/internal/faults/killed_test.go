@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,6 +114,9 @@ func TestServiceKilledOnHDFS(t *testing.T) {
 		{"after rename", true, true, []string{"rename2", g.root + "/home/alice/f4"}},
 	} {
 		t.Run(m.name, func(t *testing.T) {
+			if strings.HasPrefix(m.name, "before") {
+				testbed.Long(t) // the service knows at these moments no less than after them
+			}
 			u := g.uploadTo(t, m, fmt.Sprint("f", i))
 			u.killServer()
 			u.wantTarget(t)

@@ -14,6 +14,7 @@ import (
 // while it copies and while it removes, and the service too. Then every file is in one of
 // the places, and the same command ends the move.
 func TestMoveKilled(t *testing.T) {
+	testbed.Long(t)
 	needCeph(t)
 	hdfs, ceph := testbed.HDFS(t), testbed.Ceph(t)
 	config := filepath.Join(t.TempDir(), "pfsd.yaml")

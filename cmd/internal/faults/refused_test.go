@@ -13,11 +13,9 @@ import (
 func TestRefused(t *testing.T) {
 	t.Run("hdfs", func(t *testing.T) {
 		t.Parallel()
-		c := testbed.HDFSAlone(t)
-		p := onHDFS(t, c)
+		p := onHDFS(t, testbed.HDFS(t))
 		p.refused()
 		p.refusedByHDFS()
-		p.safeMode(c)
 	})
 	t.Run("ceph", func(t *testing.T) {
 		t.Parallel()
@@ -96,10 +94,15 @@ func (p *place) refusedByHDFS() {
 	pfstest.WantNames(p.T, p.direct, storedHome, "f")
 }
 
-// safeMode asks an HDFS that takes no changes, and again when it does.
-func (p *place) safeMode(c *testbed.HDFSCluster) {
+// TestSafeMode sends changes to an HDFS in safe mode, and again when it has left it.
+func TestSafeMode(t *testing.T) {
+	testbed.Long(t)
+	t.Parallel()
+	c := testbed.HDFSAlone(t)
+	p := onHDFS(t, c)
+	p.put("f", 1<<20)
 	data := p.local("g", 3<<20)
-	leave := c.SafeMode(p.T)
+	leave := c.SafeMode(t)
 	for _, args := range [][]string{
 		{"cp", "-q", "--retries", "1", "g", p.home("g")}, {"mkdir", p.home("d")}, {"rm", p.home("f")},
 	} {
@@ -109,6 +112,6 @@ func (p *place) safeMode(c *testbed.HDFSCluster) {
 	p.want(0, "", "cp", "-q", p.home("f"), "got")
 	leave()
 	p.want(0, "", "cp", "-q", "g", p.home("g"))
-	pfstest.WantFile(p.T, p.direct, p.stored("g"), data)
-	pfstest.WantNames(p.T, p.direct, storedHome, "f", "g")
+	pfstest.WantFile(t, p.direct, p.stored("g"), data)
+	pfstest.WantNames(t, p.direct, storedHome, "f", "g")
 }

@@ -27,7 +27,7 @@ func TestReplacedWhileRead(t *testing.T) {
 }
 
 func testReplaced(t *testing.T, p *place) {
-	const size = 48 << 20
+	const size = 24 << 20
 	fresh := pfstest.Pattern(9, size)
 	for _, tt := range []struct {
 		name   string

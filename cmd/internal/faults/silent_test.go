@@ -16,6 +16,7 @@ const silence = 30 * time.Second
 
 // TestNameNodeSilent has it in the middle of two copies.
 func TestNameNodeSilent(t *testing.T) {
+	testbed.Long(t)
 	t.Parallel()
 	p := onHDFS(t, testbed.HDFSAlone(t))
 	p.through(func() {
@@ -31,6 +32,7 @@ const away = 8 * time.Second
 // TestDaemonsKilledOnCephFS kills the OSD in the middle of two copies, and when it is back
 // the MDS.
 func TestDaemonsKilledOnCephFS(t *testing.T) {
+	testbed.Long(t)
 	t.Parallel()
 	needCeph(t)
 	c := testbed.CephAlone(t)
@@ -46,6 +48,7 @@ func TestDaemonsKilledOnCephFS(t *testing.T) {
 
 // TestSilentStore has what a user sees while a store does not answer.
 func TestSilentStore(t *testing.T) {
+	testbed.Long(t)
 	t.Run("hdfs", func(t *testing.T) {
 		t.Parallel()
 		testSilent(t, onHDFS(t, testbed.HDFSAlone(t), "timeout: "+patience), "HDFS")

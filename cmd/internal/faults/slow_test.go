@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,16 +16,6 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-var slow = flag.Bool("slow", false, "run the faults of real stores that last for minutes")
-
-// needSlow skips a test that lasts for minutes unless it is asked for.
-func needSlow(t *testing.T) {
-	t.Helper()
-	if !*slow {
-		t.Skip("it lasts for minutes: make faults-slow runs it")
-	}
-}
-
 // silent is a store that stops for a time in the middle of copies.
 type silent struct {
 	name string
@@ -39,7 +28,7 @@ type silent struct {
 // TestSlowSilence stops the MDS or the NameNode for longer than the service waits for it. A copy
 // ends well, or says that the store is unavailable; then the same command ends well.
 func TestSlowSilence(t *testing.T) {
-	needSlow(t)
+	testbed.Long(t)
 	needCeph(t)
 	onHDFS := func(t *testing.T) *place { return onHDFS(t, testbed.HDFSAlone(t)) }
 	onCeph := func(t *testing.T) *place { return onCephFS(t, testbed.CephAlone(t)) }
@@ -141,7 +130,7 @@ func (p *place) wantWithin(limit time.Duration, args ...string) {
 // TestSlowFull fills the OSD of a CephFS in the middle of copies. Files that exist can be read and
 // removed, no partial file is visible, and the same commands succeed when there is room.
 func TestSlowFull(t *testing.T) {
-	needSlow(t)
+	testbed.Long(t)
 	needCeph(t)
 	c := testbed.CephAlone(t)
 	p := onCephFS(t, c)
@@ -200,7 +189,7 @@ func TestSlowFull(t *testing.T) {
 // TestSlowLeftovers lists, with Ceph's own client, the files that remain after interrupted
 // uploads and after removals.
 func TestSlowLeftovers(t *testing.T) {
-	needSlow(t)
+	testbed.Long(t)
 	needCeph(t)
 	c := testbed.Ceph(t)
 	p := onCephFS(t, c)
@@ -299,7 +288,7 @@ func wantFuse(t *testing.T, dir string, want ...string) {
 // TestSlowDamagedInside flips a byte in all replicas of a block while the service copies the file
 // to a CephFS, and lets it copy a tree with a file that is damaged.
 func TestSlowDamagedInside(t *testing.T) {
-	needSlow(t)
+	testbed.Long(t)
 	needCeph(t)
 	hdfs := testbed.HDFSAlone(t)
 	ceph := testbed.Ceph(t)

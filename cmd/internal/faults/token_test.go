@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
 // graceOfTokens is more than the time for which a service takes an expired token yet.
@@ -13,6 +15,7 @@ const graceOfTokens = 35 * time.Second
 
 // TestTokenExpiresInTheMiddle uploads for longer than the token of the login is good.
 func TestTokenExpiresInTheMiddle(t *testing.T) {
+	testbed.Long(t)
 	t.Parallel()
 	s := newScene(t, "--access-life", "1s")
 	name, size := filepath.Join(s.work, "long"), *long<<20
