@@ -3,7 +3,9 @@ package pfs
 import (
 	"context"
 	"io/fs"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // AttrMask names attributes of a file.
@@ -80,6 +82,26 @@ const (
 
 // XattrPrefix begins the names of extended attributes that users may use.
 const XattrPrefix = "user."
+
+// reservedXattrs begins the names of the attributes that stores keep for themselves.
+const reservedXattrs = XattrPrefix + "pfs."
+
+// ReservedXattr reports whether a store keeps the extended attribute attr for itself.
+func ReservedXattr(attr string) bool { return strings.HasPrefix(attr, reservedXattrs) }
+
+// CheckXattr refuses the extended attribute attr of the file name, if users may not use
+// it. Every method of an XattrKeeper that takes an attribute begins with it.
+func CheckXattr(op string, name Path, attr string) error {
+	switch {
+	case !strings.HasPrefix(attr, XattrPrefix):
+		return Errorf(op, name, Unsupported, "extended attribute %.80q: its name must begin with %q", attr, XattrPrefix)
+	case ReservedXattr(attr):
+		return Errorf(op, name, Permission, "extended attribute %.80q: the store keeps it for itself", attr)
+	case len(attr) == len(XattrPrefix), len(attr) > MaxName, strings.IndexByte(attr, 0) >= 0, !utf8.ValidString(attr):
+		return Errorf(op, name, Invalid, "%.80q cannot be the name of an extended attribute", attr)
+	}
+	return nil
+}
 
 // XattrKeeper keeps extended attributes of files and directories. Names begin with
 // XattrPrefix; any other answers Unsupported. The attributes that a store keeps for
