@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
-	"github.com/paddlecloud/pfs/cmd/internal/payload"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset/payload"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/recordio/convert"
 	"github.com/paddlecloud/pfs/shard"

@@ -3,12 +3,13 @@ package main
 import (
 	"encoding/json"
 
+	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio/convert"
 )
 
 // badFile collects the records that were left out.
 type badFile struct {
-	out *output
+	out *transfer.Output
 }
 
 // badJSON is one line of the file.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/internal/manifest"
+	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/paddlecloud/pfs/recordio/convert"
 	"github.com/paddlecloud/pfs/split"

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/paddlecloud/pfs/cmd/internal/manifest"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/recordio"
 )

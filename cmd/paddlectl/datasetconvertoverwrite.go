@@ -5,8 +5,8 @@ import (
 	"os"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
-	"github.com/paddlecloud/pfs/cmd/internal/manifest"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/internal/manifest"
+	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
 	"github.com/paddlecloud/pfs/split"
 )
 
@@ -47,7 +47,7 @@ func (c *conversion) lookAtBadFile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.d.newOutputs(ctx, c.o.force || c.work != nil && c.work.resumed, nil).rehearse(c.o.badFile, end)
+	return c.d.newOutputs(ctx, c.o.force || c.work != nil && c.work.resumed, nil).Rehearse(c.o.badFile, end)
 }
 
 // countingSink counts records instead of writing them.

@@ -12,8 +12,9 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/internal/manifest"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio/convert"
 	"github.com/paddlecloud/pfs/split"
@@ -28,7 +29,7 @@ type conversion struct {
 	set   *foundSet    // what is there of a set of that name
 	made  *dataset     // that set, if it is what would be made
 	work  *stagingDir
-	outs  *outputs
+	outs  *transfer.Outputs
 	bad   *badFile // nil: bad records are not collected
 	start time.Time
 	stats convert.Stats
@@ -96,8 +97,9 @@ func (c *conversion) look(ctx context.Context) (err error) {
 func (c *conversion) run(ctx context.Context) error {
 	held, lost := context.WithCancel(ctx)
 	defer lost()
-	c.outs = c.d.newOutputs(held, c.o.force || c.work.resumed, nil)
-	c.outs.keepParts = true
+	opts := c.d.outputOptions(held, c.o.force || c.work.resumed, nil)
+	opts.KeepParts, opts.Algorithm = true, digest.BLAKE3
+	c.outs = transfer.NewOutputs(held, opts)
 	sink := &shardSink{c: c, ctx: held}
 	if err := c.work.begin(ctx, c.d.out.Message, lost); err != nil {
 		return err
@@ -110,7 +112,7 @@ func (c *conversion) run(ctx context.Context) error {
 		err = c.publish(held, sink)
 	}
 	if err != nil {
-		c.outs.abort()
+		c.outs.Abort()
 		if gone := c.work.claim.held(ctx); errors.Is(gone, pfs.Conflict) {
 			c.work.claim.rest()
 			return gone // which is why err came, or makes no difference
@@ -131,7 +133,7 @@ func (c *conversion) collect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out, err := c.outs.create(c.o.badFile, end)
+	out, err := c.outs.Create(c.o.badFile, end)
 	if err != nil {
 		return err
 	}
@@ -254,7 +256,7 @@ func (c *conversion) publish(ctx context.Context, sink *shardSink) error {
 		return err
 	}
 	if c.bad != nil {
-		if err := c.bad.out.finish(); err != nil {
+		if err := c.bad.out.Finish(); err != nil {
 			return err
 		}
 	}
@@ -265,17 +267,17 @@ func (c *conversion) publish(ctx context.Context, sink *shardSink) error {
 		return err
 	}
 	end := transfer.End{FS: c.dir.FS, Path: c.dir.Path.Join(manifest.FileName(c.o.namePrefix))}
-	out, err := c.outs.create(inDir(c.o.outputPath, end.Path.Base()), end)
+	out, err := c.outs.Create(inDir(c.o.outputPath, end.Path.Base()), end)
 	if err != nil {
 		return err
 	}
 	if _, err := out.Write(text); err != nil {
 		return err
 	}
-	if err := out.finish(); err != nil {
+	if err := out.Finish(); err != nil {
 		return err
 	}
-	if err := c.outs.publish(); err != nil {
+	if err := c.outs.Publish(); err != nil {
 		return err
 	}
 	return c.work.remove(ctx)

@@ -5,9 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 
-	"github.com/paddlecloud/pfs/cmd/internal/manifest"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/paddlecloud/pfs/split"
@@ -29,12 +28,12 @@ type shardSink struct {
 
 	w      *split.Writer
 	plan   split.Plan
-	given  bool             // up: what is open is not complete
-	parts  []*output        // by shard
-	shards []manifest.Shard // by shard; without names until name
-	done   int              // shards that are finished
-	kept   int              // of them, shards of the run before
-	empty  int64            // records without a byte
+	given  bool               // up: what is open is not complete
+	parts  []*transfer.Output // by shard
+	shards []manifest.Shard   // by shard; without names until name
+	done   int                // shards that are finished
+	kept   int                // of them, shards of the run before
+	empty  int64              // records without a byte
 }
 
 var _ recordSink = (*shardSink)(nil)
@@ -74,18 +73,18 @@ func (s *shardSink) create(i int, _ string) (split.RecordWriter, error) {
 	}
 	if before != nil {
 		part := transfer.End{FS: s.c.work.fs, Path: s.c.work.dir.Join(before.Part)}
-		s.parts = append(s.parts, s.c.outs.adopt(part, before.Shard.Bytes))
+		s.parts = append(s.parts, s.c.outs.Adopt(part, before.Shard.Bytes))
 		s.shards = append(s.shards, before.Shard)
 		return &keptShard{s: s, part: part.Path, want: before.Payloads}, nil
 	}
-	out, err := s.c.outs.createPart(s.c.work.part(i))
+	out, err := s.c.outs.CreatePart(s.c.work.part(i))
 	if err != nil {
 		return nil, err
 	}
 	s.parts = append(s.parts, out)
 	s.shards = append(s.shards, manifest.Shard{})
 	w := recordio.NewWriter(out, recordio.WriterOptions{
-		Path: localText(out.end.Path), Compressor: s.c.o.packed, ChunkBytes: chunkBytes(s.c.o.chunkSize),
+		Path: localText(out.End.Path), Compressor: s.c.o.packed, ChunkBytes: chunkBytes(s.c.o.chunkSize),
 		Parallelism: s.c.o.workers(),
 	})
 	return &newShard{s: s, i: i, out: out, w: w}, nil
@@ -96,7 +95,7 @@ func (s *shardSink) name() ([]manifest.Shard, error) {
 	for i, f := range s.plan.Files {
 		s.shards[i].Name = f.Name
 		end := transfer.End{FS: s.c.dir.FS, Path: s.c.dir.Path.Join(f.Name)}
-		if err := s.parts[i].name(inDir(s.c.o.outputPath, f.Name), end); err != nil {
+		if err := s.parts[i].Name(inDir(s.c.o.outputPath, f.Name), end); err != nil {
 			return nil, err
 		}
 	}
@@ -122,7 +121,7 @@ func (p *payloadHash) sum() string {
 type newShard struct {
 	s    *shardSink
 	i    int
-	out  *output
+	out  *transfer.Output
 	w    *recordio.Writer
 	hash payloadHash
 }
@@ -140,16 +139,12 @@ func (n *newShard) Close() error {
 	if err := n.w.Close(); err != nil {
 		return err
 	}
-	if err := n.out.finish(); err != nil {
+	if err := n.out.Finish(); err != nil {
 		return err
 	}
 	ctx, work := n.s.ctx, n.s.c.work
-	sum, err := digest.Stored(ctx, work.fs, work.part(n.i).Path, digest.BLAKE3, nil)
-	if err != nil {
-		return err
-	}
 	stats := n.w.Stats()
-	shard := manifest.Shard{Records: stats.Records, RecordBytes: stats.RecordBytes, Bytes: stats.FileBytes, Digest: sum}
+	shard := manifest.Shard{Records: stats.Records, RecordBytes: stats.RecordBytes, Bytes: stats.FileBytes, Digest: n.out.Digest()}
 	n.s.shards[n.i] = shard
 	if err := work.note(ctx, n.i, finishedShard{Shard: shard, Payloads: n.hash.sum()}); err != nil {
 		return err

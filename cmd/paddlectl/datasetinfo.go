@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/internal/manifest"
+	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
 	"github.com/urfave/cli/v2"
 )
 

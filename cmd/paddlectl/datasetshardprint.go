@@ -123,13 +123,13 @@ func (s *sharing) writeLists(ctx context.Context) error {
 		lists = append(lists, fileList{testList, names})
 	}
 	outs := s.d.newOutputs(ctx, true, nil)
-	defer outs.abort()
+	defer outs.Abort()
 	for _, l := range lists {
 		if err := writeList(outs, dir, inDir(s.o.lists, l.name), l); err != nil {
 			return err
 		}
 	}
-	if err := outs.publish(); err != nil || !s.o.json {
+	if err := outs.Publish(); err != nil || !s.o.json {
 		return err
 	}
 	for _, l := range lists {
@@ -169,14 +169,14 @@ func (s *sharing) testNames(ctx context.Context) ([]string, error) {
 	return mine, nil
 }
 
-func writeList(outs *outputs, dir transfer.End, text string, l fileList) error {
+func writeList(outs *transfer.Outputs, dir transfer.End, text string, l fileList) error {
 	dir.Path = dir.Path.Join(l.name)
-	out, err := outs.create(text, dir)
+	out, err := outs.Create(text, dir)
 	if err != nil {
 		return err
 	}
 	if err := shard.WriteList(out, l.files); err != nil {
 		return err
 	}
-	return out.finish()
+	return out.Finish()
 }

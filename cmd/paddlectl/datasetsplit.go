@@ -9,7 +9,7 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/internal/payload"
+	"github.com/paddlecloud/pfs/pfs/dataset/payload"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/paddlecloud/pfs/recordio/convert"
@@ -124,7 +124,7 @@ func runDatasetSplit(ctx context.Context, d *deps, o *datasetSplitOptions, opera
 	s := &splitting{d: d, o: o, dir: dir, outs: d.newOutputs(ctx, o.force, files)}
 	s.reading = d.startReading(ctx, &o.damage, files, o.quiet)
 	defer s.reading.m.end()
-	defer s.outs.abort()
+	defer s.outs.Abort()
 	return s.reading.end(s.run(ctx, files))
 }
 
@@ -157,7 +157,7 @@ type splitting struct {
 	d    *deps
 	o    *datasetSplitOptions
 	dir  transfer.End
-	outs *outputs
+	outs *transfer.Outputs
 
 	reading *reading
 }
@@ -175,7 +175,7 @@ func (s *splitting) run(ctx context.Context, files []dataFile) error {
 	if err != nil {
 		return err
 	}
-	if err := s.outs.publish(); err != nil {
+	if err := s.outs.Publish(); err != nil {
 		return err
 	}
 	if s.o.asJSON {
@@ -211,7 +211,7 @@ func (s *splitting) create(_ int, name string) (split.RecordWriter, error) {
 	end := s.dir
 	end.Path = end.Path.Join(name)
 	text := inDir(s.o.dir, name)
-	out, err := s.outs.create(text, end)
+	out, err := s.outs.Create(text, end)
 	if err != nil {
 		return nil, err
 	}
@@ -238,37 +238,37 @@ const (
 
 // pickledList writes the pickles of protocol 2 that it is given, which use no memo,
 // as the items of one list.
-type pickledList struct{ *output }
+type pickledList struct{ *transfer.Output }
 
 func (l *pickledList) Write(rec []byte) error {
 	body := bytes.TrimSuffix(bytes.TrimPrefix(rec, []byte(itemBegin)), []byte(itemEnd))
-	_, err := l.output.Write(body)
+	_, err := l.Output.Write(body)
 	return err
 }
 
 func (l *pickledList) Close() error {
-	if _, err := l.output.Write([]byte(listEnd)); err != nil {
+	if _, err := l.Output.Write([]byte(listEnd)); err != nil {
 		return err
 	}
-	return l.finish()
+	return l.Finish()
 }
 
 // jsonLines writes one value a line.
-type jsonLines struct{ *output }
+type jsonLines struct{ *transfer.Output }
 
 func (l *jsonLines) Write(rec []byte) error {
-	if _, err := l.output.Write(rec); err != nil {
+	if _, err := l.Output.Write(rec); err != nil {
 		return err
 	}
-	_, err := l.output.Write([]byte(lineEnding))
+	_, err := l.Output.Write([]byte(lineEnding))
 	return err
 }
 
-func (l *jsonLines) Close() error { return l.finish() }
+func (l *jsonLines) Close() error { return l.Finish() }
 
 // splitShard writes RecordIO.
 type splitShard struct {
-	out *output
+	out *transfer.Output
 	*recordio.Writer
 }
 
@@ -276,5 +276,5 @@ func (s *splitShard) Close() error {
 	if err := s.Writer.Close(); err != nil {
 		return err
 	}
-	return s.out.finish()
+	return s.out.Finish()
 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/paddlecloud/pfs/cmd/internal/payload"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset/payload"
 	"github.com/paddlecloud/pfs/recordio/convert"
 )
 

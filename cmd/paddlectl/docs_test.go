@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/internal/manifest"
+	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"github.com/paddlecloud/pfs/shard"
 	"github.com/paddlecloud/pfs/split"

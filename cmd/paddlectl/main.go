@@ -27,7 +27,7 @@
 //	datafile, datasetopen,           files of data that commands read, and sets of them
 //	datasetstated, datasetversions,
 //	datasetrecords, dataerror
-//	outputfile, outputset            files that commands make, which appear together
+//	outputs                          files that commands make, which appear together
 //	filelines                        the first and last lines of files
 //	readahead, readline, stoppable   readers
 //	changetell                       what chmod, mkdir, mv, rm and touch tell of what they did

@@ -168,11 +168,11 @@ func (x *indexing) write(ctx context.Context, f dataFile) error {
 		return x.d.foreignHint(in, err)
 	}
 	outs := x.d.newOutputs(ctx, true, nil)
-	defer outs.abort()
-	if err := outs.createIndex(&output{end: in.end}, index); err != nil {
+	defer outs.Abort()
+	if err := createIndex(outs, in.end, index); err != nil {
 		return err
 	}
-	if err := outs.publish(); err != nil {
+	if err := outs.Publish(); err != nil {
 		return err
 	}
 	x.tell(f, in.end, "written", index.Len())

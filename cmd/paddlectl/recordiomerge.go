@@ -63,14 +63,14 @@ func (d *deps) mergeRecords(ctx context.Context, o *mergeOptions, operands []str
 		return err
 	}
 	outs := d.newOutputs(ctx, o.force, files)
-	defer outs.abort()
-	out, err := outs.create(o.output, e)
+	defer outs.Abort()
+	out, err := outs.Create(o.output, e)
 	if err != nil {
 		return err
 	}
 	r := d.startReading(ctx, &o.readOptions, files, false)
 	defer r.m.end()
-	to := &recordOutput{o: &o.writeOptions, out: out, parallel: o.parallel}
+	to := &recordOutput{outs: outs, o: &o.writeOptions, out: out, parallel: o.parallel}
 	if err := r.copyRecords(ctx, files, to.write); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (d *deps) mergeRecords(ctx context.Context, o *mergeOptions, operands []str
 	if err := to.writeIndex(); err != nil {
 		return err
 	}
-	if err := outs.publish(); err != nil {
+	if err := outs.Publish(); err != nil {
 		return err
 	}
 	r.m.end()

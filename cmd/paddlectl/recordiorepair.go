@@ -131,11 +131,11 @@ func (d *deps) repairCopy(ctx context.Context, o *repairOptions, in *input, tail
 		return cliargs.Usagef("--json has no place beside the file on standard output")
 	}
 	outs := d.newOutputs(ctx, o.force, []dataFile{in.dataFile})
-	defer outs.abort()
+	defer outs.Abort()
 	if o.dryRun {
-		return outs.rehearse(o.output, e)
+		return outs.Rehearse(o.output, e)
 	}
-	out, err := outs.create(o.output, e)
+	out, err := outs.Create(o.output, e)
 	if err != nil {
 		return err
 	}
@@ -144,12 +144,12 @@ func (d *deps) repairCopy(ctx context.Context, o *repairOptions, in *input, tail
 		err = pfs.Errorf("paddlectl.repair", in.end.Path, pfs.Conflict, "it became shorter while it was read")
 	}
 	if err == nil {
-		err = out.finish()
+		err = out.Finish()
 	}
 	if err != nil {
 		return err
 	}
-	return outs.publish()
+	return outs.Publish()
 }
 
 // tailJSON is how --json shows what repair found.

@@ -169,7 +169,7 @@ func (d *deps) splitRecords(ctx context.Context, o *splitOptions, operands []str
 		return err
 	}
 	outs := d.newOutputs(ctx, o.force, files)
-	defer outs.abort()
+	defer outs.Abort()
 	s := &splitter{o: o, outs: outs, id: pfs.NewID()}
 	w, err := split.NewWriter(o.rule, o.pattern, s.create)
 	if err != nil {
@@ -183,7 +183,7 @@ func (d *deps) splitRecords(ctx context.Context, o *splitOptions, operands []str
 	if err := s.run(ctx, r, files, w); err != nil {
 		return err
 	}
-	if err := outs.publish(); err != nil {
+	if err := outs.Publish(); err != nil {
 		return err
 	}
 	r.m.end()

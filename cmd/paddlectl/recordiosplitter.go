@@ -14,7 +14,7 @@ import (
 // splitter writes the files of one set.
 type splitter struct {
 	o      *splitOptions
-	outs   *outputs
+	outs   *transfer.Outputs
 	dir    transfer.End
 	id     string // of parts whose names are not known yet
 	source recordio.Compressor
@@ -36,8 +36,8 @@ func (s *splitter) run(ctx context.Context, r *reading, files []dataFile, w *spl
 		return err
 	}
 	for i, f := range s.files {
-		if f.out.part != "" {
-			err = f.out.name(s.place(plan.Files[i].Name))
+		if f.out.IsPart() {
+			err = f.out.Name(s.place(plan.Files[i].Name))
 		}
 		if err = cmp.Or(err, f.writeIndex()); err != nil {
 			return err
@@ -48,17 +48,17 @@ func (s *splitter) run(ctx context.Context, r *reading, files []dataFile, w *spl
 
 // create begins file i of the set; see split.Create.
 func (s *splitter) create(i int, name string) (split.RecordWriter, error) {
-	var out *output
+	var out *transfer.Output
 	var err error
 	if name == "" {
-		out, err = s.outs.createPart(transfer.End{FS: s.dir.FS, Path: s.dir.Path.Join(fmt.Sprintf(".%s-%05d.part", s.id, i))})
+		out, err = s.outs.CreatePart(transfer.End{FS: s.dir.FS, Path: s.dir.Path.Join(fmt.Sprintf(".%s-%05d.part", s.id, i))})
 	} else {
-		out, err = s.outs.create(s.place(name))
+		out, err = s.outs.Create(s.place(name))
 	}
 	if err != nil {
 		return nil, err
 	}
-	f := &recordOutput{o: &s.o.writeOptions, out: out, parallel: s.o.parallel}
+	f := &recordOutput{outs: s.outs, o: &s.o.writeOptions, out: out, parallel: s.o.parallel}
 	s.files = append(s.files, f)
 	return splitFile{s, f}, nil
 }

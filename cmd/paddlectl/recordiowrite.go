@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
 )
@@ -62,7 +63,8 @@ func chunkBytes(size cliio.SizeFlag) int {
 // recordOutput is a file of records that is being made.
 type recordOutput struct {
 	o        *writeOptions
-	out      *output
+	outs     *transfer.Outputs
+	out      *transfer.Output
 	parallel int
 	w        *recordio.Writer // nil before the first record and after close
 
@@ -77,7 +79,7 @@ func (r *recordOutput) writer(source recordio.Compressor) *recordio.Writer {
 		return r.w
 	}
 	opts := recordio.WriterOptions{
-		Path: r.out.text, Compressor: r.o.as, ChunkBytes: chunkBytes(r.o.chunk), Parallelism: r.parallel,
+		Path: r.out.Title, Compressor: r.o.as, ChunkBytes: chunkBytes(r.o.chunk), Parallelism: r.parallel,
 	}
 	if r.o.asSource {
 		opts.Compressor = source
@@ -108,7 +110,7 @@ func (r *recordOutput) close() error {
 		return recordError(err)
 	}
 	r.stats, r.w = w.Stats(), nil
-	return r.out.finish()
+	return r.out.Finish()
 }
 
 // writeIndex makes the index of a file that is complete and has its name.
@@ -116,25 +118,25 @@ func (r *recordOutput) writeIndex() error {
 	if r.index == nil {
 		return nil
 	}
-	return r.out.set.createIndex(r.out, r.index)
+	return createIndex(r.outs, r.out.End, r.index)
 }
 
 // written describes the file after close.
 func (r *recordOutput) written() writtenJSON {
-	return writtenJSON{Path: r.out.text, Records: r.stats.Records, Chunks: r.stats.Chunks, Bytes: r.stats.FileBytes}
+	return writtenJSON{Path: r.out.Title, Records: r.stats.Records, Chunks: r.stats.Chunks, Bytes: r.stats.FileBytes}
 }
 
-// createIndex adds the index x of the file o to the set.
-func (s *outputs) createIndex(o *output, x *recordio.Index) error {
-	e := indexEnd(o.end)
-	idx, err := s.create(localText(e.Path), e)
+// createIndex adds the index x of the file to the set.
+func createIndex(outs *transfer.Outputs, file transfer.End, x *recordio.Index) error {
+	e := indexEnd(file)
+	idx, err := outs.Create(localText(e.Path), e)
 	if err != nil {
 		return err
 	}
 	if err := recordio.WriteIndex(idx, x); err != nil {
 		return recordError(err)
 	}
-	return idx.finish()
+	return idx.Finish()
 }
 
 // writtenJSON is how --json shows a file that was made.

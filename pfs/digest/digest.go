@@ -93,7 +93,17 @@ func NewTree(name string, size int64) (*Tree, error) {
 	return t, nil
 }
 
-// Add takes the hash of the next leaf; for XXH3 that is Leaf's.
+// LeafOf returns the hash of one leaf by any algorithm of this package; nil if it is unknown.
+func LeafOf(name string, p []byte) []byte {
+	h := newHasher(name)
+	if h == nil {
+		return nil
+	}
+	_, _ = h.Write(p)
+	return h.Sum(nil)
+}
+
+// Add takes the hash of the next leaf, as LeafOf returns it; for XXH3 that is Leaf's.
 func (t *Tree) Add(leaf []byte) { t.root.Write(leaf) }
 
 // Sum returns the digest once every leaf was added.

@@ -70,8 +70,10 @@
 //	copyfile, filecopy, commit       a copy of one file: its passes, its errors, its end
 //	send, leafbuffer, row            one pass over the leaves of a file
 //	resume, journal                  which leaves are staged already
-//	fromreader, stream, source       from a stream, which nobody can read again
+//	writer, stream, fromreader,      from a stream, which nobody can read again
+//	source
 //	pieces, piecestream, spool       the same, to a target of long pieces
+//	outputs                          files that get their names together
 //	towriter                         to a stream
 //	verify                           two trees compared
 package transfer

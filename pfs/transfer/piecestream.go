@@ -3,87 +3,104 @@ package transfer
 import (
 	"context"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// runPieces stages and publishes a stream to a target that is written in long pieces:
-// chunk by chunk, in order, while the next ones are read.
-func (s *stream) runPieces(ctx context.Context, src *source, opts pfs.CommitOptions) (info pfs.Info, err error) {
-	s.w = s.j.resending(s.target, s.w)
-	chunks := make(chan []byte, halfWindow)
-	g, both := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		defer close(chunks)
-		return s.readChunks(both, src, chunks)
-	})
-	g.Go(func() error { return s.guard(func() error { return s.writeChunks(both, chunks) }) })
-	err = g.Wait()
-	for p := range chunks {
-		s.j.pool.put(p)
-	}
-	if err != nil {
-		return pfs.Info{}, err
-	}
-	if opts, err = s.stated(opts); err != nil {
-		return pfs.Info{}, err
-	}
-	return s.j.commit(ctx, s.w, s.target, opts)
+// pieceStream is the keeper of a target that is written in long pieces: chunk by chunk, in
+// order, while the next ones are filled.
+type pieceStream struct {
+	w      *Writer
+	staged pfs.Staged // nil while suspended
+	chunks chan []byte
+	done   chan struct{} // closed when the last chunk was written, or one failed
+	err    error         // after done
+	ended  bool
 }
 
-// readChunks reads the stream to its end.
-func (s *stream) readChunks(ctx context.Context, src *source, chunks chan<- []byte) error {
-	for {
-		buf, err := s.j.pool.get(ctx)
-		if err != nil {
-			return err
+func newPieceStream(w *Writer, staged pfs.Staged) *pieceStream {
+	s := &pieceStream{w: w, staged: w.j.resending(w.target, staged), chunks: make(chan []byte, halfWindow), done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		if s.err = w.guard(func() error { return s.writeChunks(w.ctx) }); s.err != nil {
+			w.cancel(s.err)
 		}
-		end, err := s.take(ctx, src, buf, func(p []byte) {
-			select {
-			case chunks <- p:
-			case <-ctx.Done():
-				s.j.pool.put(p)
-			}
-		})
-		if end || err != nil {
-			return err
-		}
+	}()
+	return s
+}
+
+func (s *pieceStream) buffer(ctx context.Context) ([]byte, error) { return s.w.j.pool.get(ctx) }
+
+func (s *pieceStream) put(ctx context.Context, p []byte) error {
+	select {
+	case s.chunks <- p:
+		return nil
+	case <-ctx.Done():
+		s.w.j.pool.put(p)
+		return pfs.CheckContext(ctx, "transfer.Writer", s.w.target.Path)
 	}
 }
 
 // writeChunks writes the chunks in their order.
-func (s *stream) writeChunks(ctx context.Context, chunks <-chan []byte) error {
-	for p := range chunks {
-		err := s.writeChunk(ctx, p)
-		s.j.pool.put(p)
-		if err != nil {
-			return err
+func (s *pieceStream) writeChunks(ctx context.Context) error {
+	for off := int64(0); ; {
+		select {
+		case p, more := <-s.chunks:
+			if !more {
+				return nil
+			}
+			leaf, err := s.w.write(ctx, p, func() error {
+				return s.w.j.retryTemporary(ctx, s.w.target.Path, func() error {
+					_, err := s.staged.WriteAt(ctx, p, off)
+					return err
+				})
+			})
+			s.w.sums.leaves = append(s.w.sums.leaves, leaf)
+			off += int64(len(p))
+			s.w.j.pool.put(p)
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return pfs.CheckContext(ctx, "transfer.Writer", s.w.target.Path)
 		}
 	}
-	return pfs.CheckContext(ctx, "transfer.FromReader", s.target.Path)
 }
 
-// writeChunk hashes and writes the next chunk.
-func (s *stream) writeChunk(ctx context.Context, p []byte) error {
-	release, err := s.j.slot(ctx)
-	if err != nil {
-		return err
+func (s *pieceStream) end(context.Context) error {
+	if !s.ended {
+		s.ended = true
+		close(s.chunks)
 	}
-	defer release()
-	s.leaves = append(s.leaves, digest.Leaf(p))
-	if err := s.j.pay(ctx, len(p)); err != nil {
-		return err
+	<-s.done
+	return s.err
+}
+
+func (s *pieceStream) seal(ctx context.Context) error { return s.staged.Sync(ctx) }
+
+func (s *pieceStream) commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
+	return s.w.j.commit(ctx, s.staged, s.w.target, opts)
+}
+
+func (s *pieceStream) suspend(ctx context.Context) error {
+	err := s.staged.Suspend(ctx)
+	_ = s.staged.Close(ctx)
+	s.staged = nil
+	return err
+}
+
+func (s *pieceStream) reopen(ctx context.Context) (err error) {
+	if s.staged == nil {
+		s.staged, err = s.w.target.FS.Create(ctx, s.w.target.Path, pfs.CreateOptions{ID: s.w.id, Reopen: true})
 	}
-	err = s.j.retryTemporary(ctx, s.target.Path, func() error {
-		_, err := s.w.WriteAt(ctx, p, s.length)
-		return err
-	})
-	if err != nil {
-		return err
+	return err
+}
+
+func (s *pieceStream) close(ctx context.Context) {
+	_ = s.end(s.w.ctx)
+	for p := range s.chunks {
+		s.w.j.pool.put(p)
 	}
-	s.length += int64(len(p))
-	s.wrote(len(p))
-	return nil
+	if s.staged != nil {
+		_ = s.staged.Close(ctx)
+	}
 }

@@ -6,27 +6,21 @@ import (
 	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// stream is a staged write whose source cannot be read again. Its chunks are kept in
-// windows of up to halfWindow chunks until they are durable: one window is being filled
-// while the one before it is being synced.
+// stream is the keeper of a target that takes chunks in any order. They are kept in windows of
+// up to halfWindow chunks until they are durable: one window is being filled while the one
+// before it is being synced.
 type stream struct {
-	j      *Job
-	target End
-	id     string
-	cancel context.CancelCauseFunc
-	expect int64 // bytes announced, 0 if none were
-
-	length int64            // bytes read so far
-	leaves []pfs.LeafDigest // of all windows but the last: 16 bytes for every 4 MiB
-	before chan error       // tells when the window before is durable; nil if there is none
+	w      *Writer
+	last   streamWindow // the one that is being filled
+	off    int64        // where the next chunk belongs
+	before chan error   // tells when the window before is durable; nil if there is none
 
 	mu         sync.Mutex
-	w          pfs.Staged
-	generation int  // how often the staged write was opened
-	dropped    bool // bytes that the target called durable are no longer here
+	staged     pfs.Staged // nil while suspended
+	generation int        // how often it was opened
+	dropped    bool       // bytes that the target called durable are no longer here
 }
 
 // streamWindow is a row of chunks in memory.
@@ -36,16 +30,16 @@ type streamWindow struct{ chunks []*streamChunk }
 type streamChunk struct {
 	p       []byte
 	off     int64
-	digest  pfs.LeafDigest
+	sums    leafSums
 	written int // generation that has it
 	err     error
 	done    chan struct{} // closed when the first writing has ended
 }
 
 // wait returns when every chunk was written or failed.
-func (w *streamWindow) wait() error {
+func (win *streamWindow) wait() error {
 	var first error
-	for _, c := range w.chunks {
+	for _, c := range win.chunks {
 		<-c.done
 		if first == nil {
 			first = c.err
@@ -57,24 +51,25 @@ func (w *streamWindow) wait() error {
 // drop gives back the memory of a window.
 func (s *stream) drop(win *streamWindow) {
 	for _, c := range win.chunks {
-		s.j.pool.put(c.p)
+		s.w.j.pool.put(c.p)
 	}
 	win.chunks = nil
 }
 
-// note keeps the digests of a window.
+// note keeps the hashes of a window.
 func (s *stream) note(win *streamWindow) {
 	for _, c := range win.chunks {
-		s.leaves = append(s.leaves, c.digest)
+		s.w.sums.leaves = append(s.w.sums.leaves, c.sums)
 	}
 }
 
 // create begins the staged write, or opens it again.
 func (s *stream) create(ctx context.Context, reopen bool) error {
-	return s.j.retry(ctx, s.target.Path, func() error {
-		w, err := s.target.FS.Create(ctx, s.target.Path, pfs.CreateOptions{ID: s.id, Size: s.expect, Reopen: reopen})
+	target := s.w.target
+	return s.w.j.retry(ctx, target.Path, func() error {
+		staged, err := target.FS.Create(ctx, target.Path, pfs.CreateOptions{ID: s.w.id, Size: s.w.opts.Size, Reopen: reopen})
 		if err == nil {
-			s.w = w
+			s.staged = staged
 			s.generation++
 		}
 		return err
@@ -84,7 +79,7 @@ func (s *stream) create(ctx context.Context, reopen bool) error {
 func (s *stream) current() (pfs.Staged, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.w, s.generation
+	return s.staged, s.generation
 }
 
 // isLost reports whether err says that the target no longer has the staged write, or
@@ -96,15 +91,15 @@ func isLost(err error) bool {
 	return errors.Is(err, pfs.Conflict) || errors.Is(err, pfs.Closed) || errors.Is(err, pfs.NotExist)
 }
 
-// reopen opens the staged write again, unless another chunk has done so since the
+// renew opens the staged write again, unless another chunk has done so since the
 // generation that failed.
-func (s *stream) reopen(ctx context.Context, failed int) error {
+func (s *stream) renew(ctx context.Context, failed int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.generation != failed {
 		return nil
 	}
-	_ = s.w.Suspend(ctx)
+	_ = s.staged.Suspend(ctx)
 	err := s.create(ctx, true)
 	if errors.Is(err, pfs.Conflict) && !s.dropped {
 		err = s.create(ctx, false) // everything is still here
@@ -112,54 +107,54 @@ func (s *stream) reopen(ctx context.Context, failed int) error {
 	return err
 }
 
+// buffer returns a buffer for the next chunk. If memory is short it gives up what
+// the stream holds before it waits.
+func (s *stream) buffer(ctx context.Context) ([]byte, error) {
+	if buf, ok := s.w.j.pool.try(); ok {
+		return buf, nil
+	}
+	err := s.rotate(ctx)
+	if err == nil {
+		err = s.settle()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.w.j.pool.get(ctx)
+}
+
+func (s *stream) put(ctx context.Context, p []byte) error {
+	s.send(ctx, p)
+	if len(s.last.chunks) < halfWindow {
+		return nil
+	}
+	return s.rotate(ctx)
+}
+
 // send begins to write the next chunk.
-func (s *stream) send(ctx context.Context, win *streamWindow, p []byte) {
-	c := &streamChunk{p: p, off: s.length, done: make(chan struct{})}
-	s.length += int64(len(p))
-	win.chunks = append(win.chunks, c)
+func (s *stream) send(ctx context.Context, p []byte) {
+	c := &streamChunk{p: p, off: s.off, done: make(chan struct{})}
+	s.off += int64(len(p))
+	s.last.chunks = append(s.last.chunks, c)
 	go func() {
 		defer close(c.done)
-		if c.err = s.guard(func() error { return s.first(ctx, c) }); c.err != nil {
-			s.cancel(c.err)
+		c.err = s.w.guard(func() (err error) {
+			c.sums, err = s.w.write(ctx, c.p, func() error { return s.write(ctx, c) })
+			return err
+		})
+		if c.err != nil {
+			s.w.cancel(c.err)
 		}
 	}()
 }
 
-// guard does a goroutine's work.
-func (s *stream) guard(do func() error) error {
-	return pfs.Guard("transfer.FromReader", s.target.Path, do)
-}
-
-// first hashes and writes a chunk.
-func (s *stream) first(ctx context.Context, c *streamChunk) error {
-	release, err := s.j.slot(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
-	c.digest = digest.Leaf(c.p)
-	if err := s.j.pay(ctx, len(c.p)); err != nil {
-		return err
-	}
-	if err := s.write(ctx, c); err != nil {
-		return err
-	}
-	s.wrote(len(c.p))
-	return nil
-}
-
-// wrote notes progress.
-func (s *stream) wrote(n int) {
-	done := s.j.count.bytesDone.Add(int64(n))
-	s.j.emit(Event{Kind: Progress, Target: s.target.Path, Size: -1, Bytes: done})
-}
-
 // write writes a chunk to the staged write as it is open now.
 func (s *stream) write(ctx context.Context, c *streamChunk) error {
+	name := s.w.target.Path
 	for try := 1; ; try++ {
-		w, generation := s.current()
-		err := s.j.retry(ctx, s.target.Path, func() error {
-			_, err := w.WriteAt(ctx, c.p, c.off)
+		staged, generation := s.current()
+		err := s.w.j.retry(ctx, name, func() error {
+			_, err := staged.WriteAt(ctx, c.p, c.off)
 			return err
 		})
 		if err == nil {
@@ -169,44 +164,44 @@ func (s *stream) write(ctx context.Context, c *streamChunk) error {
 		if !isLost(err) || try == maxPasses {
 			return err
 		}
-		s.j.retried(s.target.Path, err)
-		if err := s.reopen(ctx, generation); err != nil {
+		s.w.j.retried(name, err)
+		if err := s.renew(ctx, generation); err != nil {
 			return err
 		}
 	}
 }
 
-// rotate begins to sync the window, after the one before it is durable, and empties it.
-func (s *stream) rotate(ctx context.Context, win *streamWindow) error {
-	if err := s.settle(); err != nil || len(win.chunks) == 0 {
+// rotate begins to sync the last window, after the one before it is durable, and empties it.
+func (s *stream) rotate(ctx context.Context) error {
+	if err := s.settle(); err != nil || len(s.last.chunks) == 0 {
 		return err
 	}
-	full := &streamWindow{chunks: win.chunks}
-	win.chunks = nil
+	full := s.last
+	s.last = streamWindow{}
 	before := make(chan error, 1)
 	s.before = before
 	go func() {
-		err := s.guard(func() error { return s.syncWindow(ctx, full) })
+		err := s.w.guard(func() error { return s.sync(ctx, &full) })
 		if err != nil {
-			s.cancel(err)
+			s.w.cancel(err)
 		}
 		s.mu.Lock()
 		s.dropped = true
 		s.mu.Unlock()
-		s.drop(full)
+		s.drop(&full)
 		before <- err
 	}()
 	return nil
 }
 
-// syncWindow makes the window durable.
-func (s *stream) syncWindow(ctx context.Context, full *streamWindow) error {
+// sync makes the window durable.
+func (s *stream) sync(ctx context.Context, full *streamWindow) error {
 	if err := full.wait(); err != nil {
 		return err
 	}
 	s.note(full)
-	return s.persist(ctx, full, func(w pfs.Staged) error {
-		return s.j.retryTemporary(ctx, s.target.Path, func() error { return w.Sync(ctx) })
+	return s.persist(ctx, full, func(staged pfs.Staged) error {
+		return s.w.j.retryTemporary(ctx, s.w.target.Path, func() error { return staged.Sync(ctx) })
 	})
 }
 
@@ -224,25 +219,25 @@ func (s *stream) settle() error {
 // all chunks of the window written. Chunks that the target lost are written again.
 func (s *stream) persist(ctx context.Context, win *streamWindow, secure func(pfs.Staged) error) error {
 	for try := 1; ; try++ {
-		w, generation := s.current()
+		staged, generation := s.current()
 		err := s.complete(ctx, win, generation)
 		if err == nil {
-			err = secure(w)
+			err = secure(staged)
 		}
 		if _, now := s.current(); err == nil && now == generation {
 			return nil
 		}
 		if err == nil && try == maxPasses {
-			return pfs.Errorf("transfer.FromReader", s.target.Path, pfs.Conflict, "the target goes on to lose what is staged: send it again")
+			return pfs.Errorf("transfer.Writer", s.w.target.Path, pfs.Conflict, "the target goes on to lose what is staged: send it again")
 		}
 		if try == maxPasses || err != nil && !isLost(err) && !errors.Is(err, pfs.Integrity) {
 			return err
 		}
 		if err != nil {
-			s.j.retried(s.target.Path, err)
+			s.w.j.retried(s.w.target.Path, err)
 		}
 		if isLost(err) {
-			if err := s.reopen(ctx, generation); err != nil {
+			if err := s.renew(ctx, generation); err != nil {
 				return err
 			}
 		}
@@ -266,8 +261,61 @@ func (s *stream) complete(ctx context.Context, win *streamWindow, generation int
 }
 
 // distrust has every chunk written again.
-func (w *streamWindow) distrust() {
-	for _, c := range w.chunks {
+func (win *streamWindow) distrust() {
+	for _, c := range win.chunks {
 		c.written = 0
+	}
+}
+
+func (s *stream) end(context.Context) error {
+	err := s.settle()
+	if err == nil {
+		err = s.last.wait()
+	}
+	if err == nil {
+		s.note(&s.last)
+	}
+	return err
+}
+
+func (s *stream) seal(ctx context.Context) error {
+	err := s.persist(ctx, &s.last, func(staged pfs.Staged) error {
+		return s.w.j.retryTemporary(ctx, s.w.target.Path, func() error { return staged.Sync(ctx) })
+	})
+	if err == nil {
+		s.dropped = true
+		s.drop(&s.last)
+	}
+	return err
+}
+
+func (s *stream) commit(ctx context.Context, opts pfs.CommitOptions) (info pfs.Info, err error) {
+	err = s.persist(ctx, &s.last, func(staged pfs.Staged) error {
+		info, err = s.w.j.commit(ctx, staged, s.w.target, opts)
+		return err
+	})
+	return info, err
+}
+
+func (s *stream) suspend(ctx context.Context) error {
+	err := s.staged.Suspend(ctx)
+	_ = s.staged.Close(ctx)
+	s.staged = nil
+	return err
+}
+
+func (s *stream) reopen(ctx context.Context) error {
+	if s.staged != nil {
+		return nil
+	}
+	return s.create(ctx, true)
+}
+
+func (s *stream) close(ctx context.Context) {
+	_ = s.last.wait()
+	s.drop(&s.last)
+	_ = s.settle()
+	if s.staged != nil {
+		_ = s.staged.Close(ctx)
 	}
 }

@@ -133,7 +133,7 @@ func testLost(t *testing.T, unit int64, at string, number int64, sweep, ok bool)
 // TestPersistAnew does not call a window durable that was secured in a staged write which
 // another chunk has opened anew meanwhile.
 func TestPersistAnew(t *testing.T) {
-	s := &stream{j: newJob(t, Options{}), target: End{Path: "/f"}}
+	s := &stream{w: &Writer{j: newJob(t, Options{}), target: End{Path: "/f"}}}
 	err := s.persist(t.Context(), &streamWindow{}, func(pfs.Staged) error {
 		s.generation++
 		return nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,10 +12,8 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
-	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio"
 )
 
@@ -44,91 +41,6 @@ func namesIn(t *testing.T, fsys pfs.FileSystem, dir pfs.Path) string {
 	}
 	return strings.Join(names, " ")
 }
-
-func TestOutputsAppearTogether(t *testing.T) {
-	fsys := newHome(t)
-	outs := testDeps().newOutputs(t.Context(), false, nil)
-	defer outs.abort()
-	data := pattern(2*pfs.ChunkSize + 5)
-	var made []*output
-	for _, name := range []string{"a", "b"} {
-		o, err := outs.create(name, transfer.End{FS: fsys, Path: pfs.Path(home + "/" + name)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		made = append(made, o)
-	}
-	part, err := outs.createPart(transfer.End{FS: fsys, Path: home + "/.part"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range append(made, part) {
-		for p := data; len(p) > 0; p = p[min(len(p), 1<<20-3):] {
-			if _, err := o.Write(p[:min(len(p), 1<<20-3)]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := o.finish(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := namesIn(t, fsys, home); got != ".part" {
-		t.Errorf("before publish there is %q, want the part", got)
-	}
-	if err := part.name("c", transfer.End{FS: fsys, Path: home + "/c"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := outs.publish(); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []pfs.Path{"a", "b", "c"} {
-		if got := pfstest.ReadFile(t, fsys, home+"/"+name); !bytes.Equal(got, data) {
-			t.Errorf("%s has %d bytes, and not those that were written", name, len(got))
-		}
-		info, err := fsys.Stat(t.Context(), home+"/"+name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := digest.Bytes(data)
-		if info.Digest != want {
-			t.Errorf("%s has the digest %q, want %q", name, info.Digest, want)
-		}
-	}
-	if got := namesIn(t, fsys, home); len(strings.Fields(got)) != 3 {
-		t.Errorf("there is %q, want a, b and c", got)
-	}
-}
-
-func TestManyOutputsWaitByThemselves(t *testing.T) {
-	fsys := newHome(t)
-	outs := testDeps().newOutputs(t.Context(), false, nil)
-	for i := range openOutputs + 5 {
-		o, err := outs.create("x", transfer.End{FS: fsys, Path: numbered(i)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := o.Write([]byte{byte(i)}); err != nil {
-			t.Fatal(err)
-		}
-		if err := o.finish(); err != nil {
-			t.Fatal(err)
-		}
-		if open := o.staged != nil; open != (i < openOutputs) {
-			t.Fatalf("output %d is open: %v", i, open)
-		}
-	}
-	if err := outs.publish(); err != nil {
-		t.Fatal(err)
-	}
-	for i := range openOutputs + 5 {
-		if got := pfstest.ReadFile(t, fsys, numbered(i)); !bytes.Equal(got, []byte{byte(i)}) {
-			t.Errorf("file %d has %v", i, got)
-		}
-	}
-}
-
-// numbered is the path of file i.
-func numbered(i int) pfs.Path { return pfs.Path(fmt.Sprintf("%s/x%d", home, i)) }
 
 // failing is a file system that fails where it is told to.
 type failing struct {
