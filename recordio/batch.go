@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// ReadBatch reads the given records and passes each to yield with its place k in
-// indices, in the order of the file. A record asked for twice is passed twice. rec
-// is valid during the call. An error of yield ends the batch and is returned.
+// ReadBatch reads the given records in file order and passes each to yield with its position k in
+// indices. A record that is listed twice is passed twice. rec is valid during the call. ReadBatch
+// stops at an error of yield and returns it.
 func (f *File) ReadBatch(indices []int64, yield func(k int, rec []byte) error) error {
 	order := make([]int, len(indices))
 	for k, i := range indices {
@@ -36,7 +36,7 @@ func (f *File) ReadBatch(indices []int64, yield func(k int, rec []byte) error) e
 	return nil
 }
 
-// sameChunk returns how many of the first of order are in one chunk.
+// sameChunk returns how many leading elements of order are in one chunk.
 func (f *File) sameChunk(indices []int64, order []int) int {
 	c := f.x.chunks[findChunk(f.x.chunks, indices[order[0]])]
 	n := slices.IndexFunc(order, func(k int) bool { return indices[k] >= c.First+c.Records })
@@ -46,8 +46,8 @@ func (f *File) sameChunk(indices []int64, order []int) int {
 	return n
 }
 
-// dense reports whether n records touch so many blocks of the chunk of record i
-// that decoding it at once is cheaper.
+// dense reports whether decoding the whole chunk of record i is cheaper than decoding the blocks of
+// n records.
 func (f *File) dense(i int64, n int) bool {
 	p := f.known[findChunk(f.x.chunks, i)].Load()
 	return p == nil || n >= len(p.blocks)

@@ -6,15 +6,15 @@ import (
 	"io"
 )
 
-// block is a part of a payload that can be read alone, with a checksum of its own.
+// block is a part of a payload that can be decoded alone and has its own checksum.
 type block struct {
 	stored uint32 // bytes in the payload
 	raw    uint32 // bytes of data
-	sum    uint32 // CRC-32C of the data, for compressor None, where nothing else is
+	sum    uint32 // CRC-32C of the data; only for compressor None, which stores no other checksum
 }
 
-// blockRaw is the data in a block as the Writer cuts it; snappy's frames, of 64
-// KiB, are their own blocks, and so are the pieces of what is not compressed.
+// blockRaw returns how many bytes of data the Writer puts into a block. Snappy frames (64 KiB) are
+// blocks, and uncompressed data is divided in the same way.
 func (c Compressor) blockRaw() int {
 	switch c {
 	case Gzip:
@@ -25,7 +25,7 @@ func (c Compressor) blockRaw() int {
 	return frameRaw
 }
 
-// blocks lists those of a whole payload p of raw bytes of data.
+// blocks lists the blocks of a payload p with raw bytes of data.
 func (d *decoder) blocks(dialect Dialect, comp Compressor, p []byte, raw int) ([]block, *Error) {
 	switch {
 	case comp == None:
@@ -53,8 +53,8 @@ func plainBlocks(p []byte) []block {
 	return bs
 }
 
-// frameBlocks makes a block of each data frame with the frames before it that hold
-// none; those behind the last belong to it.
+// frameBlocks makes a block of each data frame and the frames without data before it. Frames after
+// the last data frame belong to its block.
 func frameBlocks(p []byte, next func([]byte) (frame, *Error)) ([]block, *Error) {
 	var bs []block
 	pending := uint32(0)
@@ -89,7 +89,7 @@ func zstdBlocks(p []byte) ([]block, *Error) {
 	return bs, nil
 }
 
-// gzipBlocks makes a block of each member. Where they end only decompression tells.
+// gzipBlocks makes a block of each member. Only decompression finds the end of a member.
 func (d *decoder) gzipBlocks(p []byte) ([]block, *Error) {
 	var bs []block
 	for len(p) > 0 {
@@ -105,7 +105,7 @@ func (d *decoder) gzipBlocks(p []byte) ([]block, *Error) {
 
 var gzipMagic = []byte{0x1f, 0x8b, 0x08}
 
-// firstMember measures the gzip member at the start of p, which must be whole.
+// firstMember measures the gzip member at the start of p, which must be complete.
 func (d *decoder) firstMember(p []byte) (block, bool) {
 	r := bytes.NewReader(p)
 	if d.gzipReset(r) != nil {

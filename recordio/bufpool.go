@@ -5,19 +5,18 @@ import (
 	"sync"
 )
 
-// bufPools are the large arrays of Scanners and Writers that were closed, by the
-// logarithm of their size. The next ones begin with them: fresh memory takes longer to
-// be had than to be filled. What is in them is not cleared, and nobody reads what he has
-// not written.
+// bufPools hold the large arrays of closed Scanners and Writers, by the logarithm of their size,
+// because allocating fresh memory takes longer than filling it. The arrays are not cleared; users
+// read only what they have written.
 var bufPools [bits.UintSize]sync.Pool // of *[]byte
 
 const (
 	leastPooled = 1 << 20 // arrays smaller than this are not kept
-	poolSlack   = 1       // how much larger an array may be than what it is taken for, as a logarithm
+	poolSlack   = 1       // how much larger than needed an array may be, as a logarithm
 )
 
-// takeBuf returns an array of n bytes or a few times more; nil if there is none, or n
-// is small.
+// takeBuf returns a pooled array of n bytes, or a few times more. It returns nil if there is none
+// or n is small.
 func takeBuf(n int) []byte {
 	if n < leastPooled {
 		return nil
@@ -31,15 +30,15 @@ func takeBuf(n int) []byte {
 	return nil
 }
 
-// giveBuf keeps the array of p, which nobody may use any more.
+// giveBuf returns the array of p to the pool. The caller must not use it afterwards.
 func giveBuf(p []byte) {
 	if p = p[:cap(p)]; len(p) >= leastPooled {
 		bufPools[bits.Len(uint(len(p)))].Put(&p)
 	}
 }
 
-// reserve returns p with room for n more bytes. It at least doubles an array that has
-// too little: a pooled one, if there is one.
+// reserve returns p with capacity for n more bytes. If it needs a larger array, it uses one from
+// the pool or at least doubles the size.
 func reserve(p []byte, n int) []byte {
 	if cap(p)-len(p) >= n {
 		return p
@@ -47,7 +46,7 @@ func reserve(p []byte, n int) []byte {
 	return enlarge(p, max(len(p)+n, 2*cap(p)))
 }
 
-// enlarge moves p to an array of size bytes, or a pooled one of a few times more.
+// enlarge copies p to a new array of size bytes, or a pooled one that is up to a few times larger.
 func enlarge(p []byte, size int) []byte {
 	grown := takeBuf(size)
 	if grown == nil {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestBuffersHaveOneOwner writes and reads files of several sizes at the same time, over
-// and over, so that arrays go from one to the other: whoever used one that is not his
-// would read or write another's records.
+// TestBuffersHaveOneOwner writes and reads files of several sizes at the same time, over and over,
+// so that arrays go from one to the other: whoever used one that is not his would read or write
+// another's records.
 func TestBuffersHaveOneOwner(t *testing.T) {
 	var wg sync.WaitGroup
 	for who := range 4 {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// opened is a decoded chunk. It is not changed once it is ready.
+// opened is a decoded chunk. It does not change once it is ready.
 type opened struct {
 	chunk int
 	ready chan struct{}
@@ -15,11 +15,11 @@ type opened struct {
 	err   error
 }
 
-// cache keeps the chunks that were used last.
+// cache keeps the most recently used chunks.
 type cache struct {
 	most int
 	mu   sync.Mutex
-	kept []*opened // the one used last at the end
+	kept []*opened // most recently used last
 }
 
 // get returns chunk c, and whether the caller must fill it and close ready.
@@ -89,7 +89,7 @@ func (f *File) fill(o *opened) error {
 	return f.learn(&cd, o, ch.payload())
 }
 
-// learn keeps where the records and blocks are.
+// learn stores the positions of records and blocks.
 func (f *File) learn(cd *chunkDecoder, o *opened, payload []byte) error {
 	if f.known[o.chunk].Load() != nil {
 		return nil

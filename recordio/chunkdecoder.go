@@ -7,12 +7,12 @@ type chunkDecoder struct {
 	decoder
 	path    string
 	policy  Policy
-	dialect Dialect // of the chunk at work
-	tries   int     // blocks that salvage may still decode in vain
-	scratch []byte  // the block that it decoded last
+	dialect Dialect // of the current chunk
+	tries   int     // failed decodings that salvage may still attempt
+	scratch []byte  // the last decoded block
 }
 
-// open decodes c, or saves what can be saved of it.
+// open decodes c, or salvages its records.
 func (cd *chunkDecoder) open(c *chunk, d Dialect) {
 	cd.dialect = d
 	if c.damage == nil {
@@ -33,8 +33,8 @@ func (cd *chunkDecoder) open(c *chunk, d Dialect) {
 	cd.count(c)
 }
 
-// decode decompresses a whole chunk and finds its records. One that says it has
-// none may hold anything, but not records.
+// decode decompresses a whole chunk and finds its records. A chunk with a stated count of 0 may
+// hold anything except records.
 func (cd *chunkDecoder) decode(c *chunk) *Error {
 	if !c.head.comp.known() {
 		return nil // it has 0 records, see header.check
@@ -51,12 +51,12 @@ func (cd *chunkDecoder) decode(c *chunk) *Error {
 	}
 	if n := uint32(len(c.walk.ends)); flt == nil && n != c.head.n {
 		flt = fault(Malformed, "the header says %d records, the payload has %d", c.head.n, n)
-		c.head.n = n // of the two the payload has a checksum
+		c.head.n = n // unlike the header, the payload has a checksum
 	}
 	return flt
 }
 
-// records decompresses p into c and finds the records, which must fill it.
+// records decompresses p into c and finds the records, which must fill the payload exactly.
 func (cd *chunkDecoder) records(c *chunk, comp Compressor, p []byte) *Error {
 	raw, flt := p, (*Error)(nil)
 	if comp != None {
@@ -72,12 +72,12 @@ func (cd *chunkDecoder) records(c *chunk, comp Compressor, p []byte) *Error {
 	return c.walk.exact()
 }
 
-// count puts into c's damage how many records are saved and lost.
+// count records the numbers of saved and lost records in c's damage.
 func (cd *chunkDecoder) count(c *chunk) {
 	saved := int64(len(c.walk.ends))
 	c.damage.Saved = saved
 	if c.damage.Lost == 0 {
-		return // salvage knows that all are there
+		return // salvage proved that none is missing
 	}
 	said := int64(c.head.n)
 	if c.damage.Bytes == headerSize+int64(c.head.size) && said > saved && c.head.check(cd.limit) == nil {
@@ -85,8 +85,8 @@ func (cd *chunkDecoder) count(c *chunk) {
 	}
 }
 
-// intact reports whether p has the checksum that h states, or would if one bit of
-// the checksum itself had not been flipped.
+// intact reports whether p has the checksum that h states, allowing for one flipped bit in the
+// stated checksum.
 func intact(p []byte, h header, d Dialect) bool {
 	wrong := crc32.Checksum(p, d.table()) ^ h.crc
 	return wrong&(wrong-1) == 0

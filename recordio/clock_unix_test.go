@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// clock measures the processor's time, which other programs on the machine disturb
-// less than the wall's.
+// clock measures the processor's time, which other programs on the machine disturb less than the
+// wall's.
 type clock struct{ begin time.Duration }
 
 func startClock() clock { return clock{used()} }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Compressor says how payloads are stored. The values are those in chunk headers.
+// Compressor is the compression of a payload. The values are those in chunk headers.
 type Compressor uint32
 
-// The compressors. Zstd is an extension that only this package reads and writes.
+// The compressors. Zstd is an extension that only this package supports.
 const (
 	None   Compressor = 0
 	Snappy Compressor = 1
@@ -16,10 +16,10 @@ const (
 	Zstd   Compressor = 0x5a530001
 )
 
-// Compressors returns those that can be read and written, in the order of their values.
+// Compressors lists the supported compressors in the order of their values.
 func Compressors() []Compressor { return []Compressor{None, Snappy, Gzip, Zstd} }
 
-// String returns the name that ParseCompressor reads.
+// String returns the name that ParseCompressor accepts.
 func (c Compressor) String() string {
 	switch c {
 	case None:
@@ -36,7 +36,7 @@ func (c Compressor) String() string {
 
 func (c Compressor) known() bool { return c <= Gzip || c == Zstd }
 
-// ParseCompressor returns the compressor of that name: none, snappy, gzip or zstd.
+// ParseCompressor returns the compressor with the given name: none, snappy, gzip or zstd.
 func ParseCompressor(name string) (Compressor, error) {
 	var names []string
 	for _, c := range Compressors() {

@@ -18,8 +18,8 @@ const damageDoc = "../docs/recordio-damage.md"
 
 var policies = []Policy{Fail, Skip, Salvage}
 
-// matrixRecords fill four chunks of several frames and members each. Their number
-// begins each, so that none is equal to another.
+// matrixRecords fill four chunks of several frames and members each. Their number begins each, so
+// that none is equal to another.
 func matrixRecords() [][]byte {
 	rnd := rand.New(rand.NewPCG(3, 3))
 	recs := make([][]byte, 5000)
@@ -103,9 +103,8 @@ func chunkStarts(b []byte) []int {
 	return at
 }
 
-// TestDamageMatrix damages a file in each region, and compares what each policy
-// returns with the table in the documentation. No policy returns a record that was
-// not written, or in another order.
+// TestDamageMatrix damages a file in each region, and compares what each policy returns with the
+// table in the documentation. No policy returns a record that was not written, or in another order.
 func TestDamageMatrix(t *testing.T) {
 	recs := matrixRecords()
 	var doc strings.Builder

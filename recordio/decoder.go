@@ -9,16 +9,15 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// decoder decompresses payloads. It keeps what can be used again and is not for
-// concurrent use.
+// decoder decompresses payloads and keeps its buffers. It is not safe for concurrent use.
 type decoder struct {
-	limit  int64 // most bytes of a payload after decompression
-	verify bool  // also the checksums inside payloads whose own has been verified
+	limit  int64 // maximum bytes of a payload after decompression
+	verify bool  // verify checksums inside payloads even if the payload's own checksum matched
 	gz     *gzip.Reader
 	zs     *zstd.Decoder
 }
 
-// close frees what the decoder keeps.
+// close frees the buffers.
 func (d *decoder) close() {
 	if d.zs != nil {
 		d.zs.Close()
@@ -26,7 +25,7 @@ func (d *decoder) close() {
 	}
 }
 
-// unpack appends the data of p, a payload or some of its blocks, to dst.
+// unpack appends to dst the data of p, which is a payload or some of its blocks.
 func (d *decoder) unpack(dst []byte, dialect Dialect, comp Compressor, p []byte) ([]byte, *Error) {
 	switch {
 	case comp == Snappy && dialect == Fluid:
@@ -60,20 +59,19 @@ func (d *decoder) gzipReset(r *bytes.Reader) error {
 	return d.gz.Reset(r)
 }
 
-// gzipTrusted is the data of gzip up to which room is taken as it appears: twice the
-// chunks of the reference.
+// gzipTrusted bounds the memory that decompression may claim before the size of the data is known:
+// twice the chunk size of the reference implementation.
 const gzipTrusted = 64 << 20
 
-// inflate appends what the gzip reader has left of p. The room grows with what has
-// been decompressed, never by what the payload says of itself. What becomes large is
-// first decompressed without keeping it: a payload beyond the limit then never takes
-// the limit, and one within it takes no more than it needs.
+// inflate appends the rest of the gzip reader's data. Memory grows with the decompressed data, not
+// with stated sizes. Large data is first decompressed without keeping it, so a payload over the
+// limit never occupies the limit and a payload within the limit gets an array of the exact size.
 func (d *decoder) inflate(dst, p []byte) ([]byte, *Error) {
 	from, measured := len(dst), false
 	for {
 		if len(dst) == cap(dst) {
 			done := int64(len(dst) - from)
-			room := max(0, d.limit-done) + 1 // one byte more tells that it is too large
+			room := max(0, d.limit-done) + 1 // one extra byte reveals data over the limit
 			step := min(room, int64(max(frameRaw, len(dst))))
 			if done+step > gzipTrusted && !measured {
 				total, flt := d.gzipSize(p)
@@ -99,7 +97,7 @@ func (d *decoder) inflate(dst, p []byte) ([]byte, *Error) {
 	}
 }
 
-// gzipSize returns the bytes of data in all members of p.
+// gzipSize returns the size of the data in all members of p.
 func (d *decoder) gzipSize(p []byte) (int64, *Error) {
 	r, err := gzip.NewReader(bytes.NewReader(p))
 	if err != nil {
@@ -132,7 +130,7 @@ func (d *decoder) unzstd(dst, p []byte) ([]byte, *Error) {
 		return dst, flt
 	}
 	want := len(dst) + total
-	dst = extend(dst, total)[:len(dst)] // at once, where DecodeAll would for every frame
+	dst = extend(dst, total)[:len(dst)] // once; DecodeAll would do it for every frame
 	if dst, flt = d.zstdFrames(dst, p); flt == nil && len(dst) != want {
 		flt = fault(Malformed, "zstd frames of %d bytes say %d", len(dst), want)
 	}

@@ -1,14 +1,14 @@
 package recordio
 
-// Dialect is one of the formats that bear the name and the magic of RecordIO.
+// Dialect is a variant of the RecordIO format. All have the same magic.
 type Dialect uint8
 
-// The dialects. Each differs from Go in the order of the words of its header, in
-// its checksum or in its snappy payload.
+// The dialects. They differ from Go in the order of the header words, the checksum or the snappy
+// encoding.
 const (
-	Unknown    Dialect = iota // nothing read yet
-	Go                        // PaddlePaddle/recordio; the only one that is written
-	Wangkuiyi                 // wangkuiyi/recordio: as Go, with snappy frames of any size
+	Unknown    Dialect = iota // nothing has been read yet
+	Go                        // PaddlePaddle/recordio; the only one that Writer writes
+	Wangkuiyi                 // wangkuiyi/recordio: like Go, with snappy frames of any size
 	Fluid                     // paddle/fluid/recordio: record count first, snappystream payload
 	Pyrecordio                // elasticdl/pyrecordio: record count first, CRC-32C, snappy blocks
 )

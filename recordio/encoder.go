@@ -7,12 +7,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// encoder compresses pieces of payloads. It is not for concurrent use.
+// encoder compresses parts of payloads. It is not safe for concurrent use.
 type encoder struct {
 	comp    Compressor
 	gz      *gzip.Writer
 	zs      *zstd.Encoder
-	members []block // of gzip, since the last call of whoever takes them
+	members []block // gzip members since the caller last took them
 }
 
 // newEncoder returns an encoder for c.
@@ -29,8 +29,8 @@ func newEncoder(c Compressor) (*encoder, error) {
 	return e, err
 }
 
-// pack appends raw, which has whole blocks and perhaps a shorter last one, to dst.
-// The result does not depend on what was packed before.
+// pack appends raw, compressed, to dst. raw is whole blocks and possibly a shorter last one. The
+// result does not depend on earlier calls.
 func (e *encoder) pack(dst, raw []byte) ([]byte, error) {
 	if e.comp == Snappy {
 		return appendFrames(dst, raw), nil

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Kind classifies an error. A Kind is itself an error, so that
-// errors.Is(err, recordio.Checksum) works on any error of this package.
+// Kind classifies an error. A Kind is itself an error, so that errors.Is(err, recordio.Checksum)
+// works on any error of this package.
 type Kind uint8
 
 // The kinds of errors.
@@ -15,13 +15,13 @@ const (
 	IO          Kind = iota // the reader or writer below failed; its error is the cause
 	Truncated               // the file ends in the middle of a chunk
 	Checksum                // bytes do not match their checksum
-	Malformed               // what a header or a length says cannot be
-	Limit                   // larger than the options or the format allow
-	Unsupported             // a compressor that this package does not know
-	Stale                   // an index of another file, or of an earlier state of this one
-	OutOfRange              // no record of that number
+	Malformed               // a header or a length is impossible
+	Limit                   // larger than the options or the format allows
+	Unsupported             // an unknown compressor
+	Stale                   // the index belongs to another file, or to an earlier state of this file
+	OutOfRange              // no record has this number
 	Closed                  // used after Close
-	Invalid                 // options that contradict each other or make no sense
+	Invalid                 // options are contradictory or out of range
 )
 
 var kindTexts = [...]string{
@@ -37,7 +37,7 @@ var kindTexts = [...]string{
 	Invalid:     "invalid argument",
 }
 
-// Error returns the Kind's text in plain words.
+// Error returns a description of k.
 func (k Kind) Error() string {
 	if int(k) >= len(kindTexts) {
 		return "failed"
@@ -45,8 +45,8 @@ func (k Kind) Error() string {
 	return kindTexts[k]
 }
 
-// damage reports whether errors of this Kind tell of bytes that are not what was
-// written, which a [Policy] other than Fail passes over.
+// damage reports whether k means that the bytes are not those that were written. Policies other
+// than Fail continue after such errors.
 func (k Kind) damage() bool {
 	switch k {
 	case Truncated, Checksum, Malformed, Limit, Unsupported:
@@ -55,15 +55,15 @@ func (k Kind) damage() bool {
 	return false
 }
 
-// Error is the error type of this package. Chunk and Record count from 0 and are
-// -1 where they are not known or do not apply.
+// Error is the error type of this package. Chunk and Record count from 0 and are -1 if unknown or
+// not applicable.
 type Error struct {
 	Path   string // as given in the options; may be empty
 	Offset int64  // of the header of the chunk, in bytes from the start of the file
 	Chunk  int64  // number of the chunk in the file
 	Record int64  // number of the record in the file
 	Kind   Kind
-	Err    error // cause, with what was found; may be nil
+	Err    error // the cause, with details; may be nil
 }
 
 // Error reads "path: chunk 3 at byte 4096: kind: cause".
@@ -91,23 +91,23 @@ func (e *Error) Is(target error) bool { return target == e.Kind }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// plain returns an Error about no chunk and no record.
+// plain returns an Error without a chunk or record.
 func plain(path string, kind Kind, cause error) *Error {
 	return &Error{Path: path, Chunk: -1, Record: -1, Kind: kind, Err: cause}
 }
 
-// fault returns an Error about a place that the caller fills in (see at).
+// fault returns an Error whose position the caller sets with at.
 func fault(kind Kind, format string, args ...any) *Error {
 	return plain("", kind, fmt.Errorf(format, args...))
 }
 
-// at sets the place of e.
+// at sets the position of e.
 func (e *Error) at(path string, offset, chunk int64) *Error {
 	e.Path, e.Offset, e.Chunk = path, offset, chunk
 	return e
 }
 
-// withPath puts the path into an error of this package.
+// withPath sets the path of an error of this package.
 func withPath(err error, path string) error {
 	var e *Error
 	if path == "" || !errors.As(err, &e) {
@@ -118,7 +118,7 @@ func withPath(err error, path string) error {
 	return &named
 }
 
-// numbered says which chunk of the file an error is about.
+// numbered sets the chunk number of an error.
 func numbered(err error, chunk int64) error {
 	var e *Error
 	if !errors.As(err, &e) {

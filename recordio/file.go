@@ -7,41 +7,39 @@ import (
 	"sync/atomic"
 )
 
-// defaultCacheChunks is for one reader that goes through a file and one that jumps.
+// defaultCacheChunks suits one sequential and one random reader.
 const defaultCacheChunks = 2
 
-// OpenOptions are the choices of a File.
+// OpenOptions configure a File.
 type OpenOptions struct {
 	Path          string // for messages only
-	Index         *Index // nil: the embedded index if there is one, else the headers are walked
-	Parallelism   int    // of Range, as in ScanOptions
-	MaxChunkBytes int64  // as in ScanOptions
-	CacheChunks   int    // decoded chunks that are kept; 0: 2
+	Index         *Index // nil: use the embedded index if there is one, or else read the headers
+	Parallelism   int    // for Range; see ScanOptions
+	MaxChunkBytes int64  // see ScanOptions
+	CacheChunks   int    // number of decoded chunks to keep; 0: 2
 }
 
-// File reads records by number. It may be used concurrently.
+// File reads records by number. It is safe for concurrent use.
 //
-// With an index a record costs the parts of its chunk that it touches: one or two
-// frames of 64 KiB of a snappy chunk, each checked by its own checksum. Without,
-// the first record of a chunk costs decoding the chunk; what was learned from it
-// is kept, four bytes a record.
+// With an index, reading a record decodes only the blocks that contain it: one or two snappy frames
+// of 64 KiB, each with its own checksum. Without an index, the first record of a chunk costs
+// decoding the chunk; File then remembers the record positions at four bytes a record.
 type File struct {
 	r    io.ReaderAt
 	size int64
 	opts OpenOptions
 	x    *Index
 
-	indexed bool                   // x is of an index, and not of the headers
-	known   []atomic.Pointer[part] // of each chunk; nil until decoded, where there is no index
-	right   []atomic.Bool          // the chunk's header is what the index says
+	indexed bool                   // x is a full index, not made from headers
+	known   []atomic.Pointer[part] // by chunk; without an index nil until decoded
+	right   []atomic.Bool          // whether the chunk's header has been compared with the index
 	cache   cache
 	readers sync.Pool // of *recordReader
 }
 
-// Open returns a File of the size bytes of r, which must allow concurrent ReadAt.
-// It answers Stale if the index in the options is of another file. An index is
-// believed only as far as it can be checked: its size here, the header of each
-// chunk when that is first used, and what it leads to by checksums always.
+// Open returns a File over the size bytes of r, which must allow concurrent ReadAt. It returns
+// Stale if the index in the options belongs to another file. An index is verified step by step: its
+// size here, each chunk header on first use, and data by its checksums on every use.
 func Open(r io.ReaderAt, size int64, opts OpenOptions) (*File, error) {
 	scan := ScanOptions{Path: opts.Path, MaxChunkBytes: opts.MaxChunkBytes}
 	if err := scan.check(); err != nil {
@@ -69,7 +67,7 @@ func Open(r io.ReaderAt, size int64, opts OpenOptions) (*File, error) {
 	return f, nil
 }
 
-// find finds an index and says whether it reaches into chunks.
+// find loads an index and reports whether it includes records and blocks.
 func (f *File) find() (indexed bool, err error) {
 	if f.x = f.opts.Index; f.x != nil {
 		if err := f.x.fits(f.size); err != nil {
@@ -95,16 +93,16 @@ func (f *File) ends() error {
 	return f.x.matches(f.r, f.x.chunks[len(f.x.chunks)-1])
 }
 
-// Len returns the number of records. Without an index it is what the headers say.
+// Len returns the number of records; without an index, the number that the headers state.
 func (f *File) Len() int64 { return f.x.records }
 
-// Indexed reports whether an index is used, that of the options or an embedded one.
+// Indexed reports whether the File uses an index, from the options or embedded.
 func (f *File) Indexed() bool { return f.indexed }
 
 // Dialect returns the dialect of the file.
 func (f *File) Dialect() Dialect { return f.x.dialect }
 
-// Chunks describes the chunks that hold records. The caller must not change it.
+// Chunks describes the chunks that hold records. The caller must not modify the slice.
 func (f *File) Chunks() []ChunkInfo { return f.x.chunks }
 
 // ReadRecord appends record i to dst.
@@ -121,7 +119,7 @@ func (f *File) ReadRecord(i int64, dst []byte) ([]byte, error) {
 	return append(dst, rec...), nil
 }
 
-// reader returns one that nobody uses.
+// reader returns an idle recordReader.
 func (f *File) reader() *recordReader {
 	if r, ok := f.readers.Get().(*recordReader); ok {
 		return r
@@ -129,7 +127,7 @@ func (f *File) reader() *recordReader {
 	return &recordReader{file: f, decoder: decoder{limit: f.opts.MaxChunkBytes, verify: true}, chunk: -1}
 }
 
-// about puts path and record into an error.
+// about adds path and record number to an error.
 func (f *File) about(err error, record int64) error {
 	var e *Error
 	if !errors.As(err, &e) {

@@ -7,30 +7,30 @@ import (
 	"io"
 )
 
-// chunk is one chunk on its way from the stream to its records.
+// chunk is one chunk between stream and records.
 type chunk struct {
 	off    int64 // of its header in the file
 	num    int64 // of the chunk in the file
 	head   header
-	stored []byte // header and payload, or a damaged stretch
-	whole  bool   // the payload matches the header's checksum
+	stored []byte // header and payload, or a damaged range
+	whole  bool   // whether the payload matches the header's checksum
 
-	buf   []byte // that a window gave away with stored, to be given back
-	raw   []byte // payload after decompression; may be stored itself
-	array []byte // for raw, kept
+	buf   []byte // the window's buffer that contains stored, to be returned to it
+	raw   []byte // payload after decompression; may alias stored
+	array []byte // array for raw, reused
 	walk  walker // the records of raw
 
 	damage *Damage // to be reported before the records
 	err    *Error  // ends the scan before the records
-	bare   bool    // raw holds saved records without their lengths
+	bare   bool    // whether raw holds salvaged records without their lengths
 
-	ready chan struct{} // of a pipeline: it is decoded
+	ready chan struct{} // in a pipeline: closed when decoded
 	sent  delivery
 }
 
 func (c *chunk) payload() []byte { return c.stored[min(len(c.stored), headerSize):] }
 
-// clear makes c ready for the next chunk and keeps its arrays.
+// clear resets c for the next chunk and keeps its arrays.
 func (c *chunk) clear() {
 	c.head, c.stored, c.raw, c.whole = header{}, nil, nil, false
 	c.walk.reset(0, 0, 0)
@@ -45,12 +45,12 @@ type framer struct {
 	policy  Policy
 	dialect Dialect
 	num     int64 // of the next chunk
-	give    bool  // chunks own their bytes, which otherwise are the window's
-	budget  int64 // bytes that may still be summed to find a chunk behind damage
+	give    bool  // whether chunks own their bytes; otherwise the window does
+	budget  int64 // bytes that the search for a chunk behind damage may still hash
 }
 
-// next puts the next chunk into c. The error is io.EOF or one that ends the scan;
-// damage that the policy passes over is in c.
+// next reads the next chunk into c. It returns io.EOF or an error that ends the scan; damage that
+// the policy tolerates is in c.
 func (f *framer) next(c *chunk) error {
 	c.clear()
 	b := f.win.peek(headerSize)
@@ -70,7 +70,7 @@ func (f *framer) next(c *chunk) error {
 	return f.pass(c, flt.at(f.path, c.off, c.num))
 }
 
-// ended says why the stream has no more bytes.
+// ended returns the reason for the end of the stream.
 func (f *framer) ended() error {
 	if errors.Is(f.win.err, io.EOF) {
 		return io.EOF
@@ -81,7 +81,7 @@ func (f *framer) ended() error {
 // broken returns the failure of the stream.
 func (f *framer) broken() *Error { return plain("", IO, f.win.err) }
 
-// hand gives the next n bytes to c.
+// hand moves the next n bytes to c.
 func (f *framer) hand(c *chunk, n int) {
 	if f.give {
 		c.stored, c.buf = f.win.take(n, c.buf)
@@ -117,8 +117,8 @@ func (f *framer) frame(c *chunk) *Error {
 	return flt
 }
 
-// isWangkuiyi tells a payload in which a record's length has a frame of its own,
-// as an unbuffered writer makes it.
+// isWangkuiyi recognizes a payload in which a record's length has its own frame, as an unbuffered
+// writer produces.
 func isWangkuiyi(payload []byte) bool {
 	if !bytes.HasPrefix(payload, streamID) {
 		return false
@@ -151,8 +151,8 @@ func (f *framer) frameAs(c *chunk, d Dialect) *Error {
 	return nil
 }
 
-// sum reads the payload and sums it, and walks the records of one that is not
-// compressed, while it is in the processor's cache.
+// sum reads and hashes the payload. If it is uncompressed, sum also walks the records while the
+// bytes are in the processor's cache.
 func (f *framer) sum(c *chunk, d Dialect) (uint32, *Error) {
 	total := headerSize + int(c.head.size)
 	sum, done := uint32(0), headerSize
@@ -173,7 +173,7 @@ func (f *framer) sum(c *chunk, d Dialect) (uint32, *Error) {
 	return sum, nil
 }
 
-// short returns the error of a stream that has fewer bytes than it should.
+// short returns the error for a stream with too few bytes.
 func (f *framer) short(format string, args ...any) *Error {
 	if !errors.Is(f.win.err, io.EOF) {
 		return f.broken()

@@ -8,8 +8,8 @@ import (
 // fuzzLimit keeps the fuzzer from spending its time on large chunks.
 const fuzzLimit = 1 << 20
 
-// seed adds the golden files that are not large, and files of the other dialects
-// and of our own extensions.
+// seed adds the golden files that are not large, and files of the other dialects and of our own
+// extensions.
 func seed(f *testing.F) {
 	for _, g := range goldens(f) {
 		if len(g.data) < 30<<10 {
@@ -24,8 +24,8 @@ func seed(f *testing.F) {
 	f.Add(write(f, recs, WriterOptions{Index: EmbedIndex}))
 }
 
-// FuzzScan reads anything under each policy. What fail reads to the end must be
-// read alike by the others, in parallel, at random, and after being written anew.
+// FuzzScan reads anything under each policy. What fail reads to the end must be read alike by the
+// others, in parallel, at random, and after being written anew.
 func FuzzScan(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, file []byte) {

@@ -11,12 +11,12 @@ const (
 	lengthSize = 4 // of the length before each record
 )
 
-// magicBytes are those that every chunk begins with.
+// magicBytes begin every chunk.
 var magicBytes = []byte{0x04, 0x03, 0x02, 0x01}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// header is the header of a chunk, whatever the dialect.
+// header is a chunk header of any dialect.
 type header struct {
 	crc  uint32
 	comp Compressor
@@ -24,8 +24,7 @@ type header struct {
 	n    uint32 // records
 }
 
-// parseHeader reads the words of b, which begins with the magic or something that
-// stands in its place.
+// parseHeader decodes the words of b, which begins with the magic or a damaged one.
 func parseHeader(b []byte, d Dialect) header {
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[4*i:]) }
 	switch d {
@@ -37,22 +36,22 @@ func parseHeader(b []byte, d Dialect) header {
 	return header{crc: word(1), comp: Compressor(word(2)), size: word(3), n: word(4)}
 }
 
-// pyCompressor translates the numbers of pyrecordio, which begin with 1.
+// pyCompressor translates pyrecordio's compressor numbers, which begin at 1.
 func pyCompressor(word uint32) Compressor {
 	if word == 0 || word > 3 {
-		return Compressor(word | 1<<31) // known to nobody
+		return Compressor(word | 1<<31) // invalid in every dialect
 	}
 	return Compressor(word - 1)
 }
 
-// put writes h in the words of dialect Go.
+// put encodes h as dialect Go.
 func (h header) put(b []byte) {
 	for i, word := range []uint32{magic, h.crc, uint32(h.comp), h.size, h.n} {
 		binary.LittleEndian.PutUint32(b[4*i:], word)
 	}
 }
 
-// check compares what h says with itself and with the most bytes a chunk may have.
+// check validates h against itself and against limit, the maximum size of a chunk.
 func (h header) check(limit int64) *Error {
 	switch {
 	case int64(h.size) > limit:
@@ -67,7 +66,7 @@ func (h header) check(limit int64) *Error {
 	return nil
 }
 
-// table returns the polynomial of the checksum in a chunk's header.
+// table returns the polynomial of the checksum in chunk headers.
 func (d Dialect) table() *crc32.Table {
 	if d == Pyrecordio {
 		return castagnoli

@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// headWindow is how much is read at once where chunks are small.
+// headWindow is the size of a read where chunks are small.
 const headWindow = 32 << 10
 
-// heads reads the headers of a file one after the other, without the payloads.
+// heads reads the headers of a file one after the other and skips the payloads.
 type heads struct {
 	r       io.ReaderAt
 	size    int64 // of the file
@@ -18,12 +18,12 @@ type heads struct {
 	off     int64 // of the next header
 	num     int64 // of its chunk
 
-	buf   []byte // from bufAt on
+	buf   []byte // contents of the file at bufAt
 	bufAt int64
-	small bool // the last chunk was
+	small bool // whether the last chunk was small
 }
 
-// next returns the next header that is possible where it stands; io.EOF at the end.
+// next returns the next valid header, io.EOF at the end.
 func (w *heads) next() (header, int64, error) {
 	if w.off == w.size {
 		return header{}, w.off, io.EOF
@@ -74,8 +74,8 @@ func (w *heads) head() ([]byte, error) {
 	return w.buf[:headerSize], nil
 }
 
-// tell finds the dialect of a file, from the first header alone where it leads to
-// a second one, else by verifying the first chunk.
+// tell determines the dialect of a file: from the first header if it leads to a second one, or else
+// by verifying the first chunk.
 func tell(r io.ReaderAt, size, limit int64) (Dialect, error) {
 	w := heads{r: r, size: size, limit: limit, dialect: Go}
 	h, _, err := w.next()
@@ -94,7 +94,7 @@ func tell(r io.ReaderAt, size, limit int64) (Dialect, error) {
 	return f.dialect, nil
 }
 
-// walkHeaders lists the chunks with records from their headers alone.
+// walkHeaders lists the chunks that hold records, from headers alone.
 func walkHeaders(r io.ReaderAt, size, limit int64) (*Index, error) {
 	d, err := tell(r, size, limit)
 	if err != nil {

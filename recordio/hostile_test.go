@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// chunkOf returns a chunk whose header is right about everything but what the
-// test says.
+// chunkOf returns a chunk whose header is right about everything but what the test says.
 func chunkOf(payload []byte, comp Compressor, n uint32) []byte {
 	b := append(make([]byte, headerSize), payload...)
 	header{crc: crc32.ChecksumIEEE(payload), comp: comp, size: uint32(len(payload)), n: n}.put(b)
@@ -119,8 +118,8 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// A chunk of gzip that becomes large takes what it needs, and one beyond the limit
-// far less than the limit.
+// A chunk of gzip that becomes large takes what it needs, and one beyond the limit far less than
+// the limit.
 func TestGzipTakesNoMoreThanItNeeds(t *testing.T) {
 	const limit = 128 << 20
 	opts := ScanOptions{MaxChunkBytes: limit}
@@ -155,8 +154,7 @@ func TestGzipTakesNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// A file made of headers that all seem to begin a chunk costs time in proportion
-// to its size.
+// A file made of headers that all seem to begin a chunk costs time in proportion to its size.
 func TestFalseHeadersCostLittle(t *testing.T) {
 	head := make([]byte, headerSize)
 	header{crc: 1, comp: Snappy, size: 1 << 20, n: 1}.put(head)
@@ -175,8 +173,8 @@ func TestFalseHeadersCostLittle(t *testing.T) {
 	}
 }
 
-// A long stretch without a chunk is passed over in little memory, and looked through by
-// salvage without being copied for each step.
+// A long stretch without a chunk is passed over in little memory, and looked through by salvage
+// without being copied for each step.
 func TestLongDamageCostsLittle(t *testing.T) {
 	const size = 16 << 20
 	file := append(make([]byte, size), chunkOf([]byte{1, 0, 0, 0, 'x'}, None, 1)...)

@@ -8,9 +8,8 @@ import (
 	"sort"
 )
 
-// Index tells where every chunk, every record and every part that can be read
-// alone is. It needs about four bytes of memory a record. It may be used
-// concurrently and is never changed.
+// Index locates every chunk, record and separately readable block. It needs about four bytes of
+// memory a record. It is immutable and safe for concurrent use.
 type Index struct {
 	size    int64 // of the file
 	dialect Dialect
@@ -19,13 +18,13 @@ type Index struct {
 	parts   []part      // of each chunk
 }
 
-// part is what is inside a chunk.
+// part describes the inside of a chunk.
 type part struct {
-	ends   []uint32 // of the records in the data
+	ends   []uint32 // end offsets of the records in the data
 	blocks []block
 }
 
-// bounds returns where record k stands in the chunk's data, behind its length.
+// bounds returns the position of record k in the chunk's data, without its length prefix.
 func (p *part) bounds(k int64) (start, end int) {
 	if k > 0 {
 		start = int(p.ends[k-1])
@@ -33,13 +32,13 @@ func (p *part) bounds(k int64) (start, end int) {
 	return start + lengthSize, int(p.ends[k])
 }
 
-// IndexName returns the name under which the index of a file is kept beside it: a
-// dot-file, which patterns such as name* do not match.
+// IndexName returns the file name of the index of a file: a dot-file beside it, which patterns such
+// as name* do not match.
 func IndexName(name string) string { return "." + name + ".idx" }
 
-// BuildIndex reads the whole file, checks everything in it and returns its index.
+// BuildIndex reads and verifies the whole file and returns its index.
 func BuildIndex(r io.Reader, opts ScanOptions) (*Index, error) {
-	opts.Policy = Fail // there is no index of what cannot be read
+	opts.Policy = Fail // an index requires an undamaged file
 	s := newScanner(r, opts, Unknown, true)
 	defer s.Close()
 	d := decoder{limit: s.opts.MaxChunkBytes}
@@ -62,7 +61,7 @@ func BuildIndex(r io.Reader, opts ScanOptions) (*Index, error) {
 	return x, s.err
 }
 
-// add puts a chunk behind those that are there.
+// add appends a chunk.
 func (x *Index) add(info ChunkInfo, p part) {
 	info.First = x.records
 	x.records += info.Records
@@ -73,13 +72,13 @@ func (x *Index) add(info ChunkInfo, p part) {
 // Len returns the number of records.
 func (x *Index) Len() int64 { return x.records }
 
-// Size returns the size of the file that x is the index of, in bytes.
+// Size returns the size of the indexed file in bytes.
 func (x *Index) Size() int64 { return x.size }
 
-// Chunks describes the chunks that hold records. The caller must not change it.
+// Chunks describes the chunks that hold records. The caller must not modify the slice.
 func (x *Index) Chunks() []ChunkInfo { return x.chunks }
 
-// findChunk returns which of the chunks holds record i.
+// findChunk returns the number of the chunk that holds record i.
 func findChunk(chunks []ChunkInfo, i int64) int {
 	return sort.Search(len(chunks), func(c int) bool { return chunks[c].First+chunks[c].Records > i })
 }
@@ -88,8 +87,8 @@ func outOfRange(path string, i, n int64) error {
 	return &Error{Path: path, Chunk: -1, Record: i, Kind: OutOfRange, Err: fmt.Errorf("there are %d", n)}
 }
 
-// Matches compares x with the size of the file and the header of every chunk, which
-// has the checksum of the payload. It returns an error of Kind Stale if one differs.
+// Matches compares x with the size of the file and with every chunk header, which includes the
+// checksum of the payload. It returns an error of Kind Stale if one differs.
 func (x *Index) Matches(r io.ReaderAt, size int64) error {
 	if err := x.fits(size); err != nil {
 		return err
@@ -123,7 +122,7 @@ func (x *Index) matches(r io.ReaderAt, info ChunkInfo) error {
 	return nil
 }
 
-// indexer gathers the index of what a Writer writes.
+// indexer builds the index of the file that a Writer writes.
 type indexer struct {
 	x    Index
 	ends []uint32 // of the current chunk
@@ -131,7 +130,7 @@ type indexer struct {
 
 func newIndexer(d Dialect) *indexer { return &indexer{x: Index{dialect: d}} }
 
-// record takes notice of a record that ends there in the data of the chunk.
+// record adds a record that ends at offset end in the chunk's data.
 func (i *indexer) record(end int) { i.ends = append(i.ends, uint32(end)) }
 
 // chunk ends the chunk.

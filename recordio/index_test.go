@@ -123,8 +123,8 @@ func TestADamagedIndexIsRefused(t *testing.T) {
 	}
 }
 
-// TestAnIndexIsNoLongerThanItsFileMakesIt reads indexes without end: what is none, is of
-// another file, or is longer than that of a file of this size can be, takes no memory.
+// TestAnIndexIsNoLongerThanItsFileMakesIt reads indexes without end: what is none, is of another
+// file, or is longer than that of a file of this size can be, takes no memory.
 func TestAnIndexIsNoLongerThanItsFileMakesIt(t *testing.T) {
 	file, x := indexed(t, [][]byte{[]byte("record")}, WriterOptions{})
 	size := int64(len(file))

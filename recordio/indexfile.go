@@ -9,24 +9,24 @@ import (
 	"io"
 )
 
-// A stored index is a magic, numbers as varints, and a CRC-32C of all of it. The
-// numbers: size of the file, dialect, number of chunks; for each chunk what is
-// between it and the one before, its size, records, bytes of data, compressor,
-// CRC, the length of each record, the number of its blocks, and of each block the
-// bytes stored and the bytes of data, for compressor None their sum instead.
+// A stored index is a magic, a sequence of varints and a CRC-32C over both. The numbers are: file
+// size, dialect, number of chunks; for each chunk the gap to the previous one, its size, records,
+// bytes of data, compressor, CRC, the length of each record, the number of blocks; and for each
+// block the stored bytes and the bytes of data (for compressor None the checksum instead of the
+// latter).
 const (
 	indexMagic    = "RIOINDX1"
 	maxIndexBytes = 1 << 30
 )
 
-// An embedded index is the payload of a chunk of 0 records, with its length and the
-// magic once more at the end, so that it is found from there.
+// An embedded index is the payload of a chunk with 0 records. Its length and the magic are repeated
+// at the end, so that it can be found from the end of the file.
 const (
 	indexCompressor Compressor = 0x5a490001
 	indexTail                  = 4 + len(indexMagic)
 )
 
-// WriteIndex writes x as ReadIndex reads it.
+// WriteIndex writes x in the format that ReadIndex reads.
 func WriteIndex(w io.Writer, x *Index) error {
 	b, err := x.bounded()
 	if err != nil {
@@ -42,7 +42,7 @@ func WriteIndex(w io.Writer, x *Index) error {
 	return nil
 }
 
-// bounded returns x as it is stored, or an error if it would not be read.
+// bounded returns x as stored, or an error if it exceeds what ReadIndex accepts.
 func (x *Index) bounded() ([]byte, error) {
 	b := x.encode()
 	if most := mostIndexBytes(x.size); int64(len(b)) > most {
@@ -51,7 +51,7 @@ func (x *Index) bounded() ([]byte, error) {
 	return b, nil
 }
 
-// encode returns x as it is stored.
+// encode returns x as stored.
 func (x *Index) encode() []byte {
 	b := []byte(indexMagic)
 	for _, n := range []uint64{uint64(x.size), uint64(x.dialect), uint64(len(x.chunks))} {
@@ -90,17 +90,17 @@ func (p *part) encode(b []byte, c Compressor) []byte {
 	return b
 }
 
-// mostIndexBytes is how long an index of a file of size bytes may be: a byte or two for
-// each record, of which there may be many in a byte that was compressed. What lies beside
-// a file is not believed that there are more: its index would take some times as much memory.
+// mostIndexBytes bounds the index of a file of size bytes. An index needs a byte or two a record,
+// and compressed files can hold many records a byte. A larger index is rejected, because it would
+// need several times its size in memory.
 func mostIndexBytes(size int64) int64 {
 	const least, perByte = 64 << 20, 64
 	return min(maxIndexBytes, least+perByte*min(size, maxIndexBytes))
 }
 
-// ReadIndex reads the index of a file of size bytes, and checks that it is whole and does
-// not contradict itself. Whether it belongs to the file is for Open and Index.Matches to
-// say; of one that is of another size no more is read than tells so.
+// ReadIndex reads the index of a file of size bytes and checks its integrity and consistency. Open
+// and Index.Matches check that it belongs to the file. For an index of a file of another size,
+// ReadIndex reads only the beginning.
 func ReadIndex(r io.Reader, size int64) (*Index, error) {
 	head := make([]byte, len(indexMagic)+binary.MaxVarintLen64)
 	n, err := io.ReadFull(r, head)
@@ -121,15 +121,15 @@ func ReadIndex(r io.Reader, size int64) (*Index, error) {
 	return decodeIndex(b)
 }
 
-// ofSize returns an error unless an index that begins with head is of a file of size bytes.
+// ofSize returns an error unless head begins the index of a file of size bytes.
 func ofSize(head []byte, size int64) error {
 	if len(head) < len(indexMagic) || string(head[:len(indexMagic)]) != indexMagic {
-		return plain("", Malformed, errors.New("not an index of records"))
+		return plain("", Malformed, errors.New("not a RecordIO index"))
 	}
 	in := cursor{b: head[len(indexMagic):]}
 	x := &Index{size: in.int64()}
 	if in.bad {
-		return plain("", Malformed, errors.New("not an index of records"))
+		return plain("", Malformed, errors.New("not a RecordIO index"))
 	}
 	return x.fits(size)
 }
@@ -137,20 +137,20 @@ func ofSize(head []byte, size int64) error {
 func decodeIndex(b []byte) (*Index, error) {
 	n := len(b) - crc32.Size
 	if n < len(indexMagic) || string(b[:len(indexMagic)]) != indexMagic {
-		return nil, plain("", Malformed, errors.New("not an index of records"))
+		return nil, plain("", Malformed, errors.New("not a RecordIO index"))
 	}
 	if crc32.Checksum(b[:n], castagnoli) != binary.LittleEndian.Uint32(b[n:]) {
-		return nil, plain("", Checksum, errors.New("index of records"))
+		return nil, plain("", Checksum, errors.New("RecordIO index"))
 	}
 	return decodeNumbers(b[len(indexMagic):n])
 }
 
-// decodeNumbers reads what is between an index's magic and its checksum.
+// decodeNumbers decodes the part of an index between magic and checksum.
 func decodeNumbers(b []byte) (*Index, error) {
 	in := cursor{b: b}
 	x := &Index{size: in.int64(), dialect: Dialect(in.upTo(uint64(Pyrecordio)))}
 	end := int64(0)
-	for range in.count(8) { // no chunk takes fewer bytes
+	for range in.count(8) { // minimum size of a chunk's description
 		c := in.chunk(end)
 		p := in.part(c)
 		if end = c.Offset + c.Size; in.bad || end > x.size {
@@ -164,7 +164,7 @@ func decodeNumbers(b []byte) (*Index, error) {
 	return x, nil
 }
 
-// chunk reads the description of a chunk behind the one that ends at end.
+// chunk decodes the description of a chunk; the previous chunk ends at end.
 func (in *cursor) chunk(end int64) ChunkInfo {
 	c := ChunkInfo{
 		Offset: end + in.int64(), Size: in.int64(), Records: in.int64(), RawBytes: int64(in.upTo(maxPayload)),
@@ -176,7 +176,7 @@ func (in *cursor) chunk(end int64) ChunkInfo {
 	return c
 }
 
-// part reads what is inside c and compares its sums with those of c.
+// part decodes the inside of c and compares its totals with those of c.
 func (in *cursor) part(c ChunkInfo) part {
 	if uint64(c.Records) > uint64(len(in.b)) {
 		in.bad = true
@@ -216,14 +216,14 @@ func (in *cursor) block(c Compressor) block {
 	return b
 }
 
-// cursor reads numbers from bytes. After the first that is not there, or is too
-// large, it is bad and reads zeros.
+// cursor decodes numbers. After the first number that is missing or too large it is bad and returns
+// zeros.
 type cursor struct {
 	b   []byte
 	bad bool
 }
 
-// upTo reads a number that is at most limit.
+// upTo decodes a number of at most limit.
 func (in *cursor) upTo(limit uint64) uint64 {
 	n, size := binary.Uvarint(in.b)
 	if size <= 0 || n > limit || in.bad {
@@ -236,7 +236,7 @@ func (in *cursor) upTo(limit uint64) uint64 {
 
 func (in *cursor) int64() int64 { return int64(in.upTo(1 << 60)) }
 
-// count reads how many things follow that take at least size bytes each.
+// count decodes the number of items that follow, each of at least size bytes.
 func (in *cursor) count(size int) int { return int(in.upTo(uint64(len(in.b) / size))) }
 
 func (in *cursor) uint32() uint32 {
@@ -249,7 +249,7 @@ func (in *cursor) uint32() uint32 {
 	return n
 }
 
-// embeddedIndex returns the chunk that holds x. x is the index of what is before it.
+// embeddedIndex returns the chunk that holds x, the index of the file up to that chunk.
 func embeddedIndex(x *Index) ([]byte, error) {
 	b, err := x.bounded()
 	if err != nil {
@@ -263,8 +263,8 @@ func embeddedIndex(x *Index) ([]byte, error) {
 	return p, nil
 }
 
-// findEmbedded returns the index at the end of the file, nil if there is none that
-// is whole and fits.
+// findEmbedded returns the index at the end of the file, or nil if there is no intact index that
+// fits.
 func findEmbedded(r io.ReaderAt, size int64) (*Index, error) {
 	var tail [indexTail]byte
 	if size < int64(headerSize+indexTail) {
@@ -292,7 +292,7 @@ func findEmbedded(r io.ReaderAt, size int64) (*Index, error) {
 	}
 	x, err := decodeIndex(b)
 	if err != nil || x.size != begin {
-		return nil, nil // the headers can be walked without it
+		return nil, nil // fall back to walking the headers
 	}
 	x.size = size
 	return x, nil

@@ -2,21 +2,19 @@ package recordio
 
 import "hash/crc32"
 
-// sumPiece is how much is summed at a time: little enough to be in the processor's
-// cache since it was put there.
+// sumPiece is how many bytes are hashed at a time: few enough to be in the processor's cache still.
 const sumPiece = 256 << 10
 
-// packer turns the data of a chunk into its payload while it arrives, in groups of
-// whole blocks.
+// packer converts the data of a chunk into its payload as it arrives, in groups of whole blocks.
 type packer struct {
 	comp  Compressor
 	group int // bytes of data packed at a time, 0 for compressor None
-	chunk int // most record bytes of a chunk
+	chunk int // maximum record bytes of a chunk
 	crc   uint32
 
-	arena  []byte // of the last chunk, to be used again
-	out    []byte // room for a header and the payload so far
-	summed int    // bytes of out that are in crc, or the header's room
+	arena  []byte // of the last chunk, for reuse
+	out    []byte // space for a header, then the payload so far
+	summed int    // bytes of out that crc covers, including the space for the header
 	blocks []block
 
 	serial *encoder
@@ -41,7 +39,7 @@ func (p *packer) init(opts WriterOptions) error {
 	return err
 }
 
-// begin starts a chunk and returns where its data goes.
+// begin starts a chunk and returns the slice to append data to.
 func (p *packer) begin() []byte {
 	p.crc, p.summed, p.blocks = 0, headerSize, p.blocks[:0]
 	if p.out == nil {
@@ -57,8 +55,7 @@ func (p *packer) begin() []byte {
 	return p.arena[:0]
 }
 
-// add takes whole groups out of arena, which begins with the data not yet taken,
-// and returns the arena to go on with.
+// add consumes whole groups at the start of arena and returns the slice to continue with.
 func (p *packer) add(arena []byte) ([]byte, error) {
 	if p.comp == None {
 		if len(arena)-p.summed >= sumPiece {
@@ -75,9 +72,9 @@ func (p *packer) add(arena []byte) ([]byte, error) {
 	return p.take(arena, len(arena)/p.group*p.group)
 }
 
-// grow returns arena with more room: twice as much until it is plain that the chunk
-// becomes long, then all that a chunk takes whose records are not tiny. The room is
-// not touched before it is filled, and seldom copied.
+// grow returns arena with more capacity: double, until the chunk is clearly a long one, then enough
+// for a whole chunk of records that are not tiny. Untouched capacity costs nothing, and copies are
+// rare.
 func (p *packer) grow(arena []byte) []byte {
 	room := 2 * len(arena)
 	if room > p.chunk/8 {
@@ -96,7 +93,7 @@ func (p *packer) take(arena []byte, n int) ([]byte, error) {
 	return arena[:copy(arena, arena[n:])], err
 }
 
-// append takes over out, which begins with p.out, and the members of e.
+// append adopts out, which extends p.out, and the members of e.
 func (p *packer) append(out []byte, e *encoder) {
 	p.out = out
 	p.blocks = append(p.blocks, e.members...)
@@ -104,14 +101,14 @@ func (p *packer) append(out []byte, e *encoder) {
 	p.sum(out)
 }
 
-// sum brings the checksum up to the end of out.
+// sum extends the checksum to the end of out.
 func (p *packer) sum(out []byte) {
 	p.crc = crc32.Update(p.crc, crc32.IEEETable, out[p.summed:])
 	p.summed = len(out)
 }
 
-// finish takes the rest of the chunk's data and returns the room for its header
-// with the payload behind it.
+// finish consumes the rest of the chunk's data and returns the payload with space for the header
+// before it.
 func (p *packer) finish(arena []byte) ([]byte, error) {
 	if p.comp == None {
 		p.out = arena
@@ -139,12 +136,11 @@ func (p *packer) listBlocks(payload []byte) []block {
 		return append([]block(nil), p.blocks...)
 	}
 	var d decoder
-	bs, _ := d.blocks(Go, p.comp, payload, 0) // our own payload is well formed
+	bs, _ := d.blocks(Go, p.comp, payload, 0) // cannot fail: the payload is our own
 	return bs
 }
 
-// close ends the goroutines and gives up the memory, also that of arena, which may be
-// the payload's.
+// close stops the goroutines and releases the memory, including arena, which may hold the payload.
 func (p *packer) close(arena []byte) {
 	if p.jobs != nil {
 		p.jobs.close()

@@ -2,32 +2,31 @@ package recordio
 
 import "sync"
 
-// pipeline reads in one goroutine and decodes in others, and delivers the chunks in
-// the order of the file. It holds one chunk for each of these and two more, but only
-// one more array to decompress into: that is what costs, for fresh memory takes longer
-// to be had than to be filled.
+// pipeline reads in one goroutine, decodes in others, and delivers chunks in file order. It holds
+// one chunk for each goroutine and two more, but only one array more than goroutines to decompress
+// into, because fresh memory takes longer to get than to fill.
 type pipeline struct {
-	order   chan *chunk // read, in order
-	work    chan *chunk // the same, to whom decodes
+	order   chan *chunk // chunks read, in order
+	work    chan *chunk // the same chunks, for the decoding goroutines
 	free    chan *chunk
-	chunks  []*chunk    // all of them
-	arrays  chan []byte // to decompress into
+	chunks  []*chunk    // all chunks
+	arrays  chan []byte // arrays to decompress into
 	stop    chan struct{}
 	current *chunk
 	busy    sync.WaitGroup // the goroutines
-	win     *window        // of whom reads
+	win     *window        // the reader's
 }
 
-// delivery of a chunk together with what the framer knew when it was read.
+// delivery is a chunk with the framer's state at the time of reading.
 type delivery struct {
 	dialect Dialect
-	err     error // ends the scan; the chunk holds nothing
+	err     error // ends the scan; the chunk is empty
 }
 
-// newPipeline starts the goroutines. array is one to decompress into, or nil.
+// newPipeline starts the goroutines. array is an array to decompress into, or nil.
 func newPipeline(f *framer, newDecoder func() *chunkDecoder, n int, array []byte) *pipeline {
 	f.give = true
-	held := n + 2 // one is being read, one is the caller's
+	held := n + 2 // one being read and one held by the caller
 	p := &pipeline{
 		order: make(chan *chunk, held), work: make(chan *chunk, held), free: make(chan *chunk, held),
 		arrays: make(chan []byte, n+1), stop: make(chan struct{}), win: &f.win,
@@ -46,7 +45,7 @@ func newPipeline(f *framer, newDecoder func() *chunkDecoder, n int, array []byte
 	return p
 }
 
-// read cuts the stream into chunks until it ends or nobody wants more.
+// read cuts the stream into chunks until it ends or the pipeline is closed.
 func (p *pipeline) read(f *framer) {
 	defer close(p.work)
 	for {
@@ -58,7 +57,7 @@ func (p *pipeline) read(f *framer) {
 		}
 		err := f.next(c)
 		c.sent = delivery{dialect: f.dialect, err: err}
-		p.order <- c // there is room for all chunks
+		p.order <- c // never blocks: its capacity is that of all chunks
 		p.work <- c
 		if err != nil {
 			return
@@ -66,8 +65,8 @@ func (p *pipeline) read(f *framer) {
 	}
 }
 
-// decode decodes chunks until there are no more. It has an array before it takes a
-// chunk, so that nobody waits for one with a chunk that is due.
+// decode decodes chunks until there are no more. It takes an array before a chunk, so that the
+// chunk that is due never waits for an array.
 func (p *pipeline) decode(cd *chunkDecoder) {
 	defer cd.close()
 	for {
@@ -101,7 +100,7 @@ func (p *pipeline) next() (*chunk, Dialect, error) {
 	return p.current, p.current.sent.dialect, p.current.sent.err
 }
 
-// close ends the goroutines, and gives up the memory once the last of them has ended.
+// close stops the goroutines and releases the memory after the last one has ended.
 func (p *pipeline) close() {
 	close(p.stop)
 	go func() {
@@ -118,11 +117,11 @@ func (p *pipeline) close() {
 	}()
 }
 
-// adaptive delivers the first chunk from the caller's goroutine and only then
-// starts a pipeline: what is not compressed is read fastest without.
+// adaptive delivers the first chunk from the caller's goroutine and then decides whether to start a
+// pipeline: uncompressed files are read faster without one.
 type adaptive struct {
 	source
-	start func(array []byte) source // nil once it is decided
+	start func(array []byte) source // nil after the decision
 }
 
 func (a *adaptive) next() (*chunk, Dialect, error) {

@@ -1,20 +1,19 @@
 package recordio
 
-// Policy says what a Scanner does with damage.
+// Policy determines how a Scanner treats damage.
 type Policy uint8
 
 const (
-	// Fail stops at the first damage: Scan returns false and Err tells where it is.
-	// All records of the chunks before it have been returned.
+	// Fail stops at the first damage: Scan returns false and Err describes it. All records of
+	// earlier chunks have been returned.
 	Fail Policy = iota
-	// Skip passes over a damaged chunk and goes on with the next one that is whole.
+	// Skip omits a damaged chunk and continues with the next intact one.
 	Skip
-	// Salvage also returns records of a damaged chunk: all of them where only the
-	// header is damaged, and those outside the damaged part where parts of the payload
-	// have checksums of their own (snappy, zstd, gzip of several members). Behind such
-	// a part the first boundary between records is inferred from a chain of lengths
-	// that agree; a record or two are given up to be sure of it. Only content made to
-	// look like such a chain could pass for records.
+	// Salvage also returns records of a damaged chunk: all of them if only the header is damaged,
+	// and those outside the damage if parts of the payload have checksums of their own (snappy,
+	// zstd, gzip with several members). Behind a damaged part, the first record boundary is
+	// inferred from a consistent chain of lengths; one or two records are given up for certainty.
+	// Only content that imitates such a chain can be mistaken for records.
 	Salvage
 )
 
@@ -31,22 +30,22 @@ func (p Policy) String() string {
 	return "unknown"
 }
 
-// Damage is one place of a file where bytes are not what was written.
+// Damage is a place in a file where bytes differ from what was written.
 type Damage struct {
-	Offset int64  // of the first byte of the damaged chunk or of the stretch passed over
+	Offset int64  // of the first byte of the damaged chunk or omitted range
 	Bytes  int64  // from there to the next whole chunk or the end
-	Lost   int64  // records lost; -1 where nothing tells how many
-	Saved  int64  // records of that place that were returned nevertheless
+	Lost   int64  // records lost; -1 if unknown
+	Saved  int64  // records of that place that were returned
 	Err    *Error // what is wrong
 }
 
-// Loss sums up all damage that a Scanner met.
+// Loss is the total of all damage that a Scanner found.
 type Loss struct {
 	Places  int64 // damaged places
 	Bytes   int64 // in them
-	Records int64 // lost for certain
-	Saved   int64 // saved out of damaged chunks
-	Unknown int64 // places of which nobody knows how many records they held
+	Records int64 // known to be lost
+	Saved   int64 // salvaged from damaged chunks
+	Unknown int64 // places with an unknown number of lost records
 }
 
 // add counts d.

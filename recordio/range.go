@@ -6,10 +6,9 @@ import (
 	"iter"
 )
 
-// Range returns records lo to hi-1 in order. Each is valid until the next step and
-// must not be changed. A pair with an error is the last one. The chunks between are
-// read from their beginning to their end, decoded in OpenOptions.Parallelism
-// goroutines.
+// Range returns records lo to hi-1 in order. Each is valid until the next step and must not be
+// changed. A pair with an error is the last one. Range reads the chunks sequentially and decodes
+// them in OpenOptions.Parallelism goroutines.
 func (f *File) Range(lo, hi int64) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if lo < 0 || hi > f.x.records || lo > hi {
@@ -27,7 +26,7 @@ func (f *File) Range(lo, hi int64) iter.Seq2[[]byte, error] {
 	}
 }
 
-// section returns a Scanner of the chunks that hold records lo to hi-1.
+// section returns a Scanner over the chunks that hold records lo to hi-1.
 func (f *File) section(lo, hi int64) *Scanner {
 	first, last := f.x.chunks[findChunk(f.x.chunks, lo)], f.x.chunks[findChunk(f.x.chunks, hi-1)]
 	end := last.Offset + last.Size
@@ -35,7 +34,7 @@ func (f *File) section(lo, hi int64) *Scanner {
 	return newScanner(io.NewSectionReader(f.r, first.Offset, end-first.Offset), opts, f.x.dialect, false)
 }
 
-// pass passes the records of s that are in the range on.
+// pass yields the records of s that are in the range.
 func (f *File) pass(s *Scanner, lo, hi int64, yield func([]byte, error) bool) error {
 	i := f.x.chunks[findChunk(f.x.chunks, lo)].First
 	for i < hi && s.Scan() {

@@ -6,24 +6,24 @@ import (
 	"hash/crc32"
 )
 
-// maxBlockRead is the largest block that is decoded for one record. Where blocks are
-// larger the whole chunk is decoded, and kept for the next record.
+// maxBlockRead is the largest block that is decoded for a single record. If blocks are larger, the
+// whole chunk is decoded and cached.
 const maxBlockRead = 2 << 20
 
-// recordReader reads single records out of chunks. It keeps the blocks that it decoded last,
-// and is not for concurrent use.
+// recordReader reads single records from chunks and keeps the most recently decoded blocks. It is
+// not safe for concurrent use.
 type recordReader struct {
 	decoder
 	file   *File
 	stored []byte
 
-	chunk    int // that raw is of; -1 none
-	from, to int // bytes of the chunk's data that are in raw
+	chunk    int // the chunk that raw belongs to; -1 if none
+	from, to int // the range of the chunk's data in raw
 	raw      []byte
 }
 
-// record returns record i until the next call. dense says that others of its chunk
-// will be asked for.
+// record returns record i, valid until the next call. dense means that more records of its chunk
+// will follow.
 func (r *recordReader) record(i int64, dense bool) ([]byte, error) {
 	f := r.file
 	c := findChunk(f.x.chunks, i)
@@ -49,7 +49,7 @@ func (r *recordReader) record(i int64, dense bool) ([]byte, error) {
 	return rec, nil
 }
 
-// whole takes record k out of the decoded chunk c.
+// whole returns record k of chunk c by decoding the whole chunk.
 func (r *recordReader) whole(c int, k int64) ([]byte, error) {
 	open, err := r.file.open(c)
 	if err != nil {
@@ -59,8 +59,8 @@ func (r *recordReader) whole(c int, k int64) ([]byte, error) {
 	return open.raw[start:end], nil
 }
 
-// cover returns which blocks hold bytes start to end of a chunk's data, and which
-// bytes they hold.
+// cover returns the blocks that hold bytes start to end of a chunk's data, and the range of bytes
+// in them.
 func cover(blocks []block, start, end int) (first, last, from, to int) {
 	for last = range blocks {
 		to += int(blocks[last].raw)
@@ -102,7 +102,7 @@ func (r *recordReader) load(c int, blocks []block, first, last, from, to int) er
 	return nil
 }
 
-// unpackBlocks decodes what has been read.
+// unpackBlocks decodes the bytes that were read.
 func (r *recordReader) unpackBlocks(c int, blocks []block) error {
 	x := r.file.x
 	if x.chunks[c].Compressor != None {
@@ -124,8 +124,7 @@ func (r *recordReader) unpackBlocks(c int, blocks []block) error {
 	return nil
 }
 
-// check compares the header of chunk c with the index, once, and what the index
-// says with the limits.
+// check compares the header of chunk c with the index, once, and the index with the limits.
 func (f *File) check(c int) error {
 	if f.right[c].Load() {
 		return nil

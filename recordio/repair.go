@@ -2,15 +2,14 @@ package recordio
 
 import "io"
 
-// Truncater is a file that can be read and cut, such as *os.File.
+// Truncater is a file that can be read and truncated, such as *os.File.
 type Truncater interface {
 	io.ReaderAt
 	Truncate(size int64) error
 }
 
-// Repair cuts a torn chunk off the end of f, so that a Writer can go on at
-// Tail.End. It changes nothing if there is other damage, which is an error; see
-// FindTail.
+// Repair truncates a torn chunk at the end of f, so that a Writer can continue at Tail.End. If
+// there is other damage it returns an error and changes nothing; see FindTail.
 func Repair(f Truncater, size int64, opts ScanOptions) (Tail, error) {
 	tail, err := FindTail(f, size, opts)
 	if err != nil || tail.Torn == 0 {

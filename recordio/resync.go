@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	searchStep = 64 << 10 // read at a time while looking for a chunk
-	keptSearch = 1 << 20  // kept of it where nobody looks through what is passed over
-	// searchCost is how many bytes may be summed for each byte passed over, besides a
-	// few chunks, so that a file made of false headers costs no more than that.
+	searchStep = 64 << 10 // bytes read at a time during a search
+	keptSearch = 1 << 20  // bytes of the omitted range kept if nothing examines them
+	// searchCost is how many bytes may be hashed for each omitted byte, in addition to a few
+	// chunks. It bounds the cost of files made of false headers.
 	searchCost = 64
 )
 
-// pass makes c the stretch from here to the next whole chunk or the end.
+// pass makes c the range from here to the next intact chunk or the end.
 func (f *framer) pass(c *chunk, flt *Error) error {
 	span, kept := f.span(c)
 	if f.win.err != nil && f.win.err != io.EOF {
@@ -28,8 +28,8 @@ func (f *framer) pass(c *chunk, flt *Error) error {
 	return nil
 }
 
-// span finds how many bytes from here the next whole chunk begins, or the stream
-// ends. They are still in the window if kept.
+// span returns the distance to the next intact chunk or the end of the stream. kept reports whether
+// these bytes are still in the window.
 func (f *framer) span(c *chunk) (span int64, kept bool) {
 	if n := headerSize + int(c.head.size); c.whole || f.chained(c, n) {
 		return int64(n), true
@@ -38,8 +38,8 @@ func (f *framer) span(c *chunk) (span int64, kept bool) {
 	return span, kept
 }
 
-// seek is span where the header here says nothing. It reports whether there is
-// such a chunk.
+// seek is span without a usable header at the current position. It reports whether it found a
+// chunk.
 func (f *framer) seek() (span int64, kept, found bool) {
 	for at := min(1, f.win.buffered()); ; {
 		b := f.win.peek(max(at+searchStep, f.win.buffered()))
@@ -63,7 +63,7 @@ func (f *framer) seek() (span int64, kept, found bool) {
 	}
 }
 
-// keeps is how much of a damaged stretch is kept: what salvage looks through.
+// keeps returns how much of a damaged range to keep for salvage.
 func (f *framer) keeps() int64 {
 	if f.policy == Salvage {
 		return f.limit
@@ -71,8 +71,8 @@ func (f *framer) keeps() int64 {
 	return min(f.limit, keptSearch)
 }
 
-// chained reports whether what c's header says is believable: its payload is there
-// and behind it a chunk begins or the stream ends.
+// chained reports whether c's header is credible: its payload is present, and a chunk or the end of
+// the stream follows.
 func (f *framer) chained(c *chunk, n int) bool {
 	b := f.win.peek(headerSize)
 	if len(b) < headerSize || c.head.check(f.limit) != nil || !bytes.HasPrefix(b, magicBytes) {
@@ -82,7 +82,7 @@ func (f *framer) chained(c *chunk, n int) bool {
 	return len(b) == n || len(b) > n && bytes.HasPrefix(b[n:], magicBytes)
 }
 
-// search looks for a whole chunk in b, the start of the window, from at on.
+// search looks for an intact chunk in b, the start of the window, beginning at index at.
 func (f *framer) search(b []byte, at int) (int, bool) {
 	for {
 		i := bytes.Index(b[at:], magicBytes)
@@ -93,12 +93,12 @@ func (f *framer) search(b []byte, at int) (int, bool) {
 		if f.begins(at) {
 			return at, true
 		}
-		b = f.win.peek(len(b)) // begins may have moved it
+		b = f.win.peek(len(b)) // begins may have moved the buffer
 		at++
 	}
 }
 
-// begins reports whether a whole chunk begins at byte at of the window.
+// begins reports whether an intact chunk begins at index at of the window.
 func (f *framer) begins(at int) bool {
 	dialects := []Dialect{f.dialect}
 	if f.dialect == Unknown {
@@ -112,8 +112,8 @@ func (f *framer) begins(at int) bool {
 	return false
 }
 
-// verified reports whether a whole chunk of dialect d begins at byte at of the
-// window. An empty payload proves nothing.
+// verified reports whether an intact chunk of dialect d begins at index at of the window. An empty
+// payload proves nothing.
 func (f *framer) verified(at int, d Dialect) bool {
 	b := f.win.peek(at + headerSize)
 	if len(b) < at+headerSize {
@@ -135,7 +135,7 @@ func (f *framer) verified(at int, d Dialect) bool {
 	return crc32.Checksum(b[at+headerSize:], d.table()) == h.crc
 }
 
-// plausible looks at the first record before the whole payload is read.
+// plausible checks the first record before the whole payload is read.
 func (f *framer) plausible(at int, h header) bool {
 	b := f.win.peek(at + headerSize + lengthSize)
 	if len(b) < at+headerSize+lengthSize {

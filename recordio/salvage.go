@@ -4,10 +4,9 @@ import (
 	"bytes"
 )
 
-// salvage finds the records of the damaged stretch c that can be proven right. The
-// proof is a checksum: that of the header over the whole payload, or those that
-// parts of the payload have of their own. salvage sets the compressor in the header of c to
-// the one that the records are stored with.
+// salvage finds the records of the damaged range c that can be proven correct, by the header's
+// checksum of the whole payload or by checksums of parts of it. It sets the compressor in the
+// header of c to the one that the records are stored with.
 func (cd *chunkDecoder) salvage(c *chunk) {
 	c.head = parseHeader(c.stored, cd.dialect)
 	p := c.payload()
@@ -28,8 +27,8 @@ func (cd *chunkDecoder) salvage(c *chunk) {
 	}
 }
 
-// likely returns the compressors that p may have been stored with: the one that
-// the header says, and the one that p looks like.
+// likely returns the compressors that p may have been stored with: the one in the header, and the
+// one that p looks like.
 func likely(said Compressor, p []byte) []Compressor {
 	looks := None
 	switch {
@@ -46,18 +45,17 @@ func likely(said Compressor, p []byte) []Compressor {
 	return []Compressor{said, looks}
 }
 
-// maxTries bounds the false blocks that are decoded in one damaged stretch.
+// maxTries bounds the number of false blocks that are decoded in one damaged range.
 const maxTries = 4096
 
-// run is a stretch of data that is proven right.
+// run is a range of data that is proven correct.
 type run struct {
-	at   int // where it begins in the data of the chunk; -1 unknown
+	at   int // offset in the chunk's data; -1 if unknown
 	data []byte
-	last bool // it ends where the chunk's data ends
+	last bool // whether it ends at the end of the chunk's data
 }
 
-// partial takes the records out of the blocks of p that are right. It reports
-// whether there were any.
+// partial takes the records from the correct blocks of p. It reports whether it found any.
 func (cd *chunkDecoder) partial(c *chunk, comp Compressor, p []byte) bool {
 	runs := cd.runs(comp, p)
 	if len(runs) == 0 {
@@ -78,13 +76,13 @@ func (cd *chunkDecoder) partial(c *chunk, comp Compressor, p []byte) bool {
 	return len(ends) > 0
 }
 
-// runs decodes what it can of p, at most as much as a chunk may hold.
+// runs decodes the readable parts of p, up to the size limit of a chunk.
 func (cd *chunkDecoder) runs(comp Compressor, p []byte) []run {
 	verify := cd.verify
 	cd.verify, cd.tries = true, maxTries
 	defer func() { cd.verify = verify }()
 	var runs []run
-	at, joined := 0, false // where the next data stands; whether it continues a run
+	at, joined := 0, false // the offset of the next data; whether it continues a run
 	for left := cd.limit; len(p) > 0; {
 		size, raw, ok := cd.piece(comp, p)
 		p = p[size:]
@@ -111,9 +109,9 @@ func (cd *chunkDecoder) runs(comp Compressor, p []byte) []run {
 	return runs
 }
 
-// piece decodes the block at the start of p into cd.scratch. It returns its size, its
-// bytes of data, and whether its own checksum is right; if not, raw is -1 where
-// nothing tells how much is missing, and size leads to the next block that is right.
+// piece decodes the block at the start of p into cd.scratch. It returns the stored size, the size
+// of the data, and whether the block's checksum is correct. If not, raw is -1 if the amount of
+// missing data is unknown, and size leads to the next correct block.
 func (cd *chunkDecoder) piece(comp Compressor, p []byte) (size, raw int, ok bool) {
 	b, measured := cd.nextBlock(comp, p)
 	if measured && cd.right(comp, p[:b.stored]) {
@@ -121,14 +119,15 @@ func (cd *chunkDecoder) piece(comp Compressor, p []byte) (size, raw int, ok bool
 	}
 	for size = 1; size < len(p) && !cd.isBlock(comp, p[size:]); size++ {
 	}
-	// The size that a damaged block states is believed only if all but the last have it.
+	// The stated size of a damaged block is credible only if it is the size of all blocks but the
+	// last.
 	if measured && int(b.stored) == size && cd.dialect == Go && int(b.raw) == comp.blockRaw() {
 		return size, int(b.raw), false
 	}
 	return size, -1, false
 }
 
-// isBlock reports whether p begins with a block whose checksum is right.
+// isBlock reports whether p begins with a block whose checksum is correct.
 func (cd *chunkDecoder) isBlock(comp Compressor, p []byte) bool {
 	if cd.tries <= 0 {
 		return false

@@ -2,9 +2,9 @@ package recordio
 
 import "encoding/binary"
 
-// fromStart passes on the records of the runs that can be reached from the chunk's
-// first by their lengths, as long as every length stands in a run. A record that
-// reaches into a gap is lost, but where the next one begins is known.
+// fromStart passes to keep the records that can be reached from the chunk's first record through
+// lengths that all lie in a run. A record that extends into a gap is lost, but its length still
+// locates the next one.
 func fromStart(runs []run, keep func([]byte)) {
 	pos := 0
 	for i := range runs {
@@ -21,15 +21,14 @@ func fromStart(runs []run, keep func([]byte)) {
 			}
 			keep(r.data[start:end])
 		}
-		r.data, r.at = r.data[min(len(r.data), max(0, pos-r.at)):], pos // what is left for fromEnd
+		r.data, r.at = r.data[min(len(r.data), max(0, pos-r.at)):], pos // the rest is for fromEnd
 	}
 }
 
-// fromEnd passes on the records of the last run if they lead exactly to the end of
-// the chunk. Where the first of them begins must be guessed, so a chain of lengths
-// is believed only from where no other chain passes it by, which drops a record or
-// two more than are lost. Only data that imitates lengths right up to a true one
-// could still pass for a record.
+// fromEnd passes to keep the records of the last run if their lengths lead exactly to the end of
+// the chunk. The first boundary must be guessed, so a chain of lengths counts only from the
+// position where all candidate chains meet; this drops a record or two more than are lost. Only
+// data that imitates lengths right up to a true length could pass for a record.
 func fromEnd(runs []run, keep func([]byte)) {
 	last := runs[len(runs)-1]
 	if !last.last || len(last.data) == 0 {
@@ -43,7 +42,7 @@ func fromEnd(runs []run, keep func([]byte)) {
 	}
 }
 
-// leads returns where the length at position i says that the next one is.
+// leads returns the position that the length at position i leads to.
 func leads(data []byte, i int) int {
 	return i + lengthSize + int(binary.LittleEndian.Uint32(data[i:]))
 }
@@ -65,8 +64,8 @@ func chains(data []byte) positions {
 	return good
 }
 
-// meeting returns the first position behind a record of some bytes that no chain
-// passes by; len(data) if there is none.
+// meeting returns the first position after a record that all candidate chains share; len(data) if
+// there is none.
 func meeting(data []byte, good positions) int {
 	reach, begun := 0, false
 	for i := range data {

@@ -5,14 +5,14 @@ import (
 	"io"
 )
 
-// Position says where a record stands.
+// Position locates a record.
 type Position struct {
 	Offset int64 // of the header of its chunk
 	Chunk  int64 // number of its chunk in the file
-	Record int64 // number of the record among those returned
+	Record int64 // number of the record among those that were returned
 }
 
-// Scanner reads the records of a stream in order. It is not for concurrent use.
+// Scanner reads the records of a stream in order. It is not safe for concurrent use.
 type Scanner struct {
 	opts ScanOptions
 	err  error
@@ -21,15 +21,15 @@ type Scanner struct {
 	chunk *chunk // current; nil before the first
 	raw   []byte
 	ends  []uint32
-	i     int // of the next record in ends
-	start int // of the current record in raw
+	i     int // index of the next record in ends
+	start int // start of the current record in raw
 	end   int
 	done  int64 // records of earlier chunks
 	loss  Loss
 
 	source  source
 	dialect Dialect
-	seen    func(*chunk) error // for every chunk that is right; may be nil
+	seen    func(*chunk) error // called for every correct chunk; may be nil
 }
 
 // source delivers decoded chunks in order. A chunk is valid until the next call.
@@ -38,8 +38,8 @@ type source interface {
 	close()
 }
 
-// NewScanner returns a Scanner of r. Close it unless Scan has returned false. A
-// Scanner reads ahead: what it leaves in r is not defined.
+// NewScanner returns a Scanner of r. Close it unless Scan has returned false. A Scanner reads
+// ahead, so the position of r afterwards is undefined.
 func NewScanner(r io.Reader, opts ScanOptions) *Scanner {
 	return newScanner(r, opts, Unknown, false)
 }
@@ -88,8 +88,7 @@ func (d *direct) close() {
 	giveBuf(d.chunk.array)
 }
 
-// Scan goes to the next record. It returns false at the end and after an error;
-// see Err.
+// Scan advances to the next record. It returns false at the end and after an error; see Err.
 func (s *Scanner) Scan() bool {
 	for s.i >= len(s.ends) {
 		if !s.nextChunk() {
@@ -102,7 +101,7 @@ func (s *Scanner) Scan() bool {
 	return true
 }
 
-// gap is what stands before each record in raw.
+// gap is the number of bytes before each record in raw.
 func (s *Scanner) gap() int {
 	if s.chunk.bare {
 		return 0
@@ -110,7 +109,7 @@ func (s *Scanner) gap() int {
 	return lengthSize
 }
 
-// nextChunk goes to the next chunk, which may be without records.
+// nextChunk advances to the next chunk, which may have no records.
 func (s *Scanner) nextChunk() bool {
 	s.done += int64(len(s.ends))
 	s.raw, s.ends, s.i, s.start, s.end = nil, nil, 0, 0, 0
@@ -129,7 +128,7 @@ func (s *Scanner) nextChunk() bool {
 	return true
 }
 
-// accept takes notice of what c says besides its records.
+// accept records what c reports besides its records: damage and errors.
 func (s *Scanner) accept(c *chunk) error {
 	if c.err != nil {
 		return c.err
@@ -156,15 +155,15 @@ func (s *Scanner) stop(err error) {
 	s.source.close()
 }
 
-// Bytes returns the current record, which may be empty. It is valid until the next
-// Scan or Close and must not be changed.
+// Bytes returns the current record, which may be empty. It is valid until the next Scan or Close
+// and must not be changed.
 func (s *Scanner) Bytes() []byte { return s.raw[s.start:s.end:s.end] }
 
-// Err returns the error that ended the scan, nil at the end of the file.
+// Err returns the error that ended the scan, or nil at the end of the file.
 func (s *Scanner) Err() error { return s.err }
 
-// Close ends the scan and its goroutines, of which one may first have to return
-// from a Read. It does not close the reader. It returns nil.
+// Close ends the scan and stops its goroutines; it may have to wait for a Read to return. It does
+// not close the reader. It returns nil.
 func (s *Scanner) Close() error {
 	s.raw, s.ends, s.i, s.start, s.end = nil, nil, 0, 0, 0
 	if !s.over {
@@ -173,7 +172,7 @@ func (s *Scanner) Close() error {
 	return nil
 }
 
-// Position returns where the current record stands.
+// Position returns the position of the current record.
 func (s *Scanner) Position() Position {
 	if s.chunk == nil {
 		return Position{}
@@ -181,9 +180,8 @@ func (s *Scanner) Position() Position {
 	return Position{Offset: s.chunk.off, Chunk: s.chunk.num, Record: s.done + int64(s.i) - 1}
 }
 
-// Chunk describes the chunk of the current record. In a chunk out of which the
-// record was saved, its numbers are what the damaged header says, but the compressor is
-// the one that the record is stored with.
+// Chunk describes the chunk of the current record. For a salvaged record the numbers are those of
+// the damaged header, but the compressor is the one that the record is stored with.
 func (s *Scanner) Chunk() ChunkInfo {
 	if s.chunk == nil {
 		return ChunkInfo{}
@@ -203,5 +201,5 @@ func (c *chunk) info() ChunkInfo {
 // Dialect returns the dialect of the file, Unknown before the first chunk.
 func (s *Scanner) Dialect() Dialect { return s.dialect }
 
-// Loss sums up the damage met so far.
+// Loss returns the total of the damage found so far.
 func (s *Scanner) Loss() Loss { return s.loss }

@@ -5,21 +5,21 @@ import (
 	"fmt"
 )
 
-// DefaultMaxChunkBytes bounds a chunk where the options do not: eight times what
-// the reference writes.
+// DefaultMaxChunkBytes bounds the size of a chunk by default: eight times the chunk size of the
+// reference implementation.
 const DefaultMaxChunkBytes = 256 << 20
 
-// ScanOptions are the choices of a Scanner. The zero value stops at damage.
+// ScanOptions configure a Scanner. The zero value stops at damage.
 type ScanOptions struct {
 	Path          string       // for messages only
-	Offset        int64        // where the first byte of the reader stands in the file, for messages
-	Parallelism   int          // goroutines that decompress, besides one that reads; below 2: the caller's does both
+	Offset        int64        // position of the reader's first byte in the file, for messages
+	Parallelism   int          // number of goroutines that decompress while another one reads; below 2: none, the caller's goroutine does both
 	Policy        Policy       // what to do with damage
-	OnDamage      func(Damage) // called for each damaged place, in order, in the caller's goroutine; may be nil
-	MaxChunkBytes int64        // most bytes of a chunk, stored or decompressed; 0: DefaultMaxChunkBytes
+	OnDamage      func(Damage) // called for each damage, in order, in the caller's goroutine; may be nil
+	MaxChunkBytes int64        // maximum size of a chunk, stored or decompressed; 0: DefaultMaxChunkBytes
 }
 
-// check fills in what is not set and returns what is wrong with o.
+// check sets defaults and returns an error if o is invalid.
 func (o *ScanOptions) check() *Error {
 	if o.MaxChunkBytes == 0 {
 		o.MaxChunkBytes = DefaultMaxChunkBytes

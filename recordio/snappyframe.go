@@ -8,35 +8,34 @@ import (
 	"github.com/golang/snappy"
 )
 
-// Snappy's framing format: frames of a type, a length of 24 bits and a body. That
-// of data begins with the masked CRC-32C of the data before compression.
+// Snappy's framing format: each frame has a type, a length of 24 bits and a body. The body of a
+// data frame begins with the masked CRC-32C of the uncompressed data.
 const (
-	frameRaw        = 64 << 10 // most data in a frame
+	frameRaw        = 64 << 10 // maximum data in a frame
 	frameCompressed = 0x00
 	frameStored     = 0x01
-	frameSkippable  = 0x80 // and above
+	frameSkippable  = 0x80 // 0x80 and above
 	frameStreamID   = 0xff
 	frameHead       = 8 // type, length, checksum
 )
 
-// streamID is the frame that the payload of every chunk begins with.
+// streamID is the first frame of every payload.
 var streamID = []byte("\xff\x06\x00\x00sNaPpY")
 
-// maxEncoded is the most that the data of a frame may become, and what the encoder
-// wants to have room for.
+// maxEncoded is the maximum size of a frame's compressed data, which is also the space that the
+// encoder needs.
 var maxEncoded = snappy.MaxEncodedLen(frameRaw)
 
-// maxFrameBody is that with the checksum.
+// maxFrameBody adds the checksum.
 var maxFrameBody = crc32.Size + maxEncoded
 
-// maskedCRC is the checksum of data in both framing formats of snappy.
+// maskedCRC is the checksum of both snappy framing formats.
 func maskedCRC(data []byte) uint32 {
 	c := crc32.Checksum(data, castagnoli)
 	return (c>>15 | c<<17) + 0xa282ead8
 }
 
-// appendFrames appends raw in frames, the same bytes as those of golang/snappy's
-// buffered writer.
+// appendFrames appends raw as frames, byte for byte like golang/snappy's buffered writer.
 func appendFrames(dst, raw []byte) []byte {
 	for len(raw) > 0 {
 		piece := raw[:min(len(raw), frameRaw)]
@@ -60,10 +59,10 @@ func appendFrames(dst, raw []byte) []byte {
 // frame is one frame of a payload.
 type frame struct {
 	kind byte
-	sum  uint32 // of data frames
-	body []byte // behind the checksum
+	sum  uint32 // only data frames
+	body []byte // without the checksum
 	raw  int    // bytes of data
-	size int    // as stored, with its head
+	size int    // stored size, with its header
 }
 
 func (f frame) data() bool { return f.kind <= frameStored }
@@ -90,7 +89,7 @@ func nextFrame(p []byte) (frame, *Error) {
 	return f, f.measure()
 }
 
-// measure finds how many bytes of data f holds.
+// measure determines the size of f's data.
 func (f *frame) measure() *Error {
 	f.raw = len(f.body)
 	if f.kind == frameCompressed {
@@ -144,7 +143,7 @@ func decodeFrames(dst, p []byte, limit int64, verify bool) ([]byte, *Error) {
 	at := len(dst)
 	dst = extend(dst, total)
 	for len(p) > 0 {
-		f, _ := nextFrame(p) // framesRaw has been here
+		f, _ := nextFrame(p) // framesRaw has checked it
 		if f.data() {
 			if err := f.decode(dst[at:at+f.raw], verify); err != nil {
 				return dst[:at], err
@@ -156,7 +155,7 @@ func decodeFrames(dst, p []byte, limit int64, verify bool) ([]byte, *Error) {
 	return dst, nil
 }
 
-// extend makes dst n bytes longer, with a pooled array if it must, or a new one of just
+// extend makes dst n bytes longer. If it needs an array, it takes a pooled one or allocates exactly
 // that size.
 func extend(dst []byte, n int) []byte {
 	if need := len(dst) + n; need > cap(dst) {

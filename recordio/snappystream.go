@@ -7,15 +7,14 @@ import (
 	"github.com/golang/snappy"
 )
 
-// The snappy payload of dialect Fluid is that of the snappystream library: an
-// identifier, then blocks of a flag, a big-endian length of 16 bits, the masked
-// CRC-32C of the data, big-endian, and the data, compressed if the flag is 1.
+// The snappy payload of dialect Fluid is that of the snappystream library: an identifier, then
+// blocks. A block is a flag, a 16-bit big-endian length, the big-endian masked CRC-32C of the data,
+// and the data, compressed if the flag is 1.
 const streamBlockHead = 7
 
 var streamMagic = []byte("snappy\x00")
 
-// nextStreamBlock reads the block at the start of p, of which an identifier is one
-// without data.
+// nextStreamBlock reads the block at the start of p. An identifier counts as a block without data.
 func nextStreamBlock(p []byte) (frame, *Error) {
 	if bytes.HasPrefix(p, streamMagic) {
 		return frame{kind: frameStreamID, size: len(streamMagic)}, nil
@@ -53,13 +52,13 @@ func decodeStream(dst, p []byte, limit int64, verify bool) ([]byte, *Error) {
 	return dst, nil
 }
 
-// decodeBlock appends the data of p, one block of snappy, as dialect Pyrecordio has it.
+// decodeBlock appends the data of p, a single snappy block as in dialect Pyrecordio.
 func decodeBlock(dst, p []byte, limit int64) ([]byte, *Error) {
 	n, err := snappy.DecodedLen(p)
 	if err != nil {
 		return dst, fault(Malformed, "snappy block: %w", err)
 	}
-	// No element of a block makes more than 64 bytes out of 2.
+	// A block expands every 2 bytes to at most 64.
 	if int64(n) > limit || n > 64*len(p) {
 		return dst, tooLarge(min(limit, 64*int64(len(p))))
 	}

@@ -8,20 +8,19 @@ import (
 	"io"
 )
 
-// Tail says where a file's last whole chunk ends.
+// Tail describes the end of a file.
 type Tail struct {
-	End     int64 // where to go on writing
-	Torn    int64 // bytes behind it: a chunk that was not written to its end
-	Chunks  int64 // before End, those without records too
-	Records int64 // in them, as their headers say
+	End     int64 // end of the last intact chunk; writing can continue here
+	Torn    int64 // bytes behind End: a chunk that was not completely written
+	Chunks  int64 // before End, including those without records
+	Records int64 // in these chunks, according to their headers
 }
 
-// FindTail walks the headers of the size bytes of r, decodes the last chunk, and
-// finds where a writer that died left off. Of opts it uses Path and MaxChunkBytes.
-// Torn is only what such a writer leaves: the beginning of a chunk of which the rest
-// is missing, or zeros. An error of another kind than IO says that something else is
-// damaged, a chunk that is there to its end above all: Policy Salvage finds what can
-// be read. Or what is there is no file that a Writer goes on with.
+// FindTail walks the headers of the size bytes of r, decodes the last chunk, and finds where an
+// interrupted writer stopped. It uses Path and MaxChunkBytes of opts. Torn counts only what such a
+// writer leaves: the beginning of an incomplete chunk, or zeros. An error of a Kind other than IO
+// means that the file has other damage, in particular a damaged but complete chunk (Policy Salvage
+// finds what can be read), or is not a file that a Writer can continue.
 func FindTail(r io.ReaderAt, size int64, opts ScanOptions) (Tail, error) {
 	if err := opts.check(); err != nil {
 		return Tail{}, err
@@ -34,9 +33,9 @@ func findTail(r io.ReaderAt, size int64, opts ScanOptions) (Tail, error) {
 	d, err := tell(r, size, opts.MaxChunkBytes)
 	switch {
 	case err != nil:
-		d = Go // if the first chunk is not even that, it is torn
+		d = Go // if the first chunk is incomplete, the file is torn
 	case d == Fluid || d == Pyrecordio:
-		return Tail{}, plain("", Unsupported, fmt.Errorf("a file of dialect %v cannot be gone on with", d))
+		return Tail{}, plain("", Unsupported, fmt.Errorf("cannot append to a file of dialect %v", d))
 	}
 	tail, last, broken := walkTail(r, size, opts.MaxChunkBytes, d)
 	tail.Torn = size - tail.End
@@ -50,9 +49,9 @@ func findTail(r io.ReaderAt, size int64, opts ScanOptions) (Tail, error) {
 	return tail, broken
 }
 
-// isTorn reports whether what is behind tail.End, of which broken says what is wrong,
-// is something that a writer that died leaves behind: zeros that the file system put
-// there, or the beginning of a chunk. Zeros alone are not a file of records.
+// isTorn reports whether the bytes behind tail.End, whose error is broken, are what an interrupted
+// writer leaves: zeros from the file system, or the beginning of a chunk. A file of zeros alone is
+// not a RecordIO file.
 func isTorn(r io.ReaderAt, size int64, tail Tail, broken error) (bool, error) {
 	var b [headerSize]byte
 	n := min(headerSize, tail.Torn)
@@ -68,9 +67,8 @@ func isTorn(r io.ReaderAt, size int64, tail Tail, broken error) (bool, error) {
 	return onlyZeros(io.NewSectionReader(r, tail.End, tail.Torn))
 }
 
-// isBegun reports whether the bytes behind tail.End, which begin with head, are a
-// chunk that was not written to its end. It is one that is there to its end if its
-// checksum is right: then its length is wrong.
+// isBegun reports whether the bytes behind tail.End, which begin with head, are an incomplete
+// chunk. If the checksum is correct, the chunk is complete and its length is wrong.
 func isBegun(r io.ReaderAt, size int64, tail Tail, head [headerSize]byte, broken error) (bool, error) {
 	if !errors.Is(broken, Truncated) || tail.Torn <= headerSize {
 		return errors.Is(broken, Truncated), nil
@@ -83,7 +81,7 @@ func isBegun(r io.ReaderAt, size int64, tail Tail, head [headerSize]byte, broken
 	return sum.Sum32() != parseHeader(head[:], Go).crc, nil
 }
 
-// onlyZeros reports whether r has no other bytes than zeros.
+// onlyZeros reports whether r consists of zeros.
 func onlyZeros(r io.Reader) (bool, error) {
 	b := make([]byte, headWindow)
 	for {
@@ -100,8 +98,8 @@ func onlyZeros(r io.Reader) (bool, error) {
 	}
 }
 
-// walkTail follows the headers as far as they lead. last is where the last of these
-// chunks begins.
+// walkTail follows the headers as long as they are valid. last is the offset of the last of these
+// chunks.
 func walkTail(r io.ReaderAt, size, limit int64, d Dialect) (tail Tail, last int64, err error) {
 	w := heads{r: r, size: size, limit: limit, dialect: d}
 	for {
@@ -117,8 +115,8 @@ func walkTail(r io.ReaderAt, size, limit int64, d Dialect) (tail Tail, last int6
 	}
 }
 
-// lastChunk verifies the chunk at off, which reaches to the end of the file. A file
-// without chunks passes.
+// lastChunk verifies the chunk at off, which ends at the end of the file. A file without chunks
+// passes.
 func lastChunk(r io.ReaderAt, size, off int64, opts ScanOptions, d Dialect) error {
 	part := ScanOptions{Path: opts.Path, Offset: off, MaxChunkBytes: opts.MaxChunkBytes}
 	s := newScanner(io.NewSectionReader(r, off, size-off), part, d, false)
@@ -128,7 +126,7 @@ func lastChunk(r io.ReaderAt, size, off int64, opts ScanOptions, d Dialect) erro
 	return s.err
 }
 
-// wholeBehind reports whether a whole chunk is behind off, or that cannot be known.
+// wholeBehind reports whether an intact chunk follows off, or whether this cannot be determined.
 func wholeBehind(r io.ReaderAt, size, off int64, opts ScanOptions) bool {
 	f := framer{win: window{r: io.NewSectionReader(r, off, size-off), off: off}, limit: opts.MaxChunkBytes, budget: 4 * opts.MaxChunkBytes}
 	_, _, found := f.seek()

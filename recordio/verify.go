@@ -9,23 +9,23 @@ import (
 // maxListed bounds the damage that a Report lists.
 const maxListed = 1000
 
-// Report is what Verify found.
+// Report is the result of Verify.
 type Report struct {
 	Dialect     Dialect
 	Bytes       int64                // of the file
-	Chunks      int64                // that are right
-	Records     int64                // that can be read, with those saved out of damaged chunks
-	RecordBytes int64                // of these
-	Smallest    int64                // bytes of the shortest of them; 0 without any
-	Largest     int64                // bytes of the longest
-	Compressors map[Compressor]int64 // chunks of each
+	Chunks      int64                // intact ones
+	Records     int64                // readable records, including those salvaged from damaged chunks
+	RecordBytes int64                // bytes of these records
+	Smallest    int64                // bytes of the shortest record; 0 if there is none
+	Largest     int64                // bytes of the longest record
+	Compressors map[Compressor]int64 // number of chunks by compressor
 	Loss        Loss
-	Damage      []Damage // the first 1,000 places
+	Damage      []Damage // the first 1,000
 }
 
-// Verify reads everything, checks every checksum that there is, also those inside
-// payloads, and reports. Damage is in the report; the error is of Kind IO, or of a
-// wrong option. Policy Fail stops at the first damage, the others find all.
+// Verify reads the whole file and verifies every checksum, including those inside payloads. Damage
+// is in the report; the error is of Kind IO or reports an invalid option. Policy Fail stops at the
+// first damage, the other policies find all of it.
 func Verify(r io.Reader, opts ScanOptions) (Report, error) {
 	rep := Report{Smallest: math.MaxInt64, Compressors: map[Compressor]int64{}}
 	told := opts.OnDamage
@@ -55,7 +55,7 @@ func Verify(r io.Reader, opts ScanOptions) (Report, error) {
 	return rep, rep.first(s.Err())
 }
 
-// list keeps d if there are not too many.
+// list appends d unless the list is full.
 func (rep *Report) list(d Damage) {
 	if len(rep.Damage) < maxListed {
 		rep.Damage = append(rep.Damage, d)
@@ -69,7 +69,7 @@ func (rep *Report) record(size int64) {
 	rep.Largest = max(rep.Largest, size)
 }
 
-// first makes the damage at which policy Fail stopped a part of the report.
+// first moves the damage at which policy Fail stopped into the report.
 func (rep *Report) first(err error) error {
 	var e *Error
 	if !errors.As(err, &e) || !e.Kind.damage() {

@@ -2,43 +2,42 @@ package recordio
 
 import "encoding/binary"
 
-// walker finds the records of a payload from their lengths. It can be given a
-// payload in growing pieces, so that each is walked while the processor still has
-// it in its cache.
+// walker finds the records of a payload by their lengths. It accepts the payload in growing
+// prefixes, so that it can walk the bytes while they are in the processor's cache.
 type walker struct {
 	total int      // bytes of the whole payload
-	said  int      // records, by the header
-	pos   int      // where the next length stands
-	ends  []uint32 // of the records found
+	said  int      // number of records, according to the header
+	pos   int      // position of the next length
+	ends  []uint32 // ends of the records found
 	bad   bool     // a record is longer than the payload
 }
 
-// firstEnds are the records that a chunk gets room for before it was read, whatever it
-// says.
+// firstEnds is the number of records for which a chunk gets space before it is read, whatever its
+// header states.
 const firstEnds = 1 << 16
 
-// reset makes w ready for a payload of total bytes, of which here many are there
-// already, and expects n records.
+// reset prepares w for a payload of total bytes, of which here are already available, with n
+// expected records.
 func (w *walker) reset(total int, n uint32, here int) {
 	*w = walker{total: total, said: int(n), ends: w.ends[:0]}
 	w.reserve(max(min(w.most(), firstEnds), min(w.most(), here/lengthSize)))
 }
 
-// most is the greatest number of records that there can be.
+// most returns the maximum possible number of records.
 func (w *walker) most() int { return min(w.said, w.total/lengthSize) }
 
-// reserve makes room for n records in all. It is exact: records of a few bytes take as
-// much room as their payload, which append would double.
+// reserve makes space for exactly n records in total. Positions of tiny records need as much memory
+// as the payload, and append would double that.
 func (w *walker) reserve(n int) {
 	if n > cap(w.ends) {
 		w.ends = append(make([]uint32, 0, n), w.ends...)
 	}
 }
 
-// walk goes on over payload, which begins with what it was given before.
+// walk continues over payload, which extends the payload of the previous call.
 func (w *walker) walk(payload []byte) {
 	for w.fill(payload) {
-		// What a chunk says of itself gets no more than twice what it has shown.
+		// Stated counts get at most twice the memory that found records justify.
 		most, twice := w.total/lengthSize, max(2*len(w.ends), firstEnds)
 		if len(w.ends) < w.most() {
 			most = w.most()
@@ -47,8 +46,7 @@ func (w *walker) walk(payload []byte) {
 	}
 }
 
-// fill walks over payload as far as there is room for records, and reports whether
-// there was too little.
+// fill walks over payload while there is space for records, and reports whether the space ran out.
 func (w *walker) fill(payload []byte) (full bool) {
 	pos, ends := w.pos, w.ends
 	for pos+lengthSize <= len(payload) {
@@ -69,7 +67,7 @@ func (w *walker) fill(payload []byte) (full bool) {
 	return full
 }
 
-// exact returns what is wrong if the records found do not fill the payload.
+// exact returns an error if the records found do not fill the payload exactly.
 func (w *walker) exact() *Error {
 	switch {
 	case w.bad:

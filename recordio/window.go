@@ -5,25 +5,24 @@ import (
 )
 
 const (
-	readAhead   = 64 << 10 // read at once where less is asked for
-	maxNoBytes  = 100      // reads without bytes or error before giving up
-	minDoubling = 1 << 20  // a buffer larger than this only doubles once it is full
-	mostGrowth  = 32 << 20 // more than that is not taken for bytes that nothing announces
+	readAhead   = 64 << 10 // minimum size of a read
+	maxNoBytes  = 100      // empty reads without an error before giving up
+	minDoubling = 1 << 20  // a buffer larger than this doubles only when it is full
+	mostGrowth  = 32 << 20 // maximum growth for bytes of unknown number
 )
 
-// window is a stream of which the next bytes can be looked at before they are
-// taken. It reads no more ahead than it is asked for, or readAhead.
+// window is a stream with lookahead. It reads only as far ahead as requested, or readAhead.
 type window struct {
 	r          io.Reader
 	buf        []byte
-	start, end int   // buf[start:end] is read and not discarded
+	start, end int   // buf[start:end] has been read and not discarded
 	off        int64 // of buf[start] in the file
-	err        error // of r, after buf[:end]; io.EOF at the end
-	hint       int   // how much is going to be peeked at, step by step
+	err        error // error of r behind buf[:end]; io.EOF at the end
+	hint       int   // how much the caller is going to peek at, in steps
 }
 
-// peek returns the next n bytes, fewer only where the stream ends or fails. They
-// are valid until the next call of any method.
+// peek returns the next n bytes, or fewer if the stream ends or fails. They are valid until the
+// next call of a method.
 func (w *window) peek(n int) []byte {
 	for w.end-w.start < n && w.err == nil {
 		w.fill(n)
@@ -31,24 +30,24 @@ func (w *window) peek(n int) []byte {
 	return w.buf[w.start:min(w.end, w.start+n)]
 }
 
-// buffered returns how many bytes can be had without reading.
+// buffered returns how many bytes are available without reading.
 func (w *window) buffered() int { return w.end - w.start }
 
-// discard passes over n bytes that have been peeked at.
+// discard skips n bytes that have been peeked at.
 func (w *window) discard(n int) {
 	w.start += n
 	w.off += int64(n)
 }
 
-// take passes over the next n bytes, which must have been peeked at, and gives
-// them away together with the whole of their buffer; spare takes its place.
+// take consumes the next n bytes, which must have been peeked at, and transfers ownership of the
+// whole buffer that holds them to the caller; spare replaces it.
 func (w *window) take(n int, spare []byte) (given, buf []byte) {
 	given, buf = w.buf[w.start:w.start+n:w.start+n], w.buf
 	rest := w.buf[w.start+n : w.end]
 	if cap(spare) < len(w.buf) {
 		giveBuf(spare)
 		if spare = takeBuf(len(w.buf)); spare == nil {
-			spare = make([]byte, len(w.buf)) // the next chunk will hardly be shorter
+			spare = make([]byte, len(w.buf)) // the next chunk is probably no shorter
 		}
 	}
 	w.buf = spare[:cap(spare)]
@@ -57,7 +56,7 @@ func (w *window) take(n int, spare []byte) (given, buf []byte) {
 	return given, buf
 }
 
-// fill reads once, towards n bytes.
+// fill makes one read towards n bytes.
 func (w *window) fill(n int) {
 	w.room(n)
 	target := min(len(w.buf), max(w.start+n, w.start+readAhead))
@@ -72,9 +71,9 @@ func (w *window) fill(n int) {
 	w.err = io.ErrNoProgress
 }
 
-// room makes place for reading towards n bytes. What a file says about itself does
-// not get more than twice what it has already delivered, and readAhead: a payload of a
-// power of two has its header before it.
+// room makes space for reading towards n bytes. The space is at most twice the bytes that have
+// already arrived, plus readAhead, whatever the file states; readAhead covers the header before a
+// payload of a power of two.
 func (w *window) room(n int) {
 	if w.start == w.end {
 		w.start, w.end = 0, 0
@@ -87,7 +86,7 @@ func (w *window) room(n int) {
 		return
 	}
 	want := max(n, w.hint, readAhead)
-	if n > w.hint { // nobody knows how much more it becomes: a little at a time would copy all each time
+	if n > w.hint { // the final size is unknown: small steps would copy everything each time
 		want = max(want, min(2*len(w.buf), len(w.buf)+mostGrowth))
 	}
 	grown := takeBuf(want)
@@ -98,7 +97,7 @@ func (w *window) room(n int) {
 	w.start, w.buf = 0, grown
 }
 
-// close gives up the memory of the window, and of all that was peeked at.
+// close releases the memory of the window, which invalidates everything peeked at.
 func (w *window) close() {
 	giveBuf(w.buf)
 	*w = window{off: w.off, err: io.ErrClosedPipe}

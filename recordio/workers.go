@@ -1,18 +1,18 @@
 package recordio
 
-// workPiece is how much a goroutine packs at a time at least: enough that waking it is
-// little beside it.
+// workPiece is the minimum data that a goroutine packs at a time, so that the cost of waking it is
+// small in comparison.
 const workPiece = 512 << 10
 
-// workers pack groups in several goroutines. Its user takes the results in the order
-// of submission, so that the output does not depend on their number.
+// workers pack groups in several goroutines. Results are collected in the order of submission, so
+// the output does not depend on the number of goroutines.
 type workers struct {
 	work  chan *job
 	queue []*job // submitted and not collected, oldest first
 	free  []*job
 }
 
-// job is one piece of data on its way through workers.
+// job is a part of a chunk's data to be packed.
 type job struct {
 	raw, out []byte
 	members  []block
@@ -20,7 +20,7 @@ type job struct {
 	done     chan struct{}
 }
 
-// newWorkers starts n goroutines that pack with c.
+// newWorkers starts n goroutines that compress with c.
 func newWorkers(c Compressor, n int) (*workers, error) {
 	w := &workers{work: make(chan *job, 2*n)}
 	for range n {
@@ -46,7 +46,7 @@ func (w *workers) run(e *encoder) {
 	}
 }
 
-// submit hands the first n bytes of arena out and returns an arena with the rest.
+// submit queues the first n bytes of arena and returns an arena with the rest.
 func (w *workers) submit(p *packer, arena []byte, n int) ([]byte, error) {
 	if len(w.free) == 0 {
 		if err := w.collect(p); err != nil {
@@ -62,7 +62,7 @@ func (w *workers) submit(p *packer, arena []byte, n int) ([]byte, error) {
 	return rest, nil
 }
 
-// collect waits for the oldest job and appends what it packed.
+// collect waits for the oldest job and appends its result.
 func (w *workers) collect(p *packer) error {
 	j := w.queue[0]
 	w.queue = w.queue[:copy(w.queue, w.queue[1:])]
@@ -84,5 +84,5 @@ func (w *workers) drain(p *packer) error {
 	return nil
 }
 
-// close ends the goroutines once they have done what was submitted.
+// close stops the goroutines after the submitted jobs are done.
 func (w *workers) close() { close(w.work) }

@@ -9,39 +9,37 @@ import (
 	"slices"
 )
 
-// Writer writes records. It is not for concurrent use. Close must be called.
+// Writer writes records. It is not safe for concurrent use. Close must be called.
 //
-// A chunk ends before the record that would bring its record bytes above
-// ChunkBytes, so a record longer than that has a chunk of its own. Unlike the
-// reference, a chunk also ends after a million records, or ChunkBytes of them if
-// that is more, so that empty records do not gather in memory without end, and before
-// their lengths make it larger than readers take (DefaultMaxChunkBytes): only a record
-// that is larger by itself needs a reader that is told so.
+// A chunk ends before the record that would raise its record bytes above ChunkBytes, so a longer
+// record has a chunk of its own. Unlike in the reference implementation, a chunk also ends after a
+// million records, or ChunkBytes records if that is more, so that empty records do not fill the
+// memory; and before the lengths of its records make it larger than readers accept by default
+// (DefaultMaxChunkBytes). Only a single record larger than that needs a reader with another limit.
 type Writer struct {
 	w     io.Writer
 	opts  WriterOptions
 	pack  packer
 	stats WriterStats
-	index *indexer // nil without one
+	index *indexer // nil if no index was requested
 
 	err    error // sticky; of Kind Closed after Close
 	closed bool
-	result error // of Close
+	result error // result of Close
 
-	arena    []byte // data of the chunk that the packer has not taken
-	records  uint32 // in the chunk
-	maxCount uint32 // most of them
-	maxData  int    // most bytes of several with their lengths
+	arena    []byte // data of the chunk that the packer has not consumed
+	records  uint32 // number of records in the chunk
+	maxCount uint32 // maximum of records
+	maxData  int    // maximum bytes of several records with their lengths
 	bytes    int    // in these records
-	payload  int    // these and the lengths before them
+	payload  int    // bytes with the lengths
 }
 
-// maxReadable is the most data of a chunk that readers take without being told: what
-// cannot be compressed is stored as a little more.
+// maxReadable is the maximum data of a chunk that readers accept by default. Incompressible data
+// grows a little when it is stored.
 const maxReadable = DefaultMaxChunkBytes - DefaultMaxChunkBytes/256
 
-// NewWriter returns a Writer on w. Options that cannot be meant are the error of
-// the first call.
+// NewWriter returns a Writer on w. Invalid options are reported by the first call.
 func NewWriter(w io.Writer, opts WriterOptions) *Writer {
 	switch opts.ChunkBytes {
 	case 0:
@@ -51,7 +49,7 @@ func NewWriter(w io.Writer, opts WriterOptions) *Writer {
 	}
 	out := &Writer{w: w, opts: opts, maxCount: uint32(min(max(opts.ChunkBytes, 1<<20), 1<<27)), maxData: maxReadable}
 	if opts.ChunkBytes > maxReadable {
-		out.maxData = math.MaxInt // the reader has to be told anyway
+		out.maxData = math.MaxInt // the reader needs another limit anyway
 	}
 	if err := opts.check(); err != nil {
 		out.err = err
@@ -68,8 +66,7 @@ func NewWriter(w io.Writer, opts WriterOptions) *Writer {
 	return out
 }
 
-// Write adds a record. Its bytes are copied. After an error every call returns the
-// same one.
+// Write adds a copy of rec. After an error every call returns that error.
 func (w *Writer) Write(rec []byte) error {
 	if err := w.begin(len(rec)); err != nil {
 		return err
@@ -80,9 +77,8 @@ func (w *Writer) Write(rec []byte) error {
 	return w.spill()
 }
 
-// Append adds the record that encode appends to dst, without a copy. encode
-// returns dst with the record behind what was there, as append does, and keeps
-// neither.
+// Append adds the record that encode appends to dst, without a copy. Like append, encode returns
+// dst extended by the record; it must not retain either.
 func (w *Writer) Append(encode func(dst []byte) []byte) error {
 	if w.err != nil {
 		return w.err
@@ -92,12 +88,12 @@ func (w *Writer) Append(encode func(dst []byte) []byte) error {
 	size := len(grown) - at - lengthSize
 	switch {
 	case size < 0 || string(grown[at:at+lengthSize]) != lentMark:
-		return w.fail(Invalid, errors.New("Append was not given back what it lent, with the record behind it"))
+		return w.fail(Invalid, errors.New("encode did not return dst with the record appended"))
 	case w.stats.Records != records || len(w.arena) != at:
 		return w.fail(Invalid, errors.New("the Writer was used from within Append"))
 	}
 	if w.full(size) {
-		return w.Write(slices.Clone(grown[at+lengthSize:])) // it stands where the next chunk begins
+		return w.Write(slices.Clone(grown[at+lengthSize:])) // the record may alias the start of the next chunk
 	}
 	if err := w.begin(size); err != nil {
 		return err
@@ -108,11 +104,11 @@ func (w *Writer) Append(encode func(dst []byte) []byte) error {
 	return w.spill()
 }
 
-// lentMark stands where the length of the record that Append waits for is going to be. It
-// tells dst from bytes of another origin, which would replace the records before.
+// lentMark marks the place of the record's length while encode runs. It distinguishes dst from
+// unrelated bytes, which would replace earlier records.
 const lentMark = "\xa7\x1e\xd3\x5b"
 
-// begin makes place for a record of size bytes: it ends the chunk if that is full.
+// begin prepares for a record of size bytes: it ends the chunk if it is full.
 func (w *Writer) begin(size int) error {
 	if w.err != nil {
 		return w.err
@@ -143,7 +139,7 @@ func (w *Writer) added(size int) {
 	}
 }
 
-// spill hands full blocks to the packer.
+// spill passes full blocks to the packer.
 func (w *Writer) spill() error {
 	rest, err := w.pack.add(w.arena)
 	w.arena = rest
@@ -153,7 +149,7 @@ func (w *Writer) spill() error {
 	return nil
 }
 
-// Flush ends the current chunk and writes it. The reference has no such call: its
+// Flush ends the current chunk and writes it. The reference implementation has no such call: its
 // chunks end only when they are full.
 func (w *Writer) Flush() error {
 	if w.err != nil || w.records == 0 {
@@ -203,8 +199,8 @@ func (w *Writer) emit(p []byte) error {
 	return nil
 }
 
-// Close writes what is left. It does not close the writer below. A second Close
-// returns the same as the first; other calls after it fail.
+// Close writes the rest. It does not close the underlying writer. A second Close returns the same
+// error as the first; other calls after it fail.
 func (w *Writer) Close() error {
 	if w.closed {
 		return w.result
@@ -231,11 +227,11 @@ func (w *Writer) finish() error {
 	return w.emit(p)
 }
 
-// Stats returns the counts up to now.
+// Stats returns the current counts.
 func (w *Writer) Stats() WriterStats { return w.stats }
 
-// Index returns the index of what was written. It needs a Close without error, and
-// that the options asked for one.
+// Index returns the index of what was written. It requires that the options ask for an index and
+// that Close returned nil.
 func (w *Writer) Index() (*Index, error) {
 	switch {
 	case w.index == nil:
@@ -248,7 +244,7 @@ func (w *Writer) Index() (*Index, error) {
 	return w.index.done(w.stats.FileBytes), nil
 }
 
-// fail makes an error stick.
+// fail makes the error permanent.
 func (w *Writer) fail(kind Kind, cause error) error {
 	w.err = &Error{Path: w.opts.Path, Offset: w.opts.Offset + w.stats.FileBytes, Chunk: w.stats.Chunks, Record: -1, Kind: kind, Err: cause}
 	return w.err

@@ -50,8 +50,8 @@ func TestTheFullDiskIsNamed(t *testing.T) {
 	}
 }
 
-// TestSingleRecords gives each record a chunk; empty ones in a row share one, since they
-// do not pass the limit.
+// TestSingleRecords gives each record a chunk; empty ones in a row share one, since they do not
+// pass the limit.
 func TestSingleRecords(t *testing.T) {
 	recs := [][]byte{[]byte("a"), []byte("bc"), {}, {}, []byte("d")}
 	for _, workers := range []int{1, 2} {
@@ -139,8 +139,8 @@ func TestOptionsOfAWriterAreChecked(t *testing.T) {
 	}
 }
 
-// TestAppendMisused gives back something else than what was lent, or uses the Writer from
-// within: that is found before it replaces the records before.
+// TestAppendMisused gives back something else than what was lent, or uses the Writer from within:
+// that is found before it replaces the records before.
 func TestAppendMisused(t *testing.T) {
 	for name, encode := range map[string]func(w *Writer, dst []byte) []byte{
 		"other bytes": func(*Writer, []byte) []byte { return []byte(`{"as":"json.Marshal does"}`) },
@@ -197,8 +197,8 @@ func TestAppendPanics(t *testing.T) {
 	}
 }
 
-// TestChunksAreReadable: lengths of tiny records do not make a chunk larger than readers
-// take that are not told how large it is.
+// TestChunksAreReadable: lengths of tiny records do not make a chunk larger than readers take that
+// are not told how large it is.
 func TestChunksAreReadable(t *testing.T) {
 	var largest, chunks int64
 	opts := WriterOptions{ChunkBytes: 128 << 20, OnChunk: func(c ChunkInfo) { largest, chunks = max(largest, c.RawBytes), chunks+1 }}

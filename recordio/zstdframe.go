@@ -4,17 +4,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Payloads of Zstd are frames of blockRaw bytes of data, each with its size and its
-// checksum, so that each can be found and decoded alone.
+// A Zstd payload is a sequence of frames of blockRaw bytes of data. Each states its size and has a
+// checksum, so it can be found and decoded alone.
 const (
 	zstdMaxWindow = 8 << 20
 	zstdBlockHead = 3
 	zstdMaxBlock  = 128 << 10 // of data
-	zstdRLE       = 1         // type of a block that is one byte, repeated
+	zstdRLE       = 1         // type of a block of one repeated byte
 )
 
-// nextZstdFrame measures the frame at the start of p. Frames that do not state
-// their size are not ours.
+// nextZstdFrame measures the frame at the start of p. Frames without a stated size are not ours.
 func nextZstdFrame(p []byte) (block, *Error) {
 	var h zstd.Header
 	if err := h.Decode(p); err != nil {
@@ -48,7 +47,7 @@ func nextZstdFrame(p []byte) (block, *Error) {
 	return block{stored: uint32(size), raw: uint32(h.FrameContentSize)}, nil
 }
 
-// zstdRaw returns the bytes of data that the frames of p say they have.
+// zstdRaw returns the size of the data that the frames of p state.
 func zstdRaw(p []byte, limit int64) (int, *Error) {
 	total := int64(0)
 	for len(p) > 0 {
