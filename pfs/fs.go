@@ -109,6 +109,10 @@ type ListOptions struct {
 	// Digests asks for the kept digests of files, in Info.Digest. It may cost the
 	// store a Stat of each file, so a page has at most MaxDigests entries.
 	Digests bool
+
+	// Attrs asks for ID, Links, UID, GID, ChangeTime, AccessTime, Replication and
+	// BlockSize of the entries. Listings may leave them out otherwise.
+	Attrs bool
 }
 
 // Max returns the largest number of entries that the page may have.

@@ -91,6 +91,14 @@ var (
 	_ pfs.BatchReader      = (*Client)(nil)
 	_ pfs.Sweeper          = (*Client)(nil)
 	_ pfs.AccessChecker    = (*Client)(nil)
+	_ pfs.AttrSetter       = (*Client)(nil)
+	_ pfs.XattrKeeper      = (*Client)(nil)
+	_ pfs.HardLinker       = (*Client)(nil)
+	_ pfs.NodeMaker        = (*Client)(nil)
+	_ pfs.Concatenator     = (*Client)(nil)
+	_ pfs.BlockLocator     = (*Client)(nil)
+
+	_ pfs.CapabilityReporter = (*Client)(nil)
 )
 
 // defaultRetries with pauses of 0.1 s doubling to 2 s bridge about five seconds: a

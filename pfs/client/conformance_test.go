@@ -29,7 +29,6 @@ func TestConformance(t *testing.T) {
 				s := services[fsys]
 				return s.connect(t, s.URL)
 			},
-			Gaps:  pfstest.NoBlockLocations,
 			Names: 20_000,
 		})
 	})

@@ -28,7 +28,7 @@ func (c *Client) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (
 	var reply wire.ListReply
 	err := c.ask(ctx, call{
 		op: "client.List", method: wire.CallList, name: dir,
-		request: wire.ListRequest{Path: string(dir), Token: opts.Token, Limit: opts.Limit, Digests: opts.Digests},
+		request: wire.ListRequest{Path: string(dir), Token: opts.Token, Limit: opts.Limit, Digests: opts.Digests, Attrs: opts.Attrs},
 		reply:   &reply,
 	})
 	if err != nil {

@@ -34,6 +34,14 @@ func auditFields(message any) []any {
 		return []any{"path", q.Path, "mode", fmt.Sprintf("%04o", q.Mode&0o7777)}
 	case wire.TimeRequest:
 		return []any{"path", q.Path, "time", q.Time.Time()}
+	case wire.AttrRequest:
+		return append([]any{"path", q.Path}, attrFields(q.Attrs)...)
+	case wire.XattrRequest:
+		return []any{"path", q.Path, "attribute", q.Name}
+	case wire.MknodRequest:
+		return []any{"path", q.Path, "mode", wire.FileMode(q.Mode)}
+	case wire.ConcatRequest:
+		return []any{"path", q.Path, "sources", q.Sources}
 	case wire.QuotaRequest:
 		return []any{"path", q.Path, "max_bytes", q.MaxBytes, "max_files", q.MaxFiles}
 	case wire.SweepRequest:
@@ -50,4 +58,24 @@ func auditFields(message any) []any {
 		return []any{"path", q.Path, "size", q.Size}
 	}
 	return nil
+}
+
+// attrFields are the attributes that a request sets.
+func attrFields(w wire.Attrs) (fields []any) {
+	mask, a := w.Attrs()
+	for _, f := range []struct {
+		bit   pfs.AttrMask
+		name  string
+		value any
+	}{
+		{pfs.AttrMode, "mode", fmt.Sprintf("%04o", w.Mode&0o7777)}, {pfs.AttrSize, "size", a.Size},
+		{pfs.AttrModTime, "time", a.ModTime}, {pfs.AttrAccessTime, "access_time", a.AccessTime},
+		{pfs.AttrUID, "uid", a.UID}, {pfs.AttrGID, "gid", a.GID}, {pfs.AttrOwner, "owner", a.Owner},
+		{pfs.AttrGroup, "group", a.Group}, {pfs.AttrReplication, "replication", a.Replication},
+	} {
+		if mask&f.bit != 0 {
+			fields = append(fields, f.name, f.value)
+		}
+	}
+	return fields
 }

@@ -73,14 +73,14 @@ func giveUp(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
 }
 
-// body reads the request's message.
-func body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// body reads the request's message of at most limit bytes.
+func body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	const op = "server.body"
 	switch n := r.ContentLength; {
 	case n < 0:
 		return nil, pfs.Errorf(op, "", pfs.Invalid, "the request states no Content-Length")
-	case n > wire.MaxRequest:
-		return nil, pfs.Errorf(op, "", pfs.Invalid, "message of %d bytes, the limit is %d", n, wire.MaxRequest)
+	case n > limit:
+		return nil, pfs.Errorf(op, "", pfs.Invalid, "message of %d bytes, the limit is %d", n, limit)
 	}
 	p := newPace(w, r.ContentLength)
 	p.next()

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"io/fs"
 	"net/http"
 	"time"
 
@@ -23,6 +22,8 @@ type call struct {
 	once bool
 	// long says that the reply may be large, so that its encoding waits for a turn.
 	long bool
+	// limit bounds the request message; 0 means wire.MaxRequest.
+	limit int64
 }
 
 // encode encodes the reply of c.
@@ -49,26 +50,22 @@ func handle[Q, A any](do func(ctx context.Context, r *request, q Q, progress fun
 	}
 }
 
-// onPath makes a callFunc of a handler that acts on one path and replies nothing.
-func onPath(do func(ctx context.Context, tree pfs.FileSystem, name pfs.Path) error) callFunc {
-	return handle(func(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (wire.Empty, error) {
-		name, err := pfs.ParsePath(q.Path)
+// onPath makes a callFunc of a handler that acts on the path of its message.
+func onPath[Q interface{ PathName() string }, A any](do func(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q Q) (A, error)) callFunc {
+	return handle(func(ctx context.Context, r *request, q Q, _ func(int64)) (reply A, err error) {
+		name, err := pfs.ParsePath(q.PathName())
 		if err != nil {
-			return wire.Empty{}, err
+			return reply, err
 		}
-		return wire.Empty{}, do(ctx, r.tree, name)
+		return do(ctx, r.tree, name, q)
 	})
 }
 
-// onMode makes a callFunc of a handler that gives one path a mode.
-func onMode(do func(ctx context.Context, tree pfs.FileSystem, name pfs.Path, mode fs.FileMode) error) callFunc {
-	return handle(func(ctx context.Context, r *request, q wire.ModeRequest, _ func(int64)) (wire.Empty, error) {
-		name, err := pfs.ParsePath(q.Path)
-		if err != nil {
-			return wire.Empty{}, err
-		}
-		return wire.Empty{}, do(ctx, r.tree, name, wire.FileMode(q.Mode))
-	})
+// silent makes a handler for onPath of one that replies nothing.
+func silent[Q any](do func(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q Q) error) func(context.Context, pfs.FileSystem, pfs.Path, Q) (wire.Empty, error) {
+	return func(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q Q) (wire.Empty, error) {
+		return wire.Empty{}, do(ctx, tree, name, q)
+	}
 }
 
 // onTwoPaths makes a callFunc of a rename.
@@ -92,22 +89,33 @@ func parseTwo(a, b string) (p, q pfs.Path, err error) {
 // calls is the table of all methods.
 func (s *Server) calls() map[string]call {
 	change := func(do callFunc) call { return call{do: do, changes: true, once: true} }
+	long := func(do callFunc) call { return call{do: do, changes: true, once: true, limit: wire.MaxLongRequest} }
 	return map[string]call{
-		wire.CallStat:            {do: handle(statCall)},
-		wire.CallList:            {do: handle(listCall), long: true},
-		wire.CallMkdir:           change(onMode(mkdir)),
-		wire.CallRemove:          change(onPath(remove)),
-		wire.CallRemoveTree:      change(onPath(pfs.RemoveTree)),
+		wire.CallStat:            {do: onPath(statCall)},
+		wire.CallList:            {do: onPath(listCall), long: true},
+		wire.CallMkdir:           change(onPath(silent(mkdirCall))),
+		wire.CallRemove:          change(onPath(silent(removeCall))),
+		wire.CallRemoveTree:      change(onPath(silent(removeTreeCall))),
 		wire.CallRename:          change(onTwoPaths(rename)),
 		wire.CallRenameExclusive: change(onTwoPaths(pfs.RenameExclusive)),
-		wire.CallSymlink:         change(handle(symlinkCall)),
-		wire.CallChmod:           change(onMode(pfs.Chmod)),
-		wire.CallChtime:          change(handle(chtimeCall)),
-		wire.CallSpace:           {do: handle(spaceCall)},
-		wire.CallUsage:           {do: handle(usageCall)},
-		wire.CallSetQuota:        change(handle(setQuotaCall)),
-		wire.CallAccess:          {do: handle(accessCall)},
-		wire.CallSweep:           change(handle(s.sweepCall)),
+		wire.CallSymlink:         change(onPath(silent(symlinkCall))),
+		wire.CallChmod:           change(onPath(silent(chmodCall))),
+		wire.CallChtime:          change(onPath(silent(chtimeCall))),
+		wire.CallSetAttr:         change(onPath(silent(setAttrCall))),
+		wire.CallXattr:           {do: onPath(xattrCall)},
+		wire.CallSetXattr:        long(onPath(silent(setXattrCall))),
+		wire.CallListXattr:       {do: onPath(listXattrCall)},
+		wire.CallRemoveXattr:     change(onPath(silent(removeXattrCall))),
+		wire.CallHardLink:        change(onTwoPaths(pfs.HardLink)),
+		wire.CallMknod:           change(onPath(silent(mknodCall))),
+		wire.CallConcat:          long(onPath(silent(concatCall))),
+		wire.CallCapabilities:    {do: onPath(capabilitiesCall)},
+		wire.CallLocate:          {do: onPath(locateCall)},
+		wire.CallSpace:           {do: onPath(spaceCall)},
+		wire.CallUsage:           {do: onPath(usageCall)},
+		wire.CallSetQuota:        change(onPath(silent(setQuotaCall))),
+		wire.CallAccess:          {do: onPath(silent(accessCall))},
+		wire.CallSweep:           change(onPath(s.sweepCall)),
 		wire.CallCopy:            change(handle(s.copyCall)),
 		wire.CallDigest:          {do: handle(digestCall)},
 
@@ -123,14 +131,6 @@ func (s *Server) calls() map[string]call {
 	}
 }
 
-func mkdir(ctx context.Context, tree pfs.FileSystem, name pfs.Path, mode fs.FileMode) error {
-	return tree.Mkdir(ctx, name, mode.Perm())
-}
-
-func remove(ctx context.Context, tree pfs.FileSystem, name pfs.Path) error {
-	return tree.Remove(ctx, name)
-}
-
 func rename(ctx context.Context, tree pfs.FileSystem, oldName, newName pfs.Path) error {
 	return tree.Rename(ctx, oldName, newName)
 }
@@ -144,7 +144,7 @@ func (s *Server) serveCall(method string, c call) func(http.ResponseWriter, *req
 			}
 			s.fail(w, r.Request, err)
 		}
-		b, err := body(w, r.Request)
+		b, err := body(w, r.Request, max(c.limit, wire.MaxRequest))
 		if err != nil {
 			refuse(err)
 			return
@@ -184,12 +184,8 @@ func (s *Server) doOnce(ctx context.Context, r *request, method string, do func(
 	return s.once.do(ctx, onceKey{r.id.Name, method, id}, do)
 }
 
-func statCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.InfoReply, err error) {
-	name, err := pfs.ParsePath(q.Path)
-	if err != nil {
-		return reply, err
-	}
-	info, err := r.tree.Stat(ctx, name)
+func statCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, _ wire.PathRequest) (wire.InfoReply, error) {
+	info, err := tree.Stat(ctx, name)
 	return wire.InfoReply{Info: wire.NewInfo(info)}, err
 }
 
@@ -198,21 +194,20 @@ func statCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)
 const maxListed = 1000
 
 // listCall lists a page, in parts that fit into a message.
-func listCall(ctx context.Context, r *request, q wire.ListRequest, _ func(int64)) (reply wire.ListReply, err error) {
-	name, err := pfs.ParsePath(q.Path)
-	if err != nil {
-		return reply, err
-	}
-	opts := pfs.ListOptions{Token: q.Token, Limit: q.Limit, Digests: q.Digests}
+func listCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.ListRequest) (reply wire.ListReply, err error) {
+	opts := pfs.ListOptions{Token: q.Token, Limit: q.Limit, Digests: q.Digests, Attrs: q.Attrs}
 	opts.Limit = min(opts.Max(), maxListed)
 	for {
-		page, err := r.tree.List(ctx, name, opts)
+		page, err := tree.List(ctx, name, opts)
 		if err != nil {
 			return reply, err
 		}
 		reply = wire.ListReply{Entries: make([]wire.Info, len(page.Entries)), Unnamed: page.Unnamed, Next: page.Next}
 		for i, e := range page.Entries {
 			reply.Entries[i] = wire.NewInfo(e)
+			if !q.Attrs {
+				reply.Entries[i] = reply.Entries[i].Brief()
+			}
 		}
 		// Thousands of links with long targets can be more than one message.
 		opts.Limit = min(opts.Max(), len(page.Entries)+len(page.Unnamed)) / 2
@@ -222,75 +217,63 @@ func listCall(ctx context.Context, r *request, q wire.ListRequest, _ func(int64)
 	}
 }
 
-func symlinkCall(ctx context.Context, r *request, q wire.SymlinkRequest, _ func(int64)) (reply wire.Empty, err error) {
-	name, err := pfs.ParsePath(q.Path)
-	if err != nil {
-		return reply, err
-	}
-	return reply, pfs.MakeLink(ctx, r.tree, q.Target, name)
+func mkdirCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.ModeRequest) error {
+	return tree.Mkdir(ctx, name, wire.FileMode(q.Mode).Perm())
 }
 
-func chtimeCall(ctx context.Context, r *request, q wire.TimeRequest, _ func(int64)) (reply wire.Empty, err error) {
-	name, err := pfs.ParsePath(q.Path)
-	if err != nil {
-		return reply, err
-	}
-	return reply, pfs.Chtime(ctx, r.tree, name, q.Time.Time())
+func removeCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, _ wire.PathRequest) error {
+	return tree.Remove(ctx, name)
 }
 
-func spaceCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.SpaceReply, err error) {
-	name, err := pfs.ParsePath(q.Path)
-	if err != nil {
-		return reply, err
-	}
-	sp, err := pfs.SpaceOf(ctx, r.tree, name)
-	return wire.NewSpaceReply(sp), err
+func removeTreeCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, _ wire.PathRequest) error {
+	return pfs.RemoveTree(ctx, tree, name)
 }
 
-func usageCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.UsageReply, err error) {
-	name, err := pfs.ParsePath(q.Path)
-	if err != nil {
-		return reply, err
-	}
-	u, err := pfs.UsageOf(ctx, r.tree, name)
+func symlinkCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.SymlinkRequest) error {
+	return pfs.MakeLink(ctx, tree, q.Target, name)
+}
+
+func chmodCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.ModeRequest) error {
+	return pfs.Chmod(ctx, tree, name, wire.FileMode(q.Mode))
+}
+
+func chtimeCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.TimeRequest) error {
+	return pfs.Chtime(ctx, tree, name, q.Time.Time())
+}
+
+func spaceCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, _ wire.PathRequest) (wire.SpaceReply, error) {
+	space, err := pfs.SpaceOf(ctx, tree, name)
+	return wire.NewSpaceReply(space), err
+}
+
+func usageCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, _ wire.PathRequest) (wire.UsageReply, error) {
+	u, err := pfs.UsageOf(ctx, tree, name)
 	return wire.UsageReply(u), err
 }
 
-func setQuotaCall(ctx context.Context, r *request, q wire.QuotaRequest, _ func(int64)) (reply wire.Empty, err error) {
-	name, err := pfs.ParsePath(q.Path)
-	if err != nil {
-		return reply, err
-	}
-	return reply, pfs.SetQuota(ctx, r.tree, name, q.MaxBytes, q.MaxFiles)
+func setQuotaCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.QuotaRequest) error {
+	return pfs.SetQuota(ctx, tree, name, q.MaxBytes, q.MaxFiles)
 }
 
-func accessCall(ctx context.Context, r *request, q wire.AccessRequest, _ func(int64)) (reply wire.Empty, err error) {
-	name, err := pfs.ParsePath(q.Path)
-	if err != nil {
-		return reply, err
-	}
+func accessCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.AccessRequest) error {
 	a := pfs.Access(q.Access)
 	if a > pfs.Administer {
-		return reply, pfs.Errorf("server.access", name, pfs.Invalid, "access %d", q.Access)
+		return pfs.Errorf("server.access", name, pfs.Invalid, "access %d", q.Access)
 	}
-	return reply, pfs.CheckAccess(ctx, r.tree, a, name)
+	return pfs.CheckAccess(ctx, tree, a, name)
 }
 
-// sweepCall removes stale staged writes, those that are open here among them.
-func (s *Server) sweepCall(ctx context.Context, r *request, q wire.SweepRequest, _ func(int64)) (reply wire.SweepReply, err error) {
-	name, err := pfs.ParsePath(q.Path)
-	if err != nil {
-		return reply, err
-	}
+// sweepCall removes abandoned uploads, those that are open here among them.
+func (s *Server) sweepCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.SweepRequest) (reply wire.SweepReply, err error) {
 	const century = 100 * 365 * 24 * 3600
 	if q.Seconds < 0 || q.Seconds > century {
 		return reply, pfs.Errorf("server.sweep", name, pfs.Invalid, "age of %d seconds", q.Seconds)
 	}
-	if err := pfs.CheckAccess(ctx, r.tree, pfs.Discard, name); err != nil {
+	if err := pfs.CheckAccess(ctx, tree, pfs.Discard, name); err != nil {
 		return reply, err
 	}
 	s.uploads.suspendBelow(name) // what is open here counts as in use where it is stored
-	n, bytes, err := pfs.Sweep(ctx, r.tree, name, time.Duration(q.Seconds)*time.Second)
+	n, bytes, err := pfs.Sweep(ctx, tree, name, time.Duration(q.Seconds)*time.Second)
 	return wire.SweepReply{Count: int64(n), Bytes: bytes}, err
 }
 

@@ -15,7 +15,7 @@ const logins = 64
 func anonymous[Q, A any](s *Server, do func(r *http.Request, q Q) (A, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var q Q
-		b, err := body(w, r)
+		b, err := body(w, r, wire.MaxRequest)
 		if err == nil {
 			err = wire.Decode(b, &q)
 		}

@@ -18,7 +18,7 @@
 //
 //	server, slots, body              how a request comes in, waits for its turn, and keeps its pace
 //	login                            who it is
-//	calls, late, once                the table of calls; one that answers late; one that must not be done twice
+//	calls, attrcalls, late, once     the table of calls, those on attributes; one that answers late; one that must not be done twice
 //	data, dataanswer, openfiles      chunks that are read and written, and files that stay open between them
 //	upload, uploadcache,             a staged write that clients send chunks to
 //	uploadcalls, uploadfile, staging

@@ -8,7 +8,7 @@ const MaxListed = MaxMessage - 128
 // batches end before they are longer than MaxMessage.
 const (
 	// entryOverhead bounds the bytes of an encoded entry beside its strings.
-	entryOverhead = 160
+	entryOverhead = 300
 
 	// stringOverhead bounds the bytes before an encoded string.
 	stringOverhead = 5

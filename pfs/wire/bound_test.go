@@ -13,6 +13,8 @@ func TestEncodedBound(t *testing.T) {
 	info := Info{
 		Name: long, Size: math.MinInt64, Mode: math.MaxUint32, Time: when,
 		Owner: long, Group: long, Target: long, Version: long, Digest: long,
+		ID: math.MaxUint64, Links: math.MaxUint32, UID: math.MaxUint32, GID: math.MaxUint32,
+		ChangeTime: &when, AccessTime: &when, Replication: math.MinInt, BlockSize: math.MinInt64,
 	}
 	page := ListReply{Next: long}
 	for range maxItems {

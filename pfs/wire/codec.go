@@ -20,14 +20,17 @@ const (
 	// some numbers. Only that of a batch may have MaxMessage.
 	MaxRequest = 16 << 10
 
+	// MaxLongRequest bounds the messages of set-xattr and concat.
+	MaxLongRequest = MaxRequest + MaxXattr
+
 	// maxItems bounds the elements of one array, the longest of which is a page, and
 	// maxKeys those of a map.
 	maxItems = pfs.MaxPage
 	maxKeys  = 64
 
-	// maxValues bounds the values of a message, keys included: a page of entries has
-	// half of that. A message that repeats itself stays cheap.
-	maxValues = 32 * pfs.MaxPage
+	// maxValues bounds the values of a message, keys included: an entry of a page has 49
+	// at most. A message that repeats itself stays cheap.
+	maxValues = 64 * pfs.MaxPage
 
 	// maxDepth bounds the nesting of a message.
 	maxDepth = 8

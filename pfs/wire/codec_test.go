@@ -161,3 +161,16 @@ func TestSpaceOfAnOlderPeer(t *testing.T) {
 		t.Errorf("an older client: got %+v, %v", got, err)
 	}
 }
+
+// TestBriefInfo holds that an entry of a listing takes no more bytes than before entries
+// had an ID and times of change and access.
+func TestBriefInfo(t *testing.T) {
+	at := time.Unix(1e9, 1)
+	i := NewInfo(pfs.Info{
+		Name: "part-00001.rec", Size: 1 << 30, Mode: 0o644, ModTime: at, Owner: "1000", Group: "1000",
+		ID: 1 << 40, Links: 1, UID: 1000, GID: 1000, ChangeTime: at, AccessTime: at, Replication: 3, BlockSize: 128 << 20,
+	})
+	if whole, brief := len(Encode(i)), len(Encode(i.Brief())); whole != 215 || brief != 95 {
+		t.Errorf("an entry takes %d bytes, a brief one %d", whole, brief)
+	}
+}

@@ -53,6 +53,16 @@ const (
 	CallSymlink         = "symlink"          // SymlinkRequest -> Empty
 	CallChmod           = "chmod"            // ModeRequest -> Empty
 	CallChtime          = "chtime"           // TimeRequest -> Empty
+	CallSetAttr         = "set-attr"         // AttrRequest -> Empty
+	CallXattr           = "xattr"            // XattrRequest -> XattrReply
+	CallSetXattr        = "set-xattr"        // XattrRequest -> Empty
+	CallListXattr       = "list-xattr"       // PathRequest -> XattrNames
+	CallRemoveXattr     = "remove-xattr"     // XattrRequest -> Empty
+	CallHardLink        = "hard-link"        // TwoPathRequest -> Empty
+	CallMknod           = "mknod"            // MknodRequest -> Empty
+	CallConcat          = "concat"           // ConcatRequest -> Empty
+	CallCapabilities    = "capabilities"     // PathRequest -> CapabilitiesReply
+	CallLocate          = "locate"           // LocateRequest -> LocateReply
 	CallSpace           = "space"            // PathRequest -> SpaceReply
 	CallUsage           = "usage"            // PathRequest -> UsageReply
 	CallSetQuota        = "set-quota"        // QuotaRequest -> Empty
@@ -71,6 +81,17 @@ const (
 	CallTruncate = "truncate" // TruncateRequest -> Empty
 	CallEditSync = "edit-sync"
 )
+
+// PathName returns the path that the request is about.
+func (q PathRequest) PathName() string    { return q.Path }
+func (q SymlinkRequest) PathName() string { return q.Path }
+func (q ModeRequest) PathName() string    { return q.Path }
+func (q TimeRequest) PathName() string    { return q.Path }
+func (q ListRequest) PathName() string    { return q.Path }
+func (q QuotaRequest) PathName() string   { return q.Path }
+func (q AccessRequest) PathName() string  { return q.Path }
+func (q SweepRequest) PathName() string   { return q.Path }
+func (q DigestRequest) PathName() string  { return q.Path }
 
 // Empty is a message without content.
 type Empty struct{}
@@ -137,8 +158,9 @@ type ListRequest struct {
 	Path  string `msgpack:"path"`
 	Token string `msgpack:"token"`
 	Limit int    `msgpack:"limit"`
-	// Digests is ignored by services that are older than it.
+	// Services that are older than these fields ignore them.
 	Digests bool `msgpack:"digests,omitempty"`
+	Attrs   bool `msgpack:"attrs,omitempty"`
 }
 
 // ListReply is a page; see pfs.Page.
@@ -392,19 +414,6 @@ func (t *Time) Optional() time.Time {
 	return t.Time()
 }
 
-// Info is a pfs.Info.
-type Info struct {
-	Name    string `msgpack:"name"`
-	Size    Size   `msgpack:"size"`
-	Mode    uint32 `msgpack:"mode"`
-	Time    Time   `msgpack:"time"`
-	Owner   string `msgpack:"owner,omitempty"`
-	Group   string `msgpack:"group,omitempty"`
-	Target  string `msgpack:"target,omitempty"`
-	Version string `msgpack:"version,omitempty"`
-	Digest  string `msgpack:"digest,omitempty"`
-}
-
 // Size is the length of a file, which is not negative: receivers allocate by it.
 type Size int64
 
@@ -416,22 +425,6 @@ func (s *Size) DecodeMsgpack(d *msgpack.Decoder) error {
 	}
 	*s = Size(n)
 	return err
-}
-
-// NewInfo encodes i.
-func NewInfo(i pfs.Info) Info {
-	return Info{
-		Name: i.Name, Size: Size(i.Size), Mode: ModeBits(i.Mode), Time: NewTime(i.ModTime),
-		Owner: i.Owner, Group: i.Group, Target: i.Target, Version: i.Version, Digest: i.Digest,
-	}
-}
-
-// Info decodes i.
-func (i Info) Info() pfs.Info {
-	return pfs.Info{
-		Name: i.Name, Size: int64(i.Size), Mode: FileMode(i.Mode), ModTime: i.Time.Time(),
-		Owner: i.Owner, Group: i.Group, Target: i.Target, Version: i.Version, Digest: i.Digest,
-	}
 }
 
 // ModeBits returns m as POSIX st_mode.

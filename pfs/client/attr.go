@@ -1,0 +1,135 @@
+package client
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// SetAttr sets the attributes of attrs that mask names.
+func (c *Client) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	const op = "client.SetAttr"
+	if err := mask.Check(op, name, attrs); err != nil {
+		return err
+	}
+	return c.change(ctx, call{
+		op: op, method: wire.CallSetAttr, name: name,
+		request: wire.AttrRequest{Path: string(name), Attrs: wire.NewAttrs(mask, attrs)},
+	})
+}
+
+// Xattr returns the value of an extended attribute.
+func (c *Client) Xattr(ctx context.Context, name pfs.Path, attr string) ([]byte, error) {
+	const op = "client.Xattr"
+	if err := pfs.CheckXattr(op, name, attr); err != nil {
+		return nil, err
+	}
+	var reply wire.XattrReply
+	err := c.ask(ctx, call{
+		op: op, method: wire.CallXattr, name: name,
+		request: wire.XattrRequest{Path: string(name), Name: attr}, reply: &reply,
+	})
+	return reply.Value, err
+}
+
+// SetXattr sets an extended attribute.
+func (c *Client) SetXattr(ctx context.Context, name pfs.Path, attr string, value []byte, flags pfs.XattrFlags) error {
+	const op = "client.SetXattr"
+	if err := pfs.CheckXattr(op, name, attr); err != nil {
+		return err
+	}
+	if len(value) > wire.MaxXattr {
+		return pfs.Errorf(op, name, pfs.NoSpace, "attribute of %d bytes, the limit is %d", len(value), wire.MaxXattr)
+	}
+	return c.change(ctx, call{
+		op: op, method: wire.CallSetXattr, name: name,
+		request: wire.XattrRequest{Path: string(name), Name: attr, Value: value, Flags: uint8(flags)},
+	})
+}
+
+// ListXattr returns the names of the extended attributes.
+func (c *Client) ListXattr(ctx context.Context, name pfs.Path) ([]string, error) {
+	var reply wire.XattrNames
+	err := c.ask(ctx, call{
+		op: "client.ListXattr", method: wire.CallListXattr, name: name,
+		request: wire.PathRequest{Path: string(name)}, reply: &reply,
+	})
+	return reply.Names, err
+}
+
+// RemoveXattr removes an extended attribute.
+func (c *Client) RemoveXattr(ctx context.Context, name pfs.Path, attr string) error {
+	const op = "client.RemoveXattr"
+	if err := pfs.CheckXattr(op, name, attr); err != nil {
+		return err
+	}
+	return c.change(ctx, call{
+		op: op, method: wire.CallRemoveXattr, name: name,
+		request: wire.XattrRequest{Path: string(name), Name: attr},
+	})
+}
+
+// HardLink gives a file a second name.
+func (c *Client) HardLink(ctx context.Context, oldName, newName pfs.Path) error {
+	return c.rename(ctx, "client.HardLink", wire.CallHardLink, oldName, newName)
+}
+
+// Mknod makes a special file.
+func (c *Client) Mknod(ctx context.Context, name pfs.Path, mode fs.FileMode, device uint64) error {
+	return c.change(ctx, call{
+		op: "client.Mknod", method: wire.CallMknod, name: name,
+		request: wire.MknodRequest{Path: string(name), Mode: wire.ModeBits(mode), Device: device},
+	})
+}
+
+// Concat appends the sources to target in the service.
+func (c *Client) Concat(ctx context.Context, target pfs.Path, sources []pfs.Path) error {
+	const op = "client.Concat"
+	q := wire.ConcatRequest{Path: string(target)}
+	for _, p := range sources {
+		if err := pfs.CheckPath(op, p); err != nil {
+			return err
+		}
+		q.Sources = append(q.Sources, string(p))
+	}
+	return c.change(ctx, call{op: op, method: wire.CallConcat, name: target, request: q})
+}
+
+// Capabilities asks the service what can be done below name.
+func (c *Client) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
+	var reply wire.CapabilitiesReply
+	err := c.ask(ctx, call{
+		op: "client.Capabilities", method: wire.CallCapabilities, name: name,
+		request: wire.PathRequest{Path: string(name)}, reply: &reply,
+	})
+	return pfs.Capabilities(reply.Can), err
+}
+
+// BlockLocations asks the service where a part of name lies.
+func (c *Client) BlockLocations(ctx context.Context, name pfs.Path, off, n int64) (blocks []pfs.BlockLocation, err error) {
+	const op = "client.BlockLocations"
+	for more := true; more; {
+		var reply wire.LocateReply
+		err := c.ask(ctx, call{
+			op: op, method: wire.CallLocate, name: name,
+			request: wire.LocateRequest{Path: string(name), Off: off, Length: n}, reply: &reply,
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range reply.Blocks {
+			blocks = append(blocks, pfs.BlockLocation{Offset: b.Off, Length: b.Length, Hosts: b.Hosts})
+		}
+		if more = reply.More && len(reply.Blocks) > 0; more {
+			last := blocks[len(blocks)-1]
+			next := last.Offset + last.Length
+			if next <= off || next >= off+n { // it would be asked for forever
+				return blocks, nil
+			}
+			off, n = next, n-(next-off)
+		}
+	}
+	return blocks, nil
+}
