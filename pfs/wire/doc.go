@@ -36,9 +36,10 @@
 // # Messages
 //
 // Control messages are MessagePack maps with the keys of the structs in
-// message.go; unknown keys are ignored and absent ones are zero, so that a field can
-// be added within a version. No message is longer than MaxMessage bytes, and none of
-// a call or a login longer than MaxRequest; no array in one has more elements than a
+// message.go, info.go and attr.go; unknown keys are ignored and absent ones are zero, so
+// that a field can be added within a version. So can a call: a service that does not know
+// it answers Unsupported. No message is longer than MaxMessage bytes, and none of
+// a call or a login longer than MaxRequest (of set-xattr and concat MaxLongRequest); no array in one has more elements than a
 // page. A receiver checks every length in a message against the bytes at hand before
 // it decodes (Decode), so a message can never cost more memory than a small multiple
 // of its size. Paths are absolute names as pfs.ParsePath accepts them. A time is seconds and
