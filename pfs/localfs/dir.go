@@ -30,6 +30,10 @@ type dir interface {
 	// is subject to the umask.
 	openFile(name string, flag int, perm fs.FileMode) (*os.File, error)
 
+	// readFile reads the start of name into p, without waiting for a peer either. n is less
+	// than len(p) only at the end of the file, or with an error.
+	readFile(name string, p []byte) (n int, err error)
+
 	// attribute reads an extended attribute of the regular file name into p.
 	attribute(name, attribute string, p []byte) (n int, err error)
 

@@ -129,6 +129,35 @@ func (d *fdDir) readlink(name string) (string, error) {
 }
 
 func (d *fdDir) openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	fd, err := d.openFD(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// readFile saves the calls with which an os.File asks for a poller.
+func (d *fdDir) readFile(name string, p []byte) (n int, err error) {
+	fd, err := d.openFD(name, unix.O_RDONLY, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(fd)
+	for n < len(p) {
+		k := 0
+		err := uninterrupted(func() (err error) {
+			k, err = unix.Read(fd, p[n:])
+			return err
+		})
+		if err != nil || k == 0 {
+			return n, err
+		}
+		n += k
+	}
+	return n, nil
+}
+
+func (d *fdDir) openFD(name string, flag int, perm fs.FileMode) (int, error) {
 	flag |= unix.O_NOCTTY
 	if !d.follow || flag&unix.O_EXCL != 0 {
 		flag |= unix.O_NOFOLLOW
@@ -136,11 +165,7 @@ func (d *fdDir) openFile(name string, flag int, perm fs.FileMode) (*os.File, err
 	if flag&unix.O_CREAT == 0 {
 		flag |= unix.O_NONBLOCK
 	}
-	fd, err := openat(d.fd, name, flag, uint32(perm.Perm()))
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), name), nil
+	return openat(d.fd, name, flag, uint32(perm.Perm()))
 }
 
 // attribute needs neither descriptor nor poller of the file where there is a /proc.

@@ -119,6 +119,19 @@ func (d *rootDir) stat(name string, follow bool) (stat, error) {
 
 func (d *rootDir) readlink(name string) (string, error) { return d.root.Readlink(name) }
 
+func (d *rootDir) readFile(name string, p []byte) (int, error) {
+	file, err := d.openFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	n, err := io.ReadFull(file, p)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return n, err
+}
+
 func (d *rootDir) openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	if flag&os.O_EXCL != 0 {
 		return d.root.OpenFile(name, flag, perm)

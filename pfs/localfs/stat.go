@@ -1,9 +1,9 @@
 package localfs
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -69,7 +69,11 @@ func (s stat) touched() time.Time {
 // version is Info.Version. The inode and its change time tell two files apart that
 // agree in size and modification time, which anybody may set.
 func (s stat) version() string {
-	return fmt.Sprintf("%x-%x-%x-%x", s.ino, s.size, s.mtime.UnixNano(), s.ctime)
+	p := make([]byte, 0, 64) // a listing makes one for each entry: fmt would take half of its time
+	p = append(strconv.AppendUint(p, s.ino, 16), '-')
+	p = append(strconv.AppendInt(p, s.size, 16), '-')
+	p = append(strconv.AppendInt(p, s.mtime.UnixNano(), 16), '-')
+	return string(strconv.AppendInt(p, s.ctime, 16))
 }
 
 // info makes Info of what was found under name.

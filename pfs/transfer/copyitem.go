@@ -21,7 +21,13 @@ func (r *run) take(ctx context.Context, it *item) {
 	case copyIt:
 		r.route(ctx, it)
 	case compare:
-		r.put(ctx, r.compare, it)
+		// A file that needs nothing is not worth a turn of another goroutine.
+		if mode, time := r.j.otherAttributes(it); kept(it.info) && it.info.Digest == it.old.Digest && !mode && !time {
+			r.skip(ctx, it, Equal)
+			r.release(ctx, it)
+		} else {
+			r.compareLater(ctx, it)
+		}
 	case skipIt:
 		r.skip(ctx, it, why)
 		r.release(ctx, it)
@@ -106,15 +112,24 @@ func (r *run) skip(ctx context.Context, it *item, why Reason) {
 	}
 }
 
+// otherAttributes reports whether the target file should have another mode or time.
+func (j *Job) otherAttributes(it *item) (mode, time bool) {
+	perm := it.info.Mode.Perm()
+	return !j.opts.NewMode && perm != 0 && perm != it.old.Mode.Perm(), !j.opts.NewTime && !sameTime(it.info.ModTime, it.old.ModTime)
+}
+
 // setAttributes gives the target file the mode and time of the source.
 func (j *Job) setAttributes(ctx context.Context, it *item) error {
-	if perm := it.info.Mode.Perm(); !j.opts.NewMode && perm != 0 && perm != it.old.Mode.Perm() {
-		err := j.retry(ctx, it.name, func() error { return pfs.Chmod(ctx, it.target.FS, it.target.Path, perm) })
+	mode, time := j.otherAttributes(it)
+	if mode {
+		err := j.retry(ctx, it.name, func() error {
+			return pfs.Chmod(ctx, it.target.FS, it.target.Path, it.info.Mode.Perm())
+		})
 		if err := ifSupported(err); err != nil {
 			return err
 		}
 	}
-	if j.opts.NewTime || sameTime(it.info.ModTime, it.old.ModTime) {
+	if !time {
 		return nil
 	}
 	return ifSupported(j.retry(ctx, it.name, func() error {

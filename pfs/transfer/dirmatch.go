@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"errors"
 
 	"golang.org/x/sync/semaphore"
 
@@ -16,9 +17,9 @@ type entry struct {
 }
 
 // dirMatcher finds the entries of directory a in directory b, in bounded memory and
-// whatever the order of the listings. It reads a window of entries of a, lists all of b
-// to find them there, and goes on with the next window. It lists b again only if there is
-// no room for a table of its other entries.
+// whatever the order of the listings. It lists both at the same time, b into a table. If
+// there is no room for all of b, it reads a window of entries of a, lists b to find them
+// there, and goes on with the next window, from a table if there is room for the rest of b.
 type dirMatcher struct {
 	a       *listing
 	b       *End                // nil if there is nothing to compare with
@@ -29,11 +30,15 @@ type dirMatcher struct {
 	entries []entry    // the window
 	carry   []pfs.Info // a page that was too much for the window
 	ended   bool       // a has no more pages
+	listed  chan error // tells that b is listed into the table; nil if it is not being listed
+	table   *besides   // being filled
 	rest    *besides   // what b has besides the windows so far; nil if it must be listed
+	stop    context.CancelFunc
 }
 
 // next makes the next window; it is empty at the end. Drop it before the next.
 func (m *dirMatcher) next(ctx context.Context) ([]entry, error) {
+	m.begin(ctx)
 	for {
 		more, err := m.fill(ctx)
 		if err != nil {
@@ -48,8 +53,61 @@ func (m *dirMatcher) next(ctx context.Context) ([]entry, error) {
 	}
 }
 
+// begin starts to list b, once.
+func (m *dirMatcher) begin(ctx context.Context) {
+	if m.b == nil || m.room == nil || m.stop != nil {
+		return
+	}
+	ctx, m.stop = context.WithCancel(ctx)
+	m.table, m.listed = &besides{room: m.room}, make(chan error, 1)
+	go func() {
+		m.listed <- m.listB(ctx, func(info pfs.Info) bool { return m.table.add(info) })
+	}()
+}
+
+// errNoRoom ends a listing that does not fit the tables.
+var errNoRoom = errors.New("no room")
+
+// listB calls do for all entries of b, until that is false.
+func (m *dirMatcher) listB(ctx context.Context, do func(pfs.Info) bool) error {
+	b := listing{j: m.a.j, end: *m.b, name: m.b.Path, digests: m.a.digests}
+	for {
+		page, more, err := b.next(ctx)
+		if err != nil || !more {
+			return err
+		}
+		for _, info := range page.Entries {
+			if !do(info) {
+				return errNoRoom
+			}
+		}
+	}
+}
+
+// tabulated waits for the table of b, if it is being made.
+func (m *dirMatcher) tabulated() error {
+	if m.listed == nil {
+		return nil
+	}
+	err := <-m.listed
+	m.listed = nil
+	if err == nil {
+		m.rest = m.table
+		return nil
+	}
+	m.table.drop()
+	if err == errNoRoom {
+		return nil
+	}
+	return err
+}
+
 // end releases all that is held.
 func (m *dirMatcher) end() {
+	if m.stop != nil {
+		m.stop()
+		_ = m.tabulated()
+	}
 	m.drop()
 	m.rest.drop()
 }
@@ -60,8 +118,8 @@ func (m *dirMatcher) drop() {
 	m.entries = nil
 }
 
-// fill reads pages of a into the window as long as there is room, but only one if there
-// is no b. It reports whether there may be more.
+// fill reads pages of a into the window as long as there is room, but only one if it
+// need not be found in a listing of b. It reports whether there may be more.
 func (m *dirMatcher) fill(ctx context.Context) (bool, error) {
 	for {
 		page, more, err := m.page(ctx)
@@ -76,7 +134,7 @@ func (m *dirMatcher) fill(ctx context.Context) (bool, error) {
 		for _, info := range page {
 			m.entries = append(m.entries, entry{info: info})
 		}
-		if m.b == nil {
+		if m.b == nil || m.rest != nil || len(m.listed) > 0 {
 			return true, nil
 		}
 	}
@@ -109,10 +167,17 @@ func (m *dirMatcher) match(ctx context.Context) error {
 	if m.b == nil {
 		return nil
 	}
+	if err := m.tabulated(); err != nil {
+		return err
+	}
 	if m.rest != nil {
 		for i := range m.entries {
 			e := &m.entries[i]
 			e.old, e.exists = m.rest.find(e.info.Name)
+		}
+		if m.ended { // the directories below need the room
+			m.rest.drop()
+			m.rest = nil
 		}
 		return nil
 	}
@@ -124,28 +189,23 @@ func (m *dirMatcher) match(ctx context.Context) error {
 	if !m.ended && m.room != nil {
 		rest = &besides{room: m.room}
 	}
-	b := listing{j: m.a.j, end: *m.b, name: m.b.Path, digests: m.a.digests}
-	for {
-		page, more, err := b.next(ctx)
-		if err != nil {
+	err := m.listB(ctx, func(info pfs.Info) bool {
+		i, ok := places[info.Name]
+		switch {
+		case ok:
+			m.entries[i].old, m.entries[i].exists = info, true
+		case rest != nil && !rest.add(info):
 			rest.drop()
-			return err
+			rest = nil
 		}
-		if !more {
-			m.rest = rest
-			return nil
-		}
-		for _, info := range page.Entries {
-			i, ok := places[info.Name]
-			switch {
-			case ok:
-				m.entries[i].old, m.entries[i].exists = info, true
-			case rest != nil && !rest.add(info):
-				rest.drop()
-				rest = nil
-			}
-		}
+		return true
+	})
+	if err != nil {
+		rest.drop()
+		return err
 	}
+	m.rest = rest
+	return nil
 }
 
 // bigSet is the size above which a job holds one set of names at a time.

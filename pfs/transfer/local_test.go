@@ -123,6 +123,26 @@ func TestCopiesLeaveNothingOpen(t *testing.T) {
 	}
 }
 
+// TestComparedInGroups: among many small local files those that differ, and no others, are copied again.
+func TestComparedInGroups(t *testing.T) {
+	dir := t.TempDir()
+	a, b := openLocal(t, dir), memfs.New(memfs.Options{})
+	const n = 300
+	for i := range n {
+		put(t, b, pfs.Path(fmt.Sprintf("/d/f%d", i)), noise(uint64(i), 1000))
+		// A file that this store did not write has no mark.
+		must(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%d", i)), noise(uint64(i+i%100/99), 1000), 0o640))
+	}
+	j := newJob(t, Options{})
+	must(t, j.Copy(t.Context(), End{a, "/"}, End{b, "/d"}))
+	if s := j.Stats(); s.FilesDone != n/100 || s.Skipped != n-n/100 || s.Failed != 0 {
+		t.Errorf("got %+v", s)
+	}
+	for i := range n {
+		checkFile(t, b, pfs.Path(fmt.Sprintf("/d/f%d", i)), noise(uint64(i+i%100/99), 1000))
+	}
+}
+
 // TestMirrorNamesWhatStays: Delete names what it cannot delete in the target, and so does a dry run.
 func TestMirrorNamesWhatStays(t *testing.T) {
 	for _, dry := range []bool{false, true} {

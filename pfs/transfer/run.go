@@ -33,8 +33,9 @@ type run struct {
 	cancel context.CancelCauseFunc
 	ended  func() bool // the job's context is done
 
-	compare, small, large chan *item
-	inside                chan *item // copies within one file system
+	compare      chan []*item
+	small, large chan *item
+	inside       chan *item // copies within one file system
 
 	walkers *semaphore.Weighted // beyond the first of each pair
 	names   *semaphore.Weighted // entries in windows
@@ -68,7 +69,7 @@ func (j *Job) CopyAll(caller context.Context, pairs iter.Seq2[Pair, error]) erro
 	defer cancel(nil)
 	r := &run{
 		j: j, cancel: cancel, ended: func() bool { return ctx.Err() != nil },
-		compare: make(chan *item, queueLen), small: make(chan *item, queueLen),
+		compare: make(chan []*item, queueLen), small: make(chan *item, queueLen),
 		large: make(chan *item, queueLen), inside: make(chan *item, queueLen),
 		walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
 		names:   semaphore.NewWeighted(maxNames),
@@ -90,7 +91,11 @@ func (r *run) copyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) {
 	// More files than Options.Parallel are begun at once, so that the chunks of one
 	// move while another waits to be created or committed.
 	for range 2 * r.j.opts.Parallel {
-		comparers.Go(func() { r.each(ctx, r.compare, r.compareItem) })
+		comparers.Go(func() {
+			for group := range r.compare {
+				r.compareItems(ctx, group)
+			}
+		})
 		copiers.Go(func() { r.each(ctx, r.large, r.copyItem) })
 	}
 	for range 4 * r.j.opts.Parallel {

@@ -8,6 +8,74 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
+// smallDigester is a file system that computes the digests of many small files at little more
+// than the price of reading them.
+type smallDigester interface {
+	// DigestSmall returns the XXH3 digest of the stored bytes of each file, or "" for one that only
+	// pfs.Digester can tell of.
+	DigestSmall(ctx context.Context, names []pfs.Path) []string
+}
+
+const (
+	maxCompared      = 128      // files of one group
+	maxComparedBytes = 64 << 10 // of one file
+)
+
+// compareLater hands an item to the comparers, in one group with others of its directory if its
+// digest is computed with theirs.
+func (r *run) compareLater(ctx context.Context, it *item) {
+	_, small := it.source.FS.(smallDigester)
+	if !small || it.dir == nil || it.info.Digest != "" || it.info.Size > maxComparedBytes {
+		r.putGroup(ctx, []*item{it})
+		return
+	}
+	it.dir.group = append(it.dir.group, it)
+	if len(it.dir.group) >= maxCompared {
+		r.compareGroup(ctx, it.dir)
+	}
+}
+
+// compareGroup hands the group of d to the comparers.
+func (r *run) compareGroup(ctx context.Context, d *directory) {
+	if len(d.group) > 0 {
+		r.putGroup(ctx, d.group)
+	}
+	d.group = nil
+}
+
+func (r *run) putGroup(ctx context.Context, group []*item) {
+	select {
+	case r.compare <- group:
+	case <-ctx.Done():
+		for _, it := range group {
+			r.release(ctx, it)
+		}
+	}
+}
+
+// compareItems finds out which items of a group need a copy.
+func (r *run) compareItems(ctx context.Context, group []*item) {
+	if fsys, ok := group[0].source.FS.(smallDigester); ok && len(group) > 1 && ctx.Err() == nil {
+		names := make([]pfs.Path, len(group))
+		for i, it := range group {
+			names[i] = it.source.Path
+		}
+		_ = pfs.Guard("transfer.compare", group[0].name, func() error {
+			for i, sum := range fsys.DigestSmall(ctx, names) {
+				group[i].info.Digest = sum
+			}
+			return nil
+		})
+	}
+	for _, it := range group {
+		if ctx.Err() != nil {
+			r.release(ctx, it)
+			continue
+		}
+		r.guard(it.name, it.target.Path, func() { r.compareItem(ctx, it) })
+	}
+}
+
 // same reports whether the files of an item, which have one size, have one digest.
 func (j *Job) same(ctx context.Context, it *item) (bool, error) {
 	theirs, err := j.digestOf(ctx, it.target, it.old)
@@ -17,6 +85,9 @@ func (j *Job) same(ctx context.Context, it *item) (bool, error) {
 	ours, err := j.digestOf(ctx, it.source, it.info)
 	return err == nil && ours == theirs, err
 }
+
+// kept reports whether info has the digest by which files are compared.
+func kept(info pfs.Info) bool { return digest.Algorithm(info.Digest) == digest.XXH3 }
 
 // digestOf returns the XXH3 digest of a file: the one that the store keeps, or else
 // one computed where the bytes are, or else here.
@@ -29,7 +100,7 @@ func (j *Job) digestOf(ctx context.Context, e End, info pfs.Info) (string, error
 			return "", err
 		}
 	}
-	if digest.Algorithm(info.Digest) == digest.XXH3 {
+	if kept(info) {
 		return info.Digest, nil
 	}
 	return j.compute(ctx, e, digest.XXH3, nil)

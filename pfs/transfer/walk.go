@@ -139,6 +139,7 @@ func (r *run) unnamed(d *directory, quoted string) {
 // sort hands the files and links of a window to the next stage and returns its
 // directories.
 func (r *run) sort(ctx context.Context, d *directory, entries []entry) (subs []*directory) {
+	defer r.compareGroup(ctx, d)
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			return subs
@@ -155,10 +156,15 @@ func (r *run) entry(ctx context.Context, d *directory, e entry) *directory {
 	it := &item{
 		source: End{d.source.FS, d.source.Path.Join(e.info.Name)},
 		target: End{d.target.FS, d.target.Path.Join(e.info.Name)},
-		name:   d.name.Join(e.info.Name),
 		info:   e.info, old: e.old, exists: e.exists, dir: d,
 	}
-	rel := join(d.rel, e.info.Name)
+	if it.name = it.source.Path; d.name != d.source.Path {
+		it.name = d.name.Join(e.info.Name)
+	}
+	rel := ""
+	if r.j.filter.active() {
+		rel = join(d.rel, e.info.Name)
+	}
 	if e.info.IsLink() && r.j.opts.Links == Follow && r.j.filter.choose(d.choice, rel, false) != excluded {
 		to, info, err := r.j.follow(ctx, it.source)
 		if err == nil && info.IsDir() {
