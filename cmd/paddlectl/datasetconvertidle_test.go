@@ -15,7 +15,7 @@ func TestConvertRefusesIdleFlags(t *testing.T) {
 		"--max-record 256M":              "--max-record: at most 255M, which is what readers take, is needed",
 		"--chunk-size 129M":              "--chunk-size: a size of at most 128M is needed",
 		"--skip-lines -1":                "--skip-lines -1: a number from 0 on is needed",
-		"--format npy --skip-lines 1":    "npy has no lines to be left out",
+		"--format npy --skip-lines 1":    "npy has no lines to skip",
 		"--jobs -1":                      "--jobs -1: a number from 0 to 256 is needed",
 		"--jobs 1000000000":              "--jobs 1000000000: a number from 0 to 256 is needed",
 		"--seed 0":                       "--seed does nothing: there is no --shuffle",

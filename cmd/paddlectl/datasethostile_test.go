@@ -37,7 +37,7 @@ var hostileInputs = []struct {
 	{file: "hit.csv.gz", data: func() []byte { b := gzipped(1<<20, table); b[10] |= 6; return b }, code: cliio.Integrity,
 		want: "hit.csv.gz: gzip: the compressed data is damaged: flate: corrupt input before offset 1"},
 	{file: "joined.csv", data: func() []byte { return []byte("a,b\n1,2\na,b\n") }, args: "--type a=int", code: cliio.Failed,
-		want: `joined.csv, line 3, offset 8: column 1 ("a"): "a" is no int`},
+		want: `joined.csv, line 3, offset 8: column 1 ("a"): "a" is not of type int`},
 	{file: "zeros", size: 1 << 30, code: cliio.Failed,
 		want: "zeros: neither its content nor its name tells the format: name it"},
 	{file: "zeros.csv", size: 1 << 30, code: cliio.Failed, most: aRecord,

@@ -7,32 +7,32 @@ import (
 	"slices"
 )
 
-// batch is what a worker hands over: the payloads of some records in a row.
+// batch is the result of a worker: the payloads of consecutive records.
 type batch struct {
 	payloads []byte
-	ends     []int // where each payload ends in payloads
+	ends     []int // end of each payload in payloads
 	bad      []badRecord
-	lines    int64 // lines that the batch was made of
-	bytes    int64 // bytes of the input that it was made of
-	err      error // ends the input
-	partial  int64 // samples of which only a part is in payloads
+	lines    int64 // input lines that it covers
+	bytes    int64 // input bytes that it covers
+	err      error // error that ends the input
+	partial  int64 // samples whose payload holds only a part of them
 
-	notes   []string // of the input
-	columns []Column // of the input, in its first batch, if its decoder knows them
+	notes   []string // notes on the input
+	columns []Column // columns of the input, in its first batch, if its decoder knows them
 }
 
-// badRecord is a record that was left out of a batch.
+// badRecord is a record that was omitted from a batch.
 type badRecord struct {
-	after int // how many records of the batch come before it
+	after int // number of records of the batch before it
 	err   *RecordError
-	raw   []byte // what the input has there, if it has lines
+	raw   []byte // its bytes in the input, for formats of lines
 }
 
 func (b *batch) reset() {
 	*b = batch{payloads: b.payloads[:0], ends: b.ends[:0], bad: b.bad[:0]}
 }
 
-// add appends the record that enc holds, or why it cannot be one.
+// add appends the record that enc holds, or the reason why it cannot be encoded.
 func (b *batch) add(enc Encoder) error {
 	if enc.Err() == nil {
 		b.payloads = enc.Append(b.payloads)
@@ -48,25 +48,25 @@ func (b *batch) add(enc Encoder) error {
 	return nil
 }
 
-// full reports whether the batch is worth handing over.
+// full reports whether the batch is large enough to be delivered.
 func (b *batch) full() bool {
 	return len(b.payloads) >= blockSize/2 || len(b.ends)+len(b.bad) >= mostAtOnce
 }
 
-// mostAtOnce is how many records wait for delivery that take memory of their own.
+// mostAtOnce is the maximum number of undelivered records that use memory of their own.
 const mostAtOnce = 4096
 
-// drop notes a bad record.
+// drop adds a bad record.
 func (b *batch) drop(err *RecordError, raw []byte) {
 	b.bad = append(b.bad, badRecord{after: len(b.ends), err: err, raw: bytes.Clone(raw)})
 }
 
-// blockRecords are the records of a block that are still to be parsed.
+// blockRecords are the unparsed records of a block.
 type blockRecords struct {
 	data    []byte
 	parser  lineParser
-	counted int   // up to where in data lines were counted,
-	line    int64 // and which is there
+	counted int   // position in data up to which lines are counted
+	line    int64 // number of lines there
 }
 
 func newBlockRecords(data []byte, p lineParser) *blockRecords {
@@ -74,9 +74,9 @@ func newBlockRecords(data []byte, p lineParser) *blockRecords {
 	return &blockRecords{data: data, parser: p, line: 1}
 }
 
-// some makes a batch of the next records, of all if not too many are bad, and reports
-// whether there are more. Lines and offsets are counted from the start of the block,
-// whose size only the last batch has.
+// some makes a batch of the next records and reports whether there are more. It takes all records
+// unless too many are bad. Lines and offsets count from the start of the block; only the last batch
+// states the size of the block.
 func (r *blockRecords) some(enc Encoder, b *batch) (more bool) {
 	b.payloads = slices.Grow(b.payloads, len(r.data))
 	for len(b.bad) < mostAtOnce {
@@ -101,8 +101,8 @@ func (r *blockRecords) some(enc Encoder, b *batch) (more bool) {
 
 var newline = []byte("\n")
 
-// decodeSome makes a batch of the next records of a decoder, and reports whether
-// there are more. row is the number of records before them.
+// decodeSome makes a batch of a decoder's next records and reports whether there are more. row is
+// the number of records before them.
 func decodeSome(d Decoder, row *int64, enc Encoder, b *batch) (more bool) {
 	for !b.full() {
 		err := d.Next(enc)

@@ -8,11 +8,10 @@ import (
 	"slices"
 )
 
-// readStep is how much memory is taken at once for a length that only the input
-// vouches for.
+// readStep is how much memory is allocated at a time for a length that only the input states.
 const readStep = 1 << 20
 
-// counter reads an input in order and knows where it is.
+// counter reads an input in order and counts its bytes.
 type counter struct {
 	r   *bufio.Reader
 	off int64 // bytes read so far
@@ -34,9 +33,9 @@ func (c *counter) ReadByte() (byte, error) {
 	return b, err
 }
 
-// appendFrom appends the next n bytes of r to dst, which grows as they arrive: a
-// hostile n takes no more than about twice what r really holds. At the end of r it
-// returns io.EOF if there were none, and otherwise io.ErrUnexpectedEOF.
+// appendFrom appends the next n bytes of r to dst, which grows as they arrive: a hostile n takes no
+// more than about twice the bytes that r has. At the end of r it returns io.EOF if there were none,
+// and otherwise io.ErrUnexpectedEOF.
 func appendFrom(r io.Reader, dst []byte, n int) ([]byte, error) {
 	for start := len(dst); len(dst)-start < n; {
 		done := len(dst) - start
@@ -54,8 +53,8 @@ func appendFrom(r io.Reader, dst []byte, n int) ([]byte, error) {
 	return dst, nil
 }
 
-// take reads exactly n bytes into the space of dst. It returns io.EOF only if the
-// input ends before the first of them; what names them in errors.
+// take reads exactly n bytes into the space of dst. It returns io.EOF only if the input ends before
+// the first byte; what names the bytes in errors.
 func (c *counter) take(dst []byte, n int, what string) ([]byte, error) {
 	dst, err := appendFrom(c, dst[:0], n)
 	if err != nil && err != io.EOF {
@@ -64,7 +63,7 @@ func (c *counter) take(dst []byte, n int, what string) ([]byte, error) {
 	return dst, err
 }
 
-// need is take for bytes that must be there: the end of the input is an error, too.
+// need is take for mandatory bytes: the end of the input is an error, too.
 func (c *counter) need(dst []byte, n int, what string) ([]byte, error) {
 	dst, err := c.take(dst, n, what)
 	if err == io.EOF {
@@ -73,7 +72,7 @@ func (c *counter) need(dst []byte, n int, what string) ([]byte, error) {
 	return dst, err
 }
 
-// skip reads past n bytes.
+// skip discards n bytes.
 func (c *counter) skip(n int64, what string) error {
 	_, err := io.CopyN(io.Discard, c, n)
 	if err != nil {
@@ -91,10 +90,10 @@ func (c *counter) ended(what string) error {
 	case err != nil:
 		return c.failed(err, "what follows "+what)
 	}
-	return faultf(ErrSyntax, "the input goes on behind the end of %s, at offset %d", what, c.off)
+	return faultf(ErrSyntax, "the input continues after the end of %s, at offset %d", what, c.off)
 }
 
-// failed puts the place into an error of reading what.
+// failed adds the position to an error of reading what.
 func (c *counter) failed(err error, what string) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return faultf(ErrTruncated, "the input ends at offset %d, in the middle of %s", c.off, what)

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// charset is one way in which text is written as bytes.
+// charset is an encoding of text.
 type charset struct {
 	name string
-	code encoding.Encoding // nil for UTF-8, which is read as it is
+	code encoding.Encoding // nil for UTF-8, which needs no conversion
 }
 
 const utf8Name = "utf-8"
@@ -41,7 +41,7 @@ var charsets = []charset{
 	{"euc-kr", korean.EUCKR},
 }
 
-// Charsets lists the names that Options.Charset may have.
+// Charsets lists the valid values of Options.Charset.
 func Charsets() []string {
 	names := make([]string, len(charsets))
 	for i, c := range charsets {
@@ -50,7 +50,7 @@ func Charsets() []string {
 	return names
 }
 
-// findCharset returns the charset of a name; nil for UTF-8, and for none.
+// findCharset returns the encoding with the given name; nil for UTF-8 and for "".
 func findCharset(name string) (encoding.Encoding, error) {
 	i := slices.IndexFunc(charsets, func(c charset) bool { return c.name == name })
 	if i < 0 && name != "" {
@@ -62,8 +62,7 @@ func findCharset(name string) (encoding.Encoding, error) {
 	return charsets[i].code, nil
 }
 
-// recode makes o text in UTF-8. What is not of the charset becomes U+FFFD, for which
-// its record is refused.
+// recode converts o to UTF-8. Invalid bytes become U+FFFD, which makes their record bad.
 func (o *opened) recode(code encoding.Encoding) (err error) {
 	o.ReaderAt, o.Size = nil, -1
 	b := bufio.NewReaderSize(transform.NewReader(o.Reader, code.NewDecoder()), 64<<10)

@@ -2,20 +2,20 @@ package convert
 
 import "bytes"
 
-// cifarImage is one image of CIFAR: the red, green and blue planes of 32 x 32 pixels.
+// cifarImage is the size of a CIFAR image: the red, green and blue planes of 32 x 32 pixels.
 const cifarImage = 3 * 32 * 32
 
 var cifarShape = []int64{3, 32, 32}
 
-// cifarLabel is a byte in front of the image.
+// cifarLabel is a byte before the image.
 type cifarLabel struct {
 	name    string
 	classes byte
 }
 
-// cifar10Format and cifar100Format read the binary versions of the two data sets. They
-// have no mark of their own. The files of CIFAR-10 are known by their names; those of
-// CIFAR-100 are called train.bin and test.bin, as others are: the format has to be named.
+// cifar10Format and cifar100Format read the binary versions of the two data sets. The files have no
+// signature. Those of CIFAR-10 are recognized by their names. Those of CIFAR-100 have the common
+// names train.bin and test.bin, so their format must be named.
 var (
 	cifar10Format = cifarFormat("cifar10", "CIFAR-10 binary: label and image of 3 x 32 x 32", []string{"data_batch_1.bin",
 		"data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"}, cifarLabel{"label", 10})
@@ -23,8 +23,7 @@ var (
 		cifarLabel{"coarse_label", 20}, cifarLabel{"fine_label", 100})
 )
 
-// IsBesideCIFAR reports whether name is that of a file which comes with the images of
-// CIFAR and has none.
+// IsBesideCIFAR reports whether name is that of a CIFAR file without images.
 func IsBesideCIFAR(name string) bool {
 	switch name {
 	case "batches.meta", "batches.meta.txt", "fine_label_names.txt", "coarse_label_names.txt", "readme.html":
@@ -33,8 +32,7 @@ func IsBesideCIFAR(name string) bool {
 	return false
 }
 
-// looksLikeCIFAR reports whether two images with their labels can begin head, which is
-// not all zeros.
+// looksLikeCIFAR reports whether head, which is not all zeros, may begin with two labelled images.
 func looksLikeCIFAR(head []byte) bool {
 	if len(bytes.TrimLeft(head, "\x00")) == 0 {
 		return false
@@ -47,7 +45,7 @@ func looksLikeCIFAR(head []byte) bool {
 	return false
 }
 
-// areBelow reports whether the bytes at the start of p are below those of most.
+// areBelow reports whether the first bytes of p are below those of most.
 func areBelow(p, most []byte) bool {
 	for i, m := range most {
 		if p[i] >= m {
@@ -63,7 +61,7 @@ func cifarFormat(name, doc string, names []string, labels ...cifarLabel) Format 
 	}}
 }
 
-// cifarDecoder gives the images of one file.
+// cifarDecoder decodes the images of one file.
 type cifarDecoder struct {
 	c      *counter
 	labels []cifarLabel

@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// compression is one way in which an input of any format may be wrapped.
+// compression is a compression that an input of any format may have.
 type compression struct {
 	name       string
 	extensions []string
@@ -26,16 +26,16 @@ var compressions = []compression{
 	{"zstd", []string{".zst", ".zstd"}, isZstd, openZstd},
 }
 
-// unread are the marks of compressions that are not read; "?" is any byte.
+// unread are the signatures of unsupported compressions; "?" is any byte.
 var unread = []struct{ name, mark string }{
 	{"bzip2", "BZh?1AY&SY"}, {"xz", "\xfd7zXZ\x00"}, {"lz4", "\x04\x22\x4d\x18"},
 }
 
-// refuseUnread returns an error for a compression that is not read.
+// refuseUnread returns an error for an unsupported compression.
 func refuseUnread(head []byte) error {
 	for _, z := range unread {
 		if marked(head, z.mark) {
-			return faultf(ErrUnsupported, "it is compressed with %s, which is not read: decompress it first, or pipe it: %s -dc FILE | ... -", z.name, z.name)
+			return faultf(ErrUnsupported, "it is compressed with %s, which is not supported: decompress it first, or pipe it: %s -dc FILE | ... -", z.name, z.name)
 		}
 	}
 	return nil
@@ -53,13 +53,13 @@ func marked(head []byte, mark string) bool {
 	return true
 }
 
-// isZstd knows a frame, and one that is passed over, with which pzstd begins.
+// isZstd recognizes a frame, and a skippable frame, with which pzstd begins.
 func isZstd(head []byte) bool {
 	return marked(head, "\x28\xb5\x2f\xfd") || marked(head, "?\x2a\x4d\x18") && head[0]&0xf0 == 0x50
 }
 
-// zstdWindow is the largest window that is taken memory for; it is what the zstd
-// program takes without --long.
+// zstdWindow is the largest window for which memory is allocated: the limit of the zstd program
+// without --long.
 const zstdWindow = 128 << 20
 
 func openZstd(b *bufio.Reader, _ *counted) (io.ReadCloser, error) {
@@ -71,14 +71,14 @@ func openZstd(b *bufio.Reader, _ *counted) (io.ReadCloser, error) {
 	return d.IOReadCloser(), nil
 }
 
-// opened is an input as its format sees it, with what must be closed in the end.
+// opened is an input as its format sees it, with everything to be closed at the end.
 type opened struct {
 	Input
 	head   []byte // the first SniffLen bytes
 	closes []func() error
 }
 
-// close ends the input. Every close is called; the first error is returned.
+// close closes the input. It calls every close and returns the first error.
 func (o *opened) close() error {
 	var first error
 	for i := len(o.closes) - 1; i >= 0; i-- {
@@ -90,7 +90,7 @@ func (o *opened) close() error {
 	return first
 }
 
-// open opens s and takes off a compression, which is found by its first bytes.
+// open opens s and removes a compression, which is found by its first bytes.
 func open(ctx context.Context, s Source) (*opened, error) {
 	c, err := s.Open(ctx)
 	if err != nil {
@@ -101,7 +101,7 @@ func open(ctx context.Context, s Source) (*opened, error) {
 		o.closes = append(o.closes, c.Close)
 	}
 	if err := o.start(c); err != nil {
-		o.close() // what it says now follows from err
+		o.close() // its error would only follow from err
 		return nil, err
 	}
 	return o, nil
@@ -138,7 +138,7 @@ func (o *opened) start(c Content) error {
 	return refuseUnread(head)
 }
 
-// decompress makes o the input that is inside of it.
+// decompress replaces o by its decompressed content.
 func (o *opened) decompress(z compression, compressed *bufio.Reader, read *counted) error {
 	d, err := z.open(compressed, read)
 	if err != nil {
@@ -153,7 +153,7 @@ func (o *opened) decompress(z compression, compressed *bufio.Reader, read *count
 	return err
 }
 
-// trimCompression returns name without the ending of z; "a.tgz" is "a.tar".
+// trimCompression returns name without the extension of z; "a.tgz" becomes "a.tar".
 func trimCompression(name string, z compression) string {
 	for _, ext := range z.extensions {
 		if base, ok := cutExtension(name, ext); ok {
@@ -166,7 +166,7 @@ func trimCompression(name string, z compression) string {
 	return name
 }
 
-// cutExtension returns name without ext, in whatever case it is written.
+// cutExtension returns name without ext, ignoring case.
 func cutExtension(name, ext string) (base string, ok bool) {
 	n := len(name) - len(ext)
 	if n <= 0 || !strings.EqualFold(name[n:], ext) {
@@ -175,7 +175,7 @@ func cutExtension(name, ext string) (base string, ok bool) {
 	return name[:n], true
 }
 
-// peek returns the first SniffLen bytes of b; less only if the input is shorter.
+// peek returns the first SniffLen bytes of b, fewer only if the input is shorter.
 func peek(b *bufio.Reader) ([]byte, error) {
 	head, err := b.Peek(SniffLen)
 	if errors.Is(err, io.EOF) {
@@ -184,7 +184,7 @@ func peek(b *bufio.Reader) ([]byte, error) {
 	return bytes.Clone(head), err
 }
 
-// inside reads decompressed bytes and tells damage from the failures of a store.
+// inside reads decompressed bytes and distinguishes damage from failures of a store.
 type inside struct {
 	r     io.Reader
 	name  string
@@ -199,7 +199,7 @@ func (i *inside) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// counted counts the bytes that are read, and remembers whether reading failed.
+// counted counts the bytes read, and remembers whether reading failed.
 type counted struct {
 	r      io.Reader
 	done   int64
@@ -213,8 +213,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// corrupt gives an error of a decompressor the kind that it has here: what is not the
-// failure of the store below is damage.
+// corrupt classifies an error of a decompressor: everything except a failure of the store below is
+// damage.
 func (c *counted) corrupt(err error) error {
 	var known *fault
 	switch {
@@ -228,14 +228,13 @@ func (c *counted) corrupt(err error) error {
 		return faultf(ErrLimit, "the window is larger than %d MiB: compress it without --long", zstdWindow>>20)
 	case errors.Is(err, gzip.ErrHeader):
 		return faultf(ErrDamaged, "its header is damaged")
-	case errors.Is(err, zstd.ErrMagicMismatch): // the first one has been looked at
-		return faultf(ErrDamaged, "behind a whole frame something follows that is none")
+	case errors.Is(err, zstd.ErrMagicMismatch): // the first magic has been verified before
+		return faultf(ErrDamaged, "something other than a frame follows a whole frame")
 	}
 	return faultf(ErrChecksum, "the compressed data is damaged: %v", err)
 }
 
-// sized reads an input that has told its size, and does not take an early end for
-// the end.
+// sized reads an input of a known size, and reports an early end as an error.
 type sized struct {
 	counted
 	size int64

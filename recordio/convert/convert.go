@@ -1,37 +1,37 @@
-// Package convert turns data sets in foreign formats into the payloads of records.
+// Package convert converts data sets in foreign formats to record payloads.
 //
-// A Decoder reads the samples of one input in order and gives each to an Encoder,
-// which builds the payload. Formats lists what can be read, Encodings what can be
-// written; Run puts the two together, in parallel and in order: the same sources,
-// options and seed give the same payloads at any parallelism.
+// A Decoder reads the samples of one input in order and passes each to an Encoder, which builds the
+// payload. Formats lists the input formats, Encodings the payload encodings. Run combines them, in
+// parallel and in order: the same sources, options and seed give the same payloads at any
+// parallelism.
 //
-// The package is pure: it knows io.Reader and io.ReaderAt, no files and no stores.
-// Walking a directory, opening, and writing the shards is the caller's.
+// The package uses io.Reader and io.ReaderAt, and knows neither files nor stores. The caller walks
+// directories, opens files and writes shards.
 //
-// Nothing in an input is trusted. Lengths are checked against what is left, or read
-// in steps, before memory is taken for them; depth and size of a record are bounded
-// by Limits; nothing is ever executed.
+// Inputs are not trusted. Memory is allocated for a length only after a check against the remaining
+// bytes, or in steps as bytes arrive. Limits bound depth and size of a record. Nothing is ever
+// executed.
 //
 // # Files
 //
-//	convert, errors, policy           what is given and asked for; what may be wrong, and what is done then
-//	run, produce, serve, batch        the tasks of a run, made in order and carried out in parallel
-//	described                         the columns of an input, which those of the others must fit
-//	notes                             what is told of inputs because the records do not show it
-//	formats, sniff, snifftable        the formats, and how that of an input is found
-//	compressed, gzipmembers,          what is done to an input before its format reads it
+//	convert, errors, policy           the options; errors, and the policy for bad records
+//	run, produce, serve, batch        the tasks of a run, made in order and processed in parallel
+//	described                         the columns of an input, which must fit those of the others
+//	notes                             facts about inputs that the records do not show
+//	formats, sniff, snifftable        the formats, and their detection
+//	compressed, gzipmembers,          processing of an input before its format reads it
 //	charset, bounded
 //	lines, text, csv*, libsvm,        formats of lines, which are cut into blocks
 //	jsonl, jsonkeys
 //	images*, mnist*, cifar            images and their labels
 //	npy*, npz                         arrays of numpy
-//	parquet*                          Parquet, of which the footer and the pages are checked before the library sees them
+//	parquet*                          Parquet; footer and pages are checked before the library reads them
 //	tfrecord*, webdataset*            records of TensorFlow; samples in a tar
-//	unpickle*                         pickles, by a machine that executes nothing
-//	encodings, encoder, nesting       the encodings, and the order of calls that all are held to
+//	unpickle*                         pickles, read by a machine that executes nothing
+//	encodings, encoder, nesting       the encodings, and the order of calls that all enforce
 //	json, msgpack, picklew, raw       one encoding each
 //	shuffle, shufflemerge             a random order of more records than memory holds
-//	number, word                      numbers from digits, eight characters at once
+//	number, word                      parsing of numbers, eight characters at once
 package convert
 
 import (
@@ -40,16 +40,15 @@ import (
 	"math"
 )
 
-// Source is an input that is not open yet. A tree of images is a sequence of
-// sources that carry labels.
+// Source is an unopened input. A tree of images is a sequence of sources with labels.
 type Source struct {
-	// Name helps to find the format by its extension, and formats of one sample a file
-	// put it into the record.
+	// Name helps to find the format by its extension. Formats with one sample a file store it in
+	// the record.
 	Name string
-	// Title is what messages call the input; "" is Name.
+	// Title names the input in messages; "" is Name.
 	Title string
-	// Label names the class of every sample of this input, "" if it has none; Class is
-	// its number, from 0.
+	// Label is the class name of every sample of this input, "" if it has none. Class is its
+	// number, from 0.
 	Label string
 	Class int
 	// Open opens the content. It is called once, from any goroutine.
@@ -67,46 +66,46 @@ func (s *Source) title() string {
 type Content struct {
 	// Reader reads from the start. If nil, ReaderAt is read in order.
 	Reader io.Reader
-	// ReaderAt serves the formats that begin at their end (Parquet, zip); nil if the
+	// ReaderAt serves the formats that are read from their end (Parquet, zip). It is nil if the
 	// content can only be read in order.
 	ReaderAt io.ReaderAt
-	// Size is the length in bytes; negative if it is not known.
+	// Size is the length in bytes; negative if unknown.
 	Size int64
-	// Close is called once when the content was read; nil if there is nothing to do.
+	// Close is called once after the content has been read; it may be nil.
 	Close func() error
 }
 
-// Input is an open Source as a format sees it: decompressed if it was compressed,
-// and then without ReaderAt and Size.
+// Input is an open Source as a format sees it: decompressed, and in that case without ReaderAt and
+// Size.
 type Input struct {
 	Name  string // of the Source, without the extension of a compression
 	Label string
 	Class int
 
 	Reader   io.Reader   // never nil; reads from the start
-	ReaderAt io.ReaderAt // nil if there is none; Size is then negative
+	ReaderAt io.ReaderAt // may be nil; Size is then negative
 	Size     int64
 }
 
 // Decoder reads the samples of one input in order. It belongs to one goroutine.
 type Decoder interface {
-	// Next gives the next sample to enc, and returns io.EOF after the last. A
-	// *RecordError says that this sample is bad and that the next call goes on behind
-	// it; any other error ends the input. What enc holds after an error is dropped.
-	// Next does not look at enc.Err: that is for its caller.
+	// Next encodes the next sample with enc, and returns io.EOF after the last. A *RecordError
+	// means that this sample is bad and that the next call continues behind it; any other error
+	// ends the input. What enc holds after an error is discarded. The caller of Next checks
+	// enc.Err, not Next.
 	Next(enc Encoder) error
 }
 
-// Limits bound what one record may take.
+// Limits bound the size of one record.
 type Limits struct {
-	// Record is the size in bytes of the largest record, in the input and as a
-	// payload; at most 2 GiB - 1.
+	// Record is the maximum size of a record in bytes, both in the input and as a payload; at most
+	// 2 GiB - 1.
 	Record int
-	// Depth is how deep values may nest.
+	// Depth is the maximum nesting of values.
 	Depth int
 }
 
-// The limits that hold where an option is zero.
+// The default limits.
 const (
 	DefaultMaxRecord = 64 << 20
 	DefaultMaxDepth  = 64
@@ -123,25 +122,24 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Options say what Run does. The zero value reads any format as it is usually meant,
-// writes msgpack, uses every processor and stops at the first bad record.
+// Options configure Run. The zero value detects the format, reads it with its defaults, writes
+// msgpack, uses every processor and stops at the first bad record.
 type Options struct {
-	// Format is the name of one of Formats; "" finds it by the content and the name of
-	// the first source, and holds all others to it. Empty sources whose name says nothing
-	// are passed over then.
+	// Format is the name of one of Formats. "" detects it by the content and the name of the first
+	// source and requires it of all others; empty sources whose name implies no format are then
+	// skipped.
 	Format string
 	// Encoding is the name of one of Encodings, or of Shown; "" is the first.
 	Encoding string
-	// Jobs is the number of workers; 0 is one for each processor. The payloads do not
-	// depend on it.
+	// Jobs is the number of workers; 0 is one for each processor. Payloads do not depend on it.
 	Jobs   int
 	Limits Limits
 	Bad    BadPolicy
-	// Charset is the name of one of Charsets, in which the text of all inputs is written;
-	// "" is UTF-8. Places in messages are those in the text as UTF-8.
+	// Charset is the name of one of Charsets, the encoding of all text inputs; "" is UTF-8.
+	// Positions in messages refer to the text as UTF-8.
 	Charset string
-	// SkipLines is how many lines of each input, of a format of lines, are left out in front
-	// of its header and its records.
+	// SkipLines is the number of lines to skip at the start of each input, before its header and
+	// records. It applies to formats of lines.
 	SkipLines int64
 	// Labelled refuses images whose Source has no label.
 	Labelled bool

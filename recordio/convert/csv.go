@@ -10,27 +10,28 @@ import (
 	"unicode/utf8"
 )
 
-// CSVOptions say how tables of text are read. The zero value reads a file with a
-// header and infers the types of its columns.
+// CSVOptions configure the reading of text tables. The zero value reads a file with a header and
+// infers the types of its columns.
 type CSVOptions struct {
-	// Comma separates the columns, an ASCII character but no quote; 0 is ',' for the format csv and a tab for tsv. ' '
-	// is any run of blanks, as in many tables of UCI; such tables have no quotes.
+	// Comma separates the columns: an ASCII character other than a quote; 0 is ',' for the format
+	// csv and a tab for tsv. ' ' is any run of blanks, as in many tables of UCI; such tables have
+	// no quotes.
 	Comma byte
-	// NoHeader says that the first line is a record already. Columns then have the
-	// names of Columns; without it, records are arrays.
+	// NoHeader means that the first line is a record. Columns then have the names of Columns;
+	// without those, records are arrays.
 	NoHeader bool
 	Columns  []string
-	// Types gives columns their types, by name, or by number from 1 where they have no
-	// name. The types of all others are inferred from the first block of the first
-	// input; a value that does not fit there is a bad record.
+	// Types sets column types, by name, or by number from 1 for columns without a name. Other types
+	// are inferred from the first block of the first input; a value that does not fit an inferred
+	// type is a bad record.
 	Types map[string]Type
-	// Text makes the columns that Types does not name String, instead of inferring.
+	// Text makes all columns that Types does not name String, instead of inferring their types.
 	Text bool
-	// Null is a text that means that the value is missing, besides the empty one in
-	// columns that are not text: "NA", "?".
+	// Null is a text that means a missing value, such as "NA" or "?". The empty text also means a
+	// missing value, except in text columns.
 	Null string
-	// Labels names columns, as Types does, and makes the record [features, labels]: an
-	// array of all other values, and one of these, which is the form of sample that
+	// Labels names columns, like the keys of Types, and makes the record [features, labels]: an
+	// array of all other values, and an array of these. This is the form of sample that
 	// PaddlePaddle's readers yield.
 	Labels []string
 }
@@ -49,12 +50,12 @@ var tsvFormat = Format{
 	lines:      func(o Options) lineFormat { return newTable(o, '\t') },
 }
 
-// table reads tables of text: it knows where records end, and the columns, which
-// the first input with rows decides for all.
+// table reads text tables: it finds the ends of records, and the columns, which the first input
+// with rows determines for all inputs.
 type table struct {
 	opts    CSVOptions
 	comma   byte
-	raw     bool // lines are taken as they are
+	raw     bool // lines are records as they are
 	quotes  quoting
 	checked checked
 	header  []string // of the first input; nil if it has none
@@ -69,10 +70,9 @@ func newTable(o Options, comma byte) *table {
 	return &table{opts: o.CSV, comma: comma, raw: o.Encoding == rawName, checked: newChecked(o), quotes: quoting{comma: comma, limit: o.Limits.withDefaults().Record}}
 }
 
-// next implements lineFormat. A record ends at the first newline outside of quotes,
-// and quotes begin only where a field does: text such as 5" inside of a field cannot
-// swallow the lines behind it. A malformed record ends with its first line, since what
-// its quotes mean is not known.
+// next implements lineFormat. A record ends at the first newline outside of quotes. Quotes begin
+// only at the start of a field, so text such as 5" inside of a field cannot swallow the following
+// lines. A malformed record ends with its first line, since the meaning of its quotes is unknown.
 func (t *table) next(p []byte) (n int, err error) {
 	fieldStart := true
 	for i := 0; i < len(p); {
@@ -94,7 +94,7 @@ func (t *table) next(p []byte) (n int, err error) {
 	return len(p), nil
 }
 
-// unclosed makes a fault of a quote that is open at the end of the input.
+// unclosed converts a quote that is open at the end of the input into a fault.
 func unclosed(err error) error {
 	if err == errOpen {
 		return faultf(ErrSyntax, "a quote is opened and not closed")
@@ -110,8 +110,8 @@ func (t *table) blank(line []byte) bool {
 	return len(line) == 0
 }
 
-// cut implements lineFormat. Without quotes that is the last newline; with them the
-// records must be walked through, but only from quote to quote.
+// cut implements lineFormat. Without quotes it returns the last newline; with quotes it walks
+// through the records from quote to quote.
 func (t *table) cut(p []byte) int {
 	if t.comma == ' ' || bytes.IndexByte(p, '"') < 0 {
 		return bytes.LastIndexByte(p, '\n') + 1
@@ -119,8 +119,8 @@ func (t *table) cut(p []byte) int {
 	return t.cutQuoted(p)
 }
 
-// head implements lineFormat. What the columns are is seen by the header and a row: a
-// row that is longer than a block must not be looked for in the header alone.
+// head implements lineFormat. The columns follow from the header and the first row, so head
+// includes a first row that is longer than a block.
 func (t *table) head(p []byte) int {
 	n := t.cut(p)
 	f := t.fields()
@@ -137,7 +137,7 @@ func (t *table) head(p []byte) int {
 	return n
 }
 
-// cutQuoted returns the end of the last record in p that is sure to end there.
+// cutQuoted returns the end of the last record in p whose end is certain.
 func (t *table) cutQuoted(p []byte) int {
 	end, i := 0, 0 // end of the last record; i is outside of quotes
 	for {
@@ -152,7 +152,7 @@ func (t *table) cutQuoted(p []byte) int {
 			return end
 		}
 		if i > 0 && p[i-1] != '\n' && p[i-1] != t.comma {
-			i++ // inside of a field: an error there, but no quoting
+			i++ // a quote inside of a field is an error, not quoting
 			continue
 		}
 		n, _, err := t.quotes.cell(p[i:])
@@ -208,16 +208,16 @@ func (t *table) begin(head []byte) (skip int, err error) {
 	return skip, nil
 }
 
-// endsWithCR reports whether the lines of head end as those of old Macs: all of it would
+// endsWithCR reports whether the lines of head end in CR, as on old Macs: the whole input would
 // pass for a header.
 func endsWithCR(head []byte) bool {
 	cr := bytes.IndexByte(head, '\r')
 	return cr >= 0 && cr < len(head)-1 && bytes.IndexByte(head, '\n') < 0
 }
 
-// otherComma returns what the columns of an input seem to be separated by, if no
-// delimiter was named and the first lines do not have the one of the format, but all of
-// them another one, equally often; else 0.
+// otherComma returns the likely separator of an input. It applies only if no delimiter was named,
+// the first lines lack the one of the format, and all contain another one equally often; else it
+// returns 0.
 func (t *table) otherComma(head []byte) byte {
 	if t.opts.Comma != 0 || t.raw {
 		return 0
@@ -235,7 +235,7 @@ func (t *table) otherComma(head []byte) byte {
 	return 0
 }
 
-// readHeader reads the first record that is not empty as names.
+// readHeader reads the first non-empty record as names.
 func (t *table) readHeader(head []byte) (names []string, n int, err error) {
 	f := t.fields()
 	f.block(head)
@@ -255,7 +255,7 @@ func (t *table) readHeader(head []byte) (names []string, n int, err error) {
 	return names, n, unlike(names)
 }
 
-// unlike returns an error if two columns have one name.
+// unlike returns an error if two columns have the same name.
 func unlike(names []string) error {
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {

@@ -64,14 +64,14 @@ func TestCSVErrors(t *testing.T) {
 	}{
 		{"a,b\n1,2\n3\n", CSVOptions{}, "a, line 3, offset 8: 1 column instead of 2"},
 		{"a,b\n\"x\ny\",2\n3\n", CSVOptions{}, "a, line 4, offset 12: 1 column instead of 2"},
-		{"a\n\"x\" y\n", CSVOptions{}, `a, line 2, offset 2: column 1: " " stands behind a closing quote`},
+		{"a\n\"x\" y\n", CSVOptions{}, `a, line 2, offset 2: column 1: " " follows a closing quote`},
 		{"a\n1\n\"x\n2\n", CSVOptions{}, "a, line 3, offset 4: column 1: a quote is opened and not closed"},
 		{"a\n\"x\ny\n", CSVOptions{}, "a, line 2, offset 2: column 1: a quote is opened and not closed"},
 		{"a\nx\xe9\n", CSVOptions{}, `a, line 2, offset 2: column 1 ("a") is not UTF-8: byte 0xe9 at position 2 of "x\xe9"; name its encoding, such as latin1; the payload raw takes any bytes, and the type bytes`},
 		{"a\n1\n" + strings.Repeat("2\n", sampleRows) + "2.5\n", CSVOptions{},
-			`a, line 1003, offset 2004: column 1 ("a"): "2.5" is no int, as the first 1000 rows were; --type a=float takes it`},
+			`a, line 1003, offset 2004: column 1 ("a"): "2.5" is not of type int, unlike the first 1000 rows; --type a=float accepts it`},
 		{"1\n" + strings.Repeat("2\n", sampleRows) + "x\n", CSVOptions{NoHeader: true},
-			`a, line 1002, offset 2002: column 1: "x" is no int, as the first 1000 rows were; --type 1=text takes it`},
+			`a, line 1002, offset 2002: column 1: "x" is not of type int, unlike the first 1000 rows; --type 1=text accepts it`},
 		{"a\n1\n", CSVOptions{Types: map[string]Type{"b": TypeInt}}, `a: column "b": there are 1 ("a")`},
 		{"a\n1\n", CSVOptions{Labels: []string{"2"}}, `a: column "2": there are 1 ("a")`},
 		{"a,caf\xe9\n1,2\n", CSVOptions{}, `a: the header: column 2 is not UTF-8: byte 0xe9 at position 4 of "caf\xe9"; name its encoding, such as latin1; the payload raw takes any bytes`},
@@ -106,8 +106,7 @@ func TestCSVInputs(t *testing.T) {
 	}
 }
 
-// randomTable is a table as csv.Writer writes it, with quotes and newlines in cells,
-// and its rows.
+// randomTable is a table as csv.Writer writes it, with quotes and newlines in cells, and its rows.
 func randomTable(rnd *rand.Rand, rows int) (data []byte, want [][]string) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -154,8 +153,8 @@ func TestCSVBlocks(t *testing.T) {
 	}
 }
 
-// A row, or the blank lines above the header, may be longer than a block: what the
-// columns are is found all the same.
+// A row, or the blank lines above the header, may be longer than a block: what the columns are is
+// found all the same.
 func TestCSVLongBeginning(t *testing.T) {
 	long := strings.Repeat("x", 2*blockSize)
 	for _, c := range []struct {
@@ -175,8 +174,7 @@ func TestCSVLongBeginning(t *testing.T) {
 	}
 }
 
-// A header of very many columns is read in time proportional to them, and is not all
-// of a message.
+// A header of very many columns is read in time proportional to them, and is not all of a message.
 func TestCSVManyColumns(t *testing.T) {
 	const columns = 300_000
 	var header strings.Builder
@@ -189,8 +187,8 @@ func TestCSVManyColumns(t *testing.T) {
 	}
 }
 
-// Records that are bad wait for delivery in batches, as the good ones do: they are
-// larger than what they are made of.
+// Records that are bad wait for delivery in batches, as the good ones do: they are larger than what
+// they are made of.
 func TestManyBadRecords(t *testing.T) {
 	const bad = 100_000
 	data := "a,b\n1,x\n" + strings.Repeat("1\n", bad) + "2,y\n"
@@ -240,8 +238,8 @@ func tableRows(t *testing.T, table *table, block []byte) (rows [][]string) {
 	}
 }
 
-// FuzzCSV holds the three ways through a table to each other: cut, next and the
-// parser see the same rows, and what encoding/csv reads is read the same.
+// FuzzCSV holds the three ways through a table to each other: cut, next and the parser see the same
+// rows, and what encoding/csv reads is read the same.
 func FuzzCSV(f *testing.F) {
 	data, _ := randomTable(rand.New(rand.NewPCG(1, 1)), 5)
 	f.Add(data, byte(','))
@@ -277,8 +275,8 @@ func rowEnds(t *table, data []byte) (ends []int) {
 	return ends
 }
 
-// TestCSVStrayQuotes skips bad rows: each costs its own first line, and no other, at
-// whatever place the blocks are cut.
+// TestCSVStrayQuotes skips bad rows: each costs its own first line, and no other, at whatever place
+// the blocks are cut.
 func TestCSVStrayQuotes(t *testing.T) {
 	rows := func(n int) string { return strings.Repeat("1,x\n", n) }
 	for _, c := range []struct {
@@ -289,9 +287,9 @@ func TestCSVStrayQuotes(t *testing.T) {
 	}{
 		{"not closed", "a,b\n" + rows(3) + "7,\"x\n" + rows(5), 8, 5, "column 2: a quote is opened and not closed"},
 		{"not closed, last", "a,b\n" + rows(3) + "7,\"x", 3, 5, "column 2: a quote is opened and not closed"},
-		{"closed by the next", "a,b\n7,\"x\n7,\"y\"\n" + rows(2), 3, 2, `column 2: "y" stands behind a closing quote`},
-		{"text behind", "a,b\n1,\"x\" y\n" + rows(2), 2, 2, `column 2: " " stands behind a closing quote`},
-		{"in a cell of two lines", "a,b\n\"1\n2\",\"x\" y\n" + rows(2), 2, 2, `column 2: " " stands behind a closing quote`},
+		{"closed by the next", "a,b\n7,\"x\n7,\"y\"\n" + rows(2), 3, 2, `column 2: "y" follows a closing quote`},
+		{"text behind", "a,b\n1,\"x\" y\n" + rows(2), 2, 2, `column 2: " " follows a closing quote`},
+		{"in a cell of two lines", "a,b\n\"1\n2\",\"x\" y\n" + rows(2), 2, 2, `column 2: " " follows a closing quote`},
 		{"many lines", "a,b\n1,x\n7,\"x\n" + rows(2*maxCellLines) + "1,\"x\"\n" + rows(2), 2*maxCellLines + 4, 3,
 			fmt.Sprintf("column 2: a quote is opened and not closed within %d lines", maxCellLines)},
 		{"long lines", "a,b\n7,\"x\n" + strings.Repeat("1,"+strings.Repeat("x", 100)+"\n", 500), 500, 2,
@@ -346,8 +344,7 @@ func fuzzRows(t *testing.T, table *table, data []byte) (rows [][]string, good bo
 	}
 }
 
-// checkRun runs data through every encoding: nothing but the known kinds of errors
-// may come out.
+// checkRun runs data through every encoding: nothing but the known kinds of errors may come out.
 func checkRun(t *testing.T, opts Options, data []byte) {
 	t.Helper()
 	opts.Jobs, opts.Bad, opts.Limits = 1, BadPolicy{Policy: Skip, Max: -1}, Limits{Record: 1 << 16, Depth: 16}
@@ -390,8 +387,7 @@ func TestLastNewline(t *testing.T) {
 	}
 }
 
-// TestOtherDelimiter reads tables whose columns are separated by something else than the
-// name says.
+// TestOtherDelimiter reads tables whose columns are separated by something else than the name says.
 func TestOtherDelimiter(t *testing.T) {
 	for _, c := range []struct {
 		name, data string

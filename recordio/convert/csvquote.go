@@ -5,24 +5,23 @@ import (
 	"errors"
 )
 
-// maxCellLines is how many lines a cell in quotes may have. A quote that is not
-// closed, or stands where none belongs, is found out that far behind it.
+// maxCellLines is the maximum number of lines in a quoted cell, and so the distance within which an
+// unclosed or misplaced quote is detected.
 const maxCellLines = 10_000
 
-// quoting knows where cells in quotes end. Everything that walks through a table asks
-// it, so that all see the same rows.
+// quoting finds the ends of quoted cells. All code that walks through a table uses it, so that all
+// of it sees the same rows.
 type quoting struct {
 	comma byte
-	limit int // bytes of a cell; 0 is none
+	limit int // maximum bytes of a cell; 0 is no limit
 }
 
-// errOpen says that a cell is still open where the text ends. It is a fault only where
-// that is the end of the input.
+// errOpen means that a cell is still open at the end of the text. It is a fault only at the end of
+// the input.
 var errOpen = errors.New("open")
 
-// cell returns the length of the cell in quotes that p begins with, quotes included,
-// whether it has quotes inside, and whether it is one: behind it there must be a comma,
-// or the end of the line or of p.
+// cell returns the length of the quoted cell at the start of p, quotes included, whether it
+// contains quotes, and an error unless a comma, the end of the line or the end of p follows.
 func (q quoting) cell(p []byte) (n int, inside bool, err error) {
 	lines, counted := 0, 0
 	for i := 1; ; i++ {
@@ -31,7 +30,7 @@ func (q quoting) cell(p []byte) (n int, inside bool, err error) {
 			at = len(p) - i
 		}
 		i += at
-		if i > maxCellLines { // less cannot have so many lines
+		if i > maxCellLines { // a smaller i cannot mean so many lines
 			lines += bytes.Count(p[counted:i], newline)
 			counted = i
 		}
@@ -50,7 +49,7 @@ func (q quoting) cell(p []byte) (n int, inside bool, err error) {
 	}
 }
 
-// behind returns an error unless a cell in quotes may end in front of p.
+// behind returns an error unless a quoted cell may end before p.
 func (q quoting) behind(p []byte) error {
 	if len(p) == 0 || p[0] == q.comma || p[0] == '\n' {
 		return nil
@@ -58,10 +57,10 @@ func (q quoting) behind(p []byte) error {
 	if p[0] == '\r' && (len(p) == 1 || p[1] == '\n') {
 		return nil
 	}
-	return faultf(ErrSyntax, "%s stands behind a closing quote", clip(p[:min(len(p), 1)]))
+	return faultf(ErrSyntax, "%s follows a closing quote", clip(p[:min(len(p), 1)]))
 }
 
-// firstLine returns the length of the first line of p, with its end.
+// firstLine returns the length of the first line of p, including its end.
 func firstLine(p []byte) int {
 	if n := bytes.IndexByte(p, '\n'); n >= 0 {
 		return n + 1

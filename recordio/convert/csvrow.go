@@ -8,8 +8,7 @@ import (
 	"math/bits"
 )
 
-// fields splits the rows of a block into cells. The cells of a row are valid until
-// the next one.
+// fields splits the rows of a block into cells. The cells of a row are valid until the next row.
 type fields struct {
 	comma  byte
 	quotes quoting
@@ -23,8 +22,8 @@ func (t *table) fields() fields { return fields{comma: t.comma, quotes: t.quotes
 
 func (f *fields) block(p []byte) { f.data, f.pos = p, 0 }
 
-// row returns the cells of the next row that is not empty, and where it is. After an
-// error it goes on behind the first line of the row, as table.next does.
+// row returns the cells and the position of the next non-empty row. After an error it continues
+// behind the first line of the row, like table.next.
 func (f *fields) row() (cells [][]byte, start, end int, err error) {
 	for f.pos < len(f.data) {
 		start = f.pos
@@ -59,13 +58,13 @@ func (f *fields) blanks() {
 	}
 }
 
-// split splits the row at pos. An empty line has no cells. Cells are too short for a
-// search each, and too many for one character at a time: it looks at eight of them, and
-// takes all the cells that end there.
+// split splits the row at pos. An empty line has no cells. Cells are too short for one search each
+// and too many for one character at a time, so split examines eight characters and takes all cells
+// that end there.
 func (f *fields) split() error {
 	data, commas := f.data, ones*uint64(f.comma)
-	start, seen := f.pos, f.pos // of the cell; of what was looked at
-	var ends uint64             // bits of the commas and newlines among the eight characters before seen
+	start, seen := f.pos, f.pos // start of the cell; end of the examined characters
+	var ends uint64             // one bit for each comma or newline among the eight characters before seen
 	for {
 		if start < len(data) && data[start] == '"' {
 			next, last, err := f.quoted(start)
@@ -100,7 +99,7 @@ func (f *fields) split() error {
 	}
 }
 
-// lastCell takes the last cell of a row.
+// lastCell adds the last cell of a row.
 func (f *fields) lastCell(start, end int) {
 	f.pos = min(end+1, len(f.data))
 	cell := f.data[start:end]
@@ -112,8 +111,8 @@ func (f *fields) lastCell(start, end int) {
 	}
 }
 
-// quoted takes the quoted cell at i. It returns where the next cell begins, or, if
-// this is the last of its row, the next row.
+// quoted adds the quoted cell at i. It returns the start of the next cell, or of the next row if
+// this cell is the last of its row.
 func (f *fields) quoted(i int) (next int, last bool, err error) {
 	n, inside, err := f.quotes.cell(f.data[i:])
 	if err != nil {
@@ -134,7 +133,7 @@ func (f *fields) quoted(i int) (next int, last bool, err error) {
 	return i + firstLine(f.data[i:]), true, nil
 }
 
-// unquote returns text with one quote for two.
+// unquote returns text with doubled quotes replaced by single ones.
 func (f *fields) unquote(text []byte) []byte {
 	start := len(f.plain)
 	for {
@@ -184,7 +183,7 @@ func columnCount(n int) string {
 	return fmt.Sprintf("%d columns", n)
 }
 
-// record gives a row to enc.
+// record encodes a row with enc.
 func (p *tableParser) record(cells [][]byte, enc Encoder) error {
 	if p.layout.labels != nil {
 		enc.Array(2)
@@ -226,7 +225,7 @@ func (p *tableParser) endWith(err error, enc Encoder) error {
 	return err
 }
 
-// cell gives the value of column i to enc.
+// cell encodes the value of column i.
 func (p *tableParser) cell(i int, text []byte, enc Encoder) error {
 	c := &p.columns[i]
 	if c.missing(text) {

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// Type is the type of a column of text.
+// Type is the type of a text column.
 type Type uint8
 
 // The types of columns.
 const (
 	TypeText    Type = iota + 1 // UTF-8 text; empty is empty text
 	TypeBytes                   // any bytes
-	TypeInt                     // 64 bits; empty is missing, as in the types below
+	TypeInt                     // 64 bits; empty is missing, also for the types below
 	TypeFloat                   // the nearest float64; also nan, inf, -inf
-	TypeFloat32                 // half as large
+	TypeFloat32                 // the nearest float32
 	TypeBool                    // true and false, in lower, upper or title case, 1 and 0
 	TypeSkip                    // left out
 )
@@ -28,8 +28,7 @@ const (
 var typeNames = [...]string{TypeText: "text", TypeBytes: "bytes", TypeInt: "int", TypeFloat: "float",
 	TypeFloat32: "float32", TypeBool: "bool", TypeSkip: "skip"}
 
-// ParseType returns the type of a name: text, bytes, int, float, float32, bool,
-// skip.
+// ParseType returns the type with the given name: text, bytes, int, float, float32, bool, skip.
 func ParseType(name string) (Type, error) {
 	if i := slices.Index(typeNames[1:], name); i >= 0 {
 		return Type(i + 1), nil
@@ -52,7 +51,7 @@ type column struct {
 	null     string
 }
 
-// missing reports whether text stands for no value.
+// missing reports whether text means a missing value.
 func (c *column) missing(text []byte) bool {
 	if len(text) == 0 {
 		return c.typ != TypeText && c.typ != TypeBytes
@@ -60,7 +59,7 @@ func (c *column) missing(text []byte) bool {
 	return c.null != "" && string(text) == c.null
 }
 
-// title is how messages name column i.
+// title returns the name of column i in messages.
 func (c *column) title(i int) string {
 	if c.name == "" {
 		return strconv.Itoa(i + 1)
@@ -68,13 +67,14 @@ func (c *column) title(i int) string {
 	return fmt.Sprintf("%d (%s)", i+1, clip([]byte(c.name)))
 }
 
-// longestName is how long a name may be that --type is shown with; else it is a number.
+// longestName is the maximum length of a column name in a suggestion of --type; longer ones are
+// shown as a number.
 const longestName = 40
 
-// misfit is the error for text that is not of the type of column i.
+// misfit returns the error for text that is not of the type of column i.
 func (c *column) misfit(i int, text []byte) error {
 	if !c.inferred {
-		return faultf(ErrSyntax, "column %s: %s is no %s", c.title(i), clip(text), c.typ)
+		return faultf(ErrSyntax, "column %s: %s is not of type %s", c.title(i), clip(text), c.typ)
 	}
 	name := c.name
 	if name == "" || len(name) > longestName {
@@ -84,18 +84,18 @@ func (c *column) misfit(i int, text []byte) error {
 	if c.typ != TypeInt || fits != TypeFloat {
 		fits = TypeText
 	}
-	return faultf(ErrSyntax, "column %s: %s is no %s, as the first %d rows were; --type %s=%s takes it",
+	return faultf(ErrSyntax, "column %s: %s is not of type %s, unlike the first %d rows; --type %s=%s accepts it",
 		c.title(i), clip(text), c.typ, sampleRows, name, fits)
 }
 
-// layout says which columns make the record, and in what form.
+// layout tells which columns form the record, and how.
 type layout struct {
-	named   bool // a map; else an array
+	named   bool // a map; otherwise an array
 	columns []int
 	labels  []int // if any, the record is [columns, labels]
 }
 
-// sample returns the rows of head that types are inferred from, as cells.
+// sample returns the cells of the rows of head that types are inferred from.
 func (t *table) sample(head []byte) [][][]byte {
 	f := t.fields()
 	f.block(head)
@@ -119,7 +119,7 @@ func (t *table) sample(head []byte) [][][]byte {
 // sampleRows is the number of rows that types are inferred from.
 const sampleRows = 1000
 
-// describe decides the columns and the layout, by the first rows.
+// describe determines columns and layout from the first rows.
 func (t *table) describe(head []byte) error {
 	rows := t.sample(head)
 	names := t.header
@@ -151,7 +151,7 @@ func (t *table) describe(head []byte) error {
 	return t.lay(columns, names != nil)
 }
 
-// declare gives columns the types of the options.
+// declare sets the column types given by the options.
 func (t *table) declare(columns []column) error {
 	for _, key := range slices.Sorted(maps.Keys(t.opts.Types)) {
 		i, err := find(columns, key)
@@ -181,7 +181,7 @@ func find(columns []column, key string) (int, error) {
 	return 0, unknown("column", key, names)
 }
 
-// lay decides what a record looks like.
+// lay determines the form of a record.
 func (t *table) lay(columns []column, named bool) error {
 	l := layout{named: named}
 	for _, key := range t.opts.Labels {
@@ -223,7 +223,7 @@ func (c *column) infer(i, n int, rows [][][]byte) {
 	}
 }
 
-// widen returns a type that holds both; 0 is that of no value.
+// widen returns a type that holds both; 0 is the type without values.
 func widen(a, b Type) Type {
 	switch {
 	case a == 0 || a == b:
@@ -234,8 +234,8 @@ func widen(a, b Type) Type {
 	return TypeText
 }
 
-// typeOf returns the narrowest type for text; nan and inf are floats. Digits behind a leading zero are text,
-// as in postal codes, and so is an integer that does not fit.
+// typeOf returns the narrowest type for text; nan and inf are floats. Digits behind a leading zero
+// are text, as in postal codes, and so is an integer that does not fit.
 func typeOf(text []byte) Type {
 	digits := bytes.TrimPrefix(text, []byte("-"))
 	if len(digits) > 1 && digits[0] == '0' && digits[1] != '.' && digits[1] != 'e' && digits[1] != 'E' {
@@ -254,7 +254,7 @@ func typeOf(text []byte) Type {
 	return TypeText
 }
 
-// isSpecial reports whether text is one of the floats that have no digits.
+// isSpecial reports whether text is a float without digits.
 func isSpecial(text []byte) bool {
 	_, ok := parseSpecial(text)
 	return ok
@@ -285,7 +285,7 @@ func parseInt(text []byte) (int64, bool) {
 	return int64(v), v <= math.MaxInt64
 }
 
-// parseAnyFloat is parseFloat that also knows nan and inf.
+// parseAnyFloat is parseFloat plus nan and inf.
 func parseAnyFloat(text []byte) (float64, bool) {
 	if v, ok := parseFloat(text); ok {
 		return v, true
@@ -319,7 +319,7 @@ func parseBool(text []byte) (v, ok bool) {
 	return false, false
 }
 
-// summary returns the columns that were found.
+// summary returns the columns.
 func (t *table) summary() []Column {
 	columns := make([]Column, len(t.columns))
 	for i, c := range t.columns {

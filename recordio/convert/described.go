@@ -8,13 +8,12 @@ import (
 // described is a Decoder that knows the columns of its input from the start.
 type described interface{ columns() []Column }
 
-// nullType is that of a column without values.
+// nullType is the type of a column without values.
 const nullType = "null"
 
-// sameColumns holds the columns of an input to those of the inputs before: the same names
-// in the same order, and the same types. A type that is not known, as of a column or of
-// lists that are all empty, fits every other and is known by the next input that has it.
-// Lengths of arrays may differ.
+// sameColumns requires that an input has the columns of the inputs before: the same names in the
+// same order, and the same types. An unknown type, as of a column or of lists that are all empty,
+// fits any other and becomes known with the next input that has it. Lengths of arrays may differ.
 func sameColumns(first, now []Column) error {
 	for i := range max(len(first), len(now)) {
 		switch {
@@ -35,11 +34,11 @@ func sameColumns(first, now []Column) error {
 	return nil
 }
 
-// isOpen reports whether a type says nothing of the values.
+// isOpen reports whether a type is unknown because there were no values.
 func isOpen(typ string) bool { return strings.HasSuffix(strings.TrimRight(typ, ">"), nullType) }
 
-// sameArrays reports whether two types are arrays of the same elements and as many axes,
-// and puts "?" into first for lengths that differ.
+// sameArrays reports whether two types are arrays of the same elements and the same number of axes.
+// It puts "?" into first for lengths that differ.
 func sameArrays(first *string, now string) bool {
 	a, lengthsA, okA := cutShape(*first)
 	b, lengthsB, okB := cutShape(now)
@@ -55,7 +54,8 @@ func sameArrays(first *string, now string) bool {
 	return true
 }
 
-// cutShape cuts the shape off a type such as "float32[2,?]"; not ok if it has none.
+// cutShape splits the shape off a type such as "float32[2,?]". It returns false if the type has
+// none.
 func cutShape(typ string) (element string, lengths []string, ok bool) {
 	i := strings.LastIndexByte(typ, '[')
 	if i < 0 || !strings.HasSuffix(typ, "]") || strings.Trim(typ[i+1:len(typ)-1], "0123456789,?") != "" {

@@ -1,21 +1,19 @@
 package convert
 
-// Encoder builds the payload of one record from a walk over its value: a scalar, or
-// a Map or Array of values closed by End. A decoder calls it in the order of the
-// sample; one record is exactly one value.
+// Encoder builds the payload of one record from a walk over its value: a scalar, or a Map or Array
+// of values closed by End. A decoder calls it in the order of the sample; one record is exactly one
+// value.
 //
-// Encoders keep nothing that they are given: every slice may be reused after the
-// call. Errors stick: after the first one all calls are ignored until Reset or
-// Append. An Encoder belongs to one goroutine.
+// Encoders retain none of their arguments: slices may be reused after the call. Errors are sticky:
+// after the first one all calls are ignored until Reset or Append. An Encoder belongs to one
+// goroutine.
 type Encoder interface {
-	// Map begins a map of n pairs, each a Key followed by its value. n < 0 says that
-	// the number is not known before End. Keys keep their order, and are not checked
-	// for duplicates.
+	// Map begins a map of n pairs, each a Key followed by its value. n < 0 means that the number is
+	// unknown before End. Keys keep their order and are not checked for duplicates.
 	Map(n int)
 	// Array begins an array of n values; n < 0 as for Map.
 	Array(n int)
-	// End closes the innermost Map or Array. With n >= 0 it is an error to close it
-	// after any other number.
+	// End closes the innermost Map or Array. If n was >= 0, the number of values must be n.
 	End()
 	// Key names the value that follows, inside a Map. name is UTF-8.
 	Key(name string)
@@ -26,27 +24,25 @@ type Encoder interface {
 	Uint(v uint64)
 	Float32(v float32)
 	Float64(v float64)
-	// Number takes a number as JSON writes it: an integer is kept exactly, or is an
-	// error where the payload has no room for it; any other number becomes the
-	// nearest float64.
+	// Number encodes a JSON number. An integer is kept exactly, or is an error if the payload
+	// cannot represent it; any other number becomes the nearest float64.
 	Number(text []byte)
-	// String takes text that the caller knows to be valid UTF-8.
+	// String encodes text that the caller knows to be valid UTF-8.
 	String(v []byte)
-	// Bytes takes bytes of any kind.
+	// Bytes encodes arbitrary bytes.
 	Bytes(v []byte)
-	// Tensor takes an array of numbers in row-major order: len(data) is the product of
-	// shape times dtype.Size(), and the elements are little-endian. An empty shape is a
-	// single number.
+	// Tensor encodes an array of numbers in row-major order: len(data) is the product of shape
+	// times dtype.Size(), and the elements are little-endian. An empty shape is a single number.
 	Tensor(dtype DType, shape []int64, data []byte)
 
-	// Err returns what went wrong since the last Reset or Append: a wrong order of
-	// calls, or a value that the payload cannot express (ErrUnsupported, ErrLimit).
+	// Err returns the first error since the last Reset or Append: a wrong order of calls, or a
+	// value that the payload cannot express (ErrUnsupported, ErrLimit).
 	Err() error
-	// Append appends the finished payload to dst, returns it, and makes the encoder
-	// ready for the next record. It must not be called when Err is not nil, nor in the
-	// middle of a value: it then appends nothing, and Err says why until Reset.
+	// Append appends the finished payload to dst and prepares the encoder for the next record. If
+	// Err is not nil, or in the middle of a value, it appends nothing, and Err returns the reason
+	// until Reset.
 	Append(dst []byte) []byte
-	// Reset drops what was begun and makes the encoder ready for the next record.
+	// Reset discards the current record.
 	Reset()
 }
 
@@ -94,7 +90,7 @@ var dtypes = [...]struct {
 
 func (d DType) known() bool { return d > 0 && int(d) < len(dtypes) }
 
-// Size returns the bytes of one element; 0 for a DType that is none.
+// Size returns the size of one element in bytes; 0 for an invalid DType.
 func (d DType) Size() int {
 	if !d.known() {
 		return 0
@@ -102,7 +98,7 @@ func (d DType) Size() int {
 	return dtypes[d].size
 }
 
-// title returns the name that numpy shows for d, such as "float32".
+// title returns numpy's name for d, such as "float32".
 func (d DType) title() string {
 	if !d.known() {
 		return "none"

@@ -8,8 +8,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// walkScript makes the calls that the bytes of a script stand for, in whatever
-// order; what does not fit the order must become an error of the encoder.
+// walkScript makes the calls that the bytes of a script stand for, in whatever order; what does not
+// fit the order must become an error of the encoder.
 func walkScript(script []byte, enc Encoder) {
 	for i, op := range script {
 		arg := int(op >> 4)
@@ -45,8 +45,8 @@ func walkScript(script []byte, enc Encoder) {
 	}
 }
 
-// FuzzEncoders makes any calls: an encoder ends with an error, or with a payload
-// that others read as exactly one value.
+// FuzzEncoders makes any calls: an encoder ends with an error, or with a payload that others read
+// as exactly one value.
 func FuzzEncoders(f *testing.F) {
 	f.Add([]byte("\x90\x95\x31\x9b\xac\x02\x05\xdd\x02"))
 	f.Add([]byte{0xa1, 0x2f, 0x68, 0x02, 0x91, 0x02})

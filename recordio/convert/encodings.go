@@ -1,17 +1,16 @@
 package convert
 
-// Encoding is one form of payload that can be written.
+// Encoding is a form of payload.
 type Encoding struct {
-	// Name is the name users know it by, such as "msgpack".
+	// Name identifies it to users, such as "msgpack".
 	Name string
 	// Doc is one line for help texts.
 	Doc string
-	// New returns an encoder that holds to l.
+	// New returns an encoder with the limits l.
 	New func(l Limits) Encoder
 }
 
-// Encodings lists every form of payload that can be written; the first is what is
-// written if nothing else is asked for.
+// Encodings lists every payload encoding; the first is the default.
 var Encodings = []Encoding{
 	{"msgpack", "MessagePack; arrays of numbers as the package msgpack-numpy writes them", newMsgpack},
 	{"pickle", "Python pickle, protocol 2, for Python 2 and 3; arrays of numbers as numpy.ndarray", newPickle},
@@ -19,15 +18,14 @@ var Encodings = []Encoding{
 	{rawName, "the bytes or text of a sample as they stand, without labels and names; of formats of lines, the line", newRaw},
 }
 
-// Shown is JSON to be looked at, which shows whatever records hold: the numbers that
-// JSON does not know are the texts "NaN", "Infinity" and "-Infinity", and a complex
-// number is the array of its real and its imaginary part. It is none of Encodings,
-// since what reads such payloads would find texts among numbers.
-var Shown = Encoding{"shown", "JSON to be looked at", newShown}
+// Shown is JSON for display. It can show every record: numbers that JSON lacks are the texts "NaN",
+// "Infinity" and "-Infinity", and a complex number is the array of its real and imaginary part. It
+// is not in Encodings, because readers would find texts among numbers.
+var Shown = Encoding{"shown", "JSON for display", newShown}
 
 const rawName = "raw"
 
-// findEncoding returns the encoding of a name; the first if name is "".
+// findEncoding returns the encoding with the given name; the first if name is "".
 func findEncoding(name string) (Encoding, error) {
 	if name == "" {
 		return Encodings[0], nil

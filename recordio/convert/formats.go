@@ -1,32 +1,31 @@
 package convert
 
-// Format is one foreign format that can be read.
+// Format is a foreign format that can be read.
 type Format struct {
-	// Name is the name users know it by, such as "csv".
+	// Name identifies it to users, such as "csv".
 	Name string
-	// Doc is one line for help texts: what one record is.
+	// Doc is one line for help texts: the content of a record.
 	Doc string
-	// Extensions are the name endings that mean this format, with their dot, in lower
-	// case and without that of a compression.
+	// Extensions are the file name extensions of this format, in lower case, with their dot and
+	// without that of a compression.
 	Extensions []string
-	// Names are the names of files, written likewise, that mean this format.
+	// Names are file names, in the same form, that imply this format.
 	Names []string
-	// Sniff reports whether head, the first bytes of the decompressed content (up to
-	// SniffLen; fewer only if the input is shorter), can be nothing else. nil for
-	// formats without a mark of their own.
+	// Sniff reports whether head can only be this format. head is the start of the decompressed
+	// content: SniffLen bytes, fewer only if the input is shorter. Sniff is nil for formats without
+	// a signature.
 	Sniff func(head []byte) bool
 
-	// open begins to read an input; Run closes the input itself.
+	// open starts reading an input. Run closes the input.
 	open func(in Input, opts Options) (Decoder, error)
-	// lines, instead of open, is for formats of lines, which are cut into blocks and
-	// parsed in parallel.
+	// lines replaces open for formats of lines, which are cut into blocks and parsed in parallel.
 	lines func(opts Options) lineFormat
 }
 
-// SniffLen is how many bytes of an input are looked at to find its format.
+// SniffLen is the number of bytes that format detection examines.
 const SniffLen = 4096
 
-// Formats lists every format that can be read. Sniff tries them in this order.
+// Formats lists every format. Sniff tries them in this order.
 var Formats = []Format{
 	csvFormat,
 	tsvFormat,

@@ -9,12 +9,12 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// gzipMagic is how a member of gzip begins.
+// gzipMagic begins a member of gzip.
 var gzipMagic = []byte{0x1f, 0x8b, 8}
 
 func isGzip(head []byte) bool { return bytes.HasPrefix(head, gzipMagic) }
 
-// gzipMembers reads the members of a gzip file, which must be all that it has.
+// gzipMembers reads a gzip file, which must consist of members only.
 type gzipMembers struct {
 	*gzip.Reader
 	b    *bufio.Reader
@@ -42,7 +42,7 @@ func (m *gzipMembers) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// next begins the next member; io.EOF if there is none.
+// next starts the next member; it returns io.EOF after the last.
 func (m *gzipMembers) next() error {
 	head, err := m.b.Peek(len(gzipMagic))
 	switch {

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// imagesFormat reads one image an input. The bytes are passed through untouched; its
-// headers are checked, its pixels are not decoded. The record is a map:
+// imagesFormat reads one image an input. The bytes are passed through untouched; its headers are
+// checked, its pixels are not decoded. The record is a map:
 //
 //	name    the input's name
 //	label   the name of its class, and
@@ -28,18 +28,17 @@ var imagesFormat = Format{
 	},
 }
 
-// maxPixels is the size of the largest image that is taken for one: 268 megapixels.
+// maxPixels is the size of the largest accepted image: 268 megapixels.
 const maxPixels = 1 << 28
 
-// imageSize is what the headers of an image say.
+// imageSize is the size that an image's headers state.
 type imageSize struct{ width, height int64 }
 
 // imageKind is a format of images.
 type imageKind struct {
 	name string
 	mark func(head []byte) bool
-	// check follows the structure of a whole file from its start to its end and
-	// returns the size that it declares.
+	// check follows the structure of a whole file and returns the size that it declares.
 	check func(data []byte) (imageSize, error)
 }
 
@@ -55,7 +54,7 @@ var imageKinds = []imageKind{
 	{"bmp", isBMP, checkBMP},
 }
 
-// imageKindOf returns the kind of image that head begins, nil if none.
+// imageKindOf returns the kind of image that head begins, or nil.
 func imageKindOf(head []byte) *imageKind {
 	for i := range imageKinds {
 		if imageKinds[i].mark(head) {
@@ -65,7 +64,7 @@ func imageKindOf(head []byte) *imageKind {
 	return nil
 }
 
-// checkImage returns kind and size of the image that data is.
+// checkImage returns the kind and the size of an image.
 func checkImage(data []byte) (*imageKind, imageSize, error) {
 	kind := imageKindOf(data)
 	if kind == nil {
@@ -85,7 +84,7 @@ func checkImage(data []byte) (*imageKind, imageSize, error) {
 	return kind, size, nil
 }
 
-// imageDecoder gives the one image of an input.
+// imageDecoder returns the one image of an input.
 type imageDecoder struct {
 	in    Input
 	limit int
@@ -155,5 +154,5 @@ func (d *imageDecoder) encode(enc Encoder, format string, size imageSize, data [
 	enc.End()
 }
 
-// validUTF8 returns a file's name as text: names may be bytes of any kind.
+// validUTF8 returns a file name as text, since names may be arbitrary bytes.
 func validUTF8(name string) []byte { return bytes.ToValidUTF8([]byte(name), []byte("\ufffd")) }

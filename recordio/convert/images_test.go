@@ -95,7 +95,7 @@ func TestImagesErrors(t *testing.T) {
 		{"jpeg height", edit(jpeg, frame+5, "\x00\x00"), "jpeg of 30 x 0 pixels"},
 		{"jpeg segment", edit(jpeg, 20, "\x00"), "jpeg: byte 0x00 where a marker should be"},
 		{"gif block", []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00x"), "gif: unknown block 0x78"},
-		{"gif empty", []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;"), "gif: no image in it"},
+		{"gif empty", []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;"), "gif: no image"},
 		{"bmp size", edit(bmp, 18, "\xff\xff\xff\x0f\xff\xff\xff\x7f"), "bmp: 2147483647 lines of 805306368 bytes, and only 1840 bytes of pixels"},
 		{"bmp offset", edit(bmp, 10, "\xff\xff"), "bmp: pixels at offset 65535 of 1894 bytes"},
 		{"webp canvas", edit(webp, 24, "\xff\xff\xff\xff\xff\xff"), "webp of 16777216 x 16777216 pixels; at most 268435456 in all are taken for an image"},

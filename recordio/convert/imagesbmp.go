@@ -5,13 +5,12 @@ import "encoding/binary"
 // bmpHeaders are the lengths of the headers that follow the 14 bytes of a BMP file.
 var bmpHeaders = map[uint32]bool{12: true, 40: true, 52: true, 56: true, 64: true, 108: true, 124: true}
 
-// isBMP looks beyond the two letters that any text may begin with.
+// isBMP checks more than the first two letters, with which any text may begin.
 func isBMP(b []byte) bool {
 	return len(b) >= 26 && b[0] == 'B' && b[1] == 'M' && bmpHeaders[binary.LittleEndian.Uint32(b[14:])]
 }
 
-// checkBMP checks the headers of a BMP, and that its pixels are there if they are not
-// compressed.
+// checkBMP checks the headers of a BMP, and that uncompressed pixels are complete.
 func checkBMP(data []byte) (imageSize, error) {
 	head := binary.LittleEndian.Uint32(data[14:])
 	if len(data) < 14+int(head) {
@@ -35,8 +34,8 @@ func checkBMP(data []byte) (imageSize, error) {
 	return size, nil
 }
 
-// bmpSize reads size, bits a pixel and compression out of a header of head bytes. A
-// negative height means that the top line comes first.
+// bmpSize reads size, bits per pixel and compression from a header of head bytes. A negative height
+// means that the top line comes first.
 func bmpSize(data []byte, head uint32) (size imageSize, bits int64, compression uint32) {
 	le := binary.LittleEndian
 	if head == 12 {

@@ -7,7 +7,7 @@ type gifReader struct{ rest []byte }
 
 func gifTruncated() error { return faultf(ErrTruncated, "gif: ends without a trailer") }
 
-// skip passes n bytes.
+// skip skips n bytes.
 func (g *gifReader) skip(n int) error {
 	if n > len(g.rest) {
 		return gifTruncated()
@@ -16,7 +16,7 @@ func (g *gifReader) skip(n int) error {
 	return nil
 }
 
-// subBlocks passes sub-blocks up to the empty one that ends them.
+// subBlocks skips sub-blocks up to the empty one that ends them.
 func (g *gifReader) subBlocks() error {
 	for {
 		if len(g.rest) == 0 {
@@ -29,7 +29,7 @@ func (g *gifReader) subBlocks() error {
 	}
 }
 
-// colorTable passes a colour table, if flags say that there is one.
+// colorTable skips a colour table, if flags announce one.
 func (g *gifReader) colorTable(flags byte) error {
 	if flags&0x80 == 0 {
 		return nil
@@ -37,7 +37,7 @@ func (g *gifReader) colorTable(flags byte) error {
 	return g.skip(3 << (1 + flags&7))
 }
 
-// image passes what follows an image separator.
+// image skips the data of an image after its separator.
 func (g *gifReader) image() error {
 	if len(g.rest) < 9 {
 		return gifTruncated()
@@ -82,7 +82,7 @@ func checkGIF(data []byte) (imageSize, error) {
 			}
 		case ';':
 			if images == 0 {
-				err = faultf(ErrSyntax, "gif: no image in it")
+				err = faultf(ErrSyntax, "gif: no image")
 			}
 			return size, err
 		default:

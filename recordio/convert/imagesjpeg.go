@@ -5,15 +5,15 @@ import (
 	"encoding/binary"
 )
 
-// The markers of JPEG that matter here.
+// The JPEG markers used here.
 const (
 	jpegSOS = 0xda
 	jpegEOI = 0xd9
 	jpegTEM = 0x01
 )
 
-// checkJPEG follows the segments of a JPEG to the frame header and the first scan,
-// and looks for the mark of its end.
+// checkJPEG follows the segments of a JPEG to the frame header and the first scan, and looks for
+// the end marker.
 func checkJPEG(data []byte) (imageSize, error) {
 	var size imageSize
 	for rest := data[2:]; ; {
@@ -40,7 +40,7 @@ func jpegSegment(data []byte) (marker byte, body, rest []byte, err error) {
 	if len(data) >= 1 && data[0] != 0xff {
 		return 0, nil, nil, faultf(ErrSyntax, "jpeg: byte %#02x where a marker should be", data[0])
 	}
-	for len(data) > 0 && data[0] == 0xff { // a marker may be preceded by any number of them
+	for len(data) > 0 && data[0] == 0xff { // fill bytes may precede a marker
 		data = data[1:]
 	}
 	if len(data) == 0 {
@@ -60,8 +60,8 @@ func jpegSegment(data []byte) (marker byte, body, rest []byte, err error) {
 	return marker, data[3 : 1+n], data[1+n:], nil
 }
 
-// isJPEGFrame reports whether marker is one of SOF0 to SOF15; three of that range mean
-// something else.
+// isJPEGFrame reports whether marker is one of SOF0 to SOF15, except the three of that range with
+// another meaning.
 func isJPEGFrame(marker byte) bool {
 	return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc
 }
@@ -69,7 +69,7 @@ func isJPEGFrame(marker byte) bool {
 // jpegFrame reads a frame header: precision, lines, samples a line, components.
 func jpegFrame(body []byte) (imageSize, error) {
 	if len(body) < 6 || len(body) != 6+3*int(body[5]) || body[5] == 0 {
-		return imageSize{}, faultf(ErrSyntax, "jpeg: frame header of %d bytes is none", len(body))
+		return imageSize{}, faultf(ErrSyntax, "jpeg: invalid frame header of %d bytes", len(body))
 	}
 	return imageSize{
 		width:  int64(binary.BigEndian.Uint16(body[3:])),
@@ -77,7 +77,7 @@ func jpegFrame(body []byte) (imageSize, error) {
 	}, nil
 }
 
-// jpegScan checks what follows the header of the first scan.
+// jpegScan checks the data after the header of the first scan.
 func jpegScan(size imageSize, after []byte) error {
 	if size == (imageSize{}) {
 		return faultf(ErrSyntax, "jpeg: a scan before the frame header")

@@ -7,8 +7,8 @@ import (
 
 const pngMark = "\x89PNG\r\n\x1a\n"
 
-// checkPNG follows the chunks of a PNG from IHDR to IEND, and checks the sums of those
-// that are needed to show it.
+// checkPNG follows the chunks of a PNG from IHDR to IEND, and verifies the checksums of critical
+// chunks.
 func checkPNG(data []byte) (imageSize, error) {
 	rest := data[len(pngMark):]
 	name, body, rest, err := pngChunk(rest)
@@ -20,7 +20,7 @@ func checkPNG(data []byte) (imageSize, error) {
 	}
 	size := imageSize{int64(binary.BigEndian.Uint32(body)), int64(binary.BigEndian.Uint32(body[4:]))}
 	if depth, color := body[8], body[9]; !pngColor(depth, color) || body[10] != 0 || body[11] != 0 || body[12] > 1 {
-		return imageSize{}, faultf(ErrSyntax, "png: IHDR with bit depth %d, colour type %d, methods %d, %d, %d is none that exists",
+		return imageSize{}, faultf(ErrSyntax, "png: invalid IHDR: bit depth %d, colour type %d, methods %d, %d, %d",
 			depth, color, body[10], body[11], body[12])
 	}
 	for pixels := false; ; {
@@ -37,8 +37,8 @@ func checkPNG(data []byte) (imageSize, error) {
 	}
 }
 
-// pngChunk splits the first chunk off data. Sums of ancillary chunks, whose names
-// begin in lower case, are not looked at.
+// pngChunk splits the first chunk off data. It ignores the checksums of ancillary chunks, whose
+// names begin in lower case.
 func pngChunk(data []byte) (name string, body, rest []byte, err error) {
 	if len(data) < 12 {
 		return "", nil, nil, faultf(ErrTruncated, "png: ends without an IEND chunk")
@@ -55,7 +55,7 @@ func pngChunk(data []byte) (name string, body, rest []byte, err error) {
 	return name, data[8:end], data[end+4:], nil
 }
 
-// pngColor reports whether the standard has that bit depth with that colour type.
+// pngColor reports whether the standard allows that bit depth with that colour type.
 func pngColor(depth, color byte) bool {
 	switch color {
 	case 0:

@@ -2,7 +2,7 @@ package convert
 
 import "encoding/binary"
 
-// checkWebP follows the chunks of a WebP file to the first with pixels.
+// checkWebP follows the chunks of a WebP file to the first one with pixels.
 func checkWebP(data []byte) (imageSize, error) {
 	n := int64(binary.LittleEndian.Uint32(data[4:]))
 	if n > int64(len(data)-8) {
@@ -36,8 +36,7 @@ func checkWebP(data []byte) (imageSize, error) {
 	}
 }
 
-// over returns the size of the canvas of an extended file, and that of the frame of a
-// simple one.
+// over returns the canvas of an extended file, or the frame of a simple one.
 func (canvas imageSize) over(frame imageSize, err error) (imageSize, error) {
 	if err != nil || canvas == (imageSize{}) {
 		return frame, err
@@ -48,7 +47,7 @@ func (canvas imageSize) over(frame imageSize, err error) (imageSize, error) {
 // webpChunk splits the first chunk off data. Chunks are padded to even lengths.
 func webpChunk(data []byte) (name string, body, rest []byte, err error) {
 	if len(data) < 8 {
-		return "", nil, nil, faultf(ErrSyntax, "webp: no chunk with pixels in it")
+		return "", nil, nil, faultf(ErrSyntax, "webp: no chunk with pixels")
 	}
 	name, n := string(data[:4]), int64(binary.LittleEndian.Uint32(data[4:]))
 	if n > int64(len(data)-8) {

@@ -7,12 +7,11 @@ import (
 	"strconv"
 )
 
-// jsonEncoder writes JSON without spaces. Bytes become base64; a tensor becomes
-// nested arrays. A number that JSON does not know (not a number, infinite, complex)
-// is an error.
+// jsonEncoder writes JSON without spaces. Bytes become base64; a tensor becomes nested arrays. A
+// number that JSON lacks (not a number, infinite, complex) is an error.
 type jsonEncoder struct {
 	nesting
-	shown bool // as Shown says, instead of an error
+	shown bool // show such numbers as Shown does, instead of failing
 }
 
 var _ Encoder = (*jsonEncoder)(nil)
@@ -20,7 +19,7 @@ var _ Encoder = (*jsonEncoder)(nil)
 func newJSON(l Limits) Encoder  { return &jsonEncoder{newNesting(l), false} }
 func newShown(l Limits) Encoder { return &jsonEncoder{newNesting(l), true} }
 
-// begin notes that a value begins, and writes what separates it from the one before.
+// begin starts a value and writes the separator before it.
 func (e *jsonEncoder) begin() bool {
 	first := e.top.have == 0
 	if !e.value() {
@@ -96,7 +95,7 @@ func (e *jsonEncoder) Uint(v uint64) {
 }
 
 func (e *jsonEncoder) Float32(v float32) {
-	e.note("float32 becomes a number of as few digits as tell it from other float32")
+	e.note("float32 becomes the shortest number that reads back as the same float32")
 	e.float(float64(v), 32)
 }
 
@@ -108,7 +107,7 @@ func (e *jsonEncoder) float(v float64, bits int) {
 	}
 }
 
-// notFinite writes a number that JSON does not know.
+// notFinite writes a number that JSON lacks.
 func (e *jsonEncoder) notFinite(v float64) {
 	switch {
 	case !e.shown:
@@ -122,8 +121,8 @@ func (e *jsonEncoder) notFinite(v float64) {
 	}
 }
 
-// appendFloat appends the shortest text that reads back as v, with an exponent only
-// for the very large and very small, and always as a number that is no integer.
+// appendFloat appends the shortest text that reads back as v. It uses an exponent only for very
+// large and very small values, and never looks like an integer.
 func appendFloat(b []byte, v float64, bits int) []byte {
 	format := byte('f')
 	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
@@ -153,8 +152,7 @@ func (e *jsonEncoder) String(v []byte) {
 
 const hexDigits = "0123456789abcdef"
 
-// appendQuoted appends s, which is UTF-8, in quotes, with the escapes that JSON asks
-// for and no others.
+// appendQuoted appends s, which is UTF-8, as a JSON string with the mandatory escapes only.
 func appendQuoted[T string | []byte](b []byte, s T) []byte {
 	b = append(b, '"')
 	start := 0
@@ -276,7 +274,7 @@ func (e *jsonEncoder) real(v float64, bits int) {
 	e.buf = appendFloat(e.buf, v, bits)
 }
 
-// complex writes the real and the imaginary part, the latter from half of p on.
+// complex writes the real and the imaginary part; the latter is the second half of p.
 func (e *jsonEncoder) complex(part DType, p []byte) {
 	e.buf = append(e.buf, '[')
 	e.element(part, p[:len(p)/2])

@@ -2,14 +2,14 @@ package convert
 
 import "slices"
 
-// keyStack holds the keys of all objects that are open, to find those that an object
-// has twice: readers would differ in which of the two they take.
+// keyStack holds the keys of all open objects, to find duplicate keys: readers differ in which of
+// two values they take.
 type keyStack []string
 
 // objectKeys are the keys of one object: those on the stack from base on.
 type objectKeys struct {
 	base int
-	many map[string]struct{} // the same, once they are more than manyKeys
+	many map[string]struct{} // the same keys, once there are more than manyKeys
 }
 
 // manyKeys is how many keys are compared one by one.
@@ -17,7 +17,7 @@ const manyKeys = 32
 
 func (s keyStack) open() objectKeys { return objectKeys{base: len(s)} }
 
-// add notes a key of the object on top; false if it has it already.
+// add adds a key to the innermost object. It returns false for a duplicate.
 func (s *keyStack) add(o *objectKeys, name string) bool {
 	if o.many == nil {
 		mine := (*s)[o.base:]

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// jsonlFormat reads JSON Lines: one JSON value on each line. Keys keep their order
-// and integers their digits; an object that has a key twice is a bad record.
+// jsonlFormat reads JSON Lines: one JSON value on each line. Keys keep their order and integers
+// their digits; an object with a duplicate key is a bad record.
 var jsonlFormat = Format{
 	Name:       "jsonl",
 	Doc:        "JSON Lines: the value of each line, keys in order, integers exact",
@@ -24,17 +24,16 @@ type jsonLines struct {
 
 func (j *jsonLines) parser() lineParser { return &jsonParser{depth: j.depth, checked: j.checked} }
 
-// jsonParser turns the text of JSON values into calls of an Encoder as it reads it,
-// without building them.
+// jsonParser translates JSON text directly into calls of an Encoder, without building values.
 type jsonParser struct {
 	lineCursor
 	checked
 	depth int
 
 	src   []byte // the line
-	at    int    // where in it
+	at    int    // position in src
 	enc   Encoder
-	plain []byte // a string without its escapes
+	plain []byte // a string with its escapes resolved
 	keys  keyCache
 	open  keyStack
 }
@@ -51,7 +50,7 @@ func (p *jsonParser) parse(enc Encoder) (start, end int, err error) {
 			return start, end, err
 		}
 		if p.src, p.at = line, 0; p.space() == 0 {
-			continue // nothing but spaces
+			continue // only spaces
 		}
 		if err := p.text(line); err != nil {
 			return start, end, err
@@ -67,8 +66,8 @@ func (p *jsonParser) parse(enc Encoder) (start, end int, err error) {
 	}
 }
 
-// space passes over white space and returns the character behind it; 0 at the end of
-// the line, and for a NUL, which is nowhere part of JSON.
+// space skips white space and returns the next character; 0 at the end of the line, and for a NUL,
+// which JSON does not allow.
 func (p *jsonParser) space() byte {
 	for ; p.at < len(p.src); p.at++ {
 		if c := p.src[p.at]; c > ' ' || c != ' ' && c != '\t' && c != '\r' {
@@ -78,19 +77,19 @@ func (p *jsonParser) space() byte {
 	return 0
 }
 
-// wrong is the error for anything but what is wanted at this place.
+// wrong returns the error for anything other than want.
 func (p *jsonParser) wrong(want string) error {
 	if p.at >= len(p.src) {
 		return faultf(ErrLine, "the line ends at column %d instead of %s", len(p.src)+1, want)
 	}
 	if name := pythonNumber(p.src[p.at:]); name != "" {
-		return faultf(ErrSyntax, "%s at column %d, which is Python and no JSON: null is", name, p.at+1)
+		return faultf(ErrSyntax, "%s at column %d, which is Python, not JSON: use null", name, p.at+1)
 	}
 	return faultf(ErrSyntax, "%s instead of %s at column %d", clip(p.src[p.at:]), want, p.at+1)
 }
 
-// pythonNumber returns the number at the start of p that json.dumps of Python writes and
-// JSON does not have; "" if there is none.
+// pythonNumber returns the number at the start of p that Python's json.dumps writes and JSON lacks;
+// "" if there is none.
 func pythonNumber(p []byte) string {
 	for _, name := range []string{"NaN", "Infinity", "-Infinity"} {
 		if bytes.HasPrefix(p, []byte(name)) {
@@ -100,7 +99,7 @@ func pythonNumber(p []byte) string {
 	return ""
 }
 
-// value reads one value; depth is how many levels may be inside of it.
+// value parses one value; depth is the nesting allowed inside it.
 func (p *jsonParser) value(depth int) error {
 	switch c := p.space(); c {
 	case '{', '[':
@@ -146,7 +145,7 @@ func (p *jsonParser) object(depth int) error {
 		}
 		name := p.keys.intern(text)
 		if !p.open.add(&keys, name) {
-			return faultf(ErrSyntax, "the key %s stands twice in its object, again at column %d", clip([]byte(name)), at+1)
+			return faultf(ErrSyntax, "the key %s occurs twice in its object, again at column %d", clip([]byte(name)), at+1)
 		}
 		p.enc.Key(name)
 		if p.space() != ':' {
@@ -169,11 +168,10 @@ func (p *jsonParser) object(depth int) error {
 	}
 }
 
-// keyCache holds keys as strings, so that the same key on the next line costs no
-// memory.
+// keyCache holds keys as strings, so that the same key on the next line needs no allocation.
 type keyCache [256]string
 
-// maxKey is the length of the longest key that is kept.
+// maxKey is the length of the longest cached key.
 const maxKey = 64
 
 func (k *keyCache) intern(name []byte) string {
@@ -212,7 +210,7 @@ func (p *jsonParser) array(depth int) error {
 	}
 }
 
-// word reads true, false or null, of which c is the first character.
+// word parses true, false or null, of which c is the first character.
 func (p *jsonParser) word(c byte) error {
 	word := "null"
 	switch c {
@@ -233,7 +231,7 @@ func (p *jsonParser) word(c byte) error {
 	return nil
 }
 
-// number reads a number and holds it to the grammar of JSON.
+// number parses a number according to the grammar of JSON.
 func (p *jsonParser) number() error {
 	text, i := p.src, p.at
 	if i < len(text) && text[i] == '-' {
@@ -277,7 +275,7 @@ func digits(text []byte, i int) int {
 	return i
 }
 
-// string reads a string; what it returns is valid until the next one.
+// string parses a string; the result is valid until the next call.
 func (p *jsonParser) string() ([]byte, error) {
 	text, start := p.src, p.at+1
 	for i := start; i < len(text); i++ {
@@ -298,7 +296,7 @@ func (p *jsonParser) string() ([]byte, error) {
 	return nil, p.wrong("the end of a string")
 }
 
-// escaped reads on in a string with escapes, whose beginning is in plain.
+// escaped continues a string with escapes, whose beginning is in plain.
 func (p *jsonParser) escaped() ([]byte, error) {
 	for p.at < len(p.src) {
 		switch c := p.src[p.at]; {
@@ -319,13 +317,13 @@ func (p *jsonParser) escaped() ([]byte, error) {
 	return nil, p.wrong("the end of a string")
 }
 
-// escapes are the characters behind a backslash, and those that they mean.
+// escapes are the characters after a backslash, and their meanings.
 const (
 	escapes = `"\/bfnrt`
 	meant   = "\"\\/\b\f\n\r\t"
 )
 
-// escape reads one escape and appends what it means to plain.
+// escape parses one escape and appends its meaning to plain.
 func (p *jsonParser) escape() error {
 	if p.at+1 >= len(p.src) {
 		p.at = len(p.src)
@@ -342,7 +340,7 @@ func (p *jsonParser) escape() error {
 	}
 	r, ok := hex4(p.src[p.at:])
 	if !ok {
-		return p.wrong("four digits behind \\u")
+		return p.wrong("four digits after \\u")
 	}
 	n := 6
 	if surrogate := r >= 0xd800 && r < 0xe000; surrogate {

@@ -46,14 +46,14 @@ func TestJSONLErrors(t *testing.T) {
 		`1e+`:                 `"1e+" instead of a number at column 1`,
 		`-`:                   `"-" instead of a value at column 1`,
 		`+1`:                  `"+1" instead of a value at column 1`,
-		`NaN`:                 `NaN at column 1, which is Python and no JSON: null is`,
-		`{"a":-Infinity}`:     `-Infinity at column 6, which is Python and no JSON: null is`,
+		`NaN`:                 `NaN at column 1, which is Python, not JSON: use null`,
+		`{"a":-Infinity}`:     `-Infinity at column 6, which is Python, not JSON: use null`,
 		`Infinite`:            `"Infinite" instead of a value at column 1`,
 		`"a`:                  `the line ends at column 3 instead of the end of a string`,
 		`"\`:                  `the line ends at column 3 instead of the end of a string`,
 		"\"a\tb\"":            `"\tb\"" instead of the rest of a string at column 3`,
 		`"\x"`:                `"\\x\"" instead of an escape at column 2`,
-		`"\u12"`:              `"\\u12\"" instead of four digits behind \u at column 2`,
+		`"\u12"`:              `"\\u12\"" instead of four digits after \u at column 2`,
 		`"\ud800"`:            `"\\ud800\"" instead of a whole pair of surrogates at column 2`,
 		`"\udc00\ud800"`:      `"\\udc00\\ud800\"" instead of a whole pair of surrogates at column 2`,
 		"\x00":                `"\x00" instead of a value at column 1`,
@@ -80,7 +80,7 @@ func TestJSONLKeyTwice(t *testing.T) {
 			t.Errorf("%d keys: %v", n, err)
 		}
 		for _, again := range []int{0, n - 1} {
-			want := fmt.Sprintf(`a.jsonl, line 1, offset 0: the key "k%d" stands twice in its object, again at column %d`, again, len(text)+2)
+			want := fmt.Sprintf(`a.jsonl, line 1, offset 0: the key "k%d" occurs twice in its object, again at column %d`, again, len(text)+2)
 			_, err := asJSON(t, Options{}, "a.jsonl", fmt.Sprintf("%s,\"\\u006b%d\":1}\n", text, again))
 			if err == nil || err.Error() != want {
 				t.Errorf("%d keys: got %v, want %s", n, err, want)
@@ -108,8 +108,8 @@ func TestJSONLNest(t *testing.T) {
 	}
 }
 
-// FuzzJSONL holds the parser to encoding/json: the same lines are JSON, and mean the
-// same; and holds msgpack to a reader of its own.
+// FuzzJSONL holds the parser to encoding/json: the same lines are JSON, and mean the same; and
+// holds msgpack to a reader of its own.
 func FuzzJSONL(f *testing.F) {
 	f.Add([]byte(`{"a":[1,-2.5e3,"x\u00e9\n",null,true],"b":{"c":{}}}`))
 	f.Add([]byte(`"\ud83d\ude00"`))

@@ -2,9 +2,8 @@ package convert
 
 import "bytes"
 
-// libsvmFormat reads the sparse format of LIBSVM and SVMlight: a label, then
-// index:value pairs with growing indices, then an optional comment behind "#". The
-// record is a map:
+// libsvmFormat reads the sparse format of LIBSVM and SVMlight: a label, then index:value pairs with
+// growing indices, then an optional comment behind "#". The record is a map:
 //
 //	label   a number, or an array of numbers if there are several with commas, or none:
 //	        a line without a label begins with a blank
@@ -20,7 +19,7 @@ var libsvmFormat = Format{
 
 type libsvmLines struct{ newlines }
 
-// blank implements lineFormat: a comment alone is no sample.
+// blank implements lineFormat: a comment alone is not a sample.
 func (l *libsvmLines) blank(line []byte) bool {
 	line, _, _ = bytes.Cut(line, []byte("#"))
 	return l.newlines.blank(line)
@@ -52,8 +51,8 @@ func (p *libsvmParser) parse(enc Encoder) (start, end int, err error) {
 	}
 }
 
-// unlabelled reports whether a line, whose first word is given, has no label: a sample of
-// no class, in data whose samples may have several.
+// unlabelled reports whether a line, whose first word is given, has no label. In multi-label data
+// that is a sample of no class.
 func unlabelled(line, word []byte) bool {
 	return blank(line[0]) && bytes.IndexByte(word, ':') > 0
 }
@@ -112,7 +111,7 @@ func (p *libsvmParser) sample(label, features []byte, enc Encoder) error {
 	return nil
 }
 
-// label gives one label, or several with commas between them, or none.
+// label encodes one label, several with commas between them, or none.
 func (p *libsvmParser) label(text []byte, enc Encoder) error {
 	if len(text) == 0 {
 		enc.Array(0)
@@ -143,7 +142,7 @@ func putLabel(text []byte, enc Encoder) error {
 	return nil
 }
 
-// features reads the pairs of a line.
+// features parses the pairs of a line.
 func (p *libsvmParser) features(rest []byte) error {
 	last := int64(-1)
 	for {

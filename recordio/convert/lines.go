@@ -6,24 +6,22 @@ import (
 	"io"
 )
 
-// lineFormat reads a format of lines. Its inputs are cut into blocks between
-// records, and the blocks are parsed in parallel. All methods are called by one
-// goroutine; only the parsers that it made run beside it.
+// lineFormat reads a format of lines. Inputs are cut into blocks between records, and the blocks
+// are parsed in parallel. One goroutine calls all methods; only the parsers run concurrently.
 type lineFormat interface {
-	// head is cut for the start of an input, which begin looks at: 0 if it must be longer.
+	// head is cut for the start of an input, which begin examines; 0 if it must be longer.
 	head(p []byte) int
-	// begin looks at the start of the next input: whole records, and all of the input
-	// if it is short. It returns how much of head is not records.
+	// begin examines the start of the next input: whole records, and all of a short input. It
+	// returns how many bytes precede the records.
 	begin(head []byte) (skip int, err error)
-	// next returns the length of the record at the start of p, with its line end. p is
-	// not empty and whole records, of which the last may lack its line end. An error is
-	// about this record only; n is then what goes with it.
+	// next returns the length of the record at the start of p, including its line end. p is one or
+	// more whole records; the last may lack its line end. An error concerns this record only; n is
+	// then the length to skip.
 	next(p []byte) (n int, err error)
-	// cut returns the length of the whole records at the start of p, behind which the
-	// input goes on. next finds the same ones in them.
+	// cut returns the length of the whole records at the start of p, which is not the end of the
+	// input. next finds the same records.
 	cut(p []byte) int
-	// blank reports whether line, a record as next finds it without its end, is none
-	// after all: parsers pass over it.
+	// blank reports whether line, a record without its end, is to be skipped.
 	blank(line []byte) bool
 	// parser returns a parser for one block of the input that was begun last.
 	parser() lineParser
@@ -31,14 +29,14 @@ type lineFormat interface {
 
 // lineParser parses the records of one block.
 type lineParser interface {
-	// block begins p, whole records. The last may lack its line end.
+	// block starts parsing p, whole records. The last may lack its line end.
 	block(p []byte)
-	// parse gives the next record to enc and returns where in the block it is. After
-	// the last it returns io.EOF; any other error is about this record only.
+	// parse encodes the next record and returns its position in the block. After the last it
+	// returns io.EOF; any other error concerns this record only.
 	parse(enc Encoder) (start, end int, err error)
 }
 
-// newlines is how formats with one record on each line are cut.
+// newlines cuts formats with one record on each line.
 type newlines struct{}
 
 func (n newlines) head(p []byte) int        { return n.cut(p) }
@@ -55,7 +53,7 @@ type lineCursor struct {
 
 func (c *lineCursor) block(p []byte) { c.data, c.pos = p, 0 }
 
-// line returns the next line without its end, and where it is with it.
+// line returns the next line without its end, and its position with it.
 func (c *lineCursor) line() (line []byte, start, end int, err error) {
 	if c.pos == len(c.data) {
 		return nil, c.pos, c.pos, io.EOF
@@ -79,8 +77,7 @@ func trimEnd(p []byte) []byte {
 	return p
 }
 
-// rawLines parses the records of a format as the bytes that they are, without their
-// line ends: as many as the format has.
+// rawLines yields records as their bytes, without line ends.
 type rawLines struct {
 	checked
 	format lineFormat
@@ -99,7 +96,7 @@ func (r *rawLines) parse(enc Encoder) (start, end int, err error) {
 			return start, r.pos, err
 		}
 		if line := trimEnd(r.data[start:r.pos]); !r.format.blank(line) {
-			if r.recoded { // and of its charset; else any bytes will do
+			if r.recoded { // and in its charset; otherwise any bytes are accepted
 				if err := r.text(line); err != nil {
 					return start, r.pos, err
 				}
@@ -111,24 +108,23 @@ func (r *rawLines) parse(enc Encoder) (start, end int, err error) {
 	return r.pos, r.pos, io.EOF
 }
 
-// blockSize is how much of an input of lines is parsed at a time: enough that the
-// work is much larger than the cost of handing it over. It never depends on the
-// number of workers.
+// blockSize is how much of an input of lines is parsed at a time: enough to make the cost of
+// passing blocks between goroutines small. It never depends on the number of workers.
 const blockSize = 1 << 20
 
 // blockReader cuts an input of lines into blocks.
 type blockReader struct {
 	r      io.Reader
 	format lineFormat
-	limit  int    // of one record
-	size   int    // of a block
-	begun  bool   // a block was made
-	rest   []byte // what the last block left
-	err    error  // of r, once it came; io.EOF at the end
+	limit  int    // maximum size of a record
+	size   int    // size of a block
+	begun  bool   // whether a block has been returned
+	rest   []byte // remainder of the last block
+	err    error  // error of r; io.EOF at the end
 }
 
-// next returns the next block in buf, which it may replace by a larger one. After
-// the last it returns io.EOF.
+// next returns the next block in buf, which it may replace by a larger one. After the last it
+// returns io.EOF.
 func (b *blockReader) next(buf []byte) ([]byte, error) {
 	buf = append(buf[:0], b.rest...)
 	for size := b.size; ; size = min(2*size, max(b.limit+1, b.size)) {
@@ -149,7 +145,7 @@ func (b *blockReader) next(buf []byte) ([]byte, error) {
 	}
 }
 
-// cut returns the length of the block that p begins with; 0 if p must be longer.
+// cut returns the length of the block at the start of p; 0 if p must be longer.
 func (b *blockReader) cut(p []byte) int {
 	switch {
 	case b.err != nil:
@@ -180,5 +176,5 @@ func (b *blockReader) fill(buf []byte, size int) []byte {
 	return buf
 }
 
-// maxEmptyReads is how often a reader may give nothing and no error.
+// maxEmptyReads is the limit of consecutive reads that return neither bytes nor an error.
 const maxEmptyReads = 100

@@ -6,9 +6,9 @@ import (
 	"io"
 )
 
-// mnistFormat reads the idx files of MNIST and its relatives. The record is item i
-// along the first axis: an image as a tensor, a label as a number. MNIST keeps images
-// and labels in two files; WithLabels makes one source of them.
+// mnistFormat reads the idx files of MNIST and its relatives. The record is item i along the first
+// axis: an image as a tensor, a label as a number. MNIST keeps images and labels in two files;
+// WithLabels combines them into one source.
 var mnistFormat = Format{
 	Name:       "mnist",
 	Doc:        "MNIST idx: item i, an image or a label; of images with their labels, a map of both",
@@ -29,13 +29,13 @@ func openMNIST(in Input, opts Options) (Decoder, error) {
 	return &idxDecoder{items: items}, items.checkSize(in.Size)
 }
 
-// idxTypes are the types of elements by the third byte of a file.
+// idxTypes maps the third byte of a file to the type of its elements.
 var idxTypes = map[byte]DType{
 	0x08: Uint8, 0x09: Int8, 0x0b: Int16, 0x0c: Int32, 0x0d: Float32, 0x0e: Float64,
 }
 
-// isIDX recognises what occurs: one to four axes. Other files may begin with two
-// zeros, but not with a type and a number of axes behind them.
+// isIDX recognizes files with one to four axes. Other files may begin with two zeros, but not
+// followed by a type and a number of axes.
 func isIDX(head []byte) bool {
 	return len(head) >= 8 && head[0] == 0 && head[1] == 0 && idxTypes[head[2]] != 0 && head[3] >= 1 && head[3] <= 4
 }
@@ -77,7 +77,7 @@ func openIDX(c *counter, limits Limits) (*idxItems, error) {
 	return &idxItems{c: c, typ: h.typ, count: h.shape[0], shape: h.shape[1:], size: size, head: head}, nil
 }
 
-// checkSize compares what the header promises with the size of the file.
+// checkSize compares the size that the header implies with that of the file.
 func (x *idxItems) checkSize(size int64) error {
 	left := size - x.c.off
 	if size >= 0 && x.size > 0 && x.count > left/int64(x.size) {
@@ -86,7 +86,7 @@ func (x *idxItems) checkSize(size int64) error {
 	return nil
 }
 
-// next returns the next item, of which there must be one, as it stands.
+// next returns the bytes of the next item, which must exist.
 func (x *idxItems) next() ([]byte, error) {
 	var err error
 	x.buf, err = x.c.need(x.buf, x.size, "an item")
@@ -102,7 +102,7 @@ func (x *idxItems) encodeNext(enc Encoder) error {
 	return x.typ.encode(enc, item, x.shape)
 }
 
-// end returns io.EOF if the file ends behind its last item.
+// end returns io.EOF if the file ends after its last item.
 func (x *idxItems) end() error {
 	if err := x.c.ended("the last item"); err != nil {
 		return err

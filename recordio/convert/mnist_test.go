@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Two images of 2 x 2 pixels and their labels, as http://yann.lecun.com/exdb/mnist has
-// the format.
+// Two images of 2 x 2 pixels and their labels, as http://yann.lecun.com/exdb/mnist has the format.
 const (
 	idxImages = "\x00\x00\x08\x03\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00\x00\x02" + "\x00\x01\x02\x03\xfc\xfd\xfe\xff"
 	idxLabels = "\x00\x00\x08\x01\x00\x00\x00\x02" + "\x07\x09"
@@ -42,7 +41,7 @@ func TestMNISTErrors(t *testing.T) {
 		{"nothing", "", "the input ends at offset 0, in the middle of the header"},
 		{"text", "text", "not an idx file: it begins with 74 65 78 74"},
 		{"truncated", idxImages[:20], "2 items of 4 bytes by the header, and only 4 bytes are left"},
-		{"more", idxLabels + "x", "the input goes on behind the end of the last item, at offset 10"},
+		{"more", idxLabels + "x", "the input continues after the end of the last item, at offset 10"},
 		{"hostile", "\x00\x00\x08\x04\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
 			"rows of shape [4294967295 4294967295 4294967295] of 1 bytes each are over the limit of 67108864 bytes for a record"},
 		{"empty", "\x00\x00\x08\x02\xff\xff\xff\xff\x00\x00\x00\x00",
@@ -71,7 +70,7 @@ func TestWithLabels(t *testing.T) {
 	for _, tt := range []struct{ name, labels, want string }{
 		{"count", "\x00\x00\x08\x01\x00\x00\x00\x03\x07\x09\x01", "train-images-idx3-ubyte.gz: labels has 3 labels for 2 images: they make no samples"},
 		{"short", idxLabels[:9], "train-images-idx3-ubyte.gz: labels: 2 items of 1 bytes by the header, and only 1 bytes are left"},
-		{"long", idxLabels + "x", "train-images-idx3-ubyte.gz: the input goes on behind the end of the last item, at offset 10"},
+		{"long", idxLabels + "x", "train-images-idx3-ubyte.gz: the input continues after the end of the last item, at offset 10"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, _, err := payloads(t, Options{Encoding: "json"}, WithLabels(images, memorySource("labels", []byte(tt.labels))))

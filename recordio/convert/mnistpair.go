@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// WithLabels returns a source of the format mnist whose records are maps of "label"
-// and "image": item i of both files, which must have the same number of items.
+// WithLabels returns a source of the format mnist whose records are maps of "label" and "image":
+// item i of both files, which must have the same number of items.
 func WithLabels(images, labels Source) Source {
 	pair := images
 	pair.Open = func(ctx context.Context) (Content, error) { return openIDXFiles(ctx, images, labels) }
 	return pair
 }
 
-// LabelsOf returns the name of the file of labels that belongs to a file of images of
-// MNIST, such as "train-labels-idx1-ubyte.gz" to "train-images-idx3-ubyte.gz"; false if
-// images is no such name.
+// LabelsOf returns the name of the label file of an MNIST image file, such as
+// "train-labels-idx1-ubyte.gz" for "train-images-idx3-ubyte.gz"; false if images is not such a
+// name.
 func LabelsOf(images string) (labels string, ok bool) {
 	return idxRenamed(images, "images", "idx3", "labels", "idx1")
 }
 
-// LabelNames returns the names that the labels of a file of images may have: the images
-// may be compressed and the labels not, and the other way round. LabelsOf is the first.
+// LabelNames returns the possible names of the label file of an image file: either file may be
+// compressed. LabelsOf is the first.
 func LabelNames(images string) []string {
 	labels, ok := LabelsOf(images)
 	if !ok {
@@ -36,15 +36,15 @@ func LabelNames(images string) []string {
 	return []string{labels, labels + ".gz"}
 }
 
-// IsLabels reports whether name is that of a file of labels of MNIST.
+// IsLabels reports whether name is that of an MNIST label file.
 func IsLabels(name string) bool {
 	_, ok := idxRenamed(name, "labels", "idx1", "images", "idx3")
 	return ok
 }
 
-// idxRenamed writes another word and another number of axes into a name of MNIST.
+// idxRenamed replaces a word and the number of axes in an MNIST name.
 func idxRenamed(name, word, axes, otherWord, otherAxes string) (string, bool) {
-	for _, sep := range []string{"-", "."} { // both are found
+	for _, sep := range []string{"-", "."} { // both occur
 		from := word + sep + axes
 		if i := strings.LastIndex(name, from); i >= 0 {
 			return name[:i] + otherWord + sep + otherAxes + name[i+len(from):], true
@@ -53,8 +53,8 @@ func idxRenamed(name, word, axes, otherWord, otherAxes string) (string, bool) {
 	return "", false
 }
 
-// idxPairMark begins the stream that is made of two files: the headers of labels and
-// images, then label and image of each item in turn. It occurs in no file.
+// idxPairMark begins the joined stream of two files: the headers of labels and images, then label
+// and image of each item in turn. No file begins with it.
 const idxPairMark = "idx\x00pair"
 
 // openIDXFiles opens both files and joins them to one stream.
@@ -65,7 +65,7 @@ func openIDXFiles(ctx context.Context, images, labels Source) (Content, error) {
 	}
 	l, err := open(ctx, labels)
 	if err != nil {
-		i.close() // what it says now follows from err
+		i.close() // its error would only follow from err
 		return Content{}, fmt.Errorf("the labels, %s: %w", labels.title(), err)
 	}
 	shut := func() error { return cmp.Or(i.close(), l.close()) }
@@ -80,9 +80,9 @@ func openIDXFiles(ctx context.Context, images, labels Source) (Content, error) {
 // idxStream joins two files to one stream.
 type idxStream struct {
 	files [2]*idxItems // labels, images
-	n     int64        // items that were read of both
-	which int          // of the files has the next item
-	rest  []byte       // what Read did not give yet
+	n     int64        // number of items read from both files
+	which int          // the file that has the next item
+	rest  []byte       // bytes that Read has not returned yet
 }
 
 func newIDXStream(images, labels Input) (*idxStream, error) {

@@ -36,8 +36,8 @@ const (
 	mpFixStr   = 0xa0
 )
 
-// msgpackEncoder writes msgpack, each value in its shortest form. A tensor is the
-// map that the Python package msgpack-numpy writes for an ndarray.
+// msgpackEncoder writes msgpack, each value in its shortest form. A tensor is the map that the
+// Python package msgpack-numpy writes for an ndarray.
 type msgpackEncoder struct{ nesting }
 
 var _ Encoder = (*msgpackEncoder)(nil)
@@ -56,8 +56,7 @@ func (e *msgpackEncoder) Array(n int) {
 	}
 }
 
-// End writes the count of a level that began without one, where one byte was left
-// for it.
+// End writes the count of a level whose size was unknown; one byte was reserved for it.
 func (e *msgpackEncoder) End() {
 	l, ok := e.close()
 	if !ok || l.want >= 0 {
@@ -75,8 +74,8 @@ func (e *msgpackEncoder) End() {
 	e.buf = slices.Replace(e.buf, l.start, l.start+1, appendCount(head[:0], l.have, fix, count16)...)
 }
 
-// appendCount appends the head of a map or array of n: in the low bits of fix, or as
-// 16 or 32 bits behind count16 or its successor.
+// appendCount appends the head of a map or array of n: in the low bits of fix, or as 16 or 32 bits
+// after count16 or its successor.
 func appendCount(b []byte, n int, fix, count16 byte) []byte {
 	switch {
 	case n < 16:
@@ -172,7 +171,7 @@ func (e *msgpackEncoder) String(v []byte) {
 	}
 }
 
-// appendShort appends v, and is made for little of it.
+// appendShort appends v; it is fast for short slices.
 func appendShort(b, v []byte) []byte {
 	const word = 16
 	n := len(b)
@@ -213,8 +212,8 @@ func appendBin(b, v []byte) []byte {
 	return append(b, v...)
 }
 
-// Tensor writes {nd: true, type: "<f4", kind: "", shape: [...], data: ...} with keys
-// of the bin type, which msgpack_numpy.decode turns back into the array.
+// Tensor writes {nd: true, type: "<f4", kind: "", shape: [...], data: ...} with keys of the bin
+// type, which msgpack_numpy.decode turns back into the array.
 func (e *msgpackEncoder) Tensor(dtype DType, shape []int64, data []byte) {
 	if !e.tensor(dtype, shape, data) || !e.fits(len(data)) {
 		return

@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// kind is what encloses a value.
+// kind is the kind of container of a value.
 type kind uint8
 
 const (
-	whole kind = iota // nothing: the value is the record
+	whole kind = iota // none: the value is the record
 	inMap
 	inArray
 )
@@ -20,8 +20,8 @@ type level struct {
 	kind  kind
 	want  int    // announced number of values; negative if unknown
 	have  int    // values so far
-	start int    // where the payload of this level begins; the encoder's own
-	key   string // of the value that follows, if there are notes
+	start int    // start of this level's payload; for the encoder's use
+	key   string // key of the next value, if notes are kept
 }
 
 // expected is what the next call may be, besides End.
@@ -33,19 +33,19 @@ const (
 	nothing
 )
 
-// behindValue is what a value is followed by.
+// behindValue is what may follow a value.
 var behindValue = [...]expected{whole: nothing, inMap: aKey, inArray: aValue}
 
-// nesting holds every encoder to the order of calls, and to its limits. Encoders
-// embed it and ask it before they write anything.
+// nesting enforces the order of calls and the limits. Encoders embed it and consult it before they
+// write.
 type nesting struct {
 	limits  Limits
 	top     level
-	expects expected // nothing, once err is set
+	expects expected // nothing once err is set
 	outer   []level
 	buf     []byte
 	err     error
-	notes   *notes // of what the payload does not show; nil: nobody asks
+	notes   *notes // what the payload does not show; nil if nobody asked for notes
 }
 
 func newNesting(l Limits) nesting { return nesting{limits: l.withDefaults()} }
@@ -68,7 +68,7 @@ func (n *nesting) fail(err error) bool {
 
 var errOrder = faultf(ErrSyntax, "the calls of an Encoder are out of order")
 
-// value notes that a value begins, and reports whether it may.
+// value starts a value, and reports whether it is allowed.
 func (n *nesting) value() bool {
 	if n.expects != aValue || len(n.buf) > n.limits.Record {
 		return n.refuse()
@@ -78,7 +78,7 @@ func (n *nesting) value() bool {
 	return true
 }
 
-// refuse keeps why no value may begin here.
+// refuse records why no value is allowed here.
 func (n *nesting) refuse() bool {
 	if n.expects != aValue {
 		return n.fail(errOrder)
@@ -90,7 +90,7 @@ func (n *nesting) tooLarge() error {
 	return faultf(ErrLimit, "the payload is larger than the limit of %d bytes a record", n.limits.Record)
 }
 
-// key notes that a key begins, and reports whether it may.
+// key starts a key, and reports whether it is allowed.
 func (n *nesting) key(name string) bool {
 	if n.expects != aKey {
 		return n.fail(errOrder)
@@ -102,7 +102,7 @@ func (n *nesting) key(name string) bool {
 	return true
 }
 
-// open begins a level of k with want values.
+// open starts a level of k with want values.
 func (n *nesting) open(k kind, want int) bool {
 	if !n.value() {
 		return false
@@ -131,7 +131,7 @@ func (n *nesting) close() (level, bool) {
 	return l, true
 }
 
-// finish appends the finished payload to dst, unless it is not finished.
+// finish appends the payload to dst if it is complete.
 func (n *nesting) finish(dst []byte) []byte {
 	if n.top.kind != whole || n.top.have != 1 {
 		n.fail(errOrder)
@@ -147,7 +147,7 @@ func (n *nesting) finish(dst []byte) []byte {
 	return dst
 }
 
-// tensor reports whether a tensor of dtype and shape may come, and fits data.
+// tensor reports whether a tensor of dtype and shape is allowed and fits data.
 func (n *nesting) tensor(dtype DType, shape []int64, data []byte) bool {
 	if n.err != nil {
 		return false
@@ -158,8 +158,7 @@ func (n *nesting) tensor(dtype DType, shape []int64, data []byte) bool {
 	return n.value()
 }
 
-// tensorSize returns the bytes of a tensor; not ok if that overflows, or a dimension
-// is negative.
+// tensorSize returns the size of a tensor; false if it overflows or a dimension is negative.
 func tensorSize(dtype DType, shape []int64) (size int64, ok bool) {
 	if slices.Contains(shape, 0) {
 		return 0, slices.Min(shape) == 0 && dtype.known()
@@ -176,8 +175,8 @@ func tensorSize(dtype DType, shape []int64) (size int64, ok bool) {
 
 var errTensor = faultf(ErrSyntax, "a Tensor's shape and data do not match")
 
-// fits reports whether size more bytes are within the limit of a record, before
-// memory is taken for them.
+// fits reports whether size more bytes are within the limit of a record, before memory is allocated
+// for them.
 func (n *nesting) fits(size int) bool {
 	if size > n.limits.Record-len(n.buf) {
 		return n.fail(n.tooLarge())
@@ -185,7 +184,7 @@ func (n *nesting) fits(size int) bool {
 	return true
 }
 
-// putNumber gives a JSON number to e as the type that holds it in 64 bits.
+// putNumber encodes a JSON number as the type that holds it in 64 bits.
 func putNumber(e Encoder, n *nesting, text []byte) {
 	v, isInteger := parseInteger(text)
 	if !isInteger {
@@ -206,18 +205,18 @@ func putNumber(e Encoder, n *nesting, text []byte) {
 	}
 }
 
-// noteTo makes n keep notes in to.
+// noteTo makes n add its notes to to.
 func (n *nesting) noteTo(to *notes) { n.notes = to }
 
-// note keeps what the payload does not show of the value that is to come.
+// note adds something about the next value that the payload does not show.
 func (n *nesting) note(what string) {
 	if n.notes != nil && n.err == nil {
 		n.notes.add(n.place() + what)
 	}
 }
 
-// place names the value that is to come, as in "[1].tags: "; "" if it is the record. Only
-// the first items of the outermost array have numbers.
+// place names the next value, as in "[1].tags: "; "" if it is the record. Only the first items of
+// the outermost array have numbers.
 func (n *nesting) place() string {
 	const numbered = 8
 	var b []byte

@@ -8,15 +8,15 @@ import (
 // MaxNotes bounds Stats.Notes.
 const MaxNotes = 32
 
-// Note is what the records of some inputs do not show, such as a type that the payload
-// does not have.
+// Note is a fact about inputs that their records do not show, such as a type that the payload
+// lacks.
 type Note struct {
 	Input  string // the first one
-	Inputs int64  // how many there are; 0 if that is not known
+	Inputs int64  // number of inputs; 0 if unknown
 	Text   string
 }
 
-// String names the inputs in front of the text.
+// String puts the inputs before the text.
 func (n Note) String() string {
 	if n.Inputs == 0 {
 		return n.Text
@@ -27,7 +27,7 @@ func (n Note) String() string {
 	return n.Input + ": " + n.Text
 }
 
-// note takes what was told of an input.
+// note adds the notes of an input.
 func (s *Stats) note(input string, texts []string) {
 	for _, text := range texts {
 		i := slices.IndexFunc(s.Notes, func(n Note) bool { return n.Text == text })
@@ -42,10 +42,10 @@ func (s *Stats) note(input string, texts []string) {
 	}
 }
 
-// notes collects the notes of one input, each once.
+// notes collects the notes of one input without duplicates.
 type notes struct {
 	told  map[string]bool
-	fresh []string // that take did not return yet
+	fresh []string // not yet returned by take
 }
 
 func (n *notes) add(text string) {
@@ -59,14 +59,14 @@ func (n *notes) add(text string) {
 	n.fresh = append(n.fresh, text)
 }
 
-// take returns what was added since the last call.
+// take returns the notes added since the last call.
 func (n *notes) take() []string {
 	fresh := n.fresh
 	n.fresh = nil
 	return fresh
 }
 
-// noting is a Decoder that has notes of its own.
+// noting is a Decoder with notes of its own.
 type noting interface{ notes() *notes }
 
 // noter is an Encoder of this package: all embed nesting.
@@ -75,8 +75,8 @@ type noter interface {
 	note(what string)
 }
 
-// Losses makes enc note what its payload does not show of its values. It returns a function
-// that returns the notes since the last call.
+// Losses makes enc record what its payload does not show of its values. It returns a function that
+// returns the notes since the last call.
 func Losses(enc Encoder) func() []string {
 	n := &notes{}
 	if to, ok := enc.(noter); ok {

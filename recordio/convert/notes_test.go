@@ -19,8 +19,8 @@ func told(stats Stats) string {
 	return b.String()
 }
 
-// TestTypes reads inputs with every type that some payload does not have: it is in the
-// columns, or told.
+// TestTypes reads inputs with every type that some payload does not have: it is in the columns, or
+// told.
 func TestTypes(t *testing.T) {
 	for _, tt := range []struct{ file, encoding, want string }{
 		{"npy/types.npz", "", `d datetime64[D], t timedelta64[us][2], f float32, s text[2], b bytes, c complex128, i int16[3,4]
@@ -86,7 +86,7 @@ float64 of numpy becomes a plain value
 int64 of numpy becomes a plain value
 bool of numpy becomes a plain value
 float32 of numpy becomes a plain value
-float32 becomes a number of as few digits as tell it from other float32
+float32 becomes the shortest number that reads back as the same float32
 an array of bytes becomes lists, without the dtype of numpy
 [0]: bytes become text, in base64
 [1]: bytes become text, in base64

@@ -5,14 +5,14 @@ import (
 	"io"
 )
 
-// npyFormat reads arrays as numpy.save writes them, versions 1 to 3 of the format. The
-// record is row i of the array, along its first axis: a number, a tensor, bytes (S and
-// V), text (U), or for a structured dtype a map in the order of its fields, without the
-// nameless ones that only align. datetime64 and timedelta64 are counts in the unit of
-// their dtype, which Stats.Columns tells. A single number is one record.
+// npyFormat reads arrays as numpy.save writes them, versions 1 to 3 of the format. The record is
+// row i of the array, along its first axis: a number, a tensor, bytes (S and V), text (U), or for a
+// structured dtype a map in the order of its fields, without unnamed padding fields. datetime64 and
+// timedelta64 are counts in the unit of their dtype, which Stats.Columns states. An array without
+// axes is one record.
 //
-// Arrays in Fortran order need random access, or have to fit into the limit of a
-// record. Arrays of Python objects are pickles, which this format does not read.
+// Arrays in Fortran order need random access, or must fit into the limit of a record. Arrays of
+// Python objects are pickles, which this format does not read.
 var npyFormat = Format{
 	Name:       "npy",
 	Doc:        "numpy.save: row i of the array",
@@ -29,17 +29,17 @@ var npyFormat = Format{
 
 const npyMark = "\x93NUMPY"
 
-// maxNPYHeader is the longest header that is read; numpy itself stops at 10,000 bytes.
+// maxNPYHeader is the longest accepted header; numpy itself stops at 10,000 bytes.
 const maxNPYHeader = 1 << 20
 
-// npyDecoder gives the rows of one array.
+// npyDecoder decodes the rows of one array.
 type npyDecoder struct {
 	rows *npyRows
 	n    int64
 }
 
-// columns implements described: the fields of a structured dtype, or one column without a
-// name, which is the record itself.
+// columns implements described: the fields of a structured dtype, or one column without a name,
+// which is the record.
 func (d *npyDecoder) columns() []Column {
 	if r := d.rows; r.typ.kind != 0 || len(r.shape) > 0 {
 		return []Column{{Type: r.typ.typeText(r.shape)}}
@@ -66,23 +66,22 @@ func (d *npyDecoder) Next(enc Encoder) error {
 type npyRows struct {
 	typ    npyType
 	count  int64   // of rows
-	single bool    // a number without axes, which is taken for one row
+	single bool    // a number without axes, read as one row
 	shape  []int64 // of a row
 	size   int     // of a row in bytes
 	source rowSource
 	head   int64 // where the data begins, in bytes
-	done   int64 // rows given
+	done   int64 // rows returned
 }
 
-// rowSource gives the bytes of rows in row-major order. They are valid until the next
-// call.
+// rowSource returns the bytes of rows in row-major order. They are valid until the next call.
 type rowSource interface {
 	row() ([]byte, error)
 	// ended returns io.EOF if nothing follows the last row.
 	ended() error
 }
 
-// next returns the bytes of the next row, of which there must be one.
+// next returns the bytes of the next row, which must exist.
 func (r *npyRows) next() ([]byte, error) {
 	b, err := r.source.row()
 	if err == nil {
@@ -91,11 +90,11 @@ func (r *npyRows) next() ([]byte, error) {
 	return b, err
 }
 
-// finish is called behind the last row; it returns io.EOF.
+// finish is called after the last row; it returns io.EOF.
 func (r *npyRows) finish() error { return r.source.ended() }
 
-// offset returns where the row that next gave begins; for Fortran order, where its
-// first element is.
+// offset returns the start of the last row that next returned; in Fortran order, that of its first
+// element.
 func (r *npyRows) offset() int64 {
 	if f, ok := r.source.(*fortranRows); ok {
 		return r.head + (r.done-1)*int64(f.item)
@@ -128,7 +127,7 @@ func openNPY(in Input, limits Limits) (*npyRows, error) {
 	return r, err
 }
 
-// newRowSource chooses how rows are read.
+// newRowSource selects how rows are read.
 func newRowSource(in Input, c *counter, h npyHeader, r *npyRows, limit int) (rowSource, error) {
 	if h.fortran && len(h.shape) > 1 {
 		return newFortranRows(in, c, h, r.count, limit)
@@ -171,7 +170,7 @@ func readNPYHeader(c *counter) ([]byte, error) {
 	return b, err
 }
 
-// latin1 returns the UTF-8 of bytes that are one character each.
+// latin1 decodes bytes as Latin-1.
 func latin1(b []byte) []byte {
 	out := make([]byte, 0, len(b))
 	for _, c := range b {
@@ -180,7 +179,7 @@ func latin1(b []byte) []byte {
 	return out
 }
 
-// plainRows reads rows that follow each other.
+// plainRows reads rows that are contiguous.
 type plainRows struct {
 	c    *counter
 	size int

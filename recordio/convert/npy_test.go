@@ -62,7 +62,7 @@ func TestNPYErrors(t *testing.T) {
 		{"objects", npyWith(head("'|O'", "(1,)"), "x"),
 			`an array of Python objects (dtype "|O"), which only Python can read; save it with a dtype of its own`},
 		{"dtype", npyWith(head("'<f16'", "(1,)"), "x"), `dtype "<f16" is not supported`},
-		{"negative", npyWith(head("'<f4'", "(-1,)"), "x"), "-1 is no length of an axis"},
+		{"negative", npyWith(head("'<f4'", "(-1,)"), "x"), "-1 is not the length of an axis"},
 		{"call", npyWith("__import__('os').system('id')", ""),
 			`the header of the array is not understood from "__import__('os').sys" on`},
 		{"nested", npyWith(strings.Repeat("(", 100), ""), "the header of the array nests deeper than 32"},
@@ -75,8 +75,8 @@ func TestNPYErrors(t *testing.T) {
 		{"rows of nothing", npyWith(head("'<f4'", "(1000000000, 0)"), ""),
 			"an array of shape [1000000000 0] whose rows have no bytes; at most 1024 elements are read"},
 		{"truncated", npyWith(head("'<f4'", "(2,)"), "1234567"), "an array of 2 rows of 4 bytes, and only 7 bytes are left"},
-		{"more", npyWith(head("'|u1'", "(1,)"), "12"), "the input goes on behind the end of the array, at offset 68"},
-		{"character", npyWith(head("'<U1'", "(2,)"), "a\x00\x00\x00\x00\xd8\x00\x00"), "record 2, offset 71: U+D800 in a text is no character"},
+		{"more", npyWith(head("'|u1'", "(1,)"), "12"), "the input continues after the end of the array, at offset 68"},
+		{"character", npyWith(head("'<U1'", "(2,)"), "a\x00\x00\x00\x00\xd8\x00\x00"), "record 2, offset 71: U+D800 in a text is not a character"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestNPZ(t *testing.T) {
 	uneven := decodeWith(npzFormat, fileInput("a.npz", readFile(t, "testdata/npy/uneven.npz")), Options{})
 	checkMessage(t, uneven, `array "x" has 3 rows, array "y" has 2: they make no samples`)
 	checkMessage(t, decodeWith(npzFormat, streamInput("a.npz", packed), Options{}),
-		"an .npz begins at its end: it is read neither from a pipe nor inside of gzip or zstd; decompress it into a file")
+		"an .npz is read from its end, so not from a pipe and not inside gzip or zstd; decompress it into a file")
 	checkMessage(t, decodeWith(npzFormat, fileInput("a.npz", packed[:100]), Options{}),
 		"the archive: damaged, or not a zip archive")
 }
@@ -166,8 +166,8 @@ func glob(t testing.TB, pattern string) []string {
 func FuzzNPY(f *testing.F) { fuzzFormats(f, glob(f, "testdata/npy/*.npy"), npyFormat) }
 func FuzzNPZ(f *testing.F) { fuzzFormats(f, glob(f, "testdata/npy/*.npz"), npzFormat) }
 
-// TestNPZFlips flips a bit of each byte of the arrays: the checksum of the archive tells,
-// whatever the flip makes of the header of an array.
+// TestNPZFlips flips a bit of each byte of the arrays: the checksum of the archive tells, whatever
+// the flip makes of the header of an array.
 func TestNPZFlips(t *testing.T) {
 	data := readFile(t, "testdata/npy/stored.npz")
 	x := bytes.Index(data, []byte(npyMark))

@@ -9,9 +9,9 @@ import (
 // fortranBlock is how many bytes of rows are gathered at once.
 const fortranBlock = 8 << 20
 
-// fortranRows gives the rows of an array in Fortran order, in which the elements of a
-// row lie as far apart as the array has rows: for a block of rows it reads the piece
-// of each column, and puts the elements where row-major order has them.
+// fortranRows reads the rows of an array in Fortran order, in which consecutive elements of a row
+// are as far apart as the array has rows. For a block of rows it reads the section of each column,
+// and puts the elements in row-major order.
 type fortranRows struct {
 	columns io.ReaderAt // begins at the first element
 	item    int         // bytes of an element
@@ -19,9 +19,9 @@ type fortranRows struct {
 	place   []int       // column f of the file is element place[f] of a row
 
 	block []byte // rows in row-major order
-	rest  []byte // what row did not give yet
-	piece []byte // of one column
-	next  int64  // row that the next block begins with
+	rest  []byte // rows not yet returned
+	piece []byte // buffer for the section of one column
+	next  int64  // first row of the next block
 	after func() error
 }
 
@@ -51,10 +51,10 @@ func newFortranRows(in Input, c *counter, h npyHeader, count int64, limit int) (
 	return f, err
 }
 
-// endsAt returns an error unless the array, which ends at end, is all of the input.
+// endsAt returns an error unless the array, which ends at end, is the whole input.
 func endsAt(end, size int64) error {
 	if end < size {
-		return faultf(ErrSyntax, "the input goes on behind the end of the array, at offset %d", end)
+		return faultf(ErrSyntax, "the input continues after the end of the array, at offset %d", end)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (s sliceAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// rowPlaces returns for each column of rows of that shape its place in a row.
+// rowPlaces returns for each column of rows of that shape its index in a row.
 func rowPlaces(shape []int64, columns int) []int {
 	places := make([]int, 0, columns)
 	for place := range fortranPlaces(shape, columns) {
@@ -79,9 +79,8 @@ func rowPlaces(shape []int64, columns int) []int {
 	return places
 }
 
-// fortranPlaces goes over the count elements of an array in the order in which the
-// first index runs fastest, and yields their places in the order in which the last
-// index does.
+// fortranPlaces iterates over the count elements of an array with the first index varying fastest,
+// and yields their indices in row-major order.
 func fortranPlaces(shape []int64, count int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		index := make([]int64, len(shape))
@@ -139,7 +138,7 @@ func (f *fortranRows) fill(size int) error {
 	return nil
 }
 
-// fortranFailed puts the place into an error of reading.
+// fortranFailed adds the position to a read error.
 func fortranFailed(err error, off int64) error {
 	if err == io.EOF {
 		return faultf(ErrTruncated, "the input ends in the middle of the array, at byte %d of its data", off)

@@ -9,11 +9,11 @@ type npyHeader struct {
 	shape   []int64
 }
 
-// maxEmpty bounds how many elements an array may have that take no bytes, since
-// nothing in the file vouches for their number. An axis of length 0 counts as 1.
+// maxEmpty bounds the number of elements of size 0, since the size of the file does not bound it.
+// An axis of length 0 counts as 1.
 const maxEmpty = 1024
 
-// rowSize returns the bytes of one row: of what the first axis counts.
+// rowSize returns the size of one row in bytes. Rows are counted along the first axis.
 func (h npyHeader) rowSize(limit int) (int, error) {
 	size := int64(h.typ.size)
 	for i, n := range h.shape {
@@ -87,7 +87,7 @@ func literalShape(v any) ([]int64, error) {
 	for i, item := range items {
 		n, ok := item.(int64)
 		if !ok || n < 0 {
-			return nil, faultf(ErrSyntax, "%v is no length of an axis", item)
+			return nil, faultf(ErrSyntax, "%v is not the length of an axis", item)
 		}
 		shape[i] = n
 	}

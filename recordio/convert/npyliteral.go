@@ -8,15 +8,15 @@ import (
 // maxLiteralDepth is how deep the literal of a header may nest.
 const maxLiteralDepth = 32
 
-// literal parses the Python literals that occur in headers of arrays: strings, decimal
-// integers, True, False, None, tuples, lists, and dicts with strings as keys.
+// literal parses the Python literals that occur in headers of arrays: strings, decimal integers,
+// True, False, None, tuples, lists, and dicts with strings as keys.
 type literal struct {
 	rest  string
 	depth int
 }
 
-// parseLiteral returns what text says: string, int64, bool, nil, []any for tuples and
-// lists, or map[string]any.
+// parseLiteral returns the value of text: string, int64, bool, nil, []any for tuples and lists, or
+// map[string]any.
 func parseLiteral(text string) (any, error) {
 	p := literal{rest: text}
 	v, err := p.value()
@@ -38,7 +38,7 @@ func (p *literal) wrong() error {
 
 func (p *literal) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
-// accept takes s, if it comes next.
+// accept consumes s if it comes next.
 func (p *literal) accept(s string) bool {
 	p.space()
 	rest, ok := strings.CutPrefix(p.rest, s)
@@ -82,12 +82,12 @@ func (p *literal) integer() (any, error) {
 	if err != nil {
 		return nil, p.wrong()
 	}
-	p.rest = strings.TrimPrefix(p.rest[end:], "L") // Python 2 writes long integers so
+	p.rest = strings.TrimPrefix(p.rest[end:], "L") // the form of long integers in Python 2
 	return n, nil
 }
 
-// text reads a string. Python escapes what it must, which fields hardly ever need;
-// of the escapes only quotes and backslashes are known.
+// text parses a string. Of escapes it knows only quotes and backslashes, since field names hardly
+// ever need others.
 func (p *literal) text() (any, error) {
 	quote := ""
 	for _, q := range []string{"'", `"`, "b'", "u'"} {
@@ -115,7 +115,7 @@ func (p *literal) text() (any, error) {
 	}
 }
 
-// items reads up to the bracket that closes a tuple or list.
+// items parses up to the bracket that closes a tuple or list.
 func (p *literal) items(end string) (any, error) {
 	items := []any{}
 	for !p.accept(end) {
@@ -134,7 +134,7 @@ func (p *literal) items(end string) (any, error) {
 	return items, nil
 }
 
-// pairs reads up to the brace that closes a dict.
+// pairs parses up to the brace that closes a dict.
 func (p *literal) pairs() (any, error) {
 	dict := map[string]any{}
 	for !p.accept("}") {

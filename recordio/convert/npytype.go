@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// npyType is the dtype of an array: of one element, as it lies in the file.
+// npyType is the dtype of one element as stored in the file.
 type npyType struct {
 	kind   byte   // letter of numpy: b i u f c S U V M m, or 0 for a map of fields
 	dtype  DType  // for the kinds that are numbers
-	swap   int    // size of the units whose bytes are the other way round; 0 if none
+	swap   int    // size of the units to byte-swap; 0 if none
 	size   int    // bytes of an element
 	unit   string // of M and m, such as "[s]"; "" if it has none
 	fields []npyField
@@ -19,14 +19,14 @@ type npyType struct {
 
 // npyField is a field of a structured dtype.
 type npyField struct {
-	name   string // "" for bytes that only align
+	name   string // "" for padding
 	offset int
 	shape  []int64
-	size   int // of the field: of all elements of its shape
+	size   int // size of the field: of all elements of its shape
 	typ    npyType
 }
 
-// npyKinds are the dtypes that are numbers. Dates are counts.
+// npyKinds are the numeric dtypes. Dates are counts.
 var npyKinds = map[string]DType{
 	"b1": Bool8,
 	"i1": Int8, "i2": Int16, "i4": Int32, "i8": Int64,
@@ -36,8 +36,7 @@ var npyKinds = map[string]DType{
 	"M8": Int64, "m8": Int64,
 }
 
-// parseNPYType reads the description of a dtype: a string such as '<f4', or a list of
-// fields.
+// parseNPYType parses the description of a dtype: a string such as '<f4', or a list of fields.
 func parseNPYType(descr any) (npyType, error) {
 	switch d := descr.(type) {
 	case string:
@@ -48,7 +47,7 @@ func parseNPYType(descr any) (npyType, error) {
 	return npyType{}, faultf(ErrSyntax, "the header of the array has no 'descr' that is a dtype")
 }
 
-// maxElement bounds the size of one element, and with it all sums of sizes.
+// maxElement bounds the size of one element, so that sums of sizes cannot overflow.
 const maxElement = 1 << 30
 
 func parseNPYScalar(descr string) (npyType, error) {
@@ -64,7 +63,7 @@ func parseNPYScalar(descr string) (npyType, error) {
 		code = "b1"
 	}
 	if code == "" {
-		return npyType{}, faultf(ErrSyntax, "%q is no dtype", descr)
+		return npyType{}, faultf(ErrSyntax, "%q is not a dtype", descr)
 	}
 	if dtype, ok := npyKinds[code]; ok && isUnit(code, unit) {
 		t := npyType{kind: code[0], dtype: dtype, size: dtype.Size(), unit: unit}
@@ -89,7 +88,7 @@ func parseNPYScalar(descr string) (npyType, error) {
 	return t.ordered(order == '>'), nil
 }
 
-// isUnit reports whether a dtype may have that unit, "" for none, as in "[s]" and "[25s]".
+// isUnit reports whether a dtype may have that unit, as in "[s]" and "[25s]"; "" is no unit.
 func isUnit(code, unit string) bool {
 	if unit == "" {
 		return true
@@ -99,7 +98,7 @@ func isUnit(code, unit string) bool {
 		slices.Contains(strings.Fields("Y M W D h m s ms us ns ps fs as"), name)
 }
 
-// typeText names elements of that shape as the manifest has them, such as "float32[2,3]".
+// typeText names elements of that shape as in the manifest, such as "float32[2,3]".
 func (t npyType) typeText(shape []int64) string {
 	var text string
 	switch {
@@ -136,8 +135,8 @@ func (t npyType) columns() (list []Column) {
 	return list
 }
 
-// loss says what a value of numpy of that shape becomes that is another type then; "" if
-// it stays what it is.
+// loss describes the conversion of a numpy value of that shape to another type; "" if the type
+// stays.
 func (t npyType) loss(shape []int64) string {
 	what := t.typeText(nil)
 	if len(shape) > 0 {
@@ -158,7 +157,7 @@ func (t npyType) loss(shape []int64) string {
 	return ""
 }
 
-// ordered returns t with the bytes of its units in that order.
+// ordered returns t with the given byte order.
 func (t npyType) ordered(bigEndian bool) npyType {
 	t.swap = 0
 	if !bigEndian {
@@ -185,7 +184,7 @@ func parseNPYStruct(list []any) (npyType, error) {
 			return npyType{}, err
 		}
 		if f.name != "" && names[f.name] {
-			return npyType{}, faultf(ErrSyntax, "two fields of the name %q", f.name)
+			return npyType{}, faultf(ErrSyntax, "two fields named %q", f.name)
 		}
 		names[f.name] = true
 		f.offset = t.size
@@ -200,14 +199,14 @@ func parseNPYStruct(list []any) (npyType, error) {
 func parseNPYField(item any) (npyField, error) {
 	parts, ok := item.([]any)
 	if !ok || len(parts) < 2 || len(parts) > 3 {
-		return npyField{}, faultf(ErrSyntax, "%v is no field of a dtype", item)
+		return npyField{}, faultf(ErrSyntax, "%v is not a field of a dtype", item)
 	}
 	name, ok := parts[0].(string)
 	if title, both := parts[0].([]any); both && len(title) == 2 {
 		name, ok = title[1].(string)
 	}
 	if !ok {
-		return npyField{}, faultf(ErrSyntax, "%v is no name of a field", parts[0])
+		return npyField{}, faultf(ErrSyntax, "%v is not the name of a field", parts[0])
 	}
 	typ, err := parseNPYType(parts[1])
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// encode gives the elements at b, which are of the given shape, to enc. It may change
-// b.
+// encode encodes the elements at b, which have the given shape. It may change b.
 func (t npyType) encode(enc Encoder, b []byte, shape []int64) error {
 	switch {
 	case t.kind != 0 && t.dtype != 0 && len(shape) > 0:
@@ -29,8 +28,7 @@ func (t npyType) encode(enc Encoder, b []byte, shape []int64) error {
 	return nil
 }
 
-// normalize makes the bytes of numbers what a Tensor has: little-endian, and booleans
-// 0 or 1.
+// normalize converts numbers to the form of a Tensor: little-endian, and booleans 0 or 1.
 func (t npyType) normalize(b []byte) {
 	if t.dtype == Bool8 {
 		for i, v := range b {
@@ -59,7 +57,7 @@ func (t npyType) swapBytes(b []byte) {
 	}
 }
 
-// scalar gives the one element at b to enc.
+// scalar encodes the single element at b.
 func (t npyType) scalar(enc Encoder, b []byte) error {
 	if t.kind == 0 {
 		return t.structure(enc, b)
@@ -99,8 +97,8 @@ func (t npyType) structure(enc Encoder, b []byte) error {
 	return nil
 }
 
-// encodeNumber gives the little-endian number at b to enc. Half floats become float32;
-// complex numbers stay a tensor.
+// encodeNumber encodes the little-endian number at b. Half floats become float32; complex numbers
+// stay a tensor.
 func encodeNumber(enc Encoder, d DType, b []byte) {
 	le := binary.LittleEndian
 	switch d {
@@ -133,10 +131,10 @@ func encodeNumber(enc Encoder, d DType, b []byte) {
 	}
 }
 
-// encodeUTF32 gives the text at b, little-endian and padded with zeros, to enc.
+// encodeUTF32 encodes the text at b, little-endian and padded with zeros.
 func encodeUTF32(enc Encoder, b []byte) error {
 	text := make([]byte, 0, len(b)/4)
-	zeros := 0 // not yet written: they may be padding
+	zeros := 0 // zeros not yet written: they may be padding
 	for ; len(b) >= 4; b = b[4:] {
 		r := binary.LittleEndian.Uint32(b)
 		if r == 0 {
@@ -144,7 +142,7 @@ func encodeUTF32(enc Encoder, b []byte) error {
 			continue
 		}
 		if r > utf8.MaxRune || !utf8.ValidRune(rune(r)) {
-			return faultf(ErrSyntax, "U+%04X in a text is no character", r)
+			return faultf(ErrSyntax, "U+%04X in a text is not a character", r)
 		}
 		text = append(text, bytes.Repeat([]byte{0}, zeros)...)
 		text, zeros = utf8.AppendRune(text, rune(r)), 0

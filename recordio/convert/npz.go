@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// npzFormat reads archives as numpy.savez and savez_compressed write them. The record
-// is a map of row i of each array by its name, in the order of the archive; all arrays
-// must have the same number of rows.
+// npzFormat reads archives as numpy.savez and savez_compressed write them. The record is a map of
+// row i of each array by its name, in the order of the archive; all arrays must have the same
+// number of rows.
 var npzFormat = Format{
 	Name:       "npz",
 	Doc:        "numpy.savez: row i of each array, as a map",
@@ -23,7 +23,7 @@ var npzFormat = Format{
 // maxArrays bounds the arrays of an archive, since all are read at the same time.
 const maxArrays = 1024
 
-// npzDecoder gives the rows of all arrays side by side.
+// npzDecoder decodes the rows of all arrays in parallel.
 type npzDecoder struct {
 	arrays []npzArray
 	n      int64
@@ -32,12 +32,12 @@ type npzDecoder struct {
 type npzArray struct {
 	name string
 	rows *npyRows
-	file io.Reader // that the rows are read from
+	file io.Reader // source of the rows
 }
 
 func openNPZ(in Input, opts Options) (Decoder, error) {
 	if in.ReaderAt == nil {
-		return nil, faultf(ErrUnsupported, "an .npz begins at its end: it is read neither from a pipe nor inside of gzip or zstd; decompress it into a file")
+		return nil, faultf(ErrUnsupported, "an .npz is read from its end, so not from a pipe and not inside gzip or zstd; decompress it into a file")
 	}
 	in.ReaderAt = io.NewSectionReader(in.ReaderAt, 0, in.Size) // has an end on both sides
 	archive, err := zip.NewReader(in.ReaderAt, in.Size)
@@ -61,11 +61,11 @@ func openNPZ(in Input, opts Options) (Decoder, error) {
 func (d *npzDecoder) add(in Input, f *zip.File, limits Limits) error {
 	name, ok := strings.CutSuffix(f.Name, ".npy")
 	if !ok || !utf8.ValidString(name) {
-		return faultf(ErrSyntax, "%q in the archive is no array", f.Name)
+		return faultf(ErrSyntax, "%q in the archive is not an array", f.Name)
 	}
 	for _, a := range d.arrays {
 		if a.name == name {
-			return faultf(ErrSyntax, "two arrays of the name %q in the archive", name)
+			return faultf(ErrSyntax, "two arrays named %q in the archive", name)
 		}
 	}
 	member, err := openMember(in, f)
@@ -80,8 +80,8 @@ func (d *npzDecoder) add(in Input, f *zip.File, limits Limits) error {
 	return nil
 }
 
-// openMember opens a file of the archive. Its size, which the archive only claims, is
-// taken for known where it is stored as it is; such a file has random access, too.
+// openMember opens a file of the archive. An uncompressed file has random access and a known size;
+// the size of a compressed one is only a claim of the archive.
 func openMember(in Input, f *zip.File) (Input, error) {
 	r, err := f.Open()
 	if err != nil {
@@ -103,8 +103,8 @@ func openMember(in Input, f *zip.File) (Input, error) {
 	return member, nil
 }
 
-// checksumOr reads file to its end, where the archive compares its checksum. It returns the
-// error of a checksum that does not match, since that explains err, and else err.
+// checksumOr reads file to its end, where the archive verifies its checksum. It returns a checksum
+// error, which explains err, or else err.
 func checksumOr(file io.Reader, err error) error {
 	const most = 1 << 30
 	if _, bad := io.CopyN(io.Discard, file, most); errors.Is(bad, ErrChecksum) {
@@ -113,7 +113,7 @@ func checksumOr(file io.Reader, err error) error {
 	return err
 }
 
-// memberReader gives damage of the compressed bytes its kind.
+// memberReader classifies damage of the compressed bytes.
 type memberReader struct{ r io.Reader }
 
 func (m memberReader) Read(p []byte) (int, error) {
@@ -124,11 +124,10 @@ func (m memberReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// zipError puts the name of the file in the archive into an error, and its kind.
+// zipError adds the name of the file in the archive to an error, and classifies it.
 func zipError(name string, err error) error { return fmt.Errorf("%s: %w", name, zipFault(err)) }
 
-// zipFault returns an error of the archive as one of a kind. Errors of the input stay
-// what they are.
+// zipFault classifies an error of the archive. Errors of the input stay unchanged.
 func zipFault(err error) error {
 	var corrupt flate.CorruptInputError
 	switch {
@@ -137,14 +136,14 @@ func zipFault(err error) error {
 	case errors.Is(err, zip.ErrFormat), errors.As(err, &corrupt):
 		return faultf(ErrDamaged, "damaged, or not a zip archive")
 	case errors.Is(err, zip.ErrAlgorithm):
-		return faultf(ErrUnsupported, "compressed in a way that is not known")
+		return faultf(ErrUnsupported, "compressed by an unknown method")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return faultf(ErrTruncated, "cut off in the middle")
 	}
 	return err
 }
 
-// checkCounts holds the arrays to one number of rows.
+// checkCounts requires the same number of rows of all arrays.
 func (d *npzDecoder) checkCounts() error {
 	if len(d.arrays) == 0 {
 		return faultf(ErrSyntax, "no array in the archive")
@@ -191,8 +190,8 @@ func (d *npzDecoder) Next(enc Encoder) error {
 	return bad
 }
 
-// finish returns io.EOF if all arrays end where they should, and match their
-// checksums, which the archive compares at their ends.
+// finish returns io.EOF if all arrays end correctly and match their checksums, which the archive
+// verifies at their ends.
 func (d *npzDecoder) finish() error {
 	for _, a := range d.arrays {
 		if err := a.rows.finish(); err != io.EOF {

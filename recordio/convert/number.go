@@ -9,12 +9,11 @@ import (
 // integer is the value of a JSON number without fraction and exponent.
 type integer struct {
 	negative bool
-	abs      uint64 // meaningless if big
-	big      bool   // does not fit 64 bits and a sign
+	abs      uint64 // undefined if big
+	big      bool   // more than 64 bits and a sign
 }
 
-// parseInteger reads the digits of text, which a JSON scanner has accepted, and
-// reports whether it is an integer at all.
+// parseInteger parses text, a valid JSON number, and reports whether it is an integer.
 func parseInteger(text []byte) (v integer, ok bool) {
 	if len(text) > 0 && text[0] == '-' {
 		v.negative, text = true, text[1:]
@@ -49,22 +48,21 @@ func (v integer) unsigned() (uint64, bool) { return v.abs, !v.big && !v.negative
 // fits reports whether v is an int64 or a uint64.
 func (v integer) fits() bool { return !v.big && (!v.negative || v.abs <= 1<<63) }
 
-// powers of ten that are exact as float64.
+// Powers of ten that are exact as float64.
 var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// signs says of a character whether it is a sign, in bit 0, and negative, in bit 1.
+// signs classifies characters: bit 0 is set for a sign, bit 1 for minus.
 var signs = [256]uint8{'+': 1, '-': 3}
 
-// parseFloat reads text as the nearest float64: a decimal number with an optional
-// sign, fraction and exponent. Short ones, which almost all are, are one exact
-// integer and one exact power of ten, so that a single division rounds correctly.
-// An overflow is not a number.
+// parseFloat returns the float64 nearest to text: a decimal number with an optional sign, fraction
+// and exponent. Almost all texts are short, and are one exact integer and one exact power of ten,
+// so that a single division rounds correctly. An overflow is an error.
 func parseFloat(text []byte) (float64, bool) {
 	if len(text) == 0 {
 		return 0, false
 	}
-	// Half of a column may be negative: a table asks without a jump that is guessed wrong.
+	// Half of a column may be negative: the table avoids a mispredicted branch.
 	sign := signs[text[0]]
 	i := int(sign & 1)
 	if mantissa, fraction, ok := eightCharacters(text[i:]); ok {
@@ -96,11 +94,10 @@ func parseFloat(text []byte) (float64, bool) {
 	return v, true
 }
 
-// eightCharacters reads digits, with a point among them or not, that are no more
-// than eight characters in all, without a step for each: it takes one word, shifts
-// out what stands behind the text, closes the gap of the point, and adds up the
-// digits in pairs. It answers false for any other text, and where the array ends
-// less than eight bytes behind the start of text.
+// eightCharacters parses digits, with or without a point, of at most eight characters in all,
+// without a loop: it loads one word, shifts out what follows the text, closes the gap of the point,
+// and adds up the digits in pairs. It returns false for any other text, and if the array ends less
+// than eight bytes after the start of text.
 func eightCharacters(text []byte) (mantissa uint64, fraction int, ok bool) {
 	word, ok := differences(text)
 	if !ok {
@@ -120,7 +117,7 @@ func eightCharacters(text []byte) (mantissa uint64, fraction int, ok bool) {
 	return addDigits(word), fraction, true
 }
 
-// eightDigits reads no more than eight digits as eightCharacters does.
+// eightDigits parses at most eight digits like eightCharacters.
 func eightDigits(text []byte) (v uint64, ok bool) {
 	word, ok := differences(text)
 	if !ok || !areDigits(word) {
@@ -132,7 +129,7 @@ func eightDigits(text []byte) (v uint64, ok bool) {
 func parseFloatSlowly(text []byte) (float64, bool) {
 	for _, c := range text {
 		if !decimal(c) {
-			return 0, false // also keeps out hexadecimal, underscores, inf and nan
+			return 0, false // also excludes hexadecimal, underscores, inf and nan
 		}
 	}
 	v, err := strconv.ParseFloat(string(text), 64)

@@ -10,19 +10,19 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/file"
 )
 
-// parquetFormat reads Parquet files. The record is a row, as a map of its columns in
-// the order of the schema: lists become arrays, structs become maps, and so do maps
-// with text as keys; other maps become arrays of maps of "key" and "value".
+// parquetFormat reads Parquet files. The record is a row, as a map of its columns in the order of
+// the schema: lists become arrays, structs become maps, and so do maps with text as keys; other
+// maps become arrays of maps of "key" and "value".
 //
-// Dates, times and timestamps are counts in the unit of their column, which
-// Stats.Columns tells, with types that only the schema of Arrow in the footer has; those of the old type INT96 are nanoseconds since 1970. Decimals become text, which keeps them as they
-// are. Text must be UTF-8. Directories such as year=2024 in the name of the input are
-// columns of text behind those of the file.
+// Dates, times and timestamps are counts in the unit of their column, which Stats.Columns states;
+// so are types that only the Arrow schema in the footer has. Values of the old type INT96 are
+// nanoseconds since 1970. Decimals become text, which is exact. Text must be UTF-8. Directories
+// such as year=2024 in the name of the input are text columns after those of the file.
 //
-// The checksums of pages are compared where they were written. Headers of pages have
-// none: their counts and sizes are compared with the footer.
+// Checksums of pages are verified if present. Headers of pages have none: their counts and sizes
+// are compared with the footer.
 //
-// Columns are read page by page: memory is a few pages a column, and bounded in all.
+// Columns are read page by page: memory is a few pages a column, and bounded in total.
 var parquetFormat = Format{
 	Name:       "parquet",
 	Doc:        "Parquet: a row, as a map by column",
@@ -30,7 +30,7 @@ var parquetFormat = Format{
 	Sniff:      func(head []byte) bool { return bytes.HasPrefix(head, []byte(parquetMark)) },
 	open: func(in Input, opts Options) (Decoder, error) {
 		d, err := openParquet(in, opts.Limits.withDefaults())
-		if err == nil && opts.Encoding != rawName { // which takes one value a row
+		if err == nil && opts.Encoding != rawName { // raw takes one value a row
 			d.parts = partitionsOf(in.Name, d.root)
 		}
 		return d, err
@@ -39,7 +39,7 @@ var parquetFormat = Format{
 
 const parquetMark = "PAR1"
 
-// parquetDecoder gives the rows of one row group after the other.
+// parquetDecoder decodes one row group after the other.
 type parquetDecoder struct {
 	input  *parquetInput
 	file   *file.Reader
@@ -49,14 +49,14 @@ type parquetDecoder struct {
 	limit  int
 	told   notes
 
-	group int   // that is read next
-	rows  int64 // left of the one before
+	group int   // the next one to read
+	rows  int64 // rows left in the current group
 	n     int64
 }
 
 func openParquet(in Input, limits Limits) (*parquetDecoder, error) {
 	if in.ReaderAt == nil {
-		return nil, faultf(ErrUnsupported, "a Parquet file begins at its end: it is read neither from a pipe nor inside of gzip or zstd; decompress it into a file")
+		return nil, faultf(ErrUnsupported, "a Parquet file is read from its end, so not from a pipe and not inside gzip or zstd; decompress it into a file")
 	}
 	if err := checkParquetFooter(in, limits.Record); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (d *parquetDecoder) Next(enc Encoder) error {
 	return nil
 }
 
-// nextGroup goes on to the next row group. It returns io.EOF behind the last.
+// nextGroup opens the next row group. It returns io.EOF after the last.
 func (d *parquetDecoder) nextGroup() error {
 	for _, leaf := range d.leaves {
 		if _, _, ok, err := leaf.peek(); err != nil || ok {
@@ -127,14 +127,13 @@ func (d *parquetDecoder) nextGroup() error {
 	return nil
 }
 
-// failed puts the place into an error.
+// failed adds the position to an error.
 func (d *parquetDecoder) failed(err error) error {
 	return fmt.Errorf("row %d, in row group %d of %d: %w", d.n, d.group, d.file.NumRowGroups(), err)
 }
 
-// guard calls fn, which calls the library, and returns what is wrong with the file.
-// The library panics over some damage, and when memory runs out; it does so in this
-// goroutine.
+// guard calls fn, which calls the library, and returns an error if the file is damaged. The library
+// panics, in this goroutine, on some damage and when memory runs out.
 func guard(fn func() error) (err error) {
 	defer func() {
 		switch v := recover().(type) {
@@ -148,8 +147,7 @@ func guard(fn func() error) (err error) {
 	return parquetError(fn())
 }
 
-// parquetError gives an error of the library a kind. Errors of the input stay what
-// they are.
+// parquetError classifies an error of the library. Errors of the input stay unchanged.
 func parquetError(err error) error {
 	var known *fault
 	if err == nil || errors.As(err, &known) {
@@ -158,7 +156,7 @@ func parquetError(err error) error {
 	return &parquetFault{err}
 }
 
-// parquetFault is an error of the library: a damaged file, if the input did not fail.
+// parquetFault is an error of the library: the file is damaged, unless the input failed.
 type parquetFault struct{ err error }
 
 func (f *parquetFault) Error() string   { return f.err.Error() }

@@ -106,7 +106,7 @@ func TestParquetErrors(t *testing.T) {
 		})
 	}
 	checkMessage(t, decodeWith(parquetFormat, streamInput("a.parquet", data), Options{}),
-		"a Parquet file begins at its end: it is read neither from a pipe nor inside of gzip or zstd; decompress it into a file")
+		"a Parquet file is read from its end, so not from a pipe and not inside gzip or zstd; decompress it into a file")
 	if d := decodeWith(parquetFormat, fileInput("a.parquet", page), Options{}); d.err == nil || !strings.Contains(d.err.Error(), "row group 1 of 3") {
 		t.Errorf("a damaged page ends with %v", d.err)
 	}
@@ -147,8 +147,8 @@ func isDamage(err error) bool {
 	return errors.Is(err, ErrChecksum) || errors.Is(err, ErrTruncated) || errors.Is(err, ErrDamaged)
 }
 
-// inPages reports for each byte of a file without indexes whether it is of a page, and not
-// of the header of one.
+// inPages reports for each byte of a file without indexes whether it is of a page, and not of the
+// header of one.
 func inPages(t *testing.T, data []byte) []bool {
 	in := make([]bool, len(data)-8-int(binary.LittleEndian.Uint32(data[len(data)-8:])))
 	for at := 4; at < len(in); {
@@ -165,10 +165,9 @@ func inPages(t *testing.T, data []byte) []bool {
 	return in
 }
 
-// TestParquetFlips flips bits in pages and their headers. A flip in a page with a checksum
-// is a mismatch at a place. Of other flips what is noticed is damage. In a header, which
-// has no checksum, all are noticed that change a record, but for version 2 the lengths of
-// levels.
+// TestParquetFlips flips bits in pages and their headers. A flip in a page with a checksum is a
+// mismatch at a place. Of other flips what is noticed is damage. In a header, which has no
+// checksum, all are noticed that change a record, but for version 2 the lengths of levels.
 func TestParquetFlips(t *testing.T) {
 	opts := Options{Limits: Limits{Record: 1 << 20}}
 	for _, name := range []string{"sums-v1", "sums-v2", "flat", "nested", "gzip", "zstd", "lz4", "brotli"} {

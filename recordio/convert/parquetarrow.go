@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// arrowSchemaKey names the schema of Arrow in the footer, which writers of Arrow put there
-// for the types that Parquet does not have.
+// arrowSchemaKey names the Arrow schema in the footer, which Arrow writers put there for types that
+// Parquet lacks.
 const arrowSchemaKey = "ARROW:schema"
 
-// refine gives the columns the types of Arrow that Parquet stores as others.
+// refine sets the Arrow types of columns that Parquet stores as other types.
 func (d *parquetDecoder) refine() {
 	text := d.file.MetaData().KeyValueMetadata().FindValue(arrowSchemaKey)
 	if text == nil {
@@ -20,8 +20,8 @@ func (d *parquetDecoder) refine() {
 	}
 	data, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(*text, "="))
 	if err == nil {
-		err = guard(func() error { // since offsets may lead anywhere
-			if binary.LittleEndian.Uint32(data) == 1<<32-1 { // in front of the length
+		err = guard(func() error { // offsets in damaged schemas may lead anywhere
+			if binary.LittleEndian.Uint32(data) == 1<<32-1 { // before the length
 				data = data[4:]
 			}
 			schema := flat{b: data[4:]}.table().field(2).table() // of the message
@@ -37,15 +37,15 @@ func (d *parquetDecoder) refine() {
 // notes implements noting.
 func (d *parquetDecoder) notes() *notes { return &d.told }
 
-// The types of Arrow that are looked for, by their numbers in Schema.fbs.
+// The Arrow types used here, by their numbers in Schema.fbs.
 const (
 	arrowTimestamp     = 10
 	arrowFixedSizeList = 16
 	arrowDuration      = 18
 )
 
-// refineFields gives the children of n the types that a vector of Fields has. Parquet has
-// them in the same order.
+// refineFields sets the types of the children of n from a vector of Fields. Parquet has them in the
+// same order.
 func (n *parquetNode) refineFields(fields flat) {
 	for i, child := range n.children {
 		if f := fields.item(i); string(f.field(0).text()) == child.name {
@@ -54,7 +54,7 @@ func (n *parquetNode) refineFields(fields flat) {
 	}
 }
 
-// refine gives n the type that the Field f has, if Parquet stores it as another.
+// refine sets the type of n from the Field f, if Parquet stores it as another type.
 func (n *parquetNode) refine(f flat) {
 	children, typ := f.field(5), f.field(3).table()
 	switch n.kind {
@@ -86,19 +86,19 @@ func (n *parquetNode) refine(f flat) {
 	}
 }
 
-// flat is a place in a flatbuffer: a table, or the value of a field of one. Without b
-// nothing is there. Its methods panic if an offset leads out of b.
+// flat is a position in a flatbuffer: a table, or the value of a field of one. If b is nil, the
+// value is absent. Its methods panic if an offset leads out of b.
 type flat struct {
 	b  []byte
 	at int
 }
 
-// follow returns where the offset at f leads.
+// follow returns the target of the offset at f.
 func (f flat) follow() flat {
 	return flat{f.b, f.at + int(binary.LittleEndian.Uint32(f.b[f.at:]))}
 }
 
-// table returns the table that the offset at f leads to.
+// table returns the table at the target of the offset at f.
 func (f flat) table() flat {
 	if f.b == nil {
 		return f
@@ -121,7 +121,7 @@ func (f flat) field(i int) flat {
 	return flat{}
 }
 
-// item returns table i of the vector that the offset at f leads to.
+// item returns table i of the vector at the target of the offset at f.
 func (f flat) item(i int) flat {
 	if f.b == nil {
 		return f
@@ -133,7 +133,7 @@ func (f flat) item(i int) flat {
 	return f.follow()
 }
 
-// text returns the text that the offset at f leads to, nil for none.
+// text returns the text at the target of the offset at f, or nil.
 func (f flat) text() []byte {
 	if f.b == nil {
 		return nil

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// maxSchemaDepth is how deep a schema may nest.
+// maxSchemaDepth is the maximum nesting of a schema.
 const maxSchemaDepth = 256
 
-// checkParquetFooter checks what the library would believe: it takes memory for as
-// many elements as lists and schema say, and a stack as deep as the schema.
+// checkParquetFooter checks what the library would trust: it allocates as many elements as lists
+// and the schema state, and recurses as deep as the schema.
 func checkParquetFooter(in Input, limit int) error {
 	tail := make([]byte, 8)
 	if in.Size < 12 {
@@ -56,7 +56,7 @@ func checkFileMetaData(footer []byte) error {
 	return checkSchemaTree(children)
 }
 
-// The fields of the footer that are looked at, by their numbers in parquet.thrift.
+// The footer fields used here, by their numbers in parquet.thrift.
 const (
 	fieldSchema      = 2 // of FileMetaData: list of SchemaElement
 	fieldNumChildren = 5 // of SchemaElement: i32
@@ -77,9 +77,9 @@ func (w *thriftReader) schemaElement(typ byte) (children int64, err error) {
 	return children, err
 }
 
-// checkSchemaTree checks a tree that is written depth first, as numbers of children.
+// checkSchemaTree checks a tree written depth first, as numbers of children.
 func checkSchemaTree(children []int64) error {
-	var open []int64 // children that are still to come, of each level
+	var open []int64 // number of children still expected at each level
 	for i, n := range children {
 		if n < 0 || n > int64(len(children)-i-1) {
 			return faultf(ErrDamaged, "element %d of the schema has %d children, and only %d follow", i, n, len(children)-i-1)

@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// partition is a column whose value the name of a directory tells for all files below it,
-// as Spark, Hive and pyarrow write data sets: year=2024/month=01/part-0.parquet.
+// partition is a column whose value is in the name of a directory, as Spark, Hive and pyarrow write
+// data sets: year=2024/month=01/part-0.parquet.
 type partition struct {
 	name  string
 	value []byte // nil if it is missing
 }
 
-// missingPartition stands for no value in the name of a directory.
+// missingPartition means a missing value in the name of a directory.
 const missingPartition = "__HIVE_DEFAULT_PARTITION__"
 
-// partitionsOf returns the columns that the directories in name tell, but for those that
-// the file has itself.
+// partitionsOf returns the columns that the directories in name define, except those that the file
+// has.
 func partitionsOf(name string, root *parquetNode) []partition {
 	has := map[string]bool{}
 	for _, child := range root.children {
@@ -40,7 +40,7 @@ func partitionsOf(name string, root *parquetNode) []partition {
 	return list
 }
 
-// unescaped resolves %3D and the like, as far as that is text.
+// unescaped resolves %3D and the like if the result is text.
 func unescaped(s string) string {
 	if plain, err := url.PathUnescape(s); err == nil && utf8.ValidString(plain) {
 		return plain
@@ -48,7 +48,7 @@ func unescaped(s string) string {
 	return strings.ToValidUTF8(s, "\ufffd")
 }
 
-// encode gives the column to enc.
+// encode encodes the column.
 func (p partition) encode(enc Encoder) {
 	enc.Key(p.name)
 	if p.value == nil {

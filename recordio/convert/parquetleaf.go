@@ -27,16 +27,16 @@ type parquetLeaf struct {
 	values   parquetValues
 	defs     [parquetBatch]int16
 	reps     [parquetBatch]int16
-	left     int64 // values that were not read yet, by the footer
-	at, have int   // of the levels
-	value    int   // next of the values
+	left     int64 // number of values not yet read, according to the footer
+	at, have int   // position in the levels, and their number
+	value    int   // index of the next value
 }
 
 // parquetValues are the values of a batch of some type.
 type parquetValues interface {
-	// read fills the next batch of levels and values out of one page.
+	// read reads the next batch of levels and values from one page.
 	read(defs, reps []int16) (levels, values int, err error)
-	// encode gives value i of the batch to enc.
+	// encode encodes value i of the batch.
 	encode(enc Encoder, i int) error
 	// key returns value i as text.
 	key(i int) string
@@ -58,7 +58,7 @@ func (v *valuesOf[T]) encode(enc Encoder, i int) error { return v.give(enc, v.ba
 
 func (v *valuesOf[T]) key(i int) string { return fmt.Sprintf("%s", any(v.batch[i])) }
 
-// binder returns how a column of one physical type is read: R is its reader.
+// binder returns the function that reads a column of one physical type; R is its reader.
 func binder[R, T any](load func(R, int64, []T, []int16, []int16) (int64, int, error), give func(Encoder, T) error) func(file.ColumnChunkReader) (parquetValues, error) {
 	return func(c file.ColumnChunkReader) (parquetValues, error) {
 		r, ok := c.(R)
@@ -91,7 +91,7 @@ func newParquetLeaf(n *schema.PrimitiveNode, def, rep int16) (*parquetLeaf, erro
 	case parquet.Types.FixedLenByteArray:
 		l.bind = binder((*file.FixedLenByteArrayColumnChunkReader).ReadBatchInPage, giverFixed(n))
 	default:
-		return nil, faultf(ErrUnsupported, "column %q has a type that is not known", l.name)
+		return nil, faultf(ErrUnsupported, "column %q has an unknown type", l.name)
 	}
 	return l, nil
 }
@@ -118,8 +118,8 @@ func (l *parquetLeaf) open(input *parquetInput, group *file.RowGroupReader, i in
 	return l.failed(err)
 }
 
-// newCheck returns the check of the pages of column i in group. It refuses a compression
-// that the library does not read.
+// newCheck returns the check of the pages of column i in group. It refuses compressions that the
+// library does not support.
 func (l *parquetLeaf) newCheck(group *file.RowGroupReader, i int) (pageCheck, error) {
 	chunk, err := group.MetaData().ColumnChunk(i)
 	if err != nil {
@@ -127,12 +127,12 @@ func (l *parquetLeaf) newCheck(group *file.RowGroupReader, i int) (pageCheck, er
 	}
 	codec := chunk.Compression()
 	if _, err := compress.GetCodec(codec); err != nil {
-		return pageCheck{}, faultf(ErrUnsupported, "its pages are compressed with %s, which is not read", codec)
+		return pageCheck{}, faultf(ErrUnsupported, "its pages are compressed with %s, which is not supported", codec)
 	}
 	return pageCheck{values: chunk.NumValues(), plain: codec == compress.Codecs.Uncompressed, start: -1, head: l.pages.head[:0]}, nil
 }
 
-// failed puts the name of the column into an error.
+// failed adds the name of the column to an error.
 func (l *parquetLeaf) failed(err error) error {
 	if err == nil {
 		return nil
@@ -140,8 +140,8 @@ func (l *parquetLeaf) failed(err error) error {
 	return fmt.Errorf("column %q: %w", l.name, err)
 }
 
-// inconsistent is the error of a column that does not fit the others, unless there is
-// another one already.
+// inconsistent is the error of a column that does not match the others, unless there is an earlier
+// error.
 func (l *parquetLeaf) inconsistent(err error) error {
 	if err != nil {
 		return err
@@ -149,8 +149,7 @@ func (l *parquetLeaf) inconsistent(err error) error {
 	return faultf(ErrDamaged, "column %q has another number of values than its rows need", l.name)
 }
 
-// peek returns the levels of the next entry, and false behind the last one of the row
-// group.
+// peek returns the levels of the next entry, and false after the last one of the row group.
 func (l *parquetLeaf) peek() (rep, def int16, ok bool, err error) {
 	if l.at == l.have {
 		if l.column == nil {
@@ -163,12 +162,12 @@ func (l *parquetLeaf) peek() (rep, def int16, ok bool, err error) {
 	return l.reps[l.at], l.defs[l.at], true, nil
 }
 
-// load calls fill, and says where the pages are if that fails.
+// load calls fill, and adds the position of the pages to its error.
 func (l *parquetLeaf) load() error {
 	l.input.chunk = &l.pages
 	err := guard(l.fill)
 	switch {
-	case l.pages.err != nil: // even if the library did not come to that page yet
+	case l.pages.err != nil: // even if the library has not reached that page
 		err = l.pages.err
 	case errors.Is(err, ErrDamaged) && l.pages.start >= 0:
 		err = fmt.Errorf("in its pages from offset %d on: %w", l.pages.start, err)
@@ -176,8 +175,8 @@ func (l *parquetLeaf) load() error {
 	return l.failed(err)
 }
 
-// fill reads the next batch; have is 0 behind the last. The library is not asked for more
-// than there is: of lists in version 2 pages, it would read beyond the last page.
+// fill reads the next batch; have is 0 after the last. It requests only values that exist: for
+// lists in version 2 pages the library would read beyond the last page.
 func (l *parquetLeaf) fill() error {
 	l.at, l.have, l.value = 0, 0, 0
 	if l.left <= 0 {
@@ -218,8 +217,7 @@ func (l *parquetLeaf) defined(n int) int {
 	return count
 }
 
-// next takes the entry that peek showed; value is its place in the batch, if it has
-// one.
+// next consumes the entry that peek showed; value is its index in the batch, if it has one.
 func (l *parquetLeaf) next() (value int) {
 	value = l.value
 	if l.defs[l.at] == l.def {

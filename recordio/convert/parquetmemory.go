@@ -2,8 +2,8 @@ package convert
 
 import "github.com/apache/arrow-go/v18/arrow/memory"
 
-// boundedMemory is an allocator that panics with a fault where a file asks for more
-// than the limit, because allocators have no other way to refuse. See guard.
+// boundedMemory is an allocator that panics with a fault if a file needs more than the limit,
+// because allocators cannot return errors. See guard.
 type boundedMemory struct {
 	memory.Allocator
 	used, limit int64

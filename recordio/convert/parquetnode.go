@@ -7,21 +7,21 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/schema"
 )
 
-// parquetNode is a node of the schema, as records show it.
+// parquetNode is a node of the schema, with its form in records.
 type parquetNode struct {
 	name string
 	kind parquetKind
-	// def is the definition level from which on the node is not null, if it is
-	// optional; full that from which on a list or map has items.
+	// def is the definition level from which the node is not null, if it is optional; full is that
+	// from which a list or map has items.
 	optional  bool
 	def, full int16
-	rep       int16 // of a list or map: the level of its second and further items
-	length    int   // of every list, 0 if they have no one length
+	rep       int16 // for a list or map: the level of its second and later items
+	length    int   // length of every list, 0 if lengths vary
 
 	leaf     *parquetLeaf   // parquetValue
 	children []*parquetNode // parquetStruct: fields; parquetList: the item; parquetMap: key and value
 	first    *parquetLeaf   // below the node
-	leaves   []*parquetLeaf // all below the node
+	leaves   []*parquetLeaf // all leaves below the node
 }
 
 type parquetKind uint8
@@ -72,7 +72,7 @@ func (p *parquetSchema) node(n schema.Node, def, rep int16) (*parquetNode, error
 	return node, nil
 }
 
-// add makes the node for the content of n the next child of node.
+// add appends the node for the content of n to the children of node.
 func (p *parquetSchema) add(node *parquetNode, n schema.Node, def, rep int16) (*parquetNode, error) {
 	child, err := p.content(n, def, rep)
 	if err != nil {
@@ -83,14 +83,14 @@ func (p *parquetSchema) add(node *parquetNode, n schema.Node, def, rep int16) (*
 	return node, nil
 }
 
-// adopt makes child the next child of n.
+// adopt appends child to the children of n.
 func (n *parquetNode) adopt(child *parquetNode) {
 	n.children = append(n.children, child)
 	n.leaves = append(n.leaves, child.leaves...)
 	n.first = n.leaves[0]
 }
 
-// content makes the node for what n is when it is there.
+// content makes the node for the non-null content of n.
 func (p *parquetSchema) content(n schema.Node, def, rep int16) (*parquetNode, error) {
 	group, ok := n.(*schema.GroupNode)
 	if !ok {
@@ -109,7 +109,7 @@ func (p *parquetSchema) content(n schema.Node, def, rep int16) (*parquetNode, er
 	return p.structure(group, def, rep)
 }
 
-// repeatedChild returns the one child of n, if it is repeated.
+// repeatedChild returns the only child of n, if it is repeated.
 func repeatedChild(n *schema.GroupNode) (schema.Node, bool) {
 	if n.NumFields() != 1 {
 		return nil, false
@@ -142,8 +142,8 @@ func (p *parquetSchema) structure(group *schema.GroupNode, def, rep int16) (*par
 	return node, nil
 }
 
-// list makes the node for a list, whose repeated child is a group around the item, or
-// in old files the item itself. The rules are those of LogicalTypes.md.
+// list makes the node for a list, whose repeated child is a group around the item, or in old files
+// the item. The rules are those of LogicalTypes.md.
 func (p *parquetSchema) list(group *schema.GroupNode, repeated schema.Node, def, rep int16) (*parquetNode, error) {
 	list := &parquetNode{kind: parquetList, full: def + 1, rep: rep + 1}
 	around, ok := repeated.(*schema.GroupNode)

@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// parquetInput is the file as the library reads it. The library does not check the
-// checksums of pages, so they are checked here, while the pages pass.
+// parquetInput is the file as the library reads it. It verifies the checksums of pages as they are
+// read, because the library does not.
 type parquetInput struct {
 	*io.SectionReader
-	chunk *pageCheck // of the column that is being read; nil: none
+	chunk *pageCheck // the column being read; nil if none
 }
 
 // ReadAt implements io.ReaderAt.
@@ -23,25 +23,24 @@ func (p *parquetInput) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// pageCheck compares the pages of one column chunk with their checksums, and their
-// headers, which have none, with the footer. The library reads a chunk from its
-// beginning to its end.
+// pageCheck verifies the checksums of the pages of one column chunk, and compares their headers,
+// which have none, with the footer. The library reads a chunk from its beginning to its end.
 type pageCheck struct {
-	values int64 // of the chunk that are still to come, by the footer
+	values int64 // values of the chunk still expected, according to the footer
 	plain  bool  // pages are not compressed
 
 	start int64      // of the chunk; negative before its first read
-	next  int64      // that is to be checked
-	head  []byte     // of a page, as far as it was read
-	at    int64      // where the page begins
+	next  int64      // offset of the next byte to check
+	head  []byte     // header of a page, as read so far
+	at    int64      // offset of the page
 	page  pageHeader // of the page
-	left  int64      // bytes of it that are still to come
+	left  int64      // bytes of the page still expected
 	sum   uint32
-	err   error // sticks
+	err   error // sticky
 }
 
-// check takes the bytes at off. Only the next ones of the chunk are looked at, up to the
-// end of the page with its last value.
+// check processes the bytes at off. It considers only the next ones of the chunk, up to the end of
+// the page with its last value.
 func (c *pageCheck) check(b []byte, off int64) error {
 	if c.start < 0 {
 		c.start, c.next = off, off
@@ -67,9 +66,9 @@ func (c *pageCheck) check(b []byte, off int64) error {
 	return c.err
 }
 
-// begin reads the header of a page from b, which ends at end, and returns what follows
-// the header: nothing if it goes on behind b. What is no header is left to the library,
-// which meets it next.
+// begin reads the header of a page from b, which ends at end, and returns what follows the header,
+// or nothing if the header continues after b. Invalid headers are left to the library, which reads
+// them next.
 func (c *pageCheck) begin(b []byte, end int64) []byte {
 	if len(c.head) > 0 {
 		c.head = append(c.head, b...)
@@ -91,15 +90,15 @@ func (c *pageCheck) begin(b []byte, end int64) []byte {
 	return w.rest
 }
 
-// pageHeader is what is looked at of the header of a page.
+// pageHeader holds the header fields used here.
 type pageHeader struct {
-	whole, size int64 // bytes, decompressed and as they are stored
-	values      int64 // of a page of data
+	whole, size int64 // size in bytes, decompressed and stored
+	values      int64 // of a data page
 	sum         uint32
-	summed      bool // there is a checksum
+	summed      bool // has a checksum
 }
 
-// The fields of a page header that are looked at, by their numbers in parquet.thrift.
+// The page header fields used here, by their numbers in parquet.thrift.
 const (
 	fieldWholeSize  = 2 // of PageHeader: i32
 	fieldStoredSize = 3 // of PageHeader: i32

@@ -2,16 +2,16 @@ package convert
 
 import "unicode/utf8"
 
-// parquetRow puts one row together out of the levels and values of all columns, as
-// the paper on Dremel has it: the repetition level of an entry says which list goes on,
-// its definition level how far down something is there.
+// parquetRow assembles one row from the levels and values of all columns, as in the Dremel paper:
+// the repetition level of an entry tells which list continues, its definition level how many levels
+// are present.
 type parquetRow struct {
 	enc  Encoder
-	room int   // entries that may still come
-	bad  error // the first value that has no place in a record
+	room int   // number of entries still allowed
+	bad  error // the first value that a record cannot represent
 }
 
-// node gives n, which has an entry in each of its columns, to the encoder.
+// node encodes n, which has an entry in each of its columns.
 func (r *parquetRow) node(n *parquetNode) error {
 	_, def, ok, err := n.first.peek()
 	if err != nil || !ok {
@@ -30,7 +30,7 @@ func (r *parquetRow) node(n *parquetNode) error {
 	return r.value(n.leaf)
 }
 
-// pass takes one entry from each column below n.
+// pass skips one entry of each column below n.
 func (r *parquetRow) pass(n *parquetNode) error {
 	for _, leaf := range n.leaves {
 		if _, err := r.take(leaf); err != nil {
@@ -40,7 +40,7 @@ func (r *parquetRow) pass(n *parquetNode) error {
 	return nil
 }
 
-// take takes the next entry of a column.
+// take consumes the next entry of a column.
 func (r *parquetRow) take(leaf *parquetLeaf) (value int, err error) {
 	if r.room--; r.room < 0 {
 		return 0, faultf(ErrLimit, "a row with more values than the limit for a record has bytes")
@@ -60,7 +60,7 @@ func (r *parquetRow) structure(n *parquetNode) error {
 	return nil
 }
 
-// record gives a whole row: the fields of the root, and the columns that directories tell.
+// record encodes a whole row: the fields of the root, and the columns from directories.
 func (r *parquetRow) record(root *parquetNode, more []partition) error {
 	r.enc.Map(len(root.children) + len(more))
 	if err := r.fields(root); err != nil {
@@ -83,7 +83,7 @@ func (r *parquetRow) fields(n *parquetNode) error {
 	return nil
 }
 
-// list gives the items of a list or map, whose first entry has level def.
+// list encodes the items of a list or map, whose first entry has level def.
 func (r *parquetRow) list(n *parquetNode, def int16) error {
 	if n.kind == parquetMap {
 		r.enc.Map(-1)
@@ -122,7 +122,7 @@ func (r *parquetRow) item(n *parquetNode) error {
 	return r.node(n.children[1])
 }
 
-// key gives the key of a pair.
+// key encodes the key of a pair.
 func (r *parquetRow) key(leaf *parquetLeaf) error {
 	i, err := r.take(leaf)
 	if err != nil {
@@ -137,8 +137,8 @@ func (r *parquetRow) key(leaf *parquetLeaf) error {
 	return nil
 }
 
-// value gives a value that is not null. If it has no place in a record the row is bad,
-// and is read to its end all the same.
+// value encodes a value that is not null. If a record cannot represent it, the row is bad, but is
+// still read to its end.
 func (r *parquetRow) value(leaf *parquetLeaf) error {
 	i, err := r.take(leaf)
 	if err != nil {

@@ -19,12 +19,12 @@ const (
 	thriftUUID   = 13
 )
 
-// maxThriftDepth is how deep values may nest; a footer needs less than ten.
+// maxThriftDepth is the maximum nesting of values; a footer needs less than ten levels.
 const maxThriftDepth = 64
 
 var errFooter = faultf(ErrDamaged, "the footer is damaged")
 
-// thriftReader goes over values of thrift's compact protocol, and keeps none.
+// thriftReader walks over values of thrift's compact protocol and stores none.
 type thriftReader struct {
 	rest  []byte
 	depth int
@@ -62,7 +62,7 @@ func (w *thriftReader) integer() (int64, error) {
 	return int64(v>>1) ^ -int64(v&1), err
 }
 
-// structure calls field for each field of a struct, which has to read its value.
+// structure calls field for each field of a struct; field must read the value.
 func (w *thriftReader) structure(field func(id int64, typ byte) error) error {
 	if w.depth++; w.depth > maxThriftDepth {
 		return errFooter
@@ -86,8 +86,8 @@ func (w *thriftReader) structure(field func(id int64, typ byte) error) error {
 	}
 }
 
-// list calls element for each element of a list or set. There cannot be more than
-// bytes are left, since none of them is smaller.
+// list calls element for each element of a list or set. An element takes at least a byte, so the
+// number of bytes left bounds their number.
 func (w *thriftReader) list(element func(typ byte) error) error {
 	head, err := w.byte()
 	if err != nil {
@@ -110,10 +110,10 @@ func (w *thriftReader) list(element func(typ byte) error) error {
 	return nil
 }
 
-// value passes a value of that type.
+// value skips a value of that type.
 func (w *thriftReader) value(typ byte) error {
 	switch typ {
-	case thriftTrue, thriftFalse: // the type of a field is the value
+	case thriftTrue, thriftFalse: // the field's type is its value
 		return nil
 	case thriftByte:
 		return w.skip(1)
@@ -144,7 +144,7 @@ func (w *thriftReader) value(typ byte) error {
 	return errFooter
 }
 
-// element passes an element of a collection, in which booleans take a byte.
+// element skips an element of a collection, in which a boolean takes a byte.
 func (w *thriftReader) element(typ byte) error {
 	if typ == thriftTrue || typ == thriftFalse {
 		return w.skip(1)
@@ -152,7 +152,7 @@ func (w *thriftReader) element(typ byte) error {
 	return w.value(typ)
 }
 
-// pairs passes a map.
+// pairs skips a map.
 func (w *thriftReader) pairs() error {
 	n, err := w.varint()
 	if err != nil || n == 0 {

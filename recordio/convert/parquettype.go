@@ -8,8 +8,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/schema"
 )
 
-// columns implements described: the columns of the schema, and their types with the units
-// that records have no place for.
+// columns implements described: the columns of the schema, and their types with the units that
+// records cannot represent.
 func (d *parquetDecoder) columns() []Column {
 	columns := make([]Column, len(d.root.children))
 	for i, child := range d.root.children {
@@ -21,8 +21,8 @@ func (d *parquetDecoder) columns() []Column {
 	return columns
 }
 
-// typeText names the type of n as the manifest has it, such as
-// "list<struct<t timestamp[us,UTC], v float>>".
+// typeText names the type of n as in the manifest, such as "list<struct<t timestamp[us,UTC], v
+// float>>".
 func (n *parquetNode) typeText() string {
 	switch n.kind {
 	case parquetList:
@@ -43,8 +43,8 @@ func (n *parquetNode) typeText() string {
 	return n.leaf.typ
 }
 
-// parquetType names the type of the values of a column: that of the tables of text where
-// there is one, else the logical type. Integers of all widths are int.
+// parquetType names the type of a column's values: the type of text tables if there is one, else
+// the logical type. Integers of all widths are int.
 func parquetType(n *schema.PrimitiveNode) string {
 	switch t := n.LogicalType().(type) {
 	case schema.NullLogicalType:

@@ -29,7 +29,7 @@ func giveInt96(enc Encoder, v parquet.Int96) error {
 	return nil
 }
 
-// isUnsigned reports whether an integer column has no sign.
+// isUnsigned reports whether an integer column is unsigned.
 func isUnsigned(n *schema.PrimitiveNode) bool {
 	t, ok := n.LogicalType().(schema.IntLogicalType)
 	return ok && !t.IsSigned()
@@ -91,10 +91,10 @@ func giveFloat16(enc Encoder, v parquet.FixedLenByteArray) error {
 	return nil
 }
 
-// maxDecimal is the longest unscaled decimal that is read, in bytes: 256 bits.
+// maxDecimal is the maximum size of an unscaled decimal in bytes: 256 bits.
 const maxDecimal = 32
 
-// giveBigDecimal reads two's complement, big-endian.
+// giveBigDecimal decodes two's complement, big-endian.
 func giveBigDecimal(enc Encoder, v []byte, scale int32) error {
 	if len(v) > maxDecimal {
 		return faultf(ErrLimit, "a decimal of %d bytes; at most %d are read", len(v), maxDecimal)
@@ -106,7 +106,7 @@ func giveBigDecimal(enc Encoder, v []byte, scale int32) error {
 	return giveDecimal(enc, n, scale)
 }
 
-// giveDecimal gives n with scale digits behind the point to enc, as text.
+// giveDecimal encodes n with scale digits after the point, as text.
 func giveDecimal(enc Encoder, n *big.Int, scale int32) error {
 	if scale < 0 || scale > 100 {
 		return faultf(ErrUnsupported, "a decimal with %s digits behind the point", strconv.Itoa(int(scale)))

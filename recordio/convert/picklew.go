@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The opcodes of pickle that are written, by the names of pickletools.
+// The pickle opcodes used for writing, by their names in pickletools.
 const (
 	opProto          = 0x80
 	opStop           = '.'
@@ -38,20 +38,19 @@ const (
 	opBuild          = 'b'
 )
 
-// maxDigits is the longest integer that is written: Python reads no longer ones from
-// text either, because the time for it grows with the square.
+// maxDigits is the length of the longest integer written. Python does not parse longer ones either,
+// because the time grows with the square.
 const maxDigits = 4300
 
-// pickleEncoder writes pickle protocol 2, which Python 2 and 3 both read: maps as
-// dict, arrays as list, text as unicode, bytes as str in Python 2 and bytes in
-// Python 3, tensors as numpy.ndarray.
+// pickleEncoder writes pickle protocol 2, which Python 2 and 3 both read: maps as dict, arrays as
+// list, text as unicode, bytes as str in Python 2 and bytes in Python 3, tensors as numpy.ndarray.
 type pickleEncoder struct{ nesting }
 
 var _ Encoder = (*pickleEncoder)(nil)
 
 func newPickle(l Limits) Encoder { return &pickleEncoder{newNesting(l)} }
 
-// begin notes that a value begins, and writes what stands before the first one.
+// begin starts a value, and writes the header before the first one.
 func (e *pickleEncoder) begin() bool {
 	if !e.value() {
 		return false
@@ -162,8 +161,8 @@ func (e *pickleEncoder) Number(text []byte) {
 	}
 }
 
-// appendLong appends the integer text as a Python long: two's complement in as few
-// bytes as hold it and its sign, little-endian.
+// appendLong appends the integer text as a Python long: the shortest two's complement,
+// little-endian.
 func appendLong(b, text []byte) []byte {
 	v, _ := new(big.Int).SetString(string(text), 10)
 	size := v.BitLen()/8 + 1
@@ -196,9 +195,8 @@ func (e *pickleEncoder) Bytes(v []byte) {
 	}
 }
 
-// appendPickleBytes appends what Python 3 itself writes for bytes in protocol 2,
-// which has no opcode for them: a call of _codecs.encode that both Pythons know, on
-// text whose code points are the bytes.
+// appendPickleBytes appends bytes as Python 3 does in protocol 2, which has no opcode for them: a
+// call of _codecs.encode, known to Python 2 and 3, on text whose code points are the bytes.
 func appendPickleBytes(b, v []byte) []byte {
 	b = appendGlobal(b, "_codecs", "encode")
 	head := len(b)
@@ -217,13 +215,13 @@ func appendGlobal(b []byte, module, name string) []byte {
 	return append(b, '\n')
 }
 
-// appendASCII appends s, short and of ASCII, as the str of either Python.
+// appendASCII appends s, short and ASCII, as a native str of Python 2 and 3.
 func appendASCII(b []byte, s string) []byte {
 	return append(append(b, opShortBinString, byte(len(s))), s...)
 }
 
-// Tensor writes what numpy writes for an ndarray: a call of _reconstruct for an
-// empty one, and its state of version, shape, type, order and bytes.
+// Tensor writes the form that numpy writes for an ndarray: a call of _reconstruct for an empty
+// array, and its state of version, shape, type, order and bytes.
 func (e *pickleEncoder) Tensor(dtype DType, shape []int64, data []byte) {
 	if e.err == nil && len(e.buf) == 0 {
 		e.buf = append(e.buf, opProto, 2)
@@ -244,8 +242,8 @@ func (e *pickleEncoder) Tensor(dtype DType, shape []int64, data []byte) {
 	e.buf = append(b, opTuple, opBuild)
 }
 
-// appendPickleDType appends numpy.dtype("f4", 0, 1) with the state (3, "<", None,
-// None, None, -1, -1, 0).
+// appendPickleDType appends numpy.dtype("f4", 0, 1) with the state (3, "<", None, None, None, -1,
+// -1, 0).
 func appendPickleDType(b []byte, dtype DType) []byte {
 	name := dtype.String()
 	b = appendASCII(appendGlobal(b, "numpy", "dtype"), name[1:])

@@ -2,22 +2,22 @@ package convert
 
 import "fmt"
 
-// Policy says what happens at a bad record.
+// Policy determines what happens to a bad record.
 type Policy uint8
 
 // The policies.
 const (
 	// Fail ends the conversion.
 	Fail Policy = iota
-	// Skip leaves the record out and counts it.
+	// Skip omits the record and counts it.
 	Skip
-	// Collect leaves it out, too, and hands it over.
+	// Collect omits it and passes it to BadPolicy.Collect.
 	Collect
 )
 
 var policyNames = [...]string{"fail", "skip", "collect"}
 
-// ParsePolicy returns the policy of a name: fail, skip, collect.
+// ParsePolicy returns the policy with the given name: fail, skip, collect.
 func ParsePolicy(name string) (Policy, error) {
 	for i, known := range policyNames {
 		if name == known {
@@ -34,25 +34,25 @@ func (p Policy) String() string {
 	return policyNames[p]
 }
 
-// DefaultMaxBad is how many bad records are left out where BadPolicy.Max is 0.
+// DefaultMaxBad is the default of BadPolicy.Max.
 const DefaultMaxBad = 1000
 
-// BadPolicy says what happens at bad records, and how many are too many.
+// BadPolicy determines what happens to bad records, and how many are too many.
 type BadPolicy struct {
 	Policy Policy
-	// Max is how many may be left out before the conversion fails: a wrong option makes
-	// every record bad. 0 is DefaultMaxBad; negative is no bound.
+	// Max is how many bad records may be omitted before the conversion fails, since a wrong option
+	// makes every record bad. 0 is DefaultMaxBad; negative is no limit.
 	Max int64
-	// Collect takes each bad record, in order, for the policy Collect. record is what
-	// the input has there, nil for a format that is not of lines; it is valid during the
-	// call. An error ends the conversion.
+	// Collect receives each bad record, in order, under the policy Collect. record is its bytes in
+	// the input, nil for formats that are not lines; it is valid during the call. An error ends the
+	// conversion.
 	Collect func(bad *RecordError, record []byte) error
 }
 
-// keptBad is how many bad records Stats keep.
+// keptBad is how many bad records Stats hold.
 const keptBad = 10
 
-// bad carries out the policy for one bad record: nil goes on without it.
+// bad applies the policy to one bad record: nil means to continue without it.
 func (p *BadPolicy) bad(b badRecord, s *Stats) error {
 	if p.Policy == Fail {
 		return b.err

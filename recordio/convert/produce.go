@@ -26,7 +26,7 @@ func (r *run) produce(ctx context.Context, sources iter.Seq2[Source, error]) {
 			r.put(ctx, t)
 			return
 		case r.format.lines == nil && r.opts.SkipLines > 0:
-			t.err = faultf(ErrUnsupported, "%s has no lines to be left out", r.format.Name)
+			t.err = faultf(ErrUnsupported, "%s has no lines to skip", r.format.Name)
 			r.put(ctx, t)
 			return
 		case r.format.lines == nil:
@@ -38,12 +38,12 @@ func (r *run) produce(ctx context.Context, sources iter.Seq2[Source, error]) {
 		}
 	}
 	if r.format == nil {
-		r.format = &textFormat // of no lines
+		r.format = &textFormat // nothing was read
 	}
 }
 
-// find opens a source and finds the format, or holds it to the one that was found. It
-// returns nil for an empty input that says nothing.
+// find opens a source and detects the format, or compares it with the one detected before. It
+// returns nil for an empty input whose name implies no format.
 func (r *run) find(ctx context.Context, s Source) (*opened, error) {
 	o, err := r.openText(ctx, s)
 	if err != nil {
@@ -61,16 +61,16 @@ func (r *run) find(ctx context.Context, s Source) (*opened, error) {
 		err = r.agrees(o)
 	}
 	if err != nil {
-		o.close() // what it says now follows from err
+		o.close() // its error would only follow from err
 		return nil, err
 	}
 	return o, nil
 }
 
-// saysNothing reports whether o is empty and has a name that says no format.
+// saysNothing reports whether o is empty and its name implies no format.
 func (o *opened) saysNothing() bool { return len(o.head) == 0 && formatOfEnding(o.Name) == nil }
 
-// agrees returns an error unless o looks as the first input did.
+// agrees returns an error unless o has the format of the first input.
 func (r *run) agrees(o *opened) error {
 	f, err := Sniff(o.head, o.Name)
 	if err == nil && f.Name != r.format.Name {
@@ -91,7 +91,7 @@ func (r *run) openText(ctx context.Context, s Source) (*opened, error) {
 	return o, err
 }
 
-// checkCharset refuses a charset for a format that is no text.
+// checkCharset refuses a charset for a format that is not text.
 func (r *run) checkCharset() error {
 	if r.opts.Charset != "" && r.format.lines == nil {
 		return faultf(ErrUnsupported, "%s is not text: it has no encoding such as %s", r.format.Name, r.opts.Charset)
@@ -99,7 +99,7 @@ func (r *run) checkCharset() error {
 	return nil
 }
 
-// put hands t to a worker and to delivery; false if ctx ended first.
+// put passes t to a worker and to delivery; false if ctx ended first.
 func (r *run) put(ctx context.Context, t *task) bool {
 	t.out = make(chan *batch, 1)
 	select {
@@ -127,7 +127,7 @@ func (t *task) closeInput() error {
 	return t.open.close()
 }
 
-// cut makes a task of each block of an input of lines; false if that was the end.
+// cut makes a task of each block of an input of lines; it returns false when production must stop.
 func (r *run) cut(ctx context.Context, t *task) bool {
 	s, o := t.source, t.open
 	if r.lines == nil {
@@ -177,7 +177,7 @@ func (r *run) cutBlocks(ctx context.Context, s Source, o *opened) error {
 	}
 }
 
-// skipLines passes the lines in front of an input, and returns their bytes.
+// skipLines skips the lines before the content of an input, and returns their size.
 func (r *run) skipLines(o *opened) (left int64, err error) {
 	if r.opts.SkipLines == 0 {
 		return 0, nil
@@ -193,7 +193,7 @@ func (r *run) skipLines(o *opened) (left int64, err error) {
 		case err != nil && err != bufio.ErrBufferFull:
 			return left, err
 		case long > r.opts.Limits.Record:
-			return left, faultf(ErrLimit, "no end of line %d, which is to be left out, within the limit of %d bytes", n+1, r.opts.Limits.Record)
+			return left, faultf(ErrLimit, "no end of line %d, which is to be skipped, within the limit of %d bytes", n+1, r.opts.Limits.Record)
 		case err == nil:
 			n, long = n+1, 0
 		}
@@ -201,8 +201,7 @@ func (r *run) skipLines(o *opened) (left int64, err error) {
 	return left, nil
 }
 
-// begin takes off what stands before the records of an input: a byte order mark and
-// a header.
+// begin skips what precedes the records of an input: a byte order mark and a header.
 func (r *run) begin(t *task) error {
 	if r.opts.Charset == "" {
 		if err := refuseUTF16(t.block); err != nil {
@@ -221,7 +220,7 @@ func (r *run) begin(t *task) error {
 	return nil
 }
 
-// refuseUTF16 returns an error for text in UTF-16 that was not named as that.
+// refuseUTF16 returns an error for UTF-16 text if that charset was not named.
 func refuseUTF16(p []byte) error {
 	if bytes.HasPrefix(p, []byte{0xff, 0xfe}) || bytes.HasPrefix(p, []byte{0xfe, 0xff}) {
 		return faultf(ErrCharset, "the text is UTF-16, not UTF-8: name its encoding, such as utf-16")
@@ -232,14 +231,14 @@ func refuseUTF16(p []byte) error {
 	return nil
 }
 
-// unmarkedUTF16 returns which UTF-16 without a byte order mark p begins as: its first
-// characters are of ASCII. It is "" if p does not.
+// unmarkedUTF16 returns the UTF-16 variant in which p begins, without a byte order mark and with
+// ASCII characters, or "".
 func unmarkedUTF16(p []byte) string {
 	const enough = 8
 	if len(p) < enough {
 		return ""
 	}
-	nul, other := 0, 1 // where there are NULs, and where there are none
+	nul, other := 0, 1 // positions with NULs, and positions without
 	if p[0] != 0 {
 		nul, other = 1, 0
 	}
@@ -251,7 +250,7 @@ func unmarkedUTF16(p []byte) string {
 	return [...]string{"utf-16be", "utf-16le"}[nul]
 }
 
-// parser returns the parser for a block of the input that was begun last.
+// parser returns the parser for a block of the current input.
 func (r *run) parser() lineParser {
 	if r.encoding.Name == rawName {
 		return &rawLines{format: r.lines, checked: newChecked(r.opts)}
@@ -259,7 +258,7 @@ func (r *run) parser() lineParser {
 	return r.lines.parser()
 }
 
-// takeBlock returns the memory of a block that is done, or nil.
+// takeBlock returns the memory of a finished block, or nil.
 func (r *run) takeBlock() []byte {
 	select {
 	case b := <-r.blocks:
@@ -269,7 +268,7 @@ func (r *run) takeBlock() []byte {
 	}
 }
 
-// putBlock keeps the memory of a block for the next one.
+// putBlock keeps the memory of a block for reuse.
 func (r *run) putBlock(b []byte) {
 	select {
 	case r.blocks <- b:

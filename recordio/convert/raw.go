@@ -1,15 +1,14 @@
 package convert
 
-// rawEncoder writes the one piece of bytes or text of a sample as it stands. Of a
-// sample with more values it takes the only one that is Bytes or a Tensor, so that
-// an image passes through untouched and its label is dropped; if there is none, the
-// only String. Anything else is an error.
+// rawEncoder writes the single bytes or text value of a sample as it is. If a sample has more
+// values, it takes the only Bytes or Tensor, so that an image passes through unchanged and its
+// label is dropped; if there is none, the only String. Anything else is an error.
 type rawEncoder struct {
 	nesting
-	blobs int    // Bytes and Tensors so far, which are in buf
-	texts int    // Strings so far
-	text  []byte // the first of them
-	more  int    // other values so far, without the missing ones
+	blobs int    // number of Bytes and Tensors so far, which are in buf
+	texts int    // number of Strings so far
+	text  []byte // the first String
+	more  int    // number of other values so far, without missing ones
 
 	partial bool // the last sample had more than its payload
 }
@@ -30,7 +29,7 @@ func (e *rawEncoder) Float32(float32) { e.other() }
 func (e *rawEncoder) Float64(float64) { e.other() }
 func (e *rawEncoder) Number([]byte)   { e.other() }
 
-// other notes a value that has no place in the payload.
+// other counts a value that the payload cannot hold.
 func (e *rawEncoder) other() {
 	if e.value() {
 		e.more++

@@ -17,8 +17,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkRun gives, besides the wall time of one worker, what it converts for a
-// second of processor time, all goroutines together.
+// BenchmarkRun gives, besides the wall time of one worker, what it converts for a second of
+// processor time, all goroutines together.
 func BenchmarkRun(b *testing.B) {
 	const size = 32 << 20
 	for _, c := range []struct {

@@ -60,8 +60,8 @@ func TestRunDeterministic(t *testing.T) {
 	}
 }
 
-// However a reader hands out its bytes, and whether or not the input is compressed,
-// the payloads are the same.
+// However a reader hands out its bytes, and whether or not the input is compressed, the payloads
+// are the same.
 func TestRunReaders(t *testing.T) {
 	data := benchTable(100 << 10)
 	want, _, err := payloads(t, Options{}, memorySource("a.csv", data))
@@ -115,8 +115,8 @@ func zstandard(t testing.TB, data []byte) []byte {
 	return w.EncodeAll(data, nil)
 }
 
-// A wrong number of columns is found at its line, also far into the input and in any
-// block, and the records before it have been emitted.
+// A wrong number of columns is found at its line, also far into the input and in any block, and the
+// records before it have been emitted.
 func TestRunWrongColumnCount(t *testing.T) {
 	const line = 1_000_001
 	var b bytes.Buffer
@@ -156,7 +156,7 @@ func TestRunBadRecords(t *testing.T) {
 		records int
 		err     string
 	}{
-		{BadPolicy{}, 1, `a.csv, line 3, offset 4: column 1 ("a"): "x" is no int`},
+		{BadPolicy{}, 1, `a.csv, line 3, offset 4: column 1 ("a"): "x" is not of type int`},
 		{BadPolicy{Policy: Skip}, 3, ""},
 		{BadPolicy{Policy: Collect, Collect: collect}, 3, ""},
 		{BadPolicy{Policy: Skip, Max: 1}, 2, "too many bad records: at most 1 may be left out; the next: a.csv, line 5, offset 8: 2 columns instead of 1"},
@@ -173,7 +173,7 @@ func TestRunBadRecords(t *testing.T) {
 			t.Errorf("%+v: stats %+v", c.bad, stats)
 		}
 	}
-	wantBad := []string{`a.csv, line 3, offset 4: column 1 ("a"): "x" is no int|x`, "a.csv, line 5, offset 8: 2 columns instead of 1|4,4"}
+	wantBad := []string{`a.csv, line 3, offset 4: column 1 ("a"): "x" is not of type int|x`, "a.csv, line 5, offset 8: 2 columns instead of 1|4,4"}
 	if !slices.Equal(collected, wantBad) {
 		t.Errorf("collected %q, want %q", collected, wantBad)
 	}
@@ -209,7 +209,7 @@ func TestRunInputErrors(t *testing.T) {
 		{"more.csv.gz", Content{Reader: bytes.NewReader(append(bytes.Clone(gz), "garbage"...)), Size: -1},
 			fmt.Sprintf(`gzip: the compressed data ends at byte %d of the file, and something else follows: "garbage"`, len(gz)), ErrSyntax},
 		{"cut.csv.gz", Content{Reader: bytes.NewReader(append(bytes.Clone(gz), gz[0])), Size: -1}, "gzip: the compressed data ends in the middle", ErrTruncated},
-		{"more.csv.zst", Content{Reader: bytes.NewReader(append(bytes.Clone(zs), "garbage"...)), Size: -1}, "zstd: behind a whole frame something follows that is none", ErrSyntax},
+		{"more.csv.zst", Content{Reader: bytes.NewReader(append(bytes.Clone(zs), "garbage"...)), Size: -1}, "zstd: something other than a frame follows a whole frame", ErrSyntax},
 		{"twice.csv.gz.gz", Content{Reader: bytes.NewReader(gzipped(t, gz)), Size: -1}, "it is compressed twice, inside with gzip: decompress it first", ErrFormat},
 		{"wide.csv", Content{Reader: strings.NewReader("\xff\xfea\x00,\x00b\x00"), Size: -1}, "the text is UTF-16, not UTF-8: name its encoding, such as utf-16", ErrUnsupported},
 		{"twice.csv", Content{Reader: strings.NewReader("a,a\n1,2\n"), Size: -1}, `the header has two columns "a"`, ErrSyntax},
@@ -276,8 +276,8 @@ func TestRunOtherErrors(t *testing.T) {
 	}
 }
 
-// A record without end does not take more memory than the limit allows, however
-// much the input could be.
+// A record without end does not take more memory than the limit allows, however much the input
+// could be.
 func TestRunBombs(t *testing.T) {
 	zeros := make([]byte, 64<<20)
 	for _, c := range []struct {
@@ -352,8 +352,7 @@ func TestRunRaw(t *testing.T) {
 	}
 }
 
-// The housing table becomes the samples that PaddlePaddle's reader yields: features
-// and label.
+// The housing table becomes the samples that PaddlePaddle's reader yields: features and label.
 func TestRunHousing(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("testdata", "housing", "housing.data"))
 	if err != nil {
@@ -392,8 +391,8 @@ func TestSkipLines(t *testing.T) {
 		{"a.csv", "# x\na,b\n1,2\n3\n", Options{SkipLines: 1}, "a.csv, line 4, offset 12: 1 column instead of 2"},
 		{"a.txt", "\ufeffone\r\ntwo\r\n", Options{SkipLines: 1}, `"two"`},
 		{"a.txt", "one", Options{SkipLines: 3}, ""},
-		{"a.txt", strings.Repeat("x", 200) + "\ny\n", Options{SkipLines: 1, Limits: Limits{Record: 100}}, "a.txt: no end of line 1, which is to be left out, within the limit of 100 bytes"},
-		{"a.npy", "", Options{SkipLines: 1, Format: "npy"}, "a.npy: npy has no lines to be left out"},
+		{"a.txt", strings.Repeat("x", 200) + "\ny\n", Options{SkipLines: 1, Limits: Limits{Record: 100}}, "a.txt: no end of line 1, which is to be skipped, within the limit of 100 bytes"},
+		{"a.npy", "", Options{SkipLines: 1, Format: "npy"}, "a.npy: npy has no lines to skip"},
 	} {
 		got, err := asJSON(t, tt.opts, tt.name, tt.data)
 		text := strings.Join(got, " ")

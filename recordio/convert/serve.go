@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// serve carries out tasks until there are no more.
+// serve processes tasks until there are no more.
 func (r *run) serve(ctx context.Context) {
 	enc := r.encoding.New(r.opts.Limits)
 	for t := range r.work {
@@ -19,7 +19,7 @@ func (r *run) serve(ctx context.Context) {
 	}
 }
 
-// parse carries out a block of lines.
+// parse processes a block of lines.
 func (r *run) parse(ctx context.Context, t *task, enc Encoder) {
 	records := newBlockRecords(t.block, t.parser)
 	for more := true; more; {
@@ -34,7 +34,7 @@ func (r *run) parse(ctx context.Context, t *task, enc Encoder) {
 	}
 }
 
-// decode carries out an input of any other format.
+// decode processes an input of any other format.
 func (r *run) decode(ctx context.Context, t *task, enc Encoder) {
 	if err := r.decodeInput(ctx, t, enc); err != nil {
 		t.give(ctx, &batch{err: err})
@@ -73,7 +73,7 @@ func (r *run) decodeInput(ctx context.Context, t *task, enc Encoder) (err error)
 	if ok {
 		columns = known.columns()
 	}
-	if to, is := enc.(noter); is && (!ok || r.encoding.Name == rawName) { // else the types are in the columns
+	if to, is := enc.(noter); is && (!ok || r.encoding.Name == rawName) { // otherwise the types are in the columns
 		to.noteTo(told)
 		defer to.noteTo(nil)
 	}
@@ -89,7 +89,7 @@ func (r *run) decodeInput(ctx context.Context, t *task, enc Encoder) (err error)
 	return nil
 }
 
-// give hands b over; false if ctx ended first.
+// give passes b to delivery; false if ctx ended first.
 func (t *task) give(ctx context.Context, b *batch) bool {
 	select {
 	case <-ctx.Done():
@@ -110,7 +110,7 @@ func (r *run) takeBatch() *batch {
 	}
 }
 
-// putBatch keeps a batch that was delivered for another use.
+// putBatch keeps a delivered batch for reuse.
 func (r *run) putBatch(b *batch) {
 	select {
 	case r.batches <- b:
@@ -118,7 +118,7 @@ func (r *run) putBatch(b *batch) {
 	}
 }
 
-// deliver gives the batches of all tasks to emit, in order, until one fails.
+// deliver passes the batches of all tasks to emit, in order, until one fails.
 func (r *run) deliver(ctx context.Context) error {
 	var at place
 	for {
@@ -149,7 +149,7 @@ func (r *run) deliverTask(ctx context.Context, t *task, at *place) error {
 			return ctx.Err()
 		case b = <-t.out:
 		}
-		// A worker that saw the end of ctx gives up in the middle, so this comes first.
+		// A worker that saw the end of ctx stops halfway, so check this first.
 		if ctx.Err() != nil || b == nil {
 			return ctx.Err()
 		}
@@ -193,7 +193,7 @@ func (r *run) deliverBatch(b *batch, at *place) error {
 	return nil
 }
 
-// describe takes the columns of an input, if it has some.
+// describe records the columns of an input, if it has some.
 func (r *run) describe(columns []Column) error {
 	if columns == nil || r.stats.Columns == nil {
 		r.stats.Columns = append(r.stats.Columns, columns...)
@@ -202,7 +202,7 @@ func (r *run) describe(columns []Column) error {
 	return sameColumns(r.stats.Columns, columns)
 }
 
-// place is where delivery is in the input that it is in.
+// place is the position of delivery in the current input.
 type place struct {
 	name   string
 	lines  bool
@@ -217,7 +217,7 @@ func (p *place) enter(t *task) {
 	}
 }
 
-// of puts the place into a bad record.
+// of adds the position to a bad record.
 func (p *place) of(b badRecord) badRecord {
 	b.err.Input = p.name
 	if p.lines {
@@ -227,7 +227,7 @@ func (p *place) of(b badRecord) badRecord {
 	return b
 }
 
-// failed puts the place into an error that ends an input.
+// failed adds the position to an error that ends an input.
 func (p *place) failed(err error) error {
 	if p.name == "" {
 		return err

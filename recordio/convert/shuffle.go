@@ -9,23 +9,22 @@ import (
 	"slices"
 )
 
-// Spill is room outside of memory for one shuffle, such as a temporary file. It is
-// written from its start to its end, then read, then closed, which should remove it.
+// Spill is storage for one shuffle, such as a temporary file. It is written sequentially, then
+// read, then closed, which should remove it.
 type Spill interface {
 	io.Writer
 	io.ReaderAt
 	io.Closer
 }
 
-// DefaultShuffleMemory is what a Shuffler holds in memory if nothing else is said.
+// DefaultShuffleMemory is the default memory of a Shuffler.
 const DefaultShuffleMemory = 64 << 20
 
-// Shuffler puts records into a random order that depends on the seed and on their
-// number only: not on memory, nor on how they were made. Record i gets the key
-// key(seed, i), and the order is that of the keys; what does not fit into memory is
-// spilled as sorted runs, which Each merges.
+// Shuffler puts records into a random order that depends only on the seed and on their number, not
+// on the memory or on how they were made. Record i gets the key key(seed, i), and the order is that
+// of the keys. Records that do not fit into memory are spilled as sorted runs, which Each merges.
 //
-// It is used by one goroutine: Add for every record, Each once, Close in any case.
+// It is used by one goroutine: Add for every record, Each once, then always Close.
 type Shuffler struct {
 	seed   uint64
 	memory int
@@ -33,10 +32,10 @@ type Shuffler struct {
 
 	count   uint64
 	records []shuffled
-	chunks  [][]byte // where the payloads of records are; the last has room
+	chunks  [][]byte // the payloads of records; the last chunk has free space
 	used    int      // bytes of chunks and records
 
-	spill Spill // nil as long as everything fits
+	spill Spill // nil while everything fits into memory
 	out   *bufio.Writer
 	size  int64 // bytes written to spill
 	runs  []shuffleRun
@@ -51,9 +50,9 @@ type shuffled struct {
 // shuffleRun is a part of spill, sorted by key.
 type shuffleRun struct{ start, end int64 }
 
-// NewShuffler returns a Shuffler that takes about memory bytes (0 for
-// DefaultShuffleMemory), and calls create, at most once, when that is not enough. A
-// merge takes at least 4 KiB for each run: 64 MiB shuffle 1 TiB.
+// NewShuffler returns a Shuffler that uses about memory bytes (0 for DefaultShuffleMemory), and
+// calls create, at most once, when that is not enough. A merge needs at least 4 KiB for each run:
+// 64 MiB shuffle 1 TiB.
 func NewShuffler(seed uint64, memory int, create func() (Spill, error)) *Shuffler {
 	if memory <= 0 {
 		memory = DefaultShuffleMemory
@@ -61,17 +60,17 @@ func NewShuffler(seed uint64, memory int, create func() (Spill, error)) *Shuffle
 	return &Shuffler{seed: mix(seed), memory: memory, create: create}
 }
 
-// mix is the last step of SplitMix64: one to one, every bit depends on every bit.
+// mix is the last step of SplitMix64: a bijection in which every bit depends on every bit.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
 
-// key is a random number for record i; no two records have the same.
+// key returns a random number for record i, different for all records.
 func (s *Shuffler) key(i uint64) uint64 { return mix(s.seed + i*0x9e3779b97f4a7c15) }
 
-// Add takes the next record, and keeps a copy of it.
+// Add adds a copy of the next record.
 func (s *Shuffler) Add(payload []byte) error {
 	const perRecord = 32
 	if s.used > 0 && s.used+len(payload)+perRecord > s.memory {
@@ -85,8 +84,8 @@ func (s *Shuffler) Add(payload []byte) error {
 	return nil
 }
 
-// chunkSize is how much memory for payloads is taken at a time, or less if that is
-// much of all memory.
+// chunkSize is how much memory for payloads is allocated at a time, or less if it is a large part
+// of all memory.
 const chunkSize = 256 << 10
 
 // keep returns a copy of payload.
@@ -107,8 +106,7 @@ func (s *Shuffler) sort() {
 	slices.SortFunc(s.records, func(a, b shuffled) int { return cmp.Compare(a.key, b.key) })
 }
 
-// flush writes what is in memory as a run: for each record its key, length and
-// payload.
+// flush writes the records in memory as a run: for each record its key, length and payload.
 func (s *Shuffler) flush() error {
 	if err := s.openSpill(); err != nil {
 		return err
@@ -147,8 +145,8 @@ func (s *Shuffler) openSpill() error {
 	return nil
 }
 
-// Each gives every record to emit, in the random order; a payload is valid during
-// the call. It stops at the first error, and returns it.
+// Each passes every record to emit, in random order; a payload is valid during the call. It stops
+// at the first error, and returns it.
 func (s *Shuffler) Each(emit func(payload []byte) error) error {
 	if s.spill == nil {
 		s.sort()
@@ -167,7 +165,7 @@ func (s *Shuffler) Each(emit func(payload []byte) error) error {
 	return s.merge(emit)
 }
 
-// Close closes the Spill, if there was need of one.
+// Close closes the Spill, if there is one.
 func (s *Shuffler) Close() error {
 	s.records, s.chunks = nil, nil
 	if s.spill == nil {

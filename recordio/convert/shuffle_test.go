@@ -81,8 +81,7 @@ func TestShuffle(t *testing.T) {
 	}
 }
 
-// In a shuffle of 0..n-1 every half of the output holds about half of every half of
-// the input.
+// In a shuffle of 0..n-1 every half of the output holds about half of every half of the input.
 func TestShuffleSpread(t *testing.T) {
 	const n = 10000
 	s := NewShuffler(7, 0, nil)

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// merge gives the records of all runs to emit, smallest key first.
+// merge passes the records of all runs to emit, smallest key first.
 func (s *Shuffler) merge(emit func(payload []byte) error) error {
 	buffer := min(max(s.memory/len(s.runs), 4<<10), chunkSize)
 	heads := make(runHeads, 0, len(s.runs))
@@ -37,10 +37,10 @@ func (s *Shuffler) merge(emit func(payload []byte) error) error {
 	return nil
 }
 
-// runReader reads one run; it stands before the payload of a record.
+// runReader reads one run; its position is at the payload of a record.
 type runReader struct {
 	r    *bufio.Reader
-	left int64 // bytes of the run behind this place
+	left int64 // bytes of the run not yet read
 	key  uint64
 	size int
 }
@@ -76,7 +76,7 @@ func spillError(err error) error {
 	return fmt.Errorf("shuffle: read from the temporary file: %w", err)
 }
 
-// runHeads is a heap of the runs that have records left, by the key of the next.
+// runHeads is a heap of the runs with records left, by the key of the next record.
 type runHeads []*runReader
 
 func (h runHeads) Len() int           { return len(h) }
@@ -91,7 +91,7 @@ func (h *runHeads) Pop() any {
 	return x
 }
 
-// advance moves the first run to its next record, or drops it if it has no more.
+// advance moves the first run to its next record, or removes it after its last.
 func (h *runHeads) advance() error {
 	if first := (*h)[0]; first.left > 0 {
 		if err := first.next(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// findFormat returns the format of a name.
+// findFormat returns the format with the given name.
 func findFormat(name string) (*Format, error) {
 	names := make([]string, len(Formats))
 	for i := range Formats {
@@ -20,8 +20,8 @@ func findFormat(name string) (*Format, error) {
 	return nil, unknown("format", name, names)
 }
 
-// FormatOfName returns the format that the ending of a name says, behind which there may
-// be that of a compression; nil if it says none.
+// FormatOfName returns the format implied by the extension of name, ignoring the extension of a
+// compression; nil if there is none.
 func FormatOfName(name string) *Format {
 	for _, z := range compressions {
 		name = trimCompression(name, z)
@@ -29,8 +29,8 @@ func FormatOfName(name string) *Format {
 	return formatOfEnding(name)
 }
 
-// formatOfEnding is FormatOfName for a name without the ending of a compression. A few
-// whole names say a format, too.
+// formatOfEnding is FormatOfName for a name without the extension of a compression. A few whole
+// names imply a format, too.
 func formatOfEnding(name string) *Format {
 	base := strings.ToLower(path.Base(name))
 	for i := range Formats {
@@ -46,10 +46,10 @@ func formatOfEnding(name string) *Format {
 	return nil
 }
 
-// Sniff finds the format of an input by its first bytes (SniffLen of them, or all)
-// and its name, both without a compression: first by content that can be nothing
-// else, then by the ending of the name, then by the looks of JSON and of text. It
-// answers ErrFormat for what none of this fits, and for what may be two things.
+// Sniff detects the format of an input from its first bytes (SniffLen of them, or all) and its
+// name, both without a compression: first by unambiguous content, then by the extension, then by
+// the appearance of JSON and of text. It returns ErrFormat if nothing matches or the result is
+// ambiguous.
 func Sniff(head []byte, name string) (*Format, error) {
 	for i := range Formats {
 		if f := &Formats[i]; f.Sniff != nil && f.Sniff(head) {
@@ -92,9 +92,9 @@ func Sniff(head []byte, name string) (*Format, error) {
 	return nil, faultf(ErrFormat, "neither its content nor its name tells the format: name it")
 }
 
-// isWorkbook knows the files of Excel, old and new, and of OpenDocument by their first bytes.
+// isWorkbook recognizes Excel files, old and new, and OpenDocument files.
 func isWorkbook(head []byte) bool {
-	const nameAt = 30 // of the first file of a zip archive
+	const nameAt = 30 // offset of the first file name in a zip archive
 	if !bytes.HasPrefix(head, []byte("PK\x03\x04")) || len(head) < nameAt {
 		return bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
 	}
@@ -106,8 +106,8 @@ func isWorkbook(head []byte) bool {
 	return false
 }
 
-// looksLikeJSON reports whether the first line begins as an object does, and does not
-// end where that must go on.
+// looksLikeJSON reports whether the first line begins like an object, and does not end where an
+// object must continue.
 func looksLikeJSON(head []byte) bool {
 	line, _, whole := bytes.Cut(head, newline)
 	line = bytes.Trim(line, " \t\r")
@@ -118,10 +118,10 @@ func looksLikeJSON(head []byte) bool {
 	return len(line) > 0 && (line[0] == '"' || line[0] == '}')
 }
 
-// openEnd reports whether a value of JSON must go on behind line.
+// openEnd reports whether a JSON value must continue after line.
 func openEnd(line []byte) bool { return bytes.IndexByte([]byte("{[,:"), line[len(line)-1]) >= 0 }
 
-// looksLikeObject reports whether an object begins, which goes on over many lines.
+// looksLikeObject reports whether head begins an object of many lines.
 func looksLikeObject(head []byte) bool {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	if len(head) == 0 || head[0] != '{' {
@@ -131,7 +131,7 @@ func looksLikeObject(head []byte) bool {
 	return len(head) > 0 && head[0] == '"'
 }
 
-// looksLikeArray reports whether an array begins, which may go on over many lines.
+// looksLikeArray reports whether head begins an array, which may have many lines.
 func looksLikeArray(head []byte) bool {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	if len(head) == 0 || head[0] != '[' {
@@ -141,8 +141,8 @@ func looksLikeArray(head []byte) bool {
 	return len(head) > 0 && bytes.IndexByte([]byte("{[]\"-0123456789tfn"), head[0]) >= 0
 }
 
-// looksLikeText reports whether head is UTF-8 without control characters. The last
-// character may be cut off.
+// looksLikeText reports whether head is UTF-8 without control characters. The last character may be
+// incomplete.
 func looksLikeText(head []byte) bool {
 	for len(head) > 0 {
 		r, n := utf8.DecodeRune(head)

@@ -104,7 +104,7 @@ func TestFormatsAgree(t *testing.T) {
 // TestCompressionsUnread gives what only other programs decompress.
 func TestCompressionsUnread(t *testing.T) {
 	for name, head := range map[string]string{"bzip2": "BZh91AY&SY..", "xz": "\xfd7zXZ\x00..", "lz4": "\x04\x22\x4d\x18.."} {
-		want := fmt.Sprintf("a.csv.x: it is compressed with %s, which is not read: decompress it first, or pipe it: %s -dc FILE | ... -", name, name)
+		want := fmt.Sprintf("a.csv.x: it is compressed with %s, which is not supported: decompress it first, or pipe it: %s -dc FILE | ... -", name, name)
 		if _, err := asJSON(t, Options{Format: "csv"}, "a.csv.x", head); messageOf(err) != want || !errors.Is(err, ErrUnsupported) {
 			t.Errorf("got %v, want %s", err, want)
 		}

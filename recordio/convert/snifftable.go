@@ -2,8 +2,8 @@ package convert
 
 import "bytes"
 
-// headLines returns the lines of head that are not empty. The last one, which may be
-// cut off, is left out where there are others.
+// headLines returns the non-empty lines of head. The last line, which may be incomplete, is omitted
+// if there are others.
 func headLines(head []byte) [][]byte {
 	lines := bytes.Split(bytes.TrimSuffix(head, newline), newline)
 	if len(head) >= SniffLen && len(lines) > 1 {
@@ -18,8 +18,8 @@ func headLines(head []byte) [][]byte {
 	return kept
 }
 
-// looksLikeTable reports whether most of the first lines have the same number of commas,
-// tabs, semicolons or bars.
+// looksLikeTable reports whether most of the first lines have the same number of commas, tabs,
+// semicolons or bars.
 func looksLikeTable(head []byte) bool {
 	lines := headLines(head)
 	for _, comma := range []byte(",\t;|") {
@@ -30,12 +30,11 @@ func looksLikeTable(head []byte) bool {
 	return false
 }
 
-// looksLikeNumbers reports whether most of the first lines have the same number of
-// numbers with blanks between them.
+// looksLikeNumbers reports whether most of the first lines have the same number of numbers
+// separated by blanks.
 func looksLikeNumbers(head []byte) bool { return mostAlike(headLines(head), numbersOf) }
 
-// mostAlike reports whether count is the same, and not 0, for at least two in three of
-// the lines.
+// mostAlike reports whether count is the same, and not 0, for at least two in three of the lines.
 func mostAlike(lines [][]byte, count func(line []byte) int) bool {
 	times := map[int]int{}
 	for _, line := range lines {
@@ -49,9 +48,9 @@ func mostAlike(lines [][]byte, count func(line []byte) int) bool {
 	return false
 }
 
-// separators counts how often comma stands in a line outside of quotes.
+// separators counts the occurrences of comma in a line outside of quotes.
 func separators(line []byte, comma byte) (n int) {
-	quoted, start := false, true // inside of quotes; where a cell begins
+	quoted, start := false, true // inside of quotes; at the start of a cell
 	for _, c := range bytes.TrimLeft(line, " ") {
 		switch {
 		case c == '"' && (quoted || start):
@@ -64,7 +63,7 @@ func separators(line []byte, comma byte) (n int) {
 	return n
 }
 
-// numbersOf counts the numbers of a line that is nothing but numbers, at least two.
+// numbersOf counts the numbers of a line that consists of at least two numbers.
 func numbersOf(line []byte) (n int) {
 	for {
 		var word []byte
@@ -82,8 +81,7 @@ func numbersOf(line []byte) (n int) {
 	return n
 }
 
-// looksLikeLIBSVM reports whether every line is a label with features, as no other
-// format has them.
+// looksLikeLIBSVM reports whether every line is a label with features, as in no other format.
 func looksLikeLIBSVM(head []byte) bool {
 	lines := headLines(head)
 	labelled := false

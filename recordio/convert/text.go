@@ -45,11 +45,10 @@ func (p *textParser) parse(enc Encoder) (start, end int, err error) {
 	return start, end, nil
 }
 
-// checked knows whether a block is UTF-8 as a whole, so that its parts need not be
-// looked at one by one.
+// checked records whether a whole block is UTF-8, so that its parts need no check.
 type checked struct {
 	valid   bool
-	recoded bool // U+FFFD is what was not of the charset
+	recoded bool // U+FFFD marks bytes that were invalid in the charset
 }
 
 func newChecked(o Options) checked { return checked{recoded: o.Charset != "" && o.Charset != utf8Name} }
@@ -60,8 +59,7 @@ func (c *checked) good(text []byte) bool {
 	return utf8.Valid(text) && !(c.recoded && bytes.ContainsRune(text, utf8.RuneError))
 }
 
-// text returns an error unless part, which was cut out of the block at ASCII
-// characters, is UTF-8.
+// text returns an error unless part, which was cut out of the block at ASCII characters, is UTF-8.
 func (c *checked) text(part []byte) error {
 	if c.valid || c.good(part) {
 		return nil

@@ -5,14 +5,13 @@ import (
 	"hash/crc32"
 )
 
-// tfrecordFormat reads TFRecord files of tf.train.Example or SequenceExample. The
-// record is a map of the features: bytes lists become arrays of bytes, int64 and float
-// lists become tensors, so that a feature keeps its type whatever its length. A
-// SequenceExample is a map of "context", such a map, and "feature_lists", a map of
-// arrays.
+// tfrecordFormat reads TFRecord files of tf.train.Example or SequenceExample. The record is a map
+// of the features: bytes lists become arrays of bytes, int64 and float lists become tensors, so
+// that the type of a feature does not depend on its length. A SequenceExample is a map of
+// "context", such a map, and "feature_lists", a map of arrays.
 //
-// Both checksums of every record are checked. Where the one over its length fails, the
-// input ends, because nothing tells where the next record begins.
+// Both checksums of every record are verified. If the checksum of a length fails, the input ends,
+// because the position of the next record is unknown.
 var tfrecordFormat = Format{
 	Name:       "tfrecord",
 	Doc:        "TFRecord of tf.train.Example or SequenceExample: the features, as a map",
@@ -26,7 +25,7 @@ var tfrecordFormat = Format{
 	},
 }
 
-// tfrecordRawFormat reads TFRecord files whatever they hold.
+// tfrecordRawFormat reads TFRecord files with any content.
 var tfrecordRawFormat = Format{
 	Name: "tfrecord-raw",
 	Doc:  "TFRecord of anything: the bytes of the record",
@@ -40,20 +39,19 @@ func encodeBytes(enc Encoder, b []byte) error {
 	return nil
 }
 
-// tfHead is the length of what stands in front of a record: its length and the
-// checksum of that.
+// tfHead is the size of a record's header: its length and the checksum of the length.
 const tfHead = 12
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// maskedCRC is the checksum of TFRecord: CRC-32C, rotated and shifted so that records
-// with checksums in them do not get regular ones.
+// maskedCRC is the checksum of TFRecord: CRC-32C, rotated and offset so that data with embedded
+// checksums does not get a regular checksum itself.
 func maskedCRC(b []byte) uint32 {
 	c := crc32.Checksum(b, castagnoli)
 	return (c>>15 | c<<17) + 0xa282ead8
 }
 
-// isTFRecord checks the checksum of the first length.
+// isTFRecord verifies the checksum of the first length.
 func isTFRecord(head []byte) bool {
 	return len(head) >= tfHead && maskedCRC(head[:8]) == binary.LittleEndian.Uint32(head[8:])
 }
@@ -70,8 +68,7 @@ func newTFRecords(in Input, opts Options) *tfRecords {
 	return &tfRecords{c: newCounter(in.Reader), limit: opts.Limits.withDefaults().Record}
 }
 
-// next returns the next record and where it begins. Its bytes are valid until the next
-// call.
+// next returns the next record and its offset. Its bytes are valid until the next call.
 func (t *tfRecords) next() (record []byte, start int64, err error) {
 	start = t.c.off
 	if t.buf, err = t.c.take(t.buf, tfHead, "the length of a record"); err != nil {
@@ -79,7 +76,7 @@ func (t *tfRecords) next() (record []byte, start int64, err error) {
 	}
 	t.n++
 	if !isTFRecord(t.buf) {
-		return nil, start, faultf(ErrChecksum, "record %d at offset %d: its length does not match the checksum, so that nothing tells where the next one begins", t.n, start)
+		return nil, start, faultf(ErrChecksum, "record %d at offset %d: its length does not match the checksum, so the position of the next one is unknown", t.n, start)
 	}
 	n := binary.LittleEndian.Uint64(t.buf)
 	if n > uint64(t.limit) {
@@ -94,7 +91,7 @@ func (t *tfRecords) next() (record []byte, start int64, err error) {
 	return t.buf[:n], start, nil
 }
 
-// skip passes a record that is larger than the limit.
+// skip skips a record that is larger than the limit.
 func (t *tfRecords) skip(n uint64, start int64) error {
 	if err := t.c.skip(int64(min(n, 1<<62))+4, "a record"); err != nil {
 		return err

@@ -76,7 +76,7 @@ func TestTFRecordErrors(t *testing.T) {
 		records int
 	}{
 		{"data", bytes.Join([][]byte{good, flip(good, 13), good}, nil), "record 2, offset 25: its 9 bytes do not match their checksum", 2},
-		{"length", append(bytes.Clone(good), flip(good, 0)...), "record 2 at offset 25: its length does not match the checksum, so that nothing tells where the next one begins", 1},
+		{"length", append(bytes.Clone(good), flip(good, 0)...), "record 2 at offset 25: its length does not match the checksum, so the position of the next one is unknown", 1},
 		{"truncated head", good[:5], "the input ends at offset 5, in the middle of the length of a record", 0},
 		{"truncated", good[:15], "the input ends at offset 15, in the middle of a record", 0},
 		{"large", large, "the input ends at offset 12, in the middle of a record", 0},
@@ -85,7 +85,7 @@ func TestTFRecordErrors(t *testing.T) {
 		{"wire type", tfrecordOf("\x08\x01"), "record 1, offset 0: " + notExample, 0},
 		{"length of field", tfrecordOf("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "record 1, offset 0: " + notExample, 0},
 		{"odd floats", tfrecordOf(message(1, entry("a", message(2, message(1, "abc"))))), "record 1, offset 0: " + notExample, 0},
-		{"twice", tfrecordOf(message(1, entry("a", "")+entry("a", ""))), `record 1, offset 0: two features of the name "a"`, 0},
+		{"twice", tfrecordOf(message(1, entry("a", "")+entry("a", ""))), `record 1, offset 0: two features named "a"`, 0},
 		{"name", tfrecordOf(message(1, entry("\xff", ""))), `record 1, offset 0: the name of feature "\xff" is not UTF-8`, 0},
 	}
 	for _, tt := range tests {

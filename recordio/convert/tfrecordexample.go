@@ -50,7 +50,7 @@ func (p *protoReader) next() (f protoField, ok bool, err error) {
 		if n, err = p.varint(); err == nil {
 			f.bytes, err = p.cut(n)
 		}
-	default: // groups, which these messages do not have
+	default: // groups, which these messages do not use
 		err = badProto()
 	}
 	return f, err == nil, err
@@ -74,8 +74,8 @@ func (p *protoReader) cut(n uint64) ([]byte, error) {
 	return b, nil
 }
 
-// eachMessage calls fn with the content of each field of that number, which must be a
-// message or text. Other fields are passed over, as protocol buffers ask.
+// eachMessage calls fn with the content of each field of that number, which must be a message or
+// text. It ignores other fields, as protocol buffers require.
 func eachMessage(message []byte, number uint64, fn func(content []byte) error) error {
 	return eachField(message, func(f protoField) error {
 		if f.number != number {
@@ -102,14 +102,14 @@ func eachField(message []byte, fn func(protoField) error) error {
 	}
 }
 
-// exampleEncoder gives the content of Examples to enc.
+// exampleEncoder encodes the content of Examples.
 type exampleEncoder struct {
 	enc   Encoder
 	limit int // of the bytes of numbers of one feature
 }
 
-// example gives an Example {1: Features} or a SequenceExample {1: Features,
-// 2: FeatureLists} to enc as a map.
+// example encodes an Example {1: Features} or a SequenceExample {1: Features, 2: FeatureLists} as a
+// map.
 func (e exampleEncoder) example(record []byte) error {
 	sequence := false
 	if err := eachMessage(record, 2, func([]byte) error { sequence = true; return nil }); err != nil {
@@ -131,8 +131,7 @@ func (e exampleEncoder) example(record []byte) error {
 	return nil
 }
 
-// entries gives the message in field number of record, which is one map {1: key,
-// 2: value}, to enc.
+// entries encodes the message in field number of record, which is one map {1: key, 2: value}.
 func (e exampleEncoder) entries(record []byte, number uint64, value func([]byte) error) error {
 	e.enc.Map(-1)
 	seen := map[string]bool{}
@@ -161,14 +160,14 @@ func (e exampleEncoder) entry(entry []byte, seen map[string]bool, value func([]b
 	}
 	name := string(key)
 	if seen[name] {
-		return faultf(ErrSyntax, "two features of the name %q", name)
+		return faultf(ErrSyntax, "two features named %q", name)
 	}
 	seen[name] = true
 	e.enc.Key(name)
 	return value(content)
 }
 
-// featureList gives {1: Feature, repeated} to enc as an array.
+// featureList encodes {1: Feature, repeated} as an array.
 func (e exampleEncoder) featureList(list []byte) error {
 	e.enc.Array(-1)
 	err := eachMessage(list, 1, e.feature)
@@ -176,8 +175,8 @@ func (e exampleEncoder) featureList(list []byte) error {
 	return err
 }
 
-// feature gives one of {1: BytesList, 2: FloatList, 3: Int64List} to enc; nil if
-// the feature is none of them. The last one counts.
+// feature encodes one of {1: BytesList, 2: FloatList, 3: Int64List}; nil if there is none. The last
+// one counts.
 func (e exampleEncoder) feature(feature []byte) error {
 	var kind uint64
 	var list []byte
@@ -213,8 +212,7 @@ func (e exampleEncoder) bytesList(list []byte) error {
 	return err
 }
 
-// numberList gives {1: numbers} to enc. The numbers are packed into one field, or
-// a field each.
+// numberList encodes {1: numbers}. The numbers are packed into one field, or have a field each.
 func (e exampleEncoder) numberList(list []byte, dtype DType) error {
 	var data []byte
 	err := eachField(list, func(f protoField) (err error) {

@@ -6,21 +6,19 @@ import (
 	"slices"
 )
 
-// pickleFormat reads pickles of Python, protocols 0 to 5, as split of
-// paddle.v2.dataset.common writes them: a list or tuple gives a record for each of its
-// items, a batch of the Python version of CIFAR one for each image, any other value is
-// one record, and an input may have several pickles. Nothing
-// in a pickle is executed: it may only name the few classes that carry data, which are
-// in unpicklecall.go; any other is an error.
+// pickleFormat reads Python pickles, protocols 0 to 5, as split of paddle.v2.dataset.common writes
+// them: a list or tuple yields a record for each of its items, a batch of the Python version of
+// CIFAR one for each image, any other value is one record, and an input may have several pickles.
+// Nothing in a pickle is executed: it may only name the few data classes in unpicklecall.go; any
+// other is an error.
 //
-// Tuples, lists and sets become arrays, dicts become maps in their order, arrays and
-// scalars of numpy what the format npy makes of them. A str of Python 2 is text if it
-// is UTF-8, else bytes. Integer keys of dicts become decimal text. Stats.Notes tell of
-// types that a record does not have.
+// Tuples, lists and sets become arrays, dicts become maps in their order, numpy arrays and scalars
+// become the same as in the format npy. A Python 2 str is text if it is UTF-8, else bytes. Integer
+// keys of dicts become decimal text. Stats.Notes list types that a record lacks.
 //
-// A list in a file that is not compressed is read in as much memory as its items take
-// that are appended at once (Python does it by the thousand), without the bytes of
-// their arrays. Any other value must fit into twice the limit of a record.
+// A list in an uncompressed file needs as much memory as the items that are appended at once
+// (Python appends them by the thousand), without the bytes of their arrays. Any other value must
+// fit into twice the limit of a record.
 var pickleFormat = Format{
 	Name:       "pickle",
 	Doc:        "Python pickle, never executed: each item of a list, each image of a batch of CIFAR, or the value",
@@ -31,8 +29,8 @@ var pickleFormat = Format{
 	},
 }
 
-// isPickle recognises protocols 2 to 5, which begin with their number, and what
-// protocols 0 and 1 begin a list with.
+// isPickle recognizes protocols 2 to 5, which begin with their number, and lists of protocols 0 and
+// 1.
 func isPickle(head []byte) bool {
 	if len(head) < 4 {
 		return false
@@ -46,15 +44,15 @@ func isPickle(head []byte) bool {
 	return string(head[:3]) == "(lp" && (head[3] == '0' || head[3] == '1')
 }
 
-// pickleDecoder gives the samples of the pickles of an input.
+// pickleDecoder decodes the samples of the pickles of an input.
 type pickleDecoder struct {
 	machine *unpickler
 	at      io.ReaderAt
 	limits  Limits
 
-	items []any // samples that were not given yet
+	items []any // samples not yet returned
 	n     int64
-	begun bool // the machine is in the middle of a pickle
+	begun bool // inside a pickle
 }
 
 func newPickleDecoder(in Input, limits Limits) *pickleDecoder {
@@ -82,7 +80,7 @@ func (d *pickleDecoder) Next(enc Encoder) error {
 	return nil
 }
 
-// more lets the machine go on to the next samples.
+// more runs the machine up to the next samples.
 func (d *pickleDecoder) more() error {
 	if !d.begun {
 		d.machine.begin()
@@ -105,8 +103,8 @@ func (d *pickleDecoder) more() error {
 	return nil
 }
 
-// samplesOf returns the samples that a whole pickle is. They are forgotten one by one,
-// which a sample that holds the pickle itself must not see.
+// samplesOf returns the samples of a whole pickle. They are released one by one, which a sample
+// that contains the pickle itself must not see.
 func samplesOf(value any) []any {
 	switch v := value.(type) {
 	case *pickleList:

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The samples that simple and arrays of testdata/make_foreign.py make. Python 2 has no
-// bytes: what is not UTF-8 is.
+// The samples that simple and arrays of testdata/make_foreign.py make. Python 2 has no bytes: what
+// is not UTF-8 is.
 var (
 	simpleSamples = []string{
 		`["text 中","YnkA/3Rlcw==",1,-1,255,65536,-2147483648]`,
@@ -64,8 +64,8 @@ func streamed(data []byte) decoded {
 	}}, fileInput("a.pickle", data), Options{})
 }
 
-// Every protocol of both Pythons gives the same values; the last sample has an
-// infinity, which JSON has not.
+// Every protocol of both Pythons gives the same values; the last sample has an infinity, which JSON
+// has not.
 func TestUnpickleScalars(t *testing.T) {
 	for _, name := range glob(t, "testdata/pickle/*-simple-*.pickle") {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestUnpickleErrors(t *testing.T) {
 	tests := []struct{ name, data, want string }{
 		{"nothing", "", "the input ends at offset 0, in the middle of a pickle"},
 		{"text", "hello", "not a pickle, or damaged at its beginning: offset 0: BINGET 101 of nothing"},
-		{"no opcode", "\x80\x02\xff", "offset 2: 0xff is no opcode of pickle"},
+		{"no opcode", "\x80\x02\xff", "offset 2: 0xff is not a pickle opcode"},
 		{"protocol", "\x80\x09.", "offset 0: protocol 9 of pickle; 0 to 5 are known"},
 		{"cut", "\x80\x02]q", "the input ends at offset 4, in the middle of BINPUT"},
 		{"no stop", "\x80\x02]", "the input ends at offset 3, in the middle of a pickle"},
@@ -139,12 +139,12 @@ func TestUnpickleErrors(t *testing.T) {
 		{"negative", "\x80\x02T\xff\xff\xff\xff", "offset 2: BINSTRING of -1 bytes"},
 		{"persistent", "\x80\x02K\x01Q.", "offset 4: opcode BINPERSID makes an object of a class, or takes something from outside of the pickle; only data is read"},
 		{"instance", "(i__main__\nX\n.", "offset 1: opcode INST makes an object of a class, or takes something from outside of the pickle; only data is read"},
-		{"reduce", "\x80\x02K\x01)R.", "offset 5: REDUCE of what cannot be called"},
-		{"ndarray", "\x80\x02cnumpy\nndarray\n)R.", "offset 18: REDUCE of what cannot be called"},
+		{"reduce", "\x80\x02K\x01)R.", "offset 5: REDUCE of something that cannot be called"},
+		{"ndarray", "\x80\x02cnumpy\nndarray\n)R.", "offset 18: REDUCE of something that cannot be called"},
 		{"class", "\x80\x02cnumpy\nndarray\n.", "record 1: a class of Python, which is not data"},
 		{"shape", "\x80\x02cnumpy._core.numeric\n_frombuffer\n(C\x01acnumpy\ndtype\nU\x02u1\x85RJ\xff\xff\xff\x7f\x85U\x01CtR.",
 			"record 1: rows of 2147483647 bytes are over the limit of 67108863 for a record"},
-		{"integer", "I12x\n.", `not a pickle, or damaged at its beginning: offset 0: "12x" is no integer`},
+		{"integer", "I12x\n.", `not a pickle, or damaged at its beginning: offset 0: "12x" is not an integer`},
 		{"digits", "L" + strings.Repeat("9", 5000) + "L\n.", "offset 0: an integer of more than 4300 digits"},
 		{"bytes of integer", "\x80\x02\x8b\xff\xff\x00\x00" + strings.Repeat("x", 65535), "offset 2: an integer of 65535 bytes; at most 1791 are read"},
 		{"itself", "\x80\x02]q\x00h\x00a.", "record 1: a list that contains itself"},
@@ -174,15 +174,14 @@ func TestUnpickleBomb(t *testing.T) {
 	b.WriteString("a.")
 	checkMemory(t, 64<<20, func() {
 		d := decodeWith(pickleFormat, fileInput("a", b.Bytes()), Options{Limits: Limits{Record: 1 << 20}})
-		checkMessage(t, d, "record 1: the values of the sample are more than the limit for a record")
+		checkMessage(t, d, "record 1: the values of the sample exceed the limit for a record")
 	})
 	deep := strings.Repeat("]", 1000) + strings.Repeat("a", 999) + "."
 	checkMessage(t, decodeWith(pickleFormat, fileInput("a", []byte(deep)), Options{}),
 		"record 1: values nest deeper than the limit, or contain themselves")
 }
 
-// A list that is larger than memory may be is read from a file, and refused from a
-// stream.
+// A list that is larger than memory may be is read from a file, and refused from a stream.
 func TestUnpickleMemory(t *testing.T) {
 	const samples = 3000
 	var b bytes.Buffer

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// classes are the names that a pickle may have, with what stands for a call of them.
-// Nothing outside of this file is ever called, whatever a pickle says. nil stands for
-// a class that is only an argument. The modules of Python 2 and of older releases of
-// numpy are read as those of today; see moduleNow.
+// classes are the names that a pickle may contain, with the functions that replace calls of them.
+// Nothing outside of this file is ever called, whatever a pickle contains. nil is a class that is
+// only an argument. Module names of Python 2 and of older numpy releases are translated; see
+// moduleNow.
 var classes = map[string]func(u *unpickler, args []any) (any, error){
 	"builtins.set":                        (*unpickler).makeSet,
 	"builtins.frozenset":                  (*unpickler).makeSet,
@@ -24,7 +24,7 @@ var classes = map[string]func(u *unpickler, args []any) (any, error){
 	"numpy._core.numeric._frombuffer":     (*unpickler).makeBuffer,
 }
 
-// moduleNow returns the name that a module has now.
+// moduleNow returns the current name of a module.
 func moduleNow(module string) string {
 	if module == "__builtin__" {
 		return "builtins"
@@ -35,7 +35,7 @@ func moduleNow(module string) string {
 	return module
 }
 
-// call does the events that name and call something.
+// call performs the events that name and call something.
 func (u *unpickler) call() error {
 	switch u.e.code {
 	case opGlobal:
@@ -48,7 +48,7 @@ func (u *unpickler) call() error {
 		module, ok := names[0].(*pickleText)
 		name, ok2 := names[1].(*pickleText)
 		if !ok || !ok2 {
-			return u.wrong("of what is no name")
+			return u.wrong("of something that is not a name")
 		}
 		return u.global(string(module.data), string(name.data))
 	case opBuild:
@@ -57,7 +57,7 @@ func (u *unpickler) call() error {
 	return u.reduce()
 }
 
-// global pushes what has that name.
+// global pushes the object with that name.
 func (u *unpickler) global(module, name string) error {
 	known := moduleNow(module) + "." + name
 	if _, ok := classes[known]; !ok {
@@ -68,7 +68,7 @@ func (u *unpickler) global(module, name string) error {
 	return nil
 }
 
-// reduce makes the value that a call would.
+// reduce makes the value that a call would return.
 func (u *unpickler) reduce() error {
 	values, err := u.pop(2)
 	if err != nil {
@@ -77,7 +77,7 @@ func (u *unpickler) reduce() error {
 	what, ok := values[0].(*callable)
 	args, ok2 := values[1].(pickleTuple)
 	if !ok || !ok2 || classes[what.name] == nil {
-		return u.wrong("of what cannot be called")
+		return u.wrong("of something that cannot be called")
 	}
 	v, err := classes[what.name](u, args)
 	if err != nil {
@@ -87,12 +87,12 @@ func (u *unpickler) reduce() error {
 	return nil
 }
 
-// badArgs answers for arguments that no pickler writes.
+// badArgs is the error for arguments that no pickler writes.
 func (u *unpickler) badArgs(name string) error {
-	return faultf(ErrSyntax, "offset %d: %s with arguments that it does not have", u.e.offset, name)
+	return faultf(ErrSyntax, "offset %d: %s with invalid arguments", u.e.offset, name)
 }
 
-// makeSet does set([...]) and frozenset([...]).
+// makeSet implements set([...]) and frozenset([...]).
 func (u *unpickler) makeSet(args []any) (any, error) {
 	if len(args) == 0 {
 		return &pickleList{set: true}, nil
@@ -105,10 +105,10 @@ func (u *unpickler) makeSet(args []any) (any, error) {
 	return &pickleList{items: append([]any{}, from.items...), set: true}, nil
 }
 
-// charge counts what a copy of n values takes.
+// charge accounts for the memory of a copy of n values.
 func (u *unpickler) charge(n int) { u.fresh += valueCost * int64(n) }
 
-// makeBytes does bytes(), bytearray(bytes), bytearray(text, "latin-1") and
+// makeBytes implements bytes(), bytearray(bytes), bytearray(text, "latin-1") and
 // _codecs.encode(text, "latin1").
 func (u *unpickler) makeBytes(args []any) (any, error) {
 	if len(args) == 0 {
@@ -126,7 +126,7 @@ func (u *unpickler) makeBytes(args []any) (any, error) {
 	return &out, nil
 }
 
-// makeByteArray does what makeBytes does, for bytearray.
+// makeByteArray is makeBytes for bytearray.
 func (u *unpickler) makeByteArray(args []any) (any, error) {
 	v, err := u.makeBytes(args)
 	if t, ok := v.(*pickleText); ok {
@@ -135,7 +135,7 @@ func (u *unpickler) makeByteArray(args []any) (any, error) {
 	return v, err
 }
 
-// makeComplex does complex(real, imaginary).
+// makeComplex implements complex(real, imaginary).
 func (u *unpickler) makeComplex(args []any) (any, error) {
 	if len(args) == 2 {
 		re, ok := args[0].(float64)
@@ -147,7 +147,7 @@ func (u *unpickler) makeComplex(args []any) (any, error) {
 	return nil, u.badArgs("complex")
 }
 
-// makeDict does OrderedDict() and OrderedDict([[key, value], ...]).
+// makeDict implements OrderedDict() and OrderedDict([[key, value], ...]).
 func (u *unpickler) makeDict(args []any) (any, error) {
 	d := &pickleDict{ordered: true}
 	if len(args) == 0 {
@@ -168,7 +168,7 @@ func (u *unpickler) makeDict(args []any) (any, error) {
 	return d, nil
 }
 
-// pairOf returns the two items of a list or tuple, nil if they are not two.
+// pairOf returns the two items of a list or tuple, or nil.
 func pairOf(v any) []any {
 	var items []any
 	switch v := v.(type) {
@@ -183,7 +183,7 @@ func pairOf(v any) []any {
 	return items
 }
 
-// textOf returns a short text, false if v is none.
+// textOf returns a short text, or false.
 func textOf(v any) (string, bool) {
 	t, ok := v.(*pickleText)
 	if !ok || t.far != 0 || !utf8.Valid(t.data) {

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// cifarSamples returns the images of a batch of the Python version of CIFAR, in the form
-// in which the formats cifar10 and cifar100 read the binary version; nil if value is no
-// such batch. That is a dict of "data", an array of n rows of 3072 bytes, and lists of n
-// labels; the names of the files and of the batch are left out.
+// cifarSamples returns the images of a batch of the Python version of CIFAR, in the form in which
+// the formats cifar10 and cifar100 read the binary version; nil if value is not such a batch. A
+// batch is a dict of "data", an array of n rows of 3072 bytes, and lists of n labels. The names of
+// the files and of the batch are omitted.
 func (d *pickleDecoder) cifarSamples(value any) []any {
 	dict, ok := value.(*pickleDict)
 	if !ok {
@@ -40,7 +40,7 @@ func (d *pickleDecoder) cifarSamples(value any) []any {
 	return samples
 }
 
-// pickleLabels are the labels of a batch, with the name that a record has for them.
+// pickleLabels are the labels of a batch, with their name in a record.
 type pickleLabels struct {
 	name  string
 	items []any
@@ -66,7 +66,7 @@ func (d *pickleDict) cifarLabels(n int) []pickleLabels {
 	return nil
 }
 
-// get returns the value of a key that is text; nil if there is none.
+// get returns the value of a text key, or nil.
 func (d *pickleDict) get(key string) any {
 	for i, k := range d.keys {
 		if isText(k, key) {
@@ -76,7 +76,7 @@ func (d *pickleDict) get(key string) any {
 	return nil
 }
 
-// rows cuts bytes into n rows of a size; nil if they are not as many, or cannot be read.
+// rows cuts bytes into n rows of a size; nil if their number differs or they cannot be read.
 func (t *pickleText) rows(at io.ReaderAt, n, size int) []*pickleText {
 	whole := *t
 	if whole.latin1 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// cifarBatch is a batch of two images as Python 2 pickled those that can be downloaded,
-// with these labels.
+// cifarBatch is a batch of two images as Python 2 pickled those that can be downloaded, with these
+// labels.
 func cifarBatch(labels string, shape string, pixels int) []byte {
 	return []byte("\x80\x02}q\x01(U\x0bbatch_labelq\x02U\x15training batch 1 of 5q\x03" + labels +
 		"U\x04dataq\x06cnumpy.core.multiarray\n_reconstruct\nq\x07cnumpy\nndarray\nq\x08K\x00\x85q\tU\x01bq\n\x87q\x0bRq\x0c" +

@@ -10,24 +10,23 @@ import (
 	"unicode/utf8"
 )
 
-// pickleWriter gives one value to enc.
+// pickleWriter encodes one value.
 type pickleWriter struct {
 	enc   Encoder
 	at    io.ReaderAt // of the input; nil if none
 	depth int         // how deep values may still nest
-	room  int         // bytes, and values, that may still come
+	room  int         // bytes, and values, still allowed
 	inner bool        // the value is a part of the record
 }
 
-// note tells of a value that becomes one of another type.
+// note records that a value changes its type.
 func (w *pickleWriter) note(what string) {
 	if n, ok := w.enc.(noter); ok && what != "" {
 		n.note(what)
 	}
 }
 
-// value gives v to enc. What one value shares with itself is written each time; room
-// bounds how often.
+// value encodes v. A value that occurs several times is written each time; room bounds the total.
 func (w *pickleWriter) value(v any) error {
 	if err := w.take(1); err != nil {
 		return err
@@ -51,7 +50,7 @@ func (w *pickleWriter) value(v any) error {
 	case *pickleArray:
 		return w.array(v)
 	case pickleTuple:
-		if w.inner { // else it is what the fields of the sample are in
+		if w.inner { // the outermost tuple only holds the fields of the sample
 			w.note("a tuple becomes an array")
 		}
 		return w.items(v)
@@ -73,7 +72,7 @@ func (w *pickleWriter) value(v any) error {
 
 func (w *pickleWriter) take(n int) error {
 	if w.room -= n; w.room < 0 {
-		return faultf(ErrLimit, "the values of the sample are more than the limit for a record")
+		return faultf(ErrLimit, "the values of the sample exceed the limit for a record")
 	}
 	return nil
 }
@@ -114,7 +113,7 @@ func (w *pickleWriter) text(t *pickleText) error {
 	return nil
 }
 
-// deeper calls fn one level further down.
+// deeper calls fn one level deeper.
 func (w *pickleWriter) deeper(fn func() error) error {
 	if w.depth--; w.depth < 0 {
 		return faultf(ErrLimit, "values nest deeper than the limit, or contain themselves")
@@ -162,7 +161,7 @@ func (w *pickleWriter) dict(d *pickleDict) error {
 	})
 }
 
-// key returns a key of a dict as text. Integers are written in decimal.
+// key returns a dict key as text. Integers are written in decimal.
 func (w *pickleWriter) key(key any) (string, error) {
 	if n, ok := key.(int64); ok {
 		return strconv.FormatInt(n, 10), w.take(8)
@@ -181,7 +180,7 @@ func (w *pickleWriter) key(key any) (string, error) {
 	return string(data), w.take(len(data))
 }
 
-// array gives an array of numpy to enc.
+// array encodes a numpy array.
 func (w *pickleWriter) array(a *pickleArray) error {
 	if a.data == nil {
 		return faultf(ErrSyntax, "an array of numpy without its data")
@@ -204,7 +203,7 @@ func (w *pickleWriter) array(a *pickleArray) error {
 	return a.typ.encode(w.enc, a.rowMajor(data), a.shape)
 }
 
-// rowMajor returns a copy of data, which others may refer to, in row-major order.
+// rowMajor returns a copy of data, which may be shared, in row-major order.
 func (a *pickleArray) rowMajor(data []byte) []byte {
 	out := make([]byte, len(data))
 	if !a.fortran || len(a.shape) < 2 || len(data) == 0 {

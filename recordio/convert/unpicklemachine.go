@@ -4,8 +4,7 @@ import (
 	"io"
 )
 
-// unpickler is the machine of pickle, without its calls: it puts together values and
-// nothing else.
+// unpickler is the pickle machine without calls: it builds values and nothing else.
 type unpickler struct {
 	scan   *pickleScanner
 	plan   *picklePlan
@@ -15,33 +14,33 @@ type unpickler struct {
 	stack  []any
 	marks  []int // heights of the stack
 	memo   map[int64]any
-	stored int64 // values that were put into the memo, kept or not
+	stored int64 // number of values put into the memo, kept or not
 	index  int   // of the pickle in its input
 
-	// What the values take, roughly, in bytes: those that the memo may hold for ever,
-	// and those since the last sample.
+	// Approximate memory of values in bytes: those that the memo may hold for ever, and those since
+	// the last sample.
 	kept, fresh int64
-	keeps       bool // the memo took one of the fresh
+	keeps       bool // the memo took one of the fresh values
 }
 
-// What a value takes without its bytes (an interface in a slice, and what it points
-// to), and an entry of the memo.
+// Approximate memory of a value without its bytes (an interface in a slice, and its target), and of
+// an entry of the memo.
 const (
 	valueCost = 32
 	memoCost  = 64
 )
 
-// memory is how much values may take, in bytes.
+// memory is the limit for values, in bytes.
 func (u *unpickler) memory() int64 { return 2 * int64(u.limits.Record) }
 
-// begin makes the machine ready for the next pickle of the input.
+// begin resets the machine for the next pickle of the input.
 func (u *unpickler) begin() {
 	u.stack, u.marks, u.memo = u.stack[:0], u.marks[:0], map[int64]any{}
 	u.stored, u.kept, u.fresh, u.keeps = 0, 0, 0, false
 }
 
-// run goes on until the pickle ends, and returns its value, or until a list that is
-// all of it got items: then it returns these, which the list forgets. At the end of
+// run continues until the pickle ends, and returns its value, or until the list that is the whole
+// pickle has received items: then it returns these and removes them from the list. At the end of
 // the input it returns io.EOF.
 func (u *unpickler) run() (value any, items []any, err error) {
 	for {
@@ -66,7 +65,7 @@ func (u *unpickler) run() (value any, items []any, err error) {
 	}
 }
 
-// ended answers for the end of the input: it may come only between pickles.
+// ended classifies the end of the input, which is allowed only between pickles.
 func (u *unpickler) ended(err error) error {
 	if err == io.EOF && (u.index == 0 && u.e.offset == 0 || len(u.stack) > 0 || len(u.marks) > 0) {
 		return u.scan.c.failed(err, "a pickle")
@@ -82,7 +81,7 @@ func (u *unpickler) stop() (any, error) {
 	return u.stack[0], nil
 }
 
-// account adds what an event takes to what is taken.
+// account adds the memory that an event takes.
 func (u *unpickler) account() error {
 	u.fresh += valueCost + int64(len(u.e.text)+len(u.e.second))
 	if u.kept+u.fresh <= u.memory() {
@@ -92,7 +91,7 @@ func (u *unpickler) account() error {
 		u.e.offset, u.memory())
 }
 
-// give takes the items out of the list that is all of the pickle.
+// give removes and returns the items of the list that is the whole pickle.
 func (u *unpickler) give() []any {
 	if len(u.stack) != 1 || len(u.marks) != 0 || !u.plan.streams(u.index) {
 		return nil
@@ -114,19 +113,19 @@ func (u *unpickler) wrong(format string, args ...any) error {
 
 func (u *unpickler) push(v any) { u.stack = append(u.stack, v) }
 
-// pop takes n values off the stack, which must lie above the last mark. They are
-// valid until the next push.
+// pop removes n values from the stack, which must be above the last mark. They are valid until the
+// next push.
 func (u *unpickler) pop(n int) ([]any, error) {
 	low := len(u.stack) - n
 	if len(u.marks) > 0 && low < u.marks[len(u.marks)-1] || low < 0 {
-		return nil, u.wrong("needs %d values, which are not there", n)
+		return nil, u.wrong("needs %d values that are missing", n)
 	}
 	values := u.stack[low:]
 	u.stack = u.stack[:low]
 	return values, nil
 }
 
-// popMark takes all values above the last mark off the stack.
+// popMark removes all values above the last mark.
 func (u *unpickler) popMark() ([]any, error) {
 	if len(u.marks) == 0 {
 		return nil, u.wrong("without a mark")
@@ -148,7 +147,7 @@ func (u *unpickler) top() (any, error) {
 	return values[0], nil
 }
 
-// step does what one event says.
+// step performs one event.
 func (u *unpickler) step() error {
 	switch u.e.code {
 	case opProto:
@@ -185,7 +184,7 @@ func (u *unpickler) step() error {
 	return nil
 }
 
-// discard does POP, which may also take a mark.
+// discard implements POP, which may also remove a mark.
 func (u *unpickler) discard() error {
 	if n := len(u.marks); n > 0 && u.marks[n-1] == len(u.stack) {
 		u.marks = u.marks[:n-1]
@@ -195,7 +194,7 @@ func (u *unpickler) discard() error {
 	return err
 }
 
-// remember does the events of the memo.
+// remember implements the memo events.
 func (u *unpickler) remember() error {
 	switch u.e.code {
 	case opGet, opBinGet, opLongBinGet:
@@ -263,7 +262,7 @@ func (e *pickleEvent) bytes(kind textKind) *pickleText {
 	return &pickleText{kind: kind, data: e.text, far: e.far, length: e.length}
 }
 
-// collection makes the value of an event that makes one of others.
+// collection makes the value of an event that builds a collection.
 func (u *unpickler) collection() (any, error) {
 	switch u.e.code {
 	case opEmptyList, opEmptySet:
@@ -292,7 +291,7 @@ func (u *unpickler) collection() (any, error) {
 	return nil, faultf(ErrUnsupported, "offset %d: opcode %s makes an object of a class, or takes something from outside of the pickle; only data is read", u.e.offset, u.e.name())
 }
 
-// fill does the events that put values into a collection.
+// fill implements the events that put values into a collection.
 func (u *unpickler) fill() error {
 	values, err := u.fillings()
 	if err != nil {
@@ -313,10 +312,10 @@ func (u *unpickler) fill() error {
 			return u.setItems(to, values)
 		}
 	}
-	return u.wrong("on a value that is none of those")
+	return u.wrong("on a value of another type")
 }
 
-// fillings takes what a collection is filled with off the stack.
+// fillings removes the new items of a collection from the stack.
 func (u *unpickler) fillings() ([]any, error) {
 	switch u.e.code {
 	case opAppend:
@@ -327,8 +326,8 @@ func (u *unpickler) fillings() ([]any, error) {
 	return u.popMark()
 }
 
-// setItems adds keys and values in turn to d. Python has the last of two equal keys;
-// that is left to whoever reads the record.
+// setItems adds alternating keys and values to d. In Python the last of two equal keys counts; that
+// is left to the reader of the record.
 func (u *unpickler) setItems(d *pickleDict, values []any) error {
 	if len(values)%2 != 0 {
 		return u.wrong("with a key without a value")

@@ -2,8 +2,8 @@ package convert
 
 import "strconv"
 
-// makeDType does dtype("f4", align, copy). BUILD adds the byte order, and the fields of
-// a structured dtype.
+// makeDType implements dtype("f4", align, copy). BUILD adds the byte order, and the fields of a
+// structured dtype.
 func (u *unpickler) makeDType(args []any) (any, error) {
 	if len(args) == 0 {
 		return nil, u.badArgs("numpy.dtype")
@@ -19,7 +19,7 @@ func (u *unpickler) makeDType(args []any) (any, error) {
 	return &pickleDType{typ: typ}, nil
 }
 
-// at puts the offset of the event into an error.
+// at adds the offset of the event to an error.
 func (u *unpickler) at(err error) error {
 	f, ok := err.(*fault)
 	if !ok {
@@ -28,7 +28,7 @@ func (u *unpickler) at(err error) error {
 	return faultf(f.kind, "offset %d: %s", u.e.offset, f.text)
 }
 
-// makeArray does _reconstruct(ndarray, (0,), b"b"): an array that BUILD fills.
+// makeArray implements _reconstruct(ndarray, (0,), b"b"): an array that BUILD fills.
 func (u *unpickler) makeArray(args []any) (any, error) {
 	if len(args) == 3 {
 		if class, ok := args[0].(*callable); ok && class.name == "numpy.ndarray" {
@@ -38,7 +38,7 @@ func (u *unpickler) makeArray(args []any) (any, error) {
 	return nil, u.badArgs("numpy._reconstruct")
 }
 
-// makeScalar does scalar(dtype, bytes).
+// makeScalar implements scalar(dtype, bytes).
 func (u *unpickler) makeScalar(args []any) (any, error) {
 	if len(args) == 2 {
 		dtype, ok := args[0].(*pickleDType)
@@ -50,7 +50,7 @@ func (u *unpickler) makeScalar(args []any) (any, error) {
 	return nil, u.badArgs("numpy.scalar")
 }
 
-// makeBuffer does _frombuffer(bytes, dtype, shape, order).
+// makeBuffer implements _frombuffer(bytes, dtype, shape, order).
 func (u *unpickler) makeBuffer(args []any) (any, error) {
 	if len(args) != 4 {
 		return nil, u.badArgs("numpy._frombuffer")
@@ -75,7 +75,7 @@ func shapeOf(v any) ([]int64, bool) {
 	return shape, err == nil
 }
 
-// build does BUILD, which sets the state of an object.
+// build implements BUILD, which sets the state of an object.
 func (u *unpickler) build() error {
 	values, err := u.pop(1)
 	if err != nil {
@@ -83,7 +83,7 @@ func (u *unpickler) build() error {
 	}
 	state, ok := values[0].(pickleTuple)
 	if !ok {
-		return u.wrong("with a state that is no tuple")
+		return u.wrong("with a state that is not a tuple")
 	}
 	into, err := u.top()
 	if err != nil {
@@ -143,8 +143,8 @@ func (u *unpickler) buildDType(d *pickleDType, state pickleTuple) error {
 	return nil
 }
 
-// pickleUnit reads ({}, (unit, count, 1, 1)), the state of the dtype of a date, as "[25s]"; "" if
-// that names no unit.
+// pickleUnit converts ({}, (unit, count, 1, 1)), the state of a date's dtype, to "[25s]"; "" if it
+// names no unit.
 func pickleUnit(v any) string {
 	meta, ok := v.(pickleTuple)
 	if !ok || len(meta) != 2 {
@@ -179,8 +179,8 @@ func (u *unpickler) buildSubArray(d *pickleDType, sub pickleTuple) error {
 	return u.badArgs("numpy.dtype")
 }
 
-// buildFields takes the names of the fields in order, and a dict of (dtype, offset) by
-// name. The fields of a dtype do not overlap, as those of a file.
+// buildFields takes the names of the fields in order, and a dict of (dtype, offset) by name. As in
+// files, the fields of a dtype must not overlap.
 func (u *unpickler) buildFields(d *pickleDType, names pickleTuple, fields, size any) error {
 	dict, ok := fields.(*pickleDict)
 	total, ok2 := size.(int64)

@@ -1,6 +1,6 @@
 package convert
 
-// The opcodes of pickle that are read but not written, by the names of pickletools.
+// The pickle opcodes that are only read, by their names in pickletools.
 const (
 	opPop             = '0'
 	opPopMark         = '1'
@@ -46,27 +46,27 @@ const (
 	opReadonlyBuffer  = 0x98
 )
 
-// argument is how what follows an opcode is written.
+// argument is the encoding of an opcode's argument.
 type argument uint8
 
 const (
 	argNone   argument = iota
-	argU1              // a number of that many bytes, little-endian
+	argU1              // a number of 1, 2, 4 or 8 bytes, little-endian
 	argU2              //
 	argU4              //
 	argU8              //
-	argI4              // the same with a sign
+	argI4              // a signed number of 4 bytes
 	argF8              // a float64, big-endian
 	argLine            // text up to the end of the line
-	argDigits          // the same: a decimal number without sign
+	argDigits          // a decimal number without sign, up to the end of the line
 	argLines           // two lines
-	argBytes1          // bytes behind their number, which has that many bytes
+	argBytes1          // bytes preceded by their number, which has 1, 4 or 8 bytes
 	argBytes4          //
-	argBytesI          // the same with a sign
+	argBytesI          // the same with a signed number of 4 bytes
 	argBytes8          //
 )
 
-// opcode is what is known of an opcode; its name is empty if it does not exist.
+// opcode describes an opcode; its name is empty if it does not exist.
 type opcode struct {
 	name string
 	arg  argument

@@ -2,29 +2,28 @@ package convert
 
 import "io"
 
-// picklePlan is what is known of an input before its values are read.
+// picklePlan is what a first pass finds out about an input.
 type picklePlan struct {
-	needed map[int64]bool // entries of the memo that are asked for; nil if not known
-	lists  []bool         // for each pickle: it ends with items put into a list
+	needed map[int64]bool // memo entries that are used; nil if unknown
+	lists  []bool         // for each pickle: whether its last event appends items to a list
 }
 
-// planFrom is the size from which on an input is read twice. Smaller ones fit into
-// memory as they are.
+// planFrom is the size from which an input is read twice. Smaller ones fit into memory as they are.
 const planFrom = 1 << 20
 
-// The largest plans.
+// The maximum sizes of a plan.
 const (
 	maxNeeded  = 1 << 20
 	maxPickles = 1 << 20
 )
 
-// planPickles goes over the events of an input with random access. Python puts every
-// value into the memo; without knowing which of them are asked for, all would have to
-// be kept. And only the end of a pickle tells whether the list that it begins with is
-// all of it, so that its items can be given away as they come.
+// planPickles scans the events of an input with random access, for two reasons: Python puts every
+// value into the memo, and without knowing which entries are used, all would have to be kept. And
+// only the end of a pickle tells whether its first list is the whole pickle, so that items can be
+// returned as they come.
 //
-// What is damaged is met again when the values are read: up to there the plan holds.
-// Inputs below the size from do without.
+// Damage is found again when the values are read; the plan covers the part before it. Inputs
+// smaller than from need no plan.
 func planPickles(in Input, limits Limits, from int64) *picklePlan {
 	p := &picklePlan{}
 	if in.ReaderAt == nil || in.Size < from {
@@ -46,7 +45,7 @@ func planPickles(in Input, limits Limits, from int64) *picklePlan {
 	return p
 }
 
-// need notes that an entry is asked for. Beyond maxNeeded all count as such.
+// need marks an entry as used. Beyond maxNeeded entries, all count as used.
 func (p *picklePlan) need(n int64) {
 	if p.needed == nil {
 		return
@@ -56,8 +55,8 @@ func (p *picklePlan) need(n int64) {
 	}
 }
 
-// needs reports whether an entry of the memo may be asked for.
+// needs reports whether a memo entry may be used.
 func (p *picklePlan) needs(n int64) bool { return p.needed == nil || p.needed[n] }
 
-// streams reports whether all of pickle i is one list.
+// streams reports whether pickle i is one list.
 func (p *picklePlan) streams(i int) bool { return i < len(p.lists) && p.lists[i] }

@@ -8,8 +8,7 @@ import (
 	"strconv"
 )
 
-// farBytes is from which length on bytes stay in a file with random access until they
-// are given to the encoder.
+// farBytes is the length from which bytes stay in a file with random access until they are encoded.
 const farBytes = 4 << 10
 
 // pickleEvent is one opcode with its argument.
@@ -18,26 +17,26 @@ type pickleEvent struct {
 	offset int64
 	number int64   // of the numeric arguments
 	float  float64 // of argF8
-	text   []byte  // of the lines and bytes; fresh memory
+	text   []byte  // of the lines and bytes; freshly allocated
 	second []byte  // the second of argLines
-	far    int64   // where the bytes are, if they were left in the file; else 0
-	length int     // of the bytes, wherever they are
+	far    int64   // offset of bytes left in the file; otherwise 0
+	length int     // length of the bytes, wherever they are
 }
 
 func (e *pickleEvent) name() string { return opcodes[e.code].name }
 
-// pickleScanner splits pickles into events. It executes nothing and knows no values.
+// pickleScanner splits pickles into events. It executes nothing and builds no values.
 type pickleScanner struct {
 	c     *counter
-	limit int  // of the length of a line or of bytes
-	far   bool // leave long bytes where they are
+	limit int  // maximum length of a line or of bytes
+	far   bool // leave long bytes in the file
 }
 
 func newPickleScanner(r io.Reader, limit int, far bool) *pickleScanner {
 	return &pickleScanner{c: newCounter(r), limit: limit, far: far}
 }
 
-// next reads the next event. It returns io.EOF only if the input ends in front of it.
+// next reads the next event. It returns io.EOF only if the input ends before the event.
 func (s *pickleScanner) next(e *pickleEvent) error {
 	*e = pickleEvent{offset: s.c.off}
 	var err error
@@ -48,7 +47,7 @@ func (s *pickleScanner) next(e *pickleEvent) error {
 		return err
 	}
 	if e.name() == "" {
-		return faultf(ErrSyntax, "offset %d: %#02x is no opcode of pickle", e.offset, e.code)
+		return faultf(ErrSyntax, "offset %d: %#02x is not a pickle opcode", e.offset, e.code)
 	}
 	return s.argument(e)
 }
@@ -95,7 +94,7 @@ func (s *pickleScanner) fixed(e *pickleEvent, n int, order binary.ByteOrder) (ui
 	return order.Uint64(b[:]), nil
 }
 
-// widths are the bytes of the numeric arguments.
+// widths are the sizes of the numeric arguments in bytes.
 var widths = [...]int{argU1: 1, argU2: 2, argU4: 4, argU8: 8, argI4: 4}
 
 func (s *pickleScanner) number(e *pickleEvent, arg argument) (int64, error) {
@@ -111,7 +110,7 @@ func (s *pickleScanner) number(e *pickleEvent, arg argument) (int64, error) {
 	return int64(v), nil
 }
 
-// line reads up to the end of the line and returns what is in front of that.
+// line reads up to the end of the line and returns the text before it.
 func (s *pickleScanner) line(e *pickleEvent) ([]byte, error) {
 	var line []byte
 	for {
@@ -137,12 +136,12 @@ func (s *pickleScanner) digits(e *pickleEvent) (int64, error) {
 	}
 	n, err := strconv.ParseUint(string(line), 10, 63)
 	if err != nil {
-		return 0, faultf(ErrSyntax, "offset %d: %s %.20q is no number", e.offset, e.name(), line)
+		return 0, faultf(ErrSyntax, "offset %d: %s %.20q is not a number", e.offset, e.name(), line)
 	}
 	return int64(n), nil
 }
 
-// bytes reads bytes behind their number, or passes them.
+// bytes reads or skips bytes preceded by their number.
 func (s *pickleScanner) bytes(e *pickleEvent, arg argument) error {
 	n, err := s.number(e, arg)
 	switch {

@@ -9,17 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// The values of the machine are nil, bool, int64, *big.Int, float64, complex128, and
-// the types below. Those that change after they were made are pointers, so that all
-// who share one see it.
+// The values of the machine are nil, bool, int64, *big.Int, float64, complex128, and the types
+// below. Mutable values are pointers, so that all references see changes.
 
-// pickleText is what a str, unicode, bytes or bytearray of Python becomes.
+// pickleText is a Python str, unicode, bytes or bytearray.
 type pickleText struct {
 	kind   textKind
 	data   []byte
-	far    int64 // where length bytes are in the file instead, if not 0
+	far    int64 // offset of the length bytes in the file, if not 0
 	length int
-	latin1 bool // the characters of data are the bytes that are meant
+	latin1 bool // the code points of data are the bytes
 	array  bool // it is a bytearray
 }
 
@@ -30,7 +29,7 @@ const (
 	unicodeText textKind = iota
 	// byteText is bytes.
 	byteText
-	// oldText is a str of Python 2, which may be either: text if it is UTF-8.
+	// oldText is a Python 2 str, which is text if it is UTF-8 and bytes otherwise.
 	oldText
 )
 
@@ -40,7 +39,7 @@ type pickleTuple []any
 type pickleList struct {
 	items []any
 	set   bool
-	given bool // as samples: what it held is gone
+	given bool // its items were returned as samples and are gone
 }
 
 // pickleDict keeps the order of its pairs.
@@ -49,8 +48,8 @@ type pickleDict struct {
 	ordered      bool // it is an OrderedDict
 }
 
-// callable is a function or class that a pickle names. It is never called: those of
-// data are known by name.
+// callable is a function or class that a pickle names. It is never called: data classes are known
+// by name.
 type callable struct{ name string }
 
 // pickleDType is a numpy.dtype.
@@ -59,7 +58,7 @@ type pickleDType struct {
 	shape []int64 // of a field that is an array
 }
 
-// pickleArray is a numpy.ndarray, or with an empty shape a scalar of numpy.
+// pickleArray is a numpy.ndarray, or with an empty shape a numpy scalar.
 type pickleArray struct {
 	typ     npyType
 	shape   []int64
@@ -67,13 +66,13 @@ type pickleArray struct {
 	data    *pickleText
 }
 
-// isText reports whether v is the text s, in whatever kind of string.
+// isText reports whether v is the text s, in any kind of string.
 func isText(v any, s string) bool {
 	t, ok := v.(*pickleText)
 	return ok && t.far == 0 && string(t.data) == s
 }
 
-// load returns the bytes of t, which at holds if they are not in memory.
+// load returns the bytes of t, reading them from at if they are not in memory.
 func (t *pickleText) load(at io.ReaderAt) ([]byte, error) {
 	data := t.data
 	if t.far != 0 {
@@ -91,21 +90,20 @@ func (t *pickleText) load(at io.ReaderAt) ([]byte, error) {
 	return data, nil
 }
 
-// latin1Bytes returns the characters of text as bytes.
+// latin1Bytes encodes text as Latin-1.
 func latin1Bytes(text []byte) ([]byte, error) {
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
 		if r > 0xff || r == utf8.RuneError {
-			return nil, faultf(ErrSyntax, "character %q is no byte in latin-1", r)
+			return nil, faultf(ErrSyntax, "character %q is not a byte in Latin-1", r)
 		}
 		out, text = append(out, byte(r)), text[n:]
 	}
 	return out, nil
 }
 
-// parsePickleInt reads the argument of INT and LONG. INT also writes booleans, as 00
-// and 01.
+// parsePickleInt parses the argument of INT and LONG. INT also encodes booleans, as 00 and 01.
 func parsePickleInt(e *pickleEvent) (any, error) {
 	text := string(e.text)
 	if e.code == opInt && (text == "00" || text == "01") {
@@ -120,13 +118,12 @@ func parsePickleInt(e *pickleEvent) (any, error) {
 	}
 	n, ok := new(big.Int).SetString(text, 10)
 	if !ok {
-		return nil, faultf(ErrSyntax, "offset %d: %q is no integer", e.offset, text)
+		return nil, faultf(ErrSyntax, "offset %d: %q is not an integer", e.offset, text)
 	}
 	return n, nil
 }
 
-// parsePickleLong reads the argument of LONG1 and LONG4: two's complement,
-// little-endian.
+// parsePickleLong parses the argument of LONG1 and LONG4: two's complement, little-endian.
 func parsePickleLong(e *pickleEvent) (any, error) {
 	const most = maxDigits * 5 / 12 // bytes; log2(10)/8 is 0.415
 	if e.length > most {
@@ -146,20 +143,20 @@ func parsePickleLong(e *pickleEvent) (any, error) {
 	return n, nil
 }
 
-// parsePickleFloat reads the argument of FLOAT.
+// parsePickleFloat parses the argument of FLOAT.
 func parsePickleFloat(e *pickleEvent) (any, error) {
 	v, err := strconv.ParseFloat(string(e.text), 64)
-	if err != nil && v == 0 { // beyond the range it is infinite, as in Python
-		return nil, faultf(ErrSyntax, "offset %d: %.40q is no number", e.offset, e.text)
+	if err != nil && v == 0 { // infinite if out of range, as in Python
+		return nil, faultf(ErrSyntax, "offset %d: %.40q is not a number", e.offset, e.text)
 	}
 	return v, nil
 }
 
-// unquotePickle reads the argument of STRING: what repr writes for a str of Python 2.
+// unquotePickle parses the argument of STRING: the repr of a Python 2 str.
 func unquotePickle(e *pickleEvent) ([]byte, error) {
 	text := e.text
 	if len(text) < 2 || text[0] != text[len(text)-1] || text[0] != '\'' && text[0] != '"' {
-		return nil, faultf(ErrSyntax, "offset %d: %.20q is no string of Python", e.offset, text)
+		return nil, faultf(ErrSyntax, "offset %d: %.20q is not a Python string", e.offset, text)
 	}
 	text = text[1 : len(text)-1]
 	out := make([]byte, 0, len(text))
@@ -176,7 +173,7 @@ func unquotePickle(e *pickleEvent) ([]byte, error) {
 	return out, nil
 }
 
-// unescape reads what follows a backslash.
+// unescape parses the text after a backslash.
 func unescape(out, text []byte) (longer, rest []byte, err error) {
 	const letters, meanings = `\'"abfnrtv`, "\\'\"\a\b\f\n\r\t\v"
 	if i := strings.IndexByte(letters, text[0]); i >= 0 {
@@ -194,18 +191,18 @@ func unescape(out, text []byte) (longer, rest []byte, err error) {
 	for n < min(3, len(text)) && text[n] >= '0' && text[n] <= '7' {
 		n++
 	}
-	if n == 0 { // Python keeps a backslash that means nothing
+	if n == 0 { // Python keeps a backslash without meaning
 		return append(out, '\\', text[0]), text[1:], nil
 	}
 	v, _ := strconv.ParseUint(string(text[:n]), 8, 16)
 	return append(out, byte(v)), text[n:], nil
 }
 
-// decodeRawUnicode reads the argument of UNICODE: latin-1 with \uXXXX and \UXXXXXXXX.
-// Python 2 writes characters beyond U+FFFF as two surrogates.
+// decodeRawUnicode decodes the argument of UNICODE: Latin-1 with \uXXXX and \UXXXXXXXX. Python 2
+// writes characters beyond U+FFFF as two surrogates.
 func decodeRawUnicode(e *pickleEvent) ([]byte, error) {
 	out := make([]byte, 0, len(e.text))
-	high := rune(0) // a surrogate that waits for the other one
+	high := rune(0) // a pending high surrogate
 	for text := e.text; len(text) > 0; {
 		r, n := rawRune(text)
 		text = text[n:]
@@ -219,7 +216,7 @@ func decodeRawUnicode(e *pickleEvent) ([]byte, error) {
 			continue
 		}
 		if !utf8.ValidRune(r) {
-			return nil, faultf(ErrSyntax, "offset %d: U+%04X is no character", e.offset, r)
+			return nil, faultf(ErrSyntax, "offset %d: U+%04X is not a character", e.offset, r)
 		}
 		out = utf8.AppendRune(out, r)
 	}
@@ -229,7 +226,7 @@ func decodeRawUnicode(e *pickleEvent) ([]byte, error) {
 	return out, nil
 }
 
-// rawRune returns the first character of text and its length in bytes there.
+// rawRune returns the first character of text and its length in text.
 func rawRune(text []byte) (r rune, n int) {
 	if text[0] == '\\' && len(text) > 1 {
 		digits := map[byte]int{'u': 4, 'U': 8}[text[1]]

@@ -2,13 +2,12 @@ package convert
 
 import "io"
 
-// webdatasetFormat reads tar archives in the layout of WebDataset: files that follow
-// each other and share their path up to the first dot of the last part are one sample.
-// The record is a map of "__key__", that path, and for each file its bytes, untouched,
-// by what follows the dot.
+// webdatasetFormat reads tar archives in the layout of WebDataset: consecutive files that share
+// their path up to the first dot of the last element are one sample. The record is a map of
+// "__key__", that path, and for each file its bytes, untouched, by its extension after that dot.
 //
-// Directories and files whose name begins with a dot are passed over, as WebDataset
-// does; whatever else belongs to no sample is a bad record.
+// As in WebDataset, directories and files whose name begins with a dot are ignored; any other file
+// that belongs to no sample is a bad record.
 var webdatasetFormat = Format{
 	Name:       "webdataset",
 	Doc:        "WebDataset tar: the files of one key, as a map by extension",
@@ -19,7 +18,7 @@ var webdatasetFormat = Format{
 	},
 }
 
-// keyField is the field that WebDataset itself keeps the key in.
+// keyField is the field in which WebDataset itself keeps the key.
 const keyField = "__key__"
 
 // maxFields bounds the files of one sample.
@@ -30,14 +29,14 @@ type tarDecoder struct {
 	archive *tarReader
 	limit   int
 
-	next *tarMember // read ahead: the first file of the next sample
-	n    int64      // samples begun
+	next *tarMember // read-ahead: the first file of the next sample
+	n    int64      // number of samples begun
 
-	open   bool // a sample is being gathered
+	open   bool // inside a sample
 	key    string
 	start  int64
-	size   int   // of its fields, with their names
-	bad    error // why it is none
+	size   int   // total size of its fields and their names
+	bad    error // the reason why it is bad
 	fields []tarField
 	buf    []byte // content of all fields
 }
@@ -45,7 +44,7 @@ type tarDecoder struct {
 // tarField is a file of a sample.
 type tarField struct {
 	ext    string
-	lo, hi int // in buf
+	lo, hi int // range in buf
 }
 
 func newTarDecoder(in Input, limit int) *tarDecoder {
@@ -70,8 +69,8 @@ func (d *tarDecoder) Next(enc Encoder) error {
 	}
 }
 
-// member returns the next file that belongs to a sample. A file that belongs to none
-// is a bad record; the sample around it is still gathered by the call that follows.
+// member returns the next file that belongs to a sample. A file that belongs to none is a bad
+// record; the next call still continues the sample around it.
 func (d *tarDecoder) member() (*tarMember, error) {
 	if m := d.next; m != nil {
 		d.next = nil
@@ -93,8 +92,7 @@ func (d *tarDecoder) member() (*tarMember, error) {
 	}
 }
 
-// add puts a file into the sample, which it may begin. Of a bad sample only the end
-// is looked for.
+// add adds a file to the current sample or a new one. For a bad sample it only looks for the end.
 func (d *tarDecoder) add(m *tarMember) error {
 	if !d.open {
 		d.open, d.key, d.start, d.bad = true, m.key, m.start, nil
@@ -117,7 +115,7 @@ func (d *tarDecoder) add(m *tarMember) error {
 	return nil
 }
 
-// check returns why a file does not fit into the sample.
+// check returns an error if a file does not fit into the sample.
 func (d *tarDecoder) check(m *tarMember) error {
 	for _, f := range d.fields {
 		if f.ext == m.ext {
@@ -136,7 +134,7 @@ func (d *tarDecoder) check(m *tarMember) error {
 // notes implements noting.
 func (d *tarDecoder) notes() *notes { return &d.archive.notes }
 
-// finish gives the sample to enc.
+// finish encodes the sample.
 func (d *tarDecoder) finish(enc Encoder) error {
 	d.open = false
 	if d.bad != nil {

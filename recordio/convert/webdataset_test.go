@@ -110,8 +110,8 @@ func TestWebDatasetErrors(t *testing.T) {
 		{"padding", data[:len(data)-1025], "the archive ends at offset 2047, in the middle of a file"},
 		{"in a file", data[:1537], "the input ends at offset 1537, in the middle of the archive"},
 		{"in a head", data[:1100], "the input ends at offset 1100, in the middle of the archive"},
-		{"header", edited, "the archive is damaged in front of offset 1536"},
-		{"two", append(bytes.Clone(data), data...), "something follows the end of the archive, at offset 3072; of archives put together by cat, each is an input of its own"},
+		{"header", edited, "the archive is damaged before offset 1536"},
+		{"two", append(bytes.Clone(data), data...), "something follows the end of the archive, at offset 3072; pass concatenated archives as separate inputs"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -146,8 +146,8 @@ func FuzzWebDataset(f *testing.F) {
 	fuzzFormats(f, []string{"testdata/webdataset/samples.tar"}, webdatasetFormat)
 }
 
-// cutTar makes an archive of two files a sample, whose names need a header of their own,
-// and returns it with where its samples, their files, and all of them end.
+// cutTar makes an archive of two files a sample, whose names need a header of their own, and
+// returns it with where its samples, their files, and all of them end.
 func cutTar(t *testing.T, format tar.Format) (data []byte, files []int, end int) {
 	t.Helper()
 	var b bytes.Buffer
@@ -175,8 +175,8 @@ func cutTar(t *testing.T, format tar.Format) (data []byte, files []int, end int)
 	return b.Bytes(), files, end
 }
 
-// TestWebDatasetCut cuts archives at the end of every block and beside it. Only behind a
-// whole file that may be the end of one, which is told; compressed, it never is.
+// TestWebDatasetCut cuts archives at the end of every block and beside it. Only behind a whole file
+// that may be the end of one, which is told; compressed, it never is.
 func TestWebDatasetCut(t *testing.T) {
 	for _, format := range []tar.Format{tar.FormatPAX, tar.FormatGNU} {
 		data, files, end := cutTar(t, format)
@@ -215,7 +215,7 @@ func TestWebDatasetUnended(t *testing.T) {
 	z.Write(data[:end])
 	z.Close()
 	_, stats, err := payloads(t, Options{}, memorySource("a.tar", data[:end]), memorySource("b.tar", data), memorySource("c.tar.gz", packed.Bytes()))
-	const want = "[a.tar, and 1 more: the archive has no blocks of zeros that end it: nothing tells whether files are missing behind the last one]"
+	const want = "[a.tar, and 1 more: the archive lacks the blocks of zeros at its end: files may be missing after the last one]"
 	if got := fmt.Sprint(stats.Notes); err != nil || got != want || stats.Records != 9 {
 		t.Errorf("%d records, %v, %s", stats.Records, err, got)
 	}

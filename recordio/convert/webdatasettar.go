@@ -10,15 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// tarReader reads the files of an archive, and notices if it does not end where it
-// should.
+// tarReader reads the files of an archive, and detects a premature end.
 type tarReader struct {
 	c     *counter
 	tar   *tar.Reader
-	end   int64 // where the content of the last file ended
-	zeros int64 // how many of the bytes read last are zeros
+	end   int64 // end of the last file's content
+	zeros int64 // number of zeros at the end of the bytes read
 	notes notes
-	err   error // sticks
+	err   error // sticky
 }
 
 func newTarReader(r io.Reader) *tarReader {
@@ -44,12 +43,11 @@ type tarMember struct {
 	kind  byte
 	size  int64
 	start int64  // where its content begins
-	key   string // path up to the first dot of the last part
-	ext   string // what follows that dot
+	key   string // path up to the first dot of the last element
+	ext   string // the text after that dot
 }
 
-// next passes what is left of a file and returns the head of the one behind it, and
-// io.EOF behind the last.
+// next skips the rest of a file and returns the header of the next one, and io.EOF after the last.
 func (t *tarReader) next() (*tarMember, error) {
 	if t.err != nil {
 		return nil, t.err
@@ -75,7 +73,7 @@ func (t *tarReader) read() (*tarMember, error) {
 	return &tarMember{name: h.Name, kind: h.Typeflag, size: h.Size, start: t.c.off, key: key, ext: ext}, nil
 }
 
-// content appends the n bytes of the file that next returned to dst.
+// content appends the n bytes of the current file to dst.
 func (t *tarReader) content(dst []byte, n int) ([]byte, error) {
 	dst, err := appendFrom(t.tar, dst, n)
 	if err != nil {
@@ -84,20 +82,20 @@ func (t *tarReader) content(dst []byte, n int) ([]byte, error) {
 	return dst, err
 }
 
-// splitKey splits the name of a file at the first dot of its last part. Extensions are
-// the same in upper and lower case.
+// splitKey splits the name of a file at the first dot of its last element. Extensions are
+// case-insensitive.
 func splitKey(name string) (key, ext string) {
 	dir, base := path.Split(name)
 	stem, ext, _ := strings.Cut(base, ".")
 	return dir + stem, strings.ToLower(ext)
 }
 
-// hidden reports whether a file is passed over.
+// hidden reports whether a file is ignored.
 func (m *tarMember) hidden() bool {
 	return m.kind == tar.TypeDir || m.kind == tar.TypeXGlobalHeader || strings.HasPrefix(path.Base(m.name), ".")
 }
 
-// stray returns why a file belongs to no sample, "" if it does.
+// stray returns the reason why a file belongs to no sample, "" if it does.
 func (m *tarMember) stray() string {
 	switch {
 	case m.kind != tar.TypeReg:
@@ -112,19 +110,19 @@ func (m *tarMember) stray() string {
 	return ""
 }
 
-// tarBlock is what everything in an archive is padded to.
+// tarBlock is the block size of an archive, to which everything is padded.
 const tarBlock = 512
 
-// ended returns io.EOF if the archive ends behind a whole file. Nothing but blocks of zeros
-// may follow that file, or nothing at all, which GNU tar takes, too. Anything else is a
-// header that extends a missing one.
+// ended returns io.EOF if the archive ends after a whole file. Only blocks of zeros may follow that
+// file, or nothing at all, which GNU tar accepts, too. Anything else is a header that extends a
+// missing one.
 func (t *tarReader) ended() error {
 	behind := t.c.off - (t.end+tarBlock-1)/tarBlock*tarBlock
 	if t.c.off == 0 || behind < 0 || t.zeros < behind {
 		return faultf(ErrTruncated, "the archive ends at offset %d, in the middle of a file", t.c.off)
 	}
 	if behind == 0 {
-		t.notes.add("the archive has no blocks of zeros that end it: nothing tells whether files are missing behind the last one")
+		t.notes.add("the archive lacks the blocks of zeros at its end: files may be missing after the last one")
 	}
 	for {
 		b, err := t.c.ReadByte()
@@ -134,7 +132,7 @@ func (t *tarReader) ended() error {
 		case err != nil:
 			return t.c.failed(err, "what follows the archive")
 		case b != 0:
-			return faultf(ErrDamaged, "something follows the end of the archive, at offset %d; of archives put together by cat, each is an input of its own", t.c.off-1)
+			return faultf(ErrDamaged, "something follows the end of the archive, at offset %d; pass concatenated archives as separate inputs", t.c.off-1)
 		}
 	}
 }
@@ -144,7 +142,7 @@ func (t *tarReader) failed(err error) error {
 		if t.c.off <= tarBlock { // the first block
 			return faultf(ErrDamaged, "not a tar archive, or one that is damaged at its beginning")
 		}
-		return faultf(ErrDamaged, "the archive is damaged in front of offset %d", t.c.off)
+		return faultf(ErrDamaged, "the archive is damaged before offset %d", t.c.off)
 	}
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
