@@ -38,6 +38,8 @@ func (m AttrMask) Check(op string, name Path, attrs Attrs) error {
 		return Errorf(op, name, Invalid, "unknown attributes %#x", uint16(m&^allAttrs))
 	case m&AttrSize != 0 && attrs.Size < 0:
 		return Errorf(op, name, Invalid, "negative size %d", attrs.Size)
+	case m&AttrModTime != 0 && attrs.ModTime.IsZero(), m&AttrAccessTime != 0 && attrs.AccessTime.IsZero():
+		return Errorf(op, name, Invalid, "no time was given")
 	case m&AttrReplication != 0 && attrs.Replication < 1:
 		return Errorf(op, name, Invalid, "replication %d: it must be at least 1", attrs.Replication)
 	}

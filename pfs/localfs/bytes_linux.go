@@ -2,6 +2,8 @@ package localfs
 
 import (
 	"os"
+	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -62,6 +64,28 @@ func isHole(f *os.File, off, n int64) (hole bool) {
 		return err
 	})
 	return hole
+}
+
+// reserve takes room for n bytes of f at off, and makes f longer if it ends before them.
+func reserve(f *os.File, off, n int64) error {
+	return withFD(f, func(fd int) error {
+		return uninterrupted(func() error { return unix.Fallocate(fd, 0, off, n) })
+	})
+}
+
+// setsOpenTimes tells whether setTimes can do it.
+const setsOpenTimes = true
+
+// setTimes sets the times of f, of which the zero time keeps one. The system call takes an
+// open file by its name in /proc.
+func setTimes(f *os.File, atime, mtime time.Time) error {
+	times, err := timespecs(atime, mtime)
+	if err != nil {
+		return err
+	}
+	return withFD(f, func(fd int) error {
+		return unix.UtimesNanoAt(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(fd), times, 0)
+	})
 }
 
 // startWriteback sends n bytes of f on their way to the disk and does not wait. It

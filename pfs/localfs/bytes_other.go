@@ -5,6 +5,7 @@ package localfs
 import (
 	"errors"
 	"os"
+	"time"
 )
 
 // syncsWholeDisk tells whether dirs can syncAll.
@@ -18,6 +19,15 @@ func nextData(f *os.File, off, end int64) (from, to int64) { return off, end }
 
 // isHole reports whether n bytes of f at off are known to be one hole.
 func isHole(f *os.File, off, n int64) bool { return false }
+
+// reserve takes room for n bytes of f at off: the system cannot.
+func reserve(f *os.File, off, n int64) error { return errors.ErrUnsupported }
+
+// setsOpenTimes tells whether setTimes can do it.
+const setsOpenTimes = false
+
+// setTimes sets the times of f: the system does so by names only.
+func setTimes(f *os.File, atime, mtime time.Time) error { return errors.ErrUnsupported }
 
 // startWriteback sends n bytes of f on their way to the disk: the system does so
 // when it likes.

@@ -176,7 +176,7 @@ func (f *FS) finalize(d dir, temp string, file *os.File, id string, opts pfs.Com
 	if mtime.IsZero() {
 		mtime = time.Now()
 	}
-	if err := d.chtime(temp, mtime); err != nil {
+	if err := d.chtimes(temp, time.Time{}, mtime, false); err != nil {
 		return "", err
 	}
 	if st, err = statFile(file); err != nil {

@@ -200,8 +200,8 @@ func TestOpenSpecial(t *testing.T) {
 	for name, mode := range map[pfs.Path]os.FileMode{"/fifo": os.ModeNamedPipe, "/socket": os.ModeSocket} {
 		_, err := f.Open(t.Context(), name)
 		pfstest.WantKind(t, err, pfs.Unsupported)
-		_, err = f.Edit(t.Context(), name)
-		pfstest.WantKind(t, err, pfs.Unsupported)
+		_, err = f.OpenHandle(t.Context(), name, readWrite, 0)
+		pfstest.WantKind(t, err, pfs.Invalid)
 		if got := pfstest.MustStat(t, f, name).Mode.Type(); got != mode {
 			t.Errorf("%s is %v, want %v", name, got, mode)
 		}

@@ -14,8 +14,11 @@ import (
 type noAttributes struct{}
 
 func (noAttributes) get(*os.File, string, []byte) (int, error) { return 0, errors.ErrUnsupported }
-func (noAttributes) set(*os.File, string, []byte) error        { return errors.ErrUnsupported }
-func (noAttributes) remove(*os.File, string) error             { return errors.ErrUnsupported }
+func (noAttributes) set(*os.File, string, []byte, pfs.XattrFlags) error {
+	return errors.ErrUnsupported
+}
+func (noAttributes) list(*os.File) ([]string, error) { return nil, errors.ErrUnsupported }
+func (noAttributes) remove(*os.File, string) error   { return errors.ErrUnsupported }
 
 // way is one way of this package to its files.
 type way struct {

@@ -13,7 +13,7 @@ import (
 // dir is an open directory, and all that this package asks the operating system
 // about names. A name is one element, or "." for the directory itself. Where it is
 // not said otherwise links are not followed; those dirs that were opened to follow
-// them do so in open, openFile, chmod and chtime. Errors are those of the system,
+// them do so in open, openFile, chmod, chown and chtimes. Errors are those of the system,
 // or a *linkError. A dir may be used by many goroutines until it is closed.
 type dir interface {
 	Close() error
@@ -51,7 +51,14 @@ type dir interface {
 	// change it; nil if it cannot tell.
 	access(name string, change bool) error
 	chmod(name string, mode fs.FileMode) error
-	chtime(name string, mtime time.Time) error
+
+	// chown sets owner and group, of which -1 keeps one, and chtimes the times, of which
+	// the zero time keeps one. If link is set they do not follow a link.
+	chown(name string, uid, gid int, link bool) error
+	chtimes(name string, atime, mtime time.Time, link bool) error
+
+	// mknod makes a FIFO, socket or device. Its permissions are subject to the umask.
+	mknod(name string, mode fs.FileMode, device uint64) error
 
 	// entries returns up to limit names in an order that token continues, and the
 	// token for the rest, "" if there is none.
@@ -64,7 +71,13 @@ type dir interface {
 	disk() (disk, error)
 
 	space() (pfs.Space, error)
+
+	// capabilities returns those of some that the file system of the directory has.
+	capabilities() (pfs.Capabilities, error)
 }
+
+// some are the capabilities that not every system and file system has.
+const some = pfs.CanAllocate | pfs.CanSetMode | pfs.CanSetOwner | pfs.CanSymlink | pfs.CanHardLink | pfs.CanMknod
 
 // disk is a file system that is synced as a whole.
 type disk interface {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -228,11 +229,7 @@ func (d *fdDir) access(name string, change bool) error {
 // descriptor and its name in /proc do the same.
 func (d *fdDir) chmod(name string, mode fs.FileMode) error {
 	bits := unixmode.Permissions(mode)
-	flags := unix.AT_SYMLINK_NOFOLLOW
-	if d.follow {
-		flags = 0
-	}
-	err := uninterrupted(func() error { return unix.Fchmodat(d.fd, name, bits, flags) })
+	err := uninterrupted(func() error { return unix.Fchmodat(d.fd, name, bits, d.followFlags(false)) })
 	if d.follow || err != unix.EOPNOTSUPP && err != unix.ENOSYS && err != unix.EINVAL {
 		return err
 	}
@@ -251,17 +248,45 @@ func (d *fdDir) chmod(name string, mode fs.FileMode) error {
 	return uninterrupted(func() error { return unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), bits) })
 }
 
-func (d *fdDir) chtime(name string, mtime time.Time) error {
-	flags := unix.AT_SYMLINK_NOFOLLOW
-	if d.follow {
-		flags = 0
+// followFlags are the flags of a call that follows links, unless link is set.
+func (d *fdDir) followFlags(link bool) int {
+	if d.follow && !link {
+		return 0
 	}
-	at, err := unix.TimeToTimespec(mtime)
+	return unix.AT_SYMLINK_NOFOLLOW
+}
+
+func (d *fdDir) chown(name string, uid, gid int, link bool) error {
+	return uninterrupted(func() error { return unix.Fchownat(d.fd, name, uid, gid, d.followFlags(link)) })
+}
+
+func (d *fdDir) chtimes(name string, atime, mtime time.Time, link bool) error {
+	times, err := timespecs(atime, mtime)
 	if err != nil {
 		return err
 	}
-	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, at}
-	return uninterrupted(func() error { return unix.UtimesNanoAt(d.fd, name, times, flags) })
+	return uninterrupted(func() error { return unix.UtimesNanoAt(d.fd, name, times, d.followFlags(link)) })
+}
+
+// timespecs returns the times as utimensat takes them, which omits the zero time.
+func timespecs(times ...time.Time) ([]unix.Timespec, error) {
+	specs := make([]unix.Timespec, len(times))
+	for i, t := range times {
+		if t.IsZero() {
+			specs[i].Nsec = unix.UTIME_OMIT
+			continue
+		}
+		at, err := unix.TimeToTimespec(t)
+		if err != nil {
+			return nil, err
+		}
+		specs[i] = at
+	}
+	return specs, nil
+}
+
+func (d *fdDir) mknod(name string, mode fs.FileMode, device uint64) error {
+	return uninterrupted(func() error { return unix.Mknodat(d.fd, name, unixmode.Bits(mode), int(device)) })
 }
 
 // read opens the directory itself for reading.
@@ -321,4 +346,30 @@ func spaceOn(fd int) (pfs.Space, error) {
 		unit = int64(st.Bsize)
 	}
 	return pfs.Space{Total: int64(st.Blocks) * unit, Used: int64(st.Blocks-st.Bfree) * unit, Free: int64(st.Bavail) * unit}, nil
+}
+
+// fixed are the file systems that keep neither owners nor modes, and have no links and no
+// special files. allocating are those that reserve room.
+var (
+	fixed      = []int64{unix.MSDOS_SUPER_MAGIC, unix.EXFAT_SUPER_MAGIC}
+	allocating = []int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC,
+		unix.TMPFS_MAGIC, unix.F2FS_SUPER_MAGIC, unix.OVERLAYFS_SUPER_MAGIC}
+)
+
+func (d *fdDir) capabilities() (pfs.Capabilities, error) {
+	var st unix.Statfs_t
+	if err := uninterrupted(func() error { return unix.Fstatfs(d.fd, &st) }); err != nil {
+		return 0, err
+	}
+	c := some
+	if slices.Contains(fixed, int64(st.Type)) {
+		c = 0
+	}
+	if !slices.Contains(allocating, int64(st.Type)) {
+		c &^= pfs.CanAllocate
+	}
+	if os.Geteuid() != 0 {
+		c &^= pfs.CanSetOwner
+	}
+	return c, nil
 }

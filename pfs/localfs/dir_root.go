@@ -237,11 +237,33 @@ func (d *rootDir) chmod(name string, mode fs.FileMode) error {
 	return file.Chmod(mode)
 }
 
-func (d *rootDir) chtime(name string, mtime time.Time) error {
-	if d.follow {
-		return os.Chtimes(d.path(name), time.Time{}, mtime)
+func (d *rootDir) chown(name string, uid, gid int, link bool) error {
+	if d.follow && !link {
+		return os.Chown(d.path(name), uid, gid)
 	}
-	return d.root.Chtimes(name, time.Time{}, mtime)
+	return d.root.Lchown(name, uid, gid)
+}
+
+func (d *rootDir) chtimes(name string, atime, mtime time.Time, link bool) error {
+	if d.follow && !link {
+		return os.Chtimes(d.path(name), atime, mtime)
+	}
+	if info, err := d.root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return errors.ErrUnsupported
+	}
+	return d.root.Chtimes(name, atime, mtime)
+}
+
+func (d *rootDir) mknod(string, fs.FileMode, uint64) error { return errors.ErrUnsupported }
+
+func (d *rootDir) capabilities() (pfs.Capabilities, error) {
+	switch {
+	case runtime.GOOS == "windows":
+		return pfs.CanHardLink, nil
+	case os.Geteuid() != 0:
+		return pfs.CanSetMode | pfs.CanSymlink | pfs.CanHardLink, nil
+	}
+	return pfs.CanSetMode | pfs.CanSymlink | pfs.CanHardLink | pfs.CanSetOwner, nil
 }
 
 // entries gives the names in their sorted order, so that a token is the last one

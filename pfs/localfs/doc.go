@@ -83,9 +83,10 @@
 //	fs, place                            the store; the way down to a directory, and its quotas
 //	dir, dir_*, entries_linux, walk      what the system is asked about names: beside open directories, or by paths; trees
 //	stat*, mark, xattr_*, owner          what is known of a file, and kept with it
-//	open, list, access, chmod, symlink,  one operation each, or two
+//	open, list, access, attr,            one operation each, or two
 //	mkdir, rename, remove, removetree,
-//	edit, digest, usage, space*, copy,
+//	handle, xattr, capabilities, link,
+//	digest, usage, space*, copy,
 //	sweep
 //	create, staged, leaf,                staged writes, from the temporary to its new name
 //	identity, lock*, commit

@@ -36,6 +36,9 @@ var kinds = map[syscall.Errno]pfs.Kind{
 	syscall.EROFS:        pfs.ReadOnly,
 	syscall.ENOSPC:       pfs.NoSpace,
 	syscall.EFBIG:        pfs.NoSpace,
+	syscall.E2BIG:        pfs.NoSpace, // an extended attribute
+	syscall.ERANGE:       pfs.NoSpace, // an extended attribute
+	syscall.ENODATA:      pfs.NoAttr,
 	syscall.EMLINK:       pfs.NoSpace,
 	syscall.EDQUOT:       pfs.Quota,
 	syscall.EXDEV:        pfs.CrossStore,

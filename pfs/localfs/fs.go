@@ -35,6 +35,7 @@ type FS struct {
 	opts   Options
 	owners owners
 	attrs  attributes
+	dev    uint64               // of the root
 	sync   func(*os.File) error // makes what was written to a file durable
 	quotas quotas
 	marks  sync.Mutex // held by what gives a mark another time, or drops it
@@ -48,21 +49,26 @@ type FS struct {
 }
 
 var (
-	_ pfs.FileSystem       = (*FS)(nil)
-	_ pfs.Symlinker        = (*FS)(nil)
-	_ pfs.Chmoder          = (*FS)(nil)
-	_ pfs.Chtimer          = (*FS)(nil)
-	_ pfs.Editor           = (*FS)(nil)
-	_ pfs.ExclusiveRenamer = (*FS)(nil)
-	_ pfs.TreeRemover      = (*FS)(nil)
-	_ pfs.SpaceReporter    = (*FS)(nil)
-	_ pfs.UsageReporter    = (*FS)(nil)
-	_ pfs.QuotaSetter      = (*FS)(nil)
-	_ pfs.Copier           = (*FS)(nil)
-	_ pfs.Digester         = (*FS)(nil)
-	_ pfs.BatchWriter      = (*FS)(nil)
-	_ pfs.Sweeper          = (*FS)(nil)
-	_ pfs.AccessChecker    = (*FS)(nil)
+	_ pfs.FileSystem         = (*FS)(nil)
+	_ pfs.Symlinker          = (*FS)(nil)
+	_ pfs.Chmoder            = (*FS)(nil)
+	_ pfs.Chtimer            = (*FS)(nil)
+	_ pfs.Editor             = (*FS)(nil)
+	_ pfs.HandleOpener       = (*FS)(nil)
+	_ pfs.AttrSetter         = (*FS)(nil)
+	_ pfs.HardLinker         = (*FS)(nil)
+	_ pfs.NodeMaker          = (*FS)(nil)
+	_ pfs.CapabilityReporter = (*FS)(nil)
+	_ pfs.ExclusiveRenamer   = (*FS)(nil)
+	_ pfs.TreeRemover        = (*FS)(nil)
+	_ pfs.SpaceReporter      = (*FS)(nil)
+	_ pfs.UsageReporter      = (*FS)(nil)
+	_ pfs.QuotaSetter        = (*FS)(nil)
+	_ pfs.Copier             = (*FS)(nil)
+	_ pfs.Digester           = (*FS)(nil)
+	_ pfs.BatchWriter        = (*FS)(nil)
+	_ pfs.Sweeper            = (*FS)(nil)
+	_ pfs.AccessChecker      = (*FS)(nil)
 )
 
 // New returns the tree below the existing directory dir, which may be a link.
@@ -80,7 +86,12 @@ func newFS(path string, opts Options, open func(path string, follow bool) (dir, 
 	if opts.RecountEvery == 0 {
 		opts.RecountEvery = time.Hour
 	}
-	f := &FS{opts: opts, root: root, attrs: fileAttributes{}, sync: (*os.File).Sync}
+	top, err := root.stat(".", false)
+	if err != nil {
+		root.Close()
+		return nil, pfs.Errorf("localfs.New", "", kindOf(err), "directory %q: %w", path, cause(err))
+	}
+	f := &FS{opts: opts, root: root, dev: top.dev, attrs: fileAttributes{}, sync: (*os.File).Sync}
 	if opts.NoSync {
 		f.sync = func(*os.File) error { return nil }
 	}

@@ -6,13 +6,6 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// attributes are extended attributes of open files.
-type attributes interface {
-	get(f *os.File, name string, p []byte) (n int, err error)
-	set(f *os.File, name string, p []byte) error
-	remove(f *os.File, name string) error
-}
-
 // readMark returns the mark of an open file that st describes, if it has one and
 // it is still true.
 func (f *FS) readMark(file *os.File, st stat) (digest.Mark, bool) {
@@ -27,7 +20,7 @@ func (f *FS) readMark(file *os.File, st stat) (digest.Mark, bool) {
 // writeMark keeps m with an open file and reports whether it could. Without, the
 // file is only less well known; but it must not keep the mark of what it held before.
 func (f *FS) writeMark(file *os.File, m digest.Mark) bool {
-	if f.attrs.set(file, digest.MarkAttribute, m.Encode()) == nil {
+	if f.attrs.set(file, digest.MarkAttribute, m.Encode(), 0) == nil {
 		return true
 	}
 	_ = f.attrs.remove(file, digest.MarkAttribute)

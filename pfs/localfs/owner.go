@@ -4,6 +4,8 @@ import (
 	"os/user"
 	"strconv"
 	"sync"
+
+	"github.com/paddlecloud/pfs/pfs"
 )
 
 // maxOwners bounds each cache of names; a full one is emptied.
@@ -43,6 +45,35 @@ func (o *owners) name(cache *map[uint32]string, id uint32, look func(id string) 
 	}
 	(*cache)[id] = name
 	return name
+}
+
+// numberOf returns the number that look finds for name, or that name itself is.
+func numberOf(name string, look func(name string) (id string, err error)) (int, error) {
+	id, err := look(name)
+	if err != nil {
+		id = name
+	}
+	n, failed := strconv.ParseUint(id, 10, 31)
+	if failed != nil {
+		return 0, pfs.Errorf("localfs.numberOf", "", pfs.NotExist, "this machine does not know %.80q: %w", name, err)
+	}
+	return int(n), nil
+}
+
+func userNumber(name string) (string, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return "", err
+	}
+	return u.Uid, nil
+}
+
+func groupNumber(name string) (string, error) {
+	g, err := user.LookupGroup(name)
+	if err != nil {
+		return "", err
+	}
+	return g.Gid, nil
 }
 
 func lookUpUser(id string) (string, error) {

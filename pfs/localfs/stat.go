@@ -14,8 +14,10 @@ type stat struct {
 	mode  fs.FileMode // type, permission and special bits
 	size  int64       // bytes
 	disk  int64       // bytes that are allocated on the disk, if known
+	block int64       // bytes; 0 if not known
 	mtime time.Time
-	ctime int64 // ns; 0 if not known
+	atime time.Time // zero if not known
+	ctime int64     // ns; 0 if not known
 	links uint64
 
 	dev, ino uint64 // 0 if not known; then info tells identity
@@ -25,8 +27,8 @@ type stat struct {
 	owned    bool // uid and gid are known
 }
 
-// special are the bits of a mode that Chmod leaves alone on directories: they say
-// which group new files get.
+// special are the bits of a mode beside type and permissions. Chmod leaves them alone on
+// directories, where they say which group new files get.
 const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 // statOf makes a stat of what package os says.
@@ -80,16 +82,25 @@ func (s stat) version() string {
 func (f *FS) info(name pfs.Path, st stat) pfs.Info {
 	info := pfs.Info{
 		Name:    name.Base(),
-		Mode:    st.mode.Type() | st.mode.Perm(),
+		Mode:    st.mode.Type() | st.mode.Perm() | st.mode&special,
 		ModTime: st.mtime,
 		Version: st.version(),
+
+		ID: f.fileID(st), Links: uint32(st.links), UID: st.uid, GID: st.gid,
+		AccessTime: st.atime, BlockSize: st.block,
 	}
 	if !st.mode.IsDir() {
 		info.Size = st.size
 	}
+	if st.ctime != 0 {
+		info.ChangeTime = time.Unix(0, st.ctime)
+	}
 	info.Owner, info.Group = f.owners.names(st)
 	return info
 }
+
+// fileID is Info.ID: the inode, with something of the disk if that is not the root's.
+func (f *FS) fileID(st stat) uint64 { return st.ino ^ (st.dev^f.dev)<<40 }
 
 // refuse says why s cannot be opened as a file, nil if it can.
 func (s stat) refuse(op string, name pfs.Path) error {

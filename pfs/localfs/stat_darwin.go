@@ -1,6 +1,9 @@
 package localfs
 
-import "syscall"
+import (
+	"syscall"
+	"time"
+)
 
 // fill adds what package os leaves to the system.
 func (s *stat) fill(sys any) {
@@ -8,7 +11,8 @@ func (s *stat) fill(sys any) {
 	if !ok {
 		return
 	}
-	s.disk, s.ctime, s.links = st.Blocks*512, st.Ctimespec.Nano(), uint64(st.Nlink)
+	s.disk, s.block, s.ctime, s.links = st.Blocks*512, int64(st.Blksize), st.Ctimespec.Nano(), uint64(st.Nlink)
+	s.atime = time.Unix(st.Atimespec.Unix())
 	s.dev, s.ino = uint64(st.Dev), st.Ino
 	s.uid, s.gid, s.owned = st.Uid, st.Gid, true
 }

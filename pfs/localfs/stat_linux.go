@@ -14,7 +14,8 @@ func (s *stat) fill(sys any) {
 	if !ok {
 		return
 	}
-	s.disk, s.ctime, s.links = st.Blocks*512, st.Ctim.Nano(), uint64(st.Nlink)
+	s.disk, s.block, s.ctime, s.links = st.Blocks*512, int64(st.Blksize), st.Ctim.Nano(), uint64(st.Nlink)
+	s.atime = time.Unix(st.Atim.Unix())
 	s.dev, s.ino = uint64(st.Dev), st.Ino
 	s.uid, s.gid, s.owned = st.Uid, st.Gid, true
 }
@@ -24,7 +25,9 @@ func statOfUnix(st *unix.Stat_t) stat {
 		mode:  unixmode.FileMode(st.Mode),
 		size:  st.Size,
 		disk:  st.Blocks * 512,
+		block: int64(st.Blksize),
 		mtime: time.Unix(st.Mtim.Unix()),
+		atime: time.Unix(st.Atim.Unix()),
 		ctime: st.Ctim.Nano(),
 		links: uint64(st.Nlink),
 		dev:   uint64(st.Dev),

@@ -5,6 +5,8 @@ package localfs
 import (
 	"errors"
 	"os"
+
+	"github.com/paddlecloud/pfs/pfs"
 )
 
 // fileAttributes are the extended attributes of the system: it has none.
@@ -13,5 +15,8 @@ type fileAttributes struct{}
 var _ attributes = fileAttributes{}
 
 func (fileAttributes) get(*os.File, string, []byte) (int, error) { return 0, errors.ErrUnsupported }
-func (fileAttributes) set(*os.File, string, []byte) error        { return errors.ErrUnsupported }
-func (fileAttributes) remove(*os.File, string) error             { return errors.ErrUnsupported }
+func (fileAttributes) set(*os.File, string, []byte, pfs.XattrFlags) error {
+	return errors.ErrUnsupported
+}
+func (fileAttributes) list(*os.File) ([]string, error) { return nil, errors.ErrUnsupported }
+func (fileAttributes) remove(*os.File, string) error   { return errors.ErrUnsupported }

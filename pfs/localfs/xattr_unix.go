@@ -4,7 +4,9 @@ package localfs
 
 import (
 	"os"
+	"strings"
 
+	"github.com/paddlecloud/pfs/pfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -23,10 +25,31 @@ func (fileAttributes) get(f *os.File, name string, p []byte) (n int, err error) 
 	return n, err
 }
 
-func (fileAttributes) set(f *os.File, name string, p []byte) error {
+func (fileAttributes) set(f *os.File, name string, p []byte, flags pfs.XattrFlags) error {
+	how := 0
+	if flags&pfs.XattrCreate != 0 {
+		how |= unix.XATTR_CREATE
+	}
+	if flags&pfs.XattrReplace != 0 {
+		how |= unix.XATTR_REPLACE
+	}
 	return withFD(f, func(fd int) error {
-		return uninterrupted(func() error { return unix.Fsetxattr(fd, name, p, 0) })
+		return uninterrupted(func() error { return unix.Fsetxattr(fd, name, p, how) })
 	})
+}
+
+func (fileAttributes) list(f *os.File) (names []string, err error) {
+	p, n := make([]byte, 64<<10), 0 // the most that systems list
+	err = withFD(f, func(fd int) error {
+		return uninterrupted(func() (err error) {
+			n, err = unix.Flistxattr(fd, p)
+			return err
+		})
+	})
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(p[:n]), "\x00"), "\x00"), nil
 }
 
 func (fileAttributes) remove(f *os.File, name string) error {

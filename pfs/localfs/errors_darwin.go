@@ -1,0 +1,10 @@
+package localfs
+
+import (
+	"syscall"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// systemKinds are the numbers that only this system has.
+var systemKinds = map[syscall.Errno]pfs.Kind{syscall.ENOATTR: pfs.NoAttr}

@@ -1,0 +1,341 @@
+package localfs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// handle is an open file that is changed in place. Its descriptor binds it to the file.
+type handle struct {
+	fs    *FS
+	name  pfs.Path
+	flags pfs.OpenFlags
+	file  *os.File
+	from  stat // identity of file
+	trees []*tree
+
+	closed atomic.Bool
+	unmark sync.Once // before the first change
+
+	mu       sync.Mutex // of the following
+	nameless *claim     // of a file that no tree counts any more, until the handle ends
+	had      int64      // bytes of that file before
+}
+
+var _ pfs.Handle = (*handle)(nil)
+
+// edited is a handle as Edit returned it.
+type edited struct{ *handle }
+
+var _ pfs.Edited = edited{}
+
+func (h edited) Close() error { return h.handle.Close(context.Background()) }
+func (h edited) Info() pfs.Info {
+	info, err := h.stat()
+	if err != nil {
+		return pfs.Info{Name: h.name.Base()}
+	}
+	return info
+}
+
+// Edit opens the existing file name for changes in place.
+func (f *FS) Edit(ctx context.Context, name pfs.Path) (pfs.Edited, error) {
+	h, err := f.openHandle(ctx, "localfs.Edit", name, pfs.OpenRead|pfs.OpenWrite, 0)
+	if err != nil {
+		return nil, err
+	}
+	return edited{h}, nil
+}
+
+// OpenHandle opens the file name. The first change through the handle drops the digest
+// that is kept with the file.
+func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
+	h, err := f.openHandle(ctx, "localfs.OpenHandle", name, flags, perm)
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func (f *FS) openHandle(ctx context.Context, op string, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (*handle, error) {
+	if err := flags.Check(op, name); err != nil {
+		return nil, err
+	}
+	h := &handle{fs: f, name: name, flags: flags}
+	var err error
+	if flags&pfs.OpenWrite == 0 { // no quota is about it
+		err = f.at(ctx, op, name, func(d dir, base string) error { return h.open(ctx, op, place{dir: d}, base, perm) })
+	} else {
+		err = f.change(ctx, op, name, func(p place, base string) error { return h.open(ctx, op, p, base, perm) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	if flags&pfs.OpenTruncate != 0 {
+		if err := h.truncate(ctx, 0); err != nil {
+			h.Close(ctx)
+			return nil, fail(op, name, err)
+		}
+	}
+	return h, nil
+}
+
+// open opens base, or makes it.
+func (h *handle) open(ctx context.Context, op string, p place, base string, perm fs.FileMode) (err error) {
+	h.trees = p.trees
+	for {
+		if h.flags&pfs.OpenExclusive == 0 {
+			h.file, h.from, err = h.fs.openRegular(p.dir, base, op, h.name, h.systemFlags())
+			switch {
+			case kindOf(err) == pfs.Unsupported:
+				return pfs.E(op, h.name, pfs.Invalid, errors.Unwrap(err))
+			case !missing(err) || h.flags&pfs.OpenCreate == 0:
+				return err
+			}
+		}
+		err = h.make(ctx, p, base, perm)
+		if kindOf(err) != pfs.Exist || h.flags&pfs.OpenExclusive != 0 {
+			return err
+		}
+		// Somebody made it at this moment.
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// make makes the file base.
+func (h *handle) make(ctx context.Context, p place, base string, perm fs.FileMode) error {
+	err := h.fs.makeName(ctx, p, base, 0, func() (err error) {
+		h.file, err = p.dir.openFile(base, h.systemFlags()|os.O_CREATE|os.O_EXCL, perm)
+		return err
+	})
+	if err == nil {
+		err = h.file.Chmod(perm.Perm()) // whatever the umask
+	}
+	if err == nil {
+		h.from, err = statFile(h.file)
+	}
+	if err != nil && h.file != nil {
+		h.file.Close()
+	}
+	return err
+}
+
+// systemFlags returns the flags with which the system opens the file.
+func (h *handle) systemFlags() int {
+	flags := os.O_RDWR
+	switch h.flags & (pfs.OpenRead | pfs.OpenWrite) {
+	case pfs.OpenRead:
+		flags = os.O_RDONLY
+	case pfs.OpenWrite:
+		flags = os.O_WRONLY
+	}
+	if h.flags&pfs.OpenAppend != 0 {
+		flags |= os.O_APPEND
+	}
+	return flags
+}
+
+// check is how every method begins; the file must be open for need.
+func (h *handle) check(ctx context.Context, op string, need pfs.OpenFlags) error {
+	switch {
+	case h.closed.Load():
+		return pfs.E(op, h.name, pfs.Closed, nil)
+	case h.flags&need == 0 && need != 0:
+		return pfs.Errorf(op, h.name, pfs.Permission, "the file is not open for this")
+	}
+	return pfs.CheckContext(ctx, op, h.name)
+}
+
+func (h *handle) Stat(ctx context.Context) (pfs.Info, error) {
+	const op = "localfs.Handle.Stat"
+	if err := h.check(ctx, op, 0); err != nil {
+		return pfs.Info{}, err
+	}
+	info, err := h.stat()
+	return info, fail(op, h.name, err)
+}
+
+// stat describes the file as it is now.
+func (h *handle) stat() (pfs.Info, error) {
+	st, err := statFile(h.file)
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	info := h.fs.info(h.name, st)
+	if m, ok := h.fs.readMark(h.file, st); ok {
+		info.Digest = m.Digest
+	}
+	return info, nil
+}
+
+func (h *handle) Close(context.Context) error {
+	h.closed.Store(true)
+	err := closeFile("localfs.Handle.Close", h.name, h.file)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.nameless != nil {
+		h.nameless.release()
+	}
+	return err
+}
+
+func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	const op = "localfs.Handle.ReadAt"
+	if err := h.check(ctx, op, pfs.OpenRead); err != nil {
+		return 0, err
+	}
+	return readAt(ctx, op, h.name, h.file, p, off)
+}
+
+func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+	const op = "localfs.Handle.WriteAt"
+	if err := pfs.CheckRange(op, h.name, off, len(p)); err != nil {
+		return 0, err
+	}
+	for {
+		if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
+			return n, err
+		}
+		chunk := p[n:min(len(p), n+pfs.ChunkSize)]
+		at := off + int64(n)
+		write := func() (int, error) { return h.file.WriteAt(chunk, at) }
+		if h.flags&pfs.OpenAppend != 0 {
+			at, write = -1, func() (int, error) { return h.file.Write(chunk) }
+		}
+		k := 0
+		err := h.change(ctx, at, int64(len(chunk)), func() (err error) {
+			k, err = write()
+			return err
+		})
+		n += k
+		if err != nil || n == len(p) {
+			return n, fail(op, h.name, err)
+		}
+	}
+}
+
+// Truncate makes the file size bytes long.
+func (h *handle) Truncate(ctx context.Context, size int64) error {
+	const op = "localfs.Handle.Truncate"
+	if size < 0 {
+		return pfs.Errorf(op, h.name, pfs.Invalid, "negative size %d", size)
+	}
+	if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
+		return err
+	}
+	return fail(op, h.name, h.truncate(ctx, size))
+}
+
+func (h *handle) truncate(ctx context.Context, size int64) error {
+	return h.change(ctx, size, 0, func() error { return h.file.Truncate(size) })
+}
+
+// Allocate reserves room for the n bytes from offset off on.
+func (h *handle) Allocate(ctx context.Context, off, n int64) error {
+	const op = "localfs.Handle.Allocate"
+	if off < 0 || n <= 0 || off+n < off {
+		return pfs.Errorf(op, h.name, pfs.Invalid, "%d bytes from %d on", n, off)
+	}
+	if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
+		return err
+	}
+	return fail(op, h.name, h.change(ctx, off, n, func() error { return reserve(h.file, off, n) }))
+}
+
+// Sync returns when what was written survives a crash of the machine.
+func (h *handle) Sync(ctx context.Context) error {
+	const op = "localfs.Handle.Sync"
+	if err := h.check(ctx, op, 0); err != nil {
+		return err
+	}
+	return fail(op, h.name, h.fs.sync(h.file))
+}
+
+// SetAttr sets attributes of the file. They are durable after Sync.
+func (h *handle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	const op = "localfs.Handle.SetAttr"
+	c, err := newChange(op, h.name, mask, attrs)
+	if err != nil {
+		return err
+	}
+	need := pfs.OpenFlags(0)
+	if mask&pfs.AttrSize != 0 {
+		need = pfs.OpenWrite
+	}
+	if err := h.check(ctx, op, need); err != nil {
+		return err
+	}
+	return fail(op, h.name, h.setAttr(ctx, c))
+}
+
+// setAttr sets the size first, because that changes the times.
+func (h *handle) setAttr(ctx context.Context, c change) error {
+	if c.mask&pfs.AttrSize != 0 {
+		if !setsOpenTimes && !(c.atime.IsZero() && c.mtime.IsZero()) {
+			return errors.ErrUnsupported
+		}
+		if err := h.truncate(ctx, c.attrs.Size); err != nil {
+			return err
+		}
+	}
+	return h.fs.apply(c, openNode{h.file}, h.file)
+}
+
+// change does what writes n bytes at off, or with a negative off at the end of the file,
+// within the quotas.
+func (h *handle) change(ctx context.Context, off, n int64, do func() error) error {
+	h.unmark.Do(func() { h.fs.removeMark(h.file) })
+	if len(h.trees) == 0 {
+		return do()
+	}
+	if err := h.fs.ready(ctx, h.trees); err != nil {
+		return err
+	}
+	defer h.fs.quotas.slots.Lock(slot.compare, fileSlot(h.from))()
+	before, err := statFile(h.file)
+	if err != nil {
+		return err
+	}
+	if off < 0 {
+		off = before.size
+	}
+	if before.links == 0 {
+		return h.changeNameless(before.size, off+n, do)
+	}
+	c, err := h.fs.claim(ctx, h.trees, max(0, off+n-before.size), 0)
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	err = do()
+	after, failed := statFile(h.file)
+	if failed == nil {
+		c.settle(sums{bytes: after.size - before.size})
+	}
+	return errors.Join(err, failed)
+}
+
+// changeNameless is change of a file of size bytes that was removed or replaced. No walk
+// finds it: what it grows by takes room until the handle ends.
+func (h *handle) changeNameless(size, end int64, do func() error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed.Load() { // nobody would release the claim
+		return pfs.Closed
+	}
+	if h.nameless == nil {
+		h.nameless, h.had = &claim{trees: h.trees}, size
+	}
+	if err := h.nameless.reach(need{limits: limits{bytes: end - h.had}}); err != nil {
+		return err
+	}
+	return do()
+}

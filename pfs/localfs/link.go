@@ -1,0 +1,81 @@
+package localfs
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
+)
+
+// Symlink makes name a link to target.
+func (f *FS) Symlink(ctx context.Context, target string, name pfs.Path) error {
+	const op = "localfs.Symlink"
+	return f.change(ctx, op, name, func(p place, base string) error {
+		if name == pfs.Root {
+			return pfs.E(op, name, pfs.Exist, nil)
+		}
+		if target == "" || strings.IndexByte(target, 0) >= 0 {
+			return pfs.Errorf(op, name, pfs.Invalid, "a link cannot lead to %q", target)
+		}
+		return f.makeName(ctx, p, base, int64(len(target)), func() error { return p.dir.symlink(target, base) })
+	})
+}
+
+// HardLink gives the file oldName the second name newName. A quota counts each name.
+func (f *FS) HardLink(ctx context.Context, oldName, newName pfs.Path) error {
+	const op = "localfs.HardLink"
+	if err := f.check(ctx, op, newName); err != nil {
+		return err
+	}
+	return f.at(ctx, op, oldName, func(from dir, oldBase string) error {
+		st, err := from.stat(oldBase, false)
+		if err != nil {
+			return err
+		}
+		if st.mode.IsDir() {
+			return pfs.E(op, oldName, pfs.IsDir, nil)
+		}
+		return f.change(ctx, op, newName, func(to place, base string) error {
+			return f.makeName(ctx, to, base, st.size, func() error { return from.link(oldBase, to.dir, base) })
+		})
+	})
+}
+
+// Mknod makes a FIFO, socket or device with exactly the permissions of mode.
+func (f *FS) Mknod(ctx context.Context, name pfs.Path, mode fs.FileMode, device uint64) error {
+	const op = "localfs.Mknod"
+	if t := mode.Type(); t&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) == 0 || !unixmode.HasType(unixmode.Bits(mode)) {
+		return pfs.Errorf(op, name, pfs.Invalid, "mode %v is none of a FIFO, socket or device", mode)
+	}
+	return f.change(ctx, op, name, func(p place, base string) error {
+		return f.makeName(ctx, p, base, 0, func() error {
+			if err := p.dir.mknod(base, mode, device); err != nil {
+				return err
+			}
+			return p.dir.chmod(base, mode.Perm()|mode&special)
+		})
+	})
+}
+
+// makeName does what makes the name base of a file of size bytes, within the quotas and
+// durably.
+func (f *FS) makeName(ctx context.Context, p place, base string, size int64, do func() error) error {
+	c, err := f.claim(ctx, p.trees, size, 1)
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	err = f.holding(named{p, base}, "", func() error {
+		if err := do(); err != nil {
+			return err
+		}
+		c.settle(sums{bytes: size, files: 1})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return f.syncDir(p.dir)
+}
