@@ -70,6 +70,13 @@ func SetAttr(ctx context.Context, fsys FileSystem, name Path, mask AttrMask, att
 	if c, ok := fsys.(AttrSetter); ok {
 		return c.SetAttr(ctx, name, mask, attrs)
 	}
+	// Stores that are not AttrSetters yet.
+	if c, ok := fsys.(Chmoder); ok && mask == AttrMode {
+		return c.Chmod(ctx, name, attrs.Mode)
+	}
+	if c, ok := fsys.(Chtimer); ok && mask == AttrModTime {
+		return c.Chtime(ctx, name, attrs.ModTime)
+	}
 	return E("pfs.SetAttr", name, Unsupported, nil)
 }
 
@@ -164,4 +171,31 @@ func Concat(ctx context.Context, fsys FileSystem, target Path, sources []Path) e
 		return c.Concat(ctx, target, sources)
 	}
 	return E("pfs.Concat", target, Unsupported, nil)
+}
+
+// XattrsOf returns the extended attributes of fsys. Their methods answer Unsupported
+// where fsys is not an XattrKeeper.
+func XattrsOf(fsys FileSystem) XattrKeeper {
+	if c, ok := fsys.(XattrKeeper); ok {
+		return c
+	}
+	return noXattrs{}
+}
+
+type noXattrs struct{}
+
+func (noXattrs) Xattr(_ context.Context, name Path, _ string) ([]byte, error) {
+	return nil, E("pfs.Xattr", name, Unsupported, nil)
+}
+
+func (noXattrs) SetXattr(_ context.Context, name Path, _ string, _ []byte, _ XattrFlags) error {
+	return E("pfs.SetXattr", name, Unsupported, nil)
+}
+
+func (noXattrs) ListXattr(_ context.Context, name Path) ([]string, error) {
+	return nil, E("pfs.ListXattr", name, Unsupported, nil)
+}
+
+func (noXattrs) RemoveXattr(_ context.Context, name Path, _ string) error {
+	return E("pfs.RemoveXattr", name, Unsupported, nil)
 }

@@ -38,7 +38,7 @@ func Chmod(ctx context.Context, fsys FileSystem, name Path, mode fs.FileMode) er
 	if c, ok := fsys.(Chmoder); ok {
 		return c.Chmod(ctx, name, mode)
 	}
-	return E("pfs.Chmod", name, Unsupported, nil)
+	return SetAttr(ctx, fsys, name, AttrMode, Attrs{Mode: mode})
 }
 
 // Chtimer changes modification times.
@@ -53,7 +53,7 @@ func Chtime(ctx context.Context, fsys FileSystem, name Path, mtime time.Time) er
 	if c, ok := fsys.(Chtimer); ok {
 		return c.Chtime(ctx, name, mtime)
 	}
-	return E("pfs.Chtime", name, Unsupported, nil)
+	return SetAttr(ctx, fsys, name, AttrModTime, Attrs{ModTime: mtime})
 }
 
 // Edited is a file open for changes in place. What is written is visible at once

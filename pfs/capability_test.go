@@ -26,9 +26,11 @@ func TestConformanceCore(t *testing.T) {
 func TestCapabilitiesOfTheCore(t *testing.T) {
 	ctx, fsys := t.Context(), core{newTree(t, "/f")}
 	calls := map[string]func() error{
-		"MakeLink":        func() error { return pfs.MakeLink(ctx, fsys, "f", "/new") },
-		"Chmod":           func() error { return pfs.Chmod(ctx, fsys, "/f", 0o600) },
-		"Chtime":          func() error { return pfs.Chtime(ctx, fsys, "/f", time.Unix(1, 0)) },
+		"MakeLink": func() error { return pfs.MakeLink(ctx, fsys, "f", "/new") },
+		"Chmod":    func() error { return pfs.SetAttr(ctx, fsys, "/f", pfs.AttrMode, pfs.Attrs{Mode: 0o600}) },
+		"Chtime": func() error {
+			return pfs.SetAttr(ctx, fsys, "/f", pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(1, 0)})
+		},
 		"Edit":            func() error { _, err := pfs.Edit(ctx, fsys, "/f"); return err },
 		"RenameExclusive": func() error { return pfs.RenameExclusive(ctx, fsys, "/f", "/new") },
 		"SpaceOf":         func() error { _, err := pfs.SpaceOf(ctx, fsys, "/f"); return err },

@@ -164,6 +164,8 @@ type Info struct {
 	// the content was read last. They are zero where the store does not keep them.
 	ChangeTime, AccessTime time.Time
 
+	Device uint64 // number of a device, as Mknod takes it
+
 	// Replication is the number of copies that the store keeps, BlockSize the length
 	// in bytes of its blocks; 0 where the store has no such number for a file.
 	Replication int

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,17 +39,76 @@ var layerCalls = []struct {
 		return l.Rename(ctx, "/f", "/new")
 	}},
 	{"Symlink", []string{"Write /new"}, func(ctx context.Context, l *pfs.Layer) error { return l.Symlink(ctx, "f", "/new") }},
-	{"Chmod", []string{"Write /f"}, func(ctx context.Context, l *pfs.Layer) error { return l.Chmod(ctx, "/f", 0o600) }},
-	{"Chtime", []string{"Write /f"}, func(ctx context.Context, l *pfs.Layer) error {
-		return l.Chtime(ctx, "/f", time.Unix(1, 0))
+	{"SetAttr", []string{"Write /f"}, func(ctx context.Context, l *pfs.Layer) error {
+		return l.SetAttr(ctx, "/f", pfs.AttrMode, pfs.Attrs{Mode: 0o600})
+	}},
+	{"SetAttr of the owner", []string{"Administer /f"}, func(ctx context.Context, l *pfs.Layer) error {
+		return l.SetAttr(ctx, "/f", pfs.AttrOwner, pfs.Attrs{Owner: "alice"})
+	}},
+	{"SetAttr of the size and group", []string{"Write /f", "Administer /f"}, func(ctx context.Context, l *pfs.Layer) error {
+		return l.SetAttr(ctx, "/f", pfs.AttrSize|pfs.AttrGID, pfs.Attrs{Size: 1})
+	}},
+	{"SetAttr of setuid", []string{"Write /f", "Administer /f"}, func(ctx context.Context, l *pfs.Layer) error {
+		return l.SetAttr(ctx, "/f", pfs.AttrMode, pfs.Attrs{Mode: fs.ModeSetuid | 0o755})
+	}},
+	{"OpenHandle for reading", []string{"Read /f"}, func(ctx context.Context, l *pfs.Layer) error {
+		_, err := l.OpenHandle(ctx, "/f", pfs.OpenRead, 0)
+		return err
+	}},
+	{"OpenHandle for writing", []string{"Write /new"}, func(ctx context.Context, l *pfs.Layer) error {
+		_, err := l.OpenHandle(ctx, "/new", pfs.OpenWrite|pfs.OpenCreate, 0)
+		return err
+	}},
+	{"OpenHandle for both", []string{"Read /f", "Write /f"}, func(ctx context.Context, l *pfs.Layer) error {
+		_, err := l.OpenHandle(ctx, "/f", pfs.OpenRead|pfs.OpenWrite, 0)
+		return err
+	}},
+	{"SetAttr of a Handle", []string{"Read /f", "Write /f"}, func(ctx context.Context, l *pfs.Layer) error {
+		h, err := l.OpenHandle(ctx, "/f", pfs.OpenRead, 0)
+		if err != nil {
+			return err
+		}
+		return h.SetAttr(ctx, pfs.AttrMode, pfs.Attrs{Mode: 0o600})
+	}},
+	{"Commit", []string{"Write /f", "Write /f"}, func(ctx context.Context, l *pfs.Layer) error {
+		w, err := l.Create(ctx, "/f", pfs.CreateOptions{})
+		if err != nil {
+			return err
+		}
+		_, err = w.Commit(ctx, pfs.CommitOptions{})
+		return err
+	}},
+	{"extended attributes", []string{"Write /f", "Read /f", "Lookup /f", "Write /f"}, func(ctx context.Context, l *pfs.Layer) error {
+		if err := l.SetXattr(ctx, "/f", "user.x", nil, 0); err != nil {
+			return err
+		}
+		_, err := l.Xattr(ctx, "/f", "user.x")
+		_, err2 := l.ListXattr(ctx, "/f")
+		return errors.Join(err, err2, l.RemoveXattr(ctx, "/f", "user.x"))
+	}},
+	{"HardLink", []string{"Delete /f", "Write /new"}, func(ctx context.Context, l *pfs.Layer) error {
+		return l.HardLink(ctx, "/f", "/new")
+	}},
+	{"Mknod of a FIFO", []string{"Write /new"}, func(ctx context.Context, l *pfs.Layer) error {
+		return l.Mknod(ctx, "/new", fs.ModeNamedPipe|0o600, 0)
+	}},
+	{"Mknod of a device", []string{"Write /new", "Administer /new"}, func(ctx context.Context, l *pfs.Layer) error {
+		return l.Mknod(ctx, "/new", fs.ModeDevice|0o600, 0x101)
+	}},
+	{"Concat", []string{"Delete /g", "Delete /h", "Write /f"}, func(ctx context.Context, l *pfs.Layer) error {
+		return l.Concat(ctx, "/f", []pfs.Path{"/g", "/h"})
+	}},
+	{"Capabilities", []string{"Lookup /d"}, func(ctx context.Context, l *pfs.Layer) error {
+		_, err := l.Capabilities(ctx, "/d")
+		return err
 	}},
 	{"Edit", []string{"Write /f"}, func(ctx context.Context, l *pfs.Layer) error { _, err := l.Edit(ctx, "/f"); return err }},
 	{"RenameExclusive", []string{"Delete /f", "Write /new"}, func(ctx context.Context, l *pfs.Layer) error {
 		return l.RenameExclusive(ctx, "/f", "/new")
 	}},
 	{"RemoveTree", []string{"Delete /d"}, func(ctx context.Context, l *pfs.Layer) error { return l.RemoveTree(ctx, "/d") }},
-	{"Space", []string{"Lookup /"}, func(ctx context.Context, l *pfs.Layer) error { _, err := l.Space(ctx, "/"); return err }},
-	{"Usage", []string{"Lookup /d"}, func(ctx context.Context, l *pfs.Layer) error { _, err := l.Usage(ctx, "/d"); return err }},
+	{"Space", []string{"Measure /"}, func(ctx context.Context, l *pfs.Layer) error { _, err := l.Space(ctx, "/"); return err }},
+	{"Usage", []string{"Measure /d"}, func(ctx context.Context, l *pfs.Layer) error { _, err := l.Usage(ctx, "/d"); return err }},
 	{"SetQuota", []string{"Administer /d"}, func(ctx context.Context, l *pfs.Layer) error { return l.SetQuota(ctx, "/d", 1, 1) }},
 	{"CopyFile", []string{"Read /f", "Write /new"}, func(ctx context.Context, l *pfs.Layer) error {
 		_, err := l.CopyFile(ctx, "/f", "/new", pfs.CopyOptions{}, nil)
@@ -97,13 +157,13 @@ func TestLayerTellsBlockLocations(t *testing.T) {
 // accessNames are the Accesses as they are written in the tests.
 var accessNames = map[pfs.Access]string{
 	pfs.Lookup: "Lookup", pfs.Read: "Read", pfs.ListDir: "ListDir", pfs.Write: "Write",
-	pfs.Make: "Make", pfs.Delete: "Delete", pfs.Discard: "Discard", pfs.Administer: "Administer",
+	pfs.Make: "Make", pfs.Delete: "Delete", pfs.Discard: "Discard", pfs.Administer: "Administer", pfs.Measure: "Measure",
 }
 
 func TestLayerAsksForEveryOperation(t *testing.T) {
 	for _, c := range layerCalls {
 		var asked []string
-		store := located{newTree(t, "/f", "/d/")}
+		store := located{newTree(t, "/f", "/g", "/h", "/d/")}
 		l := pfs.NewLayer(func(_ context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 			asked = append(asked, accessNames[a]+" "+string(name))
 			return call(store, name)
@@ -120,7 +180,7 @@ func TestLayerAsksForEveryOperation(t *testing.T) {
 func TestLayerCanRefuseEveryOperation(t *testing.T) {
 	for _, c := range layerCalls {
 		l := pfs.NewLayer(func(_ context.Context, _ pfs.Access, name pfs.Path, _ func(pfs.FileSystem, pfs.Path) error) error {
-			return pfs.E("test.Through", name, pfs.Permission, nil)
+			return pfs.E("test.Interceptor", name, pfs.Permission, nil)
 		})
 		if err := c.call(t.Context(), l); !errors.Is(err, pfs.Permission) {
 			t.Errorf("%s: %v, want Permission", c.name, err)
@@ -161,7 +221,7 @@ func TestLayerMayCallTwice(t *testing.T) {
 
 func TestAccessChanges(t *testing.T) {
 	for a, name := range accessNames {
-		want := a != pfs.Lookup && a != pfs.Read && a != pfs.ListDir
+		want := a != pfs.Measure && a != pfs.Lookup && a != pfs.Read && a != pfs.ListDir
 		if got := a.Changes(); got != want {
 			t.Errorf("%s changes: %v", name, got)
 		}
@@ -240,6 +300,48 @@ func TestLayerErrorPathsOfOpenFiles(t *testing.T) {
 	_, err = h.WriteAt(ctx, p, 0)
 	wantPath(t, err, pfs.Closed, "/f")
 	wantPath(t, h.Truncate(ctx, 0), pfs.Closed, "/f")
+}
+
+// TestLayerTakesPathsTogether: an operation on several paths passes one function, and the
+// error is about the path that the caller used.
+func TestLayerTakesPathsTogether(t *testing.T) {
+	store := newTree(t, "/in/f", "/in/g", "/in/h")
+	var seen []string
+	refuse := false
+	var wrote []pfs.Path
+	l := pfs.NewLayerWith(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		return call(store, name.Rebase("/", "/in"))
+	}, pfs.Hooks{
+		Paths: func(ctx context.Context, op pfs.PathsOp, call pfs.PathsCall) error {
+			seen = append(seen, op.Name+" "+string(op.Target()))
+			if refuse {
+				return pfs.E("test.Paths", op.Target(), pfs.Permission, nil)
+			}
+			return op.Each(ctx, call)
+		},
+		Wrote: func(name pfs.Path) { wrote = append(wrote, name) },
+	})
+	ctx := t.Context()
+	calls := map[string]func() error{
+		"Rename":          func() error { return l.Rename(ctx, "/f", "/new") },
+		"RenameExclusive": func() error { return l.RenameExclusive(ctx, "/new", "/f") },
+		"HardLink":        func() error { return l.HardLink(ctx, "/f", "/second") },
+		"CopyFile":        func() error { _, err := l.CopyFile(ctx, "/f", "/copy", pfs.CopyOptions{}, nil); return err },
+		"Concat":          func() error { return l.Concat(ctx, "/f", []pfs.Path{"/g", "/h"}) },
+	}
+	for _, name := range []string{"Rename", "RenameExclusive", "HardLink", "CopyFile", "Concat"} {
+		seen, wrote, refuse = nil, nil, true
+		pfstest.WantKind(t, calls[name](), pfs.Permission)
+		refuse = false
+		if err := calls[name](); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(seen) != 2 || !strings.HasPrefix(seen[0], name+" /") || len(wrote) != 2 {
+			t.Errorf("%s passes %q and wrote %q", name, seen, wrote)
+		}
+	}
+	wantPath(t, l.Concat(ctx, "/f", []pfs.Path{"/copy", "/missing"}), pfs.NotExist, "/missing")
+	wantPath(t, l.Concat(ctx, "/missing", []pfs.Path{"/copy"}), pfs.NotExist, "/missing")
 }
 
 func TestLayerNamesInfoAsAsked(t *testing.T) {
@@ -417,7 +519,7 @@ func TestLayerBatchIsRefusedByEntry(t *testing.T) {
 	store := newBatches()
 	l := pfs.NewLayer(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 		if name == "/secret" {
-			return pfs.E("test.Through", name, pfs.Permission, nil)
+			return pfs.E("test.Interceptor", name, pfs.Permission, nil)
 		}
 		return call(store, name)
 	})

@@ -12,6 +12,29 @@ const batchOp = "pfs.WriteBatch"
 // the way, a store that was busy). A store that is still busy at the second look at one
 // entry is not asked for the others: each could take as long as its timeout.
 func (l *Layer) WriteBatch(ctx context.Context, entries []BatchEntry) []error {
+	errs := l.writeBatch(ctx, entries)
+	for i := range errs {
+		if errs[i] == nil || l.hooks.Again == nil || !l.hooks.Again(ctx, entries[i].Path, errs[i]) {
+			continue
+		}
+		var failed []BatchEntry
+		var at []int
+		for k := i; k < len(errs); k++ {
+			if errs[k] != nil {
+				failed, at = append(failed, entries[k]), append(at, k)
+			}
+		}
+		for n, err := range l.writeBatch(ctx, failed) {
+			errs[at[n]] = err
+		}
+	}
+	for _, e := range entries {
+		l.wrote(e.Path)
+	}
+	return errs
+}
+
+func (l *Layer) writeBatch(ctx context.Context, entries []BatchEntry) []error {
 	errs := make([]error, len(entries))
 	for i := 0; i < len(entries); {
 		fsys, inner, err := l.batchRun(ctx, entries[i:])

@@ -23,33 +23,85 @@ func (f layerFile) Info() Info {
 	return info
 }
 
-// layerHandle is a Edited whose errors carry the path that the caller used.
+// layerHandle is a Handle of a Layer. Its errors carry the path that the caller used.
 type layerHandle struct {
+	Handle
+	layer        *Layer
+	inner, outer Path
+}
+
+func (h *layerHandle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	n, err := h.Handle.ReadAt(ctx, p, off)
+	return n, renamed(err, h.inner, h.outer)
+}
+
+func (h *layerHandle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
+	n, err := h.Handle.WriteAt(ctx, p, off)
+	return n, renamed(err, h.inner, h.outer)
+}
+
+func (h *layerHandle) Truncate(ctx context.Context, size int64) error {
+	return renamed(h.Handle.Truncate(ctx, size), h.inner, h.outer)
+}
+
+func (h *layerHandle) Allocate(ctx context.Context, off, n int64) error {
+	return renamed(h.Handle.Allocate(ctx, off, n), h.inner, h.outer)
+}
+
+func (h *layerHandle) Sync(ctx context.Context) error {
+	return renamed(h.Handle.Sync(ctx), h.inner, h.outer)
+}
+
+func (h *layerHandle) Stat(ctx context.Context) (Info, error) {
+	info, err := h.Handle.Stat(ctx)
+	if err == nil {
+		info.Name = h.outer.Base()
+	}
+	return info, renamed(err, h.inner, h.outer)
+}
+
+// SetAttr asks for what SetAttr of the Layer asks for, because a handle that is open for
+// reading may set attributes as well.
+func (h *layerHandle) SetAttr(ctx context.Context, mask AttrMask, attrs Attrs) error {
+	a, more := mask.access(attrs)
+	err := h.layer.one(ctx, "pfs.SetAttr", a, h.outer, func(FileSystem, Path) error { return nil }, more...)
+	if err != nil {
+		return err
+	}
+	return renamed(h.Handle.SetAttr(ctx, mask, attrs), h.inner, h.outer)
+}
+
+func (h *layerHandle) Close(ctx context.Context) error {
+	return renamed(h.Handle.Close(ctx), h.inner, h.outer)
+}
+
+// layerEdited is an Edited whose errors carry the path that the caller used.
+type layerEdited struct {
 	Edited
 	inner, outer Path
 }
 
-func (h layerHandle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+func (h layerEdited) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	n, err := h.Edited.ReadAt(ctx, p, off)
 	return n, renamed(err, h.inner, h.outer)
 }
 
-func (h layerHandle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
+func (h layerEdited) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
 	n, err := h.Edited.WriteAt(ctx, p, off)
 	return n, renamed(err, h.inner, h.outer)
 }
 
-func (h layerHandle) Truncate(ctx context.Context, size int64) error {
+func (h layerEdited) Truncate(ctx context.Context, size int64) error {
 	return renamed(h.Edited.Truncate(ctx, size), h.inner, h.outer)
 }
 
-func (h layerHandle) Sync(ctx context.Context) error {
+func (h layerEdited) Sync(ctx context.Context) error {
 	return renamed(h.Edited.Sync(ctx), h.inner, h.outer)
 }
 
-func (h layerHandle) Close() error { return renamed(h.Edited.Close(), h.inner, h.outer) }
+func (h layerEdited) Close() error { return renamed(h.Edited.Close(), h.inner, h.outer) }
 
-func (h layerHandle) Info() Info {
+func (h layerEdited) Info() Info {
 	info := h.Edited.Info()
 	info.Name = h.outer.Base()
 	return info

@@ -4,9 +4,10 @@ import (
 	"context"
 )
 
-// layerStaged is a Staged whose errors carry the path that the caller used.
+// layerStaged is a Staged of a Layer. Its errors carry the path that the caller used.
 type layerStaged struct {
 	Staged
+	layer        *Layer
 	inner, outer Path
 }
 
@@ -40,6 +41,12 @@ func (w *layerStaged) Close(ctx context.Context) error {
 }
 
 func (w *layerStaged) Commit(ctx context.Context, opts CommitOptions) (Info, error) {
+	// What could be written when the upload began may be closed for changes now.
+	err := w.layer.one(ctx, "pfs.Commit", Write, w.outer, func(FileSystem, Path) error { return nil })
+	if err != nil {
+		return Info{}, err
+	}
+	defer w.layer.wrote(w.outer)
 	info, err := w.Staged.Commit(ctx, opts)
 	if err == nil {
 		info.Name = w.outer.Base()

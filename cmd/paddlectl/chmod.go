@@ -119,7 +119,7 @@ func (c *chmod) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) 
 // set changes what info describes.
 func (c *chmod) set(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, info pfs.Info) error {
 	mode := c.change(info)
-	err := pfs.Chmod(ctx, fsys, name, mode)
+	err := pfs.SetAttr(ctx, fsys, name, pfs.AttrMode, pfs.Attrs{Mode: mode})
 	if errors.Is(err, pfs.Unsupported) {
 		err = pfs.Errorf("paddlectl.chmod", name, pfs.Unsupported, "permission bits that can be changed")
 	}

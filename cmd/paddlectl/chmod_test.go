@@ -116,7 +116,7 @@ func (o *ownModes) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) e
 	if err := o.check(ctx, name.Parent(), 0o100); err != nil {
 		return err
 	}
-	return pfs.Chmod(ctx, o.FileSystem, name, mode)
+	return pfs.SetAttr(ctx, o.FileSystem, name, pfs.AttrMode, pfs.Attrs{Mode: mode})
 }
 
 // TestChmod opens and closes trees, leaves links alone and names what it cannot change.

@@ -41,7 +41,7 @@ func touch(ctx context.Context, d *deps, t target) (event string, err error) {
 	} else if err != nil {
 		return "", err
 	}
-	return "touched", pfs.Chtime(ctx, t.fs, t.path, d.now())
+	return "touched", pfs.SetAttr(ctx, t.fs, t.path, pfs.AttrModTime, pfs.Attrs{ModTime: d.now()})
 }
 
 func createEmpty(ctx context.Context, t target) error {

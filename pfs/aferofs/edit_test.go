@@ -74,7 +74,7 @@ func TestEditIsNeverTheOldVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.Close()
-		if err := pfs.Chtime(ctx, fsys, "/f", at); err != nil {
+		if err := pfs.SetAttr(ctx, fsys, "/f", pfs.AttrModTime, pfs.Attrs{ModTime: at}); err != nil {
 			t.Fatal(err)
 		}
 		v := pfstest.MustStat(t, fsys, "/f").Version

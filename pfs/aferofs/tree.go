@@ -118,12 +118,14 @@ func (t *tree) Rename(oldname, newname string) error {
 
 // Chmod sets the permission bits.
 func (t *tree) Chmod(name string, mode os.FileMode) error {
-	return t.on("chmod", name, func(p pfs.Path) error { return pfs.Chmod(t.ctx, t.fsys, p, mode) })
+	return t.on("chmod", name, func(p pfs.Path) error { return pfs.SetAttr(t.ctx, t.fsys, p, pfs.AttrMode, pfs.Attrs{Mode: mode}) })
 }
 
 // Chtimes sets the modification time. Times of access are not kept.
 func (t *tree) Chtimes(name string, _, mtime time.Time) error {
-	return t.on("chtimes", name, func(p pfs.Path) error { return pfs.Chtime(t.ctx, t.fsys, p, mtime) })
+	return t.on("chtimes", name, func(p pfs.Path) error {
+		return pfs.SetAttr(t.ctx, t.fsys, p, pfs.AttrModTime, pfs.Attrs{ModTime: mtime})
+	})
 }
 
 // Chown answers pfs.Unsupported.

@@ -25,7 +25,7 @@ func TestCopyBatch(t *testing.T) {
 		pfstest.WriteFile(t, store, name, pfstest.Pattern(uint64(i), i))
 		files = append(files, pfs.BatchCopy{Source: name, Target: "/copy-of-" + name[1:], Size: int64(i)})
 	}
-	if err := errors.Join(store.Chmod(t.Context(), "/f3", 0o640), store.Chtime(t.Context(), "/f3", time.Unix(1e9, 0)), store.Chtime(t.Context(), "/f4", time.Unix(1e9, 0))); err != nil {
+	if err := errors.Join(pfs.SetAttr(t.Context(), store, "/f3", pfs.AttrMode, pfs.Attrs{Mode: 0o640}), pfs.SetAttr(t.Context(), store, "/f3", pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(1e9, 0)}), pfs.SetAttr(t.Context(), store, "/f4", pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(1e9, 0)})); err != nil {
 		t.Fatal(err)
 	}
 	files[4].NewTime = true

@@ -152,8 +152,8 @@ func TestTheLastElement(t *testing.T) {
 	if info := pfstest.MustStat(t, fsys, link); !info.IsLink() || info.Target != "f" {
 		t.Errorf("Stat = %+v, want the link", info)
 	}
-	must(pfs.Chmod(ctx, fsys, link, 0o600))
-	must(pfs.Chtime(ctx, fsys, link, time.Unix(1e9, 0)))
+	must(pfs.SetAttr(ctx, fsys, link, pfs.AttrMode, pfs.Attrs{Mode: 0o600}))
+	must(pfs.SetAttr(ctx, fsys, link, pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(1e9, 0)}))
 	if info := pfstest.MustStat(t, m, "/home/alice/f"); info.Mode != 0o600 || info.ModTime.Unix() != 1e9 {
 		t.Errorf("after Chmod and Chtime of the link: %+v", info)
 	}

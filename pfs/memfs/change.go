@@ -1,6 +1,10 @@
 package memfs
 
-import "github.com/paddlecloud/pfs/pfs"
+import (
+	"slices"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
 
 // link makes n the entry name of dir, in the place of what is there. The caller
 // has decided that it may be; only quotas are checked here.
@@ -14,20 +18,37 @@ func (s *FS) link(op string, name pfs.Path, dir, n *node) error {
 		return err
 	}
 	if old != nil {
-		old.parent = nil
+		old.leave(dir)
 	}
-	n.parent = dir
+	if n.id == 0 {
+		n.id = s.tick()
+	}
+	n.parents = append(n.parents, dir)
+	n.ctime = now()
 	dir.dir.put(name.Base(), n, s.tick())
-	dir.mtime = now()
+	dir.touch()
 	dir.add(delta)
 	return nil
+}
+
+// leave takes one name of n in dir away.
+func (n *node) leave(dir *node) {
+	i := slices.Index(n.parents, dir)
+	n.parents = slices.Delete(n.parents, i, i+1)
+	n.ctime = now()
+}
+
+// touch notes that the content of n has changed.
+func (n *node) touch() {
+	n.mtime = now()
+	n.ctime = n.mtime
 }
 
 // unlink takes the entry name out of dir.
 func (s *FS) unlink(name string, dir *node) {
 	n := dir.child(name)
 	dir.dir.drop(name)
-	n.parent = nil
-	dir.mtime = now()
+	n.leave(dir)
+	dir.touch()
 	dir.add(tally{}.minus(n.tally()))
 }

@@ -71,7 +71,7 @@ func (s *FS) publish(op string, name pfs.Path, data content, id string, opts pfs
 		return pfs.Info{}, pfs.E(op, name, pfs.Exist, nil)
 	}
 	n := &node{
-		mode: opts.Perm(), mtime: mtimeOr(opts.ModTime), owner: s.owner,
+		mode: opts.Perm(), mtime: mtimeOr(opts.ModTime), atime: now(), owner: s.owner,
 		data: data, version: s.tick(), digest: opts.Digest, madeBy: id,
 	}
 	if err := s.link(op, name, dir, n); err != nil {

@@ -81,13 +81,26 @@ func (c content) resized(size int64) content {
 // edited returns a content that shares all pages with c but those in which n
 // bytes from off on lie, so that these can be written.
 func (c content) edited(off int64, n int) content {
-	c.pages = maps.Clone(c.pages)
+	if c.pages = maps.Clone(c.pages); c.pages == nil {
+		c.pages = map[int64][]byte{}
+	}
 	first, _ := pageAt(off)
 	for i := first; i*pageSize < off+int64(n); i++ {
 		if page, ok := c.pages[i]; ok {
 			c.pages[i] = slices.Clone(page)
 		}
 	}
+	return c
+}
+
+// joined returns a content that has d after c and shares the whole pages of c.
+func (c content) joined(d content) content {
+	end := c.size
+	c = c.edited(end, 0) // the last page
+	for i, page := range d.pages {
+		c.writeAt(page, end+i*pageSize)
+	}
+	c.size = end + d.size
 	return c
 }
 

@@ -54,7 +54,7 @@ func (s *FS) findDir(op string, name pfs.Path) (*node, error) {
 	return n, nil
 }
 
-// findFile returns the file name.
+// findFile returns the regular file name.
 func (s *FS) findFile(op string, name pfs.Path) (*node, error) {
 	n, err := s.find(op, name)
 	switch {
@@ -64,6 +64,8 @@ func (s *FS) findFile(op string, name pfs.Path) (*node, error) {
 		return nil, pfs.E(op, name, pfs.Symlink, nil)
 	case n.mode.IsDir():
 		return nil, pfs.E(op, name, pfs.IsDir, nil)
+	case !n.mode.IsRegular():
+		return nil, pfs.Errorf(op, name, pfs.Invalid, "a special file (%v) has no content", n.mode.Type())
 	}
 	return n, nil
 }

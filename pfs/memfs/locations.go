@@ -12,6 +12,9 @@ func (s *FS) BlockLocations(ctx context.Context, name pfs.Path, off, n int64) ([
 	if err := begin(ctx, op, name); err != nil {
 		return nil, err
 	}
+	if err := s.need(op, name, pfs.CanLocateBlocks); err != nil {
+		return nil, err
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	f, err := s.findFile(op, name)

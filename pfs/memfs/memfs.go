@@ -17,9 +17,11 @@
 //	content, file                    bytes in pages; an open file
 //	create, stage, staged, commit,   staged writes, from the first byte to the new name, and what is left of them
 //	sweep
-//	list, mkdir, remove, rename,     one operation each, or two
-//	symlink, chmod, edit, copy,
-//	batch, locations
+//	handle                           files open for changes in place
+//	list, mkdir, remove, rename,     one operation each, or some
+//	link, attr, xattr, copy, batch,
+//	locations
+//	capabilities                     what the store can do
 //	owner                            the store as others have it
 package memfs
 
@@ -39,6 +41,9 @@ type Options struct {
 	// User is the user that the store works as, and the owner of what it makes. Nothing is
 	// refused to it. Default: somebody without a name.
 	User string
+
+	// Without is what this store cannot do, so that tests have stores with gaps.
+	Without pfs.Capabilities
 }
 
 // FS is a file system in memory, as one user has it. Make one with New.
@@ -51,6 +56,7 @@ type FS struct {
 type store struct {
 	capacity int64
 	user     string
+	can      pfs.Capabilities
 
 	mu     sync.RWMutex // guards the tree, and all of its nodes and stages
 	root   *node
@@ -60,29 +66,36 @@ type store struct {
 }
 
 var (
-	_ pfs.FileSystem       = (*FS)(nil)
-	_ pfs.Symlinker        = (*FS)(nil)
-	_ pfs.Chmoder          = (*FS)(nil)
-	_ pfs.Chtimer          = (*FS)(nil)
-	_ pfs.Editor           = (*FS)(nil)
-	_ pfs.ExclusiveRenamer = (*FS)(nil)
-	_ pfs.TreeRemover      = (*FS)(nil)
-	_ pfs.SpaceReporter    = (*FS)(nil)
-	_ pfs.UsageReporter    = (*FS)(nil)
-	_ pfs.QuotaSetter      = (*FS)(nil)
-	_ pfs.Copier           = (*FS)(nil)
-	_ pfs.Digester         = (*FS)(nil)
-	_ pfs.BatchWriter      = (*FS)(nil)
-	_ pfs.Sweeper          = (*FS)(nil)
-	_ pfs.BlockLocator     = (*FS)(nil)
-	_ pfs.OwnershipGiver   = (*FS)(nil)
-	_ pfs.Impersonator     = (*FS)(nil)
+	_ pfs.FileSystem         = (*FS)(nil)
+	_ pfs.Symlinker          = (*FS)(nil)
+	_ pfs.HardLinker         = (*FS)(nil)
+	_ pfs.NodeMaker          = (*FS)(nil)
+	_ pfs.AttrSetter         = (*FS)(nil)
+	_ pfs.XattrKeeper        = (*FS)(nil)
+	_ pfs.HandleOpener       = (*FS)(nil)
+	_ pfs.Editor             = (*FS)(nil)
+	_ pfs.CapabilityReporter = (*FS)(nil)
+	_ pfs.ExclusiveRenamer   = (*FS)(nil)
+	_ pfs.TreeRemover        = (*FS)(nil)
+	_ pfs.SpaceReporter      = (*FS)(nil)
+	_ pfs.UsageReporter      = (*FS)(nil)
+	_ pfs.QuotaSetter        = (*FS)(nil)
+	_ pfs.Copier             = (*FS)(nil)
+	_ pfs.Concatenator       = (*FS)(nil)
+	_ pfs.Digester           = (*FS)(nil)
+	_ pfs.BatchWriter        = (*FS)(nil)
+	_ pfs.Sweeper            = (*FS)(nil)
+	_ pfs.BlockLocator       = (*FS)(nil)
+	_ pfs.OwnershipGiver     = (*FS)(nil)
+	_ pfs.Impersonator       = (*FS)(nil)
 )
 
 // New returns an empty file system.
 func New(opts Options) *FS {
 	service := acting{owner: opts.User}
-	return &FS{&store{capacity: opts.Capacity, user: opts.User, root: service.newDir(0o755), others: map[acting]*FS{}}, service}
+	s := &store{capacity: opts.Capacity, user: opts.User, can: everything &^ opts.Without, root: service.newDir(0o755), others: map[acting]*FS{}}
+	s.root.id = s.tick()
+	return &FS{s, service}
 }
 
 // tick returns a number greater than all before.

@@ -43,7 +43,7 @@ func (s *FS) other(op string, w acting) (pfs.FileSystem, error) {
 
 // newDir makes an empty directory.
 func (w acting) newDir(mode fs.FileMode) *node {
-	return &node{mode: fs.ModeDir | mode.Perm(), mtime: now(), owner: w.owner, dir: newDirectory()}
+	return &node{mode: fs.ModeDir | mode.Perm(), mtime: now(), atime: now(), ctime: now(), owner: w.owner, dir: newDirectory()}
 }
 
 // access is what is done with a node, as a permission bit of others.

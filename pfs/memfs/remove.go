@@ -36,7 +36,11 @@ func (s *FS) remove(ctx context.Context, op string, name pfs.Path, allow func(*n
 	if err != nil {
 		return err
 	}
-	if err := s.may(op, name.Parent(), n.parent, change); err != nil {
+	dir, err := s.parent(op, name)
+	if err == nil {
+		err = s.may(op, name.Parent(), dir, change)
+	}
+	if err != nil {
 		return err
 	}
 	if err := allow(n); err != nil {
@@ -45,6 +49,6 @@ func (s *FS) remove(ctx context.Context, op string, name pfs.Path, allow func(*n
 	if n.mode.IsDir() {
 		s.discardAll(n)
 	}
-	s.unlink(name.Base(), n.parent)
+	s.unlink(name.Base(), dir)
 	return nil
 }

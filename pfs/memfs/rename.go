@@ -23,6 +23,9 @@ func (s *FS) Rename(ctx context.Context, oldName, newName pfs.Path) error {
 
 // RenameExclusive is Rename that replaces nothing.
 func (s *FS) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
+	if err := s.need("memfs.RenameExclusive", newName, pfs.CanRenameNew); err != nil {
+		return err
+	}
 	return s.rename(ctx, "memfs.RenameExclusive", oldName, newName, func(_, old *node) error {
 		if old != nil {
 			return pfs.E("memfs.RenameExclusive", newName, pfs.Exist, nil)
@@ -46,10 +49,17 @@ func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, a
 	if err != nil {
 		return err
 	}
+	var from *node
 	if oldName != pfs.Root {
-		if err := s.may(op, oldName.Parent(), n.parent, change); err != nil {
+		if from, err = s.parent(op, oldName); err == nil {
+			err = s.may(op, oldName.Parent(), from, change)
+		}
+		if err != nil {
 			return err
 		}
+	}
+	if n.mode.IsDir() && s.can&pfs.CanRenameDir == 0 {
+		return pfs.Errorf(op, oldName, pfs.Unsupported, "directories are not renamed here")
 	}
 	if newName == pfs.Root {
 		return allow(n, s.root)
@@ -66,15 +76,14 @@ func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, a
 	}
 	old := dir.child(newName.Base())
 	if err := allow(n, old); err != nil || old == n {
-		return err
+		return err // two names of one file stay as they are, as POSIX has it
 	}
-	return s.move(op, n, oldName, newName, dir)
+	return s.move(op, n, from, dir, oldName, newName)
 }
 
-// move takes n from oldName to newName in dir, replacing what is there. It is
+// move takes n from oldName in from to newName in dir, replacing what is there. It is
 // taken out first, so that a quota above both places counts it once.
-func (s *FS) move(op string, n *node, oldName, newName pfs.Path, dir *node) error {
-	from := n.parent
+func (s *FS) move(op string, n, from, dir *node, oldName, newName pfs.Path) error {
 	delta := n.tally()
 	from.add(tally{}.minus(delta))
 	if err := s.link(op, newName, dir, n); err != nil {
@@ -82,6 +91,7 @@ func (s *FS) move(op string, n *node, oldName, newName pfs.Path, dir *node) erro
 		return err
 	}
 	from.dir.drop(oldName.Base())
-	from.mtime = now()
+	n.leave(from)
+	from.touch()
 	return nil
 }

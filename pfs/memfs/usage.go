@@ -28,7 +28,7 @@ func (n *node) tally() tally {
 
 // add changes the sums of n, a directory, and all above it.
 func (n *node) add(delta tally) {
-	for ; n != nil; n = n.parent {
+	for ; n != nil; n = n.parent() {
 		n.dir.sum = n.dir.sum.plus(delta)
 	}
 }
@@ -36,7 +36,7 @@ func (n *node) add(delta tally) {
 // checkQuota answers Quota if adding delta below n, a directory, passes a limit
 // of n or of a directory above it. What does not add is never refused.
 func (n *node) checkQuota(op string, name pfs.Path, delta tally) error {
-	for ; n != nil; n = n.parent {
+	for ; n != nil; n = n.parent() {
 		d, after := n.dir, n.dir.sum.plus(delta)
 		if delta.bytes > 0 && d.maxBytes > 0 && after.bytes > d.maxBytes {
 			return pfs.E(op, name, pfs.Quota, &pfs.OverQuota{Dir: n.name(), Limit: d.maxBytes, Used: d.sum.bytes, Need: delta.bytes})
@@ -50,10 +50,10 @@ func (n *node) checkQuota(op string, name pfs.Path, delta tally) error {
 
 // name returns the name of n, a directory, "" for the root.
 func (n *node) name() string {
-	if n.parent == nil {
+	if n.parent() == nil {
 		return ""
 	}
-	for name, e := range n.parent.dir.entries {
+	for name, e := range n.parent().dir.entries {
 		if e.node == n {
 			return name
 		}
@@ -86,6 +86,9 @@ func (s *FS) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 	if err := begin(ctx, op, name); err != nil {
 		return pfs.Space{}, err
 	}
+	if err := s.need(op, name, pfs.CanSpace); err != nil {
+		return pfs.Space{}, err
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if _, err := s.find(op, name); err != nil {
@@ -98,6 +101,9 @@ func (s *FS) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 func (s *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 	const op = "memfs.Usage"
 	if err := begin(ctx, op, name); err != nil {
+		return pfs.Usage{}, err
+	}
+	if err := s.need(op, name, pfs.CanUsage); err != nil {
 		return pfs.Usage{}, err
 	}
 	s.mu.RLock()
@@ -120,6 +126,9 @@ func (s *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 func (s *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
 	const op = "memfs.SetQuota"
 	if err := begin(ctx, op, name); err != nil {
+		return err
+	}
+	if err := s.need(op, name, pfs.CanSetQuota); err != nil {
 		return err
 	}
 	s.mu.Lock()

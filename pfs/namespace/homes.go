@@ -8,19 +8,19 @@ import (
 	"github.com/paddlecloud/pfs/pfs/auth"
 )
 
-// homes is the tree of the stores in which homes are what EnsureHome makes of them, whoever
-// asks and by whatever call: private and their users' own. One that was removed on its store
-// is made again by who makes it, or puts something into it; one that was removed here is
-// not taken to be there still.
+// homes makes homes that are not there.
 type homes struct {
-	*pfs.Layer
 	n  *Namespace
 	id auth.Identity // who asks
 }
 
-func newHomes(n *Namespace, id auth.Identity, stores pfs.FileSystem) *homes {
-	h := &homes{n: n, id: id}
-	h.Layer = pfs.NewLayer(func(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+// newHomes returns the tree of the stores in which homes are what EnsureHome makes of them,
+// whoever asks and by whatever call: private and their users' own. One that was removed on
+// its store is made again by who makes it, or puts something into it; one that was removed
+// here is not taken to be there still.
+func newHomes(n *Namespace, id auth.Identity, stores pfs.FileSystem) *pfs.Layer {
+	h := homes{n, id}
+	return pfs.NewLayerWith(func(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 		at := placeOf(name)
 		if at.kind == oneHome && a == pfs.Delete {
 			err := call(stores, name)
@@ -45,12 +45,19 @@ func newHomes(n *Namespace, id auth.Identity, stores pfs.FileSystem) *homes {
 			err = call(stores, name)
 		}
 		return err
+	}, pfs.Hooks{
+		Again: h.remade,
+		Paths: func(ctx context.Context, op pfs.PathsOp, call pfs.PathsCall) error {
+			if op.Name != "CopyFile" && placeOf(op.Target()).kind == oneHome {
+				return pfs.Errorf("namespace."+op.Name, op.Target(), pfs.Exist, "a home is made by the service alone: rename what is to be in it")
+			}
+			return op.Each(ctx, call)
+		},
 	})
-	return h
 }
 
 // remade reports whether err was for the sake of a home that was not there, and is now.
-func (h *homes) remade(ctx context.Context, name pfs.Path, err error) bool {
+func (h homes) remade(ctx context.Context, name pfs.Path, err error) bool {
 	if !errors.Is(err, pfs.NotExist) || placeOf(name).owner == "" {
 		return false
 	}
@@ -60,7 +67,7 @@ func (h *homes) remade(ctx context.Context, name pfs.Path, err error) bool {
 
 // remake makes the home that name is in, if it is not there, and reports whether it did.
 // Where there is no account, there is none to be made.
-func (h *homes) remake(ctx context.Context, name pfs.Path) (made bool, err error) {
+func (h homes) remake(ctx context.Context, name pfs.Path) (made bool, err error) {
 	owner, ok := h.id, true
 	if at := placeOf(name); at.owner != h.id.Name {
 		if h.n.account == nil {
@@ -87,47 +94,4 @@ func (h *homes) remake(ctx context.Context, name pfs.Path) (made bool, err error
 		return true, nil
 	}
 	return false, nil
-}
-
-// WriteBatch writes again what a missing home kept from being written, and only that.
-func (h *homes) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
-	errs := h.Layer.WriteBatch(ctx, entries)
-	for i := range errs {
-		if !h.remade(ctx, entries[i].Path, errs[i]) {
-			continue
-		}
-		var failed []pfs.BatchEntry
-		var at []int
-		for k := i; k < len(errs); k++ {
-			if errs[k] != nil {
-				failed, at = append(failed, entries[k]), append(at, k)
-			}
-		}
-		for n, err := range h.Layer.WriteBatch(ctx, failed) {
-			errs[at[n]] = err
-		}
-	}
-	return errs
-}
-
-func (h *homes) Rename(ctx context.Context, oldName, newName pfs.Path) error {
-	if err := replacesHome(newName); err != nil {
-		return err
-	}
-	return h.Layer.Rename(ctx, oldName, newName)
-}
-
-func (h *homes) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
-	if err := replacesHome(newName); err != nil {
-		return err
-	}
-	return h.Layer.RenameExclusive(ctx, oldName, newName)
-}
-
-// replacesHome refuses a home as the new name of something.
-func replacesHome(newName pfs.Path) error {
-	if placeOf(newName).kind != oneHome {
-		return nil
-	}
-	return pfs.Errorf("namespace.Rename", newName, pfs.Exist, "a home is made by the service alone: rename what is to be in it")
 }

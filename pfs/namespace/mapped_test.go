@@ -106,7 +106,7 @@ func TestReadOnlyMappedDir(t *testing.T) {
 		for _, name := range []pfs.Path{"/pfs/east/mnt/images", "/pfs/east/mnt/images/f", "/pfs/east/mnt/images/new"} {
 			for what, err := range map[string]error{
 				"Mkdir": fsys.Mkdir(ctx, name, 0o755), "Remove": fsys.Remove(ctx, name), "RemoveTree": pfs.RemoveTree(ctx, fsys, name),
-				"Chmod":      pfs.Chmod(ctx, fsys, name, 0o777),
+				"Chmod":      pfs.SetAttr(ctx, fsys, name, pfs.AttrMode, pfs.Attrs{Mode: 0o777}),
 				"SetQuota":   pfs.SetQuota(ctx, fsys, name, 1000, 0),
 				"Sweep":      sweep(ctx, fsys, name),
 				"WriteBatch": pfs.WriteBatch(ctx, fsys, []pfs.BatchEntry{{Path: name}})[0],
@@ -155,7 +155,7 @@ func TestMountForWriting(t *testing.T) {
 	pfstest.WantKind(t, fsys.Remove(ctx, dir), pfs.Invalid)
 	pfstest.WantKind(t, pfs.RemoveTree(ctx, fsys, dir), pfs.Invalid)
 	pfstest.WantKind(t, fsys.Rename(ctx, dir, "/pfs/east/home/bob/x"), pfs.Invalid)
-	pfstest.WantKind(t, pfs.Chmod(ctx, fsys, dir, 0o700), pfs.ReadOnly)
+	pfstest.WantKind(t, pfs.SetAttr(ctx, fsys, dir, pfs.AttrMode, pfs.Attrs{Mode: 0o700}), pfs.ReadOnly)
 	pfstest.WantKind(t, fsys.Remove(ctx, "/pfs/east/mnt"), pfs.Invalid)
 	pfstest.WantKind(t, fsys.Mkdir(ctx, "/pfs/east/mnt/new", 0o755), pfs.Permission)
 	pfstest.WantKind(t, pfs.SetQuota(ctx, fsys, dir, 1, 1), pfs.Permission)

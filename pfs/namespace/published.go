@@ -17,30 +17,23 @@ import (
 // through this namespace are known at once.
 const unfinishedKept = time.Second
 
-// published is the tree below, in which complete versions of published datasets never
-// change, and the file latest is a link to the version whose number it holds.
-//
-// It belongs below the permission check, and below what follows links.
+// published protects complete versions of published datasets.
 type published struct {
-	*pfs.Layer
 	n     *Namespace
 	id    auth.Identity
 	below pfs.FileSystem
 }
 
-var (
-	_ pfs.Editor      = (*published)(nil)
-	_ pfs.Copier      = (*published)(nil)
-	_ pfs.BatchWriter = (*published)(nil)
-)
-
-func newPublished(n *Namespace, id auth.Identity, below pfs.FileSystem) *published {
-	p := &published{n: n, id: id, below: below}
-	p.Layer = pfs.NewLayer(p.through)
-	return p
+// newPublished returns the tree below, in which complete versions of published datasets
+// never change, and the file latest is a link to the version whose number it holds.
+//
+// It belongs below the permission check, and below what follows links.
+func newPublished(n *Namespace, id auth.Identity, below pfs.FileSystem) *pfs.Layer {
+	p := published{n, id, below}
+	return pfs.NewLayerWith(p.through, pfs.Hooks{Handle: p.handle, Info: p.info, Paths: p.paths, Wrote: p.wrote})
 }
 
-func (p *published) through(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+func (p published) through(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 	at, ok := publishedAt(name)
 	if !ok {
 		return call(p.below, name)
@@ -65,7 +58,7 @@ func orLink(err error, link pfs.Path) error {
 }
 
 // allow refuses what would change a complete version. An administrator may remove one.
-func (p *published) allow(ctx context.Context, a pfs.Access, name pfs.Path, at publishedPlace) error {
+func (p published) allow(ctx context.Context, a pfs.Access, name pfs.Path, at publishedPlace) error {
 	removes := a == pfs.Delete && p.id.Role != auth.Admin
 	switch {
 	case at.isVersion() && removes && name == at.entry.Join(claim):
@@ -81,7 +74,7 @@ func (p *published) allow(ctx context.Context, a pfs.Access, name pfs.Path, at p
 }
 
 // allUnfinished answers ReadOnly if a complete version is in the directory of a dataset.
-func (p *published) allUnfinished(ctx context.Context, dataset pfs.Path) error {
+func (p published) allUnfinished(ctx context.Context, dataset pfs.Path) error {
 	for e, err := range pfs.Entries(ctx, p.below, dataset, nil) {
 		switch {
 		case errors.Is(err, pfs.NotDir), errors.Is(err, pfs.NotExist):
@@ -100,7 +93,7 @@ func (p *published) allUnfinished(ctx context.Context, dataset pfs.Path) error {
 
 // unfinished answers ReadOnly, about name, if the directory of a version has its
 // manifest. One that is not there, or is no directory but a link or a file, has none.
-func (p *published) unfinished(ctx context.Context, name, version pfs.Path) error {
+func (p published) unfinished(ctx context.Context, name, version pfs.Path) error {
 	if !p.n.due(string(version)) {
 		return nil
 	}
@@ -120,14 +113,14 @@ func (p *published) unfinished(ctx context.Context, name, version pfs.Path) erro
 }
 
 // wrote notes that name was written, which may have completed a version.
-func (p *published) wrote(name pfs.Path) {
+func (p published) wrote(name pfs.Path) {
 	if at, ok := publishedAt(name); ok && at.isVersion() && isManifest(name.Base()) {
 		p.n.look(string(at.entry), 0)
 	}
 }
 
 // linkOf describes latest; links reports whether it stands for a version.
-func (p *published) linkOf(ctx context.Context, name pfs.Path) (info pfs.Info, links bool, err error) {
+func (p published) linkOf(ctx context.Context, name pfs.Path) (info pfs.Info, links bool, err error) {
 	info, err = p.below.Stat(ctx, name)
 	if errors.Is(err, pfs.NotExist) {
 		return info, false, nil
@@ -139,7 +132,7 @@ func (p *published) linkOf(ctx context.Context, name pfs.Path) (info pfs.Info, l
 }
 
 // asLink makes the description of latest that of a link, if it holds a number.
-func (p *published) asLink(ctx context.Context, name pfs.Path, info pfs.Info) (_ pfs.Info, links bool, err error) {
+func (p published) asLink(ctx context.Context, name pfs.Path, info pfs.Info) (_ pfs.Info, links bool, err error) {
 	const most = 32
 	if !info.IsRegular() || info.Size == 0 || info.Size > most {
 		return info, false, nil
@@ -162,105 +155,45 @@ func (p *published) asLink(ctx context.Context, name pfs.Path, info pfs.Info) (_
 	return info, true, nil
 }
 
-// Stat describes latest as a link.
-func (p *published) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
-	info, err := p.Layer.Stat(ctx, name)
-	if at, ok := publishedAt(name); err != nil || !ok || !at.isLatest() || at.inEntry {
-		return info, err
+// info describes latest as a link.
+func (p published) info(ctx context.Context, name pfs.Path, info pfs.Info) (pfs.Info, error) {
+	at, ok := publishedAt(name)
+	if !ok || !at.isLatest() || at.inEntry {
+		return info, nil
 	}
-	info, _, err = p.asLink(ctx, name, info)
+	info, _, err := p.asLink(ctx, name, info)
 	return info, err
 }
 
-// List shows latest as a link.
-func (p *published) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
-	page, err := p.Layer.List(ctx, dir, opts)
-	if at, ok := publishedAt(dir); err != nil || !ok || at.dataset != dir {
-		return page, err
-	}
-	for i, e := range page.Entries {
-		if e.Name != latest {
-			continue
-		}
-		if page.Entries[i], _, err = p.asLink(ctx, dir.Join(latest), e); err != nil && !errors.Is(err, pfs.NotExist) {
-			return pfs.Page{}, err
-		}
-	}
-	return page, nil
-}
-
-// Create sees to it that nothing is committed into a version that was completed in the
-// meantime.
-func (p *published) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
-	w, err := p.Layer.Create(ctx, name, opts)
-	if at, ok := publishedAt(name); err == nil && ok && at.isVersion() {
-		return &versionStaged{w, p, name, at.entry}, nil
-	}
-	return w, err
-}
-
-// Edit refuses to change files of a version in place, also of an unfinished one: what
+// handle refuses to change files of a version in place, also of an unfinished one: what
 // is open could not be taken back from its writer when the manifest comes.
-func (p *published) Edit(ctx context.Context, name pfs.Path) (pfs.Edited, error) {
-	if at, ok := publishedAt(name); ok && at.isVersion() {
-		return nil, pfs.Errorf(opView, name, pfs.Unsupported, "files of published versions are written whole")
+func (p published) handle(name pfs.Path, flags pfs.OpenFlags) error {
+	if at, ok := publishedAt(name); ok && at.isVersion() && flags&pfs.OpenWrite != 0 {
+		return pfs.Errorf(opView, name, pfs.Unsupported, "files of published versions are written whole")
 	}
-	return p.Layer.Edit(ctx, name)
+	return nil
 }
 
-// CopyFile leaves copies into a version to the caller, whose staged write is looked at
-// when it is committed.
-func (p *published) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptions, progress func(int64)) (pfs.Info, error) {
-	if at, ok := publishedAt(dst); ok && at.isVersion() {
-		return pfs.Info{}, pfs.E(opView, dst, pfs.Unsupported, nil)
+// paths leaves copies into a version to the caller, whose upload is looked at when it is
+// committed. Nothing else comes into a version, or gets a second name there, that
+// somebody could still change through a handle or another name.
+func (p published) paths(ctx context.Context, op pfs.PathsOp, call pfs.PathsCall) error {
+	target := op.Target()
+	to, ok := publishedAt(target)
+	into := ok && to.isVersion()
+	from, ok := publishedAt(op.Uses[0].Path)
+	within := into && ok && from.entry == to.entry
+	switch {
+	case into && op.Name == "CopyFile":
+		return pfs.E(opView, target, pfs.Unsupported, nil)
+	case op.Name == "HardLink" && (into || ok && from.isVersion()):
+		return pfs.Errorf(opView, target, pfs.Unsupported, "files of published versions have one name")
+	case into && !within && op.Name != "Concat":
+		err := p.unfinished(ctx, target, to.entry)
+		if err == nil {
+			err = pfs.Errorf(opView, target, pfs.CrossStore, "what is renamed into a version could be changed later: use cp or mv, which copy")
+		}
+		return err
 	}
-	return p.Layer.CopyFile(ctx, src, dst, opts, progress)
-}
-
-func (p *published) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
-	errs := p.Layer.WriteBatch(ctx, entries)
-	for _, e := range entries {
-		p.wrote(e.Path)
-	}
-	return errs
-}
-
-func (p *published) Rename(ctx context.Context, oldName, newName pfs.Path) error {
-	defer p.wrote(newName)
-	return p.Layer.Rename(ctx, oldName, newName)
-}
-
-func (p *published) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
-	defer p.wrote(newName)
-	return p.Layer.RenameExclusive(ctx, oldName, newName)
-}
-
-// versionStaged is a staged write in the directory of a version.
-type versionStaged struct {
-	pfs.Staged
-	p             *published
-	name, version pfs.Path
-}
-
-var (
-	_ pfs.LeafDigester = (*versionStaged)(nil)
-	_ pfs.Identifier   = (*versionStaged)(nil)
-)
-
-func (w *versionStaged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
-	if err := w.p.unfinished(ctx, w.name, w.version); err != nil {
-		return pfs.Info{}, err
-	}
-	defer w.p.wrote(w.name)
-	return w.Staged.Commit(ctx, opts)
-}
-
-func (w *versionStaged) Identity() any { return pfs.IdentityOf(w.Staged) }
-
-func (w *versionStaged) LeafDigests(ctx context.Context, size, first int64, n int) ([]pfs.LeafDigest, error) {
-	c, ok := w.Staged.(pfs.LeafDigester)
-	if !ok {
-		return nil, pfs.E(opView, w.name, pfs.Unsupported, nil)
-	}
-	return c.LeafDigests(ctx, size, first, n)
+	return op.Each(ctx, call)
 }

@@ -32,28 +32,46 @@ func datacenterOf(name pfs.Path) (dc string, ok bool) {
 	return "", false
 }
 
-// spelled is the tree below with all the spellings of its paths.
+// spelled finds out which path is meant by each spelling.
 type spelled struct {
-	*pfs.Layer
 	n     *Namespace
 	alias string
 }
 
-func newSpelled(n *Namespace, alias string, below pfs.FileSystem) *spelled {
-	s := &spelled{n: n, alias: alias}
-	s.Layer = pfs.NewLayer(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+// newSpelled returns the tree below with all the spellings of its paths.
+func newSpelled(n *Namespace, alias string, below pfs.FileSystem) pfs.FileSystem {
+	s := spelled{n, alias}
+	return pfs.NewLayerWith(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 		meant, err := s.meant(name)
 		if err != nil {
 			return err
 		}
 		return call(below, meant)
+	}, pfs.Hooks{
+		// Listings show the alias in place of the current datacenter's own name.
+		Info: func(_ context.Context, name pfs.Path, info pfs.Info) (pfs.Info, error) {
+			if alias != "" && name == top.Join(n.current) {
+				info.Name = alias
+			}
+			return info, nil
+		},
+		// What is public in the current datacenter counts once, though /pfs shows it
+		// under two names.
+		Apart: func(dir pfs.Path) (apart bool, except string) {
+			if dir == top {
+				except = public
+			}
+			return top.Within(dir), except
+		},
+		Paths: func(ctx context.Context, op pfs.PathsOp, call pfs.PathsCall) error {
+			return explain(op, op.Each(ctx, call))
+		},
 	})
-	return s
 }
 
 // meant returns the path that name stands for: with the datacenter's own name, and
 // "home".
-func (s *spelled) meant(name pfs.Path) (pfs.Path, error) {
+func (s spelled) meant(name pfs.Path) (pfs.Path, error) {
 	at := modern(name)
 	dc, ok := datacenterOf(name)
 	switch {
@@ -67,61 +85,12 @@ func (s *spelled) meant(name pfs.Path) (pfs.Path, error) {
 	return "", pfs.Errorf(opView, name, pfs.NotExist, "there is no datacenter %.80q here, only %s", dc, s.n.known(s.alias))
 }
 
-// List shows the alias in place of the current datacenter's own name.
-func (s *spelled) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
-	page, err := s.Layer.List(ctx, dir, opts)
-	if dir != top || s.alias == "" {
-		return page, err
-	}
-	for i, e := range page.Entries {
-		if e.Name == s.n.current {
-			page.Entries[i].Name = s.alias
-		}
-	}
-	return page, err
-}
-
-// Usage counts what is public in the current datacenter once, though /pfs shows it under
-// two names.
-func (s *spelled) Usage(ctx context.Context, name pfs.Path) (total pfs.Usage, err error) {
-	if !top.Within(name) {
-		return s.Layer.Usage(ctx, name)
-	}
-	for e, err := range pfs.Entries(ctx, s, name, nil) {
-		if err != nil {
-			return pfs.Usage{}, err
-		}
-		at := name.Join(e.Name)
-		if at == top.Join(public) {
-			continue
-		}
-		below, err := s.Usage(ctx, at)
-		if err != nil {
-			return pfs.Usage{}, err
-		}
-		total.Bytes += below.Bytes
-		total.Files += below.Files
-		total.Dirs += below.Dirs + 1
-	}
-	return total, nil
-}
-
-// Rename says more than that the stores differ.
-func (s *spelled) Rename(ctx context.Context, oldName, newName pfs.Path) error {
-	return explain(oldName, newName, s.Layer.Rename(ctx, oldName, newName))
-}
-
-// RenameExclusive says more than that the stores differ.
-func (s *spelled) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
-	return explain(oldName, newName, s.Layer.RenameExclusive(ctx, oldName, newName))
-}
-
 // explain says what to do where a rename between datacenters was tried, or between
 // what is used with the rights of the service and with those of a user.
-func explain(oldName, newName pfs.Path, err error) error {
-	if !errors.Is(err, pfs.CrossStore) {
+func explain(op pfs.PathsOp, err error) error {
+	if op.Uses[0].Access != pfs.Delete || !errors.Is(err, pfs.CrossStore) {
 		return err
 	}
-	return pfs.Errorf("namespace.Rename", newName, pfs.CrossStore,
-		"%s is in another datacenter, or used with other rights, and cannot be renamed to it: use cp or mv, which copy", oldName)
+	return pfs.Errorf("namespace."+op.Name, op.Target(), pfs.CrossStore,
+		"%s is in another datacenter, or used with other rights, and cannot be renamed to it: use cp or mv, which copy", op.Uses[0].Path)
 }

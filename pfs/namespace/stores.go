@@ -8,38 +8,52 @@ import (
 	"github.com/paddlecloud/pfs/pfs/auth"
 )
 
-// stores is the tree of all stores for one who asks. Each operation works on the mux of
-// the user whom its path belongs to, and one on two paths on that of its target: what a
-// rename or copy inside a store makes belongs to whom the target is of.
+// stores chooses the mux of the user whom a path belongs to.
 type stores struct {
-	*pfs.Layer
 	n      *Namespace
 	id     auth.Identity
 	viewer pfs.Owner // who id is on the stores; zero for nobody
 }
 
-func newStores(n *Namespace, id auth.Identity) *stores {
-	s := &stores{n: n, id: id}
+// newStores returns the tree of all stores for one who asks. Each operation works on the
+// mux of the user whom its path belongs to, and one on several paths on that of its
+// target: what a rename or copy inside a store makes belongs to whom the target is of.
+func newStores(n *Namespace, id auth.Identity) *pfs.Layer {
+	s := stores{n: n, id: id}
 	s.viewer, _ = id.Owner()
-	if s.Layer = n.muxes.only; s.Layer != nil {
-		return s
-	}
-	s.Layer = pfs.NewLayer(func(_ context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
-		return call(s.mux(a, name), name)
-	})
-	return s
+	return pfs.NewLayerWith(func(_ context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		mux := s.mux(a, name)
+		// Who is no administrator is shown of the homes the own one alone: a listing
+		// does not page through thousands of others to leave them out.
+		if a == pfs.ListDir && s.id.Role != auth.Admin && placeOf(name).kind == theHomes {
+			return call(ownHome{mux, s.id.Name}, name)
+		}
+		return call(mux, name)
+	}, pfs.Hooks{Paths: func(_ context.Context, op pfs.PathsOp, call pfs.PathsCall) error {
+		var paths []pfs.Path
+		for _, u := range op.Uses {
+			paths = append(paths, u.Path)
+		}
+		return call(s.mux(pfs.Write, op.Target()), paths)
+	}})
 }
 
-// mux returns the tree in which an access to name is made.
-func (s *stores) mux(a pfs.Access, name pfs.Path) *pfs.Layer {
+// mux returns the tree in which an access to name is made. An administrator, who sets
+// quotas, is shown what they hold for, also where the store does not let the
+// administrator in.
+func (s stores) mux(a pfs.Access, name pfs.Path) *pfs.Layer {
 	if s.n.muxes.only != nil {
 		return s.n.muxes.only
 	}
-	return s.n.muxes.get(muxKey{owner: s.owner(a, name), viewer: s.viewer, administers: a == pfs.Administer})
+	administers := a == pfs.Administer || a == pfs.Measure && s.id.Role == auth.Admin
+	if administers {
+		a = pfs.Administer
+	}
+	return s.n.muxes.get(muxKey{owner: s.owner(a, name), viewer: s.viewer, administers: administers})
 }
 
 // owner returns whom what is made at name belongs to; zero for the service.
-func (s *stores) owner(a pfs.Access, name pfs.Path) pfs.Owner {
+func (s stores) owner(a pfs.Access, name pfs.Path) pfs.Owner {
 	at := placeOf(name)
 	switch {
 	case a == pfs.Discard || a == pfs.Administer:
@@ -54,16 +68,17 @@ func (s *stores) owner(a pfs.Access, name pfs.Path) pfs.Owner {
 	return owner
 }
 
-// List shows of the homes to who is no administrator the own one alone: a listing does
-// not page through thousands of others to leave them out.
-func (s *stores) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
-	if s.id.Role == auth.Admin || placeOf(dir).kind != theHomes {
-		return s.Layer.List(ctx, dir, opts)
-	}
-	if s.id.Name == "" {
+// ownHome is a tree whose directory of homes has that of one user.
+type ownHome struct {
+	pfs.FileSystem
+	user string
+}
+
+func (h ownHome) List(ctx context.Context, dir pfs.Path, _ pfs.ListOptions) (pfs.Page, error) {
+	if h.user == "" {
 		return pfs.Page{}, nil
 	}
-	info, err := s.Stat(ctx, dir.Join(s.id.Name))
+	info, err := h.Stat(ctx, dir.Join(h.user))
 	if errors.Is(err, pfs.NotExist) {
 		return pfs.Page{}, nil
 	}
@@ -71,25 +86,4 @@ func (s *stores) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (
 		return pfs.Page{}, err
 	}
 	return pfs.Page{Entries: []pfs.Info{info}}, nil
-}
-
-// Usage shows an administrator, who sets quotas, what they hold for, also where the store
-// does not let the administrator in.
-func (s *stores) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
-	if s.id.Role == auth.Admin {
-		return s.mux(pfs.Administer, name).Usage(ctx, name)
-	}
-	return s.Layer.Usage(ctx, name)
-}
-
-func (s *stores) Rename(ctx context.Context, oldName, newName pfs.Path) error {
-	return s.mux(pfs.Write, newName).Rename(ctx, oldName, newName)
-}
-
-func (s *stores) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
-	return s.mux(pfs.Write, newName).RenameExclusive(ctx, oldName, newName)
-}
-
-func (s *stores) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptions, progress func(int64)) (pfs.Info, error) {
-	return s.mux(pfs.Write, dst).CopyFile(ctx, src, dst, opts, progress)
 }

@@ -88,10 +88,10 @@ var operations = map[string]func(ctx context.Context, fsys pfs.FileSystem, p pfs
 		return pfs.MakeLink(ctx, fsys, "x", p)
 	},
 	"Chmod": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-		return pfs.Chmod(ctx, fsys, p, 0o777)
+		return pfs.SetAttr(ctx, fsys, p, pfs.AttrMode, pfs.Attrs{Mode: 0o777})
 	},
 	"Chtime": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-		return pfs.Chtime(ctx, fsys, p, time.Unix(0, 0))
+		return pfs.SetAttr(ctx, fsys, p, pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(0, 0)})
 	},
 	"Edit": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
 		_, err := pfs.Edit(ctx, fsys, p)
@@ -365,7 +365,7 @@ func TestFixedDirectories(t *testing.T) {
 			pfstest.WantKind(t, fsys.Remove(ctx, dir), pfs.Invalid)
 			pfstest.WantKind(t, pfs.RemoveTree(ctx, fsys, dir), pfs.Invalid)
 			pfstest.WantKind(t, fsys.Rename(ctx, dir, "/pfs/east/home/pia/x"), pfs.Invalid)
-			pfstest.WantKind(t, pfs.Chmod(ctx, fsys, dir, 0o777), pfs.ReadOnly)
+			pfstest.WantKind(t, pfs.SetAttr(ctx, fsys, dir, pfs.AttrMode, pfs.Attrs{Mode: 0o777}), pfs.ReadOnly)
 			if err := fsys.Mkdir(ctx, dir, 0o755); err != nil {
 				t.Errorf("Mkdir of %s, which is there: %v", dir, err)
 			}

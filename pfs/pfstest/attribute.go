@@ -24,11 +24,11 @@ func checkChmod(e *env) {
 	MustMkdir(e, e.fs, "/dir")
 	for _, mode := range []fs.FileMode{0o600, 0o755, 0o640, 0o777} {
 		want := MustStat(e, e.fs, "/f")
-		e.ok(pfs.Chmod(e.ctx, e.fs, "/f", mode))
+		e.ok(pfs.SetAttr(e.ctx, e.fs, "/f", pfs.AttrMode, pfs.Attrs{Mode: mode}))
 		got := MustStat(e, e.fs, "/f")
 		want.Mode, want.Version = mode, got.Version
 		e.sameInfo("the file", got, want)
-		e.ok(pfs.Chmod(e.ctx, e.fs, "/dir", mode))
+		e.ok(pfs.SetAttr(e.ctx, e.fs, "/dir", pfs.AttrMode, pfs.Attrs{Mode: mode}))
 		if got := MustStat(e, e.fs, "/dir").Mode; got != fs.ModeDir|mode {
 			e.Errorf("mode of the directory = %v, want %v", got, fs.ModeDir|mode)
 		}
@@ -41,12 +41,12 @@ func checkChtime(e *env) {
 	MustMkdir(e, e.fs, "/dir")
 	for _, at := range []time.Time{time.Unix(1, 0), time.Unix(1e9, 999_999_999), time.Unix(4e9, 0)} {
 		want := MustStat(e, e.fs, "/f")
-		e.ok(pfs.Chtime(e.ctx, e.fs, "/f", at))
+		e.ok(pfs.SetAttr(e.ctx, e.fs, "/f", pfs.AttrModTime, pfs.Attrs{ModTime: at}))
 		got := MustStat(e, e.fs, "/f")
 		e.sameTime("time of the file", got.ModTime, at)
 		want.ModTime, want.Version = got.ModTime, got.Version
 		e.sameInfo("the file", got, want)
-		e.ok(pfs.Chtime(e.ctx, e.fs, "/dir", at))
+		e.ok(pfs.SetAttr(e.ctx, e.fs, "/dir", pfs.AttrModTime, pfs.Attrs{ModTime: at}))
 		e.sameTime("time of the directory", MustStat(e, e.fs, "/dir").ModTime, at)
 	}
 	WantFile(e, e.fs, "/f", []byte("content"))
@@ -55,9 +55,9 @@ func checkChtime(e *env) {
 func checkChtimeDigest(e *env) {
 	data := Pattern(1, 1000)
 	WriteFileWith(e, e.fs, "/f", data, pfs.CommitOptions{Digest: digest.Bytes(data)})
-	e.ok(pfs.Chtime(e.ctx, e.fs, "/f", time.Unix(1e9, 0)))
+	e.ok(pfs.SetAttr(e.ctx, e.fs, "/f", pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(1e9, 0)}))
 	if !e.lacks(NoChmod) {
-		e.ok(pfs.Chmod(e.ctx, e.fs, "/f", 0o600))
+		e.ok(pfs.SetAttr(e.ctx, e.fs, "/f", pfs.AttrMode, pfs.Attrs{Mode: 0o600}))
 	}
 	if got := MustStat(e, e.fs, "/f").Digest; got != digest.Bytes(data) {
 		e.Errorf("digest = %q, want %q", got, digest.Bytes(data))

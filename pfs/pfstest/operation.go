@@ -80,11 +80,11 @@ var operations = []operation{
 		}},
 	{name: "Chmod", gap: NoChmod, needsName: true, opens: true,
 		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.Chmod(ctx, fsys, p, 0o600)
+			return pfs.SetAttr(ctx, fsys, p, pfs.AttrMode, pfs.Attrs{Mode: 0o600})
 		}},
 	{name: "Chtime", gap: NoChtime, needsName: true, opens: true,
 		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.Chtime(ctx, fsys, p, time.Unix(1e9, 0))
+			return pfs.SetAttr(ctx, fsys, p, pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(1e9, 0)})
 		}},
 	{name: "Edit", gap: NoEdit, needsName: true, needsFile: true, opens: true,
 		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {

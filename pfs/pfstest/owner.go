@@ -199,7 +199,9 @@ var asRefused = map[string]func(ctx context.Context, fsys pfs.FileSystem) error{
 	"WriteBatch": func(ctx context.Context, fsys pfs.FileSystem) error {
 		return pfs.WriteBatch(ctx, fsys, []pfs.BatchEntry{{Path: "/closed/g"}})[0]
 	},
-	"Chmod": func(ctx context.Context, fsys pfs.FileSystem) error { return pfs.Chmod(ctx, fsys, "/closed", 0o777) },
+	"Chmod": func(ctx context.Context, fsys pfs.FileSystem) error {
+		return pfs.SetAttr(ctx, fsys, "/closed", pfs.AttrMode, pfs.Attrs{Mode: 0o777})
+	},
 	"Edit": func(ctx context.Context, fsys pfs.FileSystem) error {
 		_, err := pfs.Edit(ctx, fsys, "/closed/f")
 		return err

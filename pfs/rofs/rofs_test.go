@@ -30,8 +30,8 @@ func TestEveryChangeAnswersReadOnly(t *testing.T) {
 			"RenameExclusive": pfs.RenameExclusive(ctx, fsys, name, "/new"),
 			"RemoveTree":      pfs.RemoveTree(ctx, fsys, name),
 			"MakeLink":        pfs.MakeLink(ctx, fsys, "target", name),
-			"Chmod":           pfs.Chmod(ctx, fsys, name, 0o777),
-			"Chtime":          pfs.Chtime(ctx, fsys, name, time.Unix(0, 0)),
+			"Chmod":           pfs.SetAttr(ctx, fsys, name, pfs.AttrMode, pfs.Attrs{Mode: 0o777}),
+			"Chtime":          pfs.SetAttr(ctx, fsys, name, pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(0, 0)}),
 			"SetQuota":        pfs.SetQuota(ctx, fsys, name, 1, 1),
 			"WriteBatch":      pfs.WriteBatch(ctx, fsys, []pfs.BatchEntry{{Path: name}})[0],
 		} {

@@ -257,7 +257,7 @@ func setQuotaCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wir
 
 func accessCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.AccessRequest) error {
 	a := pfs.Access(q.Access)
-	if a > pfs.Administer {
+	if !a.Valid() {
 		return pfs.Errorf("server.access", name, pfs.Invalid, "access %d", q.Access)
 	}
 	return pfs.CheckAccess(ctx, tree, a, name)

@@ -123,7 +123,7 @@ func (j *Job) setAttributes(ctx context.Context, it *item) error {
 	mode, time := j.otherAttributes(it)
 	if mode {
 		err := j.retry(ctx, it.name, func() error {
-			return pfs.Chmod(ctx, it.target.FS, it.target.Path, it.info.Mode.Perm())
+			return pfs.SetAttr(ctx, it.target.FS, it.target.Path, pfs.AttrMode, pfs.Attrs{Mode: it.info.Mode.Perm()})
 		})
 		if err := ifSupported(err); err != nil {
 			return err
@@ -133,7 +133,7 @@ func (j *Job) setAttributes(ctx context.Context, it *item) error {
 		return nil
 	}
 	return ifSupported(j.retry(ctx, it.name, func() error {
-		return pfs.Chtime(ctx, it.target.FS, it.target.Path, it.info.ModTime)
+		return pfs.SetAttr(ctx, it.target.FS, it.target.Path, pfs.AttrModTime, pfs.Attrs{ModTime: it.info.ModTime})
 	}))
 }
 

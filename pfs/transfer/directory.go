@@ -184,7 +184,7 @@ func (d *directory) setMode(ctx context.Context, made bool) error {
 		return nil
 	}
 	return ifSupported(d.r.j.retry(ctx, d.name, func() error {
-		return pfs.Chmod(ctx, d.target.FS, d.target.Path, perm)
+		return pfs.SetAttr(ctx, d.target.FS, d.target.Path, pfs.AttrMode, pfs.Attrs{Mode: perm})
 	}))
 }
 
@@ -196,7 +196,7 @@ func (d *directory) setTime(ctx context.Context, made bool) error {
 		return nil
 	}
 	return ifSupported(d.r.j.retry(ctx, d.name, func() error {
-		return pfs.Chtime(ctx, d.target.FS, d.target.Path, d.info.ModTime)
+		return pfs.SetAttr(ctx, d.target.FS, d.target.Path, pfs.AttrModTime, pfs.Attrs{ModTime: d.info.ModTime})
 	}))
 }
 

@@ -154,7 +154,7 @@ func (m *mirror) dir(ctx context.Context, d *directory) {
 		return pfs.CheckContext(ctx, "transfer.Delete", e.Path)
 	}, func(quoted string) { m.stays(d.target.Path, newNameError("transfer.Delete", d.target.Path, quoted)) })
 	if removed && !m.counting && !r.j.opts.NewTime && !r.j.opts.DryRun {
-		_ = pfs.Chtime(ctx, d.target.FS, d.target.Path, d.info.ModTime) // as far as it can be done
+		_ = pfs.SetAttr(ctx, d.target.FS, d.target.Path, pfs.AttrModTime, pfs.Attrs{ModTime: d.info.ModTime}) // as far as it can be done
 	}
 	if err != nil {
 		m.failDir(d, err)

@@ -40,9 +40,9 @@ func TestTree(t *testing.T) {
 	a, b := newFaulty(t), newFaulty(t)
 	plant(t, a, "/s/a", "/s/sub/b", "/s/sub/deep/c", "/s/empty/", "/s/a b ~@é", "/s/sub/-x")
 	put(t, a, "/s/big", noise(1, 2*chunk+1))
-	must(t, a.Chmod(ctx, "/s/sub", 0o550))
-	must(t, a.Chtime(ctx, "/s/sub", past))
-	must(t, a.Chtime(ctx, "/s", past.Add(time.Hour)))
+	must(t, pfs.SetAttr(ctx, a, "/s/sub", pfs.AttrMode, pfs.Attrs{Mode: 0o550}))
+	must(t, pfs.SetAttr(ctx, a, "/s/sub", pfs.AttrModTime, pfs.Attrs{ModTime: past}))
+	must(t, pfs.SetAttr(ctx, a, "/s", pfs.AttrModTime, pfs.Attrs{ModTime: past.Add(time.Hour)}))
 
 	rec := &recorder{t: t}
 	j := newJob(t, Options{Events: rec.record})
@@ -88,7 +88,7 @@ func TestTree(t *testing.T) {
 
 	// One file differs in content, not in size and time.
 	put(t, a, "/s/sub/b", []byte("/S/SUB/B"))
-	must(t, a.Chtime(ctx, "/s/sub", past))
+	must(t, pfs.SetAttr(ctx, a, "/s/sub", pfs.AttrModTime, pfs.Attrs{ModTime: past}))
 	j = newJob(t, Options{})
 	must(t, j.Copy(ctx, End{a, "/s"}, End{b, "/d"}))
 	checkFile(t, b, "/d/sub/b", []byte("/S/SUB/B"))
@@ -260,7 +260,7 @@ func TestOverwrite(t *testing.T) {
 				a, b := newFaulty(t), newFaulty(t)
 				put(t, a, "/s/f", fresh)
 				put(t, a, "/s/new", []byte("new"))
-				must(t, a.Chtime(ctx, "/s/f", tc.aTime))
+				must(t, pfs.SetAttr(ctx, a, "/s/f", pfs.AttrModTime, pfs.Attrs{ModTime: tc.aTime}))
 				put(t, b, "/d/f", old)
 				j := newJob(t, Options{Overwrite: tc.policy, Quick: tc.quick})
 				must(t, j.Copy(ctx, End{a, "/s"}, End{b, "/d"}))
@@ -305,8 +305,8 @@ func TestSameGetsAttributes(t *testing.T) {
 	a, b := newFaulty(t), newFaulty(t)
 	put(t, a, "/f", []byte("x"))
 	put(t, b, "/f", []byte("x"))
-	must(t, a.Chmod(ctx, "/f", 0o755))
-	must(t, a.Chtime(ctx, "/f", past.Add(time.Hour)))
+	must(t, pfs.SetAttr(ctx, a, "/f", pfs.AttrMode, pfs.Attrs{Mode: 0o755}))
+	must(t, pfs.SetAttr(ctx, a, "/f", pfs.AttrModTime, pfs.Attrs{ModTime: past.Add(time.Hour)}))
 	must(t, newJob(t, Options{}).Copy(ctx, End{a, "/f"}, End{b, "/f"}))
 	info, _ := b.Stat(ctx, "/f")
 	if info.Mode.Perm() != 0o755 || !info.ModTime.Equal(past.Add(time.Hour)) || b.written.Load() != 1 {

@@ -66,7 +66,7 @@ func (p *place) permissions() {
 	kept := "/pfs/" + p.dc + "/mnt/kept/"
 	secret := []byte("not for alice")
 	pfstest.WriteFile(p.T, p.direct, "/kept/secret", secret)
-	must(p.T, pfs.Chmod(p.Context(), p.direct, "/kept/secret", 0o600))
+	must(p.T, pfs.SetAttr(p.Context(), p.direct, "/kept/secret", pfs.AttrMode, pfs.Attrs{Mode: 0o600}))
 	must(p.T, p.direct.Mkdir(p.Context(), "/kept/private", 0o700))
 	pfstest.WriteFile(p.T, p.direct, "/kept/private/f", secret)
 	for _, args := range [][]string{

@@ -1,0 +1,112 @@
+package memfs
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// attrOwners are the attributes that only whom the store works as may set.
+const attrOwners = pfs.AttrUID | pfs.AttrGID | pfs.AttrOwner | pfs.AttrGroup
+
+// SetAttr sets attributes of name.
+func (s *FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	const op = "memfs.SetAttr"
+	if err := begin(ctx, op, name); err != nil {
+		return err
+	}
+	if err := mask.Check(op, name, attrs); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err := s.find(op, name)
+	if err != nil {
+		return err
+	}
+	if n.isLink() && mask&pfs.AttrLink == 0 {
+		return pfs.E(op, name, pfs.Symlink, nil)
+	}
+	if mask&pfs.AttrSize != 0 {
+		if err := s.may(op, name, n, change); err != nil {
+			return err
+		}
+	}
+	return s.setAttr(op, name, n, mask, attrs)
+}
+
+// setAttr sets attributes of n, all or none, with the lock held. Whether the size may be
+// changed the caller has checked.
+func (s *FS) setAttr(op string, name pfs.Path, n *node, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	if err := s.need(op, name, needs(mask)); err != nil {
+		return err
+	}
+	switch {
+	case s.as && mask&attrOwners != 0:
+		return pfs.Errorf(op, name, pfs.Permission, "owners are set by whom the store works as")
+	case n.isLink() && mask&pfs.AttrMode != 0:
+		return pfs.Errorf(op, name, pfs.Unsupported, "a link has no permission bits")
+	case n.mode.IsDir() && mask&(pfs.AttrSize|pfs.AttrReplication) != 0:
+		return pfs.E(op, name, pfs.IsDir, nil)
+	case !n.mode.IsRegular() && mask&(pfs.AttrSize|pfs.AttrReplication) != 0:
+		return pfs.Errorf(op, name, pfs.Invalid, "a special file (%v) has no content", n.mode.Type())
+	}
+	if mask&^(pfs.AttrSize|pfs.AttrLink) != 0 {
+		if err := s.owns(op, name, n); err != nil {
+			return err
+		}
+	}
+	if mask&pfs.AttrSize != 0 {
+		if err := s.setContent(op, name, n, n.data.resized(attrs.Size)); err != nil {
+			return err
+		}
+	}
+	if mask&pfs.AttrMode != 0 {
+		const settable = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+		n.mode = n.mode.Type() | attrs.Mode&settable
+	}
+	if mask&pfs.AttrModTime != 0 {
+		n.mtime = attrs.ModTime.Round(0)
+	}
+	if mask&pfs.AttrAccessTime != 0 {
+		n.atime = attrs.AccessTime.Round(0)
+	}
+	if mask&pfs.AttrUID != 0 {
+		n.uid = attrs.UID
+	}
+	if mask&pfs.AttrGID != 0 {
+		n.gid = attrs.GID
+	}
+	if mask&pfs.AttrOwner != 0 {
+		n.owner = attrs.Owner
+	}
+	if mask&pfs.AttrGroup != 0 {
+		n.group = attrs.Group
+	}
+	if mask&pfs.AttrReplication != 0 {
+		n.replication = attrs.Replication
+	}
+	n.ctime = now()
+	return nil
+}
+
+// needs returns the capabilities that setting the attributes of mask takes.
+func needs(mask pfs.AttrMask) (c pfs.Capabilities) {
+	for _, a := range []struct {
+		attr pfs.AttrMask
+		can  pfs.Capabilities
+	}{
+		{pfs.AttrMode, pfs.CanSetMode},
+		{pfs.AttrModTime, pfs.CanSetTimes},
+		{pfs.AttrAccessTime, pfs.CanSetAccessTime},
+		{attrOwners, pfs.CanSetOwner},
+		{pfs.AttrReplication, pfs.CanSetReplication},
+		{pfs.AttrSize, pfs.CanWriteRandom},
+	} {
+		if mask&a.attr != 0 {
+			c |= a.can
+		}
+	}
+	return c
+}

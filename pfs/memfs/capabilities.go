@@ -1,0 +1,36 @@
+package memfs
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// everything is what a store without gaps can do.
+const everything = pfs.CanRename | pfs.CanRenameDir | pfs.CanRenameNew | pfs.CanKeepEmptyDir | pfs.CanReadStaged |
+	pfs.CanOpenHandle | pfs.CanAppend | pfs.CanWriteRandom | pfs.CanAllocate |
+	pfs.CanSetMode | pfs.CanSetOwner | pfs.CanSetTimes | pfs.CanSetAccessTime | pfs.CanSetReplication |
+	pfs.CanXattr | pfs.CanSymlink | pfs.CanHardLink | pfs.CanMknod | pfs.CanConcat | pfs.CanCopyInside |
+	pfs.CanDigest | pfs.CanSpace | pfs.CanUsage | pfs.CanSetQuota | pfs.CanLocateBlocks
+
+// Capabilities returns what the store can do, which is the same everywhere.
+func (s *FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
+	const op = "memfs.Capabilities"
+	if err := begin(ctx, op, name); err != nil {
+		return 0, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if _, err := s.find(op, name); err != nil {
+		return 0, err
+	}
+	return s.can, nil
+}
+
+// need answers Unsupported if the store lacks one of the capabilities.
+func (s *FS) need(op string, name pfs.Path, c pfs.Capabilities) error {
+	if s.can.Has(c) {
+		return nil
+	}
+	return pfs.E(op, name, pfs.Unsupported, nil)
+}

@@ -1,0 +1,238 @@
+package memfs
+
+import (
+	"context"
+	"io/fs"
+	"sync/atomic"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// OpenHandle opens the file name for reading and changing in place.
+func (s *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
+	const op = "memfs.OpenHandle"
+	if err := begin(ctx, op, name); err != nil {
+		return nil, err
+	}
+	if err := flags.Check(op, name); err != nil {
+		return nil, err
+	}
+	need := pfs.CanOpenHandle
+	if flags&pfs.OpenAppend != 0 {
+		need |= pfs.CanAppend
+	} else if flags&pfs.OpenWrite != 0 {
+		need |= pfs.CanWriteRandom
+	}
+	if err := s.need(op, name, need); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err := s.openNode(op, name, flags, perm)
+	if err != nil {
+		return nil, err
+	}
+	return &handle{fs: s, name: name, node: n, flags: flags}, nil
+}
+
+// openNode returns the file that a handle is opened on, and makes or truncates it.
+func (s *FS) openNode(op string, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (*node, error) {
+	if flags&pfs.OpenCreate != 0 && name != pfs.Root {
+		dir, err := s.parent(op, name)
+		if err != nil {
+			return nil, err
+		}
+		if there := dir.child(name.Base()); there == nil {
+			n := &node{mode: perm.Perm(), mtime: now(), atime: now(), owner: s.owner, version: s.tick()}
+			return n, s.linkNew(op, name, n)
+		}
+	}
+	if flags&pfs.OpenExclusive != 0 {
+		return nil, pfs.E(op, name, pfs.Exist, nil)
+	}
+	n, err := s.findFile(op, name)
+	if err != nil {
+		return nil, err
+	}
+	var need access
+	if flags&pfs.OpenRead != 0 {
+		need |= read
+	}
+	if flags&pfs.OpenWrite != 0 {
+		need |= change
+	}
+	if err := s.may(op, name, n, need); err != nil {
+		return nil, err
+	}
+	if flags&pfs.OpenTruncate != 0 {
+		err = s.setContent(op, name, n, content{})
+	}
+	return n, err
+}
+
+// setContent makes data the content of the file n, with all that depends on it.
+func (s *FS) setContent(op string, name pfs.Path, n *node, data content) error {
+	delta := tally{bytes: data.size - n.data.size}
+	if err := s.checkSpace(op, name, delta.bytes); err != nil {
+		return err
+	}
+	for _, dir := range n.parents {
+		if err := dir.checkQuota(op, name, delta); err != nil {
+			return err
+		}
+	}
+	for _, dir := range n.parents {
+		dir.add(delta)
+	}
+	n.data, n.version, n.digest, n.madeBy = data, s.tick(), "", ""
+	n.touch()
+	return nil
+}
+
+// handle is a file open for reading and changing in place. It stays with the node,
+// whatever happens to its names.
+type handle struct {
+	fs     *FS
+	name   pfs.Path
+	node   *node
+	flags  pfs.OpenFlags
+	closed atomic.Bool
+}
+
+// check answers for a handle that is closed or was not opened for what need says.
+func (h *handle) check(ctx context.Context, op string, need pfs.OpenFlags) error {
+	switch {
+	case h.closed.Load():
+		return pfs.E(op, h.name, pfs.Closed, nil)
+	case need&^h.flags&pfs.OpenRead != 0:
+		return pfs.Errorf(op, h.name, pfs.Permission, "the file is not open for reading")
+	case need&^h.flags&pfs.OpenWrite != 0:
+		return pfs.Errorf(op, h.name, pfs.Permission, "the file is not open for writing")
+	}
+	return pfs.CheckContext(ctx, op, h.name)
+}
+
+func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	const op = "memfs.Handle.ReadAt"
+	if err := h.check(ctx, op, pfs.OpenRead); err != nil {
+		return 0, err
+	}
+	h.fs.mu.RLock()
+	data := h.node.data
+	h.fs.mu.RUnlock()
+	return readChunks(ctx, op, h.name, data.readAt, p, off)
+}
+
+func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+	const op = "memfs.Handle.WriteAt"
+	if err := pfs.CheckRange(op, h.name, off, len(p)); err != nil {
+		return 0, err
+	}
+	for {
+		if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
+			return n, err
+		}
+		if n == len(p) {
+			return n, nil
+		}
+		part := p[n:min(len(p), n+pfs.ChunkSize)]
+		if err := h.write(op, part, off+int64(n)); err != nil {
+			return n, err
+		}
+		n += len(part)
+	}
+}
+
+// write writes one chunk.
+func (h *handle) write(op string, p []byte, off int64) error {
+	h.fs.mu.Lock()
+	defer h.fs.mu.Unlock()
+	if h.flags&pfs.OpenAppend != 0 {
+		off = h.node.data.size
+	}
+	data := h.node.data.edited(off, len(p))
+	data.writeAt(p, off)
+	return h.fs.setContent(op, h.name, h.node, data)
+}
+
+func (h *handle) Truncate(ctx context.Context, size int64) error {
+	const op = "memfs.Handle.Truncate"
+	if size < 0 {
+		return pfs.Errorf(op, h.name, pfs.Invalid, "negative size %d", size)
+	}
+	return h.resize(ctx, op, pfs.CanWriteRandom, func(int64) int64 { return size })
+}
+
+// Allocate lengthens the file. Room is reserved by that: holes count as bytes here.
+func (h *handle) Allocate(ctx context.Context, off, n int64) error {
+	const op = "memfs.Handle.Allocate"
+	if off < 0 || n < 0 || off+n < 0 {
+		return pfs.Errorf(op, h.name, pfs.Invalid, "%d bytes from offset %d on", n, off)
+	}
+	return h.resize(ctx, op, pfs.CanAllocate, func(size int64) int64 { return max(size, off+n) })
+}
+
+// resize gives the file the size that of returns for the present one.
+func (h *handle) resize(ctx context.Context, op string, need pfs.Capabilities, of func(size int64) int64) error {
+	if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
+		return err
+	}
+	if err := h.fs.need(op, h.name, need); err != nil {
+		return err
+	}
+	h.fs.mu.Lock()
+	defer h.fs.mu.Unlock()
+	return h.fs.setContent(op, h.name, h.node, h.node.data.resized(of(h.node.data.size)))
+}
+
+func (h *handle) Sync(ctx context.Context) error { return h.check(ctx, "memfs.Handle.Sync", 0) }
+
+func (h *handle) Stat(ctx context.Context) (pfs.Info, error) {
+	if err := h.check(ctx, "memfs.Handle.Stat", 0); err != nil {
+		return pfs.Info{}, err
+	}
+	h.fs.mu.RLock()
+	defer h.fs.mu.RUnlock()
+	return h.node.info(h.name.Base()), nil
+}
+
+func (h *handle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	const op = "memfs.Handle.SetAttr"
+	if err := mask.Check(op, h.name, attrs); err != nil {
+		return err
+	}
+	var need pfs.OpenFlags
+	if mask&pfs.AttrSize != 0 {
+		need = pfs.OpenWrite
+	}
+	if err := h.check(ctx, op, need); err != nil {
+		return err
+	}
+	h.fs.mu.Lock()
+	defer h.fs.mu.Unlock()
+	return h.fs.setAttr(op, h.name, h.node, mask, attrs)
+}
+
+func (h *handle) Close(context.Context) error {
+	h.closed.Store(true)
+	return nil
+}
+
+// Edit is OpenHandle as it was.
+func (s *FS) Edit(ctx context.Context, name pfs.Path) (pfs.Edited, error) {
+	h, err := s.OpenHandle(ctx, name, pfs.OpenRead|pfs.OpenWrite, 0)
+	if err != nil {
+		return nil, err
+	}
+	return edited{h.(*handle)}, nil
+}
+
+type edited struct{ *handle }
+
+func (e edited) Info() pfs.Info {
+	e.fs.mu.RLock()
+	defer e.fs.mu.RUnlock()
+	return e.node.info(e.name.Base())
+}
+
+func (e edited) Close() error { return e.handle.Close(context.Background()) }
