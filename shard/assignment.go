@@ -2,8 +2,8 @@ package shard
 
 import "fmt"
 
-// Assignment is which files each trainer gets, trainer 0 first, each one's in
-// lexicographic order. Every file is in it exactly once, and nobody has none.
+// Assignment lists the files of each trainer in lexicographic order, trainer 0 first. Every file
+// occurs exactly once, and every trainer has at least one.
 type Assignment [][]File
 
 // Records returns the number of records of each trainer.
@@ -22,8 +22,8 @@ func (a Assignment) loads(w Weight) []int64 {
 	return loads
 }
 
-// prepared checks files against the number of trainers and returns them sorted,
-// with an empty assignment.
+// prepared checks files against the number of trainers and returns them sorted, with an empty
+// assignment.
 func prepared(files []File, trainers int) ([]File, Assignment, error) {
 	if err := (Trainer{Count: trainers}).Check(); err != nil {
 		return nil, nil, err

@@ -93,8 +93,8 @@ func lowestMaximum(rest, loads []int64) int64 {
 	return lowest
 }
 
-// TestAssignmentsAreComplete: every file exactly once, nobody idle, the same whatever
-// the order of files.
+// TestAssignmentsAreComplete: every file exactly once, nobody idle, the same whatever the order of
+// files.
 func TestAssignmentsAreComplete(t *testing.T) {
 	policies := map[string]func([]File, int) (Assignment, error){
 		"mod": Mod, "rendezvous": Rendezvous,

@@ -6,23 +6,22 @@ import (
 	"sort"
 )
 
-// Block is a random order that stays near the way records are stored. The blocks (as
-// a rule the chunks of the files) come in random order; each row of so many of them,
-// a window, is shuffled together. So a reader needs one window at a time and each
-// block only once an epoch, where Global jumps to another block for each record.
-// The larger the window, the nearer to Global; with all blocks in one window every
+// Block is a random order that stays close to the storage order. The blocks (usually the chunks of
+// the files) come in random order; each sequence of window blocks is shuffled together. So a reader
+// needs one window at a time and each block only once an epoch, while Global moves to another block
+// for almost every record. Larger windows are closer to Global; with all blocks in one window every
 // record may come anywhere.
 //
 // It takes 16 bytes of memory a block, and time logarithmic in their number.
 type Block struct {
-	starts []int64     // of blocks in the dataset, by number, and at last the number of all records
-	before []int64     // records before the block at each place of the order, and at last of all
-	blocks permutation // of the places
-	window int         // blocks
-	key    uint64      // of the windows
+	starts []int64     // of blocks in the dataset, by number; the last element is the number of all records
+	before []int64     // number of records before each block in the order; the last element is that of all records
+	blocks permutation // permutation of the blocks
+	window int         // number of blocks
+	key    uint64      // key of the windows
 }
 
-// NewBlock returns the order for blocks of that many records each, in the order of the
+// NewBlock returns the order for blocks with the given numbers of records, in the order of the
 // dataset. The error is ErrOption.
 func NewBlock(records []int64, window int, seed, epoch uint64) (*Block, error) {
 	if window < 1 {
@@ -60,7 +59,7 @@ func (b *Block) At(position int64) int64 {
 	return b.starts[block] + shuffled - b.before[place]
 }
 
-// shuffled returns where position lay before its window was shuffled.
+// shuffled returns the position before its window was shuffled.
 func (b *Block) shuffled(position int64) int64 {
 	places := len(b.before) - 1
 	w := b.place(position) / b.window
@@ -70,8 +69,8 @@ func (b *Block) shuffled(position int64) int64 {
 	return b.before[first] + p.at(position-b.before[first])
 }
 
-// place returns the place among the blocks of the order that a position falls in
-// before windows are shuffled. Blocks without records are passed over.
+// place returns the index of the block, in the order of blocks, that contains a position before
+// windows are shuffled. It skips blocks without records.
 func (b *Block) place(position int64) int {
 	return sort.Search(len(b.before)-1, func(i int) bool { return b.before[i+1] > position })
 }

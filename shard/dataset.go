@@ -7,14 +7,14 @@ import (
 	"sort"
 )
 
-// Dataset numbers the records of files through, from 0: those of the first file in
-// lexicographic order, then those of the next. It is safe for concurrent use.
+// Dataset numbers the records of its files consecutively from 0, in lexicographic order of the
+// files. It is safe for concurrent use.
 type Dataset struct {
 	files  []File
-	starts []int64 // of each file, and at last the number of all records
+	starts []int64 // of each file; the last element is the number of all records
 }
 
-// NewDataset takes files with their numbers of records, in any order. The error is
+// NewDataset makes a Dataset of files with their numbers of records, in any order. The error is
 // ErrFile or ErrDuplicate.
 func NewDataset(files []File) (*Dataset, error) {
 	files, err := sorted(files)
@@ -28,14 +28,14 @@ func NewDataset(files []File) (*Dataset, error) {
 	return d, nil
 }
 
-// Files returns the files in their order; the caller must not change them.
+// Files returns the files in order; the caller must not change them.
 func (d *Dataset) Files() []File { return d.files }
 
 // Len returns the number of records.
 func (d *Dataset) Len() int64 { return d.starts[len(d.files)] }
 
-// Locate returns the file (an index into Files) of a record and its number there. It
-// is ErrFile if there is no such record.
+// Locate returns the file (an index into Files) of a record and its number there. It returns
+// ErrFile if there is no such record.
 func (d *Dataset) Locate(record int64) (file int, number int64, err error) {
 	if record < 0 || record >= d.Len() {
 		return 0, 0, fmt.Errorf("%w: no record %d: the dataset has %d", ErrFile, record, d.Len())
@@ -44,16 +44,15 @@ func (d *Dataset) Locate(record int64) (file int, number int64, err error) {
 	return file, record - d.starts[file], nil
 }
 
-// find returns the file of a record that exists. Files without records are passed
-// over.
+// find returns the file of an existing record. It skips files without records.
 func (d *Dataset) find(record int64) int {
 	return sort.Search(len(d.files), func(i int) bool { return d.starts[i+1] > record })
 }
 
-// Fingerprint identifies the numbering of records, and of the blocks that are given
-// (for Block; else none): 16 hexadecimal digits of FNV-1a over each file's name, a
-// zero byte and its records in decimal with a line feed, then each block's records
-// likewise. It tells another dataset from this one, not a forged one.
+// Fingerprint identifies the numbering of records, and of the given blocks (for Block; otherwise
+// none): 16 hexadecimal digits of FNV-1a over each file's name, a zero byte and its records in
+// decimal with a line feed, then each block's records likewise. It detects another dataset, but not
+// a forged one.
 func (d *Dataset) Fingerprint(blocks []int64) string {
 	h := fnv.New64a()
 	for _, f := range d.files {

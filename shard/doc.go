@@ -1,51 +1,47 @@
-// Package shard shares the records of a dataset out to trainers.
+// Package shard distributes the records of a dataset to trainers.
 //
-// It computes and does no input or output but through what it is given; all
-// functions are deterministic, and what trainers compute for themselves agrees.
-// Trainers, files and records are numbered from 0. Loads are records, or bytes of
-// files.
+// All functions are deterministic, so trainers that compute their own shares agree. The package
+// does input and output only through its arguments. Trainers, files and records are numbered from
+// 0.
 //
 // # Whole files
 //
-// Mod gives file i to trainer i mod n, as the readers of PaddlePaddle do. LPT
-// balances records or bytes. Rendezvous keeps files with their trainers when their
-// number changes. All take files in the lexicographic order of their names' bytes,
-// whatever the order they come in, and refuse to leave a trainer without any. StepsOf
-// tells how many steps all of them then can take, dropping or repeating records.
+// Mod assigns file i to trainer i mod n, like the readers of PaddlePaddle. LPT balances records or
+// bytes. Rendezvous moves few files when the number of trainers changes. All of them sort files by
+// the bytes of their names, and return an error rather than leave a trainer without a file. StepsOf
+// returns how many steps all trainers can then take, dropping or repeating records.
 //
 // # Records
 //
-// Dataset numbers all records through. Dataset.Range cuts this row into pieces that
-// differ by at most one record, one for each trainer.
+// Dataset numbers all records consecutively. Dataset.Range cuts this sequence into runs that differ
+// by at most one record, one for each trainer.
 //
-// An Order visits all records once an epoch, the same way for any number of trainers:
-// Sequential, Global (a bijection on the records in constant memory) or Block
-// (shuffled in windows of blocks, so that reading stays near to sequential). In each
-// step the n trainers take the next n positions of the order,
+// An Order visits all records once an epoch, the same way for any number of trainers: Sequential,
+// Global (a bijection on the records in constant memory) or Block (shuffled in windows of blocks,
+// so that reading stays almost sequential). In each step the n trainers take the next n positions
+// of the order,
 //
 //	trainer r, step k:  order.At(cursor + k*n + r)
 //
-// and a Walk counts them in its cursor. This number is all there is to keep (State):
-// any number of trainers may go on from it, and what they have taken before and
-// after is each record exactly once, whatever the numbers of trainers. Nothing has to
-// be divisible by anything. Only the last step of an epoch may have fewer records than
-// trainers; what it then does is Exact, Drop or Pad.
+// and a Walk counts them in its cursor. The cursor is the whole state (State): any number of
+// trainers can resume from it, and together they take each record exactly once, whatever the
+// numbers of trainers before and after. No number has to divide another. Only the last step of an
+// epoch may have fewer records than trainers; Exact, Drop or Pad determine what it does.
 //
-// Trainers that take turns all pass over every block of a window, and so n of them
-// read each block n times. Lanes over a Block avoid that: while n divides the number of
-// lanes, each block is read by one trainer, except where lanes begin and end. A trainer
-// holds one window for each of its lanes.
+// Trainers that take turns all visit every block of a window, so n of them read each block n times.
+// Lanes over a Block avoid that: while n divides the number of lanes, each block is read by one
+// trainer, except at the ends of lanes. A trainer holds one window for each of its lanes.
 //
 // # Complete sets
 //
-// CheckSet and CompareSet refuse files that are missing, there twice, or left from an
-// earlier run. Env reads which trainer of how many a process is. WriteList writes the
-// lists of files that older training programs read.
+// CheckSet and CompareSet detect files that are missing, duplicate, or left from an earlier run.
+// Env finds out which trainer a process is, and how many there are. WriteList writes the file lists
+// that older training programs read.
 //
 // # Stability
 //
-// Which trainer gets what is a format: for the same input, seed and epoch it is the
-// same in every version of this package, on every machine. The numbers are
+// The assignment is a format: for the same input, seed and epoch it is the same in every version of
+// this package, on every machine. The numbers are
 //
 //	mix(x)        = finalizer of SplitMix64
 //	golden        = 0x9e3779b97f4a7c15
@@ -65,13 +61,13 @@
 //
 // # Files
 //
-//	file, name, set, seterror        files of a dataset, the numbers in their names, sets that are not whole
-//	trainer, env                     who of how many a process is
+//	file, name, set, seterror        files of a dataset, the numbers in their names, incomplete sets
+//	trainer, env                     the number of this trainer and of all trainers
 //	assignment, mod, lpt,            whole files for trainers
 //	rendezvous, list
-//	dataset, span                    all records in a row, and its pieces
-//	order, block, lanes, shuffle     the orders of an epoch, and the words that users write for them
-//	permutation, mix                 the numbers that they are made of
-//	walk, state, equal               a trainer's way through an epoch, how it goes on, and what is left over
+//	dataset, span                    all records in sequence, and runs of them
+//	order, block, lanes, shuffle     the orders of an epoch, and their names
+//	permutation, mix                 the functions that they are computed with
+//	walk, state, equal               a trainer's steps in an epoch, resuming, and surplus records
 //	errors                           the errors
 package shard

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// Env is where a job tells its processes who they are.
+// Env is where a job tells its processes which trainer they are.
 type Env struct {
-	Lookup func(name string) (string, bool) // of environment variables, as os.LookupEnv
-	Root   fs.FS                            // the machine's "/"; nil: not looked at
+	Lookup func(name string) (string, bool) // of environment variables, like os.LookupEnv
+	Root   fs.FS                            // the machine's "/"; nil to ignore files
 }
 
-// source is a place that may state a number.
+// source is a possible source of a number.
 type source struct {
 	name string
-	file bool // in Env.Root; else an environment variable
+	file bool // a file in Env.Root; otherwise an environment variable
 }
 
-// String reads as users know it: a variable's name or an absolute path.
+// String returns a variable's name or an absolute path.
 func (s source) String() string {
 	if s.file {
 		return "/" + s.name
@@ -30,7 +30,7 @@ func (s source) String() string {
 	return s.name
 }
 
-// ids and counts are all places, in the order in which messages name them.
+// ids and counts list all sources, in the order of messages.
 func ids() []source {
 	return []source{{name: "PADDLE_INIT_TRAINER_ID"}, {name: "PADDLE_TRAINER_ID"}, {name: "trainer_id", file: true}}
 }
@@ -39,10 +39,9 @@ func counts() []source {
 	return []source{{name: "PADDLE_INIT_NUM_GRADIENT_SERVERS"}, {name: "PADDLE_TRAINERS_NUM"}, {name: "trainer_count", file: true}}
 }
 
-// Trainer returns which trainer this process is. All sources that say something
-// must agree; the error is ErrTrainer where they do not, where only one of id and
-// number is stated, or where it cannot be read, and ErrNoTrainer where nothing is
-// stated.
+// Trainer returns which trainer this process is. All sources that are present must agree. The error
+// is ErrTrainer if they do not, if only one of id and number is present, or if it cannot be parsed,
+// and ErrNoTrainer if nothing is present.
 func (e Env) Trainer() (Trainer, error) {
 	id, idFrom, err := e.agreed(ids())
 	if err != nil {
@@ -67,11 +66,11 @@ func (e Env) Trainer() (Trainer, error) {
 	return t, nil
 }
 
-// beside returns the place among others that goes with the place s of own.
+// beside returns the source among others that corresponds to the source s of own.
 func beside(s source, own, others []source) source { return others[slices.Index(own, s)] }
 
-// agreed returns the number that all sources state and the first of them; nil if
-// none states any.
+// agreed returns the number that all present sources state, and the first of them; nil if there is
+// none.
 func (e Env) agreed(sources []source) (n int, from *source, err error) {
 	for _, s := range sources {
 		text, found, err := e.read(s)
@@ -106,10 +105,10 @@ func (e Env) read(s source) (text string, found bool, err error) {
 	return strings.TrimSpace(text), found, nil
 }
 
-// longestLine is more than any number takes.
+// longestLine exceeds the length of any number.
 const longestLine = 64
 
-// readFile returns the first line of a file, however long the file.
+// readFile returns the first line of a file, however long the file is.
 func (e Env) readFile(name string) (text string, found bool, err error) {
 	if e.Root == nil {
 		return "", false, nil

@@ -2,19 +2,18 @@ package shard
 
 import "fmt"
 
-// Equal says what becomes of records that cannot be shared out evenly. Trainers that
-// step together, as in synchronous training, wait for ever for one that has no
-// record left.
+// Equal determines what happens to records that cannot be divided evenly. Trainers that step
+// together, as in synchronous training, wait for ever for one that has run out of records.
 type Equal uint8
 
-// The ways.
+// The values.
 const (
-	Exact Equal = iota // every record once; some trainers may have one more
-	Drop               // the same number for each; what is left over is not used
-	Pad                // the same number for each; what is lacking is repeated from the beginning
+	Exact Equal = iota // every record once; some trainers may get one more
+	Drop               // the same number for each; surplus records are not used
+	Pad                // the same number for each; missing records are repeated from the beginning
 )
 
-// ParseEqual reads "exact", "drop" or "pad"; the error is ErrOption.
+// ParseEqual parses "exact", "drop" or "pad"; the error is ErrOption.
 func ParseEqual(text string) (Equal, error) {
 	for e := Exact; e <= Pad; e++ {
 		if text == e.String() {
@@ -24,7 +23,7 @@ func ParseEqual(text string) (Equal, error) {
 	return 0, fmt.Errorf("%w %q: exact, drop or pad", ErrOption, text)
 }
 
-// String returns the word that ParseEqual reads.
+// String returns the word that ParseEqual accepts.
 func (e Equal) String() string {
 	switch e {
 	case Drop:
@@ -35,18 +34,17 @@ func (e Equal) String() string {
 	return "exact"
 }
 
-// Tail is how an epoch ends.
+// Tail describes the end of an epoch.
 type Tail struct {
-	Steps    int64 `json:"steps"`    // that are taken
-	Dropped  int64 `json:"dropped"`  // records that nobody gets, with Drop
-	Repeated int64 `json:"repeated"` // records that are given once more, with Pad
+	Steps    int64 `json:"steps"`    // number of steps
+	Dropped  int64 `json:"dropped"`  // records that no trainer gets, with Drop
+	Repeated int64 `json:"repeated"` // records that are used again, with Pad
 }
 
-// StepsOf returns how many steps trainers take whose own files hold that many
-// records each: with Drop as many as the least has; with Pad and Exact as many as
-// the most has, which with Pad the others reach by reading theirs again from the
-// beginning. Dropped and Repeated count for all trainers. It is ErrIdle to Pad a
-// trainer that has no record.
+// StepsOf returns how many steps trainers take whose files hold the given numbers of records: with
+// Drop the smallest number; with Pad and Exact the largest, which with Pad the others reach by
+// reading theirs again from the beginning. Dropped and Repeated are totals of all trainers. Pad
+// returns ErrIdle for a trainer without records.
 func StepsOf(records []int64, e Equal) (Tail, error) {
 	least, most := bounds(records)
 	switch e {
@@ -69,7 +67,7 @@ func StepsOf(records []int64, e Equal) (Tail, error) {
 	return Tail{Steps: most}, nil
 }
 
-// bounds returns the least and the greatest of ns; 0, 0 if there is none.
+// bounds returns the minimum and the maximum of ns; 0, 0 if ns is empty.
 func bounds(ns []int64) (least, most int64) {
 	for i, n := range ns {
 		if i == 0 || n < least {

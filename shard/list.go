@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// WriteList writes names as training programs expect them in /train.list and
-// /test.list: one a line, without a line feed after the last. The error is ErrFile
-// for a name that does not fit on a line, or that of w.
+// WriteList writes names in the form of /train.list and /test.list of training programs: one a
+// line, without a line feed after the last. The error is ErrFile for a name that does not fit on a
+// line, or that of w.
 func WriteList(w io.Writer, names []string) error {
 	for _, name := range names {
 		if err := checkName(name); err != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Weight is what is balanced.
+// Weight is the quantity that LPT balances.
 type Weight uint8
 
 // The weights.
@@ -23,11 +23,10 @@ func (w Weight) of(f File) int64 {
 	return f.Records
 }
 
-// LPT gives the heaviest file first, each to the trainer that has the least so far.
-// The largest load is at most 4/3 - 1/(3*trainers) of the best one possible. Equal
-// weights go in lexicographic order, equal loads to the trainer with fewer files and
-// then to the one of the lower number. The error is ErrTrainer, ErrIdle, ErrFile,
-// ErrDuplicate or ErrOption.
+// LPT assigns the heaviest file first, each to the trainer with the least load so far. The largest
+// load is at most 4/3 - 1/(3*trainers) of the optimum. Equal weights go in lexicographic order,
+// equal loads to the trainer with fewer files and then to the one with the lower number. The error
+// is ErrTrainer, ErrIdle, ErrFile, ErrDuplicate or ErrOption.
 func LPT(files []File, trainers int, w Weight) (Assignment, error) {
 	if w > ByBytes {
 		return nil, fmt.Errorf("%w: unknown weight %d", ErrOption, w)
@@ -59,14 +58,14 @@ func LPT(files []File, trainers int, w Weight) (Assignment, error) {
 	return a, nil
 }
 
-// load is what one trainer has so far.
+// load is the load of one trainer so far.
 type load struct {
 	weight  int64
 	files   int
 	trainer int
 }
 
-// loadHeap has the smallest load first. Counting files among equals keeps files
+// loadHeap has the smallest load first. Comparing the numbers of files for equal loads keeps files
 // without weight from all going to one trainer.
 type loadHeap []load
 

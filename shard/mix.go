@@ -1,8 +1,7 @@
 package shard
 
-// mix is the finalizer of SplitMix64: a bijection on 64 bits in which every bit of x
-// changes half of the result. Orders and rendezvous hashing are made of it, so it
-// never changes.
+// mix is the finalizer of SplitMix64: a bijection on 64 bits in which every bit of x changes half
+// of the result. Orders and rendezvous hashing depend on it, so it never changes.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

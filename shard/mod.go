@@ -1,8 +1,8 @@
 package shard
 
-// Mod gives file i, in lexicographic order, to trainer i mod trainers: what the
-// readers of PaddlePaddle do, so that both may be used on one dataset. The error is
-// ErrTrainer, ErrIdle, ErrFile or ErrDuplicate.
+// Mod assigns file i, in lexicographic order, to trainer i mod trainers, like the readers of
+// PaddlePaddle, so that both may be used on one dataset. The error is ErrTrainer, ErrIdle, ErrFile
+// or ErrDuplicate.
 func Mod(files []File, trainers int) (Assignment, error) {
 	files, a, err := prepared(files, trainers)
 	if err != nil {

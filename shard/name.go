@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// Of is the meaning of the number behind -of- in names such as train-00003-of-00010.
+// Of is the meaning of the number after -of- in names such as train-00003-of-00010.
 type Of uint8
 
 // The meanings.
 const (
-	OfAny   Of = iota // the number of the last file if there is one of that number, else the number of files
+	OfAny   Of = iota // the number of the last file if a file has that number, else the number of files
 	OfCount           // the number of files
 	OfLast            // the number of the last file, counted from 0, as in the design of PaddlePaddle
 )
 
-// numbered is a name that says which file of how many it is.
+// numbered is a name that contains a file number and a total.
 type numbered struct {
 	name  string
-	stem  string // up to the file's number
+	stem  string // part before the file's number
 	index int64
-	width int // digits of index
+	width int // number of digits of index
 	set   setKey
 }
 
 // setKey is what the files of one set have in common besides their stem.
 type setKey struct {
 	of     int64
-	suffix string // behind that number
+	suffix string // part after that number
 }
 
 var (
@@ -37,7 +37,7 @@ var (
 	plainName = regexp.MustCompile(`(?s)^(.*\D)?\d{1,18}(\D.*)?$`)
 )
 
-// parseName returns false for a name without -of-, and for that of a piece.
+// parseName returns false for a name without -of-, and for the name of a part of a file.
 func parseName(name string) (numbered, bool) {
 	m := ofName.FindStringSubmatch(name)
 	if _, piece := wholeOf(name); m == nil || piece {
@@ -49,9 +49,9 @@ func parseName(name string) (numbered, bool) {
 		errIndex == nil && errOf == nil
 }
 
-// wholeOf returns the name of the file that name says it is a piece of, as
-// train-00003-of-00010 of train-00003-of-00010-00001: with a number of its own behind
-// that of the set it is no other copy of that file.
+// wholeOf returns the name of the file that name is a part of, such as train-00003-of-00010 for
+// train-00003-of-00010-00001: the number after that of the set means that it is not another copy of
+// the file.
 func wholeOf(name string) (whole string, ok bool) {
 	m := pieceName.FindStringSubmatch(name)
 	if m == nil {
@@ -67,7 +67,7 @@ func (n numbered) sibling(i int64) string {
 	return n.stem + zeros + number + n.name[len(n.stem)+n.width:]
 }
 
-// plainStem returns what stands before the number of a name without -of-.
+// plainStem returns the part before the number in a name without -of-.
 func plainStem(name string) (string, bool) {
 	m := plainName.FindStringSubmatch(name)
 	if m == nil {

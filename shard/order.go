@@ -1,23 +1,22 @@
 package shard
 
-// Order is the sequence in which an epoch visits all records of a dataset. It knows
-// nothing of trainers: how many there are does not change it. Orders are safe for
-// concurrent use.
+// Order is the sequence in which an epoch visits all records of a dataset. It does not depend on
+// the number of trainers. Orders are safe for concurrent use.
 type Order interface {
 	// Len returns the number of records.
 	Len() int64
-	// At returns the record at a position, 0 <= position < Len(); -1 for any other.
-	// Each record is at exactly one position.
+	// At returns the record at a position, 0 <= position < Len(); -1 for any other. Each record is
+	// at exactly one position.
 	At(position int64) int64
 }
 
-// Sequential is the order without shuffling of that many records.
+// Sequential is the unshuffled order of that many records.
 type Sequential int64
 
 // Len returns the number of records.
 func (s Sequential) Len() int64 { return max(int64(s), 0) }
 
-// At returns position itself.
+// At returns position.
 func (s Sequential) At(position int64) int64 {
 	if outside(s, position) {
 		return -1
@@ -25,11 +24,11 @@ func (s Sequential) At(position int64) int64 {
 	return position
 }
 
-// Global is a random order of all records, by seed and epoch, in constant time and
-// memory: any record may come anywhere.
+// Global is a random order of all records, by seed and epoch, in constant time and memory: any
+// record may come anywhere.
 type Global struct{ p permutation }
 
-// NewGlobal returns the order of that many records; fewer than 0 count as 0.
+// NewGlobal returns the order of the given number of records; negative numbers count as 0.
 func NewGlobal(records int64, seed, epoch uint64) *Global {
 	return &Global{permute(max(records, 0), derive(globalTag, seed, epoch))}
 }
@@ -47,7 +46,7 @@ func (g *Global) At(position int64) int64 {
 
 func outside(o Order, position int64) bool { return position < 0 || position >= o.Len() }
 
-// Tags keep the keys of different uses apart.
+// Tags separate the keys of different uses.
 const (
 	globalTag = iota + 1
 	blocksTag

@@ -33,8 +33,8 @@ func lanes(t testing.TB, o Order, n int) *Lanes {
 	return l
 }
 
-// TestOrderNeverChanges: the order is a format. If this test fails, jobs that go on
-// with a cursor they kept repeat and lose records: change the code, not the values.
+// TestOrderNeverChanges: the order is a format. If this test fails, jobs that go on with a cursor
+// they kept repeat and lose records: change the code, not the values.
 func TestOrderNeverChanges(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -103,8 +103,8 @@ func TestGlobalAtTheLargest(t *testing.T) {
 	}
 }
 
-// TestGlobalIsUniform: over many seeds and epochs each record comes to each position
-// equally often. The seeds are fixed, so the outcome is too.
+// TestGlobalIsUniform: over many seeds and epochs each record comes to each position equally often.
+// The seeds are fixed, so the outcome is too.
 func TestGlobalIsUniform(t *testing.T) {
 	for _, n := range []int64{2, 3, 5, 8, 10, 17} {
 		const trials = 8000
@@ -127,8 +127,8 @@ func TestGlobalIsUniform(t *testing.T) {
 	}
 }
 
-// TestGlobalScatters: neighbours in the order are as far apart as those of a random
-// one, a third of the records on average, and order and storage do not correlate.
+// TestGlobalScatters: neighbours in the order are as far apart as those of a random one, a third of
+// the records on average, and order and storage do not correlate.
 func TestGlobalScatters(t *testing.T) {
 	const n = 100_000
 	o := NewGlobal(n, 1, 1)
@@ -159,8 +159,8 @@ func TestSeedsAndEpochsDiffer(t *testing.T) {
 	}
 }
 
-// TestBlockStaysNear: a window of the order holds exactly the records of its blocks,
-// so that reading touches each block in one window only.
+// TestBlockStaysNear: a window of the order holds exactly the records of its blocks, so that
+// reading touches each block in one window only.
 func TestBlockStaysNear(t *testing.T) {
 	const blocks, size, window = 40, 25, 4
 	b := block(t, window, 3, 3, slices.Repeat([]int64{size}, blocks)...)
@@ -186,8 +186,8 @@ func TestBlockStaysNear(t *testing.T) {
 	}
 }
 
-// TestLanesKeepTrainersApart: trainers whose number divides that of the lanes read
-// blocks that nobody else reads, but for those at the ends of lanes.
+// TestLanesKeepTrainersApart: trainers whose number divides that of the lanes read blocks that
+// nobody else reads, but for those at the ends of lanes.
 func TestLanesKeepTrainersApart(t *testing.T) {
 	const blocks, size, window, n = 64, 20, 4, 8
 	b := block(t, window, 1, 1, slices.Repeat([]int64{size}, blocks)...)

@@ -2,20 +2,20 @@ package shard
 
 import "math/bits"
 
-// rounds of the Feistel network. Four make it look random to any statistic that
-// matters for large n; more are for small n, where a round decides only few bits.
+// Rounds of the Feistel network. Four are enough for large n; small n need more, because a round
+// then determines only few bits.
 const rounds = 10
 
-// permutation is a bijection on 0..n-1 that looks random: a Feistel network on as few
-// bits as n needs, walked on until it comes back into the range (less than twice on
-// average). It takes no memory beyond its key.
+// permutation is a pseudo-random bijection on 0..n-1: a Feistel network on as few bits as n needs,
+// repeated until the result is in range (less than twice on average). It needs no memory beyond its
+// key.
 type permutation struct {
 	n           int64
 	key         uint64
-	left, right uint // bits of the halves
+	left, right uint // bits of the two halves
 }
 
-// permute returns the permutation of 0..n-1 of a key that is well mixed; n >= 0.
+// permute returns the permutation of 0..n-1 for a well-mixed key; n >= 0.
 func permute(n int64, key uint64) permutation {
 	width := uint(0)
 	if n > 1 {
@@ -24,7 +24,7 @@ func permute(n int64, key uint64) permutation {
 	return permutation{n: n, key: key, left: (width + 1) / 2, right: width / 2}
 }
 
-// at returns what is at place i, 0 <= i < n.
+// at returns the element at index i, 0 <= i < n.
 func (p *permutation) at(i int64) int64 {
 	x := p.network(uint64(i))
 	for x >= uint64(p.n) {
@@ -33,8 +33,8 @@ func (p *permutation) at(i int64) int64 {
 	return int64(x)
 }
 
-// network changes the halves in turn, each by a function of the other, so that every
-// round can be undone and the whole is a bijection whatever the function.
+// network changes the halves alternately, each by a function of the other. Every round can be
+// undone, so the whole is a bijection whatever the function.
 func (p *permutation) network(x uint64) uint64 {
 	left, right, key := x>>p.right, x&(1<<p.right-1), p.key
 	for range rounds / 2 {

@@ -2,12 +2,11 @@ package shard
 
 import "hash/fnv"
 
-// Rendezvous gives each file to the trainer with the highest score for it, where the
-// score is a hash of the file's name and the trainer's number. What was given to
-// whom then hardly changes with the number of trainers: from n to n+1 about one file
-// in n+1 moves, so what trainers have cached stays useful. A trainer takes at most
-// 1.25 times the mean number of files, rounded up; beyond that the next best one
-// takes the file. The error is ErrTrainer, ErrIdle, ErrFile or ErrDuplicate.
+// Rendezvous assigns each file to the trainer with the highest score for it, where the score is a
+// hash of the file's name and the trainer's number. A change of the number of trainers then moves
+// few files: from n to n+1 trainers about one file in n+1, so the caches of trainers stay useful. A
+// trainer gets at most 1.25 times the mean number of files, rounded up; further files go to the
+// next best trainer. The error is ErrTrainer, ErrIdle, ErrFile or ErrDuplicate.
 //
 // It takes time proportional to files times trainers.
 func Rendezvous(files []File, trainers int) (Assignment, error) {
@@ -40,8 +39,7 @@ func nameKey(name string) uint64 {
 
 func score(key uint64, trainer int) uint64 { return mix(key ^ mix(uint64(trainer)+golden)) }
 
-// best returns the trainer with the highest score for key among those that hold
-// fewer than most files.
+// best returns the trainer with the highest score for key among those with fewer than most files.
 func best(key uint64, held []int, most int) int {
 	winner, high := -1, uint64(0)
 	for t, n := range held {
@@ -55,8 +53,8 @@ func best(key uint64, held []int, most int) int {
 	return winner
 }
 
-// feedIdle gives each trainer without a file the one that suits it best of those
-// whose trainer has another.
+// feedIdle gives each trainer without a file the best-scoring file of those whose trainer has
+// another one.
 func feedIdle(keys []uint64, owner, held []int) {
 	for t := range held {
 		if held[t] > 0 {

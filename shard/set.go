@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// CheckSet checks the files that a pattern found, by their names alone: those with
-// -of- must be complete sets, one for each stem. What it finds is a *SetError.
+// CheckSet checks files that a pattern found, by their names alone: names with -of- must form
+// complete sets, one for each stem. The error is a *SetError.
 //
-// With OfAny a set in the design of PaddlePaddle that lacks just its last file looks
-// like a complete one: state the meaning, or use CompareSet, where that matters.
-// Names without -of- promise nothing and are not missed.
+// With OfAny, a set in the design of PaddlePaddle that lacks only its last file looks complete;
+// state the meaning or use CompareSet if that matters. Names without -of- promise no total, so none
+// of them can be missing.
 func CheckSet(names []string, of Of) error {
 	e := &SetError{}
 	stems := map[string][]numbered{}
@@ -41,8 +41,7 @@ func CheckSet(names []string, of Of) error {
 	return e.orNil()
 }
 
-// CompareSet checks the files that were found against the names that a manifest
-// states. What it finds is a *SetError.
+// CompareSet compares the files found with the names in a manifest. The error is a *SetError.
 func CompareSet(names, manifest []string) error {
 	e := &SetError{}
 	stated := map[string]bool{}
@@ -64,7 +63,7 @@ func CompareSet(names, manifest []string) error {
 	return e.orNil()
 }
 
-// distinct returns names sorted, each once, and keeps those that are there twice.
+// distinct returns names sorted without duplicates, and records the duplicates.
 func (e *SetError) distinct(names []string) []string {
 	names = slices.Sorted(slices.Values(names))
 	for i := 1; i < len(names); i++ {
@@ -82,8 +81,8 @@ func (e *SetError) miss(name string) {
 	}
 }
 
-// checkStem checks the files of one stem: the set that has the most of them must be
-// complete, and there must be no other.
+// checkStem checks the files of one stem: its largest set must be complete, and there must be no
+// other.
 func (e *SetError) checkStem(all []numbered, of Of) {
 	main := mainSet(all)
 	byIndex := map[int64]numbered{}
@@ -112,8 +111,8 @@ func (e *SetError) checkStem(all []numbered, of Of) {
 	e.missOf(all, main, byIndex, last)
 }
 
-// mainSet returns the set that has the most files; of equals the one that promises
-// more, which is the one less likely to be whole by accident.
+// mainSet returns the set with the most files; of equal ones the set with the larger total, which
+// is less likely to be complete by accident.
 func mainSet(all []numbered) setKey {
 	files := map[setKey]int{}
 	for _, n := range all {
@@ -133,8 +132,8 @@ func lastIndex(stated int64, found map[int64]numbered, of Of) int64 {
 	return stated - 1
 }
 
-// missOf counts the files that the set lacks, and names the first of them after one
-// that is there.
+// missOf counts the missing files of the set, and derives the first of their names from an existing
+// one.
 func (e *SetError) missOf(all []numbered, main setKey, found map[int64]numbered, last int64) {
 	absent := last + 1 - int64(len(found))
 	like := all[slices.IndexFunc(all, func(n numbered) bool { return n.set == main })]

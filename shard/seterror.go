@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// SetError tells what is wrong with the files of a dataset. It matches ErrMissing,
-// ErrDuplicate and ErrStale, each if there are such files.
+// SetError describes what is wrong with the files of a dataset. It matches ErrMissing, ErrDuplicate
+// and ErrStale if there are such files.
 type SetError struct {
-	Missing   []string // the first of them
-	Absent    int64    // how many are missing
-	Duplicate []string // files that are there under another name, or twice, already
-	Stale     []string // files that belong to another set: as a rule an earlier run's
+	Missing   []string // the first missing files
+	Absent    int64    // number of missing files
+	Duplicate []string // files that exist already under another name, or twice
+	Stale     []string // files of another set, usually of an earlier run
 }
 
-// maxNamed bounds SetError.Missing: names promise any number of files.
+// maxNamed bounds SetError.Missing, because a name can promise any number of files.
 const maxNamed = 20
 
-// Error reads "files are missing: a, b and 3 more; ...".
+// Error returns a text such as "files are missing: a, b and 3 more; ...".
 func (e *SetError) Error() string {
 	var parts []string
 	add := func(what error, names []string, total int64, wayOut string) {
@@ -27,7 +27,7 @@ func (e *SetError) Error() string {
 		}
 	}
 	add(ErrMissing, e.Missing, e.Absent, "the set is not complete; write or copy it again")
-	add(ErrDuplicate, e.Duplicate, int64(len(e.Duplicate)), "use a narrower pattern, or remove one of each that holds the same")
+	add(ErrDuplicate, e.Duplicate, int64(len(e.Duplicate)), "use a narrower pattern, or remove the duplicates")
 	add(ErrStale, e.Stale, int64(len(e.Stale)), "remove them, or use a narrower pattern")
 	return strings.Join(parts, "; ")
 }
@@ -56,7 +56,7 @@ func (e *SetError) Is(target error) bool {
 	return target == fs.ErrInvalid
 }
 
-// orNil returns e if it tells of anything.
+// orNil returns e if it contains anything.
 func (e *SetError) orNil() error {
 	if e.Absent == 0 && len(e.Duplicate) == 0 && len(e.Stale) == 0 {
 		return nil

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Shuffle is a way to order an epoch: "none", "global", or "block:WINDOW:LANES" with
-// the number of blocks that are shuffled together and the number of lanes, which is
-// as a rule the number of trainers. The zero Shuffle is "none".
+// Shuffle selects the order of an epoch: "none", "global", or "block:WINDOW:LANES" with the number
+// of blocks shuffled together and the number of lanes, usually the number of trainers. The zero
+// Shuffle is "none".
 type Shuffle struct {
 	global bool
-	window int // blocks; 0: not by blocks
+	window int // number of blocks; 0 if not by blocks
 	lanes  int
 }
 
@@ -22,8 +22,8 @@ const (
 	blockShuffle  = "block"
 )
 
-// ParseShuffle reads what String returns; "" is none, and without LANES there is 1.
-// The error is ErrOption.
+// ParseShuffle parses the result of String; "" is none, and the default of LANES is 1. The error is
+// ErrOption.
 func ParseShuffle(text string) (Shuffle, error) {
 	words := strings.Split(text, ":")
 	switch {
@@ -52,7 +52,7 @@ func parseBlock(numbers []string) (Shuffle, bool) {
 	return s, true
 }
 
-// String returns what ParseShuffle reads.
+// String returns the form that ParseShuffle accepts.
 func (s Shuffle) String() string {
 	switch {
 	case s.global:
@@ -63,12 +63,11 @@ func (s Shuffle) String() string {
 	return noShuffle
 }
 
-// NeedsBlocks reports whether Order needs to know how records are stored.
+// NeedsBlocks reports whether Order needs the block sizes.
 func (s Shuffle) NeedsBlocks() bool { return s.window > 0 }
 
-// Order returns the order of an epoch of so many records. blocks are the numbers of
-// records of all blocks of the dataset in its order, and are looked at only if
-// NeedsBlocks. The error is ErrOption.
+// Order returns the order of an epoch of the given number of records. blocks are the record counts
+// of all blocks of the dataset in order, used only if NeedsBlocks. The error is ErrOption.
 func (s Shuffle) Order(records int64, blocks []int64, seed, epoch uint64) (Order, error) {
 	switch {
 	case s.global:

@@ -2,17 +2,16 @@ package shard
 
 import "fmt"
 
-// Span is a row of records in one file.
+// Span is a run of consecutive records in one file.
 type Span struct {
 	File    string `json:"file"`
 	First   int64  `json:"first"` // number of its first record in the file
 	Records int64  `json:"records"`
 }
 
-// Range gives trainer t its part of the dataset when the row of all records is cut
-// into t.Count pieces whose lengths differ by at most one: the first ones are the
-// longer. At most two files of a trainer are not its own alone. The error is
-// ErrTrainer or ErrIdle.
+// Range returns the records of trainer t when all records are cut into t.Count runs whose lengths
+// differ by at most one, the longer ones first. At most two files of a trainer are shared with
+// others. The error is ErrTrainer or ErrIdle.
 func (d *Dataset) Range(t Trainer) ([]Span, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
@@ -25,8 +24,7 @@ func (d *Dataset) Range(t Trainer) ([]Span, error) {
 	return d.Spans(cut(d.Len(), id, n), cut(d.Len(), id+1, n)), nil
 }
 
-// Spans returns where the records lo <= i < hi are; bounds beyond the dataset are
-// cut.
+// Spans locates the records lo <= i < hi; bounds beyond the dataset are clipped.
 func (d *Dataset) Spans(lo, hi int64) []Span {
 	lo, hi = max(lo, 0), min(hi, d.Len())
 	var spans []Span

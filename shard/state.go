@@ -2,9 +2,8 @@ package shard
 
 import "fmt"
 
-// State is all that is needed to go on in the middle of an epoch. It belongs to the
-// job, not to a trainer: there is one, whatever the number of trainers, before and
-// after.
+// State is what is needed to resume in the middle of an epoch. It belongs to the job, not to a
+// trainer: there is one for any number of trainers.
 type State struct {
 	Dataset string `json:"dataset"` // Dataset.Fingerprint
 	Shuffle string `json:"shuffle"` // Shuffle.String
@@ -13,8 +12,8 @@ type State struct {
 	Cursor  int64  `json:"cursor"`
 }
 
-// Check returns ErrCursor unless s was kept for this dataset, in this order, of so
-// many records: going on from it would repeat some records and lose others.
+// Check returns ErrCursor unless s belongs to this dataset, this order and this number of records:
+// otherwise resuming would repeat some records and lose others.
 func (s State) Check(fingerprint string, shuffle Shuffle, records int64) error {
 	if s.Dataset != fingerprint {
 		return fmt.Errorf("%w: it is of the dataset %s and this one is %s: files were added, removed or written anew; begin a new epoch", ErrCursor, s.Dataset, fingerprint)

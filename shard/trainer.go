@@ -19,5 +19,5 @@ func (t Trainer) Check() error {
 	return nil
 }
 
-// String reads "trainer 1 of 4", counted from 0 as everywhere.
+// String returns a text such as "trainer 1 of 4", counted from 0.
 func (t Trainer) String() string { return fmt.Sprintf("trainer %d of %d", t.ID, t.Count) }

@@ -2,22 +2,22 @@ package shard
 
 import "fmt"
 
-// Walk gives one trainer its records of an epoch, step by step. In each step the
-// trainers together take the next Trainer.Count positions of the order, trainer 0
-// the first of them. So the state of all of them is one number, the cursor: how many
-// positions have been taken. Any number of trainers may go on from it.
+// Walk returns the records of one trainer in an epoch, step by step. In each step the trainers
+// together take the next Trainer.Count positions of the order, trainer 0 the first of them. So
+// their common state is one number, the cursor: how many positions have been taken. Any number of
+// trainers can resume from it.
 //
 // A Walk is for one goroutine.
 type Walk struct {
 	order   Order
 	trainer Trainer
 	cursor  int64
-	left    int64 // steps of this trainer
-	end     int64 // the cursor behind the last step of all trainers
+	left    int64 // remaining steps of this trainer
+	end     int64 // the cursor after the last step of all trainers
 }
 
-// NewWalk starts at cursor, 0 <= cursor <= o.Len(). The error is ErrTrainer,
-// ErrCursor or ErrOption.
+// NewWalk starts at cursor, 0 <= cursor <= o.Len(). The error is ErrTrainer, ErrCursor or
+// ErrOption.
 func NewWalk(o Order, cursor int64, t Trainer, e Equal) (*Walk, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
@@ -32,9 +32,8 @@ func NewWalk(o Order, cursor int64, t Trainer, e Equal) (*Walk, error) {
 	return &Walk{order: o, trainer: t, cursor: cursor, left: tail.Steps, end: o.Len() - tail.Dropped}, nil
 }
 
-// Next returns the trainer's record of the next step, and false when the epoch is
-// over for it. With Exact some trainers may then still take a last record; Cursor is
-// behind that, as it is going to be for all.
+// Next returns the trainer's record of the next step, and false at the end of its epoch. With Exact
+// some trainers may then still take a last record; Cursor already includes it.
 func (w *Walk) Next() (record int64, ok bool) {
 	if w.left == 0 {
 		w.cursor = w.end
@@ -46,8 +45,8 @@ func (w *Walk) Next() (record int64, ok bool) {
 	return record, true
 }
 
-// position returns the trainer's position in the step that begins at the cursor. What
-// lies beyond the end, as only Pad asks for, is taken from the beginning.
+// position returns the trainer's position in the step at the cursor. Positions beyond the end,
+// which only Pad uses, wrap around to the beginning.
 func (w *Walk) position() int64 {
 	id, rest := int64(w.trainer.ID), w.order.Len()-w.cursor
 	if id < rest {
@@ -56,19 +55,17 @@ func (w *Walk) position() int64 {
 	return (id - rest) % w.order.Len()
 }
 
-// Cursor returns how many positions of the epoch have been taken once each trainer
-// has done as many steps as this one: what to keep to go on from here, whatever the
-// number of trainers then. Once Next has returned false that is the end of the epoch,
-// and the same for every trainer.
+// Cursor returns how many positions of the epoch have been taken once each trainer has done as many
+// steps as this one. Save it to resume with any number of trainers. After Next has returned false
+// it is the end of the epoch, the same for every trainer.
 func (w *Walk) Cursor() int64 { return w.cursor }
 
-// Steps returns how many records this trainer still gets in this epoch. When there
-// are none for trainer 0 the epoch is over: begin the next one at cursor 0.
+// Steps returns how many records this trainer still gets in this epoch. If there are none for
+// trainer 0 the epoch is over: begin the next one at cursor 0.
 func (w *Walk) Steps() int64 { return w.left }
 
-// TailOf tells what the last records of an epoch become if the number of trainers
-// stays: how many steps trainer t, which must be valid, has, and how many of the
-// records are dropped or repeated, for all trainers together.
+// TailOf describes the end of an epoch for an unchanged number of trainers: the number of steps of
+// trainer t, which must be valid, and how many records are dropped or repeated in total.
 func TailOf(records int64, t Trainer, e Equal) Tail {
 	n := int64(t.Count)
 	rest := records % n
@@ -81,8 +78,8 @@ func TailOf(records int64, t Trainer, e Equal) Tail {
 	return Tail{Steps: share(records, t)}
 }
 
-// share returns how many of total things trainer t has if they are dealt out: the
-// first total mod n trainers have one more than the others.
+// share returns how many of total items trainer t gets if they are dealt out: the first total mod n
+// trainers get one more.
 func share(total int64, t Trainer) int64 {
 	n := total / int64(t.Count)
 	if int64(t.ID) < total%int64(t.Count) {

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// epoch runs one epoch in which the number of trainers changes at random, each time
-// going on from the cursor alone. It returns how often each record was given, and the
-// tail of the last phase.
+// epoch runs one epoch in which the number of trainers changes at random, each time going on from
+// the cursor alone. It returns how often each record was given, and the tail of the last phase.
 func epoch(t *testing.T, r *rand.Rand, o Order, e Equal) (given []int, tail Tail) {
 	t.Helper()
 	given = make([]int, o.Len())
@@ -30,8 +29,7 @@ func epoch(t *testing.T, r *rand.Rand, o Order, e Equal) (given []int, tail Tail
 	}
 }
 
-// phase has n trainers do so many steps from cursor on, and returns the cursor of
-// trainer 0.
+// phase has n trainers do so many steps from cursor on, and returns the cursor of trainer 0.
 func phase(t *testing.T, o Order, cursor int64, n int, steps int64, e Equal, given []int) int64 {
 	t.Helper()
 	next := cursor
@@ -56,9 +54,9 @@ func phase(t *testing.T, o Order, cursor int64, n int, steps int64, e Equal, giv
 	return next
 }
 
-// TestCursorSurvivesAnyTrainerCount is the promise of the package: with Exact every
-// record is given exactly once an epoch for every sequence of numbers of trainers;
-// with Drop and Pad as many are dropped or repeated as TailOf says.
+// TestCursorSurvivesAnyTrainerCount is the promise of the package: with Exact every record is given
+// exactly once an epoch for every sequence of numbers of trainers; with Drop and Pad as many are
+// dropped or repeated as TailOf says.
 func TestCursorSurvivesAnyTrainerCount(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -249,8 +247,8 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestWalksEndAlike: whichever trainer's cursor is kept at the end of an epoch, it is the
-// same, and before the end the one of the same step is.
+// TestWalksEndAlike: whichever trainer's cursor is kept at the end of an epoch, it is the same, and
+// before the end the one of the same step is.
 func TestWalksEndAlike(t *testing.T) {
 	for e := Exact; e <= Pad; e++ {
 		for count := 1; count <= 7; count++ {

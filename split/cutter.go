@@ -1,15 +1,15 @@
 package split
 
-// cutter carries a rule out: it tells for one record after the other where it goes.
+// cutter applies a rule to records one after the other.
 type cutter struct {
 	rule Rule
-	seen int64 // records
+	seen int64 // number of records
 	last int   // the file of the last record, for rules of consecutive records
-	held int64 // bytes in it, for Bytes
+	held int64 // bytes in that file, for Bytes
 }
 
-// place returns the file of the next record, which has size bytes. For rules of
-// consecutive records it is the last file or the one after it.
+// place returns the file of the next record, which has size bytes. For rules of consecutive records
+// it is the last file or the next one.
 func (c *cutter) place(size int64) int {
 	defer func() { c.seen++ }()
 	switch {
@@ -23,7 +23,7 @@ func (c *cutter) place(size int64) int {
 	return c.last
 }
 
-// placeBytes compares with what there is room for: a sum of sizes could overflow.
+// placeBytes compares size with the remaining space, because a sum of sizes could overflow.
 func (c *cutter) placeBytes(size int64) int {
 	if c.seen > 0 && size > c.rule.n-c.held {
 		c.last, c.held = c.last+1, 0

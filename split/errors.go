@@ -2,18 +2,17 @@ package split
 
 import "io/fs"
 
-// reason is what an error of this package matches by errors.Is. All of them are
-// also fs.ErrInvalid.
+// reason is a sentinel for errors.Is. All errors of this package are also fs.ErrInvalid.
 type reason string
 
 func (r reason) Error() string { return string(r) }
 
 func (r reason) Is(target error) bool { return target == fs.ErrInvalid }
 
-// The errors of this package, wrapped in a message that says where and what to do.
+// The errors of this package. They are wrapped in a message with the position and the remedy.
 var (
 	ErrPattern    error = reason("bad pattern of names")
-	ErrRule       error = reason("bad rule of splitting")
+	ErrRule       error = reason("bad splitting rule")
 	ErrNeedsCount error = reason("the number of records must be known")
 	ErrNeedsSizes error = reason("the sizes of the records must be known")
 	ErrCount      error = reason("wrong number of records")

@@ -6,36 +6,35 @@ import (
 	"strings"
 )
 
-// Of is the meaning of the number behind -of-.
+// Of is the meaning of the number after -of-.
 type Of uint8
 
-// The two meanings; see the package's comment.
+// The two meanings; see the package documentation.
 const (
 	OfCount Of = iota // the number of files
 	OfLast            // the number of the last file, counted from 0
 )
 
-// Pattern names the files of a set. The zero Pattern names nothing: make one with
-// ParsePattern. It is a value and safe for concurrent use.
+// Pattern names the files of a set. The zero Pattern is invalid; use ParsePattern. Patterns are
+// values and safe for concurrent use.
 type Pattern struct {
 	before, after string // literal text around the verbs
-	digits        int    // of the file's number
-	ofDigits      int    // of the number behind -of-; 0: there is none
+	digits        int    // of the file number
+	ofDigits      int    // of the number after -of-; 0 if there is none
 	of            Of
 }
 
-// maxDigits keeps numbers of files within an int64.
+// maxDigits keeps file numbers within an int64.
 const maxDigits = 18
 
-// ParsePattern reads a pattern such as "train-%05d.pickle" or
-// "train-%05d-of-%05d". of matters only to the second form. The error is
-// ErrPattern.
+// ParsePattern parses a pattern such as "train-%05d.pickle" or "train-%05d-of-%05d". of applies
+// only to the second form. The error is ErrPattern.
 func ParsePattern(text string, of Of) (Pattern, error) {
 	if i := strings.IndexAny(text, "\x00\n\r"); i >= 0 {
 		return Pattern{}, badPattern(text, "a name must not hold the character %q", text[i])
 	}
 	if of > OfLast {
-		return Pattern{}, badPattern(text, "unknown meaning %d of the number behind -of-", of)
+		return Pattern{}, badPattern(text, "unknown meaning %d of the number after -of-", of)
 	}
 	p := Pattern{of: of}
 	before, rest, err := literal(text)
@@ -63,11 +62,10 @@ func ParsePattern(text string, of Of) (Pattern, error) {
 	return p, nil
 }
 
-// Escape returns name as a pattern that stands for itself, so that it can be put
-// before or behind a verb.
+// Escape returns a pattern that matches name literally, for use before or after a verb.
 func Escape(name string) string { return strings.ReplaceAll(name, "%", "%%") }
 
-// literal cuts text before its first verb and undoes %%.
+// literal cuts text before its first verb and unescapes %%.
 func literal(text string) (lit, rest string, err error) {
 	var b strings.Builder
 	for {
@@ -85,8 +83,7 @@ func literal(text string) (lit, rest string, err error) {
 	}
 }
 
-// verb reads the %0Wd that rest begins with; text is the whole pattern, for
-// messages.
+// verb parses the %0Wd at the start of rest; text is the whole pattern, for messages.
 func verb(text, rest string) (digits int, tail string, err error) {
 	width, tail, found := strings.Cut(rest, "d")
 	width, zero := strings.CutPrefix(width, "%0")
@@ -104,12 +101,12 @@ func badPattern(text, format string, args ...any) error {
 	return fmt.Errorf("%w %q: %s", ErrPattern, text, fmt.Sprintf(format, args...))
 }
 
-// HasTotal reports whether names tell how many files there are, so that they are
-// known only when that is.
+// HasTotal reports whether names contain the number of files, and so are known only when that
+// number is.
 func (p Pattern) HasTotal() bool { return p.ofDigits > 0 }
 
-// Name returns the name of file i of a set of files; files may be anything if p has
-// no total. The error is ErrDigits or, for a zero Pattern, ErrPattern.
+// Name returns the name of file i of a set of files; files is ignored if p has no total. The error
+// is ErrDigits or, for a zero Pattern, ErrPattern.
 func (p Pattern) Name(i, files int) (string, error) {
 	if p.digits == 0 {
 		return "", badPattern("", "it was not parsed")
@@ -131,7 +128,7 @@ func (p Pattern) Name(i, files int) (string, error) {
 	return p.before + number + "-of-" + total + p.after, nil
 }
 
-// digits writes n with at least width digits, and refuses one that has more: its
+// digits formats n with at least width digits. It refuses a number with more digits, because its
 // name would sort before that of a smaller number.
 func digits(n, width int) (string, error) {
 	s := strconv.Itoa(n)

@@ -5,18 +5,18 @@ import (
 	"iter"
 )
 
-// Plan is which records go to which file, file 0 first. It is a plain value.
+// Plan assigns records to files. It is a plain value.
 type Plan struct {
 	Files []File `json:"files"`
 }
 
-// File is one file of a plan: the records First, First+Step, ..., Records of them.
+// File is one file of a plan, with the records First, First+Step, ..., Records of them.
 type File struct {
 	Name    string `json:"name"`
 	First   int64  `json:"first"`
-	Step    int64  `json:"step"` // 1: consecutive records
+	Step    int64  `json:"step"` // 1 for consecutive records
 	Records int64  `json:"records"`
-	Bytes   int64  `json:"bytes,omitempty"` // of the records; 0 where a plan was made without sizes
+	Bytes   int64  `json:"bytes,omitempty"` // of the records; 0 if the plan was made without sizes
 }
 
 // Records returns the number of records in all files.
@@ -28,9 +28,9 @@ func (p Plan) Records() int64 {
 	return sum
 }
 
-// Plan lays out total records without looking at any, in time and memory
-// proportional to the number of files. Bytes needs PlanSizes (ErrNeedsSizes); a rule
-// with another WithCount is ErrCount.
+// Plan computes the plan of total records without reading them, in time and memory proportional to
+// the number of files. Bytes needs PlanSizes (ErrNeedsSizes); a rule with another WithCount is
+// ErrCount.
 func (r Rule) Plan(p Pattern, total int64) (Plan, error) {
 	if r.known && r.total != total {
 		return Plan{}, wrongCount(r.total, total)
@@ -48,7 +48,7 @@ func (r Rule) Plan(p Pattern, total int64) (Plan, error) {
 	return r.consecutive().named(p)
 }
 
-// dealt lays out a RoundRobin of r.total records.
+// dealt computes the plan of a RoundRobin of r.total records.
 func (r Rule) dealt() Plan {
 	var plan Plan
 	for i := range r.n {
@@ -61,7 +61,7 @@ func (r Rule) dealt() Plan {
 	return plan
 }
 
-// consecutive lays out r.total records by the rules that count them.
+// consecutive computes the plan of r.total records for rules that count consecutive records.
 func (r Rule) consecutive() Plan {
 	var plan Plan
 	var first int64
@@ -76,8 +76,8 @@ func (r Rule) consecutive() Plan {
 	return plan
 }
 
-// PlanSizes lays out records whose sizes in bytes are given in order. It works for
-// every rule that does not need a count, and fills in File.Bytes.
+// PlanSizes computes the plan of records from their sizes in bytes, in order. It works for every
+// rule that does not need a count, and sets File.Bytes.
 func (r Rule) PlanSizes(p Pattern, sizes iter.Seq[int64]) (Plan, error) {
 	if err := r.check(); err != nil {
 		return Plan{}, err
@@ -89,7 +89,7 @@ func (r Rule) PlanSizes(p Pattern, sizes iter.Seq[int64]) (Plan, error) {
 	return t.finish(p)
 }
 
-// named fills in the names.
+// named sets the names.
 func (p Plan) named(pattern Pattern) (Plan, error) {
 	for i := range p.Files {
 		name, err := pattern.Name(i, len(p.Files))

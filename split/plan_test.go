@@ -67,8 +67,7 @@ func TestPlanCounts(t *testing.T) {
 	}
 }
 
-// referenceSplit is the loop of the reference, line for line: it returns the records
-// of each file.
+// referenceSplit is the loop of the reference, line for line: it returns the records of each file.
 func referenceSplit(total, lineCount int64, convert bool) []int64 {
 	files, held := []int64{}, int64(0)
 	for i := range total {

@@ -11,8 +11,8 @@ import (
 
 var _ split.RecordWriter = (*recordio.Writer)(nil)
 
-// Example splits a stream of records whose number is not known, into files named
-// -of-: their names are in the plan.
+// Example splits a stream of records whose number is not known, into files named -of-: their names
+// are in the plan.
 func Example() {
 	pattern, err := split.ParsePattern("housing_train-%05d-of-%05d", split.OfLast)
 	if err != nil {
@@ -44,14 +44,13 @@ func Example() {
 		records.Scan()
 		fmt.Printf("%s: %d records from %q on\n", f.Name, f.Records, records.Bytes())
 	}
-	// Output:
-	// housing_train-00000-of-00002: 10 records from "record 0" on
-	// housing_train-00001-of-00002: 10 records from "record 10" on
-	// housing_train-00002-of-00002: 5 records from "record 20" on
+	// Output: housing_train-00000-of-00002: 10 records from "record 0" on
+	// housing_train-00001-of-00002: 10 records from "record 10" on housing_train-00002-of-00002: 5
+	// records from "record 20" on
 }
 
-// TestPaddleFiles reads back what the reference's convert would have written: the
-// same records in the same files, the last one empty.
+// TestPaddleFiles reads back what the reference's convert would have written: the same records in
+// the same files, the last one empty.
 func TestPaddleFiles(t *testing.T) {
 	pattern, err := split.ParsePattern("x-%05d", split.OfCount)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"math/bits"
 )
 
-// Rule says where one file ends and the next begins. It is a value, made by the
-// functions below; the zero Rule is refused where it is used.
+// Rule determines where one file ends and the next begins. It is a value, made by the functions
+// below; the zero Rule is invalid.
 type Rule struct {
 	kind  kind
-	n     int64 // records, bytes or files, by kind
-	total int64 // records in all, by WithCount
-	known bool  // total is set
+	n     int64 // number of records, bytes or files, depending on kind
+	total int64 // total number of records, from WithCount
+	known bool  // whether total is set
 }
 
 type kind uint8
@@ -27,40 +27,39 @@ const (
 	paddleConvert
 )
 
-// Records puts exactly n records into each file, and the rest into the last.
+// Records puts exactly n records into each file, and the rest into the last one.
 func Records(n int64) Rule { return Rule{kind: records, n: n} }
 
-// Bytes fills a file up to n bytes of records.
+// Bytes fills each file with up to n bytes of records.
 func Bytes(n int64) Rule { return Rule{kind: bytes, n: n} }
 
 // Files makes k files of consecutive records. It needs WithCount.
 func Files(k int) Rule { return Rule{kind: files, n: int64(k)} }
 
-// RoundRobin deals records out to k files that are open together.
+// RoundRobin deals records out to k files, which are open at the same time.
 func RoundRobin(k int) Rule { return Rule{kind: roundRobin, n: int64(k)} }
 
-// PaddleSplit cuts as the reference's split does with line_count n.
+// PaddleSplit divides records like the reference implementation's split with line_count n.
 func PaddleSplit(n int64) Rule { return Rule{kind: paddleSplit, n: n} }
 
-// PaddleConvert cuts as the reference's convert does with line_count n.
+// PaddleConvert divides records like the reference implementation's convert with line_count n.
 func PaddleConvert(n int64) Rule { return Rule{kind: paddleConvert, n: n} }
 
-// WithCount returns r for exactly total records. A Writer then knows names that
-// tell the number of files from the start (but for Bytes), and a different number
-// of records is an error at its end.
+// WithCount returns r for exactly total records. A Writer then knows names with the number of files
+// from the start (except for Bytes), and reports a different number of records as an error at its
+// end.
 func (r Rule) WithCount(total int64) Rule {
 	r.total, r.known = total, true
 	return r
 }
 
-// NeedsCount reports whether r cannot be carried out before WithCount.
+// NeedsCount reports whether r requires WithCount.
 func (r Rule) NeedsCount() bool { return r.kind == files && !r.known }
 
 // NeedsSizes reports whether a Plan of r depends on the sizes of records.
 func (r Rule) NeedsSizes() bool { return r.kind == bytes }
 
-// check returns ErrRule, ErrNeedsCount or ErrCount for a rule that cannot be
-// carried out.
+// check returns ErrRule, ErrNeedsCount or ErrCount for an invalid rule.
 func (r Rule) check() error {
 	switch {
 	case r.kind == none:
@@ -89,10 +88,10 @@ func (r Rule) unit() string {
 	return "records a file"
 }
 
-// fixed reports whether the number of files is the rule's own.
+// fixed reports whether the rule sets the number of files.
 func (r Rule) fixed() bool { return r.kind == files || r.kind == roundRobin }
 
-// enough refuses fewer records than there must be files.
+// enough returns an error if there are fewer records than files.
 func (r Rule) enough(total int64) error {
 	if r.fixed() && total < r.n {
 		return fmt.Errorf("%w: %d cannot fill %d files: ask for at most %d files", ErrCount, total, r.n, total)
@@ -100,8 +99,7 @@ func (r Rule) enough(total int64) error {
 	return nil
 }
 
-// end returns the first record behind file i, for the rules that count consecutive
-// records.
+// end returns the first record after file i, for rules that count consecutive records.
 func (r Rule) end(i int) int64 {
 	next := int64(i) + 1
 	switch r.kind {
@@ -113,7 +111,7 @@ func (r Rule) end(i int) int64 {
 	return r.total/r.n*next + min(next, r.total%r.n)
 }
 
-// trailing reports whether an empty file follows total records that are in i files.
+// trailing reports whether an empty file follows total records in i files.
 func (r Rule) trailing(total int64, i int) bool {
 	if r.kind != paddleConvert {
 		return false
@@ -121,7 +119,7 @@ func (r Rule) trailing(total int64, i int) bool {
 	return i == 0 || total == r.end(i-1)
 }
 
-// times and plusOne stay at the largest number where the result would not fit.
+// times and plusOne saturate at the largest number.
 func times(a, b int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if hi > 0 || lo > math.MaxInt64 {

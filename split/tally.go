@@ -1,6 +1,6 @@
 package split
 
-// tally builds the plan of records that pass by.
+// tally builds the plan of a stream of records.
 type tally struct {
 	cutter
 	plan Plan
@@ -18,7 +18,7 @@ func (t *tally) add(size int64) int {
 	return i
 }
 
-// open adds the file that the given record begins.
+// open adds the file that begins with the given record.
 func (t *tally) open(record int64) {
 	step := int64(1)
 	if t.rule.kind == roundRobin {
@@ -27,10 +27,10 @@ func (t *tally) open(record int64) {
 	t.plan.Files = append(t.plan.Files, File{First: record, Step: step})
 }
 
-// trailing reports whether the set so far lacks its empty last file.
+// trailing reports whether the set still lacks its empty last file.
 func (t *tally) trailing() bool { return t.rule.trailing(t.seen, len(t.plan.Files)) }
 
-// counted returns ErrCount if the records so far are not as many as the rule asks.
+// counted returns ErrCount if the number of records differs from the rule's.
 func (t *tally) counted() error {
 	if t.rule.known && t.seen != t.rule.total {
 		return wrongCount(t.rule.total, t.seen)
@@ -38,7 +38,7 @@ func (t *tally) counted() error {
 	return t.rule.enough(t.seen)
 }
 
-// finish returns the plan with names once all records have passed.
+// finish returns the plan with names after all records.
 func (t *tally) finish(p Pattern) (Plan, error) {
 	if err := t.counted(); err != nil {
 		return Plan{}, err

@@ -5,40 +5,39 @@ import (
 	"io/fs"
 )
 
-// errAborted stands for a cause that was not given.
+// errAborted is the default cause of Abort.
 var errAborted = errors.New("splitting was abandoned")
 
-// RecordWriter takes the records of one file in order; a *recordio.Writer is one.
+// RecordWriter writes the records of one file in order; a *recordio.Writer is one.
 type RecordWriter interface {
-	// Write takes one record. It does not keep rec.
+	// Write writes one record. It does not retain rec.
 	Write(rec []byte) error
 	// Close ends the file. It is called once.
 	Close() error
 }
 
-// Create makes file number i. name is its name, or "" while that depends on the
-// number of files, which Close tells: write such a file under a name of your own and
-// give it the right one when the plan is there.
+// Create creates file number i. If the name depends on the number of files, which only Close
+// determines, name is "": write such a file under a temporary name and rename it according to the
+// plan.
 type Create func(i int, name string) (RecordWriter, error)
 
-// Writer carries a Rule out on a stream of records: it creates files in order and
-// writes to each what the rule gives it. It holds no record and, but for
-// RoundRobin, one open file; memory grows with the number of files, not of records.
-// It is for one goroutine.
+// Writer applies a Rule to a stream of records: it creates files in order and writes each record to
+// its file. It buffers no records and, except for RoundRobin, has one open file; memory grows with
+// the number of files, not of records. It is for one goroutine.
 type Writer struct {
 	tally   tally
 	pattern Pattern
 	create  Create
-	files   int            // in all; unknown: negative
-	open    []RecordWriter // by file; nil: closed
-	err     error          // what Write returns: the first failure, or fs.ErrClosed
-	done    bool           // plan and result are what Close returns
+	files   int            // number of files; negative if unknown
+	open    []RecordWriter // by file; nil if closed
+	err     error          // the result of Write: the first failure, or fs.ErrClosed
+	done    bool           // plan and result are the results of Close
 	plan    Plan
 	result  error
 }
 
-// NewWriter returns a Writer that has created no file yet. The error is ErrRule,
-// ErrNeedsCount, ErrCount, ErrDigits or ErrPattern.
+// NewWriter returns a Writer that has not created a file yet. The error is ErrRule, ErrNeedsCount,
+// ErrCount, ErrDigits or ErrPattern.
 func NewWriter(r Rule, p Pattern, create Create) (*Writer, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -51,8 +50,8 @@ func NewWriter(r Rule, p Pattern, create Create) (*Writer, error) {
 	return w, nil
 }
 
-// announced returns how many files r makes if that is known before the first
-// record, else -1, having checked that p has names for them.
+// announced returns how many files r makes if that is known before the first record, else -1. It
+// checks that p has names for them.
 func (r Rule) announced(p Pattern) (int, error) {
 	if r.kind == roundRobin {
 		_, err := p.Name(int(r.n)-1, int(r.n))
@@ -66,8 +65,8 @@ func (r Rule) announced(p Pattern) (int, error) {
 	return len(plan.Files), err
 }
 
-// Write puts the next record into its file. It does not keep rec. After a failure
-// every call returns that failure.
+// Write puts the next record into its file. It does not retain rec. After a failure every call
+// returns that failure.
 func (w *Writer) Write(rec []byte) error {
 	if w.err == nil {
 		w.err = w.write(rec)
@@ -86,7 +85,7 @@ func (w *Writer) write(rec []byte) error {
 	return w.open[i].Write(rec)
 }
 
-// begin creates file i, and closes the one before it if that is complete.
+// begin creates file i, and closes the file before it if that is complete.
 func (w *Writer) begin(i int) error {
 	if w.tally.rule.kind != roundRobin {
 		if err := w.end(i - 1); err != nil {
@@ -117,11 +116,10 @@ func (w *Writer) end(i int) error {
 	return f.Close()
 }
 
-// Close ends the set: it closes what is open, creates the empty file that
-// PaddleConvert may end with, and returns the plan that was carried out, with the
-// bytes of each file. An error, be it of an earlier Write, means that the set is not
-// complete and that no plan is returned: discard the files. A second call returns
-// the same.
+// Close ends the set: it closes open files, creates the empty last file that PaddleConvert may
+// need, and returns the executed plan with the bytes of each file. If it returns an error, possibly
+// of an earlier Write, the set is incomplete and there is no plan: discard the files. A second call
+// returns the same.
 func (w *Writer) Close() (Plan, error) {
 	if !w.done {
 		w.plan, w.result = w.finish()
@@ -130,8 +128,8 @@ func (w *Writer) Close() (Plan, error) {
 	return w.plan, w.result
 }
 
-// Abort closes what is open without completing the set, for a caller whose records
-// failed; the files are to be discarded. Close then returns cause.
+// Abort closes open files without completing the set, for callers whose records failed; discard the
+// files. Close then returns cause.
 func (w *Writer) Abort(cause error) {
 	if cause == nil {
 		cause = errAborted

@@ -86,8 +86,8 @@ func run(t *testing.T, d *disk, r Rule, p Pattern, total int64) (Plan, error) {
 	return plan, err
 }
 
-// TestWriterCarriesOutThePlan checks for every rule that the plan made ahead, the
-// plan made while writing and the files themselves are the same.
+// TestWriterCarriesOutThePlan checks for every rule that the plan made ahead, the plan made while
+// writing and the files themselves are the same.
 func TestWriterCarriesOutThePlan(t *testing.T) {
 	rules := map[string]func(n int64) Rule{
 		"records": Records, "bytes": func(n int64) Rule { return Bytes(10 * n) },
@@ -142,8 +142,7 @@ func checkRun(t *testing.T, name string, r Rule, total int64) {
 	}
 }
 
-// check holds the files against the plan: each record in its place, none twice, all
-// closed.
+// check holds the files against the plan: each record in its place, none twice, all closed.
 func (d *disk) check(t *testing.T, name string, p Plan) {
 	t.Helper()
 	seen := map[string]bool{}

@@ -39,7 +39,7 @@ func TestShardRefuses(t *testing.T) {
 		want  string
 	}{
 		{"missing", "part-00000-of-00003 part-00002-of-00003", "--trainers 2", "part-00001-of-00003"},
-		{"duplicate", "part-00000-of-00002 part-0-of-2 part-00001-of-00002", "--trainers 2", "files are there twice"},
+		{"duplicate", "part-00000-of-00002 part-0-of-2 part-00001-of-00002", "--trainers 2", "duplicate files"},
 		{"stale", "part-00000-of-00002 part-00001-of-00002 part-00000-of-00003", "--trainers 2", "part-00000-of-00003"},
 		{"few", "part-00000-of-00002 part-00001-of-00002", "--trainers 3", "3 trainers"},
 		{"far too few", "part-00000-of-00002 part-00001-of-00002", "--trainers 9223372036854775807", "2 files for 9223372036854775807 trainers"},

@@ -1,19 +1,17 @@
-// Package digest computes the tree digests that pfs keeps with files and compares
-// them by.
+// Package digest computes the tree digests by which pfs compares files, and the form in which
+// stores keep them.
 //
-// A file is a row of leaves of pfs.ChunkSize bytes, the last one possibly short;
-// an empty file has none. With H the hash of the algorithm, the digest is
+// A file is a sequence of leaves of pfs.ChunkSize bytes, the last one possibly short; an empty file
+// has none. With H the hash of the algorithm, the digest is
 //
 //	H( size as 8 bytes big-endian | H(leaf 0) | H(leaf 1) | ... )
 //
-// written "algorithm:hex". So it can be computed in parallel, checked for a range
-// and resumed, and two files of one size and digest are the same but for a
-// collision.
+// written "algorithm:hex". So it can be computed in parallel, checked for a range and resumed, and
+// two files with the same size and digest are equal unless there is a collision.
 //
-// Algorithms: "xxh3" is XXH3-128 (16 bytes, big-endian): it finds every accident
-// and costs almost nothing, and is what transfers use to ask "is it the same
-// file". "blake3" is BLAKE3-256: it also resists an adversary, and is used where a
-// digest is a promise to others (verify, manifests).
+// Algorithms: "xxh3" is XXH3-128 (16 bytes, big-endian): it detects accidental changes at almost no
+// cost, and transfers use it to compare files. "blake3" is BLAKE3-256: it also resists an
+// adversary, and is used where a digest is a promise to others (verify, manifests).
 package digest
 
 import (
@@ -40,20 +38,20 @@ const (
 // Leaf returns the XXH3-128 of one leaf.
 func Leaf(p []byte) pfs.LeafDigest { return xxh3.Hash128(p).Bytes() }
 
-// Algorithm returns the part of a digest before the colon; "" if it has none.
+// Algorithm returns the part of a digest before the colon; "" if there is none.
 func Algorithm(d string) string {
 	a, _, _ := strings.Cut(d, ":")
 	return a
 }
 
-// hasher computes one hash: of a leaf, or of the whole.
+// hasher computes the hash of a leaf or of the whole file.
 type hasher interface {
 	io.Writer
 	Sum(b []byte) []byte
 	Reset()
 }
 
-// xxh3Hasher gives the streaming XXH3-128 the form of a hash.Hash.
+// xxh3Hasher adapts the streaming XXH3-128 to hash.Hash.
 type xxh3Hasher struct{ xxh3.Hasher }
 
 func (h *xxh3Hasher) Sum(b []byte) []byte {
@@ -61,7 +59,7 @@ func (h *xxh3Hasher) Sum(b []byte) []byte {
 	return append(b, sum[:]...)
 }
 
-// newHasher returns the hash of an algorithm, nil if that is not known.
+// newHasher returns the hash of an algorithm, or nil if it is unknown.
 func newHasher(name string) hasher {
 	switch name {
 	case XXH3:
@@ -81,8 +79,8 @@ type Tree struct {
 	root hasher
 }
 
-// NewTree begins the digest of a file of size bytes. It answers Unsupported for an
-// unknown algorithm.
+// NewTree begins the digest of a file of size bytes. It returns Unsupported for an unknown
+// algorithm.
 func NewTree(name string, size int64) (*Tree, error) {
 	t := &Tree{name: name, root: newHasher(name)}
 	if t.root == nil {
@@ -93,7 +91,7 @@ func NewTree(name string, size int64) (*Tree, error) {
 	return t, nil
 }
 
-// LeafOf returns the hash of one leaf by any algorithm of this package; nil if it is unknown.
+// LeafOf returns the hash of one leaf by any algorithm of this package, or nil if it is unknown.
 func LeafOf(name string, p []byte) []byte {
 	h := newHasher(name)
 	if h == nil {
@@ -103,13 +101,13 @@ func LeafOf(name string, p []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Add takes the hash of the next leaf, as LeafOf returns it; for XXH3 that is Leaf's.
+// Add adds the hash of the next leaf, as LeafOf returns it; for XXH3 that is Leaf's.
 func (t *Tree) Add(leaf []byte) { t.root.Write(leaf) }
 
-// Sum returns the digest once every leaf was added.
+// Sum returns the digest after every leaf was added.
 func (t *Tree) Sum() string { return t.name + ":" + hex.EncodeToString(t.root.Sum(nil)) }
 
-// Bytes returns the XXH3 digest of a file that is in memory.
+// Bytes returns the XXH3 digest of content in memory.
 func Bytes(p []byte) string {
 	t, _ := NewTree(XXH3, int64(len(p)))
 	for len(p) > 0 {
@@ -121,8 +119,8 @@ func Bytes(p []byte) string {
 	return t.Sum()
 }
 
-// CheckKept answers Integrity if info keeps another XXH3 digest with its file than sum, which
-// the bytes of that give. op and name are for the error.
+// CheckKept returns Integrity if the XXH3 digest stored with info differs from sum, the digest of
+// the content. op and name are for the error.
 func CheckKept(op string, name pfs.Path, info pfs.Info, sum string) error {
 	if Algorithm(info.Digest) != XXH3 || info.Digest == sum {
 		return nil
@@ -134,22 +132,22 @@ func CheckKept(op string, name pfs.Path, info pfs.Info, sum string) error {
 // ReadFunc fills p from offset off or fails.
 type ReadFunc func(p []byte, off int64) error
 
-// pieceSize is how much of a leaf is read and hashed at a time, so that memory does not
-// depend on the size of leaves, and a turn (pfs.InTurn) is short.
+// pieceSize is how much of a leaf is read and hashed at a time, so that memory does not depend on
+// the size of leaves and a turn (pfs.InTurn) is short.
 const pieceSize = 256 << 10
 
 var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
-// readAt is the ReadAt of a file.
+// readAt is the signature of pfs.File.ReadAt.
 type readAt = func(ctx context.Context, p []byte, off int64) (int, error)
 
-// addLeaf adds the n bytes at off to h, piece by piece; read may read fewer at the end of
-// the file. It returns how many there are.
+// addLeaf adds the n bytes at off to h, one buffer at a time; at the end of the file there may be
+// fewer. It returns their number.
 func addLeaf(ctx context.Context, h hasher, read readAt, off, n int64) (done int64, err error) {
 	for done < n && err == nil {
 		want, k := min(n-done, pieceSize), 0
 		err = pfs.InTurn(ctx, func() (err error) {
-			buf := pieces.Get().(*[pieceSize]byte) // taken in turn, so that those who wait hold none
+			buf := pieces.Get().(*[pieceSize]byte) // taken inside the turn, so that waiting goroutines hold none
 			defer pieces.Put(buf)
 			k, err = read(ctx, buf[:want], off+done)
 			_, _ = h.Write(buf[:k])
@@ -165,12 +163,12 @@ func addLeaf(ctx context.Context, h hasher, read readAt, off, n int64) (done int
 	return done, err
 }
 
-// maxJobs bounds the leaves of one file that are read at a time. More would take memory,
-// and no store is faster by it.
+// maxJobs bounds the leaves of one file that are read at a time. More would take memory and make no
+// store faster.
 const maxJobs = 4
 
-// Of reads the size bytes of a file, up to jobs leaves at a time, and returns its digest.
-// Of calls progress, if not nil, with the number of bytes done so far. Memory is at most a small piece of
+// Of reads the size bytes of a file, up to jobs leaves at a time, and returns its digest. It calls
+// progress, if not nil, with the number of bytes done so far. Memory is at most a small buffer for
 // each of those leaves.
 func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, progress func(done int64)) (string, error) {
 	t, err := NewTree(name, size)
@@ -217,8 +215,8 @@ func Of(ctx context.Context, read ReadFunc, size int64, name string, jobs int, p
 	return t.Sum(), nil
 }
 
-// worker hashes every step-th leaf of a file, from first on. One result taken from each worker in turn is the row
-// of leaves, and a worker is at most one ahead.
+// worker hashes every step-th leaf of a file, starting at first. Taking one result from each worker
+// in turn yields the leaves in order; a worker is at most one leaf ahead.
 type worker struct {
 	hash        hasher
 	read        ReadFunc
@@ -227,13 +225,13 @@ type worker struct {
 	results     chan result
 }
 
-// result is the hash of one leaf, or why there is none.
+// result is the hash of one leaf, or an error.
 type result struct {
 	sum []byte
 	err error
 }
 
-// run hands over results until all are, or ctx is done.
+// run sends results until all are sent or ctx is done.
 func (w *worker) run(ctx context.Context) {
 	for i := w.first; i < pfs.Leaves(w.size); i += w.step {
 		off := i * pfs.ChunkSize
@@ -261,7 +259,7 @@ func (w *worker) one(ctx context.Context, off, n int64) result {
 	return result{sum: w.hash.Sum(nil)}
 }
 
-// next takes the next result.
+// next returns the next result.
 func (w *worker) next(ctx context.Context) result {
 	select {
 	case r := <-w.results:
@@ -271,9 +269,9 @@ func (w *worker) next(ctx context.Context) result {
 	}
 }
 
-// Leaves returns the digests of up to n leaves from first on, of content of size bytes;
-// fewer where there is less to read. It is what the LeafDigests of a store does that has
-// to read: read is its ReadAt, op and name are for the error.
+// Leaves returns the digests of up to n leaves starting at first, of content of size bytes; fewer
+// at the end. It implements LeafDigests for a store that has to read; read is its ReadAt, op and
+// name are for the error.
 func Leaves(ctx context.Context, op string, name pfs.Path, read readAt, size, first int64, n int) ([]pfs.LeafDigest, error) {
 	if size < 0 || first < 0 || n < 0 {
 		return nil, pfs.Errorf(op, name, pfs.Invalid, "%d leaves from %d on, of %d bytes", n, first, size)
@@ -294,8 +292,8 @@ func Leaves(ctx context.Context, op string, name pfs.Path, read readAt, size, fi
 	return leaves, nil
 }
 
-// LeafAt returns the digest of the leaf of n bytes at off, and how many of them could be
-// read; read is a ReadAt.
+// LeafAt returns the digest of the leaf of n bytes at off, and how many of them could be read; read
+// is a ReadAt.
 func LeafAt(ctx context.Context, read readAt, off, n int64) (d pfs.LeafDigest, done int64, err error) {
 	var h xxh3Hasher
 	done, err = addLeaf(ctx, &h, read, off, n)
@@ -308,9 +306,9 @@ func OfFile(ctx context.Context, f pfs.File, name string, jobs int, progress fun
 	return Of(ctx, read, f.Info().Size, name, jobs, progress)
 }
 
-// OfCopy returns the digest of w, a copy of src that nobody has published yet, read back
-// and compared with the digest that is kept with src, or else with one computed from it.
-// It answers Integrity if they differ. op and name are for the error.
+// OfCopy reads back w, an unpublished copy of src, and returns its digest. It compares that with
+// the digest stored with src, or else with one computed from src, and returns Integrity if they
+// differ. op and name are for the error.
 func OfCopy(ctx context.Context, op string, name pfs.Path, w pfs.Staged, from pfs.Path, src pfs.File) (string, error) {
 	size, want := src.Info().Size, src.Info().Digest
 	jobs := runtime.GOMAXPROCS(0)
@@ -341,8 +339,8 @@ func OfCopy(ctx context.Context, op string, name pfs.Path, w pfs.Staged, from pf
 	return got, nil
 }
 
-// Stored returns the digest of the file name computed from its bytes now: by the
-// file system where it can, else by reading.
+// Stored returns the digest of the current bytes of the file name, computed by the file system if
+// it can, else by reading.
 func Stored(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, algorithm string, progress func(done int64)) (string, error) {
 	if c, ok := fsys.(pfs.Digester); ok {
 		d, err := c.Digest(ctx, name, algorithm, progress)

@@ -10,27 +10,27 @@ import (
 )
 
 const (
-	// MarkAttribute is the extended attribute in which stores keep the mark of a file.
+	// MarkAttribute is the extended attribute in which stores keep the Mark of a file.
 	MarkAttribute = "user.pfs.digest"
-	// MaxMark bounds what is read of it, which somebody else may have made, in bytes.
+	// MaxMark bounds, in bytes, how much of it is read, since others may have written it.
 	MaxMark = 1024
 )
 
-// Mark is what a store keeps with a published file about its content: its digest, so that
-// stat shows it without reading, and the ID of the staged write that it was, so that a Commit
-// whose answer was lost is recognised when it is asked for again.
+// Mark is what a store keeps with a published file about its content: its digest, so that Stat
+// shows it without reading, and the ID of its upload, so that a repeated Commit whose answer was
+// lost is recognized.
 //
-// It is true while the file still has the size and the modification time that it had when it
-// got the mark; whoever changes a file in place removes its mark first.
+// It is valid while the file has the size and the modification time in the Mark; whoever changes a
+// file in place removes its mark first.
 type Mark struct {
 	Size    int64     // bytes
 	ModTime time.Time // as the store keeps it
-	ID      string    // of the staged write that the file was; "" if not known
-	Digest  string    // "" if not known
+	ID      string    // of the upload that became the file; "" if unknown
+	Digest  string    // "" if unknown
 }
 
-// NewMark returns the mark of what the staged write id is committed as. A digest of a form
-// that nobody here knows is not kept.
+// NewMark returns the mark of the upload id committed with opts. It omits a digest of an unknown
+// form.
 func NewMark(id string, opts pfs.CommitOptions, mtime time.Time) Mark {
 	m := Mark{Size: opts.Size, ModTime: mtime, ID: id}
 	if Known(Algorithm(opts.Digest)) && len(opts.Digest) <= MaxMark/2 {
@@ -39,16 +39,16 @@ func NewMark(id string, opts pfs.CommitOptions, mtime time.Time) Mark {
 	return m
 }
 
-// Of reports whether m speaks of the content of a file with this size and time.
+// Of reports whether m is valid for a file with this size and time.
 func (m Mark) Of(size int64, mtime time.Time) bool { return m.Size == size && m.ModTime.Equal(mtime) }
 
-// Empty reports whether m tells nothing.
+// Empty reports whether m holds nothing.
 func (m Mark) Empty() bool { return m.ID == "" && m.Digest == "" }
 
-// Encode is short, so that it fits into the inode of a local file system beside the
-// file's other attributes: a block of its own would cost small files more than their
-// content. It is a 1, the size as a uvarint, the time in ns as a varint, and then the ID
-// and the digest, each as packHex leaves it.
+// Encode returns a short form that fits into the inode of a local file system beside the file's
+// other attributes, because a separate block would cost small files more than their content. It is
+// a 1, the size as a uvarint, the time in ns as a varint, and then the ID and the digest, each as
+// packHex encodes it.
 func (m Mark) Encode() []byte {
 	p := binary.AppendUvarint([]byte{1}, uint64(m.Size))
 	p = binary.AppendVarint(p, m.ModTime.UnixNano())
@@ -57,8 +57,8 @@ func (m Mark) Encode() []byte {
 	return packHex(p, name, sum)
 }
 
-// packHex appends a length of name, name, a length of sum with a bit that says
-// whether the bytes that follow are sum itself or what it is the hex of.
+// packHex appends the length of name, name, the length of sum with a bit that tells whether sum
+// follows as it is or as the bytes that it is the hex of.
 func packHex(p []byte, name, sum string) []byte {
 	p = append(p, byte(len(name)))
 	p = append(p, name...)
@@ -70,7 +70,7 @@ func packHex(p []byte, name, sum string) []byte {
 	return append(p, sum...)
 }
 
-// DecodeMark reads what Encode wrote. Anything else is no mark.
+// DecodeMark decodes the result of Encode. It returns false for anything else.
 func DecodeMark(p []byte) (m Mark, ok bool) {
 	if len(p) == 0 || p[0] != 1 {
 		return Mark{}, false
@@ -86,7 +86,7 @@ func DecodeMark(p []byte) (m Mark, ok bool) {
 	return m, !r.bad && len(r.p) == 0
 }
 
-// markReader takes a mark apart; bad is set once something is missing.
+// markReader decodes a mark; bad is set when data is missing.
 type markReader struct {
 	p   []byte
 	bad bool

@@ -1,4 +1,4 @@
-// Package fair gives out a limited number of places in fair turns.
+// Package fair shares a limited number of slots fairly between claimants.
 package fair
 
 import (
@@ -8,55 +8,55 @@ import (
 	"time"
 )
 
-// Claim names a claimant of a place, such as a user or an address.
+// Claim names a claimant of a slot, such as a user or an address.
 type Claim struct {
 	Key   string
-	Share int // the most places that it may hold at a time; 0 for no bound
+	Share int // the most slots that it may hold at a time; 0 for no limit
 }
 
-// Queue gives out places by start-time fair queuing. Waiting claimants get places in turn,
-// however many each of them asks for. A claimant with few recent requests comes before one
-// with many. A request with several claims waits for the slowest of them.
+// Queue grants slots by start-time fair queuing. Waiting claimants get slots in turn, however many
+// each of them asks for. A claimant with few recent requests comes before one with many. A request
+// with several claims waits for the slowest of them.
 type Queue struct {
 	places int
 
 	mu      sync.Mutex
 	taken   int
-	clock   uint64             // tag of the place that was given out last
-	members map[string]*member // who has, waits for, or lately had places
+	clock   uint64             // tag of the slot granted last
+	members map[string]*member // claimants that hold, wait for, or recently held slots
 	sweepAt int                // number of members at which idle ones are removed
-	waiting []*waiter          // by tag, and of one tag in the order of arrival
+	waiting []*waiter          // by tag; equal tags in order of arrival
 }
 
-// member is what a Queue knows of a claimant; guarded by Queue.mu.
+// member is the state of a claimant; guarded by Queue.mu.
 type member struct {
-	next uint64 // the least tag of its next place
+	next uint64 // the smallest tag of its next slot
 	held int
-	uses int // places that it holds or waits for
+	uses int // slots that it holds or waits for
 }
 
-// waiter asks for a place.
+// waiter is a request for a slot.
 type waiter struct {
 	tag     uint64
 	claims  []Claim
 	members []*member
-	given   chan struct{} // closed when it has the place
+	given   chan struct{} // closed when it has the slot
 }
 
-// New returns a Queue with a number of places, at least one.
+// New returns a Queue with a number of slots, at least one.
 func New(places int) *Queue {
 	return &Queue{places: max(1, places), members: map[string]*member{}}
 }
 
-// Full is the error of a wait that ended before there was a place.
+// Full is the error of a wait that ended without a slot.
 type Full struct {
-	Claim int // the number of the claim that has all of its share, -1 if all places are taken
+	Claim int // the index of the claim whose share is exhausted, -1 if all slots are taken
 }
 
 func (*Full) Error() string { return "no place is free" }
 
-// Take waits for a place until ctx is done: then the error is a *Full. The caller calls
-// release when it needs the place no more; further calls do nothing.
+// Take waits for a slot until ctx is done: then the error is a *Full. The caller calls release when
+// it no longer needs the slot; further calls do nothing.
 func (q *Queue) Take(ctx context.Context, claims ...Claim) (release func(), err error) {
 	w := q.ask(claims)
 	select {
@@ -67,8 +67,8 @@ func (q *Queue) Take(ctx context.Context, claims ...Claim) (release func(), err 
 	}
 }
 
-// TakeFor is Take of a place that is passed on after a time, even if the caller still uses
-// it: a caller that takes longer is likely to wait for something else.
+// TakeFor is Take for a slot that passes on after length even if the caller still uses it: a caller
+// that takes longer is probably waiting for something else.
 func (q *Queue) TakeFor(ctx context.Context, length time.Duration, claims ...Claim) (release func(), err error) {
 	end, err := q.Take(ctx, claims...)
 	if err != nil {
@@ -81,21 +81,21 @@ func (q *Queue) TakeFor(ctx context.Context, length time.Duration, claims ...Cla
 	}, nil
 }
 
-// Taken returns the number of places in use.
+// Taken returns the number of slots in use.
 func (q *Queue) Taken() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.taken
 }
 
-// Waiting returns the number of requests that wait for a place.
+// Waiting returns the number of requests that wait for a slot.
 func (q *Queue) Waiting() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.waiting)
 }
 
-// ask queues a request and gives out free places.
+// ask queues a request and grants free slots.
 func (q *Queue) ask(claims []Claim) *waiter {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -124,7 +124,7 @@ func (q *Queue) ask(claims []Claim) *waiter {
 	return w
 }
 
-// give gives out free places. q.mu is held.
+// give grants free slots. q.mu is held.
 func (q *Queue) give() {
 	for i := 0; i < len(q.waiting) && q.taken < q.places; {
 		w := q.waiting[i]
@@ -142,8 +142,8 @@ func (q *Queue) give() {
 	}
 }
 
-// full returns the number of the first claim of w that has all of its share, -1 if none
-// has. Queue.mu is held.
+// full returns the index of the first claim of w whose share is exhausted, -1 if there is none.
+// Queue.mu is held.
 func (w *waiter) full() int {
 	for i, c := range w.claims {
 		if c.Share > 0 && w.members[i].held >= c.Share {
@@ -169,12 +169,12 @@ func (q *Queue) giveBack(w *waiter) {
 	q.give()
 }
 
-// leave ends a wait, and returns why it was in vain.
+// leave ends a wait, and returns the reason for its failure.
 func (q *Queue) leave(w *waiter) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := slices.Index(q.waiting, w)
-	if i < 0 { // it was given a place meanwhile
+	if i < 0 { // it was granted a slot meanwhile
 		q.giveBack(w)
 		return &Full{-1}
 	}
@@ -184,8 +184,8 @@ func (q *Queue) leave(w *waiter) error {
 	return &Full{full}
 }
 
-// drop ends the use of w's members, and removes idle members that no longer affect the
-// order. q.mu is held.
+// drop ends the use of w's members, and removes idle members that no longer affect the order. q.mu
+// is held.
 func (q *Queue) drop(w *waiter) {
 	for _, m := range w.members {
 		m.uses--

@@ -1,5 +1,5 @@
-// Package keylock locks values, such as names in directories: the changes of one come one
-// after the other, and those of others do not wait for it.
+// Package keylock locks keys, such as names in directories: changes of one key are serialized, and
+// changes of other keys do not wait.
 package keylock
 
 import (
@@ -7,21 +7,21 @@ import (
 	"sync"
 )
 
-// Set is the values that are locked. The zero value is ready. It takes memory for those
-// that somebody has or waits for, and may be used by any number of goroutines.
+// Set is a set of locked keys. The zero value is ready to use. Its memory is proportional to the
+// keys that are held or waited for. It is safe for concurrent use.
 type Set[K comparable] struct {
 	mu   sync.Mutex
 	held map[K]*lock
 }
 
-// lock is one value with those that have it or wait for it.
+// lock is one key with its holder and waiters.
 type lock struct {
 	sync.Mutex
 	users int // guarded by Set.mu
 }
 
-// Lock waits until all of keys are free and takes them. It sorts keys by compare, which
-// must be the same for all calls: whoever takes several takes them in one order.
+// Lock waits until all of keys are free and locks them. It sorts keys by compare, which must be the
+// same for all calls, so that several keys are always locked in one order.
 func (s *Set[K]) Lock(compare func(a, b K) int, keys ...K) (unlock func()) {
 	slices.SortFunc(keys, compare)
 	keys = slices.Compact(keys)

@@ -1,13 +1,13 @@
-// Package unixmode translates modes of files between Go and the numbers of Unix (st_mode),
-// which stores and the protocol have. The numbers are the same wherever this is built.
+// Package unixmode converts between Go's file modes and Unix's (st_mode), which stores and the
+// protocol use. The numbers are the same on every platform.
 package unixmode
 
 import "io/fs"
 
-// typeMask is the part of st_mode that says what a file is.
+// typeMask is the part of st_mode with the file type.
 const typeMask = 0o170000
 
-// types are the numbers of the types, each with Go's bits of it.
+// types are the Unix file types with Go's bits for them.
 var types = []struct {
 	unix uint32
 	mode fs.FileMode
@@ -21,7 +21,7 @@ var types = []struct {
 	{0o020000, fs.ModeDevice | fs.ModeCharDevice},
 }
 
-// special are the bits beside the permissions that say how a file is used.
+// special are the mode bits other than type and permissions.
 var special = []struct {
 	unix uint32
 	mode fs.FileMode
@@ -31,8 +31,7 @@ var special = []struct {
 	{0o1000, fs.ModeSticky},
 }
 
-// FileMode returns the mode of st_mode bits. Without a type, or with one that is not
-// known, it is irregular.
+// FileMode converts st_mode bits. A missing or unknown type becomes irregular.
 func FileMode(bits uint32) fs.FileMode {
 	mode := fs.ModeIrregular
 	for _, t := range types {
@@ -49,10 +48,10 @@ func FileMode(bits uint32) fs.FileMode {
 	return mode
 }
 
-// HasType reports whether st_mode bits say what the file is.
+// HasType reports whether st_mode bits contain a file type.
 func HasType(bits uint32) bool { return bits&typeMask != 0 }
 
-// Bits returns mode as st_mode. What Unix has no type for gets none.
+// Bits converts mode to st_mode. A type that Unix lacks is omitted.
 func Bits(mode fs.FileMode) uint32 {
 	bits := Permissions(mode)
 	for _, t := range types {
@@ -63,8 +62,8 @@ func Bits(mode fs.FileMode) uint32 {
 	return bits
 }
 
-// Permissions returns the bits of mode that chmod takes: permissions and special bits,
-// without the type.
+// Permissions returns the bits of mode that chmod accepts: permissions and special bits, without
+// the type.
 func Permissions(mode fs.FileMode) uint32 {
 	bits := uint32(mode.Perm())
 	for _, s := range special {
