@@ -13,6 +13,7 @@ func TestCeph(t *testing.T) {
 }
 
 func TestCephAloneHeals(t *testing.T) {
+	Long(t)
 	c := CephAlone(t)
 	c.Kill(t, "mds")
 	c.run(t, "heal", c.Dir)

@@ -135,12 +135,7 @@ func (c *HDFSCluster) Failover(t testing.TB, namenode string) {
 // DataNodes, of all if there is none. Their checksums stay.
 func (c *HDFSCluster) Flip(t testing.TB, path string, off int64, datanodes ...string) {
 	t.Helper()
-	if len(datanodes) == 0 {
-		c.Do(t, "flip", path, fmt.Sprint(off))
-	}
-	for _, dn := range datanodes {
-		c.Do(t, "flip", path, fmt.Sprint(off), dn)
-	}
+	c.Do(t, append([]string{"flip", path, fmt.Sprint(off)}, datanodes...)...)
 }
 
 // SafeMode makes the NameNode refuse changes until the end of the test, or until the

@@ -13,6 +13,7 @@ import (
 
 // TestPause has a daemon of each cluster silent when Pause returns.
 func TestPause(t *testing.T) {
+	Long(t)
 	hdfs, ceph := HDFSAlone(t), CephAlone(t)
 	for _, d := range []struct {
 		pause, resume func(testing.TB, string)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -87,9 +88,17 @@ func (e *env) write(name pfs.Path, data []byte, opts pfs.CommitOptions) error {
 	return err
 }
 
+// rounds returns how often a race is repeated: n times, with -short a quarter of that.
+func rounds(n int) int {
+	if testing.Short() {
+		return n / 4
+	}
+	return n
+}
+
 func checkTwoWriters(e *env) {
 	const writers = 4
-	for range 10 {
+	for range rounds(10) {
 		for _, err := range together(writers, func(i int) error {
 			return e.write("/f", numberedContent(i), pfs.CommitOptions{})
 		}) {
@@ -138,7 +147,7 @@ func (e *env) readWhile(n int, f func()) {
 }
 
 func checkReadersWhileReplaced(e *env) {
-	const commits = 200
+	commits := rounds(200)
 	e.ok(e.write("/f", numberedContent(0), pfs.CommitOptions{}))
 	e.readWhile(commits, func() {
 		for i := range commits {
@@ -151,7 +160,7 @@ func checkReadersWhileReplaced(e *env) {
 }
 
 func checkReadersWhileRenamed(e *env) {
-	const renames = 100
+	renames := rounds(100)
 	e.ok(e.write("/f", numberedContent(0), pfs.CommitOptions{}))
 	e.readWhile(renames, func() {
 		for i := range renames {
@@ -168,7 +177,7 @@ func checkReadersWhileRenamed(e *env) {
 }
 
 func checkOneNoReplace(e *env) {
-	for round := range 10 {
+	for round := range rounds(10) {
 		name := pfs.Root.Join(fmt.Sprint("f", round))
 		e.wantOne(together(6, func(i int) error {
 			return e.write(name, numberedContent(i), pfs.CommitOptions{NoReplace: true})
@@ -178,7 +187,7 @@ func checkOneNoReplace(e *env) {
 }
 
 func checkOneExclusive(e *env) {
-	for round := range 10 {
+	for round := range rounds(10) {
 		to := pfs.Root.Join(fmt.Sprint("to", round))
 		from := func(i int) pfs.Path { return pfs.Root.Join(fmt.Sprintf("from%d-%d", round, i)) }
 		for i := range 6 {
@@ -189,27 +198,27 @@ func checkOneExclusive(e *env) {
 		}), pfs.Exist)
 		e.wantNumbered(ReadFile(e, e.fs, to), 6)
 	}
-	if got := len(Names(e, e.fs, pfs.Root)); got != 60 {
-		e.Errorf("%d entries, want 60", got)
+	if got := len(Names(e, e.fs, pfs.Root)); got != 6*rounds(10) {
+		e.Errorf("%d entries, want %d", got, 6*rounds(10))
 	}
 }
 
 func checkOneRemove(e *env) {
-	for range 10 {
+	for range rounds(10) {
 		WriteFile(e, e.fs, "/f", nil)
 		e.wantOne(together(6, func(int) error { return e.fs.Remove(e.ctx, "/f") }), pfs.NotExist)
 	}
 }
 
 func checkOneRename(e *env) {
-	for round := range 10 {
+	for round := range rounds(10) {
 		WriteFile(e, e.fs, "/f", nil)
 		e.wantOne(together(6, func(i int) error {
 			return e.fs.Rename(e.ctx, "/f", pfs.Root.Join(fmt.Sprintf("to%d-%d", round, i)))
 		}), pfs.NotExist)
 	}
-	if got := len(Names(e, e.fs, pfs.Root)); got != 10 {
-		e.Errorf("%d entries, want 10", got)
+	if got := len(Names(e, e.fs, pfs.Root)); got != rounds(10) {
+		e.Errorf("%d entries, want %d", got, rounds(10))
 	}
 }
 
@@ -244,7 +253,7 @@ func checkManyWrites(e *env) {
 }
 
 func checkCommitWhileRemoved(e *env) {
-	for range 20 {
+	for range rounds(20) {
 		MustMkdir(e, e.fs, "/dir")
 		errs := together(2, func(i int) error {
 			if i == 0 {

@@ -32,6 +32,10 @@ type Options struct {
 	// What is finer is cut off.
 	Times time.Duration
 
+	// Parallel runs promises at the same time. It is for stores whose answers take
+	// long; New and Reopen must be safe for concurrent calls.
+	Parallel bool
+
 	// Names is the number of entries of the large directory; 0 means 100,000.
 	Names int
 }

@@ -40,7 +40,12 @@ func Run(t *testing.T, opts Options) {
 		t.Run(theme.name, func(t *testing.T) {
 			for _, p := range theme.promises {
 				if p.applies(opts) {
-					t.Run(p.says, func(t *testing.T) { p.check(newEnv(t, opts)) })
+					t.Run(p.says, func(t *testing.T) {
+						if opts.Parallel && !p.alone {
+							t.Parallel()
+						}
+						p.check(newEnv(t, opts))
+					})
 				}
 			}
 		})
@@ -55,6 +60,7 @@ type promise struct {
 	needs Gap  // not promised by a store with one of these gaps
 	only  Gap  // promised by a store with one of these gaps only
 	twice bool // needs a second instance of the store
+	alone bool // measures the process, in which nothing else may run
 }
 
 func (p promise) applies(o Options) bool {

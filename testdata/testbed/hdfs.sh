@@ -9,7 +9,7 @@
 #   hdfs.sh start NAME...           some of them, until they serve
 #   hdfs.sh pause|resume NAME       SIGSTOP and SIGCONT: it accepts connections and never answers
 #   hdfs.sh clock OFFSET            (secure) start the KDC again with its clock moved, as by +2h; 0 is the right time
-#   hdfs.sh flip PATH OFFSET [DN]   flip one byte of the replica of PATH on DN; on all that have one if none is named
+#   hdfs.sh flip PATH OFFSET [DN...]   flip one byte of the replicas of PATH on the DataNodes; on all that have one if none is named
 #   hdfs.sh safemode enter|leave
 #   hdfs.sh settle                  wait until every block has all of its replicas
 #   hdfs.sh failover NN             (ha) make nn1 or nn2 the active one
@@ -265,15 +265,16 @@ leads() {
 }
 haadmin() { tool 256m org.apache.hadoop.hdfs.tools.DFSHAAdmin "$@"; }
 
-# flip PATH OFFSET [DN]: the checksum beside the replica stays what it was. A NameNode knows the replicas of a
+# flip PATH OFFSET [DN...]: the checksum beside the replica stays what it was. A NameNode knows the replicas of a
 # file only a moment after it is closed: before, a reader may be offered no other than a damaged one.
 flip() {
-  local path=$1 off=$2 dn=${3:-dn*} size block f at b n=0
+  local path=$1 off=$2 size block f at b n=0
+  shift 2; [ $# -gt 0 ] || set -- $(seq -f dn%.0f "$DATANODES")
   settle
   read -r size block < <(tool 256m org.apache.hadoop.hdfs.tools.DFSck "$path" -files -blocks 2>/dev/null | blockat "$off")
   [ -n "$block" ] || { echo "$path has no byte $off" >&2; return 1; }
   at=$size
-  for f in $(find "$D"/data/$dn -name "$block"); do
+  for f in $(find "${@/#/$D/data/}" -name "$block"); do
     b=$(od -An -tu1 -j "$at" -N 1 "$f" | tr -d ' ')
     printf "\\x$(printf %x $((b ^ 0xff)))" | dd of="$f" bs=1 seek="$at" conv=notrunc status=none
     n=$((n + 1))
