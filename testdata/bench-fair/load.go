@@ -136,7 +136,7 @@ func leaves(ctx context.Context, c *client.Client, worker int, done *atomic.Int6
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(ctx)
 	for {
 		if _, err := w.(pfs.LeafDigester).LeafDigests(ctx, count*pfs.ChunkSize, 0, count); err != nil {
 			return err
@@ -151,7 +151,7 @@ func upload(ctx context.Context, c *client.Client, worker int, done *atomic.Int6
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(ctx)
 	for i := range chunks {
 		if _, err := w.WriteAt(ctx, zeros, int64(i)*pfs.ChunkSize); err != nil {
 			return err
@@ -209,7 +209,7 @@ func commit(ctx context.Context, c *client.Client, worker int, done *atomic.Int6
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer w.Close(ctx)
 	_, err = w.Commit(ctx, pfs.CommitOptions{Size: size})
 	if err == nil {
 		done.Add(1)
