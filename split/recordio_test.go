@@ -44,9 +44,10 @@ func Example() {
 		records.Scan()
 		fmt.Printf("%s: %d records from %q on\n", f.Name, f.Records, records.Bytes())
 	}
-	// Output: housing_train-00000-of-00002: 10 records from "record 0" on
-	// housing_train-00001-of-00002: 10 records from "record 10" on housing_train-00002-of-00002: 5
-	// records from "record 20" on
+	// Output:
+	// housing_train-00000-of-00002: 10 records from "record 0" on
+	// housing_train-00001-of-00002: 10 records from "record 10" on
+	// housing_train-00002-of-00002: 5 records from "record 20" on
 }
 
 // TestPaddleFiles reads back what the reference's convert would have written: the same records in
