@@ -12,6 +12,7 @@ import (
 func TestInfoIsShort(t *testing.T) {
 	t.Chdir(t.TempDir())
 	files, args := map[string]string{}, []string{"dataset", "convert", "--label-from", "dir", "--output-path", "out", "--name-prefix", "x"}
+	const mostShown = 20
 	for i := range mostShown + 2 {
 		name := fmt.Sprintf("images/c%03d/a.png", i)
 		files[name] = "image"

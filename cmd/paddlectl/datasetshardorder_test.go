@@ -44,7 +44,7 @@ func (f *countingFile) ReadAt(ctx context.Context, p []byte, off int64) (int, er
 
 // In an order, files are opened and chunks are read once, and not anew for every batch.
 func TestOrderReadsEachChunkOnce(t *testing.T) {
-	const records, files = 3 * batchRecords, 4
+	const records, files = 3 << 16, 4 // three batches that are ordered at once
 	store := newHome(t)
 	var size int64
 	for i := range files {

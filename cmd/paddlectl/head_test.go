@@ -13,6 +13,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
+// Files are read in pieces of these sizes; the first is small.
+const smallPiece, largePiece = 64 << 10, pfs.ChunkSize
+
 // firstLines and lastLines are what head and tail print of data.
 func firstLines(data string, n int) string {
 	lines := strings.SplitAfter(data, "\n")
@@ -43,7 +46,7 @@ func TestHeadAndTail(t *testing.T) {
 		"blanks":  "\n\n\n\n",
 		"few":     "1\n2\n3\n",
 		"long":    long + "\n" + long + "\nlast",
-		"border":  strings.Repeat("y", firstPiece-1) + "\n" + strings.Repeat("z", firstPiece-1) + "\n",
+		"border":  strings.Repeat("y", smallPiece-1) + "\n" + strings.Repeat("z", smallPiece-1) + "\n",
 		"many":    strings.Repeat("12345678901234567890\n", 300_000),
 	}
 	fsys := newHome(t)
@@ -66,7 +69,7 @@ func TestHeadAndTail(t *testing.T) {
 			check(name, lastLines(data, n), "tail", "-n", count)
 			check(name, fromLine(data, n), "tail", "-n", "+"+count)
 		}
-		for _, n := range []int{0, 1, 2, firstPiece, 5 << 20} {
+		for _, n := range []int{0, 1, 2, smallPiece, 5 << 20} {
 			count := fmt.Sprint(n)
 			check(name, data[:min(n, len(data))], "head", "-c", count)
 			check(name, data[max(0, len(data)-n):], "tail", "-c", count)
@@ -105,8 +108,8 @@ func TestHeadAndTailReadLittle(t *testing.T) {
 		args string
 		most int64
 	}{
-		{"head", firstPiece}, {"tail", firstPiece}, {"head -c 100", 100}, {"tail -c 100", 100},
-		{"tail -n 1000000", 2*15_000_000 + maxPiece}, {"head -n 1000000", 15_000_000 + maxPiece},
+		{"head", smallPiece}, {"tail", smallPiece}, {"head -c 100", 100}, {"tail -c 100", 100},
+		{"tail -n 1000000", 2*15_000_000 + largePiece}, {"head -n 1000000", 15_000_000 + largePiece},
 	} {
 		c := &countedReads{FileSystem: fsys}
 		got := run(t, testMain(t, c, append(strings.Fields(tt.args), home+"/f")...))

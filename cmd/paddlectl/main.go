@@ -1,56 +1,42 @@
 // Command paddlectl moves files between this machine and the paddle file system.
 // It also answers to the name paddlecloud. docs/quickstart.md introduces it.
 //
-// # Files
-//
-// A command is in the file of its name, a command of a group in one that begins with the
-// name of the group, and what belongs to one command alone begins with its name:
-//
-//	cat, chmod*, cp, df*, du, find, head, ls*, mkdir, mv*, rm, stat, sync, tail, touch, tree, verify
-//	config*, file, fileget, filels, fileput, filerm, quota*
-//	completion, candidates, commands, flags, help, login, logout, version
-//	dataset, datasetcat, datasetinfo, datasetlatest, datasettranscode
-//	datasetconvert*                  found and checked (inputs, survey, check); run; staged (staging, sink); published
-//	datasetpublish*, datasetshard*, datasetsplit, datasetverify
-//	recordio, recordio*
-//
-// What they are made of:
-//
-//	main, program, app, command,     the program, its list of commands, what a command says of itself
-//	commonflags
-//	operand, pattern, servicepath,   what the operands are, and the paths that patterns match
-//	target, home
-//	remotes, localside               the services, and the files of this machine
-//	copyoptions, copyplan, copyrun,  cp, sync and file: their options, what becomes what, the transfer,
-//	copytell, copytwice              what is told of it, two sources of one name
-//	listing, sorter, describe        entries of directories, in order, and how they are shown
-//	datafile, datasetopen,           files of data that commands read, and sets of them
-//	datasetstated, datasetversions,
-//	datasetrecords, dataerror
-//	outputs                          files that commands make, which appear together
-//	filelines                        the first and last lines of files
-//	readahead, readline, stoppable   readers
-//	changetell                       what chmod, mkdir, mv, rm and touch tell of what they did
-//	question                         what -i and login ask
-//	hint, waiting, silence           the way out of an error, what is waited for, stores that do not answer
-//	meter, switchwriter, shell       what is shown, and how
+// The commands are in folders: files (cp, ls, mv, ...), dataset, recordio, config (with login
+// and logout) and help (with completion and version). Each reads its operands and flags, calls
+// a library, and shows the result. What they share is in internal/app (the program, operands,
+// services, hints), internal/copying (a copy and what is shown of it), internal/datafile (files
+// of records, read and written) and internal/sorter.
 package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+
+	"github.com/paddlecloud/pfs/cmd/paddlectl/config"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/dataset"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/files"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/help"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/recordio"
+	"github.com/urfave/cli/v2"
 )
+
+// version is that of this program, set when it is built: -ldflags "-X
+// main.version=1.2.3".
+var version = "unknown"
 
 func main() { os.Exit(newMain().Run(context.Background())) }
 
 // newMain is the program as this process runs it.
-func newMain() *Main {
+func newMain() *app.Main {
 	// Two places: the first signal asks the command to stop, the second ends it.
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
-	return &Main{
+	return &app.Main{
 		Args:       os.Args,
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,
@@ -59,5 +45,59 @@ func newMain() *Main {
 		Root:       os.DirFS("/"),
 		Interrupts: interrupts,
 		Exit:       os.Exit,
+		Version:    version,
+		Program:    commands,
 	}
+}
+
+// commands is the program with all its commands.
+func commands(a *app.App) *cli.App {
+	program := &cli.App{
+		Name:      a.Program,
+		Reader:    a.Main.Stdin,
+		Writer:    a.Out,
+		ErrWriter: a.Stderr,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "config", Usage: "read the configuration from `FILE`, not from PADDLE_CONFIG or ~/.paddle/config", Destination: &a.Global.Config},
+			&cli.BoolFlag{Name: "debug", Usage: "show on standard error what is tried again, and why", Destination: &a.Global.Debug},
+		},
+	}
+	groups := []group{
+		{"Subcommands:", []*cli.Command{
+			help.Commands(a, program), help.Completion(a), config.Command(a), files.File(a), help.Flags(a, program),
+			help.Help(a, program), config.Login(a), config.Logout(a), help.Version(a),
+		}},
+		{"Subcommands for PFS:", []*cli.Command{
+			files.Cat(a), files.Chmod(a), files.Cp(a), files.Df(a), files.Du(a), files.Find(a), files.Head(a), files.Ls(a), files.Mkdir(a),
+			files.Mv(a), files.Quota(a), files.Rm(a), files.Stat(a), files.Sync(a), files.Tail(a), files.Touch(a),
+			files.Tree(a), files.Verify(a),
+		}},
+		{"Subcommands for data:", []*cli.Command{dataset.Command(a), recordio.Command(a)}},
+	}
+	program.CustomAppHelpTemplate = overview(program.Name, groups)
+	for _, g := range groups {
+		program.Commands = append(program.Commands, g.commands...)
+	}
+	program.Commands = append(program.Commands, help.Candidates(a, program))
+	return program
+}
+
+// group is commands that the overview lists together.
+type group struct {
+	title    string
+	commands []*cli.Command
+}
+
+// overview is the help text of the program itself.
+func overview(name string, groups []group) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage: %s <flags> <subcommand> <subcommand args>\n", name)
+	for _, g := range groups {
+		fmt.Fprintf(&b, "\n%s\n", g.title)
+		for _, c := range g.commands {
+			fmt.Fprintf(&b, "\t%-15s  %s\n", c.Name, c.Usage)
+		}
+	}
+	fmt.Fprintf(&b, "\n\nUse \"%[1]s flags\" for a list of top-level flags\nUse \"%[1]s help SUBCOMMAND\" for what one does, its flags and its exit codes\n", name)
+	return b.String()
 }

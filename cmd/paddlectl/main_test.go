@@ -18,6 +18,7 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/internal/config"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 )
@@ -42,16 +43,17 @@ type result struct {
 }
 
 // testMain returns a program whose service is fsys.
-func testMain(t *testing.T, fsys pfs.FileSystem, args ...string) *Main {
+func testMain(t *testing.T, fsys pfs.FileSystem, args ...string) *app.Main {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "config")
 	const text = "datacenters:\n- name: dc\n  username: alice\n  endpoint: https://x\n"
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return &Main{
-		Args:  append([]string{"paddlectl"}, args...),
-		Stdin: strings.NewReader(""),
+	return &app.Main{
+		Program: commands,
+		Args:    append([]string{"paddlectl"}, args...),
+		Stdin:   strings.NewReader(""),
 		Getenv: func(key string) string {
 			if key == "PADDLE_CONFIG" {
 				return name
@@ -63,7 +65,7 @@ func testMain(t *testing.T, fsys pfs.FileSystem, args ...string) *Main {
 }
 
 // run runs m and returns what it left.
-func run(t *testing.T, m *Main) result {
+func run(t *testing.T, m *app.Main) result {
 	t.Helper()
 	var out, errs lockedBuffer
 	if m.Stdout == nil {
@@ -168,6 +170,7 @@ func TestHugeListingIsSortedOnRequest(t *testing.T) {
 }
 
 func TestListingIsSortedUpToTheBound(t *testing.T) {
+	const sortedUpTo = 10_000
 	for _, tt := range []struct {
 		entries int
 		sorted  bool
@@ -408,22 +411,6 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
-}
-
-func TestSecondInterruptEndsAtOnce(t *testing.T) {
-	interrupts, code := make(chan os.Signal, 2), make(chan int)
-	d := newDeps(&Main{
-		Stdout: io.Discard, Stderr: io.Discard, Interrupts: interrupts,
-		Exit: func(c int) { code <- c },
-	})
-	ctx, stop := context.WithCancel(t.Context())
-	go d.watch(ctx, stop)
-	interrupts <- os.Interrupt
-	<-ctx.Done()
-	interrupts <- os.Interrupt
-	if got := <-code; got != int(cliio.Interrupted) {
-		t.Errorf("exit code %d, want 130", got)
-	}
 }
 
 type fullDisk struct{}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
@@ -87,7 +88,7 @@ func TestRetriesIsTheWholeNumber(t *testing.T) {
 }
 
 // mainOf is a run of the program as alice of the service at endpoint.
-func mainOf(t *testing.T, endpoint string, args ...string) *Main {
+func mainOf(t *testing.T, endpoint string, args ...string) *app.Main {
 	t.Helper()
 	m := testMain(t, nil, args...)
 	m.Open = nil

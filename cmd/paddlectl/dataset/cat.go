@@ -1,0 +1,74 @@
+package dataset
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/recordio/convert"
+	"github.com/urfave/cli/v2"
+)
+
+type datasetCatOptions struct {
+	datafile.ReadOptions
+	payload string
+	limit   int64
+}
+
+func datasetCatCommand(a *app.App) *cli.Command {
+	o := &datasetCatOptions{}
+	return a.NewCommand(app.Spec{
+		Name: "cat", Args: "DATASET...|FILE...", Least: 1, Most: -1,
+		Summary: "print records, decoded, as JSON lines",
+		Text: `Prints the samples of datasets, or of files of RecordIO, one JSON value a line.
+Bytes become base64, arrays of numbers nested arrays, numbers that JSON does not know
+the texts "NaN", "Infinity" and "-Infinity", complex ones [REAL,IMAGINARY]. Records
+of the payload raw are texts; one that is not UTF-8 is {"base64":"..."}. Pickles are
+read, never executed. For records as they stand: paddlectl recordio cat.
+
+What is damaged ends the command with code 7. With --on-damage skip or salvage it is
+named and left out, and the code is 8.`,
+		Examples: []string{"paddlectl dataset cat --limit 3 ./dataset", "paddlectl dataset cat '/pfs/dc1/home/alice/dataset/uci_housing_train-*' | jq ."},
+		Exits:    app.PathExits(cliio.Integrity),
+		Flags: []cli.Flag{
+			payloadFlag(&o.payload),
+			&cli.Int64Flag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` records", Value: -1, DefaultText: "all", Destination: &o.limit},
+			o.DamageFlag("fail"),
+			&cli.BoolFlag{Name: "json", Usage: "the same: each line is JSON as it is"},
+		},
+		Run: func(ctx context.Context, operands []string) error { return runDatasetCat(ctx, a, o, operands) },
+	})
+}
+
+// payloadFlag is --payload of commands that read records.
+func payloadFlag(to *string) cli.Flag {
+	return &cli.StringFlag{Name: "payload", Usage: "records are encoded as `NAME`: msgpack, pickle, json, raw (as the manifest says, else as the first record looks)", Destination: to}
+}
+
+func runDatasetCat(ctx context.Context, a *app.App, o *datasetCatOptions, operands []string) error {
+	if err := cmp.Or(checkPayload(o.payload), o.CheckPolicy()); err != nil {
+		return err
+	}
+	if o.limit < -1 {
+		return cliargs.Usagef("--limit %d: a number from 0 on is needed", o.limit)
+	}
+	_, files, err := datasetOrDamaged(ctx, a, operands, o.Policy)
+	if err != nil {
+		return err
+	}
+	if o.payload == "" {
+		if o.payload, err = datafile.PayloadOf(files); err != nil {
+			return err
+		}
+	}
+	r := datafile.StartReading(ctx, a, &o.ReadOptions, files, a.OnScreen())
+	defer r.M.End()
+	t := transcoder{from: o.payload, to: convert.Shown.Name}
+	return r.End(t.run(ctx, recordsOf(ctx, r, files, o.limit), func(line []byte) error {
+		_, err := a.Out.Write(append(line[:len(line):len(line)], '\n'))
+		return err
+	}))
+}

@@ -1,0 +1,131 @@
+package dataset
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio"
+	"github.com/urfave/cli/v2"
+)
+
+func datasetLatestCommand(a *app.App) *cli.Command {
+	var json, quiet bool
+	return a.NewCommand(app.Spec{
+		Name: "latest", Args: "/pfs/DC/public/dataset/NAME [N]", Least: 1, Most: 2,
+		Summary: "list the versions of a published dataset, or choose the one that NAME means",
+		Text: `Lists the complete versions of a published dataset. The one marked latest is what
+NAME and NAME/latest mean.
+
+With N makes that version N, from one moment to the next, as to go back to an older
+one. It must be complete: its manifest is read, and names and sizes of its shards are
+compared with that. To publish again makes the new version the latest, as always.
+Only publishers may do that.`,
+		Examples: []string{
+			"paddlectl dataset latest /pfs/dc1/public/dataset/uci_housing",
+			"paddlectl dataset latest /pfs/dc1/public/dataset/uci_housing 2",
+		},
+		Exits: app.PathExits(cliio.Integrity),
+		Flags: []cli.Flag{app.QuietFlag(&quiet), app.JsonFlag(&json)},
+		Run: func(ctx context.Context, operands []string) error {
+			dir, err := publicDataset(ctx, a, operands[0])
+			if err != nil {
+				return err
+			}
+			l := &latestVersion{a: a, dir: dir, json: json, quiet: quiet}
+			if len(operands) == 1 {
+				return l.list(ctx)
+			}
+			return l.choose(ctx, operands[1])
+		},
+	})
+}
+
+// latestVersion is one run of dataset latest.
+type latestVersion struct {
+	a           *app.App
+	dir         transfer.End
+	json, quiet bool
+}
+
+// datasetVersionJSON is how --json shows a version.
+type datasetVersionJSON struct {
+	Path    string `json:"path"`
+	Version int    `json:"version"`
+	Latest  bool   `json:"latest"`
+	Records int64  `json:"records"`
+	Bytes   int64  `json:"bytes"`
+	Digest  string `json:"digest"` // of the manifest
+}
+
+func newDatasetVersionJSON(s *dataset, n int, latest bool) datasetVersionJSON {
+	return datasetVersionJSON{app.LocalText(s.dir.Path), n, latest, s.Records, s.Bytes, s.sum}
+}
+
+// list tells of every complete version.
+func (l *latestVersion) list(ctx context.Context) error {
+	complete, err := completeIn(ctx, l.dir)
+	if err != nil {
+		return err
+	}
+	if len(complete) == 0 {
+		return app.WithHint(pfs.Errorf("paddlectl.latest", l.dir.Path, pfs.NotExist, "no complete version is published here"), "paddlectl dataset publish makes one")
+	}
+	latest, broken := newestVersion(ctx, l.dir, true)
+	if err := app.EachOf(ctx, l.a, complete, func(n int) error { return l.tell(ctx, n, n == latest && broken == nil) }); err != nil {
+		return err
+	}
+	return broken
+}
+
+func (l *latestVersion) tell(ctx context.Context, n int, latest bool) error {
+	s, err := readVersion(ctx, l.dir, n, "")
+	if err != nil {
+		return err
+	}
+	if l.json {
+		return l.a.JSON(newDatasetVersionJSON(s, n, latest))
+	}
+	mark := ""
+	if latest {
+		mark = "  " + latestName
+	}
+	l.a.Printf("%d  %s in %s, %s%s\n", n, app.Count(s.Records, "record", "records"), app.Count(int64(len(s.Shards)), "shard", "shards"), cliio.Size(s.Bytes), mark)
+	return nil
+}
+
+// choose makes latest the version of a number.
+func (l *latestVersion) choose(ctx context.Context, number string) error {
+	n, ok := versionOf(number)
+	if !ok || n > mostVersions {
+		return cliargs.Usagef("%q is no number of a version: they are counted from 1", number)
+	}
+	whole, err := isComplete(ctx, l.dir, n)
+	if err == nil && !whole {
+		err = withVersions(ctx, l.dir, pfs.Errorf("paddlectl.latest", l.dir.Path.Join(number), pfs.NotExist, "this is no complete version"))
+	}
+	if err != nil {
+		return err
+	}
+	s, err := readVersion(ctx, l.dir, n, app.LocalText(l.dir.Path)+"/"+strconv.Itoa(n)+"/")
+	if err != nil {
+		return err
+	}
+	if err := checkShards(ctx, l.a, s, recordio.Fail); err != nil {
+		return err
+	}
+	if err := writeLatest(ctx, l.dir, n); err != nil {
+		return err
+	}
+	if l.json {
+		return l.a.JSON(newDatasetVersionJSON(s, n, true))
+	}
+	if !l.quiet {
+		l.a.Message("%s means version %d now", app.LocalText(l.dir.Path), n)
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package dataset
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/recordio"
+	"github.com/paddlecloud/pfs/shard"
+	"github.com/urfave/cli/v2"
+)
+
+// The ways to share out.
+const (
+	ByMod        = "mod"
+	ByLPT        = "lpt"
+	ByRange      = "range"
+	ByRendezvous = "rendezvous"
+	ByOrder      = "order"
+)
+
+// noTrainer is the value of --trainer that is not given.
+const noTrainer = math.MinInt
+
+type shardOptions struct {
+	policy, weight, equal, shuffle string
+	trainers, trainer              int
+	seed, epoch                    uint64
+	cursor, limit                  int64
+	read, json                     bool
+	as, payload                    string
+	lists, state                   string
+	test                           []string
+	damage                         datafile.ReadOptions
+
+	kept      *shard.State // of --state
+	who       shard.Trainer
+	all       bool // no trainer is meant: the plan for all of them
+	balance   shard.Weight
+	equally   shard.Equal
+	shuffling shard.Shuffle
+}
+
+func datasetShardCommand(a *app.App) *cli.Command {
+	o := &shardOptions{}
+	return a.NewCommand(app.Spec{
+		Name: "shard", Args: "DATASET...|FILE...", Least: 1, Most: -1,
+		Summary: "tell, or read, what each trainer gets",
+		Text: `Shares datasets, or files, out to trainers, and prints what one of them gets, or
+with --trainers alone what all get. With --read it prints the records themselves.
+A directory is the dataset in it, and not a file.
+
+Which trainer of how many a process is it finds out itself in a job: from
+PADDLE_INIT_TRAINER_ID and PADDLE_INIT_NUM_GRADIENT_SERVERS, PADDLE_TRAINER_ID and
+PADDLE_TRAINERS_NUM, or /trainer_id and /trainer_count.
+
+A set with files that are missing, or stale ones of another set, is refused, and so
+are fewer files than trainers: a trainer would wait for ever.
+
+Policies:
+  mod         file i to trainer i mod N, as cluster_files_reader
+  lpt         whole files, the heaviest first to who has least
+  rendezvous  whole files, of which few move when N changes
+  range       rows of records, whose numbers differ by at most one
+  order       all take turns in one order of all records, which --shuffle chooses:
+              none, global, or block:WINDOW[:LANES], by --seed and --epoch. How far
+              they are is one number, the cursor, whatever N was and is going to be`,
+		Examples: []string{
+			"paddlectl dataset shard --trainers 4 --trainer 0 ./dataset",
+			"paddlectl dataset shard --lists / --test '/pfs/dc1/home/alice/test/part-*.gz' '/pfs/dc1/home/alice/train/part-*.gz'",
+			"paddlectl dataset shard --policy range --trainers 2 --trainer 1 --read ./dataset",
+			"paddlectl dataset shard --shuffle global --seed 7 --epoch 3 --cursor 120 --trainers 2 --trainer 0 --read ./dataset",
+		},
+		Exits: app.PathExits(cliio.Integrity),
+		Flags: o.flags(),
+		Run:   func(ctx context.Context, operands []string) error { return runShard(ctx, a, o, operands) },
+	})
+}
+
+func (o *shardOptions) flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "trainers", Usage: "share out to `N` trainers", DefaultText: "as the job says", Destination: &o.trainers},
+		&cli.IntFlag{Name: "trainer", Usage: "say what trainer `I` gets, counted from 0", Value: noTrainer, DefaultText: "as the job says", Destination: &o.trainer},
+		&cli.StringFlag{Name: "policy", Usage: "share out by `NAME`: mod, lpt, range, rendezvous, order", Value: ByMod, Destination: &o.policy},
+		&cli.StringFlag{Name: "weight", Usage: "lpt balances `WHAT`: records or bytes", DefaultText: "bytes", Destination: &o.weight},
+		&cli.StringFlag{Name: "equal", Usage: "`HOW` trainers end: exact, or after the same number of records: drop some, or pad with the first ones again; how many is said on standard error", Value: "exact", Destination: &o.equal},
+		&cli.StringFlag{Name: "shuffle", Usage: "the `ORDER` of policy order, which it implies: none, global, block:WINDOW[:LANES]", Destination: &o.shuffle},
+		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.seed},
+		&cli.Uint64Flag{Name: "epoch", Usage: "shuffle for epoch `N`", Destination: &o.epoch},
+		&cli.Int64Flag{Name: "cursor", Usage: "go on in the order behind the first `N` records, which all trainers together have had", Destination: &o.cursor},
+		&cli.StringFlag{Name: "state", Usage: "go on in the order where `FILE` says, which --json printed: it has dataset, shuffle, seed, epoch and cursor; another dataset is refused", Destination: &o.state},
+		&cli.BoolFlag{Name: "read", Usage: "print the records of the trainer", Destination: &o.read},
+		&cli.StringFlag{Name: "as", Usage: "print records as `FORM`: json, one decoded record a line, or recordio", DefaultText: "json", Destination: &o.as},
+		payloadFlag(&o.payload),
+		&cli.Int64Flag{Name: "limit", Aliases: []string{"n"}, Usage: "read at most `N` records", Value: -1, DefaultText: "all", Destination: &o.limit},
+		o.damage.DamageFlag("fail"),
+		&cli.StringFlag{Name: "lists", Usage: "write the names of the files to train.list in `DIR`, which in a job is /, instead of printing them; --json tells of the lists", Destination: &o.lists},
+		&cli.GenericFlag{Name: "test", Usage: "with --lists, share out the files of `PATTERN` by mod and write them to test.list; several times", Value: app.ListFlag(&o.test)},
+		app.JsonFlag(&o.json),
+	}
+}
+
+// check makes the values of the flags what they stand for.
+func (o *shardOptions) check(env shard.Env) error {
+	var err error
+	if o.equally, err = shard.ParseEqual(o.equal); err != nil {
+		return cliargs.Usagef("--equal %s: exact, drop or pad is needed", o.equal)
+	}
+	if o.shuffling, err = shard.ParseShuffle(o.shuffle); err != nil {
+		return cliargs.Usagef("--shuffle %s: none, global or block:WINDOW[:LANES] is needed", o.shuffle)
+	}
+	if o.shuffle != "" && o.policy == ByMod {
+		o.policy = ByOrder
+	}
+	switch o.weight {
+	case "", "bytes":
+		o.balance = shard.ByBytes
+	case "records":
+		o.balance = shard.ByRecords
+	default:
+		return cliargs.Usagef("--weight %s: records or bytes is needed", o.weight)
+	}
+	if err := o.checkPolicy(); err != nil {
+		return err
+	}
+	return o.checkTrainer(env)
+}
+
+// checkPolicy refuses flags that do not go together.
+func (o *shardOptions) checkPolicy() error {
+	whole := o.policy == ByMod || o.policy == ByLPT || o.policy == ByRendezvous
+	switch {
+	case !whole && o.policy != ByRange && o.policy != ByOrder:
+		return cliargs.Usagef("--policy %s: mod, lpt, range, rendezvous or order is needed", o.policy)
+	case o.shuffle != "" && o.policy != ByOrder:
+		return cliargs.Usagef("--shuffle is for --policy order, not %s", o.policy)
+	case o.lists != "" && (!whole || o.read):
+		return cliargs.Usagef("--lists is for whole files: --policy mod, lpt or rendezvous, without --read")
+	case len(o.test) > 0 && o.lists == "":
+		return cliargs.Usagef("--test is for --lists")
+	case o.as != "" && o.as != "json" && o.as != "recordio":
+		return cliargs.Usagef("--as %s: json or recordio is needed", o.as)
+	case o.cursor < 0 || o.cursor > 0 && o.policy != ByOrder:
+		return cliargs.Usagef("--cursor is a number from 0 on, for --policy order")
+	}
+	if err := cmp.Or(checkPayload(o.payload), o.damage.CheckPolicy()); err != nil {
+		return err
+	}
+	return o.checkEffect()
+}
+
+// checkEffect refuses flags that would change nothing: who gives one takes it for
+// done.
+func (o *shardOptions) checkEffect() error {
+	const order = "--policy order or --shuffle"
+	for _, f := range []struct {
+		name, needs string
+		given, idle bool
+	}{
+		{"--seed", order, o.seed != 0, o.policy != ByOrder},
+		{"--epoch", order, o.epoch != 0, o.policy != ByOrder},
+		{"--weight", "--policy lpt", o.weight != "", o.policy != ByLPT},
+		{"--as", "--read", o.as != "", !o.read},
+		{"--payload", "--read", o.payload != "", !o.read},
+		{"--limit", "--read", o.limit >= 0, !o.read},
+		{"--on-damage", "--read", o.damage.Policy != recordio.Fail, !o.read},
+	} {
+		if f.given && f.idle {
+			return cliargs.Usagef("%s has no effect without %s", f.name, f.needs)
+		}
+	}
+	switch {
+	case o.payload != "" && o.as == "recordio":
+		return cliargs.Usagef("--payload has no effect with --as recordio, which prints records as they are")
+	case o.json && o.as == "recordio":
+		return cliargs.Usagef("--json and --as recordio contradict each other")
+	case o.damage.Policy != recordio.Fail && (o.policy == ByRange || o.policy == ByOrder):
+		return cliargs.Usagef("--on-damage %s is for whole files, --policy mod, lpt or rendezvous: policy %s knows records by their numbers, which damage changes", o.damage.Damage, o.policy)
+	case o.damage.Policy != recordio.Fail && o.equally != shard.Exact:
+		return cliargs.Usagef("--on-damage %s and --equal %s contradict each other: nobody knows beforehand how many records are lost", o.damage.Damage, o.equal)
+	case o.equally != shard.Exact && o.lists != "":
+		return cliargs.Usagef("--equal %s has no effect with --lists: who reads them reads whole files", o.equal)
+	}
+	return nil
+}
+
+// checkTrainer finds who is meant.
+func (o *shardOptions) checkTrainer(env shard.Env) error {
+	switch {
+	case o.trainers < 0:
+		return cliargs.Usagef("--trainers %d: a number from 1 on is needed", o.trainers)
+	case o.trainer < 0 && o.trainer != noTrainer:
+		return cliargs.Usagef("--trainer %d: a number from 0 on is needed; without the flag, and with --trainers, all are shown", o.trainer)
+	case o.trainers > 0 && o.trainer >= 0:
+		o.who = shard.Trainer{ID: o.trainer, Count: o.trainers}
+		return o.who.Check()
+	case o.trainer >= 0:
+		return cliargs.Usagef("--trainer %d of how many: --trainers is needed", o.trainer)
+	case o.trainers > 0:
+		o.all = true
+		if o.read || o.lists != "" {
+			return cliargs.Usagef("--read and --lists are for one trainer: --trainer is needed")
+		}
+		o.who = shard.Trainer{Count: o.trainers}
+		return nil
+	}
+	var err error
+	o.who, err = env.Trainer()
+	if errors.Is(err, shard.ErrNoTrainer) {
+		return cliargs.Usagef("how many trainers are there: --trainers N, and --trainer I for one of them, or a job that says so (PADDLE_TRAINER_ID, PADDLE_TRAINERS_NUM)")
+	}
+	return err
+}
+
+func runShard(ctx context.Context, a *app.App, o *shardOptions, operands []string) error {
+	if err := o.goOn(ctx, a); err != nil {
+		return err
+	}
+	if err := o.check(trainerEnv(a)); err != nil {
+		return err
+	}
+	s, err := openSharing(ctx, a, o, operands)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.lists != "":
+		return s.writeLists(ctx)
+	case o.read:
+		return s.read(ctx)
+	}
+	return s.print(ctx)
+}
+
+// trainerEnv is where this process is told which trainer it is.
+func trainerEnv(a *app.App) shard.Env {
+	lookup := func(name string) (string, bool) {
+		text := a.Main.Getenv(name)
+		return text, text != ""
+	}
+	return shard.Env{Lookup: lookup, Root: a.Main.Root}
+}

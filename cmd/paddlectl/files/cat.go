@@ -1,0 +1,60 @@
+package files
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/copying"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/urfave/cli/v2"
+)
+
+type catOptions struct {
+	offset, length cliio.SizeFlag
+}
+
+func Cat(a *app.App) *cli.Command {
+	var o catOptions
+	return a.NewCommand(app.Spec{
+		Name: "cat", Args: "PATH...", Least: 1, Most: -1,
+		Summary: "print files",
+		Text: `Writes files to standard output, one after the other. Bytes are checked before
+they are written, and a whole file at its end, too.`,
+		Examples: []string{
+			"paddlectl cat /pfs/dc1/home/alice/log.txt",
+			"paddlectl cat --offset 1G --length 4K /pfs/dc1/home/alice/big.bin | xxd",
+		},
+		Exits: app.PathExits(cliio.Integrity),
+		Flags: []cli.Flag{
+			&cli.GenericFlag{Name: "offset", Usage: "begin `SIZE` bytes into each file", Value: &o.offset},
+			&cli.GenericFlag{Name: "length", Usage: "at most `SIZE` bytes of each file", Value: &o.length},
+		},
+		Run: func(ctx context.Context, operands []string) error { return runCat(ctx, a, o, operands) },
+	})
+}
+
+func runCat(ctx context.Context, a *app.App, o catOptions, operands []string) error {
+	for _, text := range operands {
+		if text == "-" {
+			return cliargs.Usagef("\"-\" is standard input: cat reads files of the service")
+		}
+	}
+	return a.EachContent(ctx, operands, func(t app.Target) error {
+		job, err := transfer.New(transfer.Options{Retries: app.InPatience, Patience: a.Patience(app.InPatience), Events: func(e transfer.Event) {
+			if e.Kind == transfer.Retry {
+				copying.TellRetry(a, e, false)
+			}
+		}})
+		if err != nil {
+			return err
+		}
+		length := int64(-1)
+		if o.length.Given {
+			length = o.length.Bytes
+		}
+		_, err = job.ToWriter(ctx, a.Remotes.Once(t.End()), a.Out, o.offset.Bytes, length)
+		return err
+	})
+}

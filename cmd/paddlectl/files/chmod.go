@@ -1,0 +1,131 @@
+package files
+
+import (
+	"context"
+	"errors"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+)
+
+type chmodOptions struct {
+	app.ChangeOptions
+	recursive bool
+}
+
+func Chmod(a *app.App) *cli.Command {
+	var o chmodOptions
+	return a.NewCommand(app.Spec{
+		Name: "chmod", Args: "MODE PATH...", Least: 2, Most: -1,
+		Summary: "change the permission bits of files",
+		Text: `Sets the permission bits of files and directories: octal like 640, or symbolic like
+u+rwX,go-w of the letters ugoa, + - = and rwxX, or g=u. X is x for directories, and for
+files that have an x. Where none of ugoa stands, others and the group are given no w.
+A mode that begins with - needs "--" before it, or an a: a-w.
+
+A link that is named is followed, one below a directory is left alone. Who may reach
+what on the service follows from paths and accounts, not from these bits. They hold
+in mapped directories that keep the store's permissions, for other programs that use
+the store, and for copies, which keep them.`,
+		Examples: []string{
+			"paddlectl chmod +x /pfs/dc1/home/alice/run.sh",
+			"paddlectl chmod -R u=rwX,go=rX /pfs/dc1/public/dataset/mnist",
+		},
+		Exits: app.PathExits(),
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "recursive", Aliases: []string{"R"}, Usage: "all that is in directories, too", Destination: &o.recursive},
+			o.VerboseFlag("print each path that was changed, after its mode"), o.JsonFlag(),
+		},
+		Run: func(ctx context.Context, operands []string) error { return runChmod(ctx, a, o, operands) },
+	})
+}
+
+func runChmod(ctx context.Context, a *app.App, o chmodOptions, operands []string) error {
+	o.Begin(a)
+	change, err := parseMode(operands[0])
+	if err != nil {
+		return err
+	}
+	c := &chmod{a: a, o: o, change: change}
+	return a.EachTarget(ctx, operands[1:], func(t app.Target) error { return c.target(ctx, t) })
+}
+
+// chmod is one run of the command.
+type chmod struct {
+	a      *app.App
+	o      chmodOptions
+	change modeChange
+	below  *cliio.Tally // of a directory, with all that is in it
+}
+
+func (c *chmod) target(ctx context.Context, t app.Target) error {
+	end, info, err := app.Followed(ctx, t.End(), true)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() || !c.o.recursive {
+		return c.set(ctx, end.FS, end.Path, info)
+	}
+	c.below = cliio.NewTally(c.a.ReportFailure)
+	c.below.Add(c.tree(ctx, end.FS, end.Path, info))
+	return c.below.Err()
+}
+
+// tree changes dir and all below it, dir itself first unless its new mode closes it to
+// its owner. Of the failures to change dir and to read it one is enough.
+func (c *chmod) tree(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, info pfs.Info) (err error) {
+	const needed = 0o500
+	closes := info.Mode&^c.change(info)&needed != 0
+	if !closes {
+		err = c.set(ctx, fsys, dir, info)
+	}
+	if lerr := c.entries(ctx, fsys, dir); err == nil || app.HopelessIn(ctx, dir, lerr) {
+		err = lerr
+	}
+	if !closes || app.HopelessIn(ctx, dir, err) {
+		return err
+	}
+	if serr := c.set(ctx, fsys, dir, info); err == nil {
+		err = serr
+	}
+	return err
+}
+
+// entries changes what is in dir. What cannot be changed is named, and the rest is.
+func (c *chmod) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) error {
+	for e, err := range pfs.Entries(ctx, fsys, dir, func(quoted string) {
+		c.below.Add(pfs.Errorf("paddlectl.chmod", dir, pfs.Invalid, "entry %s cannot be named here", quoted))
+	}) {
+		if err != nil {
+			return err
+		}
+		switch name := dir.Join(e.Name); {
+		case e.IsDir():
+			err = c.tree(ctx, fsys, name, e)
+		case !e.IsLink():
+			err = c.set(ctx, fsys, name, e)
+		}
+		if app.HopelessIn(ctx, dir, err) {
+			return err
+		}
+		if !errors.Is(err, pfs.NotExist) { // gone in the meantime
+			c.below.Add(err)
+		}
+	}
+	return nil
+}
+
+// set changes what info describes.
+func (c *chmod) set(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, info pfs.Info) error {
+	mode := c.change(info)
+	err := pfs.SetAttr(ctx, fsys, name, pfs.AttrMode, pfs.Attrs{Mode: mode})
+	if errors.Is(err, pfs.Unsupported) {
+		err = pfs.Errorf("paddlectl.chmod", name, pfs.Unsupported, "permission bits that can be changed")
+	}
+	if err == nil {
+		c.o.Done(c.a, app.EventJSON{Event: "changed", Path: string(name), Mode: app.Octal(mode)}, app.Octal(mode)+" "+string(name))
+	}
+	return err
+}

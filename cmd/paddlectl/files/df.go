@@ -1,0 +1,144 @@
+package files
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+)
+
+type dfOptions struct {
+	human, json, quota bool
+}
+
+func Df(a *app.App) *cli.Command {
+	var o dfOptions
+	return a.NewCommand(app.Spec{
+		Name: "df", Args: "[PATH...]", Most: -1,
+		Summary: "show the space on each datacenter",
+		Text: `Shows size, used and available space of the stores that hold the paths. /pfs/DC
+stands for all that is below it, home, public and mapped directories; /pfs, and no
+PATH, for all datacenters of the current service. What a store keeps back, or holds
+beside its files, is neither used nor available; USE% is of these two together.
+
+With --quota each directory is also asked for limits of its own, those of the store
+included, and has a row of the bytes, and one of the files and directories, that it
+may hold. Without PATH that is asked of your home. See quota for what holds there.`,
+		Examples: []string{"paddlectl df -h", "paddlectl df --json /pfs/dc1", "paddlectl df --quota /pfs/dc1/home/bob"},
+		Exits:    app.PathExits(),
+		Flags: []cli.Flag{
+			app.HumanFlag(&o.human),
+			&cli.BoolFlag{Name: "quota", Usage: "show the limits of the directories, too", Destination: &o.quota},
+			app.JsonFlag(&o.json),
+		},
+		Run: func(ctx context.Context, operands []string) error { return runDf(ctx, a, o, operands) },
+	})
+}
+
+func runDf(ctx context.Context, a *app.App, o dfOptions, operands []string) error {
+	if len(operands) == 0 && o.quota {
+		home, err := a.Home(ctx)
+		if err != nil {
+			return err
+		}
+		operands = []string{string(home)}
+	}
+	if len(operands) == 0 {
+		operands = []string{string(app.Top)}
+	}
+	f := &df{a: a, o: o, header: !o.json}
+	return a.EachTarget(ctx, operands, func(t app.Target) error { return f.target(ctx, t) })
+}
+
+// df is one run of the command.
+type df struct {
+	a      *app.App
+	o      dfOptions
+	header bool // is still to be printed
+}
+
+// target shows the store that holds t; where t is above the stores, all those below.
+func (f *df) target(ctx context.Context, t app.Target) error {
+	if !app.AboveStores(t.Path) {
+		return f.show(f.ask(ctx, t))
+	}
+	all, err := f.below(ctx, t)
+	if err != nil {
+		return err
+	}
+	tally := cliio.NewTally(f.a.ReportFailure)
+	for _, a := range f.askAll(ctx, all) {
+		err := f.show(a)
+		tally.Add(err)
+		if app.Hopeless(ctx, err) {
+			break
+		}
+	}
+	return tally.Err()
+}
+
+// show prints the row of a store, and those of limits of its own.
+func (f *df) show(a dfAnswer) error {
+	if a.err != nil {
+		return a.err
+	}
+	if f.header {
+		f.a.Printf("%14s %14s %14s %4s  %s\n", "SIZE", "USED", "AVAIL", "USE%", "PATH")
+		f.header = false
+	}
+	name := a.target.Path
+	if err := f.o.print(f.a, dfRow{Path: name, Total: a.space.Total, Used: a.space.Used, Free: a.space.Free}); err != nil || !f.o.quota {
+		return err
+	}
+	return f.limits(name, a.usage, a.usageErr)
+}
+
+// limits prints the rows of the limits that name has of its own.
+func (f *df) limits(name pfs.Path, u pfs.Usage, err error) error {
+	if err == nil && u.MaxBytes > 0 {
+		err = f.o.print(f.a, dfRow{Path: name, Total: u.MaxBytes, Used: u.Bytes, Free: max(0, u.MaxBytes-u.Bytes), Quota: "bytes"})
+	}
+	if entries := u.Files + u.Dirs; err == nil && u.MaxFiles > 0 {
+		err = f.o.print(f.a, dfRow{Path: name, Total: u.MaxFiles, Used: entries, Free: max(0, u.MaxFiles-entries), Quota: "files"})
+	}
+	return err
+}
+
+// dfRow is a row, as --json shows it.
+type dfRow struct {
+	Path  pfs.Path `json:"path"`
+	Total int64    `json:"total"`
+	Used  int64    `json:"used"`
+	Free  int64    `json:"free"`            // available
+	Quota string   `json:"quota,omitempty"` // what is limited, bytes or files; empty for a store
+}
+
+func (o dfOptions) print(a *app.App, r dfRow) error {
+	if o.json {
+		return a.JSON(r)
+	}
+	number := func(n int64) string { return fmt.Sprint(n) }
+	size, note, most := number, "", r.Used+r.Free
+	if o.human {
+		size = cliio.ShortSize
+	}
+	if r.Quota != "" {
+		note, most = " (limit of "+r.Quota+")", r.Total
+	}
+	if r.Quota == "files" {
+		size = number
+	}
+	a.Printf("%14s %14s %14s %4s  %s%s\n", size(r.Total), size(r.Used), size(r.Free), share(r.Used, most), a.Name(string(r.Path)), note)
+	return nil
+}
+
+// share writes a part of a whole in percent; "-" if the whole is not known.
+func share(part, whole int64) string {
+	if whole <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(whole))
+}

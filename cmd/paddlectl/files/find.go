@@ -1,0 +1,260 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+)
+
+type findOptions struct {
+	name, iname, kind, size, mtime, newer string
+
+	maxDepth     int
+	print0, json bool
+}
+
+func Find(a *app.App) *cli.Command {
+	var o findOptions
+	return a.NewCommand(app.Spec{
+		Name: "find", Args: "[PATH...]", Most: -1,
+		Summary: "find files by name, type, size and time",
+		Text: `Prints each PATH and all below it that passes every test, as it is found; without
+PATH below your home. Links are shown, not followed.`,
+		Examples: []string{
+			"paddlectl find /pfs/dc1/home/alice -name '*.ckpt' -size +1G",
+			"paddlectl find /pfs/dc1/home/alice -type f -mtime -7 -print0 | xargs -0 -n1 paddlectl stat",
+		},
+		Exits: app.PathExits(),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "name", Usage: "last element matches `PATTERN` (* ? [a-z])", Destination: &o.name},
+			&cli.StringFlag{Name: "iname", Usage: "like -name `PATTERN`, but upper and lower case are the same", Destination: &o.iname},
+			&cli.StringFlag{Name: "type", Usage: "`T` is f (file), d (directory) or l (link)", Destination: &o.kind},
+			&cli.StringFlag{Name: "size", Usage: "`[+-]SIZE` like 4096, +1G (more) or -10K (less)", Destination: &o.size},
+			&cli.StringFlag{Name: "mtime", Usage: "changed `[+-]DAYS` ago: 1, +7 (longer ago) or -7 (within)", Destination: &o.mtime},
+			&cli.StringFlag{Name: "newer", Usage: "changed after `FILE`, of the service or of this machine", Destination: &o.newer},
+			&cli.IntFlag{Name: "maxdepth", Aliases: []string{"max-depth"}, Usage: "at most `N` levels below each PATH", Value: app.AllLevels, DefaultText: "all", Destination: &o.maxDepth},
+			&cli.BoolFlag{Name: "print", Usage: "print each path (the default)"},
+			&cli.BoolFlag{Name: "print0", Aliases: []string{"0"}, Usage: "end each path with a NUL, not with a newline", Destination: &o.print0},
+			app.JsonFlag(&o.json),
+		},
+		Run: func(ctx context.Context, operands []string) error { return runFind(ctx, a, o, operands) },
+	})
+}
+
+func runFind(ctx context.Context, a *app.App, o findOptions, operands []string) error {
+	if o.maxDepth < 0 {
+		return cliargs.Usagef("-maxdepth %d: a number from 0 up is needed", o.maxDepth)
+	}
+	tests, err := o.tests(ctx, a)
+	if err != nil {
+		return err
+	}
+	if len(operands) == 0 {
+		home, err := a.Home(ctx)
+		if err != nil {
+			return err
+		}
+		operands = []string{string(home)}
+	}
+	f := &find{a: a, o: o, tests: tests, silent: &app.Silence{}}
+	err = a.EachTarget(ctx, operands, func(t app.Target) error { return f.target(ctx, t) })
+	if err == nil && f.failed {
+		return cliio.Reported(cliio.Partly)
+	}
+	return err
+}
+
+// find is one run of the command.
+type find struct {
+	a      *app.App
+	o      findOptions
+	tests  []findTest
+	silent *app.Silence
+	failed bool // something below could not be read, and was reported
+}
+
+// findTest is one condition.
+type findTest func(pfs.Info) bool
+
+func (f *find) target(ctx context.Context, t app.Target) error {
+	top := strings.Count(string(t.Path), "/")
+	if t.Path == pfs.Root {
+		top = 0
+	}
+	return pfs.Walk(ctx, t.FS, t.Path, func(name pfs.Path, info pfs.Info, err error) error {
+		if f.silent.Has(name) {
+			return fs.SkipDir
+		}
+		if err != nil {
+			if name == t.Path && !errors.Is(err, pfs.Invalid) || app.HopelessIn(ctx, t.Path, err) {
+				return err
+			}
+			f.silent.Note(name, err)
+			f.failed = true
+			f.a.ReportFailure(err)
+			return nil
+		}
+		if err := f.show(name, info); err != nil {
+			return err
+		}
+		if info.IsDir() && strings.Count(string(name), "/")-top >= f.o.maxDepth {
+			return fs.SkipDir
+		}
+		return nil
+	})
+}
+
+// show prints what passes all tests.
+func (f *find) show(name pfs.Path, info pfs.Info) error {
+	for _, test := range f.tests {
+		if !test(info) {
+			return nil
+		}
+	}
+	switch {
+	case f.o.json:
+		return f.a.JSON(app.NewEntryJSON(name, info))
+	case f.o.print0:
+		f.a.Printf("%s\x00", name)
+	default:
+		f.a.Printf("%s\n", f.a.Name(string(name)))
+	}
+	return nil
+}
+
+// tests makes the conditions of the flags.
+func (o findOptions) tests(ctx context.Context, a *app.App) ([]findTest, error) {
+	var tests []findTest
+	makers := []struct {
+		value string
+		make  func(string) (findTest, error)
+	}{
+		{o.name, nameTest},
+		{strings.ToLower(o.iname), inameTest},
+		{o.kind, typeTest},
+		{o.size, sizeTest},
+		{o.mtime, func(value string) (findTest, error) { return mtimeTest(a, value) }},
+		{o.newer, func(file string) (findTest, error) { return newerTest(ctx, a, file) }},
+	}
+	for _, m := range makers {
+		if m.value == "" {
+			continue
+		}
+		test, err := m.make(m.value)
+		if err != nil {
+			return nil, err
+		}
+		tests = append(tests, test)
+	}
+	return tests, nil
+}
+
+func nameTest(pattern string) (findTest, error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, cliargs.Usagef("-name %q is no pattern: a [ without ], or a \\ at the end", pattern)
+	}
+	return func(info pfs.Info) bool {
+		ok, _ := path.Match(pattern, info.Name) // the pattern was tried
+		return ok
+	}, nil
+}
+
+func inameTest(pattern string) (findTest, error) {
+	test, err := nameTest(pattern)
+	return func(info pfs.Info) bool {
+		info.Name = strings.ToLower(info.Name)
+		return test(info)
+	}, err
+}
+
+func typeTest(kind string) (findTest, error) {
+	switch kind {
+	case "f":
+		return pfs.Info.IsRegular, nil
+	case "d":
+		return pfs.Info.IsDir, nil
+	case "l":
+		return pfs.Info.IsLink, nil
+	}
+	return nil, cliargs.Usagef("-type %q: f, d or l is needed", kind)
+}
+
+// compared splits "+5" into its sign and the rest; 0 means exactly.
+func compared(value string) (sign int, rest string) {
+	switch value[0] {
+	case '+':
+		return 1, value[1:]
+	case '-':
+		return -1, value[1:]
+	}
+	return 0, value
+}
+
+func sizeTest(value string) (findTest, error) {
+	sign, rest := compared(value)
+	size, err := cliio.ParseSize(rest)
+	if err != nil {
+		return nil, cliargs.Usagef("-size: %v", err)
+	}
+	return func(info pfs.Info) bool {
+		return info.IsRegular() && compareSign(info.Size, size) == sign
+	}, nil
+}
+
+func compareSign(a, b int64) int {
+	switch {
+	case a > b:
+		return 1
+	case a < b:
+		return -1
+	}
+	return 0
+}
+
+// mtimeTest counts whole days, as find does everywhere.
+func mtimeTest(a *app.App, value string) (findTest, error) {
+	sign, rest := compared(value)
+	days, err := strconv.ParseInt(rest, 10, 32)
+	if err != nil {
+		return nil, cliargs.Usagef("-mtime %q: a number of days is needed, like 1, +7 or -7", value)
+	}
+	now := a.Now()
+	return func(info pfs.Info) bool {
+		return compareSign(int64(now.Sub(info.ModTime)/(24*time.Hour)), days) == sign
+	}, nil
+}
+
+func newerTest(ctx context.Context, a *app.App, file string) (findTest, error) {
+	o, err := a.ParseOperand(file)
+	if err != nil {
+		return nil, err
+	}
+	var than time.Time
+	switch o.Side {
+	case app.Remote:
+		err = a.Named(ctx, o, func(t app.Target) error {
+			info, err := t.Stat(ctx)
+			than = info.ModTime
+			return err
+		})
+	case app.Local:
+		var info os.FileInfo
+		if info, err = os.Stat(o.Local); err == nil {
+			than = info.ModTime()
+		}
+	default:
+		err = cliargs.Usagef("-newer: a file is needed")
+	}
+	return func(info pfs.Info) bool { return info.ModTime.After(than) }, err
+}

@@ -1,0 +1,267 @@
+// Package files has the commands for files and directories.
+//
+// # Files
+//
+//	cat, chmod, cp, df, du, file*, find, head, ls     the commands of those names
+//	mkdir, mv, quota*, rm, stat, sync, tail, touch,
+//	tree, verify
+//	chmodmode, dfask, mvunfinished                    parts of chmod, df and mv
+//	listing, lscolors, lsprint, lstargets             entries in order, and how ls shows them
+package files
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/sorter"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+)
+
+type lsOptions struct {
+	long, all, recursive, human, dirs, single, reverse, json bool
+
+	sort, color    string
+	bySize, byTime bool
+}
+
+func Ls(a *app.App) *cli.Command {
+	var o lsOptions
+	return a.NewCommand(app.Spec{
+		Name: "ls", Args: "[PATH...]", Most: -1,
+		Summary: "List files on PaddlePaddle Cloud",
+		Text: `Lists directories and files; without PATH your home. Of several PATHs the files
+come first, then each directory under its name. A quoted pattern
+(* ? [a-z] {a,b} **) is matched on the service; names that begin with a dot only by
+a pattern with that dot.
+
+Up to 10,000 entries of a directory are sorted by name. Larger ones are shown as
+they come, in the store's order, unless --sort asks for an order: that takes
+temporary space on disk, and the first line comes when all is read.`,
+		Examples: []string{
+			"paddlectl ls -lh /pfs/dc1/home/alice",
+			"paddlectl ls '/pfs/public/dataset/uci_housing/train-*'",
+			"paddlectl ls --sort size -l /pfs/dc1/home/alice/out",
+		},
+		Exits: app.PathExits(),
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "long", Aliases: []string{"l"}, Usage: "mode, owner, group, size and time, too", Destination: &o.long},
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a", "A"}, Usage: "names that begin with a dot, too", Destination: &o.all},
+			&cli.BoolFlag{Name: "recursive", Aliases: []string{"R"}, Usage: "directories below, too", Destination: &o.recursive},
+			app.HumanFlag(&o.human),
+			&cli.BoolFlag{Name: "directory", Aliases: []string{"d"}, Usage: "directories themselves, not what is in them", Destination: &o.dirs},
+			&cli.BoolFlag{Name: "single", Aliases: []string{"1"}, Usage: "one name a line, on a terminal too", Destination: &o.single},
+			&cli.StringFlag{Name: "sort", Usage: "sort by `KEY`: name, size (largest first) or time (newest first)", Destination: &o.sort},
+			&cli.BoolFlag{Name: "t", Usage: "--sort time", Destination: &o.byTime},
+			&cli.BoolFlag{Name: "S", Usage: "--sort size", Destination: &o.bySize},
+			&cli.BoolFlag{Name: "reverse", Aliases: []string{"r"}, Usage: "the other way round", Destination: &o.reverse},
+			&cli.StringFlag{Name: "color", Usage: "`WHEN` to colour names as LS_COLORS says: auto (on a terminal, unless NO_COLOR is set), always or never", Value: colorAuto, Destination: &o.color},
+			app.JsonFlag(&o.json),
+			&cliargs.Foreign{Letter: "n", Instead: "-l shows owners and groups as the store names them"},
+		},
+		Run: func(ctx context.Context, operands []string) error { return runLs(ctx, a, o, operands) },
+	})
+}
+
+func runLs(ctx context.Context, a *app.App, o lsOptions, operands []string) error {
+	compare, err := o.order()
+	if err == nil {
+		err = app.OneOf("color", o.color, ColorModes...)
+	}
+	if err != nil {
+		return err
+	}
+	if len(operands) == 0 {
+		home, err := a.Home(ctx)
+		if err != nil {
+			return err
+		}
+		operands = []string{string(home)}
+	}
+	l := newLs(a, o, compare)
+	defer l.close()
+	l.headers = o.recursive || len(operands) > 1 || pfs.HasMagic(operands[0])
+	err = a.EachTarget(ctx, operands, func(t app.Target) error { return l.target(ctx, t) })
+	if ctx.Err() != nil {
+		return err
+	}
+	shown := l.showTargets(ctx)
+	switch {
+	case err == nil && shown == nil && l.failed, err != nil && shown != nil:
+		return cliio.Reported(cliio.Partly)
+	case err == nil:
+		return shown
+	}
+	return err
+}
+
+// SortKeys are the values of --sort.
+var SortKeys = []string{"name", "size", "time"}
+
+// order returns the order that is asked for, nil if none is.
+func (o lsOptions) order() (func(a, b pfs.Info) int, error) {
+	orders := map[string]func(a, b pfs.Info) int{"name": app.ByName, "size": bySize, "time": byTime}
+	key := o.sort
+	switch {
+	case o.byTime && o.bySize, key != "" && (o.byTime || o.bySize):
+		return nil, cliargs.Usagef("--sort, -t and -S contradict each other")
+	case o.byTime:
+		key = "time"
+	case o.bySize:
+		key = "size"
+	case key == "" && o.reverse:
+		key = "name"
+	}
+	compare := orders[key]
+	switch {
+	case key == "":
+		return nil, nil
+	case compare == nil:
+		return nil, cliargs.Usagef("--sort %s: name, size or time is needed", key)
+	case o.reverse:
+		return func(a, b pfs.Info) int { return compare(b, a) }, nil
+	}
+	return compare, nil
+}
+
+// ls is one run of the command. As everywhere, the operands that are no directories
+// come first, together, and then the directories one by one.
+type ls struct {
+	a           *app.App
+	o           lsOptions
+	compare     func(a, b pfs.Info) int
+	colors      *lsColors      // nil for none
+	files, dirs *sorter.Sorter // operands, whose paths are in Name
+	headers     bool
+	begun       bool // something was printed
+	failed      bool // something below could not be shown, and was reported
+}
+
+func newLs(a *app.App, o lsOptions, compare func(x, y pfs.Info) int) *ls {
+	order := compare
+	if order == nil {
+		order = app.ByName
+	}
+	return &ls{a: a, o: o, compare: compare, colors: newLsColors(a, o.color), files: sorter.New(order), dirs: sorter.New(order)}
+}
+
+// close removes temporary files. What cannot be removed is in the folder for them.
+func (l *ls) close() {
+	l.files.Close()
+	l.dirs.Close()
+}
+
+// directory shows what is in dir and, if asked, below.
+func (l *ls) directory(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) error {
+	list, err := list(ctx, l.a, fsys, dir)
+	if err != nil {
+		return err
+	}
+	complete := list.whole
+	l.header(dir)
+	if err := l.show(ctx, list); err != nil {
+		return err
+	}
+	l.failed = l.failed || list.unnamed > 0
+	if !l.o.recursive {
+		return nil
+	}
+	var names []string // not list, which holds more than these
+	if complete {
+		names = l.subdirectories(list.first)
+	}
+	return l.below(ctx, fsys, dir, names, complete)
+}
+
+func (l *ls) subdirectories(entries []pfs.Info) (names []string) {
+	for _, e := range entries {
+		if e.IsDir() && l.visible(e) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+func (l *ls) header(dir pfs.Path) {
+	if !l.headers || l.o.json {
+		return
+	}
+	if l.begun {
+		l.a.Printf("\n")
+	}
+	l.begun = true
+	l.a.Printf("%s:\n", l.a.Name(string(dir)))
+}
+
+// show prints the entries of one directory.
+func (l *ls) show(ctx context.Context, list *listing) error {
+	switch {
+	case list.whole:
+		if l.compare != nil {
+			slices.SortFunc(list.first, l.compare)
+		}
+		return l.print(list.dir, list.first, true)
+	case l.compare != nil:
+		return l.showSorted(ctx, list)
+	}
+	l.a.Note("%s has more than %d entries: they are shown unsorted; --sort name sorts them", list.dir, sortedUpTo)
+	b := block{print: func(entries []pfs.Info) error { return l.print(list.dir, entries, false) }}
+	if err := list.each(ctx, b.add); err != nil {
+		return err
+	}
+	return b.flush()
+}
+
+// showSorted prints any number of entries in the order that is asked for.
+func (l *ls) showSorted(ctx context.Context, list *listing) error {
+	s := sorter.New(l.compare)
+	defer s.Close() // what cannot be removed is in the folder for temporary files
+	if err := list.each(ctx, s.Add); err != nil {
+		return err
+	}
+	b := block{print: func(entries []pfs.Info) error { return l.print(list.dir, entries, false) }}
+	if err := s.Each(b.add); err != nil {
+		return err
+	}
+	return b.flush()
+}
+
+// visible drops what -a is needed for.
+func (l *ls) visible(e pfs.Info) bool { return l.o.all || !strings.HasPrefix(e.Name, ".") }
+
+// below shows the directories below dir. names has them if complete, else they
+// are listed again: there may be too many to keep.
+func (l *ls) below(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, names []string, complete bool) error {
+	for _, name := range names {
+		if err := l.further(ctx, fsys, dir, name); err != nil {
+			return err
+		}
+	}
+	if complete {
+		return nil
+	}
+	for e, err := range pfs.Entries(ctx, fsys, dir, nil) {
+		if err == nil && e.IsDir() && l.visible(e) {
+			err = l.further(ctx, fsys, dir, e.Name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// further shows one more directory, name in dir. If it cannot, the others still can.
+func (l *ls) further(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, name string) error {
+	err := l.directory(ctx, fsys, dir.Join(name))
+	if err == nil || app.HopelessIn(ctx, dir, err) {
+		return err
+	}
+	l.failed = true
+	l.a.ReportFailure(err)
+	return nil
+}

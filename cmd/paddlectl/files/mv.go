@@ -1,0 +1,332 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/copying"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/urfave/cli/v2"
+)
+
+type mvOptions struct {
+	app.ChangeOptions
+	asking    app.Asking
+	noClobber bool
+}
+
+func Mv(a *app.App) *cli.Command {
+	var o mvOptions
+	return a.NewCommand(app.Spec{
+		Name: "mv", Args: "SRC... DEST", Least: 2, Most: -1,
+		Summary: "rename or move files",
+		Text: `Renames SRC to DEST, or moves it into DEST if that is a directory. Both are paths of
+services: between one and this machine files are copied, with cp, which leaves it to
+you when the source goes. Several sources, quoted patterns, and a DEST that ends in a
+slash need a directory that is there. A file at the new name is replaced. Inside a
+store that is one step; between stores and datacenters the source is copied, verified,
+and then removed, except for what has changed in the meantime. An interrupted move
+goes on if the same command is run again: a directory that is not moved whole has a
+file ` + movingName + ` in it until then.`,
+		Examples: []string{
+			"paddlectl mv /pfs/dc1/home/alice/a.csv /pfs/dc1/home/alice/b.csv",
+			"paddlectl mv '/pfs/dc1/home/alice/*.log' /pfs/dc1/home/alice/logs/",
+		},
+		Exits: app.PathExits(cliio.Integrity),
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "no-clobber", Aliases: []string{"n"}, Usage: "do not replace what exists", Destination: &o.noClobber},
+			o.asking.ForceFlag("replace files that exist (the default)"),
+			o.asking.InteractiveFlag("ask before a file is replaced"),
+			o.VerboseFlag("print each path that was moved"), o.JsonFlag(),
+		},
+		Run: func(ctx context.Context, operands []string) error { return runMv(ctx, a, o, operands) },
+	})
+}
+
+func runMv(ctx context.Context, a *app.App, o mvOptions, operands []string) error {
+	o.Begin(a)
+	if err := o.asking.Check(o.noClobber); err != nil {
+		return err
+	}
+	list, err := a.RemoteOperands(operands)
+	if err != nil {
+		return acrossMachines(a, operands, err)
+	}
+	last := len(list) - 1
+	many, err := a.IsMany(ctx, list[:last])
+	if err != nil {
+		return err
+	}
+	to, err := copying.LookAt(ctx, a, list[last], many)
+	if err == nil {
+		err = checkDir(ctx, to, a)
+	}
+	if err != nil {
+		return err
+	}
+	if from := list[:last]; !o.noClobber && (len(from) > 1 || copying.IsScattered(from[0])) {
+		if err := copying.CheckTwice(ctx, a, from, to.End.Path); err != nil {
+			return err
+		}
+	}
+	m := &mover{a: a, o: o, to: to}
+	if err := m.goOn(ctx, list[0]); err != nil {
+		return err
+	}
+	return a.EachContent(ctx, operands[:last], func(t app.Target) error { return m.move(ctx, t) })
+}
+
+// acrossMachines returns what to say of operands of which some are on a service and some
+// are not, and err of all others.
+func acrossMachines(a *app.App, operands []string, err error) error {
+	here, there := "", false
+	for _, text := range operands {
+		switch o, perr := a.ParseOperand(text); {
+		case perr != nil:
+			return err
+		case o.Side == app.Remote:
+			there = true
+		case here == "" && text != "-":
+			here = text
+		}
+	}
+	if here == "" || !there {
+		return err
+	}
+	return cliargs.Usagef("%q is a path of this machine, and mv moves on the service only: copy with cp, then remove what was copied", here)
+}
+
+// checkDir refuses a DEST that has to be a directory and is none: unlike cp, mv makes
+// nothing but the new name.
+func checkDir(ctx context.Context, t copying.Target, a *app.App) error {
+	switch {
+	case t.IsDir:
+		return nil
+	case t.Slash && !t.Exists:
+		err := pfs.E("paddlectl.mv", t.End.Path, pfs.NotExist, nil)
+		return app.ParentHint(ctx, err, t.End, a.Program+" mkdir -p "+app.ShellWord(string(t.End.Path)))
+	case t.Slash:
+		return pfs.E("paddlectl.mv", t.End.Path, pfs.NotDir, nil)
+	case t.Many:
+		return cliargs.Usagef("%q is no directory, and several sources need one", t.Text)
+	}
+	return nil
+}
+
+// mkdirHint adds the way out to an error that says that the parent of at is missing.
+func mkdirHint(ctx context.Context, a *app.App, err error, at transfer.End) error {
+	return app.ParentHint(ctx, err, at, a.Program+" mkdir -p "+app.ShellWord(string(at.Path.Parent())))
+}
+
+// mover is one run of the command.
+type mover struct {
+	a     *app.App
+	o     mvOptions
+	to    copying.Target
+	again bool // the same move was interrupted
+}
+
+func (m *mover) move(ctx context.Context, t app.Target) error {
+	if app.IsRoot(t.Path) {
+		return cliargs.Usagef("%s is not moved: it is a directory of the service", t.Path)
+	}
+	to := m.to.End
+	if m.to.IsDir {
+		to.Path = to.Path.Join(t.Path.Base())
+	}
+	if err := m.checkInside(ctx, t, to); err != nil {
+		return err
+	}
+	if yes, err := m.mayReplace(ctx, t, to); err != nil || !yes {
+		return err
+	}
+	err := pfs.E("paddlectl.mv", to.Path, pfs.CrossStore, nil)
+	if t.FS == to.FS && !m.again {
+		err = m.rename(ctx, t, to.Path)
+	}
+	if errors.Is(err, pfs.CrossStore) {
+		err = m.carry(ctx, t, to)
+	}
+	if err != nil {
+		return m.hint(ctx, t, to, err)
+	}
+	m.o.Done(m.a, app.EventJSON{Event: "moved", Path: string(t.Path), Target: string(to.Path)}, fmt.Sprintf("%s -> %s", t.Path, to.Path))
+	return nil
+}
+
+// mayReplace asks about the file at the new name, if there is one and questions are wanted.
+func (m *mover) mayReplace(ctx context.Context, t app.Target, to transfer.End) (bool, error) {
+	if !m.o.asking.Interactive || m.again || t.FS == to.FS && t.Path == to.Path {
+		return true, nil
+	}
+	switch there, err := to.FS.Stat(ctx, to.Path); {
+	case app.IsMissing(err):
+		return true, nil
+	case err != nil:
+		return false, err
+	case there.IsDir():
+		return true, nil // which is refused, or empty
+	}
+	return m.o.asking.May(ctx, m.a, "replace", to.Path)
+}
+
+// checkInside refuses to move a directory into itself, in the user's words.
+func (m *mover) checkInside(ctx context.Context, t app.Target, to transfer.End) error {
+	if t.FS != to.FS || t.Path == to.Path || !to.Path.Within(t.Path) {
+		return nil
+	}
+	info, err := t.Stat(ctx)
+	if err == nil && info.IsDir() {
+		err = pfs.Errorf("paddlectl.mv", to.Path, pfs.Invalid, "it is inside the source %s: choose a target outside", t.Path)
+	}
+	return err
+}
+
+// hint names the way out if it is the parent of the new name that is missing.
+func (m *mover) hint(ctx context.Context, t app.Target, to transfer.End, err error) error {
+	if !errors.Is(err, pfs.NotExist) {
+		return err
+	}
+	if _, serr := t.FS.Stat(ctx, t.Path); serr != nil {
+		return err
+	}
+	return mkdirHint(ctx, m.a, err, to)
+}
+
+func (m *mover) rename(ctx context.Context, t app.Target, to pfs.Path) error {
+	info, err := t.Stat(ctx)
+	if err != nil {
+		return err
+	}
+	if m.o.noClobber {
+		err = pfs.RenameExclusive(ctx, t.FS, t.Path, to)
+	} else {
+		err = t.FS.Rename(ctx, t.Path, to)
+	}
+	if err != nil && renamedBefore(ctx, t, to, info) {
+		return nil
+	}
+	return err
+}
+
+// renamedBefore reports whether what was at t, as info says, is at to instead: a service that
+// was killed before it could answer had renamed it, and the one that was asked again does not
+// know of that.
+func renamedBefore(ctx context.Context, t app.Target, to pfs.Path, info pfs.Info) bool {
+	if _, err := t.FS.Stat(ctx, t.Path); !app.IsMissing(err) {
+		return false
+	}
+	there, err := t.FS.Stat(ctx, to)
+	return err == nil && there.Mode == info.Mode && there.Size == info.Size && there.Target == info.Target &&
+		there.ModTime.Equal(info.ModTime) && there.Digest == info.Digest
+}
+
+// carry copies t to another store and then removes it.
+func (m *mover) carry(ctx context.Context, t app.Target, to transfer.End) error {
+	info, err := t.Stat(ctx)
+	switch {
+	case m.again && app.IsMissing(err):
+		return m.end(ctx, to) // it was removed already
+	case err != nil:
+		return err
+	}
+	if err := m.checkTarget(ctx, info, to); err != nil {
+		return err
+	}
+	if !info.IsDir() || m.to.IsDir {
+		return m.copyAndRemove(ctx, t, to)
+	}
+	if err := m.begin(ctx, t, to); err != nil {
+		return err
+	}
+	if err := m.copyAndRemove(ctx, t, to); err != nil {
+		return err
+	}
+	return m.end(ctx, to)
+}
+
+// checkTarget refuses what carry may not replace, before it makes anything.
+func (m *mover) checkTarget(ctx context.Context, info pfs.Info, to transfer.End) error {
+	if m.again {
+		return nil
+	}
+	switch there, err := to.FS.Stat(ctx, to.Path); {
+	case app.IsMissing(err):
+		return nil
+	case err != nil:
+		return err
+	case m.o.noClobber:
+		return pfs.E("paddlectl.mv", to.Path, pfs.Exist, nil)
+	case info.IsDir() && !there.IsDir():
+		return pfs.E("paddlectl.mv", to.Path, pfs.NotDir, nil)
+	}
+	return nil
+}
+
+// copyAndRemove is carry of what is at its new name when it is whole.
+func (m *mover) copyAndRemove(ctx context.Context, t app.Target, to transfer.End) error {
+	o := copying.SimpleCopy()
+	o.Links, o.NoClobber = true, m.o.noClobber
+	c := &copying.Copier{App: m.a, O: o, To: m.to, Tops: map[pfs.Path]string{to.Path: string(t.Path)}}
+	err := copying.Run(ctx, m.a, o, c, func(ctx context.Context, job *transfer.Job) error {
+		return job.Copy(ctx, m.a.Remotes.Once(t.End()), m.a.Remotes.Once(to))
+	})
+	if err != nil {
+		return err
+	}
+	return m.removeCopied(ctx, t, to)
+}
+
+// removeCopied removes what is at the target as it is at the source. What came or
+// changed after it was copied stays, and is reported.
+func (m *mover) removeCopied(ctx context.Context, t app.Target, to transfer.End) error {
+	info, err := t.FS.Stat(ctx, t.Path)
+	if err != nil {
+		return err
+	}
+	return m.removeEntry(ctx, t.End(), to, info)
+}
+
+func (m *mover) removeEntry(ctx context.Context, from, to transfer.End, info pfs.Info) error {
+	if !info.IsDir() {
+		return m.removeFile(ctx, from, to, info)
+	}
+	kept := cliio.NewTally(m.a.ReportFailure)
+	// A listing may run while what it has yielded is removed.
+	for e, err := range pfs.Entries(ctx, from.FS, from.Path, nil) {
+		if err != nil {
+			return err
+		}
+		err = m.removeEntry(ctx,
+			transfer.End{FS: from.FS, Path: from.Path.Join(e.Name)}, transfer.End{FS: to.FS, Path: to.Path.Join(e.Name)}, e)
+		kept.Add(err)
+		if app.HopelessIn(ctx, from.Path, err) {
+			break
+		}
+	}
+	if err := kept.Err(); err != nil {
+		return err
+	}
+	return from.FS.Remove(ctx, from.Path)
+}
+
+func (m *mover) removeFile(ctx context.Context, from, to transfer.End, info pfs.Info) error {
+	there, err := to.FS.Stat(ctx, to.Path)
+	if errors.Is(err, pfs.NotExist) {
+		return pfs.Errorf("paddlectl.mv", from.Path, pfs.Conflict, "not removed: there is no %s, and the same command copies what came meanwhile", to.Path)
+	}
+	if err != nil {
+		return err
+	}
+	same := there.Mode.Type() == info.Mode.Type() && there.Size == info.Size && there.Target == info.Target &&
+		(info.IsLink() || transfer.KeptAs(there.ModTime, info.ModTime))
+	if !same {
+		return pfs.Errorf("paddlectl.mv", from.Path, pfs.Conflict, "not removed: it differs from %s by now", to.Path)
+	}
+	return from.FS.Remove(ctx, from.Path)
+}

@@ -1,0 +1,236 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+)
+
+type rmOptions struct {
+	app.ChangeOptions
+	asking     app.Asking
+	recursive  bool
+	unfinished bool
+	olderThan  cliio.DurationFlag
+}
+
+func Rm(a *app.App) *cli.Command {
+	var o rmOptions
+	return a.NewCommand(app.Spec{
+		Name: "rm", Args: "PATH...", Least: 1, Most: -1,
+		Summary: "rm files on PaddlePaddle Cloud",
+		Text: `Removes files and links, and with --recursive directories with all that is in
+them. Links are removed, not followed. A home, a datacenter and the directories
+above them are never removed. There is no way back.
+
+A quoted pattern (* ? [a-z] {a,b} **) is matched on the service. As in a shell, it
+matches names that begin with a dot only where it has that dot: '.*', or '{*,.*}'
+for all names. To see what a pattern matches: ls -d.
+
+An upload that was broken off is kept for a week, so that it can go on; it cannot be
+seen, and takes space. --unfinished removes those below directories, and tells the
+space that they took: on CephFS that may be all that the whole file would take, however
+little of it has come. Outside your home only an administrator may do this, since others
+may have uploads there.`,
+		Examples: []string{
+			"paddlectl rm /pfs/dc1/home/alice/old.csv",
+			"paddlectl rm -r '/pfs/dc1/home/alice/out/epoch-0*'",
+			"paddlectl rm --unfinished /pfs/dc1/home/alice",
+		},
+		Exits: app.PathExits(),
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "remove directories with all that is in them", Destination: &o.recursive},
+			o.asking.ForceFlag("what is not there is no error"),
+			o.asking.InteractiveFlag("ask before each removal, and before a directory is entered"),
+			o.VerboseFlag("print each path that was removed"),
+			&cli.BoolFlag{Name: "unfinished", Usage: "remove unfinished uploads below the directories, and nothing else", Destination: &o.unfinished},
+			&cli.GenericFlag{Name: "older-than", Usage: "with --unfinished: those that nobody has written to for `TIME`, like 12h or 2d", Value: &o.olderThan},
+			o.JsonFlag(),
+		},
+		Run: func(ctx context.Context, operands []string) error {
+			o.Begin(a)
+			if err := o.asking.Check(false); err != nil {
+				return err
+			}
+			if o.unfinished {
+				return runRmUnfinished(ctx, a, o, operands)
+			}
+			if o.olderThan.Given {
+				return cliargs.Usagef("--older-than only goes with --unfinished")
+			}
+			return runRm(ctx, a, o, operands)
+		},
+	})
+}
+
+func runRm(ctx context.Context, a *app.App, o rmOptions, operands []string) error {
+	return a.Each(ctx, operands, o.expander(a), func(t app.Target) error {
+		err := o.remove(ctx, a, t)
+		if o.asking.Force && errors.Is(err, pfs.NotExist) || err == errDeclined {
+			return nil
+		}
+		if err == nil {
+			o.Done(a, app.EventJSON{Event: "deleted", Path: string(t.Path)}, string(t.Path))
+		}
+		return err
+	})
+}
+
+// runRmUnfinished removes what is staged below the operands. An upload that is at work
+// meets that as a change of the target, and begins anew.
+func runRmUnfinished(ctx context.Context, a *app.App, o rmOptions, operands []string) error {
+	if o.recursive || o.asking.Interactive {
+		return cliargs.Usagef("--unfinished goes with neither --recursive nor --interactive: it leaves all files")
+	}
+	const century = 100 * 365 * 24 * time.Hour // what the service takes
+	if o.olderThan.Duration > century {
+		return cliargs.Usagef("--older-than %s: 100 years are the most", &o.olderThan)
+	}
+	return a.Each(ctx, operands, o.expander(a), func(t app.Target) error {
+		n, bytes, err := pfs.Sweep(ctx, t.FS, t.Path, o.olderThan.Duration)
+		if err == nil && o.JSON {
+			return a.JSON(sweptJSON{"deleted", string(t.Path), n, bytes})
+		}
+		if err == nil {
+			removed := app.Count(int64(n), "unfinished upload", "unfinished uploads")
+			a.Printf("%s: %s removed, %s\n", a.Name(string(t.Path)), removed, cliio.Size(bytes))
+		}
+		return err
+	})
+}
+
+// sweptJSON is how --json shows what --unfinished removed.
+type sweptJSON struct {
+	Event   string `json:"event"` // "deleted"
+	Path    string `json:"path"`  // of the directory
+	Uploads int    `json:"uploads"`
+	Bytes   int64  `json:"bytes"`
+}
+
+// expander makes a pattern that matches nothing no error if --force is given.
+func (o rmOptions) expander(a *app.App) app.Expander {
+	return func(ctx context.Context, op app.Operand, fn func(app.Target) error) error {
+		err := a.Expand(ctx, op, fn)
+		if o.asking.Force && errors.Is(err, pfs.NotExist) {
+			return nil
+		}
+		return err
+	}
+}
+
+// removeHome removes a home with all that is in it, and reports false if the service says
+// that it stays: only administrators remove one, after its account.
+func (o rmOptions) removeHome(ctx context.Context, a *app.App, t app.Target) (bool, error) {
+	if !o.recursive || !app.IsHome(t.Path) || a.IsOwnHome(ctx, t.Path) {
+		return false, nil
+	}
+	if _, err := t.Stat(ctx); err != nil {
+		return true, err
+	}
+	if err := o.ask(ctx, a, "remove with all that is in it", t.Path); err != nil {
+		return true, err
+	}
+	err := pfs.RemoveTree(ctx, t.FS, t.Path)
+	return !errors.Is(err, pfs.Invalid), err
+}
+
+func (o rmOptions) remove(ctx context.Context, a *app.App, t app.Target) error {
+	if app.IsRoot(t.Path) {
+		if done, err := o.removeHome(ctx, a, t); done {
+			return err
+		}
+		err := cliargs.Usagef("%s is not removed: it is a directory of the service", t.Path)
+		switch {
+		case !o.recursive:
+			return err
+		case a.IsOwnHome(ctx, t.Path):
+			return app.WithHint(err, a.Program+" rm -r "+app.ShellWord(string(t.Path)+"/{*,.*}")+" removes all that is in it")
+		}
+		return app.WithHint(err, "it stays, and takes no space when it is empty; what is in it can be removed by those who may")
+	}
+	info, err := t.Stat(ctx)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return o.removeOne(ctx, a, t.FS, t.Path)
+	}
+	if !o.recursive {
+		return app.WithHint(pfs.E("paddlectl.rm", t.Path, pfs.IsDir, nil), a.Program+" rm -r "+app.ShellWord(string(t.Path))+" removes it with all that is in it")
+	}
+	if o.asking.Interactive {
+		return o.removeAsking(ctx, a, t.FS, t.Path)
+	}
+	return unlessGone(pfs.RemoveTree(ctx, t.FS, t.Path))
+}
+
+// errDeclined says that the user wants something to stay.
+var errDeclined = errors.New("declined")
+
+// ask returns errDeclined if questions are wanted and the answer is no.
+func (o rmOptions) ask(ctx context.Context, a *app.App, do string, name pfs.Path) error {
+	yes, err := o.asking.May(ctx, a, do, name)
+	if err == nil && !yes {
+		err = errDeclined
+	}
+	return err
+}
+
+// removeOne removes what is no directory, or an empty one.
+func (o rmOptions) removeOne(ctx context.Context, a *app.App, fsys pfs.FileSystem, name pfs.Path) error {
+	if err := o.ask(ctx, a, "remove", name); err != nil {
+		return err
+	}
+	return unlessGone(fsys.Remove(ctx, name))
+}
+
+// removeAsking removes the directory dir entry by entry. Where one stays, so does dir.
+func (o rmOptions) removeAsking(ctx context.Context, a *app.App, fsys pfs.FileSystem, dir pfs.Path) error {
+	if err := o.ask(ctx, a, "enter", dir); err != nil {
+		return err
+	}
+	declined, tally := false, cliio.NewTally(a.ReportFailure)
+	// A listing may run while what it has yielded is removed.
+	for e, err := range pfs.Entries(ctx, fsys, dir, nil) {
+		if err != nil {
+			return err
+		}
+		name, remove := dir.Join(e.Name), o.removeOne
+		if e.IsDir() {
+			remove = o.removeAsking
+		}
+		switch err := remove(ctx, a, fsys, name); {
+		case err == errDeclined:
+			declined = true
+		case app.HopelessIn(ctx, dir, err):
+			return err
+		default:
+			tally.Add(err)
+			if err == nil {
+				o.Done(a, app.EventJSON{Event: "deleted", Path: string(name)}, string(name))
+			}
+		}
+	}
+	if err := tally.Err(); err != nil {
+		return err
+	}
+	if declined {
+		return errDeclined
+	}
+	return o.removeOne(ctx, a, fsys, dir)
+}
+
+// unlessGone is the error of the removal of what was there a moment ago. That it is gone is none:
+// the same command may have removed it, in a service that was killed before it could answer.
+func unlessGone(err error) error {
+	if errors.Is(err, pfs.NotExist) {
+		return nil
+	}
+	return err
+}

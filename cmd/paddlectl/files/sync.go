@@ -1,0 +1,123 @@
+package files
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/copying"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/urfave/cli/v2"
+)
+
+func Sync(a *app.App) *cli.Command {
+	o := &copying.Options{Recursive: true}
+	return a.NewCommand(app.Spec{
+		Name: "sync", Args: "SRC DEST", Least: 2, Most: 2,
+		Summary: "make one directory like another",
+		Text: `Copies what is in the directory SRC and not, or not the same, in the directory
+DEST. A slash at the end of either makes no difference. With --delete DEST becomes
+a mirror: what SRC does not have is removed there, once everything was copied; if
+anything failed nothing is removed. What --exclude leaves out stays.
+
+With --delete three mistakes are refused, with code 5, before anything is changed:
+an SRC without any file, such as a disk that is not mounted; a DEST that is a home, a
+public or mapped directory, or on this machine the root, your home or a directory above
+it; and more deletions than --max-delete allows. --force allows the first two.`,
+		Examples: []string{
+			"paddlectl sync ./data /pfs/dc1/home/alice/data",
+			"paddlectl sync --delete --exclude '*.tmp' /pfs/dc1/home/alice/out ./out",
+			"paddlectl sync --delete --max-delete 100 ./data /pfs/dc1/home/alice/data",
+		},
+		Exits: app.PathExits(cliio.Integrity),
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "delete", Usage: "remove from DEST what SRC does not have", Destination: &o.Mirroring},
+			&cli.Int64Flag{Name: "max-delete", Usage: "with --delete: change nothing if more than `N` files would be removed", Value: copying.Unlimited, DefaultText: "any number", Destination: &o.MaxDelete},
+			&cli.BoolFlag{Name: "force", Usage: "with --delete: allow an SRC without any file, and a DEST that is a home or another root", Destination: &o.Force},
+		}, o.Flags()...),
+		Run: func(ctx context.Context, operands []string) error {
+			return copying.Summed(a, o, runSync(ctx, a, o, operands))
+		},
+	})
+}
+
+func runSync(ctx context.Context, a *app.App, o *copying.Options, operands []string) error {
+	ops, err := copying.Begin(a, o, operands)
+	if err != nil {
+		return err
+	}
+	from, to := ops[0], ops[1]
+	switch {
+	case !o.Mirroring && (o.Force || o.MaxDelete != copying.Unlimited):
+		return cliargs.Usagef("--force and --max-delete only go with --delete")
+	case o.MaxDelete < 0:
+		return cliargs.Usagef("--max-delete %d: a number from 0 up is needed", o.MaxDelete)
+	case from.Side == app.Stdio || to.Side == app.Stdio:
+		return cliargs.Usagef("\"-\" is no directory: sync copies directories")
+	case from.Side == app.Local && to.Side == app.Local:
+		return cliargs.Usagef("both paths are of this machine: those of the service begin with /pfs/%s", a.DidYouMeanInHome(to.Text))
+	}
+	source, err := a.End(ctx, from)
+	if err != nil {
+		return err
+	}
+	source, info, err := app.Followed(ctx, source, true)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return cliargs.Usagef("%q is no directory: paddlectl cp copies files", from.Text)
+	}
+	t, err := copying.LookAt(ctx, a, to, false)
+	if err != nil {
+		return err
+	}
+	if err := checkRoot(o, a, to.Side, t); err != nil {
+		return err
+	}
+	c := &copying.Copier{App: a, O: o, To: t, Tops: map[pfs.Path]string{}}
+	return copying.Run(ctx, a, o, c, func(ctx context.Context, job *transfer.Job) error {
+		return c.Hint(ctx, job.Copy(ctx, a.Remotes.Once(source), a.Remotes.Once(t.End)))
+	})
+}
+
+// checkRoot refuses to make a mirror of a directory that holds all that somebody has.
+func checkRoot(o *copying.Options, a *app.App, side app.Side, t copying.Target) error {
+	if !o.Mirroring || o.Force || !t.IsDir {
+		return nil
+	}
+	if refused := side == app.Remote && app.IsRoot(t.End.Path) || side == app.Local && isRoot(&a.Local, t.End); !refused {
+		return nil
+	}
+	return app.WithHint(errRoot{t.End.Path}, "choose a directory in it, or repeat the command with --force")
+}
+
+// isRoot reports whether e is the root of a file system, or the user's home or above it.
+func isRoot(l *app.LocalSide, e transfer.End) bool {
+	if e.Path == pfs.Root {
+		return true
+	}
+	name, err := os.UserHomeDir()
+	if err == nil {
+		name, err = filepath.EvalSymlinks(name)
+	}
+	if err != nil {
+		return false // there is no home
+	}
+	home, err := l.End(name)
+	return err == nil && home.FS == e.FS && home.Path.Within(e.Path)
+}
+
+// errRoot says that a mirror would be made of all that somebody has.
+type errRoot struct{ path pfs.Path }
+
+func (e errRoot) Error() string {
+	return app.LocalText(e.path) + ": refused: --delete would remove everything in it that SRC does not have"
+}
+
+// Unwrap makes it a conflict with what is there.
+func (errRoot) Unwrap() error { return pfs.NotEmpty }

@@ -1,0 +1,202 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/copying"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/urfave/cli/v2"
+)
+
+type verifyOptions struct {
+	copying.Options
+
+	algorithm string
+	kept      bool
+}
+
+func Verify(a *app.App) *cli.Command {
+	o := &verifyOptions{Options: copying.Options{Retries: app.InPatience}}
+	return a.NewCommand(app.Spec{
+		Name: "verify", Args: "A B", Least: 2, Most: 2,
+		Summary: "compare files or directories by digest",
+		Text: `Compares two files, or all that is in two directories, by digests computed from
+the bytes as they are stored now, each where the bytes are. Either may be on the
+service or on this machine. Prints what is missing in B, extra in B or different;
+if anything is, the exit code is 7.
+
+With --kept the digests count that the stores keep with files and that no change has
+outdated, and only files without are read: that finds what was not copied or changed
+since, fast, but no damage of stored bytes. cp and sync believe them, too: remove a
+damaged file, and copy it anew from where it is whole.`,
+		Examples: []string{
+			"paddlectl verify ./data /pfs/dc1/home/alice/data",
+			"paddlectl verify --json /pfs/dc1/home/alice/data /pfs/dc2/home/alice/data",
+		},
+		Exits: app.PathExits(cliio.Integrity),
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "kept", Usage: "believe the digests that the stores keep, and read only files that have none", Destination: &o.kept},
+			&cli.StringFlag{Name: "algorithm", Usage: "compare by `NAME`: blake3, or the faster xxh3, which finds accidents but no fraud", DefaultText: "blake3, with --kept xxh3", Destination: &o.algorithm},
+			&cli.GenericFlag{Name: "include", Usage: "compare what matches `PATTERN`; of all rules the last that matches decides", Value: &copying.RuleFlag{Rules: &o.Rules}},
+			&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN`; excluded directories are not entered", Value: &copying.RuleFlag{Rules: &o.Rules, Exclude: true}},
+			&cli.BoolFlag{Name: "links", Usage: "compare where links lead, do not follow them", Destination: &o.Links},
+			&cli.IntFlag{Name: "parallel", Aliases: []string{"j", "jobs"}, Usage: "compare `N` pairs of files at once", Value: transfer.DefaultParallel, Destination: &o.Parallel},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print what is the same, too, with its digest", Destination: &o.Verbose},
+			app.JsonFlag(&o.JSON),
+		},
+		Run: func(ctx context.Context, operands []string) error {
+			v := &verification{Transferring: copying.Transferring{App: a, O: &o.Options, Start: a.Now()}}
+			return v.end(v.run(ctx, o, operands))
+		},
+	})
+}
+
+// verification is one run of the command.
+type verification struct {
+	copying.Transferring
+}
+
+func (v *verification) run(ctx context.Context, o *verifyOptions, operands []string) error {
+	if o.algorithm != "" && !digest.Known(o.algorithm) {
+		return cliargs.Usagef("--algorithm %s: %s or %s is needed", o.algorithm, digest.BLAKE3, digest.XXH3)
+	}
+	if o.kept && o.algorithm == digest.BLAKE3 {
+		return cliargs.Usagef("--kept and --algorithm %s contradict each other: the digests that stores keep are %s", o.algorithm, digest.XXH3)
+	}
+	if err := o.Check(); err != nil {
+		return err
+	}
+	ends, err := twoEnds(ctx, v.App, operands)
+	if err != nil {
+		return err
+	}
+	opts := o.Job(v.App)
+	opts.Totals = v.HasBar(false)
+	opts.Algorithm, opts.Kept, opts.Events = o.algorithm, o.kept, v.event
+	if v.Job, err = transfer.New(opts); err != nil {
+		return err
+	}
+	stop := v.ShowBar(false)
+	defer stop()
+	return v.Job.Verify(ctx, v.App.Remotes.Once(ends[0]), v.App.Remotes.Once(ends[1]))
+}
+
+// twoEnds reads the operands of a comparison.
+func twoEnds(ctx context.Context, a *app.App, operands []string) (ends [2]transfer.End, err error) {
+	for i, text := range operands {
+		op, err := a.ParseOperand(text)
+		if err == nil && op.Side == app.Stdio {
+			err = cliargs.Usagef("\"-\" cannot be compared: files and directories can")
+		}
+		if err != nil {
+			return ends, err
+		}
+		if ends[i], err = a.End(ctx, op); err != nil {
+			return ends, err
+		}
+	}
+	return ends, nil
+}
+
+// event prints what was found.
+func (v *verification) event(e transfer.Event) {
+	switch e.Kind {
+	case transfer.Same:
+		v.Working(e)
+		if v.O.Verbose {
+			v.found(e, app.LocalText(e.Path)+"  "+e.Digest)
+		}
+	case transfer.Missing:
+		v.found(e, app.LocalText(e.Path))
+	case transfer.Extra:
+		v.found(e, app.LocalText(e.Target))
+	case transfer.Different:
+		v.found(e, differenceText(e))
+	case transfer.Failed:
+		if v.O.JSON {
+			v.App.JSON(copying.NewEventJSON(e))
+		}
+		v.Failed++
+		v.App.ReportFailure(e.Err)
+	case transfer.Retry:
+		copying.TellRetry(v.App, e, v.O.Verbose)
+	case transfer.Skipped:
+		if v.O.JSON {
+			v.App.JSON(copying.NewEventJSON(e))
+		}
+		v.App.Message("%s: left out: %s", app.LocalText(e.Path), e.Reason)
+	}
+}
+
+func (v *verification) found(e transfer.Event, text string) {
+	if v.O.JSON {
+		j := copying.NewEventJSON(e)
+		if e.Kind == transfer.Different {
+			j.Error = text
+		}
+		v.App.JSON(j) // an error shows when Out is flushed
+		return
+	}
+	v.App.Printf("%-9s  %s\n", e.Kind, v.App.Name(text))
+}
+
+// differenceText says in what two files differ. That they do is no failure of a
+// check, as the Kind of the error would have it.
+func differenceText(e transfer.Event) string {
+	var pe *pfs.Error
+	if errors.As(e.Err, &pe) && pe.Err != nil {
+		return app.LocalText(e.Target) + ": " + pe.Err.Error()
+	}
+	return e.Err.Error()
+}
+
+// verifySums is the last line of --json.
+type verifySums struct {
+	Event     string `json:"event"` // "summary"
+	Same      int64  `json:"same"`
+	Missing   int64  `json:"missing"`
+	Extra     int64  `json:"extra"`
+	Different int64  `json:"different"`
+	Failed    int64  `json:"failed"`
+	LeftOut   int64  `json:"left_out"`
+	Error     string `json:"error,omitempty"` // why it ended early
+}
+
+// end sums up, also what failed before it began.
+func (v *verification) end(err error) error {
+	var s transfer.Stats
+	if v.Job != nil {
+		s = v.Job.Stats()
+	}
+	sums := verifySums{"summary", s.Same, s.Missing, s.Extra, s.Different, s.Failed, s.Omitted, ""}
+	var incomplete *transfer.Incomplete
+	switch {
+	case errors.As(err, &incomplete):
+		err = cliio.Reported(cliio.Partly)
+	case errors.Is(err, pfs.Integrity):
+		err = cliio.Reported(cliio.Integrity)
+	case err != nil:
+		sums.Error = err.Error()
+	}
+	if sums.Error == "" || v.Failed > 0 {
+		text := fmt.Sprintf("%d same, %d missing, %d extra, %d different, %d not readable", s.Same, s.Missing, s.Extra, s.Different, s.Failed)
+		if s.Omitted > 0 {
+			text += fmt.Sprintf(", %d left out", s.Omitted)
+		}
+		v.App.Message("%s", text+copying.Left(s, "compared"))
+	}
+	if v.O.JSON {
+		v.App.JSON(sums)
+	}
+	if sums.Error != "" && v.Failed > 0 {
+		return cliio.Reported(cliio.CodeOf(err)) // every failure was named
+	}
+	return err
+}

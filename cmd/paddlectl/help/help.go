@@ -1,0 +1,48 @@
+// Package help has the commands that tell of the program itself: help, commands, flags,
+// completion and version.
+package help
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/urfave/cli/v2"
+)
+
+func Help(a *app.App, program *cli.App) *cli.Command {
+	return a.NewCommand(app.Spec{
+		Name: "help", Args: "[SUBCOMMAND...]", Most: -1,
+		Summary:  "describe subcommands and their syntax",
+		Text:     "Describes a subcommand; without one lists them all.",
+		Examples: []string{"paddlectl help cp", "paddlectl help config set"},
+		Run: func(_ context.Context, operands []string) error {
+			path, err := findCommand(program, operands)
+			if err == nil {
+				a.Printf("%s", cliargs.Help(program, path...))
+			}
+			return err
+		},
+	})
+}
+
+// findCommand finds the command that the names lead to.
+func findCommand(program *cli.App, names []string) ([]*cli.Command, error) {
+	var path []*cli.Command
+	commands := program.Commands
+	for _, name := range names {
+		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(name) })
+		if i < 0 {
+			what := program.Name + " commands lists them"
+			if near := cliargs.NearestCommand(name, cliargs.CommandWords(commands)); near != "" {
+				what = "did you mean " + near + "?"
+			}
+			return nil, cliargs.Usagef("no subcommand %q: %s", strings.Join(names, " "), what)
+		}
+		path = append(path, commands[i])
+		commands = commands[i].Subcommands
+	}
+	return path, nil
+}

@@ -1,0 +1,92 @@
+package app
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// entryJSON is how --json shows a file, directory or link.
+type entryJSON struct {
+	Path    string    `json:"path"`
+	Name    string    `json:"name"`
+	Type    string    `json:"type"`
+	Size    int64     `json:"size"`
+	Mode    string    `json:"mode"`
+	ModTime time.Time `json:"mtime"`
+	Owner   string    `json:"owner,omitempty"`
+	Group   string    `json:"group,omitempty"`
+	Target  string    `json:"target,omitempty"`
+	Version string    `json:"version,omitempty"`
+	Digest  string    `json:"digest,omitempty"`
+}
+
+func NewEntryJSON(name pfs.Path, info pfs.Info) entryJSON {
+	return entryJSON{
+		Path: string(name), Name: info.Name, Type: TypeName(info), Size: info.Size, Mode: Octal(info.Mode),
+		ModTime: info.ModTime.UTC(), Owner: info.Owner, Group: info.Group, Target: info.Target,
+		Version: info.Version, Digest: info.Digest,
+	}
+}
+
+// TypeName says in a word what info describes.
+func TypeName(info pfs.Info) string {
+	switch {
+	case info.IsDir():
+		return "directory"
+	case info.IsLink():
+		return "link"
+	case info.IsRegular():
+		return "file"
+	}
+	return "special"
+}
+
+// Octal writes the permission bits as chmod takes them: "0644".
+func Octal(mode fs.FileMode) string {
+	const digits = "01234567"
+	p := mode.Perm()
+	return string([]byte{'0', digits[p>>6&7], digits[p>>3&7], digits[p&7]})
+}
+
+// ModeText writes type and permission bits as ls does: "drwxr-xr-x".
+func ModeText(info pfs.Info) string {
+	kind := "-"
+	switch {
+	case info.IsDir():
+		kind = "d"
+	case info.IsLink():
+		kind = "l"
+	case !info.IsRegular():
+		kind = "s"
+	}
+	return kind + strings.TrimPrefix(info.Mode.Perm().String(), "-")
+}
+
+// TimeText writes a time for people, in their own zone.
+func TimeText(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// SizeText writes a size exactly, and for people where that differs.
+func SizeText(n int64) string {
+	if n < 1024 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d (%s)", n, cliio.Size(n))
+}
+
+// Count writes "1 file", "2 files".
+func Count(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Pad fills s with spaces up to so many columns.
+func Pad(s string, columns int) string {
+	return s + strings.Repeat(" ", max(0, columns-cliio.Columns(s)))
+}

@@ -1,0 +1,102 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/localfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+// LocalSide has the disks of this machine as file systems: one on most systems, one
+// a volume on Windows.
+type LocalSide struct {
+	mu      sync.Mutex
+	volumes map[string]*localfs.FS
+	typed   map[pfs.Path]string // relative operands, by what they mean
+}
+
+// End returns the file or directory that name means here.
+func (l *LocalSide) End(name string) (transfer.End, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return transfer.End{}, err
+	}
+	volume := filepath.VolumeName(abs)
+	p, err := pfs.CleanPath(filepath.ToSlash(abs[len(volume):]))
+	if err != nil {
+		return transfer.End{}, err
+	}
+	if !filepath.IsAbs(name) {
+		l.note(p, name)
+	}
+	fsys, err := l.volume(volume)
+	return transfer.End{FS: fsys, Path: p}, err
+}
+
+func (l *LocalSide) note(p pfs.Path, name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.typed == nil {
+		l.typed = map[pfs.Path]string{}
+	}
+	l.typed[p] = name
+	// What is made beside a file is called after its directory.
+	if _, known := l.typed[p.Parent()]; !known && !endsInSlash(name) {
+		l.typed[p.Parent()] = filepath.Dir(name)
+	}
+}
+
+// asTyped returns what the user calls p, if it is a relative operand or below one.
+func (l *LocalSide) asTyped(p pfs.Path) (string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for above := p; above != "/" && above != ""; above = above.Parent() {
+		name, ok := l.typed[above]
+		if ok && above == p {
+			return name, true
+		}
+		if ok {
+			return InDir(name, strings.TrimPrefix(string(p[len(above):]), "/")), true
+		}
+	}
+	return "", false
+}
+
+func (l *LocalSide) volume(name string) (*localfs.FS, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if fsys := l.volumes[name]; fsys != nil {
+		return fsys, nil
+	}
+	fsys, err := localfs.New(name+string(filepath.Separator), localfs.Options{FollowLinks: true})
+	if err != nil {
+		return nil, err
+	}
+	if l.volumes == nil {
+		l.volumes = map[string]*localfs.FS{}
+	}
+	l.volumes[name] = fsys
+	return fsys, nil
+}
+
+// LocalText writes a path as this machine does, unless it is one of the service.
+func LocalText(p pfs.Path) string {
+	if runtime.GOOS == "windows" && p != "" && !p.Within("/pfs") {
+		return strings.ReplaceAll(string(p), "/", `\`)
+	}
+	return string(p)
+}
+
+// InDir is what messages and results call the file of a name in the directory that text
+// names: as the user writes it.
+func InDir(text, name string) string {
+	if n := len(text); n > 0 && os.IsPathSeparator(text[n-1]) {
+		text = text[:n-1]
+	}
+	return text + "/" + name
+}

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"io"
+	"sync/atomic"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+)
+
+// Meter is how far a command is that reads files from their beginning to their end,
+// and shows it where there is a terminal. All methods work on nil, and may be called
+// from any goroutine.
+type Meter struct {
+	Done, total       atomic.Int64 // bytes read, and to be read
+	files, filesTotal atomic.Int64
+	name              atomic.Pointer[string]
+	stop              func()
+}
+
+// StartMeter begins to show a bar for total bytes in so many files (total < 0: not
+// known) until end, unless quiet. A command that prints results meanwhile is quiet
+// where OnScreen.
+func (a *App) StartMeter(quiet bool, total int64, files int) *Meter {
+	m := &Meter{stop: func() {}}
+	m.total.Store(total)
+	m.filesTotal.Store(int64(files))
+	if !quiet && a.Terminal(a.Main.Stderr) {
+		m.stop = a.StartBar(m.progress)
+	}
+	return m
+}
+
+// StartBar shows a bar until stop. What is printed meanwhile, and goes to the same screen,
+// is printed above it.
+func (a *App) StartBar(progress func() cliio.Progress) (stop func()) {
+	stderr := a.Main.Stderr
+	bar := cliio.NewBar(stderr, func() int { return cliio.Width(stderr) }, progress)
+	old := a.Stderr.Set(bar)
+	if a.OnScreen() {
+		a.stdout.Set(bar.Above(a.Main.Stdout))
+	}
+	return func() {
+		bar.Stop()
+		a.stdout.Set(a.Main.Stdout)
+		a.Stderr.Set(old)
+	}
+}
+
+// OnScreen reports whether results go to a terminal.
+func (a *App) OnScreen() bool { return cliio.IsTerminal(a.Main.Stdout) }
+
+// End removes the bar. A second call does nothing.
+func (m *Meter) End() {
+	if m != nil {
+		m.stop()
+		m.stop = func() {}
+	}
+}
+
+func (m *Meter) progress() cliio.Progress {
+	p := cliio.Progress{
+		Done: m.Done.Load(), Total: m.total.Load(), Moved: m.Done.Load(),
+		Files: m.files.Load(), FilesTotal: m.filesTotal.Load(),
+	}
+	p.Complete = p.Total >= 0
+	p.Total = max(p.Total, p.Done)
+	if name := m.name.Load(); name != nil {
+		p.Name = *name
+	}
+	return p
+}
+
+// Begin says which file is worked on now.
+func (m *Meter) Begin(name string) {
+	if m != nil {
+		m.name.Store(&name)
+	}
+}
+
+// Finished counts a file.
+func (m *Meter) Finished() {
+	if m != nil {
+		m.files.Add(1)
+	}
+}
+
+// Add counts bytes.
+func (m *Meter) Add(n int64) {
+	if m != nil {
+		m.Done.Add(n)
+	}
+}
+
+// Reader counts what is read from r.
+func (m *Meter) Reader(r io.Reader) io.Reader {
+	if m == nil {
+		return r
+	}
+	return &meteredReader{r: r, m: m}
+}
+
+type meteredReader struct {
+	r io.Reader
+	m *Meter
+}
+
+func (r *meteredReader) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	r.m.Add(int64(n))
+	return n, err
+}

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+)
+
+// Asking holds the flags --interactive and --force of commands that remove or replace.
+type Asking struct{ Interactive, Force bool }
+
+// InteractiveFlag is --interactive, which asks before what usage says.
+func (q *Asking) InteractiveFlag(usage string) cli.Flag {
+	return &cli.BoolFlag{Name: "interactive", Aliases: []string{"i"}, Usage: usage + "; the answer is a line of standard input", Destination: &q.Interactive}
+}
+
+// ForceFlag is --force, of which usage says what it means.
+func (q *Asking) ForceFlag(usage string) cli.Flag {
+	return &cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: usage, Destination: &q.Force}
+}
+
+// Check refuses flags that contradict each other.
+func (q Asking) Check(noClobber bool) error {
+	switch {
+	case q.Interactive && q.Force:
+		return cliargs.Usagef("--interactive and --force contradict each other")
+	case q.Interactive && noClobber:
+		return cliargs.Usagef("--interactive and --no-clobber contradict each other")
+	case q.Force && noClobber:
+		return cliargs.Usagef("--force and --no-clobber contradict each other")
+	}
+	return nil
+}
+
+// May asks whether to do something to a path, if questions are wanted. Every answer that
+// does not begin with "y", and the end of standard input, means no.
+func (q Asking) May(ctx context.Context, a *App, do string, p pfs.Path) (bool, error) {
+	if !q.Interactive {
+		return true, nil
+	}
+	a.questions.Lock()
+	defer a.questions.Unlock()
+	_ = a.Out.Flush() // an error is told at the end
+	line, err := a.Answer(ctx, fmt.Sprintf("%s: %s: %s %s? ", a.Program, a.Command, do, cliio.Escape(LocalText(p))))
+	if ctx.Err() != nil {
+		return false, pfs.CheckContext(ctx, "paddlectl.ask", p)
+	}
+	if err != nil {
+		fmt.Fprintln(a.Stderr) // no line ended the question
+	}
+	return err == nil && strings.HasPrefix(strings.ToLower(line), "y"), nil
+}
+
+// Answer writes a question and reads a line from standard input.
+func (a *App) Answer(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(a.Stderr, question)
+	type answer struct {
+		line string
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		line, err := ReadLine(a.Main.Stdin)
+		got <- answer{line, err}
+	}()
+	select {
+	case said := <-got:
+		return said.line, said.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}

@@ -1,0 +1,232 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"sync"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/internal/config"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/client"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+// remotes are the services in use, connected when they are first needed.
+type remotes struct {
+	a       *App
+	Retries int // of --retries, as package client has it; 0 if it is not given
+
+	load sync.Mutex // guards file
+	file *config.File
+
+	mu   sync.Mutex             // guards open
+	open map[string]*connection // by the name of the entry
+}
+
+// connection is the service of one entry.
+//
+// A failure that may pass is met by asking again, in one place only, so that the
+// number of tries is the one that was asked for: fs does so itself, and once does
+// not, for the jobs of package transfer, which have their own patience.
+type connection struct {
+	Entry   config.Entry
+	FS      pfs.FileSystem
+	once    pfs.FileSystem
+	Clients []*client.Client // behind fs and once; none if Main.Open opened fs
+	session *config.Session
+}
+
+func newRemotes(a *App) *remotes { return &remotes{a: a, open: map[string]*connection{}} }
+
+// close ends idle connections.
+func (r *remotes) close() {
+	for _, c := range r.open {
+		for _, cl := range c.Clients {
+			cl.Close()
+		}
+	}
+}
+
+// Config loads the configuration, once, and shows what it warns of.
+func (r *remotes) Config() (*config.File, error) {
+	r.load.Lock()
+	defer r.load.Unlock()
+	if r.file != nil {
+		return r.file, nil
+	}
+	name, err := r.a.ConfigName()
+	if err != nil {
+		return nil, err
+	}
+	file, err := config.Load(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range file.Warnings {
+		r.a.Note("warning: %s", w)
+	}
+	r.file = file
+	return file, nil
+}
+
+// At returns the service that has the path p: that of the entry which has the
+// name of its datacenter, else the current one.
+func (r *remotes) At(ctx context.Context, p pfs.Path) (*connection, error) {
+	file, err := r.Config()
+	if err == nil {
+		err = file.Check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e, ok := file.Find(datacenter(p)); ok {
+		if e.Err != nil {
+			return nil, e.Err
+		}
+		return r.connect(ctx, file.Name, e)
+	}
+	return r.Current(ctx)
+}
+
+// Current returns the service of the current entry.
+func (r *remotes) Current(ctx context.Context) (*connection, error) {
+	file, err := r.Config()
+	if err != nil {
+		return nil, err
+	}
+	e, err := file.Current()
+	if err != nil {
+		return nil, err
+	}
+	return r.connect(ctx, file.Name, e)
+}
+
+// connect returns the service of the entry e of the file configName.
+func (r *remotes) connect(ctx context.Context, configName string, e config.Entry) (*connection, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.open[e.Name]; c != nil {
+		return c, nil
+	}
+	c := &connection{Entry: e}
+	var err error
+	if r.a.Main.Open != nil {
+		c.FS, err = r.a.Main.Open(e)
+		c.once = c.FS
+	} else {
+		err = r.dial(ctx, configName, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.open[e.Name] = c
+	return c, nil
+}
+
+// Once returns e for a job: on a service, with requests that are sent once.
+func (r *remotes) Once(e transfer.End) transfer.End {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.open {
+		if e.FS == c.FS {
+			e.FS = c.once
+		}
+	}
+	return e
+}
+
+// dial makes the clients of c.
+func (r *remotes) dial(ctx context.Context, configName string, c *connection) error {
+	if err := CheckPlain(c.Entry); err != nil {
+		return err
+	}
+	if err := r.a.pinOnLoopback(ctx, configName, &c.Entry); err != nil {
+		return err
+	}
+	token := func(ctx context.Context, refused string) (string, error) {
+		token, err := c.session.Token(ctx, refused)
+		return token, r.a.LoginHint(err, c.Entry)
+	}
+	patient, err := r.a.Client(c.Entry, cmp.Or(r.Retries, InPatience), token)
+	if err != nil {
+		return err
+	}
+	once, err := r.a.Client(c.Entry, Never, token)
+	if err != nil {
+		return err
+	}
+	c.FS, c.once, c.Clients = patient, once, []*client.Client{patient, once}
+	c.session = config.NewSession(configName, c.Entry, once)
+	return nil
+}
+
+// Client makes a client of the service of e. retries and token are those of
+// client.Options.
+func (a *App) Client(e config.Entry, retries int, token func(context.Context, string) (string, error)) (*client.Client, error) {
+	opts := client.Options{
+		Endpoint:    e.Endpoint,
+		Fingerprint: e.Fingerprint,
+		Datacenter:  e.Name,
+		Token:       token,
+		Retries:     retries,
+		OnRetry:     a.Waiting.Retry,
+		UserAgent:   a.Program + "/" + a.Main.Version,
+	}
+	opts.Patience = a.Patience(retries)
+	if a.Global.Debug {
+		opts.Logger = slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	return client.New(opts)
+}
+
+// CheckPlain refuses to send passwords and tokens over a network in the clear.
+func CheckPlain(e config.Entry) error {
+	u, err := url.Parse(e.Endpoint)
+	if err != nil || u.Scheme != "http" || cliio.IsLoopback(u.Hostname()) || e.Insecure {
+		return err
+	}
+	of := ""
+	if e.Name != "" { // at a first login the service gives the name
+		of = fmt.Sprintf(" of datacenter %q", e.Name)
+	}
+	return fmt.Errorf("%w: %s would carry the login%s unencrypted: use https, or where the network is trusted paddlectl login --insecure",
+		pfs.Invalid, e.Endpoint, of)
+}
+
+// pinOnLoopback takes the certificate of a service on this machine as it is, at
+// the first use: nobody is in between. It is kept for the next time.
+func (a *App) pinOnLoopback(ctx context.Context, configName string, e *config.Entry) error {
+	u, err := url.Parse(e.Endpoint)
+	if err != nil || u.Scheme != "https" || e.Fingerprint != "" || !cliio.IsLoopback(u.Hostname()) {
+		return err
+	}
+	fingerprint, trusted, err := client.Fingerprint(ctx, e.Endpoint)
+	if err != nil || trusted {
+		return err
+	}
+	e.Fingerprint = fingerprint
+	err = config.Edit(configName, func(f *config.File) error {
+		stored, ok := f.Find(e.Name)
+		if !ok || stored.Err != nil || stored.Endpoint != e.Endpoint {
+			return errUnchanged
+		}
+		stored.Fingerprint = fingerprint
+		return f.Put(stored)
+	})
+	if err != nil && !errors.Is(err, errUnchanged) {
+		a.Note("the fingerprint of %s was not stored: %v", e.Endpoint, err)
+	}
+	return nil
+}
+
+// errUnchanged ends an edit that has nothing to do.
+var errUnchanged = errors.New("unchanged")
+
+// Never is what packages client and transfer take for no retries; 0 is their
+// default.
+const Never = -1

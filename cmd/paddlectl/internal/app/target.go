@@ -1,0 +1,168 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+// Target is one path on a service that an operand names.
+type Target struct {
+	FS       pfs.FileSystem
+	Path     pfs.Path
+	Contents bool // a slash stood at the end
+	Matched  *pfs.Info
+}
+
+// Stat describes the target itself.
+func (t Target) Stat(ctx context.Context) (pfs.Info, error) {
+	if t.Matched != nil {
+		return *t.Matched, nil
+	}
+	return t.FS.Stat(ctx, t.Path)
+}
+
+// Expander calls a function for each path that an operand names.
+type Expander func(ctx context.Context, o Operand, fn func(Target) error) error
+
+// Named calls fn for the path of o as it was typed.
+func (a *App) Named(ctx context.Context, o Operand, fn func(Target) error) error {
+	conn, err := a.Remotes.At(ctx, o.Path)
+	if err != nil {
+		return err
+	}
+	return fn(Target{FS: conn.FS, Path: o.Path, Contents: o.Contents})
+}
+
+// Expand calls fn for each path that o names: the one, or all that its pattern
+// matches. No match is an error of Kind NotExist.
+func (a *App) Expand(ctx context.Context, o Operand, fn func(Target) error) error {
+	pattern, err := a.IsPattern(ctx, o)
+	if err != nil {
+		return err
+	}
+	if !pattern {
+		return a.Named(ctx, o, fn)
+	}
+	return a.Named(ctx, o, func(t Target) error { return a.matches(ctx, t, fn) })
+}
+
+// matches calls fn for each path that the pattern t.path matches, sorted.
+func (a *App) matches(ctx context.Context, t Target, fn func(Target) error) error {
+	found, err := globSorted(ctx, t.FS, string(t.Path), func(info pfs.Info) error {
+		m := Target{FS: t.FS, Path: pfs.Path(info.Name), Contents: t.Contents}
+		info.Name = m.Path.Base()
+		m.Matched = &info
+		return fn(m)
+	})
+	if err == nil && !found {
+		err = pfs.Errorf("paddlectl.expand", t.Path, pfs.NotExist, "nothing matches")
+	}
+	return err
+}
+
+// ErrStop ends the work on further targets: the reason was reported.
+var ErrStop = errors.New("stop")
+
+// EachTarget calls fn for every path that the operands name, and goes on after an
+// error, but not with a datacenter whose store does not answer. The result says what
+// became of them all.
+func (a *App) EachTarget(ctx context.Context, operands []string, fn func(Target) error) error {
+	return a.Each(ctx, operands, a.Expand, fn)
+}
+
+// EachNamed is eachTarget for what is to be made: no operand is a pattern.
+func (a *App) EachNamed(ctx context.Context, operands []string, fn func(Target) error) error {
+	return a.Each(ctx, operands, a.Named, fn)
+}
+
+// EachContent is eachTarget for what reads files: the bytes of one may be where no server
+// answers, and those of the next not.
+func (a *App) EachContent(ctx context.Context, operands []string, fn func(Target) error) error {
+	list, err := a.RemoteOperands(operands)
+	if err != nil {
+		return err
+	}
+	return a.eachOperand(ctx, list, a.Expand, nil, fn)
+}
+
+func (a *App) Each(ctx context.Context, operands []string, expand Expander, fn func(Target) error) error {
+	list, err := a.RemoteOperands(operands)
+	if err != nil {
+		return err
+	}
+	silent := &Silence{}
+	defer silent.Tell(a.Printer)
+	return a.eachOperand(ctx, list, expand, silent, fn)
+}
+
+func (a *App) eachOperand(ctx context.Context, list []Operand, expand Expander, silent *Silence, fn func(Target) error) error {
+	if len(list) == 1 && !pfs.HasMagic(string(list[0].Path)) {
+		return expand(ctx, list[0], fn)
+	}
+	tally := cliio.NewTally(a.ReportFailure)
+	for _, o := range list {
+		err := silent.Unless(o.Path, func() error {
+			return expand(ctx, o, func(t Target) error {
+				err := silent.Unless(t.Path, func() error { return fn(t) })
+				tally.Add(err)
+				if Hopeless(ctx, err) {
+					return ErrStop
+				}
+				return nil
+			})
+		})
+		if err == ErrStop {
+			break
+		}
+		if err != nil {
+			tally.Add(err)
+		}
+		if Hopeless(ctx, err) {
+			break
+		}
+	}
+	return tally.Err()
+}
+
+// Hopeless reports whether every further target would fail as this one did.
+func Hopeless(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, pfs.Unauthenticated)
+}
+
+// HopelessIn is hopeless of what is left in the directory dir. A store that does not
+// answer was asked for as long as there is patience; above the stores there are others.
+func HopelessIn(ctx context.Context, dir pfs.Path, err error) bool {
+	return Hopeless(ctx, err) || datacenter(dir) != "" && errors.Is(err, pfs.Unavailable)
+}
+
+// ReportFailure reports the failure of one of several targets. That of an
+// interrupted command needs no explanation.
+func (a *App) ReportFailure(err error) {
+	if a.Stopped.Load() && pfs.KindOf(err) == pfs.Canceled {
+		return
+	}
+	a.report(err)
+}
+
+// End is the target as package transfer knows it.
+func (t Target) End() transfer.End { return transfer.End{FS: t.FS, Path: t.Path} }
+
+// EachOf calls fn for every one of several things, and goes on after an error.
+func EachOf[T any](ctx context.Context, a *App, things []T, fn func(T) error) error {
+	if len(things) == 1 {
+		return fn(things[0])
+	}
+	tally := cliio.NewTally(a.ReportFailure)
+	for _, one := range things {
+		err := fn(one)
+		tally.Add(err)
+		if Hopeless(ctx, err) {
+			break
+		}
+	}
+	return tally.Err()
+}

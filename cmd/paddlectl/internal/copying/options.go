@@ -1,0 +1,165 @@
+package copying
+
+import (
+	"math"
+	"os"
+	"os/user"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/urfave/cli/v2"
+)
+
+// Options are what cp, sync and file have in common.
+type Options struct {
+	DryRun, Verbose, Quiet, JSON bool
+	NoClobber, update            bool
+	noPreserve, Links, skipLinks bool
+	quick, checksum              bool
+	preserve, archive            bool
+	Recursive, Parents           bool
+	Mirroring, Force             bool
+	MaxDelete                    int64
+
+	Asking   app.Asking // of cp
+	Rules    []transfer.Rule
+	Parallel int
+	Retries  int
+	bwlimit  cliio.SizeFlag
+
+	summed bool // the last line of --json was written
+}
+
+// tries returns the value of --retries as those packages take it.
+func (o *Options) tries() int {
+	if o.Retries == 0 {
+		return app.Never
+	}
+	return o.Retries
+}
+
+// Flags are the flags of cp and sync.
+func (o *Options) Flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.GenericFlag{Name: "include", Usage: "copy what matches `PATTERN`; of all rules the last that matches decides", Value: &RuleFlag{Rules: &o.Rules}},
+		&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN` (*.tmp, logs/, data/**/raw); excluded directories are not entered", Value: &RuleFlag{Rules: &o.Rules, Exclude: true}},
+		&cli.BoolFlag{Name: "dry-run", Usage: "change nothing, print what would be done", Destination: &o.DryRun},
+		&cli.BoolFlag{Name: "no-clobber", Aliases: []string{"n"}, Usage: "do not replace files that exist", Destination: &o.NoClobber},
+		&cli.BoolFlag{Name: "update", Aliases: []string{"u"}, Usage: "replace only files that are older than the source", Destination: &o.update},
+		&cli.BoolFlag{Name: "quick", Usage: "files of the same size and time are the same; do not compare digests", Destination: &o.quick},
+		&cli.BoolFlag{Name: "checksum", Usage: "files of the same size and digest are the same (the default)", Destination: &o.checksum},
+		&cli.BoolFlag{Name: "preserve", Aliases: []string{"p"}, Usage: "keep times and modes (the default), but not owners", Destination: &o.preserve},
+		&cli.BoolFlag{Name: "no-preserve", Usage: "give copies the current time and the mode 0644, not those of the source", Destination: &o.noPreserve},
+		&cli.BoolFlag{Name: "links", Usage: "copy links as links, do not follow them", Destination: &o.Links},
+		&cli.BoolFlag{Name: "archive", Aliases: []string{"a"}, Usage: "the same as --recursive --preserve and, without --skip-links, --links", Destination: &o.archive},
+		&cli.BoolFlag{Name: "skip-links", Usage: "leave links out", Destination: &o.skipLinks},
+		&cli.IntFlag{Name: "parallel", Aliases: []string{"j", "jobs"}, Usage: "move `N` chunks or batches of small files at once", Value: transfer.DefaultParallel, Destination: &o.Parallel},
+		&cli.GenericFlag{Name: "bwlimit", Usage: "move at most `SIZE` a second, like 10M; copies inside the service do not count", Value: &o.bwlimit},
+		&cli.IntFlag{Name: "retries", Usage: "retry `N` times what fails for the moment, after growing pauses", Value: app.InPatience, DefaultText: "for a minute", Destination: &o.Retries},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "one line a file on standard error", Destination: &o.Verbose},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary; what fails is told all the same", Destination: &o.Quiet},
+		&cli.BoolFlag{Name: "json", Usage: "events and the sums as JSON, one object a line", Destination: &o.JSON},
+	}
+}
+
+// RuleFlag adds its values to the rules, in the order in which they are given.
+type RuleFlag struct {
+	Rules   *[]transfer.Rule
+	Exclude bool
+}
+
+func (f *RuleFlag) Set(pattern string) error {
+	*f.Rules = append(*f.Rules, transfer.Rule{Exclude: f.Exclude, Pattern: pattern})
+	return nil
+}
+
+func (f *RuleFlag) String() string { return "" }
+
+// Check refuses flags that contradict each other.
+func (o *Options) Check() error {
+	if o.archive {
+		o.Recursive, o.preserve, o.Links = true, true, !o.skipLinks
+	}
+	switch {
+	case o.preserve && o.noPreserve:
+		return cliargs.Usagef("--preserve and --no-preserve contradict each other")
+	case o.NoClobber && o.update:
+		return cliargs.Usagef("--no-clobber and --update contradict each other")
+	case o.Links && o.skipLinks:
+		return cliargs.Usagef("--links and --skip-links contradict each other")
+	case o.Quiet && o.Verbose:
+		return cliargs.Usagef("--quiet and --verbose contradict each other")
+	case o.quick && o.checksum:
+		return cliargs.Usagef("--quick and --checksum contradict each other")
+	case o.Parallel < 1 || o.Parallel > 256:
+		return cliargs.Usagef("--parallel %d: a number from 1 to 256 is needed", o.Parallel)
+	case o.Retries < 0:
+		return cliargs.Usagef("--retries %d: a number from 0 up is needed", o.Retries)
+	}
+	return nil
+}
+
+// Job returns the options as package transfer knows them.
+func (o *Options) Job(a *app.App) transfer.Options {
+	t := transfer.Options{
+		Origin:         origin(),
+		Quick:          o.quick,
+		Filter:         o.Rules,
+		Delete:         o.Mirroring,
+		DeleteAll:      o.Force,
+		MaxDelete:      o.deletions(),
+		Parents:        o.Parents,
+		NewTime:        o.noPreserve,
+		NewMode:        o.noPreserve,
+		DryRun:         o.DryRun,
+		Parallel:       o.Parallel,
+		BytesPerSecond: o.bwlimit.Bytes,
+		Retries:        o.tries(),
+		Patience:       a.Patience(o.tries()),
+	}
+	switch {
+	case o.NoClobber:
+		t.Overwrite = transfer.NoReplace
+	case o.update:
+		t.Overwrite = transfer.Update
+	}
+	switch {
+	case o.Links:
+		t.Links = transfer.Keep
+	case o.skipLinks:
+		t.Links = transfer.SkipLinks
+	}
+	return t
+}
+
+// origin names this machine and user, so that uploads of equal paths from two
+// machines do not go on with each other's bytes.
+func origin() string {
+	host, _ := os.Hostname() // without a name they still differ by what they send
+	if u, err := user.Current(); err == nil {
+		return u.Uid + "@" + host
+	}
+	return host
+}
+
+// Unlimited is the value of --max-delete that is not given. It is no number that somebody
+// would write to mean "none", as -1 is.
+const Unlimited = math.MaxInt64
+
+// deletions returns the value of --max-delete as package transfer takes it.
+func (o *Options) deletions() int64 {
+	switch o.MaxDelete {
+	case Unlimited:
+		return 0
+	case 0:
+		return app.Never
+	}
+	return o.MaxDelete
+}
+
+// SimpleCopy returns the options of file put and file get.
+func SimpleCopy() *Options {
+	return &Options{Recursive: true, Parallel: transfer.DefaultParallel, Retries: app.InPatience}
+}

@@ -1,0 +1,126 @@
+package copying
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+// Source is one thing to be copied.
+type Source struct {
+	text     string // as it was typed, or the path that a pattern matched
+	End      transfer.End
+	isDir    bool
+	contents bool // what is in the directory, not the directory itself
+}
+
+// Target is where it goes.
+type Target struct {
+	Text   string
+	End    transfer.End
+	Exists bool
+	IsDir  bool
+	Slash  bool // the user says that it is a directory
+	Many   bool // there are several sources, or a pattern
+}
+
+// destination says what s becomes at t. The rules, which docs/scripting.md states:
+//
+//   - A file becomes DEST, or DEST/NAME if DEST is a directory or ends in a slash.
+//   - SRC/ (a directory with a slash at the end): what is in it goes into DEST.
+//   - SRC (a directory without one) becomes DEST/NAME, whether DEST exists or not.
+//
+// So the same command run again does the same, which is how a copy goes on.
+func (t Target) destination(s Source) (pfs.Path, error) {
+	inside := s.End.Path.Base()
+	switch {
+	case s.contents && !s.isDir:
+		return "", pfs.Errorf("paddlectl.cp", s.End.Path, pfs.NotDir, "%q ends in a slash, but is a file", s.text)
+	case t.Exists && !t.IsDir && (s.isDir || t.Slash):
+		return "", pfs.Errorf("paddlectl.cp", t.End.Path, pfs.NotDir, "it is a file, and %q needs a directory", s.text)
+	case s.contents:
+		return t.End.Path, nil
+	case s.isDir, t.IsDir, t.Slash:
+		return t.End.Path.Join(inside), nil
+	}
+	return t.End.Path, nil
+}
+
+// checkMany refuses several sources for what is no directory.
+func (t Target) checkMany() error {
+	if t.Many && !t.IsDir && !t.Slash {
+		return cliargs.Usagef("%q is no directory, and several sources need one: end it with a slash to make it", t.Text)
+	}
+	return nil
+}
+
+// makesDir reports whether DEST itself has to be a directory before s is copied.
+func (t Target) makesDir(s Source) bool {
+	return !t.Exists && !s.contents && (s.isDir || t.Slash)
+}
+
+// LookAt looks at the last operand of a copy.
+func LookAt(ctx context.Context, a *app.App, o app.Operand, many bool) (Target, error) {
+	t := Target{Text: o.Text, Slash: o.Contents, Many: many}
+	var err error
+	if t.End, err = a.End(ctx, o); err != nil {
+		return t, err
+	}
+	end, info, err := app.Followed(ctx, t.End, true)
+	if errors.Is(err, pfs.NotExist) {
+		return t, nil
+	}
+	t.Exists, t.IsDir = err == nil, info.IsDir()
+	if t.IsDir {
+		t.End = end // so that a link to a directory is one
+	}
+	return t, err
+}
+
+// Sources yields what the operands of a copy name. What a pattern matches is not
+// collected: there may be any number.
+func Sources(ctx context.Context, a *app.App, operands []app.Operand, o *Options) iter.Seq2[Source, error] {
+	return func(yield func(Source, error) bool) {
+		for _, op := range operands {
+			err := a.Source(ctx, op, func(e transfer.End, text string) error {
+				s, err := o.source(ctx, e, text, op.Contents)
+				if !yield(s, err) {
+					return app.ErrStop
+				}
+				return nil
+			})
+			if err == app.ErrStop || err != nil && !yield(Source{text: op.Text}, err) {
+				return
+			}
+		}
+	}
+}
+
+// source describes one thing to be copied.
+func (o *Options) source(ctx context.Context, e transfer.End, text string, contents bool) (Source, error) {
+	s := Source{text: text, End: e, contents: contents}
+	_, info, err := app.Followed(ctx, e, contents || !o.Links && !o.skipLinks)
+	if err != nil {
+		return s, err
+	}
+	s.isDir = info.IsDir()
+	if s.isDir && !o.Recursive {
+		return s, errNeedsRecursive{text}
+	}
+	return s, nil
+}
+
+// errNeedsRecursive says that a directory is to be copied without -r.
+type errNeedsRecursive struct{ text string }
+
+func (e errNeedsRecursive) Error() string {
+	return e.text + " is a directory: -r copies directories with all that is in them"
+}
+
+// Unwrap makes it an error of usage.
+func (e errNeedsRecursive) Unwrap() error { return pfs.Invalid }

@@ -1,0 +1,208 @@
+package datafile
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/recordio"
+	"github.com/urfave/cli/v2"
+)
+
+// ReadOptions are what all commands that read records have in common.
+type ReadOptions struct {
+	Damage   string
+	Policy   recordio.Policy
+	Parallel int
+	maxChunk cliio.SizeFlag
+	Quiet    bool
+}
+
+// LimitFlag is --max-chunk of all commands that look into chunks.
+func (o *ReadOptions) LimitFlag() cli.Flag {
+	return &cli.GenericFlag{Name: "max-chunk", Usage: "refuse chunks of more than `SIZE`, stored or decompressed; 256M without it", Value: &o.maxChunk}
+}
+
+// Flags are the flags of the commands that read files from their beginning to their
+// end. policy is what they do with damage if not told otherwise.
+func (o *ReadOptions) Flags(policy string) []cli.Flag {
+	return []cli.Flag{
+		o.DamageFlag(policy),
+		o.ParallelFlag(),
+		o.LimitFlag(),
+		app.QuietFlag(&o.Quiet),
+	}
+}
+
+func (o *ReadOptions) DamageFlag(policy string) cli.Flag {
+	return &cli.StringFlag{Name: "on-damage", Usage: "what to do with damage: `POLICY` fail, skip (leave out the chunk) or salvage (keep of it what can be proven right)", Value: policy, Destination: &o.Damage}
+}
+
+func (o *ReadOptions) ParallelFlag() cli.Flag {
+	return &cli.IntFlag{Name: "parallel", Aliases: []string{"j", "jobs"}, Usage: "decompress, and compress, with `N` goroutines", DefaultText: "the processors", Destination: &o.Parallel}
+}
+
+// Check refuses values that cannot be meant.
+func (o *ReadOptions) Check() error {
+	if err := o.CheckPolicy(); err != nil {
+		return err
+	}
+	if o.Parallel < 0 || o.Parallel > 256 {
+		return cliargs.Usagef("--parallel %d: a number from 1 to 256 is needed", o.Parallel)
+	}
+	if o.Parallel == 0 {
+		o.Parallel = runtime.GOMAXPROCS(0)
+	}
+	if o.maxChunk.Given && o.maxChunk.Bytes < 1 {
+		return cliargs.Usagef("--max-chunk 0: at least one byte is needed")
+	}
+	return nil
+}
+
+func (o *ReadOptions) CheckPolicy() error {
+	policies := map[string]recordio.Policy{"": recordio.Fail, "fail": recordio.Fail, "skip": recordio.Skip, "salvage": recordio.Salvage}
+	var known bool
+	if o.Policy, known = policies[o.Damage]; !known {
+		return cliargs.Usagef("--on-damage %s: fail, skip or salvage is needed", o.Damage)
+	}
+	return nil
+}
+
+// Scan returns the options as package recordio knows them.
+func (o *ReadOptions) Scan(name string, told func(recordio.Damage)) recordio.ScanOptions {
+	return recordio.ScanOptions{
+		Path: name, Policy: o.Policy, Parallelism: o.Parallel, MaxChunkBytes: o.maxChunk.Bytes, OnDamage: told,
+	}
+}
+
+// Reading is one run of a command that reads records.
+type Reading struct {
+	App  *app.App
+	O    *ReadOptions
+	M    *app.Meter
+	Loss recordio.Loss // of all files
+
+	Silent bool // damage is neither told nor counted: it was
+}
+
+// StartReading begins to read files, which may be none yet.
+func StartReading(ctx context.Context, a *app.App, o *ReadOptions, files []File, quiet bool) *Reading {
+	return &Reading{App: a, O: o, M: a.StartMeter(quiet || o.Quiet, SizeOf(ctx, files), len(files))}
+}
+
+// Each calls fn with a scanner of f, which fn need not close.
+func (r *Reading) Each(ctx context.Context, f File, fn func(*recordio.Scanner) error) error {
+	r.M.Begin(f.Text)
+	defer r.M.Finished()
+	in, err := Open(ctx, r.App, f, r.M)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	s := recordio.NewScanner(in, r.O.Scan(f.Text, r.Told))
+	defer func() {
+		s.Close()
+		r.Add(s.Loss())
+	}()
+	return ForeignHint(r.App, in, fn(s))
+}
+
+// Told tells of a damaged place.
+func (r *Reading) Told(d recordio.Damage) {
+	if !r.Silent {
+		r.App.Message("%s", DamageText(d))
+	}
+}
+
+func (r *Reading) Add(l recordio.Loss) {
+	if r.Silent {
+		return
+	}
+	r.Loss.Places += l.Places
+	r.Loss.Bytes += l.Bytes
+	r.Loss.Records += l.Records
+	r.Loss.Saved += l.Saved
+	r.Loss.Unknown += l.Unknown
+}
+
+// Records calls fn with every record of f, which is valid during the call.
+func (r *Reading) Records(ctx context.Context, f File, fn func(rec []byte) error) error {
+	return r.Each(ctx, f, func(s *recordio.Scanner) error {
+		for s.Scan() {
+			if err := fn(s.Bytes()); err != nil {
+				return err
+			}
+		}
+		return RecordError(s.Err())
+	})
+}
+
+// End says what was lost; the code of a run that has lost records, or may have, is
+// Partly.
+func (r *Reading) End(err error) error {
+	r.M.End()
+	if err != nil || r.Loss.Places == 0 {
+		return err
+	}
+	r.App.Message("%s", LossText(r.Loss))
+	if r.Loss.Records == 0 && r.Loss.Unknown == 0 {
+		return nil
+	}
+	return cliio.Reported(cliio.Partly)
+}
+
+// DamageText says where bytes are not what was written and what that costs.
+func DamageText(d recordio.Damage) string {
+	text := d.Err.Error()
+	if d.Bytes >= 0 {
+		text += fmt.Sprintf(": %s passed over", app.Count(d.Bytes, "byte", "bytes"))
+	}
+	switch {
+	case d.Lost < 0 && d.Bytes >= 0:
+		text += ", how many records they held is not known"
+	case d.Lost >= 0:
+		text += fmt.Sprintf(", %s lost", app.Count(d.Lost, "record", "records"))
+	}
+	if d.Saved > 0 {
+		text += fmt.Sprintf(", %d saved", d.Saved)
+	}
+	return text
+}
+
+// LossText sums up damage.
+func LossText(l recordio.Loss) string {
+	text := fmt.Sprintf("%s: %s lost", app.Count(l.Places, "damaged place", "damaged places"), app.Count(l.Records, "record", "records"))
+	if l.Unknown > 0 {
+		text += fmt.Sprintf(" for certain, and at %s nobody knows how many", app.Count(l.Unknown, "place", "places"))
+	}
+	if l.Saved > 0 {
+		text += fmt.Sprintf(", %d saved", l.Saved)
+	}
+	return text
+}
+
+// CompressorNames lists names for messages, each once, in the order of their values.
+func CompressorNames(has map[recordio.Compressor]int64) []string {
+	names := []string{}
+	for _, c := range recordio.Compressors() {
+		if has[c] > 0 {
+			names = append(names, c.String())
+		}
+	}
+	return names
+}
+
+// ChunkBytes is the value of --chunk as package recordio has it.
+func ChunkBytes(size cliio.SizeFlag) int {
+	if size.Given && size.Bytes == 0 {
+		return recordio.SingleRecords
+	}
+	return int(size.Bytes)
+}
+
+// MaxChunkBytes is the largest value of --chunk: what a reader takes without being
+// asked to.
+const MaxChunkBytes = recordio.DefaultMaxChunkBytes / 2

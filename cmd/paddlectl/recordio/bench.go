@@ -1,0 +1,104 @@
+package recordio
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/urfave/cli/v2"
+)
+
+// benchOptions are the choices of bench.
+type benchOptions struct {
+	datafile.ReadOptions
+
+	times int
+	json  bool
+}
+
+func recordioBenchCommand(a *app.App) *cli.Command {
+	o := &benchOptions{}
+	return a.NewCommand(app.Spec{
+		Name: "bench", Args: "FILE...", Least: 1, Most: -1,
+		Summary: "measure how fast files are read",
+		Text: `Reads and decodes files, some times over, and tells for each the median of the
+bytes of records a second, of the bytes as stored and of the records. What is measured
+is all of it: the disk or the service, the checks and the decompression.`,
+		Examples: []string{"paddlectl recordio bench --times 5 -j 2 train-00000"},
+		Exits:    app.PathExits(cliio.Integrity),
+		Flags: append([]cli.Flag{
+			&cli.IntFlag{Name: "times", Usage: "read each file `N` times", Value: 3, Destination: &o.times},
+		}, append(o.Flags("fail"), app.JsonFlag(&o.json))...),
+		Run: func(ctx context.Context, operands []string) error { return benchRecords(ctx, a, o, operands) },
+	})
+}
+
+func benchRecords(ctx context.Context, a *app.App, o *benchOptions, operands []string) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if o.times < 1 {
+		return cliargs.Usagef("--times %d: a number from 1 up is needed", o.times)
+	}
+	files, err := datafile.List(ctx, a, operands)
+	if err != nil {
+		return err
+	}
+	r := &datafile.Reading{App: a, O: &o.ReadOptions} // without a bar, which would be measured, too
+	return r.End(app.EachOf(ctx, a, files, func(f datafile.File) error {
+		if f.Stdin {
+			return cliargs.Usagef("standard input can be read once: a file is needed")
+		}
+		return bench(ctx, r, o, f)
+	}))
+}
+
+// benchJSON is how --json shows a measurement: medians.
+type benchJSON struct {
+	Path             string  `json:"path"`
+	Times            int     `json:"times"`
+	Parallel         int     `json:"parallel"`
+	Records          int64   `json:"records"`
+	RecordBytes      int64   `json:"record_bytes"`
+	Bytes            int64   `json:"bytes"`
+	Seconds          float64 `json:"seconds"`
+	RecordsPerSecond float64 `json:"records_per_second"`
+	DataGBPerSecond  float64 `json:"data_gb_per_second"`
+	FileGBPerSecond  float64 `json:"file_gb_per_second"`
+}
+
+func bench(ctx context.Context, r *datafile.Reading, o *benchOptions, f datafile.File) error {
+	j := benchJSON{Path: f.Text, Times: o.times, Parallel: o.Parallel, Bytes: datafile.SizeOf(ctx, []datafile.File{f})}
+	var taken []time.Duration
+	for i := range o.times {
+		r.Silent = i > 0 // damage is the same each time
+		j.Records, j.RecordBytes = 0, 0
+		start := r.App.Now()
+		err := r.Records(ctx, f, func(rec []byte) error {
+			j.Records++
+			j.RecordBytes += int64(len(rec))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		taken = append(taken, r.App.Now().Sub(start))
+	}
+	slices.Sort(taken)
+	const giga = 1e9
+	j.Seconds = max(taken[len(taken)/2], time.Nanosecond).Seconds()
+	j.RecordsPerSecond = float64(j.Records) / j.Seconds
+	j.DataGBPerSecond = float64(j.RecordBytes) / giga / j.Seconds
+	j.FileGBPerSecond = float64(j.Bytes) / giga / j.Seconds
+	if o.json {
+		return r.App.JSON(j)
+	}
+	r.App.Printf("%s: %s, %s of records in %.3f s: %.2f GB/s of records, %.2f GB/s of the file, %.0f records/s\n",
+		r.App.Name(f.Text), app.Count(j.Records, "record", "records"), cliio.Size(j.RecordBytes), j.Seconds,
+		j.DataGBPerSecond, j.FileGBPerSecond, j.RecordsPerSecond)
+	return nil
+}

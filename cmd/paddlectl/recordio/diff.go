@@ -1,0 +1,170 @@
+package recordio
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/recordio"
+	"github.com/urfave/cli/v2"
+)
+
+// diffOptions are the choices of diff.
+type diffOptions struct {
+	datafile.ReadOptions
+
+	limit int64
+	json  bool
+}
+
+func recordioDiffCommand(a *app.App) *cli.Command {
+	o := &diffOptions{}
+	return a.NewCommand(app.Spec{
+		Name: "diff", Args: "A B", Least: 2, Most: 2,
+		Summary: "compare two files record by record",
+		Text: `Compares the records of two files by number, whatever their compressors, chunks and
+dialects. Prints which differ, and how many one file has more; if anything differs,
+the exit code is 7. Nothing is printed of what is the same.`,
+		Examples: []string{"paddlectl recordio diff train /pfs/dc1/home/alice/train"},
+		Exits:    app.PathExits(cliio.Integrity),
+		Flags: append(append([]cli.Flag{
+			&cli.Int64Flag{Name: "limit", Usage: "print `N` differences; all are counted", Value: 10, Destination: &o.limit},
+		}, o.Flags("fail")...), app.JsonFlag(&o.json)),
+		Run: func(ctx context.Context, operands []string) error { return diffRecords(ctx, a, o, operands) },
+	})
+}
+
+func diffRecords(ctx context.Context, a *app.App, o *diffOptions, operands []string) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if o.limit < 0 {
+		return cliargs.Usagef("--limit %d: a number from 0 up is needed", o.limit)
+	}
+	var files []datafile.File
+	for _, operand := range operands {
+		f, err := datafile.One(ctx, a, operand)
+		if err != nil {
+			return err
+		}
+		files = append(files, f)
+	}
+	if files[0].Stdin && files[1].Stdin {
+		return cliargs.Usagef("\"-\" is given twice: standard input can be read once")
+	}
+	r := datafile.StartReading(ctx, a, &o.ReadOptions, files, a.OnScreen())
+	defer r.M.End()
+	c := &comparison{a: a, o: o, names: [2]string{files[0].Text, files[1].Text}}
+	err := r.Each(ctx, files[0], func(one *recordio.Scanner) error {
+		return r.Each(ctx, files[1], func(two *recordio.Scanner) error { return c.run(one, two) })
+	})
+	if err = r.End(err); err != nil {
+		return err
+	}
+	return c.end()
+}
+
+// comparison is one run of the command.
+type comparison struct {
+	a         *app.App
+	o         *diffOptions
+	names     [2]string
+	compared  int64 // pairs
+	different int64
+	moreA     int64
+	moreB     int64
+}
+
+func (c *comparison) run(a, b *recordio.Scanner) error {
+	for {
+		inA, inB := a.Scan(), b.Scan()
+		if err := firstError(a, b); err != nil {
+			return err
+		}
+		switch {
+		case inA && inB:
+			c.pair(a.Bytes(), b.Bytes())
+		case inA:
+			c.moreA++
+		case inB:
+			c.moreB++
+		default:
+			return nil
+		}
+	}
+}
+
+func firstError(scanners ...*recordio.Scanner) error {
+	for _, s := range scanners {
+		if err := s.Err(); err != nil {
+			return datafile.RecordError(err)
+		}
+	}
+	return nil
+}
+
+// differenceJSON is how --json shows two records that differ.
+type differenceJSON struct {
+	Event  string `json:"event"` // "different"
+	Record int64  `json:"record"`
+	SizeA  int    `json:"size_a"`
+	SizeB  int    `json:"size_b"`
+	Offset int    `json:"offset"` // of the first byte that differs, in the record
+}
+
+func (c *comparison) pair(a, b []byte) {
+	i := c.compared
+	c.compared++
+	if bytes.Equal(a, b) {
+		return
+	}
+	c.different++
+	if c.different > c.o.limit {
+		return
+	}
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	if c.o.json {
+		c.a.JSON(differenceJSON{"different", i, len(a), len(b), at}) // an error shows when Out is flushed
+		return
+	}
+	c.a.Printf("record %d: %s and %s, different from byte %d\n", i, app.Count(int64(len(a)), "byte", "bytes"), app.Count(int64(len(b)), "byte", "bytes"), at)
+}
+
+// comparisonJSON is the last line of --json.
+type comparisonJSON struct {
+	Event     string `json:"event"` // "summary"
+	Compared  int64  `json:"compared"`
+	Different int64  `json:"different"`
+	MoreA     int64  `json:"more_a"`
+	MoreB     int64  `json:"more_b"`
+}
+
+func (c *comparison) end() error {
+	same := c.different == 0 && c.moreA == 0 && c.moreB == 0
+	if c.o.json {
+		c.a.JSON(comparisonJSON{"summary", c.compared, c.different, c.moreA, c.moreB}) // an error shows when Out is flushed
+	} else if !same {
+		for _, more := range []struct {
+			name string
+			n    int64
+		}{{c.names[0], c.moreA}, {c.names[1], c.moreB}} {
+			if more.n > 0 {
+				c.a.Printf("%s: %s more\n", c.a.Name(more.name), app.Count(more.n, "record", "records"))
+			}
+		}
+	}
+	if same {
+		return nil
+	}
+	if !c.o.Quiet {
+		c.a.Message("%s", fmt.Sprintf("of %s %d different", app.Count(c.compared, "record", "records"), c.different))
+	}
+	return cliio.Reported(cliio.Integrity)
+}

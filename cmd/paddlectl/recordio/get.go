@@ -1,0 +1,62 @@
+package recordio
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/urfave/cli/v2"
+)
+
+func recordioGetCommand(a *app.App) *cli.Command {
+	o, p := &datafile.ReadOptions{}, &formatOptions{}
+	return a.NewCommand(app.Spec{
+		Name: "get", Args: "FILE INDEX...", Least: 2, Most: -1,
+		Summary: "print records by number",
+		Text: `Prints the records of these numbers, counted from 0, in the order in which they are
+given. With an index beside the file (see index) only the parts of the file that hold
+them are read; without, the headers of all chunks and the chunks that hold them.
+
+A number that the file does not have is code 3.`,
+		Examples: []string{"paddlectl recordio get --format raw /pfs/dc1/home/alice/train-00000 4711 > record"},
+		Exits:    app.PathExits(cliio.Integrity),
+		Flags:    append(p.flags(), o.LimitFlag()),
+		Run: func(ctx context.Context, operands []string) error {
+			if err := cmp.Or(o.Check(), p.check()); err != nil {
+				return err
+			}
+			return getRecords(ctx, a, o, p, operands)
+		},
+	})
+}
+
+func getRecords(ctx context.Context, a *app.App, o *datafile.ReadOptions, p *formatOptions, operands []string) error {
+	numbers := make([]int64, len(operands)-1)
+	for k, text := range operands[1:] {
+		var err error
+		if numbers[k], err = strconv.ParseInt(text, 10, 64); err != nil || numbers[k] < 0 {
+			return cliargs.Usagef("%q is no number of a record: they are counted from 0", text)
+		}
+	}
+	f, err := datafile.One(ctx, a, operands[0])
+	if err != nil {
+		return err
+	}
+	r, err := datafile.OpenRecordFile(ctx, a, f, o)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	printer := &recordPrinter{a: a, o: p}
+	var rec []byte
+	return app.EachOf(ctx, a, numbers, func(i int64) (err error) {
+		if rec, err = r.ReadRecord(i, rec[:0]); err == nil {
+			err = printer.print(f.Text, i, rec)
+		}
+		return datafile.RecordError(err)
+	})
+}

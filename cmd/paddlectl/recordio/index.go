@@ -1,0 +1,173 @@
+package recordio
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio"
+	"github.com/urfave/cli/v2"
+)
+
+// indexOptions are the choices of index.
+type indexOptions struct {
+	datafile.ReadOptions
+
+	compare, remove, json bool
+}
+
+func recordioIndexCommand(a *app.App) *cli.Command {
+	o := &indexOptions{}
+	return a.NewCommand(app.Spec{
+		Name: "index", Args: "FILE...", Least: 1, Most: -1,
+		Summary: "write, check or remove indexes",
+		Text: `Writes for each file the index .NAME.idx beside it: a dot-file, which patterns such
+as train-* do not match. The file is read and checked from its beginning to its end;
+a damaged one gets no index. An index that matches is left as it is, any other is
+replaced. Every command that reads single records uses the index if it matches.
+
+With --check nothing is written: an index that is missing is code 3, one that does
+not match the file, or is damaged, 7.`,
+		Examples: []string{
+			"paddlectl recordio index '/pfs/dc1/home/alice/train-*'",
+			"paddlectl recordio index --remove train-00000",
+		},
+		Exits: app.PathExits(cliio.Integrity),
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "check", Usage: "compare indexes with their files", Destination: &o.compare},
+			&cli.BoolFlag{Name: "remove", Usage: "remove indexes; one that is not there is no error", Destination: &o.remove},
+			o.ParallelFlag(), o.LimitFlag(), app.QuietFlag(&o.Quiet), app.JsonFlag(&o.json),
+		},
+		Run: func(ctx context.Context, operands []string) error { return indexRecords(ctx, a, o, operands) },
+	})
+}
+
+func indexRecords(ctx context.Context, a *app.App, o *indexOptions, operands []string) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if o.compare && o.remove {
+		return cliargs.Usagef("--check and --remove contradict each other")
+	}
+	files, err := datafile.List(ctx, a, operands)
+	if err != nil {
+		return err
+	}
+	x := &indexing{o: o, Reading: datafile.StartReading(ctx, a, &o.ReadOptions, files, a.OnScreen() || o.compare || o.remove)}
+	defer x.M.End()
+	return app.EachOf(ctx, a, files, func(f datafile.File) error {
+		switch {
+		case f.Stdin:
+			return cliargs.Usagef("standard input has no index beside it: a file is needed")
+		case o.remove:
+			return x.remove(ctx, f)
+		case o.compare:
+			return x.verify(ctx, f)
+		}
+		return x.write(ctx, f)
+	})
+}
+
+// indexing is one run of the command.
+type indexing struct {
+	*datafile.Reading
+	o *indexOptions
+}
+
+// indexJSON is how --json shows what became of an index.
+type indexJSON struct {
+	Path    string `json:"path"`
+	Index   string `json:"index"`
+	State   string `json:"state"` // written, matches, removed, none, does not match, not readable
+	Records int64  `json:"records,omitempty"`
+}
+
+// tell tells of the index of f, which is at end: a link may have led there.
+func (x *indexing) tell(f datafile.File, end transfer.End, state string, records int64) {
+	index := datafile.IndexEnd(end).Path
+	j := indexJSON{f.Text, app.LocalText(index), state, records}
+	if dir, named := strings.CutSuffix(f.Text, f.End.Path.Base()); named && f.End.Path == end.Path {
+		j.Index = dir + index.Base()
+	}
+	if x.o.json {
+		x.App.JSON(j) // an error shows when Out is flushed
+		return
+	}
+	x.App.Printf("%-8s  %s\n", state, x.App.Name(j.Index))
+}
+
+// remove removes the index of f, which may be gone.
+func (x *indexing) remove(ctx context.Context, f datafile.File) error {
+	end := f.End
+	if there, _, err := app.Followed(ctx, f.End, true); err == nil {
+		end = there // else the file is gone, and its index may have stayed
+	}
+	e := datafile.IndexEnd(end)
+	state := "removed"
+	err := e.FS.Remove(ctx, e.Path)
+	if app.IsMissing(err) {
+		state, err = datafile.IndexNone, nil
+	}
+	if err == nil {
+		x.tell(f, end, state, 0)
+	}
+	return err
+}
+
+// verify compares the index of f with f.
+func (x *indexing) verify(ctx context.Context, f datafile.File) error {
+	in, err := datafile.Open(ctx, x.App, f, nil)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	index, err := datafile.ReadIndex(ctx, x.App, in)
+	if err == nil {
+		x.tell(f, in.End, datafile.IndexUsed, index.Len())
+		return nil
+	}
+	if x.o.json {
+		x.tell(f, in.End, datafile.IndexState(err), 0)
+	}
+	var e *pfs.Error
+	if !errors.As(err, &e) {
+		err = datafile.DataError(app.NamedError(app.LocalText(datafile.IndexEnd(in.End).Path), err), pfs.Integrity)
+	}
+	return app.WithHint(err, x.App.Program+" recordio index "+app.ShellWord(f.Text)+" writes it")
+}
+
+// write makes the index of f unless there is one that matches.
+func (x *indexing) write(ctx context.Context, f datafile.File) error {
+	x.M.Begin(f.Text)
+	defer x.M.Finished()
+	in, err := datafile.Open(ctx, x.App, f, x.M)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if index, state := datafile.IndexBeside(ctx, x.App, in); state == datafile.IndexUsed {
+		x.M.Add(in.Size)
+		x.tell(f, in.End, datafile.IndexUsed, index.Len())
+		return nil
+	}
+	index, err := recordio.BuildIndex(in, x.o.Scan(f.Text, nil))
+	if err != nil {
+		return datafile.ForeignHint(x.App, in, err)
+	}
+	outs := datafile.NewOutputs(ctx, x.App, true, nil)
+	defer outs.Abort()
+	if err := createIndex(outs, in.End, index); err != nil {
+		return err
+	}
+	if err := outs.Publish(); err != nil {
+		return err
+	}
+	x.tell(f, in.End, "written", index.Len())
+	return nil
+}

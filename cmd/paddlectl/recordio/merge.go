@@ -1,0 +1,91 @@
+package recordio
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/urfave/cli/v2"
+)
+
+// mergeOptions are the choices of merge, recompress and salvage.
+type mergeOptions struct {
+	datafile.ReadOptions
+	writeOptions
+
+	output string
+	json   bool
+}
+
+func (o *mergeOptions) flags(policy string) []cli.Flag {
+	flags := append([]cli.Flag{app.OutputFlag(&o.output)}, o.writeOptions.flags()...)
+	return append(append(flags, o.ReadOptions.Flags(policy)...), app.JsonFlag(&o.json))
+}
+
+func (o *mergeOptions) check() error {
+	switch {
+	case o.output == "":
+		return cliargs.Usagef("--output is needed: the file to make, or - for standard output")
+	case o.output == "-" && o.json:
+		return cliargs.Usagef("--json has no place beside the file on standard output")
+	case o.output == "-" && o.index:
+		return cliargs.Usagef("--index has no place beside standard output: --embed-index puts the index into the file")
+	}
+	return cmp.Or(o.ReadOptions.Check(), o.writeOptions.check())
+}
+
+func recordioMergeCommand(a *app.App) *cli.Command {
+	o := &mergeOptions{}
+	return a.NewCommand(app.Spec{
+		Name: "merge", Args: "FILE...", Least: 1, Most: -1,
+		Summary: "make one file of several",
+		Text: `Writes the records of all files, one file after the other, to a new file. Every
+record is checked and written anew, so any dialect becomes the usual one.`,
+		Examples: []string{"paddlectl recordio merge train-0000* -o train"},
+		Exits:    app.PathExits(cliio.Integrity),
+		Flags:    o.flags("fail"),
+		Run:      func(ctx context.Context, operands []string) error { return mergeRecords(ctx, a, o, operands) },
+	})
+}
+
+// mergeRecords writes the records of all files to one.
+func mergeRecords(ctx context.Context, a *app.App, o *mergeOptions, operands []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	files, err := datafile.List(ctx, a, operands)
+	if err != nil {
+		return err
+	}
+	e, err := datafile.OutputEnd(ctx, a, o.output)
+	if err != nil {
+		return err
+	}
+	outs := datafile.NewOutputs(ctx, a, o.force, files)
+	defer outs.Abort()
+	out, err := outs.Create(o.output, e)
+	if err != nil {
+		return err
+	}
+	r := datafile.StartReading(ctx, a, &o.ReadOptions, files, false)
+	defer r.M.End()
+	to := &recordOutput{outs: outs, o: &o.writeOptions, out: out, parallel: o.Parallel}
+	if err := copyRecords(ctx, r, files, to.write); err != nil {
+		return err
+	}
+	if err := to.close(); err != nil {
+		return err
+	}
+	if err := to.writeIndex(); err != nil {
+		return err
+	}
+	if err := outs.Publish(); err != nil {
+		return err
+	}
+	r.M.End()
+	tellWritten(a, o.json, o.Quiet, to.written())
+	return r.End(nil)
+}

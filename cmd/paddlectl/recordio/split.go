@@ -1,0 +1,252 @@
+package recordio
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/recordio"
+	"github.com/paddlecloud/pfs/split"
+	"github.com/urfave/cli/v2"
+)
+
+// splitOptions are the choices of split and reshard.
+type splitOptions struct {
+	datafile.ReadOptions
+	writeOptions
+
+	needed            string // what messages call the flags of which one is needed
+	dir, name, of     string
+	records           int64
+	bytes             cliio.SizeFlag
+	files, roundRobin int
+	paddle            bool
+	json              bool
+
+	rule    split.Rule
+	pattern split.Pattern
+}
+
+func recordioSplitCommand(a *app.App) *cli.Command {
+	o := &splitOptions{needed: "one of --records, --bytes, --files and --round-robin"}
+	return a.NewCommand(app.Spec{
+		Name: "split", Args: "FILE...", Least: 1, Most: -1,
+		Summary: "distribute records over several files",
+		Text: `Distributes the records of all files, one file after the other, over new files in a
+directory, which is made if it is missing. One of --records, --bytes, --files and
+--round-robin is needed. The files appear together when all are complete.
+
+--paddle-compat gives the file set of the older convert of PaddlePaddle: the first file
+has a record more than --records says, and the last one may be empty.`,
+		Examples: []string{
+			"paddlectl recordio split --records 10000 --output-path shards train",
+			"paddlectl recordio split --files 16 --name 'train-%05d-of-%05d' --output-path /pfs/dc1/home/alice/set train",
+		},
+		Exits: app.PathExits(cliio.Integrity),
+		Flags: o.flags(
+			&cli.Int64Flag{Name: "records", Usage: "exactly `N` records in each file, and the rest in the last", DefaultText: "none", Destination: &o.records},
+			&cli.GenericFlag{Name: "bytes", Usage: "at most `SIZE` of records in each file", Value: &o.bytes},
+			&cli.IntFlag{Name: "files", Usage: "`K` files of consecutive records, whose numbers differ by at most one", DefaultText: "none", Destination: &o.files},
+			&cli.IntFlag{Name: "round-robin", Usage: "`K` files, record i in file i mod K; holds a chunk of each in memory", DefaultText: "none", Destination: &o.roundRobin},
+			&cli.BoolFlag{Name: "paddle-compat", Usage: "with --records: cut and count as PaddlePaddle did", Destination: &o.paddle},
+		),
+		Run: func(ctx context.Context, operands []string) error { return splitRecords(ctx, a, o, operands) },
+	})
+}
+
+// flags are those that split and reshard share, behind rules.
+func (o *splitOptions) flags(rules ...cli.Flag) []cli.Flag {
+	flags := append(rules,
+		&cli.StringFlag{Name: "output-path", Usage: "make the files in the directory `DIR`", Destination: &o.dir},
+		&cli.StringFlag{Name: "name", Usage: "call them `PATTERN`, with %05d for the number of the file or %05d-of-%05d; without it the name of the first input and -%05d, or that of its set and -%05d-of-%05d", Destination: &o.name},
+		&cli.StringFlag{Name: "of", Usage: "what stands behind -of-: the `count` of files or the number of the last one (last, as with --paddle-compat)", Destination: &o.of},
+	)
+	flags = append(flags, o.writeOptions.flags()...)
+	return append(append(flags, o.ReadOptions.Flags("fail")...), app.JsonFlag(&o.json))
+}
+
+// check refuses what cannot be meant, and makes the rule.
+func (o *splitOptions) check() error {
+	if err := cmp.Or(o.ReadOptions.Check(), o.writeOptions.check()); err != nil {
+		return err
+	}
+	given := o.given()
+	switch {
+	case o.dir == "":
+		return cliargs.Usagef("--output-path is needed: the directory to make the files in")
+	case len(given) == 0:
+		return cliargs.Usagef("%s is needed", o.needed)
+	case len(given) > 1:
+		return cliargs.Usagef("%s exclude each other", strings.Join(given, " and "))
+	case o.paddle && o.records == 0:
+		return cliargs.Usagef("--paddle-compat only goes with --records")
+	case o.of != "" && o.of != "count" && o.of != "last":
+		return cliargs.Usagef("--of %s: count or last is needed", o.of)
+	case o.paddle:
+		o.rule = split.PaddleConvert(o.records)
+	case o.records != 0:
+		o.rule = split.Records(o.records)
+	case o.bytes.Given:
+		o.rule = split.Bytes(o.bytes.Bytes)
+	case o.files != 0:
+		o.rule = split.Files(o.files)
+	default:
+		o.rule, o.Parallel = split.RoundRobin(o.roundRobin), 1
+	}
+	return nil
+}
+
+// given lists the flags that say how to distribute records.
+func (o *splitOptions) given() []string {
+	var given []string
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{{"--records", o.records != 0}, {"--bytes", o.bytes.Given}, {"--files", o.files != 0}, {"--round-robin", o.roundRobin != 0}} {
+		if f.on {
+			given = append(given, f.name)
+		}
+	}
+	return given
+}
+
+// parse reads the pattern of names; first is the first input.
+func (o *splitOptions) parse(first datafile.File) error {
+	name := o.name
+	if name == "" && first.Stdin {
+		return cliargs.Usagef("--name is needed: standard input has none")
+	}
+	if name == "" {
+		name = namedAfter(first.End.Path.Base())
+	}
+	of := split.OfCount
+	if o.of == "last" || o.of == "" && o.paddle {
+		of = split.OfLast
+	}
+	var err error
+	if o.pattern, err = split.ParsePattern(name, of); err != nil {
+		return err
+	}
+	if strings.Contains(name, "/") {
+		return cliargs.Usagef("--name %s: a name without a directory is needed: --output-path names that", name)
+	}
+	return nil
+}
+
+// shardName is a name that tells which file of how many it is.
+var shardName = regexp.MustCompile(`(?s)^(.*)-\d{5,18}-of-\d{5,18}(\.[^.]*)?$`)
+
+// namedAfter returns the pattern of the files that are made of a file of that name, and
+// perhaps of others. A shard of a set gives its new set the name of the old one, and not its
+// own number: there is no other way to tell the two from each other.
+func namedAfter(base string) string {
+	if m := shardName.FindStringSubmatch(base); m != nil {
+		return split.Escape(m[1]) + "-%05d-of-%05d" + split.Escape(m[2])
+	}
+	ext := path.Ext(base)
+	return split.Escape(strings.TrimSuffix(base, ext)) + "-%05d" + split.Escape(ext)
+}
+
+// splitRecords is what split and reshard do.
+func splitRecords(ctx context.Context, a *app.App, o *splitOptions, operands []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	files, err := datafile.List(ctx, a, operands)
+	if err != nil {
+		return err
+	}
+	if err := o.parse(files[0]); err != nil {
+		return err
+	}
+	if err := countFirst(ctx, a, o, files); err != nil {
+		return err
+	}
+	outs := datafile.NewOutputs(ctx, a, o.force, files)
+	defer outs.Abort()
+	s := &splitter{o: o, outs: outs, id: pfs.NewID()}
+	w, err := split.NewWriter(o.rule, o.pattern, s.create)
+	if err != nil {
+		return err
+	}
+	if s.dir, err = datafile.OutputDir(ctx, a, o.dir); err != nil {
+		return err
+	}
+	r := datafile.StartReading(ctx, a, &o.ReadOptions, files, false)
+	defer r.M.End()
+	if err := s.run(ctx, r, files, w); err != nil {
+		return err
+	}
+	if err := outs.Publish(); err != nil {
+		return err
+	}
+	r.M.End()
+	s.tell(a)
+	return r.End(nil)
+}
+
+// countFirst counts the records where the rule, or names, need to know it first. The
+// headers tell, unless damage is to be passed over.
+func countFirst(ctx context.Context, a *app.App, o *splitOptions, files []datafile.File) error {
+	if !o.rule.NeedsCount() && !o.pattern.HasTotal() {
+		return nil
+	}
+	total := int64(0)
+	for _, f := range files {
+		n, err := countRecordFile(ctx, a, o, f)
+		if errors.Is(err, errUncounted) && !o.rule.NeedsCount() {
+			return nil // the files are named in the end
+		}
+		if err != nil {
+			return err
+		}
+		total += n
+	}
+	o.rule = o.rule.WithCount(total)
+	return nil
+}
+
+// errUncounted says that records can be counted only by reading them.
+var errUncounted = errors.New("the number of records must be known before they are read: " +
+	"use --round-robin, or a file in place of standard input")
+
+func countRecordFile(ctx context.Context, a *app.App, o *splitOptions, f datafile.File) (n int64, err error) {
+	switch {
+	case f.Stdin:
+		return 0, datafile.DataError(errUncounted, pfs.Invalid)
+	case o.Policy != recordio.Fail:
+		silent := &datafile.Reading{App: a, O: &o.ReadOptions}
+		err := count(ctx, silent, f, &n)
+		return n, err
+	}
+	r, err := datafile.OpenRecordFile(ctx, a, f, &o.ReadOptions)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	return r.Len(), nil
+}
+
+// count counts the records that can be read, without telling of damage: the second
+// time they are read does.
+func count(ctx context.Context, r *datafile.Reading, f datafile.File, n *int64) error {
+	in, err := datafile.Open(ctx, r.App, f, nil)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	s := recordio.NewScanner(in, r.O.Scan(f.Text, nil))
+	defer s.Close()
+	for s.Scan() {
+		*n++
+	}
+	return datafile.RecordError(s.Err())
+}

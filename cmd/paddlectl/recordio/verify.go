@@ -1,0 +1,160 @@
+package recordio
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/recordio"
+	"github.com/urfave/cli/v2"
+)
+
+func recordioVerifyCommand(a *app.App) *cli.Command {
+	o := &datafile.ReadOptions{}
+	var json bool
+	return a.NewCommand(app.Spec{
+		Name: "verify", Args: "FILE...", Least: 1, Most: -1,
+		Summary: "check every record and checksum",
+		Text: `Reads files from their beginning to their end and checks everything that can be
+checked. Prints one line for each file, and before it one for each damaged place:
+the chunk, where it begins, what is wrong and what that costs. If anything is
+damaged, the exit code is 7.
+
+All damage is found; --on-damage fail stops at the first in each file, and salvage
+tells how many records of damaged chunks could be saved.`,
+		Examples: []string{
+			"paddlectl recordio verify '/pfs/dc1/home/alice/train-*'",
+			"paddlectl recordio verify --json train-00000",
+		},
+		Exits: app.PathExits(cliio.Integrity),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "on-damage", Usage: "what to do after damage: `POLICY` fail, skip or salvage", Value: "skip", Destination: &o.Damage},
+			o.ParallelFlag(), o.LimitFlag(), app.QuietFlag(&o.Quiet), app.JsonFlag(&json),
+		},
+		Run: func(ctx context.Context, operands []string) error {
+			if err := o.Check(); err != nil {
+				return err
+			}
+			files, err := datafile.List(ctx, a, operands)
+			if err != nil {
+				return err
+			}
+			r := datafile.StartReading(ctx, a, o, files, a.OnScreen())
+			defer r.M.End()
+			v := &recordVerification{Reading: r, json: json}
+			return v.end(app.EachOf(ctx, a, files, func(f datafile.File) error { return v.file(ctx, f) }))
+		},
+	})
+}
+
+// recordVerification is one run of the command.
+type recordVerification struct {
+	*datafile.Reading
+	json    bool
+	damaged bool // a file is
+}
+
+// end makes the code: damage is Integrity, however many files are whole.
+func (v *recordVerification) end(err error) error {
+	switch {
+	case !v.damaged:
+		return err
+	case err != nil:
+		return cliio.Reported(cliio.Partly) // of several files, of which each failure was reported
+	}
+	return cliio.Reported(cliio.Integrity)
+}
+
+func (v *recordVerification) file(ctx context.Context, f datafile.File) error {
+	v.M.Begin(f.Text)
+	defer v.M.Finished()
+	in, err := datafile.Open(ctx, v.App, f, v.M)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	told := 0
+	rep, err := recordio.Verify(in, v.O.Scan(f.Text, func(d recordio.Damage) {
+		told++
+		v.damage(f.Text, d)
+	}))
+	if err != nil {
+		return datafile.RecordError(err)
+	}
+	if told < len(rep.Damage) {
+		v.damage(f.Text, rep.Damage[told]) // at which policy fail stopped
+	}
+	v.summary(f.Text, rep)
+	if len(rep.Damage) > 0 {
+		if way := v.App.WayOut(datafile.ForeignHint(v.App, in, rep.Damage[0].Err)); way != "" {
+			v.App.Hint(way)
+		}
+	}
+	v.damaged = v.damaged || rep.Loss.Places > 0
+	return nil
+}
+
+func (v *recordVerification) damage(name string, d recordio.Damage) {
+	if v.json {
+		v.App.JSON(struct {
+			Event string `json:"event"` // "damage"
+			damageJSON
+		}{"damage", newDamageJSON(name, d)}) // an error shows when Out is flushed
+		return
+	}
+	v.App.Printf("%s\n", v.App.Name(datafile.DamageText(d)))
+}
+
+// reportJSON is how --json shows what verify found in a file.
+type reportJSON struct {
+	Event       string   `json:"event"` // "file"
+	Path        string   `json:"path"`
+	Whole       bool     `json:"whole"`
+	Bytes       int64    `json:"bytes"`
+	Dialect     string   `json:"dialect"`
+	Compressors []string `json:"compressors"`
+	Chunks      int64    `json:"chunks"`
+	Records     int64    `json:"records"`
+	RecordBytes int64    `json:"record_bytes"`
+	Damaged     int64    `json:"damaged"` // places
+	Lost        int64    `json:"lost"`    // records, for certain
+	Unknown     int64    `json:"unknown"` // places of which nobody knows how many
+	Saved       int64    `json:"saved"`
+}
+
+func (v *recordVerification) summary(name string, rep recordio.Report) {
+	if v.json {
+		v.App.JSON(reportJSON{
+			Event: "file", Path: name, Whole: rep.Loss.Places == 0, Bytes: rep.Bytes, Dialect: rep.Dialect.String(),
+			Compressors: datafile.CompressorNames(rep.Compressors), Chunks: rep.Chunks, Records: rep.Records, RecordBytes: rep.RecordBytes,
+			Damaged: rep.Loss.Places, Lost: rep.Loss.Records, Unknown: rep.Loss.Unknown, Saved: rep.Loss.Saved,
+		}) // an error shows when Out is flushed
+		return
+	}
+	text := "whole"
+	if rep.Loss.Places > 0 {
+		text = datafile.LossText(rep.Loss)
+	}
+	v.App.Printf("%s: %s in %s, %s: %s\n", v.App.Name(name), app.Count(rep.Records, "record", "records"),
+		app.Count(rep.Chunks, "chunk", "chunks"), app.Count(rep.Bytes, "byte", "bytes"), text)
+}
+
+// damageJSON is how --json shows a damaged place.
+type damageJSON struct {
+	Path   string `json:"path"`
+	Offset int64  `json:"offset"`
+	Chunk  int64  `json:"chunk"`
+	Bytes  int64  `json:"bytes"`  // passed over; -1 not known
+	Lost   int64  `json:"lost"`   // records; -1 not known
+	Saved  int64  `json:"saved"`  // records
+	Error  string `json:"error"`  // what is wrong
+	Kind   string `json:"damage"` // the kind of it
+}
+
+func newDamageJSON(name string, d recordio.Damage) damageJSON {
+	return damageJSON{
+		Path: name, Offset: d.Offset, Chunk: d.Err.Chunk, Bytes: d.Bytes, Lost: d.Lost, Saved: d.Saved,
+		Error: d.Err.Error(), Kind: d.Err.Kind.Error(),
+	}
+}
