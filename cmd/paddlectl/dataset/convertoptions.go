@@ -105,7 +105,7 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "allow-empty", Usage: "make a dataset also of no records", Destination: &o.allowEmpty},
 		&cli.BoolFlag{Name: "dry-run", Usage: "read everything, write nothing, print the shards that would be made", Destination: &o.dryRun},
 		app.QuietFlag(&o.quiet),
-		app.JsonFlag(&o.json),
+		app.JSONFlag(&o.json),
 	}
 }
 

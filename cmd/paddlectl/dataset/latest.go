@@ -30,7 +30,7 @@ Only publishers may do that.`,
 			"paddlectl dataset latest /pfs/dc1/public/dataset/uci_housing 2",
 		},
 		Exits: app.PathExits(cliio.Integrity),
-		Flags: []cli.Flag{app.QuietFlag(&quiet), app.JsonFlag(&json)},
+		Flags: []cli.Flag{app.QuietFlag(&quiet), app.JSONFlag(&json)},
 		Run: func(ctx context.Context, operands []string) error {
 			dir, err := publicDataset(ctx, a, operands[0])
 			if err != nil {

@@ -45,7 +45,7 @@ A publication that was interrupted goes on where it was if it is run again.`,
 			&cli.BoolFlag{Name: "change-schema", Usage: "let prefix, columns, classes and payload be others than in the newest version", Destination: &o.changeSchema},
 			&cli.BoolFlag{Name: "allow-empty", Usage: "publish a set without records", Destination: &o.allowEmpty},
 			app.QuietFlag(&o.quiet),
-			app.JsonFlag(&o.json),
+			app.JSONFlag(&o.json),
 		},
 		Run: func(ctx context.Context, operands []string) error { return runPublish(ctx, a, o, operands) },
 	})

@@ -101,7 +101,7 @@ func (o *shardOptions) flags() []cli.Flag {
 		o.damage.DamageFlag("fail"),
 		&cli.StringFlag{Name: "lists", Usage: "write the names of the files to train.list in `DIR`, which in a job is /, instead of printing them; --json tells of the lists", Destination: &o.lists},
 		&cli.GenericFlag{Name: "test", Usage: "with --lists, share out the files of `PATTERN` by mod and write them to test.list; several times", Value: app.ListFlag(&o.test)},
-		app.JsonFlag(&o.json),
+		app.JSONFlag(&o.json),
 	}
 }
 

@@ -57,7 +57,7 @@ named and left out, and the code is 8.`,
 			o.damage.DamageFlag("fail"),
 			app.ForceFlag(&o.force),
 			app.QuietFlag(&o.quiet),
-			app.JsonFlag(&o.asJSON),
+			app.JSONFlag(&o.asJSON),
 		},
 		Run: func(ctx context.Context, operands []string) error { return runDatasetSplit(ctx, a, o, operands) },
 	})

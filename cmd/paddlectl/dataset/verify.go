@@ -32,7 +32,7 @@ is, the exit code is 7.`,
 			&cli.BoolFlag{Name: "quick", Usage: "compare digests, computed where the shards are; do not read the records", Destination: &o.quick},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print the shards that are right, too", Destination: &o.verbose},
 			app.QuietFlag(&o.quiet),
-			app.JsonFlag(&o.json),
+			app.JSONFlag(&o.json),
 		},
 		Run: func(ctx context.Context, operands []string) error {
 			return eachDataset(ctx, a, operands, func(s *dataset) error { return verifyDataset(ctx, a, s, o) })

@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
@@ -32,7 +33,7 @@ may hold. Without PATH that is asked of your home. See quota for what holds ther
 		Flags: []cli.Flag{
 			app.HumanFlag(&o.human),
 			&cli.BoolFlag{Name: "quota", Usage: "show the limits of the directories, too", Destination: &o.quota},
-			app.JsonFlag(&o.json),
+			app.JSONFlag(&o.json),
 		},
 		Run: func(ctx context.Context, operands []string) error { return runDf(ctx, a, o, operands) },
 	})
@@ -141,4 +142,68 @@ func share(part, whole int64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(whole))
+}
+
+// dfAtOnce is how many stores are asked at the same time: one that is silent keeps each
+// question for as long as it is waited for.
+const dfAtOnce = 16
+
+// dfAnswer is what the store that holds a target says.
+type dfAnswer struct {
+	target   app.Target
+	space    pfs.Space
+	usage    pfs.Usage // if limits are to be shown
+	usageErr error
+	err      error
+}
+
+// below returns what is to be asked below t, which is above the stores. What cannot be
+// listed below it has its error.
+func (f *df) below(ctx context.Context, t app.Target) (all []dfAnswer, err error) {
+	for e, err := range pfs.Entries(ctx, t.FS, t.Path, nil) {
+		if err != nil {
+			return nil, err
+		}
+		sub := app.Target{FS: t.FS, Path: t.Path.Join(e.Name)}
+		switch {
+		case sub.Path == app.CurrentPublic: // that of a datacenter, which has its own row
+		case app.AboveStores(sub.Path):
+			more, err := f.below(ctx, sub)
+			if err != nil {
+				more = []dfAnswer{{target: sub, err: err}}
+			}
+			all = append(all, more...)
+		default:
+			all = append(all, dfAnswer{target: sub})
+		}
+	}
+	return all, nil
+}
+
+// askAll asks for all that has no answer.
+func (f *df) askAll(ctx context.Context, all []dfAnswer) []dfAnswer {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, dfAtOnce)
+	for i := range all {
+		if all[i].err != nil {
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			all[i] = f.ask(ctx, all[i].target)
+			<-slots
+		})
+	}
+	wg.Wait()
+	return all
+}
+
+// ask asks the store that holds t.
+func (f *df) ask(ctx context.Context, t app.Target) dfAnswer {
+	a := dfAnswer{target: t}
+	a.space, a.err = pfs.SpaceOf(ctx, t.FS, t.Path)
+	if a.err == nil && f.o.quota {
+		a.usage, a.usageErr = pfs.UsageOf(ctx, t.FS, t.Path)
+	}
+	return a
 }

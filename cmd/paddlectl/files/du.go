@@ -38,7 +38,7 @@ as /pfs/DC/public.`,
 			&cli.BoolFlag{Name: "summarize", Aliases: []string{"s"}, Usage: "only the sum of each PATH", Destination: &o.summary},
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "files, too", Destination: &o.all},
 			&cli.IntFlag{Name: "max-depth", Aliases: []string{"d"}, Usage: "show sums down to `N` levels below each PATH", Value: app.AllLevels, DefaultText: "all", Destination: &o.depth},
-			app.JsonFlag(&o.json),
+			app.JSONFlag(&o.json),
 		},
 		Run: func(ctx context.Context, operands []string) error { return runDu(ctx, a, o, operands) },
 	})

@@ -46,7 +46,7 @@ PATH below your home. Links are shown, not followed.`,
 			&cli.IntFlag{Name: "maxdepth", Aliases: []string{"max-depth"}, Usage: "at most `N` levels below each PATH", Value: app.AllLevels, DefaultText: "all", Destination: &o.maxDepth},
 			&cli.BoolFlag{Name: "print", Usage: "print each path (the default)"},
 			&cli.BoolFlag{Name: "print0", Aliases: []string{"0"}, Usage: "end each path with a NUL, not with a newline", Destination: &o.print0},
-			app.JsonFlag(&o.json),
+			app.JSONFlag(&o.json),
 		},
 		Run: func(ctx context.Context, operands []string) error { return runFind(ctx, a, o, operands) },
 	})

@@ -28,7 +28,7 @@ func Mkdir(a *app.App) *cli.Command {
 		Exits: app.PathExits(),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "parents", Aliases: []string{"p"}, Usage: "make missing parents, too, and accept what is there", Destination: &o.parents},
-			o.VerboseFlag("print each directory that was made"), o.JsonFlag(),
+			o.VerboseFlag("print each directory that was made"), o.JSONFlag(),
 		},
 		Run: func(ctx context.Context, operands []string) error { return runMkdir(ctx, a, o, operands) },
 	})

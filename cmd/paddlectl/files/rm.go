@@ -51,7 +51,7 @@ may have uploads there.`,
 			o.VerboseFlag("print each path that was removed"),
 			&cli.BoolFlag{Name: "unfinished", Usage: "remove unfinished uploads below the directories, and nothing else", Destination: &o.unfinished},
 			&cli.GenericFlag{Name: "older-than", Usage: "with --unfinished: those that nobody has written to for `TIME`, like 12h or 2d", Value: &o.olderThan},
-			o.JsonFlag(),
+			o.JSONFlag(),
 		},
 		Run: func(ctx context.Context, operands []string) error {
 			o.Begin(a)

@@ -19,7 +19,7 @@ func Stat(a *app.App) *cli.Command {
 themselves, not followed.`,
 		Examples: []string{"paddlectl stat --json /pfs/dc1/home/alice/model.bin"},
 		Exits:    app.PathExits(),
-		Flags:    []cli.Flag{app.JsonFlag(&s.json), &cliargs.Foreign{Letter: "c", Instead: "--json prints all that there is"}},
+		Flags:    []cli.Flag{app.JSONFlag(&s.json), &cliargs.Foreign{Letter: "c", Instead: "--json prints all that there is"}},
 		Run: func(ctx context.Context, operands []string) error {
 			return a.EachTarget(ctx, operands, func(t app.Target) error { return s.target(ctx, t) })
 		},

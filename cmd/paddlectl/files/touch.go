@@ -17,7 +17,7 @@ func Touch(a *app.App) *cli.Command {
 		Text:     "Makes files that are not there, empty, and gives those that are the current time.",
 		Examples: []string{"paddlectl touch /pfs/dc1/home/alice/out/_DONE"},
 		Exits:    app.PathExits(),
-		Flags:    []cli.Flag{o.JsonFlag()},
+		Flags:    []cli.Flag{o.JSONFlag()},
 		Run: func(ctx context.Context, operands []string) error {
 			o.Begin(a)
 			return a.EachNamed(ctx, operands, func(t app.Target) error {

@@ -49,7 +49,7 @@ damaged file, and copy it anew from where it is whole.`,
 			&cli.BoolFlag{Name: "links", Usage: "compare where links lead, do not follow them", Destination: &o.Links},
 			&cli.IntFlag{Name: "parallel", Aliases: []string{"j", "jobs"}, Usage: "compare `N` pairs of files at once", Value: transfer.DefaultParallel, Destination: &o.Parallel},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print what is the same, too, with its digest", Destination: &o.Verbose},
-			app.JsonFlag(&o.JSON),
+			app.JSONFlag(&o.JSON),
 		},
 		Run: func(ctx context.Context, operands []string) error {
 			v := &verification{Transferring: copying.Transferring{App: a, O: &o.Options, Start: a.Now()}}

@@ -46,3 +46,39 @@ func findCommand(program *cli.App, names []string) ([]*cli.Command, error) {
 	}
 	return path, nil
 }
+
+func Commands(a *app.App, program *cli.App) *cli.Command {
+	return a.NewCommand(app.Spec{
+		Name:    "commands",
+		Summary: "list all command names",
+		Text:    "Lists the names of all subcommands, one a line.",
+		Run: func(context.Context, []string) error {
+			for _, c := range program.Commands {
+				if !c.Hidden {
+					a.Printf("%s\n", c.Name)
+				}
+			}
+			return nil
+		},
+	})
+}
+
+func Flags(a *app.App, program *cli.App) *cli.Command {
+	return a.NewCommand(app.Spec{
+		Name: "flags", Args: "[SUBCOMMAND...]", Most: -1,
+		Summary: "describe all known top-level flags",
+		Text:    "Describes the flags of the program, or those of a subcommand.",
+		Run: func(_ context.Context, operands []string) error {
+			path, err := findCommand(program, operands)
+			if err != nil {
+				return err
+			}
+			flags := program.Flags
+			if len(path) > 0 {
+				flags = path[len(path)-1].Flags
+			}
+			a.Printf("%s", cliargs.FlagTable(flags))
+			return nil
+		},
+	})
+}

@@ -35,7 +35,7 @@ func Version(a *app.App) *cli.Command {
 		Exits:    app.RemoteExits(),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "service", Usage: "ask the current service for its version, too", Destination: &service},
-			app.JsonFlag(&json),
+			app.JSONFlag(&json),
 		},
 		Run: func(ctx context.Context, _ []string) error { return runVersion(ctx, a, service, json) },
 	})

@@ -20,7 +20,7 @@ type benchOptions struct {
 	json  bool
 }
 
-func recordioBenchCommand(a *app.App) *cli.Command {
+func benchCommand(a *app.App) *cli.Command {
 	o := &benchOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "bench", Args: "FILE...", Least: 1, Most: -1,
@@ -32,7 +32,7 @@ is all of it: the disk or the service, the checks and the decompression.`,
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags: append([]cli.Flag{
 			&cli.IntFlag{Name: "times", Usage: "read each file `N` times", Value: 3, Destination: &o.times},
-		}, append(o.Flags("fail"), app.JsonFlag(&o.json))...),
+		}, append(o.Flags("fail"), app.JSONFlag(&o.json))...),
 		Run: func(ctx context.Context, operands []string) error { return benchRecords(ctx, a, o, operands) },
 	})
 }

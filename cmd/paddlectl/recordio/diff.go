@@ -21,7 +21,7 @@ type diffOptions struct {
 	json  bool
 }
 
-func recordioDiffCommand(a *app.App) *cli.Command {
+func diffCommand(a *app.App) *cli.Command {
 	o := &diffOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "diff", Args: "A B", Least: 2, Most: 2,
@@ -33,7 +33,7 @@ the exit code is 7. Nothing is printed of what is the same.`,
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags: append(append([]cli.Flag{
 			&cli.Int64Flag{Name: "limit", Usage: "print `N` differences; all are counted", Value: 10, Destination: &o.limit},
-		}, o.Flags("fail")...), app.JsonFlag(&o.json)),
+		}, o.Flags("fail")...), app.JSONFlag(&o.json)),
 		Run: func(ctx context.Context, operands []string) error { return diffRecords(ctx, a, o, operands) },
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func recordioGetCommand(a *app.App) *cli.Command {
+func getCommand(a *app.App) *cli.Command {
 	o, p := &datafile.ReadOptions{}, &formatOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "get", Args: "FILE INDEX...", Least: 2, Most: -1,

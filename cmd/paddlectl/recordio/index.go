@@ -22,7 +22,7 @@ type indexOptions struct {
 	compare, remove, json bool
 }
 
-func recordioIndexCommand(a *app.App) *cli.Command {
+func indexCommand(a *app.App) *cli.Command {
 	o := &indexOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "index", Args: "FILE...", Least: 1, Most: -1,
@@ -42,7 +42,7 @@ not match the file, or is damaged, 7.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "compare indexes with their files", Destination: &o.compare},
 			&cli.BoolFlag{Name: "remove", Usage: "remove indexes; one that is not there is no error", Destination: &o.remove},
-			o.ParallelFlag(), o.LimitFlag(), app.QuietFlag(&o.Quiet), app.JsonFlag(&o.json),
+			o.ParallelFlag(), o.LimitFlag(), app.QuietFlag(&o.Quiet), app.JSONFlag(&o.json),
 		},
 		Run: func(ctx context.Context, operands []string) error { return indexRecords(ctx, a, o, operands) },
 	})

@@ -22,7 +22,7 @@ type mergeOptions struct {
 
 func (o *mergeOptions) flags(policy string) []cli.Flag {
 	flags := append([]cli.Flag{app.OutputFlag(&o.output)}, o.writeOptions.flags()...)
-	return append(append(flags, o.ReadOptions.Flags(policy)...), app.JsonFlag(&o.json))
+	return append(append(flags, o.ReadOptions.Flags(policy)...), app.JSONFlag(&o.json))
 }
 
 func (o *mergeOptions) check() error {
@@ -37,7 +37,7 @@ func (o *mergeOptions) check() error {
 	return cmp.Or(o.ReadOptions.Check(), o.writeOptions.check())
 }
 
-func recordioMergeCommand(a *app.App) *cli.Command {
+func mergeCommand(a *app.App) *cli.Command {
 	o := &mergeOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "merge", Args: "FILE...", Least: 1, Most: -1,
@@ -88,4 +88,43 @@ func mergeRecords(ctx context.Context, a *app.App, o *mergeOptions, operands []s
 	r.M.End()
 	tellWritten(a, o.json, o.Quiet, to.written())
 	return r.End(nil)
+}
+
+func recompressCommand(a *app.App) *cli.Command {
+	o := &mergeOptions{}
+	return a.NewCommand(app.Spec{
+		Name: "recompress", Args: "FILE", Least: 1, Most: 1,
+		Summary: "write a file anew with another compressor or other chunks",
+		Text: `Writes the records of a file to a new one, with another compressor, other chunks, or
+an index. The same records and choices give the same bytes, with any --parallel.`,
+		Examples: []string{
+			"paddlectl recordio recompress --compressor snappy --chunk 1M train -o train.snappy",
+			"paddlectl recordio recompress --compressor none - -o - < in > out",
+		},
+		Exits: app.PathExits(cliio.Integrity),
+		Flags: o.flags("fail"),
+		Run: func(ctx context.Context, operands []string) error {
+			if o.compressor == "" && !o.chunk.Given && !o.index && !o.embed {
+				return cliargs.Usagef("one of --compressor, --chunk, --index and --embed-index is needed")
+			}
+			return mergeRecords(ctx, a, o, operands)
+		},
+	})
+}
+
+func salvageCommand(a *app.App) *cli.Command {
+	o := &mergeOptions{}
+	return a.NewCommand(app.Spec{
+		Name: "salvage", Args: "FILE", Least: 1, Most: 1,
+		Summary: "make a whole file of what a damaged one still holds",
+		Text: `Writes all records that can be proven right to a new file, and names each damaged
+place, what was lost there and what was saved. docs/recordio-damage.md tells what can
+be saved of what. If a record was lost, or may have been, the exit code is 8.
+
+With --on-damage skip chunks that are damaged are left out whole.`,
+		Examples: []string{"paddlectl recordio salvage train-00000 -o train-00000.saved"},
+		Exits:    app.PathExits(cliio.Integrity),
+		Flags:    o.flags("salvage"),
+		Run:      func(ctx context.Context, operands []string) error { return mergeRecords(ctx, a, o, operands) },
+	})
 }

@@ -2,11 +2,10 @@
 //
 // # Files
 //
-//	recordio                                the list of commands
-//	bench, cat, diff, get, head, index      the command of that name
-//	info, ls, merge, recompress, repair
-//	reshard, salvage, split, stats, verify
-//	format, splitter, write                 records shown, shared out to files, written
+//	recordio                             the list of commands
+//	bench, cat, diff, get, index, ls     the commands of those names; head is with cat, info with ls
+//	merge, repair, split, stats, verify  recompress and salvage are with merge, reshard with split
+//	write                                files of records, written
 package recordio
 
 import (
@@ -27,10 +26,10 @@ A file that is made appears under its name when it is whole, several of them
 together. None replaces a file that exists, unless --force is given, and none
 replaces one that is read.`,
 		Subs: []*cli.Command{
-			recordioLsCommand(a), recordioInfoCommand(a), recordioCatCommand(a), recordioHeadCommand(a),
-			recordioGetCommand(a), recordioVerifyCommand(a), recordioRepairCommand(a), recordioSalvageCommand(a),
-			recordioIndexCommand(a), recordioSplitCommand(a), recordioMergeCommand(a), recordioReshardCommand(a),
-			recordioRecompressCommand(a), recordioDiffCommand(a), recordioStatsCommand(a), recordioBenchCommand(a),
+			lsCommand(a), infoCommand(a), catCommand(a), headCommand(a),
+			getCommand(a), verifyCommand(a), repairCommand(a), salvageCommand(a),
+			indexCommand(a), splitCommand(a), mergeCommand(a), reshardCommand(a),
+			recompressCommand(a), diffCommand(a), statsCommand(a), benchCommand(a),
 		},
 	})
 }

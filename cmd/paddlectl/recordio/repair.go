@@ -24,7 +24,7 @@ type repairOptions struct {
 	force, dryRun, json bool
 }
 
-func recordioRepairCommand(a *app.App) *cli.Command {
+func repairCommand(a *app.App) *cli.Command {
 	o := &repairOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "repair", Args: "FILE", Least: 1, Most: 1,
@@ -46,7 +46,7 @@ saves records out of a torn chunk, which repair does not.`,
 		Flags: []cli.Flag{
 			app.OutputFlag(&o.output),
 			&cli.BoolFlag{Name: "dry-run", Usage: "change nothing, print what would be done", Destination: &o.dryRun},
-			app.ForceFlag(&o.force), o.LimitFlag(), app.JsonFlag(&o.json),
+			app.ForceFlag(&o.force), o.LimitFlag(), app.JSONFlag(&o.json),
 		},
 		Run: func(ctx context.Context, operands []string) error { return repairRecords(ctx, a, o, operands[0]) },
 	})

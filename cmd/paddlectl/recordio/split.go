@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/paddlecloud/pfs/split"
 	"github.com/urfave/cli/v2"
@@ -35,7 +37,7 @@ type splitOptions struct {
 	pattern split.Pattern
 }
 
-func recordioSplitCommand(a *app.App) *cli.Command {
+func splitCommand(a *app.App) *cli.Command {
 	o := &splitOptions{needed: "one of --records, --bytes, --files and --round-robin"}
 	return a.NewCommand(app.Spec{
 		Name: "split", Args: "FILE...", Least: 1, Most: -1,
@@ -70,7 +72,7 @@ func (o *splitOptions) flags(rules ...cli.Flag) []cli.Flag {
 		&cli.StringFlag{Name: "of", Usage: "what stands behind -of-: the `count` of files or the number of the last one (last, as with --paddle-compat)", Destination: &o.of},
 	)
 	flags = append(flags, o.writeOptions.flags()...)
-	return append(append(flags, o.ReadOptions.Flags("fail")...), app.JsonFlag(&o.json))
+	return append(append(flags, o.ReadOptions.Flags("fail")...), app.JSONFlag(&o.json))
 }
 
 // check refuses what cannot be meant, and makes the rule.
@@ -249,4 +251,104 @@ func count(ctx context.Context, r *datafile.Reading, f datafile.File, n *int64) 
 		*n++
 	}
 	return datafile.RecordError(s.Err())
+}
+
+func reshardCommand(a *app.App) *cli.Command {
+	o := &splitOptions{needed: "--files"}
+	return a.NewCommand(app.Spec{
+		Name: "reshard", Args: "FILE...", Least: 1, Most: -1,
+		Summary: "make K files of N",
+		Text: `Distributes the records of all files, one file after the other, over --files new
+files of consecutive records whose numbers differ by at most one. The files appear
+together when all are complete. The old files stay.`,
+		Examples: []string{"paddlectl recordio reshard --files 8 --output-path eight --name 'train-%05d-of-%05d' old/train-*"},
+		Exits:    app.PathExits(cliio.Integrity),
+		Flags: o.flags(
+			&cli.IntFlag{Name: "files", Usage: "make `K` files", DefaultText: "none", Destination: &o.files},
+		),
+		Run: func(ctx context.Context, operands []string) error { return splitRecords(ctx, a, o, operands) },
+	})
+}
+
+// splitter writes the files of one set.
+type splitter struct {
+	o      *splitOptions
+	outs   *transfer.Outputs
+	dir    transfer.End
+	id     string // of parts whose names are not known yet
+	source recordio.Compressor
+	files  []*recordOutput
+}
+
+// run reads all records and completes all files.
+func (s *splitter) run(ctx context.Context, r *datafile.Reading, files []datafile.File, w *split.Writer) error {
+	err := copyRecords(ctx, r, files, func(rec []byte, source recordio.Compressor) error {
+		s.source = source
+		return w.Write(rec)
+	})
+	if err != nil {
+		w.Abort(err)
+		return err
+	}
+	plan, err := w.Close()
+	if err != nil {
+		return err
+	}
+	for i, f := range s.files {
+		if f.out.IsPart() {
+			err = f.out.Name(s.place(plan.Files[i].Name))
+		}
+		if err = cmp.Or(err, f.writeIndex()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create begins file i of the set; see split.Create.
+func (s *splitter) create(i int, name string) (split.RecordWriter, error) {
+	var out *transfer.Output
+	var err error
+	if name == "" {
+		out, err = s.outs.CreatePart(transfer.End{FS: s.dir.FS, Path: s.dir.Path.Join(fmt.Sprintf(".%s-%05d.part", s.id, i))})
+	} else {
+		out, err = s.outs.Create(s.place(name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &recordOutput{outs: s.outs, o: &s.o.writeOptions, out: out, parallel: s.o.Parallel}
+	s.files = append(s.files, f)
+	return splitFile{s, f}, nil
+}
+
+// place is where the file of that name belongs.
+func (s *splitter) place(name string) (string, transfer.End) {
+	return app.InDir(s.o.dir, name), transfer.End{FS: s.dir.FS, Path: s.dir.Path.Join(name)}
+}
+
+// splitFile is a recordOutput as package split knows it.
+type splitFile struct {
+	s *splitter
+	f *recordOutput
+}
+
+func (f splitFile) Write(rec []byte) error { return f.f.write(rec, f.s.source) }
+
+func (f splitFile) Close() error { return f.f.close() }
+
+// tell says what was made.
+func (s *splitter) tell(a *app.App) {
+	var sum writtenJSON
+	for _, f := range s.files {
+		j := f.written()
+		if s.o.json {
+			a.JSON(j) // an error shows when Out is flushed
+		}
+		sum.Records, sum.Chunks, sum.Bytes = sum.Records+j.Records, sum.Chunks+j.Chunks, sum.Bytes+j.Bytes
+	}
+	if !s.o.json && !s.o.Quiet {
+		a.Message("%s: %s in %s, %s", s.o.dir, app.Count(sum.Records, "record", "records"),
+			app.Count(int64(len(s.files)), "file", "files"), cliio.Size(sum.Bytes))
+	}
 }

@@ -18,7 +18,7 @@ type statsOptions struct {
 	entropy, json bool
 }
 
-func recordioStatsCommand(a *app.App) *cli.Command {
+func statsCommand(a *app.App) *cli.Command {
 	o := &statsOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "stats", Args: "FILE...", Least: 1, Most: -1,
@@ -34,7 +34,7 @@ records is taken by itself: near 8 nothing is gained by a compressor.`,
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "entropy", Usage: "the entropy of the bytes, too", Destination: &o.entropy},
-		}, append(o.Flags("fail"), app.JsonFlag(&o.json))...),
+		}, append(o.Flags("fail"), app.JSONFlag(&o.json))...),
 		Run: func(ctx context.Context, operands []string) error { return recordStats(ctx, a, o, operands) },
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func recordioVerifyCommand(a *app.App) *cli.Command {
+func verifyCommand(a *app.App) *cli.Command {
 	o := &datafile.ReadOptions{}
 	var json bool
 	return a.NewCommand(app.Spec{
@@ -30,7 +30,7 @@ tells how many records of damaged chunks could be saved.`,
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "on-damage", Usage: "what to do after damage: `POLICY` fail, skip or salvage", Value: "skip", Destination: &o.Damage},
-			o.ParallelFlag(), o.LimitFlag(), app.QuietFlag(&o.Quiet), app.JsonFlag(&json),
+			o.ParallelFlag(), o.LimitFlag(), app.QuietFlag(&o.Quiet), app.JSONFlag(&json),
 		},
 		Run: func(ctx context.Context, operands []string) error {
 			if err := o.Check(); err != nil {

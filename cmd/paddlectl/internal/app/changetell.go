@@ -18,8 +18,8 @@ func (o *ChangeOptions) VerboseFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: usage, Destination: &o.verbose}
 }
 
-// JsonFlag is --json, which prints events, as cp does.
-func (o *ChangeOptions) JsonFlag() cli.Flag {
+// JSONFlag is --json, which prints events, as cp does.
+func (o *ChangeOptions) JSONFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print what was done, and what failed, as JSON, one object a line", Destination: &o.JSON}
 }
 

@@ -15,8 +15,8 @@ import (
 // AllLevels is how far down a tree is gone if nothing is said.
 const AllLevels = math.MaxInt
 
-// JsonFlag is --json of all commands that print results.
-func JsonFlag(to *bool) cli.Flag {
+// JSONFlag is --json of all commands that print results.
+func JSONFlag(to *bool) cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "results as JSON, one object a line", Destination: to}
 }
 

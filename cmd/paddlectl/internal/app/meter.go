@@ -2,6 +2,7 @@ package app
 
 import (
 	"io"
+	"sync"
 	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -108,4 +109,25 @@ func (r *meteredReader) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
 	r.m.Add(int64(n))
 	return n, err
+}
+
+// switchWriter is standard output, or standard error, past the progress bar while there is one.
+type switchWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *switchWriter) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
+}
+
+// Set makes w the writer and returns the one before.
+func (s *switchWriter) Set(w io.Writer) io.Writer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.w
+	s.w = w
+	return old
 }

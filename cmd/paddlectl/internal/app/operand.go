@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 
@@ -140,4 +141,100 @@ func (a *App) Operands(texts []string) ([]Operand, error) {
 		list = append(list, o)
 	}
 	return list, nil
+}
+
+// The tree of a service, as paths of it are spelled here.
+const (
+	// Top is the directory of all that is on a service.
+	Top = pfs.Path("/pfs")
+	// CurrentPublic is the public directory of the current datacenter.
+	CurrentPublic = Top + "/" + public
+
+	homes    = "home"
+	public   = "public"
+	mapped   = "mnt"
+	datasets = "dataset" // in public
+	oldHomes = "user"    // the old spelling of homes
+)
+
+// datacenter returns the element after /pfs; "" if there is none.
+func datacenter(p pfs.Path) string {
+	parts := strings.SplitN(string(p), "/", 4)
+	if len(parts) < 3 {
+		return ""
+	}
+	return parts[2]
+}
+
+// IsRoot reports whether p is a directory that the service provides, not the user:
+// /pfs, /pfs/DC, /pfs/DC/home, /pfs/DC/home/USER, /pfs/DC/public, /pfs/DC/mnt/NAME
+// and what leads there.
+func IsRoot(p pfs.Path) bool {
+	parts := strings.Split(string(p), "/")[1:]
+	switch {
+	case len(parts) <= 2:
+		return true
+	case parts[1] == public:
+		return false
+	case len(parts) == 3:
+		return true
+	}
+	return len(parts) == 4 && (parts[2] == homes || parts[2] == mapped)
+}
+
+func homeOf(dc, user string) pfs.Path {
+	return Top.Join(dc).Join(homes).Join(user)
+}
+
+// IsHome reports whether p is a home itself.
+func IsHome(p pfs.Path) bool {
+	parts := strings.Split(string(p), "/") // "", pfs, DC, home, USER
+	return len(parts) == 5 && parts[3] == homes
+}
+
+// IsInHome reports whether p is a home or below one.
+func IsInHome(p pfs.Path) bool {
+	parts := strings.Split(string(p), "/") // "", pfs, DC, home, USER
+	return len(parts) >= 5 && parts[3] == homes
+}
+
+// AboveStores reports whether p is a directory of the service in which there are stores:
+// /pfs, /pfs/DC and /pfs/DC/mnt.
+func AboveStores(p pfs.Path) bool {
+	if p.Base() == mapped && p.Parent().Parent() == Top && p.Parent() != CurrentPublic {
+		return true
+	}
+	return p == Top || p.Parent() == Top && p != CurrentPublic
+}
+
+// IsPublicDataset reports whether p is /pfs/DC/public/dataset/NAME or
+// /pfs/public/dataset/NAME.
+func IsPublicDataset(p pfs.Path) bool {
+	parts := strings.Split(string(p), "/")[2:]
+	if len(parts) > 0 && parts[0] != public {
+		parts = parts[1:]
+	}
+	return len(parts) == 3 && parts[0] == public && parts[1] == datasets
+}
+
+// Home returns the user's own directory in the current datacenter.
+func (a *App) Home(ctx context.Context) (pfs.Path, error) {
+	conn, err := a.Remotes.Current(ctx)
+	if err != nil {
+		return "", err
+	}
+	user := conn.Entry.Username
+	if user == "" {
+		return "", pfs.Errorf("paddlectl.home", "", pfs.Unauthenticated, "datacenter %q has no username", conn.Entry.Name)
+	}
+	if reason := pfs.CheckName(user); reason != "" {
+		return "", pfs.Errorf("paddlectl.home", "", pfs.Invalid, "username %q: %s", user, reason)
+	}
+	return homeOf(conn.Entry.Name, user), nil
+}
+
+// IsOwnHome reports whether p is the home of the user who is logged in there.
+func (a *App) IsOwnHome(ctx context.Context, p pfs.Path) bool {
+	conn, err := a.Remotes.At(ctx, p)
+	return err == nil && pfs.CheckName(conn.Entry.Username) == "" && p == homeOf(datacenter(p), conn.Entry.Username)
 }

@@ -4,14 +4,12 @@
 //
 // # Files
 //
-//	program, command, commonflags     the program, what a command says of itself, flags of several commands
-//	operand, pattern, target, ends    operands, what patterns match, the paths that operands name
-//	servicepath, home                 the directories that a service has
-//	remotes, localside                the services, and the files of this machine
-//	hint, waiting, silence            the way out of an error, what is waited for, stores that do not answer
-//	changetell, describe              what commands that change something tell; how entries are shown
-//	question, readline, stoppable     what -i and login ask; standard input
-//	meter, switchwriter, shell        the progress bar, output past it, words quoted for shells
+//	program, command, commonflags   the program, what a command says of itself, flags of several commands
+//	operand, pattern, target        operands, what patterns match, the paths that operands name
+//	remotes, localside              the services, and the files of this machine
+//	hint, waiting, silence          the way out of an error, what is waited for, stores that do not answer
+//	changetell, describe            what commands that change something print; how entries are shown
+//	question, stoppable, meter      what -i and login ask; standard input; the progress bar
 package app
 
 import (
