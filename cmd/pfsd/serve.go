@@ -25,6 +25,7 @@ type serveOptions struct {
 	auditLog              string
 	accessLife            time.Duration // of access tokens
 	connections, requests int
+	handles               int
 	perAddress            int // connections of one address; 0 is no limit, less a quarter
 
 	file  configFile
@@ -76,6 +77,7 @@ func serveFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-connections", Value: 4096, Usage: "accept at most `N` connections at a time"},
 		&cli.IntFlag{Name: "max-connections-per-address", Value: -1, Usage: "accept at most `N` of them from one address; 0 is no limit, for a service behind a proxy", DefaultText: "a quarter"},
 		&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "work on at most `N` requests at a time, a quarter of them for one user"},
+		&cli.IntFlag{Name: "max-handles", Value: 4096, Usage: "keep at most `N` files open for clients at a time, a quarter of them for one user"},
 		&cli.GenericFlag{Name: "access-life", Value: &cliio.DurationFlag{Duration: auth.DefaultAccessLife}, Usage: "give access tokens for `DURATION`; clients renew them by themselves"},
 		&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics with the rest, on loopback only"},
 		&cli.StringFlag{Name: "audit-log", Usage: "append a line for every change to `FILE`; - is standard output", DefaultText: "in the log, a summary at a terminal"},
@@ -116,6 +118,7 @@ func readServeOptions(c *cli.Context) (serveOptions, error) {
 		tlsCert: c.String("tls-cert"), tlsKey: c.String("tls-key"), noTLS: c.Bool("no-tls"), insecure: c.Bool("insecure"),
 		logFormat: c.String("log-format"), logLevel: c.String("log-level"), auditLog: c.String("audit-log"),
 		connections: c.Int("max-connections"), requests: c.Int("max-requests"),
+		handles:    c.Int("max-handles"),
 		perAddress: c.Int("max-connections-per-address"),
 		accessLife: c.Duration("access-life"),
 		file:       file, fixed: fixed,
@@ -156,8 +159,8 @@ func (o serveOptions) check() error {
 		return cliargs.Usagef("--insecure only goes with --no-tls")
 	case o.accessLife < time.Second || o.accessLife > maxAccessLife:
 		return cliargs.Usagef("--access-life %v: it must be %v to %v", o.accessLife, time.Second, maxAccessLife)
-	case o.connections < 1 || o.requests < 1:
-		return cliargs.Usagef("--max-connections and --max-requests must be at least 1")
+	case o.connections < 1 || o.requests < 1 || o.handles < 1:
+		return cliargs.Usagef("--max-connections, --max-requests and --max-handles must be at least 1")
 	}
 	if err := checkApart(o.datacenters); err != nil {
 		return err

@@ -179,7 +179,7 @@ func (s *service) openServer(ctx context.Context) error {
 	s.server = server.New(server.Config{
 		Auth: s.auth, View: tree.View, EnsureHome: tree.EnsureHome, Down: s.down,
 		Datacenters: names(s.opts.datacenters), Current: s.opts.current, Version: version,
-		Logger: s.log, Audit: audit, MaxRequests: s.opts.requests,
+		Logger: s.log, Audit: audit, MaxRequests: s.opts.requests, MaxHandles: s.opts.handles,
 		Account: s.auth.Accounts().Has,
 	})
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// fileError converts an error of package os to one with a Kind.
+// fileError gives an error of package os its Kind.
 func fileError(op string, err error) error {
 	var e *pfs.Error
 	if err == nil || errors.As(err, &e) {
@@ -19,8 +19,9 @@ func fileError(op string, err error) error {
 	return pfs.E(op, "", pfs.KindOf(err), err)
 }
 
-// writeFile atomically replaces the file path by one that only its owner may read. A reader, or a
-// crashed machine, sees the old or the new one. The caller must serialize writers of one path.
+// writeFile replaces the file path by one with this content that only its owner
+// may read: a reader, or a machine that crashes, sees the old or the new one. Two
+// writers of one path must be kept apart by the caller.
 func writeFile(path string, data []byte) error {
 	temp := path + ".new"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -35,7 +36,7 @@ func writeFile(path string, data []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// writeNew writes the file path durably, except for its directory entry.
+// writeNew makes the file path durable under its name, but for the name.
 func writeNew(path string, data []byte) (err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -51,7 +52,7 @@ func writeNew(path string, data []byte) (err error) {
 	return f.Sync()
 }
 
-// makeDir makes the directory dir durably, unless it exists.
+// makeDir makes the directory dir durably, if it is not there.
 func makeDir(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrExist) {
@@ -63,7 +64,8 @@ func makeDir(dir string) error {
 	return syncDir(filepath.Dir(dir))
 }
 
-// readFile reads a file of at most limit bytes, and returns what identifies its version.
+// readFile reads a file of at most limit bytes, and what identifies the version
+// read.
 func readFile(op, path string, limit int64) ([]byte, fs.FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -93,7 +95,8 @@ func readSecret(op, path string, limit int64) ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// sameVersion reports whether a and b have the same inode, size and time.
+// sameVersion reports whether a and b are the same file with the same content, as
+// far as its inode, size and time tell.
 func sameVersion(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }

@@ -14,25 +14,26 @@ import (
 )
 
 const (
-	// The cost of new hashes: memory in KiB, passes, lanes.
+	// What new hashes cost: memory in KiB, passes, lanes.
 	argonMemory  = 19456
 	argonPasses  = 2
 	argonLanes   = 1
 	argonSaltLen = 16
 	argonKeyLen  = 32
 
-	// The maximum cost of imported hashes.
+	// What a hash from elsewhere may cost at most.
 	maxArgonMemory = 64 << 10
 	maxArgonPasses = 16
 	maxBcryptCost  = 14
 )
 
-// passwordHash is a hash to check passwords against.
+// passwordHash is a hash that a password can be checked against.
 type passwordHash interface {
 	matches(password []byte) bool
 }
 
-// argonHash is an argon2id hash in the PHC form $argon2id$v=19$m=19456,t=2,p=1$salt$key.
+// argonHash is an argon2id hash in the PHC form
+// $argon2id$v=19$m=19456,t=2,p=1$salt$key.
 type argonHash struct {
 	memory, passes uint32
 	lanes          uint8
@@ -43,7 +44,7 @@ func (h *argonHash) matches(password []byte) bool {
 	return subtle.ConstantTimeCompare(h.derive(password), h.key) == 1
 }
 
-// derive derives a key from a password, of the same length as h's.
+// derive makes the key of a password, as long as the one that h has.
 func (h *argonHash) derive(password []byte) []byte {
 	return argon2.IDKey(password, h.salt, h.passes, h.memory, h.lanes, uint32(len(h.key)))
 }
@@ -54,14 +55,14 @@ func (h *argonHash) String() string {
 		argon2.Version, h.memory, h.passes, h.lanes, b64(h.salt), b64(h.key))
 }
 
-// bcryptHash is a hash made by another program.
+// bcryptHash is a hash that another program made.
 type bcryptHash []byte
 
 func (h bcryptHash) matches(password []byte) bool {
 	return bcrypt.CompareHashAndPassword(h, password) == nil
 }
 
-// parseHash parses a password hash. It refuses hashes that are too expensive to check.
+// parseHash reads a password hash. It refuses what would cost too much to check.
 func parseHash(s string) (passwordHash, error) {
 	switch {
 	case strings.HasPrefix(s, "$argon2id$"):
@@ -103,7 +104,7 @@ func parseArgon(s string) (passwordHash, error) {
 	return &argonHash{memory: costs[0], passes: costs[1], lanes: uint8(costs[2]), salt: salt, key: key}, nil
 }
 
-// parseCosts parses "m=...,t=...,p=...".
+// parseCosts reads "m=...,t=...,p=...".
 func parseCosts(s string) (costs [3]uint32, err error) {
 	bounds := [3]struct {
 		name     string

@@ -17,6 +17,7 @@ type call struct {
 	request    any
 	reply      any              // what the reply is decoded into; nil if it says nothing
 	progress   func(done int64) // may be nil
+	observe    func(resp *http.Response, sent bool)
 }
 
 // ask does a call that may be repeated, since it changes nothing or comes to the same.
@@ -37,7 +38,7 @@ func (c *Client) do(ctx context.Context, q call, id string) error {
 	if q.reply == nil {
 		q.reply = &wire.Empty{}
 	}
-	m := message{op: q.op, name: q.name, path: wire.PathCall + q.method, id: id}
+	m := message{op: q.op, name: q.name, path: wire.PathCall + q.method, id: id, observe: q.observe}
 	return c.post(ctx, m, q.request, q.reply, q.progress)
 }
 

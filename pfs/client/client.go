@@ -68,18 +68,17 @@ type Client struct {
 	base string // endpoint without a trailing slash
 	http *http.Client
 
-	gates gates
-	renew chan struct{} // has an element while a new token is asked for
-	mu    sync.Mutex
-	token string
+	gates  gates
+	leases leases
+	renew  chan struct{} // has an element while a new token is asked for
+	mu     sync.Mutex
+	token  string
 }
 
 var (
 	_ pfs.FileSystem       = (*Client)(nil)
 	_ pfs.Symlinker        = (*Client)(nil)
-	_ pfs.Chmoder          = (*Client)(nil)
-	_ pfs.Chtimer          = (*Client)(nil)
-	_ pfs.Editor           = (*Client)(nil)
+	_ pfs.HandleOpener     = (*Client)(nil)
 	_ pfs.ExclusiveRenamer = (*Client)(nil)
 	_ pfs.TreeRemover      = (*Client)(nil)
 	_ pfs.SpaceReporter    = (*Client)(nil)
@@ -134,8 +133,10 @@ func New(opts Options) (*Client, error) {
 	}}, nil
 }
 
-// Close closes idle connections.
+// Close closes idle connections. Open handles stay open in the service until their leases
+// end.
 func (c *Client) Close() error {
+	c.leases.close()
 	c.http.CloseIdleConnections()
 	return nil
 }

@@ -29,6 +29,7 @@ func TestConformance(t *testing.T) {
 				s := services[fsys]
 				return s.connect(t, s.URL)
 			},
+			Gaps:  pfstest.NoEdit,
 			Names: 20_000,
 		})
 	})
@@ -51,7 +52,7 @@ func TestConformance(t *testing.T) {
 				s := services[fsys]
 				return s.connect(t, s.URL)
 			},
-			Gaps:  pfstest.NoBlockLocations,
+			Gaps:  pfstest.NoBlockLocations | pfstest.NoEdit,
 			Names: 5_000,
 		})
 	})

@@ -100,22 +100,6 @@ func (c *Client) Symlink(ctx context.Context, target string, name pfs.Path) erro
 	})
 }
 
-// Chmod sets permission bits.
-func (c *Client) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	return c.change(ctx, call{
-		op: "client.Chmod", method: wire.CallChmod, name: name,
-		request: wire.ModeRequest{Path: string(name), Mode: wire.ModeBits(mode)},
-	})
-}
-
-// Chtime sets the modification time.
-func (c *Client) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
-	return c.change(ctx, call{
-		op: "client.Chtime", method: wire.CallChtime, name: name,
-		request: wire.TimeRequest{Path: string(name), Time: wire.NewTime(mtime)},
-	})
-}
-
 // Space reports the store that holds name.
 func (c *Client) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 	var reply wire.SpaceReply

@@ -21,7 +21,7 @@ func (g *gates) of(m message) *gate {
 	switch m.path {
 	case wire.PathRead:
 		return &g.reads
-	case wire.PathBatch, wire.PathCopy, wire.PathEdit:
+	case wire.PathBatch, wire.PathCopy, wire.PathWrite:
 		return &g.writes
 	}
 	if m.anonymous {

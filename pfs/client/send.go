@@ -38,6 +38,9 @@ type message struct {
 	trailers bool
 	// anonymous requests carry no token.
 	anonymous bool
+	// observe, if not nil, learns the answer of each attempt, nil if none came, and
+	// whether the body was sent whole.
+	observe func(resp *http.Response, sent bool)
 }
 
 // send sends m until receive accepts the answer, or trying again cannot help. receive
@@ -123,6 +126,9 @@ func (c *Client) attempt(ctx context.Context, m message, token string, receive f
 	// the caller again when this returns.
 	defer body.Close()
 	resp, err := c.http.Do(req)
+	if m.observe != nil {
+		m.observe(resp, body.Len() == 0)
+	}
 	if err != nil {
 		return c.transportError(ctx, m, err)
 	}

@@ -72,11 +72,18 @@ func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 	if err := w.checkAt(ctx, op, off, len(p)); err != nil {
 		return 0, err
 	}
+	return sendChunks(p, func(b []byte, at int64) error {
+		m := dataMessage(op, http.MethodPut, wire.PathData, w.name, off+at)
+		m.query.Set("id", w.id)
+		return w.c.sendChunk(ctx, m, b)
+	})
+}
+
+// sendChunks calls send with the chunks of p and where they begin, until it fails.
+func sendChunks(p []byte, send func(b []byte, at int64) error) (n int, err error) {
 	for n < len(p) {
 		b := p[n:min(n+pfs.ChunkSize, len(p))]
-		m := dataMessage(op, http.MethodPut, wire.PathData, w.name, off+int64(n))
-		m.query.Set("id", w.id)
-		if err := w.c.sendChunk(ctx, m, b); err != nil {
+		if err := send(b, int64(n)); err != nil {
 			return n, err
 		}
 		n += len(b)
@@ -103,13 +110,22 @@ func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err er
 	if err := w.checkAt(ctx, op, off, len(p)); err != nil {
 		return 0, err
 	}
+	return w.c.readChunks(ctx, p, func(at int64) message {
+		m := dataMessage(op, http.MethodGet, wire.PathData, w.name, off+at)
+		m.query.Set("id", w.id)
+		return m
+	})
+}
+
+// readChunks fills p chunk by chunk with the answers to the messages that ask returns. A
+// short chunk is the last one.
+func (c *Client) readChunks(ctx context.Context, p []byte, ask func(at int64) message) (n int, err error) {
 	for n < len(p) {
 		b := p[n:min(n+pfs.ChunkSize, len(p))]
-		m := dataMessage(op, http.MethodGet, wire.PathData, w.name, off+int64(n))
-		m.query.Set("id", w.id)
+		m := ask(int64(n))
 		m.query.Set("len", strconv.Itoa(len(b)))
 		k := 0
-		err := w.c.send(ctx, m, func(resp *http.Response, touch func()) error {
+		err := c.send(ctx, m, func(resp *http.Response, touch func()) error {
 			k = int(min(max(resp.ContentLength-int64(wire.SumSize), 0), int64(len(b))))
 			return receiveChunk(resp, touch, b[:k])
 		})
@@ -192,16 +208,18 @@ func (w *staged) Suspend(context.Context) error {
 	return nil
 }
 
-// discardWithin bounds the farewell of a staged write: what it does not reach is swept
-// later.
-const discardWithin = 5 * time.Second
+// farewell returns the context of the last request on an upload or a handle, which is sent even if
+// ctx is done. What it does not reach is removed by the service later.
+func farewell(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+}
 
 // Close discards what was staged.
 func (w *staged) Close(ctx context.Context) error {
 	if w.ended.Swap(true) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardWithin)
+	ctx, cancel := farewell(ctx)
 	defer cancel()
 	return w.c.ask(ctx, call{
 		op: "client.Staged.Close", method: wire.CallDiscard, name: w.name,

@@ -112,8 +112,9 @@ func checkListInfo(e *env) {
 		want = []string{"file", "link", "sub"}
 	}
 	WantNames(e, e.fs, "/dir", want...)
-	for got, err := range pfs.Entries(e.ctx, e.fs, "/dir", nil) {
-		e.ok(err)
+	page, err := e.fs.List(e.ctx, "/dir", pfs.ListOptions{Attrs: true})
+	e.ok(err)
+	for _, got := range page.Entries {
 		info := MustStat(e, e.fs, pfs.Path("/dir").Join(got.Name))
 		if got.Version == "" {
 			info.Version = "" // a listing may leave it out

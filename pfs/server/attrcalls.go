@@ -12,44 +12,22 @@ func setAttrCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire
 	return pfs.SetAttr(ctx, tree, name, mask, attrs)
 }
 
-// xattrs returns tree as the keeper of extended attributes.
-func xattrs(tree pfs.FileSystem, name pfs.Path) (pfs.XattrKeeper, error) {
-	if k, ok := tree.(pfs.XattrKeeper); ok {
-		return k, nil
-	}
-	return nil, pfs.E("server.xattrs", name, pfs.Unsupported, nil)
-}
-
 func xattrCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.XattrRequest) (reply wire.XattrReply, err error) {
-	k, err := xattrs(tree, name)
-	if err == nil {
-		reply.Value, err = k.Xattr(ctx, name, q.Name)
-	}
+	reply.Value, err = pfs.XattrsOf(tree).Xattr(ctx, name, q.Name)
 	return reply, err
 }
 
 func setXattrCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.XattrRequest) error {
-	k, err := xattrs(tree, name)
-	if err != nil {
-		return err
-	}
-	return k.SetXattr(ctx, name, q.Name, q.Value, pfs.XattrFlags(q.Flags))
+	return pfs.XattrsOf(tree).SetXattr(ctx, name, q.Name, q.Value, pfs.XattrFlags(q.Flags))
 }
 
 func listXattrCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, _ wire.PathRequest) (reply wire.XattrNames, err error) {
-	k, err := xattrs(tree, name)
-	if err == nil {
-		reply.Names, err = k.ListXattr(ctx, name)
-	}
+	reply.Names, err = pfs.XattrsOf(tree).ListXattr(ctx, name)
 	return reply, err
 }
 
 func removeXattrCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.XattrRequest) error {
-	k, err := xattrs(tree, name)
-	if err != nil {
-		return err
-	}
-	return k.RemoveXattr(ctx, name, q.Name)
+	return pfs.XattrsOf(tree).RemoveXattr(ctx, name, q.Name)
 }
 
 func mknodCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.MknodRequest) error {

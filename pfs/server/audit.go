@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/wire"
@@ -32,8 +33,6 @@ func auditFields(message any) []any {
 		return []any{"path", q.Path, "target", q.Target}
 	case wire.ModeRequest:
 		return []any{"path", q.Path, "mode", fmt.Sprintf("%04o", q.Mode&0o7777)}
-	case wire.TimeRequest:
-		return []any{"path", q.Path, "time", q.Time.Time()}
 	case wire.AttrRequest:
 		return append([]any{"path", q.Path}, attrFields(q.Attrs)...)
 	case wire.XattrRequest:
@@ -54,8 +53,10 @@ func auditFields(message any) []any {
 		return []any{"path", q.Path, "id", q.ID}
 	case wire.CommitRequest:
 		return []any{"path", q.Path, "bytes", q.Size, "digest", q.Digest}
-	case wire.TruncateRequest:
-		return []any{"path", q.Path, "size", q.Size}
+	case wire.OpenRequest:
+		return []any{"path", q.Handle.Path, "flags", openFlags(q.Handle.Flags)}
+	case wire.HandleRequest:
+		return append([]any{"path", q.Handle.Path}, attrFields(q.Attrs)...)
 	}
 	return nil
 }
@@ -78,4 +79,15 @@ func attrFields(w wire.Attrs) (fields []any) {
 		}
 	}
 	return fields
+}
+
+// openFlags names the flags of an open, such as "write+create".
+func openFlags(flags uint8) string {
+	var names []string
+	for i, name := range []string{"read", "write", "create", "exclusive", "truncate", "append"} {
+		if flags&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, "+")
 }

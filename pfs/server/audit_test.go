@@ -22,6 +22,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	}
 	const id = "12345678"
 	path := wire.Encode(wire.PathRequest{Path: "/d"})
+	opened := wire.Encode(wire.HandleRequest{Handle: wire.Handle{ID: "handle01", Path: "/f", Flags: 7}})
 	steps := []struct {
 		method, url string
 		body        []byte
@@ -41,8 +42,6 @@ func TestEveryChangeIsAudited(t *testing.T) {
 		{"POST", wire.CallSpace, path, ""},
 		{"POST", wire.CallUsage, path, ""},
 		{"POST", wire.CallDigest, wire.Encode(wire.DigestRequest{Path: "/f", Algorithm: "xxh3"}), ""},
-		{"POST", wire.CallChmod, wire.Encode(wire.ModeRequest{Path: "/f", Mode: 0o600}), "mode=0600"},
-		{"POST", wire.CallChtime, wire.Encode(wire.TimeRequest{Path: "/f"}), "path=/f"},
 		{"POST", wire.CallSetAttr, wire.Encode(wire.AttrRequest{Path: "/f", Attrs: wire.NewAttrs(pfs.AttrMode|pfs.AttrUID, pfs.Attrs{Mode: 0o640, UID: 7})}), "path=/f mode=0640 uid=7"},
 		{"POST", wire.CallSetXattr, wire.Encode(wire.XattrRequest{Path: "/f", Name: "user.a", Value: []byte("v")}), "path=/f attribute=user.a"},
 		{"POST", wire.CallXattr, wire.Encode(wire.XattrRequest{Path: "/f", Name: "user.a"}), ""},
@@ -50,7 +49,6 @@ func TestEveryChangeIsAudited(t *testing.T) {
 		{"POST", wire.CallRemoveXattr, wire.Encode(wire.XattrRequest{Path: "/f", Name: "user.a"}), "path=/f attribute=user.a"},
 		{"POST", wire.CallHardLink, wire.Encode(wire.TwoPathRequest{Old: "/f", New: "/hard"}), "path=/f to=/hard"},
 		{"POST", wire.CallMknod, wire.Encode(wire.MknodRequest{Path: "/fifo", Mode: 0o10644}), "path=/fifo mode=prw-r--r--"},
-		{"POST", wire.CallConcat, wire.Encode(wire.ConcatRequest{Path: "/f", Sources: []string{"/copy"}}), "path=/f sources=[/copy]"},
 		{"POST", wire.CallCapabilities, path, ""},
 		{"POST", wire.CallLocate, wire.Encode(wire.LocateRequest{Path: "/f", Length: 7}), ""},
 		{"POST", wire.CallSymlink, wire.Encode(wire.SymlinkRequest{Path: "/l", Target: "f"}), "target=f"},
@@ -60,10 +58,17 @@ func TestEveryChangeIsAudited(t *testing.T) {
 		{"POST", wire.CallAccess, wire.Encode(wire.AccessRequest{Path: "/f"}), ""},
 		{"POST", wire.CallRename, wire.Encode(wire.TwoPathRequest{Old: "/copy", New: "/moved"}), "to=/moved"},
 		{"POST", wire.CallRenameExclusive, wire.Encode(wire.TwoPathRequest{Old: "/moved", New: "/again"}), "to=/again"},
-		{"POST", wire.CallEdit, wire.Encode(wire.PathRequest{Path: "/f"}), ""},
-		{"PUT", wire.PathEdit + "?path=/f", onWire([]byte("CON")), "path=/f off=0 bytes=3"},
-		{"POST", wire.CallEditSync, wire.Encode(wire.PathRequest{Path: "/f"}), ""},
-		{"POST", wire.CallTruncate, wire.Encode(wire.TruncateRequest{Path: "/f", Size: 3}), "size=3"},
+		{"POST", wire.CallConcat, wire.Encode(wire.ConcatRequest{Path: "/f", Sources: []string{"/again"}}), "path=/f sources=[/again]"},
+		{"POST", wire.CallOpen, wire.Encode(wire.OpenRequest{Handle: wire.Handle{ID: "handle00", Path: "/f", Flags: 1}}), ""},
+		{"POST", wire.CallOpen, wire.Encode(wire.OpenRequest{Handle: wire.Handle{ID: "handle01", Path: "/f", Flags: 7}}), "path=/f flags=read+write+create"},
+		{"PUT", wire.PathWrite + "?path=/f&handle=handle01&flags=7", onWire([]byte("CON")), ""},
+		{"POST", wire.CallHandleStat, opened, ""},
+		{"POST", wire.CallHandleTruncate, opened, ""},
+		{"POST", wire.CallHandleAllocate, opened, ""},
+		{"POST", wire.CallHandleSync, opened, ""},
+		{"POST", wire.CallHandleSetAttr, wire.Encode(wire.HandleRequest{Handle: wire.Handle{ID: "handle01", Path: "/f", Flags: 7, File: 1}, Attrs: wire.NewAttrs(pfs.AttrMode, pfs.Attrs{Mode: 0o600})}), "path=/f mode=0600"},
+		{"POST", wire.CallHandleClose, opened, ""},
+		{"POST", wire.CallRenew, wire.Encode(wire.RenewRequest{IDs: []string{"handle00"}}), ""},
 		{"GET", wire.PathData + "?path=/f&len=3", nil, ""},
 		{"POST", wire.PathRead, framed(wire.ReadRequest{Files: []wire.ReadFile{{Path: "/f", Size: 3}}}), ""},
 		{"POST", wire.PathBatch, framed(wire.BatchRequest{Entries: []wire.BatchEntry{{Path: "/small", Size: 2}}}, onWire([]byte("ab"))...), "path=/small"},

@@ -99,8 +99,6 @@ func (s *Server) calls() map[string]call {
 		wire.CallRename:          change(onTwoPaths(rename)),
 		wire.CallRenameExclusive: change(onTwoPaths(pfs.RenameExclusive)),
 		wire.CallSymlink:         change(onPath(silent(symlinkCall))),
-		wire.CallChmod:           change(onPath(silent(chmodCall))),
-		wire.CallChtime:          change(onPath(silent(chtimeCall))),
 		wire.CallSetAttr:         change(onPath(silent(setAttrCall))),
 		wire.CallXattr:           {do: onPath(xattrCall)},
 		wire.CallSetXattr:        long(onPath(silent(setXattrCall))),
@@ -125,9 +123,14 @@ func (s *Server) calls() map[string]call {
 		wire.CallCommit:  change(handle(s.commitCall)),
 		wire.CallDiscard: {do: handle(s.discardCall), changes: true},
 
-		wire.CallEdit:     {do: handle(editCall)},
-		wire.CallTruncate: change(handle(truncateCall)),
-		wire.CallEditSync: {do: handle(editSyncCall)},
+		wire.CallOpen:           change(handle(s.openCall)),
+		wire.CallHandleStat:     {do: handle(s.handleStatCall)},
+		wire.CallHandleTruncate: {do: s.onHandle(handleTruncateCall), once: true},
+		wire.CallHandleAllocate: {do: s.onHandle(handleAllocateCall), once: true},
+		wire.CallHandleSync:     {do: s.onHandle(handleSyncCall), once: true},
+		wire.CallHandleSetAttr:  change(s.onHandle(handleSetAttrCall)),
+		wire.CallHandleClose:    {do: handle(s.handleCloseCall), once: true},
+		wire.CallRenew:          {do: handle(s.renewCall)},
 	}
 }
 
@@ -158,7 +161,7 @@ func (s *Server) serveCall(method string, c call) func(http.ResponseWriter, *req
 		s.answer(w, r.Request, func(ctx context.Context, progress func(int64)) outcome {
 			do := func() outcome {
 				reply, err := c.do(ctx, r, b, progress)
-				if c.changes {
+				if c.changes && !r.quiet {
 					s.audit(r.Request, r.id.Name, method, err, r.audit...)
 				}
 				if err != nil {
@@ -233,14 +236,6 @@ func symlinkCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire
 	return pfs.MakeLink(ctx, tree, q.Target, name)
 }
 
-func chmodCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.ModeRequest) error {
-	return pfs.Chmod(ctx, tree, name, wire.FileMode(q.Mode))
-}
-
-func chtimeCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.TimeRequest) error {
-	return pfs.Chtime(ctx, tree, name, q.Time.Time())
-}
-
 func spaceCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, _ wire.PathRequest) (wire.SpaceReply, error) {
 	space, err := pfs.SpaceOf(ctx, tree, name)
 	return wire.NewSpaceReply(space), err
@@ -284,34 +279,4 @@ func digestCall(ctx context.Context, r *request, q wire.DigestRequest, progress 
 	}
 	reply.Digest, err = digest.Stored(ctx, r.tree, name, q.Algorithm, progress)
 	return reply, err
-}
-
-func editCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.InfoReply, err error) {
-	err = edited(ctx, r, q.Path, func(h pfs.Edited) error {
-		reply.Info = wire.NewInfo(h.Info())
-		return nil
-	})
-	return reply, err
-}
-
-func truncateCall(ctx context.Context, r *request, q wire.TruncateRequest, _ func(int64)) (reply wire.Empty, err error) {
-	return reply, edited(ctx, r, q.Path, func(h pfs.Edited) error { return h.Truncate(ctx, q.Size) })
-}
-
-func editSyncCall(ctx context.Context, r *request, q wire.PathRequest, _ func(int64)) (reply wire.Empty, err error) {
-	return reply, edited(ctx, r, q.Path, func(h pfs.Edited) error { return h.Sync(ctx) })
-}
-
-// edited does one step on a file open for changes in place.
-func edited(ctx context.Context, r *request, path string, step func(pfs.Edited) error) error {
-	name, err := pfs.ParsePath(path)
-	if err != nil {
-		return err
-	}
-	h, err := pfs.Edit(ctx, r.tree, name)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	return step(h)
 }

@@ -25,11 +25,14 @@ type query struct {
 	path, id, version string
 	off, length       int64
 	info              bool
+	handle            wire.Handle // with an ID if the chunk is of a handle
+	again             bool        // the answer to the first request with this chunk was lost
 }
 
 func parseQuery(r *http.Request) (q query, name pfs.Path, err error) {
 	const op = "server.parseQuery"
 	v := r.URL.Query()
+	var flags int64
 	q.path, q.id, q.version, q.info = v.Get("path"), v.Get("id"), v.Get("version"), v.Get("info") == "1"
 	if name, err = pfs.ParsePath(q.path); err != nil {
 		return q, "", err
@@ -37,7 +40,7 @@ func parseQuery(r *http.Request) (q query, name pfs.Path, err error) {
 	for _, f := range []struct {
 		name string
 		to   *int64
-	}{{"off", &q.off}, {"len", &q.length}} {
+	}{{"off", &q.off}, {"len", &q.length}, {"flags", &flags}} {
 		s := v.Get(f.name)
 		if s == "" {
 			continue
@@ -51,6 +54,9 @@ func parseQuery(r *http.Request) (q query, name pfs.Path, err error) {
 	if q.length > pfs.ChunkSize {
 		return q, "", pfs.Errorf(op, name, pfs.Invalid, "chunk of %d bytes, the limit is %d", q.length, pfs.ChunkSize)
 	}
+	q.handle = wire.Handle{ID: v.Get("handle"), Path: q.path, Flags: uint8(flags)}
+	q.handle.File, _ = strconv.ParseUint(v.Get("file"), 10, 64) // 0 if there is none
+	q.again = v.Get("again") == "1"
 	return q, name, nil
 }
 
@@ -68,7 +74,7 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 	}
 	defer f.Close()
 	length := max(0, min(q.length, f.Info().Size-q.off))
-	if err := s.sendData(&dataAnswer{w: w, r: r, f: f, off: q.off, length: length}, q.info); err != nil {
+	if err := s.sendData(&dataAnswer{w: w, r: r, f: f, off: q.off, length: length, open: q.handle.ID != ""}, q.info); err != nil {
 		s.fail(w, r.Request, err)
 	}
 }
@@ -96,6 +102,9 @@ func (s *Server) openData(ctx context.Context, r *request, q query, name pfs.Pat
 		}
 		return s.uploadFile(ctx, u, q.off, q.length)
 	}
+	if q.handle.ID != "" {
+		return s.handleFile(ctx, r, q)
+	}
 	if f := s.keptFile(ctx, r, q, name); f != nil {
 		return f, nil
 	}
@@ -109,7 +118,7 @@ func (s *Server) openData(ctx context.Context, r *request, q query, name pfs.Pat
 		f.Close()
 		return nil, pfs.Errorf(op, name, pfs.Conflict, "the file was replaced while it was read")
 	}
-	return &openFile{File: f, key: r.fileKey(name, f.Info().Version), files: s.files}, nil
+	return &openFile{kept: kept[fileKey]{key: r.fileKey(name, f.Info().Version, 0)}, File: f, files: s.files}, nil
 }
 
 // keptFile returns the file that was kept open for this chunk, if name still leads to
@@ -118,7 +127,7 @@ func (s *Server) keptFile(ctx context.Context, r *request, q query, name pfs.Pat
 	if q.version == "" {
 		return nil
 	}
-	f := s.files.take(r.fileKey(name, q.version), q.off)
+	f := s.files.take(r.fileKey(name, q.version, q.off))
 	if f == nil {
 		return nil
 	}
@@ -245,48 +254,4 @@ func (s *Server) receive(w http.ResponseWriter, r *request, length int64, write 
 		pace.done()
 	}
 	return sum.Digest(), err
-}
-
-// putEdit writes one chunk in place. Nothing is written before the whole chunk was
-// checked: in place there is no staged write that could be refused later.
-func (s *Server) putEdit(w http.ResponseWriter, r *request) {
-	q, name, err := parseQuery(r.Request)
-	if err == nil {
-		q.length, err = chunkLength(r.Request, name)
-	}
-	if err == nil {
-		err = s.editChunk(w, r, name, q)
-	}
-	s.audit(r.Request, r.id.Name, "edit", err, "path", name, "off", q.off, "bytes", q.length)
-	if err != nil {
-		s.fail(w, r.Request, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
-
-// editChunk takes the chunk whole, and then writes it.
-func (s *Server) editChunk(w http.ResponseWriter, r *request, name pfs.Path, q query) error {
-	data := make([]byte, 0, min(q.length, pieceSize))
-	_, err := s.receive(w, r, q.length, func(p []byte, _ int64) error {
-		data = append(data, p...)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	h, err := pfs.Edit(r.Context(), r.tree, name)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	for off := q.off; len(data) > 0 && err == nil; {
-		p := data[:min(len(data), pieceSize)]
-		err = pfs.InTurn(r.Context(), func() error {
-			_, err := h.WriteAt(r.Context(), p, off)
-			return err
-		})
-		data, off = data[len(p):], off+int64(len(p))
-	}
-	return err
 }

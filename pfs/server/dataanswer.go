@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/base64"
+	"io"
 	"net/http"
 	"strconv"
 
@@ -15,6 +16,7 @@ type dataAnswer struct {
 	r           *request
 	f           pfs.File
 	off, length int64 // of the chunk, which is within the file
+	open        bool  // the file may end within the first piece
 	tells       bool  // an error on the way is told in a trailer
 }
 
@@ -23,12 +25,26 @@ type dataAnswer struct {
 func (s *Server) sendData(a *dataAnswer, info bool) error {
 	buf := pieces.Get().(*[pieceSize]byte)
 	defer pieces.Put(buf)
-	if err := a.read(buf[:min(a.length, pieceSize)], a.off); err != nil {
+	if err := a.readFirst(buf[:min(a.length, pieceSize)]); err != nil {
 		return err
 	}
 	a.setHeader(info)
 	s.sendPieces(a, buf)
 	return nil
+}
+
+// readFirst reads the first piece, which may end the chunk.
+func (a *dataAnswer) readFirst(p []byte) error {
+	if !a.open {
+		return a.read(p, a.off)
+	}
+	return pfs.InTurn(a.r.Context(), func() error {
+		n, err := a.f.ReadAt(a.r.Context(), p, a.off)
+		if err == io.EOF {
+			a.length, err = int64(n), nil
+		}
+		return err
+	})
 }
 
 // read fills p from the offset off of the file.

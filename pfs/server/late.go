@@ -23,6 +23,8 @@ type outcome struct {
 	reply []byte
 	left  []int // entries of a batch that were not made, since the client had gone
 	err   error
+
+	fleeting bool // the call may be done again, so its outcome is not remembered
 }
 
 // size returns about how many bytes o takes.

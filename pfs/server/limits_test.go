@@ -233,7 +233,7 @@ func TestBodiesThatNeverComeEndTheConnection(t *testing.T) {
 		{"of an unknown call", header("POST", "/v1/call/x", many)},
 		{"of a call, too long", header("POST", "/v1/call/stat", many)},
 		{"with an answer longer than a buffer", header("PUT", "/v1/data?off=x&path="+long, many)},
-		{"of an edit", header("PUT", "/v1/edit?off=x&path="+long, many)},
+		{"of a write", header("PUT", "/v1/write?off=x&path="+long, many)},
 		{"of another protocol", "POST /v1/call/stat HTTP/1.1\r\nHost: pfs\r\nPfs-Protocol: 9\r\nContent-Length: 100000\r\n\r\n"},
 	}
 	for _, tt := range tests {

@@ -49,6 +49,9 @@ func newMetrics(s *Server) *metrics {
 			Name: "pfs_open_uploads", Help: "Staged writes held open.",
 		}, func() float64 { return float64(s.uploads.count()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "pfs_open_handles", Help: "Files that clients hold open.",
+		}, func() float64 { return float64(s.handles.count()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "pfs_requests_at_work", Help: "Requests being served now.",
 		}, func() float64 { return float64(s.requests.taken()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -87,7 +90,7 @@ func operation(r *http.Request) string {
 		return call
 	}
 	switch pattern {
-	case wire.PathData, wire.PathEdit:
+	case wire.PathData, wire.PathWrite:
 		return strings.ToLower(r.Method) + "-" + strings.TrimPrefix(pattern, "/v1/")
 	case "", "/":
 		return "unknown"

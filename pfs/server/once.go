@@ -93,7 +93,7 @@ func (o *once) run(c *onceCall, call func() outcome) {
 	c.outcome = outcome{err: pfs.Errorf("server.once", "", pfs.Other, "the call failed")}
 	defer func() {
 		c.size = c.outcome.size() + outcomeOverhead
-		c.kept = c.size <= maxReply && (c.outcome.err == nil || lasting(pfs.KindOf(c.outcome.err)))
+		c.kept = !c.outcome.fleeting && c.size <= maxReply && (c.outcome.err == nil || lasting(pfs.KindOf(c.outcome.err)))
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if c.kept {

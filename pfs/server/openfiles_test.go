@@ -28,17 +28,23 @@ func (f *sized) ReadAt(_ context.Context, p []byte, off int64) (int, error) {
 // read uses a file of files as a request for n bytes does, and gives it back.
 func read(t *testing.T, files *openFiles, f *sized, key fileKey, off int64, n int) {
 	t.Helper()
-	o := &openFile{File: f, key: key, files: files}
+	o := &openFile{File: f, kept: kept[fileKey]{key: key}, files: files}
 	_, _ = o.ReadAt(t.Context(), make([]byte, n), off)
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
 
+// at returns key for the chunk at off.
+func at(key fileKey, off int64) fileKey {
+	key.at = off
+	return key
+}
+
 // TestOpenFiles keeps files for whoever goes on where they are, and no others.
 func TestOpenFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		files := &openFiles{}
+		files := newOpenFiles()
 		key := fileKey{path: "/f", version: "v"}
 		f, done, failed, nameless := &sized{n: 100}, &sized{n: 100}, &sized{n: 100}, &sized{n: 100}
 		read(t, files, done, key, 90, 10)
@@ -48,16 +54,16 @@ func TestOpenFiles(t *testing.T) {
 			t.Error("a file that is at its end, failed, or has no version is kept")
 		}
 		read(t, files, f, key, 0, 10)
-		if files.take(key, 0) != nil || files.take(fileKey{path: "/g", version: "v"}, 10) != nil {
+		if files.take(at(key, 0)) != nil || files.take(at(fileKey{path: "/g", version: "v"}, 10)) != nil {
 			t.Error("a file that is elsewhere, or another one, is taken for it")
 		}
-		o := files.take(key, 10)
-		if o == nil || files.take(key, 10) != nil {
+		o := files.take(at(key, 10))
+		if o == nil || files.take(at(key, 10)) != nil {
 			t.Fatal("a file goes to one request at a time")
 		}
 		_ = o.Close()
-		time.Sleep(idleFile + 1)
-		if synctest.Wait(); f.closed != 1 || files.take(key, 10) != nil {
+		time.Sleep(idleFile * 5 / 4)
+		if synctest.Wait(); f.closed != 1 || files.take(at(key, 10)) != nil {
 			t.Errorf("closed %d times when nobody came for it", f.closed)
 		}
 	})
@@ -71,44 +77,33 @@ func (*badlyClosed) Close() error { panic("no such luck") }
 // TestFilesThatNobodyComesForAreClosedByATimer: where a panic would end the service.
 func TestFilesThatNobodyComesForAreClosedByATimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		files := &openFiles{}
-		o := &openFile{File: &badlyClosed{sized{n: 100}}, key: fileKey{path: "/f", version: "v"}, files: files}
+		files := newOpenFiles()
+		o := &openFile{File: &badlyClosed{sized{n: 100}}, kept: kept[fileKey]{key: fileKey{path: "/f", version: "v"}}, files: files}
 		_, _ = o.ReadAt(t.Context(), make([]byte, 1), 0)
 		_ = o.Close()
-		time.Sleep(idleFile + 1)
-		if synctest.Wait(); len(files.idle) > 0 {
+		time.Sleep(idleFile * 5 / 4)
+		if synctest.Wait(); files.count() > 0 {
 			t.Error("it is kept")
 		}
 	})
 }
 
-// TestOpenFilesAreFew closes the oldest of a file, and of all.
+// TestOpenFilesAreFew closes the oldest of all.
 func TestOpenFilesAreFew(t *testing.T) {
-	files := &openFiles{}
-	open := func() (n int) {
-		files.mu.Lock()
-		defer files.mu.Unlock()
-		return len(files.idle)
-	}
+	files := newOpenFiles()
 	key := fileKey{path: "/f", version: "v"}
-	first := &sized{n: 100}
+	first := &sized{n: 1000}
 	read(t, files, first, key, 0, 1)
-	for range maxIdleOfFile {
-		read(t, files, &sized{n: 100}, key, 0, 2)
-	}
-	if first.closed != 1 || open() != maxIdleOfFile {
-		t.Errorf("the oldest was closed %d times, %d are kept", first.closed, open())
-	}
 	for i := range maxIdleFiles + 10 {
-		read(t, files, &sized{n: 100}, fileKey{path: pfs.Root.Join(string(rune('a' + i))), version: "v"}, 0, 1)
+		read(t, files, &sized{n: 1000}, key, 0, i+2)
 	}
-	if open() != maxIdleFiles {
-		t.Errorf("%d are kept, want %d", open(), maxIdleFiles)
+	if first.closed != 1 || files.count() != maxIdleFiles {
+		t.Errorf("the oldest was closed %d times, %d are kept", first.closed, files.count())
 	}
 	last := &sized{n: 100}
 	files.closeAll()
 	read(t, files, last, key, 0, 1)
-	if open() != 0 || last.closed != 1 {
+	if files.count() != 0 || last.closed != 1 {
 		t.Error("something is kept behind the end")
 	}
 }

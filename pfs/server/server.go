@@ -20,6 +20,8 @@
 //	login                            who it is
 //	calls, attrcalls, late, once     the table of calls, those on attributes; one that answers late; one that must not be done twice
 //	data, dataanswer, openfiles      chunks that are read and written, and files that stay open between them
+//	opencache                        what stays open between requests: files, uploads, handles
+//	handle, handlecalls              files that clients open with a lease
 //	upload, uploadcache,             a staged write that clients send chunks to
 //	uploadcalls, uploadfile, staging
 //	batch, readbatch, batchbounds    many small files in one request
@@ -83,6 +85,10 @@ type Config struct {
 	// user; more wait for their turn up to a few seconds and are then answered Limit.
 	// Default 256. Logins and batches are bounded by themselves.
 	MaxRequests int
+
+	// MaxHandles bounds the handles that are open at one time, a quarter of them of one
+	// user; OpenHandle of more answers Limit. Default 4096.
+	MaxHandles int
 }
 
 // Server is an http.Handler. Close it to suspend the staged writes, and close the
@@ -92,7 +98,9 @@ type Server struct {
 	mux      *http.ServeMux
 	uploads  *uploadCache
 	files    *openFiles
+	handles  *handles
 	once     *once
+	written  *once  // of chunks that are written to handles
 	requests *slots // by user
 	reads    *queue // batches that are read
 	writes   *queue // batches that are written
@@ -103,6 +111,7 @@ type Server struct {
 	metrics  *metrics
 
 	readiness *readiness
+	instance  string // differs from that of any other server
 }
 
 // New returns a Server.
@@ -116,8 +125,11 @@ func New(cfg Config) *Server {
 	if cfg.MaxRequests <= 0 {
 		cfg.MaxRequests = 256
 	}
+	if cfg.MaxHandles <= 0 {
+		cfg.MaxHandles = 4096
+	}
 	s := &Server{
-		cfg: cfg, mux: http.NewServeMux(), uploads: newUploadCache(), files: &openFiles{}, once: newOnce(),
+		cfg: cfg, mux: http.NewServeMux(), uploads: newUploadCache(), files: newOpenFiles(), once: newOnce(), written: newOnce(),
 		requests: newSlots(cfg.MaxRequests, cfg.MaxRequests/4),
 		reads:    newQueue(),
 		writes:   newQueue(),
@@ -127,7 +139,9 @@ func New(cfg Config) *Server {
 		turns:    newTurns(),
 
 		readiness: &readiness{turn: make(chan struct{}, 1)},
+		instance:  pfs.NewID()[:12],
 	}
+	s.handles = newHandles(cfg.MaxHandles, cfg.Logger)
 	s.metrics = newMetrics(s)
 	s.routes()
 	return s
@@ -142,7 +156,7 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("POST "+wire.PathLogout, anonymous(s, s.logout))
 	s.mux.HandleFunc("GET "+wire.PathData, s.authenticated(s.withSlot(s.requests, s.getData)))
 	s.mux.HandleFunc("PUT "+wire.PathData, s.authenticated(s.withSlot(s.requests, s.putData)))
-	s.mux.HandleFunc("PUT "+wire.PathEdit, s.authenticated(s.withSlot(s.writes.work, s.putEdit)))
+	s.mux.HandleFunc("PUT "+wire.PathWrite, s.authenticated(s.withSlot(s.writes.work, s.putWrite)))
 	s.mux.HandleFunc("POST "+wire.PathBatch, s.authenticated(s.batch))
 	s.mux.HandleFunc("POST "+wire.PathRead, s.authenticated(s.readBatch))
 	s.mux.HandleFunc("POST "+wire.PathCopy, s.authenticated(s.copyBatch))
@@ -185,11 +199,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(rec, r)
 }
 
-// Close suspends the staged writes that the server holds open. Requests must have
+// Close suspends the uploads, and closes the files and handles, that the server holds open. Requests must have
 // ended (http.Server.Shutdown).
 func (s *Server) Close() {
 	s.uploads.closeAll()
 	s.files.closeAll()
+	s.handles.closeAll()
 }
 
 // corkKey is the context key of a connection's cork.
@@ -213,6 +228,7 @@ type request struct {
 	id    auth.Identity
 	tree  pfs.FileSystem // from begin on
 	audit []any          // what the audit line tells of the call
+	quiet bool           // the call changes nothing, and leaves no audit line
 }
 
 // authenticated checks the access token before it calls h.
@@ -230,6 +246,7 @@ func (s *Server) authenticated(h func(http.ResponseWriter, *request)) http.Handl
 		}
 		r = r.WithContext(pfs.WithTurns(r.Context(), s.turnsOf(id.Name)))
 		w.Header().Set(wire.HeaderRequests, strconv.Itoa(s.requests.share))
+		w.Header().Set(wire.HeaderInstance, s.instance)
 		w.Header().Set(wire.HeaderBatches, strconv.Itoa(s.writes.work.share))
 		h(w, &request{Request: r, id: id})
 	}

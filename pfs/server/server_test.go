@@ -108,7 +108,7 @@ func onWire(p []byte) []byte {
 
 func TestNothingWithoutAToken(t *testing.T) {
 	s, _ := newServer(t, memfs.New(memfs.Options{}), nil)
-	targets := []string{"GET /v1/data?path=/", "PUT /v1/data?path=/f&id=12345678", "PUT /v1/edit?path=/f", "POST /v1/batch", "POST /v1/read"}
+	targets := []string{"GET /v1/data?path=/", "PUT /v1/data?path=/f&id=12345678", "PUT /v1/write?path=/f", "POST /v1/batch", "POST /v1/read"}
 	for method := range s.calls() {
 		targets = append(targets, "POST "+wire.PathCall+method)
 	}

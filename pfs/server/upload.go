@@ -1,13 +1,11 @@
 package server
 
 import (
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
@@ -28,15 +26,10 @@ type uploadKey struct {
 // only save work: an upload that is not here is opened again by its ID, and digests not
 // here are read back.
 type upload struct {
-	key    uploadKey
+	kept[uploadKey]
 	staged pfs.Staged
 	*staging
-
-	// Guarded by uploadCache.mu.
-	finish  func(context.Context) error // called by the last user: Suspend or Close; nil while the upload is open
-	users   int
-	used    time.Time
-	element *list.Element
+	ended bool // committed or discarded by this upload; guarded by uploadCache.mu
 }
 
 // Prefixes of the IDs of staged writes in the store.

@@ -25,7 +25,7 @@ func (s *Server) createCall(ctx context.Context, r *request, m wire.CreateReques
 		return wire.CreateReply{}, err
 	}
 	reply := wire.CreateReply{ID: m.ID, Unit: staged.Unit(), Resumed: staged.Resumed()}
-	s.uploads.release(s.uploads.install(r.uploadKey(name, reply.ID), staged))
+	s.uploads.release(s.uploads.begin(r.uploadKey(name, reply.ID), staged))
 	return reply, nil
 }
 
@@ -153,7 +153,7 @@ func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitReque
 	if err != nil {
 		return reply, unlessAway(err, gone)
 	}
-	u := s.uploads.install(r.uploadKey(name, m.ID), w)
+	u := s.uploads.begin(r.uploadKey(name, m.ID), w)
 	defer s.uploads.release(u)
 	unlock, err := u.lock(ctx, exclusive)
 	if err != nil {

@@ -14,7 +14,7 @@ func TestEncodedBound(t *testing.T) {
 		Name: long, Size: math.MinInt64, Mode: math.MaxUint32, Time: when,
 		Owner: long, Group: long, Target: long, Version: long, Digest: long,
 		ID: math.MaxUint64, Links: math.MaxUint32, UID: math.MaxUint32, GID: math.MaxUint32,
-		ChangeTime: &when, AccessTime: &when, Replication: math.MinInt, BlockSize: math.MinInt64,
+		ChangeTime: &when, AccessTime: &when, Replication: math.MinInt, BlockSize: math.MinInt64, Device: math.MaxUint64,
 	}
 	page := ListReply{Next: long}
 	for range maxItems {

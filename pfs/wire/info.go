@@ -23,6 +23,7 @@ type Info struct {
 	AccessTime  *Time  `msgpack:"atime,omitempty"`
 	Replication int    `msgpack:"repl,omitempty"`
 	BlockSize   int64  `msgpack:"block,omitempty"`
+	Device      uint64 `msgpack:"device,omitempty"`
 }
 
 // NewInfo encodes i.
@@ -32,7 +33,7 @@ func NewInfo(i pfs.Info) Info {
 		Owner: i.Owner, Group: i.Group, Target: i.Target, Version: i.Version, Digest: i.Digest,
 		ID: i.ID, Links: i.Links, UID: i.UID, GID: i.GID,
 		ChangeTime: NewOptionalTime(i.ChangeTime), AccessTime: NewOptionalTime(i.AccessTime),
-		Replication: i.Replication, BlockSize: i.BlockSize,
+		Replication: i.Replication, BlockSize: i.BlockSize, Device: i.Device,
 	}
 }
 
@@ -43,13 +44,13 @@ func (i Info) Info() pfs.Info {
 		Owner: i.Owner, Group: i.Group, Target: i.Target, Version: i.Version, Digest: i.Digest,
 		ID: i.ID, Links: i.Links, UID: i.UID, GID: i.GID,
 		ChangeTime: i.ChangeTime.Optional(), AccessTime: i.AccessTime.Optional(),
-		Replication: i.Replication, BlockSize: i.BlockSize,
+		Replication: i.Replication, BlockSize: i.BlockSize, Device: i.Device,
 	}
 }
 
 // Brief returns i without the attributes that most listings do not show.
 func (i Info) Brief() Info {
-	i.ID, i.Links, i.UID, i.GID, i.Replication, i.BlockSize = 0, 0, 0, 0, 0, 0
+	i.ID, i.Links, i.UID, i.GID, i.Replication, i.BlockSize, i.Device = 0, 0, 0, 0, 0, 0, 0
 	i.ChangeTime, i.AccessTime = nil, nil
 	return i
 }

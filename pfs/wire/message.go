@@ -22,6 +22,10 @@ const (
 	HeaderRequests = "Pfs-Requests"
 	HeaderBatches  = "Pfs-Batches"
 
+	// HeaderInstance, of answers to users, names the running service: another replica, and
+	// the same one after a restart, has another name.
+	HeaderInstance = "Pfs-Instance"
+
 	TypeMessage = "application/msgpack"
 	TypeFrames  = "application/x-pfs-frames"
 	TypeChunk   = "application/octet-stream"
@@ -35,7 +39,7 @@ const (
 	PathLogout  = "/v1/logout"
 	PathCall    = "/v1/call/" // + method
 	PathData    = "/v1/data"
-	PathEdit    = "/v1/edit"
+	PathWrite   = "/v1/write"
 	PathBatch   = "/v1/batch"
 	PathRead    = "/v1/read"
 	PathCopy    = "/v1/copy-batch"
@@ -51,8 +55,6 @@ const (
 	CallRename          = "rename"           // TwoPathRequest -> Empty
 	CallRenameExclusive = "rename-exclusive" // TwoPathRequest -> Empty
 	CallSymlink         = "symlink"          // SymlinkRequest -> Empty
-	CallChmod           = "chmod"            // ModeRequest -> Empty
-	CallChtime          = "chtime"           // TimeRequest -> Empty
 	CallSetAttr         = "set-attr"         // AttrRequest -> Empty
 	CallXattr           = "xattr"            // XattrRequest -> XattrReply
 	CallSetXattr        = "set-xattr"        // XattrRequest -> Empty
@@ -77,16 +79,20 @@ const (
 	CallCommit  = "commit"  // CommitRequest -> InfoReply
 	CallDiscard = "discard" // StagedRequest -> Empty
 
-	CallEdit     = "edit"     // PathRequest -> InfoReply; may the file be changed in place?
-	CallTruncate = "truncate" // TruncateRequest -> Empty
-	CallEditSync = "edit-sync"
+	CallOpen           = "open"            // OpenRequest -> OpenReply
+	CallHandleStat     = "handle-stat"     // HandleRequest -> InfoReply
+	CallHandleTruncate = "handle-truncate" // HandleRequest -> Empty
+	CallHandleAllocate = "handle-allocate" // HandleRequest -> Empty
+	CallHandleSync     = "handle-sync"     // HandleRequest -> Empty
+	CallHandleSetAttr  = "handle-set-attr" // HandleRequest -> Empty
+	CallHandleClose    = "handle-close"    // HandleRequest -> Empty
+	CallRenew          = "renew"           // RenewRequest -> RenewReply
 )
 
 // PathName returns the path that the request is about.
 func (q PathRequest) PathName() string    { return q.Path }
 func (q SymlinkRequest) PathName() string { return q.Path }
 func (q ModeRequest) PathName() string    { return q.Path }
-func (q TimeRequest) PathName() string    { return q.Path }
 func (q ListRequest) PathName() string    { return q.Path }
 func (q QuotaRequest) PathName() string   { return q.Path }
 func (q AccessRequest) PathName() string  { return q.Path }
@@ -145,12 +151,6 @@ type SymlinkRequest struct {
 type ModeRequest struct {
 	Path string `msgpack:"path"`
 	Mode uint32 `msgpack:"mode"`
-}
-
-// TimeRequest sets a modification time.
-type TimeRequest struct {
-	Path string `msgpack:"path"`
-	Time Time   `msgpack:"time"`
 }
 
 // ListRequest asks for a page; see pfs.ListOptions.
@@ -291,12 +291,6 @@ type CommitRequest struct {
 	Time      *Time  `msgpack:"time"`
 	Digest    string `msgpack:"digest"`
 	NoReplace bool   `msgpack:"no_replace"`
-}
-
-// TruncateRequest sets the length of an existing file.
-type TruncateRequest struct {
-	Path string `msgpack:"path"`
-	Size int64  `msgpack:"size"`
 }
 
 // InfoReply describes one file.

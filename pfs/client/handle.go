@@ -1,0 +1,222 @@
+package client
+
+import (
+	"context"
+	"io/fs"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// handle is an open file in the service.
+type handle struct {
+	c      *Client
+	wire   wire.Handle
+	closed atomic.Bool
+	used   atomic.Bool // a request renewed the lease since the last renewal
+
+	mu       sync.Mutex
+	instance string // of the service that has writes that are not synced; empty for none
+	apart    bool   // another instance has some, too
+}
+
+// OpenHandle opens a file in the service.
+func (c *Client) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
+	const op = "client.OpenHandle"
+	if err := flags.Check(op, name); err != nil {
+		return nil, err
+	}
+	h := &handle{c: c, wire: wire.Handle{ID: pfs.NewID(), Path: string(name), Flags: uint8(flags)}}
+	var reply wire.OpenReply
+	err := c.change(ctx, call{
+		op: op, method: wire.CallOpen, name: name,
+		request: wire.OpenRequest{Handle: h.wire, Mode: wire.ModeBits(perm.Perm())}, reply: &reply,
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.wire.File = reply.Info.ID
+	c.leases.add(c, h, time.Duration(reply.Lease)*time.Second)
+	return h, nil
+}
+
+func (h *handle) name() pfs.Path { return pfs.Path(h.wire.Path) }
+
+// check refuses what cannot be done with the handle. need are flags that it must be open
+// with.
+func (h *handle) check(ctx context.Context, op string, need pfs.OpenFlags, off int64, n int) error {
+	if h.closed.Load() {
+		return pfs.E(op, h.name(), pfs.Closed, nil)
+	}
+	if need&^pfs.OpenFlags(h.wire.Flags) != 0 {
+		return pfs.Errorf(op, h.name(), pfs.Permission, "the handle is not open for that")
+	}
+	if err := pfs.CheckRange(op, h.name(), off, n); err != nil {
+		return err
+	}
+	h.used.Store(true)
+	return pfs.CheckContext(ctx, op, h.name())
+}
+
+// message is a request for, or with, the chunk at off.
+func (h *handle) message(op, method, path string, off int64) message {
+	m := dataMessage(op, method, path, h.name(), off)
+	m.query.Set("handle", h.wire.ID)
+	m.query.Set("flags", strconv.Itoa(int(h.wire.Flags)))
+	m.query.Set("file", strconv.FormatUint(h.wire.File, 10))
+	return m
+}
+
+// ReadAt reads what the file holds now.
+func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	const op = "client.Handle.ReadAt"
+	if err := h.check(ctx, op, pfs.OpenRead, off, len(p)); err != nil {
+		return 0, err
+	}
+	return h.c.readChunks(ctx, p, func(at int64) message {
+		return h.message(op, http.MethodGet, wire.PathData, off+at)
+	})
+}
+
+// WriteAt writes chunk by chunk.
+func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
+	const op = "client.Handle.WriteAt"
+	if err := h.check(ctx, op, pfs.OpenWrite, off, len(p)); err != nil {
+		return 0, err
+	}
+	return sendChunks(p, func(b []byte, at int64) error {
+		m := h.message(op, http.MethodPut, wire.PathWrite, off+at)
+		m.id = pfs.NewID()
+		instance := ""
+		m.observe = func(resp *http.Response, sent bool) {
+			if resp != nil && resp.Header.Get(wire.HeaderProtocol) != "" {
+				instance = resp.Header.Get(wire.HeaderInstance)
+			} else if sent {
+				m.query.Set("again", "1") // in all further attempts
+			}
+		}
+		err := h.c.sendChunk(ctx, m, b)
+		h.wrote(instance)
+		return err
+	})
+}
+
+// wrote notes that an instance of the service has a change that is not synced.
+func (h *handle) wrote(instance string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.apart = h.apart || h.instance != "" && instance != h.instance
+	h.instance = instance
+}
+
+// synced notes that an instance has synced, and answers Stale if another one had changes.
+func (h *handle) synced(op, instance string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lost := h.apart || h.instance != "" && instance != h.instance
+	h.instance, h.apart = "", false
+	if lost {
+		return pfs.Errorf(op, h.name(), pfs.Stale, "the service that took writes since the last sync was restarted or replaced: they may be lost, write them again")
+	}
+	return nil
+}
+
+// call does a call on the handle and returns the instance of the service that answered.
+func (h *handle) call(ctx context.Context, op, method string, q wire.HandleRequest, reply any) (instance string, err error) {
+	q.Handle = h.wire
+	err = h.c.change(ctx, call{
+		op: op, method: method, name: h.name(), request: q, reply: reply,
+		observe: func(resp *http.Response, _ bool) {
+			if resp != nil {
+				instance = resp.Header.Get(wire.HeaderInstance)
+			}
+		},
+	})
+	return instance, err
+}
+
+// Truncate sets the length.
+func (h *handle) Truncate(ctx context.Context, size int64) error {
+	const op = "client.Handle.Truncate"
+	if err := h.check(ctx, op, pfs.OpenWrite, size, 0); err != nil {
+		return err
+	}
+	instance, err := h.call(ctx, op, wire.CallHandleTruncate, wire.HandleRequest{Size: size}, nil)
+	h.wrote(instance)
+	return err
+}
+
+// Allocate reserves room.
+func (h *handle) Allocate(ctx context.Context, off, n int64) error {
+	const op = "client.Handle.Allocate"
+	if n < 0 {
+		return pfs.Errorf(op, h.name(), pfs.Invalid, "%d bytes from offset %d on", n, off)
+	}
+	if err := h.check(ctx, op, pfs.OpenWrite, off, int(n)); err != nil {
+		return err
+	}
+	instance, err := h.call(ctx, op, wire.CallHandleAllocate, wire.HandleRequest{Off: off, Size: n}, nil)
+	h.wrote(instance)
+	return err
+}
+
+// Sync makes what was written durable.
+func (h *handle) Sync(ctx context.Context) error {
+	const op = "client.Handle.Sync"
+	if err := h.check(ctx, op, 0, 0, 0); err != nil {
+		return err
+	}
+	instance, err := h.call(ctx, op, wire.CallHandleSync, wire.HandleRequest{}, nil)
+	if err != nil {
+		return err
+	}
+	return h.synced(op, instance)
+}
+
+// Stat describes the file as it is now.
+func (h *handle) Stat(ctx context.Context) (pfs.Info, error) {
+	const op = "client.Handle.Stat"
+	if err := h.check(ctx, op, 0, 0, 0); err != nil {
+		return pfs.Info{}, err
+	}
+	var reply wire.InfoReply
+	if _, err := h.call(ctx, op, wire.CallHandleStat, wire.HandleRequest{}, &reply); err != nil {
+		return pfs.Info{}, err
+	}
+	return reply.Info.Info(), nil
+}
+
+// SetAttr sets attributes.
+func (h *handle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	const op = "client.Handle.SetAttr"
+	if err := h.check(ctx, op, 0, 0, 0); err != nil {
+		return err
+	}
+	if err := mask.Check(op, h.name(), attrs); err != nil {
+		return err
+	}
+	_, err := h.call(ctx, op, wire.CallHandleSetAttr, wire.HandleRequest{Attrs: wire.NewAttrs(mask, attrs)}, nil)
+	return err
+}
+
+// Close closes the handle in the service. If that cannot be reached, the end of the lease
+// does.
+func (h *handle) Close(ctx context.Context) error {
+	const op = "client.Handle.Close"
+	if h.closed.Swap(true) {
+		return nil
+	}
+	h.c.leases.remove(h)
+	ctx, cancel := farewell(ctx)
+	defer cancel()
+	instance, err := h.call(ctx, op, wire.CallHandleClose, wire.HandleRequest{}, nil)
+	if err != nil {
+		return err
+	}
+	return h.synced(op, instance)
+}

@@ -1,0 +1,262 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/wire"
+)
+
+// lease is how long a handle stays open without a request.
+const lease = time.Minute
+
+// handles are the open handles of all users.
+type handles struct {
+	openCache[handleKey, *openHandle]
+	most, share int
+
+	places sync.Mutex
+	taken  int            // handles that are open or being opened
+	own    map[string]int // those of each user
+}
+
+// handleKey names a handle. The whole identity is part of it: a user whose role, or whose
+// accounts on the stores, change loses the handles that were opened with the rights from
+// before.
+type handleKey struct {
+	who   auth.Identity
+	alias string // of the current datacenter
+	id    string // the client's
+}
+
+// openHandle is a handle that is open here.
+type openHandle struct {
+	kept[handleKey]
+	pfs.Handle
+	name pfs.Path
+}
+
+func newHandles(most int, log *slog.Logger) *handles {
+	hs := &handles{most: most, share: max(1, most/4), own: map[string]int{}}
+	hs.life = lease
+	hs.close = func(h *openHandle) {
+		defer hs.giveBack(h.key.who.Name)
+		if err := h.Close(context.Background()); err != nil {
+			log.Warn("a handle was not closed well", "user", h.key.who.Name, "path", h.name, "error", pfs.Detail(err))
+		}
+	}
+	return hs
+}
+
+// reserve takes a place for one more handle of the user.
+func (hs *handles) reserve(name pfs.Path, user string) error {
+	hs.places.Lock()
+	defer hs.places.Unlock()
+	switch {
+	case hs.own[user] >= hs.share:
+		return pfs.Errorf("server.reserve", name, pfs.Limit, "%d handles of yours are open: close some", hs.share)
+	case hs.taken >= hs.most:
+		return pfs.Errorf("server.reserve", name, pfs.Limit, "%d handles of all users are open, try again", hs.most)
+	}
+	hs.own[user]++
+	hs.taken++
+	return nil
+}
+
+// giveBack gives back a place of the user.
+func (hs *handles) giveBack(user string) {
+	hs.places.Lock()
+	defer hs.places.Unlock()
+	hs.taken--
+	if hs.own[user]--; hs.own[user] == 0 {
+		delete(hs.own, user)
+	}
+}
+
+// handleKey names a handle of the request's user.
+func (r *request) handleKey(id string) handleKey {
+	return handleKey{r.id, r.Header.Get(wire.HeaderDatacenter), id}
+}
+
+// openHandle opens the file of q and keeps it open for its lease. The caller releases it.
+func (s *Server) openHandle(ctx context.Context, r *request, q wire.Handle, flags pfs.OpenFlags, mode uint32) (*openHandle, error) {
+	const op = "server.openHandle"
+	name, err := pfs.ParsePath(q.Path)
+	if err != nil {
+		return nil, err
+	}
+	if !pfs.ValidID(q.ID) {
+		return nil, pfs.Errorf(op, name, pfs.Invalid, "handle ID %.80q", q.ID)
+	}
+	if err := s.handles.reserve(name, r.id.Name); err != nil {
+		return nil, err
+	}
+	var o *openHandle
+	defer func() {
+		if o == nil {
+			s.handles.giveBack(r.id.Name)
+		}
+	}()
+	h, err := pfs.OpenHandle(ctx, r.tree, name, flags, wire.FileMode(mode).Perm())
+	if err != nil {
+		return nil, err
+	}
+	if err := isFile(ctx, h, q); err != nil {
+		_ = h.Close(ctx)
+		return nil, err
+	}
+	o = &openHandle{kept: kept[handleKey]{key: r.handleKey(q.ID)}, Handle: h, name: name}
+	return s.handles.install(o), nil
+}
+
+// isFile answers Stale if h is not the file that q was opened for.
+func isFile(ctx context.Context, h pfs.Handle, q wire.Handle) error {
+	if q.File == 0 {
+		return nil
+	}
+	info, err := h.Stat(ctx)
+	if err == nil && info.ID != q.File {
+		err = pfs.Errorf("server.isFile", pfs.Path(q.Path), pfs.Stale, "another file has the name now")
+	}
+	return err
+}
+
+// handle returns the handle of a request. If it is not open here, because this server
+// was restarted, another replica opened it or its lease ended, it is opened again by its
+// name, if that still leads to the same file. The caller releases it.
+func (s *Server) handle(ctx context.Context, r *request, q wire.Handle) (*openHandle, error) {
+	const op = "server.handle"
+	if o, ok := s.handles.find(r.handleKey(q.ID)); ok {
+		return o, nil
+	}
+	if q.File == 0 {
+		return nil, pfs.Errorf(op, pfs.Path(q.Path), pfs.Stale, "the handle is not open any more, and the store has no file IDs to open it again")
+	}
+	flags := pfs.OpenFlags(q.Flags) &^ (pfs.OpenCreate | pfs.OpenExclusive | pfs.OpenTruncate)
+	o, err := s.openHandle(ctx, r, q, flags, 0)
+	switch pfs.KindOf(err) {
+	case pfs.NotExist, pfs.NotDir, pfs.IsDir, pfs.Symlink, pfs.Invalid:
+		err = pfs.Errorf(op, pfs.Path(q.Path), pfs.Stale, "the handle cannot be opened again: %w", err)
+	}
+	return o, err
+}
+
+// end takes o out: its last user closes it.
+func (hs *handles) end(o *openHandle) {
+	hs.mu.Lock()
+	hs.drop(o, nil)
+	hs.mu.Unlock()
+}
+
+// handleFile is an open handle as a File for a chunk of length bytes at off.
+type handleFile struct {
+	s *Server
+	*openHandle
+	info pfs.Info
+}
+
+// handleFile returns the file that a chunk is asked of. A chunk of one piece is read without
+// asking for the length before.
+func (s *Server) handleFile(ctx context.Context, r *request, q query) (pfs.File, error) {
+	o, err := s.handle(ctx, r, q.handle)
+	if err != nil {
+		return nil, err
+	}
+	f := &handleFile{s: s, openHandle: o, info: pfs.Info{Name: o.name.Base(), Size: q.off + q.length}}
+	if q.length > pieceSize {
+		if f.info, err = o.Stat(ctx); err != nil {
+			s.handles.release(o)
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (f *handleFile) Info() pfs.Info { return f.info }
+
+func (f *handleFile) Close() error {
+	f.s.handles.release(f.openHandle)
+	return nil
+}
+
+// putWrite writes one chunk to a handle. Nothing is written before the whole chunk was
+// checked: a file that is changed in place cannot be refused later.
+func (s *Server) putWrite(w http.ResponseWriter, r *request) {
+	q, name, err := parseQuery(r.Request)
+	if err == nil {
+		q.length, err = chunkLength(r.Request, name)
+	}
+	var data []byte
+	if err == nil {
+		data = make([]byte, 0, min(q.length, pieceSize))
+		_, err = s.receive(w, r, q.length, func(p []byte, _ int64) error {
+			data = append(data, p...)
+			return nil
+		})
+	}
+	if err == nil {
+		err = s.writeOnce(r, q, data)
+	}
+	if err != nil {
+		s.fail(w, r.Request, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// writeOnce writes data, unless the request is a repetition: then it waits for the first
+// one, so that this cannot write over what comes later. At an offset it then writes the
+// same again. What is appended must not be written twice: the outcome of the first one is
+// the answer, and if that is not known, Stale.
+func (s *Server) writeOnce(r *request, q query, data []byte) error {
+	const op = "server.write"
+	ctx := r.Context()
+	appends := pfs.OpenFlags(q.handle.Flags)&pfs.OpenAppend != 0
+	do := func() outcome {
+		if appends && q.again {
+			return outcome{err: pfs.Errorf(op, pfs.Path(q.path), pfs.Stale, "the answer to an append was lost, and nobody knows whether it was written")}
+		}
+		err := s.writeHandle(ctx, r, q, data, appends)
+		return outcome{err: err, fleeting: !appends}
+	}
+	id := r.Header.Get(wire.HeaderRequest)
+	if !pfs.ValidID(id) {
+		return do().err
+	}
+	return s.written.do(ctx, onceKey{r.id.Name, "write", id}, do).err
+}
+
+// writeHandle writes data: at an offset in steps, what is appended in one.
+func (s *Server) writeHandle(ctx context.Context, r *request, q query, data []byte, appends bool) error {
+	const op = "server.write"
+	o, err := s.handle(ctx, r, q.handle)
+	if err != nil {
+		return err
+	}
+	defer s.handles.release(o)
+	step := pieceSize
+	if appends {
+		step = pfs.ChunkSize
+		if err := pfs.CheckContext(ctx, op, o.name); err != nil {
+			return err
+		}
+		ctx = context.WithoutCancel(ctx) // half an append cannot be repeated
+	}
+	for off := q.off; len(data) > 0 && err == nil; {
+		p := data[:min(len(data), step)]
+		err = pfs.InTurn(ctx, func() error {
+			_, err := o.WriteAt(ctx, p, off)
+			return err
+		})
+		data, off = data[len(p):], off+int64(len(p))
+	}
+	if appends && err != nil && !lasting(pfs.KindOf(err)) {
+		return pfs.Errorf(op, o.name, pfs.Stale, "nobody knows how much was appended: %w", err)
+	}
+	return err
+}
