@@ -18,6 +18,7 @@ const module = "github.com/paddlecloud/pfs/"
 var allowed = map[string][]string{
 	"pfs":        {},
 	"pfs/digest": {"pfs"},
+	"pfs/retry":  {"pfs"},
 	"pfs/auth":   {"pfs", "pfs/internal/fair"},
 	"pfs/wire":   {"pfs", "pfs/internal/unixmode"},
 
@@ -38,9 +39,9 @@ var allowed = map[string][]string{
 	"pfs/linkfs":    {"pfs"},
 	"pfs/namespace": {"pfs", "pfs/auth", "pfs/permfs", "pfs/linkfs"},
 
-	"pfs/transfer": {"pfs", "pfs/digest"},
-	"pfs/server":   {"pfs", "pfs/auth", "pfs/digest", "pfs/internal/fair", "pfs/transfer", "pfs/wire"},
-	"pfs/client":   {"pfs", "pfs/wire"},
+	"pfs/transfer": {"pfs", "pfs/digest", "pfs/retry"},
+	"pfs/server":   {"pfs", "pfs/auth", "pfs/digest", "pfs/internal/fair", "pfs/retry", "pfs/transfer", "pfs/wire"},
+	"pfs/client":   {"pfs", "pfs/retry", "pfs/wire"},
 	"pfs/pfstest":  {"pfs", "pfs/digest"},
 
 	// For tests only: a proxy that corrupts traffic, and real clusters.
@@ -62,8 +63,8 @@ var allowed = map[string][]string{
 	"cmd/internal/cliio":              {"pfs", "pfs/transfer", "cmd/internal/cliargs"},
 	"cmd/internal/strictyaml":         {"pfs", "cmd/internal/cliargs"},
 	"cmd/internal/config":             {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/strictyaml"},
-	"cmd/paddlectl/internal/app":      {"pfs", "pfs/client", "pfs/localfs", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/paddlectl/internal/sorter"},
-	"cmd/paddlectl/internal/copying":  {"pfs", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/sorter"},
+	"cmd/paddlectl/internal/app":      {"pfs", "pfs/client", "pfs/localfs", "pfs/retry", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/paddlectl/internal/sorter"},
+	"cmd/paddlectl/internal/copying":  {"pfs", "pfs/retry", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/sorter"},
 	"cmd/paddlectl/internal/datafile": {"pfs", "pfs/transfer", "recordio", "recordio/convert", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying"},
 	"cmd/paddlectl/internal/sorter":   {"pfs"},
 	"cmd/paddlectl":                   {"cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/internal/app", "cmd/paddlectl/recordio"},

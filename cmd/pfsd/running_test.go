@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs/client"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 // running is a service that runs in this process.
@@ -71,7 +72,7 @@ func dataFor(t *testing.T) string { return filepath.Join(t.TempDir(), "data") }
 // login returns a client with the tokens of user.
 func (r *running) login(t *testing.T, user string) (*client.Client, client.Tokens) {
 	t.Helper()
-	opts := client.Options{Endpoint: r.endpoint, Retries: -1}
+	opts := client.Options{Endpoint: r.endpoint, Retry: retry.Never}
 	if strings.HasPrefix(r.endpoint, "https:") {
 		fingerprint, _, err := client.Fingerprint(t.Context(), r.endpoint)
 		if err != nil {

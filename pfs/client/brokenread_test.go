@@ -9,6 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/client"
 	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 // damaged is a store whose files cannot be read from bad on.
@@ -54,7 +55,7 @@ func TestErrorInTheMiddleOfAChunk(t *testing.T) {
 			}
 			s := serve(t, store)
 			c, err := client.New(client.Options{
-				Endpoint: s.URL, Fingerprint: mustFingerprint(t, s), Retries: -1,
+				Endpoint: s.URL, Fingerprint: mustFingerprint(t, s), Retry: retry.Never,
 				Token: func(context.Context, string) (string, error) { return "token-a", nil },
 			})
 			if err != nil {

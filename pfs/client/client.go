@@ -1,8 +1,8 @@
 // Package client is the tree of files of a pfs service: a pfs.FileSystem over the
 // protocol of package wire.
 //
-// Broken connections, damaged chunks and a service that is away for a moment are met by
-// sending the request again, with growing pauses. An expired access token is replaced
+// A request is sent again, with the same ID, when the connection breaks, a chunk is damaged or the service
+// is away, as the retry.Budget of the context allows. An expired access token is replaced
 // by another of Options.Token. What is left is an error of the Kind that the service
 // gave, or Unavailable. All methods may be called concurrently.
 package client
@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
@@ -42,19 +43,8 @@ type Options struct {
 	// Token the client can only log in and ask for ServiceInfo.
 	Token func(ctx context.Context, refused string) (string, error)
 
-	// Retries is how often a request is sent again before its error is returned.
-	// Default 5; negative means never.
-	Retries int
-
-	// Patience bounds the time for which a request is sent again in vain; 0 means no bound
-	// but Retries. Half of it at most is counted of the first one, which may have been
-	// at work for longer before it failed; and none is sent of which, if it took as long
-	// as the one before, more than half would be beyond the bound.
-	Patience time.Duration
-
-	// OnRetry, if not nil, is told of each request that is sent again: for how long that
-	// was done in vain, as Patience counts it, and why it failed now. It may be called from several goroutines.
-	OnRetry func(waited time.Duration, err error)
+	// Retry is how requests are repeated, if the context carries no retry.Budget.
+	Retry retry.Policy
 
 	// UserAgent names the program to the service's log.
 	UserAgent string
@@ -100,10 +90,6 @@ var (
 	_ pfs.CapabilityReporter = (*Client)(nil)
 )
 
-// defaultRetries with pauses of 0.1 s doubling to 2 s bridge about five seconds: a
-// restart of the service.
-const defaultRetries = 5
-
 // New returns a client. It sends nothing yet.
 func New(opts Options) (*Client, error) {
 	base, err := parseEndpoint(opts.Endpoint)
@@ -112,12 +98,6 @@ func New(opts Options) (*Client, error) {
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	switch {
-	case opts.Retries == 0:
-		opts.Retries = defaultRetries
-	case opts.Retries < 0:
-		opts.Retries = 0
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ClientSessionCache: tls.NewLRUClientSessionCache(0)}
 	if opts.Fingerprint != "" {

@@ -21,6 +21,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
@@ -329,7 +330,7 @@ func TestStrangersAreNotBelieved(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ts := httptest.NewServer(tt.answer)
 			defer ts.Close()
-			c, err := client.New(client.Options{Endpoint: ts.URL, Retries: -1, Token: func(context.Context, string) (string, error) { return "t", nil }})
+			c, err := client.New(client.Options{Endpoint: ts.URL, Retry: retry.Never, Token: func(context.Context, string) (string, error) { return "t", nil }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -348,7 +349,7 @@ func TestUnreachableIsNotNotExist(t *testing.T) {
 	}
 	address := l.Addr().String()
 	l.Close()
-	c, err := client.New(client.Options{Endpoint: "http://" + address, Retries: -1, Token: func(context.Context, string) (string, error) { return "t", nil }})
+	c, err := client.New(client.Options{Endpoint: "http://" + address, Retry: retry.Never, Token: func(context.Context, string) (string, error) { return "t", nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +361,7 @@ func TestUnreachableIsNotNotExist(t *testing.T) {
 func TestPinnedCertificate(t *testing.T) {
 	s := serve(t, memfs.New(memfs.Options{}))
 	get := func(fingerprint string) error {
-		c, err := client.New(client.Options{Endpoint: s.URL, Fingerprint: fingerprint, Retries: -1})
+		c, err := client.New(client.Options{Endpoint: s.URL, Fingerprint: fingerprint, Retry: retry.Never})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
@@ -42,7 +43,7 @@ func TestClientStaysWithinItsShare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, err := New(Options{
-					Endpoint: "https://service", Retries: -1,
+					Endpoint: "https://service", Retry: retry.Never,
 					Token: func(context.Context, string) (string, error) { return "token", nil },
 				})
 				if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
@@ -41,16 +42,16 @@ func testPatience(t *testing.T, timeout, patience, want time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []time.Duration
 		c, err := New(Options{
-			Endpoint: "https://service", Retries: 99, Patience: patience,
-			Token:   func(context.Context, string) (string, error) { return "token", nil },
-			OnRetry: func(waited time.Duration, _ error) { told = append(told, waited) },
+			Endpoint: "https://service",
+			Token:    func(context.Context, string) (string, error) { return "token", nil },
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		c.http.Transport = slowly(timeout)
 		began := time.Now()
-		_, err = c.Stat(context.Background(), "/f")
+		budget := retry.New(retry.Policy{Total: patience}, func(waited time.Duration, _ error) { told = append(told, waited) })
+		_, err = c.Stat(retry.With(t.Context(), budget), "/f")
 		if took := time.Since(began); pfs.KindOf(err) != pfs.Unavailable || (took-want).Abs() > 4*time.Second {
 			t.Errorf("%v after %v, want Unavailable after %v", err, took, want)
 		}

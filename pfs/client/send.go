@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
@@ -46,60 +46,48 @@ type message struct {
 // send sends m until receive accepts the answer, or trying again cannot help. receive
 // must read what it needs before it returns; it calls touch while the answer arrives.
 func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Response, touch func()) error) error {
+	budget := retry.From(ctx)
+	if budget == nil {
+		budget = retry.New(c.opts.Retry, nil)
+	}
+	op := retry.Op{Repairs: repairs, Cure: m.cure, Told: func(_ time.Duration, err error) {
+		c.opts.Logger.Debug("asking again", "op", m.op, "path", string(m.name), "error", err)
+	}}
 	refreshed := false
-	var vain time.Time // since when it was asked for in vain
-	for try := 0; ; {
-		began := time.Now()
+	err := budget.Do(ctx, op, func(ctx context.Context) error {
 		token, err := c.currentToken(ctx, m)
 		if err == nil {
 			err = c.attempt(ctx, m, token, receive)
 		}
-		if err == nil {
-			return nil
-		}
-		took := min(time.Since(began), c.opts.Patience/2)
-		if vain.IsZero() {
-			vain = time.Now().Add(-took)
-		}
-		waited := time.Since(vain)
-		impatient := c.opts.Patience > 0 && waited+took/2 > c.opts.Patience
-		kind := pfs.KindOf(err)
-		switch {
-		case kind == pfs.Unauthenticated && !m.anonymous && !refreshed && token != "":
-			refreshed = true
-			c.drop(token)
-			if _, err := c.newToken(ctx, token); err != nil {
-				return err
-			}
-			continue
-		case kind == pfs.Limit && m.anonymous:
-			return err // a login that is limited gains nothing by coming again at once
-		case !kind.Temporary() && !errors.Is(err, wire.ErrDamaged) || try >= c.opts.Retries || impatient || ctx.Err() != nil:
+		if m.anonymous || refreshed || token == "" || pfs.KindOf(err) != pfs.Unauthenticated {
 			return err
 		}
-		c.opts.Logger.Debug("asking again", "op", m.op, "path", string(m.name), "try", try+1, "error", err)
-		if c.opts.OnRetry != nil {
-			c.opts.OnRetry(waited, err)
-		}
-		if err := pause(ctx, m.op, m.name, try); err != nil {
+		refreshed = true
+		c.drop(token)
+		if token, err = c.newToken(ctx, token); err != nil {
 			return err
 		}
-		try++
+		return c.attempt(ctx, m, token, receive)
+	})
+	if pfs.KindOf(err).Temporary() && ctx.Err() != nil { // it ended while it waited
+		return pfs.CheckContext(ctx, m.op, m.name)
 	}
+	return err
 }
 
-// pause waits before try number try+1: 0.1 s doubling to 2 s, each time a random part
-// of it so that many clients do not come back together.
-func pause(ctx context.Context, op string, name pfs.Path, try int) error {
-	most := min(2*time.Second, 100*time.Millisecond<<min(try, 10))
-	timer := time.NewTimer(most/2 + rand.N(most/2))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return pfs.E(op, name, pfs.Canceled, ctx.Err())
-	case <-timer.C:
-		return nil
+// repairs is how often a request is sent again at once after its bytes were damaged on the way.
+const repairs = 3
+
+// cure says what helps against the failure of m. A login that is limited gains nothing
+// by coming again soon.
+func (m message) cure(err error) retry.Cure {
+	switch {
+	case errors.Is(err, wire.ErrDamaged):
+		return retry.Repetition
+	case errors.Is(err, pfs.Integrity), m.anonymous && errors.Is(err, pfs.Limit):
+		return retry.Nothing
 	}
+	return retry.CureOf(err)
 }
 
 // errStalled is the cause when nothing moved for the time of stall.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
@@ -50,7 +51,7 @@ func TestWrongAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := New(Options{
-				Endpoint: "https://service", Retries: -1,
+				Endpoint: "https://service", Retry: retry.Never,
 				Token: func(context.Context, string) (string, error) { return "token", nil },
 			})
 			if err != nil {

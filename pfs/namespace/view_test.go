@@ -16,6 +16,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/namespace"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
@@ -134,7 +135,7 @@ func copyFile(ctx context.Context, fsys pfs.FileSystem, src, dst pfs.Path) error
 	if !errors.Is(err, pfs.Unsupported) {
 		return err
 	}
-	job, err := transfer.New(transfer.Options{Retries: -1})
+	job, err := transfer.New(transfer.Options{Retry: retry.Never})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
@@ -22,9 +23,6 @@ const (
 	// copyPatience is how long a copy waits for memory while none is given back. Then
 	// the copies that hold it are taken to hang, and the client is answered Limit.
 	copyPatience = 30 * time.Second
-	// never turns off the retries of transfer.Options: the client asks again, and the
-	// copy goes on.
-	never = -1
 )
 
 // copyCall copies a file inside the service: within its store where that can do it, and
@@ -62,7 +60,8 @@ func (s *Server) copyCall(ctx context.Context, r *request, q wire.CopyRequest, p
 func (s *Server) copyThrough(ctx context.Context, r *request, c copyName, src, dst pfs.Path, opts pfs.CopyOptions, progress func(int64)) (pfs.Info, error) {
 	pool, giveBack := s.copies.share(r.id.Name)
 	defer giveBack()
-	job, err := transfer.New(transfer.Options{Pool: pool, Retries: never, StagedID: c.stagedID})
+	// The client asks again, and the copy goes on.
+	job, err := transfer.New(transfer.Options{Pool: pool, Retry: retry.Never, StagedID: c.stagedID})
 	if err != nil {
 		return pfs.Info{}, err
 	}

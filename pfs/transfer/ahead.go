@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 const (
@@ -50,6 +51,7 @@ func (j *Job) countAhead(ctx context.Context) (add func(End), last, stop func())
 }
 
 func (a *ahead) run(ctx context.Context) {
+	ctx = retry.Once(ctx)
 	if a.j.sleep(ctx, aheadAfter) != nil {
 		return
 	}
@@ -147,4 +149,16 @@ func (a *ahead) addTo(s *Stats) {
 	}
 	s.Files, s.Bytes = max(s.Files, a.files.Load()), max(s.Bytes, a.bytes.Load())
 	s.Complete = a.complete.Load()
+}
+
+// sleep returns after d, or with ctx's error when it is done.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 const (
@@ -154,7 +155,7 @@ func (r *run) readyBatch(ctx context.Context, b *batch) (ready []*slot, alone []
 	for i, s := range b.slots {
 		files[i] = pfs.BatchFile{Path: s.it.source.Path, Data: s.data}
 	}
-	for i, err := range guarded(b.slots, func() []error { return pfs.ReadBatch(ctx, b.from, files) }) {
+	for i, err := range guarded(b.slots, func() []error { return pfs.ReadBatch(retry.Once(ctx), b.from, files) }) {
 		s := b.slots[i]
 		if err == nil && r.prepare(ctx, s, files[i].Info) {
 			ready = append(ready, s)
@@ -224,10 +225,11 @@ func (r *run) writeBatch(ctx context.Context, b *batch, todo []*slot) (alone []*
 		return nil
 	}
 	tries := 0
-	_ = r.j.retry(ctx, todo[0].it.name, func() error {
+	_ = r.j.retry(ctx, todo[0].it.name, func(once context.Context) error {
 		tries++
+		errs := guarded(todo, func() []error { return b.write(once, todo) })
 		var err error
-		todo, err = r.tryBatch(ctx, b, todo, tries, &alone)
+		todo, err = r.tried(ctx, b, todo, errs, tries, &alone)
 		return err
 	})
 	for _, s := range todo {
@@ -237,11 +239,11 @@ func (r *run) writeBatch(ctx context.Context, b *batch, todo []*slot) (alone []*
 	return alone
 }
 
-// tryBatch writes the files of todo. It returns those for which another try may
-// help, and why: a temporary error, if one of them has any, since that is what most
+// tried ends the files of todo that were written, or cannot be. It returns those for which another try
+// may help, and why: a temporary error, if one of them has any, since that is what most
 // tries are given to.
-func (r *run) tryBatch(ctx context.Context, b *batch, todo []*slot, try int, alone *[]*item) (left []*slot, why error) {
-	for i, err := range guarded(todo, func() []error { return b.write(ctx, todo) }) {
+func (r *run) tried(ctx context.Context, b *batch, todo []*slot, errs []error, try int, alone *[]*item) (left []*slot, why error) {
+	for i, err := range errs {
 		s := todo[i]
 		s.err = err
 		kind := pfs.KindOf(err)

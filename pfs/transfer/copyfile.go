@@ -11,6 +11,7 @@ import (
 // and then with the bytes done so far. opts.ID, if not empty, replaces the ID that the
 // job would choose. Whether to replace, and which time to set, is in opts alone.
 func (j *Job) CopyFile(ctx context.Context, source, target End, opts pfs.CopyOptions, progress func(done int64)) (pfs.Info, error) {
+	j.spend(ctx)
 	c := &fileCopy{j: j, source: source, target: target, name: source.Path, opts: opts, plainMode: j.opts.NewMode, progress: progress}
 	j.count.files.Add(1)
 	j.count.complete.Store(true)

@@ -122,7 +122,7 @@ func (j *Job) otherAttributes(it *item) (mode, time bool) {
 func (j *Job) setAttributes(ctx context.Context, it *item) error {
 	mode, time := j.otherAttributes(it)
 	if mode {
-		err := j.retry(ctx, it.name, func() error {
+		err := j.retry(ctx, it.name, func(ctx context.Context) error {
 			return pfs.SetAttr(ctx, it.target.FS, it.target.Path, pfs.AttrMode, pfs.Attrs{Mode: it.info.Mode.Perm()})
 		})
 		if err := ifSupported(err); err != nil {
@@ -132,7 +132,7 @@ func (j *Job) setAttributes(ctx context.Context, it *item) error {
 	if !time {
 		return nil
 	}
-	return ifSupported(j.retry(ctx, it.name, func() error {
+	return ifSupported(j.retry(ctx, it.name, func(ctx context.Context) error {
 		return pfs.SetAttr(ctx, it.target.FS, it.target.Path, pfs.AttrModTime, pfs.Attrs{ModTime: it.info.ModTime})
 	}))
 }
@@ -159,7 +159,7 @@ func (r *run) copyItem(ctx context.Context, it *item) {
 
 // tryItem is copyItem of a dry run: it reports an item as done that could be read and made.
 func (r *run) tryItem(ctx context.Context, it *item) {
-	err := r.j.retry(ctx, it.name, func() error {
+	err := r.j.retry(ctx, it.name, func(ctx context.Context) error {
 		if !it.info.IsLink() {
 			if err := pfs.CheckAccess(ctx, it.source.FS, pfs.Read, it.source.Path); err != nil {
 				return err
@@ -225,7 +225,7 @@ func (r *run) tryFile(ctx context.Context, it *item) (*fileCopy, pfs.Info, error
 // copyLink makes the same link at the target. What was there is removed first: no
 // store replaces a link in one step.
 func (r *run) copyLink(ctx context.Context, it *item) {
-	err := r.j.retry(ctx, it.name, func() error {
+	err := r.j.retry(ctx, it.name, func(ctx context.Context) error {
 		err := pfs.MakeLink(ctx, it.target.FS, it.info.Target, it.target.Path)
 		if !errors.Is(err, pfs.Exist) {
 			return err

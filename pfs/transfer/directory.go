@@ -136,7 +136,7 @@ func (d *directory) ensure(ctx context.Context) error {
 
 // make makes the directory. The caller holds d.mu, or nothing else has d yet.
 func (d *directory) make(ctx context.Context) error {
-	err := d.r.j.retry(ctx, d.name, func() error { return d.target.FS.Mkdir(ctx, d.target.Path, d.mode().Perm()) })
+	err := d.r.j.retry(ctx, d.name, func(ctx context.Context) error { return d.target.FS.Mkdir(ctx, d.target.Path, d.mode().Perm()) })
 	if err == nil {
 		d.wasMade()
 	}
@@ -183,7 +183,7 @@ func (d *directory) setMode(ctx context.Context, made bool) error {
 	if !made || d.r.j.opts.NewMode || perm == d.mode().Perm() {
 		return nil
 	}
-	return ifSupported(d.r.j.retry(ctx, d.name, func() error {
+	return ifSupported(d.r.j.retry(ctx, d.name, func(ctx context.Context) error {
 		return pfs.SetAttr(ctx, d.target.FS, d.target.Path, pfs.AttrMode, pfs.Attrs{Mode: perm})
 	}))
 }
@@ -195,7 +195,7 @@ func (d *directory) setTime(ctx context.Context, made bool) error {
 	if same || d.r.j.opts.NewTime {
 		return nil
 	}
-	return ifSupported(d.r.j.retry(ctx, d.name, func() error {
+	return ifSupported(d.r.j.retry(ctx, d.name, func(ctx context.Context) error {
 		return pfs.SetAttr(ctx, d.target.FS, d.target.Path, pfs.AttrModTime, pfs.Attrs{ModTime: d.info.ModTime})
 	}))
 }

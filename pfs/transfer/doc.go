@@ -31,14 +31,13 @@
 //
 // Content: what the [Pool] of the job has, whatever the number of files. Names: one
 // window of at most 32,768 directory entries for all directories together (about
-// 15 MB), tables of at most 262,144 target entries for directories that take more than a
-// window (about 25 MB), the names of the subdirectories of one window for each level of the tree, and
+// 15 MB), tables of at most 262,144 target entries for all of them (about 25 MB), the names of the subdirectories of one window for each level of the tree, and
 // 16 bytes a name for a directory that takes several pages or is made a mirror: 16 MB
 // for one of 1,000,000 names. A stream to a target of long pieces keeps one of them on disk.
 //
 // # Errors
 //
-// Temporary errors are retried with exponential backoff and jitter. A file that
+// Temporary errors are retried as the retry.Budget of the context allows, or Options.Retry. A file that
 // fails is reported as an event and counted, and the job goes on. Only errors that every
 // further file would meet end it: Unauthenticated, a store that stays unreachable, and
 // the end of the context. After NoSpace or Quota smaller files are still tried, and all

@@ -452,18 +452,6 @@ func TestIntoItself(t *testing.T) {
 	}
 }
 
-func TestPause(t *testing.T) {
-	for try := range 100 {
-		most := maxPause
-		if try < 9 {
-			most = firstPause << try
-		}
-		if got := pause(try); got < most/2 || got >= most {
-			t.Errorf("pause(%d) = %v, want %v to %v", try, got, most/2, most)
-		}
-	}
-}
-
 func TestOptionsChecked(t *testing.T) {
 	for _, o := range []Options{
 		{Algorithm: "md5"}, {Overwrite: 7}, {Links: 9}, {BytesPerSecond: -1},

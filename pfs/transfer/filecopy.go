@@ -65,7 +65,7 @@ func (e *changedError) Unwrap() error { return e.error }
 func (c *fileCopy) run(ctx context.Context) (pfs.Info, error) {
 	info, err := c.copyVersion(ctx)
 	if changed := (*changedError)(nil); errors.As(err, &changed) {
-		c.j.retried(c.name, changed.error)
+		c.j.retried(c.name, 0, changed.error)
 		c.restart()
 		info, err = c.copyVersion(ctx)
 	}
@@ -128,7 +128,7 @@ func (c *fileCopy) stagedID() string {
 
 // create begins the staged write, or goes on with it.
 func (c *fileCopy) create(ctx context.Context, reopen bool) error {
-	err := c.j.retry(ctx, c.name, func() error {
+	err := c.j.retry(ctx, c.name, func(ctx context.Context) error {
 		opts := pfs.CreateOptions{ID: c.id, Size: c.info.Size, Reopen: reopen}
 		w, err := c.target.FS.Create(ctx, c.target.Path, opts)
 		if err == nil {
@@ -166,7 +166,7 @@ func (c *fileCopy) copyWithRetries(ctx context.Context) (info pfs.Info, err erro
 		if !again {
 			return info, err
 		}
-		c.j.retried(c.name, err)
+		c.j.retried(c.name, 0, err)
 		c.restart()
 	}
 }
@@ -259,7 +259,7 @@ func (c *fileCopy) checkSource(ctx context.Context) error {
 func (j *Job) checkUnchanged(ctx context.Context, source End, name pfs.Path, then pfs.Info) error {
 	const op = "transfer.Copy"
 	var now pfs.Info
-	err := j.retry(ctx, name, func() (err error) {
+	err := j.retry(ctx, name, func(ctx context.Context) (err error) {
 		now, err = source.FS.Stat(ctx, source.Path)
 		return err
 	})

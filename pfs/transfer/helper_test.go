@@ -14,6 +14,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 const chunk = pfs.ChunkSize
@@ -23,6 +24,10 @@ var past = time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
 // newJob makes a job that does not sleep.
 func newJob(t testing.TB, o Options) *Job {
 	t.Helper()
+	if o.Retry == (retry.Policy{}) {
+		o.Retry.Attempts = 8
+	}
+	o.Retry.Pause = 1
 	j, err := New(o)
 	if err != nil {
 		t.Fatal(err)

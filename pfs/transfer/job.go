@@ -9,6 +9,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 // Job is one piece of work. It may be used once; Stats may be called at any time
@@ -23,8 +24,7 @@ type Job struct {
 	ahead   ahead
 	sleep   func(context.Context, time.Duration) error
 
-	answered    atomic.Int64 // when something was done last, in ns since 1970
-	lost        atomic.Bool  // nothing was done for Options.Patience
+	budget      atomic.Pointer[retry.Budget]
 	unreachable atomic.Int64 // files in a row that failed with Unavailable
 
 	events sync.Mutex // held while Options.Events runs
@@ -42,6 +42,7 @@ func New(opts Options) (*Job, error) {
 		return nil, err
 	}
 	j := &Job{opts: opts, filter: f, pool: opts.Pool, sleep: sleep}
+	j.budget.Store(retry.New(opts.Retry, nil))
 	if opts.BytesPerSecond > 0 {
 		burst := min(opts.BytesPerSecond, pfs.ChunkSize)
 		j.limiter = rate.NewLimiter(rate.Limit(opts.BytesPerSecond), int(burst))

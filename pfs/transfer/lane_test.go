@@ -118,7 +118,7 @@ func TestPassesInVain(t *testing.T) {
 			checkKind(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/f"}, End{b, "/f"}), pfs.Integrity)
 			checkAbsent(t, b, "/f")
 			// A pass may gain what the others sent while the lane was lost.
-			if most := (lanes + maxPasses) * (laneTries + 1) * (damageTries + 1); losses > most {
+			if most := (lanes + maxPasses) * (laneTries + 1) * (repairs + 1); losses > most {
 				t.Errorf("lost %d times before it was given up, want %d at most", losses, most)
 			}
 		})

@@ -23,7 +23,7 @@ func (l *leafBuffer) load(ctx context.Context, i int64) error {
 	}
 	off, n := l.pass.bounds(i)
 	l.at, l.p = -1, l.buf[:n]
-	err := l.pass.j.retry(ctx, l.pass.name, func() error {
+	err := l.pass.j.retry(ctx, l.pass.name, func(ctx context.Context) error {
 		if err := pfs.CheckContext(ctx, "transfer.Copy", l.pass.name); err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (l *leafBuffer) write(ctx context.Context) error {
 	if err := l.pass.j.pay(ctx, len(l.p)); err != nil {
 		return err
 	}
-	err := l.pass.j.retry(ctx, l.pass.name, func() error {
+	err := l.pass.j.retry(ctx, l.pass.name, func(ctx context.Context) error {
 		_, err := l.pass.staged.WriteAt(ctx, l.p, l.at*pfs.ChunkSize)
 		return err
 	})

@@ -59,7 +59,7 @@ func (l *listing) next(ctx context.Context) (page pfs.Page, more bool, err error
 }
 
 func (l *listing) page(ctx context.Context) (page pfs.Page, err error) {
-	err = l.j.retry(ctx, l.name, func() error {
+	err = l.j.retry(ctx, l.name, func(ctx context.Context) error {
 		page, err = l.end.FS.List(ctx, l.end.Path, pfs.ListOptions{Token: l.token, Limit: pageLen, Digests: l.digests})
 		return err
 	})

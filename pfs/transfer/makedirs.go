@@ -37,7 +37,7 @@ func (r *run) makeDirs(ctx context.Context, subs []*directory) {
 // makeBatch makes directories of one parent.
 func (r *run) makeBatch(ctx context.Context, dirs []*directory) {
 	todo := dirs
-	err := r.j.retry(ctx, dirs[0].name, func() error {
+	err := r.j.retry(ctx, dirs[0].name, func(ctx context.Context) error {
 		entries := make([]pfs.BatchEntry, len(todo))
 		for i, d := range todo {
 			entries[i] = pfs.BatchEntry{Path: d.target.Path, Mode: d.mode()}

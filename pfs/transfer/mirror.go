@@ -276,7 +276,7 @@ func (m *mirror) removeNow(ctx context.Context, e End, isDir bool, c choice) (be
 		below, err = n.files.Load(), n.err
 	}
 	if err == nil {
-		err = j.retry(ctx, e.Path, func() error {
+		err = j.retry(ctx, e.Path, func(ctx context.Context) error {
 			if whole {
 				return pfs.RemoveTree(ctx, e.FS, e.Path)
 			}

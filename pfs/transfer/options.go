@@ -2,17 +2,16 @@ package transfer
 
 import (
 	"context"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 // Defaults of Options.
 const (
 	DefaultParallel = 4
 	DefaultMemory   = 64 << 20
-	DefaultRetries  = 8
 )
 
 // Options says how a job works. The zero value copies everything, replaces what
@@ -86,14 +85,9 @@ type Options struct {
 	// means no limit. Bytes that a service copies inside itself do not count.
 	BytesPerSecond int64
 
-	// Retries is how often one operation is tried again after a temporary error:
-	// 0 means DefaultRetries, less than 0 never.
-	Retries int
-
-	// Patience bounds the time for which one operation is tried in vain, as
-	// client.Options has it; 0 means no bound but Retries. A job of trees ends when
-	// nothing could be reached for that time, however many files it has.
-	Patience time.Duration
+	// Retry is how operations are repeated, if the context carries no retry.Budget. A job of trees
+	// ends when the budget is spent, however many files it has.
+	Retry retry.Policy
 
 	// Algorithm is the digest that Verify compares; empty means BLAKE3.
 	Algorithm string
@@ -149,12 +143,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Pool == nil {
 		o.Pool = NewPool(DefaultMemory)
-	}
-	switch {
-	case o.Retries == 0:
-		o.Retries = DefaultRetries
-	case o.Retries < 0:
-		o.Retries = 0
 	}
 	if o.Algorithm == "" && o.Kept {
 		o.Algorithm = digest.XXH3

@@ -67,7 +67,7 @@ var (
 
 // NewOutputs begins a set. It ends with Publish or Abort.
 func NewOutputs(ctx context.Context, opts OutputOptions) *Outputs {
-	job, _ := New(Options{Retries: -1}) // nothing to refuse; file systems have retried what they can repair
+	job, _ := New(Options{}) // nothing to refuse
 	return &Outputs{ctx: ctx, opts: opts, job: job}
 }
 

@@ -3,9 +3,9 @@ package transfer
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 // pieceTries is how often a piece is sent again. It is long, and lost whole with what is
@@ -20,7 +20,7 @@ type pieces struct {
 	target     End
 
 	retried func(err error) // is told what the target has lost
-	sleep   func(context.Context, time.Duration) error
+	budget  func(context.Context) *retry.Budget
 
 	kept *spool // of the bytes [from, to)
 	from int64  // start of the piece
@@ -40,15 +40,23 @@ func Resending(target End, w pfs.Staged) pfs.Staged {
 	if w.Unit() <= pfs.ChunkSize {
 		return w
 	}
-	return &pieces{Staged: w, target: target, retried: func(error) {}, sleep: sleep, kept: newSpool(w.Unit())}
+	return &pieces{Staged: w, target: target, retried: func(error) {}, budget: budgetOf, kept: newSpool(w.Unit())}
+}
+
+// budgetOf returns the budget of ctx, or one of its own.
+func budgetOf(ctx context.Context) *retry.Budget {
+	if b := retry.From(ctx); b != nil {
+		return b
+	}
+	return retry.New(retry.Default, nil)
 }
 
 // resending is Resending for a stream of the job.
 func (j *Job) resending(target End, w pfs.Staged) pfs.Staged {
 	w = Resending(target, w)
 	if s, ok := w.(*pieces); ok {
-		s.retried = func(err error) { j.retried(target.Path, err) }
-		s.sleep = j.sleep
+		s.retried = func(err error) { j.retried(target.Path, 0, err) }
+		s.budget = j.budgetOf
 	}
 	return w
 }
@@ -139,7 +147,7 @@ func (s *pieces) secure(ctx context.Context, do func(pfs.Staged) error) error {
 				return err
 			}
 		}
-		if s.sleep(ctx, pause(try)) != nil {
+		if s.budget(ctx).Wait(ctx, try) != nil {
 			return err
 		}
 	}

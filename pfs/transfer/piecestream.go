@@ -49,7 +49,7 @@ func (s *pieceStream) writeChunks(ctx context.Context) error {
 				return nil
 			}
 			leaf, err := s.w.write(ctx, p, func() error {
-				return s.w.j.retryTemporary(ctx, s.w.target.Path, func() error {
+				return s.w.j.retryTemporary(ctx, s.w.target.Path, func(ctx context.Context) error {
 					_, err := s.staged.WriteAt(ctx, p, off)
 					return err
 				})

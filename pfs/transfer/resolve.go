@@ -45,7 +45,7 @@ func (j *Job) follow(ctx context.Context, e End) (End, pfs.Info, error) {
 }
 
 func (j *Job) stat(ctx context.Context, e End) (info pfs.Info, err error) {
-	err = j.retry(ctx, e.Path, func() error {
+	err = j.retry(ctx, e.Path, func(ctx context.Context) error {
 		info, err = e.FS.Stat(ctx, e.Path)
 		return err
 	})

@@ -30,7 +30,7 @@ func (p *pass) lookUp(ctx context.Context, first, end int64) (*staging, error) {
 	for ok && first+int64(len(s.have)) < end {
 		at := first + int64(len(s.have))
 		var ds []pfs.LeafDigest
-		err := p.j.retry(ctx, p.name, func() (err error) {
+		err := p.j.retry(ctx, p.name, func(ctx context.Context) (err error) {
 			ds, err = c.LeafDigests(ctx, p.info.Size, at, int(end-at))
 			return err
 		})

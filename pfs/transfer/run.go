@@ -65,6 +65,7 @@ func (j *Job) Copy(ctx context.Context, source, target End) error {
 // CopyAll copies all pairs as one job, small files of several pairs together. An
 // error from pairs counts as a failure, and the job goes on.
 func (j *Job) CopyAll(caller context.Context, pairs iter.Seq2[Pair, error]) error {
+	j.spend(caller)
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	r := &run{

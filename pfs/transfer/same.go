@@ -110,7 +110,7 @@ func (j *Job) digestOf(ctx context.Context, e End, info pfs.Info) (string, error
 // may be nil.
 func (j *Job) compute(ctx context.Context, e End, algorithm string, progress func(done int64)) (sum string, err error) {
 	if d, ok := e.FS.(pfs.Digester); ok {
-		err = j.retryTemporary(ctx, e.Path, func() error {
+		err = j.retryTemporary(ctx, e.Path, func(ctx context.Context) error {
 			sum, err = d.Digest(ctx, e.Path, algorithm, progress)
 			return err
 		})
@@ -118,7 +118,7 @@ func (j *Job) compute(ctx context.Context, e End, algorithm string, progress fun
 			return sum, err
 		}
 	}
-	err = j.retry(ctx, e.Path, func() error {
+	err = j.retry(ctx, e.Path, func(ctx context.Context) error {
 		sum, err = j.readDigest(ctx, e, algorithm, progress)
 		return err
 	})

@@ -159,9 +159,9 @@ func (p *pass) fillLane(ctx context.Context, l *leafBuffer, first, end int64) er
 		if !lostLane(err) || end-first == 1 || try == laneTries || ctx.Err() != nil {
 			return err
 		}
-		p.j.retried(p.name, err)
+		p.j.retried(p.name, 0, err)
 		p.takeBack(int64(len(digests)) * pfs.ChunkSize)
-		if p.j.sleep(ctx, pause(try)) != nil {
+		if p.j.budgetOf(ctx).Wait(ctx, try) != nil {
 			return err
 		}
 	}

@@ -66,7 +66,7 @@ func (s *stream) note(win *streamWindow) {
 // create begins the staged write, or opens it again.
 func (s *stream) create(ctx context.Context, reopen bool) error {
 	target := s.w.target
-	return s.w.j.retry(ctx, target.Path, func() error {
+	return s.w.j.retry(ctx, target.Path, func(ctx context.Context) error {
 		staged, err := target.FS.Create(ctx, target.Path, pfs.CreateOptions{ID: s.w.id, Size: s.w.opts.Size, Reopen: reopen})
 		if err == nil {
 			s.staged = staged
@@ -153,7 +153,7 @@ func (s *stream) write(ctx context.Context, c *streamChunk) error {
 	name := s.w.target.Path
 	for try := 1; ; try++ {
 		staged, generation := s.current()
-		err := s.w.j.retry(ctx, name, func() error {
+		err := s.w.j.retry(ctx, name, func(ctx context.Context) error {
 			_, err := staged.WriteAt(ctx, c.p, c.off)
 			return err
 		})
@@ -164,7 +164,7 @@ func (s *stream) write(ctx context.Context, c *streamChunk) error {
 		if !isLost(err) || try == maxPasses {
 			return err
 		}
-		s.w.j.retried(name, err)
+		s.w.j.retried(name, 0, err)
 		if err := s.renew(ctx, generation); err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func (s *stream) sync(ctx context.Context, full *streamWindow) error {
 	}
 	s.note(full)
 	return s.persist(ctx, full, func(staged pfs.Staged) error {
-		return s.w.j.retryTemporary(ctx, s.w.target.Path, func() error { return staged.Sync(ctx) })
+		return s.w.j.retryTemporary(ctx, s.w.target.Path, func(ctx context.Context) error { return staged.Sync(ctx) })
 	})
 }
 
@@ -234,7 +234,7 @@ func (s *stream) persist(ctx context.Context, win *streamWindow, secure func(pfs
 			return err
 		}
 		if err != nil {
-			s.w.j.retried(s.w.target.Path, err)
+			s.w.j.retried(s.w.target.Path, 0, err)
 		}
 		if isLost(err) {
 			if err := s.renew(ctx, generation); err != nil {
@@ -280,7 +280,7 @@ func (s *stream) end(context.Context) error {
 
 func (s *stream) seal(ctx context.Context) error {
 	err := s.persist(ctx, &s.last, func(staged pfs.Staged) error {
-		return s.w.j.retryTemporary(ctx, s.w.target.Path, func() error { return staged.Sync(ctx) })
+		return s.w.j.retryTemporary(ctx, s.w.target.Path, func(ctx context.Context) error { return staged.Sync(ctx) })
 	})
 	if err == nil {
 		s.dropped = true

@@ -16,6 +16,7 @@ import (
 // is checked at the end: Integrity then says that what was written is wrong, and
 // Conflict that the file changed on the way.
 func (j *Job) ToWriter(ctx context.Context, source End, w io.Writer, offset, length int64) (int64, error) {
+	j.spend(ctx)
 	if offset < 0 {
 		return 0, pfs.Errorf("transfer.ToWriter", source.Path, pfs.Invalid, "negative offset %d", offset)
 	}
@@ -60,7 +61,7 @@ func (j *Job) ToWriter(ctx context.Context, source End, w io.Writer, offset, len
 
 // openFile opens e, which the caller knows as name, as often as may help.
 func (j *Job) openFile(ctx context.Context, e End, name pfs.Path) (f pfs.File, err error) {
-	err = j.retry(ctx, name, func() (err error) {
+	err = j.retry(ctx, name, func(ctx context.Context) (err error) {
 		f, err = e.FS.Open(ctx, e.Path)
 		return err
 	})
@@ -178,7 +179,7 @@ func (d *download) drop(c *piece) {
 
 func (d *download) read(ctx context.Context, c *piece, off int64) {
 	defer close(c.read)
-	c.err = d.j.retry(ctx, d.name, func() error { return pfs.ReadFull(ctx, d.f, c.p, off) })
+	c.err = d.j.retry(ctx, d.name, func(ctx context.Context) error { return pfs.ReadFull(ctx, d.f, c.p, off) })
 	if c.err == nil && d.tree != nil {
 		c.digest = digest.Leaf(c.p)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/permfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 // plant makes files; a name that ends in a slash is an empty directory, and one with
@@ -594,7 +595,7 @@ func TestMirrorSourceLost(t *testing.T) {
 				return nil
 			}
 			copied := 0
-			o := Options{Delete: true, Retries: -1, Events: func(e Event) {
+			o := Options{Delete: true, Retry: retry.Never, Events: func(e Event) {
 				if e.Kind != Done {
 					return
 				}
@@ -955,7 +956,7 @@ func TestBatchFaultsTogether(t *testing.T) {
 		case op != "batch":
 		case name == "/d/damaged":
 			return pfs.E("test", name, pfs.Integrity, nil)
-		case name == "/d/away" && away < damageTries+1:
+		case name == "/d/away" && away < repairs+1:
 			away++
 			return pfs.E("test", name, pfs.Unavailable, nil)
 		}

@@ -18,6 +18,7 @@ import (
 // none, an error of Kind Integrity if something is missing, extra or different, and
 // else an *Incomplete. If a store stays unreachable it ends early with Unavailable. Filter and Links hold for both sides.
 func (j *Job) Verify(caller context.Context, a, b End) error {
+	j.spend(caller)
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	v := &verifier{

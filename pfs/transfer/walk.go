@@ -69,7 +69,7 @@ func (r *run) makeParents(ctx context.Context, target End) error {
 	if known {
 		return nil
 	}
-	err := r.j.retry(ctx, target.Path, func() error { return pfs.MkdirAll(ctx, above.FS, above.Path, 0o755) })
+	err := r.j.retry(ctx, target.Path, func(ctx context.Context) error { return pfs.MkdirAll(ctx, above.FS, above.Path, 0o755) })
 	if err == nil {
 		r.mu.Lock()
 		r.parent = above

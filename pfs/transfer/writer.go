@@ -66,6 +66,7 @@ type keeper interface {
 
 // NewWriter begins the upload of the file target.
 func (j *Job) NewWriter(ctx context.Context, target End, opts WriterOptions) (*Writer, error) {
+	j.spend(ctx)
 	w := &Writer{j: j, target: target, id: pfs.NewID(), opts: opts}
 	w.sums.second = opts.Algorithm
 	w.ctx, w.cancel = context.WithCancelCause(ctx)

@@ -72,7 +72,7 @@ func runLogin(ctx context.Context, a *app.App, o loginOptions) error {
 	if e.Fingerprint, err = trust(ctx, a, e.Endpoint, e.Fingerprint, o.fingerprint); err != nil {
 		return a.LoginHint(err, e)
 	}
-	c, err := a.Client(e, 0, nil)
+	c, err := a.Client(e, nil)
 	if err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func logout(ctx context.Context, a *app.App, file *config.File, e config.Entry) 
 	if e.Err != nil {
 		return e.Err
 	}
-	c, err := a.Client(e, 0, nil)
+	c, err := a.Client(e, nil)
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func publicDataset(ctx context.Context, a *app.App, text string) (transfer.End, 
 // copy copies the shards; those that are there already are left, whatever they are:
 // check looks at them.
 func (p *publication) copy(ctx context.Context) error {
-	o := &copying.Options{Retries: app.InPatience, Parallel: transfer.DefaultParallel, Quiet: true, NoClobber: true}
+	o := &copying.Options{Retries: copying.ForAMinute, Parallel: transfer.DefaultParallel, Quiet: true, NoClobber: true}
 	return copying.Run(ctx, p.a, o, nil, func(ctx context.Context, job *transfer.Job) error {
 		return job.CopyAll(ctx, p.pairs())
 	})
@@ -138,7 +138,7 @@ func (p *publication) pairs() iter.Seq2[transfer.Pair, error] {
 		for i, s := range p.s.Shards {
 			to := p.version()
 			to.Path = to.Path.Join(s.Name)
-			pair := transfer.Pair{Source: p.a.Remotes.Once(p.s.shard(i).End), Target: p.a.Remotes.Once(to)}
+			pair := transfer.Pair{Source: p.s.shard(i).End, Target: to}
 			if !yield(pair, nil) {
 				return
 			}

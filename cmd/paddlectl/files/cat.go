@@ -42,7 +42,7 @@ func runCat(ctx context.Context, a *app.App, o catOptions, operands []string) er
 		}
 	}
 	return a.EachContent(ctx, operands, func(t app.Target) error {
-		job, err := transfer.New(transfer.Options{Retries: app.InPatience, Patience: a.Patience(app.InPatience), Events: func(e transfer.Event) {
+		job, err := transfer.New(transfer.Options{Events: func(e transfer.Event) {
 			if e.Kind == transfer.Retry {
 				copying.TellRetry(a, e, false)
 			}
@@ -54,7 +54,7 @@ func runCat(ctx context.Context, a *app.App, o catOptions, operands []string) er
 		if o.length.Given {
 			length = o.length.Bytes
 		}
-		_, err = job.ToWriter(ctx, a.Remotes.Once(t.End()), a.Out, o.offset.Bytes, length)
+		_, err = job.ToWriter(ctx, t.End(), a.Out, o.offset.Bytes, length)
 		return err
 	})
 }

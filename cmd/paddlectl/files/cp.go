@@ -52,6 +52,7 @@ command is run again. A file appears at its target when it is whole.`,
 }
 
 func runCp(ctx context.Context, a *app.App, o *copying.Options, operands []string) error {
+	ctx = o.Budget(ctx, a)
 	ops, err := copying.Begin(a, o, operands)
 	if err == nil {
 		err = o.Asking.Check(o.NoClobber)
@@ -86,7 +87,7 @@ func copyToOutput(ctx context.Context, a *app.App, o *copying.Options, from []ap
 			if err != nil {
 				return err
 			}
-			if _, err := job.ToWriter(ctx, a.Remotes.Once(s.End), a.Out, 0, -1); err != nil {
+			if _, err := job.ToWriter(ctx, s.End, a.Out, 0, -1); err != nil {
 				return err
 			}
 		}
@@ -107,7 +108,7 @@ func copyFromInput(ctx context.Context, a *app.App, o *copying.Options, to app.O
 	}
 	c := &copying.Copier{App: a, O: o, To: t}
 	return copying.Run(ctx, a, o, c, func(ctx context.Context, job *transfer.Job) error {
-		_, err := job.FromReader(ctx, a.Remotes.Once(t.End), a.Main.Stdin, pfs.CommitOptions{NoReplace: o.NoClobber})
+		_, err := job.FromReader(ctx, t.End, a.Main.Stdin, pfs.CommitOptions{NoReplace: o.NoClobber})
 		return c.Hint(ctx, err)
 	})
 }

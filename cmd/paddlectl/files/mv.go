@@ -275,7 +275,7 @@ func (m *mover) copyAndRemove(ctx context.Context, t app.Target, to transfer.End
 	o.Links, o.NoClobber = true, m.o.noClobber
 	c := &copying.Copier{App: m.a, O: o, To: m.to, Tops: map[pfs.Path]string{to.Path: string(t.Path)}}
 	err := copying.Run(ctx, m.a, o, c, func(ctx context.Context, job *transfer.Job) error {
-		return job.Copy(ctx, m.a.Remotes.Once(t.End()), m.a.Remotes.Once(to))
+		return job.Copy(ctx, t.End(), to)
 	})
 	if err != nil {
 		return err

@@ -46,6 +46,7 @@ it; and more deletions than --max-delete allows. --force allows the first two.`,
 }
 
 func runSync(ctx context.Context, a *app.App, o *copying.Options, operands []string) error {
+	ctx = o.Budget(ctx, a)
 	ops, err := copying.Begin(a, o, operands)
 	if err != nil {
 		return err
@@ -81,7 +82,7 @@ func runSync(ctx context.Context, a *app.App, o *copying.Options, operands []str
 	}
 	c := &copying.Copier{App: a, O: o, To: t, Tops: map[pfs.Path]string{}}
 	return copying.Run(ctx, a, o, c, func(ctx context.Context, job *transfer.Job) error {
-		return c.Hint(ctx, job.Copy(ctx, a.Remotes.Once(source), a.Remotes.Once(t.End)))
+		return c.Hint(ctx, job.Copy(ctx, source, t.End))
 	})
 }
 

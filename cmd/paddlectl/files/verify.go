@@ -23,7 +23,7 @@ type verifyOptions struct {
 }
 
 func Verify(a *app.App) *cli.Command {
-	o := &verifyOptions{Options: copying.Options{Retries: app.InPatience}}
+	o := &verifyOptions{Options: copying.Options{Retries: copying.ForAMinute}}
 	return a.NewCommand(app.Spec{
 		Name: "verify", Args: "A B", Least: 2, Most: 2,
 		Summary: "compare files or directories by digest",
@@ -85,7 +85,7 @@ func (v *verification) run(ctx context.Context, o *verifyOptions, operands []str
 	}
 	stop := v.ShowBar(false)
 	defer stop()
-	return v.Job.Verify(ctx, v.App.Remotes.Once(ends[0]), v.App.Remotes.Once(ends[1]))
+	return v.Job.Verify(ctx, ends[0], ends[1])
 }
 
 // twoEnds reads the operands of a comparison.

@@ -48,7 +48,7 @@ func runVersion(ctx context.Context, a *app.App, service, json bool) error {
 		if err != nil {
 			return err
 		}
-		info, err := conn.Clients[0].Service(ctx)
+		info, err := conn.Client.Service(ctx)
 		if err != nil {
 			return err
 		}

@@ -29,6 +29,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/internal/config"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/urfave/cli/v2"
 )
 
@@ -66,6 +67,7 @@ func (m *Main) Run(ctx context.Context) int {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go a.watch(ctx, stop)
+	ctx = retry.With(ctx, a.budget())
 	err := cliargs.Run(ctx, a.Main.Program(a), append([]string{a.Program}, m.Args[min(1, len(m.Args)):]...))
 	a.Remotes.close()
 	return int(a.finish(err))

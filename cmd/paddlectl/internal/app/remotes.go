@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,13 +12,11 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/config"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/client"
-	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
 // remotes are the services in use, connected when they are first needed.
 type remotes struct {
-	a       *App
-	Retries int // of --retries, as package client has it; 0 if it is not given
+	a *App
 
 	load sync.Mutex // guards file
 	file *config.File
@@ -29,15 +26,10 @@ type remotes struct {
 }
 
 // connection is the service of one entry.
-//
-// A failure that may pass is met by asking again, in one place only, so that the
-// number of tries is the one that was asked for: fs does so itself, and once does
-// not, for the jobs of package transfer, which have their own patience.
 type connection struct {
 	Entry   config.Entry
 	FS      pfs.FileSystem
-	once    pfs.FileSystem
-	Clients []*client.Client // behind fs and once; none if Main.Open opened fs
+	Client  *client.Client // behind FS; nil if Main.Open opened FS
 	session *config.Session
 }
 
@@ -46,8 +38,8 @@ func newRemotes(a *App) *remotes { return &remotes{a: a, open: map[string]*conne
 // close ends idle connections.
 func (r *remotes) close() {
 	for _, c := range r.open {
-		for _, cl := range c.Clients {
-			cl.Close()
+		if c.Client != nil {
+			c.Client.Close()
 		}
 	}
 }
@@ -117,7 +109,6 @@ func (r *remotes) connect(ctx context.Context, configName string, e config.Entry
 	var err error
 	if r.a.Main.Open != nil {
 		c.FS, err = r.a.Main.Open(e)
-		c.once = c.FS
 	} else {
 		err = r.dial(ctx, configName, c)
 	}
@@ -128,19 +119,7 @@ func (r *remotes) connect(ctx context.Context, configName string, e config.Entry
 	return c, nil
 }
 
-// Once returns e for a job: on a service, with requests that are sent once.
-func (r *remotes) Once(e transfer.End) transfer.End {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, c := range r.open {
-		if e.FS == c.FS {
-			e.FS = c.once
-		}
-	}
-	return e
-}
-
-// dial makes the clients of c.
+// dial makes the client of c.
 func (r *remotes) dial(ctx context.Context, configName string, c *connection) error {
 	if err := CheckPlain(c.Entry); err != nil {
 		return err
@@ -152,32 +131,23 @@ func (r *remotes) dial(ctx context.Context, configName string, c *connection) er
 		token, err := c.session.Token(ctx, refused)
 		return token, r.a.LoginHint(err, c.Entry)
 	}
-	patient, err := r.a.Client(c.Entry, cmp.Or(r.Retries, InPatience), token)
-	if err != nil {
+	var err error
+	if c.Client, err = r.a.Client(c.Entry, token); err != nil {
 		return err
 	}
-	once, err := r.a.Client(c.Entry, Never, token)
-	if err != nil {
-		return err
-	}
-	c.FS, c.once, c.Clients = patient, once, []*client.Client{patient, once}
-	c.session = config.NewSession(configName, c.Entry, once)
+	c.FS, c.session = c.Client, config.NewSession(configName, c.Entry, c.Client)
 	return nil
 }
 
-// Client makes a client of the service of e. retries and token are those of
-// client.Options.
-func (a *App) Client(e config.Entry, retries int, token func(context.Context, string) (string, error)) (*client.Client, error) {
+// Client makes a client of the service of e. token is that of client.Options.
+func (a *App) Client(e config.Entry, token func(context.Context, string) (string, error)) (*client.Client, error) {
 	opts := client.Options{
 		Endpoint:    e.Endpoint,
 		Fingerprint: e.Fingerprint,
 		Datacenter:  e.Name,
 		Token:       token,
-		Retries:     retries,
-		OnRetry:     a.Waiting.Retry,
 		UserAgent:   a.Program + "/" + a.Main.Version,
 	}
-	opts.Patience = a.Patience(retries)
 	if a.Global.Debug {
 		opts.Logger = slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
@@ -226,7 +196,3 @@ func (a *App) pinOnLoopback(ctx context.Context, configName string, e *config.En
 
 // errUnchanged ends an edit that has nothing to do.
 var errUnchanged = errors.New("unchanged")
-
-// Never is what packages client and transfer take for no retries; 0 is their
-// default.
-const Never = -1

@@ -1,31 +1,23 @@
 package app
 
 import (
+	"cmp"
 	"sync"
 	"time"
+
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 const (
-	// patience is how long a command retries in vain what fails for the moment, however
-	// many files it works on, unless --retries is given.
-	patience = time.Minute
-	// InPatience is a number of retries that only the patience bounds.
-	InPatience = 1 << 20
-
 	// tellAfter is how long an operation has to fail before the user is told what the
 	// command waits for, and tellEvery how often that is told at most.
 	tellAfter, tellEvery = 2 * time.Second, 10 * time.Second
 )
 
-// Patience bounds the time that so many retries take; 0 is no bound.
-func (a *App) Patience(retries int) time.Duration {
-	switch {
-	case retries != InPatience:
-		return 0
-	case a.Main.Patience > 0:
-		return a.Main.Patience
-	}
-	return patience
+// budget is what a command may spend on temporary failures, unless --retries is given. It is the
+// same for all commands, however many files they work on.
+func (a *App) budget() *retry.Budget {
+	return retry.New(retry.Policy{Total: cmp.Or(a.Main.Patience, retry.Default.Total)}, a.Waiting.Retry)
 }
 
 // waiting tells what a command waits for.

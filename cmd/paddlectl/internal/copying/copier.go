@@ -16,7 +16,6 @@ func Begin(a *app.App, o *Options, texts []string) ([]app.Operand, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	a.Remotes.Retries = o.tries()
 	return a.Operands(texts)
 }
 
@@ -164,11 +163,11 @@ func (c *Copier) how(command string, p pfs.Path) string {
 
 // pairs yields the copies to make.
 func (c *Copier) pairs(ctx context.Context, from []app.Operand) iter.Seq2[transfer.Pair, error] {
-	to := c.App.Remotes.Once(c.To.End)
+	to := c.To.End
 	to.FS = c.targetFS(to.FS)
 	return func(yield func(transfer.Pair, error) bool) {
 		for s, err := range Sources(ctx, c.App, from, c.O) {
-			p := transfer.Pair{Source: c.App.Remotes.Once(s.End), Target: to}
+			p := transfer.Pair{Source: s.End, Target: to}
 			if err == nil {
 				p.Target.Path, err = c.To.destination(s)
 			}

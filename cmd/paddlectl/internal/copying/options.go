@@ -1,6 +1,7 @@
 package copying
 
 import (
+	"context"
 	"math"
 	"os"
 	"os/user"
@@ -8,6 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/urfave/cli/v2"
 )
@@ -32,12 +34,19 @@ type Options struct {
 	summed bool // the last line of --json was written
 }
 
-// tries returns the value of --retries as those packages take it.
-func (o *Options) tries() int {
-	if o.Retries == 0 {
-		return app.Never
+// ForAMinute is the value of --retries that is not given.
+const ForAMinute = math.MaxInt32
+
+// Budget returns ctx with the budget of --retries, if that is given.
+func (o *Options) Budget(ctx context.Context, a *app.App) context.Context {
+	policy := retry.Policy{Attempts: o.Retries}
+	switch o.Retries {
+	case ForAMinute:
+		return ctx
+	case 0:
+		policy = retry.Never
 	}
-	return o.Retries
+	return retry.With(ctx, retry.New(policy, a.Waiting.Retry))
 }
 
 // Flags are the flags of cp and sync.
@@ -57,7 +66,7 @@ func (o *Options) Flags() []cli.Flag {
 		&cli.BoolFlag{Name: "skip-links", Usage: "leave links out", Destination: &o.skipLinks},
 		&cli.IntFlag{Name: "parallel", Aliases: []string{"j", "jobs"}, Usage: "move `N` chunks or batches of small files at once", Value: transfer.DefaultParallel, Destination: &o.Parallel},
 		&cli.GenericFlag{Name: "bwlimit", Usage: "move at most `SIZE` a second, like 10M; copies inside the service do not count", Value: &o.bwlimit},
-		&cli.IntFlag{Name: "retries", Usage: "retry `N` times what fails for the moment, after growing pauses", Value: app.InPatience, DefaultText: "for a minute", Destination: &o.Retries},
+		&cli.IntFlag{Name: "retries", Usage: "retry `N` times what fails for the moment, after growing pauses", Value: ForAMinute, DefaultText: "for a minute", Destination: &o.Retries},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "one line a file on standard error", Destination: &o.Verbose},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary; what fails is told all the same", Destination: &o.Quiet},
 		&cli.BoolFlag{Name: "json", Usage: "events and the sums as JSON, one object a line", Destination: &o.JSON},
@@ -116,8 +125,6 @@ func (o *Options) Job(a *app.App) transfer.Options {
 		DryRun:         o.DryRun,
 		Parallel:       o.Parallel,
 		BytesPerSecond: o.bwlimit.Bytes,
-		Retries:        o.tries(),
-		Patience:       a.Patience(o.tries()),
 	}
 	switch {
 	case o.NoClobber:
@@ -154,12 +161,12 @@ func (o *Options) deletions() int64 {
 	case Unlimited:
 		return 0
 	case 0:
-		return app.Never
+		return -1
 	}
 	return o.MaxDelete
 }
 
 // SimpleCopy returns the options of file put and file get.
 func SimpleCopy() *Options {
-	return &Options{Recursive: true, Parallel: transfer.DefaultParallel, Retries: app.InPatience}
+	return &Options{Recursive: true, Parallel: transfer.DefaultParallel, Retries: ForAMinute}
 }

@@ -52,13 +52,11 @@ func (t *Transferring) event(ctx context.Context, e transfer.Event) {
 	}
 }
 
-// TellRetry tells with -v or --debug what is tried again, and else what is waited for.
+// TellRetry tells with -v or --debug what is tried again. App.Waiting hears of it from the budget.
 func TellRetry(a *app.App, e transfer.Event, verbose bool) {
 	if verbose || a.Global.Debug {
 		a.Message("trying again: %v", e.Err)
-		return
 	}
-	a.Waiting.Retry(e.Waited, e.Err)
 }
 
 // Working notes what the progress bar names.

@@ -1,0 +1,222 @@
+// Package retry says how often, and for how long, an operation that failed for the moment is tried again.
+//
+// Whoever starts some work puts one Budget into its context with With, and every layer below spends
+// from it with Do. Layers nest: a copy repeats the transfer of a chunk, which a client sends as a
+// request. Only the outermost Do repeats, because the context that it passes on has no budget left.
+// So attempts do not multiply.
+package retry
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Policy bounds the repetition of an operation. The zero value is the same as Default.
+type Policy struct {
+	// Attempts is how often one operation is repeated: 0 means any number, less than 0 never.
+	Attempts int
+
+	// Total bounds the time for which one operation is tried in vain; 0 means that only Attempts
+	// does. At most half of it is counted of the first attempt, which may have been at work for
+	// longer before it failed. An operation is not repeated if an attempt that takes as long as the last
+	// one would be beyond the bound by more than half.
+	Total time.Duration
+
+	// Pause is the first pause between two attempts; 0 means 100 ms. Pauses double, up to 300
+	// times the first and a twentieth of Total, and up to half of each is random, so that many
+	// clients do not come back together.
+	Pause time.Duration
+}
+
+var (
+	// Default repeats for a minute.
+	Default = Policy{Total: time.Minute}
+	// Never does not repeat anything.
+	Never = Policy{Attempts: -1}
+)
+
+// pause returns how long to wait after attempt number try.
+func (p Policy) pause(try int) time.Duration {
+	first := p.Pause
+	if first == 0 {
+		first = 100 * time.Millisecond
+	}
+	most := 300 * first
+	if p.Total > 0 {
+		most = min(most, max(first, p.Total/20))
+	}
+	if try < 8 {
+		most = min(most, first<<try)
+	}
+	return most/2 + rand.N((most+1)/2)
+}
+
+// next returns how long to wait after attempt number try of an operation that has spent that time,
+// and whether to repeat it.
+func (p Policy) next(try int, spent time.Duration) (time.Duration, bool) {
+	switch {
+	case p.Attempts < 0 || p.Attempts > 0 && try >= p.Attempts:
+		return 0, false
+	case p.Total == 0:
+		return p.pause(try), true
+	}
+	left := p.Total - spent
+	return min(p.pause(try), left), left > 0
+}
+
+// Budget is what the operations of one command or job may spend together. When one of them
+// has spent the whole time of the policy and nothing else was done meanwhile, the budget is spent:
+// no other operation waits as long once more.
+type Budget struct {
+	policy Policy
+	told   func(waited time.Duration, err error)
+	once   bool
+
+	answered atomic.Int64 // when something was done last, in ns since 1970
+	spent    atomic.Bool
+}
+
+// New returns a budget. told, if not nil, hears of each repetition: for how long the operation was tried
+// in vain, and why it failed now. Several goroutines may call it.
+func New(p Policy, told func(waited time.Duration, err error)) *Budget {
+	if p.Attempts == 0 && p.Total == 0 {
+		p.Total = Default.Total
+	}
+	return &Budget{policy: p, told: told}
+}
+
+// Answered notes that something was done, so that the failure of other operations does not spend the budget.
+func (b *Budget) Answered() {
+	b.answered.Store(time.Now().UnixNano())
+	b.spent.Store(false)
+}
+
+// Spent reports whether the budget is spent.
+func (b *Budget) Spent() bool { return b.spent.Load() }
+
+type key struct{}
+
+// With returns a context that carries b.
+func With(ctx context.Context, b *Budget) context.Context { return context.WithValue(ctx, key{}, b) }
+
+// Once returns a context in which nothing is repeated.
+func Once(ctx context.Context) context.Context { return With(ctx, &Budget{policy: Never, once: true}) }
+
+// From returns the budget of ctx, or nil.
+func From(ctx context.Context) *Budget {
+	b, _ := ctx.Value(key{}).(*Budget)
+	return b
+}
+
+// Wait pauses after attempt number try of a repair, such as sending again what a store has lost.
+func (b *Budget) Wait(ctx context.Context, try int) error {
+	return wait(ctx, b.policy.pause(try))
+}
+
+// Cure is what helps against an error.
+type Cure uint8
+
+// The cures.
+const (
+	Nothing    Cure = iota
+	Time            // the same attempt may succeed later
+	Repetition      // the same attempt may succeed at once
+)
+
+// CureOf is the usual rule: time cures a temporary error, and repetition cures Integrity, since bytes
+// may have been damaged on the way.
+func CureOf(err error) Cure {
+	switch kind := pfs.KindOf(err); {
+	case kind.Temporary():
+		return Time
+	case kind == pfs.Integrity:
+		return Repetition
+	}
+	return Nothing
+}
+
+// Op is an operation that may be repeated.
+type Op struct {
+	// Repairs is how often the operation is repeated at once. Damage that stays is at one of the ends.
+	Repairs int
+	// Cure says what helps against an error; nil means CureOf.
+	Cure func(error) Cure
+	// Told is told of repetitions as that of New is, of this operation; nil if nobody is.
+	Told func(waited time.Duration, err error)
+}
+
+func (b *Budget) tell(op Op, waited time.Duration, err error) {
+	if b.told != nil {
+		b.told(waited, err)
+	}
+	if op.Told != nil {
+		op.Told(waited, err)
+	}
+}
+
+// Do calls do until it succeeds, until it fails in a way that no repetition can cure, or
+// until b allows no other attempt. It returns the last error. The context of do has no budget left.
+func (b *Budget) Do(ctx context.Context, op Op, do func(context.Context) error) error {
+	cure := op.Cure
+	if cure == nil {
+		cure = CureOf
+	}
+	inner := Once(ctx)
+	repairs, try := 0, 0
+	var vain time.Time // since when it was tried in vain
+	for {
+		began := time.Now()
+		err := do(inner)
+		if err == nil {
+			if try > 0 {
+				b.Answered()
+			}
+			return nil
+		}
+		how := cure(err)
+		if ctx.Err() != nil || how == Nothing || b.once || b.Spent() {
+			return err
+		}
+		took := min(time.Since(began), b.policy.Total/2)
+		if vain.IsZero() {
+			vain = time.Now().Add(-took)
+		}
+		if how == Repetition {
+			if repairs++; repairs > op.Repairs {
+				return err
+			}
+			b.tell(op, 0, err)
+			continue
+		}
+		waited := time.Since(vain)
+		pause, again := b.policy.next(try, waited+took/2)
+		if !again {
+			if errors.Is(err, pfs.Unavailable) && b.policy.Total > 0 && b.answered.Load() < vain.UnixNano() {
+				b.spent.Store(true)
+			}
+			return err
+		}
+		b.tell(op, waited, err)
+		if wait(ctx, pause) != nil {
+			return err
+		}
+		try++
+	}
+}
+
+// wait returns after d, or with the error of ctx.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

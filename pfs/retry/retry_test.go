@@ -1,0 +1,93 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
+)
+
+// TestTotal holds the times of docs/cli.md: how long an operation is tried in vain depends on how long
+// each attempt takes, and not on the random pauses.
+func TestTotal(t *testing.T) {
+	for attempt, want := range map[time.Duration]time.Duration{
+		0: time.Minute, 3 * time.Second: time.Minute, 15 * time.Second: time.Minute, 30 * time.Second: time.Minute,
+		time.Minute: 2 * time.Minute, 10 * time.Minute: 20 * time.Minute,
+	} {
+		t.Run(attempt.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var told []time.Duration
+				b := retry.New(retry.Default, func(waited time.Duration, _ error) { told = append(told, waited) })
+				fail := func(context.Context) error {
+					time.Sleep(attempt)
+					return pfs.E("test", "/f", pfs.Unavailable, nil)
+				}
+				began := time.Now()
+				err := b.Do(t.Context(), retry.Op{}, fail)
+				if took := time.Since(began); !errors.Is(err, pfs.Unavailable) || (took-want).Abs() > 6*time.Second {
+					t.Errorf("%v after %v, want Unavailable after %v", err, took, want)
+				}
+				if len(told) == 0 || told[0] != min(attempt, 30*time.Second) || told[len(told)-1] > time.Minute {
+					t.Errorf("told of repetitions after %v", told)
+				}
+
+				// The budget is spent: no other operation waits, until something succeeds.
+				began = time.Now()
+				if err := b.Do(t.Context(), retry.Op{}, fail); err == nil || time.Since(began) != attempt || !b.Spent() {
+					t.Errorf("another operation took %v: %v", time.Since(began), err)
+				}
+				if b.Answered(); b.Spent() {
+					t.Error("the budget is spent although something was done")
+				}
+			})
+		})
+	}
+}
+
+// TestAttempts: layers do not multiply the number of attempts.
+func TestAttempts(t *testing.T) {
+	for _, tt := range []struct {
+		policy retry.Policy
+		kind   pfs.Kind
+		want   int
+	}{
+		{retry.Policy{Attempts: 7}, pfs.Unavailable, 8},
+		{retry.Policy{Attempts: 7}, pfs.Limit, 8},
+		{retry.Policy{Attempts: 7}, pfs.NotExist, 1},
+		{retry.Policy{Attempts: 7}, pfs.Integrity, 4},
+		{retry.Never, pfs.Unavailable, 1},
+		{retry.Never, pfs.Integrity, 4}, // which costs no time
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n := 0
+			b := retry.New(tt.policy, nil)
+			op := retry.Op{Repairs: 3}
+			err := b.Do(retry.With(t.Context(), b), op, func(ctx context.Context) error {
+				return retry.From(ctx).Do(ctx, op, func(context.Context) error {
+					n++
+					return pfs.E("test", "/f", tt.kind, nil)
+				})
+			})
+			if !errors.Is(err, tt.kind) || n != tt.want {
+				t.Errorf("%+v: %v after %d attempts, want %d", tt, err, n, tt.want)
+			}
+		})
+	}
+}
+
+// TestCanceled: a pause ends with the context.
+func TestCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		err := retry.New(retry.Default, nil).Do(ctx, retry.Op{}, func(context.Context) error { return pfs.E("test", "/f", pfs.Unavailable, nil) })
+		if took := time.Since(began); err == nil || took != time.Second {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
