@@ -162,10 +162,9 @@ func (c *HDFSCluster) Scratch(t testing.TB) string {
 	t.Helper()
 	dir := fmt.Sprintf("/test-%d-%d", os.Getpid(), scratches.Add(1))
 	if c.Keytabs != "" {
-		c.Do(t, "kinit", "nn")
-		c.Do(t, "fs", "-mkdir", "-p", dir)
-		c.Do(t, "fs", "-chmod", "777", dir)
-		t.Cleanup(func() { c.Do(t, "kinit", "nn"); c.Do(t, "fs", "-rm", "-r", "-f", "-skipTrash", dir) })
+		web := func(method, query string) { c.Do(t, "kinit", "nn"); c.Do(t, "webhdfs", method, dir, query) }
+		web(http.MethodPut, "op=MKDIRS&permission=777")
+		t.Cleanup(func() { web(http.MethodDelete, "op=DELETE&recursive=true") })
 		return dir
 	}
 	c.web(t, http.MethodPut, dir, "MKDIRS", "permission", "777")

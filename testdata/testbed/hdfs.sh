@@ -14,11 +14,13 @@
 #   hdfs.sh settle                  wait until every block has all of its replicas
 #   hdfs.sh failover NN             (ha) make nn1 or nn2 the active one
 #   hdfs.sh kinit WHO               (secure) who the next verbs are: nn (the superuser), pfs, alice, bob
+#   hdfs.sh webhdfs METHOD PATH QUERY   (secure) one operation over WebHDFS
 #   hdfs.sh fs|admin ARGS...        Hadoop's own tools: hdfs dfs, hdfs dfsadmin
 #
 # HDFS_MODE: simple (default), ha (two NameNodes, switched by hand, and DataNodes that tell of new blocks late),
 # secure (Kerberos, block tokens, HTTPS).
 # HDFS_DIR: where it lives; a cluster a directory.
+# TESTBED_JAVA: options of Java; "run" of testbed.sh has daemons that start fast.
 # TESTBED_IDLE: seconds after which a cluster that nobody holds $HDFS_DIR.use of goes down by itself; 0 is never.
 # PFS_TESTBED_CACHE: where downloads are kept, by default $XDG_CACHE_HOME/pfs-testbed.
 # Status 3: there can be no cluster on this machine; the message says why.
@@ -32,7 +34,7 @@ DATANODES=3
 HOST=127.0.0.1
 NAMENODES=nn
 JAVA=(java -XX:+UseSerialGC -Djava.net.preferIPv4Stack=true --add-opens java.base/java.lang=ALL-UNNAMED "-Dpfs.testbed=$D"
-  "-Djava.io.tmpdir=$D/tmp" -XX:-UsePerfData)
+  "-Djava.io.tmpdir=$D/tmp" -XX:-UsePerfData ${TESTBED_JAVA:-})
 case $MODE in
 simple) ;;
 ha) NAMENODES='nn1 nn2' ;;
@@ -245,6 +247,7 @@ active() { local n; for n in $NAMENODES; do jmx "$n" NameNode,name=FSNamesystem 
 # At the end NN is the active one and takes writes.
 failover() {
   local n p force=
+  if [ "$(active)" = "$1" ] && leads "$1"; then return; fi
   for n in $NAMENODES; do
     [ "$n" != "$1" ] || continue
     if p=$(pid "$n") && ! grep -q '^State:.T' "/proc/$p/status"; then
@@ -271,7 +274,7 @@ flip() {
   local path=$1 off=$2 size block f at b n=0
   shift 2; [ $# -gt 0 ] || set -- $(seq -f dn%.0f "$DATANODES")
   settle
-  read -r size block < <(tool 256m org.apache.hadoop.hdfs.tools.DFSck "$path" -files -blocks 2>/dev/null | blockat "$off")
+  read -r size block < <(WAIT=60 web "$(active)" "fsck?ugi=$(id -un)&path=$path&files=1&blocks=1" | blockat "$off")
   [ -n "$block" ] || { echo "$path has no byte $off" >&2; return 1; }
   at=$size
   for f in $(find "${@/#/$D/data/}" -name "$block"); do
@@ -300,6 +303,7 @@ pause) signal STOP "$1" ;;
 resume) signal CONT "$1" ;;
 flip|failover|settle|clock) "$verb" "$@" ;;
 safemode) tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin -safemode "$1" ;;
+webhdfs) curl -sSfk -m 60 --negotiate -u : -X "$1" -o "$D/log/webhdfs.log" "https://localhost:$(port nn-https)/webhdfs/v1$2?$3" ;;
 kinit) p=$1; case $p in nn|dn) p=$p/localhost ;; esac; kinit -kt "$D/krb/$1.keytab" "$p" ;;
 fs) tool 512m org.apache.hadoop.fs.FsShell "$@" ;;
 admin) tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin "$@" ;;

@@ -54,6 +54,7 @@ run() {
   local status=0
   PFS_TESTBED_DIR=$(mktemp -d "${TMPDIR:-/tmp}/pfs-test.XXXXXX")
   export PFS_TESTBED_REPORT=$PFS_TESTBED_DIR/report
+  export TESTBED_JAVA=-XX:TieredStopAtLevel=1 # half the processor time of a start
   mkdir "$PFS_TESTBED_REPORT"
   trap 'down || true; rm -rf "$PFS_TESTBED_DIR"' EXIT
   trap 'exit 130' INT
