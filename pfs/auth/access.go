@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// maxAccess bounds an access token, in bytes, before anything else looks at it.
+	// maxAccess bounds an access token, in bytes, before it is parsed.
 	maxAccess = 4096
-	// leeway is how far the clocks of replicas may differ.
+	// leeway is how much the clocks of replicas may differ.
 	leeway = 30 * time.Second
 )
 
-// claims is what an access token says.
+// claims is the content of an access token.
 type claims struct {
 	jwt.RegisteredClaims
 	Generation string `json:"gen"`
@@ -41,7 +41,7 @@ func newSigner(key []byte, life time.Duration, now func() time.Time) *signer {
 	)}
 }
 
-// issue makes a token for the account and tells when it ends.
+// issue makes a token for the account and returns its expiry.
 func (s *signer) issue(a Account) (token string, expires time.Time, err error) {
 	now := s.now()
 	expires = now.Add(s.life).Truncate(time.Second)
@@ -60,7 +60,7 @@ func (s *signer) issue(a Account) (token string, expires time.Time, err error) {
 	return token, expires, nil
 }
 
-// check returns what a token says if it was signed here and has not ended.
+// check returns the content of a token that was signed here and has not expired.
 func (s *signer) check(op, token string) (claims, error) {
 	var c claims
 	if len(token) > maxAccess {

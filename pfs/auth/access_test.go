@@ -74,8 +74,8 @@ func TestHostileAccessTokens(t *testing.T) {
 	}
 }
 
-// otherBits returns another last character of a 32-byte signature that differs
-// only in the bits beyond its end.
+// otherBits returns another last character of a 32-byte signature that differs only in the bits
+// beyond its end.
 func otherBits(c byte) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	return string(alphabet[strings.IndexByte(alphabet, c)^1])

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Account is what is known of a user, without the password.
+// Account describes a user, without the password.
 type Account struct {
 	Identity
 	// Generation is a random tag that changes with the password and the role.
@@ -22,24 +22,24 @@ type Account struct {
 	Created    time.Time
 }
 
-// NewAccount is what Add makes an account of.
+// NewAccount describes the account that Add makes.
 type NewAccount struct {
 	Name     string
 	Password string
 	Role     Role   // empty means User
 	HDFSUser string // empty: derived from the whole name, unique
-	UID      int    // 0: the lowest free one from FirstUID up
+	UID      int    // 0: the lowest free one, at least FirstUID
 	GID      int    // 0: the same number as UID
 }
 
 const (
-	// FirstUID is where the uids of accounts begin, above those of local users.
+	// FirstUID is the first uid of accounts, above those of local users.
 	FirstUID = 20000
-	// maxUID leaves out the numbers that mean "nobody" and "unchanged".
+	// maxUID excludes the numbers that mean "nobody" and "unchanged".
 	maxUID = math.MaxUint32 - 2
 )
 
-// ParseRole returns the role called s.
+// ParseRole returns the role named s.
 func ParseRole(s string) (Role, error) {
 	switch r := Role(s); r {
 	case User, Publisher, Admin:
@@ -48,11 +48,10 @@ func ParseRole(s string) (Role, error) {
 	return "", pfs.Errorf("auth.ParseRole", "", pfs.Invalid, "role %q: use %s, %s or %s", s, User, Publisher, Admin)
 }
 
-// CheckName explains why name cannot be that of an account; "" if it can. It must
-// be an element of a path, since the home is named after it, and print on one
-// line without surprises. ":" is left to separate names from other things, and a dot
-// at the start to stores: where CephFS has ".snap" and HDFS ".snapshot", a home of that
-// name would be the snapshots of all homes.
+// CheckName explains why name cannot name an account; "" if it can. It must be a path element,
+// since the home is named after it, and printable on one line. ":" is reserved as a separator, and
+// a leading dot for stores: a home named ".snap" on CephFS or ".snapshot" on HDFS would expose the
+// snapshots of all homes.
 func CheckName(name string) string {
 	if reason := pfs.CheckName(name); reason != "" {
 		return reason
@@ -73,9 +72,9 @@ func CheckName(name string) string {
 // maxNewName is the longest name of a new account, in bytes.
 const maxNewName = 64
 
-// checkNewName explains why name cannot be that of a new account; "" if it can. It is
-// stricter than CheckName: names that shells, other programs or people misread stay
-// valid where they are, but no more are made.
+// checkNewName explains why name cannot name a new account; "" if it can. It is stricter than
+// CheckName: existing names that shells, other programs or people misread stay valid, but no new
+// ones are made.
 func checkNewName(name string) string {
 	switch {
 	case len(name) > maxNewName:
@@ -96,9 +95,9 @@ func isAlphanumeric(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// lookalikes maps what looks like a letter to that letter, in pairs, after the table of
-// confusable characters of Unicode TS 39. It holds what a new name, which is ASCII, can be
-// taken for.
+// lookalikes maps characters that look like a letter to that letter, in pairs, after the table of
+// confusable characters of Unicode TS 39. It covers characters that a new name, which is ASCII, can
+// be mistaken for.
 var lookalikes = strings.NewReplacer(
 	"0", "o", "1", "l", "I", "l", "|", "l", "rn", "m", "\u0131", "i",
 	"а", "a", "А", "a", "В", "b", "с", "c", "С", "c", "ԁ", "d", "е", "e", "Е", "e", "һ", "h", "Н", "h", "і", "i", "І", "l", "ј", "j", "Ј", "j",
@@ -107,7 +106,7 @@ var lookalikes = strings.NewReplacer(
 	"ρ", "p", "Ρ", "p", "σ", "o", "Τ", "t", "υ", "u", "γ", "y", "Υ", "y", "Χ", "x",
 )
 
-// skeleton maps names that people could take for one another to the same string.
+// skeleton maps names that people could confuse to the same string.
 func skeleton(name string) string { return foldName(lookalikes.Replace(norm.NFKC.String(name))) }
 
 // checkID explains why n cannot be a uid or gid. 0 is root on every store.
@@ -118,11 +117,11 @@ func checkID(what string, n int) string {
 	return ""
 }
 
-// foldName maps names that a case-insensitive or normalizing file system, or a
-// person, could take for one another to the same string: their homes could be one.
+// foldName maps names that a case-insensitive or normalizing file system, or a person, could
+// confuse to the same string: they could share one home.
 func foldName(name string) string {
 	return cases.Fold().String(norm.NFKC.String(name))
 }
 
-// newGeneration returns a tag that was never there before.
+// newGeneration returns a fresh tag.
 func newGeneration() string { return rand.Text()[:16] }

@@ -14,19 +14,18 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// DefaultPoll is how often the accounts file is looked at for changes.
+// DefaultPoll is how often the accounts file is checked for changes.
 const DefaultPoll = 2 * time.Second
 
-// AccountsOptions says how accounts are kept. The zero value is good.
+// AccountsOptions configure Accounts. The zero value is valid.
 type AccountsOptions struct {
-	Poll   time.Duration    // how old a view may be; 0 means DefaultPoll
+	Poll   time.Duration    // maximum age of a view; 0 means DefaultPoll
 	Now    func() time.Time // nil means time.Now
-	Logger *slog.Logger     // for mistakes in a file that changed; nil means none
+	Logger *slog.Logger     // for errors in a changed file; nil means none
 }
 
-// Accounts is the accounts file. Any number of processes may use it at a time;
-// each sees the others' changes within the Poll of its options. Methods may be
-// called concurrently.
+// Accounts is the accounts file. Any number of processes may use it at a time; each sees the
+// others' changes within the Poll of its options. It is safe for concurrent use.
 type Accounts struct {
 	path string
 	opts AccountsOptions
@@ -34,14 +33,13 @@ type Accounts struct {
 
 	mu      sync.Mutex
 	table   *table
-	version fs.FileInfo // of the file that table was read from; nil if there is none
+	version fs.FileInfo // version of the file that table was read from; nil if there is none
 	looked  time.Time
-	trouble string // last complaint, so that each is made once
+	trouble string // last warning, to log each once
 }
 
-// OpenAccounts opens the accounts file path. One that is not there has no
-// accounts and is made by the first Add. A malformed one answers Invalid, one
-// that is open to everybody Permission.
+// OpenAccounts opens the accounts file path. A missing file has no accounts; the first Add makes
+// it. The error is Invalid for a malformed file and Permission for one that is open to everybody.
 func OpenAccounts(path string, opts AccountsOptions) (*Accounts, error) {
 	if opts.Poll <= 0 {
 		opts.Poll = DefaultPoll
@@ -61,7 +59,7 @@ func OpenAccounts(path string, opts AccountsOptions) (*Accounts, error) {
 	return a, nil
 }
 
-// readTable reads the accounts file; without one, an empty table and no version.
+// readTable reads the accounts file; if it is missing, it returns an empty table and no version.
 func readTable(op, path string) (*table, fs.FileInfo, error) {
 	data, version, err := readSecret(op, path, maxAccountsFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,8 +81,8 @@ func (a *Accounts) keep(t *table, version fs.FileInfo) {
 	a.table, a.version, a.looked = t, version, a.opts.Now()
 }
 
-// view returns the accounts, not older than the poll interval. While the file
-// cannot be read or has a mistake, the accounts stay as they were.
+// view returns the accounts, at most as old as the poll interval. While the file is unreadable or
+// malformed, the accounts stay unchanged.
 func (a *Accounts) view() *table {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,8 +93,8 @@ func (a *Accounts) view() *table {
 	return a.table
 }
 
-// viewNow returns the accounts as the file has them now: a user who was just added
-// can log in.
+// viewNow returns the accounts as the file has them now, so that a user who was just added can log
+// in.
 func (a *Accounts) viewNow() *table {
 	a.mu.Lock()
 	a.looked = time.Time{}
@@ -133,7 +131,7 @@ func (a *Accounts) complain(err error) {
 	}
 }
 
-// update changes the file: read, change, write, under the lock of the file.
+// update reads, changes and writes the file under its lock.
 func (a *Accounts) update(ctx context.Context, op string, change func(*table) error) error {
 	if err := pfs.CheckContext(ctx, op, ""); err != nil {
 		return err
@@ -159,7 +157,7 @@ func (a *Accounts) update(ctx context.Context, op string, change func(*table) er
 	})
 }
 
-// Get returns the account name, or answers NotExist.
+// Get returns the account name, or NotExist.
 func (a *Accounts) Get(name string) (Account, error) {
 	r, ok := a.view().find(name)
 	if !ok {
@@ -168,13 +166,13 @@ func (a *Accounts) Get(name string) (Account, error) {
 	return r.account(), nil
 }
 
-// Has reports whether there is an account called name.
+// Has reports whether an account named name exists.
 func (a *Accounts) Has(name string) bool {
 	_, ok := a.view().find(name)
 	return ok
 }
 
-// Identity returns who the account called name is; ok is false if there is none.
+// Identity returns the identity of the account named name; ok is false if there is none.
 func (a *Accounts) Identity(name string) (id Identity, ok bool) {
 	r, ok := a.view().find(name)
 	if !ok {

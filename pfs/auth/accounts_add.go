@@ -8,8 +8,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// CheckAdd returns the error that Add would return, except for errors about the password
-// and about identities that other accounts have.
+// CheckAdd returns the error that Add would return, except for errors about the password and about
+// identities that other accounts have.
 func (a *Accounts) CheckAdd(ctx context.Context, n NewAccount) error {
 	const op = "auth.CheckAdd"
 	if err := pfs.CheckContext(ctx, op, ""); err != nil {
@@ -21,9 +21,9 @@ func (a *Accounts) CheckAdd(ctx context.Context, n NewAccount) error {
 	return a.viewNow().checkNew(op, n.Name)
 }
 
-// Add makes an account. One of that name answers Exist; a name, role, HDFS user,
-// uid, gid or password that cannot be Invalid; an HDFS user or uid that another
-// account has or had, or a name too like another, Conflict.
+// Add makes an account. The error is Exist if the name is taken; Invalid for an invalid name, role,
+// HDFS user, uid, gid or password; Conflict for an HDFS user or uid that another account has or
+// had, or a name too similar to another.
 func (a *Accounts) Add(ctx context.Context, n NewAccount) (Account, error) {
 	const op = "auth.Add"
 	n.Role = cmp.Or(n.Role, User)
@@ -42,7 +42,7 @@ func (a *Accounts) Add(ctx context.Context, n NewAccount) (Account, error) {
 	return made, err
 }
 
-// fault explains what is wrong with n taken alone.
+// fault explains what is wrong with n by itself.
 func (n NewAccount) fault() string {
 	if reason := CheckName(n.Name); reason != "" {
 		return fmt.Sprintf("user name %q: %s", n.Name, reason)

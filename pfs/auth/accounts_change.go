@@ -7,7 +7,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// SetPassword gives the account name a new password. Its tokens die.
+// SetPassword changes the password of the account name and revokes its tokens.
 func (a *Accounts) SetPassword(ctx context.Context, name, password string) error {
 	const op = "auth.SetPassword"
 	if _, err := a.Get(name); err != nil {
@@ -27,7 +27,7 @@ func (a *Accounts) SetPassword(ctx context.Context, name, password string) error
 	})
 }
 
-// SetRole gives the account name another role. Its tokens die.
+// SetRole changes the role of the account name and revokes its tokens.
 func (a *Accounts) SetRole(ctx context.Context, name string, role Role) error {
 	const op = "auth.SetRole"
 	if _, err := ParseRole(string(role)); err != nil {
@@ -43,16 +43,15 @@ func (a *Accounts) SetRole(ctx context.Context, name string, role Role) error {
 	})
 }
 
-// StoreIdentity is who an account is on the stores. Zero values stay as they are.
+// StoreIdentity is the identity of an account on the stores. Zero values mean no change.
 type StoreIdentity struct {
 	HDFSUser string
 	UID, GID int
 }
 
-// SetStoreIdentity makes the account name another user on the stores. What it has there
-// keeps its owner. One that cannot be answers Invalid, and an HDFS user or uid that
-// another account has or had Conflict. Sessions go on: what they begin from now on
-// belongs to the new identity.
+// SetStoreIdentity changes the identity of the account name on the stores. Existing files keep
+// their owner. The error is Invalid for an invalid identity, and Conflict for an HDFS user or uid
+// that another account has or had. Sessions continue; new files belong to the new identity.
 func (a *Accounts) SetStoreIdentity(ctx context.Context, name string, id StoreIdentity) (changed Account, err error) {
 	const op = "auth.SetStoreIdentity"
 	if reason := (NewAccount{Name: name, Role: User, HDFSUser: id.HDFSUser, UID: id.UID, GID: id.GID}).fault(); reason != "" {
@@ -75,8 +74,8 @@ func (a *Accounts) SetStoreIdentity(ctx context.Context, name string, id StoreId
 	return changed, err
 }
 
-// Remove removes the account name. Its tokens die, its files stay, and so does
-// its identity on the stores: nobody else gets it.
+// Remove removes the account name and revokes its tokens. Its files stay, and its identity on the
+// stores stays reserved.
 func (a *Accounts) Remove(ctx context.Context, name string) error {
 	const op = "auth.Remove"
 	return a.update(ctx, op, func(t *table) error {

@@ -203,8 +203,7 @@ func TestCanceledChangesNothing(t *testing.T) {
 	}
 }
 
-// Another process's change is seen within the poll interval, and not asked for
-// more often.
+// Another process's change is seen within the poll interval, and not asked for more often.
 func TestPoll(t *testing.T) {
 	c := newClock()
 	service := openTest(t, AccountsOptions{Now: c.Now})
@@ -229,8 +228,8 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// A mistake in the file is reported once, leaves the accounts as they were, and is
-// over when it is mended.
+// A mistake in the file is reported once, leaves the accounts as they were, and is over when it is
+// mended.
 func TestMistakeWhileRunning(t *testing.T) {
 	var log bytes.Buffer
 	c := newClock()
@@ -350,8 +349,7 @@ func TestLeftoverOfACrash(t *testing.T) {
 	}
 }
 
-// Several processes add accounts at the same time: all are there, and no two
-// share an identity.
+// Several processes add accounts at the same time: all are there, and no two share an identity.
 func TestParallelProcesses(t *testing.T) {
 	const processes, each = 4, 5
 	if path := os.Getenv("PFS_TEST_ACCOUNTS"); path != "" {

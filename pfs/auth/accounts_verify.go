@@ -6,11 +6,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Verify returns the account name if password is right, and else answers
-// Unauthenticated, in the same time whether the account exists or not (one with a
-// bcrypt hash from elsewhere takes its own). When too many passwords wait to be
-// checked it answers Limit. remote is the address that the password came from, if any.
-// Accounts and networks take turns in having their passwords checked.
+// Verify returns the account name if password is correct, and otherwise Unauthenticated, in the
+// same time whether the account exists or not (an imported bcrypt hash takes its own time). If too
+// many passwords are waiting to be checked it returns Limit. remote is the address that the
+// password came from, if any. Accounts and networks take turns in having their passwords checked.
 func (a *Accounts) Verify(ctx context.Context, name, password, remote string) (Account, error) {
 	const op = "auth.Verify"
 	if len(password) > MaxPassword {

@@ -16,14 +16,14 @@ import (
 // maxPEM bounds a certificate chain or key, in bytes.
 const maxPEM = 1 << 20
 
-// Certificate is the certificate of a service, which can be replaced while it
-// runs. Its methods may be called concurrently.
+// Certificate is the certificate of a service, which can be replaced while the service runs. It is
+// safe for concurrent use.
 type Certificate struct {
 	certFile, keyFile string
 	current           atomic.Pointer[tls.Certificate]
 }
 
-// LoadCertificate returns the certificate chain and the key in two PEM files.
+// LoadCertificate loads the certificate chain and the key from two PEM files.
 func LoadCertificate(certFile, keyFile string) (*Certificate, error) {
 	c := &Certificate{certFile: certFile, keyFile: keyFile}
 	if err := c.Reload(); err != nil {
@@ -32,9 +32,9 @@ func LoadCertificate(certFile, keyFile string) (*Certificate, error) {
 	return c, nil
 }
 
-// LoadOrMakeCertificate is LoadCertificate, but makes a self-signed certificate
-// if there is none: ECDSA P-256, for ten years, for localhost, this machine's name
-// and the hosts given. Of several who start at the same time one makes it for all.
+// LoadOrMakeCertificate is LoadCertificate, but makes a self-signed certificate if there is none:
+// ECDSA P-256, for ten years, for localhost, this machine's name and the given hosts. If several
+// processes start at the same time, one of them makes it for all.
 func LoadOrMakeCertificate(ctx context.Context, certFile, keyFile string, hosts []string) (*Certificate, error) {
 	const op = "auth.LoadOrMakeCertificate"
 	c, err := LoadCertificate(certFile, keyFile)
@@ -54,7 +54,7 @@ func LoadOrMakeCertificate(ctx context.Context, certFile, keyFile string, hosts 
 	return c, err
 }
 
-// Reload reads the files again. If that fails, the certificate stays as it was.
+// Reload reads the files again. On failure, the certificate stays unchanged.
 func (c *Certificate) Reload() error {
 	const op = "auth.Certificate.Reload"
 	chain, _, err := readFile(op, c.certFile, maxPEM)
@@ -73,7 +73,7 @@ func (c *Certificate) Reload() error {
 	return nil
 }
 
-// GetCertificate is for tls.Config: it returns the certificate as of now.
+// GetCertificate returns the current certificate, for tls.Config.
 func (c *Certificate) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current.Load(), nil
 }
@@ -81,8 +81,7 @@ func (c *Certificate) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, er
 // Leaf returns the service's own certificate, the first of the chain.
 func (c *Certificate) Leaf() *x509.Certificate { return c.current.Load().Leaf }
 
-// Fingerprint returns the SHA-256 of a certificate in DER form, as lower-case
-// hex: what clients pin.
+// Fingerprint returns the SHA-256 of a certificate in DER form, in lower-case hex. Clients pin it.
 func Fingerprint(cert *x509.Certificate) string {
 	sum := sha256.Sum256(cert.Raw)
 	return hex.EncodeToString(sum[:])

@@ -12,9 +12,9 @@ import (
 
 const (
 	fileVersion = 1
-	// maxAccountsFile bounds the accounts file, in bytes: some 200,000 accounts.
+	// maxAccountsFile bounds the accounts file, in bytes: about 200,000 accounts.
 	maxAccountsFile = 64 << 20
-	// maxGeneration bounds what goes into every token, in bytes.
+	// maxGeneration bounds the generation, in bytes, which is part of every token.
 	maxGeneration = 64
 )
 
@@ -29,7 +29,7 @@ func emptyTable() *table {
 	return t
 }
 
-// encode writes the accounts file.
+// encode returns the content of the accounts file.
 func (t *table) encode() ([]byte, error) {
 	b := bytes.NewBufferString(fileHeader)
 	enc := yaml.NewEncoder(b)
@@ -43,8 +43,8 @@ func (t *table) encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// decode reads the accounts file. It refuses what it does not know and accounts
-// that contradict each other; errors name the line.
+// decode parses the accounts file. It refuses unknown keys and contradictory accounts; errors name
+// the line.
 func decode(data []byte) (*table, error) {
 	if len(data) > maxAccountsFile {
 		return nil, fmt.Errorf("%d bytes, the limit is %d", len(data), maxAccountsFile)
@@ -67,7 +67,7 @@ func decode(data []byte) (*table, error) {
 	return t, nil
 }
 
-// oneLine makes one line of the list that yaml gives.
+// oneLine joins the error list of package yaml into one line.
 func oneLine(err error) error {
 	var list *yaml.TypeError
 	if errors.As(err, &list) {
@@ -76,7 +76,7 @@ func oneLine(err error) error {
 	return err
 }
 
-// check answers the first fault of t, which was read from data.
+// check returns the first fault of t, which was read from data.
 func (t *table) check(data []byte) (fault error) {
 	if t.Version != fileVersion {
 		return fmt.Errorf("version %d, this program reads version %d", t.Version, fileVersion)
@@ -98,7 +98,7 @@ func (t *table) check(data []byte) (fault error) {
 	return fault
 }
 
-// fault explains what is wrong with r taken alone.
+// fault explains what is wrong with r by itself.
 func (r record) fault() string {
 	if reason := identityFault(r.Name, r.HDFSUser, r.UID, r.GID); reason != "" {
 		return reason
@@ -115,7 +115,7 @@ func (r record) fault() string {
 	return ""
 }
 
-// identityFault explains what is wrong with an identity taken alone.
+// identityFault explains what is wrong with an identity by itself.
 func identityFault(name, hdfsUser string, uid, gid int) string {
 	if reason := CheckName(name); reason != "" {
 		return fmt.Sprintf("account %q: %s", name, reason)
@@ -128,8 +128,7 @@ func identityFault(name, hdfsUser string, uid, gid int) string {
 	return ""
 }
 
-// lineOf returns the line where the entry number i of a section begins; the first
-// one if it cannot be told.
+// lineOf returns the line of entry number i of a section; 1 if unknown.
 func lineOf(data []byte, section string, i int) int {
 	var doc yaml.Node
 	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {

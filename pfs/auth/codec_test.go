@@ -105,8 +105,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// What decodes is the same after encoding, and nothing makes decode fail in
-// another way than by an error.
+// What decodes is the same after encoding, and nothing makes decode fail in another way than by an
+// error.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(someFile))
 	f.Add([]byte("version: 1\n"))

@@ -6,9 +6,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// MakeDir makes the directory for the files of this package, for its owner only,
-// with the parents that are missing. One that is there already must not be
-// writable by everybody, who could put other accounts in place of these.
+// MakeDir makes the directory for the files of this package, accessible only to its owner, with
+// missing parents. An existing directory must not be writable by everybody, who could replace the
+// accounts.
 func MakeDir(dir string) error {
 	const op = "auth.MakeDir"
 	if err := os.MkdirAll(dir, 0o700); err != nil {

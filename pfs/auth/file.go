@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// fileError gives an error of package os its Kind.
+// fileError converts an error of package os to one with a Kind.
 func fileError(op string, err error) error {
 	var e *pfs.Error
 	if err == nil || errors.As(err, &e) {
@@ -19,9 +19,8 @@ func fileError(op string, err error) error {
 	return pfs.E(op, "", pfs.KindOf(err), err)
 }
 
-// writeFile replaces the file path by one with this content that only its owner
-// may read: a reader, or a machine that crashes, sees the old or the new one. Two
-// writers of one path must be kept apart by the caller.
+// writeFile atomically replaces the file path by one that only its owner may read. A reader, or a
+// crashed machine, sees the old or the new one. The caller must serialize writers of one path.
 func writeFile(path string, data []byte) error {
 	temp := path + ".new"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +35,7 @@ func writeFile(path string, data []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// writeNew makes the file path durable under its name, but for the name.
+// writeNew writes the file path durably, except for its directory entry.
 func writeNew(path string, data []byte) (err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -52,7 +51,7 @@ func writeNew(path string, data []byte) (err error) {
 	return f.Sync()
 }
 
-// makeDir makes the directory dir durably, if it is not there.
+// makeDir makes the directory dir durably, unless it exists.
 func makeDir(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrExist) {
@@ -64,8 +63,7 @@ func makeDir(dir string) error {
 	return syncDir(filepath.Dir(dir))
 }
 
-// readFile reads a file of at most limit bytes, and what identifies the version
-// read.
+// readFile reads a file of at most limit bytes, and returns what identifies its version.
 func readFile(op, path string, limit int64) ([]byte, fs.FileInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -95,8 +93,7 @@ func readSecret(op, path string, limit int64) ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// sameVersion reports whether a and b are the same file with the same content, as
-// far as its inode, size and time tell.
+// sameVersion reports whether a and b have the same inode, size and time.
 func sameVersion(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }

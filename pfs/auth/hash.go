@@ -14,26 +14,25 @@ import (
 )
 
 const (
-	// What new hashes cost: memory in KiB, passes, lanes.
+	// The cost of new hashes: memory in KiB, passes, lanes.
 	argonMemory  = 19456
 	argonPasses  = 2
 	argonLanes   = 1
 	argonSaltLen = 16
 	argonKeyLen  = 32
 
-	// What a hash from elsewhere may cost at most.
+	// The maximum cost of imported hashes.
 	maxArgonMemory = 64 << 10
 	maxArgonPasses = 16
 	maxBcryptCost  = 14
 )
 
-// passwordHash is a hash that a password can be checked against.
+// passwordHash is a hash to check passwords against.
 type passwordHash interface {
 	matches(password []byte) bool
 }
 
-// argonHash is an argon2id hash in the PHC form
-// $argon2id$v=19$m=19456,t=2,p=1$salt$key.
+// argonHash is an argon2id hash in the PHC form $argon2id$v=19$m=19456,t=2,p=1$salt$key.
 type argonHash struct {
 	memory, passes uint32
 	lanes          uint8
@@ -44,7 +43,7 @@ func (h *argonHash) matches(password []byte) bool {
 	return subtle.ConstantTimeCompare(h.derive(password), h.key) == 1
 }
 
-// derive makes the key of a password, as long as the one that h has.
+// derive derives a key from a password, of the same length as h's.
 func (h *argonHash) derive(password []byte) []byte {
 	return argon2.IDKey(password, h.salt, h.passes, h.memory, h.lanes, uint32(len(h.key)))
 }
@@ -55,14 +54,14 @@ func (h *argonHash) String() string {
 		argon2.Version, h.memory, h.passes, h.lanes, b64(h.salt), b64(h.key))
 }
 
-// bcryptHash is a hash that another program made.
+// bcryptHash is a hash made by another program.
 type bcryptHash []byte
 
 func (h bcryptHash) matches(password []byte) bool {
 	return bcrypt.CompareHashAndPassword(h, password) == nil
 }
 
-// parseHash reads a password hash. It refuses what would cost too much to check.
+// parseHash parses a password hash. It refuses hashes that are too expensive to check.
 func parseHash(s string) (passwordHash, error) {
 	switch {
 	case strings.HasPrefix(s, "$argon2id$"):
@@ -104,7 +103,7 @@ func parseArgon(s string) (passwordHash, error) {
 	return &argonHash{memory: costs[0], passes: costs[1], lanes: uint8(costs[2]), salt: salt, key: key}, nil
 }
 
-// parseCosts reads "m=...,t=...,p=...".
+// parseCosts parses "m=...,t=...,p=...".
 func parseCosts(s string) (costs [3]uint32, err error) {
 	bounds := [3]struct {
 		name     string

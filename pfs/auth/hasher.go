@@ -14,18 +14,17 @@ const (
 	MinPassword = 8
 	MaxPassword = 1024
 
-	// maxHashing bounds the passwords being checked at a time, and maxQueued those
-	// that wait for their turn: at most two times 64 MiB, and a second or two,
-	// whatever comes in.
+	// maxHashing bounds the passwords checked at a time, and maxQueued those waiting: at most two
+	// times 64 MiB and a second or two, whatever the load.
 	maxHashing = 2
 	maxQueued  = 64
 )
 
-// hasher computes password hashes, few at a time.
+// hasher computes password hashes, a few at a time.
 type hasher struct {
 	turns *fair.Queue
 	queue chan struct{}
-	model argonHash // what new hashes cost; its salt and key are of nobody
+	model argonHash // costs of new hashes; salt and key are dummies
 }
 
 func newHasher() *hasher {
@@ -40,7 +39,7 @@ func newHasher() *hasher {
 	}
 }
 
-// do runs f when the turn of the claimants has come.
+// do runs f when it is the claimants' turn.
 func (h *hasher) do(ctx context.Context, op string, f func(), claims ...fair.Claim) error {
 	select {
 	case h.queue <- struct{}{}:
@@ -57,7 +56,7 @@ func (h *hasher) do(ctx context.Context, op string, f func(), claims ...fair.Cla
 	return nil
 }
 
-// hash makes the hash to keep of a new password.
+// hash returns the hash of a new password.
 func (h *hasher) hash(ctx context.Context, op, password string) (string, error) {
 	if n := len(password); n < MinPassword || n > MaxPassword {
 		return "", pfs.Errorf(op, "", pfs.Invalid, "password of %d bytes: %d to %d are needed", n, MinPassword, MaxPassword)
@@ -69,9 +68,9 @@ func (h *hasher) hash(ctx context.Context, op, password string) (string, error) 
 	return a.String(), err
 }
 
-// check reports whether password is that of the hash in PHC or bcrypt form. An
-// empty hash, of an account that is not there, matches nothing and costs as much. An
-// account or a network with many waiting passwords delays its own.
+// check reports whether password matches the hash, in PHC or bcrypt form. An empty hash, of a
+// missing account, matches nothing and takes the same time. An account or a network with many
+// waiting passwords delays only itself.
 func (h *hasher) check(ctx context.Context, op, hash, password, name, remote string) (ok bool, err error) {
 	against, known := passwordHash(&h.model), false
 	if parsed, err := parseHash(hash); err == nil {

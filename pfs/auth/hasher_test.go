@@ -9,8 +9,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/internal/fair"
 )
 
-// Whatever comes in, two passwords are checked at a time, a bounded number waits,
-// and the rest is sent away.
+// Whatever comes in, two passwords are checked at a time, a bounded number waits, and the rest is
+// sent away.
 func TestHasherBounds(t *testing.T) {
 	h := newHasher()
 	h.turns = fair.New(maxHashing)

@@ -8,8 +8,8 @@ import (
 // maxHDFSUser is the longest HDFS user, in bytes.
 const maxHDFSUser = 255
 
-// checkHDFSUser explains why name cannot be an HDFS user. "/" and "@" make it a
-// Kerberos principal, which Hadoop cuts down to what comes before them.
+// checkHDFSUser explains why name cannot be an HDFS user. "/" and "@" make it a Kerberos principal,
+// which Hadoop truncates at the first of them.
 func checkHDFSUser(name string) string {
 	switch {
 	case name == "":
@@ -28,15 +28,15 @@ func hdfsRune(r rune) bool {
 	return isAlphanumeric(r) || strings.ContainsRune(".-_", r)
 }
 
-// systemUsers have rights of their own on machines and common clusters: no new account
-// has such a name. An administrator may still give one as HDFS user.
+// systemUsers have privileges on machines and common clusters, so no new account gets such a name.
+// An administrator may still set one as HDFS user.
 var systemUsers = []string{
 	"root", "daemon", "bin", "sys", "nobody", "ceph", "hdfs", "hadoop", "supergroup", "yarn", "mapred", "httpfs", "kms", "dr.who", "pfs", "pfsd",
 	"hbase", "hive", "impala", "spark", "livy", "flink", "kafka", "zookeeper", "oozie", "hue", "solr", "knox", "ranger", "ambari", "trino", "presto",
 }
 
-// deriveHDFSUser spells the whole name of a new account in the characters allowed, and
-// adds a number until taken says no.
+// deriveHDFSUser spells the name of a new account in the allowed characters, and adds a number
+// until taken returns false.
 func deriveHDFSUser(name string, taken func(string) bool) string {
 	base := strings.Map(func(r rune) rune {
 		if hdfsRune(r) {

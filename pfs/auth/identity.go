@@ -2,26 +2,26 @@ package auth
 
 import "github.com/paddlecloud/pfs/pfs"
 
-// Role is what an account may do beyond its own home.
+// Role determines what an account may do beyond its own home.
 type Role string
 
-// The roles, each including the ones before.
+// The roles. Each includes the ones before.
 const (
-	User      Role = "user"      // own home, public for reading
+	User      Role = "user"      // own home, reads public
 	Publisher Role = "publisher" // also writes public
 	Admin     Role = "admin"     // also sees every home, sets quotas, sweeps
 )
 
-// Identity is who makes a request, on the service and on the stores.
+// Identity is the identity of a user on the service and on the stores.
 type Identity struct {
-	Name     string // the account; an e-mail address, often
+	Name     string // the account; often an e-mail address
 	Role     Role
 	HDFSUser string // owner on HDFS
 	UID, GID int    // owner on CephFS and local stores
 }
 
-// Owner returns who the account is on the stores; ok is false for an identity that is
-// nobody there. It never is the superuser of a store by having no number.
+// Owner returns the identity on the stores; ok is false if there is none. A missing number never
+// means the superuser of a store.
 func (id Identity) Owner() (owner pfs.Owner, ok bool) {
 	if checkHDFSUser(id.HDFSUser) != "" || checkID("uid", id.UID) != "" || checkID("gid", id.GID) != "" {
 		return pfs.Owner{}, false

@@ -12,8 +12,8 @@ import (
 // keySize is the length of the key that signs access tokens, in bytes.
 const keySize = 32
 
-// loadOrMakeKey returns the key in the file path and makes it if there is none,
-// one for all who start at the same time.
+// loadOrMakeKey returns the key in the file path. If there is none it makes one, which processes
+// that start at the same time share.
 func loadOrMakeKey(ctx context.Context, path string) ([]byte, error) {
 	const op = "auth.loadOrMakeKey"
 	key, err := loadKey(op, path)

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// The numbers of the policy that the package documentation describes.
+// The parameters of the policy that the package documentation describes.
 const (
 	freePair    = 5  // failures of an account from one network
-	freeWatched = 1  // the same, from a network or of an account that fails often
+	freeWatched = 1  // the same, if the network or the account fails often
 	watchFrom   = 20 // failures of a network, all accounts
 	attackFrom  = 50 // failures of an account, all networks
 	minDelay    = time.Second
-	slowDelay   = 30 * time.Second // the longest delay of an account from one network
-	attackDelay = 15 * time.Minute // the same, of an account under attack
+	slowDelay   = 30 * time.Second // the maximum delay of an account from one network
+	attackDelay = 15 * time.Minute // the same for an account under attack
 	forgetAfter = time.Hour
-	maxCounters = 1 << 16 // some 10 MB
+	maxCounters = 1 << 16 // about 10 MB
 )
 
-// RetryAfter is the cause of an error of Kind Limit: how long to wait.
+// RetryAfter is the cause of an error of Kind Limit: the time to wait.
 type RetryAfter struct {
 	Wait time.Duration
 }
@@ -35,11 +35,11 @@ func retryAfter(wait time.Duration) *RetryAfter {
 	return &RetryAfter{Wait: (wait + time.Second - 1).Truncate(time.Second)}
 }
 
-// counter counts failures of one pair, network or account.
+// counter counts the failures of a pair of account and network, of a network, or of an account.
 type counter struct {
 	failures int
 	last     time.Time // of the last failure
-	until    time.Time // of a pair: attempts before are refused
+	until    time.Time // of a pair: attempts before this time are refused
 	friend   bool      // of a pair: the account has logged in from there
 }
 
@@ -52,17 +52,17 @@ func (c *counter) charge(now time.Time) {
 	c.last = now
 }
 
-// refund takes a failure back.
+// refund removes a failure.
 func (c *counter) refund() { c.failures = max(c.failures-1, 0) }
 
-// counterKey is a hash, so that a long name costs no more memory than a short one.
+// counterKey is a hash, so that long names cost no more memory than short ones.
 type counterKey [sha256.Size]byte
 
 func newCounterKey(kind, account, network string) counterKey {
 	return sha256.Sum256(fmt.Appendf(nil, "%s %q %q", kind, account, network))
 }
 
-// limiter bounds the guessing of passwords.
+// limiter limits password guessing.
 type limiter struct {
 	now func() time.Time
 
@@ -74,7 +74,7 @@ func newLimiter(now func() time.Time) *limiter {
 	return &limiter{now: now, counters: newLRU[counterKey, *counter](maxCounters)}
 }
 
-// get returns the counter of key, a new one if it is not there.
+// get returns the counter of key, or a new one.
 func (l *limiter) get(key counterKey) *counter {
 	c, ok := l.counters.get(key)
 	if !ok {
@@ -84,18 +84,18 @@ func (l *limiter) get(key counterKey) *counter {
 	return c
 }
 
-// attempt is one login on its way. It is counted as a failure from the start, so
-// that many at the same time are not better off than one after the other.
+// attempt is a login in progress. It counts as a failure from the start, so that concurrent
+// attempts gain nothing over sequential ones.
 type attempt struct {
 	l                      *limiter
 	account, network, pair *counter
 
-	before, after time.Time // until of the pair, before the attempt and because of it
+	before, after time.Time // until of the pair, before the attempt and after it
 }
 
-// begin counts an attempt, or answers how long to wait before the next one. Only failures
-// of the account from this network make it wait. Other failures of the account, or of the
-// network, leave fewer free attempts, but refuse nobody.
+// begin counts an attempt, or returns how long to wait before the next one. Only failures of the
+// account from this network cause a wait. Other failures of the account, or of the network, reduce
+// the number of free attempts, but refuse nobody.
 func (l *limiter) begin(user, remote string) (*attempt, *RetryAfter) {
 	network := networkOf(remote)
 	pairKey := newCounterKey("pair", user, network)
@@ -120,8 +120,7 @@ func (l *limiter) begin(user, remote string) (*attempt, *RetryAfter) {
 	return a, nil
 }
 
-// patience returns how many failures of the pair are free, and the longest delay after
-// those.
+// patience returns the number of free failures of the pair, and the maximum delay after those.
 func (a *attempt) patience() (free int, most time.Duration) {
 	switch {
 	case a.pair.friend:
@@ -134,7 +133,7 @@ func (a *attempt) patience() (free int, most time.Duration) {
 	return freePair, slowDelay
 }
 
-// succeed takes the attempt back: the password was right.
+// succeed removes the attempt: the password was correct.
 func (a *attempt) succeed() {
 	a.abandon()
 	a.l.mu.Lock()
@@ -142,8 +141,8 @@ func (a *attempt) succeed() {
 	*a.pair = counter{friend: true}
 }
 
-// abandon takes the attempt back: the password was not looked at. The delay goes too, if
-// nobody else was charged since.
+// abandon removes the attempt: the password was not checked. It also removes the delay, unless
+// another failure was counted since.
 func (a *attempt) abandon() {
 	a.l.mu.Lock()
 	defer a.l.mu.Unlock()
@@ -155,8 +154,8 @@ func (a *attempt) abandon() {
 	}
 }
 
-// networkOf returns whom a remote address, with or without a port, counts as: an
-// IPv6 user commands a whole prefix. What is no address is taken as it is.
+// networkOf returns the network of a remote address, with or without a port; an IPv6 user controls
+// a whole prefix. It returns other text unchanged.
 func networkOf(remote string) string {
 	addr, err := netip.ParseAddr(remote)
 	if err != nil {

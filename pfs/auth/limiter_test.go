@@ -91,8 +91,7 @@ func TestAttemptsCountFromTheirBegin(t *testing.T) {
 	}
 }
 
-// Failed logins delay the accounts that they name, and no other account behind the same
-// address.
+// Failed logins delay the accounts that they name, and no other account behind the same address.
 func TestFailuresDoNotLockOutTheAddress(t *testing.T) {
 	l, _ := testLimiter()
 	for _, account := range []string{"bob", "carol", "dave", "eve"} {

@@ -9,12 +9,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// lockPoll is how often a lock that somebody else has is tried again. It is held
-// for as long as one file takes to be written.
+// lockPoll is the interval between attempts to get a held lock, which is held for the time of
+// writing one file.
 const lockPoll = 10 * time.Millisecond
 
-// withLock runs f while no other process, here or on another replica, is in
-// withLock for the same path. The lock is a file beside it that stays.
+// withLock runs f while no other process, on any replica, is in withLock for the same path. The
+// lock is a permanent file beside it.
 func withLock(ctx context.Context, op, path string, f func() error) error {
 	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

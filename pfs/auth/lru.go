@@ -2,8 +2,8 @@ package auth
 
 import "container/list"
 
-// lru is a map that holds at most a number of entries and forgets the ones that
-// were not used for longest. It is not safe for concurrent use.
+// lru is a map with a maximum number of entries. It removes the least recently used ones. It is not
+// safe for concurrent use.
 type lru[K comparable, V any] struct {
 	most    int
 	entries map[K]*list.Element
@@ -28,7 +28,7 @@ func (c *lru[K, V]) get(key K) (value V, ok bool) {
 	return e.Value.(lruEntry[K, V]).value, true
 }
 
-// add enters a key that is not there.
+// add inserts a new key.
 func (c *lru[K, V]) add(key K, value V) {
 	c.entries[key] = c.order.PushFront(lruEntry[K, V]{key, value})
 	if c.order.Len() > c.most {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock takes the exclusive lock of f, which ends with f. It reports whether it
-// got it.
+// tryLock tries to take the exclusive lock of f, which is released when f is closed. It reports
+// whether it succeeded.
 func tryLock(f *os.File) (bool, error) {
 	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
 	case nil:
@@ -23,7 +23,7 @@ func tryLock(f *os.File) (bool, error) {
 	}
 }
 
-// syncDir makes the names in dir durable.
+// syncDir makes the entries of dir durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -33,15 +33,15 @@ func syncDir(dir string) error {
 	return d.Sync()
 }
 
-// openToAll reports whether anybody on the machine may read or write the file.
-// The group may: volumes of clusters are often shared through it.
+// openToAll reports whether everybody on the machine may read or write the file. Access by the
+// group is fine: cluster volumes are often shared through it.
 func openToAll(info fs.FileInfo) bool { return info.Mode().Perm()&0o007 != 0 }
 
-// writableByAll reports whether anybody on the machine may change the directory.
+// writableByAll reports whether everybody on the machine may change the directory.
 func writableByAll(info fs.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }
 
-// giveToOwner hands f to the owner of dir if root made it, so that root's
-// commands do not lock out a service that runs as somebody else.
+// giveToOwner gives f to the owner of dir if root made it, so that commands run by root do not lock
+// out a service with another user.
 func giveToOwner(f *os.File, dir string) error {
 	if os.Geteuid() != 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes the exclusive lock of f, which ends with f. It reports whether it
-// got it.
+// tryLock tries to take the exclusive lock of f, which is released when f is closed. It reports
+// whether it succeeded.
 func tryLock(f *os.File) (bool, error) {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	switch err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped)); err {
@@ -21,14 +21,14 @@ func tryLock(f *os.File) (bool, error) {
 	}
 }
 
-// syncDir does nothing: Windows keeps the names in a directory by itself.
+// syncDir does nothing: Windows makes directory entries durable itself.
 func syncDir(string) error { return nil }
 
-// openToAll cannot be told from the mode on Windows: the directory's access list
-// is what protects the file.
+// openToAll returns false: on Windows the access list of the directory protects the file, not its
+// mode.
 func openToAll(fs.FileInfo) bool { return false }
 
-// writableByAll cannot be told from the mode either.
+// writableByAll returns false for the same reason.
 func writableByAll(fs.FileInfo) bool { return false }
 
 // giveToOwner does nothing: files inherit from their directory.

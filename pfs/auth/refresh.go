@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	refreshUserLen   = 16 // bytes of a refresh token that find its user's directory
+	refreshUserLen   = 16 // bytes of a refresh token that locate its user's directory
 	refreshSecretLen = 32 // random bytes
 	maxRefreshFile   = 4096
 )
 
-// refreshToken is a token as the user has it: where to look, and the secret.
+// refreshToken is a token as the user has it: a locator and the secret.
 type refreshToken [refreshUserLen + refreshSecretLen]byte
 
 func newRefreshToken(user string) (t refreshToken) {
@@ -31,7 +31,7 @@ func newRefreshToken(user string) (t refreshToken) {
 	return t
 }
 
-// parseRefresh reads what String wrote.
+// parseRefresh parses the result of String.
 func parseRefresh(s string) (t refreshToken, ok bool) {
 	if len(s) != base64.RawURLEncoding.EncodedLen(len(t)) {
 		return t, false
@@ -42,15 +42,14 @@ func parseRefresh(s string) (t refreshToken, ok bool) {
 
 func (t refreshToken) String() string { return base64.RawURLEncoding.EncodeToString(t[:]) }
 
-// path is where the token is kept below dir, named by a hash of the secret.
+// path returns the token's file below dir, named by a hash of the secret.
 func (t refreshToken) path(dir string) string {
 	sum := sha256.Sum256(t[:])
 	return filepath.Join(dir, hex.EncodeToString(t[:refreshUserLen]), hex.EncodeToString(sum[:]))
 }
 
-// refreshRecord is what is kept of a refresh token. When it was last used is the
-// modification time of the file: setting that cannot bring back a file that a
-// logout removes at the same moment.
+// refreshRecord is the stored form of a refresh token. The modification time of the file is the
+// time of last use: setting it cannot restore a file that a logout removes at the same moment.
 type refreshRecord struct {
 	User       string    `json:"user"`
 	Generation string    `json:"generation"`
@@ -58,16 +57,15 @@ type refreshRecord struct {
 	Expires    time.Time `json:"expires"`
 }
 
-// refreshStore keeps refresh tokens, in a directory a user.
+// refreshStore stores refresh tokens, in one directory for each user.
 type refreshStore struct {
 	dir  string
-	most int // tokens of one user
+	most int // maximum tokens of one user
 
 	syncDir func(dir string) error
 }
 
-// add keeps a new token and drops the user's least recently used ones beyond the
-// bound.
+// add stores a new token and removes the user's least recently used ones beyond the maximum.
 func (s *refreshStore) add(op string, t refreshToken, r refreshRecord) error {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -88,7 +86,7 @@ func (s *refreshStore) add(op string, t refreshToken, r refreshRecord) error {
 	return fileError(op, os.Chtimes(path, r.Created, r.Created))
 }
 
-// get returns the record of a token, or an error that is fs.ErrNotExist.
+// get returns the record of a token, or an error that matches fs.ErrNotExist.
 func (s *refreshStore) get(op string, t refreshToken) (refreshRecord, error) {
 	return readRefresh(op, t.path(s.dir))
 }
@@ -105,12 +103,12 @@ func readRefresh(op, path string) (refreshRecord, error) {
 	return r, nil
 }
 
-// used notes that a token was used now.
+// used records that a token was used at now.
 func (s *refreshStore) used(op string, t refreshToken, now time.Time) error {
 	return removedIsFine(op, os.Chtimes(t.path(s.dir), now, now))
 }
 
-// remove deletes a token durably. A token that is not there is success.
+// remove durably removes a token. A missing token is not an error.
 func (s *refreshStore) remove(op string, t refreshToken) error {
 	path := t.path(s.dir)
 	if err := removedIsFine(op, os.Remove(path)); err != nil {

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// dirBatch is how many names of a directory are in memory at a time.
+	// dirBatch is how many directory entries are in memory at a time.
 	dirBatch = 1024
-	// staleTemp is the age of a file that was never finished.
+	// staleTemp is the age at which an unfinished file is removed.
 	staleTemp = 24 * time.Hour
 )
 
-// eachEntry calls f for the entries of dir, in no order and bounded memory. A
-// directory that is not there has none.
+// eachEntry calls f for the entries of dir, in no order and with bounded memory. A missing
+// directory has none.
 func eachEntry(dir string, f func(fs.DirEntry) error) error {
 	d, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +54,7 @@ func (s *refreshStore) trim(dir string, most int) error {
 	err := eachEntry(dir, func(e fs.DirEntry) error {
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // another replica was faster
+			return nil // another replica removed it first
 		}
 		kept = append(kept, info)
 		return err
@@ -71,8 +71,8 @@ func (s *refreshStore) trim(dir string, most int) error {
 	return nil
 }
 
-// sweep removes the tokens that dead says are of no use and files that were
-// never finished. It returns how many it removed.
+// sweep removes unfinished files and the tokens that dead reports. It returns the number of removed
+// files.
 func (s *refreshStore) sweep(ctx context.Context, op string, now time.Time, dead func(refreshRecord) bool) (n int, err error) {
 	err = eachEntry(s.dir, func(user fs.DirEntry) error {
 		dir := filepath.Join(s.dir, user.Name())
@@ -94,7 +94,7 @@ func (s *refreshStore) sweep(ctx context.Context, op string, now time.Time, dead
 	return n, fileError(op, err)
 }
 
-// useless reports whether a file of the store can go. What cannot be read stays.
+// useless reports whether a file of the store can be removed. Unreadable files stay.
 func useless(op, path string, e fs.DirEntry, now time.Time, dead func(refreshRecord) bool) bool {
 	if strings.HasSuffix(path, ".new") {
 		info, err := e.Info()

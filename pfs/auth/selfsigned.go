@@ -16,13 +16,13 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// selfSignedLife is long because clients pin the certificate: after a new one
-// every client has to be told.
+// selfSignedLife is long because clients pin the certificate: all of them need to be told about a
+// new one.
 const selfSignedLife = 10 * 365 * 24 * time.Hour
 
-// makeCertificate writes a self-signed certificate for the hosts. The certificate
-// comes last: where one is, its key was, and a key that is lost is not replaced
-// behind the back of the clients that pin the certificate.
+// makeCertificate writes a self-signed certificate for the hosts. It writes the certificate last.
+// So a certificate without a key means that the key was lost, and a new key is not made silently,
+// because clients pin the certificate.
 func makeCertificate(op, certFile, keyFile string, hosts []string) error {
 	if _, err := os.Stat(certFile); err == nil {
 		return pfs.Errorf(op, "", pfs.NotExist, "certificate %s has no key %s: bring the key back, or remove the certificate and a new pair is made", certFile, keyFile)
@@ -49,8 +49,8 @@ func makeCertificate(op, certFile, keyFile string, hosts []string) error {
 	return writeFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certDER}))
 }
 
-// selfSigned describes the certificate. It begins an hour ago, for clients whose
-// clock is late.
+// selfSigned returns the certificate template. It is valid from an hour ago, for clients whose
+// clock is slow.
 func selfSigned(hosts []string) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {

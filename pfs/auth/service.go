@@ -12,31 +12,30 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// What Options with the zero value mean.
+// The defaults of Options.
 const (
 	DefaultAccessLife = 15 * time.Minute
 	DefaultMaxRefresh = 100
 )
 
-// RefreshLife is how long a refresh token lives, from the login.
+// RefreshLife is the lifetime of a refresh token, from the login.
 const RefreshLife = 30 * 24 * time.Hour
 
 // AccountsFile is the name of the accounts file in the directory of a Service.
 const AccountsFile = "accounts.yaml"
 
-// Options says how a Service works. The zero value is good.
+// Options configure a Service. The zero value is valid.
 type Options struct {
-	AccessLife time.Duration    // of access tokens
-	MaxRefresh int              // refresh tokens of one user; the least recently used go
-	Poll       time.Duration    // after which a change of the accounts file is seen
+	AccessLife time.Duration    // lifetime of access tokens
+	MaxRefresh int              // maximum refresh tokens of one user; the least recently used are removed
+	Poll       time.Duration    // delay until a change of the accounts file takes effect
 	Now        func() time.Time // nil means time.Now
 	Logger     *slog.Logger     // for logins and refusals; nil means none
 }
 
-// Service answers who somebody is. Its methods may be called concurrently. Every
-// refusal is of Kind Unauthenticated and says what to do, but for two: too many
-// failed logins answer Limit with a RetryAfter, and Refresh of an account that was removed
-// answers NotExist, since no login helps.
+// Service authenticates users. It is safe for concurrent use. Refusals are of Kind Unauthenticated
+// and say what to do, with two exceptions: too many failed logins return Limit with a RetryAfter,
+// and Refresh for a removed account returns NotExist, since a login cannot help.
 type Service struct {
 	accounts *Accounts
 	signer   *signer
@@ -45,17 +44,16 @@ type Service struct {
 	opts     Options
 }
 
-// Tokens is what a login gives.
+// Tokens are the result of a login.
 type Tokens struct {
 	User           string
-	Access         string    // proves who makes a request; see Service.Verify
-	Refresh        string    // buys Access tokens; see Service.Refresh
+	Access         string    // authenticates requests; see Service.Verify
+	Refresh        string    // obtains Access tokens; see Service.Refresh
 	Expires        time.Time // of Access
 	RefreshExpires time.Time
 }
 
-// Open returns the service that keeps its files in dir, which must exist, and
-// makes those that are missing.
+// Open returns the service with its files in dir, which must exist. It makes missing files.
 func Open(ctx context.Context, dir string, opts Options) (*Service, error) {
 	opts.AccessLife = cmp.Or(opts.AccessLife, DefaultAccessLife)
 	opts.MaxRefresh = cmp.Or(opts.MaxRefresh, DefaultMaxRefresh)
@@ -87,8 +85,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Service, error) {
 // Accounts returns the accounts of the service.
 func (s *Service) Accounts() *Accounts { return s.accounts }
 
-// Login checks a password for somebody at the address remote and begins a
-// session.
+// Login checks the password of a user at the address remote and begins a session.
 func (s *Service) Login(ctx context.Context, user, password, remote string) (Tokens, error) {
 	const op = "auth.Login"
 	if err := pfs.CheckContext(ctx, op, ""); err != nil {
@@ -113,8 +110,8 @@ func (s *Service) Login(ctx context.Context, user, password, remote string) (Tok
 	return s.begin(op, account)
 }
 
-// logRefused leaves out a name that is no account's: people type their password
-// into the wrong field.
+// logRefused logs a refused login. It omits a name that is not an account's, because people type
+// their password into the wrong field.
 func (s *Service) logRefused(msg, user, remote string) {
 	if _, err := s.accounts.Get(user); err != nil {
 		user = "(unknown)"
@@ -140,7 +137,7 @@ func (s *Service) begin(op string, account Account) (Tokens, error) {
 	}, nil
 }
 
-// Refresh buys a new access token. The refresh token stays the same.
+// Refresh returns a new access token. The refresh token stays the same.
 func (s *Service) Refresh(ctx context.Context, refresh, remote string) (Tokens, error) {
 	const op = "auth.Refresh"
 	if err := pfs.CheckContext(ctx, op, ""); err != nil {
@@ -158,7 +155,7 @@ func (s *Service) Refresh(ctx context.Context, refresh, remote string) (Tokens, 
 	if err != nil {
 		return Tokens{}, err
 	}
-	if _, err := s.accounts.Get(r.User); err != nil { // the token stays, to be told the same again, until it is swept
+	if _, err := s.accounts.Get(r.User); err != nil { // keep the token until the sweep, so that a retry gets the same answer
 		s.opts.Logger.Warn("refresh refused", "user", r.User, "remote", remote, "err", err)
 		return Tokens{}, removed(op, r.User, pfs.NotExist)
 	}
@@ -182,14 +179,14 @@ func (s *Service) Refresh(ctx context.Context, refresh, remote string) (Tokens, 
 	}, nil
 }
 
-// note logs a failure to keep the books, which is nobody's who asks.
+// note logs a bookkeeping failure that does not concern the caller.
 func (s *Service) note(err error) {
 	if err != nil {
 		s.opts.Logger.Warn("refresh tokens", "err", err)
 	}
 }
 
-// current returns the account name if it is still in the generation given.
+// current returns the account name if it still has the given generation.
 func (s *Service) current(op, name, generation string) (Account, error) {
 	account, err := s.accounts.Get(name)
 	if err != nil {
@@ -205,9 +202,8 @@ func removed(op, name string, kind pfs.Kind) error {
 	return pfs.Errorf(op, "", kind, "account %q was removed: ask an administrator of the service", name)
 }
 
-// Logout ends the session of a refresh token and returns whose it was, if that is still
-// known. One that has ended already is success. Access tokens bought before live out
-// their time.
+// Logout ends the session of a refresh token and returns its user, if still known. A session that
+// has already ended is not an error. Existing access tokens stay valid until they expire.
 func (s *Service) Logout(ctx context.Context, refresh string) (user string, err error) {
 	const op = "auth.Logout"
 	if err := pfs.CheckContext(ctx, op, ""); err != nil {
@@ -223,7 +219,7 @@ func (s *Service) Logout(ctx context.Context, refresh string) (user string, err 
 	return user, s.refresh.remove(op, token)
 }
 
-// Verify returns who an access token stands for.
+// Verify returns the identity of an access token.
 func (s *Service) Verify(ctx context.Context, access string) (Identity, error) {
 	const op = "auth.Verify"
 	if err := pfs.CheckContext(ctx, op, ""); err != nil {
@@ -237,8 +233,7 @@ func (s *Service) Verify(ctx context.Context, access string) (Identity, error) {
 	return account.Identity, err
 }
 
-// Sweep removes refresh tokens that are of no use any more and returns how many
-// they were.
+// Sweep removes refresh tokens that have become useless and returns their number.
 func (s *Service) Sweep(ctx context.Context) (int, error) {
 	const op = "auth.Sweep"
 	now := s.opts.Now()

@@ -345,8 +345,8 @@ func TestCanceledLoginsAreNoFailures(t *testing.T) {
 	mustLogin(t, s)
 }
 
-// Two replicas that share the directory accept each other's tokens, and so does
-// one that was started again.
+// Two replicas that share the directory accept each other's tokens, and so does one that was
+// started again.
 func TestReplicas(t *testing.T) {
 	ctx := context.Background()
 	first, c := newTestService(t, Options{})
@@ -365,8 +365,8 @@ func TestReplicas(t *testing.T) {
 	wantKind(t, err, pfs.Unauthenticated)
 }
 
-// The log has who and from where, and nothing secret: no password, no token, and
-// no name that is no account's.
+// The log has who and from where, and nothing secret: no password, no token, and no name that is no
+// account's.
 func TestLog(t *testing.T) {
 	ctx := context.Background()
 	var log bytes.Buffer

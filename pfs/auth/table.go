@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// record is one account as the file has it.
+// record is one account in the file.
 type record struct {
 	Name       string    `yaml:"name"`
 	Password   string    `yaml:"password"` // hash
@@ -30,8 +30,8 @@ func (r record) account() Account {
 	}
 }
 
-// former is what stays of a removed account. Files of it may be left on the
-// stores, so nobody else gets its identity there; the same name gets it back.
+// former is what remains of a removed account. Its files may still be on the stores, so no other
+// account gets its identity; an account of the same name gets it back.
 type former struct {
 	Name     string `yaml:"name"`
 	HDFSUser string `yaml:"hdfs_user"`
@@ -39,8 +39,7 @@ type former struct {
 	GID      int    `yaml:"gid"`
 }
 
-// table is the content of the accounts file. A table that is shared is not
-// changed any more.
+// table is the content of the accounts file. A shared table is immutable.
 type table struct {
 	Version  int      `yaml:"version"`
 	Accounts []record `yaml:"accounts"`
@@ -49,8 +48,7 @@ type table struct {
 	byName map[string]int // index into Accounts
 }
 
-// find returns the account called name, which may be changed before the table is
-// shared.
+// find returns the account named name, which may be changed until the table is shared.
 func (t *table) find(name string) (*record, bool) {
 	i, ok := t.byName[name]
 	if !ok {
@@ -59,7 +57,7 @@ func (t *table) find(name string) (*record, bool) {
 	return &t.Accounts[i], true
 }
 
-// holders tells who has which identity.
+// holders records which name has which identity.
 type holders struct {
 	names map[string]string // folded name -> name
 	hdfs  map[string]string // lower-case HDFS user -> name
@@ -67,7 +65,7 @@ type holders struct {
 	gids  map[int]bool
 }
 
-// claim enters an identity and explains what it has in common with another's.
+// claim adds an identity and explains any conflict with another one.
 func (h *holders) claim(name, hdfsUser string, uid, gid int) string {
 	lower := strings.ToLower(hdfsUser)
 	if other, ok := h.names[foldName(name)]; ok {
@@ -86,8 +84,8 @@ func (h *holders) claim(name, hdfsUser string, uid, gid int) string {
 	return ""
 }
 
-// holders returns who has which identity, former accounts included. It explains
-// the first fault it meets by at, which gets the section and the index there.
+// holders returns who has which identity, former accounts included. It reports the first fault to
+// at, with its section and index.
 func (t *table) holders(at func(section string, i int, reason string)) *holders {
 	h := &holders{names: map[string]string{}, hdfs: map[string]string{}, uids: map[int]string{}, gids: map[int]bool{}}
 	for i, r := range t.Accounts {
@@ -103,7 +101,7 @@ func (t *table) holders(at func(section string, i int, reason string)) *holders 
 	return h
 }
 
-// add makes the account n with the password hash given.
+// add makes the account n with the given password hash.
 func (t *table) add(n NewAccount, hash string, now time.Time) (Account, error) {
 	const op = "auth.Add"
 	if err := t.checkNew(op, n.Name); err != nil {
@@ -126,8 +124,8 @@ func (t *table) add(n NewAccount, hash string, now time.Time) (Account, error) {
 	return r.account(), nil
 }
 
-// checkNew refuses a name that a new account cannot have. A removed account may always come
-// back under its name.
+// checkNew refuses invalid names for a new account. A removed account may always return under its
+// name.
 func (t *table) checkNew(op, name string) error {
 	if _, ok := t.find(name); ok {
 		return pfs.Errorf(op, "", pfs.Exist, "there is an account %q already: pfsd user passwd gives it another password", name)
@@ -158,7 +156,7 @@ func (t *table) names() (list []string) {
 	return list
 }
 
-// freeUID returns the lowest number that nobody has, as a group neither.
+// freeUID returns the lowest number that is neither a uid nor a gid.
 func (h *holders) freeUID() int {
 	uid := FirstUID
 	for h.uids[uid] != "" || h.gids[uid] {
@@ -167,10 +165,10 @@ func (h *holders) freeUID() int {
 	return uid
 }
 
-// hasHDFSUser reports whether user is somebody.
+// hasHDFSUser reports whether user is taken.
 func (h *holders) hasHDFSUser(user string) bool { return h.hdfs[strings.ToLower(user)] != "" }
 
-// takeFormer removes and returns what stayed of an account called name.
+// takeFormer removes and returns the remains of an account named name.
 func (t *table) takeFormer(name string) former {
 	i := slices.IndexFunc(t.Former, func(f former) bool { return f.Name == name })
 	if i < 0 {
@@ -181,7 +179,7 @@ func (t *table) takeFormer(name string) former {
 	return old
 }
 
-// remove drops the account called name and keeps its identity from others.
+// remove removes the account named name and reserves its identity.
 func (t *table) remove(name string) bool {
 	r, ok := t.find(name)
 	if !ok {

@@ -7,25 +7,25 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// SumSize is the length of the sum behind each chunk.
+// SumSize is the length of the checksum behind each chunk.
 const SumSize = len(pfs.LeafDigest{})
 
-// Sum computes the sum of a chunk as its bytes pass: their XXH3-128, which is also the
-// digest of the leaf if the chunk is one. The zero value is ready.
+// Sum computes the checksum of a chunk as it is copied: its XXH3-128, which is also the digest of
+// the leaf if the chunk is one. The zero value is ready to use.
 type Sum struct{ hash xxh3.Hasher }
 
 // Add adds p.
 func (s *Sum) Add(p []byte) { _, _ = s.hash.Write(p) } // never fails
 
-// Digest returns the sum of what was added.
+// Digest returns the checksum of the bytes added.
 func (s *Sum) Digest() pfs.LeafDigest { return s.hash.Sum128().Bytes() }
 
-// piece is how much of a chunk is summed and passed on at a time: small enough to be
-// still in the processor's cache when the next step touches it.
+// piece is how much of a chunk is hashed and passed on at a time: small enough to be still in the
+// processor's cache at the next step.
 const piece = 256 << 10
 
-// ChunkReader yields a chunk as it goes over the wire: the bytes of p and then their
-// sum, which is computed on the way.
+// ChunkReader yields a chunk in its wire form: the bytes of p followed by their checksum, which it
+// computes while reading.
 type ChunkReader struct {
 	p    []byte
 	off  int
@@ -36,7 +36,7 @@ type ChunkReader struct {
 // NewChunkReader returns the wire form of p.
 func NewChunkReader(p []byte) *ChunkReader { return &ChunkReader{p: p} }
 
-// Len returns the number of bytes that are still to be read.
+// Len returns the number of unread bytes.
 func (r *ChunkReader) Len() int64 {
 	if r.tail != nil {
 		return int64(len(r.tail))
@@ -66,13 +66,13 @@ func (r *ChunkReader) advance(n int) {
 	r.off += n
 }
 
-// end puts the sum behind the bytes.
+// end appends the checksum.
 func (r *ChunkReader) end() {
 	d := r.sum.Digest()
 	r.tail = d[:]
 }
 
-// WriteTo spares io.Copy its buffer and its copy.
+// WriteTo saves io.Copy a buffer and a copy.
 func (r *ChunkReader) WriteTo(w io.Writer) (int64, error) {
 	var total int64
 	for r.Len() > 0 {
@@ -85,7 +85,7 @@ func (r *ChunkReader) WriteTo(w io.Writer) (int64, error) {
 	return total, nil
 }
 
-// WriteNext writes the next piece.
+// WriteNext writes the next part of the chunk.
 func (r *ChunkReader) WriteNext(w io.Writer) (int64, error) {
 	if r.off < len(r.p) {
 		n, err := w.Write(r.p[r.off:min(r.off+piece, len(r.p))])
@@ -100,8 +100,8 @@ func (r *ChunkReader) WriteNext(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// ReadChunk reads a chunk of exactly len(p) bytes and its sum into p. A sum that
-// differs answers Integrity; the bytes in p are not to be used then.
+// ReadChunk reads a chunk of exactly len(p) bytes into p, and its checksum. If the checksum differs
+// it returns Integrity, and the bytes in p must not be used.
 func ReadChunk(r io.Reader, p []byte) error {
 	var sum Sum
 	for b := p; len(b) > 0; {
@@ -115,8 +115,8 @@ func ReadChunk(r io.Reader, p []byte) error {
 	return sum.Check(r)
 }
 
-// Check reads the sum behind a chunk from r and answers Integrity, with ErrDamaged, if
-// it is not that of what was added.
+// Check reads the checksum behind a chunk from r and returns Integrity, with ErrDamaged, if it
+// differs from that of the bytes added.
 func (s *Sum) Check(r io.Reader) error {
 	var want pfs.LeafDigest
 	if _, err := io.ReadFull(r, want[:]); err != nil {

@@ -9,27 +9,26 @@ import (
 )
 
 const (
-	// Version is the number of the protocol that this package defines.
+	// Version is the protocol version that this package defines.
 	Version = 1
 
-	// MaxMessage bounds one control message, in bytes. The largest is a page of
-	// pfs.MaxPage entries with names of 255 bytes.
+	// MaxMessage bounds one control message, in bytes. The largest is a page of pfs.MaxPage entries
+	// with names of 255 bytes.
 	MaxMessage = 4 << 20
 
-	// MaxRequest bounds the message of a request, in bytes: two paths, a digest and
-	// some numbers. Only that of a batch may have MaxMessage.
+	// MaxRequest bounds the message of a request, in bytes: two paths, a digest and some numbers.
+	// Only batches may use MaxMessage.
 	MaxRequest = 16 << 10
 
 	// MaxLongRequest bounds the messages of set-xattr and concat.
 	MaxLongRequest = MaxRequest + MaxXattr
 
-	// maxItems bounds the elements of one array, the longest of which is a page, and
-	// maxKeys those of a map.
+	// maxItems bounds the elements of one array, the longest of which is a page, and maxKeys those
+	// of a map.
 	maxItems = pfs.MaxPage
 	maxKeys  = 64
 
-	// maxValues bounds the values of a message, keys included: an entry of a page has 51
-	// at most. A message that repeats itself stays cheap.
+	// maxValues bounds the values of a message, keys included: an entry of a page has at most 51.
 	maxValues = 64 * pfs.MaxPage
 
 	// maxDepth bounds the nesting of a message.
@@ -40,14 +39,14 @@ const (
 func Encode(message any) []byte {
 	b, err := msgpack.Marshal(message)
 	if err != nil {
-		// The messages of this package hold nothing that cannot be encoded.
+		// The messages of this package can always be encoded.
 		panic("wire: " + err.Error())
 	}
 	return b
 }
 
-// Decode fills message from b. What is no well-formed message of at most MaxMessage
-// bytes answers Invalid, before anything was allocated for it.
+// Decode decodes b into message. If b is not a well-formed message of at most MaxMessage bytes it
+// returns Invalid, before it allocates memory.
 func Decode(b []byte, message any) error {
 	if len(b) > MaxMessage {
 		return pfs.Errorf("wire.Decode", "", pfs.Invalid, "message of %d bytes, the limit is %d", len(b), MaxMessage)
@@ -66,9 +65,9 @@ func Decode(b []byte, message any) error {
 	return nil
 }
 
-// skip passes over one MessagePack value and returns what follows it, or the bytes
-// where it is malformed and why. Every element takes at least one byte, so a count
-// larger than the bytes left is refused before anybody allocates for it.
+// skip skips one MessagePack value and returns the bytes after it, or the malformed bytes and a
+// reason. Every element takes at least one byte, so a count larger than the number of remaining
+// bytes is refused before anything is allocated for it.
 func skip(b []byte, depth int, left *int) (rest []byte, reason string) {
 	if len(b) == 0 {
 		return b, "cut off"
@@ -116,10 +115,10 @@ func skip(b []byte, depth int, left *int) (rest []byte, reason string) {
 		}
 		return skipCounted(b, 5, int64(binary.BigEndian.Uint32(b[1:])), c == 0xdf, depth, left)
 	}
-	return b, "a type that no message has" // extensions, and 0xc1, which is nothing
+	return b, "a type that no message has" // extensions, and 0xc1, which is undefined
 }
 
-// skipCounted passes over an array of n elements, or a map of n keys with their values.
+// skipCounted skips an array of n elements, or a map of n keys with their values.
 func skipCounted(b []byte, head int, n int64, isMap bool, depth int, left *int) ([]byte, string) {
 	most := int64(maxItems)
 	if isMap {
@@ -168,15 +167,14 @@ func skipSized(b []byte, width int) ([]byte, string) {
 	return skipBytes(b, 1+width, n)
 }
 
-// WriteFrame writes message behind its length.
+// WriteFrame writes the length of message and message.
 func WriteFrame(w io.Writer, message any) error {
 	b := Encode(message)
 	_, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...))
 	return err
 }
 
-// ReadFrame reads a message behind its length. The end of r before the frame is
-// io.ErrUnexpectedEOF.
+// ReadFrame reads a length and a message. The end of r before the frame is io.ErrUnexpectedEOF.
 func ReadFrame(r io.Reader, message any) error {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -193,8 +191,8 @@ func ReadFrame(r io.Reader, message any) error {
 	return Decode(b, message)
 }
 
-// ReadMessage reads exactly n bytes, growing as they come: a stated length costs no
-// memory before its bytes are here.
+// ReadMessage reads exactly n bytes. Its buffer grows as they arrive, so a false length costs no
+// memory.
 func ReadMessage(r io.Reader, n int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, n))
 	if err != nil {

@@ -6,24 +6,23 @@ import (
 	"sync"
 )
 
-// corkSize is how many bytes are gathered before they go to the kernel. TLS makes
-// records of 16 KiB and writes each by itself; a chunk sent in calls of this size
-// takes a sixteenth of the system calls.
+// corkSize is how many bytes are gathered before they go to the kernel. TLS makes records of 16 KiB
+// and writes each separately; gathered, a chunk takes a sixteenth of the system calls.
 const corkSize = 256 << 10
 
-// Cork is a connection whose writes can be held together. It lies below TLS.
+// Cork is a connection that can gather writes. It is below TLS.
 type Cork struct {
 	net.Conn
 
 	mu  sync.Mutex
 	buf *[corkSize]byte // nil while the cork is off
-	n   int             // bytes held back
-	err error           // of a write that was held back
+	n   int             // number of bytes held back
+	err error           // error of writing bytes that were held back
 }
 
 var corkBuffers = sync.Pool{New: func() any { return new([corkSize]byte) }}
 
-// NewCork returns c with a cork that is off.
+// NewCork returns c with the cork off.
 func NewCork(c net.Conn) *Cork { return &Cork{Conn: c} }
 
 // Write writes p, or holds it back while the cork is on.
@@ -54,7 +53,7 @@ func (c *Cork) flush() {
 	c.n = 0
 }
 
-// Hold begins to hold writes together. Every Hold needs its Release.
+// Hold starts gathering writes. Every Hold needs its Release.
 func (c *Cork) Hold() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,8 +62,8 @@ func (c *Cork) Hold() {
 	}
 }
 
-// Release writes what was held back and returns its error. The buffer goes back to
-// the pool: an idle connection holds none.
+// Release writes what was held back and returns its error. The buffer returns to the pool, so an
+// idle connection holds none.
 func (c *Cork) Release() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,8 +87,8 @@ func (l CorkListener) Accept() (net.Conn, error) {
 	return NewCork(c), nil
 }
 
-// CorkedConn is a connection (TLS, mostly) over a Cork, which it holds whenever
-// io.Copy writes a body to it.
+// CorkedConn is a connection (usually TLS) over a Cork, which it holds while io.Copy writes a body
+// to it.
 type CorkedConn struct {
 	net.Conn
 	Cork *Cork
@@ -106,8 +105,7 @@ func (c *CorkedConn) ReadFrom(r io.Reader) (int64, error) {
 }
 
 func (c *CorkedConn) copy(r io.Reader) (int64, error) {
-	// net/http passes a body of a stated length as a LimitedReader, which hides that
-	// it can write itself.
+	// net/http passes a body of known length as a LimitedReader, which hides the body's WriteTo.
 	if l, ok := r.(*io.LimitedReader); ok {
 		if b, ok := l.R.(SelfWriter); ok && b.Len() == l.N {
 			n, err := b.WriteTo(c.Conn)
@@ -121,8 +119,8 @@ func (c *CorkedConn) copy(r io.Reader) (int64, error) {
 	return io.CopyBuffer(struct{ io.Writer }{c.Conn}, r, buf[:])
 }
 
-// SelfWriter is a body that is written without a copy. Len is the number of bytes that
-// WriteTo will write.
+// SelfWriter is a body that is written without a copy. Len is the number of bytes that WriteTo will
+// write.
 type SelfWriter interface {
 	io.WriterTo
 	Len() int64

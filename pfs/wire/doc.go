@@ -5,25 +5,19 @@
 //
 // # Transport
 //
-// HTTP/1.1, over TLS but for the loopback interface. Everything is below /v1.
+// HTTP/1.1, over TLS except on the loopback interface. Everything is below /v1.
 // Every response carries
 //
 //	Pfs-Protocol: 1
 //
-// A client that does not find the header is not talking to a pfs service (a proxy
-// answered, say), and one that finds another number must not go on. A request may
-// carry the header too; a number that the service does not speak is answered with
-// the Kind unsupported and the number that it does.
+// A client that does not find the header is not talking to a pfs service (a proxy may have answered). A client that finds another number must stop. A request may carry the header too; if the service does not support its number, it responds with the Kind unsupported and its own number.
 //
-// Every request but those for /v1/service, /v1/login, /v1/refresh and /v1/logout
+// Every request except those for /v1/service, /v1/login, /v1/refresh and /v1/logout
 // carries
 //
 //	Authorization: Bearer ACCESS-TOKEN
 //
-// Access tokens live for minutes. An expired one is answered with the Kind
-// unauthenticated (HTTP 401) before anything is done; the client posts its refresh
-// token to /v1/refresh and sends the request again. That answers not found (HTTP 404) if
-// the account was removed: no login helps.
+// Access tokens are valid for minutes. The response to an expired one is the Kind unauthenticated (HTTP 401), before anything is done; the client posts its refresh token to /v1/refresh and sends the request again. /v1/refresh responds with not found (HTTP 404) if the account was removed, since a login cannot help.
 //
 // Two more headers are optional: "Pfs-Datacenter: NAME" is the name by which this
 // client knows the service's current datacenter (its configuration entry), accepted
@@ -40,23 +34,15 @@
 // Control messages are MessagePack maps with the keys of the structs in
 // message.go, info.go, attr.go and handle.go; unknown keys are ignored and absent ones are zero, so
 // that a field can be added within a version. So can a call: a service that does not know
-// it answers Unsupported. No message is longer than MaxMessage bytes, and none of
-// a call or a login longer than MaxRequest (of set-xattr and concat MaxLongRequest); no array in one has more elements than a
-// page. A receiver checks every length in a message against the bytes at hand before
-// it decodes (Decode), so a message can never cost more memory than a small multiple
-// of its size. Paths are absolute names as pfs.ParsePath accepts them. A time is seconds and
+// it answers Unsupported. No message is longer than MaxMessage bytes, and no message of a call or a login longer than MaxRequest (of set-xattr and concat MaxLongRequest); no array in one has more elements than a
+// page. A receiver checks every length in a message against the available bytes before it decodes (Decode), so a message never needs more memory than a small multiple of its size. Paths are absolute names as pfs.ParsePath accepts them. A time is seconds and
 // nanoseconds since 1970 UTC; a mode is POSIX st_mode.
 //
 // # Calls
 //
 //	POST /v1/call/METHOD   body: the method's request message
 //
-// A call that ends within a second is answered with its reply message (200,
-// application/msgpack), or with an error. A longer one is answered with 200 and
-// application/x-pfs-frames: frames, each a length of 4 bytes big-endian and a Frame
-// message of that many bytes. A frame at least every few seconds shows that the call
-// is alive and how far it is; the last one has Done set and carries the reply or the
-// error. A stream that ends before it was cut.
+// The response to a call that ends within a second is its reply message (200, application/msgpack), or an error. The response to a longer one is 200 and application/x-pfs-frames: frames, each a length of 4 bytes big-endian and a Frame message of that many bytes. Frames at least every few seconds show that the call is alive and its progress; the last one has Done set and carries the reply or the error. A stream without it was cut off.
 //
 // If the connection ends before the reply, the service gives the call up as soon as
 // it notices, so it may or may not have been done. Calls may be sent again: reading
@@ -74,23 +60,15 @@
 //
 // A status of 400 or above comes with an Error message: kind (the number of the
 // pfs.Kind), path, and text. The kind decides; the status is derived from it
-// (StatusOf) for the sake of proxies and logs. With damaged set the bytes of the
-// request changed on their way, and sending them again can help. A body that is no
-// Error message comes from something between; its status is mapped by KindOfStatus.
+// (StatusOf) for the sake of proxies and logs. With damaged set the bytes of the request changed in transit, and sending them again can help. A body that is not an Error message comes from a proxy; its status is mapped by KindOfStatus.
 //
 // # Data
 //
-// Content travels as chunks of at most pfs.ChunkSize (4 MiB) bytes, each a request
-// of its own. A chunk on the wire is its bytes followed by their sum, which is their
-// XXH3-128, 16 bytes big-endian; Content-Length counts both. It is the digest of the
-// leaf if the chunk is one, so that nobody has to pass over the bytes twice.
+// Content is sent in chunks of at most pfs.ChunkSize (4 MiB) bytes, each a request of its own. A chunk on the wire is its bytes followed by their checksum, the XXH3-128, 16 bytes big-endian; Content-Length counts both. If the chunk is a leaf the checksum is also its digest, so each end hashes the bytes only once.
 //
 //	GET /v1/data?path=P&off=O&len=L[&version=V][&info=1]
 //
-// answers a chunk of at most L bytes from offset O, shorter only at the end of the
-// file. With version, a file whose Info.Version is another answers conflict. With
-// info, the header Pfs-Info holds the Info message in base64 (standard, padded). A
-// receiver whose sum differs asks again. With id=ID the chunk comes from that staged
+// returns a chunk of at most L bytes from offset O, shorter only at the end of the file. With version, the response is conflict if the file's Info.Version differs. With info, the header Pfs-Info holds the Info message in base64 (standard, padded). A receiver whose checksum differs asks again. With id=ID the chunk comes from that staged
 // write.
 //
 // An error is told before the answer begins, if it is met in the first 256 KiB. Behind

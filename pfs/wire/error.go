@@ -14,16 +14,16 @@ type Error struct {
 	Path string `msgpack:"path"`
 	Text string `msgpack:"text"` // the cause, without path and kind
 
-	// Damaged says that the bytes of the request were damaged on their way: sending
-	// them again can help.
+	// Damaged means that the bytes of the request were damaged in transit: sending them again can
+	// help.
 	Damaged bool `msgpack:"damaged,omitempty"`
 }
 
-// ErrDamaged is in the chain of an Integrity error that arose between the two ends.
+// ErrDamaged is in the chain of an Integrity error that arose in transit.
 var ErrDamaged = errors.New("damaged on the way")
 
-// NewError encodes err. Only the words of a pfs.Error go out; of any other error the
-// peer learns the Kind, since its text may tell what is not the peer's business.
+// NewError encodes err. It includes only the text of a pfs.Error; of any other error the peer gets
+// only the Kind, since the text may be confidential.
 func NewError(err error) Error {
 	var e *pfs.Error
 	if !errors.As(err, &e) {
@@ -48,13 +48,13 @@ func (e Error) Err() error {
 	return out
 }
 
-// damaged is the text of an error that arose between the two ends.
+// damaged is the text of an error that arose in transit.
 type damaged string
 
 func (d damaged) Error() string        { return string(d) }
 func (d damaged) Is(target error) bool { return target == ErrDamaged }
 
-// statuses is the one table of Kinds to HTTP statuses.
+// statuses maps Kinds to HTTP statuses.
 var statuses = map[pfs.Kind]int{
 	pfs.Other:           http.StatusInternalServerError,
 	pfs.Invalid:         http.StatusBadRequest,
@@ -75,7 +75,7 @@ var statuses = map[pfs.Kind]int{
 	pfs.Unavailable:     http.StatusServiceUnavailable,
 	pfs.Limit:           http.StatusTooManyRequests,
 	pfs.Integrity:       http.StatusUnprocessableEntity,
-	pfs.Canceled:        499, // the client closed the request: as other servers log it
+	pfs.Canceled:        499, // the client closed the request: the status that other servers log
 	pfs.Closed:          http.StatusGone,
 	pfs.Stale:           http.StatusGone,
 	pfs.NoAttr:          http.StatusNotFound,
@@ -89,8 +89,8 @@ func StatusOf(k pfs.Kind) int {
 	return http.StatusInternalServerError
 }
 
-// KindOfStatus classifies an answer that carries no Error message: it comes from
-// something between client and service.
+// KindOfStatus classifies a response without an Error message, which comes from a proxy between
+// client and service.
 func KindOfStatus(status int) pfs.Kind {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly,

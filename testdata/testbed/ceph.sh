@@ -53,7 +53,7 @@ free_port() {
   die "no free port found on 127.0.0.1"
 }
 
-# The cluster forgets about replicas and about other machines, and notices what dies within seconds. Small
+# The cluster forgets about replicas and about other machines, and notices within seconds what dies and what is full. Small
 # write buffers keep short the log that an OSD reads when it starts after a kill.
 write_conf() {
   local dir=$1 fsid=$2 mon=$3
@@ -86,6 +86,10 @@ paxos propose interval = 0.1
 mds beacon interval = 1
 mds beacon grace = 5
 mds reconnect timeout = 2
+mds tick interval = 1
+mgr stats period = 1
+mon mgr digest period = 1
+osd mon report interval = 1
 [client]
 log file =
 admin socket =
