@@ -55,5 +55,6 @@
 //	cache
 //	index, indexfile, chunkinfo        positions of records, and their stored form
 //	verify, repair, tail               whole files: checks, repair, the end of an interrupted file
+//	lengths                            statistics of lengths
 //	bufpool, errors                    reusable arrays; kinds of errors
 package recordio

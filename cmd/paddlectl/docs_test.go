@@ -117,7 +117,7 @@ func TestEveryFieldDocumented(t *testing.T) {
 func jsonTags(t *testing.T) map[string][]string {
 	t.Helper()
 	tags := map[string][]string{}
-	for _, dir := range []string{".", "../../pfs/dataset", "../../shard", "../../split"} {
+	for _, dir := range []string{".", "../../pfs/dataset", "../../recordio", "../../shard", "../../split"} {
 		err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "staging.go") {
 				return err // the state of a conversion is not printed

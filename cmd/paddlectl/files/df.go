@@ -40,14 +40,7 @@ may hold. Without PATH that is asked of your home. See quota for what holds ther
 }
 
 func runDf(ctx context.Context, a *app.App, o dfOptions, operands []string) error {
-	if len(operands) == 0 && o.quota {
-		home, err := a.Home(ctx)
-		if err != nil {
-			return err
-		}
-		operands = []string{string(home)}
-	}
-	if len(operands) == 0 {
+	if len(operands) == 0 && !o.quota {
 		operands = []string{string(app.Top)}
 	}
 	f := &df{a: a, o: o, header: !o.json}

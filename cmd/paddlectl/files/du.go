@@ -54,13 +54,6 @@ func runDu(ctx context.Context, a *app.App, o duOptions, operands []string) erro
 	if o.summary {
 		o.depth = 0
 	}
-	if len(operands) == 0 {
-		home, err := a.Home(ctx)
-		if err != nil {
-			return err
-		}
-		operands = []string{string(home)}
-	}
 	u := &du{a: a, o: o}
 	err := a.EachTarget(ctx, operands, func(t app.Target) error { return u.target(ctx, t) })
 	if err == nil && u.failed {

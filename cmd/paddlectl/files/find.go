@@ -60,13 +60,6 @@ func runFind(ctx context.Context, a *app.App, o findOptions, operands []string) 
 	if err != nil {
 		return err
 	}
-	if len(operands) == 0 {
-		home, err := a.Home(ctx)
-		if err != nil {
-			return err
-		}
-		operands = []string{string(home)}
-	}
 	f := &find{a: a, o: o, tests: tests, silent: &app.Silence{}}
 	err = a.EachTarget(ctx, operands, func(t app.Target) error { return f.target(ctx, t) })
 	if err == nil && f.failed {

@@ -76,16 +76,9 @@ func runLs(ctx context.Context, a *app.App, o lsOptions, operands []string) erro
 	if err != nil {
 		return err
 	}
-	if len(operands) == 0 {
-		home, err := a.Home(ctx)
-		if err != nil {
-			return err
-		}
-		operands = []string{string(home)}
-	}
 	l := newLs(a, o, compare)
 	defer l.close()
-	l.headers = o.recursive || len(operands) > 1 || pfs.HasMagic(operands[0])
+	l.headers = o.recursive || len(operands) > 1 || len(operands) == 1 && pfs.HasMagic(operands[0])
 	err = a.EachTarget(ctx, operands, func(t app.Target) error { return l.target(ctx, t) })
 	if ctx.Err() != nil {
 		return err

@@ -38,13 +38,6 @@ directories that it is in hold, too. FILES counts directories as well.`,
 }
 
 func runQuota(ctx context.Context, a *app.App, o quotaOptions, operands []string) error {
-	if len(operands) == 0 {
-		home, err := a.Home(ctx)
-		if err != nil {
-			return err
-		}
-		operands = []string{string(home)}
-	}
 	header := !o.json
 	return a.EachTarget(ctx, operands, func(t app.Target) error {
 		usage, err := pfs.UsageOf(ctx, t.FS, t.Path)

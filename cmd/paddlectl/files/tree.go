@@ -39,13 +39,6 @@ func runTree(ctx context.Context, a *app.App, o treeOptions, operands []string) 
 	if o.level < 1 {
 		return cliargs.Usagef("-L %d: a number above 0 is needed", o.level)
 	}
-	if len(operands) == 0 {
-		home, err := a.Home(ctx)
-		if err != nil {
-			return err
-		}
-		operands = []string{string(home)}
-	}
 	w := &tree{a: a, o: o}
 	err := a.EachTarget(ctx, operands, func(t app.Target) error { return w.target(ctx, t) })
 	if w.begun {

@@ -67,19 +67,26 @@ func (a *App) matches(ctx context.Context, t Target, fn func(Target) error) erro
 // ErrStop ends the work on further targets: the reason was reported.
 var ErrStop = errors.New("stop")
 
-// EachTarget calls fn for every path that the operands name, and goes on after an
-// error, but not with a datacenter whose store does not answer. The result says what
-// became of them all.
+// EachTarget calls fn for every path that the operands name, and for the user's home if there
+// is no operand. It continues after an error, but not with a datacenter whose store does not
+// answer. The result covers all of them.
 func (a *App) EachTarget(ctx context.Context, operands []string, fn func(Target) error) error {
+	if len(operands) == 0 {
+		home, err := a.Home(ctx)
+		if err != nil {
+			return err
+		}
+		operands = []string{string(home)}
+	}
 	return a.Each(ctx, operands, a.Expand, fn)
 }
 
-// EachNamed is eachTarget for what is to be made: no operand is a pattern.
+// EachNamed is EachTarget for what is to be made: no operand is a pattern.
 func (a *App) EachNamed(ctx context.Context, operands []string, fn func(Target) error) error {
 	return a.Each(ctx, operands, a.Named, fn)
 }
 
-// EachContent is eachTarget for what reads files: the bytes of one may be where no server
+// EachContent is EachTarget for what reads files: the bytes of one may be where no server
 // answers, and those of the next not.
 func (a *App) EachContent(ctx context.Context, operands []string, fn func(Target) error) error {
 	list, err := a.RemoteOperands(operands)
@@ -89,6 +96,7 @@ func (a *App) EachContent(ctx context.Context, operands []string, fn func(Target
 	return a.eachOperand(ctx, list, a.Expand, nil, fn)
 }
 
+// Each is EachTarget with an Expander of its own.
 func (a *App) Each(ctx context.Context, operands []string, expand Expander, fn func(Target) error) error {
 	list, err := a.RemoteOperands(operands)
 	if err != nil {
