@@ -72,15 +72,12 @@ func TestAttributesCrossTheWire(t *testing.T) {
 	ctx := t.Context()
 	at := time.Unix(1e9, 5).UTC()
 	attrs := pfs.Attrs{Mode: 0o640 | fs.ModeSetgid, Size: 3, ModTime: at, AccessTime: at, UID: 1, GID: 2, Owner: "o", Group: "g", Replication: 2}
-	zero := pfs.Attrs{ModTime: time.Time{}.UTC(), AccessTime: time.Time{}.UTC()}
 	for _, step := range []struct {
 		do   func() (any, error)
 		want string // what the store is asked, and the answer
 	}{
 		{func() (any, error) { return "", c.SetAttr(ctx, "/f", pfs.AttrMode|pfs.AttrLink, attrs) },
 			fmt.Sprintln("SetAttr /f", pfs.AttrMode|pfs.AttrLink, attrs)},
-		{func() (any, error) { return "", c.SetAttr(ctx, "/f", pfs.AttrModTime, pfs.Attrs{}) },
-			fmt.Sprintln("SetAttr /f", pfs.AttrModTime, zero)},
 		{func() (any, error) { b, err := c.Xattr(ctx, "/f", "user.a"); return string(b), err }, "Xattr /f user.a value"},
 		{func() (any, error) {
 			return "", c.SetXattr(ctx, "/f", "user.a", make([]byte, wire.MaxXattr), pfs.XattrCreate)

@@ -21,8 +21,21 @@ type handle struct {
 	used   atomic.Bool // a request renewed the lease since the last renewal
 
 	mu       sync.Mutex
-	instance string // of the service that has writes that are not synced; empty for none
+	unsynced unsynced
+}
+
+// unsynced says where the changes are that are not synced.
+type unsynced struct {
+	instance string // of the service; empty for no changes
 	apart    bool   // another instance has some, too
+}
+
+// add adds changes that an instance has.
+func (u *unsynced) add(v unsynced) {
+	u.apart = u.apart || v.apart || u.instance != "" && v.instance != "" && u.instance != v.instance
+	if v.instance != "" {
+		u.instance = v.instance
+	}
 }
 
 // OpenHandle opens a file in the service.
@@ -110,17 +123,24 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) 
 func (h *handle) wrote(instance string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.apart = h.apart || h.instance != "" && instance != h.instance
-	h.instance = instance
+	h.unsynced.add(unsynced{instance: instance})
 }
 
-// synced notes that an instance has synced, and answers Stale if another one had changes.
-func (h *handle) synced(op, instance string) error {
+// sync does a call that syncs. It answers Stale if another instance had changes. Writes
+// at the same time may not be synced.
+func (h *handle) sync(ctx context.Context, op, method string) error {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	lost := h.apart || h.instance != "" && instance != h.instance
-	h.instance, h.apart = "", false
-	if lost {
+	before := h.unsynced
+	h.unsynced = unsynced{}
+	h.mu.Unlock()
+	instance, err := h.call(ctx, op, method, wire.HandleRequest{}, nil)
+	if err != nil {
+		h.mu.Lock()
+		h.unsynced.add(before)
+		h.mu.Unlock()
+		return err
+	}
+	if before.apart || before.instance != "" && before.instance != instance {
 		return pfs.Errorf(op, h.name(), pfs.Stale, "the service that took writes since the last sync was restarted or replaced: they may be lost, write them again")
 	}
 	return nil
@@ -171,11 +191,7 @@ func (h *handle) Sync(ctx context.Context) error {
 	if err := h.check(ctx, op, 0, 0, 0); err != nil {
 		return err
 	}
-	instance, err := h.call(ctx, op, wire.CallHandleSync, wire.HandleRequest{}, nil)
-	if err != nil {
-		return err
-	}
-	return h.synced(op, instance)
+	return h.sync(ctx, op, wire.CallHandleSync)
 }
 
 // Stat describes the file as it is now.
@@ -214,9 +230,5 @@ func (h *handle) Close(ctx context.Context) error {
 	h.c.leases.remove(h)
 	ctx, cancel := farewell(ctx)
 	defer cancel()
-	instance, err := h.call(ctx, op, wire.CallHandleClose, wire.HandleRequest{}, nil)
-	if err != nil {
-		return err
-	}
-	return h.synced(op, instance)
+	return h.sync(ctx, op, wire.CallHandleClose)
 }
