@@ -67,7 +67,8 @@
 //	rehearsal                        a target that checks what a dry run would change
 //	inside                           a copy within one file system, which a whole service is
 //	copyfile, filecopy, commit       a copy of one file: its passes, its errors, its end
-//	send, leafbuffer, row            one pass over the leaves of a file
+//	send, leafbuffer,                one pass over the leaves of a file
+//	ordereddigests
 //	resume, journal                  which leaves are staged already
 //	writer, stream, fromreader,      from a stream, which nobody can read again
 //	source

@@ -371,8 +371,8 @@ func TestLaneOf(t *testing.T) {
 		{0, 10, 1}, {1, 10, 1}, {chunk, 10, 1}, {2 * chunk, 10, 2}, {3 << 20, 10, 3}, {10 << 20, 100, 5},
 		{chunk + 1, 10, 10}, {1 << 60, 7, 7}, {chunk, 0, 1}, {64 << 20, 0, 1},
 	} {
-		if got := laneOf(tc.unit, tc.leaves); got != tc.want {
-			t.Errorf("laneOf(%d, %d) = %d, want %d", tc.unit, tc.leaves, got, tc.want)
+		if got := uploadUnitOf(tc.unit, tc.leaves); got != tc.want {
+			t.Errorf("uploadUnitOf(%d, %d) = %d, want %d", tc.unit, tc.leaves, got, tc.want)
 		}
 	}
 }

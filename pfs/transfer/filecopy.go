@@ -14,8 +14,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// maxPasses is how many passes in a row over the bytes of one file may fail without
-// bringing it closer to its end, because the target loses or damages what is staged.
+// maxPasses is how many consecutive passes over one file may fail without progress, because
+// the target loses or damages staged bytes.
 const maxPasses = 4
 
 // fileCopy copies one file from one file system to another.
@@ -149,14 +149,14 @@ func (c *fileCopy) create(ctx context.Context, reopen bool) error {
 // copyWithRetries fills the staged write and commits it, going through the file again for
 // what the target has lost.
 func (c *fileCopy) copyWithRetries(ctx context.Context) (info pfs.Info, err error) {
-	for vain := 0; ; {
+	for stalledPasses := 0; ; {
 		if info, err = c.copyOnce(ctx); err == nil {
 			return info, nil
 		}
-		if vain++; c.gained() {
-			vain = 0
+		if stalledPasses++; c.gained() {
+			stalledPasses = 0
 		}
-		if vain == maxPasses || ctx.Err() != nil {
+		if stalledPasses == maxPasses || ctx.Err() != nil {
 			return info, err
 		}
 		again, failed := c.prepareRetry(ctx, err)

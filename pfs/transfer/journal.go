@@ -112,13 +112,13 @@ func (l *journal) flush(ctx context.Context) {
 	}
 }
 
-// write writes what is noted of block b, row by row: what an earlier attempt noted
-// between them stays. If ctx is done the block waits for flush.
+// write writes what is noted of block b, run by run, so that what an earlier attempt noted
+// between the runs stays. If ctx is done the block waits for flush.
 func (l *journal) write(ctx context.Context, b int64) {
 	leaves := l.blocks[b]
 	slices.SortFunc(leaves, func(a, b noted) int { return cmp.Compare(a.leaf, b.leaf) })
 	for len(leaves) > 0 && !l.off {
-		n := rowLen(leaves)
+		n := runLen(leaves)
 		p := make([]byte, 0, int64(n)*digestSize)
 		for _, leaf := range leaves[:n] {
 			p = append(p, leaf.digest[:]...)
@@ -132,8 +132,8 @@ func (l *journal) write(ctx context.Context, b int64) {
 	delete(l.blocks, b)
 }
 
-// rowLen returns how many leaves from the first on have no gap between them.
-func rowLen(leaves []noted) int {
+// runLen returns how many leaves from the first on have no gap between them.
+func runLen(leaves []noted) int {
 	n := 1
 	for n < len(leaves) && leaves[n].leaf == leaves[0].leaf+int64(n) {
 		n++

@@ -10,7 +10,7 @@ import (
 
 // pieceTries is how often a piece is sent again. It is long, and lost whole with what is
 // wrong with one machine, until the target notices.
-const pieceTries = laneTries + maxPasses
+const pieceTries = unitTries + maxPasses
 
 // pieces is a staged write of bytes that nobody can read again, to a target that takes
 // them in order in long pieces (Staged.Unit). If it loses one, that is sent again from a

@@ -47,7 +47,7 @@ func (p *pass) lookUp(ctx context.Context, first, end int64) (*staging, error) {
 	return s, nil
 }
 
-// holds reports whether the target has all leaves [first, end) of a lane. It leaves
+// holds reports whether the target has all leaves [first, end) of an upload unit. It leaves
 // in l what it read of the source last.
 func (p *pass) holds(ctx context.Context, s *staging, l *leafBuffer, first, end int64) (bool, error) {
 	digests := make([]pfs.LeafDigest, 0, end-first)

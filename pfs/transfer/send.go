@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	// maxSpan is the number of leaves that a worker asks the target about at once.
-	maxSpan = 16
+	// maxAsked is the number of leaves that a worker asks the target about at once.
+	maxAsked = 16
 
-	// maxRun is the number of leaves that a worker copies in a row in a new file:
-	// stores read fastest what is consecutive. There are runsEach runs or more for each
-	// worker, so that all workers end at about the same time.
+	// maxRun is the number of leaves that a worker copies in a row in a new file, because
+	// stores read consecutive bytes fastest. Each worker gets at least runsEach such runs, so
+	// that all workers end at about the same time.
 	maxRun, runsEach = 8, 4
 
-	// laneTries is how often a lane of several leaves is sent again from its start
-	// within a pass, because the target lost what it had of it.
-	laneTries = 5
+	// unitTries is how often an upload unit of several leaves is sent again within a pass,
+	// because the target lost what it had of it.
+	unitTries = 5
 )
 
 // pass goes once through all leaves of a file and sends those that the target lacks.
 //
-// Workers take spans, which are rows of lanes, which are rows of leaves. Within a
-// lane bytes are written in order from its start, as Staged.Unit wants it; lanes are
-// independent, and one that has to be tried again does not hold up the others.
+// A worker takes a work range, which consists of whole upload units, which consist of whole
+// leaves. Within an upload unit bytes are written in order from its start, as Staged.Unit
+// requires. Units are independent: one that is sent again does not delay the others.
 type pass struct {
 	*fileCopy
-	leaves int64 // of the file
-	lane   int64 // leaves a lane
-	span   int64 // leaves a span, whole lanes
-	next   atomic.Int64
-	row    *row
+	leaves     int64 // of the file
+	uploadUnit int64 // leaves of an upload unit
+	workRange  int64 // leaves of a work range
+	next       atomic.Int64
+	ordered    *orderedDigests
 }
 
 // sendMissing makes one pass and computes the digest of the source.
@@ -46,23 +46,22 @@ func (c *fileCopy) sendMissing(ctx context.Context) error {
 		return err
 	}
 	leaves := pfs.Leaves(c.info.Size)
-	p := &pass{fileCopy: c, leaves: leaves, lane: laneOf(c.staged.Unit(), leaves)}
+	p := &pass{fileCopy: c, leaves: leaves, uploadUnit: uploadUnitOf(c.staged.Unit(), leaves), ordered: newOrderedDigests(tree)}
 	workers := int64(c.j.opts.Parallel)
-	p.span = spanOf(p.lane, leaves/(runsEach*workers), maxRun)
+	p.workRange = workRangeOf(p.uploadUnit, leaves/(runsEach*workers), maxRun)
 	if c.compare {
-		p.span = spanOf(p.lane, leaves/workers, maxSpan)
+		p.workRange = workRangeOf(p.uploadUnit, leaves/workers, maxAsked)
 	}
-	p.row = newRow(tree)
-	if err := p.sendSpans(ctx); err != nil {
+	if err := p.sendAll(ctx); err != nil {
 		return err
 	}
 	c.digest = tree.Sum()
 	return nil
 }
 
-// laneOf returns the shortest row of leaves that ends where a piece of unit bytes
-// does: all of them if there is none.
-func laneOf(unit, leaves int64) int64 {
+// uploadUnitOf returns the smallest number of leaves that end together with a piece of unit
+// bytes, at most all leaves.
+func uploadUnitOf(unit, leaves int64) int64 {
 	if unit <= 0 {
 		return 1
 	}
@@ -73,16 +72,16 @@ func laneOf(unit, leaves int64) int64 {
 	return max(1, min(unit/a, leaves))
 }
 
-// spanOf returns the leaves that a worker takes at once: whole lanes, no more than most
-// leaves nor than its share if that can be.
-func spanOf(lane, share, most int64) int64 {
-	return lane * max(1, min(most, share)/lane)
+// workRangeOf returns the leaves of a work range: whole upload units, and if possible at most
+// most leaves and at most a worker's share.
+func workRangeOf(uploadUnit, share, most int64) int64 {
+	return uploadUnit * max(1, min(most, share)/uploadUnit)
 }
 
-// sendSpans works on the spans in parallel.
-func (p *pass) sendSpans(ctx context.Context) error {
-	spans := (p.leaves + p.span - 1) / p.span
-	workers := min(int64(p.j.opts.Parallel), spans)
+// sendAll works on the ranges in parallel.
+func (p *pass) sendAll(ctx context.Context) error {
+	ranges := (p.leaves + p.workRange - 1) / p.workRange
+	workers := min(int64(p.j.opts.Parallel), ranges)
 	if workers <= 1 {
 		return p.work(ctx)
 	}
@@ -93,21 +92,21 @@ func (p *pass) sendSpans(ctx context.Context) error {
 	return g.Wait()
 }
 
-// work takes spans until none is left.
+// work takes ranges until none is left.
 func (p *pass) work(ctx context.Context) error {
 	for {
-		first := (p.next.Add(1) - 1) * p.span
+		first := (p.next.Add(1) - 1) * p.workRange
 		if first >= p.leaves {
 			return nil
 		}
-		if err := p.sendSpan(ctx, first, min(first+p.span, p.leaves)); err != nil {
+		if err := p.sendRange(ctx, first, min(first+p.workRange, p.leaves)); err != nil {
 			return err
 		}
 	}
 }
 
-// sendSpan sends the leaves [first, end), lane by lane.
-func (p *pass) sendSpan(ctx context.Context, first, end int64) error {
+// sendRange sends the leaves [first, end), unit by unit.
+func (p *pass) sendRange(ctx context.Context, first, end int64) error {
 	var s *staging
 	if p.compare {
 		var err error
@@ -115,16 +114,16 @@ func (p *pass) sendSpan(ctx context.Context, first, end int64) error {
 			return err
 		}
 	}
-	for at := first; at < end; at += p.lane {
-		if err := p.sendLane(ctx, s, at, min(at+p.lane, end)); err != nil {
+	for at := first; at < end; at += p.uploadUnit {
+		if err := p.sendUnit(ctx, s, at, min(at+p.uploadUnit, end)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sendLane sends the leaves [first, end) of one lane, unless all of them are there.
-func (p *pass) sendLane(ctx context.Context, s *staging, first, end int64) error {
+// sendUnit sends the leaves [first, end) of one upload unit, unless the target has all of them.
+func (p *pass) sendUnit(ctx context.Context, s *staging, first, end int64) error {
 	release, err := p.j.slot(ctx)
 	if err != nil {
 		return err
@@ -141,22 +140,21 @@ func (p *pass) sendLane(ctx context.Context, s *staging, first, end int64) error
 			return err
 		}
 	}
-	return p.fillLane(ctx, &l, first, end)
+	return p.fillUnit(ctx, &l, first, end)
 }
 
-// fillLane sends the leaves [first, end) of one lane, again from its start if the target
-// lost what it had of it: only the source still has those bytes, and the other lanes
-// need not wait for them.
-func (p *pass) fillLane(ctx context.Context, l *leafBuffer, first, end int64) error {
+// fillUnit sends the leaves [first, end) of one upload unit. If the target loses what it had of the
+// unit, fillUnit sends the unit again from its start, because only the source still has those bytes.
+func (p *pass) fillUnit(ctx context.Context, l *leafBuffer, first, end int64) error {
 	for try := 0; ; try++ {
-		digests, err := p.writeLane(ctx, l, first, end)
+		digests, err := p.writeUnit(ctx, l, first, end)
 		if err == nil {
 			for k, d := range digests {
 				p.finish(ctx, first+int64(k), d)
 			}
 			return nil
 		}
-		if !lostLane(err) || end-first == 1 || try == laneTries || ctx.Err() != nil {
+		if !lostUnit(err) || end-first == 1 || try == unitTries || ctx.Err() != nil {
 			return err
 		}
 		p.j.retried(p.name, 0, err)
@@ -167,16 +165,16 @@ func (p *pass) fillLane(ctx context.Context, l *leafBuffer, first, end int64) er
 	}
 }
 
-// lostLane reports whether the target has to be given the lane from its start.
-func lostLane(err error) bool {
+// lostUnit reports whether the unit must be sent again from its start.
+func lostUnit(err error) bool {
 	var end *endError
 	return errors.As(err, &end) && !end.source && errors.Is(err, pfs.Integrity)
 }
 
-// writeLane reads and writes the leaves [first, end) in order. It returns the digests of
-// those that were written. None of them is final before all are: a leaf that is sent
+// writeUnit reads and writes the leaves [first, end) in order and returns the digests of
+// those that were written. They are final only if all were written, because a leaf that is sent
 // again is read again.
-func (p *pass) writeLane(ctx context.Context, l *leafBuffer, first, end int64) ([]pfs.LeafDigest, error) {
+func (p *pass) writeUnit(ctx context.Context, l *leafBuffer, first, end int64) ([]pfs.LeafDigest, error) {
 	digests := make([]pfs.LeafDigest, 0, end-first)
 	for i := first; i < end; i++ {
 		if err := l.load(ctx, i); err != nil {
@@ -190,13 +188,13 @@ func (p *pass) writeLane(ctx context.Context, l *leafBuffer, first, end int64) (
 	return digests, nil
 }
 
-// finish notes that the target has leaf i, whose digest is d.
+// finish records that the target has leaf i, whose digest is d.
 func (p *pass) finish(ctx context.Context, i int64, d pfs.LeafDigest) {
-	p.row.add(i, d)
+	p.ordered.add(i, d)
 	p.log.add(ctx, i, d)
 }
 
-// bounds returns the part of the file that leaf i is.
+// bounds returns the part of the file that leaf i covers.
 func (p *pass) bounds(i int64) (off int64, n int) {
 	off = i * pfs.ChunkSize
 	return off, int(min(pfs.ChunkSize, p.info.Size-off))

@@ -12,10 +12,10 @@ import (
 // up to halfWindow chunks until they are durable: one window is being filled while the one
 // before it is being synced.
 type stream struct {
-	w      *Writer
-	last   streamWindow // the one that is being filled
-	off    int64        // where the next chunk belongs
-	before chan error   // tells when the window before is durable; nil if there is none
+	w       *Writer
+	last    streamWindow // the one that is being filled
+	off     int64        // where the next chunk belongs
+	syncing chan error   // reports when the window before is durable; nil if there is none
 
 	mu         sync.Mutex
 	staged     pfs.Staged // nil while suspended
@@ -178,8 +178,8 @@ func (s *stream) rotate(ctx context.Context) error {
 	}
 	full := s.last
 	s.last = streamWindow{}
-	before := make(chan error, 1)
-	s.before = before
+	syncing := make(chan error, 1)
+	s.syncing = syncing
 	go func() {
 		err := s.w.guard(func() error { return s.sync(ctx, &full) })
 		if err != nil {
@@ -189,7 +189,7 @@ func (s *stream) rotate(ctx context.Context) error {
 		s.dropped = true
 		s.mu.Unlock()
 		s.drop(&full)
-		before <- err
+		syncing <- err
 	}()
 	return nil
 }
@@ -207,11 +207,11 @@ func (s *stream) sync(ctx context.Context, full *streamWindow) error {
 
 // settle returns when the window before is durable.
 func (s *stream) settle() error {
-	if s.before == nil {
+	if s.syncing == nil {
 		return nil
 	}
-	err := <-s.before
-	s.before = nil
+	err := <-s.syncing
+	s.syncing = nil
 	return err
 }
 

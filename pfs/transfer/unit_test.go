@@ -9,30 +9,30 @@ import (
 )
 
 const (
-	laneLeaves = 3
-	laneUnit   = laneLeaves * chunk
-	lanes      = 8
+	unitLeaves = 3
+	unitBytes  = unitLeaves * chunk
+	unitCount  = 8
 )
 
-// newLanes returns a source with a file of lanes, the last one short, and a target that
+// newUnits returns a source with a file of units, the last one short, and a target that
 // wants them in order.
-func newLanes(t *testing.T) (a, b *faulty, content []byte) {
+func newUnits(t *testing.T) (a, b *faulty, content []byte) {
 	a, b = newFaulty(t), newFaulty(t)
-	b.unit = laneUnit
-	content = noise(5, lanes*laneUnit-chunk/2)
+	b.unit = unitBytes
+	content = noise(5, unitCount*unitBytes-chunk/2)
 	put(t, a, "/f", content)
 	return a, b, content
 }
 
-// TestLostLane loses every unit, more often than a file is gone through, just before it is
+// TestLostUnit loses every unit, more often than a file is gone through, just before it is
 // whole. Each is sent again by itself.
-func TestLostLane(t *testing.T) {
-	const losses = laneTries
-	a, b, content := newLanes(t)
+func TestLostUnit(t *testing.T) {
+	const losses = unitTries
+	a, b, content := newUnits(t)
 	left := map[int64]int{}
 	b.lose = func(op string, off int64) []int64 {
-		unit := off / laneUnit
-		if op != "write" || off%laneUnit != laneUnit-chunk || left[unit] == losses {
+		unit := off / unitBytes
+		if op != "write" || off%unitBytes != unitBytes-chunk || left[unit] == losses {
 			return nil
 		}
 		left[unit]++
@@ -58,10 +58,10 @@ func TestLostLane(t *testing.T) {
 	}
 }
 
-// TestLostLaneChanged reads other bytes when a lane is sent again: they are noticed, and
+// TestLostUnitChanged reads other bytes when a unit is sent again: they are noticed, and
 // what is published is one version.
-func TestLostLaneChanged(t *testing.T) {
-	a, b, content := newLanes(t)
+func TestLostUnitChanged(t *testing.T) {
+	a, b, content := newUnits(t)
 	changed := false
 	b.lose = func(op string, off int64) []int64 {
 		if changed || op != "write" || off != 2*chunk {
@@ -82,14 +82,14 @@ func TestLostLaneChanged(t *testing.T) {
 // TestPassesThatGain loses units at each commit, one less each time: that is no reason to
 // give up.
 func TestPassesThatGain(t *testing.T) {
-	a, b, content := newLanes(t)
+	a, b, content := newUnits(t)
 	kept := int64(0)
 	b.lose = func(op string, _ int64) (units []int64) {
 		if op != "commit" {
 			return nil
 		}
 		kept++
-		for unit := kept; unit < lanes; unit++ {
+		for unit := kept; unit < unitCount; unit++ {
 			units = append(units, unit)
 		}
 		return units
@@ -97,8 +97,8 @@ func TestPassesThatGain(t *testing.T) {
 	j := newJob(t, Options{})
 	must(t, j.Copy(context.Background(), End{a, "/f"}, End{b, "/f"}))
 	checkFile(t, b, "/f", content)
-	if kept != lanes {
-		t.Errorf("%d commits, want %d", kept, lanes)
+	if kept != unitCount {
+		t.Errorf("%d commits, want %d", kept, unitCount)
 	}
 }
 
@@ -106,10 +106,10 @@ func TestPassesThatGain(t *testing.T) {
 func TestPassesInVain(t *testing.T) {
 	for _, op := range []string{"write", "commit"} {
 		t.Run(op, func(t *testing.T) {
-			a, b, _ := newLanes(t)
+			a, b, _ := newUnits(t)
 			losses := 0
 			b.lose = func(now string, off int64) []int64 {
-				if now != op || now == "write" && off != 4*laneUnit+chunk {
+				if now != op || now == "write" && off != 4*unitBytes+chunk {
 					return nil
 				}
 				losses++
@@ -117,8 +117,8 @@ func TestPassesInVain(t *testing.T) {
 			}
 			checkKind(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/f"}, End{b, "/f"}), pfs.Integrity)
 			checkAbsent(t, b, "/f")
-			// A pass may gain what the others sent while the lane was lost.
-			if most := (lanes + maxPasses) * (laneTries + 1) * (repairs + 1); losses > most {
+			// A pass may gain what the others sent while the unit was lost.
+			if most := (unitCount + maxPasses) * (unitTries + 1) * (repairs + 1); losses > most {
 				t.Errorf("lost %d times before it was given up, want %d at most", losses, most)
 			}
 		})
