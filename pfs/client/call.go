@@ -20,14 +20,14 @@ type call struct {
 	observe    func(resp *http.Response, sent bool)
 }
 
-// ask does a call that may be repeated, since it changes nothing or comes to the same.
+// ask makes a call that is safe to repeat.
 func (c *Client) ask(ctx context.Context, q call) error { return c.do(ctx, q, "") }
 
-// change does a call that must not be done twice: by its request ID the service knows a
-// repetition.
+// change makes a call that must not be executed twice. The service recognizes a repeated
+// request by its ID.
 func (c *Client) change(ctx context.Context, q call) error { return c.do(ctx, q, pfs.NewID()) }
 
-// do does q under a request ID, or under none.
+// do makes the call q, with a request ID or without one.
 func (c *Client) do(ctx context.Context, q call, id string) error {
 	if err := pfs.CheckPath(q.op, q.name); err != nil {
 		return err

@@ -34,7 +34,7 @@ func (c *Client) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (
 	if err != nil {
 		return pfs.Page{}, err
 	}
-	if reply.Next != "" && reply.Next == opts.Token { // it would be asked for forever
+	if reply.Next != "" && reply.Next == opts.Token { // it would never end
 		return pfs.Page{}, pfs.Errorf("client.List", dir, pfs.Other, "the service answers the same page again and again")
 	}
 	page := pfs.Page{Entries: make([]pfs.Info, 0, len(reply.Entries)), Unnamed: reply.Unnamed, Next: reply.Next}

@@ -17,8 +17,8 @@ type grouping struct {
 	listed int   // bytes, at most, of the message that lists them
 }
 
-// add takes the file i, of size bytes, whose entry in the message has listed bytes at
-// most. A file that no batch can take is not taken, and what came before it is sent.
+// add takes the file i of size bytes, whose entry in the message has at most listed bytes.
+// If no batch can take the file, add refuses it and sends the files before it.
 func (g *grouping) add(i int, size int64, listed int) (taken bool) {
 	if size > wire.MaxBatchBytes {
 		g.flush()

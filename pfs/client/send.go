@@ -19,7 +19,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// stall is how long nothing may move on a request before it is given up.
+// stall is how long a request may make no progress before it fails.
 const stall = time.Minute
 
 // message is one request to the service.
@@ -32,7 +32,7 @@ type message struct {
 	kind   string // Content-Type
 	// body returns the request's body, anew for each attempt; nil for none.
 	body func() (io.Reader, int64)
-	// id is the request ID of a call that must not be done twice.
+	// id is the request ID of a call that must not be executed twice.
 	id string
 	// trailers says that receive reads the answer's trailers.
 	trailers bool
@@ -43,8 +43,8 @@ type message struct {
 	observe func(resp *http.Response, sent bool)
 }
 
-// send sends m until receive accepts the answer, or trying again cannot help. receive
-// must read what it needs before it returns; it calls touch while the answer arrives.
+// send sends m until receive accepts the answer or the retry budget of ctx is spent. receive
+// reads what it needs before it returns, and calls touch while the answer arrives.
 func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Response, touch func()) error) error {
 	budget := retry.From(ctx)
 	if budget == nil {
@@ -90,7 +90,7 @@ func (m message) cure(err error) retry.Cure {
 	return retry.CureOf(err)
 }
 
-// errStalled is the cause when nothing moved for the time of stall.
+// errStalled is the cause when a request makes no progress for the time of stall.
 var errStalled = fmt.Errorf("nothing moved for %v", stall)
 
 // attempt sends m once.
@@ -110,8 +110,8 @@ func (c *Client) attempt(ctx context.Context, m message, token string, receive f
 	if err != nil {
 		return pfs.E(m.op, m.name, pfs.Invalid, err)
 	}
-	// An answer may come while net/http still reads the body, whose buffers belong to
-	// the caller again when this returns.
+	// An answer may arrive while net/http still reads the body. The caller owns its buffers
+	// again when attempt returns.
 	defer body.Close()
 	resp, err := c.http.Do(req)
 	if m.observe != nil {

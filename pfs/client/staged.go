@@ -25,12 +25,12 @@ type staged struct {
 
 var _ pfs.LeafDigester = (*staged)(nil)
 
-// Create begins a staged write in the service, or goes on with one.
+// Create begins or resumes a staged write in the service.
 func (c *Client) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
 	if err := opts.Check("client.Create", name); err != nil {
 		return nil, err
 	}
-	// With an ID of our own a create whose reply was lost finds its staged write.
+	// With a client-made ID, a repeated Create finds its staged write if the first reply was lost.
 	if opts.ID == "" {
 		opts.ID = pfs.NewID()
 	}
@@ -140,7 +140,7 @@ func (c *Client) readChunks(ctx context.Context, p []byte, ask func(at int64) me
 	return n, nil
 }
 
-// LeafDigests asks what the service holds.
+// LeafDigests returns the digests of the leaves that the service holds.
 func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]pfs.LeafDigest, error) {
 	const op = "client.Staged.LeafDigests"
 	if err := w.check(ctx, op); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// Tokens are what a login gives. Keep Refresh as secret as a password.
+// Tokens are the result of a login. Keep Refresh as secret as a password.
 type Tokens struct {
 	User           string
 	Access         string
@@ -27,7 +27,7 @@ func (c *Client) Refresh(ctx context.Context, refresh string) (Tokens, error) {
 	return c.tokens(ctx, "client.Refresh", wire.PathRefresh, wire.RefreshRequest{Refresh: refresh})
 }
 
-// Logout ends a refresh token. Access tokens made of it live on for their few minutes.
+// Logout ends a refresh token. Its access tokens remain valid for their few minutes.
 func (c *Client) Logout(ctx context.Context, refresh string) error {
 	return c.post(ctx, message{op: "client.Logout", path: wire.PathLogout, anonymous: true},
 		wire.RefreshRequest{Refresh: refresh}, &wire.Empty{}, nil)
@@ -67,7 +67,7 @@ func (c *Client) currentToken(ctx context.Context, m message) (string, error) {
 	return c.newToken(ctx, "")
 }
 
-// drop forgets a token that was refused, unless another is there already.
+// drop forgets a refused token, unless another one has replaced it.
 func (c *Client) drop(token string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

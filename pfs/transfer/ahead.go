@@ -19,8 +19,8 @@ const (
 	aheadPairs = 256
 )
 
-// ahead counts the files and bytes of the sources of a job, while the walk waits for the copying. It keeps no names
-// and retries nothing: the walk counts what ahead cannot.
+// ahead counts the files and bytes of the sources of a job while the walk waits for the copying. It keeps no names
+// and retries nothing. The walk counts what ahead cannot count.
 type ahead struct {
 	j            *Job
 	sources      chan End
@@ -29,8 +29,8 @@ type ahead struct {
 	complete     atomic.Bool
 }
 
-// countAhead begins to count, if Options.Totals says so. The caller calls add for each source, last after the
-// last one, and stop at the end.
+// countAhead starts counting if Options.Totals is set. The caller calls add for each source, last after the
+// last source, and stop at the end.
 func (j *Job) countAhead(ctx context.Context) (add func(End), last, stop func()) {
 	if !j.opts.Totals {
 		return func(End) {}, func() {}, func() {}
@@ -88,7 +88,7 @@ func (a *ahead) source(ctx context.Context, e End) error {
 	return nil
 }
 
-// dir counts all below a directory. Memory is a page a level.
+// dir counts everything below a directory. It holds one page for each level.
 func (a *ahead) dir(ctx context.Context, e End, rel string, above choice) error {
 	opts := pfs.ListOptions{Limit: pageLen}
 	for {
@@ -142,7 +142,7 @@ func (a *ahead) wait(ctx context.Context) error {
 	return pfs.CheckContext(ctx, "transfer.countAhead", "")
 }
 
-// addTo replaces the numbers of the walk by those of the count where these are larger.
+// addTo raises the numbers of the walk to those of the count.
 func (a *ahead) addTo(s *Stats) {
 	if s.Complete {
 		return

@@ -20,8 +20,8 @@ const (
 	linger = 20 * time.Millisecond
 )
 
-// batch is a number of small files that are read, and written, by few requests, or copied
-// within their file system by one.
+// batch is a group of small files that few requests read and write, or that one request copies
+// within its file system.
 type batch struct {
 	from, to pfs.FileSystem
 	buf      []byte // for their content; nil if they are copied within
@@ -75,8 +75,8 @@ func (r *run) batchSmall(ctx context.Context) {
 	s.work.Wait()
 }
 
-// next returns the next small file. If none comes within linger the batch is sent as it
-// is, since other parts of the job may wait for its buffer.
+// next returns the next small file. If none comes within linger, next sends the batch as it
+// is, because other parts of the job may wait for its buffer.
 func (s *batcher) next(ctx context.Context) (*item, bool) {
 	if s.b == nil {
 		it, ok := <-s.r.small
@@ -114,8 +114,8 @@ func (s *batcher) add(ctx context.Context, it *item) {
 	s.b.add(it)
 }
 
-// flush starts to copy the batch. Files that must be copied alone need buffers, too:
-// they are passed on only after the batch gave back its own.
+// flush starts to copy the batch. Files that must be copied alone need buffers of their own, so
+// they are passed on after the batch has returned its buffer.
 func (s *batcher) flush(ctx context.Context) {
 	b := s.b
 	if b == nil {
@@ -136,9 +136,9 @@ func (s *batcher) flush(ctx context.Context) {
 	})
 }
 
-// readyBatch reads the files of the batch, unless they are copied within, and returns those
-// that are ready to be written. A file with any problem is to be copied alone, which retries
-// it, or reports why it fails.
+// readyBatch reads the files of the batch, unless they are copied within, and returns the files
+// that are ready to be written. A file with any problem is copied alone, which retries
+// it or reports its error.
 func (r *run) readyBatch(ctx context.Context, b *batch) (ready []*slot, alone []*item) {
 	if b.within() {
 		for _, s := range b.slots {
@@ -191,7 +191,7 @@ func (r *run) prepare(ctx context.Context, s *slot, info pfs.Info) bool {
 	return true
 }
 
-// batchEntry is what a copy of the version info of it is made as, but for its content.
+// batchEntry returns the entry for a copy of the version info of it, without content.
 func (r *run) batchEntry(it *item, info pfs.Info) pfs.BatchEntry {
 	o := r.j.opts
 	e := pfs.BatchEntry{Path: it.target.Path, Mode: info.Mode.Perm(), ModTime: info.ModTime, NoReplace: o.Overwrite == NoReplace}
@@ -239,9 +239,9 @@ func (r *run) writeBatch(ctx context.Context, b *batch, todo []*slot) (alone []*
 	return alone
 }
 
-// tried ends the files of todo that were written, or cannot be. It returns those for which another try
-// may help, and why: a temporary error, if one of them has any, since that is what most
-// tries are given to.
+// tried finishes the files of todo that were written or failed for good. It returns the files that
+// another attempt may save, and one of their errors: a temporary one if there is any, because
+// temporary errors are retried most often.
 func (r *run) tried(ctx context.Context, b *batch, todo []*slot, errs []error, try int, alone *[]*item) (left []*slot, why error) {
 	for i, err := range errs {
 		s := todo[i]
@@ -258,7 +258,7 @@ func (r *run) tried(ctx context.Context, b *batch, todo []*slot, errs []error, t
 		case s.entry.NoReplace && kind == pfs.Exist:
 			r.existsSmall(ctx, s, try)
 		case kind == pfs.Unsupported, b.within(), isFull(kind):
-			// One that found no room may have some when the larger ones of the batch are gone.
+			// A file that found no room may fit without the larger files of the batch.
 			*alone = append(*alone, s.it)
 		default:
 			r.failItem(s.it, err)
@@ -287,8 +287,8 @@ func (r *run) wroteSmall(ctx context.Context, s *slot) {
 	r.release(ctx, s.it)
 }
 
-// existsSmall ends a file that exists and must not be replaced. Perhaps it is there
-// because an earlier try was done and its answer lost.
+// existsSmall finishes a file that exists and must not be replaced. It may exist because
+// an earlier attempt succeeded and the answer was lost.
 func (r *run) existsSmall(ctx context.Context, s *slot, try int) {
 	if try > 1 {
 		if _, ok := r.j.published(ctx, s.it.target, s.it.info.Size, s.entry.Digest); ok {

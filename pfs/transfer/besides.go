@@ -16,8 +16,8 @@ import (
 // maxBesides bounds the entries in the tables of a job.
 const maxBesides = 256 << 10
 
-// besides is a table of the entries that a directory has besides those of a window, so that the next window
-// needs no other listing of it. All entries are added before the first is looked up. One takes some 90 bytes.
+// besides is a table of directory entries, so that further windows need no further listing of the
+// directory. All entries are added before the first lookup. An entry takes about 90 bytes.
 type besides struct {
 	room    *semaphore.Weighted // entries of all tables of the job
 	entries []compactInfo

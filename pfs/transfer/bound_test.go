@@ -168,8 +168,8 @@ func testWindows(t *testing.T, room, lists int) {
 				existing++
 				want, err := b.Stat(t.Context(), pfs.Path("/d").Join(e.info.Name))
 				must(t, err)
-				want.Version = ""
-				if e.old.Version = ""; e.old != want {
+				// A table has only what a comparison needs.
+				if e.old.Size != want.Size || e.old.Mode != want.Mode || !e.old.ModTime.Equal(want.ModTime) || e.old.Target != want.Target || e.old.Digest != want.Digest {
 					t.Errorf("%s was paired with %+v, want %+v", e.info.Name, e.old, want)
 				}
 			}

@@ -29,7 +29,7 @@ func (c *fileCopy) commit(ctx context.Context) (pfs.Info, error) {
 	return info, nil
 }
 
-// commit publishes w as the file target, trying again what is temporary.
+// commit publishes w as the file target and retries temporary errors.
 func (j *Job) commit(ctx context.Context, w pfs.Staged, target End, opts pfs.CommitOptions) (info pfs.Info, err error) {
 	tries := 0
 	err = j.retryTemporary(ctx, target.Path, func(ctx context.Context) (err error) {
@@ -41,7 +41,7 @@ func (j *Job) commit(ctx context.Context, w pfs.Staged, target End, opts pfs.Com
 	case opts.NoReplace && errors.Is(err, pfs.Unsupported):
 		return j.commitChecked(ctx, w, target, opts)
 	case opts.NoReplace && errors.Is(err, pfs.Exist) && tries > 1:
-		// Perhaps it is there because an earlier try was done and its answer lost.
+		// It may exist because an earlier attempt succeeded and the answer was lost.
 		if now, ok := j.published(ctx, target, opts.Size, opts.Digest); ok {
 			return now, nil
 		}
@@ -53,8 +53,8 @@ func (j *Job) commit(ctx context.Context, w pfs.Staged, target End, opts pfs.Com
 	return info, err
 }
 
-// overtaken says that the file was published, and is another one already. It is the
-// Conflict after which nothing is sent again.
+// overtaken says that the file was published and then replaced by another writer. After this
+// Conflict nothing is sent again.
 type overtaken struct {
 	ours pfs.CommitOptions
 	now  pfs.Info
@@ -65,8 +65,8 @@ func (e *overtaken) Error() string {
 		e.ours.Size, e.ours.Digest, e.now.Size, e.now.Digest)
 }
 
-// commitChecked looks whether the target exists and publishes if not, for stores that
-// cannot do both in one step. A file that appears in between is replaced.
+// commitChecked publishes if the target does not exist, for stores that cannot check and
+// publish in one step. A file that appears in between is replaced.
 func (j *Job) commitChecked(ctx context.Context, w pfs.Staged, target End, opts pfs.CommitOptions) (pfs.Info, error) {
 	there, err := pfs.Exists(ctx, target.FS, target.Path)
 	if err != nil {

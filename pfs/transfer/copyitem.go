@@ -21,7 +21,7 @@ func (r *run) take(ctx context.Context, it *item) {
 	case copyIt:
 		r.route(ctx, it)
 	case compare:
-		// A file that needs nothing is not worth a turn of another goroutine.
+		// A file that needs no work is not worth handing to another goroutine.
 		if mode, time := r.j.otherAttributes(it); kept(it.info) && it.info.Digest == it.old.Digest && !mode && !time {
 			r.skip(ctx, it, Equal)
 			r.release(ctx, it)
@@ -100,8 +100,8 @@ func (r *run) compareItem(ctx context.Context, it *item) {
 	}
 }
 
-// skip leaves the content of the target. A target of equal content still gets the time
-// and mode that a copy would give it.
+// skip keeps the content of the target. If the contents are equal, the target still gets the
+// time and mode of a copy.
 func (r *run) skip(ctx context.Context, it *item, why Reason) {
 	r.skipped(it, why)
 	if why != Equal || !it.info.IsRegular() || r.j.opts.DryRun {
@@ -188,7 +188,7 @@ func (r *run) copyFile(ctx context.Context, it *item) {
 		r.narrow.RLock()
 		c, info, err = r.tryFile(ctx, it)
 		if tight = err != nil && isFull(pfs.KindOf(err)); tight {
-			// Others on their way may have taken the room, and may yet give it back.
+			// Other files in progress may hold the space and may still release it.
 			c.restart()
 			r.tight.Store(true)
 		}
@@ -222,7 +222,7 @@ func (r *run) tryFile(ctx context.Context, it *item) (*fileCopy, pfs.Info, error
 	return c, info, err
 }
 
-// copyLink makes the same link at the target. What was there is removed first: no
+// copyLink makes the same link at the target. It removes an existing entry first, because no
 // store replaces a link in one step.
 func (r *run) copyLink(ctx context.Context, it *item) {
 	err := r.j.retry(ctx, it.name, func(ctx context.Context) error {
@@ -232,7 +232,7 @@ func (r *run) copyLink(ctx context.Context, it *item) {
 		}
 		now, serr := it.target.FS.Stat(ctx, it.target.Path)
 		if serr == nil && now.IsLink() && now.Target == it.info.Target {
-			return nil // made before, and the answer was lost
+			return nil // an earlier attempt made it, and the answer was lost
 		}
 		if !it.exists {
 			return err

@@ -108,8 +108,7 @@ func join(rel, name string) string {
 	return rel + "/" + name
 }
 
-// mode returns the mode to make the directory with: its owner must be able to fill
-// it.
+// mode returns the mode to make the directory with. The owner must be able to fill it.
 func (d *directory) mode() fs.FileMode {
 	if d.r.j.opts.NewMode {
 		return fs.ModeDir | 0o755
@@ -117,8 +116,7 @@ func (d *directory) mode() fs.FileMode {
 	return fs.ModeDir | d.info.Mode.Perm() | 0o700
 }
 
-// ensure makes the directory at the target, if it is one that is made only when
-// something goes into it.
+// ensure makes the directory at the target if it was not made before its first entry.
 func (d *directory) ensure(ctx context.Context) error {
 	if d == nil {
 		return nil
@@ -143,9 +141,9 @@ func (d *directory) make(ctx context.Context) error {
 	return err
 }
 
-// wasMade notes that the directory exists at the target. Mkdir also succeeds on a link
-// to a directory, where the target follows links: then the directory is an old one,
-// whose entries are compared.
+// wasMade records that the directory exists at the target. If the target follows links, Mkdir
+// also succeeds on a link to a directory. Such a directory existed before, and its entries
+// are compared.
 func (d *directory) wasMade() {
 	if d.old.IsLink() {
 		d.exists = true
@@ -159,8 +157,8 @@ func (d *directory) wasMade() {
 	d.r.j.emit(Event{Kind: Directory, Path: d.name, Target: d.target.Path, IsDir: true})
 }
 
-// finish gives the directory the time of the source and, if it was made, its mode. On a
-// directory that existed before, a failure of that is no error.
+// finish sets the time of the source and, if the directory was made, the mode. For a
+// directory that existed before, a failure is not an error.
 func (d *directory) finish(ctx context.Context) {
 	d.mu.Lock()
 	made := d.made
@@ -188,8 +186,8 @@ func (d *directory) setMode(ctx context.Context, made bool) error {
 	}))
 }
 
-// setTime gives the target the time of the source. One that was only gone through, and has it, is
-// left alone.
+// setTime gives the target the time of the source, unless nothing in the target changed and it has that
+// time.
 func (d *directory) setTime(ctx context.Context, made bool) error {
 	same := !made && !d.touched.Load() && sameTime(d.old.ModTime, d.info.ModTime)
 	if same || d.r.j.opts.NewTime {
@@ -200,8 +198,8 @@ func (d *directory) setTime(ctx context.Context, made bool) error {
 	}))
 }
 
-// ifSupported returns err, but nil for what the store cannot do at all: its files
-// have no modes or times to set.
+// ifSupported returns nil for Unsupported, because the files of the store have no modes or times
+// to set, and otherwise err.
 func ifSupported(err error) error {
 	if errors.Is(err, pfs.Unsupported) {
 		return nil

@@ -17,7 +17,7 @@ type entry struct {
 }
 
 // dirMatcher finds the entries of directory a in directory b, in bounded memory and
-// whatever the order of the listings. It lists both at the same time, b into a table. If
+// independent of the order of the listings. It lists both at the same time, b into a table. If
 // there is no room for all of b, it reads a window of entries of a, lists b to find them
 // there, and goes on with the next window, from a table if there is room for the rest of b.
 type dirMatcher struct {
@@ -32,11 +32,11 @@ type dirMatcher struct {
 	ended   bool       // a has no more pages
 	listed  chan error // tells that b is listed into the table; nil if it is not being listed
 	table   *besides   // being filled
-	rest    *besides   // what b has besides the windows so far; nil if it must be listed
+	rest    *besides   // the entries of b that no window had so far; nil if b must be listed
 	stop    context.CancelFunc
 }
 
-// next makes the next window; it is empty at the end. Drop it before the next.
+// next returns the next window, empty at the end. The caller drops it before the next call.
 func (m *dirMatcher) next(ctx context.Context) ([]entry, error) {
 	m.begin(ctx)
 	for {
@@ -211,8 +211,8 @@ func (m *dirMatcher) match(ctx context.Context) error {
 // bigSet is the size above which a job holds one set of names at a time.
 const bigSet = 64 << 10
 
-// extras calls extra for every entry that the directory b has and a has not, and unnamed
-// for every name in b that cannot be a Path. Memory is 16 bytes for each name in a.
+// extras calls extra for every entry of directory b that a lacks, and unnamed for every name
+// in b that cannot be a Path. It needs 16 bytes for each name in a.
 func (j *Job) extras(ctx context.Context, a, b End, extra func(pfs.Info) error, unnamed func(quoted string)) error {
 	var has names
 	big := false

@@ -43,10 +43,10 @@
 // the end of the context. After NoSpace or Quota smaller files are still tried, and all
 // others of that directory fail at once.
 //
-// If the target loses a piece (Staged.Unit) while it is sent, the piece is sent again
-// from its start. What it lost later is found by another pass over the file. A file is
-// given up after several passes in vain. The bytes of a stream, which nobody can read
-// again, are kept for that: in memory, or where pieces are long on disk (Resending).
+// If the target loses an upload unit (Staged.Unit) while it is sent, the unit is sent again
+// from its start. Another pass over the file finds bytes that the target lost later. A file fails
+// after several passes without progress. A stream cannot be read again, so its bytes are kept
+// until they are durable: in memory, or on disk if units are long (Resending).
 //
 // A job that could not do all of its work returns an [Incomplete]; a job of a single
 // file returns the error of that file.

@@ -111,8 +111,8 @@ func (c *fileCopy) open(ctx context.Context) error {
 	return err
 }
 
-// stagedID names the staged write of this version of the source for this target, so
-// that a copy that is run again finds what it staged before.
+// stagedID returns the ID of the staged write of this version of the source for this target, so
+// that a repeated copy finds what it staged before.
 func (c *fileCopy) stagedID() string {
 	switch {
 	case c.opts.ID != "":
@@ -126,7 +126,7 @@ func (c *fileCopy) stagedID() string {
 	return hex.EncodeToString(h.Sum(nil)[:20])
 }
 
-// create begins the staged write, or goes on with it.
+// create begins or resumes the staged write.
 func (c *fileCopy) create(ctx context.Context, reopen bool) error {
 	err := c.j.retry(ctx, c.name, func(ctx context.Context) error {
 		opts := pfs.CreateOptions{ID: c.id, Size: c.info.Size, Reopen: reopen}
@@ -139,15 +139,14 @@ func (c *fileCopy) create(ctx context.Context, reopen bool) error {
 	if err != nil {
 		return &endError{err: err}
 	}
-	// An ID of the caller may have been used for other content, of which the journal
-	// then tells.
+	// The caller may have used its ID for other content. The journal then describes that content.
 	c.compare, c.noted = c.staged.Resumed(), c.opts.ID == "" && c.j.opts.StagedID == nil
 	c.log = openJournal(ctx, c.staged, c.info.Size)
 	return nil
 }
 
-// copyWithRetries fills the staged write and commits it, going through the file again for
-// what the target has lost.
+// copyWithRetries fills the staged write and commits it. It makes another pass over the file
+// if the target lost staged bytes.
 func (c *fileCopy) copyWithRetries(ctx context.Context) (info pfs.Info, err error) {
 	for stalledPasses := 0; ; {
 		if info, err = c.copyOnce(ctx); err == nil {
@@ -231,8 +230,8 @@ func (c *fileCopy) reopen(ctx context.Context) error {
 	return err
 }
 
-// gained reports whether the failed pass found more bytes at the target than any before
-// it, and had some left to send: then the copy makes progress.
+// gained reports whether the copy makes progress: the failed pass found more bytes at the target
+// than any earlier pass, and had bytes left to send.
 func (c *fileCopy) gained() bool {
 	resumed := c.resumed.Load()
 	if resumed <= c.kept || resumed == c.info.Size {
@@ -295,9 +294,9 @@ func (c *fileCopy) checkDigest() error {
 	return nil
 }
 
-// leave ends the staged write of a copy that failed. It is kept for a later run, unless
-// the source changed or is damaged, the target exists and is not replaced, nothing is
-// staged, or there is no room: what is staged takes some, and nobody would see it.
+// leave ends the staged write of a failed copy. It is kept for a later run, unless the source
+// changed or is damaged, the target exists and is not replaced, nothing is staged, or there is
+// no space: staged bytes take space and are not visible.
 func (c *fileCopy) leave(ctx context.Context, err error) {
 	var changed *changedError
 	switch {
@@ -334,7 +333,7 @@ func (c *fileCopy) takeBack(n int64) {
 // tellEvery is how often the progress of one file is told.
 const tellEvery = 200 * time.Millisecond
 
-// tell reports the progress of the file, if somebody else is not just doing that.
+// tell reports the progress of the file, unless another goroutine is doing so.
 func (c *fileCopy) tell(done int64) {
 	if !c.telling.TryLock() {
 		return

@@ -9,8 +9,8 @@ import (
 )
 
 // sameFS reports whether two file systems are one value. Values that cannot be
-// compared are different. A service is one file system to its client, whatever stores are
-// in it: what is copied between two of them is copied by the service.
+// compared are different. To its client a service is one file system, so the service itself
+// copies between its stores.
 func sameFS(a, b pfs.FileSystem) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
@@ -30,7 +30,7 @@ func (c *fileCopy) inside(ctx context.Context) (info pfs.Info, err error) {
 	}
 	opts := c.opts
 	if opts.ID == "" {
-		opts.ID = c.stagedID() // so that the same copy, run again, goes on
+		opts.ID = c.stagedID() // so that a repeated copy resumes
 	}
 	err = c.j.retryTemporary(ctx, c.name, func(ctx context.Context) error {
 		info, err = pfs.CopyInside(ctx, c.target.FS, c.source.Path, c.target.Path, opts, progress)

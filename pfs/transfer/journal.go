@@ -26,14 +26,14 @@ const (
 // journal keeps, in the staged write itself, the digests that the staged leaves had
 // when they were read from the source. It is stored after the content, from the
 // next multiple of pfs.ChunkSize on, 16 bytes a leaf in order, and Commit cuts it
-// off. An attempt that goes on compares it with the staged bytes: a leaf for which
-// the two agree is whole, and is what the source had, so that it need not be read
-// from the source again. That saves a download when the source is remote. Other
-// bytes where the journal should be match no leaf and do no harm.
+// off. A resumed attempt compares the journal with the staged bytes. If the two agree, the leaf
+// is whole and is what the source had, so it is not read from the source again. That saves a
+// download if the source is remote. Other bytes in place of the journal match no leaf and do no
+// harm.
 //
 // It works where staged bytes can be read back and written at any offset (Unit is
-// ChunkSize). It only saves reading: after any error it is given up silently, and
-// leaves that are not noted are compared with the source.
+// ChunkSize). It only saves reads. After any error it is abandoned silently, and
+// leaves that it lacks are compared with the source.
 type journal struct {
 	w    pfs.Staged
 	base int64

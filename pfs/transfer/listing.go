@@ -10,13 +10,13 @@ import (
 // pageLen is how many entries are listed at once.
 const pageLen = 1024
 
-// maxRestarts is how often a listing is begun again because the store no longer knows
+// maxRestarts is how often a listing starts again because the store no longer knows
 // its token.
 const maxRestarts = 8
 
-// listing reads a directory page by page. Hours may pass between two pages, while the
-// entries of the first are copied. If the store no longer knows the token then, the
-// directory is listed from the start, and what was returned before is skipped.
+// listing reads a directory page by page. Hours may pass between two pages while the
+// entries of the first are copied. If the store no longer knows the token, the
+// directory is listed from the start, and entries that were returned before are skipped.
 type listing struct {
 	j    *Job
 	end  End

@@ -6,11 +6,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// noRoom is the smallest file for which a directory had no room, within a quota or on the
-// disk. Files of that size or more are not tried there, since they would be sent in vain.
+// noRoom is the smallest file that did not fit into a directory, because of a quota or a full
+// disk. Files of that size or more are not tried there.
 type noRoom struct{ smallest atomic.Pointer[misfit] }
 
-// misfit is a file that found no room.
+// misfit is a file that did not fit.
 type misfit struct {
 	name pfs.Path
 	size int64
@@ -20,7 +20,7 @@ type misfit struct {
 // isFull reports whether an error of that kind means that there is no room.
 func isFull(kind pfs.Kind) bool { return kind == pfs.NoSpace || kind == pfs.Quota }
 
-// note records that it found no room.
+// note records that it did not fit.
 func (n *noRoom) note(it *item, kind pfs.Kind) {
 	m := &misfit{it.target.Path, it.info.Size, kind}
 	for {
@@ -38,7 +38,7 @@ func (r *run) noRoomFor(it *item) *noRoom {
 	return &it.dir.noRoom
 }
 
-// lacksRoom reports whether an item need not be tried, and if so that it failed.
+// lacksRoom reports whether an item would not fit. If so, it reports the item as failed.
 func (r *run) lacksRoom(it *item) bool {
 	m := r.noRoomFor(it).smallest.Load()
 	if m == nil || it.info.Size < m.size {

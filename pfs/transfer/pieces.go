@@ -8,13 +8,13 @@ import (
 	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
-// pieceTries is how often a piece is sent again. It is long, and lost whole with what is
-// wrong with one machine, until the target notices.
+// pieceTries is how often a piece is sent again. A piece is long, and one faulty machine loses all of
+// it until the target notices.
 const pieceTries = unitTries + maxPasses
 
-// pieces is a staged write of bytes that nobody can read again, to a target that takes
-// them in order in long pieces (Staged.Unit). If it loses one, that is sent again from a
-// file here. A piece is made durable before the next one is begun.
+// pieces is a staged write of a stream, which cannot be read again, to a target that takes
+// bytes in order in long pieces (Staged.Unit). A piece that the target loses is sent again from a
+// local file. A piece is durable before the next one begins.
 type pieces struct {
 	pfs.Staged // as it is open now
 	target     End
@@ -28,14 +28,13 @@ type pieces struct {
 	lost bool   // the target lacks some of the piece
 }
 
-// Resending returns w, a new staged write of target, such that what target loses of it is
-// sent again: WriteAt, Sync and Commit answer Integrity or Conflict only if that did
-// not help for some seconds. It must be written in order from its start, by one goroutine
-// at a time, and closed.
+// Resending returns w, a new staged write of target, such that bytes that target loses are
+// sent again. WriteAt, Sync and Commit answer Integrity or Conflict only after several attempts.
+// The caller writes in order from the start, from one goroutine at a time, and closes the result.
 //
-// Where Unit is no more than pfs.ChunkSize, a write that succeeded is not lost with one
-// machine, and w is returned as it is. Else up to Unit bytes are kept in a file of
-// os.TempDir until Suspend or Close.
+// If Unit is at most pfs.ChunkSize, the failure of one machine does not lose a successful write,
+// and Resending returns w. Otherwise up to Unit bytes are kept in a file of os.TempDir until
+// Suspend or Close.
 func Resending(target End, w pfs.Staged) pfs.Staged {
 	if w.Unit() <= pfs.ChunkSize {
 		return w
