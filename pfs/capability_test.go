@@ -17,7 +17,7 @@ import (
 func TestConformanceCore(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{
 		New: func(*testing.T) pfs.FileSystem { return core{memfs.New(memfs.Options{})} },
-		Gaps: pfstest.NoSymlink | pfstest.NoChmod | pfstest.NoChtime | pfstest.NoEdit | pfstest.NoExclusiveRename |
+		Gaps: pfstest.NoSymlink | pfstest.NoChmod | pfstest.NoChtime | pfstest.WholeFiles | pfstest.NoExclusiveRename |
 			pfstest.NoQuota | pfstest.NoSpaceReport | pfstest.NoDigester | pfstest.NoSweep | pfstest.NoBlockLocations | pfstest.NoCopy,
 		Names: 10_000,
 	})

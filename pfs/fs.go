@@ -60,7 +60,7 @@ type FileSystem interface {
 	// or link at newName is replaced atomically if oldName is not a directory,
 	// and answers NotDir if it is. A directory at newName answers Exist. Moving
 	// a directory into itself answers Invalid; oldName equal to newName is
-	// success if it exists. Moving between stores answers CrossStore.
+	// success if it exists. Of two hard links of one file, oldName may stay. Moving between stores answers CrossStore.
 	Rename(ctx context.Context, oldName, newName Path) error
 }
 
@@ -156,6 +156,7 @@ type Info struct {
 	ID uint64
 
 	// Links is the number of names of the file, 0 if the store does not count them.
+	// Listings may leave out Links, Replication and BlockSize.
 	Links uint32
 
 	UID, GID uint32 // numbers of the owner and the group where the store has numbers, else 0

@@ -52,7 +52,7 @@ func TestStore(t *testing.T) {
 				again[fsys] = func() pfs.FileSystem { return aferofs.Store(afs, opts) }
 				return fsys
 			}
-			opts := pfstest.Options{New: open, Gaps: gaps | row.gaps | pfstest.NoBlockLocations, Names: 300}
+			opts := pfstest.Options{New: open, Gaps: gaps | row.gaps | pfstest.NoBlockLocations | pfstest.WholeFiles, Names: 300}
 			if !row.once {
 				opts.Reopen = func(_ *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return again[fsys]() }
 			}

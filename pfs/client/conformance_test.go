@@ -29,7 +29,6 @@ func TestConformance(t *testing.T) {
 				s := services[fsys]
 				return s.connect(t, s.URL)
 			},
-			Gaps:  pfstest.NoEdit,
 			Names: 20_000,
 		})
 	})
@@ -52,7 +51,7 @@ func TestConformance(t *testing.T) {
 				s := services[fsys]
 				return s.connect(t, s.URL)
 			},
-			Gaps:  pfstest.NoBlockLocations | pfstest.NoEdit,
+			Gaps:  pfstest.NoBlockLocations | pfstest.NoConcat | pfstest.NoReplication,
 			Names: 5_000,
 		})
 	})

@@ -15,16 +15,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// noLinks is a store without links: the suite wants those not to be followed.
-type noLinks struct{ *memfs.FS }
-
-func (noLinks) Symlink(_ context.Context, _ string, name pfs.Path) error {
-	return pfs.E("test.Symlink", name, pfs.Unsupported, nil)
-}
-
+// TestSuite has a store without links: the suite wants those not to be followed.
 func TestSuite(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{Gaps: pfstest.NoSymlink, Names: 300, New: func(*testing.T) pfs.FileSystem {
-		return linkfs.New(noLinks{memfs.New(memfs.Options{})})
+		return linkfs.New(memfs.New(memfs.Options{Without: pfs.CanSymlink}))
 	}})
 }
 

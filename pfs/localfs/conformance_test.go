@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 		{name: "durable", open: openTop, names: 2000},
 		{name: "os.Root", opts: Options{NoSync: true}, open: openRoot, names: 2000},
 		{name: "without extended attributes", opts: Options{NoSync: true}, open: openTop, attrs: noAttributes{},
-			gaps: pfstest.NoKeptDigest | pfstest.NoCommitMemory, names: 2000},
+			gaps: pfstest.NoKeptDigest | pfstest.NoCommitMemory | pfstest.NoXattr, names: 2000},
 	}, systemWays...) {
 		t.Run(w.name, func(t *testing.T) { // one after the other: the suite measures memory
 			if w.name != "durable" {
@@ -63,7 +63,7 @@ func (w way) run(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{
 		New:    func(t *testing.T) pfs.FileSystem { return at(t, t.TempDir()) },
 		Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return at(t, dirs[fsys]) },
-		Gaps:   w.gaps | pfstest.NoBlockLocations,
+		Gaps:   w.gaps | pfstest.NoBlockLocations | pfstest.NoConcat | pfstest.NoReplication,
 		Names:  w.names,
 	})
 }

@@ -18,10 +18,8 @@ func (s *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags,
 		return nil, err
 	}
 	need := pfs.CanOpenHandle
-	if flags&pfs.OpenAppend != 0 {
+	if flags&pfs.OpenWrite != 0 && s.can&pfs.CanWriteRandom == 0 || flags&pfs.OpenAppend != 0 {
 		need |= pfs.CanAppend
-	} else if flags&pfs.OpenWrite != 0 {
-		need |= pfs.CanWriteRandom
 	}
 	if err := s.need(op, name, need); err != nil {
 		return nil, err
@@ -149,6 +147,9 @@ func (h *handle) write(op string, p []byte, off int64) error {
 	defer h.fs.mu.Unlock()
 	if h.flags&pfs.OpenAppend != 0 {
 		off = h.node.data.size
+	}
+	if off != h.node.data.size && h.fs.can&pfs.CanWriteRandom == 0 {
+		return pfs.Errorf(op, h.name, pfs.Unsupported, "the store writes at the end of a file only")
 	}
 	data := h.node.data.edited(off, len(p))
 	data.writeAt(p, off)

@@ -11,14 +11,6 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// noLinks is a store without links, since the suite wants those not to be followed
-// and a View follows them.
-type noLinks struct{ *memfs.FS }
-
-func (noLinks) Symlink(_ context.Context, _ string, name pfs.Path) error {
-	return pfs.E("test.Symlink", name, pfs.Unsupported, nil)
-}
-
 // asUser is the tree of somebody who may not administer, and is not asked to.
 type asUser struct{ *pfs.Layer }
 
@@ -54,10 +46,16 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// newHome returns the view of id on an empty tree with its home and alice's.
+func (u asUser) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
+	c, err := u.Layer.Capabilities(ctx, name)
+	return c &^ pfs.CanSetQuota, err
+}
+
+// newHome returns the view of id on an empty tree with its home and alice's. Its store
+// has no links, since the suite wants those not to be followed and a View follows them.
 func newHome(t *testing.T, id auth.Identity) pfs.FileSystem {
 	t.Helper()
-	n, err := namespace.New(namespace.Config{Datacenters: []namespace.Datacenter{{Name: "dc", FS: noLinks{memfs.New(memfs.Options{})}}}})
+	n, err := namespace.New(namespace.Config{Datacenters: []namespace.Datacenter{{Name: "dc", FS: memfs.New(memfs.Options{Without: pfs.CanSymlink})}}})
 	if err != nil {
 		t.Fatal(err)
 	}

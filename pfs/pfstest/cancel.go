@@ -16,7 +16,7 @@ var cancelPromises = []promise{
 	{says: "an operation whose deadline passes on the way is as good as canceled, too", check: checkDeadlinePasses},
 	{says: "a File whose context is done reads nothing", check: checkCanceledRead},
 	{says: "a Staged whose context is done goes on with another context", check: checkCanceledStaged},
-	{says: "a Handle whose context is done changes nothing", check: checkCanceledHandle, needs: NoEdit},
+	{says: "a Handle whose context is done changes nothing", check: checkCanceledHandle, needs: NoHandle | NoRandomWrite},
 	{says: "a large read ends between two chunks", check: checkCanceledBetweenReads},
 	{says: "a large write ends between two chunks", check: checkCanceledBetweenWrites},
 	{says: "a batch ends between two entries", check: checkCanceledBatch},
@@ -128,7 +128,7 @@ func checkCanceledStaged(e *env) {
 
 func checkCanceledHandle(e *env) {
 	WriteFile(e, e.fs, "/f", []byte("content"))
-	h := e.edit("/f")
+	h := e.handle("/f", readWrite)
 	gone := e.canceled()
 	_, err := h.WriteAt(gone, []byte("x"), 0)
 	e.wantCanceled(err, context.Canceled, "/f")

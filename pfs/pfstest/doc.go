@@ -19,7 +19,9 @@
 //	read, list, mkdir, rename,       reading and the tree
 //	remove, link
 //	stage, commit, resume, leaf      staged writes: before they are published, then, and when they go on
-//	attribute, batch, copy, edit,    capabilities
-//	usage, loosequota, locate, owner
+//	handle, handlemodel, nodes       files open for changes; attributes, hard links, special files
+//	attribute, batch, copy, usage,   other capabilities
+//	loosequota, locate, owner
+//	capabilities                     what a store says that it can do, against what it does
 //	gap                              what a store says of what it lacks
 package pfstest

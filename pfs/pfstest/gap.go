@@ -11,9 +11,13 @@ import (
 // gapPromises are what a store promises that cannot do something: to say so.
 var gapPromises = []promise{
 	{says: "MakeLink answers Unsupported", check: unsupported("MakeLink"), only: NoSymlink},
-	{says: "Chmod answers Unsupported", check: unsupported("Chmod"), only: NoChmod},
-	{says: "Chtime answers Unsupported", check: unsupported("Chtime"), only: NoChtime},
-	{says: "Edit answers Unsupported", check: unsupported("Edit"), only: NoEdit},
+	{says: "SetAttr of the mode answers Unsupported", check: unsupported("SetAttr of the mode"), only: NoChmod},
+	{says: "SetAttr of the time answers Unsupported", check: unsupported("SetAttr of the time"), only: NoChtime},
+	{says: "OpenHandle answers Unsupported", check: unsupported("OpenHandle"), only: NoHandle},
+	{says: "extended attributes answer Unsupported", check: unsupported("SetXattr"), only: NoXattr},
+	{says: "HardLink answers Unsupported", check: unsupported("HardLink from"), only: NoHardLink},
+	{says: "Mknod answers Unsupported", check: unsupported("Mknod"), only: NoMknod},
+	{says: "Concat answers Unsupported", check: unsupported("Concat to"), only: NoConcat},
 	{says: "RenameExclusive answers Unsupported", check: unsupported("RenameExclusive from"), only: NoExclusiveRename},
 	{says: "SetQuota answers Unsupported", check: unsupported("SetQuota"), only: NoQuota},
 	{says: "SpaceOf answers Unsupported", check: unsupported("SpaceOf"), only: NoSpaceReport},

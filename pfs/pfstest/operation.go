@@ -78,20 +78,48 @@ var operations = []operation{
 		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
 			return pfs.MakeLink(ctx, fsys, "target", p)
 		}},
-	{name: "Chmod", gap: NoChmod, needsName: true, opens: true,
+	{name: "SetAttr of the mode", gap: NoChmod, needsName: true, opens: true,
 		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
 			return pfs.SetAttr(ctx, fsys, p, pfs.AttrMode, pfs.Attrs{Mode: 0o600})
 		}},
-	{name: "Chtime", gap: NoChtime, needsName: true, opens: true,
+	{name: "SetAttr of the time", gap: NoChtime, needsName: true, opens: true,
 		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
 			return pfs.SetAttr(ctx, fsys, p, pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(1e9, 0)})
 		}},
-	{name: "Edit", gap: NoEdit, needsName: true, needsFile: true, opens: true,
+	{name: "OpenHandle", gap: NoHandle, needsName: true, needsFile: true, opens: true, call: callHandle(pfs.OpenRead)},
+	{name: "OpenHandle with OpenCreate", gap: NoHandle | NoAppend, needsFile: true, makesName: true, opens: true, call: callHandle(createAppend)},
+	{name: "SetXattr", gap: NoXattr, needsName: true, opens: true,
 		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			h, err := pfs.Edit(ctx, fsys, p)
-			if err == nil {
-				h.Close()
-			}
+			return pfs.XattrsOf(fsys).SetXattr(ctx, p, "user.a", []byte("x"), 0)
+		}},
+	{name: "ListXattr", gap: NoXattr, needsName: true, opens: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			_, err := pfs.XattrsOf(fsys).ListXattr(ctx, p)
+			return err
+		}},
+	{name: "HardLink from", gap: NoHardLink, needsName: true, needsFile: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return pfs.HardLink(ctx, fsys, p, otherFree)
+		}},
+	{name: "HardLink to", gap: NoHardLink, makesName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return pfs.HardLink(ctx, fsys, otherFile, p)
+		}},
+	{name: "Mknod", gap: NoMknod, makesName: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return pfs.Mknod(ctx, fsys, p, fs.ModeNamedPipe|0o600, 0)
+		}},
+	{name: "Concat to", gap: NoConcat, needsName: true, needsFile: true, opens: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return pfs.Concat(ctx, fsys, p, []pfs.Path{otherFile})
+		}},
+	{name: "Concat from", gap: NoConcat, needsName: true, needsFile: true, opens: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			return pfs.Concat(ctx, fsys, otherFile, []pfs.Path{p})
+		}},
+	{name: "Capabilities", gap: NoCapabilities, anywhere: true,
+		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+			_, err := pfs.CapabilitiesOf(ctx, fsys, p)
 			return err
 		}},
 	{name: "RenameExclusive from", gap: NoExclusiveRename, needsName: true,
@@ -162,6 +190,17 @@ var operations = []operation{
 			_, _, err := pfs.Sweep(ctx, fsys, p, time.Hour)
 			return err
 		}},
+}
+
+// callHandle returns the call of OpenHandle with those flags.
+func callHandle(flags pfs.OpenFlags) func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+	return func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+		h, err := pfs.OpenHandle(ctx, fsys, p, flags, 0o600)
+		if err == nil {
+			err = h.Close(context.WithoutCancel(ctx))
+		}
+		return err
+	}
 }
 
 // digestOf asks the store for a digest.

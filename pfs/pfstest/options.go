@@ -47,9 +47,19 @@ type Gap uint
 // Unsupported.
 const (
 	NoSymlink         Gap = 1 << iota // pfs.MakeLink
-	NoChmod                           // pfs.Chmod
-	NoChtime                          // pfs.Chtime
-	NoEdit                            // pfs.Edit
+	NoChmod                           // pfs.SetAttr of AttrMode
+	NoChtime                          // pfs.SetAttr of AttrModTime
+	NoAccessTime                      // pfs.SetAttr of AttrAccessTime
+	NoSetOwner                        // pfs.SetAttr of AttrUID, AttrGID, AttrOwner and AttrGroup
+	NoReplication                     // pfs.SetAttr of AttrReplication
+	NoXattr                           // pfs.XattrsOf
+	NoHardLink                        // pfs.HardLink
+	NoMknod                           // pfs.Mknod
+	NoConcat                          // pfs.Concat
+	NoHandle                          // pfs.OpenHandle
+	NoAppend                          // pfs.OpenHandle with OpenAppend
+	NoAllocate                        // Handle.Allocate
+	NoEdit                            // nothing: it goes with pfs.Edit
 	NoExclusiveRename                 // pfs.RenameExclusive
 	NoExclusiveCommit                 // CommitOptions.NoReplace
 	NoQuota                           // pfs.SetQuota
@@ -58,6 +68,16 @@ const (
 	NoSweep                           // pfs.Sweep
 	NoBlockLocations                  // pfs.LocateBlocks
 	NoCopy                            // pfs.CopyInside
+
+	// NoRandomWrite: a Handle writes at the end of the file only, and neither it nor
+	// SetAttr changes the size.
+	NoRandomWrite
+
+	// NoFileID: Info.ID is 0.
+	NoFileID
+
+	// NoCapabilities: the store is no CapabilityReporter.
+	NoCapabilities
 
 	// NoLeafDigests: the Staged is no LeafDigester, or answers Unsupported.
 	NoLeafDigests
@@ -82,6 +102,11 @@ const (
 	noOwners  // Options.Owners is empty
 	noService // Options.Service is zero
 )
+
+// WholeFiles are the gaps of a store that only keeps whole files with their content, time
+// and permission bits.
+const WholeFiles = NoAccessTime | NoSetOwner | NoReplication | NoXattr | NoHardLink | NoMknod | NoConcat |
+	NoHandle | NoAppend | NoAllocate | NoRandomWrite | NoFileID | NoCapabilities
 
 // gaps are the declared ones, and those that the other options say.
 func (o Options) gaps() Gap {

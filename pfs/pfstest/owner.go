@@ -202,9 +202,15 @@ var asRefused = map[string]func(ctx context.Context, fsys pfs.FileSystem) error{
 	"Chmod": func(ctx context.Context, fsys pfs.FileSystem) error {
 		return pfs.SetAttr(ctx, fsys, "/closed", pfs.AttrMode, pfs.Attrs{Mode: 0o777})
 	},
-	"Edit": func(ctx context.Context, fsys pfs.FileSystem) error {
-		_, err := pfs.Edit(ctx, fsys, "/closed/f")
+	"OpenHandle": func(ctx context.Context, fsys pfs.FileSystem) error {
+		_, err := pfs.OpenHandle(ctx, fsys, "/closed/f", pfs.OpenWrite|pfs.OpenAppend, 0)
 		return err
+	},
+	"SetXattr": func(ctx context.Context, fsys pfs.FileSystem) error {
+		return pfs.XattrsOf(fsys).SetXattr(ctx, "/closed/f", "user.a", nil, 0)
+	},
+	"HardLink": func(ctx context.Context, fsys pfs.FileSystem) error {
+		return pfs.HardLink(ctx, fsys, "/closed/f", "/open/f")
 	},
 	"MakeLink": func(ctx context.Context, fsys pfs.FileSystem) error {
 		return pfs.MakeLink(ctx, fsys, "f", "/closed/link")
@@ -216,7 +222,7 @@ func checkAsRefused(e *env) {
 	e.ok(e.giving(1).Mkdir(e.ctx, "/open", 0o755))
 	WriteFile(e, e.acting(0), "/closed/f", []byte("content"))
 	WriteFile(e, e.acting(1), "/open/g", []byte("other"))
-	missing := map[string]Gap{"Chmod": NoChmod, "Edit": NoEdit, "MakeLink": NoSymlink, "CopyInside": NoCopy}
+	missing := map[string]Gap{"Chmod": NoChmod, "OpenHandle": NoHandle | NoAppend, "SetXattr": NoXattr, "HardLink": NoHardLink, "MakeLink": NoSymlink, "CopyInside": NoCopy}
 	for name, call := range asRefused {
 		if e.lacks(missing[name]) {
 			continue

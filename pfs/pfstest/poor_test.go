@@ -78,7 +78,7 @@ func (w *poorStaged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.In
 func TestConformanceOfAPoorStore(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{
 		New: func(*testing.T) pfs.FileSystem { return newPoor() },
-		Gaps: pfstest.NoSymlink | pfstest.NoChmod | pfstest.NoChtime | pfstest.NoEdit | pfstest.NoExclusiveRename |
+		Gaps: pfstest.NoSymlink | pfstest.NoChmod | pfstest.NoChtime | pfstest.WholeFiles | pfstest.NoExclusiveRename |
 			pfstest.NoExclusiveCommit | pfstest.NoQuota | pfstest.NoSpaceReport | pfstest.NoDigester | pfstest.NoSweep |
 			pfstest.NoBlockLocations | pfstest.NoCopy | pfstest.NoLeafDigests | pfstest.NoMode | pfstest.NoKeptDigest | pfstest.NoCommitMemory,
 		Names: 10_000,

@@ -59,8 +59,8 @@ func checkUsageFollows(e *env) {
 	e.wantUsage("/moved", 300, 1, 0)
 	e.ok(e.fs.Rename(e.ctx, "/a/g", "/moved/f"))
 	e.wantUsage(pfs.Root, 300, 1, 2)
-	if !e.lacks(NoEdit) {
-		e.overwrite(e.edit("/moved/f"), []byte("tail"), 996)
+	if !e.lacks(NoHandle | NoRandomWrite) {
+		e.overwrite(e.handle("/moved/f", readWrite), []byte("tail"), 996)
 		e.wantUsage("/moved", 1000, 1, 0)
 	}
 	e.ok(pfs.RemoveTree(e.ctx, e.fs, "/moved"))
@@ -105,8 +105,8 @@ func checkQuotaBytes(e *env) {
 		e.wantOver(err, left, "/home/g")
 	}
 	e.wantOver(pfs.WriteBatch(e.ctx, e.fs, []pfs.BatchEntry{{Path: "/home/g", Data: Pattern(1, 60_000)}})[0], left, "/home/g")
-	if !e.lacks(NoEdit) {
-		_, err := e.edit("/home/f").WriteAt(e.ctx, []byte("x"), 100_000)
+	if !e.lacks(NoHandle | NoRandomWrite) {
+		_, err := e.handle("/home/f", readWrite).WriteAt(e.ctx, []byte("x"), 100_000)
 		e.wantOver(err, left, "/home/f")
 	}
 	WriteFile(e, e.fs, "/elsewhere", Pattern(1, 60_000))
