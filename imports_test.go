@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"pfs/transfer": {"pfs", "pfs/digest", "pfs/retry"},
 	"pfs/server":   {"pfs", "pfs/auth", "pfs/digest", "pfs/internal/fair", "pfs/retry", "pfs/transfer", "pfs/wire"},
 	"pfs/client":   {"pfs", "pfs/retry", "pfs/wire"},
-	"pfs/pfstest":  {"pfs", "pfs/digest"},
+	"pfs/pfstest":  {"pfs", "pfs/digest", "pfs/memfs"},
 
 	// For tests only: a proxy that corrupts traffic, and real clusters.
 	"internal/relay":   {},
