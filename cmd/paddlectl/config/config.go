@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// Command returns the command config.
 func Command(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name:    "config",

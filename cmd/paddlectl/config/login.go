@@ -21,6 +21,7 @@ type loginOptions struct {
 	passwordStdin, insecure                     bool
 }
 
+// Login returns the command login.
 func Login(a *app.App) *cli.Command {
 	var o loginOptions
 	return a.NewCommand(app.Spec{
@@ -240,6 +241,7 @@ func askPassword(ctx context.Context, a *app.App, question string) (string, erro
 	return cliio.ReadPassword(ctx, f)
 }
 
+// Logout returns the command logout.
 func Logout(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "logout", Args: "[DC...]", Most: -1,

@@ -15,6 +15,7 @@ type catOptions struct {
 	offset, length cliio.SizeFlag
 }
 
+// Cat returns the command cat.
 func Cat(a *app.App) *cli.Command {
 	var o catOptions
 	return a.NewCommand(app.Spec{

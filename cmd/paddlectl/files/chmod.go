@@ -20,6 +20,7 @@ type chmodOptions struct {
 	recursive bool
 }
 
+// Chmod returns the command chmod.
 func Chmod(a *app.App) *cli.Command {
 	var o chmodOptions
 	return a.NewCommand(app.Spec{

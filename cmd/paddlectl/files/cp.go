@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// Cp returns the command cp.
 func Cp(a *app.App) *cli.Command {
 	o := &copying.Options{}
 	return a.NewCommand(app.Spec{

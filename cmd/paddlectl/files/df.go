@@ -15,6 +15,7 @@ type dfOptions struct {
 	human, json, quota bool
 }
 
+// Df returns the command df.
 func Df(a *app.App) *cli.Command {
 	var o dfOptions
 	return a.NewCommand(app.Spec{

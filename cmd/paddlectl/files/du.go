@@ -18,6 +18,7 @@ type duOptions struct {
 	depth int
 }
 
+// Du returns the command du.
 func Du(a *app.App) *cli.Command {
 	var o duOptions
 	return a.NewCommand(app.Spec{

@@ -20,6 +20,7 @@ is made under DEST; if it does not, SRC becomes a directory in DEST. DEST must b
 with /pfs/{datacenter}/home/{username} (or /user/, the old spelling). What is
 missing of DEST is made.`
 
+// File returns the command file.
 func File(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "file", Args: "SRC DEST", Least: 2, Most: 2,

@@ -24,6 +24,7 @@ type findOptions struct {
 	print0, json bool
 }
 
+// Find returns the command find.
 func Find(a *app.App) *cli.Command {
 	var o findOptions
 	return a.NewCommand(app.Spec{

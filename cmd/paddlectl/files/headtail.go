@@ -23,6 +23,7 @@ type headOptions struct {
 	bytes cliio.SizeFlag
 }
 
+// Head returns the command head.
 func Head(a *app.App) *cli.Command {
 	o := &headOptions{}
 	linesGiven := false
@@ -66,6 +67,7 @@ type tailOptions struct {
 	lines, bytes tailFlag
 }
 
+// Tail returns the command tail.
 func Tail(a *app.App) *cli.Command {
 	o := &tailOptions{lines: tailFlag{parse: parseCount}, bytes: tailFlag{parse: parseBytes}}
 	return a.NewCommand(app.Spec{

@@ -30,6 +30,7 @@ type lsOptions struct {
 	bySize, byTime bool
 }
 
+// Ls returns the command ls.
 func Ls(a *app.App) *cli.Command {
 	var o lsOptions
 	return a.NewCommand(app.Spec{

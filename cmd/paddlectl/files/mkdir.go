@@ -14,6 +14,7 @@ type mkdirOptions struct {
 	parents bool
 }
 
+// Mkdir returns the command mkdir.
 func Mkdir(a *app.App) *cli.Command {
 	var o mkdirOptions
 	return a.NewCommand(app.Spec{

@@ -21,6 +21,7 @@ type mvOptions struct {
 	noClobber bool
 }
 
+// Mv returns the command mv.
 func Mv(a *app.App) *cli.Command {
 	var o mvOptions
 	return a.NewCommand(app.Spec{

@@ -15,6 +15,7 @@ type quotaOptions struct {
 	human, json bool
 }
 
+// Quota returns the command quota.
 func Quota(a *app.App) *cli.Command {
 	var o quotaOptions
 	return a.NewCommand(app.Spec{

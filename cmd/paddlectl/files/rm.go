@@ -20,6 +20,7 @@ type rmOptions struct {
 	olderThan  cliio.DurationFlag
 }
 
+// Rm returns the command rm.
 func Rm(a *app.App) *cli.Command {
 	var o rmOptions
 	return a.NewCommand(app.Spec{

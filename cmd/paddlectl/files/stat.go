@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// Stat returns the command stat.
 func Stat(a *app.App) *cli.Command {
 	s := &stat{a: a}
 	return a.NewCommand(app.Spec{

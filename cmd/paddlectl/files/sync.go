@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// Sync returns the command sync.
 func Sync(a *app.App) *cli.Command {
 	o := &copying.Options{Recursive: true}
 	return a.NewCommand(app.Spec{

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// Touch returns the command touch.
 func Touch(a *app.App) *cli.Command {
 	var o app.ChangeOptions
 	return a.NewCommand(app.Spec{

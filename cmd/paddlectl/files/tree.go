@@ -16,6 +16,7 @@ type treeOptions struct {
 	dirs, all bool
 }
 
+// Tree returns the command tree.
 func Tree(a *app.App) *cli.Command {
 	var o treeOptions
 	return a.NewCommand(app.Spec{

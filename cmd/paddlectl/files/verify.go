@@ -22,6 +22,7 @@ type verifyOptions struct {
 	kept      bool
 }
 
+// Verify returns the command verify.
 func Verify(a *app.App) *cli.Command {
 	o := &verifyOptions{Options: copying.Options{Retries: copying.ForAMinute}}
 	return a.NewCommand(app.Spec{

@@ -21,6 +21,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// Completion returns the command completion.
 func Completion(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "completion", Args: "bash|zsh|fish", Least: 1, Most: 1,

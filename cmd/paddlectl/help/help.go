@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// Help returns the command help.
 func Help(a *app.App, program *cli.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "help", Args: "[SUBCOMMAND...]", Most: -1,
@@ -47,6 +48,7 @@ func findCommand(program *cli.App, names []string) ([]*cli.Command, error) {
 	return path, nil
 }
 
+// Commands returns the command commands.
 func Commands(a *app.App, program *cli.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name:    "commands",
@@ -63,6 +65,7 @@ func Commands(a *app.App, program *cli.App) *cli.Command {
 	})
 }
 
+// Flags returns the command flags.
 func Flags(a *app.App, program *cli.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "flags", Args: "[SUBCOMMAND...]", Most: -1,

@@ -25,6 +25,7 @@ type serviceJSON struct {
 	Current     string   `json:"current"`
 }
 
+// Version returns the command version.
 func Version(a *app.App) *cli.Command {
 	var service, json bool
 	return a.NewCommand(app.Spec{

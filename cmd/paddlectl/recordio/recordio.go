@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// Command returns the command recordio.
 func Command(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name:    "recordio",

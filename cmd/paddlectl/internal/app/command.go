@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// Spec describes a command, for the parser, for --help and for docs/reference.md.
+// Spec describes a command for the parser, --help and docs/reference.md.
 type Spec struct {
 	Name     string
 	Args     string // operands, as the usage line shows them
@@ -21,16 +21,16 @@ type Spec struct {
 	Flags    []cli.Flag
 	Hidden   bool
 
-	// least and most bound the number of operands; most < 0 means any number.
+	// Least and Most limit the number of operands; Most < 0 means any number.
 	Least, Most int
 
-	// given, if not nil, is told before run how to ask whether a flag was given.
+	// Given, if not nil, is called before Run. isSet reports whether a flag was given.
 	Given func(isSet func(name string) bool)
 	Run   func(ctx context.Context, operands []string) error
 	Subs  []*cli.Command
 }
 
-// NewCommand makes the command of s.
+// NewCommand returns the command that s describes.
 func (a *App) NewCommand(s Spec) *cli.Command {
 	c := &cli.Command{
 		Name:        s.Name,

@@ -26,6 +26,7 @@ type entryJSON struct {
 	Digest  string    `json:"digest,omitempty"`
 }
 
+// NewEntryJSON describes what is at name.
 func NewEntryJSON(name pfs.Path, info pfs.Info) entryJSON {
 	return entryJSON{
 		Path: string(name), Name: info.Name, Type: TypeName(info), Size: info.Size, Mode: Octal(info.Mode),

@@ -110,4 +110,5 @@ func (a *App) localMatches(ctx context.Context, o Operand, fn func(e transfer.En
 	return err
 }
 
+// ByName compares the names of two entries.
 func ByName(a, b pfs.Info) int { return strings.Compare(a.Name, b.Name) }

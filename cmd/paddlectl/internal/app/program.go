@@ -47,7 +47,7 @@ type Main struct {
 	Exit       func(code int)
 
 	Version string                // of this program
-	Program func(d *App) *cli.App // its commands and flags
+	Program func(a *App) *cli.App // its commands and flags
 
 	// Lease is for how long a run of dataset convert shows no sign of life that another
 	// one takes for dead; 0 is the usual time.
@@ -73,25 +73,26 @@ func (m *Main) Run(ctx context.Context) int {
 	return int(a.finish(err))
 }
 
-// App is what the commands work with.
+// App is one run of the program: what its commands share. It prints results, messages and JSON
+// with the methods of Printer.
 type App struct {
 	Main *Main
 	*cliio.Printer
 	stdout  *switchWriter
 	Stderr  *switchWriter
-	Remotes *remotes
+	Remotes *remotes // the services
 	Local   LocalSide
-	Waiting waiting
+	Waiting waiting // tells of retries
 	Now     func() time.Time
 
 	Global  globalOptions
 	Stopped atomic.Bool // by a signal
-	hinted  sync.Map    // hints that were given
+	hinted  sync.Map    // hints already printed
 
-	questions sync.Mutex // one is asked at a time
-	Told      bool       // that the command was interrupted, and how to go on, was printed
+	questions sync.Mutex // held while a question is open
+	Told      bool       // the message about the interrupt was printed
 
-	failedEvents bool // what fails is also an event on standard output
+	failedEvents bool // failures are also printed as events on standard output
 }
 
 // globalOptions are the flags of the program itself.
@@ -100,6 +101,7 @@ type globalOptions struct {
 	Debug  bool
 }
 
+// New returns the App of a run.
 func New(m *Main) *App {
 	name := "paddlectl"
 	if len(m.Args) > 0 && strings.TrimSuffix(filepath.Base(m.Args[0]), ".exe") == "paddlecloud" {
@@ -152,6 +154,7 @@ func (a *App) finish(err error) cliio.Code {
 	return code
 }
 
+// IsReported reports whether the user has been told of err.
 func IsReported(err error) bool {
 	var r cliio.Reported
 	return errors.As(err, &r)

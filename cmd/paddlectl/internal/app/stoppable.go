@@ -28,6 +28,7 @@ type readResult struct {
 // inputBuffer is read from standard input at once.
 const inputBuffer = 256 << 10
 
+// NewStoppable returns a reader of r that ends with ctx.
 func NewStoppable(ctx context.Context, r io.Reader) *stoppable {
 	ctx, cancel := context.WithCancel(ctx)
 	i := &stoppable{ctx: ctx, cancel: cancel, r: r, ask: make(chan []byte), got: make(chan readResult, 1), buf: make([]byte, inputBuffer)}

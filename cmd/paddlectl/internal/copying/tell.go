@@ -11,6 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
+// NewEventJSON describes e.
 func NewEventJSON(e transfer.Event) app.EventJSON {
 	j := app.EventJSON{
 		Event: e.Kind.String(), Path: app.LocalText(e.Path), Target: app.LocalText(e.Target), IsDir: e.IsDir,
