@@ -11,11 +11,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs/auth"
 )
 
-// say writes a line for people, and for scripts that wait for it.
+// say writes a line for people and for scripts that wait for it.
 func (m *Main) say(line string) { fmt.Fprintln(m.Stderr, cliio.Escape(line)) }
 
-// announcement tells where the service is and how to log in; last, that it can be
-// reached now.
+// announcement returns the lines that state the address and how to log in. The last line says that
+// clients can connect.
 func (s *service) announcement(front net.Addr, metrics net.Listener) []string {
 	scheme := "https"
 	if s.cert == nil {
@@ -49,7 +49,7 @@ func (s *service) announcement(front net.Addr, metrics net.Listener) []string {
 
 func (s *service) fingerprint() string { return auth.Fingerprint(s.cert.Leaf()) }
 
-// warnOfExpiry tells that clients will refuse the certificate.
+// warnOfExpiry warns that clients will refuse the certificate.
 func (s *service) warnOfExpiry() {
 	if s.cert == nil {
 		return
@@ -60,7 +60,7 @@ func (s *service) warnOfExpiry() {
 	}
 }
 
-// shellQuote returns s as a shell reads it back.
+// shellQuote quotes s for a shell.
 func shellQuote(s string) string {
 	plain := func(r rune) bool {
 		return strings.ContainsRune("/._-+@%:,=", r) || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'

@@ -13,28 +13,28 @@ import (
 	"github.com/paddlecloud/pfs/pfs/namespace"
 )
 
-// defaultPorts are those that a store is reached at by hosts without one.
+// defaultPorts are the ports of stores whose hosts have none.
 var defaultPorts = map[string][]string{"hdfs": {"8020"}, "cephfs": {"3300", "6789"}}
 
-// shown is a directory of a store that the tree shows.
+// shown is a directory of a store that appears in the tree.
 type shown struct {
-	what   string // as a message names it
-	mapped bool   // and not home or public
+	what   string // its name in messages
+	mapped bool   // a mapped directory, not home or public
 	store  storeName
-	at     pfs.Path // on the whole store
-	live   pfs.Path // at, or of what that is a snapshot
+	at     pfs.Path // path on the whole store
+	live   pfs.Path // at, or the source of that snapshot
 }
 
-// storeName is which store a URL names.
+// storeName identifies a store by its URL.
 type storeName struct {
 	scheme string
-	fs     string   // of a CephFS, its name; empty for the one that the cluster takes
-	hosts  []string // "" stands for those of conf
+	fs     string   // name of a CephFS file system; empty for the cluster's default
+	hosts  []string // "" means the hosts in conf
 	conf   string   // the cluster's own configuration; may be empty
 }
 
-// same reports whether two names may be of one store. Where both name a configuration it
-// decides: hosts may be names that it gives a meaning.
+// same reports whether two names may mean the same store. If both name a configuration, that
+// decides: it may define the meaning of host names.
 func (a storeName) same(b storeName) bool {
 	if a.scheme != b.scheme || !sameName(a.fs, b.fs) || a.conf != "" && b.conf != "" && a.conf != b.conf {
 		return false
@@ -44,15 +44,14 @@ func (a storeName) same(b storeName) bool {
 	})
 }
 
-// sameName reports whether two names may be of one file system of a CephFS. The one that a
-// cluster takes by itself may have any name.
+// sameName reports whether two names may mean the same CephFS file system. The default of a cluster
+// may have any name.
 func sameName(a, b string) bool { return a == b || a == "" || b == "" }
 
-// checkApart refuses directories of the stores by which something in the tree had a second
-// name, and with it a second policy: homes or what is public of two datacenters one in the
-// other, a mapped directory and one of those, or two mapped ones. Stores are the same if
-// their URLs have a host in common; what URLs do not tell, clusters finds. A snapshot may
-// be mapped beside what it is of.
+// checkApart refuses directories that would give something in the tree a second name, and with it a
+// second policy: nested homes or public directories of two datacenters, a mapped directory and one
+// of those, or two mapped directories. Stores are the same if their URLs share a host; clusters
+// detects the cases that URLs do not show. A snapshot may be mapped beside its source.
 func checkApart(dcs []datacenter) error {
 	var before []shown
 	for _, d := range dcs {
@@ -68,14 +67,14 @@ func checkApart(dcs []datacenter) error {
 	return nil
 }
 
-// second is the error about a and b, by which something has a second name.
+// second returns the error about a and b, which give something a second name.
 func second(a, b shown) error {
 	return pfs.Errorf("pfsd.checkApart", "", pfs.Invalid,
 		"%s and %s are one in the other on their store: what is in both would have a second name and two rules", a.what, b.what)
 }
 
-// fileSystem returns the name of the file system that a CephFS is, below which are the
-// paths on it; "" for the one that the cluster takes, and for other stores.
+// fileSystem returns the name of a CephFS file system; "" for the cluster's default, and for other
+// stores.
 func (d datacenter) fileSystem() string {
 	u := d.storeURL()
 	if u == nil || u.Scheme != "cephfs" {
@@ -85,8 +84,8 @@ func (d datacenter) fileSystem() string {
 	return name
 }
 
-// storeURL returns the URL of the store, nil for one without "//". It is not that of the web: there
-// may be several hosts, each with a port, and an HDFS has paths as they are written.
+// storeURL parses the URL of the store, nil for one without "//". It is not a web URL: there may be
+// several hosts, each with a port, and HDFS paths are not escaped.
 func (d datacenter) storeURL() *url.URL {
 	scheme, rest, ok := strings.Cut(d.store.URL, "://")
 	if !ok {
@@ -100,8 +99,8 @@ func (d datacenter) storeURL() *url.URL {
 	return &url.URL{Scheme: scheme, Host: hosts, Path: "/" + at, RawQuery: query}
 }
 
-// shows returns the directories that the tree shows of d; none of a store in memory, which
-// no other datacenter has.
+// shows returns the directories of d that appear in the tree; none for a store in memory, which no
+// other datacenter shares.
 func (d datacenter) shows() (all []shown) {
 	u := d.storeURL()
 	if u == nil {
@@ -117,7 +116,7 @@ func (d datacenter) shows() (all []shown) {
 	store := storeName{u.Scheme, d.fileSystem(), storeHosts(u), d.confOf(u)}
 	add := func(name string, mapped bool, dir pfs.Path) {
 		at := pfs.Path(path.Join("/", root, string(dir)))
-		live := namespace.MappedDir{Dir: at}.Live() // the root of a store may be in a snapshot too
+		live := namespace.MappedDir{Dir: at}.Live() // the root of a store may be inside a snapshot too
 		all = append(all, shown{"/pfs/" + d.name + "/" + name, mapped, store, at, live})
 	}
 	for _, dir := range d.in(nil).OwnDirs() {
@@ -129,7 +128,7 @@ func (d datacenter) shows() (all []shown) {
 	return all
 }
 
-// confOf returns what the options of a store name as its cluster's configuration.
+// confOf returns the cluster configuration that the options of a store name.
 func (d datacenter) confOf(u *url.URL) string {
 	key := "conf"
 	if u.Scheme == "hdfs" {
@@ -142,12 +141,12 @@ func (d datacenter) confOf(u *url.URL) string {
 	return filepath.Join(d.store.Dir, conf)
 }
 
-// overlaps reports whether a and b show something that is the same.
+// overlaps reports whether a and b show the same data.
 func (a shown) overlaps(b shown) bool {
 	return a.store.same(b.store) && a.meets(b)
 }
 
-// meets reports whether a and b show something that is the same if their stores are.
+// meets reports whether a and b show the same data if their stores are the same.
 func (a shown) meets(b shown) bool {
 	p, q := a.live, b.live
 	if a.mapped && b.mapped {
@@ -158,8 +157,8 @@ func (a shown) meets(b shown) bool {
 	return p.Within(q) || q.Within(p)
 }
 
-// storeHosts returns the hosts of a store's URL, each as whoever else names it would: in
-// small letters and without a port that is the default. One without a host is "".
+// storeHosts returns the hosts of a store's URL in canonical form: in lower case and without the
+// default port. A URL without a host has the host "".
 func storeHosts(u *url.URL) (hosts []string) {
 	if u.Scheme == "file" {
 		return []string{""}
@@ -173,7 +172,7 @@ func storeHosts(u *url.URL) (hosts []string) {
 	return hosts
 }
 
-// realPath returns the directory that dir is, by no link, as far as it is there.
+// realPath resolves the links in dir, as far as the path exists.
 func realPath(dir string) string {
 	if at, err := filepath.EvalSymlinks(dir); err == nil {
 		return at

@@ -15,21 +15,20 @@ import (
 
 const program = "pfsd"
 
-// Main is the program with all that it touches of the world.
+// Main is the program with its connections to the outside.
 type Main struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 
-	// Hangups is called by the service, which reads its certificate again and opens
-	// its audit log anew whenever the channel tells it to. nil means never.
+	// Hangups is called by the service, which reloads its certificate and reopens its audit log at
+	// every signal on the channel. nil means never.
 	Hangups func() <-chan os.Signal
 
 	printer *cliio.Printer
 }
 
-// Run does what args say, args[0] being the name of the program, and returns the
-// exit code. When ctx is done the service shuts down in good order and other
-// commands are interrupted.
+// Run executes args, where args[0] is the name of the program, and returns the exit code. When ctx
+// is done the service shuts down cleanly and other commands are interrupted.
 func (m *Main) Run(ctx context.Context, args []string) int {
 	m.printer = &cliio.Printer{
 		Program: program, Out: cliio.NewOutput(m.Stdout), Err: m.Stderr, Plain: !cliio.IsTerminal(m.Stdout),
@@ -47,7 +46,7 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	return int(cliio.CodeOf(err))
 }
 
-// report tells what went wrong, and how to read about a wrong command line.
+// report prints the error, and a pointer to the help for a wrong command line.
 func (m *Main) report(err error) {
 	if err == nil {
 		return
@@ -81,7 +80,7 @@ func (m *Main) app() *cli.App {
 	return app
 }
 
-// operands returns the operands of a command that takes exactly those named.
+// operands returns the operands of a command that takes exactly the named ones.
 func operands(c *cli.Context, names ...string) ([]string, error) {
 	args := c.Args().Slice()
 	switch {

@@ -15,18 +15,18 @@ import (
 const (
 	// summaryEvery is the time between two lines for somebody at a terminal.
 	summaryEvery = time.Second
-	// summaryUsers is how many users one of them names.
+	// summaryUsers is the maximum number of users in a line.
 	summaryUsers = 3
 )
 
-// auditSummary is a slog.Handler that sums up audit lines for somebody at a terminal, in
-// at most one line a second.
+// auditSummary is a slog.Handler that summarizes audit lines for a terminal, in at most one line a
+// second.
 type auditSummary struct {
 	say func(line string)
 
 	mu      sync.Mutex
-	methods map[string]int  // changes that were asked for, by method; nil if there were none since the last line
-	users   map[string]bool // who asked
+	methods map[string]int  // requested changes by method; nil if there were none since the last line
+	users   map[string]bool // the requesting users
 	refused int
 }
 
@@ -58,7 +58,7 @@ func (a *auditSummary) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// flush writes what was counted.
+// flush writes the counts.
 func (a *auditSummary) flush() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,7 +83,7 @@ func (a *auditSummary) flush() {
 	a.say(line)
 }
 
-// Close writes what is left.
+// Close writes the remaining counts.
 func (a *auditSummary) Close() error {
 	a.flush()
 	return nil

@@ -2,9 +2,8 @@ package main
 
 import "github.com/paddlecloud/pfs/pfs"
 
-// cause returns the words of err without its Kind, where it names no path of the
-// tree: then they tell the file or account and what is wrong, and the Kind would say
-// it once more.
+// cause returns the text of err without its Kind if the error has no path: then the text already
+// names the file or account and the problem, and the Kind would repeat it.
 func cause(err error) error {
 	e, ok := err.(*pfs.Error)
 	if !ok || e.Path != "" || e.Err == nil {

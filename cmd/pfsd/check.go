@@ -55,7 +55,7 @@ type check struct {
 	json     bool
 }
 
-// finding is what came out for one thing, as --json shows it.
+// finding is the result of one test, as --json shows it.
 type finding struct {
 	Check string `json:"check"`
 	OK    bool   `json:"ok"`
@@ -64,7 +64,7 @@ type finding struct {
 	err error
 }
 
-// run tries everything at the same time, whatever fails, and tells it in order.
+// run starts all tests at the same time, and reports the results in order.
 func (k *check) run(ctx context.Context) error {
 	findings := []<-chan finding{
 		k.try(ctx, "accounts", k.accounts),
@@ -77,7 +77,7 @@ func (k *check) run(ctx context.Context) error {
 			return k.datacenter(ctx, t, dc)
 		}))
 	}
-	tally := cliio.NewTally(func(error) {}) // they are the result
+	tally := cliio.NewTally(func(error) {}) // the results are already reported
 	for _, c := range findings {
 		f := <-c
 		tally.Add(f.err)
@@ -86,8 +86,7 @@ func (k *check) run(ctx context.Context) error {
 	return tally.Err()
 }
 
-// try begins a probe. What has not ended when its time is over is left to itself: some
-// calls cannot be ended.
+// try starts a probe. It abandons a probe that is late: some calls cannot be ended.
 func (k *check) try(ctx context.Context, what string, probe func(context.Context, *trial) (string, error)) <-chan finding {
 	t := &trial{}
 	ended, result := make(chan finding, 1), make(chan finding, 1)
@@ -120,7 +119,7 @@ func (k *check) try(ctx context.Context, what string, probe func(context.Context
 
 func (k *check) print(f finding) {
 	if k.json {
-		_ = k.m.printer.JSON(f) // an error shows when the output is flushed
+		_ = k.m.printer.JSON(f) // an error appears when the output is flushed
 		return
 	}
 	result := "ok"
@@ -165,11 +164,11 @@ func (k *check) certificate(context.Context, *trial) (string, error) {
 	return fmt.Sprintf("%s, SHA-256 fingerprint %s, until %s", cert, auth.Fingerprint(c.Leaf()), c.Leaf().NotAfter.Format(time.DateOnly)), nil
 }
 
-// patience is the part of the whole time that one call may take: a store whose calls
-// end by themselves tells more than that it was late.
+// patience is the fraction of a probe's time that one call may take: a store whose calls end
+// themselves reports more than a timeout.
 const patience = 3
 
-// datacenter opens the store and tries it. What it says begins with the store's URL.
+// datacenter opens and tests the store. Its result begins with the store's URL.
 func (k *check) datacenter(ctx context.Context, t *trial, dc datacenter) (says string, err error) {
 	if dc.own != "" {
 		if there, err := isDir(dc.own); !there {

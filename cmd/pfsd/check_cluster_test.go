@@ -18,8 +18,8 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// brief is the option for stores that will not answer; others have the time that a
-// machine at its limit needs.
+// brief is the option for stores that will not answer; others have the time that a machine at its
+// limit needs.
 const brief = "timeout: 5s"
 
 // checkStore runs the check with one datacenter and returns its line.
@@ -180,8 +180,7 @@ func silent(t *testing.T) (address string) {
 	return l.Addr().String()
 }
 
-// Addresses that swallow whatever comes cost the time that is given, all of them
-// together.
+// Addresses that swallow whatever comes cost the time that is given, all of them together.
 func TestCheckEndsInTime(t *testing.T) {
 	args := []string{"check", "--data", dataFor(t), "--timeout", "2s"}
 	for i := range 3 {
@@ -197,8 +196,8 @@ func TestCheckEndsInTime(t *testing.T) {
 	}
 }
 
-// TestCheckHDFSKerberos holds that the options for Kerberos reach a real cluster, and
-// what the check says where they are wrong.
+// TestCheckHDFSKerberos holds that the options for Kerberos reach a real cluster, and what the
+// check says where they are wrong.
 func TestCheckHDFSKerberos(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	store := "hdfs://" + c.Scratch(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// listeners tries the addresses that serve would listen at. One that is taken is well: a
-// service may run meanwhile. Both at the same port are not.
+// listeners tests the addresses of serve. An address in use is fine, because a service may be
+// running. Two addresses with one port are an error.
 func (k *check) listeners(context.Context, *trial) (says string, err error) {
 	const metricsFlag = "--metrics-listen"
 	main, says, err := tryListen("--listen", k.opts.listen)
@@ -40,7 +40,7 @@ func (k *check) listeners(context.Context, *trial) (says string, err error) {
 	return says + "; " + more, nil
 }
 
-// tryListen opens an address. It returns no listener for one that is taken.
+// tryListen opens an address. It returns no listener for an address in use.
 func tryListen(flag, address string) (l net.Listener, says string, err error) {
 	l, err = listen(flag, address)
 	switch {
@@ -52,14 +52,14 @@ func tryListen(flag, address string) (l net.Listener, says string, err error) {
 	return l, fmt.Sprintf("%s is free", address), nil
 }
 
-// closeTried gives an address free that was opened.
+// closeTried closes a listener of tryListen.
 func closeTried(l net.Listener) {
 	if l != nil {
 		_ = l.Close()
 	}
 }
 
-// audit tries the file of the audit log, and makes none.
+// audit tests the file of the audit log without making it.
 func (k *check) audit(context.Context, *trial) (says string, err error) {
 	file := k.opts.auditLog
 	if file == "" {

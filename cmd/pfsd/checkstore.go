@@ -13,11 +13,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs/namespace"
 )
 
-// probeSize is the length of the file that a store is tried with, in bytes.
+// probeSize is the size of the test file, in bytes.
 const probeSize = 64 << 10
 
-// probeStore writes a file into a directory of a store, reads it back and removes it. The file has a
-// name that no user can see: what users see is in home and public there.
+// probeStore writes a file into a directory of a store, reads it back and removes it. The name of
+// the file is hidden from users, who see only home and public.
 func (t *trial) probeStore(ctx context.Context, store pfs.FileSystem, dir pfs.Path) (says string, err error) {
 	t.doing("looking at its directory")
 	if _, err := store.Stat(ctx, dir); err != nil {
@@ -29,7 +29,7 @@ func (t *trial) probeStore(ctx context.Context, store pfs.FileSystem, dir pfs.Pa
 	t.doing("writing a file")
 	if err := writeProbe(ctx, store, name, data); err != nil {
 		err = lacking(ctx, store, dir, err)
-		if pfs.KindOf(err) == pfs.Unavailable { // it may have been written, and the answer lost
+		if pfs.KindOf(err) == pfs.Unavailable { // it may have been written although the answer was lost
 			_ = store.Remove(context.WithoutCancel(ctx), name)
 		}
 		return "", t.fail(err)
@@ -52,7 +52,8 @@ func (t *trial) probeStore(ctx context.Context, store pfs.FileSystem, dir pfs.Pa
 	return says, nil
 }
 
-// lacking adds to a Permission error about dir which right is missing and who gives it, if the store knows.
+// lacking adds the missing right, and who can grant it, to a Permission error about dir, if the
+// store knows.
 func lacking(ctx context.Context, store pfs.FileSystem, dir pfs.Path, err error) error {
 	s, ok := store.(interface {
 		MissingRight(ctx context.Context, dir pfs.Path) string
@@ -66,7 +67,7 @@ func lacking(ctx context.Context, store pfs.FileSystem, dir pfs.Path, err error)
 	return err
 }
 
-// removeStage removes the directories that a store has made for the file with which it was tried.
+// removeStage removes the directories that a store made for the test file.
 func removeStage(ctx context.Context, store pfs.FileSystem) {
 	if s, ok := store.(interface{ RemoveStage(ctx context.Context) }); ok {
 		s.RemoveStage(context.WithoutCancel(ctx))
@@ -102,7 +103,7 @@ func readProbe(ctx context.Context, store pfs.FileSystem, name pfs.Path, data []
 	return nil
 }
 
-// probe tries the store of a datacenter, and what is asked of it there.
+// probe tests the store of a datacenter with its settings.
 func (t *trial) probe(ctx context.Context, d datacenter, store pfs.FileSystem) (says string, err error) {
 	dir := d.ownDir(ctx, store)
 	says, err = t.probeStore(ctx, store, dir)
@@ -125,7 +126,7 @@ func (t *trial) probe(ctx context.Context, d datacenter, store pfs.FileSystem) (
 	return says, nil
 }
 
-// probeOwner gives a directory to somebody, where files are given to users.
+// probeOwner gives a directory to a user, if files belong to users.
 func (t *trial) probeOwner(ctx context.Context, d datacenter, store pfs.FileSystem, dir pfs.Path) error {
 	given, err := pfs.For(store, pfs.Owner{Name: "nobody", UID: 65534, GID: 65534})
 	if d.serviceOwns || errors.Is(err, pfs.Unsupported) {
@@ -147,7 +148,7 @@ func (t *trial) probeOwner(ctx context.Context, d datacenter, store pfs.FileSyst
 	return nil
 }
 
-// probeQuota sets a quota on a directory, if homes get one.
+// probeQuota sets a quota on a directory, if homes have a default.
 func (t *trial) probeQuota(ctx context.Context, d datacenter, store pfs.FileSystem, dir pfs.Path) error {
 	if d.homeQuota == (namespace.Quota{}) {
 		return nil
@@ -169,8 +170,7 @@ func (t *trial) probeQuota(ctx context.Context, d datacenter, store pfs.FileSyst
 	return err
 }
 
-// ownDir returns the directory of the store that the service has for itself; the one in
-// which that will be made, where it is not there yet.
+// ownDir returns the service's own directory on the store, or its parent if it does not exist yet.
 func (d datacenter) ownDir(ctx context.Context, store pfs.FileSystem) pfs.Path {
 	if d.dir == "" {
 		return pfs.Root

@@ -10,13 +10,13 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// trial is the try of one thing. It knows how far it came.
+// trial is one test, with its progress.
 type trial struct {
 	mu   sync.Mutex
 	step string
 }
 
-// doing notes what comes now.
+// doing records the current step.
 func (t *trial) doing(step string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -34,7 +34,7 @@ func (t *trial) late(ctx context.Context, limit time.Duration) error {
 	return pfs.Errorf(op, "", pfs.Unavailable, "no answer within %v while %s", limit, cmp.Or(t.step, "reading files"))
 }
 
-// fail says at what a store failed.
+// fail adds the step to an error of a store.
 func (t *trial) fail(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// warnings takes from a log what a user should know, for one result.
+// warnings is a log handler that collects messages for the user about one test.
 type warnings struct {
 	mu     sync.Mutex
 	lines  []string
-	failed bool // one of them is an error
+	failed bool // whether one of them is an error
 }
 
 func (w *warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
@@ -35,8 +35,7 @@ func (w *warnings) Handle(_ context.Context, r slog.Record) error {
 func (w *warnings) WithAttrs([]slog.Attr) slog.Handler { return w }
 func (w *warnings) WithGroup(string) slog.Handler      { return w }
 
-// addTo returns what was said with the warnings behind it: as an error, if there is one
-// among them.
+// addTo appends the warnings to says, and returns an error if there is one among them.
 func (w *warnings) addTo(says string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,30 +11,30 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// nameTime is how long the names of servers may take to be found.
+// nameTime is the timeout for resolving server names.
 const nameTime = 5 * time.Second
 
-// clusters holds the rule of checkApart over what URLs do not tell: that two stores,
-// named in different ways, are of one cluster. That is asked when a store is open, and
-// before anybody uses it. Its methods may be called from many goroutines.
+// clusters enforces the rule of checkApart where URLs do not show that two stores are on one
+// cluster. It asks each store after opening it and before its first use. It is safe for concurrent
+// use.
 type clusters struct {
 	datacenters []datacenter
 
 	mu    sync.Mutex
-	known map[string]string // what clusters call themselves, by the datacenters whose stores are open
+	known map[string]string // cluster identities by datacenter, for open stores
 }
 
 func newClusters(dcs []datacenter) *clusters {
 	return &clusters{datacenters: dcs, known: map[string]string{}}
 }
 
-// clusterNamer is a store that knows what its cluster calls itself; "" if that does not say.
+// clusterNamer is a store that knows the identity of its cluster, or "".
 type clusterNamer interface {
 	Cluster(ctx context.Context) (string, error)
 }
 
-// admit refuses the store of dc if it turns out to be another datacenter's, open or not,
-// and the tree would show something of it twice. Nothing is asked where no paths meet.
+// admit refuses the store of dc if it is also another datacenter's, open or not, and the tree would
+// show something twice. It asks nothing if no paths overlap.
 func (c *clusters) admit(ctx context.Context, dc datacenter, store pfs.FileSystem) error {
 	meets := c.meets(dc)
 	if len(meets) == 0 {
@@ -60,14 +60,14 @@ func (c *clusters) admit(ctx context.Context, dc datacenter, store pfs.FileSyste
 	return nil
 }
 
-// meeting is another datacenter that shows the same paths of its store, and what is wrong
-// if that store is the same.
+// meeting is another datacenter that shows the same paths of its store, with the error to return if
+// the stores are the same.
 type meeting struct {
 	other datacenter
 	err   error
 }
 
-// meets returns the others whose stores are of the same sort and show the same paths.
+// meets returns the datacenters with stores of the same kind that show the same paths.
 func (c *clusters) meets(dc datacenter) (all []meeting) {
 	for _, other := range c.datacenters {
 		if other.name == dc.name {
@@ -84,8 +84,8 @@ func (c *clusters) meets(dc datacenter) (all []meeting) {
 	return all
 }
 
-// same reports whether the stores of a and b are of one cluster: by what that calls
-// itself, and where a store is not open or does not say, by the addresses of its servers.
+// same reports whether the stores of a and b are on one cluster: by the identity of the cluster or,
+// if a store is not open or does not tell, by the addresses of its servers.
 func (c *clusters) same(ctx context.Context, a, b datacenter) bool {
 	c.mu.Lock()
 	x, y := c.known[a.name], c.known[b.name]
@@ -108,8 +108,8 @@ func (c *clusters) same(ctx context.Context, a, b datacenter) bool {
 	return false
 }
 
-// addressesOf returns the addresses that servers have, each host:port, whatever they are
-// called; those of this machine, of which here has the hosts, are one.
+// addressesOf returns the resolved addresses of servers, each host:port. Addresses of this machine,
+// whose hosts are in here, count as one.
 func addressesOf(ctx context.Context, servers []string, here map[string]bool) map[string]bool {
 	set := map[string]bool{}
 	for _, server := range servers {
@@ -119,7 +119,7 @@ func addressesOf(ctx context.Context, servers []string, here map[string]bool) ma
 		}
 		hosts, err := net.DefaultResolver.LookupHost(ctx, host)
 		if err != nil {
-			hosts = []string{strings.ToLower(host)} // two of the same name are the same still
+			hosts = []string{strings.ToLower(host)} // unresolved equal names are still the same
 		}
 		for _, host := range hosts {
 			if ip := net.ParseIP(host); ip != nil && (ip.IsLoopback() || ip.IsUnspecified() || here[ip.String()]) {
@@ -134,7 +134,7 @@ func addressesOf(ctx context.Context, servers []string, here map[string]bool) ma
 // machineAddresses returns the addresses of this machine.
 func machineAddresses() map[string]bool {
 	set := map[string]bool{}
-	all, _ := net.InterfaceAddrs() // without them names and other addresses still count
+	all, _ := net.InterfaceAddrs() // without them, names and other addresses still count
 	for _, a := range all {
 		if n, ok := a.(*net.IPNet); ok {
 			set[n.IP.String()] = true

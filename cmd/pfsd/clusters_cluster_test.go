@@ -13,8 +13,8 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// TestHDFSNamedInTwoWays: homes of an HDFS that is named by its configuration get no second
-// name through a datacenter that names a NameNode, and are told from those beside them.
+// TestHDFSNamedInTwoWays: homes of an HDFS that is named by its configuration get no second name
+// through a datacenter that names a NameNode, and are told from those beside them.
 func TestHDFSNamedInTwoWays(t *testing.T) {
 	c := testbed.HDFS(t)
 	root := c.Scratch(t)
@@ -31,8 +31,8 @@ func TestHDFSNamedInTwoWays(t *testing.T) {
 	testNamedInTwoWays(t, first, fmt.Sprintf(second, root+"/pfs/home"))
 }
 
-// TestHDFSNamedByItsAddresses is the same where the two URLs have no address in common, as
-// of a NameNode with two networks, and no web server tells what the cluster is.
+// TestHDFSNamedByItsAddresses is the same where the two URLs have no address in common, as of a
+// NameNode with two networks, and no web server tells what the cluster is.
 func TestHDFSNamedByItsAddresses(t *testing.T) {
 	c := testbed.HDFS(t)
 	root := c.Scratch(t)

@@ -34,8 +34,8 @@ func confOf(t *testing.T, nameNode string) (dir string) {
 	return dir
 }
 
-// TestStoresNamedInTwoWays: what the URLs do not tell is found when a store is open, by what
-// its cluster calls itself, and by the addresses of its servers where the other is away.
+// TestStoresNamedInTwoWays: what the URLs do not tell is found when a store is open, by what its
+// cluster calls itself, and by the addresses of its servers where the other is away.
 func TestStoresNamedInTwoWays(t *testing.T) {
 	t.Setenv("HADOOP_CONF_DIR", "")
 	byConf := backends.Spec{URL: "hdfs:///", Options: map[string]string{"conf-dir": confOf(t, "localhost:9000")}}

@@ -33,7 +33,7 @@ func (m *Main) completionCommand() *cli.Command {
 	}
 }
 
-// candidatesCommand is what the scripts call.
+// candidatesCommand is the command that the shell scripts call.
 func (m *Main) candidatesCommand(app *cli.App) *cli.Command {
 	return &cli.Command{
 		Name:   cliargs.CompletionCommand,
@@ -53,15 +53,14 @@ func (m *Main) candidatesCommand(app *cli.App) *cli.Command {
 
 var roles = []string{string(auth.Admin), string(auth.Publisher), string(auth.User)}
 
-// flagValues has the values of flags that take one of a few. Shells complete files behind
-// the others.
+// flagValues lists the values of flags with few values. Shells complete files after other flags.
 var flagValues = map[string][]string{
 	"log-format": {"json", "text"},
 	"log-level":  {"debug", "error", "info", "warn"},
 	"role":       roles,
 }
 
-// operandWords returns what operand i of a command may be.
+// operandWords returns the candidates for operand i of a command.
 func operandWords(app *cli.App, command string, i int, words []string) []string {
 	switch command {
 	case "completion":
@@ -81,8 +80,8 @@ func operandWords(app *cli.App, command string, i int, words []string) []string 
 	return nil
 }
 
-// accountNames returns the names of the accounts in the directory that --data names
-// among words, as far as they can be read.
+// accountNames returns the names of the accounts in the directory that --data names among words, if
+// they can be read.
 func accountNames(words []string) (names []string) {
 	for i, word := range words {
 		dir, ok := strings.CutPrefix(word, "--data=")

@@ -23,8 +23,7 @@ var configFlag = &cli.StringFlag{Name: "config", Usage: "read options and datace
 // maxConfig bounds a configuration file, in bytes.
 const maxConfig = 1 << 20
 
-// The keys of a configuration file beside the options of serve, which have their own
-// names there.
+// The keys of a configuration file other than the options of serve, which have their own names.
 const (
 	keyDatacenters = "datacenters"
 	keyStore       = "store"
@@ -35,11 +34,11 @@ const (
 	keyHomeQuota   = "home-quota"
 )
 
-// ownPaths are the options that name files. In a configuration file they are relative
-// to the directory that it is in.
+// ownPaths are the options that name files. In a configuration file they are relative to its
+// directory.
 var ownPaths = []string{"data", "tls-cert", "tls-key", "audit-log"}
 
-// configFile is what a configuration file says.
+// configFile is the content of a configuration file.
 type configFile struct {
 	file        strictyaml.File
 	settings    []setting
@@ -115,8 +114,7 @@ func serveSettings() map[string]cli.Flag {
 	return m
 }
 
-// parseDatacenters reads the mapping of names to stores. A mistake in one does not keep
-// those in the others from being told.
+// parseDatacenters parses the mapping of names to stores. It reports the mistakes in all of them.
 func (f *configFile) parseDatacenters(m *yaml.Node) error {
 	if m.Kind != yaml.MappingNode {
 		return f.file.Errorf(m.Line, "%s: %s where names of datacenters belong, each with its %q", keyDatacenters, strictyaml.KindName(m), keyStore+":")
@@ -160,7 +158,7 @@ func (f *configFile) parseDatacenter(m *yaml.Node, dc *datacenter) error {
 	})
 }
 
-// parseOwners reads whom files on the store belong to.
+// parseOwners parses who owns files on the store.
 func (f *configFile) parseOwners(v *yaml.Node) (service bool, err error) {
 	text, err := f.file.Text(keyOwners, v)
 	if err != nil {
@@ -172,7 +170,7 @@ func (f *configFile) parseOwners(v *yaml.Node) (service bool, err error) {
 	return text == "service", nil
 }
 
-// parseQuota reads the quota of homes.
+// parseQuota parses the default quota of homes.
 func (f *configFile) parseQuota(m *yaml.Node) (q namespace.Quota, err error) {
 	if m.Kind != yaml.MappingNode {
 		return q, f.file.Errorf(m.Line, "%s: %s where \"bytes: SIZE\" or \"files: N\" belongs", keyHomeQuota, strictyaml.KindName(m))
@@ -197,7 +195,7 @@ func (f *configFile) parseQuota(m *yaml.Node) (q namespace.Quota, err error) {
 	return q, err
 }
 
-// parseOptions reads the options of a store. Which there are is the store's affair.
+// parseOptions parses the options of a store. The store checks their names.
 func (f *configFile) parseOptions(m *yaml.Node) (map[string]string, error) {
 	if m.Kind != yaml.MappingNode {
 		return nil, f.file.Errorf(m.Line, "%s: %s where options of the store belong", keyOptions, strictyaml.KindName(m))
@@ -210,7 +208,7 @@ func (f *configFile) parseOptions(m *yaml.Node) (map[string]string, error) {
 	return options, err
 }
 
-// apply sets the options that the command line has left out.
+// apply sets the options that the command line does not.
 func (f configFile) apply(c *cli.Context) error {
 	for _, s := range f.settings {
 		if c.IsSet(s.name) {
@@ -223,7 +221,7 @@ func (f configFile) apply(c *cli.Context) error {
 	return nil
 }
 
-// wanted says what the value of an option is.
+// wanted describes the valid values of an option.
 func wanted(option cli.Flag) string {
 	switch option.(type) {
 	case *cli.IntFlag:

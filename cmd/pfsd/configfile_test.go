@@ -72,7 +72,8 @@ func TestWrongConfigFiles(t *testing.T) {
 	}
 }
 
-// TestAllMistakesAreTold holds that all wrong keys and stores are, those of the file and those of the command line, each in a line.
+// TestAllMistakesAreTold holds that all wrong keys and stores are, those of the file and those of
+// the command line, each in a line.
 func TestAllMistakesAreTold(t *testing.T) {
 	name := writeConfig(t, t.TempDir(), "lisen: x\ndatacenters:\n  a: {store: s3://b}\n  b: {store: 'mem:'}\n  c: {store: 'file:x'}\n  d: {stroe: 'mem:', optoins: {}}\n  e: {}\n")
 	want := []string{

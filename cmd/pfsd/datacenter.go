@@ -36,8 +36,8 @@ func defaultDatacenter(data string) datacenter {
 	return datacenter{name: "local", store: backends.Spec{URL: backends.FileURL(dir)}, own: dir}
 }
 
-// readDatacenters returns those of the command line, else those of the file, else the
-// one in the data directory.
+// readDatacenters returns those of the command line, else those of the file, else the one in the
+// data directory.
 func readDatacenters(c *cli.Context, file configFile, data string) ([]datacenter, error) {
 	switch pairs := c.StringSlice("datacenter"); {
 	case len(pairs) > 0:

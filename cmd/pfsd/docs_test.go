@@ -12,8 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// TestDocumentedOptions holds the table of options in docs/pfsd.md to the flags of serve:
-// their names, and their defaults as far as these are values.
+// TestDocumentedOptions holds the table of options in docs/pfsd.md to the flags of serve: their
+// names, and their defaults as far as these are values.
 func TestDocumentedOptions(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "pfsd.md"))
 	if err != nil {
@@ -49,8 +49,8 @@ func TestDocumentedOptions(t *testing.T) {
 	}
 }
 
-// defaultOf returns the value that f has when it is not given, unless that stands for
-// something else.
+// defaultOf returns the value that f has when it is not given, unless that stands for something
+// else.
 func defaultOf(f cli.Flag) (value string, ok bool) {
 	switch f := f.(type) {
 	case *cli.StringFlag:
@@ -63,8 +63,8 @@ func defaultOf(f cli.Flag) (value string, ok bool) {
 	return "", false
 }
 
-// TestDocumentedCheck holds that the options which check has beside those of serve, and the
-// fields of its results, are in docs/pfsd.md.
+// TestDocumentedCheck holds that the options which check has beside those of serve, and the fields
+// of its results, are in docs/pfsd.md.
 func TestDocumentedCheck(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "pfsd.md"))
 	if err != nil {

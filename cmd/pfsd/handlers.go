@@ -6,11 +6,11 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 )
 
-// metricsConnections is enough for whoever collects metrics.
+// metricsConnections is enough for collectors of metrics.
 const metricsConnections = 64
 
-// frontHandler serves clients. Where only this machine can reach it and nothing
-// else was asked for, it serves the metrics too.
+// frontHandler serves clients. On loopback it also serves the metrics, unless they have their own
+// address.
 func (s *service) frontHandler() http.Handler {
 	if !cliio.IsLoopback(s.opts.host()) || s.opts.metricsListen != "" {
 		return s.server
@@ -25,7 +25,7 @@ func (s *service) frontHandler() http.Handler {
 	})
 }
 
-// metricsHandler serves those who watch the service.
+// metricsHandler serves metrics and health checks.
 func (s *service) metricsHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.server.Metrics())

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// firstTry and lastTry are how long a store that did not answer is left alone, at
-	// first and at most.
+	// firstTry and lastTry are the first and the longest pause between attempts to open a store.
 	firstTry = time.Second
 	lastTry  = time.Minute
 )
@@ -21,9 +20,9 @@ const (
 // openStore opens the store of a datacenter.
 type openStore func(ctx context.Context) (backends.Store, error)
 
-// lateStore stands for a store that did not answer when the service started. It is opened
-// in the background; until then every operation answers Unavailable, and from then on
-// goes to the store. Its methods may be called from many goroutines.
+// lateStore stands for a store that did not answer when the service started. It is opened in the
+// background; until then every operation returns Unavailable, and afterwards goes to the store. It
+// is safe for concurrent use.
 type lateStore struct {
 	*pfs.Layer
 	datacenter string
@@ -36,8 +35,7 @@ type lateStore struct {
 	opening sync.WaitGroup
 }
 
-// lateOwner names a tree of the store for one user: what For returns for the user, or
-// what As returns.
+// lateOwner identifies a tree of the store for one user: the result of For or of As.
 type lateOwner struct {
 	pfs.Owner
 	as bool
@@ -48,7 +46,7 @@ var (
 	_ pfs.Impersonator   = (*lateStore)(nil)
 )
 
-// newLateStore begins to open the store. Close ends that.
+// newLateStore starts opening the store. Close stops that.
 func newLateStore(datacenter string, open openStore, log *slog.Logger) *lateStore {
 	l := &lateStore{datacenter: datacenter, owners: map[lateOwner]*pfs.Layer{}}
 	l.Layer = l.layer(func(store pfs.FileSystem) (pfs.FileSystem, error) { return store, nil })
@@ -58,7 +56,7 @@ func newLateStore(datacenter string, open openStore, log *slog.Logger) *lateStor
 	return l
 }
 
-// layer returns a tree whose operations go to what choose makes of the store.
+// layer returns a tree whose operations go to the result of choose for the store.
 func (l *lateStore) layer(choose func(store pfs.FileSystem) (pfs.FileSystem, error)) *pfs.Layer {
 	return pfs.NewLayer(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 		store := l.opened()
@@ -74,15 +72,15 @@ func (l *lateStore) layer(choose func(store pfs.FileSystem) (pfs.FileSystem, err
 	})
 }
 
-// opened returns the store, nil if it is not open yet.
+// opened returns the store, or nil if it is not open yet.
 func (l *lateStore) opened() pfs.FileSystem {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.store.FileSystem
 }
 
-// For returns the store whose new files belong to owner. It cannot know yet whether the
-// store gives files away: where it does not they are the service's.
+// For returns the store whose new files belong to owner. It does not know yet whether the store
+// supports owners: if it does not, files belong to the service.
 func (l *lateStore) For(owner pfs.Owner) (pfs.FileSystem, error) {
 	return l.of(lateOwner{Owner: owner}, func(store pfs.FileSystem) (pfs.FileSystem, error) {
 		fsys, err := pfs.For(store, owner)
@@ -93,15 +91,15 @@ func (l *lateStore) For(owner pfs.Owner) (pfs.FileSystem, error) {
 	}), nil
 }
 
-// As returns the store as owner may use it. Whom the store refuses is told so by every
-// operation.
+// As returns the store with the rights of owner. If the store refuses the owner, every operation
+// returns that error.
 func (l *lateStore) As(owner pfs.Owner) (pfs.FileSystem, error) {
 	return l.of(lateOwner{owner, true}, func(store pfs.FileSystem) (pfs.FileSystem, error) {
 		return pfs.As(store, owner)
 	}), nil
 }
 
-// of returns the one tree of an owner. They are as many as there are accounts.
+// of returns the only tree of an owner. There are as many as accounts.
 func (l *lateStore) of(owner lateOwner, choose func(pfs.FileSystem) (pfs.FileSystem, error)) *pfs.Layer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,8 +111,8 @@ func (l *lateStore) of(owner lateOwner, choose func(pfs.FileSystem) (pfs.FileSys
 	return tree
 }
 
-// openLater tries to open the store until it succeeds or ctx is done. What is wrong with
-// it besides that it does not answer may be mended there, too.
+// openLater tries to open the store until it succeeds or ctx is done. It also retries after other
+// errors, since an operator may correct their cause.
 func (l *lateStore) openLater(ctx context.Context, open openStore, log *slog.Logger) {
 	timer := time.NewTimer(firstTry)
 	defer timer.Stop()
@@ -144,8 +142,8 @@ func (l *lateStore) openLater(ctx context.Context, open openStore, log *slog.Log
 	}
 }
 
-// logClosed says why a store is not open. One that answers and cannot be used waits for
-// somebody to look at it.
+// logClosed logs why a store is not open. A store that answers but cannot be used needs an
+// operator.
 func logClosed(log *slog.Logger, err error, pause time.Duration) {
 	level := slog.LevelWarn
 	if pfs.KindOf(err) != pfs.Unavailable {
@@ -154,7 +152,7 @@ func logClosed(log *slog.Logger, err error, pause time.Duration) {
 	log.Log(context.Background(), level, "the store is not open: the datacenter cannot be used", "err", cause(err), "next try in", pause)
 }
 
-// Close ends the attempts to open the store, and closes it.
+// Close stops the attempts to open the store, and closes it.
 func (l *lateStore) Close() error {
 	l.stop()
 	l.opening.Wait()

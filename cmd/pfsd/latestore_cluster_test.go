@@ -11,8 +11,8 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// TestServeBeforeHDFS starts the service before its HDFS can be reached. When it can be,
-// files are written and belong to their users, without a restart.
+// TestServeBeforeHDFS starts the service before its HDFS can be reached. When it can be, files are
+// written and belong to their users, without a restart.
 func TestServeBeforeHDFS(t *testing.T) {
 	c := testbed.HDFS(t)
 	root := c.Scratch(t)

@@ -21,8 +21,8 @@ var (
 	itself = pfs.Owner{Name: "service", UID: 2, GID: 2}
 )
 
-// owned is a store that knows users: each has a tree of his own, so that it shows whose a
-// file was made as. The service's is the store itself.
+// owned is a store that knows users: each has a tree of his own, so that it shows whose a file was
+// made as. The service's is the store itself.
 type owned struct {
 	*memfs.FS
 	of map[pfs.Owner]*memfs.FS
@@ -112,8 +112,8 @@ func TestLateStore(t *testing.T) {
 	})
 }
 
-// TestLateStoreWithoutUsers opens a store that knows no users: what is made is the
-// service's, and nobody acts as himself.
+// TestLateStoreWithoutUsers opens a store that knows no users: what is made is the service's, and
+// nobody acts as himself.
 func TestLateStoreWithoutUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := struct{ pfs.FileSystem }{memfs.New(memfs.Options{})}
@@ -131,8 +131,8 @@ func TestLateStoreWithoutUsers(t *testing.T) {
 	})
 }
 
-// TestLateStoreIsTriedLessAndLess holds how often a store that stays away is tried, and
-// that the end of the service ends it.
+// TestLateStoreIsTriedLessAndLess holds how often a store that stays away is tried, and that the
+// end of the service ends it.
 func TestLateStoreIsTriedLessAndLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
@@ -154,8 +154,8 @@ func TestLateStoreIsTriedLessAndLess(t *testing.T) {
 // noHDFS is the URL of an HDFS that is not there.
 const noHDFS = "hdfs://127.0.0.1:1/?user=pfs&timeout=1s"
 
-// TestServeWithoutAStore starts a service one of whose stores is away: the other can be
-// used, and what is said of the one names it.
+// TestServeWithoutAStore starts a service one of whose stores is away: the other can be used, and
+// what is said of the one names it.
 func TestServeWithoutAStore(t *testing.T) {
 	s := start(t, dataFor(t), "--no-tls", "--datacenter", "here=mem:", "--datacenter", "away="+noHDFS)
 	if !strings.Contains(s.said, "NO ANSWER") {

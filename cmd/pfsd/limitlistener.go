@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// limitListener accepts a bounded number of connections at a time; more wait in the
-// kernel's queue. Of one address it takes no more than a share, so that nobody can have
-// them all, and closes what is beyond.
+// limitListener accepts a limited number of connections at a time; more wait in the kernel's queue.
+// An address gets no more than a share, so that it cannot take all of them; it closes further
+// connections.
 type limitListener struct {
 	net.Listener
 	slots  chan struct{}
@@ -46,7 +46,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 	}
 }
 
-// enter counts a connection from an address, unless that has its share.
+// enter counts a connection from an address, unless its share is exhausted.
 func (l *limitListener) enter(from string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

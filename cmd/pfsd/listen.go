@@ -13,7 +13,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// checkAddress refuses what is no HOST:PORT to listen at.
+// checkAddress refuses an address that is not HOST:PORT.
 func checkAddress(flag, address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil || port == "" {
@@ -25,8 +25,7 @@ func checkAddress(flag, address string) error {
 	return nil
 }
 
-// openListeners opens the addresses that the service is reached at. Who connects waits
-// until it serves.
+// openListeners opens the addresses of the service. Connections wait until it serves.
 func (s *service) openListeners(context.Context) (err error) {
 	if s.front, err = s.openListener("--listen", s.opts.listen); err == nil && s.opts.metricsListen != "" {
 		s.metrics, err = s.openListener("--metrics-listen", s.opts.metricsListen)
@@ -38,7 +37,7 @@ func (s *service) openListener(flag, address string) (net.Listener, error) {
 	l, err := listen(flag, address)
 	if err == nil {
 		s.closers = append(s.closers, func() error {
-			if err := l.Close(); !errors.Is(err, net.ErrClosed) { // by the server, as it shut down
+			if err := l.Close(); !errors.Is(err, net.ErrClosed) { // the server may have closed it in its shutdown
 				return err
 			}
 			return nil
@@ -56,13 +55,13 @@ func listen(flag, address string) (net.Listener, error) {
 	why := err
 	var op *net.OpError
 	if errors.As(err, &op) {
-		why = op.Err // without the address, which the message has
+		why = op.Err // without the address, which the message already has
 	}
 	return nil, pfs.Errorf("pfsd.listen", "", pfs.KindOf(err), "%s %s: %w: choose another address", flag, address, why)
 }
 
-// stacked returns l with the limit of connections, the cork that the server uses,
-// and TLS unless config is nil, in this order.
+// stacked wraps l in the limit of connections, the cork that the server uses, and TLS unless config
+// is nil, in this order.
 func stacked(l net.Listener, connections, share int, config *tls.Config) net.Listener {
 	l = wire.CorkListener{Listener: newLimitListener(l, connections, share)}
 	if config == nil {
@@ -71,8 +70,8 @@ func stacked(l net.Listener, connections, share int, config *tls.Config) net.Lis
 	return tls.NewListener(l, config)
 }
 
-// endpoint returns the URL by which clients reach the address; where all of a
-// machine's addresses are served, that of its name.
+// endpoint returns the URL by which clients reach the address, with the machine's name if it
+// listens on all addresses.
 func endpoint(scheme string, address net.Addr) string {
 	host, port, err := net.SplitHostPort(address.String())
 	if err != nil {

@@ -10,21 +10,20 @@ import (
 	"unicode/utf8"
 )
 
-// Requests must not fill the disk that the log is on.
+// Limits that keep requests from filling the disk with log lines.
 const (
-	// maxField bounds one field of a line, in bytes as they are written. A valid Path
-	// fits.
+	// maxField bounds one field of a line, in bytes as written. A valid Path fits.
 	maxField = 8 << 10
-	// maxRefused bounds a field of an audit line about what was refused.
+	// maxRefused bounds a field of an audit line about a refusal.
 	maxRefused = 256
 	// manyLines is how many lines of one kind and user are written within manyWithin.
 	manyLines  = 100
 	manyWithin = time.Minute
-	// maxKinds bounds the kinds that are counted at one time.
+	// maxKinds bounds the kinds that are counted at a time.
 	maxKinds = 1 << 14
 )
 
-// boundedHandler shortens fields, and leaves out lines of one kind that come too often.
+// boundedHandler shortens fields, and omits lines of one kind that are too frequent.
 type boundedHandler struct {
 	slog.Handler
 	flood *flood
@@ -34,14 +33,14 @@ func newBoundedHandler(h slog.Handler) *boundedHandler {
 	return &boundedHandler{h, &flood{lines: map[lineKind]int{}}}
 }
 
-// Handle writes r within the bounds.
+// Handle writes r within the limits.
 func (b *boundedHandler) Handle(ctx context.Context, r slog.Record) error {
 	kind, done, most := lineKind{message: r.Message}, false, maxField
 	r.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
 		case "user":
 			kind.user = boundValue(a.Value, maxRefused).String()
-		case "method": // so that failed logins in a user's name hide nothing of what the user is refused
+		case "method": // so that failed logins in a user's name do not hide refusals of that user
 			kind.method = boundValue(a.Value, maxRefused).String()
 		case "result":
 			if done = a.Value.String() == auditDone; !done {
@@ -61,10 +60,10 @@ func (b *boundedHandler) Handle(ctx context.Context, r slog.Record) error {
 	return b.Handler.Handle(ctx, short)
 }
 
-// auditDone is the result in the audit line of what was done as it was asked for.
+// auditDone is the result of a successful change in an audit line.
 const auditDone = "ok"
 
-// tell writes a line about lines of a kind.
+// tell writes a line about the lines of a kind.
 func (b *boundedHandler) tell(ctx context.Context, level slog.Level, kind lineKind, text string, args ...any) {
 	r := slog.NewRecord(time.Now(), level, text, 0)
 	r.Add("of", kind.message, "user", kind.user)
@@ -86,7 +85,7 @@ func (b *boundedHandler) WithGroup(name string) slog.Handler {
 	return &boundedHandler{b.Handler.WithGroup(name), b.flood}
 }
 
-// lineKind is what lines that are counted together have in common.
+// lineKind identifies lines that are counted together.
 type lineKind struct{ message, user, method string }
 
 // flood counts lines.
@@ -95,8 +94,8 @@ type flood struct {
 	lines map[lineKind]int // within manyWithin of the first one
 }
 
-// admit reports whether one more line may be written. It calls tell for the first line that
-// may not, and when manyWithin is over with the number of lines that were left out.
+// admit reports whether one more line may be written. It calls tell for the first line that may
+// not, and after manyWithin with the number of omitted lines.
 func (f *flood) admit(kind lineKind, tell func(text string, args ...any)) bool {
 	f.mu.Lock()
 	n, counted := f.lines[kind]
@@ -141,8 +140,7 @@ func boundValue(v slog.Value, most int) slog.Value {
 	return v
 }
 
-// boundText cuts s to at most so many bytes as they are written, escapes counted, and adds
-// its length.
+// boundText cuts s to at most that many bytes as written, escapes counted, and adds its length.
 func boundText(s string, most int) string {
 	mark := fmt.Sprintf("…[%d bytes]", len(s))
 	written, kept := 0, 0 // kept is how much fits together with mark
@@ -159,7 +157,7 @@ func boundText(s string, most int) string {
 	return s
 }
 
-// writtenBytes is how many bytes r takes at most in the text and the JSON format.
+// writtenBytes returns the maximum number of bytes of r in the text and the JSON format.
 func writtenBytes(r rune) int {
 	switch {
 	case r == '"' || r == '\\':

@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// setLevel makes the log begin at the level called name.
+// setLevel sets the level by name.
 func setLevel(level *slog.LevelVar, name string) error {
 	if err := level.UnmarshalText([]byte(name)); err != nil {
 		return cliargs.Usagef("--log-level %q: debug, info, warn or error", name)
@@ -18,7 +18,7 @@ func setLevel(level *slog.LevelVar, name string) error {
 	return nil
 }
 
-// newLogger returns the log in a format and from a level on, with bounded lines.
+// newLogger returns a log with bounded lines in the given format and level.
 func newLogger(w io.Writer, format string, level slog.Leveler) (*slog.Logger, error) {
 	opts := &slog.HandlerOptions{Level: level}
 	switch format {
@@ -30,8 +30,8 @@ func newLogger(w io.Writer, format string, level slog.Leveler) (*slog.Logger, er
 	return nil, cliargs.Usagef("--log-format %q: text or json", format)
 }
 
-// logFile is a file that lines are appended to. It can be opened anew, so that
-// another program may move it away.
+// logFile is a file that lines are appended to. It can be reopened, so that another program may
+// move it away.
 type logFile struct {
 	path string
 
@@ -39,15 +39,13 @@ type logFile struct {
 	f  *os.File
 }
 
-// openLogFile opens the file, which only its owner may read, and makes it if it is
-// not there.
+// openLogFile opens or makes the file, which only its owner may read.
 func openLogFile(path string) (*logFile, error) {
 	l := &logFile{path: path}
 	return l, l.Reopen()
 }
 
-// Reopen goes on in the file that has the name now. If that fails, it stays with
-// the one it had.
+// Reopen continues in the file that has the name now. If that fails, it keeps the old one.
 func (l *logFile) Reopen() error {
 	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

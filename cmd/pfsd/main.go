@@ -1,6 +1,5 @@
-// Command pfsd is the pfs service: it serves trees of files to paddlectl and other
-// clients over HTTPS, and keeps the accounts of its users. docs/pfsd.md says how
-// to run it.
+// Command pfsd is the pfs service: it serves trees of files to paddlectl and other clients over
+// HTTPS, and keeps the accounts of its users. See docs/pfsd.md.
 //
 // # Files
 //
@@ -8,16 +7,16 @@
 //	version
 //	serve, configfile, mounts,       the options of the service, by flags and from a file
 //	datacenter
-//	service, run, handlers, listen,  the service: opened, serving, closed
+//	service, run, handlers, listen,  the service: open, serve, close
 //	limitlistener, announce
-//	logging, logbounds,              the log and the audit log, how much they take, and what a terminal shows
+//	logging, logbounds,              the log and the audit log, their limits, and the summary for a terminal
 //	auditsummary
-//	stores, latestore, session       the stores of the datacenters, and one that does not answer at the start
-//	apart, clusters                  no store under two names: by their URLs, by what their clusters are called
-//	reload, sweep                    at a hangup, and every day
-//	check*                           pfsd check: what it tries of the service, and of a store
-//	user*, password                  pfsd user: a file for each of its commands
-//	cause                            how an error is shown
+//	stores, latestore, session       the stores of the datacenters, and those unavailable at the start
+//	apart, clusters                  refusal of two names for one store: by URL, by cluster identity
+//	reload, sweep                    at a hangup; every day
+//	check*                           pfsd check: tests of the service, and of stores
+//	user*, password                  pfsd user: one file for each command
+//	cause                            the text of errors
 package main
 
 import (
@@ -28,8 +27,8 @@ import (
 	"syscall"
 )
 
-// gcPercent is half of Go's default. It saves memory and costs little, since most memory in use
-// is buffers, which the collector does not scan.
+// gcPercent is half of Go's default. It saves memory at little cost, since most memory in use is
+// buffers, which the collector does not scan.
 const gcPercent = 50
 
 func main() {
@@ -40,8 +39,8 @@ func main() {
 	os.Exit(m.Run(untilSignal(), os.Args))
 }
 
-// untilSignal returns a context that is done after SIGINT or SIGTERM. From then on
-// these signals end the program at once, as if nobody had ever asked for them.
+// untilSignal returns a context that is done after SIGINT or SIGTERM. A second signal ends the
+// program at once.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -54,8 +53,7 @@ func untilSignal() context.Context {
 	return ctx
 }
 
-// hangups returns where hangups are told from now on, instead of ending the
-// program.
+// hangups returns a channel that receives hangups from now on, so that they do not end the program.
 func hangups() <-chan os.Signal {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)

@@ -13,14 +13,14 @@ import (
 // mountKeys are the keys of a mapped directory.
 var mountKeys = []string{"path", "access", "write", "as-user"}
 
-// What an entry of an access list is.
+// The forms of an entry in an access list.
 const (
 	accessEverybody = "everybody"
 	accessUser      = "user:"
 	accessRole      = "role:"
 )
 
-// parseMounts reads the mapping of names to directories of the store.
+// parseMounts parses the mapping of names to directories of the store.
 func (f *configFile) parseMounts(m *yaml.Node) (mounts []namespace.MappedDir, err error) {
 	if m.Kind != yaml.MappingNode {
 		return nil, f.file.Errorf(m.Line, "%s: %s where names of mapped directories belong, each with its \"path:\" and \"access:\"", keyMounts, strictyaml.KindName(m))
@@ -65,7 +65,7 @@ func (f *configFile) parseMount(name string, m *yaml.Node) (namespace.MappedDir,
 	return mount, err
 }
 
-// parsePath reads a path on the store.
+// parsePath parses a path on the store.
 func (f *configFile) parsePath(key string, v *yaml.Node) (pfs.Path, error) {
 	text, err := f.file.Text(key, v)
 	if err != nil {
@@ -78,7 +78,7 @@ func (f *configFile) parsePath(key string, v *yaml.Node) (pfs.Path, error) {
 	return name, nil
 }
 
-// parseAccess reads who may enter a mapped directory: one entry, or a list.
+// parseAccess parses the access list of a mapped directory: one entry, or a list.
 func (f *configFile) parseAccess(v *yaml.Node) (access namespace.AccessList, err error) {
 	entries := []*yaml.Node{v}
 	if v.Kind == yaml.SequenceNode {

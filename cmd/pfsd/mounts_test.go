@@ -70,8 +70,8 @@ func TestMountsOfDatacentersOnOneStore(t *testing.T) {
 	}
 }
 
-// TestStoresThatAreSpelledOtherwise: one directory is known by each of its spellings, and
-// the message names both places of the tree.
+// TestStoresThatAreSpelledOtherwise: one directory is known by each of its spellings, and the
+// message names both places of the tree.
 func TestStoresThatAreSpelledOtherwise(t *testing.T) {
 	dir, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(dir, link); err != nil {
@@ -199,8 +199,8 @@ func TestServeMounts(t *testing.T) {
 	}
 }
 
-// A store that cannot act as users keeps nobody's permissions: that is said before
-// anybody relies on it.
+// A store that cannot act as users keeps nobody's permissions: that is said before anybody relies
+// on it.
 func TestMountsWithTheStoresPermissions(t *testing.T) {
 	config, _ := mountsConfig(t, ", as-user: true")
 	const says = `mapped directory "images"`

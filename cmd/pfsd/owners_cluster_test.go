@@ -28,8 +28,8 @@ var people = map[string]pfs.Owner{
 	"ann": {Name: "ann", UID: 20000, GID: 20000}, "bob": {Name: "bob", UID: 20001, GID: 20001},
 }
 
-// testOwners serves a store with directories of ann's that were there before. owners are
-// the names of people on the store.
+// testOwners serves a store with directories of ann's that were there before. owners are the names
+// of people on the store.
 func testOwners(t *testing.T, spec backends.Spec, owners map[string]string) {
 	store, err := backends.Open(t.Context(), spec, backends.Caller{})
 	if err != nil {
@@ -92,8 +92,8 @@ func testOwners(t *testing.T, spec backends.Spec, owners map[string]string) {
 	}
 }
 
-// prepareOwners makes /before, which is the service's, and private directories of ann's
-// in it and beside it.
+// prepareOwners makes /before, which is the service's, and private directories of ann's in it and
+// beside it.
 func prepareOwners(t *testing.T, store pfs.FileSystem) {
 	t.Helper()
 	ctx := t.Context()

@@ -16,8 +16,7 @@ import (
 
 var passwordFlag = &cli.BoolFlag{Name: "password-stdin", Usage: "read the password from standard input, one line"}
 
-// newPassword asks for a new password of user, twice, or reads it from standard
-// input.
+// newPassword asks for a new password of user, twice, or reads it from standard input.
 func (m *Main) newPassword(ctx context.Context, user string, fromStdin bool) (string, error) {
 	if fromStdin {
 		return readPassword(m.Stdin)

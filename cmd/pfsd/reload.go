@@ -21,9 +21,8 @@ func (s *service) followHangups(ctx context.Context, hangup <-chan os.Signal) {
 	}
 }
 
-// reload reads the certificate again, opens the audit log anew and takes from the
-// configuration file what can change while requests are at work. What fails stays as
-// it was.
+// reload reloads the certificate, reopens the audit log and applies changes of the configuration
+// file that need no restart. Parts that fail stay unchanged.
 func (s *service) reload() {
 	if s.cert != nil {
 		if err := s.cert.Reload(); err != nil {
@@ -43,7 +42,7 @@ func (s *service) reload() {
 	}
 }
 
-// reloadConfig reads the configuration file again. What needs a restart is named.
+// reloadConfig reads the configuration file again. It logs the changes that need a restart.
 func (s *service) reloadConfig() {
 	was := s.opts.file
 	if was.file == "" {
@@ -67,8 +66,8 @@ func (s *service) reloadConfig() {
 	s.log.Info("configuration read again", "file", was.file)
 }
 
-// needRestart returns the names of what differs from was and is not taken over while
-// the service runs; the command line has fixed some options.
+// needRestart returns the names of the settings that differ from was and need a restart; options in
+// fixed come from the command line.
 func (f configFile) needRestart(was configFile, fixed map[string]bool) (names []string) {
 	for name := range serveSettings() {
 		if name != "log-level" && !fixed[name] && f.get(name) != was.get(name) {

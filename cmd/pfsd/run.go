@@ -17,19 +17,19 @@ import (
 const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
-	maxHeader     = 16 << 10 // a path of pfs.MaxPath, each byte escaped, and a token fit
-	// drain is how long requests at work may take to end after a signal.
+	maxHeader     = 16 << 10 // room for a path of pfs.MaxPath, each byte escaped, and a token
+	// drain is how long requests in progress may take to end after a signal.
 	drain = 30 * time.Second
 )
 
-// door is where requests come in.
+// door is a listener with its server.
 type door struct {
 	server   *http.Server
 	listener net.Listener
 }
 
-// run serves until ctx is done and all requests have ended. announce is called
-// once, when clients can connect.
+// run serves until ctx is done and all requests have ended. It calls announce once, when clients
+// can connect.
 func (s *service) run(ctx context.Context, hangup <-chan os.Signal, announce func([]string)) error {
 	front, metrics := s.front, s.metrics
 	doors := []door{{s.httpServer(s.frontHandler()), stacked(front, s.opts.connections, s.opts.addressShare(), s.tlsConfig())}}
@@ -60,8 +60,8 @@ func (s *service) tlsConfig() *tls.Config {
 	}
 }
 
-// httpServer bounds what a client can hold without sending anything. Bodies have
-// deadlines of their own, which move with every piece.
+// httpServer limits what a client can hold without sending anything. Bodies have deadlines of their
+// own, which move as bytes arrive.
 func (s *service) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -89,7 +89,7 @@ func (s *service) serveAll(ctx context.Context, doors []door) error {
 	return errors.Join(err, s.shutdown(context.WithoutCancel(ctx), doors))
 }
 
-// shutdown lets requests at work end, and cuts off those that take too long.
+// shutdown lets requests in progress end, and cuts off those that take too long.
 func (s *service) shutdown(ctx context.Context, doors []door) error {
 	ctx, cancel := context.WithTimeout(ctx, drain)
 	defer cancel()

@@ -23,8 +23,8 @@ type running struct {
 	stop     func() (code int, stderr string)
 }
 
-// start runs "pfsd serve" on a data directory with the accounts ann and bob, and
-// waits until it can be reached.
+// start runs "pfsd serve" on a data directory with the accounts ann and bob, and waits until it can
+// be reached.
 func start(t *testing.T, data string, args ...string) *running {
 	t.Helper()
 	for _, user := range []string{"ann", "bob"} {

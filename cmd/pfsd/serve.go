@@ -23,13 +23,13 @@ type serveOptions struct {
 	noTLS, insecure       bool
 	logFormat, logLevel   string
 	auditLog              string
-	accessLife            time.Duration // of access tokens
+	accessLife            time.Duration // lifetime of access tokens
 	connections, requests int
 	handles               int
-	perAddress            int // connections of one address; 0 is no limit, less a quarter
+	perAddress            int // connections of one address; 0 is no limit, below 0 a quarter
 
 	file  configFile
-	fixed map[string]bool // options that the command line has set
+	fixed map[string]bool // options that the command line sets
 }
 
 func (m *Main) serveCommand() *cli.Command {
@@ -55,14 +55,13 @@ func (m *Main) serveCommand() *cli.Command {
 	}
 }
 
-// maxAccessLife bounds --access-life: an access token cannot be taken back.
+// maxAccessLife bounds --access-life, because access tokens cannot be revoked.
 const maxAccessLife = 24 * time.Hour
 
 // defaultLogLevel is the level of the log without --log-level.
 const defaultLogLevel = "info"
 
-// serveFlags are the options of serve, of which a configuration file may set all but
-// the first.
+// serveFlags are the options of serve. A configuration file may set all but the first.
 func serveFlags() []cli.Flag {
 	return []cli.Flag{
 		configFlag,
@@ -86,7 +85,7 @@ func serveFlags() []cli.Flag {
 	}
 }
 
-// fixedOptions returns the names of the options that the command line has set.
+// fixedOptions returns the names of the options that the command line sets.
 func fixedOptions(c *cli.Context) map[string]bool {
 	fixed := map[string]bool{}
 	for _, name := range c.LocalFlagNames() {
@@ -129,7 +128,7 @@ func readServeOptions(c *cli.Context) (serveOptions, error) {
 	return o, o.check()
 }
 
-// host returns the host that is served at, empty if it is all of them.
+// host returns the host of --listen, empty if it is all addresses.
 func (o serveOptions) host() string {
 	host, _, err := net.SplitHostPort(o.listen)
 	if err != nil {
@@ -146,7 +145,7 @@ func (o serveOptions) addressShare() int {
 	return o.perAddress
 }
 
-// check refuses options that contradict each other.
+// check refuses contradictory options.
 func (o serveOptions) check() error {
 	switch {
 	case findDatacenter(o.datacenters, o.current) < 0:

@@ -18,7 +18,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/server"
 )
 
-// service is the service with all that it has open.
+// service is the running service with everything that it has open.
 type service struct {
 	opts     serveOptions
 	log      *slog.Logger
@@ -27,14 +27,14 @@ type service struct {
 	backend  openBackend
 	clusters *clusters
 	stores   map[string]pfs.FileSystem // by datacenter
-	late     []string                  // datacenters whose stores did not answer at the start
-	away     sync.Map                  // datacenters whose stores did not answer when they were asked last
+	late     []string                  // datacenters whose stores were unavailable at the start
+	away     sync.Map                  // datacenters whose stores were unavailable at the last probe
 	server   *server.Server
 	cert     *auth.Certificate // nil without TLS
-	audit    *logFile          // nil if the audit goes elsewhere
+	audit    *logFile          // nil if the audit log is not a file
 	stdout   io.Writer
-	terminal bool              // somebody watches the log
-	say      func(line string) // to whoever started the service
+	terminal bool              // whether the log goes to a terminal
+	say      func(line string) // prints a line to the user who started the service
 
 	front   net.Listener
 	metrics net.Listener // nil without --metrics-listen
@@ -74,8 +74,8 @@ func (m *Main) serve(ctx context.Context, opts serveOptions) error {
 	return errors.Join(s.run(ctx, hangup, announce), s.close())
 }
 
-// open opens all that the service needs. It listens before it touches a store: one that
-// is started a second time by mistake takes no place of the first there.
+// open opens everything that the service needs. It listens before it opens a store, so that a
+// second service, started by mistake, takes nothing from the first.
 func (s *service) open(ctx context.Context) error {
 	steps := []func(context.Context) error{s.openAuth, s.openCertificate, s.openAudit, s.openListeners, s.openStores, s.openServer}
 	for _, step := range steps {
@@ -86,7 +86,7 @@ func (s *service) open(ctx context.Context) error {
 	return nil
 }
 
-// close closes what was opened, the last first.
+// close closes everything in reverse order.
 func (s *service) close() error {
 	var errs []error
 	for len(s.closers) > 0 {
@@ -136,8 +136,8 @@ func (s *service) openAudit(context.Context) (err error) {
 // standardOutput is the name of a file that means standard output.
 const standardOutput = "-"
 
-// auditLogger returns the log for audit lines. Without --audit-log it is the log of the
-// service or, at a terminal, a summary.
+// auditLogger returns the log for audit lines. Without --audit-log it is the log of the service or,
+// at a terminal, a summary.
 func (s *service) auditLogger() (*slog.Logger, error) {
 	switch {
 	case s.audit != nil:
@@ -152,7 +152,7 @@ func (s *service) auditLogger() (*slog.Logger, error) {
 	return s.log, nil
 }
 
-// openServer makes the tree that users see of the stores, and its server.
+// openServer makes the tree that users see, and its server.
 func (s *service) openServer(ctx context.Context) error {
 	config := namespace.Config{Current: s.opts.current, Logger: s.log, Account: s.auth.Accounts().Identity}
 	for _, dc := range s.opts.datacenters {

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// session names this service to the store of a datacenter, the same after a restart: a
-// store then lets go at once of what a service that was killed still held. A machine,
-// an address to listen at and a datacenter are one service's alone. Without a fixed
-// address there is no such name.
+// session returns the name of this service for the store of a datacenter, the same after a restart:
+// the store then immediately releases what a killed process still held. It is unique by machine,
+// address and datacenter. Without a fixed address there is no such name.
 func (o serveOptions) session(datacenter string) string {
 	host, err := os.Hostname()
 	_, port, perr := net.SplitHostPort(o.listen)

@@ -17,8 +17,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// halfway opens a request at address and leaves it without its body, at a point
-// where the service waits for that. r has the answer once rest was written to conn.
+// halfway opens a request at address and leaves it without its body, at a point where the service
+// waits for that. r has the answer once rest was written to conn.
 func halfway(t *testing.T, address string) (conn net.Conn, rest []byte, r *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)

@@ -11,13 +11,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// openBackend opens a store: backends.Open.
+// openBackend opens a store, like backends.Open.
 type openBackend func(ctx context.Context, spec backends.Spec, by backends.Caller) (backends.Store, error)
 
-// openStores opens the store of every datacenter, all at the same time, since each may take
-// as long as its timeouts. One that does not answer is opened later, since those of others
-// can be used; what is wrong otherwise is a mistake that somebody has to mend, and the
-// service does not start with it.
+// openStores opens the stores of all datacenters at the same time, since each may take as long as
+// its timeouts. A store that does not answer is opened later. Any other error is one that an
+// operator has to correct, and the service does not start.
 func (s *service) openStores(ctx context.Context) error {
 	type opened struct {
 		store backends.Store
@@ -47,8 +46,8 @@ func (s *service) openStores(ctx context.Context) error {
 	return err
 }
 
-// eachDatacenter calls do for all datacenters at the same time. When all have ended it
-// returns the error of the first datacenter that has one.
+// eachDatacenter calls do for all datacenters at the same time. It returns the error of the first
+// datacenter that has one.
 func eachDatacenter(dcs []datacenter, do func(i int, dc datacenter) error) error {
 	errs := make([]error, len(dcs))
 	var work sync.WaitGroup
@@ -66,7 +65,7 @@ func eachDatacenter(dcs []datacenter, do func(i int, dc datacenter) error) error
 	return nil
 }
 
-// openStore opens the store of dc, later if it does not answer now.
+// openStore opens the store of dc, in the background if it does not answer now.
 func (s *service) openStore(ctx context.Context, dc datacenter) (store backends.Store, isLate bool, err error) {
 	if dc.own != "" {
 		if err := os.Mkdir(dc.own, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
@@ -98,9 +97,8 @@ func (s *service) openStore(ctx context.Context, dc datacenter) (store backends.
 	return store, false, err
 }
 
-// down returns the names of the datacenters whose stores do not answer now. All are asked
-// at the same time, so that one that is silent does not hide what the others say. The log
-// tells of changes alone.
+// down returns the datacenters whose stores are unavailable now. It probes all at the same time, so
+// that a silent one does not hide the others. It logs only changes.
 func (s *service) down(ctx context.Context) (names []string) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// stagedAge is how long a staged write that nobody goes on with is kept.
+	// stagedAge is the retention period of abandoned uploads.
 	stagedAge = 7 * 24 * time.Hour
-	// firstSweep keeps the sweep out of the way of a start, and a service that is
-	// started again and again from sweeping all the time.
+	// firstSweep delays the sweep after a start, so that it does not slow down the start, or run
+	// all the time in a service that restarts often.
 	firstSweep = 10 * time.Minute
 	sweepEvery = 24 * time.Hour
 )
 
-// sweeper removes what nobody needs any more.
+// sweeper removes abandoned uploads and ended sessions.
 type sweeper struct {
 	stores map[string]pfs.FileSystem // by datacenter
 	dcs    []datacenter
@@ -42,7 +42,7 @@ func (s *sweeper) run(ctx context.Context) {
 	}
 }
 
-// sweep removes stale staged writes and dead refresh tokens once.
+// sweep removes abandoned uploads and useless refresh tokens once.
 func (s *sweeper) sweep(ctx context.Context) {
 	for _, dc := range s.dcs {
 		for _, dir := range dc.written() {
@@ -69,8 +69,8 @@ func (s *sweeper) sweep(ctx context.Context) {
 	s.log.Info("sweep of sessions", "removed", n)
 }
 
-// written returns the directories of the store that the service writes to. Where that
-// is not all of it, the rest is not searched: it may be large, and is others'.
+// written returns the directories of the store that the service writes to. It does not search the
+// rest, which may be large and belongs to others.
 func (d datacenter) written() []pfs.Path {
 	if d.dir == "" && len(d.mounts) == 0 {
 		return []pfs.Path{pfs.Root}

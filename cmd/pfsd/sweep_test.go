@@ -34,8 +34,7 @@ func (s *swept) Sweep(_ context.Context, dir pfs.Path, age time.Duration) (int, 
 	return 3, 4096, s.err
 }
 
-// Every store is swept after ten minutes and then every day, whatever becomes of
-// the others.
+// Every store is swept after ten minutes and then every day, whatever becomes of the others.
 func TestSweeper(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))

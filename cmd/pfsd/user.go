@@ -26,7 +26,7 @@ func (m *Main) userCommand() *cli.Command {
 
 var dataFlag = &cli.StringFlag{Name: "data", Usage: "keep accounts, keys and, by default, files in `DIR`"}
 
-// accountFlags are the flags of all commands that work on accounts, and those of one.
+// accountFlags returns the flags of all commands for accounts, and more.
 func accountFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
 		dataFlag,
@@ -34,7 +34,7 @@ func accountFlags(more ...cli.Flag) []cli.Flag {
 	}, more...)
 }
 
-// dataDir returns the directory that --data names, or else the file of --config.
+// dataDir returns the directory given by --data or by the file of --config.
 func dataDir(c *cli.Context) (string, error) {
 	dir := c.String("data")
 	if dir == "" {
@@ -54,8 +54,7 @@ func dataDir(c *cli.Context) (string, error) {
 	return abs, nil
 }
 
-// openAccounts opens the accounts in the directory that --data names, which must
-// be there.
+// openAccounts opens the accounts in the directory of --data, which must exist.
 func openAccounts(c *cli.Context) (*auth.Accounts, error) {
 	const op = "pfsd.openAccounts"
 	dir, err := dataDir(c)
@@ -73,8 +72,7 @@ func openAccounts(c *cli.Context) (*auth.Accounts, error) {
 	return accountsIn(dir)
 }
 
-// isDir reports whether there is a directory dir. Anything else of that name is an
-// error.
+// isDir reports whether dir is a directory. It returns an error for anything else of that name.
 func isDir(dir string) (bool, error) {
 	const op = "pfsd.isDir"
 	info, err := os.Stat(dir)

@@ -50,7 +50,7 @@ func (m *Main) userAdd(c *cli.Context, n auth.NewAccount) error {
 	if err != nil {
 		return err
 	}
-	if err := accounts.CheckAdd(c.Context, n); err != nil { // before anybody types a password
+	if err := accounts.CheckAdd(c.Context, n); err != nil { // before asking for a password
 		return err
 	}
 	if n.Password, err = m.newPassword(c.Context, n.Name, c.Bool(passwordFlag.Name)); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// version is set when the program is built for others.
+// version is set at link time.
 var version = "unknown"
 
 // versionJSON is how --json shows the version.
