@@ -109,7 +109,7 @@ func (b *batch) flush() {
 	b.publish()
 	silent := false // then Sweep removes the temporaries that are left
 	for _, w := range b.group {
-		if err := w.close(func(h *handle) error { return closeHandle(b.fs, h) }); b.errs[w.i] == nil {
+		if err := w.close(func(h *handle) error { return closeHandle(b.ctx, b.fs, h) }); b.errs[w.i] == nil {
 			b.errs[w.i] = fail(batchOp, w.entry.Path, err)
 		}
 		if w.temp != "" && !silent {

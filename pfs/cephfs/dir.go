@@ -10,7 +10,6 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
-	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
 // dir is an open directory, and all that this package asks about names. A name is one element, or
@@ -234,18 +233,6 @@ func (d *dir) lockName(name string) (unlock func(), err error) {
 	}, nil
 }
 
-// set changes attributes of name.
-func (d *dir) set(name string, ch change) error {
-	return d.on(name, func(in *cInode, _ stat) error {
-		return d.c.lib(func(m *cMount, p *cPerms) error { return setattr(m, in, ch, p) })
-	})
-}
-
-func (d *dir) chmod(name string, mode fs.FileMode) error {
-	bits := unixmode.Permissions(mode)
-	return d.set(name, change{mode: &bits})
-}
-
 // xattr returns an extended attribute of the directory itself.
 func (d *dir) xattr(name string) (value []byte, err error) {
 	err = d.c.lib(func(m *cMount, p *cPerms) (err error) {
@@ -256,5 +243,5 @@ func (d *dir) xattr(name string) (value []byte, err error) {
 }
 
 func (d *dir) setXattr(name string, value []byte) error {
-	return d.c.lib(func(m *cMount, p *cPerms) error { return setxattr(m, d.in, name, value, p) })
+	return d.c.lib(func(m *cMount, p *cPerms) error { return setxattr(m, d.in, name, value, 0, p) })
 }

@@ -131,13 +131,13 @@
 //	lib                              libcephfs, inode by inode
 //	dir, handle, namelocks           an open directory and an open file; one change of a name at a time
 //	make, durable, owner             making for an owner; changes of names that survive a crash
-//	file, readat, readahead, edit    reading, and writing in place
+//	file, readat, readahead, inplace reading, and writing in place
 //	staged, writebehind, lock,       a staged write, its bytes on their way, who may use it at the same time
 //	identity
 //	commit, batch, loose, sweep      publishing, alone and together; what was left
 //	blocks, buffer                   blocks on their way at once, the memory for them, and its bounds
 //	stat, list, entries, mkdir,      the other operations
-//	link, chmod, remove, rename,
+//	link, attr, remove, rename,
 //	copy, usage, quota, space, digest
 //	mark                             what is kept with a file
 package cephfs

@@ -17,7 +17,7 @@ var errStaleToken = pfs.Errorf("cephfs.List", "", pfs.Conflict, "the directory i
 // daemon that is away comes back. EIO means that an OSD cannot read what it has stored, ESTALE that an inode is gone.
 var kinds = map[syscall.Errno]pfs.Kind{
 	syscall.ENOENT:       pfs.NotExist,
-	syscall.ENODATA:      pfs.NotExist,
+	syscall.ENODATA:      pfs.NoAttr,
 	syscall.ENOTDIR:      pfs.NotDir,
 	syscall.EISDIR:       pfs.IsDir,
 	syscall.EEXIST:       pfs.Exist,
@@ -28,6 +28,8 @@ var kinds = map[syscall.Errno]pfs.Kind{
 	syscall.EROFS:        pfs.ReadOnly,
 	syscall.ENOSPC:       pfs.NoSpace,
 	syscall.EFBIG:        pfs.NoSpace,
+	syscall.E2BIG:        pfs.NoSpace, // an extended attribute
+	syscall.ERANGE:       pfs.NoSpace, // an extended attribute
 	syscall.EMLINK:       pfs.NoSpace,
 	syscall.EDQUOT:       pfs.Quota,
 	syscall.EXDEV:        pfs.CrossStore,

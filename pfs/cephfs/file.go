@@ -70,47 +70,32 @@ func (d *dir) openRegular(base, op string, name pfs.Path, flags int) (*handle, s
 	return h, st, err
 }
 
-// openAgain opens the file on another mount, if it is still the one that was opened.
+// openAgain opens the file on another mount, wherever it is now.
 func (r *file) openAgain(c *call) (*handle, error) {
-	d, base, err := c.parent(r.name)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	h, st, err := d.openRegular(base, readOp, r.name, syscall.O_RDONLY)
-	if missing(err) {
-		return nil, errReplaced
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !r.from.same(st) {
-		h.drop()
-		return nil, errReplaced
-	}
-	return h, nil
+	return c.openInode(r.name, r.from, syscall.O_RDONLY, errReplaced)
 }
 
 var (
-	errReplaced = pfs.Errorf(readOp, "", pfs.Conflict, "it was removed or replaced, and the connection over which it was open is lost: open it again")
+	errReplaced = pfs.Errorf(readOp, "", pfs.Conflict, "it was removed, and the connection over which it was open is lost: open it again")
 	errChanged  = pfs.Errorf(readOp, "", pfs.Conflict, "it was written to while it was read: open it again")
 )
 
 func (r *file) Info() pfs.Info { return r.info }
 
-// Close releases the file.
+// Close releases the file. It does not wait for the cluster: nothing was written.
 func (r *file) Close() error {
 	r.ahead.close()
-	_ = closeHandle(r.fs, r.opened.close()) // nothing was written
+	go closeHandle(context.Background(), r.fs, r.opened.close())
 	return nil
 }
 
-// closeHandle closes h, if it is not nil. If the cluster does not answer it returns, and a goroutine goes on.
-func closeHandle(f FS, h *handle) error {
+// closeHandle closes h, if it is not nil, even if ctx is done. If the cluster does not answer it returns, and a
+// goroutine goes on.
+func closeHandle(ctx context.Context, f FS, h *handle) error {
 	if h == nil {
 		return nil
 	}
-	_, err := run(context.Background(), f, func(*call) (struct{}, error) { return struct{}{}, h.close() }, nil)
+	_, err := run(context.WithoutCancel(ctx), f, func(*call) (struct{}, error) { return struct{}{}, h.close() }, nil)
 	return err
 }
 

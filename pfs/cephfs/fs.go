@@ -15,23 +15,29 @@ type FS struct {
 }
 
 var (
-	_ Store                = FS{}
-	_ pfs.FileSystem       = FS{}
-	_ pfs.Symlinker        = FS{}
-	_ pfs.Chmoder          = FS{}
-	_ pfs.Chtimer          = FS{}
-	_ pfs.Editor           = FS{}
-	_ pfs.ExclusiveRenamer = FS{}
-	_ pfs.TreeRemover      = FS{}
-	_ pfs.SpaceReporter    = FS{}
-	_ pfs.UsageReporter    = FS{}
-	_ pfs.QuotaSetter      = FS{}
-	_ pfs.Copier           = FS{}
-	_ pfs.Digester         = FS{}
-	_ pfs.BatchWriter      = FS{}
-	_ pfs.Sweeper          = FS{}
-	_ pfs.OwnershipGiver   = FS{}
-	_ pfs.Impersonator     = FS{}
+	_ Store                  = FS{}
+	_ pfs.FileSystem         = FS{}
+	_ pfs.Symlinker          = FS{}
+	_ pfs.Chmoder            = FS{}
+	_ pfs.Chtimer            = FS{}
+	_ pfs.Editor             = FS{}
+	_ pfs.HandleOpener       = FS{}
+	_ pfs.AttrSetter         = FS{}
+	_ pfs.XattrKeeper        = FS{}
+	_ pfs.HardLinker         = FS{}
+	_ pfs.NodeMaker          = FS{}
+	_ pfs.CapabilityReporter = FS{}
+	_ pfs.ExclusiveRenamer   = FS{}
+	_ pfs.TreeRemover        = FS{}
+	_ pfs.SpaceReporter      = FS{}
+	_ pfs.UsageReporter      = FS{}
+	_ pfs.QuotaSetter        = FS{}
+	_ pfs.Copier             = FS{}
+	_ pfs.Digester           = FS{}
+	_ pfs.BatchWriter        = FS{}
+	_ pfs.Sweeper            = FS{}
+	_ pfs.OwnershipGiver     = FS{}
+	_ pfs.Impersonator       = FS{}
 )
 
 // For returns the same tree, in which whatever is made belongs to owner.

@@ -100,7 +100,14 @@ func (h *handle) stat(c *call) (st stat, err error) {
 	return st, err
 }
 
+// set makes a change. The MDS gives a file whose size changes the time of now, so other times come after the size.
 func (h *handle) set(c *call, ch change) error {
+	if ch.size != nil && (ch.mtime != nil || ch.atime != nil) {
+		if err := h.set(c, change{size: ch.size}); err != nil {
+			return err
+		}
+		ch.size = nil
+	}
 	return c.lib(func(m *cMount, p *cPerms) error { return setattr(m, h.in, ch, p) })
 }
 
@@ -113,7 +120,7 @@ func (h *handle) xattr(c *call, name string) (value []byte, err error) {
 }
 
 func (h *handle) setXattr(c *call, name string, value []byte) error {
-	return c.lib(func(m *cMount, p *cPerms) error { return setxattr(m, h.in, name, value, p) })
+	return c.lib(func(m *cMount, p *cPerms) error { return setxattr(m, h.in, name, value, 0, p) })
 }
 
 func (h *handle) removeXattr(c *call, name string) error {
@@ -155,6 +162,46 @@ func (h *handle) write(c *call, p []byte, off int64) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// openInode opens the file that from describes on another mount: by its inode, so that its name does not matter,
+// or if the cluster does not find it so, by the name that it had. If it is not there any more the error is gone.
+func (c *call) openInode(name pfs.Path, from stat, flags int, gone error) (*handle, error) {
+	h := newHandle(c.m, nil)
+	err := c.lib(func(m *cMount, p *cPerms) (err error) {
+		if h.in, err = lookupInode(m, from.ino, from.snap); err != nil {
+			return err
+		}
+		if h.fh, err = openInode(m, h.in, flags, p); err != nil {
+			c.m.put(h.in)
+		}
+		return err
+	})
+	if err == nil || lost(err) || kindOf(err) == pfs.Canceled {
+		return h, err
+	}
+	return c.openSame(name, from, flags, gone)
+}
+
+// openSame opens name on another mount, if it is still the file that from describes. If not the error is gone.
+func (c *call) openSame(name pfs.Path, from stat, flags int, gone error) (*handle, error) {
+	d, base, err := c.parent(name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	h, st, err := d.openAs(base, flags)
+	if missing(err) {
+		return nil, gone
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !st.same(from) {
+		h.drop()
+		return nil, gone
+	}
+	return h, nil
 }
 
 // opened is a file as its user has it open: by a handle of the mount that serves now, which is

@@ -12,6 +12,7 @@ package cephfs
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <cephfs/libcephfs.h>
 
 static void few_arenas(void) {
@@ -23,7 +24,9 @@ static void few_arenas(void) {
 import "C"
 
 import (
+	"math"
 	"reflect"
+	"strings"
 	"syscall"
 	"time"
 	"unsafe"
@@ -113,6 +116,13 @@ func lookup(m *cMount, parent *cInode, name string, p *cPerms) (in *cInode, st s
 	return in, statOf(&stx), err
 }
 
+// lookupInode finds the inode ino of the snapshot snap, whatever its names are.
+func lookupInode(m *cMount, ino, snap uint64) (in *cInode, err error) {
+	vino := C.vinodeno_t{ino: C.inodeno_t{val: C.uint64_t(ino)}, snapid: C.snapid_t{val: C.uint64_t(snap)}}
+	err = failed(C.ceph_ll_lookup_vino(m, vino, &in))
+	return in, err
+}
+
 func put(m *cMount, in *cInode) { C.ceph_ll_put(m, in) }
 
 func getattr(m *cMount, in *cInode, p *cPerms) (stat, error) {
@@ -127,8 +137,11 @@ type change struct {
 	size  *int64
 	mtime *time.Time
 	atime *time.Time
-	owner *ids
+	owner *ids // keepID keeps one of the numbers
 }
+
+// keepID is no number of a user or group.
+const keepID = math.MaxUint32
 
 // setattr makes the change of an inode, as one call.
 func setattr(m *cMount, in *cInode, c change, p *cPerms) error {
@@ -150,9 +163,13 @@ func setattr(m *cMount, in *cInode, c change, p *cPerms) error {
 		stx.stx_atime = timespec(*c.atime)
 		mask |= C.CEPH_SETATTR_ATIME
 	}
-	if c.owner != nil {
-		stx.stx_uid, stx.stx_gid = C.uint32_t(c.owner.uid), C.uint32_t(c.owner.gid)
-		mask |= C.CEPH_SETATTR_UID | C.CEPH_SETATTR_GID
+	if c.owner != nil && c.owner.uid != keepID {
+		stx.stx_uid = C.uint32_t(c.owner.uid)
+		mask |= C.CEPH_SETATTR_UID
+	}
+	if c.owner != nil && c.owner.gid != keepID {
+		stx.stx_gid = C.uint32_t(c.owner.gid)
+		mask |= C.CEPH_SETATTR_GID
 	}
 	if mask == 0 {
 		return nil
@@ -172,6 +189,9 @@ func statOf(stx *C.struct_ceph_statx) stat {
 		size:    int64(stx.stx_size),
 		mtime:   time.Unix(int64(stx.stx_mtime.tv_sec), int64(stx.stx_mtime.tv_nsec)),
 		ctime:   time.Unix(int64(stx.stx_ctime.tv_sec), int64(stx.stx_ctime.tv_nsec)),
+		atime:   time.Unix(int64(stx.stx_atime.tv_sec), int64(stx.stx_atime.tv_nsec)),
+		block:   int64(stx.stx_blksize),
+		device:  uint64(stx.stx_rdev),
 		links:   uint32(stx.stx_nlink),
 		snap:    uint64(stx.stx_dev),
 		ino:     uint64(stx.stx_ino),
@@ -248,6 +268,14 @@ func symlink(m *cMount, parent *cInode, name, target string, p *cPerms) (in *cIn
 	return in, statOf(&stx), err
 }
 
+func mknod(m *cMount, parent *cInode, name string, mode uint32, device uint64, p *cPerms) (in *cInode, st stat, err error) {
+	var stx C.struct_ceph_statx
+	err = withName(name, func(c *C.char) C.int {
+		return C.ceph_ll_mknod(m, parent, c, C.mode_t(mode), C.dev_t(device), &in, &stx, statWanted, C.AT_SYMLINK_NOFOLLOW, p)
+	})
+	return in, statOf(&stx), err
+}
+
 func readlink(m *cMount, in *cInode, size int64, p *cPerms) (string, error) {
 	buf := make([]byte, size+1)
 	n := C.ceph_ll_readlink(m, in, (*C.char)(unsafe.Pointer(&buf[0])), C.size_t(len(buf)), p)
@@ -288,11 +316,31 @@ func getxattr(m *cMount, in *cInode, name string, size int, p *cPerms) ([]byte, 
 	return buf[:n], nil
 }
 
-func setxattr(m *cMount, in *cInode, name string, value []byte, p *cPerms) error {
+func setxattr(m *cMount, in *cInode, name string, value []byte, flags pfs.XattrFlags, p *cPerms) error {
+	how := 0
+	if flags&pfs.XattrCreate != 0 {
+		how |= C.XATTR_CREATE
+	}
+	if flags&pfs.XattrReplace != 0 {
+		how |= C.XATTR_REPLACE
+	}
+	at := append(value[:len(value):len(value)], 0) // libcephfs removes an attribute whose value is at nil
 	return withName(name, func(c *C.char) C.int {
-		return C.ceph_ll_setxattr(m, in, c, unsafe.Pointer(unsafe.SliceData(value)), C.size_t(len(value)), 0, p)
+		return C.ceph_ll_setxattr(m, in, c, unsafe.Pointer(unsafe.SliceData(at)), C.size_t(len(value)), C.int(how), p)
 	})
 }
+
+func listxattr(m *cMount, in *cInode, p *cPerms) ([]string, error) {
+	buf := make([]byte, maxXattrs)
+	var n C.size_t
+	if err := failed(C.ceph_ll_listxattr(m, in, (*C.char)(unsafe.Pointer(&buf[0])), C.size_t(len(buf)), &n, p)); err != nil || n == 0 {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(buf[:n]), "\x00"), "\x00"), nil
+}
+
+// maxXattrs is the most that the MDS keeps of all extended attributes of a file, in bytes.
+const maxXattrs = 64 << 10
 
 func removexattr(m *cMount, in *cInode, name string, p *cPerms) error {
 	return withName(name, func(c *C.char) C.int { return C.ceph_ll_removexattr(m, in, c, p) })

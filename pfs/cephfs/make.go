@@ -12,37 +12,61 @@ import (
 // mkdir makes a directory with the bits of mode, and those that its parent hands on. It belongs to owner, or with
 // owner nil to the user that calls are made as.
 func (d *dir) mkdir(name string, mode fs.FileMode, owner *ids) error {
-	return d.make(name, owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
+	return d.released(d.make(name, owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
 		return mkdir(m, d.in, name, unixmode.Permissions(mode.Perm()), p)
-	})
+	}))
 }
 
 // symlink makes a link, as mkdir makes a directory.
 func (d *dir) symlink(target, name string, owner *ids) error {
-	return d.make(name, owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
+	return d.released(d.make(name, owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
 		return symlink(m, d.in, name, target, p)
+	}))
+}
+
+// mknod makes a special file, as mkdir makes a directory.
+func (d *dir) mknod(name string, mode fs.FileMode, device uint64, owner *ids) error {
+	return d.released(d.make(name, owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
+		return mknod(m, d.in, name, unixmode.Bits(mode), device, p)
+	}))
+}
+
+// createFor makes the file name as mkdir makes a directory, and opens it.
+func (d *dir) createFor(name string, mode fs.FileMode, flags int, owner *ids) (h *handle, st stat, err error) {
+	h = newHandle(d.c.m, nil)
+	h.in, err = d.make(name, owner, func(m *cMount, p *cPerms) (in *cInode, _ stat, err error) {
+		in, h.fh, st, err = create(m, d.in, name, unixmode.Permissions(mode.Perm()), flags, p)
+		return in, st, err
 	})
+	return h, st, err
+}
+
+// released releases an inode that make made.
+func (d *dir) released(in *cInode, err error) error {
+	if err == nil {
+		d.c.release(in)
+	}
+	return err
 }
 
 // make calls do as owner, so that what it makes never belongs to another user. If the store does not permit that to
 // owner, do is called as the user that calls are made as, and the result is given to owner.
-func (d *dir) make(name string, owner *ids, do func(m *cMount, p *cPerms) (*cInode, stat, error)) error {
+func (d *dir) make(name string, owner *ids, do func(m *cMount, p *cPerms) (*cInode, stat, error)) (*cInode, error) {
 	if owner == nil {
 		in, _, err := d.makeAs(d.c.user, name, do)
-		if err == nil {
-			d.c.release(in)
-		}
-		return err
+		return in, err
 	}
 	in, st, err := d.makeAs(d.c.s.user(*owner), name, do)
 	if err != nil && kindOf(err) == pfs.Permission {
 		in, st, err = d.makeAs(d.c.user, name, do)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = d.give(in, st, *owner)
+		if err != nil {
+			d.c.release(in)
+		}
 	}
-	defer d.c.release(in)
-	return d.give(in, st, *owner)
+	return in, err
 }
 
 func (d *dir) makeAs(w *user, name string, do func(m *cMount, p *cPerms) (*cInode, stat, error)) (in *cInode, st stat, err error) {

@@ -129,23 +129,7 @@ func (w *staged) open(d *dir, op string, reopen bool) (h *handle, err error) {
 
 // openAgain opens the temporary on another mount.
 func (w *staged) openAgain(c *call) (*handle, error) {
-	d, _, err := c.parent(w.name)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	h, st, err := d.openAs(w.temp, syscall.O_RDWR)
-	if missing(err) {
-		return nil, w.gone("cephfs.Staged")
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !st.same(w.from) {
-		h.drop()
-		return nil, w.gone("cephfs.Staged")
-	}
-	return h, nil
+	return c.openSame(w.name.Parent().Join(w.temp), w.from, syscall.O_RDWR, w.gone("cephfs.Staged"))
 }
 
 // gone is the error of a temporary that this handle may no longer write.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"math"
 	"strconv"
 	"time"
 
@@ -17,6 +18,9 @@ type stat struct {
 	mode         fs.FileMode // type, permission and special bits
 	size         int64       // bytes; of a directory those of all below it
 	mtime, ctime time.Time
+	atime        time.Time
+	block        int64  // bytes
+	device       uint64 // number of a device
 	links        uint32
 	snap, ino    uint64 // snap is the snapshot in which the inode is seen
 	uid, gid     uint32
@@ -30,9 +34,12 @@ type entry struct {
 	next int64 // where reading the directory goes on after it
 }
 
-// special are the bits of a mode that Chmod leaves alone on directories: they say which group
-// new files get.
+// special are the bits of a mode beside type and permissions. Chmod leaves them alone on
+// directories, where they say which group new files get.
 const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
+// noSnap stands for the file system as it is now, which is no snapshot.
+const noSnap = math.MaxUint64 - 1
 
 // owner returns the owner.
 func (s stat) owner() ids { return ids{s.uid, s.gid} }
@@ -67,11 +74,15 @@ func (s stat) refuse(op string, name pfs.Path) error {
 func (s stat) info(name pfs.Path) pfs.Info {
 	info := pfs.Info{
 		Name:    name.Base(),
-		Mode:    s.mode.Type() | s.mode.Perm(),
+		Mode:    s.mode.Type() | s.mode.Perm() | s.mode&special,
 		ModTime: s.mtime,
 		Owner:   strconv.FormatUint(uint64(s.uid), 10),
 		Group:   strconv.FormatUint(uint64(s.gid), 10),
 		Version: s.tag(),
+
+		// An inode has the same number in all snapshots.
+		ID: s.ino ^ (s.snap-noSnap)<<48, Links: s.links, UID: s.uid, GID: s.gid, Device: s.device,
+		ChangeTime: s.ctime, AccessTime: s.atime, BlockSize: s.block,
 	}
 	if !s.mode.IsDir() {
 		info.Size = s.size

@@ -15,6 +15,7 @@ type stat struct {
 	size  int64       // bytes
 	disk  int64       // bytes that are allocated on the disk, if known
 	block int64       // bytes; 0 if not known
+	rdev  uint64      // number of a device
 	mtime time.Time
 	atime time.Time // zero if not known
 	ctime int64     // ns; 0 if not known
@@ -86,7 +87,7 @@ func (f *FS) info(name pfs.Path, st stat) pfs.Info {
 		ModTime: st.mtime,
 		Version: st.version(),
 
-		ID: f.fileID(st), Links: uint32(st.links), UID: st.uid, GID: st.gid,
+		ID: f.fileID(st), Links: uint32(st.links), UID: st.uid, GID: st.gid, Device: st.rdev,
 		AccessTime: st.atime, BlockSize: st.block,
 	}
 	if !st.mode.IsDir() {

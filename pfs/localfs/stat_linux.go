@@ -16,7 +16,7 @@ func (s *stat) fill(sys any) {
 	}
 	s.disk, s.block, s.ctime, s.links = st.Blocks*512, int64(st.Blksize), st.Ctim.Nano(), uint64(st.Nlink)
 	s.atime = time.Unix(st.Atim.Unix())
-	s.dev, s.ino = uint64(st.Dev), st.Ino
+	s.dev, s.ino, s.rdev = uint64(st.Dev), st.Ino, uint64(st.Rdev)
 	s.uid, s.gid, s.owned = st.Uid, st.Gid, true
 }
 
@@ -31,6 +31,7 @@ func statOfUnix(st *unix.Stat_t) stat {
 		ctime: st.Ctim.Nano(),
 		links: uint64(st.Nlink),
 		dev:   uint64(st.Dev),
+		rdev:  uint64(st.Rdev),
 		ino:   st.Ino,
 		uid:   st.Uid,
 		gid:   st.Gid,

@@ -1,0 +1,207 @@
+//go:build ceph
+
+package cephfs
+
+import (
+	"context"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
+)
+
+// Chmod sets the permission bits of name. A directory keeps its special bits.
+func (f FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
+	const op = "cephfs.Chmod"
+	mode = mode.Perm()
+	info, err := f.Stat(ctx, name)
+	if err != nil {
+		return fail(op, name, err)
+	}
+	if info.IsDir() {
+		mode |= info.Mode & special
+	}
+	return f.setAttr(ctx, op, name, pfs.AttrMode, pfs.Attrs{Mode: mode})
+}
+
+// Chtime sets the modification time of name. A digest stays trusted.
+func (f FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
+	return f.setAttr(ctx, "cephfs.Chtime", name, pfs.AttrModTime, pfs.Attrs{ModTime: mtime})
+}
+
+// SetAttr sets the attributes of attrs that mask names, all or none.
+func (f FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	return f.setAttr(ctx, "cephfs.SetAttr", name, mask, attrs)
+}
+
+func (f FS) setAttr(ctx context.Context, op string, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	ch, err := changeOf(op, name, mask, attrs)
+	if err != nil {
+		return err
+	}
+	return f.change(ctx, op, name, func(d *dir, base string) error {
+		return d.durablyOn(base, func(in *cInode, st stat) error {
+			link := st.mode&fs.ModeSymlink != 0
+			switch {
+			case link && mask&pfs.AttrLink == 0:
+				return pfs.E(op, name, pfs.Symlink, nil)
+			case link && mask&pfs.AttrMode != 0:
+				return pfs.Errorf(op, name, pfs.Unsupported, "a symbolic link has no permission bits of its own")
+			case st.mode.IsDir() && mask&pfs.AttrSize != 0:
+				return pfs.E(op, name, pfs.IsDir, nil)
+			case !st.mode.IsRegular() && mask&pfs.AttrSize != 0:
+				return pfs.Errorf(op, name, pfs.Invalid, "a special file has no content")
+			}
+			return newHandle(d.c.m, in).setMarked(d.c, st, ch)
+		})
+	})
+}
+
+// changeOf checks what SetAttr was asked for, so that nothing changes if it cannot be done.
+func changeOf(op string, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) (ch change, err error) {
+	if err := mask.Check(op, name, attrs); err != nil {
+		return ch, err
+	}
+	if mask&pfs.AttrReplication != 0 {
+		return ch, pfs.Errorf(op, name, pfs.Unsupported, "the number of copies is that of the pool")
+	}
+	if mask&pfs.AttrMode != 0 {
+		bits := unixmode.Permissions(attrs.Mode)
+		ch.mode = &bits
+	}
+	if mask&pfs.AttrSize != 0 {
+		ch.size = &attrs.Size
+	}
+	if mask&pfs.AttrModTime != 0 {
+		ch.mtime = &attrs.ModTime
+	}
+	if mask&pfs.AttrAccessTime != 0 {
+		ch.atime = &attrs.AccessTime
+	}
+	owner := ids{keepID, keepID}
+	if mask&pfs.AttrUID != 0 {
+		owner.uid = attrs.UID
+	} else if mask&pfs.AttrOwner != 0 {
+		owner.uid, err = number(op, name, attrs.Owner)
+	}
+	if mask&pfs.AttrGID != 0 {
+		owner.gid = attrs.GID
+	} else if mask&pfs.AttrGroup != 0 && err == nil {
+		owner.gid, err = number(op, name, attrs.Group)
+	}
+	if owner != (ids{keepID, keepID}) {
+		ch.owner = &owner
+	}
+	return ch, err
+}
+
+// number returns the number that an owner or group is named by.
+func number(op string, name pfs.Path, owner string) (uint32, error) {
+	n, err := strconv.ParseUint(owner, 10, 32)
+	if err != nil {
+		return 0, pfs.Errorf(op, name, pfs.Invalid, "owner %.80q: a CephFS knows users and groups by their numbers only", owner)
+	}
+	return uint32(n), nil
+}
+
+// setMarked makes a change of the file that st describes. Its mark is dropped with a new size, and goes with a new time.
+func (h *handle) setMarked(c *call, st stat, ch change) error {
+	if !st.mode.IsRegular() {
+		return h.set(c, ch)
+	}
+	if ch.size != nil {
+		if err := h.dropMark(c); err != nil {
+			return err
+		}
+		return h.set(c, ch)
+	}
+	if ch.mtime == nil {
+		return h.set(c, ch)
+	}
+	m, ok := h.mark(c, st)
+	if err := h.set(c, ch); err != nil || !ok {
+		return err
+	}
+	m.ModTime = *ch.mtime
+	return h.setXattr(c, digest.MarkAttribute, m.Encode())
+}
+
+// Xattr returns the value of the extended attribute attr.
+func (f FS) Xattr(ctx context.Context, name pfs.Path, attr string) ([]byte, error) {
+	const op = "cephfs.Xattr"
+	if err := pfs.CheckXattr(op, name, attr); err != nil {
+		return nil, err
+	}
+	return attributed(ctx, f, op, name, func(c *call, in *cInode) (value []byte, err error) {
+		err = c.lib(func(m *cMount, p *cPerms) (err error) {
+			value, err = getxattr(m, in, attr, maxXattrs, p)
+			return err
+		})
+		return slices.Clone(value), err
+	})
+}
+
+// ListXattr returns the names of the extended attributes that users may use.
+func (f FS) ListXattr(ctx context.Context, name pfs.Path) ([]string, error) {
+	return attributed(ctx, f, "cephfs.ListXattr", name, func(c *call, in *cInode) (names []string, err error) {
+		err = c.lib(func(m *cMount, p *cPerms) (err error) {
+			names, err = listxattr(m, in, p)
+			return err
+		})
+		names = slices.DeleteFunc(names, func(attr string) bool {
+			return !strings.HasPrefix(attr, pfs.XattrPrefix) || pfs.ReservedXattr(attr)
+		})
+		slices.Sort(names)
+		return names, err
+	})
+}
+
+// SetXattr sets the extended attribute attr.
+func (f FS) SetXattr(ctx context.Context, name pfs.Path, attr string, value []byte, flags pfs.XattrFlags) error {
+	return f.changeXattr(ctx, "cephfs.SetXattr", name, attr, func(m *cMount, in *cInode, p *cPerms) error {
+		return setxattr(m, in, attr, value, flags, p)
+	})
+}
+
+// RemoveXattr removes the extended attribute attr.
+func (f FS) RemoveXattr(ctx context.Context, name pfs.Path, attr string) error {
+	return f.changeXattr(ctx, "cephfs.RemoveXattr", name, attr, func(m *cMount, in *cInode, p *cPerms) error {
+		return removexattr(m, in, attr, p)
+	})
+}
+
+func (f FS) changeXattr(ctx context.Context, op string, name pfs.Path, attr string, do func(m *cMount, in *cInode, p *cPerms) error) error {
+	if err := pfs.CheckXattr(op, name, attr); err != nil {
+		return err
+	}
+	return f.change(ctx, op, name, func(d *dir, base string) error {
+		return d.durablyOn(base, func(in *cInode, st stat) error {
+			if st.mode&fs.ModeSymlink != 0 {
+				return pfs.E(op, name, pfs.Symlink, nil)
+			}
+			return d.c.lib(func(m *cMount, p *cPerms) error {
+				d.c.changed.Store(true)
+				return do(m, in, p)
+			})
+		})
+	})
+}
+
+// attributed calls do with the inode of name, which must not be a link.
+func attributed[T any](ctx context.Context, f FS, op string, name pfs.Path, do func(c *call, in *cInode) (T, error)) (T, error) {
+	return at(ctx, f, op, name, func(d *dir, base string) (v T, err error) {
+		err = d.on(base, func(in *cInode, st stat) error {
+			if st.mode&fs.ModeSymlink != 0 {
+				return pfs.E(op, name, pfs.Symlink, nil)
+			}
+			v, err = do(d.c, in)
+			return err
+		})
+		return v, err
+	}, nil)
+}
