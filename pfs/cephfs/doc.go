@@ -131,7 +131,8 @@
 //	lib                              libcephfs, inode by inode
 //	dir, handle, namelocks           an open directory and an open file; one change of a name at a time
 //	make, durable, owner             making for an owner; changes of names that survive a crash
-//	file, readat, readahead, inplace reading, and writing in place
+//	file, readat, readahead,         reading, and writing in place
+//	inplace
 //	staged, writebehind, lock,       a staged write, its bytes on their way, who may use it at the same time
 //	identity
 //	commit, batch, loose, sweep      publishing, alone and together; what was left
