@@ -61,6 +61,36 @@ func testPatience(t *testing.T, timeout, patience, want time.Duration) {
 	})
 }
 
+// TestAnswersRenewTheBudget: one request that fails for as long as the budget lasts does not end the retries of
+// others, as long as the service answers them.
+func TestAnswersRenewTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(Options{Endpoint: "https://service"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		budget := retry.New(retry.Policy{Total: 30 * time.Second}, nil)
+		ctx := retry.With(t.Context(), budget)
+		c.http.Transport = slowly(time.Second)
+		if _, err := c.Service(ctx); err == nil || !budget.Spent() {
+			t.Fatalf("got %v, and the budget is not spent", err)
+		}
+		m := message{op: "client.Test", method: "GET", path: wire.PathService, anonymous: true}
+		c.http.Transport = answering{}
+		err = c.send(ctx, m, func(*http.Response, func()) error { return nil })
+		if err != nil || budget.Spent() {
+			t.Errorf("got %v; the budget is spent: %v", err, budget.Spent())
+		}
+	})
+}
+
+// answering answers every request.
+type answering struct{}
+
+func (answering) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{wire.HeaderProtocol: {"1"}}, Body: http.NoBody}, nil
+}
+
 // TestWhoeverWaitsForATokenCanGo: one request asks for a token, and another that needs it too
 // is not held beyond its own time.
 func TestWhoeverWaitsForATokenCanGo(t *testing.T) {

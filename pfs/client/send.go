@@ -69,6 +69,9 @@ func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Re
 		}
 		return c.attempt(ctx, m, token, receive)
 	})
+	if err == nil {
+		budget.Answered()
+	}
 	if pfs.KindOf(err).Temporary() && ctx.Err() != nil { // it ended while it waited
 		return pfs.CheckContext(ctx, m.op, m.name)
 	}
