@@ -193,8 +193,10 @@ func (s *Server) putWrite(w http.ResponseWriter, r *request) {
 	}
 	var data []byte
 	if err == nil {
-		data = make([]byte, 0, min(q.length, pieceSize))
 		_, err = s.receive(w, r, q.length, func(p []byte, _ int64) error {
+			if data == nil {
+				data = make([]byte, 0, q.length) // once a first piece has come
+			}
 			data = append(data, p...)
 			return nil
 		})

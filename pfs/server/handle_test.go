@@ -342,3 +342,40 @@ func TestRepeatedWriteWaits(t *testing.T) {
 		}
 	})
 }
+
+// steady is a store whose writes take a second.
+type steady struct{ pfs.FileSystem }
+
+type steadyHandle struct{ pfs.Handle }
+
+func (s steady) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
+	h, err := pfs.OpenHandle(ctx, s.FileSystem, name, flags, perm)
+	return steadyHandle{h}, err
+}
+
+func (h steadyHandle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
+	time.Sleep(time.Second)
+	return h.Handle.WriteAt(ctx, p, off)
+}
+
+// TestTinyWritesLeaveRoomForOthers: many writes of one user to many handles do not delay that of
+// another one.
+func TestTinyWritesLeaveRoomForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newServer(t, steady{memfs.New(memfs.Options{})}, nil)
+		for i := range 30 {
+			h := mustOpen(t, s, fmt.Sprint("/alice", i), readWrite)
+			go write(t, s, h, "x", "", "")
+		}
+		synctest.Wait()
+		h, err := open(t, s, "bob", "/bob", readWrite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		target := fmt.Sprintf("%s?path=/bob&handle=%s&flags=%d", wire.PathWrite, h.ID, h.Flags)
+		if err := answered(t, do(s, "PUT", target, onWire([]byte("x")), "Authorization", "Bearer bob"), nil); err != nil || time.Since(began) > time.Second {
+			t.Errorf("the write of another user took %v: %v", time.Since(began), err)
+		}
+	})
+}

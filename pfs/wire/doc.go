@@ -98,6 +98,8 @@
 // the store has no file IDs. None of this is secret: a service looks for an ID only among
 // the handles of the identity that sends it, and to open a path again asks for the same
 // permission as to open it, so a forged request reaches nothing that open would refuse.
+// A store that gives a new file the ID of a removed one, as disks do, cannot be asked
+// whether the path leads to the file or to one that has taken its place meanwhile.
 //
 //	GET /v1/data?path=P&off=O&len=L&handle=ID&flags=F&file=N
 //	PUT /v1/write?path=P&off=O&handle=ID&flags=F&file=N[&again=1]
