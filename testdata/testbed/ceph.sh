@@ -17,7 +17,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/clock.sh"
 
 readonly commands=(ceph ceph-authtool ceph-mds ceph-mgr ceph-mon ceph-osd monmaptool flock)
-readonly packages=(ceph-mon ceph-mgr ceph-osd ceph-mds ceph-common libcephfs-dev librados-dev util-linux gcc libc6-dev)
+readonly packages=(ceph-mon ceph-mgr ceph-osd ceph-mds ceph-common ceph-fuse libcephfs-dev librados-dev util-linux gcc libc6-dev)
 readonly headers=(/usr/include/cephfs/libcephfs.h /usr/include/rados/librados.h)
 
 cannot() { echo "cannot run Ceph here: $*" >&2; exit 3; }
