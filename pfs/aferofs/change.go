@@ -3,7 +3,6 @@ package aferofs
 import (
 	"context"
 	"io/fs"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -54,32 +53,32 @@ func (s *store) sync(real string) error {
 	return f.Sync()
 }
 
-// Chmod sets the permission bits of name.
-func (s *store) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	return s.setAttr(ctx, "aferofs.Chmod", name, func(real string) error {
-		return s.afs.Chmod(real, mode.Perm())
-	})
-}
-
-// Chtime sets the modification time of name.
-func (s *store) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
-	return s.setAttr(ctx, "aferofs.Chtime", name, func(real string) error {
-		return s.afs.Chtimes(real, mtime, mtime)
-	})
-}
-
-// setAttr does set to name, which is not a link: afs would follow it.
-func (s *store) setAttr(ctx context.Context, op string, name pfs.Path, set func(real string) error) error {
+// SetAttr sets permission bits and times of name, which is not a link: afs would follow it.
+func (s *store) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	const op = "aferofs.SetAttr"
 	if err := s.begin(ctx, op, name); err != nil {
 		return err
+	}
+	if err := mask.Check(op, name, attrs); err != nil {
+		return err
+	}
+	if mask&^(pfs.AttrMode|pfs.AttrModTime) != 0 {
+		return pfs.Errorf(op, name, pfs.Unsupported, "only permission bits and the modification time can be set here")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.findOpenable(op, name); err != nil {
 		return err
 	}
-	if err := set(s.real(name)); err != nil {
-		return fail(op, name, err)
+	if mask&pfs.AttrMode != 0 {
+		if err := s.afs.Chmod(s.real(name), attrs.Mode.Perm()); err != nil {
+			return fail(op, name, err)
+		}
+	}
+	if mask&pfs.AttrModTime != 0 {
+		if err := s.afs.Chtimes(s.real(name), attrs.ModTime, attrs.ModTime); err != nil {
+			return fail(op, name, err)
+		}
 	}
 	return s.changed(op, name)
 }

@@ -30,7 +30,7 @@
 //
 //	store, find, kind               an afero.Fs as a store, the way down to a name, errors as Kinds
 //	info, generation, stamp_*       what is known of a file, and what tells its versions apart
-//	open, edit, change, remove,     one operation each, or two
+//	open, change, remove,     one operation each, or two
 //	rename, link, digest
 //	list, listing, names            a page, the names that it is cut from, and the directory they are read from
 //	staged, upload, commit, sweep   a handle of a staged write, its temporary, its publishing, what was left

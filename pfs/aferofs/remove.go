@@ -81,18 +81,13 @@ func (s *store) eachName(ctx context.Context, op string, dir pfs.Path, do func(n
 	}
 }
 
-// gone tells the open handles that what had the name, and all below it, is not
+// gone tells the uploads that what had the name, and all below it, is not
 // there any more. The lock is held.
 func (s *store) gone(name pfs.Path) {
 	for temp, u := range s.uploads {
 		if u.name.Parent().Within(name) {
 			u.gone = true
 			delete(s.uploads, temp)
-		}
-	}
-	for h := range s.edits {
-		if h.at.Within(name) {
-			h.gone = true
 		}
 	}
 }

@@ -68,7 +68,7 @@ func (s *store) move(op string, oldName, newName pfs.Path) error {
 		return fail(op, oldName, err)
 	}
 	s.gone(newName)
-	s.moved(oldName, newName)
+	s.moved(oldName)
 	if err := s.changed(op, newName); err != nil {
 		return err
 	}
@@ -78,14 +78,9 @@ func (s *store) move(op string, oldName, newName pfs.Path) error {
 	return s.syncDir(op, oldName.Parent())
 }
 
-// moved tells the open handles that what had the name from has the name to.
-// Staged writes go along, but end here: they are for a name that is another now.
-func (s *store) moved(from, to pfs.Path) {
-	for h := range s.edits {
-		if h.at.Within(from) && !h.gone {
-			h.at = h.at.Rebase(from, to)
-		}
-	}
+// moved ends the uploads below from, which has another name now. Their temporaries have
+// gone along.
+func (s *store) moved(from pfs.Path) {
 	for temp, u := range s.uploads {
 		if u.name.Parent().Within(from) {
 			u.gone = true

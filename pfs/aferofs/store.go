@@ -28,8 +28,8 @@ type Options struct {
 // nothing else that changes it; see the package documentation.
 //
 // Besides the core it makes links if afs keeps their targets as they are written
-// (afero.OsFs does, afero.BasePathFs does not: use Root), edits in place, renames
-// without replacing, computes digests and sweeps. It knows no quota and no size of
+// (afero.OsFs does, afero.BasePathFs does not: use Root), sets permission bits
+// and times, renames without replacing, computes digests and sweeps. It knows no quota and no size of
 // the store.
 func Store(afs afero.Fs, opts Options) pfs.FileSystem {
 	prefix := opts.TempPrefix
@@ -41,7 +41,6 @@ func Store(afs afero.Fs, opts Options) pfs.FileSystem {
 		root:    strings.TrimSuffix(filepath.ToSlash(opts.Root), "/"),
 		prefix:  prefix,
 		uploads: map[string]*upload{},
-		edits:   map[*handle]struct{}{},
 	}
 }
 
@@ -56,7 +55,6 @@ type store struct {
 	// values. An upload's own lock is taken before it.
 	mu      sync.RWMutex
 	uploads map[string]*upload // in use, by the name of the temporary
-	edits   map[*handle]struct{}
 
 	generations generations
 	listings    listings
@@ -65,9 +63,7 @@ type store struct {
 var (
 	_ pfs.FileSystem       = (*store)(nil)
 	_ pfs.Symlinker        = (*store)(nil)
-	_ pfs.Chmoder          = (*store)(nil)
-	_ pfs.Chtimer          = (*store)(nil)
-	_ pfs.Editor           = (*store)(nil)
+	_ pfs.AttrSetter       = (*store)(nil)
 	_ pfs.ExclusiveRenamer = (*store)(nil)
 	_ pfs.Digester         = (*store)(nil)
 	_ pfs.Sweeper          = (*store)(nil)

@@ -19,21 +19,21 @@ func (r reading) readAt(p []byte, off int64) (int, error) { return r.f.ReadAt(r.
 func (r reading) writeAt([]byte, int64) (int, error)      { return 0, fs.ErrPermission }
 func (r reading) truncate(int64) error                    { return fs.ErrPermission }
 func (r reading) sync() error                             { return nil }
-func (r reading) info() pfs.Info                          { return r.f.Info() }
+func (r reading) info() (pfs.Info, error)                 { return r.f.Info(), nil }
 func (r reading) close() error                            { return r.f.Close() }
 
 // editing is a file open for changes in place.
 type editing struct {
 	ctx context.Context
-	h   pfs.Edited
+	h   pfs.Handle
 }
 
 func (e editing) readAt(p []byte, off int64) (int, error)  { return e.h.ReadAt(e.ctx, p, off) }
 func (e editing) writeAt(p []byte, off int64) (int, error) { return e.h.WriteAt(e.ctx, p, off) }
 func (e editing) truncate(size int64) error                { return e.h.Truncate(e.ctx, size) }
 func (e editing) sync() error                              { return e.h.Sync(e.ctx) }
-func (e editing) info() pfs.Info                           { return e.h.Info() }
-func (e editing) close() error                             { return e.h.Close() }
+func (e editing) info() (pfs.Info, error)                  { return e.h.Stat(e.ctx) }
+func (e editing) close() error                             { return e.h.Close(e.ctx) }
 
 // staging is a file that close will publish.
 type staging struct {
@@ -51,8 +51,8 @@ func newStaging(ctx context.Context, p pfs.Path, w pfs.Staged, commit pfs.Commit
 	return &staging{ctx: ctx, w: w, commit: commit, name: p.Base(), began: time.Now()}
 }
 
-func (s *staging) info() pfs.Info {
-	return pfs.Info{Name: s.name, Size: s.size, Mode: s.commit.Perm(), ModTime: s.began}
+func (s *staging) info() (pfs.Info, error) {
+	return pfs.Info{Name: s.name, Size: s.size, Mode: s.commit.Perm(), ModTime: s.began}, nil
 }
 
 func (s *staging) sync() error { return s.w.Sync(s.ctx) }

@@ -106,5 +106,5 @@ func (entry) readAt([]byte, int64) (int, error)  { return 0, pfs.IsDir }
 func (entry) writeAt([]byte, int64) (int, error) { return 0, pfs.IsDir }
 func (entry) truncate(int64) error               { return pfs.IsDir }
 func (entry) sync() error                        { return nil }
-func (e entry) info() pfs.Info                   { return e.e }
+func (e entry) info() (pfs.Info, error)          { return e.e, nil }
 func (entry) close() error                       { return nil }

@@ -16,7 +16,7 @@ type content interface {
 	writeAt(p []byte, off int64) (int, error)
 	truncate(size int64) error
 	sync() error
-	info() pfs.Info
+	info() (pfs.Info, error)
 	close() error
 }
 
@@ -74,7 +74,11 @@ func (f *treeFile) ReadAt(p []byte, off int64) (n int, err error) {
 func (f *treeFile) Write(p []byte) (n int, err error) {
 	err = f.do("write", func() (err error) {
 		if f.append {
-			f.off = f.c.info().Size
+			info, err := f.c.info()
+			if err != nil {
+				return err
+			}
+			f.off = info.Size
 		}
 		n, err = f.c.writeAt(p, f.off)
 		f.off += int64(n)
@@ -100,7 +104,11 @@ func (f *treeFile) Seek(offset int64, whence int) (off int64, err error) {
 		case io.SeekCurrent:
 			offset += f.off
 		case io.SeekEnd:
-			offset += f.c.info().Size
+			info, err := f.c.info()
+			if err != nil {
+				return err
+			}
+			offset += info.Size
 		default:
 			return fs.ErrInvalid
 		}
@@ -123,8 +131,9 @@ func (f *treeFile) Sync() error {
 
 func (f *treeFile) Stat() (fi os.FileInfo, err error) {
 	err = f.do("stat", func() error {
-		fi = fileInfo{f.c.info()}
-		return nil
+		info, err := f.c.info()
+		fi = fileInfo{info}
+		return err
 	})
 	return fi, err
 }

@@ -75,7 +75,7 @@ func (t *tree) openWrite(name string, p pfs.Path, flag int, perm os.FileMode) (a
 
 // edit opens the file p for changes in place.
 func (t *tree) edit(name string, p pfs.Path, atEnd bool) (afero.File, error) {
-	h, err := pfs.Edit(t.ctx, t.fsys, p)
+	h, err := pfs.OpenHandle(t.ctx, t.fsys, p, pfs.OpenRead|pfs.OpenWrite, 0)
 	if err != nil {
 		return nil, err
 	}
