@@ -39,7 +39,8 @@ func newPublished(t *testing.T) world {
 // answers where that is not ReadOnly.
 var changing = map[string]pfs.Kind{
 	"Mkdir": pfs.ReadOnly, "Remove": pfs.ReadOnly, "Create": pfs.ReadOnly, "Rename from": pfs.ReadOnly, "Rename to": pfs.ReadOnly,
-	"RenameExclusive": pfs.ReadOnly, "MakeLink": pfs.ReadOnly, "Chmod": pfs.ReadOnly, "Chtime": pfs.ReadOnly, "Edit": pfs.Unsupported,
+	"RenameExclusive": pfs.ReadOnly, "MakeLink": pfs.ReadOnly, "Chmod": pfs.ReadOnly, "Chtime": pfs.ReadOnly, "OpenHandle": pfs.Unsupported, "SetXattr": pfs.ReadOnly,
+	"HardLink from": pfs.Unsupported, "HardLink to": pfs.Unsupported, "Mknod": pfs.ReadOnly, "Concat to": pfs.ReadOnly,
 	"RemoveTree": pfs.ReadOnly, "CopyFile to": pfs.ReadOnly, "WriteBatch": pfs.ReadOnly,
 }
 
@@ -147,6 +148,34 @@ func TestCopyIntoUnfinishedVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	pfstest.WantFile(t, fsys, set+"/3/copy", []byte("version 2"))
+}
+
+// TestNothingComesIntoAVersionFromOutside: who has a file open, or knows it by another
+// name, could change it when the version is complete.
+func TestNothingComesIntoAVersionFromOutside(t *testing.T) {
+	ctx := t.Context()
+	fsys := newPublished(t).View(auth.Identity{Name: alice.Name, Role: auth.Publisher}, "")
+	const mine = "/pfs/east/home/alice@example.org/f"
+	pfstest.WantKind(t, fsys.Rename(ctx, mine, set+"/3/f"), pfs.CrossStore)
+	pfstest.WantKind(t, pfs.RenameExclusive(ctx, fsys, mine, set+"/3/f"), pfs.CrossStore)
+	pfstest.WantKind(t, pfs.HardLink(ctx, fsys, mine, set+"/3/f"), pfs.Unsupported)
+	pfstest.WantKind(t, pfs.HardLink(ctx, fsys, set+"/3/x-00000-of-00001", "/pfs/east/home/alice@example.org/x"), pfs.Unsupported)
+	_, err := pfs.OpenHandle(ctx, fsys, set+"/3/x-00000-of-00001", pfs.OpenWrite, 0)
+	pfstest.WantKind(t, err, pfs.Unsupported)
+	h, err := pfs.OpenHandle(ctx, fsys, set+"/3/x-00000-of-00001", pfs.OpenRead, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fsys.Rename(ctx, set+"/3/x-00000-of-00001", set+"/3/y"); err != nil {
+		t.Errorf("inside the version: %v", err)
+	}
+	if err := commit(t, fsys, set+"/3/.x.manifest"); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.WantKind(t, h.SetAttr(ctx, pfs.AttrMode, pfs.Attrs{Mode: 0o777}), pfs.ReadOnly)
+	if err := h.Close(ctx); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestLatest reads the newest version through its other name.

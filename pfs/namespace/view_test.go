@@ -94,9 +94,27 @@ var operations = map[string]func(ctx context.Context, fsys pfs.FileSystem, p pfs
 	"Chtime": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
 		return pfs.SetAttr(ctx, fsys, p, pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(0, 0)})
 	},
-	"Edit": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-		_, err := pfs.Edit(ctx, fsys, p)
-		return err
+	"OpenHandle": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+		h, err := pfs.OpenHandle(ctx, fsys, p, pfs.OpenRead|pfs.OpenWrite|pfs.OpenCreate, 0o600)
+		if err != nil {
+			return err
+		}
+		return h.Close(ctx)
+	},
+	"SetXattr": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+		return pfs.XattrsOf(fsys).SetXattr(ctx, p, "user.a", nil, 0)
+	},
+	"HardLink from": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+		return pfs.HardLink(ctx, fsys, p, "/pfs/east/home/alice@example.org/second")
+	},
+	"HardLink to": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+		return pfs.HardLink(ctx, fsys, "/pfs/east/home/alice@example.org/f", p)
+	},
+	"Mknod": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+		return pfs.Mknod(ctx, fsys, p, fs.ModeNamedPipe|0o600, 0)
+	},
+	"Concat to": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+		return pfs.Concat(ctx, fsys, p, []pfs.Path{"/pfs/east/home/alice@example.org/f"})
 	},
 	"RemoveTree": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error { return pfs.RemoveTree(ctx, fsys, p) },
 	"Space": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
