@@ -3,11 +3,14 @@ package dataset
 import (
 	"cmp"
 	"context"
+	"iter"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/pfs/dataset"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/recordio/convert"
 	"github.com/urfave/cli/v2"
 )
@@ -49,26 +52,33 @@ func payloadFlag(to *string) cli.Flag {
 }
 
 func runDatasetCat(ctx context.Context, a *app.App, o *datasetCatOptions, operands []string) error {
-	if err := cmp.Or(checkPayload(o.payload), o.CheckPolicy()); err != nil {
+	if err := cmp.Or(datafile.CheckPayload(o.payload), o.CheckPolicy()); err != nil {
 		return err
 	}
 	if o.limit < -1 {
 		return cliargs.Usagef("--limit %d: a number from 0 on is needed", o.limit)
 	}
-	_, files, err := datasetOrDamaged(ctx, a, operands, o.Policy)
+	inputs, err := datafile.Operands(ctx, a, operands)
 	if err != nil {
 		return err
 	}
-	if o.payload == "" {
-		if o.payload, err = datafile.PayloadOf(files); err != nil {
-			return err
-		}
+	_, files, err := dataset.Find(ctx, inputs, o.Policy)
+	if err == nil && o.payload == "" {
+		o.payload, err = dataset.PayloadOf(files)
+	}
+	if err != nil {
+		return withHint(ctx, a, err)
 	}
 	r := datafile.StartReading(ctx, a, &o.ReadOptions, files, a.OnScreen())
 	defer r.M.End()
-	t := transcoder{from: o.payload, to: convert.Shown.Name}
-	return r.End(t.run(ctx, recordsOf(ctx, r, files, o.limit), func(line []byte) error {
+	records := dataset.First(r.Reading.Records(ctx, files), o.limit)
+	return r.End(withHint(ctx, a, printDecoded(ctx, a, records, o.payload)))
+}
+
+// printDecoded prints records as JSON lines.
+func printDecoded(ctx context.Context, a *app.App, records iter.Seq2[recordfile.Record, error], payload string) error {
+	return dataset.Transcoder{From: payload, To: convert.Shown.Name}.Run(ctx, records, func(line []byte) error {
 		_, err := a.Out.Write(append(line[:len(line):len(line)], '\n'))
 		return err
-	}))
+	})
 }

@@ -1,12 +1,15 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/pfs/dataset"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/recordio/convert"
 	"github.com/urfave/cli/v2"
 )
@@ -68,7 +71,7 @@ func FormatLines() (lines [][2]string) {
 	for _, f := range convert.Formats {
 		lines = append(lines, [2]string{f.Name, f.Doc})
 	}
-	return append(lines, [2]string{recordsFormat, "RecordIO, a dataset or files: the record as it is, in the payload that it has unless --payload is given"})
+	return append(lines, [2]string{dataset.RecordsFormat, "RecordIO, a dataset or files: the record as it is, in the payload that it has unless --payload is given"})
 }
 
 func EncodingLines() (lines [][2]string) {
@@ -83,36 +86,31 @@ func runConvert(ctx context.Context, a *app.App, o *convertOptions, operands []s
 	if err := o.check(); err != nil {
 		return err
 	}
-	find := func(ctx context.Context, operands []string, o *convertOptions) (*datasetInputs, error) {
-		return inputsOfDatasets(ctx, a, operands, o)
+	start := a.Now()
+	var err error
+	if o.Inputs, err = datafile.Operands(ctx, a, operands); err != nil {
+		return err
 	}
-	if o.format == recordsFormat {
-		find = func(ctx context.Context, operands []string, o *convertOptions) (*datasetInputs, error) {
-			return recordInputs(ctx, a, operands, o)
-		}
-	}
-	in, err := find(ctx, operands, o)
+	dir, err := datafile.LookAtDir(ctx, a, o.Title)
 	if err != nil {
 		return err
 	}
-	defer in.close()
-	if in.files == 0 && !o.allowEmpty {
-		return app.WithHint(cliargs.Usagef("there is no file in %s", strings.Join(operands, ", ")), "--allow-empty makes an empty dataset")
-	}
-	if o.mayBeMNIST() {
-		if err := in.mnist.check(); err != nil {
+	o.Dir = dir.End
+	if o.badFile != "" {
+		end, err := datafile.OutputEnd(ctx, a, o.badFile)
+		if err != nil {
 			return err
 		}
+		o.BadFile = &end
 	}
-	in.tellParts()
-	c, err := newConversion(ctx, a, o, in)
-	switch {
-	case err != nil:
-		return err
-	case c.made != nil:
-		return c.tellMade(ctx)
-	case o.dryRun:
-		return in.damaged(c.rehearse(ctx))
+	o.Stdout, o.Lease = a.Out, a.Main.Lease
+	o.SameFile, o.Damaged = datafile.SameFile(a), datafile.Damaged(a)
+	o.Tell = func(text string) { a.Message("%s", text) }
+	o.Meter = func(bytes int64, files int) recordfile.Meter { return a.StartMeter(o.quiet, bytes, files) }
+	r, err := dataset.Convert(ctx, o.Options)
+	if err != nil {
+		return datafile.HintAt(ctx, a, dir, o.withHint(ctx, a, err))
 	}
-	return in.damaged(c.run(ctx))
+	t := &convertTelling{a: a, o: o, r: r, seconds: a.Now().Sub(start).Seconds()}
+	return cmp.Or(t.tell(), datafile.EndLoss(a, r.Loss))
 }

@@ -1,205 +1,184 @@
 package dataset
 
 import (
-	"fmt"
-	"runtime"
-	"slices"
+	"context"
+	"errors"
 	"strings"
 
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/copying"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
-	"github.com/paddlecloud/pfs/pfs/transfer"
-	"github.com/paddlecloud/pfs/recordio"
+	"github.com/paddlecloud/pfs/pfs/dataset"
 	"github.com/paddlecloud/pfs/recordio/convert"
-	"github.com/paddlecloud/pfs/split"
 	"github.com/urfave/cli/v2"
 )
 
-// convertOptions are the flags of dataset convert, and what check makes of them.
+// convertOptions are the flags of dataset convert.
 type convertOptions struct {
-	outputPath, namePrefix string
-	lineCount, numShards   int64
-	shardSize              cliio.SizeFlag
-	paddleCompat           bool
+	dataset.Options // as far as flags are options as they are
 
-	format, payload string
-	encoding        string
-	rules           []transfer.Rule
-	delimiter       string
-	noHeader, text  bool
-	skipLines       int64
-	columns, null   string
-	types, labels   []string
-	labelFrom       string
-
-	shuffle       bool
-	seed          uint64
-	shuffleMemory cliio.SizeFlag
-
-	bad, badFile string
-	maxBad       int64
-	damage       datafile.ReadOptions // of recordio
-	maxRecord    cliio.SizeFlag
-
-	compressor string
-	chunkSize  cliio.SizeFlag
-	jobs       int
-
-	resume, restart, force, dryRun, quiet, json bool
-
-	allowEmpty bool
+	shardSize, shuffleMemory, maxRecord, chunkSize cliio.SizeFlag
+	payload, labelFrom, bad, badFile               string
+	damage                                         datafile.ReadOptions
+	quiet, json                                    bool
 
 	given func(name string) bool // whether a flag was; nil: none
-
-	rule    split.Rule
-	pattern split.Pattern
-	options convert.Options
-	packed  recordio.Compressor
 }
-
-const (
-	defaultShardBytes = 256 << 20
-	// defaultChunkBytes is less than the reference's 32 MiB: faster to read, and less
-	// is lost to damage.
-	defaultChunkBytes = 4 << 20
-)
 
 func (o *convertOptions) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "output-path", Usage: "write the shards into `DIR`, which is made if it is missing", Destination: &o.outputPath},
-		&cli.StringFlag{Name: "name-prefix", Usage: "begin the names of the shards with `PREFIX`", Destination: &o.namePrefix},
-		&cli.Int64Flag{Name: "line-count", Usage: "put `N` records into each shard", DefaultText: "none", Destination: &o.lineCount},
-		&cli.Int64Flag{Name: "num-shards", Usage: "make `K` shards, whose records differ by at most one", DefaultText: "none", Destination: &o.numShards},
+		&cli.StringFlag{Name: "output-path", Usage: "write the shards into `DIR`, which is made if it is missing", Destination: &o.Title},
+		&cli.StringFlag{Name: "name-prefix", Usage: "begin the names of the shards with `PREFIX`", Destination: &o.Name},
+		&cli.Int64Flag{Name: "line-count", Usage: "put `N` records into each shard", DefaultText: "none", Destination: &o.LineCount},
+		&cli.Int64Flag{Name: "num-shards", Usage: "make `K` shards, whose records differ by at most one", DefaultText: "none", Destination: &o.NumShards},
 		&cli.GenericFlag{Name: "shard-size", Usage: "put records of `SIZE` bytes into each shard (256M if nothing else is said)", Value: &o.shardSize},
-		&cli.BoolFlag{Name: "paddle-compat", Usage: "cut, count in names and chunk as convert of paddle.v2.dataset.common: see docs/datasets.md", Destination: &o.paddleCompat},
-		&cli.StringFlag{Name: "format", Usage: "the inputs are `NAME` (csv if a flag about tables is given, else found by content and name)", Destination: &o.format},
-		&cli.GenericFlag{Name: "include", Usage: "read what matches `PATTERN` below directories; of all rules the last that matches decides", Value: &copying.RuleFlag{Rules: &o.rules}},
-		&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN` below directories (*.json, raw/); excluded directories are not entered", Value: &copying.RuleFlag{Rules: &o.rules, Exclude: true}},
+		&cli.BoolFlag{Name: "paddle-compat", Usage: "cut, count in names and chunk as convert of paddle.v2.dataset.common: see docs/datasets.md", Destination: &o.PaddleCompat},
+		&cli.StringFlag{Name: "format", Usage: "the inputs are `NAME` (csv if a flag about tables is given, else found by content and name)", Destination: &o.Format},
+		&cli.GenericFlag{Name: "include", Usage: "read what matches `PATTERN` below directories; of all rules the last that matches decides", Value: &copying.RuleFlag{Rules: &o.Rules}},
+		&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN` below directories (*.json, raw/); excluded directories are not entered", Value: &copying.RuleFlag{Rules: &o.Rules, Exclude: true}},
 		&cli.StringFlag{Name: "payload", Usage: "encode records as `NAME`", Value: convert.Encodings[0].Name, Destination: &o.payload},
-		&cli.StringFlag{Name: "encoding", Usage: "text is written in `NAME`: " + strings.Join(convert.Charsets(), ", ") + " (utf-8)", Destination: &o.encoding},
-		&cli.StringFlag{Name: "delimiter", Usage: "`CHAR` between the columns of a table, or tab, or space for any run of blanks", Destination: &o.delimiter},
-		&cli.BoolFlag{Name: "no-header", Usage: "the first line of a table is a record", Destination: &o.noHeader},
-		&cli.Int64Flag{Name: "skip-lines", Usage: "leave out the first `N` lines of each input, before a header", DefaultText: "none", Destination: &o.skipLines},
-		&cli.StringFlag{Name: "columns", Usage: "`NAMES` of the columns of a table without a header, between commas", Destination: &o.columns},
-		&cli.GenericFlag{Name: "type", Usage: "`COLUMN=TYPE` of a table, COLUMN by name or number from 1: text, bytes, int, float, float32, bool, skip; several times", Value: app.ListFlag(&o.types)},
-		&cli.BoolFlag{Name: "text", Usage: "columns without --type are text; do not find out their types", Destination: &o.text},
-		&cli.StringFlag{Name: "null", Usage: "`TEXT` in a table that means that the value is missing, such as NA", Destination: &o.null},
-		&cli.GenericFlag{Name: "label", Usage: "`COLUMN` of a table that is a label: records become [features, labels]; several times", Value: app.ListFlag(&o.labels)},
-		&cli.StringFlag{Name: "label-from", Usage: "the label of an image is the directory right below the operand (top), the one it is in (dir), or there is none: `WHICH`", Value: string(LabelFromTop), Destination: &o.labelFrom},
-		&cli.BoolFlag{Name: "shuffle", Usage: "put the records into a random order", Destination: &o.shuffle},
-		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.seed},
+		&cli.StringFlag{Name: "encoding", Usage: "text is written in `NAME`: " + strings.Join(convert.Charsets(), ", ") + " (utf-8)", Destination: &o.Encoding},
+		&cli.StringFlag{Name: "delimiter", Usage: "`CHAR` between the columns of a table, or tab, or space for any run of blanks", Destination: &o.Delimiter},
+		&cli.BoolFlag{Name: "no-header", Usage: "the first line of a table is a record", Destination: &o.NoHeader},
+		&cli.Int64Flag{Name: "skip-lines", Usage: "leave out the first `N` lines of each input, before a header", DefaultText: "none", Destination: &o.SkipLines},
+		&cli.StringFlag{Name: "columns", Usage: "`NAMES` of the columns of a table without a header, between commas", Destination: &o.Columns},
+		&cli.GenericFlag{Name: "type", Usage: "`COLUMN=TYPE` of a table, COLUMN by name or number from 1: text, bytes, int, float, float32, bool, skip; several times", Value: app.ListFlag(&o.Types)},
+		&cli.BoolFlag{Name: "text", Usage: "columns without --type are text; do not find out their types", Destination: &o.Text},
+		&cli.StringFlag{Name: "null", Usage: "`TEXT` in a table that means that the value is missing, such as NA", Destination: &o.Null},
+		&cli.GenericFlag{Name: "label", Usage: "`COLUMN` of a table that is a label: records become [features, labels]; several times", Value: app.ListFlag(&o.Labels)},
+		&cli.StringFlag{Name: "label-from", Usage: "the label of an image is the directory right below the operand (top), the one it is in (dir), or there is none: `WHICH`", Value: "top", Destination: &o.labelFrom},
+		&cli.BoolFlag{Name: "shuffle", Usage: "put the records into a random order", Destination: &o.Shuffle},
+		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.Seed},
 		&cli.GenericFlag{Name: "shuffle-memory", Usage: "shuffle in about `SIZE` of memory (64M), the rest in the folder for temporary files", Value: &o.shuffleMemory},
 		&cli.StringFlag{Name: "bad", Usage: "`POLICY` for records that are malformed: fail, or skip them", Value: "fail", Destination: &o.bad},
-		&cli.Int64Flag{Name: "max-bad", Usage: "skip at most `N` records; -1 means any number", Value: convert.DefaultMaxBad, Destination: &o.maxBad},
+		&cli.Int64Flag{Name: "max-bad", Usage: "skip at most `N` records; -1 means any number", Value: convert.DefaultMaxBad, Destination: &o.MaxBad},
 		&cli.StringFlag{Name: "bad-file", Usage: "skip malformed records and write them to `FILE`, as JSON lines with the reason", Destination: &o.badFile},
 		o.damage.DamageFlag("fail"),
 		&cli.GenericFlag{Name: "max-record", Usage: "refuse records of more than `SIZE` (64M)", Value: &o.maxRecord},
-		&cli.StringFlag{Name: "compressor", Usage: "compress chunks by `NAME`: none, snappy, gzip, zstd", Value: "snappy", Destination: &o.compressor},
+		&cli.StringFlag{Name: "compressor", Usage: "compress chunks by `NAME`: none, snappy, gzip, zstd", Value: "snappy", Destination: &o.Compressor},
 		&cli.GenericFlag{Name: "chunk-size", Aliases: []string{"chunk"}, Usage: "put records of `SIZE` bytes into a chunk, or one record with 0 (4M; 32M with --paddle-compat)", Value: &o.chunkSize},
-		&cli.IntFlag{Name: "jobs", Aliases: []string{"j", "parallel"}, Usage: "work on `N` pieces of input at once; 0 is one a processor", Destination: &o.jobs},
-		&cli.BoolFlag{Name: "resume", Usage: "go on with what a run before has finished", Destination: &o.resume},
-		&cli.BoolFlag{Name: "restart", Usage: "discard what a run before has finished", Destination: &o.restart},
-		app.ForceFlag(&o.force),
-		&cli.BoolFlag{Name: "allow-empty", Usage: "make a dataset also of no records", Destination: &o.allowEmpty},
-		&cli.BoolFlag{Name: "dry-run", Usage: "read everything, write nothing, print the shards that would be made", Destination: &o.dryRun},
+		&cli.IntFlag{Name: "jobs", Aliases: []string{"j", "parallel"}, Usage: "work on `N` pieces of input at once; 0 is one a processor", Destination: &o.Jobs},
+		&cli.BoolFlag{Name: "resume", Usage: "go on with what a run before has finished", Destination: &o.Resume},
+		&cli.BoolFlag{Name: "restart", Usage: "discard what a run before has finished", Destination: &o.Restart},
+		app.ForceFlag(&o.Force),
+		&cli.BoolFlag{Name: "allow-empty", Usage: "make a dataset also of no records", Destination: &o.AllowEmpty},
+		&cli.BoolFlag{Name: "dry-run", Usage: "read everything, write nothing, print the shards that would be made", Destination: &o.DryRun},
 		app.QuietFlag(&o.quiet),
 		app.JSONFlag(&o.json),
 	}
 }
 
-// suffix is what stands behind the prefix in the names of shards.
-func (o *convertOptions) suffix() string {
-	if o.paddleCompat && o.lineCount > 0 {
-		return "-%05d"
-	}
-	return "-%05d-of-%05d"
-}
-
-func (o *convertOptions) of() split.Of {
-	if o.paddleCompat {
-		return split.OfLast
-	}
-	return split.OfCount
-}
-
-// ofText is of for the manifest.
-func (o *convertOptions) ofText() string {
+// check makes the values of the flags options.
+func (o *convertOptions) check() error {
 	switch {
-	case !o.pattern.HasTotal():
-		return ""
-	case o.paddleCompat:
-		return "last"
+	case o.Title == "":
+		return cliargs.Usagef("--output-path is needed: the directory for the shards")
+	case o.is("line-count") && o.LineCount == 0, o.is("num-shards") && o.NumShards == 0:
+		return cliargs.Usagef("--line-count and --num-shards are numbers from 1 on")
+	case o.shardSize.Given && o.shardSize.Bytes == 0:
+		return cliargs.Usagef("--shard-size 0: shards hold something")
+	case o.bad != "fail" && o.bad != "skip":
+		return cliargs.Usagef("--bad %s: fail or skip is needed", o.bad)
+	case o.bad == "fail" && o.badFile != "" && o.is("bad"):
+		return cliargs.Usagef("--bad fail and --bad-file, which skips, exclude each other")
 	}
-	return "count"
+	if err := o.damage.CheckPolicy(); err != nil {
+		return err
+	}
+	o.OnDamage = o.damage.Policy
+	o.ShardSize, o.ShuffleMemory, o.MaxRecord, o.ChunkSize = o.shardSize.Bytes, o.shuffleMemory.Bytes, o.maxRecord.Bytes, o.chunkSize.Bytes
+	if o.chunkSize.Given && o.chunkSize.Bytes == 0 {
+		o.ChunkSize = -1
+	}
+	if o.is("payload") {
+		o.Payload = o.payload
+	}
+	if o.is("label-from") {
+		o.LabelFrom = o.labelFrom
+	}
+	o.SkipBad = o.bad == "skip" && o.MaxBad != 0
+	if o.MaxBad == 0 {
+		o.badFile = ""
+	}
+	return o.checkIdle()
 }
 
-// ofBytes lists the flags that the bytes of the shards depend on, in the order of the
-// alphabet, for the manifest.
-func (o *convertOptions) ofBytes() []string {
-	list := o.ofRecords()
-	if o.damage.Policy != recordio.Fail { // records of RecordIO have no other options that are not in order
-		option := "--on-damage=" + o.damage.Damage
-		i, _ := slices.BinarySearch(list, option)
-		list = slices.Insert(list, i, option)
-	}
-	if o.options.Bad.Policy == convert.Fail {
-		return list
-	}
-	return slices.Insert(list, 0, "--bad=skip") // the first in the alphabet
-}
+// is reports whether a flag was given, with whatever value.
+func (o *convertOptions) is(name string) bool { return o.given != nil && o.given(name) }
 
-// ofRecords lists the flags that a run which goes on with another must share with it:
-// all but what happens to malformed records and to damage. What was finished had none of these, or
-// left them out; that its records are the same is checked.
-func (o *convertOptions) ofRecords() []string {
-	var list []string
-	add := func(given bool, name string, value any) {
-		if given {
-			list = append(list, fmt.Sprintf("--%s=%v", name, value))
+// checkIdle refuses flags that would do nothing: whoever gives one means something.
+func (o *convertOptions) checkIdle() error {
+	raw := o.payload == "raw"
+	skips := o.badFile != "" || o.bad == "skip"
+	for _, rule := range []struct {
+		names  string // of flags that do nothing
+		idle   bool   // in this case
+		reason string
+	}{
+		{"seed shuffle-memory", !o.Shuffle, "there is no --shuffle"},
+		{"columns", !o.NoHeader, "the header names the columns; without one, give --no-header too"},
+		{"type text null label columns", raw, "--payload raw takes lines as they are"},
+		{"label-from", o.Format != "" && o.Format != "images", "labels of directories are for images, not for --format " + o.Format},
+		{"bad max-bad bad-file max-record encoding include exclude skip-lines", o.Format == dataset.RecordsFormat, "records of RecordIO are taken as they are"},
+		{"on-damage", o.Format != dataset.RecordsFormat, "it is for --format recordio"},
+		{"max-bad", !skips, "there is no --bad skip, and no --bad-file"},
+	} {
+		for _, name := range strings.Fields(rule.names) {
+			if rule.idle && o.is(name) {
+				return cliargs.Usagef("--%s does nothing: %s", name, rule.reason)
+			}
 		}
 	}
-	add(o.format != recordsFormat || o.is("payload"), "payload", o.payload)
-	add(true, "compressor", o.compressor)
-	add(true, "chunk-size", o.chunkSize.Bytes)
-	add(o.lineCount > 0, "line-count", o.lineCount)
-	add(o.numShards > 0, "num-shards", o.numShards)
-	add(o.shardSize.Given, "shard-size", o.shardSize.Bytes)
-	add(o.paddleCompat, "paddle-compat", true)
-	add(o.format != "", "format", o.format)
-	add(o.shuffle, "shuffle", true)
-	add(o.shuffle, "seed", o.seed)
-	add(o.encoding != "", "encoding", o.encoding)
-	add(o.delimiter != "", "delimiter", o.delimiter)
-	add(o.noHeader, "no-header", true)
-	add(o.skipLines > 0, "skip-lines", o.skipLines)
-	add(o.text, "text", true)
-	add(o.columns != "", "columns", o.columns)
-	add(o.null != "", "null", o.null)
-	add(o.is("label-from"), "label-from", o.labelFrom)
-	add(o.maxRecord.Given, "max-record", o.maxRecord.Bytes)
-	for _, t := range o.types {
-		add(true, "type", t)
-	}
-	slices.Sort(list)
-	for _, l := range o.labels { // their order matters, as that of the rules
-		add(true, "label", l)
-	}
-	for _, r := range o.rules {
-		add(!r.Exclude, "include", r.Pattern)
-		add(r.Exclude, "exclude", r.Pattern)
-	}
-	return list
+	return nil
 }
 
-// mayBeMNIST reports whether names of MNIST mean files of MNIST.
-func (o *convertOptions) mayBeMNIST() bool { return o.format == "" || o.format == mnistName }
-
-// workers is how many goroutines compress.
-func (o *convertOptions) workers() int {
-	if o.jobs > 0 {
-		return o.jobs
+// withHint adds the way out to an error of a conversion.
+func (o *convertOptions) withHint(ctx context.Context, a *app.App, err error) error {
+	if errors.As(err, new(*dataset.Error)) {
+		return withHint(ctx, a, err)
 	}
-	return runtime.GOMAXPROCS(0)
+	if way := o.wayOut(err); way != "" {
+		return app.WithHint(err, way)
+	}
+	return datafile.WithHint(a, err)
+}
+
+// wayOut says which flag helps with an error of package convert.
+func (o *convertOptions) wayOut(err error) string {
+	const skip = "--bad skip leaves malformed records out and tells of them"
+	var bad *convert.RecordError
+	fails := !o.SkipBad && o.BadFile == nil && errors.As(err, &bad)
+	switch {
+	case errors.Is(err, convert.ErrLine):
+		way := "each line is a record: jq -c . makes a line of each value, and jq -c '.[]' of each item of an array"
+		if fails {
+			way += "; " + skip
+		}
+		return way
+	case errors.Is(err, convert.ErrHeader):
+		return "--no-header takes the first line for a record, and --columns names the columns then"
+	case errors.Is(err, convert.ErrManyPieces):
+		return "--payload msgpack, pickle and json hold all values of a sample"
+	case errors.Is(err, convert.ErrTooMany):
+		return "--max-bad N lets more of them pass, -1 any number"
+	case errors.Is(err, convert.ErrUnlabelled):
+		return "the directories right below an operand are labels; --label-from dir takes those that the images are in, none makes records without"
+	case errors.Is(err, convert.ErrFormat):
+		return "--format NAME says what the inputs are: " + strings.Join(dataset.Formats(), ", ") + "; --include and --exclude choose files of a directory"
+	case errors.Is(err, convert.ErrDelimiter):
+		return "--delimiter CHAR says what separates the columns, such as ';', tab or space"
+	case errors.Is(err, convert.ErrCharset):
+		way := "--encoding NAME reads other text: " + strings.Join(convert.Charsets(), ", ")
+		if fails {
+			way += "; " + skip
+		}
+		return way
+	case fails && o.is("max-bad"): // which is 0
+		return "--max-bad N leaves out up to N malformed records, -1 any number"
+	case fails:
+		return skip + "; --bad-file FILE keeps them"
+	}
+	return ""
 }

@@ -2,11 +2,10 @@
 //
 // # Files
 //
-//	dataset, cat, info, latest, transcode       the list of commands; those of the names
-//	split, verify
-//	convert*                                    convert: found and checked (inputs, survey, check); run; staged (staging, sink)
-//	publish*, shard*, versions                  publish; shard; published versions
-//	open, records                               datasets and their records, read
+//	dataset, cat, convert, info, latest, publish, shard, split, verify   the list of commands; those of the names
+//	convertoptions, converttell                                          flags of convert; what it says
+//	shardprint                                                           what shard says
+//	hint                                                                 the way out of errors
 package dataset
 
 import (
@@ -14,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// Command is paddlectl dataset.
 func Command(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name:    "dataset",

@@ -3,12 +3,11 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/pfs/dataset"
 	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
 	"github.com/urfave/cli/v2"
 )
@@ -30,19 +29,8 @@ paddlectl dataset verify does that.`,
 			&cli.BoolFlag{Name: "json", Usage: "the manifest, with the directory as \"path\", on one line", Destination: &o.json},
 		},
 		Run: func(ctx context.Context, operands []string) error {
-			return eachDataset(ctx, a, operands, func(s *dataset) error { return showDataset(a, s, o) })
+			return eachDataset(ctx, a, operands, func(s *dataset.Dataset) error { return showDataset(a, s, o) })
 		},
-	})
-}
-
-// eachDataset calls fn for every dataset that is named, and goes on after a failure.
-func eachDataset(ctx context.Context, a *app.App, operands []string, fn func(*dataset) error) error {
-	return app.EachOf(ctx, a, operands, func(text string) error {
-		s, err := openDataset(ctx, a, text)
-		if err != nil {
-			return err
-		}
-		return fn(s)
 	})
 }
 
@@ -52,15 +40,15 @@ type datasetJSON struct {
 	*manifest.Manifest
 }
 
-func showDataset(a *app.App, s *dataset, o infoOptions) error {
+func showDataset(a *app.App, s *dataset.Dataset, o infoOptions) error {
 	if o.json {
-		return a.JSON(datasetJSON{s.dirText(), s.Manifest})
+		return a.JSON(datasetJSON{s.DirTitle(), s.Manifest})
 	}
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-10s%s\n", name, a.Name(fmt.Sprintf(format, args...)))
 	}
-	row("dataset", "%s", s.setText())
+	row("dataset", "%s", s.Title())
 	row("records", "%d in %s, %s", s.Records, app.Count(int64(len(s.Shards)), "shard", "shards"), cliio.Size(s.Bytes))
 	row("payload", "%s, of %s", s.Payload, s.Source)
 	for i, in := range s.Inputs {
@@ -72,7 +60,7 @@ func showDataset(a *app.App, s *dataset, o infoOptions) error {
 	}
 	row("options", "%s", strings.Join(s.Options, " "))
 	if len(s.Columns) > 0 {
-		row("columns", "%s", columnsText(s.Columns))
+		row("columns", "%s", dataset.ColumnsText(s.Columns))
 	}
 	if len(s.Classes) > 0 {
 		row("classes", "%s", classesText(s.Classes))
@@ -99,25 +87,4 @@ func classesText(classes []string) string {
 		return strings.Join(classes, ", ")
 	}
 	return strings.Join(classes[:mostShown], ", ") + ", and " + app.Count(more, "more", "more") + ": --json shows all"
-}
-
-// columnsText names the columns with their types.
-func columnsText(columns []manifest.Column) string { return strings.Join(columnParts(columns), ", ") }
-
-// columnParts names each column with its type. Columns of a table without names have
-// numbers; an empty name among others is one, and shown as such.
-func columnParts(columns []manifest.Column) []string {
-	named := slices.ContainsFunc(columns, func(c manifest.Column) bool { return c.Name != "" })
-	list := make([]string, len(columns))
-	for i, c := range columns {
-		name := c.Name
-		switch {
-		case name == "" && named:
-			name = `""`
-		case name == "":
-			name = strconv.Itoa(i + 1)
-		}
-		list[i] = name + " " + c.Type
-	}
-	return list
 }

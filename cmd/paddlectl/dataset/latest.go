@@ -2,14 +2,13 @@ package dataset
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset"
 	"github.com/paddlecloud/pfs/pfs/transfer"
-	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
 )
 
@@ -62,28 +61,28 @@ type datasetVersionJSON struct {
 	Digest  string `json:"digest"` // of the manifest
 }
 
-func newDatasetVersionJSON(s *dataset, n int, latest bool) datasetVersionJSON {
-	return datasetVersionJSON{app.LocalText(s.dir.Path), n, latest, s.Records, s.Bytes, s.sum}
+func newDatasetVersionJSON(s *dataset.Dataset, n int, latest bool) datasetVersionJSON {
+	return datasetVersionJSON{app.LocalText(s.Dir.Path), n, latest, s.Records, s.Bytes, s.Digest}
 }
 
 // list tells of every complete version.
 func (l *latestVersion) list(ctx context.Context) error {
-	complete, err := completeIn(ctx, l.dir)
+	complete, err := dataset.Versions(ctx, l.dir)
 	if err != nil {
 		return err
 	}
 	if len(complete) == 0 {
 		return app.WithHint(pfs.Errorf("paddlectl.latest", l.dir.Path, pfs.NotExist, "no complete version is published here"), "paddlectl dataset publish makes one")
 	}
-	latest, broken := newestVersion(ctx, l.dir, true)
+	latest, broken := dataset.Latest(ctx, l.dir)
 	if err := app.EachOf(ctx, l.a, complete, func(n int) error { return l.tell(ctx, n, n == latest && broken == nil) }); err != nil {
 		return err
 	}
-	return broken
+	return withHint(ctx, l.a, broken)
 }
 
 func (l *latestVersion) tell(ctx context.Context, n int, latest bool) error {
-	s, err := readVersion(ctx, l.dir, n, "")
+	s, err := dataset.OpenVersion(ctx, l.dir, n)
 	if err != nil {
 		return err
 	}
@@ -92,7 +91,7 @@ func (l *latestVersion) tell(ctx context.Context, n int, latest bool) error {
 	}
 	mark := ""
 	if latest {
-		mark = "  " + latestName
+		mark = "  " + dataset.LatestName
 	}
 	l.a.Printf("%d  %s in %s, %s%s\n", n, app.Count(s.Records, "record", "records"), app.Count(int64(len(s.Shards)), "shard", "shards"), cliio.Size(s.Bytes), mark)
 	return nil
@@ -100,26 +99,13 @@ func (l *latestVersion) tell(ctx context.Context, n int, latest bool) error {
 
 // choose makes latest the version of a number.
 func (l *latestVersion) choose(ctx context.Context, number string) error {
-	n, ok := versionOf(number)
-	if !ok || n > mostVersions {
+	n, ok := dataset.VersionOf(number)
+	if !ok {
 		return cliargs.Usagef("%q is no number of a version: they are counted from 1", number)
 	}
-	whole, err := isComplete(ctx, l.dir, n)
-	if err == nil && !whole {
-		err = withVersions(ctx, l.dir, pfs.Errorf("paddlectl.latest", l.dir.Path.Join(number), pfs.NotExist, "this is no complete version"))
-	}
+	s, err := dataset.SetLatest(ctx, l.dir, n)
 	if err != nil {
-		return err
-	}
-	s, err := readVersion(ctx, l.dir, n, app.LocalText(l.dir.Path)+"/"+strconv.Itoa(n)+"/")
-	if err != nil {
-		return err
-	}
-	if err := checkShards(ctx, l.a, s, recordio.Fail); err != nil {
-		return err
-	}
-	if err := writeLatest(ctx, l.dir, n); err != nil {
-		return err
+		return withHint(ctx, l.a, err)
 	}
 	if l.json {
 		return l.a.JSON(newDatasetVersionJSON(s, n, true))

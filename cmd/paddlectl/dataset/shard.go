@@ -1,15 +1,21 @@
 package dataset
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"math"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/paddlecloud/pfs/shard"
 	"github.com/urfave/cli/v2"
@@ -17,11 +23,11 @@ import (
 
 // The ways to share out.
 const (
-	ByMod        = "mod"
-	ByLPT        = "lpt"
-	ByRange      = "range"
-	ByRendezvous = "rendezvous"
-	ByOrder      = "order"
+	byMod        = string(dataset.ByMod)
+	byLPT        = string(dataset.ByLPT)
+	byRange      = string(dataset.ByRange)
+	byRendezvous = string(dataset.ByRendezvous)
+	byOrder      = string(dataset.ByOrder)
 )
 
 // noTrainer is the value of --trainer that is not given.
@@ -86,7 +92,7 @@ func (o *shardOptions) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "trainers", Usage: "share out to `N` trainers", DefaultText: "as the job says", Destination: &o.trainers},
 		&cli.IntFlag{Name: "trainer", Usage: "say what trainer `I` gets, counted from 0", Value: noTrainer, DefaultText: "as the job says", Destination: &o.trainer},
-		&cli.StringFlag{Name: "policy", Usage: "share out by `NAME`: mod, lpt, range, rendezvous, order", Value: ByMod, Destination: &o.policy},
+		&cli.StringFlag{Name: "policy", Usage: "share out by `NAME`: mod, lpt, range, rendezvous, order", Value: byMod, Destination: &o.policy},
 		&cli.StringFlag{Name: "weight", Usage: "lpt balances `WHAT`: records or bytes", DefaultText: "bytes", Destination: &o.weight},
 		&cli.StringFlag{Name: "equal", Usage: "`HOW` trainers end: exact, or after the same number of records: drop some, or pad with the first ones again; how many is said on standard error", Value: "exact", Destination: &o.equal},
 		&cli.StringFlag{Name: "shuffle", Usage: "the `ORDER` of policy order, which it implies: none, global, block:WINDOW[:LANES]", Destination: &o.shuffle},
@@ -114,8 +120,8 @@ func (o *shardOptions) check(env shard.Env) error {
 	if o.shuffling, err = shard.ParseShuffle(o.shuffle); err != nil {
 		return cliargs.Usagef("--shuffle %s: none, global or block:WINDOW[:LANES] is needed", o.shuffle)
 	}
-	if o.shuffle != "" && o.policy == ByMod {
-		o.policy = ByOrder
+	if o.shuffle != "" && o.policy == byMod {
+		o.policy = byOrder
 	}
 	switch o.weight {
 	case "", "bytes":
@@ -133,11 +139,11 @@ func (o *shardOptions) check(env shard.Env) error {
 
 // checkPolicy refuses flags that do not go together.
 func (o *shardOptions) checkPolicy() error {
-	whole := o.policy == ByMod || o.policy == ByLPT || o.policy == ByRendezvous
+	whole := o.policy == byMod || o.policy == byLPT || o.policy == byRendezvous
 	switch {
-	case !whole && o.policy != ByRange && o.policy != ByOrder:
+	case !whole && o.policy != byRange && o.policy != byOrder:
 		return cliargs.Usagef("--policy %s: mod, lpt, range, rendezvous or order is needed", o.policy)
-	case o.shuffle != "" && o.policy != ByOrder:
+	case o.shuffle != "" && o.policy != byOrder:
 		return cliargs.Usagef("--shuffle is for --policy order, not %s", o.policy)
 	case o.lists != "" && (!whole || o.read):
 		return cliargs.Usagef("--lists is for whole files: --policy mod, lpt or rendezvous, without --read")
@@ -145,10 +151,10 @@ func (o *shardOptions) checkPolicy() error {
 		return cliargs.Usagef("--test is for --lists")
 	case o.as != "" && o.as != "json" && o.as != "recordio":
 		return cliargs.Usagef("--as %s: json or recordio is needed", o.as)
-	case o.cursor < 0 || o.cursor > 0 && o.policy != ByOrder:
+	case o.cursor < 0 || o.cursor > 0 && o.policy != byOrder:
 		return cliargs.Usagef("--cursor is a number from 0 on, for --policy order")
 	}
-	if err := cmp.Or(checkPayload(o.payload), o.damage.CheckPolicy()); err != nil {
+	if err := cmp.Or(datafile.CheckPayload(o.payload), o.damage.CheckPolicy()); err != nil {
 		return err
 	}
 	return o.checkEffect()
@@ -162,9 +168,9 @@ func (o *shardOptions) checkEffect() error {
 		name, needs string
 		given, idle bool
 	}{
-		{"--seed", order, o.seed != 0, o.policy != ByOrder},
-		{"--epoch", order, o.epoch != 0, o.policy != ByOrder},
-		{"--weight", "--policy lpt", o.weight != "", o.policy != ByLPT},
+		{"--seed", order, o.seed != 0, o.policy != byOrder},
+		{"--epoch", order, o.epoch != 0, o.policy != byOrder},
+		{"--weight", "--policy lpt", o.weight != "", o.policy != byLPT},
 		{"--as", "--read", o.as != "", !o.read},
 		{"--payload", "--read", o.payload != "", !o.read},
 		{"--limit", "--read", o.limit >= 0, !o.read},
@@ -179,7 +185,7 @@ func (o *shardOptions) checkEffect() error {
 		return cliargs.Usagef("--payload has no effect with --as recordio, which prints records as they are")
 	case o.json && o.as == "recordio":
 		return cliargs.Usagef("--json and --as recordio contradict each other")
-	case o.damage.Policy != recordio.Fail && (o.policy == ByRange || o.policy == ByOrder):
+	case o.damage.Policy != recordio.Fail && (o.policy == byRange || o.policy == byOrder):
 		return cliargs.Usagef("--on-damage %s is for whole files, --policy mod, lpt or rendezvous: policy %s knows records by their numbers, which damage changes", o.damage.Damage, o.policy)
 	case o.damage.Policy != recordio.Fail && o.equally != shard.Exact:
 		return cliargs.Usagef("--on-damage %s and --equal %s contradict each other: nobody knows beforehand how many records are lost", o.damage.Damage, o.equal)
@@ -224,17 +230,27 @@ func runShard(ctx context.Context, a *app.App, o *shardOptions, operands []strin
 	if err := o.check(trainerEnv(a)); err != nil {
 		return err
 	}
-	s, err := openSharing(ctx, a, o, operands)
+	inputs, err := datafile.Operands(ctx, a, operands)
 	if err != nil {
 		return err
 	}
+	s := &sharing{a: a, o: o}
+	s.Sharing, err = dataset.Share(ctx, inputs, dataset.ShareOptions{
+		Trainer: o.who, Policy: dataset.SharePolicy(o.policy), Weight: o.balance, Equal: o.equally,
+		Shuffle: o.shuffling, Seed: o.seed, Epoch: o.epoch, Cursor: o.cursor, State: o.kept, StateTitle: o.state,
+		OnDamage: o.damage.Policy, Damaged: datafile.Damaged(a), Tail: s.tellTail,
+		Meter: func(bytes int64, files int) recordfile.Meter { return a.StartMeter(a.OnScreen(), bytes, files) },
+	})
 	switch {
+	case err != nil:
 	case o.lists != "":
-		return s.writeLists(ctx)
+		err = s.writeLists(ctx)
 	case o.read:
-		return s.read(ctx)
+		err = s.read(ctx)
+	default:
+		err = s.print(ctx)
 	}
-	return s.print(ctx)
+	return withHint(ctx, a, err)
 }
 
 // trainerEnv is where this process is told which trainer it is.
@@ -244,4 +260,52 @@ func trainerEnv(a *app.App) shard.Env {
 		return text, text != ""
 	}
 	return shard.Env{Lookup: lookup, Root: a.Main.Root}
+}
+
+// mostState bounds the file that --state names.
+const mostState = 64 << 10
+
+// goOn makes the flags of the order those of the state in the file that --state names:
+// what --json printed, with the cursor that was reached.
+func (o *shardOptions) goOn(ctx context.Context, a *app.App) error {
+	if o.state == "" {
+		return nil
+	}
+	if o.shuffle != "" || o.seed != 0 || o.epoch != 0 || o.cursor != 0 {
+		return cliargs.Usagef("--state tells --shuffle, --seed, --epoch and --cursor: give these, or the file")
+	}
+	if o.policy != byMod && o.policy != byOrder {
+		return cliargs.Usagef("--state is for --policy order, not %s", o.policy)
+	}
+	kept, err := readState(ctx, a, o.state)
+	if err != nil {
+		return err
+	}
+	o.kept = &kept
+	o.policy, o.shuffle, o.seed, o.epoch, o.cursor = byOrder, kept.Shuffle, kept.Seed, kept.Epoch, kept.Cursor
+	return nil
+}
+
+// readState reads the state in a file.
+func readState(ctx context.Context, a *app.App, operand string) (shard.State, error) {
+	f, err := datafile.One(ctx, a, operand)
+	if err != nil {
+		return shard.State{}, err
+	}
+	in, err := datafile.Open(ctx, a, f, nil)
+	if err != nil {
+		return shard.State{}, err
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, mostState))
+	if err != nil {
+		return shard.State{}, err
+	}
+	var kept dataset.Position
+	strict := json.NewDecoder(bytes.NewReader(text))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&kept); err != nil {
+		return shard.State{}, recordfile.WithKind(app.NamedError(in.Title, err), pfs.Integrity)
+	}
+	return kept.State, nil
 }

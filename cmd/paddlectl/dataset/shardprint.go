@@ -7,20 +7,81 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/pfs/dataset"
 	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio"
 	"github.com/paddlecloud/pfs/shard"
 )
 
-// print tells what the trainer, or all of them, get.
-func (s *sharing) print(ctx context.Context) error {
-	if s.o.policy == ByOrder {
-		return s.printOrder()
-	}
-	parts, tail, err := s.parts()
+// sharing is one run of dataset shard.
+type sharing struct {
+	*dataset.Sharing
+	a *app.App
+	o *shardOptions
+}
+
+// read prints the records of the trainer.
+func (s *sharing) read(ctx context.Context) error {
+	defer s.Close()
+	records, cursor, err := s.Records(ctx, s.o.limit)
 	if err != nil {
 		return err
 	}
-	s.tellTail(recordsOfAll(parts), tail)
+	if s.o.as == "recordio" {
+		// In small chunks: who reads it waits for the first.
+		w := recordio.NewWriter(s.a.Out, recordio.WriterOptions{Path: "standard output", ChunkBytes: 1 << 20})
+		for rec, rerr := range records {
+			if err = rerr; err == nil {
+				err = w.Write(rec.Data)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		err = w.Close()
+	} else {
+		payload := s.o.payload
+		if payload == "" {
+			if payload, err = s.Payload(); err != nil {
+				return err
+			}
+		}
+		err = printDecoded(ctx, s.a, records, payload)
+	}
+	s.Close()
+	if err != nil {
+		return err
+	}
+	if cursor != nil {
+		s.a.Message("cursor %d", cursor())
+	}
+	return datafile.EndLoss(s.a, s.Loss())
+}
+
+// tellTail says how many records --equal drops or repeats.
+func (s *sharing) tellTail(records int64, tail shard.Tail) {
+	switch s.o.equally {
+	case shard.Drop:
+		s.a.Message("%s for each trainer: %d of %d dropped", app.Count(tail.Steps, "record", "records"), tail.Dropped, records)
+	case shard.Pad:
+		s.a.Message("%s for each trainer: %d of %d repeated", app.Count(tail.Steps, "record", "records"), tail.Repeated, records)
+	}
+}
+
+// print tells what the trainer, or all of them, get.
+func (s *sharing) print(ctx context.Context) error {
+	if s.o.policy == byOrder {
+		return s.printOrder()
+	}
+	parts, tail, err := s.Parts()
+	if err != nil {
+		return err
+	}
+	all := int64(0)
+	for _, p := range parts {
+		all += p.Records
+	}
+	s.tellTail(all, tail)
 	if !s.o.all {
 		parts = parts[s.o.who.ID : s.o.who.ID+1]
 	}
@@ -32,7 +93,7 @@ func (s *sharing) print(ctx context.Context) error {
 	return nil
 }
 
-func (s *sharing) printPart(p part) error {
+func (s *sharing) printPart(p dataset.Part) error {
 	if s.o.json {
 		return s.a.JSON(p)
 	}
@@ -49,49 +110,16 @@ func (s *sharing) printPart(p part) error {
 	return nil
 }
 
-// orderJSON is what --policy order says without --read.
-type orderJSON struct {
-	shard.State
-	Records  int64 `json:"records"`
-	Steps    int64 `json:"steps"`    // of trainer 0, from the cursor on
-	Dropped  int64 `json:"dropped"`  // records that nobody gets
-	Repeated int64 `json:"repeated"` // records that are given once more
-}
-
 func (s *sharing) printOrder() error {
-	all, order, err := s.order()
+	j, err := s.Position()
 	if err != nil {
 		return err
 	}
-	o := s.o
-	sum, err := s.fingerprint(all)
-	if err != nil {
-		return err
-	}
-	if _, err := shard.NewWalk(order, o.cursor, o.who, o.equally); err != nil {
-		return err
-	}
-	tail := shard.TailOf(order.Len()-o.cursor, shard.Trainer{Count: o.who.Count}, o.equally)
-	j := orderJSON{shard.State{Dataset: sum, Shuffle: o.shuffling.String(), Seed: o.seed, Epoch: o.epoch, Cursor: o.cursor},
-		order.Len(), tail.Steps, tail.Dropped, tail.Repeated}
-	if o.json {
+	if s.o.json {
 		return s.a.JSON(j)
 	}
-	s.a.Printf("%d records from cursor %d on in %d steps, %d dropped, %d repeated\n", order.Len(), o.cursor, tail.Steps, tail.Dropped, tail.Repeated)
+	s.a.Printf("%d records from cursor %d on in %d steps, %d dropped, %d repeated\n", j.Records, j.Cursor, j.Steps, j.Dropped, j.Repeated)
 	return nil
-}
-
-// order is the order of all records that --shuffle chooses.
-func (s *sharing) order() (*shard.Dataset, shard.Order, error) {
-	all, err := shard.NewDataset(s.files)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := s.fits(all); err != nil {
-		return nil, nil, err
-	}
-	order, err := s.o.shuffling.Order(all.Len(), s.blocks, s.o.seed, s.o.epoch)
-	return all, order, err
 }
 
 // The files that older training programs read.
@@ -108,7 +136,7 @@ type listJSON struct {
 
 // writeLists writes the names of the trainer's files, and with --json tells of the lists.
 func (s *sharing) writeLists(ctx context.Context) error {
-	parts, _, err := s.parts()
+	parts, _, err := s.Parts()
 	if err != nil {
 		return err
 	}
@@ -151,16 +179,20 @@ type fileList struct {
 // testNames are the files for tests of this trainer. Unlike files to train on they
 // may be fewer than the trainers.
 func (s *sharing) testNames(ctx context.Context) ([]string, error) {
-	_, files, err := datasetOrFiles(ctx, s.a, s.o.test)
+	inputs, err := datafile.Operands(ctx, s.a, s.o.test)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkNames(files); err != nil {
+	_, files, err := dataset.Find(ctx, inputs, recordio.Fail)
+	if err != nil {
+		return nil, err
+	}
+	if err := dataset.CheckFiles(files); err != nil {
 		return nil, err
 	}
 	var all, mine []string
 	for _, f := range files {
-		all = append(all, f.Text)
+		all = append(all, f.Title)
 	}
 	slices.Sort(all)
 	for i, name := range all {

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"path"
@@ -11,8 +10,9 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/pfs/dataset"
 	"github.com/paddlecloud/pfs/pfs/dataset/payload"
-	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/paddlecloud/pfs/recordio/convert"
 	"github.com/paddlecloud/pfs/split"
@@ -81,7 +81,7 @@ func (o *datasetSplitOptions) check() error {
 	default:
 		o.rule = split.Files(int(o.numFiles))
 	}
-	if err := cmp.Or(checkPayload(o.payload), o.damage.CheckPolicy()); err != nil {
+	if err := cmp.Or(datafile.CheckPayload(o.payload), o.damage.CheckPolicy()); err != nil {
 		return err
 	}
 	base := path.Base(o.suffix)
@@ -103,180 +103,28 @@ func runDatasetSplit(ctx context.Context, a *app.App, o *datasetSplitOptions, op
 	if err := o.check(); err != nil {
 		return err
 	}
-	_, files, err := datasetOrDamaged(ctx, a, operands, o.damage.Policy)
+	inputs, err := datafile.Operands(ctx, a, operands)
 	if err != nil {
 		return err
 	}
-	if o.payload == "" {
-		if o.payload, err = datafile.PayloadOf(files); err != nil {
-			return err
-		}
-	}
-	if o.pattern.HasTotal() || o.rule.NeedsCount() {
-		total, err := countRecords(ctx, a, files)
-		if err != nil {
-			return err
-		}
-		o.rule = o.rule.WithCount(total)
-	}
-	dir, err := datafile.OutputDir(ctx, a, o.dir)
+	dir, err := datafile.LookAtDir(ctx, a, o.dir)
 	if err != nil {
 		return err
 	}
-	s := &splitting{a: a, o: o, dir: dir, outs: datafile.NewOutputs(ctx, a, o.force, files)}
-	s.reading = datafile.StartReading(ctx, a, &o.damage, files, o.quiet)
-	defer s.reading.M.End()
-	defer s.outs.Abort()
-	return s.reading.End(s.run(ctx, files))
-}
-
-// countRecords returns the number of records in files, as the manifests say, or the
-// headers where there is none.
-func countRecords(ctx context.Context, a *app.App, files []datafile.File) (int64, error) {
-	total := int64(0)
-	for _, f := range files {
-		if f.Stated != nil {
-			total += f.Stated.Records
-			continue
-		}
-		if f.Stdin {
-			return 0, cliargs.Usagef("the number of records of standard input is not known: give --line-count and a pattern without -of-")
-		}
-		records, err := datafile.OpenRecordFile(ctx, a, f, &datafile.ReadOptions{})
-		if err != nil {
-			return 0, err
-		}
-		total += records.Len()
-		if err := records.Close(); err != nil {
-			return 0, err
-		}
-	}
-	return total, nil
-}
-
-// splitting is one run of dataset split.
-type splitting struct {
-	a    *app.App
-	o    *datasetSplitOptions
-	dir  transfer.End
-	outs *transfer.Outputs
-
-	reading *datafile.Reading
-}
-
-func (s *splitting) run(ctx context.Context, files []datafile.File) error {
-	w, err := split.NewWriter(s.o.rule, s.o.pattern, s.create)
+	plan, loss, err := dataset.Split(ctx, inputs, dataset.SplitOptions{
+		Dir: dir.End, Rule: o.rule, Pattern: o.pattern, As: o.as, Payload: o.payload, Force: o.force,
+		SameFile: datafile.SameFile(a), OnDamage: o.damage.Policy, Damaged: datafile.Damaged(a),
+		Note:  func(n convert.Note) { a.Message("%v", n) },
+		Meter: func(bytes int64, files int) recordfile.Meter { return a.StartMeter(o.quiet, bytes, files) },
+	})
 	if err != nil {
-		return err
+		return datafile.HintAt(ctx, a, dir, withHint(ctx, a, err))
 	}
-	if err := s.write(ctx, files, w.Write); err != nil {
-		w.Abort(err)
-		return err
+	switch {
+	case o.asJSON:
+		err = a.JSON(plan)
+	case !o.quiet:
+		a.Message("%s in %s", app.Count(plan.Records(), "record", "records"), app.Count(int64(len(plan.Files)), "file", "files"))
 	}
-	plan, err := w.Close()
-	if err != nil {
-		return err
-	}
-	if err := s.outs.Publish(); err != nil {
-		return err
-	}
-	if s.o.asJSON {
-		return s.a.JSON(plan)
-	}
-	if !s.o.quiet {
-		s.a.Message("%s in %s", app.Count(plan.Records(), "record", "records"), app.Count(int64(len(plan.Files)), "file", "files"))
-	}
-	return nil
-}
-
-// write gives all records to emit, in the form in which they are written.
-func (s *splitting) write(ctx context.Context, files []datafile.File, emit func([]byte) error) error {
-	defer s.reading.M.End()
-	records := recordsOf(ctx, s.reading, files, -1)
-	if s.o.as != "recordio" {
-		note := func(n convert.Note) { s.a.Message("%v", n) }
-		return transcoder{from: s.o.payload, to: s.o.as, note: note}.run(ctx, records, emit)
-	}
-	for rec, err := range records {
-		if err == nil {
-			err = emit(rec.data)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// create begins one file.
-func (s *splitting) create(_ int, name string) (split.RecordWriter, error) {
-	end := s.dir
-	end.Path = end.Path.Join(name)
-	text := app.InDir(s.o.dir, name)
-	out, err := s.outs.Create(text, end)
-	if err != nil {
-		return nil, err
-	}
-	switch s.o.as {
-	case payload.Pickle:
-		_, err := out.Write([]byte(listBegin))
-		return &pickledList{out}, err
-	case payload.JSON:
-		return &jsonLines{out}, nil
-	}
-	w := recordio.NewWriter(out, recordio.WriterOptions{Path: text, Compressor: recordio.Snappy, ChunkBytes: defaultChunkBytes})
-	return &splitShard{out, w}, nil
-}
-
-// Before and behind the items of a pickled list of protocol 2, and around each item
-// where it is a pickle of its own.
-const (
-	listBegin  = "\x80\x02]("
-	listEnd    = "e."
-	itemBegin  = "\x80\x02"
-	itemEnd    = "."
-	lineEnding = "\n"
-)
-
-// pickledList writes the pickles of protocol 2 that it is given, which use no memo,
-// as the items of one list.
-type pickledList struct{ *transfer.Output }
-
-func (l *pickledList) Write(rec []byte) error {
-	body := bytes.TrimSuffix(bytes.TrimPrefix(rec, []byte(itemBegin)), []byte(itemEnd))
-	_, err := l.Output.Write(body)
-	return err
-}
-
-func (l *pickledList) Close() error {
-	if _, err := l.Output.Write([]byte(listEnd)); err != nil {
-		return err
-	}
-	return l.Finish()
-}
-
-// jsonLines writes one value a line.
-type jsonLines struct{ *transfer.Output }
-
-func (l *jsonLines) Write(rec []byte) error {
-	if _, err := l.Output.Write(rec); err != nil {
-		return err
-	}
-	_, err := l.Output.Write([]byte(lineEnding))
-	return err
-}
-
-func (l *jsonLines) Close() error { return l.Finish() }
-
-// splitShard writes RecordIO.
-type splitShard struct {
-	out *transfer.Output
-	*recordio.Writer
-}
-
-func (s *splitShard) Close() error {
-	if err := s.Writer.Close(); err != nil {
-		return err
-	}
-	return s.out.Finish()
+	return cmp.Or(err, datafile.EndLoss(a, loss))
 }

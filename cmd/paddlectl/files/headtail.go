@@ -14,6 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/urfave/cli/v2"
 )
 
@@ -49,12 +50,12 @@ them. Of several files each stands under its name.`,
 			case o.lines < 0:
 				return cliargs.Usagef("--lines %d: a number from 0 up is needed", o.lines)
 			}
-			return eachOpen(ctx, a, &o.headers, operands, func(in *datafile.Input) error { return o.print(ctx, a.Out, in) })
+			return eachOpen(ctx, a, &o.headers, operands, func(in *recordfile.Input) error { return o.print(ctx, a.Out, in) })
 		},
 	})
 }
 
-func (o *headOptions) print(ctx context.Context, w io.Writer, in *datafile.Input) error {
+func (o *headOptions) print(ctx context.Context, w io.Writer, in *recordfile.Input) error {
 	if o.bytes.Given {
 		return copyPart(ctx, in, w, 0, o.bytes.Bytes)
 	}
@@ -89,12 +90,12 @@ read, however large it is. Of several files each stands under its name.`,
 			if o.lines.given && o.bytes.given {
 				return cliargs.Usagef("--lines and --bytes contradict each other")
 			}
-			return eachOpen(ctx, a, &o.headers, operands, func(in *datafile.Input) error { return o.print(ctx, a.Out, in) })
+			return eachOpen(ctx, a, &o.headers, operands, func(in *recordfile.Input) error { return o.print(ctx, a.Out, in) })
 		},
 	})
 }
 
-func (o *tailOptions) print(ctx context.Context, w io.Writer, in *datafile.Input) error {
+func (o *tailOptions) print(ctx context.Context, w io.Writer, in *recordfile.Input) error {
 	switch {
 	case o.bytes.given && o.bytes.fromStart:
 		return copyPart(ctx, in, w, o.bytes.before(), in.Size)
@@ -191,7 +192,7 @@ func (h *headers) print(a *app.App, name pfs.Path) {
 
 // eachOpen calls fn for every file that the operands of head or tail name, open and under
 // its header.
-func eachOpen(ctx context.Context, a *app.App, h *headers, operands []string, fn func(*datafile.Input) error) error {
+func eachOpen(ctx context.Context, a *app.App, h *headers, operands []string, fn func(*recordfile.Input) error) error {
 	for _, text := range operands {
 		if old := app.OldCount.FindString(text); old != "" {
 			return cliargs.Usagef("%s: write -n %s", old, old[1:])
@@ -202,7 +203,7 @@ func eachOpen(ctx context.Context, a *app.App, h *headers, operands []string, fn
 	}
 	h.several = len(operands) > 1 || pfs.HasMagic(operands[0])
 	return a.EachContent(ctx, operands, func(t app.Target) error {
-		in, err := datafile.Open(ctx, a, datafile.File{Text: string(t.Path), End: t.End(), Listed: t.Matched}, nil)
+		in, err := datafile.Open(ctx, a, recordfile.File{Title: string(t.Path), End: t.End(), Listed: t.Matched}, nil)
 		if err != nil {
 			return err
 		}
@@ -213,15 +214,15 @@ func eachOpen(ctx context.Context, a *app.App, h *headers, operands []string, fn
 }
 
 // copyPart writes the bytes from one offset to another.
-func copyPart(ctx context.Context, in *datafile.Input, w io.Writer, from, to int64) error {
-	r := datafile.NewReadAhead(ctx, in.Opened, max(0, min(from, in.Size)), min(to, in.Size))
+func copyPart(ctx context.Context, in *recordfile.Input, w io.Writer, from, to int64) error {
+	r := recordfile.NewReadAhead(ctx, in.Opened, max(0, min(from, in.Size)), min(to, in.Size))
 	defer r.Stop()
 	_, err := io.Copy(w, r)
 	return err
 }
 
 // copyLines writes the first n lines, and returns the offset behind them.
-func copyLines(ctx context.Context, in *datafile.Input, w io.Writer, n int64) (off int64, err error) {
+func copyLines(ctx context.Context, in *recordfile.Input, w io.Writer, n int64) (off int64, err error) {
 	buf := make([]byte, min(firstPiece, in.Size))
 	for n > 0 && off < in.Size {
 		p := buf[:min(int64(len(buf)), in.Size-off)]
@@ -247,7 +248,7 @@ func copyLines(ctx context.Context, in *datafile.Input, w io.Writer, n int64) (o
 }
 
 // copyLastLines writes the last n lines.
-func copyLastLines(ctx context.Context, in *datafile.Input, w io.Writer, n int64) error {
+func copyLastLines(ctx context.Context, in *recordfile.Input, w io.Writer, n int64) error {
 	if n == 0 {
 		return nil
 	}
@@ -279,7 +280,7 @@ func copyLastLines(ctx context.Context, in *datafile.Input, w io.Writer, n int64
 }
 
 // copyFrom writes all from an offset on, of which the first bytes are read.
-func copyFrom(ctx context.Context, in *datafile.Input, w io.Writer, read []byte, off int64) error {
+func copyFrom(ctx context.Context, in *recordfile.Input, w io.Writer, read []byte, off int64) error {
 	if _, err := w.Write(read); err != nil {
 		return err
 	}

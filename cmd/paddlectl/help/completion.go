@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
-	"github.com/paddlecloud/pfs/cmd/paddlectl/dataset"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/files"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/recordio"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset"
 	"github.com/paddlecloud/pfs/pfs/dataset/payload"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/recordio/convert"
@@ -92,14 +92,14 @@ var flagValues = map[string][]string{
 	"compressor":     {"gzip", "none", "snappy", "zstd"},
 	"find/type":      {"d", "f", "l"},
 	"format":         recordio.RecordFormats,
-	"convert/format": dataset.FirstColumn(dataset.FormatLines()),
-	"payload":        dataset.FirstColumn(dataset.EncodingLines()),
+	"convert/format": dataset.Formats(),
+	"payload":        dataset.Payloads(),
 	"encoding":       convert.Charsets(),
-	"label-from":     {string(dataset.LabelFromTop), string(dataset.LabelFromDir), string(dataset.LabelFromNone)},
+	"label-from":     {"top", "dir", "none"},
 	"delimiter":      {"space", "tab"},
 	"bad":            {"fail", "skip"},
 	"of":             {"count", "last"},
-	"policy":         {dataset.ByMod, dataset.ByLPT, dataset.ByRange, dataset.ByRendezvous, dataset.ByOrder},
+	"policy":         {"mod", "lpt", "range", "rendezvous", "order"},
 	"weight":         {"bytes", "records"},
 	"equal":          {shard.Exact.String(), shard.Drop.String(), shard.Pad.String()},
 	"shuffle":        {"none", "global", "block:"},

@@ -9,6 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/urfave/cli/v2"
 )
 
@@ -48,9 +49,10 @@ func benchRecords(ctx context.Context, a *app.App, o *benchOptions, operands []s
 	if err != nil {
 		return err
 	}
-	r := &datafile.Reading{App: a, O: &o.ReadOptions} // without a bar, which would be measured, too
-	return r.End(app.EachOf(ctx, a, files, func(f datafile.File) error {
-		if f.Stdin {
+	r := datafile.NewReading(a, &o.ReadOptions, nil) // without a bar, which would be measured, too
+	r.OnDamage = datafile.Damaged(a)
+	return r.End(app.EachOf(ctx, a, files, func(f recordfile.File) error {
+		if f.Stream != nil {
 			return cliargs.Usagef("standard input can be read once: a file is needed")
 		}
 		return bench(ctx, r, o, f)
@@ -71,14 +73,17 @@ type benchJSON struct {
 	FileGBPerSecond  float64 `json:"file_gb_per_second"`
 }
 
-func bench(ctx context.Context, r *datafile.Reading, o *benchOptions, f datafile.File) error {
-	j := benchJSON{Path: f.Text, Times: o.times, Parallel: o.Parallel, Bytes: datafile.SizeOf(ctx, []datafile.File{f})}
+func bench(ctx context.Context, r *datafile.Reading, o *benchOptions, f recordfile.File) error {
+	j := benchJSON{Path: f.Title, Times: o.times, Parallel: o.Parallel, Bytes: recordfile.SizeOf(ctx, []recordfile.File{f})}
 	var taken []time.Duration
 	for i := range o.times {
-		r.Silent = i > 0 // damage is the same each time
+		from := r
+		if i > 0 { // damage is the same each time
+			from = datafile.NewReading(r.App, r.O, nil)
+		}
 		j.Records, j.RecordBytes = 0, 0
 		start := r.App.Now()
-		err := r.Records(ctx, f, func(rec []byte) error {
+		err := from.RecordsOf(ctx, f, func(rec []byte) error {
 			j.Records++
 			j.RecordBytes += int64(len(rec))
 			return nil
@@ -98,7 +103,7 @@ func bench(ctx context.Context, r *datafile.Reading, o *benchOptions, f datafile
 		return r.App.JSON(j)
 	}
 	r.App.Printf("%s: %s, %s of records in %.3f s: %.2f GB/s of records, %.2f GB/s of the file, %.0f records/s\n",
-		r.App.Name(f.Text), app.Count(j.Records, "record", "records"), cliio.Size(j.RecordBytes), j.Seconds,
+		r.App.Name(f.Title), app.Count(j.Records, "record", "records"), cliio.Size(j.RecordBytes), j.Seconds,
 		j.DataGBPerSecond, j.FileGBPerSecond, j.RecordsPerSecond)
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
 )
@@ -93,7 +94,7 @@ func printRecords(ctx context.Context, a *app.App, o *datafile.ReadOptions, p *f
 	}
 	r := datafile.StartReading(ctx, a, o, files, a.OnScreen() || rows.head || rows.given)
 	c := &recordCat{Reading: r, printer: &recordPrinter{a: a, o: p}, rows: rows}
-	return r.End(app.EachOf(ctx, a, files, func(f datafile.File) error { return c.file(ctx, f) }))
+	return r.End(app.EachOf(ctx, a, files, func(f recordfile.File) error { return c.file(ctx, f) }))
 }
 
 // recordCat is one run of cat or head.
@@ -105,17 +106,17 @@ type recordCat struct {
 
 // file prints one file. A policy that passes over damage needs the whole way there:
 // what number a record has depends on what was lost before it.
-func (c *recordCat) file(ctx context.Context, f datafile.File) error {
-	if c.rows.given && !f.Stdin && c.O.Policy == recordio.Fail {
+func (c *recordCat) file(ctx context.Context, f recordfile.File) error {
+	if c.rows.given && f.Stream == nil && c.O.Policy == recordio.Fail {
 		return c.random(ctx, f)
 	}
 	if c.rows.lo == c.rows.hi {
 		return nil
 	}
 	i := int64(0)
-	err := c.Records(ctx, f, func(rec []byte) error {
+	err := c.RecordsOf(ctx, f, func(rec []byte) error {
 		if i >= c.rows.lo {
-			if err := c.printer.print(f.Text, i, rec); err != nil {
+			if err := c.printer.print(f.Title, i, rec); err != nil {
 				return err
 			}
 		}
@@ -131,8 +132,8 @@ func (c *recordCat) file(ctx context.Context, f datafile.File) error {
 }
 
 // random prints a range of a file that can be read at random.
-func (c *recordCat) random(ctx context.Context, f datafile.File) error {
-	r, err := datafile.OpenRecordFile(ctx, c.App, f, c.O)
+func (c *recordCat) random(ctx context.Context, f recordfile.File) error {
+	r, err := datafile.OpenRecords(ctx, c.App, f, c.O)
 	if err != nil {
 		return err
 	}
@@ -140,9 +141,9 @@ func (c *recordCat) random(ctx context.Context, f datafile.File) error {
 	i := min(c.rows.lo, r.Len())
 	for rec, err := range r.Range(i, min(c.rows.hi, r.Len())) {
 		if err != nil {
-			return datafile.RecordError(err)
+			return recordfile.RecordError(err)
 		}
-		if err := c.printer.print(f.Text, i, rec); err != nil {
+		if err := c.printer.print(f.Title, i, rec); err != nil {
 			return err
 		}
 		i++

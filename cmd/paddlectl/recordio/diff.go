@@ -9,6 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
 )
@@ -45,7 +46,7 @@ func diffRecords(ctx context.Context, a *app.App, o *diffOptions, operands []str
 	if o.limit < 0 {
 		return cliargs.Usagef("--limit %d: a number from 0 up is needed", o.limit)
 	}
-	var files []datafile.File
+	var files []recordfile.File
 	for _, operand := range operands {
 		f, err := datafile.One(ctx, a, operand)
 		if err != nil {
@@ -53,12 +54,12 @@ func diffRecords(ctx context.Context, a *app.App, o *diffOptions, operands []str
 		}
 		files = append(files, f)
 	}
-	if files[0].Stdin && files[1].Stdin {
+	if files[0].Stream != nil && files[1].Stream != nil {
 		return cliargs.Usagef("\"-\" is given twice: standard input can be read once")
 	}
 	r := datafile.StartReading(ctx, a, &o.ReadOptions, files, a.OnScreen())
 	defer r.M.End()
-	c := &comparison{a: a, o: o, names: [2]string{files[0].Text, files[1].Text}}
+	c := &comparison{a: a, o: o, names: [2]string{files[0].Title, files[1].Title}}
 	err := r.Each(ctx, files[0], func(one *recordio.Scanner) error {
 		return r.Each(ctx, files[1], func(two *recordio.Scanner) error { return c.run(one, two) })
 	})
@@ -101,7 +102,7 @@ func (c *comparison) run(a, b *recordio.Scanner) error {
 func firstError(scanners ...*recordio.Scanner) error {
 	for _, s := range scanners {
 		if err := s.Err(); err != nil {
-			return datafile.RecordError(err)
+			return recordfile.RecordError(err)
 		}
 	}
 	return nil

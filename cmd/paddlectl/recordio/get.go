@@ -9,6 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/urfave/cli/v2"
 )
 
@@ -46,7 +47,7 @@ func getRecords(ctx context.Context, a *app.App, o *datafile.ReadOptions, p *for
 	if err != nil {
 		return err
 	}
-	r, err := datafile.OpenRecordFile(ctx, a, f, o)
+	r, err := datafile.OpenRecords(ctx, a, f, o)
 	if err != nil {
 		return err
 	}
@@ -55,8 +56,8 @@ func getRecords(ctx context.Context, a *app.App, o *datafile.ReadOptions, p *for
 	var rec []byte
 	return app.EachOf(ctx, a, numbers, func(i int64) (err error) {
 		if rec, err = r.ReadRecord(i, rec[:0]); err == nil {
-			err = printer.print(f.Text, i, rec)
+			err = printer.print(f.Title, i, rec)
 		}
-		return datafile.RecordError(err)
+		return recordfile.RecordError(err)
 	})
 }

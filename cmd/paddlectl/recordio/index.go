@@ -10,6 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
@@ -61,9 +62,9 @@ func indexRecords(ctx context.Context, a *app.App, o *indexOptions, operands []s
 	}
 	x := &indexing{o: o, Reading: datafile.StartReading(ctx, a, &o.ReadOptions, files, a.OnScreen() || o.compare || o.remove)}
 	defer x.M.End()
-	return app.EachOf(ctx, a, files, func(f datafile.File) error {
+	return app.EachOf(ctx, a, files, func(f recordfile.File) error {
 		switch {
-		case f.Stdin:
+		case f.Stream != nil:
 			return cliargs.Usagef("standard input has no index beside it: a file is needed")
 		case o.remove:
 			return x.remove(ctx, f)
@@ -89,10 +90,10 @@ type indexJSON struct {
 }
 
 // tell tells of the index of f, which is at end: a link may have led there.
-func (x *indexing) tell(f datafile.File, end transfer.End, state string, records int64) {
-	index := datafile.IndexEnd(end).Path
-	j := indexJSON{f.Text, app.LocalText(index), state, records}
-	if dir, named := strings.CutSuffix(f.Text, f.End.Path.Base()); named && f.End.Path == end.Path {
+func (x *indexing) tell(f recordfile.File, end transfer.End, state string, records int64) {
+	index := recordfile.IndexEnd(end).Path
+	j := indexJSON{f.Title, app.LocalText(index), state, records}
+	if dir, named := strings.CutSuffix(f.Title, f.End.Path.Base()); named && f.End.Path == end.Path {
 		j.Index = dir + index.Base()
 	}
 	if x.o.json {
@@ -103,16 +104,16 @@ func (x *indexing) tell(f datafile.File, end transfer.End, state string, records
 }
 
 // remove removes the index of f, which may be gone.
-func (x *indexing) remove(ctx context.Context, f datafile.File) error {
+func (x *indexing) remove(ctx context.Context, f recordfile.File) error {
 	end := f.End
 	if there, _, err := app.Followed(ctx, f.End, true); err == nil {
 		end = there // else the file is gone, and its index may have stayed
 	}
-	e := datafile.IndexEnd(end)
+	e := recordfile.IndexEnd(end)
 	state := "removed"
 	err := e.FS.Remove(ctx, e.Path)
 	if app.IsMissing(err) {
-		state, err = datafile.IndexNone, nil
+		state, err = string(recordfile.IndexNone), nil
 	}
 	if err == nil {
 		x.tell(f, end, state, 0)
@@ -121,44 +122,44 @@ func (x *indexing) remove(ctx context.Context, f datafile.File) error {
 }
 
 // verify compares the index of f with f.
-func (x *indexing) verify(ctx context.Context, f datafile.File) error {
+func (x *indexing) verify(ctx context.Context, f recordfile.File) error {
 	in, err := datafile.Open(ctx, x.App, f, nil)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	index, err := datafile.ReadIndex(ctx, x.App, in)
+	index, err := in.ReadIndex(ctx)
 	if err == nil {
-		x.tell(f, in.End, datafile.IndexUsed, index.Len())
+		x.tell(f, in.End, string(recordfile.IndexUsed), index.Len())
 		return nil
 	}
 	if x.o.json {
-		x.tell(f, in.End, datafile.IndexState(err), 0)
+		x.tell(f, in.End, string(recordfile.IndexStateOf(err)), 0)
 	}
 	var e *pfs.Error
 	if !errors.As(err, &e) {
-		err = datafile.DataError(app.NamedError(app.LocalText(datafile.IndexEnd(in.End).Path), err), pfs.Integrity)
+		err = recordfile.WithKind(app.NamedError(app.LocalText(recordfile.IndexEnd(in.End).Path), err), pfs.Integrity)
 	}
-	return app.WithHint(err, x.App.Program+" recordio index "+app.ShellWord(f.Text)+" writes it")
+	return app.WithHint(err, x.App.Program+" recordio index "+app.ShellWord(f.Title)+" writes it")
 }
 
 // write makes the index of f unless there is one that matches.
-func (x *indexing) write(ctx context.Context, f datafile.File) error {
-	x.M.Begin(f.Text)
+func (x *indexing) write(ctx context.Context, f recordfile.File) error {
+	x.M.Begin(f.Title)
 	defer x.M.Finished()
 	in, err := datafile.Open(ctx, x.App, f, x.M)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if index, state := datafile.IndexBeside(ctx, x.App, in); state == datafile.IndexUsed {
+	if index, state := in.IndexBeside(ctx); state == recordfile.IndexUsed {
 		x.M.Add(in.Size)
-		x.tell(f, in.End, datafile.IndexUsed, index.Len())
+		x.tell(f, in.End, string(recordfile.IndexUsed), index.Len())
 		return nil
 	}
-	index, err := recordio.BuildIndex(in, x.o.Scan(f.Text, nil))
+	index, err := recordio.BuildIndex(in, x.o.Scan(f.Title, nil))
 	if err != nil {
-		return datafile.ForeignHint(x.App, in, err)
+		return datafile.WithHint(x.App, in.Explain(err))
 	}
 	outs := datafile.NewOutputs(ctx, x.App, true, nil)
 	defer outs.Abort()

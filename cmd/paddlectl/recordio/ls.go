@@ -8,6 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
 )
@@ -46,8 +47,8 @@ func (l *lister) run(ctx context.Context, operands []string) error {
 	if err != nil {
 		return err
 	}
-	return app.EachOf(ctx, l.a, files, func(f datafile.File) error {
-		r, err := datafile.OpenRecordFile(ctx, l.a, f, l.o)
+	return app.EachOf(ctx, l.a, files, func(f recordfile.File) error {
+		r, err := datafile.OpenRecords(ctx, l.a, f, l.o)
 		if err != nil {
 			return err
 		}
@@ -80,10 +81,10 @@ type fileJSON struct {
 	Index       string   `json:"index"` // beside the file, or embedded in it
 }
 
-func newFileJSON(r *datafile.RecordFile) fileJSON {
+func newFileJSON(r *recordfile.Records) fileJSON {
 	j := fileJSON{
-		Path: r.In.Text, Records: r.Len(), Chunks: int64(len(r.Chunks())), Bytes: r.In.Size,
-		Dialect: r.Dialect().String(), Index: r.IndexState,
+		Path: r.Input.Title, Records: r.Len(), Chunks: int64(len(r.Chunks())), Bytes: r.Input.Size,
+		Dialect: r.Dialect().String(), Index: string(r.State),
 	}
 	has := map[recordio.Compressor]int64{}
 	for _, c := range r.Chunks() {
@@ -124,7 +125,7 @@ headers of the chunks are read.`,
 			if err != nil {
 				return err
 			}
-			r, err := datafile.OpenRecordFile(ctx, a, f, o)
+			r, err := datafile.OpenRecords(ctx, a, f, o)
 			if err != nil {
 				return err
 			}
@@ -138,7 +139,7 @@ headers of the chunks are read.`,
 	})
 }
 
-func showInfo(a *app.App, r *datafile.RecordFile, json bool) {
+func showInfo(a *app.App, r *recordfile.Records, json bool) {
 	j := newFileJSON(r)
 	if json {
 		a.JSON(j) // an error shows when Out is flushed
@@ -168,7 +169,7 @@ type chunkJSON struct {
 	CRC        string `json:"crc"`
 }
 
-func showChunks(a *app.App, r *datafile.RecordFile, json bool) {
+func showChunks(a *app.App, r *recordfile.Records, json bool) {
 	if !json {
 		a.Printf("\n%8s  %14s  %12s  %10s  %12s  %-10s  %s\n", "chunk", "offset", "first", "records", "bytes", "compressor", "crc")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
 )
@@ -60,10 +61,10 @@ func repairRecords(ctx context.Context, a *app.App, o *repairOptions, operand st
 	switch {
 	case err != nil:
 		return err
-	case f.Stdin:
+	case f.Stream != nil:
 		return cliargs.Usagef("standard input cannot be repaired: a file is needed")
 	case o.output == "" && f.End.Path.Within(app.Top):
-		return cliargs.Usagef("%s is on a service and is not changed in place: --output names the file to make", f.Text)
+		return cliargs.Usagef("%s is on a service and is not changed in place: --output names the file to make", f.Title)
 	}
 	in, err := datafile.Open(ctx, a, f, nil)
 	if err != nil {
@@ -73,31 +74,31 @@ func repairRecords(ctx context.Context, a *app.App, o *repairOptions, operand st
 	if o.output == "" {
 		return repairInPlace(a, o, in)
 	}
-	tail, err := recordio.FindTail(in.ReaderAt, in.Size, o.Scan(f.Text, nil))
+	tail, err := recordio.FindTail(in.ReaderAt, in.Size, o.Scan(f.Title, nil))
 	if err != nil {
 		return salvageHint(a, err, in)
 	}
 	if err := repairCopy(ctx, a, o, in, tail); err != nil {
 		return err
 	}
-	tellTail(a, o, f.Text, tail)
+	tellTail(a, o, f.Title, tail)
 	return nil
 }
 
 // salvageHint adds the way out to damage that repair leaves alone.
-func salvageHint(a *app.App, err error, in *datafile.Input) error {
-	if foreign := datafile.ForeignHint(a, in, err); errors.As(foreign, new(app.Hinted)) {
+func salvageHint(a *app.App, err error, in *recordfile.Input) error {
+	if foreign := datafile.WithHint(a, in.Explain(err)); errors.As(foreign, new(app.Hinted)) {
 		return foreign
 	}
 	if !errors.Is(err, recordio.Checksum) && !errors.Is(err, recordio.Malformed) && !errors.Is(err, recordio.Truncated) {
-		return datafile.RecordError(err)
+		return recordfile.RecordError(err)
 	}
-	return app.WithHint(datafile.RecordError(err), fmt.Sprintf("this is no torn end: %s recordio salvage %s -o NEW saves what can be read", a.Program, app.ShellWord(in.Text)))
+	return app.WithHint(recordfile.RecordError(err), fmt.Sprintf("this is no torn end: %s recordio salvage %s -o NEW saves what can be read", a.Program, app.ShellWord(in.Title)))
 }
 
 // repairInPlace cuts the file itself, and returns when that is on the disk. A dry run only
 // opens it in the same way.
-func repairInPlace(a *app.App, o *repairOptions, in *datafile.Input) error {
+func repairInPlace(a *app.App, o *repairOptions, in *recordfile.Input) error {
 	file, err := os.OpenFile(app.LocalText(in.End.Path), os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -109,9 +110,9 @@ func repairInPlace(a *app.App, o *repairOptions, in *datafile.Input) error {
 	}
 	var tail recordio.Tail
 	if o.dryRun {
-		tail, err = recordio.FindTail(file, info.Size(), o.Scan(in.Text, nil))
+		tail, err = recordio.FindTail(file, info.Size(), o.Scan(in.Title, nil))
 	} else {
-		tail, err = recordio.Repair(file, info.Size(), o.Scan(in.Text, nil))
+		tail, err = recordio.Repair(file, info.Size(), o.Scan(in.Title, nil))
 	}
 	if err == nil && tail.Torn > 0 && !o.dryRun {
 		err = file.Sync()
@@ -119,12 +120,12 @@ func repairInPlace(a *app.App, o *repairOptions, in *datafile.Input) error {
 	if err != nil {
 		return salvageHint(a, err, in)
 	}
-	tellTail(a, o, in.Text, tail)
+	tellTail(a, o, in.Title, tail)
 	return nil
 }
 
 // repairCopy writes what is whole to another file, or finds out whether it could.
-func repairCopy(ctx context.Context, a *app.App, o *repairOptions, in *datafile.Input, tail recordio.Tail) error {
+func repairCopy(ctx context.Context, a *app.App, o *repairOptions, in *recordfile.Input, tail recordio.Tail) error {
 	e, err := datafile.OutputEnd(ctx, a, o.output)
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func repairCopy(ctx context.Context, a *app.App, o *repairOptions, in *datafile.
 	if o.json && e.FS == nil {
 		return cliargs.Usagef("--json has no place beside the file on standard output")
 	}
-	outs := datafile.NewOutputs(ctx, a, o.force, []datafile.File{in.File})
+	outs := datafile.NewOutputs(ctx, a, o.force, []recordfile.File{in.File})
 	defer outs.Abort()
 	if o.dryRun {
 		return outs.Rehearse(o.output, e)

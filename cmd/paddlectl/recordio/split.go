@@ -14,6 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/paddlecloud/pfs/split"
@@ -121,9 +122,9 @@ func (o *splitOptions) given() []string {
 }
 
 // parse reads the pattern of names; first is the first input.
-func (o *splitOptions) parse(first datafile.File) error {
+func (o *splitOptions) parse(first recordfile.File) error {
 	name := o.name
-	if name == "" && first.Stdin {
+	if name == "" && first.Stream != nil {
 		return cliargs.Usagef("--name is needed: standard input has none")
 	}
 	if name == "" {
@@ -197,7 +198,7 @@ func splitRecords(ctx context.Context, a *app.App, o *splitOptions, operands []s
 
 // countFirst counts the records where the rule, or names, need to know it first. The
 // headers tell, unless damage is to be passed over.
-func countFirst(ctx context.Context, a *app.App, o *splitOptions, files []datafile.File) error {
+func countFirst(ctx context.Context, a *app.App, o *splitOptions, files []recordfile.File) error {
 	if !o.rule.NeedsCount() && !o.pattern.HasTotal() {
 		return nil
 	}
@@ -220,16 +221,15 @@ func countFirst(ctx context.Context, a *app.App, o *splitOptions, files []datafi
 var errUncounted = errors.New("the number of records must be known before they are read: " +
 	"use --round-robin, or a file in place of standard input")
 
-func countRecordFile(ctx context.Context, a *app.App, o *splitOptions, f datafile.File) (n int64, err error) {
+func countRecordFile(ctx context.Context, a *app.App, o *splitOptions, f recordfile.File) (n int64, err error) {
 	switch {
-	case f.Stdin:
-		return 0, datafile.DataError(errUncounted, pfs.Invalid)
+	case f.Stream != nil:
+		return 0, recordfile.WithKind(errUncounted, pfs.Invalid)
 	case o.Policy != recordio.Fail:
-		silent := &datafile.Reading{App: a, O: &o.ReadOptions}
-		err := count(ctx, silent, f, &n)
+		err := count(ctx, datafile.NewReading(a, &o.ReadOptions, nil), f, &n)
 		return n, err
 	}
-	r, err := datafile.OpenRecordFile(ctx, a, f, &o.ReadOptions)
+	r, err := datafile.OpenRecords(ctx, a, f, &o.ReadOptions)
 	if err != nil {
 		return 0, err
 	}
@@ -239,18 +239,18 @@ func countRecordFile(ctx context.Context, a *app.App, o *splitOptions, f datafil
 
 // count counts the records that can be read, without telling of damage: the second
 // time they are read does.
-func count(ctx context.Context, r *datafile.Reading, f datafile.File, n *int64) error {
+func count(ctx context.Context, r *datafile.Reading, f recordfile.File, n *int64) error {
 	in, err := datafile.Open(ctx, r.App, f, nil)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	s := recordio.NewScanner(in, r.O.Scan(f.Text, nil))
+	s := recordio.NewScanner(in, r.O.Scan(f.Title, nil))
 	defer s.Close()
 	for s.Scan() {
 		*n++
 	}
-	return datafile.RecordError(s.Err())
+	return recordfile.RecordError(s.Err())
 }
 
 func reshardCommand(a *app.App) *cli.Command {
@@ -281,7 +281,7 @@ type splitter struct {
 }
 
 // run reads all records and completes all files.
-func (s *splitter) run(ctx context.Context, r *datafile.Reading, files []datafile.File, w *split.Writer) error {
+func (s *splitter) run(ctx context.Context, r *datafile.Reading, files []recordfile.File, w *split.Writer) error {
 	err := copyRecords(ctx, r, files, func(rec []byte, source recordio.Compressor) error {
 		s.source = source
 		return w.Write(rec)

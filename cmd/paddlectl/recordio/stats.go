@@ -6,6 +6,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
 )
@@ -49,8 +50,8 @@ func recordStats(ctx context.Context, a *app.App, o *statsOptions, operands []st
 	r := datafile.StartReading(ctx, a, &o.ReadOptions, files, false)
 	defer r.M.End()
 	s := recordio.NewLengthStats(o.entropy)
-	err = app.EachOf(ctx, a, files, func(f datafile.File) error {
-		return r.Records(ctx, f, func(rec []byte) error {
+	err = app.EachOf(ctx, a, files, func(f recordfile.File) error {
+		return r.RecordsOf(ctx, f, func(rec []byte) error {
 			s.Add(rec)
 			return nil
 		})

@@ -6,6 +6,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
 )
@@ -43,7 +44,7 @@ tells how many records of damaged chunks could be saved.`,
 			r := datafile.StartReading(ctx, a, o, files, a.OnScreen())
 			defer r.M.End()
 			v := &recordVerification{Reading: r, json: json}
-			return v.end(app.EachOf(ctx, a, files, func(f datafile.File) error { return v.file(ctx, f) }))
+			return v.end(app.EachOf(ctx, a, files, func(f recordfile.File) error { return v.file(ctx, f) }))
 		},
 	})
 }
@@ -66,8 +67,8 @@ func (v *recordVerification) end(err error) error {
 	return cliio.Reported(cliio.Integrity)
 }
 
-func (v *recordVerification) file(ctx context.Context, f datafile.File) error {
-	v.M.Begin(f.Text)
+func (v *recordVerification) file(ctx context.Context, f recordfile.File) error {
+	v.M.Begin(f.Title)
 	defer v.M.Finished()
 	in, err := datafile.Open(ctx, v.App, f, v.M)
 	if err != nil {
@@ -75,19 +76,19 @@ func (v *recordVerification) file(ctx context.Context, f datafile.File) error {
 	}
 	defer in.Close()
 	told := 0
-	rep, err := recordio.Verify(in, v.O.Scan(f.Text, func(d recordio.Damage) {
+	rep, err := recordio.Verify(in, v.O.Scan(f.Title, func(d recordio.Damage) {
 		told++
-		v.damage(f.Text, d)
+		v.damage(f.Title, d)
 	}))
 	if err != nil {
-		return datafile.RecordError(err)
+		return recordfile.RecordError(err)
 	}
 	if told < len(rep.Damage) {
-		v.damage(f.Text, rep.Damage[told]) // at which policy fail stopped
+		v.damage(f.Title, rep.Damage[told]) // at which policy fail stopped
 	}
-	v.summary(f.Text, rep)
+	v.summary(f.Title, rep)
 	if len(rep.Damage) > 0 {
-		if way := v.App.WayOut(datafile.ForeignHint(v.App, in, rep.Damage[0].Err)); way != "" {
+		if way := v.App.WayOut(datafile.WithHint(v.App, in.Explain(rep.Damage[0].Err))); way != "" {
 			v.App.Hint(way)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
@@ -90,7 +91,7 @@ func (r *recordOutput) writer(source recordio.Compressor) *recordio.Writer {
 
 // write adds a record.
 func (r *recordOutput) write(rec []byte, source recordio.Compressor) error {
-	return datafile.RecordError(r.writer(source).Write(rec))
+	return recordfile.RecordError(r.writer(source).Write(rec))
 }
 
 // close completes the file and gives up the memory of its writer.
@@ -101,7 +102,7 @@ func (r *recordOutput) close() error {
 		r.index, err = w.Index()
 	}
 	if err != nil {
-		return datafile.RecordError(err)
+		return recordfile.RecordError(err)
 	}
 	r.stats, r.w = w.Stats(), nil
 	return r.out.Finish()
@@ -122,13 +123,13 @@ func (r *recordOutput) written() writtenJSON {
 
 // createIndex adds the index x of the file to the set.
 func createIndex(outs *transfer.Outputs, file transfer.End, x *recordio.Index) error {
-	e := datafile.IndexEnd(file)
+	e := recordfile.IndexEnd(file)
 	idx, err := outs.Create(app.LocalText(e.Path), e)
 	if err != nil {
 		return err
 	}
 	if err := recordio.WriteIndex(idx, x); err != nil {
-		return datafile.RecordError(err)
+		return recordfile.RecordError(err)
 	}
 	return idx.Finish()
 }
@@ -155,7 +156,7 @@ func tellWritten(a *app.App, json, quiet bool, j writtenJSON) {
 // copyRecords passes the records of all files to write, with the compressor of the
 // chunk that they are in. It ends with the first file that fails, and fails if damage leaves
 // no record at all.
-func copyRecords(ctx context.Context, r *datafile.Reading, files []datafile.File, write func(rec []byte, source recordio.Compressor) error) error {
+func copyRecords(ctx context.Context, r *datafile.Reading, files []recordfile.File, write func(rec []byte, source recordio.Compressor) error) error {
 	none := true
 	for _, f := range files {
 		err := r.Each(ctx, f, func(s *recordio.Scanner) error {
@@ -165,14 +166,14 @@ func copyRecords(ctx context.Context, r *datafile.Reading, files []datafile.File
 					return err
 				}
 			}
-			return datafile.RecordError(s.Err())
+			return recordfile.RecordError(s.Err())
 		})
 		if err != nil {
 			return err
 		}
 	}
 	if none && r.Loss.Places > 0 {
-		return datafile.DataError(errors.New("no record can be read: nothing is written"), pfs.Integrity)
+		return recordfile.WithKind(errors.New("no record can be read: nothing is written"), pfs.Integrity)
 	}
 	return nil
 }

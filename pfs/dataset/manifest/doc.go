@@ -8,5 +8,29 @@
 // by two blanks, and a line feed. There is one text for each manifest, and Read takes
 // no other: keys that are not known or there twice, numbers in another form, sums that
 // do not add up are all errors. It holds nothing of when, where or by whom a set was
-// made, so that equal sets have equal manifests.
+// made, so that equal sets have equal manifests. For a set of two shards:
+//
+//	{
+//	  "format": "paddle-dataset",
+//	  "version": 1,
+//	  "name": "housing",             the shards' names begin with it
+//	  "records": 13,                 sums over the shards
+//	  "record_bytes": 130,
+//	  "bytes": 200,
+//	  "payload": "msgpack",          encoding of the records
+//	  "of": "count",                 what stands behind -of- in the shards' names
+//	  "source": "csv",               format of the inputs
+//	  "inputs": [{"path": "a.csv", "files": 1, "bytes": 17}],
+//	  "options": ["--line-count=10"],
+//	  "columns": [{"name": "CRIM", "type": "float"}],
+//	  "classes": ["cat", "dog"],     labels; a record has the number of its label
+//	  "bad": 0,                      malformed records that were left out
+//	  "shards": [
+//	    {"name": "housing-00000-of-00002", "records": 10, "record_bytes": 100, "bytes": 150, "digest": "blake3:..."},
+//	    {"name": "housing-00001-of-00002", "records": 3, "record_bytes": 30, "bytes": 50, "digest": "blake3:..."}
+//	  ]
+//	}
+//
+// (shortened: the text has each key on a line of its own). "of", "columns" and "classes" are
+// missing where they would be empty. The digest is the tree digest of package pfs/digest.
 package manifest

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/sorter"
+	"github.com/paddlecloud/pfs/internal/sorter"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )

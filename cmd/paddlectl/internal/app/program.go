@@ -9,7 +9,7 @@
 //	remotes, localside              the services, and the files of this machine
 //	hint, waiting, silence          the way out of an error, what is waited for, stores that do not answer
 //	changetell, describe            what commands that change something print; how entries are shown
-//	question, stoppable, meter      what -i and login ask; standard input; the progress bar
+//	question, meter                 what -i and login ask; the progress bar
 package app
 
 import (

@@ -1,223 +1,186 @@
-// Package datafile reads and writes the files of records that commands work on: files of this
-// machine, of a service, and standard input.
+// Package datafile is what the commands for records share: operands as files of records, the flags
+// with which they are read, the files that are made, and what is said about damage.
 package datafile
 
 import (
 	"context"
-	"io"
+	"errors"
 	"os"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset"
+	"github.com/paddlecloud/pfs/pfs/dataset/payload"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio"
 )
 
-// File names a file of data that a command reads: one of this machine, one of a
-// service, or standard input.
-type File struct {
-	Text  string       // as it was typed, or what a pattern matched; for messages
-	End   transfer.End // not of standard input
-	Stdin bool
-
-	Listed *pfs.Info // what the list in which a pattern found it says; nil: not known
-	Stated *Stated   // nil unless it is a shard of a dataset
-}
-
-// Each calls fn for every file that the operands name, patterns expanded and
-// links followed. It stops at the first error.
-func Each(ctx context.Context, a *app.App, operands []string, fn func(File) error) error {
-	ops, err := a.Operands(operands)
-	if err != nil {
-		return err
-	}
+// Operands reads operands that name data: files, directories, patterns, and "-".
+func Operands(ctx context.Context, a *app.App, texts []string) ([]dataset.Input, error) {
+	var list []dataset.Input
 	stdin := false
-	for _, op := range ops {
-		if op.Side == app.Stdio {
-			if stdin {
-				return cliargs.Usagef("\"-\" is given twice: standard input can be read once")
-			}
-			stdin = true
-			if err := fn(File{Text: app.StdinText, Stdin: true}); err != nil {
-				return err
-			}
-			continue
+	for _, text := range texts {
+		in, err := Operand(ctx, a, text)
+		if err == nil && in.Stream != nil && stdin {
+			err = cliargs.Usagef("\"-\" is given twice: standard input can be read once")
 		}
-		if err := filesOf(ctx, a, op, fn); err != nil {
-			return err
+		if err != nil {
+			return nil, err
 		}
+		stdin = stdin || in.Stream != nil
+		list = append(list, in)
 	}
-	return nil
+	return list, nil
 }
 
-// filesOf calls fn for every file that one operand names.
-func filesOf(ctx context.Context, a *app.App, op app.Operand, fn func(File) error) error {
-	if op.Side != app.Local {
+// Operand reads one operand.
+func Operand(ctx context.Context, a *app.App, text string) (dataset.Input, error) {
+	op, err := a.ParseOperand(text)
+	if err != nil {
+		return dataset.Input{}, err
+	}
+	if op.Side == app.Stdio {
+		return dataset.Input{File: recordfile.File{Title: app.StdinText, Stream: a.Main.Stdin}}, nil
+	}
+	end, err := a.End(ctx, op)
+	if err != nil {
+		return dataset.Input{}, err
+	}
+	in := dataset.Input{File: recordfile.File{Title: text, End: end, Remote: op.Side == app.Remote}}
+	in.Expand = func(ctx context.Context, fn func(recordfile.File) error) error { return expand(ctx, a, op, fn) }
+	return in, nil
+}
+
+// expand calls fn for every file or directory that one operand names.
+func expand(ctx context.Context, a *app.App, op app.Operand, fn func(recordfile.File) error) error {
+	if op.Side == app.Remote {
 		return a.Expand(ctx, op, func(t app.Target) error {
-			return fn(File{Text: string(t.Path), End: t.End(), Listed: t.Matched})
+			return fn(recordfile.File{Title: string(t.Path), End: t.End(), Listed: t.Matched, Remote: true})
 		})
 	}
 	return a.LocalSource(ctx, op, func(e transfer.End, text string) error {
-		return fn(File{Text: text, End: e})
+		err := pfs.E("paddlectl.open", e.Path, pfs.Invalid, recordfile.ErrNotRegular)
+		if !isStream(e) {
+			err = fn(recordfile.File{Title: text, End: e})
+		}
+		if err != nil && strings.HasPrefix(text, "/dev/fd/") {
+			err = app.WithHint(err, "what a shell makes of <(COMMAND) is a pipe: COMMAND | "+a.Program+" "+a.Command+" ... - reads it")
+		}
+		return err
 	})
+}
+
+// isStream reports whether e is a pipe or the like.
+func isStream(e transfer.End) bool {
+	info, err := os.Stat(app.LocalText(e.Path))
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
 // List lists the files that the operands name, in that order; what a pattern
 // matches is sorted. A file that is named twice is there twice.
-func List(ctx context.Context, a *app.App, operands []string) ([]File, error) {
-	var list []File
-	err := Each(ctx, a, operands, func(f File) error {
-		list = append(list, f)
-		return nil
-	})
-	return list, err
-}
-
-// IsDirectory reports whether f, or what it leads to, is a directory.
-func (f File) IsDirectory(ctx context.Context) (bool, error) {
-	switch {
-	case f.Stdin:
-		return false, nil
-	case f.Listed != nil && !f.Listed.IsLink():
-		return f.Listed.IsDir(), nil
+func List(ctx context.Context, a *app.App, operands []string) ([]recordfile.File, error) {
+	var list []recordfile.File
+	inputs, err := Operands(ctx, a, operands)
+	for _, in := range inputs {
+		if err != nil {
+			break
+		}
+		err = in.Each(ctx, func(f recordfile.File) error {
+			list = append(list, f)
+			return nil
+		})
 	}
-	_, info, err := app.Followed(ctx, f.End, true)
-	return info.IsDir(), err
+	return list, WithHint(a, err)
 }
 
 // One is the one file that an operand names, which may be a pattern that
 // matches one.
-func One(ctx context.Context, a *app.App, operand string) (File, error) {
+func One(ctx context.Context, a *app.App, operand string) (recordfile.File, error) {
 	list, err := List(ctx, a, []string{operand})
 	if err == nil && len(list) != 1 {
 		err = cliargs.Usagef("%q matches %d files: one is needed", operand, len(list))
 	}
 	if err != nil {
-		return File{}, err
+		return recordfile.File{}, err
 	}
 	return list[0], nil
 }
 
-// Input is an open dataFile. What it reads is one version of the file: if that is
-// replaced meanwhile the reads go on with the old one or answer Conflict.
-type Input struct {
-	File
-	io.Reader // from the beginning to the end, once; counted in the meter
-
-	// ReaderAt reads at random, as io.ReaderAt does; nil for standard input
-	// that is not kept.
-	ReaderAt io.ReaderAt
-
-	Size   int64    // -1 for standard input
-	Info   pfs.Info // of the version that is open; zero for standard input
-	Opened pfs.File
-	stop   func() // ends what reads ahead
+// Open opens f. m, which may be nil, counts what is read through Input.Reader.
+func Open(ctx context.Context, a *app.App, f recordfile.File, m *app.Meter) (*recordfile.Input, error) {
+	in, err := recordfile.Open(ctx, f, m)
+	return in, hintOf(a, f, err)
 }
 
-// Open opens f. A file of a service is read ahead of its Reader. m, which may be nil,
-// counts what is read through Reader, and knows the total if the caller adds it.
-func Open(ctx context.Context, a *app.App, f File, m *app.Meter) (*Input, error) {
-	if f.Stdin {
-		r := app.NewStoppable(ctx, a.Main.Stdin)
-		return &Input{File: f, Reader: m.Reader(r), Size: -1, stop: r.Stop}, nil
+// OpenRecords opens a file that can be read at random.
+func OpenRecords(ctx context.Context, a *app.App, f recordfile.File, o *ReadOptions) (*recordfile.Records, error) {
+	r, err := recordfile.OpenRecords(ctx, f, recordio.OpenOptions{Parallelism: o.Parallel, MaxChunkBytes: o.maxChunk.Bytes})
+	return r, hintOf(a, f, err)
+}
+
+// hintOf is WithHint for an error of opening f.
+func hintOf(a *app.App, f recordfile.File, err error) error {
+	if errors.Is(err, pfs.IsDir) {
+		return app.WithHint(err, "name the files in it: "+app.ShellWord(strings.TrimSuffix(f.Title, "/")+"/*"))
 	}
-	end, info, err := app.Followed(ctx, f.End, true)
+	return WithHint(a, err)
+}
+
+// WithHint adds the way out to an error of package recordfile.
+func WithHint(a *app.App, err error) error {
+	var foreign *recordfile.ForeignError
+	var stated *recordfile.DatasetError
+	var temp *recordfile.TempError
 	switch {
-	case err == nil && info.IsDir():
-		return nil, app.WithHint(pfs.E("paddlectl.open", f.End.Path, pfs.IsDir, nil), "name the files in it: "+app.ShellWord(strings.TrimSuffix(f.Text, "/")+"/*"))
-	case app.IsMissing(err) && f.isStream(), err == nil && !info.IsRegular():
-		return nil, pfs.Errorf("paddlectl.open", f.End.Path, pfs.Invalid, "no regular file: pipe it to standard input, which is called -")
-	case err != nil:
-		return nil, err
-	}
-	file, err := end.FS.Open(ctx, end.Path)
-	if err != nil {
-		return nil, err
-	}
-	f.End = end
-	in := &Input{File: f, Info: file.Info(), Size: file.Info().Size, Opened: file, stop: func() {}}
-	at := pfs.NewReader(ctx, file)
-	in.Reader, in.ReaderAt = m.Reader(at), at
-	if end.Path.Within(app.Top) {
-		ahead := NewReadAhead(ctx, file, 0, in.Size)
-		in.Reader, in.stop = m.Reader(ahead), ahead.Stop
-	}
-	return in, nil
-}
-
-// keep reads all of standard input into a temporary file, so that it can be read at random
-// until Close. After an error in is closed.
-func (in *Input) keep() error {
-	file, err := NewTempFile()
-	if err != nil {
-		in.stop()
+	case err == nil || errors.As(err, new(app.Hinted)):
 		return err
+	case errors.As(err, &foreign):
+		return app.WithHint(err, "this looks like "+foreign.Format+" and not like RecordIO: "+a.Program+" dataset convert makes records of it")
+	case errors.As(err, &stated):
+		return app.WithHint(err, "paddlectl dataset verify "+app.ShellWord(stated.Dataset)+" tells all that is wrong")
+	case errors.As(err, &temp):
+		return app.WithHint(err, "TMPDIR names the folder for temporary files")
+	case errors.Is(err, transfer.ErrNotReplaced):
+		return app.WithHint(err, "--force replaces files that exist")
+	case errors.Is(err, transfer.ErrNotRegular):
+		return app.WithHint(err, "use - and let the shell lead standard output there")
+	case errors.Is(err, recordfile.ErrNotRegular):
+		return app.WithHint(err, "pipe it to standard input, which is called -")
 	}
-	stop := in.stop
-	in.stop = func() { stop(); file.Close() } // what cannot be removed is in the folder for temporary files
-	if in.Size, err = io.Copy(file, in.Reader); err != nil {
-		in.stop()
-		return err
-	}
-	in.Reader, in.ReaderAt = io.NewSectionReader(file, 0, in.Size), file
-	return nil
+	return err
 }
 
-// isStream reports whether f is a pipe or the like that its path leads to without naming
-// it, as /dev/fd/63, which shells make of <(...).
-func (f File) isStream() bool {
-	if f.End.Path.Within(app.Top) {
-		return false
+// SameFile reports whether in is the file e of this machine by another name, as that to which a
+// shell leads standard input.
+func SameFile(a *app.App) func(context.Context, recordfile.File, transfer.End) bool {
+	return func(ctx context.Context, in recordfile.File, e transfer.End) bool {
+		if e.Path.Within(app.Top) || in.Remote {
+			return false
+		}
+		there, err := os.Stat(app.LocalText(e.Path))
+		if err != nil {
+			return false
+		}
+		if in.Stream == nil {
+			info, err := os.Stat(app.LocalText(in.End.Path))
+			return err == nil && os.SameFile(info, there)
+		}
+		f, ok := in.Stream.(*os.File)
+		if !ok {
+			return false
+		}
+		info, err := f.Stat()
+		return err == nil && info.Mode().IsRegular() && os.SameFile(info, there)
 	}
-	info, err := os.Stat(app.LocalText(f.End.Path))
-	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
-// Close ends the use of the file.
-func (in *Input) Close() error {
-	in.stop()
-	if in.Opened == nil {
+// CheckPayload checks the value of --payload of commands that read records.
+func CheckPayload(name string) error {
+	if name == "" {
 		return nil
 	}
-	return in.Opened.Close()
-}
-
-// SameFile reports whether f is the file that e leads to.
-func (f File) SameFile(ctx context.Context, e transfer.End) bool {
-	if f.Stdin || f.End.FS != e.FS {
-		return false
-	}
-	if f.End.Path == e.Path {
-		return true
-	}
-	a, _, errA := app.Followed(ctx, f.End, true)
-	b, _, errB := app.Followed(ctx, e, true)
-	if errA != nil || errB != nil {
-		return false // what is not there is not the same
-	}
-	return a.Path == b.Path || !a.Path.Within(app.Top) && sameOnDisk(a, b)
-}
-
-// sameOnDisk reports whether two paths of this machine are one file, by other names
-// of it too.
-func sameOnDisk(a, b transfer.End) bool {
-	i, errA := os.Stat(app.LocalText(a.Path))
-	j, errB := os.Stat(app.LocalText(b.Path))
-	return errA == nil && errB == nil && os.SameFile(i, j)
-}
-
-// SizeOf returns the bytes of all files together; -1 if one is standard input. What
-// cannot be described is counted as nothing: opening it says why.
-func SizeOf(ctx context.Context, files []File) int64 {
-	total := int64(0)
-	for _, f := range files {
-		if f.Stdin {
-			return -1
-		}
-		if _, info, err := app.Followed(ctx, f.End, true); err == nil {
-			total += info.Size
-		}
-	}
-	return total
+	return app.OneOf("payload", name, payload.Msgpack, payload.Pickle, payload.JSON, payload.Raw)
 }

@@ -3,42 +3,41 @@ package datafile
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/copying"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
 // NewOutputs begins a set of files that is made from inputs, which it must not replace.
-func NewOutputs(ctx context.Context, a *app.App, force bool, inputs []File) *transfer.Outputs {
-	return transfer.NewOutputs(ctx, OutputOptions(ctx, a, force, inputs))
-}
-
-func OutputOptions(ctx context.Context, a *app.App, force bool, inputs []File) transfer.OutputOptions {
-	return transfer.OutputOptions{
+func NewOutputs(ctx context.Context, a *app.App, force bool, inputs []recordfile.File) *transfer.Outputs {
+	same := SameFile(a)
+	return transfer.NewOutputs(ctx, transfer.OutputOptions{
 		Force:  force,
 		Stdout: a.Out,
 		Reads: func(ctx context.Context, e transfer.End) (string, bool) {
 			for _, in := range inputs {
-				if in.SameFile(ctx, e) {
-					return in.Text, true
+				if in.LeadsTo(ctx, e) || same(ctx, in, e) {
+					return in.Title, true
 				}
 			}
 			return "", false
 		},
 		Explain: func(title string, e transfer.End, err error) error {
-			switch {
-			case errors.Is(err, transfer.ErrNotReplaced):
-				return app.WithHint(err, "--force replaces files that exist")
-			case errors.Is(err, transfer.ErrNotRegular):
-				return app.WithHint(err, "use - and let the shell lead standard output there")
-			}
-			return (&copying.Copier{App: a, O: &copying.Options{}, To: copying.Target{Text: title, End: e}}).Hint(ctx, err)
+			return HintAt(ctx, a, copying.Target{Text: title, End: e}, WithHint(a, err))
 		},
+	})
+}
+
+// HintAt adds the way out to an error about what is missing above a target.
+func HintAt(ctx context.Context, a *app.App, to copying.Target, err error) error {
+	if err == nil || errors.As(err, new(app.Hinted)) {
+		return err
 	}
+	return (&copying.Copier{App: a, O: &copying.Options{}, To: to}).Hint(ctx, err)
 }
 
 // OutputEnd reads the operand of one output file; "-" gives a zero End.
@@ -62,13 +61,13 @@ func OutputEnd(ctx context.Context, a *app.App, text string) (transfer.End, erro
 func OutputDir(ctx context.Context, a *app.App, text string) (transfer.End, error) {
 	t, err := LookAtDir(ctx, a, text)
 	if err == nil {
-		err = MakeDir(ctx, a, t)
+		err = makeDir(ctx, a, t)
 	}
 	return t.End, err
 }
 
-// MakeDir makes the directory t if it is missing.
-func MakeDir(ctx context.Context, a *app.App, t copying.Target) error {
+// makeDir makes the directory t if it is missing.
+func makeDir(ctx context.Context, a *app.App, t copying.Target) error {
 	if t.Exists {
 		return nil
 	}
@@ -90,6 +89,3 @@ func LookAtDir(ctx context.Context, a *app.App, text string) (copying.Target, er
 	}
 	return t, err
 }
-
-// CleanUpTime bounds the removal of what is left of a set that failed.
-const CleanUpTime = 30 * time.Second

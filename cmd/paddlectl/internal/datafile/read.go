@@ -8,6 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/urfave/cli/v2"
 )
@@ -80,63 +81,45 @@ func (o *ReadOptions) Scan(name string, told func(recordio.Damage)) recordio.Sca
 
 // Reading is one run of a command that reads records.
 type Reading struct {
-	App  *app.App
-	O    *ReadOptions
-	M    *app.Meter
-	Loss recordio.Loss // of all files
-
-	Silent bool // damage is neither told nor counted: it was
+	recordfile.Reading
+	App *app.App
+	O   *ReadOptions
+	M   *app.Meter
 }
 
 // StartReading begins to read files, which may be none yet.
-func StartReading(ctx context.Context, a *app.App, o *ReadOptions, files []File, quiet bool) *Reading {
-	return &Reading{App: a, O: o, M: a.StartMeter(quiet || o.Quiet, SizeOf(ctx, files), len(files))}
+func StartReading(ctx context.Context, a *app.App, o *ReadOptions, files []recordfile.File, quiet bool) *Reading {
+	r := NewReading(a, o, a.StartMeter(quiet || o.Quiet, recordfile.SizeOf(ctx, files), len(files)))
+	r.OnDamage = Damaged(a)
+	return r
+}
+
+// NewReading begins to read files. Damage is not told.
+func NewReading(a *app.App, o *ReadOptions, m *app.Meter) *Reading {
+	return &Reading{App: a, O: o, M: m, Reading: recordfile.Reading{
+		Policy: o.Policy, Parallel: o.Parallel, MaxChunkBytes: o.maxChunk.Bytes, Meter: m,
+	}}
+}
+
+// Damaged tells of damaged places.
+func Damaged(a *app.App) func(recordio.Damage) {
+	return func(d recordio.Damage) { a.Message("%s", DamageText(d)) }
 }
 
 // Each calls fn with a scanner of f, which fn need not close.
-func (r *Reading) Each(ctx context.Context, f File, fn func(*recordio.Scanner) error) error {
-	r.M.Begin(f.Text)
-	defer r.M.Finished()
-	in, err := Open(ctx, r.App, f, r.M)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	s := recordio.NewScanner(in, r.O.Scan(f.Text, r.Told))
-	defer func() {
-		s.Close()
-		r.Add(s.Loss())
-	}()
-	return ForeignHint(r.App, in, fn(s))
+func (r *Reading) Each(ctx context.Context, f recordfile.File, fn func(*recordio.Scanner) error) error {
+	return hintOf(r.App, f, r.Reading.Each(ctx, f, func(_ *recordfile.Input, s *recordio.Scanner) error { return fn(s) }))
 }
 
-// Told tells of a damaged place.
-func (r *Reading) Told(d recordio.Damage) {
-	if !r.Silent {
-		r.App.Message("%s", DamageText(d))
-	}
-}
-
-func (r *Reading) Add(l recordio.Loss) {
-	if r.Silent {
-		return
-	}
-	r.Loss.Places += l.Places
-	r.Loss.Bytes += l.Bytes
-	r.Loss.Records += l.Records
-	r.Loss.Saved += l.Saved
-	r.Loss.Unknown += l.Unknown
-}
-
-// Records calls fn with every record of f, which is valid during the call.
-func (r *Reading) Records(ctx context.Context, f File, fn func(rec []byte) error) error {
+// RecordsOf calls fn with every record of f, which is valid during the call.
+func (r *Reading) RecordsOf(ctx context.Context, f recordfile.File, fn func(rec []byte) error) error {
 	return r.Each(ctx, f, func(s *recordio.Scanner) error {
 		for s.Scan() {
 			if err := fn(s.Bytes()); err != nil {
 				return err
 			}
 		}
-		return RecordError(s.Err())
+		return s.Err()
 	})
 }
 
@@ -144,11 +127,19 @@ func (r *Reading) Records(ctx context.Context, f File, fn func(rec []byte) error
 // Partly.
 func (r *Reading) End(err error) error {
 	r.M.End()
-	if err != nil || r.Loss.Places == 0 {
+	if err != nil {
 		return err
 	}
-	r.App.Message("%s", LossText(r.Loss))
-	if r.Loss.Records == 0 && r.Loss.Unknown == 0 {
+	return EndLoss(r.App, r.Loss)
+}
+
+// EndLoss says what was lost. The exit code is Partly if records were, or may have been.
+func EndLoss(a *app.App, l recordio.Loss) error {
+	if l.Places == 0 {
+		return nil
+	}
+	a.Message("%s", LossText(l))
+	if l.Records == 0 && l.Unknown == 0 {
 		return nil
 	}
 	return cliio.Reported(cliio.Partly)

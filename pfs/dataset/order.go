@@ -1,0 +1,285 @@
+package dataset
+
+import (
+	"cmp"
+	"container/list"
+	"context"
+	"iter"
+	"slices"
+	"sort"
+
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
+	"github.com/paddlecloud/pfs/recordio"
+	"github.com/paddlecloud/pfs/shard"
+)
+
+// Bounds of what an orderReader keeps for the records to come: decoded chunks, in
+// bytes of records, and open files.
+const (
+	keptBytes = 256 << 20
+	keptFiles = 64
+)
+
+// orderReader reads records in an order that comes back to the same files and chunks.
+// It is for one goroutine.
+type orderReader struct {
+	source map[string]recordfile.File // by the names that read is given
+	chunky bool                       // chunks are decoded whole, and kept: others of their records come soon
+
+	files  map[string]*recordfile.Records
+	opened []string // names of files, the one used last at the end
+	chunks map[chunkID]*list.Element
+	recent *list.List // of *keptChunk, the one used last in front
+	bytes  int64      // of recent
+}
+
+func newOrderReader(source map[string]recordfile.File, chunky bool) *orderReader {
+	return &orderReader{source: source, chunky: chunky, files: map[string]*recordfile.Records{}, chunks: map[chunkID]*list.Element{}, recent: list.New()}
+}
+
+func (r *orderReader) close() {
+	for _, f := range r.files {
+		f.Close() // only read from
+	}
+}
+
+// chunkID names a chunk of a file by its place among those that hold records.
+type chunkID struct {
+	file  string
+	chunk int
+}
+
+// keptChunk is a decoded chunk.
+type keptChunk struct {
+	id   chunkID
+	info recordio.ChunkInfo
+	data []byte
+	ends []int // of its records in data
+}
+
+// holds reports whether record n of the file is in c.
+func (c *keptChunk) holds(n int64) bool {
+	return c != nil && n >= c.info.First && n < c.info.First+c.info.Records
+}
+
+func (c *keptChunk) record(n int64) []byte {
+	k, start := n-c.info.First, 0
+	if k > 0 {
+		start = c.ends[k-1]
+	}
+	return c.data[start:c.ends[k]]
+}
+
+// read passes records of a file, by ascending numbers, to fn with their places in
+// numbers. They are valid during the call.
+func (r *orderReader) read(ctx context.Context, name string, numbers []int64, fn func(k int, rec []byte) error) error {
+	f, err := r.file(ctx, name)
+	if err != nil {
+		return err
+	}
+	if !r.chunky {
+		return recordfile.RecordError(f.ReadBatch(numbers, fn))
+	}
+	var c *keptChunk
+	for k, n := range numbers {
+		if !c.holds(n) {
+			if c, err = r.chunk(f, name, n); err != nil {
+				return recordfile.RecordError(err)
+			}
+		}
+		if err := fn(k, c.record(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file returns the file of a name, open.
+func (r *orderReader) file(ctx context.Context, name string) (*recordfile.Records, error) {
+	f, open := r.files[name]
+	if open {
+		i := slices.Index(r.opened, name)
+		r.opened = append(slices.Delete(r.opened, i, i+1), name)
+		return f, nil
+	}
+	if len(r.opened) == keptFiles {
+		r.files[r.opened[0]].Close() // only read from
+		delete(r.files, r.opened[0])
+		r.opened = slices.Delete(r.opened, 0, 1)
+	}
+	f, err := recordfile.OpenRecords(ctx, r.source[name], recordio.OpenOptions{Parallelism: 1})
+	if err != nil {
+		return nil, err
+	}
+	r.files[name], r.opened = f, append(r.opened, name)
+	return f, nil
+}
+
+// chunk returns the chunk of record n of f, decoded.
+func (r *orderReader) chunk(f *recordfile.Records, name string, n int64) (*keptChunk, error) {
+	all := f.Chunks()
+	id := chunkID{name, sort.Search(len(all), func(i int) bool { return all[i].First+all[i].Records > n })}
+	if e, kept := r.chunks[id]; kept {
+		r.recent.MoveToFront(e)
+		return e.Value.(*keptChunk), nil
+	}
+	c := &keptChunk{id: id, info: all[id.chunk]}
+	for rec, err := range f.Range(c.info.First, c.info.First+c.info.Records) {
+		if err != nil {
+			return nil, err
+		}
+		c.data = append(c.data, rec...)
+		c.ends = append(c.ends, len(c.data))
+	}
+	r.keep(c)
+	return c, nil
+}
+
+// size is what c takes of the bound.
+func (c *keptChunk) size() int64 {
+	const end = 8
+	return int64(cap(c.data)) + end*int64(cap(c.ends))
+}
+
+// keep puts c among the chunks that are kept, and gives up those used longest ago.
+func (r *orderReader) keep(c *keptChunk) {
+	r.chunks[c.id] = r.recent.PushFront(c)
+	r.bytes += c.size()
+	for r.bytes > keptBytes && r.recent.Len() > 1 {
+		old := r.recent.Remove(r.recent.Back()).(*keptChunk)
+		delete(r.chunks, old.id)
+		r.bytes -= old.size()
+	}
+}
+
+// Bounds of what is read at once in an order: that many records, or about that many
+// bytes of them. The more, the fewer chunks are decoded twice.
+const (
+	batchRecords = 1 << 16
+	batchBytes   = 64 << 20
+)
+
+// ordered yields the trainer's records of an order, some read at a time.
+func (s *Sharing) ordered(ctx context.Context, limit int64) (iter.Seq2[recordfile.Record, error], func() int64, error) {
+	all, order, err := s.order()
+	if err != nil {
+		return nil, nil, err
+	}
+	walk, err := shard.NewWalk(order, s.o.Cursor, s.o.Trainer, s.o.Equal)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.tell(order.Len()-s.o.Cursor, shard.TailOf(order.Len()-s.o.Cursor, s.o.Trainer, s.o.Equal))
+	left := limit
+	seq := func(yield func(recordfile.Record, error) bool) {
+		reader := newOrderReader(s.source, s.o.Shuffle.String() != "global" || s.recordBytes(all) <= keptBytes)
+		defer reader.close()
+		b := &batch{all: all, reader: reader}
+		most := s.batchSize(all)
+		for {
+			b.places = b.places[:0]
+			for len(b.places) < most && left != 0 {
+				n, ok := walk.Next()
+				if !ok {
+					break
+				}
+				if err := b.add(n); err != nil {
+					yield(recordfile.Record{}, err)
+					return
+				}
+				left--
+			}
+			if len(b.places) == 0 || !b.yield(ctx, yield) {
+				return
+			}
+		}
+	}
+	return s.metered(seq), walk.Cursor, nil
+}
+
+// recordBytes is how many bytes all records have, or about that many.
+func (s *Sharing) recordBytes(all *shard.Dataset) int64 {
+	if s.set != nil {
+		return s.set.RecordBytes
+	}
+	bytes := int64(0)
+	for _, f := range all.Files() {
+		bytes += f.Bytes
+	}
+	return bytes
+}
+
+// batchSize is how many records are read at once.
+func (s *Sharing) batchSize(all *shard.Dataset) int {
+	each := max(1, s.recordBytes(all)/max(1, all.Len()))
+	return int(min(batchRecords, max(1, batchBytes/each)))
+}
+
+// located is where a record of a batch is, and when its turn comes.
+type located struct {
+	file   int
+	number int64
+	turn   int
+}
+
+// batch are records that are read file by file and yielded in their order.
+type batch struct {
+	all    *shard.Dataset
+	reader *orderReader
+
+	places  []located
+	numbers []int64 // of the records of one file
+	data    []byte
+	read    []stretch // by turns
+}
+
+// stretch is where a record stands in the data of a batch.
+type stretch struct {
+	located
+	from, to int
+}
+
+// add puts the record of a number behind those that are there.
+func (b *batch) add(n int64) error {
+	file, number, err := b.all.Locate(n)
+	b.places = append(b.places, located{file: file, number: number, turn: len(b.places)})
+	return err
+}
+
+// yield reads the records and yields them; false if there are to be no more.
+func (b *batch) yield(ctx context.Context, yield func(recordfile.Record, error) bool) bool {
+	slices.SortFunc(b.places, func(a, b located) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.number, b.number)) })
+	b.data, b.read = b.data[:0], slices.Grow(b.read[:0], len(b.places))[:len(b.places)]
+	for from := 0; from < len(b.places); {
+		to := from + 1
+		for to < len(b.places) && b.places[to].file == b.places[from].file {
+			to++
+		}
+		if err := b.readFile(ctx, b.places[from:to]); err != nil {
+			yield(recordfile.Record{}, err)
+			return false
+		}
+		from = to
+	}
+	for _, p := range b.read {
+		name := recordfile.RecordName(b.all.Files()[p.file].Name, p.number)
+		if !yield(recordfile.Record{Name: name, Data: b.data[p.from:p.to:p.to]}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// readFile reads the records that are in one file.
+func (b *batch) readFile(ctx context.Context, places []located) error {
+	b.numbers = b.numbers[:0]
+	for _, p := range places {
+		b.numbers = append(b.numbers, p.number)
+	}
+	return b.reader.read(ctx, b.all.Files()[places[0].file].Name, b.numbers, func(k int, rec []byte) error {
+		p := places[k]
+		b.read[p.turn] = stretch{p, len(b.data), len(b.data) + len(rec)}
+		b.data = append(b.data, rec...)
+		return nil
+	})
+}

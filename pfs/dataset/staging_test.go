@@ -1,0 +1,108 @@
+package dataset
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+)
+
+// TestStagingHasOneOwner lets two runs begin that have both found nothing in the way: one
+// of them has the directory. They made the shards of one set out of the records of both.
+func TestStagingHasOneOwner(t *testing.T) {
+	ctx, fsys := t.Context(), memfs.New(memfs.Options{})
+	never := func() { t.Error("a claim was lost") }
+	silent := func(string) {}
+	first := newStagingDir(fsys, "/.x.convert", []byte("a"), time.Hour)
+	second := newStagingDir(fsys, "/.x.convert", []byte("b"), time.Hour)
+	if err := first.begin(ctx, silent, never); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.begin(ctx, silent, never); !errors.Is(err, pfs.Exist) || !strings.Contains(err.Error(), "another run has begun") {
+		t.Errorf("the second: %v", err)
+	}
+	if err := first.claim.held(ctx); err != nil {
+		t.Errorf("the first: %v", err)
+	}
+	if a, b := first.part(7), second.part(7); a == b {
+		t.Errorf("both write %v", a)
+	}
+	if err := first.remove(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.claim.held(ctx); !errors.Is(err, pfs.Conflict) {
+		t.Errorf("without its directory: %v", err)
+	}
+}
+
+// TestStagingOfAKilledRun goes on with a run that ended without a word; should it only
+// have been suspended, it learns that it is no longer at work.
+func TestStagingOfAKilledRun(t *testing.T) {
+	ctx, fsys := t.Context(), memfs.New(memfs.Options{})
+	var told []string
+	tell := func(text string) { told = append(told, text) }
+	killed := newStagingDir(fsys, "/.x.convert", []byte("a"), time.Hour)
+	lost := make(chan struct{})
+	if err := killed.begin(ctx, tell, func() { close(lost) }); err != nil {
+		t.Fatal(err)
+	}
+	killed.claim.rest()
+	for _, w := range []*stagingDir{
+		newStagingDir(fsys, "/.x.convert", []byte("a"), time.Millisecond),
+		newStagingDir(fsys, "/.x.convert", []byte("a"), time.Millisecond),
+	} {
+		w.resumed = true
+		if err := w.begin(ctx, tell, func() {}); err != nil {
+			t.Fatal(err)
+		}
+		w.claim.rest()
+	}
+	if len(told) != 2 {
+		t.Errorf("told %q, want that each waits", told)
+	}
+	if err := killed.note(ctx, 0, finishedShard{}); !errors.Is(err, pfs.Conflict) {
+		t.Errorf("the killed run notes a shard: %v", err)
+	}
+	killed.claim.lease = time.Millisecond
+	killed.claim.keep(ctx, func() { close(lost) })
+	<-lost
+	if err := killed.claim.release(ctx); err != nil {
+		t.Error(err)
+	}
+	if there, err := pfs.Exists(ctx, fsys, killed.claim.path); err != nil || !there {
+		t.Errorf("it gave away the claim of another: %v, %v", there, err)
+	}
+}
+
+// TestStagingReleased begins at once where the run before ended in order.
+func TestStagingReleased(t *testing.T) {
+	ctx, fsys := t.Context(), memfs.New(memfs.Options{})
+	before := newStagingDir(fsys, "/.x.convert", []byte("a"), time.Hour)
+	told := func(text string) { t.Error("told " + text) }
+	if err := before.begin(ctx, told, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := before.claim.release(ctx); err != nil {
+		t.Fatal(err)
+	}
+	next := newStagingDir(fsys, "/.x.convert", []byte("a"), time.Hour)
+	next.resumed = true
+	if err := next.begin(ctx, told, func() {}); err != nil {
+		t.Error(err)
+	}
+	next.claim.rest()
+}
+
+func TestIsPart(t *testing.T) {
+	for name, want := range map[string]bool{
+		"00007.1234567890": true, "00008.1234567890": false, "00007": false, "00007.": false, "": false,
+		"00007.123456789": false, "00007./../../etc": false, "../x": false,
+	} {
+		if got := isPart(name, 7); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package dataset
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/recordio/convert"
+)
+
+// survey counts the files that were found below directories by what their names say:
+// the name of a format, else the ending, or noEnding. A tree as a whole tells its
+// format; the file that comes first in it may be about the data.
+type survey map[string]tally
+
+type tally struct{ files, bytes int64 }
+
+const (
+	noEnding    = "."
+	otherEnding = ".*" // of a name that has an unlikely one, so that there are not too many
+	besideData  = "./" // of a file that comes with a data set and has none of its records
+	imagesName  = "images"
+	mnistName   = "mnist"
+)
+
+// saidBy returns what a name says.
+func saidBy(name string) string {
+	if convert.IsBesideCIFAR(name) {
+		return besideData
+	}
+	if f := convert.FormatOfName(name); f != nil {
+		return f.Name
+	}
+	const longest = 12
+	switch ending := strings.ToLower(path.Ext(name)); {
+	case len(ending) > longest:
+		return otherEnding
+	case len(ending) > 1:
+		return ending
+	}
+	return noEnding
+}
+
+// isFormat reports whether what a name says is a format.
+func isFormat(said string) bool { return !strings.HasPrefix(said, ".") }
+
+func (s survey) add(said string, size int64) {
+	t := s[said]
+	s[said] = tally{t.files + 1, t.bytes + size}
+}
+
+// kept returns which files are of the data, by what their names say; "" if all are.
+// That is so unless the data are images, or half of the files have names of one format.
+func (s survey) kept(format string) string {
+	switch format {
+	case imagesName:
+		for _, said := range []string{imagesName, noEnding} {
+			if s[said].files > 0 {
+				return said
+			}
+		}
+	case "":
+		if s.areImages() {
+			return imagesName
+		}
+		return s.most()
+	}
+	return ""
+}
+
+// areImages reports whether there are as many images as files of any other kind, and
+// not just a few: each of them may have a file beside it that says what it shows.
+func (s survey) areImages() bool {
+	images, all := s[imagesName].files, int64(0)
+	for _, t := range s {
+		if t.files > images {
+			return false
+		}
+		all += t.files
+	}
+	return images > 0 && 3*images >= all
+}
+
+// most returns the format that at least half of the names say, and more than say
+// anything else; "" if there is none.
+func (s survey) most() string {
+	all, most, by := int64(0), int64(0), ""
+	for said, t := range s {
+		all += t.files
+		switch {
+		case t.files > most:
+			most, by = t.files, said
+		case t.files == most:
+			by = noEnding // nothing, unless another has more
+		}
+	}
+	if 2*most < all || !isFormat(by) {
+		return ""
+	}
+	return by
+}
+
+// isStray reports whether a file whose name says something is left out where kept is
+// kept: beside images all that is none; beside other formats what may be no data. A
+// file of another format is left to the check that all are of one.
+func isStray(said, kept string) bool {
+	if said == besideData {
+		return true
+	}
+	if kept == "" || said == "" || said == kept {
+		return false
+	}
+	return kept == imagesName || kept == noEnding || !isFormat(said)
+}
+
+// strays are the files that were left out.
+type strays struct {
+	kept  string
+	count int64
+	first []string
+}
+
+const mostStrays = 10 // of which the names are told
+
+func (s *strays) add(f pfs.Info) {
+	if s.count++; len(s.first) < mostStrays {
+		s.first = append(s.first, f.Target)
+	}
+}
+
+// text names the first of them; "" if there are none.
+func (s *strays) text() string {
+	if s.count == 0 {
+		return ""
+	}
+	kind := s.kept
+	switch kind {
+	case "":
+		kind = "data"
+	case noEnding:
+		kind = imagesName
+	}
+	text := strings.Join(s.first, ", ")
+	if more := s.count - int64(len(s.first)); more > 0 {
+		text += ", and " + count(more, "more", "more")
+	}
+	return "left out as no " + kind + ", by their names: " + text
+}
+
+// settle finds which of the files below directories are data, when all were found.
+func (in *inputs) settle(format string) {
+	all := survey{}
+	for _, g := range in.groups {
+		for said, t := range g.below {
+			all[said] = tally{all[said].files + t.files, all[said].bytes + t.bytes}
+		}
+	}
+	delete(all, besideData)
+	in.strays.kept = all.kept(format)
+	for _, g := range in.groups {
+		for said, t := range g.below {
+			if !isStray(said, in.strays.kept) {
+				continue
+			}
+			g.files, g.bytes, in.files = g.files-t.files, g.bytes-t.bytes, in.files-t.files
+			if in.bytes >= 0 {
+				in.bytes -= t.bytes
+			}
+		}
+	}
+	in.settleLabels()
+}
+
+// dataParts are what directories are called that hold parts of a data set, and no classes.
+var dataParts = []string{"dev", "test", "testing", "train", "training", "val", "valid", "validation"}
+
+// partFiles are the files below directories that hold the training and the test data of
+// MNIST and CIFAR: of each part the first, as messages call it.
+type partFiles struct{ train, test string }
+
+// add notes a file.
+func (p *partFiles) add(base, said, title string) {
+	var first *string
+	switch mnist := said == mnistName; {
+	case mnist && strings.Contains(base, "train-"), strings.HasPrefix(base, "data_batch_"):
+		first = &p.train
+	case mnist && strings.Contains(base, "t10k-"), mnist && strings.Contains(base, "test-"), base == "test_batch", base == "test_batch.bin":
+		first = &p.test
+	default:
+		return
+	}
+	if *first == "" || title < *first {
+		*first = title
+	}
+}
+
+// tellParts warns of what is seldom meant: training and test data in one dataset, and the
+// names of the parts of a data set as classes.
+func (in *inputs) tellParts() {
+	if p := in.parts; p.train != "" && p.test != "" {
+		in.o.Tell(fmt.Sprintf("training and test data make one dataset, as %s and %s: --include or --exclude chooses", p.train, p.test))
+	}
+	noPart := func(label string) bool { return !slices.Contains(dataParts, strings.ToLower(label)) }
+	images := in.strays.kept == imagesName || in.strays.kept == noEnding
+	if images && in.o.label == labelFromTop && len(in.labels) > 0 && !slices.ContainsFunc(in.labels, noPart) {
+		in.o.Tell("the labels are " + strings.Join(in.labels, ", ") + ": --label-from dir takes the directories that the images are in, --include train/ a part of the data")
+	}
+}
