@@ -1,5 +1,5 @@
-// Package relay is a TCP proxy for tests: it stands between two programs and spoils
-// what passes.
+// Package relay is a TCP proxy for tests: it stands between two programs and corrupts or cuts their
+// connections.
 package relay
 
 import (
@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// Spoil is given the bytes of one direction of connection number conn (from 1 on), in
-// order. It may change them, and returns false to cut the connection. It is called
-// concurrently.
+// Spoil is called with the bytes of one direction of connection number conn (from 1), in order. It
+// may change them, and returns false to cut the connection. It is called concurrently.
 type Spoil func(conn int, p []byte) bool
 
 // Relay accepts connections until the test ends.
@@ -22,7 +21,7 @@ type Relay struct {
 	conns    atomic.Int64
 }
 
-// New returns a Relay that passes each connection to the address that target gives.
+// New returns a Relay that forwards each connection to the address that target returns.
 func New(t testing.TB, target func() string, spoil Spoil) *Relay {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,10 +34,10 @@ func New(t testing.TB, target func() string, spoil Spoil) *Relay {
 	return r
 }
 
-// Address is where the Relay listens, as host:port.
+// Address returns the Relay's address, as host:port.
 func (r *Relay) Address() string { return r.listener.Addr().String() }
 
-// Connections returns how many connections came so far.
+// Connections returns the number of connections so far.
 func (r *Relay) Connections() int { return int(r.conns.Load()) }
 
 func (r *Relay) accept() {
@@ -51,7 +50,7 @@ func (r *Relay) accept() {
 	}
 }
 
-// serve passes bytes both ways until one side ends or the connection is cut.
+// serve forwards bytes both ways until one side ends or the connection is cut.
 func (r *Relay) serve(c net.Conn) {
 	defer c.Close()
 	s, err := net.Dial("tcp", r.target())

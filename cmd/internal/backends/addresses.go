@@ -10,12 +10,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs/hdfsfs"
 )
 
-// monitorPorts are those that a monitor listens at if nothing else is said.
+// monitorPorts are the default ports of a monitor.
 var monitorPorts = []string{"3300", "6789"}
 
-// Addresses returns the host:port of each server by which the cluster of a store is
-// found, those that its configuration names where the URL names none. It is empty for a
-// store that has no such server, and for one that could not be opened.
+// Addresses returns the host:port of each server by which a store's cluster is found: those of the
+// URL, or else those of its configuration. It is empty for a store without such servers, and for a
+// Spec that cannot be opened.
 func Addresses(s Spec) []string {
 	scheme, _, _ := strings.Cut(s.URL, ":")
 	r, err := newRequest(scheme, backends[scheme].options, s)
@@ -65,8 +65,8 @@ func (r *request) monitors() (all []string) {
 	return all
 }
 
-// monitorsIn returns the monitors that a ceph.conf names, in whichever of the forms that
-// Ceph knows: host, host:port, and [v2:host:port/nonce,v1:host:port/nonce].
+// monitorsIn returns the monitors in a ceph.conf, in any of the forms that Ceph knows: host,
+// host:port, and [v2:host:port/nonce,v1:host:port/nonce].
 func monitorsIn(conf string) (all []string) {
 	text, err := os.ReadFile(conf)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package backends is the list of stores that the programs can use: a scheme of a
-// URL, the options that such a store has, and how it is opened. Each scheme has a
-// file.
+// Package backends lists the stores that the programs can open: their URL schemes, their options,
+// and how to open them. Each scheme has a file.
 package backends
 
 import (
@@ -17,16 +16,16 @@ import (
 // backend is one kind of store.
 type backend struct {
 	form    string   // its URL, for help texts
-	options []string // names of the options that it takes
+	options []string // names of its options
 
-	// prepare checks all that can be checked without the store.
+	// prepare checks everything that can be checked without the store.
 	prepare func(r *request) (opener, error)
 }
 
-// opener opens the store that was asked for.
+// opener opens the requested store.
 type opener func(ctx context.Context, by Caller) (Store, error)
 
-// backends is all of them.
+// backends lists all stores.
 var backends = map[string]backend{
 	"file":   {fileForm, nil, prepareFile},
 	"mem":    {memForm, nil, prepareMem},
@@ -34,30 +33,29 @@ var backends = map[string]backend{
 	"cephfs": {cephForm, cephOptions, prepareCeph},
 }
 
-// Forms shows the URLs for help texts.
+// Forms lists the URLs for help texts.
 const Forms = fileForm + ", " + hdfsForm + ", " + cephForm + ", " + memForm
 
-// Spec says which store is meant and how it is used. No secret is part of it: options
-// name the files that hold them.
+// Spec identifies a store and its options. It contains no secrets: options name the files that hold
+// them.
 type Spec struct {
-	// URL of the store. Options may stand in it behind a "?", as in a URL of the web.
+	// URL of the store. It may contain options after a "?", as in a web URL.
 	URL string
-	// Options by name; which there are depends on the URL's scheme.
+	// Options by name; the URL's scheme determines the valid names.
 	Options map[string]string
-	// Dir is the directory that relative names of files in options begin at; empty
-	// means the current one.
+	// Dir is the directory for relative file names in options; empty means the current one.
 	Dir string
 }
 
 // Caller is the program that opens a store.
 type Caller struct {
-	// Logger takes what an operator should know; nil means that nobody listens.
+	// Logger receives messages for operators; nil discards them.
 	Logger *slog.Logger
-	// Session names the program to stores that keep sessions: another one of that name
-	// takes the place of this one. Empty means a name that nobody else has.
+	// Session names the program to stores that keep sessions: a later one of that name replaces
+	// this one. Empty means a unique name.
 	Session string
-	// Timeout ends calls that get no answer, where the store's options say nothing; 0
-	// is the store's default.
+	// Timeout bounds calls without an answer if the store's options do not; 0 is the store's
+	// default.
 	Timeout time.Duration
 }
 
@@ -67,7 +65,7 @@ type Store struct {
 	Close func() error
 }
 
-// Check answers Invalid unless such a store could be opened.
+// Check returns Invalid unless such a store could be opened.
 func Check(s Spec) error {
 	_, err := s.prepare()
 	return err

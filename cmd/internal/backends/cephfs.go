@@ -13,7 +13,7 @@ import (
 
 const cephForm = "cephfs://MON[,MON]/FILESYSTEM/DIR (cephfs:///... takes the monitors of ceph.conf)"
 
-// cephOptions are those of a CephFS, in the words of cephfs.Options.
+// cephOptions are the options of CephFS, named as in cephfs.Options.
 var cephOptions = []string{
 	"user",    // without "client."
 	"keyring", // file with the user's key
@@ -42,7 +42,7 @@ func prepareCeph(r *request) (opener, error) {
 	}, nil
 }
 
-// ceph returns what the URL and the options say.
+// ceph returns the settings of the URL and the options.
 func (r *request) ceph() (cephfs.Options, error) {
 	o, err := cephfs.ParseURL(r.url)
 	if err != nil {
@@ -57,8 +57,8 @@ func (r *request) ceph() (cephfs.Options, error) {
 	return o, nil
 }
 
-// checkConf answers Invalid if the ceph.conf to begin with cannot be read: libcephfs does not
-// say that it is the file that is missing.
+// checkConf returns Invalid if the ceph.conf cannot be read, because libcephfs does not report that
+// the file is missing.
 func checkConf(conf string) error {
 	if conf == "" {
 		return nil
@@ -73,8 +73,8 @@ func checkConf(conf string) error {
 	return pfs.Errorf("backends.Open", "", pfs.Invalid, "option \"conf\": %w", err)
 }
 
-// conf is the ceph.conf to begin with: the one that is named, and where no monitors are
-// given either the one of the system.
+// conf returns the ceph.conf to use: the named one, or the system's if there are no monitors
+// either.
 func (r *request) conf() string {
 	if conf := r.file("conf"); conf != "" || !strings.HasPrefix(r.url, "cephfs:///") {
 		return conf

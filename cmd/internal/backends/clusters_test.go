@@ -28,8 +28,8 @@ func hadoopConf(t *testing.T, properties map[string]string) string {
 	return dir
 }
 
-// TestCheckClusters holds what is refused, and that the message says which option or
-// part of the URL it is.
+// TestCheckClusters holds what is refused, and that the message says which option or part of the
+// URL it is.
 func TestCheckClusters(t *testing.T) {
 	for _, name := range []string{"HADOOP_CONF_DIR", "HADOOP_USER_NAME", "KRB5_CONFIG", "CEPH_CONF"} {
 		t.Setenv(name, "")

@@ -27,8 +27,7 @@ func prepareFile(r *request) (opener, error) {
 	}, nil
 }
 
-// localPath returns the directory that the path of a file URL names; a Windows
-// drive stands behind the first slash.
+// localPath returns the directory of a file URL's path; a Windows drive follows the first slash.
 func localPath(path string) string {
 	if dir := filepath.FromSlash(path[1:]); filepath.VolumeName(dir) != "" {
 		return dir

@@ -16,17 +16,17 @@ import (
 
 const hdfsForm = "hdfs://NAMENODE[,NAMENODE]/DIR (hdfs:///DIR takes the NameNodes of HADOOP_CONF_DIR)"
 
-// hdfsOptions are those of an HDFS, in the words of hdfsfs.Options.
+// hdfsOptions are the options of HDFS, named as in hdfsfs.Options.
 var hdfsOptions = []string{
-	"conf-dir", // with core-site.xml and hdfs-site.xml; else HADOOP_CONF_DIR is
-	"user",     // to act as, where the cluster believes names; else HADOOP_USER_NAME or the system's
+	"conf-dir", // with core-site.xml and hdfs-site.xml; default HADOOP_CONF_DIR
+	"user",     // to act as, if the cluster trusts names; default HADOOP_USER_NAME or the system's
 	"principal", "keytab", "krb5-conf", "namenode-principal", "data-transfer-protection",
-	"webhdfs",    // URLs, with commas between them, or "off"
+	"webhdfs",    // URLs separated by commas, or "off"
 	"webhdfs-ca", // PEM file for https
 	"block-size", "part-size", "replication", "timeout", "datanode-hostname",
 }
 
-// webOff is the value of the option webhdfs that does without it.
+// webOff is the value of the option webhdfs that disables WebHDFS.
 const webOff = "off"
 
 func prepareHDFS(r *request) (opener, error) {
@@ -53,7 +53,7 @@ func prepareHDFS(r *request) (opener, error) {
 	}, nil
 }
 
-// confDir is the directory with Hadoop's configuration, "" if there is none.
+// confDir returns the directory of Hadoop's configuration, or "".
 func (r *request) confDir() (string, error) {
 	dir, from := r.file("conf-dir"), "option \"conf-dir\""
 	if dir == "" {
@@ -68,7 +68,7 @@ func (r *request) confDir() (string, error) {
 	return dir, nil
 }
 
-// web sets where WebHDFS is.
+// web sets the addresses of WebHDFS.
 func (r *request) web(o *hdfsfs.Options) {
 	switch value := r.options["webhdfs"]; value {
 	case "":
@@ -90,7 +90,7 @@ func (r *request) web(o *hdfsfs.Options) {
 	}
 }
 
-// trust is TLS that believes the certificates in a file.
+// trust returns a TLS configuration that trusts the certificates in a file.
 func (r *request) trust(file string) *tls.Config {
 	pem, err := os.ReadFile(file)
 	if err != nil {
@@ -104,11 +104,11 @@ func (r *request) trust(file string) *tls.Config {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 }
 
-// kerberosOptions are those that mean nothing without Kerberos.
+// kerberosOptions are the options that require Kerberos.
 var kerberosOptions = []string{"principal", "krb5-conf", "namenode-principal", "data-transfer-protection"}
 
-// identity sets as whom the cluster is used: with Kerberos if it asks for that or a
-// keytab is given.
+// identity sets the user of the cluster, with Kerberos if the cluster requires it or a keytab is
+// given.
 func (r *request) identity(o *hdfsfs.Options) {
 	if o.Kerberos == nil && r.options["keytab"] == "" {
 		for _, name := range kerberosOptions {
@@ -138,7 +138,7 @@ func (r *request) identity(o *hdfsfs.Options) {
 	o.Kerberos = k
 }
 
-// systemUser is the name of the user that the program runs as, "" if it has none.
+// systemUser returns the name of the user that the program runs as, or "".
 func systemUser() string {
 	u, err := user.Current()
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// request is a Spec taken apart. Its methods read options; the first that is wrong is
-// kept in err.
+// request is a parsed Spec. Its methods read options; err is the first error.
 type request struct {
 	url     string // without options
 	options map[string]string
@@ -22,8 +21,7 @@ type request struct {
 	err     error
 }
 
-// newRequest refuses options that the store does not have, and a password in the URL,
-// which it does not repeat.
+// newRequest refuses unknown options, and a password in the URL, which it does not repeat.
 func newRequest(scheme string, known []string, s Spec) (*request, error) {
 	const op = "backends.Check"
 	r := &request{url: s.URL, options: maps.Clone(s.Options), dir: s.Dir}
@@ -49,7 +47,7 @@ func newRequest(scheme string, known []string, s Spec) (*request, error) {
 	return r, nil
 }
 
-// takeQuery adds the options of the URL. None may be given twice.
+// takeQuery adds the options of the URL. No option may be given twice.
 func (r *request) takeQuery(query string) error {
 	const op = "backends.Check"
 	values, err := url.ParseQuery(query)
@@ -85,7 +83,7 @@ func (r *request) fail(name, format string, args ...any) {
 	}
 }
 
-// file reads the name of a file or directory, "" if it is not given.
+// file reads the name of a file or directory; the default is "".
 func (r *request) file(name string) string {
 	value := r.options[name]
 	if value == "" || filepath.IsAbs(value) {
@@ -94,7 +92,7 @@ func (r *request) file(name string) string {
 	return filepath.Join(r.dir, value)
 }
 
-// number reads a number that is not negative, 0 if it is not given.
+// number reads a non-negative number; the default is 0.
 func (r *request) number(name string) int {
 	value, ok := r.options[name]
 	if !ok {
@@ -107,7 +105,7 @@ func (r *request) number(name string) int {
 	return n
 }
 
-// size reads a number of bytes, 0 if it is not given: 4096, 64K, 128M, 1G.
+// size reads a number of bytes such as 4096, 64K, 128M, 1G; the default is 0.
 func (r *request) size(name string) int64 {
 	value, ok := r.options[name]
 	if !ok {
@@ -124,7 +122,7 @@ func (r *request) size(name string) int64 {
 	return n << by
 }
 
-// duration reads a time, otherwise if it is not given.
+// duration reads a time; the default is otherwise.
 func (r *request) duration(name string, otherwise time.Duration) time.Duration {
 	value, ok := r.options[name]
 	if !ok {
@@ -137,7 +135,7 @@ func (r *request) duration(name string, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// boolean reads true or false, otherwise if it is not given.
+// boolean reads true or false; the default is otherwise.
 func (r *request) boolean(name string, otherwise bool) bool {
 	value, ok := r.options[name]
 	if !ok {

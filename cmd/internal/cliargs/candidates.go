@@ -7,19 +7,19 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// Known is what a program knows beyond its commands and flags. What it returns may hold
-// more than begins with word.
+// Known is a program's knowledge beyond its commands and flags. Its results may include candidates
+// that do not begin with word.
 type Known struct {
-	// Value returns what the flag called name, its first one, of the command may be
-	// given: the command as for Operand.
+	// Value returns candidates for the value of a flag, identified by its first name; command is as
+	// for Operand.
 	Value func(command, name, word string) []string
-	// Operand returns what the operand number i, from 0, of the command may be: its
-	// names joined by a space.
+	// Operand returns candidates for operand number i, from 0, of a command, identified by its
+	// names joined by spaces.
 	Operand func(command string, i int, word string) []string
 }
 
-// Candidates returns what the last of words can become, words being those behind the name
-// of the program.
+// Candidates returns the completions of the last of words, which are the words after the name of
+// the program.
 func Candidates(app *cli.App, words []string, known Known) []string {
 	if len(words) == 0 {
 		words = []string{""}
@@ -45,13 +45,13 @@ func Candidates(app *cli.App, words []string, known Known) []string {
 	return beginning(CommandWords(at.commands), word)
 }
 
-// reached is where a command line stands behind some complete words.
+// reached is the state of a command line after some complete words.
 type reached struct {
-	path     []*cli.Command // that they name
-	commands []*cli.Command // that may follow
-	flags    []cli.Flag     // that may follow
-	operands int            // how many there are
-	waiting  string         // first name of the flag that needs a value; "" if none does
+	path     []*cli.Command // commands named so far
+	commands []*cli.Command // commands that may follow
+	flags    []cli.Flag     // flags that may follow
+	operands int            // number of operands so far
+	waiting  string         // first name of the flag that needs a value, or ""
 }
 
 // reach walks the words.
@@ -87,10 +87,10 @@ func (r reached) command() string {
 	return strings.Join(names, " ")
 }
 
-// action reports whether the command does something without a subcommand.
+// action reports whether the command works without a subcommand.
 func (r reached) action() bool { return len(r.path) > 0 && r.path[len(r.path)-1].Action != nil }
 
-// waitsForValue returns the first name of the flag word if it needs another word.
+// waitsForValue returns the first name of the flag word if its value is the next word.
 func waitsForValue(flags []cli.Flag, word string) string {
 	name := strings.TrimLeft(word, "-")
 	for _, f := range flags {
@@ -101,8 +101,8 @@ func waitsForValue(flags []cli.Flag, word string) string {
 	return ""
 }
 
-// flagWords returns the long names of flags. What a command and the program both have, as
-// --help, is there once.
+// flagWords returns the long names of flags without duplicates, such as --help of command and
+// program.
 func flagWords(flags []cli.Flag) []string {
 	var list []string
 	for _, f := range flags {
@@ -115,7 +115,7 @@ func flagWords(flags []cli.Flag) []string {
 	return list
 }
 
-// CommandWords returns the names of the commands that are shown.
+// CommandWords returns the names of the visible commands.
 func CommandWords(commands []*cli.Command) []string {
 	var list []string
 	for _, c := range commands {
@@ -126,7 +126,7 @@ func CommandWords(commands []*cli.Command) []string {
 	return list
 }
 
-// beginning returns those of list that begin with prefix.
+// beginning returns the elements of list that begin with prefix.
 func beginning(list []string, prefix string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !strings.HasPrefix(s, prefix) })
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// testApp has a command of each shape. got, if not nil, receives the operands and
-// set flags of the command that ran.
+// testApp has a command of each shape. got, if not nil, receives the operands and set flags of the
+// command that ran.
 func testApp(got func(*cli.Context) error) *cli.App {
 	return &cli.App{
 		Name:  "tool",

@@ -14,11 +14,11 @@ type level struct {
 	name     string
 	flags    []cli.Flag
 	commands []*cli.Command
-	action   bool // takes operands itself
+	action   bool // whether it takes operands itself
 	given    []string
 }
 
-// commandLine is a command line taken apart.
+// commandLine is a parsed command line.
 type commandLine struct {
 	levels   []*level
 	path     []*cli.Command // the commands named, from the top
@@ -28,8 +28,8 @@ type commandLine struct {
 	version  bool
 }
 
-// parse takes args apart, whose first element is the name of the program. The values of
-// flags are left to urfave/cli.
+// parse parses args, whose first element is the name of the program. urfave/cli parses the values
+// of flags.
 func parse(app *cli.App, args []string) (*commandLine, error) {
 	l := &commandLine{levels: []*level{{
 		name: app.Name, flags: app.Flags, commands: app.Commands, action: app.Action != nil,
@@ -60,10 +60,10 @@ func parse(app *cli.App, args []string) (*commandLine, error) {
 
 func isFlag(arg string) bool { return len(arg) > 1 && arg[0] == '-' }
 
-// last is the innermost command.
+// last returns the innermost command.
 func (l *commandLine) last() *level { return l.levels[len(l.levels)-1] }
 
-// command reads "paddlectl file put".
+// command returns a text such as "paddlectl file put".
 func (l *commandLine) command() string {
 	names := make([]string, len(l.levels))
 	for i, v := range l.levels {
@@ -77,8 +77,8 @@ func (l *commandLine) usage(err error) error {
 	return err
 }
 
-// args puts the command line together again, so that urfave/cli reads it as it was
-// meant: behind each command its flags by their first names, then "--" and the operands.
+// args returns the command line in the order that urfave/cli needs: after each command its flags by
+// their first names, then "--" and the operands.
 func (l *commandLine) args() []string {
 	var out []string
 	for _, v := range l.levels {
@@ -90,7 +90,7 @@ func (l *commandLine) args() []string {
 	return out
 }
 
-// complete refuses a command line that stops before saying what to do.
+// complete refuses a command line without a complete command.
 func (l *commandLine) complete() error {
 	v := l.last()
 	if len(v.commands) == 0 || v.action {
@@ -99,7 +99,7 @@ func (l *commandLine) complete() error {
 	return l.usage(Usagef("which one? %s", strings.Join(commandNames(v.commands), ", ")))
 }
 
-// word takes the name of a command, or an operand.
+// word handles the name of a command, or an operand.
 func (l *commandLine) word(arg string) error {
 	v := l.last()
 	if len(l.operands) == 0 {
@@ -123,7 +123,7 @@ func (l *commandLine) word(arg string) error {
 	return nil
 }
 
-// helpOf is the command line that describes the commands so far.
+// helpOf returns the command line that shows the help of the commands so far.
 func (l *commandLine) helpOf() string {
 	words := []string{l.levels[0].name, helpName}
 	for _, v := range l.levels[1:] {
@@ -142,8 +142,8 @@ func commandNames(commands []*cli.Command) []string {
 	return names
 }
 
-// flag takes one argument that looks like a flag and returns how many of the
-// arguments after it belong to it.
+// flag handles an argument that looks like a flag and returns how many of the following arguments
+// belong to it.
 func (l *commandLine) flag(arg string, rest []string) (int, error) {
 	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
 	name, value, hasValue := strings.Cut(name, "=")
@@ -190,8 +190,8 @@ func isNumber(arg string) bool {
 	return err == nil && arg[1] >= '0' && arg[1] <= '9'
 }
 
-// set notes the flag f of level v, with its value: from behind "=", else the next
-// argument, whatever that looks like.
+// set records the flag f of level v, with its value: the text after "=", else the next argument,
+// whatever it looks like.
 func (l *commandLine) set(v *level, f cli.Flag, value string, hasValue bool, rest []string) (n int, err error) {
 	name := f.Names()[0]
 	if foreign, ok := f.(*Foreign); ok {
@@ -218,8 +218,8 @@ func takesValue(f cli.Flag) bool {
 	return ok && d.TakesValue()
 }
 
-// cluster takes combined one-letter flags. The last may take a value, and a
-// number may follow it directly ("-L2"). ok is false if letters are no such flags.
+// cluster handles combined one-letter flags. The last may take a value, and a number may follow it
+// directly ("-L2"). ok is false if letters are not such flags.
 func (l *commandLine) cluster(letters, value string, hasValue bool, rest []string) (n int, ok bool, err error) {
 	type part struct {
 		v        *level
@@ -273,7 +273,7 @@ func findFlag(flags []cli.Flag, name string) cli.Flag {
 	return nil
 }
 
-// flagNames returns the long names of all flags in reach.
+// flagNames returns the long names of all valid flags.
 func (l *commandLine) flagNames() []string {
 	var names []string
 	for _, v := range l.levels {

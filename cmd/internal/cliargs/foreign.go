@@ -2,8 +2,8 @@ package cliargs
 
 import "flag"
 
-// Foreign is a flag of one letter that other programs have and this one does not. Its use is
-// an error that says what to do instead. Neither help texts nor completion show it.
+// Foreign is a one-letter flag of other programs that this one lacks. Its use is an error with the
+// alternative. Help texts and completion omit it.
 type Foreign struct {
 	Letter  string
 	Instead string
@@ -21,7 +21,7 @@ func (*Foreign) IsSet() bool { return false }
 // String returns the letter.
 func (f *Foreign) String() string { return f.Letter }
 
-// foreignCommands are names that commands have in other programs, by their names here.
+// foreignCommands lists names that commands have in other programs, by their names here.
 var foreignCommands = map[string][]string{
 	"add":    {"create", "new"},
 	"cat":    {"less", "more", "type"},

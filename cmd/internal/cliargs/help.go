@@ -9,8 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// Help returns the help text of the command that path leads to, or of app itself,
-// in which case its CustomAppHelpTemplate, if set, is the whole text as it is.
+// Help returns the help text of the command that path leads to, or of app itself. If app has a
+// CustomAppHelpTemplate, that is the whole text of app.
 func Help(app *cli.App, path ...*cli.Command) string {
 	if len(path) == 0 {
 		return appHelp(app)
@@ -98,8 +98,8 @@ func table(rows func(*tabwriter.Writer)) string {
 	return b.String()
 }
 
-// flagLine makes "-j, --parallel N" and "copy N files at a time (default: 4)".
-// The placeholder stands between back quotes in the flag's usage.
+// flagLine returns texts such as "-j, --parallel N" and "copy N files at a time (default: 4)". Back
+// quotes in the flag's usage enclose the placeholder.
 func flagLine(f cli.DocGenerationFlag) (left, right string) {
 	names := slices.Clone(f.Names())
 	slices.SortStableFunc(names, func(a, b string) int { return min(len(a), 2) - min(len(b), 2) })
@@ -112,7 +112,7 @@ func flagLine(f cli.DocGenerationFlag) (left, right string) {
 	}
 	left, right = strings.Join(names, ", "), f.GetUsage()
 	if strings.HasPrefix(left, "--") {
-		left = "    " + left // one-letter names stand in a column of their own
+		left = "    " + left // one-letter names have their own column
 	}
 	if !f.TakesValue() {
 		return left, right

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the candidate that word was most likely meant to be: one that
-// it begins, or one few slips away. "" means that none is near.
+// Nearest returns the candidate that word most likely means: one that begins with it, or is a few
+// typing errors away. "" means that there is none.
 func Nearest(word string, candidates []string) string {
 	best, least := "", min(max(1, len(word)/3), len(word)-1)+1
 	for _, c := range candidates {
@@ -22,8 +22,8 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// NearestCommand returns the command that word most likely means: one that has this name in
-// other programs, or else the nearest. "" means that none is near.
+// NearestCommand returns the command that word most likely means: one that has this name in other
+// programs, or else the nearest, or "".
 func NearestCommand(word string, commands []string) string {
 	for _, c := range commands {
 		if slices.Contains(foreignCommands[c], word) {
@@ -33,7 +33,7 @@ func NearestCommand(word string, commands []string) string {
 	return Nearest(word, commands)
 }
 
-// didYouMean makes the end of a message of a near word, which may be "".
+// didYouMean returns the end of a message that suggests near, which may be "".
 func didYouMean(prefix, near string) string {
 	if near == "" {
 		return ""
@@ -41,8 +41,8 @@ func didYouMean(prefix, near string) string {
 	return fmt.Sprintf(": did you mean %s%s?", prefix, near)
 }
 
-// distance counts the slips between a and b: characters too many, missing, wrong,
-// or two neighbours the wrong way round.
+// distance counts the typing errors between a and b: extra, missing or wrong characters, or two
+// swapped neighbours.
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	var before []int // the row before the last

@@ -1,9 +1,8 @@
-// Package cliargs lets people write command lines as they are used to, on top of
-// github.com/urfave/cli/v2, whose parser stops at the first operand: flags may
-// follow operands, "--" ends them, long names work with one dash or two
-// ("-jobname x", "--name=x"), one-letter flags combine ("-lah"), and a lone "-"
-// and negative numbers are operands. What is wrong with a command line is a
-// [UsageError], with a suggestion where one is near.
+// Package cliargs extends the command lines of github.com/urfave/cli/v2, whose parser stops at the
+// first operand: flags may follow operands, "--" ends them, long names work with one dash or two
+// ("-jobname x", "--name=x"), one-letter flags combine ("-lah"), and a lone "-" and negative
+// numbers are operands. An invalid command line is a [UsageError], with a suggestion if a known
+// name is similar.
 package cliargs
 
 import (
@@ -19,15 +18,14 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// helpFlagOff switches urfave's own help flag off, in the way it documents: its
-// "-h" would win over a command's "-h" for sizes that people can read.
+// helpFlagOff disables urfave's help flag in the documented way: its "-h" would take precedence
+// over a command's "-h" for human-readable sizes.
 var helpFlagOff = sync.OnceFunc(func() { cli.HelpFlag = nil })
 
-// Run runs app on args, whose first element is the name of the program. Every
-// command gets the flag --help (and -h, unless it has another use for it). Errors
-// are returned and never printed; what is wrong with the command line is a
-// *UsageError. Without a command, an app that has no Action shows its help. An app
-// with a command "version" gets a flag --version that runs it.
+// Run runs app with args, whose first element is the name of the program. Every command gets the
+// flag --help (and -h, unless it uses that otherwise). Run returns errors and never prints them; an
+// invalid command line is a *UsageError. Without a command, an app without an Action shows its
+// help. An app with a command "version" gets a flag --version that runs it.
 func Run(ctx context.Context, app *cli.App, args []string) error {
 	helpFlagOff()
 	prepare(app)
@@ -52,7 +50,7 @@ func Run(ctx context.Context, app *cli.App, args []string) error {
 	return err
 }
 
-// prepare takes printing and exiting out of urfave's hands.
+// prepare stops urfave from printing and exiting.
 func prepare(app *cli.App) {
 	app.HideHelp, app.HideVersion = true, true
 	app.DisableSliceFlagSeparator = true
@@ -74,10 +72,10 @@ func prepareCommands(commands []*cli.Command) {
 	}
 }
 
-// unfit is what the flag package says of a value that does not fit.
+// unfit matches the flag package's error about an invalid value.
 var unfit = regexp.MustCompile(`(?s)^invalid (boolean )?value ("(?:[^"\\]|\\.)*") for (?:flag )?-([^ :]+): (.*)$`)
 
-// asUsageError says in the words of the other errors what the flag package says.
+// asUsageError converts the errors of the flag package.
 func asUsageError(_ *cli.Context, err error, _ bool) error {
 	m := unfit.FindStringSubmatch(err.Error())
 	if m == nil {
@@ -113,13 +111,13 @@ func withHelp(flags []cli.Flag) []cli.Flag {
 	return append(flags, help)
 }
 
-// UsageError says what is wrong with a command line.
+// UsageError describes an invalid command line.
 type UsageError struct {
 	Command string // the command it belongs to, as typed: "paddlectl cp"
 	Text    string
 }
 
-// Usagef makes a UsageError; Run fills in the command.
+// Usagef returns a UsageError; Run sets the command.
 func Usagef(format string, args ...any) error {
 	return &UsageError{Text: fmt.Sprintf(format, args...)}
 }

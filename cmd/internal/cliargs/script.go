@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// CompletionCommand is the hidden command that the scripts ask for candidates: behind
-// "--" come the words of the line up to the cursor, the last one possibly empty. It
-// prints what that can become, one a line.
+// CompletionCommand is the hidden command that the scripts call for candidates: after "--" come the
+// words of the line up to the cursor, the last one possibly empty. It prints the completions, one a
+// line.
 const CompletionCommand = "__complete"
 
-// Shells are those that CompletionScript knows.
+// Shells are the shells that CompletionScript supports.
 var Shells = []string{"bash", "fish", "zsh"}
 
 var (
@@ -22,8 +22,8 @@ var (
 	zshScript string
 )
 
-// CompletionScript returns the script that completes program, under its other names too,
-// in a shell. Of a shell that is none of Shells it says so.
+// CompletionScript returns the completion script of a shell for program and its aliases. It returns
+// an error for an unknown shell.
 func CompletionScript(shell, program string, aliases ...string) (string, error) {
 	script, ok := map[string]string{"bash": bashScript, "fish": fishScript, "zsh": zshScript}[shell]
 	if !ok {

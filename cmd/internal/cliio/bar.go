@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Progress is how far a transfer is.
+// Progress is the progress of a transfer.
 type Progress struct {
 	Done, Total       int64 // bytes
-	Moved             int64 // of Done, those that travelled just now: they make the rate
+	Moved             int64 // the part of Done moved now, which determines the rate
 	Files, FilesTotal int64
-	Complete          bool   // Total and FilesTotal will not grow
-	Name              string // what is worked on
+	Complete          bool   // Total and FilesTotal are final
+	Name              string // the current item
 }
 
-// Bar shows a Progress in the last line of a terminal, ten times a second. Writes
-// to it appear above that line.
+// Bar shows a Progress in the last line of a terminal, ten times a second. Writes to it appear
+// above that line.
 type Bar struct {
 	w     io.Writer
 	width func() int
@@ -33,10 +33,10 @@ type Bar struct {
 	done  chan struct{}
 }
 
-// redraw is the pause between two pictures.
+// redraw is the interval between updates.
 const redraw = 100 * time.Millisecond
 
-// NewBar begins to show what state returns, until Stop.
+// NewBar shows the results of state until Stop.
 func NewBar(w io.Writer, width func() int, state func() Progress) *Bar {
 	b := &Bar{
 		w: w, width: width, state: state, now: time.Now,
@@ -71,7 +71,7 @@ func (b *Bar) Stop() {
 
 func (b *Bar) Write(p []byte) (int, error) { return b.write(b.w, p) }
 
-// Above returns a writer to w, which goes to the same screen: the bar gives way to it.
+// Above returns a writer to w, which is on the same screen: its output appears above the bar.
 func (b *Bar) Above(w io.Writer) io.Writer { return aboveBar{b, w} }
 
 type aboveBar struct {
@@ -104,9 +104,8 @@ func (b *Bar) draw() {
 	b.shown = true
 }
 
-// line writes p in at most width columns. What does not fit is left out, the
-// least important first. A rate below 0 is not known. What grows, or comes later, has
-// its room from the beginning, so that nothing behind it moves.
+// line formats p in at most width columns. It omits the least important parts first. A rate below 0
+// is unknown. Parts that grow, or appear later, have their space reserved, so that nothing moves.
 func (p Progress) line(width int, perSecond float64) string {
 	parts := []string{p.percent(), p.amount(), p.rate(perSecond), p.eta(perSecond), p.files()}
 	line := ""
@@ -136,7 +135,7 @@ func (p Progress) amount() string {
 	return done + " / " + Size(p.Total)
 }
 
-// rate is blank as long as nothing has moved: that is no standstill.
+// rate is blank until something has moved, since that is not a standstill.
 func (p Progress) rate(perSecond float64) string {
 	if perSecond < 0 || p.Moved == 0 {
 		return strings.Repeat(" ", len("999 MiB/s"))
@@ -158,7 +157,7 @@ func (p Progress) percent() string {
 	return fmt.Sprintf("%3d%%", int(100*p.fraction()))
 }
 
-// meter draws the bar proper, if there is room to spare.
+// meter draws the bar if there is space.
 func (p Progress) meter(room int) string {
 	const cells = 20
 	if !p.Complete || room < cells+12 {
@@ -179,7 +178,7 @@ func (p Progress) eta(perSecond float64) string {
 	return fmt.Sprintf("%-9s", eta)
 }
 
-// clock writes how many seconds are left; nothing if they are too many to tell.
+// clock formats the seconds left; "" if they are too many to be meaningful.
 func clock(seconds int64) string {
 	switch h, m, s := seconds/3600, seconds/60%60, seconds%60; {
 	case h >= 100:
@@ -205,8 +204,7 @@ func (p Progress) files() string {
 	return fmt.Sprintf("%d files", p.Files)
 }
 
-// rate averages over the last seconds, so that it neither jumps nor remembers an
-// outage for ever.
+// rate averages over the last seconds, so that it neither jumps nor remembers an outage for ever.
 type rate struct {
 	samples []sample
 }

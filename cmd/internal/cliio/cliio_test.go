@@ -212,8 +212,8 @@ func TestProgressLineFits(t *testing.T) {
 	}
 }
 
-// TestProgressNameStays checks that the name of the file does not jump while a
-// transfer goes from nothing known to its end.
+// TestProgressNameStays checks that the name of the file does not jump while a transfer goes from
+// nothing known to its end.
 func TestProgressNameStays(t *testing.T) {
 	p := Progress{Total: 1 << 30, FilesTotal: 120, Complete: true, Name: "NAME"}
 	at := strings.Index(p.line(120, -1), "NAME")

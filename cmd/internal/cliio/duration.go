@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// day is what "1d" means: 24 hours, whatever clocks do on it.
+// day is the meaning of "1d": 24 hours, regardless of clock changes.
 const day = 24 * time.Hour
 
 // dayPart is a number of weeks or days at the beginning of a time.
 var dayPart = regexp.MustCompile(`^(\d+(?:\.\d*)?|\.\d+)([wd])`)
 
-// ParseDuration reads a time of zero or more: those of Go, like "90m" or "1h30m", and with weeks
-// and days before them: "7d", "2w", "1d12h", "1.5d".
+// ParseDuration parses a time of zero or more in Go's form, such as "90m" or "1h30m", optionally
+// with weeks and days before it: "7d", "2w", "1d12h", "1.5d".
 func ParseDuration(s string) (time.Duration, error) {
 	rest, total := s, 0.0
 	for {
@@ -65,7 +65,7 @@ func (f *DurationFlag) Set(s string) (err error) {
 	return err
 }
 
-// String is the time, empty if there is none, so that help texts show no default.
+// String returns the time, empty if there is none, so that help texts show no default.
 func (f *DurationFlag) String() string {
 	if f == nil || f.Duration == 0 && !f.Given {
 		return ""

@@ -1,6 +1,5 @@
-// Package cliio is how the commands talk: exit codes, results and messages, sizes,
-// and the progress bar. Results go to standard output, everything else to standard
-// error.
+// Package cliio is the output of the commands: exit codes, results and messages, sizes, and the
+// progress bar. Results go to standard output, everything else to standard error.
 package cliio
 
 import (
@@ -32,7 +31,7 @@ func Codes() []Code {
 	return []Code{Done, Failed, Usage, NotFound, Denied, Exists, Unavailable, Integrity, Partly, Interrupted}
 }
 
-// String says in a few words what the code means.
+// String describes the code in a few words.
 func (c Code) String() string {
 	switch c {
 	case Done:
@@ -57,7 +56,7 @@ func (c Code) String() string {
 	return "failed for another reason"
 }
 
-// codeOf has the code of every Kind.
+// codeOf maps every Kind to a code.
 var codeOf = map[pfs.Kind]Code{
 	pfs.Other:           Failed,
 	pfs.Invalid:         Usage,
@@ -84,13 +83,12 @@ var codeOf = map[pfs.Kind]Code{
 	pfs.NoAttr:          NotFound,
 }
 
-// Reported is an error that the user has been told about already; what is left is
-// the exit code.
+// Reported is an error that the user has already seen; only the exit code is left.
 type Reported Code
 
 func (r Reported) Error() string { return Code(r).String() }
 
-// CodeOf returns the exit code that says what became of a command.
+// CodeOf returns the exit code for err.
 func CodeOf(err error) Code {
 	var reported Reported
 	var usage *cliargs.UsageError
@@ -105,14 +103,14 @@ func CodeOf(err error) Code {
 	return codeOf[pfs.KindOf(err)]
 }
 
-// Tally adds up what became of the operands of one command.
+// Tally collects the results of the operands of one command.
 type Tally struct {
 	done   int
 	codes  map[Code]bool
 	report func(error)
 }
 
-// NewTally returns an empty Tally that tells report of every failure.
+// NewTally returns an empty Tally that passes every failure to report.
 func NewTally(report func(error)) *Tally {
 	return &Tally{codes: map[Code]bool{}, report: report}
 }
@@ -129,8 +127,8 @@ func (t *Tally) Add(err error) {
 	}
 }
 
-// Err returns nil if all went well, the common code if all failed alike, and else
-// Partly.
+// Err returns nil if everything succeeded, the common code if everything failed in the same way,
+// and otherwise Partly.
 func (t *Tally) Err() error {
 	if len(t.codes) == 0 {
 		return nil

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// IsLoopback reports whether only this machine reaches host, or is reached by it:
-// "localhost" or a loopback address. Other names are not looked up, since what they
-// lead to may change.
+// IsLoopback reports whether host is reachable only on this machine: "localhost" or a loopback
+// address. It does not resolve other names, since their addresses may change.
 func IsLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true

@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// Output collects small writes into large ones and passes them on within a moment,
-// so that a million lines cost few writes and the first is seen at once. It is
-// safe for concurrent use.
+// Output collects small writes and passes them on within a moment, so that a million lines cost few
+// writes and the first one appears at once. It is safe for concurrent use.
 type Output struct {
 	mu      sync.Mutex
 	w       *bufio.Writer
-	pending *time.Timer // nil if nothing waits
+	pending *time.Timer // nil if nothing is buffered
 }
 
 // NewOutput returns an Output to w.
 func NewOutput(w io.Writer) *Output { return &Output{w: bufio.NewWriterSize(w, 64<<10)} }
 
-// flushAfter is how long a write may wait for company.
+// flushAfter is how long a write may be buffered.
 const flushAfter = 50 * time.Millisecond
 
 func (o *Output) Write(p []byte) (int, error) {
@@ -32,7 +31,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Flush passes on what waits. An error, of this or an earlier write, stays.
+// Flush writes the buffer. Errors, of this or an earlier write, are sticky.
 func (o *Output) Flush() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

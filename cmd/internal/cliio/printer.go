@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// Printer is the mouth of one command. It is safe for concurrent use.
+// Printer writes the output of one command. It is safe for concurrent use.
 type Printer struct {
 	Program string // as it was called: "paddlectl"
-	Command string // "cp", "file put"; empty before it is known
+	Command string // "cp", "file put"; empty until known
 	Out     *Output
 	Err     io.Writer
 
-	// Plain passes names on as they are: standard output is no terminal.
+	// Plain leaves names unchanged: standard output is not a terminal.
 	Plain bool
 
 	mu    sync.Mutex
@@ -24,7 +24,7 @@ type Printer struct {
 
 // Printf writes a part of the result.
 func (p *Printer) Printf(format string, args ...any) {
-	fmt.Fprintf(p.Out, format, args...) // an error shows when Out is flushed
+	fmt.Fprintf(p.Out, format, args...) // an error appears when Out is flushed
 }
 
 // JSON writes v as one line of the result.
@@ -39,8 +39,8 @@ func (p *Printer) JSON(v any) error {
 	return err
 }
 
-// Name returns a name or path as the result shows it: what could upset a terminal
-// is escaped where there is one.
+// Name returns a name or path as the result shows it: on a terminal, control characters are
+// escaped.
 func (p *Printer) Name(s string) string {
 	if p.Plain {
 		return s
@@ -48,13 +48,12 @@ func (p *Printer) Name(s string) string {
 	return Escape(s)
 }
 
-// Message writes one line to standard error, after the names of program and
-// command.
+// Message writes one line to standard error, after the names of program and command.
 func (p *Printer) Message(format string, args ...any) {
 	p.message(Escape(fmt.Sprintf(format, args...)))
 }
 
-// Note is Message, but the same line is written once.
+// Note is Message for lines that are written only once.
 func (p *Printer) Note(format string, args ...any) {
 	line := Escape(fmt.Sprintf(format, args...))
 	p.mu.Lock()
@@ -70,8 +69,8 @@ func (p *Printer) Note(format string, args ...any) {
 }
 
 func (p *Printer) message(line string) {
-	// What was printed before stands before, where both go to one place. An error
-	// stays in Out, and is told at the end.
+	// Flush first, for the order if both go to one place. Out keeps an error, which is reported at
+	// the end.
 	_ = p.Out.Flush()
 	who := p.Program + ": "
 	if p.Command != "" {

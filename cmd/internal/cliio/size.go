@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Size writes a number of bytes for people: "1.5 GiB". From 1024 up it has two or
-// three digits.
+// Size formats a number of bytes for people, such as "1.5 GiB". From 1024 it has two or three
+// digits.
 func Size(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
@@ -25,14 +25,14 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.0f %ciB", f, units[unit])
 }
 
-// ShortSize is Size in a column: "1.5G", "17".
+// ShortSize is Size for columns: "1.5G", "17".
 func ShortSize(n int64) string {
 	s := strings.Replace(Size(n), " ", "", 1)
 	return strings.TrimSuffix(strings.TrimSuffix(s, "iB"), "B")
 }
 
-// ParseSize reads a number of bytes: "4096", "10M" and "10MiB" (1024 * 1024),
-// "10MB" (1000 * 1000), "1.5G". Case does not matter.
+// ParseSize parses a number of bytes: "4096", "10M" and "10MiB" (1024 * 1024), "10MB" (1000 *
+// 1000), "1.5G". Case does not matter.
 func ParseSize(s string) (int64, error) {
 	n, err := parseSize(s)
 	if err != nil {
@@ -41,7 +41,7 @@ func ParseSize(s string) (int64, error) {
 	return n, nil
 }
 
-// parseSize is ParseSize whose errors leave it to the caller to name s.
+// parseSize is ParseSize with errors that do not include s.
 func parseSize(s string) (int64, error) {
 	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	f, err := strconv.ParseFloat(digits, 64)

@@ -15,7 +15,7 @@ func IsTerminal(v any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Width returns the columns of the terminal w; 80 if it does not say.
+// Width returns the columns of the terminal w; 80 if unknown.
 func Width(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
@@ -25,8 +25,8 @@ func Width(w io.Writer) int {
 	return 80
 }
 
-// ReadPassword reads a line from the terminal r without showing it. If ctx is done
-// first it returns ctx's error, and the terminal shows again what is typed.
+// ReadPassword reads a line from the terminal r without echo. If ctx is done first it returns ctx's
+// error and restores the echo.
 func ReadPassword(ctx context.Context, r *os.File) (string, error) {
 	fd := int(r.Fd())
 	before, err := term.GetState(fd)

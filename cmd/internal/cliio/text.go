@@ -9,9 +9,9 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Escape replaces what could make a terminal do something: control characters,
-// and those that change the direction of text or are no UTF-8. They become \n,
-// \x1b or \u202e, and a backslash becomes two if anything else is replaced.
+// Escape escapes characters that could affect a terminal: control characters, those that change the
+// direction of text, and invalid UTF-8. They become \n, \x1b or \u202e, and backslashes are doubled
+// if anything else is escaped.
 func Escape(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 {
 		return s
@@ -66,7 +66,7 @@ func columns(r rune) int {
 	return 1
 }
 
-// Shorten cuts s at the front to at most n columns: the end of a path tells most.
+// Shorten cuts s at the front to at most n columns, since the end of a path is most significant.
 func Shorten(s string, n int) string {
 	if Columns(s) <= n {
 		return s

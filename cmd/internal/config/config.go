@@ -1,5 +1,5 @@
-// Package config reads and writes the user's configuration: the datacenters, who
-// the user is there, and the tokens that prove it.
+// Package config reads and writes the user's configuration: the datacenters, the user's name at
+// each, and the tokens.
 //
 // The file is YAML, ~/.paddle/config unless PADDLE_CONFIG names another:
 //
@@ -9,13 +9,12 @@
 //	  endpoint: https://cloud.example.org
 //	current-datacenter: datacenter1
 //
-// The older way to choose, "active: true" in one entry, means the same. Reading is
-// strict: what is not understood is an error with file and line. A mistake inside
-// one entry disables that entry alone. Writing keeps the comments and the order of
-// what it does not change, and is atomic.
+// The older way to choose, "active: true" in one entry, means the same. Parsing is strict: unknown
+// content is an error with file and line. A mistake in one entry disables only that entry. Writing
+// is atomic, and keeps comments and order.
 //
-// Tokens are files of their own in the folder "tokens" beside the configuration,
-// one for each endpoint, datacenter and user.
+// Tokens are files of their own in the folder "tokens" beside the configuration, one for each
+// endpoint, datacenter and user.
 package config
 
 import (
@@ -33,17 +32,16 @@ import (
 
 // File is a configuration read from a file.
 type File struct {
-	// Name is the file's name. A file that is not there reads as empty.
+	// Name is the file's name. A missing file reads as empty.
 	Name string
-	// Entries are the datacenters in the order of the file, those with an Err
-	// included.
+	// Entries are the datacenters in the order of the file, those with an Err included.
 	Entries []Entry
-	// Warnings are worth showing once.
+	// Warnings are to be shown once.
 	Warnings []string
 
 	current     string // current-datacenter; "" if not given
 	currentLine int
-	absent      bool // there is no such file
+	absent      bool // the file does not exist
 	doc         *document
 }
 
@@ -52,20 +50,20 @@ type Entry struct {
 	Name        string
 	Username    string
 	Password    string
-	UserCert    string // accepted for old files; the service asks for no client certificate
+	UserCert    string // accepted for old files; not used
 	UserKey     string
-	Endpoint    string // without a slash at the end
-	Fingerprint string // SHA-256 of the pinned certificate in hex, "" if none is pinned
-	Insecure    bool   // plain http beyond this machine is accepted
-	Active      bool   // the older way to say which entry is the current one
+	Endpoint    string // without a trailing slash
+	Fingerprint string // SHA-256 of the pinned certificate in hex, or ""
+	Insecure    bool   // allows plain http beyond this machine
+	Active      bool   // the older way to select the current entry
 
-	// Err says why this entry cannot be used; nil if it can.
+	// Err is the reason why this entry cannot be used, or nil.
 	Err  error
 	Line int
 }
 
-// Path returns the name of the configuration file: PADDLE_CONFIG, else
-// .paddle/config in the user's folder. getenv looks up the environment.
+// Path returns the name of the configuration file: PADDLE_CONFIG, else .paddle/config in the user's
+// home directory. getenv looks up the environment.
 func Path(getenv func(string) string) (string, error) {
 	if name := getenv("PADDLE_CONFIG"); name != "" {
 		return name, nil
@@ -84,7 +82,7 @@ func Path(getenv func(string) string) (string, error) {
 // maxSize bounds the file, in bytes.
 const maxSize = 1 << 20
 
-// Load reads the file name. It fails only if nothing of the file can be used.
+// Load reads the file name. It fails only if no part of the file can be used.
 func Load(name string) (*File, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -133,5 +131,5 @@ func (f *File) errorf(line int, format string, args ...any) error {
 	return f.yaml().Errorf(line, format, args...)
 }
 
-// yaml returns the reader of the file's syntax.
+// yaml returns the parser of the file.
 func (f *File) yaml() strictyaml.File { return strictyaml.File(f.Name) }

@@ -6,14 +6,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document is the file's YAML tree, changed in place so that comments and order
-// survive.
+// document is the file's YAML tree, changed in place to keep comments and order.
 type document struct {
 	root *yaml.Node
 	top  *yaml.Node // the mapping
 }
 
-// newDocument takes root, or begins an empty document if that is nil.
+// newDocument wraps root, or makes an empty document if root is nil.
 func newDocument(root *yaml.Node) *document {
 	if root == nil {
 		root = &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode, Tag: "!!map"}}}
@@ -31,7 +30,7 @@ func (d *document) encode() ([]byte, error) {
 	return b.Bytes(), enc.Close()
 }
 
-// entries returns the list of datacenters, which it makes if need be.
+// entries returns the list of datacenters, making it if necessary.
 func (d *document) entries() *yaml.Node {
 	list := get(d.top, keyDatacenters)
 	if list == nil {
@@ -42,11 +41,11 @@ func (d *document) entries() *yaml.Node {
 	if list.Kind != yaml.SequenceNode {
 		*list = yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	}
-	list.Style &^= yaml.FlowStyle // "[]" can hold no more than it does
+	list.Style &^= yaml.FlowStyle // an empty "[]" cannot hold block entries
 	return list
 }
 
-// entry returns the mapping of the datacenter name, which it makes if need be.
+// entry returns the mapping of the datacenter name, making it if necessary.
 func (d *document) entry(name string) *yaml.Node {
 	list := d.entries()
 	for _, n := range list.Content {
@@ -59,7 +58,7 @@ func (d *document) entry(name string) *yaml.Node {
 	return n
 }
 
-// get returns the value of a key of the mapping m, nil if there is none.
+// get returns the value of a key of the mapping m, or nil.
 func get(m *yaml.Node, key string) *yaml.Node {
 	if m.Kind != yaml.MappingNode {
 		return nil
@@ -72,8 +71,7 @@ func get(m *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// set gives key of the mapping m the value, or removes it if value is nil. A
-// comment on the line stays.
+// set sets key of the mapping m, or removes it if value is nil. It keeps a comment on the line.
 func set(m *yaml.Node, key string, value *yaml.Node) {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value != key {
@@ -93,7 +91,7 @@ func set(m *yaml.Node, key string, value *yaml.Node) {
 	}
 }
 
-// scalar makes a text, with quotes where it would read as something else.
+// scalar makes a string, quoted if it would parse as something else.
 func scalar(text string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(text)

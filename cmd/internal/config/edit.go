@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Edit loads the file name, lets change change it, and writes it, while no other
-// process does the same. If change fails nothing is written.
+// Edit loads the file name, calls change, and writes the file, excluding other processes that do
+// the same. If change fails nothing is written.
 func Edit(name string, change func(*File) error) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
@@ -37,8 +37,8 @@ func Edit(name string, change func(*File) error) error {
 	return writeFile(name, data)
 }
 
-// lock waits for the lock file name. Where files cannot be locked it does without:
-// two processes at the same moment are rare, and the loser only logs in again.
+// lock waits for the lock file name. If files cannot be locked it continues without: simultaneous
+// changes are rare, and the loser only has to log in again.
 func lock(name string) (unlock func(), err error) {
 	unlock, err = lockedfile.MutexAt(name).Lock()
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -47,9 +47,8 @@ func lock(name string) (unlock func(), err error) {
 	return unlock, err
 }
 
-// Put adds the entry e, or changes the entry of its name. What is empty in e is
-// removed there, except for the keys active, usercert and userkey, which stay as
-// they are.
+// Put adds the entry e, or changes the entry of the same name. It removes keys that are empty in e,
+// except for active, usercert and userkey, which stay.
 func (f *File) Put(e Entry) error {
 	if reason := checkName(e.Name); reason != "" {
 		return fmt.Errorf("%w: datacenter %q: %s", pfs.Invalid, e.Name, reason)
@@ -90,8 +89,7 @@ func (f *File) count(name string) (n int) {
 	return n
 }
 
-// SetCurrent makes the entry name the current one, in the way or ways in which the
-// file says it already.
+// SetCurrent makes the entry name the current one, in each way that the file uses already.
 func (f *File) SetCurrent(name string) error {
 	if _, err := f.Get(name); err != nil {
 		return err
@@ -115,8 +113,7 @@ func (f *File) SetCurrent(name string) error {
 	return f.reparse()
 }
 
-// Delete removes the entry name. If the file says that it is the current one, it says so of
-// none afterwards.
+// Delete removes the entry name. If it was the current one, there is no current entry afterwards.
 func (f *File) Delete(name string) error {
 	e, err := f.Get(name)
 	if err != nil {
@@ -136,7 +133,7 @@ func (f *File) Delete(name string) error {
 	return f.reparse()
 }
 
-// reparse brings the entries up to date with the document.
+// reparse updates the entries from the document.
 func (f *File) reparse() error {
 	data, err := f.doc.encode()
 	if err != nil {
@@ -150,8 +147,7 @@ func (f *File) reparse() error {
 	return nil
 }
 
-// writeFile replaces the file name as a whole, readable by its owner only. A link
-// stays a link.
+// writeFile replaces the file name atomically, readable only by its owner. A link stays a link.
 func writeFile(name string, data []byte) error {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
@@ -160,7 +156,7 @@ func writeFile(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // gone under this name if all went well
+	defer os.Remove(tmp.Name()) // already renamed on success
 	_, err = tmp.Write(data)
 	if err == nil {
 		err = tmp.Sync()

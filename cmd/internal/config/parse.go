@@ -13,8 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The keys of the file, and of an entry in the order in which new ones are
-// written.
+// The keys of the file, and those of an entry in the order of new entries.
 const (
 	keyDatacenters = "datacenters"
 	keyCurrent     = "current-datacenter"
@@ -24,7 +23,7 @@ var entryKeys = []string{
 	"name", "active", "username", "password", "usercert", "userkey", "endpoint", "fingerprint", "insecure",
 }
 
-// Parse reads a configuration. name is the file's, for messages.
+// Parse parses a configuration. name is the file's name, for messages.
 func Parse(name string, data []byte) (*File, error) {
 	f := &File{Name: name}
 	root, err := f.yaml().Parse(data, `"datacenters:" and "current-datacenter:"`)
@@ -64,8 +63,8 @@ func (f *File) parseEntries(list *yaml.Node) error {
 	return nil
 }
 
-// parseEntry reads as much of an entry as it can, so that an entry with a mistake
-// still has its name.
+// parseEntry parses as much of an entry as it can, so that an entry with a mistake still has its
+// name.
 func (f *File) parseEntry(n *yaml.Node, e *Entry) (first error) {
 	if n.Kind != yaml.MappingNode {
 		return f.errorf(n.Line, "%s where an entry (\"name: ...\") belongs", strictyaml.KindName(n))
@@ -93,7 +92,7 @@ func (f *File) parseEntry(n *yaml.Node, e *Entry) (first error) {
 	return first
 }
 
-// checkEntry refuses values that cannot work.
+// checkEntry refuses invalid values.
 func (f *File) checkEntry(e *Entry) error {
 	if reason := checkName(e.Name); reason != "" {
 		return f.errorf(e.Line, "name: %s", reason)
@@ -118,7 +117,7 @@ func (f *File) checkEntry(e *Entry) error {
 	return nil
 }
 
-// checkName explains why name cannot be a datacenter's; "" if it can.
+// checkName explains why name cannot name a datacenter; "" if it can.
 func checkName(name string) string {
 	switch {
 	case name == "":
@@ -132,8 +131,7 @@ func checkName(name string) string {
 	return ""
 }
 
-// disableDoubles disables entries that share a name: nobody could say which of
-// them is meant.
+// disableDoubles disables entries with the same name, since it would be ambiguous.
 func (f *File) disableDoubles() {
 	first := map[string]*Entry{}
 	for i := range f.Entries {
@@ -150,13 +148,13 @@ func (f *File) disableDoubles() {
 	}
 }
 
-// ParseEndpoint checks the address of a service and returns it without a slash at
-// the end. Without a scheme it means https.
+// ParseEndpoint checks the address of a service and returns it without a trailing slash. The
+// default scheme is https.
 func ParseEndpoint(s string) (string, error) {
 	if s == "" {
 		return "", errors.New("the address of the service is missing: https://HOST:PORT")
 	}
-	if strings.Contains(s, "@") { // not repeated: there may be a password before it
+	if strings.Contains(s, "@") { // not repeated: it may contain a password
 		return "", errors.New("a user name or password does not belong into the address: paddlectl login asks for them")
 	}
 	if !strings.Contains(s, "://") {

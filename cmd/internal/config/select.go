@@ -9,8 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Find returns the entry called name; ok is false if there is none. The entry may
-// have an Err.
+// Find returns the entry named name; ok is false if there is none. The entry may have an Err.
 func (f *File) Find(name string) (e Entry, ok bool) {
 	for _, e := range f.Entries {
 		if e.Name == name {
@@ -20,7 +19,7 @@ func (f *File) Find(name string) (e Entry, ok bool) {
 	return Entry{}, false
 }
 
-// Get is Find, but it is an error of Kind NotExist if there is none.
+// Get is Find with an error of Kind NotExist if there is none.
 func (f *File) Get(name string) (Entry, error) {
 	if e, ok := f.Find(name); ok {
 		return e, nil
@@ -28,16 +27,14 @@ func (f *File) Get(name string) (Entry, error) {
 	return Entry{}, &strictyaml.Error{File: f.Name, Text: f.noSuch(name), Kind: pfs.NotExist}
 }
 
-// Check reports a file that says in two ways which datacenter is the current one,
-// or says one that it does not have.
+// Check returns an error if the file selects two current datacenters, or a missing one.
 func (f *File) Check() error {
 	_, err := f.chosen()
 	return err
 }
 
-// Current returns the entry to use where none is named: the one that
-// current-datacenter names or that is active, or else the only one. Its Err, if it
-// has one, is the answer.
+// Current returns the default entry: the one that current-datacenter names or that is active, or
+// else the only one. If it has an Err, Current returns that.
 func (f *File) Current() (Entry, error) {
 	e, err := f.chosen()
 	switch {
@@ -57,8 +54,7 @@ func (f *File) Current() (Entry, error) {
 		strings.Join(f.Names(), ", "))
 }
 
-// chosen returns the entry that the file says is the current one, nil if it says
-// nothing.
+// chosen returns the entry that the file selects, or nil.
 func (f *File) chosen() (*Entry, error) {
 	active, err := f.active()
 	if err != nil || f.current == "" {
@@ -79,7 +75,7 @@ func (f *File) chosen() (*Entry, error) {
 	return nil, f.errorf(f.currentLine, "current-datacenter: %s", f.noSuch(f.current))
 }
 
-// active returns the entry with "active: true", nil if there is none.
+// active returns the entry with "active: true", or nil.
 func (f *File) active() (*Entry, error) {
 	var active *Entry
 	for i := range f.Entries {
@@ -108,7 +104,7 @@ func (f *File) Names() []string {
 	return names
 }
 
-// noSuch says that there is no datacenter name, and what there is.
+// noSuch returns a message that there is no datacenter name, with the existing ones.
 func (f *File) noSuch(name string) string {
 	text := fmt.Sprintf("there is no datacenter %q", name)
 	if near := cliargs.Nearest(name, f.Names()); near != "" {

@@ -11,14 +11,14 @@ import (
 	"github.com/paddlecloud/pfs/pfs/client"
 )
 
-// Authority gives tokens: the service of an entry.
+// Authority issues tokens: the service of an entry.
 type Authority interface {
 	Login(ctx context.Context, user, password string) (client.Tokens, error)
 	Refresh(ctx context.Context, refresh string) (client.Tokens, error)
 }
 
-// Session has an access token of one entry ready. It is safe for concurrent use,
-// and processes that share the token file take turns at refreshing it.
+// Session provides an access token for one entry. It is safe for concurrent use, and processes that
+// share the token file take turns at refreshing it.
 type Session struct {
 	entry Entry
 	file  tokenFile
@@ -26,21 +26,20 @@ type Session struct {
 
 	mu     sync.Mutex
 	tokens client.Tokens
-	fresh  bool // got from the service by this process: good until refused
+	fresh  bool // issued to this process: valid until refused
 }
 
-// NewSession returns the session of the entry e of the configuration file
-// configName.
+// NewSession returns the session of the entry e of the configuration file configName.
 func NewSession(configName string, e Entry, auth Authority) *Session {
 	return &Session{entry: e, file: newTokenFile(configName, e), auth: auth}
 }
 
-// early is how long before its end a stored token is no longer used.
+// early is how long before its expiry a stored token is no longer used.
 const early = 30 * time.Second
 
-// Token returns an access token other than refused, the one that the service has
-// just refused. It refreshes, or logs in with the password of the entry, if need
-// be; if it can do neither the answer is Unauthenticated.
+// Token returns an access token other than refused, the one that the service has just refused. If
+// necessary, it refreshes, or logs in with the password of the entry; if it can do neither it
+// returns Unauthenticated.
 func (s *Session) Token(ctx context.Context, refused string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,14 +61,13 @@ func (s *Session) Token(ctx context.Context, refused string) (string, error) {
 	return s.tokens.Access, err
 }
 
-// usable reports whether the tokens at hand can be tried.
+// usable reports whether the current tokens can be tried.
 func (s *Session) usable(refused string) bool {
 	t := s.tokens
 	return t.Access != "" && t.Access != refused && (s.fresh || time.Until(t.Expires) > early)
 }
 
-// load takes the tokens from the file, where another process may have put new
-// ones.
+// load reads the tokens from the file, where another process may have stored new ones.
 func (s *Session) load() error {
 	tokens, err := s.file.load()
 	if err != nil {
@@ -82,8 +80,8 @@ func (s *Session) load() error {
 	return nil
 }
 
-// renew gets new tokens from the service and keeps them. Where they cannot be
-// stored they still serve this process, and the next one gets its own.
+// renew gets new tokens from the service and stores them. If they cannot be stored, this process
+// still uses them, and the next process gets its own.
 func (s *Session) renew(ctx context.Context) error {
 	err := s.notLoggedIn(nil)
 	if s.tokens.Refresh != "" {
@@ -111,11 +109,10 @@ func (s *Session) renew(ctx context.Context) error {
 	return nil
 }
 
-// ErrNoAccount is what the error of a Session matches when the account was removed: no
-// login helps.
+// ErrNoAccount matches the error of a Session whose account was removed: a login cannot help.
 var ErrNoAccount = errors.New("the account was removed")
 
-// noAccount is a cause that is ErrNoAccount, too.
+// noAccount is a cause that also matches ErrNoAccount.
 type noAccount struct{ error }
 
 func (e noAccount) Is(target error) bool { return target == ErrNoAccount }
@@ -126,12 +123,12 @@ func (s *Session) notLoggedIn(why error) error {
 	return pfs.E(tokenOp, "", pfs.Unauthenticated, s.because(why))
 }
 
-// because names the datacenter and, if there is a reason, that.
+// because adds the datacenter and the reason, if any, to an error.
 func (s *Session) because(why error) error {
 	text := fmt.Sprintf("datacenter %q", s.entry.Name)
 	var e *pfs.Error
 	if errors.As(why, &e) && e.Err != nil {
-		why = e.Err // in the service's words, without saying twice what kind it is
+		why = e.Err // the service's words, without repeating the Kind
 	}
 	if why != nil {
 		text += ": " + why.Error()
@@ -156,7 +153,7 @@ func (s *Session) Keep(ctx context.Context, tokens client.Tokens) error {
 	})
 }
 
-// Stored returns the tokens in the file, the zero Tokens if there are none.
+// Stored returns the tokens in the file, or the zero Tokens.
 func (s *Session) Stored() (client.Tokens, error) { return s.file.load() }
 
 // Forget removes the stored tokens.
@@ -172,8 +169,8 @@ func (s *Session) Forget(ctx context.Context) error {
 	})
 }
 
-// locked calls fn while no other process uses the token file, and also, with the
-// reason, if the file cannot be locked. Waiting ends when ctx does.
+// locked calls fn while no other process uses the token file. If the file cannot be locked, it
+// calls fn with the reason. It waits until ctx is done.
 func (s *Session) locked(ctx context.Context, fn func(err error) error) error {
 	type result struct {
 		unlock func()

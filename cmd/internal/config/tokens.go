@@ -15,13 +15,13 @@ import (
 	"github.com/paddlecloud/pfs/pfs/client"
 )
 
-// tokenFile keeps the tokens of one endpoint, datacenter and user.
+// tokenFile stores the tokens of one endpoint, datacenter and user.
 type tokenFile struct {
 	name  string
 	owner tokenOwner
 }
 
-// tokenOwner says whose tokens a file holds.
+// tokenOwner identifies the owner of the tokens in a file.
 type tokenOwner struct {
 	Endpoint   string `json:"endpoint"`
 	Datacenter string `json:"datacenter"`
@@ -38,8 +38,7 @@ type storedTokens struct {
 	RefreshExpires time.Time `json:"refresh_expires"`
 }
 
-// newTokenFile names the token file of an entry of the configuration file
-// configName.
+// newTokenFile returns the token file of an entry of the configuration file configName.
 func newTokenFile(configName string, e Entry) tokenFile {
 	owner := tokenOwner{Endpoint: e.Endpoint, Datacenter: e.Name, Username: e.Username}
 	sum := sha256.Sum256([]byte(strings.Join([]string{owner.Endpoint, owner.Datacenter, owner.Username}, "\x00")))
@@ -47,8 +46,8 @@ func newTokenFile(configName string, e Entry) tokenFile {
 	return tokenFile{name: filepath.Join(filepath.Dir(configName), "tokens", name), owner: owner}
 }
 
-// fileName makes a file name that every system accepts of a datacenter's name.
-// Different names may become one: the hash behind it tells them apart.
+// fileName converts a datacenter's name to a portable file name. The hash in it distinguishes names
+// that would become equal.
 func fileName(datacenter string) string {
 	const most = 40
 	name := strings.Map(func(r rune) rune {
@@ -68,8 +67,8 @@ func (t tokenFile) lock() (unlock func(), err error) {
 	return lock(t.name + ".lock")
 }
 
-// load returns the zero Tokens if there are none, or none that can be read:
-// logging in again mends that.
+// load returns the zero Tokens if there are none, or none that can be read: a new login corrects
+// that.
 func (t tokenFile) load() (client.Tokens, error) {
 	data, err := os.ReadFile(t.name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,5 @@
-// Package strictyaml reads configuration files: what a program does not know in them
-// is an error that names the file, the line and what was probably meant.
+// Package strictyaml parses configuration files: an unknown key is an error that states the file,
+// the line and the key probably meant.
 package strictyaml
 
 import (
@@ -19,10 +19,10 @@ import (
 // File is the name of a file, for messages.
 type File string
 
-// Error is something wrong in a file, or something that it does not have.
+// Error is an error in a file, or something missing from it.
 type Error struct {
 	File string
-	Line int // 0 if it is about the file as a whole
+	Line int // 0 if it concerns the whole file
 	Text string
 	Kind pfs.Kind // Invalid or NotExist
 }
@@ -34,7 +34,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text)
 }
 
-// Unwrap makes pfs.KindOf answer Kind, which Text says already.
+// Unwrap makes pfs.KindOf return Kind, which Text already expresses.
 func (e *Error) Unwrap() error { return e.Kind }
 
 // Errorf returns an Error of Kind Invalid.
@@ -42,8 +42,8 @@ func (f File) Errorf(line int, format string, args ...any) error {
 	return &Error{File: string(f), Line: line, Text: fmt.Sprintf(format, args...), Kind: pfs.Invalid}
 }
 
-// Parse returns the one YAML document of a file, whose top is a mapping; nil if the
-// file is empty. layout says what keys belong there.
+// Parse returns the single YAML document of a file, a mapping at its top; nil if the file is empty.
+// layout describes the valid keys.
 func (f File) Parse(data []byte, layout string) (*yaml.Node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var root, second yaml.Node
@@ -57,7 +57,7 @@ func (f File) Parse(data []byte, layout string) (*yaml.Node, error) {
 	}
 	top := root.Content[0]
 	if IsNull(top) {
-		return nil, nil // nothing but comments
+		return nil, nil // only comments
 	}
 	if top.Kind != yaml.MappingNode {
 		return nil, f.Errorf(top.Line, "%s where %s belong", KindName(top), layout)
@@ -65,7 +65,7 @@ func (f File) Parse(data []byte, layout string) (*yaml.Node, error) {
 	return &root, nil
 }
 
-// syntax makes an error of one of the YAML package.
+// syntax converts an error of the YAML package.
 func (f File) syntax(data []byte, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
@@ -87,9 +87,9 @@ func (f File) syntax(data []byte, err error) error {
 	return f.Errorf(n, "%s", text)
 }
 
-// lineOf returns the line that a YAML error is at. The package itself tells where what it was
-// in began, which may be far above: the line is the last of the shortest beginning of the
-// file that has the error.
+// lineOf returns the line of a YAML error. The package itself states where the enclosing value
+// began, which may be far above; the true line is the last one of the shortest prefix of the file
+// with the error.
 func lineOf(data []byte, err error) int {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	return sort.Search(len(lines), func(n int) bool {
@@ -98,8 +98,8 @@ func lineOf(data []byte, err error) int {
 	})
 }
 
-// EachPair calls fn for the pairs of the mapping m, whose keys must stand there once
-// and be known; where known is nil all are. The error tells all that is wrong.
+// EachPair calls fn for the pairs of the mapping m. Its keys must be unique and, unless known is
+// nil, in known. The error lists all problems.
 func (f File) EachPair(m *yaml.Node, known []string, fn func(key string, value *yaml.Node) error) error {
 	seen := map[string]int{}
 	var wrong several
@@ -132,7 +132,7 @@ func (f File) pair(k, v *yaml.Node, seen map[string]int, known []string, fn func
 	return fn(k.Value, v)
 }
 
-// several are all the errors of one mapping. A program may report them one by one.
+// several holds all errors of one mapping. A program may report them one by one.
 type several []error
 
 func (s several) Error() string {
@@ -152,8 +152,7 @@ func (f File) unknown(k *yaml.Node, known []string) error {
 	return f.Errorf(k.Line, "unknown key %q: the keys here are %s", k.Value, strings.Join(known, ", "))
 }
 
-// Text returns the text of a single value as it is written, so that a password of
-// digits stays what it is.
+// Text returns the text of a single value as written, so that a password of digits stays unchanged.
 func (f File) Text(key string, v *yaml.Node) (string, error) {
 	switch {
 	case v.Kind == yaml.SequenceNode && v.Style&yaml.FlowStyle != 0:
@@ -166,7 +165,7 @@ func (f File) Text(key string, v *yaml.Node) (string, error) {
 	return v.Value, nil
 }
 
-// Flag returns a value that is true or false.
+// Flag parses true or false.
 func (f File) Flag(key string, v *yaml.Node) (on bool, err error) {
 	if v.Kind != yaml.ScalarNode || v.Decode(&on) != nil {
 		return false, f.Errorf(v.Line, "%s: true or false is needed", key)
@@ -174,10 +173,10 @@ func (f File) Flag(key string, v *yaml.Node) (on bool, err error) {
 	return on, nil
 }
 
-// IsNull reports whether nothing is written where n is.
+// IsNull reports whether n is an empty value.
 func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// KindName is what n is, for messages.
+// KindName describes n in messages.
 func KindName(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
