@@ -107,11 +107,11 @@ func sum(name string) func(context.Context, *client.Client, int, *atomic.Int64) 
 var zeros = make([]byte, pfs.ChunkSize)
 
 func edit(ctx context.Context, c *client.Client, worker int, done *atomic.Int64) error {
-	h, err := c.Edit(ctx, home+"file")
+	h, err := c.OpenHandle(ctx, home+"file", pfs.OpenWrite, 0)
 	if err != nil {
 		return err
 	}
-	defer h.Close()
+	defer h.Close(ctx)
 	for off := int64(0); off < fileSize; off += pfs.ChunkSize {
 		if _, err := h.WriteAt(ctx, zeros, off); err != nil {
 			return err
