@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"net/http"
 	"sync"
 
@@ -59,8 +60,7 @@ const namePage = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
 
 // Cluster returns the block pool of the name space: the same for whoever uses it, by
 // whatever NameNodes and names, and another for each other one. Where no web server of a
-// NameNode says it, it is that of a block that is written for the purpose, and removed; it
-// is "" if that cannot be done.
+// NameNode says it, it is that of a block of a file in the store. It is "" if it finds none.
 func (f *FS) Cluster(ctx context.Context) (string, error) {
 	const op = "hdfsfs.Cluster"
 	for _, base := range f.webServers.order() {
@@ -69,19 +69,30 @@ func (f *FS) Cluster(ctx context.Context) (string, error) {
 		}
 	}
 	if f.notedBlockPool() == "" {
-		f.writeBlock(ctx)
+		f.readBlock(ctx)
 	}
 	return f.notedBlockPool(), pfs.CheckContext(ctx, op, pfs.Root)
 }
 
-// writeBlock writes a file of one block and removes it. If that fails, what there was to
-// learn is not learned.
-func (f *FS) writeBlock(ctx context.Context) {
-	b := &batch{FS: f, places: map[pfs.Path]*place{}}
-	at, err := b.store(ctx, []byte{0}, 0o600)
-	if err == nil {
-		f.discardLoose(context.WithoutCancel(ctx), at)
-	}
+// maxLook is the number of entries of the store among which a file with a block is looked for.
+const maxLook = 1000
+
+// readBlock reads a byte of some file, so that its block pool is noted.
+func (f *FS) readBlock(ctx context.Context) {
+	left := maxLook
+	_ = pfs.Walk(ctx, f, pfs.Root, func(name pfs.Path, info pfs.Info, err error) error {
+		left--
+		if err == nil && info.IsRegular() && info.Size > 0 {
+			if h, err := f.Open(ctx, name); err == nil {
+				_, _ = h.ReadAt(ctx, make([]byte, 1), 0)
+				h.Close()
+			}
+		}
+		if left == 0 || f.notedBlockPool() != "" {
+			return fs.SkipAll
+		}
+		return nil
+	})
 }
 
 // noteBlockPool takes the block pool from a request to a DataNode, behind its operation.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
 // A name space is called the same by its configuration and by a NameNode of it, with and
@@ -26,6 +27,10 @@ func TestCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { f.Close() })
+		if o.WebHDFS == nil {
+			pfstest.WriteFile(t, f, "/f", []byte("content"))
+			f = open(t, o)
+		}
 		pool, err := f.Cluster(t.Context())
 		if err != nil || !strings.HasPrefix(pool, "BP-") || first != "" && pool != first {
 			t.Errorf("the block pool of %v with WebHDFS at %q is %q, %v; before it was %q", o.NameNodes, o.WebHDFS, pool, err, first)

@@ -94,7 +94,7 @@
 //
 // # What HDFS cannot do
 //
-// It has no symbolic links that one could make, no writing in place, no ":" in names,
+// It has no links that one could make, no special files, no writing in place, no ":" in names,
 // no path of more than 1000 levels or 8000 bytes, and no time before 1970. Times are kept
 // to the millisecond.
 //
@@ -116,7 +116,7 @@
 //	batch, sentsums, loose           WriteBatch, how it verifies, and the names that it has for a moment
 //	sweep, identity                  what nobody goes on with; which staged write is which
 //	stat, list, mkdir, remove,       the other operations
-//	rename, chmod, settimes, usage, quota,
-//	space, locations, digest
+//	rename, attr, handle, settimes, usage,
+//	quota, space, locations, digest
 //	mark, xattr                      what is kept with a file
 package hdfsfs

@@ -31,7 +31,7 @@ func (f *FS) date(ctx context.Context, at, id string, opts pfs.CommitOptions) er
 	if mtime.IsZero() {
 		mtime = time.Now()
 	}
-	kept, err := f.setTime(ctx, at, mtime)
+	kept, err := f.setTimes(ctx, at, mtime, time.Time{})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/colinmarc/hdfs/v2"
@@ -84,14 +85,53 @@ func (w *staged) concat(ctx context.Context, op string, c content, size int64) e
 		if err := pfs.CheckContext(ctx, op, w.name); err != nil {
 			return err
 		}
-		err := w.fs.web(ctx, webCall{method: http.MethodPost, op: "CONCAT", path: joined,
-			query: url.Values{"sources": {strings.Join(sources, ",")}}}, nil)
-		if err != nil {
+		if err := w.fs.concat(ctx, joined, sources); err != nil {
 			return err
 		}
 		sources = nil
 	}
 	return nil
+}
+
+// concat appends the files sources to target, all of them paths in HDFS.
+func (f *FS) concat(ctx context.Context, target string, sources []string) error {
+	return f.web(ctx, webCall{method: http.MethodPost, op: "CONCAT", path: target,
+		query: url.Values{"sources": {strings.Join(sources, ",")}}}, nil)
+}
+
+// maxConcat bounds the names of the sources of a concat in its URL, in bytes.
+const maxConcat = 32 << 10
+
+// Concat appends the files sources to the file target and removes them. It needs WebHDFS.
+func (f *FS) Concat(ctx context.Context, target pfs.Path, sources []pfs.Path) error {
+	const op = "hdfsfs.Concat"
+	if err := f.check(ctx, op, target); err != nil {
+		return err
+	}
+	var at []string
+	length := 0
+	for _, name := range slices.Concat([]pfs.Path{target}, sources) {
+		if err := f.check(ctx, op, name); err != nil {
+			return err
+		}
+		st, err := f.status(ctx, name)
+		switch {
+		case err != nil:
+			return f.placeError(ctx, op, name, err)
+		case st.IsDir():
+			return pfs.E(op, name, pfs.IsDir, nil)
+		case strings.Contains(f.at(name), ","):
+			return pfs.Errorf(op, name, pfs.Unsupported, "the concat of WebHDFS separates names by commas")
+		}
+		at = append(at, f.at(name))
+		if length += len(url.QueryEscape(f.at(name))) + 3; length > maxConcat {
+			return pfs.Errorf(op, target, pfs.Limit, "the names of the sources are too long for one request: concat fewer at once")
+		}
+	}
+	if len(sources) == 0 {
+		return nil
+	}
+	return f.placeError(ctx, op, target, f.concat(ctx, at[0], at[1:]))
 }
 
 // stream writes one file with the bytes of all parts: what is left where they cannot

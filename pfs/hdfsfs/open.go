@@ -65,16 +65,19 @@ func (h *file) Close() error {
 	return nil
 }
 
+func (h *file) isClosed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.closed
+}
+
 // ReadAt reads verified bytes.
 func (h *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "hdfsfs.File.ReadAt"
 	if err := pfs.CheckRange(op, h.name, off, len(p)); err != nil {
 		return 0, err
 	}
-	h.mu.Lock()
-	closed := h.closed
-	h.mu.Unlock()
-	if closed {
+	if h.isClosed() {
 		return 0, pfs.E(op, h.name, pfs.Closed, nil)
 	}
 	end := false

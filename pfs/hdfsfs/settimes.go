@@ -6,40 +6,52 @@ import (
 	"math"
 	"time"
 
+	"github.com/paddlecloud/pfs/pfs"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// HDFS keeps milliseconds. The library sends whole seconds, and sets the access time too, which
-// a cluster that keeps none refuses. So the connection replaces the library's request.
+// HDFS keeps milliseconds. The library sends whole seconds, and always both times, of which a cluster that keeps no
+// access times refuses one. So the connection replaces the library's request.
 
-// setTime sets the modification time of a path in HDFS and returns the time that is kept.
-func (f *FS) setTime(ctx context.Context, at string, mtime time.Time) (kept time.Time, err error) {
-	ms := max(0, mtime.UnixMilli())
+// setTimes sets the times of a path in HDFS, of which the zero time keeps one, and returns the modification time
+// as HDFS keeps it.
+func (f *FS) setTimes(ctx context.Context, at string, mtime, atime time.Time) (kept time.Time, err error) {
+	times := newTime{modified: millis(mtime), accessed: millis(atime)}
 	err = f.callSession(ctx, idempotent, func(s *session) error {
-		s.beginSetTime(ms)
-		seconds := time.Unix(ms/1000, 0)
-		err := s.client.Chtimes(at, seconds, seconds)
-		if kept = seconds; s.endSetTime() {
-			kept = time.UnixMilli(ms)
+		s.beginSetTime(times)
+		err := s.client.Chtimes(at, mtime, mtime)
+		if exact := s.endSetTime(); err == nil && !exact {
+			err = pfs.Errorf("hdfsfs.setTimes", "", pfs.Unsupported, "the library sends times in another way")
 		}
 		return err
 	})
-	return kept, err
+	return time.UnixMilli(int64(times.modified)), err
 }
 
-// newTime is the time in the setTimes request of a session.
+// keepTime stands for a time that stays as it is.
+const keepTime = math.MaxUint64 // -1
+
+// millis returns a time as HDFS keeps it, which has none before 1970.
+func millis(t time.Time) uint64 {
+	if t.IsZero() {
+		return keepTime
+	}
+	return uint64(max(0, t.UnixMilli()))
+}
+
+// newTime are the times in the setTimes request of a session, in milliseconds since 1970.
 type newTime struct {
-	ms    uint64 // since 1970
-	exact bool   // the request was sent with it
+	modified, accessed uint64
+	exact              bool // the request was sent with them
 }
 
-func (s *session) beginSetTime(ms int64) {
+func (s *session) beginSetTime(times newTime) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.time = &newTime{ms: uint64(ms)}
+	s.time = &times
 }
 
-// endSetTime reports whether the request was sent with milliseconds.
+// endSetTime reports whether the request was sent with these times.
 func (s *session) endSetTime() (exact bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,17 +65,16 @@ func (s *session) outgoing(p []byte) []byte {
 	if s.time == nil {
 		return p
 	}
-	q, ok := withTime(p, s.time.ms)
+	q, ok := withTime(p, s.time.modified, s.time.accessed)
 	s.time.exact = s.time.exact || ok
 	return q
 }
 
-// withTime replaces the times of a setTimes request: the modification time becomes ms, and the
-// access time stays as it is. What is no such request is returned as it is, with ok false.
+// withTime replaces the times of a setTimes request. What is no such request is returned as it is, with ok false.
 //
 // A request is its length in 4 bytes and three messages, each behind its length: two headers, of
 // which the second begins with the name of the method, and the arguments.
-func withTime(p []byte, ms uint64) (q []byte, ok bool) {
+func withTime(p []byte, mtime, atime uint64) (q []byte, ok bool) {
 	const path, modified, accessed = 1, 2, 3 // fields of SetTimesRequestProto
 	if len(p) < 4 {
 		return p, false
@@ -90,8 +101,8 @@ func withTime(p []byte, ms uint64) (q []byte, ok bool) {
 		return p, false
 	}
 	body := protowire.AppendBytes(protowire.AppendTag(nil, path, protowire.BytesType), at)
-	body = protowire.AppendVarint(protowire.AppendTag(body, modified, protowire.VarintType), ms)
-	body = protowire.AppendVarint(protowire.AppendTag(body, accessed, protowire.VarintType), math.MaxUint64) // -1: as it is
+	body = protowire.AppendVarint(protowire.AppendTag(body, modified, protowire.VarintType), mtime)
+	body = protowire.AppendVarint(protowire.AppendTag(body, accessed, protowire.VarintType), atime)
 	q = append(make([]byte, 4), rest[:n1+n2]...)
 	q = protowire.AppendBytes(q, body)
 	binary.BigEndian.PutUint32(q, uint32(len(q)-4))

@@ -20,7 +20,7 @@ func request(method string, args []byte) []byte {
 func TestWithTime(t *testing.T) {
 	args := field(field(field(nil, 1, []byte("/a/b")), 2, 1_000_000_000_000), 3, 1_000_000_000_000)
 	sent := request("setTimes", args)
-	q, ok := withTime(sent, 1_234_567_890_123)
+	q, ok := withTime(sent, 1_234_567_890_123, keepTime)
 	if !ok || int(binary.BigEndian.Uint32(q)) != len(q)-4 {
 		t.Fatalf("withTime: %v, %x", ok, q)
 	}
@@ -40,11 +40,11 @@ func TestWithTime(t *testing.T) {
 		t.Errorf("the request is %v", got)
 	}
 	for n := range sent {
-		if _, ok := withTime(sent[:n], 1); ok {
+		if _, ok := withTime(sent[:n], 1, 1); ok {
 			t.Errorf("the first %d bytes are taken for a request", n)
 		}
 	}
-	if _, ok := withTime(request("setOwner", args), 1); ok {
+	if _, ok := withTime(request("setOwner", args), 1, 1); ok {
 		t.Error("another call is taken for setTimes")
 	}
 }

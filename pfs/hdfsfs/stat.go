@@ -16,7 +16,6 @@ import (
 type status struct {
 	pfs.Info
 	id      uint64 // of the inode; never used again
-	sticky  uint32 // of a directory, its sticky bit as the NameNode has it
 	refusal string // why the content cannot be read through this package
 }
 
@@ -80,8 +79,7 @@ const (
 	typeSymlink = 3
 )
 
-// stickyBit says that of a directory's entries each is removed by its owner only. Users of
-// the contract know nothing of it.
+// stickyBit says that of a directory's entries each is removed by its owner only.
 const stickyBit = 0o1000
 
 // newStatus makes a status of what the library returns.
@@ -94,13 +92,16 @@ func newStatus(info os.FileInfo) status {
 			ModTime: time.UnixMilli(int64(raw.GetModificationTime())),
 			Owner:   raw.GetOwner(),
 			Group:   raw.GetGroup(),
+			ID:      raw.GetFileId(),
 		},
 		id: raw.GetFileId(),
 	}
 	switch raw.GetFileType() {
 	case typeDir:
 		st.Mode |= fs.ModeDir
-		st.sticky = raw.GetPermission().GetPerm() & stickyBit
+		if raw.GetPermission().GetPerm()&stickyBit != 0 {
+			st.Mode |= fs.ModeSticky
+		}
 	case typeSymlink:
 		st.Mode |= fs.ModeSymlink
 		st.Target = string(raw.GetSymlink())
@@ -108,6 +109,8 @@ func newStatus(info os.FileInfo) status {
 	default:
 		st.Size = int64(raw.GetLength())
 		st.Version = version(st.id, st.Size, int64(raw.GetModificationTime()))
+		st.AccessTime = accessTime(int64(raw.GetAccessTime()))
+		st.Replication, st.BlockSize = int(raw.GetBlockReplication()), int64(raw.GetBlocksize())
 	}
 	if raw.GetFileEncryptionInfo() != nil {
 		st.refusal = "it is in an encryption zone, whose keys this service does not have"
@@ -129,6 +132,9 @@ type webStatus struct {
 	Owner, Group     string
 	Permission       string
 	ModificationTime int64
+	AccessTime       int64
+	Replication      int
+	BlockSize        int64
 	FileID           uint64 `json:"fileId"`
 	Symlink          string
 }
@@ -142,12 +148,16 @@ func (w webStatus) status() status {
 			ModTime: time.UnixMilli(w.ModificationTime),
 			Owner:   w.Owner,
 			Group:   w.Group,
+			ID:      w.FileID,
 		},
 		id: w.FileID,
 	}
 	switch {
 	case w.Type == "DIRECTORY":
 		st.Mode |= fs.ModeDir
+		if perm&stickyBit != 0 {
+			st.Mode |= fs.ModeSticky
+		}
 	case w.Symlink != "":
 		st.Mode |= fs.ModeSymlink
 		st.Target = w.Symlink
@@ -155,8 +165,18 @@ func (w webStatus) status() status {
 	default:
 		st.Size = w.Length
 		st.Version = version(w.FileID, w.Length, w.ModificationTime)
+		st.AccessTime = accessTime(w.AccessTime)
+		st.Replication, st.BlockSize = w.Replication, w.BlockSize
 	}
 	return st
+}
+
+// accessTime returns the time that HDFS has as ms; a cluster that keeps none has 0.
+func accessTime(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
 }
 
 // rawMode passes mode bits to the library, which gives their number to the NameNode.

@@ -1,0 +1,238 @@
+package hdfsfs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+// Chmod sets the permission bits of name. A directory keeps its sticky bit.
+func (f *FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
+	const op = "hdfsfs.Chmod"
+	if err := f.check(ctx, op, name); err != nil {
+		return err
+	}
+	st, err := f.status(ctx, name)
+	if err != nil {
+		return f.placeError(ctx, op, name, err)
+	}
+	return f.setAttr(ctx, op, name, pfs.AttrMode, pfs.Attrs{Mode: mode.Perm() | st.Mode&fs.ModeSticky})
+}
+
+// Chtime sets the modification time of name, to the millisecond. HDFS has no time before
+// 1970: an earlier one becomes the first moment of that year.
+func (f *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
+	return f.setAttr(ctx, "hdfsfs.Chtime", name, pfs.AttrModTime, pfs.Attrs{ModTime: mtime})
+}
+
+// SetAttr sets the attributes of attrs that mask names. The size of a file can only become
+// smaller. A number of copies needs WebHDFS.
+func (f *FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	return f.setAttr(ctx, "hdfsfs.SetAttr", name, mask, attrs)
+}
+
+func (f *FS) setAttr(ctx context.Context, op string, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	if err := f.check(ctx, op, name); err != nil {
+		return err
+	}
+	st, err := f.status(ctx, name)
+	if err != nil {
+		return f.placeError(ctx, op, name, err)
+	}
+	if err := f.checkAttrs(op, name, st, mask, attrs); err != nil {
+		return err
+	}
+	return f.placeError(ctx, op, name, f.apply(ctx, f.at(name), st, mask, attrs))
+}
+
+// checkAttrs refuses what cannot be set of what st describes, so that then nothing changes.
+func (f *FS) checkAttrs(op string, name pfs.Path, st status, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	if err := mask.Check(op, name, attrs); err != nil {
+		return err
+	}
+	switch {
+	case mask&(pfs.AttrUID|pfs.AttrGID) != 0:
+		return pfs.Errorf(op, name, pfs.Unsupported, "HDFS knows users and groups by their names only")
+	case st.IsLink():
+		return pfs.E(op, name, pfs.Symlink, nil)
+	case st.IsDir() && mask&(pfs.AttrSize|pfs.AttrReplication) != 0:
+		return pfs.E(op, name, pfs.IsDir, nil)
+	case st.IsDir() && mask&pfs.AttrAccessTime != 0:
+		return pfs.Errorf(op, name, pfs.Unsupported, "HDFS keeps no access times of directories")
+	case mask&pfs.AttrSize != 0 && attrs.Size > st.Size:
+		return pfs.Errorf(op, name, pfs.Unsupported, "HDFS cannot make a file longer but by appending to it")
+	case mask&pfs.AttrReplication != 0 && !f.hasWeb():
+		return fail(op, name, errWebOff)
+	}
+	return nil
+}
+
+// apply sets the attributes of a path in HDFS, which st describes. The size comes first and the times last, because
+// the size changes the times.
+func (f *FS) apply(ctx context.Context, at string, st status, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	if mask&pfs.AttrSize != 0 && attrs.Size < st.Size {
+		if err := f.truncate(ctx, at, attrs.Size); err != nil {
+			return err
+		}
+	}
+	if mask&(pfs.AttrOwner|pfs.AttrGroup) != 0 {
+		var owner, group string // empty to keep it
+		if mask&pfs.AttrOwner != 0 {
+			owner = attrs.Owner
+		}
+		if mask&pfs.AttrGroup != 0 {
+			group = attrs.Group
+		}
+		if err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chown(at, owner, group) }); err != nil {
+			return err
+		}
+	}
+	if mask&pfs.AttrMode != 0 {
+		bits := uint32(attrs.Mode.Perm())
+		if attrs.Mode&fs.ModeSticky != 0 && st.IsDir() {
+			bits |= stickyBit
+		}
+		if err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chmod(at, rawMode(bits)) }); err != nil {
+			return err
+		}
+	}
+	if mask&pfs.AttrReplication != 0 {
+		q := url.Values{"replication": {strconv.Itoa(attrs.Replication)}}
+		if err := f.web(ctx, webCall{method: http.MethodPut, op: "SETREPLICATION", path: at, query: q, repeat: idempotent}, nil); err != nil {
+			return err
+		}
+	}
+	var mtime, atime time.Time
+	if mask&pfs.AttrModTime != 0 {
+		mtime = attrs.ModTime
+	}
+	if mask&pfs.AttrAccessTime != 0 {
+		atime = attrs.AccessTime
+	}
+	if mtime.IsZero() && atime.IsZero() {
+		return nil
+	}
+	var m digest.Mark
+	marked := false
+	if st.IsRegular() && !mtime.IsZero() && mask&pfs.AttrSize == 0 {
+		var err error
+		if m, marked, err = f.readMark(ctx, at, st); err != nil {
+			return err
+		}
+	}
+	set, err := f.setTimes(ctx, at, mtime, atime)
+	if err == nil && marked {
+		m.ModTime = set
+		err = f.setMark(ctx, at, m)
+	}
+	return err
+}
+
+// truncate shortens a file and returns when that is done: HDFS has to agree on the length of its last block.
+func (f *FS) truncate(ctx context.Context, at string, size int64) error {
+	until := time.Now().Add(f.opts.Timeout)
+	for {
+		done := false
+		err := f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
+			done, err = c.Truncate(at, size)
+			return err
+		})
+		var remote remoteError
+		recovering := errors.As(err, &remote) && is(err, pfs.Conflict, pfs.Unavailable) // the block, since the first try
+		switch {
+		case done || err != nil && !recovering:
+			return err
+		case time.Now().After(until):
+			return pfs.Errorf("hdfsfs.truncate", "", pfs.Unavailable, "HDFS is still shortening the last block, or another writer has the file")
+		}
+		if err := wait(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// Xattr returns the value of the extended attribute attr.
+func (f *FS) Xattr(ctx context.Context, name pfs.Path, attr string) (value []byte, err error) {
+	const op = "hdfsfs.Xattr"
+	err = f.attributed(ctx, op, name, attr, func(c *hdfs.Client, has map[string]string) error {
+		if _, ok := has[attr]; !ok {
+			return pfs.E(op, name, pfs.NoAttr, nil)
+		}
+		values, err := c.GetXAttrs(f.at(name), attr)
+		value = []byte(values[attr])
+		return err
+	})
+	return value, err
+}
+
+// ListXattr returns the names of the extended attributes that users may use.
+func (f *FS) ListXattr(ctx context.Context, name pfs.Path) (names []string, err error) {
+	err = f.attributed(ctx, "hdfsfs.ListXattr", name, "", func(_ *hdfs.Client, has map[string]string) error {
+		names = slices.DeleteFunc(slices.Sorted(maps.Keys(has)), func(attr string) bool {
+			return !strings.HasPrefix(attr, pfs.XattrPrefix) || pfs.ReservedXattr(attr)
+		})
+		return nil
+	})
+	return names, err
+}
+
+// SetXattr sets the extended attribute attr. Whether it exists is asked before, so of two callers that create one at
+// the same moment both may succeed.
+func (f *FS) SetXattr(ctx context.Context, name pfs.Path, attr string, value []byte, flags pfs.XattrFlags) error {
+	const op = "hdfsfs.SetXattr"
+	return f.attributed(ctx, op, name, attr, func(c *hdfs.Client, has map[string]string) error {
+		switch _, ok := has[attr]; {
+		case ok && flags&pfs.XattrCreate != 0:
+			return pfs.E(op, name, pfs.Exist, nil)
+		case !ok && flags&pfs.XattrReplace != 0:
+			return pfs.E(op, name, pfs.NoAttr, nil)
+		}
+		err := c.SetXAttr(f.at(name), attr, string(value))
+		if is(err, pfs.Invalid) { // the name was checked before
+			return pfs.Errorf(op, name, pfs.NoSpace, "the attribute is longer than this HDFS allows (dfs.namenode.fs-limits.max-xattr-size)")
+		}
+		return err
+	})
+}
+
+// RemoveXattr removes the extended attribute attr.
+func (f *FS) RemoveXattr(ctx context.Context, name pfs.Path, attr string) error {
+	const op = "hdfsfs.RemoveXattr"
+	return f.attributed(ctx, op, name, attr, func(c *hdfs.Client, has map[string]string) error {
+		if _, ok := has[attr]; !ok {
+			return pfs.E(op, name, pfs.NoAttr, nil)
+		}
+		return c.RemoveXAttr(f.at(name), attr)
+	})
+}
+
+// attributed calls do with the attributes that name has. attr, if not empty, is the one that do uses.
+func (f *FS) attributed(ctx context.Context, op string, name pfs.Path, attr string, do func(c *hdfs.Client, has map[string]string) error) error {
+	if err := f.check(ctx, op, name); err != nil {
+		return err
+	}
+	if attr != "" {
+		if err := pfs.CheckXattr(op, name, attr); err != nil {
+			return err
+		}
+	}
+	err := f.call(ctx, idempotent, func(c *hdfs.Client) error {
+		has, err := c.ListXAttrs(f.at(name))
+		if err != nil {
+			return err
+		}
+		return do(c, has)
+	})
+	return f.placeError(ctx, op, name, err)
+}

@@ -1,0 +1,96 @@
+package hdfsfs
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+func TestAttributes(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	ctx := t.Context()
+	data := pfstest.Pattern(1, small+1000)
+	pfstest.WriteFile(t, f, "/f", data)
+	at := time.UnixMilli(1_000_000_123)
+	must(t, f.SetAttr(ctx, "/f", pfs.AttrMode|pfs.AttrSize|pfs.AttrModTime|pfs.AttrAccessTime|pfs.AttrOwner|pfs.AttrGroup|pfs.AttrReplication,
+		pfs.Attrs{Mode: 0o600, Size: 1000, ModTime: at, AccessTime: at.Add(time.Second), Owner: "alice", Group: "staff", Replication: 1}))
+	info := pfstest.MustStat(t, f, "/f")
+	if info.Mode != 0o600 || info.Size != 1000 || !info.ModTime.Equal(at) || !info.AccessTime.Equal(at.Add(time.Second)) ||
+		info.Owner != "alice" || info.Group != "staff" || info.Replication != 1 || info.BlockSize != small || info.ID == 0 {
+		t.Errorf("the file is %+v", info)
+	}
+	pfstest.WantFile(t, f, "/f", data[:1000])
+	if err := f.SetAttr(ctx, "/f", pfs.AttrMode|pfs.AttrSize, pfs.Attrs{Mode: 0o777, Size: 2000}); !errors.Is(err, pfs.Unsupported) {
+		t.Errorf("a larger size: %v", err)
+	}
+	h, err := f.OpenHandle(ctx, "/f", pfs.OpenRead, 0)
+	must(t, err)
+	must(t, f.Rename(ctx, "/f", "/g"))
+	must(t, h.SetAttr(ctx, pfs.AttrMode, pfs.Attrs{Mode: 0o640}))
+	now, err := h.Stat(ctx)
+	if err != nil || now.ID != info.ID || now.Mode != 0o640 || now.Name != "f" {
+		t.Errorf("the handle describes %+v, %v", now, err)
+	}
+	must(t, f.Remove(ctx, "/g"))
+	if _, err := h.Stat(ctx); !errors.Is(err, pfs.Stale) {
+		t.Errorf("a file that was removed: %v", err)
+	}
+	must(t, h.Close(ctx))
+	must(t, f.Mkdir(ctx, "/dir", 0o755))
+	must(t, f.SetAttr(ctx, "/dir", pfs.AttrMode, pfs.Attrs{Mode: fs.ModeSticky | 0o777}))
+	if info := pfstest.MustStat(t, f, "/dir"); info.Mode != fs.ModeDir|fs.ModeSticky|0o777 {
+		t.Errorf("the directory is %v", info.Mode)
+	}
+}
+
+func TestExtendedAttributes(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	ctx := t.Context()
+	pfstest.WriteFile(t, f, "/f", []byte("content"))
+	must(t, f.SetXattr(ctx, "/f", "user.b", []byte("val\x00\xffue"), pfs.XattrCreate))
+	must(t, f.SetXattr(ctx, "/f", "user.a", nil, 0))
+	if names, err := f.ListXattr(ctx, "/f"); err != nil || !slices.Equal(names, []string{"user.a", "user.b"}) {
+		t.Errorf("attributes %q, %v", names, err)
+	}
+	if value, err := f.Xattr(ctx, "/f", "user.b"); err != nil || string(value) != "val\x00\xffue" {
+		t.Errorf("value %q, %v", value, err)
+	}
+	must(t, f.RemoveXattr(ctx, "/f", "user.a"))
+	if _, err := f.Xattr(ctx, "/f", "user.a"); !errors.Is(err, pfs.NoAttr) {
+		t.Errorf("an attribute that was removed: %v", err)
+	}
+	if err := f.SetXattr(ctx, "/f", "user.b", nil, pfs.XattrCreate); !errors.Is(err, pfs.Exist) {
+		t.Errorf("an attribute made twice: %v", err)
+	}
+	if err := f.SetXattr(ctx, "/f", "user.c", make([]byte, 100_000), 0); !errors.Is(err, pfs.NoSpace) {
+		t.Errorf("a long attribute: %v", err)
+	}
+}
+
+// The store's own checksum is what the real client prints, before and after a concat.
+func TestStoreChecksum(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	ctx := t.Context()
+	pfstest.WriteFile(t, f, "/f", pfstest.Pattern(1, 2*small))
+	pfstest.WriteFile(t, f, "/g", pfstest.Pattern(2, 1000))
+	must(t, f.Concat(ctx, "/f", []pfs.Path{"/g"}))
+	pfstest.WantFile(t, f, "/f", slices.Concat(pfstest.Pattern(1, 2*small), pfstest.Pattern(2, 1000)))
+	pfstest.WantNames(t, f, "/", "f")
+	got, err := f.Digest(ctx, "/f", ChecksumAlgorithm, nil)
+	must(t, err)
+	out := c.Do(t, "fs", "-checksum", f.at("/f"))
+	words := strings.Fields(out)
+	if len(words) != 3 || got != ChecksumAlgorithm+":"+words[2] {
+		t.Errorf("checksum %s, the client prints %q", got, out)
+	}
+}
