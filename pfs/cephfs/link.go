@@ -68,13 +68,9 @@ func (f FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, 
 		if writable("", name) != nil {
 			return pfs.CanKeepEmptyDir | pfs.CanOpenHandle | pfs.CanDigest | pfs.CanSpace | pfs.CanUsage, nil
 		}
-		c := pfs.CanRename | pfs.CanRenameDir | pfs.CanRenameNew | pfs.CanKeepEmptyDir | pfs.CanReadStaged |
-			pfs.CanOpenHandle | pfs.CanAppend | pfs.CanWriteRandom | pfs.CanSetMode | pfs.CanSetTimes | pfs.CanSetAccessTime |
+		return pfs.CanRename | pfs.CanRenameDir | pfs.CanRenameNew | pfs.CanKeepEmptyDir | pfs.CanReadStaged |
+			pfs.CanOpenHandle | pfs.CanAppend | pfs.CanWriteRandom | pfs.CanSetMode | pfs.CanSetOwner | pfs.CanSetTimes | pfs.CanSetAccessTime |
 			pfs.CanXattr | pfs.CanSymlink | pfs.CanHardLink | pfs.CanMknod | pfs.CanCopyInside | pfs.CanDigest |
-			pfs.CanSpace | pfs.CanUsage | pfs.CanSetQuota
-		if f.as == (ids{}) {
-			c |= pfs.CanSetOwner
-		}
-		return c, nil
+			pfs.CanSpace | pfs.CanUsage | pfs.CanSetQuota, nil
 	})
 }

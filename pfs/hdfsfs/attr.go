@@ -132,6 +132,10 @@ func (f *FS) apply(ctx context.Context, at string, st status, mask pfs.AttrMask,
 		}
 	}
 	set, err := f.setTimes(ctx, at, mtime, atime)
+	var remote remoteError
+	if errors.As(err, &remote) && strings.HasPrefix(remote.Message(), "Access time for hdfs is not configured") {
+		return pfs.Errorf("hdfsfs.SetAttr", "", pfs.Unsupported, "this HDFS keeps no access times (dfs.namenode.accesstime.precision)")
+	}
 	if err == nil && marked {
 		m.ModTime = set
 		err = f.setMark(ctx, at, m)

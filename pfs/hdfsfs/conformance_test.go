@@ -46,7 +46,7 @@ type variant struct {
 var variants = []variant{
 	{name: "WebHDFS"},
 	{name: "without WebHDFS", change: func(o *Options) { o.WebHDFS = nil },
-		gaps:   pfstest.NoExclusiveRename | pfstest.NoExclusiveCommit | pfstest.NoQuota | pfstest.NoBlockLocations,
+		gaps:   pfstest.NoExclusiveRename | pfstest.NoExclusiveCommit | pfstest.NoQuota | pfstest.NoBlockLocations | pfstest.NoReplication | pfstest.NoConcat,
 		themes: "Stage Resume Commit List Rename Remove Attribute Usage Gap"},
 	{name: "for another owner", owner: "alice", themes: "Stage Commit Mkdir Attribute Batch"},
 	{name: "parts of several blocks", change: func(o *Options) { o.BlockSize = 64 << 10; o.PartSize = 1 << 20 },
@@ -89,7 +89,7 @@ func TestConformance(t *testing.T) {
 			pfstest.Run(t, pfstest.Options{
 				New:    func(t *testing.T) pfs.FileSystem { v.skip(t); return v.new(t, c, c.Scratch(t)) },
 				Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return v.new(t, c, fsys.(*FS).opts.Root) },
-				Gaps:   v.gaps | pfstest.NoSymlink | pfstest.WholeFiles | pfstest.NoCopy | pfstest.NoColon,
+				Gaps:   v.gaps | pfstest.NoSymlink | pfstest.NoHardLink | pfstest.NoMknod | pfstest.NoAppend | pfstest.NoRandomWrite | pfstest.NoAllocate | pfstest.NoCopy | pfstest.NoColon,
 				Names:  names, Parallel: true,
 				Times:  time.Millisecond,
 				Owners: []pfs.Owner{{Name: "alice"}, {Name: "bob"}}, Service: pfs.Owner{Name: c.Superuser},

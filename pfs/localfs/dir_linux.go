@@ -368,8 +368,5 @@ func (d *fdDir) capabilities() (pfs.Capabilities, error) {
 	if !slices.Contains(allocating, int64(st.Type)) {
 		c &^= pfs.CanAllocate
 	}
-	if os.Geteuid() != 0 {
-		c &^= pfs.CanSetOwner
-	}
 	return c, nil
 }

@@ -257,11 +257,8 @@ func (d *rootDir) chtimes(name string, atime, mtime time.Time, link bool) error 
 func (d *rootDir) mknod(string, fs.FileMode, uint64) error { return errors.ErrUnsupported }
 
 func (d *rootDir) capabilities() (pfs.Capabilities, error) {
-	switch {
-	case runtime.GOOS == "windows":
+	if runtime.GOOS == "windows" {
 		return pfs.CanHardLink, nil
-	case os.Geteuid() != 0:
-		return pfs.CanSetMode | pfs.CanSymlink | pfs.CanHardLink, nil
 	}
 	return pfs.CanSetMode | pfs.CanSymlink | pfs.CanHardLink | pfs.CanSetOwner, nil
 }
