@@ -257,8 +257,11 @@ func (d *rootDir) chtimes(name string, atime, mtime time.Time, link bool) error 
 func (d *rootDir) mknod(string, fs.FileMode, uint64) error { return errors.ErrUnsupported }
 
 func (d *rootDir) capabilities() (pfs.Capabilities, error) {
-	if runtime.GOOS == "windows" {
+	switch runtime.GOOS {
+	case "windows":
 		return pfs.CanHardLink, nil
+	case "linux": // reserve needs no directory
+		return some &^ pfs.CanMknod, nil
 	}
 	return pfs.CanSetMode | pfs.CanSymlink | pfs.CanHardLink | pfs.CanSetOwner, nil
 }

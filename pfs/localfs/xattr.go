@@ -2,6 +2,7 @@ package localfs
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -79,6 +80,9 @@ func (f *FS) RemoveXattr(ctx context.Context, name pfs.Path, attr string) error 
 func (f *FS) attributed(ctx context.Context, op string, name pfs.Path, do func(file *os.File) error) error {
 	return f.at(ctx, op, name, func(d dir, base string) error {
 		st, err := f.lookAtNoLink(d, base, op, name)
+		if missing(err) && !f.keepsAttributes(d) {
+			return errors.ErrUnsupported
+		}
 		if err != nil {
 			return err
 		}
