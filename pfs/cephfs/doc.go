@@ -121,6 +121,11 @@
 // by their staged write. It does not hold between two services: a change that one of them
 // gave up can be done after the same was asked for through the other.
 //
+// # Hard links
+//
+// No hard links are made. After one name of a file with two was removed or replaced, libcephfs did not find the other
+// one, in the conformance suite.
+//
 // # Files
 //
 //	fs, operation, snapshot          the tree of one owner, how its operations begin, what .snap refuses
