@@ -19,6 +19,22 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+// TestConformanceOfAnObjectStore is about a store that renames no directories, cannot read
+// back what was staged, and does not change files in place.
+func TestConformanceOfAnObjectStore(t *testing.T) {
+	pfstest.Run(t, pfstest.Options{
+		New: func(*testing.T) pfs.FileSystem {
+			return memfs.New(memfs.Options{Without: pfs.CanRenameDir | pfs.CanReadStaged | pfs.CanOpenHandle | pfs.CanHardLink |
+				pfs.CanMknod | pfs.CanSymlink | pfs.CanSetOwner | pfs.CanSetAccessTime | pfs.CanSetReplication | pfs.CanConcat |
+				pfs.CanXattr | pfs.CanAppend | pfs.CanWriteRandom | pfs.CanAllocate})
+		},
+		Owners: []pfs.Owner{{Name: "alice"}, {Name: "bob"}},
+		Gaps: pfstest.NoRenameDir | pfstest.NoReadStaged | pfstest.NoLeafDigests | pfstest.NoSymlink | pfstest.WholeFiles&^
+			pfstest.NoFileID&^pfstest.NoCapabilities,
+		Names: 300,
+	})
+}
+
 // wantFree fails unless the store has that many bytes left.
 func wantFree(t *testing.T, s *memfs.FS, want int64) {
 	t.Helper()

@@ -58,9 +58,6 @@ func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, a
 			return err
 		}
 	}
-	if n.mode.IsDir() && s.can&pfs.CanRenameDir == 0 {
-		return pfs.Errorf(op, oldName, pfs.Unsupported, "directories are not renamed here")
-	}
 	if newName == pfs.Root {
 		return allow(n, s.root)
 	}
@@ -77,6 +74,9 @@ func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, a
 	old := dir.child(newName.Base())
 	if err := allow(n, old); err != nil || old == n {
 		return err // two names of one file stay as they are, as POSIX has it
+	}
+	if n.mode.IsDir() && s.can&pfs.CanRenameDir == 0 {
+		return pfs.Errorf(op, oldName, pfs.Unsupported, "directories are not renamed here")
 	}
 	return s.move(op, n, from, dir, oldName, newName)
 }

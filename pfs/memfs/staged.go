@@ -104,6 +104,9 @@ func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if err := w.check(op); err != nil {
 		return 0, err
 	}
+	if err := w.fs.need(op, w.name, pfs.CanReadStaged); err != nil {
+		return 0, err
+	}
 	return readChunks(ctx, op, w.name, w.read, p, off)
 }
 

@@ -15,7 +15,7 @@ var cancelPromises = []promise{
 	{says: "a context past its deadline is as good as a canceled one", check: checkDeadline},
 	{says: "an operation whose deadline passes on the way is as good as canceled, too", check: checkDeadlinePasses},
 	{says: "a File whose context is done reads nothing", check: checkCanceledRead},
-	{says: "a Staged whose context is done goes on with another context", check: checkCanceledStaged},
+	{says: "a Staged whose context is done goes on with another context", check: checkCanceledStaged, needs: NoReadStaged},
 	{says: "a Handle whose context is done changes nothing", check: checkCanceledHandle, needs: NoHandle | NoRandomWrite},
 	{says: "a large read ends between two chunks", check: checkCanceledBetweenReads},
 	{says: "a large write ends between two chunks", check: checkCanceledBetweenWrites},

@@ -25,6 +25,8 @@ var gapPromises = []promise{
 	{says: "Sweep answers Unsupported", check: unsupported("Sweep"), only: NoSweep},
 	{says: "LocateBlocks answers Unsupported", check: unsupported("LocateBlocks"), only: NoBlockLocations},
 	{says: "CopyInside answers Unsupported", check: unsupported("CopyInside from"), only: NoCopy},
+	{says: "Rename of a directory answers Unsupported", check: checkNoRenameDir, only: NoRenameDir},
+	{says: "Staged.ReadAt answers Unsupported, and Commit publishes what was staged", check: checkNoReadStaged, only: NoReadStaged},
 	{says: "For and As answer Unsupported", check: checkNoOwners, only: noOwners},
 	{says: "LeafDigests answers Unsupported", check: checkNoLeafDigests, only: NoLeafDigests},
 	{says: "Commit with NoReplace answers Unsupported and publishes nothing", check: checkNoExclusiveCommit, only: NoExclusiveCommit},
@@ -63,6 +65,26 @@ func checkNoOwners(e *env) {
 	WantKind(e, err, pfs.Unsupported)
 	_, err = pfs.As(e.fs, owner)
 	WantKind(e, err, pfs.Unsupported)
+}
+
+func checkNoRenameDir(e *env) {
+	MustMkdir(e, e.fs, "/dir/sub")
+	WriteFile(e, e.fs, "/dir/sub/f", []byte("content"))
+	e.want(e.fs.Rename(e.ctx, "/dir/sub", "/new"), pfs.Unsupported, "/dir/sub")
+	WantFile(e, e.fs, "/dir/sub/f", []byte("content"))
+	WantNames(e, e.fs, pfs.Root, "dir")
+}
+
+func checkNoReadStaged(e *env) {
+	w := e.create("/f", pfs.CreateOptions{ID: someID})
+	e.put(w, []byte("content"))
+	_, err := w.ReadAt(e.ctx, make([]byte, 7), 0)
+	e.want(err, pfs.Unsupported, "/f")
+	e.ok(w.Suspend(e.ctx))
+	w = e.create("/f", pfs.CreateOptions{ID: someID})
+	e.put(w, []byte("CONTENT"))
+	e.commit(w, 7)
+	WantFile(e, e.fs, "/f", []byte("CONTENT"))
 }
 
 func checkNoLeafDigests(e *env) {

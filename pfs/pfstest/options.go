@@ -79,6 +79,13 @@ const (
 	// NoCapabilities: the store is no CapabilityReporter.
 	NoCapabilities
 
+	// NoRenameDir: Rename of a directory answers Unsupported.
+	NoRenameDir
+
+	// NoReadStaged: what was staged cannot be read back, so that its LeafDigests
+	// answers Unsupported too.
+	NoReadStaged
+
 	// NoLeafDigests: the Staged is no LeafDigester, or answers Unsupported.
 	NoLeafDigests
 

@@ -8,15 +8,15 @@ import (
 
 var renamePromises = []promise{
 	{says: "Rename moves a file with all that belongs to it", check: checkRenameFile},
-	{says: "Rename moves a directory with all below it", check: checkRenameDirectory},
+	{says: "Rename moves a directory with all below it", check: checkRenameDirectory, needs: NoRenameDir},
 	{says: "Rename over a file replaces it", check: checkRenameOverFile},
 	{says: "Rename over a link replaces the link, not what it leads to", check: checkRenameOverLink, needs: NoSymlink},
 	{says: "Rename moves a link, not what it leads to", check: checkRenameLink, needs: NoSymlink},
 	{says: "Rename over a directory answers Exist, even an empty one", check: checkRenameOverDirectory},
 	{says: "Rename of a directory over a file answers NotDir", check: checkRenameDirectoryOverFile},
-	{says: "Rename of a directory into itself answers Invalid", check: checkRenameIntoItself},
+	{says: "Rename of a directory into itself answers Invalid", check: checkRenameIntoItself, needs: NoRenameDir},
 	{says: "Rename to the same name is success if it exists", check: checkRenameSame},
-	{says: "RenameExclusive renames", check: checkRenameExclusive, needs: NoExclusiveRename},
+	{says: "RenameExclusive renames", check: checkRenameExclusive, needs: NoRenameDir | NoExclusiveRename},
 	{says: "RenameExclusive answers Exist for anything at the new name", check: checkRenameExclusiveOver, needs: NoExclusiveRename},
 }
 

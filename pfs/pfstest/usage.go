@@ -9,12 +9,12 @@ import (
 
 var usagePromises = []promise{
 	{says: "UsageOf sums what is below a directory, not itself", check: checkUsage},
-	{says: "UsageOf follows every change", check: checkUsageFollows},
+	{says: "UsageOf follows every change", check: checkUsageFollows, needs: NoRenameDir},
 	{says: "UsageOf does not count staged writes as files", check: checkUsageStaged},
 	{says: "SetQuota is seen in UsageOf and can be lifted", check: checkQuotaSeen, needs: NoQuota},
 	{says: "a write that would pass the quota answers Quota", check: checkQuotaBytes, needs: NoQuota | LooseQuota},
 	{says: "a file too many answers Quota", check: checkQuotaFiles, needs: NoQuota | LooseQuota},
-	{says: "a quota holds for all below", check: checkQuotaBelow, needs: NoQuota | LooseQuota},
+	{says: "a quota holds for all below", check: checkQuotaBelow, needs: NoRenameDir | NoQuota | LooseQuota},
 	{says: "a staged write counts once, however often it is gone on with", check: checkQuotaResumed, needs: NoQuota | LooseQuota},
 	{says: "what was removed or replaced counts no more", check: checkQuotaFreed, needs: NoQuota | LooseQuota},
 	{says: "what two writes began to replace at the same time is subtracted once", check: checkQuotaReplacedTwice, needs: NoQuota | LooseQuota},
