@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// stall is how long a client may make no progress before its request is given up.
-	// Clients wait longer for an answer, so that the slot is free when they ask again.
+	// stall is how long a client may make no progress before its request is aborted.
+	// Clients wait longer for an answer, so that the slot is free when they retry.
 	stall = 30 * time.Second
 
-	// slowest is the average rate, in bytes a second, at which a body must be sent, or
-	// an answer be read, after the first stall. So a byte now and then does not keep a
+	// slowest is the least average rate, in bytes a second, of a body or an answer. It
+	// applies after the time of one stall, so that a byte now and then does not keep a
 	// request alive.
 	slowest = 16 << 10
 )
 
-// pace gives up a peer that does not keep moving.
+// pace sets deadlines for a peer that makes no progress.
 type pace struct {
 	set func(time.Time) error // a deadline
 	end time.Time             // when all must be over
@@ -49,7 +49,7 @@ func (p pace) next() {
 	_ = p.set(at)
 }
 
-// wait calls do, for which the peer has to wait: it is not the one that does not move.
+// wait calls do and does not count its time as the peer's.
 func (p *pace) wait(do func() error) error {
 	began := time.Now()
 	err := do()
@@ -58,17 +58,16 @@ func (p *pace) wait(do func() error) error {
 	return err
 }
 
-// done removes the deadline after the whole body. net/http goes on reading to notice
-// that the client left, and with a deadline would take the silence of a waiting client
-// for that.
+// done removes the deadline after the whole body. net/http goes on reading to notice that
+// the client left, and would take a deadline that passes for that.
 func (p pace) done() { _ = p.set(time.Time{}) }
 
 // linger is how long net/http may wait for the rest of a body that is not needed before
 // it sends an answer and closes the connection.
 const linger = time.Second
 
-// giveUp bounds the wait for the rest of a body that was not read: net/http reads it
-// before it sends an answer.
+// giveUp bounds the wait for the unread rest of a body: net/http reads it before it sends an
+// answer.
 func giveUp(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
 }
@@ -93,7 +92,7 @@ func body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 }
 
 // received classifies an error of reading a body: an error that is not a mistake of the
-// sender is one of the connection.
+// sender is an error of the connection.
 func received(op string, name pfs.Path, err error) error {
 	if k := pfs.KindOf(err); k == pfs.Integrity || k == pfs.Invalid {
 		return err

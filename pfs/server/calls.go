@@ -184,7 +184,7 @@ func (s *Server) doOnce(ctx context.Context, r *request, method string, do func(
 	if !pfs.ValidID(id) {
 		return do()
 	}
-	return s.once.do(ctx, onceKey{r.id.Name, method, id}, do)
+	return s.once.do(ctx, dedupKey{r.id.Name, method, id}, do)
 }
 
 func statCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, _ wire.PathRequest) (wire.InfoReply, error) {

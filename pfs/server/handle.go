@@ -230,7 +230,7 @@ func (s *Server) writeOnce(r *request, q query, data []byte) error {
 	if !pfs.ValidID(id) {
 		return do().err
 	}
-	return s.written.do(ctx, onceKey{r.id.Name, "write", id}, do).err
+	return s.written.do(ctx, dedupKey{r.id.Name, "write", id}, do).err
 }
 
 // writeHandle writes data: at an offset in steps, what is appended in one.

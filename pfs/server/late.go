@@ -21,7 +21,7 @@ const (
 // outcome is what a call ended with: an encoded reply or an error.
 type outcome struct {
 	reply []byte
-	left  []int // entries of a batch that were not made, since the client had gone
+	left  []int // entries of a batch that were not made because the client left
 	err   error
 
 	fleeting bool // the call may be done again, so its outcome is not remembered
@@ -61,7 +61,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, call func(ctx co
 	}
 }
 
-// answerAtOnce answers what was ready soon, with the HTTP status of its error.
+// answerAtOnce answers an outcome that is ready within patience, with the HTTP status of its error.
 func (s *Server) answerAtOnce(w http.ResponseWriter, r *http.Request, o outcome) {
 	if o.err != nil {
 		s.fail(w, r, o.err)
@@ -70,8 +70,8 @@ func (s *Server) answerAtOnce(w http.ResponseWriter, r *http.Request, o outcome)
 	s.replyEncoded(w, http.StatusOK, o.reply)
 }
 
-// answerLate answers with a frame now and then, and the outcome in the last one. The HTTP status is
-// gone before the outcome is known.
+// answerLate answers with a frame every heartbeat and the outcome in the last one. The HTTP
+// status is sent before the outcome is known.
 func (s *Server) answerLate(w http.ResponseWriter, r *http.Request, progress *atomic.Int64, done <-chan outcome) {
 	w.Header().Set("Content-Type", wire.TypeFrames)
 	w.WriteHeader(http.StatusOK)

@@ -8,8 +8,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// openCache keeps what was opened for one request open for the next ones: files, uploads
-// and handles. What no request uses for its life is closed.
+// openCache keeps files, uploads and handles open between requests. It closes one that no
+// request has used for the time life.
 type openCache[K comparable, V keeper[K]] struct {
 	life  time.Duration
 	most  int     // when more are open, idle ones are closed, the least recently used first; 0 for no bound

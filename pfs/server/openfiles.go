@@ -17,9 +17,8 @@ const (
 )
 
 // openFiles keeps files open between the requests of a client that reads them chunk by
-// chunk. Opening a file again would cost requests to the cluster, and lose what was
-// read ahead. An open file serves one request at a time, and only the chunk after its
-// last one.
+// chunk. To open a file again costs requests to the cluster and loses its read-ahead. An
+// open file serves one request at a time, and only the chunk after its last one.
 type openFiles struct {
 	openCache[fileKey, *openFile]
 }
@@ -49,7 +48,7 @@ type openFile struct {
 	kept[fileKey]
 	pfs.File
 	files *openFiles
-	more  bool // is there, and was read up to key.at
+	more  bool // the file goes on after key.at, and the last read succeeded
 }
 
 // take returns the open file of key, or nil. The caller checks that the path of key still

@@ -1,24 +1,23 @@
 // Package server serves a tree of files over HTTP by the protocol of package wire.
 //
-// It keeps nothing that another replica over the same stores would need: the user is in
-// the token, and staged writes are in the store. What it holds in memory (open files and
-// uploads, digests of chunks, outcomes of recent calls) only saves work: another
-// replica finds it again, or does it again.
+// A Server keeps nothing that another replica over the same stores would need: the user is in
+// the token, and uploads are in the store. What it holds in memory (open files, uploads and
+// handles, digests of chunks, outcomes of recent calls) only saves work: another
+// replica finds it again or does it again.
 //
 // Memory does not depend on the size of files. A chunk that is sent, received or read back
-// passes through one buffer of pieceSize. One that is written in place is held whole, and
-// counts as a batch that is written; a batch holds all of its MaxBatchBytes, and there are at most a dozen of
-// those that are read and a dozen that are written at a time; copies between stores share
-// copyMemory, of which a user has a part. Requests at work are limited, in all and for each
-// user. Messages are small (wire.MaxRequest) and read before a request counts as at work;
-// the leading ones of batches may be larger, and have a limit of their own until it is their
-// batch's turn.
+// passes through one buffer of pieceSize. A chunk for a handle is held whole and counts as a
+// written batch. A batch holds all of its MaxBatchBytes; at most a dozen batches are read and
+// a dozen are written at a time. Copies between stores share copyMemory, of which each user
+// has a part. The number of requests in progress is limited, in total and for each user.
+// Messages are small (wire.MaxRequest) and are read before a request takes a slot. The
+// messages that lead batches may be larger and have a limit of their own.
 //
 // # Files
 //
 //	server, slots, body              how a request comes in, waits for its turn, and keeps its pace
-//	login                            who it is
-//	calls, attrcalls, late, once     the table of calls, those on attributes; one that answers late; one that must not be done twice
+//	login                            tokens
+//	calls, attrcalls, late, dedup    the table of calls, those on attributes; one that answers late; one that must not be done twice
 //	data, dataanswer, openfiles      chunks that are read and written, and files that stay open between them
 //	opencache                        what stays open between requests: files, uploads, handles
 //	handle, handlecalls              files that clients open with a lease
@@ -81,9 +80,9 @@ type Config struct {
 	Logger *slog.Logger // default: discard
 	Audit  *slog.Logger // one line for every change; default: Logger
 
-	// MaxRequests bounds the requests at work at one time, a quarter of them for one
-	// user; more wait for their turn up to a few seconds and are then answered Limit.
-	// Default 256. Logins and batches are bounded by themselves.
+	// MaxRequests bounds the requests in progress, a quarter of them for one user.
+	// Further requests wait for a few seconds and are then answered Limit.
+	// Default 256. Logins and batches have bounds of their own.
 	MaxRequests int
 
 	// MaxHandles bounds the handles that are open at one time, a quarter of them of one
@@ -99,12 +98,12 @@ type Server struct {
 	uploads  *uploadCache
 	files    *openFiles
 	handles  *handles
-	once     *once
-	written  *once  // of chunks that are written to handles
-	requests *slots // by user
-	reads    *queue // batches that are read
-	writes   *queue // batches that are written
-	logins   *slots // by address
+	once     *dedupCache
+	written  *dedupCache // of chunks that are written to handles
+	requests *slots      // by user
+	reads    *queue      // batches that are read
+	writes   *queue      // batches that are written
+	logins   *slots      // by address
 	copies   *budgets
 	copying  *slots // by the copy, one for each
 	turns    *fair.Queue
@@ -129,7 +128,7 @@ func New(cfg Config) *Server {
 		cfg.MaxHandles = 4096
 	}
 	s := &Server{
-		cfg: cfg, mux: http.NewServeMux(), uploads: newUploadCache(), files: newOpenFiles(), once: newOnce(), written: newOnce(),
+		cfg: cfg, mux: http.NewServeMux(), uploads: newUploadCache(), files: newOpenFiles(), once: newDedupCache(), written: newDedupCache(),
 		requests: newSlots(cfg.MaxRequests, cfg.MaxRequests/4),
 		reads:    newQueue(),
 		writes:   newQueue(),
@@ -227,7 +226,7 @@ type request struct {
 	*http.Request
 	id    auth.Identity
 	tree  pfs.FileSystem // from begin on
-	audit []any          // what the audit line tells of the call
+	audit []any          // fields of the audit line
 	quiet bool           // the call changes nothing, and leaves no audit line
 }
 

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// staging is what the uploads of one staged write have in common: several, where it is
-// reached by several names (a home and its old spelling, a link).
+// staging is the state that all handles of one upload share. There are several where
+// several names lead to the upload (a home and its old spelling, a link).
 type staging struct {
-	identity any // nil if the store does not tell staged writes apart
+	identity any // nil if the store does not identify uploads
 
-	// use is held, with weight 1, by requests that write, and exclusively by what
-	// ends the staged write: between the check of the digest and the rename nothing
-	// changes. It is taken before the lock of a chunk.
+	// Requests that write hold use with weight 1. A commit or discard holds it
+	// exclusively, so that nothing changes between the check of the digest and the
+	// rename. It is taken before the lock of a chunk.
 	use  *semaphore.Weighted
 	over bool // committed or discarded; guarded by use
 
@@ -23,24 +23,24 @@ type staging struct {
 	chunks map[int64]*chunk // by leaf number
 }
 
-// exclusive is the weight with which a request is the only one to use a staging.
+// exclusive is the weight that excludes all other requests from a staging.
 const exclusive = 1 << 30
 
 func newStaging(identity any) *staging {
 	return &staging{identity: identity, use: semaphore.NewWeighted(exclusive), chunks: map[int64]*chunk{}}
 }
 
-// chunk is one leaf of a staged write. Its lock keeps two requests from writing it at the
-// same time: when a connection broke, its request may still be at work while the
-// repeated one arrives, and must not write over bytes that this one has verified.
+// chunk is one leaf of an upload. Its lock keeps two requests from writing it at the same
+// time: after a connection broke, its request may still be in progress when the repeated
+// one arrives, and must not overwrite bytes that the repeated one has verified.
 type chunk struct {
 	lock chan struct{} // holds one token while a request has the chunk
 	wait int           // requests that have it or wait for it; guarded by staging.mu
 
-	// Of the bytes verified. The store may not have yet what a handle took, and only that
-	// handle learns if it never will: so each handle trusts its own alone.
+	// The verified bytes. The store may not have them yet, and only the handle that
+	// wrote them learns if the store loses them. So each handle trusts only its own.
 	by     *upload
-	size   int // 0 if they are not to be trusted
+	size   int // 0 if the bytes are not to be trusted
 	digest pfs.LeafDigest
 }
 
@@ -69,8 +69,8 @@ func (s *staging) leave(n int64, c *chunk) {
 	s.unwait(n, c)
 }
 
-// unwait forgets a chunk that nobody uses and of which nothing is known: requests that
-// bring no bytes, or that the store refuses, must not fill the memory.
+// unwait removes a chunk that no request uses and that has no verified bytes, so that
+// requests without bytes, or that the store refuses, do not fill the memory.
 func (s *staging) unwait(n int64, c *chunk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +79,8 @@ func (s *staging) unwait(n int64, c *chunk) {
 	}
 }
 
-// distrust forgets what arrived: the store is asked from now on. The caller uses the
-// staging exclusively, so that nobody holds one of the chunks to write it.
+// distrust forgets the verified bytes: digests are computed from the store from now on.
+// The caller holds use exclusively, so that no request is writing a chunk.
 func (s *staging) distrust() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

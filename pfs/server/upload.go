@@ -12,19 +12,18 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// uploadKey names an upload. The whole identity is part of it: after a change of
-// its role, or of its accounts on the stores, a user does not reach staged writes that
-// were opened with the rights from before.
+// uploadKey names an upload. It includes the whole identity: after a change of its role, or
+// of its accounts on the stores, a user cannot use uploads that were opened with the old
+// rights.
 type uploadKey struct {
 	who  auth.Identity
 	path pfs.Path
 	id   string // see stagedID
 }
 
-// upload is this server's hold on a staged write, which itself is in the store: the
-// write open between requests, with the digests of the chunks that arrived here. Both
-// only save work: an upload that is not here is opened again by its ID, and digests not
-// here are read back.
+// upload is an upload that this server keeps open between requests, with the digests of
+// the chunks that arrived here. Both only save work: another upload is opened again by its
+// ID, and other digests are computed from the store.
 type upload struct {
 	kept[uploadKey]
 	staged pfs.Staged

@@ -25,10 +25,11 @@ func newUploadCache() *uploadCache {
 	return &uploadCache{openCache[uploadKey, *upload]{life: idleUpload, most: maxUploads, close: (*upload).finish}}
 }
 
-// finish ends the use of the staged write. What it loses is found when it is opened again.
+// finish closes or suspends the upload. The next request that opens it finds out what the
+// store lost.
 func (u *upload) finish() {
 	if u.ended {
-		_ = u.staged.Close(context.Background()) // nothing of it is left but the handle
+		_ = u.staged.Close(context.Background()) // it only releases the handle
 		return
 	}
 	_ = u.staged.Suspend(context.Background())
@@ -47,9 +48,9 @@ func (us *uploadCache) acquire(key uploadKey, open func() (pfs.Staged, error)) (
 	return us.begin(key, staged), nil
 }
 
-// begin returns the upload of key over staged, or, if requests are at work on it
-// already, the one that they use. What an idle one knew of its chunks goes with it: it is
-// suspended, and what it loses then nobody learns. Call release when the request is done.
+// begin returns the upload of key over staged or, if requests already use one, that one.
+// An idle one is suspended, and its verified chunks are forgotten, because an error of
+// Suspend would not be noticed. Call release when the request is done.
 func (us *uploadCache) begin(key uploadKey, staged pfs.Staged) *upload {
 	u := &upload{kept: kept[uploadKey]{key: key}, staged: staged}
 	us.mu.Lock()
@@ -71,9 +72,9 @@ func (us *uploadCache) stagingOf(key uploadKey, staged pfs.Staged) *staging {
 	return newStaging(identity)
 }
 
-// end forgets u, which was committed or discarded by a request that still uses it, and
-// the other uploads of its staging. The next requests for those open them again, and
-// find them gone if they were the same staged write.
+// end removes u, which a request that still uses it has committed or discarded, and the
+// other uploads of its staging. Later requests for those open them again and find that
+// they are gone.
 func (us *uploadCache) end(u *upload) {
 	us.mu.Lock()
 	u.ended = true

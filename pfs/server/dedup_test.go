@@ -10,11 +10,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-func TestOnceForgets(t *testing.T) {
+func TestDedupCacheForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o, done := newOnce(), 0
+		o, done := newDedupCache(), 0
 		call := func() outcome { done++; return outcome{} }
-		again := onceKey{"alice", "mkdir", "again"}
+		again := dedupKey{"alice", "mkdir", "again"}
 		for range 3 {
 			o.do(t.Context(), again, call)
 		}
@@ -22,7 +22,7 @@ func TestOnceForgets(t *testing.T) {
 			t.Errorf("done %d times", done)
 		}
 		time.Sleep(remembered)
-		o.do(t.Context(), onceKey{"bob", "mkdir", "other"}, call)
+		o.do(t.Context(), dedupKey{"bob", "mkdir", "other"}, call)
 		o.do(t.Context(), again, call)
 		if done != 3 {
 			t.Error("an outcome is remembered for too long")
@@ -30,7 +30,7 @@ func TestOnceForgets(t *testing.T) {
 	})
 }
 
-func TestOnceIsBounded(t *testing.T) {
+func TestDedupCacheIsBounded(t *testing.T) {
 	tests := []struct {
 		name         string
 		users, calls int
@@ -44,10 +44,10 @@ func TestOnceIsBounded(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o := newOnce()
+			o := newDedupCache()
 			for user := range tt.users {
 				for i := range tt.calls {
-					key := onceKey{fmt.Sprint("user", user), "batch", fmt.Sprint(i)}
+					key := dedupKey{fmt.Sprint("user", user), "batch", fmt.Sprint(i)}
 					o.do(t.Context(), key, func() outcome { return outcome{reply: make([]byte, tt.reply)} })
 				}
 			}
@@ -66,12 +66,12 @@ func TestOnceIsBounded(t *testing.T) {
 }
 
 func TestOneUserDoesNotMakeOnceForgetAnother(t *testing.T) {
-	o, done := newOnce(), 0
+	o, done := newDedupCache(), 0
 	call := func() outcome { done++; return outcome{} }
-	bobs := onceKey{"bob", "rename", "12345678"}
+	bobs := dedupKey{"bob", "rename", "12345678"}
 	o.do(t.Context(), bobs, call)
 	for i := range 2 * maxRemembered {
-		o.do(t.Context(), onceKey{"mallory", "mkdir", fmt.Sprint(i)}, func() outcome { return outcome{} })
+		o.do(t.Context(), dedupKey{"mallory", "mkdir", fmt.Sprint(i)}, func() outcome { return outcome{} })
 	}
 	o.do(t.Context(), bobs, call)
 	if done != 1 {
@@ -80,8 +80,8 @@ func TestOneUserDoesNotMakeOnceForgetAnother(t *testing.T) {
 }
 
 func TestFailuresForWantOfAStoreAreTriedAgain(t *testing.T) {
-	o, done := newOnce(), 0
-	key := onceKey{"alice", "mkdir", "12345678"}
+	o, done := newDedupCache(), 0
+	key := dedupKey{"alice", "mkdir", "12345678"}
 	o.do(t.Context(), key, func() outcome { return outcome{err: pfs.E("test", "", pfs.Unavailable, nil)} })
 	o.do(t.Context(), key, func() outcome { done++; return outcome{} })
 	if done != 1 {
