@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -167,49 +168,51 @@ func TestFromReaderPieces(t *testing.T) {
 		{"nothing kept", "write", unit + 3, 1, true, pfs.Integrity},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			temp := t.TempDir()
-			t.Setenv("TMPDIR", temp)
-			if tc.noTemp {
-				t.Setenv("TMPDIR", temp+"/none")
-			}
-			b := newFaulty(t)
-			b.wire, b.unit = true, unit*chunk
-			var lost, syncs atomic.Int64
-			b.lose = func(op string, off int64) []int64 {
-				if op == tc.op && (op == "commit" || off == tc.at*chunk) && lost.Add(1) <= tc.times {
-					return []int64{tc.at / unit}
+			synctest.Test(t, func(t *testing.T) { // tries wait
+				temp := t.TempDir()
+				t.Setenv("TMPDIR", temp)
+				if tc.noTemp {
+					t.Setenv("TMPDIR", temp+"/none")
 				}
-				return nil
-			}
-			b.before = func(op string, _ pfs.Path) error {
-				if op == "sync" {
-					syncs.Add(1)
+				b := newFaulty(t)
+				b.wire, b.unit = true, unit*chunk
+				var lost, syncs atomic.Int64
+				b.lose = func(op string, off int64) []int64 {
+					if op == tc.op && (op == "commit" || off == tc.at*chunk) && lost.Add(1) <= tc.times {
+						return []int64{tc.at / unit}
+					}
+					return nil
 				}
-				return nil
-			}
-			want := noise(2, (pieces*unit+2)*chunk+3)
-			pool := NewPool(0)
-			_, err := newJob(t, Options{Pool: pool}).FromReader(context.Background(), End{b, "/f"}, bytes.NewReader(want), pfs.CommitOptions{})
-			if !errors.Is(err, tc.want) {
-				t.Fatalf("got %v, want %v", err, tc.want)
-			}
-			if tc.want != nil {
-				checkAbsent(t, b, "/f")
-				if tc.noTemp && !strings.Contains(err.Error(), "TMPDIR") {
-					t.Errorf("got %v, want a word about TMPDIR", err)
+				b.before = func(op string, _ pfs.Path) error {
+					if op == "sync" {
+						syncs.Add(1)
+					}
+					return nil
 				}
-			} else {
-				checkFile(t, b, "/f", want)
-				if n := syncs.Load(); n != pieces {
-					t.Errorf("%d syncs, want one for each whole piece, %d", n, pieces)
+				want := noise(2, (pieces*unit+2)*chunk+3)
+				pool := NewPool(0)
+				_, err := newJob(t, Options{Pool: pool}).FromReader(context.Background(), End{b, "/f"}, bytes.NewReader(want), pfs.CommitOptions{})
+				if !errors.Is(err, tc.want) {
+					t.Fatalf("got %v, want %v", err, tc.want)
 				}
-			}
-			if len(pool.slots) != 0 {
-				t.Errorf("%d buffers are still held", len(pool.slots))
-			}
-			if left, err := filepath.Glob(temp + "/*"); len(left) != 0 || err != nil {
-				t.Errorf("left are %v, %v", left, err)
-			}
+				if tc.want != nil {
+					checkAbsent(t, b, "/f")
+					if tc.noTemp && !strings.Contains(err.Error(), "TMPDIR") {
+						t.Errorf("got %v, want a word about TMPDIR", err)
+					}
+				} else {
+					checkFile(t, b, "/f", want)
+					if n := syncs.Load(); n != pieces {
+						t.Errorf("%d syncs, want one for each whole piece, %d", n, pieces)
+					}
+				}
+				if len(pool.slots) != 0 {
+					t.Errorf("%d buffers are still held", len(pool.slots))
+				}
+				if left, err := filepath.Glob(temp + "/*"); len(left) != 0 || err != nil {
+					t.Errorf("left are %v, %v", left, err)
+				}
+			})
 		})
 	}
 }
