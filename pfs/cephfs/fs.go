@@ -20,7 +20,6 @@ var (
 	_ pfs.Symlinker          = FS{}
 	_ pfs.Chmoder            = FS{}
 	_ pfs.Chtimer            = FS{}
-	_ pfs.Editor             = FS{}
 	_ pfs.HandleOpener       = FS{}
 	_ pfs.AttrSetter         = FS{}
 	_ pfs.XattrKeeper        = FS{}

@@ -357,25 +357,3 @@ func (h *handle) dropMark(c *call) error {
 	}
 	return err
 }
-
-// edited is a handle as Edit returned it.
-type edited struct{ *inPlace }
-
-// Edit opens the existing file name for changes in place.
-func (f FS) Edit(ctx context.Context, name pfs.Path) (pfs.Edited, error) {
-	e, err := f.openHandle(ctx, "cephfs.Edit", name, pfs.OpenRead|pfs.OpenWrite, 0)
-	if err != nil {
-		return nil, err
-	}
-	return edited{e}, nil
-}
-
-func (e edited) Close() error { return e.inPlace.Close(context.Background()) }
-
-func (e edited) Info() pfs.Info {
-	info, err := e.Stat(context.Background())
-	if err != nil {
-		return e.from.info(e.name)
-	}
-	return info
-}

@@ -100,12 +100,12 @@ func TestAsKeepsPermissions(t *testing.T) {
 	_, opened := bob.Open(ctx, "/alice/f")
 	_, listed := bob.List(ctx, "/alice", pfs.ListOptions{})
 	_, created := bob.Create(ctx, "/alice/g", pfs.CreateOptions{})
-	_, edited := pfs.Edit(ctx, bob, "/alice/f")
+	_, edited := pfs.OpenHandle(ctx, bob, "/alice/f", pfs.OpenWrite, 0)
 	for what, err := range map[string]error{
 		"Open":       opened,
 		"List":       listed,
 		"Create":     created,
-		"Edit":       edited,
+		"OpenHandle": edited,
 		"Remove":     bob.Remove(ctx, "/alice/f"),
 		"RemoveTree": pfs.RemoveTree(ctx, bob, "/alice"),
 		"Rename":     bob.Rename(ctx, "/alice/f", "/alice/g"),

@@ -55,10 +55,10 @@ func TestSnapshots(t *testing.T) {
 	pfstest.WantNames(t, f, "/dir", "f")
 	ctx := t.Context()
 	_, created := f.Create(ctx, "/dir/.snap/monday/g", pfs.CreateOptions{})
-	_, edited := f.Edit(ctx, "/dir/.snap/monday/f")
+	_, edited := f.OpenHandle(ctx, "/dir/.snap/monday/f", pfs.OpenWrite, 0)
 	for what, err := range map[string]error{
 		"Create":     created,
-		"Edit":       edited,
+		"OpenHandle": edited,
 		"Mkdir":      f.Mkdir(ctx, "/dir/.snap/tuesday", 0o755),
 		"Remove":     f.Remove(ctx, "/dir/.snap/monday"),
 		"RemoveTree": f.RemoveTree(ctx, "/dir/.snap/monday"),

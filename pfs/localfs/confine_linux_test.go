@@ -112,10 +112,10 @@ func assault(ctx context.Context, t *testing.T, f *FS, name pfs.Path, secret []b
 		add(f.Mkdir(ctx, "/sub/made", 0o755))
 		add(f.Remove(ctx, "/sub/made"))
 	case 4:
-		h, err := f.Edit(ctx, name)
+		h, err := f.OpenHandle(ctx, name, readWrite, 0)
 		if err == nil {
 			_, err = h.WriteAt(ctx, []byte("public"), 0)
-			h.Close()
+			h.Close(ctx)
 		}
 		add(err)
 	case 5:

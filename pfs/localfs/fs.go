@@ -53,7 +53,6 @@ var (
 	_ pfs.Symlinker          = (*FS)(nil)
 	_ pfs.Chmoder            = (*FS)(nil)
 	_ pfs.Chtimer            = (*FS)(nil)
-	_ pfs.Editor             = (*FS)(nil)
 	_ pfs.HandleOpener       = (*FS)(nil)
 	_ pfs.AttrSetter         = (*FS)(nil)
 	_ pfs.HardLinker         = (*FS)(nil)

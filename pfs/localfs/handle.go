@@ -30,29 +30,6 @@ type handle struct {
 
 var _ pfs.Handle = (*handle)(nil)
 
-// edited is a handle as Edit returned it.
-type edited struct{ *handle }
-
-var _ pfs.Edited = edited{}
-
-func (h edited) Close() error { return h.handle.Close(context.Background()) }
-func (h edited) Info() pfs.Info {
-	info, err := h.stat()
-	if err != nil {
-		return pfs.Info{Name: h.name.Base()}
-	}
-	return info
-}
-
-// Edit opens the existing file name for changes in place.
-func (f *FS) Edit(ctx context.Context, name pfs.Path) (pfs.Edited, error) {
-	h, err := f.openHandle(ctx, "localfs.Edit", name, pfs.OpenRead|pfs.OpenWrite, 0)
-	if err != nil {
-		return nil, err
-	}
-	return edited{h}, nil
-}
-
 // OpenHandle opens the file name. The first change through the handle drops the digest
 // that is kept with the file.
 func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {

@@ -40,10 +40,10 @@ func TestDigestIsVoidAfterChange(t *testing.T) {
 
 // edit changes a byte of name in place.
 func edit(t *testing.T, f *FS, name pfs.Path) error {
-	h, err := f.Edit(t.Context(), name)
+	h, err := f.OpenHandle(t.Context(), name, readWrite, 0)
 	if err != nil {
 		return err
 	}
 	_, err = h.WriteAt(t.Context(), []byte("x"), 5)
-	return errors.Join(err, h.Close())
+	return errors.Join(err, h.Close(t.Context()))
 }

@@ -43,11 +43,11 @@ func TestQuotaExact(t *testing.T) {
 		f.WriteBatch(t.Context(), []pfs.BatchEntry{{Path: name, Data: make([]byte, n)}})
 	}
 	truncate := func(f *FS, name pfs.Path, sizes ...int64) {
-		h, err := f.Edit(t.Context(), name)
+		h, err := f.OpenHandle(t.Context(), name, readWrite, 0)
 		if err != nil {
 			return
 		}
-		defer h.Close()
+		defer h.Close(t.Context())
 		for _, size := range sizes {
 			h.Truncate(t.Context(), size)
 		}
@@ -148,11 +148,11 @@ func TestQuotaReplacedDuringSync(t *testing.T) {
 
 // shorten makes the file name n bytes long.
 func shorten(t *testing.T, f *FS, name pfs.Path, n int64) error {
-	h, err := f.Edit(t.Context(), name)
+	h, err := f.OpenHandle(t.Context(), name, readWrite, 0)
 	if err != nil {
 		return err
 	}
-	defer h.Close()
+	defer h.Close(t.Context())
 	return h.Truncate(t.Context(), n)
 }
 
@@ -168,7 +168,7 @@ func TestQuotaOfNameless(t *testing.T) {
 		if _, err := f.Stat(t.Context(), "/home/f"); err != nil {
 			write(t, f, "/home/f", 10)
 		}
-		h, err := f.Edit(t.Context(), "/home/f")
+		h, err := f.OpenHandle(t.Context(), "/home/f", readWrite, 0)
 		must(t, err)
 		must(t, unname())
 		must(t, h.Truncate(t.Context(), 600_000))
@@ -176,7 +176,7 @@ func TestQuotaOfNameless(t *testing.T) {
 		pfstest.WantKind(t, err, pfs.Quota)
 		_, err = h.WriteAt(t.Context(), make([]byte, 10), 2<<20)
 		pfstest.WantKind(t, err, pfs.Quota)
-		must(t, h.Close())
+		must(t, h.Close(t.Context()))
 		if u := treeOfHome(t, f).usage(); u.Bytes != 0 {
 			t.Errorf("%d bytes of a file without a name are used after Close", u.Bytes)
 		}
