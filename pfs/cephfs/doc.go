@@ -123,8 +123,8 @@
 //
 // # Hard links
 //
-// No hard links are made. After one name of a file with two was removed or replaced, libcephfs did not find the other
-// one, in the conformance suite.
+// No hard links are made. When one name of a file with two is removed or replaced while the file is open, libcephfs
+// does not find the other name any more. It does if the file is closed.
 //
 // # Files
 //
