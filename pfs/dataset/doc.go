@@ -31,13 +31,12 @@
 //
 // # Files
 //
-//	options, errors                      what Convert is told; why it and the others refuse
-//	convert, sink, staging, claim        a conversion: its steps, its shards, where it keeps them, and who works there
-//	inputs, survey, mnist, records,      what is read: found, and chosen by name; datasets as inputs;
-//	spool                                records kept until their number is known
-//	existing                             what is there of a dataset, and what may not be replaced
-//	open, verify                         datasets and files, opened and checked
-//	publish, versions                    published datasets
-//	split, transcode                     records written to other files, in other encodings
-//	share, order                         records for trainers
+//	options, errors              what Convert is told; why it and the others refuse
+//	convert, sink, staging       a conversion: its steps, its shards, where it keeps them and which run works there
+//	inputs, survey, records      what is read: found, and chosen by name; datasets as inputs, other encodings
+//	existing                     what is there of a dataset, and what may not be replaced
+//	open, verify                 datasets and files, opened and checked
+//	publish, versions            published datasets
+//	split                        records written to other files
+//	share, order                 records for trainers
 package dataset

@@ -1,8 +1,13 @@
 package dataset
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"iter"
+	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/paddlecloud/pfs/internal/sorter"
 	"github.com/paddlecloud/pfs/pfs"
@@ -129,4 +134,150 @@ func (c *conversion) payload() string {
 		return c.in.records.payload
 	}
 	return c.o.encoding()
+}
+
+// Transcoder turns the payloads of records into another encoding.
+type Transcoder struct {
+	From string // encoding of the records; "": that of the first one
+	To   string // name of one of convert.Encodings, or of convert.Shown
+	// Note is called with what the new encoding does not show; it may be nil.
+	Note func(convert.Note)
+}
+
+// Run gives the payload of each record in its new encoding to emit, in order; it is
+// valid during the call. A record is looked at only until the next one is asked for.
+func (t Transcoder) Run(ctx context.Context, records iter.Seq2[recordfile.Record, error], emit func([]byte) error) error {
+	next, stop := iter.Pull2(records)
+	defer stop()
+	first, err, ok := next()
+	if !ok || err != nil {
+		return err
+	}
+	if t.From == "" {
+		t.From = payload.Guess(first.Data)
+	}
+	all := func(yield func(recordfile.Record, error) bool) {
+		for rec, err, ok := first, err, ok; ok; rec, err, ok = next() {
+			if !yield(rec, err) || err != nil {
+				return
+			}
+		}
+	}
+	if t.From == payload.Pickle || t.From == payload.JSON {
+		return t.foreign(ctx, all, emit)
+	}
+	return t.own(ctx, all, emit)
+}
+
+// own walks payloads that package payload reads.
+func (t Transcoder) own(ctx context.Context, records iter.Seq2[recordfile.Record, error], emit func([]byte) error) error {
+	enc := t.encoder()
+	if t.Note != nil {
+		losses := convert.Losses(enc)
+		defer func() {
+			for _, text := range losses() {
+				t.Note(convert.Note{Text: text})
+			}
+		}()
+	}
+	var buf []byte
+	for rec, err := range records {
+		if err == nil {
+			err = pfs.CheckContext(ctx, "dataset.Transcode", "")
+		}
+		if err != nil {
+			return err
+		}
+		enc.Reset()
+		if t.From == payload.Raw {
+			walkRaw(rec.Data, enc, t.To == payload.JSON || t.To == convert.Shown.Name)
+		} else if err := payload.Walk(rec.Data, enc, convert.DefaultMaxDepth); err != nil {
+			return badPayload(rec.Name(), err)
+		}
+		if err := enc.Err(); err != nil {
+			return badPayload(rec.Name(), err)
+		}
+		buf = enc.Append(buf[:0])
+		if err := emit(buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// badPayload is the error for a record that is not of the encoding.
+func badPayload(record string, err error) error {
+	return recordfile.WithKind(fmt.Errorf("%s: %w", record, err), pfs.Integrity)
+}
+
+// walkRaw gives bytes as they stand: as text if they are. JSON, whose base64 is text
+// too, has what is no text as the one value of an object, which no record of bytes is.
+func walkRaw(data []byte, enc convert.Encoder, json bool) {
+	switch {
+	case utf8.Valid(data):
+		enc.String(data)
+	case json:
+		enc.Map(1)
+		enc.Key("base64")
+		enc.Bytes(data)
+		enc.End()
+	default:
+		enc.Bytes(data)
+	}
+}
+
+// encoder returns an encoder of t.To.
+func (t Transcoder) encoder() convert.Encoder {
+	if t.To == convert.Shown.Name {
+		return convert.Shown.New(t.limits())
+	}
+	i := slices.IndexFunc(convert.Encodings, func(e convert.Encoding) bool { return e.Name == t.To })
+	return convert.Encodings[i].New(t.limits())
+}
+
+// limits are as wide as they can be: the records have been read already.
+func (t Transcoder) limits() convert.Limits {
+	return convert.Limits{Record: math.MaxInt32, Depth: convert.DefaultMaxDepth}
+}
+
+// foreign reads payloads as package convert reads files: each is one input.
+func (t Transcoder) foreign(ctx context.Context, records iter.Seq2[recordfile.Record, error], emit func([]byte) error) error {
+	opts := convert.Options{Format: "jsonl", Encoding: t.To, Limits: t.limits()}
+	wrap := bytes.Clone
+	if t.From == payload.Pickle {
+		opts.Format, wrap = "pickle", asListOfOne
+	}
+	sources := func(yield func(convert.Source, error) bool) {
+		for rec, err := range records {
+			if err != nil {
+				yield(convert.Source{}, err)
+				return
+			}
+			data := wrap(rec.Data)
+			s := convert.Source{Name: rec.Name(), Open: func(context.Context) (convert.Content, error) {
+				return convert.Content{Reader: bytes.NewReader(data), Size: int64(len(data))}, nil
+			}}
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+	stats, err := convert.Run(ctx, sources, opts, emit)
+	for _, n := range stats.Notes {
+		if t.Note != nil {
+			t.Note(n)
+		}
+	}
+	return recordfile.ConvertError(err)
+}
+
+// asListOfOne makes of a pickle that of the list which has its value as its only
+// item, so that a tuple is one sample and not several.
+func asListOfOne(pickle []byte) []byte {
+	const emptyList, appendOne, stop = "]", "a", "."
+	body := bytes.TrimSuffix(pickle, []byte(stop))
+	if len(body) == len(pickle) {
+		return bytes.Clone(pickle) // it is none; the reader says so
+	}
+	return slices.Concat([]byte(emptyList), body, []byte(appendOne+stop))
 }
