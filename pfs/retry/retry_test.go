@@ -11,7 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
-// TestTotal holds the times of docs/cli.md: how long an operation is tried in vain depends on how long
+// TestTotal checks the times that docs/scripting.md states: how long an operation is tried in vain depends on how long
 // each attempt takes, and not on the random pauses.
 func TestTotal(t *testing.T) {
 	for attempt, want := range map[time.Duration]time.Duration{

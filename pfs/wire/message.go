@@ -211,7 +211,7 @@ type AccessRequest struct {
 	Access uint8  `msgpack:"access"`
 }
 
-// SweepRequest removes staged writes older than Seconds.
+// SweepRequest removes uploads older than Seconds.
 type SweepRequest struct {
 	Path    string `msgpack:"path"`
 	Seconds int64  `msgpack:"seconds"`
@@ -243,7 +243,7 @@ type DigestReply struct {
 	Digest string `msgpack:"digest"`
 }
 
-// CreateRequest begins a staged write or goes on with one; see pfs.CreateOptions.
+// CreateRequest begins or resumes an upload; see pfs.CreateOptions.
 type CreateRequest struct {
 	Path   string `msgpack:"path"`
 	ID     string `msgpack:"id"`
@@ -251,14 +251,14 @@ type CreateRequest struct {
 	Size   int64  `msgpack:"size"`
 }
 
-// CreateReply describes the staged write.
+// CreateReply describes the upload.
 type CreateReply struct {
 	ID      string `msgpack:"id"`
 	Unit    int64  `msgpack:"unit"`
 	Resumed bool   `msgpack:"resumed"`
 }
 
-// StagedRequest names a staged write.
+// StagedRequest names an upload.
 type StagedRequest struct {
 	Path string `msgpack:"path"`
 	ID   string `msgpack:"id"`
