@@ -123,8 +123,8 @@
 //
 // # Hard links
 //
-// No hard links are made. When one name of a file with two is removed or replaced while the file is open, libcephfs
-// does not find the other name any more. It does if the file is closed.
+// No hard links are made. With them, tests that also read and wrote the file did not find one of its names after the
+// other one was removed or replaced. The cause is not known.
 //
 // # Files
 //
