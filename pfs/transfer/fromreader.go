@@ -37,9 +37,9 @@ func (w *Writer) copy(r io.Reader, opts pfs.CommitOptions) (info pfs.Info, err e
 	src := newSource(r)
 	defer close(src.ask)
 	for end := false; !end; {
-		buf, err := w.keeper.buffer(w.ctx)
+		err := w.keeper.reserve(w.ctx)
 		if err == nil {
-			end, err = w.take(src, buf)
+			end, err = w.take(src, w.j.pool.buffer())
 		}
 		if err != nil {
 			return info, w.failed(err)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -27,10 +28,16 @@ type Outputs struct {
 	opts OutputOptions
 	job  *Job
 
+	open atomic.Int32 // outputs that are not finished
+
 	mu   sync.Mutex
 	list []*Output
 	done bool
 }
+
+// fewOutputs is how many unfinished outputs may keep what their targets could lose. Of more, each
+// chunk is durable before the next one is taken, so that they do not wait for each other's memory.
+const fewOutputs = 2
 
 // OutputOptions say how files are made.
 type OutputOptions struct {
@@ -67,7 +74,7 @@ var (
 
 // NewOutputs begins a set. It ends with Publish or Abort.
 func NewOutputs(ctx context.Context, opts OutputOptions) *Outputs {
-	job, _ := New(Options{}) // nothing to refuse
+	job, _ := New(Options{Pool: NewPool(StreamWindow)}) // nothing to refuse
 	return &Outputs{ctx: ctx, opts: opts, job: job}
 }
 
@@ -130,6 +137,8 @@ func (s *Outputs) begin(o *Output) (_ *Output, err error) {
 	if err != nil {
 		return nil, s.explain(o.Title, o.End, err)
 	}
+	s.open.Add(1)
+	o.w.crowded = func() bool { return s.open.Load() > fewOutputs }
 	return s.add(o), nil
 }
 
@@ -207,6 +216,7 @@ func (o *Output) Finish() error {
 		return err
 	}
 	o.finished = true
+	o.set.open.Add(-1)
 	if o.set.opts.Algorithm != "" {
 		var err error
 		if o.digest, err = o.w.Digest(); err != nil {

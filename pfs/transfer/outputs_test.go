@@ -109,5 +109,30 @@ func TestManyOutputsWaitByThemselves(t *testing.T) {
 	}
 }
 
+// TestManyOutputsOpen writes to more files in turn than there is memory for.
+func TestManyOutputsOpen(t *testing.T) {
+	fsys := memfs.New(memfs.Options{})
+	outs := NewOutputs(t.Context(), OutputOptions{})
+	defer outs.Abort()
+	var list []*Output
+	for i := range 40 {
+		o, err := outs.Create("x", End{fsys, numbered(i)})
+		must(t, err)
+		list = append(list, o)
+	}
+	p := noise(3, chunk+1)
+	for range 2 {
+		for _, o := range list {
+			_, err := o.Write(p)
+			must(t, err)
+		}
+	}
+	for _, o := range list {
+		must(t, o.Finish())
+	}
+	must(t, outs.Publish())
+	checkFile(t, fsys, numbered(39), append(p[:len(p):len(p)], p...))
+}
+
 // numbered is the path of file i.
 func numbered(i int) pfs.Path { return pfs.Path(fmt.Sprintf("/x%d", i)) }

@@ -28,7 +28,7 @@ func newPieceStream(w *Writer, staged pfs.Staged) *pieceStream {
 	return s
 }
 
-func (s *pieceStream) buffer(ctx context.Context) ([]byte, error) { return s.w.j.pool.get(ctx) }
+func (s *pieceStream) reserve(ctx context.Context) error { return s.w.j.pool.reserve(ctx) }
 
 func (s *pieceStream) put(ctx context.Context, p []byte) error {
 	select {

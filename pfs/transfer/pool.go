@@ -153,6 +153,9 @@ func (p *Pool) buffer() []byte {
 
 // put takes back a buffer of get or try.
 func (p *Pool) put(b []byte) {
-	p.free <- b[:pfs.ChunkSize]
+	select {
+	case p.free <- b[:pfs.ChunkSize]:
+	default: // a Writer made it beyond the budget
+	}
 	p.cancel()
 }

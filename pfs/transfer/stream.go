@@ -107,24 +107,30 @@ func (s *stream) renew(ctx context.Context, failed int) error {
 	return err
 }
 
-// buffer returns a buffer for the next chunk. If memory is short it gives up what
-// the stream holds before it waits.
-func (s *stream) buffer(ctx context.Context) ([]byte, error) {
-	if buf, ok := s.w.j.pool.try(); ok {
-		return buf, nil
+// reserve makes room for the next chunk. If memory is short the stream gives up what it holds
+// before it waits.
+func (s *stream) reserve(ctx context.Context) error {
+	if s.w.j.pool.tryReserve() {
+		return nil
 	}
 	err := s.rotate(ctx)
 	if err == nil {
 		err = s.settle()
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return s.w.j.pool.get(ctx)
+	return s.w.j.pool.reserve(ctx)
 }
 
 func (s *stream) put(ctx context.Context, p []byte) error {
 	s.send(ctx, p)
+	if s.w.crowded != nil && s.w.crowded() {
+		if err := s.rotate(ctx); err != nil {
+			return err
+		}
+		return s.settle()
+	}
 	if len(s.last.chunks) < halfWindow {
 		return nil
 	}

@@ -38,6 +38,8 @@ type Writer struct {
 	committed bool
 	sums      sums
 	keeper    keeper
+
+	crowded func() bool // reports whether chunks are kept no longer than a call; nil: never
 }
 
 // WriterOptions are what is known of a file before it is written.
@@ -48,8 +50,8 @@ type WriterOptions struct {
 
 // keeper writes chunks and keeps them until they are durable.
 type keeper interface {
-	// buffer returns a buffer for the next chunk.
-	buffer(ctx context.Context) ([]byte, error)
+	// reserve makes room in the pool for the buffer of the next chunk.
+	reserve(ctx context.Context) error
 	// put begins to write the next chunk, whose buffer it takes over.
 	put(ctx context.Context, p []byte) error
 	// end returns when every chunk was written once. Nothing is put after it.
@@ -86,9 +88,7 @@ func (j *Job) NewWriter(ctx context.Context, target End, opts WriterOptions) (*W
 func (w *Writer) Write(p []byte) (n int, err error) {
 	for n < len(p) {
 		if w.buf == nil {
-			if w.buf, err = w.keeper.buffer(w.ctx); err != nil {
-				return n, w.failed(err)
-			}
+			w.buf = w.j.pool.buffer() // not of the pool's budget while it is filled: other writers may have to go on first
 		}
 		k := copy(w.buf[w.fill:], p[n:])
 		n, w.fill = n+k, w.fill+k
@@ -105,6 +105,9 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 func (w *Writer) flush() error {
 	p := w.buf[:w.fill]
 	w.buf, w.fill = nil, 0
+	if err := w.keeper.reserve(w.ctx); err != nil {
+		return w.failed(err)
+	}
 	return w.put(p)
 }
 
@@ -171,10 +174,7 @@ func (w *Writer) Commit(opts pfs.CommitOptions) (info pfs.Info, err error) {
 // Close ends the use of w, and discards the file unless it was committed.
 func (w *Writer) Close(ctx context.Context) {
 	w.cancel(nil)
-	if w.buf != nil {
-		w.j.pool.put(w.buf)
-		w.buf = nil
-	}
+	w.buf = nil
 	if !w.committed {
 		_ = w.keeper.reopen(ctx) // what cannot be opened is removed after the store's retention period
 	}
