@@ -58,7 +58,8 @@ type Attrs struct {
 
 // AttrSetter changes attributes.
 type AttrSetter interface {
-	// SetAttr sets the attributes of attrs that mask names. An attribute that the
+	// SetAttr sets the attributes of attrs that mask names. A mode without setuid,
+	// setgid and sticky leaves those of a directory as they are, as chmod(1) does. An attribute that the
 	// store cannot set answers Unsupported, and then nothing has changed. Stores keep
 	// times to the second at least. A Digest kept with the file stays trusted when
 	// only its times change. A Size shortens the file or lengthens it with zeros.

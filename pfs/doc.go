@@ -1,6 +1,6 @@
 // Package pfs is the contract of the paddle file system: one small interface,
 // [FileSystem], that every store, decorator, client and mux implements and
-// every front (HTTP service, gateway, mount, command) is written against.
+// every server and program (HTTP service, gateway, mount, command) is written against.
 // It imports the standard library only.
 //
 // The conformance suite pfs/pfstest holds implementations to the promises made
@@ -35,15 +35,22 @@
 // any name until Commit, which checks, makes durable and renames, in this order:
 // a reader sees the whole old file or the whole new one, on every store, whatever
 // dies in between. Close without Commit discards; Suspend keeps the staged bytes,
-// so that Create with the same [CreateOptions.ID] goes on with them. What nobody
-// goes on with is swept after an age that the store states. Two writers of one
+// so that Create with the same [CreateOptions.ID] resumes the upload. Abandoned
+// uploads are removed after the store's retention period. Two writers of one
 // path never mix: the last Commit wins whole.
+//
+// # Open files
+//
+// [OpenHandle] opens a file for changes in place, where the store can. A [Handle] is bound
+// to the file and not to its path: it stays usable after the name was renamed, replaced or
+// removed. Changes are visible at once, and durable after Sync. A handle that cannot be
+// continued answers [Stale].
 //
 // # Consistency
 //
 // After an operation returned nil, every later operation through the same
 // FileSystem sees its effect. The effect of a change of names or attributes (Mkdir,
-// Remove, Rename, Commit, Symlink, Chmod, Chtime, SetQuota) survives a crash of the
+// Remove, Rename, Commit, Symlink, SetAttr, SetQuota) survives a crash of the
 // store's machine to the degree that the store's own sync gives. A listing that runs
 // beside changes contains every entry that was there the whole time exactly once.
 //
@@ -69,7 +76,8 @@
 //
 // # Optional capabilities
 //
-// What not every store can do is an interface of one method (capability.go).
+// What not every store can do is an interface of one method (capability.go, handle.go,
+// attr.go). [CapabilitiesOf] returns what can be done below a path, without trying it.
 // Callers call a function of this package, which asserts the interface, falls back
 // where an honest fallback exists, and else answers [Unsupported]. It has the name of
 // the method, apart from [MakeLink], [SpaceOf], [UsageOf], [CopyInside] and

@@ -11,19 +11,7 @@ import (
 
 // Chmod sets the permission bits of name. A directory keeps its special bits.
 func (f *FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	const op = "localfs.Chmod"
-	mode = mode.Perm()
-	err := f.at(ctx, op, name, func(d dir, base string) error {
-		st, err := f.lookAtNoLink(d, base, op, name)
-		if st.mode.IsDir() {
-			mode |= st.mode & special
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return f.setAttr(ctx, op, name, pfs.AttrMode, pfs.Attrs{Mode: mode})
+	return f.setAttr(ctx, "localfs.Chmod", name, pfs.AttrMode, pfs.Attrs{Mode: mode.Perm()})
 }
 
 // Chtime sets the modification time of name. A digest stays trusted.
@@ -63,6 +51,9 @@ func (f *FS) setAttr(ctx context.Context, op string, name pfs.Path, mask pfs.Att
 			return pfs.E(op, name, pfs.Symlink, nil)
 		case mask&pfs.AttrMode != 0:
 			return pfs.Errorf(op, name, pfs.Unsupported, "a symbolic link has no permission bits of its own")
+		}
+		if st.mode.IsDir() && attrs.Mode&special == 0 {
+			c.attrs.Mode |= st.mode & special
 		}
 		var marked *os.File
 		if mask&pfs.AttrModTime != 0 && st.mode.IsRegular() {

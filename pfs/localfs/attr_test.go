@@ -44,3 +44,26 @@ func TestAttributesAreDurable(t *testing.T) {
 		}
 	}
 }
+
+// TestModeOfADirectoryKeepsItsSpecialBits: the group of new files in a shared directory
+// must not change when its permissions do.
+func TestModeOfADirectoryKeepsItsSpecialBits(t *testing.T) {
+	dir := t.TempDir()
+	f, err := New(dir, Options{NoSync: true})
+	must(t, err)
+	defer f.Close()
+	must(t, f.Mkdir(t.Context(), "/d", 0o755))
+	must(t, os.Chmod(filepath.Join(dir, "d"), fs.ModeSetgid|0o755))
+	for _, mode := range []fs.FileMode{0o750, fs.ModeSticky | 0o700} {
+		must(t, pfs.SetAttr(t.Context(), f, "/d", pfs.AttrMode, pfs.Attrs{Mode: mode}))
+		want := fs.ModeDir | mode
+		if mode&fs.ModeSticky == 0 {
+			want |= fs.ModeSetgid
+		}
+		info, err := os.Stat(filepath.Join(dir, "d"))
+		must(t, err)
+		if info.Mode() != want {
+			t.Errorf("mode = %v, want %v", info.Mode(), want)
+		}
+	}
+}

@@ -64,7 +64,11 @@ func (s *FS) setAttr(op string, name pfs.Path, n *node, mask pfs.AttrMask, attrs
 	}
 	if mask&pfs.AttrMode != 0 {
 		const settable = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
-		n.mode = n.mode.Type() | attrs.Mode&settable
+		special := attrs.Mode & (settable &^ fs.ModePerm)
+		if n.mode.IsDir() && special == 0 {
+			special = n.mode & settable &^ fs.ModePerm
+		}
+		n.mode = n.mode.Type() | special | attrs.Mode.Perm()
 	}
 	if mask&pfs.AttrModTime != 0 {
 		n.mtime = attrs.ModTime.Round(0)
