@@ -71,13 +71,6 @@ func SetAttr(ctx context.Context, fsys FileSystem, name Path, mask AttrMask, att
 	if c, ok := fsys.(AttrSetter); ok {
 		return c.SetAttr(ctx, name, mask, attrs)
 	}
-	// Stores that are not AttrSetters yet.
-	if c, ok := fsys.(Chmoder); ok && mask == AttrMode {
-		return c.Chmod(ctx, name, attrs.Mode)
-	}
-	if c, ok := fsys.(Chtimer); ok && mask == AttrModTime {
-		return c.Chtime(ctx, name, attrs.ModTime)
-	}
 	return E("pfs.SetAttr", name, Unsupported, nil)
 }
 

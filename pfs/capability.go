@@ -27,64 +27,6 @@ func MakeLink(ctx context.Context, fsys FileSystem, target string, name Path) er
 	return E("pfs.MakeLink", name, Unsupported, nil)
 }
 
-// Chmoder changes permission bits.
-type Chmoder interface {
-	// Chmod sets the permission bits of name, which is not a link.
-	Chmod(ctx context.Context, name Path, mode fs.FileMode) error
-}
-
-// Chmod sets the permission bits of name, where fsys is a Chmoder.
-func Chmod(ctx context.Context, fsys FileSystem, name Path, mode fs.FileMode) error {
-	if c, ok := fsys.(Chmoder); ok {
-		return c.Chmod(ctx, name, mode)
-	}
-	return SetAttr(ctx, fsys, name, AttrMode, Attrs{Mode: mode})
-}
-
-// Chtimer changes modification times.
-type Chtimer interface {
-	// Chtime sets the modification time of name, which is not a link. Stores
-	// keep at least whole seconds. A Digest kept with the file stays trusted.
-	Chtime(ctx context.Context, name Path, mtime time.Time) error
-}
-
-// Chtime sets the modification time of name, where fsys is a Chtimer.
-func Chtime(ctx context.Context, fsys FileSystem, name Path, mtime time.Time) error {
-	if c, ok := fsys.(Chtimer); ok {
-		return c.Chtime(ctx, name, mtime)
-	}
-	return SetAttr(ctx, fsys, name, AttrModTime, Attrs{ModTime: mtime})
-}
-
-// Edited is a file open for changes in place. What is written is visible at once
-// and carries no promise of a staged write.
-//
-// Its Info is that of Edit with the length that changes through this Edited gave it.
-type Edited interface {
-	File
-	// WriteAt writes p at offset off and lengthens the file if need be; a gap
-	// reads as zeros.
-	WriteAt(ctx context.Context, p []byte, off int64) (n int, err error)
-	// Truncate makes the file size bytes long.
-	Truncate(ctx context.Context, size int64) error
-	// Sync returns when what was written survives a crash of the store.
-	Sync(ctx context.Context) error
-}
-
-// Editor changes files in place.
-type Editor interface {
-	// Edit opens the existing file name for changes in place.
-	Edit(ctx context.Context, name Path) (Edited, error)
-}
-
-// Edit opens name for changes in place, where fsys is an Editor.
-func Edit(ctx context.Context, fsys FileSystem, name Path) (Edited, error) {
-	if c, ok := fsys.(Editor); ok {
-		return c.Edit(ctx, name)
-	}
-	return nil, E("pfs.Edit", name, Unsupported, nil)
-}
-
 // ExclusiveRenamer renames without replacing.
 type ExclusiveRenamer interface {
 	// RenameExclusive is Rename, but anything at newName answers Exist.

@@ -31,7 +31,7 @@ func TestCapabilitiesOfTheCore(t *testing.T) {
 		"Chtime": func() error {
 			return pfs.SetAttr(ctx, fsys, "/f", pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(1, 0)})
 		},
-		"Edit":            func() error { _, err := pfs.Edit(ctx, fsys, "/f"); return err },
+		"OpenHandle":      func() error { _, err := pfs.OpenHandle(ctx, fsys, "/f", pfs.OpenRead, 0); return err },
 		"RenameExclusive": func() error { return pfs.RenameExclusive(ctx, fsys, "/f", "/new") },
 		"SpaceOf":         func() error { _, err := pfs.SpaceOf(ctx, fsys, "/f"); return err },
 		"CopyInside": func() error {

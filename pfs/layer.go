@@ -492,34 +492,6 @@ func (l *Layer) Capabilities(ctx context.Context, name Path) (c Capabilities, er
 	return c, err
 }
 
-func (l *Layer) Chmod(ctx context.Context, name Path, mode fs.FileMode) error {
-	return l.one(ctx, "pfs.Chmod", Write, name, func(fsys FileSystem, p Path) error {
-		return Chmod(ctx, fsys, p, mode)
-	})
-}
-
-func (l *Layer) Chtime(ctx context.Context, name Path, mtime time.Time) error {
-	return l.one(ctx, "pfs.Chtime", Write, name, func(fsys FileSystem, p Path) error {
-		return Chtime(ctx, fsys, p, mtime)
-	})
-}
-
-func (l *Layer) Edit(ctx context.Context, name Path) (h Edited, err error) {
-	if refuse := l.hooks.Handle; refuse != nil {
-		if err := refuse(name, OpenRead|OpenWrite); err != nil {
-			return nil, err
-		}
-	}
-	err = l.one(ctx, "pfs.Edit", Write, name, func(fsys FileSystem, p Path) error {
-		g, err := Edit(ctx, fsys, p)
-		if err == nil {
-			h = layerEdited{g, p, name}
-		}
-		return err
-	})
-	return h, err
-}
-
 func (l *Layer) RemoveTree(ctx context.Context, name Path) error {
 	return l.one(ctx, "pfs.RemoveTree", Delete, name, func(fsys FileSystem, p Path) error {
 		// Where the store has no way of its own the caller walks, through this layer.

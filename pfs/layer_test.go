@@ -102,7 +102,6 @@ var layerCalls = []struct {
 		_, err := l.Capabilities(ctx, "/d")
 		return err
 	}},
-	{"Edit", []string{"Write /f"}, func(ctx context.Context, l *pfs.Layer) error { _, err := l.Edit(ctx, "/f"); return err }},
 	{"RenameExclusive", []string{"Delete /f", "Write /new"}, func(ctx context.Context, l *pfs.Layer) error {
 		return l.RenameExclusive(ctx, "/f", "/new")
 	}},
@@ -292,11 +291,11 @@ func TestLayerErrorPathsOfOpenFiles(t *testing.T) {
 	wantPath(t, err, pfs.Closed, "/f")
 	wantPath(t, w.Sync(ctx), pfs.Closed, "/f")
 
-	h, err := sub.Edit(ctx, "/f")
+	h, err := sub.OpenHandle(ctx, "/f", pfs.OpenRead|pfs.OpenWrite, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Close()
+	h.Close(ctx)
 	_, err = h.WriteAt(ctx, p, 0)
 	wantPath(t, err, pfs.Closed, "/f")
 	wantPath(t, h.Truncate(ctx, 0), pfs.Closed, "/f")

@@ -74,35 +74,3 @@ func (h *layerHandle) SetAttr(ctx context.Context, mask AttrMask, attrs Attrs) e
 func (h *layerHandle) Close(ctx context.Context) error {
 	return renamed(h.Handle.Close(ctx), h.inner, h.outer)
 }
-
-// layerEdited is an Edited whose errors carry the path that the caller used.
-type layerEdited struct {
-	Edited
-	inner, outer Path
-}
-
-func (h layerEdited) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
-	n, err := h.Edited.ReadAt(ctx, p, off)
-	return n, renamed(err, h.inner, h.outer)
-}
-
-func (h layerEdited) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
-	n, err := h.Edited.WriteAt(ctx, p, off)
-	return n, renamed(err, h.inner, h.outer)
-}
-
-func (h layerEdited) Truncate(ctx context.Context, size int64) error {
-	return renamed(h.Edited.Truncate(ctx, size), h.inner, h.outer)
-}
-
-func (h layerEdited) Sync(ctx context.Context) error {
-	return renamed(h.Edited.Sync(ctx), h.inner, h.outer)
-}
-
-func (h layerEdited) Close() error { return renamed(h.Edited.Close(), h.inner, h.outer) }
-
-func (h layerEdited) Info() Info {
-	info := h.Edited.Info()
-	info.Name = h.outer.Base()
-	return info
-}

@@ -31,14 +31,14 @@ func (o *ownModes) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions)
 	return o.FileSystem.List(ctx, dir, opts)
 }
 
-func (o *ownModes) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
+func (o *ownModes) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	if name.Base() == "others" {
 		return pfs.E("ownModes", name, pfs.Permission, nil)
 	}
 	if err := o.check(ctx, name.Parent(), 0o100); err != nil {
 		return err
 	}
-	return pfs.SetAttr(ctx, o.FileSystem, name, pfs.AttrMode, pfs.Attrs{Mode: mode})
+	return pfs.SetAttr(ctx, o.FileSystem, name, mask, attrs)
 }
 
 // TestChmod opens and closes trees, leaves links alone and names what it cannot change.

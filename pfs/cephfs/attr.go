@@ -8,16 +8,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
-// Chmod sets the permission bits of name. A directory keeps its special bits.
-func (f FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	const op = "cephfs.Chmod"
+// setMode sets the permission bits of name. A directory keeps its special bits.
+func (f FS) setMode(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
+	const op = "cephfs.SetAttr"
 	mode = mode.Perm()
 	info, err := f.Stat(ctx, name)
 	if err != nil {
@@ -29,13 +28,11 @@ func (f FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 	return f.setAttr(ctx, op, name, pfs.AttrMode, pfs.Attrs{Mode: mode})
 }
 
-// Chtime sets the modification time of name. A digest stays trusted.
-func (f FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
-	return f.setAttr(ctx, "cephfs.Chtime", name, pfs.AttrModTime, pfs.Attrs{ModTime: mtime})
-}
-
 // SetAttr sets the attributes of attrs that mask names, all or none.
 func (f FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	if mask == pfs.AttrMode && attrs.Mode&special == 0 {
+		return f.setMode(ctx, name, attrs.Mode)
+	}
 	return f.setAttr(ctx, "cephfs.SetAttr", name, mask, attrs)
 }
 

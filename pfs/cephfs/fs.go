@@ -18,8 +18,6 @@ var (
 	_ Store                  = FS{}
 	_ pfs.FileSystem         = FS{}
 	_ pfs.Symlinker          = FS{}
-	_ pfs.Chmoder            = FS{}
-	_ pfs.Chtimer            = FS{}
 	_ pfs.HandleOpener       = FS{}
 	_ pfs.AttrSetter         = FS{}
 	_ pfs.XattrKeeper        = FS{}

@@ -89,7 +89,7 @@ func TestAsKeepsPermissions(t *testing.T) {
 	ctx := t.Context()
 	alice, bob := asOwner(t, f, 1001), asOwner(t, f, 1002)
 	pfstest.MustMkdir(t, forOwner(t, f, 1001), "/alice")
-	if err := f.Chmod(ctx, "/alice", 0o750); err != nil {
+	if err := pfs.SetAttr(ctx, f, "/alice", pfs.AttrMode, pfs.Attrs{Mode: 0o750}); err != nil {
 		t.Fatal(err)
 	}
 	pfstest.WriteFile(t, alice, "/alice/f", []byte("hers"))
@@ -111,7 +111,7 @@ func TestAsKeepsPermissions(t *testing.T) {
 		"Rename":     bob.Rename(ctx, "/alice/f", "/alice/g"),
 		"Mkdir":      bob.Mkdir(ctx, "/bob", 0o755),
 		"MakeLink":   pfs.MakeLink(ctx, bob, "f", "/link"),
-		"Chmod":      pfs.Chmod(ctx, bob, "/alice", 0o777),
+		"Chmod":      pfs.SetAttr(ctx, bob, "/alice", pfs.AttrMode, pfs.Attrs{Mode: 0o777}),
 		"WriteBatch": pfs.WriteBatch(ctx, bob, []pfs.BatchEntry{{Path: "/alice/g"}})[0],
 	} {
 		if pfs.KindOf(err) != pfs.Permission || err == nil {

@@ -63,7 +63,7 @@ func TestSnapshots(t *testing.T) {
 		"Remove":     f.Remove(ctx, "/dir/.snap/monday"),
 		"RemoveTree": f.RemoveTree(ctx, "/dir/.snap/monday"),
 		"Rename":     f.Rename(ctx, "/dir/f", "/dir/.snap/monday/g"),
-		"Chmod":      f.Chmod(ctx, "/dir/.snap/monday/f", 0o600),
+		"Chmod":      pfs.SetAttr(ctx, f, "/dir/.snap/monday/f", pfs.AttrMode, pfs.Attrs{Mode: 0o600}),
 		"WriteBatch": f.WriteBatch(ctx, []pfs.BatchEntry{{Path: "/dir/.snap/monday/g"}})[0],
 		"SetQuota":   f.SetQuota(ctx, "/dir/.snap/monday", 1, 1),
 	} {

@@ -17,9 +17,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Chmod sets the permission bits of name. A directory keeps its sticky bit.
-func (f *FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	const op = "hdfsfs.Chmod"
+// setMode sets the permission bits of name. A directory keeps its sticky bit.
+func (f *FS) setMode(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
+	const op = "hdfsfs.SetAttr"
 	if err := f.check(ctx, op, name); err != nil {
 		return err
 	}
@@ -30,15 +30,12 @@ func (f *FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 	return f.setAttr(ctx, op, name, pfs.AttrMode, pfs.Attrs{Mode: mode.Perm() | st.Mode&fs.ModeSticky})
 }
 
-// Chtime sets the modification time of name, to the millisecond. HDFS has no time before
-// 1970: an earlier one becomes the first moment of that year.
-func (f *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
-	return f.setAttr(ctx, "hdfsfs.Chtime", name, pfs.AttrModTime, pfs.Attrs{ModTime: mtime})
-}
-
 // SetAttr sets the attributes of attrs that mask names. The size of a file can only become
 // smaller. A number of copies needs WebHDFS.
 func (f *FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	if mask == pfs.AttrMode && attrs.Mode&fs.ModeSticky == 0 {
+		return f.setMode(ctx, name, attrs.Mode)
+	}
 	return f.setAttr(ctx, "hdfsfs.SetAttr", name, mask, attrs)
 }
 

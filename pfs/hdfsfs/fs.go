@@ -20,8 +20,6 @@ type FS struct {
 
 var (
 	_ pfs.FileSystem         = (*FS)(nil)
-	_ pfs.Chmoder            = (*FS)(nil)
-	_ pfs.Chtimer            = (*FS)(nil)
 	_ pfs.HandleOpener       = (*FS)(nil)
 	_ pfs.AttrSetter         = (*FS)(nil)
 	_ pfs.XattrKeeper        = (*FS)(nil)

@@ -257,7 +257,7 @@ func TestKeytabReplaced(t *testing.T) {
 	kadmin(t, c, "ktadd -norandkey -k "+o.Kerberos.Keytab+" "+o.Kerberos.Principal)
 	for name, mode := range map[pfs.Path]os.FileMode{"/": 0o755, "/theirs": 0o700} {
 		must(t, service.Mkdir(t.Context(), name, mode))
-		must(t, service.Chmod(t.Context(), name, mode))
+		must(t, pfs.SetAttr(t.Context(), service, name, pfs.AttrMode, pfs.Attrs{Mode: mode}))
 	}
 	f := open(t, o)
 	_, err := f.List(t.Context(), "/theirs", pfs.ListOptions{})

@@ -62,14 +62,14 @@ func TestChmodKeepsTheStickyBit(t *testing.T) {
 	must(t, f.Mkdir(t.Context(), "/shared", 0o755))
 	err := f.call(t.Context(), idempotent, func(c *hdfs.Client) error { return c.Chmod(f.at("/shared"), rawMode(stickyBit|0o777)) })
 	must(t, err)
-	must(t, f.Chmod(t.Context(), "/shared", 0o770))
+	must(t, pfs.SetAttr(t.Context(), f, "/shared", pfs.AttrMode, pfs.Attrs{Mode: 0o770}))
 	st, err := f.status(t.Context(), "/shared")
 	must(t, err)
 	if st.Mode != fs.ModeDir|fs.ModeSticky|0o770 {
 		t.Errorf("mode %v, want a sticky bit that is kept, and 0770", st.Mode)
 	}
-	pfstest.WantKind(t, f.Chmod(t.Context(), "/none", 0o770), pfs.NotExist)
-	pfstest.WantKind(t, f.Chmod(t.Context(), "/none/below", 0o770), pfs.NotExist)
+	pfstest.WantKind(t, pfs.SetAttr(t.Context(), f, "/none", pfs.AttrMode, pfs.Attrs{Mode: 0o770}), pfs.NotExist)
+	pfstest.WantKind(t, pfs.SetAttr(t.Context(), f, "/none/below", pfs.AttrMode, pfs.Attrs{Mode: 0o770}), pfs.NotExist)
 }
 
 // TestFor makes what the service makes the owner's, and nothing that was there.

@@ -151,7 +151,7 @@ func TestTheLastElement(t *testing.T) {
 	if info := pfstest.MustStat(t, m, "/home/alice/f"); info.Mode != 0o600 || info.ModTime.Unix() != 1e9 {
 		t.Errorf("after Chmod and Chtime of the link: %+v", info)
 	}
-	h, err := pfs.Edit(ctx, fsys, link)
+	h, err := pfs.OpenHandle(ctx, fsys, link, pfs.OpenRead|pfs.OpenWrite, 0)
 	must(err)
 	_, err = h.WriteAt(ctx, []byte("F"), 0)
 	must(err)

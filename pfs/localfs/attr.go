@@ -9,16 +9,6 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Chmod sets the permission bits of name. A directory keeps its special bits.
-func (f *FS) Chmod(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	return f.setAttr(ctx, "localfs.Chmod", name, pfs.AttrMode, pfs.Attrs{Mode: mode.Perm()})
-}
-
-// Chtime sets the modification time of name. A digest stays trusted.
-func (f *FS) Chtime(ctx context.Context, name pfs.Path, mtime time.Time) error {
-	return f.setAttr(ctx, "localfs.Chtime", name, pfs.AttrModTime, pfs.Attrs{ModTime: mtime})
-}
-
 // SetAttr sets the attributes of attrs that mask names.
 func (f *FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	return f.setAttr(ctx, "localfs.SetAttr", name, mask, attrs)

@@ -19,14 +19,18 @@ func TestAttributesAreDurable(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
 	must(t, os.WriteFile(filepath.Join(dir, "closed"), nil, 0))
 	tests := map[string]func(f *FS) error{
-		"mode of a file":           func(f *FS) error { return f.Chmod(t.Context(), "/file", 0o600) },
-		"mode of a directory":      func(f *FS) error { return f.Chmod(t.Context(), "/dir", 0o700) },
-		"time of a file":           func(f *FS) error { return f.Chtime(t.Context(), "/file", time.Unix(1e9, 0)) },
-		"time of a directory":      func(f *FS) error { return f.Chtime(t.Context(), "/dir", time.Unix(1e9, 0)) },
+		"mode of a file":      func(f *FS) error { return pfs.SetAttr(t.Context(), f, "/file", pfs.AttrMode, pfs.Attrs{Mode: 0o600}) },
+		"mode of a directory": func(f *FS) error { return pfs.SetAttr(t.Context(), f, "/dir", pfs.AttrMode, pfs.Attrs{Mode: 0o700}) },
+		"time of a file": func(f *FS) error {
+			return pfs.SetAttr(t.Context(), f, "/file", pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(1e9, 0)})
+		},
+		"time of a directory": func(f *FS) error {
+			return pfs.SetAttr(t.Context(), f, "/dir", pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(1e9, 0)})
+		},
 		"mode beyond the umask":    func(f *FS) error { return f.Mkdir(t.Context(), "/new", 0o777|fs.ModeDir) },
 		"limits of a directory":    func(f *FS) error { return f.SetQuota(t.Context(), "/dir", 1, 0) },
-		"the root":                 func(f *FS) error { return f.Chmod(t.Context(), pfs.Root, 0o755) },
-		"a file that stays closed": func(f *FS) error { return f.Chmod(t.Context(), "/closed", 0) },
+		"the root":                 func(f *FS) error { return pfs.SetAttr(t.Context(), f, pfs.Root, pfs.AttrMode, pfs.Attrs{Mode: 0o755}) },
+		"a file that stays closed": func(f *FS) error { return pfs.SetAttr(t.Context(), f, "/closed", pfs.AttrMode, pfs.Attrs{Mode: 0}) },
 	}
 	for name, change := range tests {
 		synced := false

@@ -103,9 +103,9 @@ func assault(ctx context.Context, t *testing.T, f *FS, name pfs.Path, secret []b
 	add(readSecret(ctx, t, f, name, secret))
 	switch round % 8 {
 	case 0:
-		add(f.Chmod(ctx, name, 0o644))
+		add(pfs.SetAttr(ctx, f, name, pfs.AttrMode, pfs.Attrs{Mode: 0o644}))
 	case 1:
-		add(f.Chtime(ctx, name, time.Unix(1e9, 0)))
+		add(pfs.SetAttr(ctx, f, name, pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(1e9, 0)}))
 	case 2:
 		add(f.WriteBatch(ctx, []pfs.BatchEntry{{Path: name.Parent().Join("batch"), Data: []byte("x")}})[0])
 	case 3:

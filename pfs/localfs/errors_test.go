@@ -113,7 +113,7 @@ func errorsHideTheHost(t *testing.T, open func(string, bool) (dir, error)) {
 		err1, err2, err3, err4,
 		f.Rename(ctx, "/missing", "/x"), f.Rename(ctx, "/f", "/missing/x"), f.Rename(ctx, "/f", "/dir"),
 		f.Remove(ctx, "/missing"), f.RemoveTree(ctx, "/link/x"), f.Mkdir(ctx, "/missing/x", 0o755),
-		f.Symlink(ctx, "x", "/f"), f.Symlink(ctx, "x", "/missing/x"), f.Chmod(ctx, "/missing", 0),
+		f.Symlink(ctx, "x", "/f"), f.Symlink(ctx, "x", "/missing/x"), pfs.SetAttr(ctx, f, "/missing", pfs.AttrMode, pfs.Attrs{Mode: 0}),
 		f.WriteBatch(ctx, []pfs.BatchEntry{{Path: "/missing/x"}})[0],
 	}
 	for i, err := range errs {

@@ -62,7 +62,7 @@ func TestSweepPassesOver(t *testing.T) {
 	}
 	defer asNobody(t, w.path)()
 	for d, mode := range map[pfs.Path]os.FileMode{"/b": 0o555, "/y": 0o400, "/z": 0} {
-		must(t, f.Chmod(t.Context(), d, mode))
+		must(t, pfs.SetAttr(t.Context(), f, d, pfs.AttrMode, pfs.Attrs{Mode: mode}))
 	}
 	n, bytes, err := f.Sweep(t.Context(), pfs.Root, 0)
 	if n != 1 || bytes != 100 {

@@ -218,22 +218,3 @@ func (h *handle) Close(context.Context) error {
 	h.closed.Store(true)
 	return nil
 }
-
-// Edit is OpenHandle as it was.
-func (s *FS) Edit(ctx context.Context, name pfs.Path) (pfs.Edited, error) {
-	h, err := s.OpenHandle(ctx, name, pfs.OpenRead|pfs.OpenWrite, 0)
-	if err != nil {
-		return nil, err
-	}
-	return edited{h.(*handle)}, nil
-}
-
-type edited struct{ *handle }
-
-func (e edited) Info() pfs.Info {
-	e.fs.mu.RLock()
-	defer e.fs.mu.RUnlock()
-	return e.node.info(e.name.Base())
-}
-
-func (e edited) Close() error { return e.handle.Close(context.Background()) }

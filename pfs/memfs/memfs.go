@@ -73,7 +73,6 @@ var (
 	_ pfs.AttrSetter         = (*FS)(nil)
 	_ pfs.XattrKeeper        = (*FS)(nil)
 	_ pfs.HandleOpener       = (*FS)(nil)
-	_ pfs.Editor             = (*FS)(nil)
 	_ pfs.CapabilityReporter = (*FS)(nil)
 	_ pfs.ExclusiveRenamer   = (*FS)(nil)
 	_ pfs.TreeRemover        = (*FS)(nil)

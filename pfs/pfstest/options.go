@@ -59,7 +59,6 @@ const (
 	NoHandle                          // pfs.OpenHandle
 	NoAppend                          // pfs.OpenHandle with OpenAppend
 	NoAllocate                        // Handle.Allocate
-	NoEdit                            // nothing: it goes with pfs.Edit
 	NoExclusiveRename                 // pfs.RenameExclusive
 	NoExclusiveCommit                 // CommitOptions.NoReplace
 	NoQuota                           // pfs.SetQuota

@@ -18,7 +18,7 @@ func TestEveryChangeAnswersReadOnly(t *testing.T) {
 	fsys, ctx := rofs.New(m), t.Context()
 	for _, name := range []pfs.Path{"/f", "/dir", "/missing", "/dir/missing", "/f/x", "/"} {
 		_, create := fsys.Create(ctx, name, pfs.CreateOptions{})
-		_, edit := pfs.Edit(ctx, fsys, name)
+		_, edit := pfs.OpenHandle(ctx, fsys, name, pfs.OpenWrite, 0)
 		_, copied := pfs.CopyInside(ctx, fsys, "/f", name, pfs.CopyOptions{}, nil)
 		_, _, sweep := pfs.Sweep(ctx, fsys, name, 0)
 		for op, err := range map[string]error{
