@@ -14,29 +14,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
-// setMode sets the permission bits of name. A directory keeps its special bits.
-func (f FS) setMode(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	const op = "cephfs.SetAttr"
-	mode = mode.Perm()
-	info, err := f.Stat(ctx, name)
-	if err != nil {
-		return fail(op, name, err)
-	}
-	if info.IsDir() {
-		mode |= info.Mode & special
-	}
-	return f.setAttr(ctx, op, name, pfs.AttrMode, pfs.Attrs{Mode: mode})
-}
-
 // SetAttr sets the attributes of attrs that mask names, all or none.
 func (f FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
-	if mask == pfs.AttrMode && attrs.Mode&special == 0 {
-		return f.setMode(ctx, name, attrs.Mode)
-	}
-	return f.setAttr(ctx, "cephfs.SetAttr", name, mask, attrs)
-}
-
-func (f FS) setAttr(ctx context.Context, op string, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	const op = "cephfs.SetAttr"
 	ch, err := changeOf(op, name, mask, attrs)
 	if err != nil {
 		return err
@@ -53,6 +33,10 @@ func (f FS) setAttr(ctx context.Context, op string, name pfs.Path, mask pfs.Attr
 				return pfs.E(op, name, pfs.IsDir, nil)
 			case !st.mode.IsRegular() && mask&pfs.AttrSize != 0:
 				return pfs.Errorf(op, name, pfs.Invalid, "a special file has no content")
+			}
+			if st.mode.IsDir() && ch.mode != nil && attrs.Mode&special == 0 {
+				bits := *ch.mode | unixmode.Permissions(st.mode&special)
+				ch.mode = &bits
 			}
 			return newHandle(d.c.m, in).setMarked(d.c, st, ch)
 		})

@@ -17,29 +17,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// setMode sets the permission bits of name. A directory keeps its sticky bit.
-func (f *FS) setMode(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	const op = "hdfsfs.SetAttr"
-	if err := f.check(ctx, op, name); err != nil {
-		return err
-	}
-	st, err := f.status(ctx, name)
-	if err != nil {
-		return f.placeError(ctx, op, name, err)
-	}
-	return f.setAttr(ctx, op, name, pfs.AttrMode, pfs.Attrs{Mode: mode.Perm() | st.Mode&fs.ModeSticky})
-}
-
 // SetAttr sets the attributes of attrs that mask names. The size of a file can only become
 // smaller. A number of copies needs WebHDFS.
 func (f *FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
-	if mask == pfs.AttrMode && attrs.Mode&fs.ModeSticky == 0 {
-		return f.setMode(ctx, name, attrs.Mode)
-	}
-	return f.setAttr(ctx, "hdfsfs.SetAttr", name, mask, attrs)
-}
-
-func (f *FS) setAttr(ctx context.Context, op string, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	const op = "hdfsfs.SetAttr"
 	if err := f.check(ctx, op, name); err != nil {
 		return err
 	}
@@ -97,7 +78,7 @@ func (f *FS) apply(ctx context.Context, at string, st status, mask pfs.AttrMask,
 	}
 	if mask&pfs.AttrMode != 0 {
 		bits := uint32(attrs.Mode.Perm())
-		if attrs.Mode&fs.ModeSticky != 0 && st.IsDir() {
+		if (attrs.Mode|st.Mode)&fs.ModeSticky != 0 && st.IsDir() {
 			bits |= stickyBit
 		}
 		if err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chmod(at, rawMode(bits)) }); err != nil {
