@@ -46,7 +46,8 @@ func (f OpenFlags) Check(op string, name Path) error {
 // everybody at once; a staged write, by contrast, becomes visible whole or not at all.
 //
 // A handle is bound to the file, not to its path: it goes on working after the name was
-// renamed, replaced or removed. Errors carry the path that OpenHandle was given. A handle
+// renamed, replaced or removed; a store without random writes may answer Conflict after
+// it was replaced or removed. Errors carry the path that OpenHandle was given. A handle
 // that cannot be continued, because the service that held it restarted or its lease
 // ended, answers Stale; what was written since the last successful Sync may then be lost.
 // After Close every method answers Closed. Methods may be called from any number of

@@ -158,9 +158,12 @@ func (f *FS) Xattr(ctx context.Context, name pfs.Path, attr string) (value []byt
 	return value, err
 }
 
+// anyXattr stands for the attributes that users may use. It is no legal name of one.
+const anyXattr = "*"
+
 // ListXattr returns the names of the extended attributes that users may use.
 func (f *FS) ListXattr(ctx context.Context, name pfs.Path) (names []string, err error) {
-	err = f.attributed(ctx, "hdfsfs.ListXattr", name, "", func(_ *hdfs.Client, has map[string]string) error {
+	err = f.attributed(ctx, "hdfsfs.ListXattr", name, anyXattr, func(_ *hdfs.Client, has map[string]string) error {
 		names = slices.DeleteFunc(slices.Sorted(maps.Keys(has)), func(attr string) bool {
 			return !strings.HasPrefix(attr, pfs.XattrPrefix) || pfs.ReservedXattr(attr)
 		})
@@ -199,12 +202,12 @@ func (f *FS) RemoveXattr(ctx context.Context, name pfs.Path, attr string) error 
 	})
 }
 
-// attributed calls do with the attributes that name has. attr, if not empty, is the one that do uses.
+// attributed calls do with the attributes that name has. attr is the one that do uses, or anyXattr.
 func (f *FS) attributed(ctx context.Context, op string, name pfs.Path, attr string, do func(c *hdfs.Client, has map[string]string) error) error {
 	if err := f.check(ctx, op, name); err != nil {
 		return err
 	}
-	if attr != "" {
+	if attr != anyXattr {
 		if err := pfs.CheckXattr(op, name, attr); err != nil {
 			return err
 		}

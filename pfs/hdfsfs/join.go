@@ -110,7 +110,10 @@ func (f *FS) Concat(ctx context.Context, target pfs.Path, sources []pfs.Path) er
 	}
 	var at []string
 	length := 0
-	for _, name := range slices.Concat([]pfs.Path{target}, sources) {
+	for i, name := range slices.Concat([]pfs.Path{target}, sources) {
+		if slices.Contains(sources[:max(0, i-1)], name) || i > 0 && name == target {
+			return pfs.Errorf(op, name, pfs.Invalid, "the file is named twice")
+		}
 		if err := f.check(ctx, op, name); err != nil {
 			return err
 		}
