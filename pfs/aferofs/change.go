@@ -10,7 +10,7 @@ import (
 // Mkdir makes the directory name.
 func (s *store) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 	const op = "aferofs.Mkdir"
-	if err := s.begin(ctx, op, name); err != nil {
+	if err := begin(ctx, op, name); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -24,39 +24,112 @@ func (s *store) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) erro
 	case old != nil:
 		return pfs.E(op, name, pfs.Exist, nil)
 	}
-	if err := s.afs.Mkdir(s.real(name), mode.Perm()); err != nil {
-		return fail(op, name, err)
+	err = s.afs.Mkdir(nameOf(name), mode.Perm())
+	if err == nil {
+		err = s.afs.Chmod(nameOf(name), mode.Perm()) // the process may have a umask
 	}
-	// The process may have a umask.
-	if err := s.afs.Chmod(s.real(name), mode.Perm()); err != nil {
+	if err != nil {
 		return fail(op, name, err)
 	}
 	return s.syncDir(op, name.Parent())
 }
 
-// syncDir makes the names in dir survive a crash, where afs can do that.
-func (s *store) syncDir(op string, dir pfs.Path) error {
-	err := s.sync(s.real(dir))
-	if k := kindOf(err); err != nil && k != pfs.Invalid && k != pfs.Unsupported {
-		return fail(op, dir, err)
+// Remove removes the file, link or empty directory name.
+func (s *store) Remove(ctx context.Context, name pfs.Path) error {
+	const op = "aferofs.Remove"
+	if err := begin(ctx, op, name); err != nil {
+		return err
 	}
-	return nil
-}
-
-// sync makes what the name real holds survive a crash.
-func (s *store) sync(real string) error {
-	f, err := s.afs.Open(real)
+	if name == pfs.Root {
+		return pfs.Errorf(op, name, pfs.Invalid, "the root cannot be removed")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fi, err := s.find(op, name)
+	if err == nil && fi.IsDir() {
+		err = s.empty(ctx, op, name)
+	}
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return f.Sync()
+	if err := s.afs.Remove(nameOf(name)); err != nil {
+		return fail(op, name, err)
+	}
+	return s.syncDir(op, name.Parent())
+}
+
+// empty removes the temporaries in dir if there is nothing else.
+func (s *store) empty(ctx context.Context, op string, dir pfs.Path) error {
+	var temps []string
+	err := s.eachName(ctx, op, dir, func(name string) error {
+		temp := nameOf(dir.Join(name))
+		fi, err := s.lstat(temp)
+		if err == nil && !isTemp(name, fi) {
+			return pfs.E(op, dir, pfs.NotEmpty, nil)
+		}
+		temps = append(temps, temp)
+		return fail(op, dir, err)
+	})
+	for _, temp := range temps {
+		if err == nil {
+			err = fail(op, dir, s.afs.Remove(temp))
+		}
+	}
+	return err
+}
+
+// Rename gives oldName the name newName.
+func (s *store) Rename(ctx context.Context, oldName, newName pfs.Path) error {
+	return s.rename(ctx, "aferofs.Rename", oldName, newName, false)
+}
+
+// RenameExclusive is Rename that replaces nothing.
+func (s *store) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
+	return s.rename(ctx, "aferofs.RenameExclusive", oldName, newName, true)
+}
+
+func (s *store) rename(ctx context.Context, op string, oldName, newName pfs.Path, exclusive bool) error {
+	if err := begin(ctx, op, oldName); err != nil {
+		return err
+	}
+	if err := begin(ctx, op, newName); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fi, err := s.find(op, oldName)
+	if err != nil {
+		return err
+	}
+	if fi.IsDir() && newName != oldName && newName.Within(oldName) {
+		return pfs.Errorf(op, newName, pfs.Invalid, "a directory cannot be moved into itself")
+	}
+	old, err := s.taken(op, newName)
+	switch {
+	case err != nil:
+		return err
+	case old != nil && exclusive:
+		return pfs.E(op, newName, pfs.Exist, nil)
+	case oldName == newName:
+		return nil
+	case old != nil && old.IsDir():
+		return pfs.E(op, newName, pfs.Exist, nil)
+	case old != nil && fi.IsDir():
+		return pfs.E(op, newName, pfs.NotDir, nil)
+	}
+	if err := s.afs.Rename(nameOf(oldName), nameOf(newName)); err != nil {
+		return fail(op, oldName, err)
+	}
+	if err := s.syncDir(op, newName.Parent()); err != nil {
+		return err
+	}
+	return s.syncDir(op, oldName.Parent())
 }
 
 // SetAttr sets permission bits and times of name, which is not a link: afs would follow it.
 func (s *store) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	const op = "aferofs.SetAttr"
-	if err := s.begin(ctx, op, name); err != nil {
+	if err := begin(ctx, op, name); err != nil {
 		return err
 	}
 	if err := mask.Check(op, name, attrs); err != nil {
@@ -67,28 +140,31 @@ func (s *store) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, a
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := s.findOpenable(op, name); err != nil {
-		return err
+	_, err := s.findOpenable(op, name)
+	if err == nil && mask&pfs.AttrMode != 0 {
+		err = fail(op, name, s.afs.Chmod(nameOf(name), attrs.Mode.Perm()))
 	}
-	if mask&pfs.AttrMode != 0 {
-		if err := s.afs.Chmod(s.real(name), attrs.Mode.Perm()); err != nil {
-			return fail(op, name, err)
-		}
+	if err == nil && mask&pfs.AttrModTime != 0 {
+		err = fail(op, name, s.afs.Chtimes(nameOf(name), attrs.ModTime, attrs.ModTime))
 	}
-	if mask&pfs.AttrModTime != 0 {
-		if err := s.afs.Chtimes(s.real(name), attrs.ModTime, attrs.ModTime); err != nil {
-			return fail(op, name, err)
-		}
-	}
-	return s.changed(op, name)
+	return err
 }
 
-// changed notes that the content, or the time, of name is another one.
-func (s *store) changed(op string, name pfs.Path) error {
-	fi, err := s.lstat(s.real(name))
-	if err != nil {
-		return fail(op, name, err)
+// syncDir makes the names in dir survive a crash, where afs can do that.
+func (s *store) syncDir(op string, dir pfs.Path) error {
+	err := s.sync(nameOf(dir))
+	if k := kindOf(err); err != nil && k != pfs.Invalid && k != pfs.Unsupported {
+		return fail(op, dir, err)
 	}
-	s.generations.changed(name, fi)
 	return nil
+}
+
+// sync makes what has the name survive a crash.
+func (s *store) sync(name string) error {
+	f, err := s.afs.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
 }

@@ -3,23 +3,20 @@
 //
 // # An afero.Fs as a store
 //
-// afero's file systems differ among themselves and promise little of what package
-// pfs promises. Store asks them for the plain operations only and sees to the rest
-// itself: it looks at every directory on the way to a name, so that no link is
-// followed, a parent is never made by accident and each error has its Kind; it
-// stages writes in hidden temporaries; and it holds one lock while names change,
-// so that a check and the change that it allows are one step. The lock covers the
-// users of one Store: whoever changes the afero.Fs behind it at the same time can
-// still win a race with NoReplace, RenameExclusive or Rename over a directory.
+// Store uses only the plain operations of an afero.Fs. It checks every directory on the
+// way to a name, so it never follows a symbolic link, and each error has its Kind. It
+// stages uploads in hidden temporaries beside their targets; an abandoned one stays until
+// its upload is resumed or its directory is removed. It holds one lock while
+// names change, so a check and the change that it allows are one step. The lock covers
+// the users of one Store: a program that changes the afero.Fs behind it can win a race
+// with NoReplace, RenameExclusive or Rename over a directory.
 //
-// Listings are in the order of names, and a token is a place in that order, so it
-// is good as long as the directory is there, in every process. Memory is two
-// megabytes of names a listing; a directory with more is read again whenever they
-// are used up.
+// Listings are sorted by name, and a token is a name, so tokens are valid in every
+// process. Each page reads all names of the directory; memory is that of one page.
 //
-// Kept with a file are its bytes, permission bits and time; a digest is not. A
-// Version is made of size and time, on Linux of inode and change time, and of a
-// count kept in memory that tells apart what these do not.
+// The store keeps the bytes, permission bits and modification time of a file, and no
+// digest. A Version consists of size and time: a file that is replaced by one of the same
+// size and time keeps its Version.
 //
 // # A tree as an afero.Fs
 //
@@ -28,11 +25,11 @@
 //
 // # Files
 //
-//	store, find, kind               an afero.Fs as a store, the way down to a name, errors as Kinds
-//	info, generation, stamp_*       what is known of a file, and what tells its versions apart
-//	open, change, remove,     one operation each, or two
-//	rename, link, digest
-//	list, listing, names            a page, the names that it is cut from, and the directory they are read from
-//	staged, upload, commit, sweep   a handle of a staged write, its temporary, its publishing, what was left
-//	tree, tree_*                    any tree as an afero.Fs: its operations, and the files and directories it opens
+//	store, find, kind     an afero.Fs as a store, the way to a name, errors as Kinds
+//	list, change, open    listings; changes of names and attributes; files open for reading
+//	staged                uploads
+//	tree                  any tree as an afero.Fs: names and attributes
+//	tree_open, tree_file  how a tree opens files, and what it opens
+//	tree_staging          a file that Close publishes
+//	tree_dir              an open directory
 package aferofs

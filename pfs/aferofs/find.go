@@ -1,92 +1,103 @@
 package aferofs
 
 import (
+	"context"
 	"errors"
 	"io/fs"
+	"strconv"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/spf13/afero"
 )
 
-// lstat describes the name real of afs without following a link, if afs knows how.
-func (s *store) lstat(real string) (fs.FileInfo, error) {
+// Stat describes name.
+func (s *store) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
+	const op = "aferofs.Stat"
+	if err := begin(ctx, op, name); err != nil {
+		return pfs.Info{}, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	fi, err := s.find(op, name)
+	if err != nil {
+		return pfs.Info{}, err
+	}
+	return s.info(name, fi), nil
+}
+
+// info converts fi, which describes name. It copies: in memory, fi changes with the file.
+func (s *store) info(name pfs.Path, fi fs.FileInfo) pfs.Info {
+	info := pfs.Info{Name: name.Base(), Mode: fi.Mode() & (fs.ModeType | fs.ModePerm), ModTime: fi.ModTime()}
+	switch {
+	case info.IsRegular():
+		info.Size = fi.Size()
+		info.Version = strconv.FormatInt(info.ModTime.UnixNano(), 36) + "." + strconv.FormatInt(info.Size, 36)
+	case info.IsLink():
+		if r, ok := s.afs.(afero.LinkReader); ok {
+			info.Target, _ = r.ReadlinkIfPossible(nameOf(name))
+		}
+		info.Size = int64(len(info.Target))
+	}
+	return info
+}
+
+// lstat describes name without following a link, if afs can do that.
+func (s *store) lstat(name string) (fs.FileInfo, error) {
 	if l, ok := s.afs.(afero.Lstater); ok {
-		info, _, err := l.LstatIfPossible(real)
-		return info, err
+		fi, _, err := l.LstatIfPossible(name)
+		return fi, err
 	}
-	return s.afs.Stat(real)
+	return s.afs.Stat(name)
 }
 
-// find describes name, links in its own place included. The lock is held, so the
-// way there stays as it was found.
-func (s *store) find(op string, name pfs.Path) (fs.FileInfo, error) {
-	if err := s.parent(op, name); err != nil {
-		return nil, err
-	}
-	info, err := s.lstat(s.real(name))
-	return info, fail(op, name, err)
-}
-
-// parent checks that the way to name passes through directories only.
-func (s *store) parent(op string, name pfs.Path) error {
+// taken describes what has the name, nil if nothing has. The way there passes through
+// directories only. The lock is held, so the way stays as it was found.
+func (s *store) taken(op string, name pfs.Path) (fs.FileInfo, error) {
 	at := pfs.Root
 	for elem := range name.Parent().Names() {
 		at = at.Join(elem)
-		info, err := s.lstat(s.real(at))
+		fi, err := s.lstat(nameOf(at))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return pfs.Errorf(op, name, pfs.NotExist, "there is no directory %q on the way", elem)
+			return nil, pfs.Errorf(op, name, pfs.NotExist, "there is no directory %s", at)
 		case err != nil:
-			return fail(op, at, err)
-		case info.Mode()&fs.ModeSymlink != 0:
-			return pfs.E(op, at, pfs.Symlink, nil)
-		case !info.IsDir():
-			return pfs.E(op, at, pfs.NotDir, nil)
+			return nil, fail(op, at, err)
+		case fi.Mode()&fs.ModeSymlink != 0:
+			return nil, pfs.E(op, at, pfs.Symlink, nil)
+		case !fi.IsDir():
+			return nil, pfs.E(op, at, pfs.NotDir, nil)
 		}
 	}
-	return nil
+	fi, err := s.lstat(nameOf(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return fi, fail(op, name, err)
 }
 
-// findOpenable is find for what a link does not stand for.
-func (s *store) findOpenable(op string, name pfs.Path) (fs.FileInfo, error) {
-	info, err := s.find(op, name)
-	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return nil, pfs.E(op, name, pfs.Symlink, nil)
+// find describes what has the name, links included.
+func (s *store) find(op string, name pfs.Path) (fs.FileInfo, error) {
+	fi, err := s.taken(op, name)
+	if err == nil && fi == nil {
+		err = pfs.E(op, name, pfs.NotExist, nil)
 	}
-	return info, err
+	return fi, err
+}
+
+// findOpenable is find for operations that refuse a link.
+func (s *store) findOpenable(op string, name pfs.Path) (fs.FileInfo, error) {
+	fi, err := s.find(op, name)
+	if err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+		err = pfs.E(op, name, pfs.Symlink, nil)
+	}
+	return fi, err
 }
 
 // findDir checks that name is a directory.
 func (s *store) findDir(op string, name pfs.Path) error {
-	info, err := s.findOpenable(op, name)
-	if err == nil && !info.IsDir() {
-		return pfs.E(op, name, pfs.NotDir, nil)
+	fi, err := s.findOpenable(op, name)
+	if err == nil && !fi.IsDir() {
+		err = pfs.E(op, name, pfs.NotDir, nil)
 	}
 	return err
-}
-
-// findFile describes the file name.
-func (s *store) findFile(op string, name pfs.Path) (fs.FileInfo, error) {
-	info, err := s.findOpenable(op, name)
-	switch {
-	case err != nil:
-		return nil, err
-	case info.IsDir():
-		return nil, pfs.E(op, name, pfs.IsDir, nil)
-	case info.Mode()&fs.ModeType != 0:
-		return nil, pfs.Errorf(op, name, pfs.Unsupported, "a device, pipe or socket, which has no content of its own")
-	}
-	return info, nil
-}
-
-// taken describes what has the name, nil if nothing has. The parent must be there.
-func (s *store) taken(op string, name pfs.Path) (fs.FileInfo, error) {
-	if err := s.parent(op, name); err != nil {
-		return nil, err
-	}
-	info, err := s.lstat(s.real(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return info, fail(op, name, err)
 }

@@ -2,6 +2,7 @@ package aferofs
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"syscall"
@@ -13,9 +14,6 @@ import (
 // errnos says what system errors mean, where package fs has no word for it.
 var errnos = map[syscall.Errno]pfs.Kind{
 	syscall.ENOTEMPTY:    pfs.NotEmpty,
-	syscall.EISDIR:       pfs.IsDir,
-	syscall.ENOTDIR:      pfs.NotDir,
-	syscall.ELOOP:        pfs.Symlink,
 	syscall.EXDEV:        pfs.CrossStore,
 	syscall.EROFS:        pfs.ReadOnly,
 	syscall.ENOSPC:       pfs.NoSpace,
@@ -35,19 +33,17 @@ func kindOf(err error) pfs.Kind {
 			return k
 		}
 	}
-	switch {
-	case errors.Is(err, afero.ErrNoSymlink), errors.Is(err, afero.ErrNoReadlink):
-		return pfs.Unsupported
-	case errors.Is(err, afero.ErrFileClosed):
+	if errors.Is(err, afero.ErrFileClosed) {
 		return pfs.Closed
 	}
 	return pfs.KindOf(err)
 }
 
-// fail makes err, which an afero.Fs returned, an error about name; nil stays nil.
+// fail makes err, which an afero.Fs returned, an error about name; nil,
+// io.EOF and errors of this package stay as they are.
 func fail(op string, name pfs.Path, err error) error {
-	if err == nil {
-		return nil
+	if _, ok := err.(*pfs.Error); ok || err == nil || err == io.EOF {
+		return err
 	}
 	return pfs.E(op, name, kindOf(err), cause(err))
 }

@@ -4,107 +4,101 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"io"
 	"io/fs"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// List returns a page of the entries of dir, sorted by name.
+// List returns a page of the entries of dir, sorted by name. The token is the last name of
+// the page before, encoded because it need not be UTF-8.
 func (s *store) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
 	const op = "aferofs.List"
-	if err := s.begin(ctx, op, dir); err != nil {
+	if err := begin(ctx, op, dir); err != nil {
 		return pfs.Page{}, err
 	}
-	id, last, ok := parseToken(opts.Token)
-	if !ok {
+	last, err := base64.RawURLEncoding.DecodeString(opts.Token)
+	if err != nil {
 		return pfs.Page{}, pfs.Errorf(op, dir, pfs.Conflict, "the page token is not one of this listing: list from the start")
 	}
-	l := s.listings.get(id)
-	if !l.covers(last) {
-		var err error
-		if l, err = s.readListing(ctx, op, dir, id, last); err != nil {
-			return pfs.Page{}, err
-		}
-	}
-	return s.page(op, dir, l, last, opts.Max())
-}
-
-// A token is the id of a listing and the last name of a page, which need not be
-// UTF-8.
-func makeToken(id, last string) string {
-	return id + "." + base64.RawURLEncoding.EncodeToString([]byte(last))
-}
-
-// parseToken returns what makeToken was given; of no token, a new id.
-func parseToken(token string) (id, last string, ok bool) {
-	if token == "" {
-		return pfs.NewID(), "", true
-	}
-	id, name, ok := strings.Cut(token, ".")
-	b, err := base64.RawURLEncoding.DecodeString(name)
-	return id, string(b), ok && err == nil && pfs.ValidID(id)
-}
-
-// readListing reads the names of dir behind last.
-func (s *store) readListing(ctx context.Context, op string, dir pfs.Path, id, last string) (*listing, error) {
-	r, err := s.openDir(op, dir)
-	if err != nil {
-		return nil, err
-	}
-	defer r.close()
-	l := &listing{id: id, after: last}
-	return l, l.read(ctx, op, dir, r)
-}
-
-// openDir begins to read the names in dir.
-func (s *store) openDir(op string, dir pfs.Path) (*names, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if err := s.findDir(op, dir); err != nil {
-		return nil, err
-	}
-	r, err := s.openNames(s.real(dir))
-	return r, fail(op, dir, err)
-}
-
-// page describes up to limit names of l behind last, less those that are gone.
-func (s *store) page(op string, dir pfs.Path, l *listing, last string, limit int) (pfs.Page, error) {
-	rest := l.behind(last)
-	some := rest[:min(limit, len(rest))]
-	page, err := s.describe(op, dir, some)
+	limit := opts.Max()
+	names, err := s.namesBehind(ctx, op, dir, string(last), limit+1)
 	if err != nil {
 		return pfs.Page{}, err
 	}
-	if len(some) < len(rest) || l.more {
-		page.Next = makeToken(l.id, some[len(some)-1])
-		s.listings.put(l)
+	var page pfs.Page
+	if len(names) > limit {
+		names = names[:limit]
+		page.Next = base64.RawURLEncoding.EncodeToString([]byte(names[limit-1]))
+	}
+	for _, name := range names {
+		fi, err := s.lstat(nameOf(dir.Join(name)))
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && isTemp(name, fi):
+		case pfs.CheckName(name) != "":
+			page.Unnamed = append(page.Unnamed, strconv.Quote(name))
+		case err != nil:
+			return pfs.Page{}, fail(op, dir.Join(name), err)
+		default:
+			page.Entries = append(page.Entries, s.info(dir.Join(name), fi))
+		}
 	}
 	return page, nil
 }
 
-// describe returns what there is of the names in dir.
-func (s *store) describe(op string, dir pfs.Path, names []string) (pfs.Page, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	var page pfs.Page
+// namesBehind returns the first n names in dir that come after last, sorted.
+func (s *store) namesBehind(ctx context.Context, op string, dir pfs.Path, last string, n int) ([]string, error) {
 	if err := s.findDir(op, dir); err != nil {
-		return page, err
+		return nil, err
 	}
-	for _, name := range names {
-		info, err := s.lstat(s.real(dir.Join(name)))
-		if errors.Is(err, fs.ErrNotExist) || err == nil && s.isTemp(name, info) {
-			continue
+	var names []string
+	cut := func() {
+		slices.Sort(names)
+		names = names[:min(n, len(names))]
+	}
+	err := s.eachName(ctx, op, dir, func(name string) error {
+		if name > last {
+			names = append(names, name)
 		}
-		if s.checkName(name) != "" {
-			page.Unnamed = append(page.Unnamed, strconv.Quote(name))
-			continue
+		if len(names) == 2*n {
+			cut()
+		}
+		return nil
+	})
+	cut()
+	return names, err
+}
+
+// isTemp reports whether an entry is the temporary of an upload.
+func isTemp(name string, fi fs.FileInfo) bool { return !fi.IsDir() && pfs.IsTemp(name, fi.Mode()) }
+
+// eachName calls do for every name in dir, temporaries included, until it fails. The lock
+// is held: a directory in memory counts its entries, and would skip some if others went.
+func (s *store) eachName(ctx context.Context, op string, dir pfs.Path, do func(name string) error) error {
+	d, err := s.afs.Open(nameOf(dir))
+	if err != nil {
+		return fail(op, dir, err)
+	}
+	defer d.Close()
+	for {
+		if err := pfs.CheckContext(ctx, op, dir); err != nil {
+			return err
+		}
+		names, err := d.Readdirnames(pfs.MaxPage)
+		for _, name := range names {
+			if err := do(name); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF || err == nil && len(names) == 0 {
+			return nil
 		}
 		if err != nil {
-			return pfs.Page{}, fail(op, dir.Join(name), err)
+			return fail(op, dir, err)
 		}
-		page.Entries = append(page.Entries, s.info(dir.Join(name), info))
 	}
-	return page, nil
 }

@@ -3,58 +3,59 @@ package aferofs
 import (
 	"context"
 	"io"
+	"io/fs"
 	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/spf13/afero"
 )
 
-// Open opens the file name for reading. It goes on with the old content of a file
-// that is replaced, as far as afs does.
+// Open opens the file name for reading. If the file is replaced, reads continue with the
+// old content where afs keeps it.
 func (s *store) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
 	const op = "aferofs.Open"
-	if err := s.begin(ctx, op, name); err != nil {
+	if err := begin(ctx, op, name); err != nil {
 		return nil, err
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	fi, err := s.findFile(op, name)
-	if err != nil {
+	fi, err := s.findOpenable(op, name)
+	switch {
+	case err != nil:
 		return nil, err
+	case fi.IsDir():
+		return nil, pfs.E(op, name, pfs.IsDir, nil)
+	case fi.Mode()&fs.ModeType != 0:
+		return nil, pfs.Errorf(op, name, pfs.Unsupported, "a device, pipe or socket, which has no content of its own")
 	}
-	f, err := s.afs.Open(s.real(name))
+	f, err := s.afs.Open(nameOf(name))
 	if err != nil {
 		return nil, fail(op, name, err)
 	}
 	return &file{name: name, info: s.info(name, fi), f: f}, nil
 }
 
-// file is an open file. One ReadAt at a time: afero's own keep a place.
+// file is an open file.
 type file struct {
 	name pfs.Path
 	info pfs.Info
 
-	mu     sync.Mutex
+	mu     sync.Mutex // one ReadAt at a time: files in memory keep an offset
 	f      afero.File
 	closed bool
 }
 
-var _ pfs.File = (*file)(nil)
-
 func (f *file) Info() pfs.Info { return f.info }
 
 func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
-	return inChunks(ctx, "aferofs.File.ReadAt", f.name, p, off, f.read)
-}
-
-// read reads one chunk.
-func (f *file) read(op string, p []byte, off int64) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return 0, pfs.E(op, f.name, pfs.Closed, nil)
-	}
-	return readAt(op, f.name, f.f, p, off)
+	return inChunks(ctx, "aferofs.File.ReadAt", f.name, p, off, func(op string, p []byte, off int64) (int, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.closed {
+			return 0, pfs.E(op, f.name, pfs.Closed, nil)
+		}
+		return readAt(op, f.name, f.f, p, off)
+	})
 }
 
 func (f *file) Close() error {
@@ -67,7 +68,7 @@ func (f *file) Close() error {
 	return fail("aferofs.File.Close", f.name, f.f.Close())
 }
 
-// inChunks hands p to do chunk by chunk, as long as ctx is not done.
+// inChunks calls do with one chunk of p after the other until ctx is done.
 func inChunks(ctx context.Context, op string, name pfs.Path, p []byte, off int64, do func(op string, p []byte, off int64) (int, error)) (n int, err error) {
 	if err := pfs.CheckRange(op, name, off, len(p)); err != nil {
 		return 0, err
@@ -84,16 +85,16 @@ func inChunks(ctx context.Context, op string, name pfs.Path, p []byte, off int64
 	}
 }
 
-// readAt fills p or says why not, whatever afero's file does at its end.
+// readAt fills p or says why not, whatever f returns at its end.
 func readAt(op string, name pfs.Path, f afero.File, p []byte, off int64) (n int, err error) {
 	for n < len(p) {
 		k, err := f.ReadAt(p[n:], off+int64(n))
 		n += k
 		switch {
+		case n == len(p):
+			return n, nil
 		case err == io.EOF, err == io.ErrUnexpectedEOF, err == nil && k == 0:
-			if n < len(p) {
-				return n, io.EOF
-			}
+			return n, io.EOF
 		case err != nil:
 			return n, fail(op, name, err)
 		}

@@ -2,17 +2,31 @@ package aferofs
 
 import (
 	"context"
-	"sync/atomic"
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/spf13/afero"
 )
 
-// Create begins a staged write of name, or goes on with one. The size is not used:
-// afero cannot reserve space.
+// upload is a staged write with open handles. Its bytes are in the temporary, which every
+// access opens anew: so there is nothing to share or to reopen, and it is found again by
+// its name in another process.
+type upload struct {
+	mu      sync.RWMutex // held for reading by accesses to the temporary, for writing by its end
+	done    *pfs.Info    // what Commit published; set with both locks held
+	handles int          // guarded by store.mu
+}
+
+// Create begins an upload of name, or resumes one. The size is not used: afero cannot
+// reserve space.
 func (s *store) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
 	const op = "aferofs.Create"
-	if err := s.begin(ctx, op, name); err != nil {
+	if err := begin(ctx, op, name); err != nil {
 		return nil, err
 	}
 	if err := opts.Check(op, name); err != nil {
@@ -27,16 +41,34 @@ func (s *store) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOption
 	if id == "" {
 		id = pfs.NewID()
 	}
-	u, err := s.upload(op, name, id, opts.Reopen)
-	if err != nil {
-		return nil, err
+	w := &staged{s: s, name: name, id: id, temp: nameOf(name.Parent().Join(digest.StagedName(name.Base(), id)))}
+	fi, err := s.lstat(w.temp)
+	switch {
+	case err == nil:
+		w.resumed = fi.Size() > 0
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fail(op, name, err)
+	case opts.Reopen:
+		return nil, pfs.Errorf(op, name, pfs.Conflict, "there is no upload %s: begin a new one", id)
+	default:
+		f, err := s.afs.OpenFile(w.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			return nil, fail(op, name, err)
+		}
 	}
-	u.handles++
-	return &staged{s: s, u: u, resumed: u.wrote.Load()}, nil
+	if w.u = s.uploads[w.temp]; w.u == nil || w.u.done != nil {
+		w.u = &upload{}
+		s.uploads[w.temp] = w.u
+	}
+	w.u.handles++
+	return w, nil
 }
 
-// checkPlace checks that a file may be published as name now: over a file or link,
-// or, if exclusive, over nothing. The lock is held.
+// checkPlace checks that a file may be published as name: over a file or link, or, if
+// exclusive, over nothing. The lock is held.
 func (s *store) checkPlace(op string, name pfs.Path, exclusive bool) error {
 	old, err := s.taken(op, name)
 	switch {
@@ -52,134 +84,168 @@ func (s *store) checkPlace(op string, name pfs.Path, exclusive bool) error {
 
 // staged is a handle of an upload.
 type staged struct {
-	s       *store
-	u       *upload
-	resumed bool
-	ended   atomic.Bool // by Commit, Suspend or Close
+	s        *store
+	u        *upload
+	name     pfs.Path
+	id, temp string
+	resumed  bool
+	ended    bool // by Commit, Suspend or Close; guarded by u.mu
+	released bool // by Close; guarded by s.mu
 }
 
-var (
-	_ pfs.Staged       = (*staged)(nil)
-	_ pfs.LeafDigester = (*staged)(nil)
-	_ pfs.Identifier   = (*staged)(nil)
-)
+var _ pfs.Identifier = (*staged)(nil)
 
 func (w *staged) Identity() any { return w.u }
-
-func (w *staged) ID() string    { return w.u.id }
+func (w *staged) ID() string    { return w.id }
 func (w *staged) Resumed() bool { return w.resumed }
 func (w *staged) Unit() int64   { return pfs.ChunkSize }
 
-// use locks the upload and opens its temporary if need be. done must be called
-// where err is nil.
-func (w *staged) use(op string) (done func(), err error) {
-	w.u.mu.Lock()
-	if err := w.open(op); err != nil {
-		w.u.mu.Unlock()
-		return nil, err
+// use calls do with the temporary. The upload is locked.
+func (w *staged) use(op string, do func(f afero.File) error) error {
+	if w.ended {
+		return pfs.E(op, w.name, pfs.Closed, nil)
 	}
-	return w.u.mu.Unlock, nil
-}
-
-// open is use with the upload locked.
-func (w *staged) open(op string) error {
-	if w.ended.Load() {
-		return pfs.E(op, w.u.name, pfs.Closed, nil)
+	err := fs.ErrNotExist
+	if w.u.done == nil {
+		var f afero.File
+		if f, err = w.s.afs.OpenFile(w.temp, os.O_RDWR, 0); err == nil {
+			err = do(f)
+			if closing := f.Close(); err == nil {
+				err = closing
+			}
+		}
 	}
-	w.s.mu.RLock()
-	defer w.s.mu.RUnlock()
-	if err := w.checkKept(op); err != nil {
-		return err
+	if errors.Is(err, fs.ErrNotExist) {
+		return pfs.Errorf(op, w.name, pfs.Conflict, "the upload %s is gone: begin a new one", w.id)
 	}
-	if w.u.file != nil {
-		return nil
-	}
-	return fail(op, w.u.name, w.s.open(w.u))
-}
-
-// checkKept answers Conflict if the upload is gone. The lock is held.
-func (w *staged) checkKept(op string) error {
-	if w.u.gone {
-		return pfs.Errorf(op, w.u.name, pfs.Conflict, "the staged write %s is gone: begin a new one", w.ID())
-	}
-	return nil
+	return err
 }
 
 func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
-	return inChunks(ctx, "aferofs.Staged.WriteAt", w.u.name, p, off, w.write)
-}
-
-// write stages one chunk.
-func (w *staged) write(op string, p []byte, off int64) (int, error) {
-	done, err := w.use(op)
-	if err != nil {
-		return 0, err
-	}
-	defer done()
-	n, err := w.u.file.WriteAt(p, off)
-	if n > 0 {
-		w.u.wrote.Store(true)
-	}
-	return n, fail(op, w.u.name, err)
+	return inChunks(ctx, "aferofs.Staged.WriteAt", w.name, p, off, func(op string, p []byte, off int64) (n int, err error) {
+		w.u.mu.RLock()
+		defer w.u.mu.RUnlock()
+		err = w.use(op, func(f afero.File) (err error) { n, err = f.WriteAt(p, off); return err })
+		return n, fail(op, w.name, err)
+	})
 }
 
 func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
-	return inChunks(ctx, "aferofs.Staged.ReadAt", w.u.name, p, off, w.read)
-}
-
-// read reads one chunk back.
-func (w *staged) read(op string, p []byte, off int64) (int, error) {
-	done, err := w.use(op)
-	if err != nil {
-		return 0, err
-	}
-	defer done()
-	return readAt(op, w.u.name, w.u.file, p, off)
+	return inChunks(ctx, "aferofs.Staged.ReadAt", w.name, p, off, func(op string, p []byte, off int64) (n int, err error) {
+		w.u.mu.RLock()
+		defer w.u.mu.RUnlock()
+		err = w.use(op, func(f afero.File) (err error) { n, err = readAt(op, w.name, f, p, off); return err })
+		return n, fail(op, w.name, err)
+	})
 }
 
 func (w *staged) Sync(ctx context.Context) error {
 	const op = "aferofs.Staged.Sync"
-	if err := pfs.CheckContext(ctx, op, w.u.name); err != nil {
+	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
 		return err
 	}
-	done, err := w.use(op)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return fail(op, w.u.name, w.u.file.Sync())
+	w.u.mu.RLock()
+	defer w.u.mu.RUnlock()
+	return fail(op, w.name, w.use(op, afero.File.Sync))
 }
 
-// LeafDigests returns the digests of the leaves that were staged in full.
-func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]pfs.LeafDigest, error) {
-	return digest.Leaves(ctx, "aferofs.Staged.LeafDigests", w.u.name, w.ReadAt, size, first, n)
-}
-
-func (w *staged) Suspend(context.Context) error { return w.end("aferofs.Staged.Suspend", false) }
-
-func (w *staged) Close(context.Context) error { return w.end("aferofs.Staged.Close", true) }
-
-// end ends the use of the handle, and of the upload if it is the last one or if
-// the upload is to be discarded.
-func (w *staged) end(op string, discard bool) error {
-	if w.ended.Swap(true) {
-		return nil
+func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
+	const op = "aferofs.Staged.Commit"
+	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
+		return pfs.Info{}, err
 	}
-	u, s := w.u, w.s
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u.handles--
-	if u.handles > 0 && !discard && !u.gone {
-		return nil
+	if err := opts.Check(op, w.name); err != nil {
+		return pfs.Info{}, err
 	}
-	err := u.close()
-	if discard && !u.gone {
-		if e := s.afs.Remove(u.temp); err == nil {
-			err = e
+	w.u.mu.Lock()
+	defer w.u.mu.Unlock()
+	if w.u.done == nil {
+		if err := w.prepare(op, opts); err != nil {
+			return pfs.Info{}, err
+		}
+		if err := w.publish(op, opts); err != nil {
+			return pfs.Info{}, err
 		}
 	}
-	s.forget(u)
-	return fail(op, u.name, err)
+	w.ended = true
+	return *w.u.done, w.s.syncDir(op, w.name.Parent())
+}
+
+// prepare makes the temporary what the file will be, durably, except for the permission
+// bits. Times are set last: a file in memory gets the time at which it is closed.
+func (w *staged) prepare(op string, opts pfs.CommitOptions) error {
+	mtime := opts.ModTime
+	if mtime.IsZero() {
+		mtime = time.Now()
+	}
+	err := w.use(op, func(f afero.File) error {
+		fi, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		if fi.Size() < opts.Size {
+			return pfs.Errorf(op, w.name, pfs.Integrity, "%d of %d bytes were staged", fi.Size(), opts.Size)
+		}
+		return f.Truncate(opts.Size)
+	})
+	if err == nil {
+		err = w.s.afs.Chtimes(w.temp, mtime, mtime)
+	}
+	if err == nil {
+		err = w.s.sync(w.temp)
+	}
+	return fail(op, w.name, err)
+}
+
+// publish gives the temporary the name of the file.
+func (w *staged) publish(op string, opts pfs.CommitOptions) error {
+	s := w.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.checkPlace(op, w.name, opts.NoReplace); err != nil {
+		return err
+	}
+	err := s.afs.Chmod(w.temp, opts.Perm())
+	if err == nil {
+		if err = s.afs.Rename(w.temp, nameOf(w.name)); err != nil {
+			s.afs.Chmod(w.temp, 0o600) // so that it can be opened again
+		}
+	}
+	if err != nil {
+		return fail(op, w.name, err)
+	}
+	fi, err := s.lstat(nameOf(w.name))
+	if err != nil {
+		return fail(op, w.name, err)
+	}
+	info := s.info(w.name, fi)
+	w.u.done = &info
+	return nil
+}
+
+func (w *staged) Suspend(context.Context) error {
+	w.u.mu.Lock()
+	defer w.u.mu.Unlock()
+	w.ended = true
+	return nil
+}
+
+func (w *staged) Close(context.Context) (err error) {
+	w.u.mu.Lock()
+	defer w.u.mu.Unlock()
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	if !w.ended && w.u.done == nil {
+		if err = w.s.afs.Remove(w.temp); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	w.ended = true
+	if !w.released {
+		w.released = true
+		if w.u.handles--; w.u.handles == 0 && w.s.uploads[w.temp] == w.u {
+			delete(w.s.uploads, w.temp)
+		}
+	}
+	return fail("aferofs.Staged.Close", w.name, err)
 }

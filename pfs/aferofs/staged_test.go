@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/aferofs"
@@ -15,7 +14,7 @@ import (
 
 func TestErrorsDoNotTellWhereTheStoreIs(t *testing.T) {
 	root := t.TempDir()
-	fsys := aferofs.Store(afero.NewOsFs(), aferofs.Options{Root: root})
+	fsys := aferofs.Store(afero.NewBasePathFs(afero.NewOsFs(), root))
 	pfstest.MustMkdir(t, fsys, "/dir")
 	pfstest.WriteFile(t, fsys, "/f", nil)
 	_, open := fsys.Open(t.Context(), "/missing")
@@ -28,7 +27,7 @@ func TestErrorsDoNotTellWhereTheStoreIs(t *testing.T) {
 }
 
 func TestTheRootMustExist(t *testing.T) {
-	fsys := aferofs.Store(afero.NewOsFs(), aferofs.Options{Root: filepath.Join(t.TempDir(), "missing")})
+	fsys := aferofs.Store(afero.NewBasePathFs(afero.NewOsFs(), filepath.Join(t.TempDir(), "missing")))
 	_, err := fsys.Stat(t.Context(), "/")
 	pfstest.WantKind(t, err, pfs.NotExist)
 	pfstest.WantKind(t, fsys.Mkdir(t.Context(), "/dir", 0o755), pfs.NotExist)
@@ -38,7 +37,7 @@ func TestTheRootMustExist(t *testing.T) {
 // of the file already.
 func TestCommitThatFailedMayBeTriedAgain(t *testing.T) {
 	ctx := t.Context()
-	fsys := aferofs.Store(refusing{afero.NewMemMapFs(), "/f"}, aferofs.Options{})
+	fsys := aferofs.Store(refusing{afero.NewMemMapFs(), "/f"})
 	w, err := fsys.Create(ctx, "/f", pfs.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +79,7 @@ func (r refusing) Rename(from, to string) error {
 func TestStagedWriteOfARenamedDirectory(t *testing.T) {
 	const id = "0123456789abcdef"
 	ctx := t.Context()
-	fsys := aferofs.Store(afero.NewMemMapFs(), aferofs.Options{})
+	fsys := aferofs.Store(afero.NewMemMapFs())
 	pfstest.MustMkdir(t, fsys, "/dir")
 	w, err := fsys.Create(ctx, "/dir/f", pfs.CreateOptions{ID: id})
 	if err != nil {
@@ -105,40 +104,4 @@ func TestStagedWriteOfARenamedDirectory(t *testing.T) {
 	}
 	pfstest.WantNames(t, fsys, "/dir")
 	pfstest.WantFile(t, fsys, "/moved/f", []byte("content"))
-}
-
-func TestSweepGoesByTheTimeOfTheLastWrite(t *testing.T) {
-	afs := afero.NewMemMapFs()
-	fsys := aferofs.Store(afs, aferofs.Options{})
-	for _, name := range []pfs.Path{"/old", "/new"} {
-		w, err := fsys.Create(t.Context(), name, pfs.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Suspend(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if name == "/old" {
-			age(t, afs, 48*time.Hour)
-		}
-	}
-	n, _, err := pfs.Sweep(t.Context(), fsys, "/", 24*time.Hour)
-	if n != 1 || err != nil {
-		t.Errorf("Sweep = %d, %v, want 1", n, err)
-	}
-}
-
-// age makes everything in the root older by d.
-func age(t *testing.T, afs afero.Fs, d time.Duration) {
-	t.Helper()
-	infos, err := afero.ReadDir(afs, "/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, info := range infos {
-		at := info.ModTime().Add(-d)
-		if err := afs.Chtimes("/"+info.Name(), at, at); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -1,8 +1,10 @@
 package aferofs
 
 import (
+	"context"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -12,13 +14,10 @@ import (
 // treeDir is an open directory, read page by page.
 type treeDir struct {
 	treeFile
-	t *tree
-	p pfs.Path
-
-	rest    []os.FileInfo // of the page read last
-	unnamed string        // an entry that cannot be named, or empty
-	token   string
-	end     bool // the page read last was the last
+	next    func() (pfs.Info, error, bool)
+	stop    func()
+	failed  error
+	unnamed string // an entry that cannot be named, or empty
 }
 
 // openDir opens the directory p, or one that the link p leads to.
@@ -30,7 +29,17 @@ func (t *tree) openDir(name string, p pfs.Path) (afero.File, error) {
 	if info.IsLink() {
 		info = pfs.Info{Name: info.Name, Mode: fs.ModeDir | 0o755, ModTime: info.ModTime}
 	}
-	return &treeDir{treeFile: treeFile{name: name, c: entry{info}}, t: t, p: p}, nil
+	d := &treeDir{treeFile: treeFile{ctx: t.ctx, name: name, c: reading{entry(info)}}}
+	d.next, d.stop = iter.Pull2(pfs.Entries(t.ctx, t.fsys, p, func(quoted string) { d.unnamed = quoted }))
+	return d, nil
+}
+
+func (d *treeDir) Close() error {
+	return d.do("close", func() error {
+		d.closed = true
+		d.stop()
+		return nil
+	})
 }
 
 // Readdir returns up to n entries, and io.EOF when there are no more; with n <= 0
@@ -38,55 +47,26 @@ func (t *tree) openDir(name string, p pfs.Path) (afero.File, error) {
 // others.
 func (d *treeDir) Readdir(n int) (infos []os.FileInfo, err error) {
 	err = d.do("readdir", func() error {
-		for n <= 0 || len(infos) < n {
-			if len(d.rest) == 0 {
-				if d.end {
-					return d.last(n, len(infos))
-				}
-				if err := d.page(); err != nil {
-					return err
-				}
-				continue
+		for d.failed == nil && (n <= 0 || len(infos) < n) {
+			info, err, ok := d.next()
+			switch {
+			case err != nil:
+				d.failed = err
+			case ok:
+				infos = append(infos, fileInfo{info})
+			case n > 0 && len(infos) > 0:
+				return nil // the next call reports the end
+			case d.unnamed != "":
+				return pfs.Errorf("aferofs.Readdir", "", pfs.Invalid, "entry %s cannot be named here", d.unnamed)
+			case n > 0:
+				return io.EOF
+			default:
+				return nil
 			}
-			k := len(d.rest)
-			if n > 0 {
-				k = min(k, n-len(infos))
-			}
-			infos = append(infos, d.rest[:k]...)
-			d.rest = d.rest[k:]
 		}
-		return nil
+		return d.failed
 	})
 	return infos, err
-}
-
-// last answers at the end of the directory, k entries after the call began.
-func (d *treeDir) last(n, k int) error {
-	switch {
-	case n > 0 && k > 0:
-		return nil // the next call says so
-	case d.unnamed != "":
-		return pfs.Errorf("aferofs.Readdir", d.p, pfs.Invalid, "entry %s cannot be named here", d.unnamed)
-	case n > 0:
-		return io.EOF
-	}
-	return nil
-}
-
-// page reads the next page.
-func (d *treeDir) page() error {
-	page, err := d.t.fsys.List(d.t.ctx, d.p, pfs.ListOptions{Token: d.token})
-	if err != nil {
-		return err
-	}
-	for _, e := range page.Entries {
-		d.rest = append(d.rest, fileInfo{e})
-	}
-	if len(page.Unnamed) > 0 {
-		d.unnamed = page.Unnamed[0]
-	}
-	d.token, d.end = page.Next, page.Next == ""
-	return nil
 }
 
 // Readdirnames is Readdir for callers that need names only.
@@ -99,12 +79,9 @@ func (d *treeDir) Readdirnames(n int) ([]string, error) {
 	return names, err
 }
 
-// entry is a directory where a content is wanted.
-type entry struct{ e pfs.Info }
+// entry is the pfs.File of a directory.
+type entry pfs.Info
 
-func (entry) readAt([]byte, int64) (int, error)  { return 0, pfs.IsDir }
-func (entry) writeAt([]byte, int64) (int, error) { return 0, pfs.IsDir }
-func (entry) truncate(int64) error               { return pfs.IsDir }
-func (entry) sync() error                        { return nil }
-func (e entry) info() (pfs.Info, error)          { return e.e, nil }
-func (entry) close() error                       { return nil }
+func (entry) ReadAt(context.Context, []byte, int64) (int, error) { return 0, pfs.IsDir }
+func (e entry) Info() pfs.Info                                   { return pfs.Info(e) }
+func (entry) Close() error                                       { return nil }

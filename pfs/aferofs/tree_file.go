@@ -1,6 +1,7 @@
 package aferofs
 
 import (
+	"context"
 	"io"
 	"io/fs"
 	"os"
@@ -10,18 +11,28 @@ import (
 	"github.com/spf13/afero"
 )
 
-// content is what an open file of a tree is made of.
+// content is what an open file reads and writes: a pfs.Handle, a staging, or a reading.
 type content interface {
-	readAt(p []byte, off int64) (int, error)
-	writeAt(p []byte, off int64) (int, error)
-	truncate(size int64) error
-	sync() error
-	info() (pfs.Info, error)
-	close() error
+	ReadAt(ctx context.Context, p []byte, off int64) (int, error)
+	WriteAt(ctx context.Context, p []byte, off int64) (int, error)
+	Truncate(ctx context.Context, size int64) error
+	Sync(ctx context.Context) error
+	Stat(ctx context.Context) (pfs.Info, error)
+	Close(ctx context.Context) error
 }
 
-// treeFile gives a content a place, as afero wants it. One call at a time.
+// reading is a file open for reading.
+type reading struct{ pfs.File }
+
+func (reading) WriteAt(context.Context, []byte, int64) (int, error) { return 0, fs.ErrPermission }
+func (reading) Truncate(context.Context, int64) error               { return fs.ErrPermission }
+func (reading) Sync(context.Context) error                          { return nil }
+func (r reading) Stat(context.Context) (pfs.Info, error)            { return r.Info(), nil }
+func (r reading) Close(context.Context) error                       { return r.File.Close() }
+
+// treeFile gives a content an offset. It does one call at a time.
 type treeFile struct {
+	ctx    context.Context
 	name   string
 	append bool // every Write is at the end
 
@@ -53,10 +64,10 @@ func (f *treeFile) Read(p []byte) (n int, err error) {
 		if len(p) == 0 {
 			return nil
 		}
-		n, err = f.c.readAt(p, f.off)
+		n, err = f.c.ReadAt(f.ctx, p, f.off)
 		f.off += int64(n)
 		if n > 0 && err == io.EOF {
-			return nil // the next Read says so
+			return nil // the next Read returns it
 		}
 		return err
 	})
@@ -64,23 +75,20 @@ func (f *treeFile) Read(p []byte) (n int, err error) {
 }
 
 func (f *treeFile) ReadAt(p []byte, off int64) (n int, err error) {
-	err = f.do("read", func() (err error) {
-		n, err = f.c.readAt(p, off)
-		return err
-	})
+	err = f.do("read", func() (err error) { n, err = f.c.ReadAt(f.ctx, p, off); return err })
 	return n, err
 }
 
 func (f *treeFile) Write(p []byte) (n int, err error) {
 	err = f.do("write", func() (err error) {
 		if f.append {
-			info, err := f.c.info()
+			info, err := f.c.Stat(f.ctx)
 			if err != nil {
 				return err
 			}
 			f.off = info.Size
 		}
-		n, err = f.c.writeAt(p, f.off)
+		n, err = f.c.WriteAt(f.ctx, p, f.off)
 		f.off += int64(n)
 		return err
 	})
@@ -88,10 +96,7 @@ func (f *treeFile) Write(p []byte) (n int, err error) {
 }
 
 func (f *treeFile) WriteAt(p []byte, off int64) (n int, err error) {
-	err = f.do("write", func() (err error) {
-		n, err = f.c.writeAt(p, off)
-		return err
-	})
+	err = f.do("write", func() (err error) { n, err = f.c.WriteAt(f.ctx, p, off); return err })
 	return n, err
 }
 
@@ -104,7 +109,7 @@ func (f *treeFile) Seek(offset int64, whence int) (off int64, err error) {
 		case io.SeekCurrent:
 			offset += f.off
 		case io.SeekEnd:
-			info, err := f.c.info()
+			info, err := f.c.Stat(f.ctx)
 			if err != nil {
 				return err
 			}
@@ -122,16 +127,14 @@ func (f *treeFile) Seek(offset int64, whence int) (off int64, err error) {
 }
 
 func (f *treeFile) Truncate(size int64) error {
-	return f.do("truncate", func() error { return f.c.truncate(size) })
+	return f.do("truncate", func() error { return f.c.Truncate(f.ctx, size) })
 }
 
-func (f *treeFile) Sync() error {
-	return f.do("sync", func() error { return f.c.sync() })
-}
+func (f *treeFile) Sync() error { return f.do("sync", func() error { return f.c.Sync(f.ctx) }) }
 
 func (f *treeFile) Stat() (fi os.FileInfo, err error) {
 	err = f.do("stat", func() error {
-		info, err := f.c.info()
+		info, err := f.c.Stat(f.ctx)
 		fi = fileInfo{info}
 		return err
 	})
@@ -141,7 +144,7 @@ func (f *treeFile) Stat() (fi os.FileInfo, err error) {
 func (f *treeFile) Close() error {
 	return f.do("close", func() error {
 		f.closed = true
-		return f.c.close()
+		return f.c.Close(f.ctx)
 	})
 }
 

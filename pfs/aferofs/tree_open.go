@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/spf13/afero"
@@ -24,8 +25,13 @@ func (t *tree) OpenFile(name string, flag int, perm os.FileMode) (f afero.File, 
 	err = t.on("open", name, func(p pfs.Path) error {
 		if flag&(writable|os.O_CREATE) == 0 {
 			f, err = t.openRead(name, p)
+			return err
+		}
+		c, err := t.openWrite(p, flag, perm)
+		if c == nil && err == nil {
+			f, err = t.openRead(name, p)
 		} else {
-			f, err = t.openWrite(name, p, flag, perm)
+			f = &treeFile{ctx: t.ctx, name: name, append: flag&os.O_APPEND != 0, c: c}
 		}
 		return err
 	})
@@ -41,43 +47,32 @@ func (t *tree) openRead(name string, p pfs.Path) (afero.File, error) {
 	if errors.Is(err, pfs.IsDir) {
 		return t.openDir(name, p)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &treeFile{name: name, c: reading{t.ctx, f}}, nil
+	return &treeFile{ctx: t.ctx, name: name, c: reading{f}}, err
 }
 
-// openWrite stages a file or edits the one that is there.
-func (t *tree) openWrite(name string, p pfs.Path, flag int, perm os.FileMode) (afero.File, error) {
+// openWrite stages a file or opens the one that is there for changes in place. It returns
+// nil for a file that is there and shall be read only.
+func (t *tree) openWrite(p pfs.Path, flag int, perm os.FileMode) (content, error) {
 	info, err := t.fsys.Stat(t.ctx, p)
-	there := err == nil
-	switch {
-	case !there && !errors.Is(err, pfs.NotExist):
+	if err != nil && (flag&os.O_CREATE == 0 || !errors.Is(err, pfs.NotExist)) {
 		return nil, err
-	case !there && flag&os.O_CREATE == 0:
-		return nil, err
-	case there && flag&os.O_CREATE != 0 && flag&os.O_EXCL != 0:
-		return nil, fs.ErrExist
-	case there && flag&writable == 0:
-		return t.openRead(name, p)
-	case there && flag&os.O_TRUNC == 0:
-		return t.edit(name, p, flag&os.O_APPEND != 0)
-	case there && info.IsRegular():
-		perm = info.Mode
+	}
+	if err == nil {
+		switch {
+		case flag&os.O_CREATE != 0 && flag&os.O_EXCL != 0:
+			return nil, fs.ErrExist
+		case flag&writable == 0:
+			return nil, nil
+		case flag&os.O_TRUNC == 0:
+			return pfs.OpenHandle(t.ctx, t.fsys, p, pfs.OpenRead|pfs.OpenWrite, 0)
+		case info.IsRegular():
+			perm = info.Mode
+		}
 	}
 	w, err := t.fsys.Create(t.ctx, p, pfs.CreateOptions{})
 	if err != nil {
 		return nil, err
 	}
 	commit := pfs.CommitOptions{Mode: perm.Perm(), NoReplace: flag&os.O_EXCL != 0}
-	return &treeFile{name: name, append: flag&os.O_APPEND != 0, c: newStaging(t.ctx, p, w, commit)}, nil
-}
-
-// edit opens the file p for changes in place.
-func (t *tree) edit(name string, p pfs.Path, atEnd bool) (afero.File, error) {
-	h, err := pfs.OpenHandle(t.ctx, t.fsys, p, pfs.OpenRead|pfs.OpenWrite, 0)
-	if err != nil {
-		return nil, err
-	}
-	return &treeFile{name: name, append: atEnd, c: editing{t.ctx, h}}, nil
+	return &staging{w: w, commit: commit, name: p.Base(), began: time.Now()}, nil
 }

@@ -94,6 +94,10 @@ const (
 	// NoKeptDigest: Info.Digest is always empty.
 	NoKeptDigest
 
+	// WeakVersion: Info.Version stays when a file is replaced by one of the same size and
+	// modification time.
+	WeakVersion
+
 	// NoCommitMemory: an ID is forgotten with its Commit. To go on with it
 	// answers Conflict, or begins an empty staged write whose Commit answers
 	// Integrity; the published file stays as it is.
