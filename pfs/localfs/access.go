@@ -7,8 +7,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// CheckAccess asks the system whether a file may be read, or for a change whether the
-// directory of name may be changed. What is not there refuses nothing.
+// CheckAccess checks whether the system allows to read the file name, or, for a change, to change
+// its directory. A missing file or directory is allowed.
 func (f *FS) CheckAccess(ctx context.Context, a pfs.Access, name pfs.Path) error {
 	const op = "localfs.CheckAccess"
 	err := f.at(ctx, op, name, func(d dir, base string) error {
@@ -17,7 +17,7 @@ func (f *FS) CheckAccess(ctx context.Context, a pfs.Access, name pfs.Path) error
 			return d.access(base, false)
 		case pfs.Make:
 			if there, err := f.isThere(op, d, base, name); there || err != nil {
-				return nil // Mkdir itself says what it finds
+				return nil // Mkdir itself returns the error
 			}
 			fallthrough
 		case pfs.Write, pfs.Delete:

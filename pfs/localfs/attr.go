@@ -47,7 +47,7 @@ func (f *FS) setAttr(ctx context.Context, op string, name pfs.Path, mask pfs.Att
 		}
 		var marked *os.File
 		if mask&pfs.AttrModTime != 0 && st.mode.IsRegular() {
-			// A file that we may not read has no mark that we could know.
+			// A file that this process cannot read has no stored digest that it could know.
 			if marked, err = d.openFile(base, os.O_RDONLY, 0); err == nil {
 				defer marked.Close()
 			}
@@ -59,7 +59,7 @@ func (f *FS) setAttr(ctx context.Context, op string, name pfs.Path, mask pfs.Att
 	})
 }
 
-// change is what a SetAttr changes.
+// change is the new attributes of one SetAttr.
 type change struct {
 	mask         pfs.AttrMask
 	attrs        pfs.Attrs
@@ -67,7 +67,7 @@ type change struct {
 	atime, mtime time.Time // zero to keep them
 }
 
-// newChange checks what SetAttr was asked for, so that nothing changes if it cannot be done.
+// newChange checks the arguments of SetAttr before anything changes.
 func newChange(op string, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) (c change, err error) {
 	if err := mask.Check(op, name, attrs); err != nil {
 		return c, err
@@ -95,14 +95,14 @@ func newChange(op string, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) (c 
 	return c, fail(op, name, err)
 }
 
-// node is what has attributes: a name in a directory, or an open file.
+// node is a holder of attributes: a name in a directory, or an open file.
 type node interface {
 	chmod(mode fs.FileMode) error
-	chown(uid, gid int) error             // -1 keeps one of them
-	chtimes(atime, mtime time.Time) error // the zero time keeps one of them
+	chown(uid, gid int) error             // -1 keeps either
+	chtimes(atime, mtime time.Time) error // the zero time keeps either
 }
 
-// namedNode is a name in an open directory; link says that a link is not followed.
+// namedNode is a name in an open directory; with link, links are not followed.
 type namedNode struct {
 	dir  dir
 	base string
@@ -122,8 +122,9 @@ func (n openNode) chmod(mode fs.FileMode) error         { return n.file.Chmod(mo
 func (n openNode) chown(uid, gid int) error             { return n.file.Chown(uid, gid) }
 func (n openNode) chtimes(atime, mtime time.Time) error { return setTimes(n.file, atime, mtime) }
 
-// apply sets all but the size. The owner comes first, because the system then drops setuid
-// and setgid. marked, if not nil, is the file open for reading, whose mark stays trusted.
+// apply sets all attributes but the size. It sets the owner first, because the system then drops
+// setuid and setgid. marked, if not nil, is the file open for reading; its stored digest stays
+// valid.
 func (f *FS) apply(c change, n node, marked *os.File) error {
 	if c.uid >= 0 || c.gid >= 0 {
 		if err := n.chown(c.uid, c.gid); err != nil {

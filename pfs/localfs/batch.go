@@ -10,15 +10,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Bounds of a group of entries that is synced at once.
+// Limits of a group of entries that share one sync.
 const (
 	groupFiles = 1024
 	groupBytes = 64 << 20
-	groupDirs  = 64 // each is open meanwhile
-	// groupFew files or less are synced one by one, since to sync the whole disk
-	// may mean to wait for others' bytes.
+	groupDirs  = 64 // each is open until the group ends
+	// Groups of at most groupFew files are synced file by file: to sync the whole disk could wait
+	// for the bytes of other writers.
 	groupFew = 8
-	// groupJobs files are written at the same time.
+	// groupJobs is the number of files that are written in parallel.
 	groupJobs = 4
 )
 
@@ -38,48 +38,48 @@ func (f *FS) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
 
 const batchOp = "localfs.WriteBatch"
 
-// batch is one WriteBatch with the group that is on.
+// batch is the state of one WriteBatch and of its current group.
 type batch struct {
 	fs      *FS
 	ctx     context.Context
-	entries []pfs.BatchEntry // all of them
+	entries []pfs.BatchEntry // of the whole batch
 	errs    []error
 
 	files   []*batchFile
 	names   map[pfs.Path]bool // of files
 	bytes   int
 	parents map[pfs.Path]*batchDir
-	disks   map[uint64]disk // by the device, nil for one that cannot be synced as a whole
+	disks   map[uint64]disk // by device; nil for one that cannot be synced as a whole
 }
 
 // batchDir is a directory that a group writes to.
 type batchDir struct {
 	place
-	disk    disk  // that it is on, nil if none is needed or there is none
-	changed []int // entries that are done but for the sync
+	disk    disk  // that it is on; nil if none is needed or available
+	changed []int // entries that only need the sync
 }
 
-// batchFile is a file of a group on its way.
+// batchFile is a file of the current group.
 type batchFile struct {
 	i     int
 	entry pfs.BatchEntry
 	in    *batchDir
 	base  string
-	temp  string // "" once there is none
-	open  tempID // of temp, by which room counts it
-	room  *claim // nil until it is taken
+	temp  string // "" if there is none
+	open  tempID // identifies temp, whose quota room counts
+	room  *claim // nil until claimed
 	spare int64
 	extra int64
 }
 
-// full reports whether the group must end before e: it is large enough, or e needs
-// what is only staged yet.
+// full reports whether the group must end before e: because it is large enough, or because e
+// depends on a file of the group.
 func (b *batch) full(e pfs.BatchEntry) bool {
 	return len(b.files) >= groupFiles || b.bytes >= groupBytes || len(b.parents) >= groupDirs ||
 		b.names[e.Path.Parent()] || e.Mode.IsDir() && b.names[e.Path]
 }
 
-// add makes a directory, or takes a file into the group.
+// add makes a directory, or adds a file to the group.
 func (b *batch) add(i int, e pfs.BatchEntry) {
 	if err := b.fs.check(b.ctx, batchOp, e.Path); err != nil {
 		b.errs[i] = err
@@ -103,7 +103,7 @@ func (b *batch) add(i int, e pfs.BatchEntry) {
 	b.errs[i] = fail(batchOp, e.Path, err)
 }
 
-// parent opens a directory, or finds it open.
+// parent returns an open directory, and opens it on first use.
 func (b *batch) parent(name pfs.Path) (*batchDir, error) {
 	if in := b.parents[name]; in != nil {
 		return in, nil
@@ -124,8 +124,8 @@ func (b *batch) parent(name pfs.Path) (*batchDir, error) {
 	return in, nil
 }
 
-// disk opens the disk that holds d, or finds it open. That is before anything is written
-// to it: a loss that others were told of since then would not be told again.
+// disk returns the open disk that holds d. It must be opened before the group writes to it, because
+// the kernel reports lost bytes only to descriptors that were open at the time.
 func (b *batch) disk(d dir) (disk, error) {
 	if b.fs.opts.NoSync || !syncsWholeDisk {
 		return nil, nil
@@ -186,10 +186,10 @@ func (b *batch) stage() {
 	wg.Wait()
 }
 
-// single reports whether each file is synced by itself.
+// single reports whether the group is synced file by file.
 func (b *batch) single() bool { return !syncsWholeDisk || len(b.files) <= groupFew }
 
-// write stages one file, and syncs it if told to.
+// write stages one file, and syncs it if the group is synced file by file.
 func (b *batch) write(w *batchFile, sync bool) error {
 	if err := pfs.CheckContext(b.ctx, batchOp, w.entry.Path); err != nil {
 		return err
@@ -208,8 +208,8 @@ func (b *batch) write(w *batchFile, sync bool) error {
 	return errors.Join(err, file.Close())
 }
 
-// openTemp makes the temporary. An operation that removes it meanwhile, or counts the
-// tree, finds it counted by its claim.
+// openTemp makes the temporary and registers it, so that concurrent removals and counts know that
+// its claim counts it.
 func (b *batch) openTemp(w *batchFile) (*os.File, error) {
 	temp := digest.StagedName(w.base, pfs.NewID())
 	release, err := b.fs.hold(named{w.in.place, temp})
@@ -235,7 +235,7 @@ func (b *batch) openTemp(w *batchFile) (*os.File, error) {
 	return file, nil
 }
 
-// claim looks at the target and takes the room that the file needs more.
+// claim checks the target and claims the quota that the file needs beyond it.
 func (b *batch) claim(w *batchFile) error {
 	if err := w.lookAtTarget(); err != nil {
 		return err
@@ -247,13 +247,13 @@ func (b *batch) claim(w *batchFile) error {
 	return w.room.reach(w.needs())
 }
 
-// needs is what the file needs.
+// needs is the quota that the file needs.
 func (w *batchFile) needs() need {
 	size := int64(len(w.entry.Data))
 	return need{limits: limits{max(0, size-w.spare), w.extra}}
 }
 
-// lookAtTarget refuses what is at the name where it may not be replaced.
+// lookAtTarget refuses a target that may not be replaced.
 func (w *batchFile) lookAtTarget() error {
 	st, err := w.in.dir.stat(w.base, false)
 	switch {
@@ -271,7 +271,7 @@ func (w *batchFile) lookAtTarget() error {
 	return nil
 }
 
-// fill writes content and all that belongs to it.
+// fill writes the content and the attributes of the file.
 func (b *batch) fill(w *batchFile, file *os.File) error {
 	data := w.entry.Data
 	for off := 0; off < len(data); off += pfs.ChunkSize {
@@ -287,7 +287,7 @@ func (b *batch) fill(w *batchFile, file *os.File) error {
 	return err
 }
 
-// syncFiles makes what was staged durable.
+// syncFiles makes the staged files durable.
 func (b *batch) syncFiles() {
 	if b.single() || b.fs.opts.NoSync {
 		return
@@ -323,7 +323,7 @@ func (b *batch) publish(w *batchFile) error {
 	return b.fs.holding(named{w.in.place, w.base}, w.temp, func() error { return b.rename(w) })
 }
 
-// rename is publish while the name and what has it are held.
+// rename is publish while the name and its file are held.
 func (b *batch) rename(w *batchFile) error {
 	if err := w.lookAtTarget(); err != nil {
 		return err
@@ -340,7 +340,7 @@ func (b *batch) rename(w *batchFile) error {
 	return nil
 }
 
-// drop undoes what is left of a file that was not published.
+// drop cleans up after a file that was not published.
 func (b *batch) drop(w *batchFile) {
 	if w.temp != "" {
 		w.in.dir.unlink(w.temp)
@@ -351,8 +351,8 @@ func (b *batch) drop(w *batchFile) {
 	}
 }
 
-// leave ends the counting of the temporary by its claim. An operation that removes it at
-// this moment is waited for: it asks afterwards who counts what it removed.
+// leave ends the counting of the temporary by its claim. It waits for an operation that is removing
+// the temporary, because that checks afterwards who counted it.
 func (b *batch) leave(w *batchFile) {
 	if w.open == (tempID{}) {
 		return
@@ -363,7 +363,7 @@ func (b *batch) leave(w *batchFile) {
 	b.fs.quotas.leave(w.open)
 }
 
-// syncDir makes the names durable that the group made in one directory.
+// syncDir makes the group's new names in one directory durable.
 func (b *batch) syncDir(in *batchDir) {
 	if len(in.changed) == 0 {
 		return

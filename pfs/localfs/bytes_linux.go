@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncsWholeDisk tells whether dirs can syncAll.
+// syncsWholeDisk reports whether dirs implement syncAll.
 const syncsWholeDisk = true
 
-// makeHole turns n bytes of f at off into zeros that take no room, and makes f longer if it ends before
-// them. After an error the bytes are as before, or zeros.
+// makeHole turns n bytes of f at off into a hole, and extends f if it ends before them. After an
+// error the bytes are unchanged or zeros.
 func makeHole(f *os.File, off, n int64) error {
 	st, err := f.Stat()
 	if err != nil {
@@ -20,7 +20,7 @@ func makeHole(f *os.File, off, n int64) error {
 	}
 	return withFD(f, func(fd int) error {
 		if end := off + n; st.Size() < end {
-			// Unlike truncate this cannot shorten a file that another writer makes longer.
+			// Unlike truncate, this cannot shorten a file that another writer extends.
 			if err := uninterrupted(func() error { return unix.Fallocate(fd, 0, end-1, 1) }); err != nil {
 				return err
 			}
@@ -31,8 +31,8 @@ func makeHole(f *os.File, off, n int64) error {
 	})
 }
 
-// nextData returns the first stretch of f between off and end that is no hole, from == end
-// if there is none. Where the file system knows no holes all is data.
+// nextData returns the first range of f between off and end that is not a hole; from == end if
+// there is none. On a file system without holes everything is data.
 func nextData(f *os.File, off, end int64) (from, to int64) {
 	from, to = off, end
 	_ = withFD(f, func(fd int) error {
@@ -53,7 +53,8 @@ func nextData(f *os.File, off, end int64) (from, to int64) {
 	return from, max(from, to)
 }
 
-// isHole reports whether the n bytes of f at off, none of them behind its end, are one hole.
+// isHole reports whether the n bytes of f at off are one hole. None of them may be beyond the end
+// of f.
 func isHole(f *os.File, off, n int64) (hole bool) {
 	_ = withFD(f, func(fd int) error {
 		next, err := unix.Seek(fd, off, unix.SEEK_DATA)
@@ -66,18 +67,18 @@ func isHole(f *os.File, off, n int64) (hole bool) {
 	return hole
 }
 
-// reserve takes room for n bytes of f at off, and makes f longer if it ends before them.
+// reserve allocates n bytes of f at off, and extends f if it ends before them.
 func reserve(f *os.File, off, n int64) error {
 	return withFD(f, func(fd int) error {
 		return uninterrupted(func() error { return unix.Fallocate(fd, 0, off, n) })
 	})
 }
 
-// setsOpenTimes tells whether setTimes can do it.
+// setsOpenTimes reports whether setTimes is supported.
 const setsOpenTimes = true
 
-// setTimes sets the times of f, of which the zero time keeps one. The system call takes an
-// open file by its name in /proc.
+// setTimes sets the times of f; the zero time keeps either. The system call takes an open file by
+// its name in /proc.
 func setTimes(f *os.File, atime, mtime time.Time) error {
 	times, err := timespecs(atime, mtime)
 	if err != nil {
@@ -88,8 +89,8 @@ func setTimes(f *os.File, atime, mtime time.Time) error {
 	})
 }
 
-// startWriteback sends n bytes of f on their way to the disk and does not wait. It
-// only makes the next sync shorter, which will also tell what went wrong.
+// startWriteback starts to write n bytes of f to the disk and does not wait. It only makes the next
+// sync shorter; that sync also reports the errors.
 func startWriteback(f *os.File, off, n int64) {
 	_ = withFD(f, func(fd int) error {
 		return unix.SyncFileRange(fd, off, n, unix.SYNC_FILE_RANGE_WRITE)
@@ -104,8 +105,8 @@ func shareBlocks(dst, src *os.File) bool {
 	}) == nil
 }
 
-// copyRange copies up to n bytes inside the kernel. It answers
-// errors.ErrUnsupported or another error where it cannot.
+// copyRange copies up to n bytes inside the kernel. It returns errors.ErrUnsupported or another
+// error where it cannot.
 func copyRange(dst, src *os.File, off int64, n int) (copied int, err error) {
 	err = withFD(dst, func(to int) error {
 		return withFD(src, func(from int) (err error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// always are the capabilities of every directory.
+// always are the capabilities that every directory has.
 const always = pfs.CanRename | pfs.CanRenameDir | pfs.CanRenameNew | pfs.CanKeepEmptyDir | pfs.CanReadStaged |
 	pfs.CanOpenHandle | pfs.CanAppend | pfs.CanWriteRandom | pfs.CanSetTimes | pfs.CanSetAccessTime |
 	pfs.CanCopyInside | pfs.CanDigest | pfs.CanSpace
@@ -33,8 +33,8 @@ func (f *FS) Capabilities(ctx context.Context, name pfs.Path) (c pfs.Capabilitie
 	return c, err
 }
 
-// keepsAttributes reports whether files in d can have extended attributes, as far as d may
-// be asked.
+// keepsAttributes reports whether files in d can have extended attributes, where the system lets d
+// be checked.
 func (f *FS) keepsAttributes(d dir) bool {
 	file, err := d.openFile(".", os.O_RDONLY, 0)
 	if err != nil {

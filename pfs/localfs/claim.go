@@ -5,24 +5,24 @@ import (
 	"sync"
 )
 
-// need is what an operation under way may add to a tree.
+// need is the growth of a tree that an operation may cause.
 type need struct {
-	limits        // what will be there more than now, once it is done
-	staged limits // what it keeps in staged writes until then
+	limits        // added when it is done
+	staged limits // held by uploads until then
 }
 
-// plus adds b times sign.
+// plus returns a + sign*b.
 func (a need) plus(b need, sign int64) need {
 	return need{a.limits.plus(b.limits, sign), a.staged.plus(b.staged, sign)}
 }
 
-// beyond returns by how much a is more than b.
+// beyond returns the parts of a that exceed b.
 func (a need) beyond(b need) need {
 	return need{a.limits.beyond(b.limits), a.staged.beyond(b.staged)}
 }
 
-// claim is what an operation under way may add to the trees that it works in. It
-// ends with settle or release, whichever comes first.
+// claim is quota that is reserved in some trees for a running operation. It ends with the first
+// call of settle or release.
 type claim struct {
 	trees []*tree
 
@@ -31,8 +31,8 @@ type claim struct {
 	ended bool
 }
 
-// claim takes room for bytes and files (or directories) in the trees. It answers Quota
-// if one of them has not so much left.
+// claim reserves bytes and files (or directories) in the trees. It returns Quota if one of them
+// lacks the space.
 func (f *FS) claim(ctx context.Context, trees []*tree, bytes, files int64) (*claim, error) {
 	if err := f.ready(ctx, trees); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (f *FS) claim(ctx context.Context, trees []*tree, bytes, files int64) (*cla
 	return c, c.reach(need{limits: limits{bytes, files}})
 }
 
-// ready returns once all trees were counted.
+// ready waits until all trees are counted.
 func (f *FS) ready(ctx context.Context, trees []*tree) error {
 	for _, t := range trees {
 		if err := t.ready(ctx, f); err != nil {
@@ -51,7 +51,7 @@ func (f *FS) ready(ctx context.Context, trees []*tree) error {
 	return nil
 }
 
-// reach makes the claim at least so large.
+// reach grows the claim to at least want.
 func (c *claim) reach(want need) error {
 	if len(c.trees) == 0 {
 		return nil
@@ -74,7 +74,7 @@ func (c *claim) reach(want need) error {
 	return nil
 }
 
-// settle gives the claim back and books what has changed in fact.
+// settle ends the claim and books the actual change.
 func (c *claim) settle(change sums) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,10 +87,10 @@ func (c *claim) settle(change sums) {
 	}
 }
 
-// release gives the claim back: nothing has changed.
+// release ends the claim without a change.
 func (c *claim) release() { c.settle(sums{}) }
 
-// book notes in the trees a change that needs no room.
+// book books a change that needs no claim.
 func book(trees []*tree, change sums) {
 	for _, t := range trees {
 		t.book(change)

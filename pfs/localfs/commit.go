@@ -10,8 +10,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Commit publishes the file: length, mode, time and mark are set, all is made
-// durable, and then it gets its name.
+// Commit publishes the file. It sets length, mode, time and stored digest, makes everything
+// durable, and then gives the file its name.
 func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
 	const op = "localfs.Staged.Commit"
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
@@ -41,7 +41,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	return info, nil
 }
 
-// commitLocked is Commit with the handle to itself.
+// commitLocked is Commit with exclusive use of the handle.
 func (w *staged) commitLocked(ctx context.Context, op string, opts pfs.CommitOptions) (pfs.Info, error) {
 	if err := lockFile(w.file, true); err != nil {
 		return pfs.Info{}, err
@@ -69,7 +69,7 @@ func (w *staged) commitLocked(ctx context.Context, op string, opts pfs.CommitOpt
 	return w.publish(ctx, op, opts, st)
 }
 
-// parentGone says that the directory is what is gone, if it is.
+// parentGone returns the error of a missing parent directory, if it is missing.
 func (w *staged) parentGone(op string, err error) error {
 	if gone := w.inPlace(op); gone != nil {
 		return gone
@@ -77,8 +77,7 @@ func (w *staged) parentGone(op string, err error) error {
 	return err
 }
 
-// inPlace checks that the directory in which the file is staged is still the one
-// that the path leads to.
+// inPlace checks that the path still leads to the directory in which the file is staged.
 func (w *staged) inPlace(op string) error {
 	d, err := w.fs.openDir(relative(w.name.Parent()))
 	if err != nil {
@@ -99,8 +98,8 @@ func (w *staged) inPlace(op string) error {
 	return nil
 }
 
-// target looks at what has the name. It finds out early what forbids to publish,
-// and adjusts the claim to what will be replaced.
+// target describes the file that has the name. It fails early if that cannot be replaced, and
+// adjusts the claim to what will be replaced.
 func (w *staged) target(ctx context.Context, op string, opts pfs.CommitOptions) (info pfs.Info, done bool, err error) {
 	st, err := w.dir.stat(w.base, false)
 	switch {
@@ -121,7 +120,7 @@ func (w *staged) target(ctx context.Context, op string, opts pfs.CommitOptions) 
 	return pfs.Info{}, false, w.room.reach(w.needs(opts.Size))
 }
 
-// publish makes the file of the temporary, which st describes.
+// publish publishes the temporary, which st describes.
 func (w *staged) publish(ctx context.Context, op string, opts pfs.CommitOptions, st stat) (pfs.Info, error) {
 	kept, err := w.fs.finalize(w.dir, w.temp, w.file, w.id, opts, st)
 	if err != nil {
@@ -142,8 +141,8 @@ func (w *staged) publish(ctx context.Context, op string, opts pfs.CommitOptions,
 	return w.done, w.fs.syncDir(w.dir)
 }
 
-// giveName renames the temporary, and books that. Where a quota counts what has the name
-// it looks at it again, since others may have replaced or removed it during the sync.
+// giveName renames the temporary and books the change. Under a quota it looks at the target again,
+// since others may have replaced or removed it during the sync.
 func (w *staged) giveName(ctx context.Context, op string, opts pfs.CommitOptions) (info pfs.Info, done bool, err error) {
 	err = w.fs.holding(w.named(w.base), w.temp, func() error {
 		if len(w.in) > 0 {
@@ -161,8 +160,8 @@ func (w *staged) giveName(ctx context.Context, op string, opts pfs.CommitOptions
 	return info, done, err
 }
 
-// finalize gives the temporary temp, open as file, what it will have as a published
-// file, and returns the digest that is kept with it.
+// finalize gives the temporary temp, open as file, the attributes of the published file. It returns
+// the digest that is stored with it.
 func (f *FS) finalize(d dir, temp string, file *os.File, id string, opts pfs.CommitOptions, st stat) (kept string, err error) {
 	if st.size > opts.Size {
 		if err := file.Truncate(opts.Size); err != nil {
@@ -192,8 +191,8 @@ func (f *FS) finalize(d dir, temp string, file *os.File, id string, opts pfs.Com
 	return "", nil
 }
 
-// committedBefore reports whether the file that has the name now is what this ID
-// was committed as.
+// committedBefore reports whether the file that has the name now is the result of a Commit with
+// this ID.
 func (w *staged) committedBefore(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, bool) {
 	file, err := w.dir.openFile(w.base, os.O_RDONLY, 0)
 	if err != nil {
@@ -206,7 +205,7 @@ func (w *staged) committedBefore(ctx context.Context, opts pfs.CommitOptions) (p
 	}
 	m, marked := w.fs.readMark(file, st)
 	switch {
-	case st.same(w.from): // by another handle
+	case st.same(w.from): // through another handle
 	case marked && m.ID != "":
 		if m.ID != w.id || opts.Digest != "" && m.Digest != "" && m.Digest != opts.Digest {
 			return pfs.Info{}, false
@@ -219,7 +218,7 @@ func (w *staged) committedBefore(ctx context.Context, opts pfs.CommitOptions) (p
 	return info, true
 }
 
-// wasCommitted ends the handle as a Commit would, whose work another one did.
+// wasCommitted ends the handle as a Commit would, after another handle committed.
 func (w *staged) wasCommitted(op string, info pfs.Info) error {
 	w.state, w.done = committed, info
 	w.room.release()
@@ -229,9 +228,8 @@ func (w *staged) wasCommitted(op string, info pfs.Info) error {
 	return unlessMissing(w.dir.unlink(w.temp))
 }
 
-// looksLike is what is left to recognise a file by where no mark could be kept: a
-// file without one, whose bytes have the digest, or if none is given whose time is
-// the one asked for.
+// looksLike recognises a committed file where no digest could be stored: a file without one whose
+// bytes have the given digest, or, if none is given, whose time is the requested one.
 func (f *FS) looksLike(ctx context.Context, file *os.File, st stat, opts pfs.CommitOptions) bool {
 	if _, err := f.attrs.get(file, digest.MarkAttribute, make([]byte, digest.MaxMark)); !errors.Is(err, errors.ErrUnsupported) {
 		return false

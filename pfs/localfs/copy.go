@@ -10,14 +10,13 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// CopyFile copies inside the disk: by sharing blocks where the file system can,
-// else in the kernel, else through memory.
+// CopyFile copies inside the disk: it shares blocks where the file system can, otherwise it copies
+// in the kernel, or through memory.
 //
-// What was copied is read back and its digest compared, with the one kept with the
-// source if there is a trusted one, else with one computed from the source. So a
-// copy always has a digest, and a source that no longer has the bytes it was
-// published with is not copied in silence. Shared blocks were never copied: such a
-// copy is not read, and has the digest that its source has.
+// The copy is read back, and its digest compared with the source's stored digest, or with one
+// computed from the source. So a copy always has a digest, and a source that has lost the bytes it
+// was published with is detected. A copy that shares blocks is not read: it gets the digest of its
+// source.
 func (f *FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptions, progress func(done int64)) (info pfs.Info, err error) {
 	const op = "localfs.CopyFile"
 	if err := f.check(ctx, op, dst); err != nil {
@@ -34,7 +33,7 @@ func (f *FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptio
 	}
 	defer func() {
 		if err != nil && opts.ID != "" {
-			w.Suspend(ctx) // so that the same copy goes on
+			w.Suspend(ctx) // so that the same copy can be resumed
 		}
 		w.Close(ctx)
 	}()
@@ -46,7 +45,7 @@ func (f *FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptio
 	return w.Commit(ctx, opts.Commit(r.info, sum))
 }
 
-// copyPiece is how much is copied in one turn (pfs.InTurn).
+// copyPiece is the number of bytes that are copied in one turn (pfs.InTurn).
 const copyPiece = 1 << 20
 
 // copying is one CopyFile.
@@ -58,7 +57,7 @@ type copying struct {
 	progress func(done int64)
 }
 
-// run stages the copy and returns the digest to keep with it.
+// run stages the copy and returns the digest to store with it.
 func (c *copying) run() (sum string, err error) {
 	if !c.w.resumed && c.share() {
 		c.report(c.r.info.Size)
@@ -81,7 +80,7 @@ func (c *copying) report(done int64) {
 	}
 }
 
-// share reports whether the copy now shares the blocks of the source.
+// share makes the copy share the blocks of the source, and reports whether it could.
 func (c *copying) share() bool {
 	shared := false
 	err := c.w.use(c.op, func() error {
@@ -91,7 +90,7 @@ func (c *copying) share() bool {
 	return shared && err == nil
 }
 
-// chunk copies n bytes at off, unless a copy that was interrupted has them already.
+// chunk copies n bytes at off, unless an interrupted copy has already done so.
 func (c *copying) chunk(off, n int64) error {
 	if err := pfs.CheckContext(c.ctx, c.op, c.w.name); err != nil {
 		return err
@@ -141,8 +140,8 @@ func copyBytes(dst, src *os.File, off, n int64) error {
 	return nil
 }
 
-// copyThroughMemory takes what the kernel does not copy itself. That the source is
-// shorter than it was is found when the copy is verified.
+// copyThroughMemory copies what the kernel does not. It ignores a source that became shorter:
+// verify finds that.
 func copyThroughMemory(dst, src *os.File, off, n int64) error {
 	_, err := io.Copy(io.NewOffsetWriter(dst, off), io.NewSectionReader(src, off, n))
 	return err
@@ -155,12 +154,12 @@ func (c *copying) verify() (string, error) {
 		return "", err
 	}
 	if changed := c.sourceUnchanged(); changed != nil {
-		return "", changed // which is why they may differ
+		return "", changed // which explains the difference
 	}
 	return sum, err
 }
 
-// sourceUnchanged answers Conflict if the source was written to meanwhile.
+// sourceUnchanged returns Conflict if the source was written to meanwhile.
 func (c *copying) sourceUnchanged() error {
 	_, err := c.r.ReadAt(c.ctx, nil, 0)
 	if err == io.EOF {

@@ -10,10 +10,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// tempMode is the mode of what is not published yet.
+// tempMode is the mode of temporaries.
 const tempMode = 0o600
 
-// Create begins a staged write of name, or goes on with one.
+// Create begins an upload of name, or resumes one.
 func (f *FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
 	w, err := f.create(ctx, "localfs.Create", name, opts)
 	if err != nil {
@@ -44,7 +44,7 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 	return w, nil
 }
 
-// begin looks at the target, takes room and opens the temporary.
+// begin checks the target, claims quota and opens the temporary.
 func (w *staged) begin(ctx context.Context, op string, opts pfs.CreateOptions) error {
 	switch st, err := w.dir.stat(w.base, false); {
 	case err == nil && st.mode.IsDir():
@@ -79,8 +79,8 @@ func (w *staged) undo(made bool) {
 	}
 }
 
-// open opens the temporary that is there, or makes it, and takes room for it. An
-// operation that removes it meanwhile finds it counted.
+// open opens the temporary, or makes it, and claims quota for it. It registers the temporary first,
+// so that a concurrent removal knows that a claim counts it.
 func (w *staged) open(op string, opts pfs.CreateOptions) (made bool, err error) {
 	release, err := w.fs.hold(w.named(w.temp))
 	if err != nil {
@@ -89,13 +89,13 @@ func (w *staged) open(op string, opts pfs.CreateOptions) (made bool, err error) 
 	defer release()
 	w.file, err = w.openTemp()
 	if missing(err) && opts.Reopen {
-		return false, pfs.Errorf(op, w.name, pfs.Conflict, "nothing is staged as %q: it was committed, discarded or swept", w.id)
+		return false, pfs.Errorf(op, w.name, pfs.Conflict, "there is no upload %q: it was committed, discarded or swept", w.id)
 	}
 	made = missing(err)
 	if made {
 		w.file, err = w.dir.openFile(w.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, tempMode)
 	}
-	if errors.Is(err, fs.ErrExist) { // another handle made it at this moment
+	if errors.Is(err, fs.ErrExist) { // another handle has just made it
 		made = false
 		w.file, err = w.openTemp()
 	}
@@ -109,8 +109,8 @@ func (w *staged) open(op string, opts pfs.CreateOptions) (made bool, err error) 
 	return made, nil
 }
 
-// openTemp opens the temporary. A Commit that did not come to its end may have left it
-// with the mode that the file should get, which need not let its owner write.
+// openTemp opens the temporary. An interrupted Commit may have left it with the mode of the final
+// file, which need not let its owner write.
 func (w *staged) openTemp() (*os.File, error) {
 	file, err := w.dir.openFile(w.temp, os.O_RDWR, 0)
 	if err == nil || kindOf(err) != pfs.Permission {
@@ -127,8 +127,8 @@ func (w *staged) openTemp() (*os.File, error) {
 	return w.dir.openFile(w.temp, os.O_RDWR, 0)
 }
 
-// makeWritable gives left, which is open to be read only, back the mode of a temporary,
-// if it still is the temporary once no Commit is on.
+// makeWritable gives left, open for reading only, the mode of a temporary again, if it still is the
+// temporary once no Commit is running.
 func (w *staged) makeWritable(left *os.File) error {
 	if err := lockFile(left, true); err != nil {
 		return err
@@ -143,27 +143,27 @@ func (w *staged) makeWritable(left *os.File) error {
 	return left.Chmod(tempMode)
 }
 
-// untouched reports whether st can be what this package made as a temporary.
+// untouched reports whether st can be a temporary that this package made.
 func untouched(st stat) bool { return st.mode.IsRegular() && st.links <= 1 }
 
-// opened checks what was opened and prepares it.
+// opened checks the opened file and prepares it.
 func (w *staged) opened(op string, opts pfs.CreateOptions, made bool) (err error) {
 	if w.from, err = statFile(w.file); err != nil {
 		return err
 	}
 	if !untouched(w.from) {
-		return pfs.Errorf(op, w.name, pfs.Conflict, "what is staged as %q was tampered with: use another ID", w.id)
+		return pfs.Errorf(op, w.name, pfs.Conflict, "the upload %q was tampered with: use another ID", w.id)
 	}
 	w.resumed = w.from.size > 0
 	w.lock.file = w.file
 	return w.takeRoom(opts.Size, made)
 }
 
-// fits refuses a file for which the disk has no room before it is sent. It reserves
-// nothing: an upload that is never sent must not keep others out.
+// fits refuses a file that does not fit on the disk before it is sent. It reserves nothing: an
+// upload that is never sent must not keep others out.
 func (w *staged) fits(op string, size int64) error {
 	space, err := w.dir.space()
-	if err != nil || space.Total <= 0 { // the system does not tell
+	if err != nil || space.Total <= 0 { // not known
 		return nil
 	}
 	if more := size - max(w.from.size, w.from.disk); more > space.Free {
@@ -172,11 +172,11 @@ func (w *staged) fits(op string, size int64) error {
 	return nil
 }
 
-// takeRoom claims what a file of size bytes needs, or joins the claim of the handles
-// that the temporary has already. What was staged before stood in the sums until its
-// first handle came, and is a part of the claim from now on.
+// takeRoom claims the quota for a file of size bytes, or joins the claim of the temporary's other
+// handles. Staged bytes are in the totals while no handle is open; the first handle moves them to
+// its claim.
 //
-// The name of the temporary is held.
+// The caller holds the name of the temporary.
 func (w *staged) takeRoom(size int64, made bool) error {
 	o := w.fs.quotas.enter(w.tempID())
 	var kept sums

@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Digest computes a digest from the bytes on the disk, not from what is kept.
+// Digest computes a digest from the bytes on the disk, not from a stored digest.
 func (f *FS) Digest(ctx context.Context, name pfs.Path, algorithm string, progress func(done int64)) (string, error) {
 	const op = "localfs.Digest"
 	r, err := f.openFile(ctx, op, name)
@@ -23,8 +23,8 @@ func (f *FS) Digest(ctx context.Context, name pfs.Path, algorithm string, progre
 // smallFile is the size up to which DigestSmall reads a file.
 const smallFile = 64 << 10
 
-// DigestSmall returns the XXH3 digest of the bytes on the disk of each of the files, "" for one that is
-// not small or cannot be read: Digest tells why. Files of one directory that follow each other
+// DigestSmall returns the XXH3 digest of the bytes on the disk of each file. It returns "" for a
+// file that is not small or cannot be read; Digest reports why. Consecutive files of one directory
 // cost little more than their bytes.
 func (f *FS) DigestSmall(ctx context.Context, names []pfs.Path) []string {
 	sums := make([]string, len(names))

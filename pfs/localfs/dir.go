@@ -10,28 +10,27 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// dir is an open directory, and all that this package asks the operating system
-// about names. A name is one element, or "." for the directory itself. Where it is
-// not said otherwise links are not followed; those dirs that were opened to follow
-// them do so in open, openFile, chmod, chown and chtimes. Errors are those of the system,
-// or a *linkError. A dir may be used by many goroutines until it is closed.
+// dir is an open directory: all that this package asks the operating system about names. A name is
+// one element, or "." for the directory itself. Links are not followed unless stated; a dir that
+// was opened to follow them does so in open, openFile, chmod, chown and chtimes. Errors are those
+// of the system, or a *linkError. A dir may be used concurrently until it is closed.
 type dir interface {
 	Close() error
 
-	// open opens the directory rel, a path of any number of elements or "". A
-	// link on the way is a *linkError.
+	// open opens the directory rel, a path of any number of elements, or "". A link on the way is a
+	// *linkError.
 	open(rel string) (dir, error)
 
-	// stat describes name, or if follow is set what it leads to.
+	// stat describes name or, if follow is set, the target of the link.
 	stat(name string, follow bool) (stat, error)
 	readlink(name string) (string, error)
 
-	// openFile opens name without ever waiting for a peer, as a fifo would. perm
-	// is subject to the umask.
+	// openFile opens name without waiting for a peer, as a FIFO would. perm is subject to the
+	// umask.
 	openFile(name string, flag int, perm fs.FileMode) (*os.File, error)
 
-	// readFile reads the start of name into p, without waiting for a peer either. n is less
-	// than len(p) only at the end of the file, or with an error.
+	// readFile reads the start of name into p, also without waiting for a peer. n is less than
+	// len(p) only at the end of the file, or with an error.
 	readFile(name string, p []byte) (n int, err error)
 
 	// attribute reads an extended attribute of the regular file name into p.
@@ -44,52 +43,50 @@ type dir interface {
 	symlink(target, name string) error
 	link(name string, to dir, newName string) error
 
-	// rename replaces newName, or if exclusive is set answers EEXIST.
+	// rename replaces newName; if exclusive is set and newName exists, it returns EEXIST.
 	rename(name string, to dir, newName string, exclusive bool) error
 
-	// access returns the error with which the system would refuse to read name, or to
-	// change it; nil if it cannot tell.
+	// access returns the error with which the system would refuse to read name, or to change it;
+	// nil if that is not known.
 	access(name string, change bool) error
 	chmod(name string, mode fs.FileMode) error
 
-	// chown sets owner and group, of which -1 keeps one, and chtimes the times, of which
-	// the zero time keeps one. If link is set they do not follow a link.
+	// chown sets owner and group, chtimes the times. -1 and the zero time keep a value. If link is
+	// set they do not follow a link.
 	chown(name string, uid, gid int, link bool) error
 	chtimes(name string, atime, mtime time.Time, link bool) error
 
 	// mknod makes a FIFO, socket or device. Its permissions are subject to the umask.
 	mknod(name string, mode fs.FileMode, device uint64) error
 
-	// entries returns up to limit names in an order that token continues, and the
-	// token for the rest, "" if there is none.
+	// entries returns up to limit names, and the token of the next page, "" if there is none.
 	entries(token string, limit int) (names []string, next string, err error)
 
 	// sync makes the names in the directory durable.
 	sync() error
-	// disk opens the file system that holds the directory, or answers
-	// errors.ErrUnsupported.
+	// disk opens the file system that holds the directory, or returns errors.ErrUnsupported.
 	disk() (disk, error)
 
 	space() (pfs.Space, error)
 
-	// capabilities returns those of some that the file system of the directory has.
+	// capabilities returns those of some that the directory's file system has.
 	capabilities() (pfs.Capabilities, error)
 }
 
-// some are the capabilities that not every system and file system has.
+// some are the capabilities that not every system or file system has.
 const some = pfs.CanAllocate | pfs.CanSetMode | pfs.CanSetOwner | pfs.CanSymlink | pfs.CanHardLink | pfs.CanMknod
 
-// disk is a file system that is synced as a whole.
+// disk is a file system that can be synced as a whole.
 type disk interface {
 	Close() error
 
-	// sync makes durable all that was written since the disk was opened, or tells
-	// that some of it was lost.
+	// sync makes durable everything written since the disk was opened, or reports that some of it
+	// was lost.
 	sync() error
 }
 
-// elements yields the elements of rel from the top, each with the way down to it, which
-// is the leading part of rel that ends with it.
+// elements yields the elements of rel from the top, each with the leading part of rel that ends
+// with it.
 func elements(rel string) iter.Seq2[string, string] {
 	return func(yield func(name, way string) bool) {
 		for i := 0; i < len(rel); {
@@ -105,15 +102,15 @@ func elements(rel string) iter.Seq2[string, string] {
 	}
 }
 
-// linkError says that a link stands where a directory or file was wanted.
+// linkError reports a link in the place of a directory or file.
 type linkError struct {
-	rel string // path of the link from the dir that was asked
+	rel string // path of the link, relative to the dir
 }
 
 func (e *linkError) Error() string { return "symbolic link" }
 
-// renameExclusively is what rename does where the system cannot: a second name,
-// or for a directory an empty one that the system lets it replace.
+// renameExclusively implements an exclusive rename where the system has none: with a second name,
+// or, for a directory, with an empty one that the system lets it replace.
 func renameExclusively(d dir, name string, to dir, newName string) error {
 	st, err := d.stat(name, false)
 	if err != nil {

@@ -23,8 +23,7 @@ func openTop(path string, follow bool) (dir, error) {
 	return &fdDir{fd: fd, follow: follow}, nil
 }
 
-// fdDir is a directory by its descriptor, which is an O_PATH one: it needs no
-// right to read the directory.
+// fdDir is a directory by its O_PATH descriptor, which needs no right to read the directory.
 type fdDir struct {
 	fd       int
 	follow   bool
@@ -33,7 +32,6 @@ type fdDir struct {
 
 var _ dir = (*fdDir)(nil)
 
-// openat is the system call.
 func openat(at int, name string, flags int, perm uint32) (fd int, err error) {
 	err = uninterrupted(func() (err error) {
 		fd, err = unix.Openat(at, name, flags|unix.O_CLOEXEC, perm)
@@ -44,7 +42,7 @@ func openat(at int, name string, flags int, perm uint32) (fd int, err error) {
 
 func (d *fdDir) Close() error { return unix.Close(d.fd) }
 
-// child returns the directory fd with the ways of d.
+// child returns the directory fd, opened in the way of d.
 func (d *fdDir) child(fd int) *fdDir {
 	return &fdDir{fd: fd, follow: d.follow, elements: d.elements}
 }
@@ -64,7 +62,7 @@ func (d *fdDir) open(rel string) (dir, error) {
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
 	})
 	switch err {
-	case unix.ELOOP, // the walk finds out which element is the link
+	case unix.ELOOP, // walk finds out which element is the link
 		unix.ENOSYS, unix.EPERM, // no such call, or a filter against it
 		unix.EAGAIN, unix.EINTR:
 		return d.walk(rel)
@@ -72,7 +70,7 @@ func (d *fdDir) open(rel string) (dir, error) {
 	return d.opened(fd, err)
 }
 
-// opened makes a dir of what an open returned.
+// opened makes a dir of the result of an open.
 func (d *fdDir) opened(fd int, err error) (dir, error) {
 	if err != nil {
 		return nil, err
@@ -80,7 +78,7 @@ func (d *fdDir) opened(fd int, err error) (dir, error) {
 	return d.child(fd), nil
 }
 
-// walk opens rel one element at a time, none of which may be a link.
+// walk opens rel one element at a time. None of them may be a link.
 func (d *fdDir) walk(rel string) (dir, error) {
 	cur := d
 	for name, way := range elements(rel) {
@@ -137,7 +135,7 @@ func (d *fdDir) openFile(name string, flag int, perm fs.FileMode) (*os.File, err
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// readFile saves the calls with which an os.File asks for a poller.
+// readFile avoids the system calls with which an os.File asks for a poller.
 func (d *fdDir) readFile(name string, p []byte) (n int, err error) {
 	fd, err := d.openFD(name, unix.O_RDONLY, 0)
 	if err != nil {
@@ -169,7 +167,7 @@ func (d *fdDir) openFD(name string, flag int, perm fs.FileMode) (int, error) {
 	return openat(d.fd, name, flag, uint32(perm.Perm()))
 }
 
-// attribute needs neither descriptor nor poller of the file where there is a /proc.
+// attribute needs no descriptor of the file where there is a /proc.
 func (d *fdDir) attribute(name, attribute string, p []byte) (n int, err error) {
 	at := "/proc/self/fd/" + strconv.Itoa(d.fd) + "/" + name
 	err = uninterrupted(func() (err error) {
@@ -225,8 +223,8 @@ func (d *fdDir) access(name string, change bool) error {
 	return uninterrupted(func() error { return unix.Faccessat(d.fd, name, mode, flags) })
 }
 
-// chmod needs fchmodat2 (Linux 6.6) to leave a link alone; before, an O_PATH
-// descriptor and its name in /proc do the same.
+// chmod needs fchmodat2 (Linux 6.6) to leave a link alone. Older systems use an O_PATH descriptor
+// and its name in /proc.
 func (d *fdDir) chmod(name string, mode fs.FileMode) error {
 	bits := unixmode.Permissions(mode)
 	err := uninterrupted(func() error { return unix.Fchmodat(d.fd, name, bits, d.followFlags(false)) })
@@ -248,7 +246,7 @@ func (d *fdDir) chmod(name string, mode fs.FileMode) error {
 	return uninterrupted(func() error { return unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), bits) })
 }
 
-// followFlags are the flags of a call that follows links, unless link is set.
+// followFlags returns the flags of a call that follows links unless link is set.
 func (d *fdDir) followFlags(link bool) int {
 	if d.follow && !link {
 		return 0
@@ -268,7 +266,7 @@ func (d *fdDir) chtimes(name string, atime, mtime time.Time, link bool) error {
 	return uninterrupted(func() error { return unix.UtimesNanoAt(d.fd, name, times, d.followFlags(link)) })
 }
 
-// timespecs returns the times as utimensat takes them, which omits the zero time.
+// timespecs returns the times for utimensat, which omits the zero time.
 func timespecs(times ...time.Time) ([]unix.Timespec, error) {
 	specs := make([]unix.Timespec, len(times))
 	for i, t := range times {
@@ -289,13 +287,13 @@ func (d *fdDir) mknod(name string, mode fs.FileMode, device uint64) error {
 	return uninterrupted(func() error { return unix.Mknodat(d.fd, name, unixmode.Bits(mode), int(device)) })
 }
 
-// read opens the directory itself for reading.
+// read opens the directory for reading.
 func (d *fdDir) read() (int, error) {
 	return openat(d.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
 }
 
-// sync does what it can: a directory that may not be read cannot be opened for it,
-// and some file systems do not know the call.
+// sync ignores two cases: a directory without read permission cannot be opened for it, and some
+// file systems do not know the call.
 func (d *fdDir) sync() error {
 	fd, err := d.read()
 	if err == unix.EACCES {
@@ -323,8 +321,8 @@ func (d *fdDir) disk() (disk, error) {
 	return fdDisk(fd), nil
 }
 
-// fdDisk is a disk by the descriptor of one of its directories. The kernel tells each
-// descriptor once of the bytes that were lost since it was opened.
+// fdDisk is a disk by the descriptor of one of its directories. The kernel reports lost bytes once
+// to each descriptor that was open at the time.
 type fdDisk int
 
 func (fd fdDisk) Close() error { return unix.Close(int(fd)) }
@@ -335,7 +333,7 @@ func (fd fdDisk) sync() error {
 
 func (d *fdDir) space() (pfs.Space, error) { return spaceOn(d.fd) }
 
-// spaceOn reports the file system of the descriptor fd.
+// spaceOn describes the file system of the descriptor fd.
 func spaceOn(fd int) (pfs.Space, error) {
 	var st unix.Statfs_t
 	if err := uninterrupted(func() error { return unix.Fstatfs(fd, &st) }); err != nil {
@@ -348,8 +346,8 @@ func spaceOn(fd int) (pfs.Space, error) {
 	return pfs.Space{Total: int64(st.Blocks) * unit, Used: int64(st.Blocks-st.Bfree) * unit, Free: int64(st.Bavail) * unit}, nil
 }
 
-// fixed are the file systems that keep neither owners nor modes, and have no links and no
-// special files. allocating are those that reserve room.
+// fixed are the file systems without owners, modes, links and special files. allocating are those
+// that can reserve space.
 var (
 	fixed      = []int64{unix.MSDOS_SUPER_MAGIC, unix.EXFAT_SUPER_MAGIC}
 	allocating = []int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC,

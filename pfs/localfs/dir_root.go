@@ -16,8 +16,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// openRoot opens the directory at path with nothing but package os, which every
-// system has.
+// openRoot opens the directory at path with package os only, which every system has.
 func openRoot(path string, follow bool) (dir, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -26,11 +25,11 @@ func openRoot(path string, follow bool) (dir, error) {
 	return &rootDir{top: root, root: root, follow: follow}, nil
 }
 
-// rootDir is a directory by its os.Root. As that one follows links, each name is
-// compared with what was opened.
+// rootDir is a directory by its os.Root. An os.Root follows links, so each name is compared with
+// the file that was opened.
 type rootDir struct {
 	top    *os.Root
-	rel    string // of root below top
+	rel    string // path below top
 	root   *os.Root
 	follow bool
 }
@@ -68,7 +67,7 @@ func (d *rootDir) open(rel string) (dir, error) {
 	return d.opened(cur, rel, nil)
 }
 
-// opened makes a dir of what an open returned.
+// opened makes a dir of the result of an open.
 func (d *rootDir) opened(root *os.Root, rel string, err error) (dir, error) {
 	if err != nil {
 		return nil, err
@@ -76,8 +75,8 @@ func (d *rootDir) opened(root *os.Root, rel string, err error) (dir, error) {
 	return &rootDir{top: d.top, rel: strings.Trim(d.rel+"/"+rel, "/"), root: root, follow: d.follow}, nil
 }
 
-// openElement opens the directory name in root if it is one and still is that one
-// when it is open.
+// openElement opens the directory name in root, if it is one and still is the same one after the
+// open.
 func openElement(root *os.Root, name string) (*os.Root, error) {
 	before, err := root.Lstat(name)
 	switch {
@@ -169,7 +168,7 @@ func (d *rootDir) mkdir(name string, perm fs.FileMode) error {
 	return d.root.Mkdir(name, perm.Perm())
 }
 
-// unlink and rmdir share what package os offers, which takes both.
+// unlink and rmdir share the one call of package os, which removes both.
 func (d *rootDir) unlink(name string) error {
 	info, err := d.root.Lstat(name)
 	if err == nil && info.IsDir() {
@@ -198,7 +197,7 @@ func (d *rootDir) rename(name string, to dir, newName string, exclusive bool) er
 		if st, err := d.stat(name, false); err == nil && !st.mode.IsDir() {
 			return renameExclusively(d, name, to, newName)
 		}
-		// Package os itself refuses to replace even an empty directory.
+		// Package os refuses to replace even an empty directory.
 		if _, err := to.stat(newName, false); err == nil {
 			return syscall.EEXIST
 		}
@@ -215,8 +214,8 @@ func below(rel, name string) string {
 	return rel + "/" + name
 }
 
-// across returns d and to by their paths below one os.Root: their own if they are
-// one directory, so that nothing on the way can be swapped, else the top's.
+// across returns d and to as paths below one os.Root: their own if they are one directory, so that
+// nothing on the way can be swapped, otherwise that of the top.
 func (d *rootDir) across(to dir) (from, into *rootDir) {
 	t := to.(*rootDir)
 	if t.rel == d.rel {
@@ -266,9 +265,8 @@ func (d *rootDir) capabilities() (pfs.Capabilities, error) {
 	return pfs.CanSetMode | pfs.CanSymlink | pfs.CanHardLink | pfs.CanSetOwner, nil
 }
 
-// entries gives the names in their sorted order, so that a token is the last one
-// and needs nothing from the system. A page costs a reading of the whole
-// directory, in the memory of the page.
+// entries returns the names sorted, so that the last one is a token that needs nothing from the
+// system. Each page reads the whole directory, in the memory of one page.
 func (d *rootDir) entries(token string, limit int) (names []string, next string, err error) {
 	last, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
@@ -302,7 +300,7 @@ func (d *rootDir) entries(token string, limit int) (names []string, next string,
 	return names, next, nil
 }
 
-// sync makes the names durable where a directory can be opened for that.
+// sync makes the names durable where the system can open a directory for that.
 func (d *rootDir) sync() error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entries reads the directory in its own order. A token is the directory's inode
-// and the cookie that the kernel gives with each entry: any process resumes with
-// it, at the price of the page, and what comes or goes meanwhile does not shift it.
+// entries reads the directory in its own order. A token is the directory's inode and the cookie
+// that the kernel gives with each entry. Any process can resume with it, at the price of one page,
+// and entries that come or go meanwhile do not shift it.
 func (d *fdDir) entries(token string, limit int) (names []string, next string, err error) {
 	st, err := d.stat(".", false)
 	if err != nil {
@@ -54,10 +54,9 @@ func (d *fdDir) entries(token string, limit int) (names []string, next string, e
 	}
 }
 
-// cursor makes a token.
 func cursor(ino uint64, off int64) string { return fmt.Sprintf("%x.%x", ino, off) }
 
-// parseCursor takes a token apart that was made for the directory ino.
+// parseCursor parses a token that was made for the directory ino.
 func parseCursor(token string, ino uint64) (off int64, err error) {
 	var of uint64
 	if n, err := fmt.Sscanf(token, "%x.%x", &of, &off); n != 2 || err != nil || of != ino || off < 0 {
@@ -73,10 +72,10 @@ type entry struct {
 	name string
 }
 
-// live tells a name from the directory's own and from what was removed.
+// live reports whether e is a name, and not "." or ".." or removed.
 func (e entry) live() bool { return e.ino != 0 && e.name != "." && e.name != ".." }
 
-// nextEntry takes the first entry off p.
+// nextEntry cuts the first entry off p.
 func nextEntry(p []byte) (e entry, rest []byte) {
 	const (
 		offAt  = unsafe.Offsetof(unix.Dirent{}.Off)

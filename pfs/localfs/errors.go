@@ -11,19 +11,18 @@ import (
 )
 
 var (
-	// errStaleToken says that a token does not belong to the directory.
+	// errStaleToken reports a token of another directory.
 	errStaleToken = pfs.Errorf("localfs.List", "", pfs.Conflict, "the directory is another one than that of the token: list it from the start")
-	// errSwapped says that a name led elsewhere when it was opened.
+	// errSwapped reports a name that was replaced during an open.
 	errSwapped = errors.New("it was replaced at this moment")
 )
 
-// kinds maps the numbers of the system to Kinds.
+// kinds maps the error numbers of the system to Kinds.
 //
-// EIO is Other, "a failure of the machine": to try again, as Unavailable would have
-// it, does not mend a disk, and after a failed write it would even seem to. ENOSPC
-// has company in what cannot be stored for want of room of another sort. ESTALE is
-// of a network file system whose server was away. What is not supported the numbers
-// know themselves (errors.ErrUnsupported).
+// EIO is Other, "a failure of the machine": a retry does not repair a disk, and after a failed
+// write it could seem to. NoSpace covers the lack of any resource to store something, not only
+// ENOSPC. ESTALE comes from a network file system whose server was away. errors.ErrUnsupported
+// covers the unsupported operations.
 var kinds = map[syscall.Errno]pfs.Kind{
 	syscall.ENOENT:       pfs.NotExist,
 	syscall.ENOTDIR:      pfs.NotDir,
@@ -82,8 +81,8 @@ func kindOf(err error) pfs.Kind {
 	return pfs.KindOf(err)
 }
 
-// fail makes an error of package pfs about name of whatever happened. nil stays
-// nil, and what is one already is only given what it lacks.
+// fail makes an error of package pfs about name. nil stays nil, and an error of package pfs only
+// gets the parts that it lacks.
 func fail(op string, name pfs.Path, err error) error {
 	if known, ok := pfs.Known(op, name, err); ok {
 		return known
@@ -95,7 +94,7 @@ func fail(op string, name pfs.Path, err error) error {
 	return pfs.E(op, name, kindOf(err), cause(err))
 }
 
-// full adds to err, if it says that the disk of d is full, how much name needs and how much is free.
+// full adds to err, if the disk of d is full, how much name needs and how much is free.
 func (f *FS) full(op string, name pfs.Path, d dir, need int64, err error) error {
 	if !errors.Is(err, syscall.ENOSPC) {
 		return err
@@ -107,7 +106,7 @@ func (f *FS) full(op string, name pfs.Path, d dir, need int64, err error) error 
 	return f.noSpace(op, name, need, space)
 }
 
-// noSpace says that name needs more than the disk has.
+// noSpace reports that name needs more than the disk has.
 func (f *FS) noSpace(op string, name pfs.Path, need int64, space pfs.Space) error {
 	cause := &pfs.OutOfSpace{Need: need, Free: max(0, space.Free)}
 	if f.opts.FollowLinks {
@@ -116,8 +115,8 @@ func (f *FS) noSpace(op string, name pfs.Path, need int64, space pfs.Space) erro
 	return pfs.E(op, name, pfs.NoSpace, cause)
 }
 
-// cause returns the part of an error of the system that names no path: where the
-// root is on the host is nobody's business.
+// cause returns the part of a system error that names no path: users must not learn where the root
+// is on the host.
 func cause(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -130,5 +129,5 @@ func cause(err error) error {
 	return err
 }
 
-// missing reports whether err says that nothing has the name.
+// missing reports whether err says that the name does not exist.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

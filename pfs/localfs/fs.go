@@ -16,17 +16,16 @@ import (
 // Options says how the directory is used. The zero value is the store of a
 // service: no link is followed and every change is durable when it returns.
 type Options struct {
-	// FollowLinks makes the operating system follow symbolic links as usual, for
-	// the local side of a command. Stat still describes the link itself.
+	// FollowLinks makes the operating system follow symbolic links as usual, for the local side of
+	// a command. Stat still describes the link itself.
 	FollowLinks bool
 
-	// NoSync leaves out every sync, so that a crash of the machine may lose or
-	// empty files that were committed. It is meant for tests.
+	// NoSync omits every sync, so a crash of the machine may lose or empty committed files. It is
+	// for tests.
 	NoSync bool
 
-	// RecountEvery is the age at which the usage of a tree with a quota is
-	// counted again in the background, since others may change files too. 0
-	// means one hour.
+	// RecountEvery is the age at which the usage of a tree with a quota is counted again in the
+	// background, since other processes may change files too. 0 means one hour.
 	RecountEvery time.Duration
 }
 
@@ -38,12 +37,12 @@ type FS struct {
 	dev    uint64               // of the root
 	sync   func(*os.File) error // makes what was written to a file durable
 	quotas quotas
-	marks  sync.Mutex // held by what gives a mark another time, or drops it
+	marks  sync.Mutex // held by whoever changes the time of a stored digest, or drops it
 
 	mu   sync.RWMutex // of root, held for reading while root is used
 	root dir          // nil once closed
 
-	life context.Context // of work in the background
+	life context.Context // of background work
 	end  context.CancelFunc
 	work sync.WaitGroup
 }
@@ -68,13 +67,13 @@ var (
 	_ pfs.AccessChecker      = (*FS)(nil)
 )
 
-// New returns the tree below the existing directory dir, which may be a link.
-// Errors name dir as it was given; no later error does.
+// New returns the tree below the existing directory dir, which may be a link. Errors of New name
+// dir as given; no later error does.
 func New(dir string, opts Options) (*FS, error) {
 	return newFS(dir, opts, openTop)
 }
 
-// newFS is New with a choice of the operating system's side.
+// newFS is New with a choice of the system calls.
 func newFS(path string, opts Options, open func(path string, follow bool) (dir, error)) (*FS, error) {
 	root, err := open(path, opts.FollowLinks)
 	if err != nil {
@@ -96,8 +95,7 @@ func newFS(path string, opts Options, open func(path string, follow bool) (dir, 
 	return f, nil
 }
 
-// Close ends the use of the file system. Files that are open go on; every other
-// operation answers Closed.
+// Close closes the file system. Open files stay usable; every other operation returns Closed.
 func (f *FS) Close() error {
 	f.mu.Lock()
 	root := f.root
@@ -111,7 +109,7 @@ func (f *FS) Close() error {
 	return root.Close()
 }
 
-// check is how every operation begins.
+// check begins every operation.
 func (f *FS) check(ctx context.Context, op string, name pfs.Path) error {
 	if err := pfs.CheckPath(op, name); err != nil {
 		return err
@@ -146,8 +144,8 @@ func lastName(name pfs.Path) string {
 	return name.Base()
 }
 
-// at begins an operation on name and calls do with the directory that holds it.
-// Errors that are not yet of package pfs are about name.
+// at begins an operation on name and calls do with the directory that holds it. Errors that are not
+// yet of package pfs get name.
 func (f *FS) at(ctx context.Context, op string, name pfs.Path, do func(d dir, base string) error) error {
 	if err := f.check(ctx, op, name); err != nil {
 		return err
@@ -173,7 +171,7 @@ func (f *FS) in(ctx context.Context, op string, name pfs.Path, do func(d dir) er
 	return fail(op, name, do(d))
 }
 
-// look describes what an operation that opens base would open.
+// look describes the file that opening base would open.
 func (f *FS) look(d dir, base string) (stat, error) { return d.stat(base, f.opts.FollowLinks) }
 
 // syncDir makes the names in d durable.
@@ -184,10 +182,10 @@ func (f *FS) syncDir(d dir) error {
 	return d.sync()
 }
 
-// syncEntry makes mode, time and attributes of base durable, with the whole disk if base
-// cannot be opened.
+// syncEntry makes mode, time and attributes of base durable. It syncs the whole disk if base cannot
+// be opened.
 func (f *FS) syncEntry(d dir, base string) error {
-	if f.opts.NoSync || runtime.GOOS == "windows" { // which syncs only what is open for writing
+	if f.opts.NoSync || runtime.GOOS == "windows" { // Windows syncs only what is open for writing
 		return nil
 	}
 	file, err := d.openFile(base, os.O_RDONLY, 0)
@@ -195,7 +193,7 @@ func (f *FS) syncEntry(d dir, base string) error {
 		return syncDisk(d)
 	}
 	defer file.Close()
-	if err := f.sync(file); !errors.Is(err, syscall.EINVAL) { // as a fifo answers
+	if err := f.sync(file); !errors.Is(err, syscall.EINVAL) { // returned for a FIFO
 		return err
 	}
 	return nil

@@ -23,15 +23,15 @@ type handle struct {
 	closed atomic.Bool
 	unmark sync.Once // before the first change
 
-	mu       sync.Mutex // of the following
-	nameless *claim     // of a file that no tree counts any more, until the handle ends
-	had      int64      // bytes of that file before
+	mu       sync.Mutex // guards the following
+	nameless *claim     // of a file that has left all trees, until the handle ends
+	had      int64      // size of that file before
 }
 
 var _ pfs.Handle = (*handle)(nil)
 
-// OpenHandle opens the file name. The first change through the handle drops the digest
-// that is kept with the file.
+// OpenHandle opens the file name. The first change through the handle drops the file's stored
+// digest.
 func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
 	h, err := f.openHandle(ctx, "localfs.OpenHandle", name, flags, perm)
 	if err != nil {
@@ -46,7 +46,7 @@ func (f *FS) openHandle(ctx context.Context, op string, name pfs.Path, flags pfs
 	}
 	h := &handle{fs: f, name: name, flags: flags}
 	var err error
-	if flags&pfs.OpenWrite == 0 { // no quota is about it
+	if flags&pfs.OpenWrite == 0 { // reading needs no quota
 		err = f.at(ctx, op, name, func(d dir, base string) error { return h.open(ctx, op, place{dir: d}, base, perm) })
 	} else {
 		err = f.change(ctx, op, name, func(p place, base string) error { return h.open(ctx, op, p, base, perm) })
@@ -80,7 +80,7 @@ func (h *handle) open(ctx context.Context, op string, p place, base string, perm
 		if kindOf(err) != pfs.Exist || h.flags&pfs.OpenExclusive != 0 {
 			return err
 		}
-		// Somebody made it at this moment.
+		// Another process has just made it.
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (h *handle) make(ctx context.Context, p place, base string, perm fs.FileMod
 		return err
 	})
 	if err == nil {
-		err = h.file.Chmod(perm.Perm()) // whatever the umask
+		err = h.file.Chmod(perm.Perm()) // regardless of the umask
 	}
 	if err == nil {
 		h.from, err = statFile(h.file)
@@ -105,7 +105,7 @@ func (h *handle) make(ctx context.Context, p place, base string, perm fs.FileMod
 	return err
 }
 
-// systemFlags returns the flags with which the system opens the file.
+// systemFlags returns the flags for the system's open.
 func (h *handle) systemFlags() int {
 	flags := os.O_RDWR
 	switch h.flags & (pfs.OpenRead | pfs.OpenWrite) {
@@ -120,7 +120,7 @@ func (h *handle) systemFlags() int {
 	return flags
 }
 
-// check is how every method begins; the file must be open for need.
+// check begins every method; the file must be open for need.
 func (h *handle) check(ctx context.Context, op string, need pfs.OpenFlags) error {
 	switch {
 	case h.closed.Load():
@@ -215,7 +215,7 @@ func (h *handle) truncate(ctx context.Context, size int64) error {
 	return h.change(ctx, size, 0, func() error { return h.file.Truncate(size) })
 }
 
-// Allocate reserves room for the n bytes from offset off on.
+// Allocate reserves disk space for n bytes at offset off.
 func (h *handle) Allocate(ctx context.Context, off, n int64) error {
 	const op = "localfs.Handle.Allocate"
 	if off < 0 || n <= 0 || off+n < off {
@@ -227,7 +227,7 @@ func (h *handle) Allocate(ctx context.Context, off, n int64) error {
 	return fail(op, h.name, h.change(ctx, off, n, func() error { return reserve(h.file, off, n) }))
 }
 
-// Sync returns when what was written survives a crash of the machine.
+// Sync makes the written bytes durable.
 func (h *handle) Sync(ctx context.Context) error {
 	const op = "localfs.Handle.Sync"
 	if err := h.check(ctx, op, 0); err != nil {
@@ -266,8 +266,8 @@ func (h *handle) setAttr(ctx context.Context, c change) error {
 	return h.fs.apply(c, openNode{h.file}, h.file)
 }
 
-// change does what writes n bytes at off, or with a negative off at the end of the file,
-// within the quotas.
+// change performs a write of n bytes at off, or at the end of the file if off is negative, within
+// the quotas.
 func (h *handle) change(ctx context.Context, off, n int64, do func() error) error {
 	h.unmark.Do(func() { h.fs.removeMark(h.file) })
 	if len(h.trees) == 0 {
@@ -300,12 +300,12 @@ func (h *handle) change(ctx context.Context, off, n int64, do func() error) erro
 	return errors.Join(err, failed)
 }
 
-// changeNameless is change of a file of size bytes that was removed or replaced. No walk
-// finds it: what it grows by takes room until the handle ends.
+// changeNameless is change for a file of size bytes that was removed or replaced. No walk finds
+// such a file, so a claim counts its growth until the handle ends.
 func (h *handle) changeNameless(size, end int64, do func() error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed.Load() { // nobody would release the claim
+	if h.closed.Load() { // otherwise nobody would release the claim
 		return pfs.Closed
 	}
 	if h.nameless == nil {

@@ -2,7 +2,7 @@ package localfs
 
 import "github.com/paddlecloud/pfs/pfs"
 
-// identity is that of a temporary in a store.
+// identity is the Identity of a temporary.
 type identity struct {
 	fs   *FS
 	temp tempID
@@ -11,7 +11,7 @@ type identity struct {
 
 var _ pfs.Identifier = (*staged)(nil)
 
-// Identity is the temporary's.
+// Identity returns the identity of the temporary.
 func (w *staged) Identity() any {
 	i := identity{fs: w.fs, temp: w.tempID()}
 	if w.from.ino == 0 {

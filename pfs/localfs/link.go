@@ -47,7 +47,7 @@ func (f *FS) HardLink(ctx context.Context, oldName, newName pfs.Path) error {
 func (f *FS) Mknod(ctx context.Context, name pfs.Path, mode fs.FileMode, device uint64) error {
 	const op = "localfs.Mknod"
 	if t := mode.Type(); t&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) == 0 || !unixmode.HasType(unixmode.Bits(mode)) {
-		return pfs.Errorf(op, name, pfs.Invalid, "mode %v is none of a FIFO, socket or device", mode)
+		return pfs.Errorf(op, name, pfs.Invalid, "mode %v is not that of a FIFO, socket or device", mode)
 	}
 	return f.change(ctx, op, name, func(p place, base string) error {
 		return f.makeName(ctx, p, base, 0, func() error {
@@ -59,8 +59,8 @@ func (f *FS) Mknod(ctx context.Context, name pfs.Path, mode fs.FileMode, device 
 	})
 }
 
-// makeName does what makes the name base of a file of size bytes, within the quotas and
-// durably.
+// makeName calls a function that makes the name base of a file of size bytes. It does so within the
+// quotas and durably.
 func (f *FS) makeName(ctx context.Context, p place, base string, size int64, do func() error) error {
 	c, err := f.claim(ctx, p.trees, size, 1)
 	if err != nil {

@@ -34,7 +34,7 @@ func entriesInTurn(ctx context.Context, d dir, token string, limit int) (names [
 	return names, next, err
 }
 
-// eachInTurn calls do for each of the names of a directory, some of them in each turn.
+// eachInTurn calls do for each name of a directory, a few names per turn.
 func eachInTurn(ctx context.Context, names []string, do func(name string) error) error {
 	const step = 64
 	for some := range slices.Chunk(names, step) {
@@ -53,7 +53,7 @@ func eachInTurn(ctx context.Context, names []string, do func(name string) error)
 	return nil
 }
 
-// addEntry describes one entry, unless it is hidden or has gone meanwhile.
+// addEntry adds one entry to the page, unless it is hidden or was removed meanwhile.
 func (f *FS) addEntry(page *pfs.Page, d dir, parent pfs.Path, entry string, digests bool) error {
 	st, err := d.stat(entry, false)
 	if err == nil && hidden(entry, st) {
@@ -82,10 +82,10 @@ func (f *FS) addEntry(page *pfs.Page, d dir, parent pfs.Path, entry string, dige
 	return nil
 }
 
-// hidden reports whether an entry is one that the store keeps for itself.
+// hidden reports whether an entry is one of the store's own.
 func hidden(name string, st stat) bool {
 	return pfs.IsTemp(name, st.mode) || name == quotaName && st.mode.IsRegular()
 }
 
-// isStaged reports whether an entry is a staged write.
+// isStaged reports whether an entry is an upload.
 func isStaged(name string, st stat) bool { return st.mode.IsRegular() && pfs.IsTemp(name, st.mode) }

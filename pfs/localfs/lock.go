@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// shared is the shared lock of an open file, held while at least one user of this
-// handle needs it: the lock belongs to the open file, not to the goroutine.
+// shared is the shared lock of an open file, held while at least one user of the handle needs it:
+// the lock belongs to the open file, not to the goroutine.
 type shared struct {
 	file *os.File
 
@@ -26,8 +26,7 @@ func (s *shared) acquire() error {
 	return nil
 }
 
-// release gives the lock back when the last user does. Should that fail it goes
-// with the file.
+// release gives the lock back with its last user. If that fails, closing the file releases it.
 func (s *shared) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

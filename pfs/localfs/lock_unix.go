@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile takes the lock of f, shared or exclusive, for the open file that f is,
-// in place of the one it has; it waits for it. A file system without locks is not
-// an error: the lock only keeps two handles of one staged write apart.
+// lockFile waits for the lock of the open file f, shared or exclusive, which replaces the one it
+// has. A file system without locks is not an error: the lock only keeps two handles of one upload
+// apart.
 func lockFile(f *os.File, exclusive bool) error {
 	how := unix.LOCK_SH
 	if exclusive {

@@ -6,12 +6,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockAt is where the lock is: beyond any byte of the file, because locks of this
-// system keep others from reading and writing what they cover.
+// lockAt is the offset of the lock. It is beyond any byte of the file, because locks on Windows
+// keep others from reading and writing the bytes that they cover.
 var lockAt = windows.Overlapped{OffsetHigh: 1 << 30}
 
-// lockFile takes the lock of f, shared or exclusive, in place of the one it has; it
-// waits for it.
+// lockFile waits for the lock of f, shared or exclusive, which replaces the one it has.
 func lockFile(f *os.File, exclusive bool) error {
 	var how uint32
 	if exclusive {

@@ -7,11 +7,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Mkdir makes the directory name with exactly the bits of mode, whatever the
-// process's umask.
+// Mkdir makes the directory name with exactly the bits of mode, regardless of the umask.
 func (f *FS) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 	const op = "localfs.Mkdir"
-	there := false // as most are that somebody asks for, and no quota is about them
+	there := false // the usual case, which needs no quota
 	err := f.at(ctx, op, name, func(d dir, base string) (err error) {
 		there, err = f.isThere(op, d, base, name)
 		return err
@@ -28,8 +27,7 @@ func (f *FS) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 	})
 }
 
-// mkdir makes the directory base of p, but for the sync, and reports whether it was
-// not there before.
+// mkdir makes the directory base of p without a sync, and reports whether it was new.
 func (f *FS) mkdir(ctx context.Context, op string, p place, base string, name pfs.Path, mode fs.FileMode) (made bool, err error) {
 	if there, err := f.isThere(op, p.dir, base, name); there || err != nil {
 		return false, err
@@ -46,7 +44,7 @@ func (f *FS) mkdir(ctx context.Context, op string, p place, base string, name pf
 	defer release()
 	if err := p.dir.mkdir(base, mode); err != nil {
 		if kindOf(err) == pfs.Exist {
-			if there, _ := f.isThere(op, p.dir, base, name); there { // made at this moment
+			if there, _ := f.isThere(op, p.dir, base, name); there { // another process has just made it
 				return false, nil
 			}
 		}
@@ -56,8 +54,7 @@ func (f *FS) mkdir(ctx context.Context, op string, p place, base string, name pf
 	return true, f.setMode(p.dir, base, mode)
 }
 
-// isThere reports whether base is a directory already. Anything else of that name is an
-// error.
+// isThere reports whether base is a directory already. Any other type is an error.
 func (f *FS) isThere(op string, d dir, base string, name pfs.Path) (bool, error) {
 	st, err := f.look(d, base)
 	switch {
@@ -71,8 +68,8 @@ func (f *FS) isThere(op string, d dir, base string, name pfs.Path) (bool, error)
 	return true, nil
 }
 
-// setMode gives base durably the permission bits of mode, if it has others. A directory
-// keeps its special bits.
+// setMode durably gives base the permission bits of mode, if they differ. A directory keeps its
+// special bits.
 func (f *FS) setMode(d dir, base string, mode fs.FileMode) error {
 	st, err := d.stat(base, false)
 	if err != nil {

@@ -5,19 +5,18 @@ import (
 	"slices"
 )
 
-// move is what a renaming does to the quotas: the trees that it enters get what
-// those that it leaves lose, and all trees of the new name lose what is replaced.
+// move is the effect of a rename on quotas. The trees that it enters gain what the trees that it
+// leaves lose, and all trees of the new name lose the replaced file.
 type move struct {
 	entered  *claim
 	left     []*tree
 	both     []*tree
 	moved    sums
 	replaced sums
-	isDir    bool // what moves is a directory
+	isDir    bool // a directory moves
 }
 
-// borders tells the trees that a renaming enters from those that it leaves, and those
-// that it stays in.
+// borders returns the trees that a rename enters, those that it leaves, and those that it stays in.
 func borders(from, to place) (entered, left, both []*tree) {
 	for _, t := range to.trees {
 		if slices.Contains(from.trees, t) {
@@ -34,8 +33,8 @@ func borders(from, to place) (entered, left, both []*tree) {
 	return entered, left, both
 }
 
-// claimMove takes room in the trees that a renaming enters. A directory is counted
-// for that, but only if it crosses the border of a tree.
+// claimMove claims quota in the trees that a rename enters. A directory is counted for that, but
+// only if it crosses the border of a tree.
 func (f *FS) claimMove(ctx context.Context, r rename, from, to named) (m *move, err error) {
 	m = &move{isDir: r.moved.mode.IsDir()}
 	entered, left, both := borders(from.place, to.place)
@@ -56,7 +55,7 @@ func (f *FS) claimMove(ctx context.Context, r rename, from, to named) (m *move, 
 	return m, nil
 }
 
-// sumsOfAll is what base and all below it add to a tree.
+// sumsOfAll returns what base and everything below it add to a tree.
 func (f *FS) sumsOfAll(ctx context.Context, d dir, base string, st stat) (sums, error) {
 	u := sumsOf(st)
 	if !st.mode.IsDir() {
@@ -71,8 +70,8 @@ func (f *FS) sumsOfAll(ctx context.Context, d dir, base string, st stat) (sums, 
 	return u.plus(inside, 1), err
 }
 
-// settle books the renaming, which was done. What changed below a directory while it was
-// counted and moved may have been booked on either side of the border.
+// settle books the finished rename. Changes below a directory during the count and the move may
+// have been booked on either side of the border, so those trees are counted again.
 func (m *move) settle() {
 	m.entered.settle(m.moved.plus(m.replaced, -1))
 	book(m.left, m.moved.negated())
@@ -85,5 +84,5 @@ func (m *move) settle() {
 	}
 }
 
-// release gives the room back, if settle did not come first.
+// release ends the claim without a change, unless settle came first.
 func (m *move) release() { m.entered.release() }

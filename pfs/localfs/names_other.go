@@ -4,6 +4,5 @@ package localfs
 
 import "github.com/paddlecloud/pfs/pfs"
 
-// unfitName says why the system cannot hold name under this very name; "" if it
-// can.
+// unfitName returns why the system cannot hold a file of exactly this name; "" if it can.
 func unfitName(pfs.Path) string { return "" }

@@ -8,9 +8,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// unfitName says why the system cannot hold name under this very name; "" if it
-// can. What Windows would take for a separator, a stream or a device, or would
-// silently cut off, must not reach it.
+// unfitName returns why the system cannot hold a file of exactly this name; "" if it can. It
+// refuses what Windows would take for a separator, a stream or a device, or would silently cut off.
 func unfitName(name pfs.Path) string {
 	for e := range name.Names() {
 		if strings.ContainsAny(e, `\:*?"<>|`) || strings.TrimRight(e, " .") != e || !filepath.IsLocal(e) {

@@ -17,7 +17,7 @@ func (f *FS) Stat(ctx context.Context, name pfs.Path) (info pfs.Info, err error)
 	return info, err
 }
 
-// describe makes the whole Info of base.
+// describe returns the complete Info of base.
 func (f *FS) describe(d dir, base string, name pfs.Path) (pfs.Info, error) {
 	st, err := d.stat(base, false)
 	if err != nil {
@@ -30,7 +30,7 @@ func (f *FS) describe(d dir, base string, name pfs.Path) (pfs.Info, error) {
 	return info, err
 }
 
-// entryInfo makes Info without what needs the file to be opened.
+// entryInfo returns the Info that needs no open file.
 func (f *FS) entryInfo(d dir, base string, name pfs.Path, st stat) (info pfs.Info, err error) {
 	info = f.info(name, st)
 	if info.IsLink() {
@@ -39,12 +39,11 @@ func (f *FS) entryInfo(d dir, base string, name pfs.Path, st stat) (info pfs.Inf
 	return info, err
 }
 
-// file is a File. It reads one inode, which a Commit or Rename over its name
-// leaves as it is.
+// file is a File. It reads one inode, which a Commit or Rename over its name does not change.
 type file struct {
 	name pfs.Path
 	file *os.File
-	from stat // as it was opened
+	from stat // at the open
 	info pfs.Info
 }
 
@@ -71,8 +70,8 @@ func (f *FS) openFile(ctx context.Context, op string, name pfs.Path) (opened *fi
 	return opened, err
 }
 
-// openRegular opens base if it is a regular file. It looks before, so that a device
-// is not touched, and again after, so that nothing else is taken for one.
+// openRegular opens base if it is a regular file. It checks before the open, so that a device is
+// not touched, and after it, in case the name was replaced.
 func (f *FS) openRegular(d dir, base, op string, name pfs.Path, flag int) (*os.File, stat, error) {
 	st, err := f.look(d, base)
 	if err == nil {
@@ -100,7 +99,7 @@ func (r *file) Info() pfs.Info { return r.info }
 
 func (r *file) Close() error { return closeFile("localfs.File.Close", r.name, r.file) }
 
-// closeFile closes h, for which a second time is no error.
+// closeFile closes h. A second call is not an error.
 func closeFile(op string, name pfs.Path, h *os.File) error {
 	if err := fail(op, name, h.Close()); err != nil && pfs.KindOf(err) != pfs.Closed {
 		return err
@@ -108,8 +107,8 @@ func closeFile(op string, name pfs.Path, h *os.File) error {
 	return nil
 }
 
-// ReadAt answers Conflict if the file was changed in place since it was opened:
-// the bytes would be those of two versions.
+// ReadAt returns Conflict if the file was changed in place since it was opened, because the bytes
+// would come from two versions.
 func (r *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	const op = "localfs.File.ReadAt"
 	n, err := readAt(ctx, op, r.name, r.file, p, off)

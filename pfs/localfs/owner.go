@@ -8,17 +8,17 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// maxOwners bounds each cache of names; a full one is emptied.
+// maxOwners limits each cache of names; a full one is emptied.
 const maxOwners = 4096
 
-// owners remembers the names of users and groups.
+// owners caches the names of users and groups.
 type owners struct {
 	mu            sync.Mutex
 	users, groups map[uint32]string
 }
 
-// names returns the names of the owner and the group of a file, their numbers
-// where the system knows no name, and nothing where it knows no numbers.
+// names returns the names of the file's owner and group. It returns numbers where the system knows
+// no name, and nothing where it knows no numbers.
 func (o *owners) names(st stat) (owner, group string) {
 	if !st.owned {
 		return "", ""
@@ -26,7 +26,7 @@ func (o *owners) names(st stat) (owner, group string) {
 	return o.name(&o.users, st.uid, lookUpUser), o.name(&o.groups, st.gid, lookUpGroup)
 }
 
-// name does not hold the lock while it asks: the answer may come from a server.
+// name does not hold the lock during the lookup: the answer may come from a server.
 func (o *owners) name(cache *map[uint32]string, id uint32, look func(id string) (string, error)) string {
 	o.mu.Lock()
 	name, ok := (*cache)[id]
@@ -47,7 +47,7 @@ func (o *owners) name(cache *map[uint32]string, id uint32, look func(id string) 
 	return name
 }
 
-// numberOf returns the number that look finds for name, or that name itself is.
+// numberOf returns the number that look finds for name, or name itself if it is a number.
 func numberOf(name string, look func(name string) (id string, err error)) (int, error) {
 	id, err := look(name)
 	if err != nil {

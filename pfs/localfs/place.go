@@ -8,18 +8,16 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// place is an open directory and the trees with a quota that it is in, itself
-// included, the innermost first.
+// place is an open directory and the trees with a quota that contain it, the innermost first.
 type place struct {
 	dir   dir
 	trees []*tree
 }
 
-// openPlace opens the directory rel below the root, "" for the root itself, and looks
-// for the quota of each directory on the way. It goes down one element at a time, so
-// that its price grows with the depth, and that the trees are those of the directory
-// that was opened, whatever is renamed meanwhile. Nothing is remembered of quota files:
-// what another process sets holds at once.
+// openPlace opens the directory rel below the root, "" for the root itself, and looks for a quota
+// in each directory on the way. It descends one element at a time, so its price grows linearly with
+// the depth, and the trees are those of the opened directory even if something is renamed
+// meanwhile. Quota files are not cached: a quota that another process sets holds at once.
 func (f *FS) openPlace(rel string) (place, error) {
 	if f.opts.FollowLinks {
 		d, err := f.openDir(rel)
@@ -47,7 +45,7 @@ func (f *FS) openPlace(rel string) (place, error) {
 	return p, nil
 }
 
-// step opens the directory name of p, whose path is asked for if it has a quota.
+// step opens the directory name of p. path is only called if that has a quota.
 func (f *FS) step(p place, name string, path func() pfs.Path) (place, error) {
 	d, err := p.dir.open(name)
 	if err != nil {
@@ -56,7 +54,7 @@ func (f *FS) step(p place, name string, path func() pfs.Path) (place, error) {
 	return f.placeOf(d, p.trees, path)
 }
 
-// placeOf makes a place of the open directory d in the trees above, or closes it.
+// placeOf makes a place of the open directory d in the trees above. It closes d on an error.
 func (f *FS) placeOf(d dir, above []*tree, path func() pfs.Path) (place, error) {
 	t, err := f.treeOf(d, path)
 	if err != nil {
@@ -69,13 +67,13 @@ func (f *FS) placeOf(d dir, above []*tree, path func() pfs.Path) (place, error) 
 	return place{d, slices.Concat([]*tree{t}, above)}, nil
 }
 
-// parentPlace is parent for what changes the sums of a tree.
+// parentPlace is parent for operations that change the totals of a tree.
 func (f *FS) parentPlace(name pfs.Path) (p place, base string, err error) {
 	p, err = f.openPlace(relative(name.Parent()))
 	return p, lastName(name), err
 }
 
-// change is at for an operation that changes the sums of a tree.
+// change is at for operations that change the totals of a tree.
 func (f *FS) change(ctx context.Context, op string, name pfs.Path, do func(p place, base string) error) error {
 	if err := f.check(ctx, op, name); err != nil {
 		return err

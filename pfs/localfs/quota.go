@@ -15,27 +15,26 @@ import (
 	"github.com/paddlecloud/pfs/pfs/internal/keylock"
 )
 
-// limits is a quota, of which 0 means no limit, or what is measured by one.
+// limits is a quota, where 0 means no limit, or an amount that counts against one.
 type limits struct{ bytes, files int64 }
 
-// plus adds b times sign.
+// plus returns a + sign*b.
 func (a limits) plus(b limits, sign int64) limits {
 	return limits{a.bytes + sign*b.bytes, a.files + sign*b.files}
 }
 
-// beyond returns by how much a is more than b.
+// beyond returns the parts of a that exceed b.
 func (a limits) beyond(b limits) limits {
 	return limits{max(0, a.bytes-b.bytes), max(0, a.files-b.files)}
 }
 
-// quotaName is the file that holds the quota of its directory, and quotaFormat what is in it.
+// quotaName is the file that holds the quota of its directory; quotaFormat is its content.
 const (
 	quotaName   = pfs.QuotaName
 	quotaFormat = "bytes %d\nfiles %d\n"
 )
 
-// quotas knows the trees with a quota that were met, and which staged writes are
-// open in this process.
+// quotas holds the trees with a quota seen so far, and the uploads that are open in this process.
 type quotas struct {
 	mu    sync.Mutex
 	trees map[pfs.Path]*tree
@@ -44,15 +43,15 @@ type quotas struct {
 	slots keylock.Set[slot]
 }
 
-// opened is a staged write that has handles here. They share one claim, since they
-// write one file.
+// opened is an upload with open handles in this process. They share one claim, since they write one
+// file.
 type opened struct {
 	handles int                   // guarded by quotas.mu
-	room    atomic.Pointer[claim] // nil until the first handle has taken it
+	room    atomic.Pointer[claim] // nil until the first handle has claimed it
 }
 
-// tempID tells temporaries apart: two directories may have one of the same name. Where
-// the system has no inodes it does not.
+// tempID identifies a temporary: two directories may have one of the same name. Where the system
+// has no inodes it does not tell them apart.
 type tempID struct {
 	dev, ino uint64
 	name     string
@@ -60,7 +59,7 @@ type tempID struct {
 
 func newTempID(name string, st stat) tempID { return tempID{st.dev, st.ino, name} }
 
-// tree returns the tree at name, which has these limits now.
+// tree returns the tree at name, with its current limits.
 func (q *quotas) tree(name pfs.Path, l limits) *tree {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -76,8 +75,7 @@ func (q *quotas) tree(name pfs.Path, l limits) *tree {
 	return t
 }
 
-// forget drops what is known about name and all below it, because it was moved or
-// removed.
+// forget drops the trees at name and below it, because name was moved or removed.
 func (q *quotas) forget(name pfs.Path) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -88,14 +86,14 @@ func (q *quotas) forget(name pfs.Path) {
 	}
 }
 
-// drop is forget for name alone, whose quota is new or lifted.
+// drop is forget for name alone, whose quota was set or lifted.
 func (q *quotas) drop(name pfs.Path) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.trees, name)
 }
 
-// enter adds a handle of a staged write.
+// enter adds a handle of an upload.
 func (q *quotas) enter(temp tempID) *opened {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -111,7 +109,7 @@ func (q *quotas) enter(temp tempID) *opened {
 	return o
 }
 
-// leave takes a handle away and reports whether it was the last.
+// leave removes a handle and reports whether it was the last.
 func (q *quotas) leave(temp tempID) (last bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -124,8 +122,7 @@ func (q *quotas) leave(temp tempID) (last bool) {
 	return true
 }
 
-// claims returns the trees in which the staged write is counted by a claim, because it
-// is open here.
+// claims returns the trees in which a claim counts the upload, because it is open in this process.
 func (q *quotas) claims(temp tempID) []*tree {
 	q.mu.Lock()
 	o := q.open[temp]
@@ -139,16 +136,16 @@ func (q *quotas) claims(temp tempID) []*tree {
 	return nil
 }
 
-// claimed reports whether the staged write is counted somewhere by a claim.
+// claimed reports whether a claim counts the upload in any tree.
 func (q *quotas) claimed(temp tempID) bool { return len(q.claims(temp)) > 0 }
 
-// claimedIn reports whether it is in t.
+// claimedIn reports whether a claim counts the upload in t.
 func (q *quotas) claimedIn(t *tree) func(temp tempID) bool {
 	return func(temp tempID) bool { return slices.Contains(q.claims(temp), t) }
 }
 
-// treeOf returns the tree of the open directory d if it has a quota, nil if not. It
-// asks for the path of d only then.
+// treeOf returns the tree of the open directory d, nil if d has no quota. It calls path only for a
+// quota.
 func (f *FS) treeOf(d dir, path func() pfs.Path) (*tree, error) {
 	if f.opts.FollowLinks {
 		return nil, nil
@@ -190,12 +187,12 @@ func readLimits(d dir) (l limits, err error) {
 	return l, nil
 }
 
-// errNoQuota says that the quota file is damaged: as long as that is so nothing may be
-// written, since nobody knows how much.
-var errNoQuota = pfs.Errorf("localfs.readLimits", "", pfs.Integrity, "its file %s is no quota: set the quota again", quotaName)
+// errNoQuota reports a damaged quota file. Until it is repaired nothing may be written, since the
+// limits are unknown.
+var errNoQuota = pfs.Errorf("localfs.readLimits", "", pfs.Integrity, "its file %s is not a quota: set the quota again", quotaName)
 
-// SetQuota limits the tree below the directory name. The limits are kept in a file
-// in it, so they move with it and hold for every process that serves it.
+// SetQuota limits the tree below the directory name. A file in the directory holds the limits, so
+// they move with it and hold for every process that serves it.
 func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
 	const op = "localfs.SetQuota"
 	if f.opts.FollowLinks {
@@ -213,7 +210,7 @@ func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 		if err != nil {
 			return err
 		}
-		if isNew || l == (limits{}) { // the sums of what has no quota are not kept up
+		if isNew || l == (limits{}) { // a directory without a quota has no totals
 			f.quotas.drop(name)
 		}
 		return f.syncDir(d)
@@ -241,11 +238,11 @@ func (f *FS) writeLimits(d dir, l limits) error {
 	return err
 }
 
-// exceeds reports whether more is too much where used of limit are used; 0 is no limit.
+// exceeds reports whether used and more together exceed limit; 0 is no limit.
 func exceeds(used, more, limit int64) bool { return limit > 0 && more > 0 && more > limit-used }
 
-// exceeded is the error of a tree in which more is too much. The operation adds the path
-// of the file for which there is no room.
+// exceeded returns the error of a tree in which more is too much. The operation adds the path of
+// the file.
 func (t *tree) exceeded(q pfs.OverQuota) error {
 	q.Dir = t.name.Base()
 	return pfs.E("localfs.claim", "", pfs.Quota, &q)

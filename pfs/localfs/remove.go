@@ -7,12 +7,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// removeTries bounds how often Remove clears a directory in which temporaries keep
-// appearing.
+// removeTries limits how often Remove clears a directory in which temporaries keep appearing.
 const removeTries = 10
 
-// Remove removes the file, link or empty directory name. Temporaries in a directory
-// go with it.
+// Remove removes the file, link or empty directory name. Temporaries in a directory are removed
+// with it.
 func (f *FS) Remove(ctx context.Context, name pfs.Path) error {
 	return f.removing(ctx, "localfs.Remove", name, func(r *remover, base string, st stat) error {
 		if st.mode.IsDir() {
@@ -22,7 +21,7 @@ func (f *FS) Remove(ctx context.Context, name pfs.Path) error {
 	})
 }
 
-// removing begins what removes name and calls do with what name is.
+// removing begins a removal of name and calls do with the stat of name.
 func (f *FS) removing(ctx context.Context, op string, name pfs.Path, do func(r *remover, base string, st stat) error) error {
 	return f.change(ctx, op, name, func(p place, base string) error {
 		if name == pfs.Root {
@@ -43,8 +42,8 @@ func (f *FS) removing(ctx context.Context, op string, name pfs.Path, do func(r *
 	})
 }
 
-// unlink removes the entry name of d, which is no directory, and books it as what it is
-// at that moment.
+// unlink removes the entry name of d, which is not a directory, and books it with its size at that
+// moment.
 func (r *remover) unlink(d dir, name string) error {
 	return r.f.holding(named{place{d, r.trees}, name}, "", func() error {
 		var st stat
@@ -62,7 +61,7 @@ func (r *remover) unlink(d dir, name string) error {
 	})
 }
 
-// rmdir removes the directory name of d, which is empty, and books that.
+// rmdir removes the empty directory name of d and books that.
 func (r *remover) rmdir(d dir, name string, st stat) error {
 	release, err := r.f.hold(named{place{d, r.trees}, name})
 	if err != nil {
@@ -76,8 +75,7 @@ func (r *remover) rmdir(d dir, name string, st stat) error {
 	return nil
 }
 
-// removeDir removes the directory base of the top, which may hold nothing but
-// temporaries.
+// removeDir removes the directory base of top, which may hold only temporaries.
 func (r *remover) removeDir(base string, st stat) error {
 	for tries := 0; ; tries++ {
 		err := r.rmdir(r.top, base, st)
@@ -93,8 +91,7 @@ func (r *remover) removeDir(base string, st stat) error {
 	}
 }
 
-// clear removes the temporaries in the directory base of the top, if it has nothing
-// else.
+// clear removes the temporaries in the directory base of top, if it holds nothing else.
 func (r *remover) clear(base string) error {
 	sub, err := r.top.open(base)
 	if err != nil {
@@ -108,7 +105,7 @@ func (r *remover) clear(base string) error {
 	return errors.Join(err, r.removeLifted())
 }
 
-// onlyHidden answers NotEmpty if d has entries of users.
+// onlyHidden returns NotEmpty if d has entries of users.
 func (r *remover) onlyHidden(d dir) error {
 	for token := ""; ; {
 		if err := pfs.CheckContext(r.ctx, r.op, ""); err != nil {

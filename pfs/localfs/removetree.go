@@ -7,15 +7,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// maxDepth is how deep RemoveTree goes with a descriptor for each level. What is
-// deeper is first moved to the top.
+// maxDepth is the depth to which RemoveTree keeps a descriptor per level. It first moves deeper
+// directories to the top.
 const maxDepth = 64
 
-// RemoveTree removes name and all below it. Links are removed, not followed: each
-// directory is opened by its name in the one above, which is open.
+// RemoveTree removes name and everything below it. It does not follow links: each directory is
+// opened by its name in its open parent.
 func (f *FS) RemoveTree(ctx context.Context, name pfs.Path) error {
 	return f.removing(ctx, "localfs.RemoveTree", name, func(r *remover, base string, st stat) error {
-		// Quotas on the way may be gone even if not all of it is.
+		// Quotas on the way may be gone even if only a part was removed.
 		defer f.quotas.forget(name)
 		return r.removeAll(base, st)
 	})
@@ -26,20 +26,20 @@ type remover struct {
 	ctx   context.Context
 	f     *FS
 	op    string
-	top   dir     // where what is too deep is moved to
+	top   dir     // where directories that are too deep are moved to
 	trees []*tree // that top is in
 
 	lifted []string // hidden names in top
 }
 
-// removeAll removes the entry name of the top and all below it.
+// removeAll removes the entry name of top and everything below it.
 func (r *remover) removeAll(name string, st stat) error {
 	err := r.remove(r.top, name, st, 0)
 	return errors.Join(err, r.removeLifted())
 }
 
-// remove removes the entry name of d, but for what is too deep. That it is gone
-// already is success.
+// remove removes the entry name of d, except what is too deep. An entry that is already gone is a
+// success.
 func (r *remover) remove(d dir, name string, st stat, depth int) error {
 	if !st.mode.IsDir() {
 		return unlessMissing(r.unlink(d, name))
@@ -53,8 +53,8 @@ func (r *remover) remove(d dir, name string, st stat, depth int) error {
 	return unlessMissing(r.rmdir(d, name, st))
 }
 
-// book books that an entry is gone: at once, so that a count of the tree that is on
-// meanwhile can be compared with the sums.
+// book books the removal of one entry. It does so at once, so that a running count of the tree can
+// be compared with the totals.
 func (r *remover) book(name string, st stat) {
 	switch {
 	case !hidden(name, st):
@@ -64,8 +64,8 @@ func (r *remover) book(name string, st stat) {
 	}
 }
 
-// lift moves a directory beside the tree, under a hidden name, to be removed later:
-// so no tree is too deep for the descriptors or the stack of a process.
+// lift moves a directory beside the tree, under a hidden name, to be removed later. So no tree is
+// too deep for the descriptors or the stack of a process.
 func (r *remover) lift(d dir, name string, st stat) error {
 	lifted := pfs.RemovedName()
 	release, err := r.f.hold(named{place{d, r.trees}, name})
@@ -81,8 +81,8 @@ func (r *remover) lift(d dir, name string, st stat) error {
 	return nil
 }
 
-// removeLifted removes what was lifted, and what is lifted from that: all of it, since
-// nobody sees what is left. It answers the first error.
+// removeLifted removes the lifted directories, and those lifted from them. It continues after
+// errors, since nobody sees what is left, and returns the first one.
 func (r *remover) removeLifted() (first error) {
 	for len(r.lifted) > 0 {
 		name := r.lifted[len(r.lifted)-1]
@@ -98,7 +98,7 @@ func (r *remover) removeLifted() (first error) {
 	return first
 }
 
-// removeBelow removes what is in the directory name of d.
+// removeBelow removes the content of the directory name of d.
 func (r *remover) removeBelow(d dir, name string, depth int) error {
 	sub, err := d.open(name)
 	if err != nil {
@@ -108,8 +108,7 @@ func (r *remover) removeBelow(d dir, name string, depth int) error {
 	return r.empty(sub, depth+1, func(string, stat) bool { return true })
 }
 
-// empty removes the entries of d that are wanted, until a reading of it from the start
-// finds none.
+// empty removes the wanted entries of d, until a read from the start finds none.
 func (r *remover) empty(d dir, depth int, wanted func(name string, st stat) bool) error {
 	for token, removed := "", false; ; {
 		if err := pfs.CheckContext(r.ctx, r.op, ""); err != nil {
@@ -142,7 +141,7 @@ func (r *remover) empty(d dir, depth int, wanted func(name string, st stat) bool
 	}
 }
 
-// unlessMissing takes it for success that something was gone already.
+// unlessMissing turns the error of a missing file into success.
 func unlessMissing(err error) error {
 	if missing(err) {
 		return nil

@@ -6,25 +6,25 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Rename gives oldName the name newName.
+// Rename renames oldName to newName.
 func (f *FS) Rename(ctx context.Context, oldName, newName pfs.Path) error {
 	return f.rename(ctx, rename{op: "localfs.Rename", from: oldName, to: newName})
 }
 
-// RenameExclusive is Rename, but anything at newName answers Exist.
+// RenameExclusive is Rename, but returns Exist if newName exists.
 func (f *FS) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
 	return f.rename(ctx, rename{op: "localfs.RenameExclusive", from: oldName, to: newName, exclusive: true})
 }
 
-// rename is one renaming on its way.
+// rename is the state of one rename.
 type rename struct {
 	op        string
 	from, to  pfs.Path
 	exclusive bool
 
-	moved    stat // what is at from
-	replaced stat // what is at to
-	taken    bool // something is at to
+	moved    stat // stat of from
+	replaced stat // stat of to
+	taken    bool // to exists
 }
 
 func (f *FS) rename(ctx context.Context, r rename) error {
@@ -52,8 +52,7 @@ func (f *FS) rename(ctx context.Context, r rename) error {
 	})
 }
 
-// sameOrInside ends a renaming of a name to itself, of the root, and of a directory
-// into itself.
+// sameOrInside ends a rename of a name to itself, of the root, or of a directory into itself.
 func (r rename) sameOrInside() (done bool, err error) {
 	switch {
 	case r.from == r.to && !r.exclusive:
@@ -66,8 +65,8 @@ func (r rename) sameOrInside() (done bool, err error) {
 	return false, nil
 }
 
-// renameTo renames between two open directories, but for the sync. What it looked at and
-// counted is what it then moves and replaces.
+// renameTo renames between two open directories, without a sync. It moves and replaces exactly the
+// files that it looked at and counted.
 func (f *FS) renameTo(ctx context.Context, r rename, from, to named) error {
 	entered, _, _ := borders(from.place, to.place)
 	if err := f.ready(ctx, entered); err != nil {
@@ -92,8 +91,8 @@ func (f *FS) renameTo(ctx context.Context, r rename, from, to named) error {
 		return err
 	}
 	defer c.release()
-	// Nothing may be where a directory goes, not even the empty directory that
-	// the system would replace.
+	// A directory must not replace anything, not even the empty directory that the system would
+	// replace.
 	if err := from.dir.rename(from.name, to.dir, to.name, r.exclusive || r.moved.mode.IsDir()); err != nil {
 		return r.refused(to.dir, to.name, err)
 	}
@@ -108,7 +107,7 @@ func (f *FS) renameTo(ctx context.Context, r rename, from, to named) error {
 	return nil
 }
 
-// lookAt refuses what is at the new name where it may not be replaced.
+// lookAt refuses a file at the new name that may not be replaced.
 func (r *rename) lookAt(to dir, newBase string) error {
 	st, err := to.stat(newBase, false)
 	if missing(err) {
@@ -133,8 +132,8 @@ func (r rename) mayReplace() error {
 	return nil
 }
 
-// refused finds out why the system refused: something came to the new name at this
-// moment, or the old one went.
+// refused finds out why the system refused: the new name has just appeared, or the old one has just
+// gone.
 func (r rename) refused(to dir, newBase string, err error) error {
 	switch kindOf(err) {
 	case pfs.Exist, pfs.NotEmpty, pfs.IsDir, pfs.NotDir:
@@ -147,8 +146,8 @@ func (r rename) refused(to dir, newBase string, err error) error {
 	return err
 }
 
-// dropSecondName removes the old name where both were names of one file, for which
-// the system does nothing.
+// dropSecondName removes the old name if both are names of one file, for which the system does
+// nothing.
 func (r rename) dropSecondName(d dir, base string) error {
 	if !r.taken || r.moved.links < 2 || !r.moved.same(r.replaced) {
 		return nil

@@ -2,19 +2,19 @@ package localfs
 
 import "cmp"
 
-// slot is a place on the disk whose changes a quota counts: a name in a directory, or
-// with no name a file. Where the system has no inodes many share one.
+// slot is a place on the disk whose changes a quota counts: a name in a directory, or, without a
+// name, a file. Where the system has no inodes many places share one slot.
 type slot struct {
 	dev, ino uint64 // of the directory, or the file
 	name     string
 }
 
-// compare orders slots, so that an operation takes several of them in one order.
+// compare orders slots, so that every operation locks several of them in the same order.
 func (s slot) compare(t slot) int {
 	return cmp.Or(cmp.Compare(s.dev, t.dev), cmp.Compare(s.ino, t.ino), cmp.Compare(s.name, t.name))
 }
 
-// free is the release of what is not held.
+// free releases nothing.
 func free() {}
 
 // named is a name in an open directory, in trees that count it.
@@ -23,9 +23,9 @@ type named struct {
 	name string
 }
 
-// hold keeps every other operation of this FS from changing what has these names, where
-// a quota counts it: what is read of it then is what will be replaced or removed. Files
-// may still be written in place.
+// hold keeps every other operation of this FS from changing the files at these names, where a quota
+// counts them. So the file that is looked at is the file that is replaced or removed. Files may
+// still be written in place.
 func (f *FS) hold(names ...named) (release func(), err error) {
 	var at []slot
 	for _, n := range names {
@@ -44,8 +44,7 @@ func (f *FS) hold(names ...named) (release func(), err error) {
 	return f.quotas.slots.Lock(slot.compare, at...), nil
 }
 
-// holdFiles is hold for what is written in place to the files that have these names,
-// which the caller holds.
+// holdFiles is hold for in-place writes to the files at these names. The caller holds the names.
 func (f *FS) holdFiles(names ...named) (release func()) {
 	var at []slot
 	for _, n := range names {
@@ -62,11 +61,11 @@ func (f *FS) holdFiles(names ...named) (release func()) {
 	return f.quotas.slots.Lock(slot.compare, at...)
 }
 
-// fileSlot is that of the file that st describes.
+// fileSlot returns the slot of the file that st describes.
 func fileSlot(st stat) slot { return slot{dev: st.dev, ino: st.ino} }
 
-// holding calls do while it holds the name and the file that has it, and the file temp
-// beside it that will have it, "" for none.
+// holding calls do while it holds the name, its file, and the file temp beside it that will replace
+// it, "" for none.
 func (f *FS) holding(n named, temp string, do func() error) error {
 	release, err := f.hold(n)
 	if err != nil {

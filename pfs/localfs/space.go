@@ -6,7 +6,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Space reports the disk that holds name, or where name would be.
+// Space describes the disk that holds name, or would hold it.
 func (f *FS) Space(ctx context.Context, name pfs.Path) (space pfs.Space, err error) {
 	const op = "localfs.Space"
 	if err := f.check(ctx, op, name); err != nil {
@@ -21,7 +21,7 @@ func (f *FS) Space(ctx context.Context, name pfs.Path) (space pfs.Space, err err
 	return space, fail(op, name, err)
 }
 
-// openNearest opens the last directory that there is on the way down to rel.
+// openNearest opens the deepest existing directory on the way to rel.
 func (f *FS) openNearest(rel string) (dir, error) {
 	d, err := f.openDir("")
 	if err != nil {

@@ -8,5 +8,5 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// spaceOf reports the file system that holds path.
+// spaceOf describes the file system that holds path.
 func spaceOf(string) (pfs.Space, error) { return pfs.Space{}, errors.ErrUnsupported }

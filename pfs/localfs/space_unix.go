@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spaceOf reports the file system that holds path.
+// spaceOf describes the file system that holds path.
 func spaceOf(path string) (pfs.Space, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {

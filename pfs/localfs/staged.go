@@ -11,7 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// staged is a Staged write: an open temporary in the directory of its target.
+// staged is an upload: an open temporary in the directory of its target.
 type staged struct {
 	fs      *FS
 	name    pfs.Path
@@ -26,18 +26,18 @@ type staged struct {
 	from stat // identity of file
 
 	room  *claim
-	spare int64 // bytes of the file that will be replaced, which need no room
+	spare int64 // bytes of the file that will be replaced, which need no quota
 	extra int64 // 1 if no file will be replaced
 
 	lock  shared
-	dirty atomic.Int64 // bytes written since write-back was last begun
+	dirty atomic.Int64 // bytes written since write-back last began
 
-	mu    sync.RWMutex // held for reading by what uses file, for writing by what ends it
+	mu    sync.RWMutex // held for reading by users of file, for writing by what closes it
 	state state
-	freed bool     // file is closed, and the room given back
+	freed bool     // file is closed, and the claim ended
 	done  pfs.Info // what Commit published
 
-	syncing sync.Mutex                // held by a sync until its failure is known to all
+	syncing sync.Mutex                // held by a sync until its failure is recorded
 	lost    atomic.Pointer[pfs.Error] // why the staged bytes are gone
 }
 
@@ -46,7 +46,7 @@ var (
 	_ pfs.LeafDigester = (*staged)(nil)
 )
 
-// state is how far a staged write has come.
+// state is the progress of an upload.
 type state uint8
 
 const (
@@ -55,13 +55,13 @@ const (
 	ended
 )
 
-// named is a name beside the target.
+// named returns a name beside the target.
 func (w *staged) named(name string) named { return named{place{w.dir, w.in}, name} }
 
-// tempID tells the temporary from others of its name.
+// tempID identifies the temporary.
 func (w *staged) tempID() tempID { return newTempID(w.temp, w.from) }
 
-// needs is what size staged bytes need.
+// needs returns the quota that size staged bytes need.
 func (w *staged) needs(size int64) need {
 	return need{limits{max(0, size-w.spare), w.extra}, limits{size, 1}}
 }
@@ -70,8 +70,8 @@ func (w *staged) ID() string    { return w.id }
 func (w *staged) Resumed() bool { return w.resumed }
 func (w *staged) Unit() int64   { return pfs.ChunkSize }
 
-// use calls do while the temporary is this handle's to write: not ended here, nor
-// committed or removed by another handle.
+// use calls do while this handle may write the temporary: it is neither ended, nor was the
+// temporary committed or removed through another handle.
 func (w *staged) use(op string, do func() error) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -88,7 +88,7 @@ func (w *staged) use(op string, do func() error) error {
 	return fail(op, w.name, do())
 }
 
-// usable reports what ended the use of the handle; w.mu is held.
+// usable returns the error of a handle that has ended. The caller holds w.mu.
 func (w *staged) usable(op string) error {
 	if w.state != writing {
 		return pfs.E(op, w.name, pfs.Closed, nil)
@@ -99,8 +99,7 @@ func (w *staged) usable(op string) error {
 	return nil
 }
 
-// live reports whether the temporary still has its name; the lock is held, so that
-// it keeps it.
+// live reports whether the temporary still has its name. The caller holds the lock, so it keeps it.
 func (w *staged) live(op string) error {
 	st, err := w.dir.stat(w.temp, false)
 	if err == nil && st.same(w.from) {
@@ -109,7 +108,7 @@ func (w *staged) live(op string) error {
 	if err != nil && !missing(err) {
 		return fail(op, w.name, err)
 	}
-	return pfs.Errorf(op, w.name, pfs.Conflict, "what was staged as %q is gone: another handle committed or discarded it, or it was swept", w.id)
+	return pfs.Errorf(op, w.name, pfs.Conflict, "the upload %q is gone: another handle committed or discarded it, or it was swept", w.id)
 }
 
 // WriteAt writes p at offset off.
@@ -135,8 +134,8 @@ func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 	}
 }
 
-// write writes one chunk and sends it to the disk, so that the sync of Commit finds
-// little to do. Small pieces are sent together.
+// write writes one chunk and starts its way to the disk, so that the sync of Commit is short. Small
+// writes are collected.
 func (w *staged) write(p []byte, off int64) (int, error) {
 	end := off + int64(len(p))
 	if err := w.room.reach(w.needs(end)); err != nil {
@@ -147,7 +146,7 @@ func (w *staged) write(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// wrote begins write-back of n new bytes at off.
+// wrote counts n new bytes at off and begins write-back when enough have come.
 func (w *staged) wrote(off, n int64) {
 	const much = 1 << 20
 	switch {
@@ -155,11 +154,11 @@ func (w *staged) wrote(off, n int64) {
 		startWriteback(w.file, off, n)
 	case w.dirty.Add(n) >= pfs.ChunkSize:
 		w.dirty.Store(0)
-		startWriteback(w.file, 0, 0) // all there is
+		startWriteback(w.file, 0, 0) // the whole file
 	}
 }
 
-// ReadAt reads back what was staged.
+// ReadAt reads staged bytes.
 func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "localfs.Staged.ReadAt"
 	w.mu.RLock()
@@ -170,7 +169,7 @@ func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err er
 	return readAt(ctx, op, w.name, w.file, p, off)
 }
 
-// Sync returns when all that was written survives a crash of the machine.
+// Sync makes the written bytes durable.
 func (w *staged) Sync(ctx context.Context) error {
 	const op = "localfs.Staged.Sync"
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
@@ -190,8 +189,8 @@ func (w *staged) Sync(ctx context.Context) error {
 	return err
 }
 
-// syncFile syncs the temporary. After a failure the next sync would succeed without the
-// bytes: so there is none, and what is staged is worth nothing.
+// syncFile syncs the temporary. After a failure the next sync would succeed without the bytes: so
+// there is none, and the staged bytes are lost.
 func (w *staged) syncFile(op string) error {
 	w.syncing.Lock()
 	defer w.syncing.Unlock()
@@ -208,10 +207,10 @@ func (w *staged) syncFile(op string) error {
 	return lost
 }
 
-// Suspend ends the use of this handle and keeps what was staged.
+// Suspend ends this handle and keeps the staged bytes.
 func (w *staged) Suspend(context.Context) error { return w.end("localfs.Staged.Suspend", true) }
 
-// Close discards what was staged, unless Commit or Suspend came first.
+// Close discards the upload, unless Commit or Suspend came first.
 func (w *staged) Close(context.Context) error { return w.end("localfs.Staged.Close", false) }
 
 // end ends the handle.
@@ -226,9 +225,9 @@ func (w *staged) end(op string, keep bool) error {
 	return fail(op, w.name, errors.Join(err, w.dir.Close()))
 }
 
-// free closes the temporary, once, so that the disk has its bytes as soon as it has no
-// name any more, and gives the room back. What was not published is discarded, unless it
-// is to be kept and is not lost. w.mu is held.
+// free closes the temporary and ends the claim, once. The file is closed early, so that the disk
+// frees the bytes as soon as it has no name. An unpublished temporary is discarded, unless it is to
+// be kept and is not lost. The caller holds w.mu.
 func (w *staged) free(op string, keep bool) error {
 	if w.freed {
 		return nil
@@ -243,7 +242,7 @@ func (w *staged) free(op string, keep bool) error {
 	return errors.Join(err, w.file.Close())
 }
 
-// discard removes the temporary if it is still this one's.
+// discard removes the temporary if it is still that of this handle.
 func (w *staged) discard(op string) error {
 	if err := lockFile(w.file, true); err != nil {
 		return err
@@ -254,8 +253,7 @@ func (w *staged) discard(op string) error {
 	return unlessMissing(w.dir.unlink(w.temp))
 }
 
-// leave gives the room back with the last handle. What is kept goes from the claim to
-// the sums.
+// leave ends the claim with the last handle. The totals then count what is kept.
 func (w *staged) leave(keep bool) {
 	if release, err := w.fs.hold(w.named(w.temp)); err == nil {
 		defer release()

@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// stat is what the system says about a name or an open file.
+// stat is the system's description of a name or an open file.
 type stat struct {
 	mode  fs.FileMode // type, permission and special bits
 	size  int64       // bytes
@@ -28,11 +28,11 @@ type stat struct {
 	owned    bool // uid and gid are known
 }
 
-// special are the bits of a mode beside type and permissions. Chmod leaves them alone on
-// directories, where they say which group new files get.
+// special are the bits of a mode beside type and permissions. Chmod does not change them on
+// directories, where they determine the group of new files.
 const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// statOf makes a stat of what package os says.
+// statOf makes a stat from that of package os.
 func statOf(info fs.FileInfo) stat {
 	st := stat{mode: info.Mode(), size: info.Size(), mtime: info.ModTime(), links: 1, info: info}
 	st.fill(info.Sys())
@@ -48,7 +48,7 @@ func statFile(f *os.File) (stat, error) {
 	return statOf(info), nil
 }
 
-// same reports whether s and t describe one file.
+// same reports whether s and t describe the same file.
 func (s stat) same(t stat) bool {
 	if s.ino != 0 && t.ino != 0 {
 		return s.ino == t.ino && s.dev == t.dev
@@ -56,12 +56,11 @@ func (s stat) same(t stat) bool {
 	return s.info != nil && t.info != nil && os.SameFile(s.info, t.info)
 }
 
-// unchanged reports whether t, taken later of the same file, shows no sign of a
-// change of its content.
+// unchanged reports whether t, taken later of the same file, shows no change of its content.
 func (s stat) unchanged(t stat) bool { return s.size == t.size && s.mtime.Equal(t.mtime) }
 
-// touched is when the content or anything else about a file was changed last. A Commit
-// on its way has given the temporary the modification time of the file already.
+// touched returns the time of the last change of the content or attributes. The modification time
+// alone is not enough, since a running Commit has already set it to that of the file.
 func (s stat) touched() time.Time {
 	if c := time.Unix(0, s.ctime); c.After(s.mtime) {
 		return c
@@ -69,17 +68,17 @@ func (s stat) touched() time.Time {
 	return s.mtime
 }
 
-// version is Info.Version. The inode and its change time tell two files apart that
-// agree in size and modification time, which anybody may set.
+// version returns Info.Version. The inode and its change time distinguish files of equal size and
+// modification time, which anybody may set.
 func (s stat) version() string {
-	p := make([]byte, 0, 64) // a listing makes one for each entry: fmt would take half of its time
+	p := make([]byte, 0, 64) // a listing calls this for each entry: fmt would take half of its time
 	p = append(strconv.AppendUint(p, s.ino, 16), '-')
 	p = append(strconv.AppendInt(p, s.size, 16), '-')
 	p = append(strconv.AppendInt(p, s.mtime.UnixNano(), 16), '-')
 	return string(strconv.AppendInt(p, s.ctime, 16))
 }
 
-// info makes Info of what was found under name.
+// info returns the Info of the file at name.
 func (f *FS) info(name pfs.Path, st stat) pfs.Info {
 	info := pfs.Info{
 		Name:    name.Base(),
@@ -100,10 +99,11 @@ func (f *FS) info(name pfs.Path, st stat) pfs.Info {
 	return info
 }
 
-// fileID is Info.ID: the inode, with something of the disk if that is not the root's.
+// fileID returns Info.ID: the inode, with a part of the device number if that differs from the
+// root's.
 func (f *FS) fileID(st stat) uint64 { return st.ino ^ (st.dev^f.dev)<<40 }
 
-// refuse says why s cannot be opened as a file, nil if it can.
+// refuse returns why s cannot be opened as a file, nil if it can.
 func (s stat) refuse(op string, name pfs.Path) error {
 	switch {
 	case s.mode.IsRegular():
@@ -113,10 +113,10 @@ func (s stat) refuse(op string, name pfs.Path) error {
 	case s.mode&fs.ModeSymlink != 0:
 		return pfs.E(op, name, pfs.Symlink, nil)
 	}
-	return pfs.Errorf(op, name, pfs.Unsupported, "it is a %s, no regular file", typeName(s.mode))
+	return pfs.Errorf(op, name, pfs.Unsupported, "it is a %s, not a regular file", typeName(s.mode))
 }
 
-// typeName names a type that is neither file, directory nor link.
+// typeName names a type other than file, directory and link.
 func typeName(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeNamedPipe != 0:

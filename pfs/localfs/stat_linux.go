@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fill adds what package os leaves to the system.
+// fill adds what package os leaves out.
 func (s *stat) fill(sys any) {
 	st, ok := sys.(*syscall.Stat_t)
 	if !ok {

@@ -2,5 +2,5 @@
 
 package localfs
 
-// fill adds what package os leaves to the system: here, nothing.
+// fill adds what package os leaves out: on this system, nothing.
 func (s *stat) fill(any) {}

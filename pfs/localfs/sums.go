@@ -2,14 +2,14 @@ package localfs
 
 import "github.com/paddlecloud/pfs/pfs"
 
-// sums is what there is in a tree, or a change of it.
+// sums is the content of a tree as a quota counts it, or a change of it.
 type sums struct {
-	bytes       int64 // of files and staged writes
+	bytes       int64 // of files and uploads
 	files, dirs int64 // published
 	staged      limits
 }
 
-// plus adds b times sign.
+// plus returns a + sign*b.
 func (a sums) plus(b sums, sign int64) sums {
 	a.bytes += sign * b.bytes
 	a.files += sign * b.files
@@ -18,10 +18,10 @@ func (a sums) plus(b sums, sign int64) sums {
 	return a
 }
 
-// negated is the change that undoes a.
+// negated returns -a.
 func (a sums) negated() sums { return sums{}.plus(a, -1) }
 
-// each returns the sums that do makes of each pair.
+// each returns the sums that do makes of each pair of fields.
 func (a sums) each(b sums, do func(a, b int64) int64) sums {
 	return sums{
 		bytes: do(a.bytes, b.bytes), files: do(a.files, b.files), dirs: do(a.dirs, b.dirs),
@@ -29,27 +29,27 @@ func (a sums) each(b sums, do func(a, b int64) int64) sums {
 	}
 }
 
-// magnitude drops the signs.
+// magnitude returns the absolute values.
 func (a sums) magnitude() sums {
 	return a.each(sums{}, func(n, _ int64) int64 { return max(n, -n) })
 }
 
-// atLeast returns the larger ones of a and b.
+// atLeast returns the larger value of each field.
 func (a sums) atLeast(b sums) sums {
 	return a.each(b, func(a, b int64) int64 { return max(a, b) })
 }
 
-// within reports whether a and b differ by no more than by.
+// within reports whether each field of a and b differs by at most that of by.
 func (a sums) within(b, by sums) bool {
 	return a.plus(b, -1).magnitude().atLeast(by) == by
 }
 
-// usage is what a user is told: a staged write is no file yet.
+// usage returns the usage that users see: an upload is not a file yet.
 func (a sums) usage() pfs.Usage {
 	return pfs.Usage{Bytes: a.bytes, Files: a.files, Dirs: a.dirs}
 }
 
-// sumsOf is what one published entry adds to its tree.
+// sumsOf returns what one published entry adds to its tree.
 func sumsOf(st stat) sums {
 	if st.mode.IsDir() {
 		return sums{dirs: 1}
@@ -57,7 +57,7 @@ func sumsOf(st stat) sums {
 	return sums{bytes: st.size, files: 1}
 }
 
-// stagedSums is what one staged write adds to its tree.
+// stagedSums returns what one upload adds to its tree.
 func stagedSums(st stat) sums {
 	return sums{bytes: st.size, staged: limits{bytes: st.size, files: 1}}
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Sweep removes the staged writes below dir that were last written to before age,
-// and what a RemoveTree of that time left on its way. What it cannot remove or look into
-// does not keep it from the rest: it answers the first error at the end.
+// Sweep removes the uploads below dir that were last written to before age, and leftovers of a
+// RemoveTree of that time. It continues after an error and returns the first one.
 func (f *FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "localfs.Sweep"
 	if err := f.check(ctx, op, name); err != nil {
@@ -30,7 +29,7 @@ func (f *FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int
 	return s.n, s.bytes, fail(op, name, err)
 }
 
-// sweep is one Sweep.
+// sweep is the state of one Sweep.
 type sweep struct {
 	ctx    context.Context
 	f      *FS
@@ -48,7 +47,7 @@ func (s *sweep) note(err error) {
 	}
 }
 
-// visit removes an entry if it is to be swept.
+// visit removes an entry that is due.
 func (s *sweep) visit(p place, entry string, st stat) (enter bool, err error) {
 	if !pfs.IsTemp(entry, st.mode) || st.touched().After(s.before) {
 		return true, nil
@@ -64,8 +63,7 @@ func (s *sweep) visit(p place, entry string, st stat) (enter bool, err error) {
 	return false, nil
 }
 
-// staged removes a staged write and books that it is gone. One that is open here is
-// counted by its claim.
+// staged removes an upload and books that. A claim counts an upload that is open here.
 func (s *sweep) staged(p place, temp string, st stat) error {
 	release, err := s.f.hold(named{p, temp})
 	if err != nil {
@@ -73,7 +71,7 @@ func (s *sweep) staged(p place, temp string, st stat) error {
 	}
 	defer release()
 	now, err := p.dir.stat(temp, false)
-	if err != nil || !now.same(st) || now.touched().After(s.before) { // somebody goes on with it
+	if err != nil || !now.same(st) || now.touched().After(s.before) { // somebody has resumed it
 		return unlessMissing(err)
 	}
 	if err := p.dir.unlink(temp); err != nil {
@@ -89,7 +87,7 @@ func (s *sweep) staged(p place, temp string, st stat) error {
 	return nil
 }
 
-// tree ends a RemoveTree.
+// tree finishes an interrupted RemoveTree.
 func (s *sweep) tree(p place, entry string) error {
 	r := remover{ctx: s.ctx, f: s.f, op: s.op, top: p.dir, trees: p.trees}
 	return r.removeAll(entry, stat{mode: fs.ModeDir})

@@ -7,11 +7,10 @@ import (
 	"syscall"
 )
 
-// nonBlocking keeps an open of a fifo from waiting for its other end.
+// nonBlocking keeps an open of a FIFO from waiting for its peer.
 const nonBlocking = syscall.O_NONBLOCK | syscall.O_NOCTTY
 
-// uninterrupted makes a system call again as long as a signal comes between, as some
-// file systems let it.
+// uninterrupted repeats a system call that a signal interrupts, as some file systems allow.
 func uninterrupted(call func() error) error {
 	for {
 		if err := call(); err != syscall.EINTR {

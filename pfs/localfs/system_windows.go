@@ -5,10 +5,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// nonBlocking is not needed: files of this system do not wait for a peer.
+// nonBlocking is not needed: files on Windows do not wait for a peer.
 const nonBlocking = 0
 
-// spaceOf reports the file system that holds path.
+// spaceOf describes the file system that holds path.
 func spaceOf(path string) (pfs.Space, error) {
 	p, err := windows.UTF16PtrFromString(path)
 	if err != nil {

@@ -8,26 +8,26 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// tree keeps the sums of a directory with a quota. Counting is one walk at first
-// need; from then on every operation of this FS books what it changes. Other
-// processes' changes come in with the next count.
+// tree keeps the totals of a directory with a quota. The first use counts it in one walk; from then
+// on every operation of this FS books its changes. Changes of other processes appear with the next
+// count.
 type tree struct {
 	name pfs.Path
 
 	mu      sync.Mutex
 	limits  limits
-	used    sums      // what is published, and staged by nobody here
-	claims  need      // of operations under way, staged writes included
-	counted time.Time // of used; zero: not yet
-	doubted bool      // used cannot be right, and is to be counted again at once
-	count   *count    // the walk that is on, nil if none is
+	used    sums      // published files, and uploads that are not open here
+	claims  need      // of running operations, uploads included
+	counted time.Time // when used was counted; zero: not yet
+	doubted bool      // used cannot be right, and must be counted again at once
+	count   *count    // the running walk, nil if there is none
 }
 
 // count is one walk of a tree.
 type count struct {
-	done    chan struct{} // closed at its end
+	done    chan struct{} // closed at the end of the walk
 	err     error
-	net     sums // booked since it began
+	net     sums // booked since the walk began
 	touched sums // the same without signs
 }
 
@@ -37,7 +37,7 @@ func (t *tree) setLimits(l limits) {
 	t.limits = l
 }
 
-// usage is what Usage answers.
+// usage returns what Usage reports.
 func (t *tree) usage() pfs.Usage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,8 +47,8 @@ func (t *tree) usage() pfs.Usage {
 	return u
 }
 
-// ready returns once the tree was counted. A count that is merely old or doubted is
-// begun again and not waited for.
+// ready waits until the tree has been counted once. It starts another count of an old or doubted
+// tree but does not wait for it.
 func (t *tree) ready(ctx context.Context, f *FS) error {
 	t.mu.Lock()
 	first := t.counted.IsZero()
@@ -77,9 +77,9 @@ func (t *tree) ready(ctx context.Context, f *FS) error {
 	}
 }
 
-// recount walks the tree. Where files changed meanwhile through this FS the walk
-// may have seen them or not: it then only overrules the sums if it differs from
-// them by more than these changes explain. If it fails the sums are as good as they were.
+// recount walks the tree. The walk may have missed changes that were made meanwhile through this
+// FS: its result only replaces the totals if these changes do not explain the difference. A failed
+// walk leaves the totals alone.
 func (t *tree) recount(ctx context.Context, f *FS, c *count) {
 	found, err := f.countTree(ctx, t)
 	t.mu.Lock()
@@ -91,20 +91,20 @@ func (t *tree) recount(ctx context.Context, f *FS, c *count) {
 	if err == nil && (first || !found.within(t.used, c.touched)) {
 		t.used = found.plus(c.net, 1)
 	}
-	if err == nil || !first { // else the next operation tries again
+	if err == nil || !first { // otherwise the next operation tries again
 		t.used = t.used.atLeast(sums{})
 		t.counted, t.doubted = time.Now(), false
 	}
 }
 
-// doubt has the tree counted again at the next need.
+// doubt makes the next use count the tree again.
 func (t *tree) doubt() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.doubted = true
 }
 
-// book adds a change to the sums.
+// book adds a change to the totals.
 func (t *tree) book(change sums) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,16 +120,16 @@ func (t *tree) bookLocked(change sums) {
 		return
 	}
 	t.used = t.used.plus(change, 1)
-	if t.used != t.used.atLeast(sums{}) { // another process books in its own sums what it does here
+	if t.used != t.used.atLeast(sums{}) { // negative: another process changed what this one counts
 		t.doubted = true
 	}
 }
 
-// take claims more, if the limits allow it.
+// take adds to the claims, if the limits allow it.
 //
-// A staged write takes no room that the file has which it will replace, so that a full
-// tree can be written over. But with many of them one file would make room for any
-// number: so what is staged may not be more than the limits either.
+// An upload needs no quota for the bytes of the file that it will replace, so that a full tree can
+// be overwritten. But many uploads could then replace the same file, so all uploads together must
+// also fit the limits.
 func (t *tree) take(more need) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,7 +149,7 @@ func (t *tree) take(more need) error {
 	return nil
 }
 
-// give returns a claim and books what became of it.
+// give ends a claim and books the change.
 func (t *tree) give(claimed need, change sums) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,8 +157,8 @@ func (t *tree) give(claimed need, change sums) {
 	t.bookLocked(change)
 }
 
-// background begins work that ends early if the file system is closed, and reports
-// whether it could: not if it is closed already.
+// background starts work that ends early if the file system is closed. It returns false if it is
+// already closed.
 func (f *FS) background(work func(life context.Context)) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

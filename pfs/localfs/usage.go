@@ -6,8 +6,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Usage sums the tree below name: from memory where name has a quota, else by a
-// walk. What is staged counts as bytes and not as files.
+// Usage counts the tree below name: from memory where name has a quota, otherwise by a walk.
+// Uploads count with their bytes, but not as files.
 func (f *FS) Usage(ctx context.Context, name pfs.Path) (u pfs.Usage, err error) {
 	const op = "localfs.Usage"
 	err = f.at(ctx, op, name, func(d dir, base string) error {
@@ -56,8 +56,7 @@ func (f *FS) countTree(ctx context.Context, t *tree) (sums, error) {
 	return f.count(ctx, d, f.quotas.claimedIn(t))
 }
 
-// count walks the tree below d. It leaves out staged writes of which claimed says that
-// they are known better by their claims.
+// count walks the tree below d. It leaves out uploads that a claim counts, as reported by claimed.
 func (f *FS) count(ctx context.Context, d dir, claimed func(tempID) bool) (found sums, err error) {
 	w := walker{f: f, visit: func(_ place, entry string, st stat) (bool, error) {
 		switch {

@@ -7,53 +7,53 @@ import (
 )
 
 const (
-	// walkPage is the number of names that a walk reads at once, fewNames the
-	// number that it does while it has more than maxPending directories to enter.
+	// walkPage is the number of names that a walk reads at once, fewNames that number while more
+	// than maxPending directories are pending.
 	walkPage   = 1024
 	fewNames   = 16
 	maxPending = 64 << 10
 
-	// walkOpen is the number of levels above it that a walk keeps open.
+	// walkOpen is the number of parent levels that a walk keeps open.
 	walkOpen = 32
 )
 
-// visitFunc is told of one entry of the directory p. Below a directory for which it
-// answers false the walk does not go.
+// visitFunc visits one entry of the directory p. If it returns false the walk does not enter the
+// entry.
 type visitFunc func(p place, name string, st stat) (enter bool, err error)
 
-// walker visits all that is below a directory, hidden names too, without following a
-// link. What goes away meanwhile is passed over.
+// walker visits everything below a directory, hidden names too. It does not follow links, and
+// ignores entries that are removed meanwhile.
 //
-// A tree may be deeper than any Path and than there are descriptors. So the walker
-// knows the levels above it by their names, and those that it closed meanwhile it opens
-// again from the nearest one that is still open, if the same directory is still there.
+// A tree may be deeper than any Path and than the number of descriptors. So the walker keeps the
+// names of the levels above it, and reopens closed ones from the nearest open one, if the same
+// directory is still there.
 type walker struct {
 	f     *FS
 	visit visitFunc
 
-	// top is the path of the directory, if places are to know their trees; else "".
+	// top is the path of the directory, if places need their trees; otherwise "".
 	top pfs.Path
 
-	// denied is told why a directory could not be entered or read, if the walk is to
-	// go on without it; else nil.
+	// denied, if not nil, receives the error of each directory that cannot be entered or read; the
+	// walk then continues without it.
 	denied func(err error)
 
 	levels  []level
-	pending int // directories still to enter, in all levels
+	pending int // directories still to enter, on all levels
 }
 
-// level is one directory on the way from the top down to where the walk is.
+// level is one directory on the way from the top to the walk's position.
 type level struct {
 	place        // its dir is nil while it is closed
 	name  string // in the level above
-	is    stat   // to know it again by
+	is    stat   // to recognise it
 
 	dirs  []string // still to enter
 	token string   // of the next page
 	read  bool     // to the last page
 }
 
-// walk visits what is below the directory p, which stays open and the caller's.
+// walk visits everything below the directory p, which stays open and belongs to the caller.
 func (w *walker) walk(ctx context.Context, p place) error {
 	w.levels = []level{{place: p}}
 	defer func() {
@@ -83,7 +83,7 @@ func (w *walker) walk(ctx context.Context, p place) error {
 	}
 }
 
-// page visits one page of the level that the walk is at.
+// page visits one page of the current level.
 func (w *walker) page(ctx context.Context) error {
 	l, err := w.here()
 	if l == nil {
@@ -98,7 +98,7 @@ func (w *walker) page(ctx context.Context) error {
 		return w.leave(err)
 	}
 	l.token, l.read = next, next == ""
-	var failed error // of the directory
+	var failed error // error of the directory
 	err = eachInTurn(ctx, names, func(name string) error {
 		st, err := l.dir.stat(name, false)
 		if missing(err) {
@@ -124,7 +124,7 @@ func (w *walker) page(ctx context.Context) error {
 	return err
 }
 
-// down enters the next directory of the level that the walk is at.
+// down enters the next directory of the current level.
 func (w *walker) down() error {
 	l, err := w.here()
 	if l == nil {
@@ -156,7 +156,7 @@ func (w *walker) open(p place, name string) (place, error) {
 	return w.f.step(p, name, func() pfs.Path { return w.path(name) })
 }
 
-// path returns the path of the directory name of the level that the walk is at.
+// path returns the path of the directory name of the current level.
 func (w *walker) path(name string) pfs.Path {
 	p := w.top
 	for _, l := range w.levels[1:] {
@@ -165,7 +165,7 @@ func (w *walker) path(name string) pfs.Path {
 	return p.Join(name)
 }
 
-// up leaves the level that the walk is at.
+// up leaves the current level.
 func (w *walker) up() {
 	n := len(w.levels) - 1
 	w.pending -= len(w.levels[n].dirs)
@@ -173,7 +173,7 @@ func (w *walker) up() {
 	w.levels = w.levels[:n]
 }
 
-// leave leaves a level because of err, if that is to be passed over. At the top it is not.
+// leave leaves a level because of err, if the walk ignores that error. It never does at the top.
 func (w *walker) leave(err error) error {
 	if len(w.levels) == 1 {
 		return err
@@ -185,7 +185,7 @@ func (w *walker) leave(err error) error {
 	return nil
 }
 
-// unlessPassed takes it for success that a directory is not there any more, or is denied.
+// unlessPassed turns into success the error of a directory that is gone or denied.
 func (w *walker) unlessPassed(err error) error {
 	switch {
 	case passed(err):
@@ -197,8 +197,7 @@ func (w *walker) unlessPassed(err error) error {
 	return err
 }
 
-// here returns the level that the walk is at, which is open, or nil if it had to
-// leave it.
+// here returns the current level, opened, or nil if the walk had to leave it.
 func (w *walker) here() (*level, error) {
 	n := len(w.levels) - 1
 	i := n
@@ -214,7 +213,7 @@ func (w *walker) here() (*level, error) {
 	return &w.levels[n], nil
 }
 
-// reopen opens the level i again in the one above it.
+// reopen opens level i again from the one above it.
 func (w *walker) reopen(i int) error {
 	l := &w.levels[i]
 	d, err := w.levels[i-1].dir.open(l.name)
@@ -233,10 +232,9 @@ func (w *walker) reopen(i int) error {
 	return nil
 }
 
-// trim closes levels as the walk reaches level n: those that are walkOpen above it, but
-// for each walkOpen-th one, which is closed walkOpen times as far above, and so on. So
-// the descriptors grow with the logarithm of the depth, and to open levels again costs no
-// more than it did to open them at first.
+// trim closes levels when the walk reaches level n: those walkOpen above it, except every
+// walkOpen-th, which is closed walkOpen times as far above, and so on. So the number of descriptors
+// grows with the logarithm of the depth, and reopening levels costs no more than opening them did.
 func (w *walker) trim(n int) {
 	for span := walkOpen; span <= n; span *= walkOpen {
 		if i := n - span; i%span != 0 {
