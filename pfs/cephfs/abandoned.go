@@ -10,15 +10,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// abandonedChanges are the changes that were abandoned and may still be done: each of them is in a call of
-// libcephfs that the cluster has not answered. A new change of the same names waits for them, so that it is not
-// undone by one that was asked for before it.
+// abandonedChanges holds the abandoned changes that may still be done, because their calls of
+// libcephfs have not returned. A new change of the same names waits for them, so that an older
+// change does not undo it.
 type abandonedChanges struct {
 	mu    sync.Mutex
 	calls map[*call]bool
 }
 
-// add takes in a call that was abandoned, unless it has ended by now.
+// add records an abandoned call, unless it has ended by now.
 func (a *abandonedChanges) add(c *call) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -29,7 +29,7 @@ func (a *abandonedChanges) add(c *call) {
 	}
 }
 
-// end forgets a call, which has ended.
+// end removes a call that has ended.
 func (a *abandonedChanges) end(c *call) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -37,9 +37,9 @@ func (a *abandonedChanges) end(c *call) {
 	delete(a.calls, c)
 }
 
-// conflicting returns a call over the mount m that changes one of the names, or something below or above one. It
-// returns nil if there is none. Calls over another mount do not count: the cluster has dropped them before m was
-// there (see reclaim).
+// conflicting returns a call over the mount m that changes one of the names, or something below or
+// above one, or nil. Calls over other mounts do not count: the cluster has dropped them before m
+// existed (see reclaim).
 func (a *abandonedChanges) conflicting(m *mount, names []pfs.Path) *call {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,7 +51,7 @@ func (a *abandonedChanges) conflicting(m *mount, names []pfs.Path) *call {
 	return nil
 }
 
-// overlap reports whether a name of one is a name of the other, or is below or above one.
+// overlap reports whether a name of one equals, contains or is below a name of the other.
 func overlap(one, other []pfs.Path) bool {
 	for _, a := range one {
 		for _, b := range other {
@@ -63,8 +63,8 @@ func overlap(one, other []pfs.Path) bool {
 	return false
 }
 
-// awaitAbandoned returns once no abandoned change of these names is on its way over m. When that takes longer than
-// the timeout the mount is given up, which ends those changes.
+// awaitAbandoned waits until no abandoned change of these names is in progress over m. After the
+// timeout it gives the mount up, which ends those changes.
 func (s *store) awaitAbandoned(ctx context.Context, m *mount, names []pfs.Path) error {
 	timer := time.NewTimer(s.opts.Timeout)
 	defer timer.Stop()
@@ -74,7 +74,7 @@ func (s *store) awaitAbandoned(ctx context.Context, m *mount, names []pfs.Path) 
 		case <-ctx.Done():
 			return timedOut(ctx)
 		case <-timer.C:
-			err := pfs.Errorf("cephfs.wait", "", pfs.Unavailable, "a change of %s that was given up has been on its way to the cluster for %v", c.names[0], s.opts.Timeout)
+			err := pfs.Errorf("cephfs.wait", "", pfs.Unavailable, "an abandoned change of %s has been on its way to the cluster for %v", c.names[0], s.opts.Timeout)
 			s.giveUp(m, err)
 			return err
 		}
@@ -82,15 +82,15 @@ func (s *store) awaitAbandoned(ctx context.Context, m *mount, names []pfs.Path) 
 	return nil
 }
 
-// abandonedWrites counts the abandoned calls of one staged write, which may still write the bytes that they were
-// given.
+// abandonedWrites counts the abandoned calls of one upload that may still write their bytes.
 type abandonedWrites struct {
 	mu   sync.Mutex
 	n    int
 	none chan struct{} // closed once there are none; nil if there are none
 }
 
-// add counts n more calls. A call that ends at the moment it is abandoned may be subtracted before it is added.
+// add counts n more calls. A call may be subtracted before it is added, if it ends while it is
+// abandoned.
 func (a *abandonedWrites) add(n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -104,7 +104,7 @@ func (a *abandonedWrites) add(n int) {
 	}
 }
 
-// wait returns once there are none.
+// wait waits until there are none.
 func (a *abandonedWrites) wait(ctx context.Context, timeout time.Duration) error {
 	a.mu.Lock()
 	none := a.none
@@ -120,6 +120,6 @@ func (a *abandonedWrites) wait(ctx context.Context, timeout time.Duration) error
 	case <-ctx.Done():
 		return timedOut(ctx)
 	case <-timer.C:
-		return pfs.Errorf("cephfs.Staged", "", pfs.Unavailable, "a call that was given up is still on its way to the cluster")
+		return pfs.Errorf("cephfs.Staged", "", pfs.Unavailable, "an abandoned call is still on its way to the cluster")
 	}
 }

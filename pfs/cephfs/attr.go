@@ -43,7 +43,7 @@ func (f FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs
 	})
 }
 
-// changeOf checks what SetAttr was asked for, so that nothing changes if it cannot be done.
+// changeOf checks the arguments of SetAttr before anything changes.
 func changeOf(op string, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) (ch change, err error) {
 	if err := mask.Check(op, name, attrs); err != nil {
 		return ch, err
@@ -81,7 +81,7 @@ func changeOf(op string, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) (ch 
 	return ch, err
 }
 
-// number returns the number that an owner or group is named by.
+// number returns the number of an owner or group.
 func number(op string, name pfs.Path, owner string) (uint32, error) {
 	n, err := strconv.ParseUint(owner, 10, 32)
 	if err != nil {
@@ -90,7 +90,8 @@ func number(op string, name pfs.Path, owner string) (uint32, error) {
 	return uint32(n), nil
 }
 
-// setMarked makes a change of the file that st describes. Its mark is dropped with a new size, and goes with a new time.
+// setMarked changes the file that st describes. A new size drops its stored digest; a new time
+// updates it.
 func (h *handle) setMarked(c *call, st stat, ch change) error {
 	if !st.mode.IsRegular() {
 		return h.set(c, ch)

@@ -15,14 +15,14 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Bounds of a group of entries that is made durable at once.
+// Limits of a group of entries that is made durable at once.
 const (
 	groupFiles = 1024
 	groupBytes = 64 << 20
-	// groupFew files or less are made durable one by one: a sync of the whole mount may have to wait
-	// for the bytes of other files.
+	// Groups of at most groupFew files are made durable one by one: a sync of the whole mount may
+	// wait for the bytes of other files.
 	groupFew = 8
-	// groupJobs files are on their way at the same time, in groupDirs directories.
+	// groupJobs is the number of files written in parallel, in groupDirs directories.
 	groupJobs = 32
 	groupDirs = 4
 )
@@ -43,43 +43,45 @@ func (f FS) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
 
 const batchOp = "cephfs.WriteBatch"
 
-// batch is one WriteBatch, with the group of entries that it is at.
+// batch is the state of one WriteBatch and of its current group.
 type batch struct {
 	fs      FS
 	ctx     context.Context
-	entries []pfs.BatchEntry // all of them
+	entries []pfs.BatchEntry // of the whole batch
 	errs    []error
 
 	group []*batchFile
 	names map[pfs.Path]bool // of group
 	bytes int
 
-	silent atomic.Pointer[pfs.Error] // of an entry for which the cluster was waited for in vain: no further one is tried
+	// silent is the error of the first entry for which the cluster did not answer. No further one
+	// is tried.
+	silent atomic.Pointer[pfs.Error]
 }
 
-// batchFile is a file of a group on its way.
+// batchFile is a file of the current group.
 type batchFile struct {
 	i     int
 	entry pfs.BatchEntry
-	temp  string // "" while there is none, and once it has its name
+	temp  string // "" before it is made and after it is published
 	open  filled // temp, until it is durable under its name
 
 	closed atomic.Bool // open is closed, or being closed
 }
 
-// filled is an open temporary that has its content and mark.
+// filled is an open temporary with its content and stored digest.
 type filled struct {
 	*handle
 	mark digest.Mark
 }
 
-// full reports whether the group must end before e: because it is large enough, or because it has an entry of the
-// same name, or one with the name of e's directory.
+// full reports whether the group must end before e: because it is large enough, or because it has
+// an entry with the name of e or of e's directory.
 func (b *batch) full(e pfs.BatchEntry) bool {
 	return len(b.group) >= groupFiles || b.bytes >= groupBytes || b.names[e.Path] || b.names[e.Path.Parent()]
 }
 
-// add makes a directory, or takes a file into the group.
+// add makes a directory, or adds a file to the group.
 func (b *batch) add(i int, e pfs.BatchEntry) {
 	if e.Mode.IsDir() {
 		b.errs[i] = b.unlessSilent(e, func() error { return b.fs.Mkdir(b.ctx, e.Path, e.Mode) })
@@ -107,7 +109,7 @@ func (b *batch) flush() {
 		b.sync()
 	}
 	b.publish()
-	silent := false // then Sweep removes the temporaries that are left
+	silent := false // Sweep removes the remaining temporaries
 	for _, w := range b.group {
 		if err := w.close(func(h *handle) error { return closeHandle(b.ctx, b.fs, h) }); b.errs[w.i] == nil {
 			b.errs[w.i] = fail(batchOp, w.entry.Path, err)
@@ -119,8 +121,8 @@ func (b *batch) flush() {
 	b.group, b.names, b.bytes = nil, map[pfs.Path]bool{}, 0
 }
 
-// unlessSilent calls make, which makes e, unless the cluster did not answer for another entry: each further one would
-// wait as long.
+// unlessSilent calls make for e, unless the cluster did not answer for an earlier entry: each
+// further one would wait as long.
 func (b *batch) unlessSilent(e pfs.BatchEntry, make func() error) error {
 	if said := b.silent.Load(); said != nil {
 		return pfs.E(said.Op, e.Path, said.Kind, said.Err)
@@ -157,7 +159,7 @@ func (b *batch) stage(w *batchFile) error {
 	return err
 }
 
-// fill makes the temporary of e, which has the bytes p.
+// fill makes the temporary of e with the content p.
 func (f FS) fill(d *dir, temp string, e pfs.BatchEntry, p []byte) (filled, error) {
 	h, st, err := d.create(temp, 0o600, syscall.O_RDWR|syscall.O_CREAT|syscall.O_EXCL)
 	if err != nil {
@@ -174,10 +176,10 @@ func (f FS) fill(d *dir, temp string, e pfs.BatchEntry, p []byte) (filled, error
 	return filled{h, m}, nil
 }
 
-// fillOpen writes the content and the mark of e. If the caller states the time, the mark is written first: after
-// bytes were written, the MDS would ask for the length of the file before it takes an attribute. Otherwise the
-// mark is written last, so that its time is not before that of the bytes: if the session ends before the file is
-// closed, the MDS gives the file the time of its bytes.
+// fillOpen writes the content and the stored digest of e. If the caller states the time, the digest
+// comes first: after a write, the MDS would ask for the length of the file before it takes an
+// attribute. Otherwise the digest comes last, so that its time is not before that of the bytes: if
+// the session ends before the file is closed, the MDS gives the file the time of its bytes.
 func (f FS) fillOpen(c *call, h *handle, e pfs.BatchEntry, p []byte) (m digest.Mark, err error) {
 	early := !e.ModTime.IsZero()
 	if early {
@@ -192,7 +194,7 @@ func (f FS) fillOpen(c *call, h *handle, e pfs.BatchEntry, p []byte) (m digest.M
 	return m, err
 }
 
-// writeLarge makes a file of more than a block by itself.
+// writeLarge writes a file of more than a block on its own.
 func (b *batch) writeLarge(e pfs.BatchEntry) error {
 	w, err := b.fs.create(b.ctx, batchOp, e.Path, pfs.CreateOptions{Size: int64(len(e.Data))})
 	if err != nil {
@@ -206,7 +208,7 @@ func (b *batch) writeLarge(e pfs.BatchEntry) error {
 	return err
 }
 
-// lookAtTarget refuses what is at the name where it may not be replaced.
+// lookAtTarget refuses a target that may not be replaced.
 func (d *dir) lookAtTarget(base string, name pfs.Path, noReplace bool) error {
 	st, err := d.stat(base)
 	switch {
@@ -222,7 +224,7 @@ func (d *dir) lookAtTarget(base string, name pfs.Path, noReplace bool) error {
 	return nil
 }
 
-// sync makes all that was staged durable.
+// sync makes the staged files durable.
 func (b *batch) sync() {
 	_, err := run(b.ctx, b.fs, func(c *call) (struct{}, error) {
 		return struct{}{}, c.syncMount()
@@ -234,7 +236,7 @@ func (b *batch) sync() {
 	}
 }
 
-// publish gives the files their names, directory by directory.
+// publish gives the files their names, one directory at a time.
 func (b *batch) publish() {
 	in := map[pfs.Path][]*batchFile{}
 	for _, w := range b.group {
@@ -246,7 +248,8 @@ func (b *batch) publish() {
 	inParallel(groupDirs, len(dirs), func(k int) { b.publishIn(dirs[k], in[dirs[k]]) })
 }
 
-// publishIn gives the files of one directory their names, and makes these durable at once.
+// publishIn gives the files of one directory their names, and makes all these names durable
+// together.
 func (b *batch) publishIn(parent pfs.Path, files []*batchFile) {
 	errs, err := changeIn(b.ctx, b.fs, batchOp, parent, pathsOf(files), func(d *dir) ([]error, error) {
 		errs := make([]error, len(files))
@@ -267,7 +270,7 @@ func (b *batch) publishIn(parent pfs.Path, files []*batchFile) {
 	}
 }
 
-// pathsOf returns the names that the files get.
+// pathsOf returns the target names of the files.
 func pathsOf(files []*batchFile) []pfs.Path {
 	names := make([]pfs.Path, len(files))
 	for k, w := range files {
@@ -276,7 +279,7 @@ func pathsOf(files []*batchFile) []pfs.Path {
 	return names
 }
 
-// publish gives one file its name, once it is durable.
+// publish gives one durable file its name.
 func (d *dir) publish(w *batchFile) error {
 	h := w.open.handle
 	if h.m != d.c.m || !h.tryHold() {
@@ -289,9 +292,10 @@ func (d *dir) publish(w *batchFile) error {
 	return d.rename(w.temp, d, w.entry.Path.Base(), w.entry.NoReplace)
 }
 
-// named returns once the new names of the files that have no error are durable, and the files settled (see
-// dir.settle). A sync of the directory waits for names that were made or removed in it, but not for names that were
-// changed; a sync of the file waits for those, and one of the mount for those of all files at once.
+// named waits until the new names of the files without an error are durable, and drops the files'
+// caps (see dir.dropCaps). A sync of the directory waits for names that were made or removed in it,
+// but not for changed names; a sync of the file waits for those, and a sync of the mount waits for
+// those of all files.
 func (d *dir) named(files []*batchFile, errs []error) error {
 	settle := d.touch
 	if len(files) <= groupFew {
@@ -311,7 +315,7 @@ func (d *dir) named(files []*batchFile, errs []error) error {
 	return d.c.syncMount()
 }
 
-// letGo closes a file that has its name, and settles it.
+// letGo closes a published file and calls dropCaps for it.
 func (d *dir) letGo(w *batchFile, settle func(in *cInode) error) error {
 	return unlessMissing(d.on(w.entry.Path.Base(), func(in *cInode, _ stat) error {
 		if err := w.close((*handle).close); err != nil {
@@ -321,7 +325,7 @@ func (d *dir) letGo(w *batchFile, settle func(in *cInode) error) error {
 	}))
 }
 
-// syncMount returns once all that was done over the mount is durable.
+// syncMount makes all changes over the mount durable.
 func (c *call) syncMount() error {
 	return c.lib(func(*cMount, *cPerms) error {
 		if err := c.m.info.SyncFs(); err != nil {
@@ -331,7 +335,7 @@ func (c *call) syncMount() error {
 	})
 }
 
-// close calls do with the open temporary, but only the first time: an abandoned call may come to that late.
+// close calls do with the open temporary, once only: an abandoned call may come late.
 func (w *batchFile) close(do func(h *handle) error) error {
 	if !w.closed.CompareAndSwap(false, true) {
 		return nil

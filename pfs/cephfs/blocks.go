@@ -9,15 +9,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// blockSize is the largest number of bytes that one call asks the cluster to read or write. With several calls on
-// their way, the cluster, the network and this machine work at the same time.
+// blockSize is the largest number of bytes that one call reads or writes. With several concurrent
+// calls, the cluster, the network and this machine work at the same time.
 const blockSize = 1 << 20
 
-// flightsEach is the number of blocks of one file that one caller has on their way at once.
+// flightsEach is the number of concurrent blocks of one file for one caller.
 const flightsEach = 4
 
-// blocks cuts n bytes from off on at the ends of blocks and calls do for each part, several at once. It returns
-// how many bytes were done before the first part that was not done whole.
+// blocks cuts the n bytes from off at the ends of blocks and calls do for each part, several at
+// once. It returns the number of bytes before the first part that was not done completely.
 func blocks(n int, off int64, do func(from, to int, off int64) (int, error)) (int, error) {
 	ends := blockEnds(n, off)
 	done, errs := make([]int, len(ends)), make([]error, len(ends))
@@ -38,7 +38,7 @@ func blocks(n int, off int64, do func(from, to int, off int64) (int, error)) (in
 	return sum, nil
 }
 
-// blockEnds returns where blocks of the file end within n bytes from off on, the last end being n.
+// blockEnds returns the ends of blocks within the n bytes from off; the last end is n.
 func blockEnds(n int, off int64) (ends []int) {
 	for end := 0; end < n; {
 		end = min(n, end+int(blockSize-(off+int64(end))%blockSize))
@@ -47,8 +47,8 @@ func blockEnds(n int, off int64) (ends []int) {
 	return ends
 }
 
-// inParallel calls do with each number below n, some at a time. It panics if one of them does: the caller's goroutine is
-// guarded, those made here are not.
+// inParallel calls do with each number below n, some at a time. It panics if one of them does: only
+// the caller's goroutine recovers from panics, not those made here.
 func inParallel(jobs, n int, do func(k int)) {
 	if n == 1 {
 		do(0)

@@ -13,10 +13,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// call is one operation on its way. libcephfs takes no context and may wait for the cluster for ever, so an
-// operation runs in a goroutine of its own. Its caller waits for it until the context is done, or until one call
-// of libcephfs has had no answer for the timeout. Then the operation is abandoned: it makes no further call of
-// libcephfs, except to undo what it began.
+// call is one running operation. libcephfs takes no context and may wait for the cluster for ever,
+// so an operation runs in a goroutine of its own. Its caller waits until the context is done, or
+// until one call of libcephfs has had no answer for the timeout. Then the operation is abandoned:
+// it makes no further call of libcephfs, except to undo what it began.
 type call struct {
 	ctx  context.Context
 	m    *mount
@@ -27,34 +27,34 @@ type call struct {
 	over  chan struct{} // closed once it has ended, abandoned or not
 
 	state   *atomic.Int32 // running, finished or abandoned
-	since   atomic.Int64  // when its current call of libcephfs began, in ns
+	since   atomic.Int64  // start of its current call of libcephfs, in ns
 	changed atomic.Bool   // it made a call that must not be repeated
-	undoing bool          // it goes on after it was abandoned
-	counted bool          // it is one of m.silent; m.mu
+	undoing bool          // it continues after it was abandoned
+	counted bool          // it is counted in m.silent; guarded by m.mu
 }
 
-// How far an operation has come.
+// The states of an operation.
 const (
 	running int32 = iota
 	finished
 	abandoned
 )
 
-// result is what an operation returns.
+// result is the result of an operation.
 type result[T any] struct {
 	v   T
 	err error
 }
 
-// run does an operation on the current mount. If that mount turns out to be lost before the operation has changed
-// anything, the operation is done once more on the next mount. drop, if not nil, releases the result of an
-// operation that succeeded after it was abandoned.
+// run runs an operation on the current mount. If that mount is lost before the operation has
+// changed anything, the operation is repeated on the next mount. drop, if not nil, releases the
+// result of an operation that succeeded after it was abandoned.
 func run[T any](ctx context.Context, f FS, do func(c *call) (T, error), drop func(T)) (T, error) {
 	return runChange(ctx, f, nil, do, drop)
 }
 
-// runChange is run for an operation that changes these names, or what is below them. It first waits for abandoned
-// changes of the same names.
+// runChange is run for an operation that changes these names, or something below them. It first
+// waits for abandoned changes of the same names.
 func runChange[T any](ctx context.Context, f FS, names []pfs.Path, do func(c *call) (T, error), drop func(T)) (T, error) {
 	var none T
 	for again := true; ; again = false {
@@ -118,7 +118,7 @@ func wait[T any](c *call, done chan result[T]) (none T, err error) {
 			err = c.s.notAnswered()
 		}
 		if !c.state.CompareAndSwap(running, abandoned) {
-			r := <-done // it ended at this moment
+			r := <-done // it has just ended
 			return r.v, r.err
 		}
 		if len(c.names) > 0 {
@@ -133,25 +133,26 @@ func wait[T any](c *call, done chan result[T]) (none T, err error) {
 	}
 }
 
-// patience is how long the current call of libcephfs may still wait for the cluster.
+// patience returns how much longer the current call of libcephfs may wait for the cluster.
 func (c *call) patience() time.Duration {
 	return c.s.opts.Timeout - time.Since(time.Unix(0, c.since.Load()))
 }
 
-// unanswered is called when an abandoned operation may have had no answer for the timeout, and gives the mount up if
-// too many have not. That callers went away, perhaps many at once, says nothing about the cluster.
+// unanswered is called when an abandoned operation may have had no answer for the timeout. It gives
+// the mount up if too many operations have none. Callers that go away, perhaps many at once, do not
+// show that the cluster is silent.
 func (c *call) unanswered() {
 	if c.m.unanswered(c) > maxAbandoned {
 		c.s.giveUp(c.m, c.s.notAnswered())
 	}
 }
 
-// notAnswered is the error of a call that the cluster has not answered.
+// notAnswered returns the error of a call that the cluster has not answered.
 func (s *store) notAnswered() error {
 	return pfs.Errorf("cephfs.wait", "", pfs.Unavailable, "the CephFS has not answered for %v", s.opts.Timeout)
 }
 
-// timedOut is the error of an operation whose context is done.
+// timedOut returns the error of an operation whose context is done.
 func timedOut(ctx context.Context) error {
 	if err := ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
 		return pfs.Errorf("cephfs.wait", "", pfs.Canceled, "the CephFS did not answer in time: %w", err)
@@ -159,7 +160,7 @@ func timedOut(ctx context.Context) error {
 	return pfs.E("cephfs.wait", "", pfs.Canceled, ctx.Err())
 }
 
-// errAbandoned ends an operation that was abandoned.
+// errAbandoned ends an abandoned operation.
 var errAbandoned = errors.New("nobody waits for this any more")
 
 // undo returns a call for the steps of c that must be done even if c was abandoned.
@@ -167,7 +168,7 @@ func (c *call) undo() *call {
 	return &call{ctx: context.WithoutCancel(c.ctx), m: c.m, user: c.user, s: c.s, names: c.names, over: c.over, state: c.state, undoing: true}
 }
 
-// lib makes one call of libcephfs, which may be repeated on another mount.
+// lib makes one call of libcephfs that may be repeated on another mount.
 func (c *call) lib(do func(m *cMount, p *cPerms) error) error { return c.libAs(c.user, do) }
 
 // libAs is lib as another user.
@@ -193,8 +194,8 @@ func (c *call) inside(w *user, do func(m *cMount, p *cPerms) error) error {
 	return do(c.m.c, w.perms)
 }
 
-// once makes one call of libcephfs that changes these names, and must not be repeated: if the mount is lost
-// meanwhile, it is not known whether the cluster has done it.
+// once makes one call of libcephfs that changes these names and must not be repeated: if the mount
+// is lost meanwhile, it is unknown whether the cluster has done it.
 func (c *call) once(do func(m *cMount, p *cPerms) error, names ...dirName) error {
 	return c.onceAs(c.user, do, names...)
 }
@@ -230,8 +231,8 @@ func (c *call) release(in *cInode) {
 	c.m.put(in)
 }
 
-// lost reports whether err says that the cluster has ended this mount: its client was evicted, or
-// the mount was given up.
+// lost reports whether err says that this mount has ended: the cluster evicted its client, or the
+// store gave it up.
 func lost(err error) bool {
 	return errors.Is(err, errGone) || errors.Is(err, syscall.ESHUTDOWN) || errors.Is(err, syscall.ENOTCONN)
 }

@@ -8,12 +8,13 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// fsidAttribute is a virtual attribute of every directory, which libcephfs knows by itself.
+// fsidAttribute is a virtual attribute of every directory, which libcephfs answers without the
+// cluster.
 const fsidAttribute = "ceph.cluster_fsid"
 
-// Cluster returns what the cluster calls itself: the same by whatever monitors it is reached, and another
-// for each other one. Of its file systems it tells nothing: one that is mounted as the cluster's default
-// has no number of its own.
+// Cluster returns the ID of the cluster: the same through any of its monitors, and unique. It does
+// not identify the file system within the cluster: a default file system that is mounted without a
+// name has no number.
 func (f FS) Cluster(ctx context.Context) (string, error) {
 	const op = "cephfs.Cluster"
 	id, err := run(ctx, f, func(c *call) (string, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
-// Commit publishes the file: length, mode, owner, time and mark are set, all is made durable, and
-// then it gets its name.
+// Commit publishes the file. It sets length, mode, owner, time and stored digest, makes everything
+// durable, and then gives the file its name.
 func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
 	const op = "cephfs.Staged.Commit"
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
@@ -51,8 +51,8 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	return info, nil
 }
 
-// commit is Commit with the handle to itself. unwritten is why not all bytes are written, nil if they are: another
-// handle may have published the file, and only then they need not be.
+// commit is Commit with exclusive use of the handle. unwritten is the error of bytes that are not
+// written, nil if all are. It is ignored if another handle has published the file.
 func (w *staged) commit(c *call, op string, opts pfs.CommitOptions, unwritten error) (info pfs.Info, err error) {
 	d, base, err := c.parent(w.name)
 	if err != nil {
@@ -93,8 +93,8 @@ func (w *staged) commit(c *call, op string, opts pfs.CommitOptions, unwritten er
 	return w.publish(d, base, h, opts, st)
 }
 
-// target looks at what has the name now. done is set if the file is published already; an error says that it must
-// not be.
+// target describes the file that has the name. done reports that the upload is published already;
+// an error, that it must not be.
 func (w *staged) target(d *dir, base, op string, opts pfs.CommitOptions) (info pfs.Info, done bool, err error) {
 	there, err := d.stat(base)
 	switch {
@@ -111,7 +111,7 @@ func (w *staged) target(d *dir, base, op string, opts pfs.CommitOptions) (info p
 	return pfs.Info{}, false, nil
 }
 
-// publish makes the file of the temporary, which st describes.
+// publish publishes the temporary, which st describes.
 func (w *staged) publish(d *dir, base string, h *handle, opts pfs.CommitOptions, st stat) (pfs.Info, error) {
 	m, err := w.fs.mark(d.c, h, w.id, opts)
 	if err == nil {
@@ -123,7 +123,7 @@ func (w *staged) publish(d *dir, base string, h *handle, opts pfs.CommitOptions,
 	if err := h.finalized(d.c, m); err != nil {
 		return pfs.Info{}, err
 	}
-	after := d.c.undo() // what follows the rename is done even if the caller gives up
+	after := d.c.undo() // the steps after the rename are done even if the caller gives up
 	self := &dir{c: after, in: h.in, lent: true}
 	named := false
 	err = self.durably(func() error {
@@ -145,8 +145,9 @@ func (w *staged) publish(d *dir, base string, h *handle, opts pfs.CommitOptions,
 	return info, nil
 }
 
-// settle closes the file that was published as info and settles it (see dir.settle). Nothing can be staged in it any
-// more, so its lock is not needed. Nothing is left to do if the file was removed, moved or replaced meanwhile.
+// closePublished closes the file that was published as info and drops its caps (see dir.dropCaps).
+// Nobody can write to it any more, so its lock is not needed. There is nothing to do if the file
+// was removed, moved or replaced meanwhile.
 func (w *staged) settle(c *call, info pfs.Info) (pfs.Info, error) {
 	if h := w.file.take(); h != nil {
 		if err := h.close(); err != nil {
@@ -185,7 +186,7 @@ func (w *staged) onPublished(c *call, do func(d *dir, in *cInode) error) error {
 	})
 }
 
-// mark gives a temporary the mark that it will have as a published file, and returns it.
+// mark stores the digest of the published file with the temporary, and returns it.
 func (f FS) mark(c *call, h *handle, id string, opts pfs.CommitOptions) (digest.Mark, error) {
 	mtime := opts.ModTime
 	if mtime.IsZero() {
@@ -198,8 +199,8 @@ func (f FS) mark(c *call, h *handle, id string, opts pfs.CommitOptions) (digest.
 	return m, h.setXattr(c, digest.MarkAttribute, m.Encode())
 }
 
-// finalize sets the length, mode, owner and time with which a temporary will be published. st describes the
-// temporary, and m is its mark.
+// finalize sets the length, mode, owner and time of the published file on the temporary, which st
+// describes. m is its stored digest.
 func (f FS) finalize(c *call, h *handle, opts pfs.CommitOptions, m digest.Mark, st stat) error {
 	mode := unixmode.Permissions(opts.Perm())
 	if st.size > opts.Size {
@@ -210,8 +211,8 @@ func (f FS) finalize(c *call, h *handle, opts pfs.CommitOptions, m digest.Mark, 
 	return h.set(c, change{mode: &mode, mtime: &m.ModTime, owner: f.given()})
 }
 
-// committedBefore describes the file that has the name now if it is what this ID was committed as,
-// and else returns err.
+// committedBefore describes the file that has the name now if it is the result of a Commit with
+// this ID; otherwise it returns err.
 func (w *staged) committedBefore(d *dir, base string, opts pfs.CommitOptions, otherwise error) (pfs.Info, error) {
 	st, err := d.stat(base)
 	if err != nil || !st.mode.IsRegular() || st.size != opts.Size {
@@ -225,7 +226,7 @@ func (w *staged) committedBefore(d *dir, base string, opts pfs.CommitOptions, ot
 	if err != nil {
 		return pfs.Info{}, err
 	}
-	// Another handle published this very file, or one that was written under the same ID.
+	// Another handle published this file, or one that was written under the same ID.
 	if !st.same(w.from) && m.ID != w.id || opts.Digest != "" && m.Digest != "" && m.Digest != opts.Digest {
 		return pfs.Info{}, otherwise
 	}

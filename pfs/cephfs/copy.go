@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// copyJobs is the number of chunks of a copy that are on their way at once.
+	// copyJobs is the number of concurrent chunks of a copy.
 	copyJobs = 4
 	// maxCopying is that of all copies together.
 	maxCopying = 8
 )
 
 // CopyFile copies inside the store, through this program's memory: clients of CephFS have no other
-// way. What was copied is read back and its digest compared, with the one kept with the source if
-// there is a trusted one, else with one computed from the source.
+// way. The copy is read back, and its digest compared with the source's stored digest, or with one
+// computed from the source.
 func (f FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptions, progress func(done int64)) (info pfs.Info, err error) {
 	const op = "cephfs.CopyFile"
 	if err := check(ctx, op, dst); err != nil {
@@ -37,7 +37,7 @@ func (f FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOption
 	}
 	defer func() {
 		if err != nil && opts.ID != "" {
-			w.Suspend(ctx) // so that the same copy goes on
+			w.Suspend(ctx) // so that the same copy can be resumed
 		}
 		w.Close(ctx)
 	}()
@@ -59,7 +59,7 @@ type copying struct {
 	w  *staged
 }
 
-// chunks copies all chunks, a row of them at once.
+// chunks copies all chunks, several at once.
 func (c *copying) chunks(ctx context.Context, progress func(done int64)) error {
 	size := c.r.info.Size
 	for off := int64(0); off < size; off += copyJobs * pfs.ChunkSize {
@@ -78,7 +78,7 @@ func (c *copying) chunks(ctx context.Context, progress func(done int64)) error {
 	return nil
 }
 
-// chunk copies n bytes at off, unless a copy that was interrupted has them already.
+// chunk copies n bytes at off, unless an interrupted copy has already done so.
 func (c *copying) chunk(ctx context.Context, off, n int64) error {
 	s := c.r.fs.store
 	if err := s.copying.Acquire(ctx, 1); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Digest computes a digest from the stored bytes, not from what is kept.
+// Digest computes a digest from the stored bytes, not from a stored digest.
 func (f FS) Digest(ctx context.Context, name pfs.Path, algorithm string, progress func(done int64)) (string, error) {
 	const op = "cephfs.Digest"
 	r, err := f.openFile(ctx, op, name)
@@ -22,8 +22,7 @@ func (f FS) Digest(ctx context.Context, name pfs.Path, algorithm string, progres
 	return d, fail(op, name, err)
 }
 
-// LeafDigests reads what was staged, one leaf after the other. Other leaves may be written
-// meanwhile.
+// LeafDigests reads the staged bytes leaf by leaf. Other leaves may be written meanwhile.
 func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]pfs.LeafDigest, error) {
 	return digest.Leaves(ctx, "cephfs.Staged.LeafDigests", w.name, w.ReadAt, size, first, n)
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// dir is an open directory, and all that this package asks about names. A name is one element, or
-// "." for the directory itself; a link is never followed. A dir belongs to one call.
+// dir is an open directory: all that this package asks about names. A name is one element, or "."
+// for the directory itself. Links are never followed. A dir belongs to one call.
 type dir struct {
 	c    *call
 	in   *cInode
-	lent bool // in is the mount's
+	lent bool // in belongs to the mount
 }
 
-// Close gives the directory back. A second time does nothing.
+// Close releases the directory. A second call does nothing.
 func (d *dir) Close() {
 	if d.in != nil && !d.lent {
 		d.c.release(d.in)
@@ -28,15 +28,15 @@ func (d *dir) Close() {
 	}
 }
 
-// linkError says that a link stands where a directory or file was wanted.
+// linkError reports a link in the place of a directory or file.
 type linkError struct {
-	rel string // path of the link from the directory that was asked
+	rel string // path of the link, relative to the dir
 }
 
 func (e *linkError) Error() string { return "symbolic link" }
 
-// root returns the top directory of the mount. libcephfs is not asked for it: when a mount is given
-// up at that moment it ends the program.
+// root returns the top directory of the mount. It does not ask libcephfs, which would end the
+// program if the mount were given up at that moment.
 func (c *call) root() *dir { return &dir{c: c, in: c.m.root, lent: true} }
 
 // directory opens the directory name.
@@ -54,10 +54,10 @@ func (c *call) parent(name pfs.Path) (*dir, string, error) {
 	return d, base, err
 }
 
-// with returns d for another call of the same operation. It shares what Close gives back.
+// with returns d for another call of the same operation. Both share what Close releases.
 func (d *dir) with(c *call) *dir { return &dir{c: c, in: d.in} }
 
-// open opens the directory rel, a path of any number of elements or "".
+// open opens the directory rel, a path of any number of elements, or "".
 func (d *dir) open(rel string) (*dir, error) {
 	cur := d
 	for i := 0; i <= len(rel); {
@@ -101,7 +101,7 @@ func (d *dir) element(name string) (*dir, error) {
 	return nil, syscall.ENOTDIR
 }
 
-// lookup finds an inode, which must be released.
+// lookup finds an inode, which the caller must release.
 func (d *dir) lookup(name string) (in *cInode, st stat, err error) {
 	err = d.c.lib(func(m *cMount, p *cPerms) (err error) {
 		in, st, err = lookup(m, d.in, name, p)
@@ -138,7 +138,7 @@ func (d *dir) readlink(name string) (target string, err error) {
 	return target, err
 }
 
-// place is name in d, for once.
+// place returns name in d, for one use.
 func (d *dir) place(name string) dirName { return dirName{d.in, name} }
 
 func (d *dir) unlink(name string) error {
@@ -149,7 +149,7 @@ func (d *dir) rmdir(name string) error {
 	return d.c.once(func(m *cMount, p *cPerms) error { return rmdir(m, d.in, name, p) }, d.place(name))
 }
 
-// rename replaces newName, or if exclusive is set answers EEXIST.
+// rename replaces newName; if exclusive is set and newName exists, it returns EEXIST.
 func (d *dir) rename(name string, to *dir, newName string, exclusive bool) error {
 	if exclusive {
 		return d.renameExclusively(name, to, newName)
@@ -157,14 +157,15 @@ func (d *dir) rename(name string, to *dir, newName string, exclusive bool) error
 	return d.c.once(func(m *cMount, p *cPerms) error { return rename(m, d.in, name, to.in, newName, p) }, d.place(name), to.place(newName))
 }
 
-// renameExclusively answers EEXIST instead of replacing newName. CephFS has no such call.
+// renameExclusively returns EEXIST instead of replacing newName. CephFS has no such call.
 //
-// A file first gets its second name by link, which fails if the name is taken, and then loses its first name. A
-// service that dies between the two steps leaves both names.
+// A file first gets its second name by link, which fails if the name is taken, and then loses its
+// first name. A service that dies between the two steps leaves both names.
 //
-// A directory can only replace an empty directory. Each service that renames one holds a lock on the new name
-// while it checks that the name is free, so only one of them succeeds; the lock of a service that dies ends with
-// its session. Mkdir takes no such lock, so an empty directory that is made at this moment may still be replaced.
+// A directory can only replace an empty directory. Each service that renames one holds a lock on
+// the new name while it checks that the name is free, so only one of them succeeds. The lock of a
+// service that dies ends with its session. Mkdir takes no such lock, so an empty directory that is
+// made at this moment may still be replaced.
 func (d *dir) renameExclusively(name string, to *dir, newName string) error {
 	st, err := d.stat(name)
 	if err != nil {
@@ -187,8 +188,9 @@ func (d *dir) renameExclusively(name string, to *dir, newName string) error {
 	return d.rename(name, to, newName, false)
 }
 
-// renameByLink is renameExclusively of a file. What takes the old name between the two steps keeps it: in this service
-// it waits for both, and what another service has put there is seen. Nobody else uses the names of temporaries.
+// renameByLink is renameExclusively of a file. A new file at the old name, made between the two
+// steps, stays: this service makes it wait for both, and a file that another service has put there
+// is detected. Nobody else uses the names of temporaries.
 func (d *dir) renameByLink(name string, to *dir, newName string) error {
 	defer d.c.m.names.Lock(dirName.compare, d.place(name), to.place(newName))()
 	return d.on(name, func(in *cInode, st stat) error {
@@ -209,8 +211,9 @@ func (d *dir) renameByLink(name string, to *dir, newName string) error {
 	})
 }
 
-// lockName locks one name in d, whether something has that name or not. The lock is on a byte range of the
-// directory, which has no bytes: its offset is a hash of the name. It ends with the session that holds it.
+// lockName locks one name in d, whether it exists or not. The lock is on a byte range of the
+// directory, which has no bytes: its offset is a hash of the name. It ends with the session that
+// holds it.
 func (d *dir) lockName(name string) (unlock func(), err error) {
 	sum := digest.Leaf([]byte(name))
 	at := int64(binary.LittleEndian.Uint64(sum[:]) >> 2)

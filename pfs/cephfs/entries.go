@@ -4,10 +4,10 @@ package cephfs
 
 import "fmt"
 
-// entries returns up to limit entries in the order of the store, which token continues, and the
-// token for the rest, "" if there is none. A token is the directory's inode and a place in the
-// order of the hashes of names: any process goes on with it, at the price of the page, and what
-// comes or goes meanwhile does not shift it.
+// entries returns up to limit entries in the order of the store, and the token of the next page, ""
+// if there is none. A token is the directory's inode and a position in the order of the hashes of
+// names. Any process can resume with it, at the price of one page, and entries that come or go
+// meanwhile do not shift it.
 func (d *dir) entries(token string, limit int) (found []entry, next string, err error) {
 	st, err := d.stat(".")
 	if err != nil {
@@ -45,7 +45,7 @@ func (d *dir) entries(token string, limit int) (found []entry, next string, err 
 // cursor makes a token.
 func cursor(ino uint64, off int64) string { return fmt.Sprintf("%x.%x", ino, off) }
 
-// parseCursor takes a token apart that was made for the directory ino.
+// parseCursor parses a token that was made for the directory ino.
 func parseCursor(token string, ino uint64) (off int64, err error) {
 	var of uint64
 	if n, err := fmt.Sscanf(token, "%x.%x", &of, &off); n != 2 || err != nil || of != ino || off < 0 {

@@ -10,11 +10,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// errStaleToken says that a token does not belong to the directory.
+// errStaleToken reports a token of another directory.
 var errStaleToken = pfs.Errorf("cephfs.List", "", pfs.Conflict, "the directory is another one than that of the token: list it from the start")
 
-// kinds maps the numbers of libcephfs to Kinds. If the cluster could not be asked the Kind is Unavailable, since a
-// daemon that is away comes back. EIO means that an OSD cannot read what it has stored, ESTALE that an inode is gone.
+// kinds maps the error numbers of libcephfs to Kinds. Errors of an unreachable cluster are
+// Unavailable, since a daemon that is away comes back. EIO means that an OSD cannot read what it
+// has stored, ESTALE that an inode is gone.
 var kinds = map[syscall.Errno]pfs.Kind{
 	syscall.ENOENT:       pfs.NotExist,
 	syscall.ENODATA:      pfs.NoAttr,
@@ -78,8 +79,8 @@ func kindOf(err error) pfs.Kind {
 	return pfs.KindOf(err)
 }
 
-// fail makes an error of package pfs about name of whatever happened. nil stays nil, and what is
-// one already is only given what it lacks.
+// fail makes an error of package pfs about name. nil stays nil, and an error of package pfs only
+// gets the parts that it lacks.
 func fail(op string, name pfs.Path, err error) error {
 	if known, ok := pfs.Known(op, name, err); ok {
 		return known
@@ -91,10 +92,10 @@ func fail(op string, name pfs.Path, err error) error {
 	return pfs.E(op, name, kindOf(err), err)
 }
 
-// missing reports whether err says that nothing has the name.
+// missing reports whether err says that the name does not exist.
 func missing(err error) bool { return errors.Is(err, syscall.ENOENT) || errors.Is(err, pfs.NotExist) }
 
-// unlessMissing drops an error which says that something is not there: for a removal that is success.
+// unlessMissing turns the error of a missing file into nil: for a removal that is success.
 func unlessMissing(err error) error {
 	if missing(err) {
 		return nil

@@ -302,7 +302,7 @@ func TestMountedAgain(t *testing.T) {
 		fresh pfs.Kind // of a store that is opened then
 		says  string
 	}{
-		{"no keyring", func(o Options) { must(t, os.Remove(o.Keyring)) }, pfs.Invalid, "is not there"},
+		{"no keyring", func(o Options) { must(t, os.Remove(o.Keyring)) }, pfs.Invalid, "does not exist"},
 		{"no key", func(o Options) { must(t, os.WriteFile(o.Keyring, nil, 0o600)) }, pfs.Invalid, "has no key of client."},
 		{"no rights", func(o Options) { c.Command(t, "auth", "caps", "client."+o.User, "mon", "allow r") }, pfs.Permission, "refuse client."},
 	} {

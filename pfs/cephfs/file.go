@@ -10,12 +10,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// file is a File. It reads one inode. A Commit or Rename over its name leaves that inode as it is, for as long as
+// file is a File. It reads one inode, which a Commit or Rename over its name does not change while
 // the mount lasts.
 type file struct {
 	fs   FS
 	name pfs.Path
-	from stat // as it was opened
+	from stat // at the open
 	info pfs.Info
 	opened
 	ahead readAhead
@@ -23,7 +23,7 @@ type file struct {
 
 var _ pfs.File = (*file)(nil)
 
-// readOp is the Op of what goes wrong in a read.
+// readOp is the Op of read errors.
 const readOp = "cephfs.File.ReadAt"
 
 // Open opens name for reading.
@@ -51,7 +51,7 @@ func (f FS) openFile(ctx context.Context, op string, name pfs.Path) (*file, erro
 	}, func(r *file) { r.close().drop() })
 }
 
-// openRegular opens base if it is a regular file, and describes what was opened.
+// openRegular opens base if it is a regular file, and describes the opened file.
 func (d *dir) openRegular(base, op string, name pfs.Path, flags int) (*handle, stat, error) {
 	st, err := d.stat(base)
 	if err == nil {
@@ -70,13 +70,13 @@ func (d *dir) openRegular(base, op string, name pfs.Path, flags int) (*handle, s
 	return h, st, err
 }
 
-// openAgain opens the file on another mount, wherever it is now.
+// openAgain opens the file on another mount, under whatever name it has now.
 func (r *file) openAgain(c *call) (*handle, error) {
 	return c.openInode(r.name, r.from, syscall.O_RDONLY, errReplaced)
 }
 
 var (
-	errReplaced = pfs.Errorf(readOp, "", pfs.Conflict, "it was removed, and the connection over which it was open is lost: open it again")
+	errReplaced = pfs.Errorf(readOp, "", pfs.Conflict, "it was removed, and its connection is lost: open it again")
 	errChanged  = pfs.Errorf(readOp, "", pfs.Conflict, "it was written to while it was read: open it again")
 )
 
@@ -89,8 +89,8 @@ func (r *file) Close() error {
 	return nil
 }
 
-// closeHandle closes h, if it is not nil, even if ctx is done. If the cluster does not answer it returns, and a
-// goroutine goes on.
+// closeHandle closes h, if it is not nil, even if ctx is done. If the cluster does not answer it
+// returns, and a goroutine completes the close.
 func closeHandle(ctx context.Context, f FS, h *handle) error {
 	if h == nil {
 		return nil
@@ -99,8 +99,8 @@ func closeHandle(ctx context.Context, f FS, h *handle) error {
 	return err
 }
 
-// ReadAt answers Conflict if the file was changed in place since it was opened: the bytes would be
-// those of two versions. What is read in order comes from what was read ahead.
+// ReadAt returns Conflict if the file was changed in place since it was opened, because the bytes
+// would come from two versions. Sequential reads are served from the bytes read ahead.
 func (r *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	if err := pfs.CheckContext(ctx, readOp, r.name); err != nil {
 		return 0, err
@@ -124,7 +124,7 @@ func (r *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err erro
 func (r *file) readNow(ctx context.Context, p []byte, off int64) (int, error) {
 	n, err := r.reads().at(ctx, p, off)
 	if err == io.EOF && n < len(p) && off+int64(n) < r.from.size {
-		return n, pfs.Errorf(readOp, r.name, pfs.Integrity, "the store has its bytes up to %d only, of %d", off+int64(n), r.from.size)
+		return n, pfs.Errorf(readOp, r.name, pfs.Integrity, "the store has only %d of its %d bytes", off+int64(n), r.from.size)
 	}
 	return n, err
 }
@@ -138,10 +138,10 @@ func (r *file) readInto(ctx context.Context, p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// reads is how the file is read.
+// reads returns the way to read the file.
 func (r *file) reads() reads { return reads{r.fs, readOp, r.name, &r.opened, r.unchanged} }
 
-// unchanged answers Conflict if the file was changed in place.
+// unchanged returns Conflict if the file was changed in place.
 func (r *file) unchanged(c *call, h *handle) error {
 	now, err := h.stat(c)
 	if err == nil && !r.from.unchanged(now) {

@@ -6,12 +6,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// FS is a tree of a CephFS, for one owner of what is made in it. FS of the same store and owner are
-// equal (==).
+// FS is a tree of a CephFS, for one owner of new files. FS of the same store and owner are equal
+// (==).
 type FS struct {
 	store *store
-	as    ids // the user that calls are made as
-	owner ids // the owner of what is made
+	as    ids // the user of all calls
+	owner ids // the owner of new files
 }
 
 var (
@@ -56,7 +56,7 @@ func (f FS) As(owner pfs.Owner) (pfs.FileSystem, error) {
 	return f, nil
 }
 
-// given is the owner that new files must be given to, nil if they are made as their owner.
+// given returns the owner that new files must be given to, nil if calls are made as their owner.
 func (f FS) given() *ids {
 	if f.owner == f.as {
 		return nil
@@ -64,5 +64,5 @@ func (f FS) given() *ids {
 	return &f.owner
 }
 
-// Close ends the use of the store.
+// Close closes the store.
 func (f FS) Close() error { return f.store.close() }

@@ -10,8 +10,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// handle is an open file of one mount. Its users are counted: the file that opened it, and each operation that
-// uses it. The last user to let go closes it, since an abandoned operation may still use it.
+// handle is an open file of one mount. It counts its users: the file that opened it, and each
+// operation that uses it. The last user closes it, since an abandoned operation may still use it.
 type handle struct {
 	m     *mount
 	in    *cInode
@@ -24,7 +24,7 @@ type handle struct {
 // lastOwner numbers the owners of locks.
 var lastOwner atomic.Uint64
 
-// openAs opens name of d. flags are those of open(2); no kind of file is refused.
+// openAs opens name of d. flags are those of open(2); every type of file is accepted.
 func (d *dir) openAs(name string, flags int) (h *handle, st stat, err error) {
 	in, st, err := d.lookup(name)
 	if err != nil {
@@ -74,11 +74,11 @@ func (h *handle) tryHold() bool {
 	return false
 }
 
-// drop lets go of the handle. Its locks end when it is closed.
+// drop removes a user. The locks end when the file is closed.
 func (h *handle) drop() { _ = h.close() }
 
-// close lets go of the handle, and answers errForgotten if a session ended and forgot changes of the file.
-// libcephfs may report that at the close only, so only the last user learns it.
+// close removes a user, and returns errForgotten if a session ended and forgot changes of the file.
+// libcephfs may report that only at the close, so only the last user gets the error.
 func (h *handle) close() error {
 	if h.users.Add(-1) > 0 {
 		return nil
@@ -100,7 +100,8 @@ func (h *handle) stat(c *call) (st stat, err error) {
 	return st, err
 }
 
-// set makes a change. The MDS gives a file whose size changes the time of now, so other times come after the size.
+// set makes a change. The MDS sets the time of a file whose size changes, so other times are set
+// after the size.
 func (h *handle) set(c *call, ch change) error {
 	if ch.size != nil && (ch.mtime != nil || ch.atime != nil) {
 		if err := h.set(c, change{size: ch.size}); err != nil {
@@ -127,7 +128,7 @@ func (h *handle) removeXattr(c *call, name string) error {
 	return c.lib(func(m *cMount, p *cPerms) error { return removexattr(m, h.in, name, p) })
 }
 
-// lock takes or gives back the lock of the file, and answers EAGAIN if another owner has it.
+// lock sets or releases the lock of the file, and returns EAGAIN if another owner has it.
 func (h *handle) lock(c *call, kind int) error {
 	return c.lib(func(m *cMount, _ *cPerms) error { return setlk(m, h.fh, kind, 0, 0, h.owner) })
 }
@@ -164,8 +165,9 @@ func (h *handle) write(c *call, p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// openInode opens the file that from describes on another mount: by its inode, so that its name does not matter,
-// or if the cluster does not find it so, by the name that it had. If it is not there any more the error is gone.
+// openInode opens the file that from describes on another mount: by its inode, so that its name
+// does not matter, or, if the cluster does not find that, by its old name. If the file is missing
+// it returns gone.
 func (c *call) openInode(name pfs.Path, from stat, flags int, gone error) (*handle, error) {
 	h := newHandle(c.m, nil)
 	err := c.lib(func(m *cMount, p *cPerms) (err error) {
@@ -183,7 +185,8 @@ func (c *call) openInode(name pfs.Path, from stat, flags int, gone error) (*hand
 	return c.openSame(name, from, flags, gone)
 }
 
-// openSame opens name on another mount, if it is still the file that from describes. If not the error is gone.
+// openSame opens name on another mount, if it is still the file that from describes; otherwise it
+// returns gone.
 func (c *call) openSame(name pfs.Path, from stat, flags int, gone error) (*handle, error) {
 	d, base, err := c.parent(name)
 	if err != nil {
@@ -204,8 +207,8 @@ func (c *call) openSame(name pfs.Path, from stat, flags int, gone error) (*handl
 	return h, nil
 }
 
-// opened is a file as its user has it open: by a handle of the mount that serves now, which is
-// opened again when that mount is another one.
+// opened is an open file as its user sees it: a handle of the current mount, which is reopened
+// after a change of mounts.
 type opened struct {
 	again func(c *call) (*handle, error)
 
@@ -235,8 +238,8 @@ func (o *opened) use(c *call) (*handle, error) {
 	return o.replace(h), nil
 }
 
-// replace puts h in the place of the handle of a lost mount, unless another operation was faster, and
-// returns the one to use.
+// replace puts h in the place of the handle of a lost mount, unless another operation was faster.
+// It returns the handle to use.
 func (o *opened) replace(h *handle) *handle {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -255,7 +258,7 @@ func (o *opened) replace(h *handle) *handle {
 	return h
 }
 
-// lose lets go of h, so that the next operation opens the file anew.
+// lose drops h, so that the next operation opens the file again.
 func (o *opened) lose(h *handle) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -265,8 +268,8 @@ func (o *opened) lose(h *handle) {
 	}
 }
 
-// take returns the handle that is open now, which is the caller's to close; nil if there is none. The next
-// operation opens the file anew.
+// take returns the open handle, which the caller must close; nil if there is none. The next
+// operation opens the file again.
 func (o *opened) take() *handle {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -275,7 +278,7 @@ func (o *opened) take() *handle {
 	return h
 }
 
-// close ends the use and returns the handle that the user let go of, nil if there is none.
+// close ends the use and returns the user's handle, nil if there is none.
 func (o *opened) close() *handle {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -4,7 +4,7 @@ package cephfs
 
 import "github.com/paddlecloud/pfs/pfs"
 
-// identity tells temporaries apart. It is the inode: the same for all handles and mounts that write the file.
+// identity is the inode of a temporary: the same for all handles and mounts that write the file.
 type identity struct {
 	store *store
 	ino   uint64

@@ -13,7 +13,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// inPlace is an open file that is changed in place. It is bound to an inode, and goes on with that on another mount.
+// inPlace is an open file that is changed in place. It is bound to an inode, and continues with it
+// on another mount.
 type inPlace struct {
 	fs    FS
 	name  pfs.Path
@@ -23,15 +24,16 @@ type inPlace struct {
 
 	mu       sync.Mutex
 	unmarked bool
-	unsynced *mount // over which something was written since the last Sync, nil if nothing was
+	unsynced *mount // of the writes since the last Sync, nil if there are none
 }
 
 var _ pfs.Handle = (*inPlace)(nil)
 
-// errStale says that the file of a handle cannot be found again.
-var errStale = pfs.Errorf("cephfs.Handle", "", pfs.Stale, "the file was removed, and the connection over which it was open is lost")
+// errStale reports that the file of a handle cannot be found again.
+var errStale = pfs.Errorf("cephfs.Handle", "", pfs.Stale, "the file was removed, and its connection is lost")
 
-// OpenHandle opens the file name. The first change through the handle drops the digest that is kept with the file.
+// OpenHandle opens the file name. The first change through the handle drops the file's stored
+// digest.
 func (f FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
 	h, err := f.openHandle(ctx, "cephfs.OpenHandle", name, flags, perm)
 	if err != nil {
@@ -91,14 +93,14 @@ func (e *inPlace) open(d *dir, base, op string, perm fs.FileMode) (h *handle, er
 		if !errors.Is(err, syscall.EEXIST) || e.flags&pfs.OpenExclusive != 0 {
 			return h, err
 		}
-		// Somebody made it at this moment.
+		// Another process has just made it.
 		if err := d.c.goOn(); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// libFlags returns the flags with which libcephfs opens the file. An append needs to read the length only.
+// libFlags returns the flags for libcephfs. To append, only the length must be readable.
 func (e *inPlace) libFlags() int {
 	switch e.flags & (pfs.OpenRead | pfs.OpenWrite) {
 	case pfs.OpenRead:
@@ -109,12 +111,12 @@ func (e *inPlace) libFlags() int {
 	return syscall.O_RDWR
 }
 
-// openAgain opens the file on another mount, wherever it is now.
+// openAgain opens the file on another mount, under whatever name it has now.
 func (e *inPlace) openAgain(c *call) (*handle, error) {
 	return c.openInode(e.name, e.from, e.libFlags(), errStale)
 }
 
-// check is how every method begins; the file must be open for need.
+// check begins every method; the file must be open for need.
 func (e *inPlace) check(ctx context.Context, op string, need pfs.OpenFlags) error {
 	if need != 0 && e.flags&need == 0 {
 		return pfs.Errorf(op, e.name, pfs.Permission, "the file is not open for this")
@@ -133,7 +135,8 @@ func onOpen[T any](ctx context.Context, e *inPlace, op string, names []pfs.Path,
 		defer h.drop()
 		v, err := what(c, h)
 		if errors.Is(err, syscall.EIO) || errors.Is(err, errForgotten) {
-			// libcephfs answers EIO to whatever is done with a file whose session ended while it was locked.
+			// libcephfs returns EIO for every call on a file whose session ended while it was
+			// locked.
 			e.file.lose(h)
 			err = errForgotten
 		}
@@ -142,7 +145,8 @@ func onOpen[T any](ctx context.Context, e *inPlace, op string, names []pfs.Path,
 	return v, e.fs.failIn(ctx, op, e.name, err)
 }
 
-// changed is onOpen for what changes the content: it drops the mark first, and Sync answers for it.
+// changed is onOpen for changes of the content: it drops the stored digest first, and marks the
+// file as unsynced.
 func (e *inPlace) changed(ctx context.Context, op string, what func(c *call, h *handle) (int, error)) (int, error) {
 	return onOpen(ctx, e, op, []pfs.Path{e.name}, func(c *call, h *handle) (int, error) {
 		e.mu.Lock()
@@ -182,7 +186,8 @@ func (e *inPlace) Stat(ctx context.Context) (pfs.Info, error) {
 	})
 }
 
-// Close releases the file. It waits for the cluster only if something was not synced, and then no longer than ctx.
+// Close releases the file. It waits for the cluster only if there are unsynced writes, and only
+// until ctx is done.
 func (e *inPlace) Close(ctx context.Context) error {
 	h := e.file.close()
 	if h == nil {
@@ -248,8 +253,9 @@ func (e *inPlace) WriteAt(ctx context.Context, p []byte, off int64) (n int, err 
 	}
 }
 
-// append writes p at the end of the file. libcephfs would look for the end before it has the right to write there, so
-// the file is locked meanwhile. It is not repeated on another mount, because the bytes could be there twice then.
+// append writes p at the end of the file. libcephfs would look up the end before it has the right
+// to write there, so the file is locked meanwhile. It is not repeated on another mount, because
+// that could write the bytes twice.
 func (h *handle) append(c *call, p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -311,7 +317,7 @@ func (e *inPlace) set(ctx context.Context, op string, ch change) (err error) {
 	return err
 }
 
-// Allocate answers Unsupported: clients of CephFS cannot reserve space.
+// Allocate returns Unsupported: clients of CephFS cannot reserve space.
 func (e *inPlace) Allocate(ctx context.Context, off, n int64) error {
 	const op = "cephfs.Handle.Allocate"
 	if off < 0 || n <= 0 || off+n < off {
@@ -323,8 +329,8 @@ func (e *inPlace) Allocate(ctx context.Context, off, n int64) error {
 	return pfs.E(op, e.name, pfs.Unsupported, nil)
 }
 
-// Sync returns when what was written survives a crash of the store. If the mount was lost since then, it answers
-// Unavailable once, because the last changes may be forgotten.
+// Sync makes the writes durable. If the mount was lost since then, it returns Unavailable once,
+// because the last changes may have been forgotten.
 func (e *inPlace) Sync(ctx context.Context) error {
 	const op = "cephfs.Handle.Sync"
 	if err := e.check(ctx, op, 0); err != nil {
@@ -349,7 +355,7 @@ func (e *inPlace) Sync(ctx context.Context) error {
 	return err
 }
 
-// dropMark removes the mark of a file whose content will change.
+// dropMark removes the stored digest of a file whose content will change.
 func (h *handle) dropMark(c *call) error {
 	err := h.removeXattr(c, digest.MarkAttribute)
 	if errors.Is(err, syscall.ENODATA) {

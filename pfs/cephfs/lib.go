@@ -36,25 +36,24 @@ import (
 	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
-// This file has all calls of libcephfs that go-ceph does not have. go-ceph makes, configures and releases mounts;
-// its calls on files take paths, and libcephfs follows links in paths. The calls here take an inode and one name,
-// so that no link is ever followed, and the user on whose behalf they are made.
+// This file has all calls of libcephfs that go-ceph lacks. go-ceph makes, configures and releases
+// mounts; its calls on files take paths, and libcephfs follows links in paths. The calls here take
+// an inode, one name, and the user on whose behalf they are made, so no link is ever followed.
 
-// What libcephfs hands out. Each is given back to it by one call: unmounting, put, closeFh,
-// freePerms and releasedir.
+// Objects of libcephfs. One call releases each: unmounting, put, closeFh, freePerms and releasedir.
 type (
 	cMount = C.struct_ceph_mount_info
 	cInode = C.struct_Inode           // an inode that libcephfs keeps in memory
 	cFh    = C.struct_Fh              // an open file
-	cPerms = C.UserPerm               // who asks
-	cDir   = C.struct_ceph_dir_result // an open directory that is being read
+	cPerms = C.UserPerm               // a user
+	cDir   = C.struct_ceph_dir_result // an open directory
 )
 
-// statWanted is what a description asks the cluster for.
+// statWanted are the fields that a stat requests from the cluster.
 const statWanted = C.CEPH_STATX_BASIC_STATS | C.CEPH_STATX_VERSION
 
-// keepFewArenas bounds the number of arenas of malloc. By default the many threads of libcephfs
-// and Go have several, and each keeps freed memory.
+// keepFewArenas limits the number of malloc arenas. By default the many threads of libcephfs and Go
+// have several, and each keeps freed memory.
 func keepFewArenas() { C.few_arenas() }
 
 // cMountOf returns the mount of libcephfs, which go-ceph does not export; nil if go-ceph keeps it elsewhere.
@@ -66,7 +65,7 @@ func cMountOf(m *cephfs.MountInfo) *cMount {
 	return (*cMount)(field.UnsafePointer())
 }
 
-// failed makes an error of a number that libcephfs returns; 0 and more is nil.
+// failed makes an error of a result of libcephfs; 0 and more is nil.
 func failed(n C.int) error {
 	if n < 0 {
 		return syscall.Errno(-n)
@@ -80,8 +79,9 @@ func newPerms(id ids) *cPerms {
 
 func freePerms(p *cPerms) { C.ceph_userperm_destroy(p) }
 
-// reclaim gives the session of this mount its name. If a client that has died left a session of that name, the
-// cluster ends that session now; otherwise the MDS would wait a minute or more for it to let go of its files.
+// reclaim names the session of this mount. If a dead client left a session of that name, the
+// cluster ends that session now; otherwise the MDS would wait a minute or more for it to release
+// its files.
 func reclaim(m *cMount, session string) error {
 	c := C.CString(session)
 	defer C.free(unsafe.Pointer(c))
@@ -96,7 +96,7 @@ func reclaim(m *cMount, session string) error {
 
 func abortConn(m *cMount) error { return failed(C.ceph_abort_conn(m)) }
 
-// withName calls do with name as C wants it.
+// withName calls do with name as a C string.
 func withName(name string, do func(*C.char) C.int) error {
 	c := C.CString(name)
 	defer C.free(unsafe.Pointer(c))
@@ -116,7 +116,7 @@ func lookup(m *cMount, parent *cInode, name string, p *cPerms) (in *cInode, st s
 	return in, statOf(&stx), err
 }
 
-// lookupInode finds the inode ino of the snapshot snap, whatever its names are.
+// lookupInode finds the inode ino of the snapshot snap by its number alone.
 func lookupInode(m *cMount, ino, snap uint64) (in *cInode, err error) {
 	vino := C.vinodeno_t{ino: C.inodeno_t{val: C.uint64_t(ino)}, snapid: C.snapid_t{val: C.uint64_t(snap)}}
 	err = failed(C.ceph_ll_lookup_vino(m, vino, &in))
@@ -131,7 +131,7 @@ func getattr(m *cMount, in *cInode, p *cPerms) (stat, error) {
 	return statOf(&stx), err
 }
 
-// change is what setattr sets; nil fields stay as they are.
+// change is the argument of setattr; nil fields keep their value.
 type change struct {
 	mode  *uint32
 	size  *int64
@@ -140,10 +140,10 @@ type change struct {
 	owner *ids // keepID keeps one of the numbers
 }
 
-// keepID is no number of a user or group.
+// keepID is not a number of a user or group.
 const keepID = math.MaxUint32
 
-// setattr makes the change of an inode, as one call.
+// setattr changes an inode in one call.
 func setattr(m *cMount, in *cInode, c change, p *cPerms) error {
 	var stx C.struct_ceph_statx
 	var mask C.int
@@ -182,7 +182,7 @@ func timespec(t time.Time) (ts C.struct_timespec) {
 	return ts
 }
 
-// statOf is a struct ceph_statx as this package has it.
+// statOf converts a struct ceph_statx.
 func statOf(stx *C.struct_ceph_statx) stat {
 	return stat{
 		mode:    unixmode.FileMode(uint32(stx.stx_mode)),
@@ -236,15 +236,15 @@ func fsync(m *cMount, fh *cFh) error { return failed(C.ceph_ll_fsync(m, fh, 0)) 
 
 func syncInode(m *cMount, in *cInode) error { return failed(C.ceph_ll_sync_inode(m, in, 0)) }
 
-// The kinds of a lock.
+// The types of a lock.
 const (
 	lockShared    = C.F_RDLCK
 	lockExclusive = C.F_WRLCK
 	lockNone      = C.F_UNLCK
 )
 
-// setlk takes or gives back the lock of n bytes from off on for owner, without waiting. n 0 means all bytes to the
-// end. The bytes need not exist, so a directory can be locked as well.
+// setlk sets or releases owner's lock of n bytes from off, without waiting. n 0 means all bytes to
+// the end. The bytes need not exist, so a directory can be locked too.
 func setlk(m *cMount, fh *cFh, kind int, off, n int64, owner uint64) error {
 	fl := C.struct_flock{l_type: C.short(kind), l_whence: C.SEEK_SET, l_start: C.off_t(off), l_len: C.off_t(n)}
 	return failed(C.ceph_ll_setlk(m, fh, &fl, C.uint64_t(owner), 0))
@@ -339,7 +339,7 @@ func listxattr(m *cMount, in *cInode, p *cPerms) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(buf[:n]), "\x00"), "\x00"), nil
 }
 
-// maxXattrs is the most that the MDS keeps of all extended attributes of a file, in bytes.
+// maxXattrs is the limit of the MDS for all extended attributes of a file, in bytes.
 const maxXattrs = 64 << 10
 
 func removexattr(m *cMount, in *cInode, name string, p *cPerms) error {
@@ -364,7 +364,7 @@ func releasedir(m *cMount, d *cDir) { C.ceph_ll_releasedir(m, d) }
 
 func seekdir(m *cMount, d *cDir, off int64) { C.ceph_seekdir(m, d, C.int64_t(off)) }
 
-// readdir returns the next entry and the place of the one after it; ok is false at the end.
+// readdir returns the next entry and the position of the one after it; ok is false at the end.
 func readdir(m *cMount, d *cDir) (e entry, ok bool, err error) {
 	var de C.struct_dirent
 	var stx C.struct_ceph_statx

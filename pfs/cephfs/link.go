@@ -29,14 +29,14 @@ func (f FS) Symlink(ctx context.Context, target string, name pfs.Path) error {
 func (f FS) Mknod(ctx context.Context, name pfs.Path, mode fs.FileMode, device uint64) error {
 	const op = "cephfs.Mknod"
 	if t := mode.Type(); t&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) == 0 || !unixmode.HasType(unixmode.Bits(mode)) {
-		return pfs.Errorf(op, name, pfs.Invalid, "mode %v is none of a FIFO, socket or device", mode)
+		return pfs.Errorf(op, name, pfs.Invalid, "mode %v is not that of a FIFO, socket or device", mode)
 	}
 	return f.change(ctx, op, name, func(d *dir, base string) error {
 		return d.durably(func() error { return d.mknod(base, mode, device, f.given()) })
 	})
 }
 
-// Capabilities returns what can be done below the directory name.
+// Capabilities returns the capabilities below the directory name.
 func (f FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
 	return in(ctx, f, "cephfs.Capabilities", name, func(*dir) (pfs.Capabilities, error) {
 		if writable("", name) != nil {

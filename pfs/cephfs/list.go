@@ -28,7 +28,7 @@ func (f FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (pfs.
 	})
 }
 
-// addEntry describes one entry, unless it is hidden or has gone meanwhile.
+// addEntry adds one entry to the page, unless it is hidden or was removed meanwhile.
 func (d *dir) addEntry(page *pfs.Page, parent pfs.Path, e entry, digests bool) error {
 	if pfs.IsTemp(e.name, e.st.mode) {
 		return nil

@@ -11,29 +11,29 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// A write to a temporary holds a shared lock of it, and a Commit or Close an exclusive one: so nothing is written
-// to a file once it is published, by this process or another. Taking a lock costs a question to the MDS, so the
-// shared lock is kept for a while after a write, for the next one.
+// A write to a temporary holds a shared lock of it, a Commit or Close an exclusive one: so nothing
+// is written to a published file, by this process or another. Each lock costs a request to the MDS,
+// so the shared lock is kept for a while after a write, for the next one.
 
 const (
-	// lockLinger is how long the shared lock is kept after the last write. A Commit of another service
-	// waits for it so long at most.
+	// lockLinger is how long the shared lock is kept after the last write, and so the longest time
+	// for which it delays a Commit of another service.
 	lockLinger = 500 * time.Millisecond
-	// lockPoll is the time between two tries to take a lock that another service has.
+	// lockPoll is the time between two attempts to take a lock that another service has.
 	lockPoll = 10 * time.Millisecond
 )
 
-// shared is the shared lock of one staged write.
+// shared is the shared lock of one upload.
 type shared struct {
 	mu    sync.Mutex
 	users int
-	h     *handle     // the handle that has the lock; nil if none has
-	later *time.Timer // gives the lock back
+	h     *handle     // the handle that has the lock, or nil
+	later *time.Timer // releases the lock
 	kept  *handle     // held for later, until it has run
 }
 
-// acquire adds a user of the lock, and takes it if it is not taken yet. Then live is asked whether the temporary is
-// still there: as long as the lock is held it is neither published nor discarded.
+// acquire adds a user of the lock, and takes the lock if necessary. Then it calls live to check
+// that the temporary still exists: while the lock is held it is neither published nor discarded.
 func (s *shared) acquire(c *call, h *handle, live func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +57,7 @@ func (s *shared) release(c *call, h *handle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.h != h {
-		return // of a mount that was lost
+		return // the lock of a mount that was lost
 	}
 	s.users--
 	if s.users > 0 {
@@ -70,7 +70,7 @@ func (s *shared) release(c *call, h *handle) {
 	s.later = time.AfterFunc(lockLinger, func() { s.giveBack(quiet, h) })
 }
 
-// giveBack ends the lock if it was not used meanwhile.
+// giveBack releases the lock if it was not used meanwhile.
 func (s *shared) giveBack(c *call, h *handle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,13 +81,14 @@ func (s *shared) giveBack(c *call, h *handle) {
 	}
 }
 
-// exclude takes the exclusive lock, in place of the shared one. It ends when the handle is closed.
+// exclude replaces the shared lock by the exclusive one, which ends when the handle is closed.
 func (s *shared) exclude(c *call, h *handle) error {
 	s.forget()
 	return poll(c, stagedBusy, func() error { return h.lock(c, lockExclusive) })
 }
 
-// forget says that the shared lock has ended, or will end with its handle: it is not given back later.
+// forget records that the shared lock has ended, or will end with its handle, so it is not released
+// later.
 func (s *shared) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +96,7 @@ func (s *shared) forget() {
 	s.h = nil
 }
 
-// keep stops the timer that would give the lock back; s.mu is held.
+// keep stops the timer that would release the lock. The caller holds s.mu.
 func (s *shared) keep() {
 	if s.later != nil && s.later.Stop() {
 		s.kept.drop()
@@ -103,13 +104,14 @@ func (s *shared) keep() {
 	s.later, s.kept = nil, nil
 }
 
-// What another service that has the lock is doing, for errors.
+// The activity of the other service that has the lock, for errors.
 const (
-	stagedBusy = "another service is writing to what is staged here"
+	stagedBusy = "another service is writing to this upload"
 	nameBusy   = "another service is renaming a directory to this name"
 )
 
-// poll takes a lock, and tries again while another service has it. busy says what that one is doing.
+// poll takes a lock, and retries while another service has it. busy describes what that service
+// does.
 func poll(c *call, busy string, lock func() error) error {
 	for until := time.Now().Add(c.s.opts.Timeout); ; {
 		err := lock()

@@ -9,29 +9,29 @@ import (
 	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
-// mkdir makes a directory with the bits of mode, and those that its parent hands on. It belongs to owner, or with
-// owner nil to the user that calls are made as.
+// mkdir makes a directory with the bits of mode and those inherited from its parent. It belongs to
+// owner or, if owner is nil, to the user of the calls.
 func (d *dir) mkdir(name string, mode fs.FileMode, owner *ids) error {
 	return d.released(d.make(name, owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
 		return mkdir(m, d.in, name, unixmode.Permissions(mode.Perm()), p)
 	}))
 }
 
-// symlink makes a link, as mkdir makes a directory.
+// symlink makes a link; its owner is as for mkdir.
 func (d *dir) symlink(target, name string, owner *ids) error {
 	return d.released(d.make(name, owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
 		return symlink(m, d.in, name, target, p)
 	}))
 }
 
-// mknod makes a special file, as mkdir makes a directory.
+// mknod makes a special file; its owner is as for mkdir.
 func (d *dir) mknod(name string, mode fs.FileMode, device uint64, owner *ids) error {
 	return d.released(d.make(name, owner, func(m *cMount, p *cPerms) (*cInode, stat, error) {
 		return mknod(m, d.in, name, unixmode.Bits(mode), device, p)
 	}))
 }
 
-// createFor makes the file name as mkdir makes a directory, and opens it.
+// createFor makes the file name and opens it; its owner is as for mkdir.
 func (d *dir) createFor(name string, mode fs.FileMode, flags int, owner *ids) (h *handle, st stat, err error) {
 	h = newHandle(d.c.m, nil)
 	h.in, err = d.make(name, owner, func(m *cMount, p *cPerms) (in *cInode, _ stat, err error) {
@@ -41,7 +41,7 @@ func (d *dir) createFor(name string, mode fs.FileMode, flags int, owner *ids) (h
 	return h, st, err
 }
 
-// released releases an inode that make made.
+// released releases the inode that make returned.
 func (d *dir) released(in *cInode, err error) error {
 	if err == nil {
 		d.c.release(in)
@@ -49,8 +49,8 @@ func (d *dir) released(in *cInode, err error) error {
 	return err
 }
 
-// make calls do as owner, so that what it makes never belongs to another user. If the store does not permit that to
-// owner, do is called as the user that calls are made as, and the result is given to owner.
+// make calls do as owner, so that the new file never belongs to another user. If the store denies
+// that to owner, it calls do as the user of the calls and gives the result to owner.
 func (d *dir) make(name string, owner *ids, do func(m *cMount, p *cPerms) (*cInode, stat, error)) (*cInode, error) {
 	if owner == nil {
 		in, _, err := d.makeAs(d.c.user, name, do)
@@ -77,7 +77,7 @@ func (d *dir) makeAs(w *user, name string, do func(m *cMount, p *cPerms) (*cInod
 	return in, st, err
 }
 
-// give gives in, which st describes, to owner durably.
+// give durably gives in, which st describes, to owner.
 func (d *dir) give(in *cInode, st stat, owner ids) error {
 	if st.owner() == owner {
 		return nil

@@ -4,7 +4,7 @@ package cephfs
 
 import "github.com/paddlecloud/pfs/pfs/digest"
 
-// mark returns the mark of an open file that st describes, if it has one and it is still true.
+// mark returns the stored digest of an open file that st describes, if it is valid.
 func (h *handle) mark(c *call, st stat) (digest.Mark, bool) {
 	p, err := h.xattr(c, digest.MarkAttribute)
 	if err != nil {
@@ -14,9 +14,9 @@ func (h *handle) mark(c *call, st stat) (digest.Mark, bool) {
 	return m, ok && m.Of(st.size, st.mtime)
 }
 
-// keptDigest returns the digest that is kept with the file in, which st describes; "" if none is.
+// keptDigest returns the stored digest of the file in, which st describes; "" if there is none.
 func keptDigest(c *call, in *cInode, st stat) string {
-	// A handle without an open file is enough for a mark.
+	// A handle without an open file is enough for a stored digest.
 	m, ok := newHandle(c.m, in).mark(c, st)
 	if !ok {
 		return ""

@@ -30,7 +30,7 @@ func (f FS) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 	})
 }
 
-// madeByOther says what it means that something has the name now.
+// madeByOther returns the error, if any, when something has the name already.
 func (d *dir) madeByOther(op, base string, name pfs.Path) error {
 	st, err := d.stat(base)
 	if missing(err) || err == nil && !st.mode.IsDir() {

@@ -11,9 +11,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// checkMonitors answers Unavailable for a monitor whose name has no address: the name may be wrong, or the name
-// server without it for a moment. libcephfs would print that on the standard error of the program, however it is
-// configured.
+// checkMonitors returns Unavailable for a monitor whose name has no address: the name may be wrong,
+// or the name server may lack it for a moment. libcephfs would print that on the program's standard
+// error, regardless of its configuration.
 func checkMonitors(o Options) error {
 	ctx, cancel := context.WithTimeout(context.Background(), o.Timeout)
 	defer cancel()

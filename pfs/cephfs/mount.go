@@ -20,8 +20,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// mount is one session with the cluster. It is used until the cluster ends it or the store gives it up. Then
-// the store makes another mount.
+// mount is one session with the cluster. It is used until the cluster ends it or the store gives it
+// up; then the store makes another.
 type mount struct {
 	info *cephfs.MountInfo
 	c    *cMount
@@ -33,16 +33,16 @@ type mount struct {
 	mu     sync.Mutex
 	dead   bool
 	inside int           // calls of libcephfs that have not returned
-	silent int           // operations that were abandoned and have had no answer for the timeout
+	silent int           // abandoned operations without an answer for the timeout
 	left   chan struct{} // closed once the mount is dead and inside is 0
 }
 
-// errGone says that a call came to a mount that is dead; nothing was done.
+// errGone reports a call over a dead mount; it had no effect.
 var errGone = errors.New("the connection to the cluster was given up")
 
-// connectTries is how often the cluster is asked for a mount before its refusal is believed. An MDS that was silent
-// may admit a client late that has given up meanwhile, and then refuses the next client of the same name. One more
-// try reclaims the session of the first client and succeeds.
+// connectTries is the number of attempts to mount before a refusal is final. An MDS that was silent
+// may admit a client after that client has given up, and then refuses the next one of the same
+// name. One more attempt reclaims the session of the first client and succeeds.
 const connectTries = 3
 
 // connect makes a mount. It may take the whole timeout.
@@ -64,7 +64,7 @@ func connect(o Options) (*mount, error) {
 	}
 }
 
-// tryConnect asks the cluster for a mount once.
+// tryConnect makes one attempt to mount.
 func tryConnect(o Options) (*mount, error) {
 	keepFewArenas()
 	info, err := cephfs.CreateMountWithId(o.User)
@@ -91,7 +91,8 @@ func tryConnect(o Options) (*mount, error) {
 	return m, nil
 }
 
-// begin mounts the file system. It takes over the name, and so ends the session, of an earlier mount.
+// begin mounts the file system. It takes over the name, and so ends the session, of an earlier
+// mount.
 func (m *mount) begin(o Options) error {
 	if err := m.info.Init(); err != nil {
 		return err
@@ -102,8 +103,8 @@ func (m *mount) begin(o Options) error {
 	return m.info.MountWithRoot(o.Root)
 }
 
-// findRoot opens the top directory of a mount. It answers Invalid for a root that is no directory: the cluster mounts a
-// file or a link as well, and then refuses every name in it as not permitted.
+// findRoot opens the top directory of a mount. It returns Invalid for a root that is not a
+// directory: the cluster also mounts a file or a link, and then denies every name in it.
 func (m *mount) findRoot(o Options) (err error) {
 	if m.root, err = lookupRoot(m.c); err != nil {
 		return err
@@ -112,7 +113,7 @@ func (m *mount) findRoot(o Options) (err error) {
 	st, err := getattr(m.c, m.root, root.perms)
 	runtime.KeepAlive(root)
 	if err == nil && !st.mode.IsDir() {
-		return pfs.Errorf(openOp, "", pfs.Invalid, "the root %q in file system %q is no directory", o.Root, o.FileSystem)
+		return pfs.Errorf(openOp, "", pfs.Invalid, "the root %q in file system %q is not a directory", o.Root, o.FileSystem)
 	}
 	return err
 }
@@ -120,8 +121,9 @@ func (m *mount) findRoot(o Options) (err error) {
 // minKey is the length of the shortest key, in bytes: kind, time, length and 16 bytes of AES.
 const minKey = 28
 
-// checkKeyring answers Invalid or Permission if no key of the user can be read from the keyring. libcephfs would go
-// on without a key, and the monitors would not answer; of a key that is damaged it says that a disk is.
+// checkKeyring returns Invalid or Permission if the keyring has no readable key of the user.
+// libcephfs would continue without a key, and the monitors would not answer; for a damaged key it
+// reports a damaged disk.
 func checkKeyring(o Options) error {
 	if o.Keyring == "" {
 		return nil
@@ -129,7 +131,7 @@ func checkKeyring(o Options) error {
 	p, err := os.ReadFile(o.Keyring)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return pfs.Errorf(openOp, "", pfs.Invalid, "the keyring %q is not there", o.Keyring)
+		return pfs.Errorf(openOp, "", pfs.Invalid, "the keyring %q does not exist", o.Keyring)
 	case err != nil:
 		return pfs.Errorf(openOp, "", pfs.Permission, "the keyring cannot be read: %w", err)
 	}
@@ -138,7 +140,7 @@ func checkKeyring(o Options) error {
 		return pfs.Errorf(openOp, "", pfs.Invalid, "the keyring %q has no key of client.%s", o.Keyring, o.User)
 	}
 	if raw, err := base64.StdEncoding.DecodeString(key); err != nil || len(raw) < minKey {
-		return pfs.Errorf(openOp, "", pfs.Invalid, "the key of client.%s in the keyring %q is damaged: put there what \"ceph auth get client.%[1]s\" prints", o.User, o.Keyring)
+		return pfs.Errorf(openOp, "", pfs.Invalid, "the key of client.%s in the keyring %q is damaged: replace it by the output of \"ceph auth get client.%[1]s\"", o.User, o.Keyring)
 	}
 	return nil
 }
@@ -160,18 +162,19 @@ func keyOf(keyring, user string) (key string, ok bool) {
 	return "", false
 }
 
-// keyring names where the key of the user is read.
+// keyring describes where the key of the user is read.
 func (o Options) keyring() string {
 	if o.Keyring == "" {
-		return "Ceph's own places for keyrings"
+		return "Ceph's default keyrings"
 	}
 	return strconv.Quote(o.Keyring)
 }
 
-// configure sets what differs from Ceph's defaults. There is no object cache: it takes much memory for each mount,
-// and callers that read a file twice have caches of their own. libcephfs writes no log and opens no socket.
+// configure sets the options that differ from Ceph's defaults. There is no object cache: it takes
+// much memory per mount, and callers that read a file twice have caches of their own. libcephfs
+// writes no log and opens no socket.
 func (m *mount) configure(o Options) error {
-	config := cmp.Or(o.Config, os.DevNull) // libcephfs acts on no option before it has read a file
+	config := cmp.Or(o.Config, os.DevNull) // libcephfs applies no option before it has read a file
 	if err := m.info.ReadConfigFile(config); err != nil {
 		return fmt.Errorf("%s: %w", config, err)
 	}
@@ -192,7 +195,8 @@ func (m *mount) configure(o Options) error {
 		{"err_to_stderr", "false"},
 		{"admin_socket", ""},
 	}
-	// libcephfs would also keep a log in memory, to be written in a crash. With small files that costs much time.
+	// libcephfs would also keep a log in memory for a crash report. With small files that takes
+	// much time.
 	for _, part := range []string{"client", "ms", "objecter", "monc", "auth"} {
 		options = append(options, [2]string{"debug_" + part, "0/0"})
 	}
@@ -213,7 +217,7 @@ func (m *mount) configure(o Options) error {
 	return m.info.SelectFilesystem(o.FileSystem)
 }
 
-// refused makes the error of a mount that could not be made, with its likely reason.
+// refused returns the error of a failed mount, with its likely cause.
 func refused(o Options, err error) error {
 	if known := (*pfs.Error)(nil); errors.As(err, &known) {
 		return err
@@ -231,9 +235,9 @@ func refused(o Options, err error) error {
 	case syscall.ENOENT:
 		why := fmt.Sprintf("%s have no file system %q", where, o.FileSystem)
 		if o.Root != "/" {
-			why += fmt.Sprintf(", or that no directory %q", o.Root)
+			why += fmt.Sprintf(", or no directory %q in it", o.Root)
 		}
-		if o.Keyring == "" { // of one that is given it is known that it has the key
+		if o.Keyring == "" { // a given keyring is known to have the key
 			why = fmt.Sprintf("no key of client.%s in %s; or %s", o.User, o.keyring(), why)
 		}
 		return pfs.Errorf(openOp, "", pfs.Invalid, "%s", why)
@@ -254,7 +258,7 @@ func errnoOf(err error) syscall.Errno {
 	return errno
 }
 
-// enter is called before a call of libcephfs over this mount, and leave after it. enter answers errGone if the
+// enter begins a call of libcephfs over this mount, leave ends it. enter returns errGone if the
 // mount is dead.
 func (m *mount) enter() error {
 	m.mu.Lock()
@@ -273,14 +277,14 @@ func (m *mount) leave() {
 	m.tellLeft()
 }
 
-// tellLeft closes left if the mount is dead and no call is inside; m.mu is held.
+// tellLeft closes left if the mount is dead and no call is inside. The caller holds m.mu.
 func (m *mount) tellLeft() {
 	if m.dead && m.inside == 0 {
 		close(m.left)
 	}
 }
 
-// kill lets no new call enter the mount. It reports whether the mount was alive.
+// kill keeps new calls out of the mount. It reports whether the mount was alive.
 func (m *mount) kill() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -292,8 +296,8 @@ func (m *mount) kill() bool {
 	return true
 }
 
-// unanswered counts an abandoned operation that has had no answer for the timeout, unless it has ended by now, and
-// returns how many there are.
+// unanswered counts an abandoned operation without an answer for the timeout, unless it has ended
+// by now, and returns the number of them.
 func (m *mount) unanswered(c *call) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -322,8 +326,8 @@ func (m *mount) isDead() bool {
 	return m.dead
 }
 
-// put gives an inode back to libcephfs, unless the mount is dead. When connections are aborted libcephfs frees all
-// inodes itself, and one that was given back after that would be freed twice.
+// put returns an inode to libcephfs, unless the mount is dead. When libcephfs aborts its
+// connections it frees all inodes, and a later put would free one twice.
 func (m *mount) put(in *cInode) {
 	m.puts.RLock()
 	defer m.puts.RUnlock()
@@ -332,8 +336,8 @@ func (m *mount) put(in *cInode) {
 	}
 }
 
-// end releases a mount that was killed. If all calls have left it within grace it is unmounted in good order, and
-// otherwise aborted.
+// end releases a mount that was killed. If all calls leave it within grace it is unmounted cleanly;
+// otherwise it is aborted.
 func (m *mount) end(grace time.Duration) {
 	patience := time.NewTimer(grace)
 	defer patience.Stop()
@@ -346,8 +350,8 @@ func (m *mount) end(grace time.Duration) {
 	}
 }
 
-// abort releases a mount that was killed. It closes the connections of the mount, which ends the calls that wait
-// for the cluster. Unlike an unmount it does not wait for an MDS that does not answer.
+// abort releases a mount that was killed. It closes the mount's connections, which ends the calls
+// that wait for the cluster. Unlike an unmount it does not wait for a silent MDS.
 func (m *mount) abort() {
 	m.puts.Lock() // waits for each put that found the mount alive
 	abortConn(m.c)

@@ -8,11 +8,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// How the operations of a FileSystem begin: at and change on one name in its directory, in on
-// what is in a directory. All of them are calls (call.go).
+// The beginnings of the operations of a FileSystem: at and change for operations on one name in its
+// directory, in for those on the content of a directory. All of them are calls (call.go).
 
-// at begins an operation on name and calls do with the directory that holds it. Errors that are
-// not yet of package pfs are about name. What drop is for, run says.
+// at begins an operation on name and calls do with the directory that holds it. Errors that are not
+// yet of package pfs get name. For drop, see run.
 func at[T any](ctx context.Context, f FS, op string, name pfs.Path, do func(d *dir, base string) (T, error), drop func(T)) (T, error) {
 	return changeAt(ctx, f, op, name, nil, do, drop)
 }
@@ -34,7 +34,7 @@ func changeAt[T any](ctx context.Context, f FS, op string, name pfs.Path, names 
 	return v, f.failIn(ctx, op, name, err)
 }
 
-// change is at for an operation that changes name, and perhaps others, and returns nothing.
+// change is at for an operation that changes name, and perhaps others, and returns only an error.
 func (f FS) change(ctx context.Context, op string, name pfs.Path, do func(d *dir, base string) error, others ...pfs.Path) error {
 	if err := writable(op, name); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (f FS) change(ctx context.Context, op string, name pfs.Path, do func(d *dir
 	return err
 }
 
-// check is how every operation begins.
+// check begins every operation.
 func check(ctx context.Context, op string, name pfs.Path) error {
 	if err := pfs.CheckPath(op, name); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Options says which file system is opened, and as which user.
+// Options selects a file system and a user.
 type Options struct {
 	// Monitors are the addresses of the monitors, host or host:port. Empty means those in Config.
 	Monitors []string
@@ -19,21 +19,21 @@ type Options struct {
 	User string
 	// Keyring is the file that holds the user's key; empty means the one that Config names.
 	Keyring string
-	// FileSystem is the name of the file system; empty means the cluster's default one.
+	// FileSystem is the name of the file system; empty means the cluster's default.
 	FileSystem string
 	// Root is the directory of the file system that is the root of the tree. It must exist; empty means "/".
 	Root string
 
-	// Session names this client to the cluster; no other client may have the same name. If a program
-	// uses the same name again after a crash, the cluster ends the session of the dead program at once,
-	// and otherwise after a minute or more. Empty means a fresh name.
+	// Session names this client to the cluster; no other client may have the same name. If a
+	// program uses the same name again after a crash, the cluster ends the session of the dead
+	// program at once, otherwise after a minute or more. Empty means a fresh name.
 	Session string
 
-	// Timeout is how long a call waits for the cluster before it answers Unavailable. 0 means 30
+	// Timeout is how long a call waits for the cluster before it returns Unavailable. 0 means 30
 	// seconds.
 	Timeout time.Duration
 
-	// Logger takes what an operator should know: lost and new mounts. nil means that nothing is logged.
+	// Logger receives messages for operators: lost and new mounts. nil means no log.
 	Logger *slog.Logger
 }
 
@@ -42,10 +42,10 @@ const (
 	defaultTimeout = 30 * time.Second
 )
 
-// checked returns o with defaults filled in, or what is wrong with it.
+// checked returns o with defaults filled in, or the error in it.
 func (o Options) checked() (Options, error) {
 	if len(o.Monitors) == 0 && o.Config == "" {
-		return o, pfs.Errorf(openOp, "", pfs.Invalid, "neither monitors nor a ceph.conf are given")
+		return o, pfs.Errorf(openOp, "", pfs.Invalid, "neither monitors nor a ceph.conf is given")
 	}
 	o.User, o.Root = cmp.Or(o.User, "admin"), cmp.Or(o.Root, "/")
 	if o.Session == "" {
@@ -60,19 +60,20 @@ func (o Options) checked() (Options, error) {
 	return o, nil
 }
 
-// Store is an open CephFS. Its operations are made as root of the store. It knows owners by their numbers.
+// Store is an open CephFS. It makes its calls as root of the store and knows owners by their
+// numbers.
 type Store interface {
 	pfs.FileSystem
 	pfs.OwnershipGiver
 	pfs.Impersonator
 
-	// Close ends the use of the store. Files that are open then answer Closed.
+	// Close closes the store. Files that are open then return Closed.
 	Close() error
 }
 
-// Open connects to the store and returns it. It answers Invalid or Permission if the options or the rights of the
-// service are wrong, and Unavailable within Timeout if the store does not answer. Later calls answer Unavailable
-// whenever the store cannot be reached, whatever the reason.
+// Open connects to the store and returns it. It returns Invalid or Permission if the options or the
+// rights of the service are wrong, and Unavailable within Timeout if the store does not answer.
+// Later calls return Unavailable whenever the store cannot be reached, whatever the reason.
 func Open(ctx context.Context, opts Options) (Store, error) {
 	opts, err := opts.checked()
 	if err != nil {

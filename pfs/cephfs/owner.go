@@ -14,8 +14,8 @@ type ids struct {
 	uid, gid uint32
 }
 
-// idsOf returns the numbers of a user. It refuses 0, which is root's, and the number by which setattr would leave
-// the owner as it is.
+// idsOf returns the numbers of a user. It refuses 0, which is root's, and the number with which
+// setattr keeps the owner.
 func idsOf(op string, owner pfs.Owner) (ids, error) {
 	for _, n := range []uint32{owner.UID, owner.GID} {
 		if n == 0 || n == math.MaxUint32 {
@@ -26,7 +26,7 @@ func idsOf(op string, owner pfs.Owner) (ids, error) {
 	return ids{owner.UID, owner.GID}, nil
 }
 
-// user is a user as libcephfs takes it. It is freed when no call uses it any more.
+// user is a user of libcephfs. It is freed when no call uses it any more.
 type user struct {
 	perms *cPerms
 }
@@ -37,7 +37,7 @@ func newUser(id ids) *user {
 	return w
 }
 
-// user returns the user that has these numbers.
+// user returns the user with these numbers.
 func (s *store) user(id ids) *user {
 	if id == (ids{}) {
 		return s.root

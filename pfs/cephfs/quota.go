@@ -32,7 +32,7 @@ func (f FS) failIn(ctx context.Context, op string, name pfs.Path, err error) err
 	}
 	q, nearest := f.limitAbove(ctx, op, name, met)
 	if q == nil && full == nil {
-		q = nearest // the sums lag behind
+		q = nearest // the totals lag behind
 	}
 	if q == nil {
 		return fail(op, name, err)
@@ -40,8 +40,8 @@ func (f FS) failIn(ctx context.Context, op string, name pfs.Path, err error) err
 	return pfs.E(op, name, pfs.Quota, q)
 }
 
-// limitAbove looks at the directories above name, from the nearest on. It returns the first limit for which met
-// is true, and the nearest limit of bytes, or else of files; nil where there is none.
+// limitAbove searches the directories above name, the nearest first. It returns the first limit for
+// which met is true, and the nearest limit of bytes, or else of files; nil where there is none.
 func (f FS) limitAbove(ctx context.Context, op string, name pfs.Path, met func(*pfs.OverQuota) bool) (q, nearest *pfs.OverQuota) {
 	for name != pfs.Root {
 		name = name.Parent()
@@ -66,8 +66,8 @@ func (f FS) limitAbove(ctx context.Context, op string, name pfs.Path, met func(*
 }
 
 // SetQuota limits the tree below the directory name by the store's own quota, which holds for every
-// client. The store compares it with sums that follow a change within seconds. So a little more than the quota may
-// be written, a write may be refused for a moment after a removal, and staged writes count.
+// client. The store compares it with totals that lag by some seconds. So a little more than the
+// quota may be written, and a write may be refused for a moment after a removal. Uploads count.
 func (f FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
 	const op = "cephfs.SetQuota"
 	if maxFiles > 0 {

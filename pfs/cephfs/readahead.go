@@ -10,43 +10,43 @@ import (
 )
 
 const (
-	// aheadBlocks is the number of blocks of one file that are read before they are asked for.
+	// aheadBlocks is the number of blocks of one file that are read ahead.
 	aheadBlocks = 4
-	// maxBlocks is the number of blocks that are kept of one file, for several readers.
+	// maxBlocks is the number of blocks kept per file, for several readers.
 	maxBlocks = 4 * aheadBlocks
-	// aheadFrom decides when reading ahead begins. A read of this length at the start of a chunk is
-	// taken for the first of many. After a shorter read, the next one has to continue it.
+	// A read of aheadFrom bytes at the start of a chunk is taken for the first of many, and starts
+	// reading ahead. After a shorter read, the next one has to continue it.
 	aheadFrom = 128 << 10
 )
 
-// readAhead reads a file ahead of a reader who reads it in order: while the reader works on one block, the next ones
-// are on their way.
+// readAhead reads a file ahead of a sequential reader: while the reader works on one block, the
+// next ones are on their way.
 type readAhead struct {
 	f *file
 
 	mu     sync.Mutex
-	start  int64 // where the current run of reads in order began
-	next   int64 // where that run would go on
+	start  int64 // start of the current sequential run
+	next   int64 // where that run would continue
 	blocks []*block
 	closed bool
 }
 
-// block is a block of the file, once done is closed.
+// block is a block of the file, valid once done is closed.
 type block struct {
 	off     int64
 	data    *buffer
 	n       int
 	err     error
 	done    chan struct{}
-	users   int  // readers that wait for it or copy from it, and the reading itself
+	users   int  // readers that wait for it or copy from it, and the read itself
 	dropped bool // no new reader finds it
 }
 
-// end is where the block ends, even if the file ends before that.
+// end returns the end of the block, even if the file ends before that.
 func (b *block) end() int64 { return b.off + blockSize }
 
-// read copies into p what the block at off holds. With ok false nothing was read ahead there, and the caller has
-// to ask the cluster.
+// read copies bytes of the block at off into p. If ok is false nothing was read ahead there, and
+// the caller has to ask the cluster.
 func (a *readAhead) read(ctx context.Context, p []byte, off int64) (n int, ok bool) {
 	b := a.use(off)
 	if b == nil {
@@ -63,8 +63,8 @@ func (a *readAhead) read(ctx context.Context, p []byte, off int64) (n int, ok bo
 	return n, n > 0
 }
 
-// expect is told of every read, of n bytes at off. If the reader seems to read in order, it begins to read the
-// blocks of these bytes and the next ones.
+// expect is called for every read, of n bytes at off. If the reads seem sequential, it starts to
+// read the blocks of these bytes and the next ones.
 func (a *readAhead) expect(off, n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,9 +83,9 @@ func (a *readAhead) expect(off, n int64) {
 	}
 }
 
-// until returns where reading ahead ends: some blocks after the n bytes at off. As long as all reads of this run
-// were in one chunk it does not go beyond that chunk, since many callers read a single chunk and leave the next
-// one to another open file.
+// until returns where reading ahead ends: some blocks after the n bytes at off. While all reads of
+// this run were in one chunk it stays within that chunk, since many callers read a single chunk and
+// leave the next one to another open file.
 func (a *readAhead) until(off, n int64) int64 {
 	end := off + n
 	until := end + aheadBlocks*blockSize
@@ -95,7 +95,7 @@ func (a *readAhead) until(off, n int64) int64 {
 	return min(until, a.f.info.Size)
 }
 
-// use returns the block that holds off, which leave lets go of; nil if there is none.
+// use returns the block that holds off, for which the caller must call leave; nil if there is none.
 func (a *readAhead) use(off int64) *block {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,7 +106,7 @@ func (a *readAhead) use(off int64) *block {
 	return b
 }
 
-// has returns the block that holds off, nil if none does; a.mu is held.
+// has returns the block that holds off, or nil. The caller holds a.mu.
 func (a *readAhead) has(off int64) *block {
 	for _, b := range a.blocks {
 		if off >= b.off && off < b.end() {
@@ -116,9 +116,9 @@ func (a *readAhead) has(off int64) *block {
 	return nil
 }
 
-// begin begins to read the block at off, and reports whether there was memory for it; a.mu is held. Half of the
-// store's memory is left to files that have fewer than two blocks. A file that has too many loses its oldest
-// block: the reader of that one has gone elsewhere.
+// begin starts to read the block at off, and reports whether there was memory for it. Half of the
+// store's memory is reserved for files with fewer than two blocks. A file with too many drops its
+// oldest block, whose reader has gone elsewhere. The caller holds a.mu.
 func (a *readAhead) begin(off int64) bool {
 	if len(a.blocks) >= maxBlocks {
 		a.drop(a.blocks[0])
@@ -142,7 +142,8 @@ func (a *readAhead) begin(off int64) bool {
 	return true
 }
 
-// leave ends the use of a block by one reader. With over set the block has been read to its end, and is dropped.
+// leave ends the use of a block by one reader. over reports that it has been read to its end, so it
+// is dropped.
 func (a *readAhead) leave(b *block, over bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -153,7 +154,7 @@ func (a *readAhead) leave(b *block, over bool) {
 	b.release()
 }
 
-// drop removes b from the list, so that no other reader finds it; a.mu is held.
+// drop removes b from the list, so that no other reader finds it. The caller holds a.mu.
 func (a *readAhead) drop(b *block) {
 	for i, other := range a.blocks {
 		if other == b {
@@ -165,7 +166,8 @@ func (a *readAhead) drop(b *block) {
 	}
 }
 
-// release gives the memory of a dropped block back once it has no users. The caller holds the mu of its readAhead.
+// release frees the memory of a dropped block once it has no users. The caller holds the mu of its
+// readAhead.
 func (b *block) release() {
 	if b.dropped && b.users == 0 && b.data != nil {
 		b.data.free(b.err)

@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// reads is how an open file is read, whatever it was opened for.
+// reads is the way to read an open file, whatever it was opened for.
 type reads struct {
 	fs   FS
 	op   string
@@ -19,7 +19,7 @@ type reads struct {
 	judge func(*call, *handle) error
 }
 
-// at reads as ReadAt of a File does.
+// at implements ReadAt of a File.
 func (r reads) at(ctx context.Context, p []byte, off int64) (n int, err error) {
 	if err := pfs.CheckRange(r.op, r.name, off, len(p)); err != nil {
 		return 0, err

@@ -15,8 +15,8 @@ func TestRefusedNamesWhatMayBeMissing(t *testing.T) {
 	const monitors = `the monitors mon1 have no file system "data"`
 	for _, tt := range []struct{ keyring, root, want string }{
 		{"/k", "/", monitors},
-		{"/k", "/d", monitors + `, or that no directory "/d"`},
-		{"", "/d", `no key of client.ann in Ceph's own places for keyrings; or ` + monitors + `, or that no directory "/d"`},
+		{"/k", "/d", monitors + `, or no directory "/d" in it`},
+		{"", "/d", `no key of client.ann in Ceph's default keyrings; or ` + monitors + `, or no directory "/d" in it`},
 	} {
 		opts := Options{Monitors: []string{"mon1"}, FileSystem: "data", User: "ann", Keyring: tt.keyring, Root: tt.root}
 		err := refused(opts, syscall.ENOENT)

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// walkPage is the number of entries that are read of a directory at once.
+	// walkPage is the number of entries of a directory that are read at once.
 	walkPage = 1024
-	// removeTries bounds how often Remove clears a directory in which staged writes keep
-	// appearing.
+	// removeTries limits how often Remove clears a directory in which uploads keep appearing.
 	removeTries = 10
 )
 
-// Remove removes the file, link or empty directory name. Temporaries in a directory go with it.
+// Remove removes the file, link or empty directory name. Temporaries in a directory are removed
+// with it.
 func (f FS) Remove(ctx context.Context, name pfs.Path) error {
 	const op = "cephfs.Remove"
 	return f.change(ctx, op, name, func(d *dir, base string) error {
@@ -36,7 +36,7 @@ func (f FS) Remove(ctx context.Context, name pfs.Path) error {
 	})
 }
 
-// removeDir removes a directory that holds nothing but temporaries.
+// removeDir removes a directory that holds only temporaries.
 func (d *dir) removeDir(op, base string, name pfs.Path) (err error) {
 	for tries := 0; tries < removeTries; {
 		err = d.rmdir(base)
@@ -54,10 +54,10 @@ func (d *dir) removeDir(op, base string, name pfs.Path) (err error) {
 			tries++
 		}
 	}
-	return pfs.Errorf(op, name, pfs.NotEmpty, "it has snapshots, or files keep being staged in it")
+	return pfs.Errorf(op, name, pfs.NotEmpty, "it has snapshots, or new uploads keep appearing in it")
 }
 
-// clearHidden removes temporaries of the directory base, a page of them, if it has nothing else.
+// clearHidden removes one page of temporaries of the directory base, if it holds nothing else.
 func (d *dir) clearHidden(base string) (removed int, others bool, err error) {
 	sub, err := d.element(base)
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *dir) clearHidden(base string) (removed int, others bool, err error) {
 	return removed, false, nil
 }
 
-// hidden returns the first page of temporaries of d. With others set, d has entries of users.
+// hidden returns the first page of temporaries of d. others reports that d has entries of users.
 func (d *dir) hidden() (found []entry, others bool, err error) {
 	for token := ""; ; {
 		page, next, err := d.entries(token, walkPage)
@@ -100,8 +100,8 @@ func (d *dir) hidden() (found []entry, others bool, err error) {
 	}
 }
 
-// RemoveTree removes name and all below it. Links are removed, not followed: each directory is
-// opened by its name in the one above, which is open.
+// RemoveTree removes name and everything below it. It does not follow links: each directory is
+// opened by its name in its open parent.
 func (f FS) RemoveTree(ctx context.Context, name pfs.Path) error {
 	const op = "cephfs.RemoveTree"
 	return f.change(ctx, op, name, func(d *dir, base string) error {
@@ -117,18 +117,18 @@ func (f FS) RemoveTree(ctx context.Context, name pfs.Path) error {
 	})
 }
 
-// maxDepth is how many levels RemoveTree goes down, with an open directory for each. A directory that is deeper is
-// moved to the top first.
+// maxDepth is the depth to which RemoveTree keeps a directory open per level. It first moves deeper
+// directories to the top.
 const maxDepth = 64
 
 // remover removes one tree.
 type remover struct {
-	top    *dir     // where what is too deep is moved to
+	top    *dir     // where directories that are too deep are moved to
 	lifted []string // hidden names in top
-	gone   int      // how many entries it has removed or lifted itself
+	gone   int      // number of entries that it has removed or lifted itself
 }
 
-// all removes e of d and what was lifted out of it.
+// all removes e of d and the directories lifted from it.
 func (r *remover) all(d *dir, e entry) error {
 	if err := r.remove(d, e, 0); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (r *remover) all(d *dir, e entry) error {
 	return nil
 }
 
-// remove removes one entry. That it is gone already is success.
+// remove removes one entry. An entry that is already gone is a success.
 func (r *remover) remove(d *dir, e entry, depth int) error {
 	switch {
 	case !e.st.mode.IsDir():
@@ -160,12 +160,13 @@ func (r *remover) remove(d *dir, e entry, depth int) error {
 	}
 	err := r.counted(d.rmdir(e.name))
 	if kindOf(err) == pfs.NotEmpty {
-		return pfs.Errorf("cephfs.RemoveTree", "", pfs.NotEmpty, "nothing can be removed any more in its directory %q, which has snapshots, or entries that keep being made", e.name)
+		return pfs.Errorf("cephfs.RemoveTree", "", pfs.NotEmpty, "nothing more can be removed in its directory %q: it has snapshots, or new entries keep appearing", e.name)
 	}
 	return err
 }
 
-// counted counts what err says has been removed, and forgives that it was not there any more.
+// counted counts the entry as removed unless err says otherwise; an entry that was gone already is
+// no error.
 func (r *remover) counted(err error) error {
 	if err == nil {
 		r.gone++
@@ -173,8 +174,8 @@ func (r *remover) counted(err error) error {
 	return unlessMissing(err)
 }
 
-// lift moves a directory beside the tree, under a hidden name, to be removed later. So memory is bounded, however
-// deep the tree is.
+// lift moves a directory beside the tree, under a hidden name, to be removed later. So memory is
+// bounded, regardless of the depth of the tree.
 func (r *remover) lift(d *dir, name string) error {
 	hidden := pfs.RemovedName()
 	if err := d.rename(name, r.top, hidden, false); err != nil {
@@ -184,8 +185,9 @@ func (r *remover) lift(d *dir, name string) error {
 	return r.counted(nil)
 }
 
-// empty removes everything in the directory name of d, until a listing from the start finds nothing to
-// remove. An entry that is listed and yet not there does not count, as it would for ever: rmdir knows better.
+// empty removes everything in the directory name of d, until a listing from the start finds nothing
+// to remove. An entry that is listed but missing does not count, as it would for ever: rmdir
+// decides.
 func (r *remover) empty(d *dir, name string, depth int) error {
 	sub, err := d.element(name)
 	if err != nil {

@@ -8,28 +8,28 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Rename gives oldName the name newName.
+// Rename renames oldName to newName.
 func (f FS) Rename(ctx context.Context, oldName, newName pfs.Path) error {
 	return f.rename(ctx, renaming{op: "cephfs.Rename", from: oldName, to: newName})
 }
 
-// RenameExclusive is Rename, but anything at newName answers Exist.
+// RenameExclusive is Rename, but returns Exist if newName exists.
 func (f FS) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
 	return f.rename(ctx, renaming{op: "cephfs.RenameExclusive", from: oldName, to: newName, exclusive: true})
 }
 
-// renaming is one renaming on its way.
+// renaming is the state of one rename.
 type renaming struct {
 	op        string
 	from, to  pfs.Path
 	exclusive bool
 
-	moved    stat // what is at from
-	replaced stat // what is at to
-	taken    bool // something is at to
+	moved    stat // stat of from
+	replaced stat // stat of to
+	taken    bool // to exists
 }
 
-// rename does a renaming with the directories of both names open.
+// rename renames with the directories of both names open.
 func (f FS) rename(ctx context.Context, r renaming) error {
 	if err := check(ctx, r.op, r.to); err != nil {
 		return err
@@ -55,8 +55,7 @@ func (f FS) rename(ctx context.Context, r renaming) error {
 	}, r.to)
 }
 
-// sameOrInside ends a renaming of a name to itself, of the root, and of a directory
-// into itself.
+// sameOrInside ends a rename of a name to itself, of the root, or of a directory into itself.
 func (r *renaming) sameOrInside() (done bool, err error) {
 	switch {
 	case r.from == r.to && !r.exclusive:
@@ -76,7 +75,8 @@ func (r *renaming) do(d *dir, base string, to *dir, newBase string) error {
 	}
 	err := to.durably(func() error {
 		return d.durably(func() error {
-			// A sync of the directories does not wait for a renaming; a sync of what is renamed does.
+			// A sync of the directories does not wait for a rename; a sync of the renamed file
+			// does.
 			return d.durablyOn(base, func(*cInode, stat) error { return r.move(d, base, to, newBase) })
 		})
 	})
@@ -92,8 +92,8 @@ func (r *renaming) do(d *dir, base string, to *dir, newBase string) error {
 	return err
 }
 
-// move gives the new name. A directory must not replace anything, not even an empty directory, which the store
-// would allow.
+// move gives the new name. A directory must not replace anything, not even an empty directory,
+// which the store would allow.
 func (r *renaming) move(d *dir, base string, to *dir, newBase string) error {
 	if err := d.rename(base, to, newBase, r.exclusive || r.moved.mode.IsDir()); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (r *renaming) move(d *dir, base string, to *dir, newBase string) error {
 	return r.dropSecondName(d, base)
 }
 
-// lookAt refuses what is at the new name where it may not be replaced.
+// lookAt refuses a file at the new name that may not be replaced.
 func (r *renaming) lookAt(to *dir, newBase string) error {
 	st, err := to.stat(newBase)
 	if missing(err) {
@@ -120,8 +120,7 @@ func (r *renaming) lookAt(to *dir, newBase string) error {
 	return nil
 }
 
-// refused finds out why the store refused: something came to the new name at this
-// moment.
+// refused finds out why the store refused: the new name may have just appeared.
 func (r *renaming) refused(to *dir, newBase string, err error) error {
 	if e := r.lookAt(to, newBase); e != nil {
 		return e
@@ -129,8 +128,8 @@ func (r *renaming) refused(to *dir, newBase string, err error) error {
 	return err
 }
 
-// dropSecondName removes the old name where both were names of one file, for which
-// the store does nothing.
+// dropSecondName removes the old name if both are names of one file, for which the store does
+// nothing.
 func (r *renaming) dropSecondName(d *dir, base string) error {
 	if !r.taken || r.moved.links < 2 || !r.moved.same(r.replaced) {
 		return nil

@@ -9,15 +9,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// noRoom says that a file does not fit, into the store or into a quota.
+// noRoom reports that a file does not fit into the store or a quota.
 type noRoom struct{ want, free int64 }
 
 func (e *noRoom) Error() string {
-	return fmt.Sprintf("%d bytes are wanted, %d are free", e.want, e.free)
+	return fmt.Sprintf("it needs %d bytes, %d are free", e.want, e.free)
 }
 
-// roomFor answers noRoom if the store, or the quota of d, has less than these bytes left. For a small file it does
-// not ask: the store itself refuses what does not fit.
+// roomFor returns noRoom if the store, or the quota of d, has fewer bytes left. It does not ask for
+// a small file: the store itself refuses what does not fit.
 func (d *dir) roomFor(bytes int64) error {
 	const worth = 64 << 20
 	if bytes < worth {
@@ -41,8 +41,8 @@ func (d *dir) space() (space pfs.Space, err error) {
 	return space, err
 }
 
-// Space reports the store that holds name, or where name would be. Below a quota it is what the
-// quota allows.
+// Space describes the store that holds name, or would hold it; below a quota, what the quota
+// allows.
 func (f FS) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 	const op = "cephfs.Space"
 	for {

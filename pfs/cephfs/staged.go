@@ -14,7 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// staged is a Staged write: an open temporary in the directory of its target.
+// staged is an upload: an open temporary in the directory of its target.
 type staged struct {
 	fs        FS
 	name      pfs.Path
@@ -27,7 +27,7 @@ type staged struct {
 	behind    *writeBehind
 	abandoned abandonedWrites
 
-	mu    sync.RWMutex // held for reading while file is used, and for writing to end its use
+	mu    sync.RWMutex // held for reading while file is used, for writing to end its use
 	state state
 	done  pfs.Info // what Commit published
 }
@@ -37,7 +37,7 @@ var (
 	_ pfs.LeafDigester = (*staged)(nil)
 )
 
-// state is how far a staged write has come.
+// state is the progress of an upload.
 type state uint8
 
 const (
@@ -46,7 +46,7 @@ const (
 	ended
 )
 
-// Create begins a staged write of name, or goes on with one.
+// Create begins an upload of name, or resumes one.
 func (f FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
 	w, err := f.create(ctx, "cephfs.Create", name, opts)
 	if err != nil {
@@ -76,7 +76,7 @@ func (f FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Creat
 	}, func(w *staged) { w.file.close().drop() })
 }
 
-// begin looks at the target and opens the temporary.
+// begin checks the target and opens the temporary.
 func (w *staged) begin(d *dir, base, op string, opts pfs.CreateOptions) error {
 	st, err := d.stat(base)
 	switch {
@@ -97,26 +97,26 @@ func (w *staged) begin(d *dir, base, op string, opts pfs.CreateOptions) error {
 	return nil
 }
 
-// open opens the temporary that is there, or makes it.
+// open opens the temporary, or makes it.
 func (w *staged) open(d *dir, op string, reopen bool) (h *handle, err error) {
 	for {
 		h, w.from, err = d.openAs(w.temp, syscall.O_RDWR)
 		switch {
 		case missing(err) && reopen:
-			return nil, pfs.Errorf(op, w.name, pfs.Conflict, "nothing is staged as %q: it was committed, discarded or swept", w.id)
+			return nil, pfs.Errorf(op, w.name, pfs.Conflict, "there is no upload %q: it was committed, discarded or swept", w.id)
 		case missing(err):
 			h, w.from, err = d.create(w.temp, 0o600, syscall.O_RDWR|syscall.O_CREAT|syscall.O_EXCL)
 			if errors.Is(err, syscall.EEXIST) {
-				continue // another handle made it at this moment
+				continue // another handle has just made it
 			}
 			return h, err
 		case err != nil:
 			return nil, err
 		case !w.from.mode.IsRegular():
 			h.drop()
-			return nil, pfs.Errorf(op, w.name, pfs.Conflict, "what is staged as %q was tampered with: use another ID", w.id)
+			return nil, pfs.Errorf(op, w.name, pfs.Conflict, "the upload %q was tampered with: use another ID", w.id)
 		case w.from.links > 1:
-			// A Commit that replaces nothing died between its two steps: this is a published file.
+			// A Commit with NoReplace died between its two steps: this is a published file.
 			h.drop()
 			if err := unlessMissing(d.unlink(w.temp)); err != nil {
 				return nil, err
@@ -132,16 +132,16 @@ func (w *staged) openAgain(c *call) (*handle, error) {
 	return c.openSame(w.name.Parent().Join(w.temp), w.from, syscall.O_RDWR, w.gone("cephfs.Staged"))
 }
 
-// gone is the error of a temporary that this handle may no longer write.
+// gone returns the error of a temporary that this handle may no longer write.
 func (w *staged) gone(op string) error {
-	return pfs.Errorf(op, w.name, pfs.Conflict, "what was staged as %q is gone: another handle committed or discarded it, or it was swept", w.id)
+	return pfs.Errorf(op, w.name, pfs.Conflict, "the upload %q is gone: another handle committed or discarded it, or it was swept", w.id)
 }
 
 func (w *staged) ID() string    { return w.id }
 func (w *staged) Resumed() bool { return w.resumed }
 func (w *staged) Unit() int64   { return pfs.ChunkSize }
 
-// usable answers Closed if the handle has ended; w.mu is held.
+// usable returns Closed if the handle has ended. The caller holds w.mu.
 func (w *staged) usable(op string) error {
 	if w.state != writing {
 		return pfs.E(op, w.name, pfs.Closed, nil)
@@ -149,7 +149,8 @@ func (w *staged) usable(op string) error {
 	return nil
 }
 
-// live answers Conflict if the temporary no longer has its name. The lock is held, so a name that is there stays.
+// live returns Conflict if the temporary no longer has its name. The caller holds the lock, so it
+// keeps its name.
 func (w *staged) live(c *call, op string) error {
 	d, _, err := c.parent(w.name)
 	if err != nil {
@@ -166,8 +167,8 @@ func (w *staged) live(c *call, op string) error {
 	return w.gone(op)
 }
 
-// change calls do with the open temporary, if this handle has not ended and no other handle has committed or
-// removed the temporary.
+// change calls do with the open temporary, if this handle has not ended and no other handle has
+// committed or removed the temporary.
 func (w *staged) change(ctx context.Context, op string, do func(c *call, h *handle) (int, error)) (int, error) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -186,7 +187,7 @@ func (w *staged) change(ctx context.Context, op string, do func(c *call, h *hand
 	return n, w.fs.failIn(ctx, op, w.name, err)
 }
 
-// locked calls do with the lock held together with others.
+// locked calls do with the shared lock held.
 func (w *staged) locked(c *call, op string, h *handle, do func(c *call, h *handle) (int, error)) (int, error) {
 	if err := w.lock.acquire(c, h, func() error { return w.live(c, op) }); err != nil {
 		return 0, err
@@ -195,8 +196,8 @@ func (w *staged) locked(c *call, op string, h *handle, do func(c *call, h *handl
 	return do(c, h)
 }
 
-// broken gives up h if err says that its lock, or bytes that were written through it, were lost with a session.
-// libcephfs answers EIO to everything that is done with such a file until all its locks have ended.
+// broken gives h up if err says that its lock, or bytes written through it, were lost with a
+// session. libcephfs returns EIO for every call on such a file until all its locks have ended.
 func (w *staged) broken(h *handle, err error) error {
 	if !errors.Is(err, syscall.EIO) && !errors.Is(err, errForgotten) {
 		return err
@@ -206,8 +207,8 @@ func (w *staged) broken(h *handle, err error) error {
 	return errForgotten
 }
 
-// tracked is run for calls that change the temporary. An abandoned call may still write its bytes, so until it has
-// ended nothing else is written and the file is not published.
+// tracked is run for calls that change the temporary. An abandoned call may still write its bytes,
+// so until it has ended nothing else is written and the file is not published.
 func (w *staged) tracked(ctx context.Context, do func(c *call) (int, error)) (int, error) {
 	if err := w.abandoned.wait(ctx, w.fs.store.opts.Timeout); err != nil {
 		return 0, err
@@ -230,8 +231,8 @@ func (w *staged) tracked(ctx context.Context, do func(c *call) (int, error)) (in
 	return n, err
 }
 
-// WriteAt writes p at offset off. It may return before the cluster has the bytes. If they cannot be written, a later
-// call returns the error, at the latest Sync or Commit.
+// WriteAt writes p at offset off. It may return before the cluster has the bytes. If they cannot be
+// written, a later call returns the error, at the latest Sync or Commit.
 func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "cephfs.Staged.WriteAt"
 	if err := pfs.CheckRange(op, w.name, off, len(p)); err != nil {
@@ -273,7 +274,7 @@ func (w *staged) writeNow(ctx context.Context, op string, p []byte, off int64) (
 	return n, err
 }
 
-// ReadAt reads back what was staged.
+// ReadAt reads staged bytes.
 func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "cephfs.Staged.ReadAt"
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
@@ -290,7 +291,7 @@ func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err er
 	return reads{fs: w.fs, op: op, name: w.name, of: &w.file}.at(ctx, p, off)
 }
 
-// Sync returns when all that was written survives a crash of the store.
+// Sync makes the written bytes durable.
 func (w *staged) Sync(ctx context.Context) error {
 	const op = "cephfs.Staged.Sync"
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
@@ -303,12 +304,12 @@ func (w *staged) Sync(ctx context.Context) error {
 	return err
 }
 
-// Suspend ends the use of this handle and keeps what was staged.
+// Suspend ends this handle and keeps the staged bytes.
 func (w *staged) Suspend(ctx context.Context) error {
 	return w.end(ctx, "cephfs.Staged.Suspend", false)
 }
 
-// Close discards what was staged, unless Commit or Suspend came first.
+// Close discards the upload, unless Commit or Suspend came first.
 func (w *staged) Close(ctx context.Context) error { return w.end(ctx, "cephfs.Staged.Close", true) }
 
 // end ends the handle, even if ctx is done. Calls of the store have a deadline of their own.
@@ -334,20 +335,20 @@ func (w *staged) end(ctx context.Context, op string, discard bool) (err error) {
 	return fail(op, w.name, err)
 }
 
-// letGo closes the temporary. A call that takes the lock, or gives it back, and has no answer has to be waited for
-// with that, but not by the caller.
+// letGo closes the temporary. An unanswered call that sets or releases the lock must end first, but
+// the caller does not wait for it.
 func (w *staged) letGo() {
 	h := w.file.close()
 	if h == nil {
-		return // its lock has ended with it
+		return // the lock has ended with the mount
 	}
 	_, _ = run(context.Background(), w.fs, func(*call) (struct{}, error) {
 		w.lock.forget()
-		return struct{}{}, h.close() // Commit and Sync have asked by themselves
+		return struct{}{}, h.close() // Commit and Sync have checked for errors themselves
 	}, nil)
 }
 
-// discard removes the temporary if it is still this one's.
+// discard removes the temporary if it is still that of this handle.
 func (w *staged) discard(c *call, op string) error {
 	h, err := w.file.use(c)
 	if errors.Is(err, pfs.Conflict) {

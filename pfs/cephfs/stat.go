@@ -13,10 +13,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// stat is what the store says about an inode.
+// stat is the store's description of an inode.
 type stat struct {
 	mode         fs.FileMode // type, permission and special bits
-	size         int64       // bytes; of a directory those of all below it
+	size         int64       // bytes; of a directory, the total below it
 	mtime, ctime time.Time
 	atime        time.Time
 	block        int64  // bytes
@@ -31,33 +31,32 @@ type stat struct {
 type entry struct {
 	name string
 	st   stat
-	next int64 // where reading the directory goes on after it
+	next int64 // where a read of the directory continues
 }
 
-// special are the bits of a mode beside type and permissions. Chmod leaves them alone on
-// directories, where they say which group new files get.
+// special are the bits of a mode beside type and permissions. Chmod does not change them on
+// directories, where they determine the group of new files.
 const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// noSnap stands for the file system as it is now, which is no snapshot.
+// noSnap is the snapshot number of the live file system.
 const noSnap = math.MaxUint64 - 1
 
 // owner returns the owner.
 func (s stat) owner() ids { return ids{s.uid, s.gid} }
 
-// same reports whether s and t describe one inode.
+// same reports whether s and t describe the same inode.
 func (s stat) same(t stat) bool { return s.ino == t.ino && s.snap == t.snap }
 
-// unchanged reports whether t, taken later of the same file, shows no sign of a change of its
-// content.
+// unchanged reports whether t, taken later of the same file, shows no change of its content.
 func (s stat) unchanged(t stat) bool { return s.size == t.size && s.mtime.Equal(t.mtime) }
 
-// tag is Info.Version. The inode and its change time tell two files apart that agree in size and
+// tag returns Info.Version. The inode and its change time distinguish files of equal size and
 // modification time, which anybody may set.
 func (s stat) tag() string {
 	return fmt.Sprintf("%x-%x-%x-%x", s.ino, s.size, s.mtime.UnixNano(), s.ctime.UnixNano())
 }
 
-// refuse says why s cannot be opened as a file, nil if it can.
+// refuse returns why s cannot be opened as a file, nil if it can.
 func (s stat) refuse(op string, name pfs.Path) error {
 	switch {
 	case s.mode.IsRegular():
@@ -67,10 +66,10 @@ func (s stat) refuse(op string, name pfs.Path) error {
 	case s.mode&fs.ModeSymlink != 0:
 		return pfs.E(op, name, pfs.Symlink, nil)
 	}
-	return pfs.Errorf(op, name, pfs.Unsupported, "it is no regular file but %s", s.mode.Type())
+	return pfs.Errorf(op, name, pfs.Unsupported, "it is not a regular file but %s", s.mode.Type())
 }
 
-// info makes Info of what was found under name. The store knows users by their numbers only.
+// info returns the Info of the file at name. The store knows users by their numbers only.
 func (s stat) info(name pfs.Path) pfs.Info {
 	info := pfs.Info{
 		Name:    name.Base(),

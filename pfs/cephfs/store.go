@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// maxCalls is the number of operations on their way at once. Each takes a thread.
+	// maxCalls is the number of concurrent operations. Each takes a thread.
 	maxCalls = 256
-	// maxAbandoned is the number of abandoned operations without an answer for the timeout that one mount may
-	// have. With more the mount is given up, which ends them.
+	// maxAbandoned is the number of abandoned operations without an answer for the timeout that one
+	// mount may have. With more the mount is given up, which ends them.
 	maxAbandoned = 32
-	// maxGivenUp is the number of mounts that were given up and have not been released yet. With so
-	// many, no new mount is made.
+	// maxGivenUp is the number of mounts that were given up and are not released yet. With so many,
+	// no new mount is made.
 	maxGivenUp = 4
 )
 
-// store is the current mount, and what it takes to make the next one.
+// store is the current mount, and the means to make the next one.
 type store struct {
 	opts    Options
 	calls   *semaphore.Weighted // of maxCalls
@@ -36,15 +36,15 @@ type store struct {
 	abandoned abandonedChanges
 
 	mu      sync.Mutex
-	served  bool // there was a mount once
+	served  bool // there was a mount before
 	cur     *mount
-	dialing *dialing // the next mount, if it is being made
+	dialing *dialing // the next mount, while it is being made
 	givenUp int      // mounts that are not released yet
 	closed  bool
 	ending  sync.WaitGroup
 }
 
-// dialing is a mount that is being made. Any number of operations may wait for it.
+// dialing is a mount that is being made. Many operations may wait for it.
 type dialing struct {
 	done chan struct{}
 	m    *mount
@@ -70,7 +70,7 @@ func open(ctx context.Context, opts Options) (Store, error) {
 	return FS{store: s}, nil
 }
 
-// mounted returns the current mount. If there is none it waits for the next one.
+// mounted returns the current mount, or waits for the next one.
 func (s *store) mounted(ctx context.Context) (*mount, error) {
 	s.mu.Lock()
 	if s.closed {
@@ -132,9 +132,10 @@ func (s *store) dial(d *dialing) {
 	close(d.done)
 }
 
-// away is the error of a store that was mounted once and cannot be mounted again. It is always Unavailable:
-// Permission or Invalid would seem to be about the file that a user asked for, and a user can mend neither the key
-// nor the options of the service. Of the cause only the text is kept, so that errors.Is does not find those Kinds.
+// away returns the error of a store that was mounted once and cannot be mounted again. It is always
+// Unavailable: Permission or Invalid would seem to concern the user's file, and a user can repair
+// neither the key nor the options of the service. It keeps only the text of the cause, so that
+// errors.Is does not find those Kinds.
 func away(err error) error {
 	if known := (*pfs.Error)(nil); errors.As(err, &known) {
 		if known.Kind == pfs.Unavailable {
@@ -145,12 +146,12 @@ func away(err error) error {
 	return pfs.Errorf(openOp, "", pfs.Unavailable, "the CephFS cannot be mounted again: %v", err)
 }
 
-// giveUp ends the use of m, for the reason why. The next operation makes another mount.
+// giveUp ends the use of m for the reason why. The next operation makes another mount.
 func (s *store) giveUp(m *mount, why error) {
 	if !m.kill() {
 		return
 	}
-	s.opts.Logger.Warn("the connection to CephFS is given up", "error", why)
+	s.opts.Logger.Warn("the connection to CephFS was given up", "error", why)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cur == m {
@@ -165,8 +166,8 @@ func (s *store) giveUp(m *mount, why error) {
 	})
 }
 
-// close ends the use of the store. Calls that are on their way have the timeout to end by themselves. If the cluster
-// does not let the mount go within two timeouts, close returns an error and leaves it.
+// close closes the store. Running calls have the timeout to end. If the cluster does not release
+// the mount within two timeouts, close returns an error and leaves it.
 func (s *store) close() error {
 	s.mu.Lock()
 	m := s.cur
@@ -186,6 +187,6 @@ func (s *store) close() error {
 	case <-ended:
 		return nil
 	case <-timer.C:
-		return pfs.Errorf("cephfs.Close", "", pfs.Unavailable, "the cluster does not let go of its connection")
+		return pfs.Errorf("cephfs.Close", "", pfs.Unavailable, "the cluster does not release the connection")
 	}
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Sweep removes the staged writes below dir that were last written to longer than age ago, and the directories that
-// a RemoveTree of that time did not finish to remove; and what a batch left that was cut off, whatever the age.
+// Sweep removes the uploads below dir that were last written to longer than age ago, and
+// directories that a RemoveTree of that time did not finish removing. It also removes leftovers of
+// interrupted batches, regardless of age.
 func (f FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "cephfs.Sweep"
 	s, err := changeIn(ctx, f, op, name, []pfs.Path{name}, func(d *dir) (sweep, error) {
@@ -22,14 +23,14 @@ func (f FS) Sweep(ctx context.Context, name pfs.Path, age time.Duration) (n int,
 	return s.n, s.bytes, err
 }
 
-// sweep is one Sweep.
+// sweep is the state of one Sweep.
 type sweep struct {
 	before time.Time
 	n      int
 	bytes  int64
 }
 
-// visit removes e from d if it is old and one of the package's own, and reports whether the walk goes into it.
+// visit removes e from d if it is a temporary that is due, and reports whether the walk enters it.
 func (s *sweep) visit(d *dir, e entry) (enter bool, err error) {
 	switch {
 	case !pfs.IsTemp(e.name, e.st.mode) || !sweepable(e, s.before):
@@ -46,9 +47,9 @@ func (s *sweep) visit(d *dir, e entry) (enter bool, err error) {
 	return false, nil
 }
 
-// walk calls visit for everything below d, hidden names too, without following a link. It does not go into a
-// directory for which visit answers false, nor deeper than a Path can name, and passes over what is removed
-// meanwhile.
+// walk calls visit for everything below d, hidden names too, without following links. It does not
+// enter a directory for which visit returns false, nor one deeper than a Path can name, and ignores
+// entries that are removed meanwhile.
 func (d *dir) walk(visit func(d *dir, e entry) (enter bool, err error), depth int) error {
 	for token := ""; ; {
 		page, next, err := d.entries(token, walkPage)
@@ -84,8 +85,8 @@ func (d *dir) walkInto(name string, visit func(d *dir, e entry) (bool, error), d
 	return sub.walk(visit, depth)
 }
 
-// sweepable reports whether Sweep removes the staged file e, which was written to before
-// the time that it asks about or not.
+// sweepable reports whether Sweep removes the temporary e, if it removes uploads last written
+// before the given time.
 func sweepable(e entry, before time.Time) bool {
 	if since, ok := looseSince(e.name); ok {
 		return time.Since(since) >= digest.LooseAge

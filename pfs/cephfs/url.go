@@ -11,8 +11,9 @@ import (
 // urlForm shows the URL of a store in errors.
 const urlForm = "cephfs://MON[,MON...]/FILESYSTEM[/ROOT]"
 
-// ParseURL returns the monitors, the file system and the root that the URL of a store names. A monitor is host or
-// host:port; where the URL names none, the caller has to name a Config that does. Anything else in the URL is Invalid.
+// ParseURL returns the monitors, the file system and the root in the URL of a store. A monitor is
+// host or host:port; if the URL names none, the caller must supply a Config that does. Anything
+// else in the URL is Invalid.
 func ParseURL(storeURL string) (Options, error) {
 	rest, ok := strings.CutPrefix(storeURL, "cephfs://")
 	if !ok {

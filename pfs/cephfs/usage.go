@@ -11,12 +11,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// exactEntries is the size of a tree, in entries, up to which it is walked to tell its usage.
+// exactEntries is the largest tree, in entries, that Usage walks.
 const exactEntries = 4096
 
-// Usage sums the tree below name. A large tree costs one question, whatever its size: the MDS keeps sums for every
-// directory. They follow a change within seconds for each level between, and count staged writes. A small tree is
-// walked instead, so that its sums are exact.
+// Usage counts the tree below name. A large tree costs one request, whatever its size: the MDS
+// keeps totals for every directory. They lag by some seconds for each level between, and include
+// uploads. A small tree is walked, so that its totals are exact.
 func (f FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 	const op = "cephfs.Usage"
 	return at(ctx, f, op, name, func(d *dir, base string) (pfs.Usage, error) {
@@ -36,7 +36,7 @@ func (f FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 	}, nil)
 }
 
-// usage sums the tree of the directory itself.
+// usage counts the tree of the directory itself.
 func (d *dir) usage() (pfs.Usage, error) {
 	u, err := d.kept()
 	if err != nil || u.Files+u.Dirs > exactEntries {
@@ -50,7 +50,7 @@ func (d *dir) usage() (pfs.Usage, error) {
 	return exact, err
 }
 
-// kept returns the sums that the MDS keeps. A directory counts among its own, in sums and in quotas.
+// kept returns the totals of the MDS. A directory counts itself, in totals and in quotas.
 func (d *dir) kept() (u pfs.Usage, err error) {
 	for _, v := range []struct {
 		name string
@@ -76,7 +76,7 @@ func (d *dir) kept() (u pfs.Usage, err error) {
 // errManyEntries ends a walk that has become too long.
 var errManyEntries = errors.New("too many entries to walk")
 
-// count walks the tree and adds what users have in it to u.
+// count walks the tree and adds the entries of users to u.
 func (d *dir) count(u *pfs.Usage) error {
 	seen := 0
 	return d.walk(func(_ *dir, e entry) (bool, error) {
@@ -96,7 +96,7 @@ func (d *dir) count(u *pfs.Usage) error {
 	}, 0)
 }
 
-// number reads an attribute that is a number; one that is not set is 0.
+// number reads a numeric attribute; one that is not set is 0.
 func (d *dir) number(name string) (int64, error) {
 	p, err := d.xattr(name)
 	if errors.Is(err, syscall.ENODATA) {
@@ -107,7 +107,7 @@ func (d *dir) number(name string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(string(p), 10, 64)
 	if err != nil {
-		return 0, pfs.Errorf("cephfs.Usage", "", pfs.Integrity, "attribute %s is %q, no number", name, p)
+		return 0, pfs.Errorf("cephfs.Usage", "", pfs.Integrity, "attribute %s is %q, not a number", name, p)
 	}
 	return n, nil
 }

@@ -12,22 +12,23 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// writeBehind gathers the bytes of a staged write until a block is full, and then writes that block while WriteAt
-// gathers the next one: the cluster needs hardly more time for a block than for a small piece. A piece that could
-// not be written is kept and written again by the next call, so a flush that succeeds has written everything.
+// writeBehind gathers the bytes of an upload until a block is full, and writes that block while
+// WriteAt gathers the next one: the cluster needs hardly more time for a block than for a few
+// bytes. A piece that could not be written is kept and written again by the next call, so a flush
+// that succeeds has written everything.
 type writeBehind struct {
 	w *staged
 
 	mu     sync.Mutex
-	open   map[int64]*piece // being filled, by the number of their block
+	open   map[int64]*piece // being filled, by block number
 	failed []*piece         // that could not be written
 
 	flights chan struct{}
-	flying  map[int64]bool // blocks that are on their way
-	landed  sync.Cond      // signals that a block is no longer on its way
+	flying  map[int64]bool // blocks in transit
+	landed  sync.Cond      // signals that a block is no longer in transit
 }
 
-// piece is a row of bytes within one block.
+// piece is a range of bytes within one block.
 type piece struct {
 	off    int64
 	p      []byte
@@ -68,9 +69,9 @@ func (b *writeBehind) write(ctx context.Context, op string, p []byte, off int64)
 	}
 }
 
-// join adds p to the piece that ends at off, or begins a piece, and returns it. It returns nil if there is no
-// memory, or if p does not continue the open piece of its block: bytes that are written twice must reach the
-// cluster in that order.
+// join adds p to the piece that ends at off, or begins a piece, and returns it. It returns nil if
+// there is no memory, or if p does not continue the open piece of its block: bytes that are written
+// twice must reach the cluster in that order.
 func (b *writeBehind) join(p []byte, off int64) *piece {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,8 +92,8 @@ func (b *writeBehind) join(p []byte, off int64) *piece {
 	return t
 }
 
-// launch writes a full piece while the caller goes on. It does nothing if a flush took the piece while the caller
-// waited for its turn.
+// launch writes a full piece while the caller continues. It does nothing if a flush took the piece
+// meanwhile.
 func (b *writeBehind) launch(op string, t *piece) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,7 +119,7 @@ func (b *writeBehind) send(ctx context.Context, op string, t *piece) error {
 	return err
 }
 
-// land frees a piece that was written, and keeps one that was not.
+// land frees a written piece, and keeps one that failed.
 func (b *writeBehind) land(t *piece, err error) {
 	if err == nil {
 		t.free()
@@ -132,7 +133,7 @@ func (b *writeBehind) land(t *piece, err error) {
 
 func (p *piece) free() { p.data.free(p.failed) }
 
-// retry writes again what could not be written.
+// retry writes the failed pieces again.
 func (b *writeBehind) retry(ctx context.Context, op string) error {
 	b.mu.Lock()
 	again := b.failed
@@ -152,14 +153,14 @@ func (b *writeBehind) sendAll(ctx context.Context, op string, pieces []*piece) (
 	return err
 }
 
-// flush returns once all bytes that write was given are written.
+// flush waits until all bytes given to write are written.
 func (b *writeBehind) flush(ctx context.Context, op string) error {
 	pieces := b.rest()
 	slices.SortFunc(pieces, func(s, t *piece) int { return cmp.Compare(s.off, t.off) })
 	return b.sendAll(ctx, op, pieces)
 }
 
-// rest waits for the blocks that are on their way, and returns the pieces that are still to be written.
+// rest waits for the blocks in transit, and returns the pieces that are still to be written.
 func (b *writeBehind) rest() []*piece {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -171,7 +172,7 @@ func (b *writeBehind) rest() []*piece {
 	return pieces
 }
 
-// drop discards the pieces that were not written.
+// drop discards the unwritten pieces.
 func (b *writeBehind) drop() {
 	for _, t := range b.rest() {
 		t.free()
