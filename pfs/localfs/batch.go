@@ -335,7 +335,7 @@ func (b *batch) rename(w *batchFile) error {
 		return err
 	}
 	w.temp = ""
-	w.room.settle(sums{bytes: int64(len(w.entry.Data)) - w.spare, files: w.extra})
+	w.room.book(sums{bytes: int64(len(w.entry.Data)) - w.spare, files: w.extra})
 	w.in.changed = append(w.in.changed, w.i)
 	return nil
 }

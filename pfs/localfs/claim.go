@@ -22,7 +22,7 @@ func (a need) beyond(b need) need {
 }
 
 // claim is quota that is reserved in some trees for a running operation. It ends with the first
-// call of settle or release.
+// call of book or release.
 type claim struct {
 	trees []*tree
 
@@ -74,8 +74,8 @@ func (c *claim) reach(want need) error {
 	return nil
 }
 
-// settle ends the claim and books the actual change.
-func (c *claim) settle(change sums) {
+// book ends the claim and books the actual change.
+func (c *claim) book(change sums) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
@@ -88,7 +88,7 @@ func (c *claim) settle(change sums) {
 }
 
 // release ends the claim without a change.
-func (c *claim) release() { c.settle(sums{}) }
+func (c *claim) release() { c.book(sums{}) }
 
 // book books a change that needs no claim.
 func book(trees []*tree, change sums) {

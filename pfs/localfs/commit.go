@@ -154,7 +154,7 @@ func (w *staged) giveName(ctx context.Context, op string, opts pfs.CommitOptions
 			return err
 		}
 		w.state = committed
-		w.room.settle(sums{bytes: opts.Size - w.spare, files: w.extra})
+		w.room.book(sums{bytes: opts.Size - w.spare, files: w.extra})
 		return nil
 	})
 	return info, done, err

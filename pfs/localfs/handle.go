@@ -295,7 +295,7 @@ func (h *handle) change(ctx context.Context, off, n int64, do func() error) erro
 	err = do()
 	after, failed := statFile(h.file)
 	if failed == nil {
-		c.settle(sums{bytes: after.size - before.size})
+		c.book(sums{bytes: after.size - before.size})
 	}
 	return errors.Join(err, failed)
 }

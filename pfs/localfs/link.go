@@ -71,7 +71,7 @@ func (f *FS) makeName(ctx context.Context, p place, base string, size int64, do 
 		if err := do(); err != nil {
 			return err
 		}
-		c.settle(sums{bytes: size, files: 1})
+		c.book(sums{bytes: size, files: 1})
 		return nil
 	})
 	if err != nil {

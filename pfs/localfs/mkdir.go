@@ -50,7 +50,7 @@ func (f *FS) mkdir(ctx context.Context, op string, p place, base string, name pf
 		}
 		return false, err
 	}
-	c.settle(sums{dirs: 1})
+	c.book(sums{dirs: 1})
 	return true, f.setMode(p.dir, base, mode)
 }
 

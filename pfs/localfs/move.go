@@ -70,10 +70,10 @@ func (f *FS) sumsOfAll(ctx context.Context, d dir, base string, st stat) (sums, 
 	return u.plus(inside, 1), err
 }
 
-// settle books the finished rename. Changes below a directory during the count and the move may
+// book ends the claim and books the rename. Changes below a directory during the count and the move may
 // have been booked on either side of the border, so those trees are counted again.
-func (m *move) settle() {
-	m.entered.settle(m.moved.plus(m.replaced, -1))
+func (m *move) book() {
+	m.entered.book(m.moved.plus(m.replaced, -1))
 	book(m.left, m.moved.negated())
 	book(m.both, m.replaced.negated())
 	if !m.isDir {
@@ -84,5 +84,5 @@ func (m *move) settle() {
 	}
 }
 
-// release ends the claim without a change, unless settle came first.
+// release ends the claim without a change, unless book came first.
 func (m *move) release() { m.entered.release() }

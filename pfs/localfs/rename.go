@@ -99,7 +99,7 @@ func (f *FS) renameTo(ctx context.Context, r rename, from, to named) error {
 	if err := r.dropSecondName(from.dir, from.name); err != nil {
 		return err
 	}
-	c.settle()
+	c.book()
 	if r.moved.mode.IsDir() {
 		f.quotas.forget(r.from)
 		f.quotas.forget(r.to)

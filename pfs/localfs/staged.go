@@ -265,5 +265,5 @@ func (w *staged) leave(keep bool) {
 	if st, err := w.dir.stat(w.temp, false); keep && err == nil && st.same(w.from) {
 		kept = stagedSums(st)
 	}
-	w.room.settle(kept)
+	w.room.book(kept)
 }
