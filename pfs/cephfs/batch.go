@@ -297,16 +297,16 @@ func (d *dir) publish(w *batchFile) error {
 // but not for changed names; a sync of the file waits for those, and a sync of the mount waits for
 // those of all files.
 func (d *dir) named(files []*batchFile, errs []error) error {
-	settle := d.touch
+	drop := d.touch
 	if len(files) <= groupFew {
-		settle = func(in *cInode) error {
-			_, err := d.settle(in)
+		drop = func(in *cInode) error {
+			_, err := d.dropCaps(in)
 			return err
 		}
 	}
 	inParallel(groupJobs/groupDirs, len(files), func(k int) {
 		if errs[k] == nil {
-			errs[k] = d.letGo(files[k], settle)
+			errs[k] = d.letGo(files[k], drop)
 		}
 	})
 	if len(files) <= groupFew {
@@ -315,13 +315,13 @@ func (d *dir) named(files []*batchFile, errs []error) error {
 	return d.c.syncMount()
 }
 
-// letGo closes a published file and calls dropCaps for it.
-func (d *dir) letGo(w *batchFile, settle func(in *cInode) error) error {
+// letGo closes a published file and calls drop for it.
+func (d *dir) letGo(w *batchFile, drop func(in *cInode) error) error {
 	return unlessMissing(d.on(w.entry.Path.Base(), func(in *cInode, _ stat) error {
 		if err := w.close((*handle).close); err != nil {
 			return err
 		}
-		return settle(in)
+		return drop(in)
 	}))
 }
 

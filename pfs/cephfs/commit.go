@@ -42,7 +42,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 		if err != nil {
 			return pfs.Info{}, err
 		}
-		return w.settle(c.undo(), info)
+		return w.closePublished(c.undo(), info)
 	}, nil)
 	if err != nil {
 		return pfs.Info{}, fail(op, w.name, err)
@@ -148,21 +148,21 @@ func (w *staged) publish(d *dir, base string, h *handle, opts pfs.CommitOptions,
 // closePublished closes the file that was published as info and drops its caps (see dir.dropCaps).
 // Nobody can write to it any more, so its lock is not needed. There is nothing to do if the file
 // was removed, moved or replaced meanwhile.
-func (w *staged) settle(c *call, info pfs.Info) (pfs.Info, error) {
+func (w *staged) closePublished(c *call, info pfs.Info) (pfs.Info, error) {
 	if h := w.file.take(); h != nil {
 		if err := h.close(); err != nil {
 			return pfs.Info{}, err
 		}
 	}
-	settled := info
+	after := info
 	err := w.onPublished(c, func(d *dir, in *cInode) error {
-		st, err := d.settle(in)
-		settled = st.info(w.name)
-		settled.Digest = info.Digest
+		st, err := d.dropCaps(in)
+		after = st.info(w.name)
+		after.Digest = info.Digest
 		return err
 	})
 	if err == nil {
-		return settled, nil
+		return after, nil
 	}
 	switch kindOf(err) {
 	case pfs.NotExist, pfs.NotDir, pfs.Symlink:

@@ -95,7 +95,7 @@ func unforgotten(err error) error {
 //
 // The right goes to the MDS with the next change that is synced, so dropCaps makes one that has no
 // effect.
-func (d *dir) settle(in *cInode) (st stat, err error) {
+func (d *dir) dropCaps(in *cInode) (st stat, err error) {
 	err = d.touch(in)
 	if err == nil {
 		err = d.c.lib(func(m *cMount, _ *cPerms) error { return syncInode(m, in) })
