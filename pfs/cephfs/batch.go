@@ -147,7 +147,7 @@ func (b *batch) stage(w *batchFile) error {
 		return fail(batchOp, e.Path, err)
 	}
 	copy(data.p, e.Data)
-	w.temp = looseName(time.Now())
+	w.temp = newBatchTemp(time.Now())
 	temp := w.temp
 	w.open, err = at(b.ctx, b.fs, batchOp, e.Path, func(d *dir, base string) (filled, error) {
 		if err := d.lookAtTarget(base, e.Path, e.NoReplace); err != nil {

@@ -140,7 +140,7 @@
 //	inplace
 //	staged, writebehind, lock,       an upload, its bytes in transit, its concurrent use
 //	identity
-//	commit, batch, loose, sweep      publishing one file or a batch; leftovers
+//	commit, batch, batchtemp, sweep  publishing one file or a batch; leftovers
 //	blocks, buffer                   concurrent blocks, the memory for them, and its limits
 //	stat, list, entries, mkdir,      the other operations
 //	link, attr, remove, rename,

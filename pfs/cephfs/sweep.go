@@ -88,7 +88,7 @@ func (d *dir) walkInto(name string, visit func(d *dir, e entry) (bool, error), d
 // sweepable reports whether Sweep removes the temporary e, if it removes uploads last written
 // before the given time.
 func sweepable(e entry, before time.Time) bool {
-	if since, ok := looseSince(e.name); ok {
+	if since, ok := batchTempSince(e.name); ok {
 		return time.Since(since) >= digest.LooseAge
 	}
 	return !e.st.mtime.After(before)

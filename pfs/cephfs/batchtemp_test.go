@@ -12,24 +12,24 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-func TestLooseNames(t *testing.T) {
+func TestBatchTempNames(t *testing.T) {
 	now := time.Unix(1795252470, 0)
-	if got, ok := looseSince(looseName(now)); !ok || !got.Equal(now) || !pfs.IsTemp(looseName(now), 0o600) {
+	if got, ok := batchTempSince(newBatchTemp(now)); !ok || !got.Equal(now) || !pfs.IsTemp(newBatchTemp(now), 0o600) {
 		t.Errorf("a name made at %v reads as made at %v, %v", now, got, ok)
 	}
-	for _, name := range []string{"", "b-1-x", digest.StagedName("f", pfs.NewID()), loosePrefix + pfs.NewID(), loosePrefix + "!-x"} {
-		if got, ok := looseSince(name); ok {
+	for _, name := range []string{"", "b-1-x", digest.StagedName("f", pfs.NewID()), pfs.BatchPrefix + pfs.NewID(), pfs.BatchPrefix + "!-x"} {
+		if got, ok := batchTempSince(name); ok {
 			t.Errorf("%q reads as made at %v", name, got)
 		}
 	}
 }
 
-// TestSweepLoose removes what a batch left that was cut off, whatever age is asked
+// TestSweepBatchTemps removes what a batch left that was cut off, whatever age is asked
 // for, and not what one is at work on, whatever time the file has.
-func TestSweepLoose(t *testing.T) {
+func TestSweepBatchTemps(t *testing.T) {
 	one := openStore(t, optionsOf(testbed.Ceph(t)))
 	top := newDir(t, one)
-	old, fresh := looseName(time.Now().Add(-digest.LooseAge-time.Minute)), looseName(time.Now())
+	old, fresh := newBatchTemp(time.Now().Add(-digest.LooseAge-time.Minute)), newBatchTemp(time.Now())
 	for _, name := range []string{old, fresh} {
 		err := one.change(t.Context(), "test", top.Join("f"), func(d *dir, _ string) error {
 			h, _, err := d.create(name, 0o600, syscall.O_RDWR|syscall.O_CREAT|syscall.O_EXCL)
