@@ -23,15 +23,14 @@ const (
 	AttrGroup
 	AttrReplication
 
-	// AttrLink sets the attributes of name itself where it is a symbolic link.
-	// Without it a link answers Symlink.
+	// AttrLink sets the attributes of a symbolic link itself. Without it a link answers Symlink.
 	AttrLink
 
 	allAttrs = AttrLink<<1 - 1
 )
 
-// Check answers Invalid if m, or a value that it names, is not valid. Every SetAttr
-// begins with it.
+// Check answers Invalid if m, or a value that it selects, is not valid. Every SetAttr begins
+// with it.
 func (m AttrMask) Check(op string, name Path, attrs Attrs) error {
 	switch {
 	case m&^allAttrs != 0:
@@ -46,7 +45,7 @@ func (m AttrMask) Check(op string, name Path, attrs Attrs) error {
 	return nil
 }
 
-// Attrs are values of attributes; an AttrMask says which of them count.
+// Attrs are values of attributes; an AttrMask selects those that count.
 type Attrs struct {
 	Mode                fs.FileMode
 	Size                int64 // in bytes
@@ -58,11 +57,11 @@ type Attrs struct {
 
 // AttrSetter changes attributes.
 type AttrSetter interface {
-	// SetAttr sets the attributes of attrs that mask names. A mode without setuid,
-	// setgid and sticky leaves those of a directory as they are, as chmod(1) does. An attribute that the
-	// store cannot set answers Unsupported, and then nothing has changed. Stores keep
-	// times to the second at least. A Digest kept with the file stays trusted when
-	// only its times change. A Size shortens the file or lengthens it with zeros.
+	// SetAttr sets the attributes of attrs that mask selects. A mode without setuid, setgid and
+	// sticky leaves those of a directory as they are, as chmod(1) does. If the store cannot set
+	// one of the attributes, it changes none and answers Unsupported. Stores keep times to the
+	// second at least. The stored digest stays valid when only times change. A Size shortens
+	// the file or lengthens it with zeros.
 	SetAttr(ctx context.Context, name Path, mask AttrMask, attrs Attrs) error
 }
 
@@ -74,7 +73,7 @@ func SetAttr(ctx context.Context, fsys FileSystem, name Path, mask AttrMask, att
 	return E("pfs.SetAttr", name, Unsupported, nil)
 }
 
-// XattrFlags says what SetXattr does where the attribute exists, or does not.
+// XattrFlags restrict SetXattr to new or to existing attributes.
 type XattrFlags uint8
 
 // The flags of SetXattr; 0 sets the attribute either way.
@@ -86,14 +85,14 @@ const (
 // XattrPrefix begins the names of extended attributes that users may use.
 const XattrPrefix = "user."
 
-// reservedXattrs begins the names of the attributes that stores keep for themselves.
+// reservedXattrs begins the names of the attributes that are reserved for stores.
 const reservedXattrs = XattrPrefix + "pfs."
 
-// ReservedXattr reports whether a store keeps the extended attribute attr for itself.
+// ReservedXattr reports whether the extended attribute attr is reserved for stores.
 func ReservedXattr(attr string) bool { return strings.HasPrefix(attr, reservedXattrs) }
 
-// CheckXattr refuses the extended attribute attr of the file name, if users may not use
-// it. Every method of an XattrKeeper that takes an attribute begins with it.
+// CheckXattr returns an error if users may not use the extended attribute attr. Every method of
+// an XattrKeeper that takes an attribute begins with it.
 func CheckXattr(op string, name Path, attr string) error {
 	switch {
 	case !strings.HasPrefix(attr, XattrPrefix):
@@ -106,25 +105,24 @@ func CheckXattr(op string, name Path, attr string) error {
 	return nil
 }
 
-// XattrKeeper keeps extended attributes of files and directories. Names begin with
-// XattrPrefix; any other answers Unsupported. The attributes that a store keeps for
-// itself are not listed, and every access to them answers Permission. A symbolic link
-// answers Symlink.
+// XattrKeeper keeps extended attributes of files and directories. Names begin with XattrPrefix;
+// any other answers Unsupported. Reserved attributes are not listed, and every access to them
+// answers Permission. A symbolic link answers Symlink.
 type XattrKeeper interface {
-	// Xattr returns the value of the attribute attr. One that is not there answers NoAttr.
+	// Xattr returns the value of the attribute attr. A missing one answers NoAttr.
 	Xattr(ctx context.Context, name Path, attr string) ([]byte, error)
-	// SetXattr sets it. A value too long for the store answers NoSpace.
+	// SetXattr sets an attribute. A value too long for the store answers NoSpace.
 	SetXattr(ctx context.Context, name Path, attr string, value []byte, flags XattrFlags) error
 	// ListXattr returns the names of all attributes, sorted.
 	ListXattr(ctx context.Context, name Path) ([]string, error)
-	// RemoveXattr removes it. One that is not there answers NoAttr.
+	// RemoveXattr removes an attribute. A missing one answers NoAttr.
 	RemoveXattr(ctx context.Context, name Path, attr string) error
 }
 
 // HardLinker gives files more than one name.
 type HardLinker interface {
-	// HardLink gives the file oldName the second name newName. Something at newName
-	// answers Exist, a directory at oldName IsDir.
+	// HardLink gives the file oldName the second name newName. It answers Exist if newName
+	// exists, IsDir if oldName is a directory.
 	HardLink(ctx context.Context, oldName, newName Path) error
 }
 
@@ -138,9 +136,9 @@ func HardLink(ctx context.Context, fsys FileSystem, oldName, newName Path) error
 
 // NodeMaker makes special files.
 type NodeMaker interface {
-	// Mknod makes a FIFO, socket or device, as the type bits of mode say. device is
-	// its number, major<<8|minor as Linux encodes it; 0 for FIFOs and sockets.
-	// Something at name answers Exist.
+	// Mknod makes a FIFO, socket or device, according to the type bits of mode. device is
+	// its number, major<<8|minor as Linux encodes it, and 0 for FIFOs and sockets. Mknod
+	// answers Exist if name exists.
 	Mknod(ctx context.Context, name Path, mode fs.FileMode, device uint64) error
 }
 
@@ -155,7 +153,7 @@ func Mknod(ctx context.Context, fsys FileSystem, name Path, mode fs.FileMode, de
 // Concatenator joins files without moving their bytes.
 type Concatenator interface {
 	// Concat appends the files sources, in order, to the existing file target and
-	// removes them. It changes all or nothing.
+	// removes them. It does all of it or nothing.
 	Concat(ctx context.Context, target Path, sources []Path) error
 }
 

@@ -2,16 +2,16 @@ package pfs
 
 import "context"
 
-// Capabilities says what can be done below a path. The numbers cross the wire: the list
-// is append-only.
+// Capabilities are the operations that are possible below a path. The numbers cross the wire:
+// the list is append-only.
 type Capabilities uint64
 
-// The capabilities. One that is not set answers Unsupported when it is tried.
+// The capabilities. An operation whose capability is not set answers Unsupported.
 const (
 	CanRename         Capabilities = 1 << iota // Rename of files
 	CanRenameDir                               // Rename of directories, whole
 	CanRenameNew                               // RenameExclusive
-	CanKeepEmptyDir                            // a directory exists without anything below it
+	CanKeepEmptyDir                            // an empty directory exists
 	CanReadStaged                              // Staged.ReadAt, so that an interrupted copy is resumed
 	CanOpenHandle                              // OpenHandle for reading
 	CanAppend                                  // handles with OpenAppend
@@ -36,18 +36,18 @@ const (
 	CanLocateBlocks                            // LocateBlocks
 )
 
-// Has reports whether all of want are in c.
+// Has reports whether c contains all of want.
 func (c Capabilities) Has(want Capabilities) bool { return c&want == want }
 
-// CapabilityReporter says what can be done, so that nobody has to try.
+// CapabilityReporter reports its capabilities, so that callers need not try.
 type CapabilityReporter interface {
-	// Capabilities returns what can be done below the directory name, by the caller's
-	// identity or another: permissions are asked with CheckAccess.
+	// Capabilities returns what can be done below the directory name, whoever the caller
+	// is: CheckAccess checks permissions.
 	Capabilities(ctx context.Context, name Path) (Capabilities, error)
 }
 
-// CapabilitiesOf returns what can be done below name. A file system that is no
-// CapabilityReporter can do what the seven operations of FileSystem promise.
+// CapabilitiesOf returns what can be done below name. Without a CapabilityReporter these are
+// the operations of FileSystem itself.
 func CapabilitiesOf(ctx context.Context, fsys FileSystem, name Path) (Capabilities, error) {
 	if c, ok := fsys.(CapabilityReporter); ok {
 		return c.Capabilities(ctx, name)

@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// The optional capabilities: interfaces of one method that a FileSystem may
-// implement. Call the function below each, which asserts it; those of TreeRemover and
-// UsageReporter, which can do without, are in tree.go. BatchReader is in readbatch.go,
-// BatchCopier in copybatch.go. To implement a capability and to answer Unsupported
-// is the same as not to implement it.
+// The optional capabilities are interfaces of one method that a FileSystem may implement. Call
+// the function below each, which asserts it; those of TreeRemover and UsageReporter, which have
+// a fallback, are in tree.go. BatchReader is in readbatch.go, BatchCopier in copybatch.go. To
+// answer Unsupported is the same as not to implement a capability.
 
 // Symlinker makes symbolic links.
 type Symlinker interface {
-	// Symlink makes name a link to target, kept as it is written. Something at
-	// name answers Exist.
+	// Symlink makes name a link to target, which it does not change. It answers Exist if
+	// name exists.
 	Symlink(ctx context.Context, target string, name Path) error
 }
 
@@ -29,7 +28,7 @@ func MakeLink(ctx context.Context, fsys FileSystem, target string, name Path) er
 
 // ExclusiveRenamer renames without replacing.
 type ExclusiveRenamer interface {
-	// RenameExclusive is Rename, but anything at newName answers Exist.
+	// RenameExclusive is Rename, but answers Exist if newName exists.
 	RenameExclusive(ctx context.Context, oldName, newName Path) error
 }
 
@@ -43,21 +42,20 @@ func RenameExclusive(ctx context.Context, fsys FileSystem, oldName, newName Path
 
 // TreeRemover removes whole trees faster than one entry at a time.
 type TreeRemover interface {
-	// RemoveTree removes name and all below it. A name that is not there
-	// answers NotExist. Links are removed, not followed. If it fails on the way,
-	// what it has not reached is still there.
+	// RemoveTree removes name and all below it. A missing name answers NotExist. Links are
+	// removed, not followed. After an error, what it has not reached is still there.
 	RemoveTree(ctx context.Context, name Path) error
 }
 
-// Space is the size of a store, in bytes. Used and Free together are less than Total where
-// a store keeps room back, or other things than its files take some.
+// Space is the size of a store, in bytes. Used and Free add up to less than Total if the store
+// reserves space or shares its disk.
 type Space struct {
 	Total int64
-	Used  int64 // taken by what is stored
+	Used  int64 // taken by files
 	Free  int64 // can still be written
 }
 
-// SpaceReporter tells how large the store is.
+// SpaceReporter reports how large the store is.
 type SpaceReporter interface {
 	// Space reports the store that holds name.
 	Space(ctx context.Context, name Path) (Space, error)
@@ -71,8 +69,7 @@ func SpaceOf(ctx context.Context, fsys FileSystem, name Path) (Space, error) {
 	return Space{}, E("pfs.SpaceOf", name, Unsupported, nil)
 }
 
-// Usage is what there is below a directory, not counting itself, and what there
-// may be.
+// Usage is the content of a directory, not counting itself, and its quota.
 type Usage struct {
 	Bytes, Files, Dirs int64
 	// MaxBytes and MaxFiles are the quota; 0 means none. MaxFiles counts files
@@ -80,17 +77,17 @@ type Usage struct {
 	MaxBytes, MaxFiles int64
 }
 
-// UsageReporter knows the sum of a tree without walking it entry by entry.
+// UsageReporter knows the totals of a tree without a walk.
 type UsageReporter interface {
-	// Usage sums the tree below the directory name. The quota is the one set on
-	// name itself.
+	// Usage counts the tree below the directory name. The quota is the one set on name
+	// itself.
 	Usage(ctx context.Context, name Path) (Usage, error)
 }
 
 // QuotaSetter limits trees.
 type QuotaSetter interface {
-	// SetQuota limits the tree below the directory name; 0 lifts a limit, and
-	// none is negative. Writes that would pass a limit answer Quota from then on.
+	// SetQuota limits the tree below the directory name; 0 lifts a limit. Writes that would
+	// exceed a limit then answer Quota.
 	SetQuota(ctx context.Context, name Path, maxBytes, maxFiles int64) error
 }
 
@@ -98,7 +95,7 @@ type QuotaSetter interface {
 // Invalid.
 func SetQuota(ctx context.Context, fsys FileSystem, name Path, maxBytes, maxFiles int64) error {
 	if maxBytes < 0 || maxFiles < 0 {
-		return Errorf("pfs.SetQuota", name, Invalid, "a quota of %d bytes and %d files: 0 lifts a limit, less there is not", maxBytes, maxFiles)
+		return Errorf("pfs.SetQuota", name, Invalid, "a quota of %d bytes and %d files: limits are 0 (none) or more", maxBytes, maxFiles)
 	}
 	if c, ok := fsys.(QuotaSetter); ok {
 		return c.SetQuota(ctx, name, maxBytes, maxFiles)
@@ -106,16 +103,15 @@ func SetQuota(ctx context.Context, fsys FileSystem, name Path, maxBytes, maxFile
 	return E("pfs.SetQuota", name, Unsupported, nil)
 }
 
-// Copier copies a file inside the store or service, without the bytes passing
-// through the caller.
+// Copier copies a file inside the store or service: the bytes do not pass through the caller.
 type Copier interface {
 	// CopyFile stages a copy of the file src and commits it as dst, verified.
-	// progress, if not nil, is called now and then with the bytes done so far.
+	// progress, if not nil, is called from time to time with the number of bytes copied.
 	CopyFile(ctx context.Context, src, dst Path, opts CopyOptions, progress func(done int64)) (Info, error)
 }
 
-// CopyInside makes dst a copy of the file src, where fsys is a Copier. Between any two file
-// systems package transfer copies.
+// CopyInside makes dst a copy of the file src, where fsys is a Copier. Package transfer copies
+// between any two file systems.
 func CopyInside(ctx context.Context, fsys FileSystem, src, dst Path, opts CopyOptions, progress func(done int64)) (Info, error) {
 	if c, ok := fsys.(Copier); ok {
 		return c.CopyFile(ctx, src, dst, opts, progress)
@@ -123,15 +119,15 @@ func CopyInside(ctx context.Context, fsys FileSystem, src, dst Path, opts CopyOp
 	return Info{}, E("pfs.CopyInside", dst, Unsupported, nil)
 }
 
-// CopyOptions says how CopyFile publishes. The zero value replaces what is at the
-// target and takes mode and time from the source.
+// CopyOptions are the options of CopyFile. The zero value replaces the target and keeps the
+// source's mode and time.
 type CopyOptions struct {
-	ID        string // of the staged write, so that a copy can go on; see CreateOptions
+	ID        string // of the upload, so that a copy can be resumed; see CreateOptions
 	NoReplace bool
 	NewTime   bool // the copy's time is now, not the source's
 }
 
-// Commit returns the options that a copy of from is published with. digest is its own.
+// Commit returns the options to publish a copy of from with. digest is the copy's.
 func (o CopyOptions) Commit(from Info, digest string) CommitOptions {
 	c := CommitOptions{Size: from.Size, Mode: from.Mode, ModTime: from.ModTime, Digest: digest, NoReplace: o.NoReplace}
 	if o.NewTime {
@@ -142,17 +138,17 @@ func (o CopyOptions) Commit(from Info, digest string) CommitOptions {
 
 // Digester computes digests where the bytes are.
 type Digester interface {
-	// Digest returns the tree digest of the file name under the algorithm, read
-	// from the stored bytes now, as "algorithm:hex"; package pfs/digest lists
-	// the algorithms. One that it does not know answers Unsupported.
+	// Digest reads the stored bytes of the file name and returns their tree digest as
+	// "algorithm:hex"; package pfs/digest lists the algorithms. An unknown algorithm
+	// answers Unsupported.
 	Digest(ctx context.Context, name Path, algorithm string, progress func(done int64)) (string, error)
 }
 
-// LeafDigest is the XXH3-128 of one leaf of ChunkSize bytes of a file (the last
-// one possibly short), big-endian. Package pfs/digest computes it.
+// LeafDigest is the XXH3-128 of one leaf of ChunkSize bytes of a file (the last one may be
+// shorter), big-endian. Package pfs/digest computes it.
 type LeafDigest [16]byte
 
-// Leaves returns the number of leaves of a file of size bytes, 0 or more.
+// Leaves returns the number of leaves of a file of size bytes.
 func Leaves(size int64) int64 {
 	if size == 0 {
 		return 0
@@ -160,17 +156,16 @@ func Leaves(size int64) int64 {
 	return (size-1)/ChunkSize + 1
 }
 
-// LeafDigester tells what a staged write holds without sending it. It is a
-// capability of a Staged, not of a FileSystem.
+// LeafDigester describes what an upload holds without sending it. It is a capability of a
+// Staged, not of a FileSystem.
 type LeafDigester interface {
-	// LeafDigests returns the digests of up to n leaves from leaf number first
-	// on, of a file that will have size bytes; fewer if fewer were staged.
+	// LeafDigests returns the digests of up to n leaves, from leaf first on, of a file that
+	// will have size bytes; fewer if fewer were staged.
 	LeafDigests(ctx context.Context, size, first int64, n int) ([]LeafDigest, error)
 }
 
-// Identifier tells staged writes apart. It is a capability of a Staged: two handles
-// write the same bytes exactly if their identities are equal (==), whatever names and
-// links led to them.
+// Identifier distinguishes uploads. It is a capability of a Staged: two uploads write the same
+// bytes exactly if their identities are equal (==), whatever names and links led to them.
 type Identifier interface {
 	Identity() any
 }
@@ -194,20 +189,20 @@ type BatchEntry struct {
 	NoReplace bool
 }
 
-// Commit returns the options that a file of e is published with.
+// Commit returns the options to publish a file of e with.
 func (e BatchEntry) Commit() CommitOptions {
 	return CommitOptions{Size: int64(len(e.Data)), Mode: e.Mode, ModTime: e.ModTime, Digest: e.Digest, NoReplace: e.NoReplace}
 }
 
 // BatchWriter writes many small files for little more than the price of one.
 type BatchWriter interface {
-	// WriteBatch makes the entries in order, each as Mkdir or as Create and
-	// Commit would: whole or not at all. The errors stand in the order of the
-	// entries, nil for those that are done and durable.
+	// WriteBatch makes the entries in order, each as Mkdir or as Create and Commit would:
+	// whole or not at all. It returns one error an entry, in order; nil means done and
+	// durable.
 	WriteBatch(ctx context.Context, entries []BatchEntry) []error
 }
 
-// WriteBatch makes the entries in order, one by one where fsys is no BatchWriter.
+// WriteBatch makes the entries in order, one by one if fsys is not a BatchWriter.
 // len(errs) == len(entries).
 func WriteBatch(ctx context.Context, fsys FileSystem, entries []BatchEntry) (errs []error) {
 	if c, ok := fsys.(BatchWriter); ok {
@@ -240,14 +235,14 @@ func writeEntry(ctx context.Context, fsys FileSystem, e BatchEntry) error {
 	return err
 }
 
-// Sweeper removes temporaries that nobody went on with.
+// Sweeper removes abandoned uploads.
 type Sweeper interface {
-	// Sweep removes the staged writes below dir that are older than age and
-	// returns how many they were and how many bytes they held.
+	// Sweep removes the uploads below dir that are older than age, and returns their number
+	// and the bytes that they held.
 	Sweep(ctx context.Context, dir Path, age time.Duration) (n int, bytes int64, err error)
 }
 
-// Sweep removes stale staged writes below dir, where fsys is a Sweeper.
+// Sweep removes abandoned uploads below dir, where fsys is a Sweeper.
 func Sweep(ctx context.Context, fsys FileSystem, dir Path, age time.Duration) (n int, bytes int64, err error) {
 	if c, ok := fsys.(Sweeper); ok {
 		return c.Sweep(ctx, dir, age)
@@ -255,14 +250,14 @@ func Sweep(ctx context.Context, fsys FileSystem, dir Path, age time.Duration) (n
 	return 0, 0, E("pfs.Sweep", dir, Unsupported, nil)
 }
 
-// AccessChecker says whether an operation would be refused, without doing it.
+// AccessChecker reports whether an operation would be refused, without doing it.
 type AccessChecker interface {
 	// CheckAccess returns the error with which an operation that needs the access a to name
-	// would be refused, as far as that is known without doing it. It follows no links.
+	// would be refused, if that is known in advance. It does not follow links.
 	CheckAccess(ctx context.Context, a Access, name Path) error
 }
 
-// CheckAccess asks fsys whether an access is allowed. It returns nil if fsys is no
+// CheckAccess returns an error if fsys refuses an access. It returns nil if fsys is not an
 // AccessChecker: such a store refuses the operation itself.
 func CheckAccess(ctx context.Context, fsys FileSystem, a Access, name Path) error {
 	if c, ok := fsys.(AccessChecker); ok {
@@ -271,17 +266,17 @@ func CheckAccess(ctx context.Context, fsys FileSystem, a Access, name Path) erro
 	return nil
 }
 
-// BlockLocation says where a part of a file lies.
+// BlockLocation states where a part of a file lies.
 type BlockLocation struct {
 	Offset, Length int64
 	Hosts          []string // names of the machines, the nearest first
 }
 
-// BlockLocator tells where files lie, so that work can be placed beside them.
+// BlockLocator states where files lie, so that work can be placed near them.
 type BlockLocator interface {
-	// BlockLocations returns where the n bytes of the file name from off on lie,
-	// in order and without gaps. The first and the last location may reach beyond
-	// what was asked for; what is behind the end of the file has none.
+	// BlockLocations returns where the n bytes of the file name from off on lie, in order
+	// and without gaps. The first and the last location may extend beyond that range, but
+	// not beyond the end of the file.
 	BlockLocations(ctx context.Context, name Path, off, n int64) ([]BlockLocation, error)
 }
 

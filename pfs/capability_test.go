@@ -12,8 +12,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestConformanceCore runs the suite on a store that has nothing but the core:
-// what has a fallback works all the same, and the rest says that it does not.
+// TestConformanceCore runs the suite on a store that has only the core: fallbacks work, and all
+// other capabilities answer Unsupported.
 func TestConformanceCore(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{
 		New: func(*testing.T) pfs.FileSystem { return core{memfs.New(memfs.Options{})} },
@@ -74,7 +74,7 @@ func TestWriteBatchOneByOne(t *testing.T) {
 	}
 }
 
-// denied is a Copier that does not copy; what fails must not be tried another way.
+// denied is a Copier that does not copy; a refused copy must not be tried another way.
 type denied struct{ core }
 
 func (denied) CopyFile(context.Context, pfs.Path, pfs.Path, pfs.CopyOptions, func(int64)) (pfs.Info, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// newStore returns a store that has a directory /inner/dir among others.
+// newStore returns a store that has a directory /inner/dir and others.
 func newStore(t *testing.T) pfs.FileSystem {
 	store := memfs.New(memfs.Options{})
 	pfstest.MustMkdir(t, store, "/inner/dir")
@@ -17,7 +17,7 @@ func newStore(t *testing.T) pfs.FileSystem {
 	return store
 }
 
-// same is another look at a store that lives as long as the test.
+// same returns a view of a store that lives as long as the test.
 func same(_ *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return fsys }
 
 func TestConformanceSub(t *testing.T) {

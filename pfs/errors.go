@@ -14,13 +14,13 @@ import (
 // errors.Is(err, pfs.NotExist) works on any error of this tree.
 type Kind uint8
 
-// The Kinds. Every gateway maps each of them in one table, and its tests check
-// that the table is total.
+// The Kinds. Every gateway maps them in one table, and its tests check that the table is
+// complete.
 const (
 	Other           Kind = iota // unclassified; a bug or a failure of the machine
 	Invalid                     // malformed path, option or request
 	NotExist                    // no such file or directory
-	Exist                       // something of that name is there already
+	Exist                       // the name exists already
 	Permission                  // this identity may not do that
 	Unauthenticated             // no valid identity: log in
 	IsDir                       // a directory where a file is needed
@@ -69,7 +69,7 @@ var kindTexts = [numKinds]string{
 	NoAttr:          "no such attribute",
 }
 
-// Kinds returns all Kinds, for tables that must be total.
+// Kinds returns all Kinds, for tables that must be complete.
 func Kinds() []Kind {
 	ks := make([]Kind, numKinds)
 	for i := range ks {
@@ -78,8 +78,7 @@ func Kinds() []Kind {
 	return ks
 }
 
-// Error returns the Kind's text in plain words. A number beyond the list (from a
-// newer peer) reads as Other.
+// Error returns the Kind's text. A number beyond the list (from a newer peer) reads as Other.
 func (k Kind) Error() string {
 	if k >= numKinds {
 		k = Other
@@ -106,15 +105,15 @@ func (k Kind) Is(target error) bool {
 	return false
 }
 
-// Temporary reports whether the same call may succeed later without anybody
-// changing anything: the condition under which a caller retries.
+// Temporary reports whether the same call may succeed later although nobody changed anything.
+// Callers retry only then.
 func (k Kind) Temporary() bool { return k == Unavailable || k == Limit }
 
 // Error is the one error type of the tree.
 //
-// Its Op is "package.Name": Name is the function or method of the package that met the
-// failure, exported ("localfs.Create") or not ("server.receive"); in a program, which
-// stands for its package, it may be the command ("paddlectl.cp").
+// Op is "package.Name", where Name is the function or method that met the failure, exported
+// ("localfs.Create") or not ("server.receive"). A program counts as a package, and its commands
+// as names ("paddlectl.cp").
 type Error struct {
 	Op   string // "package.Name" that met the failure, for the operator
 	Path Path   // what it happened to; may be empty
@@ -122,9 +121,9 @@ type Error struct {
 	Err  error // cause, in the words of the layer below; may be nil
 }
 
-// Errorf makes an Error whose cause is a formatted message; %w wraps as in
-// fmt.Errorf. The message says what a user can do with: the thing, the place and
-// the way out. It does not repeat Path or the Kind's text.
+// Errorf makes an Error whose cause is a formatted message; %w wraps as in fmt.Errorf. The
+// message helps a user: it names the thing, the place and the way out. It does not repeat Path
+// or the Kind's text.
 func Errorf(op string, name Path, kind Kind, format string, args ...any) error {
 	return &Error{Op: op, Path: name, Kind: kind, Err: fmt.Errorf(format, args...)}
 }
@@ -134,8 +133,7 @@ func E(op string, name Path, kind Kind, err error) error {
 	return &Error{Op: op, Path: name, Kind: kind, Err: err}
 }
 
-// Error reads "path: kind: cause". Op is left to logs (see Detail): users read
-// this text.
+// Error reads "path: kind: cause". Users read this text, so it leaves out Op (see Detail).
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Path != "" {
@@ -150,7 +148,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Cause is the text of what is behind the error; "" where that says no more than the Kind.
+// Cause returns the text of the cause, "" if it says no more than the Kind.
 func (e *Error) Cause() string {
 	if e.Err == nil || echoes(e.Err, e.Kind) {
 		return ""
@@ -158,7 +156,7 @@ func (e *Error) Cause() string {
 	return e.Err.Error()
 }
 
-// echoes reports whether a cause says what the Kind says, be it in other words.
+// echoes reports whether a cause says no more than the Kind.
 func echoes(cause error, k Kind) bool {
 	switch cause {
 	case fs.ErrNotExist:
@@ -175,7 +173,7 @@ func echoes(cause error, k Kind) bool {
 	return cause.Error() == k.Error()
 }
 
-// Detail reads "op path: kind: cause", for logs, with the stack of a panic behind it.
+// Detail reads "op path: kind: cause", for logs, followed by the stack of a panic.
 func (e *Error) Detail() string {
 	text := e.Op + " " + e.Error()
 	var p *PanicError
@@ -185,7 +183,7 @@ func (e *Error) Detail() string {
 	return text
 }
 
-// Detail is err's text for logs.
+// Detail returns err's text for logs.
 func Detail(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -200,7 +198,7 @@ func (e *Error) Is(target error) bool { return target == e.Kind || e.Kind.Is(tar
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf classifies any error. nil has no Kind; do not ask.
+// KindOf classifies an error, which must not be nil.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -229,11 +227,11 @@ func KindOf(err error) Kind {
 	return Other
 }
 
-// Known makes an error of err, which a store met at name, if it says its Kind by itself: if it is an Error, or a Kind.
-// Of anything else, with ok false, the store has to find the Kind. nil stays nil.
+// Known converts an error that a store met at name, if err is an Error or a Kind. If ok is false,
+// the store must find the Kind. nil stays nil.
 //
-// An Error is only given the path that it lacks; not so if it is Invalid, for that is what CheckPath says of a path
-// that is none: it has quoted it, shortened, and nothing may follow that gives it out whole.
+// An Error without a path gets name, unless it is Invalid: CheckPath has already quoted the bad
+// path, shortened, and the message must not repeat it in full.
 func Known(op string, name Path, err error) (known error, ok bool) {
 	if err == nil {
 		return nil, true
@@ -252,8 +250,8 @@ func Known(op string, name Path, err error) (known error, ok bool) {
 	return nil, false
 }
 
-// CheckContext returns an error of Kind Canceled if ctx is done. Implementations
-// call it first, and between chunks.
+// CheckContext answers Canceled if ctx is done. Implementations call it first, and between
+// chunks.
 func CheckContext(ctx context.Context, op string, name Path) error {
 	if err := ctx.Err(); err != nil {
 		return E(op, name, Canceled, err)
@@ -269,12 +267,12 @@ type OverQuota struct {
 	Used  int64
 	Need  int64 // what the operation adds; 0 if unknown
 
-	// Staged is the part of Used that unfinished uploads hold; negative if they count, but the store
-	// does not say how much they hold.
+	// Staged is the part of Used that uploads hold. It is negative if they count but the store
+	// does not report how much they hold.
 	Staged int64
 }
 
-// Error says what the limit is, what is left of it, and what can be done.
+// Error states the limit, what is left of it, and the way out.
 func (q *OverQuota) Error() string {
 	amount, limit := size, size(q.Limit)
 	if q.Files {
@@ -306,7 +304,7 @@ type OutOfSpace struct {
 	Need, Free int64 // bytes; if Need <= Free, something else ran out, such as inodes
 }
 
-// Error says which disk is full, and what is left of it.
+// Error names the full disk and what is free on it.
 func (o *OutOfSpace) Error() string {
 	where := "the store"
 	if o.Disk != "" {
@@ -318,7 +316,7 @@ func (o *OutOfSpace) Error() string {
 	return fmt.Sprintf("%s is full: %s needed, %s free", where, size(o.Need), size(o.Free))
 }
 
-// size writes n bytes as a person reads them, and as an exact number.
+// size formats n bytes for people, followed by the exact number.
 func size(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {

@@ -39,7 +39,7 @@ func TestKindsAreTotal(t *testing.T) {
 	}
 }
 
-// TestKindNumbers holds the numbers, which cross the wire.
+// TestKindNumbers checks that the numbers, which cross the wire, do not change.
 func TestKindNumbers(t *testing.T) {
 	for want, k := range []pfs.Kind{
 		pfs.Other, pfs.Invalid, pfs.NotExist, pfs.Exist, pfs.Permission, pfs.Unauthenticated, pfs.IsDir,

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// ChunkSize is the largest piece, in bytes, that one request or one
-	// uninterruptible step moves, and the leaf size of tree digests.
+	// ChunkSize is the largest number of bytes that one request or one uninterruptible step
+	// moves, and the leaf size of tree digests.
 	ChunkSize = 4 << 20
 
 	// MaxPage is the largest number of entries in one Page.
@@ -20,76 +20,70 @@ const (
 
 // FileSystem is a tree of directories, files and symbolic links.
 //
-// The package documentation states the rules common to all methods: paths,
-// links, cancellation, concurrency and errors. Only what is particular to a
-// method is said below; "answers K" means an error of Kind K.
+// The package documentation states the rules for all methods: paths, links, cancellation,
+// concurrency and errors. "Answers K" means that the method returns an error of Kind K.
 type FileSystem interface {
 	// Open opens the file name for reading. It answers IsDir for a directory.
 	//
-	// The File shows one version of the content. If the file is replaced after
-	// Open, reads go on with the old content where the store can keep it, and
-	// else answer Conflict; they never mix two versions.
+	// The File shows one version of the content. If the file is replaced after Open, reads
+	// return the old content where the store can keep it, and else answer Conflict; they
+	// never mix two versions.
 	Open(ctx context.Context, name Path) (File, error)
 
-	// Create begins a staged write of the file name, or goes on with one (see
-	// CreateOptions.ID). The parent must be a directory (else NotExist or
-	// NotDir), and name must not be one (IsDir). If name exists as a file or
-	// link, Commit replaces it; until then nothing about it changes.
+	// Create begins or resumes (see CreateOptions.ID) an upload of the file name. The parent
+	// must be a directory (else NotExist or NotDir), and name must not be one (IsDir). If
+	// name exists as a file or link, Commit replaces it; until then it does not change.
 	Create(ctx context.Context, name Path, opts CreateOptions) (Staged, error)
 
 	// Stat describes name itself; a link is not followed.
 	Stat(ctx context.Context, name Path) (Info, error)
 
-	// List returns one page of the entries of the directory dir, in the store's
-	// own order, without "." and "..". Memory is bounded by the page, however
-	// large the directory. It answers NotDir for anything but a directory.
+	// List returns one page of the entries of the directory dir, in the store's own order,
+	// without "." and "..". It needs memory for one page only. It answers NotDir for
+	// anything but a directory.
 	List(ctx context.Context, dir Path, opts ListOptions) (Page, error)
 
-	// Mkdir makes the directory name with the permission bits of mode. The
-	// parent must exist. A directory that is there already is success and keeps
-	// its mode, so there is no exclusive Mkdir; anything else of that name
-	// answers Exist.
+	// Mkdir makes the directory name with the permission bits of mode. The parent must
+	// exist. An existing directory is success and keeps its mode, so Mkdir cannot be
+	// exclusive; anything else of that name answers Exist.
 	Mkdir(ctx context.Context, name Path, mode fs.FileMode) error
 
-	// Remove removes the file, link or empty directory name. A directory with
-	// entries answers NotEmpty; the root answers Invalid. Temporaries never make
-	// a directory count as not empty.
+	// Remove removes the file, link or empty directory name. A directory with entries
+	// answers NotEmpty; the root answers Invalid. A directory that holds only temporaries is
+	// empty.
 	Remove(ctx context.Context, name Path) error
 
-	// Rename gives the file, link or directory oldName the name newName. A file
-	// or link at newName is replaced atomically if oldName is not a directory,
-	// and answers NotDir if it is. A directory at newName answers Exist. Moving
-	// a directory into itself answers Invalid; oldName equal to newName is
-	// success if it exists. Of two hard links of one file, oldName may stay. Moving between stores answers CrossStore.
+	// Rename gives the file, link or directory oldName the name newName. A file or link at
+	// newName is replaced atomically if oldName is not a directory, and answers NotDir if it
+	// is. A directory at newName answers Exist. Moving a directory into itself answers
+	// Invalid, moving between stores CrossStore. If the names are equal, Rename succeeds if
+	// oldName exists. If they are hard links of one file, oldName may stay.
 	Rename(ctx context.Context, oldName, newName Path) error
 }
 
-// CreateOptions says how a staged write begins. The zero value begins a new one
-// of unknown size.
+// CreateOptions are the options of Create. The zero value begins a new upload of unknown size.
 type CreateOptions struct {
-	// ID names the staged write. If the store keeps a suspended or abandoned
-	// one of this ID for the same path, Create goes on with it; else it begins
-	// one with this ID. Empty means new, with an ID of the store's choosing.
-	// See ValidID for its form.
+	// ID names the upload. Create resumes an upload of this ID for the same path if the
+	// store keeps one, and else begins one. If ID is empty, the store begins one and chooses
+	// the ID. See ValidID for its form.
 	ID string
 
-	// Reopen refuses to begin: if there is no staged write ID, Create answers
-	// Conflict.
+	// Reopen only resumes: Create answers Conflict if there is no upload of this ID.
 	Reopen bool
 
-	// Size is the length in bytes that the file will have, 0 if unknown. The
-	// store may refuse at once (NoSpace, Quota) what cannot fit.
+	// Size is the expected length in bytes, 0 if unknown. The store may refuse at once
+	// (NoSpace, Quota) what cannot fit.
 	Size int64
 }
 
-// Check answers Invalid if the options are none that a staged write of name can begin
-// with. Every Create begins with it.
+// Check answers Invalid if an upload of name cannot begin with these options. Every Create
+// begins with it.
 func (o CreateOptions) Check(op string, name Path) error {
 	switch {
 	case o.ID != "" && !ValidID(o.ID):
-		return Errorf(op, name, Invalid, "staged write ID %.80q: it must be 8 to 64 characters of 0-9 and a-z", o.ID)
+		return Errorf(op, name, Invalid, "upload ID %.80q: it must be 8 to 64 characters of 0-9 and a-z", o.ID)
 	case o.ID == "" && o.Reopen:
-		return Errorf(op, name, Invalid, "no ID of the staged write to go on with")
+		return Errorf(op, name, Invalid, "no ID of the upload to resume")
 	case o.Size < 0:
 		return Errorf(op, name, Invalid, "negative size %d", o.Size)
 	}
@@ -98,20 +92,20 @@ func (o CreateOptions) Check(op string, name Path) error {
 
 // ListOptions selects a page of a listing.
 type ListOptions struct {
-	// Token is Page.Next of the page before, empty for the first page. A token
-	// that the store can no longer honour answers Conflict.
+	// Token is Page.Next of the page before, empty for the first page. A token that is no
+	// longer valid answers Conflict.
 	Token string
 
 	// Limit is the largest number of entries wanted; 0 or more than MaxPage
 	// means MaxPage.
 	Limit int
 
-	// Digests asks for the kept digests of files, in Info.Digest. It may cost the
-	// store a Stat of each file, so a page has at most MaxDigests entries.
+	// Digests asks for the stored digests of files, in Info.Digest. It may cost the store a
+	// Stat of each file, so a page has at most MaxDigests entries.
 	Digests bool
 
-	// Attrs asks for ID, Links, UID, GID, ChangeTime, AccessTime, Replication and
-	// BlockSize of the entries. Listings may leave them out otherwise.
+	// Attrs asks for ID, Links, UID, GID, ChangeTime, AccessTime, Replication and BlockSize
+	// of the entries. Listings may leave them out otherwise.
 	Attrs bool
 }
 
@@ -131,12 +125,11 @@ func (o ListOptions) Max() int {
 type Page struct {
 	Entries []Info
 
-	// Unnamed holds, quoted, the names of entries that cannot be a Path (not
-	// UTF-8, for example), so that they are never passed over in silence.
+	// Unnamed holds, quoted, the names of entries that cannot be in a Path (not UTF-8, for
+	// example), so that callers can report them.
 	Unnamed []string
 
-	// Next is the token of the next page, empty at the end. A page may be empty
-	// and still have a Next.
+	// Next is the token of the next page, empty at the end. Even an empty page may have one.
 	Next string
 }
 
@@ -150,40 +143,39 @@ type Info struct {
 	Owner string // as the store names it; empty if it has none
 	Group string
 
-	// ID is the same for all names of a file, never 0, and differs from that of any
-	// other file of the store that exists at the same time. It stays the same when the
-	// file is renamed. 0 means that the store has none.
+	// ID identifies a file, whatever its name: all its names share it, a rename keeps it,
+	// and no two files that exist at the same time have the same. 0 means that the store has
+	// no IDs.
 	ID uint64
 
 	// Links is the number of names of the file, 0 if the store does not count them.
 	// Listings may leave out Links, Replication and BlockSize.
 	Links uint32
 
-	UID, GID uint32 // numbers of the owner and the group where the store has numbers, else 0
+	UID, GID uint32 // numbers of the owner and the group, 0 if the store has none
 
-	// ChangeTime is when the content or an attribute changed last, AccessTime when
-	// the content was read last. They are zero where the store does not keep them.
+	// ChangeTime is when the content or an attribute changed last, AccessTime when the
+	// content was read last; zero where the store does not keep them.
 	ChangeTime, AccessTime time.Time
 
 	Device uint64 // number of a device, as Mknod takes it
 
-	// Replication is the number of copies that the store keeps, BlockSize the length
-	// in bytes of its blocks; 0 where the store has no such number for a file.
+	// Replication is the number of copies that the store keeps, BlockSize the length of its
+	// blocks in bytes; 0 where the store has no such number for a file.
 	Replication int
 	BlockSize   int64
 
-	// Target is where a link leads, as it was written.
+	// Target is where a link leads, unchanged.
 	Target string
 
-	// Version is an opaque tag that differs whenever the content does; empty in
-	// listings of stores that cannot give it cheaply, never in Stat of a file.
+	// Version is an opaque tag that differs whenever the content does. Stat of a file always
+	// sets it; listings leave it empty where it is expensive.
 	Version string
 
-	// Digest is the tree digest of the content ("algorithm:hex", package
-	// pfs/digest) if one is kept and still trusted, which is while size and
-	// modification time are those it was made for. Empty means not known: package
-	// digest computes it then. Listings may leave it out unless ListOptions.Digests
-	// asks for it.
+	// Digest is the stored tree digest of the content ("algorithm:hex"). It is valid while
+	// size and modification time are those that it was computed for. If it is empty,
+	// package pfs/digest can compute it. Listings may leave it out unless
+	// ListOptions.Digests asks for it.
 	Digest string
 }
 
@@ -196,11 +188,10 @@ func (i Info) IsLink() bool { return i.Mode&fs.ModeSymlink != 0 }
 // IsRegular reports whether i describes a regular file.
 func (i Info) IsRegular() bool { return i.Mode.IsRegular() }
 
-// File is an open file. NewReader makes the readers of package io of it.
+// File is an open file. NewReader makes it a reader of package io.
 type File interface {
-	// ReadAt reads into p from offset off, as io.ReaderAt does: n < len(p)
-	// always comes with an error, io.EOF at the end of the file. After Close it
-	// answers Closed.
+	// ReadAt reads into p from offset off, as io.ReaderAt does: n < len(p) always comes with
+	// an error, io.EOF at the end of the file. After Close it answers Closed.
 	ReadAt(ctx context.Context, p []byte, off int64) (n int, err error)
 
 	// Info describes the version that this File reads.
@@ -210,9 +201,9 @@ type File interface {
 	Close() error
 }
 
-// Staged is a file being written. It ends with exactly one of Commit, Suspend or
-// Close, and Close always follows: after one of the other two it only releases the
-// handle, so that
+// Staged is an upload: a file that is being written. It ends with exactly one of Commit, Suspend
+// or Close. Call Close in any case: after one of the other two it only releases resources, so
+// that
 //
 //	w, err := fsys.Create(ctx, name, pfs.CreateOptions{})
 //	...
@@ -222,66 +213,61 @@ type File interface {
 //
 // publishes a whole file or nothing. NewWriter makes an io.Writer of it.
 type Staged interface {
-	// ID names this staged write; Create with it goes on after Suspend.
+	// ID names this upload. Create with it resumes the upload after Suspend.
 	ID() string
 
-	// Resumed reports whether Create found bytes staged before under this ID.
-	// Which of them are right is found by reading them (LeafDigests).
+	// Resumed reports whether Create found bytes staged before under this ID. Read them back
+	// (LeafDigests) to find out which are right.
 	Resumed() bool
 
-	// Unit is the length in bytes of the pieces that the store makes durable one
-	// by one; the file is a row of them, the last one possibly short. Pieces may
-	// be written in any order and in parallel; within one piece the bytes are
-	// written in order from its start. Stores with offset writes state
-	// ChunkSize.
+	// Unit is the length in bytes that the store makes durable at a time. The file is a
+	// sequence of units, and the last one may be shorter. Units may be written in any order
+	// and in parallel; the bytes of one unit are written in order from its start. Stores
+	// with writes at any offset return ChunkSize.
 	Unit() int64
 
 	// WriteAt writes p at offset off, all of it or an error. Writing the same
 	// bytes to the same place twice is harmless.
 	WriteAt(ctx context.Context, p []byte, off int64) (n int, err error)
 
-	// ReadAt reads back what was staged. Bytes never written read as zeros or
-	// end the file.
+	// ReadAt reads staged bytes. Bytes never written read as zeros or end the file.
 	ReadAt(ctx context.Context, p []byte, off int64) (n int, err error)
 
-	// Sync returns when all that WriteAt has returned for will survive a crash
-	// of the store (whole pieces only; see Unit).
+	// Sync returns when every whole unit that was written survives a crash of the store.
 	Sync(ctx context.Context) error
 
-	// Commit publishes the file under its name, replacing what was there, and
-	// returns what Stat will say. It answers Integrity if fewer than
-	// opts.Size bytes were staged; what was staged beyond is cut off. After a
-	// Commit that failed the staged write is still there. Commit of an ID that
-	// has already been committed to this name is success, as long as what it
-	// published is still there unchanged.
+	// Commit publishes the file under its name, replacing what was there, and returns its
+	// Info. It cuts off staged bytes beyond opts.Size, and answers Integrity if fewer were
+	// staged. After a failed Commit the upload still exists. A second Commit of an ID to the
+	// same name succeeds if the published file is still there unchanged.
 	Commit(ctx context.Context, opts CommitOptions) (Info, error)
 
-	// Suspend ends the use of this handle and keeps what was staged.
+	// Suspend releases the upload and keeps its staged bytes.
 	Suspend(ctx context.Context) error
 
-	// Close discards what was staged unless Commit or Suspend came first. It
-	// also does so if ctx is done, and then waits for no more than a few seconds:
-	// what it cannot discard by then is removed after the retention period.
+	// Close discards the staged bytes unless Commit or Suspend came first. It also does so
+	// if ctx is done, but then waits at most a few seconds: what it cannot discard in this
+	// time is removed after the retention period.
 	Close(ctx context.Context) error
 }
 
-// CommitOptions states what is published.
+// CommitOptions are the options of Commit.
 type CommitOptions struct {
 	Size    int64       // exact length of the file in bytes
 	Mode    fs.FileMode // permission bits; 0 means 0644
 	ModTime time.Time   // zero means now
 
-	// Digest is kept with the file as Info.Digest where the store can. The
-	// caller has computed it from the bytes that it wrote.
+	// Digest is stored with the file as Info.Digest where the store can. The caller has
+	// computed it from the bytes that it wrote.
 	Digest string
 
-	// NoReplace publishes only if nothing has the name at that moment, and else
-	// answers Exist. A store that cannot do it answers Unsupported.
+	// NoReplace answers Exist if something has the name. A store that cannot do this
+	// atomically answers Unsupported.
 	NoReplace bool
 }
 
-// Check answers Invalid if the options are none that name can be published with. Every
-// Commit begins with it.
+// Check answers Invalid if name cannot be published with these options. Every Commit begins
+// with it.
 func (o CommitOptions) Check(op string, name Path) error {
 	if o.Size < 0 {
 		return Errorf(op, name, Invalid, "negative size %d", o.Size)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// HasMagic reports whether pattern has a special character that is not escaped:
-// if not, Glob asks for one path only.
+// HasMagic reports whether pattern has a special character that is not escaped. Without one,
+// Glob looks up one path only.
 func HasMagic(pattern string) bool {
 	for i := 0; i < len(pattern); i++ {
 		switch pattern[i] {
@@ -24,23 +24,24 @@ func HasMagic(pattern string) bool {
 	return false
 }
 
-// Glob calls fn once for each path that pattern matches, in the store's order.
-// The pattern is a path of which
+// Glob calls fn once for each path that pattern matches, in the store's order. The pattern is a
+// path with these special elements:
 //
-//   - stands for any characters of one name
-//     ?          for one character
-//     [a-z]      for one character of the class, [!a-z] or [^a-z] for one not of it
-//     {x,y}      for x or y, which may hold slashes, patterns and more braces
-//     **         as a whole element, for any directories or none; at the end, for all below
-//     \          takes the meaning from the next character
+//	?          one character
+//	*          any characters of one name
+//	[a-z]      one character of the class; [!a-z] or [^a-z]: one that is not
+//	{x,y}      x or y, which may hold slashes, patterns and more braces
+//	**         as a whole element, any directories or none; at the end, everything below
+//	\          the next character without its special meaning
 //
-// A name that begins with a dot is matched only by a pattern with that dot. Only
-// directories that may hold a match are listed; links are followed where the
-// pattern names one and fsys follows it, never by "**". What is not there, or
-// stops at a file or a link, is no match and no error; but a pattern without
-// magic is a Stat, whose error is returned. Any other error ends Glob, and so does
-// fn's; fs.SkipAll ends it with success. A malformed pattern answers Invalid, as does
-// a match whose name cannot be a Path; a pattern of too many alternatives answers Limit.
+// Only a pattern with a leading dot matches a name with a leading dot. Glob lists only
+// directories that may hold a match. It follows a link that the pattern names if fsys follows
+// it, but "**" never does.
+//
+// Missing names, and files or links in place of directories, are not errors. A pattern without
+// magic is a Stat, whose error is returned. Any other error ends Glob, as does an error of fn;
+// fs.SkipAll ends it with success. A malformed pattern answers Invalid, as does a match whose
+// name cannot be in a Path; a pattern of too many alternatives answers Limit.
 func Glob(ctx context.Context, fsys FileSystem, pattern string, fn func(name Path, info Info) error) error {
 	g := globber{fsys: fsys, fn: fn}
 	if err := g.compile(pattern); err != nil {
@@ -53,18 +54,18 @@ func Glob(ctx context.Context, fsys FileSystem, pattern string, fn func(name Pat
 	return err
 }
 
-// globber matches a tree against all alternatives of a pattern at once, so that
-// no directory is listed twice and no path is reported twice.
+// globber matches a tree against all alternatives of a pattern at once, so that it lists no
+// directory twice and reports no path twice.
 type globber struct {
 	fsys FileSystem
 	fn   func(Path, Info) error
 	alts [][]globElem
 }
 
-// globPos is a place in an alternative: all before the element at is matched.
+// globPos is a position in an alternative: the elements before at are matched.
 type globPos struct{ alt, at int }
 
-// start begins at the root, or where a pattern without magic leads at once.
+// start begins at the root, or at the path that a pattern without magic names.
 func (g *globber) start(ctx context.Context, magic bool) error {
 	if !magic {
 		name := Root
@@ -85,7 +86,7 @@ func (g *globber) start(ctx context.Context, magic bool) error {
 	return g.walk(ctx, Root, at)
 }
 
-// enter adds pos to at, and what follows it where "**" stands for nothing.
+// enter adds pos to at, and the position after it if "**" may match nothing.
 func (g *globber) enter(at []globPos, pos globPos) []globPos {
 	if slices.Contains(at, pos) {
 		return at
@@ -98,17 +99,17 @@ func (g *globber) enter(at []globPos, pos globPos) []globPos {
 	return at
 }
 
-// matched reports whether one alternative is matched to its end.
+// matched reports whether at has the end of an alternative.
 func (g *globber) matched(at []globPos) bool {
 	return slices.ContainsFunc(at, func(p globPos) bool { return p.at == len(g.alts[p.alt]) })
 }
 
-// open returns those of at that go on.
+// open returns the positions of at that are not at an end.
 func (g *globber) open(at []globPos) []globPos {
 	return slices.DeleteFunc(at, func(p globPos) bool { return p.at == len(g.alts[p.alt]) })
 }
 
-// walk matches what is below dir, of which at says how far it got.
+// walk matches what is below dir from the positions at.
 func (g *globber) walk(ctx context.Context, dir Path, at []globPos) error {
 	at = g.open(at)
 	if names, ok := g.literals(at); ok {
@@ -142,8 +143,7 @@ func (g *globber) walk(ctx context.Context, dir Path, at []globPos) error {
 	return nil
 }
 
-// literals returns the names that can go on from at, if no listing is needed to
-// know them.
+// literals returns the names that can follow at, if they are known without a listing.
 func (g *globber) literals(at []globPos) (names []string, ok bool) {
 	for _, pos := range at {
 		e := g.alts[pos.alt][pos.at]
@@ -157,8 +157,8 @@ func (g *globber) literals(at []globPos) (names []string, ok bool) {
 	return names, true
 }
 
-// step returns where at gets by an entry of that name; "**" goes on into it if it
-// is a directory.
+// step returns the positions that an entry of this name leads to from at. "**" enters only
+// directories.
 func (g *globber) step(at []globPos, name string, dir bool) (next []globPos) {
 	hidden := strings.HasPrefix(name, ".")
 	for _, pos := range at {
@@ -182,7 +182,7 @@ func (g *globber) step(at []globPos, name string, dir bool) (next []globPos) {
 	return next
 }
 
-// named goes on at a path that the pattern names, and nobody has seen yet.
+// named continues at a path that the pattern names and no listing has returned.
 func (g *globber) named(ctx context.Context, name Path, at []globPos) error {
 	if g.matched(at) {
 		info, err := g.fsys.Stat(ctx, name)
@@ -196,7 +196,7 @@ func (g *globber) named(ctx context.Context, name Path, at []globPos) error {
 	return g.walk(ctx, name, at)
 }
 
-// listed goes on at an entry of a listing.
+// listed continues at an entry of a listing.
 func (g *globber) listed(ctx context.Context, name Path, info Info, at []globPos) error {
 	if g.matched(at) {
 		if err := g.fn(name, info); err != nil {
@@ -209,7 +209,7 @@ func (g *globber) listed(ctx context.Context, name Path, info Info, at []globPos
 	return g.walk(ctx, name, at)
 }
 
-// report hands name to fn with what Stat says.
+// report calls fn with name and its Info.
 func (g *globber) report(ctx context.Context, name Path) error {
 	info, err := g.fsys.Stat(ctx, name)
 	if err != nil {
@@ -218,7 +218,7 @@ func (g *globber) report(ctx context.Context, name Path) error {
 	return g.fn(name, info)
 }
 
-// unlessNoMatch drops an error that only says that there is nothing.
+// unlessNoMatch drops errors that mean that nothing matches.
 func unlessNoMatch(err error) error {
 	if errors.Is(err, NotExist) || errors.Is(err, NotDir) || errors.Is(err, Symlink) {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// globbed returns what pattern matches, in the order of the matches.
+// globbed returns the paths that pattern matches, in the order of the matches.
 func globbed(t *testing.T, fsys pfs.FileSystem, pattern string) []string {
 	t.Helper()
 	var got []string
@@ -228,7 +228,7 @@ func FuzzGlob(f *testing.F) {
 	})
 }
 
-// TestGlobUnnamed is about names that the pattern matches and no Path can be.
+// TestGlobUnnamed matches names that cannot be in a Path.
 func TestGlobUnnamed(t *testing.T) {
 	fsys := oneByOne{newTree(t, "/d/a.txt", "/d/b.csv"), map[pfs.Path]string{"/d": `"\xff.txt"`}}
 	none := func(pfs.Path, pfs.Info) error { return nil }

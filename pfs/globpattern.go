@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What bounds the work of expanding braces.
+// Limits of the expansion of braces.
 const (
 	maxBraces       = 64
 	maxAlternatives = 1024
@@ -26,7 +26,7 @@ const (
 	globDirs                    // "**"
 )
 
-// compile makes the alternatives of pattern.
+// compile parses the alternatives of pattern.
 func (g *globber) compile(pattern string) error {
 	if len(pattern) > MaxPath || strings.Count(pattern, "{") > maxBraces {
 		return badPattern(pattern, Limit, "it may have %d bytes and %d braces", MaxPath, maxBraces)
@@ -49,14 +49,13 @@ func badPattern(pattern string, kind Kind, format string, args ...any) error {
 	return Errorf("pfs.Glob", "", kind, "pattern %s: "+format, append([]any{quoteShort(pattern)}, args...)...)
 }
 
-// errCutShort is about what globUnit and splitBraces refuse.
+// errCutShort is the error for what globUnit and splitBraces refuse.
 func errCutShort(pattern string) error {
 	return badPattern(pattern, Invalid, `a "[", "{" or "\" is not complete: put a "\" before it if it is part of a name`)
 }
 
-// globUnit returns the length of the first character of s, which is not empty,
-// with the escape before it or the whole class that it opens; 0 if it is cut
-// short.
+// globUnit returns the length of the first character of s, which is not empty, including an
+// escape before it or the whole class that it opens; 0 if it is incomplete.
 func globUnit(s string) int {
 	switch s[0] {
 	case '\\':
@@ -78,7 +77,7 @@ func globUnit(s string) int {
 	return 1
 }
 
-// expandBraces appends to out what done+rest stands for. done has no braces.
+// expandBraces appends the expansions of done+rest to out. done has no braces.
 func expandBraces(pattern, done, rest string, out *[]string) error {
 	for i := 0; i < len(rest); {
 		if rest[i] == '{' {
@@ -106,8 +105,7 @@ func expandBraces(pattern, done, rest string, out *[]string) error {
 	return nil
 }
 
-// splitBraces splits s, which begins with a brace, into the alternatives in it and
-// what comes after.
+// splitBraces splits s, which begins with a brace, into its alternatives and what follows them.
 func splitBraces(s string) (alts []string, tail string, ok bool) {
 	depth, start := 0, 1
 	for i := 0; i < len(s); {
@@ -130,7 +128,7 @@ func splitBraces(s string) (alts []string, tail string, ok bool) {
 	return nil, "", false
 }
 
-// globElems makes the elements of one alternative.
+// globElems parses the elements of one alternative.
 func globElems(pattern, alt string) (elems []globElem, err error) {
 	rest, ok := strings.CutPrefix(alt, "/")
 	if !ok {

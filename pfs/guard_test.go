@@ -21,7 +21,7 @@ func (b buggy) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
 	return b.FileSystem.Open(ctx, name)
 }
 
-// TestReadBatchOutlivesAPanic: a panic fails the file that it was met at, and no other.
+// TestReadBatchOutlivesAPanic: a panic fails only the file that it occurred at.
 func TestReadBatchOutlivesAPanic(t *testing.T) {
 	m := memfs.New(memfs.Options{})
 	pfstest.WriteFile(t, m, "/f", []byte("12345"))

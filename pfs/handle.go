@@ -15,8 +15,8 @@ const (
 	OpenWrite
 	// OpenCreate makes an empty file if nothing has the name.
 	OpenCreate
-	// OpenExclusive, with OpenCreate, answers Exist if something has the name, be
-	// it a symbolic link.
+	// OpenExclusive, with OpenCreate, answers Exist if something has the name, even a
+	// symbolic link.
 	OpenExclusive
 	// OpenTruncate sets the length of an existing file to 0.
 	OpenTruncate
@@ -42,52 +42,50 @@ func (f OpenFlags) Check(op string, name Path) error {
 	return nil
 }
 
-// Handle is an open file that is read and changed in place. Changes are visible to
-// everybody at once; a staged write, by contrast, becomes visible whole or not at all.
+// Handle is an open file that is read and changed in place. Changes are visible to everybody at
+// once; an upload, by contrast, becomes visible whole or not at all.
 //
-// A handle is bound to the file, not to its path: it goes on working after the name was
-// renamed, replaced or removed; a store without random writes may answer Conflict after
-// it was replaced or removed. Errors carry the path that OpenHandle was given. A handle
-// that cannot be continued, because the service that held it restarted or its lease
-// ended, answers Stale; what was written since the last successful Sync may then be lost.
-// After Close every method answers Closed. Methods may be called from any number of
-// goroutines.
+// A handle is bound to the file, not to its path: it stays usable after the name was renamed,
+// replaced or removed. Only a store without random writes may answer Conflict after it was
+// replaced or removed. Errors carry the path that OpenHandle was given. A handle that has
+// expired, because its service restarted or its lease ended, answers Stale; writes since the
+// last successful Sync may then be lost. After Close every method answers Closed. Methods may be
+// called from any number of goroutines.
 type Handle interface {
 	// ReadAt reads into p from offset off, as File.ReadAt does. Without OpenRead it
 	// answers Permission.
 	ReadAt(ctx context.Context, p []byte, off int64) (n int, err error)
 
-	// WriteAt writes p at offset off and lengthens the file if need be; a gap reads
-	// as zeros. Without OpenWrite it answers Permission. A store without random
-	// writes answers Unsupported to an offset that is not the end of the file.
+	// WriteAt writes p at offset off and lengthens the file if necessary; a gap reads as
+	// zeros. Without OpenWrite it answers Permission. A store without random writes answers
+	// Unsupported unless off is the end of the file.
 	WriteAt(ctx context.Context, p []byte, off int64) (n int, err error)
 
 	// Truncate makes the file size bytes long.
 	Truncate(ctx context.Context, size int64) error
 
-	// Allocate reserves room for the n bytes from offset off on and lengthens the
-	// file if need be. A store that cannot reserve answers Unsupported.
+	// Allocate reserves space for the n bytes from offset off on and lengthens the file if
+	// necessary. A store that cannot reserve answers Unsupported.
 	Allocate(ctx context.Context, off, n int64) error
 
-	// Sync returns when what was written survives a crash of the store.
+	// Sync returns when everything written survives a crash of the store.
 	Sync(ctx context.Context) error
 
 	// Stat describes the file as it is now. Info.Name is the name it was opened by.
 	Stat(ctx context.Context) (Info, error)
 
-	// SetAttr sets the attributes of attrs that mask names, as AttrSetter does.
+	// SetAttr sets the attributes of attrs that mask selects, as AttrSetter does.
 	SetAttr(ctx context.Context, mask AttrMask, attrs Attrs) error
 
-	// Close releases the handle, even if ctx is done. It returns the error of a
-	// write that was not reported before. A second Close returns nil.
+	// Close releases the handle, even if ctx is done. It returns the error of a write that
+	// was not reported before. A second Close returns nil.
 	Close(ctx context.Context) error
 }
 
 // HandleOpener opens files for reading and changing in place.
 type HandleOpener interface {
-	// OpenHandle opens the regular file name. A directory answers IsDir, a symbolic
-	// link Symlink, any other special file Invalid. perm are the permission bits of
-	// a file that it makes.
+	// OpenHandle opens the regular file name. A directory answers IsDir, a symbolic link
+	// Symlink, any other special file Invalid. perm are the permission bits of a new file.
 	OpenHandle(ctx context.Context, name Path, flags OpenFlags, perm fs.FileMode) (Handle, error)
 }
 

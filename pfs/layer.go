@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Access is what an operation does to a path: what a permission is asked for. The numbers
+// Access is what an operation does to a path; permissions are granted for accesses. The numbers
 // cross the wire: the list is append-only.
 type Access uint8
 
@@ -26,33 +26,32 @@ const (
 	Write
 	// Make makes a directory.
 	Make
-	// Delete removes a name: Remove, RemoveTree, Rename's old name. A hard link needs
-	// it too, because its old name can be renamed to the new one just as well.
+	// Delete removes a name: Remove, RemoveTree, Rename's old name. A hard link needs it
+	// too, because it takes the same accesses as a rename.
 	Delete
 	// Discard removes uploads below a directory: Sweep.
 	Discard
-	// Administer changes what the owner may not: SetQuota, SetAttr of an owner or a
-	// group, the setuid and setgid bits, Mknod of a device.
+	// Administer changes what the owner may not: SetQuota, SetAttr of an owner or a group,
+	// the setuid and setgid bits, Mknod of a device.
 	Administer
-	// Measure sums a tree or describes its store: Usage, Space.
+	// Measure counts a tree or describes its store: Usage, Space.
 	Measure
 
 	numAccesses
 )
 
-// Valid reports whether a is an access of the list.
+// Valid reports whether a is in the list of accesses.
 func (a Access) Valid() bool { return a < numAccesses }
 
-// Changes reports whether a is an access that changes anything.
+// Changes reports whether a changes anything.
 func (a Access) Changes() bool { return a >= Write && a != Measure }
 
-// Interceptor carries one operation on name down to the file system that does it: it
-// may refuse, choose the file system and the name there, do call again, or change
-// its error.
+// Interceptor passes one operation on name to the file system that does it. It may refuse the
+// operation, choose the file system and the name there, call again, or change the error.
 type Interceptor func(ctx context.Context, a Access, name Path, call func(FileSystem, Path) error) error
 
-// PathsInterceptor carries one operation on several paths down to the file system that
-// does it. It usually ends with op.Each; it may also call call itself, once.
+// PathsInterceptor passes one operation on several paths to the file system that does it. It
+// usually ends with op.Each; it may also use call itself, once.
 type PathsInterceptor func(ctx context.Context, op PathsOp, call PathsCall) error
 
 // PathsCall does an operation on several paths of fsys, in the order of PathsOp.Uses.
@@ -75,9 +74,8 @@ type Use struct {
 // Target returns the path that the operation makes or changes.
 func (op PathsOp) Target() Path { return op.Uses[len(op.Uses)-1].Path }
 
-// Each carries op through the Interceptor for one path after the other, which is what a
-// Layer without a PathsInterceptor does. Paths that end on different file systems
-// answer CrossStore.
+// Each passes op through the Interceptor for one path after the other, as a Layer without a
+// PathsInterceptor does. Paths that end on different file systems answer CrossStore.
 func (op PathsOp) Each(ctx context.Context, call PathsCall) error {
 	return op.each(ctx, call, nil, make([]Path, 0, len(op.Uses)))
 }
@@ -96,40 +94,39 @@ func (op PathsOp) each(ctx context.Context, call PathsCall, on FileSystem, inner
 	})
 }
 
-// Hooks are what a Layer does besides its Interceptor. Each may be nil.
+// Hooks are what a Layer does in addition to its Interceptor. Each may be nil.
 type Hooks struct {
-	// Paths carries the operations on several paths. nil means PathsOp.Each.
+	// Paths passes the operations on several paths. nil means PathsOp.Each.
 	Paths PathsInterceptor
 
-	// Handle may refuse to open the handle that OpenHandle is asked for.
+	// Handle may refuse an OpenHandle.
 	Handle func(name Path, flags OpenFlags) error
 
 	// Info changes what Stat and List return about name.
 	Info func(ctx context.Context, name Path, info Info) (Info, error)
 
-	// Hide reports whether listings leave name out. For an entry that cannot be a
-	// Path, the last element of name is its quoted form, or "?".
+	// Hide reports whether listings leave out name. For an entry that cannot be in a Path,
+	// the last element of name is its quoted form, or "?".
 	Hide func(name Path) bool
 
-	// Apart reports whether Usage sums the entries of dir that List returns, one by
-	// one, without that of the name except, instead of asking the store.
+	// Apart reports whether Usage adds up the entries of dir that List returns, without the
+	// entry named except, instead of asking the store.
 	Apart func(dir Path) (apart bool, except string)
 
-	// Again reports whether an entry of a batch that failed with err may succeed now.
-	// All entries from there on that failed are then written again.
+	// Again reports whether an entry of a batch that failed with err may succeed now. Then
+	// it and the failed entries after it are written again.
 	Again func(ctx context.Context, name Path, err error) bool
 
 	// Wrote is called after something new was published under name, or may have been.
 	Wrote func(name Path)
 }
 
-// Layer makes a FileSystem of an Interceptor: every operation on a path, those of the
-// optional capabilities included, goes through the one function. Decorators, the
-// mux and the namespace are Layers; so no decorator can forget an operation.
+// Layer makes a FileSystem from an Interceptor: every operation on a path, including the optional
+// capabilities, passes this one function. Decorators, the mux and the namespace are Layers, so
+// no decorator can forget an operation.
 //
-// Errors come back with the path that the caller used. What a file is open for is
-// checked when it is opened; the commit of an upload and the SetAttr of a handle pass
-// the Interceptor again.
+// Errors have the path that the caller used. Opening a file checks what it is open for; the
+// commit of an upload and the SetAttr of a handle pass the Interceptor again.
 type Layer struct {
 	through Interceptor
 	hooks   Hooks
@@ -158,15 +155,15 @@ var (
 	_ AccessChecker      = (*Layer)(nil)
 )
 
-// NewLayer returns the file system whose operations go through i. File systems
-// that i passes to call must be comparable with ==.
+// NewLayer returns the file system whose operations pass i. File systems that i passes to call
+// must be comparable with ==.
 func NewLayer(i Interceptor) *Layer { return NewLayerWith(i, Hooks{}) }
 
 // NewLayerWith is NewLayer with hooks.
 func NewLayerWith(i Interceptor, hooks Hooks) *Layer { return &Layer{through: i, hooks: hooks} }
 
-// route checks name and carries call through the layer. Errors still have the
-// inner paths, which is what the Interceptor itself must see.
+// route checks name and passes call through the layer. Errors still have the inner paths, which
+// the Interceptor itself must see.
 func (l *Layer) route(ctx context.Context, op string, a Access, name Path, call func(FileSystem, Path) error) error {
 	if err := CheckPath(op, name); err != nil {
 		return err
@@ -177,8 +174,8 @@ func (l *Layer) route(ctx context.Context, op string, a Access, name Path, call 
 	return l.through(ctx, a, name, call)
 }
 
-// one carries an operation on one path. It passes the Interceptor with each of the
-// accesses; the last one chooses where it is done.
+// one does an operation on one path. It passes the Interceptor with each of the accesses; the
+// last one chooses the file system.
 func (l *Layer) one(ctx context.Context, op string, a Access, name Path, call func(FileSystem, Path) error, more ...Access) error {
 	inner, below := name, error(nil)
 	last := func(fsys FileSystem, p Path) error {
@@ -191,19 +188,19 @@ func (l *Layer) one(ctx context.Context, op string, a Access, name Path, call fu
 	}
 	err := l.route(ctx, op, a, name, last)
 	if err != below {
-		return err // of the layer itself, in the caller's words
+		return err // from the layer itself: it has the caller's path
 	}
 	return renamed(err, inner, name)
 }
 
-// wrote calls the hook of that name.
+// wrote calls the Wrote hook.
 func (l *Layer) wrote(name Path) {
 	if l.hooks.Wrote != nil {
 		l.hooks.Wrote(name)
 	}
 }
 
-// paths carries an operation on several paths, of which the last is the target.
+// paths does an operation on several paths, of which the last is the target.
 func (l *Layer) paths(ctx context.Context, name string, uses []Use, call PathsCall) error {
 	for _, u := range uses {
 		if err := CheckPath("pfs."+name, u.Path); err != nil {
@@ -230,8 +227,8 @@ func (l *Layer) paths(ctx context.Context, name string, uses []Use, call PathsCa
 	if err == nil || err != below || !errors.As(err, &e) {
 		return err
 	}
-	// The error is about the path that it has, else about one above or below it,
-	// and if two are equally near about the target.
+	// The error belongs to the path that it has; else to one above or below it; if two are
+	// equally near, to the target.
 	at := slices.Index(inner, e.Path)
 	for i := len(inner) - 1; i >= 0 && at < 0; i-- {
 		if inner[i].Within(e.Path) || e.Path.Within(inner[i]) {
@@ -244,7 +241,7 @@ func (l *Layer) paths(ctx context.Context, name string, uses []Use, call PathsCa
 	return renamed(err, inner[at], uses[at].Path)
 }
 
-// renamed gives err the path that the caller used instead of the inner one.
+// renamed replaces the inner path in err by the one that the caller used.
 func renamed(err error, inner, outer Path) error {
 	var e *Error
 	if err == nil || inner == outer || !errors.As(err, &e) || e.Path == "" {
@@ -299,8 +296,7 @@ func (l *Layer) Stat(ctx context.Context, name Path) (info Info, err error) {
 	return info, err
 }
 
-// List may return fewer entries than the directory below has, or none, and still have
-// a Next.
+// List may return fewer entries than the directory below has, even none, and still have a Next.
 func (l *Layer) List(ctx context.Context, dir Path, opts ListOptions) (page Page, err error) {
 	err = l.one(ctx, "pfs.List", ListDir, dir, func(fsys FileSystem, p Path) error {
 		page, err = fsys.List(ctx, p, opts)
@@ -334,7 +330,7 @@ func (l *Layer) List(ctx context.Context, dir Path, opts ListOptions) (page Page
 	return page, nil
 }
 
-// without returns s less what hide reports. s itself may be in a cache below.
+// without returns s without the elements that hide reports. s itself may be in a cache below.
 func without[E any](s []E, hide func(E) bool) []E {
 	if !slices.ContainsFunc(s, hide) {
 		return s
@@ -443,7 +439,7 @@ func (l *Layer) SetAttr(ctx context.Context, name Path, mask AttrMask, attrs Att
 	}, more...)
 }
 
-// access returns the accesses that setting the attributes of m takes.
+// access returns the accesses that setting the attributes of m needs.
 func (m AttrMask) access(attrs Attrs) (a Access, more []Access) {
 	const owners = AttrUID | AttrGID | AttrOwner | AttrGroup
 	administers := m&owners != 0 || m&AttrMode != 0 && attrs.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0
@@ -528,7 +524,7 @@ func (l *Layer) Usage(ctx context.Context, name Path) (u Usage, err error) {
 	return u, err
 }
 
-// sum adds up the entries of dir that may be seen.
+// sum counts the visible entries of dir.
 func (l *Layer) sum(ctx context.Context, dir Path, except string) (total Usage, err error) {
 	info, err := l.Stat(ctx, dir)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// layerCalls is every operation on a path that there is, with the accesses that it
-// must ask for. New ones belong here.
+// layerCalls has every operation on a path, with the accesses that it must pass. New ones belong
+// here.
 var layerCalls = []struct {
 	name string
 	want []string
@@ -248,7 +248,7 @@ func TestLayerErrorPaths(t *testing.T) {
 		{stat(sub, "/in/missing"), pfs.NotExist, "/in/missing"},
 		{stat(gone, "/"), pfs.NotExist, "/"},
 		{stat(gone, "/x"), pfs.NotExist, "/x"},
-		{stat(broken, "/x"), pfs.Symlink, "/above"}, // not below the mount: as the store says
+		{stat(broken, "/x"), pfs.Symlink, "/above"}, // not below the mount: unchanged
 		{stat(mux, "/m/n/link/x"), pfs.Symlink, "/m/n/link"},
 		{stat(mux, "/m/n/in/missing"), pfs.NotExist, "/m/n/in/missing"},
 		{stat(mux, "/p/missing"), pfs.NotExist, "/p/missing"},
@@ -301,8 +301,8 @@ func TestLayerErrorPathsOfOpenFiles(t *testing.T) {
 	wantPath(t, h.Truncate(ctx, 0), pfs.Closed, "/f")
 }
 
-// TestLayerTakesPathsTogether: an operation on several paths passes one function, and the
-// error is about the path that the caller used.
+// TestLayerTakesPathsTogether: an operation on several paths passes one function, and the error
+// has the path that the caller used.
 func TestLayerTakesPathsTogether(t *testing.T) {
 	store := newTree(t, "/in/f", "/in/g", "/in/h")
 	var seen []string
@@ -365,11 +365,11 @@ func TestLayerTwoStores(t *testing.T) {
 	pfstest.WantNames(t, mux, "/b", "g")
 }
 
-// batches is a store that notes the batches it is given.
+// batches is a store that records the batches it is given.
 type batches struct {
 	pfs.FileSystem
 	got [][]pfs.Path
-	err func(pfs.Path) error // of an entry, instead of writing it
+	err func(pfs.Path) error // if not nil, fails entries instead of writing them
 }
 
 func (b *batches) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
@@ -439,7 +439,7 @@ func TestLayerLooksAgainAtBusyEntries(t *testing.T) {
 	}
 }
 
-// silent is a store that answers nothing before its timeout has passed.
+// silent is a store that returns only when its timeout has passed.
 type silent struct {
 	pfs.FileSystem
 	timeout time.Duration
@@ -460,8 +460,8 @@ func (s silent) Open(_ context.Context, name pfs.Path) (pfs.File, error) {
 	return nil, pfs.E("test.Open", name, pfs.Unavailable, nil)
 }
 
-// TestReadBatchDoesNotWaitForEachFile: of a store that is away no more is asked than what was
-// asked for at once.
+// TestReadBatchDoesNotWaitForEachFile: a store that is away gets no more requests than those that
+// ran at the same time.
 func TestReadBatchDoesNotWaitForEachFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 15 * time.Second
@@ -479,8 +479,8 @@ func TestReadBatchDoesNotWaitForEachFile(t *testing.T) {
 	})
 }
 
-// TestLayersDoNotWaitForEachEntryOfABatch: a store that is away is asked again once by each
-// layer, not once for each entry.
+// TestLayersDoNotWaitForEachEntryOfABatch: each layer retries once with a store that is away, not
+// once for each entry.
 func TestLayersDoNotWaitForEachEntryOfABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 15 * time.Second
@@ -505,7 +505,7 @@ func TestLayersDoNotWaitForEachEntryOfABatch(t *testing.T) {
 	})
 }
 
-// TestLayerSecondLookKeepsThePath: what fails twice has the caller's path, once.
+// TestLayerSecondLookKeepsThePath: an entry that fails twice has the caller's path, once.
 func TestLayerSecondLookKeepsThePath(t *testing.T) {
 	store := newBatches()
 	store.err = func(name pfs.Path) error { return pfs.E("test.WriteBatch", name, pfs.Unavailable, nil) }

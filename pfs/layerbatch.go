@@ -7,10 +7,10 @@ import (
 
 const batchOp = "pfs.WriteBatch"
 
-// WriteBatch finds out where each entry goes, hands runs of entries of one file
-// system down together, and does one by one what needs a second look (a link on
-// the way, a store that was busy). A store that is still busy at the second look at one
-// entry is not asked for the others: each could take as long as its timeout.
+// WriteBatch resolves each entry and passes runs of entries of one file system down together.
+// Entries that failed with a link on the way or on a busy store are tried again, one by one. If
+// the store is still busy for one entry, the others are not tried: each could take as long as
+// the store's timeout.
 func (l *Layer) WriteBatch(ctx context.Context, entries []BatchEntry) []error {
 	errs := l.writeBatch(ctx, entries)
 	for i := range errs {
@@ -57,8 +57,8 @@ func (l *Layer) writeBatch(ctx context.Context, entries []BatchEntry) []error {
 	return errs
 }
 
-// batchRun returns those of the first entries that go to one file system, as they are
-// called there. The error is that of the very first.
+// batchRun returns the leading entries that go to one file system, with their names there. The
+// error is that of the very first.
 func (l *Layer) batchRun(ctx context.Context, entries []BatchEntry) (run FileSystem, inner []BatchEntry, err error) {
 	for _, e := range entries {
 		var to FileSystem
@@ -80,7 +80,7 @@ func (l *Layer) batchRun(ctx context.Context, entries []BatchEntry) (run FileSys
 // temporary reports whether what failed with err may succeed later.
 func temporary(err error) bool { return err != nil && KindOf(err).Temporary() }
 
-// lookAgain makes e by itself.
+// lookAgain makes e alone.
 func (l *Layer) lookAgain(ctx context.Context, e BatchEntry) error {
 	return l.one(ctx, batchOp, accessOf(e), e.Path, func(fsys FileSystem, p Path) error {
 		again := e

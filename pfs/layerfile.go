@@ -60,8 +60,8 @@ func (h *layerHandle) Stat(ctx context.Context) (Info, error) {
 	return info, renamed(err, h.inner, h.outer)
 }
 
-// SetAttr asks for what SetAttr of the Layer asks for, because a handle that is open for
-// reading may set attributes as well.
+// SetAttr needs the same accesses as SetAttr of the Layer, because even a handle that is open for
+// reading may set attributes.
 func (h *layerHandle) SetAttr(ctx context.Context, mask AttrMask, attrs Attrs) error {
 	a, more := mask.access(attrs)
 	err := h.layer.one(ctx, "pfs.SetAttr", a, h.outer, func(FileSystem, Path) error { return nil }, more...)

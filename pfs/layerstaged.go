@@ -41,7 +41,7 @@ func (w *layerStaged) Close(ctx context.Context) error {
 }
 
 func (w *layerStaged) Commit(ctx context.Context, opts CommitOptions) (Info, error) {
-	// What could be written when the upload began may be closed for changes now.
+	// The path may have become read-only since the upload began.
 	err := w.layer.one(ctx, "pfs.Commit", Write, w.outer, func(FileSystem, Path) error { return nil })
 	if err != nil {
 		return Info{}, err

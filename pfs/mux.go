@@ -15,11 +15,10 @@ type Mount struct {
 	Dir Path
 }
 
-// NewMux returns one tree made of the mounts. A path belongs to the mount with
-// the longest At that it is within. The directories above the mounts exist, hold
-// only what leads to a mount, and are read-only; the top of a mount cannot be removed or
-// renamed. A mount below another hides what
-// that one has there, and is not added to its listings.
+// NewMux returns one tree of all mounts. A path belongs to the mount with the longest At that it
+// is within. The directories above the mounts exist, are read-only, and hold only what leads to
+// a mount; the top of a mount cannot be removed or renamed. A mount below another one hides what
+// that one has there, and does not appear in its listings.
 func NewMux(mounts ...Mount) *Layer {
 	byDepth := slices.Clone(mounts)
 	slices.SortStableFunc(byDepth, func(a, b Mount) int { return len(b.At) - len(a.At) })
@@ -70,7 +69,7 @@ func (d *mountDirs) info(name Path) Info {
 	return Info{Name: name.Base(), Mode: fs.ModeDir | 0o555, ModTime: d.born}
 }
 
-// refuse answers for every change and for content: these are directories.
+// refuse answers every change and every access to content: these are directories.
 func (d *mountDirs) refuse(op string, name Path) error {
 	if _, ok := d.children[name]; ok {
 		return E(op, name, ReadOnly, nil)
@@ -156,7 +155,7 @@ func (d *mountDirs) CheckAccess(ctx context.Context, a Access, name Path) error 
 	return nil
 }
 
-// refuseExisting answers for a change of what must be there.
+// refuseExisting answers a change of what must exist.
 func (d *mountDirs) refuseExisting(op string, name Path) error {
 	if _, ok := d.children[name]; !ok {
 		return E(op, name, NotExist, nil)

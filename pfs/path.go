@@ -16,15 +16,15 @@ const (
 	MaxPath = 4096
 )
 
-// Path is a clean absolute name: "/" or "/a/b". Make one with ParsePath or
-// CleanPath; the zero value means "no path" and is not a valid argument.
+// Path is a clean absolute name: "/" or "/a/b". Make one with ParsePath or CleanPath; the zero
+// value means "no path" and is not a valid argument.
 type Path string
 
 // Root is the path of the top directory.
 const Root Path = "/"
 
-// ParsePath checks that s is a Path in canonical form and returns it. It refuses
-// what the package documentation lists under Paths; the error names the element.
+// ParsePath checks that s is a Path in canonical form and returns it. The package documentation
+// lists what it refuses, under Paths; the error names the element.
 func ParsePath(s string) (Path, error) {
 	if reason := badPath(s); reason != "" {
 		return "", Errorf("pfs.ParsePath", "", Invalid, "path %s: %s", quoteShort(s), reason)
@@ -32,9 +32,9 @@ func ParsePath(s string) (Path, error) {
 	return Path(s), nil
 }
 
-// CleanPath makes a Path of what a person typed: repeated slashes, "." elements
-// and a trailing slash are dropped, a missing leading slash is an error, and so is
-// "..": in a tree with links it would not mean what it seems to.
+// CleanPath makes a Path from what a person typed: it drops repeated slashes, "." elements and a
+// trailing slash. It refuses a missing leading slash, and "..", which has another meaning in a
+// tree with links than it seems to have.
 func CleanPath(s string) (Path, error) {
 	if !strings.HasPrefix(s, "/") {
 		return "", Errorf("pfs.CleanPath", "", Invalid, "path %s does not begin with \"/\"", quoteShort(s))
@@ -52,8 +52,8 @@ func CleanPath(s string) (Path, error) {
 	return ParsePath(b.String())
 }
 
-// CheckPath answers Invalid unless name is what ParsePath returns. Implementations
-// call it on every path that they are given.
+// CheckPath answers Invalid unless ParsePath accepts name. Implementations call it on every path
+// that they are given.
 func CheckPath(op string, name Path) error {
 	if reason := badPath(string(name)); reason != "" {
 		return Errorf(op, "", Invalid, "path %s: %s", quoteShort(string(name)), reason)
@@ -101,8 +101,8 @@ func badPath(s string) string {
 	return ""
 }
 
-// quoteShort quotes s for a message, shortened so that a hostile path cannot
-// flood a terminal or a log.
+// quoteShort quotes s for a message, shortened so that a hostile path cannot flood a terminal or
+// a log.
 func quoteShort(s string) string {
 	const maxQuoted = 200
 	if len(s) > maxQuoted {
@@ -152,7 +152,7 @@ func (p Path) Within(dir Path) bool {
 	return strings.HasPrefix(string(p), string(dir)) && (len(p) == len(dir) || p[len(dir)] == '/')
 }
 
-// Rebase returns p with its leading from replaced by to. p must be within from.
+// Rebase returns p with to in place of the leading from. p must be within from.
 func (p Path) Rebase(from, to Path) Path {
 	rest := strings.TrimPrefix(string(p), strings.TrimSuffix(string(from), "/"))
 	if rest == "" || rest == "/" {
@@ -161,15 +161,15 @@ func (p Path) Rebase(from, to Path) Path {
 	return Path(strings.TrimSuffix(string(to), "/") + rest)
 }
 
-// NewID returns a fresh random identifier for a staged write.
+// NewID returns a random identifier for an upload.
 func NewID() string {
 	var b [16]byte
 	rand.Read(b[:])
 	return hex.EncodeToString(b[:])
 }
 
-// ValidID reports whether id can name a staged write: 8 to 64 characters of
-// 0-9 and a-z. It becomes part of file names, so nothing else is allowed.
+// ValidID reports whether id can name an upload: 8 to 64 characters of 0-9 and a-z. The ID
+// becomes part of file names, so nothing else is allowed.
 func ValidID(id string) bool {
 	return len(id) >= 8 && len(id) <= 64 && consistsOf(id, digits36)
 }

@@ -6,31 +6,31 @@ import (
 	"sync/atomic"
 )
 
-// readers is how many files of a batch are read at one time.
+// readers is the number of files of a batch that are read at a time.
 const readers = 16
 
 // BatchFile is one small file of ReadBatch.
 type BatchFile struct {
 	Path Path
-	Data []byte // as long as the file is taken to be; its content is put here
+	Data []byte // filled with the content; its length is the expected length of the file
 	Info Info   // of the version that was read
 }
 
-// BatchReader reads many small files for little more than the price of one. It is for
-// clients, which save round trips: a Layer has none to save and leaves it to ReadBatch.
+// BatchReader reads many small files for little more than the price of one. It is for clients,
+// which save round trips. A Layer has none to save, so it does not implement it.
 type BatchReader interface {
-	// ReadBatch reads each file whole into its Data and describes it in its Info. The
-	// errors stand in the order of the files, nil for those that were read.
+	// ReadBatch reads each file whole into its Data and sets its Info. It returns one error
+	// a file, in order; nil means that the file was read.
 	//
-	// A file of another length than its Data answers Conflict, and so does one that
-	// changed meanwhile, unless it has a kept digest, which tells the reader.
+	// A file whose length is not that of Data answers Conflict. So does a file that changed
+	// during the read, unless it has a stored digest, with which the reader can tell.
 	ReadBatch(ctx context.Context, files []BatchFile) []error
 }
 
-// ReadBatch reads the files, some at a time where fsys is no BatchReader.
-// len(errs) == len(files). A panic of a store's code fails the one file that it was met at.
-// When as many files in a row as are read at one time could not be reached, the rest is not
-// asked for: each could take as long as the store's timeout.
+// ReadBatch reads the files, several at a time if fsys is not a BatchReader.
+// len(errs) == len(files). A panic of a store fails only the file that it occurred at. After
+// readers unreachable files in a row, ReadBatch does not try the rest: each could take as long
+// as the store's timeout.
 func ReadBatch(ctx context.Context, fsys FileSystem, files []BatchFile) (errs []error) {
 	if c, ok := fsys.(BatchReader); ok {
 		return c.ReadBatch(ctx, files)
@@ -42,7 +42,7 @@ func ReadBatch(ctx context.Context, fsys FileSystem, files []BatchFile) (errs []
 		work.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
 				if n := vain.Load(); n >= readers {
-					errs[i] = Errorf("pfs.ReadBatch", files[i].Path, Unavailable, "not asked for, since %d others could not be reached", n)
+					errs[i] = Errorf("pfs.ReadBatch", files[i].Path, Unavailable, "not tried, because %d others could not be reached", n)
 					continue
 				}
 				errs[i] = Guard("pfs.ReadBatch", files[i].Path, func() error { return readWhole(ctx, fsys, &files[i]) })

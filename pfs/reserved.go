@@ -5,35 +5,35 @@ import (
 	"strings"
 )
 
-// Stores keep some entries of their own among those of users. Their names are reserved; every other name that begins
-// with TempPrefix belongs to users.
+// Stores keep entries of their own among those of users. Their names are reserved; every other name
+// that begins with TempPrefix belongs to users.
 const (
 	TempPrefix = ".pfs-"
 
-	// StagedPrefix begins the name of a file that is not published yet. HASH-ID follows, where HASH is 16 hexadecimal
-	// digits that stand for the name of its target, and ID is one that ValidID accepts.
+	// StagedPrefix begins the name of an upload. HASH-ID follows, where HASH is 16 hexadecimal digits
+	// that stand for the name of the target, and ID is one that ValidID accepts.
 	StagedPrefix = TempPrefix + "up-"
 
-	// BatchPrefix begins the name of a file of a batch that is not published yet. TIME-ID follows, where TIME is the
-	// time in seconds in base 36, and ID is one of NewID.
+	// BatchPrefix begins the name of an upload of a batch. TIME-ID follows, where TIME is the time in
+	// seconds in base 36, and ID is one of NewID.
 	BatchPrefix = StagedPrefix + "b-"
 
 	// QuotaName is the file in which a store keeps the quota of a directory.
 	QuotaName = TempPrefix + "quota"
 
-	// StageName is the directory in which a store keeps the staged writes of all directories.
+	// StageName is the directory in which a store keeps the uploads of all directories.
 	StageName = TempPrefix + "stage"
 
 	removedPrefix = TempPrefix + "rm-" // an ID of NewID follows
 )
 
-// ReservedName reports whether name has the exact form of a name that stores keep for themselves.
+// ReservedName reports whether name has the exact form of a reserved name.
 func ReservedName(name string) bool {
 	return name == QuotaName || name == StageName || isStaged(name) || isRemoved(name)
 }
 
-// IsTemp reports whether an entry is a temporary of a store: a file that is not published yet, or a directory that is
-// being removed. An entry of another type with such a name is neither hidden nor swept.
+// IsTemp reports whether an entry is a temporary of a store: an upload, or a directory that is being
+// removed. An entry of another type with such a name is neither hidden nor swept.
 func IsTemp(name string, mode fs.FileMode) bool {
 	return mode.IsRegular() && isStaged(name) || mode.IsDir() && isRemoved(name)
 }

@@ -37,7 +37,7 @@ func (s *spy) note(op string, name pfs.Path) error {
 	return nil
 }
 
-// noted returns the calls since it was asked last.
+// noted returns the calls since the last noted.
 func (s *spy) noted() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,8 +18,7 @@ var (
 	_ io.ReaderAt   = (*Reader)(nil)
 )
 
-// NewReader returns a Reader of f that gives up when ctx is done. It does not own
-// f: closing stays with the caller.
+// NewReader returns a Reader of f that gives up when ctx is done. The caller closes f.
 func NewReader(ctx context.Context, f File) *Reader { return &Reader{ctx: ctx, f: f} }
 
 // Size returns the length of the file in bytes.
@@ -59,8 +58,7 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Writer appends to a Staged write, as io.Writer does. Size tells CommitOptions
-// how much was written.
+// Writer appends to an upload, as io.Writer does. Its Size is for CommitOptions.
 type Writer struct {
 	ctx context.Context
 	w   Staged
@@ -69,8 +67,8 @@ type Writer struct {
 
 var _ io.Writer = (*Writer)(nil)
 
-// NewWriter returns a Writer that begins at the start of w and gives up when ctx
-// is done. Commit, Suspend and Close stay with the caller.
+// NewWriter returns a Writer that begins at the start of w and gives up when ctx is done. The
+// caller calls Commit, Suspend and Close.
 func NewWriter(ctx context.Context, w Staged) *Writer { return &Writer{ctx: ctx, w: w} }
 
 // Size returns the number of bytes written so far.
@@ -87,8 +85,8 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// ReadFull reads exactly len(p) bytes of f from offset off. The end of the file
-// on the way answers Integrity: the file is shorter than its Info says.
+// ReadFull reads exactly len(p) bytes of f from offset off. If the file ends before, it answers
+// Integrity: the file is shorter than its Info says.
 func ReadFull(ctx context.Context, f File, p []byte, off int64) error {
 	for len(p) > 0 {
 		n, err := f.ReadAt(ctx, p, off)

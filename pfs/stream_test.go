@@ -66,7 +66,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// shortFile says that it is longer than it is, and reads in drops.
+// shortFile claims a greater length than it has, and returns few bytes at a time.
 type shortFile struct {
 	io.ReaderAt
 	size int64

@@ -7,8 +7,8 @@ import (
 	"iter"
 )
 
-// Exists reports whether name is there. An error other than NotExist is returned:
-// an unreachable store does not mean "no".
+// Exists reports whether name exists. It returns any error other than NotExist: an unreachable
+// store does not mean "no".
 func Exists(ctx context.Context, fsys FileSystem, name Path) (bool, error) {
 	_, err := fsys.Stat(ctx, name)
 	if errors.Is(err, NotExist) {
@@ -17,9 +17,8 @@ func Exists(ctx context.Context, fsys FileSystem, name Path) (bool, error) {
 	return err == nil, err
 }
 
-// Entries yields the entries of dir page by page, in the store's order. An error
-// ends the sequence. Names that cannot be a Path are passed to unnamed, which may
-// be nil.
+// Entries yields the entries of dir page by page, in the store's order. An error ends the
+// sequence. Names that cannot be in a Path are passed to unnamed, which may be nil.
 func Entries(ctx context.Context, fsys FileSystem, dir Path, unnamed func(quoted string)) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		for token := ""; ; {
@@ -46,15 +45,14 @@ func Entries(ctx context.Context, fsys FileSystem, dir Path, unnamed func(quoted
 	}
 }
 
-// WalkFunc is called by Walk for each path. With err == nil info describes it.
-// Otherwise describing name, or listing it if info.IsDir, failed; returning nil
-// goes on without it. fs.SkipDir and fs.SkipAll mean what they mean in package
-// io/fs.
+// WalkFunc is called by Walk for each path. If err is nil, info describes it. Otherwise Stat of
+// name failed, or its listing if info.IsDir; return nil to continue without it. fs.SkipDir and
+// fs.SkipAll mean what they mean in package io/fs.
 type WalkFunc func(name Path, info Info, err error) error
 
-// Walk calls fn for root and everything below it, a directory before its entries,
-// in the store's own order. Links are visited, not followed. Memory is one page a
-// level. Names that cannot be a Path come as an Invalid error on their directory.
+// Walk calls fn for root and everything below it, a directory before its entries, in the store's
+// order. It visits links and does not follow them. It needs memory for one page a level. A name
+// that cannot be in a Path is reported as an Invalid error of its directory.
 func Walk(ctx context.Context, fsys FileSystem, root Path, fn WalkFunc) error {
 	info, err := fsys.Stat(ctx, root)
 	if err != nil {
@@ -108,7 +106,7 @@ func walk(ctx context.Context, fsys FileSystem, name Path, info Info, fn WalkFun
 	}
 }
 
-// MkdirAll makes the directory name and the parents that are missing.
+// MkdirAll makes the directory name and the missing parents.
 func MkdirAll(ctx context.Context, fsys FileSystem, name Path, mode fs.FileMode) error {
 	err := fsys.Mkdir(ctx, name, mode)
 	if !errors.Is(err, NotExist) || name == Root {
@@ -120,8 +118,8 @@ func MkdirAll(ctx context.Context, fsys FileSystem, name Path, mode fs.FileMode)
 	return fsys.Mkdir(ctx, name, mode)
 }
 
-// RemoveTree removes name and all below it, by the store's TreeRemover where it
-// has one. A name that is not there answers NotExist.
+// RemoveTree removes name and all below it, with the store's TreeRemover if it has one. A
+// missing name answers NotExist.
 func RemoveTree(ctx context.Context, fsys FileSystem, name Path) error {
 	if c, ok := fsys.(TreeRemover); ok {
 		if err := c.RemoveTree(ctx, name); !errors.Is(err, Unsupported) {
@@ -139,8 +137,7 @@ func removeTree(ctx context.Context, fsys FileSystem, name Path, info Info) erro
 	if !info.IsDir() {
 		return fsys.Remove(ctx, name)
 	}
-	// Again from the first page as long as there is something to remove: what it
-	// held is gone when the next one is read.
+	// After a removal the first page is listed again, because it then holds other entries.
 	for token := ""; ; {
 		page, err := fsys.List(ctx, name, ListOptions{Token: token})
 		if err != nil {
@@ -163,7 +160,7 @@ func removeTree(ctx context.Context, fsys FileSystem, name Path, info Info) erro
 		default:
 			err := fsys.Remove(ctx, name)
 			if len(page.Entries) > 0 && errors.Is(err, NotEmpty) {
-				// Else what was listed was removed by somebody else at this moment.
+				// Otherwise somebody else has just removed what was listed.
 				return Errorf("pfs.RemoveTree", name, NotEmpty, "%s is listed but cannot be removed", name.Join(page.Entries[0].Name))
 			}
 			return err
@@ -171,8 +168,8 @@ func removeTree(ctx context.Context, fsys FileSystem, name Path, info Info) erro
 	}
 }
 
-// UsageOf sums the tree below name, by the store's UsageReporter where it has
-// one, else by walking.
+// UsageOf counts the tree below name, with the store's UsageReporter if it has one, else by
+// walking.
 func UsageOf(ctx context.Context, fsys FileSystem, name Path) (Usage, error) {
 	if c, ok := fsys.(UsageReporter); ok {
 		if u, err := c.Usage(ctx, name); !errors.Is(err, Unsupported) {
@@ -183,7 +180,7 @@ func UsageOf(ctx context.Context, fsys FileSystem, name Path) (Usage, error) {
 	err := Walk(ctx, fsys, name, func(p Path, info Info, err error) error {
 		switch {
 		case errors.Is(err, Invalid) && info.IsDir():
-			return nil // an entry without a usable name does not end the sum
+			return nil // an entry without a usable name does not end the walk
 		case err != nil:
 			return err
 		case p == name && info.IsDir():

@@ -11,8 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// oneByOne lists one entry a page, as no store would, and can name entries that
-// are no Path.
+// oneByOne lists one entry a page, and can have entries whose names cannot be in a Path.
 type oneByOne struct {
 	pfs.FileSystem
 	unnamed map[pfs.Path]string
@@ -146,7 +145,7 @@ func TestWalkReportsUnnamed(t *testing.T) {
 		t.Errorf("told %d times, error %v", told, err)
 	}
 
-	// SkipDir is about the directory that has the entry.
+	// SkipDir applies to the directory that has the entry.
 	fsys = oneByOne{newTree(t, "/d/a", "/e"), map[pfs.Path]string{"/d": `"\xff"`}}
 	var got []pfs.Path
 	err = pfs.Walk(t.Context(), fsys, "/", func(name pfs.Path, _ pfs.Info, err error) error {
@@ -194,8 +193,7 @@ func TestRemoveTree(t *testing.T) {
 	}
 }
 
-// stubborn lists an entry that it does not have when it is to be removed, as a
-// cache might that is late.
+// stubborn lists an entry that does not exist when it is removed, as a stale cache might.
 type stubborn struct {
 	pfs.FileSystem
 	t     *testing.T
@@ -230,7 +228,7 @@ func (h hasty) Remove(ctx context.Context, name pfs.Path) error {
 	return err
 }
 
-// TestRemoveTreeWithAnother: that somebody else removes the same things is no error.
+// TestRemoveTreeWithAnother: it is not an error if somebody else removes the same files.
 func TestRemoveTreeWithAnother(t *testing.T) {
 	fsys := hasty{newTree(t, "/d/a", "/d/b/c")}
 	if err := pfs.RemoveTree(t.Context(), fsys, "/d"); err != nil {
