@@ -47,7 +47,7 @@ func (a Access) Valid() bool { return a < numAccesses }
 func (a Access) Changes() bool { return a >= Write && a != Measure }
 
 // Interceptor passes one operation on name to the file system that does it. It may refuse the
-// operation, choose the file system and the name there, call again, or change the error.
+// operation, choose the file system and the name there, call more than once, or change the error.
 type Interceptor func(ctx context.Context, a Access, name Path, call func(FileSystem, Path) error) error
 
 // PathsInterceptor passes one operation on several paths to the file system that does it. It

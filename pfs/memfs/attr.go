@@ -7,7 +7,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// attrOwners are the attributes that only whom the store works as may set.
+// attrOwners are the attributes that only the user of the store may set.
 const attrOwners = pfs.AttrUID | pfs.AttrGID | pfs.AttrOwner | pfs.AttrGroup
 
 // SetAttr sets attributes of name.
@@ -36,15 +36,15 @@ func (s *FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attr
 	return s.setAttr(op, name, n, mask, attrs)
 }
 
-// setAttr sets attributes of n, all or none, with the lock held. Whether the size may be
-// changed the caller has checked.
+// setAttr sets attributes of n, all or none, with the lock held. The caller has checked whether
+// the size may change.
 func (s *FS) setAttr(op string, name pfs.Path, n *node, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	if err := s.need(op, name, needs(mask)); err != nil {
 		return err
 	}
 	switch {
 	case s.as && mask&attrOwners != 0:
-		return pfs.Errorf(op, name, pfs.Permission, "owners are set by whom the store works as")
+		return pfs.Errorf(op, name, pfs.Permission, "only the user of the store sets owners")
 	case n.isLink() && mask&pfs.AttrMode != 0:
 		return pfs.Errorf(op, name, pfs.Unsupported, "a link has no permission bits")
 	case n.mode.IsDir() && mask&(pfs.AttrSize|pfs.AttrReplication) != 0:
@@ -95,7 +95,7 @@ func (s *FS) setAttr(op string, name pfs.Path, n *node, mask pfs.AttrMask, attrs
 	return nil
 }
 
-// needs returns the capabilities that setting the attributes of mask takes.
+// needs returns the capabilities that setting the attributes of mask needs.
 func needs(mask pfs.AttrMask) (c pfs.Capabilities) {
 	for _, a := range []struct {
 		attr pfs.AttrMask

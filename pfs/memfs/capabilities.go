@@ -6,7 +6,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// everything is what a store without gaps can do.
+// everything is the capabilities of a store without gaps.
 const everything = pfs.CanRename | pfs.CanRenameDir | pfs.CanRenameNew | pfs.CanKeepEmptyDir | pfs.CanReadStaged |
 	pfs.CanOpenHandle | pfs.CanAppend | pfs.CanWriteRandom | pfs.CanAllocate |
 	pfs.CanSetMode | pfs.CanSetOwner | pfs.CanSetTimes | pfs.CanSetAccessTime | pfs.CanSetReplication |

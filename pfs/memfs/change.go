@@ -6,8 +6,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// link makes n the entry name of dir, in the place of what is there. The caller
-// has decided that it may be; only quotas are checked here.
+// link makes n the entry name of dir and replaces what is there. The caller has checked that it
+// may; link itself only checks quotas.
 func (s *FS) link(op string, name pfs.Path, dir, n *node) error {
 	old := dir.child(name.Base())
 	delta := n.tally()
@@ -31,20 +31,20 @@ func (s *FS) link(op string, name pfs.Path, dir, n *node) error {
 	return nil
 }
 
-// leave takes one name of n in dir away.
+// leave removes one name of n in dir.
 func (n *node) leave(dir *node) {
 	i := slices.Index(n.parents, dir)
 	n.parents = slices.Delete(n.parents, i, i+1)
 	n.ctime = now()
 }
 
-// touch notes that the content of n has changed.
+// touch records that the content of n has changed.
 func (n *node) touch() {
 	n.mtime = now()
 	n.ctime = n.mtime
 }
 
-// unlink takes the entry name out of dir.
+// unlink removes the entry name from dir.
 func (s *FS) unlink(name string, dir *node) {
 	n := dir.child(name)
 	dir.dir.drop(name)

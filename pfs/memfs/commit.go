@@ -35,8 +35,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	return info, nil
 }
 
-// commit checks and publishes the stage, with all locks held. It changes nothing
-// unless it succeeds.
+// commit checks and publishes the stage, with all locks held. If it fails, it changes nothing.
 func (w *staged) commit(op string, opts pfs.CommitOptions) (pfs.Info, error) {
 	s, st := w.fs, w.st
 	dir, old, err := s.place(op, w.name)
@@ -51,7 +50,7 @@ func (w *staged) commit(op string, opts pfs.CommitOptions) (pfs.Info, error) {
 	}
 	if st.size < opts.Size || opts.Size == 0 {
 		if old.wasMadeBy(st.key.id) && old.data.size == opts.Size {
-			return old.info(w.name.Base()), nil // asked again for what is done
+			return old.info(w.name.Base()), nil // a repeated Commit
 		}
 	}
 	if st.size < opts.Size {
@@ -60,8 +59,8 @@ func (w *staged) commit(op string, opts pfs.CommitOptions) (pfs.Info, error) {
 	return s.publish(op, w.name, st.data.resized(opts.Size), st.key.id, opts)
 }
 
-// publish makes data the file name, whatever is there now. NoReplace does not
-// protect what the same staged write has made: to do that again is no surprise.
+// publish makes data the file name, whatever is there now. NoReplace does not protect the file of
+// the same upload, so that Commit can be repeated.
 func (s *FS) publish(op string, name pfs.Path, data content, id string, opts pfs.CommitOptions) (pfs.Info, error) {
 	dir, old, err := s.place(op, name)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// pageSize is the length of a page of content, at most.
+// pageSize is the largest length of a page of content, in bytes.
 const pageSize = 64 << 10
 
-// content is a row of bytes in pages, by page number. A page may be short or
-// missing altogether; what it lacks reads as zeros, so that a gap costs nothing.
+// content is bytes in pages, by page number. A page may be short or missing; what it lacks reads
+// as zeros, so that a gap costs nothing.
 type content struct {
 	pages map[int64][]byte
 	size  int64
@@ -44,7 +44,7 @@ func (c content) readAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// writeAt writes p where it lies: only for a content that nobody else reads.
+// writeAt writes p in place: only for a content that nobody else reads.
 func (c *content) writeAt(p []byte, off int64) {
 	c.size = max(c.size, off+int64(len(p)))
 	if c.pages == nil && len(p) > 0 {
@@ -63,8 +63,8 @@ func (c *content) writeAt(p []byte, off int64) {
 	}
 }
 
-// resized returns a content of size bytes that shares its pages with c. The page
-// that is cut loses its spare capacity too, so that growing again copies it.
+// resized returns a content of size bytes that shares its pages with c. The last page loses its
+// spare capacity too, so that growing again copies it.
 func (c content) resized(size int64) content {
 	if size < c.size {
 		last, end := pageAt(size)
@@ -78,8 +78,8 @@ func (c content) resized(size int64) content {
 	return c
 }
 
-// edited returns a content that shares all pages with c but those in which n
-// bytes from off on lie, so that these can be written.
+// edited returns a content that shares its pages with c, except those with any of the n bytes
+// from off on, which it copies so that they can be written.
 func (c content) edited(off int64, n int) content {
 	if c.pages = maps.Clone(c.pages); c.pages == nil {
 		c.pages = map[int64][]byte{}
@@ -93,7 +93,7 @@ func (c content) edited(off int64, n int) content {
 	return c
 }
 
-// joined returns a content that has d after c and shares the whole pages of c.
+// joined returns the bytes of c followed by those of d. It shares the whole pages of c.
 func (c content) joined(d content) content {
 	end := c.size
 	c = c.edited(end, 0) // the last page
@@ -104,7 +104,7 @@ func (c content) joined(d content) content {
 	return c
 }
 
-// pageAt returns the page in which the byte off lies, and where in it.
+// pageAt returns the page that holds the byte off, and its position there.
 func pageAt(off int64) (page int64, start int) {
 	return off / pageSize, int(off % pageSize)
 }

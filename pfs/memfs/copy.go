@@ -9,8 +9,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// CopyFile makes dst a file with the content of src. Content is never changed, so
-// the two share it until one of them is edited.
+// CopyFile makes dst a file with the content of src. Published content never changes, so the two
+// share it until one of them is edited.
 func (s *FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptions, progress func(done int64)) (pfs.Info, error) {
 	const op = "memfs.CopyFile"
 	if err := begin(ctx, op, src); err != nil {

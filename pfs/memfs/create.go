@@ -6,7 +6,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Create begins a staged write of name, or goes on with one.
+// Create begins or resumes an upload of name.
 func (s *FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
 	const op = "memfs.Create"
 	if err := begin(ctx, op, name); err != nil {
@@ -25,7 +25,7 @@ func (s *FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) 
 	st := dir.dir.staged[key]
 	if st == nil {
 		if opts.Reopen && !old.wasMadeBy(opts.ID) {
-			return nil, pfs.Errorf(op, name, pfs.Conflict, "there is no staged write %s: begin a new one", opts.ID)
+			return nil, pfs.Errorf(op, name, pfs.Conflict, "there is no upload %s: begin a new one", opts.ID)
 		}
 		if key.id == "" {
 			key.id = pfs.NewID()
@@ -40,8 +40,8 @@ func (s *FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) 
 	return &staged{fs: s, st: st, name: name, resumed: st.size > 0}, nil
 }
 
-// place returns the directory in which a file name may be published, and what is
-// there now, if anything.
+// place returns the directory in which a file name may be published, and what is there now, if
+// anything.
 func (s *FS) place(op string, name pfs.Path) (dir, old *node, err error) {
 	if name == pfs.Root {
 		return nil, nil, pfs.E(op, name, pfs.IsDir, nil)
@@ -59,11 +59,11 @@ func (s *FS) place(op string, name pfs.Path) (dir, old *node, err error) {
 	return dir, old, nil
 }
 
-// wasMadeBy reports whether n, which may be nil, is what Commit of id made.
+// wasMadeBy reports whether Commit of id made n, which may be nil.
 func (n *node) wasMadeBy(id string) bool { return n != nil && id != "" && n.madeBy == id }
 
-// checkGrowth answers NoSpace or Quota if st cannot have size bytes. Each staged
-// write is held against the quota alone, here; Commit counts them all.
+// checkGrowth answers NoSpace or Quota if st cannot have size bytes. It checks each upload alone
+// against the quota; Commit counts them all.
 func (s *FS) checkGrowth(op string, name pfs.Path, st *stage, size int64) error {
 	if size <= st.size {
 		return nil

@@ -5,20 +5,20 @@ import (
 	"sort"
 )
 
-// directory is what a node has more if it is a directory.
+// directory is the part of a node that only directories have.
 //
-// Entries are listed in the order of their seq, which is the order in which the
-// names came; so the seq of the last entry of a page is a token that changes
-// cannot invalidate. An entry whose node is replaced keeps its place.
+// Entries are listed in the order of their seq, which is the order in which the names came. So
+// the seq of the last entry of a page is a token that changes cannot invalidate. An entry whose
+// node is replaced keeps its seq.
 type directory struct {
 	entries map[string]*entry
 	order   []*entry // by seq; those with a nil node are removed
-	removed int      // how many of order are
+	removed int      // number of removed entries in order
 
 	sum                tally // of the whole tree below
 	maxBytes, maxFiles int64 // the quota; 0 is none
 
-	staged map[stageKey]*stage // writes that go on here
+	staged map[stageKey]*stage // uploads in progress
 }
 
 type entry struct {
@@ -42,8 +42,8 @@ func (d *directory) put(name string, n *node, seq uint64) {
 	d.order = append(d.order, e)
 }
 
-// drop removes the entry name. Its place in order is given back once half of
-// all places are empty, so that the price of a removal does not grow.
+// drop removes the entry name. It shrinks order once half of it is removed entries, so that the
+// price of a removal does not grow.
 func (d *directory) drop(name string) {
 	d.entries[name].node = nil
 	delete(d.entries, name)
@@ -54,7 +54,7 @@ func (d *directory) drop(name string) {
 	}
 }
 
-// after returns the entries that come after seq, removed ones among them.
+// after returns the entries that come after seq, including removed ones.
 func (d *directory) after(seq uint64) []*entry {
 	return d.order[sort.Search(len(d.order), func(i int) bool { return d.order[i].seq > seq }):]
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPlacesAreGivenBack holds that neither a removal nor a page costs more in a
-// directory that has seen many names come and go.
+// TestPlacesAreGivenBack: neither a removal nor a page costs more in a directory that has seen
+// many names come and go.
 func TestPlacesAreGivenBack(t *testing.T) {
 	const n, stay = 10_000, 10
 	d := newDirectory()

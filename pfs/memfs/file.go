@@ -50,8 +50,8 @@ func (f *file) Close() error {
 	return nil
 }
 
-// readChunks fills p by read, which is asked for no more than a chunk at once, and
-// stops between two chunks when ctx is done.
+// readChunks fills p with read, at most a chunk at a time, and stops between two chunks when ctx
+// is done.
 func readChunks(ctx context.Context, op string, name pfs.Path, read func([]byte, int64) (int, error), p []byte, off int64) (n int, err error) {
 	if err := pfs.CheckRange(op, name, off, len(p)); err != nil {
 		return 0, err

@@ -2,7 +2,7 @@ package memfs
 
 import "github.com/paddlecloud/pfs/pfs"
 
-// find returns the node at name, links in its own place included.
+// find returns the node at name, which may be a link.
 func (s *FS) find(op string, name pfs.Path) (*node, error) {
 	if name == pfs.Root {
 		return s.root, nil
@@ -18,8 +18,8 @@ func (s *FS) find(op string, name pfs.Path) (*node, error) {
 	return n, nil
 }
 
-// parent returns the directory that holds or may hold name, which is not the
-// root. The way there passes through directories only.
+// parent returns the directory that holds or may hold name, which is not the root. Everything
+// above name must be a directory.
 func (s *FS) parent(op string, name pfs.Path) (*node, error) {
 	n, at := s.root, pfs.Root
 	for elem := range name.Parent().Names() {

@@ -33,7 +33,7 @@ func (s *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags,
 	return &handle{fs: s, name: name, node: n, flags: flags}, nil
 }
 
-// openNode returns the file that a handle is opened on, and makes or truncates it.
+// openNode returns the file to open, and creates or truncates it if flags say so.
 func (s *FS) openNode(op string, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (*node, error) {
 	if flags&pfs.OpenCreate != 0 && name != pfs.Root {
 		dir, err := s.parent(op, name)
@@ -68,7 +68,7 @@ func (s *FS) openNode(op string, name pfs.Path, flags pfs.OpenFlags, perm fs.Fil
 	return n, err
 }
 
-// setContent makes data the content of the file n, with all that depends on it.
+// setContent makes data the content of the file n and updates what depends on it.
 func (s *FS) setContent(op string, name pfs.Path, n *node, data content) error {
 	delta := tally{bytes: data.size - n.data.size}
 	if err := s.checkSpace(op, name, delta.bytes); err != nil {
@@ -87,8 +87,7 @@ func (s *FS) setContent(op string, name pfs.Path, n *node, data content) error {
 	return nil
 }
 
-// handle is a file open for reading and changing in place. It stays with the node,
-// whatever happens to its names.
+// handle is a file open for reading and changing in place. It keeps its node when names change.
 type handle struct {
 	fs     *FS
 	name   pfs.Path
@@ -97,7 +96,7 @@ type handle struct {
 	closed atomic.Bool
 }
 
-// check answers for a handle that is closed or was not opened for what need says.
+// check refuses a closed handle, and one that was not opened for need.
 func (h *handle) check(ctx context.Context, op string, need pfs.OpenFlags) error {
 	switch {
 	case h.closed.Load():
@@ -164,7 +163,7 @@ func (h *handle) Truncate(ctx context.Context, size int64) error {
 	return h.resize(ctx, op, pfs.CanWriteRandom, func(int64) int64 { return size })
 }
 
-// Allocate lengthens the file. Room is reserved by that: holes count as bytes here.
+// Allocate lengthens the file. That reserves the space, because holes count as bytes here.
 func (h *handle) Allocate(ctx context.Context, off, n int64) error {
 	const op = "memfs.Handle.Allocate"
 	if off < 0 || n < 0 || off+n < 0 {
@@ -173,7 +172,7 @@ func (h *handle) Allocate(ctx context.Context, off, n int64) error {
 	return h.resize(ctx, op, pfs.CanAllocate, func(size int64) int64 { return max(size, off+n) })
 }
 
-// resize gives the file the size that of returns for the present one.
+// resize sets the size of the file to the result of of, which gets the present size.
 func (h *handle) resize(ctx context.Context, op string, need pfs.Capabilities, of func(size int64) int64) error {
 	if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
 		return err

@@ -35,7 +35,7 @@ func (s *FS) Mknod(ctx context.Context, name pfs.Path, mode fs.FileMode, device 
 	return s.makeNode(op, name, pfs.CanMknod, &node{mode: mode.Type() | mode.Perm(), device: device})
 }
 
-// makeNode makes n the new entry name, for which the store has to have a capability.
+// makeNode makes n the new entry name, if the store has the capabilities c.
 func (s *FS) makeNode(op string, name pfs.Path, c pfs.Capabilities, n *node) error {
 	if err := s.need(op, name, c); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (s *FS) makeNode(op string, name pfs.Path, c pfs.Capabilities, n *node) err
 	return s.linkNew(op, name, n)
 }
 
-// linkNew makes n the entry name, where nothing is.
+// linkNew makes n the entry name, which must not exist.
 func (s *FS) linkNew(op string, name pfs.Path, n *node) error {
 	if name == pfs.Root {
 		return pfs.E(op, name, pfs.Exist, nil)
@@ -64,8 +64,8 @@ func (s *FS) linkNew(op string, name pfs.Path, n *node) error {
 	return s.link(op, name, dir, n)
 }
 
-// HardLink gives the file oldName the second name newName. A user must own the file, as
-// Linux has it, or else could keep what the owner removes.
+// HardLink gives the file oldName the second name newName. Users must own the file, as on Linux;
+// else they could keep what the owner removes.
 func (s *FS) HardLink(ctx context.Context, oldName, newName pfs.Path) error {
 	const op = "memfs.HardLink"
 	if err := begin(ctx, op, oldName); err != nil {

@@ -32,7 +32,7 @@ func (s *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.
 	return n.dir.page(last, opts.Max()), nil
 }
 
-// page returns up to limit entries that come after the place last.
+// page returns up to limit entries whose seq is greater than last.
 func (d *directory) page(last uint64, limit int) pfs.Page {
 	var page pfs.Page
 	for _, e := range d.after(last) {

@@ -6,7 +6,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// BlockLocations says that every chunk is where this program is.
+// BlockLocations returns this machine for every chunk.
 func (s *FS) BlockLocations(ctx context.Context, name pfs.Path, off, n int64) ([]pfs.BlockLocation, error) {
 	const op = "memfs.BlockLocations"
 	if err := begin(ctx, op, name); err != nil {

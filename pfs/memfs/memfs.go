@@ -1,28 +1,26 @@
 // Package memfs is a pfs.FileSystem in memory: the reference implementation.
 //
-// It keeps every promise of package pfs and has all of its optional
-// capabilities, in the plainest way that could do so; where the contract leaves a
-// choice, it takes the strictest. It is meant for tests, and to be read beside the
-// contract.
+// It keeps every promise of package pfs and has all of its optional capabilities, with the
+// simplest code. Where the contract leaves a choice, it takes the strictest. It is for tests, and
+// to be read together with the contract.
 //
-// The tree hangs under one lock. The content of a published file is never changed
-// where it lies: a Commit puts a new node in its place, and a change in place
-// copies the pages that it touches. So an open File reads the version it was
-// opened on, whatever happens to the name.
+// One lock guards the tree. The content of a published file never changes in place: a Commit
+// makes a new node, and a change in place copies the pages that it touches. So an open File reads
+// the version it was opened on, even if the name is replaced.
 //
 // # Files
 //
-//	memfs, node, directory, find     the store; a file, link or directory; its entries; the way to them
-//	change, usage                    an entry put in and taken out; sums, quotas and space
+//	memfs, node, directory, find     the store; a file, link or directory; its entries; path lookup
+//	change, usage                    adding and removing entries; totals, quotas and space
 //	content, file                    bytes in pages; an open file
-//	create, stage, staged, commit,   staged writes, from the first byte to the new name, and what is left of them
+//	create, stage, staged, commit,   uploads, from the first byte to the new name or the sweep
 //	sweep
 //	handle                           files open for changes in place
-//	list, mkdir, remove, rename,     one operation each, or some
+//	list, mkdir, remove, rename,     the other operations
 //	link, attr, xattr, copy, batch,
 //	locations
 //	capabilities                     what the store can do
-//	owner                            the store as others have it
+//	owner                            the store as its users see it
 package memfs
 
 import (
@@ -32,27 +30,27 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Options says how to make a file system. The zero value has no limit.
+// Options are the options of New. The zero value has no limits.
 type Options struct {
-	// Capacity is the size of the store in bytes: what files and staged writes
-	// hold together. Writes beyond it answer NoSpace. 0 means no limit.
+	// Capacity is the size of the store in bytes, for files and uploads together. Writes
+	// beyond it answer NoSpace. 0 means no limit.
 	Capacity int64
 
-	// User is the user that the store works as, and the owner of what it makes. Nothing is
-	// refused to it. Default: somebody without a name.
+	// User is the user that the store works as, and the owner of what it makes. This user may
+	// do everything. Default: a user without a name.
 	User string
 
-	// Without is what this store cannot do, so that tests have stores with gaps.
+	// Without are capabilities that this store lacks, for tests.
 	Without pfs.Capabilities
 }
 
-// FS is a file system in memory, as one user has it. Make one with New.
+// FS is a file system in memory, as one user sees it. Make one with New.
 type FS struct {
 	*store
 	acting
 }
 
-// store is what the FS of all users share.
+// store is the part that the FS of all users share.
 type store struct {
 	capacity int64
 	user     string
@@ -60,8 +58,8 @@ type store struct {
 
 	mu     sync.RWMutex // guards the tree, and all of its nodes and stages
 	root   *node
-	staged int64  // bytes held by staged writes
-	clock  uint64 // counts changes: versions and places in listings
+	staged int64  // bytes held by uploads
+	clock  uint64 // counts changes: versions and positions in listings
 	others map[acting]*FS
 }
 
@@ -97,13 +95,13 @@ func New(opts Options) *FS {
 	return &FS{s, service}
 }
 
-// tick returns a number greater than all before.
+// tick returns a number greater than all that it returned before.
 func (s *store) tick() uint64 {
 	s.clock++
 	return s.clock
 }
 
-// begin is what every operation does first.
+// begin is the first step of every operation.
 func begin(ctx context.Context, op string, name pfs.Path) error {
 	if err := pfs.CheckPath(op, name); err != nil {
 		return err

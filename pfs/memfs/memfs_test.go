@@ -19,8 +19,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestConformanceOfAnObjectStore is about a store that renames no directories, cannot read
-// back what was staged, and does not change files in place.
+// TestConformanceOfAnObjectStore runs the suite on a store that cannot rename directories, read
+// staged bytes back, or change files in place.
 func TestConformanceOfAnObjectStore(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{
 		New: func(*testing.T) pfs.FileSystem {
@@ -86,7 +86,7 @@ func TestCapacity(t *testing.T) {
 	wantFree(t, s, 100_000)
 }
 
-// TestSpaceComesBack ends staged writes in every way there is.
+// TestSpaceComesBack ends uploads in every possible way.
 func TestSpaceComesBack(t *testing.T) {
 	ends := map[string]func(s *memfs.FS, w pfs.Staged) error{
 		"Close": func(_ *memfs.FS, w pfs.Staged) error { return w.Close(t.Context()) },
@@ -137,8 +137,8 @@ func TestSweptWriteIsGone(t *testing.T) {
 	pfstest.WantAbsent(t, s, "/f")
 }
 
-// TestStagedGoesWithItsDirectory: what is staged lies in the directory, and is
-// found again under its new name.
+// TestStagedGoesWithItsDirectory: an upload moves with its directory and is found under its new
+// name.
 func TestStagedGoesWithItsDirectory(t *testing.T) {
 	ctx := t.Context()
 	s := memfs.New(memfs.Options{})
@@ -190,8 +190,7 @@ func TestHandleOfReplacedFile(t *testing.T) {
 	pfstest.WantFile(t, s, "/moved", []byte("new"))
 }
 
-// TestOpenFileKeepsItsVersion under changes in place, which is more than the
-// contract asks.
+// TestOpenFileKeepsItsVersion under changes in place, which is more than the contract requires.
 func TestOpenFileKeepsItsVersion(t *testing.T) {
 	ctx, data := t.Context(), pfstest.Pattern(1, 200_000)
 	s := memfs.New(memfs.Options{})
@@ -220,7 +219,7 @@ func TestOpenFileKeepsItsVersion(t *testing.T) {
 	}
 }
 
-// TestSparseFile must not need memory for what it does not hold.
+// TestSparseFile: holes need no memory.
 func TestSparseFile(t *testing.T) {
 	const far = 1 << 50
 	ctx := t.Context()

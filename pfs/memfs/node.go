@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// node is a file, a directory or a link. Which one its mode tells.
+// node is a file, a directory or a link, according to its mode.
 type node struct {
 	id    uint64
 	mode  fs.FileMode // type and permission bits
@@ -20,14 +20,14 @@ type node struct {
 	uid, gid     uint32
 	xattrs       map[string][]byte
 
-	// parents are the directories that hold it, one for each of its names. A
-	// directory has one, the root and what was removed or replaced have none.
+	// parents are the directories that hold it, one for each of its names. A directory has
+	// one; the root and removed or replaced nodes have none.
 	parents []*node
 
 	data    content // of a file; its pages are never changed
 	version uint64  // of a file; new with every change of data
 	digest  string  // of data, or empty
-	madeBy  string  // ID of the staged write that made it, or empty
+	madeBy  string  // ID of the upload that made it, or empty
 
 	replication int // of a file, as SetAttr set it
 
@@ -55,7 +55,7 @@ func (n *node) child(name string) *node {
 	return nil
 }
 
-// size is what Info.Size says.
+// size returns Info.Size.
 func (n *node) size() int64 { return n.data.size + int64(len(n.target)) }
 
 func (n *node) info(name string) pfs.Info {
@@ -70,11 +70,10 @@ func (n *node) info(name string) pfs.Info {
 	return info
 }
 
-// now is the time as it is kept: without the monotonic clock, so that it can be
-// compared with ==.
+// now returns the current time without the monotonic clock, so that it can be compared with ==.
 func now() time.Time { return time.Now().Round(0) }
 
-// mtimeOr returns t as it is kept, and now for the zero time.
+// mtimeOr returns t without the monotonic clock, and now for the zero time.
 func mtimeOr(t time.Time) time.Time {
 	if t.IsZero() {
 		return now()

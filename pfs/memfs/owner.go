@@ -6,10 +6,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// acting says who owns what an FS makes, and with whose rights it is used.
+// acting is the user who owns what an FS makes, and the rights with which it is used.
 type acting struct {
 	owner string
-	as    bool // with the rights of owner, and not of the store
+	as    bool // with the rights of owner instead of the store's
 }
 
 // For returns the same store, in which new files and directories belong to owner.Name.
@@ -26,7 +26,7 @@ func (s *FS) As(owner pfs.Owner) (pfs.FileSystem, error) {
 	return s.other(op, acting{owner.Name, true})
 }
 
-// other returns the FS of w, the same one every time.
+// other returns the FS of w, always the same one.
 func (s *FS) other(op string, w acting) (pfs.FileSystem, error) {
 	if reason := pfs.CheckName(w.owner); reason != "" {
 		return nil, pfs.Errorf(op, "", pfs.Invalid, "%q cannot be the name of a user: %s", w.owner, reason)
@@ -55,7 +55,7 @@ const (
 	read   access = 4 // a file, or the names in a directory
 )
 
-// may answers Permission unless w may do all of a with n, which name leads to.
+// may answers Permission unless w may do all of a with n, the node at name.
 func (w acting) may(op string, name pfs.Path, n *node, a access) error {
 	bits := n.mode.Perm()
 	if w.owner == n.owner {
@@ -67,7 +67,7 @@ func (w acting) may(op string, name pfs.Path, n *node, a access) error {
 	return nil
 }
 
-// owns answers Permission unless n is w's.
+// owns answers Permission unless w owns n.
 func (w acting) owns(op string, name pfs.Path, n *node) error {
 	if w.as && w.owner != n.owner {
 		return pfs.Errorf(op, name, pfs.Permission, "%s is %s's", name, n.owner)

@@ -21,7 +21,7 @@ func (s *FS) Rename(ctx context.Context, oldName, newName pfs.Path) error {
 	})
 }
 
-// RenameExclusive is Rename that replaces nothing.
+// RenameExclusive is Rename, but replaces nothing.
 func (s *FS) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
 	if err := s.need("memfs.RenameExclusive", newName, pfs.CanRenameNew); err != nil {
 		return err
@@ -34,8 +34,7 @@ func (s *FS) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) err
 	})
 }
 
-// rename moves a node if allow, told what is moved and what is at newName, does
-// not object.
+// rename moves a node if allow, called with the node and the one at newName, does not object.
 func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, allow func(n, old *node) error) error {
 	if err := begin(ctx, op, oldName); err != nil {
 		return err
@@ -81,8 +80,8 @@ func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, a
 	return s.move(op, n, from, dir, oldName, newName)
 }
 
-// move takes n from oldName in from to newName in dir, replacing what is there. It is
-// taken out first, so that a quota above both places counts it once.
+// move takes n from oldName in from to newName in dir, replacing what is there. It removes the old
+// entry first, so that a quota above both counts n once.
 func (s *FS) move(op string, n, from, dir *node, oldName, newName pfs.Path) error {
 	delta := n.tally()
 	from.add(tally{}.minus(delta))

@@ -7,14 +7,14 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// stageKey names a staged write in its directory: that of one user is none of another's.
+// stageKey identifies an upload in its directory. Users do not share uploads.
 type stageKey struct {
 	name, id string
 	acting   acting
 }
 
-// stage is the bytes of a staged write. It belongs to a directory, goes with it
-// when that is renamed, and is lost with it. Handles come and go.
+// stage is the staged bytes of an upload. It belongs to a directory, moves with it, and is lost
+// with it. Several staged may use it, one after the other or at once.
 type stage struct {
 	key stageKey
 	dir *node
@@ -42,7 +42,7 @@ func (s *FS) discard(st *stage) {
 	delete(st.dir.dir.staged, st.key)
 }
 
-// discardAll removes the staged writes in the tree below n, a directory.
+// discardAll removes the uploads in the tree below n, a directory.
 func (s *FS) discardAll(n *node) {
 	for _, st := range n.dir.staged {
 		s.discard(st)

@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// staged is a handle of a stage.
+// staged is an upload as one Create returned it; its bytes are in a stage.
 type staged struct {
 	fs      *FS
 	st      *stage
@@ -29,8 +29,8 @@ func (w *staged) ID() string    { return w.st.key.id }
 func (w *staged) Resumed() bool { return w.resumed }
 func (w *staged) Unit() int64   { return pfs.ChunkSize }
 
-// check answers for calls that come too late: on an ended handle, or for a stage
-// that another handle has ended or that was swept.
+// check refuses calls that come too late: after the end of w, or for a stage that another staged
+// has ended or that was swept.
 func (w *staged) check(op string) error {
 	if w.ended.Load() {
 		return pfs.E(op, w.name, pfs.Closed, nil)
@@ -42,7 +42,7 @@ func (w *staged) check(op string) error {
 
 func (w *staged) checkKept(op string) error {
 	if w.st.gone {
-		return pfs.Errorf(op, w.name, pfs.Conflict, "the staged write %s is gone: begin a new one", w.ID())
+		return pfs.Errorf(op, w.name, pfs.Conflict, "the upload %s is gone: begin a new one", w.ID())
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (w *staged) write(op string, p []byte, off int64) error {
 	return nil
 }
 
-// reserve accounts for the stage being size bytes long, if it is not already.
+// reserve counts the stage as size bytes long, if it is shorter.
 func (w *staged) reserve(op string, size int64) error {
 	w.fs.mu.Lock()
 	defer w.fs.mu.Unlock()
@@ -116,7 +116,7 @@ func (w *staged) read(p []byte, off int64) (int, error) {
 	return w.st.data.readAt(p, off)
 }
 
-// Sync has nothing to do: what survives here survives from the start.
+// Sync has nothing to do: memory is as durable as this store gets.
 func (w *staged) Sync(ctx context.Context) error {
 	const op = "memfs.Staged.Sync"
 	if err := w.check(op); err != nil {

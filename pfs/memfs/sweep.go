@@ -7,8 +7,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Sweep removes the staged writes below dir that were last written longer than
-// age ago: a user's own, or those of all.
+// Sweep removes the uploads below dir that were last written longer than age ago: a user's own,
+// or those of all.
 func (s *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "memfs.Sweep"
 	if err := begin(ctx, op, dir); err != nil {
@@ -24,7 +24,7 @@ func (s *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int,
 	return n, bytes, nil
 }
 
-// sweep discards what was last touched before the time until, below top.
+// sweep discards the uploads below top that were last touched before until.
 func (s *FS) sweep(top *node, until time.Time) (n int, bytes int64) {
 	for _, st := range top.dir.staged {
 		if !st.touched.After(until) && (s.acting == st.key.acting || s.acting == acting{owner: s.user}) {

@@ -6,8 +6,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// tally counts what a tree holds. Every directory keeps the tally of all that is
-// below it, so that neither Usage nor a quota has to walk.
+// tally counts what a tree holds. Every directory keeps the tally of everything below it, so that
+// neither Usage nor a quota has to walk.
 type tally struct{ bytes, files, dirs int64 }
 
 func (t tally) plus(u tally) tally {
@@ -26,15 +26,15 @@ func (n *node) tally() tally {
 	return tally{bytes: n.size(), files: 1}
 }
 
-// add changes the sums of n, a directory, and all above it.
+// add changes the tallies of n, a directory, and all above it.
 func (n *node) add(delta tally) {
 	for ; n != nil; n = n.parent() {
 		n.dir.sum = n.dir.sum.plus(delta)
 	}
 }
 
-// checkQuota answers Quota if adding delta below n, a directory, passes a limit
-// of n or of a directory above it. What does not add is never refused.
+// checkQuota answers Quota if adding delta below n, a directory, exceeds a limit of n or of a
+// directory above it. A change that adds nothing is never refused.
 func (n *node) checkQuota(op string, name pfs.Path, delta tally) error {
 	for ; n != nil; n = n.parent() {
 		d, after := n.dir, n.dir.sum.plus(delta)
@@ -69,8 +69,7 @@ func (s *FS) checkSpace(op string, name pfs.Path, more int64) error {
 	return nil
 }
 
-// space is the size of the store. Without a limit it has room for whatever an
-// int64 can count.
+// space returns the size of the store; without a limit, the largest int64.
 func (s *FS) space() pfs.Space {
 	total := s.capacity
 	if total <= 0 {
@@ -97,7 +96,7 @@ func (s *FS) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 	return s.space(), nil
 }
 
-// Usage sums the tree below name.
+// Usage counts the tree below name.
 func (s *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 	const op = "memfs.Usage"
 	if err := begin(ctx, op, name); err != nil {
@@ -135,7 +134,7 @@ func (s *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 	defer s.mu.Unlock()
 	n, err := s.findDir(op, name)
 	if err == nil && s.as {
-		err = pfs.Errorf(op, name, pfs.Permission, "quotas are set by whom the store works as")
+		err = pfs.Errorf(op, name, pfs.Permission, "only the user of the store sets quotas")
 	}
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // maxXattr is the length in bytes of the longest extended attribute.
 const maxXattr = 64 << 10
 
-// onXattr calls do with the file or directory name, to which the access a is needed.
+// onXattr calls do with the file or directory name, if the user has the access a to it.
 func (s *FS) onXattr(ctx context.Context, op string, name pfs.Path, a access, do func(n *node) error) error {
 	if err := begin(ctx, op, name); err != nil {
 		return err
