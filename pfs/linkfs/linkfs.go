@@ -1,8 +1,8 @@
 // Package linkfs follows symbolic links, which no store does.
 //
-// It belongs above the permission check: every path that a link leads to goes
-// down through the same checked file system as the path that the caller wrote, so
-// a link reaches nothing that its reader could not have named.
+// It belongs above the permission check. Every path that a link leads to passes the same checked
+// file system as the path that the caller wrote, so a link reaches nothing that the caller could
+// not have named.
 package linkfs
 
 import (
@@ -15,29 +15,28 @@ import (
 // MaxLinks is the largest number of links followed for one path.
 const MaxLinks = 40
 
-// New returns fsys with its links followed, in the middle of every path and, for
-// the operations that need what a link leads to, at its end: Open, OpenHandle, List,
-// SetAttr, extended attributes, Digest, Usage, Space, SetQuota, Sweep and the source of
-// CopyFile. The others are about the link itself: Stat describes it, Remove, RemoveTree,
-// Rename and HardLink take it, Create and the targets of Rename and CopyFile replace it.
+// New returns fsys with its links followed: in the middle of every path and, for the operations
+// that need the link's target, at its end. These are Open, OpenHandle, List, SetAttr, extended
+// attributes, Digest, Usage, Space, SetQuota, Sweep and the source of CopyFile. The others work on
+// the link itself: Stat describes it, Remove, RemoveTree, Rename and HardLink take it, Create and
+// the targets of Rename and CopyFile replace it.
 //
-// Targets are paths of fsys: an absolute one counts from its root, a relative one
-// from the directory that the link is in. ".." means the parent in that tree, and
-// at the root the root. Errors carry the path that the caller wrote. More than
-// MaxLinks links for one path answer Symlink.
+// Targets are paths of fsys: an absolute one starts at its root, a relative one at the directory
+// of the link. ".." is the parent in that tree, and at the root the root. Errors have the path
+// that the caller wrote. More than MaxLinks links for one path answer Symlink.
 func New(fsys pfs.FileSystem) pfs.FileSystem {
 	return pfs.NewLayer(follower{fsys}.through)
 }
 
-// follower calls again wherever a link leads.
+// follower calls again at the path that a link leads to.
 type follower struct{ fsys pfs.FileSystem }
 
-// through tries the path as it is, and as long as the store meets a link in it,
-// the path with that link replaced.
+// through tries the path as it is. While the store meets a link in it, it replaces the link and
+// tries again.
 func (f follower) through(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 	w := walk{fsys: f.fsys, name: name}
 	at := name
-	if a == pfs.Measure { // which a store can do on a link itself, but must not
+	if a == pfs.Measure { // some stores measure the link itself: resolve it first
 		at, _, err := w.resolve(ctx, name)
 		if err != nil {
 			return err
@@ -56,11 +55,11 @@ func (f follower) through(ctx context.Context, a pfs.Access, name pfs.Path, call
 	}
 }
 
-// keepsLast reports whether a is about a link at the end of its path and not
-// about what that leads to.
+// keepsLast reports whether a works on a link at the end of its path, and not on the link's
+// target.
 func keepsLast(a pfs.Access) bool { return a == pfs.Make || a == pfs.Delete }
 
-// linkIn returns the link that err says is at or above the path at.
+// linkIn returns the link at or above the path at that err names.
 func linkIn(err error, at pfs.Path) (link pfs.Path, ok bool) {
 	var e *pfs.Error
 	if !errors.As(err, &e) || e.Kind != pfs.Symlink || e.Path == "" {
@@ -69,8 +68,8 @@ func linkIn(err error, at pfs.Path) (link pfs.Path, ok bool) {
 	return e.Path, at.Within(e.Path)
 }
 
-// summing is a tree that sums what is below a directory even where the store does
-// not: whoever asked would walk from the path that was written, where the link is.
+// summing has Usage even if the store has not: a caller's walk would begin at the path that was
+// written, where the link is.
 type summing struct{ pfs.FileSystem }
 
 func (s summing) Usage(ctx context.Context, dir pfs.Path) (pfs.Usage, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestSuite has a store without links: the suite wants those not to be followed.
+// TestSuite uses a store without links: the suite requires that links are not followed.
 func TestSuite(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{Gaps: pfstest.NoSymlink, Names: 300, New: func(*testing.T) pfs.FileSystem {
 		return linkfs.New(memfs.New(memfs.Options{Without: pfs.CanSymlink}))
@@ -127,8 +127,7 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// TestTheLastElement checks which operations are about a link and which about what
-// it leads to.
+// TestTheLastElement checks which operations work on a link and which on its target.
 func TestTheLastElement(t *testing.T) {
 	ctx := t.Context()
 	const link pfs.Path = "/home/alice/link"
@@ -229,8 +228,8 @@ func TestChangesBelowALink(t *testing.T) {
 	}
 }
 
-// TestPermissionBelow checks that every path on the way is checked, and that what
-// is refused tells nothing.
+// TestPermissionBelow checks that every path on the way is checked, and that refusals do not
+// reveal anything.
 func TestPermissionBelow(t *testing.T) {
 	rows := []struct{ link, other string }{
 		{"../bob/f", "../bob/missing"},
@@ -266,7 +265,7 @@ func TestPermissionBelow(t *testing.T) {
 	}
 }
 
-// TestUsageWalks sums a tree of a store that knows no sums itself.
+// TestUsageWalks gets the usage of a tree from a store without UsageReporter.
 func TestUsageWalks(t *testing.T) {
 	_, m := newTree(t, map[pfs.Path]string{"/home/alice/link": "dir"})
 	fsys := linkfs.New(struct{ pfs.FileSystem }{m})
@@ -276,8 +275,7 @@ func TestUsageWalks(t *testing.T) {
 	}
 }
 
-// swapping replaces a link by a directory between the error about it and the look
-// at it.
+// swapping replaces a link by a directory after the error about it and before the Stat of it.
 type swapping struct {
 	*memfs.FS
 	link pfs.Path

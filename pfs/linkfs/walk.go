@@ -16,8 +16,8 @@ type walk struct {
 	to    pfs.Path // where the last one leads
 }
 
-// follow returns the path at, which is at or below link, with the link replaced by
-// where it leads. No link is above link, so its parent is a real directory.
+// follow returns the path at, which is at or below link, with the link replaced by its target.
+// There is no link above link, so its parent is a real directory.
 func (w *walk) follow(ctx context.Context, link, at pfs.Path) (pfs.Path, error) {
 	if w.links++; w.links > MaxLinks {
 		return "", pfs.Errorf("linkfs.Follow", w.name, pfs.Symlink,
@@ -28,7 +28,7 @@ func (w *walk) follow(ctx context.Context, link, at pfs.Path) (pfs.Path, error) 
 		return "", w.blame(err)
 	}
 	if !info.IsLink() {
-		return at, nil // replaced in the meantime: look again
+		return at, nil // replaced in the meantime: try again
 	}
 	to, err := w.target(ctx, link.Parent(), info.Target)
 	if err != nil {
@@ -42,8 +42,8 @@ func (w *walk) follow(ctx context.Context, link, at pfs.Path) (pfs.Path, error) 
 	return to, nil
 }
 
-// target returns the path that the target of a link in the real directory dir
-// names. It may have links in it, which whoever uses it will meet.
+// target returns the path that the target of a link in the real directory dir names. It may
+// contain links, which the caller meets when it uses the path.
 func (w *walk) target(ctx context.Context, dir pfs.Path, target string) (pfs.Path, error) {
 	at, isReal := dir, true
 	if strings.HasPrefix(target, "/") {
@@ -57,7 +57,7 @@ func (w *walk) target(ctx context.Context, dir pfs.Path, target string) (pfs.Pat
 		case "", ".":
 			continue
 		case "..":
-			// The parent of where a link leads is not the parent of the link.
+			// The parent of a link's target is not the parent of the link.
 			if !isReal {
 				var err error
 				if at, err = w.directory(ctx, at); err != nil {
@@ -68,7 +68,7 @@ func (w *walk) target(ctx context.Context, dir pfs.Path, target string) (pfs.Pat
 			continue
 		}
 		if reason := pfs.CheckName(elem); reason != "" {
-			return "", pfs.Errorf("linkfs.Follow", w.name, pfs.Invalid, "a link on the way leads to no legal path: %s", reason)
+			return "", pfs.Errorf("linkfs.Follow", w.name, pfs.Invalid, "a link on the way has an invalid target: %s", reason)
 		}
 		at, isReal = at.Join(elem), false
 	}
@@ -84,7 +84,7 @@ func (w *walk) directory(ctx context.Context, at pfs.Path) (pfs.Path, error) {
 	return at, err
 }
 
-// resolve follows every link of at, the last element included.
+// resolve follows every link of at, including the last element.
 func (w *walk) resolve(ctx context.Context, at pfs.Path) (pfs.Path, pfs.Info, error) {
 	for {
 		info, err := w.fsys.Stat(ctx, at)
@@ -104,8 +104,8 @@ func (w *walk) resolve(ctx context.Context, at pfs.Path) (pfs.Path, pfs.Info, er
 	}
 }
 
-// translate sees to errors about what is above the place where the last link leads:
-// the caller wrote nothing that stands for it. The Layer does all others.
+// translate gives errors about directories above the target of the last link the path that the
+// caller wrote, since nothing in that path stands for them. The Layer renames all others.
 func (w *walk) translate(err error) error {
 	var e *pfs.Error
 	if w.links == 0 || !errors.As(err, &e) || e.Path == "" {
@@ -117,8 +117,8 @@ func (w *walk) translate(err error) error {
 	return err
 }
 
-// blame gives an error met on the way the path that the caller wrote: it is all
-// that the caller has to know of where a link leads.
+// blame gives an error that occurred on the way the path that the caller wrote, so that it does
+// not reveal where a link leads.
 func (w *walk) blame(err error) error {
 	var e *pfs.Error
 	if !errors.As(err, &e) {

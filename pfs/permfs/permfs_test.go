@@ -20,9 +20,8 @@ func TestSuite(t *testing.T) {
 	}})
 }
 
-// keep is a policy that protects what is called "secret", anywhere, and what is
-// below: nobody sees it. So that it is one for trees, only the tree /free, where
-// there is none, may be read, removed or written as a whole.
+// keep is a policy that hides everything called "secret", and what is below it. Because policies
+// are for trees, only the tree /free, which has no secret, may be read, removed or written whole.
 func keep(a pfs.Access, name pfs.Path) error {
 	for elem := range name.Names() {
 		if elem == "secret" {

@@ -1,4 +1,4 @@
-// Package rofs makes a tree that can be looked at and not changed.
+// Package rofs makes a tree read-only.
 package rofs
 
 import (
@@ -7,9 +7,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// New returns fsys without its changes: every operation that would change
-// anything answers ReadOnly, whether its path exists or not, and never reaches
-// fsys. Reading goes through as it is.
+// New returns fsys without its changes: every operation that would change something answers
+// ReadOnly and never reaches fsys, whether its path exists or not. Other operations pass
+// unchanged.
 func New(fsys pfs.FileSystem) pfs.FileSystem {
 	return pfs.NewLayer(func(_ context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 		if a.Changes() {
