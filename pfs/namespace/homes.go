@@ -8,16 +8,16 @@ import (
 	"github.com/paddlecloud/pfs/pfs/auth"
 )
 
-// homes makes homes that are not there.
+// homes makes missing homes.
 type homes struct {
 	n  *Namespace
-	id auth.Identity // who asks
+	id auth.Identity // of the caller
 }
 
-// newHomes returns the tree of the stores in which homes are what EnsureHome makes of them,
-// whoever asks and by whatever call: private and their users' own. One that was removed on
-// its store is made again by who makes it, or puts something into it; one that was removed
-// here is not taken to be there still.
+// newHomes returns the tree of the stores in which every home is as EnsureHome makes it, private
+// and its user's own, whoever makes it and by whatever call. A home that was removed on its store
+// is made again when somebody makes it or writes into it. A home that was removed through the
+// service is forgotten at once.
 func newHomes(n *Namespace, id auth.Identity, stores pfs.FileSystem) *pfs.Layer {
 	h := homes{n, id}
 	return pfs.NewLayerWith(func(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
@@ -49,14 +49,14 @@ func newHomes(n *Namespace, id auth.Identity, stores pfs.FileSystem) *pfs.Layer 
 		Again: h.remade,
 		Paths: func(ctx context.Context, op pfs.PathsOp, call pfs.PathsCall) error {
 			if op.Name != "CopyFile" && placeOf(op.Target()).kind == oneHome {
-				return pfs.Errorf("namespace."+op.Name, op.Target(), pfs.Exist, "a home is made by the service alone: rename what is to be in it")
+				return pfs.Errorf("namespace."+op.Name, op.Target(), pfs.Exist, "only the service makes a home: rename what is to be in it")
 			}
 			return op.Each(ctx, call)
 		},
 	})
 }
 
-// remade reports whether err was for the sake of a home that was not there, and is now.
+// remade reports whether err was due to a missing home, which it has now made.
 func (h homes) remade(ctx context.Context, name pfs.Path, err error) bool {
 	if !errors.Is(err, pfs.NotExist) || placeOf(name).owner == "" {
 		return false
@@ -65,8 +65,8 @@ func (h homes) remade(ctx context.Context, name pfs.Path, err error) bool {
 	return made && err == nil
 }
 
-// remake makes the home that name is in, if it is not there, and reports whether it did.
-// Where there is no account, there is none to be made.
+// remake makes the home that name is in, if it is missing, and reports whether it did. It makes
+// no home without an account.
 func (h homes) remake(ctx context.Context, name pfs.Path) (made bool, err error) {
 	owner, ok := h.id, true
 	if at := placeOf(name); at.owner != h.id.Name {
@@ -84,7 +84,7 @@ func (h homes) remake(ctx context.Context, name pfs.Path) (made bool, err error)
 			continue
 		}
 		if _, err := dc.FS.Stat(ctx, dc.at(home).Join(owner.Name)); !errors.Is(err, pfs.NotExist) {
-			return false, nil // what is wrong with the store the call itself says
+			return false, nil // if the store has failed, the operation itself returns the error
 		}
 		if err := makeHome(ctx, dc, owner); err != nil {
 			return true, err

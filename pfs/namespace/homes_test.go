@@ -12,7 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// A home that was removed on its store comes back as it was made first, by whatever call.
+// A home that was removed on its store is made again as at first, by whatever call.
 func TestHomesThatWereRemoved(t *testing.T) {
 	n, store := newOwned(t)
 	const at, dir = pfs.Path("/pfs/dc/home/bob"), pfs.Path("/pfs/home/bob")
@@ -61,8 +61,8 @@ func TestHomesThatWereRemoved(t *testing.T) {
 	}
 }
 
-// What a batch has written is not written again for the sake of a home that was missing
-// to other entries; and there may be several of those.
+// A batch does not write an entry again because the homes of other entries, one or more, were
+// missing.
 func TestBatchWithHomesThatWereRemoved(t *testing.T) {
 	n, store := newOwned(t)
 	adm := n.View(accounts[admin.Name], "")
@@ -82,8 +82,8 @@ func TestBatchWithHomesThatWereRemoved(t *testing.T) {
 	}
 }
 
-// A home that was removed with its account is there again for an account that is added under
-// the same name, at once.
+// A home that was removed with its account exists again, at once, for a new account of the same
+// name.
 func TestHomeOfAnAccountThatIsAddedAgain(t *testing.T) {
 	store, gone := memfs.New(memfs.Options{}), false
 	n, err := namespace.New(namespace.Config{

@@ -12,25 +12,24 @@ import (
 )
 
 const (
-	// homeKept is how long a home that was there is taken to be there still. Only
-	// whoever has the store at hand, or another service, can have removed it: what is
-	// removed here is forgotten at once.
+	// homeKept is how long a home that was seen is assumed to exist. Only another service, or
+	// somebody with access to the store, can have removed it: a removal through this service
+	// is noticed at once.
 	homeKept = time.Minute
-	// storeLeft is how long a store that cannot be reached is left alone, so that
-	// its users do not wait for it with every request to another.
+	// storeLeft is how long a store that cannot be reached is not tried again, so that its
+	// users do not wait for it with every request to another.
 	storeLeft = time.Minute
-	// homeWait is how long a request waits until it is known whether a home is still
-	// there: its store may not answer, and the request may be to another.
+	// homeWait is how long a request waits for the check of a home that was seen before: its
+	// store may not answer, and the request may be for another store.
 	homeWait = time.Second
 	// quotaKept is how long a home that had a quota is assumed to have one.
 	quotaKept = time.Hour
-	// maxChecks is how many homes and versions are remembered, of which there may be any number.
+	// maxChecks is the largest number of homes and versions that are remembered.
 	maxChecks = 32 << 10
 )
 
-// EnsureLayout makes /home and /public on the store of every datacenter. It tries all of
-// them at the same time and returns the error of the first that has one; EnsureHome makes
-// up for what is missing.
+// EnsureLayout makes /home and /public on the store of every datacenter. It tries all of them at
+// the same time and returns the first error. EnsureHome later makes what is still missing.
 func (n *Namespace) EnsureLayout(ctx context.Context) error {
 	errs := make([]error, len(n.datacenters))
 	var work sync.WaitGroup
@@ -48,8 +47,8 @@ func (n *Namespace) EnsureLayout(ctx context.Context) error {
 	return nil
 }
 
-// layout makes the directories that the homes and datasets of dc are in. Only the
-// service itself lists the homes.
+// layout makes the directories that the homes and datasets of dc are in. Only the service itself
+// may list the homes.
 func layout(ctx context.Context, dc Datacenter) error {
 	if dc.Dir != pfs.Root {
 		if err := dc.FS.Mkdir(ctx, dc.Dir, 0o755); err != nil {
@@ -65,19 +64,18 @@ func layout(ctx context.Context, dc Datacenter) error {
 	return nil
 }
 
-// failed says in which datacenter it was.
+// failed adds the datacenter to err.
 func failed(dc Datacenter, err error) error {
 	return pfs.Errorf("namespace.EnsureHome", "", pfs.KindOf(err), "datacenter %s: %w", dc.Name, err)
 }
 
-// EnsureHome makes the home of id, private and its own, in every datacenter where it is
-// missing; one that is there keeps its owner. It is cheap to call with every request: what was seen is remembered for
-// minutes.
+// EnsureHome makes the home of id, private and its own, in every datacenter where it is missing;
+// an existing one keeps its owner. It is cheap to call with every request, because it remembers
+// for minutes what it has seen.
 //
-// A store that fails is logged, and if it cannot be reached, left alone for a
-// minute. The answer is its error only if no datacenter has the home: a user can
-// work in one while another is down. One in which the home was seen before is waited for
-// no longer than a second.
+// A store that fails is logged. If it cannot be reached, it is not tried again for a minute.
+// EnsureHome returns an error only if no datacenter has the home: a user can work in one while
+// another is down. It waits at most a second for a datacenter in which the home was seen before.
 func (n *Namespace) EnsureHome(ctx context.Context, id auth.Identity) error {
 	if reason := auth.CheckName(id.Name); reason != "" {
 		return pfs.Errorf("namespace.EnsureHome", "", pfs.Invalid, "user name %.80q: %s", id.Name, reason)
@@ -100,8 +98,7 @@ func (n *Namespace) EnsureHome(ctx context.Context, id auth.Identity) error {
 	return first
 }
 
-// ensureHomes makes the home in every datacenter at the same time, and returns what became
-// of each.
+// ensureHomes makes the home in every datacenter at the same time, and returns one error for each.
 func (n *Namespace) ensureHomes(ctx context.Context, id auth.Identity) []error {
 	errs := make([]error, len(n.datacenters))
 	var work sync.WaitGroup
@@ -119,13 +116,13 @@ func (n *Namespace) ensureHome(ctx context.Context, dc Datacenter, id auth.Ident
 	this := homeIn(dc, id)
 	switch seen := n.seen(this); {
 	case !n.due(dc.Name) && seen:
-		return nil // what is wrong with the store the call itself says
+		return nil // if the store has failed, the operation itself returns the error
 	case !n.due(dc.Name):
 		return pfs.Errorf("namespace.EnsureHome", "", pfs.Unavailable, "datacenter %s could not be reached: try again in a minute", dc.Name)
 	case !seen:
 		return n.makeHome(ctx, dc, id)
 	}
-	n.look(this, homeKept) // so that one request asks, not all
+	n.look(this, homeKept) // so that only one request checks
 	done := make(chan error, 1)
 	go func() { done <- n.makeHome(context.WithoutCancel(ctx), dc, id) }()
 	select {
@@ -138,7 +135,7 @@ func (n *Namespace) ensureHome(ctx context.Context, dc Datacenter, id auth.Ident
 	}
 }
 
-// makeHome makes a home in one datacenter and remembers what became of it.
+// makeHome makes a home in one datacenter and remembers the result.
 func (n *Namespace) makeHome(ctx context.Context, dc Datacenter, id auth.Identity) error {
 	err := pfs.Guard("namespace.EnsureHome", "", func() error { return makeHome(ctx, dc, id) })
 	switch {
@@ -156,14 +153,14 @@ func (n *Namespace) makeHome(ctx context.Context, dc Datacenter, id auth.Identit
 	return err
 }
 
-// limitHome gives a home without a quota the default one, if there is one. The store may
-// have to count the home first: a request waits no longer than homeWait for that.
+// limitHome sets the default quota of a home that has none. The store may have to count the home
+// first: a request waits at most homeWait for that.
 func (n *Namespace) limitHome(ctx context.Context, dc Datacenter, id auth.Identity) {
 	this := quotaOf(homeIn(dc, id))
 	if dc.HomeQuota == (Quota{}) || !n.due(this) {
 		return
 	}
-	n.look(this, storeLeft) // so that one request asks, and a failure is tried again
+	n.look(this, storeLeft) // so that only one request checks, and a failure is tried again
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -182,7 +179,7 @@ func (n *Namespace) limitHome(ctx context.Context, dc Datacenter, id auth.Identi
 	}
 }
 
-// limit gives dir the quota of homes if it has none.
+// limit sets the quota of homes on dir if it has none.
 func (dc Datacenter) limit(ctx context.Context, dir pfs.Path) error {
 	u, err := pfs.UsageOf(ctx, dc.FS, dir)
 	if err != nil || u.MaxBytes != 0 || u.MaxFiles != 0 {
@@ -191,13 +188,13 @@ func (dc Datacenter) limit(ctx context.Context, dir pfs.Path) error {
 	return pfs.SetQuota(ctx, dc.FS, dir, dc.HomeQuota.Bytes, dc.HomeQuota.Files)
 }
 
-// quotaOf is the key under which a Namespace remembers when to look at the quota of a home again.
+// quotaOf returns the key of the next check of a home's quota.
 func quotaOf(homeIn string) string { return "quota " + homeIn }
 
-// homeIn is the name under which is remembered when to look at a home again.
+// homeIn returns the key of the next check of a home.
 func homeIn(dc Datacenter, id auth.Identity) string { return dc.Name + "/" + id.Name }
 
-// makeHome makes a home, and what it is in if that is missing.
+// makeHome makes a home, and the directories above it if they are missing.
 func makeHome(ctx context.Context, dc Datacenter, id auth.Identity) error {
 	dir, store := dc.at(home).Join(id.Name), dc.FS
 	if owner, ok := id.Owner(); ok {
@@ -216,15 +213,15 @@ func makeHome(ctx context.Context, dc Datacenter, id auth.Identity) error {
 	return nil
 }
 
-// due reports whether it is time to look at what again. Names of stores have no
-// slash, those of homes have.
+// due reports whether it is time to check what again. Names of stores have no slash, those of
+// homes have one.
 func (n *Namespace) due(what string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return !n.now().Before(n.checks[what])
 }
 
-// seen reports whether what was looked at before, and was well.
+// seen reports whether what was checked before with success.
 func (n *Namespace) seen(what string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -232,7 +229,7 @@ func (n *Namespace) seen(what string) bool {
 	return ok
 }
 
-// lookNow has what was seen before looked at again at once.
+// lookNow makes the check of what due, if it was seen before.
 func (n *Namespace) lookNow(what string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -241,14 +238,14 @@ func (n *Namespace) lookNow(what string) {
 	}
 }
 
-// forget has what was seen before not seen.
+// forget makes what unseen.
 func (n *Namespace) forget(what string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.checks, what)
 }
 
-// look sets when to look at what again.
+// look sets the time after which what is checked again.
 func (n *Namespace) look(what string, after time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -258,8 +255,8 @@ func (n *Namespace) look(what string, after time.Duration) {
 	n.checks[what] = n.now().Add(after)
 }
 
-// makeRoom forgets what it is time to look at again, which costs no more than that look,
-// and if that is less than half, others. Stores, which are few, stay. n.mu is held.
+// makeRoom forgets the entries that are due, which costs one check each, and others if those are
+// less than half. It keeps stores, which are few. n.mu is held.
 func (n *Namespace) makeRoom() {
 	now := n.now()
 	for what, at := range n.checks {

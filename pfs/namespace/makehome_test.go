@@ -50,8 +50,8 @@ func mustEnsure(t *testing.T, n *Namespace, user string) {
 	}
 }
 
-// A home without a quota gets the default one, one that is made and one that was there;
-// what an administrator has set stays.
+// A home without a quota gets the default one, whether it is new or not; a quota that an
+// administrator has set stays.
 func TestHomeQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memfs.New(memfs.Options{})
@@ -209,8 +209,8 @@ func (s *silentStore) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode
 	return s.FS.Mkdir(ctx, name, mode)
 }
 
-// TestEnsureHomeOnSilentStores checks that a request does not wait for a store that it may
-// not be to, and for several at the same time if it waits.
+// TestEnsureHomeOnSilentStores checks that a request does not wait for a store that it may not
+// need, and that it waits for several at the same time.
 func TestEnsureHomeOnSilentStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stores []*silentStore
@@ -252,8 +252,8 @@ func TestEnsureHomeOnSilentStores(t *testing.T) {
 	})
 }
 
-// TestWhatIsRememberedIsBounded: homes and versions are forgotten, first those that it is
-// time to look at again, and a store that is left alone is not.
+// TestWhatIsRememberedIsBounded: homes and versions are forgotten, those that are due first;
+// stores are not.
 func TestWhatIsRememberedIsBounded(t *testing.T) {
 	n, _, _, now := twoStores(t)
 	n.look("one", 1000*storeLeft)

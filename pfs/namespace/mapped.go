@@ -13,20 +13,20 @@ import (
 // MappedDir is a directory of a datacenter's store that appears at /pfs/DC/mnt/NAME.
 type MappedDir struct {
 	Name     string   // one element of a path
-	Dir      pfs.Path // on the store; neither in, nor above, what homes and public are
+	Dir      pfs.Path // on the store; neither in nor above the directories of homes and public
 	ReadOnly bool
 	Access   AccessList
 
-	// AsUser keeps the store's own permissions: every access is made as the user who
-	// asks, where the store is a pfs.Impersonator.
+	// AsUser applies the store's own permissions: every access is made as the user who asks.
+	// The store must be a pfs.Impersonator.
 	AsUser bool
 }
 
-// AccessList is a list of who may enter a mapped directory. Administrators always may.
+// AccessList lists who may enter a mapped directory. Administrators always may.
 type AccessList struct {
 	Everybody bool
 	Users     []string
-	Roles     []auth.Role // each with those that include it
+	Roles     []auth.Role // each with the roles that include it
 }
 
 // admits reports whether id may enter.
@@ -35,8 +35,7 @@ func (m MappedDir) admits(id auth.Identity) bool {
 		slices.Contains(m.Access.Roles, id.Role) || id.Role == auth.Publisher && slices.Contains(m.Access.Roles, auth.User)
 }
 
-// checkNames refuses a name that is none, and a directory that is in one of own, or has
-// one of them in it.
+// checkNames refuses an invalid name, and a directory that is within one of own or above it.
 func (m MappedDir) checkNames(op string, own []pfs.Path) error {
 	if reason := pfs.CheckName(m.Name); reason != "" {
 		return pfs.Errorf(op, "", pfs.Invalid, "name %.80q of a mapped directory: %s", m.Name, reason)
@@ -46,16 +45,15 @@ func (m MappedDir) checkNames(op string, own []pfs.Path) error {
 	}
 	for _, dir := range own {
 		if at := m.Live(); at.Within(dir) || dir.Within(at) {
-			return pfs.Errorf(op, "", pfs.Invalid, "the directory %s, to be mapped as %q, and %s are one in the other: what is in both would have two names and two rules",
+			return pfs.Errorf(op, "", pfs.Invalid, "the directory %s, to be mapped as %q, and %s overlap: files in both would have two names and two sets of rules",
 				m.Dir, m.Name, dir)
 		}
 	}
 	return nil
 }
 
-// Live returns the directory that Dir is, or is a snapshot of: HDFS and CephFS show the
-// snapshots of a directory below a name in it. What HDFS shows below /.reserved is all
-// that it has.
+// Live returns Dir, or the directory that Dir is a snapshot of: HDFS and CephFS show the snapshots
+// of a directory below a special name in it. /.reserved of HDFS shows the whole tree again.
 func (m MappedDir) Live() pfs.Path {
 	at, skip := pfs.Root, false
 	for name := range m.Dir.Names() {
@@ -73,9 +71,9 @@ func (m MappedDir) Live() pfs.Path {
 	return at
 }
 
-// CheckMapped tries the mapped directories: that each is a directory of the store, reached
-// without links, and what CheckAsUser asks for. Its error has the faults of all, or why
-// the store cannot be asked.
+// CheckMapped checks the mapped directories: each must be a directory of the store, reached
+// without links, and pass CheckAsUser. Its error has the faults of all, or why the store cannot be
+// reached.
 func (dc Datacenter) CheckMapped(ctx context.Context) error {
 	if err := dc.CheckAsUser(); err != nil {
 		return err
@@ -104,21 +102,21 @@ func (dc Datacenter) CheckMapped(ctx context.Context) error {
 
 const opMapped = "namespace.CheckMapped"
 
-// CheckAsUser answers Unsupported if a mapped directory keeps the store's permissions
-// and the store cannot act as users. It does not ask the store.
+// CheckAsUser answers Unsupported if a mapped directory keeps the store's permissions and the
+// store cannot act as users. It does no I/O.
 func (dc Datacenter) CheckAsUser() error {
 	for _, m := range dc.Mapped {
 		if !m.AsUser {
 			continue
 		}
 		if _, err := pfs.As(dc.FS, somebody); errors.Is(err, pfs.Unsupported) {
-			return pfs.Errorf("namespace.CheckAsUser", "", pfs.Unsupported, "mapped directory %q: the store's permissions cannot be kept, which takes a store that lets the service act as its users: %w", m.Name, err)
+			return pfs.Errorf("namespace.CheckAsUser", "", pfs.Unsupported, "mapped directory %q: the store's permissions need a store that lets the service act as its users: %w", m.Name, err)
 		}
 	}
 	return nil
 }
 
-// somebody is a user as any store could have it.
+// somebody is a user that any store could have.
 var somebody = pfs.Owner{Name: "nobody", UID: 65534, GID: 65534}
 
 func (m MappedDir) try(ctx context.Context, store pfs.FileSystem) error {

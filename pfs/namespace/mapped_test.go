@@ -68,8 +68,8 @@ func TestMountsAreListedToThoseWhoMayEnter(t *testing.T) {
 	}
 }
 
-// TestMountsThatAreNotForYou tries every operation: a mapped directory that one may not
-// enter is the same as one that there is not.
+// TestMountsThatAreNotForYou tries every operation: a mapped directory that one may not enter
+// looks like a missing one.
 func TestMountsThatAreNotForYou(t *testing.T) {
 	for name, op := range operations {
 		n, store := mapped(t)
@@ -125,7 +125,7 @@ func sweep(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) error {
 	return err
 }
 
-// TestSweepsAboveAReadOnlyMappedDir: those of what is beside it stay an administrator's.
+// TestSweepsAboveAReadOnlyMappedDir: an administrator may still sweep the directories beside it.
 func TestSweepsAboveAReadOnlyMappedDir(t *testing.T) {
 	n, _ := mapped(t)
 	fsys := n.View(admin, "")
@@ -173,7 +173,7 @@ func TestMountForWriting(t *testing.T) {
 	}
 }
 
-// TestLinksInMounts follows links as the tree does, and nowhere else.
+// TestLinksInMounts: links are paths of the tree, and lead nowhere else.
 func TestLinksInMounts(t *testing.T) {
 	n, store := mapped(t)
 	pfstest.WriteFile(t, store, "/pfs/home/bob/f", []byte("bob's"))
@@ -252,5 +252,5 @@ func TestCheckTriesMounts(t *testing.T) {
 	}
 }
 
-// yesKind is the Kind of no error.
+// yesKind stands for success.
 const yesKind = pfs.Kind(255)

@@ -9,27 +9,27 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// maxMuxes is the number of muxes that are kept: one takes some kilobytes, and is made
-// in microseconds when it is needed again.
+// maxMuxes is the number of muxes that are kept. One takes some kilobytes, and microseconds to
+// make again.
 const maxMuxes = 4096
 
-// muxKey is whose the tree of a mux is.
+// muxKey is for whom a mux is.
 type muxKey struct {
-	owner pfs.Owner // of what is made; zero is the service
-	// viewer is as whom mapped directories with the store's permissions are used, if
-	// there are any; zero is nobody.
+	owner pfs.Owner // of new files; zero is the service
+	// viewer is the user for mapped directories with the store's permissions, if there are
+	// any; zero is nobody.
 	viewer pfs.Owner
-	// administers is set for quotas and what is used of them: also where the store's
-	// permissions are kept the service sets them, since users cannot.
+	// administers is set for quotas and usage: the service reads and sets them itself, even
+	// where the store's permissions apply, since users cannot.
 	administers bool
 }
 
-// muxes are the trees of all stores, one for each user and one of the service.
+// muxes are the trees of all stores: one for each user, and one for the service.
 type muxes struct {
 	datacenters []Datacenter
 	current     string
 	asUser      bool       // a mapped directory keeps the store's permissions
-	only        *pfs.Layer // the one for everybody, where no store knows users; else nil
+	only        *pfs.Layer // for everybody, if no store knows users; else nil
 
 	mu   sync.Mutex
 	kept map[muxKey]*pfs.Layer
@@ -70,8 +70,8 @@ func (m *muxes) get(key muxKey) *pfs.Layer {
 	return mux
 }
 
-// make places the stores as key has them. The mount of /pfs/public is for the listing of
-// /pfs: paths below it are spelled with their datacenter before they come to the mux.
+// make mounts the stores for key. The mount of /pfs/public is only for the listing of /pfs: paths
+// below it have the name of their datacenter before they reach the mux.
 func (m *muxes) make(key muxKey) *pfs.Layer {
 	var ms []pfs.Mount
 	for _, dc := range m.datacenters {
@@ -96,7 +96,7 @@ func (m *muxes) make(key muxKey) *pfs.Layer {
 	return pfs.NewMux(ms...)
 }
 
-// storeFor returns the store whose new files belong to owner, where they can.
+// storeFor returns the store whose new files belong to owner, if it can give them to users.
 func (dc Datacenter) storeFor(owner pfs.Owner) pfs.FileSystem {
 	if dc.ServiceOwns {
 		return dc.FS
@@ -111,10 +111,10 @@ func (dc Datacenter) storeFor(owner pfs.Owner) pfs.FileSystem {
 	return fsys
 }
 
-// storeAs returns the store as viewer may use it. Nobody uses it as the service does.
+// storeAs returns the store with the rights of viewer, never with those of the service.
 func storeAs(store pfs.FileSystem, viewer pfs.Owner) pfs.FileSystem {
 	if viewer == (pfs.Owner{}) {
-		return failing(pfs.Errorf(opView, "", pfs.Permission, "your account is nobody on this store, whose own permissions hold here"))
+		return failing(pfs.Errorf(opView, "", pfs.Permission, "your account is not a user of this store, whose own permissions apply here"))
 	}
 	fsys, err := pfs.As(store, viewer)
 	if err != nil {

@@ -1,60 +1,56 @@
-// Package namespace makes of the stores of several datacenters the one tree that
-// users see:
+// Package namespace makes one tree of the stores of several datacenters, the tree that users
+// see:
 //
 //	/pfs/DC/home/USER/...   the home of USER in the datacenter DC
 //	/pfs/DC/public/...      the public datasets of DC
 //	/pfs/public/...         those of the current datacenter
-//	/pfs/DC/mnt/NAME/...    a directory that was in the store before, mapped into the tree
+//	/pfs/DC/mnt/NAME/...    an existing directory of the store, mapped into the tree
 //	/pfs/DC/user/USER/...   the old spelling of a home: accepted, never listed
 //
-// On the store of a datacenter the first two are home/USER and public in its Dir.
+// On the store of a datacenter the first two are home/USER and public below its Dir.
 //
 // # Who may do what
 //
-// A user may do everything in the own home, but for removing or renaming the home
-// itself, and may read what is public. Every access to another home is answered
-// with Permission before any store is asked, so the answer is the same whatever is
-// there; a listing of the homes shows the own one alone. A publisher also changes
-// what is public. An administrator does that too, sees and changes every home, sets
-// quotas and sweeps. A mapped directory is for those whom it admits, and for
-// administrators; to all others it is the same as one that there is not.
+// Users may do everything in their own home, except removing or renaming the home itself, and may
+// read what is public. Every access to another home answers Permission before any store is asked,
+// so the answer does not depend on what is there; a listing of the homes shows the user's own
+// only. Publishers also change what is public. Administrators do that too, see and change every
+// home, set quotas and sweep. A mapped directory is for those whom it admits and for
+// administrators; to all others it looks like a missing one.
 //
-// The directories that the tree is made of (/, /pfs, /pfs/DC, .../home, .../public,
-// .../mnt, .../mnt/NAME) are fixed for everybody: to remove or rename one answers
-// Invalid, as for a root, and to change one in another way ReadOnly.
+// The directories above these (/, /pfs, /pfs/DC, .../home, .../public, .../mnt, .../mnt/NAME) are
+// fixed for everybody: removing or renaming one answers Invalid, as for a root, and any other
+// change ReadOnly.
 //
 // # Published datasets
 //
-// /pfs/DC/public/dataset/NAME/N is version N of a published dataset, N from 1 on. Once
-// a manifest (.PREFIX.manifest) is in it, it is complete: every change of it, or of what
-// is in it, answers ReadOnly to everybody, and so does removing or renaming the dataset.
-// Only administrators remove a version, and then whoever may publish could make it
-// anew. Two things are let in: the file .publishing of an unfinished version may still be
-// removed, and where several services share a store, one may take up to a second to see
-// the manifest that came through another.
+// /pfs/DC/public/dataset/NAME/N is version N of a published dataset, N from 1 on. A version is
+// complete once it has a manifest (.PREFIX.manifest). Then every change in it answers ReadOnly to
+// everybody, and so does removing or renaming the dataset. Only administrators remove a version;
+// after that a publisher may make it anew. There are two exceptions. The file .publishing of a
+// complete version may still be removed. And where several services share a store, one may need
+// up to a second to see a manifest that came through another.
 //
-// A file NAME/latest that holds the number of a version is shown as a link to that
-// version. What opened a file through it goes on with that version. Such a file is written
-// like any other.
+// A file NAME/latest that holds the number of a version is shown as a link to that version. A file
+// that was opened through it stays in that version. latest is written like any other file.
 //
 // # Whose files are on the stores
 //
-// Where a store can give files to users (pfs.OwnershipGiver), a home and all that is
-// made in it belong to its user, whoever makes it, and what is made in a mapped
-// directory to whoever makes it; what is public belongs to the service. A rename
-// changes no owner. Every access is made with the rights of the service, but in a mapped
-// directory that keeps the store's permissions (pfs.Impersonator): there it is made as
-// the user who asks. An identity without a name and numbers on the stores owns nothing
-// there and enters no such directory.
+// Where a store can give files to users (pfs.OwnershipGiver), a home and everything made in it
+// belong to its user, whoever makes it. What is made in a mapped directory belongs to the user who
+// makes it; what is public belongs to the service. A rename changes no owner. The service makes
+// every access with its own rights, except in a mapped directory that keeps the store's
+// permissions (pfs.Impersonator): there it acts as the user who asks. An identity without a name
+// and numbers on the stores owns nothing there and enters no such directory.
 //
 // # Files
 //
-//	namespace, spelling              the tree for one who asks, and the spellings of its paths
+//	namespace, spelling              the tree as one user sees it, and the spellings of its paths
 //	place, policy                    what a path is by its place, and who may do what there
-//	homes, makehome, others          homes as they are used, made, and worked on by administrators
+//	homes, makehome, others          homes: use, creation, and work on them by administrators
 //	published, version               complete versions of datasets, and their latest one
 //	mapped                           mapped directories, and who may enter them
-//	stores, muxes                    whose files are made, and the trees of the stores for each owner
+//	stores, muxes                    the owner of new files, and the trees of the stores for each owner
 package namespace
 
 import (
@@ -85,37 +81,36 @@ type Datacenter struct {
 	Name string // one element of a path, and not "public"
 	FS   pfs.FileSystem
 
-	// Dir is the directory of FS that homes and public are in. It is made if only it
-	// is missing. Default: the root.
+	// Dir is the directory of FS that homes and public are in. If it is missing, it is made,
+	// but not its parent. Default: the root.
 	Dir pfs.Path
 
-	// ServiceOwns leaves all files to the service, also where FS could give them to
-	// users: it takes rights that the service may not have.
+	// ServiceOwns leaves all files to the service even if FS could give them to users, which
+	// takes rights that the service may not have.
 	ServiceOwns bool
 
 	// Mapped are directories of FS that appear at /pfs/DC/mnt.
 	Mapped []MappedDir
 
-	// HomeQuota is given to homes that have no quota. Default: none.
+	// HomeQuota is the quota of homes that have none of their own. Default: none.
 	HomeQuota Quota
 }
 
 // Quota limits a directory; 0 means no limit.
 type Quota struct {
 	Bytes int64
-	Files int64 // and directories
+	Files int64 // files and directories
 }
 
-// at returns where the directory called name is on the store.
+// at returns the path of the directory name on the store.
 func (dc Datacenter) at(name string) pfs.Path { return cmp.Or(dc.Dir, pfs.Root).Join(name) }
 
-// OwnDirs returns the directories of FS that are the namespace's own: that of the homes
-// and the public one, under the names that they have in the tree.
+// OwnDirs returns the directories of FS that the namespace uses itself: those of the homes and of
+// public.
 func (dc Datacenter) OwnDirs() []pfs.Path { return []pfs.Path{dc.at(home), dc.at(public)} }
 
-// CheckNames answers Invalid for names and directories of which no tree can be made: a
-// name that is none, and a mapped directory by which homes, or what is public, had a
-// second name. It does not ask the store.
+// CheckNames answers Invalid for invalid names, and for a mapped directory that would give homes
+// or public a second name. It does no I/O.
 func (dc Datacenter) CheckNames() error {
 	const op = "namespace.CheckNames"
 	if reason := pfs.CheckName(dc.Name); reason != "" {
@@ -142,16 +137,15 @@ func (dc Datacenter) CheckNames() error {
 	return nil
 }
 
-// Config is what a Namespace is made of.
+// Config configures a Namespace.
 type Config struct {
 	Datacenters []Datacenter // at least one, their file systems comparable with ==
 
-	// Current is the datacenter that /pfs/public is of, and that an alias stands
-	// for. Default: the first.
+	// Current is the datacenter of /pfs/public, for which an alias stands. Default: the first.
 	Current string
 
-	// Account returns the account of that name. With it administrators find the homes of
-	// all accounts, and make none of no account. Default: not asked.
+	// Account returns the account of that name. With it administrators find the homes of all
+	// accounts, and no home is made without an account. Default: not used.
 	Account func(name string) (id auth.Identity, ok bool)
 
 	Logger *slog.Logger // default: discard
@@ -161,18 +155,17 @@ type Config struct {
 type Namespace struct {
 	datacenters []Datacenter
 	current     string
-	mounts      map[pfs.Path]MappedDir // by where they appear
+	mounts      map[pfs.Path]MappedDir // by their paths in the tree
 	muxes       *muxes
-	account     func(name string) (auth.Identity, bool) // nil: nobody knows
+	account     func(name string) (auth.Identity, bool) // may be nil
 	log         *slog.Logger
 	now         func() time.Time
 
 	mu     sync.Mutex
-	checks map[string]time.Time // when to look again at a home (DC/USER), a store (DC) or a version (its path)
+	checks map[string]time.Time // when to check a home (DC/USER), a store (DC) or a version (its path) again
 }
 
-// New returns the tree of the datacenters. It does not touch the stores: see
-// EnsureLayout.
+// New returns the tree of the datacenters. It does no I/O: see EnsureLayout.
 func New(cfg Config) (*Namespace, error) {
 	if cfg.Current == "" && len(cfg.Datacenters) > 0 {
 		cfg.Current = cfg.Datacenters[0].Name
@@ -197,7 +190,7 @@ func New(cfg Config) (*Namespace, error) {
 	return n, nil
 }
 
-// check refuses what no tree can be made of.
+// check refuses an invalid configuration.
 func check(cfg Config) error {
 	const op = "namespace.New"
 	seen := map[string]bool{}
@@ -214,7 +207,7 @@ func check(cfg Config) error {
 		seen[dc.Name] = true
 	}
 	if !seen[cfg.Current] {
-		return pfs.Errorf(op, "", pfs.Invalid, "the current datacenter %q is none of the %d configured", cfg.Current, len(cfg.Datacenters))
+		return pfs.Errorf(op, "", pfs.Invalid, "the current datacenter %q is not one of the %d configured", cfg.Current, len(cfg.Datacenters))
 	}
 	return nil
 }
@@ -226,14 +219,13 @@ func (n *Namespace) has(name string) bool {
 
 // View returns the tree as id may see it, with its links followed.
 //
-// alias is a name by which the caller knows the current datacenter; empty for none.
-// Where a datacenter has that name itself, or none could have it, it is not used.
-// Else paths may be written with it as well as with the datacenter's own name,
-// errors keep what was written, and the listing of /pfs shows it in place of the
-// own name: a caller finds every datacenter once, under the name it knows.
+// alias is the caller's own name for the current datacenter, "" if it has none. It is ignored if
+// it is the name of a datacenter or cannot be one. Otherwise paths may use it as well as the
+// datacenter's own name, errors keep the name that was used, and the listing of /pfs shows the
+// alias only: a caller finds every datacenter once, under the name it knows.
 func (n *Namespace) View(id auth.Identity, alias string) pfs.FileSystem {
 	if auth.CheckName(id.Name) != "" {
-		id.Name = "" // the name of no home
+		id.Name = "" // no home has this name
 	}
 	if pfs.CheckName(alias) != "" || alias == public || n.has(alias) {
 		alias = ""

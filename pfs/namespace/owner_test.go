@@ -28,7 +28,7 @@ func mkSecret(t *testing.T, store pfs.FileSystem) {
 	}
 }
 
-// accounts are who the people of the tests are on the stores.
+// accounts are the users of the tests on the stores.
 var accounts = map[string]auth.Identity{
 	alice.Name:     {Name: alice.Name, Role: auth.User, HDFSUser: "alice", UID: 20001, GID: 20001},
 	bob.Name:       {Name: bob.Name, Role: auth.User, HDFSUser: "bob", UID: 20002, GID: 20002},
@@ -94,7 +94,7 @@ func TestFilesBelongToTheirUsers(t *testing.T) {
 	}
 }
 
-// TestStagedWritesAreTheSame reaches one staged write by several names and people.
+// TestStagedWritesAreTheSame reaches one upload by several names and people.
 func TestStagedWritesAreTheSame(t *testing.T) {
 	n, _ := newOwned(t)
 	opts := pfs.CreateOptions{ID: pfs.NewID(), Size: 1}
@@ -146,8 +146,8 @@ func TestWithinOneStore(t *testing.T) {
 	}
 }
 
-// TestNobodyOnTheStore is an identity that a store cannot know: what it makes is the
-// service's, and it is nobody's superuser.
+// TestNobodyOnTheStore uses an identity that a store cannot know: the service owns what it makes,
+// and it gets nobody's rights.
 func TestNobodyOnTheStore(t *testing.T) {
 	n, store := newOwned(t, namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}})
 	mkSecret(t, store)
@@ -164,7 +164,7 @@ func TestNobodyOnTheStore(t *testing.T) {
 	}
 }
 
-// TestNobodyIsTheService is an account that has the service's own name on the store.
+// TestNobodyIsTheService uses an account that has the service's own name on the store.
 func TestNobodyIsTheService(t *testing.T) {
 	n, store := newOwned(t, namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}})
 	mkSecret(t, store)
@@ -204,7 +204,7 @@ func TestStoresPermissionsAreKept(t *testing.T) {
 	_, err = n.View(accounts[admin.Name], "").Stat(ctx, "/pfs/dc/mnt/kept/f")
 	pfstest.WantKind(t, err, pfs.Permission)
 
-	// To take something out of it is no rename with the rights of the service.
+	// Taking something out of it is not a rename with the rights of the service.
 	const to pfs.Path = "/pfs/dc/home/bob/f"
 	err = bobs.Rename(ctx, "/pfs/dc/mnt/kept/f", to)
 	pfstest.WantKind(t, err, pfs.CrossStore)
@@ -227,7 +227,7 @@ func TestStoresPermissionsAreKept(t *testing.T) {
 }
 
 // TestQuotaWhereTheStoresPermissionsAreKept: an administrator is no superuser of the store, and
-// need not be let into what a quota is of.
+// sets the quota of a directory without access to it.
 func TestQuotaWhereTheStoresPermissionsAreKept(t *testing.T) {
 	n, store := newOwned(t, namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}})
 	mkSecret(t, store)
@@ -247,7 +247,7 @@ func TestQuotaWhereTheStoresPermissionsAreKept(t *testing.T) {
 	pfstest.WantKind(t, err, pfs.Permission)
 }
 
-// cannot is a store that can give and act for nobody, and says why.
+// cannot is a store that can neither give files nor act as users, and says why.
 type cannot struct{ *memfs.FS }
 
 func (cannot) For(pfs.Owner) (pfs.FileSystem, error) {

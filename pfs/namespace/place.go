@@ -25,8 +25,7 @@ type place struct {
 	mount pfs.Path // /pfs/DC/mnt/NAME, for that and what is in it
 }
 
-// placeOf returns where name is, in whatever datacenter. It needs nothing but
-// the new spelling of homes.
+// placeOf returns the place of name in its datacenter. Homes must have the new spelling.
 func placeOf(name pfs.Path) place {
 	var elems []string
 	for elem := range name.Names() {
@@ -51,7 +50,7 @@ func placeOf(name pfs.Path) place {
 	return place{kind: nowhere}
 }
 
-// publicPlace returns where the elements below a public directory lead.
+// publicPlace returns the place of the elements below a public directory.
 func publicPlace(elems []string) place {
 	if len(elems) == 0 {
 		return place{kind: thePublic}
@@ -59,7 +58,7 @@ func publicPlace(elems []string) place {
 	return place{kind: inPublic}
 }
 
-// homePlace returns where the elements below /pfs/DC/home lead.
+// homePlace returns the place of the elements below /pfs/DC/home.
 func homePlace(elems []string) place {
 	switch len(elems) {
 	case 0:
@@ -70,7 +69,7 @@ func homePlace(elems []string) place {
 	return place{kind: inHome, owner: elems[0]}
 }
 
-// mountPlace returns where the elements below /pfs/DC/mnt lead.
+// mountPlace returns the place of the elements below /pfs/DC/mnt.
 func mountPlace(dc string, elems []string) place {
 	switch len(elems) {
 	case 0:
@@ -81,5 +80,5 @@ func mountPlace(dc string, elems []string) place {
 	return place{kind: inMount, mount: mountPath(dc, elems[0])}
 }
 
-// mountPath is where the mapped directory name of a datacenter appears.
+// mountPath returns the path of the mapped directory name of a datacenter.
 func mountPath(dc, name string) pfs.Path { return top.Join(dc).Join(mnt).Join(name) }

@@ -5,23 +5,22 @@ import (
 	"github.com/paddlecloud/pfs/pfs/auth"
 )
 
-// policy is what an identity may do. It keeps the rules of permfs.Policy: Read,
-// Write, Delete, Discard and Administer are allowed on a directory only where they are on
-// everything below.
+// policy is what an identity may do. It obeys the rules of permfs.Policy: it allows Read, Write,
+// Delete, Discard and Administer on a directory only if it allows them on everything below.
 type policy struct {
 	id     auth.Identity
-	mounts map[pfs.Path]MappedDir // by where they appear
+	mounts map[pfs.Path]MappedDir // by their paths in the tree
 }
 
 // opView is the Op of refusals.
 const opView = "namespace.View"
 
-// allow answers whether the access a to name is allowed.
+// allow returns nil if the access a to name is allowed.
 func (p policy) allow(a pfs.Access, name pfs.Path) error {
 	at := placeOf(name)
 	switch at.kind {
 	case nowhere:
-		return nil // the mux says so
+		return nil // the mux answers
 	case oneHome, inHome:
 		return p.allowHome(a, name, at)
 	case inPublic:
@@ -32,7 +31,7 @@ func (p policy) allow(a pfs.Access, name pfs.Path) error {
 	return p.allowFixed(a, name, at)
 }
 
-// allowFixed answers for the directories that the tree is made of.
+// allowFixed decides about the fixed directories of the tree.
 func (p policy) allowFixed(a pfs.Access, name pfs.Path, at place) error {
 	switch a {
 	case pfs.Delete:
@@ -47,11 +46,11 @@ func (p policy) allowFixed(a pfs.Access, name pfs.Path, at place) error {
 		}
 		return pfs.E(opView, name, pfs.IsDir, nil)
 	}
-	return nil // Make too: it is there, which is success
+	return nil // even Make: the directory exists, which is success
 }
 
-// allowHome answers for a home and what is in it. An administrator may do
-// everything to the homes of others: they may have to go with their accounts.
+// allowHome decides about a home and what is in it. Administrators may do everything to the homes
+// of others, for example remove those of removed accounts.
 func (p policy) allowHome(a pfs.Access, name pfs.Path, at place) error {
 	own := at.owner == p.id.Name
 	switch {
@@ -65,26 +64,26 @@ func (p policy) allowHome(a pfs.Access, name pfs.Path, at place) error {
 	return nil
 }
 
-// allowPublic answers for what is public.
+// allowPublic decides about what is public.
 func (p policy) allowPublic(a pfs.Access, name pfs.Path) error {
 	switch {
-	case a == pfs.Administer || a == pfs.Discard: // the uploads of other publishers too
+	case a == pfs.Administer || a == pfs.Discard: // Discard includes other publishers' uploads
 		return p.allowAdmin(name)
 	case a.Changes() && p.id.Role != auth.Publisher && p.id.Role != auth.Admin:
-		return pfs.Errorf(opView, name, pfs.Permission, "public datasets are changed by publishers only: an administrator makes you one (pfsd user role %s publisher)", p.id.Name)
+		return pfs.Errorf(opView, name, pfs.Permission, "only publishers change public datasets: an administrator makes you one (pfsd user role %s publisher)", p.id.Name)
 	}
 	return nil
 }
 
-// allowMount answers for a mapped directory and what is in it. To whoever may not enter
-// one it is the same as one that there is not.
+// allowMount decides about a mapped directory and what is in it. Those who may not enter it get
+// the same answers as for a missing one.
 func (p policy) allowMount(a pfs.Access, name pfs.Path, at place) error {
 	m, ok := p.mounts[at.mount]
 	switch {
 	case !ok && p.id.Role == auth.Admin:
-		return nil // the mux says so
+		return nil // the mux answers
 	case !ok || !m.admits(p.id):
-		return pfs.Errorf(opView, name, pfs.Permission, "%s is no mapped directory, or none that you may enter", at.mount)
+		return pfs.Errorf(opView, name, pfs.Permission, "%s does not exist or is not open to you", at.mount)
 	case a.Changes() && m.ReadOnly:
 		return readOnly(name, at.mount)
 	case a == pfs.Administer || a == pfs.Discard:
@@ -99,13 +98,13 @@ func (p policy) allowMount(a pfs.Access, name pfs.Path, at place) error {
 	return nil
 }
 
-// readOnly refuses a change at name for the sake of a mapped directory.
+// readOnly refuses a change at name because of a mapped directory.
 func readOnly(name, mount pfs.Path) error {
-	return pfs.Errorf(opView, name, pfs.ReadOnly, "%s is mapped for reading only", mount)
+	return pfs.Errorf(opView, name, pfs.ReadOnly, "%s is mapped read-only", mount)
 }
 
-// allowAbove answers for sweeps and quotas of a directory that the tree is made of: they
-// are of all that is below, and so of no directory with one below that only is read.
+// allowAbove decides about sweeps and quotas of fixed directories. They affect everything below,
+// so they are refused where a mapped directory below is read-only.
 func (p policy) allowAbove(name pfs.Path) error {
 	if err := p.allowAdmin(name); err != nil {
 		return err
@@ -118,7 +117,7 @@ func (p policy) allowAbove(name pfs.Path) error {
 	return nil
 }
 
-// allowAdmin refuses at name what only an administrator may do.
+// allowAdmin refuses what only an administrator may do.
 func (p policy) allowAdmin(name pfs.Path) error {
 	if p.id.Role != auth.Admin {
 		return pfs.Errorf(opView, name, pfs.Permission, "this takes an administrator")

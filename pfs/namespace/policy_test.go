@@ -14,7 +14,7 @@ var (
 	nobody    = auth.Identity{}
 )
 
-// yes is the Kind of no error.
+// yes stands for success.
 const yes = pfs.Kind(255)
 
 func TestPolicy(t *testing.T) {
@@ -86,8 +86,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestPolicyIsForTrees checks what permfs.Policy asks of a policy, on all paths of
-// up to five of the names that mean something.
+// TestPolicyIsForTrees checks the rules of permfs.Policy, on all paths of up to five of the names
+// that mean something.
 func TestPolicyIsForTrees(t *testing.T) {
 	names := []string{"pfs", "dc", home, public, user, mnt, "bob", alice.Name}
 	trees := []pfs.Access{pfs.Read, pfs.Write, pfs.Delete, pfs.Discard, pfs.Administer}

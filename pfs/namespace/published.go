@@ -12,9 +12,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/auth"
 )
 
-// unfinishedKept is how long a version that had no manifest is taken to have none still,
-// so that a set of many shards is not listed for each of them. Manifests that come
-// through this namespace are known at once.
+// unfinishedKept is how long a version without a manifest is assumed to have none still, so that a
+// set of many shards is not listed for each of them. A manifest that comes through this namespace
+// is known at once.
 const unfinishedKept = time.Second
 
 // published protects complete versions of published datasets.
@@ -24,10 +24,10 @@ type published struct {
 	below pfs.FileSystem
 }
 
-// newPublished returns the tree below, in which complete versions of published datasets
-// never change, and the file latest is a link to the version whose number it holds.
+// newPublished returns the tree below with complete versions of published datasets protected from
+// changes, and the file latest shown as a link to the version whose number it holds.
 //
-// It belongs below the permission check, and below what follows links.
+// It belongs below the permission check, and below the layer that follows links.
 func newPublished(n *Namespace, id auth.Identity, below pfs.FileSystem) *pfs.Layer {
 	p := published{n, id, below}
 	return pfs.NewLayerWith(p.through, pfs.Hooks{Handle: p.handle, Info: p.info, Paths: p.paths, Wrote: p.wrote})
@@ -49,7 +49,7 @@ func (p published) through(ctx context.Context, a pfs.Access, name pfs.Path, cal
 	return call(p.below, name)
 }
 
-// orLink returns err, or else that a link is on the way.
+// orLink returns err, or if it is nil, the error for a link on the way.
 func orLink(err error, link pfs.Path) error {
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func orLink(err error, link pfs.Path) error {
 	return pfs.E(opView, link, pfs.Symlink, nil)
 }
 
-// allow refuses what would change a complete version. An administrator may remove one.
+// allow refuses changes of complete versions. Administrators may remove one.
 func (p published) allow(ctx context.Context, a pfs.Access, name pfs.Path, at publishedPlace) error {
 	removes := a == pfs.Delete && p.id.Role != auth.Admin
 	switch {
@@ -68,17 +68,17 @@ func (p published) allow(ctx context.Context, a pfs.Access, name pfs.Path, at pu
 	case removes && name == at.dataset:
 		return p.allUnfinished(ctx, name)
 	case removes && name == at.all:
-		return pfs.Errorf(opView, name, pfs.Permission, "all published datasets together are removed, or renamed, by administrators only")
+		return pfs.Errorf(opView, name, pfs.Permission, "only administrators remove or rename all published datasets together")
 	}
 	return nil
 }
 
-// allUnfinished answers ReadOnly if a complete version is in the directory of a dataset.
+// allUnfinished answers ReadOnly if a dataset has a complete version.
 func (p published) allUnfinished(ctx context.Context, dataset pfs.Path) error {
 	for e, err := range pfs.Entries(ctx, p.below, dataset, nil) {
 		switch {
 		case errors.Is(err, pfs.NotDir), errors.Is(err, pfs.NotExist):
-			return nil // the operation itself says so
+			return nil // the operation itself reports it
 		case err != nil:
 			return err
 		case !e.IsDir() || !isNumber(e.Name):
@@ -91,8 +91,8 @@ func (p published) allUnfinished(ctx context.Context, dataset pfs.Path) error {
 	return nil
 }
 
-// unfinished answers ReadOnly, about name, if the directory of a version has its
-// manifest. One that is not there, or is no directory but a link or a file, has none.
+// unfinished answers ReadOnly, about name, if the directory of a version has a manifest. A missing
+// directory, a link or a file has none.
 func (p published) unfinished(ctx context.Context, name, version pfs.Path) error {
 	if !p.n.due(string(version)) {
 		return nil
@@ -105,21 +105,21 @@ func (p published) unfinished(ctx context.Context, name, version pfs.Path) error
 			return err
 		case isManifest(e.Name):
 			return pfs.Errorf(opView, name, pfs.ReadOnly,
-				"version %s of %s is published, and never changed: dataset publish makes the next one", version.Base(), version.Parent())
+				"version %s of %s is published and never changes: dataset publish makes the next one", version.Base(), version.Parent())
 		}
 	}
 	p.n.look(string(version), unfinishedKept)
 	return nil
 }
 
-// wrote notes that name was written, which may have completed a version.
+// wrote records that name was written, which may have completed a version.
 func (p published) wrote(name pfs.Path) {
 	if at, ok := publishedAt(name); ok && at.isVersion() && isManifest(name.Base()) {
 		p.n.look(string(at.entry), 0)
 	}
 }
 
-// linkOf describes latest; links reports whether it stands for a version.
+// linkOf returns the Info of latest; links reports whether it stands for a version.
 func (p published) linkOf(ctx context.Context, name pfs.Path) (info pfs.Info, links bool, err error) {
 	info, err = p.below.Stat(ctx, name)
 	if errors.Is(err, pfs.NotExist) {
@@ -131,7 +131,7 @@ func (p published) linkOf(ctx context.Context, name pfs.Path) (info pfs.Info, li
 	return p.asLink(ctx, name, info)
 }
 
-// asLink makes the description of latest that of a link, if it holds a number.
+// asLink changes the Info of latest to that of a link, if the file holds a number.
 func (p published) asLink(ctx context.Context, name pfs.Path, info pfs.Info) (_ pfs.Info, links bool, err error) {
 	const most = 32
 	if !info.IsRegular() || info.Size == 0 || info.Size > most {
@@ -155,7 +155,7 @@ func (p published) asLink(ctx context.Context, name pfs.Path, info pfs.Info) (_ 
 	return info, true, nil
 }
 
-// info describes latest as a link.
+// info shows latest as a link.
 func (p published) info(ctx context.Context, name pfs.Path, info pfs.Info) (pfs.Info, error) {
 	at, ok := publishedAt(name)
 	if !ok || !at.isLatest() || at.inEntry {
@@ -165,18 +165,18 @@ func (p published) info(ctx context.Context, name pfs.Path, info pfs.Info) (pfs.
 	return info, err
 }
 
-// handle refuses to change files of a version in place, also of an unfinished one: what
-// is open could not be taken back from its writer when the manifest comes.
+// handle refuses handles that could change files of a version, even of an unfinished one: when the
+// manifest comes, the writer would keep the open file.
 func (p published) handle(name pfs.Path, flags pfs.OpenFlags) error {
 	if at, ok := publishedAt(name); ok && at.isVersion() && flags&pfs.OpenWrite != 0 {
-		return pfs.Errorf(opView, name, pfs.Unsupported, "files of published versions are written whole")
+		return pfs.Errorf(opView, name, pfs.Unsupported, "files of published versions cannot be changed in place: upload the whole file")
 	}
 	return nil
 }
 
-// paths leaves copies into a version to the caller, whose upload is looked at when it is
-// committed. Nothing else comes into a version, or gets a second name there, that
-// somebody could still change through a handle or another name.
+// paths lets the caller copy into a version, since its Commit is checked. Other operations must
+// not bring a file into a version, or give it a second name, because somebody could still change
+// it through a handle or another name.
 func (p published) paths(ctx context.Context, op pfs.PathsOp, call pfs.PathsCall) error {
 	target := op.Target()
 	to, ok := publishedAt(target)
@@ -187,11 +187,11 @@ func (p published) paths(ctx context.Context, op pfs.PathsOp, call pfs.PathsCall
 	case into && op.Name == "CopyFile":
 		return pfs.E(opView, target, pfs.Unsupported, nil)
 	case op.Name == "HardLink" && (into || ok && from.isVersion()):
-		return pfs.Errorf(opView, target, pfs.Unsupported, "files of published versions have one name")
+		return pfs.Errorf(opView, target, pfs.Unsupported, "files of published versions have only one name")
 	case into && !within && op.Name != "Concat":
 		err := p.unfinished(ctx, target, to.entry)
 		if err == nil {
-			err = pfs.Errorf(opView, target, pfs.CrossStore, "what is renamed into a version could be changed later: use cp or mv, which copy")
+			err = pfs.Errorf(opView, target, pfs.CrossStore, "a file that is renamed into a version could be changed later: use cp or mv, which copy")
 		}
 		return err
 	}

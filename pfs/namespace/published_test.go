@@ -17,8 +17,8 @@ const (
 	complete = set + "/2"
 )
 
-// newPublished returns a world with the complete versions 1 and 2 of a dataset, the
-// unfinished version 3, and latest.
+// newPublished returns a world with the complete versions 1 and 2 of a dataset, the unfinished
+// version 3, and latest.
 func newPublished(t *testing.T) world {
 	t.Helper()
 	w := newWorld(t)
@@ -35,8 +35,7 @@ func newPublished(t *testing.T) world {
 	return w
 }
 
-// changing are the operations that change something, and what a complete version
-// answers where that is not ReadOnly.
+// changing are the operations that change something, and the answer of a complete version.
 var changing = map[string]pfs.Kind{
 	"Mkdir": pfs.ReadOnly, "Remove": pfs.ReadOnly, "Create": pfs.ReadOnly, "Rename from": pfs.ReadOnly, "Rename to": pfs.ReadOnly,
 	"RenameExclusive": pfs.ReadOnly, "MakeLink": pfs.ReadOnly, "Chmod": pfs.ReadOnly, "Chtime": pfs.ReadOnly, "OpenHandle": pfs.Unsupported, "SetXattr": pfs.ReadOnly,
@@ -47,10 +46,10 @@ var changing = map[string]pfs.Kind{
 // removing are those that an administrator may do.
 var removing = []string{"Remove", "RemoveTree", "Rename from"}
 
-// TestCompleteVersions tries all operations on a complete version, on what is in it, and
-// on what is not, by all names.
+// TestCompleteVersions tries all operations on a complete version and on existing and missing
+// names in it, by all spellings.
 func TestCompleteVersions(t *testing.T) {
-	// Who publishes and administers has, for the operations on two paths, alice's home.
+	// The publisher and the administrator have, for the operations on two paths, alice's home.
 	alicePublishes := auth.Identity{Name: alice.Name, Role: auth.Publisher}
 	aliceAdministers := auth.Identity{Name: alice.Name, Role: auth.Admin}
 	paths := []pfs.Path{complete, complete + "/x-00000-of-00001", complete + "/new", complete + "/.x.manifest", set + "/latest/x-00000-of-00001", "/pfs/public/dataset/set/2/x-00000-of-00001"}
@@ -150,7 +149,7 @@ func TestCopyIntoUnfinishedVersion(t *testing.T) {
 	pfstest.WantFile(t, fsys, set+"/3/copy", []byte("version 2"))
 }
 
-// TestNothingComesIntoAVersionFromOutside: who has a file open, or knows it by another
+// TestNothingComesIntoAVersionFromOutside: somebody who has a file open, or knows it by another
 // name, could change it when the version is complete.
 func TestNothingComesIntoAVersionFromOutside(t *testing.T) {
 	ctx := t.Context()
@@ -216,7 +215,7 @@ func TestLatest(t *testing.T) {
 	pfstest.WantFile(t, w.east, "/public/dataset/set/latest", []byte("1\n"))
 }
 
-// TestNoLatest has files of that name that are none.
+// TestNoLatest has files of that name that hold no version number.
 func TestNoLatest(t *testing.T) {
 	for _, text := range []string{"", "x", "0", "01", "-1", "1\n\n", "../1", "1000000000000000000000000000000"} {
 		w := newPublished(t)

@@ -7,8 +7,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// modern returns the path that is meant by name, which may have the old spelling of a
-// home, /pfs/DC/user/...
+// modern returns name with the old spelling of a home, /pfs/DC/user/..., replaced by the new one.
 func modern(name pfs.Path) pfs.Path {
 	dc, ok := datacenterOf(name)
 	if !ok || dc == public {
@@ -32,13 +31,13 @@ func datacenterOf(name pfs.Path) (dc string, ok bool) {
 	return "", false
 }
 
-// spelled finds out which path is meant by each spelling.
+// spelled resolves the spellings of paths.
 type spelled struct {
 	n     *Namespace
 	alias string
 }
 
-// newSpelled returns the tree below with all the spellings of its paths.
+// newSpelled returns the tree below with all spellings of its paths.
 func newSpelled(n *Namespace, alias string, below pfs.FileSystem) pfs.FileSystem {
 	s := spelled{n, alias}
 	return pfs.NewLayerWith(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
@@ -48,15 +47,15 @@ func newSpelled(n *Namespace, alias string, below pfs.FileSystem) pfs.FileSystem
 		}
 		return call(below, meant)
 	}, pfs.Hooks{
-		// Listings show the alias in place of the current datacenter's own name.
+		// Listings show the alias instead of the current datacenter's own name.
 		Info: func(_ context.Context, name pfs.Path, info pfs.Info) (pfs.Info, error) {
 			if alias != "" && name == top.Join(n.current) {
 				info.Name = alias
 			}
 			return info, nil
 		},
-		// What is public in the current datacenter counts once, though /pfs shows it
-		// under two names.
+		// The public directory of the current datacenter counts once, although /pfs shows it under
+		// two names.
 		Apart: func(dir pfs.Path) (apart bool, except string) {
 			if dir == top {
 				except = public
@@ -69,8 +68,7 @@ func newSpelled(n *Namespace, alias string, below pfs.FileSystem) pfs.FileSystem
 	})
 }
 
-// meant returns the path that name stands for: with the datacenter's own name, and
-// "home".
+// meant returns name with the datacenter's own name and with "home".
 func (s spelled) meant(name pfs.Path) (pfs.Path, error) {
 	at := modern(name)
 	dc, ok := datacenterOf(name)
@@ -85,12 +83,12 @@ func (s spelled) meant(name pfs.Path) (pfs.Path, error) {
 	return "", pfs.Errorf(opView, name, pfs.NotExist, "there is no datacenter %.80q here, only %s", dc, s.n.known(s.alias))
 }
 
-// explain says what to do where a rename between datacenters was tried, or between
-// what is used with the rights of the service and with those of a user.
+// explain replaces the error of a rename between datacenters, or between trees used with
+// different rights, by one that names the way out.
 func explain(op pfs.PathsOp, err error) error {
 	if op.Uses[0].Access != pfs.Delete || !errors.Is(err, pfs.CrossStore) {
 		return err
 	}
 	return pfs.Errorf("namespace."+op.Name, op.Target(), pfs.CrossStore,
-		"%s is in another datacenter, or used with other rights, and cannot be renamed to it: use cp or mv, which copy", op.Uses[0].Path)
+		"%s is in another datacenter, or is used with other rights, and cannot be renamed to it: use cp or mv, which copy", op.Uses[0].Path)
 }

@@ -8,23 +8,23 @@ import (
 	"github.com/paddlecloud/pfs/pfs/auth"
 )
 
-// stores chooses the mux of the user whom a path belongs to.
+// stores chooses the mux of the user who owns a path.
 type stores struct {
 	n      *Namespace
 	id     auth.Identity
-	viewer pfs.Owner // who id is on the stores; zero for nobody
+	viewer pfs.Owner // the user of id on the stores; zero for nobody
 }
 
-// newStores returns the tree of all stores for one who asks. Each operation works on the
-// mux of the user whom its path belongs to, and one on several paths on that of its
-// target: what a rename or copy inside a store makes belongs to whom the target is of.
+// newStores returns the tree of all stores as id sees it. Each operation uses the mux of the owner
+// of its path. One on several paths uses that of the target, whose owner gets what a rename or
+// copy inside a store makes.
 func newStores(n *Namespace, id auth.Identity) *pfs.Layer {
 	s := stores{n: n, id: id}
 	s.viewer, _ = id.Owner()
 	return pfs.NewLayerWith(func(_ context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 		mux := s.mux(a, name)
-		// Who is no administrator is shown of the homes the own one alone: a listing
-		// does not page through thousands of others to leave them out.
+		// Only administrators list all homes. Others get their own without paging through
+		// thousands of others.
 		if a == pfs.ListDir && s.id.Role != auth.Admin && placeOf(name).kind == theHomes {
 			return call(ownHome{mux, s.id.Name}, name)
 		}
@@ -38,9 +38,8 @@ func newStores(n *Namespace, id auth.Identity) *pfs.Layer {
 	}})
 }
 
-// mux returns the tree in which an access to name is made. An administrator, who sets
-// quotas, is shown what they hold for, also where the store does not let the
-// administrator in.
+// mux returns the tree for an access to name. Administrators, who set quotas, see what is used of
+// them even where the store does not let them in.
 func (s stores) mux(a pfs.Access, name pfs.Path) *pfs.Layer {
 	if s.n.muxes.only != nil {
 		return s.n.muxes.only
@@ -52,7 +51,7 @@ func (s stores) mux(a pfs.Access, name pfs.Path) *pfs.Layer {
 	return s.n.muxes.get(muxKey{owner: s.owner(a, name), viewer: s.viewer, administers: administers})
 }
 
-// owner returns whom what is made at name belongs to; zero for the service.
+// owner returns the owner of what is made at name; zero for the service.
 func (s stores) owner(a pfs.Access, name pfs.Path) pfs.Owner {
 	at := placeOf(name)
 	switch {
@@ -68,7 +67,7 @@ func (s stores) owner(a pfs.Access, name pfs.Path) pfs.Owner {
 	return owner
 }
 
-// ownHome is a tree whose directory of homes has that of one user.
+// ownHome is a tree whose directory of homes has only one user's home.
 type ownHome struct {
 	pfs.FileSystem
 	user string

@@ -11,7 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// asUser is the tree of somebody who may not administer, and is not asked to.
+// asUser is the tree of a user without administrator's rights; the suite is not asked for them.
 type asUser struct{ *pfs.Layer }
 
 func (asUser) SetQuota(_ context.Context, name pfs.Path, _, _ int64) error {
@@ -51,8 +51,8 @@ func (u asUser) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabiliti
 	return c &^ pfs.CanSetQuota, err
 }
 
-// newHome returns the view of id on an empty tree with its home and alice's. Its store
-// has no links, since the suite wants those not to be followed and a View follows them.
+// newHome returns the view of id on an empty tree with its home and alice's. Its store has no
+// links, since the suite requires that links are not followed, and a View follows them.
 func newHome(t *testing.T, id auth.Identity) pfs.FileSystem {
 	t.Helper()
 	n, err := namespace.New(namespace.Config{Datacenters: []namespace.Datacenter{{Name: "dc", FS: memfs.New(memfs.Options{Without: pfs.CanSymlink})}}})

@@ -11,20 +11,20 @@ import (
 const (
 	datasets = "dataset"
 	latest   = "latest"
-	// claim says whose unfinished version a directory is; it goes when that is complete.
+	// claim names the owner of an unfinished version; it is removed when the version is complete.
 	claim          = ".publishing"
 	manifestSuffix = ".manifest"
 )
 
-// publishedPlace is where a path is among the published datasets of a datacenter.
+// publishedPlace is the place of a path among the published datasets of a datacenter.
 type publishedPlace struct {
 	all     pfs.Path // /pfs/DC/public/dataset
-	dataset pfs.Path // .../NAME; "" for what is above
-	entry   pfs.Path // .../NAME/ENTRY; "" for what is above
+	dataset pfs.Path // .../NAME; "" above it
+	entry   pfs.Path // .../NAME/ENTRY; "" above it
 	inEntry bool     // below that
 }
 
-// publishedAt returns where name is among the published datasets; false if it is not.
+// publishedAt returns the place of name among the published datasets; false if it is elsewhere.
 func publishedAt(name pfs.Path) (publishedPlace, bool) {
 	var elems []string
 	for elem := range name.Names() {
@@ -48,16 +48,16 @@ func publishedAt(name pfs.Path) (publishedPlace, bool) {
 // isVersion reports whether the entry is the directory of a version.
 func (p publishedPlace) isVersion() bool { return p.entry != "" && isNumber(p.entry.Base()) }
 
-// isLatest reports whether the entry is the name that stands for the newest version.
+// isLatest reports whether the entry is latest.
 func (p publishedPlace) isLatest() bool { return p.entry != "" && p.entry.Base() == latest }
 
-// isNumber reports whether name is that of a version: 1, 2, and so on.
+// isNumber reports whether name is a version number: 1, 2, and so on.
 func isNumber(name string) bool {
 	n, err := strconv.Atoi(name)
 	return err == nil && n > 0 && strconv.Itoa(n) == name
 }
 
-// isManifest reports whether name is that of the manifest of a set.
+// isManifest reports whether name is the name of a manifest.
 func isManifest(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, manifestSuffix) && len(name) > len(".")+len(manifestSuffix)
 }

@@ -56,7 +56,7 @@ func newWorld(t *testing.T) world {
 	return w
 }
 
-// operations are all there are, on one path.
+// operations are all operations on one path.
 var operations = map[string]func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error{
 	"Open": func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
 		_, err := fsys.Open(ctx, p)
@@ -147,7 +147,7 @@ var operations = map[string]func(ctx context.Context, fsys pfs.FileSystem, p pfs
 	},
 }
 
-// copyFile copies as the service does: inside a store, or else through itself.
+// copyFile copies as the service does: inside a store if possible.
 func copyFile(ctx context.Context, fsys pfs.FileSystem, src, dst pfs.Path) error {
 	_, err := pfs.CopyInside(ctx, fsys, src, dst, pfs.CopyOptions{}, nil)
 	if !errors.Is(err, pfs.Unsupported) {
@@ -161,8 +161,8 @@ func copyFile(ctx context.Context, fsys pfs.FileSystem, src, dst pfs.Path) error
 	return err
 }
 
-// TestGuessing tries to find out what another home has, by every operation and
-// every way to write its name: what is there must not differ from what is not.
+// TestGuessing tries to find out what another home has, by every operation and every spelling:
+// the answer must not depend on what is there.
 func TestGuessing(t *testing.T) {
 	ways := []string{
 		"/pfs/east/home/%s", "/pfs/mine/home/%s", "/pfs/east/user/%s", "/pfs/mine/user/%s",
@@ -201,7 +201,7 @@ func TestGuessing(t *testing.T) {
 	}
 }
 
-// anonymous returns the text of err without the path that was asked for.
+// anonymous returns the text of err without its path.
 func anonymous(err error, name pfs.Path) string {
 	return strings.ReplaceAll(err.Error(), string(name), "PATH")
 }
@@ -315,7 +315,7 @@ func TestHomesAreNotPagedThrough(t *testing.T) {
 	}
 }
 
-// TestPublicIsCountedOnce in the sum of a tree that shows it under two names.
+// TestPublicIsCountedOnce in the usage of a tree that shows it under two names.
 func TestPublicIsCountedOnce(t *testing.T) {
 	w := newWorld(t)
 	for _, alias := range []string{"", "mine"} {
@@ -493,7 +493,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// Who has the name under which a store shows snapshots of the homes has no home in them.
+// A user whose name is that of a store's snapshot directory has no home.
 func TestNoHomeInSnapshots(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{".snap", ".snapshot"} {
