@@ -12,11 +12,11 @@ import (
 var attributePromises = []promise{
 	{says: "Chmod sets the permission bits and nothing else", check: checkChmod, needs: NoChmod | NoMode},
 	{says: "Chtime sets the modification time and nothing else", check: checkChtime, needs: NoChtime},
-	{says: "a digest stays trusted after Chtime and Chmod", check: checkChtimeDigest, needs: NoChtime | NoKeptDigest},
+	{says: "the stored digest stays valid after Chtime and Chmod", check: checkChtimeDigest, needs: NoChtime | NoKeptDigest},
 	{says: "Digest is computed from the stored bytes", check: checkDigest, needs: NoDigester},
 	{says: "Digest of an unknown algorithm answers Unsupported", check: checkDigestUnknown},
-	{says: "SpaceOf tells the size of the store", check: checkSpace, needs: NoSpaceReport},
-	{says: "Sweep removes staged writes of that age and no others", check: checkSweep, needs: NoSweep},
+	{says: "SpaceOf returns the size of the store", check: checkSpace, needs: NoSpaceReport},
+	{says: "Sweep removes uploads of that age and no others", check: checkSweep, needs: NoSweep},
 }
 
 func checkChmod(e *env) {
@@ -64,8 +64,8 @@ func checkChtimeDigest(e *env) {
 	}
 }
 
-// checkDigest commits with a wrong digest, which must not be given back as one
-// that was computed. A file system that looks may refuse it.
+// checkDigest commits with a wrong digest, which Digest must not return. A file system that
+// compares may refuse it.
 func checkDigest(e *env) {
 	for _, size := range []int{0, 1, 100_000, pfs.ChunkSize, pfs.ChunkSize + 1} {
 		data := Pattern(1, size)
@@ -116,12 +116,12 @@ func checkSweep(e *env) {
 	}
 	n, bytes, err = pfs.Sweep(e.ctx, e.fs, "/a", 0)
 	if n != 2 || bytes <= 0 || err != nil {
-		e.Fatalf("Sweep of /a = %d, %d, %v, want 2 staged writes", n, bytes, err)
+		e.Fatalf("Sweep of /a = %d, %d, %v, want 2 uploads", n, bytes, err)
 	}
 	e.wantGone("/a/f", someID)
 	e.wantGone("/a/b/f", someID)
 	if w := e.create("/ab/f", pfs.CreateOptions{ID: someID, Reopen: true}); !w.Resumed() {
-		e.Error("the staged write beside /a is gone")
+		e.Error("the upload beside /a is gone")
 	}
 	WantFile(e, e.fs, "/a/published", []byte("content"))
 	WantNames(e, e.fs, "/a", "b", "published")

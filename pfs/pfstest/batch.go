@@ -16,13 +16,13 @@ import (
 var batchPromises = []promise{
 	{says: "WriteBatch makes files and directories in order", check: checkBatch},
 	{says: "WriteBatch keeps mode, time and digest", check: checkBatchInfo},
-	{says: "an entry that fails leaves the others alone", check: checkBatchPartial},
+	{says: "an entry that fails does not affect the others", check: checkBatchPartial},
 	{says: "an entry replaces a file, or answers Exist with NoReplace", check: checkBatchOver, needs: NoExclusiveCommit},
 	{says: "an entry replaces a link itself", check: checkBatchOverLink, needs: NoSymlink},
 	{says: "a large entry is written whole", check: checkBatchLarge},
-	{says: "an empty batch is no error", check: checkBatchEmpty},
+	{says: "an empty batch succeeds", check: checkBatchEmpty},
 	{says: "ReadBatch reads and describes files whole", check: checkReadBatch},
-	{says: "ReadBatch answers an error for each file that it cannot read", check: checkReadBatchErrors},
+	{says: "ReadBatch returns an error for each file that it cannot read", check: checkReadBatchErrors},
 	{says: "ReadBatch reads more than one request holds", check: checkReadBatchLarge},
 }
 
@@ -150,7 +150,7 @@ func checkBatchEmpty(e *env) {
 	}
 }
 
-// asked returns the files with room for as many bytes as they have.
+// asked returns the files with buffers of their lengths.
 func asked(content map[pfs.Path][]byte) (files []pfs.BatchFile) {
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		files = append(files, pfs.BatchFile{Path: name, Data: make([]byte, len(content[name]))})

@@ -11,11 +11,11 @@ import (
 )
 
 var cancelPromises = []promise{
-	{says: "an operation whose context is done changes nothing and says so", check: checkCanceled},
-	{says: "a context past its deadline is as good as a canceled one", check: checkDeadline},
-	{says: "an operation whose deadline passes on the way is as good as canceled, too", check: checkDeadlinePasses},
+	{says: "an operation whose context is done changes nothing and answers Canceled", check: checkCanceled},
+	{says: "a context past its deadline counts as canceled", check: checkDeadline},
+	{says: "an operation whose deadline passes while it runs counts as canceled, too", check: checkDeadlinePasses},
 	{says: "a File whose context is done reads nothing", check: checkCanceledRead},
-	{says: "a Staged whose context is done goes on with another context", check: checkCanceledStaged, needs: NoReadStaged},
+	{says: "a Staged whose context is done is usable with another context", check: checkCanceledStaged, needs: NoReadStaged},
 	{says: "a Handle whose context is done changes nothing", check: checkCanceledHandle, needs: NoHandle | NoRandomWrite},
 	{says: "a large read ends between two chunks", check: checkCanceledBetweenReads},
 	{says: "a large write ends between two chunks", check: checkCanceledBetweenWrites},
@@ -31,7 +31,7 @@ func (e *env) canceled() context.Context {
 	return ctx
 }
 
-// wantCanceled fails unless err says that the caller gave up, and why.
+// wantCanceled fails unless err is Canceled and wraps cause.
 func (e *env) wantCanceled(err, cause error, about ...pfs.Path) {
 	e.Helper()
 	e.want(err, pfs.Canceled, append(about, "")...)
@@ -60,10 +60,10 @@ func checkDeadline(e *env) {
 	WantNames(e, e.fs, pfs.Root)
 }
 
-// passing is a context whose deadline passes right after it was asked for the last time without being done.
+// passing is a context whose deadline passes after a number of checks that it is not done.
 type passing struct {
 	context.Context
-	asks atomic.Int64 // that are left
+	asks atomic.Int64 // checks that are left
 	done chan struct{}
 }
 
@@ -79,8 +79,8 @@ func (p *passing) Err() error {
 
 func (p *passing) Done() <-chan struct{} { return p.done }
 
-// checkDeadlinePasses lets the deadline pass behind the looks with which an operation begins. It may end well all the
-// same, or fail of something else, but not as if the store were away.
+// checkDeadlinePasses lets the deadline pass after the checks with which an operation begins. The operation may
+// succeed or fail, but not as if the store were away.
 func checkDeadlinePasses(e *env) {
 	e.each(func(operation) bool { return true }, func(e *env, op operation) {
 		MustMkdir(e, e.fs, "/dir/empty")
@@ -137,12 +137,12 @@ func checkCanceledHandle(e *env) {
 	WantFile(e, e.fs, "/f", []byte("content"))
 }
 
-// fuse is a context that is done once it was asked a few times whether it is. An
-// operation of many chunks that looks between them is sure to blow it.
+// fuse is a context that is done after a number of checks whether it is. An operation of many chunks that
+// checks between them uses them up.
 type fuse struct {
 	context.Context
 	mu      sync.Mutex
-	asks    int // that are left
+	asks    int // checks that are left
 	done    chan struct{}
 	watched bool // somebody waits on Done, which ends it early too
 }
@@ -171,22 +171,22 @@ func (f *fuse) Done() <-chan struct{} {
 	return f.done
 }
 
-// blown reports whether the context is done, and whether it had to be: whoever
-// neither asks nor watches cannot end in time.
+// blown reports whether the context is done, and whether the operation ignored it: one that
+// neither checks nor watches the context cannot end in time.
 func (f *fuse) blown() (done, ignored bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.asks < 0, f.asks >= 0 && !f.watched
 }
 
-// wantFuse fails unless an operation of many chunks, of which n bytes of size were
-// done, ended because the context did.
+// wantFuse fails unless an operation of many chunks, which has done n of size bytes, ended because
+// its context did.
 func (e *env) wantFuse(f *fuse, n, size int, err error) {
 	e.Helper()
 	done, ignored := f.blown()
 	switch {
 	case ignored:
-		e.Fatal("the context was not looked at between chunks")
+		e.Fatal("the context was not checked between chunks")
 	case done:
 		e.wantCanceled(err, context.Canceled, "/f")
 		if n < 0 || n >= size {
@@ -222,7 +222,7 @@ func checkCanceledBetweenWrites(e *env) {
 	WantFile(e, e.fs, "/f", data)
 }
 
-// checkCanceledBatch finds each entry either done or not there.
+// checkCanceledBatch checks that each entry is either done or missing.
 func checkCanceledBatch(e *env) {
 	const n = 500
 	batch := make([]pfs.BatchEntry, n)

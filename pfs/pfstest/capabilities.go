@@ -11,11 +11,11 @@ import (
 )
 
 var capabilityPromises = []promise{
-	{says: "Capabilities says what the operations do", check: checkCapabilities, needs: NoCapabilities},
+	{says: "Capabilities returns what the operations can do", check: checkCapabilities, needs: NoCapabilities},
 }
 
-// tries are an operation for each capability, on a directory of its own that has the
-// files f and g, and a subdirectory with one file.
+// tries are an operation for each capability, on a directory of its own that has the files f and
+// g, and a subdirectory with one file.
 var tries = map[pfs.Capabilities]func(e *env, dir pfs.Path) error{
 	pfs.CanRename:    func(e *env, dir pfs.Path) error { return e.fs.Rename(e.ctx, dir+"/f", dir+"/new") },
 	pfs.CanRenameDir: func(e *env, dir pfs.Path) error { return e.fs.Rename(e.ctx, dir+"/sub", dir+"/new") },
@@ -118,8 +118,8 @@ func trySetAttr(mask pfs.AttrMask, attrs pfs.Attrs) func(e *env, dir pfs.Path) e
 	return func(e *env, dir pfs.Path) error { return pfs.SetAttr(e.ctx, e.fs, dir+"/f", mask, attrs) }
 }
 
-// checkCapabilities tries everything and compares. What is refused for another reason than
-// that the store cannot do it, such as permissions, can be done.
+// checkCapabilities tries everything and compares. An operation counts as possible unless the
+// answer is Unsupported: a store may refuse for other reasons, such as permissions.
 func checkCapabilities(e *env) {
 	said, err := pfs.CapabilitiesOf(e.ctx, e.fs, pfs.Root)
 	e.ok(err)

@@ -11,20 +11,20 @@ import (
 
 var commitPromises = []promise{
 	{says: "Commit returns what Stat will say", check: checkCommitInfo},
-	{says: "Commit of fewer bytes than Size answers Integrity and keeps the write", check: checkTooShort},
+	{says: "Commit of fewer bytes than Size answers Integrity and keeps the upload", check: checkTooShort},
 	{says: "preallocation does not hide that bytes are missing", check: checkTooShortAllocated},
 	{says: "Commit cuts off what was staged beyond Size", check: checkTooLong},
 	{says: "Commit of nothing is an empty file", check: checkCommitEmpty},
-	{says: "Commit replaces a file with all that belonged to it", check: checkCommitOver},
+	{says: "Commit replaces a file with all its attributes", check: checkCommitOver},
 	{says: "Commit over a link replaces the link, not what it leads to", check: checkCommitOverLink, needs: NoSymlink},
-	{says: "Commit over a directory answers IsDir and keeps the write", check: checkCommitOverDirectory},
+	{says: "Commit over a directory answers IsDir and keeps the upload", check: checkCommitOverDirectory},
 	{says: "Commit with NoReplace answers Exist if something has the name", check: checkNoReplace, needs: NoExclusiveCommit},
-	{says: "Commit again is success and changes nothing", check: checkCommitAgain},
-	{says: "Commit through another handle of the ID is success", check: checkCommitOtherHandle},
-	{says: "Commit again of an ID, by who did not get the answer, is success", check: checkCommitRetried, needs: NoCommitMemory},
-	{says: "a committed ID that is written again is a new staged write", check: checkCommittedIDAnew},
+	{says: "a second Commit succeeds and changes nothing", check: checkCommitAgain},
+	{says: "Commit through another Staged of the ID succeeds", check: checkCommitOtherHandle},
+	{says: "Commit can be repeated by a caller that did not get the answer", check: checkCommitRetried, needs: NoCommitMemory},
+	{says: "a committed ID that is written again is a new upload", check: checkCommittedIDAnew},
 	{says: "the permission bits are kept", check: checkCommitMode, needs: NoMode},
-	{says: "the modification time is kept to the precision that is stated", check: checkCommitTime},
+	{says: "the modification time is kept to the stated precision", check: checkCommitTime},
 	{says: "a digest is kept with the content it was made for", check: checkCommitDigest, needs: NoKeptDigest},
 }
 
@@ -247,8 +247,8 @@ func checkCommitDigest(e *env) {
 	e.wantDigest(MustStat(e, e.fs, "/g"), Pattern(2, 5000))
 }
 
-// wantDigest fails if info has a digest that is not that of data. One that nobody
-// gave may have been computed on the way.
+// wantDigest fails if info has a digest other than that of data. The store may have computed one
+// that was not given.
 func (e *env) wantDigest(info pfs.Info, data []byte) {
 	e.Helper()
 	if info.Digest == "" {
@@ -259,7 +259,7 @@ func (e *env) wantDigest(info pfs.Info, data []byte) {
 	}
 }
 
-// digestOfBytes computes a digest of the algorithm; empty if there is none.
+// digestOfBytes computes a digest with the algorithm; empty if it is unknown.
 func digestOfBytes(data []byte, algorithm string) string {
 	read := func(p []byte, off int64) error { copy(p, data[off:]); return nil }
 	d, _ := digest.Of(context.Background(), read, int64(len(data)), algorithm, 1, nil)

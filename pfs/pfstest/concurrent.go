@@ -57,18 +57,18 @@ func (e *env) wantOne(errs []error, kind pfs.Kind) {
 	}
 }
 
-// numberedContent is a content that tells by its length which one it is.
+// numberedContent is a content that can be identified by its length.
 func numberedContent(i int) []byte { return Pattern(uint64(i), 10_000+i*31) }
 
 // wantNumbered fails unless p is one of the first n numbered contents.
 func (e *env) wantNumbered(p []byte, n int) {
 	i := (len(p) - 10_000) / 31
 	if i < 0 || i >= n || !bytes.Equal(p, numberedContent(i)) {
-		e.Errorf("content is %s, none of those that were written", brief(p))
+		e.Errorf("content is %s, not one of those that were written", brief(p))
 	}
 }
 
-// write publishes data as name in pieces, without failing the test.
+// write publishes data as name in several calls, without failing the test.
 func (e *env) write(name pfs.Path, data []byte, opts pfs.CommitOptions) error {
 	w, err := e.fs.Create(e.ctx, name, pfs.CreateOptions{})
 	if err != nil {
@@ -109,7 +109,7 @@ func checkTwoWriters(e *env) {
 	}
 }
 
-// readWhole reads name in pieces; a replaced file may refuse.
+// readWhole reads name in several calls; a replaced file may refuse.
 func (e *env) readWhole(name pfs.Path) ([]byte, error) {
 	f, err := e.fs.Open(e.ctx, name)
 	if err != nil {

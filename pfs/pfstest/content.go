@@ -2,15 +2,15 @@ package pfstest
 
 import "encoding/binary"
 
-// Pattern returns n bytes that depend on seed and on their offset, so that bytes
-// of another file, or of another place, are found out.
+// Pattern returns n bytes that depend on seed and on their offset, so that bytes of another file,
+// or from another offset, are detected.
 func Pattern(seed uint64, n int) []byte {
 	p := make([]byte, n)
 	fill(p, seed, 0)
 	return p
 }
 
-// fill sets p to what Pattern(seed, ...) has at offset off.
+// fill sets p to the bytes of Pattern(seed, ...) from offset off on.
 func fill(p []byte, seed uint64, off int64) {
 	var word [8]byte
 	for i := range p {

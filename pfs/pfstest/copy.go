@@ -10,10 +10,10 @@ import (
 var copyPromises = []promise{
 	{says: "CopyInside copies content, mode, time and digest", check: checkCopy, needs: NoCopy},
 	{says: "CopyInside replaces a file, and a link itself", check: checkCopyOver, needs: NoCopy},
-	{says: "CopyInside of a file onto itself leaves it as it is", check: checkCopySelf, needs: NoCopy},
-	{says: "CopyInside with NewTime gives the copy the time of now", check: checkCopyNewTime, needs: NoCopy},
+	{says: "CopyInside of a file onto itself does not change it", check: checkCopySelf, needs: NoCopy},
+	{says: "CopyInside with NewTime gives the copy the present time", check: checkCopyNewTime, needs: NoCopy},
 	{says: "CopyInside with NoReplace answers Exist if something has the name", check: checkCopyNoReplace, needs: NoExclusiveCommit | NoCopy},
-	{says: "CopyInside tells its progress", check: checkCopyProgress, needs: NoCopy},
+	{says: "CopyInside reports its progress", check: checkCopyProgress, needs: NoCopy},
 	{says: "CopyInside with an ID can be repeated", check: checkCopyRepeated, needs: NoCopy},
 }
 
@@ -57,7 +57,7 @@ func checkCopyOver(e *env) {
 	WantFile(e, e.fs, "/target", Pattern(2, 2000))
 }
 
-// checkCopySelf leaves it open whether that is success.
+// checkCopySelf accepts success and failure.
 func checkCopySelf(e *env) {
 	WriteFile(e, e.fs, "/f", Pattern(1, 1000))
 	if _, err := pfs.CopyInside(e.ctx, e.fs, "/f", "/f", pfs.CopyOptions{}, nil); err != nil {

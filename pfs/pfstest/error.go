@@ -2,15 +2,14 @@ package pfstest
 
 import "github.com/paddlecloud/pfs/pfs"
 
-// errorPromises are those that hold for all operations alike; what is particular
-// to one is checked with it.
+// errorPromises are those that all operations share; the others are checked with their operations.
 var errorPromises = []promise{
-	{says: "a name that is not there answers NotExist", check: checkMissing},
+	{says: "a missing name answers NotExist", check: checkMissing},
 	{says: "a missing directory on the way answers NotExist", check: checkMissingParent},
 	{says: "a file on the way is never passed through", check: checkFileOnTheWay},
-	{says: "a directory in the place of a file answers IsDir", check: checkDirectoryAsFile},
-	{says: "a file in the place of a directory answers NotDir to List", check: checkFileAsDirectory},
-	{says: "what failed has changed nothing", check: checkFailedChangesNothing},
+	{says: "a directory in place of a file answers IsDir", check: checkDirectoryAsFile},
+	{says: "a file in place of a directory answers NotDir to List", check: checkFileAsDirectory},
+	{says: "an operation that fails changes nothing", check: checkFailedChangesNothing},
 }
 
 func checkMissing(e *env) {
@@ -29,8 +28,8 @@ func checkMissingParent(e *env) {
 	})
 }
 
-// checkFileOnTheWay leaves it open whether below a file there is nothing or
-// cannot be anything, but for those who would put something there.
+// checkFileOnTheWay accepts NotExist and NotDir below a file, except from operations that would
+// make something there.
 func checkFileOnTheWay(e *env) {
 	const name = "/file/name"
 	e.each(func(op operation) bool { return op.needsName || op.makesName }, func(e *env, op operation) {

@@ -9,8 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// WriteFile publishes data as the file name, with the defaults of
-// pfs.CommitOptions.
+// WriteFile publishes data as the file name, with the default pfs.CommitOptions.
 func WriteFile(t testing.TB, fsys pfs.FileSystem, name pfs.Path, data []byte) pfs.Info {
 	t.Helper()
 	return WriteFileWith(t, fsys, name, data, pfs.CommitOptions{})
@@ -35,8 +34,8 @@ func WriteFileWith(t testing.TB, fsys pfs.FileSystem, name pfs.Path, data []byte
 	return info
 }
 
-// ReadFile returns the content of the file name. It reads into a buffer that is
-// not zero, so that zeros are read too.
+// ReadFile returns the content of the file name. Its buffer is not zero at first, so that zeros
+// must be read too.
 func ReadFile(t testing.TB, fsys pfs.FileSystem, name pfs.Path) []byte {
 	t.Helper()
 	f, err := fsys.Open(t.Context(), name)
@@ -77,7 +76,7 @@ func MustStat(t testing.TB, fsys pfs.FileSystem, name pfs.Path) pfs.Info {
 	return info
 }
 
-// MustMkdir makes the directory name and the parents that are missing.
+// MustMkdir makes the directory name and its missing parents.
 func MustMkdir(t testing.TB, fsys pfs.FileSystem, name pfs.Path) {
 	t.Helper()
 	if err := pfs.MkdirAll(t.Context(), fsys, name, 0o755); err != nil {
@@ -109,7 +108,7 @@ func Names(t testing.TB, fsys pfs.FileSystem, dir pfs.Path) []string {
 	return names
 }
 
-// WantNames fails the test unless the entries of dir are those, which are sorted.
+// WantNames fails the test unless want, which is sorted, are the entries of dir.
 func WantNames(t testing.TB, fsys pfs.FileSystem, dir pfs.Path, want ...string) {
 	t.Helper()
 	if got := Names(t, fsys, dir); !slices.Equal(got, want) {

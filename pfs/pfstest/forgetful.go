@@ -7,15 +7,14 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Forgetful is a store that loses what was staged once, just before it is published: what
-// an HDFS does when the DataNodes die that were being written to. It has no optional
-// capabilities.
+// Forgetful is a store that once loses staged bytes, just before they are published, as HDFS does
+// when the DataNodes that are being written to die. It has no optional capabilities.
 type Forgetful struct {
 	pfs.FileSystem
 	lost atomic.Bool
 }
 
-// Create begins a staged write, which the first Commit of all loses.
+// Create begins an upload. The first Commit of any upload loses its bytes.
 func (f *Forgetful) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
 	w, err := f.FileSystem.Create(ctx, name, opts)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// gapPromises are what a store promises that cannot do something: to say so.
+// gapPromises check that a store admits its gaps.
 var gapPromises = []promise{
 	{says: "MakeLink answers Unsupported", check: unsupported("MakeLink"), only: NoSymlink},
 	{says: "SetAttr of the mode answers Unsupported", check: unsupported("SetAttr of the mode"), only: NoChmod},
@@ -30,11 +30,11 @@ var gapPromises = []promise{
 	{says: "For and As answer Unsupported", check: checkNoOwners, only: noOwners},
 	{says: "LeafDigests answers Unsupported", check: checkNoLeafDigests, only: NoLeafDigests},
 	{says: "Commit with NoReplace answers Unsupported and publishes nothing", check: checkNoExclusiveCommit, only: NoExclusiveCommit},
-	{says: "permission bits are stated as they are", check: checkNoMode, only: NoMode},
-	{says: "no digest is claimed", check: checkNoKeptDigest, only: NoKeptDigest},
+	{says: "the store returns its own permission bits", check: checkNoMode, only: NoMode},
+	{says: "no digest is returned", check: checkNoKeptDigest, only: NoKeptDigest},
 	{says: "a committed ID is unknown and does no harm", check: checkNoCommitMemory, only: NoCommitMemory},
 	{says: "a name with a colon answers Invalid to every operation", check: checkNoColon, only: NoColon},
-	{says: "what is far beyond the quota is refused in the end", check: checkLooseBytes, only: LooseQuota},
+	{says: "writes far beyond the quota are refused in the end", check: checkLooseBytes, only: LooseQuota},
 	{says: "files far beyond the quota are refused in the end", check: checkLooseFiles, only: LooseQuota},
 }
 
@@ -114,7 +114,7 @@ func checkNoMode(e *env) {
 		got[info.Mode] = true
 	}
 	if got[0o600] && got[0o755] {
-		e.Error("the store keeps permission bits: the gap is none")
+		e.Error("the store keeps permission bits: it does not have this gap")
 	}
 }
 
@@ -122,7 +122,7 @@ func checkNoKeptDigest(e *env) {
 	data := Pattern(1, 1000)
 	info := WriteFileWith(e, e.fs, "/f", data, pfs.CommitOptions{Digest: digest.Bytes(data)})
 	if got := MustStat(e, e.fs, "/f").Digest; got != "" || info.Digest != "" {
-		e.Errorf("digests %q and %q: the gap is none", info.Digest, got)
+		e.Errorf("digests %q and %q: the store does not have this gap", info.Digest, got)
 	}
 }
 

@@ -13,31 +13,31 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// handlePromises are about files that are open for changes. Those that need to write
-// anywhere in a file are not promised by a store that can only append.
+// handlePromises are about files that are open for changes. A store that can only append does not
+// make those that need writes at any offset.
 var handlePromises = []promise{
 	{says: "what is written in place is visible at once", check: checkWriteInPlace, needs: NoHandle | NoRandomWrite},
 	{says: "a gap reads as zeros", check: checkGap, needs: NoHandle | NoRandomWrite},
 	{says: "Truncate cuts and lengthens", check: checkTruncate, needs: NoHandle | NoRandomWrite},
 	{says: "a change in place changes Version and time and drops the digest", check: checkHandleInfo, needs: NoHandle | NoRandomWrite},
-	{says: "a change of one file is no change of its copy", check: checkHandleCopy, needs: NoHandle | NoRandomWrite | NoCopy},
+	{says: "a change of a file does not change its copy", check: checkHandleCopy, needs: NoHandle | NoRandomWrite | NoCopy},
 	{says: "negative offsets and sizes answer Invalid", check: checkHandleInvalid, needs: NoHandle | NoRandomWrite},
 	{says: "after Close a Handle answers Closed", check: checkHandleClosed, needs: NoHandle},
 	{says: "many goroutines may write through one Handle", check: checkHandleConcurrently, needs: NoHandle | NoRandomWrite},
 	{says: "a Handle reads the file after it was renamed, replaced or removed", check: checkHandleStays, needs: NoHandle},
 	{says: "a Handle writes the file after it was renamed, replaced or removed", check: checkHandleStaysWriting, needs: NoHandle | NoRandomWrite},
 	{says: "OpenCreate makes an empty file", check: checkHandleCreate, needs: NoHandle | NoAppend},
-	{says: "OpenExclusive answers Exist where something is", check: checkHandleExclusive, needs: NoHandle | NoAppend},
+	{says: "OpenExclusive answers Exist if the name exists", check: checkHandleExclusive, needs: NoHandle | NoAppend},
 	{says: "OpenTruncate empties the file", check: checkHandleTruncates, needs: NoHandle | NoRandomWrite},
 	{says: "OpenAppend writes at the end, whatever the offset", check: checkAppend, needs: NoHandle | NoAppend},
 	{says: "appends through two Handles do not overwrite each other", check: checkAppendTogether, needs: NoHandle | NoAppend | NoRandomWrite},
-	{says: "what a Handle is not open for answers Permission", check: checkHandlePermission, needs: NoHandle},
-	{says: "flags that make no sense answer Invalid", check: checkHandleFlags, needs: NoHandle},
+	{says: "an access that a Handle is not open for answers Permission", check: checkHandlePermission, needs: NoHandle},
+	{says: "invalid flags answer Invalid", check: checkHandleFlags, needs: NoHandle},
 	{says: "OpenHandle of a special file answers Invalid", check: checkHandleOfSpecial, needs: NoHandle | NoMknod},
 	{says: "Allocate lengthens the file and keeps its content", check: checkAllocate, needs: NoHandle | NoRandomWrite | NoAllocate},
 	{says: "SetAttr of a Handle changes the open file", check: checkHandleSetAttr, needs: NoHandle | NoRandomWrite | NoChtime},
 	{says: "a store that only appends answers Unsupported to other writes", check: checkAppendOnly, needs: NoHandle | NoAppend, only: NoRandomWrite},
-	{says: "Handles do what they do on memfs, in any order", check: checkHandleModel, needs: NoHandle | NoAppend | NoRandomWrite},
+	{says: "random steps on Handles have the same results as on memfs", check: checkHandleModel, needs: NoHandle | NoAppend | NoRandomWrite},
 }
 
 const readWrite = pfs.OpenRead | pfs.OpenWrite
@@ -188,8 +188,8 @@ func checkHandleConcurrently(e *env) {
 	WantFile(e, e.fs, "/f", Pattern(1, 200_000))
 }
 
-// moves take the name /f away from a file in each way there is, and return the name that
-// the file has then, if any.
+// moves remove the name /f of a file in every possible way, and return the file's new name, if it
+// has one.
 var moves = map[string]func(e *env) pfs.Path{
 	"renamed": func(e *env) pfs.Path {
 		e.ok(e.fs.Rename(e.ctx, "/f", "/moved"))

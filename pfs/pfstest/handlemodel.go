@@ -10,12 +10,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs/memfs"
 )
 
-// checkHandleModel does the same random steps on the store and on memfs, and compares
-// what each of them says and what the files hold in the end.
+// checkHandleModel does the same random steps on the store and on memfs, and compares the results
+// of each step and the contents of the files at the end.
 func checkHandleModel(e *env) {
 	seeds := 8
 	if e.opts.Names < 1000 {
-		seeds = 2 // a store or decorator of which little is tried
+		seeds = 2 // a store or decorator that is tested less
 	}
 	for seed := range uint64(seeds) {
 		m := handleModel{env: e, random: rand.New(rand.NewPCG(seed, 1)), dir: pfs.Root.Join(fmt.Sprint("model-", seed))}
@@ -62,7 +62,7 @@ func (m *handleModel) same(what string, step func(i int) (string, error)) bool {
 		}
 	}
 	if found[0] != found[1] {
-		m.Fatalf("%s: the store says %s (%v), memfs %s (%v), after\n%s", what, found[0], errs[0], found[1], errs[1], m.log.String())
+		m.Fatalf("%s: the store returns %s (%v), memfs %s (%v), after\n%s", what, found[0], errs[0], found[1], errs[1], m.log.String())
 	}
 	return errs[0] == nil
 }
@@ -76,7 +76,7 @@ func (m *handleModel) step() {
 	switch a, b := m.name(), m.name(); r.IntN(7) {
 	case 0:
 		if m.sameFile(a, b) {
-			return // the contract leaves it open whether the old name stays
+			return // the contract does not say whether the old name stays
 		}
 		m.same(fmt.Sprintf("Rename %s %s", a, b), func(i int) (string, error) { return "", m.both[i].Rename(m.ctx, a, b) })
 	case 1:

@@ -16,8 +16,7 @@ func leavesOf(data []byte) []pfs.LeafDigest {
 	return ds
 }
 
-// checkLeafDigests stages whole units, which are what a store must keep, and a
-// short last leaf.
+// checkLeafDigests stages whole units, which a store must keep, and a short last leaf.
 func checkLeafDigests(e *env) {
 	w := e.create("/f", pfs.CreateOptions{})
 	data := Pattern(1, 2*pfs.ChunkSize+1000)

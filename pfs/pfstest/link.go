@@ -7,13 +7,13 @@ import (
 )
 
 var linkPromises = []promise{
-	{says: "a link keeps its target as it is written", check: checkLinkTarget, needs: NoSymlink},
-	{says: "MakeLink where something is answers Exist", check: checkLinkOver, needs: NoSymlink},
+	{says: "a link keeps its target unchanged", check: checkLinkTarget, needs: NoSymlink},
+	{says: "MakeLink answers Exist if the name exists", check: checkLinkOver, needs: NoSymlink},
 	{says: "no operation passes through a link to a directory", check: checkLinkOnTheWay, needs: NoSymlink},
 	{says: "no operation passes through a link that leads outside", check: checkLinkOutside, needs: NoSymlink},
-	{says: "no operation opens what a link leads to", check: checkLinkOpened, needs: NoSymlink},
+	{says: "no operation opens the target of a link", check: checkLinkOpened, needs: NoSymlink},
 	{says: "the error names the first link on the way", check: checkFirstLink, needs: NoSymlink},
-	{says: "a loop of links is no loop", check: checkLinkLoop, needs: NoSymlink},
+	{says: "a loop of links ends with an error", check: checkLinkLoop, needs: NoSymlink},
 	{says: "Walk visits links and does not follow them", check: checkLinkWalk, needs: NoSymlink},
 }
 
@@ -46,7 +46,7 @@ func checkLinkOver(e *env) {
 	}
 }
 
-// homes makes two homes, a file in one, and in the other a link of that target.
+// homes makes two homes, a file in one, and in the other a link to target.
 func (e *env) homes(target string) {
 	e.Helper()
 	MustMkdir(e, e.fs, "/home/bob/dir")

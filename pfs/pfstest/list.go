@@ -17,18 +17,18 @@ import (
 var listPromises = []promise{
 	{says: "an empty directory has no entries", check: checkListEmpty},
 	{says: "entries are described as Stat does", check: checkListInfo},
-	{says: "digests that are kept are listed where they are asked for", check: checkListDigests, needs: NoKeptDigest},
+	{says: "stored digests are listed on request", check: checkListDigests, needs: NoKeptDigest},
 	{says: "pages of any Limit give every entry exactly once", check: checkListPages},
-	{says: "a token is not used up", check: checkListToken},
-	{says: "a token that is none answers Conflict or Invalid, or is harmless", check: checkListBadToken},
+	{says: "a token can be used again", check: checkListToken},
+	{says: "an invalid token answers Conflict or Invalid, or is harmless", check: checkListBadToken},
 	{says: "temporaries are hidden", check: checkListHides},
-	{says: "what is there the whole time is listed once, whatever comes and goes", check: checkListUnderChange},
-	{says: "what is listed may be removed on the way", check: checkListAndRemove},
+	{says: "an entry that exists the whole time is listed once, whatever else changes", check: checkListUnderChange},
+	{says: "entries may be removed while they are listed", check: checkListAndRemove},
 	{says: "a large directory is listed in bounded memory", check: checkListLarge, alone: true},
 }
 
-// pages lists dir in pages of limit and hands each to see. Where the store can no
-// longer honour a token, it begins again.
+// pages lists dir in pages of limit and passes each to see. If a token is no longer valid, it calls
+// restart and begins again.
 func (e *env) pages(dir pfs.Path, limit int, restart func(), see func(page pfs.Page)) {
 	e.Helper()
 	for token, tries := "", 0; ; {
@@ -85,7 +85,7 @@ func (e *env) fillDir(dir pfs.Path, prefix string, n int) {
 	}
 }
 
-// numbered returns n names, the last in their own order first.
+// numbered returns n names, the greatest first.
 func numbered(prefix string, n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -219,8 +219,8 @@ func checkListHides(e *env) {
 	}
 }
 
-// checkListUnderChange lists while another goroutine makes, replaces and removes
-// names between those that stay. What is replaced may be listed again.
+// checkListUnderChange lists while another goroutine makes, replaces and removes names between
+// those that stay. A replaced file may be listed twice.
 func checkListUnderChange(e *env) {
 	const stay = 300
 	MustMkdir(e, e.fs, "/dir")
@@ -249,7 +249,7 @@ func checkListUnderChange(e *env) {
 // replaced is the number of files that churn replaces.
 const replaced = 20
 
-// churn makes, renames, replaces and removes entries of dir until told to stop.
+// churn makes, renames, replaces and removes entries of dir until stop is closed.
 func (e *env) churn(dir pfs.Path, stop <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {
@@ -292,7 +292,7 @@ func checkListAndRemove(e *env) {
 	e.ok(e.fs.Remove(e.ctx, "/dir"))
 }
 
-// checkListLarge allows for a few pages, and for far less than the names alone.
+// checkListLarge allows memory for a few pages, which is far less than the names alone need.
 func checkListLarge(e *env) {
 	const allowed = 8 << 20
 	n := e.opts.names()

@@ -7,8 +7,8 @@ import (
 )
 
 var locatePromises = []promise{
-	{says: "block locations cover what is asked for, in order", check: checkLocate, needs: NoBlockLocations},
-	{says: "what is behind the end has no location", check: checkLocateEnd, needs: NoBlockLocations},
+	{says: "block locations cover the range, in order", check: checkLocate, needs: NoBlockLocations},
+	{says: "bytes beyond the end have no location", check: checkLocateEnd, needs: NoBlockLocations},
 	{says: "negative ranges answer Invalid", check: checkLocateInvalid, needs: NoBlockLocations},
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// looseTime is how long a loose quota may take to hold, or to be lifted.
+// looseTime is how long a loose quota may take until it is enforced or lifted.
 const looseTime = time.Minute
 
-// inTheEnd calls try until it reports that it is done.
+// inTheEnd calls try until it returns true.
 func (e *env) inTheEnd(what string, try func() (done bool)) {
 	e.Helper()
 	for end := time.Now().Add(looseTime); !try(); time.Sleep(100 * time.Millisecond) {
@@ -21,20 +21,20 @@ func (e *env) inTheEnd(what string, try func() (done bool)) {
 	}
 }
 
-// refused reports whether err is the quota's. Any other one fails the test.
+// refused reports whether err is a Quota error. Any other error fails the test.
 func (e *env) refused(err error) bool {
 	e.Helper()
 	if err != nil {
 		WantKind(e, err, pfs.Quota)
 		if !strings.Contains(err.Error(), " of the limit of ") {
-			e.Errorf("%q does not tell the limit", err)
+			e.Errorf("%q does not state the limit", err)
 		}
 	}
 	return err != nil
 }
 
-// checkLooseBytes removes what was taken although it is too much, so that the store
-// does not grow while it finds out.
+// checkLooseBytes removes each file that exceeds the quota and was still accepted, so that the store
+// does not grow until the quota is enforced.
 func checkLooseBytes(e *env) {
 	const limit = 1 << 20
 	MustMkdir(e, e.fs, "/home/below")

@@ -10,8 +10,8 @@ import (
 var mkdirPromises = []promise{
 	{says: "Mkdir makes an empty directory", check: checkMkdir},
 	{says: "Mkdir keeps the permission bits", check: checkMkdirMode, needs: NoMode},
-	{says: "Mkdir of a directory that is there is success and keeps it", check: checkMkdirAgain},
-	{says: "Mkdir where a file or link is answers Exist", check: checkMkdirOverFile},
+	{says: "Mkdir of an existing directory succeeds and does not change it", check: checkMkdirAgain},
+	{says: "Mkdir answers Exist for a file or link", check: checkMkdirOverFile},
 }
 
 func checkMkdir(e *env) {
@@ -58,7 +58,7 @@ func checkMkdirOverFile(e *env) {
 		MustLink(e, e.fs, target, name)
 		e.want(e.fs.Mkdir(e.ctx, name, 0o755), pfs.Exist, name)
 		if !MustStat(e, e.fs, name).IsLink() {
-			e.Errorf("%s is a link no more", name)
+			e.Errorf("%s is no longer a link", name)
 		}
 	}
 	WantAbsent(e, e.fs, "/nowhere")

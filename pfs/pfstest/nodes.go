@@ -12,22 +12,22 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// nodePromises are about what a file has besides content: attributes, names, its kind.
+// nodePromises are about what a file has besides content: attributes, names, its type.
 var nodePromises = []promise{
 	{says: "each file has an ID that a rename keeps", check: checkFileID, needs: NoFileID},
 	{says: "SetAttr of the size cuts and lengthens", check: checkSetSize, needs: NoHandle | NoRandomWrite},
 	{says: "SetAttr of the access time sets it and nothing else", check: checkSetAccessTime, needs: NoAccessTime},
 	{says: "SetAttr of the owner and group sets them, or answers Permission", check: checkSetOwner, needs: NoSetOwner},
 	{says: "SetAttr of the replication sets it", check: checkSetReplication, needs: NoReplication},
-	{says: "SetAttr of what the store lacks answers Unsupported and changes nothing", check: checkSetAttrUnsupported, needs: NoChtime, only: NoReplication | NoSetOwner | NoAccessTime},
-	{says: "SetAttr of values that make no sense answers Invalid", check: checkSetAttrInvalid, needs: NoChmod},
-	{says: "SetAttr with AttrLink is about the link", check: checkSetAttrLink, needs: NoChtime | NoSymlink},
+	{says: "SetAttr of an attribute that the store lacks answers Unsupported and changes nothing", check: checkSetAttrUnsupported, needs: NoChtime, only: NoReplication | NoSetOwner | NoAccessTime},
+	{says: "SetAttr of invalid values answers Invalid", check: checkSetAttrInvalid, needs: NoChmod},
+	{says: "SetAttr with AttrLink changes the link", check: checkSetAttrLink, needs: NoChtime | NoSymlink},
 	{says: "an extended attribute is kept as it was set", check: checkXattr, needs: NoXattr},
-	{says: "XattrCreate and XattrReplace look whether the attribute is there", check: checkXattrFlags, needs: NoXattr},
-	{says: "names of extended attributes that users may not use are refused", check: checkXattrNames, needs: NoXattr},
+	{says: "XattrCreate and XattrReplace check whether the attribute exists", check: checkXattrFlags, needs: NoXattr},
+	{says: "extended attributes that users may not use are refused", check: checkXattrNames, needs: NoXattr},
 	{says: "an extended attribute that is too long answers NoSpace", check: checkXattrLong, needs: NoXattr},
 	{says: "a hard link is another name of the same file", check: checkHardLink, needs: NoHardLink},
-	{says: "HardLink where something is answers Exist", check: checkHardLinkOver, needs: NoHardLink},
+	{says: "HardLink answers Exist if the new name exists", check: checkHardLinkOver, needs: NoHardLink},
 	{says: "a change through one name is seen under all", check: checkHardLinkChange, needs: NoHardLink | NoHandle | NoRandomWrite},
 	{says: "Mknod makes FIFOs and sockets", check: checkMknod, needs: NoMknod},
 	{says: "Mknod of another type answers Invalid", check: checkMknodInvalid, needs: NoMknod},
@@ -91,7 +91,7 @@ func checkSetAccessTime(e *env) {
 	e.sameTime("modification time", got.ModTime, at)
 }
 
-// checkSetOwner sets what is there, which a store may allow to users who are not root.
+// checkSetOwner sets the present owner again, which a store may allow to users who are not root.
 func checkSetOwner(e *env) {
 	WriteFile(e, e.fs, "/f", []byte("content"))
 	was := MustStat(e, e.fs, "/f")
@@ -150,7 +150,7 @@ func checkSetAttrInvalid(e *env) {
 	WantFile(e, e.fs, "/f", []byte("content"))
 }
 
-// checkSetAttrLink leaves it open whether a link has a time that can be set.
+// checkSetAttrLink accepts that the time of a link cannot be set.
 func checkSetAttrLink(e *env) {
 	WriteFile(e, e.fs, "/f", []byte("content"))
 	MustLink(e, e.fs, "f", "/link")
@@ -243,7 +243,7 @@ func checkHardLink(e *env) {
 	if f.ID != g.ID || f.Links != 2 || g.Links != 2 {
 		e.Errorf("IDs %d and %d, links %d and %d", f.ID, g.ID, f.Links, g.Links)
 	}
-	e.ok(e.fs.Rename(e.ctx, "/f", "/dir/g")) // both names stay, as POSIX has it, or one
+	e.ok(e.fs.Rename(e.ctx, "/f", "/dir/g")) // both names stay, as in POSIX, or one
 	e.ok(e.fs.Remove(e.ctx, "/dir/g"))
 	if there, err := pfs.Exists(e.ctx, e.fs, "/f"); err != nil || there {
 		WantFile(e, e.fs, "/f", Pattern(1, 1000))
@@ -284,7 +284,7 @@ func checkMknod(e *env) {
 			e.Errorf("%s is %+v", name, info)
 		}
 		e.want(pfs.Mknod(e.ctx, e.fs, name, mode, 0), pfs.Exist, name)
-		ctx, cancel := context.WithTimeout(e.ctx, 10*time.Second) // a FIFO must not be waited for
+		ctx, cancel := context.WithTimeout(e.ctx, 10*time.Second) // Open must not wait for a FIFO
 		_, err := e.fs.Open(ctx, name)
 		e.wantOneOf(err, []pfs.Kind{pfs.Invalid, pfs.Unsupported}, name)
 		cancel()

@@ -11,14 +11,14 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Names that the operations on two paths use for the other one. The checks that
-// run over all operations make a file at otherFile, and nothing at otherFree.
+// otherFile and otherFree are the second paths of the operations on two paths. The checks that run
+// over all operations make a file at otherFile, and nothing at otherFree.
 const (
 	otherFile pfs.Path = "/other-file"
 	otherFree pfs.Path = "/other-free"
 )
 
-// operation is a method, or a capability, with one of its paths left open.
+// operation is a method, or a capability, as a function of one of its paths.
 type operation struct {
 	name string
 	gap  Gap
@@ -28,7 +28,7 @@ type operation struct {
 	needsFile bool // answers IsDir if a directory has it
 	makesName bool // needs the parent: NotExist without, NotDir if it is a file
 	opens     bool // answers Symlink if a link has it
-	anywhere  bool // may not look at the path at all
+	anywhere  bool // may ignore the path
 }
 
 var operations = []operation{
@@ -176,7 +176,7 @@ var operations = []operation{
 			files := []pfs.BatchFile{{Path: p}}
 			err := pfs.ReadBatch(ctx, fsys, files)[0]
 			if errors.Is(err, pfs.Conflict) && files[0].Info.Size > 0 {
-				return nil // it is there, and has another length
+				return nil // it exists, with another length
 			}
 			return err
 		}},
@@ -192,7 +192,7 @@ var operations = []operation{
 		}},
 }
 
-// callHandle returns the call of OpenHandle with those flags.
+// callHandle returns a call of OpenHandle with these flags.
 func callHandle(flags pfs.OpenFlags) func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
 	return func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
 		h, err := pfs.OpenHandle(ctx, fsys, p, flags, 0o600)
@@ -212,8 +212,8 @@ func digestOf(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, algorithm
 	return c.Digest(ctx, name, algorithm, nil)
 }
 
-// each calls check for the operations that the store claims to have and that
-// which selects. Each gets a file system of its own, on which otherFile is made.
+// each calls check for the operations that which selects, without those that the store lacks. Each
+// gets a file system of its own, with a file at otherFile.
 func (e *env) each(which func(operation) bool, check func(e *env, op operation)) {
 	for _, op := range operations {
 		if e.lacks(op.gap) || !which(op) {

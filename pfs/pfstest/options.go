@@ -7,33 +7,33 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Options says what is tested.
+// Options describes the store to test.
 type Options struct {
-	// New returns a fresh file system whose root is an empty directory. What
-	// must be undone is left to t.Cleanup.
+	// New returns a new file system whose root is an empty directory. It cleans up with
+	// t.Cleanup.
 	New func(t *testing.T) pfs.FileSystem
 
-	// Reopen returns another instance of the store that fsys, made by New,
-	// stands on, as a process started later would see it. fsys is used no more
-	// but for Close of what is open. nil if there is no such thing.
+	// Reopen returns another instance of the store of fsys, which New made, as a process
+	// started later would see it. After that, the suite only calls Close of what is open on
+	// fsys. nil if this is not possible.
 	Reopen func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem
 
-	// Gaps is what the store cannot do.
+	// Gaps are what the store cannot do.
 	Gaps Gap
 
-	// Owners are two users that the store can have. A store that knows no users has
-	// none: pfs.For and pfs.As must answer Unsupported then.
+	// Owners are two users that the store can have. It is empty for a store without users:
+	// pfs.For and pfs.As must answer Unsupported then.
 	Owners []pfs.Owner
 
-	// Service is whom the store itself works as; zero if that is no user that it can have.
+	// Service is the user that the store itself works as; zero if that cannot be an Owner.
 	Service pfs.Owner
 
 	// Times is the precision to which modification times are kept; 0 means a nanosecond.
-	// What is finer is cut off.
+	// The store truncates to it.
 	Times time.Duration
 
-	// Parallel runs promises at the same time. It is for stores whose answers take
-	// long; New and Reopen must be safe for concurrent calls.
+	// Parallel runs promises at the same time. It is for slow stores; New and Reopen must
+	// be safe for concurrent calls.
 	Parallel bool
 
 	// Names is the number of entries of the large directory; 0 means 100,000.
@@ -43,7 +43,7 @@ type Options struct {
 // Gap is a set of things that a store cannot do.
 type Gap uint
 
-// The gaps. Where nothing else is said, the function of package pfs must answer
+// The gaps. Unless its comment says otherwise, the function of package pfs must answer
 // Unsupported.
 const (
 	NoSymlink         Gap = 1 << iota // pfs.MakeLink
@@ -75,20 +75,20 @@ const (
 	// NoFileID: Info.ID is 0.
 	NoFileID
 
-	// NoCapabilities: the store is no CapabilityReporter.
+	// NoCapabilities: the store is not a CapabilityReporter.
 	NoCapabilities
 
 	// NoRenameDir: Rename of a directory answers Unsupported.
 	NoRenameDir
 
-	// NoReadStaged: what was staged cannot be read back, so that its LeafDigests
-	// answers Unsupported too.
+	// NoReadStaged: staged bytes cannot be read back, so that LeafDigests answers
+	// Unsupported too.
 	NoReadStaged
 
-	// NoLeafDigests: the Staged is no LeafDigester, or answers Unsupported.
+	// NoLeafDigests: the Staged is not a LeafDigester, or answers Unsupported.
 	NoLeafDigests
 
-	// NoMode: permission bits are the store's own, whatever was asked for.
+	// NoMode: the store chooses the permission bits itself.
 	NoMode
 
 	// NoKeptDigest: Info.Digest is always empty.
@@ -98,27 +98,26 @@ const (
 	// modification time.
 	WeakVersion
 
-	// NoCommitMemory: an ID is forgotten with its Commit. To go on with it
-	// answers Conflict, or begins an empty staged write whose Commit answers
-	// Integrity; the published file stays as it is.
+	// NoCommitMemory: Commit forgets the ID. Create with it answers Conflict, or begins an
+	// empty upload whose Commit answers Integrity; the published file does not change.
 	NoCommitMemory
 
 	// NoColon: names with a ":" answer Invalid.
 	NoColon
 
-	// LooseQuota: a quota holds in the end, neither at once nor to the byte.
+	// LooseQuota: a quota is enforced in the end, neither at once nor to the byte.
 	LooseQuota
 
 	noOwners  // Options.Owners is empty
 	noService // Options.Service is zero
 )
 
-// WholeFiles are the gaps of a store that only keeps whole files with their content, time
-// and permission bits.
+// WholeFiles are the gaps of a store that only keeps whole files with their content, time and
+// permission bits.
 const WholeFiles = NoAccessTime | NoSetOwner | NoReplication | NoXattr | NoHardLink | NoMknod | NoConcat |
 	NoHandle | NoAppend | NoAllocate | NoRandomWrite | NoFileID | NoCapabilities
 
-// gaps are the declared ones, and those that the other options say.
+// gaps returns the declared gaps and those that follow from other options.
 func (o Options) gaps() Gap {
 	g := o.Gaps
 	if len(o.Owners) == 0 {

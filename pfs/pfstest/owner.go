@@ -8,19 +8,19 @@ import (
 )
 
 var ownerPromises = []promise{
-	{says: "the same owner gets the same file system, and nobody else's", check: checkOwnersEqual, needs: noOwners},
-	{says: "an owner that there can be none of answers Invalid", check: checkOwnerInvalid, needs: noOwners},
-	{says: "As whom the store works as answers Permission", check: checkAsService, needs: noService},
+	{says: "the same owner gets the same file system, and another owner another one", check: checkOwnersEqual, needs: noOwners},
+	{says: "an owner that the store cannot have answers Invalid", check: checkOwnerInvalid, needs: noOwners},
+	{says: "As the user of the store itself answers Permission", check: checkAsService, needs: noService},
 	{says: "For gives what is made to the owner, with the mode asked for", check: checkForGives, needs: noOwners},
-	{says: "For leaves what was there to its owner", check: checkForLeaves, needs: noOwners},
+	{says: "For does not change the owner of existing files", check: checkForLeaves, needs: noOwners},
 	{says: "For keeps the rights of the caller", check: checkForRights, needs: noOwners},
-	{says: "a staged write is found again under its owner", check: checkForResume, needs: noOwners},
-	{says: "Sweep of the store removes the staged writes of all owners", check: checkForSweep, needs: noOwners | NoSweep},
-	{says: "As makes what is the user's", check: checkAsMakes, needs: noOwners},
-	{says: "As keeps the permissions of the store", check: checkAsRefused, needs: noOwners | NoMode},
+	{says: "an upload is found again under its owner", check: checkForResume, needs: noOwners},
+	{says: "Sweep of the store removes the uploads of all owners", check: checkForSweep, needs: noOwners | NoSweep},
+	{says: "As makes files of the user", check: checkAsMakes, needs: noOwners},
+	{says: "As applies the permissions of the store", check: checkAsRefused, needs: noOwners | NoMode},
 }
 
-// giving returns the store for owner i of the options.
+// giving returns the store for Options.Owners[i].
 func (e *env) giving(i int) pfs.FileSystem {
 	e.Helper()
 	fsys, err := pfs.For(e.fs, e.opts.Owners[i])
@@ -28,7 +28,7 @@ func (e *env) giving(i int) pfs.FileSystem {
 	return fsys
 }
 
-// acting returns the store as owner i of the options.
+// acting returns the store as Options.Owners[i].
 func (e *env) acting(i int) pfs.FileSystem {
 	e.Helper()
 	fsys, err := pfs.As(e.fs, e.opts.Owners[i])
@@ -138,7 +138,7 @@ func checkForResume(e *env) {
 	}
 	first := identity(pfs.CreateOptions{ID: someID})
 	if again := identity(pfs.CreateOptions{ID: someID, Reopen: true}); again != first {
-		e.Errorf("identities %v and %v of one staged write", first, again)
+		e.Errorf("identities %v and %v of one upload", first, again)
 	}
 }
 
@@ -150,7 +150,7 @@ func checkForSweep(e *env) {
 		e.ok(w.Suspend(e.ctx))
 	}
 	if n, _, err := pfs.Sweep(e.ctx, e.fs, pfs.Root, 0); n != 2 || err != nil {
-		e.Errorf("Sweep = %d, %v, want 2 staged writes", n, err)
+		e.Errorf("Sweep = %d, %v, want 2 uploads", n, err)
 	}
 }
 
@@ -165,7 +165,7 @@ func checkAsMakes(e *env) {
 	WantFile(e, e.fs, "/dir/below/f", []byte("content"))
 }
 
-// asRefused are operations on what is in a directory that only its owner may enter.
+// asRefused are operations in a directory that only its owner may enter.
 var asRefused = map[string]func(ctx context.Context, fsys pfs.FileSystem) error{
 	"Open": func(ctx context.Context, fsys pfs.FileSystem) error {
 		_, err := fsys.Open(ctx, "/closed/f")

@@ -10,17 +10,17 @@ import (
 )
 
 var pathPromises = []promise{
-	{says: "what ParsePath refuses answers Invalid to every operation", check: checkInvalidPaths},
-	{says: "every legal name can be that of a file", check: checkNamesOfFiles},
-	{says: "every legal name can be that of a directory", check: checkNamesOfDirectories},
-	{says: "every legal name can be that of a link", check: checkNamesOfLinks, needs: NoSymlink},
+	{says: "every operation answers Invalid to what ParsePath refuses", check: checkInvalidPaths},
+	{says: "every legal name can be a file's", check: checkNamesOfFiles},
+	{says: "every legal name can be a directory's", check: checkNamesOfDirectories},
+	{says: "every legal name can be a link's", check: checkNamesOfLinks, needs: NoSymlink},
 	{says: "names that differ by case or normalization are different names", check: checkNamesApart},
 	{says: "a path may be deep", check: checkDeepPath},
 	{says: "the root is a directory from the start", check: checkRoot},
 	{says: "the root cannot be removed, replaced or moved", check: checkRootStays},
 }
 
-// badPaths are what a conversion can make and ParsePath refuses.
+// badPaths are paths that a conversion can make and ParsePath refuses.
 var badPaths = []pfs.Path{
 	"", "a", "../x", "/..", "/a/../b", "/../etc", ".", "/.", "/a/./b", "//", "/a//b", "/a/", "./a",
 	"/.pfs-quota", "/a/.pfs-stage", "/.pfs-up-0123456789abcdef-01234567/b", "/.pfs-rm-0123456789abcdef0123456789abcdef",
@@ -29,7 +29,7 @@ var badPaths = []pfs.Path{
 	pfs.Path(strings.Repeat("/deep", pfs.MaxPath/5+1)),
 }
 
-// oddNames are legal and often broken.
+// oddNames are legal names that programs often get wrong.
 var oddNames = []string{
 	" ", "a b", " leading", "trailing ", "tab\there", "line\nbreak", "return\r",
 	"~", "~user", "user@example.org", "-", "-rf", "--help", "...", "..x", "x..", ".hidden", ".pfs",
@@ -51,7 +51,7 @@ func checkInvalidPaths(e *env) {
 	})
 }
 
-// oddNames returns those of the odd names that the store takes.
+// oddNames returns the odd names that the store accepts.
 func (e *env) oddNames() []string {
 	if !e.lacks(NoColon) {
 		return oddNames

@@ -12,14 +12,14 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// poor is a store that keeps nothing about a file but its content and time, cannot
-// publish exclusively, and forgets IDs: it gives each staged write another one
-// below. It is honest about all that, so that the suite must pass with the gaps.
+// poor is a store that keeps nothing about a file but its content and time, cannot publish
+// exclusively, and forgets IDs: it gives each upload another one below. It declares all that, so
+// the suite must pass with these gaps.
 type poor struct {
 	pfs.FileSystem
 
 	mu  sync.Mutex
-	ids map[string]string // ID below of each staged write that goes on, by path and ID
+	ids map[string]string // ID below of each upload in progress, by path and ID
 }
 
 func newPoor() *poor {
@@ -52,7 +52,7 @@ func (p *poor) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions
 	return &poorStaged{Staged: w, fs: p, name: name, id: id, key: key}, nil
 }
 
-// poorStaged is no LeafDigester, and knows one kind of Commit.
+// poorStaged is not a LeafDigester, and knows one kind of Commit.
 type poorStaged struct {
 	pfs.Staged
 	fs      *poor
@@ -85,8 +85,8 @@ func TestConformanceOfAPoorStore(t *testing.T) {
 	})
 }
 
-// TestConformanceOfAPickyStore is about a store that refuses names, and does not
-// promise that its quota is exact.
+// TestConformanceOfAPickyStore uses a store that refuses names, and does not promise that its quota
+// is exact.
 func TestConformanceOfAPickyStore(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{
 		New: func(*testing.T) pfs.FileSystem {

@@ -11,19 +11,19 @@ import (
 )
 
 var readPromises = []promise{
-	{says: "ReadAt fills the buffer or says why not", check: checkReadAt},
+	{says: "ReadAt fills the buffer or returns an error", check: checkReadAt},
 	{says: "ReadAt at and after the end is io.EOF", check: checkReadAtEnd},
 	{says: "ReadAt takes buffers larger than a chunk", check: checkReadLarge},
 	{says: "ReadAt at a negative offset answers Invalid", check: checkReadNegative},
 	{says: "an empty file reads as io.EOF", check: checkReadEmpty},
-	{says: "a Reader behaves as package io says", check: checkReader},
+	{says: "a Reader behaves as package io requires", check: checkReader},
 	{says: "File.Info describes what is read", check: checkFileInfo},
 	{says: "many goroutines may read one File", check: checkReadConcurrently},
 	{says: "after Close a File answers Closed", check: checkReadClosed},
 	{says: "every change of the content changes Version", check: checkVersion, needs: WeakVersion},
 	{says: "Version stays while the content does", check: checkVersionStays},
-	{says: "a File goes on with the old content when it is replaced", check: checkOpenReplaced},
-	{says: "a File goes on with the old content when it is removed", check: checkOpenRemoved},
+	{says: "a File reads the old content, or refuses, after it is replaced", check: checkOpenReplaced},
+	{says: "a File reads the old content, or refuses, after it is removed", check: checkOpenRemoved},
 }
 
 // open opens name until the end of the test.
@@ -146,8 +146,8 @@ func checkReadClosed(e *env) {
 	e.ok(f.Close())
 }
 
-// checkVersion keeps name, size and time the same, which is what a version made
-// of these alone would not notice.
+// checkVersion keeps name, size and time the same. A version that depends on these alone would not
+// change.
 func checkVersion(e *env) {
 	seen := map[string]int{}
 	for i := range 50 {
@@ -187,8 +187,8 @@ func (e *env) wantOld(f pfs.File, old []byte, kinds ...pfs.Kind) {
 	}
 }
 
-// checkOpenReplaced reads once before the content is replaced, so that a store
-// which opens late has opened, and once without.
+// checkOpenReplaced reads once before the content is replaced, so that a store that opens late has
+// opened, and once without.
 func checkOpenReplaced(e *env) {
 	old := Pattern(1, 100_000)
 	for _, size := range []int{50_000, 100_000, 200_000} {

@@ -14,7 +14,7 @@ var removePromises = []promise{
 	{says: "a removed name can be used again", check: checkRemoveReuse},
 	{says: "RemoveTree removes all below a name", check: checkRemoveTree},
 	{says: "RemoveTree removes a file", check: checkRemoveTreeFile},
-	{says: "RemoveTree takes staged writes along", check: checkRemoveTreeStaged},
+	{says: "RemoveTree removes uploads too", check: checkRemoveTreeStaged},
 	{says: "RemoveTree removes links, not what they lead to", check: checkRemoveTreeLinks, needs: NoSymlink},
 }
 

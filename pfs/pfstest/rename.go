@@ -7,7 +7,7 @@ import (
 )
 
 var renamePromises = []promise{
-	{says: "Rename moves a file with all that belongs to it", check: checkRenameFile},
+	{says: "Rename moves a file with all its attributes", check: checkRenameFile},
 	{says: "Rename moves a directory with all below it", check: checkRenameDirectory, needs: NoRenameDir},
 	{says: "Rename over a file replaces it", check: checkRenameOverFile},
 	{says: "Rename over a link replaces the link, not what it leads to", check: checkRenameOverLink, needs: NoSymlink},
@@ -15,7 +15,7 @@ var renamePromises = []promise{
 	{says: "Rename over a directory answers Exist, even an empty one", check: checkRenameOverDirectory},
 	{says: "Rename of a directory over a file answers NotDir", check: checkRenameDirectoryOverFile},
 	{says: "Rename of a directory into itself answers Invalid", check: checkRenameIntoItself, needs: NoRenameDir},
-	{says: "Rename to the same name is success if it exists", check: checkRenameSame},
+	{says: "Rename to the same name succeeds if it exists", check: checkRenameSame},
 	{says: "RenameExclusive renames", check: checkRenameExclusive, needs: NoRenameDir | NoExclusiveRename},
 	{says: "RenameExclusive answers Exist for anything at the new name", check: checkRenameExclusiveOver, needs: NoExclusiveRename},
 }
@@ -77,7 +77,7 @@ func checkRenameLink(e *env) {
 	MustLink(e, e.fs, "../dir", "/link")
 	e.ok(e.fs.Rename(e.ctx, "/link", "/dir/link"))
 	if got := MustStat(e, e.fs, "/dir/link"); got.Target != "../dir" {
-		e.Errorf("target = %q, want it as it was written", got.Target)
+		e.Errorf("target = %q, want it unchanged", got.Target)
 	}
 	e.ok(e.fs.Rename(e.ctx, "/dir/link", "/f"))
 	if !MustStat(e, e.fs, "/f").IsLink() {

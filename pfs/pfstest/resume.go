@@ -3,18 +3,18 @@ package pfstest
 import "github.com/paddlecloud/pfs/pfs"
 
 var resumePromises = []promise{
-	{says: "Create takes the ID it is given, or chooses a fresh one", check: checkIDs},
-	{says: "an ID of another form, or none to go on with, answers Invalid", check: checkBadIDs},
-	{says: "Suspend keeps what was staged, under no name", check: checkSuspendKeeps, needs: NoReadStaged},
-	{says: "Create with the ID goes on with a suspended write", check: checkResume, needs: NoReadStaged},
-	{says: "LeafDigests tell what a resumed write holds", check: checkResumedLeaves, needs: NoLeafDigests},
-	{says: "a write may be suspended again and again", check: checkResumeOften},
-	{says: "Reopen of an ID that is not there answers Conflict and begins nothing", check: checkReopenUnknown},
+	{says: "Create takes the ID it is given, or chooses a new one", check: checkIDs},
+	{says: "an ID of another form, or Reopen without an ID, answers Invalid", check: checkBadIDs},
+	{says: "Suspend keeps the staged bytes, under no name", check: checkSuspendKeeps, needs: NoReadStaged},
+	{says: "Create with the ID resumes a suspended upload", check: checkResume, needs: NoReadStaged},
+	{says: "LeafDigests describe what a resumed upload holds", check: checkResumedLeaves, needs: NoLeafDigests},
+	{says: "an upload may be suspended again and again", check: checkResumeOften},
+	{says: "Reopen of an unknown ID answers Conflict and begins nothing", check: checkReopenUnknown},
 	{says: "an ID belongs to one path", check: checkIDOfOnePath, needs: NoReadStaged},
-	{says: "Close of a resumed write discards it", check: checkCloseResumed},
-	{says: "a suspended write is found by another instance", check: checkOtherInstance, twice: true},
-	{says: "an abandoned write that was synced is found by another instance", check: checkAbandoned, twice: true},
-	{says: "what was published is found by another instance", check: checkPublishedElsewhere, twice: true},
+	{says: "Close of a resumed upload discards it", check: checkCloseResumed},
+	{says: "another instance finds a suspended upload", check: checkOtherInstance, twice: true},
+	{says: "another instance finds an abandoned upload that was synced", check: checkAbandoned, twice: true},
+	{says: "another instance finds a published file", check: checkPublishedElsewhere, twice: true},
 }
 
 const someID = "0123456789abcdefsomeid"
@@ -66,7 +66,7 @@ func checkResume(e *env) {
 	e.goOn(unit)
 }
 
-// goOn resumes the write of /f whose first unit was staged, and ends it.
+// goOn resumes the upload of /f whose first unit was staged, and ends it.
 func (e *env) goOn(unit int64) {
 	e.Helper()
 	w := e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true})
@@ -127,7 +127,7 @@ func checkIDOfOnePath(e *env) {
 		e.wantGone(other, someID)
 		w := e.create(other, pfs.CreateOptions{ID: someID})
 		if w.Resumed() {
-			e.Errorf("%s goes on with the staged write of /f", other)
+			e.Errorf("%s resumes the upload of /f", other)
 		}
 		e.put(w, Pattern(2, 500))
 		e.commit(w, 500)
@@ -145,7 +145,7 @@ func checkCloseResumed(e *env) {
 	e.wantGone("/f", someID)
 }
 
-// elsewhere goes on with another instance of the store.
+// elsewhere switches to another instance of the store.
 func (e *env) elsewhere() { e.fs = e.opts.Reopen(e.T, e.fs) }
 
 func checkOtherInstance(e *env) {
@@ -158,7 +158,7 @@ func checkOtherInstance(e *env) {
 	e.goOn(unit)
 }
 
-// checkAbandoned neither suspends nor closes, as a process that dies.
+// checkAbandoned neither suspends nor closes, like a process that dies.
 func checkAbandoned(e *env) {
 	w, err := e.fs.Create(e.ctx, "/f", pfs.CreateOptions{ID: someID})
 	e.ok(err)

@@ -10,25 +10,25 @@ import (
 )
 
 var stagePromises = []promise{
-	{says: "nothing can be seen before Commit", check: checkInvisible},
-	{says: "nothing changes about an existing file before Commit", check: checkInvisibleOver},
+	{says: "an upload has no name before Commit", check: checkInvisible},
+	{says: "an existing file does not change before Commit", check: checkInvisibleOver},
 	{says: "Close without Commit discards", check: checkCloseDiscards},
 	{says: "Close and Suspend after Commit do nothing", check: checkCloseAfterCommit},
 	{says: "after Close or Suspend a Staged answers Closed", check: checkStagedClosed},
-	{says: "pieces may be written out of order and in parallel", check: checkUnits},
-	{says: "a Writer takes pieces of any length", check: checkWriter},
+	{says: "units may be written out of order and in parallel", check: checkUnits},
+	{says: "a Writer takes buffers of any length", check: checkWriter},
 	{says: "WriteAt takes buffers larger than a chunk", check: checkWriteLarge},
 	{says: "the same bytes may be written twice", check: checkWriteTwice},
 	{says: "WriteAt at a negative offset answers Invalid", check: checkWriteNegative},
-	{says: "what was staged can be read back", check: checkReadBack, needs: NoReadStaged},
-	{says: "the size said at Create does not bind", check: checkSizeHint},
+	{says: "staged bytes can be read back", check: checkReadBack, needs: NoReadStaged},
+	{says: "the size given to Create is only a hint", check: checkSizeHint},
 	{says: "Sync succeeds and publishes nothing", check: checkStagedSync, needs: NoReadStaged},
-	{says: "LeafDigests are those of what was staged", check: checkLeafDigests, needs: NoLeafDigests},
-	{says: "staged writes do not keep a directory from being removed", check: checkStagedInRemoved},
-	{says: "a staged write of a removed directory publishes nothing", check: checkCommitInRemoved},
+	{says: "LeafDigests are those of the staged bytes", check: checkLeafDigests, needs: NoLeafDigests},
+	{says: "a directory that holds only uploads can be removed", check: checkStagedInRemoved},
+	{says: "an upload in a removed directory publishes nothing", check: checkCommitInRemoved},
 }
 
-// create begins a staged write that is closed at the end of the test.
+// create begins an upload that is closed at the end of the test.
 func (e *env) create(name pfs.Path, opts pfs.CreateOptions) pfs.Staged {
 	e.Helper()
 	w, err := e.fs.Create(e.ctx, name, opts)
@@ -52,7 +52,7 @@ func (e *env) commit(w pfs.Staged, size int) pfs.Info {
 	return info
 }
 
-// wantGone fails unless the store has no staged write id of name.
+// wantGone fails unless the store has no upload id of name.
 func (e *env) wantGone(name pfs.Path, id string) {
 	e.Helper()
 	_, err := e.fs.Create(e.ctx, name, pfs.CreateOptions{ID: id, Reopen: true})

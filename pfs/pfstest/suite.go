@@ -7,8 +7,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Run checks every promise of package pfs, each as a subtest on a file system of
-// its own.
+// Run checks every promise of package pfs, each in a subtest on a file system of its own.
 func Run(t *testing.T, opts Options) {
 	themes := []struct {
 		name     string
@@ -54,22 +53,22 @@ func Run(t *testing.T, opts Options) {
 	}
 }
 
-// promise is one sentence of the contract and the check that it is true.
+// promise is one sentence of the contract and its check.
 type promise struct {
 	says  string
 	check func(e *env)
 
 	needs Gap  // not promised by a store with one of these gaps
-	only  Gap  // promised by a store with one of these gaps only
+	only  Gap  // only promised by a store with one of these gaps
 	twice bool // needs a second instance of the store
-	alone bool // measures the process, in which nothing else may run
+	alone bool // measures the process, so nothing else may run
 }
 
 func (p promise) applies(o Options) bool {
 	return !o.gaps().has(p.needs) && (p.only == 0 || o.gaps().has(p.only)) && (!p.twice || o.Reopen != nil)
 }
 
-// env is what a promise is checked with.
+// env is the environment of a check.
 type env struct {
 	*testing.T
 	ctx  context.Context

@@ -8,19 +8,19 @@ import (
 )
 
 var usagePromises = []promise{
-	{says: "UsageOf sums what is below a directory, not itself", check: checkUsage},
+	{says: "UsageOf counts what is below a directory, not itself", check: checkUsage},
 	{says: "UsageOf follows every change", check: checkUsageFollows, needs: NoRenameDir},
-	{says: "UsageOf does not count staged writes as files", check: checkUsageStaged},
+	{says: "UsageOf does not count uploads as files", check: checkUsageStaged},
 	{says: "SetQuota is seen in UsageOf and can be lifted", check: checkQuotaSeen, needs: NoQuota},
-	{says: "a write that would pass the quota answers Quota", check: checkQuotaBytes, needs: NoQuota | LooseQuota},
+	{says: "a write that would exceed the quota answers Quota", check: checkQuotaBytes, needs: NoQuota | LooseQuota},
 	{says: "a file too many answers Quota", check: checkQuotaFiles, needs: NoQuota | LooseQuota},
-	{says: "a quota holds for all below", check: checkQuotaBelow, needs: NoRenameDir | NoQuota | LooseQuota},
-	{says: "a staged write counts once, however often it is gone on with", check: checkQuotaResumed, needs: NoQuota | LooseQuota},
-	{says: "what was removed or replaced counts no more", check: checkQuotaFreed, needs: NoQuota | LooseQuota},
-	{says: "what two writes began to replace at the same time is subtracted once", check: checkQuotaReplacedTwice, needs: NoQuota | LooseQuota},
+	{says: "a quota applies to everything below", check: checkQuotaBelow, needs: NoRenameDir | NoQuota | LooseQuota},
+	{says: "an upload counts once, however often it is resumed", check: checkQuotaResumed, needs: NoQuota | LooseQuota},
+	{says: "removed and replaced files no longer count", check: checkQuotaFreed, needs: NoQuota | LooseQuota},
+	{says: "a file that two uploads replace at the same time is subtracted once", check: checkQuotaReplacedTwice, needs: NoQuota | LooseQuota},
 }
 
-// wantUsage fails unless the tree below name has these sums.
+// wantUsage fails unless the tree below name has these totals.
 func (e *env) wantUsage(name pfs.Path, bytes, files, dirs int64) {
 	e.Helper()
 	got, err := pfs.UsageOf(e.ctx, e.fs, name)
@@ -98,7 +98,7 @@ func checkQuotaBytes(e *env) {
 	MustMkdir(e, e.fs, "/home")
 	e.ok(pfs.SetQuota(e.ctx, e.fs, "/home", 100_000, 0))
 	WriteFile(e, e.fs, "/home/f", Pattern(1, 60_000))
-	e.wantOver(e.write("/home/g", Pattern(1, 60_000), pfs.CommitOptions{}), limit, "/home/g") // stores differ in when they refuse
+	e.wantOver(e.write("/home/g", Pattern(1, 60_000), pfs.CommitOptions{}), limit, "/home/g") // some stores refuse later than others
 	WantAbsent(e, e.fs, "/home/g")
 	if !e.lacks(NoCopy) {
 		_, err := pfs.CopyInside(e.ctx, e.fs, "/home/f", "/home/g", pfs.CopyOptions{}, nil)
@@ -131,8 +131,8 @@ func checkQuotaFiles(e *env) {
 	WantNames(e, e.fs, "/home", "a", "b", "c")
 }
 
-// wantOver wants err to be a Quota error about one of the paths, which tells the limit and what is
-// left of it.
+// wantOver wants a Quota error about one of the paths, which states the limit and what is left of
+// it.
 func (e *env) wantOver(err error, says string, about ...pfs.Path) {
 	e.Helper()
 	e.want(err, pfs.Quota, about...)
@@ -205,7 +205,7 @@ func checkQuotaResumed(e *env) {
 	third := e.create("/home/f", opts)
 	e.ok(first.Suspend(e.ctx))
 	e.ok(third.Suspend(e.ctx))
-	last := e.create("/home/f", opts) // while none is
+	last := e.create("/home/f", opts) // while no other is open
 	e.put(last, content)
 	_, err := last.Commit(e.ctx, pfs.CommitOptions{Size: 90_000})
 	e.ok(err)

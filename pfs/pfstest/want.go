@@ -10,8 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// WantKind fails the test unless err is an error of the Kind, whichever way one
-// asks.
+// WantKind fails the test unless err is of the Kind, by every way to check it.
 func WantKind(t testing.TB, err error, kind pfs.Kind) {
 	t.Helper()
 	var e *pfs.Error
@@ -19,7 +18,7 @@ func WantKind(t testing.TB, err error, kind pfs.Kind) {
 	case err == nil:
 		t.Fatalf("no error, want %q", kind)
 	case !errors.As(err, &e):
-		t.Fatalf("error %T %v is no *pfs.Error", err, err)
+		t.Fatalf("error %T %v is not a *pfs.Error", err, err)
 	case pfs.KindOf(err) != kind || !errors.Is(err, kind):
 		t.Fatalf("error %q is of kind %q, want %q", e.Detail(), pfs.KindOf(err), kind)
 	case e.Op == "":
@@ -37,7 +36,7 @@ func (e *env) want(err error, kind pfs.Kind, about ...pfs.Path) {
 	}
 }
 
-// wantOneOf is want where the contract leaves the Kind open.
+// wantOneOf is want for a choice of Kinds.
 func (e *env) wantOneOf(err error, kinds []pfs.Kind, about ...pfs.Path) {
 	e.Helper()
 	if err == nil || !slices.Contains(kinds, pfs.KindOf(err)) {
@@ -54,7 +53,7 @@ func (e *env) ok(err error) {
 	}
 }
 
-// detail is what an operator would read.
+// detail returns the text for operators.
 func detail(err error) string {
 	var pe *pfs.Error
 	if errors.As(err, &pe) {
@@ -63,8 +62,8 @@ func detail(err error) string {
 	return err.Error()
 }
 
-// sameInfo fails unless got is want in what users see of a file: its identity and the
-// times of its last read and change are for rows of their own.
+// sameInfo fails unless got is want in what users see of a file. Other rows check its ID and the
+// times of its last access and change.
 func (e *env) sameInfo(what string, got, want pfs.Info) {
 	e.Helper()
 	if !got.ModTime.Equal(want.ModTime) {
@@ -84,8 +83,8 @@ func (e *env) sameTime(what string, got, want time.Time) {
 	}
 }
 
-// upwards returns name and the directories above it but the root: what an error
-// on the way to name may be about.
+// upwards returns name and the directories above it except the root: the paths of an error on the
+// way to name.
 func upwards(name pfs.Path) []pfs.Path {
 	var ps []pfs.Path
 	for ; name != pfs.Root; name = name.Parent() {
