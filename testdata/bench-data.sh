@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Speed of the record library and of conversion, and the memory of converting large
-# files by the built paddlectl (bin/, make build), as tables in Markdown.
-#   RECORDIO_REFERENCE  a clone of https://github.com/PaddlePaddle/recordio: it is then
-#                       measured in turn with ours. It has no go.mod; a copy gets one, and
-#                       the go.mod here is not touched.
-#   RUNS=5      processes of each row
+# Measure the record library and conversion, and the memory of converting large files with
+# the built paddlectl (bin/, make build). Print tables in Markdown.
+#   RECORDIO_REFERENCE  a clone of https://github.com/PaddlePaddle/recordio, to measure it in
+#                       turn with ours. It has no go.mod; a copy gets one, and the go.mod
+#                       here is not changed.
+#   RUNS=5      processes per row
 #   ONLY=       a regular expression: only rows whose name matches, such as 'read|memory'
-#   SIZE=2048   MiB of the files for the rows of memory; 0 leaves them out
+#   SIZE=2048   MiB of the files for the memory rows; 0 omits them
 set -euo pipefail
 cd "$(dirname "$0")/.."
 RUNS=${RUNS:-5} ONLY=${ONLY:-} SIZE=${SIZE:-2048}

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What one user at full load costs another: the latency of the other's stat and login, and
-# the memory of pfsd, for each kind of load, as a table in Markdown. The load comes from a
-# process of its own at nice 19, so that what is measured is the service.
-#   RUNS=1        times that all is measured
-#   SECS=10       seconds that each row is measured
-#   NAMES=500000  names of the large directory
+# Measure how one user at full load affects another: the latency of the other's stat and
+# login, and the memory of pfsd, for each kind of load, as a table in Markdown. The load
+# comes from a separate process at nice 19, so that only the service is measured.
+#   RUNS=1        number of runs
+#   SECS=10       seconds per row
+#   NAMES=500000  names in the large directory
 #   ONLY=         a regular expression: only kinds that match, such as 'digest|list'
 set -euo pipefail
 cd "$(dirname "$0")/.."

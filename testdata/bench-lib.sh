@@ -1,5 +1,5 @@
-# What bench.sh and bench-stores.sh have in common; sourced at the root of the tree. It
-# makes the folder $dir, which is removed at the end with all that was started.
+# The common part of bench.sh and bench-stores.sh, sourced at the root of the tree. It makes the
+# directory $dir, which is removed at the end; all started programs are stopped.
 bin=$PWD/bin
 dir=$(mktemp -d "${TMPDIR:-/tmp}/pfs-bench.XXXXXX")
 export PADDLE_CONFIG=$dir/config
@@ -22,7 +22,7 @@ command -v rclone >/dev/null || no_rclone='rclone is not installed'
 
 ctl() { "$bin/paddlectl" "$@"; }
 
-# start_service FLAG...: the service, and the user bench logged in.
+# start_service FLAG...: start the service, and log in the user bench.
 start_service() {
   local endpoint
   "$bin/pfsd" serve --data "$dir/data" --listen 127.0.0.1:0 "$@" 2>"$dir/pfsd.log" &
@@ -33,9 +33,9 @@ start_service() {
   echo 'correct horse battery' | ctl login --endpoint "$endpoint" --username bench --password-stdin >/dev/null 2>&1
 }
 
-# use_memory fills what memory is free with clean pages. Many virtual machines get
-# their memory from the host at the first touch of a page, which costs more than
-# copying it: a row that is given fresh pages would be slower than one that is not.
+# use_memory fills the free memory with clean pages. Many virtual machines get their memory from the
+# host at the first touch of a page, which costs more than copying it: a row that gets fresh pages
+# would be slower than one that does not.
 fills=0
 use_memory() {
   local free
@@ -46,10 +46,10 @@ use_memory() {
   cat "$dir/fill.$fills" >/dev/null
 }
 
-# note NAME SECONDS keeps the time of a row, if its turn counts.
+# note NAME SECONDS records the time of a row, if its turn counts.
 note() { [ "$round" = 0 ] || echo "$2" >>"$dir/row.$1"; }
 
-# row NAME COMMAND...: one timed run, kept under NAME.
+# row NAME COMMAND...: one timed run, recorded under NAME.
 row() {
   local name=$1 t0 t1
   shift
@@ -62,7 +62,8 @@ row() {
 }
 median() { sort -n "$dir/row.$1" | awk '{v[NR]=$1} END {print v[int((NR+1)/2)]}'; }
 
-# line NAME TEXT BASE: a line of the table; the last column is BASE's median over this one's.
+# line NAME TEXT BASE: a line of the table; the last column is the median of BASE divided by that of
+# NAME.
 line() {
   [ -f "$dir/row.$1" ] || { echo "| $2 | not measured${no_rclone:+: $no_rclone} | | |"; return; }
   echo "$(median "$1") $(sort -n "$dir/row.$1" | sed -n '1p;$p' | tr '\n' ' ') $([ ! -f "$dir/row.$3" ] || median "$3")" |
@@ -70,11 +71,11 @@ line() {
 }
 head_of() { printf '\n| %s | median s | least to most | %s |\n|---|---|---|---|\n' "$1" "$2"; }
 
-# peak PROCESS: the most MiB that were resident.
+# peak PROCESS: its peak resident memory in MiB.
 peak() { awk '/VmHWM/ {printf "%.0f", $2 / 1024}' "/proc/$1/status"; }
 
-# serve_rc NAME PATTERN FLAG...: one of rclone's servers, on a port of its own choice; its
-# log has that behind PATTERN.
+# serve_rc NAME PATTERN FLAG...: start one of rclone's servers on a free port, which its log shows
+# after PATTERN.
 serve_rc() {
   local name=$1 pattern=$2 process
   shift 2
@@ -84,7 +85,7 @@ serve_rc() {
   sed -n "s|.*$pattern\([0-9]*\).*|\1|p" "$dir/rc.$name.log" | head -n 1 >"$dir/rc.$name.port"
 }
 
-# make_cert makes what such a server needs for TLS.
+# make_cert makes the certificate for such a server's TLS.
 make_cert() {
   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
     -keyout "$dir/key.pem" -out "$dir/cert.pem" 2>/dev/null

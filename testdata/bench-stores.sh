@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Speed and memory on a real HDFS and a real CephFS of its own, as testbed.sh starts them.
-# First the store packages beside the raw libraries and Hadoop's own client (go test
-# -bench: rates in turn, medians), then the real programs, with TLS, verification and
+# Measure speed and memory on a real HDFS and a real CephFS, which testbed.sh starts for this
+# run. First come the store packages beside the raw libraries and Hadoop's own client (go test
+# -bench: rates in turn, medians). Then come the real programs, with TLS, verification and
 # durable writes, beside rclone's remote for HDFS and Hadoop's client; medians as Markdown.
-# What all rows of a table have in common: they are taken in turn, after a turn that is
-# not counted, with real data. A peer that is not there is named.
-#   RUNS=3      counted runs of each row
-#   SIZE=1024   MiB of the large file that the programs copy
+# The rows of a table take turns with real data; the first turn is not counted. Missing
+# contenders are named.
+#   RUNS=3      counted runs per row
+#   SIZE=1024   MiB of the large file for the programs
 #   FILES=5000  small files of 16 KiB
-#   MANY=64     parallel transfers for the memory row, half to each store
+#   MANY=64     parallel transfers in the memory row, half to each store
 #   EACH=64     MiB of each of them
-#   PARTS='packages large small memory'   what is measured
+#   PARTS='packages large small memory'   the parts to run
 set -euo pipefail
 cd "$(dirname "$0")/.."
 RUNS=${RUNS:-3} SIZE=${SIZE:-1024} FILES=${FILES:-5000} MANY=${MANY:-64} EACH=${EACH:-64} PARTS=${PARTS:-packages large small memory}
@@ -20,7 +20,7 @@ export PFS_TESTBED_DIR=${PFS_TESTBED_DIR:-$dir/testbed}
 at_end() { [ "$mine" = no ] || testdata/testbed/testbed.sh down || true; }
 rc() { rclone --config /dev/null --transfers 16 "$@"; }
 rcsync() { rc --no-check-certificate copyto -I "$1" "$2" && sync "$2" "$(dirname "$2")"; }
-# hadoop is Hadoop's own client, with all of Java's compilers.
+# hadoop runs Hadoop's own client, with all of Java's compilers.
 hadoop() { HDFS_DIR=$(value HDFS_DIR) _JAVA_OPTIONS=-XX:TieredStopAtLevel=4 testdata/testbed/hdfs.sh fs "$@" 2>"$dir/err" || { cat "$dir/err" >&2; exit 1; }; }
 value() { sed -n "s/^$1=//p" "$dir/up"; }
 
@@ -34,7 +34,7 @@ packages() {
   done
 }
 
-# serve starts the service the first time.
+# serve starts the service on first use.
 serve() {
   [ -z "$server" ] || return 0
   sed -n '/^datacenters:/,$p' "$dir/up" >"$dir/pfsd.yaml"
@@ -42,18 +42,19 @@ serve() {
   remote=":hdfs,namenode='$(value NAMENODES)',username=$(id -un):/rclone"
 }
 
-# put is Hadoop's own client, in a process that has put such a file before: what is
-# noted is the second of two, from the time of the first one to its own.
+# put times Hadoop's own client without its start: it puts two files in one process and records the
+# time between their completions.
 put() {
   sync
   use_memory
   hadoop -put -f "$dir/big" "$dir/big2" /put
   note put-up "$(echo "$(stored big2) $(stored big)" | awk '{printf "%.3f\n", ($1 - $2) / 1000}')"
 }
-# stored FILE: when that was, in ms.
+# stored FILE: its modification time in ms.
 stored() { curl -sf "$(value WEBHDFS)/webhdfs/v1/put/$1?op=GETFILESTATUS" | grep -o '"modificationTime":[0-9]*' | cut -d: -f2; }
 
-# loop notes what a loop over go-ceph takes for as much from memory and to nowhere, which its benchmark tells as MB/s.
+# loop records the times of the go-ceph loop, from memory and to /dev/null, which its benchmark
+# reports as MB/s.
 loop() {
   use_memory
   (cd pfs/cephfs && "$dir/cephfs.test" -test.run '^$' -test.bench 'GoCeph$' -test.benchtime 1x) >"$dir/loop"
@@ -63,15 +64,15 @@ loop() {
   done
 }
 
-# serve_dav has rclone serve what it has in HDFS, with TLS.
+# serve_dav makes rclone serve its files in HDFS over TLS.
 serve_dav() {
-  rc copyto "$dir/big" "$remote-dav/big" # it does not look again for what comes later
+  rc copyto "$dir/big" "$remote-dav/big" # it does not detect files that are added later
   make_cert
   serve_rc davs 'https://127.0.0.1:' webdav "$remote-dav" --config /dev/null --cert "$dir/cert.pem" --key "$dir/key.pem"
   dav=":webdav,url='https://127.0.0.1:$(cat "$dir/rc.davs.port")',vendor=other:big"
 }
 
-# from_memory FILE: as a program would send what it makes.
+# from_memory FILE: upload from standard input, as a program would send its output.
 from_memory() { ctl cp - "$1" <"$dir/big"; }
 
 large() {
@@ -115,22 +116,22 @@ large() {
   line hdfs-down "paddlectl down, verified, synced" rc-down
   line rc-down "rclone down" rc-down
   line rc-downsync "rclone down, then sync" rc-down
-  line rc-dav "rclone down from its own dav server in front of HDFS, over TLS as ours, then sync" rc-down
-  line hdfs-stdin "paddlectl from memory, by standard input, verified" rc-up
-  line hdfs-cat "paddlectl to nowhere, by cat, verified" rc-down
+  line rc-dav "rclone down from its own dav server in front of HDFS, over TLS like ours, then sync" rc-down
+  line hdfs-stdin "paddlectl from memory, through standard input, verified" rc-up
+  line hdfs-cat "paddlectl cat to /dev/null, verified" rc-down
   head_of "CephFS, one file of $SIZE MiB" "speed against the loop"
   line ceph-up "paddlectl up, verified, durable" loop-write
-  line ceph-stdin "paddlectl from memory, by standard input, verified, durable" loop-write
+  line ceph-stdin "paddlectl from memory, through standard input, verified, durable" loop-write
   line loop-write "a loop over go-ceph writes from memory, then fsync" loop-write
   line ceph-down "paddlectl down, verified, synced" loop-read
-  line ceph-cat "paddlectl to nowhere, by cat, verified" loop-read
-  line loop-read "a loop over go-ceph reads to nowhere" loop-read
+  line ceph-cat "paddlectl cat to /dev/null, verified" loop-read
+  line loop-read "a loop over go-ceph reads to /dev/null" loop-read
 }
 
 small() {
   local s from
   serve
-  mkdir "$dir/small" "$dir/few" # the turn that is not counted has a tenth of them
+  mkdir "$dir/small" "$dir/few" # the uncounted turn has a tenth of them
   head -c $((16384 * FILES)) /dev/urandom | split -b 16384 -a 5 -d - "$dir/small/f"
   find "$dir/small" -name '*0' -exec cp -t "$dir/few" {} +
   for round in $(seq 0 "$RUNS"); do
@@ -152,7 +153,7 @@ small() {
   line ceph-small "paddlectl up, verified, durable" none
 }
 
-# memory moves many files at once, half to each store.
+# memory transfers many files at once, half to each store.
 memory() {
   local transfers=() k s
   serve

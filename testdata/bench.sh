@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Speed and memory of the real programs over loopback with TLS, beside cp and, where it
-# is installed, rclone. All rows of a comparison are taken in turn in one run, because
-# the speed of a machine drifts; medians and ratios of medians are printed as Markdown.
-#   RUNS=5      counted runs of each row
+# Measure speed and memory of the real programs over loopback with TLS, beside cp and, if
+# installed, rclone. The rows of a comparison take turns in one run, because the speed of a
+# machine drifts; medians and ratios of medians are printed as Markdown.
+#   RUNS=5      counted runs per row
 #   SIZE=2048   MiB of the large file
 #   FILES=10000 small files of 4 KiB
-#   MANY=64     parallel uploads for the memory row; 0 leaves it out
+#   MANY=64     parallel uploads in the memory row; 0 omits it
 #   EACH=1024   MiB of each of them: the disk must hold them all
-#   NAMES=1000000 entries of the large directory; 0 leaves it out
+#   NAMES=1000000 entries of the large directory; 0 omits it
 set -euo pipefail
 cd "$(dirname "$0")/.."
 RUNS=${RUNS:-5} SIZE=${SIZE:-2048} FILES=${FILES:-10000} MANY=${MANY:-64} EACH=${EACH:-1024} NAMES=${NAMES:-1000000}
@@ -26,7 +26,7 @@ for i in $(seq "$FILES"); do head -c 4096 "$dir/big" >"$dir/small/f$i"; done
 
 if [ -z "$no_rclone" ]; then
   mkdir -p "$dir/rc"
-  cp "$dir/big" "$dir/rc/there" # its webdav server does not give back what was just sent
+  cp "$dir/big" "$dir/rc/there" # its webdav server does not return a file that was just sent
   make_cert
   serve_rc dav 'http://127.0.0.1:' webdav "$dir/rc"
   serve_rc davs 'https://127.0.0.1:' webdav "$dir/rc" --cert "$dir/cert.pem" --key "$dir/key.pem"
@@ -69,7 +69,7 @@ for i in $(seq "$RUNS"); do
     row rc-sftp-small rc copy -I "$dir/small" "sftp:small$i"
     rm -rf "$dir/rc/big" "$dir/big.rc"
   fi
-  # The small files stay: ext4 makes new ones several times slower after many were removed.
+  # The small files stay: ext4 creates new ones several times slower after many were removed.
   rm -rf "$dir/big.cp" "$dir/big.down"
   ctl rm "$home/big$i"
 done
@@ -83,7 +83,7 @@ for r in dav sftp; do
   line rc-$r-up "rclone to its own $r server" cp
   line rc-$r-down "rclone from its own $r server" cp
 done
-line rc-davs-down "rclone from its own dav server, over TLS as ours, then sync" cp
+line rc-davs-down "rclone from its own dav server, over TLS like ours, then sync" cp
 head_of "$FILES files of 4 KiB" "speed against cp -r and sync"
 line cpr "cp -r, not synced" cprs
 line cprs "cp -r, sync" cprs

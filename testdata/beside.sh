@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# beside.sh TARGET... -- COMMAND...: run the command, and make the targets beside it in the processor time that the
-# command leaves. What make prints follows the command's output if it fails. The status is 0 if both succeed.
+# beside.sh TARGET... -- COMMAND...: run the command, and at the same time make the targets with the
+# remaining processor time. If make fails its output follows that of the command. The status is 0 if
+# both succeed.
 set -uo pipefail
 targets=()
 while [ "$1" != -- ]; do targets+=("$1"); shift; done

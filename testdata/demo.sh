@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The main job from an empty machine: serve a directory, put a tree and a large file
-# into a home, interrupt and resume, bring them back, compare; then make a dataset and
-# read it by two trainers.
+# The main workflow on an empty machine: serve a directory, upload a tree and a large file to a
+# home, interrupt and resume, download them, compare; then make a dataset and read it with two
+# trainers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=$PWD/bin

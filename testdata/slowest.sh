@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# slowest.sh COMMAND...: run "go test", and list the ten packages that took longest.
+# slowest.sh COMMAND...: run "go test", and list the ten slowest packages.
 set -uo pipefail
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT

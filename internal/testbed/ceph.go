@@ -11,7 +11,7 @@ const cephPart = "cephfs"
 
 // CephCluster is a running Ceph cluster with one CephFS.
 type CephCluster struct {
-	Dir        string // where all of it is kept
+	Dir        string // its files
 	Conf       string // its ceph.conf
 	Keyring    string // with the key of User
 	User       string // without "client."
@@ -24,8 +24,8 @@ type CephCluster struct {
 // Ceph returns the cluster that all tests share.
 func Ceph(t testing.TB) CephCluster { return ceph(t, false) }
 
-// CephAlone returns the same cluster for a test that kills daemons. At its end
-// everything is started again.
+// CephAlone returns the same cluster for a test that kills daemons. When the test ends everything
+// is started again.
 func CephAlone(t testing.TB) CephCluster {
 	c := ceph(t, true)
 	t.Cleanup(func() { c.run(t, "heal", c.Dir) })
@@ -43,14 +43,14 @@ func ceph(t testing.TB, alone bool) CephCluster {
 	return c
 }
 
-// Kill ends a daemon ("mon", "mgr", "osd", "mds") as a power cut would.
+// Kill ends a daemon ("mon", "mgr", "osd", "mds") as a power failure would.
 func (c CephCluster) Kill(t testing.TB, daemon string) { t.Helper(); c.run(t, "kill", c.Dir, daemon) }
 
 // Start starts a daemon that was killed.
 func (c CephCluster) Start(t testing.TB, daemon string) { t.Helper(); c.run(t, "start", c.Dir, daemon) }
 
-// Pause makes a daemon silent: it keeps its connections and answers nothing. It returns
-// when it has begun.
+// Pause makes a daemon silent: it keeps its connections and answers nothing. Pause returns once the
+// daemon has stopped.
 func (c CephCluster) Pause(t testing.TB, daemon string) {
 	t.Helper()
 	c.run(t, "pause", c.Dir, daemon)
@@ -63,9 +63,8 @@ func (c CephCluster) Resume(t testing.TB, daemon string) {
 	c.run(t, "resume", c.Dir, daemon)
 }
 
-// Clock starts a daemon again with its clock moved ("+3h"; "0" is the right time), until
-// the end of the test. An OSD that is hours ahead does not start, an MDS does, and is of
-// no use.
+// Clock restarts a daemon with its clock moved ("+3h"; "0" is the right time) until the end of the
+// test. An OSD that is hours ahead does not start; an MDS starts but serves nobody.
 func (c CephCluster) Clock(t testing.TB, daemon, offset string) {
 	t.Helper()
 	if offset != "0" {
@@ -90,5 +89,5 @@ func (c CephCluster) run(t testing.TB, args ...string) string {
 	return out
 }
 
-// idOf is the id of each daemon, as ceph.sh gives it.
+// idOf is the ID of each daemon, as in ceph.sh.
 var idOf = map[string]string{"mon": "a", "mgr": "x", "osd": "0", "mds": "a"}

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// HDFSCluster is a running HDFS: one NameNode ("nn") or two ("nn1", "nn2"), and the
-// DataNodes "dn1" to "dn3". Its block size may be as small as 64 KiB.
+// HDFSCluster is a running HDFS: one NameNode ("nn") or two ("nn1", "nn2"), and the DataNodes "dn1"
+// to "dn3". Its block size may be as small as 64 KiB.
 type HDFSCluster struct {
 	NameNodes []string // host:port of their RPC
 	WebHDFS   []string // URL of each one's web server
 	ConfDir   string   // core-site.xml, hdfs-site.xml
 	Superuser string
 
-	// Of a cluster with Kerberos: the configuration, the certificate of the web
-	// servers (PEM), and the directory with nn.keytab, pfs.keytab, alice.keytab, ...
+	// With Kerberos only: the configuration, the certificate of the web servers (PEM), and the
+	// directory with nn.keytab, pfs.keytab, alice.keytab, ...
 	KRB5Config, CA, Keytabs string
 
 	part   string
@@ -38,16 +38,15 @@ func HDFS(t testing.TB) *HDFSCluster { return hdfs(t, "simple", false) }
 // HDFSAlone returns the same cluster for a test that breaks something.
 func HDFSAlone(t testing.TB) *HDFSCluster { return hdfs(t, "simple", true) }
 
-// HDFSPair returns a cluster with two NameNodes, of which nn1 is active. They hear of new
-// blocks up to half a second late.
+// HDFSPair returns a cluster with two NameNodes, of which nn1 is active. DataNodes report new
+// blocks to them up to half a second late.
 func HDFSPair(t testing.TB) *HDFSCluster {
 	c := hdfs(t, "ha", true)
 	c.Failover(t, "nn1")
 	return c
 }
 
-// HDFSSecure returns a cluster with Kerberos (realm PFS.TEST). Its clients run with
-// KRB5_CONFIG set, which is done here.
+// HDFSSecure returns a cluster with Kerberos (realm PFS.TEST). It sets KRB5_CONFIG for the clients.
 func HDFSSecure(t testing.TB) *HDFSCluster {
 	c := hdfs(t, "secure", true)
 	t.Setenv("KRB5_CONFIG", c.KRB5Config)
@@ -72,7 +71,7 @@ func hdfs(t testing.TB, mode string, alone bool) *HDFSCluster {
 	return c
 }
 
-// up starts what does not run and reads the addresses.
+// up starts all daemons that do not run and reads the addresses.
 func (c *HDFSCluster) up(t testing.TB) {
 	t.Helper()
 	v := up(t, c.part, c.script, c.env, "up")
@@ -98,10 +97,10 @@ func (c *HDFSCluster) Do(t testing.TB, args ...string) string {
 // Kill ends a daemon as a crash does.
 func (c *HDFSCluster) Kill(t testing.TB, daemon string) { t.Helper(); c.Do(t, "kill", daemon) }
 
-// Start starts a daemon that was killed and returns when it serves.
+// Start starts a killed daemon and returns when it serves.
 func (c *HDFSCluster) Start(t testing.TB, daemon string) { t.Helper(); c.Do(t, "start", daemon) }
 
-// Pause makes a daemon take connections and never answer. It returns when it has begun.
+// Pause makes a daemon accept connections but never answer. It returns once the daemon has stopped.
 func (c *HDFSCluster) Pause(t testing.TB, daemon string) {
 	t.Helper()
 	c.Do(t, "pause", daemon)
@@ -111,8 +110,8 @@ func (c *HDFSCluster) Pause(t testing.TB, daemon string) {
 // Resume ends a Pause.
 func (c *HDFSCluster) Resume(t testing.TB, daemon string) { t.Helper(); c.Do(t, "resume", daemon) }
 
-// Clock starts the KDC of a cluster with Kerberos again, with its clock moved ("+2h",
-// "-2h"; "0" is the right time), until the end of the test.
+// Clock restarts the KDC of a cluster with Kerberos, with its clock moved ("+2h", "-2h"; "0" is the
+// right time), until the end of the test.
 func (c *HDFSCluster) Clock(t testing.TB, offset string) {
 	t.Helper()
 	if offset != "0" {
@@ -122,7 +121,7 @@ func (c *HDFSCluster) Clock(t testing.TB, offset string) {
 	clockMoved(t, c.part, err)
 }
 
-// Settle returns when every block has all of its replicas.
+// Settle waits until every block has all of its replicas.
 func (c *HDFSCluster) Settle(t testing.TB) { t.Helper(); c.Do(t, "settle") }
 
 // Failover makes nn1 or nn2 the active NameNode.
@@ -131,15 +130,15 @@ func (c *HDFSCluster) Failover(t testing.TB, namenode string) {
 	c.Do(t, "failover", namenode)
 }
 
-// Flip changes the byte at off of the HDFS file path in the replicas of the named
-// DataNodes, of all if there is none. Their checksums stay.
+// Flip changes the byte at off of the HDFS file path in the replicas of the named DataNodes; by
+// default, of all. The checksums keep their values.
 func (c *HDFSCluster) Flip(t testing.TB, path string, off int64, datanodes ...string) {
 	t.Helper()
 	c.Do(t, append([]string{"flip", path, fmt.Sprint(off)}, datanodes...)...)
 }
 
-// SafeMode makes the NameNode refuse changes until the end of the test, or until the
-// function that it returns is called.
+// SafeMode makes the NameNode refuse changes until the end of the test, or until the returned
+// function is called.
 func (c *HDFSCluster) SafeMode(t testing.TB) (leave func()) {
 	t.Helper()
 	left := false
@@ -156,8 +155,8 @@ func (c *HDFSCluster) SafeMode(t testing.TB) (leave func()) {
 
 var scratches atomic.Int64
 
-// Scratch makes an HDFS directory that is the test's own, writable for all, and
-// removes it at its end.
+// Scratch makes an HDFS directory for the test, writable for all, and removes it when the test
+// ends.
 func (c *HDFSCluster) Scratch(t testing.TB) string {
 	t.Helper()
 	dir := fmt.Sprintf("/test-%d-%d", os.Getpid(), scratches.Add(1))
@@ -177,7 +176,7 @@ func (c *HDFSCluster) Scratch(t testing.TB) string {
 	return dir
 }
 
-// web does one operation over WebHDFS as the superuser, on whichever NameNode takes it.
+// web does one operation over WebHDFS as the superuser, on whichever NameNode accepts it.
 func (c *HDFSCluster) web(t testing.TB, method, path, op, name, value string) {
 	t.Helper()
 	query := url.Values{"op": {op}, "user.name": {c.Superuser}, name: {value}}
@@ -187,7 +186,7 @@ func (c *HDFSCluster) web(t testing.TB, method, path, op, name, value string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := http.Client{Timeout: time.Minute} // a machine at its limit answers late
+		client := http.Client{Timeout: time.Minute} // an overloaded machine answers late
 		resp, err := client.Do(req)
 		if err != nil {
 			last = err.Error()

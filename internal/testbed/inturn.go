@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// Way is one of the ways to do the same that a benchmark compares.
+// Way is one of the contenders in a benchmark.
 type Way struct {
 	Name string
 	Do   func(round int) // rounds count from 0
 }
 
-// InTurn measures ways to do the same. One iteration of b is one round, in which each way has its turn, so that
-// what else the machine does meets all of them; the first round is not counted. Do moves amount of something: the
-// median of each way over the rounds is reported in amount a second, as NAME-UNIT, and returned in the order of
-// the ways. Only the ratios of one run mean something, since machines differ and have other work.
+// InTurn compares several ways to do the same work. One iteration of b is one round, in which each
+// way has its turn, so that other load on the machine affects all of them; the first round is not
+// counted. Do processes amount of something: the median of each way over the rounds is reported in
+// amount per second, as NAME-UNIT, and returned in the order of the ways. Only ratios within one
+// run are meaningful, since machines differ and have other work.
 func InTurn(b *testing.B, amount float64, unit string, ways []Way) []float64 {
 	b.Helper()
 	for _, w := range ways {

@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// TestInTurn holds the order of the turns, and the names of what is reported.
+// TestInTurn checks the order of the turns and the names of the metrics.
 func TestInTurn(t *testing.T) {
 	turns := map[string][]int{}
 	var order []string

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// hold holds the file name until the end of the test, alone or beside others that
-// want it shared, and touches it at both ends.
+// hold locks the file name until the end of the test, exclusively or shared, and touches it at both
+// ends.
 func hold(t testing.TB, _, name string, alone bool) {
 	t.Helper()
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)

@@ -2,7 +2,7 @@ package testbed
 
 import "testing"
 
-// Long skips a test that only "make test-all" runs. "make test" gives its tests -short.
+// Long skips a test that only "make test-all" runs. "make test" passes -short.
 func Long(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

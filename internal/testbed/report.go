@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// report tells whoever started the test run what became of a part.
+// report records the outcome of a part for whoever started the test run.
 func report(t testing.TB, part, line string) {
 	t.Helper()
 	dir := os.Getenv("PFS_TESTBED_REPORT")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// awaitStopped returns when a daemon that was sent SIGSTOP has stopped. On a busy machine
-// it goes on, and answers, until the thread that is to take the signal has its turn.
+// awaitStopped waits until a daemon that was sent SIGSTOP has stopped. On a busy machine the daemon
+// continues to run, and to answer, until the thread that takes the signal is scheduled.
 func awaitStopped(t testing.TB, pidFile string) {
 	t.Helper()
 	pid := pidIn(t, pidFile)
@@ -22,7 +22,7 @@ func awaitStopped(t testing.TB, pidFile string) {
 	}
 }
 
-// pidIn returns the process of a daemon.
+// pidIn returns the process ID of a daemon.
 func pidIn(t testing.TB, file string) string {
 	t.Helper()
 	raw, err := os.ReadFile(file)

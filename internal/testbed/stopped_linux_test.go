@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestPause has a daemon of each cluster silent when Pause returns.
+// TestPause checks that a daemon of each cluster has stopped when Pause returns.
 func TestPause(t *testing.T) {
 	Long(t)
 	hdfs, ceph := HDFSAlone(t), CephAlone(t)

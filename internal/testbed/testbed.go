@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// idle is how long, in seconds, an unused cluster is kept.
+// idle is how long, in seconds, an unused cluster keeps running.
 const idle = "900"
 
-// statusCannot is the status by which a script says that there can be no cluster here.
+// statusCannot is the exit status of a script on a machine that cannot run the cluster.
 const statusCannot = 3
 
-// unavailable ends the test: without the part it says nothing.
+// unavailable skips the test, or fails it in CI, because the part is missing.
 func unavailable(t testing.TB, part, reason string) {
 	t.Helper()
 	report(t, part, "cannot "+reason)
@@ -33,12 +33,12 @@ func script(t testing.TB, name string) string {
 	t.Helper()
 	_, file, _, ok := runtime.Caller(0)
 	if !ok {
-		t.Fatal("the source of package testbed is not known")
+		t.Fatal("the source directory of package testbed is unknown")
 	}
 	return filepath.Join(filepath.Dir(file), "..", "..", "testdata", "testbed", name)
 }
 
-// stateDir is where the clusters of a test run, or of this user, live.
+// stateDir returns the directory of the clusters of this test run, or of this user.
 func stateDir(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("PFS_TESTBED_DIR")
@@ -51,7 +51,7 @@ func stateDir(t testing.TB) string {
 	return dir
 }
 
-// up calls the script, which starts what does not run, and returns the values that it
+// up runs the script, which starts all daemons that do not run, and returns the values that it
 // prints.
 func up(t testing.TB, part, script string, env []string, args ...string) map[string]string {
 	t.Helper()
@@ -66,7 +66,7 @@ func up(t testing.TB, part, script string, env []string, args ...string) map[str
 	return values(out)
 }
 
-// clockMoved judges the error of a script that moves a clock.
+// clockMoved handles the error of a script that moves a clock.
 func clockMoved(t testing.TB, part string, err error) {
 	t.Helper()
 	if failed := (*scriptError)(nil); errors.As(err, &failed) && failed.status == statusCannot {
@@ -77,7 +77,7 @@ func clockMoved(t testing.TB, part string, err error) {
 	}
 }
 
-// call runs a script and returns what it printed on its standard output.
+// call runs a script and returns its standard output.
 func call(path string, env []string, args ...string) (string, error) {
 	c := exec.Command(path, args...)
 	c.Env = append(os.Environ(), env...)
@@ -89,7 +89,7 @@ func call(path string, env []string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// scriptError is a script that failed.
+// scriptError is the failure of a script.
 type scriptError struct {
 	status int
 	text   string // of its standard error

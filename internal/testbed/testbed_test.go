@@ -19,7 +19,7 @@ func TestHDFS(t *testing.T) {
 	}
 }
 
-// TestScratch looks at the directory as long as it belongs to a test, and after that.
+// TestScratch checks the directory during the test that owns it and after that.
 func TestScratch(t *testing.T) {
 	c := HDFS(t)
 	status := func(dir string) (int, string) {

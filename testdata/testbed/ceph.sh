@@ -1,18 +1,18 @@
 #!/bin/bash
 # A real Ceph cluster with one CephFS on loopback, from Debian's packages: one mon, one mgr, one OSD
-# of 8 GiB (a sparse file) and one MDS. Nothing outside of DIR is written, no port is fixed.
+# of 8 GiB (a sparse file) and one MDS. It writes only to DIR and uses free ports.
 #
-#   ceph.sh install              as root on Debian or Ubuntu, the packages that are missing
+#   ceph.sh install              as root on Debian or Ubuntu: install missing packages
 #   ceph.sh up DIR               start what is not running of the cluster in DIR, or a new one; print addresses
-#   ceph.sh down DIR             kills what runs there and removes DIR
-#   ceph.sh heal DIR             resumes and starts daemons until all run and serve
+#   ceph.sh down DIR             kill its daemons and remove DIR
+#   ceph.sh heal DIR             resume and start daemons until all run and serve
 #   ceph.sh kill|start|pause|resume DIR mon|mgr|osd|mds
 #                                one daemon: SIGKILL, start again, SIGSTOP, SIGCONT
-#   ceph.sh clock DIR DAEMON OFFSET   one daemon again with its clock moved, as by +3h; 0 is the right time
+#   ceph.sh clock DIR DAEMON OFFSET   restart a daemon with its clock moved, as by +3h; 0 is the right time
 #   ceph.sh ceph DIR ARGS...     the ceph command of that cluster, as its administrator
 #
-# TESTBED_IDLE: seconds after which a cluster that nobody holds DIR.use of goes down by itself; 0 is never.
-# Status 3: there can be no cluster on this machine; the message says why.
+# TESTBED_IDLE: seconds after which a cluster stops if nobody holds DIR.use; 0 is never.
+# Status 3: this machine cannot run the cluster; the message says why.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/clock.sh"
 
@@ -24,7 +24,7 @@ cannot() { echo "cannot run Ceph here: $*" >&2; exit 3; }
 die() { echo "ceph.sh: $*" >&2; exit 1; }
 usage() { sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2; }
 
-# missing prints what is not there.
+# missing prints the missing commands and headers.
 missing() {
   local c
   for c in "${commands[@]}"; do command -v "$c" >/dev/null || echo "$c"; done
@@ -43,7 +43,7 @@ install() {
     cannot "apt-get could not install ${packages[*]}"
 }
 
-# free_port prints a port of loopback on which nobody listens now.
+# free_port prints a free port of loopback.
 free_port() {
   local p
   for _ in $(seq 100); do
@@ -53,8 +53,8 @@ free_port() {
   die "no free port found on 127.0.0.1"
 }
 
-# The cluster forgets about replicas and about other machines, and notices within seconds what dies and what is full. Small
-# write buffers keep short the log that an OSD reads when it starts after a kill.
+# The cluster has no replicas and uses no other machines. It notices within seconds what dies and
+# what is full. Small write buffers shorten the log that an OSD reads when it starts after a kill.
 write_conf() {
   local dir=$1 fsid=$2 mon=$3
   cat > "$dir/ceph.conf" <<CONF
@@ -111,7 +111,7 @@ CONF
 
 ceph_at() { local dir=$1; shift; ceph -c "$dir/ceph.conf" --connect-timeout 20 "$@"; }
 
-# daemon prints the command that starts a daemon: its name and its id.
+# daemon prints the program and the ID of a daemon.
 daemon() {
   case $1 in
   mon) echo ceph-mon a ;;
@@ -128,7 +128,7 @@ start_daemon() {
   moved "${CLOCK:-}" "$program" -c "$dir/ceph.conf" -i "$id" >>"$dir/log/start.log" 2>&1 </dev/null 9>&- || die "$program does not start: see $dir/log"
 }
 
-# pid_of prints the process of a daemon. A number that another program has got since is none.
+# pid_of prints the process of a daemon. It ignores a number that another program has got since.
 pid_of() {
   local dir=$1 program id pid
   read -r program id <<<"$(daemon "$2")"
@@ -151,7 +151,7 @@ clock() {
   CLOCK=${3#0} start_daemon "$1" "$2"
 }
 
-# addresses prints what a client needs.
+# addresses prints the settings of a client.
 addresses() {
   echo "CONF=$1/ceph.conf"
   echo "KEYRING=$1/keyring"
@@ -242,14 +242,14 @@ down() {
   rm -rf "$dir"
 }
 
-# linger takes the cluster down once nobody has held a shared lock of DIR.use for so many seconds. It holds
-# the lock by itself then, so that nobody begins to use it.
+# linger takes the cluster down once nobody has held a shared lock of DIR.use for so many seconds.
+# It holds the lock itself then, so that nobody begins to use the cluster.
 linger() {
   local dir=$1 seconds=$2 unused=0 conf
   exec 9>>"$dir.use"
   conf=$(cat "$dir/ceph.conf")
   while sleep 5; do
-    [ "$(cat "$dir/ceph.conf" 2>/dev/null)" = "$conf" ] || return 0 # taken down by somebody else
+    [ "$(cat "$dir/ceph.conf" 2>/dev/null)" = "$conf" ] || return 0 # somebody else took it down
     flock -n -x 9 || { unused=0; continue; }
     unused=$((unused + 5))
     if [ "$unused" -ge "$seconds" ]; then down "$dir"; return; fi

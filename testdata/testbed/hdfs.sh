@@ -1,29 +1,29 @@
 #!/usr/bin/env bash
-# A real HDFS on loopback: Hadoop 3.4.2 from Maven Central, a NameNode, three DataNodes, WebHDFS. About ten
-# seconds from 'up' to the first byte.
+# A real HDFS on loopback: Hadoop 3.4.2 from Maven Central, a NameNode, three DataNodes, WebHDFS.
+# 'up' takes about ten seconds to the first byte.
 #
-#   hdfs.sh install                 as root on Debian, the packages that are missing; anywhere, Hadoop
+#   hdfs.sh install                 install missing packages (as root on Debian) and Hadoop (anywhere)
 #   hdfs.sh up                      install what is missing, start what is not running, print addresses
 #   hdfs.sh down                    stop everything and remove its data
 #   hdfs.sh kill NAME               one daemon: nn (nn1, nn2 with HA), dn1, dn2, dn3
-#   hdfs.sh start NAME...           some of them, until they serve
+#   hdfs.sh start NAME...           start daemons and wait until they serve
 #   hdfs.sh pause|resume NAME       SIGSTOP and SIGCONT: it accepts connections and never answers
-#   hdfs.sh clock OFFSET            (secure) start the KDC again with its clock moved, as by +2h; 0 is the right time
-#   hdfs.sh flip PATH OFFSET [DN...]   flip one byte of the replicas of PATH on the DataNodes; on all that have one if none is named
+#   hdfs.sh clock OFFSET            (secure) restart the KDC with its clock moved, as by +2h; 0 is the right time
+#   hdfs.sh flip PATH OFFSET [DN...]   flip one byte of the replicas of PATH on the DataNodes; by default on all that have one
 #   hdfs.sh safemode enter|leave
 #   hdfs.sh settle                  wait until every block has all of its replicas
 #   hdfs.sh failover NN             (ha) make nn1 or nn2 the active one
-#   hdfs.sh kinit WHO               (secure) who the next verbs are: nn (the superuser), pfs, alice, bob
+#   hdfs.sh kinit WHO               (secure) the user of the next verbs: nn (the superuser), pfs, alice, bob
 #   hdfs.sh webhdfs METHOD PATH QUERY   (secure) one operation over WebHDFS
 #   hdfs.sh fs|admin ARGS...        Hadoop's own tools: hdfs dfs, hdfs dfsadmin
 #
-# HDFS_MODE: simple (default), ha (two NameNodes, switched by hand, and DataNodes that tell of new blocks late),
+# HDFS_MODE: simple (default), ha (two NameNodes, switched by hand, and DataNodes that report new blocks late),
 # secure (Kerberos, block tokens, HTTPS).
-# HDFS_DIR: where it lives; a cluster a directory.
-# TESTBED_JAVA: options of Java; "run" of testbed.sh has daemons that start fast.
-# TESTBED_IDLE: seconds after which a cluster that nobody holds $HDFS_DIR.use of goes down by itself; 0 is never.
-# PFS_TESTBED_CACHE: where downloads are kept, by default $XDG_CACHE_HOME/pfs-testbed.
-# Status 3: there can be no cluster on this machine; the message says why.
+# HDFS_DIR: the directory of the cluster; one cluster per directory.
+# TESTBED_JAVA: options of Java; "run" of testbed.sh sets options for a fast start.
+# TESTBED_IDLE: seconds after which a cluster stops if nobody holds $HDFS_DIR.use; 0 is never.
+# PFS_TESTBED_CACHE: the directory for downloads, by default $XDG_CACHE_HOME/pfs-testbed.
+# Status 3: this machine cannot run the cluster; the message says why.
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 MODE=${HDFS_MODE:-simple}
@@ -51,17 +51,17 @@ esac
 
 usage() { sed -n '/^#  /s/^#   //p' "$0" >&2; exit 2; }
 
-# tool HEAP CLASS ARGS...: a program of Hadoop that ends.
+# tool HEAP CLASS ARGS...: run a program of Hadoop that ends.
 tool() { local heap=$1; shift; HADOOP_USER_NAME=${HADOOP_USER_NAME:-$(id -un)} "${JAVA[@]}" -XX:TieredStopAtLevel=1 "-Xmx$heap" -cp "$D/conf:$LIB/*" "$@"; }
 
-# daemon NAME COMMAND...: in the background, detached from whoever called.
+# daemon NAME COMMAND...: start it in the background, detached from the caller.
 daemon() {
   local n=$1; shift
   setsid nohup "$@" >>"$D/log/$n.log" 2>&1 </dev/null 9>&- &
   echo $! >"$D/run/$n.pid"
 }
 
-# pid NAME: its process, if it runs and is this cluster's.
+# pid NAME: its process, if it runs and belongs to this cluster.
 pid() {
   local p
   p=$(cat "$D/run/$1.pid" 2>/dev/null) || return 1
@@ -84,13 +84,13 @@ launch() {
   esac
 }
 
-# web NAME PATH: what the daemon's web server answers.
+# web NAME PATH: the answer of the daemon's web server.
 web() {
   local url=http://127.0.0.1:$(port "$1-http")
   [ "$MODE" != secure ] || url=https://localhost:$(port "$1-https")
   KRB5CCNAME=FILE:$D/krb/ccache-jmx curl -sk -m "${WAIT:-2}" --negotiate -u : "$url/$2"
 }
-# jmx NAME BEAN: what the daemon says about itself.
+# jmx NAME BEAN: the daemon's own metrics.
 jmx() { web "$1" "jmx?qry=Hadoop:service=$2"; }
 
 serves() {
@@ -101,7 +101,7 @@ serves() {
   esac
 }
 
-# await SECONDS WHAT COMMAND...: until the command succeeds.
+# await SECONDS WHAT COMMAND...: repeat the command until it succeeds.
 await() {
   local end=$((SECONDS + $1)) what=$2; shift 2
   until "$@"; do
@@ -117,7 +117,7 @@ start() {
 }
 gone() { ! pid "$1" >/dev/null; }
 
-# clock OFFSET: "up" brings the right time back.
+# clock OFFSET: see above; "up" restores the right time.
 clock() {
   movable "$1"
   signal KILL kdc
@@ -133,10 +133,10 @@ signal() {
   [ "$1" != KILL ] || await 20 "end of $2" gone "$2"
 }
 
-# running: every daemon has a process. A NameNode counts a DataNode that died as alive for a while.
+# running: every daemon has a process. A NameNode counts a dead DataNode as alive for a while.
 running() { local n; for n in $(daemons); do pid "$n" >/dev/null || return 1; done; }
 
-# live: all DataNodes report to every NameNode, and the (active) one takes writes.
+# live: all DataNodes report to every NameNode, and the (active) one accepts writes.
 live() {
   local n state=
   for n in $NAMENODES; do
@@ -146,8 +146,9 @@ live() {
   grep -q '"FSState" : "Operational"' <<<"$state"
 }
 
-# lacking: how many replicas are still to be made, or to be known, of every NameNode's blocks; nothing if one does
-# not say. A standby does not say it by fsck, and what NameNodes count by themselves is up to a second old.
+# lacking: the number of replicas of every NameNode's blocks that are still to be made or reported;
+# nothing if a NameNode does not answer. A standby does not report it through fsck, and the
+# NameNodes' own counts are up to a second old.
 lacking() {
   local state n count sum=0
   for n in $NAMENODES; do
@@ -162,8 +163,8 @@ lacking() {
   echo "$sum"
 }
 
-# settle: waits until no block lacks a replica, however many there are to make, as long as they become fewer.
-# A block whose copy was lost on a busy machine is tried again only after a while.
+# settle: wait until no block lacks a replica, as long as the number decreases. A block whose copy
+# was lost on a busy machine is tried again only after a while.
 settle() {
   local now least='' end=$((SECONDS + 120))
   until now=$(lacking); [ "$now" = 0 ]; do
@@ -175,7 +176,7 @@ settle() {
 
 daemons() { [ "$MODE" != secure ] || echo kdc; echo $NAMENODES; seq -f dn%.0f "$DATANODES"; }
 
-# format: an empty file system, on every NameNode.
+# format: make an empty file system on every NameNode.
 format() {
   local n first=${NAMENODES%% *}
   [ ! -d "$D/data/$first/current" ] || return 0
@@ -228,8 +229,8 @@ down() {
   rm -rf "$D"
 }
 
-# idle: ends the cluster once nobody has used it for a while. Whoever uses it holds a shared lock of $D.use
-# and touches it.
+# idle: stop the cluster once nobody has used it for a while. Users hold a shared lock of $D.use and
+# touch it.
 idle() {
   exec 9>>"$D.use"
   while [ -f "$D/up" ]; do
@@ -242,9 +243,9 @@ idle() {
 
 active() { local n; for n in $NAMENODES; do jmx "$n" NameNode,name=FSNamesystem | grep -q '"tag.HAState" : "active"' && echo "$n"; done; return 0; }
 
-# failover NN: the other one steps down. One that cannot, because it is dead or paused, is fenced: should it
-# only have been paused, it will not wake up as a second active one. One that only answers late is waited for.
-# At the end NN is the active one and takes writes.
+# failover NN: the other one steps down. If it cannot, because it is dead or paused, it is fenced: a
+# paused one must not wake up as a second active one. A slow one is waited for. At the end NN is
+# active and accepts writes.
 failover() {
   local n p force=
   if [ "$(active)" = "$1" ] && leads "$1"; then return; fi
@@ -268,8 +269,9 @@ leads() {
 }
 haadmin() { tool 256m org.apache.hadoop.hdfs.tools.DFSHAAdmin "$@"; }
 
-# flip PATH OFFSET [DN...]: the checksum beside the replica stays what it was. A NameNode knows the replicas of a
-# file only a moment after it is closed: before, a reader may be offered no other than a damaged one.
+# flip PATH OFFSET [DN...]: the checksum beside the replica keeps its value. A NameNode knows the
+# replicas of a file only a moment after the file is closed: before that, a reader may be offered
+# only a damaged one.
 flip() {
   local path=$1 off=$2 size block f at b n=0
   shift 2; [ $# -gt 0 ] || set -- $(seq -f dn%.0f "$DATANODES")
@@ -286,7 +288,8 @@ flip() {
   [ $n -gt 0 ]
 }
 
-# blockat OFFSET: reads what fsck says of a file, prints the offset in the block and the block's name.
+# blockat OFFSET: read the output of fsck for a file, print the offset in the block and the block's
+# name.
 blockat() {
   awk -v off="$1" 'match($0, /blk_[0-9]+/) { b = substr($0, RSTART, RLENGTH); match($0, /len=[0-9]+/); n = substr($0, RSTART + 4, RLENGTH - 4) + 0
     if (off < n) { print off, b; exit } off -= n }'

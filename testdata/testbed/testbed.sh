@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The real stores that tests run against: hdfs.sh and ceph.sh together.
 #
-#   testbed.sh install           what is missing, as root on Debian; elsewhere what is there is used
-#   testbed.sh up                start an HDFS and a CephFS, and print how to point pfsd at them
+#   testbed.sh install           install what is missing, as root on Debian; elsewhere use what exists
+#   testbed.sh up                start an HDFS and a CephFS, and print a configuration for pfsd
 #   testbed.sh down              stop all clusters
-#   testbed.sh run COMMAND...    run tests with clusters of their own, stop these, and tell which ran
+#   testbed.sh run COMMAND...    run tests with clusters of their own, stop these, and print which ran
 #
 # With CI=true "run" fails if a real part did not run.
 set -euo pipefail
@@ -13,7 +13,7 @@ export PFS_TESTBED_DIR=${PFS_TESTBED_DIR:-${TMPDIR:-/tmp}/pfs-testbed-$(id -u)}
 
 usage() { sed -n '/^#  /s/^#   //p' "$0" >&2; exit 2; }
 
-# install: a part that cannot be had is told by the tests that would need it.
+# install ignores failures: the tests that need a part report it.
 install() {
   HDFS_MODE=secure "$HERE/hdfs.sh" install || true
   "$HERE/ceph.sh" install || true
@@ -86,7 +86,7 @@ PARTS
   return $all
 }
 
-# missing says why no test may have asked for a part.
+# missing prints why no test may have asked for a part.
 missing() {
   case "$1 ${GOFLAGS:-}" in
   cephfs*-tags=ceph*) echo "no test asked for it" ;;
