@@ -17,8 +17,8 @@ const (
 	HeaderRequest    = "Pfs-Request"
 	HeaderInfo       = "Pfs-Info"
 
-	// Of answers to users: how many requests, and how many batches of each kind (read and written), the
-	// user may have at work.
+	// Of answers to users: how many requests, and how many batches of each kind (read and
+	// written), the user may have in progress.
 	HeaderRequests = "Pfs-Requests"
 	HeaderBatches  = "Pfs-Batches"
 
@@ -113,7 +113,7 @@ type RefreshRequest struct {
 	Refresh string `msgpack:"refresh"`
 }
 
-// Tokens are what a login gives.
+// Tokens are the result of a login.
 type Tokens struct {
 	User           string `msgpack:"user"`
 	Access         string `msgpack:"access"`
@@ -135,7 +135,7 @@ type PathRequest struct {
 	Path string `msgpack:"path"`
 }
 
-// TwoPathRequest names where something is and where it goes.
+// TwoPathRequest names a source and a target.
 type TwoPathRequest struct {
 	Old string `msgpack:"old"`
 	New string `msgpack:"new"`
@@ -158,7 +158,7 @@ type ListRequest struct {
 	Path  string `msgpack:"path"`
 	Token string `msgpack:"token"`
 	Limit int    `msgpack:"limit"`
-	// Services that are older than these fields ignore them.
+	// Older services ignore these fields.
 	Digests bool `msgpack:"digests,omitempty"`
 	Attrs   bool `msgpack:"attrs,omitempty"`
 }
@@ -170,8 +170,7 @@ type ListReply struct {
 	Next    string   `msgpack:"next"`
 }
 
-// SpaceReply is a pfs.Space. What is neither free nor used an older service does not tell:
-// with it all that is not free is used.
+// SpaceReply is a pfs.Space. An older service counts everything that is not free as used.
 type SpaceReply struct {
 	Total    int64 `msgpack:"total"`
 	Free     int64 `msgpack:"free"`
@@ -183,7 +182,7 @@ func NewSpaceReply(s pfs.Space) SpaceReply {
 	return SpaceReply{s.Total, s.Free, s.Total - s.Free - s.Used}
 }
 
-// Space returns what the reply is of.
+// Space returns the pfs.Space of the reply.
 func (r SpaceReply) Space() pfs.Space {
 	return pfs.Space{Total: r.Total, Used: r.Total - r.Free - r.Reserved, Free: r.Free}
 }
@@ -217,7 +216,7 @@ type SweepRequest struct {
 	Seconds int64  `msgpack:"seconds"`
 }
 
-// SweepReply tells what was removed.
+// SweepReply states what was removed.
 type SweepReply struct {
 	Count int64 `msgpack:"count"`
 	Bytes int64 `msgpack:"bytes"`
@@ -319,22 +318,22 @@ type BatchEntry struct {
 	NoReplace bool   `msgpack:"no_replace"`
 }
 
-// BatchReply lists the entries that failed. Of a batch of copies it has the digests too:
-// one for each entry, empty where that failed.
+// BatchReply lists the entries that failed. For a batch of copies it also has the digest of each
+// entry, empty if the entry failed.
 type BatchReply struct {
 	Failed  []BatchFailure `msgpack:"failed"`
 	Digests []string       `msgpack:"digests,omitempty"`
 }
 
-// BatchFailure is the error of the entry Index. Without a path it is about that of the
-// entry, of a copy about the target or, with Source, the source: the sender knows them.
+// BatchFailure is the error of the entry Index. Without a path it is about the path of the entry;
+// for a copy, about the target or, with Source, the source.
 type BatchFailure struct {
 	Index  int   `msgpack:"index"`
 	Error  Error `msgpack:"error"`
 	Source bool  `msgpack:"source,omitempty"`
 }
 
-// CopyBatchRequest lists the small files that are to be copied inside the service.
+// CopyBatchRequest lists the small files to copy inside the service.
 type CopyBatchRequest struct {
 	Files []CopyFile `msgpack:"files"`
 }
@@ -348,19 +347,19 @@ type CopyFile struct {
 	NewTime   bool   `msgpack:"new_time"`
 }
 
-// ReadRequest lists the small files that are asked for.
+// ReadRequest lists the small files to read.
 type ReadRequest struct {
 	Files []ReadFile `msgpack:"files"`
 }
 
-// ReadFile is a file and the length that it is taken to have.
+// ReadFile is a file and its expected length.
 type ReadFile struct {
 	Path string `msgpack:"path"`
 	Size int64  `msgpack:"size"`
 }
 
-// ReadReply describes the files in their order; the contents of those without an error
-// follow the message.
+// ReadReply describes the files in order; the contents of those without an error follow the
+// message.
 type ReadReply struct {
 	Files []ReadResult `msgpack:"files"`
 }
@@ -373,7 +372,7 @@ type ReadResult struct {
 
 // Frame is one step of a long call.
 type Frame struct {
-	Progress int64  `msgpack:"progress"` // in the call's own unit, mostly bytes
+	Progress int64  `msgpack:"progress"` // in the call's unit, mostly bytes
 	Done     bool   `msgpack:"done"`
 	Error    *Error `msgpack:"error"`
 	Reply    []byte `msgpack:"reply"` // the encoded reply message

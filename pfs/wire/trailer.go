@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// TrailerError is the trailer in which an answer that has begun tells of the error that it
-// broke off at: an Error message without the path, in base64. TE and TETrailers are the
-// header of a request whose sender reads it.
+// TrailerError is the trailer with the error that ended an answer early: an Error message without
+// the path, in base64. TE and TETrailers are the header of a request whose sender reads it.
 const (
 	TrailerError = "Pfs-Error"
 	TE           = "TE"
@@ -28,8 +27,7 @@ func EncodeTrailer(err error) string {
 	return base64.StdEncoding.EncodeToString(Encode(e))
 }
 
-// ErrorOf returns the error in the trailers of an answer that was read to its end; nil if
-// there is none.
+// ErrorOf returns the error in the trailers of an answer that was read to its end, or nil.
 func ErrorOf(trailer http.Header) error {
 	value := trailer.Get(TrailerError)
 	if value == "" {
