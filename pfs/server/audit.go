@@ -10,9 +10,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// audit writes one line for a change that was asked for: who, from where, what, and
-// how it ended. A staged write gets lines for its begin and its end, and none for its
-// chunks.
+// audit writes one line for a requested change: who, from where, what, and how it ended. An
+// upload gets lines for its begin and its end, but not for its chunks.
 func (s *Server) audit(r *http.Request, user, method string, err error, fields ...any) {
 	result := "ok"
 	if err != nil {
@@ -22,7 +21,7 @@ func (s *Server) audit(r *http.Request, user, method string, err error, fields .
 	s.cfg.Audit.Log(r.Context(), slog.LevelInfo, "audit", args...)
 }
 
-// auditFields are the parts of a request message that the audit line tells.
+// auditFields are the parts of a request message in the audit line.
 func auditFields(message any) []any {
 	switch q := message.(type) {
 	case wire.PathRequest:

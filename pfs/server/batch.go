@@ -11,17 +11,16 @@ import (
 )
 
 const (
-	// batches bounds the batches in memory at one time, those that are read and those that
-	// are written each: one may hold MaxBatchBytes.
+	// batches bounds the batches that are read, and also those that are written, at one time.
+	// Each may hold MaxBatchBytes.
 	batches = 12
-	// leads bounds the leading messages of batches that are received, or wait for their turn,
-	// at one time, of those that are read and those that are written each: one may have
-	// MaxMessage bytes.
+	// leads bounds the leading messages in memory in the same way. Each may have MaxMessage
+	// bytes.
 	leads = 24
 )
 
-// queue is where batches that are read, or written, wait for their turn. A user and an address
-// have shares of it.
+// queue is where batches that are read, or written, wait for a slot. Users and addresses have
+// shares of it.
 type queue struct{ leads, work *slots }
 
 func newQueue() *queue {
@@ -51,9 +50,9 @@ func (s *Server) batch(w http.ResponseWriter, r *request) {
 	})
 }
 
-// eachOnce does each of the n entries of a batch once under the request ID; do does those
-// with the numbers of todo. What is left of them when the client has gone is done when that
-// comes again: each such round is remembered.
+// eachOnce does each of the n entries of a batch once under the request ID; do does the entries
+// whose numbers are in todo. If the client leaves, a repeated request does the rest: each round
+// is remembered.
 func (s *Server) eachOnce(ctx context.Context, r *request, method string, n int, do func(todo []int) outcome) outcome {
 	const op = "server.batch"
 	reply := wire.BatchReply{Digests: make([]string, n)}
@@ -86,7 +85,7 @@ func (s *Server) eachOnce(ctx context.Context, r *request, method string, n int,
 	}
 }
 
-// writeBatch makes the entries with the numbers of todo.
+// writeBatch makes the entries whose numbers are in todo.
 func (s *Server) writeBatch(ctx context.Context, r *request, all []pfs.BatchEntry, todo []int) outcome {
 	entries := make([]pfs.BatchEntry, len(todo))
 	for k, i := range todo {
@@ -129,8 +128,8 @@ func entryError(name pfs.Path, err error) wire.Error {
 	return e
 }
 
-// beginBatch is begin for a batch, which takes much memory: it reads the message that leads
-// it into m, and waits for its turn.
+// beginBatch is begin for a batch, which takes much memory: it reads the leading message into m,
+// and waits for a slot.
 func (s *Server) beginBatch(w http.ResponseWriter, r *request, in *queue, m any) (end func(), err error) {
 	end, err = in.enter(w, r, m)
 	if err != nil {
@@ -139,8 +138,8 @@ func (s *Server) beginBatch(w http.ResponseWriter, r *request, in *queue, m any)
 	return s.prepare(r, end)
 }
 
-// enter reads the leading message and waits for the batch's turn. Until then the message
-// counts as one that is received, since it is in memory.
+// enter reads the leading message and waits for a slot for the batch. The message counts as a
+// lead until then, because it is in memory.
 func (q *queue) enter(w http.ResponseWriter, r *request, m any) (end func(), err error) {
 	leave, err := q.leads.acquireFrom(r.Context(), r.id.Name, address(r.Request))
 	if err != nil {
@@ -153,8 +152,8 @@ func (q *queue) enter(w http.ResponseWriter, r *request, m any) (end func(), err
 	return q.work.acquireFrom(r.Context(), r.id.Name, address(r.Request))
 }
 
-// receiveLead reads the message that leads a batch. It has to arrive within one stall,
-// since it holds only names, and no memory is taken for content before.
+// receiveLead reads the message that leads a batch. It must arrive within one stall, because it
+// holds only names. Memory for content is taken later.
 func receiveLead(w http.ResponseWriter, r *request, m any) error {
 	pace := newPace(w, 0)
 	pace.next()

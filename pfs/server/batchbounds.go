@@ -5,11 +5,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// batchBounds adds up the sizes that the message of a batch states, before memory is
-// taken for the content.
+// batchBounds adds up the sizes in the message of a batch, before memory is taken for the
+// content.
 type batchBounds struct{ bytes int64 }
 
-// newBatchBounds begins with a message that names n files and directories.
+// newBatchBounds returns the bounds for a message that names n files and directories.
 func newBatchBounds(op string, n int) (batchBounds, error) {
 	if n > wire.MaxBatchEntries {
 		return batchBounds{}, pfs.Errorf(op, "", pfs.Invalid, "batch of %d entries, the limit is %d", n, wire.MaxBatchEntries)
@@ -17,7 +17,7 @@ func newBatchBounds(op string, n int) (batchBounds, error) {
 	return batchBounds{}, nil
 }
 
-// add takes one with size bytes of content, and returns its path.
+// add adds an entry with size bytes of content, and returns its path.
 func (b *batchBounds) add(op, path string, size int64) (pfs.Path, error) {
 	name, err := pfs.ParsePath(path)
 	if err != nil {
@@ -33,10 +33,10 @@ func (b *batchBounds) add(op, path string, size int64) (pfs.Path, error) {
 // room returns memory for all of the content.
 func (b *batchBounds) room() batchRoom { return make(batchRoom, b.bytes) }
 
-// batchRoom is the memory that is still to be given to files of a batch.
+// batchRoom is the memory left for the files of a batch.
 type batchRoom []byte
 
-// cut gives n bytes to the next file.
+// cut returns n bytes for the next file.
 func (r *batchRoom) cut(n int64) []byte {
 	p := (*r)[:n:n]
 	*r = (*r)[n:]

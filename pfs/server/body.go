@@ -25,22 +25,22 @@ type pace struct {
 	end time.Time             // when all must be over
 }
 
-// newPace begins to read a body of size bytes.
+// newPace returns the pace for reading a body of size bytes.
 func newPace(w http.ResponseWriter, size int64) pace {
 	return pace{http.NewResponseController(w).SetReadDeadline, endOf(size)}
 }
 
-// newAnswerPace begins to write an answer of size bytes.
+// newAnswerPace returns the pace for writing an answer of size bytes.
 func newAnswerPace(w http.ResponseWriter, size int64) pace {
 	return pace{http.NewResponseController(w).SetWriteDeadline, endOf(size)}
 }
 
-// endOf is when size bytes must have moved that begin to now.
+// endOf returns when size bytes that start now must have moved.
 func endOf(size int64) time.Time {
 	return time.Now().Add(stall + time.Duration(size)*time.Second/slowest)
 }
 
-// next gives the peer time for one more piece.
+// next gives the peer time for one more buffer.
 func (p pace) next() {
 	at := time.Now().Add(stall)
 	if at.After(p.end) {
@@ -58,12 +58,12 @@ func (p *pace) wait(do func() error) error {
 	return err
 }
 
-// done removes the deadline after the whole body. net/http goes on reading to notice that
-// the client left, and would take a deadline that passes for that.
+// done removes the deadline after the whole body. net/http continues to read, to notice that the
+// client left, and would take an expired deadline for that.
 func (p pace) done() { _ = p.set(time.Time{}) }
 
-// linger is how long net/http may wait for the rest of a body that is not needed before
-// it sends an answer and closes the connection.
+// linger is how long net/http may wait for the unread rest of a body before it sends an answer
+// and closes the connection.
 const linger = time.Second
 
 // giveUp bounds the wait for the unread rest of a body: net/http reads it before it sends an
@@ -91,8 +91,8 @@ func body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	return b, nil
 }
 
-// received classifies an error of reading a body: an error that is not a mistake of the
-// sender is an error of the connection.
+// received classifies an error of reading a body: what is not a mistake of the sender is an
+// error of the connection.
 func received(op string, name pfs.Path, err error) error {
 	if k := pfs.KindOf(err); k == pfs.Integrity || k == pfs.Invalid {
 		return err

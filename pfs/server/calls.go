@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// callFunc does one call: it decodes b, acts on r.tree and returns the reply message.
+// callFunc executes one call: it decodes b, acts on r.tree and returns the reply message.
 type callFunc func(ctx context.Context, r *request, b []byte, progress func(int64)) (reply any, err error)
 
 // call is one method of the protocol.
@@ -18,7 +18,7 @@ type call struct {
 	do callFunc
 	// changes says that the call leaves a line in the audit log.
 	changes bool
-	// once says that the call must not be done twice under one request ID.
+	// once says that the call must not be executed twice under one request ID.
 	once bool
 	// long says that the reply may be large, so that its encoding waits for a turn.
 	long bool
@@ -61,7 +61,7 @@ func onPath[Q interface{ PathName() string }, A any](do func(ctx context.Context
 	})
 }
 
-// silent makes a handler for onPath of one that replies nothing.
+// silent makes a handler for onPath of one without a reply.
 func silent[Q any](do func(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q Q) error) func(context.Context, pfs.FileSystem, pfs.Path, Q) (wire.Empty, error) {
 	return func(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q Q) (wire.Empty, error) {
 		return wire.Empty{}, do(ctx, tree, name, q)
@@ -178,7 +178,7 @@ func (s *Server) serveCall(method string, c call) func(http.ResponseWriter, *req
 	}
 }
 
-// doOnce does a change, but not twice under one request ID.
+// doOnce executes a change, but not twice under one request ID.
 func (s *Server) doOnce(ctx context.Context, r *request, method string, do func() outcome) outcome {
 	id := r.Header.Get(wire.HeaderRequest)
 	if !pfs.ValidID(id) {
@@ -258,7 +258,7 @@ func accessCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.
 	return pfs.CheckAccess(ctx, tree, a, name)
 }
 
-// sweepCall removes abandoned uploads, those that are open here among them.
+// sweepCall removes abandoned uploads, including those that are open here.
 func (s *Server) sweepCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.SweepRequest) (reply wire.SweepReply, err error) {
 	const century = 100 * 365 * 24 * 3600
 	if q.Seconds < 0 || q.Seconds > century {
@@ -267,7 +267,7 @@ func (s *Server) sweepCall(ctx context.Context, tree pfs.FileSystem, name pfs.Pa
 	if err := pfs.CheckAccess(ctx, tree, pfs.Discard, name); err != nil {
 		return reply, err
 	}
-	s.uploads.suspendBelow(name) // what is open here counts as in use where it is stored
+	s.uploads.suspendBelow(name) // the store counts what is open here as in use
 	n, bytes, err := pfs.Sweep(ctx, tree, name, time.Duration(q.Seconds)*time.Second)
 	return wire.SweepReply{Count: int64(n), Bytes: bytes}, err
 }

@@ -16,8 +16,8 @@ type smallCopy struct {
 	room           []byte // for its content
 }
 
-// copyBatch copies many small files inside the service: they are read together and written
-// together, whichever stores they are on. It counts as a batch that is written.
+// copyBatch copies many small files inside the service: it reads them together and writes them
+// together, whatever their stores. It counts as a batch that is written.
 func (s *Server) copyBatch(w http.ResponseWriter, r *request) {
 	refuse := func(err error) {
 		s.audit(r.Request, r.id.Name, "copy-batch", err)
@@ -40,7 +40,7 @@ func (s *Server) copyBatch(w http.ResponseWriter, r *request) {
 	})
 }
 
-// copiesOf checks what is asked for and makes room for it.
+// copiesOf checks the request and allocates its memory.
 func copiesOf(m wire.CopyBatchRequest) ([]smallCopy, error) {
 	const op = "server.copyBatch"
 	bounds, err := newBatchBounds(op, len(m.Files))
@@ -65,7 +65,7 @@ func copiesOf(m wire.CopyBatchRequest) ([]smallCopy, error) {
 	return copies, nil
 }
 
-// copySmall makes the copies with the numbers of todo.
+// copySmall makes the copies whose numbers are in todo.
 func (s *Server) copySmall(ctx context.Context, r *request, all []smallCopy, todo []int) outcome {
 	entries, errs := readCopies(ctx, r.tree, all, todo)
 	var ready []int // of todo
@@ -106,8 +106,8 @@ func copyFailure(i int, c smallCopy, err error) wire.BatchFailure {
 	return f
 }
 
-// readCopies reads the sources and returns what is to be written of each. Bytes that are not
-// those of the digest that the source keeps are its error.
+// readCopies reads the sources and returns the entries to write. Bytes that do not match the
+// stored digest of a source are its error.
 func readCopies(ctx context.Context, tree pfs.FileSystem, all []smallCopy, todo []int) ([]pfs.BatchEntry, []error) {
 	files := make([]pfs.BatchFile, len(todo))
 	for k, i := range todo {

@@ -13,9 +13,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// pieceSize is how much of a chunk is held in memory: received, checked and written,
-// or read and sent, piece by piece, so that a request costs little memory and the
-// bytes are still in the processor's cache at the next step.
+// pieceSize is the size of the buffer through which a chunk passes: received, checked and
+// written, or read and sent. A request so costs little memory, and the bytes are still in the
+// processor's cache at the next step.
 const pieceSize = 256 << 10
 
 var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
@@ -60,7 +60,7 @@ func parseQuery(r *http.Request) (q query, name pfs.Path, err error) {
 	return q, name, nil
 }
 
-// getData answers one chunk of a file.
+// getData answers a chunk of a file.
 func (s *Server) getData(w http.ResponseWriter, r *request) {
 	q, name, err := parseQuery(r.Request)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Server) getData(w http.ResponseWriter, r *request) {
 	}
 }
 
-// hold gathers what is written into large writes until release is called.
+// hold gathers small writes into large ones until release is called.
 func hold(ctx context.Context, w http.ResponseWriter) (release func()) {
 	cork, ok := ctx.Value(corkKey{}).(*wire.Cork)
 	if !ok {
@@ -92,7 +92,7 @@ func hold(ctx context.Context, w http.ResponseWriter) (release func()) {
 	}
 }
 
-// openData opens the file, or the upload, that a chunk is asked of.
+// openData opens the file or upload of a requested chunk.
 func (s *Server) openData(ctx context.Context, r *request, q query, name pfs.Path) (pfs.File, error) {
 	const op = "server.openData"
 	if q.id != "" {
@@ -138,8 +138,8 @@ func (s *Server) keptFile(ctx context.Context, r *request, q query, name pfs.Pat
 	return f
 }
 
-// abort ends an answer that has begun by cutting the connection, so that the client
-// cannot take it for a whole one.
+// abort cuts the connection in the middle of an answer, so that the client cannot take the answer
+// for a whole one.
 func (s *Server) abort(r *request, doing string, err error) {
 	s.cfg.Logger.Error("answer cut off", "request", r.URL.Path, "doing", doing, "error", pfs.Detail(err))
 	s.metrics.failed(pfs.KindOf(err))
@@ -165,8 +165,8 @@ func (s *Server) putData(w http.ResponseWriter, r *request) {
 	defer s.uploads.release(u)
 	err = s.receiveLeaf(w, r, u, q.off, q.length)
 	if errors.Is(err, pfs.Integrity) && !errors.Is(err, wire.ErrDamaged) {
-		// What comes before the chunk is not staged, or not any more, as after a kill: the
-		// client sends it again.
+		// Bytes before the chunk are not staged, for example after a crash: the client sends
+		// them again.
 		s.failedAt(slog.LevelDebug, "request failed", r.Request, err)
 		s.refuse(w, err)
 		return
@@ -188,8 +188,7 @@ func chunkLength(r *http.Request, name pfs.Path) (int64, error) {
 	return n, nil
 }
 
-// receiveLeaf writes the chunk at off and keeps its digest if it is a whole leaf from
-// a leaf's start.
+// receiveLeaf writes the chunk at off, and keeps its digest if the chunk is a whole leaf.
 func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, length int64) error {
 	unlock, err := u.lock(r.Context(), 1)
 	if err != nil {
@@ -199,7 +198,7 @@ func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, 
 	if u.over { // the store knows more
 		return pfs.Errorf("server.receiveLeaf", u.key.path, pfs.Unavailable, "the staged write %s has ended meanwhile", u.key.id)
 	}
-	// A chunk that spans two leaves spoils what was known of both.
+	// A chunk that spans two leaves invalidates the digests of both.
 	var whole *chunk
 	first := off / pfs.ChunkSize
 	for n := first; n < first+pfs.Leaves(off%pfs.ChunkSize+length); n++ {
@@ -223,8 +222,8 @@ func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, 
 	return err
 }
 
-// receive reads a chunk of length bytes piece by piece, passes each to write, checks
-// the sum behind it and returns that.
+// receive reads a chunk of length bytes buffer by buffer, passes each to write, and returns the
+// checksum behind it, which it verifies.
 func (s *Server) receive(w http.ResponseWriter, r *request, length int64, write func(p []byte, at int64) error) (pfs.LeafDigest, error) {
 	const op = "server.receive"
 	pace := newPace(w, length)

@@ -16,12 +16,12 @@ type dataAnswer struct {
 	r           *request
 	f           pfs.File
 	off, length int64 // of the chunk, which is within the file
-	open        bool  // the file may end within the first piece
-	tells       bool  // an error on the way is told in a trailer
+	open        bool  // the file may end within the first buffer
+	tells       bool  // a trailer carries an error on the way
 }
 
-// sendData sends the chunk, with the Info of its file if that is asked for. It reads the
-// first piece before the answer begins: an error that it returns can still be told.
+// sendData sends the chunk, with the Info of its file if requested. It reads the first buffer
+// before the answer begins, so an error that it returns can still be the answer.
 func (s *Server) sendData(a *dataAnswer, info bool) error {
 	buf := pieces.Get().(*[pieceSize]byte)
 	defer pieces.Put(buf)
@@ -33,7 +33,7 @@ func (s *Server) sendData(a *dataAnswer, info bool) error {
 	return nil
 }
 
-// readFirst reads the first piece, which may end the chunk.
+// readFirst reads the first buffer, which may end the chunk.
 func (a *dataAnswer) readFirst(p []byte) error {
 	if !a.open {
 		return a.read(p, a.off)
@@ -67,7 +67,7 @@ func (a *dataAnswer) setHeader(info bool) {
 	}
 }
 
-// sendPieces sends the chunk, whose first piece is in buf, and its sum.
+// sendPieces sends the chunk, whose first bytes are in buf, and its checksum.
 func (s *Server) sendPieces(a *dataAnswer, buf *[pieceSize]byte) {
 	pace := newAnswerPace(a.w, a.length)
 	pace.next()

@@ -106,7 +106,7 @@ func (o *dedupCache) run(c *dedupCall, call func() outcome) {
 	c.outcome = call()
 }
 
-// lasting reports whether a call that failed with k would fail so again.
+// lasting reports whether a call that failed with k would fail with k again.
 func lasting(k pfs.Kind) bool {
 	return !k.Temporary() && k != pfs.Canceled && k != pfs.Other
 }

@@ -25,9 +25,8 @@ type handles struct {
 	own    map[string]int // those of each user
 }
 
-// handleKey names a handle. The whole identity is part of it: a user whose role, or whose
-// accounts on the stores, change loses the handles that were opened with the rights from
-// before.
+// handleKey names a handle. It includes the whole identity: after a change of its role, or of its
+// accounts on the stores, a user cannot use handles that were opened with the old rights.
 type handleKey struct {
 	who   auth.Identity
 	alias string // of the current datacenter
@@ -53,7 +52,7 @@ func newHandles(most int, log *slog.Logger) *handles {
 	return hs
 }
 
-// reserve takes a place for one more handle of the user.
+// reserve counts one more handle of the user.
 func (hs *handles) reserve(name pfs.Path, user string) error {
 	hs.places.Lock()
 	defer hs.places.Unlock()
@@ -68,7 +67,7 @@ func (hs *handles) reserve(name pfs.Path, user string) error {
 	return nil
 }
 
-// giveBack gives back a place of the user.
+// giveBack undoes reserve.
 func (hs *handles) giveBack(user string) {
 	hs.places.Lock()
 	defer hs.places.Unlock()
@@ -126,9 +125,9 @@ func isFile(ctx context.Context, h pfs.Handle, q wire.Handle) error {
 	return err
 }
 
-// handle returns the handle of a request. If it is not open here, because this server
-// was restarted, another replica opened it or its lease ended, it is opened again by its
-// name, if that still leads to the same file. The caller releases it.
+// handle returns the handle of a request. If it is not open here, because this server was
+// restarted, another replica opened it or its lease ended, handle opens it again by its name, if
+// that still leads to the same file. The caller releases it.
 func (s *Server) handle(ctx context.Context, r *request, q wire.Handle) (*openHandle, error) {
 	const op = "server.handle"
 	if o, ok := s.handles.find(r.handleKey(q.ID)); ok {
@@ -146,7 +145,7 @@ func (s *Server) handle(ctx context.Context, r *request, q wire.Handle) (*openHa
 	return o, err
 }
 
-// end takes o out: its last user closes it.
+// end removes o; its last user closes it.
 func (hs *handles) end(o *openHandle) {
 	hs.mu.Lock()
 	hs.drop(o, nil)
@@ -160,8 +159,8 @@ type handleFile struct {
 	info pfs.Info
 }
 
-// handleFile returns the file that a chunk is asked of. A chunk of one piece is read without
-// asking for the length before.
+// handleFile returns the file of a requested chunk. A chunk of one buffer is read without asking
+// for the length first.
 func (s *Server) handleFile(ctx context.Context, r *request, q query) (pfs.File, error) {
 	o, err := s.handle(ctx, r, q.handle)
 	if err != nil {
@@ -184,8 +183,8 @@ func (f *handleFile) Close() error {
 	return nil
 }
 
-// putWrite writes one chunk to a handle. Nothing is written before the whole chunk was
-// checked: a file that is changed in place cannot be refused later.
+// putWrite writes one chunk to a handle. It verifies the whole chunk first, because a change in
+// place cannot be undone.
 func (s *Server) putWrite(w http.ResponseWriter, r *request) {
 	q, name, err := parseQuery(r.Request)
 	if err == nil {
@@ -195,7 +194,7 @@ func (s *Server) putWrite(w http.ResponseWriter, r *request) {
 	if err == nil {
 		_, err = s.receive(w, r, q.length, func(p []byte, _ int64) error {
 			if data == nil {
-				data = make([]byte, 0, q.length) // once a first piece has come
+				data = make([]byte, 0, q.length) // once the first bytes have come
 			}
 			data = append(data, p...)
 			return nil
@@ -211,10 +210,9 @@ func (s *Server) putWrite(w http.ResponseWriter, r *request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// writeOnce writes data, unless the request is a repetition: then it waits for the first
-// one, so that this cannot write over what comes later. At an offset it then writes the
-// same again. What is appended must not be written twice: the outcome of the first one is
-// the answer, and if that is not known, Stale.
+// writeOnce writes data. A repeated request first waits for the first one, which could otherwise
+// overwrite later writes. At an offset it then writes the same bytes again. An append is not
+// repeated: the answer is the outcome of the first request or, if that is not known, Stale.
 func (s *Server) writeOnce(r *request, q query, data []byte) error {
 	const op = "server.write"
 	ctx := r.Context()
@@ -233,7 +231,7 @@ func (s *Server) writeOnce(r *request, q query, data []byte) error {
 	return s.written.do(ctx, dedupKey{r.id.Name, "write", id}, do).err
 }
 
-// writeHandle writes data: at an offset in steps, what is appended in one.
+// writeHandle writes data: at an offset in steps, an append in one.
 func (s *Server) writeHandle(ctx context.Context, r *request, q query, data []byte, appends bool) error {
 	const op = "server.write"
 	o, err := s.handle(ctx, r, q.handle)

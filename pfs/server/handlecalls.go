@@ -60,7 +60,7 @@ func handleSetAttrCall(ctx context.Context, o *openHandle, q wire.HandleRequest)
 	return o.SetAttr(ctx, mask, attrs)
 }
 
-// handleCloseCall closes a handle. One that is not open here is not opened for that.
+// handleCloseCall closes a handle. It does not open one that is not open here.
 func (s *Server) handleCloseCall(ctx context.Context, r *request, q wire.HandleRequest, _ func(int64)) (reply wire.Empty, err error) {
 	o, ok := s.handles.find(r.handleKey(q.Handle.ID))
 	if !ok {

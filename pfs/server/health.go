@@ -13,19 +13,19 @@ import (
 const (
 	// readyWithin is how long the stores may take to answer /readyz.
 	readyWithin = 5 * time.Second
-	// readyFor is how long an answer is reused, since anybody may ask at any rate.
+	// readyFor is how long an answer is reused, because anybody may ask at any rate.
 	readyFor = time.Second
 )
 
 // readiness remembers which datacenters were down.
 type readiness struct {
-	turn  chan struct{} // holds a token while the stores are asked
+	turn  chan struct{} // holds a token while the stores are checked
 	until time.Time
 	names []string
 }
 
-// down returns the result of ask, or one that is younger than readyFor. A call of ask
-// serves all who wait, so it goes on when one of them leaves.
+// down returns the result of ask, or one that is younger than readyFor. A call of ask serves all
+// who wait, so it continues when one of them leaves.
 func (a *readiness) down(ctx context.Context, ask func(context.Context) []string) []string {
 	a.turn <- struct{}{}
 	defer func() { <-a.turn }()
@@ -39,13 +39,12 @@ func (a *readiness) down(ctx context.Context, ask func(context.Context) []string
 	return a.names
 }
 
-// health says that the process serves requests.
+// health reports that the process serves requests.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// ready says which datacenters cannot be used. The service is ready while there is one
-// that can.
+// ready reports which datacenters are down. The service is ready while one is up.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	var down []string
 	if s.cfg.Down != nil {

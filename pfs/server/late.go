@@ -18,7 +18,7 @@ const (
 	heartbeat = 2 * time.Second
 )
 
-// outcome is what a call ended with: an encoded reply or an error.
+// outcome is the result of a call: an encoded reply or an error.
 type outcome struct {
 	reply []byte
 	left  []int // entries of a batch that were not made because the client left
@@ -27,7 +27,7 @@ type outcome struct {
 	fleeting bool // the call may be done again, so its outcome is not remembered
 }
 
-// size returns about how many bytes o takes.
+// size returns the approximate size of o in bytes.
 func (o outcome) size() int {
 	if o.err != nil {
 		return len(o.err.Error())
@@ -80,7 +80,7 @@ func (s *Server) answerLate(w http.ResponseWriter, r *http.Request, progress *at
 	control := http.NewResponseController(w)
 	send := func(f wire.Frame) {
 		_ = control.SetWriteDeadline(time.Now().Add(stall))
-		_ = wire.WriteFrame(w, f) // if the client has gone the call's context is done
+		_ = wire.WriteFrame(w, f) // if the client has left the call's context is done
 		_ = control.Flush()
 	}
 	for {

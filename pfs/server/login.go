@@ -8,10 +8,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// logins bounds the requests for tokens that are at work at one time.
+// logins bounds the requests for tokens in progress.
 const logins = 64
 
-// anonymous makes a handler of a request that comes without an access token.
+// anonymous makes a handler of requests without an access token.
 func anonymous[Q, A any](s *Server, do func(r *http.Request, q Q) (A, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var q Q

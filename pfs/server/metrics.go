@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics are what /metrics tells.
+// metrics are the figures of /metrics.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -71,7 +71,7 @@ func (s *Server) Metrics() http.Handler {
 	return promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{})
 }
 
-// observe counts a request that has ended.
+// observe counts an ended request.
 func (m *metrics) observe(r *http.Request, body *meteredBody, rec *recorder, took time.Duration) {
 	op := operation(r)
 	m.requests.WithLabelValues(op, strconv.Itoa(rec.status)).Inc()
@@ -82,8 +82,7 @@ func (m *metrics) observe(r *http.Request, body *meteredBody, rec *recorder, too
 
 func (m *metrics) failed(k pfs.Kind) { m.failures.WithLabelValues(k.Error()).Inc() }
 
-// operation names the request for a label: one of a fixed set, whatever a client
-// sends.
+// operation returns the label of the request: one of a fixed set, whatever a client sends.
 func operation(r *http.Request) string {
 	_, pattern, _ := strings.Cut(r.Pattern, " ")
 	if call, ok := strings.CutPrefix(pattern, wire.PathCall); ok {
@@ -98,7 +97,7 @@ func operation(r *http.Request) string {
 	return strings.TrimPrefix(strings.TrimPrefix(pattern, "/v1"), "/")
 }
 
-// recorder remembers what was answered.
+// recorder remembers the status and length of an answer.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -124,8 +123,8 @@ func (r *recorder) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// meteredBody counts what is read of a request's body. The length that a request states
-// may be anything, also without an account.
+// meteredBody counts the bytes read of a request's body, because the stated length may be
+// anything, even without an account.
 type meteredBody struct {
 	io.ReadCloser
 	bytes int64

@@ -8,12 +8,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// openCache keeps files, uploads and handles open between requests. It closes one that no
+// openCache keeps files, uploads and handles open between requests. It closes an entry that no
 // request has used for the time life.
 type openCache[K comparable, V keeper[K]] struct {
 	life  time.Duration
 	most  int     // when more are open, idle ones are closed, the least recently used first; 0 for no bound
-	close func(V) // closes one that no request uses any more
+	close func(V) // closes an entry that no request uses anymore
 
 	mu     sync.Mutex
 	open   map[K]V
@@ -22,8 +22,7 @@ type openCache[K comparable, V keeper[K]] struct {
 	closed bool
 }
 
-// kept is the part of an open thing that its cache needs. All but key is guarded by
-// openCache.mu.
+// kept is the part of an entry that its cache needs. All but key is guarded by openCache.mu.
 type kept[K comparable] struct {
 	key     K
 	users   int
@@ -36,7 +35,7 @@ type keeper[K comparable] interface{ entry() *kept[K] }
 
 func (h *kept[K]) entry() *kept[K] { return h }
 
-// find returns what is open under key. The caller releases it.
+// find returns the entry of key. The caller releases it.
 func (c *openCache[K, V]) find(key K) (v V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,8 +51,8 @@ func (c *openCache[K, V]) use(v V) {
 	c.recent.MoveToFront(v.entry().element)
 }
 
-// install keeps v open. If something is open under its key, v is closed and that is
-// returned. The caller releases the result.
+// install keeps v open. If its key has an entry already, install closes v and returns that entry.
+// The caller releases the result.
 func (c *openCache[K, V]) install(v V) V {
 	c.mu.Lock()
 	in, spare := c.put(v, false)
@@ -62,8 +61,8 @@ func (c *openCache[K, V]) install(v V) V {
 	return in
 }
 
-// put is install with c.mu held; the caller closes spare. With replace, v takes the place
-// of one that no request uses.
+// put is install with c.mu held; the caller closes spare. With replace, v replaces an entry that
+// no request uses.
 func (c *openCache[K, V]) put(v V, replace bool) (in V, spare []V) {
 	h := v.entry()
 	if old, ok := c.open[h.key]; ok {
@@ -92,7 +91,7 @@ func (c *openCache[K, V]) put(v V, replace bool) (in V, spare []V) {
 	return v, spare
 }
 
-// drop takes v out, and adds it to spare if no request uses it. c.mu is held.
+// drop removes v, and adds it to spare if no request uses it. c.mu is held.
 func (c *openCache[K, V]) drop(v V, spare []V) []V {
 	h := v.entry()
 	if h.gone {
@@ -107,7 +106,7 @@ func (c *openCache[K, V]) drop(v V, spare []V) []V {
 	return spare
 }
 
-// trim takes out those that have been idle for age, if it is not 0, and those beyond
+// trim removes the entries that have been idle for age, if that is not 0, and those beyond
 // c.most. c.mu is held.
 func (c *openCache[K, V]) trim(age time.Duration, spare []V) []V {
 	for e := c.recent.Back(); e != nil; {
@@ -124,7 +123,7 @@ func (c *openCache[K, V]) trim(age time.Duration, spare []V) []V {
 	return spare
 }
 
-// expire closes what has been idle for its life.
+// expire closes entries that have been idle for life.
 func (c *openCache[K, V]) expire() {
 	c.mu.Lock()
 	spare := c.trim(c.life, nil)
@@ -148,7 +147,7 @@ func (c *openCache[K, V]) release(v V) {
 	}
 }
 
-// dropIdle closes those that no request uses now and that match.
+// dropIdle closes the matching entries that no request uses.
 func (c *openCache[K, V]) dropIdle(match func(key K) bool) {
 	c.mu.Lock()
 	var spare []V
@@ -161,7 +160,7 @@ func (c *openCache[K, V]) dropIdle(match func(key K) bool) {
 	c.closeEach(spare)
 }
 
-// closeAll closes everything; nothing is kept from then on.
+// closeAll closes all entries; from then on none is kept.
 func (c *openCache[K, V]) closeAll() {
 	c.mu.Lock()
 	c.closed = true
@@ -177,7 +176,7 @@ func (c *openCache[K, V]) closeAll() {
 	c.closeEach(all)
 }
 
-// count returns the number of those that are open.
+// count returns the number of entries.
 func (c *openCache[K, V]) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

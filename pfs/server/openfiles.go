@@ -16,9 +16,9 @@ const (
 	maxIdleFiles = 128
 )
 
-// openFiles keeps files open between the requests of a client that reads them chunk by
-// chunk. To open a file again costs requests to the cluster and loses its read-ahead. An
-// open file serves one request at a time, and only the chunk after its last one.
+// openFiles keeps files open between the requests of a client that reads them chunk by chunk.
+// Reopening a file would cost requests to the cluster and lose its read-ahead. An open file
+// serves one request at a time, and only the chunk after its last one.
 type openFiles struct {
 	openCache[fileKey, *openFile]
 }
@@ -64,7 +64,7 @@ func (fs *openFiles) take(key fileKey) *openFile {
 	return f
 }
 
-// ReadAt notes how far it came.
+// ReadAt records how far it read.
 func (f *openFile) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(ctx, p, off)
 	f.key.at = off + int64(n)

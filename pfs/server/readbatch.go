@@ -33,7 +33,7 @@ func (s *Server) readBatch(w http.ResponseWriter, r *request) {
 	s.sendBatch(w, r, files, errs)
 }
 
-// filesOf checks which files are asked for and makes room for them.
+// filesOf checks the request and allocates memory for its files.
 func filesOf(m wire.ReadRequest) ([]pfs.BatchFile, error) {
 	const op = "server.filesOf"
 	bounds, err := newBatchBounds(op, len(m.Files))
@@ -53,7 +53,7 @@ func filesOf(m wire.ReadRequest) ([]pfs.BatchFile, error) {
 	return files, nil
 }
 
-// sendBatch answers what was read of the files.
+// sendBatch sends what was read of the files.
 func (s *Server) sendBatch(w http.ResponseWriter, r *request, files []pfs.BatchFile, errs []error) {
 	reply := wire.ReadReply{Files: make([]wire.ReadResult, len(files))}
 	length := 0
@@ -74,7 +74,7 @@ func (s *Server) sendBatch(w http.ResponseWriter, r *request, files []pfs.BatchF
 	w.Header().Set("Content-Length", strconv.Itoa(head.Len()+length))
 	out := bufio.NewWriterSize(&timedWriter{w, newAnswerPace(w, int64(head.Len()+length))}, pieceSize)
 	defer hold(r.Context(), w)()
-	_, _ = head.WriteTo(out) // a client that has gone learns so by itself
+	_, _ = head.WriteTo(out) // the client has left
 	for i, err := range errs {
 		if err == nil {
 			_, _ = wire.NewChunkReader(files[i].Data).WriteTo(out)

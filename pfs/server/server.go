@@ -1,9 +1,8 @@
 // Package server serves a tree of files over HTTP by the protocol of package wire.
 //
-// A Server keeps nothing that another replica over the same stores would need: the user is in
-// the token, and uploads are in the store. What it holds in memory (open files, uploads and
-// handles, digests of chunks, outcomes of recent calls) only saves work: another
-// replica finds it again or does it again.
+// A Server keeps nothing that another replica over the same stores would need: the user is in the
+// token, and uploads are in the store. What it holds in memory (open files, uploads and handles,
+// digests of chunks, outcomes of recent calls) only saves work.
 //
 // Memory does not depend on the size of files. A chunk that is sent, received or read back
 // passes through one buffer of pieceSize. A chunk for a handle is held whole and counts as a
@@ -15,13 +14,13 @@
 //
 // # Files
 //
-//	server, slots, body              how a request comes in, waits for its turn, and keeps its pace
+//	server, slots, body              how a request comes in, waits for a slot, and keeps its pace
 //	login                            tokens
-//	calls, attrcalls, late, dedup    the table of calls, those on attributes; one that answers late; one that must not be done twice
+//	calls, attrcalls, late, dedup    the table of calls, those on attributes, late answers, calls that must not be done twice
 //	data, dataanswer, openfiles      chunks that are read and written, and files that stay open between them
 //	opencache                        what stays open between requests: files, uploads, handles
 //	handle, handlecalls              files that clients open with a lease
-//	upload, uploadcache,             a staged write that clients send chunks to
+//	upload, uploadcache,             uploads that clients send chunks to
 //	uploadcalls, uploadfile, staging
 //	batch, readbatch, batchbounds    many small files in one request
 //	copy, copybatch                  copies inside the service, within a store and between two
@@ -90,8 +89,8 @@ type Config struct {
 	MaxHandles int
 }
 
-// Server is an http.Handler. Close it to suspend the staged writes, and close the
-// files, that it holds open.
+// Server is an http.Handler. Close suspends the uploads, and closes the files, that it holds
+// open.
 type Server struct {
 	cfg      Config
 	mux      *http.ServeMux
@@ -184,7 +183,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.metrics.observe(r, body, rec, time.Since(began))
 		if p != nil {
-			panic(http.ErrAbortHandler) // net/http cuts the connection: what was answered must not look whole
+			panic(http.ErrAbortHandler) // net/http cuts the connection, so that the answer does not look whole
 		}
 	}()
 	if r.ContentLength != 0 {
@@ -198,8 +197,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(rec, r)
 }
 
-// Close suspends the uploads, and closes the files and handles, that the server holds open. Requests must have
-// ended (http.Server.Shutdown).
+// Close suspends the uploads, and closes the files and handles, that the server holds open.
+// Requests must have ended (http.Server.Shutdown).
 func (s *Server) Close() {
 	s.uploads.closeAll()
 	s.files.closeAll()
@@ -209,8 +208,8 @@ func (s *Server) Close() {
 // corkKey is the context key of a connection's cork.
 type corkKey struct{}
 
-// ConnContext is for http.Server: with it, and with a wire.CorkListener below TLS, a
-// chunk goes out in few writes. Without them all works, slower.
+// ConnContext is for http.Server. With it, and with a wire.CorkListener below TLS, a chunk goes
+// out in few writes. Both are optional, for speed.
 func (s *Server) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
@@ -251,9 +250,8 @@ func (s *Server) authenticated(h func(http.ResponseWriter, *request)) http.Handl
 	}
 }
 
-// begin waits for the request's turn and gives it its user's tree. Messages are read
-// before: a request that is at work waits for stores, not for its sender. The caller
-// calls end once.
+// begin waits for a slot for the request and sets its user's tree. Messages are read before, so
+// a request with a slot waits for stores, not for its sender. The caller calls end once.
 func (s *Server) begin(r *request, in *slots) (end func(), err error) {
 	end, err = in.acquire(r.Context(), r.id.Name)
 	if err != nil {
@@ -262,7 +260,7 @@ func (s *Server) begin(r *request, in *slots) (end func(), err error) {
 	return s.prepare(r, end)
 }
 
-// prepare gives a request that has a slot, until end is called, its user's tree.
+// prepare sets the user's tree of a request that has a slot, until end is called.
 func (s *Server) prepare(r *request, end func()) (func(), error) {
 	if s.cfg.EnsureHome != nil {
 		if err := s.cfg.EnsureHome(r.Context(), r.id); err != nil {
@@ -293,7 +291,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.refuse(w, err)
 }
 
-// refuse answers err, which was logged.
+// refuse answers err, which is already logged.
 func (s *Server) refuse(w http.ResponseWriter, err error) {
 	giveUp(w)
 	kind := pfs.KindOf(err)
@@ -316,7 +314,7 @@ func (s *Server) failed(r *http.Request, err error) {
 	s.failedAt(level, what, r, err)
 }
 
-// failedAt is failed with a level of the log, and what happened.
+// failedAt is failed with a log level and a message.
 func (s *Server) failedAt(level slog.Level, what string, r *http.Request, err error) {
 	kind := pfs.KindOf(err)
 	s.cfg.Logger.Log(r.Context(), level, what, "request", r.Method+" "+r.URL.Path, "remote", r.RemoteAddr, "kind", kind.Error(), "error", pfs.Detail(err))
@@ -343,5 +341,5 @@ func (s *Server) replyEncoded(w http.ResponseWriter, status int, b []byte) {
 	h.Set("Content-Type", wire.TypeMessage)
 	h.Set("Content-Length", strconv.Itoa(len(b)))
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // the client has gone, and learns so by itself
+	_, _ = w.Write(b) // the client has left
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs/internal/fair"
 )
 
-// waitForSlot is how long a request waits for its turn before it is turned away.
+// waitForSlot is how long a request waits for a slot before it is refused.
 const waitForSlot = 10 * time.Second
 
-// slots bounds the requests at work: all of them together, and those of one holder (a
-// user, or an address) to a share of them. Holders who wait get slots in turn.
+// slots bounds the requests in progress: in total, and those of one holder (a user or an address)
+// to a share. Waiting holders get slots in turn.
 type slots struct {
 	queue    *fair.Queue
 	n, share int
@@ -31,8 +31,8 @@ func (s *slots) acquire(ctx context.Context, name string) (release func(), err e
 	return s.acquireAs(ctx, fair.Claim{Key: name, Share: s.share})
 }
 
-// acquireFrom is acquire for a user at an address. The address has a share, too: half
-// of the slots, since many users may come from one address.
+// acquireFrom is acquire for a user at an address. The address has a share, too: half of the
+// slots, because many users may come from one address.
 func (s *slots) acquireFrom(ctx context.Context, user, address string) (release func(), err error) {
 	return s.acquireAs(ctx,
 		fair.Claim{Key: "user " + user, Share: s.share},
@@ -61,8 +61,8 @@ func (s *slots) acquireAs(ctx context.Context, claims ...fair.Claim) (release fu
 // taken returns the number of slots in use.
 func (s *slots) taken() int { return s.queue.Taken() }
 
-// turn is how long a computation keeps its turn. One that takes longer is likely to wait
-// for a store or a lock, so the next one begins beside it.
+// turn is how long a computation keeps its turn. One that takes longer probably waits for a store
+// or a lock, so the next one starts beside it.
 const turn = time.Millisecond
 
 // newTurns returns the queue in which long computations wait for processors. One

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// staging is the state that all handles of one upload share. There are several where
-// several names lead to the upload (a home and its old spelling, a link).
+// staging is the state that all handles of one upload share. Several handles exist where several
+// names lead to the upload (a home and its old spelling, a link).
 type staging struct {
 	identity any // nil if the store does not identify uploads
 
@@ -79,7 +79,7 @@ func (s *staging) unwait(n int64, c *chunk) {
 	}
 }
 
-// distrust forgets the verified bytes: digests are computed from the store from now on.
+// distrust forgets the verified bytes, so that digests are computed from the store from now on.
 // The caller holds use exclusively, so that no request is writing a chunk.
 func (s *staging) distrust() {
 	s.mu.Lock()

@@ -31,21 +31,20 @@ type upload struct {
 	ended bool // committed or discarded by this upload; guarded by uploadCache.mu
 }
 
-// Prefixes of the IDs of staged writes in the store.
+// Prefixes of the IDs of uploads in the store.
 const (
 	uploadPrefix = "up"
 	copyPrefix   = "copy" // of the service's own copies
 )
 
-// stagedID returns the ID in the store of a user's staged write. Several users may write in
-// one directory: the same path and ID name another staged write for each of them, at every
-// replica.
+// stagedID returns the ID in the store of a user's upload. Several users may write in one
+// directory: the same path and ID name another upload for each of them, at every replica.
 func stagedID(user, id string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", user, id))
 	return uploadPrefix + hex.EncodeToString(sum[:20])
 }
 
-// create begins or opens a staged write of the request's user. opts.ID is the client's.
+// create begins or opens an upload of the request's user. opts.ID is the client's.
 func (r *request) create(ctx context.Context, op string, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
 	if err := opts.Check(op, name); err != nil {
 		return nil, err
@@ -80,9 +79,8 @@ func (u *upload) lock(ctx context.Context, weight int64) (unlock func(), err err
 	return func() { u.use.Release(weight) }, nil
 }
 
-// known returns the digest of leaf n if it arrived here, through this handle, with size
-// bytes. None is known if the store does not identify staged writes, since this may be
-// another one than before.
+// known returns the digest of leaf n if it arrived here, through this handle, with size bytes. If
+// the store does not identify uploads, no digest is known, because this may be another upload.
 func (u *upload) known(ctx context.Context, n int64, size int) (pfs.LeafDigest, bool) {
 	if u.identity == nil {
 		return pfs.LeafDigest{}, false
@@ -105,8 +103,8 @@ func (u *upload) arrived(ctx context.Context, size int64) bool {
 	return true
 }
 
-// notKept is the Integrity error of a commit of which not all bytes arrived here: what
-// was staged before the service was started may have been lost with it.
+// notKept is the Integrity error of a commit whose bytes did not all arrive here: bytes that were
+// staged before the service was restarted may be lost.
 type notKept struct{ error }
 
 func (e *notKept) Unwrap() error { return e.error }
@@ -126,7 +124,7 @@ func (u *upload) leaf(ctx context.Context, n, size int64) (pfs.LeafDigest, error
 	return d, nil
 }
 
-// short is the error of a staged write that ends before size, or could not be read.
+// short is the error of an upload that ends before size, or could not be read.
 func (u *upload) short(size int64, err error) error {
 	if err != nil && err != io.EOF {
 		return err
@@ -162,8 +160,7 @@ func (u *upload) sum(ctx context.Context, size int64, progress func(int64)) (str
 	if err != nil {
 		return "", err
 	}
-	// Ask for the last byte first: if size is too large by far, reading all before it
-	// would be in vain.
+	// Ask for the last byte first, so that a size that is far too large fails early.
 	if n, err := u.stagedAt(ctx, max(0, size-1), min(1, size)); err != nil || n < min(1, size) {
 		return "", u.short(size, err)
 	}

@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// idleUpload is how long an upload stays open without a request. After
-	// that it is suspended, and opened again when one comes.
+	// idleUpload is how long an upload stays open without a request. Then it is suspended;
+	// the next request opens it again.
 	idleUpload = time.Minute
-	// maxUploads bounds the uploads held open; the least recently used one
-	// that is idle is suspended first.
+	// maxUploads bounds the open uploads. Beyond it, the least recently used idle one is
+	// suspended.
 	maxUploads = 1024
 )
 
@@ -25,8 +25,8 @@ func newUploadCache() *uploadCache {
 	return &uploadCache{openCache[uploadKey, *upload]{life: idleUpload, most: maxUploads, close: (*upload).finish}}
 }
 
-// finish closes or suspends the upload. The next request that opens it finds out what the
-// store lost.
+// finish closes or suspends the upload. The next request that opens it notices what the store
+// lost.
 func (u *upload) finish() {
 	if u.ended {
 		_ = u.staged.Close(context.Background()) // it only releases the handle
@@ -48,9 +48,9 @@ func (us *uploadCache) acquire(key uploadKey, open func() (pfs.Staged, error)) (
 	return us.begin(key, staged), nil
 }
 
-// begin returns the upload of key over staged or, if requests already use one, that one.
-// An idle one is suspended, and its verified chunks are forgotten, because an error of
-// Suspend would not be noticed. Call release when the request is done.
+// begin returns the upload of key over staged, or the one that requests already use. It suspends
+// an idle one and forgets its verified chunks, because an error of Suspend would go unnoticed.
+// Call release when the request is done.
 func (us *uploadCache) begin(key uploadKey, staged pfs.Staged) *upload {
 	u := &upload{kept: kept[uploadKey]{key: key}, staged: staged}
 	us.mu.Lock()
@@ -72,9 +72,8 @@ func (us *uploadCache) stagingOf(key uploadKey, staged pfs.Staged) *staging {
 	return newStaging(identity)
 }
 
-// end removes u, which a request that still uses it has committed or discarded, and the
-// other uploads of its staging. Later requests for those open them again and find that
-// they are gone.
+// end removes u, which was committed or discarded, and the other uploads of its staging. Later
+// requests for those open them again and find that they are gone.
 func (us *uploadCache) end(u *upload) {
 	us.mu.Lock()
 	u.ended = true

@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// createCall begins a staged write, or goes on with one, and keeps it open for the chunks to come.
+// createCall begins or resumes an upload, and keeps it open for the chunks to come.
 func (s *Server) createCall(ctx context.Context, r *request, m wire.CreateRequest, _ func(int64)) (wire.CreateReply, error) {
 	name, err := pfs.ParsePath(m.Path)
 	if err != nil {
@@ -18,8 +18,7 @@ func (s *Server) createCall(ctx context.Context, r *request, m wire.CreateReques
 	if m.ID == "" && !m.Reopen {
 		m.ID = pfs.NewID()
 	}
-	// Ask the store even if the upload is open here: another replica may have removed
-	// or swept it.
+	// Ask the store even if the upload is open here: another replica may have removed it.
 	staged, err := r.create(ctx, "server.create", name, pfs.CreateOptions{ID: m.ID, Reopen: m.Reopen, Size: m.Size})
 	if err != nil {
 		return wire.CreateReply{}, err
@@ -59,7 +58,7 @@ func (s *Server) leavesCall(ctx context.Context, r *request, m wire.LeavesReques
 	return reply, nil
 }
 
-// syncCall makes durable what was staged.
+// syncCall makes the staged bytes durable.
 func (s *Server) syncCall(ctx context.Context, r *request, m wire.StagedRequest, _ func(int64)) (reply wire.Empty, err error) {
 	u, err := s.upload(ctx, r, m.Path, m.ID)
 	if err != nil {
@@ -69,7 +68,7 @@ func (s *Server) syncCall(ctx context.Context, r *request, m wire.StagedRequest,
 	return reply, u.staged.Sync(ctx)
 }
 
-// commitCall publishes a staged write. One that has ended is answered as it ended.
+// commitCall publishes an upload. A repeated commit gets the first answer.
 func (s *Server) commitCall(ctx context.Context, r *request, m wire.CommitRequest, progress func(int64)) (wire.InfoReply, error) {
 	const op = "server.commit"
 	var reply wire.InfoReply
@@ -97,7 +96,7 @@ func (s *Server) commitCall(ctx context.Context, r *request, m wire.CommitReques
 	}
 	info, err := u.commit(ctx, opts, progress)
 	if errors.Is(err, pfs.Integrity) {
-		u.distrust() // what arrived here is not what the store has: it may have lost it since
+		u.distrust() // the store may have lost what arrived here
 	}
 	if err != nil {
 		return reply, err
@@ -108,14 +107,13 @@ func (s *Server) commitCall(ctx context.Context, r *request, m wire.CommitReques
 	return reply, nil
 }
 
-// commit publishes the upload, which the caller uses exclusively, if it has the digest
-// that opts states.
+// commit publishes the upload, which the caller uses exclusively, if its digest is that of opts.
 func (u *upload) commit(ctx context.Context, opts pfs.CommitOptions, progress func(int64)) (pfs.Info, error) {
 	sum, err := u.sum(ctx, opts.Size, progress)
 	if err != nil && u.empty(ctx) {
-		// Nothing is staged, and nothing will be while u is used exclusively. That is
-		// so if this ID was committed before and the reply was lost: then the store
-		// answers what it published, and else that bytes are missing.
+		// Nothing is staged, and nothing will be while u is used exclusively. If this ID was
+		// committed before and the reply was lost, the store answers what it published; else
+		// it answers that bytes are missing.
 		sum, err = opts.Digest, nil
 	}
 	if err == nil && digest.Algorithm(opts.Digest) == digest.XXH3 && opts.Digest != sum {
@@ -128,15 +126,14 @@ func (u *upload) commit(ctx context.Context, opts pfs.CommitOptions, progress fu
 	if err != nil {
 		return pfs.Info{}, err
 	}
-	opts.Digest = sum // of the bytes that arrived: what else was stated is not known to be true
+	opts.Digest = sum // of the bytes that arrived; any other stated digest is unverified
 	return u.staged.Commit(ctx, opts)
 }
 
-// commitAgain answers a commit whose staged write is gone: it was committed before and
-// the reply lost, or it was discarded or swept. To find out, it commits an empty staged
-// write of the same ID, to which no other request can write: the store answers what it
-// published under that ID. For an empty file, which that would publish anew, the digest
-// of what is there is compared.
+// commitAgain answers a commit whose upload is gone: it was committed before and the reply lost,
+// or it was discarded or removed. To find out, commitAgain commits an empty upload of the same ID,
+// to which no other request can write: the store answers what it published under that ID. An empty
+// file would be published again by that, so its digest is compared with the existing file instead.
 func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitRequest, opts pfs.CommitOptions, gone error) (reply wire.InfoReply, err error) {
 	name := pfs.Path(m.Path) // s.upload has checked it
 	if m.Size == 0 {
@@ -160,7 +157,7 @@ func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitReque
 		return reply, err
 	}
 	defer unlock()
-	if u.over || !u.empty(ctx) { // somebody has begun anew
+	if u.over || !u.empty(ctx) { // the upload was begun again
 		return reply, gone
 	}
 	info, err := u.staged.Commit(ctx, opts)
@@ -172,8 +169,8 @@ func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitReque
 	return wire.InfoReply{Info: wire.NewInfo(info)}, nil
 }
 
-// unlessAway returns gone, but err if that says only that the store, or the client, is away:
-// then nobody knows whether the commit was done.
+// unlessAway returns gone, or err if err only means that the store or the client is away: then it
+// is unknown whether the commit was done.
 func unlessAway(err, gone error) error {
 	if kind := pfs.KindOf(err); kind.Temporary() || kind == pfs.Canceled {
 		return err
@@ -181,7 +178,7 @@ func unlessAway(err, gone error) error {
 	return gone
 }
 
-// discardCall ends a staged write without publishing it; one that is gone is discarded.
+// discardCall removes an upload. An upload that is gone counts as discarded.
 func (s *Server) discardCall(ctx context.Context, r *request, m wire.StagedRequest, _ func(int64)) (reply wire.Empty, err error) {
 	u, err := s.upload(ctx, r, m.Path, m.ID)
 	if errors.Is(err, pfs.Conflict) {

@@ -6,8 +6,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// uploadFile returns u as a File that ends where its bytes end, seen from the chunk at
-// off. To close it releases u.
+// uploadFile returns u as a File that ends where its bytes end, seen from the chunk at off. Close
+// releases u.
 func (s *Server) uploadFile(ctx context.Context, u *upload, off, length int64) (pfs.File, error) {
 	n, err := u.stagedAt(ctx, off, length)
 	if err != nil {
