@@ -107,7 +107,7 @@ func (c *Client) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilit
 	return pfs.Capabilities(reply.Can), err
 }
 
-// BlockLocations asks the service where a part of name lies.
+// BlockLocations asks the service for the blocks of a range of name.
 func (c *Client) BlockLocations(ctx context.Context, name pfs.Path, off, n int64) (blocks []pfs.BlockLocation, err error) {
 	const op = "client.BlockLocations"
 	for more := true; more; {
@@ -125,7 +125,7 @@ func (c *Client) BlockLocations(ctx context.Context, name pfs.Path, off, n int64
 		if more = reply.More && len(reply.Blocks) > 0; more {
 			last := blocks[len(blocks)-1]
 			next := last.Offset + last.Length
-			if next <= off || next >= off+n { // it would be asked for forever
+			if next <= off || next >= off+n { // it would never end
 				return blocks, nil
 			}
 			off, n = next, n-(next-off)

@@ -27,8 +27,7 @@ func (c *Client) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []err
 	return errs
 }
 
-// writeGroup sends the entries with the indices of group as one batch and fills their
-// errs.
+// writeGroup sends the entries whose indices are in group as one batch and fills their errs.
 func (c *Client) writeGroup(ctx context.Context, entries []pfs.BatchEntry, group []int, errs []error) {
 	const op = "client.WriteBatch"
 	batch := make([]pfs.BatchEntry, len(group))

@@ -15,7 +15,7 @@ type call struct {
 	op, method string
 	name       pfs.Path
 	request    any
-	reply      any              // what the reply is decoded into; nil if it says nothing
+	reply      any              // receives the decoded reply; nil to ignore it
 	progress   func(done int64) // may be nil
 	observe    func(resp *http.Response, sent bool)
 }
@@ -50,7 +50,7 @@ func (c *Client) post(ctx context.Context, m message, request, reply any, progre
 	return c.send(ctx, m, c.replyTo(m, reply, progress))
 }
 
-// replyTo returns the receiver of a reply message that comes at once or in frames.
+// replyTo returns the receiver of a reply message, sent at once or in frames.
 func (c *Client) replyTo(m message, reply any, progress func(int64)) func(*http.Response, func()) error {
 	return func(resp *http.Response, touch func()) error {
 		switch kind := resp.Header.Get("Content-Type"); kind {

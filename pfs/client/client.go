@@ -1,10 +1,10 @@
 // Package client is the tree of files of a pfs service: a pfs.FileSystem over the
 // protocol of package wire.
 //
-// A request is sent again, with the same ID, when the connection breaks, a chunk is damaged or the service
-// is away, as the retry.Budget of the context allows. An expired access token is replaced
-// by another of Options.Token. What is left is an error of the Kind that the service
-// gave, or Unavailable. All methods may be called concurrently.
+// When the connection breaks, a chunk is damaged or the service is away, the client sends the
+// request again, with the same ID, within the retry.Budget of the context. It replaces an expired
+// access token by another of Options.Token. Any other error has the Kind that the service gave,
+// or Unavailable. All methods may be called concurrently.
 package client
 
 import (
@@ -23,19 +23,17 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// Options say which service and on whose behalf. Only Endpoint is required.
+// Options name the service and the user. Only Endpoint is required.
 type Options struct {
 	// Endpoint is the service's URL: https://host:port, or http:// on a trusted
 	// network.
 	Endpoint string
 
-	// Fingerprint is the SHA-256 of the service's certificate in hex. If it is set,
-	// that certificate and no other is accepted; else the system's authorities
-	// decide.
+	// Fingerprint is the SHA-256 of the service's certificate in hex. If it is set, only
+	// that certificate is accepted; else the system's authorities decide.
 	Fingerprint string
 
-	// Datacenter is the name by which the caller knows the service's current
-	// datacenter.
+	// Datacenter is the caller's name for the service's current datacenter.
 	Datacenter string
 
 	// Token returns an access token. refused is the one that the service has just
@@ -43,7 +41,7 @@ type Options struct {
 	// Token the client can only log in and ask for ServiceInfo.
 	Token func(ctx context.Context, refused string) (string, error)
 
-	// Retry is how requests are repeated, if the context carries no retry.Budget.
+	// Retry is the retry policy if the context carries no retry.Budget.
 	Retry retry.Policy
 
 	// UserAgent names the program to the service's log.
@@ -138,9 +136,8 @@ func parseEndpoint(s string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// newTransport returns a transport for many parallel requests to one service. It uses
-// HTTP/1.1 only: chunks move faster on a connection each than as streams of one
-// connection.
+// newTransport returns a transport for many parallel requests to one service. It uses HTTP/1.1
+// only, because chunks move faster on separate connections than as streams of one.
 func newTransport(config *tls.Config) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

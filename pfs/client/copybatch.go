@@ -24,8 +24,8 @@ func (c *Client) CopyBatch(ctx context.Context, files []pfs.BatchCopy) []error {
 	return errs
 }
 
-// copyGroup copies the files with the indices of group as one batch, and fills their errs
-// and digests.
+// copyGroup copies the files whose indices are in group as one batch, and fills their errs and
+// digests.
 func (c *Client) copyGroup(ctx context.Context, files []pfs.BatchCopy, group []int, errs []error) {
 	const op = "client.CopyBatch"
 	var reply wire.BatchReply
@@ -61,7 +61,7 @@ func (c *Client) copyGroup(ctx context.Context, files []pfs.BatchCopy, group []i
 	}
 }
 
-// copyFile describes what is asked for.
+// copyFile describes the copy f.
 func copyFile(f pfs.BatchCopy) wire.CopyFile {
 	return wire.CopyFile{Source: string(f.Source), Target: string(f.Target), Size: f.Size, NoReplace: f.NoReplace, NewTime: f.NewTime}
 }

@@ -64,8 +64,8 @@ func dataMessage(op, method, path string, name pfs.Path, off int64) message {
 	return message{op: op, name: name, method: method, path: path, query: q}
 }
 
-// receiveChunk reads a chunk of exactly len(p) bytes. If it broke off, the service may
-// have said why.
+// receiveChunk reads a chunk of exactly len(p) bytes. If it ends early, the trailer may hold the
+// service's error.
 func receiveChunk(resp *http.Response, touch func(), p []byte) error {
 	if want := int64(len(p) + wire.SumSize); resp.ContentLength >= 0 && resp.ContentLength != want {
 		return pfs.Errorf("client.receiveChunk", "", pfs.Integrity, "chunk of %d bytes came as %d", want, resp.ContentLength)

@@ -100,7 +100,7 @@ func (c *Client) Symlink(ctx context.Context, target string, name pfs.Path) erro
 	})
 }
 
-// Space reports the store that holds name.
+// Space reports the space of the store that holds name.
 func (c *Client) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 	var reply wire.SpaceReply
 	err := c.ask(ctx, call{
@@ -136,7 +136,7 @@ func (c *Client) CheckAccess(ctx context.Context, a pfs.Access, name pfs.Path) e
 	})
 }
 
-// Sweep removes stale staged writes below dir.
+// Sweep removes abandoned uploads below dir.
 func (c *Client) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (int, int64, error) {
 	var reply wire.SweepReply
 	err := c.change(ctx, call{

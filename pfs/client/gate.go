@@ -10,13 +10,13 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// gates keep a client within its user's shares of the service, which the service states in its answers.
-// Waiting here costs nothing; waiting in the service ends in a refusal.
+// gates keep a client within its user's shares of the service, which the service states in its
+// answers. Waiting here costs nothing; waiting in the service ends in a refusal.
 type gates struct {
 	requests, reads, writes gate
 }
 
-// of returns the gate of a request, nil if it has none.
+// of returns the gate of a request, or nil.
 func (g *gates) of(m message) *gate {
 	switch m.path {
 	case wire.PathRead:
@@ -30,14 +30,14 @@ func (g *gates) of(m message) *gate {
 	return &g.requests
 }
 
-// learn sets the limits to those of an answer.
+// learn takes the limits from an answer.
 func (g *gates) learn(h http.Header) {
 	g.requests.set(h.Get(wire.HeaderRequests))
 	g.reads.set(h.Get(wire.HeaderBatches))
 	g.writes.set(h.Get(wire.HeaderBatches))
 }
 
-// gate bounds the requests of one kind that are at work.
+// gate bounds the requests of one kind in progress.
 type gate struct {
 	mu    sync.Mutex
 	limit int // 0: not known
@@ -55,7 +55,7 @@ func (g *gate) set(limit string) {
 	g.limit = n
 }
 
-// enter waits until one more request may be at work. The caller calls leave once.
+// enter waits until one more request may start. The caller calls leave once.
 func (g *gate) enter(ctx context.Context, op string, name pfs.Path) (leave func(), err error) {
 	if g == nil {
 		return func() {}, nil
@@ -73,7 +73,7 @@ func (g *gate) enter(ctx context.Context, op string, name pfs.Path) (leave func(
 	}
 }
 
-// try enters, or returns a channel that is closed when it is worth another try.
+// try enters, or returns a channel that is closed when another try may succeed.
 func (g *gate) try() (freed <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

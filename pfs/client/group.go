@@ -8,9 +8,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// grouping shares files out among as few batches as their bounds allow, in their order.
+// grouping distributes files, in order, over as few batches as the bounds allow.
 type grouping struct {
-	send func(group []int) // the numbers of what is sent together; the slice is used again
+	send func(group []int) // gets the numbers of a batch; the slice is reused
 
 	group  []int
 	size   int64 // bytes of content
@@ -31,7 +31,7 @@ func (g *grouping) add(i int, size int64, listed int) (taken bool) {
 	return true
 }
 
-// flush sends what was taken and not yet sent.
+// flush sends the files that were taken and not yet sent.
 func (g *grouping) flush() {
 	if len(g.group) > 0 {
 		g.send(g.group)
@@ -39,7 +39,7 @@ func (g *grouping) flush() {
 	g.group, g.size, g.listed = g.group[:0], 0, 0
 }
 
-// leading is a request of nothing but the message that leads a batch.
+// leading returns a request that consists of the leading message of a batch.
 func leading(op, path string, lead any) message {
 	var body bytes.Buffer
 	_ = wire.WriteFrame(&body, lead) // a Buffer takes everything

@@ -24,13 +24,13 @@ type handle struct {
 	unsynced unsynced
 }
 
-// unsynced says where the changes are that are not synced.
+// unsynced records which instances of the service have changes that are not synced.
 type unsynced struct {
 	instance string // of the service; empty for no changes
 	apart    bool   // another instance has some, too
 }
 
-// add adds changes that an instance has.
+// add adds the changes of v.
 func (u *unsynced) add(v unsynced) {
 	u.apart = u.apart || v.apart || u.instance != "" && v.instance != "" && u.instance != v.instance
 	if v.instance != "" {
@@ -60,8 +60,7 @@ func (c *Client) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFl
 
 func (h *handle) name() pfs.Path { return pfs.Path(h.wire.Path) }
 
-// check refuses what cannot be done with the handle. need are flags that it must be open
-// with.
+// check refuses what cannot be done with the handle, which must be open with the flags need.
 func (h *handle) check(ctx context.Context, op string, need pfs.OpenFlags, off int64, n int) error {
 	if h.closed.Load() {
 		return pfs.E(op, h.name(), pfs.Closed, nil)
@@ -119,15 +118,15 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) 
 	})
 }
 
-// wrote notes that an instance of the service has a change that is not synced.
+// wrote records that an instance of the service has a change that is not synced.
 func (h *handle) wrote(instance string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.unsynced.add(unsynced{instance: instance})
 }
 
-// sync does a call that syncs. It answers Stale if another instance had changes. Writes
-// at the same time may not be synced.
+// sync makes a call that syncs. It returns Stale if another instance had changes. Concurrent
+// writes may not be synced.
 func (h *handle) sync(ctx context.Context, op, method string) error {
 	h.mu.Lock()
 	before := h.unsynced
@@ -146,7 +145,7 @@ func (h *handle) sync(ctx context.Context, op, method string) error {
 	return nil
 }
 
-// call does a call on the handle and returns the instance of the service that answered.
+// call makes a call on the handle and returns the instance of the service that answered.
 func (h *handle) call(ctx context.Context, op, method string, q wire.HandleRequest, reply any) (instance string, err error) {
 	q.Handle = h.wire
 	err = h.c.change(ctx, call{
@@ -171,7 +170,7 @@ func (h *handle) Truncate(ctx context.Context, size int64) error {
 	return err
 }
 
-// Allocate reserves room.
+// Allocate reserves space.
 func (h *handle) Allocate(ctx context.Context, off, n int64) error {
 	const op = "client.Handle.Allocate"
 	if n < 0 {
@@ -220,8 +219,8 @@ func (h *handle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs
 	return err
 }
 
-// Close closes the handle in the service. If that cannot be reached, the end of the lease
-// does.
+// Close closes the handle in the service. If the service cannot be reached, the handle is closed
+// when its lease ends.
 func (h *handle) Close(ctx context.Context) error {
 	const op = "client.Handle.Close"
 	if h.closed.Swap(true) {

@@ -8,13 +8,13 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// leases renews the leases of the open handles that nobody uses.
+// leases renews the leases of idle handles.
 type leases struct {
 	mu     sync.Mutex
 	open   map[string]*handle // by ID
 	every  time.Duration      // between renewals
 	timer  *time.Timer        // nil while no handle is open
-	cancel context.CancelFunc // of the renewal at work
+	cancel context.CancelFunc // of the renewal in progress
 	closed bool
 }
 
@@ -87,8 +87,8 @@ func (l *leases) renew(c *Client) {
 	}
 }
 
-// renewLeases sends one request for the handles. Those that the service does not hold, as
-// after a restart, are opened there again: while their names still lead to them.
+// renewLeases sends one request for the handles. It reopens those that the service does not hold,
+// for example after a restart, while their names still lead to them.
 func (c *Client) renewLeases(ctx context.Context, handles []*handle) {
 	var q wire.RenewRequest
 	var reply wire.RenewReply

@@ -27,7 +27,7 @@ func (c *Client) ReadBatch(ctx context.Context, files []pfs.BatchFile) []error {
 	return errs
 }
 
-// readGroup reads the files with the indices of group as one batch and fills their errs.
+// readGroup reads the files whose indices are in group as one batch and fills their errs.
 func (c *Client) readGroup(ctx context.Context, files []pfs.BatchFile, group []int, errs []error) {
 	const op = "client.ReadBatch"
 	err := pfs.CheckContext(ctx, op, "")
@@ -47,7 +47,7 @@ func (c *Client) readGroup(ctx context.Context, files []pfs.BatchFile, group []i
 	}
 }
 
-// readFile describes what is asked for.
+// readFile describes the file of e.
 func readFile(f pfs.BatchFile) wire.ReadFile {
 	return wire.ReadFile{Path: string(f.Path), Size: int64(len(f.Data))}
 }

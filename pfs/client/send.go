@@ -30,7 +30,7 @@ type message struct {
 	path   string
 	query  url.Values
 	kind   string // Content-Type
-	// body returns the request's body, anew for each attempt; nil for none.
+	// body returns a new request body for each attempt; nil for none.
 	body func() (io.Reader, int64)
 	// id is the request ID of a call that must not be executed twice.
 	id string
@@ -38,8 +38,8 @@ type message struct {
 	trailers bool
 	// anonymous requests carry no token.
 	anonymous bool
-	// observe, if not nil, learns the answer of each attempt, nil if none came, and
-	// whether the body was sent whole.
+	// observe, if not nil, gets the answer of each attempt, or nil, and whether the whole
+	// body was sent.
 	observe func(resp *http.Response, sent bool)
 }
 
@@ -72,17 +72,16 @@ func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Re
 	if err == nil {
 		budget.Answered()
 	}
-	if pfs.KindOf(err).Temporary() && ctx.Err() != nil { // it ended while it waited
+	if pfs.KindOf(err).Temporary() && ctx.Err() != nil { // ctx ended while it waited
 		return pfs.CheckContext(ctx, m.op, m.name)
 	}
 	return err
 }
 
-// repairs is how often a request is sent again at once after its bytes were damaged on the way.
+// repairs is how often a request is sent again at once after its bytes were damaged in transit.
 const repairs = 3
 
-// cure says what helps against the failure of m. A login that is limited gains nothing
-// by coming again soon.
+// cure returns what helps against the failure of m. Repeating a limited login soon does not help.
 func (m message) cure(err error) retry.Cure {
 	switch {
 	case errors.Is(err, wire.ErrDamaged):
@@ -184,7 +183,7 @@ func (c *Client) request(ctx context.Context, m message, token string, touch fun
 	return req, body, nil
 }
 
-// sentBody is the body of a request. After Close nothing reads it any more.
+// sentBody is the body of a request. After Close nothing reads it.
 type sentBody struct {
 	touch func()
 
@@ -203,7 +202,7 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	return b.r.Read(p)
 }
 
-// Len returns the number of bytes that WriteTo would write; -1 for what is no chunk.
+// Len returns the number of bytes that WriteTo would write; -1 if the body is not a chunk.
 func (b *sentBody) Len() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -213,7 +212,7 @@ func (b *sentBody) Len() int64 {
 	return -1
 }
 
-// WriteTo writes a chunk piece by piece.
+// WriteTo writes a chunk in small writes.
 func (b *sentBody) WriteTo(w io.Writer) (total int64, err error) {
 	for err == nil && b.Len() > 0 {
 		var n int64
@@ -251,7 +250,7 @@ func (t *touching) Read(p []byte) (int, error) {
 	return t.Reader.Read(p)
 }
 
-// check answers the error that resp carries, if any.
+// check returns the error that resp carries, if any.
 func (c *Client) check(m message, resp *http.Response) error {
 	version := resp.Header.Get(wire.HeaderProtocol)
 	if version == "" {

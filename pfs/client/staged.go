@@ -12,7 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// staged is a staged write in the service.
+// staged is an upload in the service.
 type staged struct {
 	c       *Client
 	name    pfs.Path
@@ -25,12 +25,12 @@ type staged struct {
 
 var _ pfs.LeafDigester = (*staged)(nil)
 
-// Create begins or resumes a staged write in the service.
+// Create begins or resumes an upload in the service.
 func (c *Client) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
 	if err := opts.Check("client.Create", name); err != nil {
 		return nil, err
 	}
-	// With a client-made ID, a repeated Create finds its staged write if the first reply was lost.
+	// With a client-made ID, a repeated Create finds its upload if the first reply was lost.
 	if opts.ID == "" {
 		opts.ID = pfs.NewID()
 	}
@@ -50,7 +50,7 @@ func (w *staged) ID() string    { return w.id }
 func (w *staged) Resumed() bool { return w.resumed }
 func (w *staged) Unit() int64   { return w.unit }
 
-// check answers Closed after the end.
+// check returns Closed after the end.
 func (w *staged) check(ctx context.Context, op string) error {
 	if w.ended.Load() {
 		return pfs.E(op, w.name, pfs.Closed, nil)
@@ -79,7 +79,7 @@ func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 	})
 }
 
-// sendChunks calls send with the chunks of p and where they begin, until it fails.
+// sendChunks calls send with the chunks of p and their offsets, until it fails.
 func sendChunks(p []byte, send func(b []byte, at int64) error) (n int, err error) {
 	for n < len(p) {
 		b := p[n:min(n+pfs.ChunkSize, len(p))]
@@ -104,7 +104,7 @@ func (c *Client) sendChunk(ctx context.Context, m message, b []byte) error {
 	return c.send(ctx, m, func(*http.Response, func()) error { return nil })
 }
 
-// ReadAt reads back what was staged.
+// ReadAt reads staged bytes.
 func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "client.Staged.ReadAt"
 	if err := w.checkAt(ctx, op, off, len(p)); err != nil {
@@ -163,7 +163,7 @@ func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]p
 	return leaves[:min(len(leaves), n)], nil
 }
 
-// Sync returns when all that was sent is durable.
+// Sync returns when all sent bytes are durable.
 func (w *staged) Sync(ctx context.Context) error {
 	const op = "client.Staged.Sync"
 	if err := w.check(ctx, op); err != nil {
@@ -202,19 +202,19 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	return info, nil
 }
 
-// Suspend leaves what was staged in the service, which keeps it for a week.
+// Suspend leaves the staged bytes in the service, which keeps them for a week.
 func (w *staged) Suspend(context.Context) error {
 	w.ended.Store(true)
 	return nil
 }
 
 // farewell returns the context of the last request on an upload or a handle, which is sent even if
-// ctx is done. What it does not reach is removed by the service later.
+// ctx is done. If it fails, the service removes the upload or handle later.
 func farewell(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 }
 
-// Close discards what was staged.
+// Close discards the staged bytes.
 func (w *staged) Close(ctx context.Context) error {
 	if w.ended.Swap(true) {
 		return nil

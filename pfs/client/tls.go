@@ -14,8 +14,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// PinError is the cause of the error when the service shows another certificate than
-// the pinned one.
+// PinError is the cause of the error when the service shows a certificate other than the pinned
+// one.
 type PinError struct {
 	Pinned, Shown string // SHA-256 in hex
 }
@@ -58,9 +58,8 @@ func fingerprintOf(state tls.ConnectionState) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Fingerprint asks the service at endpoint for its certificate and returns the
-// SHA-256, in hex, and whether the system's authorities vouch for it. Nothing else is
-// sent. An http endpoint has none: "".
+// Fingerprint asks the service at endpoint for its certificate. It returns the SHA-256 in hex, ""
+// for an http endpoint, and whether the system's authorities vouch for it. It sends nothing else.
 func Fingerprint(ctx context.Context, endpoint string) (fingerprint string, trusted bool, err error) {
 	const op = "client.Fingerprint"
 	base, err := parseEndpoint(endpoint)

@@ -33,7 +33,7 @@ func (c *Client) Logout(ctx context.Context, refresh string) error {
 		wire.RefreshRequest{Refresh: refresh}, &wire.Empty{}, nil)
 }
 
-// Service asks the service what it is. It needs no token.
+// Service asks the service for its description. It needs no token.
 func (c *Client) Service(ctx context.Context) (wire.ServiceInfo, error) {
 	var info wire.ServiceInfo
 	m := message{op: "client.Service", method: "GET", path: wire.PathService, anonymous: true}
@@ -76,8 +76,8 @@ func (c *Client) drop(token string) {
 	}
 }
 
-// newToken asks Options.Token for a token other than refused, once for all requests
-// that need one.
+// newToken asks Options.Token for a token other than refused, once for all requests that need
+// one.
 func (c *Client) newToken(ctx context.Context, refused string) (string, error) {
 	if c.opts.Token == nil {
 		return "", pfs.Errorf("client.newToken", "", pfs.Unauthenticated, "log in first")
