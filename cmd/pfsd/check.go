@@ -20,14 +20,14 @@ import (
 func (m *Main) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "check",
-		Usage: "try the configuration and every store",
-		Description: "Tries what serve would use with the same options: the accounts, the certificate, the\n" +
-			"addresses to listen at, the audit log and each store, in which it writes a small file, reads it back and removes it. It says what is wrong\n" +
-			"with each and changes nothing else. A service may run meanwhile.\n\n" +
+		Usage: "test the configuration and every store",
+		Description: "Tests what serve would use with the same options: the accounts, the certificate, the\n" +
+			"listen addresses, the audit log and each store. In each store it writes a small file,\n" +
+			"reads it back and removes it; it changes nothing else. A service may run meanwhile.\n\n" +
 			"The exit code is 0 if nothing is wrong, and 8 if something is.",
 		Flags: append(serveFlags(),
-			&cli.GenericFlag{Name: "timeout", Value: &cliio.DurationFlag{Duration: 30 * time.Second}, Usage: "give a store up after `TIME`"},
-			&cli.BoolFlag{Name: "json", Usage: "one JSON object a line"},
+			&cli.GenericFlag{Name: "timeout", Value: &cliio.DurationFlag{Duration: 30 * time.Second}, Usage: "give up on a store after `TIME`"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
 		),
 		Action: func(c *cli.Context) error {
 			if _, err := operands(c); err != nil {

@@ -14,7 +14,7 @@ func (m *Main) completionCommand() *cli.Command {
 		Usage:     "print a script that completes commands and flags in a shell",
 		ArgsUsage: strings.Join(cliargs.Shells, "|"),
 		Description: "Prints a script that completes commands, flags and their values, and names of accounts\n" +
-			"behind --data DIR. To have it in every shell:\n" +
+			"after --data DIR. To load it in every shell:\n" +
 			"  bash: pfsd completion bash > ~/.local/share/bash-completion/completions/pfsd\n" +
 			"  zsh:  pfsd completion zsh > a file _pfsd in a directory of $fpath\n" +
 			"  fish: pfsd completion fish > ~/.config/fish/completions/pfsd.fish",

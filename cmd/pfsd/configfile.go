@@ -18,7 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-var configFlag = &cli.StringFlag{Name: "config", Usage: "read options and datacenters from `FILE` (YAML); what the command line says goes first"}
+var configFlag = &cli.StringFlag{Name: "config", Usage: "read options and datacenters from `FILE` (YAML); the command line takes precedence"}
 
 // maxConfig bounds a configuration file, in bytes.
 const maxConfig = 1 << 20

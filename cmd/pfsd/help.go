@@ -10,7 +10,7 @@ import (
 func (m *Main) helpCommand(app *cli.App) *cli.Command {
 	return &cli.Command{
 		Name:      "help",
-		Usage:     "show what the program or a command does",
+		Usage:     "describe the program or a command",
 		ArgsUsage: "[COMMAND [SUBCOMMAND]]",
 		Action: func(c *cli.Context) error {
 			var path []*cli.Command

@@ -36,9 +36,9 @@ func (m *Main) serveCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
 		Usage: "run the service",
-		Description: "Runs the service until SIGTERM or SIGINT: requests at work end, for 30 seconds at most, and\n" +
-			"uploads that are not finished can go on later. A second signal ends it at once. SIGHUP\n" +
-			"reads the certificate and the level of the log again and opens the audit log anew.\n\n" +
+		Description: "Runs the service until SIGTERM or SIGINT. Then requests in progress have 30 seconds to end;\n" +
+			"unfinished uploads can be resumed later. A second signal ends the service at once. SIGHUP\n" +
+			"reloads the certificate and the log level and reopens the audit log.\n\n" +
 			"With --data alone it makes what it needs there: accounts, keys, a certificate and one\n" +
 			"datacenter \"local\" with its files in DIR/store. Stores: " + backends.Forms + ".",
 		Flags: serveFlags(),
@@ -68,18 +68,18 @@ func serveFlags() []cli.Flag {
 		dataFlag,
 		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8730", Usage: "serve at `HOST:PORT`; port 0 takes a free one"},
 		&cli.StringSliceFlag{Name: "datacenter", Usage: "`NAME=URL` of a store; may be repeated"},
-		&cli.StringFlag{Name: "current", Usage: "`NAME` of the datacenter that /pfs/public is of", DefaultText: "the first"},
-		&cli.StringFlag{Name: "tls-cert", Usage: "certificate chain in PEM `FILE`", DefaultText: "a self-signed one in DIR"},
-		&cli.StringFlag{Name: "tls-key", Usage: "its key in PEM `FILE`"},
+		&cli.StringFlag{Name: "current", Usage: "`NAME` of the datacenter of /pfs/public", DefaultText: "the first"},
+		&cli.StringFlag{Name: "tls-cert", Usage: "PEM `FILE` of the certificate chain", DefaultText: "a self-signed one in DIR"},
+		&cli.StringFlag{Name: "tls-key", Usage: "PEM `FILE` of its key"},
 		&cli.BoolFlag{Name: "no-tls", Usage: "serve plain HTTP, on loopback only"},
 		&cli.BoolFlag{Name: "insecure", Usage: "allow --no-tls elsewhere: behind a proxy that does TLS"},
 		&cli.IntFlag{Name: "max-connections", Value: 4096, Usage: "accept at most `N` connections at a time"},
-		&cli.IntFlag{Name: "max-connections-per-address", Value: -1, Usage: "accept at most `N` of them from one address; 0 is no limit, for a service behind a proxy", DefaultText: "a quarter"},
-		&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "work on at most `N` requests at a time, a quarter of them for one user"},
+		&cli.IntFlag{Name: "max-connections-per-address", Value: -1, Usage: "accept at most `N` connections from one address; 0 is no limit, for a service behind a proxy", DefaultText: "a quarter"},
+		&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "process at most `N` requests at a time, a quarter of them for one user"},
 		&cli.IntFlag{Name: "max-handles", Value: 4096, Usage: "keep at most `N` files open for clients at a time, a quarter of them for one user"},
-		&cli.GenericFlag{Name: "access-life", Value: &cliio.DurationFlag{Duration: auth.DefaultAccessLife}, Usage: "give access tokens for `DURATION`; clients renew them by themselves"},
-		&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics with the rest, on loopback only"},
-		&cli.StringFlag{Name: "audit-log", Usage: "append a line for every change to `FILE`; - is standard output", DefaultText: "in the log, a summary at a terminal"},
+		&cli.GenericFlag{Name: "access-life", Value: &cliio.DurationFlag{Duration: auth.DefaultAccessLife}, Usage: "`DURATION` of access tokens; clients renew them"},
+		&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics at --listen, on loopback only"},
+		&cli.StringFlag{Name: "audit-log", Usage: "append a line per change to `FILE`; - is standard output", DefaultText: "in the log, a summary at a terminal"},
 		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log: text or json"},
 		&cli.StringFlag{Name: "log-level", Value: defaultLogLevel, Usage: "`LEVEL` of the log: debug, info, warn or error"},
 	}
@@ -155,7 +155,7 @@ func (o serveOptions) check() error {
 	case o.noTLS && o.tlsCert != "":
 		return cliargs.Usagef("--no-tls and --tls-cert contradict each other")
 	case o.insecure && !o.noTLS:
-		return cliargs.Usagef("--insecure only goes with --no-tls")
+		return cliargs.Usagef("--insecure needs --no-tls")
 	case o.accessLife < time.Second || o.accessLife > maxAccessLife:
 		return cliargs.Usagef("--access-life %v: it must be %v to %v", o.accessLife, time.Second, maxAccessLife)
 	case o.connections < 1 || o.requests < 1 || o.handles < 1:

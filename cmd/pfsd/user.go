@@ -17,7 +17,7 @@ func (m *Main) userCommand() *cli.Command {
 		Name:  "user",
 		Usage: "add, change, remove and list accounts",
 		Description: "Adds, changes, removes and lists accounts. A running service sees a change within\n" +
-			"2 seconds; whoever lost the account or has another password or role is logged out then.",
+			"2 seconds. A user whose account, password or role changed is logged out then.",
 		Subcommands: []*cli.Command{
 			m.userAddCommand(), m.userPasswdCommand(), m.userRoleCommand(), m.userSetCommand(), m.userRmCommand(), m.userLsCommand(),
 		},
@@ -30,7 +30,7 @@ var dataFlag = &cli.StringFlag{Name: "data", Usage: "keep accounts, keys and, by
 func accountFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
 		dataFlag,
-		&cli.StringFlag{Name: configFlag.Name, Usage: "take the directory from the option data of `FILE`, a configuration of serve"},
+		&cli.StringFlag{Name: configFlag.Name, Usage: "take the directory from the option data of `FILE`, the configuration of serve"},
 	}, more...)
 }
 

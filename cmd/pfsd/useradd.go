@@ -10,19 +10,19 @@ func (m *Main) userAddCommand() *cli.Command {
 		Name:      "add",
 		Usage:     "add an account",
 		ArgsUsage: "NAME",
-		Description: "Adds an account. NAME is often an e-mail address; the home of the user is called so.\n" +
-			"It has letters from a to z, digits and . _ - + @, and must not look like the name of\n" +
+		Description: "Adds an account. NAME, often an e-mail address, is also the name of the user's home. It\n" +
+			"consists of letters from a to z, digits and . _ - + @, and must not look like the name of\n" +
 			"another account.\n" +
-			"HDFS user, uid and gid are who the user is on stores that know users; file: and mem: do\n" +
-			"not. Left out, they are chosen so that no two accounts share them, removed ones\n" +
-			"included. Roles: user (own home, reads public), publisher (also writes public), admin\n" +
-			"(also reads and writes every home, sets quotas). DIR is made if it is not there.",
+			"HDFS user, uid and gid identify the user on stores that know users; file: and mem: do\n" +
+			"not. By default they are chosen so that no two accounts, removed ones included, share\n" +
+			"them. Roles: user (own home, reads public), publisher (also writes public), admin\n" +
+			"(also reads and writes every home, sets quotas). DIR is made if it is missing.",
 		Flags: accountFlags(
 			passwordFlag,
 			&cli.StringFlag{Name: "role", Value: string(auth.User), Usage: "`ROLE`: user, publisher or admin"},
-			&cli.StringFlag{Name: "hdfs-user", Usage: "`USER` on HDFS", DefaultText: "made of NAME"},
-			&cli.IntFlag{Name: "uid", Usage: "number `N` of the user on stores that know users by number", DefaultText: "the next free one"},
-			&cli.IntFlag{Name: "gid", Usage: "number `N` of the group there", DefaultText: "the uid"},
+			&cli.StringFlag{Name: "hdfs-user", Usage: "`USER` on HDFS", DefaultText: "from NAME"},
+			&cli.IntFlag{Name: "uid", Usage: "uid `N` on stores that know users by number", DefaultText: "the next free one"},
+			&cli.IntFlag{Name: "gid", Usage: "gid `N` there", DefaultText: "the uid"},
 		),
 		Action: func(c *cli.Context) error {
 			args, err := operands(c, "NAME")

@@ -13,8 +13,8 @@ func (m *Main) userLsCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "ls",
 		Usage:       "list the accounts",
-		Description: "Lists the accounts by name, with who they are on the stores.",
-		Flags:       accountFlags(&cli.BoolFlag{Name: "json", Usage: "one JSON object a line"}),
+		Description: "Lists the accounts by name, with their users on the stores.",
+		Flags:       accountFlags(&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"}),
 		Action: func(c *cli.Context) error {
 			if _, err := operands(c); err != nil {
 				return err

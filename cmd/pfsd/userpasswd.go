@@ -7,7 +7,7 @@ func (m *Main) userPasswdCommand() *cli.Command {
 		Name:      "passwd",
 		Usage:     "give an account another password",
 		ArgsUsage: "NAME",
-		Description: "Gives an account another password, asked for twice or read from standard input. All\n" +
+		Description: "Gives an account another password, which is asked for twice or read from standard input. All\n" +
 			"sessions of the account end within 2 seconds.",
 		Flags: accountFlags(passwordFlag),
 		Action: func(c *cli.Context) error {

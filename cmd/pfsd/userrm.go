@@ -7,7 +7,7 @@ func (m *Main) userRmCommand() *cli.Command {
 		Name:        "rm",
 		Usage:       "remove an account",
 		ArgsUsage:   "NAME",
-		Description: "Removes an account. Its files stay; nobody else gets its HDFS user and uid, and an\naccount added under the same name gets them back.",
+		Description: "Removes an account. Its files stay. Its HDFS user and uid remain reserved; an account\nadded under the same name gets them back.",
 		Flags:       accountFlags(),
 		Action: func(c *cli.Context) error {
 			args, err := operands(c, "NAME")

@@ -10,7 +10,7 @@ func (m *Main) userRoleCommand() *cli.Command {
 		Name:      "role",
 		Usage:     "give an account another role",
 		ArgsUsage: "NAME user|publisher|admin",
-		Description: "Gives an account another role; user add --help says what they are. All sessions of the\n" +
+		Description: "Gives an account another role; user add --help lists the roles. All sessions of the\n" +
 			"account end within 2 seconds.",
 		Flags: accountFlags(),
 		Action: func(c *cli.Context) error {

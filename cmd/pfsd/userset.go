@@ -9,14 +9,14 @@ import (
 func (m *Main) userSetCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "set",
-		Usage:     "make an account another user on the stores",
+		Usage:     "change the user of an account on the stores",
 		ArgsUsage: "NAME",
-		Description: "Changes who an account is on stores that know users, within 2 seconds. What it has there\n" +
-			"keeps its owner: chown it with the store's own tools. What is not given stays.",
+		Description: "Changes the user of an account on stores that know users, within 2 seconds. Its files\n" +
+			"there keep their owner: chown them with the store's own tools. What is not given stays.",
 		Flags: accountFlags(
 			&cli.StringFlag{Name: "hdfs-user", Usage: "`USER` on HDFS"},
-			&cli.IntFlag{Name: "uid", Usage: "number `N` of the user on stores that know users by number"},
-			&cli.IntFlag{Name: "gid", Usage: "number `N` of the group there"},
+			&cli.IntFlag{Name: "uid", Usage: "uid `N` on stores that know users by number"},
+			&cli.IntFlag{Name: "gid", Usage: "gid `N` there"},
 		),
 		Action: func(c *cli.Context) error {
 			args, err := operands(c, "NAME")

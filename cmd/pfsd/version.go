@@ -23,7 +23,7 @@ func (m *Main) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "show the version of the program and of its protocol",
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "as one JSON object"}},
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
 		Action: func(c *cli.Context) error {
 			if _, err := operands(c); err != nil {
 				return err
