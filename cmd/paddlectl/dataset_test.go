@@ -189,7 +189,7 @@ func TestConvertImages(t *testing.T) {
 		t.Errorf("info: %s", got.stdout)
 	}
 	got = runHere(t, "dataset", "convert", "--output-path", "raw", "--name-prefix", "pets", "--bad", "skip", "--payload", "raw", convertData(t, "images"))
-	if want := "the payload raw keeps the bytes or the text of a sample alone: 8 samples have more, such as a label, which is left out\n"; !strings.Contains(got.stderr, want) {
+	if want := "the payload raw keeps only the bytes or the text of a sample: 8 samples have more, such as a label, which is left out\n"; !strings.Contains(got.stderr, want) {
 		t.Errorf("raw: %s, want %s", got.stderr, want)
 	}
 }
@@ -244,7 +244,7 @@ func TestConvertKilled(t *testing.T) {
 		m.Stdin, m.Lease = bytes.NewReader(stdin), time.Millisecond
 		return run(t, m)
 	}
-	if got := convert(table, "--output-path", "out", "-"); got.code != cliio.Exists || !strings.Contains(got.stderr, "--resume goes on") {
+	if got := convert(table, "--output-path", "out", "-"); got.code != cliio.Exists || !strings.Contains(got.stderr, "--resume keeps") {
 		t.Errorf("without --resume: code %d: %s", got.code, got.stderr)
 	}
 	if got := convert(table, "--output-path", "out", "--seed", "1", "--shuffle", "--resume", "-"); got.code != cliio.Exists || !strings.Contains(got.stderr, "other inputs or options") {

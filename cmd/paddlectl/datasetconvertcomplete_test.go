@@ -92,7 +92,7 @@ func TestConvertRehearsesRefusals(t *testing.T) {
 	if err := os.MkdirAll("out/.x.convert", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got := runHere(t, args...); got.code != cliio.Exists || !strings.Contains(got.stderr, "--resume goes on") {
+	if got := runHere(t, args...); got.code != cliio.Exists || !strings.Contains(got.stderr, "--resume keeps") {
 		t.Errorf("a run that was not completed: code %d: %s", got.code, got.stderr)
 	}
 	if err := os.RemoveAll("out/.x.convert"); err != nil {

@@ -28,7 +28,7 @@ func TestConvertNotUTF8(t *testing.T) {
 	}{
 		{"header", []string{"head.csv"}, cliio.Failed, "head.csv: the header: column 2 is not UTF-8: byte 0xe9 at position 4"},
 		{"header, and what helps", []string{"head.csv"}, cliio.Failed, "hint: --encoding NAME reads other text: utf-8, "},
-		{"row, and what helps", []string{"--no-header", "head.csv"}, cliio.Failed, "euc-kr; --bad skip leaves malformed records out"},
+		{"row, and what helps", []string{"--no-header", "head.csv"}, cliio.Failed, "euc-kr; --bad skip leaves out malformed records"},
 		{"label of a column", []string{"--label", latin, "good.csv"}, cliio.Usage, "flags are UTF-8"},
 		{"text of null", []string{"--null", latin, "good.csv"}, cliio.Usage, "flags are UTF-8"},
 		{"encoding", []string{"--encoding", "klingon", "good.csv"}, cliio.Usage, "--encoding klingon: there is no such"},

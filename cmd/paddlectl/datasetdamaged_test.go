@@ -54,7 +54,7 @@ func TestDatasetOnDamage(t *testing.T) {
 		{"shard --trainers 2 --trainer 1 --read --on-damage salvage set", cliio.Partly, 40, "nobody knows"},
 		{"shard --trainers 2 --trainer 1 --on-damage skip set", cliio.Usage, 0, "--on-damage has no effect without --read"},
 		{"shard --trainers 2 --trainer 1 --read --equal drop --on-damage skip set", cliio.Usage, 0, "--on-damage skip and --equal drop contradict each other"},
-		{"shard --trainers 2 --trainer 1 --read --policy range --on-damage skip set", cliio.Usage, 0, "policy range knows records by their numbers"},
+		{"shard --trainers 2 --trainer 1 --read --policy range --on-damage skip set", cliio.Usage, 0, "policy range uses record numbers"},
 		{"convert --output-path out --name-prefix x --format recordio set", cliio.Integrity, 0, "the shard has"},
 		{"convert --output-path out --name-prefix x --format recordio --on-damage skip set", cliio.Partly, 0, lost},
 		{"convert --output-path out --name-prefix x --format recordio --on-damage skip --resume set", cliio.Done, 0, "already complete"},

@@ -25,15 +25,14 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// version is that of this program, set when it is built: -ldflags "-X
-// main.version=1.2.3".
+// version is the version of this program, set by -ldflags "-X main.version=1.2.3".
 var version = "unknown"
 
 func main() { os.Exit(newMain().Run(context.Background())) }
 
 // newMain is the program as this process runs it.
 func newMain() *app.Main {
-	// Two places: the first signal asks the command to stop, the second ends it.
+	// Room for two: the first signal asks the command to stop, the second ends it.
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	return &app.Main{
@@ -59,7 +58,7 @@ func commands(a *app.App) *cli.App {
 		ErrWriter: a.Stderr,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "config", Usage: "read the configuration from `FILE`, not from PADDLE_CONFIG or ~/.paddle/config", Destination: &a.Global.Config},
-			&cli.BoolFlag{Name: "debug", Usage: "show on standard error what is tried again, and why", Destination: &a.Global.Debug},
+			&cli.BoolFlag{Name: "debug", Usage: "show retries and their reasons on standard error", Destination: &a.Global.Debug},
 		},
 	}
 	groups := []group{
@@ -82,7 +81,7 @@ func commands(a *app.App) *cli.App {
 	return program
 }
 
-// group is commands that the overview lists together.
+// group is a set of commands that the overview lists together.
 type group struct {
 	title    string
 	commands []*cli.Command

@@ -242,7 +242,7 @@ func TestInterruptedCopyGoesOn(t *testing.T) {
 	if got.code != cliio.Interrupted {
 		t.Fatalf("code %d, want 130: %s", got.code, got.stderr)
 	}
-	const want = "paddlectl: cp: interrupted: 0 of 1 file done; what was sent is kept, and the same command goes on with it\n" +
+	const want = "paddlectl: cp: interrupted: 0 of 1 file done; to resume, run the same command again\n" +
 		"hint: paddlectl cp --parallel=1 'a file' /pfs/dc/home/alice\n"
 	if got.stderr != want {
 		t.Errorf("stderr = %q, want %q", got.stderr, want)
@@ -390,7 +390,7 @@ func TestInterruptedStreamSaysSo(t *testing.T) {
 	m := testMain(t, f, "cp", "-", home+"/x")
 	m.Stdin = io.LimitReader(zeros{}, 100<<20)
 	m.Interrupts = f.interrupts
-	if got := run(t, m); got.code != cliio.Interrupted || !strings.Contains(got.stderr, "a stream cannot go on") {
+	if got := run(t, m); got.code != cliio.Interrupted || !strings.Contains(got.stderr, "a stream cannot be resumed") {
 		t.Errorf("code %d: %s", got.code, got.stderr)
 	}
 }

@@ -20,14 +20,14 @@ func Command(a *app.App) *cli.Command {
 		Name:    "config",
 		Summary: "show and change the configuration",
 		Text: `Shows and changes the configuration: ~/.paddle/config (Windows: .paddle\config in
-your folder), or the file that PADDLE_CONFIG or --config names.`,
+your home), or the file that PADDLE_CONFIG or --config names.`,
 		Subs: []*cli.Command{
 			getContextsCommand(a), useContextCommand(a), viewCommand(a), setCommand(a), deleteContextCommand(a),
 		},
 	})
 }
 
-// entryStatus is how config shows an entry.
+// entryStatus is an entry as config shows it.
 type entryStatus struct {
 	Current     bool   `json:"current"`
 	Name        string `json:"name"`
@@ -115,7 +115,7 @@ func useContextCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "use-context", Args: "NAME", Least: 1, Most: 1,
 		Summary:  "make a datacenter the current one",
-		Text:     "Makes the datacenter NAME of the configuration the current one, in whichever of the two ways the file says it.",
+		Text:     "Makes the datacenter NAME of the configuration the current one.",
 		Examples: []string{"paddlectl config use-context datacenter2"},
 		Exits:    []cliio.Code{cliio.NotFound},
 		Run: func(_ context.Context, operands []string) error {
@@ -129,7 +129,7 @@ func viewCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name:     "view",
 		Summary:  "show the configuration, without passwords",
-		Text:     "Shows what is read from the configuration file. Passwords are not shown, only that there is one.",
+		Text:     "Shows the configuration. Of a password it shows only that one is set.",
 		Examples: []string{"paddlectl config view --json"},
 		Flags:    []cli.Flag{app.JSONFlag(&json)},
 		Run:      func(context.Context, []string) error { return runConfigView(a, json) },
@@ -187,10 +187,10 @@ func setCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "set", Args: "NAME KEY=VALUE...", Least: 2, Most: -1,
 		Summary: "change or add a datacenter",
-		Text: `Sets keys of the datacenter NAME, which is added if it is not there: username,
-endpoint, fingerprint, insecure (true or false). An empty VALUE removes a key. A
-password is not set here, where other users of this machine could see it: log in
-instead, or write it into the file.`,
+		Text: `Sets keys of the datacenter NAME, and adds the datacenter if it is missing. The keys are
+username, endpoint, fingerprint and insecure (true or false). An empty VALUE removes a
+key. A password cannot be set here, because other users of this machine could see it:
+log in instead, or write it into the file.`,
 		Examples: []string{"paddlectl config set dc2 endpoint=https://dc2.example.org:8443 username=alice"},
 		Run: func(_ context.Context, operands []string) error {
 			return editConfig(a, func(f *config.File) error { return setKeys(f, operands[0], operands[1:]) })
@@ -248,9 +248,9 @@ func deleteContextCommand(a *app.App) *cli.Command {
 		Name: "delete-context", Args: "NAME", Least: 1, Most: 1,
 		Summary: "remove a datacenter",
 		Text: `Removes the datacenter NAME from the configuration, and its tokens from this machine.
-The service is not asked: to end the login there, too, log out before. If NAME was the
-current datacenter, the only one that is left is that then; of several none is, until
-use-context names one.`,
+To end the login at the service, log out first. If NAME was the current datacenter and
+one other is left, that one becomes current. If several are left, choose one with
+use-context.`,
 		Examples: []string{"paddlectl logout datacenter2; paddlectl config delete-context datacenter2"},
 		Exits:    []cliio.Code{cliio.NotFound},
 		Run:      func(ctx context.Context, operands []string) error { return runDeleteContext(ctx, a, operands[0]) },
@@ -280,12 +280,12 @@ func runDeleteContext(ctx context.Context, a *app.App, name string) error {
 		return err
 	}
 	if tokens.Refresh != "" {
-		a.Message("the login at %s is forgotten here; there it ends by itself, on %s", deleted.Endpoint, tokens.RefreshExpires.Local().Format("2006-01-02"))
+		a.Message("the login at %s is removed from this machine; at the service it ends on %s", deleted.Endpoint, tokens.RefreshExpires.Local().Format("2006-01-02"))
 	}
 	if names := file.Names(); wasCurrent && len(names) == 1 {
-		a.Message("%q was the current datacenter; now that is %q", name, names[0])
+		a.Message("%q was the current datacenter; the current one is now %q", name, names[0])
 	} else if wasCurrent && len(names) > 1 {
-		a.Message("%q was the current datacenter; now none is", name)
+		a.Message("%q was the current datacenter; now there is no current one", name)
 		a.Hint(a.Program + " config use-context NAME chooses one: " + strings.Join(names, ", "))
 	}
 	return nil

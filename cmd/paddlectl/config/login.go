@@ -27,15 +27,15 @@ func Login(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name:    "login",
 		Summary: "log in to a service and remember it",
-		Text: `Logs in, keeps the tokens (not the password) in the folder "tokens" beside the
-configuration, and writes the service into the configuration as the current
-datacenter. Without --datacenter the entry has the name of the service's current
-datacenter. Without --endpoint it is the current entry, again.
+		Text: `Logs in, keeps the tokens (not the password) in the directory "tokens" beside the
+configuration, and makes the service the current datacenter of the configuration.
+Without --datacenter the entry has the name of the service's current datacenter.
+Without --endpoint, login uses the current entry.
 
-A certificate that the system trusts is accepted. Any other must be the one of
---fingerprint, or of the entry, or be confirmed at the terminal; from a service on
-this machine (loopback) it is accepted at the first use. A certificate that is not
-the known one is refused, and both fingerprints are shown.`,
+A certificate that the system trusts is accepted. Any other must match --fingerprint or
+the fingerprint of the entry, or be confirmed at the terminal. A service on this machine
+(loopback) is trusted at first use. If a certificate differs from the known one, login
+refuses it and shows both fingerprints.`,
 		Examples: []string{
 			"paddlectl login --endpoint https://cloud.example.org:8443 --username alice@example.org",
 			"paddlectl login --endpoint https://10.0.0.7:8443 --username alice --password-stdin --fingerprint 3f9a... < secret",
@@ -106,8 +106,8 @@ func runLogin(ctx context.Context, a *app.App, o loginOptions) error {
 	return nil
 }
 
-// entry returns the entry to log in to, from the file and the flags. Its name is
-// empty if the service is to give it.
+// entry returns the entry to log in to, from the file and the flags. Its name is empty if the
+// service chooses it.
 func (o loginOptions) entry(file *config.File) (e config.Entry, err error) {
 	switch old, ok := file.Find(o.datacenter); {
 	case o.datacenter != "" && ok:
@@ -127,7 +127,7 @@ func (o loginOptions) entry(file *config.File) (e config.Entry, err error) {
 			return e, cliargs.Usagef("--endpoint: %v", err)
 		}
 		if endpoint != e.Endpoint {
-			e = config.Entry{Name: e.Name, Endpoint: endpoint} // what was known is of another service
+			e = config.Entry{Name: e.Name, Endpoint: endpoint} // all else belongs to another service
 		}
 	}
 	if e.Err != nil && o.endpoint == "" {
@@ -140,7 +140,7 @@ func (o loginOptions) entry(file *config.File) (e config.Entry, err error) {
 	return e, nil
 }
 
-// checkName refuses to replace the entry of another service by chance.
+// checkName refuses to replace the entry of another service.
 func (o loginOptions) checkName(file *config.File, e config.Entry) error {
 	old, ok := file.Find(e.Name)
 	if !ok || o.datacenter != "" || old.Endpoint == e.Endpoint {
@@ -178,8 +178,8 @@ func keepLogin(ctx context.Context, a *app.App, e config.Entry, c *client.Client
 	return config.NewSession(name, e, c).Keep(ctx, tokens)
 }
 
-// trust returns the fingerprint to pin for the service at endpoint; "" if the
-// system trusts its certificate. known was pinned before, given is the user's.
+// trust returns the fingerprint to pin for the service at endpoint, or "" if the system trusts its
+// certificate. known is the pinned fingerprint, given that of the user.
 func trust(ctx context.Context, a *app.App, endpoint, known, given string) (string, error) {
 	if given != "" {
 		parsed, err := client.ParseFingerprint(given)
@@ -230,7 +230,7 @@ func ask(ctx context.Context, a *app.App, question string) (string, error) {
 	return a.Answer(ctx, question)
 }
 
-// askPassword asks for a password at the terminal, which does not show it.
+// askPassword asks for a password at the terminal, without echo.
 func askPassword(ctx context.Context, a *app.App, question string) (string, error) {
 	f, ok := a.Main.Stdin.(*os.File)
 	if !ok || !cliio.IsTerminal(f) {
@@ -246,9 +246,9 @@ func Logout(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "logout", Args: "[DC...]", Most: -1,
 		Summary: "end a login and forget its tokens",
-		Text: `Revokes the login at the service and removes its tokens from this machine, for the
-datacenters named, else the current one. The entry stays in the configuration.
-Commands that run elsewhere with the same login may go on for a few minutes.`,
+		Text: `Revokes the login at the service and removes its tokens from this machine. Without DC it
+logs out of the current datacenter. The entry stays in the configuration. Commands that
+run elsewhere with the same login may continue for a few minutes.`,
 		Examples: []string{"paddlectl logout"},
 		Exits:    app.RemoteExits(cliio.NotFound, cliio.Partly),
 		Run:      func(ctx context.Context, operands []string) error { return runLogout(ctx, a, operands) },

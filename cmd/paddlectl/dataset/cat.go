@@ -25,22 +25,22 @@ func datasetCatCommand(a *app.App) *cli.Command {
 	o := &datasetCatOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "cat", Args: "DATASET...|FILE...", Least: 1, Most: -1,
-		Summary: "print records, decoded, as JSON lines",
-		Text: `Prints the samples of datasets, or of files of RecordIO, one JSON value a line.
-Bytes become base64, arrays of numbers nested arrays, numbers that JSON does not know
-the texts "NaN", "Infinity" and "-Infinity", complex ones [REAL,IMAGINARY]. Records
-of the payload raw are texts; one that is not UTF-8 is {"base64":"..."}. Pickles are
-read, never executed. For records as they stand: paddlectl recordio cat.
+		Summary: "print decoded records as JSON lines",
+		Text: `Prints the samples of datasets or RecordIO files, one JSON value per line. Bytes become
+base64, and arrays of numbers nested arrays. Numbers that JSON lacks become the strings
+"NaN", "Infinity" and "-Infinity"; complex numbers become [REAL,IMAGINARY]. Raw records
+become strings, or {"base64":"..."} if they are not UTF-8. Pickles are read, never
+executed. paddlectl recordio cat prints records undecoded.
 
-What is damaged ends the command with code 7. With --on-damage skip or salvage it is
-named and left out, and the code is 8.`,
+Damage ends the command with code 7. With --on-damage skip or salvage, damaged records
+are named and left out, and the code is 8.`,
 		Examples: []string{"paddlectl dataset cat --limit 3 ./dataset", "paddlectl dataset cat '/pfs/dc1/home/alice/dataset/uci_housing_train-*' | jq ."},
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
 			payloadFlag(&o.payload),
 			&cli.Int64Flag{Name: "limit", Aliases: []string{"n"}, Usage: "print at most `N` records", Value: -1, DefaultText: "all", Destination: &o.limit},
 			o.DamageFlag("fail"),
-			&cli.BoolFlag{Name: "json", Usage: "the same: each line is JSON as it is"},
+			&cli.BoolFlag{Name: "json", Usage: "no effect: each line is JSON already"},
 		},
 		Run: func(ctx context.Context, operands []string) error { return runDatasetCat(ctx, a, o, operands) },
 	})
@@ -56,7 +56,7 @@ func runDatasetCat(ctx context.Context, a *app.App, o *datasetCatOptions, operan
 		return err
 	}
 	if o.limit < -1 {
-		return cliargs.Usagef("--limit %d: a number from 0 on is needed", o.limit)
+		return cliargs.Usagef("--limit %d: a number from 0 up is needed", o.limit)
 	}
 	inputs, err := datafile.Operands(ctx, a, operands)
 	if err != nil {

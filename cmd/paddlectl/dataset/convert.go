@@ -18,23 +18,23 @@ func datasetConvertCommand(a *app.App) *cli.Command {
 	o := &convertOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "convert", Args: "INPUT...", Least: 1, Most: -1,
-		Summary: "turn data of many formats into shards of RecordIO",
-		Text: `Reads files, directories, patterns or standard input (-), and writes their samples
-as records into the shards PREFIX-00000-of-00010, ... and a manifest, the dot-file
-.PREFIX.manifest. All get their names together, the manifest last: a set without
-one is not complete. A directory is read with all below it, in the order of the
-names, without dot-files; its subdirectories are the labels of images.
+		Summary: "convert data of many formats to RecordIO shards",
+		Text: `Reads files, directories, patterns or standard input (-), and writes their samples as
+records to the shards PREFIX-00000-of-00010, ... and a manifest, the dot-file
+.PREFIX.manifest. All files appear together, the manifest last: a dataset without a
+manifest is incomplete. Directories are read recursively, in the order of names, without
+dot-files; their subdirectories are the labels of images.
 
-The same input, options and seed give the same bytes, whatever --jobs is.
+The same input, flags and seed give the same bytes, whatever --jobs is.
 
-A run that fails or is killed leaves the shards that it finished in the
-dot-directory .PREFIX.convert; the same command with --resume checks them and goes
-on. They are made anew with --restart. Of a complete set --resume says so.
+A run that fails or is killed leaves its finished shards in the dot-directory
+.PREFIX.convert. The same command with --resume checks and keeps them; --restart makes
+them again. If the dataset is complete, --resume says so.
 
 Formats:
 ` + listed(FormatLines()) + `
-Any of them but npz, parquet and recordio may be compressed with gzip or zstd; any but
-npz and parquet, which begin at their end, may come through a pipe. Payloads:
+All but npz, parquet and recordio may be compressed with gzip or zstd. All but npz and
+parquet, which are read from their end, may come through a pipe. Payloads:
 ` + listed(EncodingLines()),
 		Examples: []string{
 			"paddlectl dataset convert --output-path ./dataset --name-prefix uci_housing_train --line-count 10 --no-header --delimiter space housing.data",
@@ -51,7 +51,7 @@ npz and parquet, which begin at their end, may come through a pipe. Payloads:
 	})
 }
 
-// listed writes two columns, the first as wide as it needs.
+// listed formats two columns, the first as wide as needed.
 func listed(lines [][2]string) string {
 	width := 0
 	for _, l := range lines {
@@ -81,7 +81,7 @@ func EncodingLines() (lines [][2]string) {
 	return lines
 }
 
-// runConvert makes a dataset of what the operands name.
+// runConvert converts the operands to a dataset.
 func runConvert(ctx context.Context, a *app.App, o *convertOptions, operands []string) error {
 	if err := o.check(); err != nil {
 		return err

@@ -17,14 +17,14 @@ import (
 
 // convertOptions are the flags of dataset convert.
 type convertOptions struct {
-	dataset.Options // as far as flags are options as they are
+	dataset.Options // of flags whose values need no conversion
 
 	shardSize, shuffleMemory, maxRecord, chunkSize cliio.SizeFlag
 	payload, labelFrom, bad, badFile               string
 	damage                                         datafile.ReadOptions
 	quiet, json                                    bool
 
-	given func(name string) bool // whether a flag was; nil: none
+	given func(name string) bool // whether a flag was given; nil: none was
 }
 
 func (o *convertOptions) flags() []cli.Flag {
@@ -32,57 +32,57 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.StringFlag{Name: "output-path", Usage: "write the shards into `DIR`, which is made if it is missing", Destination: &o.Title},
 		&cli.StringFlag{Name: "name-prefix", Usage: "begin the names of the shards with `PREFIX`", Destination: &o.Name},
 		&cli.Int64Flag{Name: "line-count", Usage: "put `N` records into each shard", DefaultText: "none", Destination: &o.LineCount},
-		&cli.Int64Flag{Name: "num-shards", Usage: "make `K` shards, whose records differ by at most one", DefaultText: "none", Destination: &o.NumShards},
-		&cli.GenericFlag{Name: "shard-size", Usage: "put records of `SIZE` bytes into each shard (256M if nothing else is said)", Value: &o.shardSize},
-		&cli.BoolFlag{Name: "paddle-compat", Usage: "cut, count in names and chunk as convert of paddle.v2.dataset.common: see docs/datasets.md", Destination: &o.PaddleCompat},
+		&cli.Int64Flag{Name: "num-shards", Usage: "make `K` shards whose numbers of records differ by at most one", DefaultText: "none", Destination: &o.NumShards},
+		&cli.GenericFlag{Name: "shard-size", Usage: "put records of `SIZE` bytes into each shard (256M by default)", Value: &o.shardSize},
+		&cli.BoolFlag{Name: "paddle-compat", Usage: "cut, number and chunk like convert of paddle.v2.dataset.common: see docs/datasets.md", Destination: &o.PaddleCompat},
 		&cli.StringFlag{Name: "format", Usage: "the inputs are `NAME` (csv if a flag about tables is given, else found by content and name)", Destination: &o.Format},
-		&cli.GenericFlag{Name: "include", Usage: "read what matches `PATTERN` below directories; of all rules the last that matches decides", Value: &copying.RuleFlag{Rules: &o.Rules}},
+		&cli.GenericFlag{Name: "include", Usage: "read what matches `PATTERN` below directories; the last matching --include or --exclude decides", Value: &copying.RuleFlag{Rules: &o.Rules}},
 		&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN` below directories (*.json, raw/); excluded directories are not entered", Value: &copying.RuleFlag{Rules: &o.Rules, Exclude: true}},
 		&cli.StringFlag{Name: "payload", Usage: "encode records as `NAME`", Value: convert.Encodings[0].Name, Destination: &o.payload},
-		&cli.StringFlag{Name: "encoding", Usage: "text is written in `NAME`: " + strings.Join(convert.Charsets(), ", ") + " (utf-8)", Destination: &o.Encoding},
+		&cli.StringFlag{Name: "encoding", Usage: "decode text as `NAME`: " + strings.Join(convert.Charsets(), ", ") + " (utf-8)", Destination: &o.Encoding},
 		&cli.StringFlag{Name: "delimiter", Usage: "`CHAR` between the columns of a table, or tab, or space for any run of blanks", Destination: &o.Delimiter},
 		&cli.BoolFlag{Name: "no-header", Usage: "the first line of a table is a record", Destination: &o.NoHeader},
 		&cli.Int64Flag{Name: "skip-lines", Usage: "leave out the first `N` lines of each input, before a header", DefaultText: "none", Destination: &o.SkipLines},
 		&cli.StringFlag{Name: "columns", Usage: "`NAMES` of the columns of a table without a header, between commas", Destination: &o.Columns},
 		&cli.GenericFlag{Name: "type", Usage: "`COLUMN=TYPE` of a table, COLUMN by name or number from 1: text, bytes, int, float, float32, bool, skip; several times", Value: app.ListFlag(&o.Types)},
 		&cli.BoolFlag{Name: "text", Usage: "columns without --type are text; do not find out their types", Destination: &o.Text},
-		&cli.StringFlag{Name: "null", Usage: "`TEXT` in a table that means that the value is missing, such as NA", Destination: &o.Null},
+		&cli.StringFlag{Name: "null", Usage: "`TEXT` that marks a missing value in a table, such as NA", Destination: &o.Null},
 		&cli.GenericFlag{Name: "label", Usage: "`COLUMN` of a table that is a label: records become [features, labels]; several times", Value: app.ListFlag(&o.Labels)},
-		&cli.StringFlag{Name: "label-from", Usage: "the label of an image is the directory right below the operand (top), the one it is in (dir), or there is none: `WHICH`", Value: "top", Destination: &o.labelFrom},
-		&cli.BoolFlag{Name: "shuffle", Usage: "put the records into a random order", Destination: &o.Shuffle},
+		&cli.StringFlag{Name: "label-from", Usage: "label images by `WHICH` directory: top (right below the operand), dir (that of the image) or none", Value: "top", Destination: &o.labelFrom},
+		&cli.BoolFlag{Name: "shuffle", Usage: "put records into a random order", Destination: &o.Shuffle},
 		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.Seed},
-		&cli.GenericFlag{Name: "shuffle-memory", Usage: "shuffle in about `SIZE` of memory (64M), the rest in the folder for temporary files", Value: &o.shuffleMemory},
-		&cli.StringFlag{Name: "bad", Usage: "`POLICY` for records that are malformed: fail, or skip them", Value: "fail", Destination: &o.bad},
+		&cli.GenericFlag{Name: "shuffle-memory", Usage: "shuffle in about `SIZE` of memory (64M), and the rest in temporary files", Value: &o.shuffleMemory},
+		&cli.StringFlag{Name: "bad", Usage: "`POLICY` for malformed records: fail or skip", Value: "fail", Destination: &o.bad},
 		&cli.Int64Flag{Name: "max-bad", Usage: "skip at most `N` records; -1 means any number", Value: convert.DefaultMaxBad, Destination: &o.MaxBad},
 		&cli.StringFlag{Name: "bad-file", Usage: "skip malformed records and write them to `FILE`, as JSON lines with the reason", Destination: &o.badFile},
 		o.damage.DamageFlag("fail"),
 		&cli.GenericFlag{Name: "max-record", Usage: "refuse records of more than `SIZE` (64M)", Value: &o.maxRecord},
 		&cli.StringFlag{Name: "compressor", Usage: "compress chunks by `NAME`: none, snappy, gzip, zstd", Value: "snappy", Destination: &o.Compressor},
 		&cli.GenericFlag{Name: "chunk-size", Aliases: []string{"chunk"}, Usage: "put records of `SIZE` bytes into a chunk, or one record with 0 (4M; 32M with --paddle-compat)", Value: &o.chunkSize},
-		&cli.IntFlag{Name: "jobs", Aliases: []string{"j", "parallel"}, Usage: "work on `N` pieces of input at once; 0 is one a processor", Destination: &o.Jobs},
-		&cli.BoolFlag{Name: "resume", Usage: "go on with what a run before has finished", Destination: &o.Resume},
-		&cli.BoolFlag{Name: "restart", Usage: "discard what a run before has finished", Destination: &o.Restart},
+		&cli.IntFlag{Name: "jobs", Aliases: []string{"j", "parallel"}, Usage: "work on `N` parts of the input at once; 0 is one per processor", Destination: &o.Jobs},
+		&cli.BoolFlag{Name: "resume", Usage: "keep the finished shards of an earlier run", Destination: &o.Resume},
+		&cli.BoolFlag{Name: "restart", Usage: "discard the finished shards of an earlier run", Destination: &o.Restart},
 		app.ForceFlag(&o.Force),
-		&cli.BoolFlag{Name: "allow-empty", Usage: "make a dataset also of no records", Destination: &o.AllowEmpty},
+		&cli.BoolFlag{Name: "allow-empty", Usage: "allow a dataset without records", Destination: &o.AllowEmpty},
 		&cli.BoolFlag{Name: "dry-run", Usage: "read everything, write nothing, print the shards that would be made", Destination: &o.DryRun},
 		app.QuietFlag(&o.quiet),
 		app.JSONFlag(&o.json),
 	}
 }
 
-// check makes the values of the flags options.
+// check turns the values of the flags into options.
 func (o *convertOptions) check() error {
 	switch {
 	case o.Title == "":
 		return cliargs.Usagef("--output-path is needed: the directory for the shards")
 	case o.is("line-count") && o.LineCount == 0, o.is("num-shards") && o.NumShards == 0:
-		return cliargs.Usagef("--line-count and --num-shards are numbers from 1 on")
+		return cliargs.Usagef("--line-count and --num-shards are numbers from 1 up")
 	case o.shardSize.Given && o.shardSize.Bytes == 0:
-		return cliargs.Usagef("--shard-size 0: shards hold something")
+		return cliargs.Usagef("--shard-size 0: at least one byte is needed")
 	case o.bad != "fail" && o.bad != "skip":
 		return cliargs.Usagef("--bad %s: fail or skip is needed", o.bad)
 	case o.bad == "fail" && o.badFile != "" && o.is("bad"):
-		return cliargs.Usagef("--bad fail and --bad-file, which skips, exclude each other")
+		return cliargs.Usagef("--bad fail and --bad-file, which skips, contradict each other")
 	}
 	if err := o.damage.CheckPolicy(); err != nil {
 		return err
@@ -105,25 +105,25 @@ func (o *convertOptions) check() error {
 	return o.checkIdle()
 }
 
-// is reports whether a flag was given, with whatever value.
+// is reports whether a flag was given, with any value.
 func (o *convertOptions) is(name string) bool { return o.given != nil && o.given(name) }
 
-// checkIdle refuses flags that would do nothing: whoever gives one means something.
+// checkIdle refuses flags that would have no effect.
 func (o *convertOptions) checkIdle() error {
 	raw := o.payload == "raw"
 	skips := o.badFile != "" || o.bad == "skip"
 	for _, rule := range []struct {
-		names  string // of flags that do nothing
+		names  string // of flags without an effect
 		idle   bool   // in this case
 		reason string
 	}{
-		{"seed shuffle-memory", !o.Shuffle, "there is no --shuffle"},
+		{"seed shuffle-memory", !o.Shuffle, "it needs --shuffle"},
 		{"columns", !o.NoHeader, "the header names the columns; without one, give --no-header too"},
 		{"type text null label columns", raw, "--payload raw takes lines as they are"},
 		{"label-from", o.Format != "" && o.Format != "images", "labels of directories are for images, not for --format " + o.Format},
 		{"bad max-bad bad-file max-record encoding include exclude skip-lines", o.Format == dataset.RecordsFormat, "records of RecordIO are taken as they are"},
 		{"on-damage", o.Format != dataset.RecordsFormat, "it is for --format recordio"},
-		{"max-bad", !skips, "there is no --bad skip, and no --bad-file"},
+		{"max-bad", !skips, "it needs --bad skip or --bad-file"},
 	} {
 		for _, name := range strings.Fields(rule.names) {
 			if rule.idle && o.is(name) {
@@ -145,9 +145,9 @@ func (o *convertOptions) withHint(ctx context.Context, a *app.App, err error) er
 	return datafile.WithHint(a, err)
 }
 
-// wayOut says which flag helps with an error of package convert.
+// wayOut returns which flag helps with an error of package convert.
 func (o *convertOptions) wayOut(err error) string {
-	const skip = "--bad skip leaves malformed records out and tells of them"
+	const skip = "--bad skip leaves out malformed records and names them"
 	var bad *convert.RecordError
 	fails := !o.SkipBad && o.BadFile == nil && errors.As(err, &bad)
 	switch {
@@ -158,17 +158,17 @@ func (o *convertOptions) wayOut(err error) string {
 		}
 		return way
 	case errors.Is(err, convert.ErrHeader):
-		return "--no-header takes the first line for a record, and --columns names the columns then"
+		return "--no-header reads the first line as a record; --columns then names the columns"
 	case errors.Is(err, convert.ErrManyPieces):
 		return "--payload msgpack, pickle and json hold all values of a sample"
 	case errors.Is(err, convert.ErrTooMany):
-		return "--max-bad N lets more of them pass, -1 any number"
+		return "--max-bad N allows more of them, -1 any number"
 	case errors.Is(err, convert.ErrUnlabelled):
-		return "the directories right below an operand are labels; --label-from dir takes those that the images are in, none makes records without"
+		return "the directories right below an operand are labels; --label-from dir uses those that the images are in, none makes records without labels"
 	case errors.Is(err, convert.ErrFormat):
-		return "--format NAME says what the inputs are: " + strings.Join(dataset.Formats(), ", ") + "; --include and --exclude choose files of a directory"
+		return "--format NAME sets the format of the inputs: " + strings.Join(dataset.Formats(), ", ") + "; --include and --exclude choose files of a directory"
 	case errors.Is(err, convert.ErrDelimiter):
-		return "--delimiter CHAR says what separates the columns, such as ';', tab or space"
+		return "--delimiter CHAR sets what separates the columns, such as ';', tab or space"
 	case errors.Is(err, convert.ErrCharset):
 		way := "--encoding NAME reads other text: " + strings.Join(convert.Charsets(), ", ")
 		if fails {

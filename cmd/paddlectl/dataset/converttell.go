@@ -19,8 +19,8 @@ type convertSums struct {
 	Records int64   `json:"records"`
 	Bytes   int64   `json:"bytes"`
 	Bad     int64   `json:"bad"`
-	LeftOut int64   `json:"left_out"` // files below directories that are no data
-	Kept    int     `json:"kept"`     // shards of the run before
+	LeftOut int64   `json:"left_out"` // files below directories that are not data
+	Kept    int     `json:"kept"`     // shards of the earlier run
 	Seconds float64 `json:"seconds"`
 	Already bool    `json:"already,omitempty"` // nothing was left to do
 	DryRun  bool    `json:"dry_run,omitempty"`
@@ -30,7 +30,7 @@ type convertSums struct {
 	Shards  any               `json:"shards"`
 }
 
-// convertTelling tells the result of a conversion.
+// convertTelling prints the result of a conversion.
 type convertTelling struct {
 	a       *app.App
 	o       *convertOptions
@@ -77,7 +77,7 @@ func (t *convertTelling) tellJSON() error {
 func (t *convertTelling) tellText() {
 	r := t.r
 	if r.Already {
-		t.a.Message("already complete: %s in %s, of inputs that have the same names and sizes and were not changed since",
+		t.a.Message("already complete: %s in %s, from inputs with the same names and sizes, unchanged since",
 			app.Count(r.Records, "record", "records"), app.Count(int64(len(r.Shards)), "shard", "shards"))
 		return
 	}
@@ -100,7 +100,7 @@ func (t *convertTelling) tellLeft() {
 	}
 	t.tellHeader()
 	if n := t.r.Stats.Partial; n > 0 {
-		t.a.Message("the payload raw keeps the bytes or the text of a sample alone: %s more, such as a label, which is left out", app.Count(n, "sample has", "samples have"))
+		t.a.Message("the payload raw keeps only the bytes or the text of a sample: %s more, such as a label, which is left out", app.Count(n, "sample has", "samples have"))
 	}
 	for _, note := range t.notes() {
 		t.a.Message("%s", note)
@@ -119,8 +119,8 @@ func (t *convertTelling) notes() (texts []string) {
 	return texts
 }
 
-// tellHeader warns of a table whose first line is no header, by its looks: all names are
-// numbers.
+// tellHeader warns if all names in the header of a table are numbers: the line is probably a
+// record.
 func (t *convertTelling) tellHeader() {
 	if t.o.NoHeader || t.r.Stats.Format != "csv" && t.r.Stats.Format != "tsv" || len(t.r.Stats.Columns) == 0 {
 		return
@@ -130,11 +130,11 @@ func (t *convertTelling) tellHeader() {
 			return
 		}
 	}
-	t.a.Message("the first line was taken for a header, and all names in it are numbers: --no-header makes a record of it")
+	t.a.Message("the first line was read as a header, but all names in it are numbers: --no-header makes it a record")
 }
 
-// tellColumns names the types of columns where they were found out, or stand in the inputs. Of
-// many columns it tells how many have which.
+// tellColumns prints the types of columns that the inputs state or the conversion found. For many
+// columns it counts them by type.
 func (t *convertTelling) tellColumns() {
 	if len(t.r.Stats.Columns) == 0 || t.o.Text || t.o.payload == "raw" {
 		return

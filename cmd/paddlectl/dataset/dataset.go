@@ -18,8 +18,8 @@ func Command(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name:    "dataset",
 		Summary: "make datasets for training, check them, share them out",
-		Text: `Turns real data into shards of RecordIO with a manifest, checks them, shares them
-out to trainers, publishes them. Paths that begin with /pfs/ are on a service.`,
+		Text: `Converts data into RecordIO shards with a manifest, checks them, shares them out to
+trainers and publishes them. Paths that begin with /pfs/ are on a service.`,
 		Subs: []*cli.Command{
 			datasetCatCommand(a), datasetConvertCommand(a), datasetInfoCommand(a), datasetLatestCommand(a), datasetPublishCommand(a),
 			datasetShardCommand(a), datasetSplitCommand(a), datasetVerifyCommand(a),

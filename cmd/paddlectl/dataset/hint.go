@@ -17,21 +17,21 @@ const (
 	wayToDataset = "name the directory of the shards, or DIR/PREFIX; paddlectl dataset convert makes datasets"
 )
 
-// ways has the way out of errors of package dataset that need nothing else.
+// ways are the hints for errors of package dataset that need only the Reason.
 var ways = map[dataset.Reason]string{
 	dataset.Exists:          wayToReplace,
 	dataset.ShardsExist:     "--force replaces them",
 	dataset.Empty:           "--allow-empty makes an empty dataset",
-	dataset.Unfinished:      "--resume goes on with what it finished, --restart discards it",
+	dataset.Unfinished:      "--resume keeps what it finished, --restart discards it",
 	dataset.OtherJob:        "--restart discards what it finished",
 	dataset.Busy:            "wait until it is done, or end it",
 	dataset.UnnamedStray:    "remove it with the tools of the store, and publish again",
-	dataset.OtherSchema:     "--change-schema publishes it all the same; another NAME keeps the two apart",
+	dataset.OtherSchema:     "--change-schema publishes it anyway; another NAME keeps the two apart",
 	dataset.TooManyVersions: "another NAME begins again with 1",
 	dataset.TooFewFiles:     "--policy range shares out records instead of files; dataset convert --format recordio --num-shards makes more files",
 }
 
-// withHint adds the way out to an error of package dataset, or of the files that it reads and makes.
+// withHint adds a hint to an error of package dataset, or of the files that it reads and makes.
 func withHint(ctx context.Context, a *app.App, err error) error {
 	var e *dataset.Error
 	if !errors.As(err, &e) {
@@ -56,7 +56,7 @@ func withHint(ctx context.Context, a *app.App, err error) error {
 		last := strconv.Itoa(e.Versions[len(e.Versions)-1])
 		way = "name one of them, as " + name + "/" + last + "; for a publisher: paddlectl dataset latest " + app.ShellWord(name) + " " + last
 	case e.Begun != "":
-		way = "a conversion to " + e.Begun + " was not completed, or is at work: the same paddlectl dataset convert with --resume goes on"
+		way = "a conversion to " + e.Begun + " was not completed, or is running: the same paddlectl dataset convert with --resume completes it"
 	case e.Files:
 		way = "the files in it are " + app.ShellWord(strings.TrimSuffix(name, "/")+"/*") + "; " + wayToDataset
 	case e.Reason == dataset.NotDataset:
@@ -75,7 +75,7 @@ func open(ctx context.Context, a *app.App, text string) (*dataset.Dataset, error
 	return s, withHint(ctx, a, err)
 }
 
-// eachDataset calls fn for every dataset that is named, and goes on after a failure.
+// eachDataset calls fn for every named dataset, and continues after a failure.
 func eachDataset(ctx context.Context, a *app.App, operands []string, fn func(*dataset.Dataset) error) error {
 	return app.EachOf(ctx, a, operands, func(text string) error {
 		s, err := open(ctx, a, text)

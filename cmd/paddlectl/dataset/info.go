@@ -19,9 +19,9 @@ func datasetInfoCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "info", Args: "DATASET...", Least: 1, Most: -1,
 		Summary: "show what a dataset consists of",
-		Text: `Shows what the manifest says. DATASET is the directory of the shards, or DIR/PREFIX,
-or a published dataset, of which the newest version is shown. Nothing is checked:
-paddlectl dataset verify does that.`,
+		Text: `Shows the manifest. DATASET is the directory of the shards, or DIR/PREFIX, or a published
+dataset, whose latest version is shown. Nothing is checked: paddlectl dataset verify does
+that.`,
 		Examples: []string{"paddlectl dataset info ./dataset", "paddlectl dataset info --shards /pfs/dc1/public/dataset/uci_housing"},
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
@@ -77,7 +77,7 @@ func showDataset(a *app.App, s *dataset.Dataset, o infoOptions) error {
 	return nil
 }
 
-// mostShown is how many inputs, and how many classes, are named to people.
+// mostShown bounds the inputs, and the classes, that are printed without --json.
 const mostShown = 20
 
 // classesText names the first classes.

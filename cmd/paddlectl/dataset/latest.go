@@ -16,14 +16,13 @@ func datasetLatestCommand(a *app.App) *cli.Command {
 	var json, quiet bool
 	return a.NewCommand(app.Spec{
 		Name: "latest", Args: "/pfs/DC/public/dataset/NAME [N]", Least: 1, Most: 2,
-		Summary: "list the versions of a published dataset, or choose the one that NAME means",
+		Summary: "list the versions of a published dataset, or choose the latest",
 		Text: `Lists the complete versions of a published dataset. The one marked latest is what
 NAME and NAME/latest mean.
 
-With N makes that version N, from one moment to the next, as to go back to an older
-one. It must be complete: its manifest is read, and names and sizes of its shards are
-compared with that. To publish again makes the new version the latest, as always.
-Only publishers may do that.`,
+With N, makes version N the latest in one step, for example to go back to an older one.
+Version N must be complete: the names and sizes of its shards must match its manifest.
+The next publication becomes the latest again. Only publishers may choose a version.`,
 		Examples: []string{
 			"paddlectl dataset latest /pfs/dc1/public/dataset/uci_housing",
 			"paddlectl dataset latest /pfs/dc1/public/dataset/uci_housing 2",
@@ -65,7 +64,7 @@ func newDatasetVersionJSON(s *dataset.Dataset, n int, latest bool) datasetVersio
 	return datasetVersionJSON{app.LocalText(s.Dir.Path), n, latest, s.Records, s.Bytes, s.Digest}
 }
 
-// list tells of every complete version.
+// list prints every complete version.
 func (l *latestVersion) list(ctx context.Context) error {
 	complete, err := dataset.Versions(ctx, l.dir)
 	if err != nil {
@@ -97,11 +96,11 @@ func (l *latestVersion) tell(ctx context.Context, n int, latest bool) error {
 	return nil
 }
 
-// choose makes latest the version of a number.
+// choose makes the version number the latest.
 func (l *latestVersion) choose(ctx context.Context, number string) error {
 	n, ok := dataset.VersionOf(number)
 	if !ok {
-		return cliargs.Usagef("%q is no number of a version: they are counted from 1", number)
+		return cliargs.Usagef("%q is not a version number: versions are counted from 1", number)
 	}
 	s, err := dataset.SetLatest(ctx, l.dir, n)
 	if err != nil {

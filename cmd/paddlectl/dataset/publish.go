@@ -22,24 +22,24 @@ func datasetPublishCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "publish", Args: "DATASET [/pfs/DC/public/dataset/NAME]", Least: 1, Most: 2,
 		Summary: "make a dataset public, as a new version",
-		Text: `Checks a dataset, copies it to /pfs/DC/public/dataset/NAME/N with N the next free
-number, checks the copy, and writes its manifest last: a version without one is not
-complete. A complete version is never changed; to publish again makes the next one.
-NAME/latest then leads to it, which dataset info, cat, shard, split and verify read
-if they are given NAME; dataset latest makes another version that. Without a target it
-is the current datacenter, and the name of the dataset. Only publishers may do that.
+		Text: `Checks a dataset, copies it to /pfs/DC/public/dataset/NAME/N, where N is the next free
+number, checks the copy, and writes its manifest last: a version without a manifest is
+incomplete. A complete version never changes; publishing again makes the next one. Then
+NAME/latest leads to the new version, which dataset info, cat, shard, split and verify
+read if they are given NAME. dataset latest chooses another version. The default target
+is the name of the dataset in the current datacenter. Only publishers may publish.
 
-A set that is the newest version already is not copied again. One that has another
-prefix, other columns, classes or payload than the newest version is refused: who
-reads NAME expects those.
+A dataset that is the newest version already is not copied again. One whose prefix,
+columns, classes or payload differ from those of the newest version is refused, because
+readers of NAME rely on them.
 
-A publication that was interrupted goes on where it was if it is run again.`,
+To resume an interrupted publication, run the same command again.`,
 		Examples: []string{"paddlectl dataset publish ./dataset /pfs/dc1/public/dataset/uci_housing"},
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "force", Usage: "make a new version also of the set that is the newest one already", Destination: &o.force},
-			&cli.BoolFlag{Name: "change-schema", Usage: "let prefix, columns, classes and payload be others than in the newest version", Destination: &o.changeSchema},
-			&cli.BoolFlag{Name: "allow-empty", Usage: "publish a set without records", Destination: &o.allowEmpty},
+			&cli.BoolFlag{Name: "force", Usage: "make a new version even if the newest one is the same", Destination: &o.force},
+			&cli.BoolFlag{Name: "change-schema", Usage: "allow prefix, columns, classes and payload to differ from the newest version", Destination: &o.changeSchema},
+			&cli.BoolFlag{Name: "allow-empty", Usage: "allow a dataset without records", Destination: &o.allowEmpty},
 			app.QuietFlag(&o.quiet),
 			app.JSONFlag(&o.json),
 		},
@@ -72,7 +72,7 @@ func runPublish(ctx context.Context, a *app.App, o publishOptions, operands []st
 	return tellPublished(a, o, s, p)
 }
 
-// publicPlace is where the versions of a dataset are.
+// publicPlace returns the directory of the versions of a dataset.
 func publicPlace(ctx context.Context, a *app.App, s *dataset.Dataset, operands []string) (transfer.End, error) {
 	text := ""
 	if len(operands) > 0 {
@@ -87,14 +87,14 @@ func publicPlace(ctx context.Context, a *app.App, s *dataset.Dataset, operands [
 	return publicDataset(ctx, a, text)
 }
 
-// publicDataset is the place of a public dataset that an operand names.
+// publicDataset returns the directory of the public dataset that an operand names.
 func publicDataset(ctx context.Context, a *app.App, text string) (transfer.End, error) {
 	op, err := a.ParseOperand(text)
 	if err != nil {
 		return transfer.End{}, err
 	}
 	if op.Side != app.Remote || !app.IsPublicDataset(op.Path) {
-		return transfer.End{}, cliargs.Usagef("%q is no place for a public dataset: /pfs/DC/public/dataset/NAME is needed", text)
+		return transfer.End{}, cliargs.Usagef("%q cannot be a public dataset: /pfs/DC/public/dataset/NAME is needed", text)
 	}
 	return a.End(ctx, op)
 }

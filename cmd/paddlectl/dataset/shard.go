@@ -30,7 +30,7 @@ const (
 	byOrder      = string(dataset.ByOrder)
 )
 
-// noTrainer is the value of --trainer that is not given.
+// noTrainer means that --trainer is not given.
 const noTrainer = math.MinInt
 
 type shardOptions struct {
@@ -46,7 +46,7 @@ type shardOptions struct {
 
 	kept      *shard.State // of --state
 	who       shard.Trainer
-	all       bool // no trainer is meant: the plan for all of them
+	all       bool // the plan for all trainers
 	balance   shard.Weight
 	equally   shard.Equal
 	shuffling shard.Shuffle
@@ -56,26 +56,26 @@ func datasetShardCommand(a *app.App) *cli.Command {
 	o := &shardOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "shard", Args: "DATASET...|FILE...", Least: 1, Most: -1,
-		Summary: "tell, or read, what each trainer gets",
-		Text: `Shares datasets, or files, out to trainers, and prints what one of them gets, or
-with --trainers alone what all get. With --read it prints the records themselves.
-A directory is the dataset in it, and not a file.
+		Summary: "print what each trainer gets, or its records",
+		Text: `Shares datasets or files out to trainers, and prints what one trainer gets, or with
+--trainers alone what all get. --read prints the records themselves. A directory stands
+for the dataset in it.
 
-Which trainer of how many a process is it finds out itself in a job: from
-PADDLE_INIT_TRAINER_ID and PADDLE_INIT_NUM_GRADIENT_SERVERS, PADDLE_TRAINER_ID and
-PADDLE_TRAINERS_NUM, or /trainer_id and /trainer_count.
+In a job, --trainer and --trainers default to PADDLE_INIT_TRAINER_ID and
+PADDLE_INIT_NUM_GRADIENT_SERVERS, PADDLE_TRAINER_ID and PADDLE_TRAINERS_NUM, or
+/trainer_id and /trainer_count.
 
-A set with files that are missing, or stale ones of another set, is refused, and so
-are fewer files than trainers: a trainer would wait for ever.
+A dataset with missing shards, or stale ones of another dataset, is refused. So are fewer
+files than trainers, because a trainer would wait forever.
 
 Policies:
-  mod         file i to trainer i mod N, as cluster_files_reader
-  lpt         whole files, the heaviest first to who has least
-  rendezvous  whole files, of which few move when N changes
-  range       rows of records, whose numbers differ by at most one
-  order       all take turns in one order of all records, which --shuffle chooses:
-              none, global, or block:WINDOW[:LANES], by --seed and --epoch. How far
-              they are is one number, the cursor, whatever N was and is going to be`,
+  mod         file i to trainer i mod N, like cluster_files_reader
+  lpt         whole files, the heaviest first, each to the trainer with the least
+  rendezvous  whole files; few move when N changes
+  range       consecutive records; the shares differ by at most one record
+  order       all trainers take turns in one order of all records, which --shuffle
+              (none, global, or block:WINDOW[:LANES]), --seed and --epoch choose. One
+              number, the cursor, is the position of all; N may change on the way`,
 		Examples: []string{
 			"paddlectl dataset shard --trainers 4 --trainer 0 ./dataset",
 			"paddlectl dataset shard --lists / --test '/pfs/dc1/home/alice/test/part-*.gz' '/pfs/dc1/home/alice/train/part-*.gz'",
@@ -90,28 +90,28 @@ Policies:
 
 func (o *shardOptions) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "trainers", Usage: "share out to `N` trainers", DefaultText: "as the job says", Destination: &o.trainers},
-		&cli.IntFlag{Name: "trainer", Usage: "say what trainer `I` gets, counted from 0", Value: noTrainer, DefaultText: "as the job says", Destination: &o.trainer},
+		&cli.IntFlag{Name: "trainers", Usage: "share out to `N` trainers", DefaultText: "from the job", Destination: &o.trainers},
+		&cli.IntFlag{Name: "trainer", Usage: "print what trainer `I` gets, counted from 0", Value: noTrainer, DefaultText: "from the job", Destination: &o.trainer},
 		&cli.StringFlag{Name: "policy", Usage: "share out by `NAME`: mod, lpt, range, rendezvous, order", Value: byMod, Destination: &o.policy},
 		&cli.StringFlag{Name: "weight", Usage: "lpt balances `WHAT`: records or bytes", DefaultText: "bytes", Destination: &o.weight},
-		&cli.StringFlag{Name: "equal", Usage: "`HOW` trainers end: exact, or after the same number of records: drop some, or pad with the first ones again; how many is said on standard error", Value: "exact", Destination: &o.equal},
-		&cli.StringFlag{Name: "shuffle", Usage: "the `ORDER` of policy order, which it implies: none, global, block:WINDOW[:LANES]", Destination: &o.shuffle},
+		&cli.StringFlag{Name: "equal", Usage: "`HOW` to share: exact, or the same number of records to all by drop (leave some out) or pad (repeat the first ones); standard error says how many", Value: "exact", Destination: &o.equal},
+		&cli.StringFlag{Name: "shuffle", Usage: "`ORDER` of the records: none, global, block:WINDOW[:LANES]; implies --policy order", Destination: &o.shuffle},
 		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.seed},
 		&cli.Uint64Flag{Name: "epoch", Usage: "shuffle for epoch `N`", Destination: &o.epoch},
-		&cli.Int64Flag{Name: "cursor", Usage: "go on in the order behind the first `N` records, which all trainers together have had", Destination: &o.cursor},
-		&cli.StringFlag{Name: "state", Usage: "go on in the order where `FILE` says, which --json printed: it has dataset, shuffle, seed, epoch and cursor; another dataset is refused", Destination: &o.state},
+		&cli.Int64Flag{Name: "cursor", Usage: "start after the first `N` records of the order, those of all trainers together", Destination: &o.cursor},
+		&cli.StringFlag{Name: "state", Usage: "resume the order at the position in `FILE`, printed by --json: dataset, shuffle, seed, epoch and cursor; another dataset is refused", Destination: &o.state},
 		&cli.BoolFlag{Name: "read", Usage: "print the records of the trainer", Destination: &o.read},
-		&cli.StringFlag{Name: "as", Usage: "print records as `FORM`: json, one decoded record a line, or recordio", DefaultText: "json", Destination: &o.as},
+		&cli.StringFlag{Name: "as", Usage: "print records as `FORM`: json, one decoded record per line, or recordio", DefaultText: "json", Destination: &o.as},
 		payloadFlag(&o.payload),
 		&cli.Int64Flag{Name: "limit", Aliases: []string{"n"}, Usage: "read at most `N` records", Value: -1, DefaultText: "all", Destination: &o.limit},
 		o.damage.DamageFlag("fail"),
-		&cli.StringFlag{Name: "lists", Usage: "write the names of the files to train.list in `DIR`, which in a job is /, instead of printing them; --json tells of the lists", Destination: &o.lists},
+		&cli.StringFlag{Name: "lists", Usage: "write the file names to train.list in `DIR` (/ in a job) instead of printing them; --json describes the lists", Destination: &o.lists},
 		&cli.GenericFlag{Name: "test", Usage: "with --lists, share out the files of `PATTERN` by mod and write them to test.list; several times", Value: app.ListFlag(&o.test)},
 		app.JSONFlag(&o.json),
 	}
 }
 
-// check makes the values of the flags what they stand for.
+// check turns the values of the flags into options.
 func (o *shardOptions) check(env shard.Env) error {
 	var err error
 	if o.equally, err = shard.ParseEqual(o.equal); err != nil {
@@ -152,7 +152,7 @@ func (o *shardOptions) checkPolicy() error {
 	case o.as != "" && o.as != "json" && o.as != "recordio":
 		return cliargs.Usagef("--as %s: json or recordio is needed", o.as)
 	case o.cursor < 0 || o.cursor > 0 && o.policy != byOrder:
-		return cliargs.Usagef("--cursor is a number from 0 on, for --policy order")
+		return cliargs.Usagef("--cursor is a number from 0 up, for --policy order")
 	}
 	if err := cmp.Or(datafile.CheckPayload(o.payload), o.damage.CheckPolicy()); err != nil {
 		return err
@@ -160,8 +160,7 @@ func (o *shardOptions) checkPolicy() error {
 	return o.checkEffect()
 }
 
-// checkEffect refuses flags that would change nothing: who gives one takes it for
-// done.
+// checkEffect refuses flags that would have no effect.
 func (o *shardOptions) checkEffect() error {
 	const order = "--policy order or --shuffle"
 	for _, f := range []struct {
@@ -186,22 +185,22 @@ func (o *shardOptions) checkEffect() error {
 	case o.json && o.as == "recordio":
 		return cliargs.Usagef("--json and --as recordio contradict each other")
 	case o.damage.Policy != recordio.Fail && (o.policy == byRange || o.policy == byOrder):
-		return cliargs.Usagef("--on-damage %s is for whole files, --policy mod, lpt or rendezvous: policy %s knows records by their numbers, which damage changes", o.damage.Damage, o.policy)
+		return cliargs.Usagef("--on-damage %s is for whole files, --policy mod, lpt or rendezvous: policy %s uses record numbers, which damage changes", o.damage.Damage, o.policy)
 	case o.damage.Policy != recordio.Fail && o.equally != shard.Exact:
-		return cliargs.Usagef("--on-damage %s and --equal %s contradict each other: nobody knows beforehand how many records are lost", o.damage.Damage, o.equal)
+		return cliargs.Usagef("--on-damage %s and --equal %s contradict each other: it is not known beforehand how many records are lost", o.damage.Damage, o.equal)
 	case o.equally != shard.Exact && o.lists != "":
-		return cliargs.Usagef("--equal %s has no effect with --lists: who reads them reads whole files", o.equal)
+		return cliargs.Usagef("--equal %s has no effect with --lists, whose readers read whole files", o.equal)
 	}
 	return nil
 }
 
-// checkTrainer finds who is meant.
+// checkTrainer determines the trainer and the number of trainers.
 func (o *shardOptions) checkTrainer(env shard.Env) error {
 	switch {
 	case o.trainers < 0:
-		return cliargs.Usagef("--trainers %d: a number from 1 on is needed", o.trainers)
+		return cliargs.Usagef("--trainers %d: a number from 1 up is needed", o.trainers)
 	case o.trainer < 0 && o.trainer != noTrainer:
-		return cliargs.Usagef("--trainer %d: a number from 0 on is needed; without the flag, and with --trainers, all are shown", o.trainer)
+		return cliargs.Usagef("--trainer %d: a number from 0 up is needed; --trainers alone shows all trainers", o.trainer)
 	case o.trainers > 0 && o.trainer >= 0:
 		o.who = shard.Trainer{ID: o.trainer, Count: o.trainers}
 		return o.who.Check()
@@ -218,7 +217,7 @@ func (o *shardOptions) checkTrainer(env shard.Env) error {
 	var err error
 	o.who, err = env.Trainer()
 	if errors.Is(err, shard.ErrNoTrainer) {
-		return cliargs.Usagef("how many trainers are there: --trainers N, and --trainer I for one of them, or a job that says so (PADDLE_TRAINER_ID, PADDLE_TRAINERS_NUM)")
+		return cliargs.Usagef("the number of trainers is needed: --trainers N, and --trainer I for one of them, or a job that sets them (PADDLE_TRAINER_ID, PADDLE_TRAINERS_NUM)")
 	}
 	return err
 }
@@ -253,7 +252,7 @@ func runShard(ctx context.Context, a *app.App, o *shardOptions, operands []strin
 	return withHint(ctx, a, err)
 }
 
-// trainerEnv is where this process is told which trainer it is.
+// trainerEnv is the part of the environment that states which trainer this process is.
 func trainerEnv(a *app.App) shard.Env {
 	lookup := func(name string) (string, bool) {
 		text := a.Main.Getenv(name)
@@ -265,14 +264,14 @@ func trainerEnv(a *app.App) shard.Env {
 // mostState bounds the file that --state names.
 const mostState = 64 << 10
 
-// goOn makes the flags of the order those of the state in the file that --state names:
-// what --json printed, with the cursor that was reached.
+// goOn takes the flags of the order from the file of --state: what --json printed, with the cursor
+// that was reached.
 func (o *shardOptions) goOn(ctx context.Context, a *app.App) error {
 	if o.state == "" {
 		return nil
 	}
 	if o.shuffle != "" || o.seed != 0 || o.epoch != 0 || o.cursor != 0 {
-		return cliargs.Usagef("--state tells --shuffle, --seed, --epoch and --cursor: give these, or the file")
+		return cliargs.Usagef("--state sets --shuffle, --seed, --epoch and --cursor: give these, or the file")
 	}
 	if o.policy != byMod && o.policy != byOrder {
 		return cliargs.Usagef("--state is for --policy order, not %s", o.policy)

@@ -28,7 +28,7 @@ func (s *sharing) read(ctx context.Context) error {
 		return err
 	}
 	if s.o.as == "recordio" {
-		// In small chunks: who reads it waits for the first.
+		// In small chunks, because the reader waits for the first.
 		w := recordio.NewWriter(s.a.Out, recordio.WriterOptions{Path: "standard output", ChunkBytes: 1 << 20})
 		for rec, rerr := range records {
 			if err = rerr; err == nil {
@@ -58,7 +58,7 @@ func (s *sharing) read(ctx context.Context) error {
 	return datafile.EndLoss(s.a, s.Loss())
 }
 
-// tellTail says how many records --equal drops or repeats.
+// tellTail prints how many records --equal drops or repeats.
 func (s *sharing) tellTail(records int64, tail shard.Tail) {
 	switch s.o.equally {
 	case shard.Drop:
@@ -68,7 +68,7 @@ func (s *sharing) tellTail(records int64, tail shard.Tail) {
 	}
 }
 
-// print tells what the trainer, or all of them, get.
+// print prints the share of the trainer, or of all trainers.
 func (s *sharing) print(ctx context.Context) error {
 	if s.o.policy == byOrder {
 		return s.printOrder()
@@ -134,7 +134,7 @@ type listJSON struct {
 	Files int    `json:"files"`
 }
 
-// writeLists writes the names of the trainer's files, and with --json tells of the lists.
+// writeLists writes the names of the trainer's files, and with --json describes the lists.
 func (s *sharing) writeLists(ctx context.Context) error {
 	parts, _, err := s.Parts()
 	if err != nil {
@@ -176,8 +176,8 @@ type fileList struct {
 	files []string
 }
 
-// testNames are the files for tests of this trainer. Unlike files to train on they
-// may be fewer than the trainers.
+// testNames returns the test files of this trainer. Unlike files to train on, they may be fewer
+// than the trainers.
 func (s *sharing) testNames(ctx context.Context) ([]string, error) {
 	inputs, err := datafile.Operands(ctx, s.a, s.o.test)
 	if err != nil {

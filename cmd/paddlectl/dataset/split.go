@@ -35,13 +35,13 @@ func datasetSplitCommand(a *app.App) *cli.Command {
 	o := &datasetSplitOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "split", Args: "DATASET...|FILE...", Least: 1, Most: -1,
-		Summary: "write the records of a dataset to files, as split of PaddlePaddle",
-		Text: `Writes the samples of datasets, or of files of RecordIO, to files of --line-count
-each: as one pickled list a file, which cluster_files_reader reads, as RecordIO or
-as JSON lines. The files get their names together. Pickles are read, never executed.
+		Summary: "write the records of a dataset to files, like split of PaddlePaddle",
+		Text: `Writes the samples of datasets or RecordIO files to files of --line-count samples each:
+as one pickled list per file, which cluster_files_reader reads, as RecordIO or as JSON
+lines. All files appear together. Pickles are read, never executed.
 
-What is damaged ends the command with code 7. With --on-damage skip or salvage it is
-named and left out, and the code is 8.`,
+Damage ends the command with code 7. With --on-damage skip or salvage, damaged records
+are named and left out, and the code is 8.`,
 		Examples: []string{
 			"paddlectl dataset split --line-count 500 --suffix ./uci_housing/train-%05d.pickle ./dataset",
 			"paddlectl dataset split --num-files 8 --as recordio --suffix /pfs/dc1/home/alice/part-%05d-of-%05d big.recordio",
@@ -49,11 +49,11 @@ named and left out, and the code is 8.`,
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
 			&cli.Int64Flag{Name: "line-count", Usage: "put `N` records into each file", DefaultText: "none", Destination: &o.lineCount},
-			&cli.Int64Flag{Name: "num-files", Usage: "make `K` files, whose records differ by at most one", DefaultText: "none", Destination: &o.numFiles},
-			&cli.StringFlag{Name: "suffix", Usage: "name the files by `PATTERN`, which has %05d for the number, and may have a directory", Value: "%05d.pickle", Destination: &o.suffix},
+			&cli.Int64Flag{Name: "num-files", Usage: "make `K` files whose numbers of records differ by at most one", DefaultText: "none", Destination: &o.numFiles},
+			&cli.StringFlag{Name: "suffix", Usage: "name the files by `PATTERN`, with %05d for the number; it may include a directory", Value: "%05d.pickle", Destination: &o.suffix},
 			&cli.StringFlag{Name: "as", Usage: "write files as `FORM`: pickle, recordio or json", Value: payload.Pickle, Destination: &o.as},
 			payloadFlag(&o.payload),
-			&cli.BoolFlag{Name: "paddle-compat", Usage: "cut as split of paddle.v2.dataset.common: the first file has one record more", Destination: &o.paddleCompat},
+			&cli.BoolFlag{Name: "paddle-compat", Usage: "cut like split of paddle.v2.dataset.common: the first file has one record more", Destination: &o.paddleCompat},
 			o.damage.DamageFlag("fail"),
 			app.ForceFlag(&o.force),
 			app.QuietFlag(&o.quiet),
@@ -63,11 +63,11 @@ named and left out, and the code is 8.`,
 	})
 }
 
-// check makes the values of the flags what they stand for.
+// check turns the values of the flags into options.
 func (o *datasetSplitOptions) check() error {
 	switch {
 	case (o.lineCount > 0) == (o.numFiles > 0) || o.lineCount < 0 || o.numFiles < 0:
-		return cliargs.Usagef("either --line-count or --num-files is needed, a number from 1 on")
+		return cliargs.Usagef("either --line-count or --num-files is needed, a number from 1 up")
 	case o.paddleCompat && o.lineCount == 0:
 		return cliargs.Usagef("--paddle-compat needs --line-count")
 	case o.as != payload.Pickle && o.as != "recordio" && o.as != payload.JSON:
@@ -94,7 +94,7 @@ func (o *datasetSplitOptions) check() error {
 		return err
 	}
 	if o.damage.Policy != recordio.Fail && (o.pattern.HasTotal() || o.rule.NeedsCount()) {
-		return cliargs.Usagef("--on-damage %s needs --line-count and a pattern without -of-: nobody knows beforehand how many records are lost", o.damage.Damage)
+		return cliargs.Usagef("--on-damage %s needs --line-count and a pattern without -of-: it is not known beforehand how many records are lost", o.damage.Damage)
 	}
 	return nil
 }

@@ -17,15 +17,14 @@ func datasetVerifyCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "verify", Args: "DATASET...", Least: 1, Most: -1,
 		Summary: "check a dataset against its manifest",
-		Text: `Checks that every shard is there and is the one that the manifest states, by size,
-digest and number of records, and every checksum in it. Prints what is damaged,
-missing, or stale: a shard of that name which belongs to another set. If anything
-is, the exit code is 7.`,
+		Text: `Checks that every shard exists, that its size, digest and number of records match the
+manifest, and every checksum in it. Prints what is damaged, missing, or stale: a shard of
+another dataset. If anything is, the exit code is 7.`,
 		Examples: []string{"paddlectl dataset verify ./dataset", "paddlectl dataset verify --quick /pfs/dc1/public/dataset/uci_housing"},
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quick", Usage: "compare digests, computed where the shards are; do not read the records", Destination: &o.quick},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print the shards that are right, too", Destination: &o.verbose},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "also print intact shards", Destination: &o.verbose},
 			app.QuietFlag(&o.quiet),
 			app.JSONFlag(&o.json),
 		},
@@ -55,7 +54,7 @@ type verifying struct {
 	o datasetVerifyOptions
 }
 
-// dataset checks s and tells what is wrong with it.
+// dataset checks s and prints what is wrong with it.
 func (v *verifying) dataset(ctx context.Context, s *dataset.Dataset) error {
 	a, o := v.a, v.o
 	report, err := s.Verify(ctx, dataset.VerifyOptions{Quick: o.quick, Found: v.found, Meter: func(bytes int64, files int) recordfile.Meter {
@@ -78,13 +77,13 @@ func (v *verifying) dataset(ctx context.Context, s *dataset.Dataset) error {
 	return nil
 }
 
-// found tells of a shard.
+// found prints the result for a shard.
 func (v *verifying) found(r dataset.ShardReport) {
 	if r.State == dataset.Same && !v.o.verbose {
 		return
 	}
 	if v.o.json {
-		v.a.JSON(shardState{r.Name, string(r.State), r.Why}) // an error shows when Out is flushed
+		v.a.JSON(shardState{r.Name, string(r.State), r.Why}) // an error appears when Out is flushed
 		return
 	}
 	line := r.Name

@@ -21,16 +21,16 @@ func Cat(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "cat", Args: "PATH...", Least: 1, Most: -1,
 		Summary: "print files",
-		Text: `Writes files to standard output, one after the other. Bytes are checked before
-they are written, and a whole file at its end, too.`,
+		Text: `Writes files to standard output, one after the other. Bytes are verified before
+they are written, and each whole file again at its end.`,
 		Examples: []string{
 			"paddlectl cat /pfs/dc1/home/alice/log.txt",
 			"paddlectl cat --offset 1G --length 4K /pfs/dc1/home/alice/big.bin | xxd",
 		},
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
-			&cli.GenericFlag{Name: "offset", Usage: "begin `SIZE` bytes into each file", Value: &o.offset},
-			&cli.GenericFlag{Name: "length", Usage: "at most `SIZE` bytes of each file", Value: &o.length},
+			&cli.GenericFlag{Name: "offset", Usage: "start `SIZE` bytes into each file", Value: &o.offset},
+			&cli.GenericFlag{Name: "length", Usage: "write at most `SIZE` bytes of each file", Value: &o.length},
 		},
 		Run: func(ctx context.Context, operands []string) error { return runCat(ctx, a, o, operands) },
 	})

@@ -26,22 +26,22 @@ func Chmod(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "chmod", Args: "MODE PATH...", Least: 2, Most: -1,
 		Summary: "change the permission bits of files",
-		Text: `Sets the permission bits of files and directories: octal like 640, or symbolic like
-u+rwX,go-w of the letters ugoa, + - = and rwxX, or g=u. X is x for directories, and for
-files that have an x. Where none of ugoa stands, others and the group are given no w.
-A mode that begins with - needs "--" before it, or an a: a-w.
+		Text: `Sets the permission bits of files and directories. MODE is octal, like 640, or symbolic
+with the letters ugoa, + - = and rwxX, like u+rwX,go-w or g=u. X adds x to directories
+and to files that have an x. Without any of ugoa, group and others get no w. A MODE that
+begins with - needs "--" before it, or an a: a-w.
 
-A link that is named is followed, one below a directory is left alone. Who may reach
-what on the service follows from paths and accounts, not from these bits. They hold
-in mapped directories that keep the store's permissions, for other programs that use
-the store, and for copies, which keep them.`,
+A link that is named is followed; links below a directory are left alone. The service
+decides by paths and accounts who may do what, not by these bits. They count in mapped
+directories that keep the store's permissions and for other programs that use the store,
+and copies keep them.`,
 		Examples: []string{
 			"paddlectl chmod +x /pfs/dc1/home/alice/run.sh",
 			"paddlectl chmod -R u=rwX,go=rX /pfs/dc1/public/dataset/mnist",
 		},
 		Exits: app.PathExits(),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "recursive", Aliases: []string{"R"}, Usage: "all that is in directories, too", Destination: &o.recursive},
+			&cli.BoolFlag{Name: "recursive", Aliases: []string{"R"}, Usage: "also change all that is in directories", Destination: &o.recursive},
 			o.VerboseFlag("print each path that was changed, after its mode"), o.JSONFlag(),
 		},
 		Run: func(ctx context.Context, operands []string) error { return runChmod(ctx, a, o, operands) },
@@ -79,8 +79,8 @@ func (c *chmod) target(ctx context.Context, t app.Target) error {
 	return c.below.Err()
 }
 
-// tree changes dir and all below it, dir itself first unless its new mode closes it to
-// its owner. Of the failures to change dir and to read it one is enough.
+// tree changes dir and all below it, dir itself first unless its new mode closes it to its owner.
+// If both the change and the listing of dir fail, tree reports one failure.
 func (c *chmod) tree(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, info pfs.Info) (err error) {
 	const needed = 0o500
 	closes := info.Mode&^c.change(info)&needed != 0
@@ -99,7 +99,7 @@ func (c *chmod) tree(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, inf
 	return err
 }
 
-// entries changes what is in dir. What cannot be changed is named, and the rest is.
+// entries changes the entries of dir. It names those that fail, and changes the rest.
 func (c *chmod) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) error {
 	for e, err := range pfs.Entries(ctx, fsys, dir, func(quoted string) {
 		c.below.Add(pfs.Errorf("paddlectl.chmod", dir, pfs.Invalid, "entry %s cannot be named here", quoted))
@@ -136,17 +136,17 @@ func (c *chmod) set(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, inf
 	return err
 }
 
-// modeChange returns the permission bits that an entry is to have.
+// modeChange returns the new permission bits of an entry.
 type modeChange func(info pfs.Info) fs.FileMode
 
-// usualMask is what others do not get if nobody is named, as "+w": there is no umask on
-// the service, and this is the usual one.
+// usualMask is the umask for modes that name no class, such as "+w". The service has no umask;
+// this is the usual one.
 const usualMask fs.FileMode = 0o022
 
-// Whose bits the letters before an operator mean, each as one of rwx of all three.
+// modeClasses are the bits of the letters before an operator.
 var modeClasses = map[rune]fs.FileMode{'u': 0o700, 'g': 0o070, 'o': 0o007, 'a': 0o777}
 
-// parseMode reads a mode as chmod takes it: octal, or symbolic as "u+rwX,go-w".
+// parseMode reads an octal or a symbolic mode, such as "u+rwX,go-w".
 func parseMode(text string) (modeChange, error) {
 	if text != "" && strings.Trim(text, "0123456789") == "" {
 		bits, err := strconv.ParseUint(text, 8, 32)
@@ -172,17 +172,17 @@ func parseMode(text string) (modeChange, error) {
 	}, nil
 }
 
-// modeStep is one operator of a symbolic mode, with what stands behind it.
+// modeStep is one operator of a symbolic mode, with its permissions.
 type modeStep struct {
 	who   fs.FileMode // classes that it changes
 	mask  fs.FileMode // bits of them that may be given or taken
 	op    byte        // one of + - =
 	bits  fs.FileMode // of all three classes
-	ifAny bool        // X: x of directories, and of what has an x
-	from  fs.FileMode // class whose bits are taken, as in g=u; 0 is none
+	ifAny bool        // X: x for directories, and for files that have an x
+	from  fs.FileMode // class whose bits are copied, as in g=u; 0 is none
 }
 
-// parseClause reads "u+rwX" or "go=r-x": classes, and then one or several operators.
+// parseClause reads "u+rwX" or "go=r-x": classes, then one or more operators.
 func parseClause(clause string) ([]modeStep, error) {
 	at := strings.IndexAny(clause, "+-=")
 	if at < 0 {
@@ -192,7 +192,7 @@ func parseClause(clause string) ([]modeStep, error) {
 	for _, class := range clause[:at] {
 		bits, ok := modeClasses[class]
 		if !ok {
-			return nil, fmt.Errorf("%q is none of u, g, o and a", class)
+			return nil, fmt.Errorf("%q is not one of u, g, o and a", class)
 		}
 		who |= bits
 	}
@@ -217,7 +217,7 @@ func parseClause(clause string) ([]modeStep, error) {
 	return steps, nil
 }
 
-// permissions reads what stands behind an operator.
+// permissions reads the letters after an operator.
 func (s *modeStep) permissions(letters string) error {
 	if class, ok := modeClasses[rune((letters + " ")[0])]; ok && len(letters) == 1 && letters != "a" {
 		s.from = class
@@ -234,13 +234,13 @@ func (s *modeStep) permissions(letters string) error {
 		case 'X':
 			s.ifAny = true
 		default:
-			return fmt.Errorf("%q is none of r, w, x and X", letter)
+			return fmt.Errorf("%q is not one of r, w, x and X", letter)
 		}
 	}
 	return nil
 }
 
-// apply returns the bits as the step makes them of old.
+// apply returns old as changed by the step.
 func (s modeStep) apply(old fs.FileMode, isDir bool) fs.FileMode {
 	bits := s.bits
 	if s.from != 0 {

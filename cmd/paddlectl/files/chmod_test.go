@@ -42,11 +42,11 @@ func TestModes(t *testing.T) {
 		"888":  "mode 888: an octal number up to 777 is needed",
 		"1777": "mode 1777: an octal number up to 777 is needed",
 		"u":    `mode "u": write it as 755, u+rwX or go-w`,
-		"u+s":  `mode "u+s": 's' is none of r, w, x and X`,
-		"z+r":  `mode "z+r": 'z' is none of u, g, o and a`,
+		"u+s":  `mode "u+s": 's' is not one of r, w, x and X`,
+		"z+r":  `mode "z+r": 'z' is not one of u, g, o and a`,
 		"u+r,": `mode "u+r,": write it as 755, u+rwX or go-w`,
-		"g=a":  `mode "g=a": 'a' is none of r, w, x and X`,
-		"g=ur": `mode "g=ur": 'u' is none of r, w, x and X`,
+		"g=a":  `mode "g=a": 'a' is not one of r, w, x and X`,
+		"g=ur": `mode "g=ur": 'u' is not one of r, w, x and X`,
 	} {
 		if _, err := parseMode(text); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)

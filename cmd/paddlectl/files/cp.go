@@ -24,16 +24,16 @@ it, and from one datacenter to another. Paths that begin with /pfs/ are on the
 service, all others on this machine; "-" is standard input or output.
 
   - A file becomes DEST, or DEST/NAME if DEST is a directory or ends in a slash.
-  - SRC/, a directory with a slash at the end: what is in it goes into DEST.
-  - SRC, a directory without one, becomes DEST/NAME, whether DEST exists or not.
+  - A directory SRC/, with a slash at the end: its content goes into DEST.
+  - A directory SRC, without one, becomes DEST/NAME, whether DEST exists or not.
 
-Several sources, and quoted patterns, need a DEST that is a directory or ends in a
-slash. A DEST that ends in a slash is made with all its missing parents, but no home is
-made. Of another DEST only the last element is made.
+With several sources or a quoted pattern, DEST must be a directory or end in a slash. A
+DEST that ends in a slash is made with all its missing parents, except a home. Of any
+other DEST only the last element is made.
 
-Every byte is verified. A file that is at its target already, with the same digest,
-is not copied again. A copy that was interrupted goes on where it was if the same
-command is run again. A file appears at its target when it is whole.`,
+Every byte is verified. A file that is at its target already, with the same digest, is
+not copied again. A file appears at its target only when it is complete. To resume an
+interrupted copy, run the same command again.`,
 		Examples: []string{
 			"paddlectl cp model.bin /pfs/dc1/home/alice/",
 			"paddlectl cp -r ./data/ /pfs/dc1/home/alice/sets/data/",
@@ -42,7 +42,7 @@ command is run again. A file appears at its target when it is whole.`,
 		},
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "copy directories with all that is in them", Destination: &o.Recursive},
+			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "copy directories and all their content", Destination: &o.Recursive},
 			o.Asking.ForceFlag("replace files that exist (the default)"),
 			o.Asking.InteractiveFlag("ask before a file is replaced by another"),
 		}, o.Flags()...),
@@ -81,7 +81,7 @@ func runCp(ctx context.Context, a *app.App, o *copying.Options, operands []strin
 // copyToOutput writes files to standard output.
 func copyToOutput(ctx context.Context, a *app.App, o *copying.Options, from []app.Operand) error {
 	if o.JSON || o.DryRun {
-		return cliargs.Usagef("--json and --dry-run have no place beside the file on standard output")
+		return cliargs.Usagef("--json and --dry-run cannot be used when the file goes to standard output")
 	}
 	return copying.Run(ctx, a, o, nil, func(ctx context.Context, job *transfer.Job) error {
 		for s, err := range copying.Sources(ctx, a, from, o) {
@@ -105,7 +105,7 @@ func copyFromInput(ctx context.Context, a *app.App, o *copying.Options, to app.O
 	case o.DryRun:
 		return cliargs.Usagef("--dry-run cannot tell what standard input holds")
 	case t.IsDir || t.Slash:
-		return cliargs.Usagef("%q is a directory: standard input has no name, so DEST must be that of a file", to.Text)
+		return cliargs.Usagef("%q is a directory: standard input has no name, so DEST must name a file", to.Text)
 	}
 	c := &copying.Copier{App: a, O: o, To: t}
 	return copying.Run(ctx, a, o, c, func(ctx context.Context, job *transfer.Job) error {

@@ -21,19 +21,19 @@ func Df(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "df", Args: "[PATH...]", Most: -1,
 		Summary: "show the space on each datacenter",
-		Text: `Shows size, used and available space of the stores that hold the paths. /pfs/DC
-stands for all that is below it, home, public and mapped directories; /pfs, and no
-PATH, for all datacenters of the current service. What a store keeps back, or holds
-beside its files, is neither used nor available; USE% is of these two together.
+		Text: `Shows the size and the used and available space of the stores that hold the paths.
+/pfs/DC stands for its home, public and mapped directories; /pfs, or no PATH, for all
+datacenters of the current service. Space that a store reserves, or uses for more than
+files, is neither used nor available. USE% is the used share of used and available.
 
-With --quota each directory is also asked for limits of its own, those of the store
-included, and has a row of the bytes, and one of the files and directories, that it
-may hold. Without PATH that is asked of your home. See quota for what holds there.`,
+--quota also shows the limits that each directory has of its own, the store's included:
+a row for bytes, and one for files and directories. Without PATH it shows those of your
+home. See also paddlectl quota.`,
 		Examples: []string{"paddlectl df -h", "paddlectl df --json /pfs/dc1", "paddlectl df --quota /pfs/dc1/home/bob"},
 		Exits:    app.PathExits(),
 		Flags: []cli.Flag{
 			app.HumanFlag(&o.human),
-			&cli.BoolFlag{Name: "quota", Usage: "show the limits of the directories, too", Destination: &o.quota},
+			&cli.BoolFlag{Name: "quota", Usage: "also show the limits of the directories", Destination: &o.quota},
 			app.JSONFlag(&o.json),
 		},
 		Run: func(ctx context.Context, operands []string) error { return runDf(ctx, a, o, operands) },
@@ -55,7 +55,7 @@ type df struct {
 	header bool // is still to be printed
 }
 
-// target shows the store that holds t; where t is above the stores, all those below.
+// target shows the store that holds t, or all stores below t if t is above the stores.
 func (f *df) target(ctx context.Context, t app.Target) error {
 	if !app.AboveStores(t.Path) {
 		return f.show(f.ask(ctx, t))
@@ -75,7 +75,7 @@ func (f *df) target(ctx context.Context, t app.Target) error {
 	return tally.Err()
 }
 
-// show prints the row of a store, and those of limits of its own.
+// show prints the row of a store, and the rows of its own limits.
 func (f *df) show(a dfAnswer) error {
 	if a.err != nil {
 		return a.err
@@ -91,7 +91,7 @@ func (f *df) show(a dfAnswer) error {
 	return f.limits(name, a.usage, a.usageErr)
 }
 
-// limits prints the rows of the limits that name has of its own.
+// limits prints the rows of name's own limits.
 func (f *df) limits(name pfs.Path, u pfs.Usage, err error) error {
 	if err == nil && u.MaxBytes > 0 {
 		err = f.o.print(f.a, dfRow{Path: name, Total: u.MaxBytes, Used: u.Bytes, Free: max(0, u.MaxBytes-u.Bytes), Quota: "bytes"})
@@ -130,7 +130,7 @@ func (o dfOptions) print(a *app.App, r dfRow) error {
 	return nil
 }
 
-// share writes a part of a whole in percent; "-" if the whole is not known.
+// share formats a part of a whole in percent; "-" if the whole is not known.
 func share(part, whole int64) string {
 	if whole <= 0 {
 		return "-"
@@ -138,21 +138,21 @@ func share(part, whole int64) string {
 	return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(whole))
 }
 
-// dfAtOnce is how many stores are asked at the same time: one that is silent keeps each
-// question for as long as it is waited for.
+// dfAtOnce is how many stores are asked at the same time, because each silent store takes a whole
+// timeout.
 const dfAtOnce = 16
 
-// dfAnswer is what the store that holds a target says.
+// dfAnswer is the answer of the store that holds a target.
 type dfAnswer struct {
 	target   app.Target
 	space    pfs.Space
-	usage    pfs.Usage // if limits are to be shown
+	usage    pfs.Usage // for --quota
 	usageErr error
 	err      error
 }
 
-// below returns what is to be asked below t, which is above the stores. What cannot be
-// listed below it has its error.
+// below returns the targets below t, which is above the stores. A target that cannot be listed
+// has its error.
 func (f *df) below(ctx context.Context, t app.Target) (all []dfAnswer, err error) {
 	for e, err := range pfs.Entries(ctx, t.FS, t.Path, nil) {
 		if err != nil {
@@ -160,7 +160,7 @@ func (f *df) below(ctx context.Context, t app.Target) (all []dfAnswer, err error
 		}
 		sub := app.Target{FS: t.FS, Path: t.Path.Join(e.Name)}
 		switch {
-		case sub.Path == app.CurrentPublic: // that of a datacenter, which has its own row
+		case sub.Path == app.CurrentPublic: // its datacenter has a row
 		case app.AboveStores(sub.Path):
 			more, err := f.below(ctx, sub)
 			if err != nil {
@@ -174,7 +174,7 @@ func (f *df) below(ctx context.Context, t app.Target) (all []dfAnswer, err error
 	return all, nil
 }
 
-// askAll asks for all that has no answer.
+// askAll fills in the answers that are missing.
 func (f *df) askAll(ctx context.Context, all []dfAnswer) []dfAnswer {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, dfAtOnce)

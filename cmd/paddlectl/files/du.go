@@ -23,12 +23,11 @@ func Du(a *app.App) *cli.Command {
 	var o duOptions
 	return a.NewCommand(app.Spec{
 		Name: "du", Args: "[PATH...]", Most: -1,
-		Summary: "sum up the sizes below directories",
-		Text: `Sums the sizes of the files below each directory, in bytes as they would be
-read; without PATH below your home. Links count as themselves and are not
-followed. A directory that you may not read is reported and left out. What is
-public in the current datacenter has two names in /pfs, and is counted once there,
-as /pfs/DC/public.`,
+		Summary: "add up the sizes below directories",
+		Text: `Adds up the sizes of the files below each directory, or below your home without PATH.
+Links are counted, not followed. A directory that you may not read is reported and left
+out. In /pfs, the public directory of the current datacenter has two names; it is
+counted once, as /pfs/DC/public.`,
 		Examples: []string{
 			"paddlectl du -sh /pfs/dc1/home/alice/*",
 			"paddlectl du -h --max-depth 1 /pfs/dc1/home/alice",
@@ -36,9 +35,9 @@ as /pfs/DC/public.`,
 		Exits: app.PathExits(),
 		Flags: []cli.Flag{
 			app.HumanFlag(&o.human),
-			&cli.BoolFlag{Name: "summarize", Aliases: []string{"s"}, Usage: "only the sum of each PATH", Destination: &o.summary},
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "files, too", Destination: &o.all},
-			&cli.IntFlag{Name: "max-depth", Aliases: []string{"d"}, Usage: "show sums down to `N` levels below each PATH", Value: app.AllLevels, DefaultText: "all", Destination: &o.depth},
+			&cli.BoolFlag{Name: "summarize", Aliases: []string{"s"}, Usage: "print only the total of each PATH", Destination: &o.summary},
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "also print files", Destination: &o.all},
+			&cli.IntFlag{Name: "max-depth", Aliases: []string{"d"}, Usage: "print totals down to `N` levels below each PATH", Value: app.AllLevels, DefaultText: "all", Destination: &o.depth},
 			app.JSONFlag(&o.json),
 		},
 		Run: func(ctx context.Context, operands []string) error { return runDu(ctx, a, o, operands) },
@@ -99,9 +98,8 @@ func (u *du) sum(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, depth i
 	return total, u.print(dir, total)
 }
 
-// count adds up dir, by the store itself where it can do that; above the stores one by
-// one. A store gives no sum of a tree of which a part is closed to the user: then all the
-// rest is added up.
+// count adds up dir. The store does it if it can; above the stores, count adds up store by store.
+// A store refuses if the user may not read a part of the tree; then count adds up the rest.
 func (u *du) count(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) (pfs.Usage, error) {
 	if dir == app.Top {
 		return u.entries(ctx, fsys, dir, false, func(sub pfs.Path) (pfs.Usage, error) { return u.count(ctx, fsys, sub) })
@@ -113,8 +111,8 @@ func (u *du) count(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) (pfs.
 	return u.entries(ctx, fsys, dir, false, func(sub pfs.Path) (pfs.Usage, error) { return u.count(ctx, fsys, sub) })
 }
 
-// entries adds up what is in dir, of its directories what below returns, and prints its
-// files if they are to be shown.
+// entries adds up the entries of dir, for directories the result of below, and prints its files
+// if shown.
 func (u *du) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, shown bool, below func(pfs.Path) (pfs.Usage, error)) (total pfs.Usage, err error) {
 	for e, err := range pfs.Entries(ctx, fsys, dir, func(quoted string) {
 		u.failed = true
@@ -124,7 +122,7 @@ func (u *du) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, sho
 			return total, err
 		}
 		if dir.Join(e.Name) == app.CurrentPublic {
-			continue // it is that of a datacenter
+			continue // its datacenter counts it
 		}
 		if !e.IsDir() {
 			total.Files++

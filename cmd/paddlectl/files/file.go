@@ -13,12 +13,11 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// fileRules is what the help texts of file and file put have in common.
-const fileRules = `SRC must be below the current directory, and "../" is not allowed in it. If SRC is
-a directory and ends with "/", the files under it are uploaded and no new directory
-is made under DEST; if it does not, SRC becomes a directory in DEST. DEST must begin
-with /pfs/{datacenter}/home/{username} (or /user/, the old spelling). What is
-missing of DEST is made.`
+// fileRules is the common part of the help texts of file and file put.
+const fileRules = `SRC must be below the current directory and must not contain "../". If SRC is a
+directory and ends with "/", its files are uploaded into DEST; otherwise SRC becomes a
+directory in DEST. DEST must begin with /pfs/{datacenter}/home/{username} (or /user/,
+the old spelling). Missing directories of DEST are made.`
 
 // File returns the command file.
 func File(a *app.App) *cli.Command {
@@ -29,7 +28,7 @@ func File(a *app.App) *cli.Command {
 
 ` + fileRules + `
 
-cp, ls and rm do the same with more choices.`,
+cp, ls and rm do the same and have more flags.`,
 		Examples: []string{"paddlectl file dataset/ /pfs/dc1/home/alice/dataset"},
 		Exits:    app.PathExits(cliio.Integrity),
 		Run:      func(ctx context.Context, operands []string) error { return runFilePut(ctx, a, operands) },
@@ -96,7 +95,7 @@ func getCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "get", Args: "SRC DEST", Least: 2, Most: 2,
 		Summary:  "download a file or directory",
-		Text:     "Downloads a file or directory. Files that exist are not replaced: for one file that\nis an error, in a directory they are left as they are.",
+		Text:     "Downloads a file or directory. Existing files are not replaced: if SRC is a file, that\nis an error; if SRC is a directory, they are skipped.",
 		Examples: []string{"paddlectl file get /pfs/dc1/home/alice/model.bin ."},
 		Exits:    app.PathExits(cliio.Integrity),
 		Run:      func(ctx context.Context, operands []string) error { return runFileGet(ctx, a, operands) },

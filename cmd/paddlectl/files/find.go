@@ -30,8 +30,8 @@ func Find(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "find", Args: "[PATH...]", Most: -1,
 		Summary: "find files by name, type, size and time",
-		Text: `Prints each PATH and all below it that passes every test, as it is found; without
-PATH below your home. Links are shown, not followed.`,
+		Text: `Prints everything at and below each PATH, or below your home, that passes every test.
+Links are shown, not followed.`,
 		Examples: []string{
 			"paddlectl find /pfs/dc1/home/alice -name '*.ckpt' -size +1G",
 			"paddlectl find /pfs/dc1/home/alice -type f -mtime -7 -print0 | xargs -0 -n1 paddlectl stat",
@@ -39,12 +39,12 @@ PATH below your home. Links are shown, not followed.`,
 		Exits: app.PathExits(),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "name", Usage: "last element matches `PATTERN` (* ? [a-z])", Destination: &o.name},
-			&cli.StringFlag{Name: "iname", Usage: "like -name `PATTERN`, but upper and lower case are the same", Destination: &o.iname},
+			&cli.StringFlag{Name: "iname", Usage: "like -name `PATTERN`, but ignore case", Destination: &o.iname},
 			&cli.StringFlag{Name: "type", Usage: "`T` is f (file), d (directory) or l (link)", Destination: &o.kind},
 			&cli.StringFlag{Name: "size", Usage: "`[+-]SIZE` like 4096, +1G (more) or -10K (less)", Destination: &o.size},
 			&cli.StringFlag{Name: "mtime", Usage: "changed `[+-]DAYS` ago: 1, +7 (longer ago) or -7 (within)", Destination: &o.mtime},
-			&cli.StringFlag{Name: "newer", Usage: "changed after `FILE`, of the service or of this machine", Destination: &o.newer},
-			&cli.IntFlag{Name: "maxdepth", Aliases: []string{"max-depth"}, Usage: "at most `N` levels below each PATH", Value: app.AllLevels, DefaultText: "all", Destination: &o.maxDepth},
+			&cli.StringFlag{Name: "newer", Usage: "changed after `FILE`, on the service or on this machine", Destination: &o.newer},
+			&cli.IntFlag{Name: "maxdepth", Aliases: []string{"max-depth"}, Usage: "search at most `N` levels below each PATH", Value: app.AllLevels, DefaultText: "all", Destination: &o.maxDepth},
 			&cli.BoolFlag{Name: "print", Usage: "print each path (the default)"},
 			&cli.BoolFlag{Name: "print0", Aliases: []string{"0"}, Usage: "end each path with a NUL, not with a newline", Destination: &o.print0},
 			app.JSONFlag(&o.json),
@@ -109,7 +109,7 @@ func (f *find) target(ctx context.Context, t app.Target) error {
 	})
 }
 
-// show prints what passes all tests.
+// show prints name if it passes all tests.
 func (f *find) show(name pfs.Path, info pfs.Info) error {
 	for _, test := range f.tests {
 		if !test(info) {
@@ -156,10 +156,10 @@ func (o findOptions) tests(ctx context.Context, a *app.App) ([]findTest, error) 
 
 func nameTest(pattern string) (findTest, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, cliargs.Usagef("-name %q is no pattern: a [ without ], or a \\ at the end", pattern)
+		return nil, cliargs.Usagef("-name %q is not a pattern: a [ without ], or a \\ at the end", pattern)
 	}
 	return func(info pfs.Info) bool {
-		ok, _ := path.Match(pattern, info.Name) // the pattern was tried
+		ok, _ := path.Match(pattern, info.Name) // the pattern is valid
 		return ok
 	}, nil
 }
@@ -216,7 +216,7 @@ func compareSign(a, b int64) int {
 	return 0
 }
 
-// mtimeTest counts whole days, as find does everywhere.
+// mtimeTest counts whole days, like find of Unix.
 func mtimeTest(a *app.App, value string) (findTest, error) {
 	sign, rest := compared(value)
 	days, err := strconv.ParseInt(rest, 10, 32)

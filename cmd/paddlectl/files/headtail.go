@@ -31,8 +31,8 @@ func Head(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "head", Args: "PATH...", Least: 1, Most: -1,
 		Summary: "print the beginning of files",
-		Text: `Prints the first lines, or bytes, of files of the service, and reads little more of
-them. Of several files each stands under its name.`,
+		Text: `Prints the first lines or bytes of files on the service, and reads little more. Several
+files are printed under their names.`,
 		Examples: []string{
 			"paddlectl head /pfs/dc1/home/alice/train.csv",
 			"paddlectl head -c 4K /pfs/dc1/home/alice/big.bin | xxd",
@@ -74,8 +74,8 @@ func Tail(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "tail", Args: "PATH...", Least: 1, Most: -1,
 		Summary: "print the end of files",
-		Text: `Prints the last lines, or bytes, of files of the service. Only the end of a file is
-read, however large it is. Of several files each stands under its name.`,
+		Text: `Prints the last lines or bytes of files on the service. It reads only the end of a file,
+however large the file is. Several files are printed under their names.`,
 		Examples: []string{
 			"paddlectl tail -n 100 /pfs/dc1/home/alice/train.log",
 			"paddlectl tail -n +2 /pfs/dc1/home/alice/table.csv",
@@ -129,10 +129,10 @@ func (f *tailFlag) Set(s string) (err error) {
 	return err
 }
 
-// String is the value as it was given, which is set again for each name of the flag.
+// String returns the value as given: the parser sets it again for each name of the flag.
 func (f *tailFlag) String() string { return f.text }
 
-// before is how many there are before number n, which is the first that is printed.
+// before returns how many lines or bytes precede number n, the first to print.
 func (f *tailFlag) before() int64 { return max(0, f.n-1) }
 
 // parseCount reads a number of lines.
@@ -154,31 +154,31 @@ func parseBytes(s string) (int64, error) {
 	return size.Bytes, err
 }
 
-// The lines of a file are looked for in pieces: the first is small, since mostly that is
-// all, and the others grow to a chunk, however long the lines are.
+// Lines are searched buffer by buffer. The first is small, because it mostly suffices; the others
+// grow to a chunk.
 const (
 	firstPiece = 64 << 10
 	maxPiece   = pfs.ChunkSize
 )
 
-// usualLines is how many lines head and tail print if nothing is said.
+// usualLines is how many lines head and tail print by default.
 const usualLines = 10
 
 // headers are the names that head and tail print above files.
 type headers struct {
 	always, never bool
-	several       bool // files are named, or a pattern is
+	several       bool // several files, or a pattern
 	begun         bool // something was printed
 }
 
 func (h *headers) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no names of files", Destination: &h.never},
-		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print the name of a single file, too", Destination: &h.always},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print no file names", Destination: &h.never},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "also print the name of a single file", Destination: &h.always},
 	}
 }
 
-// print prints the name of the file that comes now.
+// print prints the name of the next file.
 func (h *headers) print(a *app.App, name pfs.Path) {
 	if h.never || !h.several && !h.always {
 		return
@@ -190,8 +190,7 @@ func (h *headers) print(a *app.App, name pfs.Path) {
 	a.Printf("==> %s <==\n", a.Name(string(name)))
 }
 
-// eachOpen calls fn for every file that the operands of head or tail name, open and under
-// its header.
+// eachOpen prints the header of every file that the operands name, opens it and calls fn.
 func eachOpen(ctx context.Context, a *app.App, h *headers, operands []string, fn func(*recordfile.Input) error) error {
 	for _, text := range operands {
 		if old := app.OldCount.FindString(text); old != "" {
@@ -261,7 +260,7 @@ func copyLastLines(ctx context.Context, in *recordfile.Input, w io.Writer, n int
 		}
 		seek := len(p)
 		if end == in.Size {
-			seek-- // the end of the last line begins no other
+			seek-- // the end of the last line does not begin another
 		}
 		for {
 			i := bytes.LastIndexByte(p[:seek], '\n')
@@ -279,7 +278,7 @@ func copyLastLines(ctx context.Context, in *recordfile.Input, w io.Writer, n int
 	return copyPart(ctx, in, w, 0, in.Size)
 }
 
-// copyFrom writes all from an offset on, of which the first bytes are read.
+// copyFrom writes everything from an offset on; read are its first bytes.
 func copyFrom(ctx context.Context, in *recordfile.Input, w io.Writer, read []byte, off int64) error {
 	if _, err := w.Write(read); err != nil {
 		return err
@@ -287,7 +286,7 @@ func copyFrom(ctx context.Context, in *recordfile.Input, w io.Writer, read []byt
 	return copyPart(ctx, in, w, off+int64(len(read)), in.Size)
 }
 
-// larger returns the buffer for the next piece.
+// larger returns the next buffer.
 func larger(buf []byte) []byte {
 	if len(buf) >= maxPiece {
 		return buf

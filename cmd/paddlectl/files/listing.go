@@ -9,9 +9,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// sortedUpTo is the number of entries up to which a listing is sorted by name
-// without being asked. More are shown as they come, so that the first line of a
-// million is seen at once and memory stays bounded.
+// sortedUpTo is the number of entries up to which a listing is sorted by name by default. Larger
+// listings are shown as they come, so that the first line of a million appears at once and memory
+// stays bounded.
 const sortedUpTo = 10_000
 
 // listing is a directory being read.
@@ -20,16 +20,15 @@ type listing struct {
 	fs  pfs.FileSystem
 	dir pfs.Path
 
-	// first are the entries read so far, sorted by name if they are all.
+	// first are the entries read so far, sorted by name if complete.
 	first   []pfs.Info
 	whole   bool // first is all there is
 	more    bool
 	next    string // token of the page after first
-	unnamed int    // entries that have no name in PFS; they were reported
+	unnamed int    // entries that have no name in PFS, already reported
 }
 
-// list begins to read the directory dir: all of it if it has no more than
-// sortedUpTo entries.
+// list starts reading the directory dir; it reads all of it up to sortedUpTo entries.
 func list(ctx context.Context, a *app.App, fsys pfs.FileSystem, dir pfs.Path) (*listing, error) {
 	l := &listing{a: a, fs: fsys, dir: dir, more: true}
 	for l.more && len(l.first) <= sortedUpTo {
@@ -54,7 +53,7 @@ func (l *listing) page(ctx context.Context) ([]pfs.Info, error) {
 	l.next, l.more = page.Next, page.Next != ""
 	for _, quoted := range page.Unnamed {
 		l.unnamed++
-		l.a.Message("%s: entry %s cannot be named here: no UTF-8, or a reserved name", l.dir, quoted)
+		l.a.Message("%s: entry %s cannot be named here: not UTF-8, or a reserved name", l.dir, quoted)
 	}
 	return page.Entries, nil
 }

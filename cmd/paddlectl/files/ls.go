@@ -36,14 +36,14 @@ func Ls(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "ls", Args: "[PATH...]", Most: -1,
 		Summary: "List files on PaddlePaddle Cloud",
-		Text: `Lists directories and files; without PATH your home. Of several PATHs the files
-come first, then each directory under its name. A quoted pattern
-(* ? [a-z] {a,b} **) is matched on the service; names that begin with a dot only by
-a pattern with that dot.
+		Text: `Lists directories and files, or your home without PATH. With several PATHs the files
+come first, then each directory under its name. A quoted pattern (* ? [a-z] {a,b} **)
+is matched on the service; only a pattern with that dot matches names that begin with
+a dot.
 
-Up to 10,000 entries of a directory are sorted by name. Larger ones are shown as
-they come, in the store's order, unless --sort asks for an order: that takes
-temporary space on disk, and the first line comes when all is read.`,
+A directory of up to 10,000 entries is sorted by name. A larger one is listed in the
+store's order unless --sort is given: sorting takes temporary disk space, and prints
+nothing until all entries are read.`,
 		Examples: []string{
 			"paddlectl ls -lh /pfs/dc1/home/alice",
 			"paddlectl ls '/pfs/public/dataset/uci_housing/train-*'",
@@ -51,17 +51,17 @@ temporary space on disk, and the first line comes when all is read.`,
 		},
 		Exits: app.PathExits(),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "long", Aliases: []string{"l"}, Usage: "mode, owner, group, size and time, too", Destination: &o.long},
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a", "A"}, Usage: "names that begin with a dot, too", Destination: &o.all},
-			&cli.BoolFlag{Name: "recursive", Aliases: []string{"R"}, Usage: "directories below, too", Destination: &o.recursive},
+			&cli.BoolFlag{Name: "long", Aliases: []string{"l"}, Usage: "also show mode, owner, group, size and time", Destination: &o.long},
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a", "A"}, Usage: "also names that begin with a dot", Destination: &o.all},
+			&cli.BoolFlag{Name: "recursive", Aliases: []string{"R"}, Usage: "also directories below", Destination: &o.recursive},
 			app.HumanFlag(&o.human),
-			&cli.BoolFlag{Name: "directory", Aliases: []string{"d"}, Usage: "directories themselves, not what is in them", Destination: &o.dirs},
-			&cli.BoolFlag{Name: "single", Aliases: []string{"1"}, Usage: "one name a line, on a terminal too", Destination: &o.single},
+			&cli.BoolFlag{Name: "directory", Aliases: []string{"d"}, Usage: "directories themselves, not their content", Destination: &o.dirs},
+			&cli.BoolFlag{Name: "single", Aliases: []string{"1"}, Usage: "one name per line, also on a terminal", Destination: &o.single},
 			&cli.StringFlag{Name: "sort", Usage: "sort by `KEY`: name, size (largest first) or time (newest first)", Destination: &o.sort},
 			&cli.BoolFlag{Name: "t", Usage: "--sort time", Destination: &o.byTime},
 			&cli.BoolFlag{Name: "S", Usage: "--sort size", Destination: &o.bySize},
-			&cli.BoolFlag{Name: "reverse", Aliases: []string{"r"}, Usage: "the other way round", Destination: &o.reverse},
-			&cli.StringFlag{Name: "color", Usage: "`WHEN` to colour names as LS_COLORS says: auto (on a terminal, unless NO_COLOR is set), always or never", Value: colorAuto, Destination: &o.color},
+			&cli.BoolFlag{Name: "reverse", Aliases: []string{"r"}, Usage: "reverse the order", Destination: &o.reverse},
+			&cli.StringFlag{Name: "color", Usage: "`WHEN` to colour names by LS_COLORS: auto (on a terminal, unless NO_COLOR is set), always or never", Value: colorAuto, Destination: &o.color},
 			app.JSONFlag(&o.json),
 			&cliargs.Foreign{Letter: "n", Instead: "-l shows owners and groups as the store names them"},
 		},
@@ -97,7 +97,7 @@ func runLs(ctx context.Context, a *app.App, o lsOptions, operands []string) erro
 // SortKeys are the values of --sort.
 var SortKeys = []string{"name", "size", "time"}
 
-// order returns the order that is asked for, nil if none is.
+// order returns the order of --sort, or nil.
 func (o lsOptions) order() (func(a, b pfs.Info) int, error) {
 	orders := map[string]func(a, b pfs.Info) int{"name": app.ByName, "size": bySize, "time": byTime}
 	key := o.sort
@@ -123,8 +123,8 @@ func (o lsOptions) order() (func(a, b pfs.Info) int, error) {
 	return compare, nil
 }
 
-// ls is one run of the command. As everywhere, the operands that are no directories
-// come first, together, and then the directories one by one.
+// ls is one run of the command. Like Unix ls, it shows the operands that are not directories
+// first, together, and then the directories one by one.
 type ls struct {
 	a           *app.App
 	o           lsOptions
@@ -144,13 +144,13 @@ func newLs(a *app.App, o lsOptions, compare func(x, y pfs.Info) int) *ls {
 	return &ls{a: a, o: o, compare: compare, colors: newLsColors(a, o.color), files: sorter.New(order), dirs: sorter.New(order)}
 }
 
-// close removes temporary files. What cannot be removed is in the folder for them.
+// close removes temporary files. One that cannot be removed stays in the temporary directory.
 func (l *ls) close() {
 	l.files.Close()
 	l.dirs.Close()
 }
 
-// directory shows what is in dir and, if asked, below.
+// directory shows the entries of dir and, with -R, those below.
 func (l *ls) directory(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) error {
 	list, err := list(ctx, l.a, fsys, dir)
 	if err != nil {
@@ -211,10 +211,10 @@ func (l *ls) show(ctx context.Context, list *listing) error {
 	return b.flush()
 }
 
-// showSorted prints any number of entries in the order that is asked for.
+// showSorted prints any number of entries in the order of --sort.
 func (l *ls) showSorted(ctx context.Context, list *listing) error {
 	s := sorter.New(l.compare)
-	defer s.Close() // what cannot be removed is in the folder for temporary files
+	defer s.Close() // a file that cannot be removed stays in the temporary directory
 	if err := list.each(ctx, s.Add); err != nil {
 		return err
 	}
@@ -225,11 +225,11 @@ func (l *ls) showSorted(ctx context.Context, list *listing) error {
 	return b.flush()
 }
 
-// visible drops what -a is needed for.
+// visible reports whether e is shown: dot-files need -a.
 func (l *ls) visible(e pfs.Info) bool { return l.o.all || !strings.HasPrefix(e.Name, ".") }
 
-// below shows the directories below dir. names has them if complete, else they
-// are listed again: there may be too many to keep.
+// below shows the directories below dir. names holds them if complete; else they are too many to
+// keep, and below lists them again.
 func (l *ls) below(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, names []string, complete bool) error {
 	for _, name := range names {
 		if err := l.further(ctx, fsys, dir, name); err != nil {
@@ -250,7 +250,7 @@ func (l *ls) below(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, names
 	return nil
 }
 
-// further shows one more directory, name in dir. If it cannot, the others still can.
+// further shows the directory name in dir. A failure does not end the listing of the others.
 func (l *ls) further(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, name string) error {
 	err := l.directory(ctx, fsys, dir.Join(name))
 	if err == nil || app.HopelessIn(ctx, dir, err) {
@@ -293,7 +293,7 @@ func leadsToDir(ctx context.Context, t app.Target) (bool, error) {
 	return err == nil, err
 }
 
-// showTargets shows all operands that were taken.
+// showTargets shows all collected operands.
 func (l *ls) showTargets(ctx context.Context) error {
 	b := block{print: l.printFiles}
 	if err := l.files.Each(b.add); err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// block collects entries to line up some at a time.
+// block collects entries to align together.
 type block struct {
 	entries []pfs.Info
 	print   func([]pfs.Info) error
 }
 
-// blockSize is how many entries are lined up with each other.
+// blockSize is how many entries are aligned with each other.
 const blockSize = 1000
 
 func (b *block) add(e pfs.Info) error {
@@ -50,7 +50,7 @@ func (l *ls) print(dir pfs.Path, entries []pfs.Info, grid bool) error {
 	return nil
 }
 
-// lines prints one entry a line; with -l in columns as wide as these need.
+// lines prints one entry per line; with -l in columns as wide as needed.
 func (l *ls) lines(entries []pfs.Info) {
 	if !l.o.long {
 		for _, e := range entries {
@@ -69,7 +69,7 @@ func (l *ls) lines(entries []pfs.Info) {
 	}
 }
 
-// name returns the name of e as it is shown.
+// name returns the displayed name of e.
 func (l *ls) name(e pfs.Info) string { return l.colors.paint(e, l.a.Name(e.Name)) }
 
 func (l *ls) size(e pfs.Info) string {
@@ -94,7 +94,7 @@ func dash(s string) string {
 	return s
 }
 
-// grid prints names in as many columns as the terminal takes, downwards.
+// grid prints names in as many columns as fit on the terminal, downwards.
 func (l *ls) grid(entries []pfs.Info) {
 	names, widest := make([]string, len(entries)), 1
 	for i, e := range entries {
@@ -121,7 +121,7 @@ var ColorModes = []string{colorAuto, colorAlways, colorNever}
 // LS_COLORS: the parameters of the escape sequence, such as "01;34".
 type lsColors struct {
 	kinds  map[string]string // by key: di (directory), ln (link), ex (executable), fi (other file)
-	suffix [][2]string       // ends of file names and their colours; of several that fit the last counts
+	suffix [][2]string       // ends of file names and their colours; the last match counts
 }
 
 // defaultColors are those of a terminal whose user has chosen none.
@@ -140,8 +140,8 @@ func newLsColors(a *app.App, when string) *lsColors {
 	return parseLsColors(text)
 }
 
-// parseLsColors reads what it knows of a value of LS_COLORS. Colours that are no numbers
-// are left out: a terminal might do anything with them.
+// parseLsColors reads the known keys of LS_COLORS. It leaves out colours that are not numbers,
+// because a terminal might do anything with them.
 func parseLsColors(text string) *lsColors {
 	c := &lsColors{kinds: map[string]string{}}
 	for part := range strings.SplitSeq(text, ":") {
@@ -169,7 +169,7 @@ func (c *lsColors) paint(e pfs.Info, shown string) string {
 	return shown
 }
 
-// code returns the colour of e, "" for none.
+// code returns the colour of e, or "".
 func (c *lsColors) code(e pfs.Info) string {
 	switch {
 	case e.IsDir():

@@ -28,7 +28,7 @@ func Mkdir(a *app.App) *cli.Command {
 		},
 		Exits: app.PathExits(),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "parents", Aliases: []string{"p"}, Usage: "make missing parents, too, and accept what is there", Destination: &o.parents},
+			&cli.BoolFlag{Name: "parents", Aliases: []string{"p"}, Usage: "also make missing parents, and accept existing directories", Destination: &o.parents},
 			o.VerboseFlag("print each directory that was made"), o.JSONFlag(),
 		},
 		Run: func(ctx context.Context, operands []string) error { return runMkdir(ctx, a, o, operands) },
@@ -49,8 +49,8 @@ func runMkdir(ctx context.Context, a *app.App, o mkdirOptions, operands []string
 	})
 }
 
-// mkdir makes the directory t and returns what it made, from the top. It looks before:
-// stores do not tell a directory that they made from one that was there.
+// mkdir makes the directory t and returns the directories that it made, from the top. It checks
+// first, because stores do not report whether a directory is new.
 func (o mkdirOptions) mkdir(ctx context.Context, t app.Target) (made []pfs.Path, err error) {
 	if o.parents {
 		for name := t.Path; ; name = name.Parent() {

@@ -27,14 +27,15 @@ func Mv(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "mv", Args: "SRC... DEST", Least: 2, Most: -1,
 		Summary: "rename or move files",
-		Text: `Renames SRC to DEST, or moves it into DEST if that is a directory. Both are paths of
-services: between one and this machine files are copied, with cp, which leaves it to
-you when the source goes. Several sources, quoted patterns, and a DEST that ends in a
-slash need a directory that is there. A file at the new name is replaced. Inside a
-store that is one step; between stores and datacenters the source is copied, verified,
-and then removed, except for what has changed in the meantime. An interrupted move
-goes on if the same command is run again: a directory that is not moved whole has a
-file ` + movingName + ` in it until then.`,
+		Text: `Renames SRC to DEST, or moves it into DEST if DEST is a directory. Both must be on a
+service; between a service and this machine, copy with cp and remove the source. With
+several sources, a quoted pattern or a DEST that ends in a slash, DEST must be an
+existing directory. A file at the new name is replaced.
+
+Inside a store a move is one step. Between stores and datacenters the source is copied,
+verified, and then removed, except for what has changed in the meantime. To resume an
+interrupted move, run the same command again. A directory that is not completely moved
+contains a file ` + movingName + ` until then.`,
 		Examples: []string{
 			"paddlectl mv /pfs/dc1/home/alice/a.csv /pfs/dc1/home/alice/b.csv",
 			"paddlectl mv '/pfs/dc1/home/alice/*.log' /pfs/dc1/home/alice/logs/",
@@ -83,8 +84,8 @@ func runMv(ctx context.Context, a *app.App, o mvOptions, operands []string) erro
 	return a.EachContent(ctx, operands[:last], func(t app.Target) error { return m.move(ctx, t) })
 }
 
-// acrossMachines returns what to say of operands of which some are on a service and some
-// are not, and err of all others.
+// acrossMachines returns the error for operands of which only some are on a service, and err for
+// all others.
 func acrossMachines(a *app.App, operands []string, err error) error {
 	here, there := "", false
 	for _, text := range operands {
@@ -103,8 +104,8 @@ func acrossMachines(a *app.App, operands []string, err error) error {
 	return cliargs.Usagef("%q is a path of this machine, and mv moves on the service only: copy with cp, then remove what was copied", here)
 }
 
-// checkDir refuses a DEST that has to be a directory and is none: unlike cp, mv makes
-// nothing but the new name.
+// checkDir refuses a DEST that must be a directory and is not. Unlike cp, mv makes only the new
+// name.
 func checkDir(ctx context.Context, t copying.Target, a *app.App) error {
 	switch {
 	case t.IsDir:
@@ -115,7 +116,7 @@ func checkDir(ctx context.Context, t copying.Target, a *app.App) error {
 	case t.Slash:
 		return pfs.E("paddlectl.mv", t.End.Path, pfs.NotDir, nil)
 	case t.Many:
-		return cliargs.Usagef("%q is no directory, and several sources need one", t.Text)
+		return cliargs.Usagef("%q is not a directory, and several sources need one", t.Text)
 	}
 	return nil
 }
@@ -161,7 +162,7 @@ func (m *mover) move(ctx context.Context, t app.Target) error {
 	return nil
 }
 
-// mayReplace asks about the file at the new name, if there is one and questions are wanted.
+// mayReplace asks about an existing file at the new name, with --interactive.
 func (m *mover) mayReplace(ctx context.Context, t app.Target, to transfer.End) (bool, error) {
 	if !m.o.asking.Interactive || m.again || t.FS == to.FS && t.Path == to.Path {
 		return true, nil
@@ -189,7 +190,7 @@ func (m *mover) checkInside(ctx context.Context, t app.Target, to transfer.End) 
 	return err
 }
 
-// hint names the way out if it is the parent of the new name that is missing.
+// hint names the way out if the parent of the new name is missing.
 func (m *mover) hint(ctx context.Context, t app.Target, to transfer.End, err error) error {
 	if !errors.Is(err, pfs.NotExist) {
 		return err
@@ -216,9 +217,8 @@ func (m *mover) rename(ctx context.Context, t app.Target, to pfs.Path) error {
 	return err
 }
 
-// renamedBefore reports whether what was at t, as info says, is at to instead: a service that
-// was killed before it could answer had renamed it, and the one that was asked again does not
-// know of that.
+// renamedBefore reports whether the entry that info describes moved from t to to already: a
+// service that was killed before it could answer had renamed it.
 func renamedBefore(ctx context.Context, t app.Target, to pfs.Path, info pfs.Info) bool {
 	if _, err := t.FS.Stat(ctx, t.Path); !app.IsMissing(err) {
 		return false
@@ -270,7 +270,7 @@ func (m *mover) checkTarget(ctx context.Context, info pfs.Info, to transfer.End)
 	return nil
 }
 
-// copyAndRemove is carry of what is at its new name when it is whole.
+// copyAndRemove is carry for entries that appear at the new name only when complete.
 func (m *mover) copyAndRemove(ctx context.Context, t app.Target, to transfer.End) error {
 	o := copying.SimpleCopy()
 	o.Links, o.NoClobber = true, m.o.noClobber
@@ -284,8 +284,8 @@ func (m *mover) copyAndRemove(ctx context.Context, t app.Target, to transfer.End
 	return m.removeCopied(ctx, t, to)
 }
 
-// removeCopied removes what is at the target as it is at the source. What came or
-// changed after it was copied stays, and is reported.
+// removeCopied removes from the source what is the same at the target. What appeared or changed
+// after the copy stays, and is reported.
 func (m *mover) removeCopied(ctx context.Context, t app.Target, to transfer.End) error {
 	info, err := t.FS.Stat(ctx, t.Path)
 	if err != nil {
@@ -299,7 +299,7 @@ func (m *mover) removeEntry(ctx context.Context, from, to transfer.End, info pfs
 		return m.removeFile(ctx, from, to, info)
 	}
 	kept := cliio.NewTally(m.a.ReportFailure)
-	// A listing may run while what it has yielded is removed.
+	// Removing yielded entries does not disturb the listing.
 	for e, err := range pfs.Entries(ctx, from.FS, from.Path, nil) {
 		if err != nil {
 			return err
@@ -320,7 +320,7 @@ func (m *mover) removeEntry(ctx context.Context, from, to transfer.End, info pfs
 func (m *mover) removeFile(ctx context.Context, from, to transfer.End, info pfs.Info) error {
 	there, err := to.FS.Stat(ctx, to.Path)
 	if errors.Is(err, pfs.NotExist) {
-		return pfs.Errorf("paddlectl.mv", from.Path, pfs.Conflict, "not removed: there is no %s, and the same command copies what came meanwhile", to.Path)
+		return pfs.Errorf("paddlectl.mv", from.Path, pfs.Conflict, "not removed: %s does not exist; run the same command again to copy it", to.Path)
 	}
 	if err != nil {
 		return err
@@ -328,21 +328,20 @@ func (m *mover) removeFile(ctx context.Context, from, to transfer.End, info pfs.
 	same := there.Mode.Type() == info.Mode.Type() && there.Size == info.Size && there.Target == info.Target &&
 		(info.IsLink() || transfer.KeptAs(there.ModTime, info.ModTime))
 	if !same {
-		return pfs.Errorf("paddlectl.mv", from.Path, pfs.Conflict, "not removed: it differs from %s by now", to.Path)
+		return pfs.Errorf("paddlectl.mv", from.Path, pfs.Conflict, "not removed: it now differs from %s", to.Path)
 	}
 	return from.FS.Remove(ctx, from.Path)
 }
 
-// movingName is the file in a directory that says what it is to become: the source of
-// the move between stores that has made it, and has not ended. Without it the same
-// command run again would take the directory for one to move something into.
+// movingName is a file in a directory that an unfinished move between stores made. It holds the
+// source of the move. Without it, the same command run again would move the source into the
+// directory.
 const movingName = ".paddlectl-moving"
 
-// longestPath is more than what can stand in that file.
+// longestPath bounds that file.
 const longestPath = 64 << 10
 
-// unfinished returns the source of the move that has made the directory dir and has not
-// ended; "" if there is none.
+// unfinished returns the source of the unfinished move that made the directory dir, or "".
 func unfinished(ctx context.Context, dir transfer.End) (pfs.Path, error) {
 	text, err := app.ReadSmall(ctx, dir.FS, dir.Path.Join(movingName), longestPath)
 	if app.IsMissing(err) || errors.Is(err, pfs.NotDir) {
@@ -363,19 +362,19 @@ func (m *mover) goOn(ctx context.Context, from app.Operand) error {
 	return err
 }
 
-// begin makes the directory that t becomes on another store. What it leaves when it is
-// cut off, the next one goes on with.
+// begin makes the directory that t becomes on another store. If it is interrupted, the next begin
+// completes its work.
 func (m *mover) begin(ctx context.Context, t app.Target, to transfer.End) error {
 	switch source, err := unfinished(ctx, t.End()); {
 	case err != nil:
 		return err
 	case source != "":
-		return app.WithHint(pfs.Errorf("paddlectl.mv", t.Path, pfs.Conflict, "it is what a move of %s has made, which has not ended", source), m.a.Program+" mv "+app.ShellWord(string(source))+" "+app.ShellWord(string(t.Path))+" ends it")
+		return app.WithHint(pfs.Errorf("paddlectl.mv", t.Path, pfs.Conflict, "an unfinished move of %s made it", source), m.a.Program+" mv "+app.ShellWord(string(source))+" "+app.ShellWord(string(t.Path))+" finishes the move")
 	}
 	if m.again {
 		return nil
 	}
-	// It has its name when it has its mark.
+	// The directory gets its name after its movingName file.
 	dir := to.Path.Parent().Join(movingName + "-" + to.Path.Base())
 	if err := to.FS.Mkdir(ctx, dir, 0o755); err != nil {
 		return pfs.E("paddlectl.mv", to.Path, pfs.KindOf(err), err)
@@ -387,7 +386,7 @@ func (m *mover) begin(ctx context.Context, t app.Target, to transfer.End) error 
 	return to.FS.Rename(ctx, dir, to.Path)
 }
 
-// end takes the mark of begin away, once nothing of the source is left.
+// end removes the movingName file, once nothing of the source is left.
 func (m *mover) end(ctx context.Context, to transfer.End) error {
 	err := to.FS.Remove(ctx, to.Path.Join(movingName))
 	if app.IsMissing(err) {

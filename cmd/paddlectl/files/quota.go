@@ -21,9 +21,9 @@ func Quota(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "quota", Args: "[PATH...]", Most: -1,
 		Summary: "show what is used and allowed",
-		Text: `Shows what the files below each directory use and how much they may; without PATH
-below your home. "-" says that the directory has no limit of its own; those of the
-directories that it is in hold, too. FILES counts directories as well.`,
+		Text: `Shows what the files below each directory, or below your home without PATH, use and may
+use. "-" means that the directory has no limit of its own; the limits of the directories
+above it still hold. FILES counts directories as well.`,
 		Examples: []string{
 			"paddlectl quota -h",
 			"paddlectl quota set --bytes 500G --files 1000000 /pfs/dc1/home/bob",
@@ -87,7 +87,7 @@ type quotaSetOptions struct {
 	files int64
 }
 
-// asItIs is a limit that is not given.
+// asItIs stands for a limit that is not given.
 const asItIs = -1
 
 func setQuotaCommand(a *app.App) *cli.Command {
@@ -95,14 +95,14 @@ func setQuotaCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "set", Args: "PATH...", Least: 1, Most: -1,
 		Summary: "limit what a directory may hold (administrators)",
-		Text: `Limits the tree below each directory. A limit that is not given stays as it is. Each
-directory of a store can have limits: /pfs/DC/home, /pfs/DC/public, /pfs/DC/mnt/NAME
-and all below them, but not /pfs/DC, which is put together of them.`,
+		Text: `Limits the tree below each directory. A limit that is not given stays as it is. Limits
+are possible on /pfs/DC/home, /pfs/DC/public, /pfs/DC/mnt/NAME and every directory below
+them, but not on /pfs/DC itself.`,
 		Examples: []string{"paddlectl quota set --bytes 500G /pfs/dc1/home/bob"},
 		Exits:    app.PathExits(),
 		Flags: []cli.Flag{
-			&cli.GenericFlag{Name: "bytes", Usage: "at most `SIZE` bytes; 0 lifts the limit", Value: &o.bytes},
-			&cli.Int64Flag{Name: "files", Usage: "at most `N` files and directories; 0 lifts the limit", Value: asItIs, DefaultText: "as it is", Destination: &o.files},
+			&cli.GenericFlag{Name: "bytes", Usage: "at most `SIZE` bytes; 0 removes the limit", Value: &o.bytes},
+			&cli.Int64Flag{Name: "files", Usage: "at most `N` files and directories; 0 removes the limit", Value: asItIs, DefaultText: "as it is", Destination: &o.files},
 		},
 		Run: func(ctx context.Context, operands []string) error { return runQuotaSet(ctx, a, o, operands) },
 	})
@@ -117,7 +117,7 @@ func runQuotaSet(ctx context.Context, a *app.App, o quotaSetOptions, operands []
 	}
 	return a.EachTarget(ctx, operands, func(t app.Target) error {
 		if app.AboveStores(t.Path) {
-			return cliargs.Usagef("%s can have no quota: it is above the stores; home, public and mapped directories of a datacenter can, and all directories below", t.Path)
+			return cliargs.Usagef("%s cannot have a quota: it is above the stores; home, public and mapped directories and all directories below them can", t.Path)
 		}
 		usage, err := pfs.UsageOf(ctx, t.FS, t.Path)
 		if err != nil {

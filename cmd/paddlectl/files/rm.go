@@ -26,19 +26,19 @@ func Rm(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "rm", Args: "PATH...", Least: 1, Most: -1,
 		Summary: "rm files on PaddlePaddle Cloud",
-		Text: `Removes files and links, and with --recursive directories with all that is in
-them. Links are removed, not followed. A home, a datacenter and the directories
-above them are never removed. There is no way back.
+		Text: `Removes files and links, and with --recursive directories and all their content. Links
+are removed, not followed. Homes, datacenters and the directories above them are never
+removed. Removal cannot be undone.
 
-A quoted pattern (* ? [a-z] {a,b} **) is matched on the service. As in a shell, it
-matches names that begin with a dot only where it has that dot: '.*', or '{*,.*}'
-for all names. To see what a pattern matches: ls -d.
+A quoted pattern (* ? [a-z] {a,b} **) is matched on the service. As in a shell, only a
+pattern with that dot matches names that begin with a dot: '.*', or '{*,.*}' for all
+names. ls -d shows what a pattern matches.
 
-An upload that was broken off is kept for a week, so that it can go on; it cannot be
-seen, and takes space. --unfinished removes those below directories, and tells the
-space that they took: on CephFS that may be all that the whole file would take, however
-little of it has come. Outside your home only an administrator may do this, since others
-may have uploads there.`,
+An interrupted upload is kept for a week so that it can be resumed. It is hidden and
+takes space. --unfinished removes the unfinished uploads below the directories and
+prints the space that they took: on CephFS that may be the size of the whole file, even
+if little of it was sent. Outside your home only an administrator may do this, because
+others may have uploads there.`,
 		Examples: []string{
 			"paddlectl rm /pfs/dc1/home/alice/old.csv",
 			"paddlectl rm -r '/pfs/dc1/home/alice/out/epoch-0*'",
@@ -46,12 +46,12 @@ may have uploads there.`,
 		},
 		Exits: app.PathExits(),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "remove directories with all that is in them", Destination: &o.recursive},
+			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "remove directories and all their content", Destination: &o.recursive},
 			o.asking.ForceFlag("what is not there is no error"),
 			o.asking.InteractiveFlag("ask before each removal, and before a directory is entered"),
 			o.VerboseFlag("print each path that was removed"),
-			&cli.BoolFlag{Name: "unfinished", Usage: "remove unfinished uploads below the directories, and nothing else", Destination: &o.unfinished},
-			&cli.GenericFlag{Name: "older-than", Usage: "with --unfinished: those that nobody has written to for `TIME`, like 12h or 2d", Value: &o.olderThan},
+			&cli.BoolFlag{Name: "unfinished", Usage: "remove only unfinished uploads below the directories", Destination: &o.unfinished},
+			&cli.GenericFlag{Name: "older-than", Usage: "with --unfinished: only those without a write for `TIME`, like 12h or 2d", Value: &o.olderThan},
 			o.JSONFlag(),
 		},
 		Run: func(ctx context.Context, operands []string) error {
@@ -63,7 +63,7 @@ may have uploads there.`,
 				return runRmUnfinished(ctx, a, o, operands)
 			}
 			if o.olderThan.Given {
-				return cliargs.Usagef("--older-than only goes with --unfinished")
+				return cliargs.Usagef("--older-than needs --unfinished")
 			}
 			return runRm(ctx, a, o, operands)
 		},
@@ -83,15 +83,15 @@ func runRm(ctx context.Context, a *app.App, o rmOptions, operands []string) erro
 	})
 }
 
-// runRmUnfinished removes what is staged below the operands. An upload that is at work
-// meets that as a change of the target, and begins anew.
+// runRmUnfinished removes the uploads below the operands. A running upload sees that as a change
+// of the target, and starts again.
 func runRmUnfinished(ctx context.Context, a *app.App, o rmOptions, operands []string) error {
 	if o.recursive || o.asking.Interactive {
-		return cliargs.Usagef("--unfinished goes with neither --recursive nor --interactive: it leaves all files")
+		return cliargs.Usagef("--unfinished cannot be used with --recursive or --interactive: it leaves all files")
 	}
-	const century = 100 * 365 * 24 * time.Hour // what the service takes
+	const century = 100 * 365 * 24 * time.Hour // the longest time that the service accepts
 	if o.olderThan.Duration > century {
-		return cliargs.Usagef("--older-than %s: 100 years are the most", &o.olderThan)
+		return cliargs.Usagef("--older-than %s: the longest time is 100 years", &o.olderThan)
 	}
 	return a.Each(ctx, operands, o.expander(a), func(t app.Target) error {
 		n, bytes, err := pfs.Sweep(ctx, t.FS, t.Path, o.olderThan.Duration)
@@ -114,7 +114,7 @@ type sweptJSON struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-// expander makes a pattern that matches nothing no error if --force is given.
+// expander accepts a pattern that matches nothing if --force is given.
 func (o rmOptions) expander(a *app.App) app.Expander {
 	return func(ctx context.Context, op app.Operand, fn func(app.Target) error) error {
 		err := a.Expand(ctx, op, fn)
@@ -125,8 +125,8 @@ func (o rmOptions) expander(a *app.App) app.Expander {
 	}
 }
 
-// removeHome removes a home with all that is in it, and reports false if the service says
-// that it stays: only administrators remove one, after its account.
+// removeHome removes a home and all its content. It reports false if the service keeps the home:
+// only administrators may remove one, after its account.
 func (o rmOptions) removeHome(ctx context.Context, a *app.App, t app.Target) (bool, error) {
 	if !o.recursive || !app.IsHome(t.Path) || a.IsOwnHome(ctx, t.Path) {
 		return false, nil
@@ -151,9 +151,9 @@ func (o rmOptions) remove(ctx context.Context, a *app.App, t app.Target) error {
 		case !o.recursive:
 			return err
 		case a.IsOwnHome(ctx, t.Path):
-			return app.WithHint(err, a.Program+" rm -r "+app.ShellWord(string(t.Path)+"/{*,.*}")+" removes all that is in it")
+			return app.WithHint(err, a.Program+" rm -r "+app.ShellWord(string(t.Path)+"/{*,.*}")+" removes its content")
 		}
-		return app.WithHint(err, "it stays, and takes no space when it is empty; what is in it can be removed by those who may")
+		return app.WithHint(err, "it stays, and takes no space when it is empty; its content can be removed by those who may")
 	}
 	info, err := t.Stat(ctx)
 	if err != nil {
@@ -163,7 +163,7 @@ func (o rmOptions) remove(ctx context.Context, a *app.App, t app.Target) error {
 		return o.removeOne(ctx, a, t.FS, t.Path)
 	}
 	if !o.recursive {
-		return app.WithHint(pfs.E("paddlectl.rm", t.Path, pfs.IsDir, nil), a.Program+" rm -r "+app.ShellWord(string(t.Path))+" removes it with all that is in it")
+		return app.WithHint(pfs.E("paddlectl.rm", t.Path, pfs.IsDir, nil), a.Program+" rm -r "+app.ShellWord(string(t.Path))+" removes it and its content")
 	}
 	if o.asking.Interactive {
 		return o.removeAsking(ctx, a, t.FS, t.Path)
@@ -171,10 +171,10 @@ func (o rmOptions) remove(ctx context.Context, a *app.App, t app.Target) error {
 	return unlessGone(pfs.RemoveTree(ctx, t.FS, t.Path))
 }
 
-// errDeclined says that the user wants something to stay.
+// errDeclined reports that the user declined a removal.
 var errDeclined = errors.New("declined")
 
-// ask returns errDeclined if questions are wanted and the answer is no.
+// ask returns errDeclined if --interactive is given and the answer is no.
 func (o rmOptions) ask(ctx context.Context, a *app.App, do string, name pfs.Path) error {
 	yes, err := o.asking.May(ctx, a, do, name)
 	if err == nil && !yes {
@@ -183,7 +183,7 @@ func (o rmOptions) ask(ctx context.Context, a *app.App, do string, name pfs.Path
 	return err
 }
 
-// removeOne removes what is no directory, or an empty one.
+// removeOne removes a file, a link or an empty directory.
 func (o rmOptions) removeOne(ctx context.Context, a *app.App, fsys pfs.FileSystem, name pfs.Path) error {
 	if err := o.ask(ctx, a, "remove", name); err != nil {
 		return err
@@ -191,13 +191,13 @@ func (o rmOptions) removeOne(ctx context.Context, a *app.App, fsys pfs.FileSyste
 	return unlessGone(fsys.Remove(ctx, name))
 }
 
-// removeAsking removes the directory dir entry by entry. Where one stays, so does dir.
+// removeAsking removes the directory dir entry by entry. If an entry stays, so does dir.
 func (o rmOptions) removeAsking(ctx context.Context, a *app.App, fsys pfs.FileSystem, dir pfs.Path) error {
 	if err := o.ask(ctx, a, "enter", dir); err != nil {
 		return err
 	}
 	declined, tally := false, cliio.NewTally(a.ReportFailure)
-	// A listing may run while what it has yielded is removed.
+	// Removing yielded entries does not disturb the listing.
 	for e, err := range pfs.Entries(ctx, fsys, dir, nil) {
 		if err != nil {
 			return err
@@ -227,8 +227,8 @@ func (o rmOptions) removeAsking(ctx context.Context, a *app.App, fsys pfs.FileSy
 	return o.removeOne(ctx, a, fsys, dir)
 }
 
-// unlessGone is the error of the removal of what was there a moment ago. That it is gone is none:
-// the same command may have removed it, in a service that was killed before it could answer.
+// unlessGone returns err of a removal, but nil if the entry is gone: an earlier attempt may have
+// removed it, in a service that was killed before it could answer.
 func unlessGone(err error) error {
 	if errors.Is(err, pfs.NotExist) {
 		return nil

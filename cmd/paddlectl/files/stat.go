@@ -15,9 +15,8 @@ func Stat(a *app.App) *cli.Command {
 	s := &stat{a: a}
 	return a.NewCommand(app.Spec{
 		Name: "stat", Args: "PATH...", Least: 1, Most: -1,
-		Summary: "describe files",
-		Text: `Shows all that is known of files, directories and links. Links are described
-themselves, not followed.`,
+		Summary:  "describe files",
+		Text:     `Shows all that is known about files, directories and links. Links are not followed.`,
 		Examples: []string{"paddlectl stat --json /pfs/dc1/home/alice/model.bin"},
 		Exits:    app.PathExits(),
 		Flags:    []cli.Flag{app.JSONFlag(&s.json), &cliargs.Foreign{Letter: "c", Instead: "--json prints all that there is"}},
@@ -35,7 +34,7 @@ type stat struct {
 }
 
 func (s *stat) target(ctx context.Context, t app.Target) error {
-	info, err := t.FS.Stat(ctx, t.Path) // again after a pattern: a listing tells less
+	info, err := t.FS.Stat(ctx, t.Path) // also after a pattern: a listing has less
 	if err != nil {
 		return err
 	}

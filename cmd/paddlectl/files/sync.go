@@ -20,15 +20,15 @@ func Sync(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "sync", Args: "SRC DEST", Least: 2, Most: 2,
 		Summary: "make one directory like another",
-		Text: `Copies what is in the directory SRC and not, or not the same, in the directory
-DEST. A slash at the end of either makes no difference. With --delete DEST becomes
-a mirror: what SRC does not have is removed there, once everything was copied; if
-anything failed nothing is removed. What --exclude leaves out stays.
+		Text: `Copies what is missing or different in the directory DEST from the directory SRC. A
+slash at the end of either makes no difference. With --delete DEST becomes a mirror:
+after everything is copied, what SRC does not have is removed from DEST. If anything
+failed, nothing is removed. What --exclude leaves out stays.
 
-With --delete three mistakes are refused, with code 5, before anything is changed:
-an SRC without any file, such as a disk that is not mounted; a DEST that is a home, a
-public or mapped directory, or on this machine the root, your home or a directory above
-it; and more deletions than --max-delete allows. --force allows the first two.`,
+--delete refuses three mistakes with code 5 before it changes anything: an SRC without
+files, such as a disk that is not mounted; a DEST that is a home, a public or mapped
+directory, or on this machine the root, your home or a directory above it; and more
+deletions than --max-delete allows. --force allows the first two.`,
 		Examples: []string{
 			"paddlectl sync ./data /pfs/dc1/home/alice/data",
 			"paddlectl sync --delete --exclude '*.tmp' /pfs/dc1/home/alice/out ./out",
@@ -38,7 +38,7 @@ it; and more deletions than --max-delete allows. --force allows the first two.`,
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "delete", Usage: "remove from DEST what SRC does not have", Destination: &o.Mirroring},
 			&cli.Int64Flag{Name: "max-delete", Usage: "with --delete: change nothing if more than `N` files would be removed", Value: copying.Unlimited, DefaultText: "any number", Destination: &o.MaxDelete},
-			&cli.BoolFlag{Name: "force", Usage: "with --delete: allow an SRC without any file, and a DEST that is a home or another root", Destination: &o.Force},
+			&cli.BoolFlag{Name: "force", Usage: "with --delete: allow an SRC without files, and a DEST that is a home or another root", Destination: &o.Force},
 		}, o.Flags()...),
 		Run: func(ctx context.Context, operands []string) error {
 			return copying.Summed(a, o, runSync(ctx, a, o, operands))
@@ -55,11 +55,11 @@ func runSync(ctx context.Context, a *app.App, o *copying.Options, operands []str
 	from, to := ops[0], ops[1]
 	switch {
 	case !o.Mirroring && (o.Force || o.MaxDelete != copying.Unlimited):
-		return cliargs.Usagef("--force and --max-delete only go with --delete")
+		return cliargs.Usagef("--force and --max-delete need --delete")
 	case o.MaxDelete < 0:
 		return cliargs.Usagef("--max-delete %d: a number from 0 up is needed", o.MaxDelete)
 	case from.Side == app.Stdio || to.Side == app.Stdio:
-		return cliargs.Usagef("\"-\" is no directory: sync copies directories")
+		return cliargs.Usagef("\"-\" is not a directory: sync copies directories")
 	case from.Side == app.Local && to.Side == app.Local:
 		return cliargs.Usagef("both paths are of this machine: those of the service begin with /pfs/%s", a.DidYouMeanInHome(to.Text))
 	}
@@ -72,7 +72,7 @@ func runSync(ctx context.Context, a *app.App, o *copying.Options, operands []str
 		return err
 	}
 	if !info.IsDir() {
-		return cliargs.Usagef("%q is no directory: paddlectl cp copies files", from.Text)
+		return cliargs.Usagef("%q is not a directory: paddlectl cp copies files", from.Text)
 	}
 	t, err := copying.LookAt(ctx, a, to, false)
 	if err != nil {
@@ -87,7 +87,7 @@ func runSync(ctx context.Context, a *app.App, o *copying.Options, operands []str
 	})
 }
 
-// checkRoot refuses to make a mirror of a directory that holds all that somebody has.
+// checkRoot refuses to mirror into a root or a home, which may hold all data of somebody.
 func checkRoot(o *copying.Options, a *app.App, side app.Side, t copying.Target) error {
 	if !o.Mirroring || o.Force || !t.IsDir {
 		return nil
@@ -114,7 +114,7 @@ func isRoot(l *app.LocalSide, e transfer.End) bool {
 	return err == nil && home.FS == e.FS && home.Path.Within(e.Path)
 }
 
-// errRoot says that a mirror would be made of all that somebody has.
+// errRoot is the refusal to mirror into a root or a home.
 type errRoot struct{ path pfs.Path }
 
 func (e errRoot) Error() string {

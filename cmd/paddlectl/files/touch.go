@@ -15,7 +15,7 @@ func Touch(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "touch", Args: "PATH...", Least: 1, Most: -1,
 		Summary:  "make empty files, or set their time to now",
-		Text:     "Makes files that are not there, empty, and gives those that are the current time.",
+		Text:     "Makes missing files, empty, and gives existing ones the current time.",
 		Examples: []string{"paddlectl touch /pfs/dc1/home/alice/out/_DONE"},
 		Exits:    app.PathExits(),
 		Flags:    []cli.Flag{o.JSONFlag()},
@@ -32,7 +32,7 @@ func Touch(a *app.App) *cli.Command {
 	})
 }
 
-// touch returns the event that tells what was done.
+// touch touches t and returns the event to report.
 func touch(ctx context.Context, a *app.App, t app.Target) (event string, err error) {
 	_, err = t.FS.Stat(ctx, t.Path)
 	if errors.Is(err, pfs.NotExist) {

@@ -22,15 +22,15 @@ func Tree(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "tree", Args: "[PATH...]", Most: -1,
 		Summary: "show what is below directories as a tree",
-		Text: `Draws what is below each directory, sorted by name (directories of more than
-10,000 entries as they come); without PATH your home. The last line counts what
-was shown. Links are shown, not followed.`,
+		Text: `Draws each directory, or your home without PATH, as a tree sorted by name. Directories
+of more than 10,000 entries are not sorted. The last line counts what was shown. Links
+are shown, not followed.`,
 		Examples: []string{"paddlectl tree -d -L 2 /pfs/dc1/home/alice"},
 		Exits:    app.PathExits(),
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "level", Aliases: []string{"L"}, Usage: "at most `N` levels", Value: app.AllLevels, DefaultText: "all", Destination: &o.level},
+			&cli.IntFlag{Name: "level", Aliases: []string{"L"}, Usage: "show at most `N` levels", Value: app.AllLevels, DefaultText: "all", Destination: &o.level},
 			&cli.BoolFlag{Name: "directories", Aliases: []string{"d"}, Usage: "directories only", Destination: &o.dirs},
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "names that begin with a dot, too", Destination: &o.all},
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "also names that begin with a dot", Destination: &o.all},
 		},
 		Run: func(ctx context.Context, operands []string) error { return runTree(ctx, a, o, operands) },
 	})
@@ -78,8 +78,8 @@ func (w *tree) target(ctx context.Context, t app.Target) error {
 	return w.below(ctx, list, "", 1)
 }
 
-// below draws the entries of a directory, each behind the lines of those above.
-// It is one entry behind, to know the last.
+// below draws the entries of a directory, each behind the lines of its ancestors. It draws an entry
+// when it has read the next, to know the last.
 func (w *tree) below(ctx context.Context, list *listing, lines string, level int) error {
 	var held *pfs.Info
 	err := list.each(ctx, func(e pfs.Info) error {

@@ -28,28 +28,28 @@ func Verify(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "verify", Args: "A B", Least: 2, Most: 2,
 		Summary: "compare files or directories by digest",
-		Text: `Compares two files, or all that is in two directories, by digests computed from
-the bytes as they are stored now, each where the bytes are. Either may be on the
-service or on this machine. Prints what is missing in B, extra in B or different;
-if anything is, the exit code is 7.
+		Text: `Compares two files, or the content of two directories, by digests. Each digest is
+computed from the stored bytes, where they are stored. A and B may be on the service or
+on this machine. Prints what is missing in B, extra in B or different; if anything is,
+the exit code is 7.
 
-With --kept the digests count that the stores keep with files and that no change has
-outdated, and only files without are read: that finds what was not copied or changed
-since, fast, but no damage of stored bytes. cp and sync believe them, too: remove a
-damaged file, and copy it anew from where it is whole.`,
+--kept trusts valid stored digests and reads only files without one. That quickly finds
+files that were not copied or have changed since, but not damage of stored bytes. cp and
+sync trust stored digests, too: to replace a damaged file, remove it and copy it again
+from an intact source.`,
 		Examples: []string{
 			"paddlectl verify ./data /pfs/dc1/home/alice/data",
 			"paddlectl verify --json /pfs/dc1/home/alice/data /pfs/dc2/home/alice/data",
 		},
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "kept", Usage: "believe the digests that the stores keep, and read only files that have none", Destination: &o.kept},
-			&cli.StringFlag{Name: "algorithm", Usage: "compare by `NAME`: blake3, or the faster xxh3, which finds accidents but no fraud", DefaultText: "blake3, with --kept xxh3", Destination: &o.algorithm},
-			&cli.GenericFlag{Name: "include", Usage: "compare what matches `PATTERN`; of all rules the last that matches decides", Value: &copying.RuleFlag{Rules: &o.Rules}},
+			&cli.BoolFlag{Name: "kept", Usage: "trust stored digests, and read only files without one", Destination: &o.kept},
+			&cli.StringFlag{Name: "algorithm", Usage: "compare by `NAME`: blake3, or the faster xxh3, which detects accidents but not fraud", DefaultText: "blake3, with --kept xxh3", Destination: &o.algorithm},
+			&cli.GenericFlag{Name: "include", Usage: "compare what matches `PATTERN`; the last matching --include or --exclude decides", Value: &copying.RuleFlag{Rules: &o.Rules}},
 			&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN`; excluded directories are not entered", Value: &copying.RuleFlag{Rules: &o.Rules, Exclude: true}},
-			&cli.BoolFlag{Name: "links", Usage: "compare where links lead, do not follow them", Destination: &o.Links},
+			&cli.BoolFlag{Name: "links", Usage: "compare the targets of links, do not follow them", Destination: &o.Links},
 			&cli.IntFlag{Name: "parallel", Aliases: []string{"j", "jobs"}, Usage: "compare `N` pairs of files at once", Value: transfer.DefaultParallel, Destination: &o.Parallel},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print what is the same, too, with its digest", Destination: &o.Verbose},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "also print what is the same, with its digest", Destination: &o.Verbose},
 			app.JSONFlag(&o.JSON),
 		},
 		Run: func(ctx context.Context, operands []string) error {
@@ -69,7 +69,7 @@ func (v *verification) run(ctx context.Context, o *verifyOptions, operands []str
 		return cliargs.Usagef("--algorithm %s: %s or %s is needed", o.algorithm, digest.BLAKE3, digest.XXH3)
 	}
 	if o.kept && o.algorithm == digest.BLAKE3 {
-		return cliargs.Usagef("--kept and --algorithm %s contradict each other: the digests that stores keep are %s", o.algorithm, digest.XXH3)
+		return cliargs.Usagef("--kept and --algorithm %s contradict each other: stored digests are %s", o.algorithm, digest.XXH3)
 	}
 	if err := o.Check(); err != nil {
 		return err
@@ -106,7 +106,7 @@ func twoEnds(ctx context.Context, a *app.App, operands []string) (ends [2]transf
 	return ends, nil
 }
 
-// event prints what was found.
+// event prints a result.
 func (v *verification) event(e transfer.Event) {
 	switch e.Kind {
 	case transfer.Same:
@@ -142,14 +142,14 @@ func (v *verification) found(e transfer.Event, text string) {
 		if e.Kind == transfer.Different {
 			j.Error = text
 		}
-		v.App.JSON(j) // an error shows when Out is flushed
+		v.App.JSON(j) // an error appears when Out is flushed
 		return
 	}
 	v.App.Printf("%-9s  %s\n", e.Kind, v.App.Name(text))
 }
 
-// differenceText says in what two files differ. That they do is no failure of a
-// check, as the Kind of the error would have it.
+// differenceText states how two files differ. It leaves out the Kind of the error, which would
+// call the difference a failure.
 func differenceText(e transfer.Event) string {
 	var pe *pfs.Error
 	if errors.As(e.Err, &pe) && pe.Err != nil {
@@ -170,7 +170,7 @@ type verifySums struct {
 	Error     string `json:"error,omitempty"` // why it ended early
 }
 
-// end sums up, also what failed before it began.
+// end prints the totals, including failures before the comparison began.
 func (v *verification) end(err error) error {
 	var s transfer.Stats
 	if v.Job != nil {

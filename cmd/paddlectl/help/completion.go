@@ -26,9 +26,8 @@ func Completion(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "completion", Args: "bash|zsh|fish", Least: 1, Most: 1,
 		Summary: "print the script that completes commands and paths",
-		Text: `Prints a script for your shell that completes subcommands, flags and paths, those
-on the service, too. Where the service does not answer within a moment, or you are
-not logged in, there are no candidates.`,
+		Text: `Prints a shell script that completes subcommands, flags and paths. It completes paths
+on the service only while you are logged in and the service answers quickly.`,
 		Examples: []string{
 			"source <(paddlectl completion bash)",
 			"paddlectl completion zsh > ~/.zsh/completions/_paddlectl",
@@ -46,14 +45,14 @@ not logged in, there are no candidates.`,
 }
 
 const (
-	// completeWithin is how long somebody at a keyboard waits for candidates.
+	// completeWithin is how long a user at the keyboard waits for candidates.
 	completeWithin = 1500 * time.Millisecond
-	// maxCandidates are shown of one directory.
+	// maxCandidates bounds the candidates of one directory.
 	maxCandidates = 500
 )
 
-// Candidates is what completion scripts call: it prints what the last word
-// can become, one a line. Nothing is asked and no error is shown.
+// Candidates is the command that completion scripts call: it prints the candidates for the last
+// word, one per line. It asks no questions and shows no errors.
 func Candidates(a *app.App, program *cli.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: cliargs.CompletionCommand, Args: "WORD...", Most: -1, Hidden: true,
@@ -69,7 +68,7 @@ func Candidates(a *app.App, program *cli.App) *cli.Command {
 	})
 }
 
-// candidates returns what the last of words can become.
+// candidates returns the candidates for the last of words.
 func candidates(ctx context.Context, a *app.App, program *cli.App, words []string) []string {
 	return cliargs.Candidates(program, words, cliargs.Known{
 		Value: func(command, name, word string) []string { return values(ctx, a, command, name, word) },
@@ -82,8 +81,8 @@ func candidates(ctx context.Context, a *app.App, program *cli.App, words []strin
 	})
 }
 
-// flagValues are what flags of a few values may be given. A name that stands before a
-// slash is the last one of the command, where one flag means several things.
+// flagValues are the values of flags that have only a few. Where a flag differs between commands,
+// the last name of the command and a slash precede it.
 var flagValues = map[string][]string{
 	"sort":           files.SortKeys,
 	"color":          files.ColorModes,
@@ -107,7 +106,7 @@ var flagValues = map[string][]string{
 	"split/as":       {payload.Pickle, "recordio", "json"},
 }
 
-// values returns what the flag called name of a command may be given.
+// values returns the candidates for the flag called name of a command.
 func values(ctx context.Context, a *app.App, command, name, word string) []string {
 	command = command[strings.LastIndexByte(command, ' ')+1:]
 	for _, key := range []string{command + "/" + name, name} {
@@ -121,7 +120,7 @@ func values(ctx context.Context, a *app.App, command, name, word string) []strin
 	return paths(ctx, a, word)
 }
 
-// datacenters returns the names of those in the configuration, as far as it can be read.
+// datacenters returns the names of the datacenters in the configuration, if it can be read.
 func datacenters(a *app.App) []string {
 	file, err := a.Remotes.Config()
 	if err != nil {
@@ -130,7 +129,7 @@ func datacenters(a *app.App) []string {
 	return file.Names()
 }
 
-// otherWords returns the operands that are no paths.
+// otherWords returns the candidates for operands that are not paths.
 func otherWords(a *app.App, program *cli.App, command string, i int) []string {
 	switch command {
 	case "help", "flags":
@@ -143,8 +142,7 @@ func otherWords(a *app.App, program *cli.App, command string, i int) []string {
 	return nil
 }
 
-// paths returns the paths on the service that begin with word; directories end in
-// a slash.
+// paths returns the paths on the service that begin with word; directories end in a slash.
 func paths(ctx context.Context, a *app.App, word string) []string {
 	if len(word) > 0 && len(word) < len("/pfs/") && strings.HasPrefix("/pfs/", word) {
 		return []string{"/pfs/"}

@@ -1,5 +1,5 @@
-// Package help has the commands that tell of the program itself: help, commands, flags,
-// completion and version.
+// Package help has the commands about the program itself: help, commands, flags, completion and
+// version.
 package help
 
 import (

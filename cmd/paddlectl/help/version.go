@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// versionJSON is how --json shows the versions.
+// versionJSON is the result of version with --json.
 type versionJSON struct {
 	Version string       `json:"version"`
 	Go      string       `json:"go"`
@@ -35,7 +35,7 @@ func Version(a *app.App) *cli.Command {
 		Examples: []string{"paddlectl version --service --json"},
 		Exits:    app.RemoteExits(),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "service", Usage: "ask the current service for its version, too", Destination: &service},
+			&cli.BoolFlag{Name: "service", Usage: "also show the version of the current service", Destination: &service},
 			app.JSONFlag(&json),
 		},
 		Run: func(ctx context.Context, _ []string) error { return runVersion(ctx, a, service, json) },

@@ -26,9 +26,9 @@ func benchCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "bench", Args: "FILE...", Least: 1, Most: -1,
 		Summary: "measure how fast files are read",
-		Text: `Reads and decodes files, some times over, and tells for each the median of the
-bytes of records a second, of the bytes as stored and of the records. What is measured
-is all of it: the disk or the service, the checks and the decompression.`,
+		Text: `Reads and decodes files several times, and prints for each the medians of record bytes,
+stored bytes and records per second. That measures everything: the disk or the service,
+the checks and the decompression.`,
 		Examples: []string{"paddlectl recordio bench --times 5 -j 2 train-00000"},
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags: append([]cli.Flag{
@@ -49,7 +49,7 @@ func benchRecords(ctx context.Context, a *app.App, o *benchOptions, operands []s
 	if err != nil {
 		return err
 	}
-	r := datafile.NewReading(a, &o.ReadOptions, nil) // without a bar, which would be measured, too
+	r := datafile.NewReading(a, &o.ReadOptions, nil) // without a bar, which would slow it down
 	r.OnDamage = datafile.Damaged(a)
 	return r.End(app.EachOf(ctx, a, files, func(f recordfile.File) error {
 		if f.Stream != nil {

@@ -26,18 +26,18 @@ func catCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "cat", Args: "FILE...", Least: 1, Most: -1,
 		Summary: "print records",
-		Text: `Prints the records of files. Each is checked before it is printed. A range is found
-by the index of the file or its headers; only its chunks are read.
+		Text: `Prints the records of files. Each record is checked before it is printed. Of a range only
+its chunks are read; the index or the headers of the file locate them.
 
-What is damaged ends the command with code 7. With --on-damage skip or salvage it is
-named and left out, and the code is 8.`,
+Damage ends the command with code 7. With --on-damage skip or salvage, damaged records
+are named and left out, and the code is 8.`,
 		Examples: []string{
 			"paddlectl recordio cat --format json train-00000 | head",
 			"paddlectl recordio cat --range 1000:2000 /pfs/dc1/home/alice/train-00000",
 		},
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: append(append([]cli.Flag{
-			&cli.GenericFlag{Name: "range", Usage: "of each file, only the records `LO:HI`: from number LO, counted from 0, to the one before HI; either may be left out", Value: &rows},
+			&cli.GenericFlag{Name: "range", Usage: "print only records `LO:HI` of each file: from number LO, counted from 0, up to but not including HI; either may be left out", Value: &rows},
 		}, p.flags()...), o.Flags("fail")...),
 		Run: func(ctx context.Context, operands []string) error { return printRecords(ctx, a, o, p, rows, operands) },
 	})
@@ -54,9 +54,9 @@ type recordRange struct {
 func (r *recordRange) Set(text string) error {
 	lo, hi, colon := strings.Cut(text, ":")
 	if r.given {
-		return errors.New("a second range: give one, and run the command once for each")
+		return errors.New("only one range is possible: run the command once for each")
 	}
-	bad := errors.New("no range: write it as 100:200, 100: or :200")
+	bad := errors.New("not a range: write it as 100:200, 100: or :200")
 	if !colon {
 		return bad
 	}
@@ -104,8 +104,8 @@ type recordCat struct {
 	rows    recordRange
 }
 
-// file prints one file. A policy that passes over damage needs the whole way there:
-// what number a record has depends on what was lost before it.
+// file prints one file. A policy that skips damage reads from the start, because the number of a
+// record depends on the losses before it.
 func (c *recordCat) file(ctx context.Context, f recordfile.File) error {
 	if c.rows.given && f.Stream == nil && c.O.Policy == recordio.Fail {
 		return c.random(ctx, f)
@@ -131,7 +131,7 @@ func (c *recordCat) file(ctx context.Context, f recordfile.File) error {
 	return err
 }
 
-// random prints a range of a file that can be read at random.
+// random prints a range of a file with random access.
 func (c *recordCat) random(ctx context.Context, f recordfile.File) error {
 	r, err := datafile.OpenRecords(ctx, c.App, f, c.O)
 	if err != nil {
@@ -188,8 +188,8 @@ type formatOptions struct {
 
 func (o *formatOptions) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "format", Usage: "print `FORMAT`: lines (each record and a line feed), raw (nothing between them), json, base64 (one a line) or length (4 bytes, little-endian, before each)", Value: "lines", Destination: &o.format},
-		&cli.BoolFlag{Name: "json", Usage: "as --format json", Destination: &o.json},
+		&cli.StringFlag{Name: "format", Usage: "print `FORMAT`: lines (each record and a line feed), raw (nothing between them), json, base64 (one per line) or length (4 bytes, little-endian, before each)", Value: "lines", Destination: &o.format},
+		&cli.BoolFlag{Name: "json", Usage: "the same as --format json", Destination: &o.json},
 	}
 }
 
@@ -200,8 +200,7 @@ func (o *formatOptions) check() error {
 	return app.OneOf("format", o.format, RecordFormats...)
 }
 
-// recordJSON is how a record is printed as JSON: as data if it is UTF-8, else as
-// base64.
+// recordJSON is a record as JSON: as data if it is UTF-8, else as base64.
 type recordJSON struct {
 	Path   string  `json:"path"`
 	Record int64   `json:"record"`
@@ -238,8 +237,7 @@ func (p *recordPrinter) print(name string, i int64, rec []byte) error {
 	return err
 }
 
-// shown appends a record that is meant to be text: what could upset a terminal is
-// escaped where there is one.
+// shown appends a record of text. On a terminal it escapes what could upset it.
 func (p *recordPrinter) shown(b, rec []byte) []byte {
 	if p.a.Plain {
 		return append(b, rec...)

@@ -27,9 +27,9 @@ func diffCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "diff", Args: "A B", Least: 2, Most: 2,
 		Summary: "compare two files record by record",
-		Text: `Compares the records of two files by number, whatever their compressors, chunks and
-dialects. Prints which differ, and how many one file has more; if anything differs,
-the exit code is 7. Nothing is printed of what is the same.`,
+		Text: `Compares two files record by record, whatever their compressors, chunks and dialects.
+Prints which records differ and how many more one file has. If anything differs, the exit
+code is 7. Equal records are not printed.`,
 		Examples: []string{"paddlectl recordio diff train /pfs/dc1/home/alice/train"},
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags: append(append([]cli.Flag{

@@ -18,11 +18,11 @@ func getCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "get", Args: "FILE INDEX...", Least: 2, Most: -1,
 		Summary: "print records by number",
-		Text: `Prints the records of these numbers, counted from 0, in the order in which they are
-given. With an index beside the file (see index) only the parts of the file that hold
-them are read; without, the headers of all chunks and the chunks that hold them.
+		Text: `Prints the records with these numbers, counted from 0, in the given order. With an index
+beside the file (see index) only what holds them is read; without one, also the headers
+of all chunks.
 
-A number that the file does not have is code 3.`,
+A number beyond the last record is code 3.`,
 		Examples: []string{"paddlectl recordio get --format raw /pfs/dc1/home/alice/train-00000 4711 > record"},
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags:    append(p.flags(), o.LimitFlag()),
@@ -40,7 +40,7 @@ func getRecords(ctx context.Context, a *app.App, o *datafile.ReadOptions, p *for
 	for k, text := range operands[1:] {
 		var err error
 		if numbers[k], err = strconv.ParseInt(text, 10, 64); err != nil || numbers[k] < 0 {
-			return cliargs.Usagef("%q is no number of a record: they are counted from 0", text)
+			return cliargs.Usagef("%q is not a record number: records are counted from 0", text)
 		}
 	}
 	f, err := datafile.One(ctx, a, operands[0])

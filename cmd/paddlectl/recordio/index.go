@@ -28,13 +28,13 @@ func indexCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "index", Args: "FILE...", Least: 1, Most: -1,
 		Summary: "write, check or remove indexes",
-		Text: `Writes for each file the index .NAME.idx beside it: a dot-file, which patterns such
-as train-* do not match. The file is read and checked from its beginning to its end;
-a damaged one gets no index. An index that matches is left as it is, any other is
-replaced. Every command that reads single records uses the index if it matches.
+		Text: `Writes the index .NAME.idx beside each file. It is a dot-file, which patterns such as
+train-* do not match. The whole file is read and checked; a damaged file gets no index. A
+matching index stays, any other is replaced. Commands that read single records use a
+matching index.
 
-With --check nothing is written: an index that is missing is code 3, one that does
-not match the file, or is damaged, 7.`,
+--check writes nothing. A missing index is code 3; one that is damaged, or does not match
+its file, is code 7.`,
 		Examples: []string{
 			"paddlectl recordio index '/pfs/dc1/home/alice/train-*'",
 			"paddlectl recordio index --remove train-00000",
@@ -42,7 +42,7 @@ not match the file, or is damaged, 7.`,
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "compare indexes with their files", Destination: &o.compare},
-			&cli.BoolFlag{Name: "remove", Usage: "remove indexes; one that is not there is no error", Destination: &o.remove},
+			&cli.BoolFlag{Name: "remove", Usage: "remove indexes, and ignore missing ones", Destination: &o.remove},
 			o.ParallelFlag(), o.LimitFlag(), app.QuietFlag(&o.Quiet), app.JSONFlag(&o.json),
 		},
 		Run: func(ctx context.Context, operands []string) error { return indexRecords(ctx, a, o, operands) },
@@ -81,7 +81,7 @@ type indexing struct {
 	o *indexOptions
 }
 
-// indexJSON is how --json shows what became of an index.
+// indexJSON is the result for an index with --json.
 type indexJSON struct {
 	Path    string `json:"path"`
 	Index   string `json:"index"`
@@ -89,7 +89,7 @@ type indexJSON struct {
 	Records int64  `json:"records,omitempty"`
 }
 
-// tell tells of the index of f, which is at end: a link may have led there.
+// tell prints the state of the index of f at end, to which a link may have led.
 func (x *indexing) tell(f recordfile.File, end transfer.End, state string, records int64) {
 	index := recordfile.IndexEnd(end).Path
 	j := indexJSON{f.Title, app.LocalText(index), state, records}
@@ -107,7 +107,7 @@ func (x *indexing) tell(f recordfile.File, end transfer.End, state string, recor
 func (x *indexing) remove(ctx context.Context, f recordfile.File) error {
 	end := f.End
 	if there, _, err := app.Followed(ctx, f.End, true); err == nil {
-		end = there // else the file is gone, and its index may have stayed
+		end = there // else the file is gone, but its index may exist
 	}
 	e := recordfile.IndexEnd(end)
 	state := "removed"
@@ -143,7 +143,7 @@ func (x *indexing) verify(ctx context.Context, f recordfile.File) error {
 	return app.WithHint(err, x.App.Program+" recordio index "+app.ShellWord(f.Title)+" writes it")
 }
 
-// write makes the index of f unless there is one that matches.
+// write makes the index of f unless a matching one exists.
 func (x *indexing) write(ctx context.Context, f recordfile.File) error {
 	x.M.Begin(f.Title)
 	defer x.M.Finished()

@@ -19,8 +19,8 @@ func lsCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "ls", Args: "FILE...", Least: 1, Most: -1,
 		Summary: "list files with their records, chunks, compressor and bytes",
-		Text: `Lists files with the number of their records and chunks, how they are compressed,
-and their bytes. Only the headers of the chunks are read: verify reads everything.`,
+		Text: `Lists files with their numbers of records and chunks, compressor and size. It reads only
+the headers of the chunks; verify reads everything.`,
 		Examples: []string{"paddlectl recordio ls '/pfs/dc1/public/dataset/housing/train-*'"},
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags:    []cli.Flag{o.LimitFlag(), app.JSONFlag(&json)},
@@ -94,7 +94,7 @@ func newFileJSON(r *recordfile.Records) fileJSON {
 	return j
 }
 
-// compressor names those of a file; "-" if it has no chunk.
+// compressor names the compressors of a file; "-" if it has no chunk.
 func (j fileJSON) compressor() string {
 	if len(j.Compressors) == 0 {
 		return "-"
@@ -108,13 +108,12 @@ func infoCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "info", Args: "FILE", Least: 1, Most: 1,
 		Summary: "describe one file",
-		Text: `Describes a file: its dialect, records, chunks, compressor, and whether there is an
-index .NAME.idx beside it that matches, or one embedded in it. With --chunks lists the chunks, too. Only the
-headers of the chunks are read.`,
+		Text: `Describes a file: its dialect, records, chunks, compressor, and whether it has a matching
+index, .NAME.idx beside it or embedded. Only the headers of the chunks are read.`,
 		Examples: []string{"paddlectl recordio info --chunks train-00000"},
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "chunks", Usage: "each chunk, too: number, offset, first record, records, bytes, compressor and checksum", Destination: &chunks},
+			&cli.BoolFlag{Name: "chunks", Usage: "also list each chunk: number, offset, first record, records, bytes, compressor and checksum", Destination: &chunks},
 			o.LimitFlag(), app.JSONFlag(&json),
 		},
 		Run: func(ctx context.Context, operands []string) error {

@@ -30,9 +30,9 @@ func (o *mergeOptions) check() error {
 	case o.output == "":
 		return cliargs.Usagef("--output is needed: the file to make, or - for standard output")
 	case o.output == "-" && o.json:
-		return cliargs.Usagef("--json has no place beside the file on standard output")
+		return cliargs.Usagef("--json cannot be used when the file goes to standard output")
 	case o.output == "-" && o.index:
-		return cliargs.Usagef("--index has no place beside standard output: --embed-index puts the index into the file")
+		return cliargs.Usagef("--index cannot be used with standard output: --embed-index puts the index into the file")
 	}
 	return cmp.Or(o.ReadOptions.Check(), o.writeOptions.check())
 }
@@ -41,9 +41,9 @@ func mergeCommand(a *app.App) *cli.Command {
 	o := &mergeOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "merge", Args: "FILE...", Least: 1, Most: -1,
-		Summary: "make one file of several",
+		Summary: "join several files into one",
 		Text: `Writes the records of all files, one file after the other, to a new file. Every
-record is checked and written anew, so any dialect becomes the usual one.`,
+record is checked and rewritten, so any dialect becomes the usual one.`,
 		Examples: []string{"paddlectl recordio merge train-0000* -o train"},
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags:    o.flags("fail"),
@@ -94,9 +94,9 @@ func recompressCommand(a *app.App) *cli.Command {
 	o := &mergeOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "recompress", Args: "FILE", Least: 1, Most: 1,
-		Summary: "write a file anew with another compressor or other chunks",
+		Summary: "rewrite a file with another compressor or other chunks",
 		Text: `Writes the records of a file to a new one, with another compressor, other chunks, or
-an index. The same records and choices give the same bytes, with any --parallel.`,
+an index. The same records and flags give the same bytes, with any --parallel.`,
 		Examples: []string{
 			"paddlectl recordio recompress --compressor snappy --chunk 1M train -o train.snappy",
 			"paddlectl recordio recompress --compressor none - -o - < in > out",
@@ -116,12 +116,12 @@ func salvageCommand(a *app.App) *cli.Command {
 	o := &mergeOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "salvage", Args: "FILE", Least: 1, Most: 1,
-		Summary: "make a whole file of what a damaged one still holds",
-		Text: `Writes all records that can be proven right to a new file, and names each damaged
-place, what was lost there and what was saved. docs/recordio-damage.md tells what can
-be saved of what. If a record was lost, or may have been, the exit code is 8.
+		Summary: "save the intact records of a damaged file",
+		Text: `Writes all records that can be proven right to a new file, and prints each damaged place
+with what was lost and what was saved there. docs/recordio-damage.md describes what can
+be saved. If a record was lost, or may have been, the exit code is 8.
 
-With --on-damage skip chunks that are damaged are left out whole.`,
+With --on-damage skip, damaged chunks are left out whole.`,
 		Examples: []string{"paddlectl recordio salvage train-00000 -o train-00000.saved"},
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags:    o.flags("salvage"),

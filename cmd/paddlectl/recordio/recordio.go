@@ -20,12 +20,11 @@ func Command(a *app.App) *cli.Command {
 		Summary: "read, check, mend and rearrange RecordIO files",
 		Text: `Works on RecordIO files: those of PaddlePaddle/recordio and its relatives. Files are
 on this machine or, below /pfs/, on a service; "-" is standard input or output.
-Quoted patterns work; a file that is named twice is read twice. docs/recordio.md tells
-of the format, of damage and of indexes.
+Quoted patterns work; a file that is named twice is read twice. docs/recordio.md
+describes the format, damage and indexes.
 
-A file that is made appears under its name when it is whole, several of them
-together. None replaces a file that exists, unless --force is given, and none
-replaces one that is read.`,
+Output files appear together when all are complete. They replace existing files only
+with --force, and never an input file.`,
 		Subs: []*cli.Command{
 			lsCommand(a), infoCommand(a), catCommand(a), headCommand(a),
 			getCommand(a), verifyCommand(a), repairCommand(a), salvageCommand(a),

@@ -29,16 +29,14 @@ func repairCommand(a *app.App) *cli.Command {
 	o := &repairOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "repair", Args: "FILE", Least: 1, Most: 1,
-		Summary: "cut off a last chunk that was not written to its end",
-		Text: `Cuts off the end of a file whose writer died, so that it can be gone on with: a last
-chunk of which the end is missing, or zeros. All chunks before it stay as they are. A
-file of this machine is changed in place, unless --output names another one; a file
-of a service is never changed in place.
+		Summary: "cut off an incomplete last chunk",
+		Text: `Cuts off the end of a file whose writer died, so that more can be appended: a last chunk
+whose end is missing, or zeros. All chunks before it stay as they are. A file on this
+machine is changed in place unless --output is given; a file on a service never is.
 
-Only the headers of the chunks and the last chunk are looked at; verify checks the
-rest. Whatever else is damaged, also in a last chunk that is there to its end, is code
-7 and nothing is changed: salvage makes a new file of what is whole. salvage also
-saves records out of a torn chunk, which repair does not.`,
+Only the headers of the chunks and the last chunk are read; verify checks the rest. Any
+other damage, also in a complete last chunk, is code 7 and changes nothing: use salvage,
+which also saves records of an incomplete chunk.`,
 		Examples: []string{
 			"paddlectl recordio repair --dry-run train-00000",
 			"paddlectl recordio repair /pfs/dc1/home/alice/log -o /pfs/dc1/home/alice/log.whole",
@@ -85,7 +83,7 @@ func repairRecords(ctx context.Context, a *app.App, o *repairOptions, operand st
 	return nil
 }
 
-// salvageHint adds the way out to damage that repair leaves alone.
+// salvageHint adds a hint to damage that repair does not repair.
 func salvageHint(a *app.App, err error, in *recordfile.Input) error {
 	if foreign := datafile.WithHint(a, in.Explain(err)); errors.As(foreign, new(app.Hinted)) {
 		return foreign
@@ -93,10 +91,10 @@ func salvageHint(a *app.App, err error, in *recordfile.Input) error {
 	if !errors.Is(err, recordio.Checksum) && !errors.Is(err, recordio.Malformed) && !errors.Is(err, recordio.Truncated) {
 		return recordfile.RecordError(err)
 	}
-	return app.WithHint(recordfile.RecordError(err), fmt.Sprintf("this is no torn end: %s recordio salvage %s -o NEW saves what can be read", a.Program, app.ShellWord(in.Title)))
+	return app.WithHint(recordfile.RecordError(err), fmt.Sprintf("this is more than an incomplete end: %s recordio salvage %s -o NEW saves what can be read", a.Program, app.ShellWord(in.Title)))
 }
 
-// repairInPlace cuts the file itself, and returns when that is on the disk. A dry run only
+// repairInPlace truncates the file itself, and returns when that is on the disk. A dry run only
 // opens it in the same way.
 func repairInPlace(a *app.App, o *repairOptions, in *recordfile.Input) error {
 	file, err := os.OpenFile(app.LocalText(in.End.Path), os.O_RDWR, 0)
@@ -124,14 +122,14 @@ func repairInPlace(a *app.App, o *repairOptions, in *recordfile.Input) error {
 	return nil
 }
 
-// repairCopy writes what is whole to another file, or finds out whether it could.
+// repairCopy writes the complete chunks to another file; a dry run only checks that it could.
 func repairCopy(ctx context.Context, a *app.App, o *repairOptions, in *recordfile.Input, tail recordio.Tail) error {
 	e, err := datafile.OutputEnd(ctx, a, o.output)
 	if err != nil {
 		return err
 	}
 	if o.json && e.FS == nil {
-		return cliargs.Usagef("--json has no place beside the file on standard output")
+		return cliargs.Usagef("--json cannot be used when the file goes to standard output")
 	}
 	outs := datafile.NewOutputs(ctx, a, o.force, []recordfile.File{in.File})
 	defer outs.Abort()
@@ -158,7 +156,7 @@ func repairCopy(ctx context.Context, a *app.App, o *repairOptions, in *recordfil
 // tailJSON is how --json shows what repair found.
 type tailJSON struct {
 	Path    string `json:"path"`
-	Output  string `json:"output,omitempty"` // the file that was made instead of changing that of Path
+	Output  string `json:"output,omitempty"` // the new file, if Path was not changed itself
 	Torn    int64  `json:"torn"`             // bytes cut off, or left out
 	Bytes   int64  `json:"bytes"`
 	Chunks  int64  `json:"chunks"`
@@ -181,7 +179,7 @@ func tellTail(a *app.App, o *repairOptions, name string, t recordio.Tail) {
 	}
 }
 
-// tailText says what repair did to the file name, or made of it.
+// tailText states what repair did to the file name, or made of it.
 func tailText(name, made string, dryRun bool, t recordio.Tail) string {
 	left := fmt.Sprintf("%s in %s, %s", app.Count(t.Records, "record", "records"), app.Count(t.Chunks, "chunk", "chunks"), app.Count(t.End, "byte", "bytes"))
 	torn := app.Count(t.Torn, "byte", "bytes")
@@ -201,8 +199,7 @@ func tailText(name, made string, dryRun bool, t recordio.Tail) string {
 	return fmt.Sprintf("%s: %s cut off, left %s", name, torn, left)
 }
 
-// tell prints a result, or with aside, where standard output is a file of data, a
-// message.
+// tell prints a result; with aside, because standard output is the file, it prints a message.
 func tell(a *app.App, aside bool, format string, args ...any) {
 	if aside {
 		a.Message(format, args...)

@@ -26,7 +26,7 @@ type splitOptions struct {
 	datafile.ReadOptions
 	writeOptions
 
-	needed            string // what messages call the flags of which one is needed
+	needed            string // the flags of which one is needed, for messages
 	dir, name, of     string
 	records           int64
 	bytes             cliio.SizeFlag
@@ -47,36 +47,36 @@ func splitCommand(a *app.App) *cli.Command {
 directory, which is made if it is missing. One of --records, --bytes, --files and
 --round-robin is needed. The files appear together when all are complete.
 
---paddle-compat gives the file set of the older convert of PaddlePaddle: the first file
-has a record more than --records says, and the last one may be empty.`,
+--paddle-compat makes the files of the older convert of PaddlePaddle: the first file has
+one record more than --records, and the last one may be empty.`,
 		Examples: []string{
 			"paddlectl recordio split --records 10000 --output-path shards train",
 			"paddlectl recordio split --files 16 --name 'train-%05d-of-%05d' --output-path /pfs/dc1/home/alice/set train",
 		},
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: o.flags(
-			&cli.Int64Flag{Name: "records", Usage: "exactly `N` records in each file, and the rest in the last", DefaultText: "none", Destination: &o.records},
-			&cli.GenericFlag{Name: "bytes", Usage: "at most `SIZE` of records in each file", Value: &o.bytes},
-			&cli.IntFlag{Name: "files", Usage: "`K` files of consecutive records, whose numbers differ by at most one", DefaultText: "none", Destination: &o.files},
-			&cli.IntFlag{Name: "round-robin", Usage: "`K` files, record i in file i mod K; holds a chunk of each in memory", DefaultText: "none", Destination: &o.roundRobin},
-			&cli.BoolFlag{Name: "paddle-compat", Usage: "with --records: cut and count as PaddlePaddle did", Destination: &o.paddle},
+			&cli.Int64Flag{Name: "records", Usage: "put `N` records into each file, and the rest into the last", DefaultText: "none", Destination: &o.records},
+			&cli.GenericFlag{Name: "bytes", Usage: "put at most `SIZE` of records into each file", Value: &o.bytes},
+			&cli.IntFlag{Name: "files", Usage: "make `K` files of consecutive records, whose numbers differ by at most one", DefaultText: "none", Destination: &o.files},
+			&cli.IntFlag{Name: "round-robin", Usage: "make `K` files with record i in file i mod K; holds a chunk of each in memory", DefaultText: "none", Destination: &o.roundRobin},
+			&cli.BoolFlag{Name: "paddle-compat", Usage: "with --records: cut and number like PaddlePaddle", Destination: &o.paddle},
 		),
 		Run: func(ctx context.Context, operands []string) error { return splitRecords(ctx, a, o, operands) },
 	})
 }
 
-// flags are those that split and reshard share, behind rules.
+// flags returns rules and the flags that split and reshard share.
 func (o *splitOptions) flags(rules ...cli.Flag) []cli.Flag {
 	flags := append(rules,
 		&cli.StringFlag{Name: "output-path", Usage: "make the files in the directory `DIR`", Destination: &o.dir},
-		&cli.StringFlag{Name: "name", Usage: "call them `PATTERN`, with %05d for the number of the file or %05d-of-%05d; without it the name of the first input and -%05d, or that of its set and -%05d-of-%05d", Destination: &o.name},
-		&cli.StringFlag{Name: "of", Usage: "what stands behind -of-: the `count` of files or the number of the last one (last, as with --paddle-compat)", Destination: &o.of},
+		&cli.StringFlag{Name: "name", Usage: "name the files by `PATTERN`, with %05d for the number or %05d-of-%05d; by default the name of the first input and -%05d, or that of its set and -%05d-of-%05d", Destination: &o.name},
+		&cli.StringFlag{Name: "of", Usage: "number after -of-: the `count` of files or the number of the last one (last, as with --paddle-compat)", Destination: &o.of},
 	)
 	flags = append(flags, o.writeOptions.flags()...)
 	return append(append(flags, o.ReadOptions.Flags("fail")...), app.JSONFlag(&o.json))
 }
 
-// check refuses what cannot be meant, and makes the rule.
+// check refuses invalid options, and makes the rule.
 func (o *splitOptions) check() error {
 	if err := cmp.Or(o.ReadOptions.Check(), o.writeOptions.check()); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (o *splitOptions) check() error {
 	case len(given) > 1:
 		return cliargs.Usagef("%s exclude each other", strings.Join(given, " and "))
 	case o.paddle && o.records == 0:
-		return cliargs.Usagef("--paddle-compat only goes with --records")
+		return cliargs.Usagef("--paddle-compat needs --records")
 	case o.of != "" && o.of != "count" && o.of != "last":
 		return cliargs.Usagef("--of %s: count or last is needed", o.of)
 	case o.paddle:
@@ -139,17 +139,16 @@ func (o *splitOptions) parse(first recordfile.File) error {
 		return err
 	}
 	if strings.Contains(name, "/") {
-		return cliargs.Usagef("--name %s: a name without a directory is needed: --output-path names that", name)
+		return cliargs.Usagef("--name %s: a name without a directory is needed: --output-path sets the directory", name)
 	}
 	return nil
 }
 
-// shardName is a name that tells which file of how many it is.
+// shardName matches the name of a file of a set: its number and the count of files.
 var shardName = regexp.MustCompile(`(?s)^(.*)-\d{5,18}-of-\d{5,18}(\.[^.]*)?$`)
 
-// namedAfter returns the pattern of the files that are made of a file of that name, and
-// perhaps of others. A shard of a set gives its new set the name of the old one, and not its
-// own number: there is no other way to tell the two from each other.
+// namedAfter returns the pattern for files that are made from the file base, and perhaps others.
+// From a shard of a set it takes the name of the set, without the number of the shard.
 func namedAfter(base string) string {
 	if m := shardName.FindStringSubmatch(base); m != nil {
 		return split.Escape(m[1]) + "-%05d-of-%05d" + split.Escape(m[2])
@@ -196,8 +195,8 @@ func splitRecords(ctx context.Context, a *app.App, o *splitOptions, operands []s
 	return r.End(nil)
 }
 
-// countFirst counts the records where the rule, or names, need to know it first. The
-// headers tell, unless damage is to be passed over.
+// countFirst counts the records if the rule or the names need the count first. The headers hold
+// it, unless damage is skipped.
 func countFirst(ctx context.Context, a *app.App, o *splitOptions, files []recordfile.File) error {
 	if !o.rule.NeedsCount() && !o.pattern.HasTotal() {
 		return nil
@@ -217,7 +216,7 @@ func countFirst(ctx context.Context, a *app.App, o *splitOptions, files []record
 	return nil
 }
 
-// errUncounted says that records can be counted only by reading them.
+// errUncounted reports that records can be counted only by reading them.
 var errUncounted = errors.New("the number of records must be known before they are read: " +
 	"use --round-robin, or a file in place of standard input")
 
@@ -237,8 +236,7 @@ func countRecordFile(ctx context.Context, a *app.App, o *splitOptions, f recordf
 	return r.Len(), nil
 }
 
-// count counts the records that can be read, without telling of damage: the second
-// time they are read does.
+// count counts the readable records. It does not report damage: the second reading does.
 func count(ctx context.Context, r *datafile.Reading, f recordfile.File, n *int64) error {
 	in, err := datafile.Open(ctx, r.App, f, nil)
 	if err != nil {
@@ -257,7 +255,7 @@ func reshardCommand(a *app.App) *cli.Command {
 	o := &splitOptions{needed: "--files"}
 	return a.NewCommand(app.Spec{
 		Name: "reshard", Args: "FILE...", Least: 1, Most: -1,
-		Summary: "make K files of N",
+		Summary: "distribute the records of N files over K files",
 		Text: `Distributes the records of all files, one file after the other, over --files new
 files of consecutive records whose numbers differ by at most one. The files appear
 together when all are complete. The old files stay.`,
@@ -275,7 +273,7 @@ type splitter struct {
 	o      *splitOptions
 	outs   *transfer.Outputs
 	dir    transfer.End
-	id     string // of parts whose names are not known yet
+	id     string // of files whose names are not known yet
 	source recordio.Compressor
 	files  []*recordOutput
 }
@@ -322,12 +320,12 @@ func (s *splitter) create(i int, name string) (split.RecordWriter, error) {
 	return splitFile{s, f}, nil
 }
 
-// place is where the file of that name belongs.
+// place returns where the file of that name belongs.
 func (s *splitter) place(name string) (string, transfer.End) {
 	return app.InDir(s.o.dir, name), transfer.End{FS: s.dir.FS, Path: s.dir.Path.Join(name)}
 }
 
-// splitFile is a recordOutput as package split knows it.
+// splitFile is a recordOutput for package split.
 type splitFile struct {
 	s *splitter
 	f *recordOutput
@@ -337,7 +335,7 @@ func (f splitFile) Write(rec []byte) error { return f.f.write(rec, f.s.source) }
 
 func (f splitFile) Close() error { return f.f.close() }
 
-// tell says what was made.
+// tell prints what was made.
 func (s *splitter) tell(a *app.App) {
 	var sum writtenJSON
 	for _, f := range s.files {

@@ -22,18 +22,18 @@ func statsCommand(a *app.App) *cli.Command {
 	o := &statsOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "stats", Args: "FILE...", Least: 1, Most: -1,
-		Summary: "sum up the lengths of records",
-		Text: `Reads files and sums up the lengths of the records of all of them: the shortest, the
-median, the mean, the longest, and how many are from one power of two to the next.
-Lengths from 2048 up are told apart by their first eleven binary digits, so that the
-median of longer ones is at most 0.1 % too small.
+		Summary: "summarize the lengths of records",
+		Text: `Reads files and summarizes the lengths of all their records: the shortest, the median,
+the mean, the longest, and how many are from one power of two to the next. Lengths from
+2048 up are told apart by their first eleven binary digits, so the median of longer ones
+is at most 0.1 % too small.
 
-With --entropy also how many bits a byte carries, from 0 to 8, where each byte of the
-records is taken by itself: near 8 nothing is gained by a compressor.`,
+--entropy adds how many bits each single byte of the records carries, from 0 to 8: near 8
+compression gains nothing.`,
 		Examples: []string{"paddlectl recordio stats --entropy train-0000*"},
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "entropy", Usage: "the entropy of the bytes, too", Destination: &o.entropy},
+			&cli.BoolFlag{Name: "entropy", Usage: "also compute the entropy of the bytes", Destination: &o.entropy},
 		}, append(o.Flags("fail"), app.JSONFlag(&o.json))...),
 		Run: func(ctx context.Context, operands []string) error { return recordStats(ctx, a, o, operands) },
 	})

@@ -17,13 +17,12 @@ func verifyCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "verify", Args: "FILE...", Least: 1, Most: -1,
 		Summary: "check every record and checksum",
-		Text: `Reads files from their beginning to their end and checks everything that can be
-checked. Prints one line for each file, and before it one for each damaged place:
-the chunk, where it begins, what is wrong and what that costs. If anything is
-damaged, the exit code is 7.
+		Text: `Reads whole files and checks everything that can be checked. Prints one line for each
+file, and before it one for each damaged place: the chunk, its offset, what is wrong and
+what is lost. If anything is damaged, the exit code is 7.
 
-All damage is found; --on-damage fail stops at the first in each file, and salvage
-tells how many records of damaged chunks could be saved.`,
+All damage is found. --on-damage fail stops at the first in each file; salvage also
+counts the records of damaged chunks that could be saved.`,
 		Examples: []string{
 			"paddlectl recordio verify '/pfs/dc1/home/alice/train-*'",
 			"paddlectl recordio verify --json train-00000",
@@ -56,7 +55,7 @@ type recordVerification struct {
 	damaged bool // a file is
 }
 
-// end makes the code: damage is Integrity, however many files are whole.
+// end decides the exit code: damage is Integrity, even if other files are intact.
 func (v *recordVerification) end(err error) error {
 	switch {
 	case !v.damaged:
@@ -120,7 +119,7 @@ type reportJSON struct {
 	RecordBytes int64    `json:"record_bytes"`
 	Damaged     int64    `json:"damaged"` // places
 	Lost        int64    `json:"lost"`    // records, for certain
-	Unknown     int64    `json:"unknown"` // places of which nobody knows how many
+	Unknown     int64    `json:"unknown"` // places with an unknown number
 	Saved       int64    `json:"saved"`
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// writeOptions are what all commands that write records have in common.
+// writeOptions are the options of all commands that write records.
 type writeOptions struct {
 	compressor   string
 	chunk        cliio.SizeFlag
@@ -29,15 +29,15 @@ type writeOptions struct {
 // flags are the flags of those commands.
 func (o *writeOptions) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "compressor", Usage: "compress with `NAME`: none, snappy, gzip, or zstd, which other readers of the format refuse; without it as the input", Destination: &o.compressor},
-		&cli.GenericFlag{Name: "chunk", Aliases: []string{"chunk-size"}, Usage: "at most `SIZE` of records in a chunk, or one record with 0; 32M without it, as the reference", Value: &o.chunk},
-		&cli.BoolFlag{Name: "index", Usage: "write the index .NAME.idx beside each file, too", Destination: &o.index},
-		&cli.BoolFlag{Name: "embed-index", Usage: "end each file with its index, which other readers pass over", Destination: &o.embed},
+		&cli.StringFlag{Name: "compressor", Usage: "compress with `NAME`: none, snappy, gzip, or zstd, which other readers of the format refuse; by default as the input", Destination: &o.compressor},
+		&cli.GenericFlag{Name: "chunk", Aliases: []string{"chunk-size"}, Usage: "put at most `SIZE` of records into a chunk, or one record with 0; 32M by default", Value: &o.chunk},
+		&cli.BoolFlag{Name: "index", Usage: "also write the index .NAME.idx beside each file", Destination: &o.index},
+		&cli.BoolFlag{Name: "embed-index", Usage: "end each file with its index, which other readers skip", Destination: &o.embed},
 		app.ForceFlag(&o.force),
 	}
 }
 
-// check refuses values that cannot be meant.
+// check refuses invalid values.
 func (o *writeOptions) check() error {
 	o.asSource = o.compressor == ""
 	if !o.asSource {
@@ -55,7 +55,7 @@ func (o *writeOptions) check() error {
 	return nil
 }
 
-// recordOutput is a file of records that is being made.
+// recordOutput is a file of records in the making.
 type recordOutput struct {
 	o        *writeOptions
 	outs     *transfer.Outputs
@@ -68,7 +68,7 @@ type recordOutput struct {
 	index *recordio.Index // nil unless asked for
 }
 
-// writer begins the file. source is the compressor of what is read.
+// writer begins the file. source is the compressor of the input.
 func (r *recordOutput) writer(source recordio.Compressor) *recordio.Writer {
 	if r.w != nil {
 		return r.w
@@ -94,7 +94,7 @@ func (r *recordOutput) write(rec []byte, source recordio.Compressor) error {
 	return recordfile.RecordError(r.writer(source).Write(rec))
 }
 
-// close completes the file and gives up the memory of its writer.
+// close completes the file and frees the memory of its writer.
 func (r *recordOutput) close() error {
 	w := r.writer(recordio.None)
 	err := w.Close()
@@ -142,7 +142,7 @@ type writtenJSON struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-// tellWritten says what was made: with --json as a result, else as a message.
+// tellWritten prints what was made: with --json as a result, else as a message.
 func tellWritten(a *app.App, json, quiet bool, j writtenJSON) {
 	switch {
 	case json:
@@ -153,9 +153,8 @@ func tellWritten(a *app.App, json, quiet bool, j writtenJSON) {
 	}
 }
 
-// copyRecords passes the records of all files to write, with the compressor of the
-// chunk that they are in. It ends with the first file that fails, and fails if damage leaves
-// no record at all.
+// copyRecords passes the records of all files to write, with the compressors of their chunks. It
+// ends at the first file that fails, and fails if damage leaves no record.
 func copyRecords(ctx context.Context, r *datafile.Reading, files []recordfile.File, write func(rec []byte, source recordio.Compressor) error) error {
 	none := true
 	for _, f := range files {

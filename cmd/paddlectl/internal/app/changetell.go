@@ -20,7 +20,7 @@ func (o *ChangeOptions) VerboseFlag(usage string) cli.Flag {
 
 // JSONFlag is --json, which prints events, as cp does.
 func (o *ChangeOptions) JSONFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "json", Usage: "print what was done, and what failed, as JSON, one object a line", Destination: &o.JSON}
+	return &cli.BoolFlag{Name: "json", Usage: "print results and failures as JSON, one object per line", Destination: &o.JSON}
 }
 
 // Begin has failures told as events, too, if that is asked for.

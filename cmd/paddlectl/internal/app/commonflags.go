@@ -17,7 +17,7 @@ const AllLevels = math.MaxInt
 
 // JSONFlag is --json of all commands that print results.
 func JSONFlag(to *bool) cli.Flag {
-	return &cli.BoolFlag{Name: "json", Usage: "results as JSON, one object a line", Destination: to}
+	return &cli.BoolFlag{Name: "json", Usage: "print results as JSON, one object per line", Destination: to}
 }
 
 // HumanFlag is --human-readable of all commands that print sizes.

@@ -57,7 +57,7 @@ type Copier struct {
 	App  *app.App
 	O    *Options
 	To   Target
-	Tops map[pfs.Path]string // what the plain operands become, and which they are
+	Tops map[pfs.Path]string // targets of the plain operands, with the operands
 
 	makesTarget bool
 	rehearsal   transfer.Rehearsal // of a dry run
@@ -71,8 +71,8 @@ func (c *Copier) targetFS(fsys pfs.FileSystem) pfs.FileSystem {
 	return c.rehearsal.FS(fsys)
 }
 
-// checkSources looks at all operands that are no patterns, so that a mistake in
-// one is found before anything is copied.
+// checkSources checks all operands that are not patterns, so that a mistake in one is found before
+// anything is copied.
 func (c *Copier) checkSources(ctx context.Context, from []app.Operand) error {
 	for _, op := range from {
 		pattern, err := c.App.IsPattern(ctx, op)
@@ -117,7 +117,7 @@ func (c *Copier) check(s Source) error {
 	return nil
 }
 
-// makeTarget makes DEST where it has to be a directory.
+// makeTarget makes DEST if it must be a directory.
 func (c *Copier) makeTarget(ctx context.Context) error {
 	if !c.makesTarget {
 		return nil
@@ -136,8 +136,8 @@ func (c *Copier) makeTarget(ctx context.Context) error {
 	return err
 }
 
-// Hint adds the way out to an error that says that DEST has no parent, that a
-// directory is where a link should be, or that there can be no links.
+// Hint adds a hint to an error that means that DEST has no parent, that a directory is where a link
+// should be, or that links are not possible.
 func (c *Copier) Hint(ctx context.Context, err error) error {
 	var e *pfs.Error
 	if c.O.Links && errors.As(err, &e) && e.Kind == pfs.IsDir {
@@ -152,7 +152,7 @@ func (c *Copier) Hint(ctx context.Context, err error) error {
 	return app.ParentHint(ctx, err, c.To.End, c.how("mkdir -p", c.To.End.Path.Parent()))
 }
 
-// how is the command for something at the target, here or on the service.
+// how returns the command line that does something at the target, here or on the service.
 func (c *Copier) how(command string, p pfs.Path) string {
 	line := command + " " + app.ShellWord(app.LocalText(p))
 	if p.Within(app.Top) {
@@ -178,7 +178,7 @@ func (c *Copier) pairs(ctx context.Context, from []app.Operand) iter.Seq2[transf
 	}
 }
 
-// deleteHint is the way out of the refusal e.
+// deleteHint returns the hint for the refusal e.
 func deleteHint(e *transfer.DeleteError) string {
 	if e.Max < 0 {
 		return "is the disk of SRC mounted? --force goes on all the same"

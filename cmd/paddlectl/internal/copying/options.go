@@ -34,7 +34,7 @@ type Options struct {
 	summed bool // the last line of --json was written
 }
 
-// ForAMinute is the value of --retries that is not given.
+// ForAMinute means that --retries is not given.
 const ForAMinute = math.MaxInt32
 
 // Budget returns ctx with the budget of --retries, if that is given.
@@ -52,24 +52,24 @@ func (o *Options) Budget(ctx context.Context, a *app.App) context.Context {
 // Flags are the flags of cp and sync.
 func (o *Options) Flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.GenericFlag{Name: "include", Usage: "copy what matches `PATTERN`; of all rules the last that matches decides", Value: &RuleFlag{Rules: &o.Rules}},
+		&cli.GenericFlag{Name: "include", Usage: "copy what matches `PATTERN`; the last matching --include or --exclude decides", Value: &RuleFlag{Rules: &o.Rules}},
 		&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN` (*.tmp, logs/, data/**/raw); excluded directories are not entered", Value: &RuleFlag{Rules: &o.Rules, Exclude: true}},
 		&cli.BoolFlag{Name: "dry-run", Usage: "change nothing, print what would be done", Destination: &o.DryRun},
 		&cli.BoolFlag{Name: "no-clobber", Aliases: []string{"n"}, Usage: "do not replace files that exist", Destination: &o.NoClobber},
 		&cli.BoolFlag{Name: "update", Aliases: []string{"u"}, Usage: "replace only files that are older than the source", Destination: &o.update},
-		&cli.BoolFlag{Name: "quick", Usage: "files of the same size and time are the same; do not compare digests", Destination: &o.quick},
-		&cli.BoolFlag{Name: "checksum", Usage: "files of the same size and digest are the same (the default)", Destination: &o.checksum},
+		&cli.BoolFlag{Name: "quick", Usage: "compare size and time, not digests", Destination: &o.quick},
+		&cli.BoolFlag{Name: "checksum", Usage: "compare size and digest (the default)", Destination: &o.checksum},
 		&cli.BoolFlag{Name: "preserve", Aliases: []string{"p"}, Usage: "keep times and modes (the default), but not owners", Destination: &o.preserve},
 		&cli.BoolFlag{Name: "no-preserve", Usage: "give copies the current time and the mode 0644, not those of the source", Destination: &o.noPreserve},
 		&cli.BoolFlag{Name: "links", Usage: "copy links as links, do not follow them", Destination: &o.Links},
-		&cli.BoolFlag{Name: "archive", Aliases: []string{"a"}, Usage: "the same as --recursive --preserve and, without --skip-links, --links", Destination: &o.archive},
+		&cli.BoolFlag{Name: "archive", Aliases: []string{"a"}, Usage: "--recursive --preserve and, without --skip-links, --links", Destination: &o.archive},
 		&cli.BoolFlag{Name: "skip-links", Usage: "leave links out", Destination: &o.skipLinks},
 		&cli.IntFlag{Name: "parallel", Aliases: []string{"j", "jobs"}, Usage: "move `N` chunks or batches of small files at once", Value: transfer.DefaultParallel, Destination: &o.Parallel},
-		&cli.GenericFlag{Name: "bwlimit", Usage: "move at most `SIZE` a second, like 10M; copies inside the service do not count", Value: &o.bwlimit},
-		&cli.IntFlag{Name: "retries", Usage: "retry `N` times what fails for the moment, after growing pauses", Value: ForAMinute, DefaultText: "for a minute", Destination: &o.Retries},
-		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "one line a file on standard error", Destination: &o.Verbose},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary; what fails is told all the same", Destination: &o.Quiet},
-		&cli.BoolFlag{Name: "json", Usage: "events and the sums as JSON, one object a line", Destination: &o.JSON},
+		&cli.GenericFlag{Name: "bwlimit", Usage: "move at most `SIZE` per second, like 10M; copies inside the service are not limited", Value: &o.bwlimit},
+		&cli.IntFlag{Name: "retries", Usage: "retry temporary failures `N` times, after growing pauses", Value: ForAMinute, DefaultText: "for a minute", Destination: &o.Retries},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print a line per file to standard error", Destination: &o.Verbose},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary; failures are still reported", Destination: &o.Quiet},
+		&cli.BoolFlag{Name: "json", Usage: "print events and totals as JSON, one object per line", Destination: &o.JSON},
 	}
 }
 
@@ -141,18 +141,18 @@ func (o *Options) Job(a *app.App) transfer.Options {
 	return t
 }
 
-// origin names this machine and user, so that uploads of equal paths from two
-// machines do not go on with each other's bytes.
+// origin names this machine and user, so that uploads of equal paths from two machines do not
+// resume each other.
 func origin() string {
-	host, _ := os.Hostname() // without a name they still differ by what they send
+	host, _ := os.Hostname() // without a name their content still differs
 	if u, err := user.Current(); err == nil {
 		return u.Uid + "@" + host
 	}
 	return host
 }
 
-// Unlimited is the value of --max-delete that is not given. It is no number that somebody
-// would write to mean "none", as -1 is.
+// Unlimited means that --max-delete is not given. It is not -1, which a user might give to mean
+// "none".
 const Unlimited = math.MaxInt64
 
 // deletions returns the value of --max-delete as package transfer takes it.

@@ -15,12 +15,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// Source is one thing to be copied.
+// Source is one thing to copy.
 type Source struct {
 	text     string // as it was typed, or the path that a pattern matched
 	End      transfer.End
 	isDir    bool
-	contents bool // what is in the directory, not the directory itself
+	contents bool // the content of the directory, not the directory itself
 }
 
 // Target is where it goes.
@@ -33,13 +33,13 @@ type Target struct {
 	Many   bool // there are several sources, or a pattern
 }
 
-// destination says what s becomes at t. The rules, which docs/scripting.md states:
+// destination returns what s becomes at t. The rules, which docs/scripting.md states:
 //
 //   - A file becomes DEST, or DEST/NAME if DEST is a directory or ends in a slash.
 //   - SRC/ (a directory with a slash at the end): what is in it goes into DEST.
 //   - SRC (a directory without one) becomes DEST/NAME, whether DEST exists or not.
 //
-// So the same command run again does the same, which is how a copy goes on.
+// So the same command run again does the same, which is how a copy is resumed.
 func (t Target) destination(s Source) (pfs.Path, error) {
 	inside := s.End.Path.Base()
 	switch {
@@ -55,20 +55,20 @@ func (t Target) destination(s Source) (pfs.Path, error) {
 	return t.End.Path, nil
 }
 
-// checkMany refuses several sources for what is no directory.
+// checkMany refuses several sources for a target that is not a directory.
 func (t Target) checkMany() error {
 	if t.Many && !t.IsDir && !t.Slash {
-		return cliargs.Usagef("%q is no directory, and several sources need one: end it with a slash to make it", t.Text)
+		return cliargs.Usagef("%q is not a directory, and several sources need one: end it with a slash to make it", t.Text)
 	}
 	return nil
 }
 
-// makesDir reports whether DEST itself has to be a directory before s is copied.
+// makesDir reports whether DEST itself must be a directory before s is copied.
 func (t Target) makesDir(s Source) bool {
 	return !t.Exists && !s.contents && (s.isDir || t.Slash)
 }
 
-// LookAt looks at the last operand of a copy.
+// LookAt describes the last operand of a copy.
 func LookAt(ctx context.Context, a *app.App, o app.Operand, many bool) (Target, error) {
 	t := Target{Text: o.Text, Slash: o.Contents, Many: many}
 	var err error
@@ -81,13 +81,13 @@ func LookAt(ctx context.Context, a *app.App, o app.Operand, many bool) (Target, 
 	}
 	t.Exists, t.IsDir = err == nil, info.IsDir()
 	if t.IsDir {
-		t.End = end // so that a link to a directory is one
+		t.End = end // so that a link to a directory counts as one
 	}
 	return t, err
 }
 
-// Sources yields what the operands of a copy name. What a pattern matches is not
-// collected: there may be any number.
+// Sources yields what the operands of a copy name. It does not collect the matches of a pattern:
+// there may be any number.
 func Sources(ctx context.Context, a *app.App, operands []app.Operand, o *Options) iter.Seq2[Source, error] {
 	return func(yield func(Source, error) bool) {
 		for _, op := range operands {
@@ -105,7 +105,7 @@ func Sources(ctx context.Context, a *app.App, operands []app.Operand, o *Options
 	}
 }
 
-// source describes one thing to be copied.
+// source describes one thing to copy.
 func (o *Options) source(ctx context.Context, e transfer.End, text string, contents bool) (Source, error) {
 	s := Source{text: text, End: e, contents: contents}
 	_, info, err := app.Followed(ctx, e, contents || !o.Links && !o.skipLinks)
@@ -119,7 +119,7 @@ func (o *Options) source(ctx context.Context, e transfer.End, text string, conte
 	return s, nil
 }
 
-// errNeedsRecursive says that a directory is to be copied without -r.
+// errNeedsRecursive is the refusal to copy a directory without -r.
 type errNeedsRecursive struct{ text string }
 
 func (e errNeedsRecursive) Error() string {
@@ -129,14 +129,13 @@ func (e errNeedsRecursive) Error() string {
 // Unwrap makes it an error of usage.
 func (e errNeedsRecursive) Unwrap() error { return pfs.Invalid }
 
-// CheckTwice refuses sources of which two would become one file in the directory to: the
-// later would replace the earlier without a word. Memory does not grow with what
-// patterns match.
+// CheckTwice refuses two sources that would become one file in the directory to, where the later
+// would silently replace the earlier. Its memory does not depend on the number of matches.
 func CheckTwice(ctx context.Context, a *app.App, from []app.Operand, to pfs.Path) error {
 	s := sorter.New(app.ByName)
-	defer s.Close() // what cannot be removed is in the folder for temporary files
+	defer s.Close() // a file that cannot be removed stays in the temporary directory
 	for _, op := range from {
-		// The command itself tells what cannot be found.
+		// The copy itself reports what cannot be found.
 		_ = a.Source(ctx, op, func(e transfer.End, text string) error {
 			return s.Add(pfs.Info{Name: e.Path.Base(), Target: text})
 		})
@@ -151,8 +150,8 @@ func CheckTwice(ctx context.Context, a *app.App, from []app.Operand, to pfs.Path
 	})
 }
 
-// checkPatterns is checkTwice for what patterns match; check does it for operands that
-// are no patterns. What is in a directory that was named with a slash is merged.
+// checkPatterns is CheckTwice for the matches of patterns; checkSources does it for other operands.
+// The contents of directories that are named with a slash are merged.
 func (c *Copier) checkPatterns(ctx context.Context, from []app.Operand) error {
 	if !slices.ContainsFunc(from, hasMagic) || len(from) == 1 && !IsScattered(from[0]) {
 		return nil

@@ -77,7 +77,7 @@ func (t *Transferring) progress() cliio.Progress {
 	return p
 }
 
-// moved returns the bytes that have travelled.
+// moved returns the bytes moved so far.
 func moved(s transfer.Stats) int64 { return s.BytesDone - s.BytesSkipped - s.BytesResumed }
 
 func (t *Transferring) fail(ctx context.Context, err error) {
@@ -91,7 +91,7 @@ func (t *Transferring) fail(ctx context.Context, err error) {
 	}
 }
 
-// end sums up and returns what decides the exit code.
+// end prints the totals and returns the error that decides the exit code.
 func (t *Transferring) end(ctx context.Context, err error) error {
 	if t.O.JSON {
 		t.O.summed = true
@@ -116,7 +116,7 @@ func (t *Transferring) end(ctx context.Context, err error) error {
 			err = cliio.Reported(cliio.Partly)
 		}
 	}
-	// What ended all, as a quota does, is told by itself; but what was copied before is there.
+	// A failure that ended everything is reported elsewhere; files copied before it still count.
 	if (err == nil || app.IsReported(err) || t.Job.Stats().FilesDone > 0) && !t.O.Quiet {
 		t.App.Message("%s", t.summary())
 	}
@@ -126,8 +126,8 @@ func (t *Transferring) end(ctx context.Context, err error) error {
 	return err
 }
 
-// incompleteCode is Partly; but if nothing was done, because of one failure, or no file was
-// copied, for want of room, it is the code of that.
+// incompleteCode is Partly. If a single failure prevented everything, or no file was copied for
+// lack of space, it is the code of that failure.
 func incompleteCode(e *transfer.Incomplete) cliio.Code {
 	s := e.Stats
 	full := errors.Is(e.First, pfs.Quota) || errors.Is(e.First, pfs.NoSpace)

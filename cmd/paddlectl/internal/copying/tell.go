@@ -29,10 +29,10 @@ func NewEventJSON(e transfer.Event) app.EventJSON {
 	return j
 }
 
-// event is told by the transfer what happens.
+// event prints an event of the transfer.
 func (t *Transferring) event(ctx context.Context, e transfer.Event) {
 	if t.O.JSON {
-		t.App.JSON(NewEventJSON(e)) // an error shows when Out is flushed
+		t.App.JSON(NewEventJSON(e)) // an error appears when Out is flushed
 	}
 	switch e.Kind {
 	case transfer.Start, transfer.Progress:
@@ -53,14 +53,14 @@ func (t *Transferring) event(ctx context.Context, e transfer.Event) {
 	}
 }
 
-// TellRetry tells with -v or --debug what is tried again. App.Waiting hears of it from the budget.
+// TellRetry prints a retry with -v or --debug. The retry budget informs App.Waiting.
 func TellRetry(a *app.App, e transfer.Event, verbose bool) {
 	if verbose || a.Global.Debug {
 		a.Message("trying again: %v", e.Err)
 	}
 }
 
-// Working notes what the progress bar names.
+// Working records the file that the progress bar names.
 func (t *Transferring) Working(e transfer.Event) {
 	name := string(e.Path)
 	if name == "" {
@@ -69,7 +69,7 @@ func (t *Transferring) Working(e transfer.Event) {
 	t.name.Store(&name)
 }
 
-// line tells of something done, or with --dry-run of what would be.
+// line prints what was done, or with --dry-run what would be.
 func (t *Transferring) line(verb string, e transfer.Event) {
 	text := verb + " " + app.LocalText(e.Target)
 	if e.Path != "" && verb == "copy" {
@@ -134,8 +134,8 @@ func (t *Transferring) sums(err error) sumsJSON {
 	return j
 }
 
-// Summed writes the last line of --json for a copy that failed with err before it
-// began, so that there is one always.
+// Summed writes the last line of --json for a copy that failed with err before it began, so that
+// the line is never missing.
 func Summed(a *app.App, o *Options, err error) error {
 	if o.JSON && !o.summed && err != nil {
 		a.JSON(sumsJSON{Event: "summary", Error: err.Error()})
@@ -143,7 +143,7 @@ func Summed(a *app.App, o *Options, err error) error {
 	return err
 }
 
-// summary says in one line what was done, or with --dry-run what would be.
+// summary states in one line what was done, or with --dry-run what would be.
 func (t *Transferring) summary() string {
 	s := t.Job.Stats()
 	text := fmt.Sprintf("%s, %s copied%s", app.Count(s.FilesDone, "file", "files"), cliio.Size(moved(s)), t.speed(moved(s)))
@@ -172,7 +172,7 @@ func (t *Transferring) summary() string {
 	return text
 }
 
-// Left says how many files were not done; done is what that means, such as "tried".
+// Left states how many files are left; done is what was not done with them, such as "tried".
 func Left(s transfer.Stats, done string) string {
 	switch n := s.Left(); {
 	case !s.Complete && n == 0:
@@ -185,7 +185,7 @@ func Left(s transfer.Stats, done string) string {
 	return ""
 }
 
-// speed tells how long it took to move so many bytes, if it was long enough to tell.
+// speed returns the time and rate of moving bytes, or "" if the time was too short to measure.
 func (t *Transferring) speed(bytes int64) string {
 	const worthTelling = 100 * time.Millisecond
 	elapsed := t.App.Now().Sub(t.Start)
@@ -195,11 +195,11 @@ func (t *Transferring) speed(bytes int64) string {
 	return fmt.Sprintf(" in %.1f s (%s/s)", elapsed.Seconds(), cliio.Size(int64(float64(bytes)/elapsed.Seconds())))
 }
 
-// sayHowToGoOn tells what an interrupt has left and which command goes on.
+// sayHowToGoOn prints what is done at an interrupt, and the command that resumes.
 func (t *Transferring) sayHowToGoOn() {
 	t.App.Told = true
 	if t.c == nil || t.c.Tops == nil {
-		t.App.Message("interrupted: a stream cannot go on, nothing of it was kept")
+		t.App.Message("interrupted: a stream cannot be resumed; nothing of it was kept")
 		return
 	}
 	s := t.Job.Stats()
@@ -207,7 +207,7 @@ func (t *Transferring) sayHowToGoOn() {
 	if !s.Complete {
 		of = "of at least"
 	}
-	t.App.Message("interrupted: %d %s %s done; what was sent is kept, and the same command goes on with it",
+	t.App.Message("interrupted: %d %s %s done; to resume, run the same command again",
 		s.FilesDone+s.Skipped, of, app.Count(s.Files, "file", "files"))
 	t.App.Hint(app.ShellLine(append([]string{t.App.Program}, t.App.Main.Args[1:]...)))
 }
