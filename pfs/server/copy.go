@@ -38,7 +38,7 @@ func (s *Server) copyCall(ctx context.Context, r *request, q wire.CopyRequest, p
 	c := newCopy(r, q.ID, src, dst)
 	done, err := s.copying.acquire(ctx, string(c))
 	if err != nil {
-		return reply, pfs.Errorf("server.copy", dst, pfs.KindOf(err), "another copy under this ID is at work: %w", err)
+		return reply, pfs.Errorf("server.copy", dst, pfs.KindOf(err), "another copy under this ID is in progress: %w", err)
 	}
 	defer done()
 	id, err := c.versionID(ctx, r.tree, src)

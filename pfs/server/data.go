@@ -196,7 +196,7 @@ func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, 
 	}
 	defer unlock()
 	if u.over { // the store knows more
-		return pfs.Errorf("server.receiveLeaf", u.key.path, pfs.Unavailable, "the staged write %s has ended meanwhile", u.key.id)
+		return pfs.Errorf("server.receiveLeaf", u.key.path, pfs.Unavailable, "the upload %s has ended", u.key.id)
 	}
 	// A chunk that spans two leaves invalidates the digests of both.
 	var whole *chunk

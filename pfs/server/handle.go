@@ -219,7 +219,7 @@ func (s *Server) writeOnce(r *request, q query, data []byte) error {
 	appends := pfs.OpenFlags(q.handle.Flags)&pfs.OpenAppend != 0
 	do := func() outcome {
 		if appends && q.again {
-			return outcome{err: pfs.Errorf(op, pfs.Path(q.path), pfs.Stale, "the answer to an append was lost, and nobody knows whether it was written")}
+			return outcome{err: pfs.Errorf(op, pfs.Path(q.path), pfs.Stale, "the answer to an append was lost, and it is unknown whether it was written")}
 		}
 		err := s.writeHandle(ctx, r, q, data, appends)
 		return outcome{err: err, fleeting: !appends}
@@ -256,7 +256,7 @@ func (s *Server) writeHandle(ctx context.Context, r *request, q query, data []by
 		data, off = data[len(p):], off+int64(len(p))
 	}
 	if appends && err != nil && !lasting(pfs.KindOf(err)) {
-		return pfs.Errorf(op, o.name, pfs.Stale, "nobody knows how much was appended: %w", err)
+		return pfs.Errorf(op, o.name, pfs.Stale, "it is unknown how much was appended: %w", err)
 	}
 	return err
 }

@@ -55,7 +55,7 @@ func (s *slots) acquireAs(ctx context.Context, claims ...fair.Claim) (release fu
 	if full := new(fair.Full); errors.As(err, &full) && full.Claim >= 0 {
 		at, whose = claims[full.Claim].Share, []string{"of yours", "of your address"}[full.Claim]
 	}
-	return nil, pfs.Errorf(op, "", pfs.Limit, "%d requests %s are at work, try again", at, whose)
+	return nil, pfs.Errorf(op, "", pfs.Limit, "%d requests %s are in progress, try again", at, whose)
 }
 
 // taken returns the number of slots in use.

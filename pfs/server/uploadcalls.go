@@ -92,7 +92,7 @@ func (s *Server) commitCall(ctx context.Context, r *request, m wire.CommitReques
 	}
 	defer unlock()
 	if u.over {
-		return s.commitAgain(ctx, r, m, opts, pfs.Errorf(op, u.key.path, pfs.Conflict, "the staged write %s has ended meanwhile", u.key.id))
+		return s.commitAgain(ctx, r, m, opts, pfs.Errorf(op, u.key.path, pfs.Conflict, "the upload %s has ended", u.key.id))
 	}
 	info, err := u.commit(ctx, opts, progress)
 	if errors.Is(err, pfs.Integrity) {
