@@ -75,7 +75,7 @@ func loadConfigFile(name string) (configFile, error) {
 	case err != nil:
 		return f, pfs.Errorf(op, "", pfs.KindOf(err), "--config: %w", err)
 	case len(data) > maxConfig:
-		return f, f.file.Errorf(0, "larger than %d bytes: this is no configuration", maxConfig)
+		return f, f.file.Errorf(0, "larger than %d bytes: this is not a configuration", maxConfig)
 	}
 	return f, f.parse(data)
 }
@@ -185,7 +185,7 @@ func (f *configFile) parseQuota(m *yaml.Node) (q namespace.Quota, err error) {
 			to, parse = &q.Files, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 		}
 		if *to, err = parse(text); err != nil || *to < 1 {
-			return f.file.Errorf(v.Line, "%s: %s: %q is no limit such as 500G bytes or 1000000 files", keyHomeQuota, key, text)
+			return f.file.Errorf(v.Line, "%s: %s: %q is not a limit such as 500G bytes or 1000000 files", keyHomeQuota, key, text)
 		}
 		return nil
 	})

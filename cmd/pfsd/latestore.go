@@ -62,7 +62,7 @@ func (l *lateStore) layer(choose func(store pfs.FileSystem) (pfs.FileSystem, err
 		store := l.opened()
 		if store == nil {
 			return pfs.Errorf("pfsd.lateStore", name, pfs.Unavailable,
-				"the store of datacenter %s has not answered since the service started, which goes on trying", l.datacenter)
+				"the store of datacenter %s has not answered since the service started, which keeps trying", l.datacenter)
 		}
 		fsys, err := choose(store)
 		if err != nil {

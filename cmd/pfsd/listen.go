@@ -20,7 +20,7 @@ func checkAddress(flag, address string) error {
 		return cliargs.Usagef("%s %q: HOST:PORT is needed, for example 127.0.0.1:8730", flag, address)
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
-		return cliargs.Usagef("%s %q: %q is no port: it is a number from 0 to 65535", flag, address, port)
+		return cliargs.Usagef("%s %q: %q is not a port: it is a number from 0 to 65535", flag, address, port)
 	}
 	return nil
 }

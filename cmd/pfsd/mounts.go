@@ -73,7 +73,7 @@ func (f *configFile) parsePath(key string, v *yaml.Node) (pfs.Path, error) {
 	}
 	name, err := pfs.ParsePath(text)
 	if err != nil {
-		return "", f.file.Errorf(v.Line, "%s: %q is no path on the store: it begins with \"/\" and has neither \"..\" nor a \"/\" at its end", key, text)
+		return "", f.file.Errorf(v.Line, "%s: %q is not a path on the store: it begins with \"/\" and has neither \"..\" nor a \"/\" at its end", key, text)
 	}
 	return name, nil
 }

@@ -23,7 +23,7 @@ func (m *Main) newPassword(ctx context.Context, user string, fromStdin bool) (st
 	}
 	terminal, ok := m.Stdin.(*os.File)
 	if !ok || !cliio.IsTerminal(terminal) {
-		return "", cliargs.Usagef("standard input is no terminal to ask for the password: use --password-stdin")
+		return "", cliargs.Usagef("standard input is not a terminal to ask for the password: use --password-stdin")
 	}
 	first, err := m.ask(ctx, terminal, fmt.Sprintf("New password of %s: ", cliio.Escape(user)))
 	if err != nil {

@@ -35,9 +35,9 @@ func (s *service) reload() {
 	s.reloadConfig()
 	if s.audit != nil {
 		if err := s.audit.Reopen(); err != nil {
-			s.log.Error("audit log not opened anew, going on in the one before", "err", err)
+			s.log.Error("audit log not reopened, the old one stays in use", "err", err)
 		} else {
-			s.log.Info("audit log opened anew", "file", s.opts.auditLog)
+			s.log.Info("audit log reopened", "file", s.opts.auditLog)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func (s *service) serveAll(ctx context.Context, doors []door) error {
 	var err error
 	select {
 	case <-ctx.Done():
-		s.log.Info("shutting down: requests at work may end", "within", drain)
+		s.log.Info("shutting down: requests in progress may end", "within", drain)
 	case err = <-failed:
 		err = pfs.Errorf("pfsd.serveAll", "", pfs.Other, "%w", err)
 	}

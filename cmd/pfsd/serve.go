@@ -149,7 +149,7 @@ func (o serveOptions) addressShare() int {
 func (o serveOptions) check() error {
 	switch {
 	case findDatacenter(o.datacenters, o.current) < 0:
-		return cliargs.Usagef("--current %s is none of the datacenters", o.current)
+		return cliargs.Usagef("--current %s is not one of the datacenters", o.current)
 	case (o.tlsCert == "") != (o.tlsKey == ""):
 		return cliargs.Usagef("--tls-cert and --tls-key are needed together")
 	case o.noTLS && o.tlsCert != "":
