@@ -47,7 +47,7 @@ others may have uploads there.`,
 		Exits: app.PathExits(),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "recursive", Aliases: []string{"r", "R"}, Usage: "remove directories and all their content", Destination: &o.recursive},
-			o.asking.ForceFlag("what is not there is no error"),
+			o.asking.ForceFlag("ignore what does not exist"),
 			o.asking.InteractiveFlag("ask before each removal, and before a directory is entered"),
 			o.VerboseFlag("print each path that was removed"),
 			&cli.BoolFlag{Name: "unfinished", Usage: "remove only unfinished uploads below the directories", Destination: &o.unfinished},

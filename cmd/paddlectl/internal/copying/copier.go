@@ -181,7 +181,7 @@ func (c *Copier) pairs(ctx context.Context, from []app.Operand) iter.Seq2[transf
 // deleteHint returns the hint for the refusal e.
 func deleteHint(e *transfer.DeleteError) string {
 	if e.Max < 0 {
-		return "is the disk of SRC mounted? --force goes on all the same"
+		return "is the disk of SRC mounted? --force continues anyway"
 	}
 	return "--dry-run without --max-delete lists them"
 }
