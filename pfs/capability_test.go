@@ -45,7 +45,7 @@ func TestCapabilitiesOfTheCore(t *testing.T) {
 		"Sweep":        func() error { _, _, err := pfs.Sweep(ctx, fsys, "/", time.Hour); return err },
 	}
 	for name, call := range calls {
-		for what, fsys := range map[string]pfs.FileSystem{"a core": fsys, "a layer above it": pfs.NewSub(fsys, "/")} {
+		for what, fsys := range map[string]pfs.FileSystem{"a core": fsys, "a layer above it": pfstest.NewSub(fsys, "/")} {
 			if err := call(); !errors.Is(err, pfs.Unsupported) {
 				t.Errorf("%s of %s (%T): %v, want Unsupported", name, what, fsys, err)
 			}

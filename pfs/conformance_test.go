@@ -22,7 +22,7 @@ func same(_ *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return fsys }
 
 func TestConformanceSub(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{
-		New:    func(t *testing.T) pfs.FileSystem { return pfs.NewSub(newStore(t), "/inner/dir") },
+		New:    func(t *testing.T) pfs.FileSystem { return pfstest.NewSub(newStore(t), "/inner/dir") },
 		Reopen: same,
 		Names:  10_000,
 	})
@@ -35,7 +35,7 @@ func TestConformanceMux(t *testing.T) {
 				pfs.Mount{At: "/a", FS: memfs.New(memfs.Options{}), Dir: pfs.Root},
 				pfs.Mount{At: "/a/b", FS: newStore(t), Dir: "/inner/dir"},
 			)
-			return pfs.NewSub(mux, "/a/b")
+			return pfstest.NewSub(mux, "/a/b")
 		},
 		Reopen: same,
 		Names:  10_000,

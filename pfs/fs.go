@@ -211,7 +211,7 @@ type File interface {
 //	...
 //	info, err := w.Commit(ctx, pfs.CommitOptions{Size: n})
 //
-// publishes a whole file or nothing. NewWriter makes an io.Writer of it.
+// publishes a whole file or nothing.
 type Staged interface {
 	// ID names this upload. Create with it resumes the upload after Suspend.
 	ID() string

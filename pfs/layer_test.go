@@ -229,10 +229,10 @@ func TestAccessChanges(t *testing.T) {
 
 func TestLayerErrorPaths(t *testing.T) {
 	store := newTree(t, "/in/f", "/in/d/x", "/in/link -> d", "/in/in/f", "/above -> in")
-	sub := pfs.NewSub(store, "/in")
+	sub := pfstest.NewSub(store, "/in")
 	mux := pfs.NewMux(pfs.Mount{At: "/m/n", FS: store, Dir: "/in"}, pfs.Mount{At: "/p", FS: store, Dir: "/in/d"})
-	broken := pfs.NewSub(store, "/above/x")
-	gone := pfs.NewSub(store, "/gone")
+	broken := pfstest.NewSub(store, "/above/x")
+	gone := pfstest.NewSub(store, "/gone")
 	stat := func(fsys pfs.FileSystem, name pfs.Path) error {
 		_, err := fsys.Stat(t.Context(), name)
 		return err
@@ -268,7 +268,7 @@ func TestLayerErrorPaths(t *testing.T) {
 }
 
 func TestLayerErrorPathsOfOpenFiles(t *testing.T) {
-	sub := pfs.NewSub(newTree(t, "/in/f"), "/in")
+	sub := pfstest.NewSub(newTree(t, "/in/f"), "/in")
 	ctx, p := t.Context(), make([]byte, 1)
 	f, err := sub.Open(ctx, "/f")
 	if err != nil {
@@ -344,7 +344,7 @@ func TestLayerTakesPathsTogether(t *testing.T) {
 }
 
 func TestLayerNamesInfoAsAsked(t *testing.T) {
-	sub := pfs.NewSub(newTree(t, "/in/f"), "/in")
+	sub := pfstest.NewSub(newTree(t, "/in/f"), "/in")
 	if got := pfstest.MustStat(t, sub, "/").Name; got != "/" {
 		t.Errorf("the root is named %q", got)
 	}
@@ -429,7 +429,7 @@ func TestLayerLooksAgainAtBusyEntries(t *testing.T) {
 			return nil
 		}
 		pfstest.MustMkdir(t, store, "/in")
-		sub := pfs.NewSub(store, "/in")
+		sub := pfstest.NewSub(store, "/in")
 		for i, err := range sub.WriteBatch(t.Context(), entriesOf("/1", "/2", "/3")) {
 			if err != nil {
 				t.Errorf("entry %d: %v", i, err)
@@ -487,7 +487,7 @@ func TestLayersDoNotWaitForEachEntryOfABatch(t *testing.T) {
 		var tree pfs.FileSystem = silent{memfs.New(memfs.Options{}), timeout}
 		const layers = 3
 		for range layers {
-			tree = pfs.NewSub(tree, "/")
+			tree = pfstest.NewSub(tree, "/")
 		}
 		var entries []pfs.BatchEntry
 		for i := range 100 {

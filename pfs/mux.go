@@ -36,11 +36,6 @@ func NewMux(mounts ...Mount) *Layer {
 	})
 }
 
-// NewSub returns the tree below the directory dir of fsys.
-func NewSub(fsys FileSystem, dir Path) *Layer {
-	return NewMux(Mount{At: Root, FS: fsys, Dir: dir})
-}
-
 // mountDirs is the read-only tree of the directories above the mounts of a Mux.
 type mountDirs struct {
 	children map[Path][]string // names in each directory, sorted

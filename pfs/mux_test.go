@@ -103,7 +103,7 @@ func TestMuxTwoMountsOfOneStore(t *testing.T) {
 }
 
 func TestSubOfSub(t *testing.T) {
-	sub := pfs.NewSub(pfs.NewSub(newTree(t, "/a/b/c/f"), "/a"), "/b/c")
+	sub := pfstest.NewSub(pfstest.NewSub(newTree(t, "/a/b/c/f"), "/a"), "/b/c")
 	pfstest.WantFile(t, sub, "/f", []byte("/a/b/c/f"))
 	_, err := sub.Stat(t.Context(), "/missing")
 	wantPath(t, err, pfs.NotExist, "/missing")

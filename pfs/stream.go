@@ -58,33 +58,6 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Writer appends to an upload, as io.Writer does. Its Size is for CommitOptions.
-type Writer struct {
-	ctx context.Context
-	w   Staged
-	off int64
-}
-
-var _ io.Writer = (*Writer)(nil)
-
-// NewWriter returns a Writer that begins at the start of w and gives up when ctx is done. The
-// caller calls Commit, Suspend and Close.
-func NewWriter(ctx context.Context, w Staged) *Writer { return &Writer{ctx: ctx, w: w} }
-
-// Size returns the number of bytes written so far.
-func (w *Writer) Size() int64 { return w.off }
-
-func (w *Writer) Write(p []byte) (n int, err error) {
-	for len(p) > 0 && err == nil {
-		var k int
-		k, err = w.w.WriteAt(w.ctx, p[:min(len(p), ChunkSize)], w.off)
-		w.off += int64(k)
-		n += k
-		p = p[k:]
-	}
-	return n, err
-}
-
 // ReadFull reads exactly len(p) bytes of f from offset off. If the file ends before, it answers
 // Integrity: the file is shorter than its Info says.
 func ReadFull(ctx context.Context, f File, p []byte, off int64) error {

@@ -1,7 +1,6 @@
 package pfs_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -39,30 +38,6 @@ func TestReader(t *testing.T) {
 	cancel()
 	if _, err := pfs.NewReader(ctx, f).Read(make([]byte, 1)); !errors.Is(err, pfs.Canceled) {
 		t.Errorf("Read with a context that is done: %v", err)
-	}
-}
-
-func TestWriter(t *testing.T) {
-	fsys, data := memfs.New(memfs.Options{}), pfstest.Pattern(1, pfs.ChunkSize+5000)
-	w, err := fsys.Create(t.Context(), "/f", pfs.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close(t.Context())
-	out := pfs.NewWriter(t.Context(), w)
-	n, err := io.Copy(out, iotest.OneByteReader(bytes.NewReader(data[:100])))
-	if n != 100 || err != nil || out.Size() != 100 {
-		t.Fatalf("Copy = %d, %v, Size = %d", n, err, out.Size())
-	}
-	if k, err := out.Write(data[100:]); k != len(data)-100 || err != nil {
-		t.Fatalf("Write = %d, %v", k, err)
-	}
-	if _, err := w.Commit(t.Context(), pfs.CommitOptions{Size: out.Size()}); err != nil {
-		t.Fatal(err)
-	}
-	pfstest.WantFile(t, fsys, "/f", data)
-	if n, err := out.Write([]byte("more")); n != 0 || !errors.Is(err, pfs.Closed) {
-		t.Errorf("Write after Commit = %d, %v", n, err)
 	}
 }
 

@@ -41,12 +41,10 @@ func (s *staging) ReadAt(ctx context.Context, p []byte, off int64) (int, error) 
 	return len(want), nil
 }
 
-// WriteAt stages p in chunks. After a failure the file is not published: it may lack bytes.
+// WriteAt stages p. After a failure the file is not published: it may lack bytes.
 func (s *staging) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
-	for n < len(p) && err == nil {
-		var k int
-		k, err = s.w.WriteAt(ctx, p[n:min(len(p), n+pfs.ChunkSize)], off+int64(n))
-		n += k
+	n, err = s.w.WriteAt(ctx, p, off)
+	if n > 0 {
 		s.commit.Size = max(s.commit.Size, off+int64(n))
 	}
 	if s.err == nil {

@@ -65,7 +65,7 @@ func BenchmarkWrite(b *testing.B) {
 	c := testbed.Ceph(b)
 	m, one := rawMount(b, c), openStore(b, optionsOf(c))
 	dir := newDir(b, one)
-	f, p := pfs.NewSub(one, dir), pfstest.Pattern(1, pfs.ChunkSize)
+	f, p := pfstest.NewSub(one, dir), pfstest.Pattern(1, pfs.ChunkSize)
 	ways := []testbed.Way{{Name: "go-ceph", Do: func(int) { writeRaw(b, m, string(dir)+"/raw", p) }}}
 	for _, piece := range pieces {
 		ways = append(ways, testbed.Way{Name: pieceName(piece), Do: func(int) { writeBench(b, f, p, piece) }})
@@ -113,7 +113,7 @@ func BenchmarkRead(b *testing.B) {
 	c := testbed.Ceph(b)
 	m, one := rawMount(b, c), openStore(b, optionsOf(c))
 	dir := newDir(b, one)
-	f := pfs.NewSub(one, dir)
+	f := pfstest.NewSub(one, dir)
 	writeBench(b, f, pfstest.Pattern(1, pfs.ChunkSize), pfs.ChunkSize)
 	p := make([]byte, pfs.ChunkSize)
 	ways := []testbed.Way{{Name: "go-ceph", Do: func(int) { readRaw(b, m, string(dir)+"/f", p) }}}

@@ -79,7 +79,7 @@ func (ts *trees) of(f FS) *tree {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if ts.made[f] == nil {
-		ts.made[f] = &tree{pfs.NewSub(f, ts.dir), f, ts}
+		ts.made[f] = &tree{pfstest.NewSub(f, ts.dir), f, ts}
 	}
 	return ts.made[f]
 }

@@ -17,7 +17,7 @@ import (
 // Benchmark64Transfers moves 64 files at once and tells what the process took at most.
 func Benchmark64Transfers(b *testing.B) {
 	one := openStore(b, optionsOf(testbed.Ceph(b)))
-	f := pfs.NewSub(one, newDir(b, one))
+	f := pfstest.NewSub(one, newDir(b, one))
 	data := pfstest.Pattern(1, 16<<20)
 	b.SetBytes(64 * int64(len(data)))
 	for b.Loop() {

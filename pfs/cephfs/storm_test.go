@@ -104,7 +104,7 @@ func (s *storm) write(name pfs.Path, data []byte) {
 			return err
 		}
 		defer w.Suspend(s.Context())
-		if _, err := pfs.NewWriter(s.Context(), w).Write(data); err != nil {
+		if _, err := w.WriteAt(s.Context(), data, 0); err != nil {
 			return err
 		}
 		_, err = w.Commit(s.Context(), pfs.CommitOptions{Size: int64(len(data))})

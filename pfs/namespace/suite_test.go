@@ -35,7 +35,7 @@ func TestSuite(t *testing.T) {
 				opts.Gaps |= pfstest.NoQuota
 			}
 			opts.New = func(t *testing.T) pfs.FileSystem {
-				sub := pfs.NewSub(newHome(t, row.id), row.home)
+				sub := pfstest.NewSub(newHome(t, row.id), row.home)
 				if row.id.Role != auth.Admin {
 					return asUser{sub}
 				}

@@ -75,15 +75,13 @@ func (e *env) write(name pfs.Path, data []byte, opts pfs.CommitOptions) error {
 		return err
 	}
 	defer w.Close(e.ctx)
-	out := pfs.NewWriter(e.ctx, w)
-	for len(data) > 0 {
-		n, err := out.Write(data[:min(4096, len(data))])
+	for opts.Size < int64(len(data)) {
+		n, err := w.WriteAt(e.ctx, data[opts.Size:min(int(opts.Size)+4096, len(data))], opts.Size)
 		if err != nil {
 			return err
 		}
-		data = data[n:]
+		opts.Size += int64(n)
 	}
-	opts.Size = out.Size()
 	_, err = w.Commit(e.ctx, opts)
 	return err
 }

@@ -23,7 +23,7 @@ func WriteFileWith(t testing.TB, fsys pfs.FileSystem, name pfs.Path, data []byte
 		t.Fatalf("Create %s: %v", name, err)
 	}
 	defer w.Close(t.Context())
-	if _, err := pfs.NewWriter(t.Context(), w).Write(data); err != nil {
+	if _, err := w.WriteAt(t.Context(), data, 0); err != nil {
 		t.Fatalf("WriteAt %s: %v", name, err)
 	}
 	opts.Size = int64(len(data))
@@ -32,6 +32,11 @@ func WriteFileWith(t testing.TB, fsys pfs.FileSystem, name pfs.Path, data []byte
 		t.Fatalf("Commit %s: %v", name, err)
 	}
 	return info
+}
+
+// NewSub returns the tree below the directory dir of fsys.
+func NewSub(fsys pfs.FileSystem, dir pfs.Path) *pfs.Layer {
+	return pfs.NewMux(pfs.Mount{At: pfs.Root, FS: fsys, Dir: dir})
 }
 
 // ReadFile returns the content of the file name. Its buffer is not zero at first, so that zeros

@@ -55,7 +55,7 @@ func put(t testing.TB, fsys pfs.FileSystem, name pfs.Path, data []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pfs.NewWriter(ctx, w).Write(data); err != nil {
+	if _, err := w.WriteAt(ctx, data, 0); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Commit(ctx, pfs.CommitOptions{Size: int64(len(data)), Mode: 0o640, ModTime: past}); err != nil {

@@ -181,9 +181,6 @@ func (w *Writer) Close(ctx context.Context) {
 	w.keeper.close(ctx)
 }
 
-// Size returns how many bytes were written.
-func (w *Writer) Size() int64 { return w.length + int64(w.fill) }
-
 // Digest returns the digest by WriterOptions.Algorithm, after Seal or Commit.
 func (w *Writer) Digest() (string, error) { return w.sums.digest(w.opts.Algorithm, w.length) }
 

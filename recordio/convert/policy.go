@@ -17,16 +17,6 @@ const (
 
 var policyNames = [...]string{"fail", "skip", "collect"}
 
-// ParsePolicy returns the policy with the given name: fail, skip, collect.
-func ParsePolicy(name string) (Policy, error) {
-	for i, known := range policyNames {
-		if name == known {
-			return Policy(i), nil
-		}
-	}
-	return 0, unknown("policy for bad records", name, policyNames[:])
-}
-
 func (p Policy) String() string {
 	if int(p) >= len(policyNames) {
 		return "unknown"
