@@ -100,15 +100,11 @@ func (d *fdDir) walk(rel string) (dir, error) {
 }
 
 func (d *fdDir) stat(name string, follow bool) (stat, error) {
-	var st unix.Stat_t
 	flags := unix.AT_SYMLINK_NOFOLLOW
 	if follow {
 		flags = 0
 	}
-	if err := uninterrupted(func() error { return unix.Fstatat(d.fd, name, &st, flags) }); err != nil {
-		return stat{}, err
-	}
-	return statOfUnix(&st), nil
+	return statAt(d.fd, name, flags)
 }
 
 func (d *fdDir) readlink(name string) (string, error) {

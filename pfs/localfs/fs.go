@@ -35,6 +35,7 @@ type FS struct {
 	owners owners
 	attrs  attributes
 	dev    uint64               // of the root
+	births bool                 // files have times of birth, which Info.ID contains
 	sync   func(*os.File) error // makes what was written to a file durable
 	quotas quotas
 	marks  sync.Mutex // held by whoever changes the time of a stored digest, or drops it
@@ -87,7 +88,7 @@ func newFS(path string, opts Options, open func(path string, follow bool) (dir, 
 		root.Close()
 		return nil, pfs.Errorf("localfs.New", "", kindOf(err), "directory %q: %w", path, cause(err))
 	}
-	f := &FS{opts: opts, root: root, dev: top.dev, attrs: fileAttributes{}, sync: (*os.File).Sync}
+	f := &FS{opts: opts, root: root, dev: top.dev, births: top.born != 0, attrs: fileAttributes{}, sync: (*os.File).Sync}
 	if opts.NoSync {
 		f.sync = func(*os.File) error { return nil }
 	}

@@ -166,3 +166,33 @@ func TestExtendedAttributes(t *testing.T) {
 		}
 	}
 }
+
+// TestFileIDAfterRemove makes files after others were removed, whose inodes ext4 gives to them.
+func TestFileIDAfterRemove(t *testing.T) {
+	f, _ := openStore(t, Options{})
+	ctx := t.Context()
+	if !f.births {
+		t.Skip("the file system keeps no times of birth")
+	}
+	seen := map[uint64]bool{}
+	for range 3 {
+		time.Sleep(20 * time.Millisecond) // more than a tick of the clock of the kernel
+		h := openHandle(t, f, "/f", readWrite|pfs.OpenCreate|pfs.OpenExclusive)
+		opened, err := h.Stat(ctx)
+		must(t, err)
+		must(t, h.Close(ctx))
+		must(t, f.Rename(ctx, "/f", "/g"))
+		must(t, f.HardLink(ctx, "/g", "/h"))
+		for _, name := range []pfs.Path{"/g", "/h"} {
+			if info, err := f.Stat(ctx, name); err != nil || info.ID != opened.ID {
+				t.Fatalf("%s has the ID %x, %v; the file that was opened %x", name, info.ID, err, opened.ID)
+			}
+		}
+		if seen[opened.ID] {
+			t.Fatal("a file has the ID of one that was removed")
+		}
+		seen[opened.ID] = true
+		must(t, f.Remove(ctx, "/g"))
+		must(t, f.Remove(ctx, "/h"))
+	}
+}

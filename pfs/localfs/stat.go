@@ -19,6 +19,7 @@ type stat struct {
 	mtime time.Time
 	atime time.Time // zero if not known
 	ctime int64     // ns; 0 if not known
+	born  int64     // ns; 0 if not known
 	links uint64
 
 	dev, ino uint64 // 0 if not known; then info tells identity
@@ -37,15 +38,6 @@ func statOf(info fs.FileInfo) stat {
 	st := stat{mode: info.Mode(), size: info.Size(), mtime: info.ModTime(), links: 1, info: info}
 	st.fill(info.Sys())
 	return st
-}
-
-// statFile describes an open file.
-func statFile(f *os.File) (stat, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return stat{}, err
-	}
-	return statOf(info), nil
 }
 
 // same reports whether s and t describe the same file.
@@ -99,9 +91,16 @@ func (f *FS) info(name pfs.Path, st stat) pfs.Info {
 	return info
 }
 
-// fileID returns Info.ID: the inode, with a part of the device number if that differs from the
-// root's.
-func (f *FS) fileID(st stat) uint64 { return st.ino ^ (st.dev^f.dev)<<40 }
+// fileID is Info.ID: the inode, mixed with the disk if that is not the root's, and with the
+// time of birth, since some file systems give the inode of a removed file to the next one. Files
+// that are made within one tick of the kernel's clock, some milliseconds, have one time of birth.
+func (f *FS) fileID(st stat) uint64 {
+	id := st.ino ^ (st.dev^f.dev)<<40
+	if f.births {
+		id ^= uint64(st.born) * 0x9e3779b97f4a7c15 // an odd number that spreads the nanoseconds over all bits
+	}
+	return id
+}
 
 // refuse returns why s cannot be opened as a file, nil if it can.
 func (s stat) refuse(op string, name pfs.Path) error {

@@ -12,7 +12,7 @@ func (s *stat) fill(sys any) {
 		return
 	}
 	s.disk, s.block, s.ctime, s.links = st.Blocks*512, int64(st.Blksize), st.Ctimespec.Nano(), uint64(st.Nlink)
-	s.atime = time.Unix(st.Atimespec.Unix())
+	s.atime, s.born = time.Unix(st.Atimespec.Unix()), st.Birthtimespec.Nano()
 	s.dev, s.ino, s.rdev = uint64(st.Dev), st.Ino, uint64(st.Rdev)
 	s.uid, s.gid, s.owned = st.Uid, st.Gid, true
 }
