@@ -15,6 +15,7 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // SetAttr sets the attributes of attrs that mask names. The size of a file can only become
@@ -110,8 +111,7 @@ func (f *FS) apply(ctx context.Context, at string, st status, mask pfs.AttrMask,
 		}
 	}
 	set, err := f.setTimes(ctx, at, mtime, atime)
-	var remote remoteError
-	if errors.As(err, &remote) && strings.HasPrefix(remote.Message(), "Access time for hdfs is not configured") {
+	if noAccessTimes(err) {
 		return pfs.Errorf("hdfsfs.SetAttr", "", pfs.Unsupported, "this HDFS keeps no access times (dfs.namenode.accesstime.precision)")
 	}
 	if err == nil && marked {
@@ -119,6 +119,22 @@ func (f *FS) apply(ctx context.Context, at string, st status, mask pfs.AttrMask,
 		err = f.setMark(ctx, at, m)
 	}
 	return err
+}
+
+// noAccessTimes reports whether HDFS refused to set an access time because it keeps none.
+func noAccessTimes(err error) bool {
+	var remote remoteError
+	return errors.As(err, &remote) && strings.HasPrefix(remote.Message(), "Access time for hdfs is not configured")
+}
+
+// keepsAccessTimes reports whether the cluster keeps access times. HDFS has no call for this question. A cluster that
+// keeps none refuses to set one before it looks for the file, so the inode that is named here never exists.
+func (f *FS) keepsAccessTimes(ctx context.Context) (bool, error) {
+	_, err := f.setTimes(ctx, inode(1), time.Time{}, time.Unix(1, 0))
+	if is(err, pfs.Unavailable, pfs.Canceled) {
+		return false, err
+	}
+	return !noAccessTimes(err), nil
 }
 
 // truncate shortens a file and returns when that is done: HDFS has to agree on the length of its last block.
@@ -172,23 +188,35 @@ func (f *FS) ListXattr(ctx context.Context, name pfs.Path) (names []string, err 
 	return names, err
 }
 
-// SetXattr sets the extended attribute attr. Whether it exists is asked before, so of two callers that create one at
-// the same moment both may succeed.
+// SetXattr sets the extended attribute attr.
 func (f *FS) SetXattr(ctx context.Context, name pfs.Path, attr string, value []byte, flags pfs.XattrFlags) error {
 	const op = "hdfsfs.SetXattr"
-	return f.attributed(ctx, op, name, attr, func(c *hdfs.Client, has map[string]string) error {
-		switch _, ok := has[attr]; {
-		case ok && flags&pfs.XattrCreate != 0:
-			return pfs.E(op, name, pfs.Exist, nil)
-		case !ok && flags&pfs.XattrReplace != 0:
-			return pfs.E(op, name, pfs.NoAttr, nil)
-		}
-		err := c.SetXAttr(f.at(name), attr, string(value))
-		if is(err, pfs.Invalid) { // the name was checked before
-			return pfs.Errorf(op, name, pfs.NoSpace, "the attribute is longer than this HDFS allows (dfs.namenode.fs-limits.max-xattr-size)")
-		}
+	if err := f.checkXattr(ctx, op, name, attr); err != nil {
 		return err
+	}
+	const create, replace = 1, 2 // XAttrSetFlagProto
+	flag, r := uint64(create|replace), idempotent
+	switch {
+	case flags&pfs.XattrCreate != 0:
+		flag, r = create, atMostOnce
+	case flags&pfs.XattrReplace != 0:
+		flag = replace
+	}
+	more := protowire.AppendVarint(protowire.AppendTag(nil, 3, protowire.VarintType), flag) // of SetXAttrRequestProto
+	err := f.callSession(ctx, r, func(s *session) error {
+		return s.edited("setXAttr", more, func() error { return s.client.SetXAttr(f.at(name), attr, string(value)) })
 	})
+	var remote remoteError
+	switch {
+	case is(err, pfs.Invalid): // the name was checked before
+		return pfs.Errorf(op, name, pfs.NoSpace, "the attribute is longer than this HDFS allows (dfs.namenode.fs-limits.max-xattr-size)")
+	case !errors.As(err, &remote):
+	case strings.HasSuffix(remoteText(remote), "The REPLACE flag must be specified."):
+		return pfs.E(op, name, pfs.Exist, nil)
+	case strings.HasSuffix(remoteText(remote), "The CREATE flag must be specified."):
+		return pfs.E(op, name, pfs.NoAttr, nil)
+	}
+	return f.placeError(ctx, op, name, err)
 }
 
 // RemoveXattr removes the extended attribute attr.
@@ -204,13 +232,8 @@ func (f *FS) RemoveXattr(ctx context.Context, name pfs.Path, attr string) error 
 
 // attributed calls do with the attributes that name has. attr is the one that do uses, or anyXattr.
 func (f *FS) attributed(ctx context.Context, op string, name pfs.Path, attr string, do func(c *hdfs.Client, has map[string]string) error) error {
-	if err := f.check(ctx, op, name); err != nil {
+	if err := f.checkXattr(ctx, op, name, attr); err != nil {
 		return err
-	}
-	if attr != anyXattr {
-		if err := pfs.CheckXattr(op, name, attr); err != nil {
-			return err
-		}
 	}
 	err := f.call(ctx, idempotent, func(c *hdfs.Client) error {
 		has, err := c.ListXAttrs(f.at(name))
@@ -220,4 +243,12 @@ func (f *FS) attributed(ctx context.Context, op string, name pfs.Path, attr stri
 		return do(c, has)
 	})
 	return f.placeError(ctx, op, name, err)
+}
+
+// checkXattr is check for an operation that uses the extended attribute attr, or anyXattr.
+func (f *FS) checkXattr(ctx context.Context, op string, name pfs.Path, attr string) error {
+	if err := f.check(ctx, op, name); err != nil || attr == anyXattr {
+		return err
+	}
+	return pfs.CheckXattr(op, name, attr)
 }

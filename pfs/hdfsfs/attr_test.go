@@ -71,6 +71,26 @@ func TestExtendedAttributes(t *testing.T) {
 	if err := f.SetXattr(ctx, "/f", "user.b", nil, pfs.XattrCreate); !errors.Is(err, pfs.Exist) {
 		t.Errorf("an attribute made twice: %v", err)
 	}
+	if err := f.SetXattr(ctx, "/f", "user.c", nil, pfs.XattrReplace); !errors.Is(err, pfs.NoAttr) {
+		t.Errorf("a replaced attribute that is not there: %v", err)
+	}
+	must(t, f.SetXattr(ctx, "/f", "user.b", nil, pfs.XattrReplace))
+	made := make(chan error)
+	const together = 8
+	for range together {
+		go func() { made <- f.SetXattr(ctx, "/f", "user.d", nil, pfs.XattrCreate) }()
+	}
+	created := 0
+	for range together {
+		if err := <-made; err == nil {
+			created++
+		} else if !errors.Is(err, pfs.Exist) {
+			t.Errorf("one of %d that create an attribute: %v", together, err)
+		}
+	}
+	if created != 1 {
+		t.Errorf("%d of %d have created the attribute", created, together)
+	}
 	if err := f.SetXattr(ctx, "/f", "user.c", make([]byte, 100_000), 0); !errors.Is(err, pfs.NoSpace) {
 		t.Errorf("a long attribute: %v", err)
 	}

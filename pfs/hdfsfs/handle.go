@@ -120,8 +120,7 @@ func (h handle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs)
 // Close releases the file. It does not wait.
 func (h handle) Close(context.Context) error { return h.file.Close() }
 
-// Capabilities returns what can be done below the directory name. That a cluster keeps no access times, against the
-// default, is found when one is set.
+// Capabilities returns what can be done below the directory name.
 func (f *FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
 	const op = "hdfsfs.Capabilities"
 	if err := f.check(ctx, op, name); err != nil {
@@ -135,7 +134,14 @@ func (f *FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities,
 		return 0, pfs.E(op, name, pfs.NotDir, nil)
 	}
 	c := pfs.CanRename | pfs.CanRenameDir | pfs.CanKeepEmptyDir | pfs.CanReadStaged | pfs.CanOpenHandle |
-		pfs.CanSetMode | pfs.CanSetOwner | pfs.CanSetTimes | pfs.CanSetAccessTime | pfs.CanXattr | pfs.CanDigest | pfs.CanSpace | pfs.CanUsage
+		pfs.CanSetMode | pfs.CanSetOwner | pfs.CanSetTimes | pfs.CanXattr | pfs.CanDigest | pfs.CanSpace | pfs.CanUsage
+	kept, err := f.keepsAccessTimes(ctx)
+	if err != nil {
+		return 0, fail(op, name, err)
+	}
+	if kept {
+		c |= pfs.CanSetAccessTime
+	}
 	if f.hasWeb() {
 		c |= pfs.CanRenameNew | pfs.CanSetReplication | pfs.CanConcat | pfs.CanStoreChecksum | pfs.CanSetQuota | pfs.CanLocateBlocks
 	}

@@ -31,7 +31,7 @@ type session struct {
 	stale bool              // a connection to the NameNode failed
 	sent  bool              // a request was sent since the last call began
 	asks  bool              // the NameNode has a request that it has not answered
-	time  *newTime          // of a call that sets one
+	edit  *edit             // of the call's request, if it has one
 	found findings
 	sums  *sentSums  // of the file that is being written, if they are wanted
 	built *pipelines // of the file that is being written

@@ -10,22 +10,19 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// HDFS keeps milliseconds. The library sends whole seconds, and always both times, of which a cluster that keeps no
-// access times refuses one. So the connection replaces the library's request.
+// HDFS keeps milliseconds. The library sends whole seconds, and always both times, of which a
+// cluster that keeps no access times refuses one. So the request is edited.
 
 // setTimes sets the times of a path in HDFS, of which the zero time keeps one, and returns the modification time
 // as HDFS keeps it.
 func (f *FS) setTimes(ctx context.Context, at string, mtime, atime time.Time) (kept time.Time, err error) {
-	times := newTime{modified: millis(mtime), accessed: millis(atime)}
+	const modified, accessed = 2, 3 // fields of SetTimesRequestProto
+	more := protowire.AppendVarint(protowire.AppendTag(nil, modified, protowire.VarintType), millis(mtime))
+	more = protowire.AppendVarint(protowire.AppendTag(more, accessed, protowire.VarintType), millis(atime))
 	err = f.callSession(ctx, idempotent, func(s *session) error {
-		s.beginSetTime(times)
-		err := s.client.Chtimes(at, mtime, mtime)
-		if exact := s.endSetTime(); err == nil && !exact {
-			err = pfs.Errorf("hdfsfs.setTimes", "", pfs.Unsupported, "the library sends times in another way")
-		}
-		return err
+		return s.edited("setTimes", more, func() error { return s.client.Chtimes(at, mtime, mtime) })
 	})
-	return time.UnixMilli(int64(times.modified)), err
+	return time.UnixMilli(int64(millis(mtime))), err
 }
 
 // keepTime stands for a time that stays as it is.
@@ -39,43 +36,47 @@ func millis(t time.Time) uint64 {
 	return uint64(max(0, t.UnixMilli()))
 }
 
-// newTime are the times in the setTimes request of a session, in milliseconds since 1970.
-type newTime struct {
-	modified, accessed uint64
-	exact              bool // the request was sent with them
+// edit changes a request to a NameNode that the library cannot word as it is needed. Fields
+// are appended to the arguments: of a field that comes twice, the last one counts.
+type edit struct {
+	method string
+	more   []byte // fields
+	done   bool   // the request was sent with them
 }
 
-func (s *session) beginSetTime(times newTime) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.time = &times
+// edited makes a call of the library with more fields in its request.
+func (s *session) edited(method string, more []byte, call func() error) error {
+	e := &edit{method: method, more: more}
+	s.setEdit(e)
+	err := call()
+	s.setEdit(nil)
+	if err == nil && !e.done {
+		err = pfs.Errorf("hdfsfs.edited", "", pfs.Unsupported, "the library sends %s in another way", method)
+	}
+	return err
 }
 
-// endSetTime reports whether the request was sent with these times.
-func (s *session) endSetTime() (exact bool) {
+func (s *session) setEdit(e *edit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	exact = s.time.exact
-	s.time = nil
-	return exact
+	s.edit = e
 }
 
 // outgoing returns the bytes to send to the NameNode instead of p; s.mu is held.
 func (s *session) outgoing(p []byte) []byte {
-	if s.time == nil {
+	if s.edit == nil {
 		return p
 	}
-	q, ok := withTime(p, s.time.modified, s.time.accessed)
-	s.time.exact = s.time.exact || ok
+	q, ok := s.edit.apply(p)
+	s.edit.done = s.edit.done || ok
 	return q
 }
 
-// withTime replaces the times of a setTimes request. What is no such request is returned as it is, with ok false.
+// apply returns the request p with the fields. Other requests are returned as they are, with ok false.
 //
 // A request is its length in 4 bytes and three messages, each behind its length: two headers, of
 // which the second begins with the name of the method, and the arguments.
-func withTime(p []byte, mtime, atime uint64) (q []byte, ok bool) {
-	const path, modified, accessed = 1, 2, 3 // fields of SetTimesRequestProto
+func (e *edit) apply(p []byte) (q []byte, ok bool) {
 	if len(p) < 4 {
 		return p, false
 	}
@@ -93,18 +94,12 @@ func withTime(p []byte, mtime, atime uint64) (q []byte, ok bool) {
 		return p, false
 	}
 	method, err := inside(header, 1)
-	if err != nil || string(method) != "setTimes" {
+	if err != nil || string(method) != e.method {
 		return p, false
 	}
-	at, err := inside(args, path)
-	if err != nil {
-		return p, false
-	}
-	body := protowire.AppendBytes(protowire.AppendTag(nil, path, protowire.BytesType), at)
-	body = protowire.AppendVarint(protowire.AppendTag(body, modified, protowire.VarintType), mtime)
-	body = protowire.AppendVarint(protowire.AppendTag(body, accessed, protowire.VarintType), atime)
 	q = append(make([]byte, 4), rest[:n1+n2]...)
-	q = protowire.AppendBytes(q, body)
+	q = protowire.AppendVarint(q, uint64(len(args)+len(e.more)))
+	q = append(append(q, args...), e.more...)
 	binary.BigEndian.PutUint32(q, uint32(len(q)-4))
 	return q, true
 }

@@ -2,7 +2,6 @@ package hdfsfs
 
 import (
 	"encoding/binary"
-	"math"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -17,12 +16,13 @@ func request(method string, args []byte) []byte {
 	return p
 }
 
-func TestWithTime(t *testing.T) {
+func TestEdit(t *testing.T) {
 	args := field(field(field(nil, 1, []byte("/a/b")), 2, 1_000_000_000_000), 3, 1_000_000_000_000)
 	sent := request("setTimes", args)
-	q, ok := withTime(sent, 1_234_567_890_123, keepTime)
+	e := edit{method: "setTimes", more: field(field(nil, 2, 1_234_567_890_123), 3, 7)}
+	q, ok := e.apply(sent)
 	if !ok || int(binary.BigEndian.Uint32(q)) != len(q)-4 {
-		t.Fatalf("withTime: %v, %x", ok, q)
+		t.Fatalf("apply: %v, %x", ok, q)
 	}
 	rest := q[4:]
 	for range 2 {
@@ -36,15 +36,15 @@ func TestWithTime(t *testing.T) {
 			got[number] = string(b)
 		}
 	}))
-	if got[1] != "/a/b" || got[2] != uint64(1_234_567_890_123) || got[3] != uint64(math.MaxUint64) {
+	if got[1] != "/a/b" || got[2] != uint64(1_234_567_890_123) || got[3] != uint64(7) {
 		t.Errorf("the request is %v", got)
 	}
 	for n := range sent {
-		if _, ok := withTime(sent[:n], 1, 1); ok {
+		if _, ok := e.apply(sent[:n]); ok {
 			t.Errorf("the first %d bytes are taken for a request", n)
 		}
 	}
-	if _, ok := withTime(request("setOwner", args), 1, 1); ok {
+	if _, ok := e.apply(request("setOwner", args)); ok {
 		t.Error("another call is taken for setTimes")
 	}
 }
