@@ -89,7 +89,7 @@ func TestConformance(t *testing.T) {
 			pfstest.Run(t, pfstest.Options{
 				New:    func(t *testing.T) pfs.FileSystem { v.skip(t); return v.new(t, c, c.Scratch(t)) },
 				Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return v.new(t, c, fsys.(*FS).opts.Root) },
-				Gaps:   v.gaps | pfstest.NoSymlink | pfstest.NoHardLink | pfstest.NoMknod | pfstest.NoAppend | pfstest.NoRandomWrite | pfstest.NoAllocate | pfstest.NoCopy | pfstest.NoColon,
+				Gaps:   v.gaps | pfstest.NoSymlink | pfstest.NoHardLink | pfstest.NoMknod | pfstest.NoRandomWrite | pfstest.NoAllocate | pfstest.NoCopy | pfstest.NoColon,
 				Names:  names, Parallel: true,
 				Times:  time.Millisecond,
 				Owners: []pfs.Owner{{Name: "alice"}, {Name: "bob"}}, Service: pfs.Owner{Name: c.Superuser},

@@ -70,6 +70,15 @@
 // The extended attribute "user.pfs.digest" of a file holds the digest and the ID of the
 // staged write that it was, and the size and time for which both are true.
 //
+// # Handles
+//
+// A handle that is open for writing appends with the library's append. From a write to the
+// next Sync or Close the file is open in HDFS, and other writers answer Conflict. Sync closes
+// it there, reads back what was appended, and compares; the next write opens it again. A
+// handle syncs on its own after 64 MiB. When a DataNode of the pipeline is lost, so is what was
+// appended since the last Sync: the handle answers Stale from then on, and HDFS lets nobody
+// else write to the file for a minute.
+//
 // # Users
 //
 // As makes calls as a user, whose permissions HDFS then checks; it needs a cluster that
@@ -94,7 +103,7 @@
 //
 // # What HDFS cannot do
 //
-// It has no links that one could make, no special files, no writing in place, no ":" in names,
+// It has no links that one could make, no special files, no writing but at the end of a file, no ":" in names,
 // no path of more than 1000 levels or 8000 bytes, and no time before 1970. Times are kept
 // to the millisecond.
 //

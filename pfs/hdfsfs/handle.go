@@ -2,86 +2,385 @@ package hdfsfs
 
 import (
 	"context"
+	"crypto/md5"
+	"hash"
 	"io/fs"
+	"sync"
+	"sync/atomic"
 
+	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// handle is a file that is open for reading. HDFS writes to no offset of a file.
-type handle struct{ *file }
+// maxUnsynced is the number of bytes that a handle appends before it syncs on its own. It
+// bounds what a DataNode that is lost can take with it, and what a Sync reads back.
+const maxUnsynced = 64 << 20
 
-var _ pfs.Handle = handle{}
+// handle is an open file. Writes are appended: HDFS cannot change what is there.
+//
+// The file is open for appending in HDFS, and other writers answer Conflict, from a write to
+// the next Sync or Close. Then it is closed in HDFS, and what was appended is read back and
+// compared: the library cannot read a block that is being written.
+type handle struct {
+	fs     *FS
+	name   pfs.Path
+	flags  pfs.OpenFlags
+	closed atomic.Bool
+	file   atomic.Pointer[file] // with the length that is known
 
-// OpenHandle opens the file name for reading. To open it for writing answers Unsupported.
-func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, _ fs.FileMode) (pfs.Handle, error) {
+	mu   sync.Mutex // held by what writes
+	now  *attempt   // nil if the file is not open in HDFS; its n is the length of the file
+	lost error      // why nothing more can be written
+
+	// What was appended and not yet compared.
+	from, to int64
+	sum      hash.Hash
+}
+
+var _ pfs.Handle = (*handle)(nil)
+
+// OpenHandle opens the file name for reading, and for writing at its end. Whether the user may write, HDFS
+// checks at the first write.
+func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
 	const op = "hdfsfs.OpenHandle"
 	if err := flags.Check(op, name); err != nil {
 		return nil, err
 	}
-	if flags&pfs.OpenWrite != 0 {
-		return nil, pfs.Errorf(op, name, pfs.Unsupported, "HDFS does not change files in place")
+	file, err := f.open(ctx, op, name)
+	found := err == nil || is(err, pfs.IsDir, pfs.Symlink, pfs.Unsupported)
+	switch {
+	case flags&pfs.OpenExclusive != 0 && found:
+		err = pfs.E(op, name, pfs.Exist, nil)
+	case flags&pfs.OpenCreate != 0 && is(err, pfs.NotExist):
+		err = f.createEmpty(ctx, op, name, perm)
+		if err == nil || is(err, pfs.Exist) && flags&pfs.OpenExclusive == 0 {
+			file, err = f.open(ctx, op, name)
+		}
 	}
-	h, err := f.open(ctx, op, name)
 	if err != nil {
 		return nil, err
 	}
-	return handle{h}, nil
+	h := &handle{fs: f, name: name, flags: flags, sum: md5.New()}
+	h.file.Store(file)
+	if flags&pfs.OpenTruncate != 0 && file.st.Size > 0 {
+		if err := h.resize(ctx, op, 0); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
 }
 
-// check is how every method but ReadAt begins.
-func (h handle) check(ctx context.Context, op string) error {
-	if h.isClosed() {
+// createEmpty makes an empty file. Something that has the name answers Exist.
+func (f *FS) createEmpty(ctx context.Context, op string, name pfs.Path, perm fs.FileMode) error {
+	if f.owner != "" { // it belongs to its owner before it has its name
+		return f.WriteBatch(ctx, []pfs.BatchEntry{{Path: name, Mode: perm.Perm(), NoReplace: true}})[0]
+	}
+	l, err := f.layout(ctx)
+	if err == nil {
+		err = f.call(ctx, atMostOnce, func(c *hdfs.Client) error {
+			w, err := c.CreateFile(f.at(name), l.replicas, l.block, perm.Perm())
+			if err != nil {
+				return err
+			}
+			return w.Close()
+		})
+	}
+	return f.placeError(ctx, op, name, err)
+}
+
+// check is how every method begins. need are flags that the handle must be open with.
+func (h *handle) check(ctx context.Context, op string, need pfs.OpenFlags) error {
+	switch {
+	case h.closed.Load():
 		return pfs.E(op, h.name, pfs.Closed, nil)
+	case need&^h.flags != 0:
+		return pfs.Errorf(op, h.name, pfs.Permission, "the file is not open for that")
 	}
 	return pfs.CheckContext(ctx, op, h.name)
 }
 
-// refuse is what all methods answer that need a file open for writing.
-func (h handle) refuse(ctx context.Context, op string) error {
-	if err := h.check(ctx, op); err != nil {
-		return err
+// path is where the file is in HDFS, whatever its name is now.
+func (h *handle) path() string { return inode(h.file.Load().st.id) }
+
+// ReadAt reads what was there when the file was opened, and what this handle has synced.
+func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	const op = "hdfsfs.Handle.ReadAt"
+	if err := pfs.CheckRange(op, h.name, off, len(p)); err != nil {
+		return 0, err
 	}
-	return pfs.Errorf(op, h.name, pfs.Permission, "the file is not open for writing")
+	if err := h.check(ctx, op, pfs.OpenRead); err != nil {
+		return 0, err
+	}
+	return h.file.Load().ReadAt(ctx, p, off)
 }
 
-func (h handle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
+// WriteAt appends p. Without OpenAppend, off must be the end of the file.
+func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "hdfsfs.Handle.WriteAt"
 	if err := pfs.CheckRange(op, h.name, off, len(p)); err != nil {
 		return 0, err
 	}
-	return 0, h.refuse(ctx, op)
-}
-
-func (h handle) Truncate(ctx context.Context, size int64) error {
-	const op = "hdfsfs.Handle.Truncate"
-	if size < 0 {
-		return pfs.Errorf(op, h.name, pfs.Invalid, "negative size %d", size)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for n < len(p) {
+		if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
+			return n, err
+		}
+		if err := h.begin(ctx, off+int64(n)); err != nil {
+			return n, fail(op, h.name, err)
+		}
+		chunk := p[n:min(len(p), n+pfs.ChunkSize)]
+		if err := h.now.write(chunk); err != nil {
+			return n, h.lose(op, err)
+		}
+		n, h.to = n+len(chunk), h.now.n
+		_, _ = h.sum.Write(chunk)
+		if h.to-h.from < maxUnsynced {
+			continue
+		}
+		if err := h.flush(ctx, op); err != nil {
+			return n, err
+		}
 	}
-	return h.refuse(ctx, op)
+	return n, h.check(ctx, op, pfs.OpenWrite)
 }
 
-func (h handle) Allocate(ctx context.Context, off, n int64) error {
+// begin opens the file for appending in HDFS, unless it is open. h.mu is held.
+func (h *handle) begin(ctx context.Context, off int64) error {
+	const op = "hdfsfs.Handle.WriteAt"
+	if h.now == nil {
+		if err := h.flush(ctx, op); err != nil { // what could not be compared before
+			return err
+		}
+		if h.flags&pfs.OpenAppend == 0 {
+			st, err := h.status(ctx)
+			if err == nil && off != st.Size {
+				err = notAtEnd(op, h.name, off, st.Size)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := h.acquire(ctx); err != nil {
+			return err
+		}
+	}
+	if h.flags&pfs.OpenAppend == 0 && off != h.now.n {
+		return notAtEnd(op, h.name, off, h.now.n)
+	}
+	return nil
+}
+
+func notAtEnd(op string, name pfs.Path, off, size int64) error {
+	return pfs.Errorf(op, name, pfs.Unsupported, "HDFS writes only at the end of a file, which is at byte %d and not %d", size, off)
+}
+
+// acquire is begin of a file that is not open. The whole pipeline is needed: what a DataNode that is left
+// out has of the last block would still count as a replica.
+func (h *handle) acquire(ctx context.Context) error {
+	s, err := h.fs.pool.get(ctx)
+	if err != nil {
+		return err
+	}
+	st := h.file.Load().st
+	w := newPipelines(h.fs.dataNodes, st.Replication)
+	w.next(0)
+	s.setPipes(w)
+	a := &attempt{fs: h.fs, s: s, path: h.path(), block: st.BlockSize, replicas: st.Replication, wanted: st.Replication}
+	err = s.do(context.WithoutCancel(ctx), a.limit(), func() (err error) {
+		if a.lib, err = s.client.Append(a.path); err != nil {
+			return err
+		}
+		info, err := s.client.Stat(a.path)
+		if err == nil {
+			a.n = info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		if a.lib != nil {
+			s.abort(pfs.Errorf("hdfsfs.Handle", "", pfs.Canceled, "given up"))
+		}
+		h.fs.pool.put(s)
+		if is(err, pfs.NotExist) {
+			err = h.gone()
+		}
+		return err
+	}
+	a.fold()
+	h.now, h.from, h.to = a, a.n, a.n
+	h.sum.Reset()
+	return nil
+}
+
+// lose gives up what was appended since the last Sync. h.mu is held.
+func (h *handle) lose(op string, err error) error {
+	a := h.now
+	a.s.abort(pfs.Errorf(op, h.name, pfs.Canceled, "given up"))
+	_ = a.lib.Close() // ends the library's goroutines; nothing is sent any more
+	h.fs.pool.put(a.s)
+	h.now = nil
+	h.lost = pfs.Errorf(op, h.name, pfs.Stale, "%d bytes since the last Sync may be lost: open the file again (%v)", h.to-h.from, cause(err))
+	h.from, h.to = 0, 0
+	if is(err, pfs.Quota, pfs.NoSpace, pfs.Permission) {
+		return fail(op, h.name, err)
+	}
+	return h.lost
+}
+
+// flush closes the file in HDFS, if it is open there, and compares what was appended. What could not be
+// read back is compared the next time. h.mu is held.
+func (h *handle) flush(ctx context.Context, op string) error {
+	if h.lost != nil {
+		return h.lost
+	}
+	if a := h.now; a != nil {
+		if err := a.s.do(context.WithoutCancel(ctx), 2*a.limit(), a.closeFile); err != nil {
+			return h.lose(op, err)
+		}
+		h.fs.pool.put(a.s)
+		h.now = nil
+		if err := h.refresh(context.WithoutCancel(ctx)); err != nil {
+			return fail(op, h.name, err)
+		}
+	}
+	if h.from == h.to {
+		return nil
+	}
+	if h.file.Load().st.Size < h.to { // it could not be asked for
+		if err := h.refresh(ctx); err != nil {
+			return fail(op, h.name, err)
+		}
+	}
+	if err := h.compare(ctx, op); err != nil {
+		if is(err, pfs.Integrity, pfs.Conflict) {
+			h.lost = err
+		}
+		return err
+	}
+	h.from = h.to
+	return nil
+}
+
+// compare reads back what was appended.
+func (h *handle) compare(ctx context.Context, op string) error {
+	file, stored := h.file.Load(), md5.New()
+	wrong := pfs.Errorf(op, h.name, pfs.Integrity, "the cluster has not stored the %d bytes from byte %d on as they were written: write them again", h.to-h.from, h.from)
+	if file.st.Size < h.to {
+		return wrong
+	}
+	buf := make([]byte, min(h.to-h.from, pfs.ChunkSize))
+	for off := h.from; off < h.to; off += int64(len(buf)) {
+		buf = buf[:min(int64(len(buf)), h.to-off)]
+		if err := pfs.ReadFull(ctx, file, buf, off); err != nil {
+			return fail(op, h.name, err)
+		}
+		_, _ = stored.Write(buf)
+	}
+	if string(stored.Sum(nil)) != string(h.sum.Sum(nil)) {
+		return wrong
+	}
+	return nil
+}
+
+// refresh asks for the length of the file. Readers that know the one from before are closed.
+func (h *handle) refresh(ctx context.Context) error {
+	st, err := h.status(ctx)
+	if err != nil {
+		return err
+	}
+	before := h.file.Swap(&file{fs: h.fs, name: h.name, st: st})
+	h.fs.readers.drop(before)
+	return nil
+}
+
+// resize shortens the file, of which everything is synced. h.mu is held.
+func (h *handle) resize(ctx context.Context, op string, size int64) error {
+	return h.set(ctx, op, pfs.AttrSize, pfs.Attrs{Size: size})
+}
+
+// set sets attributes of the inode, of which everything is synced. h.mu is held.
+func (h *handle) set(ctx context.Context, op string, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	st, err := h.status(ctx)
+	if err == nil {
+		err = h.fs.checkAttrs(op, h.name, st, mask, attrs)
+	}
+	if err == nil {
+		err = h.fs.apply(ctx, h.path(), st, mask, attrs)
+	}
+	if err == nil && mask&pfs.AttrSize != 0 {
+		err = h.refresh(ctx)
+	}
+	return fail(op, h.name, err)
+}
+
+// Truncate shortens the file. HDFS lengthens none.
+func (h *handle) Truncate(ctx context.Context, size int64) error {
+	return h.SetAttr(ctx, pfs.AttrSize, pfs.Attrs{Size: size})
+}
+
+// SetAttr syncs and sets attributes of the inode.
+func (h *handle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	const op = "hdfsfs.Handle.SetAttr"
+	if err := mask.Check(op, h.name, attrs); err != nil {
+		return err
+	}
+	var need pfs.OpenFlags
+	if mask&pfs.AttrSize != 0 {
+		need = pfs.OpenWrite
+	}
+	if err := h.check(ctx, op, need); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.flush(ctx, op); err != nil {
+		return err
+	}
+	return h.set(ctx, op, mask, attrs)
+}
+
+// Allocate answers Unsupported: HDFS reserves nothing.
+func (h *handle) Allocate(ctx context.Context, off, n int64) error {
 	const op = "hdfsfs.Handle.Allocate"
 	if off < 0 || n <= 0 || off+n < off {
 		return pfs.Errorf(op, h.name, pfs.Invalid, "%d bytes from %d on", n, off)
 	}
-	return h.refuse(ctx, op)
+	if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
+		return err
+	}
+	return pfs.Errorf(op, h.name, pfs.Unsupported, "HDFS reserves no space for a file")
 }
 
-// Sync has nothing to do: the file is open for reading only.
-func (h handle) Sync(ctx context.Context) error { return h.check(ctx, "hdfsfs.Handle.Sync") }
+// Sync closes the file in HDFS and compares what was appended. The next write opens it again.
+func (h *handle) Sync(ctx context.Context) error {
+	const op = "hdfsfs.Handle.Sync"
+	if err := h.check(ctx, op, 0); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.flush(ctx, op)
+}
 
-// Stat describes the inode, whatever its name is now.
-func (h handle) Stat(ctx context.Context) (pfs.Info, error) {
+// Stat describes the inode, with the bytes that this handle has appended.
+func (h *handle) Stat(ctx context.Context) (pfs.Info, error) {
 	const op = "hdfsfs.Handle.Stat"
-	if err := h.check(ctx, op); err != nil {
+	if err := h.check(ctx, op, 0); err != nil {
 		return pfs.Info{}, err
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	st, err := h.status(ctx)
 	if err != nil {
 		return pfs.Info{}, fail(op, h.name, err)
 	}
-	m, ok, err := h.fs.readMark(ctx, inode(h.st.id), st)
+	if h.now != nil && h.now.n > st.Size {
+		st.Size = h.now.n
+		st.Version = version(st.id, st.Size, st.ModTime.UnixMilli())
+		return st.Info, nil
+	}
+	m, ok, err := h.fs.readMark(ctx, h.path(), st)
 	if ok {
 		st.Digest = m.Digest
 	}
@@ -89,36 +388,30 @@ func (h handle) Stat(ctx context.Context) (pfs.Info, error) {
 }
 
 // status asks the NameNode about the inode. HDFS forgets one as soon as it has no name.
-func (h handle) status(ctx context.Context) (status, error) {
-	st, err := h.fs.statusAt(ctx, inode(h.st.id))
+func (h *handle) status(ctx context.Context) (status, error) {
+	st, err := h.fs.statusAt(ctx, h.path())
 	if is(err, pfs.NotExist) {
-		err = pfs.Errorf("hdfsfs.Handle", h.name, pfs.Stale, "the file was removed or replaced")
+		err = h.gone()
 	}
 	st.Name = h.name.Base()
 	return st, err
 }
 
-// SetAttr sets attributes of the inode.
-func (h handle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs) error {
-	const op = "hdfsfs.Handle.SetAttr"
-	if mask&pfs.AttrSize != 0 {
-		return h.refuse(ctx, op)
-	}
-	if err := h.check(ctx, op); err != nil {
-		return err
-	}
-	st, err := h.status(ctx)
-	if err == nil {
-		err = h.fs.checkAttrs(op, h.name, st, mask, attrs)
-	}
-	if err == nil {
-		err = h.fs.apply(ctx, inode(h.st.id), st, mask, attrs)
-	}
-	return fail(op, h.name, err)
+func (h *handle) gone() error {
+	return pfs.Errorf("hdfsfs.Handle", h.name, pfs.Stale, "the file was removed or replaced")
 }
 
-// Close releases the file. It does not wait.
-func (h handle) Close(context.Context) error { return h.file.Close() }
+// Close syncs and releases the file.
+func (h *handle) Close(ctx context.Context) error {
+	if h.closed.Swap(true) {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	err := h.flush(context.WithoutCancel(ctx), "hdfsfs.Handle.Close")
+	_ = h.file.Load().Close()
+	return err
+}
 
 // Capabilities returns what can be done below the directory name.
 func (f *FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
@@ -133,7 +426,7 @@ func (f *FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities,
 	case !st.IsDir():
 		return 0, pfs.E(op, name, pfs.NotDir, nil)
 	}
-	c := pfs.CanRename | pfs.CanRenameDir | pfs.CanKeepEmptyDir | pfs.CanReadStaged | pfs.CanOpenHandle |
+	c := pfs.CanRename | pfs.CanRenameDir | pfs.CanKeepEmptyDir | pfs.CanReadStaged | pfs.CanOpenHandle | pfs.CanAppend |
 		pfs.CanSetMode | pfs.CanSetOwner | pfs.CanSetTimes | pfs.CanXattr | pfs.CanDigest | pfs.CanSpace | pfs.CanUsage
 	kept, err := f.keepsAccessTimes(ctx)
 	if err != nil {

@@ -1,0 +1,105 @@
+package hdfsfs
+
+import (
+	"io"
+	"testing"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+const appending = pfs.OpenRead | pfs.OpenWrite | pfs.OpenAppend
+
+// appendAll writes p at the end of the file of h.
+func appendAll(t *testing.T, h pfs.Handle, p []byte) {
+	t.Helper()
+	if n, err := h.WriteAt(t.Context(), p, 0); n != len(p) || err != nil {
+		t.Fatalf("WriteAt of %d = %d, %v", len(p), n, err)
+	}
+}
+
+func openFor(t *testing.T, f *FS, name pfs.Path, flags pfs.OpenFlags) *handle {
+	t.Helper()
+	h, err := f.OpenHandle(t.Context(), name, flags, 0o600)
+	must(t, err)
+	t.Cleanup(func() { h.Close(t.Context()) })
+	return h.(*handle)
+}
+
+// TestAppend appends up to, across and behind the ends of checksum chunks and blocks.
+func TestAppend(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	h := openFor(t, f, "/f", appending|pfs.OpenCreate|pfs.OpenExclusive)
+	must(t, f.Rename(t.Context(), "/f", "/g"))
+	data := pfstest.Pattern(1, 3*small+777)
+	at := 0
+	for i, end := range []int{1, 500, 512, 70_000, small - 1, small, small + 512, 2*small + 100, len(data)} {
+		appendAll(t, h, data[at:end])
+		if info, err := h.Stat(t.Context()); err != nil || info.Size != int64(end) {
+			t.Errorf("with %d bytes: the size is %d, %v", end, info.Size, err)
+		}
+		at = end
+		if i == 2 {
+			continue // two writes are synced together
+		}
+		must(t, h.Sync(t.Context()))
+		got := make([]byte, end+1)
+		if n, err := h.ReadAt(t.Context(), got, 0); n != end || err != io.EOF || string(got[:n]) != string(data[:end]) {
+			t.Fatalf("with %d bytes: %d are read, %v", end, n, err)
+		}
+		pfstest.WantFile(t, f, "/g", data[:end])
+	}
+	must(t, h.Truncate(t.Context(), small+5))
+	appendAll(t, h, data[small+5:small+10])
+	must(t, h.Close(t.Context()))
+	pfstest.WantFile(t, f, "/g", data[:small+10])
+}
+
+// TestAppendTogether has two writers: the second one waits for a Sync of the first.
+func TestAppendTogether(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	one := openFor(t, f, "/f", appending|pfs.OpenCreate)
+	two := openFor(t, f, "/f", pfs.OpenWrite)
+	appendAll(t, one, []byte("one"))
+	_, err := two.WriteAt(t.Context(), []byte("two"), 0)
+	pfstest.WantKind(t, err, pfs.Conflict)
+	must(t, one.Sync(t.Context()))
+	_, err = two.WriteAt(t.Context(), []byte("two"), 0)
+	pfstest.WantKind(t, err, pfs.Unsupported)
+	if _, err = two.WriteAt(t.Context(), []byte("two"), 3); err != nil {
+		t.Fatal(err)
+	}
+	must(t, two.Sync(t.Context()))
+	appendAll(t, one, []byte("three"))
+	must(t, one.Close(t.Context()))
+	must(t, two.Close(t.Context()))
+	pfstest.WantFile(t, f, "/f", []byte("onetwothree"))
+}
+
+// TestAppendLost loses the pipeline, the file, and what was stored.
+func TestAppendLost(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	for name, lose := range map[string]func(h *handle) pfs.Kind{
+		"pipeline": func(h *handle) pfs.Kind { h.now.s.cut(); return pfs.Stale },
+		"file":     func(*handle) pfs.Kind { must(t, f.Remove(t.Context(), "/f")); return pfs.Stale },
+		"bytes":    func(h *handle) pfs.Kind { _, _ = h.sum.Write([]byte("more")); return pfs.Integrity },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.Remove(t.Context(), "/f")
+			pfstest.WriteFile(t, f, "/f", []byte("before"))
+			h := openFor(t, f, "/f", appending)
+			appendAll(t, h, []byte("lost"))
+			want := lose(h)
+			err := h.Sync(t.Context())
+			t.Log(err)
+			pfstest.WantKind(t, err, want)
+			_, err = h.WriteAt(t.Context(), []byte("more"), 0)
+			pfstest.WantKind(t, err, want)
+			pfstest.WantKind(t, h.Close(t.Context()), want)
+		})
+	}
+}
