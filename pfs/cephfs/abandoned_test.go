@@ -13,7 +13,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// abandonChange begins a change of name that hangs until release is called, and returns once it was given up.
+// abandonChange begins a change of name that hangs until release is called, and returns once it was
+// abandoned.
 func (f FS) abandonChange(t *testing.T, name pfs.Path) (release func()) {
 	t.Helper()
 	hung, over := make(chan struct{}), make(chan struct{})
@@ -33,8 +34,8 @@ func (f FS) abandonChange(t *testing.T, name pfs.Path) (release func()) {
 	return func() { close(over) }
 }
 
-// TestLateChange asks for changes while one that was given up may still be done: those of the same names
-// wait for it, so that it does not undo what was answered since.
+// TestLateChange makes changes while an abandoned one may still be done. Those of the same names
+// wait for it, so that it does not undo a later change that succeeded.
 func TestLateChange(t *testing.T) {
 	f := own(t)
 	pfstest.MustMkdir(t, f, "/d")
@@ -68,8 +69,8 @@ func TestLateChange(t *testing.T) {
 	pfstest.WantNames(t, f, "/d", "else", "f")
 }
 
-// TestLateChangeGivenUp waits longer than the timeout for a change that was given up: its mount is, and so
-// it is not done any more.
+// TestLateChangeGivenUp waits longer than the timeout for an abandoned change: its mount is given
+// up, so the change is not done any more.
 func TestLateChangeGivenUp(t *testing.T) {
 	f := faulty(t, testbed.Ceph(t))
 	m := f.store.cur
@@ -81,7 +82,7 @@ func TestLateChangeGivenUp(t *testing.T) {
 	pfstest.MustMkdir(t, f, "/f")
 }
 
-// TestGiveUpInUse gives up mounts while they are used: the program goes on, and so do its readers.
+// TestGiveUpInUse gives up mounts while they are used: the program and its readers continue.
 func TestGiveUpInUse(t *testing.T) {
 	f := own(t)
 	pfstest.WriteFile(t, f, "/f", []byte("content"))

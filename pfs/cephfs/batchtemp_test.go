@@ -24,8 +24,8 @@ func TestBatchTempNames(t *testing.T) {
 	}
 }
 
-// TestSweepBatchTemps removes what a batch left that was cut off, whatever age is asked
-// for, and not what one is at work on, whatever time the file has.
+// TestSweepBatchTemps: Sweep removes leftovers of an interrupted batch regardless of the given age,
+// and no file of a running batch, regardless of the file's time.
 func TestSweepBatchTemps(t *testing.T) {
 	one := openStore(t, optionsOf(testbed.Ceph(t)))
 	top := newDir(t, one)

@@ -20,7 +20,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// compare measures the ways and reports each as a multiple of the first, too.
+// compare measures the ways and also reports each as a multiple of the first.
 func compare(b *testing.B, amount float64, unit string, ways []testbed.Way) {
 	b.Helper()
 	rates := testbed.InTurn(b, amount, unit+"/s", ways)
@@ -30,7 +30,7 @@ func compare(b *testing.B, amount float64, unit string, ways []testbed.Way) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// rawMount is a mount as a program makes it that uses go-ceph alone.
+// rawMount is a mount of a program that uses go-ceph alone.
 func rawMount(b *testing.B, c testbed.CephCluster) *cephfs.MountInfo {
 	b.Helper()
 	m, err := cephfs.CreateMountWithId(c.User)
@@ -53,14 +53,13 @@ func rawMount(b *testing.B, c testbed.CephCluster) *cephfs.MountInfo {
 // benchSize is the length of the one large file.
 const benchSize = 1 << 30
 
-// pieces are the lengths in which the store is given and asked for bytes: what a service moves at once,
-// and a chunk.
+// pieces are the buffer lengths for reads and writes: what a service moves at once, and a chunk.
 var pieces = []int{256 << 10, pfs.ChunkSize}
 
 func pieceName(piece int) string { return fmt.Sprintf("store-%dKiB", piece>>10) }
 
-// BenchmarkWrite writes one large file durably, in one stream: with a loop over go-ceph, and through the
-// store.
+// BenchmarkWrite writes one large file durably, in one stream: with a loop over go-ceph, and
+// through the store.
 func BenchmarkWrite(b *testing.B) {
 	c := testbed.Ceph(b)
 	m, one := rawMount(b, c), openStore(b, optionsOf(c))
@@ -90,7 +89,7 @@ func writeRaw(b *testing.B, m *cephfs.MountInfo, name string, p []byte) {
 	}
 }
 
-// writeBench writes p again and again, in pieces.
+// writeBench writes p repeatedly, in pieces.
 func writeBench(b *testing.B, f pfs.FileSystem, p []byte, piece int) {
 	w, err := f.Create(b.Context(), "/f", pfs.CreateOptions{Size: benchSize})
 	if err != nil {
@@ -163,9 +162,9 @@ func readBench(b *testing.B, fsys pfs.FileSystem, p []byte) {
 // smallFiles is the number of small files, of 16 KiB each.
 const smallFiles = 5000
 
-// BenchmarkSmallFiles copies a directory of small files from disk: with cp through ceph-fuse, which makes
-// nothing durable, with cp and then sync of each file, with a loop over go-ceph, and through the store in
-// batches.
+// BenchmarkSmallFiles copies a directory of small files from disk: with cp through ceph-fuse, which
+// is not durable, with cp and then sync of each file, with a loop over go-ceph, and through the
+// store in batches.
 func BenchmarkSmallFiles(b *testing.B) {
 	c := testbed.Ceph(b)
 	m, one := rawMount(b, c), openStore(b, optionsOf(c))
@@ -212,7 +211,7 @@ func mustRun(b *testing.B, name string, args ...string) {
 	}
 }
 
-// copySynced is what makes the same durable that a batch of the store does.
+// copySynced copies with the durability of a batch of the store.
 func copySynced(b *testing.B, src, dst string) {
 	mustRun(b, "cp", "-r", src, dst)
 	var files []string
@@ -246,7 +245,7 @@ func copyRaw(b *testing.B, m *cephfs.MountInfo, src, dst string) {
 	}
 }
 
-// copyBatches has some batches on their way at once, and gives files their times, as a sender does.
+// copyBatches writes several batches at once, and gives files their times, as a sender does.
 func copyBatches(b *testing.B, f FS, src string, dst pfs.Path) {
 	const batch, jobs = 500, 3
 	pfstest.MustMkdir(b, f, dst)

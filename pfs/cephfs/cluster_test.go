@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// A cluster is called the same by whichever way it was named.
+// The name of a cluster does not depend on the addresses used.
 func TestCluster(t *testing.T) {
 	c := testbed.Ceph(t)
 	var names []string

@@ -39,8 +39,7 @@ func openStore(t testing.TB, opts Options) FS {
 
 var lastRoot atomic.Int64
 
-// newDir makes an empty directory of the cluster's file system, for as long as the test runs: the
-// cluster is small and shared.
+// newDir makes an empty directory in the shared cluster and removes it when the test ends.
 func newDir(t testing.TB, f FS) pfs.Path {
 	t.Helper()
 	name := pfs.Root.Join(fmt.Sprintf("test-%s-%d", pfs.NewID(), lastRoot.Add(1)))
@@ -60,7 +59,7 @@ func openEmpty(t testing.TB, opts Options) FS {
 	return openStore(t, opts)
 }
 
-// tree is a directory of a store as a tree of its own, for one owner of what is made in it: a mount for each
+// tree is a directory of a store as a tree of its own, for one owner of new files: a mount for each
 // test of the suite would take longer than the tests.
 type tree struct {
 	*pfs.Layer

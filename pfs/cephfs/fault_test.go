@@ -25,7 +25,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// wantSoon fails unless do answers with an error of the Kind, within a few timeouts.
+// wantSoon fails unless do returns an error of the Kind within a few timeouts.
 func wantSoon(t *testing.T, timeout time.Duration, kind pfs.Kind, do func() error) {
 	t.Helper()
 	start := time.Now()
@@ -77,7 +77,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			opts := optionsOf(c)
-			if tt.want == pfs.Unavailable { // the others have the time that a machine at its limit needs
+			if tt.want == pfs.Unavailable { // the others get the time that an overloaded machine needs
 				opts.Timeout = timeout
 			}
 			tt.change(&opts)
@@ -93,7 +93,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenSaysNothing looks that libcephfs does not write to the standard error of the program.
+// TestOpenSaysNothing checks that libcephfs does not write to the program's standard error.
 func TestOpenSaysNothing(t *testing.T) {
 	opts := optionsOf(testbed.Ceph(t))
 	opts.Timeout = time.Second
@@ -152,7 +152,7 @@ func wrongKey(t *testing.T) string {
 	return keyring(t, "\tkey = AQBAAAAAAAAAABAAY2VwaCBrZXkgdGhhdCBpcw==\n")
 }
 
-// keyring makes a keyring in which the lines are what it has of client.admin.
+// keyring makes a keyring with these lines for client.admin.
 func keyring(t *testing.T, lines string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "keyring")
@@ -160,7 +160,8 @@ func keyring(t *testing.T, lines string) string {
 	return name
 }
 
-// TestOpenDeadline opens a store that does not answer, with less patience than the options have.
+// TestOpenDeadline opens a store that does not answer, with a deadline before the timeout of the
+// options.
 func TestOpenDeadline(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -180,7 +181,7 @@ func TestOpenDeadline(t *testing.T) {
 	}
 }
 
-// faulty opens a directory of its own over a store that is not waited for long.
+// faulty opens a fresh directory over a store with a short timeout.
 func faulty(t *testing.T, c testbed.CephCluster) FS {
 	t.Helper()
 	opts := optionsOf(c)
@@ -188,7 +189,7 @@ func faulty(t *testing.T, c testbed.CephCluster) FS {
 	return openEmpty(t, opts)
 }
 
-// evict ends all sessions of clients with the MDS, and keeps them out.
+// evict ends all sessions of clients with the MDS, and blocks them.
 func evict(t *testing.T, c testbed.CephCluster) {
 	t.Helper()
 	var sessions []struct{ ID int64 }
@@ -242,8 +243,8 @@ func TestEvicted(t *testing.T) {
 	pfstest.WantNames(t, f, pfs.Root, "new", "old")
 }
 
-// TestEvictedAfterCommit ends the session right after files were published with a time of the past: they keep that
-// time, and so their digest.
+// TestEvictedAfterCommit ends the session right after files were published with an old time: they
+// keep that time, and so their digest.
 func TestEvictedAfterCommit(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.CephAlone(t)
@@ -282,7 +283,7 @@ func TestEvictedAfterCommit(t *testing.T) {
 	}
 }
 
-// again does what a caller does whose call answers Unavailable: it tries some more times.
+// again retries calls that return Unavailable, as a caller does.
 func again(do func() error) (err error) {
 	for range 20 {
 		if err = do(); err == nil || !pfs.KindOf(err).Temporary() {
@@ -292,8 +293,8 @@ func again(do func() error) (err error) {
 	return err
 }
 
-// TestMountedAgain takes the service's key or its rights away, and then the mount. Callers can mend nothing of
-// that, so the store is Unavailable until it is mended.
+// TestMountedAgain revokes the service's key or its rights, and then ends the mount. Callers cannot
+// repair that, so the store is Unavailable until it is repaired.
 func TestMountedAgain(t *testing.T) {
 	c := testbed.Ceph(t)
 	for _, tt := range []struct {
@@ -335,7 +336,7 @@ func TestMountedAgain(t *testing.T) {
 	}
 }
 
-// TestDaemonKilled kills each daemon in the middle of a write and of a read, and starts it again.
+// TestDaemonKilled kills each daemon in the middle of a write and of a read, and restarts it.
 func TestDaemonKilled(t *testing.T) {
 	for _, daemon := range []string{"osd", "mds", "mon"} {
 		t.Run(daemon, func(t *testing.T) {
@@ -367,7 +368,7 @@ func TestDaemonKilled(t *testing.T) {
 			}
 
 			c.Kill(t, daemon)
-			if daemon != "mon" { // without one the others go on
+			if daemon != "mon" { // without a monitor the others continue
 				wantSoon(t, f.store.opts.Timeout, pfs.Unavailable, func() error {
 					_, err := w.WriteAt(t.Context(), data[half:], int64(half))
 					if err == nil {
@@ -402,8 +403,8 @@ func TestDaemonKilled(t *testing.T) {
 	}
 }
 
-// TestSilentMDS lets the MDS be silent until the mount is given up, with callers that wait for the timeout and with
-// callers that go away before.
+// TestSilentMDS makes the MDS silent until the mount is given up, with callers that wait for the
+// timeout and callers that go away before.
 func TestSilentMDS(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -442,8 +443,8 @@ func TestSilentMDS(t *testing.T) {
 	}
 }
 
-// TestManyCanceled lets many callers go away at once, as the death of a client with batches on their way does. Nobody
-// else must lose the mount.
+// TestManyCanceled cancels many callers at once, as the death of a client with running batches
+// does. Nobody else may lose the mount.
 func TestManyCanceled(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.CephAlone(t)
@@ -461,8 +462,8 @@ func TestManyCanceled(t *testing.T) {
 	}
 }
 
-// makeMany makes more directories at once than a mount may have abandoned operations. The callers wait for patience,
-// and must get an error of that Kind.
+// makeMany makes more directories at once than a mount may have abandoned operations. The callers
+// wait for patience, and must get an error of that Kind.
 func makeMany(t *testing.T, f FS, patience time.Duration, want pfs.Kind) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -503,7 +504,7 @@ func TestBatchSilent(t *testing.T) {
 	must(t, again(func() error { return errors.Join(f.WriteBatch(t.Context(), entries[:100])...) }))
 }
 
-// TestSuspendSilent ends the use of staged writes whose MDS does not answer, and which wait for their lock.
+// TestSuspendSilent ends uploads that wait for their lock while the MDS does not answer.
 func TestSuspendSilent(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.CephAlone(t)
@@ -515,7 +516,7 @@ func TestSuspendSilent(t *testing.T) {
 		must(t, err)
 		must(t, w.(*staged).behind.flush(t.Context(), "cephfs.Test"))
 		c.Pause(t, "mds")
-		time.Sleep(lockLinger) // the lock is given back
+		time.Sleep(lockLinger) // the lock is released
 		_, err = w.WriteAt(t.Context(), make([]byte, blockSize), blockSize)
 		must(t, err)
 		ended := make(chan error, 1)
@@ -531,7 +532,7 @@ func TestSuspendSilent(t *testing.T) {
 	}
 }
 
-// TestCloseSilent closes a store whose MDS does not answer, with a call on its way and without.
+// TestCloseSilent closes a store whose MDS does not answer, with a running call and without.
 func TestCloseSilent(t *testing.T) {
 	testbed.Long(t)
 	for _, calls := range []int{0, 1} {
@@ -608,8 +609,7 @@ func TestGoneWhileRead(t *testing.T) {
 	}
 }
 
-// setFull makes the OSD say that it is "full", or "none" of the sort, and waits until do says that it is
-// noticed.
+// setFull makes the OSD report "full", or "none", and waits until do returns that this is noticed.
 func setFull(t *testing.T, c testbed.CephCluster, state string, do func() bool) {
 	t.Helper()
 	c.Command(t, "tell", "osd.0", "injectfull", state)
@@ -620,7 +620,7 @@ func setFull(t *testing.T, c testbed.CephCluster, state string, do func() bool) 
 	}
 }
 
-// TestFull fills the store in the middle of a file, and makes room again.
+// TestFull fills the store in the middle of a file, and frees space again.
 func TestFull(t *testing.T) {
 	c := testbed.CephAlone(t)
 	f := faulty(t, c)

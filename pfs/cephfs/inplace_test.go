@@ -16,7 +16,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// A handle goes on with its file over another mount, wherever the file is by then.
+// A handle continues with its file over another mount, under whatever name it has then.
 func TestHandleGoesOn(t *testing.T) {
 	f := openEmpty(t, optionsOf(testbed.Ceph(t)))
 	ctx := t.Context()
@@ -61,7 +61,7 @@ func TestHandleGoesOn(t *testing.T) {
 	must(t, h.Close(ctx))
 }
 
-// Appends over two mounts are all there.
+// Appends over two mounts are all kept.
 func TestAppend(t *testing.T) {
 	c := testbed.Ceph(t)
 	opts := optionsOf(c)

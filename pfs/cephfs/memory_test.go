@@ -14,7 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// Benchmark64Transfers moves 64 files at once and tells what the process took at most.
+// Benchmark64Transfers transfers 64 files at once and reports the peak memory of the process.
 func Benchmark64Transfers(b *testing.B) {
 	one := openStore(b, optionsOf(testbed.Ceph(b)))
 	f := pfstest.NewSub(one, newDir(b, one))
@@ -35,7 +35,7 @@ func Benchmark64Transfers(b *testing.B) {
 	b.ReportMetric(float64(peak(b)>>20), "MiB-resident")
 }
 
-// peak returns the most memory that the process had resident, in bytes.
+// peak returns the peak resident memory of the process, in bytes.
 func peak(b *testing.B) (n int64) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestNameChangedAtOnce changes a name while a rename takes it away. libcephfs ended the program when the cluster
-// refused a change of a name that such a rename had taken.
+// TestNameChangedAtOnce changes a name while a rename removes it. libcephfs ended the program when
+// the cluster refused a change of a name that such a rename had removed.
 func TestNameChangedAtOnce(t *testing.T) {
 	f := own(t)
 	for _, tt := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// forOwner and asOwner are For and As for users that there can be.
+// forOwner and asOwner are For and As for valid users.
 func forOwner(t *testing.T, f pfs.FileSystem, id uint32) pfs.FileSystem {
 	t.Helper()
 	given, err := pfs.For(f, pfs.Owner{UID: id, GID: id})
@@ -83,7 +83,7 @@ func TestOwnersRefused(t *testing.T) {
 	}
 }
 
-// TestAsKeepsPermissions looks at what is alice's as alice and as bob.
+// TestAsKeepsPermissions reads alice's files as alice and as bob.
 func TestAsKeepsPermissions(t *testing.T) {
 	f := own(t)
 	ctx := t.Context()
@@ -122,7 +122,7 @@ func TestAsKeepsPermissions(t *testing.T) {
 	pfstest.WantNames(t, f, pfs.Root, "alice")
 }
 
-// TestIdentity compares handles of staged writes, of which one pair is one staged write.
+// TestIdentity compares handles of uploads, of which one pair is the same upload.
 func TestIdentity(t *testing.T) {
 	f := own(t)
 	ids := map[any]int{}

@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestRefusedNamesWhatMayBeMissing, and nothing that was seen to be there.
+// TestRefusedNamesWhatMayBeMissing, and nothing that is known to exist.
 func TestRefusedNamesWhatMayBeMissing(t *testing.T) {
 	const monitors = `the monitors mon1 have no file system "data"`
 	for _, tt := range []struct{ keyring, root, want string }{

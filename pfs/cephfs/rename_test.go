@@ -15,8 +15,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestRenameCutOff renames a directory to a name that another service is renaming one to: it ends before
-// anything has changed, so that the same renaming asked for again finds things as they were.
+// TestRenameCutOff renames a directory to a name that another service is renaming one to. It fails
+// before anything has changed, so that the same rename can be repeated.
 func TestRenameCutOff(t *testing.T) {
 	ctx := t.Context()
 	opts := optionsOf(testbed.Ceph(t))
@@ -48,8 +48,8 @@ func TestRenameCutOff(t *testing.T) {
 	pfstest.WantKind(t, two.Rename(ctx, "/more", "/to"), pfs.Exist)
 }
 
-// TestRenameExclusiveKeepsOthers renames a file to a free name while another one takes its old name: that one stays,
-// under one of the two.
+// TestRenameExclusiveKeepsOthers renames a file to a free name while another file takes its old
+// name: that one stays, under one of the two.
 func TestRenameExclusiveKeepsOthers(t *testing.T) {
 	f := openEmpty(t, optionsOf(testbed.Ceph(t)))
 	lost, rounds := 0, 100
@@ -75,7 +75,7 @@ func TestRenameExclusiveKeepsOthers(t *testing.T) {
 	}
 }
 
-// contentOf returns the content of a file, "" if it is not there.
+// contentOf returns the content of a file, "" if it does not exist.
 func contentOf(t *testing.T, f FS, name pfs.Path) string {
 	t.Helper()
 	r, err := f.Open(t.Context(), name)

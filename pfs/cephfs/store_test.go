@@ -33,7 +33,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// own opens an empty directory of a store of its own.
+// own opens an empty directory of a separate store.
 func own(t *testing.T) FS {
 	t.Helper()
 	return openEmpty(t, optionsOf(testbed.Ceph(t)))
@@ -81,7 +81,7 @@ func TestSnapshots(t *testing.T) {
 	pfstest.WantNames(t, f, "/dir")
 }
 
-// makeSnapshot makes one as an administrator would, by mkdir in the hidden directory.
+// makeSnapshot makes a snapshot as an administrator would, by mkdir in the hidden directory.
 func (f FS) makeSnapshot(t *testing.T, at pfs.Path, name string) error {
 	t.Cleanup(func() {
 		if err := f.inDir(context.Background(), at.Join(snapDir), func(d *dir) error { return d.rmdir(name) }); err != nil {
@@ -96,8 +96,8 @@ func (f FS) inDir(ctx context.Context, name pfs.Path, do func(d *dir) error) err
 	return err
 }
 
-// TestQuota fills a directory until the store says that it is full, and looks that it says so soon:
-// its sums follow within seconds.
+// TestQuota fills a directory until the store reports that it is full, and checks that it does so
+// soon: its totals lag by seconds.
 func TestQuota(t *testing.T) {
 	f := own(t)
 	pfstest.MustMkdir(t, f, "/home")
@@ -135,7 +135,7 @@ func TestQuota(t *testing.T) {
 	wantOver(t, err, pfs.OverQuota{Limit: 3, Files: true})
 }
 
-// wantOver wants err to say that this limit was met.
+// wantOver checks that err names this limit.
 func wantOver(t *testing.T, err error, want pfs.OverQuota) {
 	t.Helper()
 	var q *pfs.OverQuota
@@ -165,7 +165,8 @@ func TestLinkInTheWay(t *testing.T) {
 	pfstest.WantNames(t, f, "/bob")
 }
 
-// TestLongNames makes the longest name in the deepest directory that a path can say, and asks for more.
+// TestLongNames makes the longest name in the deepest directory that a path can name, and tries
+// longer ones.
 func TestLongNames(t *testing.T) {
 	f := own(t)
 	long := strings.Repeat("n", pfs.MaxName)
@@ -207,8 +208,8 @@ func TestSpecialFiles(t *testing.T) {
 	pfstest.WantKind(t, err, pfs.Unsupported)
 }
 
-// TestLastWriteStays writes each chunk wrong, in pieces and whole, and then right, as a sender does whose
-// first try failed its check.
+// TestLastWriteStays writes each chunk wrong, in pieces and whole, and then right, as a sender does
+// whose first attempt failed its check.
 func TestLastWriteStays(t *testing.T) {
 	f := own(t)
 	wrong, right := pfstest.Pattern(1, 3*pfs.ChunkSize), pfstest.Pattern(2, 3*pfs.ChunkSize)
@@ -236,8 +237,8 @@ func TestLastWriteStays(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", right)
 }
 
-// TestCommitUnwritten publishes nothing that lacks bytes of which WriteAt was told, whatever the reason: the length of
-// the temporary does not show a block that is missing in the middle.
+// TestCommitUnwritten: a file that lacks bytes given to WriteAt is never published, for whatever
+// reason they are missing. The length of the temporary does not show a missing block in the middle.
 func TestCommitUnwritten(t *testing.T) {
 	f := openEmpty(t, optionsOf(testbed.Ceph(t)))
 	h, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
@@ -258,8 +259,8 @@ func TestCommitUnwritten(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", []byte("content"))
 }
 
-// TestPanic fails the operation that it is met in, inside a call of libcephfs or beside it; the store goes on, and can
-// be closed.
+// TestPanic: a panic inside a call of libcephfs, or beside it, fails its own operation only; the
+// store continues, and can be closed.
 func TestPanic(t *testing.T) {
 	f := openEmpty(t, optionsOf(testbed.Ceph(t)))
 	for _, do := range []func(c *call) (struct{}, error){
@@ -280,7 +281,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestPanicInParallel is met by the caller, whose goroutine is guarded.
+// TestPanicInParallel: the caller, whose goroutine recovers, gets the panic.
 func TestPanicInParallel(t *testing.T) {
 	for _, n := range []int{1, 2, 100} {
 		err := pfs.Guard("cephfs.Test", "", func() error {

@@ -16,9 +16,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestStorm writes and reads files from many goroutines, and changes names, while daemons are killed, fall
-// silent and evict the client. Each file is whole and right or not there, whatever happened to it on the
-// way, and what was answered stays.
+// TestStorm writes and reads files from many goroutines, and changes names, while daemons are
+// killed, become silent and evict the client. Each file is whole and right or absent, whatever
+// happened to it, and changes that succeeded stay.
 func TestStorm(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.CephAlone(t)
@@ -59,12 +59,12 @@ func TestStorm(t *testing.T) {
 	<-s.over
 }
 
-// storm is what the goroutines of TestStorm share.
+// storm is the shared state of the goroutines of TestStorm.
 type storm struct {
 	*testing.T
 	f      FS
-	done   chan struct{} // tells that a file was written and read
-	failed chan struct{} // tells that something had to be tried again
+	done   chan struct{} // signals that a file was written and read
+	failed chan struct{} // signals that something had to be retried
 	over   chan struct{} // closed when all goroutines have ended
 }
 
@@ -76,7 +76,7 @@ func (s *storm) wait(c chan struct{}) {
 	}
 }
 
-// tell sends on c if nothing is there yet.
+// tell sends on c if it is empty.
 func tell(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -84,7 +84,7 @@ func tell(c chan struct{}) {
 	}
 }
 
-// again is what a sender does whose call answers Unavailable.
+// again retries as a sender does whose call returns Unavailable.
 func (s *storm) again(do func() error) error {
 	return again(func() error {
 		err := do()
@@ -95,7 +95,7 @@ func (s *storm) again(do func() error) error {
 	})
 }
 
-// write publishes data as a sender does that goes on with what it staged.
+// write publishes data as a sender does that resumes its upload.
 func (s *storm) write(name pfs.Path, data []byte) {
 	id := pfs.NewID()
 	err := s.again(func() error {
@@ -115,7 +115,7 @@ func (s *storm) write(name pfs.Path, data []byte) {
 	}
 }
 
-// read reads what write wrote.
+// read reads the file that write wrote.
 func (s *storm) read(name pfs.Path, want []byte) {
 	var got []byte
 	err := s.again(func() error {
@@ -134,7 +134,7 @@ func (s *storm) read(name pfs.Path, want []byte) {
 	}
 }
 
-// names makes a directory and small files in it, and renames it, and trusts the answer of each step.
+// names makes a directory with small files and renames it, and relies on the result of each step.
 func (s *storm) names(dir pfs.Path) {
 	var entries []pfs.BatchEntry
 	for i := range groupFew + 2 {
@@ -156,7 +156,7 @@ func (s *storm) names(dir pfs.Path) {
 	}
 }
 
-// moved takes it for success that an earlier try has renamed to name.
+// moved treats an earlier attempt that has renamed to name as success.
 func (s *storm) moved(err error, name pfs.Path) error {
 	if pfs.KindOf(err) != pfs.NotExist && pfs.KindOf(err) != pfs.Exist {
 		return err
@@ -165,7 +165,7 @@ func (s *storm) moved(err error, name pfs.Path) error {
 	return err
 }
 
-// hold looks that dir has what the entries say.
+// hold checks that dir has exactly the entries.
 func (s *storm) hold(dir pfs.Path, entries []pfs.BatchEntry) error {
 	for _, e := range entries {
 		r, err := s.f.Open(s.Context(), dir.Join(e.Path.Base()))
@@ -184,7 +184,7 @@ func (s *storm) hold(dir pfs.Path, entries []pfs.BatchEntry) error {
 	return nil
 }
 
-// absent wants NotExist.
+// absent checks for NotExist.
 func absent(err error) error {
 	if err == nil {
 		return errors.New("it is there, and was removed")

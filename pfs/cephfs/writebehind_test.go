@@ -11,8 +11,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestFlushTakesWhatWaits flushes while a full block waits for its turn to be written: it
-// is written, and its memory given back, once.
+// TestFlushTakesWhatWaits flushes while a full block waits for its turn to be written: the block is
+// written, and its memory freed, once.
 func TestFlushTakesWhatWaits(t *testing.T) {
 	f := own(t)
 	s, err := f.Create(t.Context(), "/f", pfs.CreateOptions{ID: pfs.NewID()})

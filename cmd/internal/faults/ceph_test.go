@@ -4,8 +4,8 @@ package faults
 
 import "testing"
 
-// tags are those with which the programs are built.
+// tags are the build tags of the programs.
 const tags = "ceph"
 
-// needCeph ends a test whose service has a CephFS, if the programs have none.
+// needCeph skips a test whose service needs a CephFS, if the programs have none.
 func needCeph(*testing.T) {}

@@ -14,8 +14,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestClock moves the clock of a real KDC while a service runs whose tickets are short.
-// For the service it is the same as if its own clock were wrong.
+// TestClock moves the clock of a real KDC while a service with short tickets runs. For the service
+// this looks as if its own clock were wrong.
 func TestClock(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.HDFSSecure(t)
@@ -30,7 +30,7 @@ func TestClock(t *testing.T) {
 		c.Clock(t, offset)
 		ls := []string{"ls", p.home("")}
 		code, out := 0, ""
-		for until := time.Now().Add(inTime); code == 0 && time.Now().Before(until); { // the ticket at hand ends
+		for until := time.Now().Add(inTime); code == 0 && time.Now().Before(until); { // until the current ticket ends
 			if code, out = p.run(p.command("", ls...)); code == 0 && out != "f\n" {
 				t.Fatalf("paddlectl ls says %q", out)
 			}

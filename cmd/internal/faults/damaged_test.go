@@ -11,12 +11,12 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// atOnce is more than a command takes that does not wait for anything to get better, on a
-// machine at its limit: who asks again as for a store that is away takes longer.
+// atOnce is longer than a command takes that does not wait for recovery, on an overloaded machine.
+// A command that retries, as for a store that is away, takes longer.
 const atOnce = 30 * time.Second
 
-// TestDamagedFile reads a file of which HDFS has no good replica any more, at a place that
-// is not at the beginning of an answer: every command says what is damaged, and where.
+// TestDamagedFile reads a file that has no good replica left in HDFS, with the damage in the middle
+// of an answer: every command says what is damaged, and where.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	c := testbed.HDFSAlone(t)
@@ -45,7 +45,7 @@ func TestDamagedFile(t *testing.T) {
 	p.wantNoLocal("got")
 }
 
-// wantNoLocal wants no file of alice's own to have that name.
+// wantNoLocal checks that alice has no local file of that name.
 func (p *place) wantNoLocal(name string) {
 	p.Helper()
 	if _, err := os.Lstat(filepath.Join(p.work, name)); !errors.Is(err, fs.ErrNotExist) {

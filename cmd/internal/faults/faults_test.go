@@ -1,7 +1,6 @@
-// Package faults holds the campaign of faults: the real programs, over TLS, with a
-// network that cuts and damages, and processes that are killed at random moments.
-// After every fault each file is whole and right, or absent; and the same command run
-// again completes.
+// Package faults holds the fault campaign: the real programs, over TLS, with a network that cuts
+// and damages, and processes that are killed at random moments. After every fault each file is
+// whole and right, or absent, and the same command run again completes.
 package faults
 
 import (
@@ -48,7 +47,7 @@ func TestFaults(t *testing.T) {
 	t.Logf("%d faults, seed %d, every file whole and right or absent: %v", *count, *seed, done)
 }
 
-// round runs one copy, does one fault to it, looks, runs it again and looks again.
+// round runs one copy with one fault, checks the files, runs it again and checks again.
 func (s *scene) round(i int, direction, name string, fault func(*exec.Cmd)) {
 	args, want := s.prepare(i, direction)
 	c := s.command("", args...)
@@ -68,8 +67,8 @@ func (s *scene) round(i int, direction, name string, fault func(*exec.Cmd)) {
 	s.check(want, true, "after it was run again")
 }
 
-// content maps files on disk to what they may hold: the new content and, if there was
-// one before, the old.
+// content maps files on disk to their allowed contents: the new one and, if there was one before,
+// the old one.
 type content map[string][2][]byte
 
 // prepare makes the files of a round and returns the command that copies them.
@@ -78,7 +77,7 @@ func (s *scene) prepare(i int, direction string) (args []string, want content) {
 	remote := "/pfs/local/home/alice/d/"
 	switch direction {
 	case "up", "down":
-		name := fmt.Sprintf("%s%d", direction, i%3) // again and again: old versions are replaced
+		name := fmt.Sprintf("%s%d", direction, i%3) // old versions are replaced
 		from, to := filepath.Join(s.work, name), filepath.Join(s.home, "d", name)
 		args = []string{"cp", "--bwlimit", "80M", name, remote + name}
 		if direction == "down" {
@@ -103,7 +102,7 @@ func (s *scene) prepare(i int, direction string) (args []string, want content) {
 	return args, want
 }
 
-// check compares what is on the disk with what may be there. complete asks for the new
+// check compares the files on the disk with their allowed contents. complete requires the new
 // content everywhere.
 func (s *scene) check(want content, complete bool, when string) {
 	for file, versions := range want {
@@ -119,7 +118,7 @@ func (s *scene) check(want content, complete bool, when string) {
 	if !complete {
 		return
 	}
-	// Nothing half-written has a name that anybody sees.
+	// No half-written file has a visible name.
 	_ = filepath.WalkDir(filepath.Join(s.home, "d"), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() && strings.Contains(e.Name(), "tmp") {
 			s.Errorf("%s: %s is visible", when, path)
@@ -128,9 +127,9 @@ func (s *scene) check(want content, complete bool, when string) {
 	})
 }
 
-func (s *scene) cut(*exec.Cmd) { s.line.trouble(s.rng.IntN(8<<20), false) }
+func (s *scene) cut(*exec.Cmd) { s.line.startFaults(s.rng.IntN(8<<20), false) }
 
-func (s *scene) damage(*exec.Cmd) { s.line.trouble(s.rng.IntN(8<<20), true) }
+func (s *scene) damage(*exec.Cmd) { s.line.startFaults(s.rng.IntN(8<<20), true) }
 
 func (s *scene) killClient(c *exec.Cmd) { _ = c.Process.Kill() }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestPoolFull has the pool of a CephFS full in the middle of a file, and of small ones:
-// that is said at once, nothing half is visible, and the same commands end well when
-// there is room, with the service that met it.
+// TestPoolFull fills the pool of a CephFS in the middle of a file, and of small ones. The commands
+// report that at once and leave nothing half-written visible. They succeed when there is space
+// again, with the same service.
 func TestPoolFull(t *testing.T) {
 	t.Parallel()
 	needCeph(t)
@@ -30,7 +30,7 @@ func TestPoolFull(t *testing.T) {
 		small[name] = p.local(filepath.Join("tree", name), 10_000)
 	}
 
-	limit(1 << 20) // the cluster notices within seconds that it is exceeded, on a busy machine within many
+	limit(1 << 20) // the cluster notices the excess within seconds; on a busy machine that takes many
 	p.want(1, "no space left", "cp", "-q", "--bwlimit", "2M", "large", p.home("large"))
 	pfstest.WantAbsent(t, p.direct, p.stored("large"))
 	p.want(1, "no space left", "cp", "-q", "-r", "tree/", p.home("tree"))

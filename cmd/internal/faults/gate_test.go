@@ -15,17 +15,17 @@ type gate struct {
 	trap *trap
 }
 
-// trap is a request that is waited for.
+// trap waits for a request.
 type trap struct {
-	words  []string      // that are all in it
-	answer bool          // it is let through, and the answer is not
-	at     string        // the connection on which it came
-	came   chan struct{} // closed when it came or, with answer, something behind it
+	words  []string      // that the request contains
+	answer bool          // let the request through, and hold its answer
+	at     string        // the connection of the request
+	came   chan struct{} // closed when the request or, with answer, something after it came
 	opened chan struct{} // closed when connections may be cut
 	once   sync.Once
 }
 
-// relay returns a relay to the address whose connections pass the gate.
+// relay returns a relay to the address; its connections pass the gate.
 func (g *gate) relay(t *testing.T, address string) *relay.Relay {
 	t.Helper()
 	return relay.New(t, func() string { return address }, func(conn int, p []byte) bool {
@@ -33,7 +33,7 @@ func (g *gate) relay(t *testing.T, address string) *relay.Relay {
 	})
 }
 
-// set waits for the next request with all of the words.
+// set waits for the next request that contains all of the words.
 func (g *gate) set(answer bool, words ...string) *trap {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -41,7 +41,7 @@ func (g *gate) set(answer bool, words ...string) *trap {
 	return g.trap
 }
 
-// pass holds what is in the trap until that is opened, and then cuts the connection.
+// pass holds a trapped request until the trap is opened, and then cuts the connection.
 func (g *gate) pass(conn string, p []byte) bool {
 	g.mu.Lock()
 	tr := g.trap

@@ -15,9 +15,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestServiceKilledOnCephFS ends the service by SIGKILL in the middle of an upload, which
-// goes on when it is back, which is no alarm though CephFS has lost what the service had
-// not yet given it, and of one that nobody goes on with.
+// TestServiceKilledOnCephFS kills the service by SIGKILL in the middle of two uploads. One resumes
+// when the service is back, without an alarm, although CephFS has lost the bytes that the service
+// had not yet written. The other is abandoned.
 func TestServiceKilledOnCephFS(t *testing.T) {
 	t.Parallel()
 	c := testbed.Ceph(t)
@@ -45,8 +45,7 @@ func TestServiceKilledOnCephFS(t *testing.T) {
 	pfstest.WantNames(t, p.direct, storedHome, "down", "up")
 }
 
-// age makes all that is in a directory older than the service keeps it, with the store's
-// own client.
+// age makes everything in a directory older than the retention period, with the store's own client.
 func age(t *testing.T, c testbed.CephCluster, dir string) {
 	t.Helper()
 	m, err := ceph.CreateMountWithId(c.User)

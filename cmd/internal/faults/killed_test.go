@@ -16,15 +16,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// keptFor is how long the service keeps what was staged and is not gone on with.
+// keptFor is the retention period of abandoned uploads.
 const keptFor = 7 * 24 * time.Hour
 
-// gated is a service over a real HDFS, and what it asks of that passes a gate.
+// gated is a service over a real HDFS whose requests to it pass a gate.
 type gated struct {
 	*scene
 	gate
-	root   string         // what it serves of the HDFS
-	direct pfs.FileSystem // the same store, past the service and the gate
+	root   string         // the directory of the HDFS that it serves
+	direct pfs.FileSystem // the same store, without the service and the gate
 }
 
 // behindGate starts the service. Files have blocks of 1 MiB.
@@ -45,15 +45,15 @@ datacenters:
 	return g
 }
 
-// moment is one in an upload: a request comes to the gate.
+// moment is a point in an upload: a request reaches the gate.
 type moment struct {
 	name    string
-	answer  bool // it is carried out
-	whole   bool // the file is there
+	answer  bool // HDFS carries the request out
+	whole   bool // the file exists then
 	request []string
 }
 
-// upload is one that has come to its moment.
+// upload is an upload that has reached its moment.
 type upload struct {
 	*copying
 	g    *gated
@@ -85,13 +85,13 @@ func (u *upload) args() []string {
 }
 func (u *upload) target() pfs.Path { return pfs.Path("/home/alice/" + u.file) }
 
-// killServer ends the service, which gets no more answers.
+// killServer kills the service, which gets no more answers.
 func (u *upload) killServer() {
 	u.g.killServer()
 	close(u.trap.opened)
 }
 
-// wantTarget wants the file as it must be at the moment: whole or absent.
+// wantTarget checks that the file is whole or absent, as it must be at the moment.
 func (u *upload) wantTarget(t *testing.T) {
 	t.Helper()
 	if u.m.whole {
@@ -101,9 +101,9 @@ func (u *upload) wantTarget(t *testing.T) {
 	}
 }
 
-// TestServiceKilledOnHDFS ends the service by SIGKILL at certain moments of an upload to
-// a real HDFS: when a NameNode is about to get a request, and when it has carried one out
-// and the service does not know. The file is whole or absent, and the upload goes on.
+// TestServiceKilledOnHDFS kills the service by SIGKILL at certain moments of an upload to a real
+// HDFS: when a NameNode is about to get a request, and when it has carried one out without the
+// service knowing. The file is whole or absent, and the upload resumes.
 func TestServiceKilledOnHDFS(t *testing.T) {
 	g := behindGate(t, testbed.HDFS(t))
 	for i, m := range []moment{
@@ -115,7 +115,7 @@ func TestServiceKilledOnHDFS(t *testing.T) {
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			if strings.HasPrefix(m.name, "before") {
-				testbed.Long(t) // the service knows at these moments no less than after them
+				testbed.Long(t) // these moments leave the service no less information than those after them
 			}
 			u := g.uploadTo(t, m, fmt.Sprint("f", i))
 			u.killServer()
@@ -130,7 +130,7 @@ func TestServiceKilledOnHDFS(t *testing.T) {
 				}
 			}
 			pfstest.WantFile(t, g.direct, u.target(), u.data)
-			// The service that found the file published may not have looked for its empty directory.
+			// The service that found the file published may have left its empty directory.
 			if n, bytes, err := pfs.Sweep(t.Context(), g.direct, pfs.Root, 0); n != 0 && !m.whole || bytes != 0 || err != nil {
 				t.Errorf("%d staged writes with %d bytes are left, error %v", n, bytes, err)
 			}
@@ -138,8 +138,8 @@ func TestServiceKilledOnHDFS(t *testing.T) {
 	}
 }
 
-// TestUploadLeftOnHDFS ends service and client by SIGKILL. What nobody goes on with is
-// swept once it is old, and not before.
+// TestUploadLeftOnHDFS kills service and client by SIGKILL. The abandoned upload is removed after
+// the retention period, and not before.
 func TestUploadLeftOnHDFS(t *testing.T) {
 	c := testbed.HDFS(t)
 	g := behindGate(t, c)
@@ -150,7 +150,7 @@ func TestUploadLeftOnHDFS(t *testing.T) {
 		aged []string
 	}{
 		{moment{"parts", false, false, []string{"rename2", "part-00000005"}}, []string{stage, stage + "/*"}},
-		{moment{"empty", true, true, []string{"rename2", g.root + "/home/alice/empty"}}, []string{stage}}, // the directory of what has its name
+		{moment{"empty", true, true, []string{"rename2", g.root + "/home/alice/empty"}}, []string{stage}}, // the directory of a published file
 	} {
 		t.Run(left.name, func(t *testing.T) {
 			u := g.uploadTo(t, left.moment, left.name)
@@ -166,7 +166,7 @@ func TestUploadLeftOnHDFS(t *testing.T) {
 	}
 }
 
-// wantSwept sweeps what is as old as the service's sweep wants it.
+// wantSwept sweeps uploads as old as those that the service's sweep removes.
 func wantSwept(t *testing.T, f pfs.FileSystem, want int) {
 	t.Helper()
 	if n, _, err := pfs.Sweep(t.Context(), f, pfs.Root, keptFor); n != want || err != nil {
@@ -174,7 +174,7 @@ func wantSwept(t *testing.T, f pfs.FileSystem, want int) {
 	}
 }
 
-// appears returns when a file is there.
+// appears waits until a file exists.
 func appears(t *testing.T, f pfs.FileSystem, name pfs.Path) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -7,17 +7,16 @@ import (
 	"github.com/paddlecloud/pfs/internal/relay"
 )
 
-// line is the connection between client and service, which can be made to cut or to
-// flip bits.
+// line is the connection between client and service, which can cut or flip bits.
 type line struct {
 	*relay.Relay
 
 	mu    sync.Mutex
 	every int  // bytes between faults
 	left  int  // faults to come
-	flip  bool // flip a bit instead of cutting
+	flip  bool // flip a bit, do not cut
 	since int  // bytes since the last fault
-	all   int  // bytes that came
+	all   int  // bytes so far
 }
 
 func newLine(t *testing.T, target func() string) *line {
@@ -27,31 +26,31 @@ func newLine(t *testing.T, target func() string) *line {
 	return l
 }
 
-// maxTroubles is how many faults one copy meets: fewer than it has tries.
-const maxTroubles = 4
+// maxFaults is how many faults one copy meets: fewer than its attempts.
+const maxFaults = 4
 
-// trouble makes faults, one after each every bytes, from now on.
-func (l *line) trouble(every int, flip bool) {
+// startFaults makes a fault after each every bytes from now on.
+func (l *line) startFaults(every int, flip bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.every, l.flip, l.since, l.left = max(every, 256<<10), flip, 0, maxTroubles
+	l.every, l.flip, l.since, l.left = max(every, 256<<10), flip, 0, maxFaults
 }
 
-// calm ends the trouble.
+// calm ends the faults.
 func (l *line) calm() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.left = 0
 }
 
-// passed returns how many bytes have come so far, in both directions.
+// passed returns the number of bytes so far, in both directions.
 func (l *line) passed() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.all
 }
 
-// spoil does to p what is due, and reports whether the connection lives.
+// spoil applies a due fault to p, and reports whether the connection lives.
 func (l *line) spoil(_ int, p []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

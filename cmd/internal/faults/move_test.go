@@ -10,9 +10,9 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// TestMoveKilled moves a tree from HDFS to CephFS and back, ends the client by SIGKILL
-// while it copies and while it removes, and the service too. Then every file is in one of
-// the places, and the same command ends the move.
+// TestMoveKilled moves a tree from HDFS to CephFS and back, and kills the client by SIGKILL while
+// it copies and while it removes, and the service too. After each kill every file is in one of the
+// places, and the same command completes the move.
 func TestMoveKilled(t *testing.T) {
 	testbed.Long(t)
 	needCeph(t)
@@ -43,7 +43,7 @@ datacenters:
 	m.through(onCeph, onHDFS)
 }
 
-// move is a tree that is moved.
+// move is the move of a tree.
 type move struct {
 	*way
 	sum string // of the tree
@@ -61,7 +61,7 @@ func (m *move) through(from, to string) {
 	for _, moment := range []struct {
 		name    string
 		come    func() bool
-		service bool // is killed too
+		service bool // is the service killed too
 	}{
 		{"copied a third", func() bool { return m.arrived(to) > m.size/3 }, false},
 		{"copied two thirds", func() bool { return m.arrived(to) > m.size*2/3 }, true},
@@ -92,7 +92,7 @@ func (m *move) through(from, to string) {
 	}
 }
 
-// killed ends a command by SIGKILL, if it has not ended.
+// killed kills a command by SIGKILL, if it has not ended.
 func killed(c *copying) error {
 	if err := c.Process.Kill(); err != nil && err != os.ErrProcessDone {
 		return err
@@ -100,7 +100,7 @@ func killed(c *copying) error {
 	return nil
 }
 
-// wantSomewhere wants every file in one of two trees, whole.
+// wantSomewhere checks that every file is whole in one of two trees.
 func (m *move) wantSomewhere(trees ...string) {
 	m.Helper()
 	all := filepath.Join(m.work, "all")

@@ -4,8 +4,8 @@ package faults
 
 import "testing"
 
-// tags are those with which the programs are built: their tests were built without any.
+// tags are the build tags of the programs: none.
 const tags = ""
 
-// needCeph ends a test whose service has a CephFS.
+// needCeph skips a test whose service needs a CephFS.
 func needCeph(t *testing.T) { t.Skip("built without the tag ceph") }

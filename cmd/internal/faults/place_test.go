@@ -16,20 +16,20 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// place is a service with a datacenter on a real store, and one, "local", on the disk.
+// place is a service with two datacenters: one on a real store, and "local" on the disk.
 type place struct {
 	*scene
-	dc     string         // on the real store
-	root   string         // what it serves of an HDFS or a CephFS
-	direct pfs.FileSystem // the same store, past the service
+	dc     string         // the datacenter on the real store
+	root   string         // the directory of the HDFS or CephFS that it serves
+	direct pfs.FileSystem // the same store, without the service
 	pause  func()         // makes the store silent
-	resume func()         // ends that; may be called more than once
+	resume func()         // ends the silence; may be called more than once
 }
 
-// patience is the time that a call of a real store has where it is to be silent.
+// patience is the timeout of calls to a real store that will be silent.
 const patience = "3s"
 
-// onHDFS serves a directory of the cluster's own. Files have blocks of 1 MiB.
+// onHDFS serves a fresh directory of the cluster. Files have blocks of 1 MiB.
 func onHDFS(t *testing.T, c *testbed.HDFSCluster, options ...string) *place {
 	t.Helper()
 	root := c.Scratch(t)
@@ -63,15 +63,15 @@ func onCephFS(t *testing.T, c testbed.CephCluster, options ...string) *place {
 	return p
 }
 
-// newPlace starts a service with the store and more options of it. What the store's users
-// see with their own rights is mapped to "kept".
+// newPlace starts a service with the store and further options for it. A directory that users see
+// with their own rights on the store is mapped to "kept".
 func newPlace(t *testing.T, dc string, spec backends.Spec, options []string) *place {
 	t.Helper()
 	p := &place{dc: dc, direct: opened(t, spec)}
 	must(t, p.direct.Mkdir(t.Context(), "/kept", 0o755))
 	var config strings.Builder
 	fmt.Fprintf(&config, "datacenters:\n  local: {store: \"file://%s\"}\n  %s:\n    store: %s\n    dir: /pfs\n", t.TempDir(), dc, spec.URL)
-	if spec.Options["principal"] == "" { // with Kerberos the service is nobody but itself
+	if spec.Options["principal"] == "" { // with Kerberos the service can only be itself
 		fmt.Fprint(&config, "    mounts:\n      kept: {path: /kept, access: everybody, as-user: true, write: true}\n")
 	}
 	fmt.Fprint(&config, "    options:\n")
@@ -87,7 +87,7 @@ func newPlace(t *testing.T, dc string, spec backends.Spec, options []string) *pl
 	return p
 }
 
-// opened opens a store past the service.
+// opened opens a store without the service.
 func opened(t *testing.T, spec backends.Spec) pfs.FileSystem {
 	t.Helper()
 	store, err := backends.Open(t.Context(), spec, backends.Caller{})
@@ -96,14 +96,14 @@ func opened(t *testing.T, spec backends.Spec) pfs.FileSystem {
 	return store.FileSystem
 }
 
-// storedHome is alice's home as the store names it.
+// storedHome is the path of alice's home on the store.
 const storedHome pfs.Path = "/pfs/home/alice"
 
-// home is a file of alice's as paddlectl names it, and stored as the store does.
+// home returns the name of alice's file for paddlectl, stored its path on the store.
 func (p *place) home(name string) string     { return "/pfs/" + p.dc + "/home/alice/" + name }
 func (p *place) stored(name string) pfs.Path { return storedHome.Join(name) }
 
-// put writes a file of alice's own and copies it to the store.
+// put writes a local file of alice's and copies it to the store.
 func (p *place) put(name string, size int) []byte {
 	p.Helper()
 	data := p.local(name, size)
@@ -111,15 +111,15 @@ func (p *place) put(name string, size int) []byte {
 	return data
 }
 
-// want runs paddlectl and compares its exit code and its words.
+// want runs paddlectl and checks its exit code and its output.
 func (p *place) want(code int, says string, args ...string) {
 	p.Helper()
 	got, out := p.run(p.command("", args...))
 	p.wantSaid(args, got, out, code, says)
 }
 
-// wantSaid compares what a command ended with. No fault makes a file "not found", and
-// none makes a listing empty: that would be the end with 0.
+// wantSaid checks how a command ended. No fault makes a file "not found", and none makes a listing
+// empty, which would be exit code 0.
 func (p *place) wantSaid(args []string, got int, out string, code int, says string) {
 	p.Helper()
 	if got != code || !strings.Contains(out, says) || code != 3 && strings.Contains(out, "not found") {
@@ -127,7 +127,7 @@ func (p *place) wantSaid(args []string, got int, out string, code int, says stri
 	}
 }
 
-// wantLocal compares a file of alice's own.
+// wantLocal checks a local file of alice's.
 func (p *place) wantLocal(name string, data []byte) {
 	p.Helper()
 	got, err := os.ReadFile(filepath.Join(p.work, name))
@@ -136,8 +136,8 @@ func (p *place) wantLocal(name string, data []byte) {
 	}
 }
 
-// through copies a file up and one down, strikes in the middle of both, and wants both
-// commands to end with 0 all the same, and the files to be whole.
+// through copies a file up and one down, and strikes in the middle of both. Both commands must end
+// with 0, and the files must be whole.
 func (p *place) through(strike func()) {
 	p.Helper()
 	const size = 48 << 20

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// programs builds pfsd and paddlectl, once a run, and returns where they are.
+// programs builds pfsd and paddlectl, once per run, and returns their directory.
 var programs = sync.OnceValues(func() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "faults-programs-"); err != nil {
 		return "", err

@@ -9,7 +9,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestRefused has what a user sees of what a store refuses, and what is on the store then.
+// TestRefused checks what a user sees when a store refuses something, and the content of the store
+// then.
 func TestRefused(t *testing.T) {
 	t.Run("hdfs", func(t *testing.T) {
 		t.Parallel()
@@ -22,11 +23,11 @@ func TestRefused(t *testing.T) {
 		needCeph(t)
 		p := onCephFS(t, testbed.Ceph(t))
 		p.refused()
-		p.want(0, "", "cp", "-q", "f", p.home("a:b")) // CephFS takes what HDFS does not
+		p.want(0, "", "cp", "-q", "f", p.home("a:b")) // CephFS accepts this name, HDFS does not
 	})
 }
 
-// refused has what both stores refuse.
+// refused tests what both stores refuse.
 func (p *place) refused() {
 	data := p.put("f", 1<<20)
 	p.quota()
@@ -45,7 +46,7 @@ func (p *place) refused() {
 	pfstest.WantFile(p.T, p.direct, p.stored("f"), data)
 }
 
-// quota copies a file that reaches the quota in its middle, and again when there is room.
+// quota copies a file that reaches the quota in its middle, and again when there is space.
 func (p *place) quota() {
 	must(p.T, pfs.SetQuota(p.Context(), p.direct, storedHome, 12<<20, 0))
 	data := p.local("large", 24<<20)
@@ -61,7 +62,7 @@ func (p *place) quota() {
 	p.want(0, "", "rm", p.home("large"))
 }
 
-// permissions asks for what the store keeps for others.
+// permissions tries to access files that the store keeps for others.
 func (p *place) permissions() {
 	kept := "/pfs/" + p.dc + "/mnt/kept/"
 	secret := []byte("not for alice")
@@ -81,7 +82,7 @@ func (p *place) permissions() {
 	pfstest.WantFile(p.T, p.direct, "/kept/private/f", secret)
 }
 
-// refusedByHDFS has names that no HDFS takes.
+// refusedByHDFS tests names that only HDFS refuses.
 func (p *place) refusedByHDFS() {
 	for name, says := range map[string]string{"a:b": ":", strings.Repeat("d/", 1000) + "f": "level"} {
 		for _, args := range [][]string{
@@ -94,7 +95,7 @@ func (p *place) refusedByHDFS() {
 	pfstest.WantNames(p.T, p.direct, storedHome, "f")
 }
 
-// TestSafeMode sends changes to an HDFS in safe mode, and again when it has left it.
+// TestSafeMode makes changes to an HDFS in safe mode, and again after it.
 func TestSafeMode(t *testing.T) {
 	testbed.Long(t)
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestReplacedWhileRead replaces a file, and removes one, past the service and in the
-// middle of a copy of it: the copy is the old file or the new one, whole, or there is none.
+// TestReplacedWhileRead replaces a file, and removes one, directly on the store in the middle of a
+// copy. The copy is the old or the new file, whole, or there is none.
 func TestReplacedWhileRead(t *testing.T) {
 	t.Run("hdfs", func(t *testing.T) {
 		t.Parallel()

@@ -42,7 +42,7 @@ func newScene(t *testing.T, serve ...string) *scene {
 	s := &scene{T: t, rng: rand.New(rand.NewPCG(*seed, 0)), bin: bin, data: filepath.Join(dir, "data"),
 		work: filepath.Join(dir, "work"), config: filepath.Join(dir, "config"), serve: serve}
 	must(t, os.MkdirAll(s.work, 0o755))
-	s.listen = freeAddress(t) // the same for its whole life: stores know the service by it
+	s.listen = freeAddress(t) // constant, since stores know the service by it
 	s.startServer()
 	t.Cleanup(s.stopServer)
 	s.line = newLine(t, func() string { return s.listen })
@@ -66,7 +66,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// freeAddress returns one of loopback at which nobody listens now.
+// freeAddress returns a free address of loopback.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -75,8 +75,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// startServer starts pfsd, on the same address as before, and waits until it listens, which
-// it does once its stores have answered, or have not for their timeouts.
+// startServer starts pfsd, on the same address as before, and waits until it listens. It listens
+// once its stores have answered, or have not for their timeouts.
 func (s *scene) startServer() {
 	s.Helper()
 	log, err := os.OpenFile(filepath.Join(filepath.Dir(s.data), "pfsd.log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
@@ -96,13 +96,13 @@ func (s *scene) startServer() {
 	s.Fatalf("pfsd does not listen:\n%s", b)
 }
 
-// stopServer lets pfsd end in good order, so that no store waits for one that is gone.
+// stopServer stops pfsd cleanly, so that no store waits for a dead client.
 func (s *scene) stopServer() {
 	_ = s.server.Process.Signal(syscall.SIGTERM)
 	_ = s.server.Wait()
 }
 
-// command is paddlectl with these arguments.
+// command returns a paddlectl with these arguments.
 func (s *scene) command(stdin string, args ...string) *exec.Cmd {
 	c := exec.Command(filepath.Join(s.bin, "paddlectl"), args...)
 	c.Env = append(os.Environ(), "PADDLE_CONFIG="+s.config)
@@ -138,19 +138,19 @@ func (s *scene) random(n int) []byte {
 	return p
 }
 
-// killServer ends pfsd as a power cut would.
+// killServer kills pfsd as a power failure would.
 func (s *scene) killServer() {
 	_ = s.server.Process.Kill()
 	_ = s.server.Wait()
 }
 
-// restartServer ends pfsd so, and starts it again.
+// restartServer kills pfsd, and starts it again.
 func (s *scene) restartServer(*exec.Cmd) {
 	s.killServer()
 	s.startServer()
 }
 
-// local writes a file of alice's own.
+// local writes a local file of alice's.
 func (s *scene) local(name string, size int) []byte {
 	s.Helper()
 	data := s.random(size)
@@ -158,7 +158,7 @@ func (s *scene) local(name string, size int) []byte {
 	return data
 }
 
-// copying is a paddlectl on its way.
+// copying is a running paddlectl.
 type copying struct {
 	*exec.Cmd
 	out   bytes.Buffer

@@ -10,11 +10,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// silence is how long a NameNode says nothing in the middle of copies: longer than the
-// service waits for it.
+// silence is how long a NameNode is silent in the middle of copies: longer than the service waits
+// for it.
 const silence = 30 * time.Second
 
-// TestNameNodeSilent has it in the middle of two copies.
+// TestNameNodeSilent pauses the NameNode in the middle of two copies.
 func TestNameNodeSilent(t *testing.T) {
 	testbed.Long(t)
 	t.Parallel()
@@ -29,8 +29,7 @@ func TestNameNodeSilent(t *testing.T) {
 // away is how long a daemon is dead: longer than its cluster takes to notice.
 const away = 8 * time.Second
 
-// TestDaemonsKilledOnCephFS kills the OSD in the middle of two copies, and when it is back
-// the MDS.
+// TestDaemonsKilledOnCephFS kills the OSD in the middle of two copies, and then the MDS.
 func TestDaemonsKilledOnCephFS(t *testing.T) {
 	testbed.Long(t)
 	t.Parallel()
@@ -46,7 +45,7 @@ func TestDaemonsKilledOnCephFS(t *testing.T) {
 	})
 }
 
-// TestSilentStore has what a user sees while a store does not answer.
+// TestSilentStore checks what a user sees while a store does not answer.
 func TestSilentStore(t *testing.T) {
 	testbed.Long(t)
 	t.Run("hdfs", func(t *testing.T) {
@@ -60,15 +59,15 @@ func TestSilentStore(t *testing.T) {
 	})
 }
 
-// inTime is more than commands take that ask again 5 times, or 10 with growing pauses, for
-// what takes the patience of the store, on a machine at its limit.
+// inTime is longer than commands take, on an overloaded machine, to make 5 retries, or 10 with
+// growing pauses, of calls that last the patience of the store.
 const inTime = 4 * time.Minute
 
 func testSilent(t *testing.T, p *place, store string) {
 	data := p.put("f", 3<<20)
 	p.put("gone", 10)
 	p.want(0, "", "cp", "-q", "f", "/pfs/local/home/alice/f")
-	p.stopServer() // a CephFS answers what its client knows even while it is silent
+	p.stopServer() // a CephFS client answers from its cache even while the cluster is silent
 	p.startServer()
 	p.pause()
 	var asked sync.WaitGroup

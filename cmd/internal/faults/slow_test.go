@@ -16,17 +16,17 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// silent is a store that stops for a time in the middle of copies.
+// silent is a store that is silent for a time in the middle of copies.
 type silent struct {
 	name string
 	on   func(t *testing.T) *place
 	stop time.Duration
 	up   bool // a tree goes up, too
-	late bool // the copies begin when the store has stopped
+	late bool // the copies begin when the store is silent already
 }
 
-// TestSlowSilence stops the MDS or the NameNode for longer than the service waits for it. A copy
-// ends well, or says that the store is unavailable; then the same command ends well.
+// TestSlowSilence pauses the MDS or the NameNode for longer than the service waits for it. A copy
+// succeeds, or reports that the store is unavailable; then the same command succeeds.
 func TestSlowSilence(t *testing.T) {
 	testbed.Long(t)
 	needCeph(t)
@@ -55,7 +55,7 @@ func (s silent) run(p *place) {
 		}
 	}
 	p.want(0, "", "cp", "-q", "-r", "down/", p.home("down"))
-	p.stopServer() // a CephFS answers what its client knows even while it is silent
+	p.stopServer() // a CephFS client answers from its cache even while the cluster is silent
 	p.startServer()
 	commands := map[string][]string{"down": {"cp", "-r", "-j", "1", "--bwlimit", "4M", p.home("down") + "/", "got"}}
 	if s.up {
@@ -103,7 +103,7 @@ func (s silent) run(p *place) {
 	}
 }
 
-// wantSameTree compares two trees of alice's own.
+// wantSameTree compares two local trees of alice's.
 func (p *place) wantSameTree(a, b string) {
 	p.Helper()
 	w := &way{scene: p.scene}
@@ -112,8 +112,8 @@ func (p *place) wantSameTree(a, b string) {
 	}
 }
 
-// wantWithin runs paddlectl until it ends with 0, which it must within a time. Until then the
-// store may be unavailable.
+// wantWithin runs paddlectl until it ends with 0, within a given time. Until then the store may be
+// unavailable.
 func (p *place) wantWithin(limit time.Duration, args ...string) {
 	p.Helper()
 	for end := time.Now().Add(limit); ; time.Sleep(time.Second) {
@@ -219,7 +219,7 @@ func TestSlowLeftovers(t *testing.T) {
 			t.Errorf("after %s of cp there is %q, want the one unfinished upload beside the file", how.name, names)
 		}
 	}
-	p.restartServer(nil) // kill -9: what it held is found again
+	p.restartServer(nil) // kill -9: the uploads of the service are found again
 	p.want(0, "1 unfinished upload", "rm", "--unfinished", p.home(""))
 	wantFuse(t, home, "whole")
 
@@ -263,7 +263,7 @@ func mountFuse(t *testing.T, c testbed.CephCluster) (dir string) {
 	return dir
 }
 
-// walkFuse lists all that is below a directory, as find prints it.
+// walkFuse lists everything below a directory, as find prints it.
 func walkFuse(t *testing.T, dir string) []string {
 	t.Helper()
 	c := exec.Command("find", ".", "-mindepth", "1", "-printf", "%P\n")
@@ -277,7 +277,7 @@ func walkFuse(t *testing.T, dir string) []string {
 	return names
 }
 
-// wantFuse wants these names below a directory, and no others.
+// wantFuse checks that a directory holds these names, and no others.
 func wantFuse(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	if got := walkFuse(t, dir); !slices.Equal(got, want) {
@@ -317,7 +317,7 @@ datacenters:
 
 	flip := func() { hdfs.Flip(t, root+"/home/alice/tree/f", 90<<20+12345) }
 	cp := (&place{scene: s}).begin("cp", "-q", from+"tree/f", to+"f")
-	time.Sleep(150 * time.Millisecond) // it copies 96 MiB for longer than that
+	time.Sleep(150 * time.Millisecond) // copying 96 MiB takes longer than that
 	must(t, s.server.Process.Signal(syscall.SIGSTOP))
 	flip()
 	must(t, s.server.Process.Signal(syscall.SIGCONT))
@@ -343,7 +343,7 @@ datacenters:
 			t.Errorf("the tree has %q, exit %d, want the files that are whole", out, code)
 		}
 	}
-	flip() // and it is whole again
+	flip() // repair the bytes
 	w.must("cp", "-q", "-r", from+"tree", to)
 	w.must("cp", "-q", to+"tree/f", "got")
 	got, err := os.ReadFile(filepath.Join(s.work, "got"))

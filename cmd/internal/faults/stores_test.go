@@ -20,18 +20,18 @@ var (
 	storesBytes = flag.Int64("bytes", 100<<20, "their size together")
 )
 
-// TestStores sends a tree from the disk to a real HDFS, from there to a real CephFS and
-// back to the disk. On each way the service is killed and a DataNode too, if there is
-// one; each copy is run again until it is done, and then the tree is the same. Each place
-// is emptied when the next one has the tree: so the disk holds four copies of it at most.
+// TestStores sends a tree from the disk to a real HDFS, from there to a real CephFS and back to the
+// disk. On each way the service is killed, and a DataNode if there is one. Each copy is repeated
+// until it succeeds, and then the tree is the same. Each place is emptied when the next one has the
+// tree, so the disk holds at most four copies of it.
 func TestStores(t *testing.T) {
 	needCeph(t)
 	hdfs := testbed.HDFSAlone(t)
 	root := hdfs.Scratch(t)
 	ceph := testbed.Ceph(t)
-	// Of blocks that are to be made on a DataNode that is away a NameNode remembers for
-	// minutes how many, and takes each to be as large as the one it seeks a place for:
-	// there would soon be no room for a large one.
+	// A NameNode remembers for minutes how many blocks it has assigned to a DataNode that is away,
+	// and assumes that each is as large as the block to be placed. Large blocks would soon find no
+	// space.
 	config := filepath.Join(t.TempDir(), "pfsd.yaml")
 	must(t, os.WriteFile(config, fmt.Appendf(nil, `
 datacenters:
@@ -58,7 +58,7 @@ datacenters:
 	s.copy("tree", treeOnHDFS, up...)
 	must(t, os.RemoveAll(filepath.Join(s.work, "tree")))
 	hdfs.Start(t, "dn1")
-	hdfs.Settle(t) // what was written meanwhile may be on one DataNode alone
+	hdfs.Settle(t) // blocks written meanwhile may be on one DataNode alone
 	s.copy(treeOnHDFS, treeOnCeph, across...)
 	hdfs.Start(t, "dn2")
 	if s.struck == 0 {
@@ -84,14 +84,14 @@ type way struct {
 	struck int   // faults that happened while something was copied
 }
 
-// fault is something that is done to a copy.
+// fault is a fault during a copy.
 type fault struct {
 	name string
 	do   func()
 }
 
-// makeTree makes files of all sorts of sizes: one that is a quarter of all, some in
-// the middle, many that are small, one that is empty.
+// makeTree makes files of all sizes: one that is a quarter of the total, some in the middle, many
+// small ones, and an empty one.
 func (w *way) makeTree(dir string) {
 	w.Helper()
 	sizes := []int64{0, *storesBytes / 4}
@@ -112,8 +112,8 @@ func (w *way) makeTree(dir string) {
 	}
 }
 
-// copy copies the tree while the faults happen, each when more of it has arrived, and
-// again until it is done. Then both are compared by digest.
+// copy copies the tree while the faults happen, each when more of it has arrived, and again until
+// it succeeds. Then it compares both trees by digest.
 func (w *way) copy(from, to string, faults ...fault) {
 	w.Helper()
 	began := time.Now()
@@ -152,10 +152,10 @@ func (w *way) must(args ...string) {
 	}
 }
 
-// poll is how often the progress of a copy is looked at.
+// poll is the interval between checks of the progress of a copy.
 const poll = 100 * time.Millisecond
 
-// await waits until size bytes have arrived, or the copy has ended, which it reports.
+// await waits until size bytes have arrived, or the copy has ended; it reports the latter.
 func (w *way) await(to string, size int64, ended chan int) bool {
 	for w.arrived(to) < size {
 		select {
@@ -168,7 +168,7 @@ func (w *way) await(to string, size int64, ended chan int) bool {
 	return false
 }
 
-// arrived returns how much of the tree has its name at its target.
+// arrived returns how many bytes of the tree are published at its target.
 func (w *way) arrived(to string) (n int64) {
 	if !filepath.IsAbs(to) {
 		_ = filepath.WalkDir(filepath.Join(w.work, to), func(_ string, e fs.DirEntry, err error) error {
@@ -183,15 +183,15 @@ func (w *way) arrived(to string) (n int64) {
 	}
 	out, err := w.command("", "du", "-s", "--json", "--", to).Output()
 	if err != nil {
-		return 0 // it is not there yet
+		return 0 // it does not exist yet
 	}
 	var sum struct{ Bytes int64 }
 	must(w.T, json.Unmarshal(out, &sum))
 	return sum.Bytes
 }
 
-// sums returns a line for every file of a tree on the disk, with its SHA-256, by programs
-// that are not ours.
+// sums returns a line for every file of a tree on the disk, with its SHA-256, using programs that
+// are not ours.
 func (w *way) sums(dir string) string {
 	w.Helper()
 	c := exec.Command("sh", "-c", "find . -type f -exec sha256sum {} + | sort -k 2")

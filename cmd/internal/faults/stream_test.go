@@ -13,9 +13,8 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// TestStreamToHDFS has something break while bytes that nobody can read again go to a
-// real HDFS, from standard input and out of a conversion: what the store has lost of them
-// is sent again.
+// TestStreamToHDFS injects faults while bytes that cannot be read again go to a real HDFS, from
+// standard input and from a conversion: the bytes that the store has lost are sent again.
 func TestStreamToHDFS(t *testing.T) {
 	hdfs := testbed.HDFSAlone(t)
 	config := filepath.Join(t.TempDir(), "pfsd.yaml")

@@ -9,8 +9,8 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// TestTimesKept copies files of all ways of copying to an HDFS and back: times are kept to the
-// millisecond, and no command takes what is lost of them for a difference.
+// TestTimesKept copies files to an HDFS and back in all ways of copying. Times are kept to the
+// millisecond, and no command takes the lost digits for a difference.
 func TestTimesKept(t *testing.T) {
 	t.Parallel()
 	p := onHDFS(t, testbed.HDFS(t))
@@ -34,7 +34,7 @@ func TestTimesKept(t *testing.T) {
 			t.Errorf("%s came back with %v, want %v", name, info.ModTime(), want)
 		}
 	}
-	// A sync that took what is lost for a difference would set the times of what it skips.
+	// A sync that took the lost digits for a difference would set the times of files that it skips.
 	p.want(0, "", "sync", "-q", tree+"/", "tree")
 	for name, at := range times {
 		info, err := os.Stat(filepath.Join(p.work, "tree", name))

@@ -10,10 +10,10 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// graceOfTokens is more than the time for which a service takes an expired token yet.
+// graceOfTokens is longer than the service accepts an expired token.
 const graceOfTokens = 35 * time.Second
 
-// TestTokenExpiresInTheMiddle uploads for longer than the token of the login is good.
+// TestTokenExpiresInTheMiddle uploads for longer than the token of the login is valid.
 func TestTokenExpiresInTheMiddle(t *testing.T) {
 	testbed.Long(t)
 	t.Parallel()
