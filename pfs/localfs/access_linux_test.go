@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestCheckAccessReadOnly asks about a file system that is mounted read-only.
+// TestCheckAccessReadOnly checks access on a file system that is mounted read-only.
 func TestCheckAccessReadOnly(t *testing.T) {
 	dir := mountSmall(t, "1m")
 	f := openAt(t, dir, Options{})

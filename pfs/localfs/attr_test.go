@@ -12,7 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// What changes an attribute is answered once it is durable.
+// Changes of attributes are durable when they return.
 func TestAttributesAreDurable(t *testing.T) {
 	f, dir := openStore(t, Options{})
 	must(t, os.Mkdir(filepath.Join(dir, "dir"), 0o755))
@@ -40,7 +40,7 @@ func TestAttributesAreDurable(t *testing.T) {
 		}
 		err := change(f)
 		if name == "a file that stays closed" && !synced {
-			must(t, err) // with the whole disk: only root opens it
+			must(t, err) // by syncing the whole disk: only root can open the file
 			continue
 		}
 		if !errors.Is(err, syscall.EIO) {

@@ -11,9 +11,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// BenchmarkWriteBatch makes 10,000 files of 4 KiB a round, in batches. ext4 passes over
-// inodes that were deleted in the last minutes: after a large removal on the same
-// disk it takes several times as long.
+// BenchmarkWriteBatch makes 10,000 files of 4 KiB per round, in batches. ext4 skips inodes that
+// were deleted in the last minutes: after a large removal on the same disk it takes several times
+// as long.
 func BenchmarkWriteBatch(b *testing.B) {
 	const files = 10_000
 	data := pfstest.Pattern(1, 4096)
@@ -41,7 +41,7 @@ func BenchmarkWriteBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkList reads a directory of 100,000 names a round.
+// BenchmarkList reads a directory of 100,000 names per round.
 func BenchmarkList(b *testing.B) {
 	const names = 100_000
 	f, _ := openStore(b, Options{NoSync: true})
@@ -79,7 +79,7 @@ func makeNames(t testing.TB, f *FS, dir pfs.Path, n int) {
 	}
 }
 
-// BenchmarkStagedWrite stages and commits 256 MiB a round, durably.
+// BenchmarkStagedWrite stages and commits 256 MiB per round, durably.
 func BenchmarkStagedWrite(b *testing.B) {
 	const size = 256 << 20
 	chunk := pfstest.Pattern(1, pfs.ChunkSize)
@@ -102,7 +102,7 @@ func BenchmarkStagedWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkSmallOperations are the price of a path.
+// BenchmarkSmallOperations measures the cost of operations on a path.
 func BenchmarkSmallOperations(b *testing.B) {
 	f, _ := openStore(b, Options{NoSync: true})
 	const dir = pfs.Path("/a/b/c/d/e")
@@ -126,8 +126,8 @@ func BenchmarkSmallOperations(b *testing.B) {
 	})
 }
 
-// BenchmarkDepth is the price of a deep path for what changes the sums of a quota, and of
-// a deep tree for what walks it, in all and a level.
+// BenchmarkDepth measures the cost of a deep path for changes that count against a quota, and of a
+// deep tree for walks, in total and per level.
 func BenchmarkDepth(b *testing.B) {
 	for _, depth := range []int{4, 64, 1000} {
 		f, _ := openStore(b, Options{NoSync: true})

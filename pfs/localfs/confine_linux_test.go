@@ -16,10 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestNothingOutsideIsReached lets an attacker exchange, as fast as the kernel can,
-// a directory for a link that leads out of the store, or to a neighbour in it, and a
-// file for a link to a secret, while every operation runs on them. Nothing there may
-// be read, and nothing may change.
+// TestNothingOutsideIsReached runs every operation while an attacker exchanges, as fast as the
+// kernel can, a directory for a link out of the store or to a neighbour in it, and a file for a
+// link to a secret. Nothing there may be read or changed.
 func TestNothingOutsideIsReached(t *testing.T) {
 	for name, open := range map[string]func(string, bool) (dir, error){"openat2": openTop, "element by element": openByElements} {
 		t.Run(name, func(t *testing.T) {
@@ -35,8 +34,7 @@ func TestNothingOutsideIsReached(t *testing.T) {
 
 const attackRounds = 1000
 
-// attack runs the race with links to the directory outside, which are written as
-// target if that is not empty.
+// attack runs the race with links to the directory outside, written as target if that is not empty.
 func attack(t *testing.T, open func(string, bool) (dir, error), root, outside, target string) {
 	if target == "" {
 		target = outside
@@ -83,7 +81,7 @@ func attack(t *testing.T, open func(string, bool) (dir, error), root, outside, t
 	}
 }
 
-// flip exchanges two names of dir until told to stop.
+// flip exchanges two names of dir until stopped.
 func flip(dir string, stop <-chan struct{}, a, b string) {
 	a, b = filepath.Join(dir, a), filepath.Join(dir, b)
 	for {
@@ -140,7 +138,7 @@ func assault(ctx context.Context, t *testing.T, f *FS, name pfs.Path, secret []b
 	return errs
 }
 
-// readSecret reads name and fails if it gets what is outside.
+// readSecret reads name and fails if it gets content from outside.
 func readSecret(ctx context.Context, t *testing.T, f *FS, name pfs.Path, secret []byte) error {
 	r, err := f.Open(ctx, name)
 	if err != nil {
@@ -157,7 +155,7 @@ func readSecret(ctx context.Context, t *testing.T, f *FS, name pfs.Path, secret 
 	return nil
 }
 
-// snapshot describes all that is in dir.
+// snapshot describes everything in dir.
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -188,7 +186,7 @@ func equal(a, b map[string]string) bool {
 	return true
 }
 
-// TestOpenSpecial opens what would block or do harm.
+// TestOpenSpecial opens files that would block or do harm.
 func TestOpenSpecial(t *testing.T) {
 	f, dir := openStore(t, Options{})
 	must(t, unix.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
@@ -211,7 +209,7 @@ func TestOpenSpecial(t *testing.T) {
 	pfstest.WantFile(t, f, "/fifo", []byte("replaced"))
 }
 
-// TestNamesOnDisk lists what cannot be named, and hides only what the store makes.
+// TestNamesOnDisk lists entries with invalid names, and hides only those that the store makes.
 func TestNamesOnDisk(t *testing.T) {
 	staged, removed := digest.StagedName("f", id), pfs.RemovedName()
 	for _, tt := range []struct {
@@ -246,7 +244,7 @@ func TestNamesOnDisk(t *testing.T) {
 		if len(page.Entries) == 1 != (tt.listed && tt.known) || len(page.Unnamed) == 1 != (tt.listed && !tt.known) {
 			t.Errorf("%q, directory %v: page = %+v", tt.name, tt.dir, page)
 		}
-		// What is no quota, and has its name, is refused: it might have been one.
+		// A reserved name that is not a valid quota file is refused: it might have been one.
 		if _, _, err := f.Sweep(t.Context(), "/", -time.Hour); err != nil && tt.name != quotaName {
 			t.Errorf("%q: Sweep: %v", tt.name, err)
 		}
@@ -260,7 +258,7 @@ func TestNamesOnDisk(t *testing.T) {
 	}
 }
 
-// TestFollowLinks is the local side of a command.
+// TestFollowLinks tests the options for the local side of a command.
 func TestFollowLinks(t *testing.T) {
 	for name, open := range map[string]func(string, bool) (dir, error){"system": openTop, "os.Root": openRoot} {
 		t.Run(name, func(t *testing.T) { followLinks(t, open) })

@@ -6,7 +6,7 @@ var systemWays = []way{
 	{name: "without openat2", opts: Options{NoSync: true}, open: openByElements, names: 2000},
 }
 
-// openByElements opens a tree as where openat2 is missing.
+// openByElements opens a tree as on systems without openat2.
 func openByElements(path string, follow bool) (dir, error) {
 	d, err := openTop(path, follow)
 	if err == nil {

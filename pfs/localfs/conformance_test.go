@@ -20,7 +20,7 @@ func (noAttributes) set(*os.File, string, []byte, pfs.XattrFlags) error {
 func (noAttributes) list(*os.File) ([]string, error) { return nil, errors.ErrUnsupported }
 func (noAttributes) remove(*os.File, string) error   { return errors.ErrUnsupported }
 
-// way is one way of this package to its files.
+// way is one implementation of access to the files.
 type way struct {
 	name  string
 	opts  Options
@@ -30,8 +30,8 @@ type way struct {
 	names int
 }
 
-// TestConformance runs the suite on each way. All but the first leave out the
-// syncs, which take most of the time.
+// TestConformance runs the suite on each way. All but the first omit the syncs, which take most of
+// the time.
 func TestConformance(t *testing.T) {
 	for _, w := range append([]way{
 		{name: "durable", open: openTop, names: 2000},
@@ -39,7 +39,7 @@ func TestConformance(t *testing.T) {
 		{name: "without extended attributes", opts: Options{NoSync: true}, open: openTop, attrs: noAttributes{},
 			gaps: pfstest.NoKeptDigest | pfstest.NoCommitMemory | pfstest.NoXattr, names: 2000},
 	}, systemWays...) {
-		t.Run(w.name, func(t *testing.T) { // one after the other: the suite measures memory
+		t.Run(w.name, func(t *testing.T) { // in sequence: the suite measures memory
 			if w.name != "durable" {
 				testbed.Long(t)
 			}

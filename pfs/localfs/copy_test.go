@@ -10,8 +10,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestCopyTakesTurns interrupts a copy after some turns, and goes on with it: each turn
-// copies no more than a piece, and no chunk is held in memory.
+// TestCopyTakesTurns interrupts a copy after some turns and resumes it: each turn copies at most
+// copyPiece bytes, and no chunk is held in memory.
 func TestCopyTakesTurns(t *testing.T) {
 	f, _ := openStore(t, Options{})
 	data := pfstest.Pattern(1, 2*pfs.ChunkSize+123)

@@ -13,8 +13,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// onPath does each operation there is on name, whose directory exists, and what it
-// needs beside it.
+// onPath does every operation on name, whose directory exists, and on the entries that it needs
+// beside it.
 func onPath(t *testing.T, f *FS, name pfs.Path, do func(op string, call func() error)) {
 	ctx, dir := t.Context(), name.Parent()
 	below := name + pfs.Path(strings.Repeat("/x", 500))
@@ -54,9 +54,8 @@ func onPath(t *testing.T, f *FS, name pfs.Path, do func(op string, call func() e
 	do("RemoveTree from the top", func() error { return f.RemoveTree(ctx, "/d") })
 }
 
-// TestDeepPathsAreLinear counts what each operation looks up on the way to a deep file:
-// a few names a level, and not each level again from the top, which would be half a
-// million names here.
+// TestDeepPathsAreLinear counts the lookups of each operation on the way to a deep file: a few
+// names per level, and not each level again from the top, which would be half a million names here.
 func TestDeepPathsAreLinear(t *testing.T) {
 	const depth, aLevel, beside = 1000, 6, 1000
 	for kind, open := range ways {
@@ -80,8 +79,7 @@ func TestDeepPathsAreLinear(t *testing.T) {
 	}
 }
 
-// makeChain makes a directory "d" in the top, one in that, and so on, and returns the last
-// one.
+// makeChain makes a directory "d" in the top, one in that, and so on, and returns the last one.
 func makeChain(t testing.TB, f *FS, levels int) dir {
 	t.Helper()
 	d, err := f.openDir("")
@@ -111,8 +109,8 @@ func plant(t testing.TB, d dir, name string, size int64) {
 	must(t, h.Close())
 }
 
-// TestVeryDeepTree counts, sweeps and removes a tree that has more levels than a Path may
-// have, or a process files open.
+// TestVeryDeepTree counts, sweeps and removes a tree with more levels than a Path may have
+// elements, or a process open files.
 func TestVeryDeepTree(t *testing.T) {
 	const depth = 4000
 	for kind, open := range ways {
@@ -150,8 +148,8 @@ func veryDeepTree(t *testing.T, open func(string, bool) (dir, error), depth int)
 	pfstest.WantNames(t, f, "/")
 }
 
-// TestWalkIsLinear walks a tree in which all that is wide is below what is deep: to go up
-// again must not cost the whole way down.
+// TestWalkIsLinear walks a tree whose wide directories are below deep ones: going up again must not
+// cost the whole way down.
 func TestWalkIsLinear(t *testing.T) {
 	const trunk, branches, length = 300, 40, 2 * walkOpen
 	f, w := watchStore(t, openTop)
@@ -172,9 +170,8 @@ func TestWalkIsLinear(t *testing.T) {
 	}
 }
 
-// TestWalkMoved takes a directory away, far above where a walk is, and puts another one in
-// its place: the walk, which enters "d" before "beside", must neither go into that nor
-// miss what is further up.
+// TestWalkMoved replaces a directory far above the position of a walk. The walk, which enters "d"
+// before "beside", must neither enter the new directory nor miss the rest further up.
 func TestWalkMoved(t *testing.T) {
 	const depth, moved = 5 * walkOpen, 10
 	f, _ := watchStore(t, openTop)
@@ -216,7 +213,7 @@ func TestWalkMoved(t *testing.T) {
 	}
 }
 
-// TestWalkNamesAreBounded has a walk hold many names at once.
+// TestWalkNamesAreBounded makes a walk hold many names at once.
 func TestWalkNamesAreBounded(t *testing.T) {
 	w := walker{levels: []level{{}}, pending: maxPending + 1, visit: func(place, string, stat) (bool, error) { return true, nil }}
 	f, _ := watchStore(t, openTop)

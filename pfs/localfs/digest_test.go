@@ -9,8 +9,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// TestDigestSmall: only regular files that are small have a digest, and it is that of their bytes now,
-// whatever mark they have.
+// TestDigestSmall: only small regular files have a digest, and it is that of their current bytes,
+// regardless of their stored digest.
 func TestDigestSmall(t *testing.T) {
 	for way, open := range ways {
 		t.Run(way, func(t *testing.T) {

@@ -89,7 +89,7 @@ func TestFailNamesTheLink(t *testing.T) {
 	}
 }
 
-// TestErrorsHideTheHost looks for the store's directory in the texts of errors.
+// TestErrorsHideTheHost checks that no error contains the path of the store's directory.
 func TestErrorsHideTheHost(t *testing.T) {
 	for name, open := range map[string]func(string, bool) (dir, error){"system": openTop, "os.Root": openRoot} {
 		t.Run(name, func(t *testing.T) { errorsHideTheHost(t, open) })

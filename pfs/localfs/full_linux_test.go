@@ -54,7 +54,7 @@ func TestFullDisk(t *testing.T) {
 	errs := f.WriteBatch(t.Context(), []pfs.BatchEntry{{Path: "/small", Data: make([]byte, 100)}, {Path: "/batch", Data: append(data, data...)}})
 	pfstest.WantKind(t, errs[1], pfs.NoSpace)
 
-	// Room is made, and the same staged write goes on.
+	// Space is freed, and the same upload resumes.
 	must(t, os.WriteFile(filepath.Join(dir, "kept"), nil, 0))
 	must(t, w.Suspend(t.Context()))
 	must(t, unix.Mount("", dir, "", unix.MS_REMOUNT, "size=32m"))
@@ -70,7 +70,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// What is announced and not sent keeps nobody from writing.
+// An upload that is announced and not sent keeps nobody from writing.
 func TestNothingIsReserved(t *testing.T) {
 	dir := mountSmall(t, "8m")
 	f := openAt(t, dir, Options{})
@@ -80,9 +80,8 @@ func TestNothingIsReserved(t *testing.T) {
 	write(t, f, "/sent", 7<<20)
 }
 
-// TestFullDiskIsFreed fails in every way on a full file system, and makes room again in
-// every way, while the store is open: what was removed, discarded or swept must be free
-// at once.
+// TestFullDiskIsFreed fails in every way on a full file system, and frees space in every way, while
+// the store is open: the space of files that were removed, discarded or swept must be free at once.
 func TestFullDiskIsFreed(t *testing.T) {
 	const size = 32 << 20
 	f := openAt(t, mountSmall(t, "32m"), Options{})
@@ -121,7 +120,7 @@ func TestFullDiskIsFreed(t *testing.T) {
 	must(t, stage(t, f, "/discarded", pfs.CreateOptions{}, data).Close(ctx))
 	free("discarded", 2*pfs.ChunkSize)
 
-	// The upload that failed is given up, and swept.
+	// The failed upload is abandoned, and swept.
 	st, err := statFile(w.(*staged).file)
 	staged := st.size
 	must(t, err)
@@ -137,8 +136,8 @@ func TestFullDiskIsFreed(t *testing.T) {
 	}
 }
 
-// fillUp publishes files until half of the disk is full, and stages one until the other
-// half is. It returns that one.
+// fillUp publishes files until half of the disk is full, and stages one that fills the other half.
+// It returns that one.
 func fillUp(t *testing.T, f *FS, data []byte) pfs.Staged {
 	t.Helper()
 	for i := range 4 {
@@ -168,7 +167,7 @@ func openRemoved(t *testing.T) (open []string) {
 	return open
 }
 
-// TestCrossStore renames over the border of a mounted file system.
+// TestCrossStore renames across the border of a mounted file system.
 func TestCrossStore(t *testing.T) {
 	f, dir := openStore(t, Options{})
 	must(t, f.Mkdir(t.Context(), "/mounted", 0o755))

@@ -22,8 +22,8 @@ func openHandle(t *testing.T, f *FS, name pfs.Path, flags pfs.OpenFlags) pfs.Han
 	return h
 }
 
-// A file that a handle makes counts for the quota at once, and so does what is written to it,
-// whatever its name is by then.
+// A file that a handle makes, and the bytes written to it, count against the quota at once, under
+// whatever name.
 func TestHandleKeepsQuotas(t *testing.T) {
 	f, _ := openStore(t, Options{NoSync: true})
 	ctx := t.Context()
@@ -55,7 +55,7 @@ func TestHandleKeepsQuotas(t *testing.T) {
 	wantUsage(t, f, "/q", 10, 1, 0)
 }
 
-// The file is followed by its descriptor, not by its name.
+// The handle follows the file by its descriptor, not by its name.
 func TestHandleFollowsItsFile(t *testing.T) {
 	f, dir := openStore(t, Options{})
 	ctx := t.Context()
@@ -97,7 +97,7 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
-// Attributes of a link are set on the link, and what it leads to keeps its own.
+// Attributes of a link are set on the link; its target keeps its own.
 func TestAttributesOfLinks(t *testing.T) {
 	f, _ := openStore(t, Options{})
 	ctx := t.Context()
@@ -129,7 +129,7 @@ func TestAttributesOfLinks(t *testing.T) {
 	}
 }
 
-// The marks of this package are neither seen nor changed as extended attributes.
+// The stored digests of this package are neither visible nor changeable as extended attributes.
 func TestExtendedAttributes(t *testing.T) {
 	f, _ := openStore(t, Options{})
 	ctx := t.Context()

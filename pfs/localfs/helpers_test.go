@@ -33,7 +33,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// stage begins a staged write of name that holds data.
+// stage begins an upload of name that holds data.
 func stage(t testing.TB, f *FS, name pfs.Path, opts pfs.CreateOptions, data []byte) pfs.Staged {
 	t.Helper()
 	w, err := f.Create(t.Context(), name, opts)
@@ -44,7 +44,7 @@ func stage(t testing.TB, f *FS, name pfs.Path, opts pfs.CreateOptions, data []by
 	return w
 }
 
-// temps returns the names of the staged writes in a directory of the host.
+// temps returns the names of the uploads in a directory of the host.
 func temps(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -58,7 +58,7 @@ func temps(t testing.TB, dir string) []string {
 	return names
 }
 
-// wantUsage fails unless the tree below name has these sums.
+// wantUsage fails unless the tree below name has these totals.
 func wantUsage(t testing.TB, f *FS, name pfs.Path, bytes, files, dirs int64) {
 	t.Helper()
 	got, err := f.Usage(t.Context(), name)
@@ -73,7 +73,7 @@ func write(t testing.TB, f *FS, name pfs.Path, n int) {
 	pfstest.WriteFile(t, f, name, pfstest.Pattern(1, n))
 }
 
-// diskOf returns how much of the disk a file takes.
+// diskOf returns the space that a file takes on the disk.
 func diskOf(t *testing.T, name string) int64 {
 	t.Helper()
 	h, err := os.Open(name)

@@ -10,15 +10,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestListResumed reads a large directory with another instance for each page, as
-// the replicas of a service do, while names are removed and made.
+// TestListResumed reads each page of a large directory with another instance, as the replicas of a
+// service do, while names are removed and made.
 func TestListResumed(t *testing.T) {
 	names := 200_000
 	if testing.Short() {
 		names = 20_000
 	}
 	f, dir := openStore(t, Options{NoSync: true})
-	for i := range names { // links, which are made faster than files
+	for i := range names { // links are made faster than files
 		if i%50_000 == 0 {
 			must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600))
 		} else {

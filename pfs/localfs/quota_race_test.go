@@ -12,7 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// treeOfHome returns what f keeps of /home, counted.
+// treeOfHome returns the counted totals of /home in f.
 func treeOfHome(t *testing.T, f *FS) *tree {
 	t.Helper()
 	_, err := f.Usage(t.Context(), "/home")
@@ -20,8 +20,8 @@ func treeOfHome(t *testing.T, f *FS) *tree {
 	return f.quotas.trees["/home"]
 }
 
-// wantExact fails unless the sums of f are what another instance counts in dir, without a
-// recount, which would hide that they were not.
+// wantExact fails unless the totals of f equal those that another instance counts in dir, without a
+// recount, which would hide a difference.
 func wantExact(t *testing.T, f *FS, dir string, counted time.Time) {
 	t.Helper()
 	got, want := treeOfHome(t, f), treeOfHome(t, openAt(t, dir, Options{}))
@@ -35,8 +35,8 @@ func wantExact(t *testing.T, f *FS, dir string, counted time.Time) {
 	}
 }
 
-// TestQuotaExact lets operations on one name replace and remove what others do. What was
-// booked must be what there is.
+// TestQuotaExact runs operations on one name that replace and remove each other's files. The totals
+// must stay exact.
 func TestQuotaExact(t *testing.T) {
 	const large, rounds = 100_000, 300
 	batch := func(f *FS, name pfs.Path, n int) {
@@ -110,7 +110,7 @@ func TestQuotaExact(t *testing.T) {
 	}
 }
 
-// suspend stages n bytes of name and leaves them.
+// suspend stages n bytes of name and suspends the upload.
 func suspend(t *testing.T, f *FS, name pfs.Path, n int) error {
 	w, err := f.Create(t.Context(), name, pfs.CreateOptions{ID: id})
 	if err != nil {
@@ -120,8 +120,8 @@ func suspend(t *testing.T, f *FS, name pfs.Path, n int) error {
 	return w.Suspend(t.Context())
 }
 
-// TestQuotaReplacedDuringSync has what a Commit will replace replaced or removed while it
-// waits for the disk.
+// TestQuotaReplacedDuringSync replaces or removes the target of a Commit while the Commit waits for
+// the disk.
 func TestQuotaReplacedDuringSync(t *testing.T) {
 	for name, meanwhile := range map[string]func(f *FS) error{
 		"Commit":   func(f *FS) error { return publish(t, f, "/home/f", 10) },
@@ -156,8 +156,8 @@ func shorten(t *testing.T, f *FS, name pfs.Path, n int64) error {
 	return h.Truncate(t.Context(), n)
 }
 
-// TestQuotaOfNameless writes to a file that was removed or replaced: its bytes take room
-// as long as the handle is open.
+// TestQuotaOfNameless writes to a file that was removed or replaced: its bytes count against the
+// quota while the handle is open.
 func TestQuotaOfNameless(t *testing.T) {
 	f, _ := openHome(t, Options{NoSync: true}, 1<<20, 0)
 	for _, unname := range []func() error{
@@ -183,7 +183,7 @@ func TestQuotaOfNameless(t *testing.T) {
 	}
 }
 
-// TestQuotaOfStagedFiles counts staged writes that nobody goes on with as files.
+// TestQuotaOfStagedFiles counts abandoned uploads as files.
 func TestQuotaOfStagedFiles(t *testing.T) {
 	f, dir := openHome(t, Options{NoSync: true}, 0, 3)
 	write(t, f, "/home/f", 10)
@@ -206,7 +206,7 @@ func TestQuotaOfStagedFiles(t *testing.T) {
 			t.Errorf("error %q,\nwant %q", got, message)
 		}
 	}
-	write(t, f, "/home/f", 20) // takes no room
+	write(t, f, "/home/f", 20) // needs no quota
 	must(t, publishID(t, f, "/home/a"))
 	pfstest.WantKind(t, suspended("/home/c"), pfs.Quota)
 	_, _, err := f.Sweep(t.Context(), "/", -time.Hour)
@@ -219,7 +219,7 @@ func TestQuotaOfStagedFiles(t *testing.T) {
 	wantExact(t, f, dir, treeOfHome(t, f).counted)
 }
 
-// publishID ends the staged write of name.
+// publishID commits the upload of name.
 func publishID(t *testing.T, f *FS, name pfs.Path) error {
 	w, err := f.Create(t.Context(), name, pfs.CreateOptions{ID: id, Reopen: true})
 	if err != nil {
@@ -230,8 +230,8 @@ func publishID(t *testing.T, f *FS, name pfs.Path) error {
 	return err
 }
 
-// TestQuotaOfReplacements begins one staged write after the other of the one file that
-// there is, none of which needs room for what it will replace.
+// TestQuotaOfReplacements begins several uploads of the same existing file. None of them needs
+// quota for the bytes that it will replace.
 func TestQuotaOfReplacements(t *testing.T) {
 	for name, test := range map[string]struct{ bytes, files int64 }{
 		"bytes": {100_000, 0},
@@ -260,8 +260,8 @@ func TestQuotaOfReplacements(t *testing.T) {
 	}
 }
 
-// TestQuotaNegative removes what another instance wrote. Sums that cannot be right are
-// counted again at once.
+// TestQuotaNegative removes files that another instance wrote. Impossible totals are counted again
+// at once.
 func TestQuotaNegative(t *testing.T) {
 	f, dir := openHome(t, Options{}, 1<<20, 0)
 	write(t, f, "/home/f", 1000)
@@ -281,8 +281,8 @@ func TestQuotaNegative(t *testing.T) {
 	}
 }
 
-// TestRemoveTreeLeavesNothing has a RemoveTree fail once it has moved directories beside
-// the tree, and another process exchange one for a link at that moment.
+// TestRemoveTreeLeavesNothing makes a RemoveTree fail after it has moved directories beside the
+// tree, while another process exchanges one of them for a link.
 func TestRemoveTreeLeavesNothing(t *testing.T) {
 	for name, fails := range map[string]bool{"fails": true, "link": false} {
 		t.Run(name, func(t *testing.T) {
@@ -320,8 +320,7 @@ func TestRemoveTreeLeavesNothing(t *testing.T) {
 	}
 }
 
-// exchangeLast makes a link of the directory that is maxDepth levels of that name below
-// dir.
+// exchangeLast replaces the directory that is maxDepth levels of that name below dir by a link.
 func exchangeLast(dir, name string) error {
 	for range maxDepth {
 		dir += "/" + name

@@ -14,7 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// openHome returns a store with a directory /home of that quota.
+// openHome returns a store with a directory /home that has this quota.
 func openHome(t *testing.T, opts Options, maxBytes, maxFiles int64) (*FS, string) {
 	t.Helper()
 	f, dir := openStore(t, opts)
@@ -23,8 +23,8 @@ func openHome(t *testing.T, opts Options, maxBytes, maxFiles int64) (*FS, string
 	return f, dir
 }
 
-// TestQuotaMessage looks that a refusal names the file, the directory with the quota, the
-// limit, what is left, what was asked for and the way out.
+// TestQuotaMessage checks that a refusal names the file, the directory with the quota, the limit,
+// the remaining and the needed space, and the way out.
 func TestQuotaMessage(t *testing.T) {
 	const way = ": remove files or ask for a larger quota"
 	create := func(f *FS, size int64) error {
@@ -71,8 +71,8 @@ func TestQuotaMessage(t *testing.T) {
 	}
 }
 
-// TestQuotaOfSameNames has two staged writes of one ID and one name, in two directories:
-// that one is open must not hide the other one.
+// TestQuotaOfSameNames has two uploads of one ID and one name, in two directories: an open one must
+// not hide the other.
 func TestQuotaOfSameNames(t *testing.T) {
 	f, _ := openHome(t, Options{}, 1<<20, 0)
 	for _, d := range []pfs.Path{"/home/a", "/home/b"} {
@@ -89,7 +89,7 @@ func TestQuotaOfSameNames(t *testing.T) {
 	wantUsage(t, f, "/home", 1000, 0, 2)
 }
 
-// TestQuotaSetAgain lifts a quota, lets files come, and sets it again.
+// TestQuotaSetAgain lifts a quota, makes files, and sets it again.
 func TestQuotaSetAgain(t *testing.T) {
 	f, _ := openHome(t, Options{}, 1<<20, 0)
 	write(t, f, "/home/f", 1000)
@@ -100,8 +100,7 @@ func TestQuotaSetAgain(t *testing.T) {
 	wantUsage(t, f, "/home", 1500, 2, 0)
 }
 
-// TestQuotaCountsStaged follows the bytes of staged writes through all that can
-// become of them.
+// TestQuotaCountsStaged follows the bytes of uploads through every outcome.
 func TestQuotaCountsStaged(t *testing.T) {
 	f, dir := openHome(t, Options{}, 1<<20, 0)
 	w := stage(t, f, "/home/a", pfs.CreateOptions{ID: id, Size: 600_000}, make([]byte, 100))
@@ -140,7 +139,7 @@ func TestQuotaCountsStaged(t *testing.T) {
 	wantUsage(t, openAt(t, dir, Options{}), "/home", 650_000, 1, 0)
 }
 
-// TestQuotaIsSeenByOthers sets a quota through one instance and meets it in another.
+// TestQuotaIsSeenByOthers sets a quota through one instance and reaches it through another.
 func TestQuotaIsSeenByOthers(t *testing.T) {
 	f, dir := openStore(t, Options{})
 	g := openAt(t, dir, Options{})
@@ -156,7 +155,7 @@ func TestQuotaIsSeenByOthers(t *testing.T) {
 	write(t, g, "/moved/g", 1000)
 }
 
-// TestQuotaRecount lets files come and go behind the store's back.
+// TestQuotaRecount makes and removes files without the store.
 func TestQuotaRecount(t *testing.T) {
 	f, dir := openHome(t, Options{RecountEvery: time.Nanosecond}, 1<<20, 0)
 	write(t, f, "/home/f", 1000)
@@ -176,8 +175,8 @@ func TestQuotaRecount(t *testing.T) {
 	must(t, w.Close(t.Context()))
 }
 
-// TestQuotaTogether lets many writers fill a home: no byte too many may get in, and
-// what was counted on the way must be what there is.
+// TestQuotaTogether lets many writers fill a home: they must not exceed the quota by a byte, and
+// the totals must be exact.
 func TestQuotaTogether(t *testing.T) {
 	const limit, each, writers = 100_000, 3000, 8
 	f, dir := openHome(t, Options{NoSync: true}, limit, 0)
@@ -213,7 +212,7 @@ func TestQuotaTogether(t *testing.T) {
 	wantUsage(t, openAt(t, dir, Options{}), "/home", done.Load()*each, done.Load(), 0)
 }
 
-// publish is pfstest.WriteFile for other goroutines than the test's.
+// publish is pfstest.WriteFile for goroutines other than the test's.
 func publish(t *testing.T, f *FS, name pfs.Path, n int) error {
 	w, err := f.Create(t.Context(), name, pfs.CreateOptions{Size: int64(n)})
 	if err != nil {
@@ -230,7 +229,7 @@ func publish(t *testing.T, f *FS, name pfs.Path, n int) error {
 func TestQuotaDamaged(t *testing.T) {
 	f, dir := openHome(t, Options{}, 1000, 0)
 	must(t, os.WriteFile(filepath.Join(dir, "home", quotaName), []byte("nonsense"), 0o600))
-	must(t, f.Mkdir(t.Context(), "/beside", 0o755)) // which it is no matter of
+	must(t, f.Mkdir(t.Context(), "/beside", 0o755)) // outside the quota
 	_, err := f.Create(t.Context(), "/home/f", pfs.CreateOptions{})
 	pfstest.WantKind(t, err, pfs.Integrity)
 	if e := (*pfs.Error)(nil); !errors.As(err, &e) || e.Path != "/home" {
@@ -254,7 +253,7 @@ func TestQuotaOfTwoTrees(t *testing.T) {
 	wantUsage(t, f, "/home/b", 3000, 1, 0)
 	wantUsage(t, f, "/home", 3000, 1, 2)
 
-	// What the outer tree refuses must not stay taken in the inner one.
+	// A claim that the outer tree refuses must not stay in the inner one.
 	write(t, f, "/home/other", 5000)
 	_, err := f.Create(t.Context(), "/home/a/g", pfs.CreateOptions{Size: 4000})
 	pfstest.WantKind(t, err, pfs.Quota)

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestRemoveTreeDescriptors removes a tree that has more levels than the process may
-// have files open.
+// TestRemoveTreeDescriptors removes a tree with more levels than the process may have open files.
 func TestRemoveTreeDescriptors(t *testing.T) {
 	f, dir := openStore(t, Options{NoSync: true})
 	must(t, os.MkdirAll(filepath.Join(dir, strings.Repeat("d/", 500)), 0o755))

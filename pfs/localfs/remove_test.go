@@ -11,7 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestRemoveTreeDeep removes what is deeper than any Path, and than the number of
+// TestRemoveTreeDeep removes a tree that is deeper than any Path, and than the number of
 // descriptors that RemoveTree uses.
 func TestRemoveTreeDeep(t *testing.T) {
 	f, dir := openStore(t, Options{NoSync: true})

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSpaceIsThatOfDf: what the disk keeps for root is neither used nor free.
+// TestSpaceIsThatOfDf: space that the disk reserves for root is neither used nor free.
 func TestSpaceIsThatOfDf(t *testing.T) {
 	dir := t.TempDir()
 	space, err := openAt(t, dir, Options{}).Space(t.Context(), "/")
@@ -21,7 +21,7 @@ func TestSpaceIsThatOfDf(t *testing.T) {
 	if _, err := fmt.Sscan(row, &total, &used, &free); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
-	const others = 1 << 30 // that other programs write meanwhile
+	const others = 1 << 30 // written by other programs meanwhile
 	if space.Total != total || abs(space.Used-used) > others || abs(space.Free-free) > others {
 		t.Errorf("Space = %+v, df says\n%s", space, out)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// sparseData returns content that is data in a few places, with no hole that is aligned to
-// holeSize between the last two.
+// sparseData returns content with data in a few places. Between the last two there is no hole that
+// is aligned to holeSize.
 func sparseData() []byte {
 	data := make([]byte, 5*pfs.ChunkSize+1234)
 	for _, off := range []int{0, 3*holeSize + 5, pfs.ChunkSize + 17, 4*pfs.ChunkSize - 1, 4*pfs.ChunkSize + holeSize/2} {
@@ -21,10 +21,10 @@ func sparseData() []byte {
 	return data
 }
 
-// most is what the data of sparseData may take on the disk.
+// most is the limit for the data of sparseData on the disk.
 const most = 9 * holeSize
 
-// wantSparse checks the content of a file and that it takes little room.
+// wantSparse checks the content of a file and that it takes little space.
 func wantSparse(t *testing.T, f *FS, dir, name string, data []byte) {
 	t.Helper()
 	if got := diskOf(t, filepath.Join(dir, name)); got > most {
@@ -33,7 +33,7 @@ func wantSparse(t *testing.T, f *FS, dir, name string, data []byte) {
 	pfstest.WantFile(t, f, pfs.Root.Join(name), data)
 }
 
-// wantHoles skips the test where the file system makes no holes.
+// wantHoles skips the test on file systems without holes.
 func wantHoles(t *testing.T, dir string) {
 	t.Helper()
 	h, err := os.Create(filepath.Join(dir, "try"))
@@ -63,7 +63,7 @@ func TestSparse(t *testing.T) {
 				must(t, err)
 			}
 		},
-		"over": func(w *staged) { // what was sent wrong
+		"over": func(w *staged) { // replaces wrong bytes
 			_, err := w.WriteAt(t.Context(), pfstest.Pattern(9, len(data)), 0)
 			must(t, err)
 			_, err = w.WriteAt(t.Context(), data, 0)
@@ -78,7 +78,7 @@ func TestSparse(t *testing.T) {
 		wantSparse(t, f, dir, name, data)
 	}
 
-	// Going on with a staged write allocates no hole again.
+	// Resuming an upload does not allocate its holes.
 	w := stage(t, f, "/resumed", pfs.CreateOptions{ID: id, Size: commit.Size}, data[:4*pfs.ChunkSize])
 	must(t, w.Suspend(t.Context()))
 	w2, err := f.Create(t.Context(), "/resumed", pfs.CreateOptions{ID: id, Size: commit.Size})
@@ -129,7 +129,7 @@ func TestStretch(t *testing.T) {
 	}
 }
 
-// TestHolesAreNotRead tells holes from data at their edges, and reads both as one file.
+// TestHolesAreNotRead distinguishes holes from data at their edges, and reads both as one file.
 func TestHolesAreNotRead(t *testing.T) {
 	dir := t.TempDir()
 	wantHoles(t, dir)

@@ -21,8 +21,8 @@ import (
 
 const id = "0123456789abcdef"
 
-// TestCrash leaves a staged write as a process that died does, and goes on with it
-// from another instance, which finds out what it has.
+// TestCrash leaves an upload as a dead process does, and resumes it from another instance, which
+// finds out which bytes are staged.
 func TestCrash(t *testing.T) {
 	f, dir := openStore(t, Options{})
 	data := pfstest.Pattern(1, 2*pfs.ChunkSize+100)
@@ -48,15 +48,15 @@ func TestCrash(t *testing.T) {
 	must(t, err)
 	pfstest.WantFile(t, g, "/f", data)
 
-	// The first handle comes back to life: it must not touch what is published.
+	// The first handle becomes active again: it must not change the published file.
 	_, err = w.WriteAt(t.Context(), []byte("late"), 0)
 	pfstest.WantKind(t, err, pfs.Conflict)
 	must(t, w.Close(t.Context()))
 	pfstest.WantFile(t, g, "/f", data)
 }
 
-// TestTwoHandles writes through two handles of one ID while one of them commits.
-// What is published must not change any more, by a write that was under way either.
+// TestTwoHandles writes through two handles of one ID while one of them commits. The published file
+// must not change any more, not even through a write that was in progress.
 func TestTwoHandles(t *testing.T) {
 	for range 20 {
 		f, dir := openStore(t, Options{NoSync: true})
@@ -77,7 +77,7 @@ func TestTwoHandles(t *testing.T) {
 	}
 }
 
-// writeUntilGone writes ever other bytes until the staged write is gone.
+// writeUntilGone writes changing bytes until the upload is gone.
 func writeUntilGone(t *testing.T, w pfs.Staged, started chan<- struct{}) {
 	for i := range 100_000 {
 		if i == 1 {
@@ -91,14 +91,14 @@ func writeUntilGone(t *testing.T, w pfs.Staged, started chan<- struct{}) {
 	t.Error("a handle whose staged write was committed by another one still writes")
 }
 
-// wantKind is pfstest.WantKind for other goroutines than the test's.
+// wantKind is pfstest.WantKind for goroutines other than the test's.
 func wantKind(t *testing.T, err error, kind pfs.Kind) {
 	if !errors.Is(err, kind) {
 		t.Errorf("error %v, want %v", err, kind)
 	}
 }
 
-// TestStaleHandle has one ID that was committed and then begun again.
+// TestStaleHandle uses an ID that was committed and then begun again.
 func TestStaleHandle(t *testing.T) {
 	f, _ := openStore(t, Options{})
 	stale := stage(t, f, "/f", pfs.CreateOptions{ID: id}, []byte("first"))
@@ -140,7 +140,7 @@ func TestStagedFileIsPrivate(t *testing.T) {
 	}
 }
 
-// TestPlantedTemporary puts something else where a staged write would be.
+// TestPlantedTemporary puts another file in the place of an upload.
 func TestPlantedTemporary(t *testing.T) {
 	f, dir := openStore(t, Options{})
 	outside := filepath.Join(t.TempDir(), "outside")
@@ -164,7 +164,7 @@ func TestPlantedTemporary(t *testing.T) {
 	}
 }
 
-// TestCommitWithoutAttributes repeats a Commit where no mark could be kept.
+// TestCommitWithoutAttributes repeats a Commit where no digest could be stored.
 func TestCommitWithoutAttributes(t *testing.T) {
 	f, _ := openStore(t, Options{})
 	f.attrs = noAttributes{}
@@ -237,8 +237,8 @@ func namesIn(t *testing.T, f *FS, rel string) string {
 	return strings.Join(names, " ")
 }
 
-// TestSweepDuringCommit sweeps while a temporary has the time of the file already, which
-// is long ago.
+// TestSweepDuringCommit sweeps while a temporary already has the time of the file, which is long
+// ago.
 func TestSweepDuringCommit(t *testing.T) {
 	f, w := watchStore(t, openTop)
 	staged := stage(t, f, "/f", pfs.CreateOptions{ID: id}, []byte("content"))
@@ -254,8 +254,8 @@ func TestSweepDuringCommit(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", []byte("content"))
 }
 
-// TestCommitRefusedByDisk has a disk that has no room for one more name. What is staged
-// stays, and goes on when there is some.
+// TestCommitRefusedByDisk uses a disk without space for one more name. The staged bytes stay, and
+// the upload resumes when there is space.
 func TestCommitRefusedByDisk(t *testing.T) {
 	f, w := watchStore(t, openTop)
 	staged := stage(t, f, "/f", pfs.CreateOptions{ID: id}, []byte("content"))
@@ -275,8 +275,8 @@ func TestCommitRefusedByDisk(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", []byte("content"))
 }
 
-// TestLostBytes has a sync fail once, as a disk does that lost bytes: there must be no
-// second sync, whose success would mean nothing, and no file made of what is left.
+// TestLostBytes makes a sync fail once, as a disk does that lost bytes. There must be no second
+// sync, whose success would mean nothing, and no file made from the remaining bytes.
 func TestLostBytes(t *testing.T) {
 	ctx := t.Context()
 	commit := func(w pfs.Staged) error {
@@ -321,8 +321,8 @@ func TestLostBytes(t *testing.T) {
 	}
 }
 
-// TestLostBytesTogether begins a sync while another one fails. The disk tells one of them
-// of the bytes that it lost; both must know.
+// TestLostBytesTogether begins a sync while another one fails. The disk reports the lost bytes to
+// one of them; both must fail.
 func TestLostBytesTogether(t *testing.T) {
 	f, _ := openStore(t, Options{})
 	w := stage(t, f, "/f", pfs.CreateOptions{}, []byte("content")).(*staged)
@@ -342,8 +342,8 @@ func TestLostBytesTogether(t *testing.T) {
 	}
 }
 
-// TestCommittedIsClosed looks that a handle does not keep the bytes of what it published,
-// which may be removed before the handle ends.
+// TestCommittedIsClosed checks that a handle does not keep the bytes of its published file, which
+// may be removed before the handle ends.
 func TestCommittedIsClosed(t *testing.T) {
 	f, _ := openStore(t, Options{})
 	w := stage(t, f, "/f", pfs.CreateOptions{ID: id}, []byte("content"))
@@ -361,8 +361,8 @@ func TestCommittedIsClosed(t *testing.T) {
 	}
 }
 
-// TestBeyondWhatIsStaged asks for far more bytes than were staged. That must be told from
-// the length alone, which stays.
+// TestBeyondWhatIsStaged asks for far more bytes than were staged. The length alone must reveal
+// that, and it stays.
 func TestBeyondWhatIsStaged(t *testing.T) {
 	const pebibyte = 1 << 50
 	f, dir := openStore(t, Options{})

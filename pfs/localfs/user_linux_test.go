@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asNobody makes the files of the directory dir those of a user without rights, and does
-// the rest of the test with those.
+// asNobody gives the files of the directory dir to a user without rights, and runs the rest of the
+// test as that user.
 func asNobody(t *testing.T, dir string) (end func()) {
 	t.Helper()
 	const nobody = 65534
@@ -32,8 +32,8 @@ func asNobody(t *testing.T, dir string) (end func()) {
 	}
 }
 
-// TestGoOnAfterCrash goes on with a staged write whose Commit was cut off after it had got
-// a mode that its owner may not write with.
+// TestGoOnAfterCrash resumes an upload whose Commit was interrupted after it had set a mode that
+// denies writing to its owner.
 func TestGoOnAfterCrash(t *testing.T) {
 	f, dir := openStore(t, Options{})
 	defer asNobody(t, dir)()
@@ -52,8 +52,8 @@ func TestGoOnAfterCrash(t *testing.T) {
 	}
 }
 
-// TestSweepPassesOver sweeps a tree in which somebody denies a look into one directory, and
-// a change of another one.
+// TestSweepPassesOver sweeps a tree in which one directory cannot be read, and another one cannot
+// be changed.
 func TestSweepPassesOver(t *testing.T) {
 	f, w := watchStore(t, openTop)
 	for _, d := range []pfs.Path{"/a", "/b", "/y", "/z"} {

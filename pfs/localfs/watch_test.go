@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// watch counts what a store asks the system for, and answers for it where told to.
+// watch counts the system calls of a store, and replaces some results.
 type watch struct {
 	path string // of the store on the host
 
 	lookups    atomic.Int64 // names looked up on the way to what is opened
-	open, most atomic.Int64 // directories open, now and at most
+	open, most atomic.Int64 // open directories, now and at most
 
 	rename func(name, newName string) error // called before each; nil if not set
 	age    map[string]time.Duration         // how much older files of these names seem
 }
 
-// opener is an open function for newFS whose directories are watched.
+// opener returns an open function for newFS whose directories are watched.
 func (w *watch) opener(open func(string, bool) (dir, error)) func(string, bool) (dir, error) {
 	return func(path string, follow bool) (dir, error) { return w.watched(open(path, follow)) }
 }
@@ -73,7 +73,7 @@ func (d watchedDir) stat(name string, follow bool) (stat, error) {
 	return st, err
 }
 
-// entries are in order, so that a test knows which one comes first.
+// entries returns sorted names, so that a test knows which one comes first.
 func (d watchedDir) entries(token string, limit int) (names []string, next string, err error) {
 	names, next, err = d.dir.entries(token, limit)
 	slices.Sort(names)
@@ -93,7 +93,7 @@ func (d watchedDir) rename(name string, to dir, newName string, exclusive bool) 
 	return d.dir.rename(name, to.(watchedDir).dir, newName, exclusive)
 }
 
-// watchStore returns a store of that kind, and what watches it.
+// watchStore returns a store of that kind, and its watch.
 func watchStore(t testing.TB, open func(string, bool) (dir, error)) (*FS, *watch) {
 	t.Helper()
 	w := &watch{path: t.TempDir()}
@@ -103,5 +103,5 @@ func watchStore(t testing.TB, open func(string, bool) (dir, error)) (*FS, *watch
 	return f, w
 }
 
-// ways are the two ways to the files of a disk.
+// ways are the two implementations of dir.
 var ways = map[string]func(string, bool) (dir, error){"system": openTop, "os.Root": openRoot}
