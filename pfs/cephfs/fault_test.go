@@ -67,7 +67,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"no such keyring", func(o *Options) { o.Keyring = filepath.Join(t.TempDir(), "none") }, pfs.Invalid},
 		{"the key of another cluster", func(o *Options) { o.Keyring = wrongKey(t) }, pfs.Unavailable},
 		{"a user without a key", func(o *Options) { o.User = "nobody" }, pfs.Invalid},
-		{"a key that is none", func(o *Options) { o.Keyring = keyring(t, "\tkey = AQBAAAAAAAAAABAAY2V\n") }, pfs.Invalid},
+		{"an invalid key", func(o *Options) { o.Keyring = keyring(t, "\tkey = AQBAAAAAAAAAABAAY2V\n") }, pfs.Invalid},
 		{"a user of the keyring without a key", func(o *Options) { o.Keyring = keyring(t, "\tcaps mon = \"allow *\"\n") }, pfs.Invalid},
 		{"no such file system", func(o *Options) { o.FileSystem = "none" }, pfs.Invalid},
 		{"no such root", func(o *Options) { o.Root = "/none" }, pfs.Invalid},
@@ -228,7 +228,7 @@ func TestEvicted(t *testing.T) {
 		t.Fatalf("a file that was open reads wrong after an eviction: %v", err)
 	}
 	if err := again(func() error { _, err := w.WriteAt(t.Context(), data, 0); return err }); err != nil {
-		t.Fatalf("a staged write ends with an eviction: %v", err)
+		t.Fatalf("an upload ends with an eviction: %v", err)
 	}
 	// Now the OSD has all bytes, and only the session knows the length.
 	if err := again(func() error { return w.(*staged).behind.flush(t.Context(), "cephfs.Test") }); err != nil {
@@ -525,7 +525,7 @@ func TestSuspendSilent(t *testing.T) {
 		case err := <-ended:
 			pfstest.WantKind(t, err, pfs.Unavailable)
 		case <-time.After(10 * f.store.opts.Timeout):
-			t.Error("a staged write has not ended")
+			t.Error("an upload has not ended")
 		}
 		c.Resume(t, "mds")
 		must(t, again(func() error { return f.Mkdir(t.Context(), "/after", 0o755) }))

@@ -138,6 +138,6 @@ func TestIdentity(t *testing.T) {
 		}
 	}
 	if len(ids) != 2 {
-		t.Errorf("4 handles of 2 staged writes have %d identities", len(ids))
+		t.Errorf("4 handles of 2 uploads have %d identities", len(ids))
 	}
 }

@@ -88,7 +88,7 @@ func writeUntilGone(t *testing.T, w pfs.Staged, started chan<- struct{}) {
 			return
 		}
 	}
-	t.Error("a handle whose staged write was committed by another one still writes")
+	t.Error("a handle whose upload was committed by another one still writes")
 }
 
 // wantKind is pfstest.WantKind for goroutines other than the test's.
@@ -155,7 +155,7 @@ func TestPlantedTemporary(t *testing.T) {
 		w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{ID: id})
 		if err == nil {
 			w.Close(t.Context())
-			t.Errorf("a %s was taken for a staged write", what)
+			t.Errorf("a %s was taken for an upload", what)
 		}
 		must(t, os.Remove(planted))
 	}
@@ -264,7 +264,7 @@ func TestCommitRefusedByDisk(t *testing.T) {
 	pfstest.WantKind(t, err, pfs.NoSpace)
 	must(t, staged.Suspend(t.Context()))
 	if got := namesIn(t, f, ""); got != digest.StagedName("f", id) {
-		t.Errorf("left are %q, want the staged write", got)
+		t.Errorf("left are %q, want the upload", got)
 	}
 	w.rename = nil
 	staged, err = f.Create(t.Context(), "/f", pfs.CreateOptions{ID: id, Reopen: true})

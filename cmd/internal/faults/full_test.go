@@ -44,7 +44,7 @@ func TestPoolFull(t *testing.T) {
 			break
 		}
 		if p.wantSaid([]string{"cp", "large"}, code, out, 1, "no space left"); time.Now().After(deadline) {
-			t.Fatal("there is no room again after a minute")
+			t.Fatal("there is no space again after a minute")
 		}
 	}
 	p.want(0, "", "cp", "-q", "-r", "tree/", p.home("tree"))

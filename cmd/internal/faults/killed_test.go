@@ -132,7 +132,7 @@ func TestServiceKilledOnHDFS(t *testing.T) {
 			pfstest.WantFile(t, g.direct, u.target(), u.data)
 			// The service that found the file published may have left its empty directory.
 			if n, bytes, err := pfs.Sweep(t.Context(), g.direct, pfs.Root, 0); n != 0 && !m.whole || bytes != 0 || err != nil {
-				t.Errorf("%d staged writes with %d bytes are left, error %v", n, bytes, err)
+				t.Errorf("%d uploads with %d bytes are left, error %v", n, bytes, err)
 			}
 		})
 	}
@@ -170,7 +170,7 @@ func TestUploadLeftOnHDFS(t *testing.T) {
 func wantSwept(t *testing.T, f pfs.FileSystem, want int) {
 	t.Helper()
 	if n, _, err := pfs.Sweep(t.Context(), f, pfs.Root, keptFor); n != want || err != nil {
-		t.Errorf("%d staged writes were swept, error %v, want %d", n, err, want)
+		t.Errorf("%d uploads were swept, error %v, want %d", n, err, want)
 	}
 }
 

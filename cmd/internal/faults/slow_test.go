@@ -178,7 +178,7 @@ func TestSlowFull(t *testing.T) {
 				break
 			}
 			if p.wantSaid(args, code, out, 1, "no space left"); time.Now().After(end) {
-				t.Fatal("there is no room again after a minute")
+				t.Fatal("there is no space again after a minute")
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 # The configuration of a cluster. Sourced by hdfs.sh.
 
-# port NAME: the port of that name, chosen free once and then kept. They lie below the range that
-# outgoing connections take theirs from.
+# port NAME: the port of that name, a free one that is chosen once. Ports are below the range for
+# outgoing connections.
 port() {
   local p
   p=$(sed -n "s/^$1 //p" "$D/ports")
@@ -20,14 +20,15 @@ configure() {
   touch "$D/ports"
   local n; for n in $NAMENODES; do port "$n" >/dev/null; port "$n-http" >/dev/null; done
   cp "$HERE/hdfs/log4j.properties" "$D/conf/"
-  # The jars carry no web pages, and the daemons insist on a web application each: an empty one serves
+  # The jars contain no web pages, but each daemon requires a web application: an empty one serves
   # JMX and WebHDFS.
   for n in hdfs datanode; do mkdir -p "$D/conf/webapps/$n/WEB-INF"; echo '<web-app/>' >"$D/conf/webapps/$n/WEB-INF/web.xml"; done
   site core; site hdfs
   [ "$MODE" != secure ] || ssl
 }
 
-# replace FILE: writes FILE from standard input, whole at once: a daemon that runs may read it at any time.
+# replace FILE: write FILE from standard input, atomically: a running daemon may read it at any
+# time.
 replace() { cat >"$1.new" && mv "$1.new" "$1"; }
 
 site() { { echo '<configuration>'; "$1_site"; echo '</configuration>'; } | replace "$D/conf/$1-site.xml"; }
@@ -53,14 +54,15 @@ hdfs_site() {
   prop dfs.replication 3
   prop dfs.namenode.fs-limits.min-block-size 65536
   prop dfs.namenode.acls.enabled true
-  # A DataNode that is gone is known to be after 16 s instead of 10 minutes.
+  # A DataNode is considered dead after 16 s instead of 10 minutes.
   prop dfs.heartbeat.interval 1
   prop dfs.namenode.heartbeat.recheck-interval 3000
   prop dfs.namenode.safemode.extension 0
   prop dfs.namenode.redundancy.interval.seconds 1s
-  # A replica that was to be made on one that is gone is made elsewhere after 5 s instead of 5 minutes.
+  # A replica that a dead DataNode should have made is made elsewhere after 5 s instead of 5
+  # minutes.
   prop dfs.namenode.reconstruction.pending.timeout-sec 5
-  # Many replicas are made at once instead of two a DataNode and heartbeat.
+  # Many replicas are made at once, instead of two per DataNode and heartbeat.
   prop dfs.namenode.replication.max-streams 50
   prop dfs.namenode.replication.max-streams-hard-limit 100
   prop dfs.namenode.replication.work.multiplier.per.iteration 50
@@ -86,7 +88,7 @@ ha_site() {
   prop dfs.ha.fencing.methods 'shell(/bin/true)'
   prop dfs.ha.automatic-failover.enabled false
   prop dfs.ha.tail-edits.period 1s
-  # DataNodes tell of new blocks late, as busy ones do.
+  # DataNodes report new blocks late, as busy ones do.
   prop dfs.blockreport.incremental.intervalMsec 500
   local n; for n in nn1 nn2; do
     prop "dfs.namenode.rpc-address.testbed.$n" "127.0.0.1:$(port $n)"

@@ -1,9 +1,10 @@
-# What a cluster needs: Java, Hadoop's jars, and for Kerberos a KDC. Sourced by hdfs.sh.
+# Install the requirements of a cluster: Java, Hadoop's jars, and for Kerberos a KDC. Sourced by
+# hdfs.sh.
 
-# cannot says why there can be no cluster here; callers take status 3 for a reason to skip.
+# cannot prints why this machine cannot run a cluster; status 3 makes callers skip tests.
 cannot() { echo "cannot run HDFS here: $*" >&2; exit 3; }
 
-# need PROGRAM PACKAGE...: installs the Debian packages if the program is missing.
+# need PROGRAM PACKAGE...: install the Debian packages if the program is missing.
 need() {
   local program=$1; shift
   command -v "$program" >/dev/null && return
@@ -15,7 +16,7 @@ need() {
     cannot "apt-get could not install $*"
 }
 
-# install: everything, once a machine. Two callers at a time wait for each other.
+# install: everything, once per machine. Concurrent callers wait for each other.
 install() {
   command -v flock >/dev/null || cannot "flock (util-linux) is missing"
   mkdir -p "$CACHE"
@@ -27,13 +28,13 @@ install() {
   exec 8>&-
 }
 
-# clocks: libfaketime, if it can be had: one test moves a clock.
+# clocks: libfaketime, if available: one test moves a clock.
 clocks() {
   faketime_library >/dev/null || (need faketime faketime) || true
 }
 
-# jars: Hadoop and what it depends on, as pom.xml names it, checked against SHA512SUMS.
-# A repository that cannot be reached is not asked again for ten minutes: every test would wait for it.
+# jars: Hadoop and its dependencies from pom.xml, checked against SHA512SUMS. An unreachable
+# repository is not tried again for ten minutes: every test would wait for it.
 jars() {
   [ -z "$(find "$CACHE/unreachable" -mmin -10 2>/dev/null)" ] || cannot "Maven Central could not be reached a moment ago"
   need mvn maven
