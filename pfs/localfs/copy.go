@@ -45,8 +45,8 @@ func (f *FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptio
 	return w.Commit(ctx, opts.Commit(r.info, sum))
 }
 
-// copyPiece is the number of bytes that are copied in one turn (pfs.InTurn).
-const copyPiece = 1 << 20
+// copyStep is the number of bytes that are copied in one turn (pfs.InTurn).
+const copyStep = 1 << 20
 
 // copying is one CopyFile.
 type copying struct {
@@ -101,8 +101,8 @@ func (c *copying) chunk(off, n int64) error {
 			return err
 		}
 	}
-	for end := off + n; off < end; off += copyPiece {
-		n := min(copyPiece, end-off)
+	for end := off + n; off < end; off += copyStep {
+		n := min(copyStep, end-off)
 		err := pfs.InTurn(c.ctx, func() error {
 			return c.w.use(c.op, func() error {
 				err := copySparse(c.w.file, c.r.file, off, n)

@@ -11,7 +11,7 @@ import (
 )
 
 // TestCopyTakesTurns interrupts a copy after some turns and resumes it: each turn copies at most
-// copyPiece bytes, and no chunk is held in memory.
+// copyStep bytes, and no chunk is held in memory.
 func TestCopyTakesTurns(t *testing.T) {
 	f, _ := openStore(t, Options{})
 	data := pfstest.Pattern(1, 2*pfs.ChunkSize+123)
@@ -29,7 +29,7 @@ func TestCopyTakesTurns(t *testing.T) {
 		return copied, taken, err
 	}
 
-	copied, taken, err := copyWith(pfs.ChunkSize / copyPiece)
+	copied, taken, err := copyWith(pfs.ChunkSize / copyStep)
 	if err == nil && taken == 0 {
 		t.Skip("the file system shares blocks")
 	}
@@ -41,7 +41,7 @@ func TestCopyTakesTurns(t *testing.T) {
 	_, taken, err = copyWith(1000)
 	runtime.ReadMemStats(&after)
 	must(t, err)
-	if taken < 2*len(data)/copyPiece {
+	if taken < 2*len(data)/copyStep {
 		t.Errorf("%d turns, for copying, comparing and reading back", taken)
 	}
 	if n := after.TotalAlloc - before.TotalAlloc; n > pfs.ChunkSize {

@@ -156,7 +156,7 @@ func (w *staged) opened(op string, opts pfs.CreateOptions, made bool) (err error
 	}
 	w.resumed = w.from.size > 0
 	w.lock.file = w.file
-	return w.takeRoom(opts.Size, made)
+	return w.claimSize(opts.Size, made)
 }
 
 // fits refuses a file that does not fit on the disk before it is sent. It reserves nothing: an
@@ -172,12 +172,12 @@ func (w *staged) fits(op string, size int64) error {
 	return nil
 }
 
-// takeRoom claims the quota for a file of size bytes, or joins the claim of the temporary's other
+// claimSize claims the quota for a file of size bytes, or joins the claim of the temporary's other
 // handles. Staged bytes are in the totals while no handle is open; the first handle moves them to
 // its claim.
 //
 // The caller holds the name of the temporary.
-func (w *staged) takeRoom(size int64, made bool) error {
+func (w *staged) claimSize(size int64, made bool) error {
 	o := w.fs.quotas.enter(w.tempID())
 	var kept sums
 	if w.room = o.room.Load(); w.room == nil {
