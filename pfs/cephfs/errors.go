@@ -59,7 +59,7 @@ var kinds = map[syscall.Errno]pfs.Kind{
 // kindOf classifies an error of the store.
 func kindOf(err error) pfs.Kind {
 	var link *linkError
-	var full *noRoom
+	var full *noSpace
 	var errno syscall.Errno
 	switch {
 	case errors.As(err, &link):

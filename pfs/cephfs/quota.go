@@ -19,7 +19,7 @@ const (
 
 // failIn is fail for an operation that may exceed a quota: it adds the limit to the error.
 func (f FS) failIn(ctx context.Context, op string, name pfs.Path, err error) error {
-	var full *noRoom
+	var full *noSpace
 	met := func(q *pfs.OverQuota) bool { return q.Used >= q.Limit }
 	switch {
 	case errors.As(err, &full):

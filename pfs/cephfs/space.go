@@ -9,16 +9,16 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// noRoom reports that a file does not fit into the store or a quota.
-type noRoom struct{ want, free int64 }
+// noSpace reports that a file does not fit into the store or a quota.
+type noSpace struct{ want, free int64 }
 
-func (e *noRoom) Error() string {
+func (e *noSpace) Error() string {
 	return fmt.Sprintf("it needs %d bytes, %d are free", e.want, e.free)
 }
 
-// roomFor returns noRoom if the store, or the quota of d, has fewer bytes left. It does not ask for
+// checkSpace returns noSpace if the store, or the quota of d, has fewer bytes left. It does not ask for
 // a small file: the store itself refuses what does not fit.
-func (d *dir) roomFor(bytes int64) error {
+func (d *dir) checkSpace(bytes int64) error {
 	const worth = 64 << 20
 	if bytes < worth {
 		return nil
@@ -28,7 +28,7 @@ func (d *dir) roomFor(bytes int64) error {
 		return err
 	}
 	if bytes > space.Free {
-		return &noRoom{bytes, space.Free}
+		return &noSpace{bytes, space.Free}
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (w *staged) begin(d *dir, base, op string, opts pfs.CreateOptions) error {
 	case err != nil && !missing(err):
 		return err
 	}
-	if err := d.roomFor(opts.Size - st.size); err != nil {
+	if err := d.checkSpace(opts.Size - st.size); err != nil {
 		return err
 	}
 	h, err := w.open(d, op, opts.Reopen)
