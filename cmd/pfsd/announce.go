@@ -56,7 +56,7 @@ func (s *service) warnOfExpiry() {
 	}
 	const soon = 14 * 24 * time.Hour
 	if until := s.cert.Leaf().NotAfter; time.Until(until) < soon {
-		s.log.Warn("the certificate ends soon or has ended", "until", until)
+		s.log.Warn("the certificate expires soon or has expired", "until", until)
 	}
 }
 

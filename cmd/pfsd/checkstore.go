@@ -98,7 +98,7 @@ func readProbe(ctx context.Context, store pfs.FileSystem, name pfs.Path, data []
 	case err != nil:
 		return err
 	case !bytes.Equal(got, data):
-		return pfs.Errorf("pfsd.readProbe", "", pfs.Integrity, "%d bytes came back that are not those that were written", len(got))
+		return pfs.Errorf("pfsd.readProbe", "", pfs.Integrity, "the %d bytes read back differ from those written", len(got))
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func TestHangupReadsTheConfigurationAgain(t *testing.T) {
 		r.hangup <- os.Interrupt // taken when the one before is done
 	}
 	_, log := r.stop()
-	for _, want := range []string{"going on with the one before", `options="datacenters max-requests"`, "configuration read again"} {
+	for _, want := range []string{"the old one stays in use", `options="datacenters max-requests"`, "configuration reloaded"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log lacks %q:\n%s", want, log)
 		}

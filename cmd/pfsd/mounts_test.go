@@ -29,7 +29,7 @@ func TestWrongMounts(t *testing.T) {
 	for _, tt := range []struct{ name, text, says string }{
 		{"a list", "    - a\n", ":6: mounts: a list"},
 		{"a text", "      m: /a\n", ":6:"},
-		{"not a path", "      m: {access: everybody}\n", `"path:" is missing`},
+		{"no path", "      m: {access: everybody}\n", `"path:" is missing`},
 		{"no access", "      m: {path: /a}\n", `"access:" is missing`},
 		{"an unknown key", "      m: {pat: /a}\n", `did you mean "path"`},
 		{"a relative path", "      m: {path: a, access: everybody}\n", `"a" is not a path`},

@@ -26,9 +26,9 @@ func (s *service) followHangups(ctx context.Context, hangup <-chan os.Signal) {
 func (s *service) reload() {
 	if s.cert != nil {
 		if err := s.cert.Reload(); err != nil {
-			s.log.Error("certificate not read again, going on with the one before", "err", err)
+			s.log.Error("certificate not reloaded, the old one stays in use", "err", err)
 		} else {
-			s.log.Info("certificate read again", "fingerprint", s.fingerprint())
+			s.log.Info("certificate reloaded", "fingerprint", s.fingerprint())
 			s.warnOfExpiry()
 		}
 	}
@@ -50,7 +50,7 @@ func (s *service) reloadConfig() {
 	}
 	now, err := loadConfigFile(string(was.file))
 	if err != nil {
-		s.log.Error("configuration not read again, going on with the one before", "err", cause(err))
+		s.log.Error("configuration not reloaded, the old one stays in use", "err", cause(err))
 		return
 	}
 	level := s.opts.logLevel
@@ -63,7 +63,7 @@ func (s *service) reloadConfig() {
 	if changed := now.needRestart(was, s.opts.fixed); len(changed) > 0 {
 		s.log.Warn("the configuration has changes that need a restart", "file", was.file, "options", strings.Join(changed, " "))
 	}
-	s.log.Info("configuration read again", "file", was.file)
+	s.log.Info("configuration reloaded", "file", was.file)
 }
 
 // needRestart returns the names of the settings that differ from was and need a restart; options in

@@ -41,7 +41,7 @@ func (s *service) openStores(ctx context.Context) error {
 		}
 	}
 	if err == nil && len(s.late) == len(s.opts.datacenters) {
-		s.log.Error("no store answers: the service starts, and can do nothing before one does")
+		s.log.Error("no store answers: the service starts, and waits for one")
 	}
 	return err
 }

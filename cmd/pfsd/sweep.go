@@ -55,9 +55,9 @@ func (s *sweeper) sweep(ctx context.Context) {
 			switch {
 			case errors.Is(err, pfs.Unsupported), errors.Is(err, pfs.NotExist):
 			case err != nil:
-				s.log.Error("sweep of stale uploads", "datacenter", dc.name, "removed", n, "bytes", bytes, "directory", dir, "err", pfs.Detail(err))
+				s.log.Error("sweep of abandoned uploads", "datacenter", dc.name, "removed", n, "bytes", bytes, "directory", dir, "err", pfs.Detail(err))
 			default:
-				s.log.Info("sweep of stale uploads", "datacenter", dc.name, "removed", n, "bytes", bytes, "directory", dir)
+				s.log.Info("sweep of abandoned uploads", "datacenter", dc.name, "removed", n, "bytes", bytes, "directory", dir)
 			}
 		}
 	}
