@@ -255,7 +255,7 @@ func TestConvertKilled(t *testing.T) {
 		t.Errorf("with another input: code %d: %s", got.code, got.stderr)
 	}
 	got := convert(table, "--output-path", "out", "--resume", "-")
-	if got.code != cliio.Done || !strings.Contains(got.stderr, "400 shards") || !strings.Contains(got.stderr, "from the run before") {
+	if got.code != cliio.Done || !strings.Contains(got.stderr, "400 shards") || !strings.Contains(got.stderr, "from the earlier run") {
 		t.Fatalf("code %d: %s", got.code, got.stderr)
 	}
 	if got := convert(table, "--output-path", "once", "-"); got.code != cliio.Done {
@@ -301,7 +301,7 @@ func TestConvertResumesOnlyWhatIsRight(t *testing.T) {
 	}
 	writeTable(t, "t.csv", 5000, 0)
 	got := runHere(t, append(args, "--resume")...)
-	if got.code != cliio.Done || !strings.Contains(got.stderr, "5 shards, ") || !strings.Contains(got.stderr, "2 of them from the run before") {
+	if got.code != cliio.Done || !strings.Contains(got.stderr, "5 shards, ") || !strings.Contains(got.stderr, "2 of them from the earlier run") {
 		t.Fatalf("code %d: %s", got.code, got.stderr)
 	}
 	if got := runHere(t, "dataset", "verify", "out"); got.code != cliio.Done {
@@ -319,7 +319,7 @@ func TestConvertResumesSkipping(t *testing.T) {
 		t.Fatalf("code %d: %s", got.code, got.stderr)
 	}
 	got := runHere(t, append(args, "--resume", "--bad", "skip")...)
-	if got.code != cliio.Done || !strings.Contains(got.stderr, "4 of them from the run before") {
+	if got.code != cliio.Done || !strings.Contains(got.stderr, "4 of them from the earlier run") {
 		t.Fatalf("code %d: %s", got.code, got.stderr)
 	}
 	args[3] = "once"

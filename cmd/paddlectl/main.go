@@ -97,6 +97,6 @@ func overview(name string, groups []group) string {
 			fmt.Fprintf(&b, "\t%-15s  %s\n", c.Name, c.Usage)
 		}
 	}
-	fmt.Fprintf(&b, "\n\nUse \"%[1]s flags\" for a list of top-level flags\nUse \"%[1]s help SUBCOMMAND\" for what one does, its flags and its exit codes\n", name)
+	fmt.Fprintf(&b, "\n\nUse \"%[1]s flags\" for a list of top-level flags\nUse \"%[1]s help SUBCOMMAND\" for its description, flags and exit codes\n", name)
 	return b.String()
 }

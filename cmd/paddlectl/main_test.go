@@ -252,7 +252,7 @@ func TestInterruptedCopyGoesOn(t *testing.T) {
 	}
 
 	again := run(t, testMain(t, fsys, "cp", "--parallel=1", "a file", home))
-	if again.code != cliio.Done || !strings.Contains(again.stderr, "were there from before") {
+	if again.code != cliio.Done || !strings.Contains(again.stderr, "were already there") {
 		t.Errorf("again: code %d: %s", again.code, again.stderr)
 	}
 	back := run(t, testMain(t, fsys, "cat", home+"/a file"))

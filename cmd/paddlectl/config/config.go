@@ -129,7 +129,7 @@ func viewCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name:     "view",
 		Summary:  "show the configuration, without passwords",
-		Text:     "Shows the configuration. Of a password it shows only that one is set.",
+		Text:     "Shows the configuration. For a password it shows only that one is set.",
 		Examples: []string{"paddlectl config view --json"},
 		Flags:    []cli.Flag{app.JSONFlag(&json)},
 		Run:      func(context.Context, []string) error { return runConfigView(a, json) },

@@ -71,7 +71,7 @@ func FormatLines() (lines [][2]string) {
 	for _, f := range convert.Formats {
 		lines = append(lines, [2]string{f.Name, f.Doc})
 	}
-	return append(lines, [2]string{dataset.RecordsFormat, "RecordIO, a dataset or files: the record as it is, in the payload that it has unless --payload is given"})
+	return append(lines, [2]string{dataset.RecordsFormat, "RecordIO, a dataset or files: the record as it is, in its own payload unless --payload is given"})
 }
 
 func EncodingLines() (lines [][2]string) {

@@ -85,7 +85,7 @@ func (t *convertTelling) tellText() {
 	text := fmt.Sprintf("%s of %s in %s, %s", app.Count(r.Records, "record", "records"), r.Source,
 		app.Count(int64(len(r.Shards)), "shard", "shards"), cliio.Size(r.Bytes))
 	if r.Kept > 0 {
-		text += fmt.Sprintf(", %d of them from the run before", r.Kept)
+		text += fmt.Sprintf(", %d of them from the earlier run", r.Kept)
 	}
 	if r.Bad > 0 {
 		text += fmt.Sprintf(", %s left out", app.Count(r.Bad, "malformed record", "malformed records"))
@@ -114,7 +114,7 @@ func (t *convertTelling) notes() (texts []string) {
 		texts = append(texts, note.String())
 	}
 	if more := t.r.Stats.Unnoted; more > 0 {
-		texts = append(texts, fmt.Sprintf("%d more of such kinds", more))
+		texts = append(texts, fmt.Sprintf("%d more kinds", more))
 	}
 	return texts
 }

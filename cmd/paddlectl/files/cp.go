@@ -28,8 +28,8 @@ service, all others on this machine; "-" is standard input or output.
   - A directory SRC, without one, becomes DEST/NAME, whether DEST exists or not.
 
 With several sources or a quoted pattern, DEST must be a directory or end in a slash. A
-DEST that ends in a slash is made with all its missing parents, except a home. Of any
-other DEST only the last element is made.
+DEST that ends in a slash is made with all its missing parents, except a home. Otherwise
+only the last element of DEST is made.
 
 Every byte is verified. A file that is at its target already, with the same digest, is
 not copied again. A file appears at its target only when it is complete. To resume an

@@ -122,8 +122,8 @@ func runFileGet(ctx context.Context, a *app.App, operands []string) error {
 func lsCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "ls", Args: "PATH...", Least: 1, Most: -1,
-		Summary:  "list files, one name a line",
-		Text:     "Lists directories and files, one name a line.",
+		Summary:  "list files, one name per line",
+		Text:     "Lists directories and files, one name per line.",
 		Examples: []string{"paddlectl file ls /pfs/dc1/home/alice"},
 		Exits:    app.PathExits(),
 		Run: func(ctx context.Context, operands []string) error {

@@ -20,7 +20,7 @@ func Quota(a *app.App) *cli.Command {
 	var o quotaOptions
 	return a.NewCommand(app.Spec{
 		Name: "quota", Args: "[PATH...]", Most: -1,
-		Summary: "show what is used and allowed",
+		Summary: "show usage and limits",
 		Text: `Shows what the files below each directory, or below your home without PATH, use and may
 use. "-" means that the directory has no limit of its own; the limits of the directories
 above it still hold. FILES counts directories as well.`,

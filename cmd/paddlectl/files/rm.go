@@ -134,7 +134,7 @@ func (o rmOptions) removeHome(ctx context.Context, a *app.App, t app.Target) (bo
 	if _, err := t.Stat(ctx); err != nil {
 		return true, err
 	}
-	if err := o.ask(ctx, a, "remove with all that is in it", t.Path); err != nil {
+	if err := o.ask(ctx, a, "remove with all its content", t.Path); err != nil {
 		return true, err
 	}
 	err := pfs.RemoveTree(ctx, t.FS, t.Path)

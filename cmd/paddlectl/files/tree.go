@@ -21,7 +21,7 @@ func Tree(a *app.App) *cli.Command {
 	var o treeOptions
 	return a.NewCommand(app.Spec{
 		Name: "tree", Args: "[PATH...]", Most: -1,
-		Summary: "show what is below directories as a tree",
+		Summary: "show directories as a tree",
 		Text: `Draws each directory, or your home without PATH, as a tree sorted by name. Directories
 of more than 10,000 entries are not sorted. The last line counts what was shown. Links
 are shown, not followed.`,

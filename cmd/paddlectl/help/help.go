@@ -53,7 +53,7 @@ func Commands(a *app.App, program *cli.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name:    "commands",
 		Summary: "list all command names",
-		Text:    "Lists the names of all subcommands, one a line.",
+		Text:    "Lists the names of all subcommands, one per line.",
 		Run: func(context.Context, []string) error {
 			for _, c := range program.Commands {
 				if !c.Hidden {

@@ -26,8 +26,8 @@ func catCommand(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "cat", Args: "FILE...", Least: 1, Most: -1,
 		Summary: "print records",
-		Text: `Prints the records of files. Each record is checked before it is printed. Of a range only
-its chunks are read; the index or the headers of the file locate them.
+		Text: `Prints the records of files. Each record is checked before it is printed. --range reads
+only the chunks of the range, which the index or the headers of the file locate.
 
 Damage ends the command with code 7. With --on-damage skip or salvage, damaged records
 are named and left out, and the code is 8.`,

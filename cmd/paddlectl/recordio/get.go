@@ -19,8 +19,8 @@ func getCommand(a *app.App) *cli.Command {
 		Name: "get", Args: "FILE INDEX...", Least: 2, Most: -1,
 		Summary: "print records by number",
 		Text: `Prints the records with these numbers, counted from 0, in the given order. With an index
-beside the file (see index) only what holds them is read; without one, also the headers
-of all chunks.
+beside the file (see index) it reads only the bytes that it needs; without one, it also
+reads the headers of all chunks.
 
 A number beyond the last record is code 3.`,
 		Examples: []string{"paddlectl recordio get --format raw /pfs/dc1/home/alice/train-00000 4711 > record"},

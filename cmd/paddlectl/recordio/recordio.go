@@ -17,7 +17,7 @@ import (
 func Command(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name:    "recordio",
-		Summary: "read, check, mend and rearrange RecordIO files",
+		Summary: "read, check, repair and rearrange RecordIO files",
 		Text: `Works on RecordIO files: those of PaddlePaddle/recordio and its relatives. Files are
 on this machine or, below /pfs/, on a service; "-" is standard input or output.
 Quoted patterns work; a file that is named twice is read twice. docs/recordio.md

@@ -175,7 +175,7 @@ func tellTail(a *app.App, o *repairOptions, name string, t recordio.Tail) {
 	}
 	tell(a, o.output == "-", "%s", tailText(name, made, o.dryRun, t))
 	if t.Torn == 0 {
-		a.Hint("only the headers and the last chunk were looked at: " + a.Program + " recordio verify " + app.ShellWord(name) + " checks the rest")
+		a.Hint("only the headers and the last chunk were read: " + a.Program + " recordio verify " + app.ShellWord(name) + " checks the rest")
 	}
 }
 

@@ -123,7 +123,7 @@ func (o *Options) source(ctx context.Context, e transfer.End, text string, conte
 type errNeedsRecursive struct{ text string }
 
 func (e errNeedsRecursive) Error() string {
-	return e.text + " is a directory: -r copies directories with all that is in them"
+	return e.text + " is a directory: -r copies directories and all their content"
 }
 
 // Unwrap makes it an error of usage.

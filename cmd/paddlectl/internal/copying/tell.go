@@ -167,7 +167,7 @@ func (t *Transferring) summary() string {
 	}
 	text += Left(s, "tried")
 	if s.BytesResumed > 0 {
-		text += fmt.Sprintf(", %s were there from before", cliio.Size(s.BytesResumed))
+		text += fmt.Sprintf(", %s were already there", cliio.Size(s.BytesResumed))
 	}
 	return text
 }
