@@ -251,7 +251,7 @@ func TestConvertKilled(t *testing.T) {
 		t.Errorf("with other options: code %d: %s", got.code, got.stderr)
 	}
 	other := bytes.Replace(table, []byte("2,x"), []byte("7,x"), 1)
-	if got := convert(other, "--output-path", "out", "--resume", "-"); got.code != cliio.Exists || !strings.Contains(got.stderr, "the input is not the same") {
+	if got := convert(other, "--output-path", "out", "--resume", "-"); got.code != cliio.Exists || !strings.Contains(got.stderr, "the input has changed") {
 		t.Errorf("with another input: code %d: %s", got.code, got.stderr)
 	}
 	got := convert(table, "--output-path", "out", "--resume", "-")
@@ -554,7 +554,7 @@ func TestPublishOnce(t *testing.T) {
 	if err := fsys.Mkdir(t.Context(), top.Join("1000000000"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	publish(cliio.Exists, "/x: there is no number for a version behind 1000000000\nhint: another NAME", "--change-schema", "one", string(top))
+	publish(cliio.Exists, "/x: there is no version number after 1000000000\nhint: another NAME", "--change-schema", "one", string(top))
 	if err := fsys.Mkdir(t.Context(), top.Join("9223372036854775807"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -630,7 +630,7 @@ func TestPublishKeepsWhatIsThere(t *testing.T) {
 	if got := runHere(t, "dataset", "convert", "--output-path", "out", "--name-prefix", "x", "t.csv"); got.code != cliio.Done {
 		t.Fatalf("code %d: %s", got.code, got.stderr)
 	}
-	for name, want := range map[string]string{"x-00000-of-00001": "its digest is", "x-00000-of-00009": "/x/1/x-00000-of-00009: it is no part of the set, and would be published with it\nhint: paddlectl rm ", "": `/x/1: entry "\xff" is no part of the set`} {
+	for name, want := range map[string]string{"x-00000-of-00001": "its digest is", "x-00000-of-00009": "/x/1/x-00000-of-00009: it is not part of the set and would be published with it\nhint: paddlectl rm ", "": `/x/1: entry "\xff" is not part of the set`} {
 		fsys := newHome(t)
 		at := pfs.Path("/pfs/dc/public/dataset/x/1").Join(name)
 		if err := pfs.MkdirAll(t.Context(), fsys, at.Parent(), 0o755); err != nil {

@@ -59,7 +59,7 @@ func TestConvertMNIST(t *testing.T) {
 		{"a directory half packed", "half", pair, cliio.Done},
 		{"two sets", "two", pair + pair, cliio.Done},
 		{"images without labels", "bare", "[[1]]\n[[2]]\n", cliio.Done},
-		{"one with, one without", "plain bare", "bare/" + images + ": its labels do not lie beside it", cliio.Usage},
+		{"one with, one without", "plain bare", "bare/" + images + ": its labels are not beside it", cliio.Usage},
 		{"labels of others", "plain loose", "loose/t10k-" + labels + ": its images are not given", cliio.Usage},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -78,13 +78,13 @@ func TestConvertTree(t *testing.T) {
 		{"parts", cliio.Done, []string{"2 records of jsonl"}, ""},
 		{"shards", cliio.Failed, []string{"shards/t.tfrecord-00000-of-00002: neither its content nor its name tells the format", "hint: --format NAME"}, ""},
 		{"cifar", cliio.Done, []string{"30 records of cifar10", "left out as no cifar10, by their names: cifar/batches.meta.txt, cifar/readme.html\n",
-			"training and test data make one dataset, as cifar/data_batch_1.bin and cifar/test_batch.bin: --include or --exclude chooses"}, `{"label":1,"image":`},
+			"training and test data become one dataset, as cifar/data_batch_1.bin and cifar/test_batch.bin: choose with --include or --exclude"}, `{"label":1,"image":`},
 		{"--format cifar10 --include data_* cifar", cliio.Done, []string{"20 records of cifar10"}, ""},
 		{"cifar/test_batch.bin", cliio.Done, []string{"10 records of cifar10"}, ""},
 		{"cifar100", cliio.Failed, []string{"cifar100/train.bin: it may be images of CIFAR: name the format cifar10 or cifar100"}, ""},
 		{"--format cifar100 cifar100", cliio.Done, []string{"10 records of cifar100", "left out as no data, by their names: cifar100/fine_label_names.txt"}, ""},
 		{"python", cliio.Done, []string{"1 record of pickle", "left out as no data, by their names: python/batches.meta, python/readme.html\n"}, ""},
-		{"mnist", cliio.Done, []string{"2 records of mnist", "make one dataset, as mnist/train-labels-idx1-ubyte and mnist/t10k-labels-idx1-ubyte"}, ""},
+		{"mnist", cliio.Done, []string{"2 records of mnist", "become one dataset, as mnist/train-labels-idx1-ubyte and mnist/t10k-labels-idx1-ubyte"}, ""},
 		{"parted", cliio.Done, []string{"3 records of images", "the labels are Test, train: --label-from dir takes the directories that the images are in"}, `"label":"train"`},
 		{"--label-from dir parted", cliio.Done, []string{"3 records of images"}, `"label":"dog"`},
 		{"--exclude x tables/a.csv", cliio.Usage, []string{"--include and --exclude do nothing"}, ""},
@@ -101,7 +101,7 @@ func TestConvertTree(t *testing.T) {
 					t.Errorf("got %s, want %s", got.stderr, want)
 				}
 			}
-			warned := strings.Contains(got.stderr, "make one dataset") || strings.Contains(got.stderr, "the labels are")
+			warned := strings.Contains(got.stderr, "become one dataset") || strings.Contains(got.stderr, "the labels are")
 			if want := slices.Contains([]string{"cifar", "mnist", "parted"}, tt.args); warned != want {
 				t.Errorf("warned: %v, want %v: %s", warned, want, got.stderr)
 			}

@@ -17,16 +17,16 @@ import (
 	"github.com/paddlecloud/pfs/split"
 )
 
-// Result is what a conversion has made, or with Options.DryRun would make.
+// Result is what a conversion has made, or what it would make with Options.DryRun.
 type Result struct {
 	*manifest.Manifest               // without shards in a dry run
-	Stats              convert.Stats // what was read; zero if the dataset was there already
+	Stats              convert.Stats // what was read; zero if the dataset existed already
 	Plan               split.Plan    // the shards of a dry run
 	Kept               int           // shards that an earlier run finished
 	Already            bool          // nothing was left to do
 	EmptyRecords       int64         // records without a byte, which some readers take for the end of a file
 
-	LeftOut int64         // files below directories that are no data
+	LeftOut int64         // files below directories that are not data
 	Strays  string        // names the first of them; empty if there are none
 	Loss    recordio.Loss // damage of inputs that are RecordIO
 }
@@ -87,8 +87,8 @@ type conversion struct {
 	o    *settings
 	in   *inputs
 	res  *Result
-	set  *foundSet // what is there of a set of that name
-	made *Dataset  // that set, if it is what would be made
+	set  *foundSet // existing files of a set of that name
+	made *Dataset  // that set, if it is what this conversion makes
 	work *stagingDir
 	outs *transfer.Outputs
 	bad  *transfer.Output // nil: bad records are not collected
@@ -97,8 +97,8 @@ type conversion struct {
 	dirMade bool // by this run
 }
 
-// prepare looks at the target and takes up, with Resume, what is there. A dry
-// run makes no directory, and is refused what the run would be.
+// prepare checks the target and, with Resume, takes over what exists. A dry run makes no
+// directory, and is refused whatever a real run would be refused.
 func (c *conversion) prepare(ctx context.Context) error {
 	dir := &c.o.Dir
 	end, exists, err := lookAtDir(ctx, *dir)
@@ -127,7 +127,7 @@ func (c *conversion) prepare(ctx context.Context) error {
 	return err
 }
 
-// lookAtDir follows a link to a directory for files, and refuses what is none.
+// lookAtDir follows a link to a directory for files, and refuses anything but a directory.
 func lookAtDir(ctx context.Context, dir transfer.End) (_ transfer.End, exists bool, err error) {
 	end, info, err := recordfile.Follow(ctx, dir)
 	switch {
@@ -141,17 +141,17 @@ func lookAtDir(ctx context.Context, dir transfer.End) (_ transfer.End, exists bo
 	return end, true, nil
 }
 
-// unmake removes the directory that a run which failed has made, if nothing is in it.
+// unmake removes the directory that a failed run has made, if it is empty.
 func (c *conversion) unmake(ctx context.Context) {
 	if !c.dirMade {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
 	defer cancel()
-	_ = c.o.Dir.FS.Remove(ctx, c.o.Dir.Path) // one that stays is empty, or has what is to stay
+	_ = c.o.Dir.FS.Remove(ctx, c.o.Dir.Path) // if it fails, the directory is empty or in use
 }
 
-// look refuses what is in the way, and finds what can be gone on with.
+// look refuses what is in the way, and finds what can be resumed.
 func (c *conversion) look(ctx context.Context) (err error) {
 	if c.set, err = findSet(ctx, c.o.Dir, c.o.Name); err != nil {
 		return err
@@ -168,8 +168,8 @@ func (c *conversion) look(ctx context.Context) (err error) {
 	return c.checkInputs(ctx)
 }
 
-// already reports the set that is there, and removes what a run may have left that was killed
-// just before its end.
+// already reports the existing set, and removes what a run that was killed just before its end may
+// have left.
 func (c *conversion) already(ctx context.Context) error {
 	c.res.Manifest, c.res.Kept, c.res.Already = c.made.Manifest, len(c.made.Shards), true
 	if c.o.DryRun || !c.work.resumed {
@@ -178,7 +178,7 @@ func (c *conversion) already(ctx context.Context) error {
 	return c.work.remove(ctx)
 }
 
-// outputs begins the set of files that is made.
+// outputs begins the set of output files.
 func (c *conversion) outputs(ctx context.Context) *transfer.Outputs {
 	return transfer.NewOutputs(ctx, transfer.OutputOptions{
 		Force: c.o.Force || c.work != nil && c.work.resumed, KeepParts: true, Algorithm: digest.BLAKE3, Stdout: c.o.Stdout,
@@ -205,7 +205,7 @@ func (c *conversion) run(ctx context.Context) error {
 		c.outs.Abort()
 		if gone := c.work.claim.held(ctx); errors.Is(gone, pfs.Conflict) {
 			c.work.claim.rest()
-			return gone // which is why err came, or makes no difference
+			return gone // the cause of err, if there is one
 		}
 		c.work.leave(ctx, c.o.Tell, sink.done)
 		c.unmake(ctx)
@@ -216,7 +216,7 @@ func (c *conversion) run(ctx context.Context) error {
 	return nil
 }
 
-// result notes what was read and made.
+// result records what was read and made.
 func (c *conversion) result(m *manifest.Manifest) {
 	c.res.Manifest, c.res.Stats, c.res.LeftOut, c.res.Strays = m, c.stats, c.in.strays.count, c.in.strays.text()
 	if c.in.records != nil {
@@ -242,7 +242,7 @@ type badJSON struct {
 	Row    int64  `json:"row,omitempty"`
 	Offset *int64 `json:"offset,omitempty"`
 	Error  string `json:"error"`
-	Record string `json:"record,omitempty"` // of formats of lines; what is no UTF-8 in it is replaced
+	Record string `json:"record,omitempty"` // for formats of lines; bytes that are not UTF-8 are replaced
 }
 
 func (c *conversion) collectBad(bad *convert.RecordError, record []byte) error {
@@ -257,7 +257,7 @@ func (c *conversion) collectBad(bad *convert.RecordError, record []byte) error {
 	return err
 }
 
-// convert reads all inputs into sink, through what has to know all records first.
+// convert reads all inputs into sink, through the steps that must know all records first.
 func (c *conversion) convert(ctx context.Context, sink recordSink) (err error) {
 	c.in.meter = c.o.startMeter(c.in.bytes, int(c.in.files))
 	defer c.in.meter.End()
@@ -278,7 +278,7 @@ func (c *conversion) convert(ctx context.Context, sink recordSink) (err error) {
 	return sink.end(err)
 }
 
-// kept gives all records to add, and when their number is known from each to sink.
+// kept passes all records to add and then, when their number is known, from each to sink.
 func (c *conversion) kept(ctx context.Context, sink recordSink, add func([]byte) error, each func(func([]byte) error) error) error {
 	if err := c.read(ctx, add); err != nil {
 		return err
@@ -298,7 +298,7 @@ func (c *conversion) kept(ctx context.Context, sink recordSink, add func([]byte)
 	})
 }
 
-// read gives the payloads of all records to emit.
+// read passes the payloads of all records to emit.
 func (c *conversion) read(ctx context.Context, emit func(payload []byte) error) (err error) {
 	if c.in.records != nil {
 		err = c.readRecords(ctx, emit)
@@ -322,7 +322,7 @@ func (c *conversion) manifest(shards []manifest.Shard) *manifest.Manifest {
 	return m
 }
 
-// classes are the labels of images, or those of the datasets that are read.
+// classes returns the labels of images, or those of the datasets that are read.
 func (c *conversion) classes() []string {
 	if c.in.records == nil && c.stats.Format != imagesName {
 		return nil
@@ -330,7 +330,7 @@ func (c *conversion) classes() []string {
 	return c.in.labels
 }
 
-// columns are those of a table, of Parquet or of arrays.
+// columns returns those of a table, of Parquet or of arrays.
 func (c *conversion) columns() (list []manifest.Column) {
 	if c.in.records != nil {
 		return c.in.records.columns
@@ -379,8 +379,8 @@ func (c *conversion) publish(ctx context.Context, sink *shardSink) error {
 	return c.work.remove(ctx)
 }
 
-// again looks a second time for a set in the way, and for those of its files that are to
-// be removed: another run may have come first.
+// again checks once more for a set in the way, and finds those of its files that are to be
+// removed: another run may have been faster.
 func (c *conversion) again(ctx context.Context) error {
 	if err := c.work.claim.held(ctx); err != nil {
 		return err
@@ -399,12 +399,12 @@ func (c *conversion) again(ctx context.Context) error {
 // explain gives an error of a conversion its Kind.
 func explain(err error) error {
 	if p, ok := errors.Unwrap(err).(*pfs.Error); ok && p.Path != "" && !errors.As(err, new(*Error)) {
-		err = p // names the input better than package convert in front of it
+		err = p // it names the input better than package convert does
 	}
 	return recordfile.ConvertError(recordfile.RecordError(err))
 }
 
-// rehearse reads everything and finds which shards it would make.
+// rehearse reads everything and finds out which shards it would make.
 func (c *conversion) rehearse(ctx context.Context) error {
 	if c.o.BadFile != nil {
 		if err := c.outputs(ctx).Rehearse("--bad-file", *c.o.BadFile); err != nil {

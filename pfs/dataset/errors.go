@@ -9,25 +9,25 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// Reason says what a caller can do about an Error.
+// Reason tells the caller what to do about an Error.
 type Reason uint8
 
 // The reasons.
 const (
-	BadOption       Reason = iota // options that contradict each other, or cannot be meant
-	Exists                        // a dataset is there: Options.Force replaces it
-	ShardsExist                   // shards without a manifest are there: Options.Force replaces them
+	BadOption       Reason = iota // options that are invalid or contradict each other
+	Exists                        // a dataset exists: Options.Force replaces it
+	ShardsExist                   // shards without a manifest exist: Options.Force replaces them
 	Empty                         // there is no file or no record: AllowEmpty makes an empty dataset
 	Unfinished                    // an earlier conversion was not completed: Options.Resume or Options.Restart
-	OtherJob                      // the earlier conversion was of other inputs or options: Options.Restart
+	OtherJob                      // the earlier conversion had other inputs or options: Options.Restart
 	Busy                          // another run is at work
 	NotDataset                    // there is no manifest: see Error.Begun and Error.Files
-	NoVersion                     // no complete version is meant: see Error.Versions
-	Stray                         // a published version would have a file that is no part of the set
-	UnnamedStray                  // the same of an entry whose name cannot be given
-	OtherSchema                   // readers of the newest version expect others: PublishOptions.ChangeSchema
-	TooManyVersions               // another place begins again with 1
-	TooFewFiles                   // files cannot be given to so many trainers
+	NoVersion                     // there is no such complete version: see Error.Versions
+	Stray                         // a published version would have a file that is not part of the set
+	UnnamedStray                  // the same for an entry whose name cannot be in a path
+	OtherSchema                   // readers of the newest version expect another one: PublishOptions.ChangeSchema
+	TooManyVersions               // no numbers are left here: another place begins with 1
+	TooFewFiles                   // there are fewer files than trainers
 )
 
 // Error is an error with a reason. It wraps an error that has a pfs.Kind.
@@ -35,11 +35,11 @@ type Error struct {
 	Reason Reason
 	Err    error
 
-	Path     pfs.Path     // what it is about; may be empty
+	Path     pfs.Path     // may be empty
 	Dir      transfer.End // of NotDataset: the directory, if there is one
-	Begun    string       // the dataset of which a conversion was not completed
+	Begun    string       // the dataset whose conversion was not completed
 	Files    bool         // the directory has files
-	Versions []int        // the versions that are complete
+	Versions []int        // the complete versions
 }
 
 // Error names the path unless Err does.
@@ -62,20 +62,20 @@ func failure(reason Reason, op string, at pfs.Path, kind pfs.Kind, format string
 	return &Error{Reason: reason, Path: at, Err: pfs.Errorf(op, at, kind, format, args...)}
 }
 
-// invalid refuses options.
+// invalid is the error for bad options.
 func invalid(format string, args ...any) error {
 	return &Error{Err: recordfile.WithKind(fmt.Errorf(format, args...), pfs.Invalid)}
 }
 
-// plain is a failure whose text is the message alone, without that of its Kind.
+// plain is a failure whose text is only the message, without that of its Kind.
 func plain(reason Reason, at transfer.End, kind pfs.Kind, text string) *Error {
 	return &Error{Reason: reason, Path: at.Path, Dir: at, Err: recordfile.WithKind(errors.New(text), kind)}
 }
 
-// isMissing reports whether err says that a file is not there.
+// isMissing reports whether err says that a file does not exist.
 func isMissing(err error) bool { return errors.Is(err, pfs.NotExist) }
 
-// count writes a number of things.
+// count formats a number of things.
 func count(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -14,8 +14,8 @@ import (
 	"github.com/paddlecloud/pfs/shard"
 )
 
-// The whole way of a dataset: a table becomes shards with a manifest, these are published as
-// version 1, and a reader that knows only the name of the dataset gets its records.
+// The whole life of a dataset: a table becomes shards with a manifest, these are published as
+// version 1, and a reader that only knows the name of the dataset gets its records.
 func Example() {
 	ctx, fsys := context.Background(), memfs.New(memfs.Options{})
 	table := recordfile.File{Title: "-", Stream: strings.NewReader("rooms,price\n6,24\n5,21.6\n7,34.7\n")}

@@ -43,19 +43,19 @@ func findSet(ctx context.Context, dir transfer.End, name string) (*foundSet, err
 	return s, nil
 }
 
-// isShardOf reports whether file has the form of the names of the shards of a
-// dataset: NAME-00001 or NAME-00001-of-00010.
+// isShardOf reports whether file has the form of a shard's name: NAME-00001 or
+// NAME-00001-of-00010.
 func isShardOf(file, dataset string) bool {
 	rest, ok := strings.CutPrefix(file, dataset+"-")
 	number, total, of := strings.Cut(rest, "-of-")
 	return ok && isDigits(number) && (!of || isDigits(total))
 }
 
-// isDigits reports whether s is a number as names of shards have it.
+// isDigits reports whether s has the form of a number in a shard's name.
 func isDigits(s string) bool { return len(s) >= 5 && strings.Trim(s, "0123456789") == "" }
 
-// withdraw removes the manifest of the set and then its shards that no new one
-// replaces, so that the set is never taken for complete, nor mixed with the new.
+// withdraw removes the manifest of the set and then those of its shards that no new one replaces,
+// so that the set never seems complete and is never mixed with the new one.
 func (s *foundSet) withdraw(ctx context.Context, replaced []manifest.Shard) error {
 	if s.manifest {
 		if err := s.dir.FS.Remove(ctx, s.dir.Path.Join(manifest.FileName(s.name))); err != nil && !isMissing(err) {
@@ -77,8 +77,8 @@ func (s *foundSet) withdraw(ctx context.Context, replaced []manifest.Shard) erro
 	return nil
 }
 
-// lookAtSet refuses to go on where a set is in the way. With --resume it may be what
-// this conversion makes, which has then nothing left to do.
+// lookAtSet refuses to continue if a set is in the way. With --resume the set may be what this
+// conversion makes, so that nothing is left to do.
 func (c *conversion) lookAtSet(ctx context.Context) error {
 	if !c.set.manifest || c.o.Force {
 		return nil
@@ -114,11 +114,11 @@ func (c *conversion) lookAtSet(ctx context.Context) error {
 	return nil
 }
 
-// differ tells in which input or option a set is not what o makes of the inputs, as far
-// as the manifest says; "" if it is.
+// differ names the input or option in which a set differs from what o makes of the inputs, if the
+// manifest shows one; else it returns "".
 func (in *inputs) differ(m *manifest.Manifest, o *settings) string {
 	before, now := slices.Clone(m.Options), o.ofBytes()
-	if m.Bad == 0 { // then it made no difference
+	if m.Bad == 0 { // then the option made no difference
 		skips := func(option string) bool { return option == "--bad=skip" }
 		before, now = slices.DeleteFunc(before, skips), slices.DeleteFunc(now, skips)
 	}
@@ -136,8 +136,8 @@ func inputTexts(list []manifest.Input) (texts []string) {
 	return texts
 }
 
-// difference tells the first difference between what a run before and this one were
-// given; "" if there is none.
+// difference describes the first difference between the arguments of an earlier run and of this
+// one; "" if there is none.
 func difference(before, now []string) string {
 	for i := range max(len(before), len(now)) {
 		switch {
@@ -157,8 +157,8 @@ func difference(before, now []string) string {
 	return ""
 }
 
-// newerInput returns an error if an input may be another than the set at was made of,
-// though it has the same name and size.
+// newerInput returns an error if an input may have changed since the set at was made, although it
+// has the same name and size.
 func (c *conversion) newerInput(ctx context.Context, at pfs.Path) error {
 	info, err := c.o.Dir.FS.Stat(ctx, at)
 	if err != nil {
@@ -175,9 +175,8 @@ func (c *conversion) newerInput(ctx context.Context, at pfs.Path) error {
 	return nil
 }
 
-// checkInputs refuses inputs that the set would replace or remove, by whatever name
-// or link they were given. Only what exists can be replaced, so that the inputs, of
-// which there may be millions, are held against the few files that do.
+// checkInputs refuses inputs that the set would replace or remove, by whatever name or link they
+// were given. There may be millions of inputs, so it compares them with the few outputs that exist.
 func (c *conversion) checkInputs(ctx context.Context) error {
 	targets, err := c.existingOutputs(ctx)
 	if err != nil || len(targets) == 0 {
@@ -191,8 +190,7 @@ func (c *conversion) checkInputs(ctx context.Context) error {
 	return nil
 }
 
-// existingOutputs lists the files that the conversion may replace or remove, by their
-// size.
+// existingOutputs lists the files that the conversion may replace or remove, by their size.
 func (c *conversion) existingOutputs(ctx context.Context) (map[int64][]transfer.End, error) {
 	ends := []transfer.End{{FS: c.o.Dir.FS, Path: c.o.Dir.Path.Join(manifest.FileName(c.o.Name))}}
 	for _, name := range c.set.shards {
@@ -216,7 +214,7 @@ func (c *conversion) existingOutputs(ctx context.Context) (map[int64][]transfer.
 	return thoseThere(ctx, ends)
 }
 
-// thoseThere returns those of the files that exist, by their size.
+// thoseThere returns the files that exist, by their size.
 func thoseThere(ctx context.Context, ends []transfer.End) (map[int64][]transfer.End, error) {
 	files := map[int64][]transfer.End{}
 	for _, end := range ends {
@@ -232,7 +230,7 @@ func thoseThere(ctx context.Context, ends []transfer.End) (map[int64][]transfer.
 	return files, nil
 }
 
-// checkNone returns an error that names both if an input of g is one of the targets.
+// checkNone returns an error that names both files if an input of g is one of the targets.
 func (g *inputGroup) checkNone(ctx context.Context, o *settings, targets map[int64][]transfer.End) error {
 	refuse := func(f recordfile.File, t transfer.End) error {
 		if !isSameFile(ctx, o.SameFile, f, t) {

@@ -21,19 +21,19 @@ import (
 	"github.com/paddlecloud/pfs/recordio/convert"
 )
 
-// inputs are the files that the operands of convert name, found but not open.
-// Memory does not grow with their number.
+// inputs are the files that the operands of convert name, found but not open. Memory does not grow
+// with their number.
 type inputs struct {
 	o      *settings
 	groups []*inputGroup
 	files  int64
 	bytes  int64    // of all; -1 if one is a stream
-	labels []string // of all directories that have data, sorted once all were walked
+	labels []string // of all directories that have data, sorted after the walk
 	known  map[label]bool
-	rules  transfer.Filter // of what is taken below directories
+	rules  transfer.Filter // for entries below directories
 	trees  bool            // an operand is a directory
 
-	perhapsImages bool // a name says images, or no format
+	perhapsImages bool // a name indicates images, or no format
 
 	strays strays
 
@@ -43,10 +43,10 @@ type inputs struct {
 	meter   recordfile.Meter
 }
 
-// label is the name of a directory, and what the name of a file in it says.
+// label is the name of a directory, and what the name of a file in it indicates.
 type label struct{ name, said string }
 
-// labelFrom says which directory is the label of a file.
+// labelFrom chooses the directory that is the label of a file.
 type labelFrom string
 
 const (
@@ -55,8 +55,7 @@ const (
 	labelFromNone labelFrom = "none"
 )
 
-// of returns the label of the file name, whose place below the operand is rel; "" if
-// it has none.
+// of returns the label of the file name, whose path below the operand is rel; "" if it has none.
 func (f labelFrom) of(name pfs.Path, rel string) string {
 	switch top, _, nested := strings.Cut(rel, "/"); {
 	case f == labelFromDir:
@@ -67,7 +66,7 @@ func (f labelFrom) of(name pfs.Path, rel string) string {
 	return ""
 }
 
-// inputGroup is what one operand names.
+// inputGroup has the files that one operand names.
 type inputGroup struct {
 	operand Input
 	fs      pfs.FileSystem
@@ -76,8 +75,8 @@ type inputGroup struct {
 	files   int64
 	bytes   int64
 
-	newest     time.Time // when the file that was changed last was, and
-	newestName string    // what messages call that
+	newest     time.Time // modification time of the file that was changed last
+	newestName string    // its name in messages
 }
 
 // findInputs finds what the operands name. The caller closes it.
@@ -107,7 +106,7 @@ func findInputs(ctx context.Context, o *settings) (*inputs, error) {
 	return in, nil
 }
 
-// settleLabels lists the labels of what is data.
+// settleLabels lists the labels of the files that are data.
 func (in *inputs) settleLabels() {
 	names := map[string]bool{}
 	for l := range in.known {
@@ -121,7 +120,7 @@ func (in *inputs) settleLabels() {
 func (in *inputs) close() {
 	for _, g := range in.groups {
 		if g.found != nil {
-			g.found.Close() // what cannot be removed is in the folder for temporary files
+			g.found.Close() // on failure its file stays in the directory for temporary files
 		}
 	}
 }
@@ -147,27 +146,27 @@ func (in *inputs) add(ctx context.Context, operand Input) error {
 	return err
 }
 
-// byName orders entries by their names.
+// byName orders entries by name.
 func byName(a, b pfs.Info) int { return strings.Compare(a.Name, b.Name) }
 
-// inputTree is a directory that is walked: what stands in front of the places of its files
-// in messages and in records.
+// inputTree is a directory that is walked, with the prefixes of its files in messages and in
+// records.
 type inputTree struct {
 	dir         pfs.Path
 	title, name string
 }
 
-// rel returns the place of a file below the directory.
+// rel returns the path of a file below the directory.
 func (t inputTree) rel(name pfs.Path) string {
 	return strings.TrimPrefix(string(name), strings.TrimSuffix(string(t.dir), "/")+"/")
 }
 
-// baseOf returns the last part of an operand: manifests and records do not tell where
-// on this machine the data was.
+// baseOf returns the last part of an operand: manifests and records do not reveal where on this
+// machine the data was.
 func baseOf(text string) string { return path.Base(filepath.ToSlash(text)) }
 
-// addPath adds the file f, or all files below the directory f. Records call these by their
-// place below it if alone is set.
+// addPath adds the file f, or all files below the directory f. If alone is set, records name these
+// by their path below it.
 func (in *inputs) addPath(ctx context.Context, g *inputGroup, f recordfile.File, alone bool) error {
 	text := f.Title
 	e, info, err := recordfile.Follow(ctx, f.End)
@@ -200,8 +199,8 @@ func (in *inputs) addPath(ctx context.Context, g *inputGroup, f recordfile.File,
 	})
 }
 
-// takes reports whether an entry below a directory is taken, and whether something below
-// it may be. Dot-files are not.
+// takes reports whether an entry below a directory is taken, and whether something below it may
+// be. Dot-files are not.
 func (in *inputs) takes(rel string, info pfs.Info) (takes, enters bool) {
 	if strings.HasPrefix(info.Name, ".") {
 		return false, false
@@ -209,8 +208,7 @@ func (in *inputs) takes(rel string, info pfs.Info) (takes, enters bool) {
 	return in.rules.Takes(rel, info.IsDir())
 }
 
-// addBelow adds one entry of a directory that is walked. Links to files are
-// followed.
+// addBelow adds one entry of a directory that is walked. It follows links to files.
 func (in *inputs) addBelow(ctx context.Context, g *inputGroup, e transfer.End, info pfs.Info, below inputTree) error {
 	if info.IsLink() {
 		_, to, err := recordfile.Follow(ctx, e)
@@ -220,14 +218,14 @@ func (in *inputs) addBelow(ctx context.Context, g *inputGroup, e transfer.End, i
 		info = to
 	}
 	if !info.IsRegular() {
-		in.o.Tell(string(e.Path) + ": left out: no regular file")
+		in.o.Tell(string(e.Path) + ": left out: not a regular file")
 		return nil
 	}
 	rel := below.rel(e.Path)
 	return in.addFile(ctx, g, foundInput{path: e.Path, title: below.title + rel, name: below.name + rel}, rel, info)
 }
 
-// addFile adds a file whose place below the operand is rel, "" for the operand itself.
+// addFile adds a file whose path below the operand is rel, "" for the operand itself.
 func (in *inputs) addFile(ctx context.Context, g *inputGroup, f foundInput, rel string, info pfs.Info) error {
 	in.mnist.add(ctx, transfer.End{FS: g.fs, Path: f.path}, f.title)
 	said := saidBy(f.path.Base())
@@ -244,21 +242,21 @@ func (in *inputs) addFile(ctx context.Context, g *inputGroup, f foundInput, rel 
 	return g.add(f, info.Size)
 }
 
-// noteTime keeps the newest of the times at which the files were changed.
+// noteTime keeps the newest modification time.
 func (g *inputGroup) noteTime(info pfs.Info, title string) {
 	if info.ModTime.After(g.newest) {
 		g.newest, g.newestName = info.ModTime, title
 	}
 }
 
-// foundInput is a file: title is what messages call it, name what records do. said is
-// what its name says of its format, "" for an operand.
+// foundInput is a file. title is its name in messages, name that in records. said is what its name
+// says about its format, "" for an operand.
 type foundInput struct {
 	path                     pfs.Path
 	title, name, label, said string
 }
 
-// add notes a file in the fields of an Info, which is what sorters take.
+// add records a file in the fields of an Info, which sorters take.
 func (g *inputGroup) add(f foundInput, size int64) error {
 	g.files++
 	g.bytes += size
@@ -274,8 +272,8 @@ func (in *inputs) list() []manifest.Input {
 	return list
 }
 
-// sources yields the inputs in the order of the operands, those of one by their
-// paths. Where mnist is set, files of labels go with their images.
+// sources yields the inputs in the order of the operands, and by path within one. If mnist is set,
+// files of labels go with their images.
 func (in *inputs) sources(mnist bool) iter.Seq2[convert.Source, error] {
 	return func(yield func(convert.Source, error) bool) {
 		for _, g := range in.groups {
@@ -306,8 +304,7 @@ func (in *inputs) sources(mnist bool) iter.Seq2[convert.Source, error] {
 	}
 }
 
-// paired is source for a file that may be of MNIST; false for labels, which go with
-// their images.
+// paired is source for a file that may be of MNIST; false for labels, which go with their images.
 func (in *inputs) paired(g *inputGroup, f pfs.Info) (convert.Source, bool) {
 	end, s := transfer.End{FS: g.fs, Path: pfs.Path(f.Name)}, in.source(g, f)
 	if labels, ok := in.mnist.labels[end]; ok {
@@ -329,7 +326,7 @@ func (in *inputs) source(g *inputGroup, f pfs.Info) convert.Source {
 	}}
 }
 
-// open opens a file as package convert takes it.
+// open opens a file for package convert.
 func (in *inputs) open(ctx context.Context, f recordfile.File) (convert.Content, error) {
 	src, err := recordfile.Open(ctx, f, in.meter)
 	if err != nil {
@@ -347,11 +344,11 @@ func (in *inputs) open(ctx context.Context, f recordfile.File) (convert.Content,
 	return c, nil
 }
 
-// errStop ends a loop whose caller wants no more.
+// errStop ends a loop early.
 var errStop = errors.New("stop")
 
-// unchanged answers Conflict if a file of this machine is another than the one that
-// was read, since no store sees to that. One that is gone was read to its end.
+// unchanged answers Conflict if a file of this machine was replaced or changed while it was read;
+// stores check that themselves. A file that was removed was still read to its end.
 func unchanged(ctx context.Context, src *recordfile.Input) error {
 	if src.Stream != nil || src.Remote || ctx.Err() != nil {
 		return nil
@@ -363,9 +360,9 @@ func unchanged(ctx context.Context, src *recordfile.Input) error {
 	return pfs.Errorf("dataset.Convert", src.End.Path, pfs.Conflict, "the file was changed while it was read")
 }
 
-// wholeReader reads an input from its beginning to its end, and answers Conflict
-// where the file ends before the length that it had when it was opened: without that
-// half a table would pass for a whole one.
+// wholeReader reads an input from its beginning to its end, and answers Conflict if the file ends
+// before the length that it had when it was opened. Otherwise half a table would pass for a whole
+// one.
 type wholeReader struct {
 	*recordfile.Input
 	n int64

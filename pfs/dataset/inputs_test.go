@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 )
 
-// TestWholeReader checks that a file that became shorter is not taken for a whole one.
+// TestWholeReader checks that a file that became shorter does not pass for a whole one.
 func TestWholeReader(t *testing.T) {
 	r := &wholeReader{Input: &recordfile.Input{Reader: strings.NewReader("half"), Size: 8}}
 	_, err := io.ReadAll(r)

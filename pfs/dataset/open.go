@@ -27,12 +27,12 @@ type Dataset struct {
 	remote bool
 }
 
-// Open reads the manifest of the dataset that f names: its directory, its prefix in there
-// (DIR/NAME), its manifest, or a published dataset, of which it is the version that is the latest.
-// Nothing is checked: see Check and Verify.
+// Open reads the manifest of the dataset that f names. f is its directory, its prefix there
+// (DIR/NAME), its manifest, or a published dataset, which stands for its latest version. Open
+// checks nothing: see Check and Verify.
 func Open(ctx context.Context, f recordfile.File) (*Dataset, error) {
 	if f.Stream != nil {
-		return nil, invalid("\"-\" is no dataset: its directory is needed, or DIR/PREFIX")
+		return nil, invalid("\"-\" is not a dataset: name its directory, or DIR/PREFIX")
 	}
 	s, err := open(ctx, f)
 	if err == nil {
@@ -65,16 +65,16 @@ func open(ctx context.Context, f recordfile.File) (*Dataset, error) {
 	return s, missing
 }
 
-// noDataset is the error for a directory that is there and holds no dataset.
+// noDataset is the error for an existing directory without a dataset.
 func noDataset(ctx context.Context, dir transfer.End) error {
 	e := plain(NotDataset, dir, pfs.NotExist, "no dataset: there is no manifest in this directory")
 	e.Files, e.Begun = insteadOfDataset(ctx, dir)
 	return e
 }
 
-// insteadOfDataset looks into a directory without a manifest: whether there are files that
-// patterns find, and the dataset of which a conversion has begun, "" if there is none.
-// What cannot be listed is said by the error that it explains.
+// insteadOfDataset looks for the reason why a directory has no manifest. It returns whether there
+// are files that patterns find, and the dataset whose conversion has begun, if any. It ignores
+// errors, because it explains another one.
 func insteadOfDataset(ctx context.Context, dir transfer.End) (files bool, begun string) {
 	left := 1000
 	for e, err := range pfs.Entries(ctx, dir.FS, dir.Path, nil) {
@@ -110,8 +110,8 @@ func datasetIn(ctx context.Context, dir transfer.End, shown string) (*Dataset, e
 	return readVersion(ctx, dir, n, fmt.Sprintf("%s%d/", shown, n))
 }
 
-// datasetsIn lists the datasets in a directory, and says whether it is that of a
-// published one.
+// datasetsIn lists the datasets in a directory, and reports whether the directory is that of a
+// published dataset.
 func datasetsIn(ctx context.Context, dir transfer.End) (names []string, latest bool, err error) {
 	const most = 1000
 	for e, err := range pfs.Entries(ctx, dir.FS, dir.Path, nil) {
@@ -163,7 +163,7 @@ func (s *Dataset) Shard(i int) recordfile.File {
 	}
 }
 
-// Files are all shards.
+// Files returns all shards.
 func (s *Dataset) Files() []recordfile.File {
 	files := make([]recordfile.File, len(s.Shards))
 	for i := range s.Shards {
@@ -172,10 +172,10 @@ func (s *Dataset) Files() []recordfile.File {
 	return files
 }
 
-// Title is what messages call the dataset.
+// Title is the dataset's name in messages.
 func (s *Dataset) Title() string { return s.shown + s.Name }
 
-// DirTitle is what messages call its directory.
+// DirTitle is the directory's name in messages.
 func (s *Dataset) DirTitle() string {
 	if len(s.shown) > 1 {
 		return strings.TrimSuffix(s.shown, "/")
@@ -183,9 +183,8 @@ func (s *Dataset) DirTitle() string {
 	return path.Clean(s.shown)
 }
 
-// Check compares the names and the sizes of the shards with the manifest: what is missing or of
-// another set would be noticed by nobody who reads what is there. The sizes only matter where
-// damage ends what is done.
+// Check compares the names and sizes of the shards with the manifest: readers would not notice a
+// shard that is missing or of another set. Sizes only matter if policy ends at damage.
 func (s *Dataset) Check(ctx context.Context, policy recordio.Policy) error {
 	found, err := findSet(ctx, s.Dir, s.Name)
 	if err != nil {
@@ -198,7 +197,7 @@ func (s *Dataset) Check(ctx context.Context, policy recordio.Policy) error {
 		f := s.Shard(i)
 		size, known := found.sizes[s.Shards[i].Name]
 		if !known || policy != recordio.Fail {
-			continue // a link: its file is looked at when it is opened
+			continue // a link: its file is checked when it is opened
 		}
 		if err := f.Stated.OfSize(f.End, size); err != nil {
 			return err
@@ -207,9 +206,9 @@ func (s *Dataset) Check(ctx context.Context, policy recordio.Policy) error {
 	return nil
 }
 
-// Find lists the files that inputs name, in the order given: the shards of datasets, and files. A
-// dataset is checked as far as names and sizes tell, by the policy for damage, and returned if it
-// is all that is named.
+// Find lists the files that inputs name, in this order: the shards of datasets, and other files. It
+// checks names and sizes of a dataset under the policy for damage, and returns the dataset if it is
+// the only one and nothing else is named.
 func Find(ctx context.Context, inputs []Input, policy recordio.Policy) (*Dataset, []recordfile.File, error) {
 	if len(inputs) == 1 && inputs[0].Stream == nil {
 		in := inputs[0]
@@ -257,8 +256,8 @@ func filesOf(ctx context.Context, f recordfile.File, policy recordio.Policy) ([]
 	return s.Files(), s.Check(ctx, policy)
 }
 
-// PayloadOf returns how the records of files are encoded, as their manifests say; "" if
-// there is none. It refuses datasets that differ: one way to decode is not right for both.
+// PayloadOf returns the encoding of the records of files from their manifests; "" if there are none.
+// It refuses datasets with different encodings.
 func PayloadOf(files []recordfile.File) (string, error) {
 	var first *recordfile.Stated
 	for _, f := range files {

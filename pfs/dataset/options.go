@@ -21,8 +21,8 @@ import (
 	"github.com/paddlecloud/pfs/split"
 )
 
-// RecordsFormat is the format of inputs that are datasets, or files of RecordIO. Their
-// records go through as they are, to be cut, ordered or compressed anew.
+// RecordsFormat is the format of inputs that are datasets, or files of RecordIO. Their records
+// are not changed, only cut, ordered or compressed anew.
 const RecordsFormat = "recordio"
 
 // Input is what one operand names: a file, a directory with all below it, or a stream.
@@ -34,12 +34,12 @@ type Input struct {
 	Expand func(ctx context.Context, fn func(recordfile.File) error) error
 }
 
-// Path is the Input for a file or directory of a file system.
+// Path returns the Input for a file or directory of a file system.
 func Path(e transfer.End) Input {
 	return Input{File: recordfile.File{Title: string(e.Path), End: e}}
 }
 
-// name is what manifests call the operand.
+// name returns the operand as manifests name it.
 func (in Input) name() string {
 	if in.Stream != nil {
 		return "-"
@@ -55,36 +55,36 @@ func (in Input) Each(ctx context.Context, fn func(recordfile.File) error) error 
 	return in.Expand(ctx, fn)
 }
 
-// Options say what Convert makes of which inputs. Errors call an option as the manifest does,
-// such as --line-count.
+// Options are the inputs and options of Convert. Errors name an option as the manifest does, such
+// as --line-count.
 type Options struct {
 	Inputs []Input
 	Dir    transfer.End // for the shards; made if it is missing
-	Title  string       // what messages call Dir; empty: its path
-	Name   string       // what the names of the shards begin with
+	Title  string       // the name of Dir in messages; empty: its path
+	Name   string       // prefix of the names of the shards
 
-	// At most one of these says how records are cut into shards; without any, shards have 256 MiB.
+	// At most one of these determines how records are cut into shards. Default: 256 MiB a shard.
 	LineCount int64 // records a shard
 	NumShards int64
 	ShardSize int64 // bytes of records a shard
-	// PaddleCompat cuts, counts in names and chunks as convert of paddle.v2.dataset.common.
+	// PaddleCompat cuts, numbers and chunks as convert of paddle.v2.dataset.common does.
 	PaddleCompat bool
 
-	Format  string          // of the inputs: one of convert.Formats, or RecordsFormat; empty: found out
-	Payload string          // one of convert.Encodings; empty: the first, or that of the records which are read
-	Rules   []transfer.Rule // of what is read below directories
-	// LabelFrom says which directory is the label of an image: the one below the input ("top",
-	// which empty means), the one it is in ("dir"), or "none".
+	Format  string          // of the inputs: one of convert.Formats, or RecordsFormat; empty: detect
+	Payload string          // one of convert.Encodings; empty: the first, or that of the records that are read
+	Rules   []transfer.Rule // for files below directories
+	// LabelFrom chooses the directory that is the label of an image: the one below the input
+	// ("top", the default), the one that the image is in ("dir"), or "none".
 	LabelFrom string
 
 	Encoding  string // of text: one of convert.Charsets; empty: UTF-8
 	Delimiter string // between the columns of a table: one character, "tab", or "space" for any run of blanks
 	NoHeader  bool   // the first line of a table is a record
-	SkipLines int64  // left out at the beginning of each input
+	SkipLines int64  // lines to skip at the beginning of each input
 	Columns   string // names of columns, between commas
 	Types     []string
 	Text      bool   // columns that are not in Types are text
-	Null      string // what means that a value is missing
+	Null      string // the text of a missing value
 	Labels    []string
 
 	Shuffle       bool
@@ -92,31 +92,31 @@ type Options struct {
 	ShuffleMemory int64 // bytes; 0: 64 MiB
 
 	SkipBad   bool          // leave malformed records out
-	MaxBad    int64         // of them at most; 0: convert.DefaultMaxBad, less than 0: any number
+	MaxBad    int64         // most malformed records; 0: convert.DefaultMaxBad, less than 0: any number
 	BadFile   *transfer.End // leave them out and write them to this file, or to Stdout if it has no file system
 	Stdout    Stdout
-	OnDamage  recordio.Policy // what is done with damage of inputs that are RecordIO
+	OnDamage  recordio.Policy // for damage of inputs that are RecordIO
 	MaxRecord int64           // bytes; 0: the default of package convert
 
 	Compressor string // empty: snappy
 	ChunkSize  int64  // bytes; 0: 4 MiB, or 32 MiB with PaddleCompat; less than 0: one record
-	Jobs       int    // 0: one a processor
+	Jobs       int    // goroutines that compress; 0: one a processor
 
-	Resume     bool // go on with what an earlier run finished
-	Restart    bool // discard that
+	Resume     bool // keep the finished shards of an earlier run
+	Restart    bool // discard them
 	Force      bool // replace what exists
 	AllowEmpty bool
 	DryRun     bool // read everything, write nothing
 
-	// Tell, if not nil, is given remarks on the way, such as a file that is left out.
+	// Tell, if not nil, gets remarks, such as the name of a file that is left out.
 	Tell func(text string)
-	// Damaged, if not nil, is told of each damaged place of an input that is RecordIO.
+	// Damaged, if not nil, is called for each damaged place of an input that is RecordIO.
 	Damaged func(recordio.Damage)
-	// Meter, if not nil, begins to show how far reading is; less than 0 bytes: not known.
+	// Meter, if not nil, begins to show the progress of reading; less than 0 bytes: unknown.
 	Meter func(bytes int64, files int) recordfile.Meter
 	// SameFile, if not nil, reports whether an input is the file e by another name.
 	SameFile func(ctx context.Context, in recordfile.File, e transfer.End) bool
-	// Lease is the time after which a run that shows no sign of life is taken for dead; 0: 10 s.
+	// Lease is the time after which a run that shows no sign of life counts as dead; 0: 10 s.
 	Lease time.Duration
 }
 
@@ -128,13 +128,13 @@ type Stdout interface {
 
 const (
 	defaultShardBytes = 256 << 20
-	// defaultChunkBytes is less than the reference's 32 MiB: faster to read, and less
-	// is lost to damage.
+	// defaultChunkBytes is less than the reference's 32 MiB: reading is faster, and damage costs
+	// less.
 	defaultChunkBytes = 4 << 20
-	// maxChunkBytes is what a reader takes without being asked to.
+	// maxChunkBytes is what every reader accepts by default.
 	maxChunkBytes = recordio.DefaultMaxChunkBytes / 2
-	// maxRecordBytes is the largest value of MaxRecord: a record of more, which has a chunk
-	// of its own, is not read without being told so.
+	// maxRecordBytes is the largest value of MaxRecord: readers refuse larger records, each of
+	// which has a chunk of its own, by default.
 	maxRecordBytes = recordio.DefaultMaxChunkBytes - 1<<20
 )
 
@@ -148,7 +148,7 @@ type settings struct {
 	packed  recordio.Compressor
 }
 
-// check refuses options that cannot be meant.
+// check refuses invalid options.
 func (o Options) check() (*settings, error) {
 	s := &settings{Options: o}
 	if o.Tell == nil {
@@ -167,7 +167,7 @@ func (o Options) check() (*settings, error) {
 	case o.Name == "":
 		return nil, invalid("--name-prefix is needed: what the names of the shards begin with")
 	case o.Resume && o.Restart:
-		return nil, invalid("--resume goes on and --restart begins anew: give one")
+		return nil, invalid("--resume and --restart exclude each other")
 	case o.Jobs < 0 || o.Jobs > 256:
 		return nil, invalid("--jobs %d: a number from 0 to 256 is needed", o.Jobs)
 	}
@@ -196,7 +196,7 @@ func (s *settings) checkText() error {
 	return nil
 }
 
-// checkRule finds how records are cut into shards and how these are called.
+// checkRule determines how records are cut into shards and how these are named.
 func (s *settings) checkRule() (err error) {
 	given := 0
 	for _, n := range []int64{s.LineCount, s.NumShards, s.ShardSize} {
@@ -231,7 +231,7 @@ func (s *settings) checkRule() (err error) {
 	return err
 }
 
-// checkWriting finds how records are read and written.
+// checkWriting determines how records are read and written.
 func (s *settings) checkWriting() (err error) {
 	if s.packed, err = recordio.ParseCompressor(s.Compressor); err != nil {
 		return invalid("--compressor %s: none, snappy, gzip or zstd is needed", s.Compressor)
@@ -265,7 +265,7 @@ func (s *settings) checkWriting() (err error) {
 	return s.checkNames()
 }
 
-// checkNames refuses formats and payloads that there are not.
+// checkNames refuses unknown formats and payloads.
 func (s *settings) checkNames() error {
 	if known := Formats(); s.Format != "" && !slices.Contains(known, s.Format) {
 		return invalid("--format %s: there is no such format: %s", s.Format, strings.Join(known, ", "))
@@ -295,10 +295,10 @@ func Payloads() (names []string) {
 	return names
 }
 
-// encoding is how records are encoded if the inputs do not say it.
+// encoding is the encoding of records if the inputs do not state one.
 func (s *settings) encoding() string { return cmp.Or(s.Payload, convert.Encodings[0].Name) }
 
-// checkTable finds how tables are read.
+// checkTable determines how tables are read.
 func (s *settings) checkTable() error {
 	t := &s.convert.CSV
 	t.NoHeader, t.Text, t.Null, t.Labels = s.NoHeader, s.Text, s.Null, s.Labels
@@ -352,7 +352,7 @@ func refuseTwice(option string, columns []string) error {
 	return nil
 }
 
-// ofText is for the manifest what the names of the shards count.
+// ofText is, for the manifest, what -of- in the names of the shards counts.
 func (s *settings) ofText() string {
 	switch {
 	case !s.pattern.HasTotal():
@@ -363,11 +363,11 @@ func (s *settings) ofText() string {
 	return "count"
 }
 
-// ofBytes lists the options that the bytes of the shards depend on, in the order of the
-// alphabet, for the manifest.
+// ofBytes lists, for the manifest, the options that the bytes of the shards depend on, in
+// alphabetical order.
 func (s *settings) ofBytes() []string {
 	list := s.ofRecords()
-	if s.OnDamage != recordio.Fail { // records of RecordIO have no other options that are not in order
+	if s.OnDamage != recordio.Fail { // for RecordIO, all other options are in order already
 		policies := map[recordio.Policy]string{recordio.Skip: "skip", recordio.Salvage: "salvage"}
 		option := "--on-damage=" + policies[s.OnDamage]
 		i, _ := slices.BinarySearch(list, option)
@@ -379,9 +379,9 @@ func (s *settings) ofBytes() []string {
 	return slices.Insert(list, 0, "--bad=skip") // the first in the alphabet
 }
 
-// ofRecords lists the options that a run which goes on with another must share with it:
-// all but what happens to malformed records and to damage. What was finished had none of these, or
-// left them out; that its records are the same is checked.
+// ofRecords lists the options that a run must share with the run that it resumes: all but those for
+// malformed records and damage. The finished shards have no such records, and their records are
+// compared with those of this run.
 func (s *settings) ofRecords() []string {
 	var list []string
 	add := func(given bool, name string, value any) {
@@ -422,10 +422,10 @@ func (s *settings) ofRecords() []string {
 	return list
 }
 
-// mayBeMNIST reports whether names of MNIST mean files of MNIST.
+// mayBeMNIST reports whether names of MNIST files stand for the format MNIST.
 func (s *settings) mayBeMNIST() bool { return s.Format == "" || s.Format == mnistName }
 
-// chunkBytes is ChunkSize as package recordio has it.
+// chunkBytes is ChunkSize for package recordio.
 func (s *settings) chunkBytes() int {
 	if s.ChunkSize < 0 {
 		return recordio.SingleRecords
@@ -433,10 +433,10 @@ func (s *settings) chunkBytes() int {
 	return int(s.ChunkSize)
 }
 
-// workers is how many goroutines compress.
+// workers is the number of goroutines that compress.
 func (s *settings) workers() int { return cmp.Or(s.Jobs, runtime.GOMAXPROCS(0)) }
 
-// startMeter begins to show how far reading is.
+// startMeter begins to show the progress of reading.
 func (o *Options) startMeter(bytes int64, files int) recordfile.Meter {
 	if o.Meter == nil {
 		return recordfile.NoMeter{}

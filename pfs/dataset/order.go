@@ -13,18 +13,18 @@ import (
 	"github.com/paddlecloud/pfs/shard"
 )
 
-// Bounds of what an orderReader keeps for the records to come: decoded chunks, in
-// bytes of records, and open files.
+// Limits of the decoded chunks, in bytes of records, and open files that an orderReader keeps for
+// the records to come.
 const (
 	keptBytes = 256 << 20
 	keptFiles = 64
 )
 
-// orderReader reads records in an order that comes back to the same files and chunks.
-// It is for one goroutine.
+// orderReader reads records in an order that returns to the same files and chunks. It is for one
+// goroutine.
 type orderReader struct {
-	source map[string]recordfile.File // by the names that read is given
-	chunky bool                       // chunks are decoded whole, and kept: others of their records come soon
+	source map[string]recordfile.File // by the names that read gets
+	chunky bool                       // chunks are decoded whole and kept, because more of their records follow soon
 
 	files  map[string]*recordfile.Records
 	opened []string // names of files, the one used last at the end
@@ -43,7 +43,7 @@ func (r *orderReader) close() {
 	}
 }
 
-// chunkID names a chunk of a file by its place among those that hold records.
+// chunkID identifies a chunk of a file by its position among those that hold records.
 type chunkID struct {
 	file  string
 	chunk int
@@ -70,8 +70,8 @@ func (c *keptChunk) record(n int64) []byte {
 	return c.data[start:c.ends[k]]
 }
 
-// read passes records of a file, by ascending numbers, to fn with their places in
-// numbers. They are valid during the call.
+// read passes the records of a file that have these numbers, which ascend, to fn with their
+// positions in numbers. They are valid during the call.
 func (r *orderReader) read(ctx context.Context, name string, numbers []int64, fn func(k int, rec []byte) error) error {
 	f, err := r.file(ctx, name)
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *orderReader) read(ctx context.Context, name string, numbers []int64, fn
 	return nil
 }
 
-// file returns the file of a name, open.
+// file returns an open file by name.
 func (r *orderReader) file(ctx context.Context, name string) (*recordfile.Records, error) {
 	f, open := r.files[name]
 	if open {
@@ -115,7 +115,7 @@ func (r *orderReader) file(ctx context.Context, name string) (*recordfile.Record
 	return f, nil
 }
 
-// chunk returns the chunk of record n of f, decoded.
+// chunk returns the decoded chunk of record n of f.
 func (r *orderReader) chunk(f *recordfile.Records, name string, n int64) (*keptChunk, error) {
 	all := f.Chunks()
 	id := chunkID{name, sort.Search(len(all), func(i int) bool { return all[i].First+all[i].Records > n })}
@@ -135,13 +135,13 @@ func (r *orderReader) chunk(f *recordfile.Records, name string, n int64) (*keptC
 	return c, nil
 }
 
-// size is what c takes of the bound.
+// size is what c counts against the limit.
 func (c *keptChunk) size() int64 {
 	const end = 8
 	return int64(cap(c.data)) + end*int64(cap(c.ends))
 }
 
-// keep puts c among the chunks that are kept, and gives up those used longest ago.
+// keep adds c to the kept chunks, and drops those used longest ago.
 func (r *orderReader) keep(c *keptChunk) {
 	r.chunks[c.id] = r.recent.PushFront(c)
 	r.bytes += c.size()
@@ -152,14 +152,14 @@ func (r *orderReader) keep(c *keptChunk) {
 	}
 }
 
-// Bounds of what is read at once in an order: that many records, or about that many
-// bytes of them. The more, the fewer chunks are decoded twice.
+// Limits of what is read at once in an order, in records and in bytes of them. The more, the fewer
+// chunks are decoded twice.
 const (
 	batchRecords = 1 << 16
 	batchBytes   = 64 << 20
 )
 
-// ordered yields the trainer's records of an order, some read at a time.
+// ordered yields the trainer's records of an order, reading several at a time.
 func (s *Sharing) ordered(ctx context.Context, limit int64) (iter.Seq2[recordfile.Record, error], func() int64, error) {
 	all, order, err := s.order()
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *Sharing) ordered(ctx context.Context, limit int64) (iter.Seq2[recordfil
 	return s.metered(seq), walk.Cursor, nil
 }
 
-// recordBytes is how many bytes all records have, or about that many.
+// recordBytes returns the number of bytes of all records, exactly or about.
 func (s *Sharing) recordBytes(all *shard.Dataset) int64 {
 	if s.set != nil {
 		return s.set.RecordBytes
@@ -209,20 +209,20 @@ func (s *Sharing) recordBytes(all *shard.Dataset) int64 {
 	return bytes
 }
 
-// batchSize is how many records are read at once.
+// batchSize returns the number of records to read at once.
 func (s *Sharing) batchSize(all *shard.Dataset) int {
 	each := max(1, s.recordBytes(all)/max(1, all.Len()))
 	return int(min(batchRecords, max(1, batchBytes/each)))
 }
 
-// located is where a record of a batch is, and when its turn comes.
+// located is the location of a record of a batch, and its position in the order.
 type located struct {
 	file   int
 	number int64
 	turn   int
 }
 
-// batch are records that are read file by file and yielded in their order.
+// batch are records that are read file by file and yielded in order.
 type batch struct {
 	all    *shard.Dataset
 	reader *orderReader
@@ -230,23 +230,23 @@ type batch struct {
 	places  []located
 	numbers []int64 // of the records of one file
 	data    []byte
-	read    []stretch // by turns
+	read    []stretch // in the order in which they are yielded
 }
 
-// stretch is where a record stands in the data of a batch.
+// stretch is the position of a record in the data of a batch.
 type stretch struct {
 	located
 	from, to int
 }
 
-// add puts the record of a number behind those that are there.
+// add appends the record with number n.
 func (b *batch) add(n int64) error {
 	file, number, err := b.all.Locate(n)
 	b.places = append(b.places, located{file: file, number: number, turn: len(b.places)})
 	return err
 }
 
-// yield reads the records and yields them; false if there are to be no more.
+// yield reads the records and yields them; false if the caller wants no more.
 func (b *batch) yield(ctx context.Context, yield func(recordfile.Record, error) bool) bool {
 	slices.SortFunc(b.places, func(a, b located) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.number, b.number)) })
 	b.data, b.read = b.data[:0], slices.Grow(b.read[:0], len(b.places))[:len(b.places)]

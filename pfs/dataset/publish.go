@@ -17,15 +17,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// PublishOptions say how a dataset is published.
+// PublishOptions are the options of Publish.
 type PublishOptions struct {
-	Force        bool // make a new version also of the set that is the newest one already
-	ChangeSchema bool // let prefix, columns, classes and payload be others than in the newest version
+	Force        bool // make a new version even if the set is the newest one already
+	ChangeSchema bool // allow prefix, columns, classes and payload to differ from the newest version
 	AllowEmpty   bool // publish a set without records
 
-	// Found is told of each shard of the set that is not what its manifest states; may be nil.
+	// Found, if not nil, is called for each shard of the set that is not what its manifest states.
 	Found func(ShardReport)
-	// Copy copies the shards, and leaves files that exist; nil: a transfer.Job does.
+	// Copy copies the shards, and leaves existing files; nil: a transfer.Job does.
 	Copy func(ctx context.Context, pairs iter.Seq2[transfer.Pair, error]) error
 }
 
@@ -36,7 +36,7 @@ type Published struct {
 	Already bool // it was that version before
 }
 
-// DamagedError says that a dataset is not what its manifest states.
+// DamagedError reports a dataset that is not what its manifest states.
 type DamagedError struct {
 	Dataset string
 	Report  VerifyReport
@@ -51,8 +51,8 @@ func (e *DamagedError) Unwrap() error { return pfs.Integrity }
 
 // Publish verifies s, copies it to the directory N in top with N the next free number, checks the
 // copy, and writes its manifest last: a version without one is not complete. A complete version
-// is never changed. The file latest in top then has that number. A publication that was
-// interrupted goes on if it is called again.
+// never changes. The file latest in top then has that number. To resume an interrupted publication,
+// call Publish again.
 func (s *Dataset) Publish(ctx context.Context, top transfer.End, o PublishOptions) (*Published, error) {
 	if s.Records == 0 && !o.AllowEmpty {
 		return nil, invalid("%s has no records: --allow-empty publishes it", s.Title())
@@ -89,11 +89,10 @@ type publication struct {
 	top  transfer.End // of all versions
 	n    int          // the version that is made
 	text []byte       // of the manifest
-	old  bool         // version n was there before, complete
+	old  bool         // version n existed before, complete
 }
 
-// copy copies the shards; those that are there already are left, whatever they are:
-// check looks at them.
+// copy copies the shards. It leaves existing files, whatever they are: check compares them.
 func (p *publication) copy(ctx context.Context) error {
 	if p.o.Copy != nil {
 		return p.o.Copy(ctx, p.pairs())
@@ -105,7 +104,7 @@ func (p *publication) copy(ctx context.Context) error {
 	return job.CopyAll(ctx, p.pairs())
 }
 
-// pairs are the shards and their copies.
+// pairs returns the shards and their copies.
 func (p *publication) pairs() iter.Seq2[transfer.Pair, error] {
 	return func(yield func(transfer.Pair, error) bool) {
 		for i, s := range p.s.Shards {
@@ -118,8 +117,7 @@ func (p *publication) pairs() iter.Seq2[transfer.Pair, error] {
 	}
 }
 
-// check compares the copies, as they are stored, with the manifest, and refuses what does
-// not belong to them.
+// check compares the stored copies with the manifest, and refuses other files.
 func (p *publication) check(ctx context.Context) error {
 	dir := p.version()
 	unnamed := ""
@@ -129,11 +127,11 @@ func (p *publication) check(ctx context.Context) error {
 		}
 		if _, ok := slices.BinarySearch(p.s.Names(), e.Name); !ok && e.Name != claimName {
 			dir.Path = dir.Path.Join(e.Name)
-			return refused(Stray, dir, "it is no part of the set, and would be published with it")
+			return refused(Stray, dir, "it is not part of the set and would be published with it")
 		}
 	}
 	if unnamed != "" {
-		return refused(UnnamedStray, dir, "entry "+unnamed+" is no part of the set, and would be published with it")
+		return refused(UnnamedStray, dir, "entry "+unnamed+" is not part of the set and would be published with it")
 	}
 	for _, s := range p.s.Shards {
 		at := dir.Path.Join(s.Name)
@@ -169,7 +167,7 @@ func (p *publication) complete(ctx context.Context) error {
 	return nil
 }
 
-// advance makes latest say n, unless it says a higher number that is a complete version.
+// advance writes n to latest, unless latest has a higher number of a complete version.
 func (p *publication) advance(ctx context.Context) error {
 	now, err := readLatest(ctx, p.top)
 	switch {
@@ -185,16 +183,16 @@ func (p *publication) advance(ctx context.Context) error {
 	return writeLatest(ctx, p.top, p.n)
 }
 
-// claimName is the file that says whose unfinished version a directory is: the digest
-// of the manifest that is going to be there.
+// claimName is the file that identifies the publication of an unfinished version: it has the digest
+// of the manifest to come.
 const claimName = ".publishing"
 
-// version is the directory of version n.
+// version returns the directory of version n.
 func (p *publication) version() transfer.End { return versionIn(p.top, p.n) }
 
-// claim finds the version to make: an unfinished one of this dataset, or the next
-// free number. Of two publishers at once one gets the number and the other the next. If
-// the newest version is this dataset it sets old.
+// claim finds the version to make: an unfinished one of this dataset, or the next free number. Of
+// two publishers at once one gets the number and the other the next. If the newest version is this
+// dataset, claim sets old.
 func (p *publication) claim(ctx context.Context) error {
 	if err := pfs.MkdirAll(ctx, p.top.FS, p.top.Path, 0o755); err != nil {
 		return err
@@ -215,7 +213,7 @@ func (p *publication) claim(ctx context.Context) error {
 			}
 		}
 		if p.n++; p.n > mostVersions {
-			return refused(TooManyVersions, p.top, fmt.Sprintf("there is no number for a version behind %d", newest))
+			return refused(TooManyVersions, p.top, fmt.Sprintf("there is no version number after %d", newest))
 		}
 		if mine, err := p.take(ctx); err != nil || mine {
 			return err
@@ -237,7 +235,7 @@ func (p *publication) take(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// Another may have completed it and given up the claim between the look and ours.
+	// Another publisher may have completed it and released the claim before we took ours.
 	complete, err := isComplete(ctx, p.top, p.n)
 	if err != nil || !complete {
 		return err == nil, err
@@ -248,8 +246,7 @@ func (p *publication) take(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// versions returns the highest number of a version, and that of a complete one; 0 if
-// there is none.
+// versions returns the highest numbers of any version and of a complete one; 0 if there is none.
 func (p *publication) versions(ctx context.Context) (newest, complete int, err error) {
 	all, err := versionsIn(ctx, p.top)
 	if err != nil || len(all) == 0 {
@@ -264,8 +261,8 @@ func (p *publication) versions(ctx context.Context) (newest, complete int, err e
 	return newest, 0, nil
 }
 
-// isPublished reports whether version n, which is complete, is this dataset. Where it is
-// another one it must have the same schema.
+// isPublished reports whether version n, which is complete, is this dataset. If it is another one,
+// it must have the same schema.
 func (p *publication) isPublished(ctx context.Context) (bool, error) {
 	dir := p.version()
 	names, _, err := datasetsIn(ctx, dir)
@@ -287,14 +284,14 @@ func (p *publication) isPublished(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// refused is the error for a publication that does not fit what is published at a place:
-// nothing there has changed meanwhile, and to repeat the publication is no way out.
+// refused is the error for a publication that does not fit what is published already. Repeating it
+// does not help.
 func refused(reason Reason, at transfer.End, why string) error {
 	return plain(reason, at, pfs.Conflict, why)
 }
 
-// otherSchema says in what a set differs, for who reads it, from the version before; ""
-// if it does not.
+// otherSchema describes how the schema of a set differs from that of the version before; "" if it
+// does not.
 func otherSchema(before, now *manifest.Manifest) string {
 	switch {
 	case before.Name != now.Name:
@@ -322,8 +319,8 @@ func (p *publication) isMine(ctx context.Context) (bool, error) {
 // ColumnsText names the columns with their types.
 func ColumnsText(columns []manifest.Column) string { return strings.Join(ColumnTexts(columns), ", ") }
 
-// ColumnTexts names each column with its type. Columns of a table without names have
-// numbers; an empty name among others is one, and shown as such.
+// ColumnTexts returns each column with its type. In a table without names, columns have numbers; if
+// others have names, an empty name is shown as such.
 func ColumnTexts(columns []manifest.Column) []string {
 	named := slices.ContainsFunc(columns, func(c manifest.Column) bool { return c.Name != "" })
 	list := make([]string, len(columns))

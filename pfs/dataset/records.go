@@ -18,18 +18,17 @@ import (
 	"github.com/paddlecloud/pfs/recordio/convert"
 )
 
-// recordFiles are the inputs of that format, and what their manifests say of all of
-// them. Where one has no manifest, or they differ, that is nothing.
+// recordFiles are inputs of RecordIO, and what their manifests have in common. Without a manifest,
+// or if they differ, that is nothing.
 type recordFiles struct {
 	files   []recordfile.File
-	payload string // encoding of the records; "" until the first one is looked at
+	payload string // encoding of the records; "" until the first one is read
 	columns []manifest.Column
 	classes []string
 	loss    recordio.Loss
 }
 
-// findRecords finds the datasets and the files that the operands name. The caller
-// closes them.
+// findRecords finds the datasets and files that the operands name. The caller closes them.
 func findRecords(ctx context.Context, o *settings) (*inputs, error) {
 	in := &inputs{o: o, records: &recordFiles{}}
 	for i, operand := range o.Inputs {
@@ -49,8 +48,7 @@ func findRecords(ctx context.Context, o *settings) (*inputs, error) {
 	return in, nil
 }
 
-// add holds what a set states to what those before it did; nil is files without a
-// manifest.
+// add compares what a set states with the sets before it; nil stands for files without a manifest.
 func (r *recordFiles) add(first bool, text string, set *Dataset) error {
 	if set == nil {
 		r.columns, r.classes = nil, nil
@@ -69,7 +67,7 @@ func (r *recordFiles) add(first bool, text string, set *Dataset) error {
 	return nil
 }
 
-// addRecords makes a group of what one operand names.
+// addRecords makes a group of the files that one operand names.
 func (in *inputs) addRecords(ctx context.Context, operand Input, files []recordfile.File) error {
 	g := &inputGroup{operand: operand, found: sorter.New(byName), below: survey{}}
 	in.groups, in.records.files = append(in.groups, g), append(in.records.files, files...)
@@ -95,7 +93,7 @@ func (in *inputs) addRecords(ctx context.Context, operand Input, files []recordf
 	return nil
 }
 
-// readRecords gives all records to emit, in another encoding if --payload names one.
+// readRecords passes all records to emit, in another encoding if --payload names one.
 func (c *conversion) readRecords(ctx context.Context, emit func([]byte) error) error {
 	r := c.in.records
 	c.stats.Format = RecordsFormat
@@ -128,7 +126,7 @@ func (c *conversion) readRecords(ctx context.Context, emit func([]byte) error) e
 	return nil
 }
 
-// payload is the encoding of the records that are made.
+// payload returns the encoding of the records that are made.
 func (c *conversion) payload() string {
 	if c.in.records != nil && c.o.Payload == "" && c.in.records.payload != "" {
 		return c.in.records.payload
@@ -136,16 +134,16 @@ func (c *conversion) payload() string {
 	return c.o.encoding()
 }
 
-// Transcoder turns the payloads of records into another encoding.
+// Transcoder converts the payloads of records to another encoding.
 type Transcoder struct {
 	From string // encoding of the records; "": that of the first one
 	To   string // name of one of convert.Encodings, or of convert.Shown
-	// Note is called with what the new encoding does not show; it may be nil.
+	// Note, if not nil, is called with what the new encoding cannot show.
 	Note func(convert.Note)
 }
 
-// Run gives the payload of each record in its new encoding to emit, in order; it is
-// valid during the call. A record is looked at only until the next one is asked for.
+// Run passes the payload of each record in its new encoding to emit, in order; it is valid during
+// the call. Run uses a record only until it asks for the next one.
 func (t Transcoder) Run(ctx context.Context, records iter.Seq2[recordfile.Record, error], emit func([]byte) error) error {
 	next, stop := iter.Pull2(records)
 	defer stop()
@@ -169,7 +167,7 @@ func (t Transcoder) Run(ctx context.Context, records iter.Seq2[recordfile.Record
 	return t.own(ctx, all, emit)
 }
 
-// own walks payloads that package payload reads.
+// own converts payloads that package payload reads.
 func (t Transcoder) own(ctx context.Context, records iter.Seq2[recordfile.Record, error], emit func([]byte) error) error {
 	enc := t.encoder()
 	if t.Note != nil {
@@ -205,13 +203,13 @@ func (t Transcoder) own(ctx context.Context, records iter.Seq2[recordfile.Record
 	return nil
 }
 
-// badPayload is the error for a record that is not of the encoding.
+// badPayload is the error for a record that does not have the encoding.
 func badPayload(record string, err error) error {
 	return recordfile.WithKind(fmt.Errorf("%s: %w", record, err), pfs.Integrity)
 }
 
-// walkRaw gives bytes as they stand: as text if they are. JSON, whose base64 is text
-// too, has what is no text as the one value of an object, which no record of bytes is.
+// walkRaw passes bytes unchanged, as text if they are. In JSON, whose base64 is text too, other bytes
+// become the one value of an object, which no record of bytes is.
 func walkRaw(data []byte, enc convert.Encoder, json bool) {
 	switch {
 	case utf8.Valid(data):
@@ -235,7 +233,7 @@ func (t Transcoder) encoder() convert.Encoder {
 	return convert.Encodings[i].New(t.limits())
 }
 
-// limits are as wide as they can be: the records have been read already.
+// limits are as wide as possible: the records have been read already.
 func (t Transcoder) limits() convert.Limits {
 	return convert.Limits{Record: math.MaxInt32, Depth: convert.DefaultMaxDepth}
 }
@@ -271,13 +269,13 @@ func (t Transcoder) foreign(ctx context.Context, records iter.Seq2[recordfile.Re
 	return recordfile.ConvertError(err)
 }
 
-// asListOfOne makes of a pickle that of the list which has its value as its only
-// item, so that a tuple is one sample and not several.
+// asListOfOne makes a pickle that of a list with its value as the only item, so that a tuple is one
+// sample and not several.
 func asListOfOne(pickle []byte) []byte {
 	const emptyList, appendOne, stop = "]", "a", "."
 	body := bytes.TrimSuffix(pickle, []byte(stop))
 	if len(body) == len(pickle) {
-		return bytes.Clone(pickle) // it is none; the reader says so
+		return bytes.Clone(pickle) // not a pickle; the reader reports it
 	}
 	return slices.Concat([]byte(emptyList), body, []byte(appendOne+stop))
 }

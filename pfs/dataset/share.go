@@ -15,7 +15,7 @@ import (
 	"github.com/paddlecloud/pfs/shard"
 )
 
-// SharePolicy says how records are shared out to trainers.
+// SharePolicy is a way to share out records to trainers.
 type SharePolicy string
 
 // The policies. The first three share out whole files.
@@ -23,11 +23,11 @@ const (
 	ByMod        SharePolicy = "mod"
 	ByLPT        SharePolicy = "lpt"
 	ByRendezvous SharePolicy = "rendezvous"
-	ByRange      SharePolicy = "range" // rows of records
+	ByRange      SharePolicy = "range" // spans of records
 	ByOrder      SharePolicy = "order" // in turn, in one order of all records
 )
 
-// ShareOptions say which trainer gets which records.
+// ShareOptions are the options of Share: which trainer gets which records.
 type ShareOptions struct {
 	Trainer shard.Trainer
 	Policy  SharePolicy
@@ -38,12 +38,12 @@ type ShareOptions struct {
 	Shuffle     shard.Shuffle
 	Seed, Epoch uint64
 	Cursor      int64
-	State       *shard.State // what another run was in the middle of; nil: nothing to compare
-	StateTitle  string       // what messages call it
+	State       *shard.State // state of the run to resume; nil: do not compare
+	StateTitle  string       // its name in messages
 
 	OnDamage recordio.Policy                               // of whole files
 	Damaged  func(recordio.Damage)                         // may be nil
-	Tail     func(records int64, tail shard.Tail)          // is told what Equal drops or repeats; may be nil
+	Tail     func(records int64, tail shard.Tail)          // gets what Equal drops or repeats; may be nil
 	Meter    func(bytes int64, files int) recordfile.Meter // may be nil
 }
 
@@ -54,11 +54,11 @@ type Sharing struct {
 	named   []recordfile.File
 	files   []shard.File
 	source  map[string]recordfile.File // of files, by name
-	blocks  []int64                    // records of every chunk, where the order needs them
+	blocks  []int64                    // records of every chunk, if the order needs them
 	reading recordfile.Reading         // of whole files
 }
 
-// Share shares out what inputs name, and checks that it is a whole set.
+// Share shares out the files that inputs name, and checks that they are a whole set.
 func Share(ctx context.Context, inputs []Input, o ShareOptions) (*Sharing, error) {
 	set, files, err := Find(ctx, inputs, o.OnDamage)
 	if err != nil {
@@ -82,13 +82,13 @@ func Share(ctx context.Context, inputs []Input, o ShareOptions) (*Sharing, error
 	return s, s.findBlocks(ctx)
 }
 
-// Payload is how the records are encoded, as the manifests say; "" without one.
+// Payload returns the encoding of the records from the manifests; "" without one.
 func (s *Sharing) Payload() (string, error) { return PayloadOf(s.named) }
 
-// Loss is what was lost to damage of the records that were read.
+// Loss returns what was lost to damage of the records that were read.
 func (s *Sharing) Loss() recordio.Loss { return s.reading.Loss }
 
-// Close ends what shows how far reading is.
+// Close ends the display of progress.
 func (s *Sharing) Close() { s.reading.Meter.End() }
 
 func (s *Sharing) startMeter(bytes int64, files int) {
@@ -97,7 +97,7 @@ func (s *Sharing) startMeter(bytes int64, files int) {
 	}
 }
 
-// metered counts the bytes of records where they are not counted as files are read.
+// metered counts the bytes of records if reading files does not.
 func (s *Sharing) metered(records iter.Seq2[recordfile.Record, error]) iter.Seq2[recordfile.Record, error] {
 	s.startMeter(-1, 1)
 	return func(yield func(recordfile.Record, error) bool) {
@@ -149,7 +149,7 @@ func CheckFiles(files []recordfile.File) error {
 	return nil
 }
 
-// describe says how much is in f.
+// describe returns how much is in f.
 func (s *Sharing) describe(ctx context.Context, f recordfile.File) (shard.File, error) {
 	if f.Stated != nil {
 		return shard.File{Name: f.Title, Records: f.Stated.Records, Bytes: f.Stated.Bytes}, nil
@@ -165,7 +165,7 @@ func (s *Sharing) describe(ctx context.Context, f recordfile.File) (shard.File, 
 	return shard.File{Name: f.Title, Records: records.Len(), Bytes: records.Input.Size}, records.Close()
 }
 
-// needsRecords reports whether what is asked for depends on the numbers of records.
+// needsRecords reports whether the options depend on the numbers of records.
 func (s *Sharing) needsRecords() bool {
 	o := s.o
 	return o.Policy == ByRange || o.Policy == ByOrder || o.Policy == ByLPT && o.Weight == shard.ByRecords || o.Equal != shard.Exact
@@ -211,20 +211,20 @@ func (s *Sharing) assigned() (shard.Assignment, error) {
 	return shard.Mod(s.files, s.o.Trainer.Count)
 }
 
-// Part is what one trainer gets: whole files, or rows of records.
+// Part is the share of one trainer: whole files, or spans of records.
 type Part struct {
 	Trainer shard.Trainer `json:"trainer"`
 	Files   []shard.File  `json:"files,omitempty"`
 	Spans   []shard.Span  `json:"spans,omitempty"`
 	Records int64         `json:"records"`         // 0 if it was not needed
 	Bytes   int64         `json:"bytes,omitempty"` // of whole files
-	Steps   int64         `json:"steps"`           // records that it reads, by --equal; likewise
+	Steps   int64         `json:"steps"`           // records that it reads, with --equal; 0 if not needed
 
-	Dropped  int64 `json:"dropped"`  // records of its own that it does not read, by --equal drop
-	Repeated int64 `json:"repeated"` // records that it reads once more, by --equal pad
+	Dropped  int64 `json:"dropped"`  // records of its own that it does not read, with --equal drop
+	Repeated int64 `json:"repeated"` // records that it reads again, with --equal pad
 }
 
-// Parts are what the trainers get, all of them, and how they end.
+// Parts returns the shares of all trainers, and how they end.
 func (s *Sharing) Parts() ([]Part, shard.Tail, error) {
 	share := s.wholes
 	if s.o.Policy == ByRange {
@@ -252,8 +252,8 @@ func (s *Sharing) Parts() ([]Part, shard.Tail, error) {
 	return parts, tail, nil
 }
 
-// wholes gives whole files. Memory is taken for the trainers once there are known to be
-// as many files.
+// wholes assigns whole files. It allocates memory for the trainers only after it knows that there
+// are as many files.
 func (s *Sharing) wholes() ([]Part, error) {
 	a, err := s.assign()
 	if err != nil {
@@ -267,7 +267,7 @@ func (s *Sharing) wholes() ([]Part, error) {
 	return parts, nil
 }
 
-// ranges gives rows of records.
+// ranges assigns spans of records.
 func (s *Sharing) ranges() ([]Part, error) {
 	all, err := shard.NewDataset(s.files)
 	if err != nil {
@@ -287,7 +287,7 @@ func (s *Sharing) ranges() ([]Part, error) {
 	return parts, nil
 }
 
-// order is the order of all records that --shuffle chooses.
+// order returns the order of all records that --shuffle chooses.
 func (s *Sharing) order() (*shard.Dataset, shard.Order, error) {
 	all, err := shard.NewDataset(s.files)
 	if err != nil {
@@ -300,13 +300,13 @@ func (s *Sharing) order() (*shard.Dataset, shard.Order, error) {
 	return all, order, err
 }
 
-// Position is where an order is, and what is left of it.
+// Position is a position in an order, and what is left of it.
 type Position struct {
 	shard.State
 	Records  int64 `json:"records"`
 	Steps    int64 `json:"steps"`    // of trainer 0, from the cursor on
-	Dropped  int64 `json:"dropped"`  // records that nobody gets
-	Repeated int64 `json:"repeated"` // records that are given once more
+	Dropped  int64 `json:"dropped"`  // records that no trainer gets
+	Repeated int64 `json:"repeated"` // records that a trainer gets again
 }
 
 // Position describes the order of ByOrder at its cursor.
@@ -328,7 +328,7 @@ func (s *Sharing) Position() (Position, error) {
 		order.Len(), tail.Steps, tail.Dropped, tail.Repeated}, nil
 }
 
-// fingerprint identifies what is shared out, wherever a dataset lies.
+// fingerprint identifies the data that is shared out, wherever it is stored.
 func (s *Sharing) fingerprint(all *shard.Dataset) (string, error) {
 	if s.set == nil {
 		return all.Fingerprint(s.blocks), nil
@@ -344,7 +344,7 @@ func (s *Sharing) fingerprint(all *shard.Dataset) (string, error) {
 	return named.Fingerprint(s.blocks), nil
 }
 
-// fits refuses to go on from a state that is of another dataset, or of another order.
+// fits refuses a state of another dataset, or of another order.
 func (s *Sharing) fits(all *shard.Dataset) error {
 	if s.o.State == nil {
 		return nil
@@ -359,9 +359,9 @@ func (s *Sharing) fits(all *shard.Dataset) error {
 	return nil
 }
 
-// Records yields the records of the trainer, the first limit of them if that is not negative, and
-// how the trainers end. In an order, cursor tells how far all of them are when the trainer has
-// read so many; else it is nil.
+// Records yields the records of the trainer, at most limit of them if that is not negative, and
+// how the trainers end. In an order, cursor is the position of all trainers after so many records;
+// else it is nil.
 func (s *Sharing) Records(ctx context.Context, limit int64) (_ iter.Seq2[recordfile.Record, error], cursor func() int64, err error) {
 	if s.o.Policy == ByOrder {
 		return s.ordered(ctx, limit)
@@ -391,8 +391,8 @@ func First(records iter.Seq2[recordfile.Record, error], n int64) iter.Seq2[recor
 	return taking(records, n, false)
 }
 
-// taking yields the first so many of the records, all if steps is negative; with
-// again, it begins anew with the first one where they are fewer.
+// taking yields the first steps of the records, all if steps is negative. If there are fewer, it
+// begins anew with the first one if again is set.
 func taking(once iter.Seq2[recordfile.Record, error], steps int64, again bool) iter.Seq2[recordfile.Record, error] {
 	if steps < 0 {
 		return once
@@ -424,7 +424,7 @@ func (s *Sharing) filesOf(ctx context.Context, p Part) iter.Seq2[recordfile.Reco
 	return s.reading.Records(ctx, files)
 }
 
-// spansOf yields rows of records.
+// spansOf yields the records of spans.
 func (s *Sharing) spansOf(ctx context.Context, p Part) iter.Seq2[recordfile.Record, error] {
 	return func(yield func(recordfile.Record, error) bool) {
 		for _, span := range p.Spans {
@@ -435,7 +435,7 @@ func (s *Sharing) spansOf(ctx context.Context, p Part) iter.Seq2[recordfile.Reco
 	}
 }
 
-// span yields one row; false if there are to be no more.
+// span yields one span; false if the caller wants no more.
 func (s *Sharing) span(ctx context.Context, span shard.Span, yield func(recordfile.Record, error) bool) bool {
 	records, err := recordfile.OpenRecords(ctx, s.source[span.File], recordio.OpenOptions{})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 )
 
-// TestMetered counts what is taken of the records, and no more.
+// TestMetered counts the records that are taken, and no more.
 func TestMetered(t *testing.T) {
 	failed := errors.New("lost")
 	records := func(yield func(recordfile.Record, error) bool) {

@@ -21,7 +21,7 @@ import (
 type recordSink interface {
 	begin(rule split.Rule) error
 	Write(payload []byte) error
-	// end completes the set, or gives it up because of err, which it then returns.
+	// end completes the set, or discards it because of err, which it then returns.
 	end(err error) error
 }
 
@@ -32,11 +32,11 @@ type shardSink struct {
 
 	w      *split.Writer
 	plan   split.Plan
-	given  bool               // up: what is open is not complete
+	given  bool               // given up: open parts are not complete
 	parts  []*transfer.Output // by shard
 	shards []manifest.Shard   // by shard; without names until name
-	done   int                // shards that are finished
-	kept   int                // of them, shards of the run before
+	done   int                // finished shards
+	kept   int                // those of them that an earlier run finished
 	empty  int64              // records without a byte
 }
 
@@ -69,7 +69,7 @@ func (s *shardSink) end(err error) error {
 	return err
 }
 
-// create begins shard i, or takes it from the run before.
+// create begins shard i, or keeps that of an earlier run.
 func (s *shardSink) create(i int, _ string) (split.RecordWriter, error) {
 	before, err := s.c.work.finished(s.ctx, i)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *shardSink) create(i int, _ string) (split.RecordWriter, error) {
 	return &newShard{s: s, i: i, out: out, w: w}, nil
 }
 
-// name gives the shards the names of the plan.
+// name sets the names of the shards according to the plan.
 func (s *shardSink) name() ([]manifest.Shard, error) {
 	for i, f := range s.plan.Files {
 		s.shards[i].Name = f.Name
@@ -106,7 +106,7 @@ func (s *shardSink) name() ([]manifest.Shard, error) {
 	return s.shards, nil
 }
 
-// payloadHash sums up records, each behind its length.
+// payloadHash is a hash of records, each after its length.
 type payloadHash struct{ h xxh3.Hasher }
 
 func (p *payloadHash) add(payload []byte) {
@@ -157,8 +157,8 @@ func (n *newShard) Close() error {
 	return nil
 }
 
-// keptShard passes over the records of a shard that the run before has finished, and
-// checks that they are the same.
+// keptShard skips the records of a shard that an earlier run finished, and checks that they are the
+// same.
 type keptShard struct {
 	s    *shardSink
 	part pfs.Path
@@ -176,7 +176,7 @@ func (k *keptShard) Close() error {
 		return nil
 	}
 	if k.hash.sum() != k.want {
-		return failure(OtherJob, "dataset.Convert", k.part, pfs.Conflict, "the run before made it of other records: the input is not the same")
+		return failure(OtherJob, "dataset.Convert", k.part, pfs.Conflict, "an earlier run made it of other records: the input has changed")
 	}
 	k.s.done++
 	k.s.kept++
@@ -212,17 +212,17 @@ type nowhere struct{}
 func (nowhere) Write([]byte) error { return nil }
 func (nowhere) Close() error       { return nil }
 
-// newSpill makes room for a shuffle.
+// newSpill makes temporary space for a shuffle.
 func newSpill() (convert.Spill, error) { return recordfile.NewTempFile() }
 
-// spool keeps records in a temporary file, in their order. It is used by one
-// goroutine: add for each, then each, then close.
+// spool keeps records in a temporary file, in their order. It is for one goroutine: add for each,
+// then each, then close.
 type spool struct {
 	file *recordfile.TempFile
 	w    *bufio.Writer
 }
 
-// spoolBuffer makes the calls of the system few.
+// spoolBuffer is large enough to make system calls rare.
 const spoolBuffer = 256 << 10
 
 func (s *spool) add(payload []byte) (err error) {
@@ -241,7 +241,7 @@ func (s *spool) add(payload []byte) (err error) {
 	return err
 }
 
-// each gives every record to emit; it is valid during the call.
+// each passes every record to emit; it is valid during the call.
 func (s *spool) each(emit func(payload []byte) error) error {
 	if s.file == nil {
 		return nil

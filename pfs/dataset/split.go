@@ -12,20 +12,20 @@ import (
 	"github.com/paddlecloud/pfs/split"
 )
 
-// SplitOptions say how records are written to files.
+// SplitOptions are the options of Split.
 type SplitOptions struct {
 	Dir     transfer.End  // for the files; made if it is missing
 	Rule    split.Rule    // which record goes to which file
 	Pattern split.Pattern // the names of the files
 	As      string        // payload.Pickle, one pickled list a file; payload.JSON, one value a line; or RecordsFormat
-	Payload string        // how the records are encoded; empty: as the manifests say, else as the first one looks
-	Force   bool          // replace files that exist
+	Payload string        // encoding of the records; empty: from the manifests, else from the first record
+	Force   bool          // replace existing files
 	// SameFile is as in Options.
 	SameFile func(ctx context.Context, in recordfile.File, e transfer.End) bool
 
 	OnDamage recordio.Policy
 	Damaged  func(recordio.Damage)                         // may be nil
-	Note     func(convert.Note)                            // is told what a form does not show; may be nil
+	Note     func(convert.Note)                            // gets what a format cannot show; may be nil
 	Meter    func(bytes int64, files int) recordfile.Meter // may be nil
 }
 
@@ -73,8 +73,8 @@ func Split(ctx context.Context, inputs []Input, o SplitOptions) (plan split.Plan
 	return plan, s.reading.Loss, err
 }
 
-// CountRecords returns the number of records in files, as the manifests say, or the
-// headers where there is none.
+// CountRecords returns the number of records in files, from the manifests or, without one, from the
+// headers.
 func CountRecords(ctx context.Context, files []recordfile.File) (int64, error) {
 	total := int64(0)
 	for _, f := range files {
@@ -119,7 +119,7 @@ func (s *splitting) run(ctx context.Context, files []recordfile.File) (plan spli
 	return plan, err
 }
 
-// write gives all records to emit, in the form in which they are written.
+// write passes all records to emit, in the format in which they are written.
 func (s *splitting) write(ctx context.Context, files []recordfile.File, emit func([]byte) error) error {
 	records := s.reading.Records(ctx, files)
 	if s.o.As != RecordsFormat {
@@ -155,8 +155,8 @@ func (s *splitting) create(_ int, name string) (split.RecordWriter, error) {
 	return &splitShard{out, w}, nil
 }
 
-// Before and behind the items of a pickled list of protocol 2, and around each item
-// where it is a pickle of its own.
+// The bytes before and after the items of a pickled list of protocol 2, and around each item that
+// is a pickle of its own.
 const (
 	listBegin  = "\x80\x02]("
 	listEnd    = "e."
@@ -165,8 +165,7 @@ const (
 	lineEnding = "\n"
 )
 
-// pickledList writes the pickles of protocol 2 that it is given, which use no memo,
-// as the items of one list.
+// pickledList writes pickles of protocol 2, which use no memo, as the items of one list.
 type pickledList struct{ *transfer.Output }
 
 func (l *pickledList) Write(rec []byte) error {

@@ -19,28 +19,29 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// stagingDir is the dot-directory in which the shards of one conversion wait until all
-// are there. It has
+// stagingDir is the dot-directory in which the shards of one conversion wait until all exist. It
+// has
 //
 //	job                what is made: inputs and options
 //	at-work            which run is at work; see stagingClaim
-//	00000.1f0e93ab75   shard 0, finished by the run that calls itself 1f0e93ab75
+//	00000.1f0e93ab75   shard 0, made by the run 1f0e93ab75
 //	00000.shard        what it holds, and in which file; written after it
 //
-// and is removed at the end. One run is at work in it at a time, but for the moment in
-// which one that was silent for long learns that it no longer is; so none writes the parts
-// of another.
+// and is removed at the end. One run is at work in it at a time. A run that was suspended may work
+// for a moment until it notices that another one has taken its place; so no run writes the files of
+// another.
 //
-// Nothing in it is believed: a shard is kept only if its bytes have the digest that is
+// Nothing in it is trusted: a shard is kept only if its bytes have the stated digest and the
+// records of this run are those that it was made of.
 // stated, and if the records of this run are the ones it was made of.
 type stagingDir struct {
 	fs      pfs.FileSystem
 	dir     pfs.Path
 	job     []byte
-	run     string // what this run calls itself
+	run     string // name of this run
 	claim   stagingClaim
 	exists  bool
-	resumed bool // it goes on with an earlier run
+	resumed bool // it resumes an earlier run
 }
 
 const (
@@ -64,8 +65,8 @@ type finishedShard struct {
 	Payloads string         `json:"payloads"` // XXH3-128 over the records, each behind its length
 }
 
-// openStaging looks for what an earlier run has left, and refuses to go on without
-// being told what to do with it.
+// openStaging looks for the work of an earlier run, and refuses to continue unless the options say
+// what to do with it.
 func openStaging(ctx context.Context, c *conversion) (*stagingDir, error) {
 	job := jobText{Options: c.o.ofRecords()}
 	for _, g := range c.in.groups {
@@ -80,7 +81,7 @@ func openStaging(ctx context.Context, c *conversion) (*stagingDir, error) {
 		return w, err
 	}
 	if !c.o.Resume {
-		return nil, w.taken("a run before was not completed, or still runs")
+		return nil, w.taken("an earlier run was not completed or is still at work")
 	}
 	w.resumed, err = w.sameJob(ctx)
 	return w, err
@@ -95,13 +96,12 @@ func newStagingDir(fsys pfs.FileSystem, dir pfs.Path, job []byte, lease time.Dur
 	return &stagingDir{fs: fsys, dir: dir, job: job, run: run, claim: stagingClaim{fs: fsys, path: dir.Join(claimedName), run: run, lease: lease}}
 }
 
-// taken is the error of a run that finds the directory to be another's.
+// taken is the error of a run that finds another one's directory.
 func (w *stagingDir) taken(why string) error {
 	return failure(Unfinished, "dataset.Convert", w.dir, pfs.Exist, "%s", why)
 }
 
-// sameJob reports whether the run before got as far as stating its job, which must be
-// this one.
+// sameJob reports whether the earlier run stated its job, which must be this one.
 func (w *stagingDir) sameJob(ctx context.Context) (bool, error) {
 	const most = 16 << 20 // of a job, which may have many inputs
 	text, err := recordfile.ReadSmall(ctx, w.fs, w.dir.Join(jobName), most)
@@ -112,12 +112,12 @@ func (w *stagingDir) sameJob(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if !bytes.Equal(text, w.job) {
-		return false, failure(OtherJob, "dataset.Convert", w.dir, pfs.Conflict, "the run before had other inputs or options%s", otherJob(text, w.job))
+		return false, failure(OtherJob, "dataset.Convert", w.dir, pfs.Conflict, "the earlier run had other inputs or options%s", otherJob(text, w.job))
 	}
 	return true, nil
 }
 
-// otherJob tells the first difference between two jobs.
+// otherJob describes the first difference between two jobs.
 func otherJob(before, now []byte) string {
 	var a, b jobText
 	if json.Unmarshal(before, &a) != nil || json.Unmarshal(now, &b) != nil {
@@ -133,8 +133,8 @@ func otherJob(before, now []byte) string {
 	return ": " + why
 }
 
-// begin makes the directory, or empties what is not gone on with, and claims it until
-// leave, remove, or a call of lost: then it is another's.
+// begin makes the directory, or removes what is not resumed from it. It claims the directory until
+// leave or remove; if another run takes it before that, begin calls lost.
 func (w *stagingDir) begin(ctx context.Context, told func(string), lost func()) error {
 	if !w.resumed {
 		if err := w.create(ctx); err != nil {
@@ -143,7 +143,7 @@ func (w *stagingDir) begin(ctx context.Context, told func(string), lost func()) 
 	}
 	err := w.claim.take(ctx, told)
 	if isMissing(err) {
-		err = w.claim.held(ctx) // which says that it is gone
+		err = w.claim.held(ctx) // which reports that it is gone
 	}
 	if err == nil {
 		w.claim.keep(ctx, lost)
@@ -151,8 +151,8 @@ func (w *stagingDir) begin(ctx context.Context, told func(string), lost func()) 
 	return err
 }
 
-// create makes the directory and states the job in it: of two runs that begin at once
-// one can.
+// create makes the directory and writes the job to it: of two runs that begin at once, only one
+// can.
 func (w *stagingDir) create(ctx context.Context) error {
 	if w.exists {
 		if err := pfs.RemoveTree(ctx, w.fs, w.dir); err != nil {
@@ -178,17 +178,17 @@ func (w *stagingDir) small(name string, text []byte, first bool) pfs.BatchEntry 
 	return pfs.BatchEntry{Path: w.dir.Join(name), Mode: 0o644, Data: text, Digest: digest.Bytes(text), NoReplace: first}
 }
 
-// shardNumber is how the names of the files of shard i begin.
+// shardNumber returns the prefix of the names of the files of shard i.
 func shardNumber(i int) string { return fmt.Sprintf("%05d", i) }
 
-// part is where this run makes shard i.
+// part returns the file in which this run makes shard i.
 func (w *stagingDir) part(i int) transfer.End { return w.partOf(i, w.run) }
 
 func (w *stagingDir) partOf(i int, run string) transfer.End {
 	return transfer.End{FS: w.fs, Path: w.dir.Join(shardNumber(i) + "." + run)}
 }
 
-// note states that this run has finished shard i.
+// note records that this run has finished shard i.
 func (w *stagingDir) note(ctx context.Context, i int, s finishedShard) error {
 	s.Part = w.part(i).Path.Base()
 	text, err := json.Marshal(s)
@@ -201,8 +201,8 @@ func (w *stagingDir) note(ctx context.Context, i int, s finishedShard) error {
 	return w.write(ctx, shardNumber(i)+shardSuffix, text)
 }
 
-// finished returns what a run before stated of shard i, if that is what is there; nil if
-// the shard has to be made.
+// finished returns what an earlier run recorded about shard i, if its file has that size and
+// digest; nil if the shard must be made.
 func (w *stagingDir) finished(ctx context.Context, i int) (*finishedShard, error) {
 	if !w.resumed {
 		return nil, nil
@@ -232,14 +232,14 @@ func (w *stagingDir) finished(ctx context.Context, i int) (*finishedShard, error
 	return s, nil
 }
 
-// isPart reports whether name is one that a run gives to shard i.
+// isPart reports whether name is a name of shard i in some run.
 func isPart(name string, i int) bool {
 	run, ok := strings.CutPrefix(name, shardNumber(i)+".")
 	return ok && len(run) == runLength && !strings.Contains(run, "/")
 }
 
-// leave ends a run that failed: what it finished stays, and the caller is told; without
-// that nothing stays.
+// leave ends a run that failed. It keeps the finished shards and reports them; if there are none, it
+// removes the directory.
 func (w *stagingDir) leave(ctx context.Context, tell func(string), finished int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
 	defer cancel()
@@ -256,10 +256,10 @@ func (w *stagingDir) leave(ctx context.Context, tell func(string), finished int)
 	if finished > 0 {
 		kept = count(int64(finished), "finished shard is", "finished shards are")
 	}
-	tell(fmt.Sprintf("%s: %s kept; the same command with --resume goes on", w.dir, kept))
+	tell(fmt.Sprintf("%s: %s kept; to resume, run the same command with --resume", w.dir, kept))
 }
 
-// cleanUpTime bounds the removal of what is left of a conversion that failed.
+// cleanUpTime bounds the removal of the remains of a failed conversion.
 const cleanUpTime = 30 * time.Second
 
 // remove removes the directory and what is in it.
@@ -272,11 +272,10 @@ func (w *stagingDir) remove(ctx context.Context) error {
 	return err
 }
 
-// stagingClaim is the file of a staging directory that says which run is at work in it.
-// That run writes it anew, with another number, all the time; so whoever sees the same in
-// it for as long as lease has a run before it that was killed, and takes its place,
-// whatever the clocks of two machines say. A run that was only silent for so long, as one
-// that was suspended, finds at its next look that it has lost the directory, and ends.
+// stagingClaim is the file of a staging directory that names the run at work in it. That run keeps
+// writing it with another number. If the number stays the same for as long as lease, the run was
+// killed and another one may take its place, whatever the clocks of the two machines show. A run
+// that was only suspended notices at its next check that it has lost the directory, and ends.
 type stagingClaim struct {
 	fs    pfs.FileSystem
 	path  pfs.Path
@@ -289,13 +288,13 @@ type stagingClaim struct {
 const (
 	claimedName    = "at-work"
 	maxClaimText   = 64
-	looksALease    = 5                // how often a claim is written, and looked at, in that time
-	usualLease     = 10 * time.Second // of a run that shows no sign of life
+	looksALease    = 5                // how often a claim is written and checked during a lease
+	usualLease     = 10 * time.Second // the default lease
 	textOfOtherRun = "another run is at work there"
 )
 
-// take waits for the run that has the claim to end, or to show that it is at work,
-// which is an Exist error.
+// take waits until the run that has the claim ends. If that run is at work, it returns an Exist
+// error.
 func (c *stagingClaim) take(ctx context.Context, told func(string)) error {
 	for {
 		err := pfs.WriteBatch(ctx, c.fs, []pfs.BatchEntry{c.text(0, true)})[0]
@@ -303,7 +302,7 @@ func (c *stagingClaim) take(ctx context.Context, told func(string)) error {
 			return err
 		}
 		if c.held(ctx) == nil {
-			return nil // it was written when its answer was lost
+			return nil // the earlier attempt wrote it, and its answer was lost
 		}
 		if err := c.outlive(ctx, told); err != nil {
 			return err
@@ -311,7 +310,7 @@ func (c *stagingClaim) take(ctx context.Context, told func(string)) error {
 	}
 }
 
-// outlive returns once the claim is nobody's.
+// outlive returns once no run has the claim.
 func (c *stagingClaim) outlive(ctx context.Context, told func(string)) error {
 	before, err := c.read(ctx)
 	if isMissing(err) {
@@ -320,7 +319,7 @@ func (c *stagingClaim) outlive(ctx context.Context, told func(string)) error {
 	if err != nil {
 		return err
 	}
-	told(fmt.Sprintf("%s: a run before was killed or is still at work: looking for %v which it is", c.path.Parent(), c.lease))
+	told(fmt.Sprintf("%s: an earlier run was killed or is still at work: waiting %v to find out", c.path.Parent(), c.lease))
 	for range looksALease {
 		if err := pause(ctx, c.lease/looksALease); err != nil {
 			return err
@@ -341,7 +340,7 @@ func (c *stagingClaim) outlive(ctx context.Context, told func(string)) error {
 	return nil
 }
 
-// pause waits, but not longer than ctx.
+// pause waits for d or until ctx is done.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -350,7 +349,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	return pfs.CheckContext(ctx, "dataset.Convert", "")
 }
 
-// keep writes the claim anew until release, and calls lost if it is another's.
+// keep rewrites the claim until release, and calls lost if another run has taken it.
 func (c *stagingClaim) keep(ctx context.Context, lost func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -362,13 +361,13 @@ func (c *stagingClaim) keep(ctx context.Context, lost func()) {
 				lost()
 				return
 			}
-			// One that cannot be written now is written the next time, or taken.
+			// If this fails, the next round writes it, or another run takes it.
 			pfs.WriteBatch(ctx, c.fs, []pfs.BatchEntry{c.text(n, false)})
 		}
 	}()
 }
 
-// held returns a Conflict if the claim is not this run's.
+// held answers Conflict if this run does not have the claim.
 func (c *stagingClaim) held(ctx context.Context) error {
 	text, err := c.read(ctx)
 	switch {
@@ -390,7 +389,7 @@ func (c *stagingClaim) rest() {
 	}
 }
 
-// release gives the directory to whoever comes next.
+// release frees the directory for the next run.
 func (c *stagingClaim) release(ctx context.Context) error {
 	c.rest()
 	if c.held(ctx) != nil {
@@ -403,7 +402,7 @@ func (c *stagingClaim) read(ctx context.Context) ([]byte, error) {
 	return recordfile.ReadSmall(ctx, c.fs, c.path, maxClaimText)
 }
 
-// text is the claim for the n-th time.
+// text returns the claim with number n.
 func (c *stagingClaim) text(n int, first bool) pfs.BatchEntry {
 	text := strconv.AppendInt([]byte(c.run+" "), int64(n), 10)
 	return pfs.BatchEntry{Path: c.path, Mode: 0o644, Data: text, Digest: digest.Bytes(text), NoReplace: first}

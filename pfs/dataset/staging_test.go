@@ -10,8 +10,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/memfs"
 )
 
-// TestStagingHasOneOwner lets two runs begin that have both found nothing in the way: one
-// of them has the directory. They made the shards of one set out of the records of both.
+// TestStagingHasOneOwner begins two runs that have both found nothing in the way: only one of them
+// gets the directory. Otherwise the set would have shards of both.
 func TestStagingHasOneOwner(t *testing.T) {
 	ctx, fsys := t.Context(), memfs.New(memfs.Options{})
 	never := func() { t.Error("a claim was lost") }
@@ -38,8 +38,8 @@ func TestStagingHasOneOwner(t *testing.T) {
 	}
 }
 
-// TestStagingOfAKilledRun goes on with a run that ended without a word; should it only
-// have been suspended, it learns that it is no longer at work.
+// TestStagingOfAKilledRun resumes a run that was killed; if it was only suspended, it learns that
+// it is no longer at work.
 func TestStagingOfAKilledRun(t *testing.T) {
 	ctx, fsys := t.Context(), memfs.New(memfs.Options{})
 	var told []string
@@ -77,7 +77,7 @@ func TestStagingOfAKilledRun(t *testing.T) {
 	}
 }
 
-// TestStagingReleased begins at once where the run before ended in order.
+// TestStagingReleased begins at once if the earlier run ended in order.
 func TestStagingReleased(t *testing.T) {
 	ctx, fsys := t.Context(), memfs.New(memfs.Options{})
 	before := newStagingDir(fsys, "/.x.convert", []byte("a"), time.Hour)

@@ -12,22 +12,22 @@ import (
 	"github.com/paddlecloud/pfs/recordio/convert"
 )
 
-// survey counts the files that were found below directories by what their names say:
-// the name of a format, else the ending, or noEnding. A tree as a whole tells its
-// format; the file that comes first in it may be about the data.
+// survey counts the files below directories by what their names indicate: the name of a format,
+// else the extension, or noEnding. The whole tree determines its format, because its first file may
+// only be about the data.
 type survey map[string]tally
 
 type tally struct{ files, bytes int64 }
 
 const (
 	noEnding    = "."
-	otherEnding = ".*" // of a name that has an unlikely one, so that there are not too many
-	besideData  = "./" // of a file that comes with a data set and has none of its records
+	otherEnding = ".*" // for unlikely extensions, which would be too many keys
+	besideData  = "./" // a file that comes with a data set and has none of its records
 	imagesName  = "images"
 	mnistName   = "mnist"
 )
 
-// saidBy returns what a name says.
+// saidBy returns what a name indicates.
 func saidBy(name string) string {
 	if convert.IsBesideCIFAR(name) {
 		return besideData
@@ -45,7 +45,7 @@ func saidBy(name string) string {
 	return noEnding
 }
 
-// isFormat reports whether what a name says is a format.
+// isFormat reports whether what a name indicates is a format.
 func isFormat(said string) bool { return !strings.HasPrefix(said, ".") }
 
 func (s survey) add(said string, size int64) {
@@ -53,8 +53,8 @@ func (s survey) add(said string, size int64) {
 	s[said] = tally{t.files + 1, t.bytes + size}
 }
 
-// kept returns which files are of the data, by what their names say; "" if all are.
-// That is so unless the data are images, or half of the files have names of one format.
+// kept returns which files are data, by what their names indicate; "" if all are. All are unless
+// the data are images, or half of the files have names of one format.
 func (s survey) kept(format string) string {
 	switch format {
 	case imagesName:
@@ -72,8 +72,8 @@ func (s survey) kept(format string) string {
 	return ""
 }
 
-// areImages reports whether there are as many images as files of any other kind, and
-// not just a few: each of them may have a file beside it that says what it shows.
+// areImages reports whether there are at least as many images as files of any other kind, and not
+// just a few: each image may have a file beside it that describes it.
 func (s survey) areImages() bool {
 	images, all := s[imagesName].files, int64(0)
 	for _, t := range s {
@@ -85,8 +85,8 @@ func (s survey) areImages() bool {
 	return images > 0 && 3*images >= all
 }
 
-// most returns the format that at least half of the names say, and more than say
-// anything else; "" if there is none.
+// most returns the format of at least half of the names, if they are more than those of any other
+// kind; else "".
 func (s survey) most() string {
 	all, most, by := int64(0), int64(0), ""
 	for said, t := range s {
@@ -104,9 +104,8 @@ func (s survey) most() string {
 	return by
 }
 
-// isStray reports whether a file whose name says something is left out where kept is
-// kept: beside images all that is none; beside other formats what may be no data. A
-// file of another format is left to the check that all are of one.
+// isStray reports whether a file is left out if the files of kept are data: beside images anything
+// else, beside other formats what may not be data. Another check refuses files of other formats.
 func isStray(said, kept string) bool {
 	if said == besideData {
 		return true
@@ -124,7 +123,7 @@ type strays struct {
 	first []string
 }
 
-const mostStrays = 10 // of which the names are told
+const mostStrays = 10 // whose names are reported
 
 func (s *strays) add(f pfs.Info) {
 	if s.count++; len(s.first) < mostStrays {
@@ -151,7 +150,7 @@ func (s *strays) text() string {
 	return "left out as no " + kind + ", by their names: " + text
 }
 
-// settle finds which of the files below directories are data, when all were found.
+// settle decides which of the files below directories are data, when all are found.
 func (in *inputs) settle(format string) {
 	all := survey{}
 	for _, g := range in.groups {
@@ -175,14 +174,14 @@ func (in *inputs) settle(format string) {
 	in.settleLabels()
 }
 
-// dataParts are what directories are called that hold parts of a data set, and no classes.
+// dataParts are names of directories that hold parts of a data set, and are not classes.
 var dataParts = []string{"dev", "test", "testing", "train", "training", "val", "valid", "validation"}
 
-// partFiles are the files below directories that hold the training and the test data of
-// MNIST and CIFAR: of each part the first, as messages call it.
+// partFiles are the first files, below directories, of the training and of the test data of MNIST
+// and CIFAR, by their names in messages.
 type partFiles struct{ train, test string }
 
-// add notes a file.
+// add records a file.
 func (p *partFiles) add(base, said, title string) {
 	var first *string
 	switch mnist := said == mnistName; {
@@ -198,11 +197,11 @@ func (p *partFiles) add(base, said, title string) {
 	}
 }
 
-// tellParts warns of what is seldom meant: training and test data in one dataset, and the
-// names of the parts of a data set as classes.
+// tellParts warns of probable mistakes: training and test data in one dataset, and the parts of a
+// data set as classes.
 func (in *inputs) tellParts() {
 	if p := in.parts; p.train != "" && p.test != "" {
-		in.o.Tell(fmt.Sprintf("training and test data make one dataset, as %s and %s: --include or --exclude chooses", p.train, p.test))
+		in.o.Tell(fmt.Sprintf("training and test data become one dataset, as %s and %s: choose with --include or --exclude", p.train, p.test))
 	}
 	noPart := func(label string) bool { return !slices.Contains(dataParts, strings.ToLower(label)) }
 	images := in.strays.kept == imagesName || in.strays.kept == noEnding
@@ -211,20 +210,19 @@ func (in *inputs) tellParts() {
 	}
 }
 
-// mnistPairs are the files among the inputs that are called as those of MNIST are:
-// images, and the labels that lie beside them.
+// mnistPairs are the inputs with names of MNIST files: images, and the labels beside them.
 type mnistPairs struct {
 	labels map[transfer.End]transfer.End // by their images
-	taken  map[transfer.End]bool         // labels that go with images which are given
-	loose  map[transfer.End]string       // labels that are given, and what messages call them
-	alone  string                        // images without labels: what messages call them
+	taken  map[transfer.End]bool         // labels whose images are given
+	loose  map[transfer.End]string       // labels that are given, by their names in messages
+	alone  string                        // images without labels: their name in messages
 }
 
 func newMNISTPairs() *mnistPairs {
 	return &mnistPairs{labels: map[transfer.End]transfer.End{}, taken: map[transfer.End]bool{}, loose: map[transfer.End]string{}}
 }
 
-// add looks at the name of one input.
+// add checks the name of one input.
 func (m *mnistPairs) add(ctx context.Context, images transfer.End, title string) {
 	name := images.Path.Base()
 	if convert.IsLabels(name) {
@@ -242,31 +240,30 @@ func (m *mnistPairs) add(ctx context.Context, images transfer.End, title string)
 	m.labels[images], m.taken[labels] = labels, true
 }
 
-// labelsBeside returns the labels of a file of images, if they are there, compressed or
-// not.
+// labelsBeside returns the labels of a file of images, if they exist, compressed or not.
 func labelsBeside(ctx context.Context, images transfer.End) (transfer.End, bool) {
 	dir, name := path.Split(string(images.Path))
 	for _, spelled := range convert.LabelNames(name) {
 		labels := transfer.End{FS: images.FS, Path: pfs.Path(dir + spelled)}
 		exists, err := pfs.Exists(ctx, labels.FS, labels.Path)
-		if exists || err != nil { // opening them says what is wrong
+		if exists || err != nil { // opening them reports the error
 			return labels, true
 		}
 	}
 	return transfer.End{}, false
 }
 
-// check refuses what would put samples of images and labels beside bare ones.
+// check refuses a mixture of images with labels and images or labels alone.
 func (m *mnistPairs) check() error {
 	if len(m.labels) == 0 {
 		return nil
 	}
 	if m.alone != "" {
-		return invalid("%s: its labels do not lie beside it, those of other images do: the records would be of two kinds", m.alone)
+		return invalid("%s: its labels are not beside it, but those of other images are: the records would be of two kinds", m.alone)
 	}
 	for labels, title := range m.loose {
 		if !m.taken[labels] {
-			return invalid("%s: its images are not given, those of other labels are: the records would be of two kinds", title)
+			return invalid("%s: its images are not given, but those of other labels are: the records would be of two kinds", title)
 		}
 	}
 	return nil

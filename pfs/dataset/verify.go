@@ -13,25 +13,25 @@ import (
 	"github.com/paddlecloud/pfs/shard"
 )
 
-// ShardState is what Verify finds a shard to be.
+// ShardState is the result of Verify for a shard.
 type ShardState string
 
 // The states of shards.
 const (
 	Same    ShardState = "same"    // as the manifest states
-	Damaged ShardState = "damaged" // another than the manifest states
+	Damaged ShardState = "damaged" // not as the manifest states
 	Missing ShardState = "missing"
-	Stale   ShardState = "stale" // of that name, and of another set
+	Stale   ShardState = "stale" // of that name, but of another set
 )
 
-// ShardReport is what Verify finds of one shard.
+// ShardReport is the result of Verify for one shard.
 type ShardReport struct {
 	Name  string
 	State ShardState
 	Why   string // may be empty
 }
 
-// VerifyReport counts the shards by what they are.
+// VerifyReport counts the shards by state.
 type VerifyReport struct {
 	Same    int `json:"same"`
 	Damaged int `json:"damaged"`
@@ -39,18 +39,18 @@ type VerifyReport struct {
 	Stale   int `json:"stale"`
 }
 
-// OK reports whether every shard is there and as the manifest states.
+// OK reports whether every shard exists and is as the manifest states.
 func (r VerifyReport) OK() bool { return r.Damaged+r.Missing+r.Stale == 0 }
 
-// VerifyOptions say how a dataset is checked. The zero value checks all.
+// VerifyOptions are the options of Verify. The zero value checks everything.
 type VerifyOptions struct {
 	Quick bool                                          // compare digests, computed where the shards are; do not read the records
-	Found func(ShardReport)                             // is told of each shard; may be nil
-	Meter func(bytes int64, files int) recordfile.Meter // shows how far it is; may be nil
+	Found func(ShardReport)                             // is called for each shard; may be nil
+	Meter func(bytes int64, files int) recordfile.Meter // shows the progress; may be nil
 }
 
-// Verify checks that every shard is there and is the one that the manifest states, by size,
-// digest and number of records, and every checksum in it. The error is one that ended the check.
+// Verify checks that every shard exists and is the one that the manifest states, by size, digest and
+// number of records, and every checksum in it. It returns an error if it could not finish.
 func (s *Dataset) Verify(ctx context.Context, o VerifyOptions) (VerifyReport, error) {
 	c := &check{s: s, quick: o.Quick, tell: o.Found, meter: recordfile.NoMeter{}}
 	if o.Meter != nil {
@@ -83,13 +83,13 @@ func (c *check) run(ctx context.Context) error {
 	var set *shard.SetError
 	if err := shard.CompareSet(old.shards, c.s.Names()); errors.As(err, &set) {
 		for _, name := range set.Stale {
-			c.found(name, Stale, "another run left it, or wrote it meanwhile")
+			c.found(name, Stale, "an earlier run left it, or another one has just written it")
 		}
 	}
 	return nil
 }
 
-// shard checks shard i. The error is one that ends the run.
+// shard checks shard i. An error ends the run.
 func (c *check) shard(ctx context.Context, i int) error {
 	file, name := c.s.Shard(i), c.s.Shards[i].Name
 	c.meter.Begin(file.Title)
@@ -110,7 +110,7 @@ func (c *check) shard(ctx context.Context, i int) error {
 	return nil
 }
 
-// differs tells in what shard i is not what the manifest states.
+// differs describes how shard i differs from the manifest.
 func (c *check) differs(ctx context.Context, i int) (why string, err error) {
 	want, file := c.s.Shards[i], c.s.Shard(i)
 	in, err := recordfile.Open(ctx, file, c.meter)
@@ -136,7 +136,7 @@ func (c *check) differs(ctx context.Context, i int) (why string, err error) {
 	return "", nil
 }
 
-// readShard reads a shard once, and returns its digest, or what is wrong with its records.
+// readShard reads a shard once. It returns the digest, or what is wrong with the records.
 func readShard(in *recordfile.Input, title string, records, recordBytes int64) (sum, why string, err error) {
 	hash, err := digest.NewHash(digest.BLAKE3, in.Size)
 	if err != nil {
@@ -152,11 +152,11 @@ func readShard(in *recordfile.Input, title string, records, recordBytes int64) (
 	case report.Records != records || report.RecordBytes != recordBytes:
 		return "", fmt.Sprintf("%d records of %d bytes, want %d of %d", report.Records, report.RecordBytes, records, recordBytes), nil
 	}
-	_, err = io.Copy(io.Discard, all) // what stands behind the records
+	_, err = io.Copy(io.Discard, all) // what follows the records
 	return hash.Sum(), "", err
 }
 
-// found counts a shard, and tells of it.
+// found counts a shard, and reports it.
 func (c *check) found(name string, state ShardState, why string) {
 	switch state {
 	case Same:

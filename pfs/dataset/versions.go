@@ -13,8 +13,8 @@ import (
 	"github.com/paddlecloud/pfs/recordio"
 )
 
-// LatestName is the file of a published dataset that has the number of the version that
-// is read by the name of the dataset.
+// LatestName is the file of a published dataset that has the number of its latest version, for which
+// the name of the dataset stands.
 const LatestName = "latest"
 
 // mostVersions is the highest number of a version.
@@ -26,7 +26,7 @@ func VersionOf(name string) (int, bool) {
 	return n, ok && n <= mostVersions
 }
 
-// versionOf is VersionOf that returns mostVersions+1 for a number that is higher than any can be.
+// versionOf is VersionOf, but returns mostVersions+1 for a number that is too high.
 func versionOf(name string) (int, bool) {
 	if name == "" || strings.Trim(name, "0123456789") != "" || name[0] == '0' {
 		return 0, false
@@ -38,13 +38,13 @@ func versionOf(name string) (int, bool) {
 	return n, true
 }
 
-// versionIn is the directory of version n of a published dataset.
+// versionIn returns the directory of version n of a published dataset.
 func versionIn(dir transfer.End, n int) transfer.End {
 	dir.Path = dir.Path.Join(strconv.Itoa(n))
 	return dir
 }
 
-// versionsIn lists the directories of versions, complete or not, by their numbers.
+// versionsIn lists the directories of versions, complete or not, by number.
 func versionsIn(ctx context.Context, dir transfer.End) ([]int, error) {
 	var all []int
 	for e, err := range pfs.Entries(ctx, dir.FS, dir.Path, nil) {
@@ -65,7 +65,7 @@ func versionsIn(ctx context.Context, dir transfer.End) ([]int, error) {
 	return all, nil
 }
 
-// isComplete reports whether version n has a manifest, of whatever set.
+// isComplete reports whether version n has a manifest of any set.
 func isComplete(ctx context.Context, dir transfer.End, n int) (bool, error) {
 	names, _, err := datasetsIn(ctx, versionIn(dir, n))
 	if isMissing(err) {
@@ -74,7 +74,7 @@ func isComplete(ctx context.Context, dir transfer.End, n int) (bool, error) {
 	return len(names) > 0, err
 }
 
-// Versions lists the complete versions of the published dataset in dir, by their numbers.
+// Versions lists the complete versions of the published dataset in dir, by number.
 func Versions(ctx context.Context, dir transfer.End) ([]int, error) {
 	all, err := versionsIn(ctx, dir)
 	if err != nil {
@@ -98,12 +98,12 @@ func OpenVersion(ctx context.Context, dir transfer.End, n int) (*Dataset, error)
 	return readVersion(ctx, dir, n, string(versionIn(dir, n).Path)+"/")
 }
 
-// SetLatest makes n the version that is read by the name of the published dataset in dir. It must
-// be complete: names and sizes of its shards are compared with its manifest.
+// SetLatest makes n the latest version of the published dataset in dir. The version must be
+// complete: SetLatest compares names and sizes of its shards with its manifest.
 func SetLatest(ctx context.Context, dir transfer.End, n int) (*Dataset, error) {
 	whole, err := isComplete(ctx, dir, n)
 	if err == nil && !whole {
-		err = WithVersions(ctx, dir, pfs.Errorf("dataset.SetLatest", versionIn(dir, n).Path, pfs.NotExist, "this is no complete version"))
+		err = WithVersions(ctx, dir, pfs.Errorf("dataset.SetLatest", versionIn(dir, n).Path, pfs.NotExist, "this is not a complete version"))
 	}
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func SetLatest(ctx context.Context, dir transfer.End, n int) (*Dataset, error) {
 	return s, writeLatest(ctx, dir, n)
 }
 
-// readVersion is OpenVersion for a directory that messages call shown.
+// readVersion is OpenVersion for a directory whose name in messages is shown.
 func readVersion(ctx context.Context, dir transfer.End, n int, shown string) (*Dataset, error) {
 	dir = versionIn(dir, n)
 	names, _, err := datasetsIn(ctx, dir)
@@ -131,9 +131,8 @@ func readVersion(ctx context.Context, dir transfer.End, n int, shown string) (*D
 	return readDataset(ctx, dir, names[0], shown)
 }
 
-// readLatest returns the number that latest has. A service shows the file that has it as
-// a link to that version. The error is NotExist where there is none, and Integrity where
-// it is no number.
+// readLatest returns the number in the file latest, which a service shows as a link to that version.
+// It answers NotExist if there is none, and Integrity if it has no number.
 func readLatest(ctx context.Context, dir transfer.End) (int, error) {
 	const most = 32
 	at := dir.Path.Join(LatestName)
@@ -149,19 +148,19 @@ func readLatest(ctx context.Context, dir transfer.End) (int, error) {
 	}
 	n, ok := versionOf(strings.TrimSuffix(string(text), "\n"))
 	if !ok || n > mostVersions {
-		return 0, pfs.Errorf("dataset.Open", at, pfs.Integrity, "%.32q is no number of a version", text)
+		return 0, pfs.Errorf("dataset.Open", at, pfs.Integrity, "%.32q is not a version number", text)
 	}
 	return n, nil
 }
 
-// writeLatest makes latest say n, at once for whoever reads it.
+// writeLatest writes n to latest, atomically.
 func writeLatest(ctx context.Context, dir transfer.End, n int) error {
 	text := []byte(strconv.Itoa(n) + "\n")
 	return pfs.WriteBatch(ctx, dir.FS, []pfs.BatchEntry{{Path: dir.Path.Join(LatestName), Mode: 0o644, Data: text}})[0]
 }
 
-// Latest returns the number of the version that is read by the name of the
-// dataset in dir. Where it leads nowhere the error names the versions that there are.
+// Latest returns the number of the latest version of the dataset in dir. If there is no such
+// version, the error lists the existing ones.
 func Latest(ctx context.Context, dir transfer.End) (int, error) {
 	n, err := readLatest(ctx, dir)
 	if err != nil {
@@ -169,12 +168,12 @@ func Latest(ctx context.Context, dir transfer.End) (int, error) {
 	}
 	there, err := isComplete(ctx, dir, n)
 	if err == nil && !there {
-		err = WithVersions(ctx, dir, pfs.Errorf("dataset.Open", dir.Path.Join(LatestName), pfs.NotExist, "it says %d, which is no complete version", n))
+		err = WithVersions(ctx, dir, pfs.Errorf("dataset.Open", dir.Path.Join(LatestName), pfs.NotExist, "it has %d, which is not a complete version", n))
 	}
 	return n, err
 }
 
-// WithVersions adds to the reason why latest leads nowhere the versions that there are.
+// WithVersions adds the existing versions to the reason why latest leads nowhere.
 func WithVersions(ctx context.Context, dir transfer.End, why error) error {
 	if !leadsNowhere(why) {
 		return why
@@ -191,10 +190,10 @@ func WithVersions(ctx context.Context, dir transfer.End, why error) error {
 	return &Error{Reason: NoVersion, Path: dir.Path, Versions: complete, Err: errAfter{why, "it has the versions " + versionsText(complete)}}
 }
 
-// leadsNowhere reports whether the error of readLatest says that no version is meant.
+// leadsNowhere reports whether the error of readLatest means that there is no latest version.
 func leadsNowhere(err error) bool { return isMissing(err) || errors.Is(err, pfs.Integrity) }
 
-// errAfter puts a remark behind an error.
+// errAfter appends a remark to an error.
 type errAfter struct {
 	error
 	remark string
@@ -203,7 +202,7 @@ type errAfter struct {
 func (e errAfter) Error() string { return e.error.Error() + ": " + e.remark }
 func (e errAfter) Unwrap() error { return e.error }
 
-// versionsText lists numbers of versions, the last few of many.
+// versionsText formats numbers of versions, only the last few of many.
 func versionsText(all []int) string {
 	const most = 5
 	var parts []string

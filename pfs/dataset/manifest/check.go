@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// check tells what m cannot be.
+// check reports why m is not a valid manifest.
 func (m *Manifest) check() error {
 	if m.Format != Format || m.Version != Version {
 		return fmt.Errorf("%w: format %.40q, version %d", ErrMalformed, m.Format, m.Version)
@@ -65,7 +65,7 @@ func (m *Manifest) checkShards() error {
 			return err
 		}
 		if i > 0 && s.Name <= m.Shards[i-1].Name {
-			return fmt.Errorf("%w: shard %q stands behind %q", ErrMalformed, s.Name, m.Shards[i-1].Name)
+			return fmt.Errorf("%w: shard %q follows %q", ErrMalformed, s.Name, m.Shards[i-1].Name)
 		}
 		if !sum.add(s) {
 			return fmt.Errorf("%w: the shards have more than 2^63 bytes", ErrMalformed)
@@ -98,12 +98,12 @@ func (s Shard) check(dataset string) error {
 	case s.Records < 0 || s.RecordBytes < 0 || s.Bytes < 0:
 		return fmt.Errorf("%w: shard %q has a negative count", ErrMalformed, s.Name)
 	case !isDigest(s.Digest):
-		return fmt.Errorf("%w: shard %q: %.80q is no digest of BLAKE3", ErrMalformed, s.Name, s.Digest)
+		return fmt.Errorf("%w: shard %q: %.80q is not a BLAKE3 digest", ErrMalformed, s.Name, s.Digest)
 	}
 	return nil
 }
 
-// isDigest reports whether d is written as a digest of BLAKE3 is.
+// isDigest reports whether d has the form of a BLAKE3 digest.
 func isDigest(d string) bool {
 	hex, ok := strings.CutPrefix(d, "blake3:")
 	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""

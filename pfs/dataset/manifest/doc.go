@@ -1,24 +1,24 @@
-// Package manifest is the list of what a converted dataset consists of: a file kept
-// beside its shards as a dot-file, which the patterns that find shards do not match.
-// It is written last, so that a set with a manifest is complete.
+// Package manifest reads and writes the list of the contents of a converted dataset: a dot-file
+// beside its shards, which the patterns that find shards do not match. It is written last, so that
+// a set with a manifest is complete.
 //
 // # Format
 //
-// A manifest is one JSON object with the fields of Manifest in their order, indented
-// by two blanks, and a line feed. There is one text for each manifest, and Read takes
-// no other: keys that are not known or there twice, numbers in another form, sums that
-// do not add up are all errors. It holds nothing of when, where or by whom a set was
-// made, so that equal sets have equal manifests. For a set of two shards:
+// A manifest is one JSON object with the fields of Manifest in their order, indented by two blanks,
+// and a line feed. There is one text for each manifest, and Read accepts no other: unknown or
+// repeated keys, other forms of numbers, and totals that do not add up are errors. It does not
+// contain when, where or by whom a set was made, so that equal sets have equal manifests. For a set
+// of two shards:
 //
 //	{
 //	  "format": "paddle-dataset",
 //	  "version": 1,
-//	  "name": "housing",             the shards' names begin with it
-//	  "records": 13,                 sums over the shards
+//	  "name": "housing",             prefix of the shards' names
+//	  "records": 13,                 totals of the shards
 //	  "record_bytes": 130,
 //	  "bytes": 200,
 //	  "payload": "msgpack",          encoding of the records
-//	  "of": "count",                 what stands behind -of- in the shards' names
+//	  "of": "count",                 what -of- in the shards' names counts
 //	  "source": "csv",               format of the inputs
 //	  "inputs": [{"path": "a.csv", "files": 1, "bytes": 17}],
 //	  "options": ["--line-count=10"],

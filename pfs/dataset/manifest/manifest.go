@@ -8,20 +8,20 @@ const (
 	Version = 1
 )
 
-// Bounds of what Read takes.
+// Limits of what Read accepts.
 const (
 	MaxBytes  = 64 << 20 // of the text
 	MaxShards = 1 << 18
 )
 
-// ErrMalformed is what is wrong with a manifest that Read refuses.
+// ErrMalformed is the error for a manifest that Read refuses.
 var ErrMalformed = errors.New("malformed manifest")
 
 // Manifest describes a set of shards. All counts are of the whole set.
 type Manifest struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
-	Name    string `json:"name"` // what the names of all shards begin with
+	Name    string `json:"name"` // prefix of the names of all shards
 
 	Records     int64  `json:"records"`
 	RecordBytes int64  `json:"record_bytes"` // of the payloads
@@ -44,13 +44,13 @@ type Manifest struct {
 
 // Input is one operand that records came from.
 type Input struct {
-	Path  string `json:"path"` // the last part of it
+	Path  string `json:"path"` // its last element
 	Files int64  `json:"files"`
 	Bytes int64  `json:"bytes"` // of the files as they are stored; 0 for a stream
 }
 
-// Column is one column of a table, of Parquet files or of an archive of arrays. An array
-// alone is one column without a name.
+// Column is one column of a table, of Parquet files or of an archive of arrays. A single array is
+// one column without a name.
 type Column struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
@@ -74,7 +74,7 @@ func (m *Manifest) Names() []string {
 	return names
 }
 
-// Sum sets the counts of m to the sums over its shards.
+// Sum sets the counts of m to the totals of its shards.
 func (m *Manifest) Sum() {
 	m.Records, m.RecordBytes, m.Bytes = 0, 0, 0
 	for _, s := range m.Shards {

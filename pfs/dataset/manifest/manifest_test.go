@@ -34,7 +34,7 @@ func text(t *testing.T) []byte {
 	return b
 }
 
-// TestGolden holds the format: manifests that were written stay readable.
+// TestGolden checks that manifests of earlier programs stay readable.
 func TestGolden(t *testing.T) {
 	want, err := os.ReadFile("testdata/housing.manifest")
 	if err != nil {
@@ -63,11 +63,11 @@ func TestRefused(t *testing.T) {
 		{"trailing bytes", "}\n", "}\n\n", "line"},
 		{"cut off", "]\n}\n", "", "malformed"},
 		{"sum", `"records": 13`, `"records": 14`, "it states 14 records"},
-		{"order", "00000-of", "00009-of", "stands behind"},
+		{"order", "00000-of", "00009-of", "follows"},
 		{"slash", "housing-00000", "housing/../00000", "slash"},
 		{"dot", `"name": "housing"`, `"name": ".housing"`, "begins with a dot"},
 		{"of another set", `"name": "housing-00000`, `"name": "Housing-00000`, "does not begin with"},
-		{"digest", "blake3:00", "blake3:0x", "no digest"},
+		{"digest", "blake3:00", "blake3:0x", "not a BLAKE3 digest"},
 		{"negative", `"records": 3`, `"records": -3`, "negative"},
 		{"more than 2^63", `"bytes": 150`, `"bytes": 9223372036854775800`, "2^63"},
 		{"of", `"of": "count"`, `"of": "all"`, "count or last"},
@@ -89,7 +89,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNotUTF8 checks that nothing is written that cannot be read.
+// TestNotUTF8 checks that only readable manifests are written.
 func TestNotUTF8(t *testing.T) {
 	const latin = "caf\xe9"
 	for name, spoil := range map[string]func(m *Manifest){
@@ -137,7 +137,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that what is accepted is exactly what is written.
+// FuzzDecode checks that an accepted text is exactly the one that is written.
 func FuzzDecode(f *testing.F) {
 	b, err := Encode(housing())
 	if err != nil {

@@ -7,8 +7,8 @@ const suffix = ".manifest"
 // FileName returns the name of the manifest of the dataset name.
 func FileName(name string) string { return "." + name + suffix }
 
-// DatasetOf returns the name of the dataset whose manifest has the name file; false
-// if file is no such name.
+// DatasetOf returns the name of the dataset whose manifest has the name file; false if file is not
+// such a name.
 func DatasetOf(file string) (name string, ok bool) {
 	name, ok = strings.CutSuffix(file, suffix)
 	if !ok || len(name) < 2 || name[0] != '.' {
@@ -17,7 +17,7 @@ func DatasetOf(file string) (name string, ok bool) {
 	return name[1:], true
 }
 
-// CheckName says why name cannot be that of a dataset or a shard; "" if it can.
+// CheckName reports why name cannot be that of a dataset or a shard; "" if it can.
 func CheckName(name string) string {
 	switch {
 	case name == "":

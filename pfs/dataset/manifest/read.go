@@ -7,8 +7,7 @@ import (
 	"io"
 )
 
-// Read reads a manifest. What is not the text of a manifest is ErrMalformed; other
-// errors are those of r.
+// Read reads a manifest. It returns ErrMalformed for anything else, or an error of r.
 func Read(r io.Reader) (*Manifest, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -20,7 +19,7 @@ func Read(r io.Reader) (*Manifest, error) {
 	return Decode(text)
 }
 
-// Decode returns the manifest of a text.
+// Decode parses the text of a manifest.
 func Decode(text []byte) (*Manifest, error) {
 	if err := checkVersion(text); err != nil {
 		return nil, err
@@ -37,13 +36,13 @@ func Decode(text []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	if !bytes.Equal(again, text) {
-		return nil, fmt.Errorf("%w: line %d is not as it was written", ErrMalformed, firstDifference(again, text))
+		return nil, fmt.Errorf("%w: line %d is not in the form that is written", ErrMalformed, firstDifference(again, text))
 	}
 	return m, nil
 }
 
-// checkVersion looks at the beginning before all else, so that the manifest of a
-// later version is called that.
+// checkVersion checks the beginning first, so that the error for a manifest of a later version says
+// so.
 func checkVersion(text []byte) error {
 	var head struct {
 		Format  string `json:"format"`
@@ -61,7 +60,7 @@ func checkVersion(text []byte) error {
 	return nil
 }
 
-// firstDifference returns the number of the first line, from 1, in which b is not a.
+// firstDifference returns the number of the first line, from 1, in which b differs from a.
 func firstDifference(a, b []byte) int {
 	line := 1
 	for i := range min(len(a), len(b)) {

@@ -10,10 +10,10 @@ import (
 	"github.com/paddlecloud/pfs/recordio/convert"
 )
 
-// Walk gives the one value that record is as MessagePack to enc, whose Err the caller
-// asks for. Values may be depth deep. Arrays as the package msgpack-numpy writes them
-// become tensors; text that is not UTF-8 becomes bytes; keys that are not text become
-// text. Extensions and what is not MessagePack are ErrMalformed.
+// Walk passes the one value that record is as MessagePack to enc; the caller checks enc.Err. Values
+// may be nested depth deep. Arrays as the package msgpack-numpy writes them become tensors; text
+// that is not UTF-8 becomes bytes; keys that are not text become text. Extensions and what is not
+// MessagePack are ErrMalformed.
 func Walk(record []byte, enc convert.Encoder, depth int) error {
 	w := &walker{b: record, enc: enc}
 	if err := w.value(depth); err != nil {
@@ -25,7 +25,7 @@ func Walk(record []byte, enc convert.Encoder, depth int) error {
 	return nil
 }
 
-// walker is how far a walk is.
+// walker is the position of a walk.
 type walker struct {
 	b   []byte
 	at  int
@@ -52,7 +52,7 @@ func (w *walker) number(n int) (uint64, error) {
 	return v, err
 }
 
-// signed returns the next n bytes as a number with a sign.
+// signed returns the next n bytes as a signed number.
 func (w *walker) signed(n int) (int64, error) {
 	v, err := w.number(n)
 	shift := 64 - 8*n
@@ -119,12 +119,12 @@ func (w *walker) marked(c byte, depth int) error {
 	case c == 0xc1:
 		return fmt.Errorf("0xc1 begins no value")
 	default:
-		return fmt.Errorf("an extension (0x%x), which nothing here reads", c)
+		return fmt.Errorf("extension 0x%x is not supported", c)
 	}
 	return nil
 }
 
-// sized reads a count of n bytes and goes on with it.
+// sized reads a count of n bytes and passes it to next.
 func (w *walker) sized(n int, next func(uint64) error) error {
 	v, err := w.number(n)
 	if err != nil {
@@ -153,7 +153,7 @@ func (w *walker) text(n uint64) error {
 	return err
 }
 
-// array walks n values, each of which has a byte at least.
+// array walks n values, each of which has at least one byte.
 func (w *walker) array(n uint64, depth int) error {
 	if left := len(w.b) - w.at; n > uint64(left) {
 		return fmt.Errorf("an array of %d values in %d bytes", n, left)
@@ -219,7 +219,7 @@ func (w *walker) key() (string, error) {
 	}
 }
 
-// sizedKey reads a key behind its length, which takes n bytes.
+// sizedKey reads a key after its length, which takes n bytes.
 func (w *walker) sizedKey(n int) (string, error) {
 	length, err := w.number(n)
 	if err != nil {

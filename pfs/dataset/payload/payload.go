@@ -1,6 +1,6 @@
-// Package payload reads the payloads of records, for commands that show them or write
-// them in another form. It gives each value to a convert.Encoder as it meets it and
-// builds none, so that memory does not grow with what a payload says of itself.
+// Package payload reads the payloads of records, for commands that show or convert them. It passes
+// each value to a convert.Encoder and builds none itself, so that a payload that claims to be large
+// takes no memory.
 package payload
 
 import (
@@ -9,10 +9,10 @@ import (
 	"errors"
 )
 
-// ErrMalformed is what is wrong with a payload that is not what it is taken for.
+// ErrMalformed is the error for a payload that does not have its encoding.
 var ErrMalformed = errors.New("malformed payload")
 
-// The encodings, by the names of package convert.
+// The encodings, by their names in package convert.
 const (
 	Msgpack = "msgpack"
 	Pickle  = "pickle"
@@ -20,11 +20,10 @@ const (
 	Raw     = "raw"
 )
 
-// Guess returns the encoding that a record has, if that is one of msgpack, pickle and
-// json, as convert writes them.
+// Guess returns the encoding of a record that convert wrote as msgpack, pickle or json.
 //
-// A pickle has two bytes or more and begins with 0x80 or, before protocol 2, with a
-// byte below it; as msgpack such a byte is a whole value.
+// A pickle has at least two bytes and begins with 0x80 or, before protocol 2, with a byte below it;
+// as msgpack such a byte is a whole value.
 func Guess(record []byte) string {
 	switch {
 	case len(record) > 1 && json.Valid(record):

@@ -99,7 +99,7 @@ func TestRefused(t *testing.T) {
 		{"\xc6\xff\xff\xff\xffx", "4294967295 bytes are needed and 1 left"},
 		{"\x81\xc0\x01", "a key that is neither text nor an integer"},
 		{"\xc1", "0xc1 begins no value"},
-		{"\xd4\x01\x02", "an extension"},
+		{"\xd4\x01\x02", "extension 0xd4"},
 		{"\x01\x02", "1 bytes follow the value"},
 		{strings.Repeat("\x91", 20), "nested too deeply"},
 		{"\xcb\x00", "8 bytes are needed and 1 left"},
@@ -121,7 +121,7 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// FuzzWalk checks that what is walked is a value that every encoding takes.
+// FuzzWalk checks that every encoding accepts the values that Walk accepts.
 func FuzzWalk(f *testing.F) {
 	enc := encoder(f, Msgpack)
 	sample(enc)

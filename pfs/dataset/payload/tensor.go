@@ -7,7 +7,7 @@ import (
 	"github.com/paddlecloud/pfs/recordio/convert"
 )
 
-// dtypes has the element types by the names of numpy.
+// dtypes maps the names of numpy to element types.
 var dtypes = func() map[string]convert.DType {
 	m := map[string]convert.DType{}
 	for t := convert.Bool8; t <= convert.Complex128; t++ {
@@ -24,8 +24,8 @@ var (
 	tensorData  = []byte("\xc4\x04data")
 )
 
-// tensor walks a map of n pairs if it is an array of numbers in exactly the form in
-// which convert writes it. Any other is left as the map that it is.
+// tensor walks a map of n pairs if it is an array of numbers in exactly the form that convert
+// writes. It leaves any other map to the caller.
 func (w *walker) tensor(n uint64) (done bool, err error) {
 	rest := w.b[w.at:]
 	if n != 5 || !bytes.HasPrefix(rest, tensorHead) {
@@ -50,7 +50,7 @@ func (w *walker) tensor(n uint64) (done bool, err error) {
 	return true, nil
 }
 
-// skip passes over what must be there.
+// skip consumes want, which must come next.
 func (w *walker) skip(want []byte) bool {
 	if !bytes.HasPrefix(w.b[w.at:], want) {
 		return false
@@ -68,7 +68,7 @@ func (w *walker) shortText() (string, bool) {
 	return string(p), err == nil
 }
 
-// maxDims is the most dimensions that numpy has.
+// maxDims is the largest number of dimensions in numpy.
 const maxDims = 64
 
 func (w *walker) shape() (shape []int64, ok bool) {
@@ -123,7 +123,7 @@ func (w *walker) data() ([]byte, bool) {
 	return p, err == nil
 }
 
-// product returns the bytes of an array; false if they are more than a record has.
+// product returns the bytes of an array; false if they are more than a record can have.
 func product(shape []int64, size int) (int64, bool) {
 	n := int64(size)
 	for _, dim := range shape {
