@@ -61,15 +61,15 @@ type batchDir struct {
 
 // batchFile is a file of the current group.
 type batchFile struct {
-	i     int
-	entry pfs.BatchEntry
-	in    *batchDir
-	base  string
-	temp  string // "" if there is none
-	open  tempID // identifies temp, whose quota room counts
-	room  *claim // nil until claimed
-	spare int64
-	extra int64
+	i       int
+	entry   pfs.BatchEntry
+	in      *batchDir
+	base    string
+	temp    string // "" if there is none
+	open    tempID // identifies temp, whose quota claimed counts
+	claimed *claim // nil until claimed
+	spare   int64
+	extra   int64
 }
 
 // full reports whether the group must end before e: because it is large enough, or because e
@@ -231,7 +231,7 @@ func (b *batch) openTemp(w *batchFile) (*os.File, error) {
 		return nil, err
 	}
 	w.open = newTempID(temp, st)
-	b.fs.quotas.enter(w.open).room.Store(w.room)
+	b.fs.quotas.enter(w.open).claimed.Store(w.claimed)
 	return file, nil
 }
 
@@ -243,8 +243,8 @@ func (b *batch) claim(w *batchFile) error {
 	if err := b.fs.ready(b.ctx, w.in.trees); err != nil {
 		return err
 	}
-	w.room = &claim{trees: w.in.trees}
-	return w.room.reach(w.needs())
+	w.claimed = &claim{trees: w.in.trees}
+	return w.claimed.reach(w.needs())
 }
 
 // needs is the quota that the file needs.
@@ -328,14 +328,14 @@ func (b *batch) rename(w *batchFile) error {
 	if err := w.lookAtTarget(); err != nil {
 		return err
 	}
-	if err := w.room.reach(w.needs()); err != nil {
+	if err := w.claimed.reach(w.needs()); err != nil {
 		return err
 	}
 	if err := w.in.dir.rename(w.temp, w.in.dir, w.base, w.entry.NoReplace); err != nil {
 		return err
 	}
 	w.temp = ""
-	w.room.book(sums{bytes: int64(len(w.entry.Data)) - w.spare, files: w.extra})
+	w.claimed.book(sums{bytes: int64(len(w.entry.Data)) - w.spare, files: w.extra})
 	w.in.changed = append(w.in.changed, w.i)
 	return nil
 }
@@ -346,8 +346,8 @@ func (b *batch) drop(w *batchFile) {
 		w.in.dir.unlink(w.temp)
 	}
 	b.leave(w)
-	if w.room != nil {
-		w.room.release()
+	if w.claimed != nil {
+		w.claimed.release()
 	}
 }
 

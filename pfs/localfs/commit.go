@@ -117,7 +117,7 @@ func (w *staged) target(ctx context.Context, op string, opts pfs.CommitOptions) 
 	default:
 		w.spare, w.extra = st.size, 0
 	}
-	return pfs.Info{}, false, w.room.reach(w.needs(opts.Size))
+	return pfs.Info{}, false, w.claimed.reach(w.needs(opts.Size))
 }
 
 // publish publishes the temporary, which st describes.
@@ -154,7 +154,7 @@ func (w *staged) giveName(ctx context.Context, op string, opts pfs.CommitOptions
 			return err
 		}
 		w.state = committed
-		w.room.book(sums{bytes: opts.Size - w.spare, files: w.extra})
+		w.claimed.book(sums{bytes: opts.Size - w.spare, files: w.extra})
 		return nil
 	})
 	return info, done, err
@@ -221,7 +221,7 @@ func (w *staged) committedBefore(ctx context.Context, opts pfs.CommitOptions) (p
 // wasCommitted ends the handle as a Commit would, after another handle committed.
 func (w *staged) wasCommitted(op string, info pfs.Info) error {
 	w.state, w.done = committed, info
-	w.room.release()
+	w.claimed.release()
 	if w.live(op) != nil {
 		return nil
 	}

@@ -180,18 +180,18 @@ func (w *staged) fits(op string, size int64) error {
 func (w *staged) claimSize(size int64, made bool) error {
 	o := w.fs.quotas.enter(w.tempID())
 	var kept sums
-	if w.room = o.room.Load(); w.room == nil {
-		w.room = &claim{trees: w.in}
+	if w.claimed = o.claimed.Load(); w.claimed == nil {
+		w.claimed = &claim{trees: w.in}
 		if !made {
 			kept = stagedSums(w.from)
 		}
 	}
 	book(w.in, kept.negated())
-	if err := w.room.reach(w.needs(max(size, w.from.size))); err != nil {
+	if err := w.claimed.reach(w.needs(max(size, w.from.size))); err != nil {
 		book(w.in, kept)
 		w.fs.quotas.leave(w.tempID())
 		return err
 	}
-	o.room.Store(w.room)
+	o.claimed.Store(w.claimed)
 	return nil
 }

@@ -14,7 +14,7 @@ var (
 	// errStaleToken reports a token of another directory.
 	errStaleToken = pfs.Errorf("localfs.List", "", pfs.Conflict, "the directory is another one than that of the token: list it from the start")
 	// errSwapped reports a name that was replaced during an open.
-	errSwapped = errors.New("it was replaced at this moment")
+	errSwapped = errors.New("it has just been replaced")
 )
 
 // kinds maps the error numbers of the system to Kinds.

@@ -47,7 +47,7 @@ type quotas struct {
 // file.
 type opened struct {
 	handles int                   // guarded by quotas.mu
-	room    atomic.Pointer[claim] // nil until the first handle has claimed it
+	claimed atomic.Pointer[claim] // nil until the first handle has claimed it
 }
 
 // tempID identifies a temporary: two directories may have one of the same name. Where the system
@@ -130,8 +130,8 @@ func (q *quotas) claims(temp tempID) []*tree {
 	if o == nil {
 		return nil
 	}
-	if room := o.room.Load(); room != nil {
-		return room.trees
+	if c := o.claimed.Load(); c != nil {
+		return c.trees
 	}
 	return nil
 }

@@ -25,9 +25,9 @@ type staged struct {
 	file *os.File
 	from stat // identity of file
 
-	room  *claim
-	spare int64 // bytes of the file that will be replaced, which need no quota
-	extra int64 // 1 if no file will be replaced
+	claimed *claim
+	spare   int64 // bytes of the file that will be replaced, which need no quota
+	extra   int64 // 1 if no file will be replaced
 
 	lock  shared
 	dirty atomic.Int64 // bytes written since write-back last began
@@ -138,7 +138,7 @@ func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 // writes are collected.
 func (w *staged) write(p []byte, off int64) (int, error) {
 	end := off + int64(len(p))
-	if err := w.room.reach(w.needs(end)); err != nil {
+	if err := w.claimed.reach(w.needs(end)); err != nil {
 		return 0, err
 	}
 	n, err := writeSparse(w.file, p, off)
@@ -265,5 +265,5 @@ func (w *staged) leave(keep bool) {
 	if st, err := w.dir.stat(w.temp, false); keep && err == nil && st.same(w.from) {
 		kept = stagedSums(st)
 	}
-	w.room.book(kept)
+	w.claimed.book(kept)
 }

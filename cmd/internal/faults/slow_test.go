@@ -128,7 +128,7 @@ func (p *place) wantWithin(limit time.Duration, args ...string) {
 }
 
 // TestSlowFull fills the OSD of a CephFS in the middle of copies. Files that exist can be read and
-// removed, no partial file is visible, and the same commands succeed when there is room.
+// removed, no partial file is visible, and the same commands succeed when there is space.
 func TestSlowFull(t *testing.T) {
 	testbed.Long(t)
 	needCeph(t)
