@@ -138,8 +138,11 @@ func removeTree(ctx context.Context, fsys FileSystem, name Path, info Info) erro
 		return fsys.Remove(ctx, name)
 	}
 	// After a removal the first page is listed again, because it then holds other entries.
-	for token := ""; ; {
+	for token, emptied := "", false; ; {
 		page, err := fsys.List(ctx, name, ListOptions{Token: token})
+		if emptied && errors.Is(err, NotExist) {
+			return nil // the store keeps no empty directories
+		}
 		if err != nil {
 			return err
 		}
@@ -154,7 +157,7 @@ func removeTree(ctx context.Context, fsys FileSystem, name Path, info Info) erro
 		}
 		switch {
 		case removed > 0:
-			token = ""
+			token, emptied = "", true
 		case page.Next != "":
 			token = page.Next
 		default:

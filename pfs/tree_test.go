@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -226,6 +227,19 @@ func (h hasty) Remove(ctx context.Context, name pfs.Path) error {
 		return pfs.E("hasty.Remove", name, pfs.NotExist, nil)
 	}
 	return err
+}
+
+// TestRemoveTreeWithoutEmptyDirectories: in such a store a directory goes with its last file.
+func TestRemoveTreeWithoutEmptyDirectories(t *testing.T) {
+	store := memfs.New(memfs.Options{Without: pfs.CanKeepEmptyDir})
+	pfstest.MustMkdir(t, store, "/d/sub")
+	pfstest.WriteFile(t, store, "/d/f", nil)
+	pfstest.WriteFile(t, store, "/d/sub/f", nil)
+	core := struct{ pfs.FileSystem }{store} // no TreeRemover
+	if err := pfs.RemoveTree(t.Context(), core, "/d"); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.WantNames(t, store, "/")
 }
 
 // TestRemoveTreeWithAnother: it is not an error if somebody else removes the same files.

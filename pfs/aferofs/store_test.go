@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/aferofs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
@@ -36,6 +37,9 @@ func TestStore(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
+			if row.name == "OsFs" {
+				testbed.Long(t) // TestStoreFollowsNoLink runs most of it
+			}
 			t.Parallel()
 			again := map[pfs.FileSystem]afero.Fs{}
 			pfstest.Run(t, pfstest.Options{
@@ -55,6 +59,7 @@ func TestStore(t *testing.T) {
 
 // TestStoreFollowsNoLink runs the suite on a directory in which the tests make links.
 func TestStoreFollowsNoLink(t *testing.T) {
+	t.Parallel()
 	pfstest.Run(t, pfstest.Options{
 		New: func(t *testing.T) pfs.FileSystem {
 			dir := t.TempDir()

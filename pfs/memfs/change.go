@@ -18,6 +18,9 @@ func (s *FS) link(op string, name pfs.Path, dir, n *node) error {
 		return err
 	}
 	if old != nil {
+		if old.mode.IsDir() {
+			s.discardAll(old) // one that users did not see
+		}
 		old.leave(dir)
 	}
 	if n.id == 0 {

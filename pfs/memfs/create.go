@@ -52,7 +52,7 @@ func (s *FS) place(op string, name pfs.Path) (dir, old *node, err error) {
 	if err := s.may(op, name.Parent(), dir, change); err != nil {
 		return nil, nil, err
 	}
-	old = dir.child(name.Base())
+	old = s.child(dir, name.Base())
 	if old != nil && old.mode.IsDir() {
 		return nil, nil, pfs.E(op, name, pfs.IsDir, nil)
 	}

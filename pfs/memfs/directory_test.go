@@ -19,7 +19,7 @@ func TestPlacesAreGivenBack(t *testing.T) {
 	if got := len(d.order); got > 2*stay {
 		t.Errorf("%d places for %d entries", got, stay)
 	}
-	page := d.page(0, stay-1)
+	page := New(Options{}).page(d, 0, stay-1)
 	if len(page.Entries) != stay-1 || page.Next == "" {
 		t.Fatalf("page of %d entries, next %q", len(page.Entries), page.Next)
 	}

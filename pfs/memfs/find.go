@@ -11,11 +11,25 @@ func (s *FS) find(op string, name pfs.Path) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := dir.child(name.Base())
+	n := s.child(dir, name.Base())
 	if n == nil {
 		return nil, pfs.E(op, name, pfs.NotExist, nil)
 	}
 	return n, nil
+}
+
+// child returns the entry of that name of dir, nil if users see none.
+func (s *FS) child(dir *node, name string) *node {
+	if n := dir.child(name); n != nil && !s.hides(n) {
+		return n
+	}
+	return nil
+}
+
+// hides reports whether n is a directory without a file below it in a store that does not
+// keep those. It stays in the tree, so that uploads can begin in it.
+func (s *FS) hides(n *node) bool {
+	return s.can&pfs.CanKeepEmptyDir == 0 && n.mode.IsDir() && n.dir.sum.files == 0
 }
 
 // parent returns the directory that holds or may hold name, which is not the root. Everything

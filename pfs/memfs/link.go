@@ -55,7 +55,7 @@ func (s *FS) linkNew(op string, name pfs.Path, n *node) error {
 	if err != nil {
 		return err
 	}
-	if dir.child(name.Base()) != nil {
+	if s.child(dir, name.Base()) != nil {
 		return pfs.E(op, name, pfs.Exist, nil)
 	}
 	if err := s.may(op, name.Parent(), dir, change); err != nil {

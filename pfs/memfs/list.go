@@ -29,14 +29,14 @@ func (s *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.
 	if err != nil {
 		return pfs.Page{}, err
 	}
-	return n.dir.page(last, opts.Max()), nil
+	return s.page(n.dir, last, opts.Max()), nil
 }
 
 // page returns up to limit entries whose seq is greater than last.
-func (d *directory) page(last uint64, limit int) pfs.Page {
+func (s *FS) page(d *directory, last uint64, limit int) pfs.Page {
 	var page pfs.Page
 	for _, e := range d.after(last) {
-		if e.node == nil {
+		if e.node == nil || s.hides(e.node) {
 			continue
 		}
 		if len(page.Entries) == limit {

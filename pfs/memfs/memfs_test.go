@@ -19,17 +19,17 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestConformanceOfAnObjectStore runs the suite on a store that cannot rename directories, read
-// staged bytes back, or change files in place.
+// TestConformanceOfAnObjectStore runs the suite on a store that cannot keep empty directories,
+// rename directories, read staged bytes back, or change files in place.
 func TestConformanceOfAnObjectStore(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{
 		New: func(*testing.T) pfs.FileSystem {
-			return memfs.New(memfs.Options{Without: pfs.CanRenameDir | pfs.CanReadStaged | pfs.CanOpenHandle | pfs.CanHardLink |
+			return memfs.New(memfs.Options{Without: pfs.CanKeepEmptyDir | pfs.CanUsage | pfs.CanSetQuota | pfs.CanRenameDir | pfs.CanReadStaged | pfs.CanOpenHandle | pfs.CanHardLink |
 				pfs.CanMknod | pfs.CanSymlink | pfs.CanSetOwner | pfs.CanSetAccessTime | pfs.CanSetReplication | pfs.CanConcat |
 				pfs.CanXattr | pfs.CanAppend | pfs.CanWriteRandom | pfs.CanAllocate})
 		},
 		Owners: []pfs.Owner{{Name: "alice"}, {Name: "bob"}},
-		Gaps: pfstest.NoRenameDir | pfstest.NoReadStaged | pfstest.NoLeafDigests | pfstest.NoSymlink | pfstest.WholeFiles&^
+		Gaps: pfstest.NoEmptyDir | pfstest.NoQuota | pfstest.NoRenameDir | pfstest.NoReadStaged | pfstest.NoLeafDigests | pfstest.NoSymlink | pfstest.WholeFiles&^
 			pfstest.NoFileID&^pfstest.NoCapabilities,
 		Names: 300,
 	})

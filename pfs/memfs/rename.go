@@ -70,7 +70,7 @@ func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, a
 	if err != nil {
 		return err
 	}
-	old := dir.child(newName.Base())
+	old := s.child(dir, newName.Base())
 	if err := allow(n, old); err != nil || old == n {
 		return err // two names of one file stay as they are, as POSIX has it
 	}

@@ -22,6 +22,7 @@ var attributePromises = []promise{
 func checkChmod(e *env) {
 	WriteFile(e, e.fs, "/f", []byte("content"))
 	MustMkdir(e, e.fs, "/dir")
+	WriteFile(e, e.fs, "/dir/f", nil)
 	for _, mode := range []fs.FileMode{0o600, 0o755, 0o640, 0o777} {
 		want := MustStat(e, e.fs, "/f")
 		e.ok(pfs.SetAttr(e.ctx, e.fs, "/f", pfs.AttrMode, pfs.Attrs{Mode: mode}))
@@ -39,6 +40,7 @@ func checkChmod(e *env) {
 func checkChtime(e *env) {
 	WriteFile(e, e.fs, "/f", []byte("content"))
 	MustMkdir(e, e.fs, "/dir")
+	WriteFile(e, e.fs, "/dir/f", nil)
 	for _, at := range []time.Time{time.Unix(1, 0), time.Unix(1e9, 999_999_999), time.Unix(4e9, 0)} {
 		want := MustStat(e, e.fs, "/f")
 		e.ok(pfs.SetAttr(e.ctx, e.fs, "/f", pfs.AttrModTime, pfs.Attrs{ModTime: at}))
@@ -103,6 +105,7 @@ func checkSpace(e *env) {
 
 func checkSweep(e *env) {
 	MustMkdir(e, e.fs, "/a/b")
+	WriteFile(e, e.fs, "/a/b/published", nil)
 	MustMkdir(e, e.fs, "/ab")
 	for _, name := range []pfs.Path{"/a/f", "/a/b/f", "/ab/f"} {
 		w := e.create(name, pfs.CreateOptions{ID: someID})

@@ -42,12 +42,14 @@ func (e *env) wantCanceled(err, cause error, about ...pfs.Path) {
 
 func checkCanceled(e *env) {
 	e.each(func(operation) bool { return true }, func(e *env, op operation) {
-		MustMkdir(e, e.fs, "/dir/empty")
+		MustMkdir(e, e.fs, "/dir/sub")
+		WriteFile(e, e.fs, "/dir/sub/f", nil)
 		WriteFile(e, e.fs, "/dir/f", []byte("content"))
-		for _, name := range []pfs.Path{"/dir/f", "/dir/new", "/dir/empty"} {
+		for _, name := range []pfs.Path{"/dir/f", "/dir/new", "/dir/sub"} {
 			e.wantCanceled(op.call(e.canceled(), e.fs, name), context.Canceled, name, otherFile, otherFree)
 		}
-		WantNames(e, e.fs, "/dir", "empty", "f")
+		WantNames(e, e.fs, "/dir", "f", "sub")
+		WantNames(e, e.fs, "/dir/sub", "f")
 		WantNames(e, e.fs, pfs.Root, "dir", otherFile.Base())
 		WantFile(e, e.fs, "/dir/f", []byte("content"))
 	})

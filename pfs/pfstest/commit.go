@@ -17,7 +17,7 @@ var commitPromises = []promise{
 	{says: "Commit of nothing is an empty file", check: checkCommitEmpty},
 	{says: "Commit replaces a file with all its attributes", check: checkCommitOver},
 	{says: "Commit over a link replaces the link, not what it leads to", check: checkCommitOverLink, needs: NoSymlink},
-	{says: "Commit over a directory answers IsDir and keeps the upload", check: checkCommitOverDirectory},
+	{says: "Commit over a directory answers IsDir and keeps the upload", check: checkCommitOverDirectory, needs: NoEmptyDir},
 	{says: "Commit with NoReplace answers Exist if something has the name", check: checkNoReplace, needs: NoExclusiveCommit},
 	{says: "a second Commit succeeds and changes nothing", check: checkCommitAgain},
 	{says: "Commit through another Staged of the ID succeeds", check: checkCommitOtherHandle},

@@ -20,9 +20,9 @@ var concurrentPromises = []promise{
 	{says: "of many RenameExclusive to one name one succeeds", check: checkOneExclusive, needs: NoExclusiveRename},
 	{says: "of many Removes of one name one succeeds", check: checkOneRemove},
 	{says: "of many Renames of one name one succeeds", check: checkOneRename},
-	{says: "many may make the same directory", check: checkManyMkdir},
+	{says: "many may make the same directory", check: checkManyMkdir, needs: NoEmptyDir},
 	{says: "many may write to one directory", check: checkManyWrites},
-	{says: "a file committed into a directory that is removed is there with it or not at all", check: checkCommitWhileRemoved},
+	{says: "a file committed into a directory that is removed is there with it or not at all", check: checkCommitWhileRemoved, needs: NoEmptyDir},
 }
 
 // together runs f n times at once and returns the errors.

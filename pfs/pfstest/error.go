@@ -5,11 +5,11 @@ import "github.com/paddlecloud/pfs/pfs"
 // errorPromises are those that all operations share; the others are checked with their operations.
 var errorPromises = []promise{
 	{says: "a missing name answers NotExist", check: checkMissing},
-	{says: "a missing directory on the way answers NotExist", check: checkMissingParent},
+	{says: "a missing directory on the way answers NotExist", check: checkMissingParent, needs: NoEmptyDir},
 	{says: "a file on the way is never passed through", check: checkFileOnTheWay},
 	{says: "a directory in place of a file answers IsDir", check: checkDirectoryAsFile},
 	{says: "a file in place of a directory answers NotDir to List", check: checkFileAsDirectory},
-	{says: "an operation that fails changes nothing", check: checkFailedChangesNothing},
+	{says: "an operation that fails changes nothing", check: checkFailedChangesNothing, needs: NoEmptyDir},
 }
 
 func checkMissing(e *env) {
@@ -46,6 +46,7 @@ func checkFileOnTheWay(e *env) {
 func checkDirectoryAsFile(e *env) {
 	e.each(func(op operation) bool { return op.needsFile }, func(e *env, op operation) {
 		MustMkdir(e, e.fs, "/dir/below")
+		WriteFile(e, e.fs, "/dir/below/f", nil)
 		e.want(op.call(e.ctx, e.fs, "/dir"), pfs.IsDir, "/dir")
 		e.want(op.call(e.ctx, e.fs, "/dir/below"), pfs.IsDir, "/dir/below")
 	})

@@ -26,6 +26,7 @@ var gapPromises = []promise{
 	{says: "LocateBlocks answers Unsupported", check: unsupported("LocateBlocks"), only: NoBlockLocations},
 	{says: "CopyInside answers Unsupported", check: unsupported("CopyInside from"), only: NoCopy},
 	{says: "Rename of a directory answers Unsupported", check: checkNoRenameDir, only: NoRenameDir},
+	{says: "a directory is there while there is a file below it", check: checkNoEmptyDir, only: NoEmptyDir},
 	{says: "Staged.ReadAt answers Unsupported, and Commit publishes what was staged", check: checkNoReadStaged, only: NoReadStaged},
 	{says: "For and As answer Unsupported", check: checkNoOwners, only: noOwners},
 	{says: "LeafDigests answers Unsupported", check: checkNoLeafDigests, only: NoLeafDigests},
@@ -72,6 +73,22 @@ func checkNoRenameDir(e *env) {
 	WriteFile(e, e.fs, "/dir/sub/f", []byte("content"))
 	e.want(e.fs.Rename(e.ctx, "/dir/sub", "/new"), pfs.Unsupported, "/dir/sub")
 	WantFile(e, e.fs, "/dir/sub/f", []byte("content"))
+	WantNames(e, e.fs, pfs.Root, "dir")
+}
+
+func checkNoEmptyDir(e *env) {
+	MustMkdir(e, e.fs, "/dir/sub")
+	WantAbsent(e, e.fs, "/dir/sub")
+	WantNames(e, e.fs, pfs.Root)
+	WriteFile(e, e.fs, "/dir/sub/f", []byte("content"))
+	if info := MustStat(e, e.fs, "/dir"); !info.IsDir() {
+		e.Errorf("mode of a directory with a file below it = %v", info.Mode)
+	}
+	WantNames(e, e.fs, "/dir", "sub")
+	e.want(e.fs.Remove(e.ctx, "/dir"), pfs.NotEmpty, "/dir")
+	e.ok(e.fs.Remove(e.ctx, "/dir/sub/f"))
+	WantAbsent(e, e.fs, "/dir")
+	WriteFile(e, e.fs, "/dir", []byte("content"))
 	WantNames(e, e.fs, pfs.Root, "dir")
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 var mkdirPromises = []promise{
-	{says: "Mkdir makes an empty directory", check: checkMkdir},
-	{says: "Mkdir keeps the permission bits", check: checkMkdirMode, needs: NoMode},
+	{says: "Mkdir makes an empty directory", check: checkMkdir, needs: NoEmptyDir},
+	{says: "Mkdir keeps the permission bits", check: checkMkdirMode, needs: NoEmptyDir | NoMode},
 	{says: "Mkdir of an existing directory succeeds and does not change it", check: checkMkdirAgain},
 	{says: "Mkdir answers Exist for a file or link", check: checkMkdirOverFile},
 }

@@ -37,10 +37,12 @@ var nodePromises = []promise{
 
 func checkFileID(e *env) {
 	MustMkdir(e, e.fs, "/dir")
+	MustMkdir(e, e.fs, "/full")
+	WriteFile(e, e.fs, "/full/f", nil)
 	WriteFile(e, e.fs, "/f", []byte("content"))
 	WriteFile(e, e.fs, "/g", []byte("content"))
 	seen := map[uint64]pfs.Path{}
-	for _, name := range []pfs.Path{"/dir", "/f", "/g"} {
+	for _, name := range []pfs.Path{"/full", "/f", "/g"} {
 		id := MustStat(e, e.fs, name).ID
 		if other, ok := seen[id]; id == 0 || ok {
 			e.Errorf("ID %d of %s is 0 or that of %q", id, name, other)

@@ -81,6 +81,10 @@ const (
 	// NoRenameDir: Rename of a directory answers Unsupported.
 	NoRenameDir
 
+	// NoEmptyDir: a directory exists while there is a file below it. Mkdir succeeds and has no
+	// effect that can be seen; whether Create needs it is up to the store.
+	NoEmptyDir
+
 	// NoReadStaged: staged bytes cannot be read back, so that LeafDigests answers
 	// Unsupported too.
 	NoReadStaged

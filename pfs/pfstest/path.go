@@ -17,7 +17,7 @@ var pathPromises = []promise{
 	{says: "names that differ by case or normalization are different names", check: checkNamesApart},
 	{says: "a path may be deep", check: checkDeepPath},
 	{says: "the root is a directory from the start", check: checkRoot},
-	{says: "the root cannot be removed, replaced or moved", check: checkRootStays},
+	{says: "the root cannot be removed, replaced or moved", check: checkRootStays, needs: NoEmptyDir},
 }
 
 // badPaths are paths that a conversion can make and ParsePath refuses.

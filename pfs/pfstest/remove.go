@@ -8,13 +8,13 @@ import (
 
 var removePromises = []promise{
 	{says: "Remove removes a file", check: checkRemoveFile},
-	{says: "Remove removes an empty directory", check: checkRemoveDirectory},
+	{says: "Remove removes an empty directory", check: checkRemoveDirectory, needs: NoEmptyDir},
 	{says: "Remove of a directory with entries answers NotEmpty", check: checkRemoveFull},
 	{says: "Remove removes a link, not what it leads to", check: checkRemoveLink, needs: NoSymlink},
-	{says: "a removed name can be used again", check: checkRemoveReuse},
+	{says: "a removed name can be used again", check: checkRemoveReuse, needs: NoEmptyDir},
 	{says: "RemoveTree removes all below a name", check: checkRemoveTree},
 	{says: "RemoveTree removes a file", check: checkRemoveTreeFile},
-	{says: "RemoveTree removes uploads too", check: checkRemoveTreeStaged},
+	{says: "RemoveTree removes uploads too", check: checkRemoveTreeStaged, needs: NoEmptyDir},
 	{says: "RemoveTree removes links, not what they lead to", check: checkRemoveTreeLinks, needs: NoSymlink},
 }
 
@@ -36,6 +36,7 @@ func checkRemoveDirectory(e *env) {
 
 func checkRemoveFull(e *env) {
 	MustMkdir(e, e.fs, "/dirs/sub")
+	WriteFile(e, e.fs, "/dirs/sub/f", nil)
 	MustMkdir(e, e.fs, "/files")
 	WriteFile(e, e.fs, "/files/.hidden", nil)
 	e.want(e.fs.Remove(e.ctx, "/dirs"), pfs.NotEmpty, "/dirs")
@@ -70,6 +71,7 @@ func checkRemoveReuse(e *env) {
 
 func checkRemoveTree(e *env) {
 	MustMkdir(e, e.fs, "/kept")
+	WriteFile(e, e.fs, "/kept/f", nil)
 	for i := range 5 {
 		dir := pfs.Path(fmt.Sprintf("/tree/a%d/b/c", i))
 		MustMkdir(e, e.fs, dir)
