@@ -63,7 +63,7 @@ func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags,
 	h := &handle{fs: f, name: name, flags: flags, sum: md5.New()}
 	h.file.Store(file)
 	if flags&pfs.OpenTruncate != 0 && file.st.Size > 0 {
-		if err := h.resize(ctx, op, 0); err != nil {
+		if err := h.set(ctx, op, pfs.AttrSize, pfs.Attrs{}); err != nil {
 			return nil, err
 		}
 	}
@@ -292,11 +292,6 @@ func (h *handle) refresh(ctx context.Context) error {
 	before := h.file.Swap(&file{fs: h.fs, name: h.name, st: st})
 	h.fs.readers.drop(before)
 	return nil
-}
-
-// resize shortens the file, of which everything is synced. h.mu is held.
-func (h *handle) resize(ctx context.Context, op string, size int64) error {
-	return h.set(ctx, op, pfs.AttrSize, pfs.Attrs{Size: size})
 }
 
 // set sets attributes of the inode, of which everything is synced. h.mu is held.
