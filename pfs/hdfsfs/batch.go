@@ -13,12 +13,12 @@ import (
 // batchWorkers is the number of files of a batch that are written at once.
 const batchWorkers = 16
 
-// WriteBatch makes the entries: directories in their order, and the files between two
-// of them at once. Files need no directory of a staged write and no parts, and what they
-// have in common is asked for once.
+// WriteBatch makes the entries: directories in order, and the files between two of them
+// concurrently. Files are written without the directory and parts of an upload, and what
+// they have in common is requested once.
 func (f *FS) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
 	errs := make([]error, len(entries))
-	var t trouble
+	var t batchFailures
 	for i := 0; i < len(entries); {
 		n := independent(entries[i:])
 		f.writeTogether(ctx, &t, entries[i:i+n], errs[i:i+n])
@@ -27,7 +27,7 @@ func (f *FS) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
 	return errs
 }
 
-// independent is the number of entries at the start that do not depend on each other:
+// independent returns the number of leading entries that do not depend on each other:
 // files of different names, or one directory.
 func independent(entries []pfs.BatchEntry) int {
 	if entries[0].Mode.IsDir() {
@@ -44,7 +44,7 @@ func independent(entries []pfs.BatchEntry) int {
 }
 
 // writeTogether makes entries that do not depend on each other.
-func (f *FS) writeTogether(ctx context.Context, t *trouble, entries []pfs.BatchEntry, errs []error) {
+func (f *FS) writeTogether(ctx context.Context, t *batchFailures, entries []pfs.BatchEntry, errs []error) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, batchWorkers)
 	b := &batch{FS: f, places: map[pfs.Path]*place{}}
@@ -70,18 +70,18 @@ type batch struct {
 	places map[pfs.Path]*place
 }
 
-// trouble is what a WriteBatch met: nothing more is tried when the NameNode has not answered
-// once, or when as many files in a row as are written at once could not be stored. Each
-// further one would take as long again, and its sender may ask for all of them later.
-type trouble struct {
+// batchFailures counts the failures of a WriteBatch. It gives up when the NameNode has not
+// answered once, or when batchWorkers files in a row could not be stored: each further file
+// would take as long again, and the sender can retry all of them later.
+type batchFailures struct {
 	mu   sync.Mutex
 	late *noAnswer // of the NameNode
 	vain int       // files in a row
 	why  string    // the last of them failed
 }
 
-// err is why nothing more is tried; nil if it is.
-func (t *trouble) err() error {
+// err returns why the batch gave up; nil if it did not.
+func (t *batchFailures) err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -93,8 +93,8 @@ func (t *trouble) err() error {
 	return nil
 }
 
-// judge returns err, and notes it if it says that others would fail in that way.
-func (t *trouble) judge(err error) error {
+// judge returns err, and counts it if other files would fail the same way.
+func (t *batchFailures) judge(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var late *noAnswer
@@ -113,14 +113,14 @@ func (t *trouble) judge(err error) error {
 	return err
 }
 
-// place is a directory that files are put into, or are written in until then.
+// place is the target directory of files, or the one in which they are staged.
 type place struct {
 	once sync.Once
 	st   status
 	err  error
 }
 
-// place describes the directory dir; at is where it is in HDFS.
+// place describes the directory dir, which is at the path at in HDFS.
 func (b *batch) place(ctx context.Context, dir pfs.Path, at string) (status, error) {
 	b.mu.Lock()
 	p := b.places[dir]
@@ -156,8 +156,8 @@ func (b *batch) write(ctx context.Context, e pfs.BatchEntry) error {
 	return fail(op, e.Path, err)
 }
 
-// store stores data under a name of its own, once more if the cluster lost it. One that
-// could not be begun was tried often already.
+// store stores data under a temporary name. It retries once if the cluster lost the data,
+// but not if the write never began, which was retried already.
 func (b *batch) store(ctx context.Context, data []byte, perm fs.FileMode) (at string, err error) {
 	l, err := b.layout(ctx)
 	if err != nil {
@@ -176,7 +176,7 @@ func (b *batch) store(ctx context.Context, data []byte, perm fs.FileMode) (at st
 	return "", err
 }
 
-// storeOnce returns the path of what it has begun, also with an error.
+// storeOnce returns the path of the file that it began, even with an error.
 func (b *batch) storeOnce(ctx context.Context, l layout, data []byte) (string, error) {
 	first := data[:min(len(data), pfs.ChunkSize)]
 	a, err := b.beginWith(ctx, l, first, func() string { return b.stage.loose(looseFile) })
@@ -194,7 +194,7 @@ func (b *batch) storeOnce(ctx context.Context, l layout, data []byte) (string, e
 	return a.path, a.finish(ctx)
 }
 
-// publish gives what store has stored its properties and its name.
+// publish gives a stored file its attributes and its name.
 func (b *batch) publish(ctx context.Context, op, at string, name pfs.Path, opts pfs.CommitOptions) error {
 	err := b.finalizeNew(ctx, at, name.Parent(), opts)
 	if err == nil {
@@ -209,8 +209,8 @@ func (b *batch) publish(ctx context.Context, op, at string, name pfs.Path, opts 
 	return err
 }
 
-// finalizeNew is finalize for a file of which all is known: it was made with these bits, and
-// owner and group are those of what is made where it was made.
+// finalizeNew is finalize for a new file: it has these permission bits, and the owner and
+// group of everything that is made in that directory.
 func (b *batch) finalizeNew(ctx context.Context, at string, dir pfs.Path, opts pfs.CommitOptions) error {
 	home, err := b.place(ctx, "", b.stage.home())
 	if err != nil {

@@ -55,12 +55,12 @@ func (f *FS) serverDefaults(ctx context.Context) (hdfs.ServerDefaults, error) {
 	return d, err
 }
 
-// namePage is where the web server of a NameNode says which name space it has.
+// namePage is the page of a NameNode's web server that names its name space.
 const namePage = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
 
-// Cluster returns the block pool of the name space: the same for whoever uses it, by
-// whatever NameNodes and names, and another for each other one. Where no web server of a
-// NameNode says it, it is that of a block of a file in the store. It is "" if it finds none.
+// Cluster returns the ID of the block pool, which identifies the name space whichever
+// NameNodes and names lead to it. If no web server of a NameNode returns it, it is taken from
+// a block of a file in the store. It is "" if there is none.
 func (f *FS) Cluster(ctx context.Context) (string, error) {
 	const op = "hdfsfs.Cluster"
 	for _, base := range f.webServers.order() {
@@ -77,7 +77,7 @@ func (f *FS) Cluster(ctx context.Context) (string, error) {
 // maxLook is the number of entries of the store among which a file with a block is looked for.
 const maxLook = 1000
 
-// readBlock reads a byte of some file, so that its block pool is noted.
+// readBlock reads one byte of any file, so that its block pool is noted.
 func (f *FS) readBlock(ctx context.Context) {
 	left := maxLook
 	_ = pfs.Walk(ctx, f, pfs.Root, func(name pfs.Path, info pfs.Info, err error) error {
@@ -118,7 +118,7 @@ func (c *cluster) notedBlockPool() string {
 	return c.blockPool
 }
 
-// askBlockPool asks one NameNode, and returns "" if that does not say it.
+// askBlockPool asks one NameNode, and returns "" if it does not know.
 func (f *FS) askBlockPool(ctx context.Context, base string) string {
 	ctx, cancel := context.WithTimeout(ctx, f.opts.Timeout)
 	defer cancel()

@@ -3,37 +3,35 @@
 //
 // # Reads
 //
-// No byte is delivered that was not verified. The library hands out what a DataNode
-// sends before it checks it, so the check is made below it, in the connection that it
-// is given (dataConn): each packet is taken whole and compared with its checksums
-// before the library sees any of it. A damaged replica looks to the library like a
-// lost connection, and it goes to the next one at that very byte. The damage is
-// logged; a block without a good replica is an Integrity error that names file, offset,
-// block and DataNodes. What cannot be verified is refused with Unsupported or an error:
-// blocks without checksums, data transfer that is signed or encrypted as a whole,
-// encryption zones.
+// Only verified bytes are delivered. The library returns bytes before it checks them, so
+// the connection below it (dataConn) takes each packet whole and compares it with its
+// checksums first. To the library a damaged replica looks like a lost connection, and it
+// continues with the next replica at that byte. The damage is logged. A block without a
+// good replica is an Integrity error that names file, offset, block and DataNodes. What
+// cannot be verified is refused: blocks without checksums, data transfer that is signed or
+// encrypted as a whole, encryption zones.
 //
-// A File is bound to its inode: a file that takes its name is never mixed into it.
-// Once HDFS has removed the blocks of a file that was replaced, reads answer Conflict.
+// A File is bound to its inode, whatever file has its name later. Once HDFS has removed
+// the blocks of a replaced file, reads answer Conflict.
 //
 // # Writes
 //
 // A staged write is a directory in ".pfs-stage/USER" below the root. It is named by the
 // inode of the target's directory, a hash of the target's name, and the ID. In it:
 //
-//   - "new-RANDOM" is a part on its way.
-//   - "part-NUMBER" is a part that is whole and verified: its checksum was asked back
-//     from the cluster. A part is Options.PartSize long, and is Unit.
-//   - "joined" is a row of parts from the first on, which Commit has joined.
+//   - "new-RANDOM" is a part that is being written.
+//   - "part-NUMBER" is a whole part, verified by the checksum that the cluster returned. A
+//     part is Options.PartSize long, which is Unit.
+//   - "joined" has the first parts, joined by Commit.
 //
-// Commit joins the parts by the NameNode's concat, gives the file its mode, time, group
-// and mark, and renames it. Each step can be seen in the directory, so that a Commit
-// that was cut off, and another handle of the same ID, go on from there.
+// Commit joins the parts with the NameNode's concat, sets mode, time, group and stored
+// digest, and renames the file. The directory shows which steps are done, so a Commit that
+// was interrupted, or another upload with the same ID, continues from there.
 //
 // The library cannot mend the pipeline of a part: when a DataNode is lost, the bytes of
 // that part are, and WriteAt answers Integrity until the part is written again from its
 // start. A part that all DataNodes have acknowledged is verified and stored while the next
-// one is written; the next call that has to do with it waits for that.
+// one is written; the next call on that part waits for it.
 //
 // The library has five packets on their way, and waits for each. Below it packets are
 // joined and acknowledged ahead, 5 MiB of them (blockFlow). The last one of a block is
@@ -57,18 +55,18 @@
 // staged writes, as "b-TIME-ID"; what a call that was cut off leaves there, Sweep removes
 // after ten minutes, since nobody goes on with it.
 //
-// Since what is staged does not count for the quota of the target's directory, Create asks
-// for what that has left, if the file has more than one part.
+// Staged bytes do not count against the quota of the target's directory, so Create checks
+// the remaining quota first if the file has more than one part.
 //
-// The directory is not beside the target, for three reasons: HDFS's own quotas would
-// count what is staged and what it will replace together; a sum of a tree, which HDFS
-// gives in one call, would contain it; and an empty directory could not be removed at
-// once. What it costs: default ACLs, storage policies and erasure coding of the target's
+// The directory is not beside the target, for three reasons: HDFS's own quotas would count
+// staged bytes together with those they replace; the usage of a tree, which HDFS returns
+// in one call, would contain them; and an empty directory could not be removed at once.
+// The price: default ACLs, storage policies and erasure coding of the target's
 // directory do not reach the file, nor does its group unless the service or the user
 // may give it.
 //
-// The extended attribute "user.pfs.digest" of a file holds the digest and the ID of the
-// staged write that it was, and the size and time for which both are true.
+// The extended attribute "user.pfs.digest" of a file holds its digest, the ID of its upload,
+// and the size and time for which both are valid.
 //
 // # Handles
 //
@@ -91,31 +89,31 @@
 // renaming and committing without replacing, quotas, listing from a name on, block
 // locations, a removal that tells whether there was anything. Without WebHDFS the parts
 // are copied into one file, pages of a listing cost what is before them, and the rest
-// answers Unsupported. New finds out whether it is there and accepts the service; one that is
-// lost later, or refuses the service later, is Unavailable.
+// answers Unsupported. New checks whether WebHDFS is there and accepts the service. If it is
+// lost or refuses the service later, the calls answer Unavailable.
 //
 // # Calls
 //
 // The library takes no context. Each call has a client for itself (session), whose
-// connections are closed when the context is done or the call takes too long; sessions
-// are pooled a user. The NameNode that failed last is asked last. A call whose answer
-// was lost is repeated only if that does no harm; otherwise it answers Unavailable.
+// connections are closed when the context is done or the call takes too long. Each user has
+// a pool of sessions. The NameNode that failed last is asked last. A call whose answer was
+// lost is repeated only if it is idempotent; otherwise it answers Unavailable.
 //
 // # What HDFS cannot do
 //
-// It has no links that one could make, no special files, no writing but at the end of a file, no ":" in names,
+// It creates no links or special files, writes only at the end of a file, and has no ":" in names,
 // no path of more than 1000 levels or 8000 bytes, and no time before 1970. Times are kept
 // to the millisecond.
 //
 // # Files
 //
-//	fs, cluster, owner, users, rights   the trees of a cluster's users, what they share, what they lack
+//	fs, cluster, owner, users, rights   the trees of a cluster's users, what they share, missing rights
 //	options, url, conf, kerberos     how it is configured, and its tickets
 //	call, session, pool, namenodes   a call of the library: its deadline, its client, which NameNode it asks
 //	web                              a call over WebHDFS
-//	errors                           what library, WebHDFS and network answer, as Kinds
+//	errors                           errors of the library, WebHDFS and the network, as Kinds
 //	open, reader                     a File, and the readers that are kept between two reads
-//	dataconn, packet, checksum,      a connection to a DataNode, in which all that is read is verified
+//	dataconn, packet, checksum,      a connection to a DataNode, which verifies reads
 //	readrequest, protobuf
 //	staged, stagedir, layout, part   a staged write, the directory that it is, its parts
 //	attempt, pipeline, datanodes,    one try to write a part, the DataNodes that it avoids, and the
@@ -123,7 +121,7 @@
 //	blockflow, writerequest          the bytes of a block below the library, acknowledged ahead
 //	commit, join, finalize           Commit: its steps, one file of the parts, owner and mode and time
 //	batch, sentsums, loose           WriteBatch, how it verifies, and the names that it has for a moment
-//	sweep, identity                  what nobody goes on with; which staged write is which
+//	sweep, identity                  abandoned uploads; which upload is which
 //	stat, list, mkdir, remove,       the other operations
 //	rename, attr, handle, settimes, usage,
 //	quota, space, locations, digest

@@ -13,8 +13,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// exceptions is the table of what NameNodes and DataNodes throw: the class decides
-// the Kind, and where the server's own words are of no help, hint is said instead.
+// exceptions maps the classes of exceptions of NameNodes and DataNodes to Kinds. A hint
+// replaces a message of the server that does not help.
 var exceptions = map[string]struct {
 	kind pfs.Kind
 	hint string
@@ -65,7 +65,7 @@ const (
 // be known.
 const notReplicatedYet = "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
 
-// noAnswer says that a call was given up at its deadline.
+// noAnswer is the error of a call that reached its deadline.
 type noAnswer struct {
 	what     string
 	nameNode bool // it was a NameNode that had not answered
@@ -140,7 +140,7 @@ func fail(op string, name pfs.Path, err error) error {
 	return pfs.E(op, name, kindOf(err), cause(err))
 }
 
-// cause returns what the message should say: neither paths of the cluster nor traces.
+// cause returns err without paths of the cluster and stack traces.
 func cause(err error) error {
 	var remote remoteError
 	var p *fs.PathError
@@ -153,7 +153,7 @@ func cause(err error) error {
 	return err
 }
 
-// remoteText says what an exception means to who meets it, where Hadoop's own words do not.
+// remoteText returns the message of an exception, in plainer words than Hadoop's if there are any.
 func remoteText(err remoteError) string {
 	if e := exceptions[err.Exception()]; e.hint != "" {
 		return e.hint
@@ -189,9 +189,9 @@ func is(err error, kinds ...pfs.Kind) bool {
 	return false
 }
 
-// placeError makes the error of an operation on name, where it found nothing or could put
-// nothing. The NameNode says that something is not there, or not a directory, without
-// saying whether it is the parent. nil stays nil.
+// placeError returns the error of an operation that did not find name, or could not create
+// it. The NameNode does not say whether it is the parent that is missing or not a directory.
+// nil stays nil.
 func (f *FS) placeError(ctx context.Context, op string, name pfs.Path, err error) error {
 	if is(err, pfs.Quota) {
 		return fail(op, name, f.overQuota(ctx, err))
@@ -211,8 +211,8 @@ func (f *FS) placeError(ctx context.Context, op string, name pfs.Path, err error
 	return fail(op, name, err)
 }
 
-// publishError makes the error of a rename to name that failed. Something that is not
-// there in the directory of the staged write stays a plain error: see round.
+// publishError returns the error of a failed rename to name. If the staged file is missing,
+// the error stays plain: see round.
 func (f *FS) publishError(ctx context.Context, op, whole string, name pfs.Path, err error) error {
 	if is(err, pfs.Unavailable, pfs.Canceled, pfs.Quota) {
 		return fail(op, name, f.overQuota(ctx, err))

@@ -2,7 +2,7 @@ package hdfsfs
 
 import "github.com/paddlecloud/pfs/pfs"
 
-// identity is that of a staged write in a cluster: the directory that it is.
+// identity identifies an upload in a cluster by its directory.
 type identity struct {
 	cluster *cluster
 	dir     string

@@ -8,15 +8,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Prefixes of what lies beside the staged writes while one call is made. A call that is
-// cut off leaves it, and nobody goes on with it.
+// Prefixes of the temporaries of a single call. A call that is interrupted leaves them
+// behind, and they are never resumed.
 const (
 	looseFile    = "b" // of a batch, until it has its name
 	looseDir     = "d" // that is to be made
 	looseRemoved = "r" // that is being removed
 )
 
-// looseName is a fresh name.
+// looseName returns a new name.
 func looseName(prefix string, now time.Time) string { return digest.LooseName(prefix+"-", now) }
 
 // looseSince returns when a name was made by looseName, if it was.
@@ -29,7 +29,7 @@ func looseSince(name string) (since time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// discardLoose removes what could not be published. If that fails it is swept one day.
+// discardLoose removes a temporary that could not be published. If that fails, Sweep does.
 func (f *FS) discardLoose(ctx context.Context, at string) {
 	_ = f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.RemoveAll(at) })
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// file is a File: one inode, which a Commit or Rename over its name leaves as it is
-// until HDFS has removed its blocks.
+// file is a File. It is bound to one inode, which stays readable after a Commit or Rename
+// replaces its name, until HDFS removes its blocks.
 type file struct {
 	fs   *FS
 	name pfs.Path
@@ -103,8 +103,8 @@ func (h *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err erro
 	return n, nil
 }
 
-// readChunk reads one chunk, with a new reader if one that was kept fails: it may know
-// blocks that have moved.
+// readChunk reads one chunk. If a kept reader fails, it tries a new one: the blocks may have
+// moved.
 func (h *file) readChunk(ctx context.Context, op string, p []byte, off int64) (int, error) {
 	var before findings
 	if r := h.fs.readers.take(h, off); r != nil {
@@ -127,7 +127,7 @@ func (h *file) readChunk(ctx context.Context, op string, p []byte, off int64) (i
 	return n, nil
 }
 
-// readWith reads with r, which it keeps for later if that went well.
+// readWith reads with r, and keeps r for later if that succeeds.
 func (h *file) readWith(ctx context.Context, r *reader, p []byte, off int64) (int, findings, error) {
 	n, err := r.read(ctx, p, off)
 	found := r.s.findings()
@@ -140,7 +140,7 @@ func (h *file) readWith(ctx context.Context, r *reader, p []byte, off int64) (in
 	return n, found, nil
 }
 
-// report tells the administrator about damage.
+// report logs damaged replicas.
 func (h *file) report(found findings) {
 	for _, d := range found.damaged {
 		h.fs.opts.Logger.Warn("a replica is damaged", "file", h.name, "block", fmt.Sprintf("blk_%d", int64(d.block)),
@@ -148,7 +148,7 @@ func (h *file) report(found findings) {
 	}
 }
 
-// failed makes the error of a read that no replica could serve from off on.
+// failed returns the error of a read at off that no replica could serve.
 func (h *file) failed(ctx context.Context, op string, found findings, off int64, err error) error {
 	if is(err, pfs.Canceled) || ctx.Err() != nil {
 		return fail(op, h.name, err)
@@ -181,7 +181,7 @@ func (h *file) changed(ctx context.Context, op string) error {
 	return nil
 }
 
-// damaged says where no good replica is left.
+// damaged returns the error of a block without a good replica.
 func (h *file) damaged(op string, found findings, off int64) error {
 	var nodes []string
 	for _, d := range found.damaged {

@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// part is a Unit of a staged write: what is stored of it, and what is on its way.
+// part is a unit of an upload: its stored bytes, and those on their way.
 type part struct {
 	w      *staged
 	number int64
@@ -24,8 +24,8 @@ type part struct {
 	failed error
 }
 
-// storing is that of a part that the DataNodes have: a few round trips, for which the
-// write of the next part does not wait.
+// storing is the last step of a part that the DataNodes have: a few round trips, for which
+// the next part does not wait.
 type storing struct {
 	done chan struct{} // closed at the end
 	err  error         // valid from then on
@@ -40,8 +40,8 @@ func (pt *part) path() string { return partPath(pt.w.dir, pt.number) }
 // start is the offset of the part in the file.
 func (pt *part) start() int64 { return pt.number * pt.w.lay.unit }
 
-// write writes p at off in the part; pt.mu is held. What was written before may be
-// written again; what comes behind a gap may not.
+// write writes p at off in the part; pt.mu is held. Bytes may be written again, but not
+// behind a gap.
 func (pt *part) write(ctx context.Context, p []byte, off int64) error {
 	if err := pt.await(); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (pt *part) open(ctx context.Context, p []byte, off int64) error {
 	return pt.full(ctx)
 }
 
-// gap says from where on the sender has to go on.
+// gap returns the error of a write behind a gap.
 func (pt *part) gap(have int64) error {
 	from := pt.start()
 	return pfs.Errorf("hdfsfs.Staged.WriteAt", pt.w.name, pfs.Integrity,
@@ -160,8 +160,8 @@ func (pt *part) lost(n int64, err error) error {
 	return err
 }
 
-// full closes the part once it is complete, and begins to store it. What becomes of that,
-// the next call that has to do with the part learns.
+// full closes the part once it is complete, and begins to store it. The next call on the
+// part returns the error of that.
 func (pt *part) full(ctx context.Context) error {
 	if pt.now.n < pt.w.lay.unit {
 		return nil
@@ -184,7 +184,7 @@ func (pt *part) full(ctx context.Context) error {
 	return nil
 }
 
-// await returns when the part is stored, if that was begun.
+// await waits until the part is stored, if that was begun.
 func (pt *part) await() error {
 	s := pt.storing
 	if s == nil {
@@ -195,7 +195,7 @@ func (pt *part) await() error {
 	return s.err
 }
 
-// drop discards what is on its way.
+// drop discards the attempt.
 func (pt *part) drop() {
 	_ = pt.await()
 	if pt.now != nil {
@@ -204,7 +204,7 @@ func (pt *part) drop() {
 	}
 }
 
-// settle makes what is on its way the stored part. Of a part that failed it answers that.
+// settle closes the attempt and stores it as the part. It returns why a part failed before.
 func (pt *part) settle(ctx context.Context) error {
 	if err := pt.await(); err != nil {
 		return err
@@ -226,8 +226,8 @@ func (pt *part) close(ctx context.Context) (*attempt, error) {
 	return a, pt.lost(a.n, a.close(ctx))
 }
 
-// store makes what a wrote, which is closed, the stored part. It goes on when the caller
-// gives up, since then all that was written would be lost.
+// store stores the closed attempt a as the part. It continues when the caller gives up, since
+// otherwise all written bytes would be lost.
 func (pt *part) store(ctx context.Context, a *attempt) error {
 	ctx = context.WithoutCancel(ctx)
 	err := a.confirm(ctx)
@@ -237,7 +237,7 @@ func (pt *part) store(ctx context.Context, a *attempt) error {
 	return pt.lost(a.n, err)
 }
 
-// place gives a the name of the part, unless what is stored there has the same and more.
+// place renames a to the part, unless the stored part begins with the same bytes and is longer.
 func (pt *part) place(ctx context.Context, a *attempt) error {
 	begins, err := pt.beginsWith(ctx, a)
 	if err == nil && !begins {

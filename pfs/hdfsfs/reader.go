@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxReaders is the number of readers that are kept open between two reads, of
-	// all files together: each holds two connections.
+	// maxReaders is the number of readers of all files that are kept open between reads.
+	// Each holds two connections.
 	maxReaders = 64
 	// maxOfFile is the number of them that one file keeps.
 	maxOfFile = 8
@@ -26,8 +26,7 @@ type reader struct {
 	timer *time.Timer
 }
 
-// newReader opens the inode, so that it is the file that was opened, whatever has its
-// name now.
+// newReader opens the file by its inode, whatever file has its name now.
 func (h *file) newReader(ctx context.Context) (*reader, error) {
 	s, err := h.fs.pool.get(ctx)
 	if err != nil {
@@ -45,7 +44,7 @@ func (h *file) newReader(ctx context.Context) (*reader, error) {
 	return r, nil
 }
 
-// read fills p from off on. A reader that failed is to be closed.
+// read fills p from off on. The caller closes a reader that failed.
 func (r *reader) read(ctx context.Context, p []byte, off int64) (n int, err error) {
 	// Each of a few replicas may take its time before the next one is tried.
 	const replicas = 4
@@ -60,7 +59,7 @@ func (r *reader) read(ctx context.Context, p []byte, off int64) (n int, err erro
 	return n, unexpected(err)
 }
 
-// maxSkipped is how many bytes are read and thrown away rather than opening another
+// maxSkipped is the largest gap that is read and discarded instead of opening another
 // connection.
 const maxSkipped = 128 << 10
 
@@ -85,7 +84,7 @@ func (r *reader) close() {
 	r.file.fs.pool.put(r.s)
 }
 
-// readers keeps the readers that are between two reads.
+// readers keeps idle readers.
 type readers struct {
 	mu     sync.Mutex
 	all    []*reader // the one that was used last at the end
@@ -131,7 +130,7 @@ func (rs *readers) put(r *reader) {
 	rs.trim(r.file)
 }
 
-// trim closes the oldest readers of h, and of all files, beyond what may be kept.
+// trim closes the oldest readers of h, and of all files, beyond the limits.
 func (rs *readers) trim(h *file) {
 	first, count := -1, 0
 	for i, r := range rs.all {

@@ -15,10 +15,10 @@ import (
 )
 
 // stageDir is the directory below the root in which files are written until they are
-// published. It is open to all users; each has a directory of its own in it.
+// published. All users may use it; each has a directory of its own in it.
 const stageDir = pfs.StageName
 
-// stageMode is that of stageDir: every user may add entries, and remove own ones.
+// stageMode is the mode of stageDir: every user may add entries, and remove their own.
 const stageMode = 0o1777
 
 // Names in the directory of a staged write.
@@ -46,14 +46,14 @@ func (r *stageRoot) top() string { return r.fs.at("/" + stageDir) }
 // home is the directory of the user.
 func (r *stageRoot) home() string { return path.Join(r.top(), r.fs.stageUser()) }
 
-// dir is the directory of the staged write id of the name base in the directory that
-// has the inode parent. So it belongs to one path, goes with a parent that is renamed,
-// and is not found in another directory of that name.
+// dir returns the directory of the upload id of the name base in the directory with the
+// inode parent. The inode keeps the upload with a parent that is renamed, and apart from
+// another directory of that name.
 func (r *stageRoot) dir(parent uint64, base, id string) string {
 	return path.Join(r.home(), strconv.FormatUint(parent, 36)+"-"+digest.NameTag(base)+"-"+id)
 }
 
-// loose is a fresh name beside the staged writes.
+// loose returns a new name beside the uploads.
 func (r *stageRoot) loose(prefix string) string {
 	return path.Join(r.home(), looseName(prefix, time.Now()))
 }
@@ -107,8 +107,8 @@ func (f *FS) mkdirAt(ctx context.Context, at string, mode uint32) (made bool, er
 	return err == nil, err
 }
 
-// within calls do, which puts something into the user's directory, and once more
-// after making the directory if it is gone.
+// within calls do, which creates something in the user's directory. If the directory is
+// gone, it makes it and calls do once more.
 func (r *stageRoot) within(ctx context.Context, do func() error) error {
 	if err := r.ready(ctx); err != nil {
 		return err
@@ -123,8 +123,7 @@ func (r *stageRoot) within(ctx context.Context, do func() error) error {
 	return err
 }
 
-// stageMark is what stageAttribute holds: how the parts are written, all of them alike,
-// and for which name.
+// stageMark is the value of stageAttribute: how all parts are written, and for which name.
 type stageMark struct {
 	unit, block int64
 	name        pfs.Path
@@ -146,8 +145,8 @@ func decodeStageMark(s string) (m stageMark, ok bool) {
 	return m, ok
 }
 
-// stageMarkOf reads the attribute of the directory of a staged write. One that has
-// none was left behind in the moment of its making.
+// stageMarkOf reads the attribute of the directory of an upload. A directory without it was
+// abandoned while it was made.
 func (f *FS) stageMarkOf(ctx context.Context, at string) (m stageMark, ok bool, err error) {
 	value, err := f.xattr(ctx, at, stageAttribute)
 	if err != nil {
@@ -157,15 +156,14 @@ func (f *FS) stageMarkOf(ctx context.Context, at string) (m stageMark, ok bool, 
 	return m, ok, nil
 }
 
-// content is what the directory of a staged write holds.
+// content is what the directory of an upload holds.
 type content struct {
 	joined int64           // bytes at the start of the file that are joined
 	has    bool            // there is a joined file
 	parts  map[int64]int64 // lengths of parts, by number
 }
 
-// contentOf lists the directory of a staged write. The list is as long as the file
-// has parts.
+// contentOf lists the directory of an upload, which has one entry for each part.
 func (f *FS) contentOf(ctx context.Context, dir string) (content, error) {
 	c := content{parts: map[int64]int64{}}
 	entries, err := f.entries(ctx, dir)

@@ -49,7 +49,7 @@ func (f *FS) status(ctx context.Context, name pfs.Path) (status, error) {
 	return st, err
 }
 
-// parentOf describes the directory of name. That it could not be asked for is an error about name.
+// parentOf describes the directory of name. If the request fails, the error is about name.
 func (f *FS) parentOf(ctx context.Context, op string, name pfs.Path) (status, error) {
 	st, err := f.status(ctx, name.Parent())
 	switch {
@@ -82,7 +82,7 @@ const (
 // stickyBit says that of a directory's entries each is removed by its owner only.
 const stickyBit = 0o1000
 
-// newStatus makes a status of what the library returns.
+// newStatus converts what the library returns.
 func newStatus(info os.FileInfo) status {
 	raw := info.Sys().(*hdfs.FileStatus)
 	st := status{
@@ -171,7 +171,7 @@ func (w webStatus) status() status {
 	return st
 }
 
-// accessTime returns the time that HDFS has as ms; a cluster that keeps none has 0.
+// accessTime converts milliseconds. A cluster without access times returns 0.
 func accessTime(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}

@@ -10,11 +10,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Sweep removes staged writes of files below dir that were last written to before an
-// age: those of all users whose directories the file system's user may read. What batches
-// and changes of directories left in the staging directory nobody goes on with: the
-// service removes it once nobody can be at work on it, whatever age and dir are, and an
-// owner removes their own.
+// Sweep removes uploads of files below dir that were last written to longer ago than age:
+// those of all users whose directories the file system's user may read. Temporaries of
+// batches and directory changes are never resumed: the service removes them once nobody can
+// be using them, whatever age and dir are, and an owner removes their own.
 func (f *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "hdfsfs.Sweep"
 	if err := f.check(ctx, op, dir); err != nil {
@@ -50,7 +49,7 @@ type sweep struct {
 	bytes  int64
 }
 
-// user sweeps what one user has staged.
+// user sweeps the uploads of one user.
 func (s *sweep) user(ctx context.Context, home string) error {
 	all, err := s.fs.entries(ctx, home)
 	if is(err, pfs.Permission, pfs.NotExist) {
@@ -64,7 +63,7 @@ func (s *sweep) user(ctx context.Context, home string) error {
 	return err
 }
 
-// one sweeps one staged write, if it is old and its target below the directory.
+// one sweeps one upload if it is old and its target is below the directory.
 func (s *sweep) one(ctx context.Context, at string, st status) error {
 	if err := pfs.CheckContext(ctx, s.op, s.dir); err != nil {
 		return err
@@ -88,13 +87,13 @@ func (s *sweep) one(ctx context.Context, at string, st status) error {
 	return s.remove(ctx, at, bytes)
 }
 
-// ours reports whether what is loose at a path is the file system's own, or it is that of
-// the service, which cares for all.
+// ours reports whether the file system may remove the temporary at a path: its own, or any
+// if it is the service's.
 func (s *sweep) ours(at string) bool {
 	return s.fs == s.fs.service || path.Dir(at) == s.fs.stage.home()
 }
 
-// remove removes what has so many bytes.
+// remove removes the path at, which has n bytes.
 func (s *sweep) remove(ctx context.Context, at string, bytes int64) error {
 	err := s.fs.call(ctx, idempotent, func(c *hdfs.Client) error { return c.RemoveAll(at) })
 	if err == nil {
@@ -104,7 +103,7 @@ func (s *sweep) remove(ctx context.Context, at string, bytes int64) error {
 	return err
 }
 
-// gone makes no error of what somebody else ended meanwhile.
+// gone ignores the error of an upload that somebody else ended in the meantime.
 func gone(err error) error {
 	if is(err, pfs.NotExist) {
 		return nil
@@ -112,8 +111,8 @@ func gone(err error) error {
 	return err
 }
 
-// below reports whether the target is below the directory. A staged write that
-// does not name its target is swept from the root only.
+// below reports whether the target is below the directory. An upload that does not name
+// its target is swept from the root only.
 func (s *sweep) below(ctx context.Context, at string, st status) (bool, error) {
 	if s.dir == pfs.Root {
 		return true, nil
@@ -125,7 +124,7 @@ func (s *sweep) below(ctx context.Context, at string, st status) (bool, error) {
 	return ok && m.name.Within(s.dir), err
 }
 
-// content sums what is staged, and reports whether something of it is fresh.
+// content returns the number of staged bytes, and whether some of them are recent.
 func (s *sweep) content(ctx context.Context, at string, st status) (bytes int64, fresh bool, err error) {
 	if !st.IsDir() {
 		return st.Size, false, nil
