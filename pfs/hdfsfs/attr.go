@@ -127,8 +127,9 @@ func noAccessTimes(err error) bool {
 	return errors.As(err, &remote) && strings.HasPrefix(remote.Message(), "Access time for hdfs is not configured")
 }
 
-// keepsAccessTimes reports whether the cluster keeps access times. HDFS has no call for this question. A cluster that
-// keeps none refuses to set one before it looks for the file, so the inode that is named here never exists.
+// keepsAccessTimes reports whether access times can be set. HDFS has no call for this question. Hadoop before 2.8 refuses
+// to set one where reads do not set them (dfs.namenode.accesstime.precision), and does so before it looks for the file:
+// so the inode that is named here never exists, and nothing changes.
 func (f *FS) keepsAccessTimes(ctx context.Context) (bool, error) {
 	_, err := f.setTimes(ctx, inode(1), time.Time{}, time.Unix(1, 0))
 	if is(err, pfs.Unavailable, pfs.Canceled) {

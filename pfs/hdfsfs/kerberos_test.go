@@ -61,6 +61,14 @@ func TestKerberos(t *testing.T) {
 	must(t, f.Remove(t.Context(), "/home/own"))
 	must(t, pfs.RenameExclusive(t.Context(), f, "/home/f", "/home/g"))
 	pfstest.WantNames(t, f, "/home", "g")
+
+	// This cluster does not note reads, and yet keeps access times that are set.
+	at := time.UnixMilli(1_000_000_123)
+	must(t, f.SetAttr(t.Context(), "/home/g", pfs.AttrAccessTime, pfs.Attrs{AccessTime: at}))
+	can, err := f.Capabilities(t.Context(), pfs.Root)
+	if got := pfstest.MustStat(t, f, "/home/g").AccessTime; err != nil || !can.Has(pfs.CanSetAccessTime) || !got.Equal(at) {
+		t.Errorf("the access time is %v, want %v; capabilities %#x, %v", got, at, can, err)
+	}
 }
 
 // TestWrongKeytab is not let in, and says so.

@@ -107,6 +107,7 @@ secure_site() {
   prop dfs.block.access.token.enable true
   prop dfs.data.transfer.protection authentication
   prop dfs.http.policy HTTPS_ONLY
+  prop dfs.namenode.accesstime.precision 0 # reads do not set access times
   prop dfs.namenode.https-address "localhost:$(port nn-https)"
   prop dfs.datanode.hostname localhost
 }
