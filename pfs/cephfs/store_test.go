@@ -75,7 +75,7 @@ func TestSnapshots(t *testing.T) {
 
 	pfstest.MustMkdir(t, f, "/dir/sub")
 	pfstest.WriteFile(t, f, "/dir/sub/f", []byte("new"))
-	if err := f.RemoveTree(ctx, "/dir"); !errors.Is(err, pfs.NotEmpty) || !strings.Contains(err.Error(), `"dir", which has snapshots`) {
+	if err := f.RemoveTree(ctx, "/dir"); !errors.Is(err, pfs.NotEmpty) || !strings.Contains(err.Error(), `"dir": it has snapshots`) {
 		t.Errorf("RemoveTree of a directory with a snapshot: %v", err)
 	}
 	pfstest.WantNames(t, f, "/dir")
