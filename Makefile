@@ -1,5 +1,5 @@
 # make demo    the main job on a fresh machine: build, serve, upload, resume, download
-# make test    what must hold before a change lands, in 12 minutes on two cores: lint, all packages, and on real
+# make test    what must hold before a change lands, in 10 minutes on two cores: lint, all packages, and on real
 #              clusters of HDFS and CephFS each store's contract and one fault of each class. On Debian, root installs
 #              what is missing for the clusters; elsewhere make test uses what is there
 # make test-all   the rest, before a release: every test under the race detector, also those that make test skips
