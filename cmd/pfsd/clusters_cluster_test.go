@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -8,9 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/internal/relay"
 	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
 // TestHDFSNamedInTwoWays: homes of an HDFS that is named by its configuration get no second name
@@ -32,15 +37,36 @@ func TestHDFSNamedInTwoWays(t *testing.T) {
 }
 
 // TestHDFSNamedByItsAddresses is the same where the two URLs have no address in common, as of a
-// NameNode with two networks, and no web server tells what the cluster is.
+// NameNode with two networks, and no web server tells what the cluster is: a block does.
 func TestHDFSNamedByItsAddresses(t *testing.T) {
 	c := testbed.HDFS(t)
 	root := c.Scratch(t)
+	writeFirst(t, c)
 	other := relay.New(t, func() string { return c.NameNodes[0] }, func(int, []byte) bool { return true })
 	const store = "{store: 'hdfs://%s/', options: {user: %q, webhdfs: off}, dir: %s%s}"
 	first := fmt.Sprintf(store, c.NameNodes[0], c.Superuser, root, "/pfs")
 	second := fmt.Sprintf(store, other.Address(), c.Superuser, root, "/other, mounts: {h: {path: "+root+"/pfs/home, access: everybody}}")
 	testNamedInTwoWays(t, first, second)
+}
+
+// writeFirst writes a file that is the first in the order of names: the identity of a cluster is
+// read from the first file that has a block.
+func writeFirst(t *testing.T, c *testbed.HDFSCluster) {
+	t.Helper()
+	store, err := backends.Open(t.Context(), backends.Spec{
+		URL:     "hdfs://" + c.NameNodes[0] + "/",
+		Options: map[string]string{"user": c.Superuser},
+	}, backends.Caller{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := pfs.Root.Join("!first-" + pfs.NewID())
+	t.Cleanup(func() {
+		if err := errors.Join(store.Remove(context.Background(), name), store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	pfstest.WriteFile(t, store.FileSystem, name, []byte("content"))
 }
 
 // testNamedInTwoWays holds that a service with two datacenters is refused.
