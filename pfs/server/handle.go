@@ -190,15 +190,10 @@ func (s *Server) putWrite(w http.ResponseWriter, r *request) {
 	if err == nil {
 		q.length, err = chunkLength(r.Request, name)
 	}
-	var data []byte
+	var data chunkData
+	defer data.free()
 	if err == nil {
-		_, err = s.receive(w, r, q.length, func(p []byte, _ int64) error {
-			if data == nil {
-				data = make([]byte, 0, q.length) // once the first bytes have come
-			}
-			data = append(data, p...)
-			return nil
-		})
+		_, err = s.receive(w, r, q.length, data.add)
 	}
 	if err == nil {
 		err = s.writeOnce(r, q, data)
@@ -213,7 +208,7 @@ func (s *Server) putWrite(w http.ResponseWriter, r *request) {
 // writeOnce writes data. A repeated request first waits for the first one, which could otherwise
 // overwrite later writes. At an offset it then writes the same bytes again. An append is not
 // repeated: the answer is the outcome of the first request or, if that is not known, Stale.
-func (s *Server) writeOnce(r *request, q query, data []byte) error {
+func (s *Server) writeOnce(r *request, q query, data chunkData) error {
 	const op = "server.write"
 	ctx := r.Context()
 	appends := pfs.OpenFlags(q.handle.Flags)&pfs.OpenAppend != 0
@@ -232,31 +227,72 @@ func (s *Server) writeOnce(r *request, q query, data []byte) error {
 }
 
 // writeHandle writes data: at an offset in steps, an append in one.
-func (s *Server) writeHandle(ctx context.Context, r *request, q query, data []byte, appends bool) error {
+func (s *Server) writeHandle(ctx context.Context, r *request, q query, data chunkData, appends bool) error {
 	const op = "server.write"
 	o, err := s.handle(ctx, r, q.handle)
 	if err != nil {
 		return err
 	}
 	defer s.handles.release(o)
-	step := pieceSize
-	if appends {
-		step = pfs.ChunkSize
-		if err := pfs.CheckContext(ctx, op, o.name); err != nil {
-			return err
-		}
-		ctx = context.WithoutCancel(ctx) // half an append cannot be repeated
-	}
-	for off := q.off; len(data) > 0 && err == nil; {
-		p := data[:min(len(data), step)]
-		err = pfs.InTurn(ctx, func() error {
+	write := func(p []byte, off int64) error {
+		return pfs.InTurn(ctx, func() error {
 			_, err := o.WriteAt(ctx, p, off)
 			return err
 		})
-		data, off = data[len(p):], off+int64(len(p))
 	}
-	if appends && err != nil && !lasting(pfs.KindOf(err)) {
+	if !appends {
+		return data.each(func(p []byte, at int64) error { return write(p, q.off+at) })
+	}
+	if err := pfs.CheckContext(ctx, op, o.name); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx) // half an append cannot be repeated
+	err = write(data.join(), q.off)
+	if err != nil && !lasting(pfs.KindOf(err)) {
 		return pfs.Errorf(op, o.name, pfs.Stale, "it is unknown how much was appended: %w", err)
 	}
 	return err
+}
+
+// chunkData is a chunk in buffers of pieces, so that no step of a request allocates a whole chunk.
+type chunkData struct {
+	buffers []*[pieceSize]byte
+	size    int64
+}
+
+// add appends a copy of p, which fills a buffer unless it is the last.
+func (d *chunkData) add(p []byte, _ int64) error {
+	buf := pieces.Get().(*[pieceSize]byte)
+	d.size += int64(copy(buf[:], p))
+	d.buffers = append(d.buffers, buf)
+	return nil
+}
+
+// each calls do with the bytes of each buffer and their offset in the chunk.
+func (d chunkData) each(do func(p []byte, at int64) error) error {
+	for i, buf := range d.buffers {
+		at := int64(i) * pieceSize
+		if err := do(buf[:min(d.size-at, pieceSize)], at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join returns the whole chunk.
+func (d chunkData) join() []byte {
+	all := make([]byte, 0, d.size)
+	_ = d.each(func(p []byte, _ int64) error { // never fails
+		all = append(all, p...)
+		return nil
+	})
+	return all
+}
+
+// free returns the buffers to pieces.
+func (d *chunkData) free() {
+	for _, buf := range d.buffers {
+		pieces.Put(buf)
+	}
+	d.buffers = nil
 }
