@@ -40,8 +40,8 @@ func TestCapabilitiesOfTheCore(t *testing.T) {
 		},
 		"SetQuota":     func() error { return pfs.SetQuota(ctx, fsys, "/", 1, 1) },
 		"LocateBlocks": func() error { _, err := pfs.LocateBlocks(ctx, fsys, "/f", 0, 1); return err },
-		"For":          func() error { _, err := pfs.For(fsys, pfs.Owner{Name: "u", UID: 1, GID: 1}); return err },
-		"As":           func() error { _, err := pfs.As(fsys, pfs.Owner{Name: "u", UID: 1, GID: 1}); return err },
+		"WithOwner":    func() error { _, err := pfs.WithOwner(fsys, pfs.Owner{Name: "u", UID: 1, GID: 1}); return err },
+		"Impersonate":  func() error { _, err := pfs.Impersonate(fsys, pfs.Owner{Name: "u", UID: 1, GID: 1}); return err },
 		"Sweep":        func() error { _, _, err := pfs.Sweep(ctx, fsys, "/", time.Hour); return err },
 	}
 	for name, call := range calls {

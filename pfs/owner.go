@@ -9,43 +9,43 @@ type Owner struct {
 
 // OwnershipGiver makes files for users. Only stores have this capability, not trees of stores.
 type OwnershipGiver interface {
-	// For returns the same store, in which new files and directories belong to owner from the
+	// WithOwner returns the same store, in which new files and directories belong to owner from the
 	// moment they have their names. The caller's rights still decide who may do what. Existing
 	// files keep their owner, also when they are renamed.
 	//
-	// For does no I/O, so it takes no context. Equal owners get equal (==) results, however
+	// WithOwner does no I/O, so it takes no context. Equal owners get equal (==) results, however
 	// long ago the first one was. An owner that cannot be a user of the store answers Invalid;
 	// a store whose configuration forbids giving answers Unsupported.
 	//
 	// An upload is found by its ID under the owner that it was made for. Under another owner
 	// the ID may name another upload; Identifier distinguishes them. Sweep on the store itself
 	// removes the uploads of all owners.
-	For(owner Owner) (FileSystem, error)
+	WithOwner(owner Owner) (FileSystem, error)
 }
 
-// For returns the store fsys whose new files belong to owner, where fsys is an
+// WithOwner returns the store fsys whose new files belong to owner, where fsys is an
 // OwnershipGiver.
-func For(fsys FileSystem, owner Owner) (FileSystem, error) {
+func WithOwner(fsys FileSystem, owner Owner) (FileSystem, error) {
 	if c, ok := fsys.(OwnershipGiver); ok {
-		return c.For(owner)
+		return c.WithOwner(owner)
 	}
-	return nil, E("pfs.For", "", Unsupported, nil)
+	return nil, E("pfs.WithOwner", "", Unsupported, nil)
 }
 
 // Impersonator acts as users. Only stores have this capability, not trees of stores.
 type Impersonator interface {
-	// As returns the same store with every call made as owner, so that the store's own
-	// permissions apply and new files belong to owner. What For says about results, uploads and
+	// Impersonate returns the same store with every call made as owner, so that the store's own
+	// permissions apply and new files belong to owner. What WithOwner says about results, uploads and
 	// errors is true here too. If the store does not let the caller act as owner, the answer is
 	// Unsupported, with the reason. The user that the caller itself runs as answers Permission:
 	// a name must not give anybody the caller's rights.
-	As(owner Owner) (FileSystem, error)
+	Impersonate(owner Owner) (FileSystem, error)
 }
 
-// As returns the store fsys as owner may use it, where fsys is an Impersonator.
-func As(fsys FileSystem, owner Owner) (FileSystem, error) {
+// Impersonate returns the store fsys as owner may use it, where fsys is an Impersonator.
+func Impersonate(fsys FileSystem, owner Owner) (FileSystem, error) {
 	if c, ok := fsys.(Impersonator); ok {
-		return c.As(owner)
+		return c.Impersonate(owner)
 	}
-	return nil, E("pfs.As", "", Unsupported, nil)
+	return nil, E("pfs.Impersonate", "", Unsupported, nil)
 }

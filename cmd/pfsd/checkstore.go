@@ -128,7 +128,7 @@ func (t *trial) probe(ctx context.Context, d datacenter, store pfs.FileSystem) (
 
 // probeOwner gives a directory to a user, if files belong to users.
 func (t *trial) probeOwner(ctx context.Context, d datacenter, store pfs.FileSystem, dir pfs.Path) error {
-	given, err := pfs.For(store, pfs.Owner{Name: "nobody", UID: 65534, GID: 65534})
+	given, err := pfs.WithOwner(store, pfs.Owner{Name: "nobody", UID: 65534, GID: 65534})
 	if d.serviceOwns || errors.Is(err, pfs.Unsupported) {
 		return nil
 	}

@@ -79,11 +79,11 @@ func (l *lateStore) opened() pfs.FileSystem {
 	return l.store.FileSystem
 }
 
-// For returns the store whose new files belong to owner. It does not know yet whether the store
+// WithOwner returns the store whose new files belong to owner. It does not know yet whether the store
 // supports owners: if it does not, files belong to the service.
-func (l *lateStore) For(owner pfs.Owner) (pfs.FileSystem, error) {
+func (l *lateStore) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
 	return l.of(lateOwner{Owner: owner}, func(store pfs.FileSystem) (pfs.FileSystem, error) {
-		fsys, err := pfs.For(store, owner)
+		fsys, err := pfs.WithOwner(store, owner)
 		if errors.Is(err, pfs.Unsupported) {
 			return store, nil
 		}
@@ -91,11 +91,11 @@ func (l *lateStore) For(owner pfs.Owner) (pfs.FileSystem, error) {
 	}), nil
 }
 
-// As returns the store with the rights of owner. If the store refuses the owner, every operation
+// Impersonate returns the store with the rights of owner. If the store refuses the owner, every operation
 // returns that error.
-func (l *lateStore) As(owner pfs.Owner) (pfs.FileSystem, error) {
+func (l *lateStore) Impersonate(owner pfs.Owner) (pfs.FileSystem, error) {
 	return l.of(lateOwner{owner, true}, func(store pfs.FileSystem) (pfs.FileSystem, error) {
-		return pfs.As(store, owner)
+		return pfs.Impersonate(store, owner)
 	}), nil
 }
 

@@ -32,18 +32,18 @@ func newOwned() *owned {
 	return &owned{memfs.New(memfs.Options{}), map[pfs.Owner]*memfs.FS{nobody: memfs.New(memfs.Options{})}}
 }
 
-func (o *owned) For(owner pfs.Owner) (pfs.FileSystem, error) {
+func (o *owned) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
 	if owner == itself {
 		return o, nil
 	}
 	return o.of[owner], nil
 }
 
-func (o *owned) As(owner pfs.Owner) (pfs.FileSystem, error) {
+func (o *owned) Impersonate(owner pfs.Owner) (pfs.FileSystem, error) {
 	if owner == itself {
-		return nil, pfs.E("test.As", "", pfs.Permission, nil)
+		return nil, pfs.E("test.Impersonate", "", pfs.Permission, nil)
 	}
-	return o.For(owner)
+	return o.WithOwner(owner)
 }
 
 // opensAfter returns a store and how it is opened: not before each of the errors was met.
@@ -59,7 +59,7 @@ func opensAfter(fsys pfs.FileSystem, errs ...error) (open openStore, closed *boo
 	}, closed
 }
 
-func mustFor(t *testing.T, choose func(pfs.Owner) (pfs.FileSystem, error), owner pfs.Owner) pfs.FileSystem {
+func mustGive(t *testing.T, choose func(pfs.Owner) (pfs.FileSystem, error), owner pfs.Owner) pfs.FileSystem {
 	t.Helper()
 	fsys, err := choose(owner)
 	if err != nil {
@@ -75,14 +75,14 @@ func TestLateStore(t *testing.T) {
 		open, closed := opensAfter(store,
 			pfs.Errorf("test", "", pfs.Unavailable, "away"), pfs.Errorf("test", "", pfs.NotExist, "no root"))
 		late := newLateStore("dc7", open, slog.New(slog.NewTextHandler(&log, nil)))
-		given, as := mustFor(t, late.For, nobody), mustFor(t, late.As, nobody)
+		given, as := mustGive(t, late.WithOwner, nobody), mustGive(t, late.Impersonate, nobody)
 		for _, fsys := range []pfs.FileSystem{late, given, as} {
 			err := fsys.Mkdir(t.Context(), "/d", 0o755)
 			if !errors.Is(err, pfs.Unavailable) || !strings.Contains(err.Error(), "/d: ") || !strings.Contains(err.Error(), "dc7") {
 				t.Errorf("before it is open: %v", err)
 			}
 		}
-		if mustFor(t, late.For, nobody) != given || given == as {
+		if mustGive(t, late.WithOwner, nobody) != given || given == as {
 			t.Error("the tree of an owner is another one each time, or the same as him")
 		}
 
@@ -93,7 +93,7 @@ func TestLateStore(t *testing.T) {
 				t.Errorf("the log lacks %q:\n%s", want, &log)
 			}
 		}
-		for i, tt := range []struct{ through, in pfs.FileSystem }{{late, store}, {given, store.of[nobody]}, {mustFor(t, late.For, itself), store}} {
+		for i, tt := range []struct{ through, in pfs.FileSystem }{{late, store}, {given, store.of[nobody]}, {mustGive(t, late.WithOwner, itself), store}} {
 			name := pfs.Root.Join(string(rune('a' + i)))
 			if err := tt.through.Mkdir(t.Context(), name, 0o755); err != nil {
 				t.Errorf("%d: %v", i, err)
@@ -102,7 +102,7 @@ func TestLateStore(t *testing.T) {
 				t.Errorf("%d: it is not where it belongs: %v", i, err)
 			}
 		}
-		err := mustFor(t, late.As, itself).Mkdir(t.Context(), "/e", 0o755)
+		err := mustGive(t, late.Impersonate, itself).Mkdir(t.Context(), "/e", 0o755)
 		if !errors.Is(err, pfs.Permission) {
 			t.Errorf("as the service itself: %v, want %v", err, pfs.Permission)
 		}
@@ -122,10 +122,10 @@ func TestLateStoreWithoutUsers(t *testing.T) {
 		defer late.Close()
 		time.Sleep(firstTry)
 		synctest.Wait()
-		if err := mustFor(t, late.For, nobody).Mkdir(t.Context(), "/d", 0o755); err != nil {
+		if err := mustGive(t, late.WithOwner, nobody).Mkdir(t.Context(), "/d", 0o755); err != nil {
 			t.Error(err)
 		}
-		if err := mustFor(t, late.As, nobody).Mkdir(t.Context(), "/e", 0o755); !errors.Is(err, pfs.Unsupported) {
+		if err := mustGive(t, late.Impersonate, nobody).Mkdir(t.Context(), "/e", 0o755); !errors.Is(err, pfs.Unsupported) {
 			t.Errorf("as a user: %v, want %v", err, pfs.Unsupported)
 		}
 	})

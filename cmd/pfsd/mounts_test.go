@@ -220,7 +220,7 @@ type giver struct {
 	err error
 }
 
-func (g giver) For(pfs.Owner) (pfs.FileSystem, error) { return given{g}, nil }
+func (g giver) WithOwner(pfs.Owner) (pfs.FileSystem, error) { return given{g}, nil }
 
 type given struct{ giver }
 

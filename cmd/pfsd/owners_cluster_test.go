@@ -97,7 +97,7 @@ func testOwners(t *testing.T, spec backends.Spec, owners map[string]string) {
 func prepareOwners(t *testing.T, store pfs.FileSystem) {
 	t.Helper()
 	ctx := t.Context()
-	ann, err := pfs.For(store, people["ann"])
+	ann, err := pfs.WithOwner(store, people["ann"])
 	if err == nil {
 		err = store.Mkdir(ctx, "/before", 0o755)
 	}

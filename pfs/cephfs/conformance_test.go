@@ -83,9 +83,13 @@ func (ts *trees) of(f FS) *tree {
 	return ts.made[f]
 }
 
-func (t *tree) For(owner pfs.Owner) (pfs.FileSystem, error) { return t.owned(t.f.For(owner)) }
+func (t *tree) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
+	return t.owned(t.f.WithOwner(owner))
+}
 
-func (t *tree) As(owner pfs.Owner) (pfs.FileSystem, error) { return t.owned(t.f.As(owner)) }
+func (t *tree) Impersonate(owner pfs.Owner) (pfs.FileSystem, error) {
+	return t.owned(t.f.Impersonate(owner))
+}
 
 func (t *tree) owned(f pfs.FileSystem, err error) (pfs.FileSystem, error) {
 	if err != nil {

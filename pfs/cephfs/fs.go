@@ -36,19 +36,19 @@ var (
 	_ pfs.Impersonator       = FS{}
 )
 
-// For returns the same tree, in which whatever is made belongs to owner.
-func (f FS) For(owner pfs.Owner) (pfs.FileSystem, error) {
+// WithOwner returns the same tree, in which whatever is made belongs to owner.
+func (f FS) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
 	var err error
-	f.owner, err = idsOf("cephfs.For", owner)
+	f.owner, err = idsOf("cephfs.WithOwner", owner)
 	if err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// As returns the same tree with every call made as owner.
-func (f FS) As(owner pfs.Owner) (pfs.FileSystem, error) {
-	id, err := idsOf("cephfs.As", owner)
+// Impersonate returns the same tree with every call made as owner.
+func (f FS) Impersonate(owner pfs.Owner) (pfs.FileSystem, error) {
+	id, err := idsOf("cephfs.Impersonate", owner)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 // forOwner and asOwner are For and As for valid users.
 func forOwner(t *testing.T, f pfs.FileSystem, id uint32) pfs.FileSystem {
 	t.Helper()
-	given, err := pfs.For(f, pfs.Owner{UID: id, GID: id})
+	given, err := pfs.WithOwner(f, pfs.Owner{UID: id, GID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func forOwner(t *testing.T, f pfs.FileSystem, id uint32) pfs.FileSystem {
 
 func asOwner(t *testing.T, f pfs.FileSystem, id uint32) pfs.FileSystem {
 	t.Helper()
-	as, err := pfs.As(f, pfs.Owner{UID: id, GID: id})
+	as, err := pfs.Impersonate(f, pfs.Owner{UID: id, GID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,9 +76,9 @@ func TestOwnersRefused(t *testing.T) {
 	for _, owner := range []pfs.Owner{
 		{Name: "alice"}, {UID: 1}, {GID: 1}, {UID: math.MaxUint32, GID: 1}, {UID: 1, GID: math.MaxUint32},
 	} {
-		_, err := pfs.For(f, owner)
+		_, err := pfs.WithOwner(f, owner)
 		pfstest.WantKind(t, err, pfs.Invalid)
-		_, err = pfs.As(f, owner)
+		_, err = pfs.Impersonate(f, owner)
 		pfstest.WantKind(t, err, pfs.Invalid)
 	}
 }

@@ -63,7 +63,7 @@ func (v variant) new(t *testing.T, c *testbed.HDFSCluster, root string) pfs.File
 	if v.owner == "" {
 		return f
 	}
-	given, err := f.For(pfs.Owner{Name: v.owner})
+	given, err := f.WithOwner(pfs.Owner{Name: v.owner})
 	must(t, err)
 	return given
 }

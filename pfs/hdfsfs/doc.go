@@ -79,8 +79,8 @@
 //
 // # Users
 //
-// As makes calls as a user, whose permissions HDFS then checks; it needs a cluster that
-// believes names. For makes calls as the service and gives to the user what is made,
+// Impersonate makes calls as a user, whose permissions HDFS then checks; it needs a cluster that
+// believes names. WithOwner makes calls as the service and gives to the user what is made,
 // before it has its name; it needs a service that is a superuser.
 //
 // # WebHDFS

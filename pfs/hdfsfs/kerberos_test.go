@@ -46,9 +46,9 @@ func secureOptions(t *testing.T, c *testbed.HDFSCluster, root string) Options {
 func TestKerberos(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	f := open(t, secureOptions(t, c, c.Scratch(t)))
-	alice, err := f.For(pfs.Owner{Name: "alice"})
+	alice, err := f.WithOwner(pfs.Owner{Name: "alice"})
 	must(t, err)
-	_, err = f.As(pfs.Owner{Name: "alice"})
+	_, err = f.Impersonate(pfs.Owner{Name: "alice"})
 	pfstest.WantKind(t, err, pfs.Unsupported)
 	must(t, alice.Mkdir(t.Context(), "/home", 0o700))
 	data := pfstest.Pattern(1, 3*small+99)

@@ -32,7 +32,7 @@ func TestSweepLoose(t *testing.T) {
 	f := open(t, options(c, c.Scratch(t)))
 	must(t, f.Mkdir(t.Context(), "/d", 0o777))
 	owner := func(name string) *FS {
-		tree, err := pfs.For(f, pfs.Owner{Name: name})
+		tree, err := pfs.WithOwner(f, pfs.Owner{Name: name})
 		must(t, err)
 		return tree.(*FS)
 	}

@@ -23,11 +23,11 @@ func (w acting) stageUser() string {
 	return w.owner + "@" + w.user
 }
 
-// For returns the same tree, in which what is made belongs to owner.Name. Calls are
+// WithOwner returns the same tree, in which what is made belongs to owner.Name. Calls are
 // made as the service, which must be a superuser to give files away.
-func (f *FS) For(owner pfs.Owner) (pfs.FileSystem, error) {
+func (f *FS) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
 	if !validUser(owner.Name) {
-		return nil, wrongUser("hdfsfs.For", owner.Name)
+		return nil, wrongUser("hdfsfs.WithOwner", owner.Name)
 	}
 	c := f.cluster
 	if owner.Name == c.service.user {
@@ -38,10 +38,10 @@ func (f *FS) For(owner pfs.Owner) (pfs.FileSystem, error) {
 	}), nil
 }
 
-// As returns the same tree with calls made as owner.Name, where the cluster believes
+// Impersonate returns the same tree with calls made as owner.Name, where the cluster believes
 // names.
-func (f *FS) As(owner pfs.Owner) (pfs.FileSystem, error) {
-	const op = "hdfsfs.As"
+func (f *FS) Impersonate(owner pfs.Owner) (pfs.FileSystem, error) {
+	const op = "hdfsfs.Impersonate"
 	c := f.cluster
 	switch {
 	case !validUser(owner.Name):

@@ -15,7 +15,7 @@ import (
 // as returns the store as the user may use it.
 func as(t *testing.T, f *FS, user string) pfs.FileSystem {
 	t.Helper()
-	u, err := pfs.As(f, pfs.Owner{Name: user})
+	u, err := pfs.Impersonate(f, pfs.Owner{Name: user})
 	must(t, err)
 	return u
 }
@@ -49,9 +49,9 @@ func TestAs(t *testing.T) {
 	w, err := alice.Create(t.Context(), "/open/f", pfs.CreateOptions{Size: 10 * small})
 	must(t, err)
 	must(t, w.Close(t.Context()))
-	_, err = f.As(pfs.Owner{Name: "no/name"})
+	_, err = f.Impersonate(pfs.Owner{Name: "no/name"})
 	pfstest.WantKind(t, err, pfs.Invalid)
-	_, err = f.As(pfs.Owner{Name: c.Superuser})
+	_, err = f.Impersonate(pfs.Owner{Name: c.Superuser})
 	pfstest.WantKind(t, err, pfs.Permission)
 }
 
@@ -76,7 +76,7 @@ func TestChmodKeepsTheStickyBit(t *testing.T) {
 func TestFor(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
-	alice, err := pfs.For(f, pfs.Owner{Name: "alice"})
+	alice, err := pfs.WithOwner(f, pfs.Owner{Name: "alice"})
 	must(t, err)
 	pfstest.WriteFile(t, f, "/old", []byte("content"))
 	must(t, alice.Mkdir(t.Context(), "/home", 0o700))
@@ -95,7 +95,7 @@ func TestFor(t *testing.T) {
 	pfstest.WantKind(t, alice.Mkdir(t.Context(), "/home/f/below", 0o700), pfs.NotDir)
 	pfstest.WantKind(t, alice.Mkdir(t.Context(), "/none/below", 0o700), pfs.NotExist)
 	pfstest.WantNames(t, as(t, f, "alice"), "/home", "dir", "f", "g", "old")
-	_, err = f.For(pfs.Owner{Name: "alice@example.org"})
+	_, err = f.WithOwner(pfs.Owner{Name: "alice@example.org"})
 	pfstest.WantKind(t, err, pfs.Invalid)
 }
 
@@ -106,7 +106,7 @@ func TestForWithoutRights(t *testing.T) {
 	o := options(c, c.Scratch(t))
 	o.User = "nobody"
 	f := open(t, o)
-	alice, err := f.For(pfs.Owner{Name: "alice"})
+	alice, err := f.WithOwner(pfs.Owner{Name: "alice"})
 	must(t, err)
 	pfstest.WantKind(t, alice.Mkdir(t.Context(), "/home", 0o700), pfs.Permission)
 	w, err := alice.Create(t.Context(), "/f", pfs.CreateOptions{})

@@ -12,14 +12,14 @@ type acting struct {
 	as    bool // with the rights of owner instead of the store's
 }
 
-// For returns the same store, in which new files and directories belong to owner.Name.
-func (s *FS) For(owner pfs.Owner) (pfs.FileSystem, error) {
-	return s.other("memfs.For", acting{owner: owner.Name})
+// WithOwner returns the same store, in which new files and directories belong to owner.Name.
+func (s *FS) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
+	return s.other("memfs.WithOwner", acting{owner: owner.Name})
 }
 
-// As returns the same store with the rights of owner.Name.
-func (s *FS) As(owner pfs.Owner) (pfs.FileSystem, error) {
-	const op = "memfs.As"
+// Impersonate returns the same store with the rights of owner.Name.
+func (s *FS) Impersonate(owner pfs.Owner) (pfs.FileSystem, error) {
+	const op = "memfs.Impersonate"
 	if owner.Name != "" && owner.Name == s.user {
 		return nil, pfs.Errorf(op, "", pfs.Permission, "the store itself works as %s", owner.Name)
 	}

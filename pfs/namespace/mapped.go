@@ -109,7 +109,7 @@ func (dc Datacenter) CheckAsUser() error {
 		if !m.AsUser {
 			continue
 		}
-		if _, err := pfs.As(dc.FS, somebody); errors.Is(err, pfs.Unsupported) {
+		if _, err := pfs.Impersonate(dc.FS, somebody); errors.Is(err, pfs.Unsupported) {
 			return pfs.Errorf("namespace.CheckAsUser", "", pfs.Unsupported, "mapped directory %q: the store's permissions need a store that lets the service act as its users: %w", m.Name, err)
 		}
 	}

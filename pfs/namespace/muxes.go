@@ -101,7 +101,7 @@ func (dc Datacenter) storeFor(owner pfs.Owner) pfs.FileSystem {
 	if dc.ServiceOwns {
 		return dc.FS
 	}
-	fsys, err := pfs.For(dc.FS, owner)
+	fsys, err := pfs.WithOwner(dc.FS, owner)
 	switch {
 	case errors.Is(err, pfs.Unsupported):
 		return dc.FS
@@ -116,7 +116,7 @@ func storeAs(store pfs.FileSystem, viewer pfs.Owner) pfs.FileSystem {
 	if viewer == (pfs.Owner{}) {
 		return failing(pfs.Errorf(opView, "", pfs.Permission, "your account is not a user of this store, whose own permissions apply here"))
 	}
-	fsys, err := pfs.As(store, viewer)
+	fsys, err := pfs.Impersonate(store, viewer)
 	if err != nil {
 		return failing(err)
 	}

@@ -19,7 +19,7 @@ func newStore() *memfs.FS { return memfs.New(memfs.Options{User: "service"}) }
 func mkSecret(t *testing.T, store pfs.FileSystem) {
 	t.Helper()
 	owner, _ := accounts[alice.Name].Owner()
-	hers, err := pfs.For(store, owner)
+	hers, err := pfs.WithOwner(store, owner)
 	if err == nil {
 		err = hers.Mkdir(t.Context(), "/secret", 0o700)
 	}
@@ -250,12 +250,12 @@ func TestQuotaWhereTheStoresPermissionsAreKept(t *testing.T) {
 // cannot is a store that can neither give files nor act as users, and says why.
 type cannot struct{ *memfs.FS }
 
-func (cannot) For(pfs.Owner) (pfs.FileSystem, error) {
-	return nil, pfs.Errorf("test.For", "", pfs.Unsupported, "no")
+func (cannot) WithOwner(pfs.Owner) (pfs.FileSystem, error) {
+	return nil, pfs.Errorf("test.WithOwner", "", pfs.Unsupported, "no")
 }
 
-func (cannot) As(pfs.Owner) (pfs.FileSystem, error) {
-	return nil, pfs.Errorf("test.As", "", pfs.Unsupported, "nobody believes it")
+func (cannot) Impersonate(pfs.Owner) (pfs.FileSystem, error) {
+	return nil, pfs.Errorf("test.Impersonate", "", pfs.Unsupported, "nobody believes it")
 }
 
 func TestStoreThatCannotActAsUsers(t *testing.T) {

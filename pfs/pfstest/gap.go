@@ -62,9 +62,9 @@ func unsupported(name string) func(e *env) {
 
 func checkNoOwners(e *env) {
 	owner := pfs.Owner{Name: "nobody", UID: 65534, GID: 65534}
-	_, err := pfs.For(e.fs, owner)
+	_, err := pfs.WithOwner(e.fs, owner)
 	WantKind(e, err, pfs.Unsupported)
-	_, err = pfs.As(e.fs, owner)
+	_, err = pfs.Impersonate(e.fs, owner)
 	WantKind(e, err, pfs.Unsupported)
 }
 

@@ -22,7 +22,7 @@ type Options struct {
 	Gaps Gap
 
 	// Owners are two users that the store can have. It is empty for a store without users:
-	// pfs.For and pfs.As must answer Unsupported then.
+	// pfs.WithOwner and pfs.Impersonate must answer Unsupported then.
 	Owners []pfs.Owner
 
 	// Service is the user that the store itself works as; zero if that cannot be an Owner.

@@ -12,7 +12,7 @@ var ownerPromises = []promise{
 	{says: "an owner that the store cannot have answers Invalid", check: checkOwnerInvalid, needs: noOwners},
 	{says: "As the user of the store itself answers Permission", check: checkAsService, needs: noService},
 	{says: "For gives what is made to the owner, with the mode asked for", check: checkForGives, needs: noOwners},
-	{says: "For does not change the owner of existing files", check: checkForLeaves, needs: noOwners},
+	{says: "WithOwner does not change the owner of existing files", check: checkForLeaves, needs: noOwners},
 	{says: "For keeps the rights of the caller", check: checkForRights, needs: noOwners},
 	{says: "an upload is found again under its owner", check: checkForResume, needs: noOwners},
 	{says: "Sweep of the store removes the uploads of all owners", check: checkForSweep, needs: noOwners | NoSweep},
@@ -23,7 +23,7 @@ var ownerPromises = []promise{
 // giving returns the store for Options.Owners[i].
 func (e *env) giving(i int) pfs.FileSystem {
 	e.Helper()
-	fsys, err := pfs.For(e.fs, e.opts.Owners[i])
+	fsys, err := pfs.WithOwner(e.fs, e.opts.Owners[i])
 	e.ok(err)
 	return fsys
 }
@@ -31,7 +31,7 @@ func (e *env) giving(i int) pfs.FileSystem {
 // acting returns the store as Options.Owners[i].
 func (e *env) acting(i int) pfs.FileSystem {
 	e.Helper()
-	fsys, err := pfs.As(e.fs, e.opts.Owners[i])
+	fsys, err := pfs.Impersonate(e.fs, e.opts.Owners[i])
 	e.ok(err)
 	return fsys
 }
@@ -61,14 +61,14 @@ func checkOwnersEqual(e *env) {
 }
 
 func checkOwnerInvalid(e *env) {
-	_, err := pfs.For(e.fs, pfs.Owner{})
+	_, err := pfs.WithOwner(e.fs, pfs.Owner{})
 	WantKind(e, err, pfs.Invalid)
-	_, err = pfs.As(e.fs, pfs.Owner{})
+	_, err = pfs.Impersonate(e.fs, pfs.Owner{})
 	WantKind(e, err, pfs.Invalid)
 }
 
 func checkAsService(e *env) {
-	_, err := pfs.As(e.fs, e.opts.Service)
+	_, err := pfs.Impersonate(e.fs, e.opts.Service)
 	WantKind(e, err, pfs.Permission)
 }
 
