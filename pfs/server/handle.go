@@ -21,8 +21,10 @@ type handles struct {
 	most, share int
 
 	places sync.Mutex
-	taken  int            // handles that are open or being opened
-	own    map[string]int // those of each user
+	taken  int                       // handles that are open or being opened
+	own    map[string]int            // those of each user
+	last   map[handleKey]*openHandle // those whose closing has not succeeded
+	failed []handleKey               // those in last whose closing failed, the oldest first
 }
 
 // handleKey names a handle. It includes the whole identity: after a change of its role, or of its
@@ -37,19 +39,69 @@ type handleKey struct {
 type openHandle struct {
 	kept[handleKey]
 	pfs.Handle
-	name pfs.Path
+	name   pfs.Path
+	closed chan struct{} // closed after Handle.Close, whose error is err
+	err    error
 }
 
 func newHandles(most int, log *slog.Logger) *handles {
-	hs := &handles{most: most, share: max(1, most/4), own: map[string]int{}}
+	hs := &handles{most: most, share: max(1, most/4), own: map[string]int{}, last: map[handleKey]*openHandle{}}
 	hs.life = lease
 	hs.close = func(h *openHandle) {
-		defer hs.giveBack(h.key.who.Name)
-		if err := h.Close(context.Background()); err != nil {
-			log.Warn("a handle was not closed well", "user", h.key.who.Name, "path", h.name, "error", pfs.Detail(err))
+		h.err = pfs.Guard("server.closeHandle", h.name, func() error { return h.Close(context.Background()) })
+		if h.err != nil {
+			log.Warn("closing a handle failed", "user", h.key.who.Name, "path", h.name, "error", pfs.Detail(h.err))
 		}
+		hs.closedOne(h)
 	}
 	return hs
+}
+
+// opened notes that o is open under its key.
+func (hs *handles) opened(o *openHandle) {
+	hs.places.Lock()
+	defer hs.places.Unlock()
+	select {
+	case <-o.closed: // already
+	default:
+		hs.last[o.key] = o
+	}
+}
+
+// closedOne notes how the closing of o ended. Of the handles whose closing failed it keeps as many
+// as may be open.
+func (hs *handles) closedOne(o *openHandle) {
+	hs.places.Lock()
+	defer hs.places.Unlock()
+	hs.giveBack(o.key.who.Name)
+	close(o.closed)
+	switch {
+	case hs.last[o.key] != o:
+	case o.err == nil:
+		delete(hs.last, o.key)
+	default:
+		if hs.failed = append(hs.failed, o.key); len(hs.failed) > hs.most {
+			delete(hs.last, hs.failed[0])
+			hs.failed = hs.failed[1:]
+		}
+	}
+}
+
+// closing waits until the handle of key, which is not open, is closed, and returns the error. What
+// was written may be lost then: some stores write only at Sync and Close.
+func (hs *handles) closing(ctx context.Context, key handleKey) error {
+	hs.places.Lock()
+	o := hs.last[key]
+	hs.places.Unlock()
+	if o == nil {
+		return nil
+	}
+	select {
+	case <-o.closed:
+		return o.err
+	case <-ctx.Done():
+		return pfs.CheckContext(ctx, "server.closing", o.name)
+	}
 }
 
 // reserve counts one more handle of the user.
@@ -67,10 +119,8 @@ func (hs *handles) reserve(name pfs.Path, user string) error {
 	return nil
 }
 
-// giveBack undoes reserve.
+// giveBack undoes reserve. hs.places is held.
 func (hs *handles) giveBack(user string) {
-	hs.places.Lock()
-	defer hs.places.Unlock()
 	hs.taken--
 	if hs.own[user]--; hs.own[user] == 0 {
 		delete(hs.own, user)
@@ -98,6 +148,8 @@ func (s *Server) openHandle(ctx context.Context, r *request, q wire.Handle, flag
 	var o *openHandle
 	defer func() {
 		if o == nil {
+			s.handles.places.Lock()
+			defer s.handles.places.Unlock()
 			s.handles.giveBack(r.id.Name)
 		}
 	}()
@@ -109,8 +161,10 @@ func (s *Server) openHandle(ctx context.Context, r *request, q wire.Handle, flag
 		_ = h.Close(ctx)
 		return nil, err
 	}
-	o = &openHandle{kept: kept[handleKey]{key: r.handleKey(q.ID)}, Handle: h, name: name}
-	return s.handles.install(o), nil
+	o = &openHandle{kept: kept[handleKey]{key: r.handleKey(q.ID)}, Handle: h, name: name, closed: make(chan struct{})}
+	in := s.handles.install(o)
+	s.handles.opened(in)
+	return in, nil
 }
 
 // isFile answers Stale if h is not the file that q was opened for.
@@ -132,6 +186,9 @@ func (s *Server) handle(ctx context.Context, r *request, q wire.Handle) (*openHa
 	const op = "server.handle"
 	if o, ok := s.handles.find(r.handleKey(q.ID)); ok {
 		return o, nil
+	}
+	if err := s.handles.closing(ctx, r.handleKey(q.ID)); err != nil {
+		return nil, pfs.Errorf(op, pfs.Path(q.Path), pfs.Stale, "closing the handle failed, and writes may be lost: %w", err)
 	}
 	if q.File == 0 {
 		return nil, pfs.Errorf(op, pfs.Path(q.Path), pfs.Stale, "the handle is not open any more, and the store has no file IDs to open it again")

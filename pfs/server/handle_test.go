@@ -382,3 +382,57 @@ func TestTinyWritesLeaveRoomForOthers(t *testing.T) {
 		}
 	})
 }
+
+// badClose is a store whose handles lose what was written when they are closed.
+type badClose struct {
+	*memfs.FS
+	wait time.Duration
+}
+
+type badHandle struct {
+	pfs.Handle
+	wait time.Duration
+}
+
+func (b badClose) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
+	h, err := b.FS.OpenHandle(ctx, name, flags, perm)
+	return badHandle{h, b.wait}, err
+}
+
+func (h badHandle) Close(ctx context.Context) error {
+	time.Sleep(h.wait)
+	_ = h.Handle.Close(ctx)
+	return pfs.Errorf("test.Close", "/f", pfs.Integrity, "the bytes are gone")
+}
+
+// TestFailedClose holds that a close that failed is not answered with success later: after the
+// end of the lease, while it still lasts, or when handle-close is repeated.
+func TestFailedClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newServer(t, badClose{memfs.New(memfs.Options{}), time.Second / 2}, nil)
+		closeIt := func(h wire.Handle) error {
+			return post(t, s, "alice", wire.CallHandleClose, wire.HandleRequest{Handle: h}, nil)
+		}
+		syncIt := func(h wire.Handle) error {
+			return post(t, s, "alice", wire.CallHandleSync, wire.HandleRequest{Handle: h}, nil)
+		}
+		h := mustOpen(t, s, "/f", readWrite)
+		wantKind(t, closeIt(h), pfs.Integrity)
+		wantKind(t, closeIt(h), pfs.Integrity)
+
+		h = mustOpen(t, s, "/f", readWrite)
+		for s.handles.count() > 0 {
+			time.Sleep(time.Second / 10)
+		}
+		wantKind(t, syncIt(h), pfs.Stale) // closing still lasts
+		wantKind(t, closeIt(h), pfs.Integrity)
+		if n := s.handles.taken; n != 0 {
+			t.Errorf("%d places are taken", n)
+		}
+		s.handles.most = 1
+		wantKind(t, closeIt(mustOpen(t, s, "/f", readWrite)), pfs.Integrity)
+		if n := len(s.handles.last); n > 2 || len(s.handles.failed) != n {
+			t.Errorf("%d failures are kept", n)
+		}
+	})
+}

@@ -60,15 +60,15 @@ func handleSetAttrCall(ctx context.Context, o *openHandle, q wire.HandleRequest)
 	return o.SetAttr(ctx, mask, attrs)
 }
 
-// handleCloseCall closes a handle. It does not open one that is not open here.
+// handleCloseCall closes a handle and waits for its other requests. If it is not open here, the
+// answer is how its closing ended.
 func (s *Server) handleCloseCall(ctx context.Context, r *request, q wire.HandleRequest, _ func(int64)) (reply wire.Empty, err error) {
-	o, ok := s.handles.find(r.handleKey(q.Handle.ID))
-	if !ok {
-		return reply, nil
+	key := r.handleKey(q.Handle.ID)
+	if o, ok := s.handles.find(key); ok {
+		s.handles.end(o)
+		s.handles.release(o)
 	}
-	defer s.handles.release(o)
-	s.handles.end(o)
-	return reply, o.Close(ctx)
+	return reply, s.handles.closing(ctx, key)
 }
 
 // renewCall renews the leases of handles.

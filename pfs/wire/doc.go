@@ -110,8 +110,10 @@
 // an ID that the client chooses, path, flags and mode, and answers the file's Info and the
 // length of the lease in seconds. Every request on the handle renews the lease, and so
 // does renew, which takes the IDs of many handles and answers which of them the service does
-// not hold. When the lease ends, the service closes the file without a sync. A handle buffers
-// nothing: a write is in the store when it is answered.
+// not hold. When the lease ends, the service closes the file. A write is visible when it is
+// answered, except on stores that publish an append only at sync and close (HDFS). If closing
+// fails, handle-close answers the error, also when it is repeated, and any other request on
+// the handle answers Stale.
 //
 // A request on a handle carries its ID, and the path, the flags and the file ID (Info.ID)
 // of the open. A service that does not hold the handle, because it was restarted, another
