@@ -129,7 +129,7 @@ func (c *conversion) prepare(ctx context.Context) error {
 
 // lookAtDir follows a link to a directory for files, and refuses anything but a directory.
 func lookAtDir(ctx context.Context, dir transfer.End) (_ transfer.End, exists bool, err error) {
-	end, info, err := recordfile.Follow(ctx, dir)
+	end, info, err := dir.Follow(ctx)
 	switch {
 	case isMissing(err):
 		return dir, false, nil

@@ -218,7 +218,7 @@ func (c *conversion) existingOutputs(ctx context.Context) (map[int64][]transfer.
 func thoseThere(ctx context.Context, ends []transfer.End) (map[int64][]transfer.End, error) {
 	files := map[int64][]transfer.End{}
 	for _, end := range ends {
-		_, info, err := recordfile.Follow(ctx, end)
+		_, info, err := end.Follow(ctx)
 		if isMissing(err) {
 			continue
 		}

@@ -169,7 +169,7 @@ func baseOf(text string) string { return path.Base(filepath.ToSlash(text)) }
 // by their path below it.
 func (in *inputs) addPath(ctx context.Context, g *inputGroup, f recordfile.File, alone bool) error {
 	text := f.Title
-	e, info, err := recordfile.Follow(ctx, f.End)
+	e, info, err := f.End.Follow(ctx)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (in *inputs) takes(rel string, info pfs.Info) (takes, enters bool) {
 // addBelow adds one entry of a directory that is walked. It follows links to files.
 func (in *inputs) addBelow(ctx context.Context, g *inputGroup, e transfer.End, info pfs.Info, below inputTree) error {
 	if info.IsLink() {
-		_, to, err := recordfile.Follow(ctx, e)
+		_, to, err := e.Follow(ctx)
 		if err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ func open(ctx context.Context, f recordfile.File) (*Dataset, error) {
 	e, text := f.End, f.Title
 	info, err := e.FS.Stat(ctx, e.Path)
 	if err == nil && info.IsLink() {
-		e, info, err = recordfile.Follow(ctx, e)
+		e, info, err = e.Follow(ctx)
 	}
 	switch {
 	case err == nil && info.IsDir():

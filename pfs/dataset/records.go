@@ -76,7 +76,7 @@ func (in *inputs) addRecords(ctx context.Context, operand Input, files []recordf
 			g.files, in.bytes = 1, -1
 			break
 		}
-		end, info, err := recordfile.Follow(ctx, f.End)
+		end, info, err := f.End.Follow(ctx)
 		if err != nil {
 			return err
 		}

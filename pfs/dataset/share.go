@@ -155,7 +155,7 @@ func (s *Sharing) describe(ctx context.Context, f recordfile.File) (shard.File, 
 		return shard.File{Name: f.Title, Records: f.Stated.Records, Bytes: f.Stated.Bytes}, nil
 	}
 	if !s.needsRecords() {
-		_, info, err := recordfile.Follow(ctx, f.End)
+		_, info, err := f.End.Follow(ctx)
 		return shard.File{Name: f.Title, Bytes: info.Size}, err
 	}
 	records, err := recordfile.OpenRecords(ctx, f, recordio.OpenOptions{})

@@ -132,6 +132,21 @@ type End struct {
 	Path pfs.Path
 }
 
+// Follow describes e, or what e leads to if it is a link.
+func (e End) Follow(ctx context.Context) (End, pfs.Info, error) {
+	info, err := e.FS.Stat(ctx, e.Path)
+	if err != nil || !info.IsLink() {
+		return e, info, err
+	}
+	to, err := ResolveLink(ctx, e.FS, e.Path)
+	if err != nil {
+		return e, info, err
+	}
+	e.Path = to
+	info, err = e.FS.Stat(ctx, to)
+	return e, info, err
+}
+
 // Pair is one copy: the file or tree Source becomes the file or tree Target.
 type Pair struct {
 	Source, Target End

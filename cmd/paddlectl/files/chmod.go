@@ -67,7 +67,7 @@ type chmod struct {
 }
 
 func (c *chmod) target(ctx context.Context, t app.Target) error {
-	end, info, err := app.Followed(ctx, t.End(), true)
+	end, info, err := t.End().Follow(ctx)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/copying"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/urfave/cli/v2"
 )
@@ -343,7 +344,7 @@ const longestPath = 64 << 10
 
 // unfinished returns the source of the unfinished move that made the directory dir, or "".
 func unfinished(ctx context.Context, dir transfer.End) (pfs.Path, error) {
-	text, err := app.ReadSmall(ctx, dir.FS, dir.Path.Join(movingName), longestPath)
+	text, err := recordfile.ReadSmall(ctx, dir.FS, dir.Path.Join(movingName), longestPath)
 	if app.IsMissing(err) || errors.Is(err, pfs.NotDir) {
 		return "", nil
 	}

@@ -67,7 +67,7 @@ func runSync(ctx context.Context, a *app.App, o *copying.Options, operands []str
 	if err != nil {
 		return err
 	}
-	source, info, err := app.Followed(ctx, source, true)
+	source, info, err := source.Follow(ctx)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (x *indexing) tell(f recordfile.File, end transfer.End, state string, recor
 // remove removes the index of f, which may be gone.
 func (x *indexing) remove(ctx context.Context, f recordfile.File) error {
 	end := f.End
-	if there, _, err := app.Followed(ctx, f.End, true); err == nil {
+	if there, _, err := f.End.Follow(ctx); err == nil {
 		end = there // else the file is gone, but its index may exist
 	}
 	e := recordfile.IndexEnd(end)

@@ -117,7 +117,7 @@ func Open(ctx context.Context, f File, m Meter) (*Input, error) {
 		r := newStoppable(ctx, f.Stream)
 		return &Input{File: f, Reader: &meteredReader{r, m}, Size: -1, stop: r.stop}, nil
 	}
-	end, info, err := Follow(ctx, f.End)
+	end, info, err := f.End.Follow(ctx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -139,21 +139,6 @@ func Open(ctx context.Context, f File, m Meter) (*Input, error) {
 		in.Reader, in.stop = &meteredReader{ahead, m}, ahead.Stop
 	}
 	return in, nil
-}
-
-// Follow describes e, or what it leads to if it is a link.
-func Follow(ctx context.Context, e transfer.End) (transfer.End, pfs.Info, error) {
-	info, err := e.FS.Stat(ctx, e.Path)
-	if err != nil || !info.IsLink() {
-		return e, info, err
-	}
-	to, err := transfer.ResolveLink(ctx, e.FS, e.Path)
-	if err != nil {
-		return e, info, err
-	}
-	e.Path = to
-	info, err = e.FS.Stat(ctx, to)
-	return e, info, err
 }
 
 // Keep reads all of a stream into a temporary file, so that it can be read at random
@@ -191,7 +176,7 @@ func (f File) IsDir(ctx context.Context) (bool, error) {
 	case f.Listed != nil && !f.Listed.IsLink():
 		return f.Listed.IsDir(), nil
 	}
-	_, info, err := Follow(ctx, f.End)
+	_, info, err := f.End.Follow(ctx)
 	return info.IsDir(), err
 }
 
@@ -203,8 +188,8 @@ func (f File) LeadsTo(ctx context.Context, e transfer.End) bool {
 	if f.End.Path == e.Path {
 		return true
 	}
-	a, _, errA := Follow(ctx, f.End)
-	b, _, errB := Follow(ctx, e)
+	a, _, errA := f.End.Follow(ctx)
+	b, _, errB := e.Follow(ctx)
 	return errA == nil && errB == nil && a.Path == b.Path // what is not there is not the same
 }
 
@@ -216,7 +201,7 @@ func SizeOf(ctx context.Context, files []File) int64 {
 		if f.Stream != nil {
 			return -1
 		}
-		if _, info, err := Follow(ctx, f.End); err == nil {
+		if _, info, err := f.End.Follow(ctx); err == nil {
 			total += info.Size
 		}
 	}

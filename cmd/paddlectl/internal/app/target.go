@@ -190,21 +190,6 @@ func (a *App) End(ctx context.Context, o Operand) (transfer.End, error) {
 	return transfer.End{FS: conn.FS, Path: o.Path}, nil
 }
 
-// Followed describes e, or with follow what e leads to if it is a link.
-func Followed(ctx context.Context, e transfer.End, follow bool) (transfer.End, pfs.Info, error) {
-	info, err := e.FS.Stat(ctx, e.Path)
-	if err != nil || !info.IsLink() || !follow {
-		return e, info, err
-	}
-	to, err := transfer.ResolveLink(ctx, e.FS, e.Path)
-	if err != nil {
-		return e, info, err
-	}
-	e.Path = to
-	info, err = e.FS.Stat(ctx, to)
-	return e, info, err
-}
-
 // Source calls fn for each path that one operand names.
 func (a *App) Source(ctx context.Context, op Operand, fn func(e transfer.End, text string) error) error {
 	if op.Side == Local {
@@ -232,14 +217,3 @@ func (a *App) LocalSource(ctx context.Context, op Operand, fn func(e transfer.En
 
 // IsMissing reports whether err says that a file is not there.
 func IsMissing(err error) bool { return errors.Is(err, pfs.NotExist) }
-
-// ReadSmall reads a file of at most so many bytes; of a longer one, only these.
-func ReadSmall(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, most int64) ([]byte, error) {
-	f, err := fsys.Open(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text := make([]byte, min(most, f.Info().Size))
-	return text, pfs.ReadFull(ctx, f, text, 0)
-}

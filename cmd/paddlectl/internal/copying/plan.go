@@ -75,7 +75,7 @@ func LookAt(ctx context.Context, a *app.App, o app.Operand, many bool) (Target, 
 	if t.End, err = a.End(ctx, o); err != nil {
 		return t, err
 	}
-	end, info, err := app.Followed(ctx, t.End, true)
+	end, info, err := t.End.Follow(ctx)
 	if errors.Is(err, pfs.NotExist) {
 		return t, nil
 	}
@@ -108,7 +108,13 @@ func Sources(ctx context.Context, a *app.App, operands []app.Operand, o *Options
 // source describes one thing to copy.
 func (o *Options) source(ctx context.Context, e transfer.End, text string, contents bool) (Source, error) {
 	s := Source{text: text, End: e, contents: contents}
-	_, info, err := app.Followed(ctx, e, contents || !o.Links && !o.skipLinks)
+	var info pfs.Info
+	var err error
+	if contents || !o.Links && !o.skipLinks {
+		_, info, err = e.Follow(ctx)
+	} else {
+		info, err = e.FS.Stat(ctx, e.Path)
+	}
 	if err != nil {
 		return s, err
 	}
