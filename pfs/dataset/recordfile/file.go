@@ -114,8 +114,8 @@ func Open(ctx context.Context, f File, m Meter) (*Input, error) {
 		m = NoMeter{}
 	}
 	if f.Stream != nil {
-		r := newStoppable(ctx, f.Stream)
-		return &Input{File: f, Reader: &meteredReader{r, m}, Size: -1, stop: r.stop}, nil
+		r, stop := stoppable(ctx, f.Stream)
+		return &Input{File: f, Reader: &meteredReader{r, m}, Size: -1, stop: stop}, nil
 	}
 	end, info, err := f.End.Follow(ctx)
 	switch {

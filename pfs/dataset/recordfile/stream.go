@@ -1,89 +1,45 @@
 package recordfile
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// stoppable is a reader whose Read returns when ctx is done, though that of the
-// reader below may not: a terminal or a pipe on which nothing comes.
-type stoppable struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	r      io.Reader
-	ask    chan []byte
-	got    chan readResult
-	buf    []byte
-	rest   []byte
-	err    error
-}
-
-type readResult struct {
-	n   int
-	err error
-}
-
-// inputBuffer is read from standard input at once.
+// inputBuffer is how much of a stream is read at once.
 const inputBuffer = 256 << 10
 
-// newStoppable returns a reader of r that ends with ctx.
-func newStoppable(ctx context.Context, r io.Reader) *stoppable {
+// lazyReader calls start before the first Read.
+type lazyReader struct {
+	io.Reader
+	start func()
+}
+
+func (r lazyReader) Read(p []byte) (int, error) {
+	r.start()
+	return r.Reader.Read(p)
+}
+
+// stoppable returns a reader of r that fails when ctx is done or stop is called, although a Read
+// of r, such as one from a terminal or a pipe, may never return. It reads nothing from r before
+// its own first Read.
+func stoppable(ctx context.Context, r io.Reader) (_ io.Reader, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	i := &stoppable{ctx: ctx, cancel: cancel, r: r, ask: make(chan []byte), got: make(chan readResult, 1), buf: make([]byte, inputBuffer)}
-	go i.serve()
-	return i
+	pr, pw := io.Pipe()
+	context.AfterFunc(ctx, func() { pw.CloseWithError(pfs.CheckContext(ctx, "recordfile.Read", "")) })
+	start := sync.OnceFunc(func() {
+		go func() {
+			_, err := io.CopyBuffer(pw, struct{ io.Reader }{r}, make([]byte, inputBuffer))
+			pw.CloseWithError(err)
+		}()
+	})
+	return bufio.NewReaderSize(lazyReader{pr, start}, inputBuffer), cancel
 }
-
-// serve reads what is asked for.
-func (i *stoppable) serve() {
-	for {
-		select {
-		case p := <-i.ask:
-			n, err := i.r.Read(p)
-			i.got <- readResult{n, err}
-		case <-i.ctx.Done():
-			return
-		}
-	}
-}
-
-func (i *stoppable) Read(p []byte) (int, error) {
-	for len(i.rest) == 0 {
-		if i.err != nil {
-			return 0, i.err
-		}
-		i.fill()
-	}
-	n := copy(p, i.rest)
-	i.rest = i.rest[n:]
-	return n, nil
-}
-
-// fill reads once.
-func (i *stoppable) fill() {
-	if i.err = pfs.CheckContext(i.ctx, "recordfile.Read", ""); i.err != nil {
-		return
-	}
-	select {
-	case i.ask <- i.buf:
-	case <-i.ctx.Done():
-		i.err = pfs.CheckContext(i.ctx, "recordfile.Read", "")
-		return
-	}
-	select {
-	case r := <-i.got:
-		i.rest, i.err = i.buf[:r.n], r.err
-	case <-i.ctx.Done():
-		i.err = pfs.CheckContext(i.ctx, "recordfile.Read", "")
-	}
-}
-
-// stop ends the use; a Read of the reader below may still be in progress.
-func (i *stoppable) stop() { i.cancel() }
 
 // TempFile is a file in the folder for temporary files that goes away with the process,
 // however that ends: it has lost its name already, or loses it in Close where a system
