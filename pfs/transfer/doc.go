@@ -74,6 +74,6 @@
 //	source
 //	pieces, piecestream, spool       the same, to a target of long pieces
 //	outputs                          files that get their names together
-//	towriter                         to a stream
+//	towriter, readahead              to a stream
 //	verify                           two trees compared
 package transfer

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -100,98 +99,33 @@ type download struct {
 	tree    *digest.Tree // of a whole file
 }
 
-// piece is a part of the file that is being read.
-type piece struct {
-	p      []byte // nil if there was no buffer for it
-	digest pfs.LeafDigest
-	err    error
-	read   chan struct{} // closed when p or err is there
-}
-
-// run reads pieces in parallel and writes them in order.
+// run reads chunks in parallel and writes them in order.
 func (d *download) run(ctx context.Context, offset int64) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var readers sync.WaitGroup
-	queue := make(chan *piece, d.j.opts.Parallel)
-	defer func() {
-		cancel()
-		readers.Wait()
-		close(queue)
-		for c := range queue {
-			d.drop(c)
+	r := newReadAhead(ctx, d.j.pool, d.j.opts.Parallel+1, offset, d.end, d.read)
+	defer r.release()
+	for {
+		c, err := r.take()
+		if err == io.EOF {
+			return nil
 		}
-	}()
-	readers.Go(func() { d.readAhead(ctx, offset, queue) })
-	for d.written < d.end-offset {
-		select {
-		case c := <-queue:
-			if err := d.take(ctx, c); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return pfs.CheckContext(ctx, "transfer.ToWriter", d.name)
+		if err == nil {
+			err = d.write(ctx, c)
 		}
-	}
-	return nil
-}
-
-// readAhead starts to read the pieces in order, as many as the queue takes.
-func (d *download) readAhead(ctx context.Context, off int64, queue chan<- *piece) {
-	var reads sync.WaitGroup
-	defer reads.Wait()
-	for off < d.end {
-		c := d.start(ctx, off, &reads)
-		select {
-		case queue <- c:
-		case <-ctx.Done():
-			<-c.read
-			d.drop(c)
-			return
+		if err != nil {
+			return err
 		}
-		if c.p == nil {
-			return
-		}
-		off += int64(len(c.p))
 	}
 }
 
-// start begins to read the piece at off.
-func (d *download) start(ctx context.Context, off int64, reads *sync.WaitGroup) *piece {
-	c := &piece{read: make(chan struct{})}
-	buf, err := d.j.pool.get(ctx)
-	if err != nil {
-		c.err = err
-		close(c.read)
-		return c
-	}
-	// Pieces end where leaves do.
-	c.p = buf[:min(pfs.ChunkSize-off%pfs.ChunkSize, d.end-off)]
-	reads.Go(func() { d.read(ctx, c, off) })
-	return c
-}
-
-// drop gives the buffer of a piece back.
-func (d *download) drop(c *piece) {
-	if c.p != nil {
-		d.j.pool.put(c.p)
-	}
-}
-
-func (d *download) read(ctx context.Context, c *piece, off int64) {
-	defer close(c.read)
-	c.err = d.j.retry(ctx, d.name, func(ctx context.Context) error { return pfs.ReadFull(ctx, d.f, c.p, off) })
-	if c.err == nil && d.tree != nil {
+func (d *download) read(ctx context.Context, c *aheadChunk) error {
+	err := d.j.retry(ctx, d.name, func(ctx context.Context) error { return pfs.ReadFull(ctx, d.f, c.p, c.off) })
+	if err == nil && d.tree != nil {
 		c.digest = digest.Leaf(c.p)
 	}
+	return err
 }
 
-// take writes a piece once it is read.
-func (d *download) take(ctx context.Context, c *piece) error {
-	<-c.read
-	defer d.drop(c)
-	if c.err != nil {
-		return c.err
-	}
+func (d *download) write(ctx context.Context, c *aheadChunk) error {
 	if err := d.j.pay(ctx, len(c.p)); err != nil {
 		return err
 	}

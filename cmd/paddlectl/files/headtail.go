@@ -15,6 +15,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
+	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/urfave/cli/v2"
 )
 
@@ -214,7 +215,7 @@ func eachOpen(ctx context.Context, a *app.App, h *headers, operands []string, fn
 
 // copyPart writes the bytes from one offset to another.
 func copyPart(ctx context.Context, in *recordfile.Input, w io.Writer, from, to int64) error {
-	r := recordfile.NewReadAhead(ctx, in.Opened, max(0, min(from, in.Size)), min(to, in.Size))
+	r := transfer.NewReadAhead(ctx, in.Opened, max(0, min(from, in.Size)), min(to, in.Size))
 	defer r.Stop()
 	_, err := io.Copy(w, r)
 	return err

@@ -135,7 +135,7 @@ func Open(ctx context.Context, f File, m Meter) (*Input, error) {
 	at := pfs.NewReader(ctx, file)
 	in.Reader, in.ReaderAt = &meteredReader{at, m}, at
 	if f.Remote {
-		ahead := NewReadAhead(ctx, file, 0, in.Size)
+		ahead := transfer.NewReadAhead(ctx, file, 0, in.Size)
 		in.Reader, in.stop = &meteredReader{ahead, m}, ahead.Stop
 	}
 	return in, nil

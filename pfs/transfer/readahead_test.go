@@ -1,4 +1,4 @@
-package recordfile
+package transfer
 
 import (
 	"bytes"
