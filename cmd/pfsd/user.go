@@ -72,6 +72,21 @@ func openAccounts(c *cli.Context) (*auth.Accounts, error) {
 	return accountsIn(dir)
 }
 
+// withAccounts returns the action of a command that takes exactly the named operands.
+func withAccounts(do func(c *cli.Context, accounts *auth.Accounts, args []string) error, names ...string) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		args, err := operands(c, names...)
+		if err != nil {
+			return err
+		}
+		accounts, err := openAccounts(c)
+		if err != nil {
+			return err
+		}
+		return do(c, accounts, args)
+	}
+}
+
 // isDir reports whether dir is a directory. It returns an error for anything else of that name.
 func isDir(dir string) (bool, error) {
 	const op = "pfsd.isDir"

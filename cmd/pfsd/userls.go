@@ -15,19 +15,12 @@ func (m *Main) userLsCommand() *cli.Command {
 		Usage:       "list the accounts",
 		Description: "Lists the accounts by name, with their users on the stores.",
 		Flags:       accountFlags(&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"}),
-		Action: func(c *cli.Context) error {
-			if _, err := operands(c); err != nil {
-				return err
-			}
-			accounts, err := openAccounts(c)
-			if err != nil {
-				return err
-			}
+		Action: withAccounts(func(c *cli.Context, accounts *auth.Accounts, _ []string) error {
 			if c.Bool("json") {
 				return m.listJSON(accounts.List())
 			}
 			return m.listText(accounts.List())
-		},
+		}),
 	}
 }
 

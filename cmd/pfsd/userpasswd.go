@@ -1,6 +1,9 @@
 package main
 
-import "github.com/urfave/cli/v2"
+import (
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/urfave/cli/v2"
+)
 
 func (m *Main) userPasswdCommand() *cli.Command {
 	return &cli.Command{
@@ -9,22 +12,13 @@ func (m *Main) userPasswdCommand() *cli.Command {
 		ArgsUsage: "NAME",
 		Description: "Gives an account another password, which is asked for twice or read from standard input. All\n" +
 			"sessions of the account end within 2 seconds.",
-		Flags: accountFlags(passwordFlag),
-		Action: func(c *cli.Context) error {
-			args, err := operands(c, "NAME")
-			if err != nil {
-				return err
-			}
-			return m.userPasswd(c, args[0])
-		},
+		Flags:  accountFlags(passwordFlag),
+		Action: withAccounts(m.userPasswd, "NAME"),
 	}
 }
 
-func (m *Main) userPasswd(c *cli.Context, name string) error {
-	accounts, err := openAccounts(c)
-	if err != nil {
-		return err
-	}
+func (m *Main) userPasswd(c *cli.Context, accounts *auth.Accounts, args []string) error {
+	name := args[0]
 	if _, err := accounts.Get(name); err != nil {
 		return err
 	}

@@ -1,6 +1,9 @@
 package main
 
-import "github.com/urfave/cli/v2"
+import (
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/urfave/cli/v2"
+)
 
 func (m *Main) userRmCommand() *cli.Command {
 	return &cli.Command{
@@ -9,20 +12,12 @@ func (m *Main) userRmCommand() *cli.Command {
 		ArgsUsage:   "NAME",
 		Description: "Removes an account. Its files stay. Its HDFS user and uid remain reserved; an account\nadded under the same name gets them back.",
 		Flags:       accountFlags(),
-		Action: func(c *cli.Context) error {
-			args, err := operands(c, "NAME")
-			if err != nil {
-				return err
-			}
-			accounts, err := openAccounts(c)
-			if err != nil {
-				return err
-			}
+		Action: withAccounts(func(c *cli.Context, accounts *auth.Accounts, args []string) error {
 			if err := accounts.Remove(c.Context, args[0]); err != nil {
 				return err
 			}
 			m.printer.Message("removed %s; the files are still there", args[0])
 			return nil
-		},
+		}, "NAME"),
 	}
 }

@@ -13,20 +13,12 @@ func (m *Main) userRoleCommand() *cli.Command {
 		Description: "Gives an account another role; user add --help lists the roles. All sessions of the\n" +
 			"account end within 2 seconds.",
 		Flags: accountFlags(),
-		Action: func(c *cli.Context) error {
-			args, err := operands(c, "NAME", "the role")
-			if err != nil {
-				return err
-			}
-			accounts, err := openAccounts(c)
-			if err != nil {
-				return err
-			}
+		Action: withAccounts(func(c *cli.Context, accounts *auth.Accounts, args []string) error {
 			if err := accounts.SetRole(c.Context, args[0], auth.Role(args[1])); err != nil {
 				return err
 			}
 			m.printer.Message("%s has the role %s and is logged out everywhere", args[0], args[1])
 			return nil
-		},
+		}, "NAME", "the role"),
 	}
 }

@@ -19,28 +19,18 @@ func (m *Main) userSetCommand() *cli.Command {
 			&cli.IntFlag{Name: "gid", Usage: "gid `N` there"},
 		),
 		Action: func(c *cli.Context) error {
-			args, err := operands(c, "NAME")
-			if err != nil {
-				return err
-			}
 			id := auth.StoreIdentity{HDFSUser: c.String("hdfs-user"), UID: c.Int("uid"), GID: c.Int("gid")}
 			if id == (auth.StoreIdentity{}) {
 				return cliargs.Usagef("--hdfs-user, --uid or --gid is needed")
 			}
-			return m.userSet(c, args[0], id)
+			return withAccounts(func(c *cli.Context, accounts *auth.Accounts, args []string) error {
+				a, err := accounts.SetStoreIdentity(c.Context, args[0], id)
+				if err != nil {
+					return err
+				}
+				m.printer.Message("%s is HDFS user %s, uid %d, gid %d from now on; what it has on the stores keeps its owner", a.Name, a.HDFSUser, a.UID, a.GID)
+				return nil
+			}, "NAME")(c)
 		},
 	}
-}
-
-func (m *Main) userSet(c *cli.Context, name string, id auth.StoreIdentity) error {
-	accounts, err := openAccounts(c)
-	if err != nil {
-		return err
-	}
-	a, err := accounts.SetStoreIdentity(c.Context, name, id)
-	if err != nil {
-		return err
-	}
-	m.printer.Message("%s is HDFS user %s, uid %d, gid %d from now on; what it has on the stores keeps its owner", a.Name, a.HDFSUser, a.UID, a.GID)
-	return nil
 }

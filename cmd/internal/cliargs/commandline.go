@@ -96,7 +96,7 @@ func (l *commandLine) complete() error {
 	if len(v.commands) == 0 || v.action {
 		return nil
 	}
-	return l.usage(Usagef("which one? %s", strings.Join(commandNames(v.commands), ", ")))
+	return l.usage(Usagef("which one? %s", strings.Join(CommandWords(v.commands), ", ")))
 }
 
 // word handles the name of a command, or an operand.
@@ -116,7 +116,7 @@ func (l *commandLine) word(arg string) error {
 			return Usagef("no command %q: did you mean %s?", arg, l.helpOf())
 		}
 		if len(v.commands) > 0 && !v.action {
-			return Usagef("no command %q%s", arg, didYouMean("", NearestCommand(arg, commandNames(v.commands))))
+			return Usagef("no command %q%s", arg, didYouMean("", NearestCommand(arg, CommandWords(v.commands))))
 		}
 	}
 	l.operands = append(l.operands, arg)
@@ -130,16 +130,6 @@ func (l *commandLine) helpOf() string {
 		words = append(words, v.name)
 	}
 	return strings.Join(words, " ")
-}
-
-func commandNames(commands []*cli.Command) []string {
-	var names []string
-	for _, c := range commands {
-		if !c.Hidden {
-			names = append(names, c.Name)
-		}
-	}
-	return names
 }
 
 // flag handles an argument that looks like a flag and returns how many of the following arguments

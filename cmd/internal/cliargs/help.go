@@ -9,6 +9,24 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// FindCommand returns the commands that names lead to.
+func FindCommand(app *cli.App, names []string) (path []*cli.Command, err error) {
+	commands := app.Commands
+	for _, name := range names {
+		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(name) })
+		if i < 0 {
+			what := ": " + app.Name + " help lists them"
+			if near := NearestCommand(name, CommandWords(commands)); near != "" {
+				what = didYouMean("", near)
+			}
+			return nil, Usagef("no command %q%s", strings.Join(names, " "), what)
+		}
+		path = append(path, commands[i])
+		commands = commands[i].Subcommands
+	}
+	return path, nil
+}
+
 // Help returns the help text of the command that path leads to, or of app itself. If app has a
 // CustomAppHelpTemplate, that is the whole text of app.
 func Help(app *cli.App, path ...*cli.Command) string {

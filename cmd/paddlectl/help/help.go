@@ -4,8 +4,6 @@ package help
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
@@ -20,32 +18,13 @@ func Help(a *app.App, program *cli.App) *cli.Command {
 		Text:     "Describes a subcommand; without one lists them all.",
 		Examples: []string{"paddlectl help cp", "paddlectl help config set"},
 		Run: func(_ context.Context, operands []string) error {
-			path, err := findCommand(program, operands)
+			path, err := cliargs.FindCommand(program, operands)
 			if err == nil {
 				a.Printf("%s", cliargs.Help(program, path...))
 			}
 			return err
 		},
 	})
-}
-
-// findCommand finds the command that the names lead to.
-func findCommand(program *cli.App, names []string) ([]*cli.Command, error) {
-	var path []*cli.Command
-	commands := program.Commands
-	for _, name := range names {
-		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(name) })
-		if i < 0 {
-			what := program.Name + " commands lists them"
-			if near := cliargs.NearestCommand(name, cliargs.CommandWords(commands)); near != "" {
-				what = "did you mean " + near + "?"
-			}
-			return nil, cliargs.Usagef("no subcommand %q: %s", strings.Join(names, " "), what)
-		}
-		path = append(path, commands[i])
-		commands = commands[i].Subcommands
-	}
-	return path, nil
 }
 
 // Commands returns the command commands.
@@ -72,7 +51,7 @@ func Flags(a *app.App, program *cli.App) *cli.Command {
 		Summary: "describe all known top-level flags",
 		Text:    "Describes the flags of the program, or those of a subcommand.",
 		Run: func(_ context.Context, operands []string) error {
-			path, err := findCommand(program, operands)
+			path, err := cliargs.FindCommand(program, operands)
 			if err != nil {
 				return err
 			}
