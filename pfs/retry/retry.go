@@ -115,7 +115,7 @@ func From(ctx context.Context) *Budget {
 
 // Wait pauses after attempt number try of a repair, such as sending again what a store has lost.
 func (b *Budget) Wait(ctx context.Context, try int) error {
-	return wait(ctx, b.policy.pause(try))
+	return Sleep(ctx, b.policy.pause(try))
 }
 
 // Cure is what helps against an error.
@@ -202,15 +202,15 @@ func (b *Budget) Do(ctx context.Context, op Op, do func(context.Context) error) 
 			return err
 		}
 		b.tell(op, waited, err)
-		if wait(ctx, pause) != nil {
+		if Sleep(ctx, pause) != nil {
 			return err
 		}
 		try++
 	}
 }
 
-// wait returns after d, or with the error of ctx.
-func wait(ctx context.Context, d time.Duration) error {
+// Sleep returns after d, or with the error of ctx.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

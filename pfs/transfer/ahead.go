@@ -150,15 +150,3 @@ func (a *ahead) addTo(s *Stats) {
 	s.Files, s.Bytes = max(s.Files, a.files.Load()), max(s.Bytes, a.bytes.Load())
 	s.Complete = a.complete.Load()
 }
-
-// sleep returns after d, or with ctx's error when it is done.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

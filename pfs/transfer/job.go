@@ -41,7 +41,7 @@ func New(opts Options) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{opts: opts, filter: f, pool: opts.Pool, sleep: sleep}
+	j := &Job{opts: opts, filter: f, pool: opts.Pool, sleep: retry.Sleep}
 	j.budget.Store(retry.New(opts.Retry, nil))
 	if opts.BytesPerSecond > 0 {
 		burst := min(opts.BytesPerSecond, pfs.ChunkSize)

@@ -43,11 +43,7 @@ func getRecords(ctx context.Context, a *app.App, o *datafile.ReadOptions, p *for
 			return cliargs.Usagef("%q is not a record number: records are counted from 0", text)
 		}
 	}
-	f, err := datafile.One(ctx, a, operands[0])
-	if err != nil {
-		return err
-	}
-	r, err := datafile.OpenRecords(ctx, a, f, o)
+	r, err := datafile.OpenOne(ctx, a, operands[0], o)
 	if err != nil {
 		return err
 	}
@@ -56,7 +52,7 @@ func getRecords(ctx context.Context, a *app.App, o *datafile.ReadOptions, p *for
 	var rec []byte
 	return app.EachOf(ctx, a, numbers, func(i int64) (err error) {
 		if rec, err = r.ReadRecord(i, rec[:0]); err == nil {
-			err = printer.print(f.Title, i, rec)
+			err = printer.print(r.Input.Title, i, rec)
 		}
 		return recordfile.RecordError(err)
 	})

@@ -120,11 +120,7 @@ index, .NAME.idx beside it or embedded. Only the headers of the chunks are read.
 			if err := o.Check(); err != nil {
 				return err
 			}
-			f, err := datafile.One(ctx, a, operands[0])
-			if err != nil {
-				return err
-			}
-			r, err := datafile.OpenRecords(ctx, a, f, o)
+			r, err := datafile.OpenOne(ctx, a, operands[0], o)
 			if err != nil {
 				return err
 			}

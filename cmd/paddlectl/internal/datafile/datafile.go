@@ -121,6 +121,15 @@ func OpenRecords(ctx context.Context, a *app.App, f recordfile.File, o *ReadOpti
 	return r, hintOf(a, f, err)
 }
 
+// OpenOne is OpenRecords of the one file that an operand names.
+func OpenOne(ctx context.Context, a *app.App, operand string, o *ReadOptions) (*recordfile.Records, error) {
+	f, err := One(ctx, a, operand)
+	if err != nil {
+		return nil, err
+	}
+	return OpenRecords(ctx, a, f, o)
+}
+
 // hintOf is WithHint for an error of opening f.
 func hintOf(a *app.App, f recordfile.File, err error) error {
 	if errors.Is(err, pfs.IsDir) {
