@@ -14,16 +14,176 @@ import (
 )
 
 var batchPromises = []promise{
-	{says: "WriteBatch makes files and directories in order", check: checkBatch},
-	{says: "WriteBatch keeps mode, time and digest", check: checkBatchInfo},
-	{says: "an entry that fails does not affect the others", check: checkBatchPartial},
-	{says: "an entry replaces a file, or answers Exist with NoReplace", check: checkBatchOver, needs: NoExclusiveCommit},
-	{says: "an entry replaces a link itself", check: checkBatchOverLink, needs: NoSymlink},
-	{says: "a large entry is written whole", check: checkBatchLarge},
-	{says: "an empty batch succeeds", check: checkBatchEmpty},
-	{says: "ReadBatch reads and describes files whole", check: checkReadBatch},
-	{says: "ReadBatch returns an error for each file that it cannot read", check: checkReadBatchErrors},
-	{says: "ReadBatch reads more than one request holds", check: checkReadBatchLarge},
+	{says: "WriteBatch makes files and directories in order", check: func(e *env) {
+		data := Pattern(1, 5000)
+		e.batch(
+			pfs.BatchEntry{Path: "/dir", Mode: fs.ModeDir | 0o755},
+			pfs.BatchEntry{Path: "/dir/f", Data: data},
+			pfs.BatchEntry{Path: "/dir/sub", Mode: fs.ModeDir | 0o755},
+			pfs.BatchEntry{Path: "/dir/sub/empty"},
+			pfs.BatchEntry{Path: "/dir", Mode: fs.ModeDir | 0o755},
+			pfs.BatchEntry{Path: "/twice", Data: []byte("first")},
+			pfs.BatchEntry{Path: "/twice", Data: []byte("second")},
+		)
+		clear(data)
+		WantNames(e, e.fs, pfs.Root, "dir", "twice")
+		WantNames(e, e.fs, "/dir", "f", "sub")
+		WantFile(e, e.fs, "/dir/f", Pattern(1, 5000))
+		WantFile(e, e.fs, "/dir/sub/empty", nil)
+		WantFile(e, e.fs, "/twice", []byte("second"))
+	}},
+	{says: "WriteBatch keeps mode, time and digest", check: func(e *env) {
+		data := Pattern(1, 100)
+		e.batch(
+			pfs.BatchEntry{Path: "/dir", Mode: fs.ModeDir | 0o700},
+			pfs.BatchEntry{Path: "/dir/f"},
+			pfs.BatchEntry{Path: "/f", Data: data, Mode: 0o600, ModTime: time.Unix(1e9, 123456789), Digest: digest.Bytes(data)},
+			pfs.BatchEntry{Path: "/now", Data: data},
+		)
+		f, now, dir := MustStat(e, e.fs, "/f"), MustStat(e, e.fs, "/now"), MustStat(e, e.fs, "/dir")
+		e.sameTime("time", f.ModTime, time.Unix(1e9, 123456789))
+		if time.Since(now.ModTime).Abs() > time.Minute {
+			e.Errorf("the zero time is kept as %v, want now", now.ModTime)
+		}
+		if !e.lacks(NoMode) && (f.Mode != 0o600 || now.Mode != 0o644 || dir.Mode != fs.ModeDir|0o700) {
+			e.Errorf("modes %v, %v, %v", f.Mode, now.Mode, dir.Mode)
+		}
+		if !e.lacks(NoKeptDigest) && f.Digest != digest.Bytes(data) {
+			e.Errorf("digest = %q, want %q", f.Digest, digest.Bytes(data))
+		}
+		e.wantDigest(now, data)
+	}},
+	{says: "an entry that fails does not affect the others", check: func(e *env) {
+		WriteFile(e, e.fs, "/there", []byte("old"))
+		MustMkdir(e, e.fs, "/dir")
+		WriteFile(e, e.fs, "/dir/there", nil)
+		batch := []struct {
+			entry pfs.BatchEntry
+			want  pfs.Kind
+		}{
+			{pfs.BatchEntry{Path: "/a", Data: []byte("a")}, 0},
+			{pfs.BatchEntry{Path: "/missing/f", Data: []byte("x")}, pfs.NotExist},
+			{pfs.BatchEntry{Path: "/dir", Data: []byte("x")}, pfs.IsDir},
+			{pfs.BatchEntry{Path: "/b", Data: []byte("b")}, 0},
+			{pfs.BatchEntry{Path: "/there", Mode: fs.ModeDir | 0o755}, pfs.Exist},
+			{pfs.BatchEntry{Path: "/there/f", Data: []byte("x")}, pfs.NotDir},
+			{pfs.BatchEntry{Path: "/../f", Data: []byte("x")}, pfs.Invalid},
+			{pfs.BatchEntry{Path: "/.pfs-quota", Data: []byte("x")}, pfs.Invalid},
+			{pfs.BatchEntry{Path: "/dir/c", Data: []byte("c")}, 0},
+		}
+		if e.lacks(NoEmptyDir) {
+			batch = slices.Delete(batch, 1, 2) // a file may make its directories
+		}
+		entries := make([]pfs.BatchEntry, len(batch))
+		for i, b := range batch {
+			entries[i] = b.entry
+		}
+		errs := pfs.WriteBatch(e.ctx, e.fs, entries)
+		if len(errs) != len(entries) {
+			e.Fatalf("%d errors for %d entries", len(errs), len(entries))
+		}
+		for i, b := range batch {
+			if b.want != 0 {
+				WantKind(e, errs[i], b.want)
+				continue
+			}
+			e.ok(errs[i])
+			WantFile(e, e.fs, b.entry.Path, b.entry.Data)
+		}
+		WantNames(e, e.fs, pfs.Root, "a", "b", "dir", "there")
+		WantNames(e, e.fs, "/dir", "c", "there")
+		WantFile(e, e.fs, "/there", []byte("old"))
+	}},
+	{says: "an entry replaces a file, or answers Exist with NoReplace", needs: NoExclusiveCommit, check: func(e *env) {
+		WriteFile(e, e.fs, "/f", []byte("old"))
+		errs := pfs.WriteBatch(e.ctx, e.fs, []pfs.BatchEntry{{Path: "/f", Data: []byte("new"), NoReplace: true}})
+		e.want(errs[0], pfs.Exist, "/f")
+		WantFile(e, e.fs, "/f", []byte("old"))
+		e.batch(
+			pfs.BatchEntry{Path: "/f", Data: []byte("new")},
+			pfs.BatchEntry{Path: "/g", Data: []byte("new"), NoReplace: true},
+		)
+		WantFile(e, e.fs, "/f", []byte("new"))
+		WantFile(e, e.fs, "/g", []byte("new"))
+	}},
+	{says: "an entry replaces a link itself", needs: NoSymlink, check: func(e *env) {
+		WriteFile(e, e.fs, "/target", []byte("target"))
+		MustLink(e, e.fs, "target", "/link")
+		e.batch(pfs.BatchEntry{Path: "/link", Data: []byte("file")})
+		WantFile(e, e.fs, "/link", []byte("file"))
+		WantFile(e, e.fs, "/target", []byte("target"))
+	}},
+	{says: "a large entry is written whole", check: func(e *env) {
+		data := Pattern(1, pfs.ChunkSize+10)
+		e.batch(pfs.BatchEntry{Path: "/f", Data: data}, pfs.BatchEntry{Path: "/g", Data: data[:10]})
+		WantFile(e, e.fs, "/f", data)
+		WantFile(e, e.fs, "/g", data[:10])
+	}},
+	{says: "an empty batch succeeds", check: func(e *env) {
+		if errs := pfs.WriteBatch(e.ctx, e.fs, nil); len(errs) != 0 {
+			e.Errorf("errors of an empty batch: %v", errs)
+		}
+	}},
+	{says: "ReadBatch reads and describes files whole", check: func(e *env) {
+		content := map[pfs.Path][]byte{"/a": Pattern(1, 5000), "/d/b": Pattern(2, 1), "/d/empty": {}}
+		e.ok(e.fs.Mkdir(e.ctx, "/d", 0o755))
+		for name, data := range content {
+			WriteFile(e, e.fs, name, data)
+		}
+		files := asked(content)
+		for _, err := range pfs.ReadBatch(e.ctx, e.fs, files) {
+			e.ok(err)
+		}
+		e.wantRead(files, content)
+		if errs := pfs.ReadBatch(e.ctx, e.fs, nil); len(errs) != 0 {
+			e.Errorf("%d errors for no file", len(errs))
+		}
+	}},
+	{says: "ReadBatch returns an error for each file that it cannot read", check: func(e *env) {
+		MustMkdir(e, e.fs, "/d")
+		WriteFile(e, e.fs, "/d/f", nil)
+		WriteFile(e, e.fs, "/f", []byte("abc"))
+		tests := []struct {
+			name pfs.Path
+			size int
+			want error
+		}{
+			{"/f", 3, nil},
+			{"/missing", 3, pfs.NotExist},
+			{"/f", 2, pfs.Conflict},
+			{"/f", 4, pfs.Conflict},
+			{"/d", 0, pfs.IsDir},
+			{"no path", 3, pfs.Invalid},
+			{"/f", 3, nil},
+		}
+		files := make([]pfs.BatchFile, len(tests))
+		for i, tt := range tests {
+			files[i] = pfs.BatchFile{Path: tt.name, Data: make([]byte, tt.size)}
+		}
+		for i, err := range pfs.ReadBatch(e.ctx, e.fs, files) {
+			tt := tests[i]
+			if !errors.Is(err, tt.want) {
+				e.Errorf("%s as %d bytes: %v, want %v", tt.name, tt.size, err, tt.want)
+			}
+			if tt.want == nil && string(files[i].Data) != "abc" {
+				e.Errorf("%s: read %q", tt.name, files[i].Data)
+			}
+		}
+	}},
+	{says: "ReadBatch reads more than one request holds", check: func(e *env) {
+		content := map[pfs.Path][]byte{"/large": Pattern(3, 2*pfs.ChunkSize+1)}
+		for i := range 5 {
+			content[pfs.Path(fmt.Sprint("/part", i))] = Pattern(uint64(i), pfs.ChunkSize/2)
+		}
+		for name, data := range content {
+			WriteFile(e, e.fs, name, data)
+		}
+		files := asked(content)
+		for _, err := range pfs.ReadBatch(e.ctx, e.fs, files) {
+			e.ok(err)
+		}
+		e.wantRead(files, content)
+	}},
 }
 
 // batch makes the entries and fails if one of them fails.
@@ -35,123 +195,6 @@ func (e *env) batch(entries ...pfs.BatchEntry) {
 	}
 	for _, err := range errs {
 		e.ok(err)
-	}
-}
-
-func checkBatch(e *env) {
-	data := Pattern(1, 5000)
-	e.batch(
-		pfs.BatchEntry{Path: "/dir", Mode: fs.ModeDir | 0o755},
-		pfs.BatchEntry{Path: "/dir/f", Data: data},
-		pfs.BatchEntry{Path: "/dir/sub", Mode: fs.ModeDir | 0o755},
-		pfs.BatchEntry{Path: "/dir/sub/empty"},
-		pfs.BatchEntry{Path: "/dir", Mode: fs.ModeDir | 0o755},
-		pfs.BatchEntry{Path: "/twice", Data: []byte("first")},
-		pfs.BatchEntry{Path: "/twice", Data: []byte("second")},
-	)
-	clear(data)
-	WantNames(e, e.fs, pfs.Root, "dir", "twice")
-	WantNames(e, e.fs, "/dir", "f", "sub")
-	WantFile(e, e.fs, "/dir/f", Pattern(1, 5000))
-	WantFile(e, e.fs, "/dir/sub/empty", nil)
-	WantFile(e, e.fs, "/twice", []byte("second"))
-}
-
-func checkBatchInfo(e *env) {
-	data := Pattern(1, 100)
-	e.batch(
-		pfs.BatchEntry{Path: "/dir", Mode: fs.ModeDir | 0o700},
-		pfs.BatchEntry{Path: "/dir/f"},
-		pfs.BatchEntry{Path: "/f", Data: data, Mode: 0o600, ModTime: time.Unix(1e9, 123456789), Digest: digest.Bytes(data)},
-		pfs.BatchEntry{Path: "/now", Data: data},
-	)
-	f, now, dir := MustStat(e, e.fs, "/f"), MustStat(e, e.fs, "/now"), MustStat(e, e.fs, "/dir")
-	e.sameTime("time", f.ModTime, time.Unix(1e9, 123456789))
-	if time.Since(now.ModTime).Abs() > time.Minute {
-		e.Errorf("the zero time is kept as %v, want now", now.ModTime)
-	}
-	if !e.lacks(NoMode) && (f.Mode != 0o600 || now.Mode != 0o644 || dir.Mode != fs.ModeDir|0o700) {
-		e.Errorf("modes %v, %v, %v", f.Mode, now.Mode, dir.Mode)
-	}
-	if !e.lacks(NoKeptDigest) && f.Digest != digest.Bytes(data) {
-		e.Errorf("digest = %q, want %q", f.Digest, digest.Bytes(data))
-	}
-	e.wantDigest(now, data)
-}
-
-func checkBatchPartial(e *env) {
-	WriteFile(e, e.fs, "/there", []byte("old"))
-	MustMkdir(e, e.fs, "/dir")
-	WriteFile(e, e.fs, "/dir/there", nil)
-	batch := []struct {
-		entry pfs.BatchEntry
-		want  pfs.Kind
-	}{
-		{pfs.BatchEntry{Path: "/a", Data: []byte("a")}, 0},
-		{pfs.BatchEntry{Path: "/missing/f", Data: []byte("x")}, pfs.NotExist},
-		{pfs.BatchEntry{Path: "/dir", Data: []byte("x")}, pfs.IsDir},
-		{pfs.BatchEntry{Path: "/b", Data: []byte("b")}, 0},
-		{pfs.BatchEntry{Path: "/there", Mode: fs.ModeDir | 0o755}, pfs.Exist},
-		{pfs.BatchEntry{Path: "/there/f", Data: []byte("x")}, pfs.NotDir},
-		{pfs.BatchEntry{Path: "/../f", Data: []byte("x")}, pfs.Invalid},
-		{pfs.BatchEntry{Path: "/.pfs-quota", Data: []byte("x")}, pfs.Invalid},
-		{pfs.BatchEntry{Path: "/dir/c", Data: []byte("c")}, 0},
-	}
-	if e.lacks(NoEmptyDir) {
-		batch = slices.Delete(batch, 1, 2) // a file may make its directories
-	}
-	entries := make([]pfs.BatchEntry, len(batch))
-	for i, b := range batch {
-		entries[i] = b.entry
-	}
-	errs := pfs.WriteBatch(e.ctx, e.fs, entries)
-	if len(errs) != len(entries) {
-		e.Fatalf("%d errors for %d entries", len(errs), len(entries))
-	}
-	for i, b := range batch {
-		if b.want != 0 {
-			WantKind(e, errs[i], b.want)
-			continue
-		}
-		e.ok(errs[i])
-		WantFile(e, e.fs, b.entry.Path, b.entry.Data)
-	}
-	WantNames(e, e.fs, pfs.Root, "a", "b", "dir", "there")
-	WantNames(e, e.fs, "/dir", "c", "there")
-	WantFile(e, e.fs, "/there", []byte("old"))
-}
-
-func checkBatchOver(e *env) {
-	WriteFile(e, e.fs, "/f", []byte("old"))
-	errs := pfs.WriteBatch(e.ctx, e.fs, []pfs.BatchEntry{{Path: "/f", Data: []byte("new"), NoReplace: true}})
-	e.want(errs[0], pfs.Exist, "/f")
-	WantFile(e, e.fs, "/f", []byte("old"))
-	e.batch(
-		pfs.BatchEntry{Path: "/f", Data: []byte("new")},
-		pfs.BatchEntry{Path: "/g", Data: []byte("new"), NoReplace: true},
-	)
-	WantFile(e, e.fs, "/f", []byte("new"))
-	WantFile(e, e.fs, "/g", []byte("new"))
-}
-
-func checkBatchOverLink(e *env) {
-	WriteFile(e, e.fs, "/target", []byte("target"))
-	MustLink(e, e.fs, "target", "/link")
-	e.batch(pfs.BatchEntry{Path: "/link", Data: []byte("file")})
-	WantFile(e, e.fs, "/link", []byte("file"))
-	WantFile(e, e.fs, "/target", []byte("target"))
-}
-
-func checkBatchLarge(e *env) {
-	data := Pattern(1, pfs.ChunkSize+10)
-	e.batch(pfs.BatchEntry{Path: "/f", Data: data}, pfs.BatchEntry{Path: "/g", Data: data[:10]})
-	WantFile(e, e.fs, "/f", data)
-	WantFile(e, e.fs, "/g", data[:10])
-}
-
-func checkBatchEmpty(e *env) {
-	if errs := pfs.WriteBatch(e.ctx, e.fs, nil); len(errs) != 0 {
-		e.Errorf("errors of an empty batch: %v", errs)
 	}
 }
 
@@ -174,67 +217,4 @@ func (e *env) wantRead(files []pfs.BatchFile, content map[pfs.Path][]byte) {
 			e.Errorf("%s: described as %+v, want %+v", f.Path, f.Info, want)
 		}
 	}
-}
-
-func checkReadBatch(e *env) {
-	content := map[pfs.Path][]byte{"/a": Pattern(1, 5000), "/d/b": Pattern(2, 1), "/d/empty": {}}
-	e.ok(e.fs.Mkdir(e.ctx, "/d", 0o755))
-	for name, data := range content {
-		WriteFile(e, e.fs, name, data)
-	}
-	files := asked(content)
-	for _, err := range pfs.ReadBatch(e.ctx, e.fs, files) {
-		e.ok(err)
-	}
-	e.wantRead(files, content)
-	if errs := pfs.ReadBatch(e.ctx, e.fs, nil); len(errs) != 0 {
-		e.Errorf("%d errors for no file", len(errs))
-	}
-}
-
-func checkReadBatchErrors(e *env) {
-	MustMkdir(e, e.fs, "/d")
-	WriteFile(e, e.fs, "/d/f", nil)
-	WriteFile(e, e.fs, "/f", []byte("abc"))
-	tests := []struct {
-		name pfs.Path
-		size int
-		want error
-	}{
-		{"/f", 3, nil},
-		{"/missing", 3, pfs.NotExist},
-		{"/f", 2, pfs.Conflict},
-		{"/f", 4, pfs.Conflict},
-		{"/d", 0, pfs.IsDir},
-		{"no path", 3, pfs.Invalid},
-		{"/f", 3, nil},
-	}
-	files := make([]pfs.BatchFile, len(tests))
-	for i, tt := range tests {
-		files[i] = pfs.BatchFile{Path: tt.name, Data: make([]byte, tt.size)}
-	}
-	for i, err := range pfs.ReadBatch(e.ctx, e.fs, files) {
-		tt := tests[i]
-		if !errors.Is(err, tt.want) {
-			e.Errorf("%s as %d bytes: %v, want %v", tt.name, tt.size, err, tt.want)
-		}
-		if tt.want == nil && string(files[i].Data) != "abc" {
-			e.Errorf("%s: read %q", tt.name, files[i].Data)
-		}
-	}
-}
-
-func checkReadBatchLarge(e *env) {
-	content := map[pfs.Path][]byte{"/large": Pattern(3, 2*pfs.ChunkSize+1)}
-	for i := range 5 {
-		content[pfs.Path(fmt.Sprint("/part", i))] = Pattern(uint64(i), pfs.ChunkSize/2)
-	}
-	for name, data := range content {
-		WriteFile(e, e.fs, name, data)
-	}
-	files := asked(content)
-	for _, err := range pfs.ReadBatch(e.ctx, e.fs, files) {
-		e.ok(err)
-	}
-	e.wantRead(files, content)
 }

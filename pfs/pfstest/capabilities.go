@@ -11,7 +11,27 @@ import (
 )
 
 var capabilityPromises = []promise{
-	{says: "Capabilities returns what the operations can do", check: checkCapabilities, needs: NoCapabilities},
+	// An operation counts as possible unless the answer is Unsupported: a store may refuse for other
+	// reasons, such as permissions.
+	{says: "Capabilities returns what the operations can do", needs: NoCapabilities, check: func(e *env) {
+		said, err := pfs.CapabilitiesOf(e.ctx, e.fs, pfs.Root)
+		e.ok(err)
+		for c, try := range tries {
+			dir := pfs.Root.Join(fmt.Sprintf("try-%x", uint64(c)))
+			MustMkdir(e, e.fs, dir+"/sub")
+			for _, name := range []pfs.Path{"/f", "/g", "/sub/f"} {
+				WriteFile(e, e.fs, dir+name, []byte("content"))
+			}
+			below, err := pfs.CapabilitiesOf(e.ctx, e.fs, dir)
+			if e.ok(err); below != said {
+				e.Errorf("Capabilities are %#x at the root and %#x below", said, below)
+			}
+			err = try(e, dir)
+			if can := !errors.Is(err, pfs.Unsupported); can != said.Has(c) {
+				e.Errorf("capability %#x: said %v, tried: %v", uint64(c), said.Has(c), err)
+			}
+		}
+	}},
 }
 
 // tries are an operation for each capability, on a directory of its own that has the files f and
@@ -31,23 +51,16 @@ var tries = map[pfs.Capabilities]func(e *env, dir pfs.Path) error{
 		return err
 	},
 	pfs.CanReadStaged: func(e *env, dir pfs.Path) error {
-		w := e.create(dir+"/new", pfs.CreateOptions{})
-		e.put(w, []byte("content"))
+		w := e.stage(dir+"/new", pfs.CreateOptions{}, []byte("content"))
 		_, err := w.ReadAt(e.ctx, make([]byte, 7), 0)
 		return err
 	},
 	pfs.CanOpenHandle: func(e *env, dir pfs.Path) error { return e.tryHandle(dir+"/f", pfs.OpenRead, nil) },
 	pfs.CanAppend: func(e *env, dir pfs.Path) error {
-		return e.tryHandle(dir+"/f", pfs.OpenWrite|pfs.OpenAppend, func(h pfs.Handle) error {
-			_, err := h.WriteAt(e.ctx, []byte("more"), 7)
-			return err
-		})
+		return e.tryHandle(dir+"/f", pfs.OpenWrite|pfs.OpenAppend, func(h pfs.Handle) error { return errOf(h.WriteAt(e.ctx, []byte("more"), 7)) })
 	},
 	pfs.CanWriteRandom: func(e *env, dir pfs.Path) error {
-		return e.tryHandle(dir+"/f", pfs.OpenWrite, func(h pfs.Handle) error {
-			_, err := h.WriteAt(e.ctx, []byte("x"), 1)
-			return err
-		})
+		return e.tryHandle(dir+"/f", pfs.OpenWrite, func(h pfs.Handle) error { return errOf(h.WriteAt(e.ctx, []byte("x"), 1)) })
 	},
 	pfs.CanAllocate: func(e *env, dir pfs.Path) error {
 		return e.tryHandle(dir+"/f", pfs.OpenWrite, func(h pfs.Handle) error { return h.Allocate(e.ctx, 0, 10) })
@@ -75,14 +88,10 @@ var tries = map[pfs.Capabilities]func(e *env, dir pfs.Path) error{
 		return pfs.Concat(e.ctx, e.fs, dir+"/f", []pfs.Path{dir + "/g"})
 	},
 	pfs.CanCopyInside: func(e *env, dir pfs.Path) error {
-		_, err := pfs.CopyInside(e.ctx, e.fs, dir+"/f", dir+"/new", pfs.CopyOptions{}, nil)
-		return err
+		return errOf(pfs.CopyInside(e.ctx, e.fs, dir+"/f", dir+"/new", pfs.CopyOptions{}, nil))
 	},
-	pfs.CanDigest: func(e *env, dir pfs.Path) error {
-		_, err := digestOf(e.ctx, e.fs, dir+"/f", digest.XXH3)
-		return err
-	},
-	pfs.CanSpace: func(e *env, dir pfs.Path) error { _, err := pfs.SpaceOf(e.ctx, e.fs, dir); return err },
+	pfs.CanDigest: func(e *env, dir pfs.Path) error { return errOf(digestOf(e.ctx, e.fs, dir+"/f", digest.XXH3)) },
+	pfs.CanSpace:  func(e *env, dir pfs.Path) error { return errOf(pfs.SpaceOf(e.ctx, e.fs, dir)) },
 	pfs.CanUsage: func(e *env, dir pfs.Path) error {
 		c, ok := e.fs.(pfs.UsageReporter)
 		if !ok {
@@ -91,11 +100,8 @@ var tries = map[pfs.Capabilities]func(e *env, dir pfs.Path) error{
 		_, err := c.Usage(e.ctx, dir)
 		return err
 	},
-	pfs.CanSetQuota: func(e *env, dir pfs.Path) error { return pfs.SetQuota(e.ctx, e.fs, dir+"/sub", 0, 0) },
-	pfs.CanLocateBlocks: func(e *env, dir pfs.Path) error {
-		_, err := pfs.LocateBlocks(e.ctx, e.fs, dir+"/f", 0, 1)
-		return err
-	},
+	pfs.CanSetQuota:     func(e *env, dir pfs.Path) error { return pfs.SetQuota(e.ctx, e.fs, dir+"/sub", 0, 0) },
+	pfs.CanLocateBlocks: func(e *env, dir pfs.Path) error { return errOf(pfs.LocateBlocks(e.ctx, e.fs, dir+"/f", 0, 1)) },
 }
 
 // tryHandle opens name and does something with the handle.
@@ -116,26 +122,4 @@ func (e *env) tryHandle(name pfs.Path, flags pfs.OpenFlags, do func(pfs.Handle) 
 // trySetAttr returns a try of SetAttr.
 func trySetAttr(mask pfs.AttrMask, attrs pfs.Attrs) func(e *env, dir pfs.Path) error {
 	return func(e *env, dir pfs.Path) error { return pfs.SetAttr(e.ctx, e.fs, dir+"/f", mask, attrs) }
-}
-
-// checkCapabilities tries everything and compares. An operation counts as possible unless the
-// answer is Unsupported: a store may refuse for other reasons, such as permissions.
-func checkCapabilities(e *env) {
-	said, err := pfs.CapabilitiesOf(e.ctx, e.fs, pfs.Root)
-	e.ok(err)
-	for c, try := range tries {
-		dir := pfs.Root.Join(fmt.Sprintf("try-%x", uint64(c)))
-		MustMkdir(e, e.fs, dir+"/sub")
-		for _, name := range []pfs.Path{"/f", "/g", "/sub/f"} {
-			WriteFile(e, e.fs, dir+name, []byte("content"))
-		}
-		below, err := pfs.CapabilitiesOf(e.ctx, e.fs, dir)
-		if e.ok(err); below != said {
-			e.Errorf("Capabilities are %#x at the root and %#x below", said, below)
-		}
-		err = try(e, dir)
-		if can := !errors.Is(err, pfs.Unsupported); can != said.Has(c) {
-			e.Errorf("capability %#x: said %v, tried: %v", uint64(c), said.Has(c), err)
-		}
-	}
 }

@@ -63,11 +63,13 @@ func WantFile(t testing.TB, fsys pfs.FileSystem, name pfs.Path, want []byte) {
 	}
 }
 
-// WantAbsent fails the test unless Stat says that nothing has the name.
-func WantAbsent(t testing.TB, fsys pfs.FileSystem, name pfs.Path) {
+// WantAbsent fails the test unless Stat says that nothing has one of the names.
+func WantAbsent(t testing.TB, fsys pfs.FileSystem, names ...pfs.Path) {
 	t.Helper()
-	if info, err := fsys.Stat(t.Context(), name); !errors.Is(err, pfs.NotExist) {
-		t.Fatalf("Stat %s = %+v, %v, want NotExist", name, info, err)
+	for _, name := range names {
+		if info, err := fsys.Stat(t.Context(), name); !errors.Is(err, pfs.NotExist) {
+			t.Fatalf("Stat %s = %+v, %v, want NotExist", name, info, err)
+		}
 	}
 }
 
@@ -81,11 +83,13 @@ func MustStat(t testing.TB, fsys pfs.FileSystem, name pfs.Path) pfs.Info {
 	return info
 }
 
-// MustMkdir makes the directory name and its missing parents.
-func MustMkdir(t testing.TB, fsys pfs.FileSystem, name pfs.Path) {
+// MustMkdir makes the directories and their missing parents.
+func MustMkdir(t testing.TB, fsys pfs.FileSystem, names ...pfs.Path) {
 	t.Helper()
-	if err := pfs.MkdirAll(t.Context(), fsys, name, 0o755); err != nil {
-		t.Fatalf("MkdirAll %s: %v", name, err)
+	for _, name := range names {
+		if err := pfs.MkdirAll(t.Context(), fsys, name, 0o755); err != nil {
+			t.Fatalf("MkdirAll %s: %v", name, err)
+		}
 	}
 }
 

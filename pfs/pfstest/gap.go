@@ -25,16 +25,90 @@ var gapPromises = []promise{
 	{says: "Sweep answers Unsupported", check: unsupported("Sweep"), only: NoSweep},
 	{says: "LocateBlocks answers Unsupported", check: unsupported("LocateBlocks"), only: NoBlockLocations},
 	{says: "CopyInside answers Unsupported", check: unsupported("CopyInside from"), only: NoCopy},
-	{says: "Rename of a directory answers Unsupported", check: checkNoRenameDir, only: NoRenameDir},
-	{says: "a directory is there while there is a file below it", check: checkNoEmptyDir, only: NoEmptyDir},
-	{says: "Staged.ReadAt answers Unsupported, and Commit publishes what was staged", check: checkNoReadStaged, only: NoReadStaged},
-	{says: "For and As answer Unsupported", check: checkNoOwners, only: noOwners},
-	{says: "LeafDigests answers Unsupported", check: checkNoLeafDigests, only: NoLeafDigests},
-	{says: "Commit with NoReplace answers Unsupported and publishes nothing", check: checkNoExclusiveCommit, only: NoExclusiveCommit},
-	{says: "the store returns its own permission bits", check: checkNoMode, only: NoMode},
-	{says: "no digest is returned", check: checkNoKeptDigest, only: NoKeptDigest},
-	{says: "a committed ID is unknown and does no harm", check: checkNoCommitMemory, only: NoCommitMemory},
-	{says: "a name with a colon answers Invalid to every operation", check: checkNoColon, only: NoColon},
+	{says: "Rename of a directory answers Unsupported", only: NoRenameDir, check: func(e *env) {
+		MustMkdir(e, e.fs, "/dir/sub")
+		WriteFile(e, e.fs, "/dir/sub/f", []byte("content"))
+		e.want(e.fs.Rename(e.ctx, "/dir/sub", "/new"), pfs.Unsupported, "/dir/sub")
+		WantFile(e, e.fs, "/dir/sub/f", []byte("content"))
+		WantNames(e, e.fs, pfs.Root, "dir")
+	}},
+	{says: "a directory is there while there is a file below it", only: NoEmptyDir, check: func(e *env) {
+		MustMkdir(e, e.fs, "/dir/sub")
+		WantAbsent(e, e.fs, "/dir/sub")
+		WantNames(e, e.fs, pfs.Root)
+		WriteFile(e, e.fs, "/dir/sub/f", []byte("content"))
+		if info := MustStat(e, e.fs, "/dir"); !info.IsDir() {
+			e.Errorf("mode of a directory with a file below it = %v", info.Mode)
+		}
+		WantNames(e, e.fs, "/dir", "sub")
+		e.want(e.fs.Remove(e.ctx, "/dir"), pfs.NotEmpty, "/dir")
+		e.ok(e.fs.Remove(e.ctx, "/dir/sub/f"))
+		WantAbsent(e, e.fs, "/dir")
+		WriteFile(e, e.fs, "/dir", []byte("content"))
+		WantNames(e, e.fs, pfs.Root, "dir")
+	}},
+	{says: "Staged.ReadAt answers Unsupported, and Commit publishes what was staged", only: NoReadStaged, check: func(e *env) {
+		w := e.stage("/f", pfs.CreateOptions{ID: someID}, []byte("content"))
+		e.want(errOf(w.ReadAt(e.ctx, make([]byte, 7), 0)), pfs.Unsupported, "/f")
+		e.ok(w.Suspend(e.ctx))
+		w = e.stage("/f", pfs.CreateOptions{ID: someID}, []byte("CONTENT"))
+		e.commit(w, 7)
+		WantFile(e, e.fs, "/f", []byte("CONTENT"))
+	}},
+	{says: "For and As answer Unsupported", only: noOwners, check: func(e *env) {
+		owner := pfs.Owner{Name: "nobody", UID: 65534, GID: 65534}
+		WantKind(e, errOf(pfs.WithOwner(e.fs, owner)), pfs.Unsupported)
+		WantKind(e, errOf(pfs.Impersonate(e.fs, owner)), pfs.Unsupported)
+	}},
+	{says: "LeafDigests answers Unsupported", only: NoLeafDigests, check: func(e *env) {
+		w := e.stage("/f", pfs.CreateOptions{}, Pattern(1, 1000))
+		if c, ok := w.(pfs.LeafDigester); ok {
+			WantKind(e, errOf(c.LeafDigests(e.ctx, 1000, 0, 1)), pfs.Unsupported)
+		}
+	}},
+	{says: "Commit with NoReplace answers Unsupported and publishes nothing", only: NoExclusiveCommit, check: func(e *env) {
+		w := e.stage("/f", pfs.CreateOptions{}, []byte("content"))
+		e.want(errOf(w.Commit(e.ctx, pfs.CommitOptions{Size: 7, NoReplace: true})), pfs.Unsupported, "/f")
+		WantAbsent(e, e.fs, "/f")
+		e.commit(w, 7)
+		WantFile(e, e.fs, "/f", []byte("content"))
+	}},
+	{says: "the store returns its own permission bits", only: NoMode, check: func(e *env) {
+		got := map[fs.FileMode]bool{}
+		for _, mode := range []fs.FileMode{0o600, 0o755} {
+			info := WriteFileWith(e, e.fs, "/f", nil, pfs.CommitOptions{Mode: mode})
+			e.sameInfo("what Commit returns", info, MustStat(e, e.fs, "/f"))
+			got[info.Mode] = true
+		}
+		if got[0o600] && got[0o755] {
+			e.Error("the store keeps permission bits: it does not have this gap")
+		}
+	}},
+	{says: "no digest is returned", only: NoKeptDigest, check: func(e *env) {
+		data := Pattern(1, 1000)
+		info := WriteFileWith(e, e.fs, "/f", data, pfs.CommitOptions{Digest: digest.Bytes(data)})
+		if got := MustStat(e, e.fs, "/f").Digest; got != "" || info.Digest != "" {
+			e.Errorf("digests %q and %q: the store does not have this gap", info.Digest, got)
+		}
+	}},
+	{says: "a committed ID is unknown and does no harm", only: NoCommitMemory, check: func(e *env) {
+		w := e.stage("/f", pfs.CreateOptions{ID: someID}, Pattern(1, 1000))
+		e.commit(w, 1000)
+		e.wantGone("/f", someID)
+		w = e.create("/f", pfs.CreateOptions{ID: someID})
+		e.want(errOf(w.Commit(e.ctx, pfs.CommitOptions{Size: 1000})), pfs.Integrity, "/f")
+		WantFile(e, e.fs, "/f", Pattern(1, 1000))
+	}},
+	{says: "a name with a colon answers Invalid to every operation", only: NoColon, check: func(e *env) {
+		e.each(func(op operation) bool { return !op.anywhere }, func(e *env, op operation) {
+			for _, name := range []pfs.Path{"/a:b", "/:", "/a:b/f"} {
+				if err := op.call(e.ctx, e.fs, name); !errors.Is(err, pfs.Invalid) {
+					e.Errorf("%q: error %v, want Invalid", name, err)
+				}
+			}
+			WantNames(e, e.fs, pfs.Root, otherFile.Base())
+		})
+	}},
 	{says: "writes far beyond the quota are refused in the end", check: checkLooseBytes, only: LooseQuota},
 	{says: "files far beyond the quota are refused in the end", check: checkLooseFiles, only: LooseQuota},
 }
@@ -58,109 +132,4 @@ func unsupported(name string) func(e *env) {
 		WantNames(e, e.fs, "/dir", "f")
 		WantNames(e, e.fs, pfs.Root, "dir", otherFile.Base())
 	}
-}
-
-func checkNoOwners(e *env) {
-	owner := pfs.Owner{Name: "nobody", UID: 65534, GID: 65534}
-	_, err := pfs.WithOwner(e.fs, owner)
-	WantKind(e, err, pfs.Unsupported)
-	_, err = pfs.Impersonate(e.fs, owner)
-	WantKind(e, err, pfs.Unsupported)
-}
-
-func checkNoRenameDir(e *env) {
-	MustMkdir(e, e.fs, "/dir/sub")
-	WriteFile(e, e.fs, "/dir/sub/f", []byte("content"))
-	e.want(e.fs.Rename(e.ctx, "/dir/sub", "/new"), pfs.Unsupported, "/dir/sub")
-	WantFile(e, e.fs, "/dir/sub/f", []byte("content"))
-	WantNames(e, e.fs, pfs.Root, "dir")
-}
-
-func checkNoEmptyDir(e *env) {
-	MustMkdir(e, e.fs, "/dir/sub")
-	WantAbsent(e, e.fs, "/dir/sub")
-	WantNames(e, e.fs, pfs.Root)
-	WriteFile(e, e.fs, "/dir/sub/f", []byte("content"))
-	if info := MustStat(e, e.fs, "/dir"); !info.IsDir() {
-		e.Errorf("mode of a directory with a file below it = %v", info.Mode)
-	}
-	WantNames(e, e.fs, "/dir", "sub")
-	e.want(e.fs.Remove(e.ctx, "/dir"), pfs.NotEmpty, "/dir")
-	e.ok(e.fs.Remove(e.ctx, "/dir/sub/f"))
-	WantAbsent(e, e.fs, "/dir")
-	WriteFile(e, e.fs, "/dir", []byte("content"))
-	WantNames(e, e.fs, pfs.Root, "dir")
-}
-
-func checkNoReadStaged(e *env) {
-	w := e.create("/f", pfs.CreateOptions{ID: someID})
-	e.put(w, []byte("content"))
-	_, err := w.ReadAt(e.ctx, make([]byte, 7), 0)
-	e.want(err, pfs.Unsupported, "/f")
-	e.ok(w.Suspend(e.ctx))
-	w = e.create("/f", pfs.CreateOptions{ID: someID})
-	e.put(w, []byte("CONTENT"))
-	e.commit(w, 7)
-	WantFile(e, e.fs, "/f", []byte("CONTENT"))
-}
-
-func checkNoLeafDigests(e *env) {
-	w := e.create("/f", pfs.CreateOptions{})
-	e.put(w, Pattern(1, 1000))
-	if c, ok := w.(pfs.LeafDigester); ok {
-		_, err := c.LeafDigests(e.ctx, 1000, 0, 1)
-		WantKind(e, err, pfs.Unsupported)
-	}
-}
-
-func checkNoExclusiveCommit(e *env) {
-	w := e.create("/f", pfs.CreateOptions{})
-	e.put(w, []byte("content"))
-	_, err := w.Commit(e.ctx, pfs.CommitOptions{Size: 7, NoReplace: true})
-	e.want(err, pfs.Unsupported, "/f")
-	WantAbsent(e, e.fs, "/f")
-	e.commit(w, 7)
-	WantFile(e, e.fs, "/f", []byte("content"))
-}
-
-func checkNoMode(e *env) {
-	got := map[fs.FileMode]bool{}
-	for _, mode := range []fs.FileMode{0o600, 0o755} {
-		info := WriteFileWith(e, e.fs, "/f", nil, pfs.CommitOptions{Mode: mode})
-		e.sameInfo("what Commit returns", info, MustStat(e, e.fs, "/f"))
-		got[info.Mode] = true
-	}
-	if got[0o600] && got[0o755] {
-		e.Error("the store keeps permission bits: it does not have this gap")
-	}
-}
-
-func checkNoKeptDigest(e *env) {
-	data := Pattern(1, 1000)
-	info := WriteFileWith(e, e.fs, "/f", data, pfs.CommitOptions{Digest: digest.Bytes(data)})
-	if got := MustStat(e, e.fs, "/f").Digest; got != "" || info.Digest != "" {
-		e.Errorf("digests %q and %q: the store does not have this gap", info.Digest, got)
-	}
-}
-
-func checkNoCommitMemory(e *env) {
-	w := e.create("/f", pfs.CreateOptions{ID: someID})
-	e.put(w, Pattern(1, 1000))
-	e.commit(w, 1000)
-	e.wantGone("/f", someID)
-	w = e.create("/f", pfs.CreateOptions{ID: someID})
-	_, err := w.Commit(e.ctx, pfs.CommitOptions{Size: 1000})
-	e.want(err, pfs.Integrity, "/f")
-	WantFile(e, e.fs, "/f", Pattern(1, 1000))
-}
-
-func checkNoColon(e *env) {
-	e.each(func(op operation) bool { return !op.anywhere }, func(e *env, op operation) {
-		for _, name := range []pfs.Path{"/a:b", "/:", "/a:b/f"} {
-			if err := op.call(e.ctx, e.fs, name); !errors.Is(err, pfs.Invalid) {
-				e.Errorf("%q: error %v, want Invalid", name, err)
-			}
-		}
-		WantNames(e, e.fs, pfs.Root, otherFile.Base())
-	})
 }

@@ -22,7 +22,7 @@ const (
 type operation struct {
 	name string
 	gap  Gap
-	call func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error
+	do   func(o on) error
 
 	needsName bool // answers NotExist if nothing has the name
 	needsFile bool // answers IsDir if a directory has it
@@ -31,173 +31,112 @@ type operation struct {
 	anywhere  bool // may ignore the path
 }
 
+// on is what an operation is done on.
+type on struct {
+	ctx  context.Context
+	fs   pfs.FileSystem
+	path pfs.Path
+}
+
+func (op operation) call(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
+	return op.do(on{ctx, fsys, p})
+}
+
 var operations = []operation{
 	{name: "Open", needsName: true, needsFile: true, opens: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			f, err := fsys.Open(ctx, p)
+		do: func(o on) error {
+			f, err := o.fs.Open(o.ctx, o.path)
 			if err == nil {
 				f.Close()
 			}
 			return err
 		}},
 	{name: "Create", needsFile: true, makesName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			w, err := fsys.Create(ctx, p, pfs.CreateOptions{})
+		do: func(o on) error {
+			w, err := o.fs.Create(o.ctx, o.path, pfs.CreateOptions{})
 			if err == nil {
-				w.Close(ctx)
+				w.Close(o.ctx)
 			}
 			return err
 		}},
-	{name: "Stat", needsName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			_, err := fsys.Stat(ctx, p)
-			return err
-		}},
-	{name: "List", needsName: true, opens: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			_, err := fsys.List(ctx, p, pfs.ListOptions{})
-			return err
-		}},
-	{name: "Mkdir", makesName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return fsys.Mkdir(ctx, p, 0o755)
-		}},
-	{name: "Remove", needsName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return fsys.Remove(ctx, p)
-		}},
-	{name: "Rename from", needsName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return fsys.Rename(ctx, p, otherFree)
-		}},
-	{name: "Rename to", makesName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return fsys.Rename(ctx, otherFile, p)
-		}},
-	{name: "MakeLink", gap: NoSymlink, makesName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.MakeLink(ctx, fsys, "target", p)
-		}},
+	{name: "Stat", needsName: true, do: func(o on) error { return errOf(o.fs.Stat(o.ctx, o.path)) }},
+	{name: "List", needsName: true, opens: true, do: func(o on) error { return errOf(o.fs.List(o.ctx, o.path, pfs.ListOptions{})) }},
+	{name: "Mkdir", makesName: true, do: func(o on) error { return o.fs.Mkdir(o.ctx, o.path, 0o755) }},
+	{name: "Remove", needsName: true, do: func(o on) error { return o.fs.Remove(o.ctx, o.path) }},
+	{name: "Rename from", needsName: true, do: func(o on) error { return o.fs.Rename(o.ctx, o.path, otherFree) }},
+	{name: "Rename to", makesName: true, do: func(o on) error { return o.fs.Rename(o.ctx, otherFile, o.path) }},
+	{name: "MakeLink", gap: NoSymlink, makesName: true, do: func(o on) error { return pfs.MakeLink(o.ctx, o.fs, "target", o.path) }},
 	{name: "SetAttr of the mode", gap: NoChmod, needsName: true, opens: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.SetAttr(ctx, fsys, p, pfs.AttrMode, pfs.Attrs{Mode: 0o600})
-		}},
+		do: func(o on) error { return pfs.SetAttr(o.ctx, o.fs, o.path, pfs.AttrMode, pfs.Attrs{Mode: 0o600}) }},
 	{name: "SetAttr of the time", gap: NoChtime, needsName: true, opens: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.SetAttr(ctx, fsys, p, pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(1e9, 0)})
+		do: func(o on) error {
+			return pfs.SetAttr(o.ctx, o.fs, o.path, pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(1e9, 0)})
 		}},
-	{name: "OpenHandle", gap: NoHandle, needsName: true, needsFile: true, opens: true, call: callHandle(pfs.OpenRead)},
-	{name: "OpenHandle with OpenCreate", gap: NoHandle | NoAppend, needsFile: true, makesName: true, opens: true, call: callHandle(createAppend)},
+	{name: "OpenHandle", gap: NoHandle, needsName: true, needsFile: true, opens: true, do: openAndClose(pfs.OpenRead)},
+	{name: "OpenHandle with OpenCreate", gap: NoHandle | NoAppend, needsFile: true, makesName: true, opens: true, do: openAndClose(createAppend)},
 	{name: "SetXattr", gap: NoXattr, needsName: true, opens: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.XattrsOf(fsys).SetXattr(ctx, p, "user.a", []byte("x"), 0)
-		}},
+		do: func(o on) error { return pfs.XattrsOf(o.fs).SetXattr(o.ctx, o.path, "user.a", []byte("x"), 0) }},
 	{name: "ListXattr", gap: NoXattr, needsName: true, opens: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			_, err := pfs.XattrsOf(fsys).ListXattr(ctx, p)
-			return err
-		}},
+		do: func(o on) error { return errOf(pfs.XattrsOf(o.fs).ListXattr(o.ctx, o.path)) }},
 	{name: "HardLink from", gap: NoHardLink, needsName: true, needsFile: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.HardLink(ctx, fsys, p, otherFree)
-		}},
+		do: func(o on) error { return pfs.HardLink(o.ctx, o.fs, o.path, otherFree) }},
 	{name: "HardLink to", gap: NoHardLink, makesName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.HardLink(ctx, fsys, otherFile, p)
-		}},
+		do: func(o on) error { return pfs.HardLink(o.ctx, o.fs, otherFile, o.path) }},
 	{name: "Mknod", gap: NoMknod, makesName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.Mknod(ctx, fsys, p, fs.ModeNamedPipe|0o600, 0)
-		}},
+		do: func(o on) error { return pfs.Mknod(o.ctx, o.fs, o.path, fs.ModeNamedPipe|0o600, 0) }},
 	{name: "Concat to", gap: NoConcat, needsName: true, needsFile: true, opens: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.Concat(ctx, fsys, p, []pfs.Path{otherFile})
-		}},
+		do: func(o on) error { return pfs.Concat(o.ctx, o.fs, o.path, []pfs.Path{otherFile}) }},
 	{name: "Concat from", gap: NoConcat, needsName: true, needsFile: true, opens: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.Concat(ctx, fsys, otherFile, []pfs.Path{p})
-		}},
+		do: func(o on) error { return pfs.Concat(o.ctx, o.fs, otherFile, []pfs.Path{o.path}) }},
 	{name: "Capabilities", gap: NoCapabilities, anywhere: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			_, err := pfs.CapabilitiesOf(ctx, fsys, p)
-			return err
-		}},
+		do: func(o on) error { return errOf(pfs.CapabilitiesOf(o.ctx, o.fs, o.path)) }},
 	{name: "RenameExclusive from", gap: NoExclusiveRename, needsName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.RenameExclusive(ctx, fsys, p, otherFree)
-		}},
+		do: func(o on) error { return pfs.RenameExclusive(o.ctx, o.fs, o.path, otherFree) }},
 	{name: "RenameExclusive to", gap: NoExclusiveRename, makesName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.RenameExclusive(ctx, fsys, otherFile, p)
-		}},
-	{name: "RemoveTree", needsName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.RemoveTree(ctx, fsys, p)
-		}},
-	{name: "SpaceOf", gap: NoSpaceReport, anywhere: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			_, err := pfs.SpaceOf(ctx, fsys, p)
-			return err
-		}},
-	{name: "UsageOf", needsName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			_, err := pfs.UsageOf(ctx, fsys, p)
-			return err
-		}},
+		do: func(o on) error { return pfs.RenameExclusive(o.ctx, o.fs, otherFile, o.path) }},
+	{name: "RemoveTree", needsName: true, do: func(o on) error { return pfs.RemoveTree(o.ctx, o.fs, o.path) }},
+	{name: "SpaceOf", gap: NoSpaceReport, anywhere: true, do: func(o on) error { return errOf(pfs.SpaceOf(o.ctx, o.fs, o.path)) }},
+	{name: "UsageOf", needsName: true, do: func(o on) error { return errOf(pfs.UsageOf(o.ctx, o.fs, o.path)) }},
 	{name: "SetQuota", gap: NoQuota, needsName: true, opens: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.SetQuota(ctx, fsys, p, 0, 0)
-		}},
+		do: func(o on) error { return pfs.SetQuota(o.ctx, o.fs, o.path, 0, 0) }},
 	{name: "CopyInside from", gap: NoCopy, needsName: true, needsFile: true, opens: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			_, err := pfs.CopyInside(ctx, fsys, p, otherFree, pfs.CopyOptions{}, nil)
-			return err
-		}},
+		do: func(o on) error { return errOf(pfs.CopyInside(o.ctx, o.fs, o.path, otherFree, pfs.CopyOptions{}, nil)) }},
 	{name: "CopyInside to", gap: NoCopy, needsFile: true, makesName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			_, err := pfs.CopyInside(ctx, fsys, otherFile, p, pfs.CopyOptions{}, nil)
-			return err
-		}},
+		do: func(o on) error { return errOf(pfs.CopyInside(o.ctx, o.fs, otherFile, o.path, pfs.CopyOptions{}, nil)) }},
 	{name: "Digest", gap: NoDigester, needsName: true, needsFile: true, opens: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			_, err := digestOf(ctx, fsys, p, digest.XXH3)
-			return err
-		}},
+		do: func(o on) error { return errOf(digestOf(o.ctx, o.fs, o.path, digest.XXH3)) }},
 	{name: "WriteBatch of a file", needsFile: true, makesName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.WriteBatch(ctx, fsys, []pfs.BatchEntry{{Path: p, Data: []byte("batch")}})[0]
+		do: func(o on) error {
+			return pfs.WriteBatch(o.ctx, o.fs, []pfs.BatchEntry{{Path: o.path, Data: []byte("batch")}})[0]
 		}},
 	{name: "WriteBatch of a directory", makesName: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			return pfs.WriteBatch(ctx, fsys, []pfs.BatchEntry{{Path: p, Mode: fs.ModeDir | 0o755}})[0]
+		do: func(o on) error {
+			return pfs.WriteBatch(o.ctx, o.fs, []pfs.BatchEntry{{Path: o.path, Mode: fs.ModeDir | 0o755}})[0]
 		}},
 	{name: "ReadBatch", needsName: true, needsFile: true, opens: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			files := []pfs.BatchFile{{Path: p}}
-			err := pfs.ReadBatch(ctx, fsys, files)[0]
+		do: func(o on) error {
+			files := []pfs.BatchFile{{Path: o.path}}
+			err := pfs.ReadBatch(o.ctx, o.fs, files)[0]
 			if errors.Is(err, pfs.Conflict) && files[0].Info.Size > 0 {
 				return nil // it exists, with another length
 			}
 			return err
 		}},
 	{name: "LocateBlocks", gap: NoBlockLocations, needsName: true, needsFile: true, opens: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			_, err := pfs.LocateBlocks(ctx, fsys, p, 0, 1)
-			return err
-		}},
+		do: func(o on) error { return errOf(pfs.LocateBlocks(o.ctx, o.fs, o.path, 0, 1)) }},
 	{name: "Sweep", gap: NoSweep, opens: true,
-		call: func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-			_, _, err := pfs.Sweep(ctx, fsys, p, time.Hour)
+		do: func(o on) error {
+			_, _, err := pfs.Sweep(o.ctx, o.fs, o.path, time.Hour)
 			return err
 		}},
 }
 
-// callHandle returns a call of OpenHandle with these flags.
-func callHandle(flags pfs.OpenFlags) func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-	return func(ctx context.Context, fsys pfs.FileSystem, p pfs.Path) error {
-		h, err := pfs.OpenHandle(ctx, fsys, p, flags, 0o600)
+// openAndClose returns an operation that calls OpenHandle with these flags.
+func openAndClose(flags pfs.OpenFlags) func(o on) error {
+	return func(o on) error {
+		h, err := pfs.OpenHandle(o.ctx, o.fs, o.path, flags, 0o600)
 		if err == nil {
-			err = h.Close(context.WithoutCancel(ctx))
+			err = h.Close(context.WithoutCancel(o.ctx))
 		}
 		return err
 	}

@@ -3,68 +3,121 @@ package pfstest
 import "github.com/paddlecloud/pfs/pfs"
 
 var resumePromises = []promise{
-	{says: "Create takes the ID it is given, or chooses a new one", check: checkIDs},
-	{says: "an ID of another form, or Reopen without an ID, answers Invalid", check: checkBadIDs},
-	{says: "Suspend keeps the staged bytes, under no name", check: checkSuspendKeeps, needs: NoReadStaged},
-	{says: "Create with the ID resumes a suspended upload", check: checkResume, needs: NoReadStaged},
+	{says: "Create takes the ID it is given, or chooses a new one", check: func(e *env) {
+		seen := map[string]bool{}
+		for range 20 {
+			w := e.create("/f", pfs.CreateOptions{})
+			if id := w.ID(); !pfs.ValidID(id) || seen[id] {
+				e.Fatalf("ID %q is not valid or not fresh", id)
+			}
+			seen[w.ID()] = true
+		}
+		for _, id := range []string{"12345678", someID, "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"} {
+			w := e.create("/f", pfs.CreateOptions{ID: id})
+			if w.ID() != id || w.Resumed() {
+				e.Errorf("Create with ID %q gives %q, resumed %v", id, w.ID(), w.Resumed())
+			}
+		}
+	}},
+	{says: "an ID of another form, or Reopen without an ID, answers Invalid", check: func(e *env) {
+		for _, id := range []string{"short", "UPPERCASE", "with/slash", "../../../../etc", "with space", "ünïcödé1", "12345678\x00"} {
+			WantKind(e, errOf(e.fs.Create(e.ctx, "/f", pfs.CreateOptions{ID: id})), pfs.Invalid)
+		}
+		WantKind(e, errOf(e.fs.Create(e.ctx, "/f", pfs.CreateOptions{Reopen: true})), pfs.Invalid)
+		WantKind(e, errOf(e.fs.Create(e.ctx, "/f", pfs.CreateOptions{Size: -1})), pfs.Invalid)
+	}},
+	{says: "Suspend keeps the staged bytes, under no name", needs: NoReadStaged, check: func(e *env) {
+		w := e.stage("/f", pfs.CreateOptions{ID: someID}, Pattern(1, 1000))
+		e.ok(w.Suspend(e.ctx))
+		e.ok(w.Suspend(e.ctx))
+		e.ok(w.Close(e.ctx))
+		WantAbsent(e, e.fs, "/f")
+		WantNames(e, e.fs, pfs.Root)
+		e.wantStaged(e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true}), Pattern(1, 1000))
+	}},
+	{says: "Create with the ID resumes a suspended upload", needs: NoReadStaged, check: func(e *env) {
+		w := e.create("/f", pfs.CreateOptions{ID: someID})
+		unit := w.Unit()
+		e.writeUnit(w, 0, unit)
+		e.ok(w.Suspend(e.ctx))
+		e.goOn(unit)
+	}},
 	{says: "LeafDigests describe what a resumed upload holds", check: checkResumedLeaves, needs: NoLeafDigests},
-	{says: "an upload may be suspended again and again", check: checkResumeOften},
-	{says: "Reopen of an unknown ID answers Conflict and begins nothing", check: checkReopenUnknown},
-	{says: "an ID belongs to one path", check: checkIDOfOnePath, needs: NoReadStaged},
-	{says: "Close of a resumed upload discards it", check: checkCloseResumed},
-	{says: "another instance finds a suspended upload", check: checkOtherInstance, twice: true},
-	{says: "another instance finds an abandoned upload that was synced", check: checkAbandoned, twice: true},
-	{says: "another instance finds a published file", check: checkPublishedElsewhere, twice: true},
+	{says: "an upload may be suspended again and again", check: func(e *env) {
+		w := e.create("/f", pfs.CreateOptions{ID: someID})
+		unit := w.Unit()
+		e.ok(w.Suspend(e.ctx))
+		for i := range int64(3) {
+			w := e.create("/f", pfs.CreateOptions{ID: someID})
+			e.writeUnit(w, i*unit, unit)
+			e.ok(w.Suspend(e.ctx))
+		}
+		w = e.create("/f", pfs.CreateOptions{ID: someID})
+		e.ok(errOf(w.Commit(e.ctx, pfs.CommitOptions{Size: 3 * unit})))
+		e.wantPattern("/f", 3*unit)
+	}},
+	{says: "Reopen of an unknown ID answers Conflict and begins nothing", check: func(e *env) {
+		WriteFile(e, e.fs, "/there", []byte("content"))
+		for _, name := range []pfs.Path{"/f", "/there"} {
+			e.want(errOf(e.fs.Create(e.ctx, name, pfs.CreateOptions{ID: someID, Reopen: true})), pfs.Conflict, name)
+			e.wantGone(name, someID)
+		}
+		WantNames(e, e.fs, pfs.Root, "there")
+	}},
+	{says: "an ID belongs to one path", needs: NoReadStaged, check: func(e *env) {
+		MustMkdir(e, e.fs, "/dir")
+		w := e.stage("/f", pfs.CreateOptions{ID: someID}, Pattern(1, 1000))
+		e.ok(w.Suspend(e.ctx))
+		for _, other := range []pfs.Path{"/g", "/dir/f"} {
+			e.wantGone(other, someID)
+			w := e.create(other, pfs.CreateOptions{ID: someID})
+			if w.Resumed() {
+				e.Errorf("%s resumes the upload of /f", other)
+			}
+			e.put(w, Pattern(2, 500))
+			e.commit(w, 500)
+		}
+		w = e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true})
+		e.wantStaged(w, Pattern(1, 1000))
+	}},
+	{says: "Close of a resumed upload discards it", check: func(e *env) {
+		w := e.stage("/f", pfs.CreateOptions{ID: someID}, Pattern(1, 1000))
+		e.ok(w.Suspend(e.ctx))
+		w = e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true})
+		e.ok(w.Close(e.ctx))
+		e.wantGone("/f", someID)
+	}},
+	{says: "another instance finds a suspended upload", twice: true, check: func(e *env) {
+		w := e.create("/f", pfs.CreateOptions{ID: someID})
+		unit := w.Unit()
+		e.writeUnit(w, 0, unit)
+		e.ok(w.Suspend(e.ctx))
+		e.elsewhere()
+		WantAbsent(e, e.fs, "/f")
+		e.goOn(unit)
+	}},
+	// The upload is neither suspended nor closed, as when a process dies.
+	{says: "another instance finds an abandoned upload that was synced", twice: true, check: func(e *env) {
+		w, err := e.fs.Create(e.ctx, "/f", pfs.CreateOptions{ID: someID})
+		e.ok(err)
+		unit := w.Unit()
+		e.writeUnit(w, 0, unit)
+		e.ok(w.Sync(e.ctx))
+		e.elsewhere()
+		WantAbsent(e, e.fs, "/f")
+		e.goOn(unit)
+	}},
+	{says: "another instance finds a published file", twice: true, check: func(e *env) {
+		MustMkdir(e, e.fs, "/dir")
+		WriteFile(e, e.fs, "/dir/f", Pattern(1, 1000))
+		want := MustStat(e, e.fs, "/dir/f")
+		e.elsewhere()
+		e.sameInfo("the file", MustStat(e, e.fs, "/dir/f"), want)
+		WantFile(e, e.fs, "/dir/f", Pattern(1, 1000))
+	}},
 }
 
 const someID = "0123456789abcdefsomeid"
-
-func checkIDs(e *env) {
-	seen := map[string]bool{}
-	for range 20 {
-		w := e.create("/f", pfs.CreateOptions{})
-		if id := w.ID(); !pfs.ValidID(id) || seen[id] {
-			e.Fatalf("ID %q is not valid or not fresh", id)
-		}
-		seen[w.ID()] = true
-	}
-	for _, id := range []string{"12345678", someID, "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"} {
-		w := e.create("/f", pfs.CreateOptions{ID: id})
-		if w.ID() != id || w.Resumed() {
-			e.Errorf("Create with ID %q gives %q, resumed %v", id, w.ID(), w.Resumed())
-		}
-	}
-}
-
-func checkBadIDs(e *env) {
-	for _, id := range []string{"short", "UPPERCASE", "with/slash", "../../../../etc", "with space", "ünïcödé1", "12345678\x00"} {
-		_, err := e.fs.Create(e.ctx, "/f", pfs.CreateOptions{ID: id})
-		WantKind(e, err, pfs.Invalid)
-	}
-	_, err := e.fs.Create(e.ctx, "/f", pfs.CreateOptions{Reopen: true})
-	WantKind(e, err, pfs.Invalid)
-	_, err = e.fs.Create(e.ctx, "/f", pfs.CreateOptions{Size: -1})
-	WantKind(e, err, pfs.Invalid)
-}
-
-func checkSuspendKeeps(e *env) {
-	w := e.create("/f", pfs.CreateOptions{ID: someID})
-	e.put(w, Pattern(1, 1000))
-	e.ok(w.Suspend(e.ctx))
-	e.ok(w.Suspend(e.ctx))
-	e.ok(w.Close(e.ctx))
-	WantAbsent(e, e.fs, "/f")
-	WantNames(e, e.fs, pfs.Root)
-	e.wantStaged(e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true}), Pattern(1, 1000))
-}
-
-func checkResume(e *env) {
-	w := e.create("/f", pfs.CreateOptions{ID: someID})
-	unit := w.Unit()
-	e.writeUnit(w, 0, unit)
-	e.ok(w.Suspend(e.ctx))
-	e.goOn(unit)
-}
 
 // goOn resumes the upload of /f whose first unit was staged, and ends it.
 func (e *env) goOn(unit int64) {
@@ -75,8 +128,7 @@ func (e *env) goOn(unit int64) {
 	}
 	e.wantResumed(w, unit)
 	e.writeUnit(w, unit, 1000)
-	_, err := w.Commit(e.ctx, pfs.CommitOptions{Size: unit + 1000})
-	e.ok(err)
+	e.ok(errOf(w.Commit(e.ctx, pfs.CommitOptions{Size: unit + 1000})))
 	e.wantPattern("/f", unit+1000)
 }
 
@@ -93,88 +145,5 @@ func (e *env) wantResumed(w pfs.Staged, unit int64) {
 	}
 }
 
-func checkResumeOften(e *env) {
-	w := e.create("/f", pfs.CreateOptions{ID: someID})
-	unit := w.Unit()
-	e.ok(w.Suspend(e.ctx))
-	for i := range int64(3) {
-		w := e.create("/f", pfs.CreateOptions{ID: someID})
-		e.writeUnit(w, i*unit, unit)
-		e.ok(w.Suspend(e.ctx))
-	}
-	w = e.create("/f", pfs.CreateOptions{ID: someID})
-	_, err := w.Commit(e.ctx, pfs.CommitOptions{Size: 3 * unit})
-	e.ok(err)
-	e.wantPattern("/f", 3*unit)
-}
-
-func checkReopenUnknown(e *env) {
-	WriteFile(e, e.fs, "/there", []byte("content"))
-	for _, name := range []pfs.Path{"/f", "/there"} {
-		_, err := e.fs.Create(e.ctx, name, pfs.CreateOptions{ID: someID, Reopen: true})
-		e.want(err, pfs.Conflict, name)
-		e.wantGone(name, someID)
-	}
-	WantNames(e, e.fs, pfs.Root, "there")
-}
-
-func checkIDOfOnePath(e *env) {
-	MustMkdir(e, e.fs, "/dir")
-	w := e.create("/f", pfs.CreateOptions{ID: someID})
-	e.put(w, Pattern(1, 1000))
-	e.ok(w.Suspend(e.ctx))
-	for _, other := range []pfs.Path{"/g", "/dir/f"} {
-		e.wantGone(other, someID)
-		w := e.create(other, pfs.CreateOptions{ID: someID})
-		if w.Resumed() {
-			e.Errorf("%s resumes the upload of /f", other)
-		}
-		e.put(w, Pattern(2, 500))
-		e.commit(w, 500)
-	}
-	w = e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true})
-	e.wantStaged(w, Pattern(1, 1000))
-}
-
-func checkCloseResumed(e *env) {
-	w := e.create("/f", pfs.CreateOptions{ID: someID})
-	e.put(w, Pattern(1, 1000))
-	e.ok(w.Suspend(e.ctx))
-	w = e.create("/f", pfs.CreateOptions{ID: someID, Reopen: true})
-	e.ok(w.Close(e.ctx))
-	e.wantGone("/f", someID)
-}
-
 // elsewhere switches to another instance of the store.
 func (e *env) elsewhere() { e.fs = e.opts.Reopen(e.T, e.fs) }
-
-func checkOtherInstance(e *env) {
-	w := e.create("/f", pfs.CreateOptions{ID: someID})
-	unit := w.Unit()
-	e.writeUnit(w, 0, unit)
-	e.ok(w.Suspend(e.ctx))
-	e.elsewhere()
-	WantAbsent(e, e.fs, "/f")
-	e.goOn(unit)
-}
-
-// checkAbandoned neither suspends nor closes, like a process that dies.
-func checkAbandoned(e *env) {
-	w, err := e.fs.Create(e.ctx, "/f", pfs.CreateOptions{ID: someID})
-	e.ok(err)
-	unit := w.Unit()
-	e.writeUnit(w, 0, unit)
-	e.ok(w.Sync(e.ctx))
-	e.elsewhere()
-	WantAbsent(e, e.fs, "/f")
-	e.goOn(unit)
-}
-
-func checkPublishedElsewhere(e *env) {
-	MustMkdir(e, e.fs, "/dir")
-	WriteFile(e, e.fs, "/dir/f", Pattern(1, 1000))
-	want := MustStat(e, e.fs, "/dir/f")
-	e.elsewhere()
-	e.sameInfo("the file", MustStat(e, e.fs, "/dir/f"), want)
-	WantFile(e, e.fs, "/dir/f", Pattern(1, 1000))
-}

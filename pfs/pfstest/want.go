@@ -45,6 +45,9 @@ func (e *env) wantOneOf(err error, kinds []pfs.Kind, about ...pfs.Path) {
 	e.want(err, pfs.KindOf(err), about...)
 }
 
+// errOf returns the error of a call that also returns a value.
+func errOf[T any](_ T, err error) error { return err }
+
 // ok fails if err is not nil.
 func (e *env) ok(err error) {
 	e.Helper()
