@@ -10,9 +10,9 @@ import (
 )
 
 // newBatchTemp returns a fresh name for a file of a batch that has no name yet.
-func newBatchTemp(now time.Time) string { return digest.LooseName(pfs.BatchPrefix, now) }
+func newBatchTemp(now time.Time) string { return digest.TempName(pfs.BatchPrefix, now) }
 
 // batchTempSince returns when newBatchTemp made name, if it did.
 func batchTempSince(name string) (since time.Time, ok bool) {
-	return digest.LooseSince(pfs.BatchPrefix, name)
+	return digest.TempSince(pfs.BatchPrefix, name)
 }

@@ -29,7 +29,7 @@ func TestBatchTempNames(t *testing.T) {
 func TestSweepBatchTemps(t *testing.T) {
 	one := openStore(t, optionsOf(testbed.Ceph(t)))
 	top := newDir(t, one)
-	old, fresh := newBatchTemp(time.Now().Add(-digest.LooseAge-time.Minute)), newBatchTemp(time.Now())
+	old, fresh := newBatchTemp(time.Now().Add(-digest.TempAge-time.Minute)), newBatchTemp(time.Now())
 	for _, name := range []string{old, fresh} {
 		err := one.change(t.Context(), "test", top.Join("f"), func(d *dir, _ string) error {
 			h, _, err := d.create(name, 0o600, syscall.O_RDWR|syscall.O_CREAT|syscall.O_EXCL)

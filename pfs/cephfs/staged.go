@@ -103,7 +103,7 @@ func (w *staged) open(d *dir, op string, reopen bool) (h *handle, err error) {
 		h, w.from, err = d.openAs(w.temp, syscall.O_RDWR)
 		switch {
 		case missing(err) && reopen:
-			return nil, pfs.Errorf(op, w.name, pfs.Conflict, "there is no upload %q: it was committed, discarded or swept", w.id)
+			return nil, pfs.Errorf(op, w.name, pfs.Conflict, "there is no upload %q: it was committed or discarded, or it expired", w.id)
 		case missing(err):
 			h, w.from, err = d.create(w.temp, 0o600, syscall.O_RDWR|syscall.O_CREAT|syscall.O_EXCL)
 			if errors.Is(err, syscall.EEXIST) {
@@ -134,7 +134,7 @@ func (w *staged) openAgain(c *call) (*handle, error) {
 
 // gone returns the error of a temporary that this handle may no longer write.
 func (w *staged) gone(op string) error {
-	return pfs.Errorf(op, w.name, pfs.Conflict, "the upload %q is gone: another handle committed or discarded it, or it was swept", w.id)
+	return pfs.Errorf(op, w.name, pfs.Conflict, "the upload %q is gone: another handle committed or discarded it, or it expired", w.id)
 }
 
 func (w *staged) ID() string    { return w.id }

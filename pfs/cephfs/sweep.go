@@ -89,7 +89,7 @@ func (d *dir) walkInto(name string, visit func(d *dir, e entry) (bool, error), d
 // before the given time.
 func sweepable(e entry, before time.Time) bool {
 	if since, ok := batchTempSince(e.name); ok {
-		return time.Since(since) >= digest.LooseAge
+		return time.Since(since) >= digest.TempAge
 	}
 	return !e.st.mtime.After(before)
 }

@@ -9,29 +9,29 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// NameTag returns a hash, of 16 characters, of a file's name. A store writes it into the names of
-// temporaries that belong to the file.
+// NameTag returns a hash of a file's name in 16 characters. Stores put it into the names of the file's
+// temporaries.
 func NameTag(name string) string {
 	sum := Leaf([]byte(name))
 	return hex.EncodeToString(sum[:8])
 }
 
-// StagedName returns the name of the upload id of the file base, beside it. It depends on base, so
-// an ID belongs to one file.
+// StagedName returns the name of the temporary that holds the upload id of the file base, in the same
+// directory.
 func StagedName(base, id string) string { return pfs.StagedPrefix + NameTag(base) + "-" + id }
 
-// LooseAge is how long a store may use a loose name, which lasts for one call: the timeouts of the
-// cluster requests of such a call add up to less. Older ones are abandoned.
-const LooseAge = 10 * time.Minute
+// TempAge is the age from which the temporaries of a single call are abandoned. The timeouts of such a
+// call's requests to the cluster add up to less.
+const TempAge = 10 * time.Minute
 
-// LooseName returns a fresh loose name: prefix, the time in seconds, and an ID. The time is in the
-// name because the file may get the time of another file.
-func LooseName(prefix string, now time.Time) string {
+// TempName returns a new name for a temporary of a single call: prefix, the time in seconds, and an ID.
+// The time is in the name because the file may get the modification time of another file.
+func TempName(prefix string, now time.Time) string {
 	return prefix + strconv.FormatInt(now.Unix(), 36) + "-" + pfs.NewID()
 }
 
-// LooseSince returns the time when LooseName made a name with this prefix, or false.
-func LooseSince(prefix, name string) (since time.Time, ok bool) {
+// TempSince returns the time at which TempName made the name, or false if it did not.
+func TempSince(prefix, name string) (since time.Time, ok bool) {
 	rest, ok := strings.CutPrefix(name, prefix)
 	at, id, found := strings.Cut(rest, "-")
 	if !ok || !found || strings.Contains(id, "-") {

@@ -18,8 +18,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// SetAttr sets the attributes of attrs that mask names. The size of a file can only become
-// smaller. A number of copies needs WebHDFS.
+// SetAttr sets the attributes in mask. The size of a file can only shrink. To set the
+// replication needs WebHDFS.
 func (f *FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	const op = "hdfsfs.SetAttr"
 	if err := f.check(ctx, op, name); err != nil {
@@ -35,7 +35,7 @@ func (f *FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attr
 	return f.placeError(ctx, op, name, f.apply(ctx, f.at(name), st, mask, attrs))
 }
 
-// checkAttrs refuses what cannot be set of what st describes, so that then nothing changes.
+// checkAttrs refuses attributes that the file or directory st cannot have, before anything changes.
 func (f *FS) checkAttrs(op string, name pfs.Path, st status, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	if err := mask.Check(op, name, attrs); err != nil {
 		return err
@@ -50,15 +50,15 @@ func (f *FS) checkAttrs(op string, name pfs.Path, st status, mask pfs.AttrMask, 
 	case st.IsDir() && mask&pfs.AttrAccessTime != 0:
 		return pfs.Errorf(op, name, pfs.Unsupported, "HDFS keeps no access times of directories")
 	case mask&pfs.AttrSize != 0 && attrs.Size > st.Size:
-		return pfs.Errorf(op, name, pfs.Unsupported, "HDFS cannot make a file longer but by appending to it")
+		return pfs.Errorf(op, name, pfs.Unsupported, "HDFS can extend a file only by appending to it")
 	case mask&pfs.AttrReplication != 0 && !f.hasWeb():
 		return fail(op, name, errWebOff)
 	}
 	return nil
 }
 
-// apply sets the attributes of a path in HDFS, which st describes. The size comes first and the times last, because
-// the size changes the times.
+// apply sets the attributes of the path at in HDFS, whose status is st. It sets the size first and the times last,
+// because a change of the size changes the times.
 func (f *FS) apply(ctx context.Context, at string, st status, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	if mask&pfs.AttrSize != 0 && attrs.Size < st.Size {
 		if err := f.truncate(ctx, at, attrs.Size); err != nil {
@@ -66,7 +66,7 @@ func (f *FS) apply(ctx context.Context, at string, st status, mask pfs.AttrMask,
 		}
 	}
 	if mask&(pfs.AttrOwner|pfs.AttrGroup) != 0 {
-		var owner, group string // empty to keep it
+		var owner, group string // empty: unchanged
 		if mask&pfs.AttrOwner != 0 {
 			owner = attrs.Owner
 		}
@@ -127,9 +127,9 @@ func noAccessTimes(err error) bool {
 	return errors.As(err, &remote) && strings.HasPrefix(remote.Message(), "Access time for hdfs is not configured")
 }
 
-// keepsAccessTimes reports whether access times can be set. HDFS has no call for this question. Hadoop before 2.8 refuses
-// to set one where reads do not set them (dfs.namenode.accesstime.precision), and does so before it looks for the file:
-// so the inode that is named here never exists, and nothing changes.
+// keepsAccessTimes reports whether access times can be set. HDFS has no call for this. Hadoop before 2.8 refuses to set
+// one if reads do not update them (dfs.namenode.accesstime.precision). It checks this before it looks up the file, so
+// the call here names an inode that never exists and changes nothing.
 func (f *FS) keepsAccessTimes(ctx context.Context) (bool, error) {
 	_, err := f.setTimes(ctx, inode(1), time.Time{}, time.Unix(1, 0))
 	if is(err, pfs.Unavailable, pfs.Canceled) {
@@ -138,7 +138,7 @@ func (f *FS) keepsAccessTimes(ctx context.Context) (bool, error) {
 	return !noAccessTimes(err), nil
 }
 
-// truncate shortens a file and returns when that is done: HDFS has to agree on the length of its last block.
+// truncate shortens a file and waits until HDFS has recovered its last block, which has the new length.
 func (f *FS) truncate(ctx context.Context, at string, size int64) error {
 	until := time.Now().Add(f.opts.Timeout)
 	for {
@@ -148,7 +148,7 @@ func (f *FS) truncate(ctx context.Context, at string, size int64) error {
 			return err
 		})
 		var remote remoteError
-		recovering := errors.As(err, &remote) && is(err, pfs.Conflict, pfs.Unavailable) // the block, since the first try
+		recovering := errors.As(err, &remote) && is(err, pfs.Conflict, pfs.Unavailable) // block recovery of the first attempt
 		switch {
 		case done || err != nil && !recovering:
 			return err
@@ -175,10 +175,10 @@ func (f *FS) Xattr(ctx context.Context, name pfs.Path, attr string) (value []byt
 	return value, err
 }
 
-// anyXattr stands for the attributes that users may use. It is no legal name of one.
+// anyXattr stands for all user attributes. It is not a legal attribute name.
 const anyXattr = "*"
 
-// ListXattr returns the names of the extended attributes that users may use.
+// ListXattr returns the names of the extended attributes of name that users may use.
 func (f *FS) ListXattr(ctx context.Context, name pfs.Path) (names []string, err error) {
 	err = f.attributed(ctx, "hdfsfs.ListXattr", name, anyXattr, func(_ *hdfs.Client, has map[string]string) error {
 		names = slices.DeleteFunc(slices.Sorted(maps.Keys(has)), func(attr string) bool {
@@ -209,7 +209,7 @@ func (f *FS) SetXattr(ctx context.Context, name pfs.Path, attr string, value []b
 	})
 	var remote remoteError
 	switch {
-	case is(err, pfs.Invalid): // the name was checked before
+	case is(err, pfs.Invalid): // the name is valid, so the value is too long
 		return pfs.Errorf(op, name, pfs.NoSpace, "the attribute is longer than this HDFS allows (dfs.namenode.fs-limits.max-xattr-size)")
 	case !errors.As(err, &remote):
 	case strings.HasSuffix(remoteText(remote), "The REPLACE flag must be specified."):
@@ -231,7 +231,7 @@ func (f *FS) RemoveXattr(ctx context.Context, name pfs.Path, attr string) error 
 	})
 }
 
-// attributed calls do with the attributes that name has. attr is the one that do uses, or anyXattr.
+// attributed calls do with the extended attributes of name. attr is the attribute that do uses, or anyXattr.
 func (f *FS) attributed(ctx context.Context, op string, name pfs.Path, attr string, do func(c *hdfs.Client, has map[string]string) error) error {
 	if err := f.checkXattr(ctx, op, name, attr); err != nil {
 		return err
@@ -246,7 +246,7 @@ func (f *FS) attributed(ctx context.Context, op string, name pfs.Path, attr stri
 	return f.placeError(ctx, op, name, err)
 }
 
-// checkXattr is check for an operation that uses the extended attribute attr, or anyXattr.
+// checkXattr is check, with a check of the attribute name attr unless it is anyXattr.
 func (f *FS) checkXattr(ctx context.Context, op string, name pfs.Path, attr string) error {
 	if err := f.check(ctx, op, name); err != nil || attr == anyXattr {
 		return err

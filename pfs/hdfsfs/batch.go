@@ -179,7 +179,7 @@ func (b *batch) store(ctx context.Context, data []byte, perm fs.FileMode) (at st
 // storeOnce returns the path of the file that it began, even with an error.
 func (b *batch) storeOnce(ctx context.Context, l layout, data []byte) (string, error) {
 	first := data[:min(len(data), pfs.ChunkSize)]
-	a, err := b.beginWith(ctx, l, first, func() string { return b.stage.loose(looseFile) })
+	a, err := b.beginWith(ctx, l, first, func() string { return b.stage.temporary(tempFile) })
 	if err != nil {
 		return "", err
 	}
@@ -205,7 +205,7 @@ func (b *batch) publish(ctx context.Context, op, at string, name pfs.Path, opts 
 	} else {
 		err = b.placeError(ctx, op, name, err)
 	}
-	b.discardLoose(context.WithoutCancel(ctx), at)
+	b.discardTemporary(context.WithoutCancel(ctx), at)
 	return err
 }
 

@@ -7,12 +7,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// maxRounds is how often a Commit begins again because another handle of the same
-// staged write has changed what it stood on.
+// maxRounds bounds how often Commit starts over because another handle of the upload
+// changed its files meanwhile.
 const maxRounds = 5
 
-// Commit publishes the file: the parts are stored, joined in order, given their
-// properties, and renamed.
+// Commit publishes the file: it stores the parts, joins them in order, sets the
+// attributes of the result, and renames it.
 func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
 	const op = "hdfsfs.Staged.Commit"
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
@@ -40,7 +40,7 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	return info, nil
 }
 
-// commit is Commit with the handle to itself.
+// commit is Commit; the caller holds w.mu.
 func (w *staged) commit(ctx context.Context, op string, opts pfs.CommitOptions) (pfs.Info, error) {
 	for _, pt := range w.touched() {
 		err := pt.settle(ctx)
@@ -60,8 +60,8 @@ func (w *staged) commit(ctx context.Context, op string, opts pfs.CommitOptions) 
 	return pfs.Info{}, err
 }
 
-// round looks at what there is and goes on from there. An error of the NameNode that
-// something is not there means that another handle was faster.
+// round lists the upload and continues from its state. If the NameNode reports a missing
+// file, another handle was faster.
 func (w *staged) round(ctx context.Context, op string, opts pfs.CommitOptions) (pfs.Info, error) {
 	c, err := w.fs.contentOf(ctx, w.dir)
 	if err != nil && !is(err, pfs.NotExist) {
@@ -76,7 +76,7 @@ func (w *staged) round(ctx context.Context, op string, opts pfs.CommitOptions) (
 			return pfs.Info{}, err
 		}
 		if gone {
-			return pfs.Info{}, pfs.Errorf(op, w.name, pfs.Conflict, "what was staged as %q is gone: another handle discarded it, or it was swept", w.id)
+			return pfs.Info{}, pfs.Errorf(op, w.name, pfs.Conflict, "the upload %q is gone: another handle discarded it, or it expired", w.id)
 		}
 		return pfs.Info{}, pfs.Errorf(op, w.name, pfs.Integrity, "%d of %d bytes were staged", have, opts.Size)
 	}
@@ -93,8 +93,7 @@ func (w *staged) round(ctx context.Context, op string, opts pfs.CommitOptions) (
 	return w.publish(ctx, whole, opts)
 }
 
-// length is the number of bytes from the start on that are staged without a gap, of
-// the first size.
+// length returns the number of bytes that are staged without a gap from the start, at most size.
 func (c content) length(unit, size int64) int64 {
 	have := c.joined
 	for have < size && have%unit == 0 {
@@ -107,8 +106,7 @@ func (c content) length(unit, size int64) int64 {
 	return min(have, size)
 }
 
-// inPlace checks that the directory in which the file will be is still the one that
-// it was at Create.
+// inPlace checks that the target's directory is the same as at Create.
 func (w *staged) inPlace(ctx context.Context, op string) error {
 	dir := w.name.Parent()
 	st, err := w.fs.status(ctx, dir)
@@ -121,7 +119,8 @@ func (w *staged) inPlace(ctx context.Context, op string) error {
 	return nil
 }
 
-// replaces finds out early what forbids to publish.
+// replaces checks, before the parts are joined, that the file may take its name. It reports
+// done if this upload has already been committed.
 func (w *staged) replaces(ctx context.Context, op string, opts pfs.CommitOptions) (info pfs.Info, done bool, err error) {
 	st, err := w.fs.status(ctx, w.name)
 	switch {
@@ -143,8 +142,8 @@ func (w *staged) replaces(ctx context.Context, op string, opts pfs.CommitOptions
 	return pfs.Info{}, false, nil
 }
 
-// committedBefore reports whether the file that has the name now is what this ID was
-// committed as.
+// committedBefore reports whether the file at w.name is the result of an earlier commit of
+// this upload.
 func (w *staged) committedBefore(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, bool, error) {
 	st, err := w.fs.status(ctx, w.name)
 	if is(err, pfs.NotExist, pfs.NotDir) || err == nil && (!st.IsRegular() || st.Size != opts.Size) {
@@ -161,18 +160,17 @@ func (w *staged) committedBefore(ctx context.Context, opts pfs.CommitOptions) (p
 	return st.Info, true, nil
 }
 
-// tidy removes what is left of a staged write that was published. If that fails, it is
-// swept one day.
+// tidy removes the directory of a committed upload. If that fails, Sweep removes it later.
 func (w *staged) tidy(ctx context.Context) { _ = w.remove(context.WithoutCancel(ctx)) }
 
-// publish gives the whole file its properties, and then its name.
+// publish sets the attributes of the whole file and then renames it to w.name.
 func (w *staged) publish(ctx context.Context, whole string, opts pfs.CommitOptions) (pfs.Info, error) {
 	if err := w.fs.finalize(ctx, whole, w.name.Parent(), w.id, opts); err != nil {
 		return pfs.Info{}, err
 	}
 	err := w.fs.move(ctx, whole, w.fs.at(w.name), opts.NoReplace)
 	if err != nil {
-		// Perhaps only the answer was lost, or another handle did it.
+		// Only the response may have been lost, or another handle was faster.
 		if info, ok, _ := w.committedBefore(ctx, opts); ok {
 			w.tidy(ctx)
 			return info, nil

@@ -3,67 +3,63 @@
 //
 // # Reads
 //
-// Only verified bytes are delivered. The library returns bytes before it checks them, so
-// the connection below it (dataConn) takes each packet whole and compares it with its
-// checksums first. To the library a damaged replica looks like a lost connection, and it
+// Reads return only verified bytes. The library returns bytes before it checks them, so
+// the connection below it (dataConn) receives each packet whole and verifies its checksums
+// first. To the library a damaged block replica looks like a lost connection, and it
 // continues with the next replica at that byte. The damage is logged. A block without a
-// good replica is an Integrity error that names file, offset, block and DataNodes. What
-// cannot be verified is refused: blocks without checksums, data transfer that is signed or
-// encrypted as a whole, encryption zones.
+// good replica is an Integrity error that names file, offset, block and DataNodes. Reads
+// that cannot be verified are refused: blocks without checksums, data transfer that is
+// signed or encrypted as a whole, encryption zones.
 //
-// A File is bound to its inode, whatever file has its name later. Once HDFS has removed
-// the blocks of a replaced file, reads answer Conflict.
+// A File is bound to its inode, even if another file gets its name. Once HDFS has removed
+// the blocks of a replaced file, reads return Conflict.
 //
 // # Writes
 //
-// A staged write is a directory in ".pfs-stage/USER" below the root. It is named by the
-// inode of the target's directory, a hash of the target's name, and the ID. In it:
+// An upload is a directory in ".pfs-stage/USER" below the root. Its name consists of the
+// inode of the target's directory, a hash of the target's name, and the ID. It contains:
 //
-//   - "new-RANDOM" is a part that is being written.
-//   - "part-NUMBER" is a whole part, verified by the checksum that the cluster returned. A
-//     part is Options.PartSize long, which is Unit.
-//   - "joined" has the first parts, joined by Commit.
+//   - "new-RANDOM", a part that is being written.
+//   - "part-NUMBER", a complete part, verified by the checksum that the cluster returned. A
+//     part has Options.PartSize bytes, which is also the Unit.
+//   - "joined", the first parts, joined by Commit.
 //
 // Commit joins the parts with the NameNode's concat, sets mode, time, group and stored
-// digest, and renames the file. The directory shows which steps are done, so a Commit that
-// was interrupted, or another upload with the same ID, continues from there.
+// digest, and renames the file. The directory shows which steps are done, so the next Commit
+// of this upload continues after an interrupted one.
 //
-// The library cannot mend the pipeline of a part: when a DataNode is lost, the bytes of
-// that part are, and WriteAt answers Integrity until the part is written again from its
+// The library cannot repair the pipeline of a part. When a DataNode is lost, the bytes of
+// that part are lost too, and WriteAt returns Integrity until the part is written again from its
 // start. A part that all DataNodes have acknowledged is verified and stored while the next
 // one is written; the next call on that part waits for it.
 //
-// The library has five packets on their way, and waits for each. Below it packets are
-// joined and acknowledged ahead, 5 MiB of them (blockFlow). The last one of a block is
-// acknowledged only when all DataNodes have acknowledged all, so that nothing counts as
-// stored that is not.
+// The library keeps five packets in flight. Below it, blockFlow joins packets and acknowledges
+// them early, up to 5 MiB. It acknowledges the last packet of a block only when all DataNodes
+// have acknowledged all packets, so no bytes count as stored before they are.
 //
-// The NameNode goes on to choose a DataNode that has died until it has missed it for
-// minutes. A pipeline with one is refused while another choice may have none, and then
-// built without it; the NameNode makes the replica that is missing. No block is given to
-// fewer than two DataNodes unless one replica is asked for, or all others that the
-// NameNode has chosen in the last minute cannot be reached. Commit does not look at the
-// replicas again: of one that was lost since, the NameNode would know no sooner than it
-// makes another. With block tokens a pipeline that begins with a dead DataNode is not
-// mended but tried again.
+// For minutes after a DataNode died, the NameNode still chooses it. A pipeline with a dead
+// DataNode is refused as long as another choice may have none, and then built without it;
+// the NameNode makes the missing replica. A block goes to at least two DataNodes, unless the
+// file has one replica, or all other DataNodes that the NameNode chose in the last minute
+// are unreachable. Commit does not check the replicas again: the NameNode replaces a lost
+// replica as soon as it notices the loss. With block tokens, a pipeline that begins with a
+// dead DataNode is tried again instead of shortened.
 //
-// The small files of WriteBatch are written many at once and without a directory each.
-// To ask for the checksum of one would cost as much as to write it. Instead the checksums
-// in the packets that leave for the DataNodes are compared with those of the bytes that
-// were given: the last DataNode of a pipeline acknowledges only what matches them, and
-// all of them keep them. Until they have their names they lie beside the directories of
-// staged writes, as "b-TIME-ID"; what a call that was cut off leaves there, Sweep removes
-// after ten minutes, since nobody goes on with it.
+// WriteBatch writes many small files at once, without a directory for each. To get the
+// checksum of a small file from the cluster would cost as much as to write it. Instead, the
+// checksums in the outgoing packets are compared with those of the caller's bytes: the last
+// DataNode of a pipeline acknowledges only bytes that match them, and all DataNodes keep them.
+// Before they are renamed, the files are beside the directories of uploads, as "b-TIME-ID".
+// Sweep removes those of an interrupted call after ten minutes.
 //
 // Staged bytes do not count against the quota of the target's directory, so Create checks
 // the remaining quota first if the file has more than one part.
 //
-// The directory is not beside the target, for three reasons: HDFS's own quotas would count
-// staged bytes together with those they replace; the usage of a tree, which HDFS returns
-// in one call, would contain them; and an empty directory could not be removed at once.
-// The price: default ACLs, storage policies and erasure coding of the target's
-// directory do not reach the file, nor does its group unless the service or the user
-// may give it.
+// Uploads are not beside their targets, for three reasons: HDFS's quotas would count the
+// staged bytes together with those that they replace; the usage of a tree, which HDFS returns
+// in one call, would include them; and an otherwise empty directory could not be removed.
+// The price: the file does not inherit the default ACLs, storage policy and erasure coding of
+// the target's directory. It inherits the group only if the service or the user may set it.
 //
 // The extended attribute "user.pfs.digest" of a file holds its digest, the ID of its upload,
 // and the size and time for which both are valid.
@@ -71,33 +67,33 @@
 // # Handles
 //
 // A handle that is open for writing appends with the library's append. From a write to the
-// next Sync or Close the file is open in HDFS, and other writers answer Conflict. Sync closes
-// it there, reads back what was appended, and compares; the next write opens it again. A
-// handle syncs on its own after 64 MiB. When a DataNode of the pipeline is lost, so is what was
-// appended since the last Sync: the handle answers Stale from then on, and HDFS lets nobody
-// else write to the file for a minute.
+// next Sync or Close the file is open in HDFS, and other writers get Conflict. Sync closes
+// it in HDFS, reads the appended bytes back and compares them; the next write opens it again. A
+// handle also syncs after each 64 MiB. When a DataNode of the pipeline is lost, so are the bytes
+// appended since the last Sync: the handle then returns Stale, and HDFS refuses other writers
+// of the file for a minute.
 //
 // # Users
 //
-// Impersonate makes calls as a user, whose permissions HDFS then checks; it needs a cluster that
-// believes names. WithOwner makes calls as the service and gives to the user what is made,
-// before it has its name; it needs a service that is a superuser.
+// Impersonate makes calls as a user, whose permissions HDFS then checks. It needs a cluster that
+// trusts user names. WithOwner makes calls as the service and changes the owner of new files and
+// directories to the user before they get their names. It needs a service that is a superuser.
 //
 // # WebHDFS
 //
-// The library lacks some calls, which are made over the NameNode's web server: concat,
-// renaming and committing without replacing, quotas, listing from a name on, block
-// locations, a removal that tells whether there was anything. Without WebHDFS the parts
-// are copied into one file, pages of a listing cost what is before them, and the rest
-// answers Unsupported. New checks whether WebHDFS is there and accepts the service. If it is
-// lost or refuses the service later, the calls answer Unavailable.
+// WebHDFS, on the NameNode's web server, makes the calls that the library lacks: concat,
+// rename and commit without replacing, quotas, a listing from a given name on, block
+// locations, and a removal that reports whether the file existed. Without WebHDFS, parts
+// are copied into one file, a page of a listing costs as much as all pages before it, and the
+// other calls return Unsupported. New checks whether WebHDFS works and accepts the service. If
+// WebHDFS fails or refuses the service later, the calls return Unavailable.
 //
 // # Calls
 //
-// The library takes no context. Each call has a client for itself (session), whose
-// connections are closed when the context is done or the call takes too long. Each user has
-// a pool of sessions. The NameNode that failed last is asked last. A call whose answer was
-// lost is repeated only if it is idempotent; otherwise it answers Unavailable.
+// The library takes no context. Each call has its own client (session), whose
+// connections are closed when the context is done or the call exceeds its timeout. Each user has
+// a pool of sessions. The NameNode that failed last is tried last. A call whose response was
+// lost is repeated only if it is idempotent; otherwise it returns Unavailable.
 //
 // # What HDFS cannot do
 //
@@ -107,23 +103,23 @@
 //
 // # Files
 //
-//	fs, cluster, owner, users, rights   the trees of a cluster's users, what they share, missing rights
-//	options, url, conf, kerberos     how it is configured, and its tickets
-//	call, session, pool, namenodes   a call of the library: its deadline, its client, which NameNode it asks
+//	fs, cluster, owner, users, rights   the trees of a cluster's users, their shared state, missing rights
+//	options, url, conf, kerberos     configuration, Kerberos tickets
+//	call, session, pool, namenodes   a call of the library: its deadline, its client, the order of NameNodes
 //	web                              a call over WebHDFS
 //	errors                           errors of the library, WebHDFS and the network, as Kinds
-//	open, reader                     a File, and the readers that are kept between two reads
+//	open, reader                     a File, and the readers that are kept between reads
 //	dataconn, packet, checksum,      a connection to a DataNode, which verifies reads
 //	readrequest, protobuf
-//	staged, stagedir, layout, part   a staged write, the directory that it is, its parts
-//	attempt, pipeline, datanodes,    one try to write a part, the DataNodes that it avoids, and the
-//	lastblock                        block that the library forgets too early
-//	blockflow, writerequest          the bytes of a block below the library, acknowledged ahead
-//	commit, join, finalize           Commit: its steps, one file of the parts, owner and mode and time
-//	batch, sentsums, loose           WriteBatch, how it verifies, and the names that it has for a moment
-//	sweep, identity                  abandoned uploads; which upload is which
+//	staged, stagedir, layout, part   an upload, its directory, its parts
+//	attempt, pipeline, datanodes,    one attempt to write a part, the DataNodes that it avoids, and the
+//	lastblock                        last block, which the library forgets too early
+//	blockflow, writerequest          the packets of a block, acknowledged early
+//	commit, join, finalize           Commit: its steps, joining the parts, the attributes of the file
+//	batch, sentsums, temporary       WriteBatch, its verification, and the names of temporaries
+//	sweep, identity                  removal of abandoned uploads; identity of an upload
 //	stat, list, mkdir, remove,       the other operations
 //	rename, attr, handle, settimes, usage,
 //	quota, space, locations, digest
-//	mark, xattr                      what is kept with a file
+//	mark, xattr                      the stored digest and other extended attributes
 package hdfsfs

@@ -12,10 +12,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// join makes one file of the first size bytes and returns its path in HDFS. One part is
-// that file already; several are joined by concat. They are streamed into one file where
-// concat cannot do it: without WebHDFS, with a comma in their path, which separates the
-// sources of a concat, and if more is joined already than the file is to have.
+// join makes one file of the first size bytes and returns its path in HDFS. A single part is
+// that file already; concat joins several. Where concat cannot be used, join streams the parts
+// into one file: without WebHDFS, if their path has a comma, which separates the sources of a
+// concat, and if more than size bytes are joined already.
 func (w *staged) join(ctx context.Context, op string, c content, size int64) (string, error) {
 	if size == 0 {
 		return w.empty(ctx)
@@ -39,7 +39,7 @@ func (w *staged) join(ctx context.Context, op string, c content, size int64) (st
 	return path.Join(w.dir, joinedName), w.concat(ctx, op, c, size)
 }
 
-// empty makes an empty file.
+// empty creates an empty file.
 func (w *staged) empty(ctx context.Context) (string, error) {
 	a, err := w.fs.begin(ctx, path.Join(w.dir, attemptPrefix+pfs.NewID()), w.lay, newPipelines(w.fs.dataNodes, w.lay.replicas))
 	if err != nil {
@@ -48,7 +48,7 @@ func (w *staged) empty(ctx context.Context) (string, error) {
 	return a.path, a.finish(ctx)
 }
 
-// cut shortens a part.
+// cut shortens a part to n bytes.
 func (w *staged) cut(ctx context.Context, number, n int64) error {
 	pt := w.part(number)
 	a, err := pt.again(ctx, n)
@@ -61,11 +61,11 @@ func (w *staged) cut(ctx context.Context, number, n int64) error {
 	return w.fs.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(a.path, pt.path()) })
 }
 
-// maxSources bounds the parts of one concat, whose names are in the URL.
+// maxSources bounds the sources of one concat, whose names are in the URL.
 const maxSources = 24
 
-// concat joins the parts, which is the NameNode's work alone. It happens at once for
-// each row of parts, so the length of the joined file tells how far it has come.
+// concat joins the parts, maxSources at a time. Only the NameNode works for it, and each call
+// is atomic, so the length of the joined file shows how much is done.
 func (w *staged) concat(ctx context.Context, op string, c content, size int64) error {
 	joined := path.Join(w.dir, joinedName)
 	if !c.has {
@@ -93,7 +93,7 @@ func (w *staged) concat(ctx context.Context, op string, c content, size int64) e
 	return nil
 }
 
-// concat appends the files sources to target, all of them paths in HDFS.
+// concat appends sources to target; all are paths in HDFS.
 func (f *FS) concat(ctx context.Context, target string, sources []string) error {
 	return f.web(ctx, webCall{method: http.MethodPost, op: "CONCAT", path: target,
 		query: url.Values{"sources": {strings.Join(sources, ",")}}}, nil)
@@ -137,8 +137,7 @@ func (f *FS) Concat(ctx context.Context, target pfs.Path, sources []pfs.Path) er
 	return f.placeError(ctx, op, target, f.concat(ctx, at[0], at[1:]))
 }
 
-// stream writes one file with the bytes of all parts: what is left where they cannot
-// be joined.
+// stream copies the bytes of all parts into one new file.
 func (w *staged) stream(ctx context.Context, op string, c content, size int64) (string, error) {
 	name := func() string { return path.Join(w.dir, attemptPrefix+pfs.NewID()) }
 	var a *attempt
@@ -171,7 +170,7 @@ func (w *staged) giveUp(a *attempt, err error) error {
 	return err
 }
 
-// readStored fills p, which is within one part, from off in the file.
+// readStored fills p from offset off of the file. The range is within one part.
 func (w *staged) readStored(ctx context.Context, c content, p []byte, off int64) error {
 	at, within := path.Join(w.dir, joinedName), off
 	if off >= c.joined {

@@ -17,27 +17,27 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// tickets are those of the service.
+// tickets are the Kerberos tickets of the service.
 type tickets struct {
 	mu     sync.Mutex
 	client *krb.Client // nil without Kerberos
-	login  *krbLogin   // that is at work, nil if none is
+	login  *krbLogin   // the running login, or nil
 }
 
-// krbLogin is one look whether there is a valid ticket, for all who wait for it.
+// krbLogin is one check for a valid ticket, shared by all callers that wait for it.
 type krbLogin struct {
-	done chan struct{} // closed at its end
+	done chan struct{} // closed at the end
 	err  error
 }
 
-// kerberos returns what has the tickets; nil without Kerberos.
+// kerberos returns the client that holds the tickets; nil without Kerberos.
 func (c *cluster) kerberos() *krb.Client {
 	c.tickets.mu.Lock()
 	defer c.tickets.mu.Unlock()
 	return c.tickets.client
 }
 
-// login takes the first ticket. The library renews it before it ends.
+// login gets the first ticket. The library renews it before it expires.
 func (c *cluster) login(ctx context.Context) error {
 	if c.opts.Kerberos == nil {
 		return nil
@@ -71,9 +71,9 @@ func (k *Kerberos) client() (*krb.Client, error) {
 	return krb.NewWithKeytab(name, realm, kt, conf, krb.DisablePAFXFAST(true)), nil
 }
 
-// affirm sees to a valid ticket. If the KDC refuses one, the error has the Kind refused:
-// once the store is in use that is Unavailable, since its users cannot log the service in.
-// The library gives a KDC its own time, and each of several the same again.
+// affirm makes sure that there is a valid ticket. If the KDC refuses one, the error has the
+// Kind refused: Unavailable once the store is in use, since users cannot log the service in.
+// affirm waits no longer than Options.Timeout; the library's own timeout applies to each KDC.
 func (c *cluster) affirm(ctx context.Context, op string, refused pfs.Kind) error {
 	login := c.beginLogin()
 	timer := time.NewTimer(c.opts.Timeout)
@@ -83,7 +83,7 @@ func (c *cluster) affirm(ctx context.Context, op string, refused pfs.Kind) error
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-timer.C:
-		return &noAnswer{what: "Kerberos gave no ticket within " + c.opts.Timeout.String()}
+		return &noAnswer{what: "Kerberos issued no ticket within " + c.opts.Timeout.String()}
 	}
 	if login.err == nil {
 		return nil
@@ -92,10 +92,10 @@ func (c *cluster) affirm(ctx context.Context, op string, refused pfs.Kind) error
 	if errors.As(login.err, &e) && e.RootCause == krberror.NetworkingError {
 		refused = pfs.Unavailable
 	}
-	return pfs.Errorf(op, "", refused, "Kerberos gives %s no ticket: %w", c.opts.Kerberos.Principal, login.err)
+	return pfs.Errorf(op, "", refused, "Kerberos issues no ticket for %s: %w", c.opts.Kerberos.Principal, login.err)
 }
 
-// beginLogin returns the login that is at work, or begins one.
+// beginLogin returns the running login, or starts one.
 func (c *cluster) beginLogin() *krbLogin {
 	t := &c.tickets
 	t.mu.Lock()
@@ -118,13 +118,13 @@ func (c *cluster) beginLogin() *krbLogin {
 	return t.login
 }
 
-// logIn sees to a valid ticket of client. Where its key is refused, it was replaced, and
-// the keytab may have the new one: then another client has the ticket.
+// logIn makes sure that client has a valid ticket. If the KDC refuses its key, logIn reads the
+// keytab again, which may have a new one, and returns a new client.
 func (c *cluster) logIn(client *krb.Client) (*krb.Client, error) {
 	if client.AffirmLogin() == nil {
 		return client, nil
 	}
-	err := client.Login() // its error can be told apart
+	err := client.Login() // AffirmLogin hides the cause
 	var e krberror.Krberror
 	if err == nil || errors.As(err, &e) && e.RootCause == krberror.NetworkingError {
 		return client, err
@@ -136,39 +136,39 @@ func (c *cluster) logIn(client *krb.Client) (*krb.Client, error) {
 	if err := fresh.Login(); err != nil {
 		return client, err
 	}
-	c.opts.Logger.Info("the keytab has another key than before", "keytab", c.opts.Kerberos.Keytab, "principal", c.opts.Kerberos.Principal)
+	c.opts.Logger.Info("the keytab has a new key", "keytab", c.opts.Kerberos.Keytab, "principal", c.opts.Kerberos.Principal)
 	return fresh, nil
 }
 
-// noService is the error of a KDC that gives no ticket for a service, to who has one for the
-// KDC that is good by the clock here. The library keeps of the KDC's reason the text alone.
+// noService returns the error of a KDC that issues no service ticket although the ticket for
+// the KDC is valid by the local clock. The library keeps only the text of the KDC's reason.
 func (c *cluster) noService(err error) error {
 	for _, name := range []string{"KRB_AP_ERR_TKT_EXPIRED", "KRB_AP_ERR_TKT_NYV", "KRB_AP_ERR_SKEW"} {
 		if strings.Contains(err.Error(), name) {
-			err = fmt.Errorf("%w: the KDC's clock and the one here must be less than five minutes apart", err)
+			err = fmt.Errorf("%w: the clocks of the KDC and of this machine must be less than five minutes apart", err)
 			break
 		}
 	}
-	return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "Kerberos gives %s no ticket: %w", c.opts.Kerberos.Principal, err)
+	return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "Kerberos issues no ticket for %s: %w", c.opts.Kerberos.Principal, err)
 }
 
-// refused says what may be wrong with a ticket where a NameNode gave an answer and did
-// not let the session in: the answer does not say why.
+// refused adds the possible causes to the error of a NameNode that rejected the session's
+// ticket. The NameNode's answer does not name the cause.
 func (c *cluster) refused(s *session, err error) error {
 	var late *noAnswer
 	if c.opts.Kerberos == nil || !s.wasSent() || is(err, pfs.Canceled) || errors.As(err, &late) {
 		return err
 	}
-	return pfs.Errorf("hdfsfs.dial", "", pfs.Unavailable, "%w: it takes the ticket of %s only if its clock, the KDC's and the one here "+
+	return pfs.Errorf("hdfsfs.dial", "", pfs.Unavailable, "%w: it accepts the ticket of %s only if the clocks of the NameNode, the KDC and this machine "+
 		"are less than five minutes apart, and its key is the one that the KDC has", err, c.opts.Kerberos.Principal)
 }
 
-// noTicket is the error of who comes to a NameNode that asks for a ticket without one.
+// noTicket returns the error of a call without a ticket to a NameNode that requires one.
 func noTicket(op string) error {
-	return pfs.Errorf(op, "", pfs.Unauthenticated, "the NameNode takes no calls without a ticket: where the cluster asks for Kerberos, a principal and a keytab must be given")
+	return pfs.Errorf(op, "", pfs.Unauthenticated, "the NameNode accepts no calls without a ticket: a cluster with Kerberos needs a principal and a keytab")
 }
 
-// authenticate completes the options of a client.
+// authenticate adds the Kerberos options to those of an RPC client.
 func (c *cluster) authenticate(ctx context.Context, o *hdfs.ClientOptions) error {
 	if c.opts.Kerberos == nil {
 		return nil

@@ -24,13 +24,13 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// secureOptions are those of the superuser of a cluster with Kerberos.
+// secureOptions returns the options for the superuser of a cluster with Kerberos.
 func secureOptions(t *testing.T, c *testbed.HDFSCluster, root string) Options {
 	t.Helper()
 	o, err := ParseURL("hdfs://"+root, c.ConfDir)
 	must(t, err)
 	if o.Kerberos == nil {
-		t.Fatal("the configuration does not ask for Kerberos")
+		t.Fatal("the configuration does not enable Kerberos")
 	}
 	o.Kerberos.Principal, o.Kerberos.Keytab = "nn/localhost", filepath.Join(c.Keytabs, "nn.keytab")
 	o.Kerberos.Config = c.KRB5Config
@@ -42,7 +42,7 @@ func secureOptions(t *testing.T, c *testbed.HDFSCluster, root string) Options {
 	return o
 }
 
-// TestKerberos writes in parts, joins over HTTPS, gives files to their user, and reads.
+// TestKerberos writes a file in parts, joins them over HTTPS, sets the owner, and reads.
 func TestKerberos(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	f := open(t, secureOptions(t, c, c.Scratch(t)))
@@ -62,7 +62,7 @@ func TestKerberos(t *testing.T) {
 	must(t, pfs.RenameExclusive(t.Context(), f, "/home/f", "/home/g"))
 	pfstest.WantNames(t, f, "/home", "g")
 
-	// This cluster does not note reads, and yet keeps access times that are set.
+	// Reads do not update access times on this cluster, but they can be set.
 	at := time.UnixMilli(1_000_000_123)
 	must(t, f.SetAttr(t.Context(), "/home/g", pfs.AttrAccessTime, pfs.Attrs{AccessTime: at}))
 	can, err := f.Capabilities(t.Context(), pfs.Root)
@@ -71,7 +71,7 @@ func TestKerberos(t *testing.T) {
 	}
 }
 
-// TestWrongKeytab is not let in, and says so.
+// TestWrongKeytab logs in with a wrong key, without a keytab, and with an unsupported protection.
 func TestWrongKeytab(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	root := c.Scratch(t)
@@ -88,8 +88,8 @@ func TestWrongKeytab(t *testing.T) {
 	pfstest.WantKind(t, err, pfs.Unsupported)
 }
 
-// TestTicketEnds goes on with another ticket after the end of the first, as long as there
-// is a KDC that gives one.
+// TestTicketEnds uses the store after its first ticket has expired. It is unavailable only
+// while the KDC is down.
 func TestTicketEnds(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	root := c.Scratch(t)
@@ -101,7 +101,7 @@ func TestTicketEnds(t *testing.T) {
 	err := listUntilError(t, f)
 	pfstest.WantKind(t, err, pfs.Unavailable)
 	c.Start(t, "kdc")
-	for errors.Is(err, pfs.Unavailable) && wait(t.Context(), 50*time.Millisecond) == nil { // it does not listen at once
+	for errors.Is(err, pfs.Unavailable) && wait(t.Context(), 50*time.Millisecond) == nil { // until the KDC listens
 		_, err = f.List(t.Context(), pfs.Root, pfs.ListOptions{})
 	}
 	must(t, err)
@@ -109,13 +109,13 @@ func TestTicketEnds(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", []byte("content"))
 }
 
-// shortTickets returns a configuration of Kerberos by which tickets end after two seconds.
+// shortTickets returns a Kerberos configuration with tickets that expire after two seconds.
 func shortTickets(t *testing.T, c *testbed.HDFSCluster) (file string) {
 	t.Helper()
 	return ticketsOf(t, c, "2s")
 }
 
-// ticketsOf returns a configuration of Kerberos by which tickets end after a time.
+// ticketsOf returns a Kerberos configuration with tickets of the given lifetime.
 func ticketsOf(t *testing.T, c *testbed.HDFSCluster, life string) (file string) {
 	t.Helper()
 	conf, err := os.ReadFile(c.KRB5Config)
@@ -125,7 +125,7 @@ func ticketsOf(t *testing.T, c *testbed.HDFSCluster, life string) (file string) 
 	return file
 }
 
-// listUntilError lists the root, which has one entry, until that fails.
+// listUntilError lists the root, which has one entry, until the call fails.
 func listUntilError(t *testing.T, f *FS) error {
 	t.Helper()
 	for ; ; must(t, wait(t.Context(), 50*time.Millisecond)) {
@@ -139,7 +139,7 @@ func listUntilError(t *testing.T, f *FS) error {
 	}
 }
 
-// TestClockTooFarOff asks a KDC that finds the time of the request wrong.
+// TestClockTooFarOff logs in at a KDC that rejects the time of the request.
 func TestClockTooFarOff(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	o := secureOptions(t, c, c.Scratch(t))
@@ -150,11 +150,11 @@ func TestClockTooFarOff(t *testing.T) {
 	_, err := New(t.Context(), o)
 	pfstest.WantKind(t, err, pfs.Unauthenticated)
 	if !strings.Contains(err.Error(), "lock") {
-		t.Errorf("the error does not speak of the clock: %v", err)
+		t.Errorf("the error does not mention the clock: %v", err)
 	}
 }
 
-// kdc answers every request with an error and returns its address.
+// kdc starts a KDC that answers every request with an error, and returns its address.
 func kdc(t *testing.T, code int32) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -179,7 +179,7 @@ func kdc(t *testing.T, code int32) string {
 	return l.Addr().String()
 }
 
-// TestNoTicket says what is missing to whoever comes without a ticket.
+// TestNoTicket calls a cluster with Kerberos without a ticket. The error names what to configure.
 func TestNoTicket(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	o := secureOptions(t, c, c.Scratch(t))
@@ -191,8 +191,8 @@ func TestNoTicket(t *testing.T) {
 	}
 }
 
-// TestTicketRefused shows a NameNode a ticket that is not for it, which it cannot read:
-// it tells no more of that than of a clock that is wrong.
+// TestTicketRefused sends a NameNode a ticket for another service, which it cannot decrypt.
+// Its answer does not name the cause, so the error lists the possible ones.
 func TestTicketRefused(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	o := secureOptions(t, c, c.Scratch(t))
@@ -201,13 +201,13 @@ func TestTicketRefused(t *testing.T) {
 	pfstest.WantKind(t, err, pfs.Unavailable)
 	for _, want := range []string{"clock", "key", o.Kerberos.Principal} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not speak of %q: %v", want, err)
+			t.Errorf("the error does not mention %q: %v", want, err)
 		}
 	}
 }
 
-// TestClockMoves has a KDC whose clock goes wrong while the store is used. Callers
-// cannot log the service in: to them the store is away.
+// TestClockMoves changes the KDC's clock while the store is used. Callers cannot log the
+// service in, so the error is Unavailable.
 func TestClockMoves(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	o := secureOptions(t, c, c.Scratch(t))
@@ -218,12 +218,12 @@ func TestClockMoves(t *testing.T) {
 	err := listUntilError(t, f)
 	pfstest.WantKind(t, err, pfs.Unavailable)
 	if !strings.Contains(err.Error(), "clock") {
-		t.Errorf("the error does not speak of the clock: %v", err)
+		t.Errorf("the error does not mention the clock: %v", err)
 	}
 }
 
-// TestClockMovesUnderTicket has a KDC that finds a ticket ended, or not yet begun, which is
-// good by the clock here, when another is asked for with it.
+// TestClockMovesUnderTicket requests a service ticket from a KDC to which the ticket for the KDC
+// is expired or not yet valid, although it is valid by the local clock.
 func TestClockMovesUnderTicket(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.HDFSSecure(t)
@@ -232,7 +232,7 @@ func TestClockMovesUnderTicket(t *testing.T) {
 	f := open(t, o)
 	for _, offset := range []string{"+2h", "-2h"} {
 		c.Clock(t, offset)
-		// There is no ticket for the web server by this name yet.
+		// The client has no ticket for this name of the web server yet.
 		at := strings.Replace(c.WebHDFS[0], "localhost", "127.0.0.1", 1)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/webhdfs/v1/?op=GETFILESTATUS", nil)
 		must(t, err)
@@ -244,14 +244,14 @@ func TestClockMovesUnderTicket(t *testing.T) {
 		pfstest.WantKind(t, err, pfs.Unavailable)
 		for _, want := range []string{"clock", f.opts.Kerberos.Principal} {
 			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: the error does not speak of %q: %v", offset, want, err)
+				t.Errorf("%s: the error does not mention %q: %v", offset, want, err)
 			}
 		}
 	}
 }
 
-// TestKeytabReplaced gives a principal another key while the store is used, as whoever
-// looks after a cluster does now and then: the store is away until the keytab has it.
+// TestKeytabReplaced changes the key of a principal while the store is used, as administrators
+// do. The store is unavailable until the keytab has the new key.
 func TestKeytabReplaced(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.HDFSSecure(t)
@@ -271,9 +271,9 @@ func TestKeytabReplaced(t *testing.T) {
 	_, err := f.List(t.Context(), "/theirs", pfs.ListOptions{})
 	pfstest.WantKind(t, err, pfs.Permission)
 
-	must(t, os.Remove(o.Kerberos.Keytab)) // it is not read while tickets are given
+	must(t, os.Remove(o.Kerberos.Keytab)) // it is not read while the KDC issues tickets
 	fresh := filepath.Join(t.TempDir(), "fresh")
-	kadmin(t, c, "ktadd -k "+fresh+" "+o.Kerberos.Principal) // with another key
+	kadmin(t, c, "ktadd -k "+fresh+" "+o.Kerberos.Principal) // with a new key
 	err = listUntilError(t, f)
 	pfstest.WantKind(t, err, pfs.Unavailable)
 	if !strings.Contains(err.Error(), o.Kerberos.Principal) {
@@ -283,8 +283,8 @@ func TestKeytabReplaced(t *testing.T) {
 	pfstest.WantNames(t, f, pfs.Root, "theirs")
 }
 
-// TestTicketEndsInBetween has the ticket end after it was looked at, before it is shown to
-// WebHDFS: another is asked for with the key that the keytab has by then.
+// TestTicketEndsInBetween has the ticket expire after it was checked, before it is sent to
+// WebHDFS. The client logs in again with the current keytab.
 func TestTicketEndsInBetween(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	o := secureOptions(t, c, c.Scratch(t))
@@ -295,7 +295,7 @@ func TestTicketEndsInBetween(t *testing.T) {
 			resp, err := plain.RoundTrip(req)
 			if err == nil && resp.StatusCode == http.StatusUnauthorized && times > 0 {
 				times--
-				f.kerberos().Destroy() // as if it had ended, and its key were wrong
+				f.kerberos().Destroy() // as if it had expired and its key were wrong
 			}
 			return resp, err
 		})
@@ -312,12 +312,12 @@ func TestTicketEndsInBetween(t *testing.T) {
 	pfstest.WantNames(t, f, pfs.Root)
 }
 
-// roundTrip is an http.RoundTripper.
+// roundTrip is a function as an http.RoundTripper.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (r roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return r(req) }
 
-// kadmin gives a command to the KDC's administrator.
+// kadmin runs a command of kadmin.
 func kadmin(t *testing.T, c *testbed.HDFSCluster, command string) {
 	t.Helper()
 	cmd := exec.Command("kadmin.local", "-q", command)
@@ -327,8 +327,8 @@ func kadmin(t *testing.T, c *testbed.HDFSCluster, command string) {
 	}
 }
 
-// TestSilentKDC has a ticket end while the KDC takes connections and never answers: the
-// library waits for it longer than the store does.
+// TestSilentKDC has a ticket expire while the KDC accepts connections and never answers. The
+// store returns an error before the library's timeout.
 func TestSilentKDC(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.HDFSSecure(t)

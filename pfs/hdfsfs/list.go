@@ -16,7 +16,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// A token is the name after which the next page begins, behind tokenMark.
+// tokenMark begins a page token; the name after which the next page begins follows.
 const tokenMark = "after:"
 
 // List returns one page of the entries of dir, in HDFS's own order.
@@ -27,7 +27,7 @@ func (f *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.
 	}
 	after, ok := strings.CutPrefix(opts.Token, tokenMark)
 	if !ok && opts.Token != "" {
-		return pfs.Page{}, pfs.Errorf(op, dir, pfs.Conflict, "the token is none of this store: list the directory from the start")
+		return pfs.Page{}, pfs.Errorf(op, dir, pfs.Conflict, "the page token is not one of this store: list the directory from the start")
 	}
 	st, err := f.status(ctx, dir)
 	switch {
@@ -50,11 +50,11 @@ func (f *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.
 	return l.result, nil
 }
 
-// digestWorkers is the number of files whose marks are read at a time.
+// digestWorkers is the number of files whose stored digests are read at a time.
 const digestWorkers = 8
 
-// addDigests adds the kept digests to the entries of dir. HDFS does not list extended attributes, so each
-// file takes a call of its own.
+// addDigests adds the stored digests to the entries of dir. HDFS does not list extended attributes, so
+// each file needs a call.
 func (f *FS) addDigests(ctx context.Context, op string, dir pfs.Path, entries []pfs.Info) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -88,17 +88,17 @@ func (f *FS) addDigests(ctx context.Context, op string, dir pfs.Path, entries []
 	return nil
 }
 
-// listing is one page in the making.
+// listing builds one page.
 type listing struct {
 	fs    *FS
 	at    string
-	after string // the name that was taken last
-	more  bool   // there is something behind it
+	after string // the last name taken
+	more  bool   // whether entries follow it
 
 	result pfs.Page
 }
 
-// page fills the page from as many answers of the NameNode as it takes.
+// page fills the page, with as many calls as needed.
 func (l *listing) page(ctx context.Context, op string, dir pfs.Path, limit int) error {
 	source := l.fs.listWeb
 	if !l.fs.hasWeb() {
@@ -109,7 +109,7 @@ func (l *listing) page(ctx context.Context, op string, dir pfs.Path, limit int) 
 			return err
 		}
 		batch, more, err := source(ctx, l.at, l.after)
-		if is(err, pfs.Unsupported) && !l.fs.hasWeb() { // it was switched off meanwhile
+		if is(err, pfs.Unsupported) && !l.fs.hasWeb() { // WebHDFS was switched off meanwhile
 			return l.page(ctx, op, dir, limit)
 		}
 		if err != nil {
@@ -124,7 +124,7 @@ func (l *listing) page(ctx context.Context, op string, dir pfs.Path, limit int) 
 	return nil
 }
 
-// take adds entries up to the limit.
+// take adds entries until the page has limit entries.
 func (l *listing) take(batch []status, limit int) {
 	for _, st := range batch {
 		if len(l.result.Entries) == limit {
@@ -142,7 +142,7 @@ func (l *listing) take(batch []status, limit int) {
 	}
 }
 
-// listWeb asks for the entries after a name, as many as the NameNode likes to give.
+// listWeb returns the entries after a name. The NameNode decides how many.
 func (f *FS) listWeb(ctx context.Context, at, after string) (batch []status, more bool, err error) {
 	var reply struct {
 		DirectoryListing struct {
@@ -166,8 +166,8 @@ func (f *FS) listWeb(ctx context.Context, at, after string) (batch []status, mor
 	return batch, d.RemainingEntries > 0, nil
 }
 
-// scan lists without WebHDFS. The library cannot begin after a name, so it begins at
-// the start and passes over what comes before: slow far behind, and never large.
+// scan lists a directory without WebHDFS. The library cannot start after a name, so scan starts
+// at the beginning and skips entries: late pages are slow, but memory stays bounded.
 type scan struct {
 	fs    *FS
 	limit int
@@ -211,8 +211,7 @@ func readDir(lib *hdfs.FileReader, after string, n int) (batch []status, err err
 	return batch, err
 }
 
-// comesAfter reports whether HDFS lists a behind b: it compares bytes as numbers from
-// -128 to 127.
+// comesAfter reports whether HDFS lists a after b. HDFS compares names as signed bytes.
 func comesAfter(a, b string) bool {
 	return slices.CompareFunc([]byte(a), []byte(b), func(x, y byte) int { return cmp.Compare(int8(x), int8(y)) }) > 0
 }

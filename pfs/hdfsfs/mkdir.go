@@ -48,7 +48,7 @@ func (f *FS) mkdirGiven(ctx context.Context, op string, name pfs.Path, mode fs.F
 	if err != nil {
 		return err
 	}
-	at := f.stage.loose(looseDir)
+	at := f.stage.temporary(tempDir)
 	err = f.stage.within(ctx, func() error {
 		return f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Mkdir(at, mode.Perm()) })
 	})
@@ -60,6 +60,6 @@ func (f *FS) mkdirGiven(ctx context.Context, op string, name pfs.Path, mode fs.F
 			return nil
 		}
 	}
-	f.discardLoose(context.WithoutCancel(ctx), at)
+	f.discardTemporary(context.WithoutCancel(ctx), at)
 	return f.mkdirError(ctx, op, name, err)
 }

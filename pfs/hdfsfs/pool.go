@@ -7,13 +7,14 @@ import (
 )
 
 const (
-	// maxIdle is the number of sessions of one user that are kept for the next call.
+	// maxIdle is the number of idle sessions kept for each user.
 	maxIdle = 16
-	// idleTime is how long one is kept: each renews its leases once a second.
+	// idleTime is how long an idle session is kept. It is short because each renews its leases
+	// once a second.
 	idleTime = 20 * time.Second
 )
 
-// pool keeps sessions of one user.
+// pool keeps the idle sessions of one user.
 type pool struct {
 	cluster *cluster
 	user    string
@@ -23,7 +24,7 @@ type pool struct {
 	closed bool
 }
 
-// get returns a session for the caller alone, which puts it back.
+// get returns a session for the exclusive use of the caller, which puts it back.
 func (p *pool) get(ctx context.Context) (*session, error) {
 	for {
 		s := p.take()
@@ -37,7 +38,7 @@ func (p *pool) get(ctx context.Context) (*session, error) {
 	}
 }
 
-// take returns the session that was used last.
+// take returns the most recently used idle session, or nil.
 func (p *pool) take() *session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +52,7 @@ func (p *pool) take() *session {
 	return s
 }
 
-// put takes a session back, or closes it.
+// put returns a session to the pool, or closes it if the pool is full or closed.
 func (p *pool) put(s *session) {
 	s.closeData()
 	s.collected(nil)
@@ -79,7 +80,7 @@ func (p *pool) expire(s *session) {
 	}
 }
 
-// close closes what is idle; what is in use is closed when it is put back.
+// close closes the idle sessions. Sessions in use are closed when they are put back.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,30 +15,30 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// What is staged lies outside the directory whose quota it will count for: the NameNode
-// refuses it when it is published, after all of it was sent. So Create asks before.
+// Staged bytes do not count against the target's quota, so the NameNode would refuse a file only
+// at Commit, after all of it was sent. Create therefore checks the remaining quota first.
 
-// quotaless is how long a directory is taken to have no quota after the NameNode said so,
-// or did not say: it counts all that is below for that.
+// quotaless is how long a directory is assumed to have no quota after the NameNode reported none
+// or gave no answer. The question is expensive: the NameNode counts the whole tree for it.
 const quotaless = time.Hour
 
-// maxQuotaless bounds the directories that are remembered.
+// maxQuotaless bounds the directories in withoutQuota.
 const maxQuotaless = 10_000
 
-// withoutQuota remembers directories that have no quota of their own.
+// withoutQuota caches which directories have no quota.
 type withoutQuota struct {
 	mu    sync.Mutex
 	until map[string]time.Time // by path in HDFS
 }
 
-// has reports whether the directory is known to have no quota.
+// has reports whether the directory at is known to have no quota.
 func (w *withoutQuota) has(at string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Now().Before(w.until[at])
 }
 
-// add notes that the directory has none.
+// add records that the directory at has no quota.
 func (w *withoutQuota) add(at string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,23 +48,23 @@ func (w *withoutQuota) add(at string) {
 	w.until[at] = time.Now().Add(quotaless)
 }
 
-// forget notes that the directory may have one.
+// forget removes the directory at, which may have a quota now.
 func (w *withoutQuota) forget(at string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.until, at)
 }
 
-// checkRoom answers Quota if a file of size bytes has no room as name. Who may not count the
-// directory, and who gets no answer in time, learns at Commit.
-func (f *FS) checkRoom(ctx context.Context, op string, name pfs.Path, size int64, l layout) error {
-	dir, limit, used := f.room(ctx, name.Parent())
+// checkQuota returns Quota if a file of size bytes at name would exceed a quota. If the user may
+// not count the directory, or the answer is late, only Commit finds out.
+func (f *FS) checkQuota(ctx context.Context, op string, name pfs.Path, size int64, l layout) error {
+	dir, limit, used := f.nearestQuota(ctx, name.Parent())
 	replicas := int64(l.replicas)
 	if limit == 0 || size*replicas <= limit-used {
 		return nil
 	}
 	if st, err := f.status(ctx, name); err == nil {
-		size -= st.Size // it takes the place of what is there
+		size -= st.Size // the new file replaces this one
 	}
 	if size*replicas <= limit-used {
 		return nil
@@ -72,9 +72,10 @@ func (f *FS) checkRoom(ctx context.Context, op string, name pfs.Path, size int64
 	return pfs.E(op, name, pfs.Quota, &pfs.OverQuota{Dir: dir.Base(), Limit: limit / replicas, Used: used / replicas, Need: size})
 }
 
-// room finds the nearest directory with a limit of bytes, from dir on upwards, and what is used of it, in
-// all replicas. Without one the limit is 0. The root, and what is above, is the administrator's.
-func (f *FS) room(ctx context.Context, dir pfs.Path) (_ pfs.Path, limit, used int64) {
+// nearestQuota returns the nearest directory with a quota of bytes, from dir upwards, with the quota and
+// its use in all block replicas. The limit is 0 if there is none. Quotas of the root and above are the
+// administrator's concern and not checked.
+func (f *FS) nearestQuota(ctx context.Context, dir pfs.Path) (_ pfs.Path, limit, used int64) {
 	for ; dir != pfs.Root; dir = dir.Parent() {
 		at := f.at(dir)
 		if f.quotaless.has(at) {
@@ -93,12 +94,12 @@ func (f *FS) room(ctx context.Context, dir pfs.Path) (_ pfs.Path, limit, used in
 	return dir, 0, 0
 }
 
-// quotaWords matches what a NameNode says that enforces a limit, such as "The DiskSpace quota of /d
+// quotaWords matches the NameNode's message about an exceeded quota, such as "The DiskSpace quota of /d
 // is exceeded: quota = 4194304 B = 4 MB but diskspace consumed = 6291456 B = 6 MB".
 var quotaWords = regexp.MustCompile(`quota.* of (?:directory )?(/.*) is exceeded: quota ?= ?(\d+).* (?:count|consumed) ?= ?(\d+)`)
 
-// enforced parses the error of a NameNode about a limit: dir is the limited directory in HDFS, and
-// would is what it would hold.
+// enforced parses the NameNode's error about an exceeded quota: dir is the limited directory in HDFS,
+// and would is the use that was refused.
 func enforced(err error) (dir string, files bool, limit, would int64, ok bool) {
 	var remote remoteError
 	if !errors.As(err, &remote) {
@@ -120,7 +121,7 @@ func enforced(err error) (dir string, files bool, limit, would int64, ok bool) {
 	return m[1], files, limit, would, lerr == nil && werr == nil && limit > 0
 }
 
-// overQuota adds to an error about a limit how much is left of it. It returns other errors as they are.
+// overQuota adds the remaining quota to an error about an exceeded one. It returns other errors unchanged.
 func (f *FS) overQuota(ctx context.Context, err error) error {
 	dir, files, limit, would, ok := enforced(err)
 	if !ok {
@@ -137,8 +138,8 @@ func (f *FS) overQuota(ctx context.Context, err error) error {
 	return pfs.E("hdfsfs.overQuota", "", pfs.Quota, &pfs.OverQuota{Dir: path.Base(dir), Limit: limit / replicas, Used: space / replicas, Need: (would - space) / replicas})
 }
 
-// quotaUsage returns what a directory in HDFS uses of its limits: names, and bytes in all replicas.
-// Without WebHDFS the NameNode counts all that is below.
+// quotaUsage returns how much of its quotas a directory in HDFS uses: names, and bytes in all block
+// replicas. Without WebHDFS the NameNode counts the whole tree.
 func (f *FS) quotaUsage(ctx context.Context, dir string) (names, space int64, err error) {
 	if f.hasWeb() {
 		var reply struct {
@@ -156,8 +157,8 @@ func (f *FS) quotaUsage(ctx context.Context, dir string) (names, space int64, er
 	return int64(sum.FileCount()) + int64(sum.DirectoryCount()), sum.SizeAfterReplication(), nil
 }
 
-// SetQuota limits the tree below name, by HDFS's own quotas. It needs WebHDFS, and the
-// rights of a superuser.
+// SetQuota sets the HDFS quotas of the directory name. It needs WebHDFS and the rights of a
+// superuser.
 func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
 	const op = "hdfsfs.SetQuota"
 	if err := f.check(ctx, op, name); err != nil {
@@ -183,7 +184,7 @@ func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 	return fail(op, name, f.web(ctx, webCall{method: http.MethodPut, op: "SETQUOTA", path: f.at(name), query: q, repeat: idempotent}, nil))
 }
 
-// quota is a limit as HDFS has it; -1 lifts it.
+// quota formats a limit as HDFS expects it; -1 removes the quota.
 func quota(limit, times, more int64) string {
 	if limit == 0 {
 		return "-1"

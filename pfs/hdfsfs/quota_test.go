@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestQuotaAtCreate refuses what has no room before a byte of it is sent.
+// TestQuotaAtCreate checks that Create refuses a file that would exceed a quota.
 func TestQuotaAtCreate(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
@@ -23,7 +23,7 @@ func TestQuotaAtCreate(t *testing.T) {
 		}
 		return err
 	}
-	must(t, create("/home/d/f", 9*small)) // there is no quota, and that is remembered
+	must(t, create("/home/d/f", 9*small)) // no quota; this is cached
 	must(t, f.SetQuota(t.Context(), "/home", 4*small, 0))
 	pfstest.WriteFile(t, f, "/home/old", pfstest.Pattern(1, 2*small))
 
@@ -33,10 +33,10 @@ func TestQuotaAtCreate(t *testing.T) {
 		t.Errorf("got %v, want %q", err, want)
 	}
 	must(t, create("/home/d/f", 2*small))
-	must(t, create("/home/old", 4*small)) // takes the place of what is there
+	must(t, create("/home/old", 4*small)) // replaces a file of that size
 	pfstest.WantKind(t, create("/home/old", 5*small), pfs.Quota)
 	if n, _, err := f.Sweep(t.Context(), "/home", 0); n != 0 || err != nil {
-		t.Errorf("%d staged writes are left, %v", n, err)
+		t.Errorf("%d uploads are left, %v", n, err)
 	}
 }
 

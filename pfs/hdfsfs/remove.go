@@ -61,7 +61,7 @@ func (f *FS) deleteTaken(ctx context.Context, at string, tree bool) (there bool,
 		return false, err
 	}
 	if tree || !st.IsDir() {
-		taken := f.stage.loose(looseRemoved)
+		taken := f.stage.temporary(tempRemoved)
 		err = f.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(at, taken) })
 		if is(err, pfs.NotExist) && f.stage.ensure(ctx) == nil {
 			err = f.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(at, taken) })

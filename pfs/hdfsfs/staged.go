@@ -14,7 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// staged is a handle of a staged write: a directory with a file for each part.
+// staged is an open upload: a directory with a file for each part.
 type staged struct {
 	fs      *FS
 	name    pfs.Path
@@ -24,16 +24,16 @@ type staged struct {
 	parent  uint64 // inode of the target's directory
 	lay     layout
 
-	mu    sync.RWMutex // held for writing by what ends the handle
+	mu    sync.RWMutex // write-locked by Commit, Suspend and Close
 	state state
 	done  pfs.Info // what Commit published
 
 	storingParts atomic.Int32 // parts that are stored while others are written
 	partsMu      sync.Mutex
-	parts        map[int64]*part // that were used through this handle
+	parts        map[int64]*part // the parts used through this staged
 }
 
-// state is how far a handle has come.
+// state is the state of a staged.
 type state uint8
 
 const (
@@ -47,7 +47,7 @@ var (
 	_ pfs.LeafDigester = (*staged)(nil)
 )
 
-// Create begins a staged write of name, or goes on with one.
+// Create begins or resumes an upload of name.
 func (f *FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {
 	w, err := f.create(ctx, "hdfsfs.Create", name, opts)
 	if err != nil {
@@ -75,11 +75,11 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 	if w.lay, err = f.layout(ctx); err != nil {
 		return nil, fail(op, name, err)
 	}
-	if !opts.Reopen && opts.Size > w.lay.unit { // of less not much is sent in vain
+	if !opts.Reopen && opts.Size > w.lay.unit { // a smaller file is cheap to send in vain
 		if err := f.checkAccess(ctx, op, name); err != nil {
 			return nil, err
 		}
-		if err := f.checkRoom(ctx, op, name, opts.Size, w.lay); err != nil {
+		if err := f.checkQuota(ctx, op, name, opts.Size, w.lay); err != nil {
 			return nil, err
 		}
 	}
@@ -89,9 +89,9 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 	return w, nil
 }
 
-// checkAccess answers Permission if the user that f acts as may not write in the directory
-// of name, so that no long file is sent in vain. Where HDFS does not say, Commit does. The
-// service itself is not asked about: it is a superuser mostly.
+// checkAccess returns Permission if f's user may not write in the directory of name, so that
+// no long file is sent in vain. If HDFS gives no answer, Commit finds out. The service's own
+// user is not checked: it is usually a superuser.
 func (f *FS) checkAccess(ctx context.Context, op string, name pfs.Path) error {
 	if f.user == f.service.user || !f.hasWeb() {
 		return nil
@@ -104,7 +104,7 @@ func (f *FS) checkAccess(ctx context.Context, op string, name pfs.Path) error {
 	return nil
 }
 
-// target checks that a file may have the name and describes its parent.
+// target checks that a file may be created at name and returns the status of its parent.
 func (f *FS) target(ctx context.Context, op string, name pfs.Path) (parent status, err error) {
 	if name == pfs.Root {
 		return status{}, pfs.E(op, name, pfs.IsDir, nil)
@@ -128,7 +128,7 @@ func (f *FS) target(ctx context.Context, op string, name pfs.Path) (parent statu
 	return parent, nil
 }
 
-// open makes the directory, or looks into the one that is there.
+// open creates the directory of the upload, or reads the existing one.
 func (w *staged) open(ctx context.Context, op string, reopen bool) error {
 	err := error(pfs.Exist)
 	if !reopen {
@@ -145,7 +145,7 @@ func (w *staged) open(ctx context.Context, op string, reopen bool) error {
 	}
 	c, err := w.fs.contentOf(ctx, w.dir)
 	if is(err, pfs.NotExist) && reopen {
-		return pfs.Errorf(op, w.name, pfs.Conflict, "nothing is staged as %q: it was committed, discarded or swept", w.id)
+		return pfs.Errorf(op, w.name, pfs.Conflict, "there is no upload %q: it was committed or discarded, or it expired", w.id)
 	}
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (w *staged) Resumed() bool { return w.resumed }
 // Unit is the length of a part.
 func (w *staged) Unit() int64 { return w.lay.unit }
 
-// part returns the part of that number.
+// part returns the part with the given number.
 func (w *staged) part(number int64) *part {
 	w.partsMu.Lock()
 	defer w.partsMu.Unlock()
@@ -176,7 +176,7 @@ func (w *staged) part(number int64) *part {
 	return pt
 }
 
-// touched returns the parts that were used through this handle.
+// touched returns the parts used through w.
 func (w *staged) touched() []*part {
 	w.partsMu.Lock()
 	defer w.partsMu.Unlock()
@@ -187,7 +187,7 @@ func (w *staged) touched() []*part {
 	return all
 }
 
-// usable answers Closed if the handle has ended.
+// usable returns Closed if w was committed, suspended or closed.
 func (w *staged) usable(op string) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -197,7 +197,7 @@ func (w *staged) usable(op string) error {
 	return nil
 }
 
-// use calls do with a part to itself, while the handle has not ended.
+// use calls do with exclusive access to a part, unless w has ended.
 func (w *staged) use(op string, number int64, do func(pt *part) error) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -210,12 +210,12 @@ func (w *staged) use(op string, number int64, do func(pt *part) error) error {
 	return w.fail(op, do(pt))
 }
 
-// fail makes an error of whatever happened in the directory of the staged write. If
-// something is not there, another handle has ended it.
+// fail wraps an error from the directory of the upload. A missing entry means that another
+// handle has ended the upload.
 func (w *staged) fail(op string, err error) error {
 	var known *pfs.Error
 	if is(err, pfs.NotExist) && !errors.As(err, &known) {
-		return pfs.Errorf(op, w.name, pfs.Conflict, "what was staged as %q is gone: another handle committed or discarded it, or it was swept", w.id)
+		return pfs.Errorf(op, w.name, pfs.Conflict, "the upload %q is gone: another handle committed or discarded it, or it expired", w.id)
 	}
 	return fail(op, w.name, err)
 }
@@ -247,7 +247,7 @@ func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 	}
 }
 
-// ReadAt reads back what was staged. What is on its way is stored first.
+// ReadAt reads staged bytes. It first stores those that are in transit.
 func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "hdfsfs.Staged.ReadAt"
 	if err := pfs.CheckRange(op, w.name, off, len(p)); err != nil {
@@ -272,7 +272,7 @@ func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err er
 	}
 }
 
-// nothing is io.EOF, if the staged write is still there.
+// nothing returns io.EOF if the upload still exists.
 func (w *staged) nothing(ctx context.Context) error {
 	if _, err := w.fs.statusAt(ctx, w.dir); err != nil {
 		return err
@@ -280,10 +280,10 @@ func (w *staged) nothing(ctx context.Context) error {
 	return io.EOF
 }
 
-// gone reports whether the staged write is no longer there.
+// gone reports whether the upload no longer exists.
 func (w *staged) gone(ctx context.Context) bool { return is(w.nothing(ctx), pfs.NotExist) }
 
-// openAt opens a file of the staged write for reading.
+// openAt opens a file of the upload for reading.
 func (w *staged) openAt(ctx context.Context, at string) (*file, error) {
 	st, err := w.fs.statusAt(ctx, at)
 	if err != nil {
@@ -292,8 +292,8 @@ func (w *staged) openAt(ctx context.Context, at string) (*file, error) {
 	return &file{fs: w.fs, name: w.name, st: st, staged: true}, nil
 }
 
-// Sync stores what is on its way. A part that is not complete is written anew when
-// the next bytes of it come.
+// Sync stores the bytes that are in transit. An incomplete part is rewritten when its next
+// bytes arrive.
 func (w *staged) Sync(ctx context.Context) error {
 	const op = "hdfsfs.Staged.Sync"
 	if err := pfs.CheckContext(ctx, op, w.name); err != nil {
@@ -310,12 +310,12 @@ func (w *staged) Sync(ctx context.Context) error {
 	return nil
 }
 
-// LeafDigests reads what was staged, one leaf after the other.
+// LeafDigests reads the staged bytes, one leaf after the other.
 func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]pfs.LeafDigest, error) {
 	return digest.Leaves(ctx, "hdfsfs.Staged.LeafDigests", w.name, w.ReadAt, size, first, n)
 }
 
-// Suspend ends the use of this handle and keeps what was staged.
+// Suspend closes w and keeps the staged bytes.
 func (w *staged) Suspend(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -333,7 +333,7 @@ func (w *staged) Suspend(ctx context.Context) error {
 	return w.fail("hdfsfs.Staged.Suspend", failed)
 }
 
-// Close discards what was staged, unless Commit or Suspend came first.
+// Close discards the upload, unless Commit or Suspend came first.
 func (w *staged) Close(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -348,7 +348,7 @@ func (w *staged) Close(ctx context.Context) error {
 	return fail("hdfsfs.Staged.Close", w.name, w.remove(context.WithoutCancel(ctx)))
 }
 
-// remove removes the directory.
+// remove removes the directory of the upload.
 func (w *staged) remove(ctx context.Context) error {
 	return w.fs.call(ctx, idempotent, func(c *hdfs.Client) error { return c.RemoveAll(w.dir) })
 }

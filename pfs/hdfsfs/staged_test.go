@@ -14,7 +14,8 @@ import (
 
 const testID = "0123456789abcdef"
 
-// TestIdentity is the same for the handles of a staged write, and for no others.
+// TestIdentity checks that all handles of one upload have the same identity, and handles of
+// different uploads do not.
 func TestIdentity(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
@@ -26,14 +27,14 @@ func TestIdentity(t *testing.T) {
 	}
 	first := identity("/f", testID)
 	if first == nil || identity("/f", testID) != first {
-		t.Error("two handles of a staged write have different identities")
+		t.Error("two handles of an upload have different identities")
 	}
 	if identity("/f", testID+"0") == first || identity("/g", testID) == first {
-		t.Error("another staged write has the same identity")
+		t.Error("another upload has the same identity")
 	}
 }
 
-// TestResumeKeepsParts sends only what is missing.
+// TestResumeKeepsParts resumes an upload and sends only the missing parts.
 func TestResumeKeepsParts(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
@@ -46,9 +47,9 @@ func TestResumeKeepsParts(t *testing.T) {
 	}
 	must(t, w.Sync(t.Context()))
 	before := inodes(t, f, w.dir)
-	// Nothing is said to the handle: its process is gone.
+	// The first handle is not closed, as if its process had died.
 	o := f.opts
-	o.BlockSize = 2 * small // parts go on as they were begun
+	o.BlockSize = 2 * small // a resumed upload keeps its block size
 	again := open(t, o)
 	w, err = again.create(t.Context(), "test", "/f", pfs.CreateOptions{ID: testID, Reopen: true})
 	must(t, err)
@@ -70,11 +71,11 @@ func TestResumeKeepsParts(t *testing.T) {
 	must(t, err)
 	pfstest.WantFile(t, f, "/f", data)
 	if left, err := f.entries(t.Context(), f.stage.home()); err != nil || len(left) != 0 {
-		t.Errorf("%d entries are left of the staged write, error %v", len(left), err)
+		t.Errorf("%d entries are left of the upload, error %v", len(left), err)
 	}
 }
 
-// inodes returns the inodes of the parts of a staged write.
+// inodes returns the inodes of the parts of an upload.
 func inodes(t *testing.T, f *FS, dir string) map[string]uint64 {
 	t.Helper()
 	all, err := f.entries(t.Context(), dir)
@@ -88,7 +89,7 @@ func inodes(t *testing.T, f *FS, dir string) map[string]uint64 {
 	return ids
 }
 
-// TestCommitCutOff goes on after each step of a Commit that a crash may leave.
+// TestCommitCutOff resumes a Commit that crashed after each of its steps.
 func TestCommitCutOff(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
@@ -133,7 +134,7 @@ func TestCommitCutOff(t *testing.T) {
 	}
 }
 
-// firstParts is a content of the first n parts alone.
+// firstParts returns a content with only the first n parts.
 func firstParts(all content, n int64) content {
 	c := content{parts: map[int64]int64{}}
 	for i := range n {
@@ -142,7 +143,7 @@ func firstParts(all content, n int64) content {
 	return c
 }
 
-// TestQuotaInTheMiddle passes the limit with a part that was written.
+// TestQuotaInTheMiddle exceeds a quota with a part that is already stored.
 func TestQuotaInTheMiddle(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
@@ -160,7 +161,7 @@ func TestQuotaInTheMiddle(t *testing.T) {
 	must(t, err)
 }
 
-// TestOddNames gives them to the calls that put them into a URL.
+// TestOddNames passes unusual names to the calls that put names into a URL.
 func TestOddNames(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
@@ -178,8 +179,8 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// TestWithoutWeb does without WebHDFS, and says so once, whether it is not found or none is
-// given.
+// TestWithoutWeb uses a store without WebHDFS, unreachable or not configured. The log reports
+// it once.
 func TestWithoutWeb(t *testing.T) {
 	c := testbed.HDFS(t)
 	for _, web := range [][]string{{"http://127.0.0.1:1"}, nil} {
@@ -193,12 +194,12 @@ func TestWithoutWeb(t *testing.T) {
 		must(t, f.Remove(t.Context(), "/f"))
 		pfstest.WantKind(t, f.SetQuota(t.Context(), pfs.Root, 1, 1), pfs.Unsupported)
 		if n := strings.Count(told.String(), "WebHDFS is off"); n != 1 {
-			t.Errorf("%q: the log says %d times that WebHDFS is off: %s", web, n, told)
+			t.Errorf("%q: the log reports %d times that WebHDFS is off: %s", web, n, told)
 		}
 	}
 }
 
-// TestBlockLocations names the machines of every block.
+// TestBlockLocations locates the blocks of a range.
 func TestBlockLocations(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
@@ -210,7 +211,7 @@ func TestBlockLocations(t *testing.T) {
 	}
 }
 
-// TestAttemptCompare tells what was written before from what was not.
+// TestAttemptCompare compares bytes with those that were written before.
 func TestAttemptCompare(t *testing.T) {
 	data := pfstest.Pattern(1, 3*checksumChunk+100)
 	var a attempt
@@ -238,8 +239,8 @@ func TestAttemptCompare(t *testing.T) {
 	}
 }
 
-// TestCreateCanceled names the file that was to be made, also where it was its directory
-// that was asked for.
+// TestCreateCanceled cancels Create at different moments. The error always names the file,
+// even if the canceled call was about its directory.
 func TestCreateCanceled(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))

@@ -14,30 +14,30 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// stageDir is the directory below the root in which files are written until they are
-// published. All users may use it; each has a directory of its own in it.
+// stageDir is the directory below the root that holds uploads. Each user has a
+// subdirectory in it.
 const stageDir = pfs.StageName
 
-// stageMode is the mode of stageDir: every user may add entries, and remove their own.
+// stageMode is the mode of stageDir: users may add entries, and remove their own.
 const stageMode = 0o1777
 
-// Names in the directory of a staged write.
+// Names in the directory of an upload.
 const (
-	joinedName    = "joined" // the parts up to some point, in order
+	joinedName    = "joined" // the first parts, joined in order
 	partPrefix    = "part-"
-	attemptPrefix = "new-" // a part that is being written, or that was abandoned
+	attemptPrefix = "new-" // a part that is being written, or was abandoned
 )
 
-// stageAttribute is the extended attribute of the directory of a staged write.
+// stageAttribute is the extended attribute of an upload's directory.
 const stageAttribute = "user.pfs.stage"
 
-// stageRoot is where one user's files are written.
+// stageRoot is the directory of one user's uploads.
 type stageRoot struct {
 	fs   *FS
 	mu   sync.Mutex
 	made bool
 
-	madeHome, madeTop bool // by f: they were not there before
+	madeHome, madeTop bool // whether fs created them
 }
 
 // top is the directory of all users.
@@ -46,19 +46,19 @@ func (r *stageRoot) top() string { return r.fs.at("/" + stageDir) }
 // home is the directory of the user.
 func (r *stageRoot) home() string { return path.Join(r.top(), r.fs.stageUser()) }
 
-// dir returns the directory of the upload id of the name base in the directory with the
-// inode parent. The inode keeps the upload with a parent that is renamed, and apart from
-// another directory of that name.
+// dir returns the directory of the upload id of the file base in the directory with the
+// inode parent. By the inode, an upload survives a rename of that directory, and a new
+// directory of the old name does not get it.
 func (r *stageRoot) dir(parent uint64, base, id string) string {
 	return path.Join(r.home(), strconv.FormatUint(parent, 36)+"-"+digest.NameTag(base)+"-"+id)
 }
 
-// loose returns a new name beside the uploads.
-func (r *stageRoot) loose(prefix string) string {
-	return path.Join(r.home(), looseName(prefix, time.Now()))
+// temporary returns a new path beside the uploads.
+func (r *stageRoot) temporary(prefix string) string {
+	return path.Join(r.home(), temporaryName(prefix, time.Now()))
 }
 
-// ensure makes the directories.
+// ensure creates the directories.
 func (r *stageRoot) ensure(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,7 +73,7 @@ func (r *stageRoot) ensure(ctx context.Context) error {
 	return err
 }
 
-// RemoveStage removes the directories for staged writes that f has made, if they are empty.
+// RemoveStage removes the upload directories that f created, if they are empty.
 func (f *FS) RemoveStage(ctx context.Context) {
 	r := &f.stage
 	r.mu.Lock()
@@ -98,7 +98,7 @@ func (r *stageRoot) ready(ctx context.Context) error {
 	return r.ensure(ctx)
 }
 
-// mkdirAt makes a directory at a path in HDFS, and reports whether it did: there may be one already.
+// mkdirAt creates a directory at a path in HDFS unless it exists, and reports whether it did.
 func (f *FS) mkdirAt(ctx context.Context, at string, mode uint32) (made bool, err error) {
 	err = f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Mkdir(at, rawMode(mode)) })
 	if is(err, pfs.Exist) {
@@ -107,8 +107,8 @@ func (f *FS) mkdirAt(ctx context.Context, at string, mode uint32) (made bool, er
 	return err == nil, err
 }
 
-// within calls do, which creates something in the user's directory. If the directory is
-// gone, it makes it and calls do once more.
+// within calls do, which creates an entry in the user's directory. If the directory is
+// missing, within creates it and calls do again.
 func (r *stageRoot) within(ctx context.Context, do func() error) error {
 	if err := r.ready(ctx); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (r *stageRoot) within(ctx context.Context, do func() error) error {
 	return err
 }
 
-// stageMark is the value of stageAttribute: how all parts are written, and for which name.
+// stageMark is the value of stageAttribute: the layout of the parts and the target's name.
 type stageMark struct {
 	unit, block int64
 	name        pfs.Path
@@ -145,8 +145,8 @@ func decodeStageMark(s string) (m stageMark, ok bool) {
 	return m, ok
 }
 
-// stageMarkOf reads the attribute of the directory of an upload. A directory without it was
-// abandoned while it was made.
+// stageMarkOf reads the attribute of an upload's directory. A directory without it was
+// abandoned during its creation.
 func (f *FS) stageMarkOf(ctx context.Context, at string) (m stageMark, ok bool, err error) {
 	value, err := f.xattr(ctx, at, stageAttribute)
 	if err != nil {
@@ -156,14 +156,14 @@ func (f *FS) stageMarkOf(ctx context.Context, at string) (m stageMark, ok bool, 
 	return m, ok, nil
 }
 
-// content is what the directory of an upload holds.
+// content describes the directory of an upload.
 type content struct {
-	joined int64           // bytes at the start of the file that are joined
-	has    bool            // there is a joined file
+	joined int64           // length of the joined file
+	has    bool            // whether there is a joined file
 	parts  map[int64]int64 // lengths of parts, by number
 }
 
-// contentOf lists the directory of an upload, which has one entry for each part.
+// contentOf lists the directory of an upload.
 func (f *FS) contentOf(ctx context.Context, dir string) (content, error) {
 	c := content{parts: map[int64]int64{}}
 	entries, err := f.entries(ctx, dir)
@@ -180,7 +180,7 @@ func (f *FS) contentOf(ctx context.Context, dir string) (content, error) {
 	return c, err
 }
 
-// entries lists a directory of the package's own.
+// entries lists a directory below stageDir.
 func (f *FS) entries(ctx context.Context, at string) (all []status, err error) {
 	err = f.call(ctx, idempotent, func(c *hdfs.Client) error {
 		infos, err := c.ReadDir(at)

@@ -9,8 +9,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestStageRemoved removes the directory of all that is staged in the middle of a staged
-// write: that has ended, which is a conflict, and it can be begun again.
+// TestStageRemoved removes the directory of all uploads during an upload. The upload ends with
+// Conflict, and a new one can begin.
 func TestStageRemoved(t *testing.T) {
 	c := testbed.HDFSAlone(t)
 	o := options(c, c.Scratch(t))

@@ -68,8 +68,8 @@ func (s *sweep) one(ctx context.Context, at string, st status) error {
 	if err := pfs.CheckContext(ctx, s.op, s.dir); err != nil {
 		return err
 	}
-	if since, ok := looseSince(st.Name); ok {
-		if !s.ours(at) || time.Since(since) < digest.LooseAge {
+	if since, ok := temporarySince(st.Name); ok {
+		if !s.ours(at) || time.Since(since) < digest.TempAge {
 			return nil
 		}
 		return s.remove(ctx, at, st.Size)

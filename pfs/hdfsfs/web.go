@@ -15,18 +15,17 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// errWebOff says that an operation needs WebHDFS, which is off.
+// errWebOff is the error of an operation that needs WebHDFS while it is off.
 var errWebOff = pfs.Errorf("hdfsfs.web", "", pfs.Unsupported, "it needs WebHDFS, which is not configured or is switched off (dfs.webhdfs.enabled)")
 
-// maxAnswer bounds what is read of one answer, in bytes. A page of a listing is the
-// longest.
+// maxAnswer bounds the bytes read of one response. The longest is a page of a listing.
 const maxAnswer = 16 << 20
 
 func newTransport(o Options) http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: o.Timeout / 2}).DialContext
 	t.TLSClientConfig = o.TLS
-	t.Proxy = nil // as for RPC: what a proxy knows of NameNodes is not what the cluster says
+	t.Proxy = nil // as for RPC: NameNodes are reached directly
 	t.MaxIdleConnsPerHost = maxIdle
 	t.IdleConnTimeout = idleTime
 	return t
@@ -40,14 +39,14 @@ type webCall struct {
 	repeat     repeat
 }
 
-// hasWeb reports whether WebHDFS is to be used.
+// hasWeb reports whether WebHDFS is configured and has not been found to be off.
 func (c *cluster) hasWeb() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.opts.WebHDFS) > 0 && !c.webOff
 }
 
-// noteWebOff remembers that WebHDFS is off, and says so once.
+// noteWebOff records that WebHDFS is off. It logs this once.
 func (c *cluster) noteWebOff(reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,8 +61,8 @@ func (c *cluster) noteWebOff(reason string) {
 	}
 }
 
-// web makes the call on the first NameNode that carries it out, and decodes the
-// answer into reply unless that is nil.
+// web sends the call to the NameNodes in turn until one carries it out, and decodes the
+// response into reply unless that is nil.
 func (f *FS) web(ctx context.Context, call webCall, reply any) error {
 	if !f.hasWeb() {
 		return errWebOff
@@ -74,15 +73,15 @@ func (f *FS) web(ctx context.Context, call webCall, reply any) error {
 		if is(err, pfs.Unavailable) && ctx.Err() == nil {
 			f.webServers.noteFailed(base)
 		}
-		if !goesOn(err, call.repeat) {
+		if !triesNext(err, call.repeat) {
 			return err
 		}
 	}
 	return err
 }
 
-// goesOn reports whether the next NameNode may be asked.
-func goesOn(err error, r repeat) bool {
+// triesNext reports whether a call that ended with err may be sent to the next NameNode.
+func triesNext(err error, r repeat) bool {
 	var remote remoteError
 	var op *net.OpError
 	switch {
@@ -96,7 +95,7 @@ func goesOn(err error, r repeat) bool {
 	return r == idempotent
 }
 
-// webAt makes the call on one NameNode, within Options.Timeout.
+// webAt sends the call to one NameNode, with Options.Timeout.
 func (f *FS) webAt(ctx context.Context, base string, call webCall, reply any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, f.opts.Timeout, &noAnswer{what: "WebHDFS did not answer within " + f.opts.Timeout.String()})
 	defer cancel()
@@ -111,7 +110,7 @@ func (f *FS) webAt(ctx context.Context, base string, call webCall, reply any) er
 	if err != nil {
 		return err
 	}
-	req.Header.Set("X-XSRF-HEADER", "pfs") // asked for where that filter is on
+	req.Header.Set("X-XSRF-HEADER", "pfs") // required where the CSRF filter is on
 	resp, err := f.webDo(req)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -127,7 +126,7 @@ func (f *FS) webAt(ctx context.Context, base string, call webCall, reply any) er
 	return f.webAnswer(call, resp, body, reply)
 }
 
-// webDo sends the request, with a Kerberos ticket where the server asks for one.
+// webDo sends the request, with a Kerberos ticket if the server requires one.
 func (f *FS) webDo(req *http.Request) (*http.Response, error) {
 	client := &http.Client{Transport: f.http}
 	if f.opts.Kerberos == nil {
@@ -145,18 +144,18 @@ func (f *FS) webDo(req *http.Request) (*http.Response, error) {
 		case again:
 			return nil, f.noService(err)
 		}
-		// The ticket ended since it was looked at: the request was not carried out.
+		// The ticket expired after affirm: the request was not carried out.
 	}
 }
 
-// webAnswer takes an answer apart.
+// webAnswer decodes a response into reply or an error.
 func (f *FS) webAnswer(call webCall, resp *http.Response, body []byte, reply any) error {
 	if resp.StatusCode == http.StatusOK {
 		if reply == nil {
 			return nil
 		}
 		if err := json.Unmarshal(body, reply); err != nil {
-			return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "the answer of WebHDFS cannot be read: %w", err)
+			return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "cannot decode the response of WebHDFS: %w", err)
 		}
 		return nil
 	}
@@ -178,14 +177,14 @@ func (f *FS) webAnswer(call webCall, resp *http.Response, body []byte, reply any
 	return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "WebHDFS answers %s", resp.Status)
 }
 
-// webRefuses returns the error of a WebHDFS that refuses the authentication of the service, while RPC
-// accepts it. Its kind is Unavailable, since Permission would blame the file and its user.
+// webRefuses returns the error of a WebHDFS server that rejects the service's authentication, although
+// RPC accepts it. Its Kind is Unavailable, since Permission would blame the file and its user.
 func (f *FS) webRefuses(text string) error {
 	text, _, _ = strings.Cut(text, "\n")
 	return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "WebHDFS refuses the authentication of %s: %s", f.service.user, text)
 }
 
-// webError is an exception that came over WebHDFS.
+// webError is an exception that WebHDFS returned.
 type webError struct {
 	Class string `json:"javaClassName"`
 	Text  string `json:"message"`
@@ -198,13 +197,13 @@ func (e *webError) Method() string    { return e.method }
 func (e *webError) Exception() string { return e.Class }
 func (e *webError) Message() string   { return e.Text }
 
-// refuses reports whether the web server has refused the authentication. A NameNode that refuses an
-// operation throws an AccessControlException.
+// refuses reports whether the web server rejected the authentication. A NameNode that denies an
+// operation throws an AccessControlException instead.
 func (e *webError) refuses() bool {
 	return e.Class == "java.lang.SecurityException" || strings.HasSuffix(e.Class, ".AuthenticationException")
 }
 
-// escape returns a path as a URL has it.
+// escape escapes a path for a URL.
 func escape(p string) string {
 	var b strings.Builder
 	for name := range strings.SplitSeq(strings.TrimPrefix(p, "/"), "/") {

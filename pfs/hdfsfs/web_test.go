@@ -17,16 +17,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestWebGoesDirect asks the web servers of NameNodes themselves, whatever the environment
-// says of proxies.
+// TestWebGoesDirect checks that WebHDFS ignores the proxies of the environment.
 func TestWebGoesDirect(t *testing.T) {
 	if newTransport(Options{}).(*http.Transport).Proxy != nil {
 		t.Error("WebHDFS goes through a proxy")
 	}
 }
 
-// TestWebIsLateAtFirst uses WebHDFS also where its first answer does not come in time, as
-// that of a NameNode that has just been started and is busy.
+// TestWebIsLateAtFirst uses WebHDFS although its first response timed out, as it does when a
+// NameNode has just started.
 func TestWebIsLateAtFirst(t *testing.T) {
 	c := testbed.HDFS(t)
 	target, err := url.Parse(c.WebHDFS[0])
@@ -36,7 +35,7 @@ func TestWebIsLateAtFirst(t *testing.T) {
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	late := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if asked.Add(1) == 1 {
-			<-r.Context().Done() // until nobody waits any more
+			<-r.Context().Done() // until the client has given up
 			return
 		}
 		proxy.ServeHTTP(w, r)
@@ -54,8 +53,8 @@ func TestWebIsLateAtFirst(t *testing.T) {
 	}
 }
 
-// TestWebRefuses has a WebHDFS that refuses the authentication while RPC accepts it. It is as good as
-// away: before the store is opened it is done without, and later its calls are Unavailable and name it.
+// TestWebRefuses has a WebHDFS server that rejects the authentication while RPC accepts it. If it does so
+// when the store is opened, the store works without it. Later, its calls are Unavailable and name WebHDFS.
 func TestWebRefuses(t *testing.T) {
 	c := testbed.HDFS(t)
 	target, err := url.Parse(c.WebHDFS[0])

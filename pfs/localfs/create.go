@@ -89,7 +89,7 @@ func (w *staged) open(op string, opts pfs.CreateOptions) (made bool, err error) 
 	defer release()
 	w.file, err = w.openTemp()
 	if missing(err) && opts.Reopen {
-		return false, pfs.Errorf(op, w.name, pfs.Conflict, "there is no upload %q: it was committed, discarded or swept", w.id)
+		return false, pfs.Errorf(op, w.name, pfs.Conflict, "there is no upload %q: it was committed or discarded, or it expired", w.id)
 	}
 	made = missing(err)
 	if made {

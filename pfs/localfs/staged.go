@@ -108,7 +108,7 @@ func (w *staged) live(op string) error {
 	if err != nil && !missing(err) {
 		return fail(op, w.name, err)
 	}
-	return pfs.Errorf(op, w.name, pfs.Conflict, "the upload %q is gone: another handle committed or discarded it, or it was swept", w.id)
+	return pfs.Errorf(op, w.name, pfs.Conflict, "the upload %q is gone: another handle committed or discarded it, or it expired", w.id)
 }
 
 // WriteAt writes p at offset off.

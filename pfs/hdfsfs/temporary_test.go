@@ -12,22 +12,21 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-func TestLooseNames(t *testing.T) {
+func TestTemporaryNames(t *testing.T) {
 	now := time.Unix(1795252470, 0)
-	if got, ok := looseSince(looseName(looseFile, now)); !ok || !got.Equal(now) {
+	if got, ok := temporarySince(temporaryName(tempFile, now)); !ok || !got.Equal(now) {
 		t.Errorf("a name made at %v reads as made at %v, %v", now, got, ok)
 	}
 	for _, name := range []string{"", "b-" + pfs.NewID(), "c-1-" + pfs.NewID(), "b-!-" + pfs.NewID(), "cnb-0123456789abcdef-" + pfs.NewID()} {
-		if got, ok := looseSince(name); ok {
+		if got, ok := temporarySince(name); ok {
 			t.Errorf("%q reads as made at %v", name, got)
 		}
 	}
 }
 
-// TestSweepLoose removes what a batch left that was cut off, whatever age is asked for
-// and wherever its files were to be; but not what a batch is at work on, and not that of
-// another owner.
-func TestSweepLoose(t *testing.T) {
+// TestSweepTemporary removes the temporaries of an interrupted batch, whatever the age passed
+// to Sweep and the target directory. It keeps those of a running batch and of other owners.
+func TestSweepTemporary(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
 	must(t, f.Mkdir(t.Context(), "/d", 0o777))
@@ -38,10 +37,10 @@ func TestSweepLoose(t *testing.T) {
 	}
 	ann, bob := owner("ann"), owner("bob")
 	leave := func(f *FS, prefix string, age time.Duration) {
-		at := path.Join(f.stage.home(), looseName(prefix, time.Now().Add(-age)))
+		at := path.Join(f.stage.home(), temporaryName(prefix, time.Now().Add(-age)))
 		must(t, f.stage.within(t.Context(), func() error {
 			return f.call(t.Context(), idempotent, func(lib *hdfs.Client) error {
-				if prefix == looseDir {
+				if prefix == tempDir {
 					return lib.Mkdir(at, 0o700)
 				}
 				return lib.CreateEmptyFile(at)
@@ -49,9 +48,9 @@ func TestSweepLoose(t *testing.T) {
 		}))
 	}
 	for _, f := range []*FS{ann, bob} {
-		leave(f, looseFile, 0)
-		leave(f, looseFile, digest.LooseAge+time.Minute)
-		leave(f, looseDir, digest.LooseAge+time.Minute)
+		leave(f, tempFile, 0)
+		leave(f, tempFile, digest.TempAge+time.Minute)
+		leave(f, tempDir, digest.TempAge+time.Minute)
 	}
 	for _, step := range []struct {
 		f    *FS
@@ -64,7 +63,7 @@ func TestSweepLoose(t *testing.T) {
 	}
 	for _, f := range []*FS{ann, bob} {
 		if left, err := f.entries(t.Context(), f.stage.home()); len(left) != 1 || err != nil {
-			t.Errorf("%q has %d loose files, %v, want the fresh one", f.stageUser(), len(left), err)
+			t.Errorf("%q has %d temporaries, %v, want the fresh one", f.stageUser(), len(left), err)
 		}
 	}
 	pfstest.WantNames(t, f, "/d")
