@@ -20,17 +20,17 @@ var allowed = map[string][]string{
 	"pfs/digest": {"pfs"},
 	"pfs/retry":  {"pfs"},
 	"pfs/auth":   {"pfs", "pfs/internal/fair"},
-	"pfs/wire":   {"pfs", "pfs/internal/unixmode"},
+	"pfs/wire":   {"pfs", "internal/unixmode"},
 
-	"pfs/internal/fair":     {},
-	"pfs/internal/keylock":  {},
-	"pfs/internal/unixmode": {},
+	"pfs/internal/fair":    {},
+	"pfs/internal/keylock": {},
+	"internal/unixmode":    {},
 
 	// Stores never import each other.
 	"pfs/memfs":   {"pfs", "pfs/digest"},
-	"pfs/localfs": {"pfs", "pfs/digest", "pfs/internal/keylock", "pfs/internal/unixmode"},
+	"pfs/localfs": {"pfs", "pfs/digest", "pfs/internal/keylock", "internal/unixmode"},
 	"pfs/aferofs": {"pfs", "pfs/digest"},
-	"pfs/cephfs":  {"pfs", "pfs/digest", "pfs/internal/keylock", "pfs/internal/unixmode"},
+	"pfs/cephfs":  {"pfs", "pfs/digest", "pfs/internal/keylock", "internal/unixmode"},
 	"pfs/hdfsfs":  {"pfs", "pfs/digest"},
 
 	// Decorators, and the tree that users see, which is built from them.

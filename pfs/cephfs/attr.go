@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/paddlecloud/pfs/internal/unixmode"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
-	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
 // SetAttr sets the attributes of attrs that mask names, all or none.

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/unixmode"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
-	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
 // Commit publishes the file. It sets length, mode, owner, time and stored digest, makes everything

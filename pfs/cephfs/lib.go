@@ -32,8 +32,8 @@ import (
 	"unsafe"
 
 	"github.com/ceph/go-ceph/cephfs"
+	"github.com/paddlecloud/pfs/internal/unixmode"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
 // This file has all calls of libcephfs that go-ceph lacks. go-ceph makes, configures and releases

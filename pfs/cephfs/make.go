@@ -5,8 +5,8 @@ package cephfs
 import (
 	"io/fs"
 
+	"github.com/paddlecloud/pfs/internal/unixmode"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 )
 
 // mkdir makes a directory with the bits of mode and those inherited from its parent. It belongs to

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/unixmode"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 	"golang.org/x/sys/unix"
 )
 

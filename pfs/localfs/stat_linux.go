@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
+	"github.com/paddlecloud/pfs/internal/unixmode"
 	"golang.org/x/sys/unix"
 )
 

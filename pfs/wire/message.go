@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/unixmode"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/internal/unixmode"
 	"github.com/vmihailenco/msgpack/v5"
 )
 
