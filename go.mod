@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/apache/arrow-go/v18 v18.7.0
+	github.com/apache/thrift v0.24.0
 	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/ceph/go-ceph v0.41.0
 	github.com/colinmarc/hdfs/v2 v2.4.0
@@ -31,7 +32,6 @@ require (
 require (
 	github.com/BurntSushi/toml v1.5.0 // indirect
 	github.com/andybalholm/brotli v1.2.2 // indirect
-	github.com/apache/thrift v0.24.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect

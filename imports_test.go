@@ -87,7 +87,7 @@ var modules = map[string][]string{
 	"github.com/ceph/go-ceph":          {"pfs/cephfs"},
 	"github.com/colinmarc/hdfs/v2":     {"pfs/hdfsfs"},
 	"github.com/jcmturner/gokrb5/v8":   {"pfs/hdfsfs"},
-	"google.golang.org/protobuf":       {"pfs/hdfsfs"},
+	"google.golang.org/protobuf":       {"pfs/hdfsfs", "recordio/convert"},
 	"github.com/spf13/afero":           {"pfs/aferofs"},
 	"golang.org/x/sys":                 {"pfs/auth", "pfs/localfs"},
 	"github.com/zeebo/blake3":          {"pfs/digest"},
@@ -103,6 +103,7 @@ var modules = map[string][]string{
 
 	// Formats of records and of their sources.
 	"github.com/apache/arrow-go/v18": {"recordio/convert"},
+	"github.com/apache/thrift":       {"recordio/convert"},
 	"github.com/golang/snappy":       {"recordio"},
 	"github.com/klauspost/compress":  {"recordio", "recordio/convert"},
 	"golang.org/x/text":              {"pfs/auth", "recordio/convert", "cmd/internal/cliio"},

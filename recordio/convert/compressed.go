@@ -100,9 +100,16 @@ func open(ctx context.Context, s Source) (*opened, error) {
 	if c.Close != nil {
 		o.closes = append(o.closes, c.Close)
 	}
+	if c.labels != nil {
+		o.labels = &c.labels.Input
+		o.closes = append(o.closes, c.labels.close)
+	}
 	if err := o.start(c); err != nil {
 		o.close() // its error would only follow from err
 		return nil, err
+	}
+	if c.labels != nil {
+		o.head = []byte(idxPairMark)
 	}
 	return o, nil
 }

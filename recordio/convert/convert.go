@@ -73,6 +73,8 @@ type Content struct {
 	Size int64
 	// Close is called once after the content has been read; it may be nil.
 	Close func() error
+
+	labels *opened // see WithLabels
 }
 
 // Input is an open Source as a format sees it: decompressed, and in that case without ReaderAt and
@@ -85,6 +87,8 @@ type Input struct {
 	Reader   io.Reader   // never nil; reads from the start
 	ReaderAt io.ReaderAt // may be nil; Size is then negative
 	Size     int64
+
+	labels *Input // of MNIST images; may be nil
 }
 
 // Decoder reads the samples of one input in order. It belongs to one goroutine.

@@ -3,6 +3,7 @@ package convert
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
 )
 
@@ -18,15 +19,19 @@ var mnistFormat = Format{
 }
 
 func openMNIST(in Input, opts Options) (Decoder, error) {
-	c, limits := newCounter(in.Reader), opts.Limits.withDefaults()
-	if mark, _ := c.r.Peek(len(idxPairMark)); string(mark) == idxPairMark {
-		return openIDXPair(c, limits)
+	limits := opts.Limits.withDefaults()
+	items, err := openIDX(in, limits)
+	if err != nil || in.labels == nil {
+		return &idxDecoder{items: items}, err
 	}
-	items, err := openIDX(c, limits)
+	labels, err := openIDX(*in.labels, limits)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", in.labels.Name, err)
 	}
-	return &idxDecoder{items: items}, items.checkSize(in.Size)
+	if labels.count != items.count {
+		return nil, faultf(ErrSyntax, "%s has %d labels for %d images: they make no samples", in.labels.Name, labels.count, items.count)
+	}
+	return &idxDecoder{items: items, labels: labels}, nil
 }
 
 // idxTypes maps the third byte of a file to the type of its elements.
@@ -47,12 +52,13 @@ type idxItems struct {
 	count int64
 	shape []int64 // of an item
 	size  int     // of an item in bytes
-	head  []byte  // of the file, up to the first item
 	buf   []byte
 }
 
-// openIDX reads the header of a file: type, number of axes, and the length of each.
-func openIDX(c *counter, limits Limits) (*idxItems, error) {
+// openIDX reads the header of a file: type, number of axes, and the length of each. It compares the
+// size that the header implies with that of the file.
+func openIDX(in Input, limits Limits) (*idxItems, error) {
+	c := newCounter(in.Reader)
 	b, err := c.need(nil, 4, "the header")
 	if err != nil {
 		return nil, err
@@ -61,11 +67,9 @@ func openIDX(c *counter, limits Limits) (*idxItems, error) {
 	if b[0] != 0 || b[1] != 0 || dtype == 0 || axes == 0 {
 		return nil, faultf(ErrSyntax, "not an idx file: it begins with % x", b)
 	}
-	head := append([]byte(nil), b...)
 	if b, err = c.need(b, 4*axes, "the header"); err != nil {
 		return nil, err
 	}
-	head = append(head, b...)
 	h := npyHeader{typ: npyType{kind: 'i', dtype: dtype, size: dtype.Size()}.ordered(true)}
 	for ; len(b) > 0; b = b[4:] {
 		h.shape = append(h.shape, int64(binary.BigEndian.Uint32(b)))
@@ -74,52 +78,57 @@ func openIDX(c *counter, limits Limits) (*idxItems, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &idxItems{c: c, typ: h.typ, count: h.shape[0], shape: h.shape[1:], size: size, head: head}, nil
-}
-
-// checkSize compares the size that the header implies with that of the file.
-func (x *idxItems) checkSize(size int64) error {
-	left := size - x.c.off
-	if size >= 0 && x.size > 0 && x.count > left/int64(x.size) {
-		return faultf(ErrTruncated, "%d items of %d bytes by the header, and only %d bytes are left", x.count, x.size, left)
+	x := &idxItems{c: c, typ: h.typ, count: h.shape[0], shape: h.shape[1:], size: size}
+	if left := in.Size - c.off; in.Size >= 0 && size > 0 && x.count > left/int64(size) {
+		return nil, faultf(ErrTruncated, "%d items of %d bytes by the header, and only %d bytes are left", x.count, size, left)
 	}
-	return nil
+	return x, nil
 }
 
-// next returns the bytes of the next item, which must exist.
-func (x *idxItems) next() ([]byte, error) {
-	var err error
-	x.buf, err = x.c.need(x.buf, x.size, "an item")
-	return x.buf, err
-}
-
-// encodeNext gives the next item to enc.
-func (x *idxItems) encodeNext(enc Encoder) error {
-	item, err := x.next()
-	if err != nil {
+// encodeNext gives the next item, which must exist, to enc.
+func (x *idxItems) encodeNext(enc Encoder) (err error) {
+	if x.buf, err = x.c.need(x.buf, x.size, "an item"); err != nil {
 		return err
 	}
-	return x.typ.encode(enc, item, x.shape)
+	return x.typ.encode(enc, x.buf, x.shape)
 }
 
-// end returns io.EOF if the file ends after its last item.
-func (x *idxItems) end() error {
-	if err := x.c.ended("the last item"); err != nil {
-		return err
-	}
-	return io.EOF
-}
-
-// idxDecoder gives the items of one file.
+// idxDecoder gives the items of one file, or with labels maps of both.
 type idxDecoder struct {
-	items *idxItems
-	n     int64
+	items, labels *idxItems // labels may be nil
+	n             int64
 }
 
 func (d *idxDecoder) Next(enc Encoder) error {
 	if d.n == d.items.count {
-		return d.items.end()
+		return d.end()
 	}
 	d.n++
-	return d.items.encodeNext(enc)
+	if d.labels == nil {
+		return d.items.encodeNext(enc)
+	}
+	enc.Map(2)
+	enc.Key("label")
+	if err := d.labels.encodeNext(enc); err != nil {
+		return err
+	}
+	enc.Key("image")
+	if err := d.items.encodeNext(enc); err != nil {
+		return err
+	}
+	enc.End()
+	return nil
+}
+
+// end returns io.EOF if each file ends after its last item.
+func (d *idxDecoder) end() error {
+	for _, file := range []*idxItems{d.labels, d.items} {
+		if file == nil {
+			continue
+		}
+		if err := file.c.ended("the last item"); err != nil {
+			return err
+		}
+	}
+	return io.EOF
 }

@@ -152,12 +152,12 @@ func isDamage(err error) bool {
 func inPages(t *testing.T, data []byte) []bool {
 	in := make([]bool, len(data)-8-int(binary.LittleEndian.Uint32(data[len(data)-8:])))
 	for at := 4; at < len(in); {
-		w := thriftReader{rest: data[at:]}
+		w := newThriftReader(data[at:])
 		page, err := w.pageHeader()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for at = len(data) - len(w.rest); page.size > 0; page.size-- {
+		for at = len(data) - w.rest.Len(); page.size > 0; page.size-- {
 			in[at] = true
 			at++
 		}

@@ -1,8 +1,12 @@
 package convert
 
 import (
+	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/apache/thrift/lib/go/thrift"
 )
 
 // maxSchemaDepth is the maximum nesting of a schema.
@@ -39,43 +43,39 @@ func checkParquetFooter(in Input, limit int) error {
 // checkFileMetaData checks the bounds of all values in the footer, and its schema.
 func checkFileMetaData(footer []byte) error {
 	var children []int64
-	w := thriftReader{rest: footer}
-	err := w.structure(func(id int64, typ byte) error {
-		if id != fieldSchema || typ != thriftList {
-			return w.value(typ)
+	w := newThriftReader(footer)
+	err := w.structure(func(id int16, typ thrift.TType) error {
+		if id != fieldSchema || typ != thrift.LIST {
+			return w.skip(typ)
 		}
-		return w.list(func(typ byte) error {
-			n, err := w.schemaElement(typ)
-			children = append(children, n)
-			return err
-		})
+		element, n, err := w.ReadListBegin(noContext)
+		for ; n > 0 && err == nil; n-- {
+			if element != thrift.STRUCT {
+				return errFooter
+			}
+			children = append(children, 0)
+			err = w.structure(func(id int16, typ thrift.TType) error {
+				if id != fieldNumChildren || typ != thrift.I32 {
+					return w.skip(typ)
+				}
+				return w.integer(&children[len(children)-1])
+			})
+		}
+		return err
 	})
 	if err != nil {
-		return err
+		return errFooter
 	}
 	return checkSchemaTree(children)
 }
+
+var errFooter = faultf(ErrDamaged, "the footer is damaged")
 
 // The footer fields used here, by their numbers in parquet.thrift.
 const (
 	fieldSchema      = 2 // of FileMetaData: list of SchemaElement
 	fieldNumChildren = 5 // of SchemaElement: i32
 )
-
-// schemaElement returns the number of children of one element.
-func (w *thriftReader) schemaElement(typ byte) (children int64, err error) {
-	if typ != thriftStruct {
-		return 0, errFooter
-	}
-	err = w.structure(func(id int64, typ byte) (err error) {
-		if id != fieldNumChildren || typ != thriftI32 {
-			return w.value(typ)
-		}
-		children, err = w.integer()
-		return err
-	})
-	return children, err
-}
 
 // checkSchemaTree checks a tree written depth first, as numbers of children.
 func checkSchemaTree(children []int64) error {
@@ -95,4 +95,52 @@ func checkSchemaTree(children []int64) error {
 		}
 	}
 	return nil
+}
+
+// noContext is for the protocol, which reads from memory.
+var noContext = context.Background()
+
+// maxThriftDepth is the maximum nesting of values; a footer needs less than ten levels.
+const maxThriftDepth = 64
+
+// thriftReader walks over values of thrift's compact protocol. Lengths that the bytes do not have
+// are errors before memory is allocated for them.
+type thriftReader struct {
+	*thrift.TCompactProtocol
+	rest *bytes.Buffer
+}
+
+func newThriftReader(b []byte) thriftReader {
+	rest := bytes.NewBuffer(b)
+	return thriftReader{thrift.NewTCompactProtocol(&thrift.TMemoryBuffer{Buffer: rest}), rest}
+}
+
+// structure calls field for each field of a struct; field must read the value.
+func (w thriftReader) structure(field func(id int16, typ thrift.TType) error) error {
+	if _, err := w.ReadStructBegin(noContext); err != nil {
+		return err
+	}
+	for {
+		_, typ, id, err := w.ReadFieldBegin(noContext)
+		if err == nil && typ == thrift.STOP {
+			return w.ReadStructEnd(noContext)
+		}
+		if err == nil {
+			err = field(id, typ)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (w thriftReader) skip(typ thrift.TType) error {
+	return thrift.Skip(noContext, w, typ, maxThriftDepth)
+}
+
+// integer reads an i32.
+func (w thriftReader) integer(n *int64) error {
+	v, err := w.ReadI32(noContext)
+	*n = int64(v)
+	return err
 }

@@ -3,6 +3,8 @@ package convert
 import (
 	"hash/crc32"
 	"io"
+
+	"github.com/apache/thrift/lib/go/thrift"
 )
 
 // parquetInput is the file as the library reads it. It verifies the checksums of pages as they are
@@ -74,7 +76,7 @@ func (c *pageCheck) begin(b []byte, end int64) []byte {
 		c.head = append(c.head, b...)
 		b = c.head
 	}
-	w := thriftReader{rest: b}
+	w := newThriftReader(b)
 	page, err := w.pageHeader()
 	if err != nil {
 		if len(c.head) == 0 {
@@ -87,7 +89,7 @@ func (c *pageCheck) begin(b []byte, end int64) []byte {
 	if c.values -= page.values; c.values < 0 || page.values < 0 || c.plain && page.size != page.whole {
 		c.err = faultf(ErrDamaged, "the header of the page at offset %d does not match the footer", c.at)
 	}
-	return w.rest
+	return w.rest.Bytes()
 }
 
 // pageHeader holds the header fields used here.
@@ -108,30 +110,26 @@ const (
 	fieldNumValues  = 1 // of both: i32
 )
 
-func (w *thriftReader) pageHeader() (p pageHeader, err error) {
-	err = w.structure(func(id int64, typ byte) error {
+func (w thriftReader) pageHeader() (p pageHeader, err error) {
+	err = w.structure(func(id int16, typ thrift.TType) error {
 		switch {
-		case typ == thriftStruct && (id == fieldDataPage || id == fieldDataPageV2):
-			return w.structure(func(id int64, typ byte) (err error) {
-				if typ != thriftI32 || id != fieldNumValues {
-					return w.value(typ)
+		case typ == thrift.STRUCT && (id == fieldDataPage || id == fieldDataPageV2):
+			return w.structure(func(id int16, typ thrift.TType) error {
+				if typ != thrift.I32 || id != fieldNumValues {
+					return w.skip(typ)
 				}
-				p.values, err = w.integer()
-				return err
+				return w.integer(&p.values)
 			})
-		case typ != thriftI32:
-			return w.value(typ)
+		case typ == thrift.I32 && id == fieldWholeSize:
+			return w.integer(&p.whole)
+		case typ == thrift.I32 && id == fieldStoredSize:
+			return w.integer(&p.size)
+		case typ == thrift.I32 && id == fieldCRC:
+			sum, err := w.ReadI32(noContext)
+			p.sum, p.summed = uint32(sum), true
+			return err
 		}
-		n, err := w.integer()
-		switch id {
-		case fieldWholeSize:
-			p.whole = n
-		case fieldStoredSize:
-			p.size = n
-		case fieldCRC:
-			p.sum, p.summed = uint32(n), true
-		}
-		return err
+		return w.skip(typ)
 	})
 	return p, err
 }

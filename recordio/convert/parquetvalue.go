@@ -2,9 +2,8 @@ package convert
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/big"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/parquet"
@@ -109,17 +108,13 @@ func giveBigDecimal(enc Encoder, v []byte, scale int32) error {
 // giveDecimal encodes n with scale digits after the point, as text.
 func giveDecimal(enc Encoder, n *big.Int, scale int32) error {
 	if scale < 0 || scale > 100 {
-		return faultf(ErrUnsupported, "a decimal with %s digits behind the point", strconv.Itoa(int(scale)))
+		return faultf(ErrUnsupported, "a decimal with %d digits behind the point", scale)
 	}
-	sign, digits := "", n.String()
+	sign, digits := "", fmt.Sprintf("%0*d", int(scale)+1, new(big.Int).Abs(n))
 	if n.Sign() < 0 {
-		sign, digits = "-", digits[1:]
+		sign = "-"
 	}
-	if scale > 0 {
-		if missing := int(scale) + 1 - len(digits); missing > 0 {
-			digits = strings.Repeat("0", missing) + digits
-		}
-		point := len(digits) - int(scale)
+	if point := len(digits) - int(scale); scale > 0 {
 		digits = digits[:point] + "." + digits[point:]
 	}
 	enc.String([]byte(sign + digits))

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // tfrecord frames a record.
@@ -31,7 +33,7 @@ func TestTFRecord(t *testing.T) {
 
 // message frames a field of a message.
 func message(number byte, content string) string {
-	return string([]byte{number<<3 | wireBytes, byte(len(content))}) + content
+	return string([]byte{number<<3 | byte(protowire.BytesType), byte(len(content))}) + content
 }
 
 // entry is a pair of a map.

@@ -3,103 +3,62 @@ package convert
 import (
 	"encoding/binary"
 	"unicode/utf8"
-)
 
-// The wire types of protocol buffers.
-const (
-	wireVarint = 0
-	wire64     = 1
-	wireBytes  = 2
-	wire32     = 5
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // protoField is one field of a message.
 type protoField struct {
-	number uint64
-	wire   byte
-	value  uint64 // of wireVarint
+	number protowire.Number
+	typ    protowire.Type
+	value  uint64 // of a varint
 	bytes  []byte // of all others
 }
-
-// protoReader splits a message into its fields.
-type protoReader struct{ rest []byte }
 
 func badProto() error {
 	return faultf(ErrSyntax, "not a tf.train.Example; the format tfrecord-raw reads records of anything")
 }
 
-// next returns the next field, and false behind the last.
-func (p *protoReader) next() (f protoField, ok bool, err error) {
-	if len(p.rest) == 0 {
-		return f, false, nil
-	}
-	tag, err := p.varint()
-	if err != nil {
-		return f, false, err
-	}
-	f.number, f.wire = tag>>3, byte(tag&7)
-	switch f.wire {
-	case wireVarint:
-		f.value, err = p.varint()
-	case wire64:
-		f.bytes, err = p.cut(8)
-	case wire32:
-		f.bytes, err = p.cut(4)
-	case wireBytes:
-		var n uint64
-		if n, err = p.varint(); err == nil {
-			f.bytes, err = p.cut(n)
-		}
-	default: // groups, which these messages do not use
-		err = badProto()
-	}
-	return f, err == nil, err
-}
-
-func (p *protoReader) varint() (uint64, error) {
-	v, n := binary.Uvarint(p.rest)
-	if n <= 0 {
-		return 0, badProto()
-	}
-	p.rest = p.rest[n:]
-	return v, nil
-}
-
-func (p *protoReader) cut(n uint64) ([]byte, error) {
-	if n > uint64(len(p.rest)) {
-		return nil, badProto()
-	}
-	b := p.rest[:n]
-	p.rest = p.rest[n:]
-	return b, nil
-}
-
 // eachMessage calls fn with the content of each field of that number, which must be a message or
 // text. It ignores other fields, as protocol buffers require.
-func eachMessage(message []byte, number uint64, fn func(content []byte) error) error {
+func eachMessage(message []byte, number protowire.Number, fn func(content []byte) error) error {
 	return eachField(message, func(f protoField) error {
 		if f.number != number {
 			return nil
 		}
-		if f.wire != wireBytes {
+		if f.typ != protowire.BytesType {
 			return badProto()
 		}
 		return fn(f.bytes)
 	})
 }
 
-// eachField calls fn with each field of a message.
+// eachField calls fn with each field of a message. Groups, which these messages do not use, are
+// errors.
 func eachField(message []byte, fn func(protoField) error) error {
-	p := protoReader{message}
-	for {
-		f, ok, err := p.next()
-		if err != nil || !ok {
-			return err
+	for len(message) > 0 {
+		number, typ, n := protowire.ConsumeTag(message)
+		if n < 0 || typ == protowire.StartGroupType {
+			return badProto()
+		}
+		rest := message[n:]
+		size := protowire.ConsumeFieldValue(number, typ, rest)
+		if size < 0 {
+			return badProto()
+		}
+		f := protoField{number: number, typ: typ, bytes: rest[:size]}
+		switch typ {
+		case protowire.VarintType:
+			f.value, _ = protowire.ConsumeVarint(rest)
+		case protowire.BytesType:
+			f.bytes, _ = protowire.ConsumeBytes(rest)
 		}
 		if err := fn(f); err != nil {
 			return err
 		}
+		message = rest[size:]
 	}
+	return nil
 }
 
 // exampleEncoder encodes the content of Examples.
@@ -132,7 +91,7 @@ func (e exampleEncoder) example(record []byte) error {
 }
 
 // entries encodes the message in field number of record, which is one map {1: key, 2: value}.
-func (e exampleEncoder) entries(record []byte, number uint64, value func([]byte) error) error {
+func (e exampleEncoder) entries(record []byte, number protowire.Number, value func([]byte) error) error {
 	e.enc.Map(-1)
 	seen := map[string]bool{}
 	err := eachMessage(record, number, func(features []byte) error {
@@ -178,13 +137,13 @@ func (e exampleEncoder) featureList(list []byte) error {
 // feature encodes one of {1: BytesList, 2: FloatList, 3: Int64List}; nil if there is none. The last
 // one counts.
 func (e exampleEncoder) feature(feature []byte) error {
-	var kind uint64
+	var kind protowire.Number
 	var list []byte
 	err := eachField(feature, func(f protoField) error {
 		if f.number < 1 || f.number > 3 {
 			return nil
 		}
-		if f.wire != wireBytes {
+		if f.typ != protowire.BytesType {
 			return badProto()
 		}
 		kind, list = f.number, f.bytes
@@ -234,18 +193,18 @@ func (e exampleEncoder) numberList(list []byte, dtype DType) error {
 // appendNumbers appends the numbers in f, little-endian, to data.
 func appendNumbers(data []byte, f protoField, dtype DType) ([]byte, error) {
 	switch {
-	case dtype == Int64 && f.wire == wireVarint:
+	case dtype == Int64 && f.typ == protowire.VarintType:
 		return binary.LittleEndian.AppendUint64(data, f.value), nil
-	case dtype == Int64 && f.wire == wireBytes:
-		for p := (protoReader{f.bytes}); len(p.rest) > 0; {
-			v, err := p.varint()
-			if err != nil {
-				return nil, err
+	case dtype == Int64 && f.typ == protowire.BytesType:
+		for b := f.bytes; len(b) > 0; {
+			v, n := protowire.ConsumeVarint(b)
+			if n < 0 {
+				return nil, badProto()
 			}
-			data = binary.LittleEndian.AppendUint64(data, v)
+			data, b = binary.LittleEndian.AppendUint64(data, v), b[n:]
 		}
 		return data, nil
-	case dtype == Float32 && f.wire == wire32, dtype == Float32 && f.wire == wireBytes && len(f.bytes)%4 == 0:
+	case dtype == Float32 && f.typ == protowire.Fixed32Type, dtype == Float32 && f.typ == protowire.BytesType && len(f.bytes)%4 == 0:
 		return append(data, f.bytes...), nil
 	}
 	return nil, badProto()
