@@ -1,5 +1,7 @@
 package convert
 
+import "strings"
+
 // The pickle opcodes that are only read, by their names in pickletools.
 const (
 	opPop             = '0'
@@ -8,8 +10,6 @@ const (
 	opFloat           = 'F'
 	opInt             = 'I'
 	opLong            = 'L'
-	opPersID          = 'P'
-	opBinPersID       = 'Q'
 	opString          = 'S'
 	opBinString       = 'T'
 	opUnicode         = 'V'
@@ -17,33 +17,24 @@ const (
 	opDict            = 'd'
 	opGet             = 'g'
 	opBinGet          = 'h'
-	opInst            = 'i'
 	opLongBinGet      = 'j'
 	opList            = 'l'
-	opObj             = 'o'
 	opPut             = 'p'
 	opBinPut          = 'q'
 	opLongBinPut      = 'r'
 	opSetItem         = 's'
 	opBinBytes        = 'B'
 	opShortBinBytes   = 'C'
-	opNewObj          = 0x81
-	opExt1            = 0x82
-	opExt2            = 0x83
-	opExt4            = 0x84
 	opShortBinUnicode = 0x8c
 	opBinUnicode8     = 0x8d
 	opBinBytes8       = 0x8e
 	opEmptySet        = 0x8f
 	opAddItems        = 0x90
 	opFrozenSet       = 0x91
-	opNewObjEx        = 0x92
 	opStackGlobal     = 0x93
 	opMemoize         = 0x94
 	opFrame           = 0x95
 	opByteArray8      = 0x96
-	opNextBuffer      = 0x97
-	opReadonlyBuffer  = 0x98
 )
 
 // argument is the encoding of an opcode's argument.
@@ -60,10 +51,8 @@ const (
 	argLine            // text up to the end of the line
 	argDigits          // a decimal number without sign, up to the end of the line
 	argLines           // two lines
-	argBytes1          // bytes preceded by their number, which has 1, 4 or 8 bytes
-	argBytes4          //
-	argBytesI          // the same with a signed number of 4 bytes
-	argBytes8          //
+	// argBytes, with one of the numbers, is that number and so many bytes.
+	argBytes argument = 1 << 7
 )
 
 // opcode describes an opcode; its name is empty if it does not exist.
@@ -72,73 +61,31 @@ type opcode struct {
 	arg  argument
 }
 
-var opcodes = [256]opcode{
-	opMark:            {"MARK", argNone},
-	opStop:            {"STOP", argNone},
-	opPop:             {"POP", argNone},
-	opPopMark:         {"POP_MARK", argNone},
-	opDup:             {"DUP", argNone},
-	opFloat:           {"FLOAT", argLine},
-	opInt:             {"INT", argLine},
-	opBinInt:          {"BININT", argI4},
-	opBinInt1:         {"BININT1", argU1},
-	opLong:            {"LONG", argLine},
-	opBinInt2:         {"BININT2", argU2},
-	opNone:            {"NONE", argNone},
-	opPersID:          {"PERSID", argLine},
-	opBinPersID:       {"BINPERSID", argNone},
-	opReduce:          {"REDUCE", argNone},
-	opString:          {"STRING", argLine},
-	opBinString:       {"BINSTRING", argBytesI},
-	opShortBinString:  {"SHORT_BINSTRING", argBytes1},
-	opUnicode:         {"UNICODE", argLine},
-	opBinUnicode:      {"BINUNICODE", argBytes4},
-	opAppend:          {"APPEND", argNone},
-	opBuild:           {"BUILD", argNone},
-	opGlobal:          {"GLOBAL", argLines},
-	opDict:            {"DICT", argNone},
-	opEmptyDict:       {"EMPTY_DICT", argNone},
-	opAppends:         {"APPENDS", argNone},
-	opGet:             {"GET", argDigits},
-	opBinGet:          {"BINGET", argU1},
-	opInst:            {"INST", argLines},
-	opLongBinGet:      {"LONG_BINGET", argU4},
-	opList:            {"LIST", argNone},
-	opEmptyList:       {"EMPTY_LIST", argNone},
-	opObj:             {"OBJ", argNone},
-	opPut:             {"PUT", argDigits},
-	opBinPut:          {"BINPUT", argU1},
-	opLongBinPut:      {"LONG_BINPUT", argU4},
-	opSetItem:         {"SETITEM", argNone},
-	opTuple:           {"TUPLE", argNone},
-	opEmptyTuple:      {"EMPTY_TUPLE", argNone},
-	opSetItems:        {"SETITEMS", argNone},
-	opBinFloat:        {"BINFLOAT", argF8},
-	opProto:           {"PROTO", argU1},
-	opNewObj:          {"NEWOBJ", argNone},
-	opExt1:            {"EXT1", argU1},
-	opExt2:            {"EXT2", argU2},
-	opExt4:            {"EXT4", argI4},
-	opTuple1:          {"TUPLE1", argNone},
-	opTuple2:          {"TUPLE2", argNone},
-	opTuple3:          {"TUPLE3", argNone},
-	opNewTrue:         {"NEWTRUE", argNone},
-	opNewFalse:        {"NEWFALSE", argNone},
-	opLong1:           {"LONG1", argBytes1},
-	opLong4:           {"LONG4", argBytesI},
-	opBinBytes:        {"BINBYTES", argBytes4},
-	opShortBinBytes:   {"SHORT_BINBYTES", argBytes1},
-	opShortBinUnicode: {"SHORT_BINUNICODE", argBytes1},
-	opBinUnicode8:     {"BINUNICODE8", argBytes8},
-	opBinBytes8:       {"BINBYTES8", argBytes8},
-	opEmptySet:        {"EMPTY_SET", argNone},
-	opAddItems:        {"ADDITEMS", argNone},
-	opFrozenSet:       {"FROZENSET", argNone},
-	opNewObjEx:        {"NEWOBJ_EX", argNone},
-	opStackGlobal:     {"STACK_GLOBAL", argNone},
-	opMemoize:         {"MEMOIZE", argNone},
-	opFrame:           {"FRAME", argU8},
-	opByteArray8:      {"BYTEARRAY8", argBytes8},
-	opNextBuffer:      {"NEXT_BUFFER", argNone},
-	opReadonlyBuffer:  {"READONLY_BUFFER", argNone},
-}
+// opcodes has each opcode at its value. In the lists, the value precedes the name.
+var opcodes = func() (table [256]opcode) {
+	for arg, list := range map[argument]string{
+		argNone: "(MARK .STOP 0POP 1POP_MARK 2DUP NNONE QBINPERSID RREDUCE aAPPEND bBUILD dDICT }EMPTY_DICT " +
+			"eAPPENDS lLIST ]EMPTY_LIST oOBJ sSETITEM tTUPLE )EMPTY_TUPLE uSETITEMS \x81NEWOBJ " +
+			"\x85TUPLE1 \x86TUPLE2 \x87TUPLE3 \x88NEWTRUE \x89NEWFALSE \x8fEMPTY_SET \x90ADDITEMS " +
+			"\x91FROZENSET \x92NEWOBJ_EX \x93STACK_GLOBAL \x94MEMOIZE \x97NEXT_BUFFER " +
+			"\x98READONLY_BUFFER",
+		argU1:            "KBININT1 hBINGET qBINPUT \x80PROTO \x82EXT1",
+		argU2:            "MBININT2 \x83EXT2",
+		argU4:            "jLONG_BINGET rLONG_BINPUT",
+		argU8:            "\x95FRAME",
+		argI4:            "JBININT \x84EXT4",
+		argF8:            "GBINFLOAT",
+		argLine:          "FFLOAT IINT LLONG PPERSID SSTRING VUNICODE",
+		argDigits:        "gGET pPUT",
+		argLines:         "cGLOBAL iINST",
+		argBytes | argU1: "USHORT_BINSTRING \x8aLONG1 CSHORT_BINBYTES \x8cSHORT_BINUNICODE",
+		argBytes | argU4: "XBINUNICODE BBINBYTES",
+		argBytes | argI4: "TBINSTRING \x8bLONG4",
+		argBytes | argU8: "\x8dBINUNICODE8 \x8eBINBYTES8 \x96BYTEARRAY8",
+	} {
+		for _, op := range strings.Fields(list) {
+			table[op[0]] = opcode{op[1:], arg}
+		}
+	}
+	return table
+}()

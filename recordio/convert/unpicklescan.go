@@ -52,11 +52,9 @@ func (s *pickleScanner) next(e *pickleEvent) error {
 	return s.argument(e)
 }
 
-func (s *pickleScanner) argument(e *pickleEvent) error {
-	var err error
+func (s *pickleScanner) argument(e *pickleEvent) (err error) {
 	switch arg := opcodes[e.code].arg; arg {
-	case argU1, argU2, argU4, argU8, argI4:
-		e.number, err = s.number(e, arg)
+	case argNone:
 	case argF8:
 		var bits uint64
 		bits, err = s.fixed(e, 8, binary.BigEndian)
@@ -69,14 +67,10 @@ func (s *pickleScanner) argument(e *pickleEvent) error {
 		if e.text, err = s.line(e); err == nil {
 			e.second, err = s.line(e)
 		}
-	case argBytes1:
-		err = s.bytes(e, argU1)
-	case argBytes4:
-		err = s.bytes(e, argU4)
-	case argBytesI:
-		err = s.bytes(e, argI4)
-	case argBytes8:
-		err = s.bytes(e, argU8)
+	case argU1, argU2, argU4, argU8, argI4:
+		e.number, err = s.number(e, arg)
+	default:
+		err = s.bytes(e, arg&^argBytes)
 	}
 	return err
 }

@@ -52,11 +52,44 @@ func (w *walker) number(n int) (uint64, error) {
 	return v, err
 }
 
-// signed returns the next n bytes as a signed number.
-func (w *walker) signed(n int) (int64, error) {
-	v, err := w.number(n)
-	shift := 64 - 8*n
-	return int64(v<<shift) >> shift, err
+// The kinds of values that begin with the bytes from 0xc0 to 0xdf, and how many bytes their number,
+// length or count takes. "?" is not supported.
+const (
+	kinds  = "n?bbBBB???fdUUUUIIII?????TTTAAMM"
+	widths = "00001240004812481248000001242424"
+)
+
+// token returns the kind of the next value, a letter of kinds, and the bits of the number, the length
+// or the count that it begins with.
+func (w *walker) token() (kind byte, n uint64, err error) {
+	p, err := w.take(1)
+	if err != nil {
+		return 0, 0, err
+	}
+	switch c := p[0]; {
+	case c <= 0x7f, c >= 0xe0:
+		return 'I', uint64(int8(c)), nil
+	case c <= 0x8f:
+		return 'M', uint64(c & 0x0f), nil
+	case c <= 0x9f:
+		return 'A', uint64(c & 0x0f), nil
+	case c <= 0xbf:
+		return 'T', uint64(c & 0x1f), nil
+	case c == 0xc1:
+		return 0, 0, fmt.Errorf("0xc1 begins no value")
+	case c == 0xc2 || c == 0xc3:
+		return 'b', uint64(c & 1), nil
+	default:
+		kind, width := kinds[c-0xc0], int(widths[c-0xc0]-'0')
+		if kind == '?' {
+			return 0, 0, fmt.Errorf("extension 0x%x is not supported", c)
+		}
+		n, err = w.number(width)
+		if shift := 64 - 8*width; kind == 'I' {
+			n = uint64(int64(n<<shift) >> shift)
+		}
+		return kind, n, err
+	}
 }
 
 // value walks one value.
@@ -64,88 +97,39 @@ func (w *walker) value(depth int) error {
 	if depth == 0 {
 		return fmt.Errorf("nested too deeply")
 	}
-	p, err := w.take(1)
+	kind, n, err := w.token()
 	if err != nil {
 		return err
 	}
-	switch c := p[0]; {
-	case c <= 0x7f:
-		w.enc.Int(int64(c))
-	case c <= 0x8f:
-		return w.mapping(uint64(c&0x0f), depth)
-	case c <= 0x9f:
-		return w.array(uint64(c&0x0f), depth)
-	case c <= 0xbf:
-		return w.text(uint64(c & 0x1f))
-	case c >= 0xe0:
-		w.enc.Int(int64(int8(c)))
-	default:
-		return w.marked(c, depth)
-	}
-	return nil
-}
-
-// marked walks a value that begins with one of the bytes from 0xc0 to 0xdf.
-func (w *walker) marked(c byte, depth int) error {
-	switch {
-	case c == 0xc0:
+	switch kind {
+	case 'n':
 		w.enc.Nil()
-	case c == 0xc2 || c == 0xc3:
-		w.enc.Bool(c == 0xc3)
-	case 0xc4 <= c && c <= 0xc6:
-		return w.sized(1<<(c-0xc4), w.bytes)
-	case c == 0xca:
-		v, err := w.number(4)
-		w.enc.Float32(math.Float32frombits(uint32(v)))
-		return err
-	case c == 0xcb:
-		v, err := w.number(8)
-		w.enc.Float64(math.Float64frombits(v))
-		return err
-	case 0xcc <= c && c <= 0xcf:
-		v, err := w.number(1 << (c - 0xcc))
-		w.enc.Uint(v)
-		return err
-	case 0xd0 <= c && c <= 0xd3:
-		v, err := w.signed(1 << (c - 0xd0))
-		w.enc.Int(v)
-		return err
-	case 0xd9 <= c && c <= 0xdb:
-		return w.sized(1<<(c-0xd9), w.text)
-	case c == 0xdc || c == 0xdd:
-		return w.sized(2<<(c-0xdc), func(n uint64) error { return w.array(n, depth) })
-	case c == 0xde || c == 0xdf:
-		return w.sized(2<<(c-0xde), func(n uint64) error { return w.mapping(n, depth) })
-	case c == 0xc1:
-		return fmt.Errorf("0xc1 begins no value")
+	case 'b':
+		w.enc.Bool(n == 1)
+	case 'I':
+		w.enc.Int(int64(n))
+	case 'U':
+		w.enc.Uint(n)
+	case 'f':
+		w.enc.Float32(math.Float32frombits(uint32(n)))
+	case 'd':
+		w.enc.Float64(math.Float64frombits(n))
+	case 'A':
+		return w.array(n, depth)
+	case 'M':
+		return w.mapping(n, depth)
 	default:
-		return fmt.Errorf("extension 0x%x is not supported", c)
+		return w.text(kind, n)
 	}
 	return nil
 }
 
-// sized reads a count of n bytes and passes it to next.
-func (w *walker) sized(n int, next func(uint64) error) error {
-	v, err := w.number(n)
-	if err != nil {
-		return err
-	}
-	return next(v)
-}
-
-func (w *walker) bytes(n uint64) error {
-	p, err := w.take(n)
-	if err == nil {
-		w.enc.Bytes(p)
-	}
-	return err
-}
-
-func (w *walker) text(n uint64) error {
+// text walks n bytes of bytes ('B') or text ('T').
+func (w *walker) text(kind byte, n uint64) error {
 	p, err := w.take(n)
 	switch {
 	case err != nil:
-	case utf8.Valid(p):
+	case kind == 'T' && utf8.Valid(p):
 		w.enc.String(p)
 	default:
 		w.enc.Bytes(p)
@@ -191,48 +175,24 @@ func (w *walker) mapping(n uint64, depth int) error {
 	return nil
 }
 
-// key reads a key. Those of JSON and of most readers are text.
+// key reads a key. Those of JSON and of most readers are text. One that is not UTF-8 becomes base64.
 func (w *walker) key() (string, error) {
-	p, err := w.take(1)
+	at := w.at
+	kind, n, err := w.token()
 	if err != nil {
 		return "", err
 	}
-	switch c := p[0]; {
-	case c <= 0x7f:
-		return strconv.Itoa(int(c)), nil
-	case c >= 0xe0:
-		return strconv.Itoa(int(int8(c))), nil
-	case 0xa0 <= c && c <= 0xbf:
-		return w.keyText(uint64(c & 0x1f))
-	case 0xc4 <= c && c <= 0xc6:
-		return w.sizedKey(1 << (c - 0xc4))
-	case 0xd9 <= c && c <= 0xdb:
-		return w.sizedKey(1 << (c - 0xd9))
-	case 0xcc <= c && c <= 0xcf:
-		v, err := w.number(1 << (c - 0xcc))
-		return strconv.FormatUint(v, 10), err
-	case 0xd0 <= c && c <= 0xd3:
-		v, err := w.signed(1 << (c - 0xd0))
-		return strconv.FormatInt(v, 10), err
-	default:
-		return "", fmt.Errorf("a key that is neither text nor an integer (0x%x)", c)
+	switch kind {
+	case 'I':
+		return strconv.FormatInt(int64(n), 10), nil
+	case 'U':
+		return strconv.FormatUint(n, 10), nil
+	case 'B', 'T':
+		p, err := w.take(n)
+		if err == nil && !utf8.Valid(p) {
+			return base64.StdEncoding.EncodeToString(p), nil
+		}
+		return string(p), err
 	}
-}
-
-// sizedKey reads a key after its length, which takes n bytes.
-func (w *walker) sizedKey(n int) (string, error) {
-	length, err := w.number(n)
-	if err != nil {
-		return "", err
-	}
-	return w.keyText(length)
-}
-
-// keyText reads a key of n bytes; one that is not UTF-8 becomes base64.
-func (w *walker) keyText(n uint64) (string, error) {
-	p, err := w.take(n)
-	if err == nil && !utf8.Valid(p) {
-		return base64.StdEncoding.EncodeToString(p), nil
-	}
-	return string(p), err
+	return "", fmt.Errorf("a key that is neither text nor an integer (0x%x)", w.b[at])
 }

@@ -32,8 +32,8 @@ func (w *walker) tensor(n uint64) (done bool, err error) {
 		return false, nil
 	}
 	t := &walker{b: rest, at: len(tensorHead)}
-	name, ok := t.shortText()
-	dtype, known := dtypes[name]
+	name, ok := t.sized('T')
+	dtype, known := dtypes[string(name)]
 	if !ok || !known || !t.skip(tensorKind) || !t.skip(tensorShape) {
 		return false, nil
 	}
@@ -41,7 +41,7 @@ func (w *walker) tensor(n uint64) (done bool, err error) {
 	if !ok || !t.skip(tensorData) {
 		return false, nil
 	}
-	data, ok := t.data()
+	data, ok := t.sized('B')
 	if size, fits := product(shape, dtype.Size()); !ok || !fits || size != int64(len(data)) {
 		return false, nil
 	}
@@ -59,68 +59,32 @@ func (w *walker) skip(want []byte) bool {
 	return true
 }
 
-func (w *walker) shortText() (string, bool) {
-	c, err := w.take(1)
-	if err != nil || c[0] < 0xa0 || c[0] > 0xbf {
-		return "", false
+// sized reads a text or bytes.
+func (w *walker) sized(want byte) ([]byte, bool) {
+	kind, n, err := w.token()
+	if err != nil || kind != want {
+		return nil, false
 	}
-	p, err := w.take(uint64(c[0] & 0x1f))
-	return string(p), err == nil
+	p, err := w.take(n)
+	return p, err == nil
 }
 
 // maxDims is the largest number of dimensions in numpy.
 const maxDims = 64
 
 func (w *walker) shape() (shape []int64, ok bool) {
-	c, err := w.take(1)
-	if err != nil {
-		return nil, false
-	}
-	n := uint64(c[0] & 0x0f)
-	switch {
-	case c[0] == 0xdc:
-		if n, err = w.number(2); err != nil || n > maxDims {
-			return nil, false
-		}
-	case c[0] < 0x90 || c[0] > 0x9f:
+	kind, n, err := w.token()
+	if err != nil || kind != 'A' || n > maxDims {
 		return nil, false
 	}
 	for range n {
-		dim, ok := w.dim()
-		if !ok {
+		kind, dim, err := w.token()
+		if err != nil || kind != 'I' && kind != 'U' || dim > math.MaxInt32 {
 			return nil, false
 		}
-		shape = append(shape, dim)
+		shape = append(shape, int64(dim))
 	}
 	return shape, true
-}
-
-// dim reads one dimension.
-func (w *walker) dim() (int64, bool) {
-	c, err := w.take(1)
-	switch {
-	case err != nil:
-		return 0, false
-	case c[0] <= 0x7f:
-		return int64(c[0]), true
-	case c[0] < 0xcc || c[0] > 0xcf:
-		return 0, false
-	}
-	v, err := w.number(1 << (c[0] - 0xcc))
-	return int64(v), err == nil && v <= math.MaxInt32
-}
-
-func (w *walker) data() ([]byte, bool) {
-	c, err := w.take(1)
-	if err != nil || c[0] < 0xc4 || c[0] > 0xc6 {
-		return nil, false
-	}
-	n, err := w.number(1 << (c[0] - 0xc4))
-	if err != nil {
-		return nil, false
-	}
-	p, err := w.take(n)
-	return p, err == nil
 }
 
 // product returns the bytes of an array; false if they are more than a record can have.
