@@ -44,7 +44,7 @@
 //	writer, writeroptions, packer,     records into chunks, in groups that several goroutines pack
 //	workers, encoder
 //	scanner, scanoptions, pipeline,    sequential reading, by one goroutine or several
-//	all, policy
+//	policy
 //	window, framer, resync             the stream, its chunks, and the next intact chunk behind damage
 //	header, dialect, headerwalk        chunk headers, and a walk over headers alone
 //	chunkdecoder, decoder, walker      from a chunk to its records

@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// defaultCacheChunks suits one sequential and one random reader.
-const defaultCacheChunks = 2
+// cacheChunks is the number of decoded chunks that a File keeps: for one sequential and one random
+// reader.
+const cacheChunks = 2
 
 // OpenOptions configure a File.
 type OpenOptions struct {
@@ -16,7 +17,6 @@ type OpenOptions struct {
 	Index         *Index // nil: use the embedded index if there is one, or else read the headers
 	Parallelism   int    // for Range; see ScanOptions
 	MaxChunkBytes int64  // see ScanOptions
-	CacheChunks   int    // number of decoded chunks to keep; 0: 2
 }
 
 // File reads records by number. It is safe for concurrent use.
@@ -46,10 +46,7 @@ func Open(r io.ReaderAt, size int64, opts OpenOptions) (*File, error) {
 		return nil, err
 	}
 	opts.MaxChunkBytes = scan.MaxChunkBytes
-	if opts.CacheChunks == 0 {
-		opts.CacheChunks = defaultCacheChunks
-	}
-	f := &File{r: r, size: size, opts: opts, cache: cache{most: opts.CacheChunks}}
+	f := &File{r: r, size: size, opts: opts, cache: cache{most: cacheChunks}}
 	indexed, err := f.find()
 	if err != nil {
 		return nil, withPath(err, opts.Path)

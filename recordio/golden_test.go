@@ -131,22 +131,3 @@ func TestGoldenFilesAreReproduced(t *testing.T) {
 		}
 	}
 }
-
-func TestGoldenFilesAreAppendedTo(t *testing.T) {
-	for _, g := range goldens(t) {
-		recs := scanAll(t, g.data, ScanOptions{})
-		var out bytes.Buffer
-		w := NewWriter(&out, WriterOptions{Compressor: g.compressor(t), ChunkBytes: g.MaxChunk})
-		for _, rec := range recs {
-			if err := w.Append(func(dst []byte) []byte { return append(dst, rec...) }); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if want := write(t, recs, WriterOptions{Compressor: g.compressor(t), ChunkBytes: g.MaxChunk}); !bytes.Equal(out.Bytes(), want) {
-			t.Errorf("%s: Append and Write differ", g.File)
-		}
-	}
-}

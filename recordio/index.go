@@ -72,12 +72,6 @@ func (x *Index) add(info ChunkInfo, p part) {
 // Len returns the number of records.
 func (x *Index) Len() int64 { return x.records }
 
-// Size returns the size of the indexed file in bytes.
-func (x *Index) Size() int64 { return x.size }
-
-// Chunks describes the chunks that hold records. The caller must not modify the slice.
-func (x *Index) Chunks() []ChunkInfo { return x.chunks }
-
 // findChunk returns the number of the chunk that holds record i.
 func findChunk(chunks []ChunkInfo, i int64) int {
 	return sort.Search(len(chunks), func(c int) bool { return chunks[c].First+chunks[c].Records > i })

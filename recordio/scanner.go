@@ -5,13 +5,6 @@ import (
 	"io"
 )
 
-// Position locates a record.
-type Position struct {
-	Offset int64 // of the header of its chunk
-	Chunk  int64 // number of its chunk in the file
-	Record int64 // number of the record among those that were returned
-}
-
 // Scanner reads the records of a stream in order. It is not safe for concurrent use.
 type Scanner struct {
 	opts ScanOptions
@@ -170,14 +163,6 @@ func (s *Scanner) Close() error {
 		s.stop(io.EOF)
 	}
 	return nil
-}
-
-// Position returns the position of the current record.
-func (s *Scanner) Position() Position {
-	if s.chunk == nil {
-		return Position{}
-	}
-	return Position{Offset: s.chunk.off, Chunk: s.chunk.num, Record: s.done + int64(s.i) - 1}
 }
 
 // Chunk describes the chunk of the current record. For a salvaged record the numbers are those of

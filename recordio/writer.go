@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 )
 
 // Writer writes records. It is not safe for concurrent use. Close must be called.
@@ -77,37 +76,6 @@ func (w *Writer) Write(rec []byte) error {
 	return w.spill()
 }
 
-// Append adds the record that encode appends to dst, without a copy. Like append, encode returns
-// dst extended by the record; it must not retain either.
-func (w *Writer) Append(encode func(dst []byte) []byte) error {
-	if w.err != nil {
-		return w.err
-	}
-	at, records := len(w.arena), w.stats.Records
-	grown := encode(append(w.arena, lentMark...))
-	size := len(grown) - at - lengthSize
-	switch {
-	case size < 0 || string(grown[at:at+lengthSize]) != lentMark:
-		return w.fail(Invalid, errors.New("encode did not return dst with the record appended"))
-	case w.stats.Records != records || len(w.arena) != at:
-		return w.fail(Invalid, errors.New("the Writer was used from within Append"))
-	}
-	if w.full(size) {
-		return w.Write(slices.Clone(grown[at+lengthSize:])) // the record may alias the start of the next chunk
-	}
-	if err := w.begin(size); err != nil {
-		return err
-	}
-	w.arena = grown
-	binary.LittleEndian.PutUint32(w.arena[at:], uint32(size))
-	w.added(size)
-	return w.spill()
-}
-
-// lentMark marks the place of the record's length while encode runs. It distinguishes dst from
-// unrelated bytes, which would replace earlier records.
-const lentMark = "\xa7\x1e\xd3\x5b"
-
 // begin prepares for a record of size bytes: it ends the chunk if it is full.
 func (w *Writer) begin(size int) error {
 	if w.err != nil {
@@ -171,9 +139,6 @@ func (w *Writer) Flush() error {
 	w.stats.Chunks++
 	w.arena = w.pack.begin()
 	w.records, w.bytes, w.payload = 0, 0, 0
-	if w.opts.OnChunk != nil {
-		w.opts.OnChunk(info)
-	}
 	return nil
 }
 

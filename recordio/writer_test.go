@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"syscall"
 	"testing"
 )
@@ -31,7 +32,7 @@ func TestErrorsOfAWriterStick(t *testing.T) {
 			if !errors.Is(first, syscall.ENOSPC) || !errors.Is(first, IO) {
 				t.Errorf("%v: %v", c, first)
 			}
-			again := w.Append(func(dst []byte) []byte { return append(dst, 'x') })
+			again := w.Write([]byte("x"))
 			if again != first || w.Write(nil) != first || w.Flush() != first || w.Close() != first {
 				t.Errorf("%v: the error does not stick: %v", c, again)
 			}
@@ -97,10 +98,9 @@ func TestWriteCopies(t *testing.T) {
 	equal(t, "records", scanAll(t, out.Bytes(), ScanOptions{}), [][]byte{[]byte("first"), []byte("SECND")})
 }
 
-func TestHookAndStats(t *testing.T) {
+func TestIndexAndStats(t *testing.T) {
 	var out bytes.Buffer
-	var chunks []ChunkInfo
-	w := NewWriter(&out, WriterOptions{ChunkBytes: 2, Offset: 100, OnChunk: func(c ChunkInfo) { chunks = append(chunks, c) }})
+	w := NewWriter(&out, WriterOptions{ChunkBytes: 2, Index: KeepIndex})
 	for _, rec := range []string{"", "", "a", "", "bcd"} {
 		if err := w.Write([]byte(rec)); err != nil {
 			t.Fatal(err)
@@ -113,8 +113,9 @@ func TestHookAndStats(t *testing.T) {
 	if w.Stats() != want {
 		t.Errorf("Stats are %+v, want %+v", w.Stats(), want)
 	}
-	if len(chunks) != 2 || chunks[0].Offset != 100 || chunks[0].Records != 4 || chunks[1].Offset != 137 || chunks[1].First != 4 {
-		t.Errorf("the hook got %+v", chunks)
+	x, err := w.Index()
+	if err != nil || len(x.chunks) != 2 || x.chunks[0].Offset != 0 || x.chunks[0].Records != 4 || x.chunks[1].Offset != 37 || x.chunks[1].First != 4 {
+		t.Errorf("the index has %+v, %v", x, err)
 	}
 }
 
@@ -133,76 +134,12 @@ func TestOptionsOfAWriterAreChecked(t *testing.T) {
 			t.Errorf("%+v: %v, want %v", c.opts, err, c.kind)
 		}
 	}
-	w := NewWriter(&bytes.Buffer{}, WriterOptions{})
-	if err := w.Append(func([]byte) []byte { return nil }); !errors.Is(err, Invalid) {
-		t.Errorf("an encode that returns nothing: %v", err)
-	}
-}
-
-// TestAppendMisused gives back something else than what was lent, or uses the Writer from within:
-// that is found before it replaces the records before.
-func TestAppendMisused(t *testing.T) {
-	for name, encode := range map[string]func(w *Writer, dst []byte) []byte{
-		"other bytes": func(*Writer, []byte) []byte { return []byte(`{"as":"json.Marshal does"}`) },
-		"record alone": func(_ *Writer, dst []byte) []byte {
-			return append(dst, "a record that is long enough"...)[len(dst):]
-		},
-		"a write within":  func(w *Writer, dst []byte) []byte { w.Write([]byte("within")); return append(dst, "x"...) },
-		"a flush within":  func(w *Writer, dst []byte) []byte { w.Flush(); return append(dst, "x"...) },
-		"a close within":  func(w *Writer, dst []byte) []byte { w.Close(); return append(dst, "x"...) },
-		"nothing written": func(_ *Writer, dst []byte) []byte { return dst[:0] },
-	} {
-		for _, before := range []string{"", "the record before"} {
-			w := NewWriter(io.Discard, WriterOptions{})
-			if before != "" {
-				if err := w.Write([]byte(before)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			err := w.Append(func(dst []byte) []byte { return encode(w, dst) })
-			if before == "" && name == "a flush within" {
-				continue // which had nothing to do
-			}
-			if !errors.Is(err, Invalid) && !errors.Is(err, Closed) {
-				t.Errorf("%s, behind %q: %v", name, before, err)
-			}
-			if again := w.Write(nil); again == nil {
-				t.Errorf("%s, behind %q: the Writer goes on", name, before)
-			}
-		}
-	}
-}
-
-// TestAppendPanics goes on with a Writer whose caller has got over a panic of encode.
-func TestAppendPanics(t *testing.T) {
-	var out bytes.Buffer
-	w := NewWriter(&out, WriterOptions{})
-	add := func(rec string, broken bool) {
-		defer func() { _ = recover() }()
-		w.Append(func(dst []byte) []byte {
-			if dst = append(dst, rec...); broken {
-				panic("encode")
-			}
-			return dst
-		})
-	}
-	add("a", false)
-	add("lost", true)
-	add("b", false)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := scanAll(t, out.Bytes(), ScanOptions{}); len(got) != 2 || string(got[0]) != "a" || string(got[1]) != "b" {
-		t.Errorf("got %q", got)
-	}
 }
 
 // TestChunksAreReadable: lengths of tiny records do not make a chunk larger than readers take that
 // are not told how large it is.
 func TestChunksAreReadable(t *testing.T) {
-	var largest, chunks int64
-	opts := WriterOptions{ChunkBytes: 128 << 20, OnChunk: func(c ChunkInfo) { largest, chunks = max(largest, c.RawBytes), chunks+1 }}
-	w := NewWriter(io.Discard, opts)
+	w := NewWriter(io.Discard, WriterOptions{ChunkBytes: 128 << 20, Index: KeepIndex})
 	if w.maxData >= DefaultMaxChunkBytes {
 		t.Errorf("chunks of %d bytes; readers take %d", w.maxData, DefaultMaxChunkBytes)
 	}
@@ -215,8 +152,9 @@ func TestChunksAreReadable(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if largest != 100 || chunks != 50 {
-		t.Errorf("%d chunks of up to %d bytes, want 50 of 100", chunks, largest)
+	x, err := w.Index()
+	if err != nil || len(x.chunks) != 50 || slices.ContainsFunc(x.chunks, func(c ChunkInfo) bool { return c.RawBytes != 100 }) {
+		t.Errorf("%+v, %v; want 50 chunks of 100 bytes", x, err)
 	}
 }
 

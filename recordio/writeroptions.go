@@ -30,13 +30,12 @@ const (
 // WriterOptions configure a Writer. The zero value writes the same bytes as the reference
 // implementation without compression.
 type WriterOptions struct {
-	Path        string          // for messages only
-	Offset      int64           // position of the first byte in the file, for appending
-	Compressor  Compressor      // of all chunks
-	ChunkBytes  int             // maximum record bytes of a chunk with several records; 0: DefaultChunkBytes; or SingleRecords
-	Parallelism int             // number of goroutines that compress; below 2: the caller's goroutine. The output is the same
-	Index       IndexMode       // whether to gather an index
-	OnChunk     func(ChunkInfo) // called after each chunk is written, in the caller's goroutine; may be nil
+	Path        string     // for messages only
+	Offset      int64      // position of the first byte in the file, for appending
+	Compressor  Compressor // of all chunks
+	ChunkBytes  int        // maximum record bytes of a chunk with several records; 0: DefaultChunkBytes; or SingleRecords
+	Parallelism int        // number of goroutines that compress; below 2: the caller's goroutine. The output is the same
+	Index       IndexMode  // whether to gather an index
 }
 
 // check returns an error if o is invalid.

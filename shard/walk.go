@@ -60,10 +60,6 @@ func (w *Walk) position() int64 {
 // it is the end of the epoch, the same for every trainer.
 func (w *Walk) Cursor() int64 { return w.cursor }
 
-// Steps returns how many records this trainer still gets in this epoch. If there are none for
-// trainer 0 the epoch is over: begin the next one at cursor 0.
-func (w *Walk) Steps() int64 { return w.left }
-
 // TailOf describes the end of an epoch for an unchanged number of trainers: the number of steps of
 // trainer t, which must be valid, and how many records are dropped or repeated in total.
 func TailOf(records int64, t Trainer, e Equal) Tail {

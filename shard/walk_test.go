@@ -120,8 +120,8 @@ func TestWalkFollowsTheOrder(t *testing.T) {
 	if got, ok := w.Next(); ok {
 		t.Errorf("behind the end: got %d", got)
 	}
-	if w.Cursor() != 10 || w.Steps() != 0 {
-		t.Errorf("cursor and steps at the end: got %d, %d, want 10, 0", w.Cursor(), w.Steps())
+	if w.Cursor() != 10 || w.left != 0 {
+		t.Errorf("cursor and steps at the end: got %d, %d, want 10, 0", w.Cursor(), w.left)
 	}
 }
 

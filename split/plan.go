@@ -1,9 +1,6 @@
 package split
 
-import (
-	"fmt"
-	"iter"
-)
+import "fmt"
 
 // Plan assigns records to files. It is a plain value.
 type Plan struct {
@@ -29,7 +26,7 @@ func (p Plan) Records() int64 {
 }
 
 // Plan computes the plan of total records without reading them, in time and memory proportional to
-// the number of files. Bytes needs PlanSizes (ErrNeedsSizes); a rule with another WithCount is
+// the number of files. Bytes depends on the sizes of the records (ErrNeedsSizes); a rule with another WithCount is
 // ErrCount.
 func (r Rule) Plan(p Pattern, total int64) (Plan, error) {
 	if r.known && r.total != total {
@@ -74,19 +71,6 @@ func (r Rule) consecutive() Plan {
 		plan.Files = append(plan.Files, File{First: r.total, Step: 1})
 	}
 	return plan
-}
-
-// PlanSizes computes the plan of records from their sizes in bytes, in order. It works for every
-// rule that does not need a count, and sets File.Bytes.
-func (r Rule) PlanSizes(p Pattern, sizes iter.Seq[int64]) (Plan, error) {
-	if err := r.check(); err != nil {
-		return Plan{}, err
-	}
-	t := tally{cutter: cutter{rule: r}}
-	for size := range sizes {
-		t.add(size)
-	}
-	return t.finish(p)
 }
 
 // named sets the names.

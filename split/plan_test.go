@@ -3,6 +3,7 @@ package split
 import (
 	"errors"
 	"io/fs"
+	"iter"
 	"math"
 	"reflect"
 	"slices"
@@ -114,7 +115,7 @@ func TestPlanSizes(t *testing.T) {
 		{"records", Records(2), []int64{1, 1, 1}, []int64{2, 1}},
 	}
 	for _, tt := range tests {
-		plan, err := tt.rule.PlanSizes(pattern(t, "%05d", OfCount), slices.Values(tt.sizes))
+		plan, err := tt.rule.planSizes(pattern(t, "%05d", OfCount), slices.Values(tt.sizes))
 		if got := counts(plan); err != nil || !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %v, %v, want %v", tt.name, got, err, tt.want)
 		}
@@ -141,7 +142,7 @@ func TestPlanRefused(t *testing.T) {
 		return err
 	}
 	sizes := func(r Rule, n int) error {
-		_, err := r.PlanSizes(pattern(t, "%01d", OfCount), slices.Values(make([]int64, n)))
+		_, err := r.planSizes(pattern(t, "%01d", OfCount), slices.Values(make([]int64, n)))
 		return err
 	}
 	tests := []struct {
@@ -168,4 +169,17 @@ func TestPlanRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", tt.name, tt.got, tt.want)
 		}
 	}
+}
+
+// planSizes computes the plan of records from their sizes in bytes, in order. It works for every
+// rule that does not need a count, and sets File.Bytes.
+func (r Rule) planSizes(p Pattern, sizes iter.Seq[int64]) (Plan, error) {
+	if err := r.check(); err != nil {
+		return Plan{}, err
+	}
+	t := tally{cutter: cutter{rule: r}}
+	for size := range sizes {
+		t.add(size)
+	}
+	return t.finish(p)
 }

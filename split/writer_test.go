@@ -121,7 +121,7 @@ func checkRun(t *testing.T, name string, r Rule, total int64) {
 	if r.NeedsCount() {
 		r = r.WithCount(total)
 	}
-	want, err := r.PlanSizes(p, sizes)
+	want, err := r.planSizes(p, sizes)
 	if err != nil {
 		t.Fatalf("%s: plan: %v", name, err)
 	}
