@@ -360,7 +360,7 @@ func TestConvertFullDisk(t *testing.T) {
 	}
 	for _, flags := range []string{"--num-shards 3", "--shuffle --shuffle-memory 100k"} {
 		out, err := exec.Command("bash", "-c", script+" "+flags).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "file too large\nhint: TMPDIR names the folder for temporary files\n") {
+		if err == nil || !strings.Contains(string(out), "file too large\nhint: TMPDIR names the directory for temporary files\n") {
 			t.Errorf("%s: got %v: %s", flags, err, out)
 		}
 	}

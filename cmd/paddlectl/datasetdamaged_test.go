@@ -38,7 +38,7 @@ func damagedSet(t *testing.T) {
 // TestDatasetOnDamage passes over what is damaged in the shards of a set.
 func TestDatasetOnDamage(t *testing.T) {
 	damagedSet(t)
-	const lost = "2 damaged places: 10 records lost for certain, and at 1 place nobody knows how many"
+	const lost = "2 damaged places: 10 records lost, plus an unknown number at 1 place"
 	for _, tt := range []struct {
 		args    string
 		code    cliio.Code

@@ -277,7 +277,7 @@ func TestUsedUpQuota(t *testing.T) {
 		}
 	}
 	got := run(t, testMain(t, full{newHome(t)}, "cp", "a", "b", "c", home))
-	const hint = "hint: paddlectl quota /pfs/dc/home/alice shows what is used and allowed\n"
+	const hint = "hint: paddlectl quota /pfs/dc/home/alice shows use and quota\n"
 	for _, want := range []string{"alice/a: quota", "alice/b: quota", "alice/c: quota", hint, "cp: 0 files, 0 B copied, 3 failed\n"} {
 		if got.code != cliio.Failed || strings.Count(got.stderr, want) != 1 {
 			t.Errorf("code %d, %q; want 1, %q once", got.code, got.stderr, want)
@@ -311,7 +311,7 @@ func TestLinksThatTheStoreHasNot(t *testing.T) {
 		}
 	}
 	got := run(t, testMain(t, struct{ pfs.FileSystem }{newHome(t)}, "cp", "-r", "--links", "d/", home))
-	const hint = "hint: --skip-links leaves links out; without --links what they lead to is copied\n"
+	const hint = "hint: --skip-links leaves links out; without --links their targets are copied\n"
 	if n := strings.Count(got.stderr, "not supported by this store: symbolic links\n"); got.code != cliio.Partly || n != 2 || strings.Count(got.stderr, hint) != 1 {
 		t.Errorf("code %d, %s", got.code, got.stderr)
 	}

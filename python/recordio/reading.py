@@ -59,7 +59,7 @@ class reader(object):  # noqa: N801 (the name that programs know)
             raise self._failure
         except RecordIOError as e:
             self._failure = RecordIOError(
-                "%s: %s (paddlectl recordio verify tells all that is damaged, salvage saves the rest)" % (self._path, e)
+                "%s: %s (paddlectl recordio verify lists all damage, salvage saves the rest)" % (self._path, e)
             )
             self.close()
             raise self._failure

@@ -61,7 +61,7 @@ func runFind(ctx context.Context, a *app.App, o findOptions, operands []string) 
 	if err != nil {
 		return err
 	}
-	f := &find{a: a, o: o, tests: tests, silent: &app.Silence{}}
+	f := &find{a: a, o: o, tests: tests, down: &app.DownDatacenters{}}
 	err = a.EachTarget(ctx, operands, func(t app.Target) error { return f.target(ctx, t) })
 	if err == nil && f.failed {
 		return cliio.Reported(cliio.Partly)
@@ -74,7 +74,7 @@ type find struct {
 	a      *app.App
 	o      findOptions
 	tests  []findTest
-	silent *app.Silence
+	down   *app.DownDatacenters
 	failed bool // something below could not be read, and was reported
 }
 
@@ -87,14 +87,14 @@ func (f *find) target(ctx context.Context, t app.Target) error {
 		top = 0
 	}
 	return pfs.Walk(ctx, t.FS, t.Path, func(name pfs.Path, info pfs.Info, err error) error {
-		if f.silent.Has(name) {
+		if f.down.Has(name) {
 			return fs.SkipDir
 		}
 		if err != nil {
 			if name == t.Path && !errors.Is(err, pfs.Invalid) || app.HopelessIn(ctx, t.Path, err) {
 				return err
 			}
-			f.silent.Note(name, err)
+			f.down.Note(name, err)
 			f.failed = true
 			f.a.ReportFailure(err)
 			return nil

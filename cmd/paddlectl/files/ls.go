@@ -302,11 +302,11 @@ func (l *ls) showTargets(ctx context.Context) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
-	tally, silent := cliio.NewTally(l.a.ReportFailure), &app.Silence{}
-	defer silent.Tell(l.a.Printer)
+	tally, down := cliio.NewTally(l.a.ReportFailure), &app.DownDatacenters{}
+	defer down.Tell(l.a.Printer)
 	err := l.dirs.Each(func(e pfs.Info) error {
 		dir := pfs.Path(e.Name)
-		err := silent.Unless(dir, func() error { return l.showDir(ctx, dir) })
+		err := down.Unless(dir, func() error { return l.showDir(ctx, dir) })
 		tally.Add(err)
 		if app.Hopeless(ctx, err) {
 			return app.ErrStop

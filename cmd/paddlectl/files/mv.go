@@ -102,7 +102,7 @@ func acrossMachines(a *app.App, operands []string, err error) error {
 	if here == "" || !there {
 		return err
 	}
-	return cliargs.Usagef("%q is a path of this machine, and mv moves on the service only: copy with cp, then remove what was copied", here)
+	return cliargs.Usagef("%q is a local path, and mv works only on the service: copy with cp, then remove the source", here)
 }
 
 // checkDir refuses a DEST that must be a directory and is not. Unlike cp, mv makes only the new

@@ -61,7 +61,7 @@ func runSync(ctx context.Context, a *app.App, o *copying.Options, operands []str
 	case from.Side == app.Stdio || to.Side == app.Stdio:
 		return cliargs.Usagef("\"-\" is not a directory: sync copies directories")
 	case from.Side == app.Local && to.Side == app.Local:
-		return cliargs.Usagef("both paths are of this machine: those of the service begin with /pfs/%s", a.DidYouMeanInHome(to.Text))
+		return cliargs.Usagef("both paths are local: paths of the service begin with /pfs/%s", a.DidYouMeanInHome(to.Text))
 	}
 	source, err := a.End(ctx, from)
 	if err != nil {

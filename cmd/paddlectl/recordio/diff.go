@@ -55,7 +55,7 @@ func diffRecords(ctx context.Context, a *app.App, o *diffOptions, operands []str
 		files = append(files, f)
 	}
 	if files[0].Stream != nil && files[1].Stream != nil {
-		return cliargs.Usagef("\"-\" is given twice: standard input can be read once")
+		return cliargs.Usagef("\"-\" is given twice: standard input can be read only once")
 	}
 	r := datafile.StartReading(ctx, a, &o.ReadOptions, files, a.OnScreen())
 	defer r.M.End()

@@ -13,20 +13,20 @@ type ChangeOptions struct {
 	verbose, JSON bool
 }
 
-// VerboseFlag is --verbose, which prints what usage says.
+// VerboseFlag returns the flag --verbose with the given usage.
 func (o *ChangeOptions) VerboseFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: usage, Destination: &o.verbose}
 }
 
-// JSONFlag is --json, which prints events, as cp does.
+// JSONFlag returns the flag --json, which prints events as cp does.
 func (o *ChangeOptions) JSONFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print results and failures as JSON, one object per line", Destination: &o.JSON}
 }
 
-// Begin has failures told as events, too, if that is asked for.
+// Begin makes a print failures as events too, with --json.
 func (o ChangeOptions) Begin(a *App) { a.failedEvents = o.JSON }
 
-// Done tells that something was done: e with --json, text with --verbose.
+// Done reports a change: it prints e with --json, text with --verbose.
 func (o ChangeOptions) Done(a *App, e EventJSON, text string) {
 	switch {
 	case o.JSON:
@@ -36,7 +36,7 @@ func (o ChangeOptions) Done(a *App, e EventJSON, text string) {
 	}
 }
 
-// failedEvent is err as an event.
+// failedEvent returns the event for err.
 func failedEvent(err error) EventJSON {
 	j := EventJSON{Event: "failed", Error: err.Error(), Code: int(cliio.CodeOf(err))}
 	var e *pfs.Error
@@ -46,7 +46,7 @@ func failedEvent(err error) EventJSON {
 	return j
 }
 
-// EventJSON is how --json shows an event.
+// EventJSON is an event as --json prints it.
 type EventJSON struct {
 	Event   string `json:"event"`
 	Path    string `json:"path,omitempty"`
@@ -60,5 +60,5 @@ type EventJSON struct {
 	Digest  string `json:"digest,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Error   string `json:"error,omitempty"`
-	Code    int    `json:"code,omitempty"` // exit code that the error alone would have
+	Code    int    `json:"code,omitempty"` // exit code for this error alone
 }

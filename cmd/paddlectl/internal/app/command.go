@@ -13,11 +13,11 @@ import (
 // Spec describes a command for the parser, --help and docs/reference.md.
 type Spec struct {
 	Name     string
-	Args     string // operands, as the usage line shows them
-	Summary  string // one line, in the list of commands
-	Text     string // what it does, precisely
+	Args     string // the operands in the usage line
+	Summary  string // one line for the list of commands
+	Text     string // the full description
 	Examples []string
-	Exits    []cliio.Code // besides Done, Failed and Usage
+	Exits    []cliio.Code // other than Done, Failed and Usage
 	Flags    []cli.Flag
 	Hidden   bool
 
@@ -70,7 +70,7 @@ func (s Spec) checkCount(n int) error {
 	return nil
 }
 
-// description makes the body of the help text.
+// description returns the body of the help text.
 func (s Spec) description() string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(s.Text))
@@ -86,7 +86,7 @@ func (s Spec) description() string {
 	return b.String()
 }
 
-// codes lists the exit codes of s in order.
+// codes returns the exit codes of s in order.
 func (s Spec) codes() []cliio.Code {
 	listed := map[cliio.Code]bool{cliio.Done: true, cliio.Failed: true, cliio.Usage: true}
 	for _, c := range s.Exits {
@@ -101,12 +101,12 @@ func (s Spec) codes() []cliio.Code {
 	return codes
 }
 
-// RemoteExits are the codes of commands that ask a service.
+// RemoteExits returns the exit codes of commands that call a service, and more.
 func RemoteExits(more ...cliio.Code) []cliio.Code {
 	return append(more, cliio.Denied, cliio.Unavailable, cliio.Interrupted)
 }
 
-// PathExits are the codes of commands that take paths on a service.
+// PathExits returns the exit codes of commands that take paths on a service, and more.
 func PathExits(more ...cliio.Code) []cliio.Code {
 	return RemoteExits(append(more, cliio.NotFound, cliio.Exists, cliio.Partly)...)
 }

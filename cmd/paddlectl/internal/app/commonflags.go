@@ -10,40 +10,40 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// The flags that several commands have, and mean the same by.
+// Flags that have the same meaning in several commands.
 
-// AllLevels is how far down a tree is gone if nothing is said.
+// AllLevels is the default of flags that limit the depth of a tree: no limit.
 const AllLevels = math.MaxInt
 
-// JSONFlag is --json of all commands that print results.
+// JSONFlag returns the flag --json of commands that print results.
 func JSONFlag(to *bool) cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print results as JSON, one object per line", Destination: to}
 }
 
-// HumanFlag is --human-readable of all commands that print sizes.
+// HumanFlag returns the flag --human-readable of commands that print sizes.
 func HumanFlag(to *bool) cli.Flag {
 	return &cli.BoolFlag{Name: "human-readable", Aliases: []string{"h"}, Usage: "sizes like 1.5G", Destination: to}
 }
 
-// QuietFlag is --quiet of all commands that show a bar.
+// QuietFlag returns the flag --quiet of commands that show a progress bar.
 func QuietFlag(to *bool) cli.Flag {
 	return &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress bar and no summary", Destination: to}
 }
 
-// OutputFlag is --output of all commands that make one file.
+// OutputFlag returns the flag --output of commands that write one file.
 func OutputFlag(to *string) cli.Flag {
 	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`; - is standard output", Destination: to}
 }
 
-// ForceFlag is --force of all commands that make files.
+// ForceFlag returns the flag --force of commands that write files.
 func ForceFlag(to *bool) cli.Flag {
 	return &cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "replace files that exist", Destination: to}
 }
 
-// ListFlag returns the value of a flag that adds each of its values to list.
+// ListFlag returns the value of a flag that may be given several times; each value is appended to list.
 func ListFlag(list *[]string) cli.Generic { return &listFlag{list} }
 
-// listFlag gathers the values of a flag that may be given several times.
+// listFlag collects the values of a flag that may be given several times.
 type listFlag struct{ values *[]string }
 
 func (f *listFlag) Set(s string) error {
@@ -53,7 +53,7 @@ func (f *listFlag) Set(s string) error {
 
 func (f *listFlag) String() string { return "" }
 
-// OneOf refuses a value that is not among those that a flag takes.
+// OneOf returns a usage error unless value is one of values.
 func OneOf(flag, value string, values ...string) error {
 	if slices.Contains(values, value) {
 		return nil
@@ -62,5 +62,5 @@ func OneOf(flag, value string, values ...string) error {
 	return cliargs.Usagef("--%s %s: %s or %s is needed", flag, value, strings.Join(values[:last], ", "), values[last])
 }
 
-// OldCount is a number of lines as head of old takes it.
+// OldCount matches a number of lines in the old syntax of head, such as -5.
 var OldCount = regexp.MustCompile(`^-\d+$`)

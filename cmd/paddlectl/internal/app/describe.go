@@ -11,7 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// entryJSON is how --json shows a file, directory or link.
+// entryJSON is a file, directory or link as --json prints it.
 type entryJSON struct {
 	Path    string    `json:"path"`
 	Name    string    `json:"name"`
@@ -26,7 +26,7 @@ type entryJSON struct {
 	Digest  string    `json:"digest,omitempty"`
 }
 
-// NewEntryJSON describes what is at name.
+// NewEntryJSON returns the JSON form of the entry info at name.
 func NewEntryJSON(name pfs.Path, info pfs.Info) entryJSON {
 	return entryJSON{
 		Path: string(name), Name: info.Name, Type: TypeName(info), Size: info.Size, Mode: Octal(info.Mode),
@@ -35,7 +35,7 @@ func NewEntryJSON(name pfs.Path, info pfs.Info) entryJSON {
 	}
 }
 
-// TypeName says in a word what info describes.
+// TypeName returns the type of an entry in one word.
 func TypeName(info pfs.Info) string {
 	switch {
 	case info.IsDir():
@@ -48,14 +48,14 @@ func TypeName(info pfs.Info) string {
 	return "special"
 }
 
-// Octal writes the permission bits as chmod takes them: "0644".
+// Octal formats the permission bits as chmod takes them: "0644".
 func Octal(mode fs.FileMode) string {
 	const digits = "01234567"
 	p := mode.Perm()
 	return string([]byte{'0', digits[p>>6&7], digits[p>>3&7], digits[p&7]})
 }
 
-// ModeText writes type and permission bits as ls does: "drwxr-xr-x".
+// ModeText formats type and permission bits as ls does: "drwxr-xr-x".
 func ModeText(info pfs.Info) string {
 	kind := "-"
 	switch {
@@ -69,10 +69,10 @@ func ModeText(info pfs.Info) string {
 	return kind + strings.TrimPrefix(info.Mode.Perm().String(), "-")
 }
 
-// TimeText writes a time for people, in their own zone.
+// TimeText formats a time in the local zone.
 func TimeText(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
-// SizeText writes a size exactly, and for people where that differs.
+// SizeText formats a size in bytes, followed by the short form if that differs.
 func SizeText(n int64) string {
 	if n < 1024 {
 		return fmt.Sprint(n)
@@ -80,7 +80,7 @@ func SizeText(n int64) string {
 	return fmt.Sprintf("%d (%s)", n, cliio.Size(n))
 }
 
-// Count writes "1 file", "2 files".
+// Count formats a number and a noun: "1 file", "2 files".
 func Count(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -88,12 +88,12 @@ func Count(n int64, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Pad fills s with spaces up to so many columns.
+// Pad fills s with spaces up to the given number of columns.
 func Pad(s string, columns int) string {
 	return s + strings.Repeat(" ", max(0, columns-cliio.Columns(s)))
 }
 
-// ShellLine writes a command so that it can be pasted into a shell.
+// ShellLine quotes a command so that it can be pasted into a shell.
 func ShellLine(args []string) string {
 	words := make([]string, len(args))
 	for i, a := range args {
@@ -102,7 +102,7 @@ func ShellLine(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// ShellWord quotes s if a shell would not take it as it is.
+// ShellWord quotes s if a shell would change it.
 func ShellWord(s string) string {
 	if runtime.GOOS == "windows" && isQuoted(posixWord(s)) {
 		return `"` + s + `"`
@@ -112,7 +112,7 @@ func ShellWord(s string) string {
 
 func isQuoted(word string) bool { return word[0] == '\'' }
 
-// posixWord is shellWord for the shells of Unix.
+// posixWord is ShellWord for Unix shells.
 func posixWord(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_-+=:,./"
 	isPlain := func(r rune) bool { return strings.ContainsRune(plain, r) }

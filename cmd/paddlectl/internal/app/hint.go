@@ -21,8 +21,8 @@ import (
 	"github.com/paddlecloud/pfs/recordio"
 )
 
-// WayOut says what to do about an error; "" if the error says it or nothing can be
-// done.
+// WayOut returns the hint for an error, or "" if the error's text is enough or the user can do
+// nothing.
 func (a *App) WayOut(err error) string {
 	var pin *client.PinError
 	var usage *cliargs.UsageError
@@ -60,19 +60,19 @@ func (a *App) WayOut(err error) string {
 	return ""
 }
 
-// fixedNames are what /pfs/DC holds.
+// fixedNames are the entries of /pfs/DC.
 var fixedNames = []string{homes, public, mapped, oldHomes}
 
-// isFixed reports whether p is in one of the directories that a datacenter holds, or
-// above them.
+// isFixed reports whether p is below or above one of the directories in fixedNames, or one of
+// them.
 func isFixed(p pfs.Path) bool {
 	parts := strings.Split(string(p), "/") // "", pfs, DC, home, USER
 	return len(parts) < 4 || parts[2] == public || slices.Contains(fixedNames, parts[3])
 }
 
-// placeLine returns the way out of an error about a path that is no place of the user's: the
-// path that was meant if a directory of the datacenter is misspelt or a home has nearly the
-// user's name, else the user's home; "" for other errors.
+// placeLine returns the hint for an error about a path at which the user may have no files. It
+// suggests the path that was probably meant, if a directory of the datacenter or the name of
+// the home is misspelt, else the user's home. For other errors it returns "".
 func (a *App) placeLine(err error) string {
 	var e *pfs.Error
 	if !errors.As(err, &e) || !e.Path.Within(Top) {
@@ -109,25 +109,24 @@ func (a *App) placeLine(err error) string {
 	return ""
 }
 
-// damageLine names the commands for a file of records that is damaged; "" for what is no
-// damage of a file, and for those who have asked what is damaged.
+// damageLine returns the hint that names the commands for a damaged file of records, or "" for
+// other errors and in the commands that list damage.
 func (a *App) damageLine(e *recordio.Error) string {
-	const saves = "recordio salvage saves what is whole"
+	const saves = "recordio salvage saves the intact records"
 	if e.Path == "" || e.Path == StdinText || strings.HasSuffix(a.Command, "verify") {
 		return ""
 	}
-	verify := a.Program + " recordio verify " + ShellWord(e.Path) + " tells all that is damaged; "
+	verify := a.Program + " recordio verify " + ShellWord(e.Path) + " lists all damage; "
 	switch e.Kind {
 	case recordio.Truncated:
-		return verify + "recordio repair cuts off an end that is torn, " + saves
+		return verify + "recordio repair cuts off an incomplete end, " + saves
 	case recordio.Checksum, recordio.Malformed:
 		return verify + saves
 	}
 	return ""
 }
 
-// renameLine is the command that renames an entry of this machine; "" where there is
-// none.
+// renameLine returns the command that renames a local entry, or "" if there is none.
 func renameLine(e *transfer.NameError) string {
 	if e.Dir.Within(Top) || runtime.GOOS == "windows" {
 		return ""
@@ -137,19 +136,19 @@ func renameLine(e *transfer.NameError) string {
 	return "in bash: mv " + dir + "$'" + inside + "' " + dir + "NEW-NAME"
 }
 
-// quotaLine is the command that shows the quota which err says is used up: stores
-// name the directory that has it.
+// quotaLine returns the command that shows the exceeded quota of err. Stores name the
+// directory that has the quota.
 func (a *App) quotaLine(err error) string {
 	line := a.Program + " quota"
 	var e *pfs.Error
 	if errors.As(err, &e) && e.Path.Within(Top) {
 		line += " " + ShellWord(string(limitedDir(e.Path)))
 	}
-	return line + " shows what is used and allowed"
+	return line + " shows use and quota"
 }
 
-// spaceLine is the command that shows the space which err says is used up: of the
-// services, or of this machine.
+// spaceLine returns the command that shows the free space of the full store of err: on the
+// services or on this machine.
 func (a *App) spaceLine(err error) string {
 	var e *pfs.Error
 	if !errors.As(err, &e) || e.Path == "" || e.Path.Within(Top) {
@@ -161,8 +160,8 @@ func (a *App) spaceLine(err error) string {
 	return "df -h " + ShellWord(LocalText(e.Path.Parent())) + " shows the space on this machine"
 }
 
-// limitedDir is where to ask for the quota that refused name: its home, or else its
-// directory. So the hint is the same for all files of a copy, and said once.
+// limitedDir returns the directory whose quota the hint about name shows: its home, or else its
+// directory. So all files of a copy have the same hint, which is printed once.
 func limitedDir(name pfs.Path) pfs.Path {
 	if home, ok := homeAbove(name); ok {
 		return home
@@ -173,7 +172,7 @@ func limitedDir(name pfs.Path) pfs.Path {
 	return name.Parent()
 }
 
-// homeAbove returns the home that name is, or is in.
+// homeAbove returns the home that contains name, which may be name itself.
 func homeAbove(name pfs.Path) (home pfs.Path, ok bool) {
 	for p := name; p.Within(Top) && p != Top; p = p.Parent() {
 		if p.Parent().Base() == "home" && AboveStores(p.Parent().Parent()) {
@@ -183,16 +182,16 @@ func homeAbove(name pfs.Path) (home pfs.Path, ok bool) {
 	return "", false
 }
 
-// unavailableHint asks for the service where nobody answered at all.
+// unavailableHint returns the hint for an error without any response from a service.
 func (a *App) unavailableHint(err error) string {
-	const later = "try again in a moment; transfers go on where they were"
+	const later = "try again in a moment; transfers resume"
 	var name *net.DNSError
 	if errors.As(err, &name) && name.IsNotFound {
-		return fmt.Sprintf("is the name right? %s config view shows what is configured", a.Program)
+		return fmt.Sprintf("is the name right? %s config view shows the configuration", a.Program)
 	}
 	var header tls.RecordHeaderError
 	if errors.As(err, &header) {
-		return "what answers there does not speak TLS: does the endpoint name the port of pfsd?"
+		return "the server does not speak TLS: does the endpoint name the port of pfsd?"
 	}
 	var dial *net.OpError
 	if !errors.As(err, &dial) || dial.Op != "dial" || dial.Addr == nil {
@@ -200,7 +199,7 @@ func (a *App) unavailableHint(err error) string {
 	}
 	host, port, err := net.SplitHostPort(dial.Addr.String())
 	if err == nil && (port == "443" || port == "80") {
-		return "does the endpoint name the port? pfsd listens at 8730 unless --listen names another"
+		return "does the endpoint name the port? The default port of pfsd is 8730"
 	}
 	if err == nil && cliio.IsLoopback(host) {
 		return fmt.Sprintf("is pfsd running at %s? pfsd serve --data DIR starts one", dial.Addr)
@@ -208,11 +207,11 @@ func (a *App) unavailableHint(err error) string {
 	return fmt.Sprintf("is pfsd running at %s? %s", dial.Addr, later)
 }
 
-// loginLine is the command that logs in where err says that somebody is not.
+// loginLine returns the login command for an error about a missing login.
 func (a *App) loginLine(err error) string {
 	file, cerr := a.Remotes.Config()
 	if cerr != nil {
-		return "" // the message says it already
+		return "" // the message has the hint already
 	}
 	if len(file.Entries) == 0 {
 		return a.loginAnywhere()
@@ -224,8 +223,8 @@ func (a *App) loginLine(err error) string {
 	return a.loginTo(e)
 }
 
-// entryOf returns the entry of the service that err came from: that of its path, else
-// the current one.
+// entryOf returns the entry of the service that returned err: the one of its path, or else the
+// current one.
 func entryOf(file *config.File, err error) (config.Entry, error) {
 	var pe *pfs.Error
 	if errors.As(err, &pe) {
@@ -240,8 +239,8 @@ func (a *App) loginAnywhere() string {
 	return a.Program + " login --endpoint https://HOST:PORT --username NAME"
 }
 
-// loginTo is the command that logs in to the service of e. The name of an entry that
-// is still to be made may be missing.
+// loginTo returns the command that logs in to the service of e. A new entry may have no name
+// yet.
 func (a *App) loginTo(e config.Entry) string {
 	line := []string{a.Program, "login", "--endpoint", e.Endpoint, "--username", cmp.Or(e.Username, "NAME")}
 	if e.Name != "" {
@@ -250,7 +249,7 @@ func (a *App) loginTo(e config.Entry) string {
 	return ShellLine(line)
 }
 
-// pinLine is the command that accepts another certificate than the known one.
+// pinLine returns the command that accepts a new certificate.
 func (a *App) pinLine(err error, pin *client.PinError) string {
 	file, cerr := a.Remotes.Config()
 	if cerr != nil {
@@ -260,7 +259,7 @@ func (a *App) pinLine(err error, pin *client.PinError) string {
 	if cerr != nil || e.Fingerprint != pin.Pinned {
 		i := slices.IndexFunc(file.Entries, func(e config.Entry) bool { return e.Fingerprint == pin.Pinned })
 		if i < 0 {
-			return "" // the message says how
+			return "" // the message has the hint already
 		}
 		e = file.Entries[i]
 	}
@@ -271,9 +270,8 @@ func (a *App) trustLine(e config.Entry, pin *client.PinError) string {
 	return "if its administrator confirms the new one: " + a.loginTo(e) + " --fingerprint " + pin.Shown
 }
 
-// LoginHint adds the way out to an error of the service of e that is about the login,
-// whatever path the error names. The service itself says how long it refuses more
-// tries.
+// LoginHint adds the hint to an error about the login at the service of e, whatever path the
+// error names. The service's message contains how long it refuses further attempts.
 func (a *App) LoginHint(err error, e config.Entry) error {
 	var pin *client.PinError
 	switch kind := pfs.KindOf(err); {
@@ -294,20 +292,20 @@ func (a *App) LoginHint(err error, e config.Entry) error {
 	return err
 }
 
-// Hinted is an error with a way out that only the command knew.
+// Hinted is an error with a hint that the command adds.
 type Hinted struct {
 	error
 	way string
 }
 
-// WithHint adds to err what the user can do about it.
+// WithHint adds the hint way to err.
 func WithHint(err error, way string) error { return Hinted{err, way} }
 
 func (h Hinted) Unwrap() error { return h.error }
 
-// ParentHint adds the way out to an error that says that something above at is
-// missing, unless that is its datacenter, a directory that no datacenter has, or a home of
-// no account: nobody can make them.
+// ParentHint adds the hint way to an error about a missing directory above at. It adds none if
+// users cannot create that directory: a datacenter, its fixed directories, or the home of a
+// missing account.
 func ParentHint(ctx context.Context, err error, at transfer.End, way string) error {
 	var e *pfs.Error
 	if !errors.As(err, &e) || e.Kind != pfs.NotExist || e.Path == "" || !at.Path.Within(e.Path) {
@@ -329,13 +327,13 @@ func ParentHint(ctx context.Context, err error, at transfer.End, way string) err
 	return WithHint(err, way)
 }
 
-// errNamed puts a name before an error that has none.
+// errNamed is an error prefixed with a name.
 type errNamed struct {
 	name string
 	err  error
 }
 
-// NamedError puts name before err.
+// NamedError prefixes err with name.
 func NamedError(name string, err error) error { return errNamed{name, err} }
 
 func (e errNamed) Error() string { return e.name + ": " + e.err.Error() }

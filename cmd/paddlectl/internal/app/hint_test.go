@@ -12,8 +12,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// TestLoginHints checks that the way out is that of the service which refused, and
-// that a login which comes too often has none beside its message.
+// TestLoginHints checks that the hint names the service that refused the login, and that there
+// is no hint for a login that is refused because of its rate.
 func TestLoginHints(t *testing.T) {
 	a := New(&Main{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }})
 	e := config.Entry{Name: "far", Username: "bob", Endpoint: "https://far:1"}

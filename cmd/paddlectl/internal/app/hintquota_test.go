@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// TestQuotaIsHintedAtOnce however many files it refuses.
+// TestQuotaIsHintedAtOnce checks that an exceeded quota has one hint, however many files it refuses.
 func TestQuotaIsHintedAtOnce(t *testing.T) {
 	var stderr bytes.Buffer
 	a := New(&Main{Stdout: &stderr, Stderr: &stderr})

@@ -12,15 +12,14 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// LocalSide has the disks of this machine as file systems: one on most systems, one
-// a volume on Windows.
+// LocalSide is the local file systems: one, or one for each volume on Windows.
 type LocalSide struct {
 	mu      sync.Mutex
 	volumes map[string]*localfs.FS
-	typed   map[pfs.Path]string // relative operands, by what they mean
+	typed   map[pfs.Path]string // relative operands, by absolute path
 }
 
-// End returns the file or directory that name means here.
+// End returns the local file or directory with the given name.
 func (l *LocalSide) End(name string) (transfer.End, error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {
@@ -45,13 +44,13 @@ func (l *LocalSide) note(p pfs.Path, name string) {
 		l.typed = map[pfs.Path]string{}
 	}
 	l.typed[p] = name
-	// What is made beside a file is called after its directory.
+	// Messages about temporaries beside the file name its directory.
 	if _, known := l.typed[p.Parent()]; !known && !endsInSlash(name) {
 		l.typed[p.Parent()] = filepath.Dir(name)
 	}
 }
 
-// asTyped returns what the user calls p, if it is a relative operand or below one.
+// asTyped returns p as the user would type it, if p is a relative operand or below one.
 func (l *LocalSide) asTyped(p pfs.Path) (string, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +83,7 @@ func (l *LocalSide) volume(name string) (*localfs.FS, error) {
 	return fsys, nil
 }
 
-// LocalText writes a path as this machine does, unless it is one of the service.
+// LocalText formats a path in the syntax of this machine, unless it is on a service.
 func LocalText(p pfs.Path) string {
 	if runtime.GOOS == "windows" && p != "" && !p.Within("/pfs") {
 		return strings.ReplaceAll(string(p), "/", `\`)
@@ -92,8 +91,8 @@ func LocalText(p pfs.Path) string {
 	return string(p)
 }
 
-// InDir is what messages and results call the file of a name in the directory that text
-// names: as the user writes it.
+// InDir returns the path of a file in a directory for messages and results, where text is the
+// directory as the user typed it.
 func InDir(text, name string) string {
 	if n := len(text); n > 0 && os.IsPathSeparator(text[n-1]) {
 		text = text[:n-1]

@@ -8,19 +8,18 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 )
 
-// Meter is how far a command is that reads files from their beginning to their end,
-// and shows it where there is a terminal. All methods work on nil, and may be called
-// from any goroutine.
+// Meter counts the progress of a command that reads files from start to end, and shows a
+// progress bar on a terminal. Its methods accept a nil Meter and are safe for concurrent use.
 type Meter struct {
-	Done, total       atomic.Int64 // bytes read, and to be read
+	Done, total       atomic.Int64 // bytes
 	files, filesTotal atomic.Int64
 	name              atomic.Pointer[string]
 	stop              func()
 }
 
-// StartMeter begins to show a bar for total bytes in so many files (total < 0: not
-// known) until end, unless quiet. A command that prints results meanwhile is quiet
-// where OnScreen.
+// StartMeter returns a Meter for total bytes, or an unknown number if negative, in the given
+// number of files. It shows the bar until End, unless quiet. Commands that print results
+// meanwhile pass quiet if OnScreen.
 func (a *App) StartMeter(quiet bool, total int64, files int) *Meter {
 	m := &Meter{stop: func() {}}
 	m.total.Store(total)
@@ -31,8 +30,8 @@ func (a *App) StartMeter(quiet bool, total int64, files int) *Meter {
 	return m
 }
 
-// StartBar shows a bar until stop. What is printed meanwhile, and goes to the same screen,
-// is printed above it.
+// StartBar shows a progress bar until stop is called. Output to the same terminal appears
+// above the bar.
 func (a *App) StartBar(progress func() cliio.Progress) (stop func()) {
 	stderr := a.Main.Stderr
 	bar := cliio.NewBar(stderr, func() int { return cliio.Width(stderr) }, progress)
@@ -71,7 +70,7 @@ func (m *Meter) progress() cliio.Progress {
 	return p
 }
 
-// Begin says which file is worked on now.
+// Begin sets the current file.
 func (m *Meter) Begin(name string) {
 	if m != nil {
 		m.name.Store(&name)
@@ -92,7 +91,7 @@ func (m *Meter) Add(n int64) {
 	}
 }
 
-// Reader counts what is read from r.
+// Reader returns a reader that counts the bytes read from r.
 func (m *Meter) Reader(r io.Reader) io.Reader {
 	if m == nil {
 		return r
@@ -111,7 +110,8 @@ func (r *meteredReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// switchWriter is standard output, or standard error, past the progress bar while there is one.
+// switchWriter is standard output or standard error. While there is a progress bar, it writes
+// above the bar.
 type switchWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -123,7 +123,7 @@ func (s *switchWriter) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// Set makes w the writer and returns the one before.
+// Set makes w the writer and returns the previous one.
 func (s *switchWriter) Set(w io.Writer) io.Writer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Side says where an operand is.
+// Side is where an operand is.
 type Side uint8
 
 const (
-	Local  Side = iota // a file of this machine
+	Local  Side = iota // a local file
 	Remote             // below /pfs, on a service
 	Stdio              // "-"
 )
@@ -24,15 +24,15 @@ type Operand struct {
 	Side  Side
 	Path  pfs.Path // of a remote one; may be a pattern
 	Local string   // of a local one
-	// contents says that a slash stood at the end: what is in the directory, not
-	// the directory.
+	// Contents is true if the operand ends in a slash. It then means the entries of the
+	// directory, not the directory.
 	Contents bool
 }
 
-// localPrefix marks a local path that begins with /pfs.
+// localPrefix marks a local path, which may then begin with /pfs.
 const localPrefix = "file:"
 
-// ParseOperand reads an operand. Remote paths are those that begin with /pfs/.
+// ParseOperand parses an operand. Remote paths begin with /pfs/.
 func (a *App) ParseOperand(text string) (Operand, error) {
 	o := Operand{Text: text, Contents: endsInSlash(text)}
 	switch {
@@ -62,15 +62,14 @@ func isRemote(text string) bool {
 	return rest != text && (rest == "pfs" || strings.HasPrefix(rest, "pfs/"))
 }
 
-// endsInSlash reports whether text names what is in a directory: "a/", "a/." and
-// also "." and "..", which are no names.
+// endsInSlash reports whether text means the entries of a directory: "a/", "a/.", "." and "..".
 func endsInSlash(text string) bool {
 	text = filepath.ToSlash(text)
 	last := text[strings.LastIndexByte(text, '/')+1:]
 	return last == "" || last == "." || last == ".."
 }
 
-// newSpelling returns /pfs/DC/home/USER/... for the older /pfs/DC/user/USER/...
+// newSpelling returns /pfs/DC/home/USER/... for the old spelling /pfs/DC/user/USER/...
 func (a *App) newSpelling(p pfs.Path) pfs.Path {
 	parts := strings.SplitN(string(p), "/", 6) // "", pfs, DC, user, USER, rest
 	if len(parts) < 5 || parts[2] == public || parts[3] != oldHomes {
@@ -81,7 +80,7 @@ func (a *App) newSpelling(p pfs.Path) pfs.Path {
 	return pfs.Path(strings.Join(parts, "/"))
 }
 
-// RemoteOperands reads operands that must be on a service.
+// RemoteOperands parses operands that must be on a service.
 func (a *App) RemoteOperands(texts []string) ([]Operand, error) {
 	var list []Operand
 	for _, text := range texts {
@@ -90,16 +89,16 @@ func (a *App) RemoteOperands(texts []string) ([]Operand, error) {
 			return nil, err
 		}
 		if o.Side != Remote {
-			return nil, cliargs.Usagef("%q is a path of this machine: those of the service begin with /pfs/%s", text, a.DidYouMeanInHome(text))
+			return nil, cliargs.Usagef("%q is a local path: paths of the service begin with /pfs/%s", text, a.DidYouMeanInHome(text))
 		}
 		list = append(list, o)
 	}
 	return list, nil
 }
 
-// DidYouMeanInHome makes the end of a message about a path that was typed as one of
-// this machine and can be one on the service, with its beginning left out, or one in the
-// user's home; "" if that is not known.
+// DidYouMeanInHome returns the end of a message about a local path that probably means one on
+// the service: a path without its beginning, or one in the user's home. It returns "" if
+// there is no such path.
 func (a *App) DidYouMeanInHome(text string) string {
 	file, err := a.Remotes.Config()
 	if err != nil || text == "-" || strings.HasPrefix(text, localPrefix) {
@@ -130,7 +129,7 @@ func (a *App) DidYouMeanInHome(text string) string {
 	return ""
 }
 
-// Operands reads the operands of a copy.
+// Operands parses the operands of a copy.
 func (a *App) Operands(texts []string) ([]Operand, error) {
 	var list []Operand
 	for _, text := range texts {
@@ -143,9 +142,9 @@ func (a *App) Operands(texts []string) ([]Operand, error) {
 	return list, nil
 }
 
-// The tree of a service, as paths of it are spelled here.
+// The fixed names in the tree of a service.
 const (
-	// Top is the directory of all that is on a service.
+	// Top is the root of the tree of a service.
 	Top = pfs.Path("/pfs")
 	// CurrentPublic is the public directory of the current datacenter.
 	CurrentPublic = Top + "/" + public
@@ -166,9 +165,8 @@ func datacenter(p pfs.Path) string {
 	return parts[2]
 }
 
-// IsRoot reports whether p is a directory that the service provides, not the user:
-// /pfs, /pfs/DC, /pfs/DC/home, /pfs/DC/home/USER, /pfs/DC/public, /pfs/DC/mnt/NAME
-// and what leads there.
+// IsRoot reports whether the service provides the directory p, not the user: /pfs, /pfs/DC,
+// /pfs/DC/home, /pfs/DC/home/USER, /pfs/DC/public, /pfs/DC/mnt/NAME and their parents.
 func IsRoot(p pfs.Path) bool {
 	parts := strings.Split(string(p), "/")[1:]
 	switch {
@@ -186,7 +184,7 @@ func homeOf(dc, user string) pfs.Path {
 	return Top.Join(dc).Join(homes).Join(user)
 }
 
-// IsHome reports whether p is a home itself.
+// IsHome reports whether p is a home.
 func IsHome(p pfs.Path) bool {
 	parts := strings.Split(string(p), "/") // "", pfs, DC, home, USER
 	return len(parts) == 5 && parts[3] == homes
@@ -198,8 +196,8 @@ func IsInHome(p pfs.Path) bool {
 	return len(parts) >= 5 && parts[3] == homes
 }
 
-// AboveStores reports whether p is a directory of the service in which there are stores:
-// /pfs, /pfs/DC and /pfs/DC/mnt.
+// AboveStores reports whether the entries of p may be in different stores: /pfs, /pfs/DC and
+// /pfs/DC/mnt.
 func AboveStores(p pfs.Path) bool {
 	if p.Base() == mapped && p.Parent().Parent() == Top && p.Parent() != CurrentPublic {
 		return true
@@ -217,7 +215,7 @@ func IsPublicDataset(p pfs.Path) bool {
 	return len(parts) == 3 && parts[0] == public && parts[1] == datasets
 }
 
-// Home returns the user's own directory in the current datacenter.
+// Home returns the user's home in the current datacenter.
 func (a *App) Home(ctx context.Context) (pfs.Path, error) {
 	conn, err := a.Remotes.Current(ctx)
 	if err != nil {
@@ -233,7 +231,7 @@ func (a *App) Home(ctx context.Context) (pfs.Path, error) {
 	return homeOf(conn.Entry.Name, user), nil
 }
 
-// IsOwnHome reports whether p is the home of the user who is logged in there.
+// IsOwnHome reports whether p is the home of the user who is logged in at its service.
 func (a *App) IsOwnHome(ctx context.Context, p pfs.Path) bool {
 	conn, err := a.Remotes.At(ctx, p)
 	return err == nil && pfs.CheckName(conn.Entry.Username) == "" && p == homeOf(datacenter(p), conn.Entry.Username)

@@ -13,13 +13,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// IsPattern reports whether an operand is to be matched with what there is. A name
-// that exists as it was typed is not.
+// IsPattern reports whether an operand is a pattern. An existing name is not.
 func (a *App) IsPattern(ctx context.Context, o Operand) (bool, error) {
 	switch {
 	case o.Side == Local && pfs.HasMagic(filepath.ToSlash(o.Local)):
 		_, err := os.Lstat(o.Local)
-		return err != nil, nil // on Windows that is another error than "not found"
+		return err != nil, nil // Windows has another error than "not found" for a pattern
 	case o.Side == Remote && pfs.HasMagic(string(o.Path)):
 		conn, err := a.Remotes.At(ctx, o.Path)
 		if err != nil {
@@ -27,8 +26,8 @@ func (a *App) IsPattern(ctx context.Context, o Operand) (bool, error) {
 		}
 		exists, err := pfs.Exists(ctx, conn.FS, o.Path)
 		if errors.Is(err, pfs.NotDir) || errors.Is(err, pfs.Permission) {
-			// A file on the way, or somebody else's home named "*": the pattern is not about
-			// that. A directory that may not be listed ends the match with that error.
+			// These errors concern the literal name: a parent that is a file, or a home named
+			// "*". A directory that the user may not list fails the match later.
 			err = nil
 		}
 		return !exists, err
@@ -36,7 +35,7 @@ func (a *App) IsPattern(ctx context.Context, o Operand) (bool, error) {
 	return false, nil
 }
 
-// IsMany reports whether the sources may be more than one.
+// IsMany reports whether there may be more than one source.
 func (a *App) IsMany(ctx context.Context, from []Operand) (bool, error) {
 	if len(from) > 1 {
 		return true, nil
@@ -44,12 +43,12 @@ func (a *App) IsMany(ctx context.Context, from []Operand) (bool, error) {
 	return a.IsPattern(ctx, from[0])
 }
 
-// globSorted calls fn for each path that pattern matches, sorted as a shell does,
-// whatever their number, and reports whether there was one. The Name that fn gets is
-// the whole path.
+// globSorted calls fn for each path that pattern matches, sorted as a shell does, and reports
+// whether there was one. Its memory does not depend on the number of matches. The Name passed
+// to fn is the whole path.
 func globSorted(ctx context.Context, fsys pfs.FileSystem, pattern string, fn func(pfs.Info) error) (found bool, err error) {
 	s := sorter.New(ByName)
-	defer s.Close() // what cannot be removed is in the folder for temporary files
+	defer s.Close() // a file that cannot be removed stays in the temporary directory
 	err = pfs.Glob(ctx, fsys, pattern, func(name pfs.Path, info pfs.Info) error {
 		found, info.Name = true, string(name)
 		return s.Add(info)
@@ -60,15 +59,15 @@ func globSorted(ctx context.Context, fsys pfs.FileSystem, pattern string, fn fun
 	return found, s.Each(fn)
 }
 
-// localPattern is a pattern of this machine. It is matched below a directory, since
-// pfs.Glob takes patterns of whole paths, without "..".
+// localPattern is a pattern of local paths. It is matched below a directory because pfs.Glob
+// takes patterns of absolute paths without "..".
 type localPattern struct {
-	base string       // the elements without magic that it begins with, as typed
+	base string       // the leading elements without magic, as typed
 	dir  transfer.End // what base means
 	rest string       // the pattern below it
 }
 
-// localPattern divides a pattern as it was typed.
+// pattern parses a pattern as the user typed it.
 func (l *LocalSide) pattern(text string) (localPattern, error) {
 	typed := filepath.ToSlash(text)
 	plain := strings.IndexAny(typed, `*?[{\`)
@@ -79,22 +78,22 @@ func (l *LocalSide) pattern(text string) (localPattern, error) {
 	return p, err
 }
 
-// glob returns the pattern as pfs.Glob takes it.
+// glob returns the pattern in the syntax of pfs.Glob.
 func (p localPattern) glob() string {
 	return strings.TrimSuffix(escaped.Replace(string(p.dir.Path)), "/") + "/" + p.rest
 }
 
-// escaped takes the meaning from the special characters of a name.
+// escaped escapes the special characters of a name.
 var escaped = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)
 
-// text returns the path that was matched as it would have been typed.
+// text returns a matched path as the user would type it.
 func (p localPattern) text(name pfs.Path) string {
 	below := strings.TrimPrefix(string(name), strings.TrimSuffix(string(p.dir.Path), "/")+"/")
 	return filepath.Join(p.base, filepath.FromSlash(below))
 }
 
-// localMatches calls fn for each path of this machine that the pattern o matches. No
-// match is an error of Kind NotExist.
+// localMatches calls fn for each local path that the pattern o matches. No match is a NotExist
+// error.
 func (a *App) localMatches(ctx context.Context, o Operand, fn func(e transfer.End, text string) error) error {
 	p, err := a.Local.pattern(o.Local)
 	if err != nil {

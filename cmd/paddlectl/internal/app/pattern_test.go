@@ -12,7 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// TestLocalPatterns holds patterns of this machine to the language of the service's.
+// TestLocalPatterns checks that local patterns have the syntax of those on a service.
 func TestLocalPatterns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[a]{b}*")
 	for _, name := range []string{"g/1.txt", "g/a/2.txt", "g/a/b/3.txt", "g/a/b/4.csv", "g/.dot/5.txt", "g/.6.txt", "work/x", "a{1}.txt"} {
@@ -36,11 +36,11 @@ func TestLocalPatterns(t *testing.T) {
 		{pattern: "../g/*", want: []string{"../g/1.txt", "../g/a"}},
 		{pattern: "../g/.*", want: []string{"../g/.6.txt", "../g/.dot"}},
 		{pattern: "../g/[!a-z].txt", want: []string{"../g/1.txt"}},
-		{pattern: "../a{1}.txt", want: []string{"../a{1}.txt"}}, // it exists as it was typed
+		{pattern: "../a{1}.txt", want: []string{"../a{1}.txt"}}, // a file has this name
 		{pattern: "?", want: []string{"x"}},
 		{pattern: "./*", want: []string{"x"}},
 		{pattern: "**", want: []string{"x"}},
-		{pattern: dir + "/g/*.txt", want: []string{dir + "/g/1.txt"}}, // only its own end is magic
+		{pattern: dir + "/g/*.txt", want: []string{dir + "/g/1.txt"}}, // the directory's name is literal
 		{pattern: "../none/*", code: cliio.NotFound},
 		{pattern: "x/*", code: cliio.NotFound},
 		{pattern: "[", code: cliio.Usage},

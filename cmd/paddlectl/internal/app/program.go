@@ -1,15 +1,15 @@
-// Package app is what the commands of paddlectl share: the program and its exit code, how a
-// command describes itself (Spec), operands and the patterns in them, the services and the files
-// of this machine that they name, flags of one meaning, and what is said about errors.
+// Package app contains what the commands of paddlectl share: the program and its exit code, the
+// description of a command (Spec), operands and patterns, the services and local files that they
+// name, common flags, and hints about errors.
 //
 // # Files
 //
-//	program, command, commonflags   the program, what a command says of itself, flags of several commands
-//	operand, pattern, target        operands, what patterns match, the paths that operands name
-//	remotes, localside              the services, and the files of this machine
-//	hint, waiting, silence          the way out of an error, what is waited for, stores that do not answer
-//	changetell, describe            what commands that change something print; how entries are shown
-//	question, meter                 what -i and login ask; the progress bar
+//	program, command, commonflags   the program, descriptions of commands, common flags
+//	operand, pattern, target        operands, the matches of patterns, the paths that operands name
+//	remotes, localside              the services, the local file systems
+//	hint, waiting, downdatacenters hints about errors, messages about retries, datacenters that are down
+//	changetell, describe            output of commands that change something; formats of entries
+//	question, meter                 questions of -i and login; the progress bar
 package app
 
 import (
@@ -33,31 +33,30 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// Main is one run of the program: all that it gets from outside.
+// Main is the environment of one run of the program.
 type Main struct {
-	Args           []string // Args[0] is the name that it was called by
+	Args           []string // Args[0] is the name of the program
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
-	Root           fs.FS // the machine's "/", where a job says who its processes are; nil: not looked at
+	Root           fs.FS // the machine's "/", where a job describes its processes; may be nil
 
-	// Interrupts carries signals: the first asks the command to stop where it can
-	// go on later, the second calls Exit at once.
+	// Interrupts receives signals. The first asks the command to stop at a point from which it
+	// can resume, the second calls Exit at once.
 	Interrupts <-chan os.Signal
 	Exit       func(code int)
 
 	Version string                // of this program
 	Program func(a *App) *cli.App // its commands and flags
 
-	// Lease is for how long a run of dataset convert shows no sign of life that another
-	// one takes for dead; 0 is the usual time.
+	// Lease is how long a run of dataset convert may show no sign of life before another run
+	// considers it dead; 0 is the default.
 	Lease time.Duration
 
-	// Patience is how long a command retries what fails for the moment; 0 is the usual
-	// time.
+	// Patience is how long a command retries after temporary failures; 0 is the default.
 	Patience time.Duration
 
-	// Open, if not nil, opens the tree of an entry in place of a client. For tests.
+	// Open, if not nil, opens the tree of an entry instead of a client. Tests set it.
 	Open func(config.Entry) (pfs.FileSystem, error)
 }
 
@@ -73,8 +72,8 @@ func (m *Main) Run(ctx context.Context) int {
 	return int(a.finish(err))
 }
 
-// App is one run of the program: what its commands share. It prints results, messages and JSON
-// with the methods of Printer.
+// App is the state that the commands of one run share. The methods of its Printer print results,
+// messages and JSON.
 type App struct {
 	Main *Main
 	*cliio.Printer
@@ -82,7 +81,7 @@ type App struct {
 	Stderr  *switchWriter
 	Remotes *remotes // the services
 	Local   LocalSide
-	Waiting waiting // tells of retries
+	Waiting waiting // reports retries
 	Now     func() time.Time
 
 	Global  globalOptions
@@ -119,8 +118,7 @@ func New(m *Main) *App {
 	return a
 }
 
-// watch turns the first signal into the end of ctx and the second into that of
-// the program.
+// watch cancels ctx at the first signal and ends the program at the second.
 func (a *App) watch(ctx context.Context, stop func()) {
 	select {
 	case <-a.Main.Interrupts:
@@ -133,7 +131,7 @@ func (a *App) watch(ctx context.Context, stop func()) {
 	a.Main.Exit(int(cliio.Interrupted))
 }
 
-// finish writes what is left to write and returns the exit code for err.
+// finish flushes the output and returns the exit code for err.
 func (a *App) finish(err error) cliio.Code {
 	code := cliio.CodeOf(err)
 	if a.Stopped.Load() && err != nil {
@@ -154,13 +152,13 @@ func (a *App) finish(err error) cliio.Code {
 	return code
 }
 
-// IsReported reports whether the user has been told of err.
+// IsReported reports whether err was already printed.
 func IsReported(err error) bool {
 	var r cliio.Reported
 	return errors.As(err, &r)
 }
 
-// report writes an error and, where there is one, the way out.
+// report prints an error and its hint, if there is one.
 func (a *App) report(err error) {
 	var usage *cliargs.UsageError
 	if errors.As(err, &usage) {
@@ -179,8 +177,7 @@ func (a *App) report(err error) {
 	}
 }
 
-// asTyped is the text of err, which names the file of this machine that it is about as
-// the user does.
+// asTyped returns the text of err, in which a local file is named as the user typed it.
 func (a *App) asTyped(err error) string {
 	var at pfs.Path
 	var e *pfs.Error
@@ -198,7 +195,7 @@ func (a *App) asTyped(err error) string {
 	return strings.Replace(err.Error(), LocalText(at), typed, 1)
 }
 
-// Hint writes what to do about the message before it, once.
+// Hint prints a hint about the previous message, once in a run.
 func (a *App) Hint(text string) {
 	if _, again := a.hinted.LoadOrStore(text, true); !again {
 		fmt.Fprintf(a.Stderr, "hint: %s\n", cliio.Escape(text))
@@ -213,8 +210,7 @@ func (a *App) ConfigName() (string, error) {
 	return config.Path(a.Main.Getenv)
 }
 
-// Terminal reports whether w, standard output or error, is a terminal that can
-// move its cursor.
+// Terminal reports whether w, standard output or error, is a terminal with a movable cursor.
 func (a *App) Terminal(w io.Writer) bool {
 	return cliio.IsTerminal(w) && a.Main.Getenv("TERM") != "dumb"
 }

@@ -15,12 +15,12 @@ import (
 // Asking holds the flags --interactive and --force of commands that remove or replace.
 type Asking struct{ Interactive, Force bool }
 
-// InteractiveFlag is --interactive, which asks before what usage says.
+// InteractiveFlag returns the flag --interactive with the given usage.
 func (q *Asking) InteractiveFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "interactive", Aliases: []string{"i"}, Usage: usage + "; the answer is a line of standard input", Destination: &q.Interactive}
 }
 
-// ForceFlag is --force, of which usage says what it means.
+// ForceFlag returns the flag --force with the given usage.
 func (q *Asking) ForceFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: usage, Destination: &q.Force}
 }
@@ -38,26 +38,26 @@ func (q Asking) Check(noClobber bool) error {
 	return nil
 }
 
-// May asks whether to do something to a path, if questions are wanted. Every answer that
-// does not begin with "y", and the end of standard input, means no.
+// May asks whether to do something to a path, with --interactive. An answer that does not begin
+// with "y" means no, and so does the end of standard input.
 func (q Asking) May(ctx context.Context, a *App, do string, p pfs.Path) (bool, error) {
 	if !q.Interactive {
 		return true, nil
 	}
 	a.questions.Lock()
 	defer a.questions.Unlock()
-	_ = a.Out.Flush() // an error is told at the end
+	_ = a.Out.Flush() // finish reports an error
 	line, err := a.Answer(ctx, fmt.Sprintf("%s: %s: %s %s? ", a.Program, a.Command, do, cliio.Escape(LocalText(p))))
 	if ctx.Err() != nil {
 		return false, pfs.CheckContext(ctx, "paddlectl.ask", p)
 	}
 	if err != nil {
-		fmt.Fprintln(a.Stderr) // no line ended the question
+		fmt.Fprintln(a.Stderr) // the answer has not ended the line
 	}
 	return err == nil && strings.HasPrefix(strings.ToLower(line), "y"), nil
 }
 
-// Answer writes a question and reads a line from standard input.
+// Answer prints a question and reads a line from standard input.
 func (a *App) Answer(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(a.Stderr, question)
 	type answer struct {
@@ -77,8 +77,8 @@ func (a *App) Answer(ctx context.Context, question string) (string, error) {
 	}
 }
 
-// ReadLine reads one line, byte by byte so that what follows is left to be read,
-// without its end.
+// ReadLine reads one line and returns it without its end. It reads byte by byte, so that the
+// next line is still unread.
 func ReadLine(r io.Reader) (string, error) {
 	const most = 4096
 	var line strings.Builder
@@ -93,7 +93,7 @@ func ReadLine(r io.Reader) (string, error) {
 			return strings.TrimSuffix(line.String(), "\r"), nil
 		}
 		if err == io.EOF {
-			return "", cliargs.Usagef("standard input is empty where a line is needed")
+			return "", cliargs.Usagef("standard input is empty: a line is needed")
 		}
 		if err != nil {
 			return "", err

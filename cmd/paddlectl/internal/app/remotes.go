@@ -14,7 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/client"
 )
 
-// remotes are the services in use, connected when they are first needed.
+// remotes are the services in use. A service is connected at its first use.
 type remotes struct {
 	a *App
 
@@ -22,14 +22,14 @@ type remotes struct {
 	file *config.File
 
 	mu   sync.Mutex             // guards open
-	open map[string]*connection // by the name of the entry
+	open map[string]*connection // by name of the entry
 }
 
 // connection is the service of one entry.
 type connection struct {
 	Entry   config.Entry
 	FS      pfs.FileSystem
-	Client  *client.Client // behind FS; nil if Main.Open opened FS
+	Client  *client.Client // of FS; nil if Main.Open opened FS
 	session *config.Session
 }
 
@@ -44,7 +44,7 @@ func (r *remotes) close() {
 	}
 }
 
-// Config loads the configuration, once, and shows what it warns of.
+// Config loads the configuration once and prints its warnings.
 func (r *remotes) Config() (*config.File, error) {
 	r.load.Lock()
 	defer r.load.Unlock()
@@ -66,8 +66,8 @@ func (r *remotes) Config() (*config.File, error) {
 	return file, nil
 }
 
-// At returns the service that has the path p: that of the entry which has the
-// name of its datacenter, else the current one.
+// At returns the service of the path p: the one whose entry has the name of p's datacenter, or
+// else the current one.
 func (r *remotes) At(ctx context.Context, p pfs.Path) (*connection, error) {
 	file, err := r.Config()
 	if err == nil {
@@ -119,7 +119,7 @@ func (r *remotes) connect(ctx context.Context, configName string, e config.Entry
 	return c, nil
 }
 
-// dial makes the client of c.
+// dial creates the client of c.
 func (r *remotes) dial(ctx context.Context, configName string, c *connection) error {
 	if err := CheckPlain(c.Entry); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (r *remotes) dial(ctx context.Context, configName string, c *connection) er
 	return nil
 }
 
-// Client makes a client of the service of e. token is that of client.Options.
+// Client returns a client of the service of e. token is the field of client.Options.
 func (a *App) Client(e config.Entry, token func(context.Context, string) (string, error)) (*client.Client, error) {
 	opts := client.Options{
 		Endpoint:    e.Endpoint,
@@ -154,7 +154,7 @@ func (a *App) Client(e config.Entry, token func(context.Context, string) (string
 	return client.New(opts)
 }
 
-// CheckPlain refuses to send passwords and tokens over a network in the clear.
+// CheckPlain refuses an endpoint to which passwords and tokens would travel unencrypted.
 func CheckPlain(e config.Entry) error {
 	u, err := url.Parse(e.Endpoint)
 	if err != nil || u.Scheme != "http" || cliio.IsLoopback(u.Hostname()) || e.Insecure {
@@ -164,12 +164,12 @@ func CheckPlain(e config.Entry) error {
 	if e.Name != "" { // at a first login the service gives the name
 		of = fmt.Sprintf(" of datacenter %q", e.Name)
 	}
-	return fmt.Errorf("%w: %s would carry the login%s unencrypted: use https, or where the network is trusted paddlectl login --insecure",
+	return fmt.Errorf("%w: %s would carry the login%s unencrypted: use https, or in a trusted network paddlectl login --insecure",
 		pfs.Invalid, e.Endpoint, of)
 }
 
-// pinOnLoopback takes the certificate of a service on this machine as it is, at
-// the first use: nobody is in between. It is kept for the next time.
+// pinOnLoopback trusts the certificate of a service on this machine at the first use, since
+// nobody can intercept that connection, and stores its fingerprint.
 func (a *App) pinOnLoopback(ctx context.Context, configName string, e *config.Entry) error {
 	u, err := url.Parse(e.Endpoint)
 	if err != nil || u.Scheme != "https" || e.Fingerprint != "" || !cliio.IsLoopback(u.Hostname()) {
@@ -194,5 +194,5 @@ func (a *App) pinOnLoopback(ctx context.Context, configName string, e *config.En
 	return nil
 }
 
-// errUnchanged ends an edit that has nothing to do.
+// errUnchanged ends an edit without a change.
 var errUnchanged = errors.New("unchanged")

@@ -13,11 +13,11 @@ import (
 type Target struct {
 	FS       pfs.FileSystem
 	Path     pfs.Path
-	Contents bool // a slash stood at the end
+	Contents bool // the operand ends in a slash
 	Matched  *pfs.Info
 }
 
-// Stat describes the target itself.
+// Stat returns the Info of the target; it does not follow a link.
 func (t Target) Stat(ctx context.Context) (pfs.Info, error) {
 	if t.Matched != nil {
 		return *t.Matched, nil
@@ -28,7 +28,7 @@ func (t Target) Stat(ctx context.Context) (pfs.Info, error) {
 // Expander calls a function for each path that an operand names.
 type Expander func(ctx context.Context, o Operand, fn func(Target) error) error
 
-// Named calls fn for the path of o as it was typed.
+// Named calls fn for the path of o, even if it looks like a pattern.
 func (a *App) Named(ctx context.Context, o Operand, fn func(Target) error) error {
 	conn, err := a.Remotes.At(ctx, o.Path)
 	if err != nil {
@@ -37,8 +37,8 @@ func (a *App) Named(ctx context.Context, o Operand, fn func(Target) error) error
 	return fn(Target{FS: conn.FS, Path: o.Path, Contents: o.Contents})
 }
 
-// Expand calls fn for each path that o names: the one, or all that its pattern
-// matches. No match is an error of Kind NotExist.
+// Expand calls fn for the path of o, or for each match if o is a pattern. No match is a NotExist
+// error.
 func (a *App) Expand(ctx context.Context, o Operand, fn func(Target) error) error {
 	pattern, err := a.IsPattern(ctx, o)
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *App) Expand(ctx context.Context, o Operand, fn func(Target) error) erro
 	return a.Named(ctx, o, func(t Target) error { return a.matches(ctx, t, fn) })
 }
 
-// matches calls fn for each path that the pattern t.path matches, sorted.
+// matches calls fn for each match of the pattern t.Path, sorted.
 func (a *App) matches(ctx context.Context, t Target, fn func(Target) error) error {
 	found, err := globSorted(ctx, t.FS, string(t.Path), func(info pfs.Info) error {
 		m := Target{FS: t.FS, Path: pfs.Path(info.Name), Contents: t.Contents}
@@ -64,7 +64,7 @@ func (a *App) matches(ctx context.Context, t Target, fn func(Target) error) erro
 	return err
 }
 
-// ErrStop ends the work on further targets: the reason was reported.
+// ErrStop ends the work on further targets. Its cause has been reported.
 var ErrStop = errors.New("stop")
 
 // EachTarget calls fn for every path that the operands name, and for the user's home if there
@@ -81,13 +81,13 @@ func (a *App) EachTarget(ctx context.Context, operands []string, fn func(Target)
 	return a.Each(ctx, operands, a.Expand, fn)
 }
 
-// EachNamed is EachTarget for what is to be made: no operand is a pattern.
+// EachNamed is EachTarget for commands that create entries: operands are never patterns.
 func (a *App) EachNamed(ctx context.Context, operands []string, fn func(Target) error) error {
 	return a.Each(ctx, operands, a.Named, fn)
 }
 
-// EachContent is EachTarget for what reads files: the bytes of one may be where no server
-// answers, and those of the next not.
+// EachContent is EachTarget for commands that read files. It continues with the next file of a
+// datacenter after one is unavailable: that file's bytes may be on another server.
 func (a *App) EachContent(ctx context.Context, operands []string, fn func(Target) error) error {
 	list, err := a.RemoteOperands(operands)
 	if err != nil {
@@ -96,26 +96,26 @@ func (a *App) EachContent(ctx context.Context, operands []string, fn func(Target
 	return a.eachOperand(ctx, list, a.Expand, nil, fn)
 }
 
-// Each is EachTarget with an Expander of its own.
+// Each is EachTarget with a given Expander.
 func (a *App) Each(ctx context.Context, operands []string, expand Expander, fn func(Target) error) error {
 	list, err := a.RemoteOperands(operands)
 	if err != nil {
 		return err
 	}
-	silent := &Silence{}
-	defer silent.Tell(a.Printer)
-	return a.eachOperand(ctx, list, expand, silent, fn)
+	down := &DownDatacenters{}
+	defer down.Tell(a.Printer)
+	return a.eachOperand(ctx, list, expand, down, fn)
 }
 
-func (a *App) eachOperand(ctx context.Context, list []Operand, expand Expander, silent *Silence, fn func(Target) error) error {
+func (a *App) eachOperand(ctx context.Context, list []Operand, expand Expander, down *DownDatacenters, fn func(Target) error) error {
 	if len(list) == 1 && !pfs.HasMagic(string(list[0].Path)) {
 		return expand(ctx, list[0], fn)
 	}
 	tally := cliio.NewTally(a.ReportFailure)
 	for _, o := range list {
-		err := silent.Unless(o.Path, func() error {
+		err := down.Unless(o.Path, func() error {
 			return expand(ctx, o, func(t Target) error {
-				err := silent.Unless(t.Path, func() error { return fn(t) })
+				err := down.Unless(t.Path, func() error { return fn(t) })
 				tally.Add(err)
 				if Hopeless(ctx, err) {
 					return ErrStop
@@ -141,14 +141,15 @@ func Hopeless(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, pfs.Unauthenticated)
 }
 
-// HopelessIn is hopeless of what is left in the directory dir. A store that does not
-// answer was asked for as long as there is patience; above the stores there are others.
+// HopelessIn reports whether every further entry of the directory dir would fail with err. A
+// store that is down has already used up the retries, but above the stores other entries may
+// be in other stores.
 func HopelessIn(ctx context.Context, dir pfs.Path, err error) bool {
 	return Hopeless(ctx, err) || datacenter(dir) != "" && errors.Is(err, pfs.Unavailable)
 }
 
-// ReportFailure reports the failure of one of several targets. That of an
-// interrupted command needs no explanation.
+// ReportFailure reports the failure of one of several targets, unless the command was
+// interrupted.
 func (a *App) ReportFailure(err error) {
 	if a.Stopped.Load() && pfs.KindOf(err) == pfs.Canceled {
 		return
@@ -156,10 +157,10 @@ func (a *App) ReportFailure(err error) {
 	a.report(err)
 }
 
-// End is the target as package transfer knows it.
+// End returns the target for package transfer.
 func (t Target) End() transfer.End { return transfer.End{FS: t.FS, Path: t.Path} }
 
-// EachOf calls fn for every one of several things, and goes on after an error.
+// EachOf calls fn for each of things and continues after an error.
 func EachOf[T any](ctx context.Context, a *App, things []T, fn func(T) error) error {
 	if len(things) == 1 {
 		return fn(things[0])
@@ -175,7 +176,7 @@ func EachOf[T any](ctx context.Context, a *App, things []T, fn func(T) error) er
 	return tally.Err()
 }
 
-// StdinText is what messages call standard input.
+// StdinText is the name of standard input in messages.
 const StdinText = "standard input"
 
 // End returns the file system and path of an operand.
@@ -190,7 +191,7 @@ func (a *App) End(ctx context.Context, o Operand) (transfer.End, error) {
 	return transfer.End{FS: conn.FS, Path: o.Path}, nil
 }
 
-// Source calls fn for each path that one operand names.
+// Source calls fn for each path that the operand op names.
 func (a *App) Source(ctx context.Context, op Operand, fn func(e transfer.End, text string) error) error {
 	if op.Side == Local {
 		return a.LocalSource(ctx, op, fn)
@@ -198,8 +199,8 @@ func (a *App) Source(ctx context.Context, op Operand, fn func(e transfer.End, te
 	return a.Expand(ctx, op, func(t Target) error { return fn(t.End(), string(t.Path)) })
 }
 
-// LocalSource calls fn for the local path, or for what it matches if it is a
-// pattern that no shell has expanded.
+// LocalSource calls fn for the local path op, or for each match if op is a pattern that no shell
+// has expanded.
 func (a *App) LocalSource(ctx context.Context, op Operand, fn func(e transfer.End, text string) error) error {
 	pattern, err := a.IsPattern(ctx, op)
 	if err != nil {
@@ -215,5 +216,5 @@ func (a *App) LocalSource(ctx context.Context, op Operand, fn func(e transfer.En
 	return fn(e, op.Local)
 }
 
-// IsMissing reports whether err says that a file is not there.
+// IsMissing reports whether err means that a file does not exist.
 func IsMissing(err error) bool { return errors.Is(err, pfs.NotExist) }

@@ -9,28 +9,27 @@ import (
 )
 
 const (
-	// tellAfter is how long an operation has to fail before the user is told what the
-	// command waits for, and tellEvery how often that is told at most.
+	// An operation must fail for tellAfter before a message reports the retries; tellEvery is the
+	// shortest time between two such messages.
 	tellAfter, tellEvery = 2 * time.Second, 10 * time.Second
 )
 
-// budget is what a command may spend on temporary failures, unless --retries is given. It is the
-// same for all commands, however many files they work on.
+// budget returns the budget for retries of temporary failures, unless --retries is given. It is
+// the same for all commands, however many files they process.
 func (a *App) budget() *retry.Budget {
 	return retry.New(retry.Policy{Total: cmp.Or(a.Main.Patience, retry.Default.Total)}, a.Waiting.Retry)
 }
 
-// waiting tells what a command waits for.
+// waiting reports retries to the user.
 type waiting struct {
 	a     *App
-	quiet bool // what passes is not told
+	quiet bool // no messages about temporary failures
 
 	mu   sync.Mutex
-	told time.Time // at last
+	told time.Time // of the last message
 }
 
-// Retry is told of an operation that is tried again, how long after it first failed, and
-// why it did now.
+// Retry reports that an operation is retried because of err, waited after its first failure.
 func (w *waiting) Retry(waited time.Duration, err error) {
 	if w.quiet || waited < tellAfter {
 		return

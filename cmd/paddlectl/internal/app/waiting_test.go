@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// TestWaitingIsTold checks that a store that is silent is named, and not too often.
+// TestWaitingIsTold checks that messages name the store that does not answer, and are not too frequent.
 func TestWaitingIsTold(t *testing.T) {
 	var stderr bytes.Buffer
 	a := New(&Main{Stdout: &bytes.Buffer{}, Stderr: &stderr})
@@ -40,8 +40,8 @@ func TestWaitingIsTold(t *testing.T) {
 	}
 }
 
-// TestQuietSilencesWaiting checks that --quiet of any command that has it keeps from
-// telling what passes.
+// TestQuietSilencesWaiting checks that --quiet suppresses messages about retries in every command
+// that has it.
 func TestQuietSilencesWaiting(t *testing.T) {
 	for _, tt := range []struct {
 		args []string

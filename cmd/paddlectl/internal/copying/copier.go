@@ -26,7 +26,7 @@ func CopyAll(ctx context.Context, a *app.App, o *Options, from []app.Operand, to
 		anyRemote = anyRemote || op.Side == app.Remote
 	}
 	if !anyRemote {
-		return cliargs.Usagef("all paths are of this machine: those of the service begin with /pfs/%s", a.DidYouMeanInHome(to.Text))
+		return cliargs.Usagef("all paths are local: paths of the service begin with /pfs/%s", a.DidYouMeanInHome(to.Text))
 	}
 	many, err := a.IsMany(ctx, from)
 	if err != nil {
@@ -63,7 +63,7 @@ type Copier struct {
 	rehearsal   transfer.Rehearsal // of a dry run
 }
 
-// targetFS returns fsys, or in a dry run one that only checks what would be done.
+// targetFS returns fsys, or in a dry run a file system that only checks the operations.
 func (c *Copier) targetFS(fsys pfs.FileSystem) pfs.FileSystem {
 	if !c.O.DryRun {
 		return fsys
@@ -117,7 +117,7 @@ func (c *Copier) check(s Source) error {
 	return nil
 }
 
-// makeTarget makes DEST if it must be a directory.
+// makeTarget creates DEST if it must be a directory.
 func (c *Copier) makeTarget(ctx context.Context) error {
 	if !c.makesTarget {
 		return nil
@@ -144,7 +144,7 @@ func (c *Copier) Hint(ctx context.Context, err error) error {
 		return app.WithHint(err, "an earlier copy without --links follows links and makes directories; "+c.how("rm -r", e.Path)+" removes this one")
 	}
 	if c.O.Links && errors.As(err, &e) && e.Kind == pfs.Unsupported {
-		return app.WithHint(err, "--skip-links leaves links out; without --links what they lead to is copied")
+		return app.WithHint(err, "--skip-links leaves links out; without --links their targets are copied")
 	}
 	if refused := (*transfer.DeleteError)(nil); errors.As(err, &refused) {
 		return app.WithHint(err, deleteHint(refused))
@@ -152,7 +152,7 @@ func (c *Copier) Hint(ctx context.Context, err error) error {
 	return app.ParentHint(ctx, err, c.To.End, c.how("mkdir -p", c.To.End.Path.Parent()))
 }
 
-// how returns the command line that does something at the target, here or on the service.
+// how returns the command line that runs command on a path of the target, local or on the service.
 func (c *Copier) how(command string, p pfs.Path) string {
 	line := command + " " + app.ShellWord(app.LocalText(p))
 	if p.Within(app.Top) {

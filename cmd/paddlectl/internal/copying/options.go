@@ -14,7 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// Options are what cp, sync and file have in common.
+// Options are the common options of cp, sync and file.
 type Options struct {
 	DryRun, Verbose, Quiet, JSON bool
 	NoClobber, update            bool
@@ -31,7 +31,7 @@ type Options struct {
 	Retries  int
 	bwlimit  cliio.SizeFlag
 
-	summed bool // the last line of --json was written
+	summed bool // the last line of --json was printed
 }
 
 // ForAMinute means that --retries is not given.
@@ -110,7 +110,7 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// Job returns the options as package transfer knows them.
+// Job returns the options for package transfer.
 func (o *Options) Job(a *app.App) transfer.Options {
 	t := transfer.Options{
 		Origin:         origin(),
@@ -144,7 +144,7 @@ func (o *Options) Job(a *app.App) transfer.Options {
 // origin names this machine and user, so that uploads of equal paths from two machines do not
 // resume each other.
 func origin() string {
-	host, _ := os.Hostname() // without a name their content still differs
+	host, _ := os.Hostname() // without a name, their content still tells uploads apart
 	if u, err := user.Current(); err == nil {
 		return u.Uid + "@" + host
 	}
@@ -155,7 +155,7 @@ func origin() string {
 // "none".
 const Unlimited = math.MaxInt64
 
-// deletions returns the value of --max-delete as package transfer takes it.
+// deletions returns the value of --max-delete for package transfer.
 func (o *Options) deletions() int64 {
 	switch o.MaxDelete {
 	case Unlimited:

@@ -17,29 +17,29 @@ import (
 
 // Source is one thing to copy.
 type Source struct {
-	text     string // as it was typed, or the path that a pattern matched
+	text     string // as typed, or the path that a pattern matched
 	End      transfer.End
 	isDir    bool
-	contents bool // the content of the directory, not the directory itself
+	contents bool // the entries of the directory, not the directory
 }
 
-// Target is where it goes.
+// Target is the destination of a copy.
 type Target struct {
 	Text   string
 	End    transfer.End
 	Exists bool
 	IsDir  bool
-	Slash  bool // the user says that it is a directory
-	Many   bool // there are several sources, or a pattern
+	Slash  bool // the operand ends in a slash
+	Many   bool // several sources, or a pattern
 }
 
-// destination returns what s becomes at t. The rules, which docs/scripting.md states:
+// destination returns the path of the copy of s at t. The rules (see docs/scripting.md):
 //
 //   - A file becomes DEST, or DEST/NAME if DEST is a directory or ends in a slash.
-//   - SRC/ (a directory with a slash at the end): what is in it goes into DEST.
-//   - SRC (a directory without one) becomes DEST/NAME, whether DEST exists or not.
+//   - The entries of SRC/ (a directory with a slash at the end) go into DEST.
+//   - SRC (a directory without a slash) becomes DEST/NAME, whether DEST exists or not.
 //
-// So the same command run again does the same, which is how a copy is resumed.
+// So a copy is resumed by running the same command again.
 func (t Target) destination(s Source) (pfs.Path, error) {
 	inside := s.End.Path.Base()
 	switch {
@@ -68,7 +68,7 @@ func (t Target) makesDir(s Source) bool {
 	return !t.Exists && !s.contents && (s.isDir || t.Slash)
 }
 
-// LookAt describes the last operand of a copy.
+// LookAt returns the target that the last operand of a copy names.
 func LookAt(ctx context.Context, a *app.App, o app.Operand, many bool) (Target, error) {
 	t := Target{Text: o.Text, Slash: o.Contents, Many: many}
 	var err error
@@ -81,13 +81,13 @@ func LookAt(ctx context.Context, a *app.App, o app.Operand, many bool) (Target, 
 	}
 	t.Exists, t.IsDir = err == nil, info.IsDir()
 	if t.IsDir {
-		t.End = end // so that a link to a directory counts as one
+		t.End = end // a link to a directory counts as a directory
 	}
 	return t, err
 }
 
-// Sources yields what the operands of a copy name. It does not collect the matches of a pattern:
-// there may be any number.
+// Sources yields the sources that the operands of a copy name. It does not collect the matches of
+// a pattern, of which there may be any number.
 func Sources(ctx context.Context, a *app.App, operands []app.Operand, o *Options) iter.Seq2[Source, error] {
 	return func(yield func(Source, error) bool) {
 		for _, op := range operands {
@@ -105,7 +105,7 @@ func Sources(ctx context.Context, a *app.App, operands []app.Operand, o *Options
 	}
 }
 
-// source describes one thing to copy.
+// source returns the Source for e.
 func (o *Options) source(ctx context.Context, e transfer.End, text string, contents bool) (Source, error) {
 	s := Source{text: text, End: e, contents: contents}
 	var info pfs.Info
@@ -129,10 +129,10 @@ func (o *Options) source(ctx context.Context, e transfer.End, text string, conte
 type errNeedsRecursive struct{ text string }
 
 func (e errNeedsRecursive) Error() string {
-	return e.text + " is a directory: -r copies directories and all their content"
+	return e.text + " is a directory: -r copies directories with all their content"
 }
 
-// Unwrap makes it an error of usage.
+// Unwrap makes e a usage error.
 func (e errNeedsRecursive) Unwrap() error { return pfs.Invalid }
 
 // CheckTwice refuses two sources that would become one file in the directory to, where the later
@@ -141,7 +141,7 @@ func CheckTwice(ctx context.Context, a *app.App, from []app.Operand, to pfs.Path
 	s := sorter.New(app.ByName)
 	defer s.Close() // a file that cannot be removed stays in the temporary directory
 	for _, op := range from {
-		// The copy itself reports what cannot be found.
+		// The copy itself reports missing sources.
 		_ = a.Source(ctx, op, func(e transfer.End, text string) error {
 			return s.Add(pfs.Info{Name: e.Path.Base(), Target: text})
 		})

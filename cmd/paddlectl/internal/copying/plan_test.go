@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// TestDestination is the table of the slash rules that docs/scripting.md states.
+// TestDestination checks the slash rules of docs/scripting.md.
 func TestDestination(t *testing.T) {
 	file := Source{text: "src", End: transfer.End{Path: "/x/src"}}
 	dir := Source{text: "src", End: transfer.End{Path: "/x/src"}, isDir: true}
@@ -64,7 +64,7 @@ func TestDestination(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		// The same command, run again with what the first run has made.
+		// The same command again, after the first run has created the target.
 		again := tt.t
 		again.Exists = true
 		again.IsDir = tt.t.IsDir || tt.makes || tt.s.isDir

@@ -1,5 +1,5 @@
-// Package copying is what cp, sync, file, mv, verify and dataset publish share: the options of a
-// copy, what its operands become, the transfer, and what is shown of it.
+// Package copying contains what cp, sync, file, mv, verify and dataset publish share: the options of
+// a copy, the mapping of operands to targets, the transfer, and its output.
 package copying
 
 import (
@@ -14,23 +14,23 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// Transferring is one transfer and what is shown of it.
+// Transferring is a running transfer and its output.
 type Transferring struct {
 	App   *app.App
 	O     *Options
 	c     *Copier // nil if no trees are copied
 	Job   *transfer.Job
 	Start time.Time
-	name  atomic.Pointer[string] // what is worked on
+	name  atomic.Pointer[string] // the current file
 
-	// Of the events, which come one at a time.
-	Failed  int    // failures that were reported
-	refused int    // of them, files that exist and were not to be replaced
-	special int    // entries left out that nobody asked to leave out
-	told    string // the last failure that was reported
+	// Set by events, which arrive one at a time.
+	Failed  int    // number of reported failures
+	refused int    // of these, files that exist and must not be replaced
+	special int    // entries left out although no flag asked for it
+	told    string // the last reported failure
 }
 
-// Run runs work, shows how far it is, reports what fails and sums up.
+// Run runs work, shows its progress, reports failures and prints the summary.
 func Run(ctx context.Context, a *app.App, o *Options, c *Copier, work func(context.Context, *transfer.Job) error) error {
 	t := &Transferring{App: a, O: o, c: c, Start: a.Now()}
 	opts := o.Job(a)
@@ -51,8 +51,8 @@ func Run(ctx context.Context, a *app.App, o *Options, c *Copier, work func(conte
 	return t.end(ctx, err)
 }
 
-// ShowBar shows the progress bar, where there is a terminal for it. streams says that
-// what is copied itself goes to standard output: on a terminal a bar would be in its way.
+// ShowBar shows the progress bar if there is a terminal for it. streams is true if the copied
+// bytes go to standard output, where a bar would disturb them.
 func (t *Transferring) ShowBar(streams bool) (stop func()) {
 	if !t.HasBar(streams) {
 		return func() {}
@@ -103,7 +103,7 @@ func (t *Transferring) end(ctx context.Context, err error) error {
 		t.sayHowToGoOn()
 		return err
 	case errors.As(err, &incomplete) && incomplete.Stats.Failed == 0 && t.special == 0:
-		err = nil // only what was asked to be left out
+		err = nil // flags asked for all that was left out
 	case errors.As(err, &incomplete):
 		if incomplete.NotDeleted {
 			t.App.Message("nothing was deleted, because of the failures")

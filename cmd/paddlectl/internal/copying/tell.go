@@ -11,7 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// NewEventJSON describes e.
+// NewEventJSON returns the JSON form of e.
 func NewEventJSON(e transfer.Event) app.EventJSON {
 	j := app.EventJSON{
 		Event: e.Kind.String(), Path: app.LocalText(e.Path), Target: app.LocalText(e.Target), IsDir: e.IsDir,
@@ -53,7 +53,7 @@ func (t *Transferring) event(ctx context.Context, e transfer.Event) {
 	}
 }
 
-// TellRetry prints a retry with -v or --debug. The retry budget informs App.Waiting.
+// TellRetry prints a retry with -v or --debug.
 func TellRetry(a *app.App, e transfer.Event, verbose bool) {
 	if verbose || a.Global.Debug {
 		a.Message("trying again: %v", e.Err)
@@ -69,7 +69,7 @@ func (t *Transferring) Working(e transfer.Event) {
 	t.name.Store(&name)
 }
 
-// line prints what was done, or with --dry-run what would be.
+// line prints an action, or with --dry-run an intended one.
 func (t *Transferring) line(verb string, e transfer.Event) {
 	text := verb + " " + app.LocalText(e.Target)
 	if e.Path != "" && verb == "copy" {
@@ -100,7 +100,7 @@ func (t *Transferring) skipped(ctx context.Context, e transfer.Event) {
 	}
 }
 
-// sumsJSON is the last line of --json.
+// sumsJSON is the summary, the last line of --json.
 type sumsJSON struct {
 	Event        string  `json:"event"` // "summary"
 	Files        int64   `json:"files"`
@@ -134,8 +134,8 @@ func (t *Transferring) sums(err error) sumsJSON {
 	return j
 }
 
-// Summed writes the last line of --json for a copy that failed with err before it began, so that
-// the line is never missing.
+// Summed prints the last line of --json for a copy that failed with err before it began, so that
+// this line is never missing.
 func Summed(a *app.App, o *Options, err error) error {
 	if o.JSON && !o.summed && err != nil {
 		a.JSON(sumsJSON{Event: "summary", Error: err.Error()})
@@ -143,7 +143,7 @@ func Summed(a *app.App, o *Options, err error) error {
 	return err
 }
 
-// summary states in one line what was done, or with --dry-run what would be.
+// summary returns the result of the copy in one line, or with --dry-run the intended result.
 func (t *Transferring) summary() string {
 	s := t.Job.Stats()
 	text := fmt.Sprintf("%s, %s copied%s", app.Count(s.FilesDone, "file", "files"), cliio.Size(moved(s)), t.speed(moved(s)))
@@ -172,7 +172,8 @@ func (t *Transferring) summary() string {
 	return text
 }
 
-// Left states how many files are left; done is what was not done with them, such as "tried".
+// Left returns the number of remaining files as text; done names what was not done with them,
+// such as "tried".
 func Left(s transfer.Stats, done string) string {
 	switch n := s.Left(); {
 	case !s.Complete && n == 0:
@@ -195,7 +196,7 @@ func (t *Transferring) speed(bytes int64) string {
 	return fmt.Sprintf(" in %.1f s (%s/s)", elapsed.Seconds(), cliio.Size(int64(float64(bytes)/elapsed.Seconds())))
 }
 
-// sayHowToGoOn prints what is done at an interrupt, and the command that resumes.
+// sayHowToGoOn prints the progress at an interrupt and how to resume.
 func (t *Transferring) sayHowToGoOn() {
 	t.App.Told = true
 	if t.c == nil || t.c.Tops == nil {

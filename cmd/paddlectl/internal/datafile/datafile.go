@@ -1,5 +1,5 @@
-// Package datafile is what the commands for records share: operands as files of records, the flags
-// with which they are read, the files that are made, and what is said about damage.
+// Package datafile contains what the commands for records share: operands as files of records, the
+// flags for reading them, output files, and messages about damage.
 package datafile
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/paddlecloud/pfs/recordio"
 )
 
-// Operands reads operands that name data: files, directories, patterns, and "-".
+// Operands parses operands that name data: files, directories, patterns, and "-".
 func Operands(ctx context.Context, a *app.App, texts []string) ([]dataset.Input, error) {
 	var list []dataset.Input
 	stdin := false
 	for _, text := range texts {
 		in, err := Operand(ctx, a, text)
 		if err == nil && in.Stream != nil && stdin {
-			err = cliargs.Usagef("\"-\" is given twice: standard input can be read once")
+			err = cliargs.Usagef("\"-\" is given twice: standard input can be read only once")
 		}
 		if err != nil {
 			return nil, err
@@ -36,7 +36,7 @@ func Operands(ctx context.Context, a *app.App, texts []string) ([]dataset.Input,
 	return list, nil
 }
 
-// Operand reads one operand.
+// Operand parses one operand.
 func Operand(ctx context.Context, a *app.App, text string) (dataset.Input, error) {
 	op, err := a.ParseOperand(text)
 	if err != nil {
@@ -67,20 +67,20 @@ func expand(ctx context.Context, a *app.App, op app.Operand, fn func(recordfile.
 			err = fn(recordfile.File{Title: text, End: e})
 		}
 		if err != nil && strings.HasPrefix(text, "/dev/fd/") {
-			err = app.WithHint(err, "what a shell makes of <(COMMAND) is a pipe: COMMAND | "+a.Program+" "+a.Command+" ... - reads it")
+			err = app.WithHint(err, "a shell replaces <(COMMAND) by a pipe: use COMMAND | "+a.Program+" "+a.Command+" ... -")
 		}
 		return err
 	})
 }
 
-// isStream reports whether e is a pipe or the like.
+// isStream reports whether e is a pipe or another special file.
 func isStream(e transfer.End) bool {
 	info, err := os.Stat(app.LocalText(e.Path))
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
-// List lists the files that the operands name, in that order; what a pattern
-// matches is sorted. A file that is named twice is there twice.
+// List returns the files that the operands name, in that order. The matches of a pattern are
+// sorted. A file that is named twice is returned twice.
 func List(ctx context.Context, a *app.App, operands []string) ([]recordfile.File, error) {
 	var list []recordfile.File
 	inputs, err := Operands(ctx, a, operands)
@@ -96,8 +96,7 @@ func List(ctx context.Context, a *app.App, operands []string) ([]recordfile.File
 	return list, WithHint(a, err)
 }
 
-// One is the one file that an operand names, which may be a pattern that
-// matches one.
+// One returns the file that an operand names. A pattern must match exactly one file.
 func One(ctx context.Context, a *app.App, operand string) (recordfile.File, error) {
 	list, err := List(ctx, a, []string{operand})
 	if err == nil && len(list) != 1 {
@@ -109,13 +108,13 @@ func One(ctx context.Context, a *app.App, operand string) (recordfile.File, erro
 	return list[0], nil
 }
 
-// Open opens f. m, which may be nil, counts what is read through Input.Reader.
+// Open opens f. m, which may be nil, counts the bytes read through Input.Reader.
 func Open(ctx context.Context, a *app.App, f recordfile.File, m *app.Meter) (*recordfile.Input, error) {
 	in, err := recordfile.Open(ctx, f, m)
 	return in, hintOf(a, f, err)
 }
 
-// OpenRecords opens a file that can be read at random.
+// OpenRecords opens a file for random access.
 func OpenRecords(ctx context.Context, a *app.App, f recordfile.File, o *ReadOptions) (*recordfile.Records, error) {
 	r, err := recordfile.OpenRecords(ctx, f, recordio.OpenOptions{Parallelism: o.Parallel, MaxChunkBytes: o.maxChunk.Bytes})
 	return r, hintOf(a, f, err)
@@ -130,7 +129,7 @@ func OpenOne(ctx context.Context, a *app.App, operand string, o *ReadOptions) (*
 	return OpenRecords(ctx, a, f, o)
 }
 
-// hintOf is WithHint for an error of opening f.
+// hintOf adds the hint to an error from opening f.
 func hintOf(a *app.App, f recordfile.File, err error) error {
 	if errors.Is(err, pfs.IsDir) {
 		return app.WithHint(err, "name the files in it: "+app.ShellWord(strings.TrimSuffix(f.Title, "/")+"/*"))
@@ -138,7 +137,7 @@ func hintOf(a *app.App, f recordfile.File, err error) error {
 	return WithHint(a, err)
 }
 
-// WithHint adds the way out to an error of package recordfile.
+// WithHint adds the hint to an error of package recordfile.
 func WithHint(a *app.App, err error) error {
 	var foreign *recordfile.ForeignError
 	var stated *recordfile.DatasetError
@@ -147,23 +146,23 @@ func WithHint(a *app.App, err error) error {
 	case err == nil || errors.As(err, new(app.Hinted)):
 		return err
 	case errors.As(err, &foreign):
-		return app.WithHint(err, "this looks like "+foreign.Format+" and not like RecordIO: "+a.Program+" dataset convert makes records of it")
+		return app.WithHint(err, "this looks like "+foreign.Format+", not RecordIO: "+a.Program+" dataset convert converts it")
 	case errors.As(err, &stated):
-		return app.WithHint(err, "paddlectl dataset verify "+app.ShellWord(stated.Dataset)+" tells all that is wrong")
+		return app.WithHint(err, "paddlectl dataset verify "+app.ShellWord(stated.Dataset)+" lists all problems")
 	case errors.As(err, &temp):
-		return app.WithHint(err, "TMPDIR names the folder for temporary files")
+		return app.WithHint(err, "TMPDIR names the directory for temporary files")
 	case errors.Is(err, transfer.ErrNotReplaced):
 		return app.WithHint(err, "--force replaces files that exist")
 	case errors.Is(err, transfer.ErrNotRegular):
-		return app.WithHint(err, "use - and let the shell lead standard output there")
+		return app.WithHint(err, "use - and redirect standard output to it")
 	case errors.Is(err, recordfile.ErrNotRegular):
-		return app.WithHint(err, "pipe it to standard input, which is called -")
+		return app.WithHint(err, "pipe it to standard input, whose name is -")
 	}
 	return err
 }
 
-// SameFile reports whether in is the file e of this machine by another name, as that to which a
-// shell leads standard input.
+// SameFile returns a function that reports whether in is the local file e under another name, for
+// example redirected to standard input.
 func SameFile(a *app.App) func(context.Context, recordfile.File, transfer.End) bool {
 	return func(ctx context.Context, in recordfile.File, e transfer.End) bool {
 		if e.Path.Within(app.Top) || in.Remote {

@@ -12,7 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// NewOutputs begins a set of files that is made from inputs, which it must not replace.
+// NewOutputs returns a set of output files made from inputs, which it must not replace.
 func NewOutputs(ctx context.Context, a *app.App, force bool, inputs []recordfile.File) *transfer.Outputs {
 	same := SameFile(a)
 	return transfer.NewOutputs(ctx, transfer.OutputOptions{
@@ -32,7 +32,7 @@ func NewOutputs(ctx context.Context, a *app.App, force bool, inputs []recordfile
 	})
 }
 
-// HintAt adds the way out to an error about what is missing above a target.
+// HintAt adds the hint to an error about a missing parent of a target.
 func HintAt(ctx context.Context, a *app.App, to copying.Target, err error) error {
 	if err == nil || errors.As(err, new(app.Hinted)) {
 		return err
@@ -40,7 +40,7 @@ func HintAt(ctx context.Context, a *app.App, to copying.Target, err error) error
 	return (&copying.Copier{App: a, O: &copying.Options{}, To: to}).Hint(ctx, err)
 }
 
-// OutputEnd reads the operand of one output file; "-" gives a zero End.
+// OutputEnd parses the operand of one output file; "-" gives a zero End.
 func OutputEnd(ctx context.Context, a *app.App, text string) (transfer.End, error) {
 	op, err := a.ParseOperand(text)
 	if err != nil || op.Side == app.Stdio {
@@ -51,13 +51,13 @@ func OutputEnd(ctx context.Context, a *app.App, text string) (transfer.End, erro
 	case err != nil:
 		return t.End, err
 	case t.IsDir || t.Slash:
-		return t.End, cliargs.Usagef("%q is a directory: the name of a file is needed", text)
+		return t.End, cliargs.Usagef("%q is a directory: name a file", text)
 	}
 	return t.End, nil
 }
 
-// OutputDir reads the operand of a directory for outputs and makes it if it is
-// missing; what is above it must be there.
+// OutputDir parses the operand of an output directory and creates it if it is missing. Its parent
+// must exist.
 func OutputDir(ctx context.Context, a *app.App, text string) (transfer.End, error) {
 	t, err := LookAtDir(ctx, a, text)
 	if err == nil {
@@ -66,7 +66,7 @@ func OutputDir(ctx context.Context, a *app.App, text string) (transfer.End, erro
 	return t.End, err
 }
 
-// makeDir makes the directory t if it is missing.
+// makeDir creates the directory t if it is missing.
 func makeDir(ctx context.Context, a *app.App, t copying.Target) error {
 	if t.Exists {
 		return nil
@@ -74,11 +74,11 @@ func makeDir(ctx context.Context, a *app.App, t copying.Target) error {
 	return (&copying.Copier{App: a, O: &copying.Options{}, To: t}).Hint(ctx, t.End.FS.Mkdir(ctx, t.End.Path, 0o755))
 }
 
-// LookAtDir is outputDir that makes nothing.
+// LookAtDir is OutputDir without creating the directory.
 func LookAtDir(ctx context.Context, a *app.App, text string) (copying.Target, error) {
 	op, err := a.ParseOperand(text)
 	if err == nil && op.Side == app.Stdio {
-		err = cliargs.Usagef("\"-\" is no directory: several files need one")
+		err = cliargs.Usagef("\"-\" is not a directory: several files need one")
 	}
 	if err != nil {
 		return copying.Target{}, err

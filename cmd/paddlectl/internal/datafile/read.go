@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// ReadOptions are what all commands that read records have in common.
+// ReadOptions are the common options of commands that read records.
 type ReadOptions struct {
 	Damage   string
 	Policy   recordio.Policy
@@ -22,13 +22,12 @@ type ReadOptions struct {
 	Quiet    bool
 }
 
-// LimitFlag is --max-chunk of all commands that look into chunks.
+// LimitFlag returns the flag --max-chunk of commands that read chunks.
 func (o *ReadOptions) LimitFlag() cli.Flag {
 	return &cli.GenericFlag{Name: "max-chunk", Usage: "refuse chunks of more than `SIZE`, stored or decompressed; 256M without it", Value: &o.maxChunk}
 }
 
-// Flags are the flags of the commands that read files from their beginning to their
-// end. policy is what they do with damage if not told otherwise.
+// Flags returns the flags of commands that read whole files. policy is the default of --on-damage.
 func (o *ReadOptions) Flags(policy string) []cli.Flag {
 	return []cli.Flag{
 		o.DamageFlag(policy),
@@ -39,14 +38,14 @@ func (o *ReadOptions) Flags(policy string) []cli.Flag {
 }
 
 func (o *ReadOptions) DamageFlag(policy string) cli.Flag {
-	return &cli.StringFlag{Name: "on-damage", Usage: "what to do with damage: `POLICY` fail, skip (leave out the chunk) or salvage (keep of it what can be proven right)", Value: policy, Destination: &o.Damage}
+	return &cli.StringFlag{Name: "on-damage", Usage: "what to do with damage: `POLICY` fail, skip (leave out the chunk) or salvage (keep the records that are provably intact)", Value: policy, Destination: &o.Damage}
 }
 
 func (o *ReadOptions) ParallelFlag() cli.Flag {
 	return &cli.IntFlag{Name: "parallel", Aliases: []string{"j", "jobs"}, Usage: "decompress, and compress, with `N` goroutines", DefaultText: "the processors", Destination: &o.Parallel}
 }
 
-// Check refuses values that cannot be meant.
+// Check returns a usage error for impossible values.
 func (o *ReadOptions) Check() error {
 	if err := o.CheckPolicy(); err != nil {
 		return err
@@ -72,14 +71,14 @@ func (o *ReadOptions) CheckPolicy() error {
 	return nil
 }
 
-// Scan returns the options as package recordio knows them.
+// Scan returns the options for package recordio.
 func (o *ReadOptions) Scan(name string, told func(recordio.Damage)) recordio.ScanOptions {
 	return recordio.ScanOptions{
 		Path: name, Policy: o.Policy, Parallelism: o.Parallel, MaxChunkBytes: o.maxChunk.Bytes, OnDamage: told,
 	}
 }
 
-// Reading is one run of a command that reads records.
+// Reading is the state of a command that reads records.
 type Reading struct {
 	recordfile.Reading
 	App *app.App
@@ -87,26 +86,26 @@ type Reading struct {
 	M   *app.Meter
 }
 
-// StartReading begins to read files, which may be none yet.
+// StartReading returns a Reading for files, which may be empty.
 func StartReading(ctx context.Context, a *app.App, o *ReadOptions, files []recordfile.File, quiet bool) *Reading {
 	r := NewReading(a, o, a.StartMeter(quiet || o.Quiet, recordfile.SizeOf(ctx, files), len(files)))
 	r.OnDamage = Damaged(a)
 	return r
 }
 
-// NewReading begins to read files. Damage is not told.
+// NewReading returns a Reading that does not report damage.
 func NewReading(a *app.App, o *ReadOptions, m *app.Meter) *Reading {
 	return &Reading{App: a, O: o, M: m, Reading: recordfile.Reading{
 		Policy: o.Policy, Parallel: o.Parallel, MaxChunkBytes: o.maxChunk.Bytes, Meter: m,
 	}}
 }
 
-// Damaged tells of damaged places.
+// Damaged returns a function that reports damage.
 func Damaged(a *app.App) func(recordio.Damage) {
 	return func(d recordio.Damage) { a.Message("%s", DamageText(d)) }
 }
 
-// Each calls fn with a scanner of f, which fn need not close.
+// Each calls fn with a scanner of f and closes it.
 func (r *Reading) Each(ctx context.Context, f recordfile.File, fn func(*recordio.Scanner) error) error {
 	return hintOf(r.App, f, r.Reading.Each(ctx, f, func(_ *recordfile.Input, s *recordio.Scanner) error { return fn(s) }))
 }
@@ -123,8 +122,7 @@ func (r *Reading) RecordsOf(ctx context.Context, f recordfile.File, fn func(rec 
 	})
 }
 
-// End says what was lost; the code of a run that has lost records, or may have, is
-// Partly.
+// End reports lost records. The exit code is Partly if records were lost or may have been.
 func (r *Reading) End(err error) error {
 	r.M.End()
 	if err != nil {
@@ -133,7 +131,7 @@ func (r *Reading) End(err error) error {
 	return EndLoss(r.App, r.Loss)
 }
 
-// EndLoss says what was lost. The exit code is Partly if records were, or may have been.
+// EndLoss reports l. The exit code is Partly if records were lost or may have been.
 func EndLoss(a *app.App, l recordio.Loss) error {
 	if l.Places == 0 {
 		return nil
@@ -145,15 +143,15 @@ func EndLoss(a *app.App, l recordio.Loss) error {
 	return cliio.Reported(cliio.Partly)
 }
 
-// DamageText says where bytes are not what was written and what that costs.
+// DamageText describes a damaged range and the records lost in it.
 func DamageText(d recordio.Damage) string {
 	text := d.Err.Error()
 	if d.Bytes >= 0 {
-		text += fmt.Sprintf(": %s passed over", app.Count(d.Bytes, "byte", "bytes"))
+		text += fmt.Sprintf(": %s skipped", app.Count(d.Bytes, "byte", "bytes"))
 	}
 	switch {
 	case d.Lost < 0 && d.Bytes >= 0:
-		text += ", how many records they held is not known"
+		text += ", an unknown number of records lost"
 	case d.Lost >= 0:
 		text += fmt.Sprintf(", %s lost", app.Count(d.Lost, "record", "records"))
 	}
@@ -163,11 +161,11 @@ func DamageText(d recordio.Damage) string {
 	return text
 }
 
-// LossText sums up damage.
+// LossText summarizes damage.
 func LossText(l recordio.Loss) string {
 	text := fmt.Sprintf("%s: %s lost", app.Count(l.Places, "damaged place", "damaged places"), app.Count(l.Records, "record", "records"))
 	if l.Unknown > 0 {
-		text += fmt.Sprintf(" for certain, and at %s nobody knows how many", app.Count(l.Unknown, "place", "places"))
+		text += fmt.Sprintf(", plus an unknown number at %s", app.Count(l.Unknown, "place", "places"))
 	}
 	if l.Saved > 0 {
 		text += fmt.Sprintf(", %d saved", l.Saved)
@@ -175,7 +173,7 @@ func LossText(l recordio.Loss) string {
 	return text
 }
 
-// CompressorNames lists names for messages, each once, in the order of their values.
+// CompressorNames returns the names of compressors for messages, in the order of their values.
 func CompressorNames(has map[recordio.Compressor]int64) []string {
 	names := []string{}
 	for _, c := range recordio.Compressors() {
@@ -186,7 +184,7 @@ func CompressorNames(has map[recordio.Compressor]int64) []string {
 	return names
 }
 
-// ChunkBytes is the value of --chunk as package recordio has it.
+// ChunkBytes returns the value of --chunk for package recordio.
 func ChunkBytes(size cliio.SizeFlag) int {
 	if size.Given && size.Bytes == 0 {
 		return recordio.SingleRecords
@@ -194,6 +192,5 @@ func ChunkBytes(size cliio.SizeFlag) int {
 	return int(size.Bytes)
 }
 
-// MaxChunkBytes is the largest value of --chunk: what a reader takes without being
-// asked to.
+// MaxChunkBytes is the largest value of --chunk. Readers accept chunks of this size by default.
 const MaxChunkBytes = recordio.DefaultMaxChunkBytes / 2
