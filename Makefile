@@ -1,26 +1,28 @@
-# make demo    the main job on a fresh machine: build, serve, upload, resume, download
-# make test    what must hold before a change lands, in 10 minutes on two cores: lint, all packages, and on real
-#              clusters of HDFS and CephFS each store's contract and one fault of each class. On Debian, root installs
-#              what is missing for the clusters; elsewhere make test uses what is there
-# make test-all   the rest, before a release: every test under the race detector, also those that make test skips
-#              ("in make test-all"; testing.Short in the source), builds for other systems, all variants of stores,
-#              fault campaigns, slow faults, 3,000 inputs for each fuzz test, make faults, make soak
-# make build   the programs, into bin/
-# make bench   speed and memory beside cp and rclone, then bench-fair, bench-data and bench-stores; results for docs/benchmarks.md
-# make bench-fair   what one user at full load costs another
-# make bench-data   of records and conversion, beside PaddlePaddle/recordio where RECORDIO_REFERENCE names a clone
-# make bench-stores   of a real HDFS and CephFS, beside the libraries, Hadoop's client and rclone
-# make soak    6 GiB in 20,000 files from disk to HDFS to CephFS to disk, with kills on the way
-# make testbed-up, testbed-down   a real HDFS and CephFS, and a configuration of pfsd for them
+# make build   build the programs into bin/
+# make demo    the main workflow on a fresh machine: build, serve, upload, resume, download
+# make test    the tests that must pass before a change lands, in 10 minutes on two cores: lint, all packages, and
+#              on real clusters of HDFS and CephFS each store's contract and one fault of each class. On Debian, root
+#              installs missing packages for the clusters; elsewhere make test uses the installed ones
+# make test-all   before a release: every test under the race detector, including those that make test skips
+#              (testing.Short), builds for other systems, all variants of stores, slow faults, 3,000 inputs for each
+#              fuzz test, make faults, make soak
+# make lint    gofmt, go vet, staticcheck, go mod tidy
+# make fuzz    run every fuzz test for FUZZTIME
+# make bench   speed and memory compared with cp and rclone, then bench-fair, bench-data and bench-stores; results
+#              for docs/benchmarks.md
+# make bench-fair   the effect of one user at full load on another
+# make bench-data   records and conversion, compared with PaddlePaddle/recordio if RECORDIO_REFERENCE names a clone
+# make bench-stores   a real HDFS and CephFS, compared with the libraries, Hadoop's client and rclone
 # make faults  200 random cuts, flips and kills; results for docs/faults.md
 # make faults-slow   faults of a real HDFS and CephFS that last for minutes; results for docs/faults.md
-# make lint    gofmt, go vet, staticcheck, go mod tidy
+# make soak    move 6 GiB in 20,000 files from disk to HDFS to CephFS to disk, with kills on the way
+# make testbed-up, testbed-down   a real HDFS and CephFS, and a configuration of pfsd for them
 SHELL := /bin/bash
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-# CephFS needs libcephfs: it is in where the headers are.
+# CephFS needs libcephfs. It is built in if the headers are installed.
 TAGS ?= $(shell [ -e /usr/include/cephfs/libcephfs.h ] && [ -e /usr/include/rados/librados.h ] && echo ceph)
 FLAGS = -tags=$(TAGS)
 
@@ -32,12 +34,12 @@ build:
 demo: build
 	testdata/demo.sh
 
-# Lint takes the processor time that tests leave while they wait for clusters.
+# Lint uses the processor time that the tests leave idle.
 test: compile
 	testdata/beside.sh lint -- env GOFLAGS=$(FLAGS) testdata/testbed/testbed.sh run testdata/slowest.sh \
 	  $(GO) test -short -vet=off -p 4 -parallel 4 -timeout 15m ./...
 
-# All but CephFS compiles while the clusters are installed, and CephFS then.
+# Everything except CephFS compiles while the clusters are installed, CephFS afterwards.
 compile: install-and-build
 	$(GO) build $(FLAGS) ./...
 
@@ -50,7 +52,7 @@ test-all: compile lint cross
 	$(MAKE) --no-print-directory faults soak
 
 ALL = ./... ./testdata/bench-data ./testdata/bench-fair
-# The packages that are not the same without CephFS.
+# The packages that differ without CephFS.
 TAGGED = $$(grep -rlE --include='*.go' '^//go:build !?ceph' . | xargs -n 1 dirname | sort -u)
 lint:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt these files:"; echo "$$out"; exit 1; fi
@@ -60,13 +62,13 @@ lint:
 	$(GO) mod tidy -diff
 	$(GO) mod verify >/dev/null
 
-# The client runs where users sit: it must build there. make test checks only types, which takes seconds.
+# The client must build on the systems of its users. make test only checks types for them, which takes seconds.
 cross:
 	GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null ./cmd/paddlectl
 	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/paddlectl
 
-# Every fuzz test for a while, or so many inputs (the go command may fail at the end of a time
-# for no other reason than that), from its seeds on.
+# FUZZTIME is a time, or a number of inputs such as 3000x: at the end of a time the go command may fail without a
+# finding.
 FUZZTIME ?= 60s
 fuzz:
 	@set -e; for pkg in $$($(GO) list ./...); do \

@@ -1,9 +1,9 @@
-"""The name that Python 2 has for the fast pickle: programs that import it run
-unchanged in Python 3, whose pickle is fast by itself.
+"""The fast pickle of Python 2 for Python 3, whose pickle is fast: programs that import cPickle
+run unchanged.
 
-Text that Python 2 pickled may hold any bytes, and load and loads therefore keep each of
-them (as latin1 does) where Python 3 would only take ASCII. As everywhere, a pickle may
-run anything: load only what you trust.
+A text that Python 2 pickled may contain any bytes. load and loads keep them by decoding latin1,
+where Python 3 would accept only ASCII. A pickle may run any code: load only pickles that you
+trust.
 """
 
 import functools

@@ -68,9 +68,9 @@ func TestChmod(t *testing.T) {
 		{"600 HOME/t/others", "", "HOME/t/others: permission denied\n", cliio.Denied},
 		{"600 HOME/none", "", "HOME/none: no such file or directory\n", cliio.NotFound},
 		{"600 HOME/none HOME/t/run", "", "HOME/none: no such file or directory\n", cliio.Partly},
-		{"600 HOME/t/link", "", "none, which is not there\n", cliio.NotFound},
+		{"600 HOME/t/link", "", "none, which does not exist\n", cliio.NotFound},
 		{"999 HOME/t/run", "", "mode 999: an octal number", cliio.Usage},
-		{"600 here", "", "those of the service begin with /pfs/", cliio.Usage},
+		{"600 here", "", "paths of the service begin with /pfs/", cliio.Usage},
 		{"-- -r HOME/t/run", "", "", cliio.Done},
 	} {
 		atHome := func(text string) string { return strings.ReplaceAll(text, "HOME", home) }

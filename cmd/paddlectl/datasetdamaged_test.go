@@ -51,7 +51,7 @@ func TestDatasetOnDamage(t *testing.T) {
 		{"cat --on-damage skip -n 10 set", cliio.Done, 10, ""},
 		{"cat --on-damage some set", cliio.Usage, 0, "--on-damage some: fail, skip or salvage is needed"},
 		{"shard --trainers 2 --trainer 0 --read --on-damage skip set", cliio.Partly, 40, "1 damaged place: 10 records lost"},
-		{"shard --trainers 2 --trainer 1 --read --on-damage salvage set", cliio.Partly, 40, "nobody knows"},
+		{"shard --trainers 2 --trainer 1 --read --on-damage salvage set", cliio.Partly, 40, "unknown number"},
 		{"shard --trainers 2 --trainer 1 --on-damage skip set", cliio.Usage, 0, "--on-damage has no effect without --read"},
 		{"shard --trainers 2 --trainer 1 --read --equal drop --on-damage skip set", cliio.Usage, 0, "--on-damage skip and --equal drop contradict each other"},
 		{"shard --trainers 2 --trainer 1 --read --policy range --on-damage skip set", cliio.Usage, 0, "policy range uses record numbers"},

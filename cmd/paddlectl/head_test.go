@@ -137,7 +137,7 @@ func TestHeaders(t *testing.T) {
 		{"head -n 1 HOME/a", "1\n", "", cliio.Done},
 		{"head HOME", "", "is a directory", cliio.Exists},
 		{"head HOME/none", "", "no such file", cliio.NotFound},
-		{"head here", "", "those of the service begin with /pfs/", cliio.Usage},
+		{"head here", "", "paths of the service begin with /pfs/", cliio.Usage},
 		{"head -", "", "head reads files of the service", cliio.Usage},
 		{"tail -5 HOME/a", "", "-5: write -n 5", cliio.Usage},
 		{"head -n -1 HOME/a", "", "--lines -1: a number from 0 up is needed", cliio.Usage},

@@ -70,7 +70,7 @@ func checkApart(dcs []datacenter) error {
 // second returns the error about a and b, which give something a second name.
 func second(a, b shown) error {
 	return pfs.Errorf("pfsd.checkApart", "", pfs.Invalid,
-		"%s and %s are one in the other on their store: what is in both would have a second name and two rules", a.what, b.what)
+		"%s and %s overlap on their store: their common files would have two names and two policies", a.what, b.what)
 }
 
 // fileSystem returns the name of a CephFS file system; "" for the cluster's default, and for other

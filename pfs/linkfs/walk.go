@@ -21,7 +21,7 @@ type walk struct {
 func (w *walk) follow(ctx context.Context, link, at pfs.Path) (pfs.Path, error) {
 	if w.links++; w.links > MaxLinks {
 		return "", pfs.Errorf("linkfs.Follow", w.name, pfs.Symlink,
-			"more than %d links on the way, probably a loop: see where %s leads", MaxLinks, link)
+			"more than %d links on the path, probably a loop: check the target of %s", MaxLinks, link)
 	}
 	info, err := w.fsys.Stat(ctx, link)
 	if err != nil {

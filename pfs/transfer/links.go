@@ -11,10 +11,9 @@ import (
 // maxLinks is the largest number of links followed for one path.
 const maxLinks = 40
 
-// ResolveLink returns the path without links that name leads to on fsys. It reads
-// link by link with Stat, so that it works where the store follows none. An
-// absolute link leads from the root of fsys; ".." at the root is the root. More
-// than 40 links answer Symlink, and a link that leads nowhere NotExist.
+// ResolveLink returns the path without links to which name leads on fsys. It follows each link
+// itself, for stores that follow none. An absolute link starts at the root of fsys; ".." at the
+// root is the root. More than maxLinks links return Symlink, a dangling link NotExist.
 func ResolveLink(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (pfs.Path, error) {
 	const op = "transfer.ResolveLink"
 	at, links := pfs.Root, 0
@@ -30,7 +29,7 @@ func ResolveLink(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (pfs.P
 			continue
 		}
 		if reason := pfs.CheckName(elem); reason != "" {
-			return "", pfs.Errorf(op, name, pfs.Invalid, "a link on the way leads to no legal path: %s", reason)
+			return "", pfs.Errorf(op, name, pfs.Invalid, "a link on the path has an illegal target: %s", reason)
 		}
 		next := at.Join(elem)
 		info, err := fsys.Stat(ctx, next)
@@ -42,7 +41,7 @@ func ResolveLink(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (pfs.P
 			continue
 		}
 		if links++; links > maxLinks {
-			return "", pfs.Errorf(op, name, pfs.Symlink, "more than %d links on the way, probably a loop: see where %s leads", maxLinks, next)
+			return "", pfs.Errorf(op, name, pfs.Symlink, "more than %d links on the path, probably a loop: check the target of %s", maxLinks, next)
 		}
 		if strings.HasPrefix(info.Target, "/") {
 			at = pfs.Root
@@ -59,7 +58,7 @@ func dangling(op string, name, at pfs.Path, err error) error {
 	case at == name || !errors.As(err, &e):
 		return err
 	case e.Kind == pfs.NotExist:
-		return pfs.Errorf(op, name, pfs.NotExist, "it leads to %s, which is not there", at)
+		return pfs.Errorf(op, name, pfs.NotExist, "it leads to %s, which does not exist", at)
 	case name.Within(at) || e.Kind.Temporary() || e.Kind == pfs.Canceled:
 		return err
 	}

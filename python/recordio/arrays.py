@@ -1,9 +1,9 @@
-"""Arrays of numpy out of pickles, made by numpy from what the pickle states of them.
+"""Numpy arrays from pickles.
 
-numpy lets the state of a pickled dtype say anything: that objects are no objects, so that
-bytes of the pickle become addresses, or that a field lies behind the end of its record. A
-pickle gets stand-ins here, which make the dtype anew from its description; plain() puts
-what they made in their places.
+numpy trusts the state of a pickled dtype, so a malicious pickle can make it use bytes of the
+pickle as addresses, or place a field beyond the end of its record. Here a pickle gets
+stand-ins, which build the dtype from its description. plain() replaces the stand-ins by the
+values that they built.
 """
 
 from __future__ import absolute_import
@@ -22,7 +22,7 @@ class DType(object):
         if isinstance(kind, bytes):
             kind = kind.decode("ascii")
         if not isinstance(kind, type(u"")):
-            raise PickleError("a dtype that is described by no text")
+            raise PickleError("a dtype whose description is not a text")
         self.made = numpy.dtype(str(kind))
 
     def __setstate__(self, state):
@@ -54,7 +54,7 @@ class DType(object):
 
 
 class Array(object):
-    """Stands for an array that is going to have a state."""
+    """Stands for an array whose state follows in the pickle."""
 
     def __setstate__(self, state):
         import numpy
@@ -68,12 +68,12 @@ class Array(object):
 
 
 def reconstruct(subtype, shape, kind):
-    """Stands for numpy's _reconstruct; the array's state fills it."""
+    """Stands for numpy's _reconstruct. The state of the array fills the result."""
     return Array()
 
 
 def scalar_of(scalar):
-    """Returns a stand-in for numpy's scalar, which it calls."""
+    """Returns a stand-in for numpy's function scalar, which calls it."""
 
     def make(dtype, *data):
         return scalar(_made(dtype, DType), *data)
@@ -82,7 +82,7 @@ def scalar_of(scalar):
 
 
 def frombuffer_of(frombuffer):
-    """Returns a stand-in for numpy's _frombuffer, which it calls."""
+    """Returns a stand-in for numpy's function _frombuffer, which calls it."""
 
     def make(data, dtype, *shape):
         return frombuffer(data, _made(dtype, DType), *shape)
@@ -97,8 +97,8 @@ def _made(value, kind):
 
 
 def plain(value):
-    """Returns value with what stand-ins in its lists, tuples and dictionaries made in their
-    places."""
+    """Returns value with all stand-ins in its lists, tuples and dictionaries replaced by the
+    values that they built."""
     return _plain(value, {})
 
 

@@ -1,5 +1,4 @@
-"""Chunks: what a file is made of. The package recordio of the same tree (in Go)
-describes the format."""
+"""The chunks of a file. The documentation of the Go package recordio describes the format."""
 
 from __future__ import absolute_import
 
@@ -13,14 +12,14 @@ MAX_CHUNK = 1 << 30  # bytes, stored and decompressed
 _MAGIC = 0x01020304
 _HEADER = struct.Struct("<5I")
 _LENGTH = struct.Struct("<I")
-_STEP = 1 << 20  # bytes that are asked for at once, whatever a header states
+_STEP = 1 << 20  # bytes read at a time, whatever length a header states
 _NONE, _SNAPPY, _GZIP = 0, 1, 2
 _UNREAD = {0x5A530001: "zstd"}
 
 
 def read_chunks(f):
-    """Yields the records of each chunk of the binary file f as a list of bytes. What is
-    wrong is said with the number and the offset of the chunk."""
+    """Yields the records of each chunk of the binary file f as a list of bytes. Errors name
+    the number and the offset of the chunk."""
     number, offset = 0, 0
     while True:
         try:
@@ -36,8 +35,8 @@ def read_chunks(f):
 
 
 def _read_chunk(f):
-    """Returns the bytes of the next chunk and its records; 0 bytes at the end, and None for
-    what holds no records but an index or metadata."""
+    """Returns the size of the next chunk and its records. The size is 0 at the end; the records
+    are None for a chunk with an index or metadata."""
     head = _read(f, _HEADER.size)
     if not head:
         return 0, None
@@ -78,14 +77,14 @@ def _decompressed(stored, compressor):
     if compressor == _GZIP:
         return _gunzip(stored)
     raise UnknownCompressorError(
-        "%s is not read here: "
-        "write the file anew with none, snappy or gzip (paddlectl recordio recompress)" % _UNREAD.get(compressor, "compressor %#x" % compressor)
+        "%s is not supported in Python: "
+        "rewrite the file with none, snappy or gzip (paddlectl recordio recompress)" % _UNREAD.get(compressor, "compressor %#x" % compressor)
     )
 
 
 def _gunzip(data):
-    """Returns what the gzip members in data hold. One that is cut off gives what it has;
-    the lengths of the records tell that it is not enough."""
+    """Decompresses the gzip members in data. A truncated member gives the bytes that it has;
+    the lengths of the records then show the damage."""
     parts, room = [], MAX_CHUNK
     while data:
         member = zlib.decompressobj(16 + zlib.MAX_WBITS)

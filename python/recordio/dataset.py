@@ -22,15 +22,15 @@ class RecordDataset(_Base):
                                                  parallelism=4, trainer_id=1)
         for batch in torch.utils.data.DataLoader(dataset, batch_size=32, num_workers=2):
 
-    The workers of a DataLoader share the trainer's files out among them as the trainers
-    do: with fewer files than workers, some workers have nothing to do. Each iteration
-    begins anew. It works as any iterable without torch, too.
+    The workers of a DataLoader divide the trainer's files as the trainers divide the dataset:
+    with fewer files than workers, some workers have no work. Each iteration starts at the
+    first file. Without torch the class is an ordinary iterable.
     """
 
     def __init__(self, pattern, parallelism=1, trainer_id=0, decode="auto", check=True):
         super(RecordDataset, self).__init__()
         check_trainer(trainer_id, parallelism)
-        decoder_of(decode)  # an unknown name is known now, not in a worker
+        decoder_of(decode)  # report an unknown name here, not in a worker
         self._pattern = pattern
         self._parallelism = parallelism
         self._trainer_id = trainer_id
@@ -42,7 +42,7 @@ class RecordDataset(_Base):
         worker = _worker_info()
         if worker is not None:
             files = files[worker.id :: worker.num_workers]
-        decode = decoder_of(self._decode)  # workers are sent the name: functions may not pickle
+        decode = decoder_of(self._decode)  # workers receive the name, because functions may not pickle
         for path in files:
             for sample in samples(path, decode):
                 yield sample

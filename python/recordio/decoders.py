@@ -7,26 +7,25 @@ import json
 from . import msgpack, restricted
 from .errors import PickleError
 
-_PROTO = b"\x80"  # begins every pickle of protocol 2 and later
+_PROTO = b"\x80"  # the first byte of every pickle of protocol 2 and later
 
 
-_JSON = (b"{", b"[", b'"')  # begin the containers and texts of JSON, and no pickle
+_JSON = (b"{", b"[", b'"')  # the first bytes of containers and texts in JSON, and of no pickle
 
 
 def _json(data):
     try:
         return json.loads(data.decode("utf-8"))
-    except RuntimeError:  # RecursionError, which Python 2 does not know
-        raise ValueError("JSON that nests too deep")
+    except RuntimeError:  # RecursionError, which Python 2 does not have
+        raise ValueError("JSON that is nested too deeply")
 
 
 def auto(data):
-    """Decodes what is a pickle, MessagePack or JSON (an object, array or text), whichever
-    it is.
+    """Detects and decodes a pickle, MessagePack or JSON (an object, array or text).
 
-    They cannot be confused. A pickle has two bytes or more and begins with _PROTO or,
-    before protocol 2, with a byte below it, but none of _JSON. As MessagePack such a byte
-    is a whole value: a small number, or the empty map.
+    The three are unambiguous. A pickle has at least two bytes and begins with _PROTO or, before
+    protocol 2, with a smaller byte that is not in _JSON. In MessagePack such a byte is a
+    complete value: a small number or the empty map.
     """
     if len(data) > 1 and data[:1] in _JSON:
         return _json(data)
@@ -45,7 +44,7 @@ _DECODERS = {
 
 
 def decoder_of(decode):
-    """Returns decode itself if it is a function, else the decoder of that name."""
+    """Returns decode if it is a function, or else the decoder with that name."""
     if callable(decode):
         return decode
     if decode not in _DECODERS:
@@ -54,9 +53,9 @@ def decoder_of(decode):
 
 
 def decoded(decode, record, path, number):
-    """Decodes record number of the file path. What a decoder of this module cannot read is
-    said with both, and with what else may be meant; a function of others speaks for
-    itself."""
+    """Decodes the record with the given number of the file path. Errors of this module's
+    decoders name both and suggest other decoders; errors of the caller's function pass
+    unchanged."""
     try:
         return decode(record)
     except ValueError as e:

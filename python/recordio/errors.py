@@ -2,12 +2,12 @@
 
 
 class RecordIOError(ValueError):
-    """A file that is damaged, cut off, or of a kind that is not read here."""
+    """A file that is damaged, truncated, or not supported."""
 
 
 class UnknownCompressorError(RecordIOError):
-    """A file that is compressed as this package does not read, and may be whole."""
+    """A file with a compressor that this package does not support. It may be intact."""
 
 
 class PickleError(ValueError):
-    """A pickle that asks for more than data, or is none."""
+    """A pickle that names more than data, or bytes that are not a pickle."""

@@ -1,8 +1,8 @@
-"""Looks at where a pickle puts values aside, before it is read.
+"""Checks the memo indexes of a pickle before it is read.
 
-The unpickler that is written in C keeps them in an array, which it makes as long as the
-largest index says: nine bytes take 2 GiB of memory, or 64. A pickle has no reason to use
-an index that is larger than its number of bytes.
+The unpickler written in C keeps the memo in an array as long as the largest index, so nine
+bytes can allocate 2 GiB of memory or 64. A valid pickle never needs an index that is larger
+than its number of bytes.
 """
 
 from __future__ import absolute_import
@@ -12,18 +12,17 @@ import struct
 
 from .errors import PickleError
 
-_SHORT = 24  # bytes of texts that are passed over with the rest
+_SHORT = 24  # the longest text that the pattern skips together with other opcodes
 
 
 def _texts(codes, more):
-    """Returns a pattern of opcodes with short texts, whose lengths have more bytes of 0."""
+    """Returns a pattern for opcodes with short texts; the further bytes of their lengths are 0."""
     sizes = b"|".join(struct.pack("<B", n) + more + b".{%d}" % n for n in range(_SHORT))
     return b"[" + codes + b"](?:" + sizes + b")"
 
 
-# Opcodes with what follows them where that is of a fixed length, on a line, or short, as it
-# mostly is: they are passed over many at a time. STOP is not among them, nor is what puts
-# aside under an index that is not small.
+# Opcodes whose arguments have a fixed length, end with the line, or are short, as most are: the
+# pattern skips many at a time. It excludes STOP and opcodes that may use a large memo index.
 _FIXED = re.compile(
     b"(?:[()\\]}012NQRabdelostu\x81\x85-\x89\x8f-\x94\x97\x98]|[Khq\x80\x82].|[M\x83]..|[Jj\x84].{4}|[G\x95].{8}"
     b"|r..\0\0|p\\d{1,4}\n|[ILFSVgP][^\n]*\n|" + _texts(b"U\x8cC", b"") + b"|" + _texts(b"X", b"\0\0\0") + b"){1,5000}",
@@ -39,9 +38,8 @@ _MOST_DIGITS = 20
 
 
 def check(data):
-    """Raises PickleError if the pickle that data (bytes) begins with puts something aside
-    under an index larger than len(data). Of what is no pickle it looks at the part that an
-    unpickler would come to."""
+    """Raises PickleError if the pickle at the start of data (bytes) uses a memo index larger than
+    len(data). If data is not a pickle, it checks the part that an unpickler would reach."""
     pos, end = 0, len(data)
     while pos < end:
         run = _FIXED.match(data, pos)

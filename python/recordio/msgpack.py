@@ -1,7 +1,7 @@
 """Decodes MessagePack.
 
-Arrays of numbers, written as the package msgpack-numpy does, become numpy arrays if
-numpy is installed, and stay dictionaries if not.
+Arrays of numbers in the encoding of the package msgpack-numpy become numpy arrays if numpy is
+installed; otherwise they stay dictionaries.
 """
 
 from __future__ import absolute_import
@@ -10,7 +10,7 @@ import collections
 import struct
 
 ExtType = collections.namedtuple("ExtType", "code data")
-"""A value of an application's own type."""
+"""A value of an application-specific type."""
 
 _MAX_DEPTH = 100
 _FIXED = {0xC0: None, 0xC2: False, 0xC3: True}
@@ -22,7 +22,7 @@ _SIZES = dict((2 ** i, struct.Struct(">" + form)) for i, form in enumerate("BHI"
 
 
 def loads(data):
-    """Returns the value that data (bytes) holds. Raises ValueError for anything else."""
+    """Decodes data (bytes), which must contain one value. Raises ValueError otherwise."""
     decoder = _Decoder(data)
     value = decoder.value(0)
     if decoder.pos != len(data):
@@ -94,7 +94,7 @@ class _Decoder(object):
 
     def array(self, count, depth):
         values = []
-        while len(values) < count:  # a count alone takes no memory
+        while len(values) < count:  # a large count alone allocates no memory
             values.append(self.value(depth + 1))
         return values
 
@@ -111,7 +111,7 @@ class _Decoder(object):
 
 
 def _array_of(values):
-    """Returns the numpy array that values describe, or values without numpy."""
+    """Returns the numpy array that values describe, or values if numpy is not installed."""
     try:
         import numpy
     except ImportError:

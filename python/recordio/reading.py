@@ -7,8 +7,8 @@ from .errors import RecordIOError, UnknownCompressorError
 
 
 class _Empty(bytes):
-    """A record without bytes. It is true, so that the usual loop, which ends at the
-    first record that is not, goes on behind it."""
+    """An empty record. It is true, so that a loop that ends at the first false record
+    continues after it."""
 
     def __bool__(self):
         return True
@@ -29,7 +29,7 @@ class reader(object):  # noqa: N801 (the name that programs know)
                 break
 
     or ``for record in recordio.reader(path)``. Records are bytes. One chunk is in
-    memory at a time. What is damaged raises RecordIOError, and again if asked again.
+    memory at a time. Damage raises RecordIOError, again at each further call.
     """
 
     def __init__(self, path):
@@ -40,8 +40,8 @@ class reader(object):  # noqa: N801 (the name that programs know)
         self._failure = None
 
     def read(self):
-        """Returns the next record, or None at the end. An empty record is b"", which is
-        true here (and only None is the end)."""
+        """Returns the next record, or None at the end. An empty record is a b"" that is
+        true."""
         if self._failure is not None:
             raise self._failure
         while True:
@@ -70,7 +70,7 @@ class reader(object):  # noqa: N801 (the name that programs know)
         return True
 
     def close(self):
-        """Closes the file; nothing is read behind that."""
+        """Closes the file. Later calls of read return None."""
         self._file.close()
         self._chunks = self._records = iter(())
 

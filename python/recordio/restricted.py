@@ -1,7 +1,7 @@
-"""Pickles that can only make data.
+"""Reads pickles that contain only data.
 
-A pickle is a program: it may import and call anything. Here it finds what numbers,
-text, bytes, containers and numpy arrays are made of, and nothing else.
+A pickle is a program that may import and call anything. Here it can only import the
+constructors of numbers, text, bytes, containers and numpy arrays.
 """
 
 from __future__ import absolute_import
@@ -19,20 +19,20 @@ _BUILTINS = dict((f.__name__, f) for f in (complex, frozenset, set))
 
 
 def _no_bytes():
-    """Stands for bytes, which protocol 2 calls for empty ones."""
+    """Stands for bytes, which protocol 2 calls to make empty bytes."""
     return b""
 
 
 def _latin1(text, encoding):
-    """Stands for _codecs.encode, by which protocol 2 writes bytes."""
+    """Stands for _codecs.encode, which protocol 2 uses to write bytes."""
     if encoding not in ("latin1", "latin-1"):
         raise PickleError("a pickle that encodes as %r" % (encoding,))
     return text.encode("latin1")
 
 
 class _NDArray(object):
-    """Stands for numpy.ndarray, which a pickle names but does not call: calling it with
-    a large shape takes that much memory."""
+    """Stands for numpy.ndarray, which a valid pickle names but does not call: a call with a
+    large shape would allocate that much memory."""
 
     def __new__(cls, *args):
         raise PickleError("a pickle that makes an array by itself")
@@ -57,7 +57,7 @@ def _import(places, name):
 
 
 def _find(module, name):
-    """Returns what a pickle may use under that name."""
+    """Returns the object that a pickle may use under this name."""
     if module in ("builtins", "__builtin__"):
         if name in _BUILTINS:
             return _BUILTINS[name]
@@ -68,7 +68,7 @@ def _find(module, name):
     if (module, name) == ("collections", "OrderedDict"):
         return collections.OrderedDict
     if (module, name) == ("numpy", "dtype"):
-        _numpy(name)  # is it there?
+        _numpy(name)  # raises if numpy is missing
         return arrays.DType
     if (module, name) == ("numpy", "ndarray"):
         return _NDArray
@@ -87,8 +87,8 @@ def _find(module, name):
 
 
 class _Unpickler(pickle.Unpickler):
-    """Finds no more than _find does. In Python 2 it is the slow unpickler: the fast one
-    cannot be restricted by a class."""
+    """An unpickler that finds only the names of _find. In Python 2 it is the slow unpickler,
+    because a class cannot restrict the fast one."""
 
     has_arrays = False
 
@@ -115,7 +115,7 @@ def load(f):
 
 
 def loads(data):
-    """Reads the pickle that data (bytes) begins with."""
+    """Reads the pickle at the start of data (bytes)."""
     memo.check(data)
     try:
         return _unpickler(io.BytesIO(data)).value()

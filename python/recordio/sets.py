@@ -1,5 +1,5 @@
-"""Whether files are complete sets, as far as their names tell: train-00003-of-00010 says
-which file of how many it is. The package shard of the same tree (in Go) knows the same."""
+"""Checks by their names whether files are complete sets: the name train-00003-of-00010
+contains the number of the file and of all files. The Go package shard has the same rules."""
 
 from __future__ import absolute_import
 
@@ -14,8 +14,8 @@ _MOST_NAMED = 3
 
 
 def in_directory(pattern):
-    """Returns pattern or, if it is a directory, the pattern of the one dataset in it, as its
-    manifest is called. Raises ValueError if there is none, or several."""
+    """Returns pattern or, if it is a directory, the pattern of the one dataset in it, from the
+    name of its manifest. Raises ValueError if there is no dataset, or more than one."""
     if not os.path.isdir(pattern):
         return pattern
     found = [m.group(1) for m in map(_MANIFEST.match, sorted(os.listdir(pattern))) if m]
@@ -26,13 +26,13 @@ def in_directory(pattern):
 
 
 def _literal(text):
-    """Returns the pattern that matches text alone."""
+    """Returns the pattern that matches only text."""
     return re.sub(r"([*?[])", r"[\1]", text)
 
 
 def check_sets(names):
-    """Raises ValueError unless the files of each set are all there, once, and none of
-    another set is among them. Names without -of- promise nothing and are not missed."""
+    """Raises ValueError if files of a set are missing or duplicate, or belong to another set.
+    Names without -of- are not checked."""
     sets, others = {}, []
     for name in names:
         match = _NAME.match(name)
@@ -49,7 +49,7 @@ def check_sets(names):
 
 
 def _is_stale(name, sets, names):
-    """Reports whether a name without -of- is one that an earlier run may have left."""
+    """Reports whether a name without -of- may be left over from an earlier run."""
     piece, plain = _PIECE.match(name), _PLAIN.match(name)
     if piece:
         return piece.group(1) + piece.group(2) in names
@@ -57,8 +57,8 @@ def _is_stale(name, sets, names):
 
 
 def _check_set(sets):
-    """Checks the files of one stem, by the number of files they state: the set that has the
-    most of them must be complete. Returns the names of the others."""
+    """Checks the files of one stem. Their names may state different numbers of files: the set
+    with the most files must be complete. Returns the names of the other files."""
     main = max(sets, key=lambda key: (len(sets[key]), key[0]))
     found, stale = {}, []
     for index, name in sorted(sets[main]):
@@ -66,8 +66,8 @@ def _check_set(sets):
             stale.append(name)
         else:
             found[index] = name
-    # The number behind -of- is how many files there are or, as PaddlePaddle once counted,
-    # the number of the last.
+    # The number after -of- is the number of files or, in old PaddlePaddle files, the number of
+    # the last file.
     count = main[0] + 1 if main[0] in found else main[0]
     if len(found) < count:
         absent = count - len(found)

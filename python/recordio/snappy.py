@@ -1,7 +1,7 @@
 """Decodes snappy's framing format.
 
-The checksums of the frames are not compared: what is decoded here comes out of a
-chunk whose own checksum, over all of its bytes, has been.
+The checksums of the frames are not verified: the bytes come from a chunk whose own checksum
+was verified.
 """
 
 from __future__ import absolute_import
@@ -14,7 +14,7 @@ _MAX_BLOCK = 1 << 16
 
 
 def decode_stream(data, limit):
-    """Returns what the frames in data (bytes) hold, at most limit bytes."""
+    """Decodes the frames in data (bytes). Raises RecordIOError beyond limit bytes."""
     if not data.startswith(_STREAM):
         raise RecordIOError("not a snappy stream")
     blocks, total, pos = [], 0, 0
@@ -40,13 +40,13 @@ def _frame(data, pos):
 
 
 def _block_of(kind, body):
-    if kind >= _FIRST_SKIPPABLE:  # padding, another stream's beginning, or somebody's own
+    if kind >= _FIRST_SKIPPABLE:  # padding, the start of another stream, or application-specific
         return b""
     if kind not in (_COMPRESSED, _STORED):
         raise RecordIOError("a snappy frame of kind %d is not known" % kind)
     if len(body) < 4:
         raise RecordIOError("a snappy frame is cut off")
-    block = body[4:]  # behind the frame's checksum
+    block = body[4:]  # after the frame's checksum
     if kind == _COMPRESSED:
         block = decode_block(block)
     if len(block) > _MAX_BLOCK:
@@ -55,7 +55,7 @@ def _block_of(kind, body):
 
 
 def decode_block(data):
-    """Returns what the block in data (bytes) holds, at most 65536 bytes."""
+    """Decodes the block in data (bytes), of at most 65536 bytes decoded."""
     src = bytearray(data)
     size, pos = _varint(src)
     if size > _MAX_BLOCK:
@@ -80,8 +80,8 @@ def _varint(src):
 
 
 def _elements(src, pos, out):
-    """Appends what the elements from pos on stand for to out. One long function: a call
-    for each element would take most of the time."""
+    """Decodes the elements from pos on and appends them to out. It is one long function
+    because a call for each element would take most of the time."""
     end = len(src)
     while pos < end:
         tag = src[pos]
@@ -111,7 +111,7 @@ def _elements(src, pos, out):
             raise RecordIOError("a snappy block refers to what is not there")
         if offset >= length:
             out += out[start : start + length]
-        else:  # it reaches beyond the end, into what it makes itself
+        else:  # overlapping: it copies bytes that it has just appended
             out += (out[start:] * (length // offset + 1))[:length]
 
 

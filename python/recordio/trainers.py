@@ -1,5 +1,5 @@
-"""Readers of the part of a dataset that one of several trainers gets: file i, in
-lexicographic order, goes to trainer i mod the number of trainers."""
+"""Readers for one of several trainers: file i of a dataset, in lexicographic order, goes to
+trainer i modulo the number of trainers."""
 
 from __future__ import absolute_import
 
@@ -19,9 +19,9 @@ def check_trainer(trainer_id, count):
 
 
 def files_of(pattern, count, trainer_id, check=True):
-    """Returns the files of one trainer, sorted. A directory is a pattern for the dataset in
-    it. Raises ValueError if some trainer would get none: the others would wait for it for
-    ever. With check it also does if the names say that files are missing, or of another set."""
+    """Returns the files of one trainer, sorted. A directory stands for the dataset in it. Raises
+    ValueError if a trainer would get no file, because the others would wait for it forever.
+    With check it also raises ValueError if check_sets does."""
     files = sorted(glob.glob(in_directory(pattern)))
     if not files:
         raise ValueError("%s: no file matches" % pattern)
@@ -36,8 +36,8 @@ def recordio_reader(filepath, parallelism, trainer_id, decode="auto", check=True
     """Returns a function that yields the samples of one trainer's RecordIO files.
 
     filepath is a pattern such as "/pfs/dc/home/alice/dataset/housing_train*",
-    parallelism the number of trainers. The files are looked for when the function is
-    called; check=False takes what is there, though it be no complete set.
+    parallelism the number of trainers. The returned function finds the files when it is
+    called. check=False accepts incomplete sets.
     """
     check_trainer(trainer_id, parallelism)
     decode = decoder_of(decode)
@@ -58,8 +58,7 @@ def samples(path, decode):
 
 
 def loaded(loader, f, path):
-    """Calls loader with the open file. What the one of this package cannot read is said
-    with its path."""
+    """Calls loader with the open file. Errors of this package's own loader name the path."""
     try:
         return loader(f)
     except PickleError as e:
@@ -70,7 +69,8 @@ def cluster_files_reader(files_pattern, trainer_count, trainer_id=None, loader=r
     """Returns a function that yields the samples of one trainer's files, each of which
     holds one pickled list (or whatever loader, called with the open file, returns).
 
-    train_id is another spelling of trainer_id. check is as of recordio_reader.
+    train_id is another spelling of trainer_id. check has the same meaning as in
+    recordio_reader.
     """
     if (trainer_id is None) == (train_id is None):
         raise TypeError("cluster_files_reader needs trainer_id")

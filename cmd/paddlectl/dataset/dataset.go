@@ -1,11 +1,12 @@
-// Package dataset has the commands for sets of shards: paddlectl dataset.
+// Package dataset contains the commands paddlectl dataset.
 //
 // # Files
 //
-//	dataset, cat, convert, info, latest, publish, shard, split, verify   the list of commands; those of the names
-//	convertoptions, converttell                                          flags of convert; what it says
-//	shardprint                                                           what shard says
-//	hint                                                                 the way out of errors
+//	dataset                                                     the list of commands
+//	cat, convert, info, latest, publish, shard, split, verify   one command each
+//	convertoptions, converttell                                 flags and output of convert
+//	shardprint                                                  output of shard
+//	hint                                                        hints about errors
 package dataset
 
 import (

@@ -68,7 +68,7 @@ func TestModesAsThoseOfChmod(t *testing.T) {
 			if err := os.Chmod(file, old); err != nil {
 				t.Fatal(err)
 			}
-			// The exit code tells that bits stay for the sake of the umask.
+			// chmod fails if the umask kept some bits; the mode counts.
 			exec.Command("sh", "-c", `umask 022; chmod -- "$1" "$2" 2>&1`, "sh", text, file).Run()
 			want, err := os.Stat(file)
 			if err != nil {

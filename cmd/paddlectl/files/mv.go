@@ -285,8 +285,8 @@ func (m *mover) copyAndRemove(ctx context.Context, t app.Target, to transfer.End
 	return m.removeCopied(ctx, t, to)
 }
 
-// removeCopied removes from the source what is the same at the target. What appeared or changed
-// after the copy stays, and is reported.
+// removeCopied removes the source entries whose copies are identical. It keeps and reports entries
+// that appeared or changed after the copy.
 func (m *mover) removeCopied(ctx context.Context, t app.Target, to transfer.End) error {
 	info, err := t.FS.Stat(ctx, t.Path)
 	if err != nil {

@@ -6,9 +6,9 @@ _PROGRAM() {
 	cur=${words[${#words[@]}-1]}
 	IFS=$'\n'
 	COMPREPLY=($("${words[0]}" __complete -- "${words[@]:1}" 2>/dev/null))
-	# A directory or "--flag=" goes on: no space behind it.
+	# No space after a directory or "--flag=".
 	[[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[/=] ]] && compopt -o nospace 2>/dev/null
-	# bash replaces only what follows the last of these characters.
+	# bash replaces only the text after the last of these characters.
 	prefix=${cur%"${cur##*[@:=]}"}
 	COMPREPLY=("${COMPREPLY[@]#"$prefix"}")
 }

@@ -4,12 +4,12 @@
 //
 // # Files
 //
-//	program, command, commonflags   the program, descriptions of commands, common flags
-//	operand, pattern, target        operands, the matches of patterns, the paths that operands name
-//	remotes, localside              the services, the local file systems
-//	hint, waiting, downdatacenters hints about errors, messages about retries, datacenters that are down
-//	changetell, describe            output of commands that change something; formats of entries
-//	question, meter                 questions of -i and login; the progress bar
+//	program, command, commonflags    the program, descriptions of commands, common flags
+//	operand, pattern, target         operands, the matches of patterns, the paths that operands name
+//	remotes, localside               the services, the local file systems
+//	hint, waiting, downdatacenters   hints about errors, messages about retries, datacenters that are down
+//	changetell, describe             output of commands that change something; formats of entries
+//	question, meter                  questions of -i and login; the progress bar
 package app
 
 import (
