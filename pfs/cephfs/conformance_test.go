@@ -106,7 +106,7 @@ func TestConformance(t *testing.T) {
 			return (&trees{dir: newDir(t, one), made: map[FS]*tree{}}).of(one)
 		},
 		Reopen: func(_ *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return fsys.(*tree).trees.of(other) },
-		Gaps:   pfstest.LooseQuota | pfstest.NoHardLink | pfstest.NoConcat | pfstest.NoReplication | pfstest.NoAllocate | pfstest.NoBlockLocations,
+		Gaps:   pfstest.LooseQuota | pfstest.NoConcat | pfstest.NoReplication | pfstest.NoAllocate | pfstest.NoBlockLocations,
 		Names:  3000, Parallel: true,
 		Owners: []pfs.Owner{{UID: 1001, GID: 1001}, {UID: 1002, GID: 1002}},
 	})

@@ -154,7 +154,52 @@ func (d *dir) rename(name string, to *dir, newName string, exclusive bool) error
 	if exclusive {
 		return d.renameExclusively(name, to, newName)
 	}
+	switch st, err := to.stat(newName); {
+	case missing(err):
+	case err != nil:
+		return err
+	case !st.mode.IsDir() && st.links > 1:
+		return d.renameOverLinked(name, to, newName)
+	}
 	return d.c.once(func(m *cMount, p *cPerms) error { return rename(m, d.in, name, to.in, newName, p) }, d.place(name), to.place(newName))
+}
+
+// renameOverLinked replaces newName, which is one of several names of a file. The libcephfs that
+// makes this change forgets the other names too and then answers that they do not exist, so a
+// short session of its own makes it.
+func (d *dir) renameOverLinked(name string, to *dir, newName string) error {
+	opts := d.c.s.opts
+	opts.Session = pfs.NewID()
+	return d.c.once(func(here *cMount, p *cPerms) error {
+		m, err := connect(opts)
+		if err != nil {
+			return err
+		}
+		defer m.end(opts.Timeout)
+		defer m.kill()
+		return d.onMount(here, m, p, func(from *cInode) error {
+			return to.onMount(here, m, p, func(into *cInode) error {
+				if err := rename(m.c, from, name, into, newName, p); err != nil {
+					return err
+				}
+				return m.info.SyncFs()
+			})
+		})
+	}, d.place(name), to.place(newName))
+}
+
+// onMount calls do with the directory as another mount sees it.
+func (d *dir) onMount(here *cMount, m *mount, p *cPerms, do func(*cInode) error) error {
+	st, err := getattr(here, d.in, p)
+	if err != nil {
+		return err
+	}
+	in, err := lookupInode(m.c, st.ino, st.snap)
+	if err != nil {
+		return err
+	}
+	defer put(m.c, in)
+	return do(in)
 }
 
 // renameExclusively returns EEXIST instead of replacing newName. CephFS has no such call.

@@ -123,8 +123,10 @@
 //
 // # Hard links
 //
-// No hard links are made. With them, tests that also read and wrote the file did not find one
-// of its names after the other one was removed or replaced. The cause is not known.
+// A file may have several names. After a rename over one of them, the libcephfs that made the
+// change answers for a while that the others do not exist, so such a rename takes a session of
+// its own, which costs about 50 ms. If another client makes a second name at the same moment,
+// this store may miss it until the cluster tells it of another change of that directory.
 //
 // # Files
 //

@@ -21,6 +21,7 @@ var (
 	_ pfs.HandleOpener       = FS{}
 	_ pfs.AttrSetter         = FS{}
 	_ pfs.XattrKeeper        = FS{}
+	_ pfs.HardLinker         = FS{}
 	_ pfs.NodeMaker          = FS{}
 	_ pfs.CapabilityReporter = FS{}
 	_ pfs.ExclusiveRenamer   = FS{}

@@ -95,9 +95,10 @@ func TestAttributes(t *testing.T) {
 	at := time.Unix(1000, 0)
 	must(t, f.SetAttr(ctx, "/f", pfs.AttrMode|pfs.AttrSize|pfs.AttrModTime|pfs.AttrAccessTime|pfs.AttrUID|pfs.AttrGroup,
 		pfs.Attrs{Mode: fs.ModeSticky | 0o600, Size: 3, ModTime: at, AccessTime: at.Add(1), UID: 11, Group: "12"}))
-	info := pfstest.MustStat(t, f, "/f")
+	must(t, f.HardLink(ctx, "/f", "/second"))
+	info := pfstest.MustStat(t, f, "/second")
 	if info.Mode != fs.ModeSticky|0o600 || info.Size != 3 || !info.ModTime.Equal(at) || !info.AccessTime.Equal(at.Add(1)) ||
-		info.UID != 11 || info.GID != 12 || info.Links != 1 || info.ID == 0 {
+		info.UID != 11 || info.GID != 12 || info.Links != 2 || info.ID != pfstest.MustStat(t, f, "/f").ID {
 		t.Errorf("the file is %+v", info)
 	}
 	must(t, f.Mknod(ctx, "/fifo", fs.ModeNamedPipe|0o622, 0))

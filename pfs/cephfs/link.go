@@ -25,6 +25,32 @@ func (f FS) Symlink(ctx context.Context, target string, name pfs.Path) error {
 	})
 }
 
+// HardLink gives the file oldName the second name newName.
+func (f FS) HardLink(ctx context.Context, oldName, newName pfs.Path) error {
+	const op = "cephfs.HardLink"
+	if err := check(ctx, op, newName); err != nil {
+		return err
+	}
+	if err := writable(op, newName); err != nil {
+		return err
+	}
+	return f.change(ctx, op, oldName, func(d *dir, base string) error {
+		return d.durablyOn(base, func(in *cInode, st stat) error {
+			if st.mode.IsDir() {
+				return pfs.E(op, oldName, pfs.IsDir, nil)
+			}
+			to, newBase, err := d.c.parent(newName)
+			if err != nil {
+				return fail(op, newName, err)
+			}
+			defer to.Close()
+			return fail(op, newName, to.durably(func() error {
+				return d.c.once(func(m *cMount, p *cPerms) error { return link(m, in, to.in, newBase, p) }, to.place(newBase))
+			}))
+		})
+	}, newName)
+}
+
 // Mknod makes a FIFO, socket or device.
 func (f FS) Mknod(ctx context.Context, name pfs.Path, mode fs.FileMode, device uint64) error {
 	const op = "cephfs.Mknod"
@@ -44,7 +70,7 @@ func (f FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, 
 		}
 		return pfs.CanRename | pfs.CanRenameDir | pfs.CanRenameNew | pfs.CanKeepEmptyDir | pfs.CanReadStaged |
 			pfs.CanOpenHandle | pfs.CanAppend | pfs.CanWriteRandom | pfs.CanSetMode | pfs.CanSetOwner | pfs.CanSetTimes | pfs.CanSetAccessTime |
-			pfs.CanXattr | pfs.CanSymlink | pfs.CanMknod | pfs.CanCopyInside | pfs.CanDigest |
+			pfs.CanXattr | pfs.CanSymlink | pfs.CanHardLink | pfs.CanMknod | pfs.CanCopyInside | pfs.CanDigest |
 			pfs.CanSpace | pfs.CanUsage | pfs.CanSetQuota, nil
 	})
 }

@@ -73,6 +73,9 @@ func (r *renaming) do(d *dir, base string, to *dir, newBase string) error {
 	if err := r.lookAt(to, newBase); err != nil {
 		return err
 	}
+	if r.taken && r.moved.same(r.replaced) {
+		return nil // both are names of one file, and both stay, as in POSIX
+	}
 	err := to.durably(func() error {
 		return d.durably(func() error {
 			// A sync of the directories does not wait for a rename; a sync of the renamed file
@@ -95,10 +98,7 @@ func (r *renaming) do(d *dir, base string, to *dir, newBase string) error {
 // move gives the new name. A directory must not replace anything, not even an empty directory,
 // which the store would allow.
 func (r *renaming) move(d *dir, base string, to *dir, newBase string) error {
-	if err := d.rename(base, to, newBase, r.exclusive || r.moved.mode.IsDir()); err != nil {
-		return err
-	}
-	return r.dropSecondName(d, base)
+	return d.rename(base, to, newBase, r.exclusive || r.moved.mode.IsDir())
 }
 
 // lookAt refuses a file at the new name that may not be replaced.
@@ -126,13 +126,4 @@ func (r *renaming) refused(to *dir, newBase string, err error) error {
 		return e
 	}
 	return err
-}
-
-// dropSecondName removes the old name if both are names of one file, for which the store does
-// nothing.
-func (r *renaming) dropSecondName(d *dir, base string) error {
-	if !r.taken || r.moved.links < 2 || !r.moved.same(r.replaced) {
-		return nil
-	}
-	return unlessMissing(d.unlink(base))
 }
