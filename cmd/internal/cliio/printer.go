@@ -39,6 +39,15 @@ func (p *Printer) JSON(v any) error {
 	return err
 }
 
+// Show writes v as JSON, or else the text of format. An error appears when Out is flushed.
+func (p *Printer) Show(asJSON bool, v any, format string, args ...any) {
+	if asJSON {
+		_ = p.JSON(v)
+		return
+	}
+	p.Printf(format, args...)
+}
+
 // Name returns a name or path as the result shows it: on a terminal, control characters are
 // escaped.
 func (p *Printer) Name(s string) string {

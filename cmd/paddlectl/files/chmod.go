@@ -15,14 +15,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-type chmodOptions struct {
-	app.ChangeOptions
-	recursive bool
-}
-
 // Chmod returns the command chmod.
 func Chmod(a *app.App) *cli.Command {
-	var o chmodOptions
+	c := &chmod{App: a}
 	return a.NewCommand(app.Spec{
 		Name: "chmod", Args: "MODE PATH...", Least: 2, Most: -1,
 		Summary: "change the permission bits of files",
@@ -41,27 +36,25 @@ and copies keep them.`,
 		},
 		Exits: app.PathExits(),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "recursive", Aliases: []string{"R"}, Usage: "also change all that is in directories", Destination: &o.recursive},
-			o.VerboseFlag("print each path that was changed, after its mode"), o.JSONFlag(),
+			&cli.BoolFlag{Name: "recursive", Aliases: []string{"R"}, Usage: "also change all that is in directories", Destination: &c.recursive},
+			c.VerboseFlag("print each path that was changed, after its mode"), c.JSONFlag(),
 		},
-		Run: func(ctx context.Context, operands []string) error { return runChmod(ctx, a, o, operands) },
+		Run: func(ctx context.Context, operands []string) (err error) {
+			c.Begin(a)
+			if c.change, err = parseMode(operands[0]); err != nil {
+				return err
+			}
+			return a.EachTarget(ctx, operands[1:], func(t app.Target) error { return c.target(ctx, t) })
+		},
 	})
-}
-
-func runChmod(ctx context.Context, a *app.App, o chmodOptions, operands []string) error {
-	o.Begin(a)
-	change, err := parseMode(operands[0])
-	if err != nil {
-		return err
-	}
-	c := &chmod{a: a, o: o, change: change}
-	return a.EachTarget(ctx, operands[1:], func(t app.Target) error { return c.target(ctx, t) })
 }
 
 // chmod is one run of the command.
 type chmod struct {
-	a      *app.App
-	o      chmodOptions
+	*app.App
+	app.ChangeOptions
+	recursive bool
+
 	change modeChange
 	below  *cliio.Tally // of a directory, with all that is in it
 }
@@ -71,10 +64,10 @@ func (c *chmod) target(ctx context.Context, t app.Target) error {
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() || !c.o.recursive {
+	if !info.IsDir() || !c.recursive {
 		return c.set(ctx, end.FS, end.Path, info)
 	}
-	c.below = cliio.NewTally(c.a.ReportFailure)
+	c.below = cliio.NewTally(c.ReportFailure)
 	c.below.Add(c.tree(ctx, end.FS, end.Path, info))
 	return c.below.Err()
 }
@@ -131,7 +124,7 @@ func (c *chmod) set(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, inf
 		err = pfs.Errorf("paddlectl.chmod", name, pfs.Unsupported, "permission bits that can be changed")
 	}
 	if err == nil {
-		c.o.Done(c.a, app.EventJSON{Event: "changed", Path: string(name), Mode: app.Octal(mode)}, app.Octal(mode)+" "+string(name))
+		c.Done(c.App, app.EventJSON{Event: "changed", Path: string(name), Mode: app.Octal(mode)}, app.Octal(mode)+" "+string(name))
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -11,13 +12,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-type dfOptions struct {
-	human, json, quota bool
-}
-
 // Df returns the command df.
 func Df(a *app.App) *cli.Command {
-	var o dfOptions
+	f := &df{App: a}
 	return a.NewCommand(app.Spec{
 		Name: "df", Args: "[PATH...]", Most: -1,
 		Summary: "show the space on each datacenter",
@@ -32,27 +29,25 @@ home. See also paddlectl quota.`,
 		Examples: []string{"paddlectl df -h", "paddlectl df --json /pfs/dc1", "paddlectl df --quota /pfs/dc1/home/bob"},
 		Exits:    app.PathExits(),
 		Flags: []cli.Flag{
-			app.HumanFlag(&o.human),
-			&cli.BoolFlag{Name: "quota", Usage: "also show the limits of the directories", Destination: &o.quota},
-			app.JSONFlag(&o.json),
+			app.HumanFlag(&f.human),
+			&cli.BoolFlag{Name: "quota", Usage: "also show the limits of the directories", Destination: &f.quota},
+			app.JSONFlag(&f.json),
 		},
-		Run: func(ctx context.Context, operands []string) error { return runDf(ctx, a, o, operands) },
+		Run: func(ctx context.Context, operands []string) error {
+			if len(operands) == 0 && !f.quota {
+				operands = []string{string(app.Top)}
+			}
+			return a.EachTarget(ctx, operands, func(t app.Target) error { return f.target(ctx, t) })
+		},
 	})
-}
-
-func runDf(ctx context.Context, a *app.App, o dfOptions, operands []string) error {
-	if len(operands) == 0 && !o.quota {
-		operands = []string{string(app.Top)}
-	}
-	f := &df{a: a, o: o, header: !o.json}
-	return a.EachTarget(ctx, operands, func(t app.Target) error { return f.target(ctx, t) })
 }
 
 // df is one run of the command.
 type df struct {
-	a      *app.App
-	o      dfOptions
-	header bool // is still to be printed
+	*app.App
+	human, json, quota bool
+
+	begun bool // the header was printed
 }
 
 // target shows the store that holds t, or all stores below t if t is above the stores.
@@ -64,7 +59,7 @@ func (f *df) target(ctx context.Context, t app.Target) error {
 	if err != nil {
 		return err
 	}
-	tally := cliio.NewTally(f.a.ReportFailure)
+	tally := cliio.NewTally(f.ReportFailure)
 	for _, a := range f.askAll(ctx, all) {
 		err := f.show(a)
 		tally.Add(err)
@@ -80,26 +75,20 @@ func (f *df) show(a dfAnswer) error {
 	if a.err != nil {
 		return a.err
 	}
-	if f.header {
-		f.a.Printf("%14s %14s %14s %4s  %s\n", "SIZE", "USED", "AVAIL", "USE%", "PATH")
-		f.header = false
+	if !f.begun && !f.json {
+		f.Printf("%14s %14s %14s %4s  %s\n", "SIZE", "USED", "AVAIL", "USE%", "PATH")
 	}
+	f.begun = true
 	name := a.target.Path
-	if err := f.o.print(f.a, dfRow{Path: name, Total: a.space.Total, Used: a.space.Used, Free: a.space.Free}); err != nil || !f.o.quota {
-		return err
+	f.print(dfRow{Path: name, Total: a.space.Total, Used: a.space.Used, Free: a.space.Free})
+	u, entries := a.usage, a.usage.Files+a.usage.Dirs
+	if u.MaxBytes > 0 {
+		f.print(dfRow{Path: name, Total: u.MaxBytes, Used: u.Bytes, Free: max(0, u.MaxBytes-u.Bytes), Quota: "bytes"})
 	}
-	return f.limits(name, a.usage, a.usageErr)
-}
-
-// limits prints the rows of name's own limits.
-func (f *df) limits(name pfs.Path, u pfs.Usage, err error) error {
-	if err == nil && u.MaxBytes > 0 {
-		err = f.o.print(f.a, dfRow{Path: name, Total: u.MaxBytes, Used: u.Bytes, Free: max(0, u.MaxBytes-u.Bytes), Quota: "bytes"})
+	if u.MaxFiles > 0 {
+		f.print(dfRow{Path: name, Total: u.MaxFiles, Used: entries, Free: max(0, u.MaxFiles-entries), Quota: "files"})
 	}
-	if entries := u.Files + u.Dirs; err == nil && u.MaxFiles > 0 {
-		err = f.o.print(f.a, dfRow{Path: name, Total: u.MaxFiles, Used: entries, Free: max(0, u.MaxFiles-entries), Quota: "files"})
-	}
-	return err
+	return a.usageErr
 }
 
 // dfRow is a row, as --json shows it.
@@ -111,23 +100,20 @@ type dfRow struct {
 	Quota string   `json:"quota,omitempty"` // what is limited, bytes or files; empty for a store
 }
 
-func (o dfOptions) print(a *app.App, r dfRow) error {
-	if o.json {
-		return a.JSON(r)
-	}
-	number := func(n int64) string { return fmt.Sprint(n) }
-	size, note, most := number, "", r.Used+r.Free
-	if o.human {
-		size = cliio.ShortSize
-	}
+func (f *df) print(r dfRow) {
+	size, note, most := sizes(f.human && r.Quota != "files"), "", r.Used+r.Free
 	if r.Quota != "" {
 		note, most = " (limit of "+r.Quota+")", r.Total
 	}
-	if r.Quota == "files" {
-		size = number
+	f.Show(f.json, r, "%14s %14s %14s %4s  %s%s\n", size(r.Total), size(r.Used), size(r.Free), share(r.Used, most), f.Name(string(r.Path)), note)
+}
+
+// sizes returns the function that formats numbers of bytes.
+func sizes(human bool) func(int64) string {
+	if human {
+		return cliio.ShortSize
 	}
-	a.Printf("%14s %14s %14s %4s  %s%s\n", size(r.Total), size(r.Used), size(r.Free), share(r.Used, most), a.Name(string(r.Path)), note)
-	return nil
+	return func(n int64) string { return strconv.FormatInt(n, 10) }
 }
 
 // share formats a part of a whole in percent; "-" if the whole is not known.
@@ -196,7 +182,7 @@ func (f *df) askAll(ctx context.Context, all []dfAnswer) []dfAnswer {
 func (f *df) ask(ctx context.Context, t app.Target) dfAnswer {
 	a := dfAnswer{target: t}
 	a.space, a.err = pfs.SpaceOf(ctx, t.FS, t.Path)
-	if a.err == nil && f.o.quota {
+	if a.err == nil && f.quota {
 		a.usage, a.usageErr = pfs.UsageOf(ctx, t.FS, t.Path)
 	}
 	return a

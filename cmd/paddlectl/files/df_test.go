@@ -33,11 +33,11 @@ func TestDfOfAStoreThatKeepsRoomBack(t *testing.T) {
 		{true, `{"path":"/pfs/dc/home","total":100,"used":60,"free":20}`},
 	} {
 		var out bytes.Buffer
-		f := &df{a: app.New(&app.Main{Stdout: &out}), o: dfOptions{json: c.json}}
+		f := &df{App: app.New(&app.Main{Stdout: &out}), json: c.json, begun: true}
 		if err := f.target(t.Context(), app.Target{FS: reserving{memfs.New(memfs.Options{})}, Path: "/pfs/dc/home"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.a.Out.Flush(); err != nil {
+		if err := f.Out.Flush(); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(strings.Fields(out.String()), " "); got != c.want {
@@ -81,11 +81,11 @@ func TestDfAsksAllAtOnce(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	f := &df{a: app.New(&app.Main{Stdout: &out, Stderr: io.Discard}), header: true}
+	f := &df{App: app.New(&app.Main{Stdout: &out, Stderr: io.Discard})}
 	if err := f.target(ctx, app.Target{FS: s, Path: "/pfs"}); errors.Is(err, context.DeadlineExceeded) || err == nil {
 		t.Errorf("got %v, want that one store is away", err)
 	}
-	if err := f.a.Out.Flush(); err != nil {
+	if err := f.Out.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	var got []pfs.Path

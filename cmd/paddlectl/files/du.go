@@ -3,24 +3,16 @@ package files
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
-	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
 )
 
-type duOptions struct {
-	human, summary, all, json bool
-
-	depth int
-}
-
 // Du returns the command du.
 func Du(a *app.App) *cli.Command {
-	var o duOptions
+	u := &du{Walking: app.Walking{App: a}}
 	return a.NewCommand(app.Spec{
 		Name: "du", Args: "[PATH...]", Most: -1,
 		Summary: "add up the sizes below directories",
@@ -34,39 +26,33 @@ counted once, as /pfs/DC/public.`,
 		},
 		Exits: app.PathExits(),
 		Flags: []cli.Flag{
-			app.HumanFlag(&o.human),
-			&cli.BoolFlag{Name: "summarize", Aliases: []string{"s"}, Usage: "print only the total of each PATH", Destination: &o.summary},
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "also print files", Destination: &o.all},
-			&cli.IntFlag{Name: "max-depth", Aliases: []string{"d"}, Usage: "print totals down to `N` levels below each PATH", Value: app.AllLevels, DefaultText: "all", Destination: &o.depth},
-			app.JSONFlag(&o.json),
+			app.HumanFlag(&u.human),
+			&cli.BoolFlag{Name: "summarize", Aliases: []string{"s"}, Usage: "print only the total of each PATH", Destination: &u.summary},
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "also print files", Destination: &u.all},
+			&cli.IntFlag{Name: "max-depth", Aliases: []string{"d"}, Usage: "print totals down to `N` levels below each PATH", Value: app.AllLevels, DefaultText: "all", Destination: &u.depth},
+			app.JSONFlag(&u.json),
 		},
-		Run: func(ctx context.Context, operands []string) error { return runDu(ctx, a, o, operands) },
+		Run: u.run,
 	})
-}
-
-func runDu(ctx context.Context, a *app.App, o duOptions, operands []string) error {
-	if o.depth < 0 {
-		return cliargs.Usagef("--max-depth %d: a number from 0 up is needed", o.depth)
-	}
-	if o.summary && o.all {
-		return cliargs.Usagef("--summarize and --all contradict each other")
-	}
-	if o.summary {
-		o.depth = 0
-	}
-	u := &du{a: a, o: o}
-	err := a.EachTarget(ctx, operands, func(t app.Target) error { return u.target(ctx, t) })
-	if err == nil && u.failed {
-		return cliio.Reported(cliio.Partly)
-	}
-	return err
 }
 
 // du is one run of the command.
 type du struct {
-	a      *app.App
-	o      duOptions
-	failed bool // something below could not be read, and was reported
+	app.Walking
+	human, summary, all, json bool
+	depth                     int
+}
+
+func (u *du) run(ctx context.Context, operands []string) error {
+	switch {
+	case u.depth < 0:
+		return cliargs.Usagef("--max-depth %d: a number from 0 up is needed", u.depth)
+	case u.summary && u.all:
+		return cliargs.Usagef("--summarize and --all contradict each other")
+	case u.summary:
+		u.depth = 0
+	}
+	return u.End(u.EachTarget(ctx, operands, func(t app.Target) error { return u.target(ctx, t) }))
 }
 
 func (u *du) target(ctx context.Context, t app.Target) error {
@@ -75,9 +61,10 @@ func (u *du) target(ctx context.Context, t app.Target) error {
 		return err
 	}
 	if !info.IsDir() {
-		return u.print(t.Path, pfs.Usage{Bytes: info.Size, Files: 1})
+		u.print(t.Path, pfs.Usage{Bytes: info.Size, Files: 1})
+		return nil
 	}
-	_, err = u.sum(ctx, t.FS, t.Path, u.o.depth)
+	_, err = u.sum(ctx, t.FS, t.Path, u.depth)
 	return err
 }
 
@@ -88,25 +75,24 @@ func (u *du) sum(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, depth i
 	if depth == 0 {
 		total, err = u.count(ctx, fsys, dir)
 	} else {
-		total, err = u.entries(ctx, fsys, dir, u.o.all, func(sub pfs.Path) (pfs.Usage, error) {
+		total, err = u.entries(ctx, fsys, dir, u.all, func(sub pfs.Path) (pfs.Usage, error) {
 			return u.sum(ctx, fsys, sub, depth-1)
 		})
 	}
-	if err != nil {
-		return total, err
+	if err == nil {
+		u.print(dir, total)
 	}
-	return total, u.print(dir, total)
+	return total, err
 }
 
 // count adds up dir. The store does it if it can; above the stores, count adds up store by store.
 // A store refuses if the user may not read a part of the tree; then count adds up the rest.
 func (u *du) count(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) (pfs.Usage, error) {
-	if dir == app.Top {
-		return u.entries(ctx, fsys, dir, false, func(sub pfs.Path) (pfs.Usage, error) { return u.count(ctx, fsys, sub) })
-	}
-	total, err := pfs.UsageOf(ctx, fsys, dir)
-	if !errors.Is(err, pfs.Permission) {
-		return total, err
+	if dir != app.Top {
+		total, err := pfs.UsageOf(ctx, fsys, dir)
+		if !errors.Is(err, pfs.Permission) {
+			return total, err
+		}
 	}
 	return u.entries(ctx, fsys, dir, false, func(sub pfs.Path) (pfs.Usage, error) { return u.count(ctx, fsys, sub) })
 }
@@ -115,8 +101,8 @@ func (u *du) count(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) (pfs.
 // if shown.
 func (u *du) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, shown bool, below func(pfs.Path) (pfs.Usage, error)) (total pfs.Usage, err error) {
 	for e, err := range pfs.Entries(ctx, fsys, dir, func(quoted string) {
-		u.failed = true
-		u.a.Message("%s: entry %s cannot be named here and is not counted", dir, quoted)
+		u.Failed = true
+		u.Message("%s: entry %s cannot be named here and is not counted", dir, quoted)
 	}) {
 		if err != nil {
 			return total, err
@@ -128,19 +114,15 @@ func (u *du) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, sho
 			total.Files++
 			total.Bytes += e.Size
 			if shown {
-				if err := u.print(dir.Join(e.Name), pfs.Usage{Bytes: e.Size, Files: 1}); err != nil {
-					return total, err
-				}
+				u.print(dir.Join(e.Name), pfs.Usage{Bytes: e.Size, Files: 1})
 			}
 			continue
 		}
 		sub, err := below(dir.Join(e.Name))
-		if app.HopelessIn(ctx, dir, err) {
-			return total, err
-		}
-		if err != nil && !errors.Is(err, pfs.NotExist) { // gone in the meantime
-			u.failed = true
-			u.a.ReportFailure(err)
+		if !errors.Is(err, pfs.NotExist) { // gone in the meantime
+			if err := u.Note(ctx, dir, err); err != nil {
+				return total, err
+			}
 		}
 		total.Bytes += sub.Bytes
 		total.Files += sub.Files
@@ -149,19 +131,11 @@ func (u *du) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, sho
 	return total, nil
 }
 
-func (u *du) print(name pfs.Path, total pfs.Usage) error {
-	if u.o.json {
-		return u.a.JSON(struct {
-			Path  pfs.Path `json:"path"`
-			Bytes int64    `json:"bytes"`
-			Files int64    `json:"files"`
-			Dirs  int64    `json:"dirs"`
-		}{name, total.Bytes, total.Files, total.Dirs})
-	}
-	size := fmt.Sprint(total.Bytes)
-	if u.o.human {
-		size = cliio.ShortSize(total.Bytes)
-	}
-	u.a.Printf("%s\t%s\n", size, u.a.Name(string(name)))
-	return nil
+func (u *du) print(name pfs.Path, total pfs.Usage) {
+	u.Show(u.json, struct {
+		Path  pfs.Path `json:"path"`
+		Bytes int64    `json:"bytes"`
+		Files int64    `json:"files"`
+		Dirs  int64    `json:"dirs"`
+	}{name, total.Bytes, total.Files, total.Dirs}, "%s\t%s\n", sizes(u.human)(total.Bytes), u.Name(string(name)))
 }

@@ -1,11 +1,13 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,16 +19,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-type findOptions struct {
-	name, iname, kind, size, mtime, newer string
-
-	maxDepth     int
-	print0, json bool
-}
-
 // Find returns the command find.
 func Find(a *app.App) *cli.Command {
-	var o findOptions
+	f := &find{Walking: app.Walking{App: a}, down: &app.DownDatacenters{}}
 	return a.NewCommand(app.Spec{
 		Name: "find", Args: "[PATH...]", Most: -1,
 		Summary: "find files by name, type, size and time",
@@ -38,44 +33,41 @@ Links are shown, not followed.`,
 		},
 		Exits: app.PathExits(),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "name", Usage: "last element matches `PATTERN` (* ? [a-z])", Destination: &o.name},
-			&cli.StringFlag{Name: "iname", Usage: "like -name `PATTERN`, but ignore case", Destination: &o.iname},
-			&cli.StringFlag{Name: "type", Usage: "`T` is f (file), d (directory) or l (link)", Destination: &o.kind},
-			&cli.StringFlag{Name: "size", Usage: "`[+-]SIZE` like 4096, +1G (more) or -10K (less)", Destination: &o.size},
-			&cli.StringFlag{Name: "mtime", Usage: "changed `[+-]DAYS` ago: 1, +7 (longer ago) or -7 (within)", Destination: &o.mtime},
-			&cli.StringFlag{Name: "newer", Usage: "changed after `FILE`, on the service or on this machine", Destination: &o.newer},
-			&cli.IntFlag{Name: "maxdepth", Aliases: []string{"max-depth"}, Usage: "search at most `N` levels below each PATH", Value: app.AllLevels, DefaultText: "all", Destination: &o.maxDepth},
+			&cli.StringFlag{Name: "name", Usage: "last element matches `PATTERN` (* ? [a-z])", Destination: &f.name},
+			&cli.StringFlag{Name: "iname", Usage: "like -name `PATTERN`, but ignore case", Destination: &f.iname},
+			&cli.StringFlag{Name: "type", Usage: "`T` is f (file), d (directory) or l (link)", Destination: &f.kind},
+			&cli.StringFlag{Name: "size", Usage: "`[+-]SIZE` like 4096, +1G (more) or -10K (less)", Destination: &f.size},
+			&cli.StringFlag{Name: "mtime", Usage: "changed `[+-]DAYS` ago: 1, +7 (longer ago) or -7 (within)", Destination: &f.mtime},
+			&cli.StringFlag{Name: "newer", Usage: "changed after `FILE`, on the service or on this machine", Destination: &f.newer},
+			&cli.IntFlag{Name: "maxdepth", Aliases: []string{"max-depth"}, Usage: "search at most `N` levels below each PATH", Value: app.AllLevels, DefaultText: "all", Destination: &f.maxDepth},
 			&cli.BoolFlag{Name: "print", Usage: "print each path (the default)"},
-			&cli.BoolFlag{Name: "print0", Aliases: []string{"0"}, Usage: "end each path with a NUL, not with a newline", Destination: &o.print0},
-			app.JSONFlag(&o.json),
+			&cli.BoolFlag{Name: "print0", Aliases: []string{"0"}, Usage: "end each path with a NUL, not with a newline", Destination: &f.print0},
+			app.JSONFlag(&f.json),
 		},
-		Run: func(ctx context.Context, operands []string) error { return runFind(ctx, a, o, operands) },
+		Run: f.run,
 	})
-}
-
-func runFind(ctx context.Context, a *app.App, o findOptions, operands []string) error {
-	if o.maxDepth < 0 {
-		return cliargs.Usagef("-maxdepth %d: a number from 0 up is needed", o.maxDepth)
-	}
-	tests, err := o.tests(ctx, a)
-	if err != nil {
-		return err
-	}
-	f := &find{a: a, o: o, tests: tests, down: &app.DownDatacenters{}}
-	err = a.EachTarget(ctx, operands, func(t app.Target) error { return f.target(ctx, t) })
-	if err == nil && f.failed {
-		return cliio.Reported(cliio.Partly)
-	}
-	return err
 }
 
 // find is one run of the command.
 type find struct {
-	a      *app.App
-	o      findOptions
+	app.Walking
+	name, iname, kind, size, mtime, newer string
+
+	maxDepth     int
+	print0, json bool
+
 	tests  []findTest
 	down   *app.DownDatacenters
-	failed bool // something below could not be read, and was reported
+}
+
+func (f *find) run(ctx context.Context, operands []string) error {
+	if f.maxDepth < 0 {
+		return cliargs.Usagef("-maxdepth %d: a number from 0 up is needed", f.maxDepth)
+	}
+	if err := f.makeTests(ctx); err != nil {
+		return err
+	}
+	return f.End(f.EachTarget(ctx, operands, func(t app.Target) error { return f.target(ctx, t) }))
 }
 
 // findTest is one condition.
@@ -95,14 +87,12 @@ func (f *find) target(ctx context.Context, t app.Target) error {
 				return err
 			}
 			f.down.Note(name, err)
-			f.failed = true
-			f.a.ReportFailure(err)
+			f.Failed = true
+			f.ReportFailure(err)
 			return nil
 		}
-		if err := f.show(name, info); err != nil {
-			return err
-		}
-		if info.IsDir() && strings.Count(string(name), "/")-top >= f.o.maxDepth {
+		f.show(name, info)
+		if info.IsDir() && strings.Count(string(name), "/")-top >= f.maxDepth {
 			return fs.SkipDir
 		}
 		return nil
@@ -110,48 +100,40 @@ func (f *find) target(ctx context.Context, t app.Target) error {
 }
 
 // show prints name if it passes all tests.
-func (f *find) show(name pfs.Path, info pfs.Info) error {
-	for _, test := range f.tests {
-		if !test(info) {
-			return nil
-		}
+func (f *find) show(name pfs.Path, info pfs.Info) {
+	if slices.ContainsFunc(f.tests, func(test findTest) bool { return !test(info) }) {
+		return
 	}
-	switch {
-	case f.o.json:
-		return f.a.JSON(app.NewEntryJSON(name, info))
-	case f.o.print0:
-		f.a.Printf("%s\x00", name)
-	default:
-		f.a.Printf("%s\n", f.a.Name(string(name)))
+	if f.print0 && !f.json {
+		f.Printf("%s\x00", name)
+		return
 	}
-	return nil
+	f.Show(f.json, app.NewEntryJSON(name, info), "%s\n", f.Name(string(name)))
 }
 
-// tests makes the conditions of the flags.
-func (o findOptions) tests(ctx context.Context, a *app.App) ([]findTest, error) {
-	var tests []findTest
-	makers := []struct {
+// makeTests makes the conditions of the flags.
+func (f *find) makeTests(ctx context.Context) error {
+	for _, m := range []struct {
 		value string
 		make  func(string) (findTest, error)
 	}{
-		{o.name, nameTest},
-		{strings.ToLower(o.iname), inameTest},
-		{o.kind, typeTest},
-		{o.size, sizeTest},
-		{o.mtime, func(value string) (findTest, error) { return mtimeTest(a, value) }},
-		{o.newer, func(file string) (findTest, error) { return newerTest(ctx, a, file) }},
-	}
-	for _, m := range makers {
+		{f.name, nameTest},
+		{strings.ToLower(f.iname), inameTest},
+		{f.kind, typeTest},
+		{f.size, sizeTest},
+		{f.mtime, func(value string) (findTest, error) { return mtimeTest(f.App, value) }},
+		{f.newer, func(file string) (findTest, error) { return newerTest(ctx, f.App, file) }},
+	} {
 		if m.value == "" {
 			continue
 		}
 		test, err := m.make(m.value)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		tests = append(tests, test)
+		f.tests = append(f.tests, test)
 	}
-	return tests, nil
+	return nil
 }
 
 func nameTest(pattern string) (findTest, error) {
@@ -202,18 +184,8 @@ func sizeTest(value string) (findTest, error) {
 		return nil, cliargs.Usagef("-size: %v", err)
 	}
 	return func(info pfs.Info) bool {
-		return info.IsRegular() && compareSign(info.Size, size) == sign
+		return info.IsRegular() && cmp.Compare(info.Size, size) == sign
 	}, nil
-}
-
-func compareSign(a, b int64) int {
-	switch {
-	case a > b:
-		return 1
-	case a < b:
-		return -1
-	}
-	return 0
 }
 
 // mtimeTest counts whole days, like find of Unix.
@@ -225,7 +197,7 @@ func mtimeTest(a *app.App, value string) (findTest, error) {
 	}
 	now := a.Now()
 	return func(info pfs.Info) bool {
-		return compareSign(int64(now.Sub(info.ModTime)/(24*time.Hour)), days) == sign
+		return cmp.Compare(int64(now.Sub(info.ModTime)/(24*time.Hour)), days) == sign
 	}, nil
 }
 

@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -41,7 +40,7 @@ above it still hold. FILES counts directories as well.`,
 func runQuota(ctx context.Context, a *app.App, o quotaOptions, operands []string) error {
 	header := !o.json
 	return a.EachTarget(ctx, operands, func(t app.Target) error {
-		usage, err := pfs.UsageOf(ctx, t.FS, t.Path)
+		u, err := pfs.UsageOf(ctx, t.FS, t.Path)
 		if err != nil {
 			return err
 		}
@@ -49,37 +48,28 @@ func runQuota(ctx context.Context, a *app.App, o quotaOptions, operands []string
 			a.Printf("%14s %14s %5s %10s %10s %5s  %s\n", "BYTES", "LIMIT", "USE%", "FILES", "LIMIT", "USE%", "PATH")
 			header = false
 		}
-		return o.print(a, t.Path, usage)
-	})
-}
-
-func (o quotaOptions) print(a *app.App, name pfs.Path, u pfs.Usage) error {
-	if o.json {
-		return a.JSON(struct {
+		size, entries := sizes(o.human), u.Files+u.Dirs
+		a.Show(o.json, struct {
 			Path     pfs.Path `json:"path"`
 			Bytes    int64    `json:"bytes"`
 			MaxBytes int64    `json:"max_bytes"`
 			Files    int64    `json:"files"`
 			Dirs     int64    `json:"dirs"`
 			MaxFiles int64    `json:"max_files"`
-		}{name, u.Bytes, u.MaxBytes, u.Files, u.Dirs, u.MaxFiles})
+		}{t.Path, u.Bytes, u.MaxBytes, u.Files, u.Dirs, u.MaxFiles},
+			"%14s %14s %5s %10d %10s %5s  %s\n",
+			size(u.Bytes), limit(u.MaxBytes, size), share(u.Bytes, u.MaxBytes),
+			entries, limit(u.MaxFiles, sizes(false)), share(entries, u.MaxFiles), a.Name(string(t.Path)))
+		return nil
+	})
+}
+
+// limit formats a limit; "-" if there is none.
+func limit(n int64, text func(int64) string) string {
+	if n == 0 {
+		return "-"
 	}
-	size := func(n int64) string { return fmt.Sprint(n) }
-	if o.human {
-		size = cliio.ShortSize
-	}
-	limit := func(n int64, text func(int64) string) string {
-		if n == 0 {
-			return "-"
-		}
-		return text(n)
-	}
-	number := func(n int64) string { return fmt.Sprint(n) }
-	entries := u.Files + u.Dirs
-	a.Printf("%14s %14s %5s %10d %10s %5s  %s\n",
-		size(u.Bytes), limit(u.MaxBytes, size), share(u.Bytes, u.MaxBytes),
-		entries, limit(u.MaxFiles, number), share(entries, u.MaxFiles), a.Name(string(name)))
-	return nil
+	return text(n)
 }
 
 type quotaSetOptions struct {

@@ -148,6 +148,30 @@ func HopelessIn(ctx context.Context, dir pfs.Path, err error) bool {
 	return Hopeless(ctx, err) || datacenter(dir) != "" && errors.Is(err, pfs.Unavailable)
 }
 
+// Walking is what commands share that walk a tree and continue after a failure.
+type Walking struct {
+	*App
+	Failed bool // something below could not be read, and was reported
+}
+
+// Note reports err, about something in dir. It returns err if the rest of dir would fail as well.
+func (w *Walking) Note(ctx context.Context, dir pfs.Path, err error) error {
+	if err == nil || HopelessIn(ctx, dir, err) {
+		return err
+	}
+	w.Failed = true
+	w.ReportFailure(err)
+	return nil
+}
+
+// End returns err, or Partly if a failure was reported.
+func (w *Walking) End(err error) error {
+	if err == nil && w.Failed {
+		return cliio.Reported(cliio.Partly)
+	}
+	return err
+}
+
 // ReportFailure reports the failure of one of several targets, unless the command was
 // interrupted.
 func (a *App) ReportFailure(err error) {
