@@ -14,10 +14,7 @@ func (c *Client) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, 
 	if err := mask.Check(op, name, attrs); err != nil {
 		return err
 	}
-	return c.change(ctx, call{
-		op: op, method: wire.CallSetAttr, name: name,
-		request: wire.AttrRequest{Path: string(name), Attrs: wire.NewAttrs(mask, attrs)},
-	})
+	return c.change(ctx, op, wire.CallSetAttr, name, wire.AttrRequest{Path: string(name), Attrs: wire.NewAttrs(mask, attrs)}, nil)
 }
 
 // Xattr returns the value of an extended attribute.
@@ -27,10 +24,7 @@ func (c *Client) Xattr(ctx context.Context, name pfs.Path, attr string) ([]byte,
 		return nil, err
 	}
 	var reply wire.XattrReply
-	err := c.ask(ctx, call{
-		op: op, method: wire.CallXattr, name: name,
-		request: wire.XattrRequest{Path: string(name), Name: attr}, reply: &reply,
-	})
+	err := c.ask(ctx, op, wire.CallXattr, name, wire.XattrRequest{Path: string(name), Name: attr}, &reply)
 	return reply.Value, err
 }
 
@@ -43,19 +37,13 @@ func (c *Client) SetXattr(ctx context.Context, name pfs.Path, attr string, value
 	if len(value) > wire.MaxXattr {
 		return pfs.Errorf(op, name, pfs.NoSpace, "attribute of %d bytes, the limit is %d", len(value), wire.MaxXattr)
 	}
-	return c.change(ctx, call{
-		op: op, method: wire.CallSetXattr, name: name,
-		request: wire.XattrRequest{Path: string(name), Name: attr, Value: value, Flags: uint8(flags)},
-	})
+	return c.change(ctx, op, wire.CallSetXattr, name, wire.XattrRequest{Path: string(name), Name: attr, Value: value, Flags: uint8(flags)}, nil)
 }
 
 // ListXattr returns the names of the extended attributes.
 func (c *Client) ListXattr(ctx context.Context, name pfs.Path) ([]string, error) {
 	var reply wire.XattrNames
-	err := c.ask(ctx, call{
-		op: "client.ListXattr", method: wire.CallListXattr, name: name,
-		request: wire.PathRequest{Path: string(name)}, reply: &reply,
-	})
+	err := c.ask(ctx, "client.ListXattr", wire.CallListXattr, name, wire.PathRequest{Path: string(name)}, &reply)
 	return reply.Names, err
 }
 
@@ -65,10 +53,7 @@ func (c *Client) RemoveXattr(ctx context.Context, name pfs.Path, attr string) er
 	if err := pfs.CheckXattr(op, name, attr); err != nil {
 		return err
 	}
-	return c.change(ctx, call{
-		op: op, method: wire.CallRemoveXattr, name: name,
-		request: wire.XattrRequest{Path: string(name), Name: attr},
-	})
+	return c.change(ctx, op, wire.CallRemoveXattr, name, wire.XattrRequest{Path: string(name), Name: attr}, nil)
 }
 
 // HardLink gives a file a second name.
@@ -78,10 +63,7 @@ func (c *Client) HardLink(ctx context.Context, oldName, newName pfs.Path) error 
 
 // Mknod makes a special file.
 func (c *Client) Mknod(ctx context.Context, name pfs.Path, mode fs.FileMode, device uint64) error {
-	return c.change(ctx, call{
-		op: "client.Mknod", method: wire.CallMknod, name: name,
-		request: wire.MknodRequest{Path: string(name), Mode: wire.ModeBits(mode), Device: device},
-	})
+	return c.change(ctx, "client.Mknod", wire.CallMknod, name, wire.MknodRequest{Path: string(name), Mode: wire.ModeBits(mode), Device: device}, nil)
 }
 
 // Concat appends the sources to target in the service.
@@ -94,16 +76,13 @@ func (c *Client) Concat(ctx context.Context, target pfs.Path, sources []pfs.Path
 		}
 		q.Sources = append(q.Sources, string(p))
 	}
-	return c.change(ctx, call{op: op, method: wire.CallConcat, name: target, request: q})
+	return c.change(ctx, op, wire.CallConcat, target, q, nil)
 }
 
 // Capabilities asks the service what can be done below name.
 func (c *Client) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
 	var reply wire.CapabilitiesReply
-	err := c.ask(ctx, call{
-		op: "client.Capabilities", method: wire.CallCapabilities, name: name,
-		request: wire.PathRequest{Path: string(name)}, reply: &reply,
-	})
+	err := c.ask(ctx, "client.Capabilities", wire.CallCapabilities, name, wire.PathRequest{Path: string(name)}, &reply)
 	return pfs.Capabilities(reply.Can), err
 }
 
@@ -112,10 +91,7 @@ func (c *Client) BlockLocations(ctx context.Context, name pfs.Path, off, n int64
 	const op = "client.BlockLocations"
 	for more := true; more; {
 		var reply wire.LocateReply
-		err := c.ask(ctx, call{
-			op: op, method: wire.CallLocate, name: name,
-			request: wire.LocateRequest{Path: string(name), Off: off, Length: n}, reply: &reply,
-		})
+		err := c.ask(ctx, op, wire.CallLocate, name, wire.LocateRequest{Path: string(name), Off: off, Length: n}, &reply)
 		if err != nil {
 			return nil, err
 		}

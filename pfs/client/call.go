@@ -21,11 +21,15 @@ type call struct {
 }
 
 // ask makes a call that is safe to repeat.
-func (c *Client) ask(ctx context.Context, q call) error { return c.do(ctx, q, "") }
+func (c *Client) ask(ctx context.Context, op, method string, name pfs.Path, request, reply any) error {
+	return c.do(ctx, call{op: op, method: method, name: name, request: request, reply: reply}, "")
+}
 
 // change makes a call that must not be executed twice. The service recognizes a repeated
 // request by its ID.
-func (c *Client) change(ctx context.Context, q call) error { return c.do(ctx, q, pfs.NewID()) }
+func (c *Client) change(ctx context.Context, op, method string, name pfs.Path, request, reply any) error {
+	return c.do(ctx, call{op: op, method: method, name: name, request: request, reply: reply}, pfs.NewID())
+}
 
 // do makes the call q, with a request ID or without one.
 func (c *Client) do(ctx context.Context, q call, id string) error {

@@ -12,10 +12,7 @@ import (
 // Stat describes name.
 func (c *Client) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
 	var reply wire.InfoReply
-	err := c.ask(ctx, call{
-		op: "client.Stat", method: wire.CallStat, name: name,
-		request: wire.PathRequest{Path: string(name)}, reply: &reply,
-	})
+	err := c.ask(ctx, "client.Stat", wire.CallStat, name, wire.PathRequest{Path: string(name)}, &reply)
 	if err != nil {
 		return pfs.Info{}, err
 	}
@@ -26,11 +23,7 @@ func (c *Client) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
 // that no path is built from it.
 func (c *Client) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
 	var reply wire.ListReply
-	err := c.ask(ctx, call{
-		op: "client.List", method: wire.CallList, name: dir,
-		request: wire.ListRequest{Path: string(dir), Token: opts.Token, Limit: opts.Limit, Digests: opts.Digests, Attrs: opts.Attrs},
-		reply:   &reply,
-	})
+	err := c.ask(ctx, "client.List", wire.CallList, dir, wire.ListRequest{Path: string(dir), Token: opts.Token, Limit: opts.Limit, Digests: opts.Digests, Attrs: opts.Attrs}, &reply)
 	if err != nil {
 		return pfs.Page{}, err
 	}
@@ -50,26 +43,17 @@ func (c *Client) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (
 
 // Mkdir makes a directory.
 func (c *Client) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
-	return c.change(ctx, call{
-		op: "client.Mkdir", method: wire.CallMkdir, name: name,
-		request: wire.ModeRequest{Path: string(name), Mode: wire.ModeBits(mode.Perm())},
-	})
+	return c.change(ctx, "client.Mkdir", wire.CallMkdir, name, wire.ModeRequest{Path: string(name), Mode: wire.ModeBits(mode.Perm())}, nil)
 }
 
 // Remove removes a file, link or empty directory.
 func (c *Client) Remove(ctx context.Context, name pfs.Path) error {
-	return c.change(ctx, call{
-		op: "client.Remove", method: wire.CallRemove, name: name,
-		request: wire.PathRequest{Path: string(name)},
-	})
+	return c.change(ctx, "client.Remove", wire.CallRemove, name, wire.PathRequest{Path: string(name)}, nil)
 }
 
 // RemoveTree removes name and all below it, in the service.
 func (c *Client) RemoveTree(ctx context.Context, name pfs.Path) error {
-	return c.change(ctx, call{
-		op: "client.RemoveTree", method: wire.CallRemoveTree, name: name,
-		request: wire.PathRequest{Path: string(name)},
-	})
+	return c.change(ctx, "client.RemoveTree", wire.CallRemoveTree, name, wire.PathRequest{Path: string(name)}, nil)
 }
 
 // Rename renames.
@@ -86,64 +70,42 @@ func (c *Client) rename(ctx context.Context, op, method string, oldName, newName
 	if err := pfs.CheckPath(op, newName); err != nil {
 		return err
 	}
-	return c.change(ctx, call{
-		op: op, method: method, name: oldName,
-		request: wire.TwoPathRequest{Old: string(oldName), New: string(newName)},
-	})
+	return c.change(ctx, op, method, oldName, wire.TwoPathRequest{Old: string(oldName), New: string(newName)}, nil)
 }
 
 // Symlink makes a link.
 func (c *Client) Symlink(ctx context.Context, target string, name pfs.Path) error {
-	return c.change(ctx, call{
-		op: "client.Symlink", method: wire.CallSymlink, name: name,
-		request: wire.SymlinkRequest{Path: string(name), Target: target},
-	})
+	return c.change(ctx, "client.Symlink", wire.CallSymlink, name, wire.SymlinkRequest{Path: string(name), Target: target}, nil)
 }
 
 // Space reports the space of the store that holds name.
 func (c *Client) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 	var reply wire.SpaceReply
-	err := c.ask(ctx, call{
-		op: "client.Space", method: wire.CallSpace, name: name,
-		request: wire.PathRequest{Path: string(name)}, reply: &reply,
-	})
+	err := c.ask(ctx, "client.Space", wire.CallSpace, name, wire.PathRequest{Path: string(name)}, &reply)
 	return reply.Space(), err
 }
 
 // Usage sums the tree below name, in the service.
 func (c *Client) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 	var reply wire.UsageReply
-	err := c.ask(ctx, call{
-		op: "client.Usage", method: wire.CallUsage, name: name,
-		request: wire.PathRequest{Path: string(name)}, reply: &reply,
-	})
+	err := c.ask(ctx, "client.Usage", wire.CallUsage, name, wire.PathRequest{Path: string(name)}, &reply)
 	return pfs.Usage(reply), err
 }
 
 // SetQuota limits the tree below name.
 func (c *Client) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
-	return c.change(ctx, call{
-		op: "client.SetQuota", method: wire.CallSetQuota, name: name,
-		request: wire.QuotaRequest{Path: string(name), MaxBytes: maxBytes, MaxFiles: maxFiles},
-	})
+	return c.change(ctx, "client.SetQuota", wire.CallSetQuota, name, wire.QuotaRequest{Path: string(name), MaxBytes: maxBytes, MaxFiles: maxFiles}, nil)
 }
 
 // CheckAccess asks the service whether it would refuse an operation.
 func (c *Client) CheckAccess(ctx context.Context, a pfs.Access, name pfs.Path) error {
-	return c.ask(ctx, call{
-		op: "client.CheckAccess", method: wire.CallAccess, name: name,
-		request: wire.AccessRequest{Path: string(name), Access: uint8(a)},
-	})
+	return c.ask(ctx, "client.CheckAccess", wire.CallAccess, name, wire.AccessRequest{Path: string(name), Access: uint8(a)}, nil)
 }
 
 // Sweep removes abandoned uploads below dir.
 func (c *Client) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (int, int64, error) {
 	var reply wire.SweepReply
-	err := c.change(ctx, call{
-		op: "client.Sweep", method: wire.CallSweep, name: dir,
-		request: wire.SweepRequest{Path: string(dir), Seconds: int64(age / time.Second)},
-		reply:   &reply,
-	})
+	err := c.change(ctx, "client.Sweep", wire.CallSweep, dir, wire.SweepRequest{Path: string(dir), Seconds: int64(age / time.Second)}, &reply)
 	return int(reply.Count), reply.Bytes, err
 }
 
@@ -154,11 +116,11 @@ func (c *Client) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyO
 		return pfs.Info{}, err
 	}
 	var reply wire.InfoReply
-	err := c.change(ctx, call{
+	err := c.do(ctx, call{
 		op: op, method: wire.CallCopy, name: src,
 		request: wire.CopyRequest{Source: string(src), Target: string(dst), ID: opts.ID, NoReplace: opts.NoReplace, NewTime: opts.NewTime},
 		reply:   &reply, progress: progress,
-	})
+	}, pfs.NewID())
 	if err != nil {
 		return pfs.Info{}, err
 	}
@@ -168,10 +130,10 @@ func (c *Client) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyO
 // Digest has the service compute a digest of the stored bytes.
 func (c *Client) Digest(ctx context.Context, name pfs.Path, algorithm string, progress func(int64)) (string, error) {
 	var reply wire.DigestReply
-	err := c.ask(ctx, call{
+	err := c.do(ctx, call{
 		op: "client.Digest", method: wire.CallDigest, name: name,
 		request: wire.DigestRequest{Path: string(name), Algorithm: algorithm},
 		reply:   &reply, progress: progress,
-	})
+	}, "")
 	return reply.Digest, err
 }

@@ -46,10 +46,7 @@ func (c *Client) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFl
 	}
 	h := &handle{c: c, wire: wire.Handle{ID: pfs.NewID(), Path: string(name), Flags: uint8(flags)}}
 	var reply wire.OpenReply
-	err := c.change(ctx, call{
-		op: op, method: wire.CallOpen, name: name,
-		request: wire.OpenRequest{Handle: h.wire, Mode: wire.ModeBits(perm.Perm())}, reply: &reply,
-	})
+	err := c.change(ctx, op, wire.CallOpen, name, wire.OpenRequest{Handle: h.wire, Mode: wire.ModeBits(perm.Perm())}, &reply)
 	if err != nil {
 		return nil, err
 	}
@@ -148,14 +145,14 @@ func (h *handle) sync(ctx context.Context, op, method string) error {
 // call makes a call on the handle and returns the instance of the service that answered.
 func (h *handle) call(ctx context.Context, op, method string, q wire.HandleRequest, reply any) (instance string, err error) {
 	q.Handle = h.wire
-	err = h.c.change(ctx, call{
+	err = h.c.do(ctx, call{
 		op: op, method: method, name: h.name(), request: q, reply: reply,
 		observe: func(resp *http.Response, _ bool) {
 			if resp != nil {
 				instance = resp.Header.Get(wire.HeaderInstance)
 			}
 		},
-	})
+	}, pfs.NewID())
 	return instance, err
 }
 

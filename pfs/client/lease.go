@@ -96,7 +96,7 @@ func (c *Client) renewLeases(ctx context.Context, handles []*handle) {
 		q.IDs = append(q.IDs, h.wire.ID)
 	}
 	const op = "client.renewLeases"
-	err := c.ask(ctx, call{op: op, method: wire.CallRenew, name: handles[0].name(), request: q, reply: &reply})
+	err := c.ask(ctx, op, wire.CallRenew, handles[0].name(), q, &reply)
 	for _, i := range reply.Gone {
 		if i >= 0 && i < len(handles) {
 			_, err = handles[i].Stat(ctx)

@@ -35,11 +35,7 @@ func (c *Client) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptio
 		opts.ID = pfs.NewID()
 	}
 	var reply wire.CreateReply
-	err := c.ask(ctx, call{
-		op: "client.Create", method: wire.CallCreate, name: name,
-		request: wire.CreateRequest{Path: string(name), ID: opts.ID, Reopen: opts.Reopen, Size: opts.Size},
-		reply:   &reply,
-	})
+	err := c.ask(ctx, "client.Create", wire.CallCreate, name, wire.CreateRequest{Path: string(name), ID: opts.ID, Reopen: opts.Reopen, Size: opts.Size}, &reply)
 	if err != nil {
 		return nil, err
 	}
@@ -147,11 +143,7 @@ func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]p
 		return nil, err
 	}
 	var reply wire.LeavesReply
-	err := w.c.ask(ctx, call{
-		op: op, method: wire.CallLeaves, name: w.name,
-		request: wire.LeavesRequest{Path: string(w.name), ID: w.id, Size: size, First: first, Count: min(n, wire.MaxLeaves)},
-		reply:   &reply,
-	})
+	err := w.c.ask(ctx, op, wire.CallLeaves, w.name, wire.LeavesRequest{Path: string(w.name), ID: w.id, Size: size, First: first, Count: min(n, wire.MaxLeaves)}, &reply)
 	if err != nil {
 		return nil, err
 	}
@@ -169,10 +161,7 @@ func (w *staged) Sync(ctx context.Context) error {
 	if err := w.check(ctx, op); err != nil {
 		return err
 	}
-	return w.c.ask(ctx, call{
-		op: op, method: wire.CallSync, name: w.name,
-		request: wire.StagedRequest{Path: string(w.name), ID: w.id},
-	})
+	return w.c.ask(ctx, op, wire.CallSync, w.name, wire.StagedRequest{Path: string(w.name), ID: w.id}, nil)
 }
 
 // Commit publishes. The service checks opts.Digest against what it received.
@@ -185,14 +174,10 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 		return pfs.Info{}, err
 	}
 	var reply wire.InfoReply
-	err := w.c.change(ctx, call{
-		op: op, method: wire.CallCommit, name: w.name,
-		request: wire.CommitRequest{
-			Path: string(w.name), ID: w.id, Size: opts.Size, Mode: wire.ModeBits(opts.Perm()),
-			Time: wire.NewOptionalTime(opts.ModTime), Digest: opts.Digest, NoReplace: opts.NoReplace,
-		},
-		reply: &reply,
-	})
+	err := w.c.change(ctx, op, wire.CallCommit, w.name, wire.CommitRequest{
+		Path: string(w.name), ID: w.id, Size: opts.Size, Mode: wire.ModeBits(opts.Perm()),
+		Time: wire.NewOptionalTime(opts.ModTime), Digest: opts.Digest, NoReplace: opts.NoReplace,
+	}, &reply)
 	if err != nil {
 		return pfs.Info{}, err
 	}
@@ -221,8 +206,5 @@ func (w *staged) Close(ctx context.Context) error {
 	}
 	ctx, cancel := farewell(ctx)
 	defer cancel()
-	return w.c.ask(ctx, call{
-		op: "client.Staged.Close", method: wire.CallDiscard, name: w.name,
-		request: wire.StagedRequest{Path: string(w.name), ID: w.id},
-	})
+	return w.c.ask(ctx, "client.Staged.Close", wire.CallDiscard, w.name, wire.StagedRequest{Path: string(w.name), ID: w.id}, nil)
 }
