@@ -28,26 +28,21 @@ func newQueue() *queue {
 }
 
 // batch makes many small files and directories.
-func (s *Server) batch(w http.ResponseWriter, r *request) {
-	refuse := func(err error) {
-		s.audit(r.Request, r.id.Name, "batch", err)
-		s.fail(w, r.Request, err)
-	}
+func (s *Server) batch(w http.ResponseWriter, r *request) error {
 	var m wire.BatchRequest
 	end, err := s.beginBatch(w, r, s.writes, &m)
 	if err != nil {
-		refuse(err)
-		return
+		return err
 	}
 	defer end()
 	entries, err := receiveBatch(w, r.Request, m)
 	if err != nil {
-		refuse(err)
-		return
+		return err
 	}
 	s.answer(w, r.Request, func(ctx context.Context, progress func(int64)) outcome {
 		return s.eachOnce(ctx, r, "batch", len(entries), func(todo []int) outcome { return s.writeBatch(ctx, r, entries, todo) })
 	})
+	return nil
 }
 
 // eachOnce does each of the n entries of a batch once under the request ID; do does the entries

@@ -139,23 +139,15 @@ func rename(ctx context.Context, tree pfs.FileSystem, oldName, newName pfs.Path)
 }
 
 // serveCall makes a handler of a call.
-func (s *Server) serveCall(method string, c call) func(http.ResponseWriter, *request) {
-	return func(w http.ResponseWriter, r *request) {
-		refuse := func(err error) {
-			if c.changes {
-				s.audit(r.Request, r.id.Name, method, err)
-			}
-			s.fail(w, r.Request, err)
-		}
+func (s *Server) serveCall(method string, c call) handler {
+	serve := func(w http.ResponseWriter, r *request) error {
 		b, err := body(w, r.Request, max(c.limit, wire.MaxRequest))
 		if err != nil {
-			refuse(err)
-			return
+			return err
 		}
 		end, err := s.begin(r, s.requests)
 		if err != nil {
-			refuse(err)
-			return
+			return err
 		}
 		defer end()
 		s.answer(w, r.Request, func(ctx context.Context, progress func(int64)) outcome {
@@ -175,7 +167,12 @@ func (s *Server) serveCall(method string, c call) func(http.ResponseWriter, *req
 			}
 			return s.doOnce(ctx, r, method, do)
 		})
+		return nil
 	}
+	if c.changes {
+		return s.audited(method, serve)
+	}
+	return serve
 }
 
 // doOnce executes a change, but not twice under one request ID.

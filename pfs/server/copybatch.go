@@ -18,26 +18,21 @@ type smallCopy struct {
 
 // copyBatch copies many small files inside the service: it reads them together and writes them
 // together, whatever their stores. It counts as a batch that is written.
-func (s *Server) copyBatch(w http.ResponseWriter, r *request) {
-	refuse := func(err error) {
-		s.audit(r.Request, r.id.Name, "copy-batch", err)
-		s.fail(w, r.Request, err)
-	}
+func (s *Server) copyBatch(w http.ResponseWriter, r *request) error {
 	var m wire.CopyBatchRequest
 	end, err := s.beginBatch(w, r, s.writes, &m)
 	if err != nil {
-		refuse(err)
-		return
+		return err
 	}
 	defer end()
 	copies, err := copiesOf(m)
 	if err != nil {
-		refuse(err)
-		return
+		return err
 	}
 	s.answer(w, r.Request, func(ctx context.Context, progress func(int64)) outcome {
 		return s.eachOnce(ctx, r, "copy-batch", len(copies), func(todo []int) outcome { return s.copySmall(ctx, r, copies, todo) })
 	})
+	return nil
 }
 
 // copiesOf checks the request and allocates its memory.

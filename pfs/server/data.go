@@ -61,22 +61,18 @@ func parseQuery(r *http.Request) (q query, name pfs.Path, err error) {
 }
 
 // getData answers a chunk of a file.
-func (s *Server) getData(w http.ResponseWriter, r *request) {
+func (s *Server) getData(w http.ResponseWriter, r *request) error {
 	q, name, err := parseQuery(r.Request)
 	if err != nil {
-		s.fail(w, r.Request, err)
-		return
+		return err
 	}
 	f, err := s.openData(r.Context(), r, q, name)
 	if err != nil {
-		s.fail(w, r.Request, err)
-		return
+		return err
 	}
 	defer f.Close()
 	length := max(0, min(q.length, f.Info().Size-q.off))
-	if err := s.sendData(&dataAnswer{w: w, r: r, f: f, off: q.off, length: length, open: q.handle.ID != ""}, q.info); err != nil {
-		s.fail(w, r.Request, err)
-	}
+	return s.sendData(&dataAnswer{w: w, r: r, f: f, off: q.off, length: length, open: q.handle.ID != ""}, q.info)
 }
 
 // hold gathers small writes into large ones until release is called.
@@ -147,20 +143,18 @@ func (s *Server) abort(r *request, doing string, err error) {
 }
 
 // putData takes one chunk of an upload.
-func (s *Server) putData(w http.ResponseWriter, r *request) {
+func (s *Server) putData(w http.ResponseWriter, r *request) error {
 	q, name, err := parseQuery(r.Request)
 	if err == nil {
 		q.length, err = chunkLength(r.Request, name)
 	}
 	if err != nil {
-		s.fail(w, r.Request, err)
-		return
+		return err
 	}
 	ctx := r.Context()
 	u, err := s.upload(ctx, r, q.path, q.id)
 	if err != nil {
-		s.fail(w, r.Request, err)
-		return
+		return err
 	}
 	defer s.uploads.release(u)
 	err = s.receiveLeaf(w, r, u, q.off, q.length)
@@ -169,13 +163,12 @@ func (s *Server) putData(w http.ResponseWriter, r *request) {
 		// them again.
 		s.failedAt(slog.LevelDebug, "request failed", r.Request, err)
 		s.refuse(w, err)
-		return
+		return nil
 	}
-	if err != nil {
-		s.fail(w, r.Request, err)
-		return
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
 	}
-	w.WriteHeader(http.StatusNoContent)
+	return err
 }
 
 // chunkLength returns the number of bytes in the chunk that the request carries.

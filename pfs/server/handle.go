@@ -242,7 +242,7 @@ func (f *handleFile) Close() error {
 
 // putWrite writes one chunk to a handle. It verifies the whole chunk first, because a change in
 // place cannot be undone.
-func (s *Server) putWrite(w http.ResponseWriter, r *request) {
+func (s *Server) putWrite(w http.ResponseWriter, r *request) error {
 	q, name, err := parseQuery(r.Request)
 	if err == nil {
 		q.length, err = chunkLength(r.Request, name)
@@ -255,11 +255,10 @@ func (s *Server) putWrite(w http.ResponseWriter, r *request) {
 	if err == nil {
 		err = s.writeOnce(r, q, data)
 	}
-	if err != nil {
-		s.fail(w, r.Request, err)
-		return
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
 	}
-	w.WriteHeader(http.StatusNoContent)
+	return err
 }
 
 // writeOnce writes data. A repeated request first waits for the first one, which could otherwise

@@ -13,29 +13,26 @@ const logins = 64
 
 // anonymous makes a handler of requests without an access token.
 func anonymous[Q, A any](s *Server, do func(r *http.Request, q Q) (A, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return s.answering(func(w http.ResponseWriter, r *http.Request) error {
 		var q Q
 		b, err := body(w, r, wire.MaxRequest)
 		if err == nil {
 			err = wire.Decode(b, &q)
 		}
 		if err != nil {
-			s.fail(w, r, err)
-			return
+			return err
 		}
 		end, err := s.logins.acquire(r.Context(), address(r))
 		if err != nil {
-			s.fail(w, r, err)
-			return
+			return err
 		}
 		defer end()
 		reply, err := do(r, q)
-		if err != nil {
-			s.fail(w, r, err)
-			return
+		if err == nil {
+			s.reply(w, http.StatusOK, reply)
 		}
-		s.reply(w, http.StatusOK, reply)
-	}
+		return err
+	})
 }
 
 // unknown stands for a user in an audit line.

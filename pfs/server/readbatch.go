@@ -11,26 +11,24 @@ import (
 )
 
 // readBatch answers many small files.
-func (s *Server) readBatch(w http.ResponseWriter, r *request) {
+func (s *Server) readBatch(w http.ResponseWriter, r *request) error {
 	var m wire.ReadRequest
 	end, err := s.beginBatch(w, r, s.reads, &m)
 	if err != nil {
-		s.fail(w, r.Request, err)
-		return
+		return err
 	}
 	defer end()
 	files, err := filesOf(m)
 	if err != nil {
-		s.fail(w, r.Request, err)
-		return
+		return err
 	}
 	ctx := r.Context()
 	errs := pfs.ReadBatch(ctx, r.tree, files)
 	if err := pfs.CheckContext(ctx, "server.readBatch", ""); err != nil {
-		s.fail(w, r.Request, err)
-		return
+		return err
 	}
 	s.sendBatch(w, r, files, errs)
+	return nil
 }
 
 // filesOf checks the request and allocates memory for its files.

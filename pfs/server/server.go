@@ -155,9 +155,9 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("GET "+wire.PathData, s.authenticated(s.withSlot(s.requests, s.getData)))
 	s.mux.HandleFunc("PUT "+wire.PathData, s.authenticated(s.withSlot(s.requests, s.putData)))
 	s.mux.HandleFunc("PUT "+wire.PathWrite, s.authenticated(s.withSlot(s.writes.work, s.putWrite)))
-	s.mux.HandleFunc("POST "+wire.PathBatch, s.authenticated(s.batch))
+	s.mux.HandleFunc("POST "+wire.PathBatch, s.authenticated(s.audited("batch", s.batch)))
 	s.mux.HandleFunc("POST "+wire.PathRead, s.authenticated(s.readBatch))
-	s.mux.HandleFunc("POST "+wire.PathCopy, s.authenticated(s.copyBatch))
+	s.mux.HandleFunc("POST "+wire.PathCopy, s.authenticated(s.audited("copy-batch", s.copyBatch)))
 	for method, call := range s.calls() {
 		s.mux.HandleFunc("POST "+wire.PathCall+method, s.authenticated(s.serveCall(method, call)))
 	}
@@ -229,24 +229,45 @@ type request struct {
 	quiet bool           // the call changes nothing, and leaves no audit line
 }
 
+// handler serves an authenticated request. Its error is the answer.
+type handler func(w http.ResponseWriter, r *request) error
+
 // authenticated checks the access token before it calls h.
-func (s *Server) authenticated(h func(http.ResponseWriter, *request)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func (s *Server) authenticated(h handler) http.HandlerFunc {
+	return s.answering(func(w http.ResponseWriter, r *http.Request) error {
 		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if !ok {
-			s.fail(w, r, pfs.Errorf("server.authenticated", "", pfs.Unauthenticated, "the request carries no access token"))
-			return
+			return pfs.Errorf("server.authenticated", "", pfs.Unauthenticated, "the request carries no access token")
 		}
 		id, err := s.cfg.Auth.Verify(r.Context(), token)
 		if err != nil {
-			s.fail(w, r, err)
-			return
+			return err
 		}
 		r = r.WithContext(pfs.WithTurns(r.Context(), s.turnsOf(id.Name)))
 		w.Header().Set(wire.HeaderRequests, strconv.Itoa(s.requests.share))
 		w.Header().Set(wire.HeaderInstance, s.instance)
 		w.Header().Set(wire.HeaderBatches, strconv.Itoa(s.writes.work.share))
-		h(w, &request{Request: r, id: id})
+		return h(w, &request{Request: r, id: id})
+	})
+}
+
+// answering makes a handler that answers the error of h.
+func (s *Server) answering(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			s.fail(w, r, err)
+		}
+	}
+}
+
+// audited makes a handler that also leaves a line in the audit log if h fails.
+func (s *Server) audited(method string, h handler) handler {
+	return func(w http.ResponseWriter, r *request) error {
+		err := h(w, r)
+		if err != nil {
+			s.audit(r.Request, r.id.Name, method, err)
+		}
+		return err
 	}
 }
 
@@ -273,15 +294,14 @@ func (s *Server) prepare(r *request, end func()) (func(), error) {
 }
 
 // withSlot makes a handler that calls h once the request has a slot and a tree.
-func (s *Server) withSlot(in *slots, h func(http.ResponseWriter, *request)) func(http.ResponseWriter, *request) {
-	return func(w http.ResponseWriter, r *request) {
+func (s *Server) withSlot(in *slots, h handler) handler {
+	return func(w http.ResponseWriter, r *request) error {
 		end, err := s.begin(r, in)
 		if err != nil {
-			s.fail(w, r.Request, err)
-			return
+			return err
 		}
 		defer end()
-		h(w, r)
+		return h(w, r)
 	}
 }
 
