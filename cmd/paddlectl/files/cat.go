@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"slices"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -11,13 +12,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-type catOptions struct {
-	offset, length cliio.SizeFlag
-}
-
 // Cat returns the command cat.
 func Cat(a *app.App) *cli.Command {
-	var o catOptions
+	var offset, length cliio.SizeFlag
 	return a.NewCommand(app.Spec{
 		Name: "cat", Args: "PATH...", Least: 1, Most: -1,
 		Summary: "print files",
@@ -29,18 +26,16 @@ they are written, and each whole file again at its end.`,
 		},
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
-			&cli.GenericFlag{Name: "offset", Usage: "start `SIZE` bytes into each file", Value: &o.offset},
-			&cli.GenericFlag{Name: "length", Usage: "write at most `SIZE` bytes of each file", Value: &o.length},
+			&cli.GenericFlag{Name: "offset", Usage: "start `SIZE` bytes into each file", Value: &offset},
+			&cli.GenericFlag{Name: "length", Usage: "write at most `SIZE` bytes of each file", Value: &length},
 		},
-		Run: func(ctx context.Context, operands []string) error { return runCat(ctx, a, o, operands) },
+		Run: func(ctx context.Context, operands []string) error { return runCat(ctx, a, offset, length, operands) },
 	})
 }
 
-func runCat(ctx context.Context, a *app.App, o catOptions, operands []string) error {
-	for _, text := range operands {
-		if text == "-" {
-			return cliargs.Usagef("\"-\" is standard input: cat reads files of the service")
-		}
+func runCat(ctx context.Context, a *app.App, offset, length cliio.SizeFlag, operands []string) error {
+	if slices.Contains(operands, "-") {
+		return cliargs.Usagef("\"-\" is standard input: cat reads files of the service")
 	}
 	return a.EachContent(ctx, operands, func(t app.Target) error {
 		job, err := transfer.New(transfer.Options{Events: func(e transfer.Event) {
@@ -51,11 +46,11 @@ func runCat(ctx context.Context, a *app.App, o catOptions, operands []string) er
 		if err != nil {
 			return err
 		}
-		length := int64(-1)
-		if o.length.Given {
-			length = o.length.Bytes
+		most := int64(-1)
+		if length.Given {
+			most = length.Bytes
 		}
-		_, err = job.ToWriter(ctx, t.End(), a.Out, o.offset.Bytes, length)
+		_, err = job.ToWriter(ctx, t.End(), a.Out, offset.Bytes, most)
 		return err
 	})
 }

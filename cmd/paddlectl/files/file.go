@@ -126,9 +126,7 @@ func lsCommand(a *app.App) *cli.Command {
 		Text:     "Lists directories and files, one name per line.",
 		Examples: []string{"paddlectl file ls /pfs/dc1/home/alice"},
 		Exits:    app.PathExits(),
-		Run: func(ctx context.Context, operands []string) error {
-			return runLs(ctx, a, lsOptions{single: true, color: colorNever}, operands)
-		},
+		Run:      (&ls{Walking: app.Walking{App: a}, single: true, color: colorNever}).run,
 	})
 }
 

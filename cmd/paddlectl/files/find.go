@@ -56,8 +56,8 @@ type find struct {
 	maxDepth     int
 	print0, json bool
 
-	tests  []findTest
-	down   *app.DownDatacenters
+	tests []findTest
+	down  *app.DownDatacenters
 }
 
 func (f *find) run(ctx context.Context, operands []string) error {

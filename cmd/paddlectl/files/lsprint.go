@@ -10,39 +10,36 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// block collects entries to align together.
-type block struct {
-	entries []pfs.Info
-	print   func([]pfs.Info) error
-}
-
 // blockSize is how many entries are aligned with each other.
 const blockSize = 1000
 
-func (b *block) add(e pfs.Info) error {
-	if b.entries = append(b.entries, e); len(b.entries) < blockSize {
-		return nil
+// inBlocks calls print with blocks of the entries that each passes to its function.
+func inBlocks(print func([]pfs.Info) error, each func(add func(pfs.Info) error) error) error {
+	var block []pfs.Info
+	err := each(func(e pfs.Info) (err error) {
+		if block = append(block, e); len(block) == blockSize {
+			err = print(block)
+			block = block[:0]
+		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return b.flush()
-}
-
-func (b *block) flush() error {
-	err := b.print(b.entries)
-	b.entries = b.entries[:0]
-	return err
+	return print(block)
 }
 
 // print shows entries of dir.
 func (l *ls) print(dir pfs.Path, entries []pfs.Info, grid bool) error {
 	entries = slices.DeleteFunc(slices.Clone(entries), func(e pfs.Info) bool { return !l.visible(e) })
 	switch {
-	case l.o.json:
+	case l.json:
 		for _, e := range entries {
-			if err := l.a.JSON(app.NewEntryJSON(dir.Join(e.Name), e)); err != nil {
+			if err := l.JSON(app.NewEntryJSON(dir.Join(e.Name), e)); err != nil {
 				return err
 			}
 		}
-	case grid && !l.o.single && !l.o.long && l.a.Terminal(l.a.Main.Stdout):
+	case grid && !l.single && !l.long && l.Terminal(l.Main.Stdout):
 		l.grid(entries)
 	default:
 		l.lines(entries)
@@ -52,9 +49,9 @@ func (l *ls) print(dir pfs.Path, entries []pfs.Info, grid bool) error {
 
 // lines prints one entry per line; with -l in columns as wide as needed.
 func (l *ls) lines(entries []pfs.Info) {
-	if !l.o.long {
+	if !l.long {
 		for _, e := range entries {
-			l.a.Printf("%s\n", l.name(e))
+			l.Printf("%s\n", l.name(e))
 		}
 		return
 	}
@@ -64,16 +61,16 @@ func (l *ls) lines(entries []pfs.Info) {
 		size = max(size, len(l.size(e)))
 	}
 	for _, e := range entries {
-		l.a.Printf("%s %s %s %*s %s %s%s\n", app.ModeText(e), app.Pad(dash(e.Owner), owner), app.Pad(dash(e.Group), group),
+		l.Printf("%s %s %s %*s %s %s%s\n", app.ModeText(e), app.Pad(dash(e.Owner), owner), app.Pad(dash(e.Group), group),
 			size, l.size(e), app.TimeText(e.ModTime), l.name(e), l.arrow(e))
 	}
 }
 
 // name returns the displayed name of e.
-func (l *ls) name(e pfs.Info) string { return l.colors.paint(e, l.a.Name(e.Name)) }
+func (l *ls) name(e pfs.Info) string { return l.colors.paint(e, l.Name(e.Name)) }
 
 func (l *ls) size(e pfs.Info) string {
-	if l.o.human {
+	if l.human {
 		return cliio.ShortSize(e.Size)
 	}
 	return fmt.Sprint(e.Size)
@@ -84,7 +81,7 @@ func (l *ls) arrow(e pfs.Info) string {
 	if !e.IsLink() {
 		return ""
 	}
-	return " -> " + l.a.Name(e.Target)
+	return " -> " + l.Name(e.Target)
 }
 
 func dash(s string) string {
@@ -98,17 +95,17 @@ func dash(s string) string {
 func (l *ls) grid(entries []pfs.Info) {
 	names, widest := make([]string, len(entries)), 1
 	for i, e := range entries {
-		names[i] = l.a.Name(e.Name)
+		names[i] = l.Name(e.Name)
 		widest = max(widest, cliio.Columns(names[i]))
 	}
-	columns := max(1, cliio.Width(l.a.Main.Stdout)/(widest+2))
+	columns := max(1, cliio.Width(l.Main.Stdout)/(widest+2))
 	rows := (len(names) + columns - 1) / columns
 	for row := range rows {
 		var line strings.Builder
 		for i := row; i < len(names); i += rows {
 			line.WriteString(l.colors.paint(entries[i], names[i]) + strings.Repeat(" ", widest+2-cliio.Columns(names[i])))
 		}
-		l.a.Printf("%s\n", strings.TrimRight(line.String(), " "))
+		l.Printf("%s\n", strings.TrimRight(line.String(), " "))
 	}
 }
 

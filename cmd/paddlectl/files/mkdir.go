@@ -31,21 +31,19 @@ func Mkdir(a *app.App) *cli.Command {
 			&cli.BoolFlag{Name: "parents", Aliases: []string{"p"}, Usage: "also make missing parents, and accept existing directories", Destination: &o.parents},
 			o.VerboseFlag("print each directory that was made"), o.JSONFlag(),
 		},
-		Run: func(ctx context.Context, operands []string) error { return runMkdir(ctx, a, o, operands) },
-	})
-}
-
-func runMkdir(ctx context.Context, a *app.App, o mkdirOptions, operands []string) error {
-	o.Begin(a)
-	return a.EachNamed(ctx, operands, func(t app.Target) error {
-		made, err := o.mkdir(ctx, t)
-		if err != nil {
-			return app.ParentHint(ctx, err, t.End(), a.Program+" mkdir -p "+app.ShellWord(string(t.Path)))
-		}
-		for _, name := range made {
-			o.Done(a, app.EventJSON{Event: "directory", Path: string(name)}, string(name))
-		}
-		return nil
+		Run: func(ctx context.Context, operands []string) error {
+			o.Begin(a)
+			return a.EachNamed(ctx, operands, func(t app.Target) error {
+				made, err := o.mkdir(ctx, t)
+				if err != nil {
+					return app.ParentHint(ctx, err, t.End(), a.Program+" mkdir -p "+app.ShellWord(string(t.Path)))
+				}
+				for _, name := range made {
+					o.Done(a, app.EventJSON{Event: "directory", Path: string(name)}, string(name))
+				}
+				return nil
+			})
+		},
 	})
 }
 

@@ -13,16 +13,16 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// benchOptions are the choices of bench.
-type benchOptions struct {
+// bench is one run of the command.
+type bench struct {
 	datafile.ReadOptions
-
+	*app.App
 	times int
 	json  bool
 }
 
 func benchCommand(a *app.App) *cli.Command {
-	o := &benchOptions{}
+	o := &bench{App: a}
 	return a.NewCommand(app.Spec{
 		Name: "bench", Args: "FILE...", Least: 1, Most: -1,
 		Summary: "measure how fast files are read",
@@ -34,28 +34,28 @@ the checks and the decompression.`,
 		Flags: append([]cli.Flag{
 			&cli.IntFlag{Name: "times", Usage: "read each file `N` times", Value: 3, Destination: &o.times},
 		}, append(o.Flags("fail"), app.JSONFlag(&o.json))...),
-		Run: func(ctx context.Context, operands []string) error { return benchRecords(ctx, a, o, operands) },
+		Run: o.run,
 	})
 }
 
-func benchRecords(ctx context.Context, a *app.App, o *benchOptions, operands []string) error {
+func (o *bench) run(ctx context.Context, operands []string) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
 	if o.times < 1 {
 		return cliargs.Usagef("--times %d: a number from 1 up is needed", o.times)
 	}
-	files, err := datafile.List(ctx, a, operands)
+	files, err := datafile.List(ctx, o.App, operands)
 	if err != nil {
 		return err
 	}
-	r := datafile.NewReading(a, &o.ReadOptions, nil) // without a bar, which would slow it down
-	r.OnDamage = datafile.Damaged(a)
-	return r.End(app.EachOf(ctx, a, files, func(f recordfile.File) error {
+	r := datafile.NewReading(o.App, &o.ReadOptions, nil) // without a bar, which would slow it down
+	r.OnDamage = datafile.Damaged(o.App)
+	return r.End(app.EachOf(ctx, o.App, files, func(f recordfile.File) error {
 		if f.Stream != nil {
 			return cliargs.Usagef("standard input can be read once: a file is needed")
 		}
-		return bench(ctx, r, o, f)
+		return o.file(ctx, r, f)
 	}))
 }
 
@@ -73,16 +73,16 @@ type benchJSON struct {
 	FileGBPerSecond  float64 `json:"file_gb_per_second"`
 }
 
-func bench(ctx context.Context, r *datafile.Reading, o *benchOptions, f recordfile.File) error {
+func (o *bench) file(ctx context.Context, r *datafile.Reading, f recordfile.File) error {
 	j := benchJSON{Path: f.Title, Times: o.times, Parallel: o.Parallel, Bytes: recordfile.SizeOf(ctx, []recordfile.File{f})}
 	var taken []time.Duration
 	for i := range o.times {
 		from := r
 		if i > 0 { // damage is the same each time
-			from = datafile.NewReading(r.App, r.O, nil)
+			from = datafile.NewReading(o.App, r.O, nil)
 		}
 		j.Records, j.RecordBytes = 0, 0
-		start := r.App.Now()
+		start := o.Now()
 		err := from.RecordsOf(ctx, f, func(rec []byte) error {
 			j.Records++
 			j.RecordBytes += int64(len(rec))
@@ -91,7 +91,7 @@ func bench(ctx context.Context, r *datafile.Reading, o *benchOptions, f recordfi
 		if err != nil {
 			return err
 		}
-		taken = append(taken, r.App.Now().Sub(start))
+		taken = append(taken, o.Now().Sub(start))
 	}
 	slices.Sort(taken)
 	const giga = 1e9
@@ -99,11 +99,8 @@ func bench(ctx context.Context, r *datafile.Reading, o *benchOptions, f recordfi
 	j.RecordsPerSecond = float64(j.Records) / j.Seconds
 	j.DataGBPerSecond = float64(j.RecordBytes) / giga / j.Seconds
 	j.FileGBPerSecond = float64(j.Bytes) / giga / j.Seconds
-	if o.json {
-		return r.App.JSON(j)
-	}
-	r.App.Printf("%s: %s, %s of records in %.3f s: %.2f GB/s of records, %.2f GB/s of the file, %.0f records/s\n",
-		r.App.Name(f.Title), app.Count(j.Records, "record", "records"), cliio.Size(j.RecordBytes), j.Seconds,
+	o.Show(o.json, j, "%s: %s, %s of records in %.3f s: %.2f GB/s of records, %.2f GB/s of the file, %.0f records/s\n",
+		o.Name(f.Title), app.Count(j.Records, "record", "records"), cliio.Size(j.RecordBytes), j.Seconds,
 		j.DataGBPerSecond, j.FileGBPerSecond, j.RecordsPerSecond)
 	return nil
 }

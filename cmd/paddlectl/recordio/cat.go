@@ -88,13 +88,11 @@ func printRecords(ctx context.Context, a *app.App, o *datafile.ReadOptions, p *f
 	if err := cmp.Or(o.Check(), p.check()); err != nil {
 		return err
 	}
-	files, err := datafile.List(ctx, a, operands)
-	if err != nil {
-		return err
-	}
-	r := datafile.StartReading(ctx, a, o, files, a.OnScreen() || rows.head || rows.given)
-	c := &recordCat{Reading: r, printer: &recordPrinter{a: a, o: p}, rows: rows}
-	return r.End(app.EachOf(ctx, a, files, func(f recordfile.File) error { return c.file(ctx, f) }))
+	c := &recordCat{printer: &recordPrinter{a: a, o: p}, rows: rows}
+	return datafile.EachRead(ctx, a, o, operands, a.OnScreen() || rows.head || rows.given, func(r *datafile.Reading, f recordfile.File) error {
+		c.Reading = r
+		return c.file(ctx, f)
+	})
 }
 
 // recordCat is one run of cat or head.

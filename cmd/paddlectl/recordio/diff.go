@@ -2,8 +2,8 @@ package recordio
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -14,16 +14,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// diffOptions are the choices of diff.
-type diffOptions struct {
-	datafile.ReadOptions
-
-	limit int64
-	json  bool
-}
-
 func diffCommand(a *app.App) *cli.Command {
-	o := &diffOptions{}
+	c := &comparison{App: a}
 	return a.NewCommand(app.Spec{
 		Name: "diff", Args: "A B", Least: 2, Most: 2,
 		Summary: "compare two files record by record",
@@ -33,22 +25,35 @@ code is 7. Equal records are not printed.`,
 		Examples: []string{"paddlectl recordio diff train /pfs/dc1/home/alice/train"},
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags: append(append([]cli.Flag{
-			&cli.Int64Flag{Name: "limit", Usage: "print `N` differences; all are counted", Value: 10, Destination: &o.limit},
-		}, o.Flags("fail")...), app.JSONFlag(&o.json)),
-		Run: func(ctx context.Context, operands []string) error { return diffRecords(ctx, a, o, operands) },
+			&cli.Int64Flag{Name: "limit", Usage: "print `N` differences; all are counted", Value: 10, Destination: &c.limit},
+		}, c.Flags("fail")...), app.JSONFlag(&c.json)),
+		Run: c.run,
 	})
 }
 
-func diffRecords(ctx context.Context, a *app.App, o *diffOptions, operands []string) error {
-	if err := o.Check(); err != nil {
+// comparison is one run of the command.
+type comparison struct {
+	datafile.ReadOptions
+	*app.App
+	limit int64
+	json  bool
+
+	names        [2]string
+	compared     int64 // pairs
+	different    int64
+	moreA, moreB int64
+}
+
+func (c *comparison) run(ctx context.Context, operands []string) error {
+	if err := c.Check(); err != nil {
 		return err
 	}
-	if o.limit < 0 {
-		return cliargs.Usagef("--limit %d: a number from 0 up is needed", o.limit)
+	if c.limit < 0 {
+		return cliargs.Usagef("--limit %d: a number from 0 up is needed", c.limit)
 	}
 	var files []recordfile.File
 	for _, operand := range operands {
-		f, err := datafile.One(ctx, a, operand)
+		f, err := datafile.One(ctx, c.App, operand)
 		if err != nil {
 			return err
 		}
@@ -57,11 +62,11 @@ func diffRecords(ctx context.Context, a *app.App, o *diffOptions, operands []str
 	if files[0].Stream != nil && files[1].Stream != nil {
 		return cliargs.Usagef("\"-\" is given twice: standard input can be read only once")
 	}
-	r := datafile.StartReading(ctx, a, &o.ReadOptions, files, a.OnScreen())
+	r := datafile.StartReading(ctx, c.App, &c.ReadOptions, files, c.OnScreen())
 	defer r.M.End()
-	c := &comparison{a: a, o: o, names: [2]string{files[0].Title, files[1].Title}}
+	c.names = [2]string{files[0].Title, files[1].Title}
 	err := r.Each(ctx, files[0], func(one *recordio.Scanner) error {
-		return r.Each(ctx, files[1], func(two *recordio.Scanner) error { return c.run(one, two) })
+		return r.Each(ctx, files[1], func(two *recordio.Scanner) error { return c.compare(one, two) })
 	})
 	if err = r.End(err); err != nil {
 		return err
@@ -69,22 +74,11 @@ func diffRecords(ctx context.Context, a *app.App, o *diffOptions, operands []str
 	return c.end()
 }
 
-// comparison is one run of the command.
-type comparison struct {
-	a         *app.App
-	o         *diffOptions
-	names     [2]string
-	compared  int64 // pairs
-	different int64
-	moreA     int64
-	moreB     int64
-}
-
-func (c *comparison) run(a, b *recordio.Scanner) error {
+func (c *comparison) compare(a, b *recordio.Scanner) error {
 	for {
 		inA, inB := a.Scan(), b.Scan()
-		if err := firstError(a, b); err != nil {
-			return err
+		if err := cmp.Or(a.Err(), b.Err()); err != nil {
+			return recordfile.RecordError(err)
 		}
 		switch {
 		case inA && inB:
@@ -97,15 +91,6 @@ func (c *comparison) run(a, b *recordio.Scanner) error {
 			return nil
 		}
 	}
-}
-
-func firstError(scanners ...*recordio.Scanner) error {
-	for _, s := range scanners {
-		if err := s.Err(); err != nil {
-			return recordfile.RecordError(err)
-		}
-	}
-	return nil
 }
 
 // differenceJSON is how --json shows two records that differ.
@@ -124,18 +109,15 @@ func (c *comparison) pair(a, b []byte) {
 		return
 	}
 	c.different++
-	if c.different > c.o.limit {
+	if c.different > c.limit {
 		return
 	}
 	at := 0
 	for at < min(len(a), len(b)) && a[at] == b[at] {
 		at++
 	}
-	if c.o.json {
-		c.a.JSON(differenceJSON{"different", i, len(a), len(b), at}) // an error shows when Out is flushed
-		return
-	}
-	c.a.Printf("record %d: %s and %s, different from byte %d\n", i, app.Count(int64(len(a)), "byte", "bytes"), app.Count(int64(len(b)), "byte", "bytes"), at)
+	c.Show(c.json, differenceJSON{"different", i, len(a), len(b), at},
+		"record %d: %s and %s, different from byte %d\n", i, app.Count(int64(len(a)), "byte", "bytes"), app.Count(int64(len(b)), "byte", "bytes"), at)
 }
 
 // comparisonJSON is the last line of --json.
@@ -149,23 +131,23 @@ type comparisonJSON struct {
 
 func (c *comparison) end() error {
 	same := c.different == 0 && c.moreA == 0 && c.moreB == 0
-	if c.o.json {
-		c.a.JSON(comparisonJSON{"summary", c.compared, c.different, c.moreA, c.moreB}) // an error shows when Out is flushed
+	if c.json {
+		c.JSON(comparisonJSON{"summary", c.compared, c.different, c.moreA, c.moreB}) // an error shows when Out is flushed
 	} else if !same {
 		for _, more := range []struct {
 			name string
 			n    int64
 		}{{c.names[0], c.moreA}, {c.names[1], c.moreB}} {
 			if more.n > 0 {
-				c.a.Printf("%s: %s more\n", c.a.Name(more.name), app.Count(more.n, "record", "records"))
+				c.Printf("%s: %s more\n", c.Name(more.name), app.Count(more.n, "record", "records"))
 			}
 		}
 	}
 	if same {
 		return nil
 	}
-	if !c.o.Quiet {
-		c.a.Message("%s", fmt.Sprintf("of %s %d different", app.Count(c.compared, "record", "records"), c.different))
+	if !c.Quiet {
+		c.Message("of %s %d different", app.Count(c.compared, "record", "records"), c.different)
 	}
 	return cliio.Reported(cliio.Integrity)
 }

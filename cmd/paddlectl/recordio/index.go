@@ -16,15 +16,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// indexOptions are the choices of index.
-type indexOptions struct {
-	datafile.ReadOptions
-
-	compare, remove, json bool
-}
-
 func indexCommand(a *app.App) *cli.Command {
-	o := &indexOptions{}
+	x, o := &indexing{}, &datafile.ReadOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "index", Args: "FILE...", Least: 1, Most: -1,
 		Summary: "write, check or remove indexes",
@@ -41,44 +34,34 @@ its file, is code 7.`,
 		},
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "check", Usage: "compare indexes with their files", Destination: &o.compare},
-			&cli.BoolFlag{Name: "remove", Usage: "remove indexes, and ignore missing ones", Destination: &o.remove},
-			o.ParallelFlag(), o.LimitFlag(), app.QuietFlag(&o.Quiet), app.JSONFlag(&o.json),
+			&cli.BoolFlag{Name: "check", Usage: "compare indexes with their files", Destination: &x.comparing},
+			&cli.BoolFlag{Name: "remove", Usage: "remove indexes, and ignore missing ones", Destination: &x.removing},
+			o.ParallelFlag(), o.LimitFlag(), app.QuietFlag(&o.Quiet), app.JSONFlag(&x.json),
 		},
-		Run: func(ctx context.Context, operands []string) error { return indexRecords(ctx, a, o, operands) },
-	})
-}
-
-func indexRecords(ctx context.Context, a *app.App, o *indexOptions, operands []string) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
-	if o.compare && o.remove {
-		return cliargs.Usagef("--check and --remove contradict each other")
-	}
-	files, err := datafile.List(ctx, a, operands)
-	if err != nil {
-		return err
-	}
-	x := &indexing{o: o, Reading: datafile.StartReading(ctx, a, &o.ReadOptions, files, a.OnScreen() || o.compare || o.remove)}
-	defer x.M.End()
-	return app.EachOf(ctx, a, files, func(f recordfile.File) error {
-		switch {
-		case f.Stream != nil:
-			return cliargs.Usagef("standard input has no index beside it: a file is needed")
-		case o.remove:
-			return x.remove(ctx, f)
-		case o.compare:
-			return x.verify(ctx, f)
-		}
-		return x.write(ctx, f)
+		Run: func(ctx context.Context, operands []string) error {
+			if x.comparing && x.removing {
+				return cliargs.Usagef("--check and --remove contradict each other")
+			}
+			return datafile.EachRead(ctx, a, o, operands, a.OnScreen() || x.comparing || x.removing, func(r *datafile.Reading, f recordfile.File) error {
+				x.Reading = r
+				switch {
+				case f.Stream != nil:
+					return cliargs.Usagef("standard input has no index beside it: a file is needed")
+				case x.removing:
+					return x.remove(ctx, f)
+				case x.comparing:
+					return x.verify(ctx, f)
+				}
+				return x.write(ctx, f)
+			})
+		},
 	})
 }
 
 // indexing is one run of the command.
 type indexing struct {
 	*datafile.Reading
-	o *indexOptions
+	comparing, removing, json bool
 }
 
 // indexJSON is the result for an index with --json.
@@ -96,11 +79,7 @@ func (x *indexing) tell(f recordfile.File, end transfer.End, state string, recor
 	if dir, named := strings.CutSuffix(f.Title, f.End.Path.Base()); named && f.End.Path == end.Path {
 		j.Index = dir + index.Base()
 	}
-	if x.o.json {
-		x.App.JSON(j) // an error shows when Out is flushed
-		return
-	}
-	x.App.Printf("%-8s  %s\n", state, x.App.Name(j.Index))
+	x.App.Show(x.json, j, "%-8s  %s\n", state, x.App.Name(j.Index))
 }
 
 // remove removes the index of f, which may be gone.
@@ -133,7 +112,7 @@ func (x *indexing) verify(ctx context.Context, f recordfile.File) error {
 		x.tell(f, in.End, string(recordfile.IndexUsed), index.Len())
 		return nil
 	}
-	if x.o.json {
+	if x.json {
 		x.tell(f, in.End, string(recordfile.IndexStateOf(err)), 0)
 	}
 	var e *pfs.Error
@@ -157,7 +136,7 @@ func (x *indexing) write(ctx context.Context, f recordfile.File) error {
 		x.tell(f, in.End, string(recordfile.IndexUsed), index.Len())
 		return nil
 	}
-	index, err := recordio.BuildIndex(in, x.o.Scan(f.Title, nil))
+	index, err := recordio.BuildIndex(in, x.O.Scan(f.Title, nil))
 	if err != nil {
 		return datafile.WithHint(x.App, in.Explain(err))
 	}

@@ -15,7 +15,7 @@ import (
 
 func lsCommand(a *app.App) *cli.Command {
 	o := &datafile.ReadOptions{}
-	var json bool
+	var json, begun bool
 	return a.NewCommand(app.Spec{
 		Name: "ls", Args: "FILE...", Least: 1, Most: -1,
 		Summary: "list files with their records, chunks, compressor and bytes",
@@ -28,46 +28,26 @@ the headers of the chunks; verify reads everything.`,
 			if err := o.Check(); err != nil {
 				return err
 			}
-			l := lister{a: a, o: o, json: json}
-			return l.run(ctx, operands)
+			files, err := datafile.List(ctx, a, operands)
+			if err != nil {
+				return err
+			}
+			return app.EachOf(ctx, a, files, func(f recordfile.File) error {
+				r, err := datafile.OpenRecords(ctx, a, f, o)
+				if err != nil {
+					return err
+				}
+				defer r.Close()
+				if !begun && !json {
+					a.Printf("%12s  %8s  %-10s  %14s  %s\n", "records", "chunks", "compressor", "bytes", "file")
+				}
+				begun = true
+				j := newFileJSON(r)
+				a.Show(json, j, "%12d  %8d  %-10s  %14d  %s\n", j.Records, j.Chunks, j.compressor(), j.Bytes, a.Name(j.Path))
+				return nil
+			})
 		},
 	})
-}
-
-// lister is one run of the command.
-type lister struct {
-	a     *app.App
-	o     *datafile.ReadOptions
-	json  bool
-	begun bool
-}
-
-func (l *lister) run(ctx context.Context, operands []string) error {
-	files, err := datafile.List(ctx, l.a, operands)
-	if err != nil {
-		return err
-	}
-	return app.EachOf(ctx, l.a, files, func(f recordfile.File) error {
-		r, err := datafile.OpenRecords(ctx, l.a, f, l.o)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		l.print(newFileJSON(r))
-		return nil
-	})
-}
-
-func (l *lister) print(j fileJSON) {
-	if l.json {
-		l.a.JSON(j) // an error shows when Out is flushed
-		return
-	}
-	if !l.begun {
-		l.begun = true
-		l.a.Printf("%12s  %8s  %-10s  %14s  %s\n", "records", "chunks", "compressor", "bytes", "file")
-	}
-	l.a.Printf("%12d  %8d  %-10s  %14d  %s\n", j.Records, j.Chunks, j.compressor(), j.Bytes, l.a.Name(j.Path))
 }
 
 // fileJSON is how --json shows a file of records.
@@ -170,10 +150,6 @@ func showChunks(a *app.App, r *recordfile.Records, json bool) {
 	}
 	for i, c := range r.Chunks() {
 		j := chunkJSON{i, c.Offset, c.First, c.Records, c.Size, c.Compressor.String(), fmt.Sprintf("%08x", c.CRC)}
-		if json {
-			a.JSON(j) // an error shows when Out is flushed
-			continue
-		}
-		a.Printf("%8d  %14d  %12d  %10d  %12d  %-10s  %s\n", j.Chunk, j.Offset, j.First, j.Records, j.Bytes, j.Compressor, j.CRC)
+		a.Show(json, j, "%8d  %14d  %12d  %10d  %12d  %-10s  %s\n", j.Chunk, j.Offset, j.First, j.Records, j.Bytes, j.Compressor, j.CRC)
 	}
 }

@@ -86,7 +86,12 @@ func mergeRecords(ctx context.Context, a *app.App, o *mergeOptions, operands []s
 		return err
 	}
 	r.M.End()
-	tellWritten(a, o.json, o.Quiet, to.written())
+	switch j := to.written(); {
+	case o.json:
+		a.JSON(j) // an error shows when Out is flushed
+	case !o.Quiet:
+		a.Message("%s: %s in %s, %s", j.Path, app.Count(j.Records, "record", "records"), app.Count(j.Chunks, "chunk", "chunks"), cliio.Size(j.Bytes))
+	}
 	return r.End(nil)
 }
 

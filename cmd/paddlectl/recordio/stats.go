@@ -2,6 +2,7 @@ package recordio
 
 import (
 	"context"
+	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
@@ -11,15 +12,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// statsOptions are the choices of stats.
-type statsOptions struct {
-	datafile.ReadOptions
-
-	entropy, json bool
-}
-
 func statsCommand(a *app.App) *cli.Command {
-	o := &statsOptions{}
+	o := &datafile.ReadOptions{}
+	var entropy, json bool
 	return a.NewCommand(app.Spec{
 		Name: "stats", Args: "FILE...", Least: 1, Most: -1,
 		Summary: "summarize the lengths of records",
@@ -33,34 +28,22 @@ compression gains nothing.`,
 		Examples: []string{"paddlectl recordio stats --entropy train-0000*"},
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "entropy", Usage: "also compute the entropy of the bytes", Destination: &o.entropy},
-		}, append(o.Flags("fail"), app.JSONFlag(&o.json))...),
-		Run: func(ctx context.Context, operands []string) error { return recordStats(ctx, a, o, operands) },
+			&cli.BoolFlag{Name: "entropy", Usage: "also compute the entropy of the bytes", Destination: &entropy},
+		}, append(o.Flags("fail"), app.JSONFlag(&json))...),
+		Run: func(ctx context.Context, operands []string) error {
+			s := recordio.NewLengthStats(entropy)
+			err := datafile.EachRead(ctx, a, o, operands, false, func(r *datafile.Reading, f recordfile.File) error {
+				return r.RecordsOf(ctx, f, func(rec []byte) error {
+					s.Add(rec)
+					return nil
+				})
+			})
+			if err == nil || s.Records > 0 || cliio.CodeOf(err) == cliio.Partly {
+				showStats(a, entropy, json, s)
+			}
+			return err
+		},
 	})
-}
-
-func recordStats(ctx context.Context, a *app.App, o *statsOptions, operands []string) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
-	files, err := datafile.List(ctx, a, operands)
-	if err != nil {
-		return err
-	}
-	r := datafile.StartReading(ctx, a, &o.ReadOptions, files, false)
-	defer r.M.End()
-	s := recordio.NewLengthStats(o.entropy)
-	err = app.EachOf(ctx, a, files, func(f recordfile.File) error {
-		return r.RecordsOf(ctx, f, func(rec []byte) error {
-			s.Add(rec)
-			return nil
-		})
-	})
-	r.M.End()
-	if err == nil || s.Records > 0 {
-		showStats(a, o, s)
-	}
-	return r.End(err)
 }
 
 // statsJSON is how --json shows the sums.
@@ -75,16 +58,16 @@ type statsJSON struct {
 	Histogram []recordio.LengthRange `json:"histogram"`
 }
 
-func showStats(a *app.App, o *statsOptions, s *recordio.LengthStats) {
+func showStats(a *app.App, entropy, json bool, s *recordio.LengthStats) {
 	j := statsJSON{Records: s.Records, Bytes: s.Bytes, Longest: s.Longest, Histogram: s.Powers()}
 	if s.Records > 0 {
 		j.Shortest, j.Median, j.Mean = s.Shortest, s.Median(), float64(s.Bytes)/float64(s.Records)
 	}
-	if o.entropy {
+	if entropy {
 		e := s.Entropy()
 		j.Entropy = &e
 	}
-	if o.json {
+	if json {
 		a.JSON(j) // an error shows when Out is flushed
 		return
 	}
@@ -106,7 +89,6 @@ func showHistogram(a *app.App, j statsJSON) {
 	}
 	for _, p := range j.Histogram {
 		width := int((p.Records*histogramWidth + most - 1) / most)
-		line := "##########" + "##########" + "##########" + "##########"
-		a.Printf("%10s - %-10s %12d  %s\n", cliio.ShortSize(int64(p.From)), cliio.ShortSize(int64(p.To)), p.Records, line[:width])
+		a.Printf("%10s - %-10s %12d  %s\n", cliio.ShortSize(int64(p.From)), cliio.ShortSize(int64(p.To)), p.Records, strings.Repeat("#", width))
 	}
 }

@@ -12,8 +12,7 @@ import (
 )
 
 func verifyCommand(a *app.App) *cli.Command {
-	o := &datafile.ReadOptions{}
-	var json bool
+	o, v := &datafile.ReadOptions{}, &recordVerification{}
 	return a.NewCommand(app.Spec{
 		Name: "verify", Args: "FILE...", Least: 1, Most: -1,
 		Summary: "check every record and checksum",
@@ -30,20 +29,13 @@ counts the records of damaged chunks that could be saved.`,
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "on-damage", Usage: "what to do after damage: `POLICY` fail, skip or salvage", Value: "skip", Destination: &o.Damage},
-			o.ParallelFlag(), o.LimitFlag(), app.QuietFlag(&o.Quiet), app.JSONFlag(&json),
+			o.ParallelFlag(), o.LimitFlag(), app.QuietFlag(&o.Quiet), app.JSONFlag(&v.json),
 		},
 		Run: func(ctx context.Context, operands []string) error {
-			if err := o.Check(); err != nil {
-				return err
-			}
-			files, err := datafile.List(ctx, a, operands)
-			if err != nil {
-				return err
-			}
-			r := datafile.StartReading(ctx, a, o, files, a.OnScreen())
-			defer r.M.End()
-			v := &recordVerification{Reading: r, json: json}
-			return v.end(app.EachOf(ctx, a, files, func(f recordfile.File) error { return v.file(ctx, f) }))
+			return v.end(datafile.EachRead(ctx, a, o, operands, a.OnScreen(), func(r *datafile.Reading, f recordfile.File) error {
+				v.Reading = r
+				return v.file(ctx, f)
+			}))
 		},
 	})
 }
@@ -96,14 +88,10 @@ func (v *recordVerification) file(ctx context.Context, f recordfile.File) error 
 }
 
 func (v *recordVerification) damage(name string, d recordio.Damage) {
-	if v.json {
-		v.App.JSON(struct {
-			Event string `json:"event"` // "damage"
-			damageJSON
-		}{"damage", newDamageJSON(name, d)}) // an error shows when Out is flushed
-		return
-	}
-	v.App.Printf("%s\n", v.App.Name(datafile.DamageText(d)))
+	v.App.Show(v.json, damageJSON{
+		Event: "damage", Path: name, Offset: d.Offset, Chunk: d.Err.Chunk, Bytes: d.Bytes, Lost: d.Lost, Saved: d.Saved,
+		Error: d.Err.Error(), Kind: d.Err.Kind.Error(),
+	}, "%s\n", v.App.Name(datafile.DamageText(d)))
 }
 
 // reportJSON is how --json shows what verify found in a file.
@@ -124,24 +112,21 @@ type reportJSON struct {
 }
 
 func (v *recordVerification) summary(name string, rep recordio.Report) {
-	if v.json {
-		v.App.JSON(reportJSON{
-			Event: "file", Path: name, Whole: rep.Loss.Places == 0, Bytes: rep.Bytes, Dialect: rep.Dialect.String(),
-			Compressors: datafile.CompressorNames(rep.Compressors), Chunks: rep.Chunks, Records: rep.Records, RecordBytes: rep.RecordBytes,
-			Damaged: rep.Loss.Places, Lost: rep.Loss.Records, Unknown: rep.Loss.Unknown, Saved: rep.Loss.Saved,
-		}) // an error shows when Out is flushed
-		return
-	}
 	text := "whole"
 	if rep.Loss.Places > 0 {
 		text = datafile.LossText(rep.Loss)
 	}
-	v.App.Printf("%s: %s in %s, %s: %s\n", v.App.Name(name), app.Count(rep.Records, "record", "records"),
+	v.App.Show(v.json, reportJSON{
+		Event: "file", Path: name, Whole: rep.Loss.Places == 0, Bytes: rep.Bytes, Dialect: rep.Dialect.String(),
+		Compressors: datafile.CompressorNames(rep.Compressors), Chunks: rep.Chunks, Records: rep.Records, RecordBytes: rep.RecordBytes,
+		Damaged: rep.Loss.Places, Lost: rep.Loss.Records, Unknown: rep.Loss.Unknown, Saved: rep.Loss.Saved,
+	}, "%s: %s in %s, %s: %s\n", v.App.Name(name), app.Count(rep.Records, "record", "records"),
 		app.Count(rep.Chunks, "chunk", "chunks"), app.Count(rep.Bytes, "byte", "bytes"), text)
 }
 
 // damageJSON is how --json shows a damaged place.
 type damageJSON struct {
+	Event  string `json:"event"` // "damage"
 	Path   string `json:"path"`
 	Offset int64  `json:"offset"`
 	Chunk  int64  `json:"chunk"`
@@ -150,11 +135,4 @@ type damageJSON struct {
 	Saved  int64  `json:"saved"`  // records
 	Error  string `json:"error"`  // what is wrong
 	Kind   string `json:"damage"` // the kind of it
-}
-
-func newDamageJSON(name string, d recordio.Damage) damageJSON {
-	return damageJSON{
-		Path: name, Offset: d.Offset, Chunk: d.Err.Chunk, Bytes: d.Bytes, Lost: d.Lost, Saved: d.Saved,
-		Error: d.Err.Error(), Kind: d.Err.Kind.Error(),
-	}
 }

@@ -142,17 +142,6 @@ type writtenJSON struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-// tellWritten prints what was made: with --json as a result, else as a message.
-func tellWritten(a *app.App, json, quiet bool, j writtenJSON) {
-	switch {
-	case json:
-		a.JSON(j) // an error shows when Out is flushed
-	case !quiet:
-		a.Message("%s: %s in %s, %s", j.Path, app.Count(j.Records, "record", "records"),
-			app.Count(j.Chunks, "chunk", "chunks"), cliio.Size(j.Bytes))
-	}
-}
-
 // copyRecords passes the records of all files to write, with the compressors of their chunks. It
 // ends at the first file that fails, and fails if damage leaves no record.
 func copyRecords(ctx context.Context, r *datafile.Reading, files []recordfile.File, write func(rec []byte, source recordio.Compressor) error) error {

@@ -93,6 +93,20 @@ func StartReading(ctx context.Context, a *app.App, o *ReadOptions, files []recor
 	return r
 }
 
+// EachRead calls fn for each file that operands name, while a bar shows how far reading is.
+func EachRead(ctx context.Context, a *app.App, o *ReadOptions, operands []string, quiet bool, fn func(*Reading, recordfile.File) error) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	files, err := List(ctx, a, operands)
+	if err != nil {
+		return err
+	}
+	r := StartReading(ctx, a, o, files, quiet)
+	defer r.M.End()
+	return r.End(app.EachOf(ctx, a, files, func(f recordfile.File) error { return fn(r, f) }))
+}
+
 // NewReading returns a Reading that does not report damage.
 func NewReading(a *app.App, o *ReadOptions, m *app.Meter) *Reading {
 	return &Reading{App: a, O: o, M: m, Reading: recordfile.Reading{
