@@ -24,9 +24,9 @@ type besides struct {
 	sorted  bool
 }
 
-// compactInfo is what a comparison needs of a pfs.Info.
+// compactInfo is the part of a pfs.Info that a comparison needs.
 type compactInfo struct {
-	name   pfs.LeafDigest // its hash, of 128 bits: two names are never taken for one
+	name   pfs.LeafDigest // a 128-bit hash of the name, without collisions in practice
 	mtime  time.Time
 	size   int64
 	mode   fs.FileMode
@@ -34,7 +34,7 @@ type compactInfo struct {
 	digest pfs.LeafDigest // of an XXH3 digest; 0 if there is none
 }
 
-// add takes an entry, and reports false if there is no room for it.
+// add adds an entry, or returns false if the memory is used up.
 func (b *besides) add(info pfs.Info) bool {
 	if !b.room.TryAcquire(1) {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// commit publishes the staged bytes and checks that the target is what was published.
+// commit publishes the staged bytes and checks that the target is the published file.
 func (c *fileCopy) commit(ctx context.Context) (pfs.Info, error) {
 	opts := pfs.CommitOptions{
 		Size: c.info.Size, Mode: c.info.Mode, ModTime: c.info.ModTime,
@@ -53,8 +53,8 @@ func (j *Job) commit(ctx context.Context, w pfs.Staged, target End, opts pfs.Com
 	return info, err
 }
 
-// overtaken says that the file was published and then replaced by another writer. After this
-// Conflict nothing is sent again.
+// overtaken is the error if another writer replaced the file after it was published. It is a
+// Conflict after which nothing is sent again.
 type overtaken struct {
 	ours pfs.CommitOptions
 	now  pfs.Info

@@ -7,8 +7,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// take decides what to do with an item that the walker found, and hands it to the stage
-// that does it.
+// take decides how to process an item from the walker and hands it to the next stage.
 func (r *run) take(ctx context.Context, it *item) {
 	if it.info.IsRegular() {
 		r.j.count.files.Add(1)
@@ -37,7 +36,7 @@ func (r *run) take(ctx context.Context, it *item) {
 	}
 }
 
-// what names the type of an item in messages.
+// what returns the type of an item for messages.
 func (it *item) what() string {
 	if it.info.IsLink() {
 		return "link"
@@ -137,7 +136,7 @@ func (j *Job) setAttributes(ctx context.Context, it *item) error {
 	}))
 }
 
-// copyItem copies a file or link by itself.
+// copyItem copies one file or link.
 func (r *run) copyItem(ctx context.Context, it *item) {
 	defer r.release(ctx, it)
 	if r.lacksRoom(it) {

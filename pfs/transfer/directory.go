@@ -74,7 +74,7 @@ func (d *directory) checkLoop(to, link pfs.Path) error {
 	return nil
 }
 
-// open makes the root of a pair, if it is not there.
+// open creates the root directory of a pair if it does not exist.
 func (d *directory) open(ctx context.Context) error {
 	if d.exists && !d.old.IsDir() && !d.old.IsLink() {
 		return pfs.Errorf("transfer.Copy", d.target.Path, pfs.NotDir, "a file is where the directory %s should be: remove it first", d.name)

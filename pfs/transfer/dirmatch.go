@@ -9,28 +9,28 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// entry is an entry of a directory, and what the other directory has of that name.
+// entry is an entry of a directory, with the entry of the same name in the other directory.
 type entry struct {
 	info   pfs.Info
 	old    pfs.Info
 	exists bool
 }
 
-// dirMatcher finds the entries of directory a in directory b, in bounded memory and
-// independent of the order of the listings. It lists both at the same time, b into a table. If
-// there is no room for all of b, it reads a window of entries of a, lists b to find them
-// there, and goes on with the next window, from a table if there is room for the rest of b.
+// dirMatcher finds the entries of directory a in directory b, in bounded memory and independent of
+// the order of the listings. It lists both at the same time, b into a table. If the memory does not
+// suffice for all of b, it reads a window of entries of a, lists b to find them, and continues with
+// the next window. It uses a table again if the rest of b fits.
 type dirMatcher struct {
 	a       *listing
 	b       *End                // nil if there is nothing to compare with
 	names   *semaphore.Weighted // entries that all matchers of a job together may hold
 	room    *semaphore.Weighted // entries in the tables of all matchers of a job; nil: there are none
-	unnamed func(quoted string) // is told names of a that cannot be a Path
+	unnamed func(quoted string) // is called with names of a that cannot be a Path
 
 	entries []entry    // the window
 	carry   []pfs.Info // a page that was too much for the window
 	ended   bool       // a has no more pages
-	listed  chan error // tells that b is listed into the table; nil if it is not being listed
+	listed  chan error // reports when b has been listed into the table; nil if it is not being listed
 	table   *besides   // being filled
 	rest    *besides   // the entries of b that no window had so far; nil if b must be listed
 	stop    context.CancelFunc
@@ -118,7 +118,7 @@ func (m *dirMatcher) drop() {
 	m.entries = nil
 }
 
-// fill reads pages of a into the window as long as there is room, but only one if it
+// fill reads pages of a into the window until the window is full, or only one page if the entries
 // need not be found in a listing of b. It reports whether there may be more.
 func (m *dirMatcher) fill(ctx context.Context) (bool, error) {
 	for {
@@ -153,8 +153,8 @@ func (m *dirMatcher) page(ctx context.Context) ([]pfs.Info, bool, error) {
 	return page.Entries, more, err
 }
 
-// hold reserves room for n more entries. Only an empty window waits for room: another
-// one is compared first, which frees it.
+// hold reserves memory for n more entries. Only an empty window waits for memory: another one is
+// compared first, which frees its memory.
 func (m *dirMatcher) hold(ctx context.Context, n int64) bool {
 	if len(m.entries) > 0 {
 		return m.names.TryAcquire(n)
@@ -175,7 +175,7 @@ func (m *dirMatcher) match(ctx context.Context) error {
 			e := &m.entries[i]
 			e.old, e.exists = m.rest.find(e.info.Name)
 		}
-		if m.ended { // the directories below need the room
+		if m.ended { // the directories below need the memory
 			m.rest.drop()
 			m.rest = nil
 		}

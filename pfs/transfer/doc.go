@@ -5,43 +5,42 @@
 //
 // # Jobs
 //
-// A [Job] is made by [New] from [Options] and does one piece of work: Copy,
-// CopyAll, CopyFile, FromReader, ToWriter or Verify. It copies exactly the path of
-// the source [End] to exactly the path of the target End. What a trailing slash
-// or a pattern in an operand means is decided by the caller.
+// [New] makes a [Job] from [Options]. A job does one thing: Copy, CopyAll, CopyFile,
+// FromReader, ToWriter or Verify. It copies exactly the path of the source [End] to
+// exactly the path of the target End. Trailing slashes and patterns in operands are the
+// caller's business.
 //
-// # What is verified
+// # Verification
 //
-// Every leaf of pfs.ChunkSize bytes is hashed when it is read from the source, and
-// the tree digest of all of them (package digest, XXH3) goes to the target with
-// Commit, which keeps it and, across a wire, checks it. If the source keeps a
-// digest of its own, the two must be equal: else the source is damaged where it
-// lies, the answer is Integrity, and nothing is published. The source's Version is
-// the same before the first byte and after the last, or the answer is Conflict.
+// Every leaf of pfs.ChunkSize bytes is hashed when it is read from the source. Commit
+// sends the tree digest of all leaves (package digest, XXH3) to the target, which stores
+// it and, across a wire, verifies it. If the source stores a digest, the two must be equal.
+// Otherwise the source is damaged: the result is Integrity, and nothing is published. If
+// the source's Version changes during the copy, the result is Conflict.
 //
-// # How a copy goes on
+// # Resuming
 //
-// The staged write of a file has an ID made of [Options.Origin], both paths and
-// the source's version, size and time. A copy that was interrupted leaves its
-// staged bytes, and the same copy, run again, finds them: leaves that are right
-// already are not moved again (journal.go says how they are recognised). A source
-// that changed has another ID and begins anew.
+// The ID of an upload is a hash of [Options.Origin], both paths and the source's version,
+// size and time. An interrupted copy leaves its staged bytes, and the same copy, run again,
+// finds them. It does not move leaves again that are correct (see journal.go). A changed
+// source has another ID, so its copy starts from the beginning.
 //
 // # Memory
 //
-// Content: what the [Pool] of the job has, whatever the number of files. Names: one
-// window of at most 32,768 directory entries for all directories together (about
-// 15 MB), tables of at most 262,144 target entries for all of them (about 25 MB), the names of the subdirectories of one window for each level of the tree, and
-// 16 bytes a name for a directory that takes several pages or is made a mirror: 16 MB
-// for one of 1,000,000 names. A stream to a target of long pieces keeps one of them on disk.
+// Content: the [Pool] of the job, whatever the number of files. Names: one window of at most
+// 32,768 directory entries for all directories together (about 15 MB); tables of at most
+// 262,144 target entries for all of them (about 25 MB); the names of the subdirectories of
+// one window for each level of the tree; and 16 bytes a name for a directory with several
+// pages or a mirrored one, which is 16 MB for 1,000,000 names. A stream to a target with long
+// units keeps one unit on disk.
 //
 // # Errors
 //
-// Temporary errors are retried as the retry.Budget of the context allows, or Options.Retry. A file that
-// fails is reported as an event and counted, and the job goes on. Only errors that every
-// further file would meet end it: Unauthenticated, a store that stays unreachable, and
-// the end of the context. After NoSpace or Quota smaller files are still tried, and all
-// others of that directory fail at once.
+// Temporary errors are retried within the retry.Budget of the context, or Options.Retry. A
+// failed file is reported as an event and counted, and the job continues. Only errors that
+// every further file would meet end it: Unauthenticated, a store that stays unreachable, and
+// the end of the context. After NoSpace or Quota smaller files are still tried; larger files
+// of that directory fail at once.
 //
 // If the target loses an upload unit (Staged.Unit) while it is sent, the unit is sent again
 // from its start. Another pass over the file finds bytes that the target lost later. A file fails
@@ -53,27 +52,27 @@
 //
 // # Files
 //
-//	job, options, event, stats,      a job, what it is told, and what it tells
+//	job, options, event, stats,      a job, its options, its output
 //	counters, nameerror
-//	pool, retry                      its memory; what is tried again, and when
-//	run, item, copyitem              Copy and CopyAll: the stages of a job of trees, and an item's way through them
-//	ahead                            what there is, counted ahead of the walk
-//	walk, listing, resolve, links,   finding what is to be copied
+//	pool, retry                      its memory; its retries
+//	run, item, copyitem              Copy and CopyAll: the stages of a job over trees, and the items in them
+//	ahead                            totals, counted ahead of the walk
+//	walk, listing, resolve, links,   finding the files to copy
 //	filter
-//	dirmatch, besides, same, names   what the target has of it already
-//	directory, makedirs, mirror      directories: made, given their times, rid of what the source lacks
-//	batch                            many small files in few requests, within one file system too
-//	noroom                           files that are not tried, since smaller ones did not fit
-//	rehearsal                        a target that checks what a dry run would change
-//	inside                           a copy within one file system, which a whole service is
-//	copyfile, filecopy, commit       a copy of one file: its passes, its errors, its end
+//	dirmatch, besides, same, names   finding the files that the target already has
+//	directory, makedirs, mirror      directories: creating them, setting times, deleting extra entries
+//	batch                            many small files in few requests, also within one file system
+//	noroom                           files that are skipped because smaller ones did not fit
+//	rehearsal                        a target that only checks changes, for a dry run
+//	inside                           a copy within one file system, such as a whole service
+//	copyfile, filecopy, commit       a copy of one file: its passes, its errors, its commit
 //	send, leafbuffer,                one pass over the leaves of a file
 //	ordereddigests
-//	resume, journal                  which leaves are staged already
-//	writer, stream, fromreader,      from a stream, which nobody can read again
+//	resume, journal                  finding the leaves that are already staged
+//	writer, stream, fromreader,      copying from a stream, which cannot be read again
 //	source
-//	pieces, piecestream, spool       the same, to a target of long pieces
-//	outputs                          files that get their names together
-//	towriter, readahead              to a stream
-//	verify                           two trees compared
+//	pieces, piecestream, spool       the same, to a target with long units
+//	outputs                          files that become visible together
+//	towriter, readahead              copying to a stream
+//	verify                           comparing two trees
 package transfer

@@ -7,24 +7,23 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// EventKind says what an Event reports.
+// EventKind is the type of an Event.
 type EventKind uint8
 
-// The kinds. With Options.DryRun, Done, Deleted and Directory report what would
-// have been done.
+// The kinds of events. With Options.DryRun, Done, Deleted and Directory report intended changes.
 const (
 	Start     EventKind = iota // a file of more than one request begins
 	Progress                   // Bytes of Size are done; a few times a second at most
 	Done                       // a file or link is whole at the target
-	Skipped                    // nothing was done; Reason says why
-	Failed                     // Err says why; the job goes on
+	Skipped                    // nothing was done; Reason is the cause
+	Failed                     // Err is the cause; the job continues
 	Retry                      // Err is temporary; the operation is tried again
 	Deleted                    // the target entry Target is gone
 	Directory                  // the directory Target was made
 	Same                       // Verify: equal
 	Missing                    // Verify: the second tree lacks it
 	Extra                      // Verify: the first tree lacks it
-	Different                  // Verify: not equal; Err says in what
+	Different                  // Verify: not equal; Err names the difference
 )
 
 var eventKindTexts = [...]string{
@@ -40,7 +39,7 @@ func (k EventKind) String() string {
 	return fmt.Sprintf("event %d", uint8(k))
 }
 
-// Reason says why a file was skipped.
+// Reason is the cause why a file was skipped.
 type Reason uint8
 
 // The reasons. Special and Link leave something out that the source has.
@@ -83,7 +82,7 @@ type Event struct {
 	Reason Reason // of Skipped
 	Err    error  // of Failed, Retry and Different
 
-	// Waited is, of a Retry after a pause, for how long the operation was tried in vain,
-	// as Options.Patience counts it.
+	// Waited is the time since the first failure of a retried operation, as in Options.Patience. It
+	// is set in a Retry after a pause.
 	Waited time.Duration
 }

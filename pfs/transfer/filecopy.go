@@ -33,21 +33,21 @@ type fileCopy struct {
 	staged pfs.Staged
 	log    *journal
 
-	compare bool // something is staged: find out what
-	noted   bool // what the journal says may be believed
+	compare bool // there are staged bytes to compare
+	noted   bool // the journal is valid
 
 	digest        string       // of the bytes that were read
-	damaged       bool         // it is not the one that the source keeps
+	damaged       bool         // it differs from the digest that the source stores
 	done, resumed atomic.Int64 // bytes of this pass
 	kept          int64        // the most bytes that a pass found at the target
 	sent          atomic.Int64 // bytes of all passes
 
-	telling sync.Mutex // held while progress is told
+	telling sync.Mutex // held while an event reports progress
 	told    time.Time  // when that was last
 }
 
-// endError tells at which end of a copy an error arose. NotExist at the source ends the
-// copy; at the target the staged write is gone and is made again.
+// endError records at which end of a copy an error occurred. NotExist at the source ends the copy;
+// at the target it means that the upload is gone, and a new one begins.
 type endError struct {
 	err    error
 	source bool
@@ -83,7 +83,7 @@ func bare(err error) error {
 	return err
 }
 
-// copyVersion copies the version of the source that is there now.
+// copyVersion copies the current version of the source.
 func (c *fileCopy) copyVersion(ctx context.Context) (pfs.Info, error) {
 	if err := c.open(ctx); err != nil {
 		return pfs.Info{}, err
@@ -111,8 +111,8 @@ func (c *fileCopy) open(ctx context.Context) error {
 	return err
 }
 
-// stagedID returns the ID of the staged write of this version of the source for this target, so
-// that a repeated copy finds what it staged before.
+// stagedID returns the ID of the upload of this version of the source to this target, so that a
+// repeated copy finds its staged bytes.
 func (c *fileCopy) stagedID() string {
 	switch {
 	case c.opts.ID != "":
@@ -170,7 +170,7 @@ func (c *fileCopy) copyWithRetries(ctx context.Context) (info pfs.Info, err erro
 	}
 }
 
-// copyOnce sends what is missing and commits.
+// copyOnce sends the missing leaves and commits.
 func (c *fileCopy) copyOnce(ctx context.Context) (pfs.Info, error) {
 	err := c.sendMissing(ctx)
 	if err == nil || mayBeChange(err) {
@@ -241,14 +241,13 @@ func (c *fileCopy) gained() bool {
 	return true
 }
 
-// restart takes back what was reported as done.
+// restart subtracts the reported progress.
 func (c *fileCopy) restart() {
 	c.j.count.bytesDone.Add(-c.done.Swap(0))
 	c.j.count.bytesResumed.Add(-c.resumed.Swap(0))
 }
 
-// checkSource answers a changedError if the source is not what it was when it was
-// opened.
+// checkSource returns a changedError if the source changed since it was opened.
 func (c *fileCopy) checkSource(ctx context.Context) error {
 	return c.j.checkUnchanged(ctx, c.source, c.name, c.info)
 }
@@ -263,7 +262,7 @@ func (j *Job) checkUnchanged(ctx context.Context, source End, name pfs.Path, the
 		return err
 	})
 	if err == nil && now.IsLink() {
-		_, now, err = j.follow(ctx, source) // what Open has opened
+		_, now, err = j.follow(ctx, source) // the file that Open opened
 	}
 	switch {
 	case errors.Is(err, pfs.NotExist):
@@ -285,7 +284,7 @@ func sameVersion(a, b pfs.Info) bool {
 	return a.Size == b.Size && a.ModTime.Equal(b.ModTime)
 }
 
-// checkDigest compares what was read with what the source says that it holds.
+// checkDigest compares the digest of the bytes read with the one that the source stores.
 func (c *fileCopy) checkDigest() error {
 	err := digest.CheckKept("transfer.Copy", c.name, c.info, c.digest)
 	if c.damaged = err != nil; c.damaged {
@@ -294,9 +293,9 @@ func (c *fileCopy) checkDigest() error {
 	return nil
 }
 
-// leave ends the staged write of a failed copy. It is kept for a later run, unless the source
-// changed or is damaged, the target exists and is not replaced, nothing is staged, or there is
-// no space: staged bytes take space and are not visible.
+// leave ends the upload of a failed copy. The upload is kept for a later run, unless the source
+// changed or is damaged, the target exists and is not replaced, nothing is staged, or space is
+// exhausted: staged bytes occupy invisible space.
 func (c *fileCopy) leave(ctx context.Context, err error) {
 	var changed *changedError
 	switch {
@@ -330,7 +329,7 @@ func (c *fileCopy) takeBack(n int64) {
 	c.j.count.bytesDone.Add(-n)
 }
 
-// tellEvery is how often the progress of one file is told.
+// tellEvery is the interval between progress events of one file.
 const tellEvery = 200 * time.Millisecond
 
 // tell reports the progress of the file, unless another goroutine is doing so.

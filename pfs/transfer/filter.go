@@ -8,30 +8,27 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Rule includes or excludes paths. The rules of a job stand in an order, and the
-// last one that matches an entry decides about it.
+// Rule includes or excludes paths. The last rule of a job that matches an entry decides.
 //
-// A pattern is matched against the path of an entry below the root of the job,
-// without a leading slash, in the syntax of doublestar: "*" and "?" do not match
-// "/", "**" as a whole element matches any number of elements, "[a-z]" and
-// "{a,b}" work. As in a .gitignore,
+// A pattern is matched against the path of an entry below the root of the job, without a leading
+// slash, in the syntax of doublestar: "*" and "?" do not match "/", "**" as a whole element matches
+// any number of elements, "[a-z]" and "{a,b}" work. As in a .gitignore,
 //
 //   - a pattern that ends in "/" matches directories only;
 //   - a pattern with no other "/" matches in every directory: "*.o" is "**/*.o";
-//   - any other pattern is taken from the root: "data/*.csv", "/README".
+//   - any other pattern starts at the root: "data/*.csv", "/README".
 //
-// What matches no rule is taken, unless the first rule is an Include: then only
-// what is included is taken. What a rule decides about a directory holds for
-// everything below it until a later rule says otherwise; but below an excluded
-// directory nothing is looked at, so nothing there can be included again. Where
-// the first rule is an Include, directories are made only if something goes into
-// them. The root itself is always taken.
+// An entry without a matching rule is included, unless the first rule is an Include: then it is
+// excluded. A decision about a directory applies to everything below it until a later rule decides
+// otherwise. Excluded directories are not read, so nothing below them can be included again. If the
+// first rule is an Include, a directory is created only when a file is copied into it. The root is
+// always included.
 type Rule struct {
 	Exclude bool
 	Pattern string
 }
 
-// choice is what the rules say about an entry.
+// choice is the decision of the rules about an entry.
 type choice uint8
 
 const (

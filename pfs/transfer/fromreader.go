@@ -7,12 +7,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// FromReader writes what r yields, to its end, to the file target, through a Writer. A stream
-// that fails leaves nothing behind.
+// FromReader writes r to its end to the file target, through a Writer. A stream that fails leaves
+// nothing behind.
 //
-// opts.Size and opts.Digest (XXH3), if not zero, are what the caller expects; a stream
-// that has another size or digest answers Integrity and is not published. If FromReader
-// fails, a Read of r may still be in progress when it returns.
+// If opts.Size or opts.Digest (XXH3) is set, a stream with another size or digest returns Integrity
+// and is not published. If FromReader fails, a Read of r may still be in progress when it returns.
 func (j *Job) FromReader(ctx context.Context, target End, r io.Reader, opts pfs.CommitOptions) (info pfs.Info, err error) {
 	j.count.files.Add(1)
 	length := int64(0)

@@ -67,8 +67,8 @@ func copyBatch(ctx context.Context, fsys pfs.BatchCopier, slots []*slot) []error
 	return errs
 }
 
-// cannot reports whether err says that a file system lacks what was asked for, so
-// that another way must be taken.
+// cannot reports whether err means that a file system lacks the operation, so that the job must use
+// another one.
 func cannot(err error) bool {
 	return errors.Is(err, pfs.Unsupported) || errors.Is(err, pfs.CrossStore)
 }

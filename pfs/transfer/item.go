@@ -19,17 +19,17 @@ type item struct {
 	dir            *directory
 }
 
-// verdict is what is to be done with an item.
+// verdict is the decision about an item.
 type verdict uint8
 
 const (
 	copyIt  verdict = iota
 	skipIt          // with a Reason
-	compare         // look at the digests first
+	compare         // compare the digests first
 	refuse          // a directory is in the way
 )
 
-// decide says what is to be done with it, as far as names, sizes and times tell.
+// decide returns the decision about an item, from names, sizes and times.
 func (o Options) decide(it *item) (verdict, Reason) {
 	switch {
 	case !it.exists:

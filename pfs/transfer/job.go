@@ -51,7 +51,7 @@ func New(opts Options) (*Job, error) {
 	return j, nil
 }
 
-// Stats returns what was found and done so far.
+// Stats returns the current totals.
 func (j *Job) Stats() Stats {
 	s := j.count.stats()
 	j.ahead.addTo(&s)
@@ -72,7 +72,7 @@ func (j *Job) pay(ctx context.Context, n int) error {
 	for j.limiter != nil && n > 0 {
 		part := min(n, j.limiter.Burst())
 		if err := j.limiter.WaitN(ctx, part); err != nil {
-			// The limiter also refuses what could not be done before ctx's deadline.
+			// The limiter also refuses an operation that would end after ctx's deadline.
 			return pfs.E("transfer.Job", "", pfs.Canceled, err)
 		}
 		n -= part

@@ -23,17 +23,16 @@ const (
 	flushWithin = 2 * time.Second
 )
 
-// journal keeps, in the staged write itself, the digests that the staged leaves had
-// when they were read from the source. It is stored after the content, from the
-// next multiple of pfs.ChunkSize on, 16 bytes a leaf in order, and Commit cuts it
-// off. A resumed attempt compares the journal with the staged bytes. If the two agree, the leaf
-// is whole and is what the source had, so it is not read from the source again. That saves a
-// download if the source is remote. Other bytes in place of the journal match no leaf and do no
-// harm.
+// journal keeps the digests that the staged leaves had when they were read from the source. It is
+// part of the upload: it follows the content at the next multiple of pfs.ChunkSize, with 16 bytes a
+// leaf in order, and Commit cuts it off. A resumed attempt compares the journal with the staged
+// bytes. If the two agree, the leaf is intact and equal to the source, so it is not read from the
+// source again. That saves a download if the source is remote. Other bytes in place of the journal
+// match no leaf and do no harm.
 //
-// It works where staged bytes can be read back and written at any offset (Unit is
-// ChunkSize). It only saves reads. After any error it is abandoned silently, and
-// leaves that it lacks are compared with the source.
+// The journal works if staged bytes can be read back and written at any offset (Unit is ChunkSize).
+// It only saves reads. After any error it is abandoned silently, and leaves that it lacks are
+// compared with the source.
 type journal struct {
 	w    pfs.Staged
 	base int64
@@ -62,7 +61,7 @@ func openJournal(ctx context.Context, w pfs.Staged, size int64) *journal {
 	return l
 }
 
-// read returns what is noted of the leaves [first, end).
+// read returns the digests in the journal for the leaves [first, end).
 func (l *journal) read(ctx context.Context, first, end int64) []pfs.LeafDigest {
 	l.mu.Lock()
 	off := l.off
@@ -112,8 +111,8 @@ func (l *journal) flush(ctx context.Context) {
 	}
 }
 
-// write writes what is noted of block b, run by run, so that what an earlier attempt noted
-// between the runs stays. If ctx is done the block waits for flush.
+// write writes the known digests of block b in separate runs, so that the digests of an earlier
+// attempt between the runs stay. If ctx is done the block waits for flush.
 func (l *journal) write(ctx context.Context, b int64) {
 	leaves := l.blocks[b]
 	slices.SortFunc(leaves, func(a, b noted) int { return cmp.Compare(a.leaf, b.leaf) })

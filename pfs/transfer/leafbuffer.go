@@ -16,7 +16,7 @@ type leafBuffer struct {
 	digest pfs.LeafDigest
 }
 
-// load reads leaf i of the source, if it is not there already.
+// load reads leaf i of the source unless it is loaded.
 func (l *leafBuffer) load(ctx context.Context, i int64) error {
 	if l.at == i {
 		return nil

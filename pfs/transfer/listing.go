@@ -31,8 +31,8 @@ type listing struct {
 	again    bool  // entries may have been seen
 }
 
-// next returns the next entries, none at the end. A page may be empty before that:
-// more tells.
+// next returns the next entries, none at the end. A page before the end may be empty; more is false
+// only at the end.
 func (l *listing) next(ctx context.Context) (page pfs.Page, more bool, err error) {
 	if l.started && l.token == "" {
 		return page, false, nil

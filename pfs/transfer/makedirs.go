@@ -6,9 +6,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// makeDirs makes the directories that do not exist, in one request where the target can
-// do that. Directories that only lead to what the filters include are made when the
-// first file goes into them.
+// makeDirs creates the missing directories, in one request if the target supports that. With an
+// Include rule, a directory is created only when a file is copied into it.
 func (r *run) makeDirs(ctx context.Context, subs []*directory) {
 	var missing []*directory
 	for _, d := range subs {

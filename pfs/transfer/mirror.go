@@ -17,7 +17,7 @@ type DeleteError struct {
 	Max    int64 // that Options.MaxDelete allows; less than 0 if Source has no file at all
 }
 
-// Error says what would have been deleted, and why that is too much.
+// Error describes the refused deletion.
 func (e *DeleteError) Error() string {
 	if e.Max < 0 {
 		return fmt.Sprintf("%s has no file, and all %d files here would be deleted", e.Source, e.Files)
@@ -79,8 +79,8 @@ func (r *run) lacksFiles(ctx context.Context, d *directory) (bool, error) {
 	}
 }
 
-// deleteExtras removes from the targets what their sources lack. The trees are listed once
-// more for that, so that nothing needs to be remembered from the copying.
+// deleteExtras removes from the targets all entries that their sources lack. It lists the trees
+// again, so the copying need not remember anything.
 func (r *run) deleteExtras(ctx context.Context) {
 	if r.j.count.failed.Load() > 0 {
 		r.notDeleted = true
@@ -100,12 +100,12 @@ func (r *run) deleteExtras(ctx context.Context) {
 	}
 }
 
-// mirror is one pass over what targets have and their sources lack.
+// mirror is one pass over the entries that targets have and their sources lack.
 type mirror struct {
 	r       *run
 	walkers sync.WaitGroup
 
-	// With counting nothing is removed or told; err is the first failure.
+	// If counting is set, nothing is removed or reported; err is the first failure.
 	counting       bool
 	files, entries atomic.Int64
 	failing        sync.Mutex
@@ -141,8 +141,7 @@ func (m *mirror) failDir(d *directory, err error) {
 	m.fail(Event{Path: d.name, Target: d.target.Path, IsDir: true, Err: err})
 }
 
-// dir removes from the target of d what the source lacks, and then does the
-// same below.
+// dir removes entries that the source lacks from the target of d, and then from its subdirectories.
 func (m *mirror) dir(ctx context.Context, d *directory) {
 	r := m.r
 	removed, asked := false, false
@@ -154,7 +153,7 @@ func (m *mirror) dir(ctx context.Context, d *directory) {
 		return pfs.CheckContext(ctx, "transfer.Delete", e.Path)
 	}, func(quoted string) { m.stays(d.target.Path, newNameError("transfer.Delete", d.target.Path, quoted)) })
 	if removed && !m.counting && !r.j.opts.NewTime && !r.j.opts.DryRun {
-		_ = pfs.SetAttr(ctx, d.target.FS, d.target.Path, pfs.AttrModTime, pfs.Attrs{ModTime: d.info.ModTime}) // as far as it can be done
+		_ = pfs.SetAttr(ctx, d.target.FS, d.target.Path, pfs.AttrModTime, pfs.Attrs{ModTime: d.info.ModTime}) // best effort
 	}
 	if err != nil {
 		m.failDir(d, err)
@@ -213,9 +212,9 @@ func (m *mirror) mirrored(ctx context.Context, d *directory, old pfs.Info) *dire
 	}
 }
 
-// remove removes the entry e, which the source lacks, except for what Filter leaves
-// out. It reports whether e is gone. asked says that a dry run need not ask about e: it has
-// asked about another file in the same directory, or about a directory above.
+// remove removes the entry e, which the source lacks, except for entries that Filter excludes. It
+// reports whether e is gone. asked is true if a dry run need not check e: it has checked another
+// file in the same directory, or a directory above.
 func (m *mirror) remove(ctx context.Context, e End, info pfs.Info, above string, c choice, asked bool) bool {
 	rel := join(above, info.Name)
 	if c = m.r.j.filter.choose(c, rel, info.IsDir()); c == excluded {
@@ -289,8 +288,8 @@ func (m *mirror) removeNow(ctx context.Context, e End, isDir bool, c choice) (be
 	return below, err
 }
 
-// removeBelow removes what is in the directory e, except for what Filter leaves out. It
-// reports whether the directory is empty now.
+// removeBelow removes the entries of the directory e, except those that Filter excludes. It reports
+// whether the directory is empty now.
 func (m *mirror) removeBelow(ctx context.Context, e End, rel string, c choice) (empty bool) {
 	empty = true
 	l := listing{j: m.r.j, end: e, name: e.Path}

@@ -7,8 +7,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// names is a set of names, at 16 bytes each: it keeps their hashes, of 128 bits, so
-// that two names are never taken for one. Names are added first and looked up then.
+// names is a set of names with 16 bytes each: it keeps 128-bit hashes, which do not collide in
+// practice. All names are added before the first lookup.
 type names struct {
 	hashes []pfs.LeafDigest
 	sorted bool

@@ -17,7 +17,7 @@ type misfit struct {
 	kind pfs.Kind
 }
 
-// isFull reports whether an error of that kind means that there is no room.
+// isFull reports whether an error of this Kind means that space or quota is used up.
 func isFull(kind pfs.Kind) bool { return kind == pfs.NoSpace || kind == pfs.Quota }
 
 // note records that it did not fit.

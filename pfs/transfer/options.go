@@ -14,20 +14,18 @@ const (
 	DefaultMemory   = 64 << 20
 )
 
-// Options says how a job works. The zero value copies everything, replaces what
-// differs, follows links and keeps times and modes.
+// Options are the options of a job. The zero value copies everything, replaces files that differ,
+// follows links and keeps times and modes.
 type Options struct {
-	// Origin tells one source machine from another: a host and user name, a
-	// datacenter. It is part of the IDs of staged writes, so that equal paths on
-	// two machines do not meet.
+	// Origin identifies the source machine: a host and user name, or a datacenter. It is part of
+	// the IDs of uploads, so that copies of equal paths from two machines do not share an upload.
 	Origin string
 
-	// StagedID, if not nil, chooses the ID of the staged write for the version of a
-	// source that was opened. Versions and targets that differ must have IDs that
-	// differ, or the bytes of one are staged among those of another.
+	// StagedID, if not nil, returns the ID of the upload for the opened version of a source.
+	// Different versions and targets must have different IDs, or their staged bytes would be mixed.
 	StagedID func(version pfs.Info) string
 
-	// Overwrite says what happens to a target file that exists.
+	// Overwrite decides about target files that exist.
 	Overwrite Overwrite
 
 	// Confirm, if not nil, is called before an existing file or link at the target is
@@ -41,15 +39,14 @@ type Options struct {
 	// are, or by reading them.
 	Quick bool
 
-	// Filter chooses what is copied, deleted or compared. See Rule.
+	// Filter selects the entries that are copied, deleted or compared. See Rule.
 	Filter []Rule
 
-	// Links says what becomes of symbolic links in the source.
+	// Links decides how symbolic links in the source are copied.
 	Links Links
 
-	// Delete makes the target a mirror: what it has and the source lacks is
-	// removed, after everything was copied. If anything failed nothing is
-	// removed. What Filter leaves out stays.
+	// Delete makes the target a mirror: entries that the source lacks are removed after everything
+	// was copied. If anything failed, nothing is removed. Entries that Filter excludes stay.
 	Delete bool
 
 	// DeleteAll lets Delete empty a target whose source has no file at all, such as a
@@ -64,13 +61,13 @@ type Options struct {
 	// Parents makes the directories above the target that are missing.
 	Parents bool
 
-	// NewTime and NewMode give what is copied the current time and the mode 0644
-	// (directories 0755), not those of the source.
+	// NewTime and NewMode give copies the current time and the mode 0644 (directories 0755) instead
+	// of those of the source.
 	NewTime bool
 	NewMode bool
 
-	// DryRun changes nothing; the events say what would be done. Each target is used
-	// through a Rehearsal: the caller's if it is one's FS, or one of its own.
+	// DryRun changes nothing; the events report the intended changes. Each target is used through a
+	// Rehearsal: the caller's, if the target's FS is one, or else a new one.
 	DryRun bool
 
 	// Parallel is how many chunks, batches of small files and directories are in
@@ -81,8 +78,8 @@ type Options struct {
 	// nil means one of DefaultMemory bytes.
 	Pool *Pool
 
-	// BytesPerSecond limits what is moved, on average, in bursts of a chunk; 0
-	// means no limit. Bytes that a service copies inside itself do not count.
+	// BytesPerSecond limits the average rate of moved bytes, with bursts of a chunk; 0 means no
+	// limit. Bytes that a service copies internally do not count.
 	BytesPerSecond int64
 
 	// Retry is how operations are repeated, if the context carries no retry.Budget. A job of trees
@@ -100,8 +97,8 @@ type Options struct {
 	// that take longer than a moment are then listed twice.
 	Totals bool
 
-	// Events, if not nil, is told what happens. It is called by one goroutine at
-	// a time and holds up the work while it runs.
+	// Events, if not nil, is called with each event. Only one call runs at a time; the job waits
+	// for it.
 	Events func(Event)
 }
 
@@ -111,9 +108,9 @@ type Overwrite uint8
 
 // The policies.
 const (
-	Replace   Overwrite = iota // replace what differs
+	Replace   Overwrite = iota // replace files that differ
 	NoReplace                  // leave every file that exists
-	Update                     // replace what differs and is older than the source
+	Update                     // replace files that differ and are older than the source
 )
 
 // Links is a policy for symbolic links in the source.
@@ -121,7 +118,7 @@ type Links uint8
 
 // The policies.
 const (
-	Follow    Links = iota // copy what the link leads to; a loop is an error of that link
+	Follow    Links = iota // copy the target of the link; a loop is an error of that link
 	Keep                   // make the same link at the target
 	SkipLinks              // leave links out
 )
@@ -132,7 +129,7 @@ type End struct {
 	Path pfs.Path
 }
 
-// Follow describes e, or what e leads to if it is a link.
+// Follow returns e and its Info or, if e is a link, those of its target.
 func (e End) Follow(ctx context.Context) (End, pfs.Info, error) {
 	info, err := e.FS.Stat(ctx, e.Path)
 	if err != nil || !info.IsLink() {

@@ -12,17 +12,17 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Outputs are files that get their names together. None of them can be seen before Publish:
+// Outputs is a set of files that become visible together, in Publish:
 //
 //	outs := transfer.NewOutputs(ctx, opts)
 //	defer outs.Abort()
 //	o, err := outs.Create(title, end)
 //	... write to o ...
 //	err = o.Finish()
-//	... more of them; what says that the set is complete is created last ...
+//	... more of them; the file that marks the set as complete is created last ...
 //	err = outs.Publish()
 //
-// An Outputs may be used from several goroutines, each Output from one at a time.
+// An Outputs is safe for concurrent use, an Output is not.
 type Outputs struct {
 	ctx  context.Context
 	opts OutputOptions
@@ -35,8 +35,9 @@ type Outputs struct {
 	done bool
 }
 
-// fewOutputs is how many unfinished outputs may keep what their targets could lose. Of more, each
-// chunk is durable before the next one is taken, so that they do not wait for each other's memory.
+// fewOutputs is the number of unfinished outputs up to which each keeps the bytes that its target
+// could lose. Beyond that, each chunk is made durable before the next one, so that outputs do not
+// wait for each other's memory.
 const fewOutputs = 2
 
 // OutputOptions say how files are made.
@@ -45,17 +46,16 @@ type OutputOptions struct {
 	// would be replaced.
 	Force bool
 
-	// KeepParts leaves finished parts where they are if the set is not published, for a run
-	// that goes on with them.
+	// KeepParts keeps finished parts if the set is not published, for a run that resumes with them.
 	KeepParts bool
 
 	// Algorithm computes a digest of each file for Output.Digest; empty for none.
 	Algorithm string
 
-	// Reads, if not nil, reports whether e is read and by what name; such a file is not replaced.
+	// Reads, if not nil, reports whether e is an input, with its title. Inputs are not replaced.
 	Reads func(ctx context.Context, e End) (title string, yes bool)
 
-	// Stdout is what an End without a file system means.
+	// Stdout is the destination of an End without a file system.
 	Stdout interface {
 		io.Writer
 		Flush() error
@@ -65,8 +65,8 @@ type OutputOptions struct {
 	Explain func(title string, e End, err error) error
 }
 
-// Why what exists is refused: a file without OutputOptions.Force, a device, a pipe and the like
-// always.
+// The causes for which an existing entry is not replaced: a file unless OutputOptions.Force is set,
+// special files always.
 var (
 	ErrNotReplaced = errors.New("not replaced")
 	ErrNotRegular  = errors.New("no regular file")
@@ -84,7 +84,7 @@ const openOutputs = 32
 
 // Output is one file of a set, an io.Writer.
 type Output struct {
-	Title string // what messages call it
+	Title string // its name in messages
 	End   End
 
 	set      *Outputs
@@ -121,8 +121,8 @@ func (s *Outputs) Rehearse(title string, e End) error {
 	return err
 }
 
-// CreatePart begins a file whose name is not known yet: it is written as part, a
-// dot-file, until Name has been called.
+// CreatePart begins a file whose name is not known yet. It is written as part, a dot-file, until
+// Name is called.
 func (s *Outputs) CreatePart(part End) (*Output, error) {
 	return s.begin(&Output{set: s, Title: string(part.Path), End: part, part: part.Path})
 }
@@ -156,7 +156,7 @@ func (s *Outputs) add(o *Output) *Output {
 	return o
 }
 
-// check refuses what is there, what is no file, what is read, and what is in the set.
+// check refuses a target that exists, is not a file, is an input, or is in the set already.
 func (s *Outputs) check(title string, e End) error {
 	const op = "transfer.Create"
 	if s.opts.Reads != nil {
@@ -201,8 +201,8 @@ func (o *Output) Write(p []byte) (int, error) {
 	return o.set.opts.Stdout.Write(p)
 }
 
-// Finish writes what is left and makes it durable: a part under its name, others as staged.
-// Nothing can be written after it.
+// Finish makes the file durable: a part under its name, other files as uploads. Nothing can be
+// written afterwards.
 func (o *Output) Finish() error {
 	if o.finished || o.stdout {
 		o.finished = true
@@ -249,7 +249,7 @@ func (o *Output) rest() error {
 // IsPart reports whether the file is a part, which needs a Name.
 func (o *Output) IsPart() bool { return o.part != "" }
 
-// Name says what a part is going to be called.
+// Name sets the final name of a part.
 func (o *Output) Name(title string, e End) error {
 	if err := o.set.check(title, e); err != nil {
 		return err
@@ -301,7 +301,7 @@ func (o *Output) rename() error {
 	return o.End.FS.Rename(o.set.ctx, o.part, o.End.Path)
 }
 
-// takeBack removes what was published of a set that is not going to be complete.
+// takeBack removes the published files of a set that cannot be completed.
 func (s *Outputs) takeBack(published []*Output) error {
 	if s.opts.Force {
 		return nil
@@ -325,7 +325,7 @@ func (s *Outputs) cleaning() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(s.ctx), most)
 }
 
-// Abort discards what was not published. After Publish it does nothing.
+// Abort discards all unpublished files. After Publish it does nothing.
 func (s *Outputs) Abort() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

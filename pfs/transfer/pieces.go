@@ -19,12 +19,12 @@ type pieces struct {
 	pfs.Staged // as it is open now
 	target     End
 
-	retried func(err error) // is told what the target has lost
+	retried func(err error) // called with errors about bytes that the target has lost
 	budget  func(context.Context) *retry.Budget
 
 	kept *spool // of the bytes [from, to)
 	from int64  // start of the piece
-	to   int64  // end of what was written
+	to   int64  // end of the written bytes
 	lost bool   // the target lacks some of the piece
 }
 
@@ -42,7 +42,7 @@ func Resending(target End, w pfs.Staged) pfs.Staged {
 	return &pieces{Staged: w, target: target, retried: func(error) {}, budget: budgetOf, kept: newSpool(w.Unit())}
 }
 
-// budgetOf returns the budget of ctx, or one of its own.
+// budgetOf returns the budget of ctx, or a new one.
 func budgetOf(ctx context.Context) *retry.Budget {
 	if b := retry.From(ctx); b != nil {
 		return b
@@ -103,7 +103,7 @@ func (s *pieces) Sync(ctx context.Context) error {
 	return s.secure(ctx, func(w pfs.Staged) error { return w.Sync(ctx) })
 }
 
-// Commit publishes what was written.
+// Commit publishes the file.
 func (s *pieces) Commit(ctx context.Context, opts pfs.CommitOptions) (info pfs.Info, err error) {
 	err = s.secure(ctx, func(w pfs.Staged) (err error) {
 		info, err = w.Commit(ctx, opts)
@@ -112,13 +112,14 @@ func (s *pieces) Commit(ctx context.Context, opts pfs.CommitOptions) (info pfs.I
 	return info, err
 }
 
-// Suspend ends the use of this handle. What is staged is no longer sent again.
+// Suspend closes the upload and keeps it. Staged bytes that the target loses later are not sent
+// again.
 func (s *pieces) Suspend(ctx context.Context) error {
 	s.kept.close()
 	return s.Staged.Suspend(ctx)
 }
 
-// Close discards what was staged, unless Commit or Suspend came first.
+// Close discards the upload, unless Commit or Suspend came first.
 func (s *pieces) Close(ctx context.Context) error {
 	s.kept.close()
 	return s.Staged.Close(ctx)
@@ -152,7 +153,7 @@ func (s *pieces) secure(ctx context.Context, do func(pfs.Staged) error) error {
 	}
 }
 
-// reopen opens the staged write again, or begins anew if all of it is here.
+// reopen opens the upload again, or begins a new one if all bytes are still kept here.
 func (s *pieces) reopen(ctx context.Context) error {
 	_ = s.Staged.Suspend(ctx)
 	opts := pfs.CreateOptions{ID: s.ID(), Reopen: true}

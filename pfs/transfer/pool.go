@@ -27,7 +27,7 @@ type Pool struct {
 	patience time.Duration // of a job that waits; 0 means no bound
 }
 
-// NewPool returns a budget of so many bytes, at least 4 chunks.
+// NewPool returns a pool of the given size, at least 4 chunks.
 func NewPool(bytes int64) *Pool {
 	n := buffersOf(bytes)
 	return &Pool{slots: make(chan struct{}, n), free: make(chan []byte, n)}
@@ -86,8 +86,8 @@ func (p *Pool) wait(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// cancel frees the room of a buffer without reusing it: after reserve, or after get if
-// something may still write to the buffer.
+// cancel frees the memory of a buffer without reusing the buffer: after reserve, or after get if
+// something may still write to it.
 func (p *Pool) cancel() {
 	if p.whole != nil {
 		p.whole.cancel()

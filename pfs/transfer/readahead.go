@@ -20,7 +20,7 @@ type ReadAhead struct {
 	read     func(context.Context, *aheadChunk) error
 	off, end int64         // from off on, nothing was begun
 	chunks   []*aheadChunk // begun, in order
-	rest     []byte        // of the first chunk, what Read has not returned
+	rest     []byte        // bytes of the first chunk that Read has not returned
 	work     sync.WaitGroup
 }
 
@@ -42,8 +42,8 @@ func NewReadAhead(ctx context.Context, file pfs.File, from, to int64) *ReadAhead
 	})
 }
 
-// newReadAhead returns a reader of what read reads, in at most parallel chunks of pool. The caller
-// calls release at the end if others use pool.
+// newReadAhead returns a reader over the bytes of read, with at most parallel chunks of pool. The
+// caller calls release at the end if others use pool.
 func newReadAhead(ctx context.Context, pool *Pool, parallel int, from, to int64, read func(context.Context, *aheadChunk) error) *ReadAhead {
 	ctx, cancel := context.WithCancel(ctx)
 	return &ReadAhead{ctx: ctx, cancel: cancel, pool: pool, parallel: parallel, read: read, off: from, end: to}

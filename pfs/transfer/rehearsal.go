@@ -19,9 +19,9 @@ type Rehearsal struct {
 // maxReady bounds Rehearsal.ready.
 const maxReady = 1024
 
-// FS returns fsys without its changes: an operation that would change something is only
-// checked, as far as that is possible. Create returns a nil Staged. Directories count as
-// made for later calls on any FS of r.
+// FS returns fsys without its changes: an operation that would change something is only checked, as
+// far as possible. Create returns a nil Staged. Directories count as created in later calls on any
+// FS of r.
 func (r *Rehearsal) FS(fsys pfs.FileSystem) pfs.FileSystem {
 	return &rehearsed{below: fsys, Layer: pfs.NewLayer(func(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 		if !a.Changes() {
@@ -126,8 +126,8 @@ func (r *Rehearsal) lookAbove(ctx context.Context, fsys pfs.FileSystem, name pfs
 	return false, err
 }
 
-// isMade reports whether dir would have been made. If a directory above it would have been,
-// so would dir, since nothing is made before the directory that it is in.
+// isMade reports whether the dry run would have created dir. If it would have created a parent of
+// dir, then also dir.
 func (r *Rehearsal) isMade(dir pfs.Path) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

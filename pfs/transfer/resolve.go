@@ -7,9 +7,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// resolveSource describes the source of a pair and returns its path without links.
-// Links above the source are always followed; the source itself is, if Options.Links
-// says so.
+// resolveSource returns the source of a pair with its links resolved, and its Info. Links in the
+// parents are always followed, a link at the end depending on Options.Links.
 func (j *Job) resolveSource(ctx context.Context, e End) (End, pfs.Info, error) {
 	info, err := j.stat(ctx, e)
 	if errors.Is(err, pfs.Symlink) {
@@ -30,7 +29,7 @@ func (j *Job) resolveSource(ctx context.Context, e End) (End, pfs.Info, error) {
 	return e, info, nil
 }
 
-// follow returns what the link e leads to.
+// follow returns the target of the link e.
 func (j *Job) follow(ctx context.Context, e End) (End, pfs.Info, error) {
 	to, err := ResolveLink(ctx, e.FS, e.Path)
 	if err != nil {
@@ -52,7 +51,7 @@ func (j *Job) stat(ctx context.Context, e End) (info pfs.Info, err error) {
 	return info, err
 }
 
-// lookAt describes what is at the target of a pair, if anything.
+// lookAt returns the Info of the target of a pair, if it exists.
 func (j *Job) lookAt(ctx context.Context, e End) (info pfs.Info, exists bool, err error) {
 	info, err = j.stat(ctx, e)
 	if errors.Is(err, pfs.NotExist) {

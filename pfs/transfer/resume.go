@@ -10,13 +10,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// staging is what is known of the leaves [first, first+len) of a staged write from
-// an earlier attempt.
+// staging is the state of the leaves [first, first+len) of an upload that an earlier attempt left.
 type staging struct {
 	first int64
-	asked bool             // the target told digests
-	have  []pfs.LeafDigest // what it holds, if asked
-	noted []pfs.LeafDigest // what the journal says that the source had; zero if it says nothing
+	asked bool             // whether the target returned digests
+	have  []pfs.LeafDigest // digests from the target, if asked
+	noted []pfs.LeafDigest // digests of the source in the journal; zero where missing
 }
 
 // lookUp asks the target about the leaves [first, end). Without an answer the leaves
@@ -47,8 +46,8 @@ func (p *pass) lookUp(ctx context.Context, first, end int64) (*staging, error) {
 	return s, nil
 }
 
-// holds reports whether the target has all leaves [first, end) of an upload unit. It leaves
-// in l what it read of the source last.
+// holds reports whether the target has all leaves [first, end) of an upload unit. l keeps the leaf
+// of the source that was read last.
 func (p *pass) holds(ctx context.Context, s *staging, l *leafBuffer, first, end int64) (bool, error) {
 	digests := make([]pfs.LeafDigest, 0, end-first)
 	for i := first; i < end; i++ {
@@ -66,7 +65,7 @@ func (p *pass) holds(ctx context.Context, s *staging, l *leafBuffer, first, end 
 	return true, nil
 }
 
-// leaf returns the digest of leaf i, if the target holds what the source has.
+// leaf returns the digest of leaf i, if the staged leaf equals the source.
 func (s *staging) leaf(ctx context.Context, l *leafBuffer, i int64) (d pfs.LeafDigest, ok bool, err error) {
 	if d, ok = s.staged(ctx, l, i); !ok {
 		return d, false, nil

@@ -12,14 +12,13 @@ import (
 // Damage that stays is at one of the ends.
 const repairs = 3
 
-// retry calls do until it succeeds or no repetition can help: with pauses after a temporary
-// error, at once after Integrity. name is what the Retry events are about, and an error that
-// a panic of do was.
+// retry calls do until it succeeds or a retry cannot help: after a pause if the error is temporary,
+// at once if it is Integrity. name is the path in Retry events and in the error of a panic of do.
 func (j *Job) retry(ctx context.Context, name pfs.Path, do func(context.Context) error) error {
 	return j.repeat(ctx, name, repairs, do)
 }
 
-// retryTemporary is retry for what Integrity cannot be cured of by doing it again.
+// retryTemporary is retry for operations that do not repair Integrity errors.
 func (j *Job) retryTemporary(ctx context.Context, name pfs.Path, do func(context.Context) error) error {
 	return j.repeat(ctx, name, 0, do)
 }
@@ -55,8 +54,8 @@ func (j *Job) reached() {
 	j.unreachable.Store(0)
 }
 
-// maxUnreachable is how many files in a row may fail because a store cannot be
-// reached before the job is given up, whatever is left of its budget.
+// maxUnreachable is the number of consecutive files that may fail because a store is unreachable.
+// Then the job ends, whatever is left of its budget.
 const maxUnreachable = 3
 
 // hopeless reports whether err means that nothing can be reached, so that further files would fail, too.

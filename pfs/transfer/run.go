@@ -20,9 +20,8 @@ const (
 	maxNames = 32 << 10
 )
 
-// run is a job of trees at work: walkers find items, comparers look at the digests
-// of those that may be the same, the batcher collects small files, and copiers do
-// the rest.
+// run is a running job over trees: walkers find items, comparers compare the digests of possibly
+// equal files, the batcher collects small files, and copiers do the rest.
 //
 //	walkers ──┬─────────────┬──> small ──> batcher ──> batches
 //	          └─> compare ──┤        (unlucky ones) │
@@ -47,7 +46,7 @@ type run struct {
 	first      error // the first failure
 	roots      []*directory
 	noRoom     noRoom       // of items in no directory
-	tight      atomic.Bool  // a file found no room: from now on large ones are copied one at a time
+	tight      atomic.Bool  // a file did not fit: large ones are now copied one at a time
 	narrow     sync.RWMutex // held for writing by the copy of that one, and for reading by each one before
 	parent     End          // a directory that was made above a target
 	notDeleted bool
@@ -169,7 +168,7 @@ func (r *run) release(ctx context.Context, it *item) {
 	}
 }
 
-// result returns the error of the job. ended is what ended it early, if anything did.
+// result returns the error of the job. ended is the error that ended it early, or nil.
 func (r *run) result(ended error) error {
 	if ended != nil {
 		return ended

@@ -89,8 +89,8 @@ func (j *Job) same(ctx context.Context, it *item) (bool, error) {
 // kept reports whether info has the digest by which files are compared.
 func kept(info pfs.Info) bool { return digest.Algorithm(info.Digest) == digest.XXH3 }
 
-// digestOf returns the XXH3 digest of a file: the one that the store keeps, or else
-// one computed where the bytes are, or else here.
+// digestOf returns the XXH3 digest of a file: the stored one, or one computed by the store, or one
+// computed here.
 func (j *Job) digestOf(ctx context.Context, e End, info pfs.Info) (string, error) {
 	// Listings of an older service have no digests. A Stat costs less than reading a
 	// large file.

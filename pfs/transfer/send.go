@@ -20,16 +20,16 @@ const (
 	// that all workers end at about the same time.
 	maxRun, runsEach = 8, 4
 
-	// unitTries is how often an upload unit of several leaves is sent again within a pass,
-	// because the target lost what it had of it.
+	// unitTries is how often an upload unit of several leaves is sent within a pass if the target
+	// loses bytes of it.
 	unitTries = 5
 )
 
 // pass goes once through all leaves of a file and sends those that the target lacks.
 //
-// A worker takes a work range, which consists of whole upload units, which consist of whole
-// leaves. Within an upload unit bytes are written in order from its start, as Staged.Unit
-// requires. Units are independent: one that is sent again does not delay the others.
+// A worker takes a work range, which consists of whole upload units, which consist of whole leaves.
+// The bytes of an upload unit are written in order from its start, as Staged.Unit requires. Units
+// are independent: sending one again does not delay the others.
 type pass struct {
 	*fileCopy
 	leaves     int64 // of the file
@@ -143,8 +143,8 @@ func (p *pass) sendUnit(ctx context.Context, s *staging, first, end int64) error
 	return p.fillUnit(ctx, &l, first, end)
 }
 
-// fillUnit sends the leaves [first, end) of one upload unit. If the target loses what it had of the
-// unit, fillUnit sends the unit again from its start, because only the source still has those bytes.
+// fillUnit sends the leaves [first, end) of one upload unit. If the target loses bytes of the unit,
+// fillUnit sends it again from its start, because only the source still has them.
 func (p *pass) fillUnit(ctx context.Context, l *leafBuffer, first, end int64) error {
 	for try := 0; ; try++ {
 		digests, err := p.writeUnit(ctx, l, first, end)
@@ -171,9 +171,9 @@ func lostUnit(err error) bool {
 	return errors.As(err, &end) && !end.source && errors.Is(err, pfs.Integrity)
 }
 
-// writeUnit reads and writes the leaves [first, end) in order and returns the digests of
-// those that were written. They are final only if all were written, because a leaf that is sent
-// again is read again.
+// writeUnit reads and writes the leaves [first, end) in order and returns the digests of the
+// written ones. They are final only if all were written, because a leaf that is sent again is read
+// again.
 func (p *pass) writeUnit(ctx context.Context, l *leafBuffer, first, end int64) ([]pfs.LeafDigest, error) {
 	digests := make([]pfs.LeafDigest, 0, end-first)
 	for i := first; i < end; i++ {

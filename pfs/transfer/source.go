@@ -7,7 +7,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// source reads an io.Reader in a goroutine of its own, which a context cannot stop.
+// source reads an io.Reader in a separate goroutine, because a context cannot stop Read.
 type source struct {
 	ask chan []byte
 	got chan readResult

@@ -7,10 +7,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// spool keeps the newest bytes of a stream in a temporary file. That it cannot is no
-// error as long as nobody asks for them.
+// spool keeps the newest bytes of a stream in a temporary file. If the file fails, the error is
+// reported only when bytes are read back.
 type spool struct {
-	size  int64 // bytes that are kept; what is at off in the stream is at off%size in the file
+	size  int64 // number of bytes kept; offset off of the stream is at off%size in the file
 	file  *os.File
 	named bool  // file has a name still
 	err   error // why nothing is kept any more
@@ -25,15 +25,14 @@ func newSpool(size int64) *spool {
 	return s
 }
 
-// keep takes what is at off in the stream. p does not go over a multiple of size.
+// keep stores the bytes at off in the stream. p does not cross a multiple of size.
 func (s *spool) keep(p []byte, off int64) {
 	if s.err == nil {
 		_, s.err = s.file.WriteAt(p, off%s.size)
 	}
 }
 
-// read fills p with what was kept from off in the stream, or answers Integrity, since
-// the target has lost that.
+// read fills p with the bytes at off in the stream, or returns Integrity if they could not be kept.
 func (s *spool) read(p []byte, off int64) error {
 	if s.err == nil {
 		_, s.err = s.file.ReadAt(p, off%s.size)
@@ -56,7 +55,7 @@ func (s *spool) close() {
 	s.file, s.err = nil, os.ErrClosed
 }
 
-// notKept says that bytes are nowhere any more.
+// notKept is the error about bytes that neither the target nor the spool has.
 type notKept struct {
 	size int64
 	err  error

@@ -2,18 +2,17 @@ package transfer
 
 import "fmt"
 
-// Stats is what a job has found and done so far.
+// Stats are the current totals of a job.
 type Stats struct {
-	// Files and Bytes are the files found in the source so far and their sizes.
-	// Complete says that everything was found: only then they are totals. With
-	// Options.Totals that is long before everything is done.
+	// Files and Bytes are the number and size of the files found in the source so far. If Complete
+	// is true, they are final. With Options.Totals that is long before the job ends.
 	Files, Bytes int64
 	Complete     bool
 
-	// FilesDone were copied (Verify: compared). BytesDone counts the bytes of
-	// files in progress too, and those of skipped files, so that it ends equal
-	// to Bytes if nothing fails. Of these, BytesResumed were there from an
-	// earlier attempt and BytesSkipped belong to files that needed no copy.
+	// FilesDone is the number of copied files (Verify: compared files). BytesDone includes the
+	// bytes of files in progress and of skipped files, so that it ends equal to Bytes if nothing
+	// fails. Of these, BytesResumed came from an earlier attempt and BytesSkipped belong to files
+	// that needed no copy.
 	FilesDone    int64
 	BytesDone    int64
 	BytesResumed int64
@@ -38,12 +37,11 @@ type Incomplete struct {
 	Stats Stats
 	// First is the first failure, nil if entries were only left out.
 	First error
-	// NotDeleted says that the target was not made a mirror because of the
-	// failures.
+	// NotDeleted is true if nothing was deleted because of failures.
 	NotDeleted bool
 }
 
-// Error says how much is missing and what failed first.
+// Error returns the number of failures and the first one.
 func (e *Incomplete) Error() string {
 	text := fmt.Sprintf("%d failed", e.Stats.Failed)
 	if e.Stats.Omitted > 0 {

@@ -13,14 +13,14 @@ import (
 // before it is being synced.
 type stream struct {
 	w       *Writer
-	last    streamWindow // the one that is being filled
+	last    streamWindow // the one being filled
 	off     int64        // where the next chunk belongs
-	syncing chan error   // reports when the window before is durable; nil if there is none
+	syncing chan error   // reports when the previous window is durable; nil if there is none
 
 	mu         sync.Mutex
 	staged     pfs.Staged // nil while suspended
 	generation int        // how often it was opened
-	dropped    bool       // bytes that the target called durable are no longer here
+	dropped    bool       // bytes that the target reported as durable were dropped here
 }
 
 // streamWindow is a row of chunks in memory.
@@ -82,8 +82,7 @@ func (s *stream) current() (pfs.Staged, int) {
 	return s.staged, s.generation
 }
 
-// isLost reports whether err says that the target no longer has the staged write, or
-// the handle of it.
+// isLost reports whether err means that the target no longer has the upload or its handle.
 func isLost(err error) bool {
 	if other := (*overtaken)(nil); errors.As(err, &other) {
 		return false
@@ -107,7 +106,7 @@ func (s *stream) renew(ctx context.Context, failed int) error {
 	return err
 }
 
-// reserve makes room for the next chunk. If memory is short the stream gives up what it holds
+// reserve reserves memory for the next chunk. If memory is short, the stream drops its kept bytes
 // before it waits.
 func (s *stream) reserve(ctx context.Context) error {
 	if s.w.j.pool.tryReserve() {

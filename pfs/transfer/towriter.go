@@ -9,11 +9,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// ToWriter writes length bytes of the file source from offset on to w, in order;
-// length < 0 means to the end. It reads ahead in parallel and returns the bytes
-// written. If the source keeps a digest and the whole file is asked for, the digest
-// is checked at the end: Integrity then says that what was written is wrong, and
-// Conflict that the file changed on the way.
+// ToWriter writes length bytes of the file source from offset on to w, in order; a negative length
+// means to the end. It reads ahead in parallel and returns the number of bytes written. If the
+// source stores a digest and the whole file is read, ToWriter compares the digest at the end.
+// Integrity then means that the bytes written are wrong, Conflict that the file changed meanwhile.
 func (j *Job) ToWriter(ctx context.Context, source End, w io.Writer, offset, length int64) (int64, error) {
 	j.spend(ctx)
 	if offset < 0 {

@@ -10,13 +10,14 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Verify compares the files or trees a and b by digest (Options.Algorithm), which is
-// computed from the stored bytes, where they are if the store can do that; with
-// Options.Kept, only where no digest is kept. Every
-// difference is an event: Missing, Extra, Different, and Failed for what could not
-// be read; a directory that is missing or extra is one. It returns nil if there is
-// none, an error of Kind Integrity if something is missing, extra or different, and
-// else an *Incomplete. If a store stays unreachable it ends early with Unavailable. Filter and Links hold for both sides.
+// Verify compares the files or trees a and b by digest (Options.Algorithm). Digests are computed
+// from the stored bytes, by the store if it can; with Options.Kept, only for files without a stored
+// digest.
+//
+// Every difference is an event: Missing, Extra, Different, and Failed for entries that could not be
+// read. A missing or extra directory is one event. Verify returns nil if all is equal, Integrity if
+// something is missing, extra or different, and otherwise an *Incomplete. If a store stays
+// unreachable, it ends early with Unavailable. Filter and Links apply to both sides.
 func (j *Job) Verify(caller context.Context, a, b End) error {
 	j.spend(caller)
 	ctx, cancel := context.WithCancelCause(caller)
@@ -86,7 +87,7 @@ type twins struct {
 	choice       choice
 }
 
-// fail reports what could not be compared, unless that follows from the end of the job.
+// fail reports an entry that could not be compared, unless the end of the job is the cause.
 func (v *verifier) fail(path, target pfs.Path, err error) {
 	if kind := pfs.KindOf(err); (kind == pfs.Canceled || kind == pfs.Unavailable) && v.ended() {
 		return
@@ -154,7 +155,7 @@ func (v *verifier) omitted(t *twins, why Reason) {
 	v.j.emit(Event{Kind: Skipped, Path: t.nameA, Target: t.nameB, Reason: why})
 }
 
-// kindOf says in words what info describes.
+// kindOf returns the type of an entry in words.
 func kindOf(info pfs.Info) string {
 	switch {
 	case info.IsDir():
@@ -303,7 +304,7 @@ func (v *verifier) entry(ctx context.Context, t *twins, e entry) *twins {
 	return nil
 }
 
-// follow replaces links by what they lead to, if links are to be followed.
+// follow replaces links by their targets, if links are followed.
 func (v *verifier) follow(ctx context.Context, t *twins, both bool) (err error) {
 	if v.j.opts.Links != Follow {
 		return nil

@@ -57,7 +57,7 @@ func (r *run) addRoot(d *directory) {
 	r.roots = append(r.roots, d)
 }
 
-// makeParents makes the directories above a target if that is asked for.
+// makeParents creates the directories above a target if Options ask for it.
 func (r *run) makeParents(ctx context.Context, target End) error {
 	if !r.j.opts.Parents {
 		return nil
@@ -111,7 +111,7 @@ func (r *run) walkDir(ctx context.Context, d *directory, walkers *sync.WaitGroup
 	}
 }
 
-// descend walks a directory here or in a goroutine of its own.
+// descend walks a directory, in a new goroutine if one is available.
 func (r *run) descend(ctx context.Context, d *directory, walkers *sync.WaitGroup) {
 	if d.failure != nil || ctx.Err() != nil {
 		d.release(ctx)
@@ -120,7 +120,7 @@ func (r *run) descend(ctx context.Context, d *directory, walkers *sync.WaitGroup
 	r.spread(walkers, d.name, d.target.Path, func() { r.walkDir(ctx, d, walkers) })
 }
 
-// spread calls do, in a goroutine of its own if one more is allowed.
+// spread calls do, in a new goroutine if one is available.
 func (r *run) spread(walkers *sync.WaitGroup, name, target pfs.Path, do func()) {
 	if !r.walkers.TryAcquire(1) {
 		r.guard(name, target, do)

@@ -42,27 +42,27 @@ type Writer struct {
 	crowded func() bool // reports whether chunks are kept no longer than a call; nil: never
 }
 
-// WriterOptions are what is known of a file before it is written.
+// WriterOptions are the known properties of a file before it is written.
 type WriterOptions struct {
-	Size      int64  // bytes announced to the target; 0 if they are not known
+	Size      int64  // size announced to the target; 0 if unknown
 	Algorithm string // computes a second digest for Writer.Digest, such as digest.BLAKE3; empty for none
 }
 
 // keeper writes chunks and keeps them until they are durable.
 type keeper interface {
-	// reserve makes room in the pool for the buffer of the next chunk.
+	// reserve reserves memory in the pool for the next chunk.
 	reserve(ctx context.Context) error
 	// put begins to write the next chunk, whose buffer it takes over.
 	put(ctx context.Context, p []byte) error
 	// end returns when every chunk was written once. Nothing is put after it.
 	end(ctx context.Context) error
-	// seal makes what was written durable. It may then be lost.
+	// seal makes the written bytes durable. They need not be kept afterwards.
 	seal(ctx context.Context) error
 	commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error)
 	suspend(ctx context.Context) error
 	// reopen goes on after suspend.
 	reopen(ctx context.Context) error
-	// close discards what was not committed or suspended.
+	// close discards an upload that was neither committed nor suspended.
 	close(ctx context.Context)
 }
 
@@ -101,7 +101,7 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// flush passes on what is in the buffer.
+// flush writes the buffer to the target.
 func (w *Writer) flush() error {
 	p := w.buf[:w.fill]
 	w.buf, w.fill = nil, 0
@@ -117,8 +117,8 @@ func (w *Writer) put(p []byte) error {
 	return w.failed(w.keeper.put(w.ctx, p))
 }
 
-// failed returns the error that ended the work of w, if err is not nil: what failed first has
-// stopped the rest.
+// failed returns the error that ended the work of w, if err is not nil: the first failure stops
+// everything else.
 func (w *Writer) failed(err error) error {
 	if first := context.Cause(w.ctx); err != nil && first != nil && pfs.KindOf(first) != pfs.Canceled {
 		return first
@@ -154,8 +154,8 @@ func (w *Writer) Seal() error {
 // Suspend gives up the handle of a file that was sealed, until Commit.
 func (w *Writer) Suspend() error { return w.keeper.suspend(w.ctx) }
 
-// Commit publishes the file. opts.Size and opts.Digest (XXH3), if not zero, are what the
-// caller expects: a file that has another size or digest answers Integrity and is not published.
+// Commit publishes the file. If opts.Size or opts.Digest (XXH3) is set, a file with another size or
+// digest returns Integrity and is not published.
 func (w *Writer) Commit(opts pfs.CommitOptions) (info pfs.Info, err error) {
 	if err := w.end(); err != nil {
 		return info, err
@@ -176,7 +176,7 @@ func (w *Writer) Close(ctx context.Context) {
 	w.cancel(nil)
 	w.buf = nil
 	if !w.committed {
-		_ = w.keeper.reopen(ctx) // what cannot be opened is removed after the store's retention period
+		_ = w.keeper.reopen(ctx) // an upload that cannot be opened is removed after the retention period
 	}
 	w.keeper.close(ctx)
 }
@@ -201,7 +201,7 @@ func (w *Writer) stated(opts pfs.CommitOptions) (pfs.CommitOptions, error) {
 	return opts, err
 }
 
-// checkExpected compares what came with what the caller said would.
+// checkExpected compares size and digest with the expected ones.
 func (w *Writer) checkExpected(opts pfs.CommitOptions, sum string) error {
 	const op = "transfer.FromReader"
 	if opts.Size != 0 && opts.Size != w.length {
