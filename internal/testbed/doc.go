@@ -15,6 +15,11 @@
 // the cluster is repaired. To avoid deadlocks, a test that needs clusters of two kinds takes
 // the HDFS first, and a test does not take a cluster twice.
 //
+// # Tests that measure memory
+//
+// A test that bounds the memory of its process runs in a process of its own (InOwnProcess),
+// beside other tests.
+//
 // # Machines without clusters
 //
 // Tests are skipped with the reason; with CI=true in the environment they fail. If

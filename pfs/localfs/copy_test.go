@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
@@ -13,6 +14,9 @@ import (
 // TestCopyTakesTurns interrupts a copy after some turns and resumes it: each turn copies at most
 // copyStep bytes, and no chunk is held in memory.
 func TestCopyTakesTurns(t *testing.T) {
+	if !testbed.InOwnProcess(t) {
+		return
+	}
 	f, _ := openStore(t, Options{})
 	data := pfstest.Pattern(1, 2*pfs.ChunkSize+123)
 	pfstest.WriteFile(t, f, "/f", data)

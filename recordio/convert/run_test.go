@@ -17,6 +17,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
 // payloads runs opts over the sources and returns what was emitted.
@@ -279,6 +280,9 @@ func TestRunOtherErrors(t *testing.T) {
 // A record without end does not take more memory than the limit allows, however much the input
 // could be.
 func TestRunBombs(t *testing.T) {
+	if !testbed.InOwnProcess(t) {
+		return
+	}
 	zeros := make([]byte, 64<<20)
 	for _, c := range []struct {
 		name string
@@ -320,6 +324,9 @@ func (r *repeated) Read(p []byte) (int, error) {
 
 // Memory does not grow with the input: what is taken for a few blocks serves all.
 func TestRunMemory(t *testing.T) {
+	if !testbed.InOwnProcess(t) {
+		return
+	}
 	data := benchTable(1 << 20)
 	data = data[bytes.IndexByte(data, '\n')+1:]
 	const times = 96
