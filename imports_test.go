@@ -39,7 +39,7 @@ var allowed = map[string][]string{
 	"pfs/linkfs":    {"pfs"},
 	"pfs/namespace": {"pfs", "pfs/auth", "pfs/permfs", "pfs/linkfs"},
 
-	"pfs/transfer": {"pfs", "pfs/digest", "pfs/retry"},
+	"pfs/transfer": {"pfs", "pfs/digest", "pfs/retry", "internal/tempfile"},
 	"pfs/server":   {"pfs", "pfs/auth", "pfs/digest", "pfs/internal/fair", "pfs/retry", "pfs/transfer", "pfs/wire"},
 	"pfs/client":   {"pfs", "pfs/retry", "pfs/wire"},
 	"pfs/pfstest":  {"pfs", "pfs/digest", "pfs/memfs"},
@@ -48,10 +48,11 @@ var allowed = map[string][]string{
 	"internal/relay":   {},
 	"internal/testbed": {},
 	// Datasets are where file systems and data preparation meet.
-	"internal/sorter": {"pfs"},
+	"internal/tempfile": {},
+	"internal/sorter":   {"internal/tempfile"},
 	"pfs/dataset": {"pfs", "pfs/digest", "pfs/transfer", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile",
 		"recordio", "recordio/convert", "shard", "split", "internal/sorter"},
-	"pfs/dataset/recordfile": {"pfs", "pfs/transfer", "recordio", "recordio/convert"},
+	"pfs/dataset/recordfile": {"pfs", "internal/tempfile", "pfs/transfer", "recordio", "recordio/convert"},
 	"pfs/dataset/manifest":   {},
 	"pfs/dataset/payload":    {"recordio/convert"},
 	// Data preparation does not know file systems.
@@ -69,7 +70,7 @@ var allowed = map[string][]string{
 	"cmd/internal/config":             {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/strictyaml"},
 	"cmd/paddlectl/internal/app":      {"pfs", "pfs/client", "pfs/localfs", "pfs/retry", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "internal/sorter"},
 	"cmd/paddlectl/internal/copying":  {"pfs", "pfs/retry", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "internal/sorter"},
-	"cmd/paddlectl/internal/datafile": {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying"},
+	"cmd/paddlectl/internal/datafile": {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying", "internal/tempfile"},
 	"cmd/paddlectl":                   {"cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/internal/app", "cmd/paddlectl/recordio"},
 	"cmd/paddlectl/config":            {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/paddlectl/internal/app"},
 	"cmd/paddlectl/dataset":           {"pfs", "pfs/dataset", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "recordio/convert", "shard", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile"},

@@ -101,7 +101,7 @@ func TestConvertAsUsersDo(t *testing.T) {
 		{"--no-header twice.csv", cliio.Done, "convert: columns: 1 int, 2 int\n"},
 		{"years.csv", cliio.Done, "convert: columns: name text, 2023 int\npaddlectl: dataset convert: 1 record of csv in 1 shard"},
 		{"--name-prefix= t.csv", cliio.Usage, "--name-prefix is needed: what the names of the shards begin with\n"},
-		{"--num-shards 2 t.csv", cliio.NotFound, "hint: TMPDIR names the directory for temporary files"},
+		{"--shuffle --shuffle-memory 1 t.csv", cliio.NotFound, "hint: TMPDIR names the directory for temporary files"},
 		{"/dev/fd/999999", cliio.NotFound, "hint: a shell replaces <(COMMAND) by a pipe: use COMMAND | paddlectl dataset convert ... -"},
 	} {
 		got := runHere(t, append([]string{"dataset", "convert", "-f", "--output-path", "out", "--name-prefix", "x"}, strings.Fields(tt.args)...)...)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/paddlecloud/pfs/internal/sorter"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
 	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
@@ -263,13 +264,9 @@ func (c *conversion) convert(ctx context.Context, sink recordSink) (err error) {
 	defer c.in.meter.End()
 	switch {
 	case c.o.Shuffle:
-		s := convert.NewShuffler(c.o.Seed, int(c.o.ShuffleMemory), newSpill)
-		defer func() { err = errors.Join(err, s.Close()) }()
-		err = c.kept(ctx, sink, s.Add, s.Each)
+		err = c.kept(ctx, sink, sorter.NewShuffler(c.o.Seed, int(c.o.ShuffleMemory)))
 	case c.o.rule.NeedsCount():
-		s := &spool{}
-		defer func() { err = errors.Join(err, s.close()) }()
-		err = c.kept(ctx, sink, s.add, s.each)
+		err = c.kept(ctx, sink, sorter.NewQueue(queueMemory))
 	default:
 		if err = sink.begin(c.o.rule); err == nil {
 			err = c.read(ctx, sink.Write)
@@ -278,9 +275,13 @@ func (c *conversion) convert(ctx context.Context, sink recordSink) (err error) {
 	return sink.end(err)
 }
 
-// kept passes all records to add and then, when their number is known, from each to sink.
-func (c *conversion) kept(ctx context.Context, sink recordSink, add func([]byte) error, each func(func([]byte) error) error) error {
-	if err := c.read(ctx, add); err != nil {
+// queueMemory is the memory for records that wait until their number is known.
+const queueMemory = 4 << 20
+
+// kept passes all records to s and then, when their number is known, from s to sink.
+func (c *conversion) kept(ctx context.Context, sink recordSink, s *sorter.Shuffler) (err error) {
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := c.read(ctx, s.Add); err != nil {
 		return err
 	}
 	rule := c.o.rule
@@ -290,7 +291,7 @@ func (c *conversion) kept(ctx context.Context, sink recordSink, add func([]byte)
 	if err := sink.begin(rule); err != nil {
 		return err
 	}
-	return each(func(payload []byte) error {
+	return s.Each(func(payload []byte) error {
 		if err := pfs.CheckContext(ctx, "dataset.Convert", ""); err != nil {
 			return err
 		}

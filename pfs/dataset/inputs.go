@@ -70,7 +70,7 @@ func (f labelFrom) of(name pfs.Path, rel string) string {
 type inputGroup struct {
 	operand Input
 	fs      pfs.FileSystem
-	found   *sorter.Sorter
+	found   *sorter.Sorter[pfs.Info]
 	below   survey // of the files below directories
 	files   int64
 	bytes   int64

@@ -1,18 +1,14 @@
 package dataset
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"io"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
-	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio"
-	"github.com/paddlecloud/pfs/recordio/convert"
 	"github.com/paddlecloud/pfs/split"
 	"github.com/zeebo/xxh3"
 )
@@ -211,72 +207,3 @@ type nowhere struct{}
 
 func (nowhere) Write([]byte) error { return nil }
 func (nowhere) Close() error       { return nil }
-
-// newSpill makes temporary space for a shuffle.
-func newSpill() (convert.Spill, error) { return recordfile.NewTempFile() }
-
-// spool keeps records in a temporary file, in their order. It is for one goroutine: add for each,
-// then each, then close.
-type spool struct {
-	file *recordfile.TempFile
-	w    *bufio.Writer
-}
-
-// spoolBuffer is large enough to make system calls rare.
-const spoolBuffer = 256 << 10
-
-func (s *spool) add(payload []byte) (err error) {
-	if s.file == nil {
-		if s.file, err = recordfile.NewTempFile(); err != nil {
-			return err
-		}
-		s.w = bufio.NewWriterSize(s.file, spoolBuffer)
-	}
-	var head [4]byte
-	binary.LittleEndian.PutUint32(head[:], uint32(len(payload))) // records are less than 2 GiB
-	if _, err := s.w.Write(head[:]); err != nil {
-		return err
-	}
-	_, err = s.w.Write(payload)
-	return err
-}
-
-// each passes every record to emit; it is valid during the call.
-func (s *spool) each(emit func(payload []byte) error) error {
-	if s.file == nil {
-		return nil
-	}
-	if err := s.w.Flush(); err != nil {
-		return err
-	}
-	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	r := bufio.NewReaderSize(s.file, spoolBuffer)
-	var head [4]byte
-	var buf []byte
-	for {
-		if _, err := io.ReadFull(r, head[:]); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		n := int(binary.LittleEndian.Uint32(head[:]))
-		if cap(buf) < n {
-			buf = make([]byte, n)
-		}
-		if _, err := io.ReadFull(r, buf[:n]); err != nil {
-			return err
-		}
-		if err := emit(buf[:n]); err != nil {
-			return err
-		}
-	}
-}
-
-func (s *spool) close() error {
-	if s.file == nil {
-		return nil
-	}
-	return s.file.Close()
-}

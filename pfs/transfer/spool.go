@@ -4,24 +4,21 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/paddlecloud/pfs/internal/tempfile"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
 // spool keeps the newest bytes of a stream in a temporary file. If the file fails, the error is
 // reported only when bytes are read back.
 type spool struct {
-	size  int64 // number of bytes kept; offset off of the stream is at off%size in the file
-	file  *os.File
-	named bool  // file has a name still
-	err   error // why nothing is kept any more
+	size int64 // number of bytes kept; offset off of the stream is at off%size in the file
+	file *tempfile.File
+	err  error // why nothing is kept any more
 }
 
 func newSpool(size int64) *spool {
 	s := &spool{size: size}
-	s.file, s.err = os.CreateTemp("", "pfs-stream-")
-	if s.err == nil {
-		s.named = os.Remove(s.file.Name()) != nil // so that no crash leaves it, where the system can do that
-	}
+	s.file, s.err = tempfile.New()
 	return s
 }
 
@@ -49,9 +46,6 @@ func (s *spool) close() {
 		return
 	}
 	_ = s.file.Close()
-	if s.named {
-		_ = os.Remove(s.file.Name())
-	}
 	s.file, s.err = nil, os.ErrClosed
 }
 

@@ -30,7 +30,6 @@
 //	unpickle*                         pickles, read by a machine that executes nothing
 //	encodings, encoder, nesting       the encodings, and the order of calls that all enforce
 //	json, msgpack, picklew, raw       one encoding each
-//	shuffle, shufflemerge             a random order of more records than memory holds
 //	number, word                      parsing of numbers, eight characters at once
 package convert
 

@@ -73,8 +73,8 @@ type ls struct {
 	bySize, byTime bool
 
 	compare     func(a, b pfs.Info) int
-	colors      *lsColors      // nil for none
-	files, dirs *sorter.Sorter // operands, whose paths are in Name
+	colors      *lsColors                // nil for none
+	files, dirs *sorter.Sorter[pfs.Info] // operands, whose paths are in Name
 	headers     bool
 	begun       bool // something was printed
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/paddlecloud/pfs/internal/tempfile"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
@@ -144,7 +145,7 @@ func Open(ctx context.Context, f File, m Meter) (*Input, error) {
 // Keep reads all of a stream into a temporary file, so that it can be read at random
 // until Close. After an error in is closed.
 func (in *Input) Keep() error {
-	file, err := NewTempFile()
+	file, err := tempfile.New()
 	if err != nil {
 		in.stop()
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/internal/tempfile"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/dataset"
 	"github.com/paddlecloud/pfs/pfs/dataset/payload"
@@ -141,7 +142,7 @@ func hintOf(a *app.App, f recordfile.File, err error) error {
 func WithHint(a *app.App, err error) error {
 	var foreign *recordfile.ForeignError
 	var stated *recordfile.DatasetError
-	var temp *recordfile.TempError
+	var temp *tempfile.Error
 	switch {
 	case err == nil || errors.As(err, new(app.Hinted)):
 		return err

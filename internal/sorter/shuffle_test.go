@@ -1,4 +1,4 @@
-package convert
+package sorter
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// memorySpill is a Spill in memory, with room for some bytes.
+// memorySpill is storage in memory, with room for some bytes.
 type memorySpill struct {
 	bytes.Buffer
 	room   int
@@ -36,7 +36,8 @@ func shuffledOf(t *testing.T, n int, seed uint64, memory int) (got []string, spi
 	t.Helper()
 	spill = &memorySpill{room: 1 << 30}
 	created := 0
-	s := NewShuffler(seed, memory, func() (Spill, error) { created++; return spill, nil })
+	s := NewShuffler(seed, memory)
+	s.create = func() (storage, error) { created++; return spill, nil }
 	for i := range n {
 		payload := fmt.Appendf(nil, "%d%s", i, bytes.Repeat([]byte("."), i%50))
 		if err := s.Add(payload); err != nil {
@@ -84,7 +85,7 @@ func TestShuffle(t *testing.T) {
 // In a shuffle of 0..n-1 every half of the output holds about half of every half of the input.
 func TestShuffleSpread(t *testing.T) {
 	const n = 10000
-	s := NewShuffler(7, 0, nil)
+	s := NewShuffler(7, 0)
 	for i := range n {
 		if err := s.Add([]byte{byte(i * 2 / n)}); err != nil {
 			t.Fatal(err)
@@ -114,14 +115,16 @@ func TestShuffleErrors(t *testing.T) {
 		return s.Each(func([]byte) error { return nil })
 	}
 	spill := &memorySpill{room: 1 << 20}
-	s := NewShuffler(1, 1<<20, func() (Spill, error) { return spill, nil })
+	s := NewShuffler(1, 1<<20)
+	s.create = func() (storage, error) { return spill, nil }
 	if err := add(s); !errors.Is(err, errFull) || err.Error() != "shuffle: write to the temporary file: disk full" {
 		t.Errorf("full: got %v", err)
 	}
 	if err := s.Close(); err != nil || spill.closed != 1 {
 		t.Errorf("closed %d times, %v", spill.closed, err)
 	}
-	s = NewShuffler(1, 1<<20, func() (Spill, error) { return nil, errFull })
+	s = NewShuffler(1, 1<<20)
+	s.create = func() (storage, error) { return nil, errFull }
 	if err := add(s); !errors.Is(err, errFull) {
 		t.Errorf("create: got %v", err)
 	}
@@ -130,7 +133,8 @@ func TestShuffleErrors(t *testing.T) {
 	}
 
 	spill = &memorySpill{room: 1 << 30}
-	s = NewShuffler(1, 1, func() (Spill, error) { return spill, nil })
+	s = NewShuffler(1, 1)
+	s.create = func() (storage, error) { return spill, nil }
 	for range 10 {
 		if err := s.Add([]byte("x")); err != nil {
 			t.Fatal(err)
@@ -139,5 +143,27 @@ func TestShuffleErrors(t *testing.T) {
 	spill.Truncate(20)
 	if err := s.Each(func([]byte) error { return nil }); err == nil || !strings.HasPrefix(err.Error(), "shuffle: read from the temporary file: ") {
 		t.Errorf("truncated: got %v", err)
+	}
+}
+
+func TestQueueKeepsTheOrder(t *testing.T) {
+	spill := &memorySpill{room: 1 << 30}
+	s := NewQueue(1000)
+	s.create = func() (storage, error) { return spill, nil }
+	for i := range 500 {
+		if err := s.Add(fmt.Append(nil, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	err := s.Each(func(p []byte) error {
+		if string(p) != fmt.Sprint(n) {
+			t.Errorf("record %d is %s", n, p)
+		}
+		n++
+		return nil
+	})
+	if err != nil || n != 500 || spill.Len() == 0 || s.Close() != nil {
+		t.Errorf("%d records, %d bytes of them in the file, %v", n, spill.Len(), err)
 	}
 }

@@ -1,4 +1,4 @@
-package recordfile
+package tempfile
 
 import (
 	"os"
@@ -12,7 +12,7 @@ func TestTempFileHasNoName(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	t.Setenv("TMP", dir) // of Windows
-	f, err := NewTempFile()
+	f, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
