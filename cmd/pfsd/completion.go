@@ -41,7 +41,7 @@ func (m *Main) candidatesCommand(app *cli.App) *cli.Command {
 		Action: func(c *cli.Context) error {
 			words := c.Args().Slice()
 			for _, word := range cliargs.Candidates(app, words, cliargs.Known{
-				Value:   func(_, name, _ string) []string { return flagValues[name] },
+				Value:   func(string, string) []string { return nil }, // shells complete files
 				Operand: func(command string, i int, _ string) []string { return operandWords(app, command, i, words) },
 			}) {
 				m.printer.Printf("%s\n", word)
@@ -52,13 +52,6 @@ func (m *Main) candidatesCommand(app *cli.App) *cli.Command {
 }
 
 var roles = []string{string(auth.Admin), string(auth.Publisher), string(auth.User)}
-
-// flagValues lists the values of flags with few values. Shells complete files after other flags.
-var flagValues = map[string][]string{
-	"log-format": {"json", "text"},
-	"log-level":  {"debug", "error", "info", "warn"},
-	"role":       roles,
-}
 
 // operandWords returns the candidates for operand i of a command.
 func operandWords(app *cli.App, command string, i int, words []string) []string {

@@ -63,6 +63,7 @@ const defaultLogLevel = "info"
 
 // serveFlags are the options of serve. A configuration file may set all but the first.
 func serveFlags() []cli.Flag {
+	format, level := "text", defaultLogLevel
 	return []cli.Flag{
 		configFlag,
 		dataFlag,
@@ -80,8 +81,8 @@ func serveFlags() []cli.Flag {
 		&cli.GenericFlag{Name: "access-life", Value: &cliio.DurationFlag{Duration: auth.DefaultAccessLife}, Usage: "`DURATION` of access tokens; clients renew them"},
 		&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics at --listen, on loopback only"},
 		&cli.StringFlag{Name: "audit-log", Usage: "append a line per change to `FILE`; - is standard output", DefaultText: "in the log, a summary at a terminal"},
-		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORMAT` of the log: text or json"},
-		&cli.StringFlag{Name: "log-level", Value: defaultLogLevel, Usage: "`LEVEL` of the log: debug, info, warn or error"},
+		&cli.GenericFlag{Name: "log-format", Value: cliargs.Suggest(&format, "json", "text"), Usage: "`FORMAT` of the log: text or json"},
+		&cli.GenericFlag{Name: "log-level", Value: cliargs.Suggest(&level, "debug", "error", "info", "warn"), Usage: "`LEVEL` of the log: debug, info, warn or error"},
 	}
 }
 

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/urfave/cli/v2"
 )
 
 func (m *Main) userAddCommand() *cli.Command {
+	role := string(auth.User)
 	return &cli.Command{
 		Name:      "add",
 		Usage:     "add an account",
@@ -19,7 +21,7 @@ func (m *Main) userAddCommand() *cli.Command {
 			"(also reads and writes every home, sets quotas). DIR is made if it is missing.",
 		Flags: accountFlags(
 			passwordFlag,
-			&cli.StringFlag{Name: "role", Value: string(auth.User), Usage: "`ROLE`: user, publisher or admin"},
+			&cli.GenericFlag{Name: "role", Value: cliargs.Suggest(&role, roles...), Usage: "`ROLE`: user, publisher or admin"},
 			&cli.StringFlag{Name: "hdfs-user", Usage: "`USER` on HDFS", DefaultText: "from NAME"},
 			&cli.IntFlag{Name: "uid", Usage: "uid `N` on stores that know users by number", DefaultText: "the next free one"},
 			&cli.IntFlag{Name: "gid", Usage: "gid `N` there", DefaultText: "the uid"},
@@ -30,7 +32,7 @@ func (m *Main) userAddCommand() *cli.Command {
 				return err
 			}
 			return m.userAdd(c, auth.NewAccount{
-				Name: args[0], Role: auth.Role(c.String("role")),
+				Name: args[0], Role: auth.Role(role),
 				HDFSUser: c.String("hdfs-user"), UID: c.Int("uid"), GID: c.Int("gid"),
 			})
 		},

@@ -10,9 +10,9 @@ import (
 // Known is a program's knowledge beyond its commands and flags. Its results may include candidates
 // that do not begin with word.
 type Known struct {
-	// Value returns candidates for the value of a flag, identified by its first name; command is as
-	// for Operand.
-	Value func(command, name, word string) []string
+	// Value returns candidates for the value of a flag, identified by its first name. A Choice has
+	// its own.
+	Value func(name, word string) []string
 	// Operand returns candidates for operand number i, from 0, of a command, identified by its
 	// names joined by spaces.
 	Operand func(command string, i int, word string) []string
@@ -28,10 +28,10 @@ func Candidates(app *cli.App, words []string, known Known) []string {
 	at := reach(app, words[:len(words)-1])
 	switch name, value, assigned := strings.Cut(word, "="); {
 	case at.waiting != "":
-		return beginning(known.Value(at.command(), at.waiting, word), word)
+		return at.values(known, at.waiting, word)
 	case assigned && strings.HasPrefix(name, "--"):
 		var list []string
-		for _, v := range beginning(known.Value(at.command(), strings.TrimLeft(name, "-"), value), value) {
+		for _, v := range at.values(known, strings.TrimLeft(name, "-"), value) {
 			list = append(list, name+"="+v)
 		}
 		return list
@@ -76,6 +76,16 @@ func reach(app *cli.App, words []string) reached {
 		}
 	}
 	return at
+}
+
+// values returns the candidates for the flag called name.
+func (r reached) values(known Known, name, word string) []string {
+	if g, ok := findFlag(r.flags, name).(*cli.GenericFlag); ok {
+		if choice, ok := g.Value.(*Choice); ok {
+			return slices.DeleteFunc(beginning(choice.words, word), func(w string) bool { return w == "" })
+		}
+	}
+	return beginning(known.Value(name, word), word)
 }
 
 // command returns the names of the command.

@@ -193,7 +193,7 @@ func TestHelp(t *testing.T) {
 // TestCandidatesAreThereOnce, wherever a word can stand.
 func TestCandidatesAreThereOnce(t *testing.T) {
 	known := Known{
-		Value:   func(string, string, string) []string { return nil },
+		Value:   func(string, string) []string { return nil },
 		Operand: func(string, int, string) []string { return nil },
 	}
 	for words, want := range map[string]string{

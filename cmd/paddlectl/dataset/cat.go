@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"context"
 	"iter"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
 	"github.com/paddlecloud/pfs/pfs/dataset"
+	"github.com/paddlecloud/pfs/pfs/dataset/payload"
 	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/recordio/convert"
 	"github.com/urfave/cli/v2"
@@ -48,13 +48,10 @@ are named and left out, and the code is 8.`,
 
 // payloadFlag is --payload of commands that read records.
 func payloadFlag(to *string) cli.Flag {
-	return &cli.StringFlag{Name: "payload", Usage: "records are encoded as `NAME`: msgpack, pickle, json, raw (as the manifest says, else as the first record looks)", Destination: to}
+	return &cli.GenericFlag{Name: "payload", Usage: "records are encoded as `NAME`: msgpack, pickle, json, raw (as the manifest says, else as the first record looks)", Value: cliargs.OneOf(to, payload.Msgpack, payload.Pickle, payload.JSON, payload.Raw)}
 }
 
 func runDatasetCat(ctx context.Context, a *app.App, o *datasetCatOptions, operands []string) error {
-	if err := cmp.Or(datafile.CheckPayload(o.payload), o.CheckPolicy()); err != nil {
-		return err
-	}
 	if o.limit < -1 {
 		return cliargs.Usagef("--limit %d: a number from 0 up is needed", o.limit)
 	}
@@ -62,7 +59,7 @@ func runDatasetCat(ctx context.Context, a *app.App, o *datasetCatOptions, operan
 	if err != nil {
 		return err
 	}
-	_, files, err := dataset.Find(ctx, inputs, o.Policy)
+	_, files, err := dataset.Find(ctx, inputs, o.Policy())
 	if err == nil && o.payload == "" {
 		o.payload, err = dataset.PayloadOf(files)
 	}

@@ -28,6 +28,7 @@ type convertOptions struct {
 }
 
 func (o *convertOptions) flags() []cli.Flag {
+	o.payload, o.labelFrom, o.bad, o.Compressor = convert.Encodings[0].Name, "top", "fail", "snappy"
 	return []cli.Flag{
 		&cli.StringFlag{Name: "output-path", Usage: "write the shards into `DIR`, which is made if it is missing", Destination: &o.Title},
 		&cli.StringFlag{Name: "name-prefix", Usage: "begin the names of the shards with `PREFIX`", Destination: &o.Name},
@@ -35,12 +36,12 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.Int64Flag{Name: "num-shards", Usage: "make `K` shards whose numbers of records differ by at most one", DefaultText: "none", Destination: &o.NumShards},
 		&cli.GenericFlag{Name: "shard-size", Usage: "put records of `SIZE` bytes into each shard (256M by default)", Value: &o.shardSize},
 		&cli.BoolFlag{Name: "paddle-compat", Usage: "cut, number and chunk like convert of paddle.v2.dataset.common: see docs/datasets.md", Destination: &o.PaddleCompat},
-		&cli.StringFlag{Name: "format", Usage: "the inputs are `NAME` (csv if a flag about tables is given, else found by content and name)", Destination: &o.Format},
+		&cli.GenericFlag{Name: "format", Usage: "the inputs are `NAME` (csv if a flag about tables is given, else found by content and name)", Value: cliargs.Suggest(&o.Format, dataset.Formats()...)},
 		&cli.GenericFlag{Name: "include", Usage: "read what matches `PATTERN` below directories; the last matching --include or --exclude decides", Value: &copying.RuleFlag{Rules: &o.Rules}},
 		&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN` below directories (*.json, raw/); excluded directories are not entered", Value: &copying.RuleFlag{Rules: &o.Rules, Exclude: true}},
-		&cli.StringFlag{Name: "payload", Usage: "encode records as `NAME`", Value: convert.Encodings[0].Name, Destination: &o.payload},
-		&cli.StringFlag{Name: "encoding", Usage: "decode text as `NAME`: " + strings.Join(convert.Charsets(), ", ") + " (utf-8)", Destination: &o.Encoding},
-		&cli.StringFlag{Name: "delimiter", Usage: "`CHAR` between the columns of a table, or tab, or space for any run of blanks", Destination: &o.Delimiter},
+		&cli.GenericFlag{Name: "payload", Usage: "encode records as `NAME`", Value: cliargs.Suggest(&o.payload, dataset.Payloads()...)},
+		&cli.GenericFlag{Name: "encoding", Usage: "decode text as `NAME`: " + strings.Join(convert.Charsets(), ", ") + " (utf-8)", Value: cliargs.Suggest(&o.Encoding, convert.Charsets()...)},
+		&cli.GenericFlag{Name: "delimiter", Usage: "`CHAR` between the columns of a table, or tab, or space for any run of blanks", Value: cliargs.Suggest(&o.Delimiter, "space", "tab")},
 		&cli.BoolFlag{Name: "no-header", Usage: "the first line of a table is a record", Destination: &o.NoHeader},
 		&cli.Int64Flag{Name: "skip-lines", Usage: "leave out the first `N` lines of each input, before a header", DefaultText: "none", Destination: &o.SkipLines},
 		&cli.StringFlag{Name: "columns", Usage: "`NAMES` of the columns of a table without a header, between commas", Destination: &o.Columns},
@@ -48,16 +49,16 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "text", Usage: "columns without --type are text; do not find out their types", Destination: &o.Text},
 		&cli.StringFlag{Name: "null", Usage: "`TEXT` that marks a missing value in a table, such as NA", Destination: &o.Null},
 		&cli.GenericFlag{Name: "label", Usage: "`COLUMN` of a table that is a label: records become [features, labels]; several times", Value: app.ListFlag(&o.Labels)},
-		&cli.StringFlag{Name: "label-from", Usage: "label images by `WHICH` directory: top (right below the operand), dir (that of the image) or none", Value: "top", Destination: &o.labelFrom},
+		&cli.GenericFlag{Name: "label-from", Usage: "label images by `WHICH` directory: top (right below the operand), dir (that of the image) or none", Value: cliargs.OneOf(&o.labelFrom, "top", "dir", "none")},
 		&cli.BoolFlag{Name: "shuffle", Usage: "put records into a random order", Destination: &o.Shuffle},
 		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.Seed},
 		&cli.GenericFlag{Name: "shuffle-memory", Usage: "shuffle in about `SIZE` of memory (64M), and the rest in temporary files", Value: &o.shuffleMemory},
-		&cli.StringFlag{Name: "bad", Usage: "`POLICY` for malformed records: fail or skip", Value: "fail", Destination: &o.bad},
+		&cli.GenericFlag{Name: "bad", Usage: "`POLICY` for malformed records: fail or skip", Value: cliargs.OneOf(&o.bad, "fail", "skip")},
 		&cli.Int64Flag{Name: "max-bad", Usage: "skip at most `N` records; -1 means any number", Value: convert.DefaultMaxBad, Destination: &o.MaxBad},
 		&cli.StringFlag{Name: "bad-file", Usage: "skip malformed records and write them to `FILE`, as JSON lines with the reason", Destination: &o.badFile},
 		o.damage.DamageFlag("fail"),
 		&cli.GenericFlag{Name: "max-record", Usage: "refuse records of more than `SIZE` (64M)", Value: &o.maxRecord},
-		&cli.StringFlag{Name: "compressor", Usage: "compress chunks by `NAME`: none, snappy, gzip, zstd", Value: "snappy", Destination: &o.Compressor},
+		&cli.GenericFlag{Name: "compressor", Usage: "compress chunks by `NAME`: none, snappy, gzip, zstd", Value: cliargs.Suggest(&o.Compressor, "none", "snappy", "gzip", "zstd")},
 		&cli.GenericFlag{Name: "chunk-size", Aliases: []string{"chunk"}, Usage: "put records of `SIZE` bytes into a chunk, or one record with 0 (4M; 32M with --paddle-compat)", Value: &o.chunkSize},
 		&cli.IntFlag{Name: "jobs", Aliases: []string{"j", "parallel"}, Usage: "work on `N` parts of the input at once; 0 is one per processor", Destination: &o.Jobs},
 		&cli.BoolFlag{Name: "resume", Usage: "keep the finished shards of an earlier run", Destination: &o.Resume},
@@ -79,15 +80,10 @@ func (o *convertOptions) check() error {
 		return cliargs.Usagef("--line-count and --num-shards are numbers from 1 up")
 	case o.shardSize.Given && o.shardSize.Bytes == 0:
 		return cliargs.Usagef("--shard-size 0: at least one byte is needed")
-	case o.bad != "fail" && o.bad != "skip":
-		return cliargs.Usagef("--bad %s: fail or skip is needed", o.bad)
 	case o.bad == "fail" && o.badFile != "" && o.is("bad"):
 		return cliargs.Usagef("--bad fail and --bad-file, which skips, contradict each other")
 	}
-	if err := o.damage.CheckPolicy(); err != nil {
-		return err
-	}
-	o.OnDamage = o.damage.Policy
+	o.OnDamage = o.damage.Policy()
 	o.ShardSize, o.ShuffleMemory, o.MaxRecord, o.ChunkSize = o.shardSize.Bytes, o.shuffleMemory.Bytes, o.maxRecord.Bytes, o.chunkSize.Bytes
 	if o.chunkSize.Given && o.chunkSize.Bytes == 0 {
 		o.ChunkSize = -1

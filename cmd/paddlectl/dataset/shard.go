@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,7 +52,7 @@ type shardOptions struct {
 }
 
 func datasetShardCommand(a *app.App) *cli.Command {
-	o := &shardOptions{}
+	o := &shardOptions{policy: byMod, equal: "exact"}
 	return a.NewCommand(app.Spec{
 		Name: "shard", Args: "DATASET...|FILE...", Least: 1, Most: -1,
 		Summary: "print what each trainer gets, or its records",
@@ -92,16 +91,16 @@ func (o *shardOptions) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "trainers", Usage: "share out to `N` trainers", DefaultText: "from the job", Destination: &o.trainers},
 		&cli.IntFlag{Name: "trainer", Usage: "print what trainer `I` gets, counted from 0", Value: noTrainer, DefaultText: "from the job", Destination: &o.trainer},
-		&cli.StringFlag{Name: "policy", Usage: "share out by `NAME`: mod, lpt, range, rendezvous, order", Value: byMod, Destination: &o.policy},
-		&cli.StringFlag{Name: "weight", Usage: "lpt balances `WHAT`: records or bytes", DefaultText: "bytes", Destination: &o.weight},
-		&cli.StringFlag{Name: "equal", Usage: "`HOW` to share: exact, or the same number of records to all by drop (leave some out) or pad (repeat the first ones); standard error says how many", Value: "exact", Destination: &o.equal},
-		&cli.StringFlag{Name: "shuffle", Usage: "`ORDER` of the records: none, global, block:WINDOW[:LANES]; implies --policy order", Destination: &o.shuffle},
+		&cli.GenericFlag{Name: "policy", Usage: "share out by `NAME`: mod, lpt, range, rendezvous, order", Value: cliargs.OneOf(&o.policy, byMod, byLPT, byRange, byRendezvous, byOrder)},
+		&cli.GenericFlag{Name: "weight", Usage: "lpt balances `WHAT`: records or bytes", DefaultText: "bytes", Value: cliargs.OneOf(&o.weight, "records", "bytes")},
+		&cli.GenericFlag{Name: "equal", Usage: "`HOW` to share: exact, or the same number of records to all by drop (leave some out) or pad (repeat the first ones); standard error says how many", Value: cliargs.OneOf(&o.equal, "exact", "drop", "pad")},
+		&cli.GenericFlag{Name: "shuffle", Usage: "`ORDER` of the records: none, global, block:WINDOW[:LANES]; implies --policy order", Value: cliargs.Suggest(&o.shuffle, "none", "global", "block:")},
 		&cli.Uint64Flag{Name: "seed", Usage: "shuffle by the number `N`", Destination: &o.seed},
 		&cli.Uint64Flag{Name: "epoch", Usage: "shuffle for epoch `N`", Destination: &o.epoch},
 		&cli.Int64Flag{Name: "cursor", Usage: "start after the first `N` records of the order, those of all trainers together", Destination: &o.cursor},
 		&cli.StringFlag{Name: "state", Usage: "resume the order at the position in `FILE`, printed by --json: dataset, shuffle, seed, epoch and cursor; another dataset is refused", Destination: &o.state},
 		&cli.BoolFlag{Name: "read", Usage: "print the records of the trainer", Destination: &o.read},
-		&cli.StringFlag{Name: "as", Usage: "print records as `FORM`: json, one decoded record per line, or recordio", DefaultText: "json", Destination: &o.as},
+		&cli.GenericFlag{Name: "as", Usage: "print records as `FORM`: json, one decoded record per line, or recordio", DefaultText: "json", Value: cliargs.OneOf(&o.as, "json", "recordio")},
 		payloadFlag(&o.payload),
 		&cli.Int64Flag{Name: "limit", Aliases: []string{"n"}, Usage: "read at most `N` records", Value: -1, DefaultText: "all", Destination: &o.limit},
 		o.damage.DamageFlag("fail"),
@@ -115,7 +114,7 @@ func (o *shardOptions) flags() []cli.Flag {
 func (o *shardOptions) check(env shard.Env) error {
 	var err error
 	if o.equally, err = shard.ParseEqual(o.equal); err != nil {
-		return cliargs.Usagef("--equal %s: exact, drop or pad is needed", o.equal)
+		return err
 	}
 	if o.shuffling, err = shard.ParseShuffle(o.shuffle); err != nil {
 		return cliargs.Usagef("--shuffle %s: none, global or block:WINDOW[:LANES] is needed", o.shuffle)
@@ -123,13 +122,8 @@ func (o *shardOptions) check(env shard.Env) error {
 	if o.shuffle != "" && o.policy == byMod {
 		o.policy = byOrder
 	}
-	switch o.weight {
-	case "", "bytes":
-		o.balance = shard.ByBytes
-	case "records":
+	if o.weight == "records" {
 		o.balance = shard.ByRecords
-	default:
-		return cliargs.Usagef("--weight %s: records or bytes is needed", o.weight)
 	}
 	if err := o.checkPolicy(); err != nil {
 		return err
@@ -141,21 +135,14 @@ func (o *shardOptions) check(env shard.Env) error {
 func (o *shardOptions) checkPolicy() error {
 	whole := o.policy == byMod || o.policy == byLPT || o.policy == byRendezvous
 	switch {
-	case !whole && o.policy != byRange && o.policy != byOrder:
-		return cliargs.Usagef("--policy %s: mod, lpt, range, rendezvous or order is needed", o.policy)
 	case o.shuffle != "" && o.policy != byOrder:
 		return cliargs.Usagef("--shuffle is for --policy order, not %s", o.policy)
 	case o.lists != "" && (!whole || o.read):
 		return cliargs.Usagef("--lists is for whole files: --policy mod, lpt or rendezvous, without --read")
 	case len(o.test) > 0 && o.lists == "":
 		return cliargs.Usagef("--test is for --lists")
-	case o.as != "" && o.as != "json" && o.as != "recordio":
-		return cliargs.Usagef("--as %s: json or recordio is needed", o.as)
 	case o.cursor < 0 || o.cursor > 0 && o.policy != byOrder:
 		return cliargs.Usagef("--cursor is a number from 0 up, for --policy order")
-	}
-	if err := cmp.Or(datafile.CheckPayload(o.payload), o.damage.CheckPolicy()); err != nil {
-		return err
 	}
 	return o.checkEffect()
 }
@@ -173,7 +160,7 @@ func (o *shardOptions) checkEffect() error {
 		{"--as", "--read", o.as != "", !o.read},
 		{"--payload", "--read", o.payload != "", !o.read},
 		{"--limit", "--read", o.limit >= 0, !o.read},
-		{"--on-damage", "--read", o.damage.Policy != recordio.Fail, !o.read},
+		{"--on-damage", "--read", o.damage.Policy() != recordio.Fail, !o.read},
 	} {
 		if f.given && f.idle {
 			return cliargs.Usagef("%s has no effect without %s", f.name, f.needs)
@@ -184,9 +171,9 @@ func (o *shardOptions) checkEffect() error {
 		return cliargs.Usagef("--payload has no effect with --as recordio, which prints records as they are")
 	case o.json && o.as == "recordio":
 		return cliargs.Usagef("--json and --as recordio contradict each other")
-	case o.damage.Policy != recordio.Fail && (o.policy == byRange || o.policy == byOrder):
+	case o.damage.Policy() != recordio.Fail && (o.policy == byRange || o.policy == byOrder):
 		return cliargs.Usagef("--on-damage %s is for whole files, --policy mod, lpt or rendezvous: policy %s uses record numbers, which damage changes", o.damage.Damage, o.policy)
-	case o.damage.Policy != recordio.Fail && o.equally != shard.Exact:
+	case o.damage.Policy() != recordio.Fail && o.equally != shard.Exact:
 		return cliargs.Usagef("--on-damage %s and --equal %s contradict each other: it is not known beforehand how many records are lost", o.damage.Damage, o.equal)
 	case o.equally != shard.Exact && o.lists != "":
 		return cliargs.Usagef("--equal %s has no effect with --lists, whose readers read whole files", o.equal)
@@ -237,7 +224,7 @@ func runShard(ctx context.Context, a *app.App, o *shardOptions, operands []strin
 	s.Sharing, err = dataset.Share(ctx, inputs, dataset.ShareOptions{
 		Trainer: o.who, Policy: dataset.SharePolicy(o.policy), Weight: o.balance, Equal: o.equally,
 		Shuffle: o.shuffling, Seed: o.seed, Epoch: o.epoch, Cursor: o.cursor, State: o.kept, StateTitle: o.state,
-		OnDamage: o.damage.Policy, Damaged: datafile.Damaged(a), Tail: s.tellTail,
+		OnDamage: o.damage.Policy(), Damaged: datafile.Damaged(a), Tail: s.tellTail,
 		Meter: func(bytes int64, files int) recordfile.Meter { return a.StartMeter(a.OnScreen(), bytes, files) },
 	})
 	switch {

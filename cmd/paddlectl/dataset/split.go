@@ -32,7 +32,7 @@ type datasetSplitOptions struct {
 }
 
 func datasetSplitCommand(a *app.App) *cli.Command {
-	o := &datasetSplitOptions{}
+	o := &datasetSplitOptions{as: payload.Pickle}
 	return a.NewCommand(app.Spec{
 		Name: "split", Args: "DATASET...|FILE...", Least: 1, Most: -1,
 		Summary: "write the records of a dataset to files, like split of PaddlePaddle",
@@ -51,7 +51,7 @@ are named and left out, and the code is 8.`,
 			&cli.Int64Flag{Name: "line-count", Usage: "put `N` records into each file", DefaultText: "none", Destination: &o.lineCount},
 			&cli.Int64Flag{Name: "num-files", Usage: "make `K` files whose numbers of records differ by at most one", DefaultText: "none", Destination: &o.numFiles},
 			&cli.StringFlag{Name: "suffix", Usage: "name the files by `PATTERN`, with %05d for the number; it may include a directory", Value: "%05d.pickle", Destination: &o.suffix},
-			&cli.StringFlag{Name: "as", Usage: "write files as `FORM`: pickle, recordio or json", Value: payload.Pickle, Destination: &o.as},
+			&cli.GenericFlag{Name: "as", Usage: "write files as `FORM`: pickle, recordio or json", Value: cliargs.OneOf(&o.as, payload.Pickle, "recordio", payload.JSON)},
 			payloadFlag(&o.payload),
 			&cli.BoolFlag{Name: "paddle-compat", Usage: "cut like split of paddle.v2.dataset.common: the first file has one record more", Destination: &o.paddleCompat},
 			o.damage.DamageFlag("fail"),
@@ -70,8 +70,6 @@ func (o *datasetSplitOptions) check() error {
 		return cliargs.Usagef("either --line-count or --num-files is needed, a number from 1 up")
 	case o.paddleCompat && o.lineCount == 0:
 		return cliargs.Usagef("--paddle-compat needs --line-count")
-	case o.as != payload.Pickle && o.as != "recordio" && o.as != payload.JSON:
-		return cliargs.Usagef("--as %s: pickle, recordio or json is needed", o.as)
 	case o.payload != "" && o.as == "recordio":
 		return cliargs.Usagef("--payload has no effect with --as recordio, which writes records as they are")
 	case o.paddleCompat:
@@ -80,9 +78,6 @@ func (o *datasetSplitOptions) check() error {
 		o.rule = split.Records(o.lineCount)
 	default:
 		o.rule = split.Files(int(o.numFiles))
-	}
-	if err := cmp.Or(datafile.CheckPayload(o.payload), o.damage.CheckPolicy()); err != nil {
-		return err
 	}
 	base := path.Base(o.suffix)
 	o.dir = strings.TrimSuffix(o.suffix, base)
@@ -93,7 +88,7 @@ func (o *datasetSplitOptions) check() error {
 	if o.pattern, err = split.ParsePattern(base, split.OfCount); err != nil {
 		return err
 	}
-	if o.damage.Policy != recordio.Fail && (o.pattern.HasTotal() || o.rule.NeedsCount()) {
+	if o.damage.Policy() != recordio.Fail && (o.pattern.HasTotal() || o.rule.NeedsCount()) {
 		return cliargs.Usagef("--on-damage %s needs --line-count and a pattern without -of-: it is not known beforehand how many records are lost", o.damage.Damage)
 	}
 	return nil
@@ -113,7 +108,7 @@ func runDatasetSplit(ctx context.Context, a *app.App, o *datasetSplitOptions, op
 	}
 	plan, loss, err := dataset.Split(ctx, inputs, dataset.SplitOptions{
 		Dir: dir.End, Rule: o.rule, Pattern: o.pattern, As: o.as, Payload: o.payload, Force: o.force,
-		SameFile: datafile.SameFile(a), OnDamage: o.damage.Policy, Damaged: datafile.Damaged(a),
+		SameFile: datafile.SameFile(a), OnDamage: o.damage.Policy(), Damaged: datafile.Damaged(a),
 		Note:  func(n convert.Note) { a.Message("%v", n) },
 		Meter: func(bytes int64, files int) recordfile.Meter { return a.StartMeter(o.quiet, bytes, files) },
 	})

@@ -35,7 +35,7 @@ Links are shown, not followed.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "name", Usage: "last element matches `PATTERN` (* ? [a-z])", Destination: &f.name},
 			&cli.StringFlag{Name: "iname", Usage: "like -name `PATTERN`, but ignore case", Destination: &f.iname},
-			&cli.StringFlag{Name: "type", Usage: "`T` is f (file), d (directory) or l (link)", Destination: &f.kind},
+			&cli.GenericFlag{Name: "type", Usage: "`T` is f (file), d (directory) or l (link)", Value: cliargs.OneOf(&f.kind, "f", "d", "l")},
 			&cli.StringFlag{Name: "size", Usage: "`[+-]SIZE` like 4096, +1G (more) or -10K (less)", Destination: &f.size},
 			&cli.StringFlag{Name: "mtime", Usage: "changed `[+-]DAYS` ago: 1, +7 (longer ago) or -7 (within)", Destination: &f.mtime},
 			&cli.StringFlag{Name: "newer", Usage: "changed after `FILE`, on the service or on this machine", Destination: &f.newer},
@@ -160,10 +160,8 @@ func typeTest(kind string) (findTest, error) {
 		return pfs.Info.IsRegular, nil
 	case "d":
 		return pfs.Info.IsDir, nil
-	case "l":
-		return pfs.Info.IsLink, nil
 	}
-	return nil, cliargs.Usagef("-type %q: f, d or l is needed", kind)
+	return pfs.Info.IsLink, nil
 }
 
 // compared splits "+5" into its sign and the rest; 0 means exactly.

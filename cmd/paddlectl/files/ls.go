@@ -26,7 +26,7 @@ import (
 
 // Ls returns the command ls.
 func Ls(a *app.App) *cli.Command {
-	l := &ls{Walking: app.Walking{App: a}}
+	l := &ls{Walking: app.Walking{App: a}, color: colorAuto}
 	return a.NewCommand(app.Spec{
 		Name: "ls", Args: "[PATH...]", Most: -1,
 		Summary: "List files on PaddlePaddle Cloud",
@@ -51,11 +51,11 @@ nothing until all entries are read.`,
 			app.HumanFlag(&l.human),
 			&cli.BoolFlag{Name: "directory", Aliases: []string{"d"}, Usage: "directories themselves, not their content", Destination: &l.dirsOnly},
 			&cli.BoolFlag{Name: "single", Aliases: []string{"1"}, Usage: "one name per line, also on a terminal", Destination: &l.single},
-			&cli.StringFlag{Name: "sort", Usage: "sort by `KEY`: name, size (largest first) or time (newest first)", Destination: &l.sort},
+			&cli.GenericFlag{Name: "sort", Usage: "sort by `KEY`: name, size (largest first) or time (newest first)", Value: cliargs.OneOf(&l.sort, "name", "size", "time")},
 			&cli.BoolFlag{Name: "t", Usage: "--sort time", Destination: &l.byTime},
 			&cli.BoolFlag{Name: "S", Usage: "--sort size", Destination: &l.bySize},
 			&cli.BoolFlag{Name: "reverse", Aliases: []string{"r"}, Usage: "reverse the order", Destination: &l.reverse},
-			&cli.StringFlag{Name: "color", Usage: "`WHEN` to colour names by LS_COLORS: auto (on a terminal, unless NO_COLOR is set), always or never", Value: colorAuto, Destination: &l.color},
+			&cli.GenericFlag{Name: "color", Usage: "`WHEN` to colour names by LS_COLORS: auto (on a terminal, unless NO_COLOR is set), always or never", Value: cliargs.OneOf(&l.color, colorAuto, colorAlways, colorNever)},
 			app.JSONFlag(&l.json),
 			&cliargs.Foreign{Letter: "n", Instead: "-l shows owners and groups as the store names them"},
 		},
@@ -80,10 +80,7 @@ type ls struct {
 }
 
 func (l *ls) run(ctx context.Context, operands []string) (err error) {
-	if l.compare, err = l.order(); err == nil {
-		err = app.OneOf("color", l.color, ColorModes...)
-	}
-	if err != nil {
+	if l.compare, err = l.order(); err != nil {
 		return err
 	}
 	order := l.compare
@@ -109,9 +106,6 @@ func (l *ls) run(ctx context.Context, operands []string) (err error) {
 	return err
 }
 
-// SortKeys are the values of --sort.
-var SortKeys = []string{"name", "size", "time"}
-
 // order returns the order of --sort, or nil.
 func (l *ls) order() (func(a, b pfs.Info) int, error) {
 	orders := map[string]func(a, b pfs.Info) int{"name": app.ByName, "size": bySize, "time": byTime}
@@ -130,8 +124,6 @@ func (l *ls) order() (func(a, b pfs.Info) int, error) {
 	switch {
 	case key == "":
 		return nil, nil
-	case compare == nil:
-		return nil, cliargs.Usagef("--sort %s: name, size or time is needed", key)
 	case l.reverse:
 		return func(a, b pfs.Info) int { return compare(b, a) }, nil
 	}

@@ -109,10 +109,8 @@ func (l *ls) grid(entries []pfs.Info) {
 	}
 }
 
+// The values of --color.
 const colorAuto, colorAlways, colorNever = "auto", "always", "never"
-
-// ColorModes are the values of --color.
-var ColorModes = []string{colorAuto, colorAlways, colorNever}
 
 // lsColors are the colours of names. A colour is written as in the environment variable
 // LS_COLORS: the parameters of the escape sequence, such as "01;34".

@@ -9,15 +9,8 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
-	"github.com/paddlecloud/pfs/cmd/paddlectl/files"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
-	"github.com/paddlecloud/pfs/cmd/paddlectl/recordio"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/dataset"
-	"github.com/paddlecloud/pfs/pfs/dataset/payload"
-	"github.com/paddlecloud/pfs/pfs/digest"
-	"github.com/paddlecloud/pfs/recordio/convert"
-	"github.com/paddlecloud/pfs/shard"
 	"github.com/urfave/cli/v2"
 )
 
@@ -71,7 +64,7 @@ func Candidates(a *app.App, program *cli.App) *cli.Command {
 // candidates returns the candidates for the last of words.
 func candidates(ctx context.Context, a *app.App, program *cli.App, words []string) []string {
 	return cliargs.Candidates(program, words, cliargs.Known{
-		Value: func(command, name, word string) []string { return values(ctx, a, command, name, word) },
+		Value: func(name, word string) []string { return values(ctx, a, name, word) },
 		Operand: func(command string, i int, word string) []string {
 			if command == "" {
 				return nil // of no command
@@ -81,39 +74,8 @@ func candidates(ctx context.Context, a *app.App, program *cli.App, words []strin
 	})
 }
 
-// flagValues are the values of flags that have only a few. Where a flag differs between commands,
-// the last name of the command and a slash precede it.
-var flagValues = map[string][]string{
-	"sort":           files.SortKeys,
-	"color":          files.ColorModes,
-	"algorithm":      {digest.BLAKE3, digest.XXH3},
-	"on-damage":      {"fail", "salvage", "skip"},
-	"compressor":     {"gzip", "none", "snappy", "zstd"},
-	"find/type":      {"d", "f", "l"},
-	"format":         recordio.RecordFormats,
-	"convert/format": dataset.Formats(),
-	"payload":        dataset.Payloads(),
-	"encoding":       convert.Charsets(),
-	"label-from":     {"top", "dir", "none"},
-	"delimiter":      {"space", "tab"},
-	"bad":            {"fail", "skip"},
-	"of":             {"count", "last"},
-	"policy":         {"mod", "lpt", "range", "rendezvous", "order"},
-	"weight":         {"bytes", "records"},
-	"equal":          {shard.Exact.String(), shard.Drop.String(), shard.Pad.String()},
-	"shuffle":        {"none", "global", "block:"},
-	"shard/as":       {"json", "recordio"},
-	"split/as":       {payload.Pickle, "recordio", "json"},
-}
-
-// values returns the candidates for the flag called name of a command.
-func values(ctx context.Context, a *app.App, command, name, word string) []string {
-	command = command[strings.LastIndexByte(command, ' ')+1:]
-	for _, key := range []string{command + "/" + name, name} {
-		if known, ok := flagValues[key]; ok {
-			return known
-		}
-	}
+// values returns the candidates for the flag called name.
+func values(ctx context.Context, a *app.App, name, word string) []string {
 	if name == "datacenter" {
 		return datacenters(a)
 	}

@@ -1,7 +1,6 @@
 package recordio
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -85,9 +84,6 @@ func (r *recordRange) String() string { return "" }
 
 // printRecords is what cat and head do.
 func printRecords(ctx context.Context, a *app.App, o *datafile.ReadOptions, p *formatOptions, rows recordRange, operands []string) error {
-	if err := cmp.Or(o.Check(), p.check()); err != nil {
-		return err
-	}
 	c := &recordCat{printer: &recordPrinter{a: a, o: p}, rows: rows}
 	return datafile.EachRead(ctx, a, o, operands, a.OnScreen() || rows.head || rows.given, func(r *datafile.Reading, f recordfile.File) error {
 		c.Reading = r
@@ -105,7 +101,7 @@ type recordCat struct {
 // file prints one file. A policy that skips damage reads from the start, because the number of a
 // record depends on the losses before it.
 func (c *recordCat) file(ctx context.Context, f recordfile.File) error {
-	if c.rows.given && f.Stream == nil && c.O.Policy == recordio.Fail {
+	if c.rows.given && f.Stream == nil && c.O.Policy() == recordio.Fail {
 		return c.random(ctx, f)
 	}
 	if c.rows.lo == c.rows.hi {
@@ -175,9 +171,6 @@ func headCommand(a *app.App) *cli.Command {
 	})
 }
 
-// RecordFormats are the values of --format.
-var RecordFormats = []string{"lines", "raw", "json", "base64", "length"}
-
 // formatOptions say how records are printed.
 type formatOptions struct {
 	format string
@@ -185,17 +178,11 @@ type formatOptions struct {
 }
 
 func (o *formatOptions) flags() []cli.Flag {
+	o.format = "lines"
 	return []cli.Flag{
-		&cli.StringFlag{Name: "format", Usage: "print `FORMAT`: lines (each record and a line feed), raw (nothing between them), json, base64 (one per line) or length (4 bytes, little-endian, before each)", Value: "lines", Destination: &o.format},
+		&cli.GenericFlag{Name: "format", Usage: "print `FORMAT`: lines (each record and a line feed), raw (nothing between them), json, base64 (one per line) or length (4 bytes, little-endian, before each)", Value: cliargs.OneOf(&o.format, "lines", "raw", "json", "base64", "length")},
 		&cli.BoolFlag{Name: "json", Usage: "the same as --format json", Destination: &o.json},
 	}
-}
-
-func (o *formatOptions) check() error {
-	if o.json {
-		o.format = "json"
-	}
-	return app.OneOf("format", o.format, RecordFormats...)
 }
 
 // recordJSON is a record as JSON: as data if it is UTF-8, else as base64.
@@ -217,9 +204,10 @@ type recordPrinter struct {
 // print prints record number i of the file name.
 func (p *recordPrinter) print(name string, i int64, rec []byte) error {
 	b := p.buf[:0]
-	switch p.o.format {
-	case "json":
+	if p.o.json || p.o.format == "json" {
 		return p.a.JSON(newRecordJSON(name, i, rec))
+	}
+	switch p.o.format {
 	case "base64":
 		b = append(base64.StdEncoding.AppendEncode(b, rec), '\n')
 	case "length":

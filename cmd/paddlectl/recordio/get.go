@@ -1,7 +1,6 @@
 package recordio
 
 import (
-	"cmp"
 	"context"
 	"strconv"
 
@@ -27,7 +26,7 @@ A number beyond the last record is code 3.`,
 		Exits:    app.PathExits(cliio.Integrity),
 		Flags:    append(p.flags(), o.LimitFlag()),
 		Run: func(ctx context.Context, operands []string) error {
-			if err := cmp.Or(o.Check(), p.check()); err != nil {
+			if err := o.Check(); err != nil {
 				return err
 			}
 			return getRecords(ctx, a, o, p, operands)

@@ -70,7 +70,7 @@ func (o *splitOptions) flags(rules ...cli.Flag) []cli.Flag {
 	flags := append(rules,
 		&cli.StringFlag{Name: "output-path", Usage: "make the files in the directory `DIR`", Destination: &o.dir},
 		&cli.StringFlag{Name: "name", Usage: "name the files by `PATTERN`, with %05d for the number or %05d-of-%05d; by default the name of the first input and -%05d, or that of its set and -%05d-of-%05d", Destination: &o.name},
-		&cli.StringFlag{Name: "of", Usage: "number after -of-: the `count` of files or the number of the last one (last, as with --paddle-compat)", Destination: &o.of},
+		&cli.GenericFlag{Name: "of", Usage: "number after -of-: the `count` of files or the number of the last one (last, as with --paddle-compat)", Value: cliargs.OneOf(&o.of, "count", "last")},
 	)
 	flags = append(flags, o.writeOptions.flags()...)
 	return append(append(flags, o.ReadOptions.Flags("fail")...), app.JSONFlag(&o.json))
@@ -91,8 +91,6 @@ func (o *splitOptions) check() error {
 		return cliargs.Usagef("%s exclude each other", strings.Join(given, " and "))
 	case o.paddle && o.records == 0:
 		return cliargs.Usagef("--paddle-compat needs --records")
-	case o.of != "" && o.of != "count" && o.of != "last":
-		return cliargs.Usagef("--of %s: count or last is needed", o.of)
 	case o.paddle:
 		o.rule = split.PaddleConvert(o.records)
 	case o.records != 0:
@@ -224,7 +222,7 @@ func countRecordFile(ctx context.Context, a *app.App, o *splitOptions, f recordf
 	switch {
 	case f.Stream != nil:
 		return 0, recordfile.WithKind(errUncounted, pfs.Invalid)
-	case o.Policy != recordio.Fail:
+	case o.Policy() != recordio.Fail:
 		err := count(ctx, datafile.NewReading(a, &o.ReadOptions, nil), f, &n)
 		return n, err
 	}

@@ -13,6 +13,8 @@ import (
 
 func verifyCommand(a *app.App) *cli.Command {
 	o, v := &datafile.ReadOptions{}, &recordVerification{}
+	damage := o.DamageFlag("skip")
+	damage.Usage = "what to do after damage: `POLICY` fail, skip or salvage"
 	return a.NewCommand(app.Spec{
 		Name: "verify", Args: "FILE...", Least: 1, Most: -1,
 		Summary: "check every record and checksum",
@@ -28,8 +30,7 @@ counts the records of damaged chunks that could be saved.`,
 		},
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "on-damage", Usage: "what to do after damage: `POLICY` fail, skip or salvage", Value: "skip", Destination: &o.Damage},
-			o.ParallelFlag(), o.LimitFlag(), app.QuietFlag(&o.Quiet), app.JSONFlag(&v.json),
+			damage, o.ParallelFlag(), o.LimitFlag(), app.QuietFlag(&o.Quiet), app.JSONFlag(&v.json),
 		},
 		Run: func(ctx context.Context, operands []string) error {
 			return v.end(datafile.EachRead(ctx, a, o, operands, a.OnScreen(), func(r *datafile.Reading, f recordfile.File) error {

@@ -29,7 +29,7 @@ type writeOptions struct {
 // flags are the flags of those commands.
 func (o *writeOptions) flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "compressor", Usage: "compress with `NAME`: none, snappy, gzip, or zstd, which other readers of the format refuse; by default as the input", Destination: &o.compressor},
+		&cli.GenericFlag{Name: "compressor", Usage: "compress with `NAME`: none, snappy, gzip, or zstd, which other readers of the format refuse; by default as the input", Value: cliargs.OneOf(&o.compressor, "none", "snappy", "gzip", "zstd")},
 		&cli.GenericFlag{Name: "chunk", Aliases: []string{"chunk-size"}, Usage: "put at most `SIZE` of records into a chunk, or one record with 0; 32M by default", Value: &o.chunk},
 		&cli.BoolFlag{Name: "index", Usage: "also write the index .NAME.idx beside each file", Destination: &o.index},
 		&cli.BoolFlag{Name: "embed-index", Usage: "end each file with its index, which other readers skip", Destination: &o.embed},
@@ -43,7 +43,7 @@ func (o *writeOptions) check() error {
 	if !o.asSource {
 		var err error
 		if o.as, err = recordio.ParseCompressor(o.compressor); err != nil {
-			return cliargs.Usagef("--compressor %s: none, snappy, gzip or zstd is needed", o.compressor)
+			return err
 		}
 	}
 	if o.chunk.Bytes > datafile.MaxChunkBytes {

@@ -3,10 +3,7 @@ package app
 import (
 	"math"
 	"regexp"
-	"slices"
-	"strings"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/urfave/cli/v2"
 )
 
@@ -52,15 +49,6 @@ func (f *listFlag) Set(s string) error {
 }
 
 func (f *listFlag) String() string { return "" }
-
-// OneOf returns a usage error unless value is one of values.
-func OneOf(flag, value string, values ...string) error {
-	if slices.Contains(values, value) {
-		return nil
-	}
-	last := len(values) - 1
-	return cliargs.Usagef("--%s %s: %s or %s is needed", flag, value, strings.Join(values[:last], ", "), values[last])
-}
 
 // OldCount matches a number of lines in the old syntax of head, such as -5.
 var OldCount = regexp.MustCompile(`^-\d+$`)

@@ -13,7 +13,6 @@ import (
 	"github.com/paddlecloud/pfs/internal/tempfile"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/dataset"
-	"github.com/paddlecloud/pfs/pfs/dataset/payload"
 	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/paddlecloud/pfs/recordio"
@@ -184,12 +183,4 @@ func SameFile(a *app.App) func(context.Context, recordfile.File, transfer.End) b
 		info, err := f.Stat()
 		return err == nil && info.Mode().IsRegular() && os.SameFile(info, there)
 	}
-}
-
-// CheckPayload checks the value of --payload of commands that read records.
-func CheckPayload(name string) error {
-	if name == "" {
-		return nil
-	}
-	return app.OneOf("payload", name, payload.Msgpack, payload.Pickle, payload.JSON, payload.Raw)
 }

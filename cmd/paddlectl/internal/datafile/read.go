@@ -15,8 +15,7 @@ import (
 
 // ReadOptions are the common options of commands that read records.
 type ReadOptions struct {
-	Damage   string
-	Policy   recordio.Policy
+	Damage   string // the value of --on-damage
 	Parallel int
 	maxChunk cliio.SizeFlag
 	Quiet    bool
@@ -37,8 +36,10 @@ func (o *ReadOptions) Flags(policy string) []cli.Flag {
 	}
 }
 
-func (o *ReadOptions) DamageFlag(policy string) cli.Flag {
-	return &cli.StringFlag{Name: "on-damage", Usage: "what to do with damage: `POLICY` fail, skip (leave out the chunk) or salvage (keep the records that are provably intact)", Value: policy, Destination: &o.Damage}
+// DamageFlag returns the flag --on-damage with the default policy.
+func (o *ReadOptions) DamageFlag(policy string) *cli.GenericFlag {
+	o.Damage = policy
+	return &cli.GenericFlag{Name: "on-damage", Usage: "what to do with damage: `POLICY` fail, skip (leave out the chunk) or salvage (keep the records that are provably intact)", Value: cliargs.OneOf(&o.Damage, "fail", "skip", "salvage")}
 }
 
 func (o *ReadOptions) ParallelFlag() cli.Flag {
@@ -47,9 +48,6 @@ func (o *ReadOptions) ParallelFlag() cli.Flag {
 
 // Check returns a usage error for impossible values.
 func (o *ReadOptions) Check() error {
-	if err := o.CheckPolicy(); err != nil {
-		return err
-	}
 	if o.Parallel < 0 || o.Parallel > 256 {
 		return cliargs.Usagef("--parallel %d: a number from 1 to 256 is needed", o.Parallel)
 	}
@@ -62,19 +60,15 @@ func (o *ReadOptions) Check() error {
 	return nil
 }
 
-func (o *ReadOptions) CheckPolicy() error {
-	policies := map[string]recordio.Policy{"": recordio.Fail, "fail": recordio.Fail, "skip": recordio.Skip, "salvage": recordio.Salvage}
-	var known bool
-	if o.Policy, known = policies[o.Damage]; !known {
-		return cliargs.Usagef("--on-damage %s: fail, skip or salvage is needed", o.Damage)
-	}
-	return nil
+// Policy returns the value of --on-damage for package recordio.
+func (o *ReadOptions) Policy() recordio.Policy {
+	return map[string]recordio.Policy{"": recordio.Fail, "fail": recordio.Fail, "skip": recordio.Skip, "salvage": recordio.Salvage}[o.Damage]
 }
 
 // Scan returns the options for package recordio.
 func (o *ReadOptions) Scan(name string, told func(recordio.Damage)) recordio.ScanOptions {
 	return recordio.ScanOptions{
-		Path: name, Policy: o.Policy, Parallelism: o.Parallel, MaxChunkBytes: o.maxChunk.Bytes, OnDamage: told,
+		Path: name, Policy: o.Policy(), Parallelism: o.Parallel, MaxChunkBytes: o.maxChunk.Bytes, OnDamage: told,
 	}
 }
 
@@ -110,7 +104,7 @@ func EachRead(ctx context.Context, a *app.App, o *ReadOptions, operands []string
 // NewReading returns a Reading that does not report damage.
 func NewReading(a *app.App, o *ReadOptions, m *app.Meter) *Reading {
 	return &Reading{App: a, O: o, M: m, Reading: recordfile.Reading{
-		Policy: o.Policy, Parallel: o.Parallel, MaxChunkBytes: o.maxChunk.Bytes, Meter: m,
+		Policy: o.Policy(), Parallel: o.Parallel, MaxChunkBytes: o.maxChunk.Bytes, Meter: m,
 	}}
 }
 
