@@ -266,22 +266,22 @@ func CheckAccess(ctx context.Context, fsys FileSystem, a Access, name Path) erro
 	return nil
 }
 
-// BlockLocation states where a part of a file lies.
+// BlockLocation is the location of a part of a file.
 type BlockLocation struct {
 	Offset, Length int64
 	Hosts          []string // names of the machines, the nearest first
 }
 
-// BlockLocator states where files lie, so that work can be placed near them.
+// BlockLocator locates the blocks of files, so that work can be placed near them.
 type BlockLocator interface {
-	// BlockLocations returns where the n bytes of the file name from off on lie, in order
-	// and without gaps. The first and the last location may extend beyond that range, but
-	// not beyond the end of the file.
+	// BlockLocations returns the locations of n bytes of the file name from off on, in order and
+	// without gaps. The first and the last location may extend beyond that range, but not beyond
+	// the end of the file.
 	BlockLocations(ctx context.Context, name Path, off, n int64) ([]BlockLocation, error)
 }
 
-// LocateBlocks returns where a part of name lies, where fsys is a BlockLocator. A negative
-// range answers Invalid.
+// LocateBlocks returns the locations of a range of name if fsys is a BlockLocator. A negative range
+// returns Invalid.
 func LocateBlocks(ctx context.Context, fsys FileSystem, name Path, off, n int64) ([]BlockLocation, error) {
 	if off < 0 || n < 0 {
 		return nil, Errorf("pfs.LocateBlocks", name, Invalid, "%d bytes from %d on", n, off)

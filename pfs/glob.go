@@ -109,7 +109,7 @@ func (g *globber) open(at []globPos) []globPos {
 	return slices.DeleteFunc(at, func(p globPos) bool { return p.at == len(g.alts[p.alt]) })
 }
 
-// walk matches what is below dir from the positions at.
+// walk matches the entries below dir from the positions at.
 func (g *globber) walk(ctx context.Context, dir Path, at []globPos) error {
 	at = g.open(at)
 	if names, ok := g.literals(at); ok {

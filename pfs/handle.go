@@ -5,7 +5,7 @@ import (
 	"io/fs"
 )
 
-// OpenFlags says how OpenHandle opens a file. The zero value is not valid.
+// OpenFlags are the flags of OpenHandle. The zero value is not valid.
 type OpenFlags uint8
 
 // The flags of OpenHandle. At least one of OpenRead and OpenWrite is set; the others

@@ -102,7 +102,7 @@ type Hooks struct {
 	// Handle may refuse an OpenHandle.
 	Handle func(name Path, flags OpenFlags) error
 
-	// Info changes what Stat and List return about name.
+	// Info changes the results of Stat and List about name.
 	Info func(ctx context.Context, name Path, info Info) (Info, error)
 
 	// Hide reports whether listings leave out name. For an entry that cannot be in a Path,
@@ -241,7 +241,7 @@ func (l *Layer) paths(ctx context.Context, name string, uses []Use, call PathsCa
 	return renamed(err, inner[at], uses[at].Path)
 }
 
-// renamed replaces the inner path in err by the one that the caller used.
+// renamed replaces the inner path in err by the caller's path.
 func renamed(err error, inner, outer Path) error {
 	var e *Error
 	if err == nil || inner == outer || !errors.As(err, &e) || e.Path == "" {
@@ -490,7 +490,7 @@ func (l *Layer) Capabilities(ctx context.Context, name Path) (c Capabilities, er
 
 func (l *Layer) RemoveTree(ctx context.Context, name Path) error {
 	return l.one(ctx, "pfs.RemoveTree", Delete, name, func(fsys FileSystem, p Path) error {
-		// Where the store has no way of its own the caller walks, through this layer.
+		// If the store has no RemoveTree, the caller walks the tree through this layer.
 		c, ok := fsys.(TreeRemover)
 		if !ok {
 			return E("pfs.RemoveTree", p, Unsupported, nil)

@@ -89,7 +89,7 @@ func (l *Layer) lookAgain(ctx context.Context, e BatchEntry) error {
 	})
 }
 
-// accessOf returns what making e does to its path.
+// accessOf returns the access to its path that e needs.
 func accessOf(e BatchEntry) Access {
 	if e.Mode.IsDir() {
 		return Make

@@ -150,7 +150,7 @@ func (d *mountDirs) CheckAccess(ctx context.Context, a Access, name Path) error 
 	return nil
 }
 
-// refuseExisting answers a change of what must exist.
+// refuseExisting returns the error for a change to a directory that must exist.
 func (d *mountDirs) refuseExisting(op string, name Path) error {
 	if _, ok := d.children[name]; !ok {
 		return E(op, name, NotExist, nil)

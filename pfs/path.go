@@ -32,9 +32,9 @@ func ParsePath(s string) (Path, error) {
 	return Path(s), nil
 }
 
-// CleanPath makes a Path from what a person typed: it drops repeated slashes, "." elements and a
-// trailing slash. It refuses a missing leading slash, and "..", which has another meaning in a
-// tree with links than it seems to have.
+// CleanPath converts a path that a person typed: it drops repeated slashes, "." elements and a
+// trailing slash. It refuses a missing leading slash. It also refuses "..", whose meaning in a tree
+// with links is not the apparent one.
 func CleanPath(s string) (Path, error) {
 	if !strings.HasPrefix(s, "/") {
 		return "", Errorf("pfs.CleanPath", "", Invalid, "path %s does not begin with \"/\"", quoteShort(s))

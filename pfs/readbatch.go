@@ -16,8 +16,8 @@ type BatchFile struct {
 	Info Info   // of the version that was read
 }
 
-// BatchReader reads many small files for little more than the price of one. It is for clients,
-// which save round trips. A Layer has none to save, so it does not implement it.
+// BatchReader reads many small files for little more than the price of one. It saves round trips,
+// so only clients implement it; a Layer does not.
 type BatchReader interface {
 	// ReadBatch reads each file whole into its Data and sets its Info. It returns one error
 	// a file, in order; nil means that the file was read.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Stores keep entries of their own among those of users. Their names are reserved; every other name
+// Stores keep their own entries among those of users. Their names are reserved; every other name
 // that begins with TempPrefix belongs to users.
 const (
 	TempPrefix = ".pfs-"
@@ -56,7 +56,7 @@ func isRemoved(name string) bool {
 	return ok && isNewID(id)
 }
 
-// isNewID reports whether id has the form of what NewID returns.
+// isNewID reports whether id has the form of a result of NewID.
 func isNewID(id string) bool { return len(id) == 32 && consistsOf(id, digits16) }
 
 const (

@@ -31,7 +31,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.f.ReadAt(r.ctx, p, r.off)
 	r.off += int64(n)
 	if n > 0 && err == io.EOF {
-		err = nil // the next Read says so
+		err = nil // the next Read returns it
 	}
 	return n, err
 }

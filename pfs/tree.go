@@ -163,7 +163,7 @@ func removeTree(ctx context.Context, fsys FileSystem, name Path, info Info) erro
 		default:
 			err := fsys.Remove(ctx, name)
 			if len(page.Entries) > 0 && errors.Is(err, NotEmpty) {
-				// Otherwise somebody else has just removed what was listed.
+				// Otherwise another user has just removed the listed entries.
 				return Errorf("pfs.RemoveTree", name, NotEmpty, "%s is listed but cannot be removed", name.Join(page.Entries[0].Name))
 			}
 			return err

@@ -89,7 +89,7 @@ type conversion struct {
 	in   *inputs
 	res  *Result
 	set  *foundSet // existing files of a set of that name
-	made *Dataset  // that set, if it is what this conversion makes
+	made *Dataset  // the existing set, if this conversion would make the same
 	work *stagingDir
 	outs *transfer.Outputs
 	bad  *transfer.Output // nil: bad records are not collected
@@ -169,8 +169,8 @@ func (c *conversion) look(ctx context.Context) (err error) {
 	return c.checkInputs(ctx)
 }
 
-// already reports the existing set, and removes what a run that was killed just before its end may
-// have left.
+// already reports the existing set, and removes leftovers of a run that was killed just before its
+// end.
 func (c *conversion) already(ctx context.Context) error {
 	c.res.Manifest, c.res.Kept, c.res.Already = c.made.Manifest, len(c.made.Shards), true
 	if c.o.DryRun || !c.work.resumed {
@@ -217,7 +217,7 @@ func (c *conversion) run(ctx context.Context) error {
 	return nil
 }
 
-// result records what was read and made.
+// result records the totals of the conversion.
 func (c *conversion) result(m *manifest.Manifest) {
 	c.res.Manifest, c.res.Stats, c.res.LeftOut, c.res.Strays = m, c.stats, c.in.strays.count, c.in.strays.text()
 	if c.in.records != nil {
@@ -312,7 +312,7 @@ func (c *conversion) read(ctx context.Context, emit func(payload []byte) error) 
 	return err
 }
 
-// manifest describes what was made.
+// manifest returns the manifest of the new set.
 func (c *conversion) manifest(shards []manifest.Shard) *manifest.Manifest {
 	m := &manifest.Manifest{
 		Format: manifest.Format, Version: manifest.Version, Name: c.o.Name,
@@ -331,7 +331,7 @@ func (c *conversion) classes() []string {
 	return c.in.labels
 }
 
-// columns returns those of a table, of Parquet or of arrays.
+// columns returns the columns of a table, of Parquet or of arrays.
 func (c *conversion) columns() (list []manifest.Column) {
 	if c.in.records != nil {
 		return c.in.records.columns
@@ -380,8 +380,8 @@ func (c *conversion) publish(ctx context.Context, sink *shardSink) error {
 	return c.work.remove(ctx)
 }
 
-// again checks once more for a set in the way, and finds those of its files that are to be
-// removed: another run may have been faster.
+// again checks once more for a set in the way, since another run may have been faster, and finds
+// the files of that set to remove.
 func (c *conversion) again(ctx context.Context) error {
 	if err := c.work.claim.held(ctx); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/recordio"
 )
 
-// foundSet is what a directory holds of a dataset.
+// foundSet is the dataset found in a directory.
 type foundSet struct {
 	dir      transfer.End
 	name     string

@@ -92,7 +92,7 @@ type publication struct {
 	old  bool         // version n existed before, complete
 }
 
-// copy copies the shards. It leaves existing files, whatever they are: check compares them.
+// copy copies the shards. It keeps existing files: check compares them.
 func (p *publication) copy(ctx context.Context) error {
 	if p.o.Copy != nil {
 		return p.o.Copy(ctx, p.pairs())

@@ -18,8 +18,8 @@ import (
 	"github.com/paddlecloud/pfs/recordio/convert"
 )
 
-// recordFiles are inputs of RecordIO, and what their manifests have in common. Without a manifest,
-// or if they differ, that is nothing.
+// recordFiles are RecordIO inputs and the common properties of their manifests. These are empty
+// without manifests, or if they differ.
 type recordFiles struct {
 	files   []recordfile.File
 	payload string // encoding of the records; "" until the first one is read
@@ -138,7 +138,7 @@ func (c *conversion) payload() string {
 type Transcoder struct {
 	From string // encoding of the records; "": that of the first one
 	To   string // name of one of convert.Encodings, or of convert.Shown
-	// Note, if not nil, is called with what the new encoding cannot show.
+	// Note, if not nil, is called with properties that the new encoding cannot represent.
 	Note func(convert.Note)
 }
 

@@ -43,7 +43,7 @@ type ShareOptions struct {
 
 	OnDamage recordio.Policy                               // of whole files
 	Damaged  func(recordio.Damage)                         // may be nil
-	Tail     func(records int64, tail shard.Tail)          // gets what Equal drops or repeats; may be nil
+	Tail     func(records int64, tail shard.Tail)          // called for the records that Equal drops or repeats; may be nil
 	Meter    func(bytes int64, files int) recordfile.Meter // may be nil
 }
 
@@ -85,7 +85,7 @@ func Share(ctx context.Context, inputs []Input, o ShareOptions) (*Sharing, error
 // Payload returns the encoding of the records from the manifests; "" without one.
 func (s *Sharing) Payload() (string, error) { return PayloadOf(s.named) }
 
-// Loss returns what was lost to damage of the records that were read.
+// Loss returns the loss to damage among the records read.
 func (s *Sharing) Loss() recordio.Loss { return s.reading.Loss }
 
 // Close ends the display of progress.
@@ -220,7 +220,7 @@ type Part struct {
 	Bytes   int64         `json:"bytes,omitempty"` // of whole files
 	Steps   int64         `json:"steps"`           // records that it reads, with --equal; 0 if not needed
 
-	Dropped  int64 `json:"dropped"`  // records of its own that it does not read, with --equal drop
+	Dropped  int64 `json:"dropped"`  // own records that it does not read, with --equal drop
 	Repeated int64 `json:"repeated"` // records that it reads again, with --equal pad
 }
 
@@ -300,7 +300,7 @@ func (s *Sharing) order() (*shard.Dataset, shard.Order, error) {
 	return all, order, err
 }
 
-// Position is a position in an order, and what is left of it.
+// Position is a position in an order, and the number of records after it.
 type Position struct {
 	shard.State
 	Records  int64 `json:"records"`

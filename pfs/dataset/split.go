@@ -156,7 +156,7 @@ func (s *splitting) create(_ int, name string) (split.RecordWriter, error) {
 }
 
 // The bytes before and after the items of a pickled list of protocol 2, and around each item that
-// is a pickle of its own.
+// is itself a pickle.
 const (
 	listBegin  = "\x80\x02]("
 	listEnd    = "e."

@@ -13,9 +13,9 @@ import (
 // batchWorkers is the number of files of a batch that are written at once.
 const batchWorkers = 16
 
-// WriteBatch makes the entries: directories in order, and the files between two of them
-// concurrently. Files are written without the directory and parts of an upload, and what
-// they have in common is requested once.
+// WriteBatch creates the entries: directories in order, and the files between two directories
+// concurrently. Files need no directory and parts of an upload, and the information that they share
+// is requested once.
 func (f *FS) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {
 	errs := make([]error, len(entries))
 	var t batchFailures
@@ -63,7 +63,7 @@ func (f *FS) writeTogether(ctx context.Context, t *batchFailures, entries []pfs.
 	wg.Wait()
 }
 
-// batch is what files that are written together share.
+// batch is the shared state of the files of one WriteBatch.
 type batch struct {
 	*FS
 	mu     sync.Mutex
@@ -209,8 +209,8 @@ func (b *batch) publish(ctx context.Context, op, at string, name pfs.Path, opts 
 	return err
 }
 
-// finalizeNew is finalize for a new file: it has these permission bits, and the owner and
-// group of everything that is made in that directory.
+// finalizeNew is finalize for a new file, which already has these permission bits, and the owner
+// and group of all new entries of that directory.
 func (b *batch) finalizeNew(ctx context.Context, at string, dir pfs.Path, opts pfs.CommitOptions) error {
 	home, err := b.place(ctx, "", b.stage.home())
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// cluster is what all users share.
+// cluster is the state that all users of a cluster share.
 type cluster struct {
 	opts       Options
 	nameNodes  *nameNodes // by address
@@ -58,9 +58,9 @@ func (f *FS) serverDefaults(ctx context.Context) (hdfs.ServerDefaults, error) {
 // namePage is the page of a NameNode's web server that names its name space.
 const namePage = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
 
-// Cluster returns the ID of the block pool, which identifies the name space whichever
-// NameNodes and names lead to it. If no web server of a NameNode returns it, it is taken from
-// a block of a file in the store. It is "" if there is none.
+// Cluster returns the ID of the block pool, which identifies the name space under any address. If
+// no web server of a NameNode returns it, Cluster takes it from a block of a file in the store. It
+// returns "" if there is no such file.
 func (f *FS) Cluster(ctx context.Context) (string, error) {
 	const op = "hdfsfs.Cluster"
 	for _, base := range f.webServers.order() {

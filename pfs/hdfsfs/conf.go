@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// conf is what core-site.xml and hdfs-site.xml say.
+// conf is the content of core-site.xml and hdfs-site.xml.
 type conf map[string]string
 
 // loadConf reads the configuration in dir; "" is an empty one.
@@ -27,7 +27,7 @@ func loadConf(dir string) (conf, error) {
 	return conf(c), nil
 }
 
-// options returns what does not depend on which NameNodes are used.
+// options returns the options that do not depend on the NameNodes.
 func (c conf) options() Options {
 	o := Options{DatanodeHostname: c["dfs.client.use.datanode.hostname"] == "true"}
 	if strings.EqualFold(c["hadoop.security.authentication"], "kerberos") {
@@ -37,7 +37,7 @@ func (c conf) options() Options {
 	return o
 }
 
-// protection is the strongest of those allowed, which is the one that is asked for.
+// protection returns the strongest allowed protection.
 func (c conf) protection() string {
 	if c["dfs.encrypt.data.transfer"] == "true" {
 		return "privacy"

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// dataNodes is what is known about the DataNodes of the cluster from the pipelines of the
-// last minute.
+// dataNodes records which DataNodes of the cluster pipelines used in the last minute.
 type dataNodes struct {
 	mu     sync.Mutex
 	seen   map[string]time.Time // when the NameNode chose it, by address

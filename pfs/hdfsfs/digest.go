@@ -10,12 +10,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// ChecksumAlgorithm is the store's own checksum as an algorithm of Digest: the MD5 over the blocks of the MD5s of the
-// CRC-32C of their chunks. Behind the ":" stands what "hdfs dfs -checksum" prints. The DataNodes answer from the
-// checksums that they keep, and read no data.
+// ChecksumAlgorithm is the store's own checksum as an algorithm of Digest: the MD5 over the blocks
+// of the MD5s of the CRC-32C of their chunks. The text after ":" is the output of "hdfs dfs
+// -checksum". The DataNodes answer from their stored checksums and read no data.
 const ChecksumAlgorithm = "md5-of-md5-of-crc32c"
 
-// Digest computes a digest from the stored bytes, not from what is kept.
+// Digest computes a digest from the stored bytes, never from a stored digest.
 func (f *FS) Digest(ctx context.Context, name pfs.Path, algorithm string, progress func(done int64)) (string, error) {
 	const op = "hdfsfs.Digest"
 	if algorithm == ChecksumAlgorithm {

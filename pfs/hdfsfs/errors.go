@@ -55,14 +55,14 @@ var exceptions = map[string]struct {
 	"org.apache.hadoop.util.DiskChecker$DiskOutOfSpaceException":  {pfs.NoSpace, ""},
 }
 
-// What a NameNode throws for a limit of names, and for one of bytes.
+// The exceptions of a NameNode for a quota of names and for one of bytes.
 const (
 	nameQuotaException  = "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException"
 	spaceQuotaException = "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException"
 )
 
-// notReplicatedYet is thrown for a new block while the one before the last is on its way to
-// be known.
+// notReplicatedYet is the exception for a new block while the NameNode does not yet know a replica
+// of the block before the last.
 const notReplicatedYet = "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
 
 // noAnswer is the error of a call that reached its deadline.
@@ -73,7 +73,7 @@ type noAnswer struct {
 
 func (e *noAnswer) Error() string { return e.what }
 
-// nameNodeSilent reports whether err says that a NameNode has not answered in time.
+// nameNodeSilent reports whether err means that a NameNode did not answer in time.
 func nameNodeSilent(err error) bool {
 	var late *noAnswer
 	return errors.As(err, &late) && late.nameNode
@@ -98,8 +98,7 @@ func kindOf(err error) pfs.Kind {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrExist), errors.Is(err, os.ErrPermission), errors.Is(err, os.ErrInvalid):
 		return pfs.KindOf(err)
 	}
-	// What is left are failures on the way: connections, and the library's own
-	// words about them.
+	// All other errors are failures of connections, and the library's own errors about them.
 	return pfs.Unavailable
 }
 
@@ -128,8 +127,8 @@ func remoteKind(err remoteError) pfs.Kind {
 	return pfs.Other
 }
 
-// fail makes an error of package pfs about name of whatever happened. nil stays nil,
-// and what is one already is only given the path that it lacks.
+// fail converts err to an error of package pfs about name. It returns nil for nil. It adds only a
+// missing path to an error of package pfs.
 func fail(op string, name pfs.Path, err error) error {
 	if err == io.EOF {
 		return err

@@ -38,8 +38,8 @@ var (
 	_ pfs.Impersonator       = (*FS)(nil)
 )
 
-// New connects to the cluster. It fails if no NameNode answers, the root is not
-// there, or what is read could not be verified.
+// New connects to the cluster. It fails if no NameNode answers, the root does not exist, or reads
+// could not be verified.
 func New(ctx context.Context, opts Options) (*FS, error) {
 	const op = "hdfsfs.New"
 	opts, err := opts.checked()
@@ -83,7 +83,8 @@ func (f *FS) try(ctx context.Context, op string) error {
 		return pfs.Errorf(op, "", pfs.Permission, "the HDFS user %s may not reach the root directory %s: a superuser of HDFS gives it the right to enter those above (hdfs dfs -chmod a+x)",
 			f.user, f.opts.Root)
 	case err != nil && f.opts.Kerberos == nil && strings.Contains(err.Error(), "unexpected sequence number"):
-		// So the library tells of a NameNode that ends the connection instead of answering a call.
+		// The library returns this error if a NameNode ends the connection instead of answering a
+		// call.
 		return noTicket(op)
 	case err != nil:
 		return fail(op, "", err)

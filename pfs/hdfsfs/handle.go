@@ -12,15 +12,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// maxUnsynced is the number of bytes that a handle appends before it syncs on its own. It
-// bounds what a DataNode that is lost can take with it, and what a Sync reads back.
+// maxUnsynced is the number of bytes that a handle appends before it syncs on its own. It bounds
+// the bytes that are lost with a DataNode, and those that a Sync reads back.
 const maxUnsynced = 64 << 20
 
-// handle is an open file. Writes are appended: HDFS cannot change what is there.
+// handle is an open file. Writes are appended, because HDFS cannot change existing bytes.
 //
-// The file is open for appending in HDFS, and other writers answer Conflict, from a write to
-// the next Sync or Close. Then it is closed in HDFS, and what was appended is read back and
-// compared: the library cannot read a block that is being written.
+// The file is open for appending in HDFS, and other writers get Conflict, from a write to the next
+// Sync or Close. These close it in HDFS, read the appended bytes back and compare them: the library
+// cannot read a block that is being written.
 type handle struct {
 	fs     *FS
 	name   pfs.Path
@@ -28,11 +28,11 @@ type handle struct {
 	closed atomic.Bool
 	file   atomic.Pointer[file] // with the length that is known
 
-	mu   sync.Mutex // held by what writes
+	mu   sync.Mutex // held while writing
 	now  *attempt   // nil if the file is not open in HDFS; its n is the length of the file
 	lost error      // why nothing more can be written
 
-	// What was appended and not yet compared.
+	// The range that was appended and not yet compared.
 	from, to int64
 	sum      hash.Hash
 }
@@ -99,10 +99,11 @@ func (h *handle) check(ctx context.Context, op string, need pfs.OpenFlags) error
 	return pfs.CheckContext(ctx, op, h.name)
 }
 
-// path is where the file is in HDFS, whatever its name is now.
+// path returns the path of the file by inode, which a rename does not change.
 func (h *handle) path() string { return inode(h.file.Load().st.id) }
 
-// ReadAt reads what was there when the file was opened, and what this handle has synced.
+// ReadAt reads the bytes that existed when the file was opened, and those that this handle has
+// synced.
 func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	const op = "hdfsfs.Handle.ReadAt"
 	if err := pfs.CheckRange(op, h.name, off, len(p)); err != nil {
@@ -149,7 +150,7 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 func (h *handle) begin(ctx context.Context, off int64) error {
 	const op = "hdfsfs.Handle.WriteAt"
 	if h.now == nil {
-		if err := h.flush(ctx, op); err != nil { // what could not be compared before
+		if err := h.flush(ctx, op); err != nil { // bytes that could not be compared before
 			return err
 		}
 		if h.flags&pfs.OpenAppend == 0 {
@@ -175,8 +176,8 @@ func notAtEnd(op string, name pfs.Path, off, size int64) error {
 	return pfs.Errorf(op, name, pfs.Unsupported, "HDFS writes only at the end of a file, which is at byte %d and not %d", size, off)
 }
 
-// acquire is begin of a file that is not open. The whole pipeline is needed: what a DataNode that is left
-// out has of the last block would still count as a replica.
+// acquire opens the file for appending. It needs the whole pipeline: a DataNode that is left out
+// would keep an old replica of the last block, which would still count.
 func (h *handle) acquire(ctx context.Context) error {
 	s, err := h.fs.pool.get(ctx)
 	if err != nil {
@@ -213,7 +214,7 @@ func (h *handle) acquire(ctx context.Context) error {
 	return nil
 }
 
-// lose gives up what was appended since the last Sync. h.mu is held.
+// lose gives up the bytes appended since the last Sync. h.mu is held.
 func (h *handle) lose(op string, err error) error {
 	a := h.now
 	a.s.abort(pfs.Errorf(op, h.name, pfs.Canceled, "given up"))
@@ -228,8 +229,8 @@ func (h *handle) lose(op string, err error) error {
 	return h.lost
 }
 
-// flush closes the file in HDFS, if it is open there, and compares what was appended. What could not be
-// read back is compared the next time. h.mu is held.
+// flush closes the file in HDFS if it is open there, and compares the appended bytes. Bytes that
+// cannot be read back are compared at the next flush. h.mu is held.
 func (h *handle) flush(ctx context.Context, op string) error {
 	if h.lost != nil {
 		return h.lost
@@ -247,7 +248,7 @@ func (h *handle) flush(ctx context.Context, op string) error {
 	if h.from == h.to {
 		return nil
 	}
-	if h.file.Load().st.Size < h.to { // it could not be asked for
+	if h.file.Load().st.Size < h.to { // the size is not known
 		if err := h.refresh(ctx); err != nil {
 			return fail(op, h.name, err)
 		}
@@ -262,7 +263,7 @@ func (h *handle) flush(ctx context.Context, op string) error {
 	return nil
 }
 
-// compare reads back what was appended.
+// compare reads back and compares the appended bytes.
 func (h *handle) compare(ctx context.Context, op string) error {
 	file, stored := h.file.Load(), md5.New()
 	wrong := pfs.Errorf(op, h.name, pfs.Integrity, "the cluster has not stored the %d bytes from byte %d on as they were written: write them again", h.to-h.from, h.from)
@@ -347,7 +348,7 @@ func (h *handle) Allocate(ctx context.Context, off, n int64) error {
 	return pfs.Errorf(op, h.name, pfs.Unsupported, "HDFS reserves no space for a file")
 }
 
-// Sync closes the file in HDFS and compares what was appended. The next write opens it again.
+// Sync closes the file in HDFS and compares the appended bytes. The next write opens it again.
 func (h *handle) Sync(ctx context.Context) error {
 	const op = "hdfsfs.Handle.Sync"
 	if err := h.check(ctx, op, 0); err != nil {
@@ -408,7 +409,7 @@ func (h *handle) Close(ctx context.Context) error {
 	return err
 }
 
-// Capabilities returns what can be done below the directory name.
+// Capabilities returns the operations that work below the directory name.
 func (f *FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
 	const op = "hdfsfs.Capabilities"
 	if err := f.check(ctx, op, name); err != nil {

@@ -13,7 +13,7 @@ type layout struct {
 	small       bool // so small that to ask for its checksum costs as much as to write it
 }
 
-// layout is what the options say, or else the cluster.
+// layout returns the layout from the options, or else from the cluster.
 func (f *FS) layout(ctx context.Context) (layout, error) {
 	l := layout{block: f.opts.BlockSize, unit: f.opts.PartSize, replicas: f.opts.Replication, perm: 0o644}
 	if l.block == 0 || l.replicas == 0 {

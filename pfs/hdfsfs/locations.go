@@ -9,8 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// BlockLocations returns where the n bytes of the file name from off on lie. It needs
-// WebHDFS.
+// BlockLocations returns the locations of n bytes of the file name from off on. It needs WebHDFS.
 func (f *FS) BlockLocations(ctx context.Context, name pfs.Path, off, n int64) ([]pfs.BlockLocation, error) {
 	const op = "hdfsfs.BlockLocations"
 	if err := f.check(ctx, op, name); err != nil {

@@ -34,8 +34,8 @@ func (f *FS) mkdirError(ctx context.Context, op string, name pfs.Path, err error
 	return f.placeError(ctx, op, name, err)
 }
 
-// mkdirGiven makes a directory among what is staged and gives it to its owner before it
-// gets its name. Without WebHDFS it may replace an empty one that is made meanwhile.
+// mkdirGiven creates a directory beside the uploads, changes its owner and renames it to name.
+// Without WebHDFS the rename may replace an empty directory that appeared meanwhile.
 func (f *FS) mkdirGiven(ctx context.Context, op string, name pfs.Path, mode fs.FileMode) error {
 	_, err := f.status(ctx, name)
 	switch {

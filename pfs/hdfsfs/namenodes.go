@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// nameNodes orders the NameNodes: those that failed lately come last, the one that failed
-// last at the very end.
+// nameNodes orders the NameNodes: those that failed recently come last, in the order of their
+// failures.
 type nameNodes struct {
 	mu     sync.Mutex
 	all    []string
@@ -44,8 +44,7 @@ func (n *nameNodes) noteFailed(address string) {
 	n.failed[address] = time.Now()
 }
 
-// failedSince reports whether one failed after a time: what was connected to it then
-// hangs as well.
+// failedSince reports whether a NameNode failed after t. Connections made before then hang as well.
 func (n *nameNodes) failedSince(address string, t time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

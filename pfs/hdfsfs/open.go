@@ -17,7 +17,7 @@ type file struct {
 	fs   *FS
 	name pfs.Path
 	st   status
-	// staged is set for a part of a staged write of name.
+	// staged is set for a part of an upload of name.
 	staged bool
 
 	mu     sync.Mutex

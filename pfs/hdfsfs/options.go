@@ -9,17 +9,17 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Options says which cluster and how it is used.
+// Options select a cluster and how it is used.
 type Options struct {
 	// NameNodes are the addresses (host:port) of all NameNodes of one name service.
 	NameNodes []string
 
-	// WebHDFS are the URLs of the NameNodes' web servers, without a path. Empty means
-	// that WebHDFS is not used; the package documentation says what is lost.
+	// WebHDFS are the URLs of the NameNodes' web servers, without a path. If it is empty, WebHDFS
+	// is not used; the package documentation describes the consequences.
 	WebHDFS []string
 
-	// WebHDFSNamed says that the configuration names the URLs of WebHDFS. If it does not
-	// answer, an error is logged instead of a warning.
+	// WebHDFSNamed is true if the configuration contains the URLs of WebHDFS. If WebHDFS does not
+	// answer, the log then has an error instead of a warning.
 	WebHDFSNamed bool
 
 	// TLS is for https URLs of WebHDFS; nil means the system's certificates.
@@ -31,13 +31,12 @@ type Options struct {
 	// User is the HDFS user to act as. With Kerberos it is the principal's.
 	User string
 
-	// Kerberos is nil where the cluster believes every name it is told.
+	// Kerberos is nil if the cluster trusts user names.
 	Kerberos *Kerberos
 
-	// BlockSize, in bytes, of the files that are written, and Replication, their
-	// number of replicas: 0 is what the cluster says. PartSize is a multiple of
-	// BlockSize, the unit that is written, checked and made durable as one; 0 is one
-	// block.
+	// BlockSize is the block size of new files in bytes, and Replication their number of block
+	// replicas; 0 means the cluster's default. PartSize is the length of a part, which is written,
+	// verified and made durable at a time. It is a multiple of BlockSize; 0 means one block.
 	BlockSize, PartSize int64
 	Replication         int
 
@@ -49,8 +48,8 @@ type Options struct {
 	// addresses.
 	DatanodeHostname bool
 
-	// Logger takes what an administrator should know: damaged replicas, services
-	// that are off. nil means that nothing is logged.
+	// Logger receives messages for administrators, such as damaged replicas and unavailable
+	// services. If it is nil, nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -76,7 +75,7 @@ const (
 	checksumChunk = 512
 )
 
-// checked returns o with defaults filled in, or what is wrong with it.
+// checked returns o with its defaults, or an error about a wrong option.
 func (o Options) checked() (Options, error) {
 	const op = "hdfsfs.New"
 	switch {

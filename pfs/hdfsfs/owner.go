@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// acting says as which user the calls of an FS are made, and who owns what it makes.
+// acting names the user of the calls of an FS, and the owner of new files.
 type acting struct {
 	user  string // calls are made as this user
 	owner string // files are given to this user before they have their names; "" if it is the same one
@@ -23,8 +23,8 @@ func (w acting) stageUser() string {
 	return w.owner + "@" + w.user
 }
 
-// WithOwner returns the same tree, in which what is made belongs to owner.Name. Calls are
-// made as the service, which must be a superuser to give files away.
+// WithOwner returns the same tree, in which new files belong to owner.Name. Calls are made as the
+// service, which must be a superuser to change owners.
 func (f *FS) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
 	if !validUser(owner.Name) {
 		return nil, wrongUser("hdfsfs.WithOwner", owner.Name)
@@ -68,7 +68,7 @@ func validUser(user string) bool {
 	return pfs.CheckName(user) == "" && !strings.ContainsAny(user, "@:\n ")
 }
 
-// chown gives what is at a path in HDFS to owner and group.
+// chown changes the owner and group of a path in HDFS.
 func (f *FS) chown(ctx context.Context, at, owner, group string) error {
 	err := f.service.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chown(at, owner, group) })
 	if is(err, pfs.Permission) && f.owner != "" {

@@ -7,12 +7,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// errMalformed says that a DataNode or the library does not speak the protocol.
+// errMalformed means that a DataNode or the library violates the data transfer protocol.
 var errMalformed = errors.New("the data transfer protocol is not followed")
 
 const (
-	// maxMessage and maxPacket bound what is taken into memory because a length
-	// says so, in bytes. Hadoop allows packets of 16 MiB itself.
+	// maxMessage and maxPacket bound the bytes that are read into memory because of a length in a
+	// message. Hadoop itself allows packets of 16 MiB.
 	maxMessage = 1 << 20
 	maxPacket  = 16 << 20
 )
@@ -22,7 +22,7 @@ const packetStart = 6
 
 // packetLength returns the length of the packet that begins with p, and of its header.
 func packetLength(p []byte) (whole, head int, err error) {
-	// The first length counts itself and what follows the header.
+	// The first length includes itself and everything after the header.
 	payload := int64(binary.BigEndian.Uint32(p)) - 4
 	if payload < 0 || payload > maxPacket {
 		return 0, 0, errMalformed

@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// part is a unit of an upload: its stored bytes, and those on their way.
+// part is a part of an upload: its stored bytes and those in transit.
 type part struct {
 	w      *staged
 	number int64
@@ -19,8 +19,8 @@ type part struct {
 	now     *attempt // nil if none is being written
 	storing *storing // nil if none is being stored while others are written
 
-	// failed says that bytes are lost that were taken, and stays until the part comes
-	// again from its start; now is nil meanwhile. Call await before it is read.
+	// failed is set if accepted bytes were lost, until the part is written again from its start;
+	// now is nil meanwhile. Call await before reading it.
 	failed error
 }
 
@@ -60,7 +60,7 @@ func (pt *part) write(ctx context.Context, p []byte, off int64) error {
 	case v == same:
 		return pt.add(ctx, p[known:])
 	case v == unsure && off == 0:
-		// It may be a shorter beginning of the same: keep what there is.
+		// The new bytes may be a prefix of the stored ones: keep these.
 		if err := pt.settle(ctx); err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (pt *part) open(ctx context.Context, p []byte, off int64) error {
 		return err
 	}
 	if err := a.write(p); err != nil {
-		a.discard() // what is stored stays so
+		a.discard() // the stored bytes stay
 		return err
 	}
 	pt.now = a
@@ -145,9 +145,9 @@ func (pt *part) add(ctx context.Context, p []byte) error {
 	return pt.full(ctx)
 }
 
-// lost notes that an attempt failed with n bytes that were taken before: only the sender
-// still has them. It returns the error to be told the first time, which is why, as that a
-// quota is used up. Unavailable is not told: callers would try again what cannot succeed.
+// lost records that an attempt with n accepted bytes failed: only the sender still has them. At the
+// first failure it returns the cause, such as an exceeded quota. It does not return Unavailable,
+// because callers would retry without success.
 func (pt *part) lost(n int64, err error) error {
 	if err == nil {
 		return nil
@@ -249,8 +249,8 @@ func (pt *part) place(ctx context.Context, a *attempt) error {
 	return err
 }
 
-// read fills p from off in the part, which may be among those that are joined. One of
-// which it was told that it failed has no bytes, whatever was stored of it before.
+// read fills p from off in the part, which may be in the joined file. A part that failed has no
+// bytes, whatever was stored of it before.
 func (pt *part) read(ctx context.Context, p []byte, off int64) (int, error) {
 	if err := pt.await(); err != nil {
 		return 0, err
@@ -280,7 +280,7 @@ func (pt *part) read(ctx context.Context, p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// stored is the number of bytes of the stored part; 0 if there is none.
+// stored returns the number of bytes of the stored part, or 0.
 func (pt *part) stored(ctx context.Context) (int64, error) {
 	st, err := pt.w.fs.statusAt(ctx, pt.path())
 	if is(err, pfs.NotExist) {
@@ -310,8 +310,7 @@ func (pt *part) holds(ctx context.Context, p []byte, off int64) (bool, error) {
 	return string(got) == string(p), nil
 }
 
-// beginsWith reports whether the stored part is longer than what a wrote, and begins
-// with that.
+// beginsWith reports whether the stored part is longer than a's bytes and begins with them.
 func (pt *part) beginsWith(ctx context.Context, a *attempt) (bool, error) {
 	h, err := pt.reader(ctx)
 	if is(err, pfs.NotExist) {
@@ -337,8 +336,8 @@ func (pt *part) beginsWith(ctx context.Context, a *attempt) (bool, error) {
 	return true, nil
 }
 
-// again begins an attempt with the first n bytes of the stored part, which stays: HDFS
-// does not write into a file that is there, nor cut it where one wants.
+// again begins an attempt with the first n bytes of the stored part. It keeps the stored part,
+// because HDFS can neither write into a file nor truncate it at any offset.
 func (pt *part) again(ctx context.Context, n int64) (*attempt, error) {
 	h, err := pt.reader(ctx)
 	if err != nil {

@@ -41,8 +41,8 @@ func fields(p []byte, visit func(number protowire.Number, v uint64, b []byte)) e
 	return nil
 }
 
-// inside returns the bytes of a field within the message p, found by the path of
-// numbers that leads to it. What is not there is empty.
+// inside returns the bytes of a field of the message p, found by the path of field numbers. The
+// result is empty if the field is missing.
 func inside(p []byte, path ...protowire.Number) ([]byte, error) {
 	for _, want := range path {
 		var found []byte

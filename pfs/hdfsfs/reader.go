@@ -17,7 +17,7 @@ const (
 	maxOfFile = 8
 )
 
-// reader reads one file in order with a session of its own.
+// reader reads one file sequentially in its own session.
 type reader struct {
 	file  *file
 	s     *session
@@ -26,7 +26,7 @@ type reader struct {
 	timer *time.Timer
 }
 
-// newReader opens the file by its inode, whatever file has its name now.
+// newReader opens the file by its inode, which a rename does not change.
 func (h *file) newReader(ctx context.Context) (*reader, error) {
 	s, err := h.fs.pool.get(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *reader) close() {
 // readers keeps idle readers.
 type readers struct {
 	mu     sync.Mutex
-	all    []*reader // the one that was used last at the end
+	all    []*reader // the most recently used is at the end
 	closed bool
 }
 

@@ -39,8 +39,8 @@ func parseReadRequest(p []byte) (r blockRange, err error) {
 	})
 }
 
-// readAnswer is what a DataNode says to a request to read: a BlockOpResponseProto
-// with a ReadOpChecksumInfoProto.
+// readAnswer is the response of a DataNode to a read request: a BlockOpResponseProto with a
+// ReadOpChecksumInfoProto.
 type readAnswer struct {
 	granted  bool
 	sumType  uint64

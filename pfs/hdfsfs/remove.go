@@ -35,10 +35,10 @@ func (f *FS) remove(ctx context.Context, op string, name pfs.Path, tree bool) er
 	return f.placeError(ctx, op, name, err)
 }
 
-// deleteAt removes what is at a path in HDFS and reports whether there was anything.
+// deleteAt removes a path in HDFS and reports whether it existed.
 //
-// The library does not tell the second of two removals that it came too late; WebHDFS
-// does. Where that is off, a name that is there is first taken away: one succeeds.
+// The library does not report to the second of two removals that it came too late; WebHDFS does.
+// Without WebHDFS, deleteAt first renames the path, which succeeds only once.
 func (f *FS) deleteAt(ctx context.Context, at string, tree bool) (there bool, err error) {
 	if f.hasWeb() {
 		var reply struct{ Boolean bool }

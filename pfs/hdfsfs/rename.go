@@ -46,7 +46,8 @@ func (f *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, e
 	return f.renameError(ctx, op, oldName, newName, err)
 }
 
-// checkRename finds out what forbids the rename, or that there is nothing to do.
+// checkRename returns an error if the rename is not allowed. It also reports whether it changes
+// nothing.
 func (f *FS) checkRename(ctx context.Context, op string, oldName, newName pfs.Path, old status, exclusive bool) (done bool, err error) {
 	switch {
 	case newName == oldName && !exclusive:

@@ -8,8 +8,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// MissingRight says, after HDFS has answered Permission, which right the service lacks to write into
-// the directory dir, and the command with which an administrator of HDFS gives it.
+// MissingRight returns, after HDFS has returned Permission, the right that the service lacks to
+// write into the directory dir, and the command with which an administrator of HDFS grants it.
 func (f *FS) MissingRight(ctx context.Context, dir pfs.Path) string {
 	user, at := f.service.user, f.at(dir)
 	err := f.stage.ensure(ctx)
@@ -30,7 +30,7 @@ func (f *FS) MissingRight(ctx context.Context, dir pfs.Path) string {
 	return lacks + fmt.Sprintf("hdfs dfs -chown %s %s", user, at)
 }
 
-// ownerOf says whose a directory in HDFS is; "" if that cannot be had.
+// ownerOf returns the owner of a directory in HDFS, or "" if it is not available.
 func (f *FS) ownerOf(ctx context.Context, at string) string {
 	st, err := f.statusAt(ctx, at)
 	if err != nil {

@@ -28,7 +28,7 @@ func (f *FS) setTimes(ctx context.Context, at string, mtime, atime time.Time) (k
 // keepTime stands for a time that stays as it is.
 const keepTime = math.MaxUint64 // -1
 
-// millis returns a time as HDFS keeps it, which has none before 1970.
+// millis converts a time to the format of HDFS, which has no times before 1970.
 func millis(t time.Time) uint64 {
 	if t.IsZero() {
 		return keepTime

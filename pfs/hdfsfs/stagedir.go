@@ -131,7 +131,7 @@ type stageMark struct {
 
 func (m stageMark) encode() string { return fmt.Sprintf("1 %d %d %s", m.unit, m.block, m.name) }
 
-// decodeStageMark reads what encode writes.
+// decodeStageMark parses the result of encode.
 func decodeStageMark(s string) (m stageMark, ok bool) {
 	fields := strings.SplitN(s, " ", 4) // the name may have spaces
 	if len(fields) != 4 || fields[0] != "1" {

@@ -12,7 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// status is what the NameNode knows about a name.
+// status is the NameNode's information about a path.
 type status struct {
 	pfs.Info
 	id      uint64 // of the inode; never used again
@@ -73,16 +73,16 @@ func (f *FS) statusAt(ctx context.Context, at string) (st status, err error) {
 	return st, err
 }
 
-// fileTypes are those of HDFS, by their number in its protocol.
+// fileTypes are the file types of HDFS, by their number in its protocol.
 const (
 	typeDir     = 1
 	typeSymlink = 3
 )
 
-// stickyBit says that of a directory's entries each is removed by its owner only.
+// stickyBit on a directory means that only the owner of an entry may remove it.
 const stickyBit = 0o1000
 
-// newStatus converts what the library returns.
+// newStatus converts a result of the library.
 func newStatus(info os.FileInfo) status {
 	raw := info.Sys().(*hdfs.FileStatus)
 	st := status{
@@ -140,7 +140,7 @@ type webStatus struct {
 }
 
 func (w webStatus) status() status {
-	perm, _ := strconv.ParseUint(w.Permission, 8, 32) // what it cannot be is none
+	perm, _ := strconv.ParseUint(w.Permission, 8, 32) // an invalid value counts as 0
 	st := status{
 		Info: pfs.Info{
 			Name:    path.Base(w.PathSuffix),
@@ -182,5 +182,5 @@ func accessTime(ms int64) time.Time {
 // rawMode passes mode bits to the library, which gives their number to the NameNode.
 func rawMode(bits uint32) os.FileMode { return os.FileMode(bits) }
 
-// inode is the path by which HDFS finds an inode, whatever its name is now.
+// inode returns the path by which HDFS finds an inode under any name.
 func inode(id uint64) string { return "/.reserved/.inodes/" + strconv.FormatUint(id, 10) }

@@ -10,10 +10,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Sweep removes uploads of files below dir that were last written to longer ago than age:
-// those of all users whose directories the file system's user may read. Temporaries of
-// batches and directory changes are never resumed: the service removes them once nobody can
-// be using them, whatever age and dir are, and an owner removes their own.
+// Sweep removes uploads to files below dir whose last write is older than age, of all users whose
+// directories the file system's user may read. It also removes the temporaries of single calls once
+// no call can be using them, whatever age and dir are: the service those of all users, an owner its
+// own.
 func (f *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "hdfsfs.Sweep"
 	if err := f.check(ctx, op, dir); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Usage sums the tree below name in one call. HDFS's space quota counts replicas:
-// what is said here is divided by their number.
+// Usage sums the tree below name in one call. HDFS's space quota counts block replicas, so Usage
+// divides it by their number.
 func (f *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 	const op = "hdfsfs.Usage"
 	if err := f.check(ctx, op, name); err != nil {
@@ -33,7 +33,7 @@ func (f *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 	if name != pfs.Root {
 		return u, nil
 	}
-	// What is staged is no part of the tree.
+	// Staged bytes are not part of the tree.
 	staged, err := f.service.summary(ctx, f.stage.top())
 	if is(err, pfs.NotExist) {
 		return u, nil

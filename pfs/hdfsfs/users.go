@@ -7,7 +7,7 @@ import (
 	"weak"
 )
 
-// maxOthers is the number of users whose connections are kept, as far as they are idle.
+// maxOthers is the number of users whose idle connections are kept.
 const maxOthers = 64
 
 // others are the file systems of users other than the service. A user has one of
@@ -19,7 +19,7 @@ type others struct {
 	kept   map[acting]*list.Element
 }
 
-// get returns the file system of w, made by build if there is none.
+// get returns the file system of w. It calls build if there is none.
 func (o *others) get(w acting, build func(acting) *FS) *FS {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -50,7 +50,7 @@ func (o *others) keep(f *FS) {
 	}
 }
 
-// forget removes an FS that is no longer referred to, unless it was made anew.
+// forget removes an FS that is no longer referenced, unless it was built again.
 func (o *others) forget(w acting) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -59,7 +59,7 @@ func (o *others) forget(w acting) {
 	}
 }
 
-// close closes what is idle of all of them.
+// close closes the idle connections of all users.
 func (o *others) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

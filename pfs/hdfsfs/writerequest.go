@@ -117,8 +117,8 @@ func (q *writeRequest) encode() []byte {
 	return protowire.AppendBytes([]byte{0, transferVersion, opWriteBlock}, body)
 }
 
-// refusal makes the error of a DataNode that did not build the pipeline, from its
-// BlockOpResponseProto; nil if it did. bad names the one that it blames.
+// refusal returns the error of a DataNode that did not build the pipeline, from its
+// BlockOpResponseProto, or nil if it did. bad is the DataNode that it blames.
 func refusal(p []byte) (bad string, err error) {
 	var status uint64
 	var text string

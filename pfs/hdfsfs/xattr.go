@@ -7,15 +7,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// xattr returns an extended attribute of a path in HDFS; "" if it has none.
+// xattr returns an extended attribute of a path in HDFS, or "" if it is not set.
 func (f *FS) xattr(ctx context.Context, at, name string) (string, error) {
 	var values map[string]string
 	err := f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
 		if values, err = c.GetXAttrs(at, name); err == nil {
 			return nil
 		}
-		// The library has no name for "it has no such attribute": the list of those
-		// that it has tells that from a failure.
+		// The library has no error for a missing attribute: the list of attributes distinguishes it
+		// from a failure.
 		names, failed := c.ListXAttrs(at)
 		if _, has := names[name]; failed != nil || has {
 			return err

@@ -10,10 +10,10 @@ import (
 	"github.com/paddlecloud/pfs/recordio/convert"
 )
 
-// Walk passes the one value that record is as MessagePack to enc; the caller checks enc.Err. Values
-// may be nested depth deep. Arrays as the package msgpack-numpy writes them become tensors; text
-// that is not UTF-8 becomes bytes; keys that are not text become text. Extensions and what is not
-// MessagePack are ErrMalformed.
+// Walk decodes record, which is one MessagePack value, and passes it to enc; the caller checks
+// enc.Err. Values may be nested depth deep. Arrays in the encoding of the package msgpack-numpy
+// become tensors; text that is not UTF-8 becomes bytes; keys that are not text become text.
+// Extensions and other bytes return ErrMalformed.
 func Walk(record []byte, enc convert.Encoder, depth int) error {
 	w := &walker{b: record, enc: enc}
 	if err := w.value(depth); err != nil {
@@ -175,7 +175,8 @@ func (w *walker) mapping(n uint64, depth int) error {
 	return nil
 }
 
-// key reads a key. Those of JSON and of most readers are text. One that is not UTF-8 becomes base64.
+// key reads a key and returns it as text, because JSON and most readers know only such keys. Text
+// that is not UTF-8 becomes base64.
 func (w *walker) key() (string, error) {
 	at := w.at
 	kind, n, err := w.token()

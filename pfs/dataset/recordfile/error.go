@@ -21,8 +21,8 @@ func (e kindError) Unwrap() []error { return []error{e.err, e.kind} }
 // WithKind returns err with a Kind. Its text stays the same.
 func WithKind(err error, kind pfs.Kind) error { return kindError{err, kind} }
 
-// recordKinds has the Kind of what package recordio finds. Its errors of input and
-// output have the Kind of their cause.
+// recordKinds maps the Kinds of package recordio. Errors of input and output have the Kind of their
+// cause.
 var recordKinds = map[recordio.Kind]pfs.Kind{
 	recordio.Truncated:   pfs.Integrity,
 	recordio.Checksum:    pfs.Integrity,
@@ -66,7 +66,7 @@ func ConvertError(err error) error {
 	return err
 }
 
-// ForeignError says that a file that should be RecordIO looks like another format.
+// ForeignError reports a file that should be RecordIO but looks like another format.
 type ForeignError struct {
 	Format string // as package convert calls it
 	Err    error
@@ -86,7 +86,7 @@ func (in *Input) Explain(err error) error {
 		return RecordError(err)
 	}
 	head := make([]byte, convert.SniffLen)
-	n, _ := in.ReaderAt.ReadAt(head, 0) // what cannot be read is not looked at
+	n, _ := in.ReaderAt.ReadAt(head, 0) // a file that cannot be read looks like nothing
 	format, unknown := convert.Sniff(head[:n], path.Base(in.Title))
 	if unknown != nil || head[0] == firstOfMagic {
 		return RecordError(err)

@@ -1,6 +1,5 @@
-// Package recordfile opens files of records on any file system, and streams: read ahead where
-// they are behind a network, with the index that lies beside them, and held against what a
-// manifest states of them.
+// Package recordfile opens files of records on any file system, and streams. It reads ahead on
+// remote file systems, uses the index beside a file, and compares shards with their manifest.
 package recordfile
 
 import (
@@ -15,23 +14,23 @@ import (
 
 // File names a file of a file system, or a stream that can be read once.
 type File struct {
-	Title  string       // what messages call it
+	Title  string       // its name in messages
 	End    transfer.End // not of a stream
 	Stream io.Reader    // nil for a file
 	Remote bool         // the file is behind a network: Open reads ahead
 
-	Listed *pfs.Info // what a directory listing says of it; nil: not known
+	Listed *pfs.Info // its Info from a directory listing; nil if unknown
 	Stated *Stated   // nil unless it is a shard of a dataset
 }
 
-// Stated is what a manifest says of a shard.
+// Stated is the description of a shard in its manifest.
 type Stated struct {
 	Bytes, Records int64
-	Dataset        string // what messages call the dataset
+	Dataset        string // the name of the dataset in messages
 	Payload        string // how its records are encoded
 }
 
-// DatasetError says that a shard is not what its manifest states.
+// DatasetError reports a shard that differs from its manifest.
 type DatasetError struct {
 	Dataset string
 	Err     error
@@ -47,8 +46,8 @@ func (s *Stated) differs(e transfer.End, n int64, one, many string, want int64) 
 	return &DatasetError{s.Dataset, pfs.Errorf("recordfile.Open", e.Path, pfs.Integrity, "the shard has %d %s, the manifest says %d", n, many, want)}
 }
 
-// OfSize returns an error unless the shard at e has so many bytes. A file that no
-// manifest describes is nil, and may have any number.
+// OfSize returns an error unless the shard at e has the given size. A nil Stated, for a file
+// without a manifest, accepts any size.
 func (s *Stated) OfSize(e transfer.End, bytes int64) error {
 	if s == nil || bytes == s.Bytes {
 		return nil
@@ -64,7 +63,7 @@ func (s *Stated) OfRecords(e transfer.End, records int64) error {
 	return s.differs(e, records, "record", "records", s.Records)
 }
 
-// Meter is told how far reading is. Its methods may be called from any goroutine.
+// Meter receives the progress of reading. Its methods are safe for concurrent use.
 type Meter interface {
 	Begin(title string) // this file is read now
 	Add(bytes int64)
@@ -103,13 +102,13 @@ type Input struct {
 	Size   int64    // -1 for a stream
 	Info   pfs.Info // of the version that is open; zero for a stream
 	Opened pfs.File // nil for a stream
-	stop   func()   // ends what reads ahead
+	stop   func()   // ends the reading ahead
 }
 
 // ErrNotRegular is why a pipe, a device and the like are not opened by their names.
 var ErrNotRegular = errors.New("no regular file")
 
-// Open opens f. m, which may be nil, counts what is read through Input.Reader.
+// Open opens f. m, which may be nil, counts the bytes read through Input.Reader.
 func Open(ctx context.Context, f File, m Meter) (*Input, error) {
 	if m == nil {
 		m = NoMeter{}
@@ -151,7 +150,7 @@ func (in *Input) Keep() error {
 		return err
 	}
 	stop := in.stop
-	in.stop = func() { stop(); file.Close() } // what cannot be removed is in the folder for temporary files
+	in.stop = func() { stop(); file.Close() } // a file that cannot be removed stays in the temporary directory
 	if in.Size, err = io.Copy(file, in.Reader); err != nil {
 		in.stop()
 		return err
@@ -169,7 +168,7 @@ func (in *Input) Close() error {
 	return in.Opened.Close()
 }
 
-// IsDir reports whether f, or what it leads to, is a directory.
+// IsDir reports whether f is a directory or a link to one.
 func (f File) IsDir(ctx context.Context) (bool, error) {
 	switch {
 	case f.Stream != nil:
@@ -191,11 +190,11 @@ func (f File) LeadsTo(ctx context.Context, e transfer.End) bool {
 	}
 	a, _, errA := f.End.Follow(ctx)
 	b, _, errB := e.Follow(ctx)
-	return errA == nil && errB == nil && a.Path == b.Path // what is not there is not the same
+	return errA == nil && errB == nil && a.Path == b.Path // a missing file equals none
 }
 
-// SizeOf returns the bytes of all files together; -1 if one is a stream. What
-// cannot be described is counted as nothing: opening it says why.
+// SizeOf returns the total size of all files, or -1 if one is a stream. Files whose size is not
+// available count as 0: opening them reports the error.
 func SizeOf(ctx context.Context, files []File) int64 {
 	total := int64(0)
 	for _, f := range files {
@@ -209,7 +208,7 @@ func SizeOf(ctx context.Context, files []File) int64 {
 	return total
 }
 
-// ReadSmall reads a file of at most so many bytes; of a longer one, only these.
+// ReadSmall reads at most the first most bytes of a file.
 func ReadSmall(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, most int64) ([]byte, error) {
 	f, err := fsys.Open(ctx, name)
 	if err != nil {

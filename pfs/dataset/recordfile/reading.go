@@ -9,10 +9,9 @@ import (
 	"github.com/paddlecloud/pfs/recordio"
 )
 
-// Reading reads the records of files from their beginning to their end, and counts what is
-// damaged.
+// Reading reads the records of files from start to end and counts damage.
 type Reading struct {
-	Policy        recordio.Policy // what is done with damage
+	Policy        recordio.Policy // how to handle damage
 	Parallel      int             // goroutines that decompress; 0: one
 	MaxChunkBytes int64           // of a chunk, stored or decompressed; 0: the default of package recordio
 	OnDamage      func(recordio.Damage)
@@ -56,19 +55,19 @@ func (r *Reading) add(l recordio.Loss) {
 	r.Loss.Unknown += l.Unknown
 }
 
-// Record is a record and what messages call it.
+// Record is a record and its name in messages.
 type Record struct {
 	Name func() string
 	Data []byte
 }
 
-// RecordName makes what messages call a record.
+// RecordName returns a function for the name of a record in messages.
 func RecordName(file string, n int64) func() string {
 	return func() string { return fmt.Sprintf("%s: record %d", file, n) }
 }
 
-// Records yields the records of files in order. A record is valid until the next step. A file of
-// which something is lost need not be what its manifest states.
+// Records yields the records of files in order. A record is valid until the next step. A file with
+// lost records is not compared with its manifest.
 func (r *Reading) Records(ctx context.Context, files []File) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for _, f := range files {

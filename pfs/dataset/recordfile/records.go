@@ -17,7 +17,7 @@ type Records struct {
 	State IndexState
 }
 
-// IndexState is what became of the index beside a file, or in it.
+// IndexState is the state of the index beside a file, or in it.
 type IndexState string
 
 // The states of an index.
@@ -70,8 +70,8 @@ func IndexEnd(e transfer.End) transfer.End {
 	return e
 }
 
-// IndexBeside reads the index beside a file and compares it with the file. Whatever
-// is wrong with it, the file can be read without.
+// IndexBeside reads the index beside a file and compares it with the file. If the index is
+// unusable, the file can be read without it.
 func (in *Input) IndexBeside(ctx context.Context) (*recordio.Index, IndexState) {
 	if in.Stream != nil {
 		return nil, IndexNone
@@ -83,7 +83,7 @@ func (in *Input) IndexBeside(ctx context.Context) (*recordio.Index, IndexState) 
 	return x, IndexUsed
 }
 
-// IndexStateOf says what is the matter with an index that ReadIndex could not read.
+// IndexStateOf returns the state for an error of ReadIndex.
 func IndexStateOf(err error) IndexState {
 	switch {
 	case errors.Is(err, pfs.NotExist):
