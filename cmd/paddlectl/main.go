@@ -1,11 +1,11 @@
-// Command paddlectl moves files between this machine and the paddle file system.
-// It also answers to the name paddlecloud. docs/quickstart.md introduces it.
+// Command paddlectl moves files between this machine and the paddle file system. It also answers to
+// the name paddlecloud. docs/quickstart.md introduces it.
 //
-// The commands are in folders: files (cp, ls, mv, ...), dataset, recordio, config (with login
-// and logout) and help (with completion and version). Each reads its operands and flags, calls
-// a library, and shows the result. What they share is in internal/app (the program, operands,
-// services, hints), internal/copying (a copy and what is shown of it), internal/datafile (files
-// of records, read and written) and internal/sorter.
+// The commands are in folders: files (cp, ls, mv, ...), dataset, recordio, config (with login and
+// logout) and help (with completion and version). Each parses its operands and flags, calls a
+// library, and prints the result. The common parts are in internal/app (the program, operands,
+// services, hints), internal/copying (a copy and its output) and internal/datafile (files of
+// records, read and written).
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() { os.Exit(newMain().Run(context.Background())) }
 
 // newMain is the program as this process runs it.
 func newMain() *app.Main {
-	// Room for two: the first signal asks the command to stop, the second ends it.
+	// The capacity is two: the first signal asks the command to stop, the second ends it.
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	return &app.Main{

@@ -35,7 +35,7 @@ func (w *warnings) Handle(_ context.Context, r slog.Record) error {
 func (w *warnings) WithAttrs([]slog.Attr) slog.Handler { return w }
 func (w *warnings) WithGroup(string) slog.Handler      { return w }
 
-// addTo appends the warnings to says, and returns an error if there is one among them.
+// addTo appends the warnings to says, and returns an error if one of them is an error.
 func (w *warnings) addTo(says string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -234,7 +234,7 @@ func wanted(option cli.Flag) string {
 	return "a value that it can have"
 }
 
-// get returns what the file says of an option, "" if nothing.
+// get returns the value of an option in the file, or "".
 func (f configFile) get(name string) string {
 	for _, s := range f.settings {
 		if s.name == name {

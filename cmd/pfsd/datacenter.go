@@ -48,7 +48,7 @@ func readDatacenters(c *cli.Context, file configFile, data string) ([]datacenter
 	return []datacenter{defaultDatacenter(data)}, nil
 }
 
-// parseDatacenters reads NAME=URL pairs, and tells all that are wrong.
+// parseDatacenters parses NAME=URL pairs, and reports all wrong ones.
 func parseDatacenters(pairs []string) (dcs []datacenter, err error) {
 	var wrong []error
 	for _, pair := range pairs {
@@ -81,7 +81,7 @@ func names(dcs []datacenter) []string {
 	return list
 }
 
-// check refuses what cannot be a datacenter.
+// check refuses an invalid datacenter.
 func (d datacenter) check() error {
 	if err := d.in(nil).CheckNames(); err != nil {
 		return err

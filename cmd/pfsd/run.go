@@ -17,7 +17,7 @@ import (
 const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
-	maxHeader     = 16 << 10 // room for a path of pfs.MaxPath, each byte escaped, and a token
+	maxHeader     = 16 << 10 // enough for a path of pfs.MaxPath, each byte escaped, and a token
 	// drain is how long requests in progress may take to end after a signal.
 	drain = 30 * time.Second
 )
@@ -60,8 +60,8 @@ func (s *service) tlsConfig() *tls.Config {
 	}
 }
 
-// httpServer limits what a client can hold without sending anything. Bodies have deadlines of their
-// own, which move as bytes arrive.
+// httpServer limits the resources of a client that sends nothing. Bodies have their own deadlines,
+// which move as bytes arrive.
 func (s *service) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -89,7 +89,7 @@ func (s *service) serveAll(ctx context.Context, doors []door) error {
 	return errors.Join(err, s.shutdown(context.WithoutCancel(ctx), doors))
 }
 
-// shutdown lets requests in progress end, and cuts off those that take too long.
+// shutdown waits for requests in progress, and ends those that take too long.
 func (s *service) shutdown(ctx context.Context, doors []door) error {
 	ctx, cancel := context.WithTimeout(ctx, drain)
 	defer cancel()

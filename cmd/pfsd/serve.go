@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// serveOptions says how the service runs.
+// serveOptions are the options of serve.
 type serveOptions struct {
 	data                  string
 	listen, metricsListen string
@@ -26,7 +26,7 @@ type serveOptions struct {
 	accessLife            time.Duration // lifetime of access tokens
 	connections, requests int
 	handles               int
-	perAddress            int // connections of one address; 0 is no limit, below 0 a quarter
+	perAddress            int // connections of one address; 0: no limit, below 0: a quarter of all
 
 	file  configFile
 	fixed map[string]bool // options that the command line sets
@@ -138,7 +138,7 @@ func (o serveOptions) host() string {
 	return host
 }
 
-// addressShare is the number of connections that one address may have; 0 is no limit.
+// addressShare returns the number of connections that one address may have; 0 means no limit.
 func (o serveOptions) addressShare() int {
 	if o.perAddress < 0 {
 		return max(1, o.connections/4)

@@ -74,7 +74,7 @@ func (c CephCluster) Clock(t testing.TB, daemon, offset string) {
 	clockMoved(t, cephPart, err)
 }
 
-// Command runs the ceph command as the administrator and returns what it prints.
+// Command runs the ceph command as the administrator and returns its output.
 func (c CephCluster) Command(t testing.TB, args ...string) string {
 	t.Helper()
 	return c.run(t, append([]string{"ceph", c.Dir}, args...)...)

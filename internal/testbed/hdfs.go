@@ -84,7 +84,7 @@ func (c *HDFSCluster) up(t testing.TB) {
 	c.Superuser = u.Username
 }
 
-// Do runs a verb of hdfs.sh and returns what it printed.
+// Do runs a verb of hdfs.sh and returns its output.
 func (c *HDFSCluster) Do(t testing.TB, args ...string) string {
 	t.Helper()
 	out, err := call(c.script, c.env, args...)

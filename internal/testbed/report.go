@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// report records the outcome of a part for whoever started the test run.
+// report records the outcome of a part for the script that started the tests.
 func report(t testing.TB, part, line string) {
 	t.Helper()
 	dir := os.Getenv("PFS_TESTBED_REPORT")

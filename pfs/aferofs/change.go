@@ -159,7 +159,7 @@ func (s *store) syncDir(op string, dir pfs.Path) error {
 	return nil
 }
 
-// sync makes what has the name survive a crash.
+// sync makes the entry name durable.
 func (s *store) sync(name string) error {
 	f, err := s.afs.Open(name)
 	if err != nil {

@@ -20,16 +20,16 @@
 //
 // # A tree as an afero.Fs
 //
-// The contract of package pfs shows through: a file that is made or truncated is
-// staged, and Close publishes it. See FromPFS.
+// Writing follows package pfs: a new or truncated file is an upload, which Close publishes.
+// See FromPFS.
 //
 // # Files
 //
-//	store, find, kind     an afero.Fs as a store, the way to a name, errors as Kinds
+//	store, find, kind     an afero.Fs as a store, looking up a name, errors as Kinds
 //	list, change, open    listings; changes of names and attributes; files open for reading
 //	staged                uploads
 //	tree                  any tree as an afero.Fs: names and attributes
-//	tree_open, tree_file  how a tree opens files, and what it opens
+//	tree_open, tree_file  opening files of a tree, and open files
 //	tree_staging          a file that Close publishes
 //	tree_dir              an open directory
 package aferofs

@@ -50,8 +50,8 @@ func (s *store) lstat(name string) (fs.FileInfo, error) {
 	return s.afs.Stat(name)
 }
 
-// taken describes what has the name, nil if nothing has. The way there passes through
-// directories only. The lock is held, so the way stays as it was found.
+// taken returns the info of name, or nil if it does not exist. Its parents are directories, not
+// links. The caller holds the lock, so that they stay so.
 func (s *store) taken(op string, name pfs.Path) (fs.FileInfo, error) {
 	at := pfs.Root
 	for elem := range name.Parent().Names() {
@@ -75,7 +75,7 @@ func (s *store) taken(op string, name pfs.Path) (fs.FileInfo, error) {
 	return fi, fail(op, name, err)
 }
 
-// find describes what has the name, links included.
+// find returns the info of name, without following a link.
 func (s *store) find(op string, name pfs.Path) (fs.FileInfo, error) {
 	fi, err := s.taken(op, name)
 	if err == nil && fi == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/afero"
 )
 
-// errnos says what system errors mean, where package fs has no word for it.
+// errnos maps system errors for which package fs has no sentinel.
 var errnos = map[syscall.Errno]pfs.Kind{
 	syscall.ENOTEMPTY:    pfs.NotEmpty,
 	syscall.EXDEV:        pfs.CrossStore,

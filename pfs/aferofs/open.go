@@ -85,7 +85,7 @@ func inChunks(ctx context.Context, op string, name pfs.Path, p []byte, off int64
 	}
 }
 
-// readAt fills p or says why not, whatever f returns at its end.
+// readAt fills p or returns an error, whatever f returns at its end.
 func readAt(op string, name pfs.Path, f afero.File, p []byte, off int64) (n int, err error) {
 	for n < len(p) {
 		k, err := f.ReadAt(p[n:], off+int64(n))

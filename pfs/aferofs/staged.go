@@ -13,9 +13,8 @@ import (
 	"github.com/spf13/afero"
 )
 
-// upload is a staged write with open handles. Its bytes are in the temporary, which every
-// access opens anew: so there is nothing to share or to reopen, and it is found again by
-// its name in another process.
+// upload is an upload with open handles. Every access opens its temporary, so nothing must be
+// shared or reopened, and another process finds the upload by its name.
 type upload struct {
 	mu      sync.RWMutex // held for reading by accesses to the temporary, for writing by its end
 	done    *pfs.Info    // what Commit published; set with both locks held
@@ -171,8 +170,8 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	return *w.u.done, w.s.syncDir(op, w.name.Parent())
 }
 
-// prepare makes the temporary what the file will be, durably, except for the permission
-// bits. Times are set last: a file in memory gets the time at which it is closed.
+// prepare gives the temporary the size and times of the file, durably. It sets the times last,
+// because a file in memory gets the time at which it is closed.
 func (w *staged) prepare(op string, opts pfs.CommitOptions) error {
 	mtime := opts.ModTime
 	if mtime.IsZero() {

@@ -33,7 +33,7 @@ var (
 	_ pfs.ExclusiveRenamer   = (*store)(nil)
 )
 
-// Capabilities returns what every Store can do.
+// Capabilities returns the operations of every Store.
 func (s *store) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
 	return pfs.CanRename | pfs.CanRenameDir | pfs.CanRenameNew | pfs.CanKeepEmptyDir | pfs.CanReadStaged |
 		pfs.CanSetMode | pfs.CanSetTimes, begin(ctx, "aferofs.Capabilities", name)

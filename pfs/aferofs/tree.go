@@ -13,23 +13,22 @@ import (
 	"github.com/spf13/afero"
 )
 
-// FromPFS returns fsys as an afero.Fs. Every operation gives up when ctx is done:
-// afero has no context of its own.
+// FromPFS returns fsys as an afero.Fs. Every operation ends when ctx is done, because the methods
+// of afero.Fs take no context.
 //
-// Writing follows package pfs. A file that is made, or opened with O_TRUNC, is
-// staged: nothing of it can be seen before Close, which publishes it whole; if a
-// write failed, or Close itself does, nothing is published and the old file stays.
-// So the error of Close must be looked at. O_EXCL publishes only if nothing has the
-// name at that moment too. A file that is there and opened for writing without
-// O_TRUNC is edited in place where fsys can do that.
+// Writing follows package pfs. A new file, or one opened with O_TRUNC, is an upload: nothing of it
+// is visible before Close, which publishes it whole. If a write or Close fails, nothing is
+// published and the old file stays. So check the error of Close. O_EXCL publishes only if the name
+// does not exist at that moment either. An existing file that is opened for writing without O_TRUNC
+// is changed in place, if fsys can do that.
 //
-// Names are made absolute and cleaned as afero.MemMapFs does: "." is the root, and
-// ".." drops the name before it. Links are followed if fsys follows them; Stat then
-// describes what they lead to, LstatIfPossible the link. Chown is not supported.
+// Names are made absolute and cleaned as in afero.MemMapFs: "." is the root, and ".." drops the
+// name before it. Links are followed if fsys follows them; Stat then returns the target,
+// LstatIfPossible the link. Chown is not supported.
 //
-// Errors are *fs.PathError. For a missing or existing name, and for permission,
-// the cause is the sentinel of package fs, because os.IsNotExist and its siblings,
-// which afero uses, look for exactly that; else it is the error of fsys.
+// Errors are *fs.PathError. For a missing or existing name, and for permission, the cause is the
+// sentinel of package fs, because afero uses os.IsNotExist and its siblings, which require it.
+// Other causes are the errors of fsys.
 func FromPFS(ctx context.Context, fsys pfs.FileSystem) afero.Fs { return &tree{ctx, fsys} }
 
 // tree is a pfs.FileSystem seen by afero.
@@ -43,7 +42,7 @@ var (
 	_ afero.Symlinker = (*tree)(nil)
 )
 
-// Name tells users of afero what kind of file system this is.
+// Name returns the name of this kind of file system.
 func (*tree) Name() string { return "pfs" }
 
 // on does one operation on the path that name is.
@@ -55,7 +54,7 @@ func (t *tree) on(op, name string, do func(p pfs.Path) error) error {
 	return pathError(op, name, err)
 }
 
-// pathError makes err what afero's users expect.
+// pathError converts err to the errors that users of afero expect.
 func pathError(op, name string, err error) error {
 	if err == nil {
 		return nil
@@ -71,8 +70,8 @@ func pathError(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
-// Mkdir makes a directory. One that is there already answers fs.ErrExist, unless
-// it is made at the same moment.
+// Mkdir creates a directory. It returns fs.ErrExist for an existing one, unless that appears at the
+// same moment.
 func (t *tree) Mkdir(name string, perm os.FileMode) error {
 	return t.on("mkdir", name, func(p pfs.Path) error {
 		if there, err := pfs.Exists(t.ctx, t.fsys, p); err != nil {
@@ -96,7 +95,7 @@ func (t *tree) Remove(name string) error {
 	return t.on("remove", name, func(p pfs.Path) error { return t.fsys.Remove(t.ctx, p) })
 }
 
-// RemoveAll removes a name, if it is there, and all below it.
+// RemoveAll removes a name and everything below it, if it exists.
 func (t *tree) RemoveAll(name string) error {
 	return t.on("removeall", name, func(p pfs.Path) error {
 		err := pfs.RemoveTree(t.ctx, t.fsys, p)
@@ -175,7 +174,7 @@ func (t *tree) LstatIfPossible(name string) (fi os.FileInfo, lstat bool, err err
 	return fi, true, err
 }
 
-// Stat describes name, or, if the tree follows links, what it leads to.
+// Stat returns the info of name or, if the tree follows links, of its target.
 func (t *tree) Stat(name string) (os.FileInfo, error) {
 	fi, _, err := t.LstatIfPossible(name)
 	if err != nil || fi.Mode()&fs.ModeSymlink == 0 {

@@ -42,9 +42,8 @@ func (d *treeDir) Close() error {
 	})
 }
 
-// Readdir returns up to n entries, and io.EOF when there are no more; with n <= 0
-// all that are left. An entry that cannot be named answers pfs.Invalid after the
-// others.
+// Readdir returns up to n entries, and io.EOF at the end; with n <= 0 all remaining ones. Entries
+// whose names cannot be in a Path return pfs.Invalid after the others.
 func (d *treeDir) Readdir(n int) (infos []os.FileInfo, err error) {
 	err = d.do("readdir", func() error {
 		for d.failed == nil && (n <= 0 || len(infos) < n) {

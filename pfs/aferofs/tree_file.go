@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/afero"
 )
 
-// content is what an open file reads and writes: a pfs.Handle, a staging, or a reading.
+// content is the content of an open file: a pfs.Handle, a staging, or a reading.
 type content interface {
 	ReadAt(ctx context.Context, p []byte, off int64) (int, error)
 	WriteAt(ctx context.Context, p []byte, off int64) (int, error)

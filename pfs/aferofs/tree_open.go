@@ -20,7 +20,7 @@ func (t *tree) Create(name string) (afero.File, error) {
 // Open opens a file or directory for reading.
 func (t *tree) Open(name string) (afero.File, error) { return t.OpenFile(name, os.O_RDONLY, 0) }
 
-// OpenFile opens a file as FromPFS says. perm is for a file that is made.
+// OpenFile opens a file as described at FromPFS. perm is the mode of a new file.
 func (t *tree) OpenFile(name string, flag int, perm os.FileMode) (f afero.File, err error) {
 	err = t.on("open", name, func(p pfs.Path) error {
 		if flag&(writable|os.O_CREATE) == 0 {
@@ -41,7 +41,7 @@ func (t *tree) OpenFile(name string, flag int, perm os.FileMode) (f afero.File, 
 	return f, nil
 }
 
-// openRead opens what is there.
+// openRead opens an existing file.
 func (t *tree) openRead(name string, p pfs.Path) (afero.File, error) {
 	f, err := t.fsys.Open(t.ctx, p)
 	if errors.Is(err, pfs.IsDir) {
@@ -50,8 +50,8 @@ func (t *tree) openRead(name string, p pfs.Path) (afero.File, error) {
 	return &treeFile{ctx: t.ctx, name: name, c: reading{f}}, err
 }
 
-// openWrite stages a file or opens the one that is there for changes in place. It returns
-// nil for a file that is there and shall be read only.
+// openWrite begins an upload, or opens an existing file for changes in place. It returns nil for an
+// existing file that is only read.
 func (t *tree) openWrite(p pfs.Path, flag int, perm os.FileMode) (content, error) {
 	info, err := t.fsys.Stat(t.ctx, p)
 	if err != nil && (flag&os.O_CREATE == 0 || !errors.Is(err, pfs.NotExist)) {

@@ -24,7 +24,7 @@ func (s *staging) Stat(context.Context) (pfs.Info, error) {
 
 func (s *staging) Sync(ctx context.Context) error { return s.w.Sync(ctx) }
 
-// ReadAt reads back what was written. Gaps between writes read as zeros.
+// ReadAt reads back written bytes. Gaps between writes read as zeros.
 func (s *staging) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if off >= s.commit.Size {
 		return 0, io.EOF
@@ -53,8 +53,8 @@ func (s *staging) WriteAt(ctx context.Context, p []byte, off int64) (n int, err 
 	return n, err
 }
 
-// Truncate overwrites what it cuts off with zeros, so that it does not show again when the
-// file is lengthened.
+// Truncate overwrites the bytes that it cuts off with zeros, so that they do not appear again when
+// the file is extended.
 func (s *staging) Truncate(ctx context.Context, size int64) (err error) {
 	if size < 0 {
 		return fs.ErrInvalid

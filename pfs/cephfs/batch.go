@@ -63,7 +63,7 @@ type batch struct {
 type batchFile struct {
 	i     int
 	entry pfs.BatchEntry
-	temp  string // "" before it is made and after it is published
+	temp  string // "" before it is created and after it is published
 	open  filled // temp, until it is durable under its name
 
 	closed atomic.Bool // open is closed, or being closed

@@ -13,10 +13,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// call is one running operation. libcephfs takes no context and may wait for the cluster for ever,
-// so an operation runs in a goroutine of its own. Its caller waits until the context is done, or
-// until one call of libcephfs has had no answer for the timeout. Then the operation is abandoned:
-// it makes no further call of libcephfs, except to undo what it began.
+// call is one running operation. libcephfs takes no context and may wait for the cluster forever,
+// so an operation runs in its own goroutine. Its caller waits until the context is done, or until
+// one call of libcephfs has had no response for the timeout. Then the operation is abandoned: it
+// makes no further call of libcephfs, except to undo its changes.
 type call struct {
 	ctx  context.Context
 	m    *mount

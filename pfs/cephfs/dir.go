@@ -165,8 +165,8 @@ func (d *dir) rename(name string, to *dir, newName string, exclusive bool) error
 }
 
 // renameOverLinked replaces newName, which is one of several names of a file. The libcephfs that
-// makes this change forgets the other names too and then answers that they do not exist, so a
-// short session of its own makes it.
+// makes this change forgets the other names too and then returns that they do not exist, so the
+// change is made in a separate short session.
 func (d *dir) renameOverLinked(name string, to *dir, newName string) error {
 	opts := d.c.s.opts
 	opts.Session = pfs.NewID()

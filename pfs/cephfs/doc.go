@@ -11,9 +11,9 @@
 // # One connection
 //
 // A store is one mount, made as one Ceph user, which serves all users. It does not use
-// libcephfs's object cache, which takes much memory per mount. For gives new files to an
+// libcephfs's object cache, which takes much memory per mount. WithOwner gives new files to an
 // owner from the moment they have a name; only a directory or link that is made where the
-// owner may not write belongs to root for a moment. As makes the calls themselves as that
+// owner may not write belongs to root for a moment. Impersonate makes the calls themselves as that
 // user, so that the store's own permissions hold.
 //
 // # Links

@@ -56,7 +56,7 @@ func (d *dir) pin() (fh *cFh, err error) {
 	return fh, err
 }
 
-// unpin closes what pin opened. It returns errForgotten if a session ended meanwhile, which
+// unpin closes the handle of pin. It returns errForgotten if a session ended meanwhile, which
 // libcephfs sometimes reports only at the close.
 func (d *dir) unpin(fh *cFh) error {
 	if err := d.c.m.enter(); err != nil {

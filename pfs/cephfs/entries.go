@@ -4,10 +4,10 @@ package cephfs
 
 import "fmt"
 
-// entries returns up to limit entries in the order of the store, and the token of the next page, ""
-// if there is none. A token is the directory's inode and a position in the order of the hashes of
-// names. Any process can resume with it, at the price of one page, and entries that come or go
-// meanwhile do not shift it.
+// entries returns up to limit entries in the order of the store, and the token of the next page, or
+// "" at the end. A token is the directory's inode and a position in the order of the hashes of
+// names. Any process can continue with it, at the price of one page, and it stays valid when
+// entries appear or disappear.
 func (d *dir) entries(token string, limit int) (found []entry, next string, err error) {
 	st, err := d.stat(".")
 	if err != nil {

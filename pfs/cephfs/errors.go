@@ -92,7 +92,7 @@ func fail(op string, name pfs.Path, err error) error {
 	return pfs.E(op, name, kindOf(err), err)
 }
 
-// missing reports whether err says that the name does not exist.
+// missing reports whether err means that the name does not exist.
 func missing(err error) bool { return errors.Is(err, syscall.ENOENT) || errors.Is(err, pfs.NotExist) }
 
 // unlessMissing turns the error of a missing file into nil: for a removal that is success.

@@ -70,7 +70,7 @@ func (d *dir) openRegular(base, op string, name pfs.Path, flags int) (*handle, s
 	return h, st, err
 }
 
-// openAgain opens the file on another mount, under whatever name it has now.
+// openAgain opens the file on another mount, under its current name.
 func (r *file) openAgain(c *call) (*handle, error) {
 	return c.openInode(r.name, r.from, syscall.O_RDONLY, errReplaced)
 }

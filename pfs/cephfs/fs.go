@@ -37,7 +37,7 @@ var (
 	_ pfs.Impersonator       = FS{}
 )
 
-// WithOwner returns the same tree, in which whatever is made belongs to owner.
+// WithOwner returns the same tree, in which new files belong to owner.
 func (f FS) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
 	var err error
 	f.owner, err = idsOf("cephfs.WithOwner", owner)

@@ -268,7 +268,7 @@ func (o *opened) lose(h *handle) {
 	}
 }
 
-// take returns the open handle, which the caller must close; nil if there is none. The next
+// take returns the open handle, which the caller must close, or nil if none is open. The next
 // operation opens the file again.
 func (o *opened) take() *handle {
 	o.mu.Lock()
@@ -278,7 +278,7 @@ func (o *opened) take() *handle {
 	return h
 }
 
-// close ends the use and returns the user's handle, nil if there is none.
+// close ends the use and returns the user's handle, or nil.
 func (o *opened) close() *handle {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -111,7 +111,7 @@ func (e *inPlace) libFlags() int {
 	return syscall.O_RDWR
 }
 
-// openAgain opens the file on another mount, under whatever name it has now.
+// openAgain opens the file on another mount, under its current name.
 func (e *inPlace) openAgain(c *call) (*handle, error) {
 	return c.openInode(e.name, e.from, e.libFlags(), errStale)
 }

@@ -14,13 +14,13 @@ const (
 	aheadBlocks = 4
 	// maxBlocks is the number of blocks kept per file, for several readers.
 	maxBlocks = 4 * aheadBlocks
-	// A read of aheadFrom bytes at the start of a chunk is taken for the first of many, and starts
+	// A read of aheadFrom bytes at the start of a chunk probably begins a sequence, and starts
 	// reading ahead. After a shorter read, the next one has to continue it.
 	aheadFrom = 128 << 10
 )
 
-// readAhead reads a file ahead of a sequential reader: while the reader works on one block, the
-// next ones are on their way.
+// readAhead reads a file ahead of a sequential reader: while the reader uses one block, the next
+// blocks are in transit.
 type readAhead struct {
 	f *file
 
@@ -45,8 +45,8 @@ type block struct {
 // end returns the end of the block, even if the file ends before that.
 func (b *block) end() int64 { return b.off + blockSize }
 
-// read copies bytes of the block at off into p. If ok is false nothing was read ahead there, and
-// the caller has to ask the cluster.
+// read copies bytes of the block at off into p. If ok is false, the block was not read ahead, and
+// the caller must read from the cluster.
 func (a *readAhead) read(ctx context.Context, p []byte, off int64) (n int, ok bool) {
 	b := a.use(off)
 	if b == nil {
@@ -95,7 +95,7 @@ func (a *readAhead) until(off, n int64) int64 {
 	return min(until, a.f.info.Size)
 }
 
-// use returns the block that holds off, for which the caller must call leave; nil if there is none.
+// use returns the block that contains off, for which the caller must call leave, or nil.
 func (a *readAhead) use(off int64) *block {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// reads is the way to read an open file, whatever it was opened for.
+// reads reads an open file, of any kind of handle.
 type reads struct {
 	fs   FS
 	op   string

@@ -16,8 +16,8 @@ func (e *noSpace) Error() string {
 	return fmt.Sprintf("it needs %d bytes, %d are free", e.want, e.free)
 }
 
-// checkSpace returns noSpace if the store, or the quota of d, has fewer bytes left. It does not ask for
-// a small file: the store itself refuses what does not fit.
+// checkSpace returns noSpace if the store, or the quota of d, has fewer bytes left. It does not
+// check for small files, which the store itself refuses.
 func (d *dir) checkSpace(bytes int64) error {
 	const worth = 64 << 20
 	if bytes < worth {
@@ -41,8 +41,7 @@ func (d *dir) space() (space pfs.Space, err error) {
 	return space, err
 }
 
-// Space describes the store that holds name, or would hold it; below a quota, what the quota
-// allows.
+// Space describes the store of name, which need not exist. Below a quota, it describes the quota.
 func (f FS) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 	const op = "cephfs.Space"
 	for {

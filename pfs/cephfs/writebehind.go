@@ -25,7 +25,7 @@ type writeBehind struct {
 
 	flights chan struct{}
 	flying  map[int64]bool // blocks in transit
-	landed  sync.Cond      // signals that a block is no longer in transit
+	landed  sync.Cond      // signals that a block was written
 }
 
 // piece is a range of bytes within one block.
@@ -70,8 +70,8 @@ func (b *writeBehind) write(ctx context.Context, op string, p []byte, off int64)
 }
 
 // join adds p to the piece that ends at off, or begins a piece, and returns it. It returns nil if
-// there is no memory, or if p does not continue the open piece of its block: bytes that are written
-// twice must reach the cluster in that order.
+// there is no memory, or if p does not continue the open piece of its block: two writes of the same
+// bytes must reach the cluster in order.
 func (b *writeBehind) join(p []byte, off int64) *piece {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -79,7 +79,7 @@ func (c *Client) Concat(ctx context.Context, target pfs.Path, sources []pfs.Path
 	return c.change(ctx, op, wire.CallConcat, target, q, nil)
 }
 
-// Capabilities asks the service what can be done below name.
+// Capabilities requests the capabilities of the directory name from the service.
 func (c *Client) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
 	var reply wire.CapabilitiesReply
 	err := c.ask(ctx, "client.Capabilities", wire.CallCapabilities, name, wire.PathRequest{Path: string(name)}, &reply)

@@ -36,9 +36,9 @@ type Options struct {
 	// Datacenter is the caller's name for the service's current datacenter.
 	Datacenter string
 
-	// Token returns an access token. refused is the one that the service has just
-	// refused, empty at first; the function should not return it again. Without
-	// Token the client can only log in and ask for ServiceInfo.
+	// Token returns an access token. refused is the token that the service has just refused, empty
+	// at first; the function should not return it again. Without Token the client can only log in
+	// and call ServiceInfo.
 	Token func(ctx context.Context, refused string) (string, error)
 
 	// Retry is the retry policy if the context carries no retry.Budget.
@@ -58,7 +58,7 @@ type Client struct {
 
 	gates  gates
 	leases leases
-	renew  chan struct{} // has an element while a new token is asked for
+	renew  chan struct{} // has an element while a new token is requested
 	mu     sync.Mutex
 	token  string
 }

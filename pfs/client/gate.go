@@ -40,7 +40,7 @@ func (g *gates) learn(h http.Header) {
 // gate bounds the requests of one kind in progress.
 type gate struct {
 	mu    sync.Mutex
-	limit int // 0: not known
+	limit int // 0 if unknown
 	used  int
 	freed chan struct{} // closed when somebody leaves; nil if nobody waits
 }

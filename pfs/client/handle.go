@@ -57,7 +57,7 @@ func (c *Client) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFl
 
 func (h *handle) name() pfs.Path { return pfs.Path(h.wire.Path) }
 
-// check refuses what cannot be done with the handle, which must be open with the flags need.
+// check refuses an operation that the handle does not allow: it must be open with the flags need.
 func (h *handle) check(ctx context.Context, op string, need pfs.OpenFlags, off int64, n int) error {
 	if h.closed.Load() {
 		return pfs.E(op, h.name(), pfs.Closed, nil)
@@ -81,7 +81,7 @@ func (h *handle) message(op, method, path string, off int64) message {
 	return m
 }
 
-// ReadAt reads what the file holds now.
+// ReadAt reads the current content of the file.
 func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	const op = "client.Handle.ReadAt"
 	if err := h.check(ctx, op, pfs.OpenRead, off, len(p)); err != nil {
@@ -181,7 +181,7 @@ func (h *handle) Allocate(ctx context.Context, off, n int64) error {
 	return err
 }
 
-// Sync makes what was written durable.
+// Sync makes all writes durable.
 func (h *handle) Sync(ctx context.Context) error {
 	const op = "client.Handle.Sync"
 	if err := h.check(ctx, op, 0, 0, 0); err != nil {

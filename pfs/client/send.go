@@ -34,7 +34,7 @@ type message struct {
 	body func() (io.Reader, int64)
 	// id is the request ID of a call that must not be executed twice.
 	id string
-	// trailers says that receive reads the answer's trailers.
+	// trailers is true if receive reads the response's trailers.
 	trailers bool
 	// anonymous requests carry no token.
 	anonymous bool
@@ -81,7 +81,7 @@ func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Re
 // repairs is how often a request is sent again at once after its bytes were damaged in transit.
 const repairs = 3
 
-// cure returns what helps against the failure of m. Repeating a limited login soon does not help.
+// cure returns the remedy for the failure of m. Repeating a limited login soon does not help.
 func (m message) cure(err error) retry.Cure {
 	switch {
 	case errors.Is(err, wire.ErrDamaged):
@@ -278,7 +278,7 @@ func (c *Client) check(m message, resp *http.Response) error {
 	return named(e.Err(), m)
 }
 
-// transportError classifies what net/http or a body's Read returned.
+// transportError classifies an error of net/http or of a body's Read.
 func (c *Client) transportError(ctx context.Context, m message, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == errStalled:

@@ -19,21 +19,19 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// stagingDir is the dot-directory in which the shards of one conversion wait until all exist. It
-// has
+// stagingDir is the dot-directory that holds the shards of one conversion until all exist. It
+// contains
 //
-//	job                what is made: inputs and options
-//	at-work            which run is at work; see stagingClaim
+//	job                inputs and options of the conversion
+//	at-work            the run that uses the directory; see stagingClaim
 //	00000.1f0e93ab75   shard 0, made by the run 1f0e93ab75
-//	00000.shard        what it holds, and in which file; written after it
+//	00000.shard        description of shard 0; written after it
 //
-// and is removed at the end. One run is at work in it at a time. A run that was suspended may work
-// for a moment until it notices that another one has taken its place; so no run writes the files of
-// another.
+// and is removed at the end. One run uses it at a time. A suspended run may continue for a moment
+// until it notices that another one has taken its place, so no run writes the files of another.
 //
-// Nothing in it is trusted: a shard is kept only if its bytes have the stated digest and the
-// records of this run are those that it was made of.
-// stated, and if the records of this run are the ones it was made of.
+// Nothing in it is trusted: a shard is kept only if its bytes have the stated digest and this run
+// has the same records for it.
 type stagingDir struct {
 	fs      pfs.FileSystem
 	dir     pfs.Path

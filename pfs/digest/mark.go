@@ -16,12 +16,11 @@ const (
 	MaxMark = 1024
 )
 
-// Mark is what a store keeps with a published file about its content: its digest, so that Stat
-// shows it without reading, and the ID of its upload, so that a repeated Commit whose answer was
-// lost is recognized.
+// Mark is stored with a published file: its digest, so that Stat returns it without reading, and
+// the ID of its upload, so that a repeated Commit whose response was lost is recognized.
 //
-// It is valid while the file has the size and the modification time in the Mark; whoever changes a
-// file in place removes its mark first.
+// A Mark is valid while the file has the size and the modification time in it. A program that
+// changes a file in place removes the mark first.
 type Mark struct {
 	Size    int64     // bytes
 	ModTime time.Time // as the store keeps it
@@ -57,8 +56,8 @@ func (m Mark) Encode() []byte {
 	return packHex(p, name, sum)
 }
 
-// packHex appends the length of name, name, the length of sum with a bit that tells whether sum
-// follows as it is or as the bytes that it is the hex of.
+// packHex appends the length of name, name, and the length of sum with a bit for its form, followed
+// by sum itself or, if it is hexadecimal, its bytes.
 func packHex(p []byte, name, sum string) []byte {
 	p = append(p, byte(len(name)))
 	p = append(p, name...)

@@ -16,8 +16,8 @@ type walk struct {
 	to    pfs.Path // where the last one leads
 }
 
-// follow returns the path at, which is at or below link, with the link replaced by its target.
-// There is no link above link, so its parent is a real directory.
+// follow returns the path at, which is at or below link, with the link replaced by its target. No
+// parent of link is a link, so its parent is a real directory.
 func (w *walk) follow(ctx context.Context, link, at pfs.Path) (pfs.Path, error) {
 	if w.links++; w.links > MaxLinks {
 		return "", pfs.Errorf("linkfs.Follow", w.name, pfs.Symlink,

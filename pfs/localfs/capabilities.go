@@ -14,7 +14,7 @@ const always = pfs.CanRename | pfs.CanRenameDir | pfs.CanRenameNew | pfs.CanKeep
 	pfs.CanOpenHandle | pfs.CanAppend | pfs.CanWriteRandom | pfs.CanSetTimes | pfs.CanSetAccessTime |
 	pfs.CanCopyInside | pfs.CanDigest | pfs.CanSpace
 
-// Capabilities asks the system what the file system below name can do.
+// Capabilities checks the file system below name.
 func (f *FS) Capabilities(ctx context.Context, name pfs.Path) (c pfs.Capabilities, err error) {
 	err = f.in(ctx, "localfs.Capabilities", name, func(d dir) error {
 		there, err := d.capabilities()

@@ -98,8 +98,8 @@ func (w *staged) inPlace(op string) error {
 	return nil
 }
 
-// target describes the file that has the name. It fails early if that cannot be replaced, and
-// adjusts the claim to what will be replaced.
+// target returns the existing file at the name. It fails early if that cannot be replaced, and
+// adjusts the claim to the replaced size.
 func (w *staged) target(ctx context.Context, op string, opts pfs.CommitOptions) (info pfs.Info, done bool, err error) {
 	st, err := w.dir.stat(w.base, false)
 	switch {
@@ -141,8 +141,8 @@ func (w *staged) publish(ctx context.Context, op string, opts pfs.CommitOptions,
 	return w.done, w.fs.syncDir(w.dir)
 }
 
-// giveName renames the temporary and books the change. Under a quota it looks at the target again,
-// since others may have replaced or removed it during the sync.
+// giveName renames the temporary and books the change. Under a quota it checks the target again,
+// which others may have replaced or removed during the sync.
 func (w *staged) giveName(ctx context.Context, op string, opts pfs.CommitOptions) (info pfs.Info, done bool, err error) {
 	err = w.fs.holding(w.named(w.base), w.temp, func() error {
 		if len(w.in) > 0 {

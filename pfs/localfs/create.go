@@ -163,7 +163,7 @@ func (w *staged) opened(op string, opts pfs.CreateOptions, made bool) (err error
 // upload that is never sent must not keep others out.
 func (w *staged) fits(op string, size int64) error {
 	space, err := w.dir.space()
-	if err != nil || space.Total <= 0 { // not known
+	if err != nil || space.Total <= 0 { // unknown
 		return nil
 	}
 	if more := size - max(w.from.size, w.from.disk); more > space.Free {

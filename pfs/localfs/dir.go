@@ -10,15 +10,15 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// dir is an open directory: all that this package asks the operating system about names. A name is
-// one element, or "." for the directory itself. Links are not followed unless stated; a dir that
-// was opened to follow them does so in open, openFile, chmod, chown and chtimes. Errors are those
-// of the system, or a *linkError. A dir may be used concurrently until it is closed.
+// dir is an open directory: all operations on names that this package needs. A name is one element,
+// or "." for the directory itself. Links are not followed unless stated; a dir that was opened to
+// follow them does so in open, openFile, chmod, chown and chtimes. Errors are those of the system,
+// or a *linkError. A dir is safe for concurrent use until it is closed.
 type dir interface {
 	Close() error
 
-	// open opens the directory rel, a path of any number of elements, or "". A link on the way is a
-	// *linkError.
+	// open opens the directory rel, a path of any number of elements, or "". A link in the path is
+	// a *linkError.
 	open(rel string) (dir, error)
 
 	// stat describes name or, if follow is set, the target of the link.
@@ -47,7 +47,7 @@ type dir interface {
 	rename(name string, to dir, newName string, exclusive bool) error
 
 	// access returns the error with which the system would refuse to read name, or to change it;
-	// nil if that is not known.
+	// nil if that is unknown.
 	access(name string, change bool) error
 	chmod(name string, mode fs.FileMode) error
 
@@ -69,7 +69,7 @@ type dir interface {
 
 	space() (pfs.Space, error)
 
-	// capabilities returns those of some that the directory's file system has.
+	// capabilities returns the capabilities that depend on the directory's file system.
 	capabilities() (pfs.Capabilities, error)
 }
 
@@ -109,8 +109,8 @@ type linkError struct {
 
 func (e *linkError) Error() string { return "symbolic link" }
 
-// renameExclusively implements an exclusive rename where the system has none: with a second name,
-// or, for a directory, with an empty one that the system lets it replace.
+// renameExclusively renames without replacing where the system cannot: it uses a second name or,
+// for a directory, an empty directory that the system may replace.
 func renameExclusively(d dir, name string, to dir, newName string) error {
 	st, err := d.stat(name, false)
 	if err != nil {

@@ -214,8 +214,8 @@ func below(rel, name string) string {
 	return rel + "/" + name
 }
 
-// across returns d and to as paths below one os.Root: their own if they are one directory, so that
-// nothing on the way can be swapped, otherwise that of the top.
+// across returns d and to as paths below one os.Root: their own if they are the same directory, so
+// that no parent can be replaced meanwhile, otherwise that of the top.
 func (d *rootDir) across(to dir) (from, into *rootDir) {
 	t := to.(*rootDir)
 	if t.rel == d.rel {

@@ -129,5 +129,5 @@ func cause(err error) error {
 	return err
 }
 
-// missing reports whether err says that the name does not exist.
+// missing reports whether err means that the name does not exist.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -13,8 +13,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Options says how the directory is used. The zero value is the store of a
-// service: no link is followed and every change is durable when it returns.
+// Options select how the directory is used. The zero value is the store of a service: it follows no
+// link, and every change is durable when it returns.
 type Options struct {
 	// FollowLinks makes the operating system follow symbolic links as usual, for the local side of
 	// a command. Stat still describes the link itself.
@@ -36,9 +36,9 @@ type FS struct {
 	attrs  attributes
 	dev    uint64               // of the root
 	births bool                 // files have times of birth, which Info.ID contains
-	sync   func(*os.File) error // makes what was written to a file durable
+	sync   func(*os.File) error // makes the bytes written to a file durable
 	quotas quotas
-	marks  sync.Mutex // held by whoever changes the time of a stored digest, or drops it
+	marks  sync.Mutex // held while the time of a stored digest is changed, or the digest removed
 
 	mu   sync.RWMutex // of root, held for reading while root is used
 	root dir          // nil once closed
@@ -186,7 +186,7 @@ func (f *FS) syncDir(d dir) error {
 // syncEntry makes mode, time and attributes of base durable. It syncs the whole disk if base cannot
 // be opened.
 func (f *FS) syncEntry(d dir, base string) error {
-	if f.opts.NoSync || runtime.GOOS == "windows" { // Windows syncs only what is open for writing
+	if f.opts.NoSync || runtime.GOOS == "windows" { // Windows syncs only files that are open for writing
 		return nil
 	}
 	file, err := d.openFile(base, os.O_RDONLY, 0)

@@ -55,7 +55,7 @@ func (f *FS) claimMove(ctx context.Context, r rename, from, to named) (m *move, 
 	return m, nil
 }
 
-// sumsOfAll returns what base and everything below it add to a tree.
+// sumsOfAll returns the totals of base and everything below it.
 func (f *FS) sumsOfAll(ctx context.Context, d dir, base string, st stat) (sums, error) {
 	u := sumsOf(st)
 	if !st.mode.IsDir() {

@@ -15,7 +15,7 @@ const maxDepth = 64
 // opened by its name in its open parent.
 func (f *FS) RemoveTree(ctx context.Context, name pfs.Path) error {
 	return f.removing(ctx, "localfs.RemoveTree", name, func(r *remover, base string, st stat) error {
-		// Quotas on the way may be gone even if only a part was removed.
+		// Quotas in the tree may be gone even if only a part was removed.
 		defer f.quotas.forget(name)
 		return r.removeAll(base, st)
 	})

@@ -21,7 +21,7 @@ func (f *FS) Space(ctx context.Context, name pfs.Path) (space pfs.Space, err err
 	return space, fail(op, name, err)
 }
 
-// openNearest opens the deepest existing directory on the way to rel.
+// openNearest opens the deepest existing directory of the path rel.
 func (f *FS) openNearest(rel string) (dir, error) {
 	d, err := f.openDir("")
 	if err != nil {

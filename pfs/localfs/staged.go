@@ -189,8 +189,8 @@ func (w *staged) Sync(ctx context.Context) error {
 	return err
 }
 
-// syncFile syncs the temporary. After a failure the next sync would succeed without the bytes: so
-// there is none, and the staged bytes are lost.
+// syncFile syncs the temporary. After a failure the next sync would succeed without the bytes, so
+// syncFile does not retry, and the staged bytes are lost.
 func (w *staged) syncFile(op string) error {
 	w.syncing.Lock()
 	defer w.syncing.Unlock()
@@ -253,7 +253,7 @@ func (w *staged) discard(op string) error {
 	return unlessMissing(w.dir.unlink(w.temp))
 }
 
-// leave ends the claim with the last handle. The totals then count what is kept.
+// leave ends the claim with the last handle. The totals then include the kept bytes.
 func (w *staged) leave(keep bool) {
 	if release, err := w.fs.hold(w.named(w.temp)); err == nil {
 		defer release()

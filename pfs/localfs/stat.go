@@ -14,15 +14,15 @@ type stat struct {
 	mode  fs.FileMode // type, permission and special bits
 	size  int64       // bytes
 	disk  int64       // bytes that are allocated on the disk, if known
-	block int64       // bytes; 0 if not known
+	block int64       // bytes; 0 if unknown
 	rdev  uint64      // number of a device
 	mtime time.Time
-	atime time.Time // zero if not known
-	ctime int64     // ns; 0 if not known
-	born  int64     // ns; 0 if not known
+	atime time.Time // zero if unknown
+	ctime int64     // ns; 0 if unknown
+	born  int64     // ns; 0 if unknown
 	links uint64
 
-	dev, ino uint64 // 0 if not known; then info tells identity
+	dev, ino uint64 // 0 if unknown; then info determines identity
 	info     fs.FileInfo
 
 	uid, gid uint32

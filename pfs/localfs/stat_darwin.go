@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// fill adds what package os leaves out.
+// fill adds fields that package os omits.
 func (s *stat) fill(sys any) {
 	st, ok := sys.(*syscall.Stat_t)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fill adds what package os leaves out.
+// fill adds fields that package os omits.
 func (s *stat) fill(sys any) {
 	st, ok := sys.(*syscall.Stat_t)
 	if !ok {

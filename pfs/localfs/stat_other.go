@@ -2,5 +2,5 @@
 
 package localfs
 
-// fill adds what package os leaves out: on this system, nothing.
+// fill adds fields that package os omits: on this system, none.
 func (s *stat) fill(any) {}

@@ -20,7 +20,7 @@ type tree struct {
 	claims  need      // of running operations, uploads included
 	counted time.Time // when used was counted; zero: not yet
 	doubted bool      // used cannot be right, and must be counted again at once
-	count   *count    // the running walk, nil if there is none
+	count   *count    // the running walk, or nil
 }
 
 // count is one walk of a tree.
@@ -37,7 +37,7 @@ func (t *tree) setLimits(l limits) {
 	t.limits = l
 }
 
-// usage returns what Usage reports.
+// usage returns the result of Usage.
 func (t *tree) usage() pfs.Usage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,7 +120,7 @@ func (t *tree) bookLocked(change sums) {
 		return
 	}
 	t.used = t.used.plus(change, 1)
-	if t.used != t.used.atLeast(sums{}) { // negative: another process changed what this one counts
+	if t.used != t.used.atLeast(sums{}) { // negative: another process changed entries that this one counts
 		t.doubted = true
 	}
 }

@@ -42,7 +42,7 @@ type walker struct {
 	pending int // directories still to enter, on all levels
 }
 
-// level is one directory on the way from the top to the walk's position.
+// level is one directory on the path from the top to the walk's position.
 type level struct {
 	place        // its dir is nil while it is closed
 	name  string // in the level above
@@ -251,8 +251,7 @@ func (w *walker) close(i int) {
 	}
 }
 
-// passed reports whether a walk goes on after err: the directory is not there any
-// more.
+// passed reports whether a walk continues after err: the directory no longer exists.
 func passed(err error) bool {
 	switch kindOf(err) {
 	case pfs.NotExist, pfs.NotDir, pfs.Symlink, pfs.Conflict:

@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// fileAttributes are the extended attributes of the system: it has none.
+// fileAttributes are the extended attributes of a system that has none.
 type fileAttributes struct{}
 
 var _ attributes = fileAttributes{}

@@ -13,7 +13,7 @@ const everything = pfs.CanRename | pfs.CanRenameDir | pfs.CanRenameNew | pfs.Can
 	pfs.CanXattr | pfs.CanSymlink | pfs.CanHardLink | pfs.CanMknod | pfs.CanConcat | pfs.CanCopyInside |
 	pfs.CanDigest | pfs.CanSpace | pfs.CanUsage | pfs.CanSetQuota | pfs.CanLocateBlocks
 
-// Capabilities returns what the store can do, which is the same everywhere.
+// Capabilities returns the capabilities of the store, which are the same everywhere.
 func (s *FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
 	const op = "memfs.Capabilities"
 	if err := begin(ctx, op, name); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// link makes n the entry name of dir and replaces what is there. The caller has checked that it
+// link makes n the entry name of dir and replaces an existing entry. The caller has checked that it
 // may; link itself only checks quotas.
 func (s *FS) link(op string, name pfs.Path, dir, n *node) error {
 	old := dir.child(name.Base())

@@ -59,8 +59,8 @@ func (w *staged) commit(op string, opts pfs.CommitOptions) (pfs.Info, error) {
 	return s.publish(op, w.name, st.data.resized(opts.Size), st.key.id, opts)
 }
 
-// publish makes data the file name, whatever is there now. NoReplace does not protect the file of
-// the same upload, so that Commit can be repeated.
+// publish makes data the file name and replaces an existing one. NoReplace does not protect the
+// file of the same upload, so that Commit can be repeated.
 func (s *FS) publish(op string, name pfs.Path, data content, id string, opts pfs.CommitOptions) (pfs.Info, error) {
 	dir, old, err := s.place(op, name)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 // pageSize is the largest length of a page of content, in bytes.
 const pageSize = 64 << 10
 
-// content is bytes in pages, by page number. A page may be short or missing; what it lacks reads
-// as zeros, so that a gap costs nothing.
+// content is bytes in pages, by page number. A page may be short or missing; missing bytes read as
+// zeros, so that a gap costs nothing.
 type content struct {
 	pages map[int64][]byte
 	size  int64

@@ -40,8 +40,8 @@ func (s *FS) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) 
 	return &staged{fs: s, st: st, name: name, resumed: st.size > 0}, nil
 }
 
-// place returns the directory in which a file name may be published, and what is there now, if
-// anything.
+// place returns the directory in which a file name may be published, and the existing entry, or
+// nil.
 func (s *FS) place(op string, name pfs.Path) (dir, old *node, err error) {
 	if name == pfs.Root {
 		return nil, nil, pfs.E(op, name, pfs.IsDir, nil)

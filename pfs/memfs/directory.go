@@ -16,7 +16,7 @@ type directory struct {
 	removed int      // number of removed entries in order
 
 	sum                tally // of the whole tree below
-	maxBytes, maxFiles int64 // the quota; 0 is none
+	maxBytes, maxFiles int64 // the quota; 0: none
 
 	staged map[stageKey]*stage // uploads in progress
 }

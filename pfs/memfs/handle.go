@@ -68,7 +68,7 @@ func (s *FS) openNode(op string, name pfs.Path, flags pfs.OpenFlags, perm fs.Fil
 	return n, err
 }
 
-// setContent makes data the content of the file n and updates what depends on it.
+// setContent makes data the content of the file n and updates the dependent fields.
 func (s *FS) setContent(op string, name pfs.Path, n *node, data content) error {
 	delta := tally{bytes: data.size - n.data.size}
 	if err := s.checkSpace(op, name, delta.bytes); err != nil {

@@ -36,8 +36,8 @@ type Options struct {
 	// beyond it answer NoSpace. 0 means no limit.
 	Capacity int64
 
-	// User is the user that the store works as, and the owner of what it makes. This user may
-	// do everything. Default: a user without a name.
+	// User is the user as which the store works, and the owner of new files. This user may do
+	// everything. Default: a user without a name.
 	User string
 
 	// Without are capabilities that this store lacks, for tests.

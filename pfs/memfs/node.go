@@ -47,7 +47,7 @@ func (n *node) parent() *node {
 	return n.parents[0]
 }
 
-// child returns the entry of that name of a directory, nil if it has none.
+// child returns the entry of a directory with the given name, or nil.
 func (n *node) child(name string) *node {
 	if e := n.dir.entries[name]; e != nil {
 		return e.node

@@ -6,7 +6,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// acting is the user who owns what an FS makes, and the rights with which it is used.
+// acting is the owner of new files of an FS, and the rights with which it is used.
 type acting struct {
 	owner string
 	as    bool // with the rights of owner instead of the store's
@@ -46,7 +46,7 @@ func (w acting) newDir(mode fs.FileMode) *node {
 	return &node{mode: fs.ModeDir | mode.Perm(), mtime: now(), atime: now(), ctime: now(), owner: w.owner, dir: newDirectory()}
 }
 
-// access is what is done with a node, as a permission bit of others.
+// access is an access to a node, as a permission bit of others.
 type access fs.FileMode
 
 const (

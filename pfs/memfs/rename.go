@@ -80,8 +80,8 @@ func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, a
 	return s.move(op, n, from, dir, oldName, newName)
 }
 
-// move takes n from oldName in from to newName in dir, replacing what is there. It removes the old
-// entry first, so that a quota above both counts n once.
+// move moves n from oldName in from to newName in dir, replacing an existing entry. It removes the
+// old entry first, so that a quota above both counts n once.
 func (s *FS) move(op string, n, from, dir *node, oldName, newName pfs.Path) error {
 	delta := n.tally()
 	from.add(tally{}.minus(delta))

@@ -7,8 +7,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Sweep removes the uploads below dir that were last written longer than age ago: a user's own,
-// or those of all.
+// Sweep removes the uploads below dir whose last write is older than age: a user's own, or those of
+// all.
 func (s *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "memfs.Sweep"
 	if err := begin(ctx, op, dir); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// tally counts what a tree holds. Every directory keeps the tally of everything below it, so that
+// tally is the totals of a tree. Every directory keeps the tally of everything below it, so that
 // neither Usage nor a quota has to walk.
 type tally struct{ bytes, files, dirs int64 }
 

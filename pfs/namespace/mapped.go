@@ -17,8 +17,8 @@ type MappedDir struct {
 	ReadOnly bool
 	Access   AccessList
 
-	// AsUser applies the store's own permissions: every access is made as the user who asks.
-	// The store must be a pfs.Impersonator.
+	// AsUser applies the store's own permissions: every access is made as the requesting user. The
+	// store must be a pfs.Impersonator.
 	AsUser bool
 }
 

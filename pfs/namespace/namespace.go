@@ -81,7 +81,7 @@ type Datacenter struct {
 	Name string // one element of a path, and not "public"
 	FS   pfs.FileSystem
 
-	// Dir is the directory of FS that homes and public are in. If it is missing, it is made,
+	// Dir is the directory of FS that contains homes and public. If it is missing, it is created,
 	// but not its parent. Default: the root.
 	Dir pfs.Path
 
@@ -144,8 +144,8 @@ type Config struct {
 	// Current is the datacenter of /pfs/public, for which an alias stands. Default: the first.
 	Current string
 
-	// Account returns the account of that name. With it administrators find the homes of all
-	// accounts, and no home is made without an account. Default: not used.
+	// Account returns the account with the given name. With it administrators find the homes of all
+	// accounts, and no home is created without an account. Default: not used.
 	Account func(name string) (id auth.Identity, ok bool)
 
 	Logger *slog.Logger // default: discard

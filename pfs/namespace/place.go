@@ -2,7 +2,7 @@ package namespace
 
 import "github.com/paddlecloud/pfs/pfs"
 
-// kind is what a path of the tree is, by its place alone.
+// kind is the kind of a path in the tree, which its place determines.
 type kind uint8
 
 const (

@@ -5,7 +5,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/auth"
 )
 
-// policy is what an identity may do. It obeys the rules of permfs.Policy: it allows Read, Write,
+// policy is the rights of an identity. It obeys the rules of permfs.Policy: it allows Read, Write,
 // Delete, Discard and Administer on a directory only if it allows them on everything below.
 type policy struct {
 	id     auth.Identity
@@ -49,8 +49,8 @@ func (p policy) allowFixed(a pfs.Access, name pfs.Path, at place) error {
 	return nil // even Make: the directory exists, which is success
 }
 
-// allowHome decides about a home and what is in it. Administrators may do everything to the homes
-// of others, for example remove those of removed accounts.
+// allowHome decides about a home and the entries below it. Administrators may do everything to the
+// homes of others, for example remove those of removed accounts.
 func (p policy) allowHome(a pfs.Access, name pfs.Path, at place) error {
 	own := at.owner == p.id.Name
 	switch {
@@ -64,7 +64,7 @@ func (p policy) allowHome(a pfs.Access, name pfs.Path, at place) error {
 	return nil
 }
 
-// allowPublic decides about what is public.
+// allowPublic decides about the public directory and the entries below it.
 func (p policy) allowPublic(a pfs.Access, name pfs.Path) error {
 	switch {
 	case a == pfs.Administer || a == pfs.Discard: // Discard includes other publishers' uploads
@@ -75,8 +75,8 @@ func (p policy) allowPublic(a pfs.Access, name pfs.Path) error {
 	return nil
 }
 
-// allowMount decides about a mapped directory and what is in it. Those who may not enter it get
-// the same answers as for a missing one.
+// allowMount decides about a mapped directory and the entries below it. Those who may not enter it
+// get the same answers as for a missing one.
 func (p policy) allowMount(a pfs.Access, name pfs.Path, at place) error {
 	m, ok := p.mounts[at.mount]
 	switch {
@@ -117,7 +117,7 @@ func (p policy) allowAbove(name pfs.Path) error {
 	return nil
 }
 
-// allowAdmin refuses what only an administrator may do.
+// allowAdmin refuses an operation that only an administrator may do.
 func (p policy) allowAdmin(name pfs.Path) error {
 	if p.id.Role != auth.Admin {
 		return pfs.Errorf(opView, name, pfs.Permission, "this takes an administrator")

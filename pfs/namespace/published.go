@@ -49,7 +49,7 @@ func (p published) through(ctx context.Context, a pfs.Access, name pfs.Path, cal
 	return call(p.below, name)
 }
 
-// orLink returns err, or if it is nil, the error for a link on the way.
+// orLink returns err or, if it is nil, the error for a link in the path.
 func orLink(err error, link pfs.Path) error {
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (p published) allUnfinished(ctx context.Context, dataset pfs.Path) error {
 	return nil
 }
 
-// unfinished answers ReadOnly, about name, if the directory of a version has a manifest. A missing
+// unfinished returns ReadOnly, about name, if the directory of a version has a manifest. A missing
 // directory, a link or a file has none.
 func (p published) unfinished(ctx context.Context, name, version pfs.Path) error {
 	if !p.n.due(string(version)) {

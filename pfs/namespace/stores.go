@@ -16,8 +16,8 @@ type stores struct {
 }
 
 // newStores returns the tree of all stores as id sees it. Each operation uses the mux of the owner
-// of its path. One on several paths uses that of the target, whose owner gets what a rename or
-// copy inside a store makes.
+// of its path. One on several paths uses that of the target, whose owner gets the result of a
+// rename or copy inside a store.
 func newStores(n *Namespace, id auth.Identity) *pfs.Layer {
 	s := stores{n: n, id: id}
 	s.viewer, _ = id.Owner()
@@ -38,8 +38,8 @@ func newStores(n *Namespace, id auth.Identity) *pfs.Layer {
 	}})
 }
 
-// mux returns the tree for an access to name. Administrators, who set quotas, see what is used of
-// them even where the store does not let them in.
+// mux returns the tree for an access to name. Administrators, who set quotas, see their use even if
+// the store does not let them in.
 func (s stores) mux(a pfs.Access, name pfs.Path) *pfs.Layer {
 	if s.n.muxes.only != nil {
 		return s.n.muxes.only
@@ -51,7 +51,7 @@ func (s stores) mux(a pfs.Access, name pfs.Path) *pfs.Layer {
 	return s.n.muxes.get(muxKey{owner: s.owner(a, name), viewer: s.viewer, administers: administers})
 }
 
-// owner returns the owner of what is made at name; zero for the service.
+// owner returns the owner of new files at name; zero for the service.
 func (s stores) owner(a pfs.Access, name pfs.Path) pfs.Owner {
 	at := placeOf(name)
 	switch {

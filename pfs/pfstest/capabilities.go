@@ -34,8 +34,8 @@ var capabilityPromises = []promise{
 	}},
 }
 
-// tries are an operation for each capability, on a directory of its own that has the files f and
-// g, and a subdirectory with one file.
+// tries has an operation for each capability, on a new directory with the files f and g, and a
+// subdirectory with one file.
 var tries = map[pfs.Capabilities]func(e *env, dir pfs.Path) error{
 	pfs.CanRename:    func(e *env, dir pfs.Path) error { return e.fs.Rename(e.ctx, dir+"/f", dir+"/new") },
 	pfs.CanRenameDir: func(e *env, dir pfs.Path) error { return e.fs.Rename(e.ctx, dir+"/sub", dir+"/new") },

@@ -11,7 +11,6 @@
 //
 // # Files
 //
-//	suite, options, want             Run and a check's surroundings; what is tested, and lacks; what checks demand
 //	suite, options, want             Run and the environment of a check; what is tested; helpers of checks
 //	files, content, forgetful        for tests of other packages too: files, their bytes, a store that loses them
 //	operation                        all operations on a path, for the rules that they share

@@ -2,7 +2,8 @@ package pfstest
 
 import "github.com/paddlecloud/pfs/pfs"
 
-// errorPromises are those that all operations share; the others are checked with their operations.
+// errorPromises are the promises about errors of all operations. Those about one operation are with
+// its other promises.
 var errorPromises = []promise{
 	{says: "a missing name answers NotExist", check: func(e *env) {
 		e.each(func(op operation) bool { return op.needsName }, func(e *env, op operation) {

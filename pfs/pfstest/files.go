@@ -63,7 +63,7 @@ func WantFile(t testing.TB, fsys pfs.FileSystem, name pfs.Path, want []byte) {
 	}
 }
 
-// WantAbsent fails the test unless Stat says that nothing has one of the names.
+// WantAbsent fails the test unless none of the names exists.
 func WantAbsent(t testing.TB, fsys pfs.FileSystem, names ...pfs.Path) {
 	t.Helper()
 	for _, name := range names {

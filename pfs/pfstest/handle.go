@@ -13,8 +13,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// handlePromises are about files that are open for changes. A store that can only append does not
-// make those that need writes at any offset.
+// handlePromises are about files that are open for changes. A store that can only append is not
+// checked for writes at other offsets.
 var handlePromises = []promise{
 	{says: "what is written in place is visible at once", needs: NoHandle | NoRandomWrite, check: func(e *env) {
 		data := Pattern(1, 200_000)
@@ -122,7 +122,7 @@ var handlePromises = []promise{
 			before, err := h.Stat(e.ctx)
 			e.ok(err)
 			now := move(e)
-			if now == "" && e.lacks(NoRandomWrite) { // the store may delete what has no name any more
+			if now == "" && e.lacks(NoRandomWrite) { // the store may delete a file without a name
 				if _, err := h.ReadAt(e.ctx, make([]byte, 1), 0); err != nil {
 					e.wantOneOf(err, []pfs.Kind{pfs.Conflict, pfs.Stale}, "/f")
 					return

@@ -218,8 +218,8 @@ var listPromises = []promise{
 	}},
 }
 
-// pages lists dir in pages of limit and passes each to see. If a token is no longer valid, it calls
-// restart and begins again.
+// pages lists dir in pages of limit entries and passes each to see. If a token becomes invalid, it
+// calls restart and starts again.
 func (e *env) pages(dir pfs.Path, limit int, restart func(), see func(page pfs.Page)) {
 	e.Helper()
 	for token, tries := "", 0; ; {

@@ -12,7 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// nodePromises are about what a file has besides content: attributes, names, its type.
+// nodePromises are about the properties of a file other than content: attributes, names, type.
 var nodePromises = []promise{
 	{says: "each file has an ID that a rename keeps", needs: NoFileID, check: func(e *env) {
 		MustMkdir(e, e.fs, "/dir", "/full")

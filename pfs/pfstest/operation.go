@@ -31,7 +31,7 @@ type operation struct {
 	anywhere  bool // may ignore the path
 }
 
-// on is what an operation is done on.
+// on is the kind of entry on which an operation works.
 type on struct {
 	ctx  context.Context
 	fs   pfs.FileSystem
@@ -151,8 +151,8 @@ func digestOf(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, algorithm
 	return c.Digest(ctx, name, algorithm, nil)
 }
 
-// each calls check for the operations that which selects, without those that the store lacks. Each
-// gets a file system of its own, with a file at otherFile.
+// each calls check for the operations that which selects, except those that the store lacks. Each
+// gets a new file system, with a file at otherFile.
 func (e *env) each(which func(operation) bool, check func(e *env, op operation)) {
 	for _, op := range operations {
 		if e.lacks(op.gap) || !which(op) {

@@ -13,12 +13,12 @@ type Options struct {
 	// t.Cleanup.
 	New func(t *testing.T) pfs.FileSystem
 
-	// Reopen returns another instance of the store of fsys, which New made, as a process
-	// started later would see it. After that, the suite only calls Close of what is open on
-	// fsys. nil if this is not possible.
+	// Reopen returns another instance of the store of fsys, which New returned, as a process
+	// started later would see it. Afterwards the suite only closes open files of fsys. Reopen is
+	// nil if this is not possible.
 	Reopen func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem
 
-	// Gaps are what the store cannot do.
+	// Gaps are the operations that the store lacks.
 	Gaps Gap
 
 	// Owners are two users that the store can have. It is empty for a store without users:

@@ -102,7 +102,7 @@ var ownerPromises = []promise{
 			e.Errorf("Sweep = %d, %v, want 2 uploads", n, err)
 		}
 	}},
-	{says: "As makes files of the user", needs: noOwners, check: func(e *env) {
+	{says: "Impersonate makes files of the user", needs: noOwners, check: func(e *env) {
 		e.ok(e.giving(0).Mkdir(e.ctx, "/dir", 0o700))
 		me := e.acting(0)
 		e.ok(me.Mkdir(e.ctx, "/dir/below", 0o755))

@@ -7,7 +7,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Run checks every promise of package pfs, each in a subtest on a file system of its own.
+// Run checks every promise of package pfs, each in a subtest with a new file system.
 func Run(t *testing.T, opts Options) {
 	themes := []struct {
 		name     string

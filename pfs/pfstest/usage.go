@@ -175,8 +175,8 @@ func (e *env) wantUsage(name pfs.Path, bytes, files, dirs int64) {
 	}
 }
 
-// wantOver wants a Quota error about one of the paths, which states the limit and what is left of
-// it.
+// wantOver checks that err is a Quota error about one of the paths, with the limit and the
+// remaining quota.
 func (e *env) wantOver(err error, says string, about ...pfs.Path) {
 	e.Helper()
 	e.want(err, pfs.Quota, about...)

@@ -65,8 +65,8 @@ func detail(err error) string {
 	return err.Error()
 }
 
-// sameInfo fails unless got is want in what users see of a file. Other rows check its ID and the
-// times of its last access and change.
+// sameInfo fails unless got equals want in the fields that users see. Other checks cover its ID and
+// the times of its last access and change.
 func (e *env) sameInfo(what string, got, want pfs.Info) {
 	e.Helper()
 	if !got.ModTime.Equal(want.ModTime) {
@@ -86,8 +86,8 @@ func (e *env) sameTime(what string, got, want time.Time) {
 	}
 }
 
-// upwards returns name and the directories above it except the root: the paths of an error on the
-// way to name.
+// upwards returns name and the directories above it except the root: the paths that an error about
+// a parent of name may have.
 func upwards(name pfs.Path) []pfs.Path {
 	var ps []pfs.Path
 	for ; name != pfs.Root; name = name.Parent() {

@@ -1,8 +1,8 @@
-// Package retry says how often, and for how long, an operation that failed for the moment is tried again.
+// Package retry bounds how often, and for how long, an operation is retried after temporary errors.
 //
-// Whoever starts some work puts one Budget into its context with With, and every layer below spends
+// The owner of some work puts one Budget into its context with With, and every layer below spends
 // from it with Do. Layers nest: a copy repeats the transfer of a chunk, which a client sends as a
-// request. Only the outermost Do repeats, because the context that it passes on has no budget left.
+// request. Only the outermost Do retries, because the context that it passes on has no budget left.
 // So attempts do not multiply.
 package retry
 
@@ -21,10 +21,10 @@ type Policy struct {
 	// Attempts is how often one operation is repeated: 0 means any number, less than 0 never.
 	Attempts int
 
-	// Total bounds the time for which one operation is tried in vain; 0 means that only Attempts
-	// does. At most half of it is counted of the first attempt, which may have been at work for
-	// longer before it failed. An operation is not repeated if an attempt that takes as long as the last
-	// one would be beyond the bound by more than half.
+	// Total bounds the time from the first failed attempt of an operation; 0 means that only
+	// Attempts counts. At most half of it is counted for the first attempt, which may have worked
+	// for longer before it failed. There is no further attempt if one that takes as long as the
+	// last would exceed the bound by more than half.
 	Total time.Duration
 
 	// Pause is the first pause between two attempts; 0 means 100 ms. Pauses double, up to 300
@@ -69,9 +69,9 @@ func (p Policy) next(try int, spent time.Duration) (time.Duration, bool) {
 	return min(p.pause(try), left), left > 0
 }
 
-// Budget is what the operations of one command or job may spend together. When one of them
-// has spent the whole time of the policy and nothing else was done meanwhile, the budget is spent:
-// no other operation waits as long once more.
+// Budget is the shared limit of the operations of one command or job. When one operation has used
+// the whole time of the policy while no other succeeded, the budget is spent: no other operation
+// waits as long again.
 type Budget struct {
 	policy Policy
 	told   func(waited time.Duration, err error)
@@ -81,8 +81,8 @@ type Budget struct {
 	spent    atomic.Bool
 }
 
-// New returns a budget. told, if not nil, hears of each repetition: for how long the operation was tried
-// in vain, and why it failed now. Several goroutines may call it.
+// New returns a budget. told, if not nil, is called before each retry with the time since the first
+// failure and the latest error. It must be safe for concurrent use.
 func New(p Policy, told func(waited time.Duration, err error)) *Budget {
 	if p.Attempts == 0 && p.Total == 0 {
 		p.Total = Default.Total
@@ -113,12 +113,13 @@ func From(ctx context.Context) *Budget {
 	return b
 }
 
-// Wait pauses after attempt number try of a repair, such as sending again what a store has lost.
+// Wait pauses after attempt number try of a repair, such as sending bytes again that a store has
+// lost.
 func (b *Budget) Wait(ctx context.Context, try int) error {
 	return Sleep(ctx, b.policy.pause(try))
 }
 
-// Cure is what helps against an error.
+// Cure is the remedy for an error.
 type Cure uint8
 
 // The cures.
@@ -128,8 +129,8 @@ const (
 	Repetition      // the same attempt may succeed at once
 )
 
-// CureOf is the usual rule: time cures a temporary error, and repetition cures Integrity, since bytes
-// may have been damaged on the way.
+// CureOf is the default rule: time cures a temporary error, and repetition cures Integrity, since
+// bytes may have been damaged in transit.
 func CureOf(err error) Cure {
 	switch kind := pfs.KindOf(err); {
 	case kind.Temporary():
@@ -144,9 +145,10 @@ func CureOf(err error) Cure {
 type Op struct {
 	// Repairs is how often the operation is repeated at once. Damage that stays is at one of the ends.
 	Repairs int
-	// Cure says what helps against an error; nil means CureOf.
+	// Cure returns the remedy for an error; nil means CureOf.
 	Cure func(error) Cure
-	// Told is told of repetitions as that of New is, of this operation; nil if nobody is.
+	// Told, if not nil, is called before retries of this operation, like the function passed to
+	// New.
 	Told func(waited time.Duration, err error)
 }
 
@@ -168,7 +170,7 @@ func (b *Budget) Do(ctx context.Context, op Op, do func(context.Context) error) 
 	}
 	inner := Once(ctx)
 	repairs, try := 0, 0
-	var vain time.Time // since when it was tried in vain
+	var vain time.Time // time of the first failure
 	for {
 		began := time.Now()
 		err := do(inner)

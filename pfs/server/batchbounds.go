@@ -30,7 +30,7 @@ func (b *batchBounds) add(op, path string, size int64) (pfs.Path, error) {
 	return name, nil
 }
 
-// room returns memory for all of the content.
+// room returns memory for all content.
 func (b *batchBounds) room() batchRoom { return make(batchRoom, b.bytes) }
 
 // batchRoom is the memory left for the files of a batch.

@@ -91,8 +91,8 @@ func body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	return b, nil
 }
 
-// received classifies an error of reading a body: what is not a mistake of the sender is an
-// error of the connection.
+// received classifies an error of reading a body: every error that is not a mistake of the sender
+// is an error of the connection.
 func received(op string, name pfs.Path, err error) error {
 	if k := pfs.KindOf(err); k == pfs.Integrity || k == pfs.Invalid {
 		return err

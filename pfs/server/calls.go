@@ -16,11 +16,11 @@ type callFunc func(ctx context.Context, r *request, b []byte, progress func(int6
 // call is one method of the protocol.
 type call struct {
 	do callFunc
-	// changes says that the call leaves a line in the audit log.
+	// changes is true if the call has a line in the audit log.
 	changes bool
-	// once says that the call must not be executed twice under one request ID.
+	// once is true if the call must not be executed twice with one request ID.
 	once bool
-	// long says that the reply may be large, so that its encoding waits for a turn.
+	// long is true if the reply may be large, so that its encoding waits for a turn.
 	long bool
 	// limit bounds the request message; 0 means wire.MaxRequest.
 	limit int64
@@ -255,7 +255,7 @@ func accessCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.
 	return pfs.CheckAccess(ctx, tree, a, name)
 }
 
-// sweepCall removes abandoned uploads, including those that are open here.
+// sweepCall removes abandoned uploads, including those that are open in this process.
 func (s *Server) sweepCall(ctx context.Context, tree pfs.FileSystem, name pfs.Path, q wire.SweepRequest) (reply wire.SweepReply, err error) {
 	const century = 100 * 365 * 24 * 3600
 	if q.Seconds < 0 || q.Seconds > century {
@@ -264,7 +264,7 @@ func (s *Server) sweepCall(ctx context.Context, tree pfs.FileSystem, name pfs.Pa
 	if err := pfs.CheckAccess(ctx, tree, pfs.Discard, name); err != nil {
 		return reply, err
 	}
-	s.uploads.suspendBelow(name) // the store counts what is open here as in use
+	s.uploads.suspendBelow(name) // the store considers uploads that are open here as in use
 	n, bytes, err := pfs.Sweep(ctx, tree, name, time.Duration(q.Seconds)*time.Second)
 	return wire.SweepReply{Count: int64(n), Bytes: bytes}, err
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// dataAnswer is one chunk of a file on its way to a client.
+// dataAnswer is one chunk of a file in transit to a client.
 type dataAnswer struct {
 	w           http.ResponseWriter
 	r           *request
 	f           pfs.File
 	off, length int64 // of the chunk, which is within the file
 	open        bool  // the file may end within the first buffer
-	tells       bool  // a trailer carries an error on the way
+	tells       bool  // a trailer carries an error that occurs while sending
 }
 
 // sendData sends the chunk, with the Info of its file if requested. It reads the first buffer

@@ -22,7 +22,7 @@ type handles struct {
 
 	places sync.Mutex
 	taken  int                       // handles that are open or being opened
-	own    map[string]int            // those of each user
+	own    map[string]int            // number of handles of each user
 	last   map[handleKey]*openHandle // those whose closing has not succeeded
 	failed []handleKey               // those in last whose closing failed, the oldest first
 }
@@ -87,8 +87,8 @@ func (hs *handles) closedOne(o *openHandle) {
 	}
 }
 
-// closing waits until the handle of key, which is not open, is closed, and returns the error. What
-// was written may be lost then: some stores write only at Sync and Close.
+// closing waits until the handle of key, which is not open, is closed, and returns the error. It
+// may report lost writes: some stores write only at Sync and Close.
 func (hs *handles) closing(ctx context.Context, key handleKey) error {
 	hs.places.Lock()
 	o := hs.last[key]
@@ -263,7 +263,7 @@ func (s *Server) putWrite(w http.ResponseWriter, r *request) error {
 
 // writeOnce writes data. A repeated request first waits for the first one, which could otherwise
 // overwrite later writes. At an offset it then writes the same bytes again. An append is not
-// repeated: the answer is the outcome of the first request or, if that is not known, Stale.
+// repeated: the answer is the outcome of the first request or, if that is unknown, Stale.
 func (s *Server) writeOnce(r *request, q query, data chunkData) error {
 	const op = "server.write"
 	ctx := r.Context()

@@ -51,7 +51,7 @@ func filesOf(m wire.ReadRequest) ([]pfs.BatchFile, error) {
 	return files, nil
 }
 
-// sendBatch sends what was read of the files.
+// sendBatch sends the bytes read from the files.
 func (s *Server) sendBatch(w http.ResponseWriter, r *request, files []pfs.BatchFile, errs []error) {
 	reply := wire.ReadReply{Files: make([]wire.ReadResult, len(files))}
 	length := 0

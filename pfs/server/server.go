@@ -45,8 +45,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// Authenticator knows who is who. auth.Service is one. Refusals are of Kind
-// Unauthenticated, or Limit after too many attempts.
+// Authenticator authenticates users. auth.Service is one. Refusals are of Kind Unauthenticated, or
+// Limit after too many attempts.
 type Authenticator interface {
 	Login(ctx context.Context, user, password, remote string) (auth.Tokens, error)
 	Refresh(ctx context.Context, refresh, remote string) (auth.Tokens, error)
@@ -54,7 +54,7 @@ type Authenticator interface {
 	Verify(ctx context.Context, access string) (auth.Identity, error)
 }
 
-// Config is what a Server needs. Fields without a stated default are required.
+// Config is the configuration of a Server. Fields without a stated default are required.
 type Config struct {
 	Auth Authenticator
 
@@ -62,7 +62,7 @@ type Config struct {
 	// the client knows the current datacenter, or empty.
 	View func(id auth.Identity, alias string) pfs.FileSystem
 
-	// EnsureHome makes what a user needs before the first request. Default: nothing.
+	// EnsureHome creates what a user needs before the first request. Default: nothing.
 	EnsureHome func(ctx context.Context, id auth.Identity) error
 
 	// Account reports whether there is an account of that name, so that the audit log

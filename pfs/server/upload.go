@@ -109,8 +109,8 @@ type notKept struct{ error }
 
 func (e *notKept) Unwrap() error { return e.error }
 
-// leaf returns the digest of leaf n of a file of size bytes, read back from the store
-// if it is not known.
+// leaf returns the digest of leaf n of a file of size bytes. If it is unknown, the leaf is read
+// back from the store.
 func (u *upload) leaf(ctx context.Context, n, size int64) (pfs.LeafDigest, error) {
 	off := n * pfs.ChunkSize
 	length := min(pfs.ChunkSize, size-off)

@@ -25,7 +25,7 @@ func newUploadCache() *uploadCache {
 	return &uploadCache{openCache[uploadKey, *upload]{life: idleUpload, most: maxUploads, close: (*upload).finish}}
 }
 
-// finish closes or suspends the upload. The next request that opens it notices what the store
+// finish closes or suspends the upload. The next request that opens it notices bytes that the store
 // lost.
 func (u *upload) finish() {
 	if u.ended {

@@ -96,7 +96,7 @@ func (s *Server) commitCall(ctx context.Context, r *request, m wire.CommitReques
 	}
 	info, err := u.commit(ctx, opts, progress)
 	if errors.Is(err, pfs.Integrity) {
-		u.distrust() // the store may have lost what arrived here
+		u.distrust() // the store may have lost bytes that arrived here
 	}
 	if err != nil {
 		return reply, err
@@ -112,8 +112,8 @@ func (u *upload) commit(ctx context.Context, opts pfs.CommitOptions, progress fu
 	sum, err := u.sum(ctx, opts.Size, progress)
 	if err != nil && u.empty(ctx) {
 		// Nothing is staged, and nothing will be while u is used exclusively. If this ID was
-		// committed before and the reply was lost, the store answers what it published; else
-		// it answers that bytes are missing.
+		// committed before and the reply was lost, the store returns the published file; otherwise
+		// it reports missing bytes.
 		sum, err = opts.Digest, nil
 	}
 	if err == nil && digest.Algorithm(opts.Digest) == digest.XXH3 && opts.Digest != sum {
@@ -130,10 +130,11 @@ func (u *upload) commit(ctx context.Context, opts pfs.CommitOptions, progress fu
 	return u.staged.Commit(ctx, opts)
 }
 
-// commitAgain answers a commit whose upload is gone: it was committed before and the reply lost,
-// or it was discarded or removed. To find out, commitAgain commits an empty upload of the same ID,
-// to which no other request can write: the store answers what it published under that ID. An empty
-// file would be published again by that, so its digest is compared with the existing file instead.
+// commitAgain answers a commit whose upload is gone: it was committed before and the reply lost, or
+// it was discarded or removed. To find out, commitAgain commits an empty upload of the same ID, to
+// which no other request can write: the store returns the file published under that ID. That would
+// publish an empty file again, so for an empty file the digest is compared with the existing file
+// instead.
 func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitRequest, opts pfs.CommitOptions, gone error) (reply wire.InfoReply, err error) {
 	name := pfs.Path(m.Path) // s.upload has checked it
 	if m.Size == 0 {

@@ -42,7 +42,7 @@ type AttrRequest struct {
 	Attrs Attrs  `msgpack:"attrs"`
 }
 
-// XattrRequest names an extended attribute. Value and Flags are those of set-xattr.
+// XattrRequest names an extended attribute. set-xattr also uses Value and Flags.
 type XattrRequest struct {
 	Path  string `msgpack:"path"`
 	Name  string `msgpack:"name"`
@@ -78,7 +78,7 @@ type CapabilitiesReply struct {
 	Can uint64 `msgpack:"can"`
 }
 
-// LocateRequest asks where a part of a file lies.
+// LocateRequest requests the location of a part of a file.
 type LocateRequest struct {
 	Path   string `msgpack:"path"`
 	Off    int64  `msgpack:"off"`

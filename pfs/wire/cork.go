@@ -45,7 +45,7 @@ func (c *Cork) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush writes what was held back. c.mu is held.
+// flush writes the buffered bytes. c.mu is held.
 func (c *Cork) flush() {
 	if c.err == nil && c.n > 0 {
 		_, c.err = c.Conn.Write(c.buf[:c.n])
@@ -62,7 +62,7 @@ func (c *Cork) Hold() {
 	}
 }
 
-// Release writes what was held back and returns its error. The buffer returns to the pool, so an
+// Release writes the buffered bytes and returns its error. The buffer returns to the pool, so an
 // idle connection holds none.
 func (c *Cork) Release() error {
 	c.mu.Lock()

@@ -265,7 +265,7 @@ func runDeleteContext(ctx context.Context, a *app.App, name string) error {
 		current, err := f.Current()
 		wasCurrent = err == nil && current.Name == name
 		file = f
-		deleted, _ = f.Find(name) // if it is not there Delete says so
+		deleted, _ = f.Find(name) // Delete reports a missing entry
 		return f.Delete(name)
 	})
 	if err != nil {

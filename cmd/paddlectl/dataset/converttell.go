@@ -24,9 +24,10 @@ type convertSums struct {
 	Seconds float64 `json:"seconds"`
 	Already bool    `json:"already,omitempty"` // nothing was left to do
 	DryRun  bool    `json:"dry_run,omitempty"`
-	// Columns are those of a table, with the types that were declared or found, of Parquet or of arrays.
+	// Columns are the columns of a table, of Parquet or of arrays, with their declared or detected
+	// types.
 	Columns []manifest.Column `json:"columns,omitempty"`
-	Notes   []string          `json:"notes,omitempty"` // what the records do not show
+	Notes   []string          `json:"notes,omitempty"` // properties that the records cannot represent
 	Shards  any               `json:"shards"`
 }
 
@@ -93,7 +94,7 @@ func (t *convertTelling) tellText() {
 	t.a.Message("%s", text)
 }
 
-// tellLeft names what was left out: files, parts of samples, and the first records.
+// tellLeft reports left-out files, parts of samples, and the first left-out records.
 func (t *convertTelling) tellLeft() {
 	if t.r.Strays != "" {
 		t.a.Message("%s", t.r.Strays)
@@ -108,7 +109,7 @@ func (t *convertTelling) tellLeft() {
 	t.tellBad()
 }
 
-// notes are what the records do not show.
+// notes returns the properties that the records cannot represent.
 func (t *convertTelling) notes() (texts []string) {
 	for _, note := range t.r.Stats.Notes {
 		texts = append(texts, note.String())

@@ -251,8 +251,8 @@ func trainerEnv(a *app.App) shard.Env {
 // mostState bounds the file that --state names.
 const mostState = 64 << 10
 
-// goOn takes the flags of the order from the file of --state: what --json printed, with the cursor
-// that was reached.
+// goOn takes the flags of the order from the file of --state, which is output of --json with the
+// cursor.
 func (o *shardOptions) goOn(ctx context.Context, a *app.App) error {
 	if o.state == "" {
 		return nil

@@ -54,7 +54,7 @@ type verifying struct {
 	o datasetVerifyOptions
 }
 
-// dataset checks s and prints what is wrong with it.
+// dataset checks s and prints the problems.
 func (v *verifying) dataset(ctx context.Context, s *dataset.Dataset) error {
 	a, o := v.a, v.o
 	report, err := s.Verify(ctx, dataset.VerifyOptions{Quick: o.quick, Found: v.found, Meter: func(bytes int64, files int) recordfile.Meter {

@@ -116,7 +116,7 @@ func (c *chmod) entries(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) 
 	return nil
 }
 
-// set changes what info describes.
+// set changes the mode of an entry.
 func (c *chmod) set(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, info pfs.Info) error {
 	mode := c.change(info)
 	err := pfs.SetAttr(ctx, fsys, name, pfs.AttrMode, pfs.Attrs{Mode: mode})

@@ -97,7 +97,7 @@ type dfRow struct {
 	Total int64    `json:"total"`
 	Used  int64    `json:"used"`
 	Free  int64    `json:"free"`            // available
-	Quota string   `json:"quota,omitempty"` // what is limited, bytes or files; empty for a store
+	Quota string   `json:"quota,omitempty"` // the limit, bytes or files; empty for a store
 }
 
 func (f *df) print(r dfRow) {
@@ -116,7 +116,7 @@ func sizes(human bool) func(int64) string {
 	return func(n int64) string { return strconv.FormatInt(n, 10) }
 }
 
-// share formats a part of a whole in percent; "-" if the whole is not known.
+// share formats a part of a whole in percent, or "-" if the whole is unknown.
 func share(part, whole int64) string {
 	if whole <= 0 {
 		return "-"

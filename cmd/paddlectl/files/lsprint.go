@@ -119,7 +119,7 @@ type lsColors struct {
 	suffix [][2]string       // ends of file names and their colours; the last match counts
 }
 
-// defaultColors are those of a terminal whose user has chosen none.
+// defaultColors are the colors if LS_COLORS is not set.
 const defaultColors = "di=01;34:ln=01;36:ex=01;32"
 
 // newLsColors returns the colours to use, nil for none.

@@ -122,7 +122,7 @@ func checkDir(ctx context.Context, t copying.Target, a *app.App) error {
 	return nil
 }
 
-// mkdirHint adds the way out to an error that says that the parent of at is missing.
+// mkdirHint adds the hint to an error about a missing parent of at.
 func mkdirHint(ctx context.Context, a *app.App, err error, at transfer.End) error {
 	return app.ParentHint(ctx, err, at, a.Program+" mkdir -p "+app.ShellWord(string(at.Path.Parent())))
 }
@@ -253,7 +253,7 @@ func (m *mover) carry(ctx context.Context, t app.Target, to transfer.End) error 
 	return m.end(ctx, to)
 }
 
-// checkTarget refuses what carry may not replace, before it makes anything.
+// checkTarget refuses a target that carry may not replace, before anything is created.
 func (m *mover) checkTarget(ctx context.Context, info pfs.Info, to transfer.End) error {
 	if m.again {
 		return nil
@@ -351,7 +351,7 @@ func unfinished(ctx context.Context, dir transfer.End) (pfs.Path, error) {
 	return pfs.Path(strings.TrimSuffix(string(text), "\n")), err
 }
 
-// goOn finds out whether DEST is there because the same move was interrupted.
+// goOn finds out whether DEST exists because the same move was interrupted.
 func (m *mover) goOn(ctx context.Context, from app.Operand) error {
 	if !m.to.IsDir || m.to.Many || m.to.Slash {
 		return nil

@@ -106,7 +106,7 @@ func runRmUnfinished(ctx context.Context, a *app.App, o rmOptions, operands []st
 	})
 }
 
-// sweptJSON is how --json shows what --unfinished removed.
+// sweptJSON is the result of --unfinished as --json prints it.
 type sweptJSON struct {
 	Event   string `json:"event"` // "deleted"
 	Path    string `json:"path"`  // of the directory

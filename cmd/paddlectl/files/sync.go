@@ -121,5 +121,5 @@ func (e errRoot) Error() string {
 	return app.LocalText(e.path) + ": refused: --delete would remove everything in it that SRC does not have"
 }
 
-// Unwrap makes it a conflict with what is there.
+// Unwrap makes it a conflict with existing entries.
 func (errRoot) Unwrap() error { return pfs.NotEmpty }

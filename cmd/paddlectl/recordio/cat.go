@@ -82,7 +82,7 @@ func (r *recordRange) Set(text string) error {
 // String is empty, so that help texts show no default.
 func (r *recordRange) String() string { return "" }
 
-// printRecords is what cat and head do.
+// printRecords implements cat and head.
 func printRecords(ctx context.Context, a *app.App, o *datafile.ReadOptions, p *formatOptions, rows recordRange, operands []string) error {
 	c := &recordCat{printer: &recordPrinter{a: a, o: p}, rows: rows}
 	return datafile.EachRead(ctx, a, o, operands, a.OnScreen() || rows.head || rows.given, func(r *datafile.Reading, f recordfile.File) error {
@@ -223,7 +223,7 @@ func (p *recordPrinter) print(name string, i int64, rec []byte) error {
 	return err
 }
 
-// shown appends a record of text. On a terminal it escapes what could upset it.
+// shown appends a record of text. On a terminal it escapes control characters.
 func (p *recordPrinter) shown(b, rec []byte) []byte {
 	if p.a.Plain {
 		return append(b, rec...)

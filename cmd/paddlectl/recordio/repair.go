@@ -153,7 +153,7 @@ func repairCopy(ctx context.Context, a *app.App, o *repairOptions, in *recordfil
 	return outs.Publish()
 }
 
-// tailJSON is how --json shows what repair found.
+// tailJSON is the result of repair as --json prints it.
 type tailJSON struct {
 	Path    string `json:"path"`
 	Output  string `json:"output,omitempty"` // the new file, if Path was not changed itself
@@ -179,7 +179,7 @@ func tellTail(a *app.App, o *repairOptions, name string, t recordio.Tail) {
 	}
 }
 
-// tailText states what repair did to the file name, or made of it.
+// tailText describes how repair changed the file name, or which file it made of it.
 func tailText(name, made string, dryRun bool, t recordio.Tail) string {
 	left := fmt.Sprintf("%s in %s, %s", app.Count(t.Records, "record", "records"), app.Count(t.Chunks, "chunk", "chunks"), app.Count(t.End, "byte", "bytes"))
 	torn := app.Count(t.Torn, "byte", "bytes")

@@ -155,7 +155,7 @@ func namedAfter(base string) string {
 	return split.Escape(strings.TrimSuffix(base, ext)) + "-%05d" + split.Escape(ext)
 }
 
-// splitRecords is what split and reshard do.
+// splitRecords implements split and reshard.
 func splitRecords(ctx context.Context, a *app.App, o *splitOptions, operands []string) error {
 	if err := o.check(); err != nil {
 		return err
@@ -271,7 +271,7 @@ type splitter struct {
 	o      *splitOptions
 	outs   *transfer.Outputs
 	dir    transfer.End
-	id     string // of files whose names are not known yet
+	id     string // of files whose names are unknown yet
 	source recordio.Compressor
 	files  []*recordOutput
 }
@@ -333,7 +333,7 @@ func (f splitFile) Write(rec []byte) error { return f.f.write(rec, f.s.source) }
 
 func (f splitFile) Close() error { return f.f.close() }
 
-// tell prints what was made.
+// tell prints the result.
 func (s *splitter) tell(a *app.App) {
 	var sum writtenJSON
 	for _, f := range s.files {

@@ -95,7 +95,7 @@ func (v *recordVerification) damage(name string, d recordio.Damage) {
 	}, "%s\n", v.App.Name(datafile.DamageText(d)))
 }
 
-// reportJSON is how --json shows what verify found in a file.
+// reportJSON is the report of verify about a file as --json prints it.
 type reportJSON struct {
 	Event       string   `json:"event"` // "file"
 	Path        string   `json:"path"`
@@ -131,9 +131,9 @@ type damageJSON struct {
 	Path   string `json:"path"`
 	Offset int64  `json:"offset"`
 	Chunk  int64  `json:"chunk"`
-	Bytes  int64  `json:"bytes"`  // passed over; -1 not known
-	Lost   int64  `json:"lost"`   // records; -1 not known
+	Bytes  int64  `json:"bytes"`  // skipped; -1 if unknown
+	Lost   int64  `json:"lost"`   // records; -1 if unknown
 	Saved  int64  `json:"saved"`  // records
-	Error  string `json:"error"`  // what is wrong
+	Error  string `json:"error"`  // the problem
 	Kind   string `json:"damage"` // the kind of it
 }

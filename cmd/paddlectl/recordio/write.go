@@ -65,7 +65,7 @@ type recordOutput struct {
 
 	// After close:
 	stats recordio.WriterStats
-	index *recordio.Index // nil unless asked for
+	index *recordio.Index // nil unless requested
 }
 
 // writer begins the file. source is the compressor of the input.

@@ -142,8 +142,7 @@ func (q *Queue) give() {
 	}
 }
 
-// full returns the index of the first claim of w whose share is exhausted, -1 if there is none.
-// Queue.mu is held.
+// full returns the index of the first claim of w whose share is exhausted, or -1. Queue.mu is held.
 func (w *waiter) full() int {
 	for i, c := range w.claims {
 		if c.Share > 0 && w.members[i].held >= c.Share {

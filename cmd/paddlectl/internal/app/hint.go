@@ -89,7 +89,7 @@ func (a *App) placeLine(err error) string {
 	if fixed && (e.Kind != pfs.Permission || !IsInHome(e.Path)) {
 		return ""
 	}
-	user := "" // who is logged in there
+	user := "" // the user who is logged in at the service
 	if file, cerr := a.Remotes.Config(); cerr == nil {
 		if own, cerr := entryOf(file, err); cerr == nil && pfs.CheckName(own.Username) == "" {
 			user = own.Username

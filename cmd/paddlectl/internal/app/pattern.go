@@ -63,7 +63,7 @@ func globSorted(ctx context.Context, fsys pfs.FileSystem, pattern string, fn fun
 // takes patterns of absolute paths without "..".
 type localPattern struct {
 	base string       // the leading elements without magic, as typed
-	dir  transfer.End // what base means
+	dir  transfer.End // the directory base
 	rest string       // the pattern below it
 }
 

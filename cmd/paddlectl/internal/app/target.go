@@ -148,7 +148,7 @@ func HopelessIn(ctx context.Context, dir pfs.Path, err error) bool {
 	return Hopeless(ctx, err) || datacenter(dir) != "" && errors.Is(err, pfs.Unavailable)
 }
 
-// Walking is what commands share that walk a tree and continue after a failure.
+// Walking is the common part of commands that walk a tree and continue after a failure.
 type Walking struct {
 	*App
 	Failed bool // something below could not be read, and was reported
