@@ -18,6 +18,7 @@ import (
 )
 
 func (m *Main) checkCommand() *cli.Command {
+	o := &serveOptions{}
 	return &cli.Command{
 		Name:  "check",
 		Usage: "test the configuration and every store",
@@ -25,19 +26,15 @@ func (m *Main) checkCommand() *cli.Command {
 			"listen addresses, the audit log and each store. In each store it writes a small file,\n" +
 			"reads it back and removes it; it changes nothing else. A service may run meanwhile.\n\n" +
 			"The exit code is 0 if nothing is wrong, and 8 if something is.",
-		Flags: append(serveFlags(),
+		Flags: append(serveFlags(o),
 			&cli.GenericFlag{Name: "timeout", Value: &cliio.DurationFlag{Duration: 30 * time.Second}, Usage: "give up on a store after `TIME`"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object per line"},
 		),
 		Action: func(c *cli.Context) error {
-			if _, err := operands(c); err != nil {
+			if err := o.read(c); err != nil {
 				return err
 			}
-			opts, err := readServeOptions(c)
-			if err != nil {
-				return err
-			}
-			k := &check{m: m, opts: opts, clusters: newClusters(opts.datacenters), timeout: c.Duration("timeout"), json: c.Bool("json")}
+			k := &check{m: m, opts: *o, clusters: newClusters(o.datacenters), timeout: c.Duration("timeout"), json: c.Bool("json")}
 			if k.timeout <= 0 {
 				return cliargs.Usagef("--timeout must be more than 0")
 			}

@@ -105,7 +105,7 @@ func (f *configFile) parse(data []byte) error {
 // serveSettings are the options of serve that a file may set, by name.
 func serveSettings() map[string]cli.Flag {
 	m := map[string]cli.Flag{}
-	for _, flag := range serveFlags() {
+	for _, flag := range serveFlags(&serveOptions{}) {
 		name := flag.Names()[0]
 		if name != configFlag.Name && name != "datacenter" {
 			m[name] = flag

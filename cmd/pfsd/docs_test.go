@@ -32,7 +32,7 @@ func TestDocumentedOptions(t *testing.T) {
 			defaults[m[1]] = columns[2]
 		}
 	}
-	for _, f := range serveFlags() {
+	for _, f := range serveFlags(&serveOptions{}) {
 		name := f.Names()[0]
 		documented, ok := defaults[name]
 		if !ok {
@@ -70,7 +70,7 @@ func TestDocumentedCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range (&Main{}).checkCommand().Flags[len(serveFlags()):] {
+	for _, f := range (&Main{}).checkCommand().Flags[len(serveFlags(&serveOptions{})):] {
 		if !strings.Contains(string(text), "`check --"+f.Names()[0]) {
 			t.Errorf("docs/pfsd.md does not tell of check --%s", f.Names()[0])
 		}

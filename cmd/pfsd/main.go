@@ -7,16 +7,15 @@
 //	version
 //	serve, configfile, mounts,       the options of the service, by flags and from a file
 //	datacenter
-//	service, run, handlers, listen,  the service: open, serve, close
+//	service, run, listen,            the service: open, serve, close
 //	limitlistener, announce
 //	logging, logbounds,              the log and the audit log, their limits, and the summary for a terminal
 //	auditsummary
-//	stores, latestore, session       the stores of the datacenters, and those unavailable at the start
+//	stores, latestore                the stores of the datacenters, and those unavailable at the start
 //	apart, clusters                  refusal of two names for one store: by URL, by cluster identity
 //	reload, sweep                    at a hangup; every day
 //	check*                           pfsd check: tests of the service, and of stores
-//	user*, password                  pfsd user: one file for each command
-//	cause                            the text of errors
+//	user*, password                  pfsd user; add and ls have files of their own
 package main
 
 import (

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"net"
@@ -33,6 +34,7 @@ type serveOptions struct {
 }
 
 func (m *Main) serveCommand() *cli.Command {
+	o := &serveOptions{}
 	return &cli.Command{
 		Name:  "serve",
 		Usage: "run the service",
@@ -41,16 +43,12 @@ func (m *Main) serveCommand() *cli.Command {
 			"reloads the certificate and the log level and reopens the audit log.\n\n" +
 			"With --data alone it makes what it needs there: accounts, keys, a certificate and one\n" +
 			"datacenter \"local\" with its files in DIR/store. Stores: " + backends.Forms + ".",
-		Flags: serveFlags(),
+		Flags: serveFlags(o),
 		Action: func(c *cli.Context) error {
-			if _, err := operands(c); err != nil {
+			if err := o.read(c); err != nil {
 				return err
 			}
-			opts, err := readServeOptions(c)
-			if err != nil {
-				return err
-			}
-			return m.serve(c.Context, opts)
+			return m.serve(c.Context, *o)
 		},
 	}
 }
@@ -61,72 +59,56 @@ const maxAccessLife = 24 * time.Hour
 // defaultLogLevel is the level of the log without --log-level.
 const defaultLogLevel = "info"
 
-// serveFlags are the options of serve. A configuration file may set all but the first.
-func serveFlags() []cli.Flag {
-	format, level := "text", defaultLogLevel
+// serveFlags are the options of serve, which set those of o. A configuration file may set all but
+// the first.
+func serveFlags(o *serveOptions) []cli.Flag {
+	o.logFormat, o.logLevel = "text", defaultLogLevel
 	return []cli.Flag{
 		configFlag,
 		dataFlag,
-		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:8730", Usage: "serve at `HOST:PORT`; port 0 takes a free one"},
+		&cli.StringFlag{Name: "listen", Destination: &o.listen, Value: "127.0.0.1:8730", Usage: "serve at `HOST:PORT`; port 0 takes a free one"},
 		&cli.StringSliceFlag{Name: "datacenter", Usage: "`NAME=URL` of a store; may be repeated"},
-		&cli.StringFlag{Name: "current", Usage: "`NAME` of the datacenter of /pfs/public", DefaultText: "the first"},
-		&cli.StringFlag{Name: "tls-cert", Usage: "PEM `FILE` of the certificate chain", DefaultText: "a self-signed one in DIR"},
-		&cli.StringFlag{Name: "tls-key", Usage: "PEM `FILE` of its key"},
-		&cli.BoolFlag{Name: "no-tls", Usage: "serve plain HTTP, on loopback only"},
-		&cli.BoolFlag{Name: "insecure", Usage: "allow --no-tls elsewhere: behind a proxy that does TLS"},
-		&cli.IntFlag{Name: "max-connections", Value: 4096, Usage: "accept at most `N` connections at a time"},
-		&cli.IntFlag{Name: "max-connections-per-address", Value: -1, Usage: "accept at most `N` connections from one address; 0 is no limit, for a service behind a proxy", DefaultText: "a quarter"},
-		&cli.IntFlag{Name: "max-requests", Value: 256, Usage: "process at most `N` requests at a time, a quarter of them for one user"},
-		&cli.IntFlag{Name: "max-handles", Value: 4096, Usage: "keep at most `N` files open for clients at a time, a quarter of them for one user"},
+		&cli.StringFlag{Name: "current", Destination: &o.current, Usage: "`NAME` of the datacenter of /pfs/public", DefaultText: "the first"},
+		&cli.StringFlag{Name: "tls-cert", Destination: &o.tlsCert, Usage: "PEM `FILE` of the certificate chain", DefaultText: "a self-signed one in DIR"},
+		&cli.StringFlag{Name: "tls-key", Destination: &o.tlsKey, Usage: "PEM `FILE` of its key"},
+		&cli.BoolFlag{Name: "no-tls", Destination: &o.noTLS, Usage: "serve plain HTTP, on loopback only"},
+		&cli.BoolFlag{Name: "insecure", Destination: &o.insecure, Usage: "allow --no-tls elsewhere: behind a proxy that does TLS"},
+		&cli.IntFlag{Name: "max-connections", Destination: &o.connections, Value: 4096, Usage: "accept at most `N` connections at a time"},
+		&cli.IntFlag{Name: "max-connections-per-address", Destination: &o.perAddress, Value: -1, Usage: "accept at most `N` connections from one address; 0 is no limit, for a service behind a proxy", DefaultText: "a quarter"},
+		&cli.IntFlag{Name: "max-requests", Destination: &o.requests, Value: 256, Usage: "process at most `N` requests at a time, a quarter of them for one user"},
+		&cli.IntFlag{Name: "max-handles", Destination: &o.handles, Value: 4096, Usage: "keep at most `N` files open for clients at a time, a quarter of them for one user"},
 		&cli.GenericFlag{Name: "access-life", Value: &cliio.DurationFlag{Duration: auth.DefaultAccessLife}, Usage: "`DURATION` of access tokens; clients renew them"},
-		&cli.StringFlag{Name: "metrics-listen", Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics at --listen, on loopback only"},
-		&cli.StringFlag{Name: "audit-log", Usage: "append a line per change to `FILE`; - is standard output", DefaultText: "in the log, a summary at a terminal"},
-		&cli.GenericFlag{Name: "log-format", Value: cliargs.Suggest(&format, "json", "text"), Usage: "`FORMAT` of the log: text or json"},
-		&cli.GenericFlag{Name: "log-level", Value: cliargs.Suggest(&level, "debug", "error", "info", "warn"), Usage: "`LEVEL` of the log: debug, info, warn or error"},
+		&cli.StringFlag{Name: "metrics-listen", Destination: &o.metricsListen, Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics at --listen, on loopback only"},
+		&cli.StringFlag{Name: "audit-log", Destination: &o.auditLog, Usage: "append a line per change to `FILE`; - is standard output", DefaultText: "in the log, a summary at a terminal"},
+		&cli.GenericFlag{Name: "log-format", Value: cliargs.Suggest(&o.logFormat, "json", "text"), Usage: "`FORMAT` of the log: text or json"},
+		&cli.GenericFlag{Name: "log-level", Value: cliargs.Suggest(&o.logLevel, "debug", "error", "info", "warn"), Usage: "`LEVEL` of the log: debug, info, warn or error"},
 	}
 }
 
-// fixedOptions returns the names of the options that the command line sets.
-func fixedOptions(c *cli.Context) map[string]bool {
-	fixed := map[string]bool{}
+// read completes the options from the command line and the configuration file, and checks them.
+func (o *serveOptions) read(c *cli.Context) (err error) {
+	if _, err := operands(c); err != nil {
+		return err
+	}
+	o.fixed = map[string]bool{}
 	for _, name := range c.LocalFlagNames() {
-		fixed[name] = true
+		o.fixed[name] = true
 	}
-	return fixed
-}
-
-func readServeOptions(c *cli.Context) (serveOptions, error) {
-	fixed := fixedOptions(c)
-	file, err := readConfigFile(c)
-	if err == nil {
-		err = file.apply(c)
+	if o.file, err = readConfigFile(c); err == nil {
+		err = o.file.apply(c)
 	}
 	if err != nil {
-		return serveOptions{}, err
+		return err
 	}
-	dir, err := dataDir(c)
-	if err != nil {
-		return serveOptions{}, err
+	if o.data, err = dataDir(c); err != nil {
+		return err
 	}
-	dcs, err := readDatacenters(c, file, dir)
-	if err != nil {
-		return serveOptions{}, err
+	if o.datacenters, err = readDatacenters(c, o.file, o.data); err != nil {
+		return err
 	}
-	o := serveOptions{
-		data: dir, listen: c.String("listen"), metricsListen: c.String("metrics-listen"),
-		datacenters: dcs, current: c.String("current"),
-		tlsCert: c.String("tls-cert"), tlsKey: c.String("tls-key"), noTLS: c.Bool("no-tls"), insecure: c.Bool("insecure"),
-		logFormat: c.String("log-format"), logLevel: c.String("log-level"), auditLog: c.String("audit-log"),
-		connections: c.Int("max-connections"), requests: c.Int("max-requests"),
-		handles:    c.Int("max-handles"),
-		perAddress: c.Int("max-connections-per-address"),
-		accessLife: c.Duration("access-life"),
-		file:       file, fixed: fixed,
-	}
-	if o.current == "" {
-		o.current = dcs[0].name
-	}
-	return o, o.check()
+	o.accessLife = c.Duration("access-life")
+	o.current = cmp.Or(o.current, o.datacenters[0].name)
+	return o.check()
 }
 
 // host returns the host of --listen, empty if it is all addresses.

@@ -105,3 +105,95 @@ func isDir(dir string) (bool, error) {
 func accountsIn(dir string) (*auth.Accounts, error) {
 	return auth.OpenAccounts(filepath.Join(dir, auth.AccountsFile), auth.AccountsOptions{})
 }
+
+func (m *Main) userPasswdCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "passwd",
+		Usage:     "give an account another password",
+		ArgsUsage: "NAME",
+		Description: "Gives an account another password, which is asked for twice or read from standard input. All\n" +
+			"sessions of the account end within 2 seconds.",
+		Flags:  accountFlags(passwordFlag),
+		Action: withAccounts(m.userPasswd, "NAME"),
+	}
+}
+
+func (m *Main) userPasswd(c *cli.Context, accounts *auth.Accounts, args []string) error {
+	name := args[0]
+	if _, err := accounts.Get(name); err != nil {
+		return err
+	}
+	password, err := m.newPassword(c.Context, name, c.Bool(passwordFlag.Name))
+	if err != nil {
+		return err
+	}
+	if err := accounts.SetPassword(c.Context, name, password); err != nil {
+		return err
+	}
+	m.printer.Message("%s has another password and is logged out everywhere", name)
+	return nil
+}
+
+func (m *Main) userRoleCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "role",
+		Usage:     "give an account another role",
+		ArgsUsage: "NAME user|publisher|admin",
+		Description: "Gives an account another role; user add --help lists the roles. All sessions of the\n" +
+			"account end within 2 seconds.",
+		Flags: accountFlags(),
+		Action: withAccounts(func(c *cli.Context, accounts *auth.Accounts, args []string) error {
+			if err := accounts.SetRole(c.Context, args[0], auth.Role(args[1])); err != nil {
+				return err
+			}
+			m.printer.Message("%s has the role %s and is logged out everywhere", args[0], args[1])
+			return nil
+		}, "NAME", "the role"),
+	}
+}
+
+func (m *Main) userSetCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "set",
+		Usage:     "change the user of an account on the stores",
+		ArgsUsage: "NAME",
+		Description: "Changes the user of an account on stores that know users, within 2 seconds. Its files\n" +
+			"there keep their owner: chown them with the store's own tools. What is not given stays.",
+		Flags: accountFlags(
+			&cli.StringFlag{Name: "hdfs-user", Usage: "`USER` on HDFS"},
+			&cli.IntFlag{Name: "uid", Usage: "uid `N` on stores that know users by number"},
+			&cli.IntFlag{Name: "gid", Usage: "gid `N` there"},
+		),
+		Action: func(c *cli.Context) error {
+			id := auth.StoreIdentity{HDFSUser: c.String("hdfs-user"), UID: c.Int("uid"), GID: c.Int("gid")}
+			if id == (auth.StoreIdentity{}) {
+				return cliargs.Usagef("--hdfs-user, --uid or --gid is needed")
+			}
+			return withAccounts(func(c *cli.Context, accounts *auth.Accounts, args []string) error {
+				a, err := accounts.SetStoreIdentity(c.Context, args[0], id)
+				if err != nil {
+					return err
+				}
+				m.printer.Message("%s is HDFS user %s, uid %d, gid %d from now on; what it has on the stores keeps its owner", a.Name, a.HDFSUser, a.UID, a.GID)
+				return nil
+			}, "NAME")(c)
+		},
+	}
+}
+
+func (m *Main) userRmCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "rm",
+		Usage:       "remove an account",
+		ArgsUsage:   "NAME",
+		Description: "Removes an account. Its files stay. Its HDFS user and uid remain reserved; an account\nadded under the same name gets them back.",
+		Flags:       accountFlags(),
+		Action: withAccounts(func(c *cli.Context, accounts *auth.Accounts, args []string) error {
+			if err := accounts.Remove(c.Context, args[0]); err != nil {
+				return err
+			}
+			m.printer.Message("removed %s; the files are still there", args[0])
+			return nil
+		}, "NAME"),
+	}
+}
