@@ -7,8 +7,8 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 )
 
-// TestChangesAsEvents checks what --json prints of commands that change names and
-// attributes: a line for each thing done, and one for each failure.
+// TestChangesAsEvents checks the output of --json of commands that change names and attributes: a
+// line for each change and one for each failure.
 func TestChangesAsEvents(t *testing.T) {
 	fsys := newHome(t)
 	for _, tt := range []struct {

@@ -41,7 +41,7 @@ func (o *ownModes) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask
 	return pfs.SetAttr(ctx, o.FileSystem, name, mask, attrs)
 }
 
-// TestChmod opens and closes trees, leaves links alone and names what it cannot change.
+// TestChmod changes the modes of trees. It keeps links and names the entries that it cannot change.
 func TestChmod(t *testing.T) {
 	mem := newHome(t)
 	for _, name := range []pfs.Path{home + "/t/sub/f", home + "/t/others", home + "/t/run"} {

@@ -68,7 +68,7 @@ func writeTable(t *testing.T, name string, rows, bad int) {
 	}
 }
 
-// filesOf lists what a directory holds, dot-files too.
+// filesOf lists the entries of a directory, dot-files included.
 func filesOf(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -123,7 +123,7 @@ func TestConvertBadInput(t *testing.T) {
 	}
 }
 
-// spoiling is a reader that spoils what is being read when it was read from.
+// spoiling is a reader that changes its source while it is read.
 type spoiling struct {
 	r     io.Reader
 	spoil func()
@@ -224,7 +224,7 @@ func killed(t *testing.T, table []byte) {
 	cmd.Wait() // it was killed
 }
 
-// TestConvertKilled kills a conversion and goes on with it.
+// TestConvertKilled kills a conversion and resumes it.
 func TestConvertKilled(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "table.csv", 400_000, 0)
@@ -309,8 +309,8 @@ func TestConvertResumesOnlyWhatIsRight(t *testing.T) {
 	}
 }
 
-// TestConvertResumesSkipping goes on, as a run says that can be done, without the row
-// that stopped it.
+// TestConvertResumesSkipping resumes a stopped conversion without the row that stopped it, as its
+// message suggests.
 func TestConvertResumesSkipping(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "t.csv", 5000, 4500)
@@ -329,8 +329,8 @@ func TestConvertResumesSkipping(t *testing.T) {
 	sameFiles(t, "out", "once")
 }
 
-// TestConvertBadRecordsHaveOneCode gives records that are malformed in several ways:
-// one that ends early is none that was damaged.
+// TestConvertBadRecordsHaveOneCode converts malformed records of several kinds: a truncated record
+// does not count as damage.
 func TestConvertBadRecordsHaveOneCode(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
@@ -391,8 +391,7 @@ func TestConvertDeterministic(t *testing.T) {
 	}
 }
 
-// TestPythonReadsDatasets reads what convert and split write with the readers of
-// python/.
+// TestPythonReadsDatasets reads the output of convert and split with the readers of python/.
 func TestPythonReadsDatasets(t *testing.T) {
 	if err := exec.Command("python3", "--version").Run(); err != nil {
 		if os.Getenv("CI") == "true" {
@@ -622,8 +621,8 @@ func (u unnamedIn) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions)
 	return page, err
 }
 
-// TestPublishKeepsWhatIsThere finds another file in the place of a shard, one that is no
-// part of the set, and one that has no name here.
+// TestPublishKeepsWhatIsThere finds another file in the place of a shard, one that is not part of
+// the set, and one whose name is not a Path.
 func TestPublishKeepsWhatIsThere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "t.csv", 20, 0)
@@ -661,7 +660,7 @@ func TestPublishKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestPublishEmpty publishes a set without records only if told so.
+// TestPublishEmpty publishes a set without records only with the flag for it.
 func TestPublishEmpty(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("t.csv", []byte("a,b\n"), 0o600); err != nil {

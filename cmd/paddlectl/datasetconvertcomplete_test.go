@@ -74,7 +74,7 @@ func TestConvertComplete(t *testing.T) {
 	}
 }
 
-// TestConvertRehearsesRefusals gives a dry run what the run would refuse.
+// TestConvertRehearsesRefusals checks that a dry run refuses the same as a real run.
 func TestConvertRehearsesRefusals(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "t.csv", 3, 0)

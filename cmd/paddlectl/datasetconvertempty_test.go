@@ -33,7 +33,7 @@ func TestConvertOfNothing(t *testing.T) {
 	}
 }
 
-// TestConvertTellsColumns converts tables whose types are found out.
+// TestConvertTellsColumns converts tables and checks the detected types.
 func TestConvertTellsColumns(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
@@ -65,7 +65,7 @@ func TestConvertTellsColumns(t *testing.T) {
 	}
 }
 
-// TestConvertAsUsersDo gives what is no fault of the data, and looks for the way out.
+// TestConvertAsUsersDo makes mistakes in the command line and checks the hints.
 func TestConvertAsUsersDo(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("none", 0o700); err != nil {

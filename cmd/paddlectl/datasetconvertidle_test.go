@@ -7,7 +7,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 )
 
-// TestConvertRefusesIdleFlags gives flags that would do nothing, or not what they say.
+// TestConvertRefusesIdleFlags gives flags without an effect, or with another one than expected.
 func TestConvertRefusesIdleFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "t.csv", 3, 0)

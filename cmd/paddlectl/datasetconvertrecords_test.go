@@ -26,7 +26,7 @@ func TestConvertRecords(t *testing.T) {
 	for _, tt := range []struct {
 		name, args string
 		info       string // part of the manifest
-		records    string // what cat prints; "" for the records of set
+		records    string // output of cat; "" for the records of set
 	}{
 		{"fewer shards", "--num-shards 1 set", `"payload":"msgpack","of":"count","source":"recordio","inputs":[{"path":"set","files":3,`, ""},
 		{"columns", "set/x", `"columns":[{"name":"a","type":"int"},{"name":"b","type":"text"}]`, ""},

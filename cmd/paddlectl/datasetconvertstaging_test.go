@@ -61,8 +61,7 @@ func TestConvertResumedTwice(t *testing.T) {
 	}
 }
 
-// TestConvertTakenAway discards what a run has made that is still at work: it says why it
-// does not go on.
+// TestConvertTakenAway discards the files of a running conversion, which then reports why it stops.
 func TestConvertTakenAway(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "table.csv", 50_000, 0)

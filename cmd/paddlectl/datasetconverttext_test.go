@@ -8,8 +8,8 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 )
 
-// TestConvertNotUTF8 gives text that is not UTF-8 wherever a manifest would have it:
-// no set is made that nothing could read.
+// TestConvertNotUTF8 converts text that is not UTF-8 in all places from which the manifest takes
+// text: no unreadable set is made.
 func TestConvertNotUTF8(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const latin = "caf\xe9"

@@ -31,7 +31,7 @@ func writeTree(t *testing.T, files map[string]string) {
 	}
 }
 
-// cifar is a file of images of CIFAR, each behind so many labels of class 1.
+// cifar returns a CIFAR file of images, each after the given number of labels of class 1.
 func cifar(labels, images int) string {
 	return strings.Repeat(strings.Repeat("\x01", labels)+strings.Repeat("\x07", 3*32*32), images)
 }
@@ -60,7 +60,7 @@ func TestConvertTree(t *testing.T) {
 		args   string
 		code   cliio.Code
 		stderr []string // parts of it
-		stdout string   // part of what cat prints
+		stdout string   // part of the output of cat
 	}{
 		{"pets", cliio.Done, []string{"3 records of images", "left out as no images, by their names: pets/LICENSE, pets/README.md, pets/annotations.json, pets/dog/0.xml, pets/labels.csv, pets/notes/x.txt"},
 			`"name":"dog/0.png","label":"dog","class":1`},

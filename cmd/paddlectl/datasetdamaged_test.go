@@ -35,7 +35,7 @@ func damagedSet(t *testing.T) {
 	}
 }
 
-// TestDatasetOnDamage passes over what is damaged in the shards of a set.
+// TestDatasetOnDamage skips damage in the shards of a set.
 func TestDatasetOnDamage(t *testing.T) {
 	damagedSet(t)
 	const lost = "2 damaged places: 10 records lost, plus an unknown number at 1 place"
@@ -81,8 +81,8 @@ func TestDatasetOnDamage(t *testing.T) {
 	}
 }
 
-// TestDatasetOnDamageOfWholeSet finds a shard that is whole, but not the one that the
-// manifest states: to pass over damage is not to pass over that.
+// TestDatasetOnDamageOfWholeSet has an intact shard that differs from its manifest: options that
+// skip damage do not skip it.
 func TestDatasetOnDamageOfWholeSet(t *testing.T) {
 	damagedSet(t)
 	data, err := os.ReadFile("set/n-00001-of-00002")

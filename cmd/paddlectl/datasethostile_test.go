@@ -19,11 +19,11 @@ import (
 // hostileInputs are files that are wrong, or made to do harm.
 var hostileInputs = []struct {
 	file string
-	data func() []byte // nil: size zeros, or what is kept with package convert
+	data func() []byte // nil: size zeros, or the files kept with package convert
 	size int64
 	args string
 	code cliio.Code
-	want string // all that the program says, without its name and the command
+	want string // all output, without the name of the program and the command
 	most int64  // MiB of memory; 0: calm
 }{
 	{file: "wide.csv", data: wideTable, code: cliio.Failed,
@@ -75,16 +75,16 @@ var hostileInputs = []struct {
 		want: `dog.png, record 1, offset 0: not an image: it begins with "this is no dog"`},
 }
 
-// What a conversion may have resident, in MiB: calm where no record is large, more where
-// one of 64 MiB is being looked for the end of, or a pickle is within its budget.
+// The resident memory that a conversion may use, in MiB: calm if no record is large, more while it
+// searches the end of a record of 64 MiB, or for a pickle within its budget.
 const (
 	calm    = 96
 	aRecord = 256
 	aPickle = 384
 )
 
-// TestConvertHostile gives each hostile input to a process of its own: it says exactly
-// what is wrong, takes little memory, and leaves nothing.
+// TestConvertHostile gives each hostile input to a separate process: it reports the exact problem,
+// uses little memory, and leaves no files.
 func TestConvertHostile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, tt := range hostileInputs {
@@ -127,7 +127,7 @@ func writeFile(t *testing.T, name string, data []byte) {
 	}
 }
 
-// table is what a table of two columns repeats.
+// table is a row that a table of two columns repeats.
 var table = []byte("1,x\n")
 
 // wideTable has a row too wide at line 1,000,001.
@@ -143,7 +143,7 @@ func wideTable() []byte {
 	return b
 }
 
-// gzipped compresses size bytes of what repeats.
+// gzipped compresses size bytes of repeats, repeated.
 func gzipped(size int, repeats []byte) []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
@@ -180,8 +180,8 @@ func npyHead(shape string) []byte {
 	return fmt.Appendf(nil, "\x93NUMPY\x01\x00%c\x00%s", len(head), head)
 }
 
-// TestRecordsHostile gives files of records that are made to do harm to commands that
-// read all of them and look for more behind what is damaged.
+// TestRecordsHostile gives malicious files of records to commands that read all records and search
+// for more after damage.
 func TestRecordsHostile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const none, gz = 0, 2
@@ -222,7 +222,7 @@ func chunkOf(compressor uint32, records uint32, payload []byte) []byte {
 	return chunkHead(compressor, uint32(len(payload)), records, payload)
 }
 
-// chunkHead is the header of a chunk, whatever its payload is.
+// chunkHead returns the header of a chunk, whatever its payload.
 func chunkHead(compressor, size, records uint32, payload []byte) []byte {
 	var b []byte
 	for _, word := range []uint32{0x01020304, crc32.ChecksumIEEE(payload), compressor, size, records} {
@@ -231,9 +231,9 @@ func chunkHead(compressor, size, records uint32, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// TestRecordsOfNothing reads a chunk of the largest size with as many records as it can
-// hold, which are as many places to remember as it has bytes: its data and those, twice the
-// limit, are to be all that it takes, and a third of that for what both grew out of.
+// TestRecordsOfNothing reads a chunk of the maximum size with as many records as possible, which
+// need as many positions as it has bytes. The memory is that of the data and the positions, twice
+// the limit, and a third of that for the arrays from which both grew.
 func TestRecordsOfNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const chunk, gz = 256 << 20, 2

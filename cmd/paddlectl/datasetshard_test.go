@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// A flag that would change nothing is refused, and the message names what it needs.
+// A flag without an effect is refused, and the message names the flag that it needs.
 func TestShardFlagsWithoutEffect(t *testing.T) {
 	fsys := newHome(t)
 	for _, tt := range []struct{ flags, first, second string }{

@@ -12,7 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/recordio"
 )
 
-// countingFS counts what is opened and read.
+// countingFS counts opens and reads.
 type countingFS struct {
 	pfs.FileSystem
 
@@ -42,7 +42,7 @@ func (f *countingFile) ReadAt(ctx context.Context, p []byte, off int64) (int, er
 	return n, err
 }
 
-// In an order, files are opened and chunks are read once, and not anew for every batch.
+// In an order, each file is opened once and each chunk read once, not for every batch.
 func TestOrderReadsEachChunkOnce(t *testing.T) {
 	const records, files = 3 << 16, 4 // three batches that are ordered at once
 	store := newHome(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 )
 
-// TestPathsAsTyped looks at the paths that results name: they are those that were typed.
+// TestPathsAsTyped checks that results contain paths as the user typed them.
 func TestPathsAsTyped(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "t.csv", 4, 0)
@@ -35,7 +35,7 @@ func TestPathsAsTyped(t *testing.T) {
 	}
 }
 
-// TestErrorsAsTyped looks at the paths that errors name.
+// TestErrorsAsTyped checks the paths in errors.
 func TestErrorsAsTyped(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "t.csv", 4, 0)

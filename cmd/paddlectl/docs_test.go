@@ -90,7 +90,7 @@ func codesOnly(help string) string {
 	return before + "\nExit codes: " + strings.Join(numbers, ", ") + "\n\n" + after
 }
 
-// helpOf returns what --help prints.
+// helpOf returns the output of --help.
 func helpOf(names []string) string {
 	var out bytes.Buffer
 	m := &app.Main{Program: commands, Args: append(append([]string{"paddlectl"}, names...), "--help"), Stdout: &out, Stderr: io.Discard}

@@ -24,7 +24,7 @@ func (c *closedDir) List(ctx context.Context, name pfs.Path, opts pfs.ListOption
 	return c.FileSystem.List(ctx, name, opts)
 }
 
-// TestSumWithoutAClosedDirectory sums up all that can be read, and names what cannot.
+// TestSumWithoutAClosedDirectory sums all readable directories, and names the others.
 func TestSumWithoutAClosedDirectory(t *testing.T) {
 	fsys := newHome(t)
 	for _, file := range []string{"a/file", "a/open/file", "a/closed/file"} {

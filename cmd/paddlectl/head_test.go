@@ -16,7 +16,7 @@ import (
 // Files are read in pieces of these sizes; the first is small.
 const smallPiece, largePiece = 64 << 10, pfs.ChunkSize
 
-// firstLines and lastLines are what head and tail print of data.
+// firstLines and lastLines return the output of head and tail for data.
 func firstLines(data string, n int) string {
 	lines := strings.SplitAfter(data, "\n")
 	return strings.Join(lines[:min(n, len(lines))], "")
@@ -35,8 +35,8 @@ func fromLine(data string, n int) string {
 	return strings.Join(lines[min(max(0, n-1), len(lines)):], "")
 }
 
-// TestHeadAndTail of files whose lines end at, before and behind the ends of what is read
-// at once, are much longer than that, or empty.
+// TestHeadAndTail prints files whose lines end at, before and after the ends of a read, are much
+// longer than a read, or empty.
 func TestHeadAndTail(t *testing.T) {
 	long := strings.Repeat("x", 5<<20)
 	files := map[string]string{
@@ -119,7 +119,7 @@ func TestHeadAndTailReadLittle(t *testing.T) {
 	}
 }
 
-// TestHeaders that head and tail print, as those of coreutils.
+// TestHeaders compares the headers of head and tail with those of coreutils.
 func TestHeaders(t *testing.T) {
 	fsys := newHome(t)
 	pfstest.WriteFile(t, fsys, home+"/a", []byte("1\n2\n"))

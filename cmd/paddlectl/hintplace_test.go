@@ -56,7 +56,8 @@ func TestMisspeltPlaces(t *testing.T) {
 	}
 }
 
-// TestNoHintToMakeAHomeOfNobody checks that mkdir -p is named for what it can make only.
+// TestNoHintToMakeAHomeOfNobody checks that the hint mkdir -p appears only for directories that it
+// can create.
 func TestNoHintToMakeAHomeOfNobody(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("f", nil, 0o644); err != nil {

@@ -36,7 +36,7 @@ func newHome(t *testing.T) *memfs.FS {
 	return fsys
 }
 
-// result is what a run of the program left.
+// result is the output and exit code of a run.
 type result struct {
 	code           cliio.Code
 	stdout, stderr string
@@ -64,7 +64,7 @@ func testMain(t *testing.T, fsys pfs.FileSystem, args ...string) *app.Main {
 	}
 }
 
-// run runs m and returns what it left.
+// run runs m and returns its result.
 func run(t *testing.T, m *app.Main) result {
 	t.Helper()
 	var out, errs lockedBuffer
@@ -285,7 +285,7 @@ func TestUsedUpQuota(t *testing.T) {
 	}
 }
 
-// fullSoon refuses files after so many, with an error of a kind.
+// fullSoon refuses files after a given number, with an error of a kind.
 type fullSoon struct {
 	pfs.FileSystem
 	left atomic.Int32
@@ -299,7 +299,8 @@ func (f *fullSoon) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOpt
 	return f.FileSystem.Create(ctx, name, opts)
 }
 
-// TestLinksThatTheStoreHasNot are named as what it has not, with a way out.
+// TestLinksThatTheStoreHasNot copies links to a store without links: the error names this, with a
+// hint.
 func TestLinksThatTheStoreHasNot(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("d", 0o755); err != nil {
@@ -317,7 +318,7 @@ func TestLinksThatTheStoreHasNot(t *testing.T) {
 	}
 }
 
-// fullOf has no room for any file, and says of each file that it has none.
+// fullOf has no space for any file.
 type fullOf struct {
 	pfs.FileSystem
 	kind pfs.Kind
@@ -426,8 +427,8 @@ func TestResultThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestStrangeServices checks what a user is told about something that is no service,
-// or one of another time.
+// TestStrangeServices checks the messages about a server that is not a service, or has another
+// version.
 func TestStrangeServices(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -455,7 +456,7 @@ func TestStrangeServices(t *testing.T) {
 	}
 }
 
-// TestWrongPort checks what login says of a port where something else than TLS or HTTP is spoken.
+// TestWrongPort checks the message of login about a port that speaks neither TLS nor HTTP.
 func TestWrongPort(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -480,8 +481,8 @@ func TestWrongPort(t *testing.T) {
 	}
 }
 
-// TestWrongScheme checks what is said of an endpoint whose scheme is not the server's: by
-// login, and by a command that has the endpoint from the configuration.
+// TestWrongScheme checks the messages about an endpoint whose scheme is not the server's: of login,
+// and of a command with the endpoint in the configuration.
 func TestWrongScheme(t *testing.T) {
 	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") })
 	plain, secure := httptest.NewServer(answer), httptest.NewTLSServer(answer)

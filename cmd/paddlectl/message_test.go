@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// repeated returns the first line of a program's messages in which a part stands twice
-// in a row, such as "convert: convert: "; "" if there is none. All tests hold to it.
+// repeated returns the first line of a program's messages in which a part occurs twice in a row,
+// such as "convert: convert: ", or "". All tests check it.
 func repeated(messages string) string {
 	for line := range strings.Lines(messages) {
 		before := ""

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDidYouMean holds what is offered for a path that was typed as one of this machine.
+// TestDidYouMean checks the suggestions for a path that was typed as a local one.
 func TestDidYouMean(t *testing.T) {
 	for text, want := range map[string]string{
 		"pfs/dc/home/alice/x":   "/pfs/dc/home/alice/x",

@@ -28,7 +28,7 @@ func namesIn(t *testing.T, fsys pfs.FileSystem, dir pfs.Path) string {
 	return strings.Join(names, " ")
 }
 
-// failing is a file system that fails where it is told to.
+// failing is a file system with configured failures.
 type failing struct {
 	pfs.FileSystem
 	write, commit func(name pfs.Path) error

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// checkResident checks that a process which ended had at most so many MiB resident.
+// checkResident checks that an ended process had at most the given MiB resident.
 func checkResident(t *testing.T, cmd *exec.Cmd, most int64) {
 	t.Helper()
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)

@@ -7,6 +7,6 @@ import (
 	"testing"
 )
 
-// checkResident checks nothing: what systems count in differs, and the race detector
-// has memory of its own.
+// checkResident checks nothing: the unit differs between systems, and the race detector needs
+// memory of its own.
 func checkResident(*testing.T, *exec.Cmd, int64) {}

@@ -26,18 +26,18 @@ func TestMain(m *testing.M) {
 // password is that of all accounts of the services that scripts start.
 const password = "a password for tests"
 
-// TestScripts runs the scripts in testdata against services that they start. Beyond
-// the usual commands of testscript they have
+// TestScripts runs the scripts in testdata against services that they start. In addition to the
+// usual commands of testscript there are
 //
 //	service NAME [FLAG...]  start pfsd with the users alice and (an admin) ada; sets
 //	                        $NAME to its address and $NAME_PIN to its fingerprint
 //	stop NAME               end it
 //	login NAME [FLAG...]    paddlectl login as alice
 //	exits CODE CMD ARG...   run CMD, which must exit with CODE
-//	rehearsed CODE CMD ...  exits, of CMD with --dry-run and then of CMD: both must say the
-//	                        same, but for what was copied
+//	rehearsed CODE CMD ...  exits, of CMD with --dry-run and then of CMD: the output must be
+//	                        the same, except for copied bytes
 //	disk DIR SIZE           mount a file system of that size
-//	fill FILE SIZE          make a file of so many bytes
+//	fill FILE SIZE          make a file of the given size
 //
 // and $GOLDEN, the directory of files that the reference of package recordio wrote.
 func TestScripts(t *testing.T) {
@@ -73,7 +73,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// tools are what scripts share: a pfsd and the accounts of its services.
+// tools are shared by scripts: a pfsd and the accounts of its services.
 type tools struct {
 	pfsd     string
 	accounts string   // a data directory with the accounts
@@ -152,7 +152,7 @@ var (
 	listenLine = regexp.MustCompile(`listening on (https?://\S+)`)
 )
 
-// announced reads what a service says until it can be reached.
+// announced reads the output of a service until it is reachable.
 func announced(r io.Reader) (url, pin string, err error) {
 	var said strings.Builder
 	for lines := bufio.NewScanner(r); lines.Scan(); {
@@ -285,7 +285,7 @@ func disk(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(unmount)
 }
 
-// fill makes a file of so many bytes, in lines.
+// fill makes a file of the given size, in lines.
 func fill(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: fill FILE SIZE")

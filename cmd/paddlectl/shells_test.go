@@ -11,8 +11,8 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 )
 
-// inZsh completes what is typed in an interactive zsh that finds the script in its
-// fpath, and prints the line that it makes of it.
+// inZsh completes text in an interactive zsh that finds the script in its fpath, and prints the
+// resulting line.
 const inZsh = `
 zmodload zsh/zpty
 zpty shell zsh -f -i
@@ -72,7 +72,7 @@ func TestShells(t *testing.T) {
 			c.Dir = dir
 			c.Env = append(os.Environ(), "TYPED=paddlectl ls /pfs/local/d", "TERM=dumb")
 			out, err := c.CombinedOutput()
-			out = bytes.ReplaceAll(out, []byte("\a"), nil) // zsh rings between what was typed and what it adds
+			out = bytes.ReplaceAll(out, []byte("\a"), nil) // zsh rings between the typed text and the completion
 			if err != nil || !strings.Contains(string(out), tt.want) {
 				t.Errorf("completed to %q, %v; want %s in it", out, err, tt.want)
 			}

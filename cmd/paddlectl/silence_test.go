@@ -15,7 +15,7 @@ import (
 // directories, and nothing at all once such a directory was listed.
 type silentBelow struct {
 	pfs.FileSystem
-	asked atomic.Int64 // in vain
+	asked atomic.Int64 // calls without an answer
 	gone  atomic.Bool
 }
 
@@ -51,14 +51,14 @@ func (s *silentBelow) Remove(ctx context.Context, name pfs.Path) error {
 	return s.answer(name)
 }
 
-// TestSilentStoreIsLeft checks that a command asks a store for nothing more that did not
-// answer, for as long as there is patience; and that it goes on with others.
+// TestSilentStoreIsLeft checks that a command makes no further call to a store that did not answer
+// within the retry budget, and continues with other stores.
 func TestSilentStoreIsLeft(t *testing.T) {
 	const other = "/pfs/other/home/alice"
 	for _, tt := range []struct {
 		args  string
 		code  cliio.Code
-		other string // what is shown of the other datacenter
+		other string // output for the other datacenter
 	}{
 		{args: "tree " + home + "/t", code: cliio.Unavailable},
 		{args: "ls -R " + home + "/t", code: cliio.Unavailable},

@@ -38,7 +38,7 @@ func TestAuditSummary(t *testing.T) {
 	})
 }
 
-// A log that is no terminal has every audit line, as programs that read the log expect.
+// A log that is not a terminal has every audit line, as programs that read the log expect.
 func TestWhereAuditLinesGo(t *testing.T) {
 	for _, tt := range []struct {
 		opts     serveOptions

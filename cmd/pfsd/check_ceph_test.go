@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// TestCheckCephFS holds what the check says of a real CephFS that is not as it should be.
+// TestCheckCephFS checks the messages about a misconfigured real CephFS.
 func TestCheckCephFS(t *testing.T) {
 	c := testbed.Ceph(t)
 	keyring := "keyring: " + c.Keyring

@@ -62,7 +62,7 @@ func wantSays(t *testing.T, what string, ok bool, says string, wantOK bool, word
 	}
 }
 
-// TestCheckHDFS holds what the check says of a real HDFS that is not as it should be.
+// TestCheckHDFS checks the messages about a misconfigured real HDFS.
 func TestCheckHDFS(t *testing.T) {
 	c := testbed.HDFSAlone(t)
 	conf := "conf-dir: " + c.ConfDir
@@ -180,7 +180,7 @@ func silent(t *testing.T) (address string) {
 	return l.Addr().String()
 }
 
-// Addresses that swallow whatever comes cost the time that is given, all of them together.
+// Addresses that never answer take the given time all together, not each.
 func TestCheckEndsInTime(t *testing.T) {
 	args := []string{"check", "--data", dataFor(t), "--timeout", "2s"}
 	for i := range 3 {
@@ -196,8 +196,8 @@ func TestCheckEndsInTime(t *testing.T) {
 	}
 }
 
-// TestCheckHDFSKerberos holds that the options for Kerberos reach a real cluster, and what the
-// check says where they are wrong.
+// TestCheckHDFSKerberos checks that the options for Kerberos reach a real cluster, and the messages
+// about wrong ones.
 func TestCheckHDFSKerberos(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	store := "hdfs://" + c.Scratch(t)

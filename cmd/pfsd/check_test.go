@@ -76,7 +76,7 @@ func TestCheckTellsWhatFails(t *testing.T) {
 	}
 }
 
-// forgetful is a store that changes what it was given.
+// forgetful is a store that changes the bytes it stores.
 type forgetful struct{ pfs.FileSystem }
 
 func (f forgetful) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// TestCephFSNamedInTwoWays is TestHDFSNamedInTwoWays for a CephFS, by its name and as the one that
-// the cluster takes.
+// TestCephFSNamedInTwoWays is TestHDFSNamedInTwoWays for a CephFS, named explicitly and as the
+// cluster's default.
 func TestCephFSNamedInTwoWays(t *testing.T) {
 	c := testbed.Ceph(t)
 	first := fmt.Sprintf("{store: 'cephfs://%s/%s', options: {keyring: %q}, dir: /two-ways}", c.Monitors, c.FileSystem, c.Keyring)

@@ -18,8 +18,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestHDFSNamedInTwoWays: homes of an HDFS that is named by its configuration get no second name
-// through a datacenter that names a NameNode, and are told from those beside them.
+// TestHDFSNamedInTwoWays names one HDFS by its configuration and by a NameNode. Homes may not
+// overlap between the two datacenters, but may be beside each other.
 func TestHDFSNamedInTwoWays(t *testing.T) {
 	c := testbed.HDFS(t)
 	root := c.Scratch(t)
@@ -36,8 +36,8 @@ func TestHDFSNamedInTwoWays(t *testing.T) {
 	testNamedInTwoWays(t, first, fmt.Sprintf(second, root+"/pfs/home"))
 }
 
-// TestHDFSNamedByItsAddresses is the same where the two URLs have no address in common, as of a
-// NameNode with two networks, and no web server tells what the cluster is: a block does.
+// TestHDFSNamedByItsAddresses is the same with two URLs without a common address, as of a NameNode
+// with two networks, and without a web server: a block identifies the cluster.
 func TestHDFSNamedByItsAddresses(t *testing.T) {
 	c := testbed.HDFS(t)
 	root := c.Scratch(t)
@@ -69,7 +69,7 @@ func writeFirst(t *testing.T, c *testbed.HDFSCluster) {
 	pfstest.WriteFile(t, store.FileSystem, name, []byte("content"))
 }
 
-// testNamedInTwoWays holds that a service with two datacenters is refused.
+// testNamedInTwoWays checks that a service with the two datacenters is refused.
 func testNamedInTwoWays(t *testing.T, first, second string) {
 	t.Helper()
 	data := dataFor(t)

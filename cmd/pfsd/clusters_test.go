@@ -34,8 +34,8 @@ func confOf(t *testing.T, nameNode string) (dir string) {
 	return dir
 }
 
-// TestStoresNamedInTwoWays: what the URLs do not tell is found when a store is open, by what its
-// cluster calls itself, and by the addresses of its servers where the other is away.
+// TestStoresNamedInTwoWays checks overlaps that the URLs do not show: an open store reveals them by
+// the ID of its cluster, or by the addresses of its servers if the other store is down.
 func TestStoresNamedInTwoWays(t *testing.T) {
 	t.Setenv("HADOOP_CONF_DIR", "")
 	byConf := backends.Spec{URL: "hdfs:///", Options: map[string]string{"conf-dir": confOf(t, "localhost:9000")}}
@@ -78,7 +78,7 @@ func TestStoresNamedInTwoWays(t *testing.T) {
 	}
 }
 
-// All addresses of this machine are one, and a name is what it leads to.
+// All addresses of this machine are equal, and a name equals its address.
 func TestAddressesOf(t *testing.T) {
 	here := map[string]bool{"10.1.1.1": true}
 	want := net.JoinHostPort("localhost", "8020")

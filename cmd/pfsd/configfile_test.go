@@ -72,8 +72,8 @@ func TestWrongConfigFiles(t *testing.T) {
 	}
 }
 
-// TestAllMistakesAreTold holds that all wrong keys and stores are, those of the file and those of
-// the command line, each in a line.
+// TestAllMistakesAreTold checks that all wrong keys and stores are reported, those of the file and
+// of the command line, each in a line.
 func TestAllMistakesAreTold(t *testing.T) {
 	name := writeConfig(t, t.TempDir(), "lisen: x\ndatacenters:\n  a: {store: s3://b}\n  b: {store: 'mem:'}\n  c: {store: 'file:x'}\n  d: {stroe: 'mem:', optoins: {}}\n  e: {}\n")
 	want := []string{
@@ -186,7 +186,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 	}
 }
 
-// A value that an option cannot have is named, with what is expected.
+// The error about an invalid value names the option and the expected values.
 func TestWrongValues(t *testing.T) {
 	for text, says := range map[string]string{
 		"max-connections: lots\n": `max-connections: "lots" is not a number such as 64`,

@@ -12,8 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// TestDocumentedOptions holds the table of options in docs/pfsd.md to the flags of serve: their
-// names, and their defaults as far as these are values.
+// TestDocumentedOptions compares the table of options in docs/pfsd.md with the flags of serve:
+// their names, and their defaults if these are values.
 func TestDocumentedOptions(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "pfsd.md"))
 	if err != nil {

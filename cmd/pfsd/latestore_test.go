@@ -112,8 +112,8 @@ func TestLateStore(t *testing.T) {
 	})
 }
 
-// TestLateStoreWithoutUsers opens a store that knows no users: what is made is the service's, and
-// nobody acts as himself.
+// TestLateStoreWithoutUsers opens a store without users late: new files belong to the service, and
+// nobody can act as himself.
 func TestLateStoreWithoutUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := struct{ pfs.FileSystem }{memfs.New(memfs.Options{})}
@@ -151,11 +151,11 @@ func TestLateStoreIsTriedLessAndLess(t *testing.T) {
 	})
 }
 
-// noHDFS is the URL of an HDFS that is not there.
+// noHDFS is the URL of an HDFS that does not exist.
 const noHDFS = "hdfs://127.0.0.1:1/?user=pfs&timeout=1s"
 
-// TestServeWithoutAStore starts a service one of whose stores is away: the other can be used, and
-// what is said of the one names it.
+// TestServeWithoutAStore starts a service with one store down: the other can be used, and messages
+// name the one that is down.
 func TestServeWithoutAStore(t *testing.T) {
 	s := start(t, dataFor(t), "--no-tls", "--datacenter", "here=mem:", "--datacenter", "away="+noHDFS)
 	if !strings.Contains(s.said, "NO ANSWER") {
@@ -185,7 +185,7 @@ func TestServeWithoutAStore(t *testing.T) {
 	}
 }
 
-// TestServeWithoutAnyStore starts all the same, and says so.
+// TestServeWithoutAnyStore starts a service with all stores down, and checks the message.
 func TestServeWithoutAnyStore(t *testing.T) {
 	s := start(t, dataFor(t), "--no-tls", "--datacenter", "away="+noHDFS)
 	if !strings.Contains(s.said, "level=ERROR") || !strings.Contains(s.said, "no store answers") {

@@ -13,7 +13,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// A line of the log has a bounded length, whatever is asked for.
+// A line of the log has a bounded length, whatever the request.
 func TestLinesAreBounded(t *testing.T) {
 	texts := map[string]string{
 		"plain": strings.Repeat("a", 64<<10), "control": strings.Repeat("\x01", 64<<10), "quotes": strings.Repeat(`"`, 64<<10), "not UTF-8": strings.Repeat("\xff", 64<<10),

@@ -9,7 +9,7 @@ import (
 
 const goodPassword = "correct horse\n"
 
-// result is what a run of the program left.
+// result is the output and exit code of a run.
 type result struct {
 	code           int
 	stdout, stderr string

@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 )
 
-// Wrong command lines name what is wrong and end with code 2, before anything is made.
+// Wrong command lines name the mistake and end with code 2, before anything is created.
 func TestWrongCommandLines(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	tests := []struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// TestOwnersOnCephFS holds who owns what, and the store's own permissions, on a real CephFS.
+// TestOwnersOnCephFS checks owners and the store's own permissions on a real CephFS.
 func TestOwnersOnCephFS(t *testing.T) {
 	c := testbed.Ceph(t)
 	spec := backends.Spec{

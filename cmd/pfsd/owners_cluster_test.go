@@ -14,7 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// TestOwnersOnHDFS holds who owns what, and the store's own permissions, on a real HDFS.
+// TestOwnersOnHDFS checks owners and the store's own permissions on a real HDFS.
 func TestOwnersOnHDFS(t *testing.T) {
 	c := testbed.HDFS(t)
 	testOwners(t, backends.Spec{

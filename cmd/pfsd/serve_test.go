@@ -45,8 +45,8 @@ func get(t *testing.T, fsys pfs.FileSystem, name pfs.Path) (string, error) {
 	return string(b), err
 }
 
-// With --data alone there is a service with one datacenter, homes that only their users see, and
-// files of its own that nobody else may read.
+// With only --data there is a service with one datacenter, homes that only their users see, and
+// state files that nobody else may read.
 func TestServe(t *testing.T) {
 	s := start(t, dataFor(t))
 	ann, tokens := s.login(t, "ann")
@@ -284,7 +284,7 @@ func TestWatching(t *testing.T) {
 	}
 }
 
-// With an address of their own, the metrics are there and nowhere else, and nothing but them.
+// With --metrics-listen, the metrics are at that address only, and nothing else is.
 func TestMetricsListen(t *testing.T) {
 	s := start(t, dataFor(t), "--metrics-listen", "127.0.0.1:0")
 	if code, _ := status(t, s.endpoint+"/metrics"); code == http.StatusOK {
@@ -344,8 +344,8 @@ func TestWhatKeepsAServiceFromStarting(t *testing.T) {
 	}
 }
 
-// The service holds a header for each connection, even of clients without an account. So the limit
-// of a header is what the longest request needs.
+// The service buffers a header for each connection, even of clients without an account. So the
+// limit of a header is the size of the longest valid one.
 func TestHeadersAreBounded(t *testing.T) {
 	s := start(t, dataFor(t), "--no-tls")
 	_, tokens := s.login(t, "ann")

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// A service has the same name after a restart, and another one for each datacenter and address;
-// without a fixed address it has none.
+// A service has the same name after a restart, and another one for each datacenter and address.
+// Without a fixed address it has no name.
 func TestSession(t *testing.T) {
 	o := serveOptions{listen: "127.0.0.1:8730"}
 	name := o.session("dc1")

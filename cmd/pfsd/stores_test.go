@@ -48,8 +48,8 @@ func TestTheLogTellsWhatStoresDoOnce(t *testing.T) {
 	}
 }
 
-// TestStoresAreOpenedAtTheSameTime has each take its time: the service starts after that of one,
-// with all that could be opened, in order, and says what is wrong with the first.
+// TestStoresAreOpenedAtTheSameTime delays each store: the service starts after one delay, with all
+// stores that could be opened, in order, and reports the first error.
 func TestStoresAreOpenedAtTheSameTime(t *testing.T) {
 	for _, c := range []struct {
 		broken string // URLs that cannot be opened

@@ -149,7 +149,7 @@ func TestUserErrors(t *testing.T) {
 	}
 }
 
-// A directory that user add has to make may be a slip of the hand: it is told.
+// user add reports a directory that it creates, because the path may be a typing error.
 func TestUserAddTellsOfANewDirectory(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	const added = "pfsd: added ann: role user, HDFS user ann, uid 20000, gid 20000\n"
@@ -163,7 +163,7 @@ func TestUserAddTellsOfANewDirectory(t *testing.T) {
 	}
 }
 
-// What is wrong is said once, without the words of the Kind.
+// An error is reported once, without the words of the Kind.
 func TestMessages(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	mustRun(t, goodPassword, "user", "add", "ann", "--data", data, "--password-stdin")

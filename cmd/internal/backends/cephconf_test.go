@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// A ceph.conf that is not there is told from monitors that do not answer.
+// The error for a missing ceph.conf differs from that for monitors that do not answer.
 func TestCephConfThatIsMissing(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "ceph.conf")
 	t.Setenv("CEPH_CONF", conf)

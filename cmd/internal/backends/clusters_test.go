@@ -28,8 +28,8 @@ func hadoopConf(t *testing.T, properties map[string]string) string {
 	return dir
 }
 
-// TestCheckClusters holds what is refused, and that the message says which option or part of the
-// URL it is.
+// TestCheckClusters checks which options are refused, and that the message names the option or the
+// part of the URL.
 func TestCheckClusters(t *testing.T) {
 	for _, name := range []string{"HADOOP_CONF_DIR", "HADOOP_USER_NAME", "KRB5_CONFIG", "CEPH_CONF"} {
 		t.Setenv(name, "")
@@ -41,7 +41,7 @@ func TestCheckClusters(t *testing.T) {
 	tests := []struct {
 		url     string
 		options o
-		want    string // in the message; "" if there is none
+		want    string // in the message, or ""
 	}{
 		{"hdfs://nn1/root", nil, ""},
 		{"hdfs://nn1:8020,nn2:8021/", nil, ""},
@@ -98,7 +98,7 @@ func TestCheckClusters(t *testing.T) {
 	}
 }
 
-// TestCephOptions holds what is made of the options of a CephFS.
+// TestCephOptions checks the mapping of the options of a CephFS.
 func TestCephOptions(t *testing.T) {
 	t.Setenv("CEPH_CONF", "/env.conf")
 	for _, tt := range []struct {
@@ -118,7 +118,7 @@ func TestCephOptions(t *testing.T) {
 	}
 }
 
-// A password in a URL is refused, and not told to anybody.
+// A password in a URL is refused, and appears in no message.
 func TestPasswordInURL(t *testing.T) {
 	for _, url := range []string{
 		"hdfs://alice:s3cret@nn1/root", "hdfs://nn1,alice:s3cret@nn2/root", "cephfs://admin:s3cret@mon1/fs", "file://alice:s3cret@/srv", "mem://alice:s3cret@x",

@@ -301,7 +301,7 @@ func TestPrinter(t *testing.T) {
 	}
 }
 
-// signalWriter tells that it was written to.
+// signalWriter reports each write.
 type signalWriter chan string
 
 func (w signalWriter) Write(p []byte) (int, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/client"
 )
 
-// fakeAuthority counts what it is asked and names every token anew.
+// fakeAuthority counts requests and returns a new token each time.
 type fakeAuthority struct {
 	mu             sync.Mutex
 	logins, renews int
@@ -237,7 +237,7 @@ func TestWaitingForTheLockEndsWithTheContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for os.RemoveAll(dir) != nil { // whoever still waits may just be making the lock file
+		for os.RemoveAll(dir) != nil { // a waiting process may be creating the lock file
 		}
 	})
 	s := NewSession(filepath.Join(dir, "config"), testEntry(), &fakeAuthority{})

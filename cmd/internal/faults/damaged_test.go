@@ -15,8 +15,8 @@ import (
 // A command that retries, as for a store that is away, takes longer.
 const atOnce = 30 * time.Second
 
-// TestDamagedFile reads a file that has no good replica left in HDFS, with the damage in the middle
-// of an answer: every command says what is damaged, and where.
+// TestDamagedFile reads a file without a good block replica in HDFS, with the damage in the middle
+// of an answer: every command names the damaged file and range.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	c := testbed.HDFSAlone(t)

@@ -27,7 +27,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// refused tests what both stores refuse.
+// refused tests the refusals of both stores.
 func (p *place) refused() {
 	data := p.put("f", 1<<20)
 	p.quota()

@@ -13,7 +13,7 @@ import (
 )
 
 // TestReplacedWhileRead replaces a file, and removes one, directly on the store in the middle of a
-// copy. The copy is the old or the new file, whole, or there is none.
+// copy. The copy is the whole old file, the whole new one, or missing.
 func TestReplacedWhileRead(t *testing.T) {
 	t.Run("hdfs", func(t *testing.T) {
 		t.Parallel()

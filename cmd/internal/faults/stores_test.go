@@ -77,7 +77,7 @@ const (
 	treeOnCeph = "/pfs/ceph/home/alice/tree"
 )
 
-// way is a scene with a tree on its way.
+// way is a scenario that copies a tree.
 type way struct {
 	*scene
 	size   int64 // of the tree

@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// TestModes reads modes as chmod does, and refuses what is none.
+// TestModes parses modes as chmod does, and refuses others.
 func TestModes(t *testing.T) {
 	for _, tt := range []struct {
 		text      string

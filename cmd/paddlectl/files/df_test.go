@@ -46,7 +46,7 @@ func TestDfOfAStoreThatKeepsRoomBack(t *testing.T) {
 	}
 }
 
-// silentStores answer what space they have once all of them were asked.
+// silentStores report their space once all of them were called.
 type silentStores struct {
 	*memfs.FS
 	asked atomic.Int64

@@ -36,7 +36,7 @@ func TestLsColors(t *testing.T) {
 	}
 }
 
-// TestLsColorsAreForTerminals checks when there are colours: in a test there is no terminal.
+// TestLsColorsAreForTerminals checks when there are colors: not in a test, which has no terminal.
 func TestLsColorsAreForTerminals(t *testing.T) {
 	env := map[string]string{}
 	a := app.New(&app.Main{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Getenv: func(key string) string { return env[key] }})

@@ -13,8 +13,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// A source that was written again while it was copied is not removed, also if neither
-// its size nor the second of its time tells.
+// A source that changed during the copy is not removed, even if its size and the second of its time
+// are the same.
 func TestMoveRemovesWhatWasCopied(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678_901_234, time.UTC)
 	for _, c := range []struct {
@@ -43,7 +43,7 @@ func TestMoveRemovesWhatWasCopied(t *testing.T) {
 	}
 }
 
-// A source without a copy stays, and is what the error is about: nothing is lost.
+// A source without a copy stays, and the error names it: nothing is lost.
 func TestMoveKeepsWhatCameMeanwhile(t *testing.T) {
 	from, to := transfer.End{FS: memfs.New(memfs.Options{}), Path: "/a"}, transfer.End{FS: memfs.New(memfs.Options{}), Path: "/b"}
 	info := pfstest.WriteFile(t, from.FS, from.Path, []byte("text"))
@@ -55,8 +55,8 @@ func TestMoveKeepsWhatCameMeanwhile(t *testing.T) {
 	pfstest.WantFile(t, from.FS, from.Path, []byte("text"))
 }
 
-// killedStore does what it is asked, and answers as a service that was killed before it could,
-// and was asked again when it had been started anew.
+// killedStore executes operations, and answers like a service that was killed before its response,
+// restarted and called again.
 type killedStore struct{ *memfs.FS }
 
 func (k killedStore) Rename(ctx context.Context, from, to pfs.Path) error {
@@ -87,7 +87,8 @@ func (k killedStore) RemoveTree(ctx context.Context, name pfs.Path) error {
 	return k.FS.RemoveTree(ctx, name)
 }
 
-// What a service has done before it was killed is no failure of the command that asked it again.
+// An operation that a service completed before it was killed is not a failure of the command that
+// repeats it.
 func TestServiceKilledBeforeItAnswered(t *testing.T) {
 	const dir = pfs.Path("/pfs/dc/home/alice")
 	f := killedStore{memfs.New(memfs.Options{})}
