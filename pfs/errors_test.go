@@ -100,7 +100,7 @@ func TestKnown(t *testing.T) {
 	bad := pfs.CheckPath("a.B", "//")
 	for _, tt := range []struct {
 		err  error
-		want string // the detail; "" if the Kind is not known
+		want string // the detail; "" if the Kind is unknown
 	}{
 		{given, "a.B /given: failed"},
 		{fmt.Errorf("wrapped: %w", given), "a.B /given: failed"},

@@ -133,7 +133,7 @@ var layerCalls = []struct {
 	}},
 }
 
-// located is a store that knows where its files lie.
+// located is a store with block locations.
 type located struct{ *memfs.FS }
 
 func (located) BlockLocations(_ context.Context, name pfs.Path, off, n int64) ([]pfs.BlockLocation, error) {
@@ -460,8 +460,8 @@ func (s silent) Open(_ context.Context, name pfs.Path) (pfs.File, error) {
 	return nil, pfs.E("test.Open", name, pfs.Unavailable, nil)
 }
 
-// TestReadBatchDoesNotWaitForEachFile: a store that is away gets no more requests than those that
-// ran at the same time.
+// TestReadBatchDoesNotWaitForEachFile checks that a store that is down gets no more requests than
+// those that ran at the same time.
 func TestReadBatchDoesNotWaitForEachFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 15 * time.Second

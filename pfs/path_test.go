@@ -183,7 +183,7 @@ func TestReservedName(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		reserved   bool
-		file, tree bool // what stores make of that name
+		file, tree bool // how stores treat that name
 	}{
 		{".pfs-quota", true, false, false},
 		{".pfs-stage", true, false, false},

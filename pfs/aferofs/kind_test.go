@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestKindOf holds on which errors a caller tries again: on too many open files, and not on what has no room.
+// TestKindOf checks which errors are temporary: too many open files, but not a full disk.
 func TestKindOf(t *testing.T) {
 	for errno, want := range map[syscall.Errno]pfs.Kind{
 		syscall.ENOSPC: pfs.NoSpace,

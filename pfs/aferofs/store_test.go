@@ -17,13 +17,13 @@ import (
 	"github.com/spf13/afero"
 )
 
-// gaps are those of every Store.
+// gaps are the gaps of every Store.
 const gaps = pfstest.WholeFiles&^pfstest.NoCapabilities | pfstest.NoSymlink | pfstest.NoCopy | pfstest.NoQuota |
 	pfstest.NoSpaceReport | pfstest.NoBlockLocations | pfstest.NoSweep | pfstest.NoDigester | pfstest.NoLeafDigests |
 	pfstest.NoKeptDigest | pfstest.NoCommitMemory | pfstest.WeakVersion
 
-// TestStore runs the suite on what afero has, and on a tree that goes through
-// afero and back.
+// TestStore runs the suite on file systems of afero, and on a tree that is converted to afero and
+// back.
 func TestStore(t *testing.T) {
 	rows := []struct {
 		name string

@@ -204,7 +204,7 @@ func TestStagingIsAFile(t *testing.T) {
 	pfstest.WantFile(t, m, "/f", all(t, plain))
 }
 
-// TestSeekRefuses: what it refuses leaves the place where it was.
+// TestSeekRefuses checks that a refused Seek does not change the position.
 func TestSeekRefuses(t *testing.T) {
 	afs, _ := newTree(t)
 	f, err := afs.Create("/f")

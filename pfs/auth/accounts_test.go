@@ -27,7 +27,7 @@ func openTest(t *testing.T, opts AccountsOptions) *Accounts {
 	return cheap(a)
 }
 
-// cheap makes hashes that cost next to nothing, where they are not what is tested.
+// cheap makes a use cheap hashes, for tests of other things.
 func cheap(a *Accounts) *Accounts {
 	a.hash.model.memory, a.hash.model.passes = 64, 1
 	return a
@@ -203,7 +203,8 @@ func TestCanceledChangesNothing(t *testing.T) {
 	}
 }
 
-// Another process's change is seen within the poll interval, and not asked for more often.
+// A change by another process is seen within the poll interval, and the file is not checked more
+// often.
 func TestPoll(t *testing.T) {
 	c := newClock()
 	service := openTest(t, AccountsOptions{Now: c.Now})
@@ -349,7 +350,8 @@ func TestLeftoverOfACrash(t *testing.T) {
 	}
 }
 
-// Several processes add accounts at the same time: all are there, and no two share an identity.
+// Several processes add accounts at the same time: all accounts exist, and no two share an
+// identity.
 func TestParallelProcesses(t *testing.T) {
 	const processes, each = 4, 5
 	if path := os.Getenv("PFS_TEST_ACCOUNTS"); path != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// clock is a time that moves only when told.
+// clock is a time that only tests move.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time

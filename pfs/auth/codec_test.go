@@ -105,8 +105,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// What decodes is the same after encoding, and nothing makes decode fail in another way than by an
-// error.
+// A decoded text is the same after encoding, and decode fails only with an error.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(someFile))
 	f.Add([]byte("version: 1\n"))

@@ -9,8 +9,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/internal/fair"
 )
 
-// Whatever comes in, two passwords are checked at a time, a bounded number waits, and the rest is
-// sent away.
+// Under any load, two passwords are checked at a time, a bounded number waits, and the rest is
+// refused.
 func TestHasherBounds(t *testing.T) {
 	h := newHasher()
 	h.turns = fair.New(maxHashing)
@@ -32,7 +32,7 @@ func TestHasherBounds(t *testing.T) {
 		start()
 		<-entered
 	}
-	// Fill the queue by hand, so that nobody has to wait until all have lined up.
+	// Fill the queue directly, without waiting for goroutines.
 	for range maxQueued {
 		h.queue <- struct{}{}
 	}

@@ -148,7 +148,7 @@ func TestStrangersCannotLockAnAccount(t *testing.T) {
 	}
 }
 
-// Refused attempts leave no trace: a flood of them does not push out what is known.
+// Refused attempts are not recorded: a flood of them does not displace counters.
 func TestRefusalsPushNothingOut(t *testing.T) {
 	l, _ := testLimiter()
 	for range 1000 {

@@ -84,7 +84,7 @@ func TestAccessExpires(t *testing.T) {
 	}
 }
 
-// Every change of an account ends what was issued before, and says why.
+// Every change of an account invalidates its tokens, and the error names the cause.
 func TestChangesEndTokens(t *testing.T) {
 	ctx := context.Background()
 	tests := []struct {
@@ -200,7 +200,7 @@ func TestHostileRefreshTokens(t *testing.T) {
 	}
 }
 
-// The service keeps no refresh token, only what it can recognize one by.
+// The service stores no refresh token, only its hash.
 func TestRefreshTokensAreNotKept(t *testing.T) {
 	s, _ := newTestService(t, Options{})
 	token := mustLogin(t, s).Refresh
@@ -325,7 +325,7 @@ func TestLoginIsLimited(t *testing.T) {
 	mustLogin(t, s)
 }
 
-// A login given up by its caller before the password was looked at is no failure.
+// A login that its caller cancels before the password is checked is not a failure.
 func TestCanceledLoginsAreNoFailures(t *testing.T) {
 	s, _ := newTestService(t, Options{})
 	s.accounts.hash.turns = fair.New(1)
@@ -365,8 +365,8 @@ func TestReplicas(t *testing.T) {
 	wantKind(t, err, pfs.Unauthenticated)
 }
 
-// The log has who and from where, and nothing secret: no password, no token, and no name that is no
-// account's.
+// The log contains names and addresses, but no passwords, no tokens, and no names that are not
+// accounts.
 func TestLog(t *testing.T) {
 	ctx := context.Background()
 	var log bytes.Buffer

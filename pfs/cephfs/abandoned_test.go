@@ -34,8 +34,8 @@ func (f FS) abandonChange(t *testing.T, name pfs.Path) (release func()) {
 	return func() { close(over) }
 }
 
-// TestLateChange makes changes while an abandoned one may still be done. Those of the same names
-// wait for it, so that it does not undo a later change that succeeded.
+// TestLateChange makes changes while an abandoned change may still happen. Changes of the same
+// names wait for it, so that it does not undo a later successful change.
 func TestLateChange(t *testing.T) {
 	f := own(t)
 	pfstest.MustMkdir(t, f, "/d")

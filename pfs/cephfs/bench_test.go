@@ -53,7 +53,7 @@ func rawMount(b *testing.B, c testbed.CephCluster) *cephfs.MountInfo {
 // benchSize is the length of the one large file.
 const benchSize = 1 << 30
 
-// pieces are the buffer lengths for reads and writes: what a service moves at once, and a chunk.
+// pieces are the buffer lengths for reads and writes: the service's buffer, and a chunk.
 var pieces = []int{256 << 10, pfs.ChunkSize}
 
 func pieceName(piece int) string { return fmt.Sprintf("store-%dKiB", piece>>10) }

@@ -52,14 +52,14 @@ func newDir(t testing.TB, f FS) pfs.Path {
 	return name
 }
 
-// openEmpty opens an empty directory of the cluster's file system as a store of its own.
+// openEmpty opens an empty directory of the cluster's file system as a store.
 func openEmpty(t testing.TB, opts Options) FS {
 	t.Helper()
 	opts.Root = string(newDir(t, openStore(t, opts)))
 	return openStore(t, opts)
 }
 
-// tree is a directory of a store as a tree of its own, for one owner of new files: a mount for each
+// tree is a directory of a store as a separate tree, for one owner of new files: a mount for each
 // test of the suite would take longer than the tests.
 type tree struct {
 	*pfs.Layer
@@ -67,7 +67,7 @@ type tree struct {
 	trees *trees
 }
 
-// trees are those of one directory, one for each FS.
+// trees are the trees of one directory, one for each FS.
 type trees struct {
 	dir  pfs.Path
 	mu   sync.Mutex

@@ -119,7 +119,7 @@ func TestOpenSaysNothing(t *testing.T) {
 	}
 }
 
-// stderrOf returns what the program, C's part too, writes to its standard error in do.
+// stderrOf returns what the program, including C code, writes to standard error during do.
 func stderrOf(t *testing.T, do func()) string {
 	t.Helper()
 	said, err := os.Create(filepath.Join(t.TempDir(), "stderr"))

@@ -16,7 +16,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// A handle continues with its file over another mount, under whatever name it has then.
+// A handle continues with its file over another mount, under the file's current name.
 func TestHandleGoesOn(t *testing.T) {
 	f := openEmpty(t, optionsOf(testbed.Ceph(t)))
 	ctx := t.Context()

@@ -237,8 +237,8 @@ func TestLastWriteStays(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", right)
 }
 
-// TestCommitUnwritten: a file that lacks bytes given to WriteAt is never published, for whatever
-// reason they are missing. The length of the temporary does not show a missing block in the middle.
+// TestCommitUnwritten checks that a file that lacks bytes passed to WriteAt is never published, for
+// any reason. The length of the temporary does not show a missing block in the middle.
 func TestCommitUnwritten(t *testing.T) {
 	f := openEmpty(t, optionsOf(testbed.Ceph(t)))
 	h, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})

@@ -17,8 +17,8 @@ import (
 )
 
 // TestStorm writes and reads files from many goroutines, and changes names, while daemons are
-// killed, become silent and evict the client. Each file is whole and right or absent, whatever
-// happened to it, and changes that succeeded stay.
+// killed, become silent and evict the client. Each file is whole and correct, or absent, and
+// successful changes persist.
 func TestStorm(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.CephAlone(t)

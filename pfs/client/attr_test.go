@@ -15,7 +15,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// attributed is a store that notes what it is asked to do with attributes.
+// attributed is a store that records its calls about attributes.
 type attributed struct {
 	pfs.FileSystem
 	asked string
@@ -64,7 +64,7 @@ func (s *attributed) BlockLocations(_ context.Context, _ pfs.Path, off, n int64)
 	return blocks, nil
 }
 
-// TestAttributesCrossTheWire passes what is asked to the store, and its answer back.
+// TestAttributesCrossTheWire checks that requests reach the store, and its answers the client.
 func TestAttributesCrossTheWire(t *testing.T) {
 	store := &attributed{FileSystem: memfs.New(memfs.Options{})}
 	s := serve(t, store)
@@ -74,7 +74,7 @@ func TestAttributesCrossTheWire(t *testing.T) {
 	attrs := pfs.Attrs{Mode: 0o640 | fs.ModeSetgid, Size: 3, ModTime: at, AccessTime: at, UID: 1, GID: 2, Owner: "o", Group: "g", Replication: 2}
 	for _, step := range []struct {
 		do   func() (any, error)
-		want string // what the store is asked, and the answer
+		want string // the request to the store, and the answer
 	}{
 		{func() (any, error) { return "", c.SetAttr(ctx, "/f", pfs.AttrMode|pfs.AttrLink, attrs) },
 			fmt.Sprintln("SetAttr /f", pfs.AttrMode|pfs.AttrLink, attrs)},

@@ -43,8 +43,8 @@ func (f *damagedFile) ReadAt(ctx context.Context, p []byte, off int64) (int, err
 	return n, pfs.Errorf("test.ReadAt", f.name, f.d.kind, "byte %d of block 7 on d1, d2 and d3", f.d.bad)
 }
 
-// TestErrorInTheMiddleOfAChunk reads what a store cannot read, behind the beginning of an
-// answer: who reads it learns of what Kind that is and what the store says of it.
+// TestErrorInTheMiddleOfAChunk reads a file whose store fails in the middle of an answer: the
+// reader gets the Kind and the text of the store's error.
 func TestErrorInTheMiddleOfAChunk(t *testing.T) {
 	for _, kind := range pfs.Kinds() {
 		t.Run(kind.Error(), func(t *testing.T) {

@@ -49,8 +49,8 @@ func TestCopyBatch(t *testing.T) {
 	}
 }
 
-// TestCopyBatchErrors: what cannot be copied has an error of its own, which names its path,
-// and leaves the others alone.
+// TestCopyBatchErrors checks that a file that cannot be copied has a separate error, which names
+// its path, and does not affect the others.
 func TestCopyBatchErrors(t *testing.T) {
 	store := memfs.New(memfs.Options{})
 	s := serve(t, store)

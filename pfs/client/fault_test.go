@@ -89,9 +89,9 @@ func TestConnectionsCutEveryTenMiB(t *testing.T) {
 }
 
 func TestBitsFlippedOnTheWire(t *testing.T) {
-	// Without TLS, which would notice by itself: it is the chunk's own sum that is
-	// tested here. Only what lies deep in a body is flipped; a damaged header or
-	// message is a request of its own kind.
+	// Without TLS, which would detect the flip itself: this test is about the checksum of a chunk.
+	// Only bytes deep in a body are flipped; a damaged header or message is another kind of
+	// request.
 	s := start(t, memfs.New(memfs.Options{}), false, nil)
 	var flips, seen atomic.Int64
 	r := spoiled(t, s, func(_ int, p []byte) bool {
@@ -239,7 +239,7 @@ func TestReplyLostAfterChange(t *testing.T) {
 	}
 }
 
-// halfBatch writes the first half of the first batch, and is then told that its caller has gone.
+// halfBatch writes the first half of the first batch; then the client disconnects.
 type halfBatch struct {
 	*memfs.FS
 	batches atomic.Int64
@@ -256,8 +256,8 @@ func (h *halfBatch) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []
 	return append(errs, h.FS.WriteBatch(ctx, entries[half:])...)
 }
 
-// TestConnectionLostInABatch: what the service left of a batch when its client had gone, it
-// does when that comes again, and the rest not twice.
+// TestConnectionLostInABatch checks that a repeated batch completes the entries that the service
+// did not reach when its client disconnected, and repeats no others.
 func TestConnectionLostInABatch(t *testing.T) {
 	store := &halfBatch{FS: memfs.New(memfs.Options{})}
 	s := start(t, store, true, func(h http.Handler) http.Handler {
@@ -277,7 +277,7 @@ func TestConnectionLostInABatch(t *testing.T) {
 	for i := range entries {
 		entries[i] = pfs.BatchEntry{Path: pfs.Path(fmt.Sprintf("/f%d", i)), Data: []byte("content"), NoReplace: true}
 	}
-	entries[3].Path = "/f2" // is there by then
+	entries[3].Path = "/f2" // exists by then
 	for i, err := range c.WriteBatch(t.Context(), entries) {
 		if i == 3 && errors.Is(err, pfs.Exist) {
 			continue

@@ -15,7 +15,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// narrow answers after a second, tells its limits, and counts the requests that are at work.
+// narrow answers after a second, returns its limits, and counts the requests in progress.
 type narrow struct {
 	limit          int
 	now, most, all atomic.Int64
@@ -32,7 +32,8 @@ func (n *narrow) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusForbidden, Header: h, Body: http.NoBody}, nil
 }
 
-// TestClientStaysWithinItsShare: once a service has told how much a user may have at work, no more is sent.
+// TestClientStaysWithinItsShare checks that a client has at most as many requests in progress as
+// the service allows.
 func TestClientStaysWithinItsShare(t *testing.T) {
 	const limit, parallel = 3, 10
 	for name, do := range map[string]func(context.Context, *Client){

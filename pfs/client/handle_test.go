@@ -19,7 +19,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// replicas are services over one store, of which each request goes to the one that is set.
+// replicas are services over one store. Each request goes to the selected one.
 type replicas struct {
 	*service
 	servers [2]*server.Server
@@ -78,7 +78,7 @@ func writeAt(t *testing.T, h pfs.Handle, text string, off int64) {
 	}
 }
 
-// readAll returns what a handle reads.
+// readAll returns the content of a handle.
 func readAll(t *testing.T, h pfs.Handle) string {
 	t.Helper()
 	b := make([]byte, 1<<20)
@@ -107,8 +107,8 @@ func eachStore(t *testing.T, test func(t *testing.T, fsys pfs.FileSystem)) {
 
 const readWrite = pfs.OpenRead | pfs.OpenWrite | pfs.OpenCreate
 
-// TestHandleGoesOnAfterARestart, and on another replica, which is the same: what was synced
-// is there. Of what was not, Sync or Close say so.
+// TestHandleGoesOnAfterARestart uses a handle after a restart, and on another replica, which is the
+// same. Synced bytes exist. Sync or Close reports other bytes as lost.
 func TestHandleGoesOnAfterARestart(t *testing.T) {
 	eachStore(t, func(t *testing.T, fsys pfs.FileSystem) {
 		s := serveReplicas(t, fsys)
@@ -182,7 +182,7 @@ func TestAppendThatMayHaveBeenWritten(t *testing.T) {
 	c := s.connect(t, s.URL)
 	log := openHandle(t, c, "/log", readWrite|pfs.OpenAppend)
 	writeAt(t, log, "line,", 0)
-	s.tokens.newest.Add(1) // a token that is refused is no lost answer
+	s.tokens.newest.Add(1) // a refused token is not a lost answer
 	writeAt(t, log, "line,", 0)
 	s.cut.Store(1)
 	s.leave.Store(true)

@@ -16,7 +16,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// anybody lets in whoever comes.
+// anybody accepts every user.
 type anybody struct{ server.Authenticator }
 
 func (anybody) Verify(context.Context, string) (auth.Identity, error) {

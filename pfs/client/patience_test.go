@@ -91,8 +91,8 @@ func (answering) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{wire.HeaderProtocol: {"1"}}, Body: http.NoBody}, nil
 }
 
-// TestWhoeverWaitsForATokenCanGo: one request asks for a token, and another that needs it too
-// is not held beyond its own time.
+// TestWhoeverWaitsForATokenCanGo has one request fetch a token: another that needs it too does not
+// wait beyond its own deadline.
 func TestWhoeverWaitsForATokenCanGo(t *testing.T) {
 	asked, slow := make(chan struct{}), make(chan struct{})
 	c, err := New(Options{

@@ -38,8 +38,8 @@ func TestStagingHasOneOwner(t *testing.T) {
 	}
 }
 
-// TestStagingOfAKilledRun resumes a run that was killed; if it was only suspended, it learns that
-// it is no longer at work.
+// TestStagingOfAKilledRun resumes a killed run. If it was only suspended, it notices that it has
+// lost the directory.
 func TestStagingOfAKilledRun(t *testing.T) {
 	ctx, fsys := t.Context(), memfs.New(memfs.Options{})
 	var told []string

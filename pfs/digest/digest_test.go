@@ -19,7 +19,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// content is a file of size pseudo-random bytes that is made where it is read.
+// content returns a reader of size pseudo-random bytes.
 func content(size int64) []byte {
 	p := make([]byte, size)
 	r := rand.NewChaCha8([32]byte{1})

@@ -96,7 +96,7 @@ func TestExtendedAttributes(t *testing.T) {
 	}
 }
 
-// The store's own checksum is what the real client prints, before and after a concat.
+// The store's own checksum equals the output of the real client, before and after a concat.
 func TestStoreChecksum(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))

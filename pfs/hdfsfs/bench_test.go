@@ -87,9 +87,8 @@ func closeRaw(w *hdfs.FileWriter) error {
 	}
 }
 
-// BenchmarkWrite writes a large file. hdfs-put is Hadoop's own client with its compilers
-// on, in a process that has put such a file before: what is measured is the second of
-// two, from the time of the first one to its own.
+// BenchmarkWrite writes a large file. hdfs-put is Hadoop's own client with its compilers on: it
+// writes two files in one process, and the time between their modification times counts.
 func BenchmarkWrite(b *testing.B) {
 	h := newBench(b)
 	b.Setenv("_JAVA_OPTIONS", "-XX:TieredStopAtLevel=4")

@@ -18,7 +18,8 @@ func (e thrown) Method() string    { return e.method }
 func (e thrown) Exception() string { return e.class }
 func (e thrown) Message() string   { return e.text }
 
-// TestExceptions holds what callers act on: whether to try again, and the words that say what to do.
+// TestExceptions checks the Kinds, which decide about retries, and the texts that tell users what
+// to do.
 func TestExceptions(t *testing.T) {
 	const full = "org.apache.hadoop.hdfs.protocol.FSLimitException$MaxDirectoryItemsExceededException"
 	for _, test := range []struct {
@@ -43,7 +44,7 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
-// TestPlainErrors are told by their Kind alone: what the library says of them is the same in other words.
+// TestPlainErrors checks errors whose Kind is enough: the library's text only repeats it.
 func TestPlainErrors(t *testing.T) {
 	for plain, kind := range map[error]pfs.Kind{fs.ErrNotExist: pfs.NotExist, fs.ErrExist: pfs.Exist, fs.ErrPermission: pfs.Permission} {
 		for _, err := range []error{plain, &fs.PathError{Op: "stat", Path: "/cluster/f", Err: plain}} {

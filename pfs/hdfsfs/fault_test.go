@@ -23,7 +23,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// logs returns a logger and what it was told.
+// logs returns a logger and its output.
 func logs() (*slog.Logger, *bytes.Buffer) {
 	var b bytes.Buffer
 	return slog.New(slog.NewTextHandler(&b, nil)), &b
@@ -50,8 +50,8 @@ func readAll(ctx context.Context, f *FS, name pfs.Path, n int) ([]byte, error) {
 	}
 }
 
-// TestDamagedReplica reads around replicas that are not what was written, on one
-// DataNode or two, whatever the length of their checksum chunks and of the reads.
+// TestDamagedReplica reads a file with damaged block replicas on one DataNode or two, for several
+// lengths of checksum chunks and of reads.
 func TestDamagedReplica(t *testing.T) {
 	c := testbed.HDFSAlone(t)
 	o := options(c, c.Scratch(t))
@@ -122,7 +122,7 @@ func TestNoGoodReplica(t *testing.T) {
 	pfstest.WantKind(t, err, pfs.Integrity)
 }
 
-// TestNoChecksums refuses what cannot be verified.
+// TestNoChecksums refuses reads that cannot be verified.
 func TestNoChecksums(t *testing.T) {
 	c := testbed.HDFSAlone(t)
 	f := open(t, options(c, c.Scratch(t)))
@@ -156,7 +156,7 @@ func TestDataNodeLostWhileRead(t *testing.T) {
 	_, err = readAll(t.Context(), f, "/f", small)
 	pfstest.WantKind(t, err, pfs.Unavailable)
 	c.Do(t, "start", "dn1", "dn2", "dn3")
-	c.Settle(t) // DataNodes that were away for long tell of their blocks anew
+	c.Settle(t) // DataNodes that were down for long report their blocks again
 	pfstest.WantFile(t, f, "/f", data)
 }
 
@@ -232,12 +232,12 @@ func TestDataNodeLostWithSASL(t *testing.T) {
 	_, err = readAll(t.Context(), f, "/f", small)
 	pfstest.WantKind(t, err, pfs.Unavailable)
 	c.Do(t, "start", "dn1", "dn2", "dn3")
-	c.Settle(t) // DataNodes that were away for long tell of their blocks anew
+	c.Settle(t) // DataNodes that were down for long report their blocks again
 	pfstest.WantFile(t, f, "/f", data)
 }
 
-// TestBatchWithoutDataNodes: where no DataNode takes a block, a batch of many files ends
-// after those that were tried together, and is written when they are back.
+// TestBatchWithoutDataNodes writes a batch of many files while no DataNode accepts a block. The
+// batch ends after the files that were tried together, and succeeds when the DataNodes are back.
 func TestBatchWithoutDataNodes(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.HDFSAlone(t)
@@ -313,9 +313,8 @@ func killWhileWritten(t *testing.T, c *testbed.HDFSCluster, o Options) (*FS, []b
 	return f, data
 }
 
-// TestDataNodeLostInLongPart kills one DataNode after the other, each in the middle of a
-// part that is much longer than what is on its way at once: what is lost is told soon,
-// from whichever of them, and the part is sent again.
+// TestDataNodeLostInLongPart kills one DataNode after the other, each in the middle of a part that
+// is much longer than the bytes in transit. The loss is reported soon, and the part is sent again.
 func TestDataNodeLostInLongPart(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.HDFSAlone(t)
@@ -382,8 +381,8 @@ func TestDiscardedEndsAll(t *testing.T) {
 	t.Errorf("%d goroutines after %d discarded writes, %d before", runtime.NumGoroutine(), writes, before)
 }
 
-// TestDataNodesStallOnTheWay stops all DataNodes while packets are acknowledged ahead of
-// them: what WriteAt has taken is not called stored.
+// TestDataNodesStallOnTheWay stops all DataNodes while packets are acknowledged early: bytes
+// accepted by WriteAt do not count as stored.
 func TestDataNodesStallOnTheWay(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.HDFSAlone(t)
@@ -412,8 +411,8 @@ func TestDataNodesStallOnTheWay(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", data)
 }
 
-// TestDeadDataNode writes while the NameNode still chooses DataNodes that have died: what
-// was written outlives one more of them, as long as two were alive.
+// TestDeadDataNode writes while the NameNode still chooses dead DataNodes. The bytes survive the
+// loss of one more DataNode if two were alive.
 func TestDeadDataNode(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.HDFSAlone(t)
@@ -481,7 +480,7 @@ func TestNameNodeRestarts(t *testing.T) {
 	_, err = f.List(t.Context(), pfs.Root, pfs.ListOptions{})
 	pfstest.WantKind(t, err, pfs.Unavailable)
 	_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: 2*small + 1000})
-	pfstest.WantKind(t, err, pfs.Integrity) // the last 1000 bytes were on their way
+	pfstest.WantKind(t, err, pfs.Integrity) // the last 1000 bytes were in transit
 	c.Start(t, "nn")
 	c.Do(t, "admin", "-safemode", "wait")
 	pfstest.WantFile(t, f, "/old", data)
@@ -508,7 +507,7 @@ func TestNameNodeStalls(t *testing.T) {
 	})
 	defer w.Close(t.Context())
 	halfway, paused, sent := make(chan bool), make(chan bool), make(chan error)
-	wait := sync.OnceFunc(func() { // what is sent there is sent several times
+	wait := sync.OnceFunc(func() { // bytes sent there are sent several times
 		close(halfway)
 		<-paused
 	})
@@ -598,7 +597,7 @@ func TestNoSpace(t *testing.T) {
 	pfstest.WantNames(t, f, pfs.Root)
 }
 
-// TestDeepPaths are taken as far as HDFS takes them.
+// TestDeepPaths accepts paths up to the limit of HDFS.
 func TestDeepPaths(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
@@ -633,7 +632,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// TestNotANameNode connects to the port of the NameNode's web server, which is easily taken for its own.
+// TestNotANameNode connects to the port of the NameNode's web server, a likely mistake.
 func TestNotANameNode(t *testing.T) {
 	o := options(testbed.HDFS(t), "/")
 	web, err := url.Parse(o.WebHDFS[0])
@@ -673,8 +672,7 @@ func TestSafeMode(t *testing.T) {
 	must(t, f.Mkdir(t.Context(), "/dir", 0o755))
 }
 
-// TestFailover goes on with the other NameNode, whether the first gave way, died or
-// hangs.
+// TestFailover continues with the other NameNode after the first became standby, died or hangs.
 func TestFailover(t *testing.T) {
 	c := testbed.HDFSPair(t)
 	o := options(c, c.Scratch(t))
@@ -713,7 +711,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// again repeats what is Unavailable, as callers do.
+// again repeats a call while it is Unavailable, as callers do.
 func again(t *testing.T, do func() error) {
 	t.Helper()
 	var err error

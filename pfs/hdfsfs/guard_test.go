@@ -7,7 +7,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestPanicInBatch fails the file that it is met at: here each, of a store that is none.
+// TestPanicInBatch checks that a panic fails only its file: here every file, because the store is
+// not usable.
 func TestPanicInBatch(t *testing.T) {
 	entries := []pfs.BatchEntry{{Path: "/a"}, {Path: "/b"}}
 	for i, err := range new(FS).WriteBatch(t.Context(), entries) {

@@ -79,7 +79,7 @@ func TestAppendTogether(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", []byte("onetwothree"))
 }
 
-// TestAppendLost loses the pipeline, the file, and what was stored.
+// TestAppendLost loses the pipeline, the file, and stored bytes.
 func TestAppendLost(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))

@@ -72,8 +72,8 @@ func TestChmodKeepsTheStickyBit(t *testing.T) {
 	pfstest.WantKind(t, pfs.SetAttr(t.Context(), f, "/none/below", pfs.AttrMode, pfs.Attrs{Mode: 0o770}), pfs.NotExist)
 }
 
-// TestFor makes what the service makes the owner's, and nothing that was there.
-func TestFor(t *testing.T) {
+// TestWithOwner checks that new files belong to the owner, and existing ones keep theirs.
+func TestWithOwner(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
 	alice, err := pfs.WithOwner(f, pfs.Owner{Name: "alice"})
@@ -99,9 +99,9 @@ func TestFor(t *testing.T) {
 	pfstest.WantKind(t, err, pfs.Invalid)
 }
 
-// TestForWithoutRights is a service that is no superuser: it says what it lacks, and
-// leaves nothing behind.
-func TestForWithoutRights(t *testing.T) {
+// TestWithOwnerWithoutRights has a service that is not a superuser: the error names the missing
+// right, and nothing is left behind.
+func TestWithOwnerWithoutRights(t *testing.T) {
 	c := testbed.HDFS(t)
 	o := options(c, c.Scratch(t))
 	o.User = "nobody"

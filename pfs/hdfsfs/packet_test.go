@@ -51,7 +51,7 @@ func packetOf(data []byte, chunk int) []byte {
 	return append(append(append(p, head...), sums...), data...)
 }
 
-// dataNode answers a request with answer and returns what the library gets to read.
+// dataNode answers a request with answer and returns the bytes that the library reads.
 func dataNode(t *testing.T, request, answer []byte) (got []byte, s *session, err error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -79,7 +79,7 @@ func dataNode(t *testing.T, request, answer []byte) (got []byte, s *session, err
 	return got, s, err
 }
 
-// TestDataConn lets what is right through as it is, and of what is not, nothing.
+// TestDataConn passes correct bytes unchanged, and no wrong ones.
 func TestDataConn(t *testing.T) {
 	data := pfstest.Pattern(1, 1300)
 	request, ok := readRequest(77, 512, 1300), grant(2, 512, 512)
@@ -105,7 +105,7 @@ func TestDataConn(t *testing.T) {
 	}
 }
 
-// TestDataConnRefuses what it could not verify.
+// TestDataConnRefuses checks that unverifiable data is refused.
 func TestDataConnRefuses(t *testing.T) {
 	data := packetOf(pfstest.Pattern(1, 100), 512)
 	for name, c := range map[string]struct{ request, answer []byte }{

@@ -9,8 +9,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestPartFails does not forget that a part could not be stored: whoever asks is told,
-// until the part comes again from its start.
+// TestPartFails checks that a part that could not be stored stays failed for every call until it is
+// written again from its start.
 func TestPartFails(t *testing.T) {
 	c := testbed.HDFSAlone(t)
 	f := open(t, options(c, c.Scratch(t)))
@@ -62,8 +62,8 @@ func TestPartFails(t *testing.T) {
 	}
 }
 
-// TestOlderPart neither shows nor publishes what a part was before, if the one that was to
-// replace it could not be given its name.
+// TestOlderPart checks that an old part is neither read nor published if its replacement could not
+// be renamed.
 func TestOlderPart(t *testing.T) {
 	c := testbed.HDFSAlone(t)
 	f := open(t, options(c, c.Scratch(t)))
@@ -97,7 +97,7 @@ func TestOlderPart(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", data)
 }
 
-// TestFailedBehindEnd publishes what is whole, though a part behind its end failed.
+// TestFailedBehindEnd publishes a complete file although a part beyond its end failed.
 func TestFailedBehindEnd(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))

@@ -30,8 +30,8 @@ func silentNameNode(t *testing.T, timeout time.Duration) *FS {
 	return c.service
 }
 
-// TestSilentNameNode ends what begins to write a file after a few timeouts, and a batch
-// of many files as soon as one of them has shown that the NameNode is silent.
+// TestSilentNameNode checks that Create ends after a few timeouts, and a batch of many files as
+// soon as one of them shows that the NameNode is silent.
 func TestSilentNameNode(t *testing.T) {
 	const timeout, few = 200 * time.Millisecond, 5
 	f := silentNameNode(t, timeout)

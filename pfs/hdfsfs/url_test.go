@@ -36,7 +36,7 @@ func TestParseURL(t *testing.T) {
 			t.Errorf("%q is no error", bad)
 		}
 	}
-	// A NameNode without an address, or without a port, would be taken for one that is away.
+	// A NameNode without an address, or without a port, would count as one that is down.
 	for _, address := range []string{"", "h2"} {
 		must(t, writeLocal(path.Join(dir, "core-site.xml"), []byte(strings.Replace(site, "h2:8020", address, 1))))
 		_, err := ParseURL("hdfs:///", dir)

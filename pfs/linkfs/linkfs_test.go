@@ -228,8 +228,8 @@ func TestChangesBelowALink(t *testing.T) {
 	}
 }
 
-// TestPermissionBelow checks that every path on the way is checked, and that refusals do not
-// reveal anything.
+// TestPermissionBelow checks that every path of a link is checked, and that refusals reveal
+// nothing.
 func TestPermissionBelow(t *testing.T) {
 	rows := []struct{ link, other string }{
 		{"../bob/f", "../bob/missing"},

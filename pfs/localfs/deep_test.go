@@ -54,8 +54,8 @@ func onPath(t *testing.T, f *FS, name pfs.Path, do func(op string, call func() e
 	do("RemoveTree from the top", func() error { return f.RemoveTree(ctx, "/d") })
 }
 
-// TestDeepPathsAreLinear counts the lookups of each operation on the way to a deep file: a few
-// names per level, and not each level again from the top, which would be half a million names here.
+// TestDeepPathsAreLinear counts the lookups of each operation on a deep file: a few names per
+// level. Starting from the top for each level would need half a million here.
 func TestDeepPathsAreLinear(t *testing.T) {
 	const depth, aLevel, beside = 1000, 6, 1000
 	for kind, open := range ways {

@@ -22,8 +22,8 @@ func openHandle(t *testing.T, f *FS, name pfs.Path, flags pfs.OpenFlags) pfs.Han
 	return h
 }
 
-// A file that a handle makes, and the bytes written to it, count against the quota at once, under
-// whatever name.
+// A file created by a handle, and the bytes written to it, count against the quota at once, under
+// any name.
 func TestHandleKeepsQuotas(t *testing.T) {
 	f, _ := openStore(t, Options{NoSync: true})
 	ctx := t.Context()

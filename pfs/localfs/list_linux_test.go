@@ -37,7 +37,7 @@ func TestListResumed(t *testing.T) {
 			}
 			seen[e.Name] = true
 		}
-		if len(p.Entries) > 0 { // what was listed may go
+		if len(p.Entries) > 0 { // listed entries may disappear
 			must(t, f.Remove(t.Context(), pfs.Root.Join(p.Entries[0].Name)))
 		}
 		if token = p.Next; token == "" {

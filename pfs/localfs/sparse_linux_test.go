@@ -95,7 +95,7 @@ func TestSparse(t *testing.T) {
 	must(t, err)
 	wantSparse(t, f, dir, "copy", data)
 
-	// A file that is one hole, and one that has none.
+	// A file that is one hole, and one without holes.
 	hole := make([]byte, 2*pfs.ChunkSize)
 	pfstest.WriteFile(t, f, "/hole", hole)
 	wantSparse(t, f, dir, "hole", hole)

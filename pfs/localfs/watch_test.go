@@ -14,7 +14,7 @@ import (
 type watch struct {
 	path string // of the store on the host
 
-	lookups    atomic.Int64 // names looked up on the way to what is opened
+	lookups    atomic.Int64 // names looked up for an open
 	open, most atomic.Int64 // open directories, now and at most
 
 	rename func(name, newName string) error // called before each; nil if not set

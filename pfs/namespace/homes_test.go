@@ -12,7 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// A home that was removed on its store is made again as at first, by whatever call.
+// A home that was removed on its store is created again as at first, by any call.
 func TestHomesThatWereRemoved(t *testing.T) {
 	n, store := newOwned(t)
 	const at, dir = pfs.Path("/pfs/dc/home/bob"), pfs.Path("/pfs/home/bob")

@@ -252,7 +252,7 @@ func TestEnsureHomeOnSilentStores(t *testing.T) {
 	})
 }
 
-// TestWhatIsRememberedIsBounded: homes and versions are forgotten, those that are due first;
+// TestWhatIsRememberedIsBounded checks that homes and versions are forgotten, the oldest first, and
 // stores are not.
 func TestWhatIsRememberedIsBounded(t *testing.T) {
 	n, _, _, now := twoStores(t)

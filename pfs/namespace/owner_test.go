@@ -146,8 +146,8 @@ func TestWithinOneStore(t *testing.T) {
 	}
 }
 
-// TestNobodyOnTheStore uses an identity that a store cannot know: the service owns what it makes,
-// and it gets nobody's rights.
+// TestNobodyOnTheStore uses an identity that a store cannot have: its files belong to the service,
+// and it gets no user's rights.
 func TestNobodyOnTheStore(t *testing.T) {
 	n, store := newOwned(t, namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}})
 	mkSecret(t, store)
@@ -226,8 +226,8 @@ func TestStoresPermissionsAreKept(t *testing.T) {
 	}
 }
 
-// TestQuotaWhereTheStoresPermissionsAreKept: an administrator is no superuser of the store, and
-// sets the quota of a directory without access to it.
+// TestQuotaWhereTheStoresPermissionsAreKept has an administrator who is not a superuser of the
+// store set the quota of a directory without access to it.
 func TestQuotaWhereTheStoresPermissionsAreKept(t *testing.T) {
 	n, store := newOwned(t, namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}})
 	mkSecret(t, store)
@@ -247,7 +247,7 @@ func TestQuotaWhereTheStoresPermissionsAreKept(t *testing.T) {
 	pfstest.WantKind(t, err, pfs.Permission)
 }
 
-// cannot is a store that can neither give files nor act as users, and says why.
+// cannot is a store that can neither change owners nor impersonate users, and returns the reason.
 type cannot struct{ *memfs.FS }
 
 func (cannot) WithOwner(pfs.Owner) (pfs.FileSystem, error) {

@@ -43,7 +43,7 @@ var changing = map[string]pfs.Kind{
 	"RemoveTree": pfs.ReadOnly, "CopyFile to": pfs.ReadOnly, "WriteBatch": pfs.ReadOnly,
 }
 
-// removing are those that an administrator may do.
+// removing are the operations that an administrator may do.
 var removing = []string{"Remove", "RemoveTree", "Rename from"}
 
 // TestCompleteVersions tries all operations on a complete version and on existing and missing
@@ -71,7 +71,7 @@ func TestCompleteVersions(t *testing.T) {
 	}
 }
 
-// TestRemovingVersions checks who may remove what holds complete versions.
+// TestRemovingVersions checks who may remove directories with complete versions.
 func TestRemovingVersions(t *testing.T) {
 	ctx := t.Context()
 	w := newPublished(t)
@@ -95,7 +95,7 @@ func TestRemovingVersions(t *testing.T) {
 	}
 }
 
-// TestManifestCompletes commits what was staged in a version before its manifest came.
+// TestManifestCompletes commits an upload into a version that got its manifest meanwhile.
 func TestManifestCompletes(t *testing.T) {
 	ways := map[string]func(pfs.FileSystem, pfs.Path) error{
 		"commit": func(fsys pfs.FileSystem, name pfs.Path) error { return commit(t, fsys, name) },
@@ -149,8 +149,8 @@ func TestCopyIntoUnfinishedVersion(t *testing.T) {
 	pfstest.WantFile(t, fsys, set+"/3/copy", []byte("version 2"))
 }
 
-// TestNothingComesIntoAVersionFromOutside: somebody who has a file open, or knows it by another
-// name, could change it when the version is complete.
+// TestNothingComesIntoAVersionFromOutside checks that nobody can change a complete version through
+// an open file or another name.
 func TestNothingComesIntoAVersionFromOutside(t *testing.T) {
 	ctx := t.Context()
 	fsys := newPublished(t).View(auth.Identity{Name: alice.Name, Role: auth.Publisher}, "")

@@ -11,7 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// asUser is the tree of a user without administrator's rights; the suite is not asked for them.
+// asUser is the tree of a user without administrator's rights; the suite does not test them.
 type asUser struct{ *pfs.Layer }
 
 func (asUser) SetQuota(_ context.Context, name pfs.Path, _, _ int64) error {

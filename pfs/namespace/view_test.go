@@ -161,8 +161,8 @@ func copyFile(ctx context.Context, fsys pfs.FileSystem, src, dst pfs.Path) error
 	return err
 }
 
-// TestGuessing tries to find out what another home has, by every operation and every spelling:
-// the answer must not depend on what is there.
+// TestGuessing tries to find out the content of another home, by every operation and every
+// spelling: the answer must not depend on what exists.
 func TestGuessing(t *testing.T) {
 	ways := []string{
 		"/pfs/east/home/%s", "/pfs/mine/home/%s", "/pfs/east/user/%s", "/pfs/mine/user/%s",

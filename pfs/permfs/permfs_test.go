@@ -20,8 +20,8 @@ func TestSuite(t *testing.T) {
 	}})
 }
 
-// keep is a policy that hides everything called "secret", and what is below it. Because policies
-// are for trees, only the tree /free, which has no secret, may be read, removed or written whole.
+// keep is a policy that hides everything called "secret" and below. Because policies apply to
+// trees, only the tree /free, which has no secret, may be read, removed or written whole.
 func keep(a pfs.Access, name pfs.Path) error {
 	for elem := range name.Names() {
 		if elem == "secret" {

@@ -11,8 +11,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
-// TestTotal checks the times that docs/scripting.md states: how long an operation is tried in vain depends on how long
-// each attempt takes, and not on the random pauses.
+// TestTotal checks the times in docs/scripting.md: the time that retries take depends on the
+// duration of each attempt, and not on the random pauses.
 func TestTotal(t *testing.T) {
 	for attempt, want := range map[time.Duration]time.Duration{
 		0: time.Minute, 3 * time.Second: time.Minute, 15 * time.Second: time.Minute, 30 * time.Second: time.Minute,

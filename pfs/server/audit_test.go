@@ -26,7 +26,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	steps := []struct {
 		method, url string
 		body        []byte
-		lines       string // what each audit line tells; empty for none
+		lines       string // content of the audit lines; empty for none
 	}{
 		{"POST", wire.PathLogin, wire.Encode(wire.Credentials{User: "alice", Password: "right"}), "method=login"},
 		{"POST", wire.CallMkdir, wire.Encode(wire.ModeRequest{Path: "/d", Mode: 0o755}), "path=/d"},

@@ -40,8 +40,8 @@ func smallBatch(path string) (lead, whole []byte) {
 	return lead, append(bytes.Clone(lead), onWire([]byte("12345"))...)
 }
 
-// halfSent sends the beginnings of batches as four users, each from an address of its own,
-// five times each. They end with the returned function.
+// halfSent sends the beginnings of batches as four users from four addresses, five times each. They
+// end with the returned function.
 func halfSent(s *Server, begin []byte) (end func()) {
 	var ends []*io.PipeWriter
 	for i := range 20 {
@@ -59,8 +59,8 @@ func halfSent(s *Server, begin []byte) (end func()) {
 	}
 }
 
-// TestSlowSendersOfBatches: whoever sends its content slowly holds up no reader, and whoever
-// does not even say what it will be of, holds up nobody.
+// TestSlowSendersOfBatches checks that a slow sender of content delays no reader, and a sender
+// without even a message delays nobody.
 func TestSlowSendersOfBatches(t *testing.T) {
 	lead, whole := smallBatch("/f")
 	read := framed(wire.ReadRequest{Files: []wire.ReadFile{{Path: "/g", Size: 5}}})

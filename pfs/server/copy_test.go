@@ -18,7 +18,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// narrow is a store on which only so many more writes succeed.
+// narrow is a store on which only a given number of writes succeeds.
 type narrow struct {
 	*memfs.FS
 	left, bytes atomic.Int64
@@ -38,7 +38,7 @@ func (w *narrowStaged) WriteAt(ctx context.Context, p []byte, off int64) (int, e
 	if w.n.left.Add(-1) < 0 {
 		return 0, pfs.E("test.WriteAt", "/f", pfs.Unavailable, nil)
 	}
-	if off < copySize { // what lies behind is no content
+	if off < copySize { // bytes after it are not content
 		w.n.bytes.Add(int64(len(p)))
 	}
 	return w.Staged.WriteAt(ctx, p, off)
@@ -136,8 +136,8 @@ func (stuckFile) ReadAt(ctx context.Context, _ []byte, _ int64) (int, error) {
 	return 0, pfs.CheckContext(ctx, "test.ReadAt", "/stuck")
 }
 
-// TestAUserWhoseStoreHangsHasOnlyAShareOfTheCopies: others copy on, and what more the user
-// asks for is answered in the end.
+// TestAUserWhoseStoreHangsHasOnlyAShareOfTheCopies checks that the copies of other users continue,
+// and that further copies of this user get an answer.
 func TestAUserWhoseStoreHangsHasOnlyAShareOfTheCopies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from, to := stuck{memfs.New(memfs.Options{})}, memfs.New(memfs.Options{})
@@ -195,12 +195,13 @@ func (f damagedFile) Info() pfs.Info {
 	return info
 }
 
-// CopyFile is not what it is of the store below.
+// CopyFile hides that of the store.
 func (d damaged) CopyFile(context.Context, pfs.Path, pfs.Path, pfs.CopyOptions, func(int64)) (pfs.Info, error) {
 	return pfs.Info{}, pfs.E("damaged.CopyFile", "", pfs.Unsupported, nil)
 }
 
-// TestCopyOfADamagedFile copies it to another store, and in one that cannot copy by itself.
+// TestCopyOfADamagedFile copies a damaged file to another store, and within one that cannot copy
+// itself.
 func TestCopyOfADamagedFile(t *testing.T) {
 	from, to := damaged{memfs.New(memfs.Options{})}, memfs.New(memfs.Options{})
 	pfstest.WriteFile(t, from.FS, "/f", []byte("as it is now"))

@@ -29,8 +29,7 @@ func (c *changing) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
 	return c.FS.Open(ctx, name)
 }
 
-// gated is a store whose commits wait for the gate, and that keeps the IDs of what is
-// staged in it.
+// gated is a store whose commits wait for the gate. It records the IDs of uploads.
 type gated struct {
 	*memfs.FS
 	gate chan struct{}
@@ -67,7 +66,7 @@ func changingStores(t *testing.T, nth int) (s *Server, to *gated, versions [2][]
 	return s, to, versions
 }
 
-// wantWhole checks that what is published has the digest that is kept with it.
+// wantWhole checks that the published file has its stored digest.
 func wantWhole(t *testing.T, fsys pfs.FileSystem) {
 	t.Helper()
 	f, err := fsys.Open(t.Context(), "/f")
@@ -107,8 +106,8 @@ func TestTwoCopiesUnderOneIDDoNotMix(t *testing.T) {
 	})
 }
 
-// TestACopyIsNamedByTheVersionThatItOpened replaces the source between the look at it and
-// the copy: what is staged is not of the version before.
+// TestACopyIsNamedByTheVersionThatItOpened replaces the source after it was examined and before it
+// is opened: the upload has the ID of the version that was opened.
 func TestACopyIsNamedByTheVersionThatItOpened(t *testing.T) {
 	s, to, versions := changingStores(t, 2)
 	to.gate <- struct{}{}

@@ -28,8 +28,8 @@ func (w gappyStaged) WriteAt(ctx context.Context, p []byte, off int64) (int, err
 	return w.Staged.WriteAt(ctx, p, off)
 }
 
-// TestGapIsNoAlarm: a client that goes on where it believes that it was learns that it has
-// to begin earlier. Bytes that were damaged on their way are an alarm.
+// TestGapIsNoAlarm has a client continue behind the staged bytes: it learns where to start. Only
+// bytes damaged in transit are logged as an alarm.
 func TestGapIsNoAlarm(t *testing.T) {
 	s, log := newServer(t, gappy{memfs.New(memfs.Options{})}, nil)
 	const id = "0123456789abcdef"
@@ -55,16 +55,16 @@ func TestGapIsNoAlarm(t *testing.T) {
 	}
 }
 
-// TestACommitAfterAKillIsNoAlarm: what was staged before the service was started, and is
-// not all there, is sent again. Bytes that this service has verified are an alarm if they
-// are not what the sender has.
+// TestACommitAfterAKillIsNoAlarm checks that staged bytes that were lost in a restart are sent
+// again without an alarm. Bytes that this service has verified cause an alarm if they differ from
+// the sender's.
 func TestACommitAfterAKillIsNoAlarm(t *testing.T) {
 	store := memfs.New(memfs.Options{})
 	before, _ := newServer(t, store, nil)
 	create(t, before, "/f")
 	put(t, before, "/f", "cont")
 
-	for _, there := range []string{"cont", "cont\x00\x00\x00"} { // what a lost leaf reads as
+	for _, there := range []string{"cont", "cont\x00\x00\x00"} { // the content of a lost leaf
 		s, log := newServer(t, store, nil)
 		if code := commit(s, "/f", "content"); code != 422 {
 			t.Errorf("commit of %q: HTTP %d", there, code)

@@ -157,7 +157,7 @@ func TestHandleIsBoundToItsFile(t *testing.T) {
 	}
 }
 
-// TestHandleLimit refuses a user who has a quarter of all handles, and nobody else.
+// TestHandleLimit refuses a user who has a quarter of all handles, and no other user.
 func TestHandleLimit(t *testing.T) {
 	s, _ := newServer(t, memfs.New(memfs.Options{}), func(c *Config) { c.MaxHandles = 8 })
 	first := mustOpen(t, s, "/f", readWrite)
@@ -232,7 +232,7 @@ func (a accounts) Verify(_ context.Context, access string) (auth.Identity, error
 	return auth.Identity{Name: access, Role: role}, nil
 }
 
-// TestHandlesOfChangedAccounts are not used any more: permission is checked anew.
+// TestHandlesOfChangedAccounts checks that permission is checked again after an account changed.
 func TestHandlesOfChangedAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fsys := memfs.New(memfs.Options{})
@@ -317,8 +317,8 @@ func (h slowHandle) WriteAt(ctx context.Context, p []byte, off int64) (int, erro
 	return h.Handle.WriteAt(context.WithoutCancel(ctx), p, off)
 }
 
-// TestRepeatedWriteWaits for the first one, so that this does not write over what comes
-// later.
+// TestRepeatedWriteWaits checks that a repeated write waits for the first one, so that this does
+// not overwrite later writes.
 func TestRepeatedWriteWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fsys := slowWriter{memfs.New(memfs.Options{}), make(chan struct{}), make(chan struct{})}
@@ -383,7 +383,7 @@ func TestTinyWritesLeaveRoomForOthers(t *testing.T) {
 	})
 }
 
-// badClose is a store whose handles lose what was written when they are closed.
+// badClose is a store whose handles lose writes when they are closed.
 type badClose struct {
 	*memfs.FS
 	wait time.Duration
@@ -405,8 +405,8 @@ func (h badHandle) Close(ctx context.Context) error {
 	return pfs.Errorf("test.Close", "/f", pfs.Integrity, "the bytes are gone")
 }
 
-// TestFailedClose holds that a close that failed is not answered with success later: after the
-// end of the lease, while it still lasts, or when handle-close is repeated.
+// TestFailedClose checks that a failed close never succeeds later: after the lease, during it, or
+// when handle-close is repeated.
 func TestFailedClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newServer(t, badClose{memfs.New(memfs.Options{}), time.Second / 2}, nil)

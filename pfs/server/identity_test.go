@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// fickle is an Authenticator whose users are who is says.
+// fickle is an Authenticator whose users come from is.
 type fickle struct {
 	names
 	is *auth.Identity
@@ -18,8 +18,8 @@ type fickle struct {
 
 func (c fickle) Verify(context.Context, string) (auth.Identity, error) { return *c.is, nil }
 
-// TestUploadsEndWithTheIdentity: what was opened by an account as one user of the stores
-// is opened again, by the tree as it is then, once the account is another one there.
+// TestUploadsEndWithTheIdentity changes the store user of an account: its uploads are opened again
+// as the new user.
 func TestUploadsEndWithTheIdentity(t *testing.T) {
 	before := auth.Identity{Name: "alice", Role: auth.User, HDFSUser: "alice", UID: 1000, GID: 1000}
 	for name, change := range map[string]func(*auth.Identity){

@@ -154,7 +154,7 @@ func TestSlowSendersAreGivenUp(t *testing.T) {
 	const size = pfs.ChunkSize
 	tests := []struct {
 		name   string
-		pieces int // the chunk is sent in so many, with a pause before each
+		pieces int // the chunk is sent in this number of pieces, with a pause before each
 		pause  time.Duration
 		want   int
 	}{

@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// sized is a file of so many bytes. Its reads fail behind them.
+// sized is a file of the given size. Reads beyond it fail.
 type sized struct {
 	n      int64
 	closed int
@@ -41,7 +41,7 @@ func at(key fileKey, off int64) fileKey {
 	return key
 }
 
-// TestOpenFiles keeps files for whoever goes on where they are, and no others.
+// TestOpenFiles keeps files open for sequential readers, and no others.
 func TestOpenFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := newOpenFiles()

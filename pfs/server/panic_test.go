@@ -32,8 +32,8 @@ func (b buggy) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
 	return b.FileSystem.Stat(ctx, name)
 }
 
-// TestPanicsOfAStoreAreLoggedWithTheirStacks: they fail what they were met at, not the
-// service, whatever the kind of the request.
+// TestPanicsOfAStoreAreLoggedWithTheirStacks checks that a panic fails only its request, of any
+// kind, not the service.
 func TestPanicsOfAStoreAreLoggedWithTheirStacks(t *testing.T) {
 	m := memfs.New(memfs.Options{})
 	pfstest.WriteFile(t, m, "/f", []byte("12345"))
@@ -75,8 +75,8 @@ func (f halfwayFile) ReadAt(ctx context.Context, p []byte, off int64) (int, erro
 	return f.File.ReadAt(ctx, p, off)
 }
 
-// TestAnAnswerThatAPanicEndsDoesNotLookWhole: whoever reads it without knowing its length
-// learns that there was more.
+// TestAnAnswerThatAPanicEndsDoesNotLookWhole checks that a reader who does not know the length of
+// the answer notices the missing rest.
 func TestAnAnswerThatAPanicEndsDoesNotLookWhole(t *testing.T) {
 	m := memfs.New(memfs.Options{})
 	pfstest.WriteFile(t, m, "/f", pfstest.Pattern(1, 2*pieceSize))

@@ -43,7 +43,7 @@ func (names) Verify(_ context.Context, access string) (auth.Identity, error) {
 	return auth.Identity{Name: access}, nil
 }
 
-// newServer returns a server of fsys and what it logs.
+// newServer returns a server of fsys and its log.
 func newServer(t *testing.T, fsys pfs.FileSystem, change func(*Config)) (*Server, *lockedBuffer) {
 	t.Helper()
 	log := &lockedBuffer{}
@@ -351,7 +351,7 @@ func TestAuditAndMetrics(t *testing.T) {
 	}
 }
 
-// What a request only says that it sends does not count.
+// Bytes that a request only announces do not count.
 func TestReceivedBytes(t *testing.T) {
 	s, _ := newServer(t, memfs.New(memfs.Options{}), nil)
 	r := httptest.NewRequest("POST", "/v1/call/stat", strings.NewReader("few"))
@@ -386,7 +386,7 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// Whoever asks often asks the stores once a second.
+// Frequent checks query the stores once a second.
 func TestReadinessIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64

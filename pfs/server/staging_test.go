@@ -13,7 +13,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// TestChunksWithoutBytesTakeNoMemory: nor do those that the store refuses.
+// TestChunksWithoutBytesTakeNoMemory checks chunks without bytes, and chunks that the store
+// refuses.
 func TestChunksWithoutBytesTakeNoMemory(t *testing.T) {
 	s, _ := newServer(t, memfs.New(memfs.Options{Capacity: 1 << 10}), nil)
 	create(t, s, "/f")
@@ -39,8 +40,8 @@ func TestChunksWithoutBytesTakeNoMemory(t *testing.T) {
 	}
 }
 
-// lateStore is a store whose staged writes keep what they took until they are suspended,
-// or are committed, and whose first one then cannot store it.
+// lateStore is a store whose uploads buffer all bytes until they are suspended or committed. Its
+// first upload then cannot store them.
 type lateStore struct {
 	*memfs.FS
 	handles int

@@ -90,7 +90,7 @@ func TestAStagedWriteWithTwoNames(t *testing.T) {
 			if n := s.uploads.count(); n != 0 {
 				t.Errorf("%d uploads are open after the commit", n)
 			}
-			put(t, s, "/b/f", "late") // begins anew
+			put(t, s, "/b/f", "late") // a new upload
 			f, err := store.Open(t.Context(), "/f")
 			if err != nil {
 				t.Fatal(err)
@@ -289,7 +289,7 @@ func TestACommitAskedForAgainOfAStoreThatIsAway(t *testing.T) {
 	}
 }
 
-// A copy whose client names no ID gets one that nobody can compute from what is seen.
+// A copy whose client sends no ID gets one that nobody can compute from visible data.
 func TestCopyWithoutAnIDHasOneOfItsOwn(t *testing.T) {
 	fsys := memfs.New(memfs.Options{})
 	pfstest.WriteFile(t, fsys, "/f", []byte("x"))
@@ -304,7 +304,7 @@ func TestCopyWithoutAnIDHasOneOfItsOwn(t *testing.T) {
 	}
 }
 
-// Users who write in one directory do not reach what others have staged there.
+// Users who write in one directory cannot access each other's uploads.
 func TestStagedWritesArePrivate(t *testing.T) {
 	fsys := memfs.New(memfs.Options{})
 	first, _ := newServer(t, fsys, nil)
@@ -322,8 +322,8 @@ func TestStagedWritesArePrivate(t *testing.T) {
 	}
 }
 
-// attackStaged does as the user all that can be done to a staged write by its path and ID.
-// It fails the test if an answer tells of other bytes than the user's own.
+// attackStaged tries, as the user, everything that is possible with the path and ID of an upload.
+// It fails the test if an answer depends on other bytes than the user's own.
 func attackStaged(t *testing.T, s *Server, user, path, id string) {
 	t.Helper()
 	target := "/v1/data?path=" + path + "&id=" + id
@@ -351,7 +351,7 @@ func attackStaged(t *testing.T, s *Server, user, path, id string) {
 	}
 }
 
-// stagedFile reads a staged write as a file.
+// stagedFile reads an upload as a file.
 type stagedFile struct{ pfs.Staged }
 
 func (stagedFile) Info() pfs.Info { return pfs.Info{} }
@@ -455,8 +455,8 @@ func TestASweepSuspendsWhatItIsOf(t *testing.T) {
 	}
 }
 
-// TestWhatTheStoreLostIsNotKnown has a store lose, before it is published, what it took:
-// the service says no longer that it is there.
+// TestWhatTheStoreLostIsNotKnown has a store lose staged bytes before the commit: the service no
+// longer reports them.
 func TestWhatTheStoreLostIsNotKnown(t *testing.T) {
 	const data = "bytes that will be lost"
 	s, _ := newServer(t, &pfstest.Forgetful{FileSystem: memfs.New(memfs.Options{})}, nil)

@@ -18,7 +18,7 @@ func (s slowTarget) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []
 	return s.vast.WriteBatch(ctx, entries)
 }
 
-// TestTotalsAreKnownSoon copies a tree that is much larger than what the walk may be ahead of the copying.
+// TestTotalsAreKnownSoon copies a tree that is much larger than the walk's lead over the copying.
 func TestTotalsAreKnownSoon(t *testing.T) {
 	for _, tt := range []struct {
 		o    Options

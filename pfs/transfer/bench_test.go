@@ -32,7 +32,7 @@ func BenchmarkFileToNowhere(b *testing.B) {
 	}
 }
 
-// nowhere forgets what is written to it.
+// nowhere discards all writes.
 type nowhere struct{ pfs.FileSystem }
 
 func (n nowhere) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {

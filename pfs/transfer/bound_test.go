@@ -21,7 +21,7 @@ import (
 // vast is a tree of dirs directories with files files each, which takes no memory:
 // every file has the content "content".
 type vast struct {
-	pfs.FileSystem // for what nobody calls
+	pfs.FileSystem // for methods that are never called
 	dirs, files    int
 	wrote          atomic.Int64
 }
@@ -128,7 +128,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestWindows compares directories larger than a window, with room for a table of the rest and without.
+// TestWindows compares directories larger than a window, with and without memory for a table of the
+// rest.
 func TestWindows(t *testing.T) {
 	for _, tt := range []struct{ room, lists int }{{0, 13}, {100, 13}, {10_000, 4}} {
 		t.Run(fmt.Sprint(tt.room), func(t *testing.T) { testWindows(t, tt.room, tt.lists) })
@@ -172,7 +173,7 @@ func testWindows(t *testing.T, room, lists int) {
 				existing++
 				want, err := b.Stat(t.Context(), pfs.Path("/d").Join(e.info.Name))
 				must(t, err)
-				// A table has only what a comparison needs.
+				// A table contains only the fields that a comparison needs.
 				if e.old.Size != want.Size || e.old.Mode != want.Mode || !e.old.ModTime.Equal(want.ModTime) || e.old.Target != want.Target || e.old.Digest != want.Digest {
 					t.Errorf("%s was paired with %+v, want %+v", e.info.Name, e.old, want)
 				}
@@ -207,7 +208,7 @@ func (f *forgetful) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions
 	if f.lists++; f.lists == 4 || f.lists == 9 {
 		return pfs.Page{}, pfs.E("test", dir, pfs.Conflict, nil)
 	}
-	opts.Limit = 700 // not the pages that were asked for
+	opts.Limit = 700 // a page size of its own, not the requested one
 	return f.FileSystem.List(ctx, dir, opts)
 }
 

@@ -12,20 +12,19 @@ import (
 	"github.com/paddlecloud/pfs/pfs/memfs"
 )
 
-// faulty is a file system that does to its callers what disks, networks and other
-// programs do. Each hook, if set, is called before the operation, and an error of
-// it is the operation's.
+// faulty is a file system with the faults of disks, networks and other programs. Each hook, if set,
+// is called before the operation, and its error is the operation's.
 type faulty struct {
 	*memfs.FS
 	before func(op string, name pfs.Path) error
 
 	wire bool  // staged bytes cannot be read back, Commit checks the digest
-	unit int64 // of staged writes, if not 0; order within it is checked
+	unit int64 // of uploads, if not 0; the order of writes within it is checked
 	flip func(op string, off int64, p []byte)
 
-	// lose, if set, says which units of a staged write are lost now, at a write at an
-	// offset or at a commit, which answers Integrity then. What comes behind a gap in a
-	// unit answers it too, until that is written again from its start.
+	// lose, if set, returns the units of an upload that are lost now, at a write at an offset or at
+	// a commit, which then returns Integrity. So do writes behind a gap in a unit, until the unit
+	// is written again from its start.
 	lose func(op string, off int64) (units []int64)
 
 	read, written, batches, creates, mkdirs, lists, stats atomic.Int64
@@ -133,7 +132,7 @@ func (f *faulty) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptio
 	return localStaged{s}, nil
 }
 
-// localStaged hides that a staged write can tell digests.
+// localStaged hides that an upload can return digests.
 type localStaged struct{ pfs.Staged }
 
 type faultyFile struct {

@@ -52,8 +52,8 @@ func TestNewTimeNewMode(t *testing.T) {
 	}
 }
 
-// TestResume cuts a copy in the middle and runs it again: what is there already is
-// not sent again, and where the journal tells, not read again either.
+// TestResume interrupts a copy in the middle and runs it again: staged leaves are not sent again,
+// and leaves in the journal not read again either.
 func TestResume(t *testing.T) {
 	const leaves = 26
 	for _, tc := range []struct {
@@ -107,7 +107,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestResumeDamaged damages what an interrupted copy left.
+// TestResumeDamaged damages the staged bytes of an interrupted copy.
 func TestResumeDamaged(t *testing.T) {
 	a, b := newFaulty(t), newFaulty(t)
 	want := noise(3, 24*chunk)
@@ -170,7 +170,7 @@ func TestSourceChanges(t *testing.T) {
 	}
 }
 
-// TestDamagedSource copies a file whose bytes are not those that its digest is of.
+// TestDamagedSource copies a file whose bytes do not match its stored digest.
 func TestDamagedSource(t *testing.T) {
 	for _, size := range []int{1000, 20 * chunk} {
 		a, b := newFaulty(t), newFaulty(t)
@@ -229,8 +229,7 @@ func TestPermanentErrorIsNotRetried(t *testing.T) {
 	}
 }
 
-// TestFlips flips bits on the way: found by the receiver at once, or when it
-// commits.
+// TestFlips flips bits in transit: the receiver finds them at once or at the commit.
 func TestFlips(t *testing.T) {
 	t.Run("refused", func(t *testing.T) {
 		a, b := newFaulty(t), newFaulty(t)
@@ -322,8 +321,7 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// TestLostStaged has the target lose sight of the staged write, with or without its
-// bytes.
+// TestLostStaged has the target lose the upload, with or without its bytes.
 func TestLostStaged(t *testing.T) {
 	for _, keep := range []bool{true, false} {
 		t.Run(fmt.Sprint(keep), func(t *testing.T) {
@@ -392,7 +390,7 @@ func TestCopyFileMethod(t *testing.T) {
 	checkKind(t, err, pfs.Exist)
 }
 
-// copier is a service that copies by itself and notes under which IDs.
+// copier is a service that copies internally and records the IDs.
 type copier struct {
 	pfs.FileSystem
 	ids []string
@@ -475,7 +473,7 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// What the rate does not let pass before the deadline fails, in a batch too.
+// Bytes that the rate does not allow before the deadline fail, in a batch too.
 func TestRateLimitDeadline(t *testing.T) {
 	a, b := newFaulty(t), newFaulty(t)
 	plant(t, a, "/d/1", "/d/2")
@@ -486,8 +484,8 @@ func TestRateLimitDeadline(t *testing.T) {
 	checkAbsent(t, b, "/d/1", "/d/2")
 }
 
-// TestOwnID goes on under an ID of the caller's choosing after the source changed: it
-// says nothing about what was staged under it before.
+// TestOwnID resumes under an ID of the caller's choice after the source changed: the ID does not
+// imply anything about the staged bytes.
 func TestOwnID(t *testing.T) {
 	a, b := newFaulty(t), newFaulty(t)
 	put(t, a, "/f", noise(1, 20*chunk))

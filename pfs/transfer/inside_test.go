@@ -92,8 +92,8 @@ func TestSmallFilesWithinAServiceTakeFewRequests(t *testing.T) {
 	}
 }
 
-// TestFaultsInABatchWithin: what is temporary is asked for again, what fails is copied alone,
-// which says why.
+// TestFaultsInABatchWithin checks that temporary errors are retried, and that other failed files
+// are copied alone, which gives their error.
 func TestFaultsInABatchWithin(t *testing.T) {
 	for _, kind := range []pfs.Kind{pfs.Unavailable, pfs.Conflict, pfs.Integrity, pfs.Unsupported, pfs.Permission, pfs.Other} {
 		t.Run(kind.Error(), func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestFaultsInABatchWithin(t *testing.T) {
 	}
 }
 
-// TestExistingWithin keeps what is there, also where the answer that it was made is lost.
+// TestExistingWithin keeps existing files, even if the answer about their creation is lost.
 func TestExistingWithin(t *testing.T) {
 	s := &service{faulty: newFaulty(t)}
 	plantMany(t, s.FS, 20)
@@ -136,7 +136,7 @@ func TestExistingWithin(t *testing.T) {
 	}
 }
 
-// answerLost does what it is asked for and loses the answer while lose says so.
+// answerLost executes operations and loses the answer while lose returns true.
 type answerLost struct {
 	*service
 	lose func() bool
@@ -150,8 +150,8 @@ func (f *answerLost) CopyBatch(ctx context.Context, files []pfs.BatchCopy) []err
 	return errs
 }
 
-// TestNoRoomWithin tells of every file, and tries few of those by themselves that their
-// batch had no room for.
+// TestNoRoomWithin reports every file, and tries few of those alone that did not fit with their
+// batch.
 func TestNoRoomWithin(t *testing.T) {
 	s := &service{faulty: newFaulty(t)}
 	plantMany(t, s.FS, 300)

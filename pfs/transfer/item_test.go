@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestSameTime compares a time with what stores of less precision keep of it.
+// TestSameTime compares a time with the same time in stores of lower precision.
 func TestSameTime(t *testing.T) {
 	at := time.Unix(1e9, 123456789)
 	for _, unit := range []time.Duration{time.Nanosecond, 100 * time.Nanosecond, time.Microsecond, time.Millisecond, time.Second} {

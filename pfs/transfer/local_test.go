@@ -29,8 +29,8 @@ func openLocal(t testing.TB, dir string) *localfs.FS {
 	return fsys
 }
 
-// TestResumeDownload cuts a copy to a local directory: what the journal tells of is
-// not read from the source again.
+// TestResumeDownload interrupts a copy to a local directory: leaves in the journal are not read
+// from the source again.
 func TestResumeDownload(t *testing.T) {
 	const leaves = 26
 	a, b := newFaulty(t), openDir(t)
@@ -123,7 +123,8 @@ func TestCopiesLeaveNothingOpen(t *testing.T) {
 	}
 }
 
-// TestComparedInGroups: among many small local files those that differ, and no others, are copied again.
+// TestComparedInGroups checks that only the changed ones of many small local files are copied
+// again.
 func TestComparedInGroups(t *testing.T) {
 	dir := t.TempDir()
 	a, b := openLocal(t, dir), memfs.New(memfs.Options{})
@@ -143,7 +144,8 @@ func TestComparedInGroups(t *testing.T) {
 	}
 }
 
-// TestMirrorNamesWhatStays: Delete names what it cannot delete in the target, and so does a dry run.
+// TestMirrorNamesWhatStays checks that Delete reports entries of the target that it cannot delete,
+// and so does a dry run.
 func TestMirrorNamesWhatStays(t *testing.T) {
 	for _, dry := range []bool{false, true} {
 		for name, tc := range map[string]struct {

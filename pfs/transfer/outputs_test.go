@@ -22,8 +22,8 @@ func rootNames(t *testing.T, fsys pfs.FileSystem) string {
 	return strings.Join(names, " ")
 }
 
-// TestOutputsAppearTogether makes files whose digests are computed on the way, to targets of
-// chunks and of long pieces.
+// TestOutputsAppearTogether makes files whose digests are computed while writing, on targets with
+// short and long units.
 func TestOutputsAppearTogether(t *testing.T) {
 	for _, unit := range []int64{0, 3 * chunk} {
 		b := newFaulty(t)

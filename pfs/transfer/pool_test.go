@@ -23,7 +23,7 @@ func take(t *testing.T, p *Pool, n int) (all [][]byte) {
 	return all
 }
 
-// TestAShareIsNotTheWhole: who has used up a share waits, and nobody else.
+// TestAShareIsNotTheWhole checks that only the user of an exhausted share waits.
 func TestAShareIsNotTheWhole(t *testing.T) {
 	const patience = time.Minute
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestAShareIsNotTheWhole(t *testing.T) {
 	})
 }
 
-// TestWhoeverWaitsInALineIsNotTurnedAway: patience ends only while nothing moves.
+// TestWhoeverWaitsInALineIsNotTurnedAway checks that waiting times out only if nothing moves.
 func TestWhoeverWaitsInALineIsNotTurnedAway(t *testing.T) {
 	const patience = time.Minute
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestWhoeverWaitsInALineIsNotTurnedAway(t *testing.T) {
 	})
 }
 
-// TestToWriterWithoutABuffer: what there is no buffer for is not waited for.
+// TestToWriterWithoutABuffer checks that a read ahead does not wait for a buffer.
 func TestToWriterWithoutABuffer(t *testing.T) {
 	a := newFaulty(t)
 	put(t, a, "/f", noise(1, chunk))

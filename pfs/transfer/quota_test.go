@@ -14,8 +14,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestNothingStagedWithoutRoom copies a file that has no room when it is published:
-// nothing is kept of it, which would take the room of other files for days.
+// TestNothingStagedWithoutRoom copies a file that exceeds the space at its commit: nothing of it is
+// kept, because it would take space for days.
 func TestNothingStagedWithoutRoom(t *testing.T) {
 	source, target := memfs.New(memfs.Options{}), newFaulty(t)
 	pfstest.WriteFile(t, source, "/f", pfstest.Pattern(1, pfs.ChunkSize+1))
@@ -38,8 +38,8 @@ func TestNothingStagedWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestSmallerFilesFindRoom: a file that does not fit keeps none out that does, alone or in
-// a batch, and those that are as large are not tried.
+// TestSmallerFilesFindRoom checks that a file that does not fit does not prevent smaller ones,
+// alone or in a batch, and that files of its size are not tried.
 func TestSmallerFilesFindRoom(t *testing.T) {
 	const room = 1000
 	for _, size := range []int{room + 1, maxSmall + 1} {
@@ -69,8 +69,8 @@ func TestSmallerFilesFindRoom(t *testing.T) {
 	}
 }
 
-// TestLastRoom copies two files where there is room for one, and neither fits while both are
-// on their way: one of them is copied.
+// TestLastRoom copies two files with space for one. Neither fits while both are in transit, but one
+// of them is copied.
 func TestLastRoom(t *testing.T) {
 	source, target := memfs.New(memfs.Options{}), newFaulty(t)
 	for _, name := range []pfs.Path{"/f", "/g"} {
@@ -83,7 +83,7 @@ func TestLastRoom(t *testing.T) {
 			return nil
 		}
 		switch try := tries.Add(1); {
-		case try == 1: // is on its way until two others have been tried, or would have been
+		case try == 1: // in transit until two others have been tried, or would have been
 			slow.Add(1)
 			for range 2 {
 				select {

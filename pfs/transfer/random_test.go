@@ -12,10 +12,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// TestRandomFaults copies a file and a tree while operations fail at random, bits
-// flip, staged writes get lost and runs are cut off: after each run every target is
-// absent, or what it was, or whole and right; and once the faults end the copy
-// succeeds.
+// TestRandomFaults copies a file and a tree while operations fail at random, bits flip, uploads get
+// lost and runs are interrupted. After each run every target is absent, old, or whole and correct.
+// When the faults end, the copy succeeds.
 func TestRandomFaults(t *testing.T) {
 	for seed := range uint64(24) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomFaults(t, seed) })

@@ -12,8 +12,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestOneBudgetForAJob: whatever a job does, and wherever it is when its store goes away, it ends once that
-// was asked for in vain for the time of its budget, and counts what it did not try.
+// TestOneBudgetForAJob checks that a job whose store goes down ends after the time of its budget,
+// at any step, and counts the files that it did not try.
 func TestOneBudgetForAJob(t *testing.T) {
 	const files, patience = 2000, time.Minute
 	for _, tt := range []struct {
@@ -82,7 +82,8 @@ func TestOneBudgetForAJob(t *testing.T) {
 	}
 }
 
-// TestOneBadFileEndsNoJob: a file whose place cannot be reached fails by itself while others are done.
+// TestOneBadFileEndsNoJob checks that a file with an unreachable path fails alone while others are
+// copied.
 func TestOneBadFileEndsNoJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := newFaulty(t), newFaulty(t)
@@ -117,8 +118,8 @@ func (d *digesting) Digest(ctx context.Context, name pfs.Path, algorithm string,
 	return d.FS.Digest(ctx, name, algorithm, progress)
 }
 
-// TestUnreachableIsToldAFewTimes: a store that is away ends the job, and not each file of the
-// batches that were on their way is a failure of its own.
+// TestUnreachableIsToldAFewTimes checks that a store that is down ends the job, without a failure
+// for each file of the batches in transit.
 func TestUnreachableIsToldAFewTimes(t *testing.T) {
 	a, b := newFaulty(t), newFaulty(t)
 	for i := range 2000 {

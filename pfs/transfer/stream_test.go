@@ -69,7 +69,7 @@ func TestFromReaderBroken(t *testing.T) {
 	}
 }
 
-// TestFromReaderCanceled gives up while the stream says nothing.
+// TestFromReaderCanceled cancels a copy while the stream is silent.
 func TestFromReaderCanceled(t *testing.T) {
 	b := newFaulty(t)
 	r, w := io.Pipe()
@@ -88,7 +88,7 @@ func TestFromReaderCanceled(t *testing.T) {
 	}
 }
 
-// TestFromReaderLost has the target lose what it had not yet called durable.
+// TestFromReaderLost has the target lose bytes that are not yet durable.
 func TestFromReaderLost(t *testing.T) {
 	for _, tc := range []struct {
 		op    string
@@ -131,8 +131,8 @@ func testLost(t *testing.T, unit int64, at string, number int64, sweep, ok bool)
 	checkFile(t, b, "/f", want)
 }
 
-// TestPersistAnew does not call a window durable that was secured in a staged write which
-// another chunk has opened anew meanwhile.
+// TestPersistAnew checks that a window is not durable if another chunk has meanwhile reopened the
+// upload in which it was synced.
 func TestPersistAnew(t *testing.T) {
 	s := &stream{w: &Writer{j: newJob(t, Options{}), target: End{Path: "/f"}}}
 	err := s.persist(t.Context(), &streamWindow{}, func(pfs.Staged) error {
@@ -144,8 +144,7 @@ func TestPersistAnew(t *testing.T) {
 	}
 }
 
-// TestFromReaderPieces writes to a target that is written in pieces, and loses some of them
-// on their way.
+// TestFromReaderPieces writes to a target with long units, and loses some of them in transit.
 func TestFromReaderPieces(t *testing.T) {
 	const unit, pieces = 5, 3 // chunks of a piece, and whole pieces of the stream
 	for _, tc := range []struct {
@@ -217,7 +216,7 @@ func TestFromReaderPieces(t *testing.T) {
 	}
 }
 
-// TestFromReaderFaults has operations fail for a while, or damage what is sent last.
+// TestFromReaderFaults has operations fail temporarily, or damages the last bytes.
 func TestFromReaderFaults(t *testing.T) {
 	for _, op := range []string{"create", "write", "sync", "commit"} {
 		b := newFaulty(t)
@@ -301,8 +300,8 @@ func TestToWriter(t *testing.T) {
 	checkKind(t, err, pfs.NotExist)
 }
 
-// TestToWriterLinks checks that what is written is the file that a link leads to, and
-// that a change of it is noticed.
+// TestToWriterLinks checks that the target of a link is written, and that a change of it is
+// noticed.
 func TestToWriterLinks(t *testing.T) {
 	ctx := context.Background()
 	a := newFaulty(t)
@@ -341,7 +340,7 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// limited takes so many bytes and then fails.
+// limited accepts a given number of bytes and then fails.
 type limited struct{ left int }
 
 func (w *limited) Write(p []byte) (int, error) {

@@ -416,8 +416,8 @@ func TestLinkReplacesFile(t *testing.T) {
 	}
 }
 
-// TestLinkOntoDirectory checks what is said where an earlier copy, which followed the
-// link, has made a directory.
+// TestLinkOntoDirectory checks the error if an earlier copy, which followed the link, has created a
+// directory.
 func TestLinkOntoDirectory(t *testing.T) {
 	a, b := newFaulty(t), newFaulty(t)
 	plant(t, a, "/s/l->dir", "/s/dir/f")
@@ -529,7 +529,7 @@ func TestMirror(t *testing.T) {
 	}
 }
 
-// TestMirrorRefused: what would delete too much changes nothing at all.
+// TestMirrorRefused checks that a refused deletion changes nothing.
 func TestMirrorRefused(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -636,7 +636,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// TestConfirm asks before what differs is replaced, and not otherwise.
+// TestConfirm checks that only the replacement of a different file is confirmed.
 func TestConfirm(t *testing.T) {
 	for _, dry := range []bool{false, true} {
 		a, b := newFaulty(t), newFaulty(t)

@@ -24,8 +24,8 @@ func newUnits(t *testing.T) (a, b *faulty, content []byte) {
 	return a, b, content
 }
 
-// TestLostUnit loses every unit, more often than a file is gone through, just before it is
-// whole. Each is sent again by itself.
+// TestLostUnit loses every unit, more often than there are passes, just before it is complete. Each
+// unit is sent again separately.
 func TestLostUnit(t *testing.T) {
 	const losses = unitTries
 	a, b, content := newUnits(t)
@@ -58,8 +58,8 @@ func TestLostUnit(t *testing.T) {
 	}
 }
 
-// TestLostUnitChanged reads other bytes when a unit is sent again: they are noticed, and
-// what is published is one version.
+// TestLostUnitChanged reads other bytes when a unit is sent again: this is noticed, and the
+// published file is one version.
 func TestLostUnitChanged(t *testing.T) {
 	a, b, content := newUnits(t)
 	changed := false
@@ -79,8 +79,7 @@ func TestLostUnitChanged(t *testing.T) {
 	}
 }
 
-// TestPassesThatGain loses units at each commit, one less each time: that is no reason to
-// give up.
+// TestPassesThatGain loses units at each commit, one less each time: the copy does not give up.
 func TestPassesThatGain(t *testing.T) {
 	a, b, content := newUnits(t)
 	kept := int64(0)
@@ -117,7 +116,7 @@ func TestPassesInVain(t *testing.T) {
 			}
 			checkKind(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/f"}, End{b, "/f"}), pfs.Integrity)
 			checkAbsent(t, b, "/f")
-			// A pass may gain what the others sent while the unit was lost.
+			// A pass may gain units that others sent while this unit was lost.
 			if most := (unitCount + maxPasses) * (unitTries + 1) * (repairs + 1); losses > most {
 				t.Errorf("lost %d times before it was given up, want %d at most", losses, most)
 			}

@@ -103,7 +103,7 @@ func TestVerifySame(t *testing.T) {
 	checkKind(t, newJob(t, Options{}).Verify(canceled, End{a, "/s"}, End{b, "/d"}), pfs.Canceled)
 }
 
-// TestVerifyKept believes the digests that are kept, and reads what has none.
+// TestVerifyKept trusts stored digests, and reads files without one.
 func TestVerifyKept(t *testing.T) {
 	ctx := context.Background()
 	source, a, b := newFaulty(t), newFaulty(t), newFaulty(t)

@@ -136,7 +136,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestSpaceOfAnOlderPeer: what one of both does not know of keeps what it says true.
+// TestSpaceOfAnOlderPeer checks that fields that one side does not know do not change the meaning
+// of the others.
 func TestSpaceOfAnOlderPeer(t *testing.T) {
 	type older struct {
 		Total int64 `msgpack:"total"`
@@ -162,8 +163,8 @@ func TestSpaceOfAnOlderPeer(t *testing.T) {
 	}
 }
 
-// TestBriefInfo holds that an entry of a listing takes no more bytes than before entries
-// had an ID and times of change and access.
+// TestBriefInfo checks that an entry of a listing takes no more bytes than before entries had an ID
+// and times of change and access.
 func TestBriefInfo(t *testing.T) {
 	at := time.Unix(1e9, 1)
 	i := NewInfo(pfs.Info{

@@ -137,7 +137,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that an accepted text is exactly the one that is written.
+// FuzzDecode checks that encoding a decoded manifest gives exactly its text.
 func FuzzDecode(f *testing.F) {
 	b, err := Encode(housing())
 	if err != nil {
