@@ -136,10 +136,8 @@ func TestManySmallFilesComeInFewRequests(t *testing.T) {
 	}
 }
 
-// A file of a batch that cannot be read, or is not what it was, is copied alone: it
-// fails, or not, by itself.
-// TestFinishedTreeIsComparedByListings copies a tree twice: what both sides keep about its files is in their
-// listings, and no file is asked for by itself.
+// TestFinishedTreeIsComparedByListings copies a tree twice: the second time the listings suffice, and
+// no file needs a request.
 func TestFinishedTreeIsComparedByListings(t *testing.T) {
 	for _, o := range []Options{{}, {Overwrite: Update}, {Kept: true}} {
 		a, b := newFaulty(t), newFaulty(t)
