@@ -20,8 +20,8 @@ func as(t *testing.T, f *FS, user string) pfs.FileSystem {
 	return u
 }
 
-// TestAs keeps the permissions of the store.
-func TestAs(t *testing.T) {
+// TestImpersonate keeps the permissions of the store.
+func TestImpersonate(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
 	alice, bob := as(t, f, "alice"), as(t, f, "bob")
